@@ -1,0 +1,75 @@
+package v1alpha1
+
+// Condition types of a GaleraCluster.
+const (
+	// ConditionReady is True when every node is Synced in one Primary component, the wanted
+	// configuration runs on all of them and the TLS policy is observed to be in force.
+	ConditionReady = "Ready"
+	// ConditionReconciling is True while the operator works towards the spec (kstatus).
+	ConditionReconciling = "Reconciling"
+	// ConditionStalled is True when a person has to act before work can go on (kstatus).
+	ConditionStalled = "Stalled"
+	// ConditionEncrypted is True when every channel whose policy is Required was observed, on every
+	// node, to speak TLS with the cluster's certificate and to refuse plaintext.
+	ConditionEncrypted = "Encrypted"
+	// ConditionCertificatesValid is True when the published certificate is valid and loaded by all nodes.
+	ConditionCertificatesValid = "CertificatesValid"
+	// ConditionQuorumHealthy is True when the cluster is one Primary component.
+	ConditionQuorumHealthy = "QuorumHealthy"
+)
+
+// Reasons of conditions. Each is documented in docs/conditions.md with what to do.
+const (
+	ReasonReady       = "Ready"
+	ReasonProgressing = "Progressing"
+	ReasonSuspended   = "Suspended"
+	ReasonHealthy     = "Healthy"
+	ReasonDone        = "Done"
+
+	// What keeps a cluster from starting.
+	ReasonIssuerNotFound       = "IssuerNotFound"
+	ReasonIssuerNotReady       = "IssuerNotReady"
+	ReasonCertManagerMissing   = "CertManagerMissing"
+	ReasonCertificatePending   = "CertificatePending"
+	ReasonCertificateRefused   = "CertificateRefused"
+	ReasonCertificateExpired   = "CertificateExpired"
+	ReasonSecretWrongKind      = "SecretWrongKind"
+	ReasonStorageClassMissing  = "StorageClassMissing"
+	ReasonUnschedulable        = "Unschedulable"
+	ReasonImageUnusable        = "ImageUnusable"
+	ReasonImagePullFailed      = "ImagePullFailed"
+	ReasonForbiddenSetting     = "ForbiddenSetting"
+	ReasonSettingsRefused      = "SettingsRefused"
+	ReasonNameConflict         = "NameConflict"
+	ReasonAdmissionRefused     = "AdmissionRefused"
+	ReasonPodSecurityRefused   = "PodSecurityRefused"
+	ReasonTransferToolsMissing = "TransferToolsMissing"
+
+	// States of the component.
+	ReasonFirstStart         = "FirstStart"
+	ReasonJoining            = "Joining"
+	ReasonRestarting         = "Restarting"
+	ReasonRecovering         = "Recovering"
+	ReasonQuorumLost         = "QuorumLost"
+	ReasonWaitingForMembers  = "WaitingForMembers"
+	ReasonPositionUnknown    = "PositionUnknown"
+	ReasonDataLost           = "DataLost"
+	ReasonForeignData        = "ForeignData"
+	ReasonTwoPrimaries       = "TwoPrimaryComponents"
+	ReasonZeroUUID           = "ZeroClusterUUID"
+	ReasonMemberFailed       = "MemberFailed"
+	ReasonAgentUnreachable   = "AgentUnreachable"
+	ReasonNotAllSynced       = "NotAllSynced"
+	ReasonUnsupportedChange  = "UnsupportedChange"
+	ReasonOperationRunning   = "OperationRunning"
+	ReasonConfigurationStale = "ConfigurationStale"
+
+	// Encryption.
+	ReasonProved             = "Proved"
+	ReasonDisabled           = "Disabled"
+	ReasonPlaintextAccepted  = "PlaintextAccepted"
+	ReasonPeerUnverified     = "PeerUnverified"
+	ReasonSwitching          = "Switching"
+	ReasonNotYetProved       = "NotYetProved"
+	ReasonCertificateNotLive = "CertificateNotLoaded"
+)

@@ -1,0 +1,201 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// GaleraClusterStatus is what the operator has observed.
+type GaleraClusterStatus struct {
+	// observedGeneration is the generation of the spec this status speaks of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// conditions: Ready, Reconciling, Stalled, Encrypted, CertificatesValid, QuorumHealthy.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// clusterUUID is the state UUID of this cluster's history, set once at its first start. A node
+	// with another history, or with none, is never made the start of this cluster.
+	// +optional
+	ClusterUUID string `json:"clusterUUID,omitempty"`
+
+	// primary is the node the Service NAME-primary leads to.
+	// +optional
+	Primary string `json:"primary,omitempty"`
+
+	// nodes is the number of Synced nodes of the number of wanted ones, for instance 3/3.
+	// +optional
+	Nodes string `json:"nodes,omitempty"`
+
+	// readyReplicas is the number of Synced nodes.
+	// +optional
+	ReadyReplicas int32 `json:"readyReplicas,omitempty"`
+
+	// members holds one entry for every node, in ordinal order.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Members []MemberStatus `json:"members,omitempty"`
+
+	// epoch is the number of the last operation. Nodes refuse orders of an earlier one.
+	// +optional
+	Epoch int64 `json:"epoch,omitempty"`
+
+	// operation is the one running now: written before its first act, removed when it is done.
+	// +optional
+	Operation *OperationStatus `json:"operation,omitempty"`
+
+	// lastOperation is the one that ended last.
+	// +optional
+	LastOperation *CompletedOperation `json:"lastOperation,omitempty"`
+
+	// tls is the encryption in force.
+	// +optional
+	TLS *ClusterTLSStatus `json:"tls,omitempty"`
+}
+
+// MemberStatus is one node as observed.
+type MemberStatus struct {
+	// name of the node's pod.
+	Name string `json:"name"`
+	// phase is what the node's agent is doing: Examining, Waiting, Initialising, Starting, Running,
+	// Stopping, Stopped, Failed; Unknown while the agent does not answer.
+	// +optional
+	Phase string `json:"phase,omitempty"`
+	// nodeState is Joining, Donor, Joined or Synced; empty while the server does not answer.
+	// +optional
+	NodeState string `json:"nodeState,omitempty"`
+	// componentState is Primary, non-Primary or Disconnected; empty while the server does not answer.
+	// +optional
+	ComponentState string `json:"componentState,omitempty"`
+	// position is the node's place in the cluster's history, uuid:seqno, as it was when the node
+	// last changed its state; "unknown" when it cannot be told.
+	// +optional
+	Position string `json:"position,omitempty"`
+	// version of the server, for instance 11.8.6-MariaDB.
+	// +optional
+	Version string `json:"version,omitempty"`
+	// message says what is wrong, and is empty when all is well.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+	// join is how the node came into the cluster last.
+	// +optional
+	Join *JoinStatus `json:"join,omitempty"`
+	// tls holds what was observed, per channel.
+	// +optional
+	TLS *MemberTLSStatus `json:"tls,omitempty"`
+}
+
+// JoinStatus is how a node came into the cluster last.
+type JoinStatus struct {
+	// kind is IST (only what was missed), SST (a full copy) or None (nothing was missed).
+	Kind string `json:"kind,omitempty"`
+	// donor is the node that gave the data.
+	// +optional
+	Donor string `json:"donor,omitempty"`
+	// startedAt is when the node began to join.
+	// +optional
+	StartedAt *metav1.Time `json:"startedAt,omitempty"`
+	// endedAt is when it was Synced.
+	// +optional
+	EndedAt *metav1.Time `json:"endedAt,omitempty"`
+}
+
+// MemberTLSStatus is the observed encryption of one node, per channel.
+type MemberTLSStatus struct {
+	// replication is group communication and incremental state transfer (4567, 4568).
+	// +optional
+	Replication *ChannelStatus `json:"replication,omitempty"`
+	// stateTransfer is full state transfer (4444). It has no lasting listener: what is reported is
+	// what the transfer scripts are made to enforce.
+	// +optional
+	StateTransfer *ChannelStatus `json:"stateTransfer,omitempty"`
+	// clients is the database port (3306).
+	// +optional
+	Clients *ChannelStatus `json:"clients,omitempty"`
+}
+
+// ChannelStatus is the observed encryption of one channel of one node.
+type ChannelStatus struct {
+	// observed is TLS, Plaintext, Mixed (both are accepted) or Unknown.
+	Observed string `json:"observed"`
+	// protocol that was negotiated, for instance TLSv1.3.
+	// +optional
+	Protocol string `json:"protocol,omitempty"`
+	// cipher that was negotiated, for instance TLS_AES_256_GCM_SHA384.
+	// +optional
+	Cipher string `json:"cipher,omitempty"`
+	// serial of the certificate that was presented, in hexadecimal.
+	// +optional
+	Serial string `json:"serial,omitempty"`
+	// notAfter is the end of that certificate.
+	// +optional
+	NotAfter *metav1.Time `json:"notAfter,omitempty"`
+	// plaintextRefused says that an attempt without TLS was made and turned away.
+	// +optional
+	PlaintextRefused bool `json:"plaintextRefused,omitempty"`
+	// message says what is wrong, and is empty when all is well.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message,omitempty"`
+	// checkedAt is when the state was first observed to be so; evidence is renewed every minute
+	// and this entry goes to Unknown when it is not.
+	// +optional
+	CheckedAt *metav1.Time `json:"checkedAt,omitempty"`
+}
+
+// ClusterTLSStatus is the encryption in force.
+type ClusterTLSStatus struct {
+	// replication is what nodes run with: Plain, Dynamic (a step of a switch) or Strict.
+	// +optional
+	Replication string `json:"replication,omitempty"`
+	// serial of the certificate published to the nodes, in hexadecimal.
+	// +optional
+	Serial string `json:"serial,omitempty"`
+	// notAfter is the end of that certificate.
+	// +optional
+	NotAfter *metav1.Time `json:"notAfter,omitempty"`
+}
+
+// OperationStatus is an operation in progress.
+type OperationStatus struct {
+	// id is unique for every operation.
+	ID string `json:"id"`
+	// type of the operation: FirstStart, Recover, RebuildQuorum, Restart, Replace, Suspend, Resume, SwitchTLS.
+	Type string `json:"type"`
+	// target is what the operation leads to, for instance a configuration revision.
+	// +optional
+	Target string `json:"target,omitempty"`
+	// step that is being done.
+	// +optional
+	Step string `json:"step,omitempty"`
+	// epoch of the operation. Nodes refuse orders of an earlier one.
+	Epoch int64 `json:"epoch"`
+	// bootstrapMember is the node chosen as the start of the component.
+	// +optional
+	BootstrapMember string `json:"bootstrapMember,omitempty"`
+	// position the node was chosen for, uuid:seqno.
+	// +optional
+	Position string `json:"position,omitempty"`
+	// startedAt is when the operation was begun.
+	StartedAt metav1.Time `json:"startedAt"`
+}
+
+// CompletedOperation is an operation that has ended.
+type CompletedOperation struct {
+	// type of the operation.
+	Type string `json:"type"`
+	// epoch of the operation.
+	Epoch int64 `json:"epoch"`
+	// startedAt is when it was begun.
+	StartedAt metav1.Time `json:"startedAt"`
+	// completedAt is when it was observed to be done.
+	CompletedAt metav1.Time `json:"completedAt"`
+	// message says how it ended.
+	// +optional
+	Message string `json:"message,omitempty"`
+}

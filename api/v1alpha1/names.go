@@ -1,0 +1,20 @@
+package v1alpha1
+
+// Labels and annotations of galera-operator.
+const (
+	// LabelCluster names the GaleraCluster an object belongs to.
+	LabelCluster = "galera-operator.io/cluster"
+	// LabelRole is RolePrimary on the pod behind NAME-primary, RoleReplica on the others.
+	LabelRole = "galera-operator.io/role"
+	// RolePrimary is the value of LabelRole on the primary's pod.
+	RolePrimary = "primary"
+	// RoleReplica is the value of LabelRole on every other pod.
+	RoleReplica = "replica"
+
+	// AnnotationTrustMember approves, by hand, the recovery of a cluster some of whose members'
+	// positions can never be known again. Its value is MEMBER=UUID:SEQNO, exactly as the condition
+	// QuorumHealthy prints it; it is ignored as soon as it does not fit the facts.
+	AnnotationTrustMember = "galera-operator.io/trust-member"
+	// AnnotationSync is changed on pods so that kubelet refreshes mounted configuration at once.
+	AnnotationSync = "galera-operator.io/sync"
+)

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# Builds the container images in Docker; nothing happens when their inputs are unchanged.
+#   hack/images.sh [database|database-old|sysbench|operator|cert-manager|all]...
+# "all" is what the local cluster needs, without the operator and the older database.
+set -euo pipefail
+# shellcheck source=hack/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+# An image says which inputs it was made from.
+LABEL=io.galera-operator.inputs
+
+up_to_date() {
+  [ "$(docker image inspect --format "{{index .Config.Labels \"$LABEL\"}}" "$1" 2>/dev/null)" = "$2" ]
+}
+
+# import_debian SUITE: a minimal Debian root file system, made like the official slim image.
+import_debian() {
+  local excludes=() dir
+  for dir in doc man info locale groff lintian; do excludes+=("--dpkgopt=path-exclude=/usr/share/$dir/*"); done
+  mmdebstrap --variant=minbase --include=ca-certificates "${excludes[@]}" \
+    --keyring=/usr/share/keyrings/debian-archive-keyring.gpg \
+    "$1" - "$(debian_mirror)" | docker import - "debian:$1-slim"
+}
+
+# debian_base SUITE: the official image where it can be pulled, else made from packages.
+debian_base() {
+  docker image inspect "debian:$1-slim" >/dev/null 2>&1 && return 0
+  try_pull "debian:$1-slim" && return 0
+  need mmdebstrap mmdebstrap
+  if [ ! -e /usr/share/keyrings/debian-archive-keyring.gpg ]; then
+    step "install Debian's keys" apt_install debian-archive-keyring
+  fi
+  step "make debian:$1-slim" import_debian "$1"
+}
+
+# image_hash PATH BASE: what an image is made from.
+image_hash() { echo "$(folder_hash "$1")-$2" | tr ':/' '--'; }
+
+# docker_build TAG CONTEXT BASE
+docker_build() {
+  docker build -t "$1" --label "$LABEL=$(image_hash "$2" "$3")" \
+    --build-arg "BASE=$3" --build-arg "MIRROR=$(debian_mirror)" "$2"
+}
+
+# from_base TAG FOLDER SUITE [PUBLIC]: builds an image, on top of the public one if that can be had.
+from_base() {
+  local tag=$1 context="$REPO_DIR/images/$2" base="debian:$3-slim" public=${4:-}
+  if up_to_date "$tag" "$(image_hash "$context" "$base")"; then return 0; fi
+  if [ -n "$public" ]; then
+    up_to_date "$tag" "$(image_hash "$context" "$public")" && return 0
+    if try_pull "$public"; then base=$public; fi
+  fi
+  if [ "$base" != "$public" ]; then debian_base "$3"; fi
+  step "build $tag" docker_build "$tag" "$context" "$base"
+}
+
+# operator: the Makefile compiles bin/manager and bin/agent; this only packs them.
+operator() {
+  local hash
+  [ -x "$REPO_DIR/bin/manager" ] && [ -x "$REPO_DIR/bin/agent" ] || die "bin/manager and bin/agent are missing: run make build"
+  hash=$(folder_hash "$REPO_DIR/bin/manager" "$REPO_DIR/bin/agent" "$REPO_DIR/Dockerfile")
+  up_to_date "$OPERATOR_IMAGE" "$hash" && return 0
+  step "build $OPERATOR_IMAGE" docker build -t "$OPERATOR_IMAGE" --label "$LABEL=$hash" "$REPO_DIR"
+}
+
+# cert_manager: a static program from its module, compiled here, in an empty image.
+cert_manager() {
+  local folder="$REPO_DIR/images/cert-manager" hash out
+  hash=$(folder_hash "$folder")
+  up_to_date "$CERT_MANAGER_IMAGE" "$hash" && return 0
+  out="$CACHE/tools/cert-manager-$CERT_MANAGER_VERSION-$hash"
+  step "build cert-manager $CERT_MANAGER_VERSION" compile_cert_manager "$folder" "$out"
+  step "build $CERT_MANAGER_IMAGE" docker build -t "$CERT_MANAGER_IMAGE" --label "$LABEL=$hash" -f "$folder/Dockerfile" "$out"
+}
+
+compile_cert_manager() {
+  mkdir -p "$2"
+  (cd "$1" && CGO_ENABLED=0 GOWORK=off GOTOOLCHAIN=local go build -trimpath -ldflags '-s -w' -o "$2/cert-manager" .)
+}
+
+build_image() {
+  case $1 in
+  database) from_base "$DATABASE_IMAGE" database "$DATABASE_DEBIAN" "$PUBLIC_DATABASE_IMAGE" ;;
+  database-old) from_base "$DATABASE_OLD_IMAGE" database "$DATABASE_OLD_DEBIAN" ;;
+  sysbench) from_base "$SYSBENCH_IMAGE" sysbench "$DATABASE_DEBIAN" ;;
+  operator) operator ;;
+  cert-manager) cert_manager ;;
+  all) for image in database sysbench cert-manager; do build_image "$image"; done ;;
+  base) debian_base "$2" ;;
+  *) die "usage: hack/images.sh [database|database-old|sysbench|operator|cert-manager|all]..." ;;
+  esac
+}
+
+"$HACK_DIR/docker.sh"
+if [ "${1:-}" = base ]; then
+  locked image-base debian_base "$2"
+  exit
+fi
+for image in "${@:-all}"; do locked "image-$image" build_image "$image"; done

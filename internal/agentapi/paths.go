@@ -1,0 +1,38 @@
+package agentapi
+
+// Places inside a database pod. The operator mounts volumes there, the agent uses them.
+const (
+	// BinDir is an emptyDir into which the init container copies the agent.
+	BinDir = "/opt/galera-operator"
+	// VolumeDir is the persistent volume. Data and agent state are beside each other, because a
+	// state transfer wipes the data directory.
+	VolumeDir = "/var/lib/mysql"
+	// DataDir is mariadbd's datadir.
+	DataDir = VolumeDir + "/data"
+	// StateDir keeps the order book.
+	StateDir = VolumeDir + "/agent"
+	// RunDir is an emptyDir in memory: socket, pid file, rendered my.cnf and openssl.cnf.
+	RunDir = "/run/mysqld"
+	// TmpDir is an emptyDir for mariadbd and the transfer scripts.
+	TmpDir = "/tmp"
+	// ConfigDir is where the ConfigMap <cluster>-config is mounted.
+	ConfigDir = "/etc/galera-operator/config"
+	// TLSDir is where the published Secret <cluster>-tls is mounted: tls.crt, tls.key, ca.crt
+	// and ControlCAKey.
+	TLSDir = "/etc/galera-operator/tls"
+	// RootDir is where the Secret <cluster>-root is mounted: RootPasswordKey.
+	RootDir = "/etc/galera-operator/root"
+
+	// ControlCAKey holds the CA that signs the operator's client certificate.
+	ControlCAKey = "control-ca.crt"
+	// RootPasswordKey holds the password of root@'%'.
+	RootPasswordKey = "password"
+)
+
+// Environment variables the operator sets on the database container.
+const (
+	// EnvPodName is the pod's name (downward API).
+	EnvPodName = "POD_NAME"
+	// EnvPodIP is the pod's address (downward API).
+	EnvPodIP = "POD_IP"
+)

@@ -1,0 +1,331 @@
+// Package agentapi is what the operator, the agents and the plugin say to each other:
+// the wire types, the ports and paths, and the mTLS client.
+//
+// The operator talks to an agent over mTLS on ControlPort. Kubelet, Prometheus and the
+// other agents read, without secrets, from ProbePort.
+package agentapi
+
+import (
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+const (
+	// ControlPort is the agent's mTLS port; only the operator may call it.
+	ControlPort = 8443
+	// ProbePort is the agent's plain HTTP port: probes, metrics and PathPeer.
+	ProbePort = 8080
+
+	// PathStatus answers GET with a Report. With the query parameters since=<generation>
+	// and wait=<Go duration, at most 1m> it answers as soon as Report.Generation differs
+	// from since, or when the time is over.
+	PathStatus = "/v1/status"
+	// PathOrders takes POST of an Order and answers with an OrderResult.
+	PathOrders = "/v1/orders"
+	// PathPeer answers GET on ProbePort with a PeerView.
+	PathPeer = "/v1/peer"
+	// PathLive answers 200 on ProbePort while the agent's loop turns.
+	PathLive = "/livez"
+	// PathReady answers 200 on ProbePort while the node is Primary, Synced and not draining.
+	PathReady = "/readyz"
+	// PathMetrics serves Prometheus metrics on ProbePort.
+	PathMetrics = "/metrics"
+
+	// OperatorName is the DNS SAN (and common name) the operator's client certificate
+	// carries; an agent accepts no other name from the control CA.
+	OperatorName = "galera-operator.control"
+)
+
+// NodeConfig is the document the operator publishes in the ConfigMap <cluster>-config
+// under ConfigKey. It is the same for every member; the agent renders my.cnf from it.
+type NodeConfig struct {
+	// Revision is a hash of everything else, set by the operator.
+	Revision string `json:"revision"`
+	// Cluster is the resource's name, used as wsrep_cluster_name.
+	Cluster string `json:"cluster"`
+	// Namespace is the resource's namespace.
+	Namespace string `json:"namespace"`
+	// Members lists all members in ordinal order, this one included.
+	Members []Peer `json:"members"`
+	// TLS is the encryption to run with now (a step of a switch may differ from the spec).
+	TLS TLSConfig `json:"tls"`
+	// StateTransfer is how full state transfers are made.
+	StateTransfer StateTransferConfig `json:"stateTransfer"`
+	// Settings are the user's [mysqld] settings, already checked by the operator.
+	Settings map[string]string `json:"settings,omitempty"`
+	// InstanceSuspended tells a starting agent not to join by itself (hibernation).
+	Suspended bool `json:"suspended,omitempty"`
+}
+
+// ConfigKey is the key of the NodeConfig (JSON) in the ConfigMap.
+const ConfigKey = "node.json"
+
+// Peer names one member and where its group communication listens.
+type Peer struct {
+	// Name is the pod's name, for instance shop-0.
+	Name string `json:"name"`
+	// Host is a DNS name that resolves even while the pod is not ready.
+	Host string `json:"host"`
+}
+
+// TLSConfig is the encryption in force, per channel.
+type TLSConfig struct {
+	Replication   cluster.SocketMode    `json:"replication"`
+	StateTransfer cluster.ChannelPolicy `json:"stateTransfer"` // Required | Disabled
+	Clients       cluster.ChannelPolicy `json:"clients"`
+	// MinVersion is "1.2" or "1.3".
+	MinVersion string `json:"minVersion"`
+	// CipherSuites in order of preference, OpenSSL TLS 1.3 names; empty for the library's default.
+	CipherSuites []string `json:"cipherSuites,omitempty"`
+}
+
+// StateTransferConfig is how full state transfers (SST) are made.
+type StateTransferConfig struct {
+	// Method is MariaBackup or Rsync.
+	Method string `json:"method"`
+	// Parallel is the number of threads copying files, 1 or more.
+	Parallel int `json:"parallel"`
+}
+
+// Report is everything an agent knows, as facts. Unknown is a value: a nil pointer or
+// an empty string, never a guess.
+type Report struct {
+	// Name is the pod's name.
+	Name string `json:"name"`
+	// Boot identifies this run of the agent.
+	Boot string `json:"boot"`
+	// Generation grows with every change of this report within one Boot, except for
+	// changes of Position, counters and times alone.
+	Generation int64 `json:"generation"`
+	// AgentVersion is the build version of the agent.
+	AgentVersion string `json:"agentVersion"`
+
+	Phase cluster.Phase     `json:"phase"`
+	Data  cluster.DataState `json:"data"`
+	// Position is the last known one: wsrep_last_committed of a running node, else from
+	// grastate.dat or mariadbd --wsrep-recover. Not Known() when the member has none.
+	Position cluster.Position `json:"position"`
+	// SafeToBootstrap is grastate's safe_to_bootstrap, read while mariadbd is down.
+	SafeToBootstrap bool `json:"safeToBootstrap,omitempty"`
+	// Server is nil while mariadbd does not answer on its socket.
+	Server *Server `json:"server,omitempty"`
+	// Draining is true from the moment a stop was asked for.
+	Draining bool `json:"draining,omitempty"`
+
+	Config   ConfigReport `json:"config"`
+	Image    ImageReport  `json:"image"`
+	TLS      TLSReport    `json:"tls"`
+	Join     *Join        `json:"join,omitempty"`
+	Failure  *Failure     `json:"failure,omitempty"`
+	Order    *OrderRecord `json:"order,omitempty"`
+	Restarts int          `json:"restarts"`
+}
+
+// Server is what a running mariadbd says of itself.
+type Server struct {
+	Version   string                 `json:"version"`
+	Component cluster.ComponentState `json:"component"`
+	State     cluster.NodeState      `json:"state"`
+	// Ready is wsrep_ready.
+	Ready bool `json:"ready"`
+	// ClusterUUID is wsrep_cluster_state_uuid.
+	ClusterUUID string `json:"clusterUUID"`
+	// ViewID identifies the component (wsrep_cluster_conf_id).
+	ViewID int64 `json:"viewID"`
+	// Size is wsrep_cluster_size.
+	Size int `json:"size"`
+	// Index is wsrep_local_index.
+	Index int `json:"index"`
+	// NodeUUID is wsrep_gcomm_uuid.
+	NodeUUID string `json:"nodeUUID"`
+	// Members are the names (wsrep_node_name) of the component's members, when known.
+	Members []string `json:"members,omitempty"`
+	// ReceiveQueue is wsrep_local_recv_queue.
+	ReceiveQueue int64 `json:"receiveQueue"`
+	// StartedAt is when this mariadbd was started.
+	StartedAt time.Time `json:"startedAt"`
+}
+
+// ConfigReport says which configuration the agent has read and which one runs.
+type ConfigReport struct {
+	// Loaded is the revision of the NodeConfig the agent has read last.
+	Loaded string `json:"loaded"`
+	// RestartNeeded is true when mariadbd runs with settings other than the loaded ones.
+	RestartNeeded bool `json:"restartNeeded"`
+	// Socket is the mode group communication runs with now, "" while mariadbd is down.
+	Socket cluster.SocketMode `json:"socket,omitempty"`
+}
+
+// ImageReport is what the agent found in the database image.
+type ImageReport struct {
+	// ServerVersion is from mariadbd --version, for instance "11.8.6-MariaDB".
+	ServerVersion string `json:"serverVersion,omitempty"`
+	// Provider is the path of libgalera_smm.so; empty when the image has none.
+	Provider string `json:"provider,omitempty"`
+	// ProviderVersion is wsrep_provider_version, known once mariadbd has run.
+	ProviderVersion string `json:"providerVersion,omitempty"`
+	// Missing names tools the configuration needs and the image lacks.
+	Missing []string `json:"missing,omitempty"`
+	// CPUFlags that matter for ciphers: aes, vaes, pclmulqdq, avx2, avx512f.
+	CPUFlags []string `json:"cpuFlags,omitempty"`
+}
+
+// TLSReport is the observed encryption of this member, from its own dials.
+type TLSReport struct {
+	// LoadedSerial and LoadedNotAfter describe the pair last loaded into the running server.
+	LoadedSerial   string     `json:"loadedSerial,omitempty"`
+	LoadedNotAfter *time.Time `json:"loadedNotAfter,omitempty"`
+	// PublishedSerial describes the pair now on the mounted volume.
+	PublishedSerial string `json:"publishedSerial,omitempty"`
+	// Problem says why the published pair was not loaded, "" when all is well.
+	Problem string `json:"problem,omitempty"`
+	// Channels holds one entry for each of ChannelReplication, ChannelStateTransfer, ChannelClients.
+	Channels map[string]ChannelFact `json:"channels,omitempty"`
+	// Peers holds what this member saw when it dialled port 4567 of every other member.
+	Peers map[string]ChannelFact `json:"peers,omitempty"`
+}
+
+// Names of the channels in TLSReport.Channels.
+const (
+	ChannelReplication   = "replication"
+	ChannelStateTransfer = "stateTransfer"
+	ChannelClients       = "clients"
+)
+
+// ChannelFact is what one dial, or one look, at one channel showed.
+type ChannelFact struct {
+	// Observed is TLS, Plaintext, Mixed (both accepted) or Unknown.
+	Observed string `json:"observed"`
+	Protocol string `json:"protocol,omitempty"` // TLSv1.2 | TLSv1.3
+	Cipher   string `json:"cipher,omitempty"`
+	// Serial (lower-case hexadecimal) and NotAfter of the certificate that was presented.
+	Serial   string     `json:"serial,omitempty"`
+	NotAfter *time.Time `json:"notAfter,omitempty"`
+	// Verified says that the presented chain leads to the trusted CA.
+	Verified bool `json:"verified"`
+	// PlaintextRefused says that an attempt without TLS was made and turned away.
+	PlaintextRefused bool `json:"plaintextRefused"`
+	// Problem is what went wrong, in words, "" when all is well.
+	Problem   string    `json:"problem,omitempty"`
+	CheckedAt time.Time `json:"checkedAt"`
+}
+
+// Values of ChannelFact.Observed.
+const (
+	ObservedTLS       = "TLS"
+	ObservedPlaintext = "Plaintext"
+	ObservedMixed     = "Mixed"
+	ObservedUnknown   = "Unknown"
+)
+
+// Join is the last, or the running, way of this member into the component.
+type Join struct {
+	Kind      string    `json:"kind"` // IST | SST | None (nothing was missing)
+	Donor     string    `json:"donor,omitempty"`
+	StartedAt time.Time `json:"startedAt"`
+	// EndedAt is nil while the join goes on.
+	EndedAt *time.Time `json:"endedAt,omitempty"`
+	// Bytes received so far, measured on the data directory.
+	Bytes int64 `json:"bytes,omitempty"`
+}
+
+// Failure is why a member cannot run, from facts.
+type Failure struct {
+	// Reason is one of the Failure… constants.
+	Reason string `json:"reason"`
+	// Message is a sentence for a person.
+	Message string    `json:"message"`
+	At      time.Time `json:"at"`
+	// ExitCode of mariadbd or of the tool that failed, where there was one.
+	ExitCode int `json:"exitCode,omitempty"`
+}
+
+// Reasons of a Failure.
+const (
+	FailureNoProvider     = "GaleraProviderMissing" // the image has no libgalera_smm.so
+	FailureNoServer       = "MariaDBMissing"        // the image has no mariadbd
+	FailureToolMissing    = "ToolMissing"           // mariadb-backup, socat, rsync, stunnel …
+	FailureInitialisation = "InitialisationFailed"
+	FailureRecovery       = "PositionUnknown" // mariadbd --wsrep-recover failed
+	FailureStart          = "ServerExited"    // mariadbd exited before it was Synced
+	FailureSettings       = "SettingsRefused" // mariadbd names a setting it does not know or accept
+	FailureZeroUUID       = "ZeroClusterUUID" // Primary with the zero UUID: stopped
+	FailureForeignUUID    = "ForeignClusterUUID"
+	FailureCertificate    = "CertificateUnusable"
+	FailureDiskFull       = "DiskFull"
+)
+
+// PeerView is what any member may know of another without credentials.
+type PeerView struct {
+	Name      string                 `json:"name"`
+	Component cluster.ComponentState `json:"component"`
+	State     cluster.NodeState      `json:"state"`
+	// ClusterUUID is wsrep_cluster_state_uuid, "" when not connected.
+	ClusterUUID string `json:"clusterUUID,omitempty"`
+	Draining    bool   `json:"draining,omitempty"`
+}
+
+// OrderKind names what an order asks for.
+type OrderKind string
+
+const (
+	// OrderInitialise fills the empty data directory and starts it as the first component.
+	// The agent refuses it unless its directory is Empty.
+	OrderInitialise OrderKind = "Initialise"
+	// OrderBootstrap starts the existing data as a new component. The agent refuses it
+	// unless its own position equals Order.Position and its data is complete.
+	OrderBootstrap OrderKind = "Bootstrap"
+	// OrderRebuildQuorum sets pc.bootstrap on a running non-Primary node. Refused on a Primary one,
+	// and when the node's position is behind Order.Position.
+	OrderRebuildQuorum OrderKind = "RebuildQuorum"
+	// OrderRestart stops mariadbd gracefully and starts it again with the loaded configuration.
+	OrderRestart OrderKind = "Restart"
+	// OrderStop stops mariadbd gracefully; it stays down until OrderStart or OrderBootstrap.
+	OrderStop OrderKind = "Stop"
+	// OrderStart lifts OrderStop: the node joins when a peer is Primary.
+	OrderStart OrderKind = "Start"
+)
+
+// Order is one command of the operator. Sending the same order again is harmless: the
+// agent remembers the last one on its volume and answers with its record.
+type Order struct {
+	// ID is the operation's id (status.operation.id), plus a suffix per member and step.
+	ID string `json:"id"`
+	// Epoch grows with every operation. An agent refuses an epoch lower than the highest it
+	// has ever seen, and, of the same epoch, a second Initialise or Bootstrap with another ID.
+	Epoch int64     `json:"epoch"`
+	Kind  OrderKind `json:"kind"`
+	// Position the order was decided for; see the kinds.
+	Position cluster.Position `json:"position"`
+	// ClusterUUID is status.clusterUUID, "" before the first start.
+	ClusterUUID string `json:"clusterUUID,omitempty"`
+}
+
+// OrderState says what became of an order.
+type OrderState string
+
+const (
+	// OrderAccepted means written to the volume, being carried out.
+	OrderAccepted OrderState = "Accepted"
+	// OrderDone means carried out.
+	OrderDone OrderState = "Done"
+	// OrderRefused means not carried out, and never will be.
+	OrderRefused OrderState = "Refused"
+	// OrderFailed means tried without success; the order is over.
+	OrderFailed OrderState = "Failed"
+)
+
+// OrderRecord is the last order an agent has accepted or refused, as kept on its volume.
+type OrderRecord struct {
+	Order
+	State   OrderState `json:"state"`
+	Message string     `json:"message,omitempty"`
+	At      time.Time  `json:"at"`
+}
+
+// OrderResult is the answer to an order: HTTP 200 with Accepted or Done, 409 with Refused.
+type OrderResult struct {
+	State   OrderState `json:"state"`
+	Message string     `json:"message,omitempty"`
+}
