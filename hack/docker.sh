@@ -42,8 +42,7 @@ start_by_hand() {
 }
 
 wait_for_engine() {
-  local i
-  for i in $(seq 120); do
+  for _ in $(seq 120); do
     docker info >/dev/null 2>&1 && return 0
     sleep 0.5
   done

@@ -57,7 +57,9 @@ from_base() {
 # operator: the Makefile compiles bin/manager and bin/agent; this only packs them.
 operator() {
   local hash
-  [ -x "$REPO_DIR/bin/manager" ] && [ -x "$REPO_DIR/bin/agent" ] || die "bin/manager and bin/agent are missing: run make build"
+  if [ ! -x "$REPO_DIR/bin/manager" ] || [ ! -x "$REPO_DIR/bin/agent" ]; then
+    die "bin/manager and bin/agent are missing: compile them first (make build)"
+  fi
   hash=$(folder_hash "$REPO_DIR/bin/manager" "$REPO_DIR/bin/agent" "$REPO_DIR/Dockerfile")
   up_to_date "$OPERATOR_IMAGE" "$hash" && return 0
   step "build $OPERATOR_IMAGE" docker build -t "$OPERATOR_IMAGE" --label "$LABEL=$hash" "$REPO_DIR"
@@ -74,6 +76,9 @@ cert_manager() {
 }
 
 compile_cert_manager() {
+  # The version is in versions.env and, because modules want it so, in go.mod.
+  grep -q "cert-manager/cert-manager $CERT_MANAGER_VERSION\$" "$1/go.mod" ||
+    die "images/cert-manager/go.mod does not require $CERT_MANAGER_VERSION as hack/versions.env says"
   mkdir -p "$2"
   (cd "$1" && CGO_ENABLED=0 GOWORK=off GOTOOLCHAIN=local go build -trimpath -ldflags '-s -w' -o "$2/cert-manager" .)
 }

@@ -64,9 +64,13 @@ locked() {
   exec {fd}>&-
 }
 
-# folder_hash PATH...: changes when any of these files' contents or names do.
+# folder_hash PATH...: changes when any of these files' contents or names do, but
+# not with the place of the checkout.
 folder_hash() {
-  find "$@" -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c1-16
+  local path
+  for path in "$@"; do
+    (cd "$(dirname "$path")" && find "$(basename "$path")" -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum)
+  done | sha256sum | cut -c1-16
 }
 
 # try_pull IMAGE: pulls a public image if its registry answers within seconds.
@@ -118,6 +122,7 @@ need() {
 # images are built from the same place.
 debian_mirror() {
   local mirror
+  # shellcheck disable=SC2016 # apt's own variables
   mirror=$(apt-get indextargets --format '$(REPO_URI) $(ORIGIN) $(LABEL)' 'Created-By: Packages' 2>/dev/null |
     awk '$2 == "Debian" && $3 == "Debian" {print $1; exit}')
   echo "${mirror:-http://deb.debian.org/debian/}"

@@ -21,7 +21,7 @@ inputs() {
 # The published image runs a systemd that needs cgroup v2, and a plain runc.
 public_image_fits() { [ -z "$LIMITED" ] && [ -e /sys/fs/cgroup/cgroup.controllers ]; }
 
-kind_module() { (cd "$CACHE" && GOFLAGS= go mod download -json "sigs.k8s.io/kind@$KIND_VERSION" | sed -n 's/^.*"Dir": "\(.*\)",/\1/p'); }
+kind_module() { (cd "$CACHE" && go mod download -json "sigs.k8s.io/kind@$KIND_VERSION" | sed -n 's/^.*"Dir": "\(.*\)",/\1/p'); }
 
 # images_by_role: lines "PROGRAM IMAGE", the names being those kubeadm asks for.
 images_by_role() {
@@ -31,10 +31,11 @@ images_by_role() {
   done
 }
 
-# storage_images: the two images that kind's storage manifest names.
+# storage_image MODULE Provisioner|Helper: what kind's storage manifest names.
 storage_image() { sed -n "s/^const storage$2Image = \"\(.*\)\"/\1/p" "$1/pkg/build/nodeimage/const_storage.go"; }
 
 # storage_manifest MODULE: kind's default, which is a constant in its source.
+# shellcheck disable=SC2016 # the backquotes are Go's
 storage_manifest() {
   sed -n '/^const defaultStorageManifest = `/,/^`/p' "$1/pkg/build/nodeimage/const_storage.go" |
     sed -e '1d' -e '$d' \

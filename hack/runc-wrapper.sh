@@ -16,7 +16,9 @@ clean() {
 process='(if .capabilities then .capabilities |= map_values(if . then map(select(. != "CAP_SYS_RESOURCE")) else . end) else . end)
   | (if (.oomScoreAdj // 0) < 0 then .oomScoreAdj = 0 else . end)'
 
-bundle=. creates= previous=
+bundle=.
+creates=''
+previous=''
 for argument in "$@"; do
   case $argument in
   create | run) creates=yes ;;

@@ -21,7 +21,8 @@ const (
 	// and wait=<Go duration, at most 1m> it answers as soon as Report.Generation differs
 	// from since, or when the time is over.
 	PathStatus = "/v1/status"
-	// PathOrders takes POST of an Order and answers with an OrderResult.
+	// PathOrders takes POST of an Order and answers with an OrderResult. 503 means that the
+	// agent is in the middle of another order: nothing was recorded, send it again.
 	PathOrders = "/v1/orders"
 	// PathPeer answers GET on ProbePort with a PeerView.
 	PathPeer = "/v1/peer"
@@ -120,6 +121,21 @@ type Report struct {
 	Failure  *Failure     `json:"failure,omitempty"`
 	Order    *OrderRecord `json:"order,omitempty"`
 	Restarts int          `json:"restarts"`
+	// Waiting says, in words, what a member whose mariadbd is down waits for; "" otherwise.
+	Waiting string `json:"waiting,omitempty"`
+	// Lineage is the last bootstrap this member knows to be part of its history.
+	Lineage Lineage `json:"lineage,omitzero"`
+}
+
+// Lineage names the start of the present line of a cluster's history: the last bootstrap (or
+// rebuilt quorum), and the position it went on from. A member that was not there and holds
+// write-sets beyond Start has a history of its own: joining would lose or mix the two, so the
+// agent refuses with FailureDiverged.
+type Lineage struct {
+	// Epoch of the order that started the line; 0 when there is none.
+	Epoch int64 `json:"epoch,omitempty"`
+	// Start is the position the line went on from.
+	Start cluster.Position `json:"start,omitzero"`
 }
 
 // Server is what a running mariadbd says of itself.
@@ -178,6 +194,12 @@ type TLSReport struct {
 	LoadedNotAfter *time.Time `json:"loadedNotAfter,omitempty"`
 	// PublishedSerial describes the pair now on the mounted volume.
 	PublishedSerial string `json:"publishedSerial,omitempty"`
+	// TrustedCAs are the SHA-256 fingerprints (lower-case hexadecimal) of all CA certificates
+	// mariadbd has been given since it started. Galera adds CAs at a reload and drops none,
+	// so one that was removed from ca.crt stays trusted, and listed, until the next restart.
+	TrustedCAs []string `json:"trustedCAs,omitempty"`
+	// PublishedCAs are the fingerprints of the certificates in the published ca.crt.
+	PublishedCAs []string `json:"publishedCAs,omitempty"`
 	// Problem says why the published pair was not loaded, "" when all is well.
 	Problem string `json:"problem,omitempty"`
 	// Channels holds one entry for each of ChannelReplication, ChannelStateTransfer, ChannelClients.
@@ -254,6 +276,10 @@ const (
 	FailureForeignUUID    = "ForeignClusterUUID"
 	FailureCertificate    = "CertificateUnusable"
 	FailureDiskFull       = "DiskFull"
+	// FailureDiverged: the member holds write-sets the Primary component never had (same UUID).
+	FailureDiverged = "HistoryDiverged"
+	// FailureConfig: the published NodeConfig cannot be read, or does not name this member.
+	FailureConfig = "ConfigUnusable"
 )
 
 // PeerView is what any member may know of another without credentials.
@@ -264,6 +290,11 @@ type PeerView struct {
 	// ClusterUUID is wsrep_cluster_state_uuid, "" when not connected.
 	ClusterUUID string `json:"clusterUUID,omitempty"`
 	Draining    bool   `json:"draining,omitempty"`
+	// Data and Position are as in the Report.
+	Data     cluster.DataState `json:"data,omitempty"`
+	Position cluster.Position  `json:"position,omitzero"`
+	// Lineage is the line of history the member belongs to.
+	Lineage Lineage `json:"lineage,omitzero"`
 }
 
 // OrderKind names what an order asks for.
@@ -324,7 +355,7 @@ type OrderRecord struct {
 	At      time.Time  `json:"at"`
 }
 
-// OrderResult is the answer to an order: HTTP 200 with Accepted or Done, 409 with Refused.
+// OrderResult is the answer to an order: HTTP 200 with Accepted, Done or Failed, 409 with Refused.
 type OrderResult struct {
 	State   OrderState `json:"state"`
 	Message string     `json:"message,omitempty"`

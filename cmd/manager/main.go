@@ -1,0 +1,98 @@
+// The manager is the operator: it watches GaleraCluster resources and runs what they declare.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/galera-operator/galera-operator/internal/version"
+)
+
+// Few renewals keep the idle operator quiet. A container that is restarted in its pod has the
+// same identity and goes on at once; only the loss of the whole pod costs leaseDuration.
+const (
+	leaseName     = "galera-operator"
+	leaseDuration = 75 * time.Second
+	renewDeadline = 60 * time.Second
+	retryPeriod   = 40 * time.Second
+)
+
+func main() {
+	opts := bindFlags(flag.CommandLine)
+	zapOpts := zap.Options{}
+	zapOpts.BindFlags(flag.CommandLine)
+	flag.Parse()
+	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&zapOpts)))
+	log := ctrl.Log.WithName("setup")
+
+	if err := run(opts); err != nil {
+		log.Error(err, "the operator stops")
+		os.Exit(1)
+	}
+}
+
+func run(opts *options) error {
+	if err := opts.check(); err != nil {
+		return err
+	}
+	config := ctrl.GetConfigOrDie()
+	config.UserAgent = "galera-operator/" + version.Version
+	mgr, err := newManager(config, opts)
+	if err != nil {
+		return err
+	}
+	if err := setUp(mgr, opts); err != nil {
+		return err
+	}
+	ctrl.Log.WithName("setup").Info("starting", "version", version.Version, "operatorImage", opts.operatorImage, "defaultImage", opts.defaultImage)
+	return mgr.Start(ctrl.SetupSignalHandler())
+}
+
+func newManager(config *rest.Config, opts *options) (ctrl.Manager, error) {
+	lease, renew, retry := leaseDuration, renewDeadline, retryPeriod
+	lock, err := newLock(config, opts)
+	if err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:                              scheme(),
+		Cache:                               cacheOptions(opts),
+		Metrics:                             metricsserver.Options{BindAddress: opts.metricsAddress},
+		HealthProbeBindAddress:              opts.probeAddress,
+		LeaderElection:                      opts.leaderElect,
+		LeaderElectionResourceLockInterface: lock,
+		LeaderElectionReleaseOnCancel:       true, // the process ends right after mgr.Start
+		LeaseDuration:                       &lease,
+		RenewDeadline:                       &renew,
+		RetryPeriod:                         &retry,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("creating the manager: %w", err)
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, err
+	}
+	return mgr, mgr.AddReadyzCheck("ping", healthz.Ping)
+}
+
+// newLock names the holder after the pod alone, without the usual random suffix.
+func newLock(config *rest.Config, opts *options) (resourcelock.Interface, error) {
+	if !opts.leaderElect {
+		return nil, nil
+	}
+	identity, err := os.Hostname()
+	if err != nil {
+		return nil, err
+	}
+	return resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, opts.namespace, leaseName,
+		resourcelock.ResourceLockConfig{Identity: identity}, config, renewDeadline)
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"strings"
+)
+
+// options are the operator's settings.
+type options struct {
+	defaultImage    string
+	operatorImage   string
+	namespace       string
+	watchNamespaces string
+	clusterDomain   string
+	controlCertDir  string
+	metricsAddress  string
+	probeAddress    string
+	leaderElect     bool
+}
+
+func bindFlags(fs *flag.FlagSet) *options {
+	o := &options{}
+	fs.StringVar(&o.defaultImage, "default-image", "mariadb:11.8", "database image of clusters that name none")
+	fs.StringVar(&o.operatorImage, "operator-image", os.Getenv("OPERATOR_IMAGE"), "image the agent is taken from; default: the environment's OPERATOR_IMAGE")
+	fs.StringVar(&o.namespace, "operator-namespace", os.Getenv("POD_NAMESPACE"), "namespace the operator runs in; default: the environment's POD_NAMESPACE")
+	fs.StringVar(&o.watchNamespaces, "watch-namespaces", "", "comma-separated namespaces to watch; empty: all")
+	fs.StringVar(&o.clusterDomain, "cluster-domain", "cluster.local", "DNS domain of the Kubernetes cluster")
+	fs.StringVar(&o.controlCertDir, "control-cert-dir", "/etc/galera-operator/control", "directory with tls.crt, tls.key and ca.crt of the operator's client certificate")
+	fs.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of the metrics; 0: none")
+	fs.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
+	fs.BoolVar(&o.leaderElect, "leader-elect", false, "let only one of several operators act")
+	return o
+}
+
+func (o *options) check() error {
+	switch {
+	case o.operatorImage == "":
+		return errors.New("--operator-image (or OPERATOR_IMAGE) must name the image the agent is taken from")
+	case o.namespace == "":
+		return errors.New("--operator-namespace (or POD_NAMESPACE) must name the namespace the operator runs in")
+	}
+	return nil
+}
+
+// namespaces to watch, nil for all.
+func (o *options) namespaces() []string {
+	var out []string
+	for n := range strings.SplitSeq(o.watchNamespaces, ",") {
+		if n = strings.TrimSpace(n); n != "" {
+			out = append(out, n)
+		}
+	}
+	return out
+}

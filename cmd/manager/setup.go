@@ -1,0 +1,80 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers"
+	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+func scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, certmanagerv1.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(s); err != nil {
+			panic(err) // a programming error: two types of one name
+		}
+	}
+	return s
+}
+
+// cacheOptions keep only objects with the cluster label, without their managed fields: the
+// operator's memory grows with its clusters and not with everything else in Kubernetes.
+func cacheOptions(opts *options) cache.Options {
+	hasCluster, err := labels.NewRequirement(v1alpha1.LabelCluster, selection.Exists, nil)
+	if err != nil {
+		panic(err)
+	}
+	o := cache.Options{
+		DefaultLabelSelector: labels.NewSelector().Add(*hasCluster),
+		DefaultTransform:     cache.TransformStripManagedFields(),
+		ByObject:             map[client.Object]cache.ByObject{&v1alpha1.GaleraCluster{}: {Label: labels.Everything()}},
+	}
+	for _, n := range opts.namespaces() {
+		if o.DefaultNamespaces == nil {
+			o.DefaultNamespaces = map[string]cache.Config{}
+		}
+		o.DefaultNamespaces[n] = cache.Config{}
+	}
+	return o
+}
+
+// setUp wires the parts together.
+func setUp(mgr ctrl.Manager, opts *options) error {
+	cert, err := certwatcher.New(filepath.Join(opts.controlCertDir, "tls.crt"), filepath.Join(opts.controlCertDir, "tls.key"))
+	if err != nil {
+		return err
+	}
+	if err := mgr.Add(cert); err != nil {
+		return err
+	}
+	agents := &observe.Agents{Client: observe.NewAgentClient(cert.GetCertificate)}
+	return (&controllers.GaleraClusterReconciler{
+		Client:  mgr.GetClient(),
+		Readers: observe.Readers{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()},
+		Agents:  agents,
+		Objects: &apply.Objects{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
+		Actor:   apply.Actor{Client: mgr.GetClient(), Agents: agents},
+		Events:  mgr.GetEventRecorder("galera-operator"),
+		Options: resources.Options{
+			OperatorImage: opts.operatorImage, DefaultImage: opts.defaultImage,
+			OperatorNamespace: opts.namespace, ClusterDomain: opts.clusterDomain,
+		},
+		ControlCA: func() ([]byte, error) { return os.ReadFile(filepath.Join(opts.controlCertDir, "ca.crt")) },
+		Now:       time.Now,
+	}).SetupWithManager(mgr)
+}

@@ -1,0 +1,168 @@
+// Package controllers holds the thin reconcilers: get, observe, plan, apply, status. What to do
+// is decided in internal/plan, how it is told in internal/conditions.
+package controllers
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/conditions"
+	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/plan"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters/status,verbs=get;update;patch
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters/finalizers,verbs=update
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch;delete
+// +kubebuilder:rbac:groups="",resources=services;configmaps;secrets;serviceaccounts,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=cert-manager.io,resources=certificates;issuers,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=cert-manager.io,resources=clusterissuers,verbs=get
+// +kubebuilder:rbac:groups=storage.k8s.io,resources=storageclasses,verbs=get;list
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+const (
+	// whileHealthy is how often a cluster is looked at when nothing happens: dates go by and
+	// evidence ages without an event.
+	whileHealthy = time.Minute
+	// whileWaiting bounds the wait for what sends no event, for instance an issuer to be made.
+	whileWaiting = 5 * time.Second
+	whileBlocked = 15 * time.Second
+)
+
+// GaleraClusterReconciler brings one GaleraCluster a step nearer to its spec, every time it is asked.
+type GaleraClusterReconciler struct {
+	client.Client
+	Readers observe.Readers
+	Agents  *observe.Agents
+	Objects *apply.Objects
+	Actor   apply.Actor
+	Events  events.EventRecorder
+	Options resources.Options
+	// ControlCA returns the CA of the operator's own client certificate, in PEM.
+	ControlCA func() ([]byte, error)
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// Reconcile makes one pass: get, observe, plan, apply, status.
+func (r *GaleraClusterReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	c := &v1alpha1.GaleraCluster{}
+	if err := r.Get(ctx, req.NamespacedName, c); err != nil || c.DeletionTimestamp != nil {
+		r.Agents.Follow(req.NamespacedName, nil)
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	facts, err := r.Readers.Gather(ctx, c)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	in := conditions.Input{Facts: facts, Now: r.Now(), OperatorNamespace: r.Options.OperatorNamespace}
+
+	pubErr := r.publish(ctx, &in)
+
+	r.Agents.Follow(req.NamespacedName, r.targets(in.Facts))
+	in.Seen = r.Agents.Seen(req.NamespacedName)
+	in.Snapshot = observe.Snapshot(in.Facts, in.Seen, in.Config.Revision, in.Now)
+	in.Decision = plan.Plan(in.Snapshot)
+
+	actErr := r.act(ctx, in)
+	syncErr := r.sync(ctx, in)
+	statusErr := r.updateStatus(ctx, in)
+	return r.result(ctx, in, errors.Join(pubErr, actErr, syncErr, statusErr))
+}
+
+// act carries out what reaches beyond the status; journal entries are written with the status.
+func (r *GaleraClusterReconciler) act(ctx context.Context, in conditions.Input) error {
+	a := in.Decision.Action
+	if a == nil || apply.Journal(in.Facts.Cluster.Status.DeepCopy(), a, in.Now) {
+		return nil
+	}
+	log.FromContext(ctx).Info("acting", "action", a, "reason", in.Decision.Reason)
+	return r.Actor.Do(ctx, in.Facts, a)
+}
+
+// sync hurries kubelet for members that have not read what was published.
+func (r *GaleraClusterReconciler) sync(ctx context.Context, in conditions.Input) error {
+	if in.Published == nil || in.Config.Revision == "" {
+		return nil
+	}
+	version := in.Config.Revision + "-" + in.Published.Serial
+	for name, s := range in.Seen {
+		p := in.Facts.Pods[name]
+		stale := s.Live && (s.Report.Config.Loaded != in.Config.Revision || s.Report.TLS.PublishedSerial != in.Published.Serial)
+		if p == nil || !stale {
+			continue
+		}
+		if err := r.Actor.Sync(ctx, p, version); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// updateStatus writes the status once, with the journal, and only when it differs. The resource
+// version guards it: what was decided from an old state is never stored over a newer one.
+func (r *GaleraClusterReconciler) updateStatus(ctx context.Context, in conditions.Input) error {
+	c := in.Facts.Cluster.DeepCopy()
+	apply.Journal(&c.Status, in.Decision.Action, in.Now)
+	conditions.Update(&c.Status, in)
+	before := in.Facts.Cluster.Status
+	if equality.Semantic.DeepEqual(before, c.Status) {
+		return nil
+	}
+	if err := r.Status().Update(ctx, c); err != nil {
+		return err
+	}
+	for _, e := range conditions.Events(before, c.Status) {
+		r.Events.Eventf(in.Facts.Cluster, nil, e.Type, e.Reason, e.Action, "%s", e.Message)
+	}
+	return nil
+}
+
+func (r *GaleraClusterReconciler) result(ctx context.Context, in conditions.Input, err error) (ctrl.Result, error) {
+	switch {
+	case onlyConflicts(err):
+		// Somebody was quicker; the change is on its way through the cache.
+		log.FromContext(ctx).V(1).Info("conflict, trying again", "error", err.Error())
+		return ctrl.Result{RequeueAfter: 100 * time.Millisecond}, nil
+	case err != nil:
+		return ctrl.Result{}, err
+	case in.Decision.Blocked || in.Refused != nil || in.Failed != nil:
+		return ctrl.Result{RequeueAfter: whileBlocked}, nil
+	case in.Decision.Action != nil || in.Decision.Reason != plan.ReasonHealthy || in.Published == nil:
+		return ctrl.Result{RequeueAfter: whileWaiting}, nil
+	default:
+		return ctrl.Result{RequeueAfter: whileHealthy}, nil
+	}
+}
+
+// onlyConflicts says that err is not nil and holds nothing but lost races.
+func onlyConflicts(err error) bool {
+	if err == nil {
+		return false
+	}
+	var joined interface{ Unwrap() []error }
+	if !errors.As(err, &joined) {
+		return apierrors.IsConflict(err)
+	}
+	for _, e := range joined.Unwrap() {
+		if !apierrors.IsConflict(e) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,51 @@
+package controllers
+
+import (
+	"context"
+
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// SetupWithManager registers the reconciler: it is woken by the cluster itself, by everything
+// that carries the cluster's label, and by news from the agents.
+func (r *GaleraClusterReconciler) SetupWithManager(mgr ctrl.Manager) error {
+	news := make(chan event.GenericEvent, 256)
+	r.Agents.Changed = func(key types.NamespacedName) {
+		o := &v1alpha1.GaleraCluster{}
+		o.Namespace, o.Name = key.Namespace, key.Name
+		news <- event.GenericEvent{Object: o}
+	}
+	b := ctrl.NewControllerManagedBy(mgr).
+		For(&v1alpha1.GaleraCluster{}).
+		WatchesRawSource(source.Channel(news, &handler.EnqueueRequestForObject{}))
+	for _, child := range []client.Object{
+		&corev1.Pod{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}, &corev1.ServiceAccount{},
+		&appsv1.StatefulSet{}, &policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{},
+		&certmanagerv1.Certificate{}, &certmanagerv1.Issuer{},
+	} {
+		b = b.Watches(child, handler.EnqueueRequestsFromMapFunc(byLabel))
+	}
+	return b.Complete(r)
+}
+
+// byLabel finds the cluster of an object that may outlive it, or that somebody else writes.
+func byLabel(_ context.Context, o client.Object) []reconcile.Request {
+	name := o.GetLabels()[v1alpha1.LabelCluster]
+	if name == "" {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}}}
+}

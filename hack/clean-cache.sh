@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Frees what the local stack keeps: the cluster, its images in Docker, and the cache with
+# all built programs. Docker itself and Go's own caches stay.
+set -euo pipefail
+# shellcheck source=hack/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+# remove_images: by name, never everything that Docker has.
+remove_images() {
+  local image
+  for image in "$OPERATOR_IMAGE" "$DATABASE_IMAGE" "$DATABASE_OLD_IMAGE" "$SYSBENCH_IMAGE" "$CERT_MANAGER_IMAGE" \
+    "galera-node:$KUBERNETES_VERSION"; do
+    docker rmi -f "$image" >/dev/null 2>&1 || true
+  done
+}
+
+if docker info >/dev/null 2>&1; then
+  if [ -x "$BIN/kind" ]; then "$HACK_DIR/cluster.sh" down; fi
+  remove_images
+fi
+[ -d "$CACHE/locks" ] || die "$CACHE does not look like this cache"
+rm -rf "$CACHE"
+log "removed $CACHE"

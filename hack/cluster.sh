@@ -1,0 +1,172 @@
+#!/usr/bin/env bash
+# The local Kubernetes cluster.
+#   hack/cluster.sh up      creates it, or repairs what is there; NODES=3 workers by default,
+#                           NODES=1 is a single node that also takes workloads
+#   hack/cluster.sh down    removes it
+set -euo pipefail
+# shellcheck source=hack/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=hack/network.sh
+. "$HACK_DIR/network.sh"
+
+# On the control plane's container: the settings that the cluster was completed with.
+# A cluster without it was interrupted half-way.
+COMPLETE=/kind/galera-complete
+
+nodes() { kind get nodes --name "$CLUSTER" 2>/dev/null; }
+kubectl_cluster() { kubectl --kubeconfig "$CLUSTER_KUBECONFIG" "$@"; }
+
+# kind_config IMAGE WORKERS: the API server's own data is not worth waiting for disks,
+# and nothing here is replicated, so no leader election either.
+kind_config() {
+  local image=$1 workers=$2 own_network=true i
+  [ "$image" != "$PUBLIC_NODE_IMAGE" ] || own_network=false
+  cat <<YAML
+kind: Cluster
+apiVersion: kind.x-k8s.io/v1alpha4
+networking:
+  disableDefaultCNI: $own_network
+  podSubnet: $POD_CIDR
+  serviceSubnet: $SERVICE_CIDR
+kubeadmConfigPatches:
+- |
+  kind: KubeletConfiguration
+  failCgroupV1: false
+  serializeImagePulls: false
+- |
+  kind: ClusterConfiguration
+  etcd:
+    local:
+      extraArgs:
+      - {name: unsafe-no-fsync, value: "true"}
+  controllerManager:
+    extraArgs:
+    - {name: leader-elect, value: "false"}
+  scheduler:
+    extraArgs:
+    - {name: leader-elect, value: "false"}
+nodes:
+- role: control-plane
+YAML
+  for ((i = 0; i < workers; i++)); do echo "- role: worker"; done
+}
+
+# settings IMAGE: what must be the same for an existing cluster to be kept. The number
+# of nodes is not part of it: another number is no reason to throw a cluster away.
+settings() {
+  { docker image inspect --format '{{.Id}}' "$1"; kind_config "$1" 0; } | sha256sum | cut -c1-16
+}
+
+create() {
+  local image=$1 workers=${NODES:-3}
+  # One node: kind leaves a lone control plane schedulable.
+  [ "$workers" -gt 1 ] || workers=0
+  kind delete cluster --name "$CLUSTER"
+  kind_config "$image" "$workers" >"$RUN/kind.yaml"
+  kind create cluster --name "$CLUSTER" --image "$image" --config "$RUN/kind.yaml"
+  # Pods that start before kube-proxy do not reach the API server, and start again later
+  # and later; they start when the pods' network is there, so that comes afterwards.
+  write_kubeconfig
+  kubectl_cluster -n kube-system rollout status daemonset/kube-proxy --timeout=120s
+}
+
+# When the nodes' containers were started, if they were: what the API server says about
+# them from before that is out of date.
+STARTED=0
+
+# start_nodes: after a restart of Docker or of the machine.
+start_nodes() {
+  local stopped
+  stopped=$(docker ps -aq --filter "label=io.x-k8s.kind.cluster=$CLUSTER" --filter status=exited --filter status=created)
+  [ -n "$stopped" ] || return 0
+  log "starting the nodes of cluster $CLUSTER"
+  STARTED=$(date +%s)
+  # shellcheck disable=SC2086 # several ids
+  docker start $stopped >/dev/null
+}
+
+wait_for_api() {
+  for _ in $(seq 60); do
+    kubectl_cluster get --raw /readyz >/dev/null 2>&1 && return 0
+    sleep 1
+  done
+  echo "the API server does not answer"
+  return 1
+}
+
+# usable IMAGE: whether there is a cluster to keep. Its addresses and ports may have
+# changed with a restart, so its kubeconfig is read again.
+usable() {
+  [ -n "$(nodes)" ] || return 1
+  start_nodes || return 1
+  if [ "$(docker exec "$CLUSTER-control-plane" cat $COMPLETE 2>/dev/null)" != "$(settings "$1")" ]; then
+    log "cluster $CLUSTER is incomplete or was made with other settings: making it anew"
+    return 1
+  fi
+  write_kubeconfig
+  wait_for_api >/dev/null || { log "cluster $CLUSTER does not come back: making it anew"; return 1; }
+}
+
+# write_kubeconfig: to the default place, and to a file of its own for programs that
+# must not depend on what else is in the default one.
+write_kubeconfig() {
+  kind export kubeconfig --name "$CLUSTER" >/dev/null 2>&1
+  kind get kubeconfig --name "$CLUSTER" >"$CLUSTER_KUBECONFIG.tmp"
+  chmod 600 "$CLUSTER_KUBECONFIG.tmp"
+  mv "$CLUSTER_KUBECONFIG.tmp" "$CLUSTER_KUBECONFIG"
+}
+
+# wait_for_kubelets: every node has renewed its lease since it was started.
+wait_for_kubelets() {
+  local lease late
+  for _ in $(seq 120); do
+    late=''
+    for lease in $(kubectl_cluster -n kube-node-lease get leases -o jsonpath='{.items[*].spec.renewTime}'); do
+      [ "$(date -d "$lease" +%s)" -gt "$STARTED" ] || late=yes
+    done
+    [ -n "$late" ] || return 0
+    sleep 1
+  done
+  echo "some kubelets do not come back"
+  return 1
+}
+
+# wait_ready: nodes first; what runs on them is then given the time it needs.
+wait_ready() {
+  if [ "$STARTED" -gt 0 ]; then wait_for_kubelets; fi
+  kubectl_cluster wait --for=condition=Ready nodes --all --timeout=120s
+  kubectl_cluster -n kube-system rollout status deployment/coredns --timeout=120s
+  kubectl_cluster -n local-path-storage rollout status deployment/local-path-provisioner --timeout=120s
+}
+
+up() {
+  local image
+  image=$("$HACK_DIR/node-image.sh")
+  "$HACK_DIR/tools.sh" build kind kubernetes-api
+  if ! usable "$image"; then
+    step "create cluster $CLUSTER" create "$image"
+  elif [ -n "${NODES:-}" ] && [ "$NODES" -ne "$(($(nodes | wc -l) > 1 ? $(nodes | wc -l) - 1 : 1))" ]; then
+    log "keeping the running cluster's $(nodes | wc -l) nodes; for NODES=$NODES, run hack/cluster.sh down first"
+  fi
+  if [ "$image" != "$PUBLIC_NODE_IMAGE" ]; then step "connect the pods of the nodes" connect_pods; fi
+  connect_host
+  step "wait for the nodes" wait_ready
+  settings "$image" | docker exec -i "$CLUSTER-control-plane" tee "$COMPLETE" >/dev/null
+  log "cluster $CLUSTER is ready: context $CONTEXT, or KUBECONFIG=$CLUSTER_KUBECONFIG"
+}
+
+down() {
+  [ -x "$BIN/kind" ] || die "there is no cluster: it was never made from this cache"
+  disconnect_host
+  kind delete cluster --name "$CLUSTER"
+  rm -f "$CLUSTER_KUBECONFIG"
+}
+
+case "${1:-}" in
+up)
+  "$HACK_DIR/docker.sh"
+  locked cluster up
+  ;;
+down) locked cluster down ;;
+*) die "usage: hack/cluster.sh up | down" ;;
+esac

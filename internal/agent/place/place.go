@@ -1,0 +1,68 @@
+// Package place names the files and directories the agent works with, so that tests can put
+// them elsewhere.
+package place
+
+import (
+	"path/filepath"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// Places are the directories of a database pod.
+type Places struct {
+	Bin, Volume, Data, State, Run, Tmp, Config, TLS, Root string
+}
+
+// Default returns the places in a real pod.
+func Default() Places {
+	return Places{
+		Bin:    agentapi.BinDir,
+		Volume: agentapi.VolumeDir,
+		Data:   agentapi.DataDir,
+		State:  agentapi.StateDir,
+		Run:    agentapi.RunDir,
+		Tmp:    agentapi.TmpDir,
+		Config: agentapi.ConfigDir,
+		TLS:    agentapi.TLSDir,
+		Root:   agentapi.RootDir,
+	}
+}
+
+// Agent is the agent's binary.
+func (p Places) Agent() string { return filepath.Join(p.Bin, "agent") }
+
+// MyCnf is the rendered option file.
+func (p Places) MyCnf() string { return filepath.Join(p.Run, "my.cnf") }
+
+// OpenSSLCnf is the rendered OpenSSL configuration mariadbd and the transfer scripts run with.
+func (p Places) OpenSSLCnf() string { return filepath.Join(p.Run, "openssl.cnf") }
+
+// ScriptEnv is the file bash reads before every transfer script (BASH_ENV).
+func (p Places) ScriptEnv() string { return filepath.Join(p.Run, "script-env.sh") }
+
+// Socket is mariadbd's unix socket.
+func (p Places) Socket() string { return filepath.Join(p.Run, "mysqld.sock") }
+
+// PidFile is mariadbd's pid file.
+func (p Places) PidFile() string { return filepath.Join(p.Run, "mysqld.pid") }
+
+// NotifySocket is where wsrep_notify_cmd pokes the running agent.
+func (p Places) NotifySocket() string { return filepath.Join(p.Run, "agent-notify.sock") }
+
+// PrivateTLS is a symbolic link to the pair mariadbd uses.
+func (p Places) PrivateTLS() string { return filepath.Join(p.Run, "tls") }
+
+// Cert is the certificate chain mariadbd uses.
+func (p Places) Cert() string { return filepath.Join(p.PrivateTLS(), "tls.crt") }
+
+// Key is the private key mariadbd uses.
+func (p Places) Key() string { return filepath.Join(p.PrivateTLS(), "tls.key") }
+
+// CA is the trust bundle mariadbd uses.
+func (p Places) CA() string { return filepath.Join(p.PrivateTLS(), "ca.crt") }
+
+// TransferCA is the trust bundle the transfer scripts use; see certs.
+func (p Places) TransferCA() string { return filepath.Join(p.PrivateTLS(), "transfer-ca.crt") }
+
+// InitDir is where an initialisation works before its result becomes the data directory.
+func (p Places) InitDir() string { return filepath.Join(p.Volume, "data.init") }

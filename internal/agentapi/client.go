@@ -1,0 +1,124 @@
+package agentapi
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// ErrBusy is returned by Client.Order when the agent is in the middle of another order.
+// Nothing was recorded: the same order may be sent again.
+var ErrBusy = errors.New("the agent is busy with another order")
+
+const (
+	dialTimeout = 3 * time.Second
+	// maxBody bounds what is read from an agent, which is trusted but may be broken.
+	maxBody = 4 << 20
+)
+
+// Client talks to agents over mTLS. It is safe for concurrent use and keeps connections open.
+type Client struct {
+	http *http.Client
+}
+
+// NewClient returns a client that presents certificate and accepts an agent only when its chain
+// leads to roots and its certificate carries serverName. One client serves all members of a
+// cluster, as they share the names; make a new one, and Close the old one, when either changes.
+func NewClient(certificate tls.Certificate, roots *x509.CertPool, serverName string) *Client {
+	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}
+	return &Client{http: &http.Client{Transport: &http.Transport{
+		DialContext: dialer.DialContext,
+		TLSClientConfig: &tls.Config{
+			MinVersion:   tls.VersionTLS13,
+			Certificates: []tls.Certificate{certificate},
+			RootCAs:      roots,
+			ServerName:   serverName,
+		},
+		TLSHandshakeTimeout: dialTimeout,
+		MaxIdleConnsPerHost: 2,
+		IdleConnTimeout:     90 * time.Second,
+	}}}
+}
+
+// Close drops idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Status asks the agent at host (a name or an address, with or without a port) for its Report. With since ≥ 0 and wait > 0 the agent
+// answers when Report.Generation differs from since, at the latest after wait.
+func (c *Client) Status(ctx context.Context, host string, since int64, wait time.Duration) (Report, error) {
+	query := url.Values{}
+	if wait > 0 && since >= 0 {
+		query.Set("since", strconv.FormatInt(since, 10))
+		query.Set("wait", wait.String())
+	}
+	var report Report
+	status, err := c.do(ctx, http.MethodGet, host, PathStatus, query, nil, &report)
+	if err != nil {
+		return Report{}, err
+	}
+	if status != http.StatusOK {
+		return Report{}, fmt.Errorf("agent at %s: HTTP %d", host, status)
+	}
+	return report, nil
+}
+
+// Order sends an order. A refusal is a result, not an error; ErrBusy means "send it again".
+func (c *Client) Order(ctx context.Context, host string, order Order) (OrderResult, error) {
+	body, err := json.Marshal(order)
+	if err != nil {
+		return OrderResult{}, err
+	}
+	var result OrderResult
+	status, err := c.do(ctx, http.MethodPost, host, PathOrders, nil, body, &result)
+	switch {
+	case err != nil:
+		return OrderResult{}, err
+	case status == http.StatusServiceUnavailable:
+		return OrderResult{}, fmt.Errorf("%w: %s", ErrBusy, result.Message)
+	case status == http.StatusOK, status == http.StatusConflict:
+		return result, nil
+	}
+	return OrderResult{}, fmt.Errorf("agent at %s: HTTP %d: %s", host, status, result.Message)
+}
+
+// do sends one request and decodes a JSON answer, whatever the status.
+func (c *Client) do(ctx context.Context, method, host, path string, query url.Values, body []byte, into any) (int, error) {
+	u := url.URL{Scheme: "https", Host: withPort(host), Path: path, RawQuery: query.Encode()}
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
+	if err != nil {
+		return 0, fmt.Errorf("agent at %s: %w", host, err)
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return resp.StatusCode, fmt.Errorf("agent at %s: HTTP %d: %w", host, resp.StatusCode, err)
+	}
+	return resp.StatusCode, nil
+}
+
+func withPort(host string) string {
+	if _, _, err := net.SplitHostPort(host); err == nil {
+		return host
+	}
+	return net.JoinHostPort(host, strconv.Itoa(ControlPort))
+}

@@ -1,0 +1,108 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/plan"
+)
+
+// Actor carries out the actions that reach beyond the status.
+type Actor struct {
+	Client client.Client
+	Agents *observe.Agents
+}
+
+// Do carries out one action for the cluster described by f.
+func (x Actor) Do(ctx context.Context, f observe.Facts, a plan.Action) error {
+	switch a := a.(type) {
+	case plan.SendOrder:
+		return x.sendOrder(ctx, f, a)
+	case plan.AssignRoles:
+		return x.assignRoles(ctx, f, a.Primary)
+	case plan.DeletePod:
+		return x.deletePod(ctx, f, a.Member)
+	default:
+		return fmt.Errorf("no way to carry out %T", a)
+	}
+}
+
+// sendOrder is done when the agent has the order on its volume; a refusal is no error: the
+// agent's next report tells the planner.
+func (x Actor) sendOrder(ctx context.Context, f observe.Facts, a plan.SendOrder) error {
+	target, ok := x.Agents.Target(client.ObjectKeyFromObject(f.Cluster), a.Member)
+	if !ok {
+		return nil // the pod went away; its return is an event
+	}
+	_, err := x.Agents.Client.Order(ctx, target, agentapi.Order{
+		ID: a.ID, Epoch: a.Epoch, Kind: agentapi.OrderKind(a.Kind), Position: a.Position,
+		ClusterUUID: f.Cluster.Status.ClusterUUID,
+	})
+	return err
+}
+
+// assignRoles takes the label from the old writer before the new one gets it.
+func (x Actor) assignRoles(ctx context.Context, f observe.Facts, primary string) error {
+	for name, p := range f.Pods {
+		if name != primary {
+			if err := x.setRole(ctx, p, v1alpha1.RoleReplica); err != nil {
+				return err
+			}
+		}
+	}
+	if p := f.Pods[primary]; p != nil {
+		return x.setRole(ctx, p, v1alpha1.RolePrimary)
+	}
+	return nil
+}
+
+func (x Actor) setRole(ctx context.Context, p *corev1.Pod, role string) error {
+	if p.Labels[v1alpha1.LabelRole] == role {
+		return nil
+	}
+	return x.patch(ctx, p, func(p *corev1.Pod) {
+		if p.Labels == nil {
+			p.Labels = map[string]string{}
+		}
+		p.Labels[v1alpha1.LabelRole] = role
+	})
+}
+
+// Sync makes kubelet refresh the pod's mounted configuration and certificates at once, by
+// changing an annotation; without it that takes up to a minute or two.
+func (x Actor) Sync(ctx context.Context, p *corev1.Pod, version string) error {
+	if p.Annotations[v1alpha1.AnnotationSync] == version {
+		return nil
+	}
+	return x.patch(ctx, p, func(p *corev1.Pod) {
+		if p.Annotations == nil {
+			p.Annotations = map[string]string{}
+		}
+		p.Annotations[v1alpha1.AnnotationSync] = version
+	})
+}
+
+// patch changes metadata of exactly the pod that was seen, not of a successor of its name.
+func (x Actor) patch(ctx context.Context, p *corev1.Pod, change func(*corev1.Pod)) error {
+	changed := p.DeepCopy()
+	change(changed)
+	err := x.Client.Patch(ctx, changed, client.MergeFromWithOptions(p, client.MergeFromWithOptimisticLock{}))
+	return client.IgnoreNotFound(err)
+}
+
+// deletePod deletes exactly the pod that was seen.
+func (x Actor) deletePod(ctx context.Context, f observe.Facts, name string) error {
+	p := f.Pods[name]
+	if p == nil || p.DeletionTimestamp != nil {
+		return nil
+	}
+	uid := p.UID
+	err := x.Client.Delete(ctx, p, client.Preconditions{UID: &uid})
+	return client.IgnoreNotFound(err)
+}

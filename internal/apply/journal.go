@@ -1,0 +1,49 @@
+package apply
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/plan"
+)
+
+// Journal carries out the actions that only change the status. It says whether a was one of
+// them; the caller stores the status before anything else is done.
+func Journal(status *v1alpha1.GaleraClusterStatus, a plan.Action, now time.Time) bool {
+	switch a := a.(type) {
+	case plan.Begin:
+		op := a.Operation
+		status.Epoch = op.Epoch
+		status.Operation = &v1alpha1.OperationStatus{
+			ID: op.ID, Type: string(op.Type), Target: op.Target, Step: op.Step, Epoch: op.Epoch,
+			BootstrapMember: op.BootstrapMember, StartedAt: metav1.NewTime(now),
+		}
+		if op.Position.Known() {
+			status.Operation.Position = op.Position.String()
+		}
+	case plan.Complete:
+		finish(status, a, now)
+	case plan.RecordUUID:
+		status.ClusterUUID = a.UUID
+	default:
+		return false
+	}
+	return true
+}
+
+func finish(status *v1alpha1.GaleraClusterStatus, a plan.Complete, now time.Time) {
+	op := status.Operation
+	if op == nil {
+		return
+	}
+	status.Operation = nil
+	if a.Abandoned {
+		return
+	}
+	status.LastOperation = &v1alpha1.CompletedOperation{
+		Type: op.Type, Epoch: op.Epoch, StartedAt: op.StartedAt,
+		CompletedAt: metav1.NewTime(now), Message: a.Message,
+	}
+}

@@ -1,0 +1,150 @@
+// Package apply does things: each function is one side effect, idempotent, and safe to be
+// repeated by a process that does not remember having done it.
+package apply
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// FieldOwner is the name under which every field is applied.
+const FieldOwner = "galera-operator"
+
+// ErrNameTaken is returned by Objects.Apply when an object of that name exists and belongs
+// to somebody else: it is never taken over.
+type ErrNameTaken struct{ Kind, Name string }
+
+// Error tells which object is in the way.
+func (e ErrNameTaken) Error() string {
+	return fmt.Sprintf("the %s %q exists and does not belong to this cluster; remove it, or choose another name for the cluster", e.Kind, e.Name)
+}
+
+// Objects applies child objects by server-side apply, and remembers what it applied: an
+// unchanged wish for an unchanged object costs no request.
+type Objects struct {
+	Client client.Client
+	// Live reads past the cache, which holds only labelled objects.
+	Live client.Reader
+
+	mu      sync.Mutex
+	applied map[string]applied
+}
+
+// applied is the wish that was applied last, and the object it led to.
+type applied struct{ wish, object string }
+
+// Apply makes an object as wanted for a cluster.
+func (o *Objects) Apply(ctx context.Context, owner types.UID, want client.Object) error {
+	u, err := toUnstructured(want)
+	if err != nil {
+		return err
+	}
+	wish, err := fingerprint(u.Object)
+	if err != nil {
+		return err
+	}
+	key := fmt.Sprintf("%s/%s/%s", u.GroupVersionKind(), u.GetNamespace(), u.GetName())
+	have := want.DeepCopyObject().(client.Object)
+	err = o.Client.Get(ctx, client.ObjectKeyFromObject(want), have)
+	switch {
+	case apierrors.IsNotFound(err):
+		if err := o.refuseForeign(ctx, owner, want); err != nil {
+			return err
+		}
+	case err != nil:
+		return fmt.Errorf("reading %s: %w", key, err)
+	case o.unchanged(key, applied{wish, state(have)}):
+		return nil
+	}
+	if err := o.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldOwner), client.ForceOwnership); err != nil {
+		return fmt.Errorf("applying %s: %w", key, err)
+	}
+	o.remember(key, applied{wish, state(u)})
+	return nil
+}
+
+// refuseForeign looks past the cache for an object that is not ours.
+func (o *Objects) refuseForeign(ctx context.Context, owner types.UID, want client.Object) error {
+	have := &metav1.PartialObjectMetadata{}
+	have.SetGroupVersionKind(want.GetObjectKind().GroupVersionKind())
+	err := o.Live.Get(ctx, client.ObjectKeyFromObject(want), have)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	controller := metav1.GetControllerOf(have)
+	if controller != nil && controller.UID == owner {
+		return nil
+	}
+	if controller == nil && have.Labels[v1alpha1.LabelCluster] == want.GetLabels()[v1alpha1.LabelCluster] {
+		return nil // kept from an earlier cluster of this name
+	}
+	return ErrNameTaken{Kind: want.GetObjectKind().GroupVersionKind().Kind, Name: want.GetName()}
+}
+
+func (o *Objects) unchanged(key string, now applied) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.applied[key] == now
+}
+
+func (o *Objects) remember(key string, a applied) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.applied == nil {
+		o.applied = map[string]applied{}
+	}
+	o.applied[key] = a
+}
+
+// state identifies what others could have changed of an object: the generation where the
+// API server counts one, so that status updates do not matter, else the resource version.
+func state(o client.Object) string {
+	if g := o.GetGeneration(); g > 0 {
+		meta, _ := fingerprint(map[string]any{"l": o.GetLabels(), "a": o.GetAnnotations(), "o": o.GetOwnerReferences(), "u": o.GetUID()})
+		return fmt.Sprintf("%d/%s", g, meta)
+	}
+	return o.GetResourceVersion()
+}
+
+func fingerprint(v any) (string, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(b)), nil
+}
+
+// toUnstructured drops what a wish must not contain: status and empty server-set fields.
+func toUnstructured(o client.Object) (*unstructured.Unstructured, error) {
+	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		return nil, err
+	}
+	delete(m, "status")
+	unstructured.RemoveNestedField(m, "metadata", "creationTimestamp")
+	unstructured.RemoveNestedField(m, "spec", "template", "metadata", "creationTimestamp")
+	if templates, ok, _ := unstructured.NestedSlice(m, "spec", "volumeClaimTemplates"); ok {
+		for _, t := range templates {
+			pvc := t.(map[string]any)
+			delete(pvc, "status")
+			unstructured.RemoveNestedField(pvc, "metadata", "creationTimestamp")
+		}
+		_ = unstructured.SetNestedSlice(m, templates, "spec", "volumeClaimTemplates")
+	}
+	return &unstructured.Unstructured{Object: m}, nil
+}

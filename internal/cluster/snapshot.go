@@ -1,0 +1,165 @@
+package cluster
+
+import "time"
+
+// Snapshot is one cluster at one moment: what is wanted, what was recorded, what was observed.
+// The planner decides from it and from nothing else.
+type Snapshot struct {
+	// Namespace and Name of the resource, for messages to a person.
+	Namespace, Name string
+	// Replicas is the wanted number of nodes.
+	Replicas int
+	// Suspend asks for an ordered stop of all nodes.
+	Suspend bool
+	// ConfigRevision is the revision of the published NodeConfig.
+	ConfigRevision string
+	// Trust is a person's approval to go ahead without the members that are missing.
+	Trust *Trust
+
+	// ClusterUUID is the recorded state UUID, "" before the first start.
+	ClusterUUID string
+	// Epoch is the number of the last operation.
+	Epoch int64
+	// Operation is the journalled operation in progress.
+	Operation *Operation
+	// Primary is the recorded writer.
+	Primary string
+	// Suspended says that the ordered stop is complete.
+	Suspended bool
+
+	// Members has one entry for every wanted node, in ordinal order.
+	Members []Member
+	// NoPrimaryFor is how long no Primary component has been seen, 0 while there is one.
+	NoPrimaryFor time.Duration
+}
+
+// Trust names the member and the position a person vouches for.
+type Trust struct {
+	Member   string
+	Position Position
+}
+
+// OperationType names an operation of the journal.
+type OperationType string
+
+// The operations.
+const (
+	// OpFirstStart initialises the first node of a new cluster.
+	OpFirstStart OperationType = "FirstStart"
+	// OpRecover bootstraps the most advanced member after a full stop.
+	OpRecover OperationType = "Recover"
+	// OpRebuildQuorum makes running nodes that lost quorum Primary again.
+	OpRebuildQuorum OperationType = "RebuildQuorum"
+	// OpRestart restarts nodes one by one, for a new configuration or pod template.
+	OpRestart OperationType = "Restart"
+	// OpSuspend stops all nodes, one after another.
+	OpSuspend OperationType = "Suspend"
+)
+
+// Operation is an entry of the journal: written before its first act.
+type Operation struct {
+	ID              string
+	Type            OperationType
+	Target          string
+	Step            string
+	Epoch           int64
+	BootstrapMember string
+	Position        Position
+}
+
+// Member is one node: its pod, and what its agent reports. Nothing is guessed: while Known
+// is false everything below it is empty.
+type Member struct {
+	Name    string
+	Ordinal int
+	Pod     Pod
+	// HeldData is recorded: the member was seen, once, with data of this cluster.
+	HeldData bool
+
+	// Known says that the agent answered, so that the rest are facts.
+	Known           bool
+	Phase           Phase
+	Data            DataState
+	Position        Position
+	SafeToBootstrap bool
+	Draining        bool
+	// Server is nil while mariadbd does not answer.
+	Server *Server
+	// ConfigLoaded is the revision of the configuration the agent has read.
+	ConfigLoaded string
+	// RestartNeeded says that mariadbd runs with other settings than the loaded ones.
+	RestartNeeded bool
+	// Order is the last order the agent remembers.
+	Order *Order
+	// Failure is why the member cannot run, nil when it can.
+	Failure *Failure
+}
+
+// Pod is what Kubernetes knows of a member.
+type Pod struct {
+	Exists      bool
+	Terminating bool
+	// Ready is the pod's Ready condition.
+	Ready bool
+	// Role is the value of the role label.
+	Role string
+	// Outdated says that the pod was made from an older template.
+	Outdated bool
+}
+
+// Server is what a running mariadbd says of itself.
+type Server struct {
+	Component ComponentState
+	State     NodeState
+	// ClusterUUID is the state UUID of the component.
+	ClusterUUID string
+	// Size is the number of members in the component.
+	Size int
+	// Members are the names of the component's members, empty when not known.
+	Members []string
+	// ReceiveQueue is the number of write-sets received and not yet applied.
+	ReceiveQueue int64
+}
+
+// Order is what an agent remembers of the last order it got.
+type Order struct {
+	ID    string
+	Epoch int64
+	Kind  string
+	State string // Accepted | Done | Refused | Failed
+	// Message says why it was refused or failed.
+	Message string
+}
+
+// Failure is why a member cannot run.
+type Failure struct {
+	Reason  string
+	Message string
+}
+
+// InPrimary says that the member's server is part of a Primary component with a real history.
+func (m Member) InPrimary() bool {
+	return m.Known && m.Server != nil && m.Server.Component == ComponentPrimary && m.Server.ClusterUUID != ZeroUUID
+}
+
+// Synced says that the member is up to date in a Primary component and stays there.
+func (m Member) Synced() bool {
+	return m.InPrimary() && m.Server.State == NodeSynced && !m.Draining && !m.Pod.Terminating
+}
+
+// Down says that mariadbd is known not to run, and that it will not start by itself
+// without a Primary peer.
+func (m Member) Down() bool {
+	return m.Known && m.Server == nil &&
+		(m.Phase == PhaseWaiting || m.Phase == PhaseStopped || m.Phase == PhaseFailed)
+}
+
+// Member returns the member of that name, and whether there is one.
+func (s Snapshot) Member(name string) (Member, bool) {
+	for _, m := range s.Members {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	return Member{}, false
+}

@@ -1,0 +1,39 @@
+package conditions
+
+import (
+	"fmt"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// certificatesValid is True when the published pair is in date and every answering node serves it.
+func certificatesValid(in Input) verdict {
+	if p := issuer(in); p != nil {
+		return no(p.Reason, p.Message)
+	}
+	if p := certificate(in); p != nil {
+		return no(p.Reason, p.Message)
+	}
+	for _, m := range in.Snapshot.Members {
+		r := in.report(m.Name)
+		if r == nil || r.Server == nil {
+			continue
+		}
+		if r.TLS.Problem != "" {
+			return no(v1alpha1.ReasonCertificateRefused, m.Name+" does not load the published certificate: "+r.TLS.Problem)
+		}
+		if r.TLS.LoadedSerial != "" && r.TLS.LoadedSerial != in.Published.Serial {
+			return no(v1alpha1.ReasonCertificateNotLive, fmt.Sprintf("%s still serves certificate %s, published is %s", m.Name, r.TLS.LoadedSerial, in.Published.Serial))
+		}
+	}
+	return yes(v1alpha1.ReasonHealthy, fmt.Sprintf("certificate %s is valid until %s",
+		in.Published.Serial, in.Published.NotAfter.UTC().Format("2006-01-02 15:04:05"))+sharedIssuerHint(in))
+}
+
+// sharedIssuerHint warns where it matters: Galera does not look at names.
+func sharedIssuerHint(in Input) string {
+	if in.cluster().Spec.TLS.IssuerRef == nil {
+		return ""
+	}
+	return "; note that Galera checks only that a certificate comes from the CA: whoever holds any certificate of this issuer can join the replication group, so use an issuer that serves nothing else"
+}

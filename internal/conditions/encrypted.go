@@ -1,0 +1,124 @@
+package conditions
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// evidenceLasts is how long an observation counts; agents look every half minute.
+const evidenceLasts = 3 * time.Minute
+
+// verdict of a condition.
+type verdict struct {
+	status  metav1.ConditionStatus
+	reason  string
+	message string
+}
+
+func yes(reason, message string) verdict { return verdict{metav1.ConditionTrue, reason, message} }
+func no(reason, message string) verdict  { return verdict{metav1.ConditionFalse, reason, message} }
+func unknown(reason, message string) verdict {
+	return verdict{metav1.ConditionUnknown, reason, message}
+}
+
+// encrypted is True only from evidence: on every node, every channel whose policy is Required
+// was dialled, spoke TLS with the published certificate, and turned plaintext away.
+func encrypted(in Input) verdict {
+	tls := in.Config.TLS
+	required := requiredChannels(tls)
+	if len(required) == 0 {
+		return no(v1alpha1.ReasonDisabled, "spec.tls requires encryption on no channel")
+	}
+	if tls.Replication == cluster.SocketDynamic {
+		return no(v1alpha1.ReasonSwitching, "replication is being switched: while sockets are dynamic, links may be in clear text")
+	}
+	proof := ""
+	for _, m := range in.Snapshot.Members {
+		r := in.report(m.Name)
+		if r == nil || m.Server == nil {
+			return unknown(v1alpha1.ReasonNotYetProved, "waiting for evidence from "+m.Name)
+		}
+		for _, ch := range required {
+			if v, ok := judgeChannel(in, m.Name, ch, r); !ok {
+				return v
+			}
+		}
+		if v, ok := judgePeers(in, m.Name, r); !ok {
+			return v
+		}
+		if f := r.TLS.Channels[required[0]]; proof == "" && f.Protocol != "" {
+			proof = fmt.Sprintf(" (%s %s)", f.Protocol, f.Cipher)
+		}
+	}
+	return yes(v1alpha1.ReasonProved, fmt.Sprintf(
+		"observed on all %d nodes: %s encrypted with the cluster's certificate%s, plaintext refused", len(in.Snapshot.Members), list(required), proof))
+}
+
+func requiredChannels(t agentapi.TLSConfig) []string {
+	var out []string
+	if t.Replication != cluster.SocketPlain {
+		out = append(out, agentapi.ChannelReplication)
+	}
+	if t.StateTransfer == cluster.PolicyRequired {
+		out = append(out, agentapi.ChannelStateTransfer)
+	}
+	if t.Clients == cluster.PolicyRequired {
+		out = append(out, agentapi.ChannelClients)
+	}
+	return out
+}
+
+// judgeChannel says what is missing to count one channel of one member as encrypted.
+func judgeChannel(in Input, member, channel string, r *agentapi.Report) (verdict, bool) {
+	f, ok := r.TLS.Channels[channel]
+	if !ok || in.Now.Sub(f.CheckedAt) > evidenceLasts || f.Observed == agentapi.ObservedUnknown {
+		return unknown(v1alpha1.ReasonNotYetProved, fmt.Sprintf("%s: no fresh evidence for %s%s", member, channel, because(f.Problem))), false
+	}
+	switch {
+	case f.Observed != agentapi.ObservedTLS:
+		return no(v1alpha1.ReasonPlaintextAccepted, fmt.Sprintf("%s: %s accepts plaintext%s", member, channel, because(f.Problem))), false
+	case channel == agentapi.ChannelStateTransfer:
+		// No listener outside a transfer: the agent judges what the scripts are made to enforce.
+		return verdict{}, true
+	case !f.PlaintextRefused:
+		return unknown(v1alpha1.ReasonNotYetProved, fmt.Sprintf("%s: it has not been seen yet that %s refuses plaintext%s", member, channel, because(f.Problem))), false
+	case !f.Verified:
+		return no(v1alpha1.ReasonPeerUnverified, fmt.Sprintf("%s: the certificate on %s is not trusted%s", member, channel, because(f.Problem))), false
+	case in.Published != nil && f.Serial != in.Published.Serial:
+		return no(v1alpha1.ReasonCertificateNotLive, fmt.Sprintf("%s: %s presents certificate %s, published is %s", member, channel, f.Serial, in.Published.Serial)), false
+	}
+	return verdict{}, true
+}
+
+// judgePeers uses what this member saw of the others: a node cannot vouch for itself alone.
+func judgePeers(in Input, member string, r *agentapi.Report) (verdict, bool) {
+	if in.Config.TLS.Replication != cluster.SocketStrict {
+		return verdict{}, true
+	}
+	for _, peer := range in.Snapshot.Members {
+		if peer.Name == member {
+			continue
+		}
+		f, ok := r.TLS.Peers[peer.Name]
+		if !ok || f.Observed == agentapi.ObservedUnknown {
+			return unknown(v1alpha1.ReasonNotYetProved, fmt.Sprintf("%s has not verified %s yet%s", member, peer.Name, because(f.Problem))), false
+		}
+		if f.Observed != agentapi.ObservedTLS || !f.Verified {
+			return no(v1alpha1.ReasonPeerUnverified, fmt.Sprintf("%s could not verify %s on the replication port%s", member, peer.Name, because(f.Problem))), false
+		}
+	}
+	return verdict{}, true
+}
+
+func because(problem string) string {
+	if problem == "" {
+		return ""
+	}
+	return ": " + problem
+}

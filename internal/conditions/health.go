@@ -1,0 +1,93 @@
+package conditions
+
+import (
+	"fmt"
+	"strings"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/plan"
+)
+
+// quorumHealthy is True when there is one Primary component with a majority of the nodes.
+func quorumHealthy(in Input) verdict {
+	s := in.Snapshot
+	switch in.Decision.Reason {
+	case plan.ReasonTwoPrimaries, plan.ReasonForeignData:
+		if in.Decision.Blocked {
+			return no(in.Decision.Reason, in.Decision.Message)
+		}
+	}
+	in1 := 0
+	for _, m := range s.Members {
+		if m.InPrimary() {
+			in1++
+		}
+	}
+	switch {
+	case in1 == len(s.Members):
+		return yes(v1alpha1.ReasonHealthy, fmt.Sprintf("all %d nodes form one Primary component", in1))
+	case in1*2 > len(s.Members):
+		return yes(v1alpha1.ReasonHealthy, fmt.Sprintf("%d of %d nodes form the Primary component", in1, len(s.Members)))
+	case in1 > 0:
+		return no(v1alpha1.ReasonNotAllSynced, fmt.Sprintf("only %d of %d nodes are in the Primary component", in1, len(s.Members)))
+	case in.Decision.Reason != plan.ReasonHealthy && in.Decision.Message != "":
+		return no(in.Decision.Reason, in.Decision.Message)
+	}
+	return no(v1alpha1.ReasonQuorumLost, "there is no Primary component")
+}
+
+// ready is True when everything the spec asks for was observed.
+func ready(in Input, problem *Problem, enc verdict) verdict {
+	if in.Snapshot.Suspend {
+		if in.Snapshot.Suspended {
+			return no(v1alpha1.ReasonSuspended, "the cluster is suspended; set spec.suspend to false to start it again")
+		}
+		return no(v1alpha1.ReasonSuspended, in.Decision.Message)
+	}
+	if problem != nil {
+		return no(problem.Reason, problem.Message)
+	}
+	if in.Decision.Action != nil || in.Snapshot.Operation != nil {
+		return no(in.Decision.Reason, in.Decision.Message)
+	}
+	for _, m := range in.Snapshot.Members {
+		if !m.Synced() {
+			return no(notSyncedReason(m), in.Decision.Message+detail(m))
+		}
+		if !m.Pod.Ready {
+			return no(v1alpha1.ReasonJoining, m.Name+" is Synced, and not ready in the eyes of Kubernetes yet")
+		}
+		if m.ConfigLoaded != in.Config.Revision {
+			return no(v1alpha1.ReasonConfigurationStale, m.Name+" has not read the new configuration yet")
+		}
+	}
+	if len(requiredChannels(in.Config.TLS)) > 0 && enc.status != yes("", "").status {
+		return no(enc.reason, enc.message)
+	}
+	return yes(v1alpha1.ReasonReady, fmt.Sprintf("all %d nodes are Synced", len(in.Snapshot.Members)))
+}
+
+func notSyncedReason(m cluster.Member) string {
+	switch {
+	case !m.Known && m.Pod.Exists && m.Pod.Ready:
+		return v1alpha1.ReasonAgentUnreachable
+	case m.Failure != nil:
+		return v1alpha1.ReasonMemberFailed
+	default:
+		return v1alpha1.ReasonJoining
+	}
+}
+
+func detail(m cluster.Member) string {
+	switch {
+	case !m.Pod.Exists:
+		return "; " + m.Name + " has no pod yet"
+	case !m.Known:
+		return "; the agent of " + m.Name + " does not answer"
+	default:
+		return fmt.Sprintf("; %s is %s", m.Name, strings.ToLower(string(m.Phase)))
+	}
+}
+
+func list(names []string) string { return strings.Join(names, ", ") }

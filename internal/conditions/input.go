@@ -1,0 +1,57 @@
+// Package conditions turns what was observed and decided into status: one function for each
+// condition, one list of problems, one table of events. It is pure.
+package conditions
+
+import (
+	"time"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/plan"
+)
+
+// Input is everything a condition may be judged by.
+type Input struct {
+	Facts    observe.Facts
+	Seen     map[string]observe.Seen
+	Snapshot cluster.Snapshot
+	Decision plan.Decision
+	// Config is the NodeConfig that is published.
+	Config agentapi.NodeConfig
+	// Refused is why the pair that was issued last is not published, nil when it is.
+	Refused *Problem
+	// Published describes the pair the nodes have; nil before there is one.
+	Published *PublishedPair
+	// Failed is an error of this pass that a person should see.
+	Failed *Problem
+	// OperatorNamespace is where the operator runs, for hints.
+	OperatorNamespace string
+	Now               time.Time
+}
+
+// PublishedPair describes the certificate the nodes have been given.
+type PublishedPair struct {
+	Serial   string
+	NotAfter time.Time
+}
+
+// Problem is something that keeps the cluster from what the spec asks for.
+type Problem struct {
+	Reason  string
+	Message string
+	// Blocked says that only a person can help.
+	Blocked bool
+}
+
+// report returns the live report of a member, nil when there is none.
+func (in Input) report(name string) *agentapi.Report {
+	s, ok := in.Seen[name]
+	if !ok || !s.Live {
+		return nil
+	}
+	return &s.Report
+}
+
+func (in Input) cluster() *v1alpha1.GaleraCluster { return in.Facts.Cluster }

@@ -1,0 +1,212 @@
+package conditions
+
+import (
+	"fmt"
+	"slices"
+
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/mycnf"
+)
+
+// check looks for one kind of problem.
+type check func(Input) *Problem
+
+// checks in the order in which a person should hear of them: first what the spec itself says
+// wrongly, then what is missing around it, then what nodes report.
+var checks = []check{
+	failedPass,
+	forbiddenSettings,
+	rootSecret,
+	issuer,
+	certificate,
+	storageClass,
+	scheduling,
+	imagePull,
+	image,
+	decision,
+	memberFailure,
+}
+
+// FirstProblem returns the problem a person should hear of, nil when there is none.
+func FirstProblem(in Input) *Problem {
+	for _, c := range checks {
+		if p := c(in); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+func failedPass(in Input) *Problem { return in.Failed }
+
+// ForbiddenSettings names what spec.mariadb.config may not contain, nil when it is fine.
+func ForbiddenSettings(c *v1alpha1.GaleraCluster) *Problem {
+	keys := make([]string, 0, len(c.Spec.MariaDB.Config))
+	for k := range c.Spec.MariaDB.Config {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		if why, bad := mycnf.ForbiddenSetting(k); bad {
+			return &Problem{v1alpha1.ReasonForbiddenSetting,
+				fmt.Sprintf("spec.mariadb.config must not contain %q: %s. Remove it; until then the last accepted configuration stays in force", k, why), true}
+		}
+	}
+	return nil
+}
+
+func forbiddenSettings(in Input) *Problem { return ForbiddenSettings(in.cluster()) }
+
+// RootSecretProblem says what is wrong with the Secret that holds root's password.
+func RootSecretProblem(s *corev1.Secret) *Problem {
+	if s == nil || len(s.Data[agentapi.RootPasswordKey]) > 0 {
+		return nil
+	}
+	return &Problem{v1alpha1.ReasonSecretWrongKind,
+		fmt.Sprintf("the Secret %q has no key %q; add root's password there, or delete the Secret to have one made", s.Name, agentapi.RootPasswordKey), true}
+}
+
+func rootSecret(in Input) *Problem { return RootSecretProblem(in.Facts.Root) }
+
+// issuer speaks while there is no certificate and the user's issuer is the reason.
+func issuer(in Input) *Problem {
+	ref := in.cluster().Spec.TLS.IssuerRef
+	if ref == nil || in.Published != nil {
+		return nil
+	}
+	if in.Facts.Issuer == nil {
+		if in.Facts.Issued != nil {
+			return nil
+		}
+		return &Problem{v1alpha1.ReasonIssuerNotFound,
+			fmt.Sprintf("spec.tls.issuerRef names the %s %q, which does not exist; create it, or correct the name", ref.Kind, ref.Name), true}
+	}
+	for _, c := range in.Facts.Issuer.Conditions {
+		if c.Type == certmanagerv1.IssuerConditionReady && string(c.Status) != "True" {
+			return &Problem{v1alpha1.ReasonIssuerNotReady, fmt.Sprintf("the %s %q is not ready: %s", ref.Kind, ref.Name, c.Message), true}
+		}
+	}
+	return nil
+}
+
+func certificate(in Input) *Problem {
+	if in.Refused != nil {
+		return in.Refused
+	}
+	if in.Published == nil {
+		return &Problem{v1alpha1.ReasonCertificatePending, "waiting for cert-manager to issue the nodes' certificate" + certificateMessage(in), false}
+	}
+	if in.Now.After(in.Published.NotAfter) {
+		return &Problem{v1alpha1.ReasonCertificateExpired, fmt.Sprintf(
+			"the nodes' certificate expired at %s and cert-manager has not renewed it%s; look at kubectl describe certificate -n %s",
+			in.Published.NotAfter.UTC().Format("2006-01-02 15:04:05"), certificateMessage(in), in.cluster().Namespace), true}
+	}
+	return nil
+}
+
+func certificateMessage(in Input) string {
+	if in.Facts.Certificate == nil {
+		return ""
+	}
+	for _, c := range in.Facts.Certificate.Status.Conditions {
+		if c.Type == certmanagerv1.CertificateConditionReady && string(c.Status) != "True" && c.Message != "" {
+			return ": " + c.Message
+		}
+	}
+	return ""
+}
+
+func storageClass(in Input) *Problem {
+	if in.Facts.StorageClassProblem == "" {
+		return nil
+	}
+	return &Problem{v1alpha1.ReasonStorageClassMissing, in.Facts.StorageClassProblem, true}
+}
+
+func scheduling(in Input) *Problem {
+	for _, p := range pods(in) {
+		for _, c := range p.Status.Conditions {
+			if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
+				return &Problem{v1alpha1.ReasonUnschedulable, fmt.Sprintf(
+					"%s cannot be scheduled: %s. Add hosts or room, or relax spec.scheduling and spec.resources", p.Name, c.Message), true}
+			}
+		}
+	}
+	return nil
+}
+
+// imagePull speaks when kubelet cannot get an image or cannot start the container from it.
+func imagePull(in Input) *Problem {
+	for _, p := range pods(in) {
+		for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+			w := s.State.Waiting
+			if w == nil {
+				continue
+			}
+			switch w.Reason {
+			case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
+				return &Problem{v1alpha1.ReasonImagePullFailed, fmt.Sprintf(
+					"%s cannot get the image %s: %s. Correct spec.image, or spec.imagePullSecrets", p.Name, s.Image, w.Message), true}
+			case "CreateContainerError", "RunContainerError", "CreateContainerConfigError":
+				return &Problem{v1alpha1.ReasonImageUnusable, fmt.Sprintf("%s cannot be started: %s", p.Name, w.Message), true}
+			}
+		}
+	}
+	return nil
+}
+
+// image speaks when an agent found that its image cannot run a Galera node.
+func image(in Input) *Problem {
+	for _, m := range in.Snapshot.Members {
+		if m.Failure == nil {
+			continue
+		}
+		switch m.Failure.Reason {
+		case agentapi.FailureNoProvider, agentapi.FailureNoServer:
+			return &Problem{v1alpha1.ReasonImageUnusable, m.Name + ": " + m.Failure.Message, true}
+		case agentapi.FailureToolMissing:
+			return &Problem{v1alpha1.ReasonTransferToolsMissing, m.Name + ": " + m.Failure.Message, true}
+		}
+	}
+	return nil
+}
+
+// decision passes on what the planner waits for a person to do.
+func decision(in Input) *Problem {
+	if !in.Decision.Blocked {
+		return nil
+	}
+	return &Problem{in.Decision.Reason, in.Decision.Message, true}
+}
+
+func memberFailure(in Input) *Problem {
+	for _, m := range in.Snapshot.Members {
+		if m.Failure == nil {
+			continue
+		}
+		reason, blocked := v1alpha1.ReasonMemberFailed, false
+		switch m.Failure.Reason {
+		case agentapi.FailureSettings:
+			reason, blocked = v1alpha1.ReasonSettingsRefused, true
+		case agentapi.FailureForeignUUID:
+			reason, blocked = v1alpha1.ReasonForeignData, true
+		}
+		return &Problem{reason, m.Name + ": " + m.Failure.Message, blocked}
+	}
+	return nil
+}
+
+// pods in ordinal order, so that the same problem is told every time.
+func pods(in Input) []*corev1.Pod {
+	var out []*corev1.Pod
+	for _, m := range in.Snapshot.Members {
+		if p := in.Facts.Pods[m.Name]; p != nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}

@@ -1,0 +1,88 @@
+package conditions
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// Update writes what was observed and decided into status. The journal's fields (clusterUUID,
+// epoch, operation, lastOperation) are not its business.
+func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
+	c := in.cluster()
+	problem := FirstProblem(in)
+	enc := encrypted(in)
+	rdy := ready(in, problem, enc)
+
+	status.ObservedGeneration = c.Generation
+	status.Members = members(in)
+	status.Primary = primary(in)
+	status.ReadyReplicas = synced(in)
+	status.Nodes = fmt.Sprintf("%d/%d", status.ReadyReplicas, c.Spec.Replicas)
+	status.TLS = clusterTLS(in)
+
+	set := func(kind string, v verdict) {
+		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+			Type: kind, Status: v.status, Reason: v.reason, Message: clip(v.message, 32768), ObservedGeneration: c.Generation,
+		})
+	}
+	set(v1alpha1.ConditionReady, rdy)
+	set(v1alpha1.ConditionStalled, stalled(problem))
+	set(v1alpha1.ConditionReconciling, reconciling(rdy, problem, in))
+	set(v1alpha1.ConditionEncrypted, enc)
+	set(v1alpha1.ConditionCertificatesValid, certificatesValid(in))
+	set(v1alpha1.ConditionQuorumHealthy, quorumHealthy(in))
+}
+
+// stalled is True when a person has to act.
+func stalled(problem *Problem) verdict {
+	if problem != nil && problem.Blocked {
+		return yes(problem.Reason, problem.Message)
+	}
+	return no(v1alpha1.ReasonHealthy, "nothing waits for a person")
+}
+
+// reconciling is True while the operator works, and False when it is done or cannot go on.
+func reconciling(rdy verdict, problem *Problem, in Input) verdict {
+	switch {
+	case rdy.status == metav1.ConditionTrue:
+		return no(v1alpha1.ReasonDone, "the cluster is as the spec asks for")
+	case in.Snapshot.Suspended && in.Snapshot.Suspend:
+		return no(v1alpha1.ReasonSuspended, "the cluster is suspended")
+	case problem != nil && problem.Blocked:
+		return no(problem.Reason, problem.Message)
+	default:
+		return yes(rdy.reason, rdy.message)
+	}
+}
+
+func primary(in Input) string {
+	for _, m := range in.Snapshot.Members {
+		if m.Pod.Role == v1alpha1.RolePrimary {
+			return m.Name
+		}
+	}
+	// Remembered while its pod is away: of equal members, the last primary is started first.
+	return in.cluster().Status.Primary
+}
+
+func synced(in Input) int32 {
+	var n int32
+	for _, m := range in.Snapshot.Members {
+		if m.Synced() {
+			n++
+		}
+	}
+	return n
+}
+
+func clusterTLS(in Input) *v1alpha1.ClusterTLSStatus {
+	out := &v1alpha1.ClusterTLSStatus{Replication: string(in.Config.TLS.Replication)}
+	if in.Published != nil {
+		out.Serial, out.NotAfter = in.Published.Serial, timeOf(&in.Published.NotAfter)
+	}
+	return out
+}

@@ -1,0 +1,191 @@
+// Package observe finds out what is: it reads the API server, follows the agents, and puts
+// both together into a Snapshot. It changes nothing.
+package observe
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// Target is one agent and what is needed to trust it.
+type Target struct {
+	// Pod is the pod's name, UID its uid: another pod of the same name is another agent.
+	Pod string
+	UID types.UID
+	// Address is the pod's IP address.
+	Address string
+	// ServerName is the DNS name the agent's certificate must carry.
+	ServerName string
+	// CA is the cluster's trust bundle in PEM.
+	CA string
+}
+
+// Client is how an agent is asked; internal/agentapi has the real one.
+type Client interface {
+	// Status returns the agent's report, at the latest after wait, at once when it differs from since.
+	Status(ctx context.Context, t Target, since int64, wait time.Duration) (agentapi.Report, error)
+	// Order sends an order.
+	Order(ctx context.Context, t Target, o agentapi.Order) (agentapi.OrderResult, error)
+	// Forget lets go of what is kept for an agent that is gone.
+	Forget(t Target)
+}
+
+const (
+	// longPoll is how long an unchanged agent keeps a question; it bounds the age of what is known.
+	longPoll = 10 * time.Second
+	// answerTime is what is allowed on top of it before an agent counts as silent.
+	answerTime = 2 * time.Second
+	retryFirst = 200 * time.Millisecond
+	retryMost  = 2 * time.Second
+)
+
+// Seen is the last report of an agent and whether it still holds.
+type Seen struct {
+	Report agentapi.Report
+	// Live says that the agent answers: the report is what it says now.
+	Live bool
+	// Err is why the last question failed, nil when it did not.
+	Err error
+}
+
+// Agents follows the agents of all clusters: one outstanding question per agent, answered
+// when something changes. Changed is called with the cluster's key whenever a report changed or
+// an agent fell silent.
+type Agents struct {
+	Client  Client
+	Changed func(cluster types.NamespacedName)
+
+	mu       sync.Mutex
+	clusters map[types.NamespacedName]map[string]*follower
+}
+
+// follower asks one agent.
+type follower struct {
+	target Target
+	cancel context.CancelFunc
+	mu     sync.Mutex
+	seen   Seen
+}
+
+// Follow makes the agents followed for a cluster exactly those of targets.
+func (a *Agents) Follow(key types.NamespacedName, targets []Target) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.clusters == nil {
+		a.clusters = map[types.NamespacedName]map[string]*follower{}
+	}
+	have := a.clusters[key]
+	if have == nil {
+		have = map[string]*follower{}
+		a.clusters[key] = have
+	}
+	wanted := map[string]bool{}
+	for _, t := range targets {
+		wanted[t.Pod] = true
+		if f := have[t.Pod]; f != nil {
+			if f.target == t {
+				continue
+			}
+			f.cancel()
+		}
+		have[t.Pod] = a.start(key, t)
+	}
+	for name, f := range have {
+		if !wanted[name] {
+			f.cancel()
+			delete(have, name)
+		}
+	}
+	if len(have) == 0 {
+		delete(a.clusters, key)
+	}
+}
+
+// Seen returns what is known of a cluster's agents, by pod name.
+func (a *Agents) Seen(key types.NamespacedName) map[string]Seen {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	out := make(map[string]Seen, len(a.clusters[key]))
+	for name, f := range a.clusters[key] {
+		out[name] = f.get()
+	}
+	return out
+}
+
+// Target returns where a followed agent is reached.
+func (a *Agents) Target(key types.NamespacedName, pod string) (Target, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f := a.clusters[key][pod]
+	if f == nil {
+		return Target{}, false
+	}
+	return f.target, true
+}
+
+func (a *Agents) start(key types.NamespacedName, t Target) *follower {
+	ctx, cancel := context.WithCancel(context.Background())
+	f := &follower{target: t, cancel: cancel}
+	go a.follow(ctx, key, f)
+	return f
+}
+
+// follow asks until it is cancelled.
+func (a *Agents) follow(ctx context.Context, key types.NamespacedName, f *follower) {
+	retry := retryFirst
+	since := int64(-1)
+	for ctx.Err() == nil {
+		report, err := a.ask(ctx, f.target, since)
+		if ctx.Err() != nil {
+			break
+		}
+		if changed := f.set(report, err); changed {
+			a.Changed(key)
+		}
+		if err == nil {
+			since, retry = report.Generation, retryFirst
+			continue
+		}
+		since = -1 // the agent may be another one now
+		select {
+		case <-ctx.Done():
+		case <-time.After(retry):
+		}
+		retry = min(2*retry, retryMost)
+	}
+	a.Client.Forget(f.target)
+}
+
+func (a *Agents) ask(ctx context.Context, t Target, since int64) (agentapi.Report, error) {
+	wait := longPoll
+	if since < 0 {
+		wait = 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait+answerTime)
+	defer cancel()
+	return a.Client.Status(ctx, t, since, wait)
+}
+
+// set stores an answer and says whether it is news.
+func (f *follower) set(r agentapi.Report, err error) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	before := f.seen
+	if err != nil {
+		f.seen.Live, f.seen.Err = false, err
+		return before.Live || before.Err == nil
+	}
+	f.seen = Seen{Report: r, Live: true}
+	return !before.Live || before.Report.Generation != r.Generation || before.Report.Boot != r.Boot
+}
+
+func (f *follower) get() Seen {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.seen
+}

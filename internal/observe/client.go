@@ -1,0 +1,83 @@
+package observe
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// AgentClient asks agents over mTLS with the operator's client certificate. It keeps one
+// connection pool per agent, and makes it anew when the certificate was renewed.
+type AgentClient struct {
+	certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+
+	mu    sync.Mutex
+	pools map[Target]pool
+}
+
+// pool is the connections to one agent, and the certificate they were made with.
+type pool struct {
+	client      *agentapi.Client
+	certificate *tls.Certificate
+}
+
+// NewAgentClient returns a client that takes its certificate from certificate each time.
+func NewAgentClient(certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)) *AgentClient {
+	return &AgentClient{certificate: certificate, pools: map[Target]pool{}}
+}
+
+// Status implements Client.
+func (c *AgentClient) Status(ctx context.Context, t Target, since int64, wait time.Duration) (agentapi.Report, error) {
+	client, err := c.to(t)
+	if err != nil {
+		return agentapi.Report{}, err
+	}
+	return client.Status(ctx, t.Address, since, wait)
+}
+
+// Order implements Client.
+func (c *AgentClient) Order(ctx context.Context, t Target, o agentapi.Order) (agentapi.OrderResult, error) {
+	client, err := c.to(t)
+	if err != nil {
+		return agentapi.OrderResult{}, err
+	}
+	return client.Order(ctx, t.Address, o)
+}
+
+// Forget closes the connections to an agent that is gone.
+func (c *AgentClient) Forget(t Target) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p, ok := c.pools[t]; ok {
+		p.client.Close()
+		delete(c.pools, t)
+	}
+}
+
+func (c *AgentClient) to(t Target) (*agentapi.Client, error) {
+	cert, err := c.certificate(nil)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p, ok := c.pools[t]
+	if ok && p.certificate == cert {
+		return p.client, nil
+	}
+	if ok {
+		p.client.Close()
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM([]byte(t.CA)) {
+		return nil, errors.New("no CA to verify the agent with")
+	}
+	p = pool{client: agentapi.NewClient(*cert, roots, t.ServerName), certificate: cert}
+	c.pools[t] = p
+	return p.client, nil
+}

@@ -1,0 +1,163 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+// Facts is what the API server knows of one cluster. A nil pointer means "does not exist".
+type Facts struct {
+	Cluster     *v1alpha1.GaleraCluster
+	StatefulSet *appsv1.StatefulSet
+	// Pods by name.
+	Pods map[string]*corev1.Pod
+	// Config is the published ConfigMap.
+	Config *corev1.ConfigMap
+	// Root, Issued and Published are the Secrets NAME-root, NAME-issued and NAME-tls.
+	Root, Issued, Published *corev1.Secret
+	// Certificate is the request for the nodes' certificate.
+	Certificate *certmanagerv1.Certificate
+	// Issuer is what the user's issuerRef names; nil without issuerRef or when it does not exist.
+	Issuer *certmanagerv1.IssuerStatus
+	// StorageClassProblem says what is wrong with the storage class, "" when nothing is.
+	StorageClassProblem string
+}
+
+// Readers of the API server: Cached sees only objects with the cluster label, Live sees all.
+type Readers struct {
+	Cached client.Reader
+	Live   client.Reader
+}
+
+// Gather reads everything about a cluster.
+func (r Readers) Gather(ctx context.Context, c *v1alpha1.GaleraCluster) (Facts, error) {
+	f := Facts{Cluster: c, Pods: map[string]*corev1.Pod{}}
+	var err error
+	get := func(name string, o client.Object) bool {
+		if err != nil {
+			return false
+		}
+		e := r.Cached.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, o)
+		if e != nil && !apierrors.IsNotFound(e) {
+			err = fmt.Errorf("reading %s: %w", name, e)
+		}
+		return e == nil
+	}
+	f.StatefulSet = found(get, resources.StatefulSetName(c), &appsv1.StatefulSet{})
+	f.Config = found(get, resources.ConfigMapName(c), &corev1.ConfigMap{})
+	f.Root = found(get, resources.RootSecretName(c), &corev1.Secret{})
+	f.Issued = found(get, resources.IssuedSecretName(c), &corev1.Secret{})
+	f.Published = found(get, resources.TLSSecretName(c), &corev1.Secret{})
+	f.Certificate = found(get, resources.IssuedSecretName(c), &certmanagerv1.Certificate{})
+	if err != nil {
+		return f, err
+	}
+	if err := r.pods(ctx, &f); err != nil {
+		return f, err
+	}
+	if err := r.issuer(ctx, &f); err != nil {
+		return f, err
+	}
+	return f, r.storageClass(ctx, &f)
+}
+
+func found[T any](get func(string, client.Object) bool, name string, o *T) *T {
+	if !get(name, any(o).(client.Object)) {
+		return nil
+	}
+	return o
+}
+
+func (r Readers) pods(ctx context.Context, f *Facts) error {
+	var pods corev1.PodList
+	err := r.Cached.List(ctx, &pods, client.InNamespace(f.Cluster.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: f.Cluster.Name})
+	if err != nil {
+		return fmt.Errorf("listing pods: %w", err)
+	}
+	for i := range pods.Items {
+		p := &pods.Items[i]
+		if slices.ContainsFunc(p.OwnerReferences, ownedBy(f.StatefulSet)) {
+			f.Pods[p.Name] = p
+		}
+	}
+	return nil
+}
+
+// issuer looks at the user's issuer only while no certificate has been issued from it: that
+// is when somebody needs to know.
+func (r Readers) issuer(ctx context.Context, f *Facts) error {
+	ref := f.Cluster.Spec.TLS.IssuerRef
+	if ref == nil || certificateReady(f.Certificate) {
+		return nil
+	}
+	var o client.Object = &certmanagerv1.Issuer{}
+	key := client.ObjectKey{Name: ref.Name, Namespace: f.Cluster.Namespace}
+	if ref.Kind == certmanagerv1.ClusterIssuerKind {
+		o, key.Namespace = &certmanagerv1.ClusterIssuer{}, ""
+	}
+	if err := r.Live.Get(ctx, key, o); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	f.Issuer = o.(certmanagerv1.GenericIssuer).GetStatus()
+	return nil
+}
+
+// storageClass looks at the class only while pods are missing or pending.
+func (r Readers) storageClass(ctx context.Context, f *Facts) error {
+	if !waitingForVolumes(f) {
+		return nil
+	}
+	if name := f.Cluster.Spec.Storage.StorageClassName; name != nil && *name != "" {
+		err := r.Live.Get(ctx, client.ObjectKey{Name: *name}, &storagev1.StorageClass{})
+		if apierrors.IsNotFound(err) {
+			f.StorageClassProblem = fmt.Sprintf("the StorageClass %q does not exist; create it, or create the cluster with one that does", *name)
+			return nil
+		}
+		return err
+	}
+	var classes storagev1.StorageClassList
+	if err := r.Live.List(ctx, &classes); err != nil {
+		return err
+	}
+	for _, sc := range classes.Items {
+		if sc.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" {
+			return nil
+		}
+	}
+	f.StorageClassProblem = "spec.storage.storageClassName is not set and no StorageClass is marked as default; mark one, or name one"
+	return nil
+}
+
+func waitingForVolumes(f *Facts) bool {
+	for _, p := range f.Pods {
+		for _, c := range p.Status.Conditions {
+			if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func certificateReady(c *certmanagerv1.Certificate) bool {
+	if c == nil {
+		return false
+	}
+	for _, cond := range c.Status.Conditions {
+		if cond.Type == certmanagerv1.CertificateConditionReady {
+			return string(cond.Status) == "True"
+		}
+	}
+	return false
+}

@@ -1,0 +1,150 @@
+package observe
+
+import (
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+// Snapshot puts together what the planner needs. revision is that of the published NodeConfig.
+func Snapshot(f Facts, seen map[string]Seen, revision string, now time.Time) cluster.Snapshot {
+	c := f.Cluster
+	s := cluster.Snapshot{
+		Namespace: c.Namespace, Name: c.Name,
+		Replicas:       int(c.Spec.Replicas),
+		Suspend:        c.Spec.Suspend,
+		ConfigRevision: revision,
+		Trust:          trust(c),
+		ClusterUUID:    c.Status.ClusterUUID,
+		Epoch:          c.Status.Epoch,
+		Operation:      operation(c.Status.Operation),
+		Primary:        c.Status.Primary,
+		Suspended:      Suspended(c),
+		NoPrimaryFor:   noPrimaryFor(c, now),
+	}
+	for i := range s.Replicas {
+		s.Members = append(s.Members, member(f, seen, i))
+	}
+	return s
+}
+
+// Suspended says that the last thing that was done to the cluster is its ordered stop.
+func Suspended(c *v1alpha1.GaleraCluster) bool {
+	last := c.Status.LastOperation
+	return c.Status.Operation == nil && last != nil && last.Type == string(cluster.OpSuspend)
+}
+
+func member(f Facts, seen map[string]Seen, ordinal int) cluster.Member {
+	name := resources.PodName(f.Cluster, ordinal)
+	m := cluster.Member{Name: name, Ordinal: ordinal, HeldData: heldData(f.Cluster, name)}
+	if p := f.Pods[name]; p != nil {
+		m.Pod = pod(p, f.StatefulSet)
+	}
+	s, ok := seen[name]
+	if !ok || !s.Live {
+		return m
+	}
+	r := s.Report
+	m.Known = true
+	m.Phase, m.Data, m.Position = r.Phase, r.Data, r.Position
+	m.SafeToBootstrap, m.Draining = r.SafeToBootstrap, r.Draining
+	m.ConfigLoaded, m.RestartNeeded = r.Config.Loaded, r.Config.RestartNeeded
+	m.Server = server(r.Server)
+	if r.Order != nil {
+		m.Order = &cluster.Order{ID: r.Order.ID, Epoch: r.Order.Epoch, Kind: string(r.Order.Kind), State: string(r.Order.State), Message: r.Order.Message}
+	}
+	if r.Failure != nil {
+		m.Failure = &cluster.Failure{Reason: r.Failure.Reason, Message: r.Failure.Message}
+	}
+	return m
+}
+
+func server(s *agentapi.Server) *cluster.Server {
+	if s == nil {
+		return nil
+	}
+	return &cluster.Server{
+		Component: s.Component, State: s.State, ClusterUUID: s.ClusterUUID,
+		Size: s.Size, Members: s.Members, ReceiveQueue: s.ReceiveQueue,
+	}
+}
+
+func pod(p *corev1.Pod, sts *appsv1.StatefulSet) cluster.Pod {
+	return cluster.Pod{
+		Exists:      true,
+		Terminating: p.DeletionTimestamp != nil,
+		Ready:       podReady(p),
+		Role:        p.Labels[v1alpha1.LabelRole],
+		Outdated:    outdated(p, sts),
+	}
+}
+
+func podReady(p *corev1.Pod) bool {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// outdated compares revisions only when the StatefulSet controller has seen the last template.
+func outdated(p *corev1.Pod, sts *appsv1.StatefulSet) bool {
+	if sts == nil || sts.Status.ObservedGeneration < sts.Generation || sts.Status.UpdateRevision == "" {
+		return false
+	}
+	return p.Labels[appsv1.ControllerRevisionHashLabelKey] != sts.Status.UpdateRevision
+}
+
+// heldData is true once a position of the member was recorded.
+func heldData(c *v1alpha1.GaleraCluster, name string) bool {
+	for _, m := range c.Status.Members {
+		if m.Name == name {
+			p, err := cluster.ParsePosition(m.Position)
+			return err == nil && p.UUID != cluster.ZeroUUID
+		}
+	}
+	return false
+}
+
+// trust reads the approval MEMBER=UUID:SEQNO; what cannot be read is no approval.
+func trust(c *v1alpha1.GaleraCluster) *cluster.Trust {
+	name, pos, ok := strings.Cut(c.Annotations[v1alpha1.AnnotationTrustMember], "=")
+	if !ok {
+		return nil
+	}
+	p, err := cluster.ParsePosition(pos)
+	if err != nil || !p.Known() {
+		return nil
+	}
+	return &cluster.Trust{Member: strings.TrimSpace(name), Position: p}
+}
+
+func operation(o *v1alpha1.OperationStatus) *cluster.Operation {
+	if o == nil {
+		return nil
+	}
+	p, _ := cluster.ParsePosition(o.Position) // "" is the zero Position
+	return &cluster.Operation{
+		ID: o.ID, Type: cluster.OperationType(o.Type), Target: o.Target, Step: o.Step,
+		Epoch: o.Epoch, BootstrapMember: o.BootstrapMember, Position: p,
+	}
+}
+
+// noPrimaryFor is the age of the recorded loss of quorum.
+func noPrimaryFor(c *v1alpha1.GaleraCluster, now time.Time) time.Duration {
+	cond := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionQuorumHealthy)
+	if cond == nil || cond.Status == metav1.ConditionTrue {
+		return 0
+	}
+	return now.Sub(cond.LastTransitionTime.Time)
+}

@@ -1,0 +1,130 @@
+// Package pki judges certificates. It is pure: the caller gives the bytes and the time.
+package pki
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Problem is why a pair may not be used, in one word for machines and a sentence for people.
+type Problem struct {
+	Reason  string
+	Message string
+}
+
+// Error makes a Problem an error.
+func (p *Problem) Error() string { return p.Message }
+
+// Reasons of a Problem.
+const (
+	ReasonMalformed     = "Malformed"
+	ReasonKeyEncrypted  = "KeyEncrypted"
+	ReasonKeyMismatch   = "KeyMismatch"
+	ReasonNoCA          = "CAMissing"
+	ReasonForeignCA     = "ForeignCA"
+	ReasonWrongUsage    = "WrongUsage"
+	ReasonNotYetValid   = "NotYetValid"
+	ReasonExpired       = "Expired"
+	ReasonNameMissing   = "NameMissing"
+	ReasonIncomplete    = "Incomplete"
+	serialBase          = 16
+	encryptedPKCS8Block = "ENCRYPTED PRIVATE KEY"
+)
+
+// Pair is a checked certificate with what is said about it in reports and status.
+type Pair struct {
+	Leaf *x509.Certificate
+}
+
+// Serial is the leaf's serial number in lower-case hexadecimal.
+func (p Pair) Serial() string { return p.Leaf.SerialNumber.Text(serialBase) }
+
+// Check judges whether certPEM (leaf first, then intermediates) and keyPEM may be given to
+// database nodes that trust caPEM: the key matches, the chain leads to the CA, both usages are
+// there (Galera needs serverAuth and clientAuth), the dates hold at now, and every one of names is
+// covered. It returns a *Problem as error when not. A pair that has expired is returned with
+// its Problem, so that the dates can be shown.
+func Check(certPEM, keyPEM, caPEM []byte, names []string, now time.Time) (Pair, error) {
+	if len(certPEM) == 0 || len(keyPEM) == 0 {
+		return Pair{}, &Problem{ReasonIncomplete, "tls.crt or tls.key is missing"}
+	}
+	if isEncrypted(keyPEM) {
+		return Pair{}, &Problem{ReasonKeyEncrypted, "the private key is encrypted with a passphrase; issue it without one, as nobody can type it in"}
+	}
+	pair, err := tls.X509KeyPair(certPEM, keyPEM)
+	if err != nil {
+		return Pair{}, keyPairProblem(err)
+	}
+	leaf, err := x509.ParseCertificate(pair.Certificate[0])
+	if err != nil {
+		return Pair{}, &Problem{ReasonMalformed, "the certificate cannot be read: " + err.Error()}
+	}
+	p := Pair{Leaf: leaf}
+	if err := checkDates(leaf, now); err != nil {
+		return p, err
+	}
+	if err := checkChain(leaf, pair.Certificate[1:], caPEM, now); err != nil {
+		return p, err
+	}
+	for _, n := range names {
+		if leaf.VerifyHostname(n) != nil {
+			return p, &Problem{ReasonNameMissing, fmt.Sprintf("the certificate is not valid for %s", n)}
+		}
+	}
+	return p, nil
+}
+
+func isEncrypted(keyPEM []byte) bool {
+	block, _ := pem.Decode(keyPEM)
+	return block != nil && (block.Type == encryptedPKCS8Block || bytes.Contains(keyPEM, []byte("Proc-Type: 4,ENCRYPTED")))
+}
+
+func keyPairProblem(err error) *Problem {
+	if bytes.Contains([]byte(err.Error()), []byte("does not match")) {
+		return &Problem{ReasonKeyMismatch, "the private key does not belong to the certificate"}
+	}
+	return &Problem{ReasonMalformed, "the certificate or its key cannot be read: " + err.Error()}
+}
+
+func checkDates(leaf *x509.Certificate, now time.Time) error {
+	switch {
+	case now.Before(leaf.NotBefore):
+		return &Problem{ReasonNotYetValid, "the certificate is not valid before " + leaf.NotBefore.UTC().Format(time.RFC3339)}
+	case now.After(leaf.NotAfter):
+		return &Problem{ReasonExpired, "the certificate expired at " + leaf.NotAfter.UTC().Format(time.RFC3339)}
+	}
+	return nil
+}
+
+func checkChain(leaf *x509.Certificate, rest [][]byte, caPEM []byte, now time.Time) error {
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(caPEM) {
+		return &Problem{ReasonNoCA, "ca.crt is missing or empty; the issuer must give its CA, because nodes verify each other by it"}
+	}
+	intermediates := x509.NewCertPool()
+	for _, der := range rest {
+		if c, err := x509.ParseCertificate(der); err == nil {
+			intermediates.AddCert(c)
+		}
+	}
+	for _, usage := range []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} {
+		_, err := leaf.Verify(x509.VerifyOptions{Roots: roots, Intermediates: intermediates, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{usage}})
+		if err != nil {
+			return chainProblem(err)
+		}
+	}
+	return nil
+}
+
+func chainProblem(err error) *Problem {
+	var invalid x509.CertificateInvalidError
+	if errors.As(err, &invalid) && invalid.Reason == x509.IncompatibleUsage {
+		return &Problem{ReasonWrongUsage, "the certificate lacks server auth or client auth; Galera nodes need both, being server and client to each other"}
+	}
+	return &Problem{ReasonForeignCA, "the certificate's chain does not lead to ca.crt: " + err.Error()}
+}

@@ -1,0 +1,62 @@
+package plan
+
+import "github.com/galera-operator/galera-operator/internal/cluster"
+
+// Action is one side effect. Each type is one thing that internal/apply knows how to do.
+type Action interface{ isAction() }
+
+// Begin writes an operation into the journal. Nothing is done before that is stored.
+type Begin struct{ Operation cluster.Operation }
+
+// Complete takes the operation out of the journal; it was observed to be done, or given up.
+type Complete struct {
+	Message string
+	// Abandoned says that the operation did not reach its goal; the planner thinks anew.
+	Abandoned bool
+}
+
+// RecordUUID stores the state UUID of the cluster's history, once.
+type RecordUUID struct{ UUID string }
+
+// AssignRoles labels the pods: Primary becomes the writer, all others replicas. The old
+// writer loses its label before the new one gets it.
+type AssignRoles struct{ Primary string }
+
+// SendOrder sends an order to a member's agent.
+type SendOrder struct {
+	Member   string
+	ID       string
+	Epoch    int64
+	Kind     OrderKind
+	Position cluster.Position
+}
+
+// DeletePod replaces a member's pod by one made from the current template.
+type DeletePod struct{ Member string }
+
+// OrderKind names what an order asks for; the values are those of agentapi.OrderKind.
+type OrderKind string
+
+// Kinds of orders the planner uses.
+const (
+	OrderInitialise    OrderKind = "Initialise"
+	OrderBootstrap     OrderKind = "Bootstrap"
+	OrderRebuildQuorum OrderKind = "RebuildQuorum"
+	OrderRestart       OrderKind = "Restart"
+	OrderStop          OrderKind = "Stop"
+	OrderStart         OrderKind = "Start"
+)
+
+// States of an order that an agent remembers; the values are those of agentapi.OrderState.
+const (
+	orderRefused = "Refused"
+	orderFailed  = "Failed"
+	orderDone    = "Done"
+)
+
+func (Begin) isAction()       {}
+func (Complete) isAction()    {}
+func (RecordUUID) isAction()  {}
+func (AssignRoles) isAction() {}
+func (SendOrder) isAction()   {}
+func (DeletePod) isAction()   {}

@@ -1,0 +1,97 @@
+// Package plan decides. Plan turns one Snapshot into at most one Action, or into a reason to
+// wait. It is pure: no context, client, clock or logger; it imports only the standard library
+// and internal/cluster, so that the simulator can run it millions of times.
+//
+// The algorithm is an ordered list of policies; the first one that has something to say wins:
+//
+//  1. What is too grave to touch: two Primary components, a Primary with a foreign history.
+//  2. Remember the history's UUID as soon as a component has one.
+//  3. The Service NAME-primary follows a node that can write.
+//  4. Go on with the journalled operation, until it is observed to be done.
+//  5. Stop everything in order, when the cluster is to be suspended.
+//  6. No Primary component: first start, rebuild quorum, or recover. All of them need facts
+//     about every member, or a person's approval; until then nothing happens.
+//  7. Start again what an earlier suspension had stopped.
+//  8. Restart nodes that run with old settings or in an old pod, one by one, the primary last.
+//
+// A node never bootstraps by itself, so "nobody is Primary, nobody runs" can only be ended by an
+// order; a slow or stale report can therefore delay a decision and never make it wrong.
+package plan
+
+import (
+	"fmt"
+
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// Decision is what to do now: an Action, or nil and the reason for waiting.
+type Decision struct {
+	Action Action
+	// Reason is one of the Reason… constants.
+	Reason string
+	// Message is a sentence for a person: what is the matter, and what helps.
+	Message string
+	// Blocked says that only a person can change the situation.
+	Blocked bool
+}
+
+// Reasons of a Decision. They are also reasons of conditions (api/v1alpha1).
+const (
+	ReasonHealthy           = "Healthy"
+	ReasonSuspended         = "Suspended"
+	ReasonFirstStart        = "FirstStart"
+	ReasonJoining           = "Joining"
+	ReasonRestarting        = "Restarting"
+	ReasonRecovering        = "Recovering"
+	ReasonQuorumLost        = "QuorumLost"
+	ReasonWaitingForMembers = "WaitingForMembers"
+	ReasonPositionUnknown   = "PositionUnknown"
+	ReasonDataLost          = "DataLost"
+	ReasonForeignData       = "ForeignData"
+	ReasonTwoPrimaries      = "TwoPrimaryComponents"
+	ReasonMemberFailed      = "MemberFailed"
+	ReasonConfiguration     = "ConfigurationStale"
+)
+
+// policy looks at a Snapshot; ok says that it decides and that nobody after it is asked.
+type policy func(cluster.Snapshot) (d Decision, ok bool)
+
+var policies = []policy{
+	refuseTwoPrimaries,
+	recordUUID,
+	followWriter,
+	continueOperation,
+	suspend,
+	startWithoutPrimary,
+	liftStops,
+	restartOutdated,
+	reportMembers,
+}
+
+// Plan decides what to do next about a cluster.
+func Plan(s cluster.Snapshot) Decision {
+	for _, p := range policies {
+		if d, ok := p(s); ok {
+			return d
+		}
+	}
+	return Decision{Reason: ReasonHealthy, Message: fmt.Sprintf("all %d nodes are Synced", s.Replicas)}
+}
+
+// reportMembers tells who is not Synced yet, though nothing has to be done about it.
+func reportMembers(s cluster.Snapshot) (Decision, bool) {
+	var joining []string
+	for _, m := range s.Members {
+		if m.Synced() {
+			continue
+		}
+		if m.Failure != nil {
+			return Decision{Reason: ReasonMemberFailed, Message: m.Name + ": " + m.Failure.Message}, true
+		}
+		joining = append(joining, m.Name)
+	}
+	if len(joining) == 0 {
+		return Decision{}, false
+	}
+	return Decision{Reason: ReasonJoining, Message: "waiting for " + list(joining) + " to become Synced"}, true
+}

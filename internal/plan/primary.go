@@ -1,0 +1,136 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+func list(names []string) string {
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return names[0]
+	default:
+		return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+	}
+}
+
+func firstPrimary(s cluster.Snapshot) (cluster.Member, bool) {
+	for _, m := range s.Members {
+		if m.InPrimary() {
+			return m, true
+		}
+	}
+	return cluster.Member{}, false
+}
+
+func anyPrimary(s cluster.Snapshot) bool {
+	_, ok := firstPrimary(s)
+	return ok
+}
+
+// refuseTwoPrimaries stops everything when two components serve at once: whatever is done
+// then can only make more of the data diverge.
+func refuseTwoPrimaries(s cluster.Snapshot) (Decision, bool) {
+	for i, a := range s.Members {
+		if !a.InPrimary() {
+			continue
+		}
+		if s.ClusterUUID != "" && a.Server.ClusterUUID != s.ClusterUUID {
+			return blocked(ReasonForeignData, fmt.Sprintf(
+				"%s is Primary with the history %s, but this cluster's history is %s; the operator touches nothing until a person has looked at it",
+				a.Name, a.Server.ClusterUUID, s.ClusterUUID))
+		}
+		for _, b := range s.Members[i+1:] {
+			if b.InPrimary() && apart(a, b) {
+				return blocked(ReasonTwoPrimaries, fmt.Sprintf(
+					"%s and %s are Primary in two different components: the data diverges; stop clients, keep both volumes, and decide by hand which one is right; the operator touches nothing",
+					a.Name, b.Name))
+			}
+		}
+	}
+	return Decision{}, false
+}
+
+// apart says that two Primary members certainly are in different components: other histories,
+// or each names a membership without the other. One-sided disagreement is only a view change
+// that one of them has not told yet.
+func apart(a, b cluster.Member) bool {
+	if a.Server.ClusterUUID != b.Server.ClusterUUID {
+		return true
+	}
+	return len(a.Server.Members) > 0 && len(b.Server.Members) > 0 &&
+		!slices.Contains(a.Server.Members, b.Name) && !slices.Contains(b.Server.Members, a.Name)
+}
+
+// recordUUID stores the history's UUID as soon as there is a component, or, after the status
+// was lost, as soon as all data agree on one.
+func recordUUID(s cluster.Snapshot) (Decision, bool) {
+	if s.ClusterUUID != "" {
+		return Decision{}, false
+	}
+	if m, ok := firstPrimary(s); ok {
+		return Decision{Action: RecordUUID{m.Server.ClusterUUID}, Reason: ReasonJoining,
+			Message: "the cluster's history is " + m.Server.ClusterUUID}, true
+	}
+	return Decision{}, false
+}
+
+// followWriter keeps NAME-primary on a node that can write.
+func followWriter(s cluster.Snapshot) (Decision, bool) {
+	target := chooseWriter(s)
+	if target == "" {
+		return Decision{}, false
+	}
+	for _, m := range s.Members {
+		if m.Pod.Exists && !m.Pod.Terminating && (m.Name == target) != (m.Pod.Role == rolePrimary) ||
+			m.Pod.Exists && m.Pod.Role == "" {
+			return assign(target)
+		}
+	}
+	return Decision{}, false
+}
+
+func assign(target string) (Decision, bool) {
+	return Decision{Action: AssignRoles{target}, Reason: ReasonJoining, Message: target + " becomes the primary"}, true
+}
+
+// rolePrimary is the value of the role label on the writer (api/v1alpha1.RolePrimary).
+const rolePrimary = "primary"
+
+// chooseWriter prefers whoever is the writer now, then Synced nodes, then the lowest ordinal.
+func chooseWriter(s cluster.Snapshot) string {
+	best, bestScore := "", 0
+	for _, m := range s.Members {
+		if score := writerScore(m, s.Primary); score > bestScore {
+			best, bestScore = m.Name, score
+		}
+	}
+	return best
+}
+
+func writerScore(m cluster.Member, recorded string) int {
+	if !canWrite(m) {
+		return 0
+	}
+	score := 1
+	if m.Server.State == cluster.NodeSynced {
+		score += 2
+	}
+	if m.Pod.Role == rolePrimary {
+		score += 8
+	} else if m.Name == recorded {
+		score += 4
+	}
+	return score
+}
+
+// canWrite includes donors: a node that gives a MariaBackup transfer goes on serving.
+func canWrite(m cluster.Member) bool {
+	return m.InPrimary() && !m.Draining && !m.Pod.Terminating &&
+		(m.Server.State == cluster.NodeSynced || m.Server.State == cluster.NodeDonor)
+}

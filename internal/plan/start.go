@@ -1,0 +1,238 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// mergeTime is how long separated nodes are left to find each other by themselves before
+// quorum is rebuilt by order.
+const mergeTime = 20 * time.Second
+
+// startWithoutPrimary is asked when nobody is Primary. It acts only when the position of
+// every member is known, or a person has vouched for one.
+func startWithoutPrimary(s cluster.Snapshot) (Decision, bool) {
+	if anyPrimary(s) || s.Suspend {
+		return Decision{}, false
+	}
+	v := judge(s)
+	if len(v.busy) > 0 {
+		return wait(ReasonWaitingForMembers, "waiting for "+list(v.busy)+", still starting or stopping")
+	}
+	if neverStarted(s, v) {
+		return begin(s, cluster.Operation{Type: cluster.OpFirstStart, BootstrapMember: s.Members[0].Name},
+			ReasonFirstStart, "all data directories are empty: initialising "+s.Members[0].Name)
+	}
+	if s.ClusterUUID == "" {
+		return adoptHistory(s, v)
+	}
+	best, ok := v.best(s)
+	if len(v.missing()) > 0 && !approved(s, best, ok) {
+		return explain(s, v, best, ok)
+	}
+	if !ok {
+		return blocked(ReasonDataLost, "no member holds data of this cluster's history "+s.ClusterUUID+
+			"; restore a backup into a new cluster, or bring back a volume; nothing empty will be started in its place")
+	}
+	return startAt(s, v, best)
+}
+
+// verdict sorts the members by what they can contribute when nobody is Primary.
+type verdict struct {
+	candidates []cluster.Member // data of this history, position known
+	silent     []string         // agent does not answer
+	unknown    []string         // data there, position cannot be told
+	lost       []string         // held data once, empty now
+	foreign    []string         // data of another history
+	busy       []string         // starting or stopping right now
+	empty      int              // never held data, or were being filled
+	blank      int              // of those, data directory really empty
+}
+
+// missing are the members that may know more than the candidates do.
+func (v verdict) missing() []string {
+	var all []string
+	for _, group := range [][]string{v.silent, v.unknown, v.lost, v.foreign} {
+		all = append(all, group...)
+	}
+	return all
+}
+
+func judge(s cluster.Snapshot) verdict {
+	var v verdict
+	for _, m := range s.Members {
+		switch {
+		case !m.Known:
+			v.silent = append(v.silent, m.Name)
+		case !m.Down() && !withoutQuorum(m):
+			v.busy = append(v.busy, m.Name)
+		case m.Data == cluster.DataEmpty && m.HeldData:
+			v.lost = append(v.lost, m.Name)
+		case m.Data == cluster.DataEmpty:
+			v.empty++
+			v.blank++
+		case m.Data == cluster.DataIncomplete:
+			// Its own data was wiped by a transfer from a Primary component; whatever was
+			// acknowledged then is on the donor's side of the members counted here.
+			v.empty++
+		case !m.Position.Known():
+			v.unknown = append(v.unknown, m.Name)
+		case s.ClusterUUID != "" && m.Position.UUID != s.ClusterUUID:
+			v.foreign = append(v.foreign, m.Name)
+		default:
+			v.candidates = append(v.candidates, m)
+		}
+	}
+	return v
+}
+
+func withoutQuorum(m cluster.Member) bool {
+	return m.Server != nil && m.Server.Component == cluster.ComponentNonPrimary && m.Phase == cluster.PhaseRunning
+}
+
+func neverStarted(s cluster.Snapshot, v verdict) bool {
+	return s.ClusterUUID == "" && len(s.Members) > 0 && v.blank == len(s.Members)
+}
+
+// best is the most advanced candidate; ties go to safe_to_bootstrap, then a node that still
+// runs, then the last primary, then the lowest ordinal.
+func (v verdict) best(s cluster.Snapshot) (cluster.Member, bool) {
+	if len(v.candidates) == 0 {
+		return cluster.Member{}, false
+	}
+	best := v.candidates[0]
+	for _, m := range v.candidates[1:] {
+		if better(m, best, s.Primary) {
+			best = m
+		}
+	}
+	return best, true
+}
+
+func better(a, b cluster.Member, lastPrimary string) bool {
+	switch {
+	case a.Position.Seqno != b.Position.Seqno:
+		return a.Position.Seqno > b.Position.Seqno
+	case a.SafeToBootstrap != b.SafeToBootstrap:
+		return a.SafeToBootstrap
+	case withoutQuorum(a) != withoutQuorum(b):
+		return withoutQuorum(a)
+	case (a.Name == lastPrimary) != (b.Name == lastPrimary):
+		return a.Name == lastPrimary
+	default:
+		return a.Ordinal < b.Ordinal
+	}
+}
+
+// adoptHistory finds the UUID again when the status was lost, or when volumes of an earlier
+// cluster were found: all data must be of one history.
+func adoptHistory(s cluster.Snapshot, v verdict) (Decision, bool) {
+	if len(v.silent) > 0 {
+		return wait(ReasonWaitingForMembers, "waiting for the agents of "+list(v.silent))
+	}
+	uuid := ""
+	for _, m := range v.candidates {
+		if uuid != "" && m.Position.UUID != uuid {
+			return blocked(ReasonForeignData, "the volumes hold data of different histories: "+positions(s)+
+				"; remove the volumes that do not belong to this cluster")
+		}
+		uuid = m.Position.UUID
+	}
+	if uuid == "" {
+		return blocked(ReasonPositionUnknown, "the data directories are not empty, yet none has a position: "+positions(s)+
+			"; remove the volumes to start anew, or restore them")
+	}
+	return Decision{Action: RecordUUID{uuid}, Reason: ReasonRecovering,
+		Message: "found data of the history " + uuid}, true
+}
+
+// approved says that a person vouches for exactly the member that would be chosen.
+func approved(s cluster.Snapshot, best cluster.Member, ok bool) bool {
+	return ok && s.Trust != nil && s.Trust.Member == best.Name && s.Trust.Position == best.Position
+}
+
+// startAt begins the operation that makes best the start of the component.
+func startAt(s cluster.Snapshot, v verdict, best cluster.Member) (Decision, bool) {
+	op := cluster.Operation{Type: cluster.OpRecover, BootstrapMember: best.Name, Position: best.Position}
+	if !withoutQuorum(best) {
+		if d, waiting := letRunningCatchUp(v, best); waiting {
+			return d, true
+		}
+		return begin(s, op, ReasonRecovering, fmt.Sprintf("all positions are known; %s is the most advanced at %s", best.Name, best.Position))
+	}
+	if separated(v, best) && s.NoPrimaryFor < mergeTime {
+		return wait(ReasonQuorumLost, "quorum is lost; leaving the running nodes some time to find each other")
+	}
+	op.Type = cluster.OpRebuildQuorum
+	return begin(s, op, ReasonQuorumLost, fmt.Sprintf("quorum is lost; %s is the most advanced at %s and becomes Primary again", best.Name, best.Position))
+}
+
+// letRunningCatchUp waits while a running node still applies what it has received: it may
+// turn out to be as advanced as the stopped one.
+func letRunningCatchUp(v verdict, best cluster.Member) (Decision, bool) {
+	for _, m := range v.candidates {
+		if withoutQuorum(m) && m.Server.ReceiveQueue > 0 {
+			return wait(ReasonQuorumLost, fmt.Sprintf("%s is still applying what it has received, and may reach %s", m.Name, best.Position))
+		}
+	}
+	return Decision{}, false
+}
+
+// separated says that running nodes exist outside best's component: they may merge by themselves.
+func separated(v verdict, best cluster.Member) bool {
+	running := 0
+	for _, m := range v.candidates {
+		if withoutQuorum(m) {
+			running++
+		}
+	}
+	return running != best.Server.Size
+}
+
+// explain says who is missed, what is known, and the exact command of the approval.
+func explain(s cluster.Snapshot, v verdict, best cluster.Member, ok bool) (Decision, bool) {
+	reason, text := ReasonWaitingForMembers, ""
+	for _, g := range []struct {
+		reason, text string
+		names        []string
+	}{
+		{ReasonDataLost, "lost their data", v.lost},
+		{ReasonForeignData, "hold data of another cluster", v.foreign},
+		{ReasonPositionUnknown, "cannot tell their position", v.unknown},
+		{ReasonWaitingForMembers, "do not answer", v.silent},
+	} {
+		if len(g.names) > 0 {
+			reason = g.reason
+			text += list(g.names) + " " + g.text + "; "
+		}
+	}
+	text = "no Primary component, and a member that may hold later writes is missing: " + text + "known positions: " + positions(s)
+	if !ok {
+		return Decision{Reason: reason, Message: text, Blocked: reason != ReasonWaitingForMembers}, true
+	}
+	text += fmt.Sprintf(". Bring the missing members back; or, if they are gone for good and certainly not running, accept to lose what only they knew: "+
+		"kubectl annotate galera %s -n %s --overwrite galera-operator.io/trust-member=%s=%s", s.Name, s.Namespace, best.Name, best.Position)
+	return Decision{Reason: reason, Message: text, Blocked: reason != ReasonWaitingForMembers}, true
+}
+
+func positions(s cluster.Snapshot) string {
+	var b strings.Builder
+	for i, m := range s.Members {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(m.Name + " ")
+		switch {
+		case !m.Known:
+			b.WriteString("silent")
+		case m.Data == cluster.DataPresent:
+			b.WriteString(m.Position.String())
+		default:
+			b.WriteString(strings.ToLower(string(m.Data)))
+		}
+	}
+	return b.String()
+}

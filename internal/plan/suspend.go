@@ -1,0 +1,67 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// suspend begins the ordered stop; when it is complete the planner has nothing to say until
+// the cluster is wanted again.
+func suspend(s cluster.Snapshot) (Decision, bool) {
+	if !s.Suspend {
+		return Decision{}, false
+	}
+	if s.Suspended {
+		return wait(ReasonSuspended, "the cluster is suspended: all nodes are stopped, the data is kept")
+	}
+	return begin(s, cluster.Operation{Type: cluster.OpSuspend}, ReasonSuspended, "stopping all nodes, one after another")
+}
+
+// continueSuspend stops one node at a time, the primary last: the last one to stop is the one
+// that knows everything, and Galera marks it safe to bootstrap.
+func continueSuspend(s cluster.Snapshot, op cluster.Operation) (Decision, bool) {
+	if !s.Suspend {
+		return abandon(ReasonJoining, "the cluster is wanted again")
+	}
+	var running []cluster.Member
+	for _, m := range s.Members {
+		switch {
+		case m.Known && m.Phase == cluster.PhaseStopped:
+		case !m.Pod.Exists:
+		case !m.Known, m.Phase == cluster.PhaseStopping:
+			return wait(ReasonSuspended, "waiting for "+m.Name+" to stop")
+		default:
+			running = append(running, m)
+		}
+	}
+	if len(running) == 0 {
+		return complete("all nodes are stopped")
+	}
+	m := lastFirst(running, s.Primary)
+	return order(op, m.Name, OrderStop, cluster.Position{}, ReasonSuspended, fmt.Sprintf("stopping %s, %d still to stop", m.Name, len(running)))
+}
+
+// lastFirst picks the highest ordinal that is not the primary, and the primary when it is alone.
+func lastFirst(members []cluster.Member, primary string) cluster.Member {
+	for i := len(members) - 1; i >= 0; i-- {
+		if m := members[i]; m.Pod.Role != rolePrimary && m.Name != primary {
+			return m
+		}
+	}
+	return members[len(members)-1]
+}
+
+// liftStops lets nodes join again that were stopped by an order which is over.
+func liftStops(s cluster.Snapshot) (Decision, bool) {
+	if s.Suspend || !anyPrimary(s) {
+		return Decision{}, false
+	}
+	for _, m := range s.Members {
+		if m.Known && m.Phase == cluster.PhaseStopped {
+			op := cluster.Operation{ID: fmt.Sprintf("start-%d", highestEpoch(s)), Epoch: highestEpoch(s)}
+			return order(op, m.Name, OrderStart, cluster.Position{}, ReasonJoining, m.Name+" may join again")
+		}
+	}
+	return Decision{}, false
+}

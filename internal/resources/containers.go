@@ -1,0 +1,112 @@
+package resources
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// agentContainer copies the agent to where the database container finds it.
+func agentContainer(c *v1alpha1.GaleraCluster, opts Options) corev1.Container {
+	return corev1.Container{
+		Name:            "agent",
+		Image:           opts.OperatorImage,
+		ImagePullPolicy: corev1.PullIfNotPresent,
+		Command:         []string{"/agent", "install", agentapi.BinDir},
+		Resources:       agentResources(c),
+		SecurityContext: containerSecurity(),
+		VolumeMounts:    []corev1.VolumeMount{{Name: volumeBin, MountPath: agentapi.BinDir}},
+	}
+}
+
+// agentResources are those of the database container, where it has any: a pod counts for the larger
+// of the two, so they cost nothing, and a pod with equal requests and limits stays Guaranteed.
+func agentResources(c *v1alpha1.GaleraCluster) corev1.ResourceRequirements {
+	spec := c.Spec.Resources
+	if len(spec.Requests) > 0 || len(spec.Limits) > 0 {
+		return *spec.DeepCopy()
+	}
+	return corev1.ResourceRequirements{Requests: corev1.ResourceList{
+		corev1.ResourceCPU:    resource.MustParse("10m"),
+		corev1.ResourceMemory: resource.MustParse("16Mi"),
+	}}
+}
+
+// databaseContainer runs mariadbd under the agent. It has no startup probe: a state transfer takes
+// as long as it takes, and the agent sees whether it goes on.
+func databaseContainer(c *v1alpha1.GaleraCluster, opts Options) corev1.Container {
+	return corev1.Container{
+		Name:            ContainerName,
+		Image:           Image(c, opts),
+		ImagePullPolicy: pullPolicy(c),
+		Command:         []string{agentapi.BinDir + "/agent", "run"},
+		Env: []corev1.EnvVar{
+			fromField(agentapi.EnvPodName, "metadata.name"),
+			fromField(agentapi.EnvPodIP, "status.podIP"),
+		},
+		Ports:           containerPorts(),
+		ReadinessProbe:  readinessProbe(),
+		LivenessProbe:   livenessProbe(),
+		Resources:       *c.Spec.Resources.DeepCopy(),
+		SecurityContext: containerSecurity(),
+		VolumeMounts:    volumeMounts(),
+	}
+}
+
+// pullPolicy is named in every case: Kubernetes' own default depends on the tag.
+func pullPolicy(c *v1alpha1.GaleraCluster) corev1.PullPolicy {
+	if c.Spec.ImagePullPolicy == "" {
+		return corev1.PullIfNotPresent
+	}
+	return c.Spec.ImagePullPolicy
+}
+
+// readinessProbe is frequent, because Services follow it: a node is out of them two seconds after
+// it stopped being Synced, and in them one second after it was. Answering costs the agent a look
+// at its memory.
+func readinessProbe() *corev1.Probe {
+	p := httpProbe(agentapi.PathReady)
+	p.PeriodSeconds = 1
+	p.TimeoutSeconds = 2
+	p.FailureThreshold = 2
+	return p
+}
+
+// livenessProbe is patient: it asks whether the agent's loop turns, and killing an agent kills the
+// database with it.
+func livenessProbe() *corev1.Probe {
+	p := httpProbe(agentapi.PathLive)
+	p.PeriodSeconds = 15
+	p.TimeoutSeconds = 5
+	p.FailureThreshold = 8
+	return p
+}
+
+func httpProbe(path string) *corev1.Probe {
+	return &corev1.Probe{
+		ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
+			Path: path,
+			Port: intstr.FromInt32(agentapi.ProbePort),
+		}},
+		SuccessThreshold: 1,
+	}
+}
+
+// containerPorts names the protocol: it is part of the list's key in a server-side apply.
+func containerPorts() []corev1.ContainerPort {
+	ports := make([]corev1.ContainerPort, 0, len(podPorts))
+	for _, p := range podPorts {
+		ports = append(ports, corev1.ContainerPort{Name: p.name, ContainerPort: p.port, Protocol: corev1.ProtocolTCP})
+	}
+	return ports
+}
+
+func fromField(name, path string) corev1.EnvVar {
+	return corev1.EnvVar{
+		Name:      name,
+		ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: path}},
+	}
+}

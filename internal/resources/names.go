@@ -1,0 +1,79 @@
+package resources
+
+import (
+	"strconv"
+
+	"github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// ContainerName is the database container of every pod.
+const ContainerName = "mariadb"
+
+// DataVolume is the claim template of the StatefulSet: pod shop-0 has the claim data-shop-0.
+const DataVolume = "data"
+
+// MaxReplicas is the largest number of nodes a cluster can have.
+const MaxReplicas = 7
+
+// StatefulSetName returns the name of the cluster's StatefulSet.
+func StatefulSetName(c *v1alpha1.GaleraCluster) string { return c.Name }
+
+// PodName returns the name of one node's pod.
+func PodName(c *v1alpha1.GaleraCluster, ordinal int) string {
+	return c.Name + "-" + strconv.Itoa(ordinal)
+}
+
+// ClaimName returns the name of one node's PersistentVolumeClaim.
+func ClaimName(c *v1alpha1.GaleraCluster, ordinal int) string {
+	return DataVolume + "-" + PodName(c, ordinal)
+}
+
+// PodHost returns the DNS name of one node, which resolves while the pod is not ready, too.
+// It is the full name: with five dots a resolver asks for it first, as it is.
+func PodHost(c *v1alpha1.GaleraCluster, ordinal int, opts Options) string {
+	return PodName(c, ordinal) + "." + NodesServiceName(c) + "." + c.Namespace + ".svc." + opts.clusterDomain()
+}
+
+// ServiceName returns the name of the Service that leads to every Synced node.
+func ServiceName(c *v1alpha1.GaleraCluster) string { return c.Name }
+
+// PrimaryServiceName returns the name of the Service that leads to one writer at a time.
+func PrimaryServiceName(c *v1alpha1.GaleraCluster) string { return c.Name + "-primary" }
+
+// NodesServiceName returns the name of the headless Service that gives every node its name.
+func NodesServiceName(c *v1alpha1.GaleraCluster) string { return c.Name + "-nodes" }
+
+// ServiceAccountName returns the name of the pods' ServiceAccount, which has no rights and no token.
+func ServiceAccountName(c *v1alpha1.GaleraCluster) string { return c.Name }
+
+// PodDisruptionBudgetName returns the name of the cluster's PodDisruptionBudget.
+func PodDisruptionBudgetName(c *v1alpha1.GaleraCluster) string { return c.Name }
+
+// NetworkPolicyName returns the name of the cluster's NetworkPolicy.
+func NetworkPolicyName(c *v1alpha1.GaleraCluster) string { return c.Name }
+
+// ConfigMapName returns the name of the ConfigMap with the NodeConfig.
+func ConfigMapName(c *v1alpha1.GaleraCluster) string { return c.Name + "-config" }
+
+// CAConfigMapName returns the name of the ConfigMap with what a client needs to trust.
+func CAConfigMapName(c *v1alpha1.GaleraCluster) string { return c.Name + "-ca" }
+
+// RootSecretName returns the name of the Secret with root's password.
+func RootSecretName(c *v1alpha1.GaleraCluster) string { return c.Name + "-root" }
+
+// TLSSecretName returns the name of the Secret that is mounted into pods. The operator writes it,
+// and only with a pair that it has checked.
+func TLSSecretName(c *v1alpha1.GaleraCluster) string { return c.Name + "-tls" }
+
+// IssuedSecretName returns the name of the leaf Certificate, and of the Secret cert-manager
+// writes for it.
+func IssuedSecretName(c *v1alpha1.GaleraCluster) string { return c.Name + "-issued" }
+
+// SelfSignedIssuerName returns the name of the Issuer that signs the private CA.
+func SelfSignedIssuerName(c *v1alpha1.GaleraCluster) string { return c.Name + "-selfsigned" }
+
+// CAPairName returns the name of the private CA's Certificate, and of its Secret.
+func CAPairName(c *v1alpha1.GaleraCluster) string { return c.Name + "-ca-pair" }
+
+// CAIssuerName returns the name of the Issuer that signs with the private CA.
+func CAIssuerName(c *v1alpha1.GaleraCluster) string { return c.Name + "-ca" }

@@ -1,0 +1,100 @@
+package resources
+
+import (
+	"testing"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// rulesFor returns the rules that open a port.
+func rulesFor(policy *networkingv1.NetworkPolicy, port int) (rules []networkingv1.NetworkPolicyIngressRule) {
+	for _, rule := range policy.Spec.Ingress {
+		for _, p := range rule.Ports {
+			if p.Port.IntValue() == port {
+				rules = append(rules, rule)
+			}
+		}
+	}
+	return rules
+}
+
+func TestReplicationPortsAreForMembersOnly(t *testing.T) {
+	policy := NetworkPolicy(shop(), testOptions)
+	for _, port := range []int{PortReplication, PortIncremental, PortStateTransfer} {
+		rules := rulesFor(policy, port)
+		if len(rules) != 1 || len(rules[0].From) != 1 || rules[0].From[0].NamespaceSelector != nil ||
+			rules[0].From[0].PodSelector.MatchLabels[v1alpha1.LabelCluster] != "shop" {
+			t.Errorf("port %d: %+v", port, rules)
+		}
+	}
+}
+
+func TestAgentPortIsForTheOperatorOnly(t *testing.T) {
+	rules := rulesFor(NetworkPolicy(shop(), testOptions), agentapi.ControlPort)
+	if len(rules) != 1 || len(rules[0].From) != 1 {
+		t.Fatalf("got %+v", rules)
+	}
+	from := rules[0].From[0]
+	if from.NamespaceSelector.MatchLabels["kubernetes.io/metadata.name"] != "galera-operator-system" ||
+		from.PodSelector.MatchLabels["app.kubernetes.io/name"] != "galera-operator" {
+		t.Errorf("got %+v", from)
+	}
+}
+
+func TestClientsPort(t *testing.T) {
+	c := shop()
+	open := func() bool {
+		for _, rule := range rulesFor(NetworkPolicy(c, testOptions), PortClients) {
+			if len(rule.From) == 0 {
+				return true
+			}
+		}
+		return false
+	}
+	if !open() {
+		t.Error("3306 is closed although nobody is named")
+	}
+	c.Spec.NetworkPolicy.ClientsFrom = everything().Spec.NetworkPolicy.ClientsFrom
+	if open() {
+		t.Error("3306 is open to everybody although somebody is named")
+	}
+	if len(rulesFor(NetworkPolicy(c, testOptions), PortClients)) != 2 {
+		t.Error("members may not prove each other's port 3306")
+	}
+}
+
+func TestNoPolicy(t *testing.T) {
+	c := plaintext()
+	if NetworkPolicy(c, testOptions) != nil {
+		t.Error("a policy nobody wants")
+	}
+	for _, object := range Static(c, NodeConfig(c, TLSConfig(c), testOptions), testOptions) {
+		if object.GetObjectKind().GroupVersionKind().Kind == "NetworkPolicy" {
+			t.Error("a policy nobody wants is applied")
+		}
+	}
+}
+
+func TestServices(t *testing.T) {
+	c := everything()
+	if s := Service(c); s.Spec.Type != "NodePort" || s.Spec.LoadBalancerClass != nil || s.Spec.Selector[v1alpha1.LabelRole] != "" {
+		t.Errorf("got %+v", s.Spec)
+	}
+	if s := PrimaryService(c); *s.Spec.LoadBalancerClass != "example.org/lb" || s.Spec.Selector[v1alpha1.LabelRole] != "primary" ||
+		s.Annotations["example.org/internal"] != "true" {
+		t.Errorf("got %+v", s.Spec)
+	}
+	if s := NodesService(c); s.Spec.ClusterIP != "None" || !s.Spec.PublishNotReadyAddresses || len(s.Spec.Ports) != 6 {
+		t.Errorf("got %+v", s.Spec)
+	}
+	for _, s := range []map[string]string{Service(c).Spec.Selector, NodesService(c).Spec.Selector} {
+		for key, value := range s {
+			if StatefulSet(c, testOptions, 3).Spec.Template.Labels[key] != value {
+				t.Errorf("the selector %s=%s selects no pod", key, value)
+			}
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package resources
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// OperatorLabel is the value of app.kubernetes.io/name on the operator's pods.
+const OperatorLabel = "galera-operator"
+
+// NetworkPolicy returns who may reach which port, or nil where the spec wants none. Outgoing
+// traffic is not restricted: what a node may dial is known to the agent, not to this policy.
+func NetworkPolicy(c *v1alpha1.GaleraCluster, opts Options) *networkingv1.NetworkPolicy {
+	spec := c.Spec.NetworkPolicy
+	if spec.Enabled != nil && !*spec.Enabled {
+		return nil
+	}
+	return &networkingv1.NetworkPolicy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: "NetworkPolicy"},
+		ObjectMeta: ownedMeta(c, NetworkPolicyName(c)),
+		Spec: networkingv1.NetworkPolicySpec{
+			PodSelector: metav1.LabelSelector{MatchLabels: Selector(c)},
+			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
+			Ingress: []networkingv1.NetworkPolicyIngressRule{
+				fromMembers(c),
+				fromOperator(opts),
+				fromClients(c),
+				{Ports: policyPorts(agentapi.ProbePort)}, // probes and metrics: nothing secret
+			},
+		},
+	}
+}
+
+// fromMembers includes the clients' port, because members prove to each other what it speaks.
+func fromMembers(c *v1alpha1.GaleraCluster) networkingv1.NetworkPolicyIngressRule {
+	return networkingv1.NetworkPolicyIngressRule{
+		From:  []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{MatchLabels: Selector(c)}}},
+		Ports: policyPorts(PortReplication, PortIncremental, PortStateTransfer, PortClients),
+	}
+}
+
+func fromOperator(opts Options) networkingv1.NetworkPolicyIngressRule {
+	return networkingv1.NetworkPolicyIngressRule{
+		From: []networkingv1.NetworkPolicyPeer{{
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{
+				corev1.LabelMetadataName: opts.OperatorNamespace,
+			}},
+			PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{labelName: OperatorLabel}},
+		}},
+		Ports: policyPorts(agentapi.ControlPort),
+	}
+}
+
+// fromClients admits everybody when the spec names nobody.
+func fromClients(c *v1alpha1.GaleraCluster) networkingv1.NetworkPolicyIngressRule {
+	spec := c.Spec.NetworkPolicy.DeepCopy()
+	return networkingv1.NetworkPolicyIngressRule{From: spec.ClientsFrom, Ports: policyPorts(PortClients)}
+}
+
+func policyPorts(ports ...int32) []networkingv1.NetworkPolicyPort {
+	out := make([]networkingv1.NetworkPolicyPort, 0, len(ports))
+	for _, p := range ports {
+		out = append(out, networkingv1.NetworkPolicyPort{
+			Protocol: new(corev1.ProtocolTCP),
+			Port:     new(intstr.FromInt32(p)),
+		})
+	}
+	return out
+}

@@ -1,0 +1,104 @@
+package resources
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// NodeConfig returns what the agents are to run with. The policy is a parameter, because a step of
+// a switch runs with another one than the spec's.
+func NodeConfig(c *v1alpha1.GaleraCluster, tls agentapi.TLSConfig, opts Options) agentapi.NodeConfig {
+	n := agentapi.NodeConfig{
+		Cluster:       c.Name,
+		Namespace:     c.Namespace,
+		Members:       members(c, opts),
+		TLS:           tls,
+		StateTransfer: stateTransfer(c),
+		Settings:      settings(c),
+		Suspended:     c.Spec.Suspend,
+	}
+	n.Revision = revision(n)
+	return n
+}
+
+// TLSConfig returns the policy of the spec.
+func TLSConfig(c *v1alpha1.GaleraCluster) agentapi.TLSConfig {
+	spec := c.Spec.TLS
+	replication := spec.Replication != v1alpha1.TLSDisabled
+	t := agentapi.TLSConfig{
+		Replication:   cluster.SocketStrict,
+		StateTransfer: cluster.PolicyRequired,
+		Clients:       cluster.PolicyRequired,
+		MinVersion:    "1.3",
+	}
+	if !replication {
+		t.Replication = cluster.SocketPlain
+	}
+	if spec.StateTransfer == v1alpha1.TLSDisabled || (spec.StateTransfer == "" && !replication) {
+		t.StateTransfer = cluster.PolicyDisabled
+	}
+	if spec.Clients != "" {
+		t.Clients = cluster.ChannelPolicy(spec.Clients)
+	}
+	if spec.MinVersion != "" {
+		t.MinVersion = spec.MinVersion
+	}
+	if spec.Cipher != "" && spec.Cipher != "Auto" {
+		t.CipherSuites = []string{spec.Cipher}
+	}
+	return t
+}
+
+func members(c *v1alpha1.GaleraCluster, opts Options) []agentapi.Peer {
+	peers := make([]agentapi.Peer, c.Spec.Replicas)
+	for i := range peers {
+		peers[i] = agentapi.Peer{Name: PodName(c, i), Host: PodHost(c, i, opts)}
+	}
+	return peers
+}
+
+func stateTransfer(c *v1alpha1.GaleraCluster) agentapi.StateTransferConfig {
+	s := agentapi.StateTransferConfig{
+		Method:   c.Spec.StateTransfer.Method,
+		Parallel: int(c.Spec.StateTransfer.Parallel),
+	}
+	if s.Method == "" {
+		s.Method = "MariaBackup"
+	}
+	if s.Parallel == 0 {
+		s.Parallel = 4
+	}
+	return s
+}
+
+func settings(c *v1alpha1.GaleraCluster) map[string]string {
+	if len(c.Spec.MariaDB.Config) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(c.Spec.MariaDB.Config))
+	for name, value := range c.Spec.MariaDB.Config {
+		out[name] = value.String()
+	}
+	return out
+}
+
+// revision is a hash of everything in the document but itself. JSON sorts the keys of maps.
+func revision(n agentapi.NodeConfig) string {
+	n.Revision = ""
+	sum := sha256.Sum256(mustJSON(n))
+	return hex.EncodeToString(sum[:8])
+}
+
+// mustJSON encodes a document of strings, numbers and booleans, which cannot fail.
+func mustJSON(v any) []byte {
+	out, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return out
+}

@@ -1,0 +1,116 @@
+package resources
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+func TestTLSConfig(t *testing.T) {
+	base := agentapi.TLSConfig{
+		Replication: cluster.SocketStrict, StateTransfer: cluster.PolicyRequired,
+		Clients: cluster.PolicyRequired, MinVersion: "1.3",
+	}
+	with := func(change func(*agentapi.TLSConfig)) agentapi.TLSConfig {
+		t := base
+		change(&t)
+		return t
+	}
+	tests := map[string]struct {
+		spec v1alpha1.TLSSpec
+		want agentapi.TLSConfig
+	}{
+		"nothing set":       {v1alpha1.TLSSpec{}, base},
+		"the library's own": {v1alpha1.TLSSpec{Cipher: "Auto"}, base},
+		"state transfer follows replication": {
+			v1alpha1.TLSSpec{Replication: "Disabled"},
+			with(func(c *agentapi.TLSConfig) {
+				c.Replication, c.StateTransfer = cluster.SocketPlain, cluster.PolicyDisabled
+			}),
+		},
+		"state transfer by itself": {
+			v1alpha1.TLSSpec{Replication: "Disabled", StateTransfer: "Required"},
+			with(func(c *agentapi.TLSConfig) { c.Replication = cluster.SocketPlain }),
+		},
+		"only state transfer in clear": {
+			v1alpha1.TLSSpec{Replication: "Required", StateTransfer: "Disabled"},
+			with(func(c *agentapi.TLSConfig) { c.StateTransfer = cluster.PolicyDisabled }),
+		},
+		"clients": {
+			v1alpha1.TLSSpec{Clients: "Preferred"},
+			with(func(c *agentapi.TLSConfig) { c.Clients = cluster.PolicyPreferred }),
+		},
+		"version and suite": {
+			v1alpha1.TLSSpec{MinVersion: "1.2", Cipher: "TLS_AES_128_GCM_SHA256"},
+			with(func(c *agentapi.TLSConfig) {
+				c.MinVersion, c.CipherSuites = "1.2", []string{"TLS_AES_128_GCM_SHA256"}
+			}),
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := shop()
+			c.Spec.TLS = tt.spec
+			if got := TLSConfig(c); !reflect.DeepEqual(got, tt.want) {
+				t.Errorf("got  %+v\nwant %+v", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestRevision changes with everything an agent acts on, and with nothing else.
+func TestRevision(t *testing.T) {
+	revisionOf := func(change func(*v1alpha1.GaleraCluster)) string {
+		c := shop()
+		change(c)
+		return NodeConfig(c, TLSConfig(c), testOptions).Revision
+	}
+	base := revisionOf(func(*v1alpha1.GaleraCluster) {})
+	for name, change := range map[string]func(*v1alpha1.GaleraCluster){
+		"replicas": func(c *v1alpha1.GaleraCluster) { c.Spec.Replicas = 5 },
+		"setting": func(c *v1alpha1.GaleraCluster) {
+			c.Spec.MariaDB.Config = map[string]intstr.IntOrString{"max_connections": intstr.FromInt32(7)}
+		},
+		"policy":  func(c *v1alpha1.GaleraCluster) { c.Spec.TLS.Clients = "Preferred" },
+		"method":  func(c *v1alpha1.GaleraCluster) { c.Spec.StateTransfer.Method = "Rsync" },
+		"suspend": func(c *v1alpha1.GaleraCluster) { c.Spec.Suspend = true },
+	} {
+		if revisionOf(change) == base {
+			t.Errorf("%s: the revision stayed the same", name)
+		}
+	}
+	for name, change := range map[string]func(*v1alpha1.GaleraCluster){
+		"labels":  func(c *v1alpha1.GaleraCluster) { c.Labels = map[string]string{"a": "b"} },
+		"image":   func(c *v1alpha1.GaleraCluster) { c.Spec.Image = "other" },
+		"status":  func(c *v1alpha1.GaleraCluster) { c.Status.Epoch = 7 },
+		"service": func(c *v1alpha1.GaleraCluster) { c.Spec.Service.Type = "NodePort" },
+	} {
+		if revisionOf(change) != base {
+			t.Errorf("%s: the revision changed", name)
+		}
+	}
+}
+
+func TestConfigMapHoldsTheDocument(t *testing.T) {
+	c := everything()
+	want := NodeConfig(c, TLSConfig(c), testOptions)
+	var got agentapi.NodeConfig
+	if err := json.Unmarshal([]byte(ConfigMap(c, want).Data[agentapi.ConfigKey]), &got); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	if got.Settings["max_connections"] != "500" || got.Settings["innodb_buffer_pool_size"] != "2G" {
+		t.Errorf("settings: %v", got.Settings)
+	}
+	if got.Members[4].Host != "shop-4.shop-nodes.demo.svc.cluster.local" {
+		t.Errorf("members: %v", got.Members)
+	}
+}

@@ -1,0 +1,34 @@
+package resources
+
+import (
+	"github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// Options are the operator's own settings that show in rendered objects.
+type Options struct {
+	// OperatorImage is the image the init container brings the agent from.
+	OperatorImage string
+	// DefaultImage is the database image of clusters that name none.
+	DefaultImage string
+	// OperatorNamespace is where the operator runs: the only place that may reach an agent.
+	OperatorNamespace string
+	// ClusterDomain is the DNS domain of the Kubernetes cluster; "" stands for cluster.local.
+	ClusterDomain string
+}
+
+const defaultClusterDomain = "cluster.local"
+
+func (o Options) clusterDomain() string {
+	if o.ClusterDomain == "" {
+		return defaultClusterDomain
+	}
+	return o.ClusterDomain
+}
+
+// Image returns the database image of the cluster.
+func Image(c *v1alpha1.GaleraCluster, opts Options) string {
+	if c.Spec.Image != "" {
+		return c.Spec.Image
+	}
+	return opts.DefaultImage
+}

@@ -1,0 +1,95 @@
+package resources
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// Ports of a database pod, beside the agent's.
+const (
+	PortClients       = 3306
+	PortReplication   = 4567
+	PortIncremental   = 4568
+	PortStateTransfer = 4444
+)
+
+// namedPort is a port under the name it has in containers and Services.
+type namedPort struct {
+	name string
+	port int32
+}
+
+var podPorts = []namedPort{
+	{"mysql", PortClients},
+	{"replication", PortReplication},
+	{"ist", PortIncremental},
+	{"sst", PortStateTransfer},
+	{"control", agentapi.ControlPort},
+	{"metrics", agentapi.ProbePort},
+}
+
+// Service returns the Service that leads to every Synced node: those whose readiness probe says so.
+func Service(c *v1alpha1.GaleraCluster) *corev1.Service {
+	return clientService(c, ServiceName(c), c.Spec.Service, Selector(c))
+}
+
+// PrimaryService returns the Service that leads to the one node with the role label. Writers that
+// use it never conflict with each other's certification.
+func PrimaryService(c *v1alpha1.GaleraCluster) *corev1.Service {
+	selector := withLabel(Selector(c), v1alpha1.LabelRole, v1alpha1.RolePrimary)
+	return clientService(c, PrimaryServiceName(c), c.Spec.PrimaryService, selector)
+}
+
+// NodesService returns the headless Service that gives every node its DNS name. It publishes nodes
+// that are not ready, because a node must be found before it can become ready.
+func NodesService(c *v1alpha1.GaleraCluster) *corev1.Service {
+	s := newService(c, NodesServiceName(c), Selector(c))
+	s.Spec.Type = corev1.ServiceTypeClusterIP
+	s.Spec.ClusterIP = corev1.ClusterIPNone
+	s.Spec.PublishNotReadyAddresses = true
+	for _, p := range podPorts {
+		s.Spec.Ports = append(s.Spec.Ports, servicePort(p))
+	}
+	return s
+}
+
+func clientService(c *v1alpha1.GaleraCluster, name string, spec v1alpha1.ServiceSpec, selector map[string]string) *corev1.Service {
+	s := newService(c, name, selector)
+	s.Annotations = maps.Clone(spec.Annotations)
+	s.Spec.Type = spec.Type
+	if s.Spec.Type == "" {
+		s.Spec.Type = corev1.ServiceTypeClusterIP
+	}
+	// Only a load balancer has these: the API server refuses a class on any other type.
+	if s.Spec.Type == corev1.ServiceTypeLoadBalancer {
+		s.Spec.LoadBalancerClass = spec.LoadBalancerClass
+		s.Spec.LoadBalancerSourceRanges = slices.Clone(spec.LoadBalancerSourceRanges)
+	}
+	s.Spec.Ports = []corev1.ServicePort{servicePort(podPorts[0])}
+	return s
+}
+
+func newService(c *v1alpha1.GaleraCluster, name string, selector map[string]string) *corev1.Service {
+	return &corev1.Service{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
+		ObjectMeta: ownedMeta(c, name),
+		Spec:       corev1.ServiceSpec{Selector: selector},
+	}
+}
+
+// servicePort names the protocol: it is part of the list's key in a server-side apply.
+func servicePort(p namedPort) corev1.ServicePort {
+	return corev1.ServicePort{
+		Name:       p.name,
+		Port:       p.port,
+		Protocol:   corev1.ProtocolTCP,
+		TargetPort: intstr.FromInt32(p.port),
+	}
+}

@@ -1,0 +1,65 @@
+package resources
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// StatefulSet returns the cluster's pods and volumes. The number of nodes is a parameter, because
+// the operator lets nodes go one at a time.
+//
+// Pods are created in parallel, because the agents decide who starts when. An outdated one is
+// replaced when the operator deletes it, and never by the StatefulSet itself (OnDelete), which
+// knows nothing of quorum.
+func StatefulSet(c *v1alpha1.GaleraCluster, opts Options, replicas int32) *appsv1.StatefulSet {
+	return &appsv1.StatefulSet{
+		TypeMeta:   metav1.TypeMeta{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "StatefulSet"},
+		ObjectMeta: ownedMeta(c, StatefulSetName(c)),
+		Spec: appsv1.StatefulSetSpec{
+			Replicas:             new(replicas),
+			ServiceName:          NodesServiceName(c),
+			PodManagementPolicy:  appsv1.ParallelPodManagement,
+			UpdateStrategy:       appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType},
+			RevisionHistoryLimit: new(int32(3)),
+			Selector:             &metav1.LabelSelector{MatchLabels: Selector(c)},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: Labels(c)},
+				Spec:       podSpec(c, opts),
+			},
+			VolumeClaimTemplates:                 []corev1.PersistentVolumeClaim{dataClaim(c)},
+			PersistentVolumeClaimRetentionPolicy: claimRetention(c),
+		},
+	}
+}
+
+// dataClaim cannot be changed once the StatefulSet exists.
+func dataClaim(c *v1alpha1.GaleraCluster) corev1.PersistentVolumeClaim {
+	return corev1.PersistentVolumeClaim{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
+		ObjectMeta: metav1.ObjectMeta{Name: DataVolume, Labels: Labels(c)},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			StorageClassName: c.Spec.Storage.StorageClassName,
+			VolumeMode:       new(corev1.PersistentVolumeFilesystem),
+			Resources: corev1.VolumeResourceRequirements{
+				Requests: corev1.ResourceList{corev1.ResourceStorage: c.Spec.Storage.Size},
+			},
+		},
+	}
+}
+
+// claimRetention keeps volumes of nodes that were scaled away: a node that comes back with its data
+// catches up incrementally.
+func claimRetention(c *v1alpha1.GaleraCluster) *appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy {
+	policy := &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
+		WhenDeleted: appsv1.RetainPersistentVolumeClaimRetentionPolicyType,
+		WhenScaled:  appsv1.RetainPersistentVolumeClaimRetentionPolicyType,
+	}
+	if !retains(c) {
+		policy.WhenDeleted = appsv1.DeletePersistentVolumeClaimRetentionPolicyType
+	}
+	return policy
+}

@@ -1,0 +1,129 @@
+package resources
+
+import (
+	"reflect"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// TestTemplateIsUntouched: a pod template that changes is a cluster that restarts.
+func TestTemplateIsUntouched(t *testing.T) {
+	base := StatefulSet(shop(), testOptions, 3).Spec.Template
+	for name, change := range map[string]func(*v1alpha1.GaleraCluster){
+		"scaling": func(c *v1alpha1.GaleraCluster) { c.Spec.Replicas = 7 },
+		"settings": func(c *v1alpha1.GaleraCluster) {
+			c.Spec.MariaDB.Config = map[string]intstr.IntOrString{"max_connections": intstr.FromInt32(7)}
+		},
+		"encryption": func(c *v1alpha1.GaleraCluster) { c.Spec.TLS = everyTLS() },
+		"suspend":    func(c *v1alpha1.GaleraCluster) { c.Spec.Suspend = true },
+		"services":   func(c *v1alpha1.GaleraCluster) { c.Spec.Service.Type = "NodePort" },
+		"retain":     func(c *v1alpha1.GaleraCluster) { c.Spec.Storage.Retain = new(false) },
+	} {
+		c := shop()
+		change(c)
+		if !reflect.DeepEqual(base, StatefulSet(c, testOptions, c.Spec.Replicas).Spec.Template) {
+			t.Errorf("%s changes the pod template", name)
+		}
+	}
+	c := shop()
+	c.Spec.Image = "other"
+	if reflect.DeepEqual(base, StatefulSet(c, testOptions, 3).Spec.Template) {
+		t.Error("a new image does not change the pod template")
+	}
+}
+
+// TestRestricted checks what Pod Security's level "restricted" demands of every container.
+func TestRestricted(t *testing.T) {
+	pod := StatefulSet(everything(), testOptions, 3).Spec.Template.Spec
+	if pod.SecurityContext.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault || !*pod.SecurityContext.RunAsNonRoot {
+		t.Errorf("pod: %+v", pod.SecurityContext)
+	}
+	if pod.HostNetwork || pod.HostPID || pod.HostIPC || *pod.AutomountServiceAccountToken {
+		t.Error("the pod has more than it needs")
+	}
+	for _, container := range append(pod.InitContainers, pod.Containers...) {
+		s := container.SecurityContext
+		if *s.AllowPrivilegeEscalation || !*s.RunAsNonRoot || !*s.ReadOnlyRootFilesystem ||
+			len(s.Capabilities.Drop) != 1 || s.Capabilities.Drop[0] != "ALL" || len(s.Capabilities.Add) > 0 {
+			t.Errorf("%s: %+v", container.Name, s)
+		}
+	}
+	for _, v := range pod.Volumes {
+		if v.EmptyDir == nil && v.ConfigMap == nil && v.Secret == nil {
+			t.Errorf("volume %s is of a kind that is not allowed", v.Name)
+		}
+	}
+}
+
+// TestMounts: every place the agent looks at is mounted, and what it must be able to read follows
+// the object (a subPath does not).
+func TestMounts(t *testing.T) {
+	pod := StatefulSet(shop(), testOptions, 3).Spec.Template.Spec
+	database := pod.Containers[0]
+	volumes := map[string]bool{DataVolume: true}
+	for _, v := range pod.Volumes {
+		volumes[v.Name] = true
+	}
+	places := map[string]bool{}
+	for _, m := range database.VolumeMounts {
+		if !volumes[m.Name] {
+			t.Errorf("%s is mounted from %s, which is no volume", m.MountPath, m.Name)
+		}
+		if m.SubPath != "" {
+			t.Errorf("%s is a subPath", m.MountPath)
+		}
+		places[m.MountPath] = true
+	}
+	for _, place := range []string{
+		agentapi.VolumeDir, agentapi.BinDir, agentapi.RunDir, agentapi.TmpDir,
+		agentapi.ConfigDir, agentapi.TLSDir, agentapi.RootDir,
+	} {
+		if !places[place] {
+			t.Errorf("nothing is mounted at %s", place)
+		}
+	}
+}
+
+func TestClaimRetention(t *testing.T) {
+	c := shop()
+	if got := StatefulSet(c, testOptions, 3).Spec.PersistentVolumeClaimRetentionPolicy; got.WhenDeleted != "Retain" || got.WhenScaled != "Retain" {
+		t.Errorf("got %+v", got)
+	}
+	c.Spec.Storage.Retain = new(false)
+	if got := StatefulSet(c, testOptions, 3).Spec.PersistentVolumeClaimRetentionPolicy; got.WhenDeleted != "Delete" || got.WhenScaled != "Retain" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestScheduling(t *testing.T) {
+	pod := StatefulSet(shop(), testOptions, 3).Spec.Template.Spec
+	if pod.Affinity.PodAntiAffinity == nil || len(pod.TopologySpreadConstraints) != 1 {
+		t.Error("nodes are not spread by default")
+	}
+	c := shop()
+	c.Spec.Scheduling.Affinity = everyScheduling().Affinity
+	pod = StatefulSet(c, testOptions, 3).Spec.Template.Spec
+	if pod.Affinity.PodAntiAffinity != nil || len(pod.TopologySpreadConstraints) != 0 {
+		t.Error("the user's affinity does not replace the default")
+	}
+}
+
+// TestAgentResources: with requests equal to limits in one container only, the pod would lose its
+// quality of service.
+func TestAgentResources(t *testing.T) {
+	pod := StatefulSet(everything(), testOptions, 3).Spec.Template.Spec
+	if !reflect.DeepEqual(pod.InitContainers[0].Resources, pod.Containers[0].Resources) {
+		t.Error("the init container has other resources than the database")
+	}
+}
+
+func TestReplicasAreTheOperators(t *testing.T) {
+	if got := *StatefulSet(shop(), testOptions, 2).Spec.Replicas; got != 2 {
+		t.Errorf("got %d", got)
+	}
+}

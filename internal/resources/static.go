@@ -1,0 +1,25 @@
+package resources
+
+import (
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// Static returns the objects that depend on nothing but the spec: they can be applied at any
+// moment, in this order, and disturb no running node.
+func Static(c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, opts Options) []client.Object {
+	objects := []client.Object{
+		ServiceAccount(c),
+		NodesService(c),
+		Service(c),
+		PrimaryService(c),
+		PodDisruptionBudget(c),
+		ConfigMap(c, config),
+	}
+	if policy := NetworkPolicy(c, opts); policy != nil {
+		objects = append(objects, policy)
+	}
+	return objects
+}

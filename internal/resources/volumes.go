@@ -1,0 +1,72 @@
+package resources
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+const (
+	volumeBin    = "bin"
+	volumeRun    = "run"
+	volumeTmp    = "tmp"
+	volumeConfig = "config"
+	volumeTLS    = "tls"
+	volumeRoot   = "root"
+
+	// secretMode lets the owner and the pod's fsGroup read, and nobody else.
+	secretMode int32 = 0o440
+)
+
+func volumes(c *v1alpha1.GaleraCluster) []corev1.Volume {
+	return []corev1.Volume{
+		{Name: volumeBin, VolumeSource: emptyDir(corev1.StorageMediumDefault, "128Mi")},
+		// In memory, so that nothing of it survives the pod: socket, pid file, rendered settings.
+		{Name: volumeRun, VolumeSource: emptyDir(corev1.StorageMediumMemory, "16Mi")},
+		// Without a limit: sorts and backups put files here whose size depends on the data.
+		{Name: volumeTmp, VolumeSource: emptyDir(corev1.StorageMediumDefault, "")},
+		{Name: volumeConfig, VolumeSource: configMapVolume(ConfigMapName(c))},
+		{Name: volumeTLS, VolumeSource: secretVolume(TLSSecretName(c), true)},
+		{Name: volumeRoot, VolumeSource: secretVolume(RootSecretName(c), false)},
+	}
+}
+
+// volumeMounts mounts whole volumes: kubelet does not refresh a file that is mounted by subPath.
+func volumeMounts() []corev1.VolumeMount {
+	return []corev1.VolumeMount{
+		{Name: DataVolume, MountPath: agentapi.VolumeDir},
+		{Name: volumeBin, MountPath: agentapi.BinDir, ReadOnly: true},
+		{Name: volumeRun, MountPath: agentapi.RunDir},
+		{Name: volumeTmp, MountPath: agentapi.TmpDir},
+		{Name: volumeConfig, MountPath: agentapi.ConfigDir, ReadOnly: true},
+		{Name: volumeTLS, MountPath: agentapi.TLSDir, ReadOnly: true},
+		{Name: volumeRoot, MountPath: agentapi.RootDir, ReadOnly: true},
+	}
+}
+
+func emptyDir(medium corev1.StorageMedium, limit string) corev1.VolumeSource {
+	source := &corev1.EmptyDirVolumeSource{Medium: medium}
+	if limit != "" {
+		source.SizeLimit = new(resource.MustParse(limit))
+	}
+	return corev1.VolumeSource{EmptyDir: source}
+}
+
+func configMapVolume(name string) corev1.VolumeSource {
+	return corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+		LocalObjectReference: corev1.LocalObjectReference{Name: name},
+		DefaultMode:          new(secretMode),
+	}}
+}
+
+// secretVolume makes the Secret optional where the pod may be there before it. Kubelet would retry
+// a missing one with growing pauses; the agent waits for the files with none.
+func secretVolume(name string, optional bool) corev1.VolumeSource {
+	source := &corev1.SecretVolumeSource{SecretName: name, DefaultMode: new(secretMode)}
+	if optional {
+		source.Optional = new(true)
+	}
+	return corev1.VolumeSource{Secret: source}
+}
