@@ -52,18 +52,29 @@ func (r *GaleraClusterReconciler) applyAll(ctx context.Context, in *conditions.I
 	var errs []error
 	for _, o := range objects {
 		err := r.Objects.Apply(ctx, in.Facts.Cluster.UID, o)
-		var taken apply.ErrNameTaken
+		problem := refusal(err)
 		switch {
 		case err == nil:
-		case errors.As(err, &taken):
-			in.Failed = &conditions.Problem{Reason: v1alpha1.ReasonNameConflict, Message: taken.Error(), Blocked: true}
-		case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
-			in.Failed = &conditions.Problem{Reason: v1alpha1.ReasonAdmissionRefused, Message: "the API server refuses an object of this cluster: " + err.Error(), Blocked: true}
-		default:
+		case problem == nil:
 			errs = append(errs, err)
+		case in.Failed == nil:
+			in.Failed = problem
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// refusal explains an error that trying again does not cure, nil for any other.
+func refusal(err error) *conditions.Problem {
+	var taken apply.ErrNameTaken
+	switch {
+	case errors.As(err, &taken):
+		return &conditions.Problem{Reason: v1alpha1.ReasonNameConflict, Message: taken.Error(), Blocked: true}
+	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
+		return &conditions.Problem{Reason: v1alpha1.ReasonAdmissionRefused, Blocked: true,
+			Message: "the API server refuses an object of this cluster: " + err.Error()}
+	}
+	return nil
 }
 
 // replicas is 0 once a suspended cluster has stopped in order.

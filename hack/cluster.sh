@@ -57,6 +57,14 @@ settings() {
   { docker image inspect --format '{{.Id}}' "$1"; kind_config "$1" 0; } | sha256sum | cut -c1-16
 }
 
+# raise_limit NAME VALUE: each node has a kubelet, a containerd and a systemd that watch
+# files; with the kernel's default, some kubelet of a second or third cluster fails.
+raise_limit() {
+  local have
+  have=$(cat "/proc/sys/fs/inotify/$1")
+  if is_root && [ "$have" -lt "$2" ]; then echo "$2" >"/proc/sys/fs/inotify/$1"; fi
+}
+
 create() {
   local image=$1 workers=${NODES:-3}
   # One node: kind leaves a lone control plane schedulable.
@@ -70,17 +78,12 @@ create() {
   kubectl_cluster -n kube-system rollout status daemonset/kube-proxy --timeout=120s
 }
 
-# When the nodes' containers were started, if they were: what the API server says about
-# them from before that is out of date.
-STARTED=0
-
 # start_nodes: after a restart of Docker or of the machine.
 start_nodes() {
   local stopped
   stopped=$(docker ps -aq --filter "label=io.x-k8s.kind.cluster=$CLUSTER" --filter status=exited --filter status=created)
   [ -n "$stopped" ] || return 0
   log "starting the nodes of cluster $CLUSTER"
-  STARTED=$(date +%s)
   # shellcheck disable=SC2086 # several ids
   docker start $stopped >/dev/null
 }
@@ -116,25 +119,32 @@ write_kubeconfig() {
   mv "$CLUSTER_KUBECONFIG.tmp" "$CLUSTER_KUBECONFIG"
 }
 
-# wait_for_kubelets: every node has renewed its lease since it was started.
+# kubelet_is_back NODE: it has renewed its lease since its container was started, be it by
+# us or by Docker. What the API server says about it from before that is out of date.
+kubelet_is_back() {
+  local renewed started
+  renewed=$(kubectl_cluster -n kube-node-lease get lease "$1" --ignore-not-found -o jsonpath='{.spec.renewTime}')
+  started=$(docker inspect --format '{{.State.StartedAt}}' "$1")
+  [ -n "$renewed" ] && [ "$(date -d "$renewed" +%s)" -gt "$(date -d "$started" +%s)" ]
+}
+
 wait_for_kubelets() {
-  local lease late
-  for _ in $(seq 120); do
-    late=''
-    for lease in $(kubectl_cluster -n kube-node-lease get leases -o jsonpath='{.items[*].spec.renewTime}'); do
-      [ "$(date -d "$lease" +%s)" -gt "$STARTED" ] || late=yes
+  local node
+  for node in $(nodes); do
+    for _ in $(seq 120); do
+      if kubelet_is_back "$node"; then continue 2; fi
+      sleep 1
     done
-    [ -n "$late" ] || return 0
-    sleep 1
+    echo "the kubelet of $node does not come back"
+    return 1
   done
-  echo "some kubelets do not come back"
-  return 1
 }
 
 # wait_ready: nodes first; what runs on them is then given the time it needs.
 wait_ready() {
-  if [ "$STARTED" -gt 0 ]; then wait_for_kubelets; fi
+  wait_for_kubelets
   kubectl_cluster wait --for=condition=Ready nodes --all --timeout=120s
+  kubectl_cluster -n kube-system rollout status daemonset/kube-proxy --timeout=120s
   kubectl_cluster -n kube-system rollout status deployment/coredns --timeout=120s
   kubectl_cluster -n local-path-storage rollout status deployment/local-path-provisioner --timeout=120s
 }
@@ -143,6 +153,8 @@ up() {
   local image
   image=$("$HACK_DIR/node-image.sh")
   "$HACK_DIR/tools.sh" build kind kubernetes-api
+  raise_limit max_user_instances 1024
+  raise_limit max_user_watches 524288
   if ! usable "$image"; then
     step "create cluster $CLUSTER" create "$image"
   elif [ -n "${NODES:-}" ] && [ "$NODES" -ne "$(($(nodes | wc -l) > 1 ? $(nodes | wc -l) - 1 : 1))" ]; then

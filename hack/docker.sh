@@ -5,9 +5,10 @@ set -euo pipefail
 # shellcheck source=hack/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+DOCKERD=''
 WRAPPER=/usr/local/lib/galera-operator/runc
 
-# A client without an engine is common, so ask for the daemon.
+# A client without an engine is common, so look for the daemon.
 install_engine() {
   if command -v dockerd >/dev/null && command -v iptables >/dev/null && command -v jq >/dev/null; then return 0; fi
   step "install Docker" apt_install docker.io containerd runc iptables iproute2 jq ca-certificates
@@ -23,13 +24,19 @@ install_wrapper() {
 }
 
 # drop_stale_pid FILE NAME: a pid file of an earlier boot may name a process that is
-# something else by now; dockerd would refuse to start.
+# something else by now, or a dead one nobody has waited for; dockerd would refuse to start.
 drop_stale_pid() {
-  local pid
+  local pid stat
   pid=$(cat "$1" 2>/dev/null) || return 0
-  [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "$2" ] || rm -f "$1"
+  stat=$(cat "/proc/$pid/stat" 2>/dev/null) || stat=''
+  case $stat in
+  "$pid ($2) Z"*) rm -f "$1" ;;
+  "$pid ($2) "*) ;;
+  *) rm -f "$1" ;;
+  esac
 }
 
+# start_by_hand: where no init system runs services. Sets DOCKERD to the process.
 start_by_hand() {
   local options=()
   drop_stale_pid /var/run/docker.pid dockerd
@@ -39,12 +46,21 @@ start_by_hand() {
     options=(--add-runtime "limited=$WRAPPER" --default-runtime limited)
   fi
   setsid nohup dockerd "${options[@]}" >>"$LOGS/dockerd.log" 2>&1 </dev/null &
+  DOCKERD=$!
 }
 
+# wait_for_engine: one that ends at once is started again a few times, because an earlier
+# one may still be on its way out.
 wait_for_engine() {
-  for _ in $(seq 120); do
-    docker info >/dev/null 2>&1 && return 0
+  local tries=5
+  for _ in $(seq 240); do
+    if docker info >/dev/null 2>&1; then return 0; fi
     sleep 0.5
+    if [ -n "$DOCKERD" ] && [ "$tries" -gt 0 ] && ! kill -0 "$DOCKERD" 2>/dev/null; then
+      tries=$((tries - 1))
+      sleep 2
+      start_by_hand
+    fi
   done
   echo "the Docker engine does not answer; the end of $LOGS/dockerd.log:"
   tail -n 20 "$LOGS/dockerd.log" || true

@@ -5,9 +5,15 @@
 POD_CIDR=10.244.0.0/16
 SERVICE_CIDR=10.96.0.0/16
 
-# node_table: lines "NODE ADDRESS PODCIDR". A node gets its range soon after it registers.
+# node_table: lines "NODE ADDRESS PODCIDR". A node gets its range soon after it registers;
+# its address is Docker's word, because after a restart the API server's is out of date.
 node_table() {
-  kubectl_cluster get nodes -o jsonpath='{range .items[*]}{.metadata.name} {.status.addresses[?(@.type=="InternalIP")].address} {.spec.podCIDR}{"\n"}{end}'
+  local node cidr address
+  kubectl_cluster get nodes -o jsonpath='{range .items[*]}{.metadata.name} {.spec.podCIDR}{"\n"}{end}' |
+    while read -r node cidr; do
+      address=$(docker inspect --format '{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}' "$node")
+      echo "$node $address $cidr"
+    done
 }
 
 wait_for_node_table() {

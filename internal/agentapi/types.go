@@ -331,6 +331,10 @@ type Order struct {
 	Position cluster.Position `json:"position"`
 	// ClusterUUID is status.clusterUUID, "" before the first start.
 	ClusterUUID string `json:"clusterUUID,omitempty"`
+	// Trusted says that a person has named this member as the one to go on from: a Bootstrap is
+	// then carried out even when a member that answers holds a later position. Everything else
+	// is checked as ever.
+	Trusted bool `json:"trusted,omitempty"`
 }
 
 // OrderState says what became of an order.

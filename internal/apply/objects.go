@@ -60,13 +60,16 @@ func (o *Objects) Apply(ctx context.Context, owner types.UID, want client.Object
 	err = o.Client.Get(ctx, client.ObjectKeyFromObject(want), have)
 	switch {
 	case apierrors.IsNotFound(err):
-		if err := o.refuseForeign(ctx, owner, want); err != nil {
-			return err
-		}
+		err = o.refuseForeign(ctx, owner, want)
 	case err != nil:
-		return fmt.Errorf("reading %s: %w", key, err)
+		err = fmt.Errorf("reading %s: %w", key, err)
 	case o.unchanged(key, applied{wish, state(have)}):
 		return nil
+	default:
+		err = mustBeOurs(owner, want, have)
+	}
+	if err != nil {
+		return err
 	}
 	if err := o.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldOwner), client.ForceOwnership); err != nil {
 		return fmt.Errorf("applying %s: %w", key, err)
@@ -86,12 +89,17 @@ func (o *Objects) refuseForeign(ctx context.Context, owner types.UID, want clien
 	if err != nil {
 		return err
 	}
+	return mustBeOurs(owner, want, have)
+}
+
+// mustBeOurs accepts what the cluster controls, and what was kept from an earlier cluster of its name.
+func mustBeOurs(owner types.UID, want, have client.Object) error {
 	controller := metav1.GetControllerOf(have)
 	if controller != nil && controller.UID == owner {
 		return nil
 	}
-	if controller == nil && have.Labels[v1alpha1.LabelCluster] == want.GetLabels()[v1alpha1.LabelCluster] {
-		return nil // kept from an earlier cluster of this name
+	if controller == nil && have.GetLabels()[v1alpha1.LabelCluster] == want.GetLabels()[v1alpha1.LabelCluster] {
+		return nil
 	}
 	return ErrNameTaken{Kind: want.GetObjectKind().GroupVersionKind().Kind, Name: want.GetName()}
 }

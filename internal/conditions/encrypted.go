@@ -28,7 +28,8 @@ func unknown(reason, message string) verdict {
 }
 
 // encrypted is True only from evidence: on every node, every channel whose policy is Required
-// was dialled, spoke TLS with the published certificate, and turned plaintext away.
+// was dialled, spoke TLS with a certificate of the trusted CA, and turned plaintext away. Whether
+// it is the newest certificate is told by CertificatesValid.
 func encrypted(in Input) verdict {
 	tls := in.Config.TLS
 	required := requiredChannels(tls)
@@ -90,8 +91,6 @@ func judgeChannel(in Input, member, channel string, r *agentapi.Report) (verdict
 		return unknown(v1alpha1.ReasonNotYetProved, fmt.Sprintf("%s: it has not been seen yet that %s refuses plaintext%s", member, channel, because(f.Problem))), false
 	case !f.Verified:
 		return no(v1alpha1.ReasonPeerUnverified, fmt.Sprintf("%s: the certificate on %s is not trusted%s", member, channel, because(f.Problem))), false
-	case in.Published != nil && f.Serial != in.Published.Serial:
-		return no(v1alpha1.ReasonCertificateNotLive, fmt.Sprintf("%s: %s presents certificate %s, published is %s", member, channel, f.Serial, in.Published.Serial)), false
 	}
 	return verdict{}, true
 }

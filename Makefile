@@ -1,0 +1,169 @@
+# galera-operator. `make help` lists what there is to do.
+
+include hack/versions.env
+
+SHELL := /usr/bin/env bash -euo pipefail
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+MODULE := github.com/galera-operator/galera-operator
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# IMG is the operator's image for deploy and dist; the local cluster has its own (hack/versions.env).
+IMG ?= ghcr.io/galera-operator/galera-operator:$(VERSION)
+
+LDFLAGS := -s -w -X $(MODULE)/internal/version.Version=$(VERSION)
+GO_BUILD := CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)'
+
+# Tools, each in a folder of its version, so that another version is another file.
+TOOLS := $(CURDIR)/bin/tools
+CONTROLLER_GEN := $(TOOLS)/controller-gen-$(CONTROLLER_TOOLS_VERSION)/controller-gen
+KUSTOMIZE := $(TOOLS)/kustomize-$(KUSTOMIZE_VERSION)/kustomize
+GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
+
+# phase NAME: a line that can be found again in a long log.
+phase = @printf '\n==> %s  %s\n' "$$(date +%H:%M:%S)" "$(1)"
+
+##@ General
+
+.PHONY: help
+help: ## Show this help.
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n\033[1m%s\033[0m\n", substr($$0, 5)} \
+		/^[a-z][a-z0-9-]*:.*## / {printf "  \033[36m%-17s\033[0m %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+##@ Try it
+
+.PHONY: up
+up: build ## Local Kubernetes with an encrypted three-node cluster in it, and proof (NODES=1: a single host).
+	@hack/stack.sh
+	@hack/demo.sh
+
+.PHONY: down
+down: ## Remove the local Kubernetes.
+	@hack/cluster.sh down
+
+.PHONY: clean-cache
+clean-cache: ## Remove the local Kubernetes and everything that was built for it.
+	@hack/clean-cache.sh
+
+##@ Build
+
+.PHONY: build
+build: ## Compile bin/manager and bin/agent, statically.
+	@$(GO_BUILD) -o bin/manager ./cmd/manager
+	@$(GO_BUILD) -o bin/agent ./cmd/agent
+
+.PHONY: images
+images: build ## Build all container images in the local Docker.
+	@hack/images.sh all operator
+
+.PHONY: dist
+dist: $(KUSTOMIZE) ## Write dist/install.yaml: everything, with the image IMG.
+	@mkdir -p dist
+	@hack/render.sh $(KUSTOMIZE) $(IMG) >dist/install.yaml.tmp
+	@mv dist/install.yaml.tmp dist/install.yaml
+	@echo "dist/install.yaml uses $(IMG)"
+
+.PHONY: clean
+clean: ## Remove what was built here; tools stay.
+	@rm -rf dist bin/manager bin/agent bin/render cover.out
+
+##@ Develop
+
+.PHONY: generate
+generate: $(CONTROLLER_GEN) ## Generate deep copies.
+	@$(CONTROLLER_GEN) object paths=./api/...
+
+.PHONY: manifests
+manifests: $(CONTROLLER_GEN) ## Generate CRDs and the operator's role.
+	@$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=config/crd/bases
+	@$(CONTROLLER_GEN) rbac:roleName=galera-operator-manager paths=./controllers/... output:rbac:dir=config/rbac
+
+.PHONY: fmt
+fmt: $(GOLANGCI_LINT) ## Format the Go code.
+	@$(GOLANGCI_LINT) fmt
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT) ## Check code, import direction, sizes and shell scripts.
+	@$(GOLANGCI_LINT) run
+	@hack/check-size.sh
+	@if command -v shellcheck >/dev/null; then shellcheck -x hack/*.sh .ci/run; else echo "shellcheck is not installed: scripts were not checked"; fi
+
+.PHONY: verify
+verify: $(CONTROLLER_GEN) $(KUSTOMIZE) ## Regenerate everything elsewhere and compare.
+	@hack/verify.sh $(CONTROLLER_GEN) $(KUSTOMIZE)
+
+##@ Test
+
+.PHONY: test
+test: test-unit test-model test-api test-e2e ## Unit, model, API and end-to-end tests.
+	$(call phase,all tests passed)
+
+.PHONY: test-unit
+test-unit: ## Tests of single packages; the race detector where there is little to compile.
+	$(call phase,unit tests)
+	@go test $(if $(shell command -v gcc),-race) ./internal/cluster/... ./internal/plan/... ./internal/agent/... ./internal/agentapi/... ./internal/mycnf/... ./internal/pki/...
+	@go test ./api/... ./internal/... ./cmd/...
+
+.PHONY: test-model
+test-model: ## The planner against a simulated cluster, with faults.
+	$(call phase,model tests)
+	@if [ -d test/model ]; then go test ./test/model/...; else echo "none yet"; fi
+
+.PHONY: test-api
+test-api: ## Against a real kube-apiserver and etcd.
+	$(call phase,API tests)
+	@KUBEBUILDER_ASSETS=$$(hack/tools.sh envtest) go test ./controllers/... ./test/api/...
+
+.PHONY: test-e2e
+test-e2e: build ## On the local Kubernetes, with a real client, faults and captured packets (E2E='label filter').
+	$(call phase,end-to-end tests: the local Kubernetes)
+	@hack/stack.sh
+	$(call phase,end-to-end tests)
+	@PATH="$$(hack/tools.sh path):$$PATH" go test ./test/e2e/... -count=1 -timeout=60m -v -ginkgo.v -ginkgo.label-filter='$(if $(E2E),$(E2E),!slow)'
+
+.PHONY: test-full
+test-full: lint verify test-unit test-model test-api ## Everything, the slow end-to-end tests too.
+	@$(MAKE) test-e2e E2E='slow || !slow'
+
+##@ Measure
+
+.PHONY: bench-lifecycle
+bench-lifecycle: build ## Print how fast a cluster starts, recovers and idles, on the local Kubernetes.
+	@hack/stack.sh
+	@PATH="$$(hack/tools.sh path):$$PATH" go test ./test/lifecycle/... -count=1 -timeout=30m -v
+
+##@ Use on the cluster of the current kubectl context
+
+.PHONY: install
+install: ## Install the CRDs.
+	@kubectl apply --server-side -k config/crd
+
+.PHONY: uninstall
+uninstall: ## Remove the CRDs, and with them every GaleraCluster.
+	@kubectl delete --ignore-not-found -k config/crd
+
+.PHONY: deploy
+deploy: $(KUSTOMIZE) ## Install the operator with the image IMG; cert-manager must be there.
+	@hack/render.sh $(KUSTOMIZE) $(IMG) | kubectl apply --server-side -f -
+
+.PHONY: undeploy
+undeploy: $(KUSTOMIZE) ## Remove the operator, its CRDs, and with them every GaleraCluster.
+	@hack/render.sh $(KUSTOMIZE) $(IMG) | kubectl delete --ignore-not-found -f -
+
+##@ Tools
+
+.PHONY: tools
+tools: $(CONTROLLER_GEN) $(KUSTOMIZE) $(GOLANGCI_LINT) ## Install the development tools in bin/tools.
+
+# install-tool PACKAGE@VERSION: into the folder of the target. Go's own cache makes it work
+# without a network when the version was built here before.
+install-tool = @echo "installing $(1)" && GOBIN=$(dir $@) GOFLAGS= go install $(1)
+
+$(CONTROLLER_GEN):
+	$(call install-tool,sigs.k8s.io/controller-tools/cmd/controller-gen@$(CONTROLLER_TOOLS_VERSION))
+
+$(KUSTOMIZE):
+	$(call install-tool,sigs.k8s.io/kustomize/kustomize/v5@$(KUSTOMIZE_VERSION))
+
+$(GOLANGCI_LINT):
+	$(call install-tool,github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION))

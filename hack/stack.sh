@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# The local cluster with everything in it but a database: Kubernetes, cert-manager, the
+# images, the operator. Everything that is there already is left alone. Wants bin/manager
+# and bin/agent (make build).
+set -euo pipefail
+# shellcheck source=hack/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+OPERATOR_NAMESPACE=galera-operator-system
+DEPLOYMENT=deployment/galera-operator-controller-manager
+
+kubectl_cluster() { kubectl --kubeconfig "$CLUSTER_KUBECONFIG" "$@"; }
+
+apply_operator() {
+  kubectl kustomize --load-restrictor LoadRestrictionsNone "$REPO_DIR/config/local" |
+    kubectl_cluster apply --server-side --force-conflicts -f -
+}
+
+# restart_if_new: a rebuilt image has the same name, so nothing else would notice.
+restart_if_new() {
+  local id old key=galera-operator.io/image-id
+  id=$(docker image inspect --format '{{.Id}}' "$OPERATOR_IMAGE")
+  old=$(kubectl_cluster -n "$OPERATOR_NAMESPACE" get "$DEPLOYMENT" -o "jsonpath={.metadata.annotations.galera-operator\.io/image-id}")
+  if [ -n "$old" ] && [ "$old" != "$id" ]; then
+    kubectl_cluster -n "$OPERATOR_NAMESPACE" rollout restart "$DEPLOYMENT"
+  fi
+  kubectl_cluster -n "$OPERATOR_NAMESPACE" annotate --overwrite "$DEPLOYMENT" "$key=$id"
+}
+
+deploy() {
+  apply_operator
+  restart_if_new
+  kubectl_cluster -n "$OPERATOR_NAMESPACE" rollout status "$DEPLOYMENT" --timeout=180s
+}
+
+"$HACK_DIR/docker.sh"
+"$HACK_DIR/cluster.sh" up
+"$HACK_DIR/cert-manager.sh"
+"$HACK_DIR/images.sh" all operator
+"$HACK_DIR/load.sh" "$OPERATOR_IMAGE" "$DATABASE_IMAGE" "$SYSBENCH_IMAGE"
+step "deploy the operator" deploy

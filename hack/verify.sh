@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Generates again what is generated, beside the tree, and compares; renders every kustomization.
+#   hack/verify.sh CONTROLLER_GEN KUSTOMIZE
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+controller_gen=$1 kustomize=$2
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failed=0
+
+# same GENERATED CHECKED_IN
+same() {
+  if ! diff -u "$2" "$1"; then
+    echo "$2 is not what is generated: run make generate manifests" >&2
+    failed=1
+  fi
+}
+
+"$controller_gen" object paths=./api/... output:object:dir="$dir/object"
+"$controller_gen" crd paths=./api/... output:crd:dir="$dir/crd"
+"$controller_gen" rbac:roleName=galera-operator-manager paths=./controllers/... output:rbac:dir="$dir/rbac"
+same "$dir/object/zz_generated.deepcopy.go" api/v1alpha1/zz_generated.deepcopy.go
+same "$dir/crd" config/crd/bases
+same "$dir/rbac/role.yaml" config/rbac/role.yaml
+
+go mod tidy -diff || {
+  echo "go.mod is not tidy: run go mod tidy" >&2
+  failed=1
+}
+
+for folder in config/{default,samples}; do
+  "$kustomize" build "$folder" >/dev/null || failed=1
+done
+"$kustomize" build --load-restrictor LoadRestrictionsNone config/local >/dev/null || failed=1
+
+exit "$failed"

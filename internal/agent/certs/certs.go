@@ -1,0 +1,160 @@
+// Package certs takes the published certificate pair from the mounted Secret, judges it, and
+// keeps a private copy for mariadbd that changes in one step: neither the server nor a transfer
+// script ever sees a certificate beside the wrong key.
+package certs
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/place"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/pki"
+)
+
+// Material is the content of the mounted Secret.
+type Material struct {
+	Cert, Key, CA, ControlCA []byte
+}
+
+// Bundle is a judged Material.
+type Bundle struct {
+	Material Material
+	// Serial and NotAfter are the leaf's, as far as it could be read.
+	Serial   string
+	NotAfter time.Time
+	// CAs are the fingerprints of the certificates in ca.crt.
+	CAs []string
+	// Problem says why the pair must not be used, nil when it may.
+	Problem error
+	// Pair is the key pair for the agent's own server, valid without Problem.
+	Pair tls.Certificate
+	// Roots is ca.crt as a pool, ControlRoots is control-ca.crt.
+	Roots, ControlRoots *x509.CertPool
+	// ID differs when anything of the pair or ca.crt differs.
+	ID string
+}
+
+// Read reads the mounted Secret through the ..data link once, so that all files are of one version.
+func Read(dir string) (Material, error) {
+	if target, err := os.Readlink(filepath.Join(dir, "..data")); err == nil {
+		dir = filepath.Join(dir, target)
+	}
+	var m Material
+	var errs []error
+	for name, into := range map[string]*[]byte{
+		"tls.crt": &m.Cert, "tls.key": &m.Key, "ca.crt": &m.CA, agentapi.ControlCAKey: &m.ControlCA,
+	} {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil && !os.IsNotExist(err) {
+			errs = append(errs, err)
+		}
+		*into = data
+	}
+	return m, errors.Join(errs...)
+}
+
+// Judge checks a Material at a moment.
+func Judge(m Material, now time.Time) Bundle {
+	b := Bundle{Material: m, CAs: Fingerprints(m.CA), Roots: x509.NewCertPool(), ControlRoots: x509.NewCertPool()}
+	sum := sha256.New()
+	for _, part := range [][]byte{m.Cert, m.Key, m.CA} {
+		fmt.Fprintf(sum, "%d:", len(part))
+		_, _ = sum.Write(part)
+	}
+	b.ID = hex.EncodeToString(sum.Sum(nil)[:8])
+	b.Roots.AppendCertsFromPEM(m.CA)
+	b.ControlRoots.AppendCertsFromPEM(m.ControlCA)
+	pair, err := pki.Check(m.Cert, m.Key, m.CA, nil, now)
+	if pair.Leaf != nil {
+		b.Serial, b.NotAfter = pair.Serial(), pair.Leaf.NotAfter
+	}
+	if err != nil {
+		b.Problem = err
+		return b
+	}
+	b.Pair, b.Problem = tls.X509KeyPair(m.Cert, m.Key)
+	return b
+}
+
+// Fingerprints returns the SHA-256 fingerprints of the certificates in a PEM file, sorted.
+func Fingerprints(pemBytes []byte) []string {
+	var out []string
+	for _, der := range certificates(pemBytes) {
+		sum := sha256.Sum256(der)
+		out = append(out, hex.EncodeToString(sum[:]))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func certificates(pemBytes []byte) [][]byte {
+	var out [][]byte
+	for block, rest := pem.Decode(pemBytes); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type == "CERTIFICATE" {
+			out = append(out, block.Bytes)
+		}
+	}
+	return out
+}
+
+// transferCA is ca.crt with the pair's intermediate certificates added: the transfer scripts
+// check the pair with "openssl verify -CAfile", which looks nowhere else for them.
+func transferCA(m Material) []byte {
+	var b strings.Builder
+	b.Write(m.CA)
+	if n := len(m.CA); n > 0 && m.CA[n-1] != '\n' {
+		b.WriteByte('\n')
+	}
+	for i, der := range certificates(m.Cert) {
+		if i > 0 {
+			b.Write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+		}
+	}
+	return []byte(b.String())
+}
+
+// Install makes a bundle the one mariadbd uses: a new directory is written, then the symbolic
+// link is swapped, then older directories go.
+func Install(b Bundle, p place.Places) error {
+	if b.Problem != nil {
+		return b.Problem
+	}
+	name := "tls-" + b.ID
+	dir := filepath.Join(p.Run, name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for file, data := range map[string][]byte{
+		"tls.crt": b.Material.Cert, "tls.key": b.Material.Key, "ca.crt": b.Material.CA, "transfer-ca.crt": transferCA(b.Material),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, file), data, 0o600); err != nil {
+			return err
+		}
+	}
+	next := p.PrivateTLS() + ".next"
+	_ = os.Remove(next)
+	if err := os.Symlink(name, next); err != nil {
+		return err
+	}
+	if err := os.Rename(next, p.PrivateTLS()); err != nil {
+		return err
+	}
+	old, _ := filepath.Glob(filepath.Join(p.Run, "tls-*"))
+	for _, d := range old {
+		if d != dir {
+			_ = os.RemoveAll(d)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package datadir
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// Names of the marker files in the state directory.
+const (
+	joiningFile      = "joining.json"
+	initialisingFile = "initialising.json"
+)
+
+// Joining is the note that a join has begun and was never seen to end. It is kept beside the data
+// directory, as a state transfer wipes that one.
+type Joining struct {
+	// Method is the state transfer method the join may use.
+	Method string `json:"method"`
+	// Transfer says that a full transfer has begun, or has to: what the directory holds is no
+	// database until the join has ended well.
+	Transfer bool `json:"transfer"`
+	// From is the position the join started from, not known for an empty directory.
+	From  cluster.Position `json:"from,omitzero"`
+	Since time.Time        `json:"since"`
+}
+
+// Markers reads and writes the notes.
+type Markers struct {
+	// Dir is the state directory.
+	Dir string
+}
+
+// Joining returns the note of an unfinished join, nil when there is none. A note that cannot be
+// read counts as the worst one: something had begun.
+func (m Markers) Joining() (*Joining, error) {
+	data, err := os.ReadFile(filepath.Join(m.Dir, joiningFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var j Joining
+	if json.Unmarshal(data, &j) != nil {
+		return &Joining{Transfer: true}, nil
+	}
+	return &j, nil
+}
+
+// SetJoining writes the note.
+func (m Markers) SetJoining(j Joining) error {
+	data, err := json.Marshal(j)
+	if err != nil {
+		return err
+	}
+	return WriteFile(filepath.Join(m.Dir, joiningFile), data, 0o600)
+}
+
+// ClearJoining removes the note: the join has ended well.
+func (m Markers) ClearJoining() error { return Remove(filepath.Join(m.Dir, joiningFile)) }
+
+// Initialising says whether an initialisation was begun and never seen to serve.
+func (m Markers) Initialising() bool {
+	_, err := os.Stat(filepath.Join(m.Dir, initialisingFile))
+	return err == nil
+}
+
+// SetInitialising notes that an initialisation begins.
+func (m Markers) SetInitialising() error {
+	return WriteFile(filepath.Join(m.Dir, initialisingFile), []byte("{}\n"), 0o600)
+}
+
+// ClearInitialising removes that note.
+func (m Markers) ClearInitialising() error { return Remove(filepath.Join(m.Dir, initialisingFile)) }

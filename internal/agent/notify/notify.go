@@ -1,0 +1,91 @@
+// Package notify carries wsrep_notify_cmd's call from the short-lived process mariadbd starts to the
+// running agent, so that a change is seen when it happens and not at the next poll.
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"os"
+	"strings"
+	"time"
+)
+
+// limit bounds everything: mariadbd waits for its notify command.
+const limit = 300 * time.Millisecond
+
+// Event is what mariadbd said.
+type Event struct {
+	// Status is wsrep's word for the member's state, "" when it was not given.
+	Status string `json:"status,omitempty"`
+	// Members are the names of the component's members, when they were given.
+	Members []string `json:"members,omitempty"`
+}
+
+// Parse reads the arguments of wsrep_notify_cmd.
+func Parse(args []string) Event {
+	var e Event
+	for i := 0; i+1 < len(args); i++ {
+		switch args[i] {
+		case "--status":
+			e.Status = args[i+1]
+		case "--members":
+			e.Members = members(args[i+1])
+		}
+	}
+	return e
+}
+
+// members reads "uuid/name/address,uuid/name/address".
+func members(s string) []string {
+	var names []string
+	for _, m := range strings.Split(s, ",") {
+		if parts := strings.SplitN(m, "/", 3); len(parts) >= 2 && parts[1] != "" {
+			names = append(names, parts[1])
+		}
+	}
+	return names
+}
+
+// Send hands an event to the agent that listens on socket.
+func Send(socket string, e Event) error {
+	conn, err := net.DialTimeout("unix", socket, limit)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(limit))
+	return json.NewEncoder(conn).Encode(e)
+}
+
+// Listen calls f for every event until ctx ends.
+func Listen(ctx context.Context, socket string, f func(Event)) error {
+	_ = os.Remove(socket)
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		return err
+	}
+	go func() {
+		<-ctx.Done()
+		_ = l.Close()
+	}()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go receive(conn, f)
+		}
+	}()
+	return nil
+}
+
+func receive(conn net.Conn, f func(Event)) {
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(limit))
+	var e Event
+	if json.NewDecoder(conn).Decode(&e) == nil {
+		f(e)
+	}
+}

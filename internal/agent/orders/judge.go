@@ -1,0 +1,214 @@
+package orders
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// Facts are what a member knows of itself and of the others at the moment of an order.
+type Facts struct {
+	// Examined says that data and position are known as far as they can be.
+	Examined bool
+	Data     cluster.DataState
+	Position cluster.Position
+	// Alive says that a mariadbd process exists; Server is what it answers, if it does.
+	Alive  bool
+	Server *agentapi.Server
+	// Blocked says why mariadbd could not be started at all (no configuration, no provider, …).
+	Blocked string
+	// Draining says that the pod is on its way out.
+	Draining bool
+	// Current is the order being carried out, nil when there is none; Cut says that it may be
+	// ended by another one without harm.
+	Current *agentapi.Order
+	Cut     bool
+	// Peers are the other members that answered just now.
+	Peers []agentapi.PeerView
+}
+
+// Decision is what becomes of an order.
+type Decision int
+
+const (
+	// Repeat: it is known; Verdict.Record has the answer.
+	Repeat Decision = iota
+	// Busy: not now; nothing is recorded.
+	Busy
+	// RefuseUnrecorded: no, and nothing is recorded, because the book says something better already.
+	RefuseUnrecorded
+	// Refuse: no, and for ever.
+	Refuse
+	// Accept: record it, then carry it out.
+	Accept
+)
+
+// Verdict is a decision with its reason.
+type Verdict struct {
+	Decision Decision
+	Message  string
+	Record   *agentapi.OrderRecord
+}
+
+// Judge decides on an order. It is the only place where that is decided.
+func Judge(o agentapi.Order, book Content, damaged error, f Facts) Verdict {
+	if v, done := judgeForm(o, book, damaged, f); done {
+		return v
+	}
+	if Forms(o.Kind) {
+		if v, done := judgeForming(o, book, f); done {
+			return v
+		}
+	}
+	switch o.Kind {
+	case agentapi.OrderInitialise:
+		return judgeInitialise(o, f)
+	case agentapi.OrderBootstrap:
+		return judgeBootstrap(o, f)
+	case agentapi.OrderRebuildQuorum:
+		return judgeRebuild(o, f)
+	case agentapi.OrderRestart:
+		if book.Held {
+			return refuse("the member was stopped by order; a Start lifts that")
+		}
+	}
+	return Verdict{Decision: Accept}
+}
+
+func refuse(format string, args ...any) Verdict {
+	return Verdict{Decision: Refuse, Message: fmt.Sprintf(format, args...)}
+}
+
+func busy(format string, args ...any) Verdict {
+	return Verdict{Decision: Busy, Message: fmt.Sprintf(format, args...)}
+}
+
+var kinds = []agentapi.OrderKind{
+	agentapi.OrderInitialise, agentapi.OrderBootstrap, agentapi.OrderRebuildQuorum,
+	agentapi.OrderRestart, agentapi.OrderStop, agentapi.OrderStart,
+}
+
+// judgeForm looks at the order itself, the book and whether this is the moment.
+func judgeForm(o agentapi.Order, book Content, damaged error, f Facts) (Verdict, bool) {
+	switch {
+	case o.ID == "" || o.Epoch < 1 || !slices.Contains(kinds, o.Kind):
+		return Verdict{Decision: RefuseUnrecorded, Message: "an order needs an id, an epoch of 1 or more and a known kind"}, true
+	case damaged != nil:
+		return Verdict{Decision: RefuseUnrecorded, Message: "what this member was ordered before cannot be read: " + damaged.Error()}, true
+	}
+	if known := book.Find(o.ID); known != nil {
+		if known.Order != o {
+			return Verdict{Decision: RefuseUnrecorded, Message: fmt.Sprintf("order %s is known with other content", o.ID)}, true
+		}
+		return Verdict{Decision: Repeat, Record: known}, true
+	}
+	if o.Epoch < book.HighestEpoch {
+		return Verdict{Decision: RefuseUnrecorded, Message: fmt.Sprintf("epoch %d is over: this member has seen epoch %d", o.Epoch, book.HighestEpoch)}, true
+	}
+	if f.Draining {
+		return busy("the pod is being shut down"), true
+	}
+	if f.Current != nil && !f.Cut && o.Kind != agentapi.OrderStop {
+		return busy("order %s (%s) is being carried out", f.Current.ID, f.Current.Kind), true
+	}
+	return Verdict{}, false
+}
+
+// judgeForming holds what Initialise and Bootstrap have in common.
+func judgeForming(o agentapi.Order, book Content, f Facts) (Verdict, bool) {
+	if book.Formed.Epoch == o.Epoch && book.Formed.ID != "" {
+		return refuse("epoch %d has had its bootstrap already, by order %s", o.Epoch, book.Formed.ID), true
+	}
+	if f.Alive {
+		return refuse("mariadbd is running on this member"), true
+	}
+	if p := primaryPeer(f.Peers); p != nil {
+		return refuse("%s is in a Primary component: join it, never form a second one", p.Name), true
+	}
+	if f.Blocked != "" {
+		return refuse("mariadbd cannot be started here: %s", f.Blocked), true
+	}
+	if !f.Examined {
+		return busy("the data directory is still being examined"), true
+	}
+	return Verdict{}, false
+}
+
+func judgeInitialise(o agentapi.Order, f Facts) Verdict {
+	if f.Data != cluster.DataEmpty {
+		return refuse("the data directory is %s, not Empty", f.Data)
+	}
+	if o.ClusterUUID != "" {
+		return refuse("the cluster has a history already (%s): an empty member can only join it", o.ClusterUUID)
+	}
+	for _, p := range f.Peers {
+		if p.Data != cluster.DataEmpty && p.Data != cluster.DataUnknown || p.Position.Known() {
+			return refuse("%s holds data (%s, position %s)", p.Name, p.Data, p.Position)
+		}
+	}
+	return Verdict{Decision: Accept}
+}
+
+func judgeBootstrap(o agentapi.Order, f Facts) Verdict {
+	switch {
+	case f.Data != cluster.DataPresent:
+		return refuse("the data directory is %s: there is no complete database to go on from", f.Data)
+	case !f.Position.Known():
+		return refuse("this member's position is not known")
+	case !o.Position.Known():
+		return refuse("the order names no position")
+	case o.Position != f.Position:
+		return refuse("the order was decided for position %s, this member is at %s", o.Position, f.Position)
+	case o.ClusterUUID != "" && o.ClusterUUID != f.Position.UUID:
+		return refuse("the cluster's UUID is %s, this member's data belong to %s", o.ClusterUUID, f.Position.UUID)
+	case o.Trusted:
+		return Verdict{Decision: Accept}
+	}
+	for _, p := range f.Peers {
+		if p.Position.UUID == f.Position.UUID && p.Position.Seqno > f.Position.Seqno && p.Data == cluster.DataPresent {
+			return refuse("%s is ahead: %s, this member is at %s", p.Name, p.Position, f.Position)
+		}
+	}
+	return Verdict{Decision: Accept}
+}
+
+func judgeRebuild(o agentapi.Order, f Facts) Verdict {
+	if f.Server == nil {
+		return refuse("mariadbd does not answer on this member")
+	}
+	if f.Server.Component != cluster.ComponentNonPrimary {
+		return refuse("the member's component is %q, not non-Primary", f.Server.Component)
+	}
+	if p := primaryPeer(f.Peers); p != nil {
+		return refuse("%s is in a Primary component: never form a second one", p.Name)
+	}
+	switch {
+	case !f.Position.Known():
+		return refuse("this member's position is not known")
+	case o.ClusterUUID != "" && o.ClusterUUID != f.Position.UUID:
+		return refuse("the cluster's UUID is %s, this member's data belong to %s", o.ClusterUUID, f.Position.UUID)
+	case !o.Position.Known():
+		return refuse("the order names no position")
+	case o.Position.UUID != f.Position.UUID || f.Position.Seqno < o.Position.Seqno:
+		return refuse("the order was decided for position %s, this member is at %s", o.Position, f.Position)
+	}
+	return Verdict{Decision: Accept}
+}
+
+// primaryPeer returns a member of a Primary component, the first by name, or nil.
+func primaryPeer(peers []agentapi.PeerView) *agentapi.PeerView {
+	byName := map[string]agentapi.PeerView{}
+	for _, p := range peers {
+		if p.Component == cluster.ComponentPrimary {
+			byName[p.Name] = p
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		p := byName[name]
+		return &p
+	}
+	return nil
+}

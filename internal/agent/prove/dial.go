@@ -1,0 +1,136 @@
+// Package prove finds out what is encrypted by dialling, never by reading settings: it speaks to
+// group communication (4567) and to the MySQL port (3306) with TLS and without, and tells what
+// it saw.
+package prove
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+const (
+	dialTime = 2 * time.Second
+	// silence is how long a server that speaks first without TLS is waited for. A plain gcomm
+	// acceptor answers within a millisecond, a dynamic one after 750 ms; a strict one never.
+	silence = 2500 * time.Millisecond
+)
+
+// Credentials are what the agent presents and trusts: its own node's.
+type Credentials struct {
+	Pair  *tls.Certificate
+	Roots *x509.CertPool
+}
+
+// config asks for no name: Galera itself checks the chain only. Verification is done by hand after the
+// handshake, so that an unverified chain is still shown.
+func (c Credentials) config() *tls.Config {
+	conf := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12} //nolint:gosec // see describe
+	if c.Pair != nil {
+		conf.Certificates = []tls.Certificate{*c.Pair}
+	}
+	return conf
+}
+
+// describe says what a finished handshake showed.
+func (c Credentials) describe(state tls.ConnectionState, now time.Time) agentapi.ChannelFact {
+	fact := agentapi.ChannelFact{
+		Observed: agentapi.ObservedTLS, CheckedAt: now,
+		Protocol: protocolName(state.Version), Cipher: tls.CipherSuiteName(state.CipherSuite),
+	}
+	if len(state.PeerCertificates) == 0 {
+		fact.Problem = "no certificate was presented"
+		return fact
+	}
+	leaf := state.PeerCertificates[0]
+	notAfter := leaf.NotAfter.UTC()
+	fact.Serial, fact.NotAfter = leaf.SerialNumber.Text(16), &notAfter
+	intermediates := x509.NewCertPool()
+	for _, cert := range state.PeerCertificates[1:] {
+		intermediates.AddCert(cert)
+	}
+	_, err := leaf.Verify(x509.VerifyOptions{Roots: c.Roots, Intermediates: intermediates, CurrentTime: now,
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+	if err != nil {
+		fact.Problem = "the certificate that was presented is not trusted: " + err.Error()
+		return fact
+	}
+	fact.Verified = true
+	return fact
+}
+
+func protocolName(version uint16) string {
+	switch version {
+	case tls.VersionTLS13:
+		return "TLSv1.3"
+	case tls.VersionTLS12:
+		return "TLSv1.2"
+	}
+	return tls.VersionName(version)
+}
+
+func unknown(problem string, now time.Time) agentapi.ChannelFact {
+	return agentapi.ChannelFact{Observed: agentapi.ObservedUnknown, Problem: problem, CheckedAt: now}
+}
+
+// GroupTLS dials group communication with TLS and the node's own certificate. It waits for the first
+// bytes inside the channel: with TLS 1.3 only they show that the certificate was accepted, and
+// a connection that ends after them leaves no line in the peer's log.
+func GroupTLS(ctx context.Context, addr string, c Credentials) agentapi.ChannelFact {
+	now := time.Now()
+	conn, err := dial(ctx, addr)
+	if err != nil {
+		return unknown(err.Error(), now)
+	}
+	defer func() { _ = conn.Close() }()
+	secure := tls.Client(conn, c.config())
+	if err := secure.HandshakeContext(ctx); err != nil {
+		var notTLS tls.RecordHeaderError
+		if errors.As(err, &notTLS) {
+			return agentapi.ChannelFact{Observed: agentapi.ObservedPlaintext, CheckedAt: now}
+		}
+		return unknown("TLS handshake: "+err.Error(), now)
+	}
+	fact := c.describe(secure.ConnectionState(), now)
+	if _, err := secure.Read(make([]byte, 64)); err != nil && fact.Problem == "" {
+		fact.Problem = "the peer ended the connection after the handshake: " + err.Error()
+	}
+	return fact
+}
+
+// GroupPlain connects to group communication without TLS and says whether it spoke to us. An error
+// means that nothing was learnt.
+func GroupPlain(ctx context.Context, addr string) (accepted bool, err error) {
+	conn, err := dial(ctx, addr)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(silence))
+	n, err := conn.Read(make([]byte, 64))
+	if n > 0 {
+		return true, nil
+	}
+	var timeout net.Error
+	if errors.As(err, &timeout) && timeout.Timeout() {
+		return false, nil
+	}
+	return false, err
+}
+
+func dial(ctx context.Context, addr string) (net.Conn, error) {
+	d := net.Dialer{Timeout: dialTime}
+	conn, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetNoDelay(true)
+	}
+	return conn, conn.SetDeadline(time.Now().Add(2 * dialTime))
+}

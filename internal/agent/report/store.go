@@ -1,0 +1,110 @@
+// Package report keeps the agent's Report and wakes those who wait for it to change.
+package report
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// Store holds the present Report. It is safe for concurrent use.
+type Store struct {
+	mu      sync.Mutex
+	report  agentapi.Report
+	essence []byte
+	changed chan struct{}
+}
+
+// New returns a store that holds the first report of a run of the agent.
+func New(first agentapi.Report) *Store {
+	first.Generation = 1
+	return &Store{report: first, essence: essence(first), changed: make(chan struct{})}
+}
+
+// Set replaces the report. Generation grows only when something has changed beside position,
+// counters and times.
+func (s *Store) Set(r agentapi.Report) {
+	e := essence(r)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.Generation, r.Boot = s.report.Generation, s.report.Boot
+	if !bytes.Equal(e, s.essence) {
+		r.Generation++
+		s.essence = e
+		close(s.changed)
+		s.changed = make(chan struct{})
+	}
+	s.report = r
+}
+
+// Get returns the present report. It must not be changed.
+func (s *Store) Get() agentapi.Report {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.report
+}
+
+// Wait returns the report as soon as its generation differs from since, or after wait.
+func (s *Store) Wait(ctx context.Context, since int64, wait time.Duration) agentapi.Report {
+	timeout := time.NewTimer(wait)
+	defer timeout.Stop()
+	for {
+		s.mu.Lock()
+		r, changed := s.report, s.changed
+		s.mu.Unlock()
+		if r.Generation != since {
+			return r
+		}
+		select {
+		case <-changed:
+		case <-timeout.C:
+			return s.Get()
+		case <-ctx.Done():
+			return s.Get()
+		}
+	}
+}
+
+// essence is the report without what may change without being news.
+func essence(r agentapi.Report) []byte {
+	r.Generation = 0
+	if r.Server != nil && r.Server.Component == cluster.ComponentPrimary {
+		// A running Primary's position moves all the time; anybody else's is news.
+		r.Position = cluster.Position{UUID: r.Position.UUID}
+	}
+	if r.Server != nil {
+		server := *r.Server
+		server.ReceiveQueue = 0
+		r.Server = &server
+	}
+	if r.Join != nil {
+		join := *r.Join
+		join.Bytes = 0
+		r.Join = &join
+	}
+	if r.Failure != nil {
+		failure := *r.Failure
+		failure.At = time.Time{}
+		r.Failure = &failure
+	}
+	r.TLS.Channels, r.TLS.Peers = timeless(r.TLS.Channels), timeless(r.TLS.Peers)
+	data, err := json.Marshal(r)
+	if err != nil {
+		return nil // cannot happen: the type has nothing json cannot write
+	}
+	return data
+}
+
+func timeless(facts map[string]agentapi.ChannelFact) map[string]agentapi.ChannelFact {
+	out := make(map[string]agentapi.ChannelFact, len(facts))
+	for name, f := range facts {
+		f.CheckedAt = time.Time{}
+		out[name] = f
+	}
+	return out
+}

@@ -1,0 +1,68 @@
+package report
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+const uuid = "90e0b86f-e577-11f1-b9b1-fa90d5744545"
+
+func TestGeneration(t *testing.T) {
+	base := agentapi.Report{Name: "a", Phase: cluster.PhaseRunning, Position: cluster.Position{UUID: uuid, Seqno: 1},
+		Server: &agentapi.Server{Component: cluster.ComponentPrimary, ReceiveQueue: 1},
+		TLS:    agentapi.TLSReport{Channels: map[string]agentapi.ChannelFact{"x": {Observed: "TLS", CheckedAt: time.Unix(1, 0)}}},
+		Join:   &agentapi.Join{Kind: "SST", Bytes: 1}}
+	down := base
+	down.Server = nil
+	for name, c := range map[string]struct {
+		from agentapi.Report
+		edit func(*agentapi.Report)
+		news bool
+	}{
+		"nothing":                {base, func(*agentapi.Report) {}, false},
+		"position while Primary": {base, func(r *agentapi.Report) { r.Position.Seqno = 9 }, false},
+		"position while down":    {down, func(r *agentapi.Report) { r.Position.Seqno = 9 }, true},
+		"UUID":                   {base, func(r *agentapi.Report) { r.Position.UUID = "b" }, true},
+		"queue": {base, func(r *agentapi.Report) {
+			r.Server = &agentapi.Server{Component: cluster.ComponentPrimary, ReceiveQueue: 7}
+		}, false},
+		"bytes": {base, func(r *agentapi.Report) { r.Join = &agentapi.Join{Kind: "SST", Bytes: 2} }, false},
+		"checked": {base, func(r *agentapi.Report) {
+			r.TLS.Channels = map[string]agentapi.ChannelFact{"x": {Observed: "TLS", CheckedAt: time.Unix(2, 0)}}
+		}, false},
+		"observed": {base, func(r *agentapi.Report) {
+			r.TLS.Channels = map[string]agentapi.ChannelFact{"x": {Observed: "Plaintext"}}
+		}, true},
+		"phase":    {base, func(r *agentapi.Report) { r.Phase = cluster.PhaseStopping }, true},
+		"order":    {base, func(r *agentapi.Report) { r.Order = &agentapi.OrderRecord{State: agentapi.OrderDone} }, true},
+		"restarts": {base, func(r *agentapi.Report) { r.Restarts++ }, true},
+	} {
+		s := New(c.from)
+		next := c.from
+		c.edit(&next)
+		s.Set(next)
+		if got := s.Get().Generation != 1; got != c.news {
+			t.Errorf("%s: news = %v, want %v", name, got, c.news)
+		}
+	}
+}
+
+func TestWait(t *testing.T) {
+	s := New(agentapi.Report{Name: "a"})
+	if got := s.Wait(context.Background(), 0, time.Minute); got.Generation != 1 {
+		t.Errorf("a stale generation must be answered at once, got %d", got.Generation)
+	}
+	if got := s.Wait(context.Background(), 1, time.Millisecond); got.Generation != 1 {
+		t.Errorf("after the time the unchanged report is the answer, got %d", got.Generation)
+	}
+	done := make(chan agentapi.Report)
+	go func() { done <- s.Wait(context.Background(), 1, time.Minute) }()
+	s.Set(agentapi.Report{Name: "a", Draining: true})
+	if got := <-done; !got.Draining || got.Generation != 2 {
+		t.Errorf("a waiter must get the change: %+v", got)
+	}
+}

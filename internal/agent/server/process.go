@@ -1,0 +1,149 @@
+// Package server runs mariadbd and its tools: start, stop, position recovery and the first
+// filling of a data directory.
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/procs"
+)
+
+// drainTime is how long the last lines of a dead server are waited for: an orphaned script may
+// hold the pipe open.
+const drainTime = 500 * time.Millisecond
+
+// Exit is how a process ended.
+type Exit struct {
+	// Code is the exit code, -1 for a signal.
+	Code int
+	// Signal is the signal that ended it, 0 when none did.
+	Signal syscall.Signal
+	// Lines are its last log lines.
+	Lines []string
+}
+
+// Process is a running mariadbd.
+type Process struct {
+	PID       int
+	StartedAt time.Time
+	ended     atomic.Bool
+	done      chan struct{}
+	exit      Exit
+}
+
+// Command is what to run.
+type Command struct {
+	Path string
+	Args []string
+	Env  []string
+	Dir  string
+	// Stdin is given to the process; nil for none.
+	Stdin io.Reader
+	// Log gets every line the process prints.
+	Log func(line string)
+}
+
+// Start starts a process in its own process group, as transfer scripts kill their parent's group.
+func Start(table *procs.Table, c Command) (*Process, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(c.Path, c.Args...)
+	cmd.Env, cmd.Dir, cmd.Stdin = c.Env, c.Dir, c.Stdin
+	cmd.Stdout, cmd.Stderr = w, w
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	err = table.Start(cmd)
+	_ = w.Close()
+	if err != nil {
+		_ = r.Close()
+		return nil, err
+	}
+	p := &Process{PID: cmd.Process.Pid, StartedAt: time.Now(), done: make(chan struct{})}
+	ring := &Ring{}
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		defer func() { _ = r.Close() }()
+		forward(r, func(line string) {
+			ring.Add(line)
+			if c.Log != nil {
+				c.Log(line)
+			}
+		})
+	}()
+	go p.wait(table, cmd, ring, drained)
+	return p, nil
+}
+
+func (p *Process) wait(table *procs.Table, cmd *exec.Cmd, ring *Ring, drained <-chan struct{}) {
+	_ = table.Wait(cmd)
+	p.ended.Store(true)
+	select {
+	case <-drained:
+	case <-time.After(drainTime):
+	}
+	p.exit = Exit{Code: cmd.ProcessState.ExitCode(), Lines: ring.Lines()}
+	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		p.exit.Signal = ws.Signal()
+	}
+	close(p.done)
+}
+
+// forward calls f for every line; a line longer than the buffer comes in pieces.
+func forward(r io.Reader, f func(string)) {
+	lines := bufio.NewReaderSize(r, 64<<10)
+	for {
+		line, err := lines.ReadSlice('\n')
+		if text := bytes.TrimRight(line, "\r\n"); len(text) > 0 {
+			f(string(text))
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return
+		}
+	}
+}
+
+// Done is closed when the process has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Exit returns how the process ended; only after Done.
+func (p *Process) Exit() Exit { return p.exit }
+
+// Terminate asks the process to stop.
+func (p *Process) Terminate() { p.signal(p.PID, syscall.SIGTERM) }
+
+// Kill ends the process and its group at once.
+func (p *Process) Kill() { p.signal(-p.PID, syscall.SIGKILL) }
+
+// signal does nothing once the process has ended: its number may be another's by then.
+func (p *Process) signal(pid int, sig syscall.Signal) {
+	if !p.ended.Load() {
+		_ = syscall.Kill(pid, sig)
+	}
+}
+
+// Run starts a process, waits for it and returns how it ended. It is killed when ctx ends first.
+func Run(ctx context.Context, table *procs.Table, c Command) (Exit, error) {
+	p, err := Start(table, c)
+	if err != nil {
+		return Exit{}, err
+	}
+	select {
+	case <-p.Done():
+		return p.Exit(), nil
+	case <-ctx.Done():
+		p.Kill()
+		<-p.Done()
+		return p.Exit(), ctx.Err()
+	}
+}

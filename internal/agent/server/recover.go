@@ -1,0 +1,62 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/galera-operator/galera-operator/internal/agent/procs"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// ErrNoPosition is returned by Recover when mariadbd printed no position.
+var ErrNoPosition = errors.New("mariadbd --wsrep-recover printed no position")
+
+// recovered precedes the position in mariadbd's output; there is no other way to get it.
+const recovered = "WSREP: Recovered position:"
+
+// RecoverError is a failed recovery with what mariadbd said.
+type RecoverError struct {
+	Exit Exit
+	Err  error
+}
+
+// Error implements error.
+func (e *RecoverError) Error() string {
+	if why := Why(e.Exit.Lines); why != "" {
+		return fmt.Sprintf("%v (exit code %d): %s", e.Err, e.Exit.Code, why)
+	}
+	return fmt.Sprintf("%v (exit code %d)", e.Err, e.Exit.Code)
+}
+
+// Unwrap implements errors.Unwrap.
+func (e *RecoverError) Unwrap() error { return e.Err }
+
+// Recover finds the position the database in the data directory stands at. The zero UUID with seqno
+// −1 means that it has no Galera history.
+func Recover(ctx context.Context, table *procs.Table, c Command) (cluster.Position, error) {
+	c.Args = append(append([]string{}, c.Args...), "--wsrep-recover", "--disable-log-error", "--skip-networking", "--skip-ssl")
+	exit, err := Run(ctx, table, c)
+	if err != nil {
+		return cluster.Position{}, &RecoverError{exit, err}
+	}
+	pos, ok := ParseRecovered(exit.Lines)
+	if !ok || exit.Code != 0 {
+		return cluster.Position{}, &RecoverError{exit, ErrNoPosition}
+	}
+	return pos, nil
+}
+
+// ParseRecovered finds the recovered position among log lines; the last one counts.
+func ParseRecovered(lines []string) (cluster.Position, bool) {
+	for i := len(lines) - 1; i >= 0; i-- {
+		_, after, ok := strings.Cut(lines[i], recovered)
+		if !ok {
+			continue
+		}
+		pos, err := cluster.ParsePosition(strings.TrimSpace(after))
+		return pos, err == nil
+	}
+	return cluster.Position{}, false
+}

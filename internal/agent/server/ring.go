@@ -1,0 +1,85 @@
+package server
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// ringSize is how many of the server's last lines are kept for failure messages.
+const ringSize = 200
+
+// Ring keeps the last lines of a server's log.
+type Ring struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+// Add appends a line.
+func (r *Ring) Add(line string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.lines) >= ringSize {
+		r.lines = slices.Delete(r.lines, 0, len(r.lines)-ringSize+1)
+	}
+	r.lines = append(r.lines, line)
+}
+
+// Lines returns a copy of what is kept, oldest first.
+func (r *Ring) Lines() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.lines)
+}
+
+// marks are what makes a log line say why a server or a script gave up, the more telling first.
+var marks = [][]string{
+	{"[ERROR]", "mariadbd: Can't", "No space left on device"},
+	{"[Warning] WSREP", "WSREP_SST: [WARNING]"},
+}
+
+// noise is what every failing start repeats without saying why.
+var noise = []string{"Aborting", "WSREP: gcs", "Failed to read 'ready", "at /home/", "at ./", "Will never receive state"}
+
+const (
+	keptLines   = 3
+	keptPerLine = 300
+)
+
+// Why picks the lines that say why a server gave up, at most three, oldest first.
+func Why(lines []string) string {
+	for _, set := range marks {
+		var found []string
+		for _, line := range lines {
+			if containsAny(line, set) && !containsAny(line, noise) {
+				line = strip(line)
+				if !slices.Contains(found, line) {
+					found = append(found, line)
+				}
+			}
+		}
+		if n := len(found); n > 0 {
+			return strings.Join(found[max(0, n-keptLines):], "; ")
+		}
+	}
+	return ""
+}
+
+func containsAny(line string, parts []string) bool {
+	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(line, p) })
+}
+
+// strip takes off the time stamp and the level, and shortens.
+func strip(line string) string {
+	for _, mark := range []string{"[ERROR] ", "[Warning] ", "[WARNING] "} {
+		if _, after, ok := strings.Cut(line, mark); ok {
+			line = after
+			break
+		}
+	}
+	line = strings.TrimSpace(line)
+	if len(line) > keptPerLine {
+		line = line[:keptPerLine] + "…"
+	}
+	return line
+}

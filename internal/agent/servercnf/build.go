@@ -1,0 +1,210 @@
+// Package servercnf turns the published NodeConfig into what mariadbd, OpenSSL and the transfer
+// scripts read: my.cnf, openssl.cnf and the scripts' environment. It is pure.
+package servercnf
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/galera-operator/galera-operator/internal/agent/place"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/mycnf"
+)
+
+// Transfer methods of NodeConfig.StateTransfer.Method.
+const (
+	MariaBackup = "MariaBackup"
+	Rsync       = "Rsync"
+)
+
+// Input is all a configuration is made from.
+type Input struct {
+	Config agentapi.NodeConfig
+	// Name and Address are this member's.
+	Name, Address string
+	// Provider is the path of libgalera_smm.so.
+	Provider string
+	// User is the operating system user mariadbd runs as; it is also the name of the
+	// passwordless unix_socket account the transfer scripts and the agent log in with.
+	User   string
+	Places place.Places
+	// OpenSSLTool says that the image has the openssl program, which the transfer scripts need
+	// for all that goes beyond encrypt=4.
+	OpenSSLTool bool
+}
+
+// Output is a complete configuration.
+type Output struct {
+	MyCnf   mycnf.File
+	OpenSSL string
+	// Scripts is read by bash before each transfer script.
+	Scripts string
+	// Hash covers what a running server cannot take over without a restart.
+	Hash string
+	// Live are the settings a running server takes over by SET GLOBAL, in order.
+	Live []mycnf.Option
+	// Socket is the mode group communication runs with.
+	Socket cluster.SocketMode
+}
+
+// Build makes the configuration. The same input always gives the same output.
+func Build(in Input) Output {
+	mysqld, sst := serverSection(in), transferSection(in)
+	out := Output{
+		MyCnf:   mycnf.File{mysqld, sst},
+		OpenSSL: openSSL(in.Config.TLS),
+		Scripts: scriptEnv,
+		Socket:  in.Config.TLS.Replication,
+	}
+	for _, key := range []string{"require_secure_transport", "wsrep_sst_method"} {
+		if v, ok := out.MyCnf.Get("mysqld", key); ok {
+			out.Live = append(out.Live, mycnf.Set(key, v))
+		}
+	}
+	fixed := mysqld.Without("wsrep_cluster_address", "require_secure_transport", "wsrep_sst_method")
+	sum := sha256.Sum256([]byte(fixed.Render() + "\x00" + out.OpenSSL))
+	out.Hash = hex.EncodeToString(sum[:8])
+	return out
+}
+
+func serverSection(in Input) mycnf.Section {
+	p := in.Places
+	opts := []mycnf.Option{
+		mycnf.Set("datadir", p.Data),
+		mycnf.Set("socket", p.Socket()),
+		mycnf.Set("pid_file", p.PidFile()),
+		mycnf.Set("tmpdir", p.Tmp),
+		mycnf.Set("port", "3306"),
+		mycnf.Set("skip_name_resolve", "ON"),
+		mycnf.Set("binlog_format", "ROW"),
+		mycnf.Set("innodb_autoinc_lock_mode", "2"),
+		mycnf.Set("default_storage_engine", "InnoDB"),
+		mycnf.Set("wsrep_on", "ON"),
+		mycnf.Set("wsrep_provider", in.Provider),
+		mycnf.Set("wsrep_provider_options", providerOptions(in)),
+		mycnf.Set("wsrep_cluster_name", in.Config.Cluster),
+		mycnf.Set("wsrep_cluster_address", clusterAddress(in.Config.Members)),
+		mycnf.Set("wsrep_node_name", in.Name),
+		mycnf.Set("wsrep_node_address", bracketed(in.Address)),
+		mycnf.Set("wsrep_sst_method", sstMethod(in.Config.StateTransfer.Method)),
+		mycnf.Set("wsrep_sst_auth", in.User+":"),
+		mycnf.Set("wsrep_notify_cmd", p.Agent()+" notify"),
+	}
+	opts = append(opts, clientTLS(in)...)
+	return mycnf.Section{Name: "mysqld", Options: append(opts, userSettings(in.Config.Settings)...)}
+}
+
+// userSettings come last, so that they win over defaults, and leave out what belongs to the
+// operator: it has refused such settings already, this is the second lock on the same door.
+func userSettings(settings map[string]string) []mycnf.Option {
+	var opts []mycnf.Option
+	for _, key := range slices.Sorted(maps.Keys(settings)) {
+		if _, forbidden := mycnf.ForbiddenSetting(key); forbidden || mycnf.CheckSetting(key, settings[key]) != nil {
+			continue
+		}
+		opts = append(opts, mycnf.Set(key, settings[key]))
+	}
+	return opts
+}
+
+// providerOptions: pc.recovery=no keeps gvwstate.dat from forming a component by itself;
+// without TLS the keys must be absent too, because IST picks its scheme by the key.
+func providerOptions(in Input) string {
+	opts := []string{"gcache.recover=yes", "pc.recovery=no"}
+	if ip := net.ParseIP(in.Address); ip != nil && ip.To4() == nil {
+		opts = append(opts, "gmcast.listen_addr=tcp://[::]:4567")
+	}
+	mode := in.Config.TLS.Replication
+	if mode == cluster.SocketStrict || mode == cluster.SocketDynamic {
+		p := in.Places
+		opts = append(opts, "socket.ssl=yes", "socket.ssl_key="+p.Key(), "socket.ssl_cert="+p.Cert(), "socket.ssl_ca="+p.CA())
+	}
+	if mode == cluster.SocketDynamic {
+		opts = append(opts, "socket.dynamic=yes")
+	}
+	return strings.Join(opts, ";")
+}
+
+func clusterAddress(members []agentapi.Peer) string {
+	hosts := make([]string, len(members))
+	for i, m := range members {
+		hosts[i] = bracketed(m.Host)
+	}
+	return "gcomm://" + strings.Join(hosts, ",")
+}
+
+// clientTLS is port 3306. MariaDB from 11.4 makes itself a certificate unless TLS is off.
+func clientTLS(in Input) []mycnf.Option {
+	if in.Config.TLS.Clients != cluster.PolicyRequired && in.Config.TLS.Clients != cluster.PolicyPreferred {
+		return []mycnf.Option{mycnf.Set("ssl", "OFF")}
+	}
+	required := "OFF"
+	if in.Config.TLS.Clients == cluster.PolicyRequired {
+		required = "ON"
+	}
+	versions := "TLSv1.3"
+	if in.Config.TLS.MinVersion == "1.2" {
+		versions = "TLSv1.2,TLSv1.3"
+	}
+	p := in.Places
+	return []mycnf.Option{
+		mycnf.Set("ssl", "ON"),
+		mycnf.Set("ssl_cert", p.Cert()),
+		mycnf.Set("ssl_key", p.Key()),
+		mycnf.Set("ssl_ca", p.CA()),
+		mycnf.Set("tls_version", versions),
+		mycnf.Set("require_secure_transport", required),
+	}
+}
+
+func sstMethod(method string) string {
+	if method == Rsync {
+		return "rsync"
+	}
+	return "mariabackup"
+}
+
+// bracketed puts an IPv6 address in brackets, as Galera wants it.
+func bracketed(host string) string {
+	if ip := net.ParseIP(host); ip != nil && ip.To4() == nil {
+		return "[" + host + "]"
+	}
+	return host
+}
+
+// NeedsPair says whether a configuration needs a certificate to run with.
+func NeedsPair(t agentapi.TLSConfig) bool {
+	return t.Replication != cluster.SocketPlain || t.StateTransfer == cluster.PolicyRequired || t.Clients != cluster.PolicyDisabled
+}
+
+// Check says why a NodeConfig cannot be used by the member called name.
+func Check(c agentapi.NodeConfig, name string) error {
+	switch {
+	case c.Cluster == "" || len(c.Members) == 0:
+		return fmt.Errorf("the configuration names no cluster or no members")
+	case !slices.ContainsFunc(c.Members, func(p agentapi.Peer) bool { return p.Name == name }):
+		return fmt.Errorf("the configuration does not list %s as a member", name)
+	case !slices.Contains([]cluster.SocketMode{cluster.SocketPlain, cluster.SocketDynamic, cluster.SocketStrict}, c.TLS.Replication):
+		return fmt.Errorf("unknown replication mode %q", c.TLS.Replication)
+	case !slices.Contains([]cluster.ChannelPolicy{cluster.PolicyRequired, cluster.PolicyDisabled}, c.TLS.StateTransfer):
+		return fmt.Errorf("unknown state transfer policy %q", c.TLS.StateTransfer)
+	case !slices.Contains([]cluster.ChannelPolicy{cluster.PolicyRequired, cluster.PolicyPreferred, cluster.PolicyDisabled}, c.TLS.Clients):
+		return fmt.Errorf("unknown client policy %q", c.TLS.Clients)
+	case c.TLS.MinVersion != "1.2" && c.TLS.MinVersion != "1.3":
+		return fmt.Errorf("unknown minimum TLS version %q", c.TLS.MinVersion)
+	case c.StateTransfer.Method != MariaBackup && c.StateTransfer.Method != Rsync:
+		return fmt.Errorf("unknown state transfer method %q", c.StateTransfer.Method)
+	}
+	for _, s := range c.TLS.CipherSuites {
+		if strings.ContainsFunc(s, func(r rune) bool { return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') }) {
+			return fmt.Errorf("%q is not the name of a TLS 1.3 cipher suite", s)
+		}
+	}
+	return nil
+}

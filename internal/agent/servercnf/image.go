@@ -1,0 +1,107 @@
+package servercnf
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// providers are where distributions and images put the Galera library.
+var providers = []string{
+	"/usr/lib/galera/libgalera_smm.so", "/usr/lib/galera-4/libgalera_smm.so",
+	"/usr/lib64/galera-4/libgalera_smm.so", "/usr/lib64/galera/libgalera_smm.so",
+	"/usr/lib/libgalera_smm.so", "/usr/lib64/libgalera_smm.so",
+}
+
+// FindProvider returns the path of the image's Galera library, "" when it has none.
+func FindProvider() string {
+	for _, p := range providers {
+		if _, err := os.Stat(p); err == nil {
+			return p
+		}
+	}
+	return ""
+}
+
+// servers are where images put mariadbd.
+var servers = []string{"/usr/sbin/mariadbd", "/usr/libexec/mariadbd", "/usr/bin/mariadbd", "/usr/local/sbin/mariadbd", "/usr/sbin/mysqld"}
+
+// FindServer returns the path of mariadbd, "" when the image has none.
+func FindServer() string {
+	if path, err := exec.LookPath("mariadbd"); err == nil {
+		return path
+	}
+	for _, p := range servers {
+		if _, err := os.Stat(p); err == nil {
+			return p
+		}
+	}
+	return ""
+}
+
+// Needed lists, per line, tools of which one has to be there for state transfers.
+func Needed(c agentapi.NodeConfig) [][]string {
+	sockets := []string{"ss", "lsof", "sockstat"}
+	encrypted := c.TLS.StateTransfer == cluster.PolicyRequired
+	if c.StateTransfer.Method == Rsync {
+		needed := [][]string{{"wsrep_sst_rsync"}, {"rsync"}, sockets, {"ps"}}
+		if encrypted {
+			needed = append(needed, []string{"stunnel"}, []string{"openssl"})
+		}
+		return needed
+	}
+	return [][]string{{"wsrep_sst_mariabackup"}, {"mariadb-backup"}, {"mbstream"}, {"socat"}, sockets, {"ps"}}
+}
+
+// Missing says which of the needed tools have returns false for.
+func Missing(needed [][]string, have func(string) bool) []string {
+	var missing []string
+	for _, group := range needed {
+		if !slices.ContainsFunc(group, have) {
+			missing = append(missing, strings.Join(group, " or "))
+		}
+	}
+	return missing
+}
+
+// HaveTool says whether the image has a program.
+func HaveTool(name string) bool {
+	for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin") {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode()&0o111 != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// CPUFlags returns the flags that matter for ciphers, in the order of the contract.
+func CPUFlags() []string {
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		key, value, _ := strings.Cut(lines.Text(), ":")
+		if k := strings.TrimSpace(key); k != "flags" && k != "Features" {
+			continue
+		}
+		have := strings.Fields(value)
+		var flags []string
+		for _, want := range []string{"aes", "vaes", "pclmulqdq", "avx2", "avx512f"} {
+			if slices.Contains(have, want) {
+				flags = append(flags, want)
+			}
+		}
+		return flags
+	}
+	return nil
+}

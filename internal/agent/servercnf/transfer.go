@@ -1,0 +1,91 @@
+package servercnf
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/mycnf"
+)
+
+// sockopt lets the donor's socat wait for the joiner's listener (ten seconds, which must stay below
+// what the supervisor waits after a failed join: see RetryAfterTransfer). On the listening side
+// it only repeats a bind that failed.
+const sockopt = "retry=100,interval=0.1"
+
+// scriptEnv shortens the donor's fixed ten-second sleep between the two streams of a
+// mariabackup transfer: sockopt makes the donor wait for the joiner itself. The file is
+// BASH_ENV of mariadbd, so bash reads it before each script. A directory in PATH would not do:
+// mariadbd puts its own bin directory in front.
+const scriptEnv = `# Read by bash before each transfer script (BASH_ENV).
+case "${0##*/}" in
+wsrep_sst_mariabackup)
+	sleep() {
+		if [ "$*" = 10 ]; then
+			command sleep 0.3
+		else
+			command sleep "$@"
+		fi
+	}
+	;;
+esac
+`
+
+// transferSection is [sst], which the scripts read from the disk at every transfer.
+//
+// encrypt=4 makes socat verify both sides against the CA and ask for no name. ssl-mode=VERIFY_CA on
+// top of it makes the joiner hand a secret to its donor through the encrypted group channel,
+// so that the stream of an earlier, failed attempt is turned away; it is what makes rsync
+// verify, too.
+func transferSection(in Input) mycnf.Section {
+	st := in.Config.StateTransfer
+	opts := []mycnf.Option{mycnf.Set("sst-log-archive", "0")}
+	if st.Method == MariaBackup {
+		opts = append(opts, mycnf.Set("sockopt", sockopt))
+	}
+	if in.Config.TLS.StateTransfer == cluster.PolicyRequired {
+		p := in.Places
+		if st.Method == MariaBackup {
+			opts = append(opts, mycnf.Set("encrypt", "4"))
+		}
+		if in.OpenSSLTool || st.Method == Rsync {
+			opts = append(opts, mycnf.Set("ssl-mode", "VERIFY_CA"))
+		}
+		opts = append(opts,
+			mycnf.Set("tca", p.TransferCA()), mycnf.Set("tcert", p.Cert()), mycnf.Set("tkey", p.Key()))
+	} else {
+		// Said outright: rsync takes up [mysqld] ssl_* otherwise, on one side perhaps only.
+		opts = append(opts, mycnf.Set("encrypt", "0"), mycnf.Set("ssl-mode", "DISABLED"))
+	}
+	if st.Method == MariaBackup && st.Parallel > 1 {
+		n := strconv.Itoa(st.Parallel)
+		opts = append(opts, mycnf.Set("backup-threads", n), mycnf.Set("inno-backup-opts", "--parallel="+n))
+	}
+	return mycnf.Section{Name: "sst", Options: opts}
+}
+
+// TransferEncrypted says whether a rendered configuration makes both sides of a state transfer
+// encrypt and verify.
+func TransferEncrypted(f mycnf.File) bool {
+	mode, _ := f.Get("sst", "ssl-mode")
+	encrypt, _ := f.Get("sst", "encrypt")
+	ca, _ := f.Get("sst", "tca")
+	return (mode == "VERIFY_CA" || encrypt == "4") && ca != ""
+}
+
+// openSSL is the policy for all that links OpenSSL: provider, server and socat. It is the only
+// way to reach the TLS 1.3 suites of ports 4567, 4568 and 4444.
+func openSSL(t agentapi.TLSConfig) string {
+	var b strings.Builder
+	b.WriteString("openssl_conf = agent_conf\n\n[agent_conf]\nssl_conf = agent_ssl\n\n[agent_ssl]\nsystem_default = agent_tls\n\n[agent_tls]\n")
+	if t.MinVersion == "1.2" {
+		b.WriteString("MinProtocol = TLSv1.2\nCipherString = ECDHE+AESGCM:ECDHE+CHACHA20\n")
+	} else {
+		b.WriteString("MinProtocol = TLSv1.3\n")
+	}
+	if len(t.CipherSuites) > 0 {
+		b.WriteString("Ciphersuites = " + strings.Join(t.CipherSuites, ":") + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,139 @@
+// Package web serves the agent's two ports: the control port, which only the operator may call,
+// and the probe port, where nothing is secret and nothing can be changed.
+package web
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/report"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+const (
+	maxOrder = 64 << 10
+	maxWait  = time.Minute
+)
+
+// ErrBusy makes the answer to an order "not now": nothing was recorded.
+var ErrBusy = errors.New("busy")
+
+// Control is the control port's handler.
+type Control struct {
+	Reports *report.Store
+	// Order carries out an order, or says why not.
+	Order func(context.Context, agentapi.Order) (agentapi.OrderResult, error)
+}
+
+// Handler returns the routes. All of them are for the operator alone; the TLS configuration sees to that.
+func (c Control) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+agentapi.PathStatus, c.status)
+	mux.HandleFunc("POST "+agentapi.PathOrders, c.order)
+	return mux
+}
+
+func (c Control) status(w http.ResponseWriter, r *http.Request) {
+	since, err := strconv.ParseInt(r.URL.Query().Get("since"), 10, 64)
+	wait, waitErr := time.ParseDuration(r.URL.Query().Get("wait"))
+	if err != nil || waitErr != nil || wait <= 0 {
+		answer(w, http.StatusOK, c.Reports.Get())
+		return
+	}
+	answer(w, http.StatusOK, c.Reports.Wait(r.Context(), since, min(wait, maxWait)))
+}
+
+func (c Control) order(w http.ResponseWriter, r *http.Request) {
+	var o agentapi.Order
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxOrder)).Decode(&o); err != nil {
+		answer(w, http.StatusBadRequest, agentapi.OrderResult{State: agentapi.OrderRefused, Message: "not an order: " + err.Error()})
+		return
+	}
+	result, err := c.Order(r.Context(), o)
+	switch {
+	case err != nil:
+		answer(w, http.StatusServiceUnavailable, agentapi.OrderResult{Message: err.Error()})
+	case result.State == agentapi.OrderRefused:
+		answer(w, http.StatusConflict, result)
+	default:
+		answer(w, http.StatusOK, result)
+	}
+}
+
+func answer(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // the caller has gone if this fails
+}
+
+// Identity is what the control port presents and whom it believes.
+type Identity struct {
+	Pair         *tls.Certificate
+	ControlRoots *x509.CertPool
+}
+
+// TLSConfig returns the control port's configuration. identity is asked at every handshake, so that a
+// renewed certificate is used from the next connection on.
+func TLSConfig(identity func() Identity) *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS13,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			id := identity()
+			if id.Pair == nil || id.ControlRoots == nil {
+				return nil, errors.New("no usable certificate has been published yet")
+			}
+			return &tls.Config{
+				MinVersion:   tls.VersionTLS13,
+				Certificates: []tls.Certificate{*id.Pair},
+				ClientAuth:   tls.RequireAndVerifyClientCert,
+				ClientCAs:    id.ControlRoots,
+				VerifyConnection: func(state tls.ConnectionState) error {
+					if len(state.PeerCertificates) == 0 {
+						return errors.New("no client certificate")
+					}
+					return state.PeerCertificates[0].VerifyHostname(agentapi.OperatorName)
+				},
+				// Every handshake is a full one: a resumed session would outlive its CA.
+				SessionTicketsDisabled: true,
+			}, nil
+		},
+	}
+}
+
+// Serve serves a handler on a port until ctx ends. conf is nil for plain HTTP.
+func Serve(ctx context.Context, port int, h http.Handler, conf *tls.Config, logger *slog.Logger) error {
+	l, err := net.Listen("tcp", fmt.Sprintf(":%d", port))
+	if err != nil {
+		return err
+	}
+	if conf != nil {
+		l = tls.NewListener(l, conf)
+	}
+	server := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    16 << 10,
+		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+	}
+	go func() {
+		<-ctx.Done()
+		_ = server.Close()
+	}()
+	go func() {
+		if err := server.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			logger.Error("server ended", "port", port, "error", err)
+		}
+	}()
+	return nil
+}

@@ -1,0 +1,84 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/report"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// Probe is the probe port's handler.
+type Probe struct {
+	Reports *report.Store
+	// Alive says when the agent's loop turned last.
+	Alive func() time.Time
+	// DonorReady says whether a node that gives its state to another still serves (it does while the
+	// transfer method does not block it).
+	DonorReady func() bool
+	// Counters are passed on to the metrics.
+	Counters func() map[string]float64
+}
+
+// stuck is how long the loop may stand still before the agent counts as dead.
+const stuck = 45 * time.Second
+
+// Handler returns the routes. Anybody who reaches the pod may call them.
+func (p Probe) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+agentapi.PathLive, p.live)
+	mux.HandleFunc("GET "+agentapi.PathReady, p.ready)
+	mux.HandleFunc("GET "+agentapi.PathPeer, p.peer)
+	mux.HandleFunc("GET "+agentapi.PathMetrics, p.metrics)
+	return mux
+}
+
+func (p Probe) live(w http.ResponseWriter, _ *http.Request) {
+	if still := time.Since(p.Alive()); still > stuck {
+		http.Error(w, fmt.Sprintf("the agent's loop has not turned for %s", still.Round(time.Second)), http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = fmt.Fprintln(w, "ok")
+}
+
+func (p Probe) ready(w http.ResponseWriter, _ *http.Request) {
+	if why := NotReady(p.Reports.Get(), p.DonorReady()); why != "" {
+		http.Error(w, why, http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = fmt.Fprintln(w, "ok")
+}
+
+// NotReady says why a node must get no clients, "" when it may.
+func NotReady(r agentapi.Report, donorReady bool) string {
+	switch {
+	case r.Draining:
+		return "draining"
+	case r.Phase != cluster.PhaseRunning || r.Server == nil:
+		return "mariadbd does not answer: " + string(r.Phase)
+	case r.Server.Component != cluster.ComponentPrimary:
+		return "the component is " + string(r.Server.Component)
+	case r.Server.ClusterUUID == "" || r.Server.ClusterUUID == cluster.ZeroUUID:
+		return "the component has no history"
+	case !r.Server.Ready:
+		return "wsrep is not ready"
+	case r.Server.State == cluster.NodeSynced, r.Server.State == cluster.NodeDonor && donorReady:
+		return ""
+	}
+	return "the node is " + string(r.Server.State)
+}
+
+func (p Probe) peer(w http.ResponseWriter, _ *http.Request) {
+	answer(w, http.StatusOK, PeerView(p.Reports.Get()))
+}
+
+// PeerView is the part of a report other members may know.
+func PeerView(r agentapi.Report) agentapi.PeerView {
+	v := agentapi.PeerView{Name: r.Name, Draining: r.Draining, Data: r.Data, Position: r.Position, Lineage: r.Lineage}
+	if r.Server != nil {
+		v.Component, v.State, v.ClusterUUID = r.Server.Component, r.Server.State, r.Server.ClusterUUID
+	}
+	return v
+}

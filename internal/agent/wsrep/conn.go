@@ -1,0 +1,152 @@
+package wsrep
+
+import (
+	"context"
+	"crypto/sha1" //nolint:gosec // the format of mysql_native_password
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/galera-operator/galera-operator/internal/mycnf"
+)
+
+// Conn is a way to a mariadbd on the unix socket. It is safe for concurrent use.
+type Conn struct {
+	db *sql.DB
+}
+
+// queryTime bounds every statement: a server that does not answer in time is not known.
+const queryTime = 5 * time.Second
+
+// Open prepares connections to the server behind the socket as the given passwordless account. It does
+// not connect yet.
+func Open(socket, user string) (*Conn, error) {
+	cfg := mysql.NewConfig()
+	cfg.User, cfg.Net, cfg.Addr = user, "unix", socket
+	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = queryTime, 2*queryTime, queryTime
+	cfg.Logger = log.New(io.Discard, "", 0) // every error is returned as well
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(3)
+	db.SetMaxIdleConns(1)
+	return &Conn{db: db}, nil
+}
+
+// Close closes all connections.
+func (c *Conn) Close() { _ = c.db.Close() }
+
+// Status reads the status. It works on a non-Primary node, too.
+func (c *Conn) Status(ctx context.Context) (Status, error) {
+	v, err := c.show(ctx, "SHOW GLOBAL STATUS WHERE Variable_name IN ('"+strings.Join(statusNames, "','")+"')")
+	if err != nil {
+		return Status{}, err
+	}
+	return ParseStatus(v), nil
+}
+
+// Version returns the server's version.
+func (c *Conn) Version(ctx context.Context) (string, error) {
+	v, err := c.show(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version')")
+	return v["version"], err
+}
+
+// show runs a SHOW statement, which works on a non-Primary node where SELECT does not, and returns
+// names and values.
+func (c *Conn) show(ctx context.Context, query string) (map[string]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, queryTime)
+	defer cancel()
+	rows, err := c.db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	out := map[string]string{}
+	for rows.Next() {
+		var name, value string
+		if err := rows.Scan(&name, &value); err != nil {
+			return nil, err
+		}
+		out[name] = value
+	}
+	return out, rows.Err()
+}
+
+// SetGlobal sets global variables in order.
+func (c *Conn) SetGlobal(ctx context.Context, options []mycnf.Option) error {
+	var errs []error
+	for _, o := range options {
+		if err := c.exec(ctx, fmt.Sprintf("SET GLOBAL %s = %s", o.Key, literal(o.Value))); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", o.Key, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ReloadProviderTLS makes the Galera provider read its certificate, key and CA again.
+func (c *Conn) ReloadProviderTLS(ctx context.Context) error {
+	return c.exec(ctx, "SET GLOBAL wsrep_provider_options = 'socket.ssl_reload=1'")
+}
+
+// FlushTLS makes the server read its certificate, key and CA again. A non-Primary node refuses.
+func (c *Conn) FlushTLS(ctx context.Context) error { return c.exec(ctx, "FLUSH SSL") }
+
+// Bootstrap makes a non-Primary component Primary.
+func (c *Conn) Bootstrap(ctx context.Context) error {
+	return c.exec(ctx, "SET GLOBAL wsrep_provider_options = 'pc.bootstrap=1'")
+}
+
+func (c *Conn) exec(ctx context.Context, statement string) error {
+	ctx, cancel := context.WithTimeout(ctx, queryTime)
+	defer cancel()
+	_, err := c.db.ExecContext(ctx, statement)
+	return err
+}
+
+// EnsureRoot gives root@'%' all privileges and the given password. Only the password's hash
+// leaves the agent, so that no log of any kind can hold more. It changes nothing, and
+// replicates nothing, when all is as it should be.
+func (c *Conn) EnsureRoot(ctx context.Context, password string) error {
+	hash := NativeHash(password)
+	var found string
+	ctx, cancel := context.WithTimeout(ctx, queryTime)
+	defer cancel()
+	err := c.db.QueryRowContext(ctx, "SELECT authentication_string FROM mysql.user WHERE User = 'root' AND Host = '%' AND Super_priv = 'Y' AND Grant_priv = 'Y'").Scan(&found)
+	if err == nil && found == hash {
+		return nil
+	}
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	for _, statement := range []string{
+		"CREATE USER IF NOT EXISTS root@'%' IDENTIFIED BY PASSWORD '" + hash + "'",
+		"ALTER USER root@'%' IDENTIFIED BY PASSWORD '" + hash + "'",
+		"GRANT ALL PRIVILEGES ON *.* TO root@'%' WITH GRANT OPTION",
+	} {
+		if err := c.exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// NativeHash returns the mysql_native_password hash of a password.
+func NativeHash(password string) string {
+	first := sha1.Sum([]byte(password)) //nolint:gosec // see above
+	second := sha1.Sum(first[:])        //nolint:gosec // see above
+	return "*" + strings.ToUpper(hex.EncodeToString(second[:]))
+}
+
+// literal quotes a value for SET; plain words and numbers go as they are.
+func literal(s string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
+}

@@ -1,0 +1,105 @@
+// Package wsrep asks a running mariadbd about itself over its unix socket, and tells it the few
+// things an agent may tell it.
+package wsrep
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// statusNames are the status variables the agent reads.
+var statusNames = []string{
+	"wsrep_cluster_status", "wsrep_local_state_comment", "wsrep_ready", "wsrep_cluster_state_uuid",
+	"wsrep_local_state_uuid", "wsrep_last_committed", "wsrep_cluster_conf_id", "wsrep_cluster_size",
+	"wsrep_local_index", "wsrep_gcomm_uuid", "wsrep_local_recv_queue", "wsrep_provider_version",
+	"wsrep_local_send_queue", "wsrep_flow_control_paused_ns", "wsrep_replicated_bytes", "wsrep_received_bytes",
+	"wsrep_local_cert_failures", "wsrep_local_bf_aborts", "Threads_connected", "Ssl_accepts",
+}
+
+// Status is one reading.
+type Status struct {
+	Server agentapi.Server
+	// Position is the last committed one of the local state.
+	Position cluster.Position
+	// ProviderVersion is wsrep_provider_version.
+	ProviderVersion string
+	// Counters are the numbers that are only passed on to the metrics.
+	Counters map[string]float64
+}
+
+// counterNames are passed on to the metrics as they are.
+var counterNames = []string{
+	"wsrep_local_send_queue", "wsrep_flow_control_paused_ns", "wsrep_replicated_bytes", "wsrep_received_bytes",
+	"wsrep_local_cert_failures", "wsrep_local_bf_aborts", "Threads_connected", "Ssl_accepts",
+}
+
+// ParseStatus makes a Status of what SHOW GLOBAL STATUS returned. What is missing or strange
+// stays unknown.
+func ParseStatus(v map[string]string) Status {
+	s := Status{
+		Server: agentapi.Server{
+			Component:    component(v["wsrep_cluster_status"]),
+			State:        state(v["wsrep_local_state_comment"]),
+			Ready:        v["wsrep_ready"] == "ON",
+			ClusterUUID:  v["wsrep_cluster_state_uuid"],
+			ViewID:       number(v["wsrep_cluster_conf_id"], 0),
+			Size:         int(number(v["wsrep_cluster_size"], 0)),
+			Index:        int(number(v["wsrep_local_index"], -1)),
+			NodeUUID:     v["wsrep_gcomm_uuid"],
+			ReceiveQueue: number(v["wsrep_local_recv_queue"], 0),
+		},
+		ProviderVersion: v["wsrep_provider_version"],
+		Counters:        map[string]float64{},
+	}
+	if s.Server.Component == cluster.ComponentDisconnected {
+		s.Server.Size = 0
+	}
+	if pos, err := cluster.ParsePosition(v["wsrep_local_state_uuid"] + ":" + v["wsrep_last_committed"]); err == nil {
+		s.Position = pos
+	}
+	for _, name := range counterNames {
+		if n, err := strconv.ParseFloat(v[name], 64); err == nil {
+			s.Counters[name] = n
+		}
+	}
+	return s
+}
+
+func component(s string) cluster.ComponentState {
+	switch strings.ToLower(s) {
+	case "primary":
+		return cluster.ComponentPrimary
+	case "non-primary":
+		return cluster.ComponentNonPrimary
+	case "disconnected":
+		return cluster.ComponentDisconnected
+	}
+	return cluster.ComponentUnknown
+}
+
+// state reads wsrep_local_state_comment, which may be "Joining: receiving State Transfer".
+func state(s string) cluster.NodeState {
+	switch {
+	case s == "Synced":
+		return cluster.NodeSynced
+	case s == "Joined":
+		return cluster.NodeJoined
+	case strings.HasPrefix(s, "Donor"):
+		return cluster.NodeDonor
+	case strings.HasPrefix(s, "Join"), s == "Initialized", s == "Undefined":
+		return cluster.NodeJoining
+	}
+	return cluster.NodeUnknown
+}
+
+// number reads a count; Galera prints 18446744073709551615 for "none".
+func number(s string, otherwise int64) int64 {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		return otherwise
+	}
+	return n
+}

@@ -1,0 +1,56 @@
+package wsrep
+
+import (
+	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+const someUUID = "90e0b86f-e577-11f1-b9b1-fa90d5744545"
+
+func TestParseStatus(t *testing.T) {
+	s := ParseStatus(map[string]string{
+		"wsrep_cluster_status": "Primary", "wsrep_local_state_comment": "Joining: receiving State Transfer",
+		"wsrep_ready": "OFF", "wsrep_cluster_state_uuid": someUUID, "wsrep_local_state_uuid": someUUID,
+		"wsrep_last_committed": "17", "wsrep_cluster_conf_id": "18446744073709551615", "wsrep_cluster_size": "3",
+		"wsrep_local_index": "18446744073709551615", "wsrep_local_recv_queue": "4", "wsrep_replicated_bytes": "12",
+	})
+	if s.Server.Component != cluster.ComponentPrimary || s.Server.State != cluster.NodeJoining || s.Server.Ready {
+		t.Errorf("state: %+v", s.Server)
+	}
+	if s.Position != (cluster.Position{UUID: someUUID, Seqno: 17}) {
+		t.Errorf("position: %v", s.Position)
+	}
+	if s.Server.Index != -1 || s.Server.ViewID != 0 || s.Server.Size != 3 || s.Server.ReceiveQueue != 4 {
+		t.Errorf("numbers: %+v", s.Server)
+	}
+	if s.Counters["wsrep_replicated_bytes"] != 12 {
+		t.Errorf("counters: %v", s.Counters)
+	}
+}
+
+func TestParseStatusKnowsNothingFromNothing(t *testing.T) {
+	s := ParseStatus(nil)
+	if s.Server.Component != cluster.ComponentUnknown || s.Server.State != cluster.NodeUnknown || s.Position.Known() || s.Server.Index != -1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestStates(t *testing.T) {
+	for text, want := range map[string]cluster.NodeState{
+		"Synced": cluster.NodeSynced, "Donor/Desynced": cluster.NodeDonor, "Joined": cluster.NodeJoined,
+		"Joining": cluster.NodeJoining, "Joining: preparing for State Transfer": cluster.NodeJoining,
+		"Initialized": cluster.NodeJoining, "": cluster.NodeUnknown, "Inconsistent": cluster.NodeUnknown,
+	} {
+		if got := state(text); got != want {
+			t.Errorf("state(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestNativeHash checks against what MariaDB's PASSWORD('password') returns.
+func TestNativeHash(t *testing.T) {
+	if got := NativeHash("password"); got != "*2470C0C06DEE42FD1618BB99005ADCA2EC9D1E19" {
+		t.Error(got)
+	}
+}

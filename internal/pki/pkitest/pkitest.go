@@ -1,0 +1,93 @@
+// Package pkitest makes certificate authorities and certificates for tests.
+package pkitest
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"time"
+)
+
+// CA is a certificate authority.
+type CA struct {
+	cert *x509.Certificate
+	key  crypto.Signer
+	// PEM is its certificate.
+	PEM []byte
+}
+
+// Leaf says what to issue.
+type Leaf struct {
+	Names     []string
+	Usages    []x509.ExtKeyUsage
+	NotBefore time.Time
+	NotAfter  time.Time
+}
+
+// Both are the usages Galera needs.
+var Both = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+
+// NewCA returns a self-signed authority of that name, valid for an hour around now.
+func NewCA(name string) CA {
+	key := newKey()
+	t := &x509.Certificate{
+		SerialNumber: serial(), Subject: pkix.Name{CommonName: name},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	return sign(t, t, key, key)
+}
+
+// Intermediate returns an authority signed by ca.
+func (ca CA) Intermediate(name string) CA {
+	key := newKey()
+	t := &x509.Certificate{
+		SerialNumber: serial(), Subject: pkix.Name{CommonName: name},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	return sign(t, ca.cert, key, ca.key)
+}
+
+// Issue returns a certificate and its key in PEM; unset times mean an hour around now, unset
+// usages mean Both.
+func (ca CA) Issue(l Leaf) (cert, key []byte) {
+	if l.NotBefore.IsZero() {
+		l.NotBefore = time.Now().Add(-time.Hour)
+	}
+	if l.NotAfter.IsZero() {
+		l.NotAfter = time.Now().Add(time.Hour)
+	}
+	if l.Usages == nil {
+		l.Usages = Both
+	}
+	k := newKey()
+	t := &x509.Certificate{
+		SerialNumber: serial(), Subject: pkix.Name{CommonName: "leaf"}, DNSNames: l.Names,
+		NotBefore: l.NotBefore, NotAfter: l.NotAfter, ExtKeyUsage: l.Usages, KeyUsage: x509.KeyUsageDigitalSignature,
+	}
+	der := must(x509.MarshalPKCS8PrivateKey(k))
+	return sign(t, ca.cert, k, ca.key).PEM, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
+}
+
+func sign(template, parent *x509.Certificate, key, parentKey crypto.Signer) CA {
+	der := must(x509.CreateCertificate(rand.Reader, template, parent, key.Public(), parentKey))
+	return CA{cert: must(x509.ParseCertificate(der)), key: key, PEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
+}
+
+func newKey() crypto.Signer { return must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)) }
+
+func serial() *big.Int { return must(rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))) }
+
+// must is for what fails only when the machine has no randomness.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -1,0 +1,170 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/pki/pkitest"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+const history = "6b4c1a52-0000-11f0-a000-000000000001"
+
+// fakeAgents answer for pods that nobody runs.
+type fakeAgents struct {
+	mu      sync.Mutex
+	reports map[string]*agentapi.Report
+	orders  []string
+	silent  map[string]bool
+	news    chan struct{}
+}
+
+func newFakeAgents() *fakeAgents {
+	return &fakeAgents{reports: map[string]*agentapi.Report{}, silent: map[string]bool{}, news: make(chan struct{})}
+}
+
+// change edits a report and wakes everybody who waits for news.
+func (f *fakeAgents) change(pod string, edit func(*agentapi.Report)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r := f.reports[pod]
+	if r == nil {
+		r = &agentapi.Report{Name: pod, Boot: "1", Phase: cluster.PhaseWaiting, Data: cluster.DataEmpty}
+		f.reports[pod] = r
+	}
+	edit(r)
+	r.Generation++
+	close(f.news)
+	f.news = make(chan struct{})
+}
+
+func (f *fakeAgents) Status(ctx context.Context, t observe.Target, since int64, wait time.Duration) (agentapi.Report, error) {
+	deadline := time.After(wait)
+	for {
+		f.mu.Lock()
+		r, news := f.reports[t.Pod], f.news
+		if r == nil || f.silent[t.Pod] {
+			f.mu.Unlock()
+			return agentapi.Report{}, fmt.Errorf("%s does not answer", t.Pod)
+		}
+		copied := *r
+		f.mu.Unlock()
+		if since < 0 || copied.Generation != since {
+			return copied, nil
+		}
+		select {
+		case <-news:
+		case <-deadline:
+			return copied, nil
+		case <-ctx.Done():
+			return agentapi.Report{}, ctx.Err()
+		}
+	}
+}
+
+// Order does at once what a real agent takes seconds for.
+func (f *fakeAgents) Order(_ context.Context, t observe.Target, o agentapi.Order) (agentapi.OrderResult, error) {
+	f.change(t.Pod, func(r *agentapi.Report) {
+		f.orders = append(f.orders, string(o.Kind)+" "+t.Pod)
+		r.Order = &agentapi.OrderRecord{Order: o, State: agentapi.OrderDone}
+		switch o.Kind {
+		case agentapi.OrderInitialise, agentapi.OrderBootstrap:
+			serve(r)
+		case agentapi.OrderRestart:
+			r.Config.RestartNeeded = false
+		}
+	})
+	return agentapi.OrderResult{State: agentapi.OrderDone}, nil
+}
+
+func (f *fakeAgents) Forget(observe.Target) {}
+
+func (f *fakeAgents) given() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]string(nil), f.orders...)
+}
+
+// serve makes a report that of a Synced member.
+func serve(r *agentapi.Report) {
+	r.Phase, r.Data = cluster.PhaseRunning, cluster.DataPresent
+	r.Position = cluster.Position{UUID: history, Seqno: 7}
+	r.Server = &agentapi.Server{Component: cluster.ComponentPrimary, State: cluster.NodeSynced, ClusterUUID: history, Size: 3, Ready: true}
+}
+
+// proved adds the evidence a healthy encrypted member gives.
+func proved(r *agentapi.Report, serial string, peers ...string) {
+	fact := agentapi.ChannelFact{Observed: agentapi.ObservedTLS, Protocol: "TLSv1.3", Cipher: "TLS_AES_256_GCM_SHA384",
+		Serial: serial, Verified: true, PlaintextRefused: true, CheckedAt: time.Now()}
+	r.TLS.LoadedSerial, r.TLS.PublishedSerial = serial, serial
+	r.TLS.Channels = map[string]agentapi.ChannelFact{
+		agentapi.ChannelReplication: fact, agentapi.ChannelStateTransfer: fact, agentapi.ChannelClients: fact,
+	}
+	r.TLS.Peers = map[string]agentapi.ChannelFact{}
+	for _, p := range peers {
+		r.TLS.Peers[p] = fact
+	}
+}
+
+// issue does cert-manager's part: it writes the Secret of the nodes' certificate.
+func issue(t *testing.T, c *v1alpha1.GaleraCluster, ca pkitest.CA) {
+	t.Helper()
+	cert, key := ca.Issue(pkitest.Leaf{Names: []string{
+		resources.ServiceName(c), fmt.Sprintf("*.%s.%s.svc", resources.NodesServiceName(c), c.Namespace),
+	}})
+	s := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: resources.IssuedSecretName(c), Labels: map[string]string{v1alpha1.LabelCluster: c.Name}},
+		Type:       corev1.SecretTypeTLS,
+		Data:       map[string][]byte{"tls.crt": cert, "tls.key": key, "ca.crt": ca.PEM},
+	}
+	old := &corev1.Secret{}
+	if err := kube.Get(context.Background(), client.ObjectKeyFromObject(s), old); err == nil {
+		s.ResourceVersion = old.ResourceVersion
+		must(t, kube.Update(context.Background(), s))
+		return
+	}
+	must(t, kube.Create(context.Background(), s))
+}
+
+// runPods does the part of the StatefulSet controller and of kubelet.
+func runPods(t *testing.T, sts *appsv1.StatefulSet) {
+	t.Helper()
+	ctx := context.Background()
+	for i := range int(*sts.Spec.Replicas) {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: sts.Namespace, Name: fmt.Sprintf("%s-%d", sts.Name, i), Labels: map[string]string{},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(sts, appsv1.SchemeGroupVersion.WithKind("StatefulSet"))},
+		}}
+		for k, v := range sts.Spec.Template.Labels {
+			p.Labels[k] = v
+		}
+		p.Labels[appsv1.ControllerRevisionHashLabelKey] = "r1"
+		p.Spec.Containers = []corev1.Container{{Name: "mariadb", Image: "x"}}
+		must(t, kube.Create(ctx, p))
+		p.Status.PodIP = fmt.Sprintf("10.0.0.%d", i+1)
+		p.Status.PodIPs = []corev1.PodIP{{IP: p.Status.PodIP}}
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		must(t, kube.Status().Update(ctx, p))
+	}
+	sts.Status.ObservedGeneration, sts.Status.UpdateRevision = sts.Generation, "r1"
+	must(t, kube.Status().Update(ctx, sts))
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

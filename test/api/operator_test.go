@@ -1,0 +1,332 @@
+package api
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	crconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/pki/pkitest"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+// world is one operator, one cluster in a namespace of its own, and the fakes around them.
+type world struct {
+	*WithT
+	t       *testing.T
+	agents  *fakeAgents
+	cluster *v1alpha1.GaleraCluster
+	ca      pkitest.CA
+}
+
+func newWorld(t *testing.T, name string, spec v1alpha1.GaleraClusterSpec) *world {
+	t.Helper()
+	ctx := context.Background()
+	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}))
+	w := &world{WithT: NewWithT(t), t: t, agents: newFakeAgents(), ca: pkitest.NewCA("private")}
+	w.SetDefaultEventuallyTimeout(20 * time.Second)
+	w.SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
+	w.cluster = &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "shop"}, Spec: spec}
+	startOperator(t, name, w.agents)
+	must(t, kube.Create(ctx, w.cluster))
+	return w
+}
+
+func startOperator(t *testing.T, namespace string, fake *fakeAgents) {
+	t.Helper()
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
+		Cache:      cacheOf(namespace),
+		Controller: crconfig.Controller{SkipNameValidation: new(true)},
+	})
+	must(t, err)
+	agents := &observe.Agents{Client: fake}
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "ca.crt"), pkitest.NewCA("control").PEM, 0o600))
+	r := &controllers.GaleraClusterReconciler{
+		Client:  mgr.GetClient(),
+		Readers: observe.Readers{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()},
+		Agents:  agents,
+		Objects: &apply.Objects{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
+		Actor:   apply.Actor{Client: mgr.GetClient(), Agents: agents},
+		Events:  mgr.GetEventRecorder("galera-operator"),
+		Options: resources.Options{OperatorImage: "operator:test", DefaultImage: "mariadb:test", OperatorNamespace: "operators"},
+		ControlCA: func() ([]byte, error) {
+			return os.ReadFile(filepath.Join(dir, "ca.crt"))
+		},
+		Now: time.Now,
+	}
+	must(t, r.SetupWithManager(mgr))
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- mgr.Start(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("the operator ended with %v", err)
+		}
+	})
+}
+
+func (w *world) get(o client.Object, name string) error {
+	return kube.Get(context.Background(), client.ObjectKey{Namespace: w.cluster.Namespace, Name: name}, o)
+}
+
+func (w *world) status() v1alpha1.GaleraClusterStatus {
+	c := &v1alpha1.GaleraCluster{}
+	w.Expect(w.get(c, "shop")).To(Succeed())
+	return c.Status
+}
+
+// condition returns "status reason" of a condition.
+func (w *world) condition(kind string) func() string {
+	return func() string {
+		c := meta.FindStatusCondition(w.status().Conditions, kind)
+		if c == nil {
+			return ""
+		}
+		return string(c.Status) + " " + c.Reason
+	}
+}
+
+func (w *world) message(kind string) string {
+	if c := meta.FindStatusCondition(w.status().Conditions, kind); c != nil {
+		return c.Message
+	}
+	return ""
+}
+
+func (w *world) statefulSet() *appsv1.StatefulSet {
+	sts := &appsv1.StatefulSet{}
+	w.Eventually(func() error { return w.get(sts, "shop") }).Should(Succeed())
+	return sts
+}
+
+// bringUp plays a first start to the end.
+func (w *world) bringUp() {
+	w.t.Helper()
+	w.Eventually(func() error { return w.get(&certmanagerv1.Certificate{}, "shop-issued") }).Should(Succeed())
+	issue(w.t, w.cluster, w.ca)
+	runPods(w.t, w.statefulSet())
+	for _, p := range []string{"shop-0", "shop-1", "shop-2"} {
+		w.agents.change(p, func(*agentapi.Report) {})
+	}
+	w.Eventually(w.agents.given).Should(ContainElement("Initialise shop-0"))
+	w.Eventually(func() string { return w.status().ClusterUUID }).Should(Equal(history))
+	w.settle()
+	w.Eventually(w.condition("Ready")).Should(Equal("True Ready"))
+}
+
+// settle makes all members Synced with what is published now.
+func (w *world) settle() {
+	w.t.Helper()
+	var serial string
+	w.Eventually(func() string {
+		if s := w.status().TLS; s != nil {
+			serial = s.Serial
+		}
+		return serial
+	}).ShouldNot(BeEmpty())
+	revision := w.revision()
+	for _, p := range []string{"shop-0", "shop-1", "shop-2"} {
+		w.agents.change(p, func(r *agentapi.Report) {
+			serve(r)
+			r.Config.Loaded = revision
+			proved(r, serial, "shop-0", "shop-1", "shop-2")
+		})
+	}
+}
+
+func (w *world) revision() string {
+	cm := &corev1.ConfigMap{}
+	w.Expect(w.get(cm, "shop-config")).To(Succeed())
+	_, rest, _ := strings.Cut(cm.Data[agentapi.ConfigKey], `"revision":"`)
+	if rest == "" {
+		_, rest, _ = strings.Cut(cm.Data[agentapi.ConfigKey], `"revision": "`)
+	}
+	revision, _, _ := strings.Cut(rest, `"`)
+	return revision
+}
+
+func (w *world) role(pod string) string {
+	p := &corev1.Pod{}
+	w.Expect(w.get(p, pod)).To(Succeed())
+	return p.Labels[v1alpha1.LabelRole]
+}
+
+func (w *world) edit(change func(*v1alpha1.GaleraCluster)) {
+	w.t.Helper()
+	c := &v1alpha1.GaleraCluster{}
+	w.Expect(w.get(c, "shop")).To(Succeed())
+	before := c.DeepCopy()
+	change(c)
+	must(w.t, kube.Patch(context.Background(), c, client.MergeFrom(before)))
+}
+
+func spec() v1alpha1.GaleraClusterSpec {
+	return v1alpha1.GaleraClusterSpec{Replicas: 3, Storage: v1alpha1.StorageSpec{Size: quantity("1Gi")}}
+}
+
+func TestFirstStart(t *testing.T) {
+	w := newWorld(t, "first-start", spec())
+	w.Eventually(w.condition("Ready")).Should(Equal("False CertificatePending"))
+	w.bringUp()
+
+	s := w.status()
+	w.Expect(w.agents.given()).To(Equal([]string{"Initialise shop-0"}), "one bootstrap, once")
+	w.Expect(s.Nodes).To(Equal("3/3"))
+	w.Expect(s.Operation).To(BeNil())
+	w.Expect(s.Epoch).To(BeEquivalentTo(1))
+	w.Expect(w.condition("Encrypted")()).To(Equal("True Proved"))
+	w.Expect(w.condition("Stalled")()).To(HavePrefix("False"))
+	w.Expect(w.condition("Reconciling")()).To(HavePrefix("False"))
+	w.Eventually(func() string { return w.role(w.status().Primary) }).Should(Equal("primary"))
+	for _, o := range []struct {
+		name string
+		kind client.Object
+	}{{"shop", &corev1.Service{}}, {"shop-primary", &corev1.Service{}}, {"shop-nodes", &corev1.Service{}}, {"shop-root", &corev1.Secret{}}, {"shop-ca", &corev1.ConfigMap{}}} {
+		w.Expect(w.get(o.kind, o.name)).To(Succeed(), o.name)
+	}
+}
+
+func TestPrimaryMoves(t *testing.T) {
+	w := newWorld(t, "primary-moves", spec())
+	w.bringUp()
+	old := w.status().Primary
+	w.agents.change(old, func(r *agentapi.Report) { r.Server, r.Phase = nil, cluster.PhaseWaiting })
+	w.Eventually(func() string { return w.status().Primary }).ShouldNot(Equal(old))
+	w.Expect(w.role(w.status().Primary)).To(Equal("primary"))
+	w.Expect(w.role(old)).To(Equal("replica"))
+	w.Eventually(w.condition("Ready")).Should(HavePrefix("False"))
+	w.Expect(w.condition("QuorumHealthy")()).To(HavePrefix("True"))
+}
+
+func TestRecovery(t *testing.T) {
+	w := newWorld(t, "recovery", spec())
+	w.bringUp()
+	down := func(pod string, seqno int64) {
+		w.agents.change(pod, func(r *agentapi.Report) {
+			r.Server, r.Phase = nil, cluster.PhaseWaiting
+			r.Position = cluster.Position{UUID: history, Seqno: seqno}
+		})
+	}
+	w.agents.mu.Lock()
+	w.agents.silent["shop-2"] = true
+	w.agents.mu.Unlock()
+	down("shop-0", 10)
+	down("shop-1", 12)
+	w.agents.change("shop-2", func(*agentapi.Report) {})
+	w.Eventually(w.condition("QuorumHealthy")).Should(Equal("False WaitingForMembers"))
+	w.Expect(w.message("QuorumHealthy")).To(ContainSubstring("galera-operator.io/trust-member=shop-1=" + history + ":12"))
+	w.Consistently(w.agents.given, time.Second).Should(HaveLen(1), "nothing is bootstrapped while a member is unknown")
+
+	w.agents.mu.Lock()
+	w.agents.silent["shop-2"] = false
+	w.agents.mu.Unlock()
+	down("shop-2", 11)
+	w.Eventually(w.agents.given).Should(Equal([]string{"Initialise shop-0", "Bootstrap shop-1"}))
+	w.settle()
+	w.Eventually(w.condition("Ready")).Should(Equal("True Ready"))
+	w.Expect(w.status().Epoch).To(BeEquivalentTo(2))
+}
+
+func TestRollingConfiguration(t *testing.T) {
+	w := newWorld(t, "rolling", spec())
+	w.bringUp()
+	primary := w.status().Primary
+	w.edit(func(c *v1alpha1.GaleraCluster) {
+		c.Spec.MariaDB.Config = map[string]intstr.IntOrString{"max_connections": intstr.FromInt32(99)}
+	})
+	w.Eventually(w.condition("Ready")).Should(Equal("False ConfigurationStale"))
+	revision := w.revision()
+	for _, p := range []string{"shop-0", "shop-1", "shop-2"} {
+		w.agents.change(p, func(r *agentapi.Report) { r.Config.Loaded, r.Config.RestartNeeded = revision, true })
+	}
+	w.Eventually(w.agents.given).Should(HaveLen(4))
+	w.Expect(w.agents.given()[3]).To(Equal("Restart "+primary), "the primary last")
+	w.Eventually(w.condition("Ready")).Should(Equal("True Ready"))
+	w.Expect(w.status().Primary).NotTo(Equal(primary), "the writer moves before its node is restarted")
+}
+
+func TestForbiddenSetting(t *testing.T) {
+	s := spec()
+	s.MariaDB.Config = map[string]intstr.IntOrString{"wsrep-cluster-address": intstr.FromString("gcomm://")}
+	w := newWorld(t, "forbidden", s)
+	w.Eventually(w.condition("Stalled")).Should(Equal("True ForbiddenSetting"))
+	w.Expect(w.message("Stalled")).To(ContainSubstring("wsrep-cluster-address"))
+	w.Expect(w.get(&appsv1.StatefulSet{}, "shop")).NotTo(Succeed(), "nothing is started with it")
+	w.edit(func(c *v1alpha1.GaleraCluster) { c.Spec.MariaDB.Config = nil })
+	w.bringUp()
+}
+
+func TestNameTaken(t *testing.T) {
+	ctx := context.Background()
+	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "taken"}}))
+	theirs := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "taken", Name: "shop-primary"},
+		Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
+	must(t, kube.Create(ctx, theirs))
+	w := &world{WithT: NewWithT(t), t: t, agents: newFakeAgents()}
+	w.SetDefaultEventuallyTimeout(20 * time.Second)
+	w.cluster = &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "taken", Name: "shop"}, Spec: spec()}
+	startOperator(t, "taken", w.agents)
+	must(t, kube.Create(ctx, w.cluster))
+	w.Eventually(w.condition("Stalled")).Should(Equal("True NameConflict"), func() string { return w.message("Stalled") })
+	w.Expect(w.get(theirs, "shop-primary")).To(Succeed())
+	w.Expect(theirs.Spec.Ports[0].Port).To(BeEquivalentTo(80), "somebody else's Service is left alone")
+	must(t, kube.Delete(ctx, theirs))
+	w.Eventually(w.condition("Stalled")).Should(HavePrefix("False"))
+}
+
+func TestMissingIssuer(t *testing.T) {
+	s := spec()
+	s.TLS.IssuerRef = &v1alpha1.IssuerReference{Name: "corporate"}
+	w := newWorld(t, "issuer", s)
+	w.Eventually(w.condition("Stalled")).Should(Equal("True IssuerNotFound"))
+	w.Expect(w.condition("CertificatesValid")()).To(Equal("False IssuerNotFound"))
+}
+
+func TestBadPairIsNotPublished(t *testing.T) {
+	w := newWorld(t, "bad-pair", spec())
+	w.bringUp()
+	before := &corev1.Secret{}
+	must(t, w.get(before, "shop-tls"))
+	issued := &corev1.Secret{}
+	must(t, w.get(issued, "shop-issued"))
+	_, otherKey := pkitest.NewCA("other").Issue(pkitest.Leaf{})
+	issued.Data["tls.key"] = otherKey
+	must(t, kube.Update(context.Background(), issued))
+	w.Eventually(w.condition("CertificatesValid")).Should(Equal("False CertificateRefused"))
+	w.Expect(w.condition("Stalled")()).To(Equal("True CertificateRefused"))
+	w.Expect(w.condition("Ready")()).To(Equal("True Ready"), "the old pair still serves")
+	after := &corev1.Secret{}
+	must(t, w.get(after, "shop-tls"))
+	w.Expect(after.Data).To(Equal(before.Data), "the nodes keep what they have")
+
+	serial := w.status().TLS.Serial
+	issue(t, w.cluster, w.ca)
+	w.Eventually(func() string { return w.status().TLS.Serial }).ShouldNot(Equal(serial))
+	w.Eventually(w.condition("CertificatesValid")).Should(Equal("False CertificateNotLoaded"))
+	w.Expect(w.condition("Encrypted")()).To(Equal("True Proved"), "the old certificate encrypts as well")
+	w.settle()
+	w.Eventually(w.condition("CertificatesValid")).Should(HavePrefix("True"))
+}

@@ -1,0 +1,124 @@
+package api
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// TestAdmission writes resources as a person would, and reads what the API answers.
+func TestAdmission(t *testing.T) {
+	for name, tc := range map[string]struct{ spec, want string }{
+		"the least one can write": {`storage: {size: 1Gi}`, ""},
+		"everything off":          {`{storage: {size: 1Gi}, tls: {replication: Disabled, stateTransfer: Disabled, clients: Disabled}}`, ""},
+		"settings of both kinds":  {`{storage: {size: 1Gi}, mariadb: {config: {max_connections: 300, innodb_buffer_pool_size: 1G}}}`, ""},
+		"named suite":             {`{storage: {size: 1Gi}, tls: {cipher: TLS_CHACHA20_POLY1305_SHA256}}`, ""},
+		"two nodes":               {`{replicas: 2, storage: {size: 1Gi}}`, "replicas must be 1, 3, 5 or 7"},
+		"nine nodes":              {`{replicas: 9, storage: {size: 1Gi}}`, "replicas must be 1, 3, 5 or 7"},
+		"no storage":              {`{replicas: 3}`, "spec.storage: Required value"},
+		"tiny storage":            {`storage: {size: 1Mi}`, "size must be at least 256Mi"},
+		"preferred replication":   {`{storage: {size: 1Gi}, tls: {replication: Preferred}}`, `supported values: "Required", "Disabled"`},
+		"old TLS":                 {`{storage: {size: 1Gi}, tls: {minVersion: "1.1"}}`, `supported values: "1.2", "1.3"`},
+		"unknown suite":           {`{storage: {size: 1Gi}, tls: {cipher: RC4}}`, "supported values"},
+		"ECDSA of RSA's size":     {`{storage: {size: 1Gi}, tls: {certificate: {privateKey: {algorithm: ECDSA, size: 2048}}}}`, "size must be 256 or 384 for ECDSA"},
+		"short certificate":       {`{storage: {size: 1Gi}, tls: {certificate: {duration: 5m}}}`, "duration must be at least 1h"},
+		"renewal without end":     {`{storage: {size: 1Gi}, tls: {certificate: {duration: 2h, renewBefore: 3h}}}`, "renewBefore must be shorter than duration"},
+		"unknown issuer kind":     {`{storage: {size: 1Gi}, tls: {issuerRef: {name: x, kind: Authority}}}`, `supported values: "Issuer", "ClusterIssuer"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := kube.Create(context.Background(), fromYAML(t, "valid", tc.spec), client.DryRunAll)
+			mustSay(t, err, tc.want)
+		})
+	}
+}
+
+func TestNames(t *testing.T) {
+	for name, want := range map[string]string{
+		"shop":                        "",
+		"9shop":                       "at most 40 lower-case letters",
+		strings.Repeat("a", 41):       "at most 40 lower-case letters",
+		"shop.with.dots":              "at most 40 lower-case letters",
+		strings.Repeat("a", 39) + "b": "",
+	} {
+		err := kube.Create(context.Background(), fromYAML(t, name, `storage: {size: 1Gi}`), client.DryRunAll)
+		mustSay(t, err, want)
+	}
+}
+
+// TestDefaults pins what a user gets who writes nothing.
+func TestDefaults(t *testing.T) {
+	ctx := context.Background()
+	u := fromYAML(t, "defaults", `storage: {size: 1Gi}`)
+	if err := kube.Create(ctx, u); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = kube.Delete(ctx, u) })
+	c := &v1alpha1.GaleraCluster{}
+	if err := kube.Get(ctx, client.ObjectKeyFromObject(u), c); err != nil {
+		t.Fatal(err)
+	}
+	s := c.Spec
+	if s.Replicas != 3 || s.TLS.Replication != v1alpha1.TLSRequired || s.TLS.Clients != v1alpha1.TLSRequired || s.TLS.MinVersion != "1.3" || s.TLS.Cipher != "Auto" {
+		t.Errorf("not secure by default: %+v", s)
+	}
+	if k := s.TLS.Certificate; k.PrivateKey.Algorithm != "ECDSA" || k.Duration.Hours() != 2160 {
+		t.Errorf("certificate defaults: %+v", k)
+	}
+	if s.StateTransfer.Method != "MariaBackup" || s.StateTransfer.Parallel != 4 || !*s.Storage.Retain {
+		t.Errorf("defaults: %+v %+v", s.StateTransfer, s.Storage)
+	}
+}
+
+func TestImmutable(t *testing.T) {
+	ctx := context.Background()
+	for name, tc := range map[string]struct{ before, after, want string }{
+		"size":          {`storage: {size: 1Gi}`, `storage: {size: 2Gi}`, "size cannot be changed"},
+		"same size":     {`storage: {size: 1Gi}`, `storage: {size: 1024Mi}`, ""},
+		"class":         {`storage: {size: 1Gi, storageClassName: a}`, `storage: {size: 1Gi, storageClassName: b}`, "storageClassName cannot be changed"},
+		"class removed": {`storage: {size: 1Gi, storageClassName: a}`, `storage: {size: 1Gi}`, "storageClassName cannot be changed"},
+		"retain":        {`storage: {size: 1Gi}`, `storage: {size: 1Gi, retain: false}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := fromYAML(t, "fixed", tc.before)
+			if err := kube.Create(ctx, u); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = kube.Delete(ctx, u) })
+			after := fromYAML(t, "fixed", tc.after)
+			after.SetResourceVersion(u.GetResourceVersion())
+			mustSay(t, kube.Update(ctx, after), tc.want)
+		})
+	}
+}
+
+func fromYAML(t *testing.T, name, spec string) *unstructured.Unstructured {
+	t.Helper()
+	var s map[string]any
+	if err := yaml.Unmarshal([]byte(spec), &s); err != nil {
+		t.Fatal(err)
+	}
+	u := &unstructured.Unstructured{Object: map[string]any{"spec": s}}
+	u.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("GaleraCluster"))
+	u.SetName(name)
+	u.SetNamespace(metav1.NamespaceDefault)
+	return u
+}
+
+func mustSay(t *testing.T, err error, want string) {
+	t.Helper()
+	switch {
+	case want == "" && err != nil:
+		t.Errorf("refused: %v", err)
+	case want != "" && err == nil:
+		t.Errorf("admitted, want a refusal with %q", want)
+	case want != "" && !strings.Contains(err.Error(), want):
+		t.Errorf("refused with %v, want %q", err, want)
+	}
+}

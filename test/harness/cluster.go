@@ -1,0 +1,169 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// Cluster is a handle of one GaleraCluster. It holds no state of it.
+type Cluster struct {
+	Kube      *Kube
+	Namespace string
+	Name      string
+}
+
+// Cluster returns the handle of a GaleraCluster, whether it exists or not.
+func (k *Kube) Cluster(namespace, name string) *Cluster {
+	return &Cluster{Kube: k, Namespace: namespace, Name: name}
+}
+
+// Create creates the GaleraCluster and returns its handle.
+func (k *Kube) CreateCluster(ctx context.Context, c *v1alpha1.GaleraCluster) (*Cluster, error) {
+	if err := k.Create(ctx, c); err != nil {
+		return nil, fmt.Errorf("creating the cluster %s: %w", c.Name, err)
+	}
+	return k.Cluster(c.Namespace, c.Name), nil
+}
+
+// Get reads the GaleraCluster.
+func (c *Cluster) Get(ctx context.Context) (*v1alpha1.GaleraCluster, error) {
+	out := &v1alpha1.GaleraCluster{}
+	return out, c.Kube.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.Name}, out)
+}
+
+// Change edits the spec, the labels or the annotations.
+func (c *Cluster) Change(ctx context.Context, change func(*v1alpha1.GaleraCluster)) error {
+	have, err := c.Get(ctx)
+	if err != nil {
+		return err
+	}
+	want := have.DeepCopy()
+	change(want)
+	return c.Kube.Patch(ctx, want, client.MergeFrom(have))
+}
+
+// Delete deletes the GaleraCluster and waits until its pods are gone.
+func (c *Cluster) Delete(ctx context.Context) error {
+	have, err := c.Get(ctx)
+	if err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if err := c.Kube.Delete(ctx, have, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
+		return err
+	}
+	return c.Kube.Until(ctx, "deleting "+c.Name, 3*time.Minute, func(ctx context.Context) (bool, string, error) {
+		pods, err := c.Pods(ctx)
+		return err == nil && len(pods) == 0, fmt.Sprintf("%d pods left", len(pods)), err
+	})
+}
+
+// Condition returns one condition, nil when there is none yet.
+func (c *Cluster) Condition(ctx context.Context, kind string) (*metav1.Condition, error) {
+	have, err := c.Get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return meta.FindStatusCondition(have.Status.Conditions, kind), nil
+}
+
+// WaitCondition waits until a condition, judged from the present spec, has the wanted status and,
+// when one is named, the wanted reason.
+func (c *Cluster) WaitCondition(ctx context.Context, kind string, status metav1.ConditionStatus, reason string, timeout time.Duration) error {
+	what := fmt.Sprintf("%s: %s=%s %s", c.Name, kind, status, reason)
+	return c.Kube.Until(ctx, what, timeout, func(ctx context.Context) (bool, string, error) {
+		have, err := c.Get(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		cond := meta.FindStatusCondition(have.Status.Conditions, kind)
+		if cond == nil || cond.ObservedGeneration != have.Generation {
+			return false, "not judged yet", nil
+		}
+		done := cond.Status == status && (reason == "" || cond.Reason == reason)
+		return done, Summary(have), nil
+	})
+}
+
+// WaitReady waits until the cluster is Ready.
+func (c *Cluster) WaitReady(ctx context.Context, timeout time.Duration) error {
+	return c.WaitCondition(ctx, v1alpha1.ConditionReady, metav1.ConditionTrue, "", timeout)
+}
+
+// Summary tells in one line how a cluster is.
+func Summary(c *v1alpha1.GaleraCluster) string {
+	out := "nodes " + c.Status.Nodes
+	if op := c.Status.Operation; op != nil {
+		out += ", operation " + op.ID
+	}
+	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionStalled} {
+		cond := meta.FindStatusCondition(c.Status.Conditions, kind)
+		if cond != nil && (kind == v1alpha1.ConditionReady || cond.Status == metav1.ConditionTrue) {
+			out += fmt.Sprintf(", %s=%s %s: %s", kind, cond.Status, cond.Reason, cond.Message)
+		}
+	}
+	return out
+}
+
+// PodNames returns the names of all nodes the spec asks for, in ordinal order.
+func (c *Cluster) PodNames(ctx context.Context) ([]string, error) {
+	have, err := c.Get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for i := range have.Spec.Replicas {
+		out = append(out, fmt.Sprintf("%s-%d", c.Name, i))
+	}
+	return out, nil
+}
+
+// Primary returns the pod behind the Service NAME-primary, as the status names it.
+func (c *Cluster) Primary(ctx context.Context) (string, error) {
+	have, err := c.Get(ctx)
+	if err != nil {
+		return "", err
+	}
+	if have.Status.Primary == "" {
+		return "", fmt.Errorf("%s has no primary", c.Name)
+	}
+	return have.Status.Primary, nil
+}
+
+// Replica returns some pod that is not the primary.
+func (c *Cluster) Replica(ctx context.Context) (string, error) {
+	primary, err := c.Primary(ctx)
+	if err != nil {
+		return "", err
+	}
+	names, err := c.PodNames(ctx)
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(names, func(n string) bool { return n != primary })
+	if i < 0 {
+		return "", fmt.Errorf("%s has only one node", c.Name)
+	}
+	return names[i], nil
+}
+
+// Member returns the status of one node, nil when there is none.
+func (c *Cluster) Member(ctx context.Context, pod string) (*v1alpha1.MemberStatus, error) {
+	have, err := c.Get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range have.Status.Members {
+		if have.Status.Members[i].Name == pod {
+			return &have.Status.Members[i], nil
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,84 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// labelTest marks what tests have made, so that leftovers can be found.
+const labelTest = "galera-operator.io/test"
+
+// CreateNamespace makes a namespace in which only pods of the level "restricted" are admitted.
+func (k *Kube) CreateNamespace(ctx context.Context, prefix string) (string, error) {
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		GenerateName: prefix + "-",
+		Labels: map[string]string{
+			labelTest:                            "true",
+			"pod-security.kubernetes.io/enforce": "restricted",
+		},
+	}}
+	if err := k.Create(ctx, ns); err != nil {
+		return "", fmt.Errorf("creating a namespace: %w", err)
+	}
+	return ns.Name, nil
+}
+
+// DeleteNamespace removes a namespace and all volumes that its claims held.
+func (k *Kube) DeleteNamespace(ctx context.Context, name string) error {
+	err := k.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, client.PropagationPolicy(metav1.DeletePropagationForeground))
+	if client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	// A pod that does not stop within its grace period must not hold up the tests.
+	if err := k.forceDeletePods(ctx, name); err != nil {
+		return err
+	}
+	err = k.Until(ctx, "deleting namespace "+name, 2*time.Minute, func(ctx context.Context) (bool, string, error) {
+		err := k.Get(ctx, client.ObjectKey{Name: name}, &corev1.Namespace{})
+		return apierrors.IsNotFound(err), "still there", client.IgnoreNotFound(err)
+	})
+	return errors.Join(err, k.deleteVolumesOf(ctx, name))
+}
+
+// DeleteLeftovers removes what interrupted runs have left.
+func (k *Kube) DeleteLeftovers(ctx context.Context) error {
+	var list corev1.NamespaceList
+	if err := k.List(ctx, &list, client.MatchingLabels{labelTest: "true"}); err != nil {
+		return err
+	}
+	var errs []error
+	for _, ns := range list.Items {
+		k.Log("removing what an earlier run has left: namespace %s", ns.Name)
+		errs = append(errs, k.DeleteNamespace(ctx, ns.Name))
+	}
+	return errors.Join(errs...)
+}
+
+func (k *Kube) forceDeletePods(ctx context.Context, namespace string) error {
+	return k.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(namespace), client.GracePeriodSeconds(0))
+}
+
+// deleteVolumesOf removes volumes whose claim was in the namespace and that are kept by their policy.
+func (k *Kube) deleteVolumesOf(ctx context.Context, namespace string) error {
+	var list corev1.PersistentVolumeList
+	if err := k.List(ctx, &list); err != nil {
+		return err
+	}
+	var errs []error
+	for i := range list.Items {
+		pv := &list.Items[i]
+		ref := pv.Spec.ClaimRef
+		if ref == nil || ref.Namespace != namespace || pv.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete {
+			continue
+		}
+		errs = append(errs, client.IgnoreNotFound(k.Delete(ctx, pv)))
+	}
+	return errors.Join(errs...)
+}

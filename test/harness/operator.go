@@ -1,0 +1,130 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Where the operator runs.
+const (
+	OperatorNamespace  = "galera-operator-system"
+	OperatorDeployment = "galera-operator-controller-manager"
+	operatorProgram    = "manager"
+)
+
+func (k *Kube) operatorDeployment(ctx context.Context) (*appsv1.Deployment, error) {
+	d := &appsv1.Deployment{}
+	err := k.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: OperatorDeployment}, d)
+	if err != nil {
+		return nil, fmt.Errorf("the operator is not deployed (make up does that): %w", err)
+	}
+	return d, nil
+}
+
+func (k *Kube) operatorPods(ctx context.Context) ([]corev1.Pod, error) {
+	d, err := k.operatorDeployment(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list corev1.PodList
+	err = k.List(ctx, &list, client.InNamespace(OperatorNamespace), client.MatchingLabels(d.Spec.Selector.MatchLabels))
+	return list.Items, err
+}
+
+// OperatorPod returns the pod of the running operator.
+func (k *Kube) OperatorPod(ctx context.Context) (*corev1.Pod, error) {
+	pods, err := k.operatorPods(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range pods {
+		if pods[i].DeletionTimestamp == nil && PodReady(&pods[i]) {
+			return &pods[i], nil
+		}
+	}
+	return nil, fmt.Errorf("no pod of the operator is ready")
+}
+
+// WaitOperator waits until the operator is available.
+func (k *Kube) WaitOperator(ctx context.Context, timeout time.Duration) error {
+	return k.Until(ctx, "the operator is available", timeout, func(ctx context.Context) (bool, string, error) {
+		d, err := k.operatorDeployment(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		return d.Status.ObservedGeneration >= d.Generation && d.Status.AvailableReplicas > 0 && d.Status.UpdatedReplicas == d.Status.Replicas,
+			fmt.Sprintf("%d of %d pods", d.Status.AvailableReplicas, d.Status.Replicas), nil
+	})
+}
+
+// DefaultImage returns the database image of clusters that name none.
+func (k *Kube) DefaultImage(ctx context.Context) (string, error) {
+	d, err := k.operatorDeployment(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range d.Spec.Template.Spec.Containers[0].Env {
+		if e.Name == "DEFAULT_IMAGE" {
+			return e.Value, nil
+		}
+	}
+	return "", fmt.Errorf("the operator's deployment sets no DEFAULT_IMAGE")
+}
+
+// ScaleOperator runs that many operators, and waits until it is so.
+func (k *Kube) ScaleOperator(ctx context.Context, replicas int32) error {
+	d, err := k.operatorDeployment(ctx)
+	if err != nil {
+		return err
+	}
+	want := d.DeepCopy()
+	want.Spec.Replicas = &replicas
+	if err := k.Patch(ctx, want, client.MergeFrom(d)); err != nil {
+		return err
+	}
+	if replicas > 0 {
+		return k.WaitOperator(ctx, 2*time.Minute)
+	}
+	return k.Until(ctx, "the operator is gone", time.Minute, func(ctx context.Context) (bool, string, error) {
+		pods, err := k.operatorPods(ctx)
+		return err == nil && len(pods) == 0, fmt.Sprintf("%d pods left", len(pods)), err
+	})
+}
+
+// KillOperator kills the operator's process without warning; kubelet starts it again in its pod.
+func (k *Kube) KillOperator(ctx context.Context) error {
+	pods, err := k.operatorPods(ctx)
+	if err != nil {
+		return err
+	}
+	killed := 0
+	for i := range pods {
+		n, err := killInPod(&pods[i], operatorProgram, syscall.SIGKILL)
+		if err != nil {
+			return err
+		}
+		killed += n
+	}
+	if killed == 0 {
+		return fmt.Errorf("no process of the operator runs on this machine")
+	}
+	return nil
+}
+
+// DeleteOperatorPod removes the operator's pod at once, so that a new one starts without the
+// growing pauses kubelet makes between restarts.
+func (k *Kube) DeleteOperatorPod(ctx context.Context) error {
+	d, err := k.operatorDeployment(ctx)
+	if err != nil {
+		return err
+	}
+	return k.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(OperatorNamespace),
+		client.MatchingLabels(d.Spec.Selector.MatchLabels), client.GracePeriodSeconds(0), client.PropagationPolicy(metav1.DeletePropagationBackground))
+}
