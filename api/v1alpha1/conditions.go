@@ -20,16 +20,14 @@ const (
 
 // Reasons of conditions. Each is documented in docs/conditions.md with what to do.
 const (
-	ReasonReady       = "Ready"
-	ReasonProgressing = "Progressing"
-	ReasonSuspended   = "Suspended"
-	ReasonHealthy     = "Healthy"
-	ReasonDone        = "Done"
+	ReasonReady     = "Ready"
+	ReasonSuspended = "Suspended"
+	ReasonHealthy   = "Healthy"
+	ReasonDone      = "Done"
 
 	// What keeps a cluster from starting.
 	ReasonIssuerNotFound       = "IssuerNotFound"
 	ReasonIssuerNotReady       = "IssuerNotReady"
-	ReasonCertManagerMissing   = "CertManagerMissing"
 	ReasonCertificatePending   = "CertificatePending"
 	ReasonCertificateRefused   = "CertificateRefused"
 	ReasonCertificateExpired   = "CertificateExpired"
@@ -42,7 +40,6 @@ const (
 	ReasonSettingsRefused      = "SettingsRefused"
 	ReasonNameConflict         = "NameConflict"
 	ReasonAdmissionRefused     = "AdmissionRefused"
-	ReasonPodSecurityRefused   = "PodSecurityRefused"
 	ReasonTransferToolsMissing = "TransferToolsMissing"
 
 	// States of the component.
@@ -56,12 +53,10 @@ const (
 	ReasonDataLost           = "DataLost"
 	ReasonForeignData        = "ForeignData"
 	ReasonTwoPrimaries       = "TwoPrimaryComponents"
-	ReasonZeroUUID           = "ZeroClusterUUID"
 	ReasonMemberFailed       = "MemberFailed"
 	ReasonAgentUnreachable   = "AgentUnreachable"
 	ReasonNotAllSynced       = "NotAllSynced"
 	ReasonUnsupportedChange  = "UnsupportedChange"
-	ReasonOperationRunning   = "OperationRunning"
 	ReasonConfigurationStale = "ConfigurationStale"
 
 	// Encryption.

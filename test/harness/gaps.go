@@ -1,0 +1,61 @@
+package harness
+
+import (
+	"sync"
+	"time"
+)
+
+// worthNoting is the shortest interval without a success that is remembered.
+const worthNoting = 100 * time.Millisecond
+
+// Gap is an interval in which no write was acknowledged.
+type Gap struct {
+	Start  time.Time
+	Length time.Duration
+}
+
+// gapMeter records intervals without a success, over all connections together.
+type gapMeter struct {
+	mu   sync.Mutex
+	last time.Time
+	gaps []Gap
+}
+
+func newGapMeter() *gapMeter { return &gapMeter{last: time.Now()} }
+
+// success notes that a write was acknowledged now.
+func (g *gapMeter) success() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	if d := now.Sub(g.last); d > worthNoting {
+		g.gaps = append(g.gaps, Gap{Start: g.last, Length: d})
+	}
+	g.last = now
+}
+
+// longest returns the longest gap that ended after since, the one that lasts now included.
+func (g *gapMeter) longest(since time.Time) Gap {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	best := Gap{Start: g.last, Length: time.Since(g.last)}
+	for _, gap := range g.gaps {
+		if gap.Start.Add(gap.Length).After(since) && gap.Length > best.Length {
+			best = gap
+		}
+	}
+	return best
+}
+
+// firstAfter returns when the first write was acknowledged after the gap in which, or before
+// which, a moment lies; ok is false while there was none.
+func (g *gapMeter) firstAfter(t time.Time) (first time.Time, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, gap := range g.gaps {
+		if end := gap.Start.Add(gap.Length); end.After(t) {
+			return end, true
+		}
+	}
+	return g.last, g.last.After(t)
+}
