@@ -68,6 +68,7 @@ connect_host() {
     log "pods are not reachable from this machine: adding routes needs root"
     return 0
   fi
+  need ip iproute2
   while read -r node address cidr; do
     ip route replace "$cidr" via "$address"
     if [ "$node" = "$CLUSTER-control-plane" ]; then ip route replace "$SERVICE_CIDR" via "$address"; fi

@@ -24,13 +24,11 @@ const (
 	maxWait  = time.Minute
 )
 
-// ErrBusy makes the answer to an order "not now": nothing was recorded.
-var ErrBusy = errors.New("busy")
-
 // Control is the control port's handler.
 type Control struct {
 	Reports *report.Store
-	// Order carries out an order, or says why not.
+	// Order carries out an order, or says why not. An error is answered with "not now": nothing was
+	// recorded.
 	Order func(context.Context, agentapi.Order) (agentapi.OrderResult, error)
 }
 
@@ -121,7 +119,6 @@ func Serve(ctx context.Context, port int, h http.Handler, conf *tls.Config, logg
 	server := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       30 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),

@@ -43,9 +43,9 @@ func writeMetrics(w io.Writer, r agentapi.Report, counters map[string]float64) {
 	if r.TLS.LoadedNotAfter != nil {
 		gauge(w, "galera_certificate_not_after_seconds", "End of validity of the loaded certificate.", float64(r.TLS.LoadedNotAfter.Unix()))
 	}
-	for _, channel := range slices.Sorted(maps.Keys(r.TLS.Channels)) {
+	for i, channel := range slices.Sorted(maps.Keys(r.TLS.Channels)) {
 		f := r.TLS.Channels[channel]
-		header(w, "galera_channel_encrypted", "Whether only TLS was observed on the channel.", channel == agentapi.ChannelClients)
+		header(w, "galera_channel_encrypted", "Whether only TLS was observed on the channel.", i == 0)
 		sample(w, "galera_channel_encrypted", flag(f.Observed == agentapi.ObservedTLS), "channel", channel)
 	}
 	if j := r.Join; j != nil {

@@ -1,0 +1,216 @@
+// Package agent is PID 1 of a database pod. It starts, stops and watches mariadbd, knows where the
+// member's data stand in the cluster's history, carries out the operator's orders, loads
+// certificates, and proves what is encrypted.
+//
+// One goroutine, the loop, owns all state. Everything slow is done by workers, which hand their
+// results back to the loop as events. After every event the loop puts the facts into a
+// Situation, asks Next what follows from them, does that one thing, and publishes a Report.
+package agent
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"os/user"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/notify"
+	"github.com/galera-operator/galera-operator/internal/agent/peers"
+	"github.com/galera-operator/galera-operator/internal/agent/place"
+	"github.com/galera-operator/galera-operator/internal/agent/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/prove"
+	"github.com/galera-operator/galera-operator/internal/agent/report"
+	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
+	"github.com/galera-operator/galera-operator/internal/agent/watch"
+	"github.com/galera-operator/galera-operator/internal/agent/web"
+	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// Options are what an agent is started with.
+type Options struct {
+	// Name and Address are the pod's.
+	Name, Address string
+	Places        place.Places
+	Version       string
+	Logger        *slog.Logger
+	// Output gets mariadbd's log lines.
+	Output func(line string)
+}
+
+// defaultUser is the account name when the operating system knows none for our user id.
+const defaultUser = "mysql"
+
+// Run runs the agent until a signal ends it, mariadbd included.
+func Run(ctx context.Context, o Options) error {
+	if o.Name == "" || o.Address == "" {
+		return fmt.Errorf("%s and %s must be set", agentapi.EnvPodName, agentapi.EnvPodIP)
+	}
+	for _, dir := range []string{o.Places.State, o.Places.Run} {
+		if err := os.MkdirAll(dir, 0o750); err != nil {
+			return err
+		}
+	}
+	if err := procs.Adopt(); err != nil {
+		o.Logger.Warn("cannot adopt orphans", "error", err)
+	}
+	a, err := newAgent(o)
+	if err != nil {
+		return err
+	}
+	defer a.conn.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := a.serve(ctx); err != nil {
+		return err
+	}
+	a.startWatchers(ctx)
+	return a.loop(ctx)
+}
+
+// agent holds what workers and the loop share; all of it is safe for concurrent use.
+type agent struct {
+	Options
+	user    string
+	image   agentapi.ImageReport
+	mariadb string
+
+	table   procs.Table
+	reports *report.Store
+	conn    *wsrep.Conn
+	asker   *peers.Asker
+	prover  *prove.Prover
+	events  chan func()
+	poke    chan struct{} // something has changed in mariadbd
+	look    chan struct{} // the peers are to be asked now
+	beat    atomic.Int64
+	ident   atomic.Pointer[web.Identity]
+	subject atomic.Pointer[prove.Subject]
+	gauges  atomic.Pointer[map[string]float64]
+	pace    atomic.Int64 // of asking peers
+	donorOK atomic.Bool
+
+	state
+}
+
+func newAgent(o Options) (*agent, error) {
+	a := &agent{Options: o, user: osUser(), asker: peers.New(), events: make(chan func(), 64),
+		poke: make(chan struct{}, 1), look: make(chan struct{}, 1)}
+	a.mariadb = servercnf.FindServer()
+	a.image = agentapi.ImageReport{Provider: servercnf.FindProvider(), CPUFlags: servercnf.CPUFlags()}
+	conn, err := wsrep.Open(o.Places.Socket(), a.user)
+	if err != nil {
+		return nil, err
+	}
+	a.conn = conn
+	if err := a.initState(); err != nil {
+		return nil, err
+	}
+	a.reports = report.New(agentapi.Report{Name: o.Name, AgentVersion: o.Version, Image: a.image,
+		Boot: bootID(), Phase: cluster.PhaseExamining})
+	a.ident.Store(&web.Identity{})
+	a.subject.Store(&prove.Subject{})
+	a.gauges.Store(&map[string]float64{})
+	a.prover = prove.New(func() prove.Subject { return *a.subject.Load() }, func(r prove.Result) {
+		a.post(func() { a.proved = r })
+	})
+	return a, nil
+}
+
+func osUser() string {
+	u, err := user.LookupId(fmt.Sprint(os.Getuid()))
+	if err != nil || u.Username == "" {
+		return defaultUser
+	}
+	return u.Username
+}
+
+func bootID() string { return fmt.Sprintf("%x-%d", time.Now().UnixNano(), os.Getpid()) }
+
+// post hands an event to the loop.
+func (a *agent) post(event func()) { a.events <- event }
+
+// serve opens the two ports and the notify socket.
+func (a *agent) serve(ctx context.Context) error {
+	a.beat.Store(time.Now().UnixNano())
+	probe := web.Probe{
+		Reports:    a.reports,
+		Alive:      func() time.Time { return time.Unix(0, a.beat.Load()) },
+		DonorReady: a.donorOK.Load,
+		Counters:   func() map[string]float64 { return *a.gauges.Load() },
+	}
+	if err := web.Serve(ctx, agentapi.ProbePort, probe.Handler(), nil, a.Logger); err != nil {
+		return err
+	}
+	control := web.Control{Reports: a.reports, Order: a.takeOrder}
+	conf := web.TLSConfig(func() web.Identity { return *a.ident.Load() })
+	if err := web.Serve(ctx, agentapi.ControlPort, control.Handler(), conf, a.Logger); err != nil {
+		return err
+	}
+	return notify.Listen(ctx, a.Places.NotifySocket(), func(e notify.Event) {
+		a.post(func() { a.onNotify(e) })
+	})
+}
+
+// startWatchers starts everything that feeds the loop.
+func (a *agent) startWatchers(ctx context.Context) {
+	go watch.Dirs(ctx, []string{a.Places.Config, a.Places.TLS, a.Places.Root}, func() { a.post(a.onFiles) })
+	go a.askPeers(ctx)
+	go a.prover.Run(ctx)
+	go func() {
+		if v, err := serverVersion(ctx, &a.table, a.mariadb); err == nil {
+			a.post(func() { a.image.ServerVersion = v })
+		}
+	}()
+}
+
+// askPeers asks the other members over and over: quickly while that decides something.
+func (a *agent) askPeers(ctx context.Context) {
+	for ctx.Err() == nil {
+		if members := a.subject.Load().Peers; len(members) > 0 {
+			views := a.asker.Ask(ctx, members, a.Name)
+			a.post(func() { a.onPeers(views) })
+		}
+		pause := time.NewTimer(time.Duration(a.pace.Load()))
+		select {
+		case <-ctx.Done():
+		case <-a.look:
+		case <-pause.C:
+		}
+		pause.Stop()
+	}
+}
+
+// loop turns until the agent has nothing left to do.
+func (a *agent) loop(ctx context.Context) error {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	children := make(chan os.Signal, 1)
+	signal.Notify(children, syscall.SIGCHLD)
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	a.onFiles()
+	for !a.turn() {
+		select {
+		case event := <-a.events:
+			event()
+		case <-signals:
+			a.drain()
+		case <-ctx.Done():
+			a.drain()
+			ctx = context.Background()
+		case <-children:
+			a.table.Reap()
+		case <-ticker.C:
+			a.table.Reap()
+			a.onTick()
+		}
+		a.beat.Store(time.Now().UnixNano())
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package agent
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// Joiner is what a member that is down knows of itself.
+type Joiner struct {
+	Data     cluster.DataState
+	Position cluster.Position
+	Lineage  agentapi.Lineage
+}
+
+// JoinVerdict says whether a member may be started to join.
+type JoinVerdict struct {
+	Join bool
+	// Failure is set when joining would destroy something: it stays down until the facts change.
+	Failure *agentapi.Failure
+	// Wait says what is waited for when there is neither.
+	Wait string
+	// Line is the history that is joined.
+	Line agentapi.Lineage
+}
+
+// JudgeJoin is the join rule. A member joins only what is Primary, and only when what it holds
+// is either nothing or an earlier state of what it joins: Galera would answer anything else with
+// a full state transfer over data that exist nowhere else.
+func JudgeJoin(self Joiner, peers map[string]agentapi.PeerView) JoinVerdict {
+	primaries := primaryPeers(peers)
+	if len(primaries) == 0 {
+		return JoinVerdict{Wait: "no other member is in a Primary component"}
+	}
+	first := primaries[0]
+	line := first.Lineage
+	for _, p := range primaries[1:] {
+		if p.ClusterUUID != first.ClusterUUID {
+			return failed(agentapi.FailureForeignUUID, "%s and %s are Primary with different histories (%s, %s)",
+				first.Name, p.Name, first.ClusterUUID, p.ClusterUUID)
+		}
+		if p.Lineage.Epoch > line.Epoch {
+			line = p.Lineage
+		}
+	}
+	if v, bad := judgeHistory(self, first, line); bad {
+		return v
+	}
+	if !slices.ContainsFunc(primaries, func(p agentapi.PeerView) bool { return !p.Draining && p.State != cluster.NodeJoining }) {
+		return JoinVerdict{Wait: "the members of the Primary component are joining or on their way out"}
+	}
+	return JoinVerdict{Join: true, Line: line}
+}
+
+// judgeHistory says whether what a member holds may be brought to the state of the component.
+func judgeHistory(self Joiner, first agentapi.PeerView, line agentapi.Lineage) (JoinVerdict, bool) {
+	if self.Data != cluster.DataPresent {
+		return JoinVerdict{}, false
+	}
+	switch {
+	case !self.Position.Known():
+		return failed(agentapi.FailureRecovery, "the data directory holds a database whose place in the cluster's history is not known; "+
+			"joining would replace it"), true
+	case self.Position.UUID != first.ClusterUUID:
+		return failed(agentapi.FailureForeignUUID, "the data here belong to the history %s, %s is in %s; joining would replace them",
+			self.Position.UUID, first.Name, first.ClusterUUID), true
+	case line.Epoch > self.Lineage.Epoch && line.Start.UUID == self.Position.UUID && self.Position.Seqno > line.Start.Seqno:
+		return failed(agentapi.FailureDiverged, "the cluster went on from %s without this member, which holds %d later write-sets up to %s; "+
+			"joining would lose or mix them", line.Start, self.Position.Seqno-line.Start.Seqno, self.Position), true
+	}
+	return JoinVerdict{}, false
+}
+
+func failed(reason, format string, args ...any) JoinVerdict {
+	return JoinVerdict{Failure: &agentapi.Failure{Reason: reason, Message: fmt.Sprintf(format, args...)}}
+}
+
+// primaryPeers returns the members of Primary components with a real history, by name.
+func primaryPeers(peers map[string]agentapi.PeerView) []agentapi.PeerView {
+	var out []agentapi.PeerView
+	for _, name := range slices.Sorted(maps.Keys(peers)) {
+		p := peers[name]
+		if p.Component == cluster.ComponentPrimary && p.ClusterUUID != "" && p.ClusterUUID != cluster.ZeroUUID {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// donorAmong returns the one member that gives its state, "" when it is not certain which.
+func donorAmong(peers map[string]agentapi.PeerView) string {
+	var donors []string
+	for _, p := range primaryPeers(peers) {
+		if p.State == cluster.NodeDonor {
+			donors = append(donors, p.Name)
+		}
+	}
+	if len(donors) != 1 {
+		return ""
+	}
+	return strings.Join(donors, "")
+}

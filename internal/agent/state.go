@@ -1,0 +1,172 @@
+package agent
+
+import (
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/certs"
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/orders"
+	"github.com/galera-operator/galera-operator/internal/agent/prove"
+	"github.com/galera-operator/galera-operator/internal/agent/server"
+	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// state is what only the loop touches.
+type state struct {
+	job      Job
+	draining bool
+	exited   bool
+
+	// Configuration.
+	config        *agentapi.NodeConfig
+	output        servercnf.Output
+	configProblem string
+
+	// Certificates.
+	published  certs.Bundle
+	installed  certs.Bundle
+	loaded     certs.Bundle // what the running server has, empty when it has none
+	trusted    []string     // all CAs the running server was ever given
+	tlsTrouble string       // why loading failed, "" when it did not
+	reloading  bool
+	reloadAt   time.Time
+
+	// The member's own position, as of the last examination or status.
+	examined bool
+	found    examination
+
+	// Orders.
+	book    *orders.Book
+	markers datadir.Markers
+	current *agentapi.Order // accepted, not finished
+	restart bool            // a Restart waits for mariadbd to go down
+	sticky  *agentapi.Failure
+
+	// The running server.
+	proc      *server.Process
+	run       running
+	status    *agentapi.Server
+	members   []string
+	missed    int // statuses in a row that could not be read
+	position  cluster.Position
+	restarts  int
+	failure   *agentapi.Failure
+	failures  int // failed attempts in a row
+	retryAt   time.Time
+	join      *agentapi.Join
+	root      rootState
+	liveTried string // configuration whose live settings were set last
+	setting   bool
+
+	peers   map[string]agentapi.PeerView
+	proved  prove.Result
+	verdict JoinVerdict
+}
+
+// running is what is known of one run of mariadbd.
+type running struct {
+	kind      agentapi.OrderKind // Initialise, Bootstrap, or "" for a join
+	order     string             // id of the order that started it
+	formed    string             // UUID a bootstrap goes on with
+	output    servercnf.Output
+	clients   cluster.ChannelPolicy // in force on port 3306
+	from      cluster.Position      // before a join
+	line      agentapi.Lineage      // the history a join belongs to
+	note      *datadir.Joining      // the join's note, nil when it is over
+	served    bool                  // was Synced once
+	stopping  bool
+	stopAt    time.Time // when patience with a stop ends
+	condemned bool
+	sizing    bool
+}
+
+// rootState is how far root's password has got.
+type rootState struct {
+	applied string // hash that is known to be in force
+	busy    bool
+	retryAt time.Time
+	problem string
+}
+
+func (a *agent) initState() error {
+	book, err := orders.Open(a.Places.State, time.Now)
+	if err != nil {
+		return err
+	}
+	if why := book.Damaged(); why != nil {
+		a.Logger.Error("the order book cannot be read; orders are refused", "error", why)
+	}
+	a.book, a.markers = book, datadir.Markers{Dir: a.Places.State}
+	a.adoptInstalled()
+	a.setPace(paceWaiting)
+	return nil
+}
+
+// situation gathers what Next decides from.
+func (a *agent) situation() Situation {
+	content := a.book.Content()
+	s := Situation{
+		Job: a.job, Alive: a.proc != nil, Stopping: a.run.stopping, Answers: a.status != nil,
+		Draining: a.draining, Held: content.Held, Restart: a.restart, Condemned: a.run.condemned,
+		Suspended: a.config != nil && a.config.Suspended, Unusable: a.unusable(), Examined: a.examined,
+		Sticky: a.sticky, RetryIn: max(0, time.Until(a.retryAt)),
+	}
+	if a.current != nil && orders.Forms(a.current.Kind) {
+		s.Form = a.current.Kind
+	}
+	a.verdict = JudgeJoin(Joiner{Data: a.found.data, Position: a.found.position, Lineage: content.Lineage}, a.peers)
+	s.Join = a.verdict
+	return s
+}
+
+// unusable says why nothing can be started.
+func (a *agent) unusable() *agentapi.Failure {
+	switch {
+	case a.mariadb == "":
+		return &agentapi.Failure{Reason: agentapi.FailureNoServer, Message: "the image has no mariadbd"}
+	case a.image.Provider == "":
+		return &agentapi.Failure{Reason: agentapi.FailureNoProvider, Message: "the image has no Galera provider (libgalera_smm.so)"}
+	case a.config == nil && a.configProblem != "":
+		return &agentapi.Failure{Reason: agentapi.FailureConfig, Message: a.configProblem}
+	case a.config == nil:
+		return &agentapi.Failure{Reason: agentapi.FailureConfig, Message: "no configuration has been published yet"}
+	case servercnf.NeedsPair(a.config.TLS) && a.installed.ID == "":
+		why := "no certificate has been published yet"
+		if a.published.Problem != nil {
+			why = a.published.Problem.Error()
+		}
+		return &agentapi.Failure{Reason: agentapi.FailureCertificate, Message: why}
+	}
+	return nil
+}
+
+// turn does the next thing and publishes; it says whether the agent is done.
+func (a *agent) turn() bool {
+	step := Next(a.situation())
+	switch step.Act {
+	case ActExit:
+		a.exited = true
+	case ActStop:
+		a.stop()
+	case ActExamine:
+		a.examine()
+	case ActInitialise:
+		a.initialise()
+	case ActBootstrap:
+		a.bootstrap()
+	case ActJoin:
+		a.startJoin()
+	}
+	a.publish(step)
+	return a.exited
+}
+
+// drain begins the end of the pod.
+func (a *agent) drain() {
+	if !a.draining {
+		a.Logger.Info("shutting down")
+		a.draining = true
+	}
+}

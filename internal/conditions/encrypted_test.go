@@ -1,0 +1,96 @@
+package conditions
+
+import (
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/observe"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// healthy is a three-node cluster with all the evidence there can be.
+func healthy() Input {
+	in := Input{
+		Facts:     observe.Facts{Cluster: &v1alpha1.GaleraCluster{}},
+		Seen:      map[string]observe.Seen{},
+		Published: &PublishedPair{Serial: "01", NotAfter: noon.Add(time.Hour)},
+		Now:       noon,
+	}
+	in.Config.Revision = "r1"
+	in.Config.TLS = agentapi.TLSConfig{Replication: cluster.SocketStrict, StateTransfer: cluster.PolicyRequired, Clients: cluster.PolicyRequired}
+	in.Facts.Cluster.Spec.Replicas = 3
+	names := []string{"n-0", "n-1", "n-2"}
+	for i, name := range names {
+		fact := agentapi.ChannelFact{Observed: agentapi.ObservedTLS, Protocol: "TLSv1.3", Serial: "01", Verified: true, PlaintextRefused: true, CheckedAt: noon.Add(-time.Second)}
+		r := agentapi.Report{Name: name, TLS: agentapi.TLSReport{LoadedSerial: "01", Peers: map[string]agentapi.ChannelFact{}, Channels: map[string]agentapi.ChannelFact{
+			agentapi.ChannelReplication: fact, agentapi.ChannelStateTransfer: fact, agentapi.ChannelClients: fact,
+		}}}
+		r.Server = &agentapi.Server{}
+		for _, peer := range names {
+			if peer != name {
+				r.TLS.Peers[peer] = fact
+			}
+		}
+		in.Seen[name] = observe.Seen{Report: r, Live: true}
+		in.Snapshot.Members = append(in.Snapshot.Members, cluster.Member{
+			Name: name, Ordinal: i, Known: true, Phase: cluster.PhaseRunning, ConfigLoaded: "r1",
+			Pod:    cluster.Pod{Exists: true, Ready: true},
+			Server: &cluster.Server{Component: cluster.ComponentPrimary, State: cluster.NodeSynced, ClusterUUID: "u", Size: 3},
+		})
+	}
+	return in
+}
+
+// fact edits the evidence for one channel of one node.
+func fact(node, channel string, edit func(*agentapi.ChannelFact)) func(*Input) {
+	return func(in *Input) {
+		f := in.Seen[node].Report.TLS.Channels[channel]
+		edit(&f)
+		in.Seen[node].Report.TLS.Channels[channel] = f
+	}
+}
+
+func TestEncrypted(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*Input)
+		want   string
+	}{
+		"all evidence":         {func(*Input) {}, "True Proved"},
+		"nothing required":     {func(in *Input) { in.Config.TLS = agentapi.TLSConfig{Replication: cluster.SocketPlain} }, "False Disabled"},
+		"dynamic sockets":      {func(in *Input) { in.Config.TLS.Replication = cluster.SocketDynamic }, "False Switching"},
+		"a node is silent":     {func(in *Input) { delete(in.Seen, "n-1") }, "Unknown NotYetProved"},
+		"plaintext on 4567":    {fact("n-2", agentapi.ChannelReplication, func(f *agentapi.ChannelFact) { f.Observed = agentapi.ObservedMixed }), "False PlaintextAccepted"},
+		"plaintext on 3306":    {fact("n-0", agentapi.ChannelClients, func(f *agentapi.ChannelFact) { f.Observed = agentapi.ObservedPlaintext }), "False PlaintextAccepted"},
+		"transfers in clear":   {fact("n-0", agentapi.ChannelStateTransfer, func(f *agentapi.ChannelFact) { f.Observed = agentapi.ObservedPlaintext }), "False PlaintextAccepted"},
+		"refusal not tried":    {fact("n-1", agentapi.ChannelClients, func(f *agentapi.ChannelFact) { f.PlaintextRefused = false }), "Unknown NotYetProved"},
+		"chain not trusted":    {fact("n-1", agentapi.ChannelReplication, func(f *agentapi.ChannelFact) { f.Verified = false }), "False PeerUnverified"},
+		"old evidence":         {fact("n-1", agentapi.ChannelReplication, func(f *agentapi.ChannelFact) { f.CheckedAt = noon.Add(-time.Hour) }), "Unknown NotYetProved"},
+		"clients may be plain": {both(func(in *Input) { in.Config.TLS.Clients = cluster.PolicyPreferred }, fact("n-0", agentapi.ChannelClients, func(f *agentapi.ChannelFact) { f.Observed = agentapi.ObservedMixed })), "True Proved"},
+		"a peer not verified":  {func(in *Input) { delete(in.Seen["n-0"].Report.TLS.Peers, "n-2") }, "Unknown NotYetProved"},
+		"a peer is not trusted": {func(in *Input) {
+			in.Seen["n-0"].Report.TLS.Peers["n-2"] = agentapi.ChannelFact{Observed: agentapi.ObservedTLS}
+		}, "False PeerUnverified"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := healthy()
+			tc.change(&in)
+			v := encrypted(in)
+			if got := string(v.status) + " " + v.reason; got != tc.want {
+				t.Errorf("got %s (%s), want %s", got, v.message, tc.want)
+			}
+		})
+	}
+}
+
+func both(changes ...func(*Input)) func(*Input) {
+	return func(in *Input) {
+		for _, c := range changes {
+			c(in)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package conditions
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/plan"
+)
+
+const uuid = "6b4c1a52-0000-11f0-a000-000000000001"
+
+func TestUpdate(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change                      func(*Input)
+		ready, reconciling, stalled string
+	}{
+		"healthy": {func(*Input) {}, "True Ready", "False Done", "False Healthy"},
+		"node joining": {func(in *Input) {
+			in.Snapshot.Members[1].Server.State = cluster.NodeJoining
+			in.Decision.Reason = plan.ReasonJoining
+		}, "False Joining", "True Joining", "False Healthy"},
+		"not published": {func(in *Input) { in.Published = nil }, "False CertificatePending", "True CertificatePending", "False Healthy"},
+		"data lost": {func(in *Input) {
+			in.Decision = plan.Decision{Reason: plan.ReasonDataLost, Message: "gone", Blocked: true}
+		},
+			"False DataLost", "False DataLost", "True DataLost"},
+		"refused renewal": {func(in *Input) { in.Refused = &Problem{v1alpha1.ReasonCertificateRefused, "bad", true} },
+			"True Ready", "False Done", "True CertificateRefused"},
+		"suspended": {func(in *Input) { in.Snapshot.Suspend, in.Snapshot.Suspended = true, true }, "False Suspended", "False Suspended", "False Healthy"},
+		"operation": {func(in *Input) {
+			in.Snapshot.Operation = &cluster.Operation{Type: cluster.OpRestart}
+			in.Decision.Reason = plan.ReasonRestarting
+		}, "False Restarting", "True Restarting", "False Healthy"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := healthy()
+			in.Decision.Reason = plan.ReasonHealthy
+			tc.change(&in)
+			var s v1alpha1.GaleraClusterStatus
+			Update(&s, in)
+			for kind, want := range map[string]string{
+				v1alpha1.ConditionReady: tc.ready, v1alpha1.ConditionReconciling: tc.reconciling, v1alpha1.ConditionStalled: tc.stalled,
+			} {
+				c := meta.FindStatusCondition(s.Conditions, kind)
+				if got := string(c.Status) + " " + c.Reason; got != want {
+					t.Errorf("%s is %s (%s), want %s", kind, got, c.Message, want)
+				}
+			}
+		})
+	}
+}
+
+// TestPositionIsRemembered: that a member has held data must survive its silence and its loss.
+func TestPositionIsRemembered(t *testing.T) {
+	old := uuid + ":7"
+	for name, tc := range map[string]struct {
+		change func(*Input)
+		want   string
+	}{
+		"first look":       {func(in *Input) { in.Facts.Cluster.Status.Members = nil; at(in, 9) }, uuid + ":9"},
+		"nothing else new": {func(in *Input) { at(in, 9) }, old},
+		"state changed":    {func(in *Input) { at(in, 9); in.Snapshot.Members[0].Server.State = cluster.NodeDonor }, uuid + ":9"},
+		"down":             {func(in *Input) { at(in, 9); in.Snapshot.Members[0].Server = nil }, uuid + ":9"},
+		"silent":           {func(in *Input) { delete(in.Seen, "n-0") }, old},
+		"volume lost":      {func(in *Input) { in.Snapshot.Members[0].Position = cluster.Position{} }, old},
+		"half-way, zero":   {func(in *Input) { in.Snapshot.Members[0].Position = cluster.Position{UUID: cluster.ZeroUUID, Seqno: -1} }, old},
+		"another history": {func(in *Input) {
+			in.Snapshot.Members[0].Position = cluster.Position{UUID: strings.Replace(uuid, "6b", "7c", 1), Seqno: 3}
+		}, strings.Replace(uuid, "6b", "7c", 1) + ":3"},
+		"never had any data": {func(in *Input) {
+			in.Facts.Cluster.Status.Members = nil
+			in.Snapshot.Members[0].Position = cluster.Position{}
+		}, "unknown"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := healthy()
+			in.Facts.Cluster.Status.Members = []v1alpha1.MemberStatus{{Name: "n-0", Position: old, NodeState: "Synced", ComponentState: "Primary"}}
+			tc.change(&in)
+			if got := members(in)[0].Position; got != tc.want {
+				t.Errorf("position %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+func at(in *Input, seqno int64) {
+	in.Snapshot.Members[0].Position = cluster.Position{UUID: uuid, Seqno: seqno}
+}
+
+func TestEvents(t *testing.T) {
+	before, after := v1alpha1.GaleraClusterStatus{}, v1alpha1.GaleraClusterStatus{Primary: "n-0", ClusterUUID: uuid}
+	after.Operation = &v1alpha1.OperationStatus{ID: "recover-2", Type: "Recover", Epoch: 2, BootstrapMember: "n-0", Position: uuid + ":7"}
+	meta.SetStatusCondition(&before.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Ready"})
+	meta.SetStatusCondition(&after.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "Recovering"})
+	mustEqual(t, reasons(Events(before, after)), "RecoverBegun HistoryRecorded PrimaryMoved Recovering")
+
+	done := *after.DeepCopy()
+	done.Operation, done.LastOperation = nil, &v1alpha1.CompletedOperation{Type: "Recover", Epoch: 2, Message: "n-0 is Primary"}
+	mustEqual(t, reasons(Events(after, done)), "RecoverCompleted")
+	done.LastOperation = nil
+	mustEqual(t, reasons(Events(after, done)), "RecoverAbandoned")
+	mustEqual(t, reasons(Events(done, done)), "")
+}
+
+func reasons(events []Event) string {
+	var out []string
+	for _, e := range events {
+		out = append(out, e.Reason)
+	}
+	return strings.Join(out, " ")
+}
+
+func mustEqual(t *testing.T, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

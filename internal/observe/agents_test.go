@@ -1,0 +1,91 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// scripted answers each question from a channel and remembers who was forgotten.
+type scripted struct {
+	answers   chan any // agentapi.Report or error
+	mu        sync.Mutex
+	forgotten []string
+}
+
+func (s *scripted) Status(ctx context.Context, _ Target, _ int64, _ time.Duration) (agentapi.Report, error) {
+	select {
+	case a := <-s.answers:
+		if err, bad := a.(error); bad {
+			return agentapi.Report{}, err
+		}
+		return a.(agentapi.Report), nil
+	case <-ctx.Done():
+		return agentapi.Report{}, ctx.Err()
+	}
+}
+
+func (s *scripted) Order(context.Context, Target, agentapi.Order) (agentapi.OrderResult, error) {
+	return agentapi.OrderResult{}, nil
+}
+
+func (s *scripted) Forget(t Target) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forgotten = append(s.forgotten, string(t.UID))
+}
+
+func TestFollow(t *testing.T) {
+	client := &scripted{answers: make(chan any)}
+	changed := make(chan types.NamespacedName, 10)
+	a := &Agents{Client: client, Changed: func(k types.NamespacedName) { changed <- k }}
+	key := types.NamespacedName{Namespace: "demo", Name: "shop"}
+	target := Target{Pod: "shop-0", UID: "1"}
+	a.Follow(key, []Target{target})
+	a.Follow(key, []Target{target}) // the same again starts nothing
+
+	client.answers <- agentapi.Report{Generation: 1}
+	if got := <-changed; got != key {
+		t.Fatalf("news of %v", got)
+	}
+	if s := a.Seen(key)["shop-0"]; !s.Live || s.Report.Generation != 1 {
+		t.Fatalf("seen %+v", s)
+	}
+	client.answers <- agentapi.Report{Generation: 1} // no news
+	client.answers <- errors.New("gone")
+	<-changed
+	if s := a.Seen(key)["shop-0"]; s.Live || s.Report.Generation != 1 || s.Err == nil {
+		t.Fatalf("a silent agent is seen as %+v", s)
+	}
+	client.answers <- errors.New("still gone") // no news either
+	client.answers <- agentapi.Report{Generation: 1}
+	<-changed
+	if len(changed) != 0 {
+		t.Errorf("%d notices too many", len(changed))
+	}
+}
+
+// TestSuccessorIsAnotherAgent: a new pod of the same name starts from nothing.
+func TestSuccessorIsAnotherAgent(t *testing.T) {
+	client := &scripted{answers: make(chan any)}
+	changed := make(chan types.NamespacedName, 10)
+	a := &Agents{Client: client, Changed: func(k types.NamespacedName) { changed <- k }}
+	key := types.NamespacedName{Name: "shop"}
+	a.Follow(key, []Target{{Pod: "shop-0", UID: "1"}})
+	client.answers <- agentapi.Report{Generation: 5}
+	<-changed
+	a.Follow(key, []Target{{Pod: "shop-0", UID: "2"}})
+	if s := a.Seen(key)["shop-0"]; s.Live {
+		t.Errorf("the successor is taken for its predecessor: %+v", s)
+	}
+	a.Follow(key, nil)
+	if _, ok := a.Target(key, "shop-0"); ok {
+		t.Error("still followed")
+	}
+}

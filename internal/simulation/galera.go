@@ -1,0 +1,212 @@
+package simulation
+
+// view is a membership of Galera's group as one of its members knows it.
+type view struct {
+	id      int16
+	members set
+	primary bool
+}
+
+// server is a mariadbd that is part of the group, or was started to become it.
+type server struct {
+	on   bool
+	view view
+	// last is the last Primary view this mariadbd was in.
+	last view
+	// received is the last write-set that was delivered; vol.head is the last that was applied
+	// and is durable.
+	received write
+	// donor is the member a full transfer comes from, plus one; 0 when there is none.
+	donor int8
+}
+
+// whole says that a view is in force: all of its members run, know it and reach each other.
+// Only a whole Primary view can replicate.
+func (w *World) whole(v view) bool {
+	if v.id == 0 {
+		return false
+	}
+	first := -1
+	for i := range w.n {
+		if !v.members.has(i) {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		if !w.nodes[i].srv.on || w.nodes[i].srv.view.id != v.id || !w.reach(first, i) {
+			return false
+		}
+	}
+	return true
+}
+
+// serves says that the member is in a whole Primary view.
+func (w *World) serves(i int) bool {
+	s := &w.nodes[i].srv
+	return s.on && s.view.primary && w.whole(s.view)
+}
+
+func (w *World) anyServes() bool {
+	for i := range w.n {
+		if w.serves(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// donates says that a full transfer from the member is going on.
+func (w *World) donates(i int) bool {
+	for j := range w.n {
+		s := &w.nodes[j].srv
+		if s.on && int(s.donor) == i+1 {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *World) synced(i int) bool {
+	n := &w.nodes[i]
+	return n.srv.on && n.srv.view.primary && n.srv.donor == 0 && n.vol.head == n.srv.received && !w.donates(i)
+}
+
+// newView gives the members a common view.
+func (w *World) newView(members set, primary bool) {
+	w.viewIDs++
+	v := view{w.viewIDs, members, primary}
+	for i := range w.n {
+		if members.has(i) {
+			s := &w.nodes[i].srv
+			s.view = v
+			if primary {
+				s.last = v
+			}
+		}
+	}
+	if primary {
+		w.truth.approved = false
+	}
+}
+
+// regroup lets everybody on the member's side of the network find each other: Galera's
+// membership protocol and its quorum rule.
+func (w *World) regroup(i int) bool {
+	if !w.nodes[i].srv.on {
+		return false
+	}
+	var present set
+	for j := range w.n {
+		if w.nodes[j].srv.on && w.reach(i, j) {
+			present |= 1 << j
+		}
+	}
+	if v := w.nodes[i].srv.view; v.id != 0 && v.members == present && w.whole(v) {
+		// All of them were told apart already; a non-Primary group may still be complete again.
+		return false
+	}
+	carriers, last, still := w.carriers(present)
+	primary := carriers != 0 && quorum(carriers, last.members, still)
+	w.newView(present, primary)
+	if primary {
+		w.transfer(carriers, present)
+		w.checkFormed(carriers)
+	}
+	return true
+}
+
+// carriers are the members present that were in the latest Primary view; still says that one
+// of them has not lost it.
+func (w *World) carriers(present set) (c set, last view, still bool) {
+	for j := range w.n {
+		if s := &w.nodes[j].srv; present.has(j) && s.last.id > last.id {
+			last = s.last
+		}
+	}
+	if last.id == 0 {
+		return 0, last, false
+	}
+	for j := range w.n {
+		if s := &w.nodes[j].srv; present.has(j) && s.last.id == last.id {
+			c |= 1 << j
+			still = still || s.view.primary
+		}
+	}
+	return c, last, still
+}
+
+// quorum: a component that never lost quorum goes on with a majority of its last view; one that
+// did comes back by itself when the last view is complete. The world is less friendly than
+// Galera here and lets a majority be enough: two parts may merge behind the operator's back.
+func quorum(carriers, last set, still bool) bool {
+	_ = still
+	return 2*carriers.len() > last.len()
+}
+
+// leave takes the member out of its group in good order: what was received is applied, and the
+// others go on without it, whatever their number.
+func (w *World) leave(i int) {
+	n := &w.nodes[i]
+	v := n.srv.view
+	told := w.whole(v)
+	if n.srv.donor == 0 {
+		n.vol.head = n.srv.received
+		n.vol.safe = told && v.primary && v.members == 1<<i
+	}
+	n.srv = server{}
+	if rest := v.members &^ (1 << i); told && rest != 0 {
+		w.newView(rest, v.primary)
+	}
+	w.endTransfers(i)
+}
+
+// crash ends the member's mariadbd at once: what was not applied is forgotten.
+func (w *World) crash(i int) {
+	w.nodes[i].srv = server{}
+	w.nodes[i].vol.safe = false
+}
+
+// replicate makes a new write-set on a member that may write. With commit it is durable there and
+// the client is told so; without, the member had no time for either.
+func (w *World) replicate(i int, commit bool) bool {
+	n := &w.nodes[i]
+	if !w.serves(i) || n.srv.donor != 0 || !w.past.room() {
+		return false
+	}
+	if n.srv.received != n.vol.head && !w.applyAll(i) {
+		return false
+	}
+	ws := w.past.after(n.srv.received)
+	for j := range w.n {
+		if n.srv.view.members.has(j) {
+			w.nodes[j].srv.received = ws
+		}
+	}
+	if commit {
+		n.vol.head = ws
+		w.past.table[ws].acked = true
+	}
+	return true
+}
+
+// apply makes the next received write-set durable on the member.
+func (w *World) apply(i int) bool {
+	n := &w.nodes[i]
+	if !n.srv.on || n.srv.donor != 0 || n.srv.received == n.vol.head {
+		return false
+	}
+	if ws := w.past.next(n.vol.head, n.srv.received); ws != 0 {
+		n.vol.head = ws
+		return true
+	}
+	return false
+}
+
+func (w *World) applyAll(i int) bool {
+	did := false
+	for w.apply(i) {
+		did = true
+	}
+	return did
+}

@@ -1,0 +1,86 @@
+package simulation
+
+// transfer brings everybody in a new Primary view who was not in the last one to the group's
+// state: by the write-set cache where that is enough, else by a full copy.
+func (w *World) transfer(carriers, present set) {
+	donor := w.donorOf(carriers)
+	if donor < 0 {
+		return
+	}
+	group := w.nodes[donor].srv.received
+	for j := range w.n {
+		if present.has(j) && !carriers.has(j) {
+			w.receive(j, donor, group)
+		}
+	}
+}
+
+// donorOf prefers a Synced member; one that still waits for its own copy has nothing to give.
+func (w *World) donorOf(carriers set) int {
+	best := -1
+	for j := range w.n {
+		s := &w.nodes[j].srv
+		if !carriers.has(j) || s.donor != 0 {
+			continue
+		}
+		if best < 0 || w.nodes[best].vol.head != w.nodes[best].srv.received && w.nodes[j].vol.head == s.received {
+			best = j
+		}
+	}
+	return best
+}
+
+func (w *World) receive(j, donor int, group write) {
+	n, h := &w.nodes[j], &w.past
+	same := n.vol.data == dataPresent && h.uuid(n.vol.head) == h.uuid(group)
+	switch {
+	case same && h.seqno(n.vol.head) > h.seqno(group):
+		// Galera: "Local state seqno is greater than group seqno": the server aborts.
+		w.drop(j)
+		return
+	case same && h.seqno(n.vol.head)+1 >= w.nodes[donor].vol.cacheFrom:
+		if !h.includes(group, n.vol.head) {
+			w.violate("a member with other write-sets of the same numbers joined unnoticed")
+		}
+		n.srv.received = group
+		w.truth.reached |= ReachedIST
+	default:
+		n.vol.data, n.vol.head, n.vol.safe = dataIncomplete, 0, false
+		n.srv.received = group
+		n.srv.donor = int8(donor + 1)
+		w.truth.reached |= ReachedSST
+	}
+	n.vol.book.line = w.nodes[donor].vol.book.line
+}
+
+// finishTransfer completes the full transfer to the member.
+func (w *World) finishTransfer(j int) bool {
+	n := &w.nodes[j]
+	if !n.srv.on || n.srv.donor == 0 {
+		return false
+	}
+	d := &w.nodes[n.srv.donor-1]
+	if !d.srv.on || d.srv.view.id != n.srv.view.id || !w.reach(j, int(n.srv.donor-1)) {
+		w.drop(j)
+		return true
+	}
+	n.vol.data, n.vol.head = dataPresent, d.vol.head
+	n.vol.cacheFrom = w.past.seqno(d.vol.head) + 1
+	n.srv.donor = 0
+	return true
+}
+
+// endTransfers aborts the joiners that were copying from the member.
+func (w *World) endTransfers(donor int) {
+	for j := range w.n {
+		if s := &w.nodes[j].srv; s.on && int(s.donor) == donor+1 {
+			w.drop(j)
+		}
+	}
+}
+
+// drop is a mariadbd that gives up by itself; its agent is there to see it.
+func (w *World) drop(j int) {
+	w.crash(j)
+	w.nodes[j].agent.serverGone()
+}

@@ -1,0 +1,91 @@
+package simulation
+
+import "github.com/galera-operator/galera-operator/internal/cluster"
+
+type dataState int8
+
+const (
+	dataEmpty dataState = iota
+	dataPresent
+	dataIncomplete
+)
+
+var dataStates = [...]cluster.DataState{cluster.DataEmpty, cluster.DataPresent, cluster.DataIncomplete}
+
+// volume is what survives a pod: the data and the agent's order book.
+type volume struct {
+	used bool // saved volumes: there is one
+	data dataState
+	head write
+	// safe is grastate's safe_to_bootstrap.
+	safe bool
+	// cacheFrom is the lowest seqno the write-set cache can send.
+	cacheFrom int8
+	book      book
+}
+
+// remembered is how many orders an agent recognises.
+const remembered = 4
+
+// book is the agent's order book.
+type book struct {
+	highest int64
+	// formedEpoch and formedID name the last order accepted that forms a component.
+	formedEpoch int64
+	formedID    string
+	held        bool
+	line        lineage
+	records     [remembered]record // the latest first
+}
+
+// lineage names the last bootstrap a member's data come from.
+type lineage struct {
+	epoch int64
+	start int8
+}
+
+type orderState int8
+
+const (
+	orderNone orderState = iota
+	orderAccepted
+	orderDone
+	orderRefused
+	orderFailed
+)
+
+var orderStates = [...]string{"", "Accepted", "Done", "Refused", "Failed"}
+
+type record struct {
+	id    string
+	epoch int64
+	kind  orderKind
+	state orderState
+}
+
+func (b *book) find(id string) *record {
+	for i := range b.records {
+		if b.records[i].state != orderNone && b.records[i].id == id {
+			return &b.records[i]
+		}
+	}
+	return nil
+}
+
+func (b *book) put(r record) {
+	copy(b.records[1:], b.records[:remembered-1])
+	b.records[0] = r
+	b.highest = max(b.highest, r.epoch)
+}
+
+// interrupt ends what was being carried out when the agent died.
+func (b *book) interrupt() {
+	for i := range b.records {
+		if r := &b.records[i]; r.state == orderAccepted {
+			r.state = orderFailed
+			if r.kind == orderStop {
+				r.state = orderDone
+			}
+		}
+	}
+}

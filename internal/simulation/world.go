@@ -1,0 +1,94 @@
+package simulation
+
+import "math/bits"
+
+const (
+	maxNodes    = 5
+	maxWrites   = 100
+	maxMessages = 4
+	operators   = 2
+)
+
+// set is a set of members, by bit.
+type set uint8
+
+func (s set) has(i int) bool { return s&(1<<i) != 0 }
+func (s set) len() int       { return bits.OnesCount8(uint8(s)) }
+
+// World is the whole state. It is a value: a copy is a snapshot, and two equal worlds behave the same.
+type World struct {
+	// n is the number of members.
+	n     int
+	nodes [maxNodes]node
+	// side is the part of the network each member is on: equal numbers reach each other.
+	side [maxNodes]int8
+	api  apiServer
+	ops  [operators]operator
+	wire [maxMessages]message
+	past history
+	// clock counts Ticks, of ten seconds each.
+	clock   int16
+	viewIDs int16
+	uids    int16
+	truth   truth
+}
+
+// node is one member: its machine, pod, volume, agent and mariadbd.
+type node struct {
+	vol   volume
+	saved volume // an old snapshot of the volume
+	pod   pod
+	agent agent
+	srv   server
+	// away says that the machine is gone: no pod runs here until it is back.
+	away bool
+}
+
+// truth is what nobody in the world knows: it is kept for the invariants alone.
+type truth struct {
+	violation string
+	// approved says that a person's approval is of now.
+	approved bool
+	// taken are the members an operator has taken down and that are not back yet.
+	taken set
+	// formed remembers which order bootstrapped in the last epochs.
+	formed [4]formedBy
+	// split says that a person made a second component by hand.
+	split bool
+	// reached has a bit for every situation the run has come through.
+	reached Reached
+}
+
+type formedBy struct {
+	epoch  int64
+	member int8
+}
+
+// New returns a world of n members in which nothing has been started yet.
+func New(n int) World {
+	w := World{n: n}
+	w.api.status.primary = none
+	w.api.status.lostAt = -1
+	for i := range operators {
+		w.ops[i].clear()
+	}
+	return w
+}
+
+// none is an index that names no member.
+const none = int8(-1)
+
+// all is the set of all members.
+func (w *World) all() set { return set(1<<w.n - 1) }
+
+// reach says whether two members can talk to each other.
+func (w *World) reach(i, j int) bool { return w.side[i] == w.side[j] }
+
+// Violation is the first broken promise, "" while all are kept.
+func (w *World) Violation() string { return w.truth.violation }
+
+func (w *World) violate(what string) {
+	if w.truth.violation == "" {
+		w.truth.violation = what
+	}
+}
