@@ -29,13 +29,26 @@ func affinity(c *v1alpha1.GaleraCluster) *corev1.Affinity {
 // constraint's label for all of them, so on hosts without zones two constraints do nothing.
 func topologySpread(c *v1alpha1.GaleraCluster) []corev1.TopologySpreadConstraint {
 	scheduling := c.Spec.Scheduling.DeepCopy()
-	if len(scheduling.TopologySpreadConstraints) > 0 || scheduling.Affinity != nil {
-		return scheduling.TopologySpreadConstraints
+	if len(scheduling.TopologySpreadConstraints) > 0 {
+		return selectMembers(c, scheduling.TopologySpreadConstraints)
 	}
-	return []corev1.TopologySpreadConstraint{{
+	if scheduling.Affinity != nil {
+		return nil
+	}
+	return selectMembers(c, []corev1.TopologySpreadConstraint{{
 		MaxSkew:           1,
 		TopologyKey:       corev1.LabelTopologyZone,
 		WhenUnsatisfiable: corev1.ScheduleAnyway,
-		LabelSelector:     &metav1.LabelSelector{MatchLabels: Selector(c)},
-	}}
+	}})
+}
+
+// selectMembers lets constraints without a selector count the cluster's nodes. To Kubernetes such a
+// constraint counts no pod at all, which is never what is meant.
+func selectMembers(c *v1alpha1.GaleraCluster, constraints []corev1.TopologySpreadConstraint) []corev1.TopologySpreadConstraint {
+	for i := range constraints {
+		if constraints[i].LabelSelector == nil {
+			constraints[i].LabelSelector = &metav1.LabelSelector{MatchLabels: Selector(c)}
+		}
+	}
+	return constraints
 }

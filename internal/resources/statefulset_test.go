@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -110,6 +111,15 @@ func TestScheduling(t *testing.T) {
 	pod = StatefulSet(c, testOptions, 3).Spec.Template.Spec
 	if pod.Affinity.PodAntiAffinity != nil || len(pod.TopologySpreadConstraints) != 0 {
 		t.Error("the user's affinity does not replace the default")
+	}
+	own := &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
+	c.Spec.Scheduling.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{TopologyKey: "rack"}, {TopologyKey: "row", LabelSelector: own}}
+	spread := StatefulSet(c, testOptions, 3).Spec.Template.Spec.TopologySpreadConstraints
+	if spread[0].LabelSelector.MatchLabels[v1alpha1.LabelCluster] != "shop" || !reflect.DeepEqual(spread[1].LabelSelector, own) {
+		t.Errorf("selectors: %v, %v", spread[0].LabelSelector, spread[1].LabelSelector)
+	}
+	if c.Spec.Scheduling.TopologySpreadConstraints[0].LabelSelector != nil {
+		t.Error("the spec was changed")
 	}
 }
 

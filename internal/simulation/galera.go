@@ -107,7 +107,7 @@ func (w *World) regroup(i int) bool {
 		return false
 	}
 	carriers, last, still := w.carriers(present)
-	primary := carriers != 0 && quorum(carriers, last.members, still)
+	primary := carriers != 0 && w.quorum(carriers, last.members, still)
 	w.newView(present, primary)
 	if primary {
 		w.transfer(carriers, present)
@@ -136,12 +136,15 @@ func (w *World) carriers(present set) (c set, last view, still bool) {
 	return c, last, still
 }
 
-// quorum: a component that never lost quorum goes on with a majority of its last view; one that
-// did comes back by itself when the last view is complete. The world is less friendly than
-// Galera here and lets a majority be enough: two parts may merge behind the operator's back.
-func quorum(carriers, last set, still bool) bool {
-	_ = still
-	return 2*carriers.len() > last.len()
+// quorum: a component that never lost quorum goes on with a majority of its last view; parts
+// that did lose it merge by themselves when the last view is complete again. In an eager world a
+// majority is enough for that, too: less friendly than Galera, as parts may come back to life
+// behind the operator's back.
+func (w *World) quorum(carriers, last set, still bool) bool {
+	if still || w.eager {
+		return 2*carriers.len() > last.len()
+	}
+	return carriers == last
 }
 
 // leave takes the member out of its group in good order: what was received is applied, and the

@@ -18,7 +18,9 @@ func (s set) len() int       { return bits.OnesCount8(uint8(s)) }
 // World is the whole state. It is a value: a copy is a snapshot, and two equal worlds behave the same.
 type World struct {
 	// n is the number of members.
-	n     int
+	n int
+	// eager: see quorum.
+	eager bool
 	nodes [maxNodes]node
 	// side is the part of the network each member is on: equal numbers reach each other.
 	side [maxNodes]int8
@@ -65,8 +67,8 @@ type formedBy struct {
 }
 
 // New returns a world of n members in which nothing has been started yet.
-func New(n int) World {
-	w := World{n: n}
+func New(n int, eager bool) World {
+	w := World{n: n, eager: eager}
 	w.api.status.primary = none
 	w.api.status.lostAt = -1
 	for i := range operators {

@@ -19,6 +19,8 @@ type gapMeter struct {
 	mu   sync.Mutex
 	last time.Time
 	gaps []Gap
+	// ended is when the writing was ended on purpose: a silence after that is no gap.
+	ended time.Time
 }
 
 func newGapMeter() *gapMeter { return &gapMeter{last: time.Now()} }
@@ -34,11 +36,24 @@ func (g *gapMeter) success() {
 	g.last = now
 }
 
+// end notes that nobody writes any more.
+func (g *gapMeter) end() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.ended.IsZero() {
+		g.ended = time.Now()
+	}
+}
+
 // longest returns the longest gap that ended after since, the one that lasts now included.
 func (g *gapMeter) longest(since time.Time) Gap {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	best := Gap{Start: g.last, Length: time.Since(g.last)}
+	now := time.Now()
+	if !g.ended.IsZero() {
+		now = g.ended
+	}
+	best := Gap{Start: g.last, Length: now.Sub(g.last)}
 	for _, gap := range g.gaps {
 		if gap.Start.Add(gap.Length).After(since) && gap.Length > best.Length {
 			best = gap

@@ -144,6 +144,7 @@ func pause(ctx context.Context, d time.Duration) {
 // Stop ends the writing. It may be called more than once.
 func (w *Writer) Stop() {
 	w.stop()
+	w.meter.end()
 	w.done.Wait()
 }
 

@@ -1,0 +1,87 @@
+package simulation
+
+type role int8
+
+const (
+	roleNone role = iota
+	rolePrimary
+	roleReplica
+)
+
+var roles = [...]string{"", "primary", "replica"}
+
+// pod is the API object.
+type pod struct {
+	exists      bool
+	terminating bool
+	role        role
+	template    int8
+	uid         int16
+	// version is the resource version.
+	version int16
+}
+
+// apiServer holds the resource.
+type apiServer struct {
+	// the spec, and what is rendered from it
+	suspend  bool
+	revision int8
+	template int8
+	trust    trust
+	status   status
+}
+
+type trust struct {
+	member int8 // plus one; 0 is no approval
+	head   write
+	epoch  int64
+}
+
+// ready is the pod's Ready condition.
+func (w *World) ready(i int) bool {
+	n := &w.nodes[i]
+	return n.pod.exists && !n.pod.terminating && n.agent.up && n.agent.phase == phaseRunning && w.synced(i)
+}
+
+// stepKubelet lets the StatefulSet controller and the kubelet do their next thing for the member.
+func (w *World) stepKubelet(i int) bool {
+	n := &w.nodes[i]
+	asleep := w.api.suspend && w.api.status.suspended
+	switch {
+	case n.away:
+		return false
+	case !n.pod.exists && !asleep:
+		w.uids++
+		n.pod = pod{exists: true, template: w.api.template, uid: w.uids}
+		w.boot(i)
+	case n.pod.exists && asleep && !n.pod.terminating:
+		w.drain(i)
+	case n.pod.exists && n.pod.terminating && !n.agent.up:
+		w.podGone(i)
+	case n.pod.exists && !n.agent.up:
+		w.boot(i)
+	default:
+		return false
+	}
+	return true
+}
+
+// drain deletes the pod gracefully.
+func (w *World) drain(i int) bool {
+	n := &w.nodes[i]
+	if !n.pod.exists || n.pod.terminating {
+		return false
+	}
+	n.pod.terminating = true
+	n.pod.version++
+	if n.agent.up {
+		n.agent.phase, n.agent.alone = phaseStopping, false
+	}
+	return true
+}
+
+// podGone removes the pod; the volume stays.
+func (w *World) podGone(i int) {
+	w.killAgent(i)
+	w.nodes[i].pod = pod{version: w.nodes[i].pod.version + 1}
+}
