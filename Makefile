@@ -23,10 +23,9 @@ GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
 # phase NAME: a line that can be found again in a long log.
 phase = @printf '\n==> %s  %s\n' "$$(date +%H:%M:%S)" "$(1)"
 
-##@ General
-
+# help lists every target with a comment after ##.
 .PHONY: help
-help: ## Show this help.
+help:
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n\033[1m%s\033[0m\n", substr($$0, 5)} \
 		/^[a-z][a-z0-9-]*:.*## / {printf "  \033[36m%-17s\033[0m %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
@@ -95,24 +94,36 @@ verify: $(CONTROLLER_GEN) $(KUSTOMIZE) ## Regenerate everything elsewhere and co
 ##@ Test
 
 .PHONY: test
-test: test-unit test-model test-api test-e2e ## Unit, model, API and end-to-end tests.
+test: test-unit test-model test-api test-agent test-e2e ## Unit, model, API, agent and end-to-end tests.
 	$(call phase,all tests passed)
 
+# The race detector needs a C compiler, and everything compiled once more: it is used where no
+# Kubernetes library is involved.
+RACE := $(if $(shell command -v gcc),-race)
+RACE_PACKAGES = ./internal/agent/... ./internal/agentapi/... ./internal/cluster/... ./internal/mycnf/... ./internal/pki/... ./internal/plan/...
+OTHER_PACKAGES = $(shell comm -23 <(go list ./api/... ./cmd/... ./internal/... ./test/harness/... | sort) <(go list $(RACE_PACKAGES) ./internal/simulation/... | sort))
+
 .PHONY: test-unit
-test-unit: ## Tests of single packages; the race detector where there is little to compile.
+test-unit: ## Tests of single packages.
 	$(call phase,unit tests)
-	@go test $(if $(shell command -v gcc),-race) ./internal/cluster/... ./internal/plan/... ./internal/agent/... ./internal/agentapi/... ./internal/mycnf/... ./internal/pki/...
-	@go test ./api/... ./internal/... ./cmd/...
+	@go test $(RACE) $(RACE_PACKAGES)
+	@go test $(OTHER_PACKAGES)
 
 .PHONY: test-model
-test-model: ## The planner against a simulated cluster, with faults.
+test-model: ## The planner against a simulated cluster, with crashes and lost messages.
 	$(call phase,model tests)
-	@if [ -d test/model ]; then go test ./test/model/...; else echo "none yet"; fi
+	@go test -timeout=30m ./internal/simulation/...
 
 .PHONY: test-api
 test-api: ## Against a real kube-apiserver and etcd.
 	$(call phase,API tests)
 	@KUBEBUILDER_ASSETS=$$(hack/tools.sh envtest) go test ./controllers/... ./test/api/...
+
+.PHONY: test-agent
+test-agent: ## The agent with a real mariadbd, in containers of the database image.
+	$(call phase,agent tests)
+	@hack/images.sh database
+	@go test -tags=integration -count=1 -timeout=15m ./internal/agent/
 
 .PHONY: test-e2e
 test-e2e: build ## On the local Kubernetes, with a real client, faults and captured packets (E2E='label filter').
@@ -122,7 +133,7 @@ test-e2e: build ## On the local Kubernetes, with a real client, faults and captu
 	@PATH="$$(hack/tools.sh path):$$PATH" go test ./test/e2e/... -count=1 -timeout=60m -v -ginkgo.v -ginkgo.label-filter='$(if $(E2E),$(E2E),!slow)'
 
 .PHONY: test-full
-test-full: lint verify test-unit test-model test-api ## Everything, the slow end-to-end tests too.
+test-full: lint verify test-unit test-model test-api test-agent ## Everything, the slow end-to-end tests too.
 	@$(MAKE) test-e2e E2E='slow || !slow'
 
 ##@ Measure
@@ -130,7 +141,7 @@ test-full: lint verify test-unit test-model test-api ## Everything, the slow end
 .PHONY: bench-lifecycle
 bench-lifecycle: build ## Print how fast a cluster starts, recovers and idles, on the local Kubernetes.
 	@hack/stack.sh
-	@PATH="$$(hack/tools.sh path):$$PATH" go test ./test/lifecycle/... -count=1 -timeout=30m -v
+	@PATH="$$(hack/tools.sh path):$$PATH" go run ./test/bench/lifecycle
 
 ##@ Use on the cluster of the current kubectl context
 

@@ -75,6 +75,9 @@ func (r *GaleraClusterReconciler) Reconcile(ctx context.Context, req ctrl.Reques
 	pubErr := r.publish(ctx, &in)
 
 	r.Agents.Follow(req.NamespacedName, r.targets(in.Facts))
+	if !r.Agents.Asked(req.NamespacedName) {
+		return ctrl.Result{}, pubErr // the first answers wake us
+	}
 	in.Seen = r.Agents.Seen(req.NamespacedName)
 	in.Snapshot = observe.Snapshot(in.Facts, in.Seen, in.Config.Revision, in.Now)
 	in.Decision = plan.Plan(in.Snapshot)

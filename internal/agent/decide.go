@@ -30,7 +30,9 @@ type Situation struct {
 	Sticky *agentapi.Failure
 	// RetryIn is how long the next attempt has to wait, after a failed one.
 	RetryIn time.Duration
-	Join    JoinVerdict
+	// ExamineIn is the same for the next examination.
+	ExamineIn time.Duration
+	Join      JoinVerdict
 }
 
 // Job names what a worker does for the loop.
@@ -80,7 +82,7 @@ func Next(s Situation) Step {
 		return Step{Act: ActExit, Phase: cluster.PhaseStopped}
 	case s.Unusable != nil:
 		return Step{Phase: cluster.PhaseFailed, Failure: s.Unusable}
-	case !s.Examined && s.RetryIn > 0:
+	case !s.Examined && s.ExamineIn > 0:
 		return Step{Phase: cluster.PhaseFailed, Waiting: "the next attempt to find out the position"}
 	case !s.Examined:
 		return Step{Act: ActExamine, Phase: cluster.PhaseExamining}

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"context"
+	"strings"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
@@ -18,6 +20,9 @@ type state struct {
 	job      Job
 	draining bool
 	exited   bool
+	// drainContext ends when draining begins.
+	drainContext context.Context
+	endWork      context.CancelFunc
 
 	// Configuration.
 	config        *agentapi.NodeConfig
@@ -34,8 +39,10 @@ type state struct {
 	reloadAt   time.Time
 
 	// The member's own position, as of the last examination or status.
-	examined bool
-	found    examination
+	examined  bool
+	found     examination
+	examining *agentapi.Failure // why the last examination failed
+	examineAt time.Time         // not before
 
 	// Orders.
 	book    *orders.Book
@@ -73,7 +80,7 @@ type running struct {
 	output    servercnf.Output
 	clients   cluster.ChannelPolicy // in force on port 3306
 	from      cluster.Position      // before a join
-	line      agentapi.Lineage      // the history a join belongs to
+	epoch     int64                 // of an initialisation
 	note      *datadir.Joining      // the join's note, nil when it is over
 	served    bool                  // was Synced once
 	stopping  bool
@@ -98,6 +105,7 @@ func (a *agent) initState() error {
 	if why := book.Damaged(); why != nil {
 		a.Logger.Error("the order book cannot be read; orders are refused", "error", why)
 	}
+	a.drainContext, a.endWork = context.WithCancel(context.Background())
 	a.book, a.markers = book, datadir.Markers{Dir: a.Places.State}
 	a.adoptInstalled()
 	a.setPace(paceWaiting)
@@ -111,13 +119,16 @@ func (a *agent) situation() Situation {
 		Job: a.job, Alive: a.proc != nil, Stopping: a.run.stopping, Answers: a.status != nil,
 		Draining: a.draining, Held: content.Held, Restart: a.restart, Condemned: a.run.condemned,
 		Suspended: a.config != nil && a.config.Suspended, Unusable: a.unusable(), Examined: a.examined,
-		Sticky: a.sticky, RetryIn: max(0, time.Until(a.retryAt)),
+		Sticky: a.sticky, RetryIn: max(0, time.Until(a.retryAt)), ExamineIn: max(0, time.Until(a.examineAt)),
 	}
 	if a.current != nil && orders.Forms(a.current.Kind) {
 		s.Form = a.current.Kind
 	}
 	a.verdict = JudgeJoin(Joiner{Data: a.found.data, Position: a.found.position, Lineage: content.Lineage}, a.peers)
 	s.Join = a.verdict
+	if s.Join.Join && len(a.image.Missing) > 0 {
+		s.Join = failed(agentapi.FailureToolMissing, "the image lacks %s, which a state transfer needs", strings.Join(a.image.Missing, ", "))
+	}
 	return s
 }
 
@@ -159,6 +170,7 @@ func (a *agent) turn() bool {
 	case ActJoin:
 		a.startJoin()
 	}
+	a.endStop()
 	a.publish(step)
 	return a.exited
 }
@@ -168,5 +180,6 @@ func (a *agent) drain() {
 	if !a.draining {
 		a.Logger.Info("shutting down")
 		a.draining = true
+		a.endWork()
 	}
 }

@@ -77,10 +77,13 @@ type Member struct {
 	HeldData bool
 
 	// Known says that the agent answered, so that the rest are facts.
-	Known           bool
-	Phase           Phase
-	Data            DataState
-	Position        Position
+	Known    bool
+	Phase    Phase
+	Data     DataState
+	Position Position
+	// Line is the epoch of the last bootstrap in the member's history, 0 when it knows of none.
+	// Of two members the one of the later line is right, whatever the seqnos are.
+	Line            int64
 	SafeToBootstrap bool
 	Draining        bool
 	// Server is nil while mariadbd does not answer.

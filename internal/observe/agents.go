@@ -117,6 +117,17 @@ func (a *Agents) Seen(key types.NamespacedName) map[string]Seen {
 	return out
 }
 
+// Asked says that every agent of a cluster has answered, or failed to, at least once. Before
+// that, right after the operator's start, silence means nothing.
+func (a *Agents) Asked(key types.NamespacedName) bool {
+	for _, s := range a.Seen(key) {
+		if !s.Live && s.Err == nil {
+			return false
+		}
+	}
+	return true
+}
+
 // Target returns where a followed agent is reached.
 func (a *Agents) Target(key types.NamespacedName, pod string) (Target, bool) {
 	a.mu.Lock()

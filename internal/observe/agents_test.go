@@ -49,10 +49,16 @@ func TestFollow(t *testing.T) {
 	target := Target{Pod: "shop-0", UID: "1"}
 	a.Follow(key, []Target{target})
 	a.Follow(key, []Target{target}) // the same again starts nothing
+	if a.Asked(key) {
+		t.Fatal("asked before the first answer")
+	}
 
 	client.answers <- agentapi.Report{Generation: 1}
 	if got := <-changed; got != key {
 		t.Fatalf("news of %v", got)
+	}
+	if !a.Asked(key) {
+		t.Fatal("the first answer is not noticed")
 	}
 	if s := a.Seen(key)["shop-0"]; !s.Live || s.Report.Generation != 1 {
 		t.Fatalf("seen %+v", s)

@@ -56,6 +56,7 @@ func member(f Facts, seen map[string]Seen, ordinal int) cluster.Member {
 	r := s.Report
 	m.Known = true
 	m.Phase, m.Data, m.Position = r.Phase, r.Data, r.Position
+	m.Line = r.Lineage.Epoch
 	m.SafeToBootstrap, m.Draining = r.SafeToBootstrap, r.Draining
 	m.ConfigLoaded, m.RestartNeeded = r.Config.Loaded, r.Config.RestartNeeded
 	m.Server = server(r.Server)

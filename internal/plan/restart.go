@@ -2,50 +2,63 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/galera-operator/galera-operator/internal/cluster"
 )
 
 // restartOutdated rolls a new configuration or pod template through the cluster: one node at
 // a time, only while all others are Synced and served, the primary last and after the writer
-// has moved.
+// has moved. Each node is an operation of its own: the journal, not what an operator happens
+// to see, says whose turn it is.
 func restartOutdated(s cluster.Snapshot) (Decision, bool) {
 	outdated := outdatedMembers(s)
-	rolling := s.Operation != nil && s.Operation.Type == cluster.OpRestart
 	if len(outdated) == 0 {
-		if !rolling {
-			return Decision{}, false
-		}
-		for _, m := range s.Members {
-			if !m.Synced() || !m.Pod.Ready {
-				return waitForRestarted(m)
-			}
-		}
-		return complete("all nodes run with the current configuration")
+		return Decision{}, false
 	}
-	if !rolling {
-		return begin(s, cluster.Operation{Type: cluster.OpRestart, Target: s.ConfigRevision}, ReasonRestarting,
-			"rolling restart of "+list(names(outdated)))
+	next := lastFirst(outdated, chooseWriter(s))
+	if i := slices.IndexFunc(outdated, func(m cluster.Member) bool { return broken(m) }); i >= 0 {
+		next = outdated[i]
+	} else if d, waiting := waitForSynced(s); waiting {
+		return d, true
 	}
-	if m, ok := brokenAndOutdated(outdated); ok {
+	return begin(s, cluster.Operation{Type: cluster.OpRestart, Target: next.Name}, ReasonRestarting,
+		"rolling restart of "+list(names(outdated))+"; the next is "+next.Name)
+}
+
+// continueRestart restarts one node and waits until it is back. It gives way when the
+// component is lost meanwhile.
+func continueRestart(s cluster.Snapshot, op cluster.Operation) (Decision, bool) {
+	m, ok := s.Member(op.Target)
+	switch {
+	case !ok:
+		return abandon(ReasonRestarting, op.Target+" is no member any more")
+	case !anyPrimary(s) || s.Suspend:
+		return abandon(ReasonRecovering, "the rolling restart gives way: there is no Primary component any more, or the cluster is to be suspended")
+	case broken(m):
 		return replace(m, "it does not run, and its pod is of an earlier template")
 	}
-	for _, m := range s.Members {
-		if !m.Synced() || !m.Pod.Ready {
-			return waitForRestarted(m)
-		}
+	if d, waiting := waitForSynced(s); waiting {
+		return d, true
 	}
-	return restartNext(s, outdated)
+	if !outdated(m) {
+		return complete(m.Name + " runs with the current configuration")
+	}
+	return restart(s, op, m)
 }
 
 func outdatedMembers(s cluster.Snapshot) []cluster.Member {
 	var out []cluster.Member
 	for _, m := range s.Members {
-		if m.Pod.Exists && !m.Pod.Terminating && (m.Pod.Outdated || m.RestartNeeded) {
+		if outdated(m) {
 			out = append(out, m)
 		}
 	}
 	return out
+}
+
+func outdated(m cluster.Member) bool {
+	return m.Pod.Exists && !m.Pod.Terminating && (m.Pod.Outdated || m.RestartNeeded)
 }
 
 func names(members []cluster.Member) []string {
@@ -56,26 +69,26 @@ func names(members []cluster.Member) []string {
 	return out
 }
 
-// brokenAndOutdated finds a member that cannot come up in its old pod: replacing it takes
-// nobody down who serves.
-func brokenAndOutdated(outdated []cluster.Member) (cluster.Member, bool) {
-	for _, m := range outdated {
-		if m.Pod.Outdated && !m.Pod.Ready && (!m.Known || m.Phase == cluster.PhaseFailed) {
-			return m, true
+// broken says that a member cannot come up in its old pod: replacing it takes nobody down
+// who serves.
+func broken(m cluster.Member) bool {
+	return outdated(m) && m.Pod.Outdated && !m.Pod.Ready && (!m.Known || m.Phase == cluster.PhaseFailed)
+}
+
+func waitForSynced(s cluster.Snapshot) (Decision, bool) {
+	for _, m := range s.Members {
+		if m.Synced() && m.Pod.Ready {
+			continue
 		}
+		if m.Failure != nil {
+			return wait(ReasonMemberFailed, fmt.Sprintf("the rolling restart is halted: %s: %s", m.Name, m.Failure.Message))
+		}
+		return wait(ReasonRestarting, "waiting for "+m.Name+" to be Synced and served before the next node is restarted")
 	}
-	return cluster.Member{}, false
+	return Decision{}, false
 }
 
-func waitForRestarted(m cluster.Member) (Decision, bool) {
-	if m.Failure != nil {
-		return wait(ReasonMemberFailed, fmt.Sprintf("the rolling restart is halted: %s: %s", m.Name, m.Failure.Message))
-	}
-	return wait(ReasonRestarting, "waiting for "+m.Name+" to be Synced and served before the next node is restarted")
-}
-
-func restartNext(s cluster.Snapshot, outdated []cluster.Member) (Decision, bool) {
-	m := lastFirst(outdated, chooseWriter(s))
+func restart(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (Decision, bool) {
 	if m.Pod.Role == rolePrimary && s.Replicas > 1 {
 		return assign(otherWriter(s, m.Name))
 	}
@@ -85,9 +98,9 @@ func restartNext(s cluster.Snapshot, outdated []cluster.Member) (Decision, bool)
 	if m.ConfigLoaded != s.ConfigRevision {
 		return wait(ReasonConfiguration, "waiting for "+m.Name+" to read the new configuration")
 	}
-	d, ok := order(*s.Operation, m.Name, OrderRestart, cluster.Position{}, ReasonRestarting, "restarting "+m.Name)
+	d, ok := order(op, m.Name, OrderRestart, cluster.Position{}, ReasonRestarting, "restarting "+m.Name)
 	send := d.Action.(SendOrder)
-	send.ID += "/" + s.ConfigRevision // the operation may outlive several configurations
+	send.ID += "/" + s.ConfigRevision // the configuration may change again before the node is back
 	d.Action = send
 	return d, ok
 }

@@ -97,7 +97,7 @@ func neverStarted(s cluster.Snapshot, v verdict) bool {
 	return s.ClusterUUID == "" && len(s.Members) > 0 && v.blank == len(s.Members)
 }
 
-// best is the most advanced candidate; ties go to safe_to_bootstrap, then a node that still
+// best is the most advanced candidate of the latest line of history; ties go to safe_to_bootstrap, then a node that still
 // runs, then the last primary, then the lowest ordinal.
 func (v verdict) best(s cluster.Snapshot) (cluster.Member, bool) {
 	if len(v.candidates) == 0 {
@@ -114,8 +114,10 @@ func (v verdict) best(s cluster.Snapshot) (cluster.Member, bool) {
 
 func better(a, b cluster.Member, lastPrimary string) bool {
 	switch {
-	case a.Position.Seqno != b.Position.Seqno:
-		return a.Position.Seqno > b.Position.Seqno
+	case ahead(a, b):
+		return true
+	case ahead(b, a):
+		return false
 	case a.SafeToBootstrap != b.SafeToBootstrap:
 		return a.SafeToBootstrap
 	case withoutQuorum(a) != withoutQuorum(b):
@@ -125,6 +127,15 @@ func better(a, b cluster.Member, lastPrimary string) bool {
 	default:
 		return a.Ordinal < b.Ordinal
 	}
+}
+
+// ahead says that a holds what b does not. A member of an earlier line may have the higher
+// seqno: that are write-sets a person has given up.
+func ahead(a, b cluster.Member) bool {
+	if a.Line != b.Line {
+		return a.Line > b.Line
+	}
+	return a.Position.Seqno > b.Position.Seqno
 }
 
 // adoptHistory finds the UUID again when the status was lost, or when volumes of an earlier
@@ -157,10 +168,10 @@ func approved(s cluster.Snapshot, best cluster.Member, ok bool) bool {
 // startAt begins the operation that makes best the start of the component.
 func startAt(s cluster.Snapshot, v verdict, best cluster.Member) (Decision, bool) {
 	op := cluster.Operation{Type: cluster.OpRecover, BootstrapMember: best.Name, Position: best.Position}
+	if d, waiting := letRunningCatchUp(v, best); waiting {
+		return d, true
+	}
 	if !withoutQuorum(best) {
-		if d, waiting := letRunningCatchUp(v, best); waiting {
-			return d, true
-		}
 		return begin(s, op, ReasonRecovering, fmt.Sprintf("all positions are known; %s is the most advanced at %s", best.Name, best.Position))
 	}
 	if separated(v, best) && s.NoPrimaryFor < mergeTime {
@@ -171,7 +182,7 @@ func startAt(s cluster.Snapshot, v verdict, best cluster.Member) (Decision, bool
 }
 
 // letRunningCatchUp waits while a running node still applies what it has received: it may
-// turn out to be as advanced as the stopped one.
+// turn out to be more advanced than best.
 func letRunningCatchUp(v verdict, best cluster.Member) (Decision, bool) {
 	for _, m := range v.candidates {
 		if withoutQuorum(m) && m.Server.ReceiveQueue > 0 {

@@ -75,6 +75,9 @@ func (w *World) stepAgent(i int) bool {
 	if !n.agent.up {
 		return false
 	}
+	if n.pod.terminating {
+		n.agent.phase, n.agent.alone = phaseStopping, false
+	}
 	switch n.agent.phase {
 	case phaseExamining:
 		w.examined(i)
@@ -216,25 +219,34 @@ func (w *World) carryOn(i int) bool {
 	return true
 }
 
-// rebuilt is pc.bootstrap: the member's present component becomes Primary as it is.
+// rebuilt is pc.bootstrap: the member's present component becomes Primary as it is, at the
+// position of its most advanced member.
 func (w *World) rebuilt(i int, r record) {
-	n := &w.nodes[i]
-	members := n.srv.view.members
-	if !w.whole(n.srv.view) {
+	v := w.nodes[i].srv.view
+	if !w.whole(v) {
 		return // nothing is agreed on while the group is changing
 	}
-	w.checkBootstrap(i, r)
-	start := w.past.seqno(n.srv.received)
-	w.newView(members, true)
+	best := i
 	for j := range w.n {
-		if members.has(j) {
-			w.nodes[j].vol.book.line = lineage{r.epoch, start}
-			if j != i && w.nodes[j].srv.received != n.srv.received {
-				w.receive(j, i, n.srv.received)
-			}
+		if v.members.has(j) && w.past.seqno(w.nodes[j].srv.received) > w.past.seqno(w.nodes[best].srv.received) {
+			best = j
 		}
 	}
-	w.checkFormed(members)
+	group := w.nodes[best].srv.received
+	w.checkBootstrap(best, r)
+	w.newView(v.members, true)
+	w.nodes[best].vol.book.line = lineage{r.epoch, w.past.seqno(group)}
+	for j := range w.n {
+		if !v.members.has(j) {
+			continue
+		}
+		if n := &w.nodes[j]; n.srv.received == group && n.srv.donor == 0 {
+			n.vol.book.line = w.nodes[best].vol.book.line
+		} else if n.srv.donor == 0 {
+			w.receive(j, best, group)
+		}
+	}
+	w.checkFormed(v.members)
 }
 
 // stopped ends a graceful stop; what comes next depends on who asked for it.

@@ -167,7 +167,6 @@ func (w *World) leave(i int) {
 // crash ends the member's mariadbd at once: what was not applied is forgotten.
 func (w *World) crash(i int) {
 	w.nodes[i].srv = server{}
-	w.nodes[i].vol.safe = false
 }
 
 // replicate makes a new write-set on a member that may write. With commit it is durable there and

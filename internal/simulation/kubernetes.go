@@ -34,7 +34,6 @@ type apiServer struct {
 type trust struct {
 	member int8 // plus one; 0 is no approval
 	head   write
-	epoch  int64
 }
 
 // ready is the pod's Ready condition.
@@ -46,7 +45,7 @@ func (w *World) ready(i int) bool {
 // stepKubelet lets the StatefulSet controller and the kubelet do their next thing for the member.
 func (w *World) stepKubelet(i int) bool {
 	n := &w.nodes[i]
-	asleep := w.api.suspend && w.api.status.suspended
+	asleep := w.api.suspend && w.api.status.suspended()
 	switch {
 	case n.away:
 		return false

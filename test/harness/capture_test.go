@@ -134,7 +134,7 @@ func TestCaptureOwnNetwork(t *testing.T) {
 	}
 	_ = conn.Close()
 	for c.Counts()[port].Markers == 0 && ctx.Err() == nil {
-		time.Sleep(10 * time.Millisecond)
+		pause(ctx, 10*time.Millisecond)
 	}
 	counts, err := c.Stop()
 	if err != nil || counts[port].Markers == 0 || counts[port].Packets < 3 {

@@ -25,7 +25,7 @@ func (k *Kube) Cluster(namespace, name string) *Cluster {
 	return &Cluster{Kube: k, Namespace: namespace, Name: name}
 }
 
-// Create creates the GaleraCluster and returns its handle.
+// CreateCluster creates the GaleraCluster and returns its handle.
 func (k *Kube) CreateCluster(ctx context.Context, c *v1alpha1.GaleraCluster) (*Cluster, error) {
 	if err := k.Create(ctx, c); err != nil {
 		return nil, fmt.Errorf("creating the cluster %s: %w", c.Name, err)

@@ -74,3 +74,23 @@ func (c *Cluster) Bootstraps(ctx context.Context) (int, error) {
 	}
 	return total, nil
 }
+
+// FullTransfers names the pods whose server says, in its log since a moment, that it took a full
+// state transfer.
+func (c *Cluster) FullTransfers(ctx context.Context, since time.Time) ([]string, error) {
+	pods, err := c.Pods(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, p := range pods {
+		text, err := c.Kube.podLogsSince(ctx, c.Namespace, p.Name, DatabaseContainer, since)
+		if err != nil {
+			return nil, err
+		}
+		if strings.Contains(text, "SST received") || strings.Contains(text, "SST complete") {
+			out = append(out, p.Name)
+		}
+	}
+	return out, nil
+}

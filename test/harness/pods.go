@@ -100,3 +100,12 @@ func (k *Kube) podLogs(ctx context.Context, namespace, pod, container string, li
 	}
 	return string(b), nil
 }
+
+func (k *Kube) podLogsSince(ctx context.Context, namespace, pod, container string, since time.Time) (string, error) {
+	from := metav1.NewTime(since)
+	b, err := k.Clientset.CoreV1().Pods(namespace).GetLogs(pod, &corev1.PodLogOptions{Container: container, SinceTime: &from}).DoRaw(ctx)
+	if err != nil {
+		return "", fmt.Errorf("reading the log of %s: %w", pod, err)
+	}
+	return string(b), nil
+}

@@ -177,3 +177,10 @@ func firstLine(s string) string {
 	}
 	return s
 }
+
+// WithPassword returns the same client with another password.
+func (cl *Client) WithPassword(password string) *Client {
+	out := *cl
+	out.password = password
+	return &out
+}

@@ -212,3 +212,16 @@ func primaryPeer(peers []agentapi.PeerView) *agentapi.PeerView {
 	}
 	return nil
 }
+
+// String returns the decision in a word, for the log.
+func (d Decision) String() string {
+	switch d {
+	case Repeat:
+		return "known already"
+	case Busy:
+		return "not now"
+	case Accept:
+		return "accepted"
+	}
+	return "refused"
+}

@@ -1,0 +1,98 @@
+// Command agent is PID 1 of a database pod, and, under other first arguments, the init container
+// that installs it and the notify command mariadbd calls.
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"sync"
+
+	"github.com/galera-operator/galera-operator/internal/agent"
+	"github.com/galera-operator/galera-operator/internal/agent/install"
+	"github.com/galera-operator/galera-operator/internal/agent/notify"
+	"github.com/galera-operator/galera-operator/internal/agent/place"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/version"
+)
+
+
+const usage = `usage:
+  agent run                 be PID 1 of a database pod
+  agent install DIRECTORY   copy this binary to DIRECTORY/agent
+  agent notify ...          called by mariadbd (wsrep_notify_cmd)
+  agent version             print the version`
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "agent:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("no command\n%s", usage)
+	}
+	switch args[0] {
+	case "run":
+		return runAgent()
+	case "install":
+		if len(args) != 2 {
+			return fmt.Errorf("install needs a directory\n%s", usage)
+		}
+		return install.Copy(args[1])
+	case "notify":
+		// An agent that is not there to listen will look for itself: mariadbd must not be troubled.
+		_ = notify.Send(place.Default().NotifySocket(), notify.Parse(args[1:]))
+		return nil
+	case "version":
+		fmt.Println(version.Version)
+		return nil
+	}
+	return fmt.Errorf("unknown command %q\n%s", args[0], usage)
+}
+
+// memoryLimit keeps the agent small beside the database; it is a wish, not a wall.
+const memoryLimit = 48 << 20
+
+func runAgent() error {
+	debug.SetMemoryLimit(memoryLimit)
+	out := &output{w: bufio.NewWriter(os.Stdout)}
+	return agent.Run(context.Background(), agent.Options{
+		Name:    os.Getenv(agentapi.EnvPodName),
+		Address: os.Getenv(agentapi.EnvPodIP),
+		Places:  place.Default(),
+		Version: version.Version,
+		Logger:  slog.New(slog.NewTextHandler(out, nil)),
+		Output:  out.line,
+	})
+}
+
+// output serialises the agent's own log and mariadbd's lines, so that none are torn.
+type output struct {
+	mu sync.Mutex
+	w  *bufio.Writer
+}
+
+// Write writes one record of the agent's log.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n, err := o.w.Write(p)
+	if flushErr := o.w.Flush(); err == nil {
+		err = flushErr
+	}
+	return n, err
+}
+
+func (o *output) line(line string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, _ = o.w.WriteString(line)
+	_ = o.w.WriteByte('\n')
+	_ = o.w.Flush()
+}

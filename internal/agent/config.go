@@ -1,0 +1,223 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// Paces of asking the other members.
+const (
+	paceWaiting = 500 * time.Millisecond
+	paceJoining = time.Second
+	paceIdle    = 15 * time.Second
+)
+
+// onFiles is called when a mounted file may have changed.
+func (a *agent) onFiles() {
+	a.readCertificates()
+	a.readConfig()
+	a.checkRoot()
+}
+
+// onTick is called every second.
+func (a *agent) onTick() {
+	a.watchTransfer()
+	a.enforceStop()
+	a.loadCertificates()
+	a.checkRoot()
+	a.setLive()
+}
+
+// readConfig takes a new NodeConfig over. One that cannot be used changes nothing.
+func (a *agent) readConfig() {
+	data, err := os.ReadFile(filepath.Join(a.Places.Config, agentapi.ConfigKey))
+	if err != nil {
+		a.configTrouble(err)
+		return
+	}
+	var config agentapi.NodeConfig
+	if err := json.Unmarshal(data, &config); err != nil {
+		a.configTrouble(fmt.Errorf("%s: %w", agentapi.ConfigKey, err))
+		return
+	}
+	if err := servercnf.Check(config, a.Name); err != nil {
+		a.configTrouble(err)
+		return
+	}
+	a.configProblem = ""
+	output := servercnf.Build(servercnf.Input{
+		Config: config, Name: a.Name, Address: a.Address, Provider: a.image.Provider, User: a.user,
+		Places: a.Places, OpenSSLTool: servercnf.HaveTool("openssl"),
+	})
+	if a.config != nil && a.config.Revision == config.Revision && sameOutput(a.output, output) {
+		a.config.Suspended = config.Suspended
+		return
+	}
+	if err := a.writeConfig(output); err != nil {
+		a.configTrouble(err)
+		return
+	}
+	a.Logger.Info("configuration read", "revision", config.Revision)
+	a.config, a.output = &config, output
+	a.image.Missing = servercnf.Missing(servercnf.Needed(config), servercnf.HaveTool)
+	a.retryAt = time.Time{}
+	a.updateSubject()
+	a.setLive()
+}
+
+func sameOutput(x, y servercnf.Output) bool {
+	return x.MyCnf.Render() == y.MyCnf.Render() && x.OpenSSL == y.OpenSSL && x.Scripts == y.Scripts
+}
+
+func (a *agent) configTrouble(err error) {
+	if a.configProblem != err.Error() {
+		a.Logger.Error("the configuration cannot be used", "error", err)
+	}
+	a.configProblem = err.Error()
+}
+
+// writeConfig puts the rendered files where mariadbd, OpenSSL and the scripts read them. The
+// scripts read [sst] at every transfer, so this takes effect for transfers at once.
+func (a *agent) writeConfig(o servercnf.Output) error {
+	for path, text := range map[string]string{
+		a.Places.OpenSSLCnf(): o.OpenSSL,
+		a.Places.ScriptEnv():  o.Scripts,
+		a.Places.MyCnf():      o.MyCnf.Render(),
+	} {
+		if err := datadir.WriteFile(path, []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setLive gives a running server the settings it can take over without a restart.
+func (a *agent) setLive() {
+	if a.setting || !Serves(a.status) || a.config == nil || a.liveTried == a.liveKey() {
+		return
+	}
+	a.setting = true
+	key, proc, output, clients := a.liveKey(), a.proc, a.output, a.config.TLS.Clients
+	// Without certificates in the running server, requiring TLS would lock every client out.
+	options := output.Live
+	if a.run.output.Hash != output.Hash {
+		options = nil
+	}
+	go func() {
+		err := a.conn.SetGlobal(context.Background(), options)
+		a.post(func() {
+			a.setting = false
+			if a.proc != proc {
+				return
+			}
+			if err != nil {
+				a.Logger.Warn("settings could not be changed", "error", err)
+				return
+			}
+			a.liveTried = key
+			if len(options) > 0 {
+				a.run.clients = clients
+			}
+			a.updateSubject()
+		})
+	}()
+}
+
+// liveKey changes when live settings have to be set again.
+func (a *agent) liveKey() string {
+	return fmt.Sprint(a.run.output.Hash, a.output.Hash, a.output.Live, a.proc.PID)
+}
+
+// updateSubject tells the prover and the asker what there is now.
+func (a *agent) updateSubject() {
+	if a.config == nil {
+		return
+	}
+	s := *a.subject.Load()
+	s.Peers = s.Peers[:0:0]
+	for _, p := range a.config.Members {
+		if p.Name != a.Name {
+			s.Peers = append(s.Peers, p)
+		}
+	}
+	s.Address = a.Address
+	s.Running = a.status != nil && a.proc != nil
+	s.TransferEncrypted = servercnf.TransferEncrypted(a.output.MyCnf)
+	s.Mode, s.Clients = "", ""
+	if a.proc != nil {
+		s.Mode, s.Clients = a.run.output.Socket, a.run.clients
+	}
+	s.Roots = a.installed.Roots
+	s.Pair = nil
+	if a.installed.ID != "" {
+		pair := a.installed.Pair
+		s.Pair = &pair
+	}
+	before := a.subject.Load()
+	s.Key = fmt.Sprint(s.Running, s.Mode, s.Clients, s.TransferEncrypted, a.loaded.ID, pidOf(a), len(s.Peers))
+	a.subject.Store(&s)
+	a.donorOK.Store(a.config.StateTransfer.Method == servercnf.MariaBackup)
+	if s.Key != before.Key {
+		a.prover.Kick()
+	}
+}
+
+func pidOf(a *agent) int {
+	if a.proc == nil {
+		return 0
+	}
+	return a.proc.PID
+}
+
+func (a *agent) setPace(pace time.Duration) {
+	if time.Duration(a.pace.Swap(int64(pace))) > pace {
+		a.askNow()
+	}
+}
+
+func (a *agent) askNow() {
+	select {
+	case a.look <- struct{}{}:
+	default:
+	}
+}
+
+// onPeers takes the other members' answers.
+func (a *agent) onPeers(views map[string]agentapi.PeerView) {
+	a.peers = views
+	if a.join != nil && a.join.EndedAt == nil && a.join.Donor == "" {
+		a.join.Donor = donorAmong(views)
+	}
+	a.adoptLineage()
+}
+
+// adoptLineage keeps a serving member's lineage that of its component: it is part of whatever line
+// the component's other members are in.
+func (a *agent) adoptLineage() {
+	if !Serves(a.status) {
+		return
+	}
+	for _, p := range primaryPeers(a.peers) {
+		if p.ClusterUUID == a.status.ClusterUUID && p.State == cluster.NodeSynced {
+			a.takeLineage(p.Lineage)
+		}
+	}
+}
+
+func (a *agent) takeLineage(l agentapi.Lineage) {
+	if l.Epoch <= a.book.Content().Lineage.Epoch {
+		return
+	}
+	if err := a.book.SetLineage(l); err != nil {
+		a.Logger.Error("the line of history could not be recorded", "error", err)
+	}
+}

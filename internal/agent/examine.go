@@ -1,0 +1,153 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/server"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// examination is what a look at the data directory found, mariadbd being down.
+type examination struct {
+	data     cluster.DataState
+	position cluster.Position
+	safe     bool
+	// trouble is set when there is a database of which no position is known.
+	trouble *agentapi.Failure
+}
+
+const (
+	// recoverTime bounds --wsrep-recover: InnoDB replays its whole log.
+	recoverTime = 15 * time.Minute
+)
+
+// examine lets a worker look at the data directory.
+func (a *agent) examine() {
+	a.job = JobExamine
+	ctx, cancel := a.workerContext(recoverTime)
+	go func() {
+		defer cancel()
+		found, err := a.examineData(ctx)
+		a.post(func() { a.onExamined(found, err) })
+	}()
+}
+
+// workerContext ends when the pod is drained.
+func (a *agent) workerContext(limit time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	stop := context.AfterFunc(a.drainContext, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+func (a *agent) onExamined(found examination, err error) {
+	a.job = JobNone
+	if err != nil {
+		a.failures++
+		a.examineAt = time.Now().Add(Backoff(a.failures))
+		a.found = examination{data: found.data}
+		a.failure = recoveryFailure(err)
+		a.examining = a.failure
+		if !a.draining {
+			a.Logger.Error("the position could not be found out", "error", err)
+		}
+		return
+	}
+	a.examined, a.found = true, found
+	a.Logger.Info("examined", "data", found.data, "position", found.position.String(), "safeToBootstrap", found.safe)
+	switch {
+	case found.trouble != nil:
+		a.failure = found.trouble
+	case a.examining != nil && a.failure == a.examining:
+		a.failure = nil // it was the examination that had failed
+	}
+	a.examining = nil
+}
+
+func recoveryFailure(err error) *agentapi.Failure {
+	f := &agentapi.Failure{Reason: agentapi.FailureRecovery, Message: err.Error(), At: time.Now()}
+	var failed *server.RecoverError
+	if errors.As(err, &failed) {
+		f.ExitCode = failed.Exit.Code
+		if reason := server.Classify(failed.Exit.Lines); reason != agentapi.FailureStart {
+			f.Reason = reason
+		}
+	}
+	return f
+}
+
+// examineData finds out what the data directory holds. It changes nothing that could be data.
+func (a *agent) examineData(ctx context.Context) (examination, error) {
+	p := a.Places
+	if err := os.RemoveAll(p.InitDir()); err != nil {
+		return examination{}, err
+	}
+	note, err := a.markers.Joining()
+	if err != nil {
+		return examination{}, err
+	}
+	look, err := datadir.LookAt(p.Data)
+	if err != nil {
+		return examination{}, err
+	}
+	found := examination{data: datadir.Judge(look, note)}
+	if found.data != cluster.DataPresent {
+		return found, nil
+	}
+	return a.findPosition(ctx, found)
+}
+
+// findPosition trusts grastate.dat when it names a position, and asks InnoDB otherwise.
+func (a *agent) findPosition(ctx context.Context, found examination) (examination, error) {
+	grastate, err := datadir.ReadGrastate(a.Places.Data)
+	if err == nil {
+		found.safe = grastate.SafeToBootstrap
+		if grastate.Position.Known() {
+			found.position = grastate.Position
+			return found, nil
+		}
+	}
+	started := time.Now()
+	pos, err := server.Recover(ctx, &a.table, server.Command{
+		Path: a.mariadb, Args: a.serverArgs(), Env: a.serverEnv(), Dir: a.Places.Data,
+	})
+	if err != nil {
+		return found, err
+	}
+	a.Logger.Info("position recovered", "position", pos.String(), "took", time.Since(started).Round(time.Millisecond).String())
+	if pos.Known() {
+		if grastate.Position.UUID != "" && grastate.Position.UUID != cluster.ZeroUUID && grastate.Position.UUID != pos.UUID {
+			found.trouble = positionTrouble("grastate.dat names the history %s, the database %s", grastate.Position.UUID, pos.UUID)
+			return found, nil
+		}
+		found.position = pos
+		return found, nil
+	}
+	if a.markers.Initialising() {
+		return a.discardUnborn()
+	}
+	found.trouble = positionTrouble("the data directory holds a database without any Galera history; it was not made here, and joining would replace it")
+	return found, nil
+}
+
+// discardUnborn removes a database that was made by an Initialise order and never took part in a
+// component: its making was cut off, and it has not a single write-set.
+func (a *agent) discardUnborn() (examination, error) {
+	a.Logger.Warn("removing a database whose initialisation was cut off before it had any history")
+	if err := os.RemoveAll(a.Places.Data); err != nil {
+		return examination{}, err
+	}
+	if err := datadir.SyncDir(a.Places.Volume); err != nil {
+		return examination{}, err
+	}
+	return examination{data: cluster.DataEmpty}, a.markers.ClearInitialising()
+}
+
+func positionTrouble(format string, args ...any) *agentapi.Failure {
+	return &agentapi.Failure{Reason: agentapi.FailureRecovery, Message: fmt.Sprintf(format, args...), At: time.Now()}
+}

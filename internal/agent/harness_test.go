@@ -1,0 +1,397 @@
+//go:build integration
+
+package agent_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"maps"
+	"math/big"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+const (
+	image        = "galera-mariadb:11.8"
+	rootPassword = "it's a \"secret\" \\ #1"
+	mysqlUID     = 999
+)
+
+// authority issues certificates as cert-manager would.
+type authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+	pem  []byte
+}
+
+func newAuthority(t *testing.T, name string, parent *authority) *authority {
+	t.Helper()
+	key := newKey(t)
+	template := &x509.Certificate{
+		SerialNumber: serial(t), Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), KeyUsage: x509.KeyUsageCertSign,
+	}
+	signer, signerKey := template, key
+	if parent != nil {
+		signer, signerKey = parent.cert, parent.key
+	}
+	der := got(x509.CreateCertificate(rand.Reader, template, signer, &key.PublicKey, signerKey))(t)
+	cert := got(x509.ParseCertificate(der))(t)
+	return &authority{cert: cert, key: key, pem: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
+}
+
+// issue returns a leaf in PEM and its key.
+func (a *authority) issue(t *testing.T, cn string, names ...string) (certPEM, keyPEM []byte) {
+	t.Helper()
+	key := newKey(t)
+	der := got(x509.CreateCertificate(rand.Reader, &x509.Certificate{
+		SerialNumber: serial(t), Subject: pkix.Name{CommonName: cn}, DNSNames: names,
+		NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(12 * time.Hour),
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}, a.cert, &key.PublicKey, a.key))(t)
+	keyDER := got(x509.MarshalPKCS8PrivateKey(key))(t)
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})
+}
+
+func newKey(t *testing.T) *ecdsa.PrivateKey {
+	t.Helper()
+	return got(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+}
+
+func serial(t *testing.T) *big.Int {
+	t.Helper()
+	return got(rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 100)))(t)
+}
+
+// world is a cluster of agents in containers, and the operator's side of it.
+type world struct {
+	t       *testing.T
+	dir     string
+	network string
+	nodes   []*node
+	config  agentapi.NodeConfig
+	ca      *authority
+	chain   []byte // intermediates, appended to every leaf
+	root    *authority
+	control *authority
+	client  *agentapi.Client
+}
+
+type node struct {
+	w              *world
+	name, ip, base string
+	order          int
+}
+
+func newWorld(t *testing.T, replicas int, edit func(*agentapi.NodeConfig)) *world {
+	t.Helper()
+	if out, err := exec.Command("docker", "image", "inspect", image).CombinedOutput(); err != nil {
+		t.Skipf("no docker, or no image %s: %v: %s", image, err, out)
+	}
+	w := &world{t: t, dir: got(os.MkdirTemp("", "gagent-"))(t), network: "gagent-" + strconv.Itoa(os.Getpid())}
+	check(t, os.Chmod(w.dir, 0o755))
+	t.Cleanup(w.remove)
+	w.build()
+	w.root = newAuthority(t, "shop root", nil)
+	w.ca = newAuthority(t, "shop intermediate", w.root)
+	w.chain = w.ca.pem
+	w.control = newAuthority(t, "control", nil)
+	certPEM, keyPEM := w.control.issue(t, agentapi.OperatorName, agentapi.OperatorName)
+	w.client = w.newClient(certPEM, keyPEM)
+	subnet := w.createNetwork()
+	w.config = agentapi.NodeConfig{
+		Cluster: "shop", Namespace: "test",
+		TLS: agentapi.TLSConfig{Replication: cluster.SocketStrict, StateTransfer: cluster.PolicyRequired,
+			Clients: cluster.PolicyRequired, MinVersion: "1.3"},
+		StateTransfer: agentapi.StateTransferConfig{Method: "MariaBackup", Parallel: 2},
+		Settings:      map[string]string{"innodb_buffer_pool_size": "64M", "max_connections": "50"},
+	}
+	for i := range replicas {
+		n := &node{w: w, name: fmt.Sprintf("shop-%d", i), ip: fmt.Sprintf("%s.%d", subnet, 10+i)}
+		n.base = filepath.Join(w.dir, n.name)
+		w.nodes = append(w.nodes, n)
+		w.config.Members = append(w.config.Members, agentapi.Peer{Name: n.name, Host: n.name})
+	}
+	if edit != nil {
+		edit(&w.config)
+	}
+	w.publishConfig(nil)
+	w.publishCertificate(w.leaf())
+	return w
+}
+
+// build compiles the agent and lets it install itself, as the init container does.
+func (w *world) build() {
+	w.t.Helper()
+	build := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(w.dir, "agent"), "../../cmd/agent")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	w.run(build)
+	w.run(exec.Command(filepath.Join(w.dir, "agent"), "install", filepath.Join(w.dir, "bin")))
+}
+
+func (w *world) run(cmd *exec.Cmd) string {
+	w.t.Helper()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		w.t.Fatalf("%s: %v\n%s", strings.Join(cmd.Args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (w *world) createNetwork() string {
+	w.t.Helper()
+	for i := 20; i < 60; i++ {
+		subnet := fmt.Sprintf("10.213.%d", i)
+		if exec.Command("docker", "network", "create", "--subnet", subnet+".0/24", w.network).Run() == nil {
+			return subnet
+		}
+	}
+	w.t.Fatal("no subnet is free for a docker network")
+	return ""
+}
+
+func (w *world) remove() {
+	if w.t.Failed() && os.Getenv("GAGENT_KEEP") != "" {
+		return // for a look by hand
+	}
+	for _, n := range w.nodes {
+		if w.t.Failed() {
+			out, _ := exec.Command("docker", "logs", "--tail", "150", n.container()).CombinedOutput()
+			w.t.Logf("--- log of %s\n%s", n.name, out)
+		}
+		_ = exec.Command("docker", "rm", "-f", "-v", n.container()).Run()
+	}
+	_ = exec.Command("docker", "network", "rm", w.network).Run()
+	_ = os.RemoveAll(w.dir)
+}
+
+func (w *world) newClient(certPEM, keyPEM []byte) *agentapi.Client {
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(w.root.pem)
+	pair := got(tls.X509KeyPair(certPEM, keyPEM))(w.t)
+	return agentapi.NewClient(pair, roots, "shop-nodes")
+}
+
+// leaf issues a pair as all members share it. Its common name is in none of the DNS names on purpose.
+func (w *world) leaf() (certPEM, keyPEM []byte) {
+	names := []string{"shop", "shop-nodes"}
+	for _, n := range w.nodes {
+		names = append(names, n.name)
+	}
+	certPEM, keyPEM = w.ca.issue(w.t, "shop.test cluster", names...)
+	return append(certPEM, w.chain...), keyPEM
+}
+
+// publishConfig changes the configuration and mounts it everywhere.
+func (w *world) publishConfig(edit func(*agentapi.NodeConfig)) {
+	w.t.Helper()
+	if edit != nil {
+		edit(&w.config)
+	}
+	w.config.Revision = fmt.Sprint(time.Now().UnixNano())
+	data := got(json.Marshal(w.config))(w.t)
+	for _, n := range w.nodes {
+		n.mount("config", map[string][]byte{agentapi.ConfigKey: data})
+		n.mount("root", map[string][]byte{agentapi.RootPasswordKey: []byte(rootPassword)})
+	}
+}
+
+func (w *world) publishCertificate(certPEM, keyPEM []byte) {
+	w.t.Helper()
+	for _, n := range w.nodes {
+		n.mount("tls", map[string][]byte{"tls.crt": certPEM, "tls.key": keyPEM, "ca.crt": w.root.pem, agentapi.ControlCAKey: w.control.pem})
+	}
+}
+
+// mount writes files the way kubelet does: a new directory, then the ..data link is swapped.
+func (n *node) mount(volume string, files map[string][]byte) {
+	n.w.t.Helper()
+	dir := filepath.Join(n.base, volume)
+	version := fmt.Sprintf("..%d", time.Now().UnixNano())
+	check(n.w.t, os.MkdirAll(filepath.Join(dir, version), 0o755))
+	for name, data := range files {
+		check(n.w.t, os.WriteFile(filepath.Join(dir, version, name), data, 0o644))
+		_ = os.Symlink(filepath.Join("..data", name), filepath.Join(dir, name))
+	}
+	check(n.w.t, os.Symlink(version, filepath.Join(dir, "..data.next")))
+	check(n.w.t, os.Rename(filepath.Join(dir, "..data.next"), filepath.Join(dir, "..data")))
+}
+
+func (n *node) container() string { return n.w.network + "-" + n.name }
+
+// start starts the pod's container on its volume.
+func (n *node) start() {
+	n.w.t.Helper()
+	volume := filepath.Join(n.base, "volume")
+	check(n.w.t, os.MkdirAll(volume, 0o770))
+	check(n.w.t, os.Chown(volume, mysqlUID, mysqlUID))
+	mounts := map[string]string{"config": agentapi.ConfigDir, "tls": agentapi.TLSDir, "root": agentapi.RootDir}
+	args := []string{"run", "-d", "--name", n.container(), "--hostname", n.name, "--network", n.w.network, "--ip", n.ip,
+		"--network-alias", n.name, "--user", fmt.Sprintf("%d:%d", mysqlUID, mysqlUID), "--read-only", "--cap-drop", "ALL",
+		"--security-opt", "no-new-privileges", "--tmpfs", fmt.Sprintf("%s:uid=%d,mode=750", agentapi.RunDir, mysqlUID),
+		"--tmpfs", agentapi.TmpDir, "-v", filepath.Join(n.w.dir, "bin") + ":" + agentapi.BinDir + ":ro", "-v", volume + ":" + agentapi.VolumeDir,
+		"-e", agentapi.EnvPodName + "=" + n.name, "-e", agentapi.EnvPodIP + "=" + n.ip, "--entrypoint", agentapi.BinDir + "/agent"}
+	for _, name := range slices.Sorted(maps.Keys(mounts)) {
+		args = append(args, "-v", filepath.Join(n.base, name)+":"+mounts[name]+":ro")
+	}
+	n.w.run(exec.Command("docker", append(args, image, "run")...))
+}
+
+// stop ends the pod: gracefully, or as if its node had lost power.
+func (n *node) stop(graceful bool) time.Duration {
+	n.w.t.Helper()
+	started := time.Now()
+	if graceful {
+		n.w.run(exec.Command("docker", "stop", "-t", "60", n.container()))
+		if code := n.w.run(exec.Command("docker", "inspect", "-f", "{{.State.ExitCode}}", n.container())); code != "0" {
+			n.w.t.Errorf("%s: exit code %s after SIGTERM", n.name, code)
+		}
+	} else {
+		n.w.run(exec.Command("docker", "kill", n.container()))
+	}
+	took := time.Since(started)
+	n.w.run(exec.Command("docker", "rm", "-f", n.container()))
+	return took
+}
+
+// wipe empties the volume, as a new claim would.
+func (n *node) wipe() {
+	n.w.t.Helper()
+	check(n.w.t, os.RemoveAll(filepath.Join(n.base, "volume")))
+}
+
+func (n *node) exec(args ...string) string {
+	n.w.t.Helper()
+	return n.w.run(exec.Command("docker", append([]string{"exec", n.container()}, args...)...))
+}
+
+// killServer sends SIGKILL to mariadbd.
+func (n *node) killServer() {
+	n.w.t.Helper()
+	n.exec("bash", "-c", "kill -9 $(cat "+agentapi.RunDir+"/mysqld.pid)")
+}
+
+func (n *node) serverPID() string {
+	n.w.t.Helper()
+	return n.exec("cat", agentapi.RunDir+"/mysqld.pid")
+}
+
+// sql runs statements as the person with the root password would, over TLS.
+func (n *node) sql(statement string, extra ...string) (string, error) {
+	args := append([]string{"exec", "-e", "MYSQL_PWD=" + rootPassword, n.container(), "mariadb", "-N", "-B", "-uroot", "-h", n.ip,
+		"--ssl-ca=" + agentapi.TLSDir + "/ca.crt"}, extra...)
+	out, err := exec.Command("docker", append(args, "-e", statement)...).CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+func (n *node) mustSQL(statement string) string {
+	n.w.t.Helper()
+	out, err := n.sql(statement)
+	if err != nil {
+		n.w.t.Fatalf("%s: %s: %v: %s", n.name, statement, err, out)
+	}
+	return out
+}
+
+func (n *node) report() (agentapi.Report, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	return n.w.client.Status(ctx, n.ip, -1, 0)
+}
+
+// until waits for a report that satisfies ok.
+func (n *node) until(what string, limit time.Duration, ok func(agentapi.Report) bool) agentapi.Report {
+	n.w.t.Helper()
+	deadline := time.Now().Add(limit)
+	var last agentapi.Report
+	var err error
+	since := int64(-1)
+	for time.Now().Before(deadline) {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		var r agentapi.Report
+		if r, err = n.w.client.Status(ctx, n.ip, since, time.Second); err == nil {
+			last, since = r, r.Generation
+			if ok(r) {
+				cancel()
+				return r
+			}
+		} else {
+			time.Sleep(50 * time.Millisecond)
+		}
+		cancel()
+	}
+	text, _ := json.MarshalIndent(last, "", " ")
+	n.w.t.Fatalf("%s: not %s after %s (%v):\n%s", n.name, what, limit, err, text)
+	return last
+}
+
+func synced(size int) func(agentapi.Report) bool {
+	return func(r agentapi.Report) bool {
+		return r.Server != nil && r.Server.State == cluster.NodeSynced && r.Server.Component == cluster.ComponentPrimary &&
+			r.Server.Ready && r.Server.Size == size && r.Phase == cluster.PhaseRunning
+	}
+}
+
+func waiting(r agentapi.Report) bool {
+	return r.Phase == cluster.PhaseWaiting && r.Data != cluster.DataUnknown
+}
+
+// send sends an order with a fresh id in the given epoch.
+func (n *node) send(kind agentapi.OrderKind, epoch int64, pos cluster.Position, uuid string) (agentapi.Order, agentapi.OrderResult) {
+	n.w.t.Helper()
+	n.order++
+	o := agentapi.Order{ID: fmt.Sprintf("%s-%d-%d", n.name, epoch, n.order), Epoch: epoch, Kind: kind, Position: pos, ClusterUUID: uuid}
+	return o, n.resend(o)
+}
+
+func (n *node) resend(o agentapi.Order) agentapi.OrderResult {
+	n.w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	result, err := n.w.client.Order(ctx, n.ip, o)
+	if err != nil {
+		n.w.t.Fatalf("%s: %s: %v", n.name, o.Kind, err)
+	}
+	return result
+}
+
+func done(id string) func(agentapi.Report) bool {
+	return func(r agentapi.Report) bool {
+		return r.Order != nil && r.Order.ID == id && r.Order.State == agentapi.OrderDone
+	}
+}
+
+// got takes the two results of a call and returns a function that gives the value or fails the test.
+func got[T any](value T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		check(t, err)
+		return value
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,257 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/server"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+const installTime = 10 * time.Minute
+
+// serverArgs are what every mariadbd is started with.
+func (a *agent) serverArgs() []string { return []string{"--defaults-file=" + a.Places.MyCnf()} }
+
+// serverEnv is the environment of mariadbd and, through it, of the transfer scripts.
+func (a *agent) serverEnv() []string {
+	own := map[string]string{
+		"OPENSSL_CONF": a.Places.OpenSSLCnf(),
+		"BASH_ENV":     a.Places.ScriptEnv(),
+		"TMPDIR":       a.Places.Tmp,
+	}
+	if os.Getenv("PATH") == "" {
+		own["PATH"] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+	}
+	var env []string
+	for _, e := range os.Environ() {
+		key, _, _ := strings.Cut(e, "=")
+		if _, ours := own[key]; !ours {
+			env = append(env, e)
+		}
+	}
+	for key, value := range own {
+		env = append(env, key+"="+value)
+	}
+	return env
+}
+
+// startJoin starts mariadbd to join the component the verdict is about.
+func (a *agent) startJoin() {
+	run := running{from: a.found.position}
+	note := datadir.Joining{
+		Method: a.config.StateTransfer.Method, From: a.found.position, Since: time.Now(),
+		Transfer: a.found.data != cluster.DataPresent,
+	}
+	run.note = &note
+	kind := "IST"
+	if note.Transfer {
+		kind = "SST"
+	}
+	a.join = &agentapi.Join{Kind: kind, StartedAt: time.Now(), Donor: donorAmong(a.peers)}
+	incomplete := a.found.data == cluster.DataIncomplete
+	a.Logger.Info("joining", "from", a.found.position.String(), "data", a.found.data)
+	// The verdict has just said that nothing here is beyond the line's start, so whatever is here
+	// later is part of the line, also when nobody sees the join end.
+	a.takeLineage(a.verdict.Line)
+	a.launch(run, func() error {
+		// The note comes first: what Clean removes may be the only other trace of a transfer.
+		if err := a.markers.SetJoining(note); err != nil {
+			return err
+		}
+		return datadir.Clean(a.Places.Data, incomplete)
+	}, positionArgs(a.found.position))
+}
+
+// bootstrap starts the present database as a new component. The order is on the volume already.
+func (a *agent) bootstrap() {
+	pos := a.current.Position
+	run := running{kind: agentapi.OrderBootstrap, order: a.current.ID, formed: pos.UUID, from: pos}
+	a.join = nil
+	a.Logger.Info("bootstrapping", "order", a.current.ID, "position", pos.String())
+	if err := a.book.SetLineage(agentapi.Lineage{Epoch: a.current.Epoch, Start: pos}); err != nil {
+		a.endRun(run, "the order book cannot be written: "+err.Error())
+		return
+	}
+	a.launch(run, func() error {
+		if err := datadir.Clean(a.Places.Data, false); err != nil {
+			return err
+		}
+		if err := a.markers.ClearJoining(); err != nil {
+			return err
+		}
+		return datadir.PermitBootstrap(a.Places.Data, pos)
+	}, append(positionArgs(pos), "--wsrep-new-cluster"))
+}
+
+// initialise makes a new database and starts it as the first component.
+func (a *agent) initialise() {
+	a.job = JobInitialise
+	id, p := a.current.ID, a.Places
+	epoch := a.current.Epoch
+	a.join = nil
+	a.Logger.Info("initialising", "order", id)
+	ctx, cancel := a.workerContext(installTime)
+	started := time.Now()
+	go func() {
+		defer cancel()
+		err := a.makeDatabase(ctx)
+		a.post(func() {
+			a.job = JobNone
+			if err != nil {
+				a.initialiseFailed(id, err)
+				return
+			}
+			if a.current == nil || a.current.ID != id {
+				a.examined = false // the order was superseded: what was made has no history and goes
+				return
+			}
+			a.Logger.Info("database made", "took", time.Since(started).Round(time.Millisecond).String())
+			a.found = examination{data: cluster.DataPresent}
+			run := running{kind: agentapi.OrderInitialise, order: id, epoch: epoch}
+			a.launch(run, func() error { return datadir.Clean(p.Data, false) }, []string{"--wsrep-new-cluster"})
+		})
+	}()
+}
+
+func (a *agent) initialiseFailed(id string, err error) {
+	a.Logger.Error("the initialisation failed", "error", err)
+	a.examined = false
+	a.failure = &agentapi.Failure{Reason: agentapi.FailureInitialisation, Message: err.Error(), At: time.Now()}
+	if strings.Contains(err.Error(), "No space left") || strings.Contains(err.Error(), "no space left") {
+		a.failure.Reason = agentapi.FailureDiskFull
+	}
+	a.finish(id, agentapi.OrderFailed, err.Error())
+}
+
+// makeDatabase works in a directory of its own; only a complete and synced one becomes the data
+// directory.
+func (a *agent) makeDatabase(ctx context.Context) error {
+	p := a.Places
+	tool := firstTool("mariadb-install-db", "mysql_install_db")
+	if tool == "" {
+		return errors.New("the image has no mariadb-install-db")
+	}
+	if err := os.RemoveAll(p.InitDir()); err != nil {
+		return err
+	}
+	if err := a.markers.SetInitialising(); err != nil {
+		return err
+	}
+	err := server.Install(ctx, &a.table, server.Command{Path: tool, Env: a.serverEnv(), Dir: p.Volume, Log: a.Output},
+		p.InitDir(), p.Tmp, a.user)
+	if err != nil {
+		return err
+	}
+	if err := a.markers.ClearJoining(); err != nil {
+		return err
+	}
+	return datadir.Replace(p.InitDir(), p.Data)
+}
+
+func firstTool(names ...string) string {
+	for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), "/usr/bin", "/usr/local/bin") {
+		for _, name := range names {
+			path := filepath.Join(dir, name)
+			if info, err := os.Stat(path); err == nil && info.Mode()&0o111 != 0 {
+				return path
+			}
+		}
+	}
+	return ""
+}
+
+func positionArgs(pos cluster.Position) []string {
+	if !pos.Known() {
+		return nil
+	}
+	return []string{"--wsrep-start-position=" + pos.String()}
+}
+
+// launch prepares the data directory and starts mariadbd.
+func (a *agent) launch(run running, prepare func() error, args []string) {
+	a.job = JobLaunch
+	run.output, run.clients = a.output, a.config.TLS.Clients
+	p := a.Places
+	command := server.Command{Path: a.mariadb, Args: append(a.serverArgs(), args...), Env: a.serverEnv(), Dir: p.Data, Log: a.Output}
+	go func() {
+		proc, err := start(&a.table, command, func() error {
+			killOrphans(&a.table)
+			if err := os.MkdirAll(p.Data, 0o750); err != nil {
+				return err
+			}
+			if err := datadir.CleanTmp(p.Tmp); err != nil {
+				return err
+			}
+			return prepare()
+		})
+		a.post(func() { a.onLaunched(run, proc, err) })
+	}()
+}
+
+func start(table *procs.Table, c server.Command, prepare func() error) (*server.Process, error) {
+	if err := prepare(); err != nil {
+		return nil, err
+	}
+	return server.Start(table, c)
+}
+
+// killOrphans ends what a dead server left behind. A killed process's children become visible as
+// orphans only afterwards, hence the repetition.
+func killOrphans(table *procs.Table) {
+	for range 10 {
+		if table.KillOrphans() == 0 {
+			return
+		}
+		table.Reap()
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func (a *agent) onLaunched(run running, proc *server.Process, err error) {
+	a.job = JobNone
+	if err != nil {
+		a.attemptFailed(&agentapi.Failure{Reason: agentapi.FailureStart, Message: "mariadbd could not be started: " + err.Error(), At: time.Now()})
+		a.endRun(run, err.Error())
+		return
+	}
+	a.proc, a.run = proc, run
+	a.status, a.members, a.missed = nil, nil, 0
+	a.restart = false
+	a.loaded, a.trusted, a.tlsTrouble = certificatesOf(run, a.installed)
+	a.liveTried = ""
+	a.examined = false // what was found holds no longer
+	a.position = run.from
+	a.setPace(paceJoining)
+	a.updateSubject()
+	go a.pollStatus(proc)
+	go func() {
+		<-proc.Done()
+		a.post(func() { a.onExit(proc) })
+	}()
+}
+
+// attemptFailed counts a failed attempt and sets the time of the next one.
+func (a *agent) attemptFailed(f *agentapi.Failure) {
+	a.failures++
+	a.failure = f
+	a.retryAt = time.Now().Add(Backoff(a.failures))
+	a.Logger.Error("mariadbd is down", "reason", f.Reason, "message", f.Message)
+}
+
+// endRun ends the order a run was for.
+func (a *agent) endRun(run running, why string) {
+	if a.current != nil && a.current.ID == run.order {
+		a.finish(run.order, agentapi.OrderFailed, why)
+	}
+	if run.kind != "" {
+		a.examined = false
+	}
+}

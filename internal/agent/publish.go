@@ -1,0 +1,113 @@
+package agent
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/server"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// publish makes the Report of the present state.
+func (a *agent) publish(step Step) {
+	content := a.book.Content()
+	r := agentapi.Report{
+		Name: a.Name, AgentVersion: a.Version, Phase: step.Phase, Waiting: step.Waiting,
+		Data: a.found.data, Position: a.found.position, SafeToBootstrap: a.found.safe,
+		Draining: a.draining, Image: a.image, Restarts: a.restarts,
+		Order: content.Last(), Lineage: content.Lineage,
+	}
+	r.Image.Missing = slices.Clone(r.Image.Missing)
+	if a.proc != nil {
+		r.Position, r.SafeToBootstrap = a.position, false
+		r.Data = cluster.DataPresent
+		if a.run.note != nil && a.run.note.Transfer {
+			r.Data, r.Position = cluster.DataIncomplete, cluster.Position{}
+		}
+	}
+	if a.status != nil {
+		s := *a.status
+		r.Server = &s
+	}
+	if a.join != nil {
+		j := *a.join
+		r.Join = &j
+	}
+	r.Failure = a.shownFailure(step)
+	r.Config = a.configReport()
+	r.TLS = a.tlsReport()
+	a.reports.Set(r)
+}
+
+// shownFailure is why the member is down, or was: what Next says comes first.
+func (a *agent) shownFailure(step Step) *agentapi.Failure {
+	f := step.Failure
+	if f == nil {
+		f = a.failure
+	}
+	if f == nil {
+		return nil
+	}
+	shown := *f
+	if shown.At.IsZero() {
+		shown.At = time.Now()
+	}
+	return &shown
+}
+
+func (a *agent) configReport() agentapi.ConfigReport {
+	var c agentapi.ConfigReport
+	if a.config != nil {
+		c.Loaded = a.config.Revision
+	}
+	if a.proc != nil {
+		c.Socket = a.run.output.Socket
+		c.RestartNeeded = a.run.output.Hash != a.output.Hash
+	}
+	return c
+}
+
+func (a *agent) tlsReport() agentapi.TLSReport {
+	t := agentapi.TLSReport{
+		PublishedSerial: a.published.Serial, PublishedCAs: a.published.CAs,
+		LoadedSerial: a.loaded.Serial, TrustedCAs: slices.Clone(a.trusted), Problem: a.tlsTrouble,
+		Channels: maps.Clone(a.proved.Channels), Peers: maps.Clone(a.proved.Peers),
+	}
+	if a.loaded.ID != "" {
+		notAfter := a.loaded.NotAfter.UTC()
+		t.LoadedNotAfter = &notAfter
+	}
+	if a.published.Problem != nil {
+		t.Problem = a.published.Problem.Error()
+	}
+	return t
+}
+
+// serverVersion asks mariadbd for its version: "mariadbd  Ver 11.8.6-MariaDB-… for …".
+func serverVersion(ctx context.Context, table *procs.Table, path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	exit, err := server.Run(ctx, table, server.Command{Path: path, Args: []string{"--no-defaults", "--version"}})
+	if err != nil {
+		return "", err
+	}
+	return parseVersion(strings.Join(exit.Lines, " ")), nil
+}
+
+func parseVersion(line string) string {
+	_, after, ok := strings.Cut(line, "Ver ")
+	if !ok {
+		return ""
+	}
+	version, _, _ := strings.Cut(strings.TrimSpace(after), " ")
+	if before, _, ok := strings.Cut(version, "-MariaDB"); ok {
+		return before + "-MariaDB"
+	}
+	return version
+}

@@ -1,0 +1,302 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/notify"
+	"github.com/galera-operator/galera-operator/internal/agent/prove"
+	"github.com/galera-operator/galera-operator/internal/agent/server"
+	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+const (
+	pollFast = 200 * time.Millisecond
+	pollSlow = 1500 * time.Millisecond
+	// fastAfterPoke keeps the fast pace for a while after mariadbd has told of a change, as its
+	// status variables follow a little later.
+	fastAfterPoke = 2 * time.Second
+	// missedMost readings in a row make a server one that does not answer.
+	missedMost = 4
+
+	// patience with a stop: a joiner has nothing to lose, a server that served flushes its pages.
+	patienceJoiner = 10 * time.Second
+	patienceServer = 15 * time.Minute
+)
+
+// pollStatus reads the status of one run of mariadbd until it ends.
+func (a *agent) pollStatus(proc *server.Process) {
+	fastUntil := time.Now()
+	pause := time.NewTimer(pollFast)
+	defer pause.Stop()
+	for {
+		select {
+		case <-proc.Done():
+			return
+		case <-a.poke:
+			fastUntil = time.Now().Add(fastAfterPoke)
+		case <-pause.C:
+		}
+		status, err := a.conn.Status(context.Background())
+		a.post(func() { a.onStatus(proc, status, err) })
+		pace := pollSlow
+		if err != nil || !Serves(&status.Server) || time.Now().Before(fastUntil) {
+			pace = pollFast
+		}
+		pause.Reset(pace)
+	}
+}
+
+// onNotify is called when mariadbd has told of a change.
+func (a *agent) onNotify(e notify.Event) {
+	if len(e.Members) > 0 {
+		a.members = e.Members
+	}
+	select {
+	case a.poke <- struct{}{}:
+	default:
+	}
+	a.askNow()
+}
+
+// onStatus takes one reading of the status.
+func (a *agent) onStatus(proc *server.Process, s wsrep.Status, err error) {
+	if a.proc != proc {
+		return
+	}
+	a.watchTransfer()
+	if err != nil {
+		a.missed++
+		if a.missed >= missedMost && a.status != nil {
+			a.status = nil
+			a.updateSubject()
+		}
+		return
+	}
+	first := a.status == nil
+	a.missed = 0
+	next := s.Server
+	next.StartedAt, next.Version = proc.StartedAt, a.image.ServerVersion
+	if next.Component == cluster.ComponentPrimary && len(a.members) == next.Size {
+		next.Members = a.members
+	}
+	a.status = &next
+	a.image.ProviderVersion = s.ProviderVersion
+	a.gauges.Store(&s.Counters)
+	if s.Position.UUID != "" && s.Position.UUID != cluster.ZeroUUID && s.Position.Seqno >= 0 {
+		a.position = s.Position
+	}
+	if first {
+		a.updateSubject()
+	}
+	a.judgeServer()
+}
+
+// judgeServer acts on what the server has become.
+func (a *agent) judgeServer() {
+	if f := Condemn(a.status, a.run.formed); f != nil && !a.run.condemned {
+		f.At = time.Now()
+		a.Logger.Error("stopping mariadbd", "reason", f.Reason, "message", f.Message)
+		a.run.condemned, a.sticky, a.failure = true, f, f
+		return
+	}
+	if a.run.condemned {
+		return
+	}
+	if HasState(a.status) && a.run.note != nil {
+		a.joinEnded()
+	}
+	if Serves(a.status) && !a.run.served {
+		a.firstServed()
+	}
+}
+
+// joinEnded is called when all of the component's state is here.
+func (a *agent) joinEnded() {
+	if err := a.markers.ClearInitialising(); err != nil {
+		a.Logger.Error("a note cannot be removed", "error", err)
+		return
+	}
+	if err := a.markers.ClearJoining(); err != nil {
+		a.Logger.Error("a note cannot be removed", "error", err)
+		return // tried again at the next status
+	}
+	transfer := a.run.note.Transfer
+	a.run.note = nil
+	if a.join == nil {
+		return
+	}
+	now := time.Now()
+	a.join.EndedAt = &now
+	a.join.Kind = joinKind(transfer, a.run.from, a.position)
+	a.Logger.Info("joined", "kind", a.join.Kind, "took", now.Sub(a.join.StartedAt).Round(time.Millisecond).String(), "position", a.position.String())
+}
+
+// joinKind says how a member came by what it was missing.
+func joinKind(transfer bool, from, to cluster.Position) string {
+	switch {
+	case transfer || from.UUID != to.UUID:
+		return "SST"
+	case to.Seqno > from.Seqno:
+		return "IST"
+	}
+	return "None"
+}
+
+// firstServed is called once per run, when the member serves.
+func (a *agent) firstServed() {
+	a.run.served = true
+	a.failures, a.failure, a.sticky, a.retryAt = 0, nil, nil, time.Time{}
+	a.Logger.Info("serving", "uuid", a.status.ClusterUUID, "size", a.status.Size,
+		"took", time.Since(a.proc.StartedAt).Round(time.Millisecond).String())
+	if a.run.kind == agentapi.OrderInitialise {
+		a.takeLineage(agentapi.Lineage{Epoch: a.run.epoch, Start: cluster.Position{UUID: a.status.ClusterUUID}})
+	}
+	a.setPace(paceIdle)
+	a.askNow()
+	a.checkRoot()
+	a.setLive()
+	a.updateSubject()
+	if a.current == nil {
+		return
+	}
+	switch {
+	case a.current.Kind == agentapi.OrderInitialise && a.current.ID == a.run.order:
+		// Done when root's password is set, so that it is when somebody is told.
+	case a.current.Kind == agentapi.OrderBootstrap && a.current.ID == a.run.order:
+		a.finish(a.current.ID, agentapi.OrderDone, "")
+	case a.current.Kind == agentapi.OrderRestart:
+		a.finish(a.current.ID, agentapi.OrderDone, "")
+	}
+}
+
+// watchTransfer notes that a full transfer has begun, and how much has arrived.
+func (a *agent) watchTransfer() {
+	if a.proc == nil || a.run.note == nil {
+		return
+	}
+	if !a.run.note.Transfer {
+		look, err := datadir.LookAt(a.Places.Data)
+		if err != nil || !look.Transfer {
+			return
+		}
+		note := *a.run.note
+		note.Transfer = true
+		if err := a.markers.SetJoining(note); err != nil {
+			a.Logger.Error("the transfer could not be noted", "error", err)
+			return
+		}
+		a.run.note = &note
+		a.join.Kind = "SST"
+	}
+	if a.run.sizing {
+		return
+	}
+	a.run.sizing = true
+	proc := a.proc
+	go func() {
+		size := datadir.Size(a.Places.Data)
+		time.Sleep(time.Second)
+		a.post(func() {
+			if a.proc == proc && a.join != nil {
+				a.run.sizing = false
+				a.join.Bytes = max(a.join.Bytes, size)
+			}
+		})
+	}()
+}
+
+// stop asks mariadbd to stop.
+func (a *agent) stop() {
+	patience := patienceServer
+	if a.run.note != nil && !a.run.served {
+		patience = patienceJoiner
+	}
+	a.Logger.Info("stopping mariadbd", "pid", a.proc.PID)
+	a.run.stopping = true
+	a.run.stopAt = time.Now().Add(patience)
+	a.proc.Terminate()
+}
+
+// enforceStop ends a server whose stop takes too long. InnoDB loses nothing by it.
+func (a *agent) enforceStop() {
+	if a.proc != nil && a.run.stopping && time.Now().After(a.run.stopAt) {
+		a.Logger.Warn("mariadbd does not stop; killing it")
+		a.proc.Kill()
+	}
+}
+
+// onExit is called when mariadbd has ended.
+func (a *agent) onExit(proc *server.Process) {
+	if a.proc != proc {
+		return
+	}
+	run, exit := a.run, proc.Exit()
+	a.proc, a.status, a.members, a.run = nil, nil, nil, running{}
+	a.loaded, a.trusted, a.tlsTrouble = emptyBundle, nil, ""
+	a.examined, a.found, a.restart = false, examination{}, false
+	a.proved, a.peers = prove.Result{}, nil
+	a.setPace(paceWaiting)
+	go killOrphans(&a.table)
+	a.Logger.Info("mariadbd has ended", "code", exit.Code, "signal", int(exit.Signal), "asked", run.stopping)
+	if run.note != nil && a.join != nil && a.join.EndedAt == nil {
+		a.join = nil // it never ended; the next one is another
+	}
+	switch {
+	case run.condemned:
+	case run.stopping && exit.Code == 0 && exit.Signal == 0:
+		a.failures, a.retryAt = 0, time.Time{}
+	default:
+		a.restarts++
+		a.crashed(run, exit)
+	}
+	if run.note != nil && run.note.Transfer {
+		a.retryAt = time.Now().Add(RetryAfterTransfer)
+	}
+	if a.current != nil && a.current.ID == run.order {
+		a.finish(run.order, agentapi.OrderFailed, "mariadbd ended before it served: "+describeExit(exit))
+	}
+	a.updateSubject()
+}
+
+// crashed records why a server ended that nobody had stopped.
+func (a *agent) crashed(run running, exit server.Exit) {
+	f := &agentapi.Failure{Reason: server.Classify(exit.Lines), ExitCode: exit.Code, At: time.Now(), Message: describeExit(exit)}
+	if run.served {
+		f.Reason = agentapi.FailureStart
+		f.Message = "mariadbd ended while it served: " + describeExit(exit)
+		a.failure = f
+		a.Logger.Error("mariadbd crashed", "message", f.Message)
+		return
+	}
+	a.attemptFailed(f)
+}
+
+// describeExit says how a server ended, in words.
+func describeExit(e server.Exit) string {
+	text := fmt.Sprintf("exit code %d", e.Code)
+	if e.Signal != 0 {
+		text = "killed by signal " + signalName(e.Signal)
+	}
+	if why := server.Why(e.Lines); why != "" {
+		text += ": " + why
+	}
+	return text
+}
+
+func signalName(s syscall.Signal) string {
+	switch s {
+	case syscall.SIGKILL:
+		return "SIGKILL (a person, or the kernel for want of memory)"
+	case syscall.SIGSEGV:
+		return "SIGSEGV"
+	case syscall.SIGABRT:
+		return "SIGABRT"
+	}
+	return fmt.Sprint(int(s))
+}

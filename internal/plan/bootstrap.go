@@ -1,0 +1,131 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// continueBootstrap brings the chosen member to Primary. What was decided when the operation
+// began is not believed: it may have rested on old reports. First every other member is told of
+// the operation's epoch, which makes it refuse all orders of earlier ones, and is brought to a
+// state in which it cannot become Primary by itself. A report that shows the epoch is younger than
+// the journal's entry, so the choice is made again from such reports, and only then ordered.
+func continueBootstrap(s cluster.Snapshot, op cluster.Operation) (Decision, bool) {
+	if m, ok := firstPrimary(s); ok {
+		if m.Name == op.BootstrapMember {
+			return complete(m.Name + " is Primary")
+		}
+		return abandon(ReasonJoining, m.Name+" is Primary already")
+	}
+	m, ok := s.Member(op.BootstrapMember)
+	if !ok {
+		return abandon(ReasonRecovering, op.BootstrapMember+" is no member any more")
+	}
+	kind := orderFor(op.Type)
+	if m.Order != nil && m.Order.ID == orderID(op, m.Name, kind) {
+		return followOrder(m, op)
+	}
+	for _, ask := range []func(cluster.Snapshot, cluster.Operation, cluster.Member) (Decision, bool){
+		chooseAgain, stopOthers, tellOthers,
+	} {
+		if d, ok := ask(s, op, m); ok {
+			return d, true
+		}
+	}
+	return order(op, m.Name, kind, op.Position, ReasonRecovering,
+		fmt.Sprintf("%s starts the cluster at %s", m.Name, op.Position))
+}
+
+func orderFor(t cluster.OperationType) OrderKind {
+	switch t {
+	case cluster.OpFirstStart:
+		return OrderInitialise
+	case cluster.OpRebuildQuorum:
+		return OrderRebuildQuorum
+	default:
+		return OrderBootstrap
+	}
+}
+
+// followOrder waits for an order that the agent has, and gives up when it came to nothing.
+func followOrder(m cluster.Member, op cluster.Operation) (Decision, bool) {
+	switch {
+	case m.Order.State == orderRefused, m.Order.State == orderFailed:
+		return abandon(ReasonRecovering, fmt.Sprintf("%s did not carry out %s: %s", m.Name, op.ID, m.Order.Message))
+	case m.Order.State == orderDone && m.Down():
+		return abandon(ReasonRecovering, m.Name+" went down again after it had been started")
+	case m.Order.State == orderDone && withoutQuorum(m):
+		return abandon(ReasonQuorumLost, m.Name+" lost quorum again after it had been started")
+	default:
+		return wait(ReasonRecovering, fmt.Sprintf("%s is starting the cluster (%s)", m.Name, op.ID))
+	}
+}
+
+// chooseAgain asks whether the member would still be chosen.
+func chooseAgain(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (Decision, bool) {
+	v := judge(s)
+	best, ok := v.best(s)
+	switch {
+	case op.Type == cluster.OpFirstStart && len(v.silent) > 0:
+		return wait(ReasonWaitingForMembers, "waiting for the agents of "+list(v.silent))
+	case op.Type == cluster.OpFirstStart && !neverStarted(s, v):
+		return abandon(ReasonRecovering, "there are data, or there have been: nothing is initialised")
+	case op.Type == cluster.OpFirstStart:
+		return Decision{}, false
+	case len(v.missing()) > 0 && !approved(s, best, ok):
+		return explain(s, v, best, ok)
+	case len(v.busy) > 0:
+		return wait(ReasonWaitingForMembers, "waiting for "+list(v.busy)+", still starting or stopping")
+	}
+	if problem := stillFits(m, best, op); problem != "" {
+		return abandon(ReasonRecovering, m.Name+": "+problem)
+	}
+	return Decision{}, false
+}
+
+// stillFits says what has changed since the member was chosen, "" when nothing has.
+func stillFits(m, best cluster.Member, op cluster.Operation) string {
+	switch {
+	case !m.Known || best.Name == "" || ahead(best, m):
+		return "another member would be chosen now"
+	case m.Position.UUID != op.Position.UUID || m.Position.Seqno < op.Position.Seqno:
+		return fmt.Sprintf("its position is behind %s", op.Position)
+	case op.Type == cluster.OpRebuildQuorum && !withoutQuorum(m):
+		return "it is not running without quorum any more"
+	case op.Type == cluster.OpRecover && (!m.Down() || m.Data != cluster.DataPresent || m.Position != op.Position):
+		return fmt.Sprintf("its position is not %s any more", op.Position)
+	}
+	return ""
+}
+
+// stopOthers stops running nodes that lost quorum and are not in the chosen member's component:
+// they could find each other and become Primary by themselves.
+func stopOthers(s cluster.Snapshot, op cluster.Operation, chosen cluster.Member) (Decision, bool) {
+	for _, m := range s.Members {
+		if m.Name != chosen.Name && m.Known && m.Server != nil && !together(chosen, m) {
+			return order(op, m.Name, OrderStop, cluster.Position{}, ReasonRecovering,
+				fmt.Sprintf("stopping %s, which has no quorum and is apart from %s", m.Name, chosen.Name))
+		}
+	}
+	return Decision{}, false
+}
+
+// together says that two running nodes are in the same component, and both know.
+func together(a, b cluster.Member) bool {
+	return a.Server != nil && b.Server != nil &&
+		slices.Contains(a.Server.Members, b.Name) && slices.Contains(b.Server.Members, a.Name)
+}
+
+// tellOthers makes the other members remember the operation's epoch. A Start is an order that
+// changes nothing for a member that is not held.
+func tellOthers(s cluster.Snapshot, op cluster.Operation, chosen cluster.Member) (Decision, bool) {
+	for _, m := range s.Members {
+		if m.Name != chosen.Name && m.Known && seenEpoch(m) < op.Epoch {
+			return order(op, m.Name, OrderStart, cluster.Position{}, ReasonRecovering,
+				fmt.Sprintf("telling %s that %s starts the cluster", m.Name, chosen.Name))
+		}
+	}
+	return Decision{}, false
+}

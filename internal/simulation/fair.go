@@ -1,0 +1,137 @@
+package simulation
+
+// Round lets everybody do the next thing, with fresh caches: what time brings when nothing
+// goes wrong.
+func (w *World) Round(p Planner) {
+	for i := range w.n {
+		w.regroup(i)
+	}
+	for i := range w.n {
+		w.stepKubelet(i)
+		w.nodes[i].agent.loaded = w.api.revision
+		if !w.stepAgent(i) {
+			w.finishTransfer(i)
+		}
+		w.checkAlways()
+		w.applyAll(i)
+	}
+	for k := range w.wire {
+		w.deliver(k, false)
+		w.checkAlways()
+	}
+	w.lookAround(0)
+	w.reconcile(0, p, noCrash)
+	w.clock++
+}
+
+// calm ends all faults that end by themselves.
+func (w *World) calm() {
+	w.partition(0)
+	for k := range w.ops {
+		w.ops[k].mute = 0
+	}
+	w.ops[1].clear()
+	for i := range w.n {
+		w.nodes[i].away, w.nodes[i].agent.blurred = false, false
+	}
+}
+
+// patience is how many Rounds a world without faults may take to arrive.
+const patience = 150
+
+// Converge lets the world run without faults, with a person who does what only a person can,
+// until it is as the spec asks. It returns the number of Rounds, and whether it arrived: all
+// Synced with the wanted configuration, or blocked for a reason only a person can remove.
+func (w *World) Converge(p Planner) (int, bool) {
+	w.calm()
+	for round := range patience {
+		if w.arrived() || w.truth.violation != "" {
+			return round, true
+		}
+		w.Round(p)
+		if round%10 == 9 {
+			w.help()
+		}
+	}
+	if w.hopeless() {
+		w.truth.reached |= ReachedBlocked
+		return patience, true
+	}
+	w.violate(Stuck)
+	return patience, false
+}
+
+// help is what a person does after having read the conditions.
+func (w *World) help() {
+	w.approve()
+	for i := range w.n {
+		w.repair(i)
+		if w.nodes[i].agent.failure == failurePosition {
+			w.killAgent(i)
+		}
+	}
+}
+
+// arrived says that the spec is fulfilled.
+func (w *World) arrived() bool {
+	if w.api.suspend {
+		return w.asleep()
+	}
+	for i := range w.n {
+		n := &w.nodes[i]
+		if !w.ready(i) || !w.serves(i) || n.agent.running != w.api.revision || n.pod.template != w.api.template || n.pod.role == roleNone {
+			return false
+		}
+	}
+	w.truth.reached |= ReachedSynced
+	return w.writers() == 1 && !w.api.status.working && w.wireEmpty()
+}
+
+func (w *World) asleep() bool {
+	for i := range w.n {
+		if w.nodes[i].pod.exists {
+			return false
+		}
+	}
+	w.truth.reached |= ReachedSuspended
+	return w.api.status.suspended()
+}
+
+func (w *World) wireEmpty() bool { return w.wire == [maxMessages]message{} }
+
+func (w *World) writers() int {
+	count := 0
+	for i := range w.n {
+		if w.nodes[i].pod.role == rolePrimary {
+			count++
+		}
+	}
+	return count
+}
+
+// hopeless says that the operator waits for a person, and is right: no member has data of the
+// cluster's history, or nobody can tell which history that is.
+func (w *World) hopeless() bool {
+	if w.anyServes() || !w.ops[0].blocked {
+		return false
+	}
+	var histories [len(uuids)]bool
+	count, own, blank := 0, false, true
+	for i := range w.n {
+		v := &w.nodes[i].vol
+		blank = blank && v.data == dataEmpty
+		if v.data != dataPresent {
+			continue
+		}
+		u := w.past.uuid(v.head)
+		own = own || u == w.api.status.uuid
+		if !histories[u] {
+			histories[u] = true
+			count++
+		}
+	}
+	if w.api.status.uuid != 0 {
+		return !own
+	}
+	return count != 1 && (!blank || w.api.status.held != 0)
+}

@@ -1,0 +1,134 @@
+package simulation
+
+// disturb changes the member's volume while its pod is away. Such a thing takes longer than any
+// cache lags or any old leader lives: see docs/model.md.
+func (w *World) disturb(i int, change func(*volume)) {
+	n := &w.nodes[i]
+	before := n.vol
+	w.podGone(i)
+	change(&n.vol)
+	w.excuse(i, before, before.data == dataPresent && n.vol.data == dataPresent && w.past.uuid(before.head) == w.past.uuid(n.vol.head))
+	for k := range w.truth.formed {
+		if w.truth.formed[k].member == int8(i) {
+			w.truth.formed[k] = formedBy{} // that component is gone with its disk
+		}
+	}
+	w.settleOperators()
+}
+
+// settleOperators ends old leaders, and lets caches catch up.
+func (w *World) settleOperators() {
+	w.ops[1].clear()
+	if o := &w.ops[0]; o.started {
+		w.seeStatus(0)
+		for i := range w.n {
+			w.seePod(0, i)
+		}
+	}
+	w.wire = [maxMessages]message{}
+}
+
+// excuse lifts the promise from acknowledged write-sets that only this disk held, when nobody can
+// see that it ever held them: it went back to an older state of itself, or it had never been seen
+// with data.
+func (w *World) excuse(i int, before volume, unseen bool) {
+	unseen = unseen || !w.api.status.held.has(i)
+	if !unseen || before.data != dataPresent {
+		return
+	}
+	for ws := write(1); ws <= w.past.used; ws++ {
+		e := &w.past.table[ws]
+		if e.acked && !e.gone && w.past.includes(before.head, ws) && !w.anybodyHolds(ws) {
+			e.gone = true
+		}
+	}
+}
+
+func (w *World) anybodyHolds(ws write) bool {
+	for j := range w.n {
+		n := &w.nodes[j]
+		if n.vol.data == dataPresent && w.past.includes(n.vol.head, ws) || n.srv.on && w.past.includes(n.srv.received, ws) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *World) wipe(i int) bool {
+	w.disturb(i, func(v *volume) { *v = volume{} })
+	return true
+}
+
+// rollBack puts an old snapshot of the volume in its place.
+func (w *World) rollBack(i int) bool {
+	n := &w.nodes[i]
+	if !n.saved.used {
+		return false
+	}
+	w.disturb(i, func(v *volume) { *v = n.saved })
+	return true
+}
+
+func (w *World) save(i int) bool {
+	n := &w.nodes[i]
+	if n.srv.on || n.vol.data != dataPresent {
+		return false
+	}
+	n.saved = n.vol
+	n.saved.used = true
+	return true
+}
+
+// swap puts another cluster's volume in place, further on than this one.
+func (w *World) swap(i int) bool {
+	if !w.past.room() {
+		return false
+	}
+	head := w.past.begin(100)
+	w.disturb(i, func(v *volume) { *v = volume{data: dataPresent, head: head, cacheFrom: 100} })
+	return true
+}
+
+// loseStatus wipes the resource's status, as a restore from a manifest does.
+func (w *World) loseStatus() bool {
+	w.api.status = status{version: w.api.status.version + 1, primary: none, lostAt: -1}
+	for ws := write(1); ws <= w.past.used; ws++ {
+		if e := &w.past.table[ws]; e.acked && !w.anybodyHolds(ws) {
+			e.gone = true
+		}
+	}
+	w.truth.formed = [4]formedBy{}
+	w.truth.reached |= ReachedLostStatus
+	w.settleOperators()
+	return true
+}
+
+// partition puts the members of the set on the other side of the network.
+func (w *World) partition(other set) {
+	for i := range w.n {
+		w.side[i] = 0
+		if other.has(i) {
+			w.side[i] = 1
+		}
+	}
+	w.truth.reached |= ReachedPartition
+}
+
+// shatter isolates every member.
+func (w *World) shatter() {
+	for i := range w.n {
+		w.side[i] = int8(i)
+	}
+}
+
+// splitByHand is a person who makes a minority Primary with pc.bootstrap.
+func (w *World) splitByHand(i int) bool {
+	n := &w.nodes[i]
+	if !n.srv.on || n.srv.view.primary || !w.whole(n.srv.view) || !w.anyServes() {
+		return false
+	}
+	w.truth.split = true
+	w.truth.reached |= ReachedSplit
+	w.newView(n.srv.view.members, true)
+	return true
+}

@@ -1,0 +1,188 @@
+package simulation
+
+import (
+	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/plan"
+)
+
+// The promises; docs/model.md explains them.
+const (
+	TwoBootstraps   = "two bootstraps in one epoch"
+	TwoPrimaries    = "two Primary components at once"
+	BehindAnother   = "bootstrapped a position behind another member's"
+	NotBootstrap    = "bootstrapped data that are empty, foreign or incomplete"
+	LostWrite       = "an acknowledged write is lost"
+	Unapproved      = "went on without an acknowledged write and without approval"
+	TwoTaken        = "two members taken down by the operator at once"
+	TakenWhileWeak  = "a healthy member taken down while another was not Synced"
+	WriterTaken     = "the writer taken down before the role had moved"
+	TwoWriters      = "two pods labelled primary"
+	TouchedSplit    = "acted while two components were Primary"
+	SilentDivergent = "a member with other write-sets of the same numbers joined unnoticed"
+	Stuck           = "does not converge"
+	NewHistory      = "a second history was begun"
+)
+
+// checkAlways looks at what must hold in every state.
+func (w *World) checkAlways() {
+	if w.truth.violation != "" || w.truth.split {
+		return
+	}
+	var serving int16
+	for i := range w.n {
+		n := &w.nodes[i]
+		if w.truth.taken.has(i) && (w.synced(i) || w.api.suspend) {
+			w.truth.taken &^= 1 << i
+		}
+		if !n.srv.on || !n.srv.view.primary || n.srv.view.id == serving || !w.whole(n.srv.view) {
+			continue
+		}
+		if serving != 0 {
+			w.violate(TwoPrimaries)
+		}
+		serving = n.srv.view.id
+	}
+}
+
+// checkBootstrap judges the moment in which an order makes a component out of the member.
+func (w *World) checkBootstrap(i int, r record) {
+	w.note(r.kind)
+	slot := &w.truth.formed[r.epoch%int64(len(w.truth.formed))]
+	if slot.epoch == r.epoch && r.kind != orderRebuild {
+		w.violate(TwoBootstraps)
+	}
+	*slot = formedBy{r.epoch, int8(i)}
+	n := &w.nodes[i]
+	head := n.vol.head
+	if n.srv.on {
+		head = n.srv.received
+	}
+	if n.vol.data != dataPresent || head == 0 {
+		w.violate(NotBootstrap)
+		return
+	}
+	uuid := w.past.uuid(head)
+	if r.kind != orderInitialise && w.api.status.uuid != 0 && uuid != w.api.status.uuid {
+		w.violate(NotBootstrap)
+	}
+	if r.kind == orderInitialise && w.api.status.uuid != 0 && w.api.status.uuid != uuid {
+		w.violate(NewHistory)
+	}
+	trusted := w.approves(i, n.vol.head)
+	for j := range w.n {
+		other := w.furthest(j)
+		given := w.nodes[j].vol.book.line.epoch < n.vol.book.line.epoch // a person gave up what it has more
+		if !trusted && !given && w.past.uuid(other) == uuid && w.past.seqno(other) > w.past.seqno(head) {
+			w.violate(BehindAnother)
+		}
+	}
+	w.checkWrites(head, trusted, Unapproved)
+}
+
+// furthest is the last write-set the member has, on its disk or received.
+func (w *World) furthest(j int) write {
+	n := &w.nodes[j]
+	if n.srv.on && n.srv.donor == 0 {
+		return n.srv.received
+	}
+	if n.vol.data == dataPresent {
+		return n.vol.head
+	}
+	return 0
+}
+
+// approves says that a person has just vouched for the member at that position.
+func (w *World) approves(i int, head write) bool {
+	t := w.api.trust
+	return w.truth.approved && int(t.member) == i+1 && t.head == head
+}
+
+// checkWrites looks for acknowledged write-sets that head does not include. With accepted their
+// loss is a person's choice.
+func (w *World) checkWrites(head write, accepted bool, what string) {
+	for ws := write(1); ws <= w.past.used; ws++ {
+		e := &w.past.table[ws]
+		if !e.acked || e.gone || w.past.includes(head, ws) {
+			continue
+		}
+		if !accepted {
+			w.violate(what)
+			return
+		}
+		e.gone = true
+	}
+}
+
+// checkFormed judges a Primary component that was just formed out of the members.
+func (w *World) checkFormed(members set) {
+	best := write(0)
+	for j := range w.n {
+		if s := &w.nodes[j].srv; members.has(j) && s.on && s.donor == 0 && s.received > best {
+			best = s.received
+		}
+	}
+	if best != 0 && !w.truth.split {
+		w.checkWrites(best, false, LostWrite)
+	}
+}
+
+// checkTaken judges an operator's act that takes the member down; stops are for suspension.
+func (w *World) checkTaken(i int, stop bool) {
+	if stop || !w.serves(i) {
+		return
+	}
+	if w.truth.taken&^(1<<i) != 0 {
+		w.violate(TwoTaken)
+	}
+	w.truth.taken |= 1 << i
+	w.truth.reached |= ReachedRestart
+}
+
+// checkDecision judges a decision by what its operator could see.
+func (w *World) checkDecision(s cluster.Snapshot, d plan.Decision) {
+	if d.Action != nil && seesTwoPrimaries(s) {
+		w.violate(TouchedSplit)
+	}
+	name := ""
+	switch a := d.Action.(type) {
+	case plan.SendOrder:
+		if a.Kind == plan.OrderRestart {
+			name = a.Member
+		}
+	case plan.DeletePod:
+		name = a.Member
+	}
+	target, ok := s.Member(name)
+	if !ok || !target.InPrimary() {
+		return
+	}
+	for _, m := range s.Members {
+		if m.Name != name && !m.Synced() {
+			w.violate(TakenWhileWeak)
+		}
+	}
+	if target.Pod.Role == roles[rolePrimary] && len(s.Members) > 1 {
+		w.violate(WriterTaken)
+	}
+}
+
+// seesTwoPrimaries is this package's own idea of a split, from the operator's view alone.
+func seesTwoPrimaries(s cluster.Snapshot) bool {
+	for i, a := range s.Members {
+		for _, b := range s.Members[i+1:] {
+			if a.InPrimary() && b.InPrimary() && !contains(a.Server.Members, b.Name) && !contains(b.Server.Members, a.Name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func contains(list []string, s string) bool {
+	for _, e := range list {
+		if e == s {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,289 @@
+package simulation
+
+import (
+	"strings"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/plan"
+)
+
+// Planner is plan.Plan, or something that is wrong in an interesting way.
+type Planner func(cluster.Snapshot) plan.Decision
+
+// status is the resource's status, as far as the planner sees it.
+type status struct {
+	version   int16
+	uuid      int8
+	epoch     int64
+	working   bool
+	operation cluster.Operation
+	// stopped says that the last completed operation is a Suspend.
+	stopped bool
+	primary int8
+	held    set
+	// lostAt is the Tick at which the loss of the Primary component was recorded, -1 for never.
+	lostAt int16
+}
+
+// suspended is internal/observe.Suspended in this world.
+func (st *status) suspended() bool { return !st.working && st.stopped }
+
+// operator is one process of the operator: its caches, and nothing that has to survive.
+type operator struct {
+	status  status
+	suspend bool
+	// revision is that of the configuration it has published last.
+	revision, template int8
+	trust              trust
+	pods               [maxNodes]seenPod
+	reports            [maxNodes]report
+	// mute are the agents this operator cannot reach.
+	mute set
+	// started says that its cache of the resource has been filled.
+	started bool
+	// blocked is the last decision's; advice is the approval its message asks for.
+	blocked bool
+	advice  trust
+}
+
+type seenPod struct {
+	pod
+	ready bool
+}
+
+func (o *operator) clear() { *o = operator{mute: o.mute} }
+
+// seeStatus brings the operator's cache of the resource up to date.
+func (w *World) seeStatus(k int) {
+	o := &w.ops[k]
+	o.status, o.suspend, o.trust = w.api.status, w.api.suspend, w.api.trust
+	o.revision, o.template = w.api.revision, w.api.template
+	o.started = true
+}
+
+func (w *World) seePod(k, i int) {
+	o := &w.ops[k]
+	before := o.pods[i].uid
+	o.pods[i] = seenPod{w.nodes[i].pod, w.ready(i)}
+	if o.pods[i].uid != before {
+		o.reports[i] = report{} // another pod is another agent
+	}
+}
+
+// hear brings the operator's knowledge of an agent up to date.
+func (w *World) hear(k, i int) {
+	o := &w.ops[k]
+	if o.mute.has(i) || o.pods[i].uid != w.nodes[i].pod.uid || !o.pods[i].exists {
+		o.reports[i] = report{}
+		return
+	}
+	o.reports[i] = w.report(i)
+}
+
+// lookAround refreshes everything an operator can see.
+func (w *World) lookAround(k int) {
+	w.seeStatus(k)
+	for i := range w.n {
+		w.seePod(k, i)
+		w.hear(k, i)
+	}
+}
+
+// snapshot is internal/observe.Snapshot in this world.
+func (w *World) snapshot(o *operator) cluster.Snapshot {
+	st := &o.status
+	s := cluster.Snapshot{
+		Namespace: "world", Name: "db", Replicas: w.n, Suspend: o.suspend,
+		ConfigRevision: revisions[o.revision%8], ClusterUUID: uuids[st.uuid], Epoch: st.epoch, Suspended: st.suspended(),
+		Members: make([]cluster.Member, w.n),
+	}
+	if st.working {
+		op := st.operation
+		s.Operation = &op
+	}
+	if st.primary != none {
+		s.Primary = names[st.primary]
+	}
+	if st.lostAt >= 0 {
+		s.NoPrimaryFor = max(time.Duration(w.clock-st.lostAt)*10*time.Second, time.Second)
+	}
+	if o.trust.member > 0 {
+		s.Trust = w.trusted(o.trust)
+	}
+	for i := range s.Members {
+		m, p := &s.Members[i], &o.pods[i]
+		m.Name, m.Ordinal, m.HeldData = names[i], i, st.held.has(i)
+		m.Pod = cluster.Pod{Exists: p.exists, Terminating: p.terminating, Ready: p.ready, Role: roles[p.role], Outdated: p.exists && p.template != o.template}
+		if r := o.reports[i]; r.known {
+			w.fill(m, r)
+		}
+	}
+	return s
+}
+
+// advice reads the command a message tells a person to run.
+func (w *World) advice(o *operator, d plan.Decision) trust {
+	if d.Action != nil {
+		return trust{}
+	}
+	_, command, ok := strings.Cut(d.Message, "trust-member=")
+	if !ok {
+		return trust{}
+	}
+	name, position, _ := strings.Cut(command, "=")
+	i := nameNumber(name)
+	head := o.reports[i].head
+	if w.past.position(head).String() != position {
+		panic("simulation: the advice names a position nobody has: " + d.Message)
+	}
+	return trust{int8(i + 1), head}
+}
+
+func (w *World) trusted(t trust) *cluster.Trust {
+	return &cluster.Trust{Member: names[t.member-1], Position: w.past.position(t.head)}
+}
+
+// crashPoint is where an operator is killed during a pass.
+type crashPoint int8
+
+const (
+	noCrash crashPoint = iota
+	crashBeforeActing
+	crashBeforeStatus
+)
+
+// reconcile is one pass of an operator: plan, act, write the status.
+func (w *World) reconcile(k int, planner Planner, at crashPoint) bool {
+	o := &w.ops[k]
+	if !o.started {
+		return false
+	}
+	s := w.snapshot(o)
+	d := planner(s)
+	o.blocked, o.advice = d.Blocked, w.advice(o, d)
+	w.checkDecision(s, d)
+	if at == crashBeforeActing {
+		o.clear()
+		return true
+	}
+	acted := w.act(o, d.Action)
+	if at == crashBeforeStatus {
+		o.clear()
+		return true
+	}
+	return w.writeStatus(o, s, d.Action) || acted
+}
+
+// act carries out what reaches beyond the status.
+func (w *World) act(o *operator, a plan.Action) bool {
+	switch a := a.(type) {
+	case plan.SendOrder:
+		if i := nameNumber(a.Member); i >= 0 && !o.mute.has(i) && o.pods[i].exists && o.pods[i].uid == w.nodes[i].pod.uid {
+			w.send(i, order{a.ID, a.Epoch, kindNumber(a.Kind), a.Position})
+		}
+	case plan.AssignRoles:
+		w.assign(o, nameNumber(a.Primary))
+	case plan.DeletePod:
+		i := nameNumber(a.Member)
+		if p := &w.nodes[i].pod; p.exists && p.uid == o.pods[i].uid && !o.pods[i].terminating {
+			w.checkTaken(i, false)
+			w.drain(i)
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// assign labels the pods; a pod that has changed since it was seen ends the attempt.
+func (w *World) assign(o *operator, primary int) {
+	fresh := w.fresh(o)
+	for i := range w.n {
+		if i != primary && !w.label(o, i, roleReplica) {
+			return
+		}
+	}
+	if w.label(o, primary, rolePrimary) && fresh && w.writers() > 1 {
+		w.violate(TwoWriters)
+	}
+}
+
+// fresh says that the operator's cache of the pods is not behind.
+func (w *World) fresh(o *operator) bool {
+	for i := range w.n {
+		if o.pods[i].pod != w.nodes[i].pod {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *World) label(o *operator, i int, r role) bool {
+	seen, p := &o.pods[i], &w.nodes[i].pod
+	if !seen.exists || seen.role == r || !p.exists || p.uid != seen.uid {
+		return true
+	}
+	if p.version != seen.version {
+		return false
+	}
+	p.role = r
+	p.version++
+	return true
+}
+
+// writeStatus stores the journal entry and what was observed, unless somebody else has written
+// since this operator has read.
+func (w *World) writeStatus(o *operator, s cluster.Snapshot, a plan.Action) bool {
+	next := o.status
+	journal(&next, a)
+	w.observed(&next, o, s)
+	if next == o.status {
+		return false
+	}
+	if o.status.version != w.api.status.version {
+		return false
+	}
+	next.version++
+	w.api.status = next
+	return true
+}
+
+// journal is internal/apply.Journal in this world.
+func journal(st *status, a plan.Action) {
+	switch a := a.(type) {
+	case plan.Begin:
+		st.epoch, st.working, st.operation = a.Operation.Epoch, true, a.Operation
+	case plan.Complete:
+		if !st.working {
+			return
+		}
+		st.working = false
+		if !a.Abandoned {
+			st.stopped = st.operation.Type == cluster.OpSuspend
+		}
+		st.operation = cluster.Operation{}
+	case plan.RecordUUID:
+		st.uuid = uuidNumber(a.UUID)
+	}
+}
+
+// observed is the part of the status that the planner reads back.
+func (w *World) observed(st *status, o *operator, s cluster.Snapshot) {
+	anyPrimary := false
+	for i, m := range s.Members {
+		if m.Known && m.Position.UUID != "" && m.Position.UUID != cluster.ZeroUUID {
+			st.held |= 1 << i
+		}
+		if o.pods[i].role == rolePrimary {
+			st.primary = int8(i)
+		}
+		anyPrimary = anyPrimary || m.InPrimary()
+	}
+	switch {
+	case anyPrimary:
+		st.lostAt = -1
+	case st.lostAt < 0:
+		st.lostAt = w.clock
+	}
+}

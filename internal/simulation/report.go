@@ -1,0 +1,123 @@
+package simulation
+
+import "github.com/galera-operator/galera-operator/internal/cluster"
+
+// report is what an operator has heard from an agent.
+type report struct {
+	known           bool
+	boot            int16
+	phase           phase
+	data            dataState
+	head            write
+	blurred         bool
+	safe, draining  bool
+	server          bool
+	view            view
+	state           int8
+	uuid            int8
+	queue           int8
+	line            int64
+	loaded, running int8
+	last            record
+	failure         failure
+}
+
+const (
+	stateJoining int8 = iota
+	stateDonor
+	stateJoined
+	stateSynced
+)
+
+var states = [...]cluster.NodeState{cluster.NodeJoining, cluster.NodeDonor, cluster.NodeJoined, cluster.NodeSynced}
+
+// report is what the member's agent says now.
+func (w *World) report(i int) report {
+	n := &w.nodes[i]
+	if !n.agent.up || !n.pod.exists {
+		return report{}
+	}
+	r := report{
+		known: true, boot: n.agent.boot, phase: n.agent.phase, data: n.vol.data, head: n.vol.head,
+		blurred: n.agent.blurred && !n.srv.on || n.agent.phase == phaseExamining,
+		safe:    n.vol.safe, draining: n.pod.terminating || n.agent.phase == phaseStopping,
+		line: n.vol.book.line.epoch, loaded: n.agent.loaded, running: n.agent.running, last: n.vol.book.records[0], failure: n.agent.failure,
+	}
+	if n.srv.on {
+		r.server, r.view, r.state = true, n.srv.view, w.state(i)
+		r.uuid = w.past.uuid(n.srv.received)
+		r.queue = w.past.seqno(n.srv.received) - w.past.seqno(n.vol.head)
+		r.loaded = n.agent.loaded
+	} else {
+		r.running = r.loaded
+	}
+	return r
+}
+
+func (w *World) state(i int) int8 {
+	n := &w.nodes[i]
+	switch {
+	case n.srv.donor != 0 || !n.srv.view.primary:
+		return stateJoining
+	case w.donates(i):
+		return stateDonor
+	case n.vol.head != n.srv.received:
+		return stateJoined
+	}
+	return stateSynced
+}
+
+var names = [maxNodes]string{"db-0", "db-1", "db-2", "db-3", "db-4"}
+
+func nameNumber(name string) int {
+	for i, n := range names {
+		if n == name {
+			return i
+		}
+	}
+	return -1
+}
+
+var nameSets = func() (out [1 << maxNodes][]string) {
+	for s := range out {
+		for i, n := range names {
+			if set(s).has(i) {
+				out[s] = append(out[s], n)
+			}
+		}
+	}
+	return out
+}()
+
+// revisions are the names of configuration revisions.
+var revisions = [...]string{"r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7"}
+
+func (w *World) fill(m *cluster.Member, r report) {
+	m.Known = true
+	m.Phase, m.Data = phases[r.phase], dataStates[r.data]
+	if r.phase == phaseExamining {
+		m.Data = cluster.DataUnknown
+	}
+	if !r.blurred {
+		m.Position = w.past.position(r.head)
+	}
+	m.Line = r.line
+	m.SafeToBootstrap, m.Draining = r.safe && !r.server, r.draining
+	m.ConfigLoaded, m.RestartNeeded = revisions[r.loaded%8], r.loaded != r.running
+	if r.last.state != orderNone {
+		m.Order = &cluster.Order{ID: r.last.id, Epoch: r.last.epoch, Kind: string(orderKinds[r.last.kind]), State: orderStates[r.last.state]}
+	}
+	if r.failure != failureNone {
+		m.Failure = &cluster.Failure{Reason: failures[r.failure], Message: failures[r.failure]}
+	}
+	if !r.server {
+		return
+	}
+	m.Server = &cluster.Server{
+		Component: cluster.ComponentNonPrimary, State: states[r.state], ClusterUUID: uuids[r.uuid],
+		Size: r.view.members.len(), Members: nameSets[r.view.members], ReceiveQueue: int64(r.queue),
+	}
+	if r.view.primary {
+		m.Server.Component = cluster.ComponentPrimary
+	}
+}

@@ -1,0 +1,188 @@
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/galera-operator/galera-operator/internal/plan"
+)
+
+// Schedule is a whole story: the world it begins in and what happens there.
+type Schedule struct {
+	// Members is the size of the cluster.
+	Members int
+	// Eager: a majority of the last view comes back by itself, not only all of it.
+	Eager bool
+	// Fresh begins before the first start; otherwise all members are Synced.
+	Fresh  bool
+	Events []Event
+}
+
+// String returns the schedule as Go source.
+func (s Schedule) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Schedule{Members: %d, Eager: %t, Fresh: %t, Events: []Event{\n", s.Members, s.Eager, s.Fresh)
+	for _, e := range s.Events {
+		fmt.Fprintf(&b, "\t%s,\n", e)
+	}
+	return b.String() + "}}"
+}
+
+// Result is how a schedule ended.
+type Result struct {
+	// Violation is the broken promise, "" for none.
+	Violation string
+	// Steps counts the events that happened, the convergence included.
+	Steps int
+	// Effective are the events that happened.
+	Effective []Event
+	// Rounds it took to converge.
+	Rounds  int
+	Reached Reached
+}
+
+// Run runs a schedule, and then lets the world converge.
+func Run(s Schedule, p Planner) Result {
+	w := start(s)
+	var r Result
+	r.Effective = make([]Event, 0, len(s.Events))
+	for _, e := range s.Events {
+		if !w.Step(e, p) {
+			continue
+		}
+		r.Steps += e.cost(w.n)
+		r.Effective = append(r.Effective, e)
+		if w.truth.violation != "" {
+			break
+		}
+	}
+	if w.truth.violation == "" && !w.truth.split {
+		r.Rounds, _ = w.Converge(p)
+		r.Steps += r.Rounds * Event{Kind: Round}.cost(w.n)
+		r.wake(&w, p)
+	}
+	r.Violation, r.Reached = w.truth.violation, w.truth.reached
+	return r
+}
+
+// wake ends a suspension, and with it the story: all must be Synced again.
+func (r *Result) wake(w *World, p Planner) {
+	if w.truth.violation != "" || !w.api.suspend || w.truth.reached&ReachedBlocked != 0 {
+		return
+	}
+	w.api.suspend = false
+	rounds, _ := w.Converge(p)
+	r.Rounds += rounds
+	r.Steps += rounds * Event{Kind: Round}.cost(w.n)
+}
+
+// plain writes an event with the smallest numbers that mean the same, 0 for what it does not use.
+func (e Event) plain(members int) Event {
+	n := uint8(members)
+	switch e.Kind {
+	case Round, Tick, KillAll, Shatter, Heal, LoseStatus, Suspend, Configure, Upgrade, Approve:
+		return Event{Kind: e.Kind}
+	case Deliver, Duplicate, DropMessage:
+		return Event{e.Kind, e.A % maxMessages, 0}
+	case SeeStatus, LookAround, Reconcile, Unmute, CrashBeforeActing, CrashBeforeStatus, CrashOperator:
+		return Event{e.Kind, e.A % operators, 0}
+	case SeePod, Hear, Mute, NotHear:
+		return Event{e.Kind, e.A % operators, e.B % n}
+	case Partition:
+		return Event{e.Kind, e.A & (1<<n - 1), 0}
+	default:
+		return Event{e.Kind, e.A % n, 0}
+	}
+}
+
+// cost is how many single steps an event stands for: a Round lets every member's machine,
+// agent, transfer and group have its turn, and the operator.
+func (e Event) cost(members int) int {
+	if e.Kind == Round {
+		return 3*members + 2
+	}
+	return 1
+}
+
+// running are the worlds in which all members are Synced, by size and eagerness.
+var running = func() (out [maxNodes + 1][2]World) {
+	for n := 1; n <= maxNodes; n++ {
+		for eager := range 2 {
+			w := New(n, eager == 1)
+			if _, ok := w.Converge(plan.Plan); !ok || !w.arrived() {
+				panic("simulation: the world does not start: " + w.truth.violation)
+			}
+			for i := range n {
+				w.replicate(i, true)
+			}
+			out[n][eager] = w
+		}
+	}
+	return out
+}()
+
+func start(s Schedule) World {
+	if s.Fresh {
+		return New(s.Members, s.Eager)
+	}
+	if s.Eager {
+		return running[s.Members][1]
+	}
+	return running[s.Members][0]
+}
+
+// weights say how often each kind of event is drawn.
+var weights = [kinds]int{
+	Round: 30, Agent: 24, Kubelet: 8, Regroup: 16, Apply: 8, ApplyAll: 6, Write: 20, Replicate: 4, Transfer: 6, Deliver: 14,
+	SeeStatus: 6, SeePod: 8, Hear: 12, LookAround: 8, Reconcile: 26, Tick: 3,
+	KillServer: 4, KillAgent: 4, KillPod: 2, KillAll: 3, Drain: 1, MachineAway: 2, MachineBack: 3,
+	Partition: 5, Shatter: 2, Heal: 5, Mute: 3, Unmute: 3, NotHear: 2, Duplicate: 3, DropMessage: 2,
+	CrashBeforeActing: 1, CrashBeforeStatus: 2, CrashOperator: 2,
+	Wipe: 1, Save: 1, RollBack: 1, Swap: 1, Blur: 1, PurgeCache: 1, LoseStatus: 1,
+	Suspend: 2, Configure: 2, Upgrade: 1, Approve: 2, Repair: 1, SplitByHand: 0,
+}
+
+// drawn holds every kind as often as it weighs.
+var drawn = func() (out []Kind) {
+	for k, weight := range weights {
+		for range weight {
+			out = append(out, Kind(k))
+		}
+	}
+	return out
+}()
+
+// Draw makes a schedule from a seed.
+func Draw(seed uint64, length int) Schedule {
+	r := rand.New(rand.NewPCG(seed, 1))
+	sizes := [...]int{3, 3, 3, 3, 3, 3, 2, 5, 4, 1}
+	s := Schedule{Members: sizes[r.IntN(len(sizes))], Eager: r.IntN(2) == 0, Fresh: r.IntN(4) == 0}
+	for range length {
+		bits := r.Uint32()
+		s.Events = append(s.Events, Event{drawn[r.IntN(len(drawn))], uint8(bits), uint8(bits >> 8)}.plain(s.Members))
+	}
+	return s
+}
+
+// Shrink makes a failing schedule shorter for as long as it breaks the same promise.
+func Shrink(s Schedule, p Planner) Schedule {
+	want := Run(s, p)
+	s.Events = want.Effective
+	for size := len(s.Events) / 2; size > 0; {
+		removed := false
+		for from := 0; from+size <= len(s.Events); {
+			t := s
+			t.Events = append(append([]Event(nil), s.Events[:from]...), s.Events[from+size:]...)
+			if r := Run(t, p); r.Violation == want.Violation {
+				s.Events, removed = r.Effective, true
+				continue
+			}
+			from += size
+		}
+		if !removed {
+			size /= 2
+		}
+	}
+	return s
+}

@@ -1,0 +1,76 @@
+package e2e
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/galera-operator/galera-operator/test/harness"
+)
+
+var _ = Describe("A node that goes down", Label(Core, Faults), func() {
+	It("joins incrementally after its pod was deleted", func(ctx SpecContext) {
+		shop := sharedCluster(ctx)
+		start := time.Now()
+		w := startWriter(ctx, shop, harness.WriterOptions{})
+		pod, err := shop.Replica(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(loseIncrementally(ctx, shop, w, pod)).To(Equal("IST"))
+		Expect(shop.WaitHealthy(ctx, joinTime)).To(Succeed())
+		stopAndCheck(ctx, w, start)
+	}, SpecTimeout(6*time.Minute))
+
+	It("hands the writer over when it is the primary", func(ctx SpecContext) {
+		shop := sharedCluster(ctx)
+		start := time.Now()
+		w := startWriter(ctx, shop, harness.WriterOptions{})
+		primary, err := shop.Primary(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(loseIncrementally(ctx, shop, w, primary)).To(Equal("IST"))
+		Expect(shop.WaitHealthy(ctx, joinTime)).To(Succeed())
+		Expect(shop.Primary(ctx)).NotTo(Equal(primary))
+		stopAndCheck(ctx, w, start)
+	}, SpecTimeout(6*time.Minute))
+
+	It("comes back after mariadbd was killed with SIGKILL", func(ctx SpecContext) {
+		shop := sharedCluster(ctx)
+		start := time.Now()
+		w := startWriter(ctx, shop, harness.WriterOptions{})
+		primary, err := shop.Primary(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		killed := time.Now()
+		Expect(shop.KillServers(ctx, primary)).To(Succeed())
+		kind, err := shop.WaitJoined(ctx, primary, killed, joinTime)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(kind).To(Equal("IST"))
+		Expect(shop.WaitHealthy(ctx, joinTime)).To(Succeed())
+		stopAndCheck(ctx, w, start)
+	}, SpecTimeout(6*time.Minute))
+
+	It("joins without any operator", func(ctx SpecContext) {
+		shop := sharedCluster(ctx)
+		start := time.Now()
+		w := startWriter(ctx, shop, harness.WriterOptions{Service: shop.Name})
+		DeferCleanup(func(ctx SpecContext) { Expect(kube.ScaleOperator(ctx, 1)).To(Succeed()) })
+		Expect(kube.ScaleOperator(ctx, 0)).To(Succeed())
+
+		pod, err := shop.Replica(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		old, err := shop.DeletePod(ctx, pod)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(shop.WaitReplaced(ctx, pod, old, joinTime)).To(Succeed())
+		Expect(shop.WaitSynced(ctx, joinTime)).To(Succeed())
+
+		primary, err := shop.Primary(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(shop.KillServers(ctx, primary)).To(Succeed())
+		Eventually(func() error { return client(ctx, shop).NodeState(ctx, primary).Err }).
+			WithContext(ctx).WithTimeout(shortly).WithPolling(100 * time.Millisecond).Should(HaveOccurred())
+		Expect(shop.WaitSynced(ctx, joinTime)).To(Succeed())
+
+		Expect(kube.ScaleOperator(ctx, 1)).To(Succeed())
+		Expect(shop.WaitHealthy(ctx, joinTime)).To(Succeed())
+		stopAndCheck(ctx, w, start)
+	}, SpecTimeout(8*time.Minute))
+})

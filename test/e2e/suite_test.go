@@ -1,0 +1,54 @@
+package e2e
+
+import (
+	"cmp"
+	"os"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/galera-operator/galera-operator/test/harness"
+)
+
+// kube is the Kubernetes under test.
+var kube *harness.Kube
+
+func TestE2E(t *testing.T) {
+	if GinkgoLabelFilter() == "" {
+		t.Skip("end-to-end tests need the local cluster of `make up`, and a label filter (make test-e2e gives both)")
+	}
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "galera-operator on a real Kubernetes")
+}
+
+var _ = BeforeSuite(func(ctx SpecContext) {
+	Expect(harness.CheckRequirements(ctx)).To(Succeed())
+	var err error
+	kube, err = harness.Connect(cmp.Or(os.Getenv("GALERA_CONTEXT"), harness.DefaultContext), progress)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(kube.Heal(ctx)).To(Succeed(), "removing what an interrupted run has left on the nodes")
+	Expect(kube.DeleteLeftovers(ctx)).To(Succeed())
+	Expect(kube.ScaleOperator(ctx, 1)).To(Succeed())
+}, NodeTimeout(5*time.Minute))
+
+var _ = AfterSuite(func(ctx SpecContext) {
+	if kube != nil {
+		dropShared(ctx)
+	}
+}, NodeTimeout(4*time.Minute))
+
+// What a failed spec leaves behind is written down before anything is cleaned up.
+var _ = JustAfterEach(func(ctx SpecContext) {
+	if !CurrentSpecReport().Failed() {
+		return
+	}
+	for _, ns := range liveNamespaces {
+		kube.Dump(ctx, ns, GinkgoWriter)
+	}
+}, NodeTimeout(2*time.Minute))
+
+func progress(format string, args ...any) {
+	GinkgoWriter.Printf(time.Now().Format("15:04:05 ")+format+"\n", args...)
+}

@@ -1,0 +1,45 @@
+package e2e
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/test/harness"
+)
+
+var _ = Describe("A suspended cluster", Label(Core), func() {
+	It("stops in order, keeps its data, and goes on from where it was", func(ctx SpecContext) {
+		shop := sharedCluster(ctx)
+		before := status(ctx, shop)
+		start := time.Now()
+		w := startWriter(ctx, shop, harness.WriterOptions{})
+		suspend(ctx, shop)
+		suspended := status(ctx, shop)
+		for _, m := range suspended.Members {
+			Expect(m.Position).To(HavePrefix(before.ClusterUUID), "the position of %s stays known", m.Name)
+		}
+
+		resumed := time.Now()
+		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.Suspend = false })
+		expectRecovery(ctx, shop, w, resumed)
+		expectHistory(ctx, shop, before.ClusterUUID)
+		expectNoFullTransfer(ctx, shop, resumed)
+		stopAndCheck(ctx, w, start)
+	}, SpecTimeout(10*time.Minute))
+})
+
+// suspend suspends a cluster and waits until all its pods are gone.
+func suspend(ctx SpecContext, c *harness.Cluster) {
+	GinkgoHelper()
+	change(ctx, c, func(s *v1alpha1.GaleraClusterSpec) { s.Suspend = true })
+	Expect(c.WaitCondition(ctx, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonSuspended, shortly)).To(Succeed())
+	Eventually(func() (int, error) {
+		pods, err := c.Pods(ctx)
+		return len(pods), err
+	}).WithContext(ctx).WithTimeout(recoverTime).WithPolling(200 * time.Millisecond).Should(BeZero())
+	Expect(c.WaitCondition(ctx, v1alpha1.ConditionReconciling, metav1.ConditionFalse, v1alpha1.ReasonSuspended, shortly)).To(Succeed())
+}

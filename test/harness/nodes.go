@@ -1,0 +1,126 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const labelControlPlane = "node-role.kubernetes.io/control-plane"
+
+// Workers returns the names of the nodes that take workloads; each is a container of that name.
+func (k *Kube) Workers(ctx context.Context) ([]string, error) {
+	var list corev1.NodeList
+	if err := k.List(ctx, &list); err != nil {
+		return nil, err
+	}
+	var out, all []string
+	for _, n := range list.Items {
+		all = append(all, n.Name)
+		if _, control := n.Labels[labelControlPlane]; !control {
+			out = append(out, n.Name)
+		}
+	}
+	slices.Sort(out)
+	if len(out) == 0 {
+		return all, nil // a cluster of one node, which does everything
+	}
+	return out, nil
+}
+
+// KillNode ends a node as a power cut does.
+func (k *Kube) KillNode(ctx context.Context, node string) error {
+	_, err := docker(ctx, "kill", node)
+	return err
+}
+
+// StopNode shuts a node down.
+func (k *Kube) StopNode(ctx context.Context, node string) error {
+	_, err := docker(ctx, "stop", "--time", "10", node)
+	return err
+}
+
+// StartNodes starts stopped nodes one after another, and connects their pods again: routes are
+// lost with a container, and addresses depend on the order.
+func (k *Kube) StartNodes(ctx context.Context, nodes ...string) error {
+	for _, n := range nodes {
+		if _, err := docker(ctx, "start", n); err != nil {
+			return err
+		}
+	}
+	root, err := repository()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 4*time.Minute)
+	defer cancel()
+	_, err = run(ctx, "", filepath.Join(root, "hack", "cluster.sh"), "up")
+	return err
+}
+
+// NodeOf returns the node on which a pod runs.
+func (c *Cluster) NodeOf(ctx context.Context, pod string) (string, error) {
+	p, err := c.Pod(ctx, pod)
+	if err != nil {
+		return "", err
+	}
+	if p.Spec.NodeName == "" {
+		return "", fmt.Errorf("%s is on no node yet", pod)
+	}
+	return p.Spec.NodeName, nil
+}
+
+// Cordon says whether a node takes new pods.
+func (k *Kube) Cordon(ctx context.Context, node string, cordoned bool) error {
+	n := &corev1.Node{}
+	if err := k.Get(ctx, client.ObjectKey{Name: node}, n); err != nil {
+		return err
+	}
+	want := n.DeepCopy()
+	want.Spec.Unschedulable = cordoned
+	return k.Patch(ctx, want, client.MergeFrom(n))
+}
+
+// onNode runs a shell script on a node.
+func onNode(ctx context.Context, node, script string, args ...string) (string, error) {
+	return docker(ctx, append([]string{"exec", node, "sh", "-euc", script, "sh"}, args...)...)
+}
+
+// repository finds the root of this repository from where the tests run.
+func repository() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for d := dir; d != "/"; d = filepath.Dir(d) {
+		if _, err := os.Stat(filepath.Join(d, "hack", "cluster.sh")); err == nil {
+			return d, nil
+		}
+	}
+	return "", errors.New("hack/cluster.sh is in no folder above " + dir + ": run this inside the repository")
+}
+
+// LoadVariant makes an image from another one with a Dockerfile's lines, and brings it to the nodes.
+func (k *Kube) LoadVariant(ctx context.Context, name, base string, lines ...string) error {
+	if _, err := docker(ctx, "image", "inspect", "--format", "{{.Id}}", base); err != nil {
+		return fmt.Errorf("the image %s is not in Docker, so no variant can be made of it: %w", base, err)
+	}
+	text := "FROM " + base + "\n" + strings.Join(lines, "\n") + "\n"
+	if _, err := dockerWithInput(ctx, text, "build", "-t", name, "-"); err != nil {
+		return err
+	}
+	root, err := repository()
+	if err != nil {
+		return err
+	}
+	_, err = run(ctx, "", filepath.Join(root, "hack", "load.sh"), name)
+	return err
+}

@@ -1,0 +1,71 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// partitionTable is the nftables table that cuts links; it holds nothing else.
+const partitionTable = "galera_tests"
+
+// Partition cuts the network between groups of the cluster's pods: each group only reaches itself.
+// The operator, kubelets and clients reach all of them. Heal ends it.
+func (c *Cluster) Partition(ctx context.Context, groups ...[]string) error {
+	addresses := make([][]string, len(groups))
+	for i, group := range groups {
+		for _, name := range group {
+			p, err := c.Pod(ctx, name)
+			if err != nil {
+				return err
+			}
+			if p.Status.PodIP == "" {
+				return fmt.Errorf("%s has no address", name)
+			}
+			addresses[i] = append(addresses[i], p.Status.PodIP)
+		}
+	}
+	nodes, err := c.Kube.Workers(ctx)
+	if err != nil {
+		return err
+	}
+	for _, node := range nodes {
+		if _, err := dockerWithInput(ctx, partitionRules(addresses), "exec", "-i", node, "nft", "-f", "-"); err != nil {
+			return errors.Join(err, c.Kube.Heal(ctx))
+		}
+	}
+	return nil
+}
+
+// partitionRules drops what goes from any group to another, before anything else sees it.
+func partitionRules(groups [][]string) string {
+	var b strings.Builder
+	// Declared first, so that deleting an absent table is no error.
+	fmt.Fprintf(&b, "table ip %[1]s\ndelete table ip %[1]s\ntable ip %[1]s {\n", partitionTable)
+	fmt.Fprint(&b, " chain forward {\n  type filter hook forward priority -300; policy accept;\n")
+	for i, from := range groups {
+		for j, to := range groups {
+			if i != j {
+				fmt.Fprintf(&b, "  ip saddr { %s } ip daddr { %s } drop\n", strings.Join(from, ", "), strings.Join(to, ", "))
+			}
+		}
+	}
+	fmt.Fprint(&b, " }\n}\n")
+	return b.String()
+}
+
+// Heal connects everything again.
+func (k *Kube) Heal(ctx context.Context) error {
+	nodes, err := k.Workers(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, node := range nodes {
+		rules := fmt.Sprintf("table ip %[1]s\ndelete table ip %[1]s\n", partitionTable)
+		_, err := dockerWithInput(ctx, rules, "exec", "-i", node, "nft", "-f", "-")
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,158 @@
+package harness
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const (
+	replicationPort = "4567"
+	// greetingTime is how long a dialled node is given to speak; it does so at once when it wants to.
+	greetingTime = 3 * time.Second
+	// joiningTime is how long an arbitrator is given to become a member; that takes two seconds.
+	joiningTime = 12 * time.Second
+)
+
+// Greeting is what a node's replication port answers to somebody who dials it.
+type Greeting struct {
+	// Welcomed says that the node sent its part of the group's handshake.
+	Welcomed bool
+	// Refusal is why not, in the words of the connection.
+	Refusal string
+}
+
+// DialPeer dials a node's replication port, without TLS when pair is nil, else with this
+// certificate, and waits for the node's greeting.
+func (c *Cluster) DialPeer(ctx context.Context, pod string, pair *Pair) (Greeting, error) {
+	p, err := c.Pod(ctx, pod)
+	if err != nil {
+		return Greeting{}, err
+	}
+	dialer := net.Dialer{Timeout: greetingTime}
+	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(p.Status.PodIP, replicationPort))
+	if err != nil {
+		return Greeting{}, err
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(greetingTime)) // a connection that was just made takes one
+	if pair != nil {
+		certificate, err := tls.X509KeyPair(pair.Certificate, pair.Key)
+		if err != nil {
+			return Greeting{}, err
+		}
+		// What the node thinks of this side is asked, and not the other way round.
+		secure := tls.Client(conn, &tls.Config{Certificates: []tls.Certificate{certificate}, InsecureSkipVerify: true}) //nolint:gosec // see above
+		if err := secure.HandshakeContext(ctx); err != nil {
+			return Greeting{Refusal: err.Error()}, nil
+		}
+		conn = secure
+	}
+	return awaitGreeting(conn), nil
+}
+
+func awaitGreeting(conn net.Conn) Greeting {
+	const alert, major = 0x15, 0x03 // the first bytes of a TLS alert
+	buf := make([]byte, 512)
+	n, err := conn.Read(buf)
+	switch {
+	case n > 1 && buf[0] == alert && buf[1] == major:
+		return Greeting{Refusal: "a TLS alert"}
+	case n > 0:
+		return Greeting{Welcomed: true}
+	case err != nil:
+		return Greeting{Refusal: err.Error()}
+	}
+	return Greeting{Refusal: "silence"}
+}
+
+// TryArbitrator lets a real garbd, a member without data, try to join the cluster: without TLS
+// when pair is nil, else with this certificate. It says whether the cluster ever counted it.
+func (c *Cluster) TryArbitrator(ctx context.Context, image string, pair *Pair) (joined bool, output string, err error) {
+	dir, err := os.MkdirTemp("", "galera-arbitrator-")
+	if err != nil {
+		return false, "", err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	options, err := arbitratorOptions(dir, pair)
+	if err != nil {
+		return false, "", err
+	}
+	addresses, err := c.replicationAddresses(ctx)
+	if err != nil {
+		return false, "", err
+	}
+	name := "galera-test-" + strings.ToLower(rand.Text()[:8])
+	_, err = docker(ctx, "run", "-d", "--name", name, "--network", "host", "-v", dir+":/certs:ro", image,
+		"garbd", "--address", "gcomm://"+addresses, "--group", c.Name, "--name", name, "--options", options)
+	if err != nil {
+		return false, "", err
+	}
+	defer func() {
+		ctx := context.WithoutCancel(ctx)
+		_, e := docker(ctx, "rm", "-f", name)
+		err = errors.Join(err, e)
+	}()
+	joined, err = c.sizeReaches(ctx, joiningTime)
+	if err != nil {
+		return joined, "", err
+	}
+	// In order, so that the cluster does not have to wait until it believes the member dead.
+	_, err = docker(ctx, "stop", "--time", "10", name)
+	out, logErr := run(ctx, "", "sh", "-c", `docker logs --tail 40 "$1" 2>&1`, "sh", name)
+	return joined, out, errors.Join(err, logErr)
+}
+
+// arbitratorOptions writes the pair where the arbitrator reads it. It listens on a port of its
+// own, because it shares this machine's network.
+func arbitratorOptions(dir string, pair *Pair) (string, error) {
+	options := "gmcast.listen_addr=tcp://0.0.0.0:14567;gmcast.peer_timeout=PT3S"
+	if pair == nil {
+		return options, nil
+	}
+	for name, data := range map[string][]byte{"tls.crt": pair.Certificate, "tls.key": pair.Key, "ca.crt": pair.CA} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			return "", err
+		}
+	}
+	options = strings.Replace(options, "tcp:", "ssl:", 1)
+	return options + ";socket.ssl=yes;socket.ssl_cert=/certs/tls.crt;socket.ssl_key=/certs/tls.key;socket.ssl_ca=/certs/ca.crt", nil
+}
+
+func (c *Cluster) replicationAddresses(ctx context.Context) (string, error) {
+	pods, err := c.Pods(ctx)
+	if err != nil {
+		return "", err
+	}
+	var out []string
+	for _, p := range pods {
+		out = append(out, net.JoinHostPort(p.Status.PodIP, replicationPort))
+	}
+	return strings.Join(out, ","), nil
+}
+
+// sizeReaches watches for a while whether the component has more members than the cluster has pods.
+func (c *Cluster) sizeReaches(ctx context.Context, within time.Duration) (bool, error) {
+	cl, err := c.Client(ctx)
+	if err != nil {
+		return false, err
+	}
+	pods, err := c.PodNames(ctx)
+	if err != nil {
+		return false, err
+	}
+	for end := time.Now().Add(within); time.Now().Before(end); {
+		if s := cl.NodeState(ctx, pods[0]); s.Err == nil && s.Size == fmt.Sprint(len(pods)+1) {
+			return true, nil
+		}
+		pause(ctx, pollEvery)
+	}
+	return false, ctx.Err()
+}

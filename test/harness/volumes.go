@@ -1,0 +1,81 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Volume is where the data of one pod is: a directory on a node.
+type Volume struct {
+	Node string
+	Path string
+}
+
+// Volume finds the volume of a pod, whether the pod exists or not.
+func (c *Cluster) Volume(ctx context.Context, pod string) (Volume, error) {
+	pvc := &corev1.PersistentVolumeClaim{}
+	if err := c.Kube.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: "data-" + pod}, pvc); err != nil {
+		return Volume{}, err
+	}
+	pv := &corev1.PersistentVolume{}
+	if err := c.Kube.Get(ctx, client.ObjectKey{Name: pvc.Spec.VolumeName}, pv); err != nil {
+		return Volume{}, err
+	}
+	out := Volume{}
+	switch {
+	case pv.Spec.HostPath != nil:
+		out.Path = pv.Spec.HostPath.Path
+	case pv.Spec.Local != nil:
+		out.Path = pv.Spec.Local.Path
+	default:
+		return out, fmt.Errorf("the volume %s is no directory of a node", pv.Name)
+	}
+	if pv.Spec.NodeAffinity != nil && pv.Spec.NodeAffinity.Required != nil {
+		for _, term := range pv.Spec.NodeAffinity.Required.NodeSelectorTerms {
+			for _, e := range term.MatchExpressions {
+				if e.Key == corev1.LabelHostname && len(e.Values) == 1 {
+					out.Node = e.Values[0]
+				}
+			}
+		}
+	}
+	if out.Node == "" {
+		return out, fmt.Errorf("the volume %s is on no particular node", pv.Name)
+	}
+	return out, nil
+}
+
+// Snapshot copies a volume on its node, under a name. The pod must not be running.
+func (v Volume) Snapshot(ctx context.Context, name string) (Volume, error) {
+	to := Volume{Node: v.Node, Path: "/var/galera-tests/" + name}
+	_, err := onNode(ctx, v.Node, `mkdir -p "$(dirname "$2")"; rm -rf "$2"; cp -a "$1" "$2"`, v.Path, to.Path)
+	return to, err
+}
+
+// Restore replaces what is in a volume by a snapshot, which may be of another node. The pod must
+// not be running.
+func (v Volume) Restore(ctx context.Context, from Volume) error {
+	if from.Node == v.Node {
+		_, err := onNode(ctx, v.Node, `find "$2" -mindepth 1 -delete; cp -a "$1"/. "$2"/`, from.Path, v.Path)
+		return err
+	}
+	archive := "docker exec " + from.Node + " tar -C '" + from.Path + "' -c . | docker exec -i " + v.Node + " tar -C '" + v.Path + "' -x"
+	if _, err := onNode(ctx, v.Node, `find "$1" -mindepth 1 -delete`, v.Path); err != nil {
+		return err
+	}
+	_, err := run(ctx, "", "bash", "-o", "pipefail", "-c", archive)
+	return err
+}
+
+// Remove deletes a snapshot.
+func (v Volume) Remove(ctx context.Context) error {
+	if !strings.HasPrefix(v.Path, "/var/galera-tests/") {
+		return fmt.Errorf("%s is no snapshot", v.Path)
+	}
+	_, err := onNode(ctx, v.Node, `rm -rf "$1"`, v.Path)
+	return err
+}
