@@ -37,10 +37,7 @@ func (r *GaleraClusterReconciler) publish(ctx context.Context, in *conditions.In
 	}
 	tls, err := r.publishTLS(in)
 	objects = append(objects, tls...)
-	root, rootErr := r.rootSecret(ctx, in.Facts)
-	if root != nil {
-		objects = append(objects, root)
-	}
+	rootErr := r.ensureRootSecret(ctx, in.Facts)
 	if in.Config.Revision != "" && rootErr == nil {
 		objects = append(objects, resources.StatefulSet(c, r.Options, replicas(c)))
 	}
@@ -163,27 +160,27 @@ func trust(old, add []byte) []byte {
 	return bytes.Join([][]byte{bytes.TrimSpace(old), bytes.TrimSpace(add), nil}, []byte("\n"))
 }
 
-// rootSecret makes root's password when there is none; one that exists is only labelled, so
+// ensureRootSecret makes root's password when there is none; one that exists is only labelled, so
 // that the cache can see it.
-func (r *GaleraClusterReconciler) rootSecret(ctx context.Context, f observe.Facts) (client.Object, error) {
+func (r *GaleraClusterReconciler) ensureRootSecret(ctx context.Context, f observe.Facts) error {
 	if f.Root != nil {
-		return nil, nil
+		return nil
 	}
 	have := &corev1.Secret{}
 	key := client.ObjectKey{Namespace: f.Cluster.Namespace, Name: resources.RootSecretName(f.Cluster)}
 	err := r.Readers.Live.Get(ctx, key, have)
 	if apierrors.IsNotFound(err) {
-		return nil, client.IgnoreAlreadyExists(r.Create(ctx, resources.RootSecret(f.Cluster, rand.Text()), client.FieldOwner(apply.FieldOwner)))
+		return client.IgnoreAlreadyExists(r.Create(ctx, resources.RootSecret(f.Cluster, rand.Text()), client.FieldOwner(apply.FieldOwner)))
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	labelled := have.DeepCopy()
 	if labelled.Labels == nil {
 		labelled.Labels = map[string]string{}
 	}
 	labelled.Labels[v1alpha1.LabelCluster] = f.Cluster.Name
-	return nil, r.Patch(ctx, labelled, client.MergeFrom(have))
+	return r.Patch(ctx, labelled, client.MergeFrom(have))
 }
 
 // targets are the agents of pods that have an address.

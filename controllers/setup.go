@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -18,6 +19,10 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
+
+// concurrentClusters is how many clusters are looked at side by side, so that one whose agent
+// answers slowly does not hold up a recovery elsewhere.
+const concurrentClusters = 8
 
 // SetupWithManager registers the reconciler: it is woken by the cluster itself, by everything
 // that carries the cluster's label, and by news from the agents.
@@ -30,6 +35,7 @@ func (r *GaleraClusterReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	}
 	b := ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.GaleraCluster{}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: concurrentClusters}).
 		WatchesRawSource(source.Channel(news, &handler.EnqueueRequestForObject{}))
 	for _, child := range []client.Object{
 		&corev1.Pod{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}, &corev1.ServiceAccount{},

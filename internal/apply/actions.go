@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -12,6 +13,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
+
+// orderTime is what an agent is given to write an order to its volume and answer.
+const orderTime = 5 * time.Second
 
 // Actor carries out the actions that reach beyond the status.
 type Actor struct {
@@ -40,6 +44,8 @@ func (x Actor) sendOrder(ctx context.Context, f observe.Facts, a plan.SendOrder)
 	if !ok {
 		return nil // the pod went away; its return is an event
 	}
+	ctx, cancel := context.WithTimeout(ctx, orderTime)
+	defer cancel()
 	_, err := x.Agents.Client.Order(ctx, target, agentapi.Order{
 		ID: a.ID, Epoch: a.Epoch, Kind: agentapi.OrderKind(a.Kind), Position: a.Position,
 		ClusterUUID: f.Cluster.Status.ClusterUUID,

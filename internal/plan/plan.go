@@ -7,11 +7,11 @@
 //  1. What is too grave to touch: two Primary components, a Primary with a foreign history.
 //  2. Remember the history's UUID as soon as a component has one.
 //  3. The Service NAME-primary follows a node that can write.
-//  4. Go on with the journalled operation, until it is observed to be done.
-//  5. Stop everything in order, when the cluster is to be suspended.
-//  6. No Primary component: first start, rebuild quorum, or recover. All of them need facts
+//  4. Let nodes join again that an earlier operation had stopped.
+//  5. Go on with the journalled operation, until it is observed to be done.
+//  6. Stop everything in order, when the cluster is to be suspended.
+//  7. No Primary component: first start, rebuild quorum, or recover. All of them need facts
 //     about every member, or a person's approval; until then nothing happens.
-//  7. Start again what an earlier suspension had stopped.
 //  8. Restart nodes that run with old settings or in an old pod, one by one, the primary last.
 //
 // A node never bootstraps by itself, so "nobody is Primary, nobody runs" can only be ended by an
@@ -60,10 +60,10 @@ var policies = []policy{
 	refuseTwoPrimaries,
 	recordUUID,
 	followWriter,
+	liftStops,
 	continueOperation,
 	suspend,
 	startWithoutPrimary,
-	liftStops,
 	restartOutdated,
 	reportMembers,
 }

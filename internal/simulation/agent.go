@@ -136,7 +136,7 @@ func (w *World) unfit(v *volume, p *node) failure {
 	switch {
 	case w.past.uuid(v.head) != w.past.uuid(p.srv.received):
 		return failureForeign
-	case v.book.line.epoch < p.vol.book.line.epoch && w.past.seqno(v.head) > p.vol.book.line.start:
+	case p.vol.book.lines.diverges(v.book.lines[0].epoch, w.past.seqno(v.head)):
 		return failureDiverged
 	}
 	return failureNone
@@ -189,7 +189,7 @@ func (w *World) bootstrapped(i int) {
 	if r := n.vol.book.find(n.agent.doing); r != nil {
 		r.state = orderDone
 		w.checkBootstrap(i, *r)
-		n.vol.book.line = lineage{r.epoch, w.past.seqno(n.vol.head)}
+		n.vol.book.lines.add(lineage{r.epoch, w.past.seqno(n.vol.head)})
 	}
 	n.agent.doing = ""
 	w.newView(1<<i, true)
@@ -235,13 +235,13 @@ func (w *World) rebuilt(i int, r record) {
 	group := w.nodes[best].srv.received
 	w.checkBootstrap(best, r)
 	w.newView(v.members, true)
-	w.nodes[best].vol.book.line = lineage{r.epoch, w.past.seqno(group)}
+	w.nodes[best].vol.book.lines.add(lineage{r.epoch, w.past.seqno(group)})
 	for j := range w.n {
 		if !v.members.has(j) {
 			continue
 		}
 		if n := &w.nodes[j]; n.srv.received == group && n.srv.donor == 0 {
-			n.vol.book.line = w.nodes[best].vol.book.line
+			n.vol.book.lines = w.nodes[best].vol.book.lines
 		} else if n.srv.donor == 0 {
 			w.receive(j, best, group)
 		}

@@ -30,9 +30,9 @@ func (w *World) settleOperators() {
 
 // excuse lifts the promise from acknowledged write-sets that only this disk held, when nobody can
 // see that it ever held them: it went back to an older state of itself, or it had never been seen
-// with data.
+// with data, or the cluster's history had not been recorded yet.
 func (w *World) excuse(i int, before volume, unseen bool) {
-	unseen = unseen || !w.api.status.held.has(i)
+	unseen = unseen || !w.api.status.held.has(i) || w.api.status.uuid == 0
 	if !unseen || before.data != dataPresent {
 		return
 	}

@@ -85,9 +85,6 @@ func (w *World) newView(members set, primary bool) {
 			}
 		}
 	}
-	if primary {
-		w.truth.approved = false
-	}
 }
 
 // regroup lets everybody on the member's side of the network find each other: Galera's

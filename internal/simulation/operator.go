@@ -245,6 +245,9 @@ func (w *World) writeStatus(o *operator, s cluster.Snapshot, a plan.Action) bool
 		return false
 	}
 	next.version++
+	if _, done := a.(plan.Complete); done && !next.working {
+		w.truth.approved = false // what the approval was for is over
+	}
 	w.api.status = next
 	return true
 }

@@ -41,7 +41,7 @@ func (w *World) report(i int) report {
 		known: true, boot: n.agent.boot, phase: n.agent.phase, data: n.vol.data, head: n.vol.head,
 		blurred: n.agent.blurred && !n.srv.on || n.agent.phase == phaseExamining,
 		safe:    n.vol.safe, draining: n.pod.terminating || n.agent.phase == phaseStopping,
-		line: n.vol.book.line.epoch, loaded: n.agent.loaded, running: n.agent.running, last: n.vol.book.records[0], failure: n.agent.failure,
+		line: n.vol.book.lines[0].epoch, loaded: n.agent.loaded, running: n.agent.running, last: n.vol.book.records[0], failure: n.agent.failure,
 	}
 	if n.srv.on {
 		r.server, r.view, r.state = true, n.srv.view, w.state(i)

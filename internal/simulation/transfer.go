@@ -50,7 +50,7 @@ func (w *World) receive(j, donor int, group write) {
 		n.srv.donor = int8(donor + 1)
 		w.truth.reached |= ReachedSST
 	}
-	n.vol.book.line = w.nodes[donor].vol.book.line
+	n.vol.book.lines = w.nodes[donor].vol.book.lines
 }
 
 // finishTransfer completes the full transfer to the member.

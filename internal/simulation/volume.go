@@ -34,14 +34,37 @@ type book struct {
 	formedEpoch int64
 	formedID    string
 	held        bool
-	line        lineage
+	lines       lines
 	records     [remembered]record // the latest first
 }
 
-// lineage names the last bootstrap a member's data come from.
+// lineage names a bootstrap that a member's data come from, and where it went on from.
 type lineage struct {
 	epoch int64
 	start int8
+}
+
+// lines are the last bootstraps of a member's history, the latest first.
+type lines [6]lineage
+
+func (l *lines) add(x lineage) {
+	if l[0].epoch == x.epoch {
+		l[0] = x
+		return
+	}
+	copy(l[1:], l[:len(l)-1])
+	l[0] = x
+}
+
+// diverges says that a member of the line of epoch, which is at seqno, has write-sets that l never had:
+// it went on beyond the start of a later line.
+func (l *lines) diverges(epoch int64, seqno int8) bool {
+	for _, x := range l {
+		if x.epoch > epoch && seqno > x.start {
+			return true
+		}
+	}
+	return false
 }
 
 type orderState int8

@@ -57,7 +57,7 @@ type Output struct {
 func Build(in Input) Output {
 	mysqld, sst := serverSection(in), transferSection(in)
 	out := Output{
-		MyCnf:   mycnf.File{mysqld, sst},
+		MyCnf:   mycnf.File{mysqld, sst, backupSection, clientSection(in)},
 		OpenSSL: openSSL(in.Config.TLS),
 		Scripts: scriptEnv,
 		Socket:  in.Config.TLS.Replication,
@@ -161,6 +161,19 @@ func clientTLS(in Input) []mycnf.Option {
 		mycnf.Set("tls_version", versions),
 		mycnf.Set("require_secure_transport", required),
 	}
+}
+
+// backupSection keeps mariadb-backup's own connection, which is over the unix socket, from asking
+// for a certificate it has no CA to check with (it does from 11.4 on).
+var backupSection = mycnf.Section{Name: "mariabackup", Options: []mycnf.Option{{Key: "skip-ssl", Bare: true}}}
+
+// clientSection is for people who run a client in the container.
+func clientSection(in Input) mycnf.Section {
+	opts := []mycnf.Option{mycnf.Set("socket", in.Places.Socket())}
+	if in.Config.TLS.Clients != cluster.PolicyDisabled {
+		opts = append(opts, mycnf.Set("ssl-ca", in.Places.CA()))
+	}
+	return mycnf.Section{Name: "client", Options: opts}
 }
 
 func sstMethod(method string) string {
