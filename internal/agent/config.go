@@ -162,11 +162,14 @@ func (a *agent) updateSubject() {
 		pair := a.installed.Pair
 		s.Pair = &pair
 	}
-	before := a.subject.Load()
-	s.Key = fmt.Sprint(s.Running, s.Mode, s.Clients, s.TransferEncrypted, a.loaded.ID, pidOf(a), len(s.Peers))
+	content := fmt.Sprint(s.Running, s.Mode, s.Clients, s.TransferEncrypted, a.loaded.ID, a.installed.ID, pidOf(a), s.Peers)
+	changed := content != a.subjectWas
+	if changed {
+		s.Key, s.Since, a.subjectWas = s.Key+1, time.Now(), content
+	}
 	a.subject.Store(&s)
 	a.donorOK.Store(a.config.StateTransfer.Method == servercnf.MariaBackup)
-	if s.Key != before.Key {
+	if changed {
 		a.prover.Kick()
 	}
 }

@@ -20,6 +20,9 @@ type examination struct {
 	safe     bool
 	// trouble is set when there is a database of which no position is known.
 	trouble *agentapi.Failure
+	// expelled is where a database stands that Galera has marked as differing from the others'. It
+	// may be replaced, and must not be gone on from.
+	expelled cluster.Position
 }
 
 const (
@@ -62,6 +65,7 @@ func (a *agent) onExamined(found examination, err error) {
 	a.Logger.Info("examined", "data", found.data, "position", found.position.String(), "safeToBootstrap", found.safe)
 	switch {
 	case found.trouble != nil:
+		found.trouble.At = time.Now()
 		a.failure = found.trouble
 	case a.examining != nil && a.failure == a.examining:
 		a.failure = nil // it was the examination that had failed
@@ -104,8 +108,8 @@ func (a *agent) examineData(ctx context.Context) (examination, error) {
 
 // findPosition trusts grastate.dat when it names a position, and asks InnoDB otherwise.
 func (a *agent) findPosition(ctx context.Context, found examination) (examination, error) {
-	grastate, err := datadir.ReadGrastate(a.Places.Data)
-	if err == nil {
+	grastate, grastateErr := datadir.ReadGrastate(a.Places.Data)
+	if grastateErr == nil {
 		found.safe = grastate.SafeToBootstrap
 		if grastate.Position.Known() {
 			found.position = grastate.Position
@@ -120,19 +124,35 @@ func (a *agent) findPosition(ctx context.Context, found examination) (examinatio
 		return found, err
 	}
 	a.Logger.Info("position recovered", "position", pos.String(), "took", time.Since(started).Round(time.Millisecond).String())
-	if pos.Known() {
-		if grastate.Position.UUID != "" && grastate.Position.UUID != cluster.ZeroUUID && grastate.Position.UUID != pos.UUID {
-			found.trouble = positionTrouble("grastate.dat names the history %s, the database %s", grastate.Position.UUID, pos.UUID)
-			return found, nil
-		}
-		found.position = pos
-		return found, nil
-	}
-	if a.markers.Initialising() {
+	if !pos.Known() && a.markers.Initialising() {
 		return a.discardUnborn()
 	}
-	found.trouble = positionTrouble("the data directory holds a database without any Galera history; it was not made here, and joining would replace it")
-	return found, nil
+	marked := ""
+	if grastateErr == nil {
+		marked = grastate.Position.UUID
+	}
+	return judgeRecovered(found, pos, marked), nil
+}
+
+// judgeRecovered says what a recovered position is worth beside the UUID in grastate.dat, which is
+// "" when there is no such file.
+func judgeRecovered(found examination, pos cluster.Position, marked string) examination {
+	switch {
+	case !pos.Known():
+		found.trouble = &agentapi.Failure{Reason: agentapi.FailureRecovery,
+			Message: "the data directory holds a database without any Galera history; it was not made here, and joining would replace it"}
+	case marked == cluster.ZeroUUID:
+		// Galera writes the zero UUID over a node's own when the others have voted it out.
+		found.expelled = pos
+		found.trouble = &agentapi.Failure{Reason: agentapi.FailureInconsistent,
+			Message: fmt.Sprintf("Galera has marked the data here, at %s, as differing from the other members'; a full transfer will replace them", pos)}
+	case marked != "" && marked != pos.UUID:
+		found.trouble = &agentapi.Failure{Reason: agentapi.FailureRecovery,
+			Message: fmt.Sprintf("grastate.dat names the history %s, the database %s", marked, pos.UUID)}
+	default:
+		found.position = pos
+	}
+	return found
 }
 
 // discardUnborn removes a database that was made by an Initialise order and never took part in a
@@ -146,8 +166,4 @@ func (a *agent) discardUnborn() (examination, error) {
 		return examination{}, err
 	}
 	return examination{data: cluster.DataEmpty}, a.markers.ClearInitialising()
-}
-
-func positionTrouble(format string, args ...any) *agentapi.Failure {
-	return &agentapi.Failure{Reason: agentapi.FailureRecovery, Message: fmt.Sprintf(format, args...), At: time.Now()}
 }

@@ -297,7 +297,7 @@ func (n *node) serverPID() string {
 
 // sql runs statements as the person with the root password would, over TLS.
 func (n *node) sql(statement string, extra ...string) (string, error) {
-	args := append([]string{"exec", "-e", "MYSQL_PWD=" + rootPassword, n.container(), "mariadb", "-N", "-B", "-uroot", "-h", n.ip,
+	args := append([]string{"exec", "-e", "MYSQL_PWD=" + rootPassword, n.container(), "mariadb", "-N", "-B", "-uroot", "-h", n.name,
 		"--ssl-ca=" + agentapi.TLSDir + "/ca.crt"}, extra...)
 	out, err := exec.Command("docker", append(args, "-e", statement)...).CombinedOutput()
 	return strings.TrimSpace(string(out)), err

@@ -3,6 +3,14 @@
 package agent_test
 
 import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -10,30 +18,495 @@ import (
 	"github.com/galera-operator/galera-operator/internal/cluster"
 )
 
-// TestCluster runs three agents with real mariadbds through a cluster's life.
+// TestCluster takes three agents with real mariadbds through a cluster's life under TLS 1.3. Its steps build
+// on each other; the first that fails ends it.
 func TestCluster(t *testing.T) {
-	w := newWorld(t, 3, nil)
-	for _, n := range w.nodes {
-		n.start()
+	w := newWorld(t, 3, func(c *agentapi.NodeConfig) {
+		// A member that has no pod yet, so that its name does not resolve.
+		c.Members = append(c.Members, agentapi.Peer{Name: "shop-9", Host: "shop-9"})
+	})
+	s := &story{T: t, world: w}
+	for _, step := range []struct {
+		name string
+		run  func(*story)
+	}{
+		{"agents wait for an order", (*story).wait},
+		{"strangers are turned away", (*story).strangers},
+		{"orders that do not fit are refused", (*story).badOrders},
+		{"initialise, and two join", (*story).form},
+		{"encryption is proved", (*story).prove},
+		{"repeated and old orders", (*story).repeat},
+		{"SIGKILL of one mariadbd", (*story).killOne},
+		{"restart with a changed setting", (*story).restart},
+		{"settings that need no restart", (*story).liveSettings},
+		{"certificate renewal", (*story).renew},
+		{"a bad pair is not loaded", (*story).badPair},
+		{"stop and start by order", (*story).stopStart},
+		{"SIGKILL of everything", (*story).killAll},
+		{"a new volume joins the old history", (*story).newVolume},
+		{"a member with other data", (*story).expel},
+		{"quorum lost and rebuilt", (*story).quorum},
+		{"graceful end of a pod", (*story).end},
+	} {
+		began := time.Now()
+		if !t.Run(step.name, func(t *testing.T) { s.T, w.t = t, t; step.run(s) }) {
+			break
+		}
+		t.Logf("%-40s %s", step.name, time.Since(began).Round(time.Millisecond))
 	}
-	for _, n := range w.nodes {
-		r := n.until("waiting and empty", 20*time.Second, waiting)
-		if r.Data != cluster.DataEmpty || r.Position.Known() {
-			t.Fatalf("%s: %+v", n.name, r)
+	w.t = t
+}
+
+type story struct {
+	*testing.T
+	world *world
+	uuid  string
+	rows  int
+	epoch int64
+	first agentapi.Order
+}
+
+func (s *story) node(i int) *node { return s.world.nodes[i] }
+
+// write inserts a row through a node and remembers that it was acknowledged.
+func (s *story) write(i int) {
+	s.Helper()
+	s.node(i).mustSQL(fmt.Sprintf("INSERT INTO app.t VALUES (%d)", s.rows+1))
+	s.rows++
+}
+
+// intact checks on every node that every acknowledged row is there, once.
+func (s *story) intact() {
+	s.Helper()
+	for _, n := range s.world.nodes {
+		out := n.mustSQL("SET SESSION wsrep_sync_wait=1; SELECT COUNT(*), COUNT(DISTINCT id), MAX(id) FROM app.t")
+		if want := fmt.Sprintf("%d\t%d\t%d", s.rows, s.rows, s.rows); out != want {
+			s.Fatalf("%s: rows %q, want %q", n.name, out, want)
 		}
 	}
-	first := w.nodes[0]
+}
+
+// all waits for every node to be Synced with all others.
+func (s *story) all(limit time.Duration) {
+	s.Helper()
+	for _, n := range s.world.nodes {
+		n.until("synced with all", limit, synced(len(s.world.nodes)))
+	}
+}
+
+func (s *story) wait() {
+	for _, n := range s.world.nodes {
+		n.start()
+	}
+	for _, n := range s.world.nodes {
+		r := n.until("waiting", 20*time.Second, waiting)
+		if r.Data != cluster.DataEmpty || r.Position.Known() || r.Waiting == "" || r.Failure != nil {
+			s.Fatalf("%s: %+v", n.name, r)
+		}
+		if code := n.probe(agentapi.PathReady); code != http.StatusServiceUnavailable {
+			s.Errorf("%s: readyz is %d while waiting", n.name, code)
+		}
+		if code := n.probe(agentapi.PathLive); code != http.StatusOK {
+			s.Errorf("%s: livez is %d", n.name, code)
+		}
+	}
+}
+
+func (n *node) probe(path string) int {
+	n.w.t.Helper()
+	resp, err := http.Get(fmt.Sprintf("http://%s:%d%s", n.ip, agentapi.ProbePort, path))
+	check(n.w.t, err)
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode
+}
+
+// strangers: no certificate, a node's certificate, and another name from the control CA.
+func (s *story) strangers() {
+	certPEM, keyPEM := s.world.leaf()
+	otherCert, otherKey := s.world.control.issue(s.T, "somebody", "somebody.control")
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(s.world.root.pem)
+	for name, c := range map[string]*agentapi.Client{
+		"no certificate": agentapi.NewClient(tls.Certificate{}, roots, "shop-nodes"),
+		"a node":         s.world.newClient(certPEM, keyPEM),
+		"another name":   s.world.newClient(otherCert, otherKey),
+	} {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		if _, err := c.Status(ctx, s.node(0).ip, -1, 0); err == nil {
+			s.Errorf("the control port answered a client with %s", name)
+		}
+		cancel()
+	}
+}
+
+func (s *story) badOrders() {
+	pos := cluster.Position{UUID: "11111111-2222-3333-4444-555555555555", Seqno: 7}
+	for name, send := range map[string]func() agentapi.OrderResult{
+		"bootstrap of an empty member": func() agentapi.OrderResult {
+			_, r := s.node(0).send(agentapi.OrderBootstrap, 1, pos, pos.UUID)
+			return r
+		},
+		"initialise in an old cluster": func() agentapi.OrderResult {
+			_, r := s.node(0).send(agentapi.OrderInitialise, 1, cluster.Position{}, pos.UUID)
+			return r
+		},
+		"rebuild on a member that is down": func() agentapi.OrderResult {
+			_, r := s.node(0).send(agentapi.OrderRebuildQuorum, 1, pos, pos.UUID)
+			return r
+		},
+		"unknown kind": func() agentapi.OrderResult { _, r := s.node(0).send("Explode", 1, pos, ""); return r },
+	} {
+		if r := send(); r.State != agentapi.OrderRefused || r.Message == "" {
+			s.Errorf("%s: %+v", name, r)
+		}
+	}
+	if r, _ := s.node(0).report(); r.Phase != cluster.PhaseWaiting || r.Data != cluster.DataEmpty {
+		s.Errorf("something was done: %+v", r)
+	}
+}
+
+func (s *story) form() {
+	s.epoch = 1
 	began := time.Now()
-	o, result := first.send(agentapi.OrderInitialise, 1, cluster.Position{}, "")
+	o, result := s.node(0).send(agentapi.OrderInitialise, s.epoch, cluster.Position{}, "")
 	if result.State != agentapi.OrderAccepted {
-		t.Fatalf("%+v", result)
+		s.Fatalf("%+v", result)
 	}
-	r := first.until("initialised", 60*time.Second, done(o.ID))
-	t.Logf("initialise: %s", time.Since(began))
-	t.Logf("%+v", r.Server)
-	for _, n := range w.nodes[1:] {
-		r := n.until("synced", 15*time.Second, func(r agentapi.Report) bool { return r.Server != nil && r.Server.State == cluster.NodeSynced })
-		t.Logf("%s joined: %s %+v", n.name, time.Since(began), r.Join)
+	s.first = o
+	r := s.node(0).until("initialised", 60*time.Second, done(o.ID))
+	s.Logf("initialise to serving: %s", time.Since(began).Round(time.Millisecond))
+	s.uuid = r.Server.ClusterUUID
+	s.node(0).mustSQL("CREATE DATABASE app; CREATE TABLE app.t (id INT PRIMARY KEY) ENGINE=InnoDB")
+	s.all(90 * time.Second)
+	s.Logf("all three serve: %s", time.Since(began).Round(time.Millisecond))
+	for _, n := range s.world.nodes[1:] {
+		r := n.until("telling of its join", 10*time.Second, func(r agentapi.Report) bool {
+			return r.Join != nil && r.Join.Kind == "SST" && r.Join.EndedAt != nil && r.Join.Bytes > 1<<20
+		})
+		s.Logf("%s: %s from %q in %s, %d bytes", n.name, r.Join.Kind, r.Join.Donor, r.Join.EndedAt.Sub(r.Join.StartedAt).Round(time.Millisecond), r.Join.Bytes)
+		if code := n.probe(agentapi.PathReady); code != http.StatusOK {
+			s.Errorf("%s: readyz is %d", n.name, code)
+		}
 	}
-	t.Log(first.mustSQL("SHOW STATUS LIKE 'wsrep_cluster_size'"))
+	s.write(1)
+	s.write(2)
+	s.intact()
+}
+
+func (s *story) prove() {
+	for _, n := range s.world.nodes {
+		r := n.until("proved", 60*time.Second, func(r agentapi.Report) bool {
+			for _, ch := range []string{agentapi.ChannelReplication, agentapi.ChannelStateTransfer, agentapi.ChannelClients} {
+				if f := r.TLS.Channels[ch]; f.Observed != agentapi.ObservedTLS || !f.PlaintextRefused || f.Problem != "" {
+					return false
+				}
+			}
+			for _, peer := range s.world.nodes {
+				if f := r.TLS.Peers[peer.name]; peer != n && (f.Observed != agentapi.ObservedTLS || !f.Verified) {
+					return false
+				}
+			}
+			return true
+		})
+		for _, ch := range []string{agentapi.ChannelReplication, agentapi.ChannelClients} {
+			f := r.TLS.Channels[ch]
+			if f.Protocol != "TLSv1.3" || f.Cipher == "" || f.Serial != r.TLS.PublishedSerial || !f.Verified || r.TLS.LoadedSerial != f.Serial {
+				s.Errorf("%s: %s: %+v", n.name, ch, f)
+			}
+		}
+		out, err := n.sql("SELECT 1", "--skip-ssl")
+		if err == nil || !strings.Contains(out, "ERROR") {
+			s.Errorf("%s: a login without TLS went through: %s", n.name, out)
+		}
+	}
+}
+
+func (s *story) repeat() {
+	if r := s.node(0).resend(s.first); r.State != agentapi.OrderDone {
+		s.Errorf("the same order again: %+v", r)
+	}
+	if _, r := s.node(0).send(agentapi.OrderRestart, 0, cluster.Position{}, ""); r.State != agentapi.OrderRefused {
+		s.Errorf("epoch 0: %+v", r)
+	}
+	changed := s.first
+	changed.Kind = agentapi.OrderRestart
+	if r := s.node(0).resend(changed); r.State != agentapi.OrderRefused {
+		s.Errorf("a known id with other content: %+v", r)
+	}
+	if _, r := s.node(1).send(agentapi.OrderInitialise, 2, cluster.Position{}, ""); r.State != agentapi.OrderRefused {
+		s.Errorf("initialise on a running member: %+v", r)
+	}
+	if _, r := s.node(1).send(agentapi.OrderRebuildQuorum, 2, cluster.Position{UUID: s.uuid, Seqno: 1}, s.uuid); r.State != agentapi.OrderRefused {
+		s.Errorf("rebuild on a Primary member: %+v", r)
+	}
+	if _, r := s.node(1).send(agentapi.OrderRestart, 1, cluster.Position{}, s.uuid); r.State != agentapi.OrderRefused {
+		s.Errorf("an epoch that is over: %+v", r)
+	}
+	s.epoch = 3
+}
+
+func (s *story) killOne() {
+	began := time.Now()
+	s.node(1).killServer()
+	s.node(1).until("down", 10*time.Second, func(r agentapi.Report) bool { return r.Server == nil })
+	s.write(0)
+	r := s.node(1).until("back", 60*time.Second, synced(3))
+	s.Logf("killed to serving: %s", time.Since(began).Round(time.Millisecond))
+	if r.Join == nil || r.Join.Kind == "SST" || r.Restarts != 1 {
+		s.Errorf("join %+v, restarts %d", r.Join, r.Restarts)
+	}
+	s.intact()
+}
+
+func (s *story) restart() {
+	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.Settings["max_connections"] = "60" })
+	n := s.node(2)
+	n.until("asking for a restart", 30*time.Second, func(r agentapi.Report) bool {
+		return r.Config.Loaded == s.world.config.Revision && r.Config.RestartNeeded
+	})
+	began := time.Now()
+	o, result := n.send(agentapi.OrderRestart, s.epoch, cluster.Position{}, s.uuid)
+	if result.State != agentapi.OrderAccepted {
+		s.Fatalf("%+v", result)
+	}
+	r := n.until("restarted", 60*time.Second, done(o.ID))
+	s.Logf("restart: %s (join %+v)", time.Since(began).Round(time.Millisecond), r.Join)
+	if r.Config.RestartNeeded || r.Restarts != 0 || r.Join.Kind == "SST" {
+		s.Errorf("%+v, restarts %d, join %+v", r.Config, r.Restarts, r.Join)
+	}
+	if got := n.mustSQL("SELECT @@max_connections"); got != "60" {
+		s.Errorf("max_connections is %s", got)
+	}
+	s.all(30 * time.Second)
+}
+
+func (s *story) liveSettings() {
+	n := s.node(2)
+	pid := n.serverPID()
+	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.TLS.Clients = cluster.PolicyPreferred })
+	n.until("open for clients without TLS", 60*time.Second, func(r agentapi.Report) bool {
+		return r.TLS.Channels[agentapi.ChannelClients].Observed == agentapi.ObservedMixed && !r.Config.RestartNeeded
+	})
+	if out, err := n.sql("SELECT 1", "--skip-ssl"); err != nil {
+		s.Errorf("a login without TLS: %v: %s", err, out)
+	}
+	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.TLS.Clients = cluster.PolicyRequired })
+	n.until("closed again", 60*time.Second, func(r agentapi.Report) bool {
+		f := r.TLS.Channels[agentapi.ChannelClients]
+		return f.Observed == agentapi.ObservedTLS && f.PlaintextRefused
+	})
+	if _, err := n.sql("SELECT 1", "--skip-ssl"); err == nil {
+		s.Error("a login without TLS went through")
+	}
+	if n.serverPID() != pid {
+		s.Error("mariadbd was restarted")
+	}
+}
+
+func (s *story) renew() {
+	before := map[string]string{}
+	for _, n := range s.world.nodes {
+		before[n.name] = n.serverPID()
+	}
+	old, err := s.node(0).report()
+	check(s.T, err)
+	began := time.Now()
+	s.world.publishCertificate(s.world.leaf())
+	for _, n := range s.world.nodes {
+		r := n.until("serving the new certificate", 60*time.Second, func(r agentapi.Report) bool {
+			return r.TLS.PublishedSerial != old.TLS.PublishedSerial && r.TLS.LoadedSerial == r.TLS.PublishedSerial &&
+				r.TLS.Channels[agentapi.ChannelReplication].Serial == r.TLS.PublishedSerial &&
+				r.TLS.Channels[agentapi.ChannelClients].Serial == r.TLS.PublishedSerial
+		})
+		if r.Server.Size != 3 || n.serverPID() != before[n.name] {
+			s.Errorf("%s: size %d, pid %s, was %s", n.name, r.Server.Size, n.serverPID(), before[n.name])
+		}
+	}
+	s.Logf("published to observed on all: %s", time.Since(began).Round(time.Millisecond))
+	s.write(0)
+	s.intact()
+}
+
+func (s *story) badPair() {
+	good, goodKey := s.world.leaf()
+	other, _ := s.world.leaf()
+	loaded, err := s.node(0).report()
+	check(s.T, err)
+	s.world.publishCertificate(other, goodKey)
+	for _, n := range s.world.nodes {
+		r := n.until("complaining", 30*time.Second, func(r agentapi.Report) bool { return r.TLS.Problem != "" })
+		if r.TLS.LoadedSerial != loaded.TLS.LoadedSerial || r.Server == nil {
+			s.Errorf("%s: %+v", n.name, r.TLS)
+		}
+	}
+	s.world.publishCertificate(good, goodKey)
+	for _, n := range s.world.nodes {
+		n.until("content", 30*time.Second, func(r agentapi.Report) bool {
+			return r.TLS.Problem == "" && r.TLS.LoadedSerial != loaded.TLS.LoadedSerial
+		})
+	}
+}
+
+func (s *story) stopStart() {
+	n := s.node(1)
+	began := time.Now()
+	o, _ := n.send(agentapi.OrderStop, s.epoch, cluster.Position{}, s.uuid)
+	r := n.until("stopped", 60*time.Second, done(o.ID))
+	s.Logf("stop: %s", time.Since(began).Round(time.Millisecond))
+	if r.Phase != cluster.PhaseStopped || !r.Position.Known() || r.Data != cluster.DataPresent {
+		s.Errorf("%+v", r)
+	}
+	n.stop(true)
+	n.start()
+	n.until("stopped still, after a new pod", 20*time.Second, func(r agentapi.Report) bool { return r.Phase == cluster.PhaseStopped })
+	s.write(0)
+	if _, r := n.send(agentapi.OrderBootstrap, s.epoch+1, r.Position, s.uuid); r.State != agentapi.OrderRefused {
+		s.Errorf("bootstrap beside a Primary component: %+v", r)
+	}
+	s.epoch++
+	n.send(agentapi.OrderStart, s.epoch, cluster.Position{}, s.uuid)
+	n.until("started", 60*time.Second, synced(3))
+	s.intact()
+}
+
+func (s *story) killAll() {
+	s.write(0)
+	var wg sync.WaitGroup
+	for _, n := range s.world.nodes {
+		wg.Go(func() { n.stop(false) })
+	}
+	wg.Wait()
+	for _, n := range s.world.nodes {
+		n.start()
+	}
+	began := time.Now()
+	best := s.node(0)
+	var top cluster.Position
+	for _, n := range s.world.nodes {
+		r := n.until("waiting with its position", 60*time.Second, func(r agentapi.Report) bool { return waiting(r) && r.Position.Known() })
+		if r.Position.UUID != s.uuid || r.Data != cluster.DataPresent || r.Server != nil {
+			s.Fatalf("%s: %+v", n.name, r)
+		}
+		s.Logf("%s at %s", n.name, r.Position)
+		if r.Position.Seqno > top.Seqno {
+			best, top = n, r.Position
+		}
+	}
+	s.Logf("all positions known: %s", time.Since(began).Round(time.Millisecond))
+	s.refuseWrongBootstraps(best, top)
+	s.epoch += 10
+	began = time.Now()
+	o, result := best.send(agentapi.OrderBootstrap, s.epoch, top, s.uuid)
+	if result.State != agentapi.OrderAccepted {
+		s.Fatalf("%+v", result)
+	}
+	best.until("bootstrapped", 60*time.Second, done(o.ID))
+	s.Logf("bootstrap: %s", time.Since(began).Round(time.Millisecond))
+	s.all(90 * time.Second)
+	s.Logf("all back: %s", time.Since(began).Round(time.Millisecond))
+	for _, n := range s.world.nodes {
+		r, err := n.report()
+		check(s.T, err)
+		if r.Server.ClusterUUID != s.uuid || n != best && (r.Join == nil || r.Join.Kind == "SST") {
+			s.Errorf("%s: uuid %s, join %+v", n.name, r.Server.ClusterUUID, r.Join)
+		}
+		if r.Lineage.Epoch != s.epoch || r.Lineage.Start != top {
+			s.Errorf("%s: lineage %+v, want epoch %d from %s", n.name, r.Lineage, s.epoch, top)
+		}
+	}
+	s.intact()
+	s.write(1)
+}
+
+func (s *story) refuseWrongBootstraps(best *node, top cluster.Position) {
+	behind := top
+	behind.Seqno--
+	foreign := cluster.Position{UUID: "11111111-2222-3333-4444-555555555555", Seqno: top.Seqno}
+	for name, pos := range map[string]cluster.Position{"behind": behind, "foreign": foreign, "unknown": {}} {
+		if _, r := best.send(agentapi.OrderBootstrap, s.epoch+1, pos, s.uuid); r.State != agentapi.OrderRefused {
+			s.Fatalf("%s: %+v", name, r)
+		}
+	}
+	if _, r := best.send(agentapi.OrderBootstrap, s.epoch-1, top, s.uuid); r.State != agentapi.OrderRefused {
+		s.Fatalf("an old epoch: %+v", r)
+	}
+	if _, r := best.send(agentapi.OrderBootstrap, s.epoch+1, top, foreign.UUID); r.State != agentapi.OrderRefused {
+		s.Fatalf("another cluster: %+v", r)
+	}
+	for _, n := range s.world.nodes {
+		if r, err := n.report(); err != nil || r.Server != nil {
+			s.Fatalf("%s: %v %+v", n.name, err, r)
+		}
+	}
+}
+
+func (s *story) newVolume() {
+	n := s.node(0)
+	n.stop(true)
+	n.wipe()
+	n.start()
+	r := n.until("joined", 90*time.Second, synced(3))
+	if r.Join == nil || r.Join.Kind != "SST" || r.Server.ClusterUUID != s.uuid {
+		s.Errorf("%+v", r.Join)
+	}
+	s.Logf("full transfer: %s, %d bytes, from %q", r.Join.EndedAt.Sub(r.Join.StartedAt).Round(time.Millisecond), r.Join.Bytes, r.Join.Donor)
+	s.write(0)
+	s.intact()
+}
+
+// expel makes one member's data differ and lets the others vote it out.
+func (s *story) expel() {
+	n := s.node(1)
+	began := time.Now()
+	n.mustSQL(fmt.Sprintf("SET SESSION wsrep_on=OFF; INSERT INTO app.t VALUES (%d)", s.rows+1))
+	s.write(0)
+	r := n.until("back by a full transfer", 90*time.Second, func(r agentapi.Report) bool {
+		return synced(3)(r) && r.Join != nil && r.Join.Kind == "SST" && r.Join.StartedAt.After(began)
+	})
+	s.Logf("expelled to serving: %s, restarts %d", time.Since(began).Round(time.Millisecond), r.Restarts)
+	s.intact()
+}
+
+// quorum kills two of three at once and makes the third go on by order.
+func (s *story) quorum() {
+	s.write(2)
+	for _, n := range s.world.nodes[1:] {
+		n.stop(false)
+	}
+	n := s.node(0)
+	r := n.until("without quorum", 30*time.Second, func(r agentapi.Report) bool {
+		return r.Server != nil && r.Server.Component == cluster.ComponentNonPrimary
+	})
+	if code := n.probe(agentapi.PathReady); code == http.StatusOK {
+		s.Error("ready without quorum")
+	}
+	ahead := r.Position
+	ahead.Seqno++
+	s.epoch++
+	if _, r := n.send(agentapi.OrderRebuildQuorum, s.epoch, ahead, s.uuid); r.State != agentapi.OrderRefused {
+		s.Fatalf("a position this member does not have: %+v", r)
+	}
+	o, _ := n.send(agentapi.OrderRebuildQuorum, s.epoch, r.Position, s.uuid)
+	n.until("Primary by order", 30*time.Second, done(o.ID))
+	n.until("serving alone", 30*time.Second, synced(1))
+	s.write(0)
+	for _, n := range s.world.nodes[1:] {
+		n.start()
+	}
+	s.all(90 * time.Second)
+	for _, n := range s.world.nodes {
+		r, err := n.report()
+		check(s.T, err)
+		if r.Lineage.Epoch != s.epoch || r.Server.ClusterUUID != s.uuid {
+			s.Errorf("%s: %+v", n.name, r.Lineage)
+		}
+	}
+	s.intact()
+}
+
+func (s *story) end() {
+	took := s.node(0).stop(true)
+	s.Logf("SIGTERM to exit: %s", took.Round(time.Millisecond))
+	s.node(1).until("a component of two", 20*time.Second, synced(2))
 }

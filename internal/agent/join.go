@@ -14,6 +14,8 @@ import (
 type Joiner struct {
 	Data     cluster.DataState
 	Position cluster.Position
+	// Expelled is where data stand that Galera has marked as differing from the others'.
+	Expelled cluster.Position
 	Lineage  agentapi.Lineage
 }
 
@@ -60,6 +62,9 @@ func JudgeJoin(self Joiner, peers map[string]agentapi.PeerView) JoinVerdict {
 func judgeHistory(self Joiner, first agentapi.PeerView, line agentapi.Lineage) (JoinVerdict, bool) {
 	if self.Data != cluster.DataPresent {
 		return JoinVerdict{}, false
+	}
+	if self.Expelled.Known() {
+		self.Position = self.Expelled
 	}
 	switch {
 	case !self.Position.Known():

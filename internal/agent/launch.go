@@ -48,7 +48,7 @@ func (a *agent) startJoin() {
 	run := running{from: a.found.position}
 	note := datadir.Joining{
 		Method: a.config.StateTransfer.Method, From: a.found.position, Since: time.Now(),
-		Transfer: a.found.data != cluster.DataPresent,
+		Transfer: a.found.data != cluster.DataPresent || a.found.expelled.Known(),
 	}
 	run.note = &note
 	kind := "IST"
@@ -56,7 +56,7 @@ func (a *agent) startJoin() {
 		kind = "SST"
 	}
 	a.join = &agentapi.Join{Kind: kind, StartedAt: time.Now(), Donor: donorAmong(a.peers)}
-	incomplete := a.found.data == cluster.DataIncomplete
+	incomplete := a.found.data == cluster.DataIncomplete || a.found.expelled.Known()
 	a.Logger.Info("joining", "from", a.found.position.String(), "data", a.found.data)
 	// The verdict has just said that nothing here is beyond the line's start, so whatever is here
 	// later is part of the line, also when nobody sees the join end.

@@ -61,7 +61,7 @@ func (a *agent) shownFailure(step Step) *agentapi.Failure {
 }
 
 func (a *agent) configReport() agentapi.ConfigReport {
-	var c agentapi.ConfigReport
+	c := agentapi.ConfigReport{Problem: a.configProblem}
 	if a.config != nil {
 		c.Loaded = a.config.Revision
 	}

@@ -108,12 +108,38 @@ func (a *agent) judgeServer() {
 	if a.run.condemned {
 		return
 	}
+	if a.leftGroup() {
+		return
+	}
 	if HasState(a.status) && a.run.note != nil {
 		a.joinEnded()
 	}
 	if Serves(a.status) && !a.run.served {
 		a.firstServed()
 	}
+}
+
+// leftTime is how long a server may be in no group before it is started anew.
+const leftTime = 3 * time.Second
+
+// leftGroup notices a server that had served and is in no group any more: it will not find back by
+// itself.
+func (a *agent) leftGroup() bool {
+	if !a.run.served || a.status.Component != cluster.ComponentDisconnected || a.run.stopping {
+		a.run.leftAt = time.Time{}
+		return false
+	}
+	if a.run.leftAt.IsZero() {
+		a.run.leftAt = time.Now()
+	}
+	if time.Since(a.run.leftAt) > leftTime && !a.restart {
+		a.Logger.Error("mariadbd has left the group; starting it anew")
+		a.restart = true
+		a.failure = &agentapi.Failure{Reason: agentapi.FailureLeft, At: time.Now(),
+			Message: "mariadbd had left the group and was started anew"}
+		a.restarts++
+	}
+	return true
 }
 
 // joinEnded is called when all of the component's state is here.
@@ -134,6 +160,9 @@ func (a *agent) joinEnded() {
 	now := time.Now()
 	a.join.EndedAt = &now
 	a.join.Kind = joinKind(transfer, a.run.from, a.position)
+	if transfer {
+		a.measureTransfer(0)
+	}
 	a.Logger.Info("joined", "kind", a.join.Kind, "took", now.Sub(a.join.StartedAt).Round(time.Millisecond).String(), "position", a.position.String())
 }
 
@@ -194,17 +223,27 @@ func (a *agent) watchTransfer() {
 		a.run.note = &note
 		a.join.Kind = "SST"
 	}
-	if a.run.sizing {
-		return
+	if !a.run.sizing {
+		a.run.sizing = true
+		a.measureTransfer(sizePause)
 	}
-	a.run.sizing = true
+}
+
+// sizePause is the pause between two looks at how much has arrived.
+const sizePause = time.Second
+
+// measureTransfer lets a worker add up what is in the data directory.
+func (a *agent) measureTransfer(pause time.Duration) {
 	proc := a.proc
 	go func() {
 		size := datadir.Size(a.Places.Data)
-		time.Sleep(time.Second)
+		time.Sleep(pause)
 		a.post(func() {
-			if a.proc == proc && a.join != nil {
-				a.run.sizing = false
+			if a.proc != proc {
+				return
+			}
+			a.run.sizing = false
+			if a.join != nil {
 				a.join.Bytes = max(a.join.Bytes, size)
 			}
 		})
@@ -248,7 +287,7 @@ func (a *agent) onExit(proc *server.Process) {
 		a.join = nil // it never ended; the next one is another
 	}
 	switch {
-	case run.condemned:
+	case run.condemned, run.givenUp:
 	case run.stopping && exit.Code == 0 && exit.Signal == 0:
 		a.failures, a.retryAt = 0, time.Time{}
 	default:

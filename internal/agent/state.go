@@ -67,9 +67,10 @@ type state struct {
 	liveTried string // configuration whose live settings were set last
 	setting   bool
 
-	peers   map[string]agentapi.PeerView
-	proved  prove.Result
-	verdict JoinVerdict
+	subjectWas string
+	peers      map[string]agentapi.PeerView
+	proved     prove.Result
+	verdict    JoinVerdict
 }
 
 // running is what is known of one run of mariadbd.
@@ -87,6 +88,10 @@ type running struct {
 	stopAt    time.Time // when patience with a stop ends
 	condemned bool
 	sizing    bool
+	leftAt    time.Time // since when it is in no group
+	// nowhereSince is when the run began to lead nowhere; givenUp says that it was ended for it.
+	nowhereSince time.Time
+	givenUp      bool
 }
 
 // rootState is how far root's password has got.
@@ -124,7 +129,7 @@ func (a *agent) situation() Situation {
 	if a.current != nil && orders.Forms(a.current.Kind) {
 		s.Form = a.current.Kind
 	}
-	a.verdict = JudgeJoin(Joiner{Data: a.found.data, Position: a.found.position, Lineage: content.Lineage}, a.peers)
+	a.verdict = JudgeJoin(Joiner{Data: a.found.data, Position: a.found.position, Expelled: a.found.expelled, Lineage: content.Lineage}, a.peers)
 	s.Join = a.verdict
 	if s.Join.Join && len(a.image.Missing) > 0 {
 		s.Join = failed(agentapi.FailureToolMissing, "the image lacks %s, which a state transfer needs", strings.Join(a.image.Missing, ", "))
@@ -155,6 +160,7 @@ func (a *agent) unusable() *agentapi.Failure {
 
 // turn does the next thing and publishes; it says whether the agent is done.
 func (a *agent) turn() bool {
+	a.giveUp()
 	step := Next(a.situation())
 	switch step.Act {
 	case ActExit:

@@ -171,6 +171,8 @@ type ConfigReport struct {
 	RestartNeeded bool `json:"restartNeeded"`
 	// Socket is the mode group communication runs with now, "" while mariadbd is down.
 	Socket cluster.SocketMode `json:"socket,omitempty"`
+	// Problem says why the published configuration was not loaded, "" when it was.
+	Problem string `json:"problem,omitempty"`
 }
 
 // ImageReport is what the agent found in the database image.
@@ -278,6 +280,11 @@ const (
 	FailureDiskFull       = "DiskFull"
 	// FailureDiverged: the member holds write-sets the Primary component never had (same UUID).
 	FailureDiverged = "HistoryDiverged"
+	// FailureInconsistent: Galera has expelled the member because its data differ from the others'.
+	// It rejoins by a full transfer; until then its position counts as unknown.
+	FailureInconsistent = "Inconsistent"
+	// FailureLeft: a member that had served fell out of the group and was started anew.
+	FailureLeft = "LeftTheGroup"
 	// FailureConfig: the published NodeConfig cannot be read, or does not name this member.
 	FailureConfig = "ConfigUnusable"
 )

@@ -27,6 +27,7 @@ func Journal(status *v1alpha1.GaleraClusterStatus, a plan.Action, now time.Time)
 		finish(status, a, now)
 	case plan.RecordUUID:
 		status.ClusterUUID = a.UUID
+		status.Epoch = max(status.Epoch, a.Epoch)
 	default:
 		return false
 	}

@@ -33,10 +33,12 @@ type Snapshot struct {
 	NoPrimaryFor time.Duration
 }
 
-// Trust names the member and the position a person vouches for.
+// Trust names the member and the position a person vouches for, and the epoch of the operation
+// it is for: it is of no worth for any other.
 type Trust struct {
 	Member   string
 	Position Position
+	Epoch    int64
 }
 
 // OperationType names an operation of the journal.
@@ -82,7 +84,6 @@ type Member struct {
 	Data     DataState
 	Position Position
 	// Line is the epoch of the last bootstrap in the member's history, 0 when it knows of none.
-	// Of two members the one of the later line is right, whatever the seqnos are.
 	Line            int64
 	SafeToBootstrap bool
 	Draining        bool

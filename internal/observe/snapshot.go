@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -117,17 +118,22 @@ func heldData(c *v1alpha1.GaleraCluster, name string) bool {
 	return false
 }
 
-// trust reads the approval MEMBER=UUID:SEQNO; what cannot be read is no approval.
+// trust reads the approval MEMBER=UUID:SEQNO@EPOCH; what cannot be read is no approval.
 func trust(c *v1alpha1.GaleraCluster) *cluster.Trust {
 	name, pos, ok := strings.Cut(c.Annotations[v1alpha1.AnnotationTrustMember], "=")
 	if !ok {
 		return nil
 	}
+	pos, epoch, _ := strings.Cut(pos, "@")
 	p, err := cluster.ParsePosition(pos)
 	if err != nil || !p.Known() {
 		return nil
 	}
-	return &cluster.Trust{Member: strings.TrimSpace(name), Position: p}
+	n, err := strconv.ParseInt(strings.TrimSpace(epoch), 10, 64)
+	if err != nil {
+		return nil
+	}
+	return &cluster.Trust{Member: strings.TrimSpace(name), Position: p, Epoch: n}
 }
 
 func operation(o *v1alpha1.OperationStatus) *cluster.Operation {

@@ -15,8 +15,12 @@ type Complete struct {
 	Abandoned bool
 }
 
-// RecordUUID stores the state UUID of the cluster's history, once.
-type RecordUUID struct{ UUID string }
+// RecordUUID stores the state UUID of the cluster's history, once, and the highest epoch that
+// anybody remembers: after the status was lost they come from the members.
+type RecordUUID struct {
+	UUID  string
+	Epoch int64
+}
 
 // AssignRoles labels the pods: Primary becomes the writer, all others replicas. The old
 // writer loses its label before the new one gets it.

@@ -13,12 +13,6 @@ import (
 // state in which it cannot become Primary by itself. A report that shows the epoch is younger than
 // the journal's entry, so the choice is made again from such reports, and only then ordered.
 func continueBootstrap(s cluster.Snapshot, op cluster.Operation) (Decision, bool) {
-	if m, ok := firstPrimary(s); ok {
-		if m.Name == op.BootstrapMember {
-			return complete(m.Name + " is Primary")
-		}
-		return abandon(ReasonJoining, m.Name+" is Primary already")
-	}
 	m, ok := s.Member(op.BootstrapMember)
 	if !ok {
 		return abandon(ReasonRecovering, op.BootstrapMember+" is no member any more")
@@ -76,6 +70,8 @@ func chooseAgain(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (De
 		return Decision{}, false
 	case len(v.missing()) > 0 && !approved(s, best, ok):
 		return explain(s, v, best, ok)
+	case len(v.missing()) > 0 && best.Name != m.Name:
+		return abandon(ReasonRecovering, "a person vouches for "+best.Name)
 	case len(v.busy) > 0:
 		return wait(ReasonWaitingForMembers, "waiting for "+list(v.busy)+", still starting or stopping")
 	}
@@ -121,6 +117,9 @@ func together(a, b cluster.Member) bool {
 // tellOthers makes the other members remember the operation's epoch. A Start is an order that
 // changes nothing for a member that is not held.
 func tellOthers(s cluster.Snapshot, op cluster.Operation, chosen cluster.Member) (Decision, bool) {
+	if op.Type == cluster.OpFirstStart {
+		return Decision{}, false // there is nothing yet that an earlier order could harm
+	}
 	for _, m := range s.Members {
 		if m.Name != chosen.Name && m.Known && seenEpoch(m) < op.Epoch {
 			return order(op, m.Name, OrderStart, cluster.Position{}, ReasonRecovering,

@@ -66,6 +66,9 @@ func continueOperation(s cluster.Snapshot) (Decision, bool) {
 		return Decision{}, false
 	}
 	op := *s.Operation
+	if m, ok := firstPrimary(s); ok && op.BootstrapMember != "" {
+		return complete(m.Name + " is Primary")
+	}
 	if highestEpoch(s) > op.Epoch {
 		return abandon(ReasonRecovering, fmt.Sprintf("a later operation than %s is known to a member", op.ID))
 	}

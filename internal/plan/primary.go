@@ -68,16 +68,24 @@ func apart(a, b cluster.Member) bool {
 }
 
 // recordUUID stores the history's UUID as soon as there is a component, or, after the status
-// was lost, as soon as all data agree on one.
+// was lost, as soon as all data agree on one. The epoch of the journal comes back in the same way.
 func recordUUID(s cluster.Snapshot) (Decision, bool) {
-	if s.ClusterUUID != "" {
-		return Decision{}, false
-	}
-	if m, ok := firstPrimary(s); ok {
-		return Decision{Action: RecordUUID{m.Server.ClusterUUID}, Reason: ReasonJoining,
-			Message: "the cluster's history is " + m.Server.ClusterUUID}, true
+	epoch := highestEpoch(s)
+	m, ok := firstPrimary(s)
+	switch {
+	case ok && s.ClusterUUID == "":
+		return record(m.Server.ClusterUUID, epoch, "the cluster's history is "+m.Server.ClusterUUID)
+	case ok && s.Trust != nil && s.Trust.Epoch == epoch+1:
+		// It must not be lying about when nobody is Primary the next time.
+		return record(s.ClusterUUID, s.Trust.Epoch, "the approval to start without missing members is not needed any more")
+	case s.ClusterUUID != "" && s.Operation == nil && epoch > s.Epoch:
+		return record(s.ClusterUUID, epoch, fmt.Sprintf("members remember epoch %d", epoch))
 	}
 	return Decision{}, false
+}
+
+func record(uuid string, epoch int64, message string) (Decision, bool) {
+	return Decision{Action: RecordUUID{uuid, epoch}, Reason: ReasonJoining, Message: message}, true
 }
 
 // followWriter keeps NAME-primary on a node that can write.

@@ -47,6 +47,7 @@ type verdict struct {
 	unknown    []string         // data there, position cannot be told
 	lost       []string         // held data once, empty now
 	foreign    []string         // data of another history
+	beyond     []string         // write-sets that the latest line of history does not have
 	busy       []string         // starting or stopping right now
 	empty      int              // never held data, or were being filled
 	blank      int              // of those, data directory really empty
@@ -55,7 +56,7 @@ type verdict struct {
 // missing are the members that may know more than the candidates do.
 func (v verdict) missing() []string {
 	var all []string
-	for _, group := range [][]string{v.silent, v.unknown, v.lost, v.foreign} {
+	for _, group := range [][]string{v.silent, v.unknown, v.lost, v.foreign, v.beyond} {
 		all = append(all, group...)
 	}
 	return all
@@ -86,7 +87,23 @@ func judge(s cluster.Snapshot) verdict {
 			v.candidates = append(v.candidates, m)
 		}
 	}
+	v.setApart(s)
 	return v
+}
+
+// setApart takes out the candidates of earlier lines that have higher seqnos than the latest
+// line: a person gave up what they hold, or they had not heard of the line yet. Nobody can tell.
+func (v *verdict) setApart(s cluster.Snapshot) {
+	best, _ := v.best(s)
+	kept := v.candidates[:0]
+	for _, m := range v.candidates {
+		if m.Line < best.Line && m.Position.Seqno > best.Position.Seqno {
+			v.beyond = append(v.beyond, m.Name)
+		} else {
+			kept = append(kept, m)
+		}
+	}
+	v.candidates = kept
 }
 
 func withoutQuorum(m cluster.Member) bool {
@@ -97,40 +114,43 @@ func neverStarted(s cluster.Snapshot, v verdict) bool {
 	return s.ClusterUUID == "" && len(s.Members) > 0 && v.blank == len(s.Members)
 }
 
-// best is the most advanced candidate of the latest line of history; ties go to safe_to_bootstrap, then a node that still
-// runs, then the last primary, then the lowest ordinal.
+// best is the most advanced candidate of the latest line of history; ties go to the member a person
+// vouches for, then safe_to_bootstrap, then a node that still runs, then the last primary, then
+// the lowest ordinal.
 func (v verdict) best(s cluster.Snapshot) (cluster.Member, bool) {
 	if len(v.candidates) == 0 {
 		return cluster.Member{}, false
 	}
 	best := v.candidates[0]
 	for _, m := range v.candidates[1:] {
-		if better(m, best, s.Primary) {
+		if better(m, best, s) {
 			best = m
 		}
 	}
 	return best, true
 }
 
-func better(a, b cluster.Member, lastPrimary string) bool {
+func better(a, b cluster.Member, s cluster.Snapshot) bool {
+	vouched := func(m cluster.Member) bool { return s.Trust != nil && s.Trust.Member == m.Name }
 	switch {
 	case ahead(a, b):
 		return true
 	case ahead(b, a):
 		return false
+	case vouched(a) != vouched(b):
+		return vouched(a)
 	case a.SafeToBootstrap != b.SafeToBootstrap:
 		return a.SafeToBootstrap
 	case withoutQuorum(a) != withoutQuorum(b):
 		return withoutQuorum(a)
-	case (a.Name == lastPrimary) != (b.Name == lastPrimary):
-		return a.Name == lastPrimary
+	case (a.Name == s.Primary) != (b.Name == s.Primary):
+		return a.Name == s.Primary
 	default:
 		return a.Ordinal < b.Ordinal
 	}
 }
 
-// ahead says that a holds what b does not. A member of an earlier line may have the higher
-// seqno: that are write-sets a person has given up.
+// ahead says that a comes before b: by the line of history, then by the seqno.
 func ahead(a, b cluster.Member) bool {
 	if a.Line != b.Line {
 		return a.Line > b.Line
@@ -156,13 +176,23 @@ func adoptHistory(s cluster.Snapshot, v verdict) (Decision, bool) {
 		return blocked(ReasonPositionUnknown, "the data directories are not empty, yet none has a position: "+positions(s)+
 			"; remove the volumes to start anew, or restore them")
 	}
-	return Decision{Action: RecordUUID{uuid}, Reason: ReasonRecovering,
+	return Decision{Action: RecordUUID{uuid, highestEpoch(s)}, Reason: ReasonRecovering,
 		Message: "found data of the history " + uuid}, true
 }
 
-// approved says that a person vouches for exactly the member that would be chosen.
+// approved says that a person vouches for exactly the member that would be chosen, in exactly
+// this attempt: an approval that was used, or that a later operation has overtaken, is none.
 func approved(s cluster.Snapshot, best cluster.Member, ok bool) bool {
-	return ok && s.Trust != nil && s.Trust.Member == best.Name && s.Trust.Position == best.Position
+	return ok && s.Trust != nil &&
+		*s.Trust == (cluster.Trust{Member: best.Name, Position: best.Position, Epoch: attempt(s, best)})
+}
+
+// attempt is the epoch of the operation that starts best, or of the one that would.
+func attempt(s cluster.Snapshot, best cluster.Member) int64 {
+	if s.Operation != nil && s.Operation.BootstrapMember == best.Name {
+		return s.Operation.Epoch
+	}
+	return highestEpoch(s) + 1
 }
 
 // startAt begins the operation that makes best the start of the component.
@@ -212,6 +242,7 @@ func explain(s cluster.Snapshot, v verdict, best cluster.Member, ok bool) (Decis
 	}{
 		{ReasonDataLost, "lost their data", v.lost},
 		{ReasonForeignData, "hold data of another cluster", v.foreign},
+		{ReasonForeignData, "hold write-sets that the latest line of the history does not have", v.beyond},
 		{ReasonPositionUnknown, "cannot tell their position", v.unknown},
 		{ReasonWaitingForMembers, "do not answer", v.silent},
 	} {
@@ -225,7 +256,8 @@ func explain(s cluster.Snapshot, v verdict, best cluster.Member, ok bool) (Decis
 		return Decision{Reason: reason, Message: text, Blocked: reason != ReasonWaitingForMembers}, true
 	}
 	text += fmt.Sprintf(". Bring the missing members back; or, if they are gone for good and certainly not running, accept to lose what only they knew: "+
-		"kubectl annotate galera %s -n %s --overwrite galera-operator.io/trust-member=%s=%s", s.Name, s.Namespace, best.Name, best.Position)
+		"kubectl annotate galera %s -n %s --overwrite galera-operator.io/trust-member=%s=%s@%d",
+		s.Name, s.Namespace, best.Name, best.Position, attempt(s, best))
 	return Decision{Reason: reason, Message: text, Blocked: reason != ReasonWaitingForMembers}, true
 }
 

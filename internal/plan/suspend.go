@@ -39,6 +39,9 @@ func continueSuspend(s cluster.Snapshot, op cluster.Operation) (Decision, bool) 
 		return complete("all nodes are stopped")
 	}
 	m := lastFirst(running, s.Primary)
+	if m.Order != nil && m.Order.Epoch == op.Epoch && m.Order.Kind != string(OrderStop) {
+		return abandon(ReasonSuspended, fmt.Sprintf("the Stop of epoch %d was lifted on %s: another epoch is needed", op.Epoch, m.Name))
+	}
 	return order(op, m.Name, OrderStop, cluster.Position{}, ReasonSuspended, fmt.Sprintf("stopping %s, %d still to stop", m.Name, len(running)))
 }
 
@@ -52,14 +55,17 @@ func lastFirst(members []cluster.Member, primary string) cluster.Member {
 	return members[len(members)-1]
 }
 
-// liftStops lets nodes join again that were stopped by an order which is over.
+// liftStops lets nodes join again that were stopped by an order which is over. A suspension has
+// to be over first: were it wanted again, its Stops would be known orders and do nothing. The epoch
+// is the journal's, so that an operator with an old status cannot lift a newer Stop.
 func liftStops(s cluster.Snapshot) (Decision, bool) {
-	if s.Suspend || !anyPrimary(s) {
+	suspending := s.Suspend || s.Operation != nil && s.Operation.Type == cluster.OpSuspend
+	if suspending || !anyPrimary(s) || highestEpoch(s) > s.Epoch {
 		return Decision{}, false
 	}
 	for _, m := range s.Members {
 		if m.Known && m.Phase == cluster.PhaseStopped {
-			op := cluster.Operation{ID: fmt.Sprintf("start-%d", highestEpoch(s)), Epoch: highestEpoch(s)}
+			op := cluster.Operation{ID: fmt.Sprintf("start-%d", s.Epoch), Epoch: s.Epoch}
 			return order(op, m.Name, OrderStart, cluster.Position{}, ReasonJoining, m.Name+" may join again")
 		}
 	}

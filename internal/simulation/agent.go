@@ -189,7 +189,6 @@ func (w *World) bootstrapped(i int) {
 	if r := n.vol.book.find(n.agent.doing); r != nil {
 		r.state = orderDone
 		w.checkBootstrap(i, *r)
-		n.vol.book.lines.add(lineage{r.epoch, w.past.seqno(n.vol.head)})
 	}
 	n.agent.doing = ""
 	w.newView(1<<i, true)
@@ -201,6 +200,9 @@ func (w *World) carryOn(i int) bool {
 	n := &w.nodes[i]
 	if !n.srv.on {
 		n.agent.serverGone()
+		return true
+	}
+	if w.adoptLines(i) {
 		return true
 	}
 	if n.agent.doing == "" {
@@ -219,6 +221,19 @@ func (w *World) carryOn(i int) bool {
 	return true
 }
 
+// adoptLines takes over what a member of the same Primary component knows of its history.
+func (w *World) adoptLines(i int) bool {
+	n := &w.nodes[i]
+	for j := range w.n {
+		p := &w.nodes[j]
+		if n.srv.view.primary && p.srv.on && p.srv.view.id == n.srv.view.id && w.reach(i, j) && p.vol.book.lines[0].epoch > n.vol.book.lines[0].epoch {
+			n.vol.book.lines = p.vol.book.lines
+			return true
+		}
+	}
+	return false
+}
+
 // rebuilt is pc.bootstrap: the member's present component becomes Primary as it is, at the
 // position of its most advanced member.
 func (w *World) rebuilt(i int, r record) {
@@ -235,14 +250,11 @@ func (w *World) rebuilt(i int, r record) {
 	group := w.nodes[best].srv.received
 	w.checkBootstrap(best, r)
 	w.newView(v.members, true)
-	w.nodes[best].vol.book.lines.add(lineage{r.epoch, w.past.seqno(group)})
 	for j := range w.n {
 		if !v.members.has(j) {
 			continue
 		}
-		if n := &w.nodes[j]; n.srv.received == group && n.srv.donor == 0 {
-			n.vol.book.lines = w.nodes[best].vol.book.lines
-		} else if n.srv.donor == 0 {
+		if n := &w.nodes[j]; n.srv.received != group && n.srv.donor == 0 {
 			w.receive(j, best, group)
 		}
 	}

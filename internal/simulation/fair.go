@@ -4,24 +4,32 @@ package simulation
 // goes wrong.
 func (w *World) Round(p Planner) {
 	for i := range w.n {
-		w.regroup(i)
+		w.step(w.regroup(i))
 	}
 	for i := range w.n {
-		w.stepKubelet(i)
+		w.step(w.stepKubelet(i))
 		w.nodes[i].agent.loaded = w.api.revision
-		if !w.stepAgent(i) {
-			w.finishTransfer(i)
+		if !w.step(w.stepAgent(i)) {
+			w.step(w.finishTransfer(i))
 		}
-		w.checkAlways()
-		w.applyAll(i)
+		w.step(w.applyAll(i))
 	}
 	for k := range w.wire {
-		w.deliver(k, false)
-		w.checkAlways()
+		w.step(w.deliver(k, false))
 	}
 	w.lookAround(0)
 	w.reconcile(0, p, noCrash)
 	w.clock++
+	w.step(true)
+}
+
+// step counts one thing that happened, and checks the promises after it.
+func (w *World) step(did bool) bool {
+	if did {
+		w.truth.steps++
+		w.checkAlways()
+	}
+	return did
 }
 
 // calm ends all faults that end by themselves.

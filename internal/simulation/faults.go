@@ -3,11 +3,9 @@ package simulation
 // disturb changes the member's volume while its pod is away. Such a thing takes longer than any
 // cache lags or any old leader lives: see docs/model.md.
 func (w *World) disturb(i int, change func(*volume)) {
-	n := &w.nodes[i]
-	before := n.vol
 	w.podGone(i)
-	change(&n.vol)
-	w.excuse(i, before, before.data == dataPresent && n.vol.data == dataPresent && w.past.uuid(before.head) == w.past.uuid(n.vol.head))
+	change(&w.nodes[i].vol)
+	w.excuse(i)
 	for k := range w.truth.formed {
 		if w.truth.formed[k].member == int8(i) {
 			w.truth.formed[k] = formedBy{} // that component is gone with its disk
@@ -28,26 +26,26 @@ func (w *World) settleOperators() {
 	w.wire = [maxMessages]message{}
 }
 
-// excuse lifts the promise from acknowledged write-sets that only this disk held, when nobody can
-// see that it ever held them: it went back to an older state of itself, or it had never been seen
-// with data, or the cluster's history had not been recorded yet.
-func (w *World) excuse(i int, before volume, unseen bool) {
-	unseen = unseen || !w.api.status.held.has(i) || w.api.status.uuid == 0
-	if !unseen || before.data != dataPresent {
+// excuse lifts the promise from acknowledged write-sets that are on no disk any more, when nobody
+// can see that one is missing: the disk went back to an older state of itself, it had never been
+// seen with data, or the cluster's history had not been recorded yet.
+func (w *World) excuse(i int) {
+	v := &w.nodes[i].vol
+	older := v.data == dataPresent && w.past.uuid(v.head) == w.api.status.uuid
+	if !older && w.api.status.held.has(i) && w.api.status.uuid != 0 {
 		return
 	}
 	for ws := write(1); ws <= w.past.used; ws++ {
-		e := &w.past.table[ws]
-		if e.acked && !e.gone && w.past.includes(before.head, ws) && !w.anybodyHolds(ws) {
+		if e := &w.past.table[ws]; e.acked && !w.anybodyHolds(ws) {
 			e.gone = true
 		}
 	}
 }
 
+// anybodyHolds says that the write-set is on some disk; what is only received does not count.
 func (w *World) anybodyHolds(ws write) bool {
 	for j := range w.n {
-		n := &w.nodes[j]
-		if n.vol.data == dataPresent && w.past.includes(n.vol.head, ws) || n.srv.on && w.past.includes(n.srv.received, ws) {
+		if v := &w.nodes[j].vol; v.data == dataPresent && w.past.includes(v.head, ws) {
 			return true
 		}
 	}

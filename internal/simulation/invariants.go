@@ -20,6 +20,7 @@ const (
 	TouchedSplit    = "acted while two components were Primary"
 	SilentDivergent = "a member with other write-sets of the same numbers joined unnoticed"
 	Stuck           = "does not converge"
+	Disorderly      = "suspended before the members were stopped in order"
 	NewHistory      = "a second history was begun"
 )
 
@@ -123,6 +124,20 @@ func (w *World) checkFormed(members set) {
 	}
 	if best != 0 && !w.truth.split {
 		w.checkWrites(best, false, LostWrite)
+	}
+}
+
+// checkAsleep judges the removal of the pods of a suspended cluster. One member may have come
+// back unseen; two have not been stopped at all.
+func (w *World) checkAsleep() {
+	on := 0
+	for i := range w.n {
+		if w.nodes[i].srv.on && !w.nodes[i].pod.terminating {
+			on++
+		}
+	}
+	if on > 1 {
+		w.violate(Disorderly)
 	}
 }
 

@@ -34,6 +34,7 @@ type apiServer struct {
 type trust struct {
 	member int8 // plus one; 0 is no approval
 	head   write
+	epoch  int64
 }
 
 // ready is the pod's Ready condition.
@@ -54,6 +55,7 @@ func (w *World) stepKubelet(i int) bool {
 		n.pod = pod{exists: true, template: w.api.template, uid: w.uids}
 		w.boot(i)
 	case n.pod.exists && asleep && !n.pod.terminating:
+		w.checkAsleep()
 		w.drain(i)
 	case n.pod.exists && n.pod.terminating && !n.agent.up:
 		w.podGone(i)

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -59,7 +60,12 @@ func (w *World) seeStatus(k int) {
 	o := &w.ops[k]
 	o.status, o.suspend, o.trust = w.api.status, w.api.suspend, w.api.trust
 	o.revision, o.template = w.api.revision, w.api.template
-	o.started = true
+	if !o.started {
+		o.started = true
+		for i := range w.n {
+			w.seePod(k, i) // nothing is done before all caches are filled
+		}
+	}
 }
 
 func (w *World) seePod(k, i int) {
@@ -132,16 +138,18 @@ func (w *World) advice(o *operator, d plan.Decision) trust {
 		return trust{}
 	}
 	name, position, _ := strings.Cut(command, "=")
+	position, at, _ := strings.Cut(position, "@")
+	epoch, _ := strconv.ParseInt(at, 10, 64)
 	i := nameNumber(name)
 	head := o.reports[i].head
 	if w.past.position(head).String() != position {
 		panic("simulation: the advice names a position nobody has: " + d.Message)
 	}
-	return trust{int8(i + 1), head}
+	return trust{int8(i + 1), head, epoch}
 }
 
 func (w *World) trusted(t trust) *cluster.Trust {
-	return &cluster.Trust{Member: names[t.member-1], Position: w.past.position(t.head)}
+	return &cluster.Trust{Member: names[t.member-1], Position: w.past.position(t.head), Epoch: t.epoch}
 }
 
 // crashPoint is where an operator is killed during a pass.
@@ -245,7 +253,7 @@ func (w *World) writeStatus(o *operator, s cluster.Snapshot, a plan.Action) bool
 		return false
 	}
 	next.version++
-	if _, done := a.(plan.Complete); done && !next.working {
+	if _, ok := a.(plan.Complete); ok && w.anyServes() {
 		w.truth.approved = false // what the approval was for is over
 	}
 	w.api.status = next
@@ -267,7 +275,7 @@ func journal(st *status, a plan.Action) {
 		}
 		st.operation = cluster.Operation{}
 	case plan.RecordUUID:
-		st.uuid = uuidNumber(a.UUID)
+		st.uuid, st.epoch = uuidNumber(a.UUID), max(st.epoch, a.Epoch)
 	}
 }
 

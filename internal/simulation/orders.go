@@ -128,10 +128,13 @@ func (w *World) carryOut(i int, o order) {
 	switch o.kind {
 	case orderInitialise, orderBootstrap:
 		b.held, b.formedEpoch, b.formedID = false, o.epoch, o.id
+		b.lines.add(lineage{o.epoch, w.past.seqno(n.vol.head)})
 		n.agent.phase, n.agent.alone = phaseStarting, true
 		if o.kind == orderInitialise {
 			n.agent.phase = phaseInitialising
 		}
+	case orderRebuild:
+		b.lines.add(lineage{o.epoch, w.past.seqno(n.srv.received)})
 	case orderStop, orderRestart:
 		b.held = b.held || o.kind == orderStop
 		w.checkTaken(i, o.kind == orderStop)

@@ -33,7 +33,8 @@ func (s Schedule) String() string {
 type Result struct {
 	// Violation is the broken promise, "" for none.
 	Violation string
-	// Steps counts the events that happened, the convergence included.
+	// Steps counts the single things that happened, the convergence included; the promises were
+	// checked after each.
 	Steps int
 	// Effective are the events that happened.
 	Effective []Event
@@ -45,13 +46,13 @@ type Result struct {
 // Run runs a schedule, and then lets the world converge.
 func Run(s Schedule, p Planner) Result {
 	w := start(s)
+	before := w.truth.steps
 	var r Result
 	r.Effective = make([]Event, 0, len(s.Events))
 	for _, e := range s.Events {
 		if !w.Step(e, p) {
 			continue
 		}
-		r.Steps += e.cost(w.n)
 		r.Effective = append(r.Effective, e)
 		if w.truth.violation != "" {
 			break
@@ -59,9 +60,9 @@ func Run(s Schedule, p Planner) Result {
 	}
 	if w.truth.violation == "" && !w.truth.split {
 		r.Rounds, _ = w.Converge(p)
-		r.Steps += r.Rounds * Event{Kind: Round}.cost(w.n)
 		r.wake(&w, p)
 	}
+	r.Steps = int(w.truth.steps - before)
 	r.Violation, r.Reached = w.truth.violation, w.truth.reached
 	return r
 }
@@ -74,7 +75,6 @@ func (r *Result) wake(w *World, p Planner) {
 	w.api.suspend = false
 	rounds, _ := w.Converge(p)
 	r.Rounds += rounds
-	r.Steps += rounds * Event{Kind: Round}.cost(w.n)
 }
 
 // plain writes an event with the smallest numbers that mean the same, 0 for what it does not use.
@@ -94,15 +94,6 @@ func (e Event) plain(members int) Event {
 	default:
 		return Event{e.Kind, e.A % n, 0}
 	}
-}
-
-// cost is how many single steps an event stands for: a Round lets every member's machine,
-// agent, transfer and group have its turn, and the operator.
-func (e Event) cost(members int) int {
-	if e.Kind == Round {
-		return 3*members + 2
-	}
-	return 1
 }
 
 // running are the worlds in which all members are Synced, by size and eagerness.
@@ -132,35 +123,15 @@ func start(s Schedule) World {
 	return running[s.Members][0]
 }
 
-// weights say how often each kind of event is drawn.
-var weights = [kinds]int{
-	Round: 30, Agent: 24, Kubelet: 8, Regroup: 16, Apply: 8, ApplyAll: 6, Write: 20, Replicate: 4, Transfer: 6, Deliver: 14,
-	SeeStatus: 6, SeePod: 8, Hear: 12, LookAround: 8, Reconcile: 26, Tick: 3,
-	KillServer: 4, KillAgent: 4, KillPod: 2, KillAll: 3, Drain: 1, MachineAway: 2, MachineBack: 3,
-	Partition: 5, Shatter: 2, Heal: 5, Mute: 3, Unmute: 3, NotHear: 2, Duplicate: 3, DropMessage: 2,
-	CrashBeforeActing: 1, CrashBeforeStatus: 2, CrashOperator: 2,
-	Wipe: 1, Save: 1, RollBack: 1, Swap: 1, Blur: 1, PurgeCache: 1, LoseStatus: 1,
-	Suspend: 2, Configure: 2, Upgrade: 1, Approve: 2, Repair: 1, SplitByHand: 0,
-}
-
-// drawn holds every kind as often as it weighs.
-var drawn = func() (out []Kind) {
-	for k, weight := range weights {
-		for range weight {
-			out = append(out, Kind(k))
-		}
-	}
-	return out
-}()
-
 // Draw makes a schedule from a seed.
 func Draw(seed uint64, length int) Schedule {
 	r := rand.New(rand.NewPCG(seed, 1))
 	sizes := [...]int{3, 3, 3, 3, 3, 3, 2, 5, 4, 1}
 	s := Schedule{Members: sizes[r.IntN(len(sizes))], Eager: r.IntN(2) == 0, Fresh: r.IntN(4) == 0}
+	mood := moods[r.IntN(len(moods))]
 	for range length {
 		bits := r.Uint32()
-		s.Events = append(s.Events, Event{drawn[r.IntN(len(drawn))], uint8(bits), uint8(bits >> 8)}.plain(s.Members))
+		s.Events = append(s.Events, Event{mood[r.IntN(len(mood))], uint8(bits), uint8(bits >> 8)}.plain(s.Members))
 	}
 	return s
 }

@@ -50,7 +50,9 @@ func (w *World) receive(j, donor int, group write) {
 		n.srv.donor = int8(donor + 1)
 		w.truth.reached |= ReachedSST
 	}
-	n.vol.book.lines = w.nodes[donor].vol.book.lines
+	if d := &w.nodes[donor].vol.book.lines; d[0].epoch > n.vol.book.lines[0].epoch {
+		n.vol.book.lines = *d
+	}
 }
 
 // finishTransfer completes the full transfer to the member.

@@ -59,6 +59,7 @@ type truth struct {
 	split bool
 	// reached has a bit for every situation the run has come through.
 	reached Reached
+	steps   int32
 }
 
 type formedBy struct {

@@ -36,6 +36,19 @@ var _ = Describe("A cluster that went down altogether", Label(Core, Faults), fun
 		stopAndCheck(ctx, w, start)
 	}, SpecTimeout(8*time.Minute))
 
+	It("gets its quorum back after SIGKILL of a majority", func(ctx SpecContext) {
+		shop := sharedCluster(ctx)
+		before := status(ctx, shop)
+		start := time.Now()
+		w := startWriter(ctx, shop, harness.WriterOptions{})
+		killed := time.Now()
+		Expect(shop.KillServers(ctx, primaryFirst(podNames(ctx, shop), before.Primary)[:2]...)).To(Succeed())
+		expectRecovery(ctx, shop, w, killed)
+		expectHistory(ctx, shop, before.ClusterUUID)
+		expectNoFullTransfer(ctx, shop, killed)
+		stopAndCheck(ctx, w, start)
+	}, SpecTimeout(8*time.Minute))
+
 	It("needs no full transfer after forced deletion of all pods", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		before := status(ctx, shop)

@@ -75,8 +75,8 @@ func (c *Cluster) Bootstraps(ctx context.Context) (int, error) {
 	return total, nil
 }
 
-// FullTransfers names the pods whose server says, in its log since a moment, that it took a full
-// state transfer.
+// FullTransfers names the pods whose transfer script says, in the log since a moment, that it takes
+// a full copy. ("SST received" is logged before an incremental transfer, too.)
 func (c *Cluster) FullTransfers(ctx context.Context, since time.Time) ([]string, error) {
 	pods, err := c.Pods(ctx)
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *Cluster) FullTransfers(ctx context.Context, since time.Time) ([]string,
 		if err != nil {
 			return nil, err
 		}
-		if strings.Contains(text, "SST received") || strings.Contains(text, "SST complete") {
+		if strings.Contains(text, "Proceeding with SST") {
 			out = append(out, p.Name)
 		}
 	}

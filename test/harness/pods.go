@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -108,4 +110,29 @@ func (k *Kube) podLogsSince(ctx context.Context, namespace, pod, container strin
 		return "", fmt.Errorf("reading the log of %s: %w", pod, err)
 	}
 	return string(b), nil
+}
+
+// ScaleSet changes the StatefulSet by hand, and waits until it is so. It makes sense only while
+// no operator runs, which would change it back.
+func (c *Cluster) ScaleSet(ctx context.Context, replicas int32) error {
+	set := &appsv1.StatefulSet{}
+	if err := c.Kube.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.Name}, set); err != nil {
+		return err
+	}
+	want := set.DeepCopy()
+	want.Spec.Replicas = &replicas
+	if err := c.Kube.Patch(ctx, want, client.MergeFrom(set)); err != nil {
+		return err
+	}
+	return c.Kube.Until(ctx, fmt.Sprintf("%s has %d pods", c.Name, replicas), 2*time.Minute, func(ctx context.Context) (bool, string, error) {
+		pods, err := c.Pods(ctx)
+		return err == nil && len(pods) == int(replicas), fmt.Sprintf("%d pods", len(pods)), err
+	})
+}
+
+// Evict asks for a pod's eviction, as a drain does. The API refuses it when the budget is used up.
+func (c *Cluster) Evict(ctx context.Context, name string) error {
+	return c.Kube.Clientset.CoreV1().Pods(c.Namespace).EvictV1(ctx, &policyv1.Eviction{
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: name},
+	})
 }

@@ -17,18 +17,23 @@ const (
 
 	// every is the pace of the dials with TLS, which leave no trace on the other side.
 	every = 30 * time.Second
+	// again is the pause after a look that was not complete: a member that is starting, mostly.
+	again = 4 * time.Second
 	// everyPlain is the pace of the dials without, each of which leaves one line in the other
 	// side's log.
 	everyPlain = 5 * time.Minute
+	// settled is how long after a change the other members are tried without TLS.
+	settled = 2 * time.Minute
 )
 
 // Subject is what there is to prove about.
 type Subject struct {
 	// Running says that mariadbd answers.
 	Running bool
-	// Key changes with every start and every configuration: what was refused before says
-	// nothing about now.
-	Key string
+	// Key changes with every start and every change: what was refused before says nothing about
+	// now. Since is when it changed.
+	Key   int64
+	Since time.Time
 	// Mode is how group communication was started.
 	Mode cluster.SocketMode
 	// Clients is the policy in force for port 3306.
@@ -47,6 +52,18 @@ type Result struct {
 	Peers    map[string]agentapi.ChannelFact
 }
 
+// complete says that every dial showed something.
+func (r Result) complete() bool {
+	for _, facts := range []map[string]agentapi.ChannelFact{r.Channels, r.Peers} {
+		for _, f := range facts {
+			if f.Observed == agentapi.ObservedUnknown {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // Prover dials for ever.
 type Prover struct {
 	// Subject returns the present subject.
@@ -55,12 +72,13 @@ type Prover struct {
 	Seen func(Result)
 
 	kick    chan struct{}
+	mu      sync.Mutex
 	refused map[string]refusal
 }
 
 // refusal remembers an attempt without TLS.
 type refusal struct {
-	key     string
+	key     int64
 	at      time.Time
 	refused bool
 }
@@ -81,8 +99,17 @@ func (p *Prover) Kick() {
 // Run proves until ctx ends.
 func (p *Prover) Run(ctx context.Context) {
 	for ctx.Err() == nil {
-		p.Seen(p.look(ctx, p.Subject()))
-		pause := time.NewTimer(every*3/4 + rand.N(every/2))
+		s := p.Subject()
+		r := p.look(ctx, s)
+		// What was begun before a change says nothing about what is after it.
+		if p.Subject().Key == s.Key {
+			p.Seen(r)
+		}
+		next := every*3/4 + rand.N(every/2)
+		if s.Running && !r.complete() {
+			next = again
+		}
+		pause := time.NewTimer(next)
 		select {
 		case <-ctx.Done():
 		case <-p.kick:
@@ -92,21 +119,29 @@ func (p *Prover) Run(ctx context.Context) {
 	}
 }
 
+// look dials everything once. The dials do not wait for each other: the slow ones wait for silence.
 func (p *Prover) look(ctx context.Context, s Subject) Result {
-	now := time.Now()
 	r := Result{Channels: map[string]agentapi.ChannelFact{
-		agentapi.ChannelStateTransfer: transferFact(s.TransferEncrypted, now),
+		agentapi.ChannelStateTransfer: transferFact(s.TransferEncrypted, time.Now()),
 	}}
 	if !s.Running {
 		return r
 	}
-	own := net.JoinHostPort(s.Address, groupPort)
-	r.Channels[agentapi.ChannelReplication] = JudgeGroup(GroupTLS(ctx, own, s.Credentials), s.Mode,
-		p.plain(ctx, s, own, s.Mode == cluster.SocketStrict, GroupPlain))
-	clients := net.JoinHostPort(s.Address, clientPort)
-	r.Channels[agentapi.ChannelClients] = JudgeClients(ClientsTLS(ctx, clients, s.Credentials), s.Clients,
-		p.plain(ctx, s, clients, s.Clients == cluster.PolicyRequired, ClientsPlain))
-	r.Peers = p.peers(ctx, s)
+	var wg sync.WaitGroup
+	var group, clients agentapi.ChannelFact
+	wg.Go(func() {
+		addr := net.JoinHostPort(s.Address, groupPort)
+		group = JudgeGroup(GroupTLS(ctx, addr, s.Credentials), s.Mode,
+			p.plain(ctx, s, addr, s.Mode == cluster.SocketStrict, GroupPlain))
+	})
+	wg.Go(func() {
+		addr := net.JoinHostPort(s.Address, clientPort)
+		clients = JudgeClients(ClientsTLS(ctx, addr, s.Credentials), s.Clients,
+			p.plain(ctx, s, addr, s.Clients == cluster.PolicyRequired, ClientsPlain))
+	})
+	wg.Go(func() { r.Peers = p.peers(ctx, s) })
+	wg.Wait()
+	r.Channels[agentapi.ChannelReplication], r.Channels[agentapi.ChannelClients] = group, clients
 	return r
 }
 
@@ -118,40 +153,37 @@ func (p *Prover) peers(ctx context.Context, s Subject) map[string]agentapi.Chann
 		wg.Go(func() {
 			addr := net.JoinHostPort(peer.Host, groupPort)
 			fact := GroupTLS(ctx, addr, s.Credentials)
+			// Each node tries itself without TLS; the others only bear witness, later and seldom, as
+			// a dynamic node is held up for 750 ms while it makes out that a connection is not TLS.
+			wanted := s.Mode == cluster.SocketStrict && fact.Observed == agentapi.ObservedTLS && time.Since(s.Since) > settled
+			fact = JudgeGroup(fact, s.Mode, p.plain(ctx, s, addr, wanted, GroupPlain))
 			mu.Lock()
 			defer mu.Unlock()
 			out[peer.Name] = fact
 		})
 	}
 	wg.Wait()
-	if s.Mode != cluster.SocketStrict {
-		return out
-	}
-	// One after another, and only where TLS works: a dynamic node holds everything up for 750 ms
-	// while it makes out that a connection is not TLS.
-	for _, peer := range s.Peers {
-		if out[peer.Name].Observed == agentapi.ObservedTLS {
-			addr := net.JoinHostPort(peer.Host, groupPort)
-			out[peer.Name] = JudgeGroup(out[peer.Name], cluster.SocketStrict, p.plain(ctx, s, addr, true, GroupPlain))
-		}
-	}
 	return out
 }
 
-// plain says whether an attempt without TLS was refused: Yes, No, or Unknown when none was made. It makes
-// one only when it is wanted and the last one is old or about something else.
+// plain says whether an attempt without TLS was refused. It makes one only when it is wanted and the
+// last one is old or about something else.
 func (p *Prover) plain(ctx context.Context, s Subject, addr string, wanted bool, try func(context.Context, string) (bool, error)) Refused {
 	if !wanted {
 		return RefusedUnknown
 	}
+	p.mu.Lock()
 	last, ok := p.refused[addr]
+	p.mu.Unlock()
 	if !ok || last.key != s.Key || time.Since(last.at) > everyPlain {
 		accepted, err := try(ctx, addr)
-		if err != nil {
+		if err != nil || p.Subject().Key != s.Key {
 			return RefusedUnknown
 		}
 		last = refusal{key: s.Key, at: time.Now(), refused: !accepted}
+		p.mu.Lock()
 		p.refused[addr] = last
+		p.mu.Unlock()
 	}
 	if last.refused {
 		return RefusedYes

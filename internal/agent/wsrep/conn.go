@@ -94,15 +94,27 @@ func (c *Conn) SetGlobal(ctx context.Context, options []mycnf.Option) error {
 
 // ReloadProviderTLS makes the Galera provider read its certificate, key and CA again.
 func (c *Conn) ReloadProviderTLS(ctx context.Context) error {
-	return c.exec(ctx, "SET GLOBAL wsrep_provider_options = 'socket.ssl_reload=1'")
+	return c.provider(ctx, "socket.ssl_reload")
 }
 
 // FlushTLS makes the server read its certificate, key and CA again. A non-Primary node refuses.
 func (c *Conn) FlushTLS(ctx context.Context) error { return c.exec(ctx, "FLUSH SSL") }
 
 // Bootstrap makes a non-Primary component Primary.
-func (c *Conn) Bootstrap(ctx context.Context) error {
-	return c.exec(ctx, "SET GLOBAL wsrep_provider_options = 'pc.bootstrap=1'")
+func (c *Conn) Bootstrap(ctx context.Context) error { return c.provider(ctx, "pc.bootstrap") }
+
+// errReadOnly is ER_INCORRECT_GLOBAL_LOCAL_VAR: "… is a read only variable".
+const errReadOnly = 1238
+
+// provider switches a provider option on. Servers whose wsrep_provider plugin is active (11.4 and later) have
+// a variable for each option, and wsrep_provider_options is read-only.
+func (c *Conn) provider(ctx context.Context, option string) error {
+	err := c.exec(ctx, "SET GLOBAL wsrep_provider_options = '"+option+"=1'")
+	var refused *mysql.MySQLError
+	if errors.As(err, &refused) && refused.Number == errReadOnly {
+		err = c.exec(ctx, "SET GLOBAL wsrep_provider_"+strings.ReplaceAll(option, ".", "_")+" = ON")
+	}
+	return err
 }
 
 func (c *Conn) exec(ctx context.Context, statement string) error {

@@ -1,0 +1,14 @@
+//go:build integration
+
+package agent_test
+
+import "testing"
+
+// TestPlay forms a cluster and leaves it running (GAGENT_KEEP=1), for experiments by hand.
+func TestPlay(t *testing.T) {
+	w := newWorld(t, 3, nil)
+	s := &story{T: t, world: w}
+	s.wait()
+	s.form()
+	t.Fatal("left running")
+}

@@ -1,0 +1,98 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/galera-operator/galera-operator/test/harness"
+)
+
+const (
+	// partitionTime is how long a network stays cut.
+	partitionTime = time.Minute
+	// noticeTime is how long nodes may take to notice: Galera suspects after five seconds.
+	noticeTime = 20 * time.Second
+)
+
+var _ = Describe("A cut network", Label(Slow, Faults), func() {
+	for _, c := range []struct {
+		name string
+		// groups gets the primary first.
+		groups func(names []string) [][]string
+		serves bool
+	}{
+		{"1|2, the primary alone", func(n []string) [][]string { return [][]string{n[:1], n[1:]} }, true},
+		{"2|1, the primary with another node", func(n []string) [][]string { return [][]string{n[:2], n[2:]} }, true},
+		{"1|1|1, everybody alone", func(n []string) [][]string { return [][]string{n[:1], n[1:2], n[2:]} }, false},
+	} {
+		It(c.name+": one side at most serves, nothing is lost, all merge when it is healed", func(ctx SpecContext) {
+			shop := sharedCluster(ctx)
+			before := status(ctx, shop)
+			start := time.Now()
+			w := startWriter(ctx, shop, harness.WriterOptions{})
+			bootstraps, err := shop.Bootstraps(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			DeferCleanup(func(ctx SpecContext) { Expect(kube.Heal(ctx)).To(Succeed()) })
+			cut := time.Now()
+			Expect(shop.Partition(ctx, c.groups(primaryFirst(podNames(ctx, shop), before.Primary))...)).To(Succeed())
+
+			cl := client(ctx, shop)
+			Eventually(oneComponent).WithArguments(ctx, cl, shop).WithTimeout(noticeTime).WithPolling(time.Second).Should(Succeed())
+			Consistently(oneComponent).WithArguments(ctx, cl, shop).WithTimeout(partitionTime - time.Since(cut)).WithPolling(time.Second).Should(Succeed())
+			if c.serves {
+				Expect(w.WaitForMore(ctx, 50, 10*time.Second)).To(Succeed(), "the majority must serve")
+			}
+			healed := time.Now()
+			Expect(kube.Heal(ctx)).To(Succeed())
+			expectRecovery(ctx, shop, w, healed)
+			expectHistory(ctx, shop, before.ClusterUUID)
+			expectNoFullTransfer(ctx, shop, cut)
+			after, err := shop.Bootstraps(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(after).To(Equal(bootstraps), "no node may be started as a new component")
+			stopAndCheck(ctx, w, start)
+		}, SpecTimeout(8*time.Minute))
+	}
+})
+
+func primaryFirst(names []string, primary string) []string {
+	out := slices.Clone(names)
+	slices.SortStableFunc(out, func(a, b string) int {
+		switch {
+		case a == primary:
+			return -1
+		case b == primary:
+			return 1
+		}
+		return 0
+	})
+	return out
+}
+
+// oneComponent checks that all nodes that believe to be Primary are in one component: there are as
+// many of them as each of them counts.
+func oneComponent(ctx SpecContext, cl *harness.Client, c *harness.Cluster) error {
+	names, err := c.PodNames(ctx)
+	if err != nil {
+		return err
+	}
+	var primaries []harness.NodeState
+	var words []string
+	for _, s := range cl.NodeStates(ctx, names) {
+		words = append(words, s.String())
+		if s.Component == "Primary" {
+			primaries = append(primaries, s)
+		}
+	}
+	for _, p := range primaries {
+		if p.Size != fmt.Sprint(len(primaries)) {
+			return fmt.Errorf("more than one component is Primary: %s", strings.Join(words, ", "))
+		}
+	}
+	return nil
+}

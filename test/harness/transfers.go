@@ -1,0 +1,48 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Grow fills a table with data that cannot be compressed away, so that a full transfer takes a while.
+func (c *Cluster) Grow(ctx context.Context, mebibytes int) error {
+	const rowsAtOnce, rowBytes = 8192, 4096 // 32 MiB in one statement
+	cl, err := c.Client(ctx)
+	if err != nil {
+		return err
+	}
+	statements := []string{
+		"CREATE DATABASE IF NOT EXISTS " + writerDatabase,
+		"CREATE TABLE IF NOT EXISTS " + writerDatabase + ".bulk (id BIGINT AUTO_INCREMENT PRIMARY KEY, data TEXT) ENGINE=InnoDB",
+	}
+	insert := fmt.Sprintf("INSERT INTO %s.bulk (data) SELECT REPEAT(MD5(CONCAT(RAND(), seq)), %d) FROM seq_1_to_%d", writerDatabase, rowBytes/32, rowsAtOnce)
+	for done := 0; done < mebibytes; done += rowsAtOnce * rowBytes >> 20 {
+		statements = append(statements, insert)
+	}
+	return cl.Exec(ctx, c.Name+"-primary", statements...)
+}
+
+// WaitTransfer waits until a full state transfer goes on, and returns who gives the data.
+func (c *Cluster) WaitTransfer(ctx context.Context, joiner string, timeout time.Duration) (donor string, err error) {
+	pods, err := c.PodNames(ctx)
+	if err != nil {
+		return "", err
+	}
+	for end := time.Now().Add(timeout); time.Now().Before(end); pause(ctx, 20*time.Millisecond) {
+		for _, pod := range pods {
+			if pod == joiner {
+				continue
+			}
+			// The backup itself, not the script, which waits first.
+			if giving, err := c.HasProcess(ctx, pod, "mariadb-backup --defaults-file"); err == nil && giving {
+				return pod, nil
+			}
+		}
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+	}
+	return "", fmt.Errorf("no transfer to %s began within %s", joiner, timeout)
+}
