@@ -68,10 +68,11 @@ proof() {
   {
     echo "NODE|CHANNEL|OBSERVED|PROTOCOL|CIPHER|CERTIFICATE|PLAINTEXT"
     kubectl_demo get galera "$1" -o go-template='
-{{- define "channel"}}{{.observed}}|{{or .protocol "-"}}|{{or .cipher "-"}}|{{or .serial "-"}}|{{if .plaintextRefused}}refused{{else}}-{{end}}{{with .message}} ({{.}}){{end}}
+{{- define "enforced"}}{{.observed}}|by configuration|-|-|-{{with .message}} ({{.}}){{end}}
+{{end}}{{- define "channel"}}{{.observed}}|{{or .protocol "-"}}|{{or .cipher "-"}}|{{or .serial "-"}}|{{if .plaintextRefused}}refused{{else}}-{{end}}{{with .message}} ({{.}}){{end}}
 {{end}}{{range .status.members}}{{$n := .name}}{{with .tls}}
 {{- with .replication}}{{$n}}|replication 4567, 4568|{{template "channel" .}}{{end}}
-{{- with .stateTransfer}}{{$n}}|state transfer 4444|{{template "channel" .}}{{end}}
+{{- with .stateTransfer}}{{$n}}|state transfer 4444|{{template "enforced" .}}{{end}}
 {{- with .clients}}{{$n}}|clients 3306|{{template "channel" .}}{{end}}{{end}}{{end}}'
   } | table
 }
@@ -111,6 +112,6 @@ step "create the namespace $NAMESPACE" namespace
 step "apply ${SAMPLE#"$REPO_DIR/"}" kubectl_demo apply -f "$SAMPLE"
 follow "$name"
 echo
-echo "What was observed on each node, by dialling it with TLS and without:"
+echo "What was observed on each node, by dialling it with TLS and without (4444 listens only during a transfer):"
 proof "$name"
 how_to_connect "$name"

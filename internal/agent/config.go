@@ -55,7 +55,8 @@ func (a *agent) readConfig() {
 	}
 	a.configProblem = ""
 	output := servercnf.Build(servercnf.Input{
-		Config: config, Name: a.Name, Address: a.Address, Provider: a.image.Provider, User: a.user,
+		CPUFlags: a.image.CPUFlags,
+		Config:   config, Name: a.Name, Address: a.Address, Provider: a.image.Provider, User: a.user,
 		Places: a.Places, OpenSSLTool: servercnf.HaveTool("openssl"),
 	})
 	if a.config != nil && a.config.Revision == config.Revision && sameOutput(a.output, output) {

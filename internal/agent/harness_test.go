@@ -94,6 +94,7 @@ type world struct {
 	root    *authority
 	control *authority
 	client  *agentapi.Client
+	cn      string // of the leaves
 }
 
 type node struct {
@@ -107,7 +108,7 @@ func newWorld(t *testing.T, replicas int, edit func(*agentapi.NodeConfig)) *worl
 	if out, err := exec.Command("docker", "image", "inspect", image).CombinedOutput(); err != nil {
 		t.Skipf("no docker, or no image %s: %v: %s", image, err, out)
 	}
-	w := &world{t: t, dir: got(os.MkdirTemp("", "gagent-"))(t), network: "gagent-" + strconv.Itoa(os.Getpid())}
+	w := &world{t: t, cn: "shop.test cluster", dir: got(os.MkdirTemp("", "gagent-"))(t), network: "gagent-" + strconv.Itoa(os.Getpid())}
 	check(t, os.Chmod(w.dir, 0o755))
 	t.Cleanup(w.remove)
 	w.build()
@@ -197,7 +198,7 @@ func (w *world) leaf() (certPEM, keyPEM []byte) {
 	for _, n := range w.nodes {
 		names = append(names, n.name)
 	}
-	certPEM, keyPEM = w.ca.issue(w.t, "shop.test cluster", names...)
+	certPEM, keyPEM = w.ca.issue(w.t, w.cn, names...)
 	return append(certPEM, w.chain...), keyPEM
 }
 

@@ -131,10 +131,21 @@ func (a *agent) situation() Situation {
 	}
 	a.verdict = JudgeJoin(Joiner{Data: a.found.data, Position: a.found.position, Expelled: a.found.expelled, Lineage: content.Lineage}, a.peers)
 	s.Join = a.verdict
-	if s.Join.Join && len(a.image.Missing) > 0 {
-		s.Join = failed(agentapi.FailureToolMissing, "the image lacks %s, which a state transfer needs", strings.Join(a.image.Missing, ", "))
+	if s.Join.Join && a.config != nil {
+		s.Join = a.transferPossible(s.Join)
 	}
 	return s
+}
+
+// transferPossible turns the verdict into a failure when no state transfer could succeed.
+func (a *agent) transferPossible(v JoinVerdict) JoinVerdict {
+	if len(a.image.Missing) > 0 {
+		return failed(agentapi.FailureToolMissing, "the image lacks %s, which a state transfer needs", strings.Join(a.image.Missing, ", "))
+	}
+	if why := servercnf.CertificateProblem(*a.config, a.installed.Pair.Leaf); why != "" {
+		return failed(agentapi.FailureCertificate, "%s", why)
+	}
+	return v
 }
 
 // unusable says why nothing can be started.

@@ -95,7 +95,7 @@ func (s *story) toStrict() {
 // replaceCA: trust both, present the new, trust only the new, restart.
 func (s *story) replaceCA() {
 	w := s.world
-	oldRoot, oldCA := w.root, w.ca
+	oldRoot := w.root
 	oldPrint, newRoot := w.nodes[0].trusted(), newAuthority(s.T, "shop root 2", nil)
 	both := append(append([]byte{}, oldRoot.pem...), newRoot.pem...)
 	published := func(step string, want int) {
@@ -111,7 +111,7 @@ func (s *story) replaceCA() {
 	w.root = &authority{cert: oldRoot.cert, key: oldRoot.key, pem: both}
 	w.publishCertificate(certPEM, keyPEM)
 	published("trusting both", 2)
-	w.ca, w.chain = newAuthority(s.T, "shop intermediate 2", newRoot), nil
+	w.ca, w.cn = newAuthority(s.T, "shop intermediate 2", newRoot), "shop"
 	w.chain = w.ca.pem
 	certPEM, keyPEM = w.leaf()
 	w.publishCertificate(certPEM, keyPEM)
@@ -133,7 +133,6 @@ func (s *story) replaceCA() {
 			s.Errorf("%s trusts %v", n.name, got)
 		}
 	}
-	_ = oldCA
 	s.prove()
 }
 
@@ -145,7 +144,9 @@ func (n *node) trusted() []string {
 }
 
 func (s *story) rsync() {
-	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.StateTransfer = agentapi.StateTransferConfig{Method: "Rsync", Parallel: 1} })
+	s.world.publishConfig(func(c *agentapi.NodeConfig) {
+		c.StateTransfer = agentapi.StateTransferConfig{Method: "Rsync", Parallel: 1}
+	})
 	for _, n := range s.world.nodes {
 		n.until("told", 30*time.Second, func(r agentapi.Report) bool {
 			return r.Config.Loaded == s.world.config.Revision && !r.Config.RestartNeeded

@@ -25,15 +25,21 @@ func continueSuspend(s cluster.Snapshot, op cluster.Operation) (Decision, bool) 
 		return abandon(ReasonJoining, "the cluster is wanted again")
 	}
 	var running []cluster.Member
+	var missing []string
 	for _, m := range s.Members {
 		switch {
 		case m.Known && m.Phase == cluster.PhaseStopped:
 		case !m.Pod.Exists:
+			missing = append(missing, m.Name)
 		case !m.Known, m.Phase == cluster.PhaseStopping:
 			return wait(ReasonSuspended, "waiting for "+m.Name+" to stop")
 		default:
 			running = append(running, m)
 		}
+	}
+	if len(running) == 0 && len(missing) > 0 {
+		// A pod that is not there may be on its way back, and would start its node.
+		return wait(ReasonSuspended, "all others are stopped; waiting for the pods "+list(missing))
 	}
 	if len(running) == 0 {
 		return complete("all nodes are stopped")
@@ -45,14 +51,27 @@ func continueSuspend(s cluster.Snapshot, op cluster.Operation) (Decision, bool) 
 	return order(op, m.Name, OrderStop, cluster.Position{}, ReasonSuspended, fmt.Sprintf("stopping %s, %d still to stop", m.Name, len(running)))
 }
 
-// lastFirst picks the highest ordinal that is not the primary, and the primary when it is alone.
+// lastFirst picks the highest ordinal that is not the primary: neither by its label nor by the
+// record; then by its label alone; and the primary when it is alone.
 func lastFirst(members []cluster.Member, primary string) cluster.Member {
-	for i := len(members) - 1; i >= 0; i-- {
-		if m := members[i]; m.Pod.Role != rolePrimary && m.Name != primary {
-			return m
+	last := members[0]
+	for _, m := range members[1:] {
+		if rank(m, primary) >= rank(last, primary) {
+			last = m
 		}
 	}
-	return members[len(members)-1]
+	return last
+}
+
+func rank(m cluster.Member, primary string) int {
+	switch {
+	case m.Pod.Role == rolePrimary:
+		return 0
+	case m.Name == primary:
+		return 1
+	default:
+		return 2
+	}
 }
 
 // liftStops lets nodes join again that were stopped by an order which is over. A suspension has

@@ -15,6 +15,7 @@ type Kind uint8
 // or what people do.
 const (
 	Round Kind = iota // everybody does the next thing, with fresh caches
+	Elapse            // the same without the operators, messages and caches
 	Agent
 	Kubelet
 	Regroup
@@ -66,7 +67,7 @@ const (
 	kinds
 )
 
-var kindNames = [kinds]string{"Round", "Agent", "Kubelet", "Regroup", "Apply", "ApplyAll", "Write", "Replicate", "Transfer", "Deliver",
+var kindNames = [kinds]string{"Round", "Elapse", "Agent", "Kubelet", "Regroup", "Apply", "ApplyAll", "Write", "Replicate", "Transfer", "Deliver",
 	"SeeStatus", "SeePod", "Hear", "LookAround", "Reconcile", "Tick", "KillServer", "KillAgent", "KillPod", "KillAll", "Drain",
 	"MachineAway", "MachineBack", "Partition", "Shatter", "Heal", "Mute", "Unmute", "NotHear", "Duplicate", "DropMessage",
 	"CrashBeforeActing", "CrashBeforeStatus", "CrashOperator", "Wipe", "Save", "RollBack", "Swap", "Blur", "PurgeCache", "LoseStatus",
@@ -78,7 +79,7 @@ func (e Event) String() string { return fmt.Sprintf("{%s, %d, %d}", kindNames[e.
 // Step lets one event happen, if it can, and checks the promises. It says whether it could.
 func (w *World) Step(e Event, p Planner) bool {
 	did := w.happen(e, p)
-	if e.Kind != Round { // a Round counts its own
+	if e.Kind != Round && e.Kind != Elapse { // these count their own
 		w.step(did)
 	}
 	return did
@@ -89,6 +90,8 @@ func (w *World) happen(e Event, p Planner) bool {
 	switch e.Kind {
 	case Round:
 		w.Round(p)
+	case Elapse:
+		w.elapse()
 	case Agent:
 		return w.stepAgent(i)
 	case Kubelet:

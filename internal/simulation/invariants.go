@@ -21,6 +21,7 @@ const (
 	SilentDivergent = "a member with other write-sets of the same numbers joined unnoticed"
 	Stuck           = "does not converge"
 	Disorderly      = "suspended before the members were stopped in order"
+	BadAdvice       = "a person is asked to approve a position nobody has"
 	NewHistory      = "a second history was begun"
 )
 
@@ -164,6 +165,7 @@ func (w *World) checkDecision(s cluster.Snapshot, d plan.Decision) {
 		if a.Kind == plan.OrderRestart {
 			name = a.Member
 		}
+		w.checkStopOrder(s, a)
 	case plan.DeletePod:
 		name = a.Member
 	}
@@ -178,6 +180,19 @@ func (w *World) checkDecision(s cluster.Snapshot, d plan.Decision) {
 	}
 	if target.Pod.Role == roles[rolePrimary] && len(s.Members) > 1 {
 		w.violate(WriterTaken)
+	}
+}
+
+// checkStopOrder: of a cluster that is suspended the writer is stopped last.
+func (w *World) checkStopOrder(s cluster.Snapshot, a plan.SendOrder) {
+	target, _ := s.Member(a.Member)
+	if !s.Suspend || a.Kind != plan.OrderStop || target.Pod.Role != roles[rolePrimary] {
+		return
+	}
+	for _, m := range s.Members {
+		if m.Name != a.Member && m.Synced() && m.Phase == cluster.PhaseRunning {
+			w.violate(WriterTaken)
+		}
 	}
 }
 

@@ -5,24 +5,35 @@ type mood []Kind
 
 // moods differ in what goes wrong most. One distribution for all would spread every schedule
 // over all faults and reach none of the deep ones.
-var moods = []mood{
-	newMood(nil), // a bit of everything
-	newMood(map[Kind]int{ // fine steps: every interleaving of agents, caches and messages
-		Round: 3, Agent: 40, Kubelet: 16, Regroup: 24, Deliver: 30, Hear: 30, SeePod: 14, SeeStatus: 16, Reconcile: 50, Duplicate: 6}),
-	newMood(map[Kind]int{ // an old leader next to the new one
-		Round: 20, LookAround: 20, Reconcile: 60, Deliver: 20, Duplicate: 8, SeeStatus: 3, KillAll: 4, Configure: 6, Suspend: 4}),
-	newMood(map[Kind]int{ // the network
-		Round: 40, Partition: 14, Shatter: 6, Heal: 10, Write: 40, KillAgent: 5, Mute: 6, Unmute: 4, Tick: 8}),
-	newMood(map[Kind]int{ // disks, and a person
-		Round: 50, Wipe: 3, Save: 4, RollBack: 3, Swap: 3, Blur: 3, LoseStatus: 3, KillAll: 6, MachineAway: 5, MachineBack: 4, Approve: 12, Write: 30}),
-	newMood(map[Kind]int{ // changes of the spec
+var moods = [...]mood{anything, fineSteps, oldLeader, oldReports, network, disks, changes}
+
+var (
+	anything = newMood(nil)
+	// fineSteps: every interleaving of agents, caches and messages.
+	fineSteps = newMood(map[Kind]int{
+		Round: 3, Agent: 40, Kubelet: 16, Regroup: 24, Deliver: 30, Hear: 30, SeePod: 14, SeeStatus: 16, Reconcile: 50, Duplicate: 6})
+	// oldLeader: an operator that does not know yet that there is another.
+	oldLeader = newMood(map[Kind]int{
+		Round: 20, LookAround: 20, Reconcile: 60, Deliver: 20, Duplicate: 8, SeeStatus: 3, KillAll: 4, Configure: 6, Suspend: 4})
+	// oldReports: members come and go faster than the operator hears of it.
+	oldReports = newMood(map[Kind]int{
+		Round: 6, Elapse: 50, Agent: 4, Kubelet: 2, Regroup: 4, Hear: 60, SeePod: 30, SeeStatus: 30, LookAround: 0, Reconcile: 50, Deliver: 40,
+		KillServer: 16, KillAgent: 2, Drain: 6, Wipe: 0, Swap: 0, RollBack: 0, Blur: 0, LoseStatus: 0, Suspend: 1, Configure: 2})
+	// network: partitions under load.
+	network = newMood(map[Kind]int{
+		Round: 40, Elapse: 10, Partition: 14, Shatter: 6, Heal: 10, Write: 40, KillAgent: 5, Mute: 6, Unmute: 4, Tick: 8})
+	// disks: lost, old and foreign volumes, and a person.
+	disks = newMood(map[Kind]int{
+		Round: 50, Wipe: 3, Save: 4, RollBack: 3, Swap: 3, Blur: 3, LoseStatus: 3, KillAll: 6, MachineAway: 5, MachineBack: 4, Approve: 12, Write: 30})
+	// changes of the spec.
+	changes = newMood(map[Kind]int{
 		Round: 60, Suspend: 5, Configure: 8, Upgrade: 6, KillServer: 3, Drain: 3, CrashBeforeStatus: 6, CrashOperator: 4,
-		Wipe: 0, Swap: 0, RollBack: 0, Blur: 0, Partition: 1, Shatter: 0}),
-}
+		Wipe: 0, Swap: 0, RollBack: 0, Blur: 0, Partition: 1, Shatter: 0})
+)
 
 // weights say how often each kind of event is drawn.
 var weights = [kinds]int{
-	Round: 30, Agent: 24, Kubelet: 8, Regroup: 16, Apply: 8, ApplyAll: 6, Write: 20, Replicate: 4, Transfer: 6, Deliver: 14,
+	Round: 30, Elapse: 4, Agent: 24, Kubelet: 8, Regroup: 16, Apply: 8, ApplyAll: 6, Write: 20, Replicate: 4, Transfer: 6, Deliver: 14,
 	SeeStatus: 6, SeePod: 8, Hear: 12, LookAround: 8, Reconcile: 26, Tick: 3,
 	KillServer: 4, KillAgent: 4, KillPod: 2, KillAll: 3, Drain: 1, MachineAway: 2, MachineBack: 3,
 	Partition: 5, Shatter: 2, Heal: 5, Mute: 3, Unmute: 3, NotHear: 2, Duplicate: 3, DropMessage: 2,

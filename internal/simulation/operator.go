@@ -143,7 +143,8 @@ func (w *World) advice(o *operator, d plan.Decision) trust {
 	i := nameNumber(name)
 	head := o.reports[i].head
 	if w.past.position(head).String() != position {
-		panic("simulation: the advice names a position nobody has: " + d.Message)
+		w.violate(BadAdvice)
+		return trust{}
 	}
 	return trust{int8(i + 1), head, epoch}
 }

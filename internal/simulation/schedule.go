@@ -81,7 +81,7 @@ func (r *Result) wake(w *World, p Planner) {
 func (e Event) plain(members int) Event {
 	n := uint8(members)
 	switch e.Kind {
-	case Round, Tick, KillAll, Shatter, Heal, LoseStatus, Suspend, Configure, Upgrade, Approve:
+	case Round, Elapse, Tick, KillAll, Shatter, Heal, LoseStatus, Suspend, Configure, Upgrade, Approve:
 		return Event{Kind: e.Kind}
 	case Deliver, Duplicate, DropMessage:
 		return Event{e.Kind, e.A % maxMessages, 0}
@@ -125,13 +125,16 @@ func start(s Schedule) World {
 
 // Draw makes a schedule from a seed.
 func Draw(seed uint64, length int) Schedule {
+	return drawIn(moods[seed%uint64(len(moods))], seed, length)
+}
+
+func drawIn(m mood, seed uint64, length int) Schedule {
 	r := rand.New(rand.NewPCG(seed, 1))
 	sizes := [...]int{3, 3, 3, 3, 3, 3, 2, 5, 4, 1}
 	s := Schedule{Members: sizes[r.IntN(len(sizes))], Eager: r.IntN(2) == 0, Fresh: r.IntN(4) == 0}
-	mood := moods[r.IntN(len(moods))]
 	for range length {
 		bits := r.Uint32()
-		s.Events = append(s.Events, Event{mood[r.IntN(len(mood))], uint8(bits), uint8(bits >> 8)}.plain(s.Members))
+		s.Events = append(s.Events, Event{m[r.IntN(len(m))], uint8(bits), uint8(bits >> 8)}.plain(s.Members))
 	}
 	return s
 }

@@ -43,7 +43,8 @@ var _ = Describe("A node that goes down", Label(Core, Faults), func() {
 		Expect(shop.KillServers(ctx, primary)).To(Succeed())
 		kind, err := shop.WaitJoined(ctx, primary, killed, joinTime)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(kind).To(Equal("IST"))
+		// None when it was quicker than the others, which wait before they go on without it.
+		Expect(kind).To(Or(Equal("IST"), Equal("None")))
 		Expect(shop.WaitHealthy(ctx, joinTime)).To(Succeed())
 		stopAndCheck(ctx, w, start)
 	}, SpecTimeout(6*time.Minute))

@@ -80,7 +80,7 @@ func openSocket(ctx context.Context, node string, filter *unix.SockFprog) (int, 
 }
 
 func nodeProcess(ctx context.Context, node string) (int, error) {
-	out, err := docker(ctx, "inspect", "--format", "{{.State.Pid}}", node)
+	out, err := Docker(ctx, "inspect", "--format", "{{.State.Pid}}", node)
 	if err != nil {
 		return 0, err
 	}

@@ -167,3 +167,9 @@ func (c *Cluster) Member(ctx context.Context, pod string) (*v1alpha1.MemberStatu
 	}
 	return nil, nil
 }
+
+// Ready says that the cluster is Ready for the spec as it is now.
+func Ready(c *v1alpha1.GaleraCluster) bool {
+	cond := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionReady)
+	return cond != nil && cond.Status == metav1.ConditionTrue && cond.ObservedGeneration == c.Generation
+}

@@ -38,13 +38,13 @@ func (k *Kube) Workers(ctx context.Context) ([]string, error) {
 
 // KillNode ends a node as a power cut does.
 func (k *Kube) KillNode(ctx context.Context, node string) error {
-	_, err := docker(ctx, "kill", node)
+	_, err := Docker(ctx, "kill", node)
 	return err
 }
 
 // StopNode shuts a node down.
 func (k *Kube) StopNode(ctx context.Context, node string) error {
-	_, err := docker(ctx, "stop", "--time", "10", node)
+	_, err := Docker(ctx, "stop", "--time", "10", node)
 	return err
 }
 
@@ -52,7 +52,7 @@ func (k *Kube) StopNode(ctx context.Context, node string) error {
 // lost with a container, and addresses depend on the order.
 func (k *Kube) StartNodes(ctx context.Context, nodes ...string) error {
 	for _, n := range nodes {
-		if _, err := docker(ctx, "start", n); err != nil {
+		if _, err := Docker(ctx, "start", n); err != nil {
 			return err
 		}
 	}
@@ -91,7 +91,7 @@ func (k *Kube) Cordon(ctx context.Context, node string, cordoned bool) error {
 
 // onNode runs a shell script on a node.
 func onNode(ctx context.Context, node, script string, args ...string) (string, error) {
-	return docker(ctx, append([]string{"exec", node, "sh", "-euc", script, "sh"}, args...)...)
+	return Docker(ctx, append([]string{"exec", node, "sh", "-euc", script, "sh"}, args...)...)
 }
 
 // repository finds the root of this repository from where the tests run.
@@ -110,11 +110,11 @@ func repository() (string, error) {
 
 // LoadVariant makes an image from another one with a Dockerfile's lines, and brings it to the nodes.
 func (k *Kube) LoadVariant(ctx context.Context, name, base string, lines ...string) error {
-	if _, err := docker(ctx, "image", "inspect", "--format", "{{.Id}}", base); err != nil {
+	if _, err := Docker(ctx, "image", "inspect", "--format", "{{.Id}}", base); err != nil {
 		return fmt.Errorf("the image %s is not in Docker, so no variant can be made of it: %w", base, err)
 	}
 	text := "FROM " + base + "\n" + strings.Join(lines, "\n") + "\n"
-	if _, err := dockerWithInput(ctx, text, "build", "-t", name, "-"); err != nil {
+	if _, err := DockerWithInput(ctx, text, "build", "-t", name, "-"); err != nil {
 		return err
 	}
 	root, err := repository()

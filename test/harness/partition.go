@@ -31,7 +31,7 @@ func (c *Cluster) Partition(ctx context.Context, groups ...[]string) error {
 		return err
 	}
 	for _, node := range nodes {
-		if _, err := dockerWithInput(ctx, partitionRules(addresses), "exec", "-i", node, "nft", "-f", "-"); err != nil {
+		if _, err := DockerWithInput(ctx, partitionRules(addresses), "exec", "-i", node, "nft", "-f", "-"); err != nil {
 			return errors.Join(err, c.Kube.Heal(ctx))
 		}
 	}
@@ -64,7 +64,7 @@ func (k *Kube) Heal(ctx context.Context) error {
 	var errs []error
 	for _, node := range nodes {
 		rules := fmt.Sprintf("table ip %[1]s\ndelete table ip %[1]s\n", partitionTable)
-		_, err := dockerWithInput(ctx, rules, "exec", "-i", node, "nft", "-f", "-")
+		_, err := DockerWithInput(ctx, rules, "exec", "-i", node, "nft", "-f", "-")
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)

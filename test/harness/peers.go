@@ -90,14 +90,14 @@ func (c *Cluster) TryArbitrator(ctx context.Context, image string, pair *Pair) (
 		return false, "", err
 	}
 	name := "galera-test-" + strings.ToLower(rand.Text()[:8])
-	_, err = docker(ctx, "run", "-d", "--name", name, "--network", "host", "-v", dir+":/certs:ro", image,
+	_, err = Docker(ctx, "run", "-d", "--name", name, "--network", "host", "-v", dir+":/certs:ro", image,
 		"garbd", "--address", "gcomm://"+addresses, "--group", c.Name, "--name", name, "--options", options)
 	if err != nil {
 		return false, "", err
 	}
 	defer func() {
 		ctx := context.WithoutCancel(ctx)
-		_, e := docker(ctx, "rm", "-f", name)
+		_, e := Docker(ctx, "rm", "-f", name)
 		err = errors.Join(err, e)
 	}()
 	joined, err = c.sizeReaches(ctx, joiningTime)
@@ -105,7 +105,7 @@ func (c *Cluster) TryArbitrator(ctx context.Context, image string, pair *Pair) (
 		return joined, "", err
 	}
 	// In order, so that the cluster does not have to wait until it believes the member dead.
-	_, err = docker(ctx, "stop", "--time", "10", name)
+	_, err = Docker(ctx, "stop", "--time", "10", name)
 	out, logErr := run(ctx, "", "sh", "-c", `docker logs --tail 40 "$1" 2>&1`, "sh", name)
 	return joined, out, errors.Join(err, logErr)
 }

@@ -25,19 +25,19 @@ func CheckRequirements(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	if _, err := docker(ctx, "version", "--format", "{{.Server.Version}}"); err != nil {
+	if _, err := Docker(ctx, "version", "--format", "{{.Server.Version}}"); err != nil {
 		return fmt.Errorf("%w: no Docker engine answers; make up starts it (%w)", ErrRequirement, err)
 	}
 	return nil
 }
 
-// docker runs one docker command and returns what it printed.
-func docker(ctx context.Context, args ...string) (string, error) {
-	return dockerWithInput(ctx, "", args...)
+// Docker runs one docker command and returns what it printed.
+func Docker(ctx context.Context, args ...string) (string, error) {
+	return DockerWithInput(ctx, "", args...)
 }
 
-// dockerWithInput runs one docker command that reads input.
-func dockerWithInput(ctx context.Context, input string, args ...string) (string, error) {
+// DockerWithInput runs one docker command that reads input.
+func DockerWithInput(ctx context.Context, input string, args ...string) (string, error) {
 	return run(ctx, input, "docker", args...)
 }
 

@@ -56,7 +56,7 @@ func JudgeClients(fact agentapi.ChannelFact, policy cluster.ChannelPolicy, refus
 // transferFact tells what the scripts are made to do: between transfers there is nothing to dial.
 func transferFact(encrypted bool, now time.Time) agentapi.ChannelFact {
 	if encrypted {
-		return agentapi.ChannelFact{Observed: agentapi.ObservedTLS, Verified: true, PlaintextRefused: true, CheckedAt: now}
+		return agentapi.ChannelFact{Observed: agentapi.ObservedTLS, Verified: true, CheckedAt: now}
 	}
 	return agentapi.ChannelFact{Observed: agentapi.ObservedPlaintext, CheckedAt: now}
 }

@@ -52,8 +52,13 @@ type Result struct {
 	Peers    map[string]agentapi.ChannelFact
 }
 
-// complete says that every dial showed something.
-func (r Result) complete() bool {
+// complete says that every dial showed something, and that plaintext was tried where that matters.
+func (r Result) complete(s Subject) bool {
+	group, clients := r.Channels[agentapi.ChannelReplication], r.Channels[agentapi.ChannelClients]
+	if s.Mode == cluster.SocketStrict && group.Observed == agentapi.ObservedTLS && !group.PlaintextRefused ||
+		s.Clients == cluster.PolicyRequired && clients.Observed == agentapi.ObservedTLS && !clients.PlaintextRefused {
+		return false
+	}
 	for _, facts := range []map[string]agentapi.ChannelFact{r.Channels, r.Peers} {
 		for _, f := range facts {
 			if f.Observed == agentapi.ObservedUnknown {
@@ -106,7 +111,7 @@ func (p *Prover) Run(ctx context.Context) {
 			p.Seen(r)
 		}
 		next := every*3/4 + rand.N(every/2)
-		if s.Running && !r.complete() {
+		if s.Running && !r.complete(s) {
 			next = again
 		}
 		pause := time.NewTimer(next)

@@ -39,7 +39,8 @@ var marks = [][]string{
 }
 
 // noise is what every failing start repeats without saying why.
-var noise = []string{"Aborting", "WSREP: gcs", "Failed to read 'ready", "at /home/", "at ./", "Will never receive state"}
+var noise = []string{"Aborting", "WSREP: gcs", "Failed to read 'ready", "at /home/", "at ./", "Will never receive state",
+	"Could not open state file", "Cleanup after exit", "Removing ", "Failed to read from: wsrep_sst", "Process completed with error: wsrep_sst"}
 
 const (
 	keptLines   = 3

@@ -37,6 +37,8 @@ type Input struct {
 	// OpenSSLTool says that the image has the openssl program, which the transfer scripts need
 	// for all that goes beyond encrypt=4.
 	OpenSSLTool bool
+	// CPUFlags of this host, as CPUFlags returns them.
+	CPUFlags []string
 }
 
 // Output is a complete configuration.
@@ -58,7 +60,7 @@ func Build(in Input) Output {
 	mysqld, sst := serverSection(in), transferSection(in)
 	out := Output{
 		MyCnf:   mycnf.File{mysqld, sst, backupSection, clientSection(in)},
-		OpenSSL: openSSL(in.Config.TLS),
+		OpenSSL: openSSL(in.Config.TLS, in.CPUFlags),
 		Scripts: scriptEnv,
 		Socket:  in.Config.TLS.Replication,
 	}

@@ -2,6 +2,8 @@ package servercnf
 
 import (
 	"bufio"
+	"crypto/x509"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,6 +59,19 @@ func Needed(c agentapi.NodeConfig) [][]string {
 		return needed
 	}
 	return [][]string{{"wsrep_sst_mariabackup"}, {"mariadb-backup"}, {"mbstream"}, {"socat"}, sockets, {"ps"}}
+}
+
+// CertificateProblem says why a pair's leaf cannot serve the configured transfers, "" when it can.
+// Encrypted rsync goes through stunnel, which the scripts tell to ask for the joiner's common name
+// among the DNS names.
+func CertificateProblem(c agentapi.NodeConfig, leaf *x509.Certificate) string {
+	if c.StateTransfer.Method != Rsync || c.TLS.StateTransfer != cluster.PolicyRequired || leaf == nil {
+		return ""
+	}
+	if leaf.Subject.CommonName == "" || leaf.VerifyHostname(leaf.Subject.CommonName) != nil {
+		return fmt.Sprintf("rsync transfers need a certificate whose common name (%q) is one of its DNS names; use MariaBackup, or another certificate", leaf.Subject.CommonName)
+	}
+	return ""
 }
 
 // Missing says which of the needed tools have returns false for.

@@ -1,6 +1,7 @@
 package servercnf
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -76,7 +77,7 @@ func TransferEncrypted(f mycnf.File) bool {
 
 // openSSL is the policy for all that links OpenSSL: provider, server and socat. It is the only
 // way to reach the TLS 1.3 suites of ports 4567, 4568 and 4444.
-func openSSL(t agentapi.TLSConfig) string {
+func openSSL(t agentapi.TLSConfig, cpuFlags []string) string {
 	var b strings.Builder
 	b.WriteString("openssl_conf = agent_conf\n\n[agent_conf]\nssl_conf = agent_ssl\n\n[agent_ssl]\nsystem_default = agent_tls\n\n[agent_tls]\n")
 	if t.MinVersion == "1.2" {
@@ -84,8 +85,21 @@ func openSSL(t agentapi.TLSConfig) string {
 	} else {
 		b.WriteString("MinProtocol = TLSv1.3\n")
 	}
-	if len(t.CipherSuites) > 0 {
-		b.WriteString("Ciphersuites = " + strings.Join(t.CipherSuites, ":") + "\n")
-	}
+	b.WriteString("Ciphersuites = " + strings.Join(suites(t, cpuFlags), ":") + "\n")
 	return b.String()
+}
+
+// suites are the TLS 1.3 suites in order of preference: those of the policy, or, where it leaves
+// the choice, first what this host's CPU is quickest at. All are allowed then, as the other side
+// may be another kind of host; the side that connects decides.
+func suites(t agentapi.TLSConfig, cpuFlags []string) []string {
+	const aes128, aes256, chacha = "TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"
+	switch {
+	case len(t.CipherSuites) > 0:
+		return t.CipherSuites
+	case slices.Contains(cpuFlags, "aes"):
+		return []string{aes128, aes256, chacha}
+	default:
+		return []string{chacha, aes128, aes256}
+	}
 }

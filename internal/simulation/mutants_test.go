@@ -1,0 +1,361 @@
+package simulation
+
+import (
+	"fmt"
+
+	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/plan"
+)
+
+// mutant is a planner with one deliberate bug, made by lying to the real one about the facts or
+// by changing its decision. TestMutants fails for every mutant that the model does not catch.
+type mutant struct {
+	name string
+	plan Planner
+	// in is what goes wrong in the schedules the mutant is looked for in.
+	in mood
+}
+
+var mutants = []mutant{
+	{"positions are compared without their UUID", ignoresUUID, disks},
+	{"a foreign volume with a high seqno is adopted", adoptsForeign, disks},
+	{"the lowest seqno is chosen", choosesLowest, anything},
+	{"a member that does not answer is left out", skipsUnknown, anything},
+	{"quorum is rebuilt without a complete view", rebuildsBlind, network},
+	{"quorum is rebuilt on every part", rebuildsEverywhere, network},
+	{"separated nodes are not stopped before quorum is rebuilt", leavesApart, network},
+	{"bootstrap is ordered without a journal", bootstrapsUnjournalled, oldReports},
+	{"another member is chosen when the reply is lost", choosesAgainWhenSilent, anything},
+	{"the facts are not looked at again before the order", believesJournal, oldReports},
+	{"nobody is told of the epoch", tellsNobody, oldReports},
+	{"an empty member is initialised when there is no Primary", initialisesEmpty, disks},
+	{"an incomplete member counts as data", countsIncomplete, disks},
+	{"that a member has held data is forgotten", forgetsHeldData, disks},
+	{"an approval counts whatever its position", trustsAnyPosition, disks},
+	{"an approval counts for ever", trustsForever, disks},
+	{"the line of history is ignored", ignoresLine, disks},
+	{"the first start goes on though there is a history", startsTwice, disks},
+	{"a quorum lost again is not noticed", waitsForLostQuorum, network},
+	{"two nodes are restarted at once", restartsTwo, changes},
+	{"nodes are restarted while another is not Synced", restartsWhileWeak, changes},
+	{"the writer is restarted before the role has moved", restartsWriter, changes},
+	{"the writer is stopped first", stopsWriterFirst, changes},
+	{"stops are lifted by what members remember", liftsByMembers, oldLeader},
+	{"a lifted stop is sent again", repeatsStop, oldLeader},
+	{"a missing pod counts as stopped", missingIsStopped, changes},
+	{"a restart waits for what only a Start ends", neverLifts, changes},
+	{"two Primary components are not noticed", ignoresSplit, network},
+}
+
+// members returns a copy of the snapshot whose members may be changed.
+func members(s cluster.Snapshot, change func(m *cluster.Member)) cluster.Snapshot {
+	s.Members = append([]cluster.Member(nil), s.Members...)
+	for i := range s.Members {
+		change(&s.Members[i])
+	}
+	return s
+}
+
+// keep returns a copy of the snapshot with the members for which f is true.
+func keep(s cluster.Snapshot, f func(m cluster.Member) bool) cluster.Snapshot {
+	all := s.Members
+	s.Members = nil
+	for _, m := range all {
+		if f(m) {
+			s.Members = append(s.Members, m)
+		}
+	}
+	return s
+}
+
+// honest puts the member's real position into an order that was decided by a false one.
+func honest(s cluster.Snapshot, d plan.Decision) plan.Decision {
+	if o, ok := d.Action.(plan.SendOrder); ok && o.Position.UUID != "" {
+		m, _ := s.Member(o.Member)
+		o.Position = m.Position
+		d.Action = o
+	}
+	return plan.Decision{Action: d.Action, Reason: d.Reason, Blocked: d.Blocked} // no advice from false facts
+}
+
+func noPrimary(s cluster.Snapshot) bool {
+	for _, m := range s.Members {
+		if m.InPrimary() {
+			return false
+		}
+	}
+	return true
+}
+
+func topEpoch(s cluster.Snapshot) int64 {
+	e := s.Epoch
+	for _, m := range s.Members {
+		e = max(e, m.Line)
+		if m.Order != nil {
+			e = max(e, m.Order.Epoch)
+		}
+	}
+	return e
+}
+
+func forming(s cluster.Snapshot) bool { return s.Operation != nil && s.Operation.BootstrapMember != "" }
+
+func ignoresUUID(s cluster.Snapshot) plan.Decision {
+	return honest(s, plan.Plan(members(s, func(m *cluster.Member) {
+		if m.Position.Known() && s.ClusterUUID != "" {
+			m.Position.UUID = s.ClusterUUID
+		}
+	})))
+}
+
+func adoptsForeign(s cluster.Snapshot) plan.Decision {
+	best := cluster.Position{Seqno: -1}
+	for _, m := range s.Members {
+		if m.Position.Known() && m.Position.Seqno > best.Seqno {
+			best = m.Position
+		}
+	}
+	if noPrimary(s) && s.ClusterUUID != "" && best.UUID != "" {
+		s.ClusterUUID = best.UUID
+		s = keep(s, func(m cluster.Member) bool { return !m.Position.Known() || m.Position.UUID == best.UUID })
+	}
+	return plan.Plan(s)
+}
+
+func choosesLowest(s cluster.Snapshot) plan.Decision {
+	if !noPrimary(s) {
+		return plan.Plan(s)
+	}
+	return honest(s, plan.Plan(members(s, func(m *cluster.Member) {
+		if m.Position.Known() {
+			m.Position.Seqno = 1000 - m.Position.Seqno
+		}
+	})))
+}
+
+func skipsUnknown(s cluster.Snapshot) plan.Decision {
+	return plan.Plan(keep(s, func(m cluster.Member) bool { return m.Known }))
+}
+
+func rebuildsBlind(s cluster.Snapshot) plan.Decision {
+	for _, m := range s.Members {
+		if m.Known && m.Server != nil {
+			return skipsUnknown(s)
+		}
+	}
+	return plan.Plan(s)
+}
+
+func rebuildsEverywhere(s cluster.Snapshot) plan.Decision {
+	for _, m := range s.Members {
+		if m.Server != nil && m.Server.Component == cluster.ComponentNonPrimary && m.Position.Known() {
+			epoch := topEpoch(s) + 1
+			return plan.Decision{Action: plan.SendOrder{Member: m.Name, ID: fmt.Sprintf("both-%d/%s", epoch, m.Name), Epoch: epoch,
+				Kind: plan.OrderRebuildQuorum, Position: m.Position}}
+		}
+	}
+	return plan.Plan(s)
+}
+
+func leavesApart(s cluster.Snapshot) plan.Decision {
+	if s.Operation == nil || s.Operation.Type != cluster.OpRebuildQuorum {
+		return plan.Plan(s)
+	}
+	return plan.Plan(members(s, func(m *cluster.Member) {
+		if m.Server != nil {
+			server := *m.Server
+			server.Members = names[:len(s.Members)]
+			m.Server = &server
+		}
+	}))
+}
+
+func bootstrapsUnjournalled(s cluster.Snapshot) plan.Decision {
+	s.Operation = nil
+	d := plan.Plan(s)
+	if b, ok := d.Action.(plan.Begin); ok && b.Operation.Type == cluster.OpRecover {
+		op := b.Operation
+		d.Action = plan.SendOrder{Member: op.BootstrapMember, ID: op.ID + "/" + op.BootstrapMember, Epoch: op.Epoch,
+			Kind: plan.OrderBootstrap, Position: op.Position}
+	}
+	return d
+}
+
+func choosesAgainWhenSilent(s cluster.Snapshot) plan.Decision {
+	if forming(s) {
+		if m, ok := s.Member(s.Operation.BootstrapMember); ok && !m.Known {
+			s.Operation = nil
+			return skipsUnknown(s)
+		}
+		return skipsUnknown(s)
+	}
+	return plan.Plan(s)
+}
+
+func believesJournal(s cluster.Snapshot) plan.Decision {
+	if !forming(s) {
+		return plan.Plan(s)
+	}
+	return plan.Plan(keep(s, func(m cluster.Member) bool { return m.Name == s.Operation.BootstrapMember || m.InPrimary() }))
+}
+
+func tellsNobody(s cluster.Snapshot) plan.Decision {
+	if !forming(s) {
+		return plan.Plan(s)
+	}
+	return plan.Plan(members(s, func(m *cluster.Member) {
+		if m.Name != s.Operation.BootstrapMember && (m.Order == nil || m.Order.Epoch < s.Operation.Epoch) {
+			m.Order = &cluster.Order{ID: "believed", Epoch: s.Operation.Epoch}
+		}
+	}))
+}
+
+func initialisesEmpty(s cluster.Snapshot) plan.Decision {
+	for _, m := range s.Members {
+		if noPrimary(s) && m.Down() && m.Data == cluster.DataEmpty && s.ClusterUUID != "" {
+			epoch := topEpoch(s) + 1
+			return plan.Decision{Action: plan.SendOrder{Member: m.Name, ID: fmt.Sprintf("init-%d", epoch), Epoch: epoch, Kind: plan.OrderInitialise}}
+		}
+	}
+	return plan.Plan(s)
+}
+
+func countsIncomplete(s cluster.Snapshot) plan.Decision {
+	return plan.Plan(members(s, func(m *cluster.Member) {
+		if m.Data == cluster.DataIncomplete && s.ClusterUUID != "" {
+			m.Data, m.Position = cluster.DataPresent, cluster.Position{UUID: s.ClusterUUID, Seqno: 1000}
+		}
+	}))
+}
+
+func forgetsHeldData(s cluster.Snapshot) plan.Decision {
+	return plan.Plan(members(s, func(m *cluster.Member) { m.HeldData = false }))
+}
+
+func trustsAnyPosition(s cluster.Snapshot) plan.Decision {
+	if s.Trust != nil {
+		if m, ok := s.Member(s.Trust.Member); ok && m.Position.Known() {
+			s.Trust = &cluster.Trust{Member: m.Name, Position: m.Position, Epoch: s.Trust.Epoch}
+		}
+	}
+	return trustsForever(s)
+}
+
+func trustsForever(s cluster.Snapshot) plan.Decision {
+	if s.Trust != nil && noPrimary(s) {
+		t := *s.Trust
+		t.Epoch = topEpoch(s) + 1
+		if s.Operation != nil && s.Operation.BootstrapMember == t.Member {
+			t.Epoch = s.Operation.Epoch
+		}
+		s.Trust = &t
+	}
+	return plan.Plan(s)
+}
+
+func ignoresLine(s cluster.Snapshot) plan.Decision {
+	return plan.Plan(members(s, func(m *cluster.Member) { m.Line = 0 }))
+}
+
+func startsTwice(s cluster.Snapshot) plan.Decision {
+	if s.Operation != nil && s.Operation.Type == cluster.OpFirstStart && noPrimary(s) {
+		s.ClusterUUID = ""
+		s = members(s, func(m *cluster.Member) { m.HeldData = false })
+	}
+	return plan.Plan(s)
+}
+
+func waitsForLostQuorum(s cluster.Snapshot) plan.Decision {
+	d := plan.Plan(s)
+	if c, ok := d.Action.(plan.Complete); ok && c.Abandoned && d.Reason == plan.ReasonQuorumLost {
+		d.Action = nil
+	}
+	return d
+}
+
+func restartsTwo(s cluster.Snapshot) plan.Decision {
+	d := plan.Plan(s)
+	if s.Operation == nil || s.Operation.Type != cluster.OpRestart || d.Action != nil {
+		return d
+	}
+	for _, m := range s.Members {
+		if m.RestartNeeded && m.Synced() && m.Name != s.Operation.Target && m.Pod.Role != roles[rolePrimary] {
+			d.Action = plan.SendOrder{Member: m.Name, ID: s.Operation.ID + "/" + m.Name, Epoch: s.Operation.Epoch, Kind: plan.OrderRestart}
+		}
+	}
+	return d
+}
+
+func restartsWhileWeak(s cluster.Snapshot) plan.Decision {
+	if s.Operation != nil && s.Operation.Type == cluster.OpRestart {
+		s = keep(s, func(m cluster.Member) bool { return m.Synced() })
+	}
+	return plan.Plan(s)
+}
+
+func restartsWriter(s cluster.Snapshot) plan.Decision {
+	d := plan.Plan(s)
+	if _, ok := d.Action.(plan.AssignRoles); ok && s.Operation != nil && s.Operation.Type == cluster.OpRestart {
+		d.Action = plan.SendOrder{Member: s.Operation.Target, ID: s.Operation.ID, Epoch: s.Operation.Epoch, Kind: plan.OrderRestart}
+	}
+	return d
+}
+
+func stopsWriterFirst(s cluster.Snapshot) plan.Decision {
+	d := plan.Plan(s)
+	o, ok := d.Action.(plan.SendOrder)
+	for _, m := range s.Members {
+		if ok && o.Kind == plan.OrderStop && s.Suspend && m.Pod.Role == roles[rolePrimary] && m.Known && m.Phase != cluster.PhaseStopped {
+			o.Member, o.ID = m.Name, s.Operation.ID+"/"+m.Name+"/stop"
+			d.Action = o
+		}
+	}
+	return d
+}
+
+func liftsByMembers(s cluster.Snapshot) plan.Decision {
+	for _, m := range s.Members {
+		if !s.Suspend && !noPrimary(s) && m.Known && m.Phase == cluster.PhaseStopped {
+			epoch := topEpoch(s)
+			return plan.Decision{Action: plan.SendOrder{Member: m.Name, ID: fmt.Sprintf("start-%d/%s/start", epoch, m.Name), Epoch: epoch, Kind: plan.OrderStart}}
+		}
+	}
+	return plan.Plan(s)
+}
+
+func repeatsStop(s cluster.Snapshot) plan.Decision {
+	return plan.Plan(members(s, func(m *cluster.Member) {
+		if s.Operation != nil && s.Operation.Type == cluster.OpSuspend && m.Order != nil && m.Order.Epoch == s.Operation.Epoch {
+			m.Order = &cluster.Order{ID: m.Order.ID, Epoch: m.Order.Epoch, Kind: string(plan.OrderStop), State: m.Order.State}
+		}
+	}))
+}
+
+func missingIsStopped(s cluster.Snapshot) plan.Decision {
+	if s.Operation == nil || s.Operation.Type != cluster.OpSuspend || !s.Suspend {
+		return plan.Plan(s)
+	}
+	return plan.Plan(members(s, func(m *cluster.Member) {
+		if !m.Pod.Exists {
+			m.Pod.Exists, m.Known, m.Phase = true, true, cluster.PhaseStopped
+		}
+	}))
+}
+
+func neverLifts(s cluster.Snapshot) plan.Decision {
+	d := plan.Plan(s)
+	if o, ok := d.Action.(plan.SendOrder); ok && o.Kind == plan.OrderStart && !noPrimary(s) {
+		return plan.Decision{Reason: plan.ReasonRestarting}
+	}
+	return d
+}
+
+func ignoresSplit(s cluster.Snapshot) plan.Decision {
+	return plan.Plan(members(s, func(m *cluster.Member) {
+		if m.Server != nil && m.InPrimary() {
+			server := *m.Server
+			server.Members = nil
+			m.Server = &server
+		}
+	}))
+}

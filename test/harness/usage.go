@@ -1,0 +1,164 @@
+package harness
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+const (
+	operatorMetricsPort = "8080"
+	// requestsMetric counts the requests of a Kubernetes client, by client-go itself.
+	requestsMetric = "rest_client_requests_total"
+	clockTicks     = 100 // of /proc, on every platform Kubernetes runs on
+)
+
+// Usage is what the operator's process has used so far, and what it holds now.
+type Usage struct {
+	At time.Time
+	// CPU since its start.
+	CPU time.Duration
+	// Resident memory in bytes.
+	Resident int64
+	// WorkingSet in bytes as Kubernetes counts it for the container, 0 when it cannot be read.
+	WorkingSet int64
+	// Requests to the API server since its start.
+	Requests float64
+}
+
+// OperatorUsage reads the usage of the running operator.
+func (k *Kube) OperatorUsage(ctx context.Context) (Usage, error) {
+	p, err := k.OperatorPod(ctx)
+	if err != nil {
+		return Usage{}, err
+	}
+	pids := processes(p, operatorProgram)
+	if len(pids) != 1 {
+		return Usage{}, fmt.Errorf("%d processes of the operator, want one", len(pids))
+	}
+	u := Usage{At: time.Now()}
+	var errs [3]error
+	u.CPU, errs[0] = processorTime(pids[0])
+	u.Resident, errs[1] = residentMemory(pids[0])
+	u.Requests, errs[2] = operatorRequests(ctx, p)
+	u.WorkingSet = workingSet(pids[0])
+	return u, errors.Join(errs[:]...)
+}
+
+// processorTime reads utime and stime, the fields 14 and 15; the second may contain blanks.
+func processorTime(pid int) (time.Duration, error) {
+	b, err := os.ReadFile(procFile(pid, "stat"))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := strings.Cut(string(b), ") ")
+	fields := strings.Fields(rest)
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("the statistics of process %d cannot be read", pid)
+	}
+	user, err1 := strconv.ParseInt(fields[11], 10, 64)
+	system, err2 := strconv.ParseInt(fields[12], 10, 64)
+	return time.Duration(user+system) * time.Second / clockTicks, errors.Join(err1, err2)
+}
+
+func residentMemory(pid int) (int64, error) {
+	b, err := os.ReadFile(procFile(pid, "status"))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(b)) {
+		if value, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kib, err := strconv.ParseInt(strings.Fields(value)[0], 10, 64)
+			return kib << 10, err
+		}
+	}
+	return 0, fmt.Errorf("the memory of process %d cannot be read", pid)
+}
+
+// workingSet is the memory of the control group without the file cache that can be dropped.
+func workingSet(pid int) int64 {
+	b, err := os.ReadFile(procFile(pid, "cgroup"))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(b)) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		switch parts[1] {
+		case "memory":
+			dir := filepath.Join("/sys/fs/cgroup/memory", parts[2])
+			return readNumber(dir, "memory.usage_in_bytes") - readStat(dir, "total_inactive_file")
+		case "":
+			dir := filepath.Join("/sys/fs/cgroup", parts[2])
+			if n := readNumber(dir, "memory.current"); n > 0 {
+				return n - readStat(dir, "inactive_file")
+			}
+		}
+	}
+	return 0
+}
+
+func readNumber(dir, file string) int64 {
+	b, _ := os.ReadFile(filepath.Join(dir, file)) // 0 stands for "cannot be read"
+	n, _ := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
+	return n
+}
+
+func readStat(dir, key string) int64 {
+	b, _ := os.ReadFile(filepath.Join(dir, "memory.stat")) // see readNumber
+	for line := range strings.Lines(string(b)) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), " "); ok && name == key {
+			n, _ := strconv.ParseInt(value, 10, 64)
+			return n
+		}
+	}
+	return 0
+}
+
+// operatorRequests adds up the operator's own count.
+func operatorRequests(ctx context.Context, p *corev1.Pod) (total float64, err error) {
+	url := "http://" + net.JoinHostPort(p.Status.PodIP, operatorMetricsPort) + "/metrics"
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, fmt.Errorf("the operator's metrics: %w", err)
+	}
+	defer func() { err = errors.Join(err, resp.Body.Close()) }()
+	return sumMetric(resp.Body, requestsMetric)
+}
+
+// sumMetric adds up all series of one metric in the text format.
+func sumMetric(r io.Reader, name string) (total float64, err error) {
+	found := false
+	for lines := bufio.NewScanner(r); lines.Scan(); {
+		line := lines.Text()
+		if !strings.HasPrefix(line, name+"{") && !strings.HasPrefix(line, name+" ") {
+			continue
+		}
+		v, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:], 64)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", line, err)
+		}
+		total, found = total+v, true
+	}
+	if !found {
+		return 0, fmt.Errorf("no metric %s", name)
+	}
+	return total, nil
+}
