@@ -3,6 +3,7 @@ package agent
 import (
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/cluster"
 )
 
@@ -28,6 +29,11 @@ func (a *agent) giveUp() {
 		a.run.nowhereSince = time.Now()
 	case time.Since(a.run.nowhereSince) > patience:
 		a.Logger.Warn("ending mariadbd", "why", why)
+		if a.run.served {
+			a.restarts++
+			a.failure = &agentapi.Failure{Reason: agentapi.FailureLeft, At: time.Now(),
+				Message: "mariadbd had left the group and was started anew"}
+		}
 		a.run.stopping, a.run.givenUp = true, true
 		a.run.stopAt = time.Now().Add(patienceJoiner)
 		if a.run.served {

@@ -108,38 +108,12 @@ func (a *agent) judgeServer() {
 	if a.run.condemned {
 		return
 	}
-	if a.leftGroup() {
-		return
-	}
 	if HasState(a.status) && a.run.note != nil {
 		a.joinEnded()
 	}
 	if Serves(a.status) && !a.run.served {
 		a.firstServed()
 	}
-}
-
-// leftTime is how long a server may be in no group before it is started anew.
-const leftTime = 3 * time.Second
-
-// leftGroup notices a server that had served and is in no group any more: it will not find back by
-// itself.
-func (a *agent) leftGroup() bool {
-	if !a.run.served || a.status.Component != cluster.ComponentDisconnected || a.run.stopping {
-		a.run.leftAt = time.Time{}
-		return false
-	}
-	if a.run.leftAt.IsZero() {
-		a.run.leftAt = time.Now()
-	}
-	if time.Since(a.run.leftAt) > leftTime && !a.restart {
-		a.Logger.Error("mariadbd has left the group; starting it anew")
-		a.restart = true
-		a.failure = &agentapi.Failure{Reason: agentapi.FailureLeft, At: time.Now(),
-			Message: "mariadbd had left the group and was started anew"}
-		a.restarts++
-	}
-	return true
 }
 
 // joinEnded is called when all of the component's state is here.

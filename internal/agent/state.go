@@ -88,7 +88,6 @@ type running struct {
 	stopAt    time.Time // when patience with a stop ends
 	condemned bool
 	sizing    bool
-	leftAt    time.Time // since when it is in no group
 	// nowhereSince is when the run began to lead nowhere; givenUp says that it was ended for it.
 	nowhereSince time.Time
 	givenUp      bool

@@ -14,8 +14,8 @@ type Kind uint8
 // The kinds of events. Those of the first group are life as usual, the others are faults,
 // or what people do.
 const (
-	Round Kind = iota // everybody does the next thing, with fresh caches
-	Elapse            // the same without the operators, messages and caches
+	Round  Kind = iota // everybody does the next thing, with fresh caches
+	Elapse             // the same without the operators, messages and caches
 	Agent
 	Kubelet
 	Regroup

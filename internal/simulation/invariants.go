@@ -190,7 +190,7 @@ func (w *World) checkStopOrder(s cluster.Snapshot, a plan.SendOrder) {
 		return
 	}
 	for _, m := range s.Members {
-		if m.Name != a.Member && m.Synced() && m.Phase == cluster.PhaseRunning {
+		if m.Name != a.Member && m.Synced() && m.Phase == cluster.PhaseRunning && m.Pod.Role != roles[rolePrimary] {
 			w.violate(WriterTaken)
 		}
 	}

@@ -16,9 +16,9 @@ var (
 	oldLeader = newMood(map[Kind]int{
 		Round: 20, LookAround: 20, Reconcile: 60, Deliver: 20, Duplicate: 8, SeeStatus: 3, KillAll: 4, Configure: 6, Suspend: 4})
 	// oldReports: members come and go faster than the operator hears of it.
-	oldReports = newMood(map[Kind]int{
-		Round: 6, Elapse: 50, Agent: 4, Kubelet: 2, Regroup: 4, Hear: 60, SeePod: 30, SeeStatus: 30, LookAround: 0, Reconcile: 50, Deliver: 40,
-		KillServer: 16, KillAgent: 2, Drain: 6, Wipe: 0, Swap: 0, RollBack: 0, Blur: 0, LoseStatus: 0, Suspend: 1, Configure: 2})
+	oldReports = only(map[Kind]int{
+		Round: 1, Elapse: 60, Hear: 60, SeePod: 10, SeeStatus: 40, Reconcile: 60, Deliver: 40, Write: 10, Tick: 4,
+		KillServer: 20, Drain: 6, Partition: 4, Heal: 4, Configure: 1})
 	// network: partitions under load.
 	network = newMood(map[Kind]int{
 		Round: 40, Elapse: 10, Partition: 14, Shatter: 6, Heal: 10, Write: 40, KillAgent: 5, Mute: 6, Unmute: 4, Tick: 8})
@@ -51,6 +51,17 @@ func newMood(changed map[Kind]int) mood {
 		}
 		for range weight {
 			m = append(m, Kind(k))
+		}
+	}
+	return m
+}
+
+// only is nothing but the kinds given.
+func only(weights map[Kind]int) mood {
+	var m mood
+	for k := range kinds {
+		for range weights[k] {
+			m = append(m, k)
 		}
 	}
 	return m

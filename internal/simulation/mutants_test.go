@@ -40,7 +40,6 @@ var mutants = []mutant{
 	{"nodes are restarted while another is not Synced", restartsWhileWeak, changes},
 	{"the writer is restarted before the role has moved", restartsWriter, changes},
 	{"the writer is stopped first", stopsWriterFirst, changes},
-	{"stops are lifted by what members remember", liftsByMembers, oldLeader},
 	{"a lifted stop is sent again", repeatsStop, oldLeader},
 	{"a missing pod counts as stopped", missingIsStopped, changes},
 	{"a restart waits for what only a Start ends", neverLifts, changes},
@@ -311,16 +310,6 @@ func stopsWriterFirst(s cluster.Snapshot) plan.Decision {
 		}
 	}
 	return d
-}
-
-func liftsByMembers(s cluster.Snapshot) plan.Decision {
-	for _, m := range s.Members {
-		if !s.Suspend && !noPrimary(s) && m.Known && m.Phase == cluster.PhaseStopped {
-			epoch := topEpoch(s)
-			return plan.Decision{Action: plan.SendOrder{Member: m.Name, ID: fmt.Sprintf("start-%d/%s/start", epoch, m.Name), Epoch: epoch, Kind: plan.OrderStart}}
-		}
-	}
-	return plan.Plan(s)
 }
 
 func repeatsStop(s cluster.Snapshot) plan.Decision {

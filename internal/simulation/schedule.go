@@ -107,6 +107,7 @@ var running = func() (out [maxNodes + 1][2]World) {
 			for i := range n {
 				w.replicate(i, true)
 			}
+			w.lookAround(0)
 			out[n][eager] = w
 		}
 	}

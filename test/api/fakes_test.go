@@ -3,6 +3,8 @@ package api
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -95,6 +97,13 @@ func (f *fakeAgents) given() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return append([]string(nil), f.orders...)
+}
+
+// bootstraps are the orders that make a component.
+func (f *fakeAgents) bootstraps() []string {
+	return slices.DeleteFunc(f.given(), func(o string) bool {
+		return !strings.HasPrefix(o, "Initialise") && !strings.HasPrefix(o, "Bootstrap")
+	})
 }
 
 // serve makes a report that of a Synced member.

@@ -238,13 +238,14 @@ func TestRecovery(t *testing.T) {
 	w.agents.change("shop-2", func(*agentapi.Report) {})
 	w.Eventually(w.condition("QuorumHealthy")).Should(Equal("False WaitingForMembers"))
 	w.Expect(w.message("QuorumHealthy")).To(ContainSubstring("galera-operator.io/trust-member=shop-1=" + history + ":12"))
-	w.Consistently(w.agents.given, time.Second).Should(HaveLen(1), "nothing is bootstrapped while a member is unknown")
+	w.Consistently(w.agents.bootstraps, time.Second).Should(HaveLen(1), "nothing is bootstrapped while a member is unknown")
 
 	w.agents.mu.Lock()
 	w.agents.silent["shop-2"] = false
 	w.agents.mu.Unlock()
 	down("shop-2", 11)
-	w.Eventually(w.agents.given).Should(Equal([]string{"Initialise shop-0", "Bootstrap shop-1"}))
+	w.Eventually(w.agents.bootstraps).Should(Equal([]string{"Initialise shop-0", "Bootstrap shop-1"}))
+	w.Expect(w.agents.given()).To(ContainElements("Start shop-0", "Start shop-2"), "the others know the epoch first")
 	w.settle()
 	w.Eventually(w.condition("Ready")).Should(Equal("True Ready"))
 	w.Expect(w.status().Epoch).To(BeEquivalentTo(2))

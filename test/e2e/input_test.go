@@ -19,7 +19,7 @@ import (
 const noProviderImage = "galera-test-no-provider:2"
 
 // Clusters of one node, all made at the beginning: each waits for its own correction.
-var _ = Describe("Input that cannot work", Label(Core, Input), Ordered, func() {
+var _ = Describe("Input that cannot work", Label(Core, Input), Ordered, ContinueOnFailure, func() {
 	var ns string
 	clusters := map[string]*harness.Cluster{}
 

@@ -146,6 +146,9 @@ func Replace(from, dir string) error {
 	if err := SyncAll(from); err != nil {
 		return err
 	}
+	if err := os.Remove(dir); err != nil && !os.IsNotExist(err) {
+		return err // not empty: something has come in between
+	}
 	if err := os.Rename(from, dir); err != nil {
 		return err
 	}

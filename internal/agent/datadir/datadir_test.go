@@ -1,0 +1,257 @@
+package datadir
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+const uuid = "90e0b86f-e577-11f1-b9b1-fa90d5744545"
+
+func TestParseGrastate(t *testing.T) {
+	good := "# GALERA saved state\nversion: 2.1\nuuid:    " + uuid + "\nseqno:   17\nsafe_to_bootstrap: 1\n"
+	g, err := ParseGrastate(good)
+	if err != nil || g.Position != (cluster.Position{UUID: uuid, Seqno: 17}) || !g.SafeToBootstrap {
+		t.Fatalf("%+v %v", g, err)
+	}
+	if again, err := ParseGrastate(g.render()); err != nil || again != g {
+		t.Errorf("render does not round-trip: %+v %v", again, err)
+	}
+	for name, text := range map[string]string{
+		"empty":          "",
+		"cut off":        "# GALERA saved state\nversion: 2.1\nuuid:    " + uuid + "\n",
+		"no uuid":        "seqno: 4\n",
+		"bad uuid":       "uuid: x\nseqno: 4\n",
+		"bad seqno":      "uuid: " + uuid + "\nseqno: 4x\n",
+		"negative seqno": "uuid: " + uuid + "\nseqno: -2\n",
+	} {
+		if g, err := ParseGrastate(text); err == nil {
+			t.Errorf("%s: taken for %+v", name, g)
+		}
+	}
+}
+
+func TestPermitBootstrap(t *testing.T) {
+	pos := cluster.Position{UUID: uuid, Seqno: 9}
+	for name, c := range map[string]struct {
+		before string
+		want   Grastate
+	}{
+		"keeps the position": {Grastate{Position: pos}.render(), Grastate{pos, true}},
+		"no file":            {"", Grastate{cluster.Position{UUID: uuid, Seqno: -1}, true}},
+		"damaged file":       {"garbage", Grastate{cluster.Position{UUID: uuid, Seqno: -1}, true}},
+		"other uuid":         {Grastate{Position: cluster.Position{UUID: cluster.ZeroUUID, Seqno: -1}}.render(), Grastate{cluster.Position{UUID: uuid, Seqno: -1}, true}},
+	} {
+		dir := t.TempDir()
+		if c.before != "" {
+			write(t, filepath.Join(dir, grastateFile), c.before)
+		}
+		if err := PermitBootstrap(dir, pos); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ReadGrastate(dir); err != nil || got != c.want {
+			t.Errorf("%s: %+v %v, want %+v", name, got, err, c.want)
+		}
+	}
+}
+
+func TestJudge(t *testing.T) {
+	rsync, backup := &Joining{Method: "Rsync"}, &Joining{Method: "MariaBackup"}
+	begun := &Joining{Method: "MariaBackup", Transfer: true}
+	full := Look{Database: true, Tablespace: true}
+	for name, c := range map[string]struct {
+		look Look
+		note *Joining
+		want cluster.DataState
+	}{
+		"nothing":                               {Look{}, nil, cluster.DataEmpty},
+		"nothing, after an attempt":             {Look{}, begun, cluster.DataEmpty},
+		"a database":                            {full, nil, cluster.DataPresent},
+		"something that is no tablespace":       {Look{Database: true}, nil, cluster.DataPresent},
+		"a transfer's directory":                {Look{Transfer: true}, nil, cluster.DataIncomplete},
+		"a transfer's directory beside data":    {Look{Database: true, Tablespace: true, Transfer: true}, nil, cluster.DataIncomplete},
+		"IST cut off":                           {full, backup, cluster.DataPresent},
+		"transfer cut off":                      {full, begun, cluster.DataIncomplete},
+		"rsync writes into the data":            {full, rsync, cluster.DataIncomplete},
+		"tablespace gone in an unfinished join": {Look{Database: true}, backup, cluster.DataIncomplete},
+	} {
+		if got := Judge(c.look, c.note); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestLookAt(t *testing.T) {
+	for name, c := range map[string]struct {
+		files []string
+		want  Look
+	}{
+		"by-products only": {[]string{"lost+found/", "galera.cache", "grastate.dat", "gvwstate.dat", "wsrep_sst.pid", "sst_in_progress",
+			"gcache.page.000001", "mariabackup.backup.log", "aria_log_control", "aria_log.00000001", "ddl_recovery.log", "tc.log"}, Look{}},
+		"database":         {[]string{"ibdata1", "mysql/", "grastate.dat"}, Look{Database: true, Tablespace: true}},
+		"half a database":  {[]string{"mysql/"}, Look{Database: true}},
+		"unknown file":     {[]string{"precious"}, Look{Database: true}},
+		"transfer":         {[]string{".sst/", "galera.cache"}, Look{Transfer: true}},
+		"transfer, beside": {[]string{".sst/", "app/"}, Look{Transfer: true, Database: true}},
+	} {
+		dir := fill(t, c.files...)
+		if got, err := LookAt(dir); err != nil || got != c.want {
+			t.Errorf("%s: %+v %v, want %+v", name, got, err, c.want)
+		}
+	}
+	if got, err := LookAt(filepath.Join(t.TempDir(), "none")); err != nil || got != (Look{}) {
+		t.Errorf("a directory that is not there: %+v %v", got, err)
+	}
+}
+
+func TestClean(t *testing.T) {
+	dir := fill(t, "ibdata1", "grastate.dat", "gvwstate.dat", "wsrep_sst.pid", ".sst/", "stunnel.pid", "app/")
+	if err := Clean(dir, false); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := names(t, dir), []string{"app", "grastate.dat", "gvwstate.dat", "ibdata1"}; !slices.Equal(got, want) {
+		t.Errorf("left %v, want %v", got, want)
+	}
+	if err := Clean(dir, true); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := names(t, dir), []string{"app", "ibdata1"}; !slices.Equal(got, want) {
+		t.Errorf("left %v, want %v", got, want)
+	}
+	if err := Clean(filepath.Join(dir, "none"), true); err != nil {
+		t.Errorf("a directory that is not there: %v", err)
+	}
+}
+
+func TestReplaceNeverOverwritesData(t *testing.T) {
+	root := t.TempDir()
+	from, to := filepath.Join(root, "data.init"), filepath.Join(root, "data")
+	for _, files := range [][]string{{"precious"}, {"ibdata1"}, {".sst/"}} {
+		_ = os.RemoveAll(to)
+		into(t, to, files...)
+		into(t, from, "ibdata1", "mysql/")
+		if err := Replace(from, to); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("%v: %v, want a refusal", files, err)
+		}
+		if _, err := os.Stat(filepath.Join(to, files[0])); err != nil {
+			t.Errorf("%v: %v", files, err)
+		}
+	}
+	_ = os.RemoveAll(to)
+	into(t, to, "galera.cache", "grastate.dat")
+	if err := Replace(from, to); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := names(t, to), []string{"ibdata1", "mysql"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if _, err := os.Stat(from); !os.IsNotExist(err) {
+		t.Error("the working directory is still there")
+	}
+}
+
+func TestMarkers(t *testing.T) {
+	m := Markers{Dir: t.TempDir()}
+	if j, err := m.Joining(); j != nil || err != nil {
+		t.Fatalf("%v %v", j, err)
+	}
+	want := Joining{Method: "MariaBackup", Transfer: true, From: cluster.Position{UUID: uuid, Seqno: 3}, Since: time.Unix(5, 0).UTC()}
+	if err := m.SetJoining(want); err != nil {
+		t.Fatal(err)
+	}
+	if j, err := m.Joining(); err != nil || *j != want {
+		t.Errorf("%+v %v", j, err)
+	}
+	write(t, filepath.Join(m.Dir, joiningFile), "{torn")
+	if j, err := m.Joining(); err != nil || j == nil || !j.Transfer {
+		t.Errorf("a torn note must count as a transfer: %+v %v", j, err)
+	}
+	if err := m.ClearJoining(); err != nil {
+		t.Fatal(err)
+	}
+	if j, err := m.Joining(); j != nil || err != nil || m.ClearJoining() != nil {
+		t.Errorf("%v %v", j, err)
+	}
+	if m.Initialising() || m.SetInitialising() != nil || !m.Initialising() || m.ClearInitialising() != nil || m.Initialising() {
+		t.Error("the note of an initialisation does not come and go")
+	}
+}
+
+func TestWriteFileLeavesNothingBehind(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a")
+	for _, text := range []string{"one", "two"} {
+		if err := WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := os.ReadFile(path); string(got) != text {
+			t.Errorf("%q, want %q", got, text)
+		}
+	}
+	if got := names(t, dir); len(got) != 1 {
+		t.Errorf("left %v", got)
+	}
+	if err := WriteFile(filepath.Join(dir, "none", "a"), nil, 0o600); err == nil {
+		t.Error("no error for a directory that is not there")
+	}
+}
+
+func TestSize(t *testing.T) {
+	dir := fill(t, "app/")
+	write(t, filepath.Join(dir, "app", "t.ibd"), "12345")
+	write(t, filepath.Join(dir, "galera.cache"), "123456789")
+	if got := Size(dir); got != 5 {
+		t.Errorf("%d, want 5: the cache does not count", got)
+	}
+}
+
+func fill(t *testing.T, files ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	into(t, dir, files...)
+	return dir
+}
+
+// into creates files, and directories where the name ends in a slash.
+func into(t *testing.T, dir string, files ...string) {
+	t.Helper()
+	for _, f := range files {
+		path := filepath.Join(dir, f)
+		if f[len(f)-1] == '/' {
+			if err := os.MkdirAll(path, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		write(t, path, "x")
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}

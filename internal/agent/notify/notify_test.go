@@ -1,0 +1,48 @@
+package notify
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestParse(t *testing.T) {
+	e := Parse([]string{"--status", "synced", "--uuid", "x", "--primary", "yes", "--members", "u1/shop-0/10.0.0.1:3306,u2/shop-1/AUTO", "--index", "0"})
+	if e.Status != "synced" || !slices.Equal(e.Members, []string{"shop-0", "shop-1"}) {
+		t.Errorf("%+v", e)
+	}
+	if e := Parse([]string{"--members"}); e.Members != nil {
+		t.Errorf("%+v", e)
+	}
+	if e := Parse(nil); e.Status != "" {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestSendAndListen(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	if Send(socket, Event{Status: "x"}) == nil {
+		t.Error("no error without a listener")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	events := make(chan Event, 1)
+	for range 2 { // a left-over socket file must not be in the way
+		if err := Listen(ctx, socket, func(e Event) { events <- e }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Send(socket, Event{Status: "synced", Members: []string{"a"}}); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case e := <-events:
+		if e.Status != "synced" || len(e.Members) != 1 {
+			t.Errorf("%+v", e)
+		}
+	case <-time.After(5 * time.Second):
+		t.Fatal("no event")
+	}
+}

@@ -1,0 +1,276 @@
+package orders
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+const (
+	uuid  = "90e0b86f-e577-11f1-b9b1-fa90d5744545"
+	other = "11111111-2222-3333-4444-555555555555"
+)
+
+var at17 = cluster.Position{UUID: uuid, Seqno: 17}
+
+func order(kind agentapi.OrderKind, pos cluster.Position) agentapi.Order {
+	return agentapi.Order{ID: "x", Epoch: 5, Kind: kind, Position: pos, ClusterUUID: pos.UUID}
+}
+
+// The facts of a member that may carry out each kind; every case below spoils one thing.
+func empty() Facts { return Facts{Examined: true, Data: cluster.DataEmpty} }
+func down() Facts  { return Facts{Examined: true, Data: cluster.DataPresent, Position: at17} }
+func nonPrimary() Facts {
+	return Facts{Alive: true, Position: at17, Server: &agentapi.Server{Component: cluster.ComponentNonPrimary}}
+}
+
+func TestJudgeAccepts(t *testing.T) {
+	for name, c := range map[string]struct {
+		o agentapi.Order
+		f Facts
+	}{
+		"initialise":            {order(agentapi.OrderInitialise, cluster.Position{}), empty()},
+		"bootstrap":             {order(agentapi.OrderBootstrap, at17), down()},
+		"rebuild":               {order(agentapi.OrderRebuildQuorum, at17), nonPrimary()},
+		"rebuild behind us":     {order(agentapi.OrderRebuildQuorum, cluster.Position{UUID: uuid, Seqno: 3}), nonPrimary()},
+		"restart":               {order(agentapi.OrderRestart, cluster.Position{}), nonPrimary()},
+		"restart of a dead one": {order(agentapi.OrderRestart, cluster.Position{}), down()},
+		"stop":                  {order(agentapi.OrderStop, cluster.Position{}), nonPrimary()},
+		"start":                 {order(agentapi.OrderStart, cluster.Position{}), down()},
+	} {
+		if v := Judge(c.o, Content{}, nil, c.f); v.Decision != Accept {
+			t.Errorf("%s: %v %s", name, v.Decision, v.Message)
+		}
+	}
+}
+
+func TestJudgeRefuses(t *testing.T) {
+	initialise, bootstrap, rebuild := order(agentapi.OrderInitialise, cluster.Position{}), order(agentapi.OrderBootstrap, at17), order(agentapi.OrderRebuildQuorum, at17)
+	primary := agentapi.PeerView{Name: "p", Component: cluster.ComponentPrimary, ClusterUUID: uuid}
+	for name, c := range map[string]struct {
+		o    agentapi.Order
+		f    Facts
+		edit func(*agentapi.Order, *Facts)
+		says string
+	}{
+		"initialise over data":        {initialise, empty(), func(_ *agentapi.Order, f *Facts) { f.Data = cluster.DataPresent }, "not Empty"},
+		"initialise over half a copy": {initialise, empty(), func(_ *agentapi.Order, f *Facts) { f.Data = cluster.DataIncomplete }, "not Empty"},
+		"initialise an old cluster":   {initialise, empty(), func(o *agentapi.Order, _ *Facts) { o.ClusterUUID = uuid }, "history"},
+		"initialise beside a Primary": {initialise, empty(), func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{primary} }, "p is in a Primary"},
+		"initialise beside data": {initialise, empty(), func(_ *agentapi.Order, f *Facts) {
+			f.Peers = []agentapi.PeerView{{Name: "q", Data: cluster.DataPresent}}
+		}, "q holds data"},
+		"initialise beside a position":  {initialise, empty(), func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{{Name: "q", Position: at17}} }, "q holds data"},
+		"initialise a running one":      {initialise, empty(), func(_ *agentapi.Order, f *Facts) { f.Alive = true }, "running"},
+		"initialise without config":     {initialise, empty(), func(_ *agentapi.Order, f *Facts) { f.Blocked = "why" }, "why"},
+		"bootstrap nothing":             {bootstrap, down(), func(_ *agentapi.Order, f *Facts) { f.Data = cluster.DataEmpty }, "no complete database"},
+		"bootstrap half a copy":         {bootstrap, down(), func(_ *agentapi.Order, f *Facts) { f.Data = cluster.DataIncomplete }, "no complete database"},
+		"bootstrap at an unknown place": {bootstrap, down(), func(_ *agentapi.Order, f *Facts) { f.Position = cluster.Position{} }, "not known"},
+		"bootstrap for another seqno":   {bootstrap, down(), func(o *agentapi.Order, _ *Facts) { o.Position.Seqno-- }, "decided for"},
+		"bootstrap for a later seqno":   {bootstrap, down(), func(o *agentapi.Order, _ *Facts) { o.Position.Seqno++ }, "decided for"},
+		"bootstrap for another uuid":    {bootstrap, down(), func(o *agentapi.Order, _ *Facts) { o.Position.UUID = other }, "decided for"},
+		"bootstrap without a position":  {bootstrap, down(), func(o *agentapi.Order, _ *Facts) { o.Position = cluster.Position{} }, "names no position"},
+		"bootstrap of another cluster":  {bootstrap, down(), func(o *agentapi.Order, _ *Facts) { o.ClusterUUID = other }, "the cluster's UUID"},
+		"bootstrap beside a Primary":    {bootstrap, down(), func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{primary} }, "p is in a Primary"},
+		"trusted beside a Primary":      {bootstrap, down(), func(o *agentapi.Order, f *Facts) { o.Trusted, f.Peers = true, []agentapi.PeerView{primary} }, "p is in a Primary"},
+		"bootstrap behind a peer": {bootstrap, down(), func(_ *agentapi.Order, f *Facts) {
+			f.Peers = []agentapi.PeerView{{Name: "q", Data: cluster.DataPresent, Position: cluster.Position{UUID: uuid, Seqno: 18}}}
+		}, "q is ahead"},
+		"bootstrap a running one":  {bootstrap, down(), func(_ *agentapi.Order, f *Facts) { f.Alive = true }, "running"},
+		"rebuild on a dead one":    {rebuild, nonPrimary(), func(_ *agentapi.Order, f *Facts) { f.Server = nil }, "does not answer"},
+		"rebuild on a Primary one": {rebuild, nonPrimary(), func(_ *agentapi.Order, f *Facts) { f.Server = &agentapi.Server{Component: cluster.ComponentPrimary} }, "not non-Primary"},
+		"rebuild, disconnected": {rebuild, nonPrimary(), func(_ *agentapi.Order, f *Facts) {
+			f.Server = &agentapi.Server{Component: cluster.ComponentDisconnected}
+		}, "not non-Primary"},
+		"rebuild beside a Primary": {rebuild, nonPrimary(), func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{primary} }, "p is in a Primary"},
+		"rebuild behind":           {rebuild, nonPrimary(), func(o *agentapi.Order, _ *Facts) { o.Position.Seqno = 18 }, "decided for"},
+		"rebuild for another uuid": {rebuild, nonPrimary(), func(o *agentapi.Order, _ *Facts) { o.Position.UUID = other }, "decided for"},
+		"rebuild without position": {rebuild, nonPrimary(), func(o *agentapi.Order, _ *Facts) { o.Position = cluster.Position{} }, "names no position"},
+		"rebuild at unknown place": {rebuild, nonPrimary(), func(_ *agentapi.Order, f *Facts) { f.Position = cluster.Position{} }, "not known"},
+	} {
+		o, f := c.o, c.f
+		c.edit(&o, &f)
+		v := Judge(o, Content{}, nil, f)
+		if v.Decision != Refuse || !strings.Contains(v.Message, c.says) {
+			t.Errorf("%s: %v %q, want a refusal that says %q", name, v.Decision, v.Message, c.says)
+		}
+	}
+}
+
+func TestTrustedGoesPastAPeerThatIsAhead(t *testing.T) {
+	o, f := order(agentapi.OrderBootstrap, at17), down()
+	o.Trusted = true
+	f.Peers = []agentapi.PeerView{{Name: "q", Data: cluster.DataPresent, Position: cluster.Position{UUID: uuid, Seqno: 18}}}
+	if v := Judge(o, Content{}, nil, f); v.Decision != Accept {
+		t.Errorf("%v %s", v.Decision, v.Message)
+	}
+}
+
+func TestJudgeByTheBook(t *testing.T) {
+	bootstrap := order(agentapi.OrderBootstrap, at17)
+	known := Content{HighestEpoch: 5, Records: []agentapi.OrderRecord{{Order: bootstrap, State: agentapi.OrderDone}}}
+	changed := bootstrap
+	changed.Position.Seqno = 18
+	second := bootstrap
+	second.ID = "y"
+	restart := order(agentapi.OrderRestart, cluster.Position{})
+	running := order(agentapi.OrderBootstrap, at17)
+	running.ID = "running"
+	for name, c := range map[string]struct {
+		o       agentapi.Order
+		book    Content
+		damaged error
+		edit    func(*Facts)
+		want    Decision
+	}{
+		"known":                         {bootstrap, known, nil, nil, Repeat},
+		"known, other content":          {changed, known, nil, nil, RefuseUnrecorded},
+		"old epoch":                     {bootstrap, Content{HighestEpoch: 6}, nil, nil, RefuseUnrecorded},
+		"same epoch":                    {bootstrap, Content{HighestEpoch: 5}, nil, nil, Accept},
+		"second bootstrap in the epoch": {second, Content{HighestEpoch: 5, Formed: FormedBy{5, "x"}}, nil, nil, Refuse},
+		"bootstrap in a later epoch":    {second, Content{HighestEpoch: 4, Formed: FormedBy{4, "x"}}, nil, nil, Accept},
+		"damaged book":                  {bootstrap, Content{}, errors.New("torn"), nil, RefuseUnrecorded},
+		"no id":                         {agentapi.Order{Epoch: 1, Kind: agentapi.OrderStop}, Content{}, nil, nil, RefuseUnrecorded},
+		"no epoch":                      {agentapi.Order{ID: "x", Kind: agentapi.OrderStop}, Content{}, nil, nil, RefuseUnrecorded},
+		"unknown kind":                  {agentapi.Order{ID: "x", Epoch: 1, Kind: "Explode"}, Content{}, nil, nil, RefuseUnrecorded},
+		"restart of a stopped member":   {restart, Content{Held: true}, nil, nil, Refuse},
+		"not examined yet":              {bootstrap, Content{}, nil, func(f *Facts) { f.Examined = false }, Busy},
+		"draining":                      {bootstrap, Content{}, nil, func(f *Facts) { f.Draining = true }, Busy},
+		"in the middle of another":      {restart, Content{}, nil, func(f *Facts) { f.Current = &running }, Busy},
+		"stop goes before all":          {order(agentapi.OrderStop, cluster.Position{}), Content{}, nil, func(f *Facts) { f.Current = &running }, Accept},
+		"the other may be cut":          {restart, Content{}, nil, func(f *Facts) { f.Current, f.Cut = &running, true }, Accept},
+	} {
+		f := down()
+		if c.edit != nil {
+			c.edit(&f)
+		}
+		if v := Judge(c.o, c.book, c.damaged, f); v.Decision != c.want {
+			t.Errorf("%s: %v (%s), want %v", name, v.Decision, v.Message, c.want)
+		}
+	}
+}
+
+func fixed() time.Time { return time.Unix(1000, 0).UTC() }
+
+func open(t *testing.T, dir string) *Book {
+	t.Helper()
+	b, err := Open(dir, fixed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestBookRemembersAcrossRestarts(t *testing.T) {
+	dir := t.TempDir()
+	b := open(t, dir)
+	o := order(agentapi.OrderBootstrap, at17)
+	if err := b.Accept(o); err != nil {
+		t.Fatal(err)
+	}
+	if c := open(t, dir).Content(); c.Find("x").State != agentapi.OrderFailed {
+		t.Errorf("an order that was being carried out when the agent died is over: %+v", c)
+	}
+	if err := b.Finish("x", agentapi.OrderDone, "well"); err != nil {
+		t.Fatal(err)
+	}
+	line := agentapi.Lineage{Epoch: 5, Start: at17}
+	if err := b.SetLineage(line); err != nil {
+		t.Fatal(err)
+	}
+	c := open(t, dir).Content()
+	if last := c.Last(); last.ID != "x" || last.State != agentapi.OrderDone || last.Message != "well" {
+		t.Errorf("%+v", last)
+	}
+	if c.HighestEpoch != 5 || c.Formed != (FormedBy{5, "x"}) || c.Lineage != line || c.Held {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestBookHolds(t *testing.T) {
+	dir := t.TempDir()
+	stop := agentapi.Order{ID: "stop", Epoch: 1, Kind: agentapi.OrderStop}
+	if err := open(t, dir).Accept(stop); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, dir)
+	if c := b.Content(); !c.Held || c.Find("stop").State != agentapi.OrderDone {
+		t.Errorf("a stop that was cut off by the end of the container is done, and holds: %+v", c)
+	}
+	if err := b.Refuse(agentapi.Order{ID: "no", Epoch: 7, Kind: agentapi.OrderStart}, "why"); err != nil {
+		t.Fatal(err)
+	}
+	if c := b.Content(); !c.Held || c.HighestEpoch != 7 || c.Last().Message != "why" {
+		t.Errorf("a refusal changes nothing but the record and the epoch: %+v", c)
+	}
+	if err := b.Accept(agentapi.Order{ID: "start", Epoch: 7, Kind: agentapi.OrderStart}); err != nil {
+		t.Fatal(err)
+	}
+	if open(t, dir).Content().Held {
+		t.Error("still held after a start")
+	}
+}
+
+func TestBookFinishTouchesOnlyAcceptedOrders(t *testing.T) {
+	b := open(t, t.TempDir())
+	if err := b.Refuse(order(agentapi.OrderBootstrap, at17), "why"); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Finish("x", agentapi.OrderDone, ""); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.Content().Find("x").State; got != agentapi.OrderRefused {
+		t.Errorf("a refused order became %s", got)
+	}
+}
+
+func TestBookIsBounded(t *testing.T) {
+	b := open(t, t.TempDir())
+	for i := range remembered + 5 {
+		o := agentapi.Order{ID: strings.Repeat("i", i+1), Epoch: int64(i + 1), Kind: agentapi.OrderStart}
+		if err := b.Accept(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c := b.Content(); len(c.Records) != remembered || c.HighestEpoch != remembered+5 {
+		t.Errorf("%d records, epoch %d", len(c.Records), c.HighestEpoch)
+	}
+}
+
+func TestBookThatCannotBeWrittenChangesNothing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, dir)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Accept(order(agentapi.OrderStop, cluster.Position{})); err == nil {
+		t.Fatal("no error")
+	}
+	if c := b.Content(); c.Held || c.HighestEpoch != 0 || len(c.Records) != 0 {
+		t.Errorf("accepted without being written: %+v", c)
+	}
+}
+
+func TestDamagedBookIsLeftAlone(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, bookFile)
+	if err := os.WriteFile(path, []byte("{torn"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, dir)
+	if b.Damaged() == nil || b.Accept(order(agentapi.OrderStop, cluster.Position{})) == nil {
+		t.Error("a damaged book takes orders")
+	}
+	if data, _ := os.ReadFile(path); string(data) != "{torn" {
+		t.Errorf("it was overwritten with %q", data)
+	}
+}

@@ -1,0 +1,54 @@
+package peers
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// TestAsk needs one port for all, as in a cluster; the members are told apart by loopback addresses.
+func TestAsk(t *testing.T) {
+	l, err := net.Listen("tcp", "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]string{"127.0.0.1": "a", "127.0.0.2": "b", "127.0.0.3": "somebody-else"}
+	server := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, _ := net.SplitHostPort(r.Host)
+		switch host {
+		case "127.0.0.4":
+			http.Error(w, "no", http.StatusInternalServerError)
+		case "127.0.0.5":
+			select {
+			case <-r.Context().Done():
+			case <-time.After(5 * time.Second):
+			}
+		default:
+			_ = json.NewEncoder(w).Encode(agentapi.PeerView{Name: names[host], Component: cluster.ComponentPrimary})
+		}
+	})}}
+	server.Start()
+	defer server.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	a := New()
+	a.port, _ = strconv.Atoi(port)
+	began := time.Now()
+	got := a.Ask(context.Background(), []agentapi.Peer{
+		{Name: "self", Host: "127.0.0.1"}, {Name: "a", Host: "127.0.0.1"}, {Name: "b", Host: "127.0.0.2"},
+		{Name: "c", Host: "127.0.0.3"}, {Name: "d", Host: "127.0.0.4"}, {Name: "e", Host: "127.0.0.5"}, {Name: "f", Host: "no.such.host.invalid"},
+	}, "self")
+	if len(got) != 2 || got["a"].Component != cluster.ComponentPrimary || got["b"].Name != "b" {
+		t.Errorf("%v", got)
+	}
+	if took := time.Since(began); took > 4*time.Second {
+		t.Errorf("took %s: one slow member must not hold up the rest", took)
+	}
+}

@@ -1,0 +1,184 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/procs"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+const uuid = "90e0b86f-e577-11f1-b9b1-fa90d5744545"
+
+func TestParseRecovered(t *testing.T) {
+	at := func(seqno int64) cluster.Position { return cluster.Position{UUID: uuid, Seqno: seqno} }
+	line := "2026-11-21  7:43:19 0 [Note] WSREP: Recovered position: " + uuid
+	for name, c := range map[string]struct {
+		lines []string
+		want  cluster.Position
+		ok    bool
+	}{
+		"one":      {[]string{"x", line + ":17"}, at(17), true},
+		"the last": {[]string{line + ":17", line + ":18", "y"}, at(18), true},
+		"domain":   {[]string{line + ":17,0-1-2"}, cluster.Position{}, false},
+		"none":     {[]string{"x"}, cluster.Position{}, false},
+		"garbage":  {[]string{line}, cluster.Position{}, false},
+		"zero":     {[]string{"WSREP: Recovered position: " + cluster.ZeroUUID + ":-1"}, cluster.Position{UUID: cluster.ZeroUUID, Seqno: -1}, true},
+	} {
+		if got, ok := ParseRecovered(c.lines); got != c.want || ok != c.ok {
+			t.Errorf("%s: %v %v, want %v %v", name, got, ok, c.want, c.ok)
+		}
+	}
+}
+
+func TestClassify(t *testing.T) {
+	for line, want := range map[string]string{
+		"[ERROR] /usr/sbin/mariadbd: unknown variable 'nonsense=1'":                                       agentapi.FailureSettings,
+		"[ERROR] /usr/sbin/mariadbd: Error while setting value 'x' to 'sql_mode'":                         agentapi.FailureSettings,
+		"[ERROR] mariadbd: Disk is full writing './ib' (Errcode: 28 \"No space left on device\")":         agentapi.FailureDiskFull,
+		"[ERROR] WSREP: Local state seqno (9) is greater than group seqno (5): states diverged. Aborting": agentapi.FailureDiverged,
+		"[ERROR] WSREP: failed to open gcomm backend connection: 110":                                     agentapi.FailureStart,
+	} {
+		if got := Classify([]string{"[Note] x", line, "[ERROR] Aborting"}); got != want {
+			t.Errorf("%q: %s, want %s", line, got, want)
+		}
+	}
+}
+
+func TestWhy(t *testing.T) {
+	lines := []string{
+		"2026-11-21  7:51:20 0 [Note] nothing", "2026-11-21  7:51:20 0 [ERROR] one", "2026-11-21  7:51:20 0 [ERROR] two",
+		"2026-11-21  7:51:20 0 [ERROR] three", "2026-11-21  7:51:20 0 [ERROR] three", "2026-11-21  7:51:21 0 [ERROR] four", "[ERROR] Aborting",
+	}
+	if got := Why(lines); got != "two; three; four" {
+		t.Errorf("%q", got)
+	}
+	if got := Why([]string{"2026 0 [Warning] WSREP: 0.0 (a): State transfer failed"}); got != "WSREP: 0.0 (a): State transfer failed" {
+		t.Errorf("%q", got)
+	}
+	if got := Why([]string{"[Note] fine"}); got != "" {
+		t.Errorf("%q", got)
+	}
+	if got := Why([]string{"[ERROR] " + strings.Repeat("x", 5000)}); len(got) > keptPerLine+10 {
+		t.Errorf("%d bytes", len(got))
+	}
+}
+
+func TestRingKeepsTheLast(t *testing.T) {
+	var r Ring
+	for i := range ringSize + 50 {
+		r.Add(fmt.Sprint(i))
+	}
+	lines := r.Lines()
+	if len(lines) != ringSize || lines[0] != "50" || lines[len(lines)-1] != fmt.Sprint(ringSize+49) {
+		t.Errorf("%d lines, %s … %s", len(lines), lines[0], lines[len(lines)-1])
+	}
+}
+
+func shell(script string) Command {
+	return Command{Path: "/bin/sh", Args: []string{"-c", script}, Env: os.Environ()}
+}
+
+func TestRunTellsHowItEnded(t *testing.T) {
+	var table procs.Table
+	exit, err := Run(context.Background(), &table, shell("echo out; echo err >&2; exit 7"))
+	if err != nil || exit.Code != 7 || exit.Signal != 0 {
+		t.Errorf("%+v %v", exit, err)
+	}
+	if got := strings.Join(exit.Lines, " "); got != "out err" {
+		t.Errorf("lines %q", got)
+	}
+	exit, err = Run(context.Background(), &table, shell("kill -9 $$"))
+	if err != nil || exit.Signal != syscall.SIGKILL || exit.Code != -1 {
+		t.Errorf("%+v %v", exit, err)
+	}
+	if _, err := Run(context.Background(), &table, Command{Path: "/none"}); err == nil {
+		t.Error("no error for a program that is not there")
+	}
+}
+
+func TestRunIsBoundedByItsContext(t *testing.T) {
+	var table procs.Table
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	_, err := Run(ctx, &table, shell("sleep 60 & sleep 60"))
+	if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 10*time.Second {
+		t.Errorf("%v after %s", err, time.Since(began))
+	}
+}
+
+// TestOrphanHoldingTheLogDoesNotHoldUsUp: a transfer script that outlives mariadbd keeps its standard error.
+func TestOrphanHoldingTheLogDoesNotHoldUsUp(t *testing.T) {
+	var table procs.Table
+	p, err := Start(&table, shell("sleep 60 & echo gone; exit 3"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Kill(-p.PID, syscall.SIGKILL) }()
+	select {
+	case <-p.Done():
+	case <-time.After(10 * time.Second):
+		t.Fatal("the end was not noticed")
+	}
+	if exit := p.Exit(); exit.Code != 3 || len(exit.Lines) != 1 {
+		t.Errorf("%+v", exit)
+	}
+	p.Terminate() // must not reach anybody
+	p.Kill()
+	if err := syscall.Kill(-p.PID, 0); err != nil {
+		t.Errorf("the group of an ended process was killed: %v", err)
+	}
+}
+
+func TestTerminate(t *testing.T) {
+	var table procs.Table
+	lines := make(chan string, 10)
+	c := shell("trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.01; done")
+	c.Log = func(line string) { lines <- line }
+	p, err := Start(&table, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-lines
+	p.Terminate()
+	select {
+	case <-p.Done():
+	case <-time.After(10 * time.Second):
+		p.Kill()
+		t.Fatal("did not stop")
+	}
+	if exit := p.Exit(); exit.Code != 0 || exit.Lines[len(exit.Lines)-1] != "bye" {
+		t.Errorf("%+v", exit)
+	}
+}
+
+func TestRecover(t *testing.T) {
+	var table procs.Table
+	fake := shell(`echo "[Note] WSREP: Recovered position: ` + uuid + `:5" >&2; for a; do echo "$a"; done >&2`)
+	fake.Args = append(fake.Args, "mariadbd", "--defaults-file=/x")
+	pos, err := Recover(context.Background(), &table, fake)
+	if err != nil || pos != (cluster.Position{UUID: uuid, Seqno: 5}) {
+		t.Errorf("%v %v", pos, err)
+	}
+	fails := shell(`echo "[ERROR] InnoDB: broken" >&2; echo "WSREP: Recovered position: ` + uuid + `:5" >&2; exit 1`)
+	_, err = Recover(context.Background(), &table, fails)
+	if !errors.Is(err, ErrNoPosition) || !strings.Contains(err.Error(), "InnoDB: broken") {
+		t.Errorf("a position from a recovery that failed must not count: %v", err)
+	}
+}
+
+func TestLongLines(t *testing.T) {
+	var got []string
+	forward(strings.NewReader(strings.Repeat("x", 100<<10)+"\r\nlast"), func(s string) { got = append(got, s) })
+	if len(got) != 3 || got[2] != "last" || len(got[0])+len(got[1]) != 100<<10 {
+		t.Errorf("%d pieces", len(got))
+	}
+}
