@@ -155,10 +155,6 @@ func (w *World) primaryPeer(i int) int {
 
 func (w *World) initialised(i int) {
 	n := &w.nodes[i]
-	if !w.past.room() {
-		n.agent.phase = phaseExamining
-		return
-	}
 	n.vol.data, n.vol.head, n.vol.cacheFrom = dataPresent, w.past.begin(1), 1
 	n.agent.phase, n.agent.alone = phaseStarting, true
 }

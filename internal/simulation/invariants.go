@@ -73,7 +73,7 @@ func (w *World) checkBootstrap(i int, r record) {
 	trusted := w.approves(i, n.vol.head)
 	for j := range w.n {
 		other := w.furthest(j)
-		given := w.nodes[j].vol.book.lines[0].epoch < n.vol.book.lines[0].epoch // a person gave up what it has more
+		given := w.nodes[j].vol.book.lines[0].epoch < n.vol.book.lines.before(r.epoch) // a person gave up what it has more
 		if !trusted && !given && w.past.uuid(other) == uuid && w.past.seqno(other) > w.past.seqno(head) {
 			w.violate(BehindAnother)
 		}

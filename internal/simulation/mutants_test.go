@@ -14,36 +14,41 @@ type mutant struct {
 	plan Planner
 	// in is what goes wrong in the schedules the mutant is looked for in.
 	in mood
+	// breaks are the promises one of which it must be caught breaking.
+	breaks []string
 }
 
 var mutants = []mutant{
-	{"positions are compared without their UUID", ignoresUUID, disks},
-	{"a foreign volume with a high seqno is adopted", adoptsForeign, disks},
-	{"the lowest seqno is chosen", choosesLowest, anything},
-	{"a member that does not answer is left out", skipsUnknown, anything},
-	{"quorum is rebuilt without a complete view", rebuildsBlind, network},
-	{"quorum is rebuilt on every part", rebuildsEverywhere, network},
-	{"separated nodes are not stopped before quorum is rebuilt", leavesApart, network},
-	{"bootstrap is ordered without a journal", bootstrapsUnjournalled, oldReports},
-	{"another member is chosen when the reply is lost", choosesAgainWhenSilent, anything},
-	{"the facts are not looked at again before the order", believesJournal, oldReports},
-	{"nobody is told of the epoch", tellsNobody, oldReports},
-	{"an empty member is initialised when there is no Primary", initialisesEmpty, disks},
-	{"an incomplete member counts as data", countsIncomplete, disks},
-	{"that a member has held data is forgotten", forgetsHeldData, disks},
-	{"an approval counts whatever its position", trustsAnyPosition, disks},
-	{"an approval counts for ever", trustsForever, disks},
-	{"the line of history is ignored", ignoresLine, disks},
-	{"the first start goes on though there is a history", startsTwice, disks},
-	{"a quorum lost again is not noticed", waitsForLostQuorum, network},
-	{"two nodes are restarted at once", restartsTwo, changes},
-	{"nodes are restarted while another is not Synced", restartsWhileWeak, changes},
-	{"the writer is restarted before the role has moved", restartsWriter, changes},
-	{"the writer is stopped first", stopsWriterFirst, changes},
-	{"a lifted stop is sent again", repeatsStop, oldLeader},
-	{"a missing pod counts as stopped", missingIsStopped, changes},
-	{"a restart waits for what only a Start ends", neverLifts, changes},
-	{"two Primary components are not noticed", ignoresSplit, network},
+	{"positions are compared without their UUID", ignoresUUID, disks, []string{NotBootstrap}},
+	{"a foreign volume with a high seqno is adopted", adoptsForeign, disks, []string{NotBootstrap}},
+	{"the lowest seqno is chosen", choosesLowest, anything, []string{BehindAnother}},
+	{"a member that does not answer is left out", skipsUnknown, anything, []string{BehindAnother}},
+	{"quorum is rebuilt without a complete view", rebuildsBlind, network, []string{TwoPrimaries, BehindAnother}},
+	{"quorum is rebuilt on every part", rebuildsEverywhere, network, []string{TwoPrimaries}},
+	{"separated nodes are not stopped before quorum is rebuilt", leavesApart, network, []string{TwoPrimaries}},
+	{"bootstrap is ordered without a journal", bootstrapsUnjournalled, oldReports, []string{TwoPrimaries, BehindAnother}},
+	{"another member is chosen when the reply is lost", choosesAgainWhenSilent, anything, []string{TwoPrimaries, BehindAnother}},
+	{"the facts are not looked at again before the order", believesJournal, oldReports, []string{TwoPrimaries, BehindAnother}},
+	{"nobody is told of the epoch", tellsNobody, oldReports, []string{TwoPrimaries, BehindAnother}},
+	{"what members remember of epochs is ignored", forgetsEpochs, disks, []string{TwoBootstraps, Stuck}},
+	{"an empty member is initialised when there is no Primary", initialisesEmpty, disks, []string{NewHistory}},
+	{"an incomplete member counts as data", countsIncomplete, disks, []string{Stuck, BadAdvice}},
+	{"that a member has held data is forgotten", forgetsHeldData, disks, []string{Unapproved}},
+	{"an approval counts whatever its position", trustsAnyPosition, disks, []string{BehindAnother, Unapproved}},
+	{"an approval counts for ever", trustsForever, disks, []string{BehindAnother, Unapproved}},
+	{"an approval that was not needed is left lying", leavesApproval, network, []string{TwoPrimaries, BehindAnother, Unapproved}},
+	{"the line of history is ignored", ignoresLine, disks, []string{LostWrite, Unapproved}},
+	{"the first start goes on though there is a history", startsTwice, disks, []string{NewHistory}},
+	{"a quorum lost again is not noticed", waitsForLostQuorum, network, []string{Stuck}},
+	{"two nodes are restarted at once", restartsTwo, changes, []string{TwoTaken, TakenWhileWeak}},
+	{"whose turn it is to restart comes from caches", restartsByCache, oldLeader, []string{TwoTaken}},
+	{"nodes are restarted while another is not Synced", restartsWhileWeak, changes, []string{TakenWhileWeak}},
+	{"the writer is restarted before the role has moved", restartsWriter, changes, []string{WriterTaken}},
+	{"the writer is stopped first", stopsWriterFirst, changes, []string{WriterTaken}},
+	{"a lifted stop is sent again", repeatsStop, oldLeader, []string{Stuck}},
+	{"a missing pod counts as stopped", missingIsStopped, changes, []string{Disorderly}},
+	{"a restart waits for what only a Start ends", neverLifts, changes, []string{Stuck}},
+	{"two Primary components are not noticed", ignoresSplit, network, []string{TouchedSplit}},
 }
 
 // members returns a copy of the snapshot whose members may be changed.
@@ -74,12 +79,22 @@ func honest(s cluster.Snapshot, d plan.Decision) plan.Decision {
 		o.Position = m.Position
 		d.Action = o
 	}
-	return plan.Decision{Action: d.Action, Reason: d.Reason, Blocked: d.Blocked} // no advice from false facts
+	return d
 }
 
 func noPrimary(s cluster.Snapshot) bool {
 	for _, m := range s.Members {
 		if m.InPrimary() {
+			return false
+		}
+	}
+	return true
+}
+
+// allKnown says that all members are there, with data: nobody has to be asked for an approval.
+func allKnown(s cluster.Snapshot) bool {
+	for _, m := range s.Members {
+		if !m.Known || m.Data != cluster.DataPresent || !m.Position.Known() {
 			return false
 		}
 	}
@@ -100,8 +115,11 @@ func topEpoch(s cluster.Snapshot) int64 {
 func forming(s cluster.Snapshot) bool { return s.Operation != nil && s.Operation.BootstrapMember != "" }
 
 func ignoresUUID(s cluster.Snapshot) plan.Decision {
+	if !noPrimary(s) || s.ClusterUUID == "" || !allKnown(s) {
+		return plan.Plan(s)
+	}
 	return honest(s, plan.Plan(members(s, func(m *cluster.Member) {
-		if m.Position.Known() && s.ClusterUUID != "" {
+		if m.Position.Known() {
 			m.Position.UUID = s.ClusterUUID
 		}
 	})))
@@ -122,7 +140,7 @@ func adoptsForeign(s cluster.Snapshot) plan.Decision {
 }
 
 func choosesLowest(s cluster.Snapshot) plan.Decision {
-	if !noPrimary(s) {
+	if !noPrimary(s) || !allKnown(s) {
 		return plan.Plan(s)
 	}
 	return honest(s, plan.Plan(members(s, func(m *cluster.Member) {
@@ -133,6 +151,9 @@ func choosesLowest(s cluster.Snapshot) plan.Decision {
 }
 
 func skipsUnknown(s cluster.Snapshot) plan.Decision {
+	if !noPrimary(s) {
+		return plan.Plan(s)
+	}
 	return plan.Plan(keep(s, func(m cluster.Member) bool { return m.Known }))
 }
 
@@ -170,7 +191,9 @@ func leavesApart(s cluster.Snapshot) plan.Decision {
 }
 
 func bootstrapsUnjournalled(s cluster.Snapshot) plan.Decision {
-	s.Operation = nil
+	if s.ClusterUUID != "" && noPrimary(s) {
+		s.Operation = nil
+	}
 	d := plan.Plan(s)
 	if b, ok := d.Action.(plan.Begin); ok && b.Operation.Type == cluster.OpRecover {
 		op := b.Operation
@@ -205,6 +228,17 @@ func tellsNobody(s cluster.Snapshot) plan.Decision {
 	return plan.Plan(members(s, func(m *cluster.Member) {
 		if m.Name != s.Operation.BootstrapMember && (m.Order == nil || m.Order.Epoch < s.Operation.Epoch) {
 			m.Order = &cluster.Order{ID: "believed", Epoch: s.Operation.Epoch}
+		}
+	}))
+}
+
+func forgetsEpochs(s cluster.Snapshot) plan.Decision {
+	return plan.Plan(members(s, func(m *cluster.Member) {
+		m.Line = 0
+		if m.Order != nil {
+			o := *m.Order
+			o.Epoch = min(o.Epoch, s.Epoch)
+			m.Order = &o
 		}
 	}))
 }
@@ -252,6 +286,13 @@ func trustsForever(s cluster.Snapshot) plan.Decision {
 	return plan.Plan(s)
 }
 
+func leavesApproval(s cluster.Snapshot) plan.Decision {
+	if !noPrimary(s) {
+		s.Trust = nil
+	}
+	return plan.Plan(s)
+}
+
 func ignoresLine(s cluster.Snapshot) plan.Decision {
 	return plan.Plan(members(s, func(m *cluster.Member) { m.Line = 0 }))
 }
@@ -283,6 +324,19 @@ func restartsTwo(s cluster.Snapshot) plan.Decision {
 		}
 	}
 	return d
+}
+
+func restartsByCache(s cluster.Snapshot) plan.Decision {
+	if s.Operation != nil && s.Operation.Type == cluster.OpRestart {
+		op := *s.Operation
+		for _, m := range s.Members {
+			if (m.RestartNeeded || m.Pod.Outdated) && m.Pod.Role != roles[rolePrimary] {
+				op.Target = m.Name
+			}
+		}
+		s.Operation = &op
+	}
+	return plan.Plan(s)
 }
 
 func restartsWhileWeak(s cluster.Snapshot) plan.Decision {

@@ -78,4 +78,4 @@ func (w *World) String() string {
 	return b.String()
 }
 
-func short(uuid int8) string { return string("-abcdefg"[uuid]) }
+func short(uuid int8) string { return string("-abcdefghijklmnopqrstuvwxyz"[uuid]) }

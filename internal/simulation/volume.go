@@ -56,6 +56,14 @@ func (l *lines) add(x lineage) {
 	l[0] = x
 }
 
+// before is the epoch of the last bootstrap before the one of epoch.
+func (l *lines) before(epoch int64) int64 {
+	if l[0].epoch == epoch {
+		return l[1].epoch
+	}
+	return l[0].epoch
+}
+
 // diverges says that a member of the line of epoch, which is at seqno, has write-sets that l never had:
 // it went on beyond the start of a later line.
 func (l *lines) diverges(epoch int64, seqno int8) bool {

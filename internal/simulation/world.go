@@ -3,10 +3,12 @@ package simulation
 import "math/bits"
 
 const (
-	maxNodes    = 5
-	maxWrites   = 100
-	maxMessages = 4
-	operators   = 2
+	maxNodes     = 5
+	maxWrites    = 120
+	maxHistories = 24
+	reserve      = 18
+	maxMessages  = 4
+	operators    = 2
 )
 
 // set is a set of members, by bit.

@@ -1,6 +1,10 @@
 package simulation
 
-import "github.com/galera-operator/galera-operator/internal/cluster"
+import (
+	"fmt"
+
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
 
 // write names a write-set; its value is a place in the table of all that was ever replicated,
 // 0 is none. A member's data are named by the last write-set in them.
@@ -25,9 +29,12 @@ type history struct {
 }
 
 // uuids are the state UUIDs of the world; the first names no history.
-var uuids = [...]string{"", "11111111-0000-4000-8000-000000000001", "22222222-0000-4000-8000-000000000002",
-	"33333333-0000-4000-8000-000000000003", "44444444-0000-4000-8000-000000000004", "55555555-0000-4000-8000-000000000005",
-	"66666666-0000-4000-8000-000000000006", "77777777-0000-4000-8000-000000000007"}
+var uuids = func() (out [maxHistories]string) {
+	for i := 1; i < maxHistories; i++ {
+		out[i] = fmt.Sprintf("%08d-0000-4000-8000-000000000000", i)
+	}
+	return out
+}()
 
 func uuidNumber(s string) int8 {
 	for i, u := range uuids {
@@ -38,8 +45,9 @@ func uuidNumber(s string) int8 {
 	return 0
 }
 
-// room says that the table has space for another history and some write-sets.
-func (h *history) room() bool { return h.used < maxWrites-2 && int(h.uuids) < len(uuids)-1 }
+// room says that the table has space for a write-set, or for another cluster's history; some
+// is kept for the histories this cluster may begin.
+func (h *history) room() bool { return h.used < maxWrites-reserve && h.uuids < maxHistories-reserve }
 
 func (h *history) add(ws writeSet) write {
 	h.used++
