@@ -18,6 +18,8 @@ type examination struct {
 	data     cluster.DataState
 	position cluster.Position
 	safe     bool
+	// start is the position as mariadbd wants it back, "" when it was not recovered.
+	start string
 	// trouble is set when there is a database of which no position is known.
 	trouble *agentapi.Failure
 	// expelled is where a database stands that Galera has marked as differing from the others'. It
@@ -117,12 +119,14 @@ func (a *agent) findPosition(ctx context.Context, found examination) (examinatio
 		}
 	}
 	started := time.Now()
-	pos, err := server.Recover(ctx, &a.table, server.Command{
+	recovered, err := server.Recover(ctx, &a.table, server.Command{
 		Path: a.mariadb, Args: a.serverArgs(), Env: a.serverEnv(), Dir: a.Places.Data,
 	})
 	if err != nil {
 		return found, err
 	}
+	pos := recovered.Position
+	found.start = recovered.Start
 	a.Logger.Info("position recovered", "position", pos.String(), "took", time.Since(started).Round(time.Millisecond).String())
 	if !pos.Known() && a.markers.Initialising() {
 		return a.discardUnborn()

@@ -67,7 +67,7 @@ func (a *agent) startJoin() {
 			return err
 		}
 		return datadir.Clean(a.Places.Data, incomplete)
-	}, positionArgs(a.found.position))
+	}, positionArgs(a.found))
 }
 
 // bootstrap starts the present database as a new component. The order is on the volume already.
@@ -75,6 +75,11 @@ func (a *agent) bootstrap() {
 	pos := a.current.Position
 	run := running{kind: agentapi.OrderBootstrap, order: a.current.ID, formed: pos.UUID, from: pos}
 	a.join = nil
+	if a.found.position != pos || a.found.data != cluster.DataPresent {
+		// Judge has seen to that; a bootstrap anywhere else would cost acknowledged writes.
+		a.endRun(run, "the member is not at the order's position any more")
+		return
+	}
 	a.Logger.Info("bootstrapping", "order", a.current.ID, "position", pos.String())
 	if err := a.book.SetLineage(agentapi.Lineage{Epoch: a.current.Epoch, Start: pos}); err != nil {
 		a.endRun(run, "the order book cannot be written: "+err.Error())
@@ -88,7 +93,7 @@ func (a *agent) bootstrap() {
 			return err
 		}
 		return datadir.PermitBootstrap(a.Places.Data, pos)
-	}, append(positionArgs(pos), "--wsrep-new-cluster"))
+	}, append(positionArgs(a.found), "--wsrep-new-cluster"))
 }
 
 // initialise makes a new database and starts it as the first component.
@@ -168,11 +173,16 @@ func firstTool(names ...string) string {
 	return ""
 }
 
-func positionArgs(pos cluster.Position) []string {
-	if !pos.Known() {
+// positionArgs gives mariadbd the position the member was found at. One that is not known is not
+// given: the join is a full transfer then.
+func positionArgs(found examination) []string {
+	switch {
+	case !found.position.Known():
 		return nil
+	case found.start != "":
+		return []string{"--wsrep-start-position=" + found.start}
 	}
-	return []string{"--wsrep-start-position=" + pos.String()}
+	return []string{"--wsrep-start-position=" + found.position.String()}
 }
 
 // launch prepares the data directory and starts mariadbd.

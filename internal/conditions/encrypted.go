@@ -23,8 +23,8 @@ type verdict struct {
 
 func yes(reason, message string) verdict { return verdict{metav1.ConditionTrue, reason, message} }
 func no(reason, message string) verdict  { return verdict{metav1.ConditionFalse, reason, message} }
-func unknown(reason, message string) verdict {
-	return verdict{metav1.ConditionUnknown, reason, message}
+func unproved(message string) verdict {
+	return verdict{metav1.ConditionUnknown, v1alpha1.ReasonNotYetProved, message}
 }
 
 // encrypted is True only from evidence: on every node, every channel whose policy is Required
@@ -43,7 +43,7 @@ func encrypted(in Input) verdict {
 	for _, m := range in.Snapshot.Members {
 		r := in.report(m.Name)
 		if r == nil || m.Server == nil {
-			return unknown(v1alpha1.ReasonNotYetProved, "waiting for evidence from "+m.Name)
+			return unproved("waiting for evidence from "+m.Name)
 		}
 		for _, ch := range required {
 			if v, ok := judgeChannel(in, m.Name, ch, r); !ok {
@@ -79,7 +79,7 @@ func requiredChannels(t agentapi.TLSConfig) []string {
 func judgeChannel(in Input, member, channel string, r *agentapi.Report) (verdict, bool) {
 	f, ok := r.TLS.Channels[channel]
 	if !ok || in.Now.Sub(f.CheckedAt) > evidenceLasts || f.Observed == agentapi.ObservedUnknown {
-		return unknown(v1alpha1.ReasonNotYetProved, fmt.Sprintf("%s: no fresh evidence for %s%s", member, channel, because(f.Problem))), false
+		return unproved(fmt.Sprintf("%s: no fresh evidence for %s%s", member, channel, because(f.Problem))), false
 	}
 	switch {
 	case f.Observed != agentapi.ObservedTLS:
@@ -88,7 +88,7 @@ func judgeChannel(in Input, member, channel string, r *agentapi.Report) (verdict
 		// No listener outside a transfer: the agent judges what the scripts are made to enforce.
 		return verdict{}, true
 	case !f.PlaintextRefused:
-		return unknown(v1alpha1.ReasonNotYetProved, fmt.Sprintf("%s: it has not been seen yet that %s refuses plaintext%s", member, channel, because(f.Problem))), false
+		return unproved(fmt.Sprintf("%s: it has not been seen yet that %s refuses plaintext%s", member, channel, because(f.Problem))), false
 	case !f.Verified:
 		return no(v1alpha1.ReasonPeerUnverified, fmt.Sprintf("%s: the certificate on %s is not trusted%s", member, channel, because(f.Problem))), false
 	}
@@ -106,7 +106,7 @@ func judgePeers(in Input, member string, r *agentapi.Report) (verdict, bool) {
 		}
 		f, ok := r.TLS.Peers[peer.Name]
 		if !ok || f.Observed == agentapi.ObservedUnknown {
-			return unknown(v1alpha1.ReasonNotYetProved, fmt.Sprintf("%s has not verified %s yet%s", member, peer.Name, because(f.Problem))), false
+			return unproved(fmt.Sprintf("%s has not verified %s yet%s", member, peer.Name, because(f.Problem))), false
 		}
 		if f.Observed != agentapi.ObservedTLS || !f.Verified {
 			return no(v1alpha1.ReasonPeerUnverified, fmt.Sprintf("%s could not verify %s on the replication port%s", member, peer.Name, because(f.Problem))), false

@@ -33,30 +33,43 @@ func (e *RecoverError) Error() string {
 // Unwrap implements errors.Unwrap.
 func (e *RecoverError) Unwrap() error { return e.Err }
 
+// Recovered is what --wsrep-recover found.
+type Recovered struct {
+	Position cluster.Position
+	// Start is the position as mariadbd printed it, for --wsrep-start-position. With wsrep_gtid_mode a
+	// GTID follows the seqno.
+	Start string
+}
+
 // Recover finds the position the database in the data directory stands at. The zero UUID with seqno
 // −1 means that it has no Galera history.
-func Recover(ctx context.Context, table *procs.Table, c Command) (cluster.Position, error) {
+func Recover(ctx context.Context, table *procs.Table, c Command) (Recovered, error) {
 	c.Args = append(append([]string{}, c.Args...), "--wsrep-recover", "--disable-log-error", "--skip-networking", "--skip-ssl")
 	exit, err := Run(ctx, table, c)
 	if err != nil {
-		return cluster.Position{}, &RecoverError{exit, err}
+		return Recovered{}, &RecoverError{exit, err}
 	}
-	pos, ok := ParseRecovered(exit.Lines)
+	found, ok := ParseRecovered(exit.Lines)
 	if !ok || exit.Code != 0 {
-		return cluster.Position{}, &RecoverError{exit, ErrNoPosition}
+		return Recovered{}, &RecoverError{exit, ErrNoPosition}
 	}
-	return pos, nil
+	return found, nil
 }
 
 // ParseRecovered finds the recovered position among log lines; the last one counts.
-func ParseRecovered(lines []string) (cluster.Position, bool) {
+func ParseRecovered(lines []string) (Recovered, bool) {
 	for i := len(lines) - 1; i >= 0; i-- {
 		_, after, ok := strings.Cut(lines[i], recovered)
 		if !ok {
 			continue
 		}
-		pos, err := cluster.ParsePosition(strings.TrimSpace(after))
-		return pos, err == nil
+		start := strings.TrimSpace(after)
+		position, _, _ := strings.Cut(start, ",")
+		pos, err := cluster.ParsePosition(position)
+		if err != nil {
+			return Recovered{}, false
+		}
+		return Recovered{Position: pos, Start: start}, true
 	}
-	return cluster.Position{}, false
+	return Recovered{}, false
 }

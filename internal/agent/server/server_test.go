@@ -25,15 +25,19 @@ func TestParseRecovered(t *testing.T) {
 		want  cluster.Position
 		ok    bool
 	}{
-		"one":      {[]string{"x", line + ":17"}, at(17), true},
-		"the last": {[]string{line + ":17", line + ":18", "y"}, at(18), true},
-		"domain":   {[]string{line + ":17,0-1-2"}, cluster.Position{}, false},
-		"none":     {[]string{"x"}, cluster.Position{}, false},
-		"garbage":  {[]string{line}, cluster.Position{}, false},
-		"zero":     {[]string{"WSREP: Recovered position: " + cluster.ZeroUUID + ":-1"}, cluster.Position{UUID: cluster.ZeroUUID, Seqno: -1}, true},
+		"with a GTID": {[]string{line + ":17,0-1-2"}, at(17), true},
+		"one":         {[]string{"x", line + ":17"}, at(17), true},
+		"the last":    {[]string{line + ":17", line + ":18", "y"}, at(18), true},
+		"none":        {[]string{"x"}, cluster.Position{}, false},
+		"garbage":     {[]string{line}, cluster.Position{}, false},
+		"zero":        {[]string{"WSREP: Recovered position: " + cluster.ZeroUUID + ":-1"}, cluster.Position{UUID: cluster.ZeroUUID, Seqno: -1}, true},
 	} {
-		if got, ok := ParseRecovered(c.lines); got != c.want || ok != c.ok {
+		got, ok := ParseRecovered(c.lines)
+		if got.Position != c.want || ok != c.ok {
 			t.Errorf("%s: %v %v, want %v %v", name, got, ok, c.want, c.ok)
+		}
+		if ok && !strings.HasSuffix(c.lines[len(c.lines)-1], got.Start) && name != "the last" {
+			t.Errorf("%s: start %q", name, got.Start)
 		}
 	}
 }
@@ -164,9 +168,9 @@ func TestRecover(t *testing.T) {
 	var table procs.Table
 	fake := shell(`echo "[Note] WSREP: Recovered position: ` + uuid + `:5" >&2; for a; do echo "$a"; done >&2`)
 	fake.Args = append(fake.Args, "mariadbd", "--defaults-file=/x")
-	pos, err := Recover(context.Background(), &table, fake)
-	if err != nil || pos != (cluster.Position{UUID: uuid, Seqno: 5}) {
-		t.Errorf("%v %v", pos, err)
+	found, err := Recover(context.Background(), &table, fake)
+	if pos := found.Position; err != nil || pos != (cluster.Position{UUID: uuid, Seqno: 5}) {
+		t.Errorf("%v %v", found, err)
 	}
 	fails := shell(`echo "[ERROR] InnoDB: broken" >&2; echo "WSREP: Recovered position: ` + uuid + `:5" >&2; exit 1`)
 	_, err = Recover(context.Background(), &table, fails)

@@ -112,7 +112,7 @@ func (n handNode) recover(ctx context.Context) (cluster.Position, error) {
 
 func (n handNode) prepareTable(ctx context.Context) error {
 	_, err := n.shell(ctx, `mariadb -S /run/mysqld/mysqld.sock -e "$1"`, fmt.Sprintf(
-		"CREATE USER %[1]s@'%%' IDENTIFIED BY '%[1]s'; GRANT ALL ON *.* TO %[1]s@'%%'; CREATE DATABASE bench; "+
+		"CREATE USER %[1]s@'%%' IDENTIFIED BY '%[1]s'; GRANT ALL ON *.* TO %[1]s@'%%'; CREATE DATABASE bench; USE bench; "+
 			"CREATE TABLE bench.w (seq BIGINT AUTO_INCREMENT PRIMARY KEY, id BIGINT NOT NULL, payload TEXT, KEY (id)); "+
 			"INSERT INTO bench.w (id) SELECT seq FROM seq_1_to_20000", handUser))
 	return err
