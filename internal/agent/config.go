@@ -53,16 +53,20 @@ func (a *agent) readConfig() {
 		a.configTrouble(err)
 		return
 	}
-	a.configProblem = ""
 	output := servercnf.Build(servercnf.Input{
 		CPUFlags: a.image.CPUFlags,
 		Config:   config, Name: a.Name, Address: a.Address, Provider: a.image.Provider, User: a.user,
 		Places: a.Places, OpenSSLTool: servercnf.HaveTool("openssl"),
 	})
 	if a.config != nil && a.config.Revision == config.Revision && sameOutput(a.output, output) {
-		a.config.Suspended = config.Suspended
+		a.config.Suspended, a.configProblem = config.Suspended, ""
 		return
 	}
+	if err := a.checkSettings(config, output); err != nil {
+		a.configTrouble(err)
+		return
+	}
+	a.configProblem = ""
 	if err := a.writeConfig(output); err != nil {
 		a.configTrouble(err)
 		return

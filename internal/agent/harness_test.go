@@ -143,11 +143,18 @@ func newWorld(t *testing.T, replicas int, edit func(*agentapi.NodeConfig)) *worl
 // build compiles the agent and lets it install itself, as the init container does.
 func (w *world) build() {
 	w.t.Helper()
-	build := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(w.dir, "agent"), "../../cmd/agent")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	args, cgo := []string{"build", "-trimpath"}, "CGO_ENABLED=0"
+	if raceWanted() {
+		args, cgo = append(args, "-race"), "CGO_ENABLED=1"
+	}
+	build := exec.Command("go", append(args, "-o", filepath.Join(w.dir, "agent"), "../../cmd/agent")...)
+	build.Env = append(os.Environ(), cgo)
 	w.run(build)
 	w.run(exec.Command(filepath.Join(w.dir, "agent"), "install", filepath.Join(w.dir, "bin")))
 }
+
+// raceWanted: GAGENT_RACE=1 runs the agents with the race detector.
+func raceWanted() bool { return os.Getenv("GAGENT_RACE") != "" }
 
 func (w *world) run(cmd *exec.Cmd) string {
 	w.t.Helper()
@@ -175,6 +182,7 @@ func (w *world) remove() {
 		return // for a look by hand
 	}
 	for _, n := range w.nodes {
+		n.checkRaces()
 		if w.t.Failed() {
 			out, _ := exec.Command("docker", "logs", "--tail", "150", n.container()).CombinedOutput()
 			w.t.Logf("--- log of %s\n%s", n.name, out)
@@ -237,6 +245,17 @@ func (n *node) mount(volume string, files map[string][]byte) {
 	check(n.w.t, os.Rename(filepath.Join(dir, "..data.next"), filepath.Join(dir, "..data")))
 }
 
+// checkRaces fails the test when the race detector has spoken.
+func (n *node) checkRaces() {
+	if !raceWanted() {
+		return
+	}
+	out, _ := exec.Command("docker", "logs", n.container()).CombinedOutput()
+	if at := strings.Index(string(out), "DATA RACE"); at >= 0 {
+		n.w.t.Errorf("%s: %s", n.name, string(out[at:min(len(out), at+4000)]))
+	}
+}
+
 func (n *node) container() string { return n.w.network + "-" + n.name }
 
 // start starts the pod's container on its volume.
@@ -270,6 +289,7 @@ func (n *node) stop(graceful bool) time.Duration {
 		n.w.run(exec.Command("docker", "kill", n.container()))
 	}
 	took := time.Since(started)
+	n.checkRaces()
 	n.w.run(exec.Command("docker", "rm", "-f", n.container()))
 	return took
 }

@@ -109,6 +109,8 @@ type Pod struct {
 	Role string
 	// Outdated says that the pod was made from an older template.
 	Outdated bool
+	// Waiting says that kubelet cannot start one of its containers.
+	Waiting bool
 }
 
 // Server is what a running mariadbd says of itself.

@@ -43,7 +43,7 @@ func encrypted(in Input) verdict {
 	for _, m := range in.Snapshot.Members {
 		r := in.report(m.Name)
 		if r == nil || m.Server == nil {
-			return unproved("waiting for evidence from "+m.Name)
+			return unproved("waiting for evidence from " + m.Name)
 		}
 		for _, ch := range required {
 			if v, ok := judgeChannel(in, m.Name, ch, r); !ok {

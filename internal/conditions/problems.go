@@ -29,6 +29,7 @@ var checks = []check{
 	scheduling,
 	imagePull,
 	image,
+	configuration,
 	decision,
 	memberFailure,
 }
@@ -183,6 +184,17 @@ func image(in Input) *Problem {
 			return &Problem{v1alpha1.ReasonImageUnusable, m.Name + ": " + m.Failure.Message, true}
 		case agentapi.FailureToolMissing:
 			return &Problem{v1alpha1.ReasonTransferToolsMissing, m.Name + ": " + m.Failure.Message, true}
+		}
+	}
+	return nil
+}
+
+// configuration speaks when an agent does not take the published configuration.
+func configuration(in Input) *Problem {
+	for _, m := range in.Snapshot.Members {
+		if r := in.report(m.Name); r != nil && r.Config.Problem != "" {
+			return &Problem{v1alpha1.ReasonSettingsRefused, fmt.Sprintf(
+				"%s: %s. Correct spec.mariadb.config; until then the nodes go on with the last accepted configuration", m.Name, r.Config.Problem), true}
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -87,7 +88,18 @@ func pod(p *corev1.Pod, sts *appsv1.StatefulSet) cluster.Pod {
 		Ready:       podReady(p),
 		Role:        p.Labels[v1alpha1.LabelRole],
 		Outdated:    outdated(p, sts),
+		Waiting:     waiting(p),
 	}
+}
+
+// waiting is true for a container that waits for more than its turn.
+func waiting(p *corev1.Pod) bool {
+	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		if w := s.State.Waiting; w != nil && w.Reason != "PodInitializing" && w.Reason != "ContainerCreating" {
+			return true
+		}
+	}
+	return false
 }
 
 func podReady(p *corev1.Pod) bool {

@@ -10,7 +10,7 @@
 //  4. Let nodes join again that an earlier operation had stopped.
 //  5. Go on with the journalled operation, until it is observed to be done.
 //  6. Stop everything in order, when the cluster is to be suspended.
-//  7. No Primary component: first start, rebuild quorum, or recover. All of them need facts
+//  7. No Primary component: replace pods that cannot start as they are; then first start, rebuild quorum, or recover. All of them need facts
 //     about every member, or a person's approval; until then nothing happens.
 //  8. Restart nodes that run with old settings or in an old pod, one by one, the primary last.
 //
@@ -63,6 +63,7 @@ var policies = []policy{
 	liftStops,
 	continueOperation,
 	suspend,
+	replaceStuck,
 	startWithoutPrimary,
 	restartOutdated,
 	reportMembers,

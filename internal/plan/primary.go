@@ -75,8 +75,8 @@ func recordUUID(s cluster.Snapshot) (Decision, bool) {
 	switch {
 	case ok && s.ClusterUUID == "":
 		return record(m.Server.ClusterUUID, epoch, "the cluster's history is "+m.Server.ClusterUUID)
-	case ok && s.Trust != nil && s.Trust.Epoch == epoch+1:
-		// It must not be lying about when nobody is Primary the next time.
+	case s.ClusterUUID != "" && s.Trust != nil && s.Trust.Epoch == epoch+1 && (ok || nobodyMissing(s)):
+		// It must not be lying about when somebody is missing the next time.
 		return record(s.ClusterUUID, s.Trust.Epoch, "the approval to start without missing members is not needed any more")
 	case s.ClusterUUID != "" && s.Operation == nil && epoch > s.Epoch:
 		return record(s.ClusterUUID, epoch, fmt.Sprintf("members remember epoch %d", epoch))

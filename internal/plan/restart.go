@@ -75,6 +75,20 @@ func broken(m cluster.Member) bool {
 	return outdated(m) && m.Pod.Outdated && !m.Pod.Ready && (!m.Known || m.Phase == cluster.PhaseFailed)
 }
 
+// replaceStuck replaces, while there is no Primary component, a pod that cannot start in its old
+// template: a corrected image must reach the very node that nothing starts without.
+func replaceStuck(s cluster.Snapshot) (Decision, bool) {
+	if anyPrimary(s) || s.Suspend {
+		return Decision{}, false
+	}
+	for _, m := range s.Members {
+		if broken(m) && (m.Known || m.Pod.Waiting) {
+			return replace(m, "it cannot start, and its pod is of an earlier template")
+		}
+	}
+	return Decision{}, false
+}
+
 func waitForSynced(s cluster.Snapshot) (Decision, bool) {
 	for _, m := range s.Members {
 		if m.Synced() && m.Pod.Ready {

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/cluster"
@@ -180,21 +179,6 @@ func adoptHistory(s cluster.Snapshot, v verdict) (Decision, bool) {
 		Message: "found data of the history " + uuid}, true
 }
 
-// approved says that a person vouches for exactly the member that would be chosen, in exactly
-// this attempt: an approval that was used, or that a later operation has overtaken, is none.
-func approved(s cluster.Snapshot, best cluster.Member, ok bool) bool {
-	return ok && s.Trust != nil &&
-		*s.Trust == (cluster.Trust{Member: best.Name, Position: best.Position, Epoch: attempt(s, best)})
-}
-
-// attempt is the epoch of the operation that starts best, or of the one that would.
-func attempt(s cluster.Snapshot, best cluster.Member) int64 {
-	if s.Operation != nil && s.Operation.BootstrapMember == best.Name {
-		return s.Operation.Epoch
-	}
-	return highestEpoch(s) + 1
-}
-
 // startAt begins the operation that makes best the start of the component.
 func startAt(s cluster.Snapshot, v verdict, best cluster.Member) (Decision, bool) {
 	op := cluster.Operation{Type: cluster.OpRecover, BootstrapMember: best.Name, Position: best.Position}
@@ -231,51 +215,4 @@ func separated(v verdict, best cluster.Member) bool {
 		}
 	}
 	return running != best.Server.Size
-}
-
-// explain says who is missed, what is known, and the exact command of the approval.
-func explain(s cluster.Snapshot, v verdict, best cluster.Member, ok bool) (Decision, bool) {
-	reason, text := ReasonWaitingForMembers, ""
-	for _, g := range []struct {
-		reason, text string
-		names        []string
-	}{
-		{ReasonDataLost, "lost their data", v.lost},
-		{ReasonForeignData, "hold data of another cluster", v.foreign},
-		{ReasonForeignData, "hold write-sets that the latest line of the history does not have", v.beyond},
-		{ReasonPositionUnknown, "cannot tell their position", v.unknown},
-		{ReasonWaitingForMembers, "do not answer", v.silent},
-	} {
-		if len(g.names) > 0 {
-			reason = g.reason
-			text += list(g.names) + " " + g.text + "; "
-		}
-	}
-	text = "no Primary component, and a member that may hold later writes is missing: " + text + "known positions: " + positions(s)
-	if !ok {
-		return Decision{Reason: reason, Message: text, Blocked: reason != ReasonWaitingForMembers}, true
-	}
-	text += fmt.Sprintf(". Bring the missing members back; or, if they are gone for good and certainly not running, accept to lose what only they knew: "+
-		"kubectl annotate galera %s -n %s --overwrite galera-operator.io/trust-member=%s=%s@%d",
-		s.Name, s.Namespace, best.Name, best.Position, attempt(s, best))
-	return Decision{Reason: reason, Message: text, Blocked: reason != ReasonWaitingForMembers}, true
-}
-
-func positions(s cluster.Snapshot) string {
-	var b strings.Builder
-	for i, m := range s.Members {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(m.Name + " ")
-		switch {
-		case !m.Known:
-			b.WriteString("silent")
-		case m.Data == cluster.DataPresent:
-			b.WriteString(m.Position.String())
-		default:
-			b.WriteString(strings.ToLower(string(m.Data)))
-		}
-	}
-	return b.String()
 }

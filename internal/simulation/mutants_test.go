@@ -287,10 +287,12 @@ func trustsForever(s cluster.Snapshot) plan.Decision {
 }
 
 func leavesApproval(s cluster.Snapshot) plan.Decision {
-	if !noPrimary(s) {
+	d := plan.Plan(s)
+	if r, ok := d.Action.(plan.RecordUUID); ok && s.Trust != nil && r.Epoch == s.Trust.Epoch {
 		s.Trust = nil
+		d = plan.Plan(s)
 	}
-	return plan.Plan(s)
+	return d
 }
 
 func ignoresLine(s cluster.Snapshot) plan.Decision {

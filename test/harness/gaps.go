@@ -62,15 +62,19 @@ func (g *gapMeter) longest(since time.Time) Gap {
 	return best
 }
 
-// firstAfter returns when the first write was acknowledged after the gap in which, or before
-// which, a moment lies; ok is false while there was none.
+// outage is the shortest interval that counts as an interruption of the service and not as a
+// stall, as every change of the membership causes one.
+const outage = time.Second
+
+// firstAfter returns when the first write was acknowledged after the interruption that ended
+// after t; ok is false while it lasts. Without any interruption that is at once.
 func (g *gapMeter) firstAfter(t time.Time) (first time.Time, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, gap := range g.gaps {
-		if end := gap.Start.Add(gap.Length); end.After(t) {
+		if end := gap.Start.Add(gap.Length); end.After(t) && gap.Length >= outage {
 			return end, true
 		}
 	}
-	return g.last, g.last.After(t)
+	return t, g.last.After(t)
 }

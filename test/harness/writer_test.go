@@ -61,6 +61,10 @@ func TestGapMeter(t *testing.T) {
 	if got, ok := g.firstAfter(start.Add(-18 * time.Second)); !ok || !got.Equal(start.Add(-17*time.Second)) {
 		t.Errorf("firstAfter = %v, %v; want the end of the gap the moment lies in", got, ok)
 	}
+	g.gaps = append([]Gap{{start.Add(-18 * time.Second), 300 * time.Millisecond}}, g.gaps...)
+	if got, _ := g.firstAfter(start.Add(-18 * time.Second)); !got.Equal(start.Add(-17 * time.Second)) {
+		t.Errorf("firstAfter = %v; a short stall before the interruption does not count", got)
+	}
 	if _, ok := g.firstAfter(time.Now().Add(time.Second)); ok {
 		t.Error("firstAfter knows the future")
 	}

@@ -67,8 +67,11 @@ func (h *byHand) create(ctx context.Context, b *bench) error {
 		h.nodes[i].address = strings.TrimSpace(address)
 		addresses = append(addresses, h.nodes[i].address)
 	}
-	for _, n := range h.nodes {
+	for i, n := range h.nodes {
 		if err := n.configure(ctx, addresses); err != nil {
+			return err
+		}
+		if h.nodes[i].sh, err = openShell(ctx, n.name); err != nil {
 			return err
 		}
 	}
@@ -100,7 +103,7 @@ func (h *byHand) firstStart(ctx context.Context) error {
 	if err := first.initialise(ctx); err != nil {
 		return err
 	}
-	if err := first.start(ctx, "--wsrep-new-cluster"); err != nil {
+	if err := first.start("--wsrep-new-cluster"); err != nil {
 		return err
 	}
 	if err := h.waitSynced(ctx, h.nodes[:1]); err != nil {
@@ -110,7 +113,7 @@ func (h *byHand) firstStart(ctx context.Context) error {
 		return err
 	}
 	for i, n := range h.nodes[1:] {
-		if err := n.start(ctx); err != nil {
+		if err := n.start(); err != nil {
 			return err
 		}
 		if err := h.waitSynced(ctx, h.nodes[:i+2]); err != nil {
@@ -126,14 +129,14 @@ func (h *byHand) crashAndRecover(ctx context.Context) (first, all time.Duration,
 		return 0, 0, err
 	}
 	start := time.Now()
-	if err := h.each(func(n handNode) error { return n.kill(ctx) }); err != nil {
+	if err := h.each(func(n handNode) error { return n.kill() }); err != nil {
 		return 0, 0, err
 	}
 	positions := make([]cluster.Position, len(h.nodes))
 	var group errgroup.Group
 	for i, n := range h.nodes {
 		group.Go(func() (err error) {
-			positions[i], err = n.recover(ctx)
+			positions[i], err = n.recover()
 			return err
 		})
 	}
@@ -146,7 +149,7 @@ func (h *byHand) crashAndRecover(ctx context.Context) (first, all time.Duration,
 			best = i
 		}
 	}
-	if err := h.nodes[best].startAsNew(ctx, positions[best]); err != nil {
+	if err := h.nodes[best].startAsNew(positions[best]); err != nil {
 		return 0, 0, err
 	}
 	if err := h.firstWrite(ctx, h.nodes[best]); err != nil {
@@ -157,7 +160,7 @@ func (h *byHand) crashAndRecover(ctx context.Context) (first, all time.Duration,
 		if i == best {
 			continue
 		}
-		if err := n.start(ctx, "--wsrep-start-position="+positions[i].String()); err != nil {
+		if err := n.start("--wsrep-start-position=" + positions[i].String()); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -173,17 +176,25 @@ func (h *byHand) each(do func(handNode) error) error {
 	return group.Wait()
 }
 
+// firstWrite tries as often as a writer that connects anew at once.
 func (h *byHand) firstWrite(ctx context.Context, n handNode) error {
-	return h.kube.Until(ctx, n.name+" takes a write", recoverTime, func(ctx context.Context) (bool, string, error) {
+	ctx, cancel := context.WithTimeout(ctx, recoverTime)
+	defer cancel()
+	for {
 		err := n.write(ctx, 1)
-		return err == nil, "not yet", err
-	})
+		if err == nil {
+			return nil
+		}
+		if wait(ctx, 20*time.Millisecond) != nil {
+			return fmt.Errorf("%s takes no write: %w", n.name, err)
+		}
+	}
 }
 
 func (h *byHand) waitSynced(ctx context.Context, nodes []handNode) error {
-	return h.kube.Until(ctx, fmt.Sprintf("%d nodes by hand Synced", len(nodes)), recoverTime, func(ctx context.Context) (bool, string, error) {
+	return h.kube.Until(ctx, fmt.Sprintf("%d nodes by hand Synced", len(nodes)), recoverTime, func(context.Context) (bool, string, error) {
 		for _, n := range nodes {
-			if err := n.synced(ctx, len(nodes)); err != nil {
+			if err := n.synced(len(nodes)); err != nil {
 				return false, n.name + " is not", err
 			}
 		}
@@ -195,6 +206,9 @@ func (h *byHand) remove(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	var errs []error
 	for _, n := range h.nodes {
+		if n.sh != nil {
+			n.sh.close()
+		}
 		_, err := harness.Docker(ctx, "rm", "-f", "-v", n.name)
 		errs = append(errs, err)
 	}

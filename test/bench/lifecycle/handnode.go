@@ -19,6 +19,8 @@ import (
 type handNode struct {
 	name    string
 	address string
+	// sh is a shell that stays open: starting one for every command costs as much as the recovery.
+	sh *shell
 }
 
 const (
@@ -55,13 +57,13 @@ tca=/certs/ca.crt
 skip-ssl
 `
 
-// shell runs a script in the node's container.
-func (n handNode) shell(ctx context.Context, script string, args ...string) (string, error) {
+// run runs a script in the node's container.
+func (n handNode) run(ctx context.Context, script string, args ...string) (string, error) {
 	return harness.Docker(ctx, append([]string{"exec", n.name, "sh", "-euc", script, "sh"}, args...)...)
 }
 
 func (n handNode) configure(ctx context.Context, addresses []string) error {
-	provider, err := n.shell(ctx, `find / -xdev -name libgalera_smm.so | head -n 1`)
+	provider, err := n.run(ctx, `find / -xdev -name libgalera_smm.so | head -n 1`)
 	if err != nil {
 		return err
 	}
@@ -72,34 +74,33 @@ func (n handNode) configure(ctx context.Context, addresses []string) error {
 }
 
 func (n handNode) initialise(ctx context.Context) error {
-	_, err := n.shell(ctx, `mariadb-install-db --defaults-file="$1" --auth-root-authentication-method=normal --wsrep-on=OFF >/dev/null`, handConfig)
+	_, err := n.run(ctx, `mariadb-install-db --defaults-file="$1" --auth-root-authentication-method=normal --wsrep-on=OFF >/dev/null`, handConfig)
 	return err
 }
 
 // start starts the server and does not wait for it.
-func (n handNode) start(ctx context.Context, options ...string) error {
-	args := append([]string{"exec", "-d", n.name, "mariadbd", "--defaults-file=" + handConfig, "--log-error=/tmp/error.log"}, options...)
-	_, err := harness.Docker(ctx, args...)
+func (n handNode) start(options ...string) error {
+	_, err := n.sh.run("mariadbd --defaults-file=" + handConfig + " " + strings.Join(options, " ") + " >>/tmp/log 2>&1 &")
 	return err
 }
 
-func (n handNode) startAsNew(ctx context.Context, position cluster.Position) error {
-	if _, err := n.shell(ctx, `sed -i 's/^safe_to_bootstrap:.*/safe_to_bootstrap: 1/' "$1/grastate.dat"`, handData); err != nil {
+func (n handNode) startAsNew(position cluster.Position) error {
+	if _, err := n.sh.run("sed -i 's/^safe_to_bootstrap:.*/safe_to_bootstrap: 1/' " + handData + "/grastate.dat"); err != nil {
 		return err
 	}
-	return n.start(ctx, "--wsrep-new-cluster", "--wsrep-start-position="+position.String())
+	return n.start("--wsrep-new-cluster", "--wsrep-start-position="+position.String())
 }
 
-func (n handNode) kill(ctx context.Context) error {
-	_, err := n.shell(ctx, `kill -9 $(pidof mariadbd); while pidof mariadbd >/dev/null; do :; done`)
+func (n handNode) kill() error {
+	_, err := n.sh.run("kill -9 $(pidof mariadbd); while pidof mariadbd >/dev/null; do :; done")
 	return err
 }
 
 var recoveredPosition = regexp.MustCompile(`Recovered position: (\S+)`)
 
 // recover asks InnoDB for the node's position.
-func (n handNode) recover(ctx context.Context) (cluster.Position, error) {
-	out, err := n.shell(ctx, `mariadbd --defaults-file="$1" --wsrep-recover --disable-log-error 2>&1`, handConfig)
+func (n handNode) recover() (cluster.Position, error) {
+	out, err := n.sh.run("mariadbd --defaults-file=" + handConfig + " --wsrep-recover --disable-log-error 2>&1")
 	if err != nil {
 		return cluster.Position{}, err
 	}
@@ -111,7 +112,7 @@ func (n handNode) recover(ctx context.Context) (cluster.Position, error) {
 }
 
 func (n handNode) prepareTable(ctx context.Context) error {
-	_, err := n.shell(ctx, `mariadb -S /run/mysqld/mysqld.sock -e "$1"`, fmt.Sprintf(
+	_, err := n.run(ctx, `mariadb -S /run/mysqld/mysqld.sock -e "$1"`, fmt.Sprintf(
 		"CREATE USER %[1]s@'%%' IDENTIFIED BY '%[1]s'; GRANT ALL ON *.* TO %[1]s@'%%'; CREATE DATABASE bench; USE bench; "+
 			"CREATE TABLE bench.w (seq BIGINT AUTO_INCREMENT PRIMARY KEY, id BIGINT NOT NULL, payload TEXT, KEY (id)); "+
 			"INSERT INTO bench.w (id) SELECT seq FROM seq_1_to_20000", handUser))
@@ -143,10 +144,10 @@ func (n handNode) write(ctx context.Context, rows int) (err error) {
 	return nil
 }
 
-// synced says what is missing to be Synced in a component of that size.
-func (n handNode) synced(ctx context.Context, size int) (err error) {
-	// Before there is a user to log in over the network, the node is asked from inside.
-	out, err := n.shell(ctx, `mariadb -N -S /run/mysqld/mysqld.sock -e "SHOW STATUS WHERE Variable_name IN ('wsrep_local_state_comment', 'wsrep_cluster_size')"`)
+// synced says what is missing to be Synced in a component of that size. Before there is a user to
+// log in over the network, the node is asked from inside.
+func (n handNode) synced(size int) error {
+	out, err := n.sh.run(`mariadb -N -S /run/mysqld/mysqld.sock -e "SHOW STATUS WHERE Variable_name IN ('wsrep_local_state_comment', 'wsrep_cluster_size')" 2>&1`)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,251 @@
+//go:build integration
+
+package agent_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// TestFaults cuts things off half-way and brings back members that must not be let in.
+func TestFaults(t *testing.T) {
+	w := newWorld(t, 3, nil)
+	s := &story{T: t, world: w}
+	for _, step := range []struct {
+		name string
+		run  func(*story)
+	}{
+		{"power cut during the initialisation", (*story).cutInitialise},
+		{"form", (*story).formAgain},
+		{"power cut during a transfer", (*story).cutTransfer},
+		{"SIGTERM during a transfer", (*story).endTransfer},
+		{"the donor dies during a transfer", (*story).killDonor},
+		{"a setting mariadbd does not know", (*story).badSetting},
+		{"a member with a history of its own", (*story).diverge},
+		{"a member of another cluster", (*story).foreign},
+	} {
+		began := time.Now()
+		if !t.Run(step.name, func(t *testing.T) { s.T, w.t = t, t; step.run(s) }) {
+			break
+		}
+		t.Logf("%-40s %s", step.name, time.Since(began).Round(time.Millisecond))
+	}
+	w.t = t
+}
+
+// cutInitialise kills the container at different moments of an initialisation. Afterwards the member must
+// be empty, or hold what it had served; never anything between.
+func (s *story) cutInitialise() {
+	s.wait()
+	n := s.node(0)
+	for i, delay := range []time.Duration{50, 250, 450, 650, 850} {
+		s.epoch++
+		o, result := n.send(agentapi.OrderInitialise, s.epoch, cluster.Position{}, "")
+		if result.State != agentapi.OrderAccepted {
+			s.Fatalf("%d: %+v", i, result)
+		}
+		time.Sleep(delay * time.Millisecond)
+		n.stop(false)
+		n.start()
+		r := n.until("examined", 30*time.Second, waiting)
+		s.Logf("cut after %d ms: %s, %s, order %s", delay, r.Data, r.Position, r.Order.State)
+		if r.Order.ID != o.ID || r.Order.State == agentapi.OrderAccepted {
+			s.Errorf("%+v", r.Order)
+		}
+		if r.Data == cluster.DataPresent && r.Position.Known() {
+			s.uuid = r.Position.UUID
+			break // it had become a cluster; go on with that
+		}
+		if r.Data != cluster.DataEmpty || r.Position.Known() {
+			s.Fatalf("neither empty nor a database: %s %s", r.Data, r.Position)
+		}
+		if again := n.resend(o); again.State == agentapi.OrderAccepted || again.State == agentapi.OrderDone && r.Data == cluster.DataEmpty {
+			s.Fatalf("the old order is carried out again: %+v", again)
+		}
+	}
+}
+
+// formAgain forms the cluster from whatever cutInitialise left.
+func (s *story) formAgain() {
+	n := s.node(0)
+	r, err := n.report()
+	check(s.T, err)
+	s.epoch++
+	kind := agentapi.OrderInitialise
+	if r.Data == cluster.DataPresent {
+		kind = agentapi.OrderBootstrap
+	}
+	o, result := n.send(kind, s.epoch, r.Position, s.uuid)
+	if result.State != agentapi.OrderAccepted {
+		s.Fatalf("%s: %+v", kind, result)
+	}
+	s.uuid = n.until("formed", 60*time.Second, done(o.ID)).Server.ClusterUUID
+	deadline := time.Now().Add(20 * time.Second)
+	for time.Now().Before(deadline) {
+		if _, err = n.sql("CREATE DATABASE app; CREATE TABLE app.t (id INT PRIMARY KEY, filler LONGBLOB) ENGINE=InnoDB"); err == nil {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	check(s.T, err)
+	s.all(90 * time.Second)
+	for range 3 {
+		s.rows++
+		n.mustSQL(fmt.Sprintf("INSERT INTO app.t VALUES (%d, REPEAT(RANDOM_BYTES(1024), 8192))", s.rows))
+	}
+}
+
+func (s *story) write2(i int) {
+	s.Helper()
+	s.rows++
+	s.node(i).mustSQL(fmt.Sprintf("INSERT INTO app.t (id) VALUES (%d)", s.rows))
+}
+
+// inTransfer wipes a member and starts it, and returns when its full transfer has begun.
+func (s *story) inTransfer(n *node) {
+	s.Helper()
+	n.stop(true)
+	n.wipe()
+	n.start()
+	n.until("in a transfer", 60*time.Second, func(r agentapi.Report) bool {
+		return r.Data == cluster.DataIncomplete && r.Join != nil && r.Join.EndedAt == nil
+	})
+}
+
+func (s *story) cutTransfer() {
+	n := s.node(2)
+	for _, delay := range []time.Duration{0, 800, 1600, 2400, 3200} {
+		s.inTransfer(n)
+		time.Sleep(delay * time.Millisecond)
+		last, err := n.report()
+		check(s.T, err)
+		n.stop(false)
+		n.start()
+		r := n.until("examined", 30*time.Second, func(r agentapi.Report) bool { return r.Data != cluster.DataUnknown })
+		s.Logf("cut %d ms into the transfer (%s): %s, %s", delay, last.Data, r.Data, r.Position)
+		if last.Data == cluster.DataIncomplete && (r.Data == cluster.DataPresent || r.Position.Known()) && (r.Server == nil || r.Server.State != cluster.NodeSynced) {
+			s.Fatalf("half a transfer is taken for data: %+v", r)
+		}
+		n.until("joined after all", 90*time.Second, synced(3))
+	}
+	s.intact()
+}
+
+func (s *story) endTransfer() {
+	n := s.node(2)
+	s.inTransfer(n)
+	if took := n.stop(true); took > 20*time.Second {
+		s.Errorf("SIGTERM during a transfer took %s", took)
+	} else {
+		s.Logf("SIGTERM during a transfer: %s", took.Round(time.Millisecond))
+	}
+	s.world.nodes[0].until("a component of two", 20*time.Second, synced(2))
+	time.Sleep(16 * time.Second) // the old donor must not meet the next attempt; Kubernetes takes as long
+	n.start()
+	n.until("joined", 90*time.Second, synced(3))
+	s.intact()
+}
+
+func (s *story) killDonor() {
+	n := s.node(2)
+	s.inTransfer(n)
+	r := n.until("knowing its donor", 10*time.Second, func(r agentapi.Report) bool { return r.Join != nil && r.Join.Donor != "" || r.Server != nil })
+	if r.Join == nil || r.Join.Donor == "" {
+		s.Skip("the transfer was over too soon")
+	}
+	for _, d := range s.world.nodes {
+		if d.name == r.Join.Donor {
+			d.killServer()
+		}
+	}
+	s.all(120 * time.Second)
+	s.write2(0)
+	s.intact()
+}
+
+func (s *story) badSetting() {
+	n := s.node(1)
+	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.Settings["no_such_variable"] = "1" })
+	n.until("told", 30*time.Second, func(r agentapi.Report) bool { return r.Config.Loaded == s.world.config.Revision })
+	s.epoch++
+	n.send(agentapi.OrderRestart, s.epoch, cluster.Position{}, s.uuid)
+	r := n.until("failing", 30*time.Second, func(r agentapi.Report) bool { return r.Failure != nil && r.Server == nil })
+	if r.Failure.Reason != agentapi.FailureSettings {
+		s.Errorf("%+v", r.Failure)
+	}
+	s.Logf("%+v", *r.Failure)
+	s.world.publishConfig(func(c *agentapi.NodeConfig) { delete(c.Settings, "no_such_variable") })
+	r = n.until("running again", 60*time.Second, synced(3))
+	if r.Failure != nil || r.Join.Kind == "SST" {
+		s.Errorf("failure %+v, join %+v", r.Failure, r.Join)
+	}
+	s.intact()
+}
+
+// diverge lets one member write alone, loses its pod, goes on without it by a person's word, and brings it back.
+func (s *story) diverge() {
+	var at cluster.Position
+	for _, n := range s.world.nodes[:2] {
+		s.epoch++
+		o, _ := n.send(agentapi.OrderStop, s.epoch, cluster.Position{}, s.uuid)
+		at = n.until("stopped", 60*time.Second, done(o.ID)).Position
+	}
+	alone := s.node(2)
+	alone.until("alone", 20*time.Second, synced(1))
+	shared := s.rows
+	s.write2(2)
+	s.write2(2)
+	alone.stop(true)
+	s.epoch++
+	n := s.node(1)
+	o := agentapi.Order{ID: "trusted", Epoch: s.epoch, Kind: agentapi.OrderBootstrap, Position: at, ClusterUUID: s.uuid, Trusted: true}
+	if r := n.resend(o); r.State != agentapi.OrderAccepted {
+		s.Fatalf("%+v", r)
+	}
+	n.until("bootstrapped", 60*time.Second, done(o.ID))
+	s.epoch++
+	s.node(0).send(agentapi.OrderStart, s.epoch, cluster.Position{}, s.uuid)
+	s.node(0).until("two", 60*time.Second, synced(2))
+	s.rows = shared
+	for range 5 {
+		s.write2(1) // past the other's seqno: Galera itself would see nothing wrong
+	}
+	alone.start()
+	r := alone.until("kept out", 30*time.Second, func(r agentapi.Report) bool { return r.Phase == cluster.PhaseFailed && r.Failure != nil })
+	if r.Failure.Reason != agentapi.FailureDiverged || r.Server != nil || r.Data != cluster.DataPresent {
+		s.Fatalf("%+v", r)
+	}
+	s.Logf("%s", r.Failure.Message)
+	alone.stop(true)
+	alone.wipe()
+	alone.start()
+	s.all(90 * time.Second)
+	s.intact()
+}
+
+// foreign re-creates the cluster behind one member's back.
+func (s *story) foreign() {
+	n := s.node(2)
+	n.stop(true)
+	for _, other := range s.world.nodes[:2] {
+		other.stop(true)
+		other.wipe()
+		other.start()
+		other.until("empty", 30*time.Second, waiting)
+	}
+	o, result := s.node(0).send(agentapi.OrderInitialise, 1, cluster.Position{}, "")
+	if result.State != agentapi.OrderAccepted {
+		s.Fatalf("%+v", result)
+	}
+	s.node(0).until("initialised", 60*time.Second, done(o.ID))
+	n.start()
+	r := n.until("kept out", 30*time.Second, func(r agentapi.Report) bool { return r.Phase == cluster.PhaseFailed && r.Failure != nil })
+	if r.Failure.Reason != agentapi.FailureForeignUUID || r.Position.UUID != s.uuid || r.Data != cluster.DataPresent {
+		s.Fatalf("%+v", r)
+	}
+	s.Logf("%s", r.Failure.Message)
+}

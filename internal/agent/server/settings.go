@@ -1,0 +1,30 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/galera-operator/galera-operator/internal/agent/procs"
+)
+
+// CheckSettings asks mariadbd whether it knows and accepts all settings of the configuration c.Args
+// name: told to print its help, it reads them all, says what is wrong, and ends without having
+// touched any data. dir is an existing directory, as it insists on a datadir.
+func CheckSettings(ctx context.Context, table *procs.Table, c Command, dir string) error {
+	var said []string
+	c.Args = append(append([]string{}, c.Args...), "--datadir="+dir, "--verbose", "--help")
+	c.Log = func(line string) { // the help itself would push the complaints out of the ring
+		if strings.Contains(line, "[ERROR]") {
+			said = append(said, line)
+		}
+	}
+	exit, err := Run(ctx, table, c)
+	if err != nil {
+		return err
+	}
+	if exit.Code != 0 {
+		return fmt.Errorf("mariadbd does not accept the settings: %s", Why(said))
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+func unrecorded(s *cluster.Snapshot) { s.ClusterUUID = "" }
+
+func role(r string) is { return func(m *cluster.Member) { m.Pod.Role = r } }
+
+func inHistory(uuid string) is {
+	return func(m *cluster.Member) { m.Server.ClusterUUID, m.Position.UUID = uuid, uuid }
+}
+
+func TestTwoPrimaries(t *testing.T) {
+	check(t, []row{
+		{name: "all in one component", s: shop(), reason: ReasonHealthy},
+		{name: "two components that do not know each other",
+			s:      shop(db(0, in("db-0")), db(1, in("db-1", "db-2")), db(2, in("db-1", "db-2"))),
+			reason: ReasonTwoPrimaries, blocked: true, says: "db-0 and db-1"},
+		{name: "nothing is done about an outdated pod meanwhile",
+			s:      shop(db(0, in("db-0")), db(1, in("db-1", "db-2"), outdatedPod), db(2, in("db-1", "db-2"))),
+			reason: ReasonTwoPrimaries, blocked: true},
+		{name: "one that has not heard of its loss yet is no second component",
+			s: shop(db(1, in("db-1", "db-2")), db(2, in("db-1", "db-2"))), reason: ReasonHealthy},
+		{name: "a Primary of another history",
+			s: shop(db(0, down(9)), db(1, down(9)), db(2, inHistory(other))), reason: ReasonForeignData, blocked: true, says: other},
+		{name: "two histories before one was recorded",
+			s: shop(unrecorded, db(2, inHistory(other))), reason: ReasonTwoPrimaries, blocked: true},
+	})
+}
+
+func TestRecordUUID(t *testing.T) {
+	check(t, []row{
+		{name: "as soon as there is a component", s: shop(unrecorded), action: RecordUUID{history, 4}},
+		{name: "with the highest epoch that anybody remembers", s: shop(unrecorded, db(1, knows(7))), action: RecordUUID{history, 7}},
+		{name: "an epoch that the status has lost", s: shop(db(1, knows(7))), action: RecordUUID{history, 7}},
+		{name: "an epoch known from a bootstrap", s: shop(db(1, line(6))), action: RecordUUID{history, 6}},
+		{name: "not a zero UUID", s: shop(unrecorded, all(inHistory(cluster.ZeroUUID))), reason: ReasonWaitingForMembers},
+		{name: "an approval that was not needed is used up", s: shop(trust("db-1", at(9), 5)), action: RecordUUID{history, 5}},
+		{name: "an approval of long ago is left alone", s: shop(trust("db-1", at(9), 3)), reason: ReasonHealthy},
+	})
+}
+
+func TestFollowWriter(t *testing.T) {
+	terminating := func(m *cluster.Member) { m.Pod.Terminating = true }
+	draining := func(m *cluster.Member) { m.Draining = true }
+	check(t, []row{
+		{name: "stays where it is", s: shop(), reason: ReasonHealthy},
+		{name: "leaves a node that stops", s: shop(db(0, draining)), action: AssignRoles{"db-1"}},
+		{name: "leaves a pod that is deleted", s: shop(db(0, terminating)), action: AssignRoles{"db-1"}},
+		{name: "leaves a node that lost quorum", s: shop(db(0, nonPrimary(10, "db-0"))), action: AssignRoles{"db-1"}},
+		{name: "stays on a donor", s: shop(db(0, state(cluster.NodeDonor)), db(2, state(cluster.NodeJoining))), reason: ReasonJoining},
+		{name: "a new pod gets a role", s: shop(db(2, role(""))), action: AssignRoles{"db-0"}},
+		{name: "of two labels one goes", s: shop(db(2, role(rolePrimary))), action: AssignRoles{"db-0"}},
+		{name: "comes back to the recorded primary", s: shop(all(role("replica")), func(s *cluster.Snapshot) { s.Primary = "db-2" }), action: AssignRoles{"db-2"}},
+		{name: "nobody can write", s: shop(all(state(cluster.NodeJoining))), reason: ReasonJoining},
+	})
+}

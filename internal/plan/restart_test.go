@@ -1,0 +1,50 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+func restartOf(member string) cluster.Operation {
+	return cluster.Operation{ID: "restart-5", Type: cluster.OpRestart, Epoch: 5, Target: member}
+}
+
+func TestRestart(t *testing.T) {
+	unready := func(m *cluster.Member) { m.Pod.Ready = false }
+	failed := func(m *cluster.Member) {
+		down(9)(m)
+		m.Phase, m.Failure = cluster.PhaseFailed, &cluster.Failure{Reason: "ServerExited", Message: "bad setting"}
+	}
+	restart := SendOrder{Member: "db-2", ID: "restart-5/db-2/restart/r1", Epoch: 5, Kind: OrderRestart}
+	check(t, []row{
+		{name: "nothing to do", s: shop(), reason: ReasonHealthy},
+		{name: "the highest ordinal first", s: shop(all(oldConfig)), action: Begin{restartOf("db-2")}},
+		{name: "the writer last", s: shop(db(0, oldConfig), db(1, oldConfig)), action: Begin{restartOf("db-1")}},
+		{name: "the writer when it is alone", s: shop(db(0, oldConfig)), action: Begin{restartOf("db-0")}},
+		{name: "not while another is not Synced", s: shop(db(2, oldConfig), db(1, state(cluster.NodeJoined))), reason: ReasonRestarting, says: "db-1"},
+		{name: "not while another is not served", s: shop(db(2, oldConfig), db(1, unready)), reason: ReasonRestarting, says: "db-1"},
+		{name: "the order", s: shop(db(2, oldConfig), running(restartOf("db-2"))), action: restart},
+		{name: "not before it has read the configuration", s: shop(db(2, oldConfig, func(m *cluster.Member) { m.ConfigLoaded = "r0" }), running(restartOf("db-2"))),
+			reason: ReasonConfiguration},
+		{name: "an old pod is replaced", s: shop(db(2, outdatedPod), running(restartOf("db-2"))), action: DeletePod{"db-2"}},
+		{name: "it is on its way", s: shop(db(2, down(9)), running(restartOf("db-2"))), reason: ReasonRestarting, says: "db-2"},
+		{name: "it is back", s: shop(running(restartOf("db-2"))), action: Complete{Message: "db-2 runs with the current configuration"}},
+		{name: "the journal says whose turn it is", s: shop(all(oldConfig), running(restartOf("db-1"))),
+			action: SendOrder{Member: "db-1", ID: "restart-5/db-1/restart/r1", Epoch: 5, Kind: OrderRestart}},
+		{name: "the role moves first", s: shop(db(0, oldConfig), running(restartOf("db-0"))), action: AssignRoles{"db-1"}},
+		{name: "halted by a failure", s: shop(db(1, oldConfig), db(2, failed), running(restartOf("db-1"))), reason: ReasonMemberFailed, says: "bad setting"},
+		{name: "one that cannot run in its old pod is replaced at once", s: shop(db(1, oldConfig), db(2, failed, outdatedPod)), action: Begin{restartOf("db-2")}},
+		{name: "and its pod deleted", s: shop(db(2, failed, outdatedPod), running(restartOf("db-2"))), action: DeletePod{"db-2"}},
+	})
+	gaveUp(t, shop(all(down(9)), running(restartOf("db-2"))), "no Primary")
+	gaveUp(t, shop(suspended, running(restartOf("db-2"))), "to be suspended")
+	gaveUp(t, shop(running(restartOf("db-9"))), "no member")
+}
+
+func TestReportMembers(t *testing.T) {
+	check(t, []row{
+		{name: "one joins", s: shop(db(2, state(cluster.NodeJoining))), reason: ReasonJoining, says: "db-2"},
+		{name: "one has failed", s: shop(db(2, down(9), func(m *cluster.Member) { m.Failure = &cluster.Failure{Message: "disk full"} })), reason: ReasonMemberFailed, says: "disk full"},
+	})
+}

@@ -1,0 +1,88 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+func recoverBy(member string, seqno, epoch int64) Action {
+	return Begin{cluster.Operation{ID: "recover-" + string(rune('0'+epoch)), Type: cluster.OpRecover, Epoch: epoch, BootstrapMember: member, Position: at(seqno)}}
+}
+
+func rebuildBy(member string, seqno, epoch int64) Action {
+	return Begin{cluster.Operation{ID: "rebuildquorum-" + string(rune('0'+epoch)), Type: cluster.OpRebuildQuorum, Epoch: epoch, BootstrapMember: member, Position: at(seqno)}}
+}
+
+func TestFirstStart(t *testing.T) {
+	check(t, []row{
+		{name: "all empty", s: fresh(), reason: ReasonFirstStart,
+			action: Begin{cluster.Operation{ID: "firststart-1", Type: cluster.OpFirstStart, Epoch: 1, BootstrapMember: "db-0"}}},
+		{name: "one is silent", s: fresh(db(2, silent)), reason: ReasonWaitingForMembers, says: "db-2"},
+		{name: "one is not examined yet", s: fresh(db(2, phase(cluster.PhaseExamining))), reason: ReasonWaitingForMembers},
+		{name: "one was seen with data once", s: fresh(db(2, func(m *cluster.Member) { m.HeldData = true })), reason: ReasonPositionUnknown, blocked: true},
+		{name: "one is half filled", s: fresh(db(2, incomplete)), reason: ReasonPositionUnknown, blocked: true},
+		{name: "there is a history: never again", s: fresh(func(s *cluster.Snapshot) { s.ClusterUUID = history }), reason: ReasonDataLost, blocked: true},
+	})
+}
+
+func TestAdoptHistory(t *testing.T) {
+	check(t, []row{
+		{name: "volumes of one history", s: fresh(all(down(8))), action: RecordUUID{history, 0}},
+		{name: "some are empty", s: fresh(db(1, down(8))), action: RecordUUID{history, 0}},
+		{name: "two histories", s: fresh(db(0, down(8)), db(1, foreign(9))), reason: ReasonForeignData, blocked: true},
+		{name: "one is silent", s: fresh(db(0, down(8)), db(1, silent)), reason: ReasonWaitingForMembers, says: "db-1"},
+		{name: "no position anywhere", s: fresh(db(0, unreadable)), reason: ReasonPositionUnknown, blocked: true},
+	})
+}
+
+func TestRecover(t *testing.T) {
+	check(t, []row{
+		{name: "the highest seqno", s: shop(db(0, down(8)), db(1, down(12)), db(2, down(11))), action: recoverBy("db-1", 12, 5)},
+		{name: "of equals the one safe to bootstrap", s: shop(all(down(8)), db(2, safe)), action: recoverBy("db-2", 8, 5)},
+		{name: "of equals the last primary", s: shop(all(down(8)), func(s *cluster.Snapshot) { s.Primary = "db-1" }), action: recoverBy("db-1", 8, 5)},
+		{name: "of equals the lowest ordinal", s: shop(all(down(8)), func(s *cluster.Snapshot) { s.Primary = "" }), action: recoverBy("db-0", 8, 5)},
+		{name: "the epoch is above all that is remembered", s: shop(all(down(8)), db(2, knows(7))),
+			action: RecordUUID{history, 7}, reason: ReasonJoining},
+		{name: "an unfinished transfer is not data", s: shop(db(0, down(8)), db(1, incomplete), db(2, incomplete)), action: recoverBy("db-0", 8, 5)},
+		{name: "a later line before a higher seqno needs a person", s: shop(db(0, down(8), line(3)), db(1, down(9), line(1)), db(2, down(7), line(3))),
+			reason: ReasonForeignData, blocked: true, says: "db-1 hold write-sets that the latest line"},
+		{name: "a later line and the higher seqno", s: shop(db(0, down(9), line(3)), db(1, down(8), line(1)), db(2, down(7), line(3))), action: recoverBy("db-0", 9, 5)},
+		{name: "one is still stopping", s: shop(all(down(8)), db(1, phase(cluster.PhaseStopping))), reason: ReasonWaitingForMembers, says: "db-1"},
+		{name: "nobody has data", s: shop(all(incomplete)), reason: ReasonDataLost, blocked: true},
+	})
+}
+
+func TestMissingMembers(t *testing.T) {
+	check(t, []row{
+		{name: "silent: waits, and prints the command", s: shop(all(down(8)), db(2, silent)), reason: ReasonWaitingForMembers,
+			says: "kubectl annotate galera db -n default --overwrite galera-operator.io/trust-member=db-0=" + history + ":8@5"},
+		{name: "disk lost", s: shop(all(down(8)), db(2, empty)), reason: ReasonDataLost, blocked: true, says: "db-2 lost their data"},
+		{name: "never had data", s: shop(all(down(8)), db(2, empty, func(m *cluster.Member) { m.HeldData = false })), action: recoverBy("db-0", 8, 5)},
+		{name: "foreign", s: shop(all(down(8)), db(2, foreign(99))), reason: ReasonForeignData, blocked: true, says: "db-2 hold data of another cluster"},
+		{name: "position unreadable", s: shop(all(down(8)), db(2, unreadable)), reason: ReasonPositionUnknown, blocked: true},
+		{name: "nobody to vouch for", s: shop(all(foreign(9))), reason: ReasonForeignData, blocked: true, says: "known positions"},
+		{name: "approved", s: shop(all(down(8)), db(2, silent), trust("db-0", at(8), 5)), action: recoverBy("db-0", 8, 5)},
+		{name: "approved of equals", s: shop(all(down(8)), db(2, silent), trust("db-1", at(8), 5)), action: recoverBy("db-1", 8, 5)},
+		{name: "approved at another position", s: shop(all(down(8)), db(2, silent), trust("db-0", at(7), 5)), reason: ReasonWaitingForMembers},
+		{name: "approved for another attempt", s: shop(all(down(8)), db(2, silent), trust("db-0", at(8), 4)), reason: ReasonWaitingForMembers},
+		{name: "approved, and not the most advanced", s: shop(db(0, down(8)), db(1, down(9)), db(2, silent), trust("db-0", at(8), 5)), reason: ReasonWaitingForMembers},
+	})
+}
+
+func TestQuorumLost(t *testing.T) {
+	trio := []string{"db-0", "db-1", "db-2"}
+	check(t, []row{
+		{name: "one component of all", s: shop(db(0, nonPrimary(8, trio...)), db(1, nonPrimary(9, trio...)), db(2, nonPrimary(9, trio...))), action: rebuildBy("db-1", 9, 5)},
+		{name: "the rest is down and behind", s: shop(db(0, nonPrimary(9, "db-0")), db(1, down(9)), db(2, down(8))), action: rebuildBy("db-0", 9, 5)},
+		{name: "the rest is down and ahead", s: shop(db(0, nonPrimary(8, "db-0")), db(1, down(9)), db(2, down(8))), action: recoverBy("db-1", 9, 5)},
+		{name: "the view is not complete", s: shop(db(0, nonPrimary(9, "db-0", "db-1")), db(1, nonPrimary(9, "db-0", "db-1")), db(2, silent)),
+			reason: ReasonWaitingForMembers, says: "db-2"},
+		{name: "parts may find each other", s: shop(db(0, nonPrimary(9, "db-0")), db(1, nonPrimary(9, "db-1")), db(2, nonPrimary(9, "db-2")), lostFor(5*time.Second)), reason: ReasonQuorumLost},
+		{name: "parts did not find each other", s: shop(db(0, nonPrimary(9, "db-0")), db(1, nonPrimary(9, "db-1")), db(2, nonPrimary(9, "db-2")), lostFor(time.Minute)), action: rebuildBy("db-0", 9, 5)},
+		{name: "one still applies what it has received", s: shop(db(0, nonPrimary(9, "db-0")), db(1, nonPrimary(8, "db-1"), queue(3)), db(2, down(8)), lostFor(time.Minute)),
+			reason: ReasonQuorumLost, says: "db-1 is still applying"},
+		{name: "a Primary exists: hands off", s: shop(db(0, nonPrimary(9, "db-0")), db(1, in("db-1", "db-2")), db(2, in("db-1", "db-2")), db(1, role(rolePrimary)), db(0, role("replica"))), reason: ReasonJoining},
+	})
+}
