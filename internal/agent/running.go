@@ -277,6 +277,10 @@ func (a *agent) onExit(proc *server.Process) {
 	a.updateSubject()
 }
 
+// missedTime is how long the others take to be sure that a crashed member is gone. One that came
+// back sooner would lengthen their agreement, during which nobody can write.
+const missedTime = 2500 * time.Millisecond
+
 // crashed records why a server ended that nobody had stopped.
 func (a *agent) crashed(run running, exit server.Exit) {
 	f := &agentapi.Failure{Reason: server.Classify(exit.Lines), ExitCode: exit.Code, At: time.Now(), Message: describeExit(exit)}
@@ -284,6 +288,7 @@ func (a *agent) crashed(run running, exit server.Exit) {
 		f.Reason = agentapi.FailureStart
 		f.Message = "mariadbd ended while it served: " + describeExit(exit)
 		a.failure = f
+		a.retryAt = time.Now().Add(missedTime)
 		a.Logger.Error("mariadbd crashed", "message", f.Message)
 		return
 	}

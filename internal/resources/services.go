@@ -41,10 +41,13 @@ func Service(c *v1alpha1.GaleraCluster) *corev1.Service {
 }
 
 // PrimaryService returns the Service that leads to the one node with the role label. Writers that
-// use it never conflict with each other's certification.
+// use it never conflict with each other's certification. The label alone decides: it is given only to
+// a node that can write, and the readiness probe would tell the same a second or two later.
 func PrimaryService(c *v1alpha1.GaleraCluster) *corev1.Service {
 	selector := withLabel(Selector(c), v1alpha1.LabelRole, v1alpha1.RolePrimary)
-	return clientService(c, PrimaryServiceName(c), c.Spec.PrimaryService, selector)
+	s := clientService(c, PrimaryServiceName(c), c.Spec.PrimaryService, selector)
+	s.Spec.PublishNotReadyAddresses = true
+	return s
 }
 
 // NodesService returns the headless Service that gives every node its DNS name. It publishes nodes

@@ -17,7 +17,7 @@ const (
 	fastSteps  = 12_000_000
 	shortSteps = 1_500_000
 	// rapidChecks is how many schedules the property-testing library draws in the fast run.
-	rapidChecks = "4000"
+	rapidChecks = "30000"
 )
 
 // TestPromises draws schedules with rapid, which shrinks one that fails to the shortest and

@@ -115,10 +115,18 @@ func userSettings(settings map[string]string) []mycnf.Option {
 	return opts
 }
 
+// failureDetection: while a member is gone and nobody is sure of it, no member can write. With
+// Galera's defaults that is five seconds of silence and more; two are enough between pods of one
+// Kubernetes. A member that was suspected wrongly comes back by IST.
+var failureDetection = []string{
+	"evs.keepalive_period=PT0.5S", "evs.inactive_check_period=PT0.25S",
+	"evs.suspect_timeout=PT2S", "evs.inactive_timeout=PT6S", "evs.install_timeout=PT3S",
+}
+
 // providerOptions: pc.recovery=no keeps gvwstate.dat from forming a component by itself;
 // without TLS the keys must be absent too, because IST picks its scheme by the key.
 func providerOptions(in Input) string {
-	opts := []string{"gcache.recover=yes", "pc.recovery=no"}
+	opts := append([]string{"gcache.recover=yes", "pc.recovery=no"}, failureDetection...)
 	if ip := net.ParseIP(in.Address); ip != nil && ip.To4() == nil {
 		opts = append(opts, "gmcast.listen_addr=tcp://[::]:4567")
 	}
