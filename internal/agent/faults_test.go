@@ -4,6 +4,8 @@ package agent_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -114,11 +116,19 @@ func (s *story) inTransfer(n *node) {
 	n.until("in a transfer", 60*time.Second, func(r agentapi.Report) bool {
 		return r.Data == cluster.DataIncomplete && r.Join != nil && r.Join.EndedAt == nil
 	})
+	deadline := time.Now().Add(60 * time.Second)
+	for time.Now().Before(deadline) {
+		if _, err := os.Stat(filepath.Join(n.base, "volume", "data", ".sst")); err == nil {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	s.Fatal("no transfer has begun")
 }
 
 func (s *story) cutTransfer() {
 	n := s.node(2)
-	for _, delay := range []time.Duration{0, 800, 1600, 2400, 3200} {
+	for _, delay := range []time.Duration{0, 700, 1400, 2100} {
 		s.inTransfer(n)
 		time.Sleep(delay * time.Millisecond)
 		last, err := n.report()
@@ -160,6 +170,20 @@ func (s *story) killDonor() {
 	for _, d := range s.world.nodes {
 		if d.name == r.Join.Donor {
 			d.killServer()
+		}
+	}
+	// The joiner dies of it: two of three are gone at once, and the third has no quorum.
+	for _, d := range s.world.nodes[:2] {
+		if d.name == r.Join.Donor {
+			continue
+		}
+		lone := d.until("without quorum, or whole again", 60*time.Second, func(r agentapi.Report) bool {
+			return r.Server != nil && (r.Server.Component == cluster.ComponentNonPrimary || synced(3)(r))
+		})
+		if lone.Server.Component == cluster.ComponentNonPrimary {
+			s.epoch++
+			o, _ := d.send(agentapi.OrderRebuildQuorum, s.epoch, lone.Position, s.uuid)
+			d.until("Primary by order", 30*time.Second, done(o.ID))
 		}
 	}
 	s.all(120 * time.Second)

@@ -39,10 +39,11 @@ func Snapshot(f Facts, seen map[string]Seen, revision string, now time.Time) clu
 	return s
 }
 
-// Suspended says that the last thing that was done to the cluster is its ordered stop.
+// Suspended says that the last thing that was done to the cluster is its ordered stop. An
+// operation that was given up later has a later epoch, and may have started nodes.
 func Suspended(c *v1alpha1.GaleraCluster) bool {
 	last := c.Status.LastOperation
-	return c.Status.Operation == nil && last != nil && last.Type == string(cluster.OpSuspend)
+	return c.Status.Operation == nil && last != nil && last.Type == string(cluster.OpSuspend) && last.Epoch == c.Status.Epoch
 }
 
 func member(f Facts, seen map[string]Seen, ordinal int) cluster.Member {

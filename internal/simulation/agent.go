@@ -136,7 +136,7 @@ func (w *World) unfit(v *volume, p *node) failure {
 	switch {
 	case w.past.uuid(v.head) != w.past.uuid(p.srv.received):
 		return failureForeign
-	case p.vol.book.lines.diverges(v.book.lines[0].epoch, w.past.seqno(v.head)):
+	case p.vol.book.lines.diverges(&v.book.lines, w.past.seqno(v.head)):
 		return failureDiverged
 	}
 	return failureNone

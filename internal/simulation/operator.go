@@ -19,8 +19,8 @@ type status struct {
 	epoch     int64
 	working   bool
 	operation cluster.Operation
-	// stopped says that the last completed operation is a Suspend.
-	stopped bool
+	// stopped is the epoch of the last completed operation, if that was a Suspend.
+	stopped int64
 	primary int8
 	held    set
 	// lostAt is the Tick at which the loss of the Primary component was recorded, -1 for never.
@@ -28,7 +28,7 @@ type status struct {
 }
 
 // suspended is internal/observe.Suspended in this world.
-func (st *status) suspended() bool { return !st.working && st.stopped }
+func (st *status) suspended() bool { return !st.working && st.stopped > 0 && st.stopped == st.epoch }
 
 // operator is one process of the operator: its caches, and nothing that has to survive.
 type operator struct {
@@ -272,7 +272,10 @@ func journal(st *status, a plan.Action) {
 		}
 		st.working = false
 		if !a.Abandoned {
-			st.stopped = st.operation.Type == cluster.OpSuspend
+			st.stopped = 0
+			if st.operation.Type == cluster.OpSuspend {
+				st.stopped = st.operation.Epoch
+			}
 		}
 		st.operation = cluster.Operation{}
 	case plan.RecordUUID:

@@ -136,6 +136,18 @@ var regressions = []regression{
 		Schedule{Members: 3, Events: []Event{
 			{KillAll, 0, 0}, {Round, 0, 0}, {MachineAway, 2, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
 		}}},
+	{"two approvals for two branches of the history", nil,
+		Schedule{Members: 3, Events: []Event{
+			{Mute, 0, 0}, {Swap, 2, 0}, {KillAgent, 1, 0}, {Round, 0, 0}, {KillAll, 0, 0}, {Approve, 0, 0}, {Reconcile, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Write, 1, 0}, {MachineAway, 1, 0}, {Unmute, 0, 0}, {Round, 0, 0},
+			{Approve, 0, 0}, {Reconcile, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+		}}},
+	{"suspended, started in vain, suspended again", nil,
+		Schedule{Members: 3, Eager: true, Events: []Event{
+			{Suspend, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Suspend, 0, 0}, {Round, 0, 0}, {Suspend, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Drain, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Agent, 1, 0}, {KillAgent, 1, 0}, {Agent, 2, 0},
+		}}},
 	{"a disk that held data is empty", forgetsHeldData,
 		Schedule{Members: 3, Eager: true, Events: []Event{
 			{KillAll, 0, 0}, {Wipe, 2, 0},

@@ -68,7 +68,7 @@ func (w *World) String() string {
 		b.WriteString("\n")
 	}
 	st := &w.api.status
-	fmt.Fprintf(&b, "  status: uuid %s epoch %d operation %s stopped %t held %03b; suspend %t trust %v\n",
+	fmt.Fprintf(&b, "  status: uuid %s epoch %d operation %s stopped %d held %03b; suspend %t trust %v\n",
 		short(st.uuid), st.epoch, st.operation.ID, st.stopped, st.held, w.api.suspend, w.api.trust)
 	for _, m := range w.wire {
 		if m.used {

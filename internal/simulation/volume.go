@@ -64,11 +64,29 @@ func (l *lines) before(epoch int64) int64 {
 	return l[0].epoch
 }
 
-// diverges says that a member of the line of epoch, which is at seqno, has write-sets that l never had:
-// it went on beyond the start of a later line.
-func (l *lines) diverges(epoch int64, seqno int8) bool {
+// diverges says that a member with those lines, which is at seqno, has write-sets that l never had:
+// it went on after the start of a line that l does not know, or beyond the start of a later one.
+func (l *lines) diverges(own *lines, seqno int8) bool {
+	for _, line := range own {
+		if !l.has(line.epoch) && line.epoch != 0 {
+			if seqno > line.start {
+				return true
+			}
+			continue // nothing was written in it
+		}
+		for _, x := range l {
+			if x.epoch > line.epoch && seqno > x.start {
+				return true
+			}
+		}
+		return false
+	}
+	return false
+}
+
+func (l *lines) has(epoch int64) bool {
 	for _, x := range l {
-		if x.epoch > epoch && seqno > x.start {
+		if x.epoch == epoch {
 			return true
 		}
 	}

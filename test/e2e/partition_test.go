@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,7 +43,7 @@ var _ = Describe("A cut network", Label(Slow, Faults), func() {
 			Expect(shop.Partition(ctx, c.groups(primaryFirst(podNames(ctx, shop), before.Primary))...)).To(Succeed())
 
 			cl := client(ctx, shop)
-			Eventually(oneComponent).WithArguments(ctx, cl, shop).WithTimeout(noticeTime).WithPolling(time.Second).Should(Succeed())
+			Eventually(noticed).WithArguments(ctx, cl, shop).WithTimeout(noticeTime).WithPolling(500 * time.Millisecond).Should(Succeed())
 			Consistently(oneComponent).WithArguments(ctx, cl, shop).WithTimeout(partitionTime - time.Since(cut)).WithPolling(time.Second).Should(Succeed())
 			if c.serves {
 				Expect(w.WaitForMore(ctx, 50, 10*time.Second)).To(Succeed(), "the majority must serve")
@@ -74,25 +75,47 @@ func primaryFirst(names []string, primary string) []string {
 	return out
 }
 
-// oneComponent checks that all nodes that believe to be Primary are in one component: there are as
-// many of them as each of them counts.
-func oneComponent(ctx SpecContext, cl *harness.Client, c *harness.Cluster) error {
-	names, err := c.PodNames(ctx)
+// noticed checks that no node believes any longer that all of them are together.
+func noticed(ctx SpecContext, cl *harness.Client, c *harness.Cluster) error {
+	states, words, err := askAll(ctx, cl, c)
 	if err != nil {
 		return err
 	}
-	var primaries []harness.NodeState
-	var words []string
-	for _, s := range cl.NodeStates(ctx, names) {
-		words = append(words, s.String())
-		if s.Component == "Primary" {
-			primaries = append(primaries, s)
-		}
-	}
-	for _, p := range primaries {
-		if p.Size != fmt.Sprint(len(primaries)) {
-			return fmt.Errorf("more than one component is Primary: %s", strings.Join(words, ", "))
+	for _, s := range states {
+		if s.Component == "Primary" && s.Size == fmt.Sprint(len(states)) {
+			return fmt.Errorf("not noticed yet: %s", words)
 		}
 	}
 	return nil
+}
+
+// oneComponent checks that all nodes that believe to be Primary can be in one component: there are
+// not more of them than each of them counts.
+func oneComponent(ctx SpecContext, cl *harness.Client, c *harness.Cluster) error {
+	states, words, err := askAll(ctx, cl, c)
+	if err != nil {
+		return err
+	}
+	states = slices.DeleteFunc(states, func(s harness.NodeState) bool { return s.Component != "Primary" })
+	for _, s := range states {
+		if size, err := strconv.Atoi(s.Size); err != nil || len(states) > size {
+			return fmt.Errorf("more than one component is Primary: %s", words)
+		}
+	}
+	return nil
+}
+
+func askAll(ctx SpecContext, cl *harness.Client, c *harness.Cluster) (states []harness.NodeState, words string, err error) {
+	names, err := c.PodNames(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	states = cl.NodeStates(ctx, names)
+	var all []string
+	for _, s := range states {
+		all = append(all, s.String())
+	}
+	words = strings.Join(all, ", ")
+	progress("%s", words)
+	return states, words, nil
 }

@@ -52,7 +52,7 @@ func (c *Cluster) WaitJoined(ctx context.Context, pod string, since time.Time, t
 // log reaches back to its creation when its container was never restarted, and one container
 // further otherwise.
 func (c *Cluster) Bootstraps(ctx context.Context) (int, error) {
-	const sign = "'wsrep-new-cluster' option used"
+	const sign = "Connecting with bootstrap option: 1"
 	pods, err := c.Pods(ctx)
 	if err != nil {
 		return 0, err

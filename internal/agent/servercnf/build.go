@@ -116,11 +116,11 @@ func userSettings(settings map[string]string) []mycnf.Option {
 }
 
 // failureDetection: while a member is gone and nobody is sure of it, no member can write. With
-// Galera's defaults that is five seconds of silence and more; two are enough between pods of one
+// Galera's defaults that is five seconds of silence and more; two are plenty between pods of one
 // Kubernetes. A member that was suspected wrongly comes back by IST.
 var failureDetection = []string{
 	"evs.keepalive_period=PT0.5S", "evs.inactive_check_period=PT0.25S",
-	"evs.suspect_timeout=PT2S", "evs.inactive_timeout=PT6S", "evs.install_timeout=PT3S",
+	"evs.suspect_timeout=PT1.75S", "evs.inactive_timeout=PT6S", "evs.install_timeout=PT3S",
 }
 
 // providerOptions: pc.recovery=no keeps gvwstate.dat from forming a component by itself;
