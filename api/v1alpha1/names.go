@@ -12,8 +12,8 @@ const (
 	RoleReplica = "replica"
 
 	// AnnotationTrustMember approves, by hand, the recovery of a cluster some of whose members'
-	// positions can never be known again. Its value is MEMBER=UUID:SEQNO@EPOCH, exactly as the condition
-	// QuorumHealthy prints it; it is ignored as soon as it does not fit the facts.
+	// positions can never be known again. Its value is MEMBER=UUID:SEQNO@EPOCH,without=MEMBER,MEMBER
+	// exactly as the condition QuorumHealthy prints it; it is ignored as soon as it does not fit the facts.
 	AnnotationTrustMember = "galera-operator.io/trust-member"
 	// AnnotationSync is changed on pods so that kubelet refreshes mounted configuration at once.
 	AnnotationSync = "galera-operator.io/sync"

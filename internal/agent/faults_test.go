@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -128,7 +129,7 @@ func (s *story) inTransfer(n *node) {
 
 func (s *story) cutTransfer() {
 	n := s.node(2)
-	for _, delay := range []time.Duration{0, 700, 1400, 2100} {
+	for _, delay := range []time.Duration{0, 700} {
 		s.inTransfer(n)
 		time.Sleep(delay * time.Millisecond)
 		last, err := n.report()
@@ -177,8 +178,8 @@ func (s *story) killDonor() {
 		if d.name == r.Join.Donor {
 			continue
 		}
-		lone := d.until("without quorum, or whole again", 60*time.Second, func(r agentapi.Report) bool {
-			return r.Server != nil && (r.Server.Component == cluster.ComponentNonPrimary || synced(3)(r))
+		lone := d.until("noticing", 60*time.Second, func(r agentapi.Report) bool {
+			return r.Server != nil && (r.Server.Component == cluster.ComponentNonPrimary || r.Server.Size < 3)
 		})
 		if lone.Server.Component == cluster.ComponentNonPrimary {
 			s.epoch++
@@ -191,22 +192,25 @@ func (s *story) killDonor() {
 	s.intact()
 }
 
+// badSetting: what mariadbd refuses never replaces what it runs with, and a restart goes on with the latter.
 func (s *story) badSetting() {
 	n := s.node(1)
+	before := s.world.config.Revision
 	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.Settings["no_such_variable"] = "1" })
-	n.until("told", 30*time.Second, func(r agentapi.Report) bool { return r.Config.Loaded == s.world.config.Revision })
+	r := n.until("complaining", 30*time.Second, func(r agentapi.Report) bool { return r.Config.Problem != "" })
+	if !strings.Contains(r.Config.Problem, "no_such_variable") || r.Config.Loaded != before || r.Config.RestartNeeded {
+		s.Errorf("%+v", r.Config)
+	}
 	s.epoch++
-	n.send(agentapi.OrderRestart, s.epoch, cluster.Position{}, s.uuid)
-	r := n.until("failing", 30*time.Second, func(r agentapi.Report) bool { return r.Failure != nil && r.Server == nil })
-	if r.Failure.Reason != agentapi.FailureSettings {
-		s.Errorf("%+v", r.Failure)
+	o, _ := n.send(agentapi.OrderRestart, s.epoch, cluster.Position{}, s.uuid)
+	if r := n.until("restarted", 60*time.Second, done(o.ID)); r.Join.Kind == "SST" {
+		s.Errorf("join %+v", r.Join)
 	}
-	s.Logf("%+v", *r.Failure)
 	s.world.publishConfig(func(c *agentapi.NodeConfig) { delete(c.Settings, "no_such_variable") })
-	r = n.until("running again", 60*time.Second, synced(3))
-	if r.Failure != nil || r.Join.Kind == "SST" {
-		s.Errorf("failure %+v, join %+v", r.Failure, r.Join)
-	}
+	n.until("content", 60*time.Second, func(r agentapi.Report) bool {
+		return r.Config.Problem == "" && r.Config.Loaded == s.world.config.Revision && !r.Config.RestartNeeded
+	})
+	s.all(30 * time.Second)
 	s.intact()
 }
 

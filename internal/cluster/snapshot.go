@@ -33,12 +33,13 @@ type Snapshot struct {
 	NoPrimaryFor time.Duration
 }
 
-// Trust names the member and the position a person vouches for, and the epoch of the operation
-// it is for: it is of no worth for any other.
+// Trust names the member and the position a person vouches for, the epoch of the operation it is
+// for (it is of no worth for any other), and the members the cluster may start without.
 type Trust struct {
 	Member   string
 	Position Position
 	Epoch    int64
+	Without  []string
 }
 
 // OperationType names an operation of the journal.

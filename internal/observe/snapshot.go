@@ -131,13 +131,12 @@ func heldData(c *v1alpha1.GaleraCluster, name string) bool {
 	return false
 }
 
-// trust reads the approval MEMBER=UUID:SEQNO@EPOCH; what cannot be read is no approval.
+// trust reads the approval MEMBER=UUID:SEQNO@EPOCH,without=MEMBER,…; what cannot be read is no
+// approval.
 func trust(c *v1alpha1.GaleraCluster) *cluster.Trust {
-	name, pos, ok := strings.Cut(c.Annotations[v1alpha1.AnnotationTrustMember], "=")
-	if !ok {
-		return nil
-	}
-	pos, epoch, _ := strings.Cut(pos, "@")
+	value, without, _ := strings.Cut(c.Annotations[v1alpha1.AnnotationTrustMember], ",without=")
+	name, value, _ := strings.Cut(value, "=")
+	pos, epoch, _ := strings.Cut(value, "@")
 	p, err := cluster.ParsePosition(pos)
 	if err != nil || !p.Known() {
 		return nil
@@ -146,7 +145,10 @@ func trust(c *v1alpha1.GaleraCluster) *cluster.Trust {
 	if err != nil {
 		return nil
 	}
-	return &cluster.Trust{Member: strings.TrimSpace(name), Position: p, Epoch: n}
+	return &cluster.Trust{
+		Member: strings.TrimSpace(name), Position: p, Epoch: n,
+		Without: strings.Split(strings.TrimSpace(without), ","),
+	}
 }
 
 func operation(o *v1alpha1.OperationStatus) *cluster.Operation {

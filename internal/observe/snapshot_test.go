@@ -2,6 +2,7 @@ package observe
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -18,6 +19,7 @@ func TestTrust(t *testing.T) {
 		"shop-1=" + uuid + ":12@x":    "",
 		"shop-1=" + uuid + ":12@5":    "shop-1 " + uuid + ":12@5",
 		" shop-1 = " + uuid + ":12@5": "shop-1 " + uuid + ":12@5",
+		"shop-1=" + uuid + ":12@5,without=shop-0,shop-2":  "shop-1 " + uuid + ":12@5 without shop-0 shop-2",
 		"shop-1=00000000-0000-0000-0000-000000000000:3@5": "",
 	} {
 		c := &v1alpha1.GaleraCluster{}
@@ -25,6 +27,9 @@ func TestTrust(t *testing.T) {
 		got := ""
 		if tr := trust(c); tr != nil {
 			got = fmt.Sprintf("%s %s@%d", tr.Member, tr.Position, tr.Epoch)
+			if without := strings.Join(tr.Without, " "); without != "" {
+				got += " without " + without
+			}
 		}
 		if got != want {
 			t.Errorf("%q is read as %q, want %q", value, got, want)

@@ -2,16 +2,21 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/galera-operator/galera-operator/internal/cluster"
 )
 
 // approved says that a person vouches for exactly the member that would be chosen, in exactly
-// this attempt: an approval that was used, or that a later operation has overtaken, is none.
-func approved(s cluster.Snapshot, best cluster.Member, ok bool) bool {
-	return ok && s.Trust != nil &&
-		*s.Trust == (cluster.Trust{Member: best.Name, Position: best.Position, Epoch: attempt(s, best)})
+// this attempt, and without everybody who is missing: an approval that was used, or that a later
+// operation has overtaken, is none; and it is not for members that somebody just cannot see.
+func approved(s cluster.Snapshot, v verdict, best cluster.Member, ok bool) bool {
+	t := s.Trust
+	if !ok || t == nil || t.Member != best.Name || t.Position != best.Position || t.Epoch != attempt(s, best) {
+		return false
+	}
+	return !slices.ContainsFunc(v.missing(), func(name string) bool { return !slices.Contains(t.Without, name) })
 }
 
 // attempt is the epoch of the operation that starts best, or of the one that would.
@@ -48,8 +53,8 @@ func explain(s cluster.Snapshot, v verdict, best cluster.Member, ok bool) (Decis
 		return Decision{Reason: reason, Message: text, Blocked: reason != ReasonWaitingForMembers}, true
 	}
 	text += fmt.Sprintf(". Bring the missing members back; or, if they are gone for good and certainly not running, accept to lose what only they knew: "+
-		"kubectl annotate galera %s -n %s --overwrite galera-operator.io/trust-member=%s=%s@%d",
-		s.Name, s.Namespace, best.Name, best.Position, attempt(s, best))
+		"kubectl annotate galera %s -n %s --overwrite galera-operator.io/trust-member=%s=%s@%d,without=%s",
+		s.Name, s.Namespace, best.Name, best.Position, attempt(s, best), strings.Join(v.missing(), ","))
 	return Decision{Reason: reason, Message: text, Blocked: reason != ReasonWaitingForMembers}, true
 }
 

@@ -68,7 +68,7 @@ func chooseAgain(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (De
 		return abandon(ReasonRecovering, "there are data, or there have been: nothing is initialised")
 	case op.Type == cluster.OpFirstStart:
 		return Decision{}, false
-	case len(v.missing()) > 0 && !approved(s, best, ok):
+	case len(v.missing()) > 0 && !approved(s, v, best, ok):
 		return explain(s, v, best, ok)
 	case len(v.missing()) > 0 && best.Name != m.Name:
 		return abandon(ReasonRecovering, "a person vouches for "+best.Name)

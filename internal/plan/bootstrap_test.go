@@ -41,7 +41,7 @@ func TestContinueRecover(t *testing.T) {
 			action: send("db-0", "recover-5", 5, OrderStop, none, "stop")},
 		{name: "one is stopping", s: crashed(db(0, phase(cluster.PhaseStopping))), reason: ReasonWaitingForMembers},
 		{name: "one is silent again", s: crashed(db(0, silent)), reason: ReasonWaitingForMembers, says: "@5"},
-		{name: "one is silent, approved", s: crashed(db(0, silent), db(2, knows(5)), trust("db-1", at(9), 5)),
+		{name: "one is silent, approved", s: crashed(db(0, silent), db(2, knows(5)), trust("db-1", at(9), 5, "db-0")),
 			action: send("db-1", "recover-5", 5, OrderBootstrap, at(9), "bootstrap")},
 		{name: "one lost its disk", s: crashed(db(0, empty)), reason: ReasonDataLost, blocked: true},
 		{name: "it is Primary", s: crashed(db(1, synced), db(1, role(rolePrimary)), db(0, role("replica"))), action: Complete{Message: "db-1 is Primary"}},
@@ -58,7 +58,7 @@ func TestGiveUpRecover(t *testing.T) {
 	gaveUp(t, crashed(db(1, down(7))), "its position is another one")
 	gaveUp(t, crashed(db(0, down(12))), "another one is ahead")
 	gaveUp(t, crashed(db(0, knows(6))), "a later epoch is known")
-	gaveUp(t, crashed(db(1, silent), trust("db-0", at(8), 6)), "a person vouches for another one")
+	gaveUp(t, crashed(db(1, silent), trust("db-0", at(8), 6, "db-1")), "a person vouches for another one")
 	gaveUp(t, shop(all(down(8)), running(cluster.Operation{ID: "recover-5", Type: cluster.OpRecover, Epoch: 5, BootstrapMember: "db-9"})), "no member")
 	gaveUp(t, shop(running(cluster.Operation{ID: "x-5", Type: "SwitchTLS", Epoch: 5})), "unknown to this version")
 }

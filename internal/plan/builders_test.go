@@ -74,8 +74,10 @@ func running(op cluster.Operation) change {
 	return func(s *cluster.Snapshot) { s.Operation, s.Epoch = &op, op.Epoch }
 }
 
-func trust(member string, p cluster.Position, epoch int64) change {
-	return func(s *cluster.Snapshot) { s.Trust = &cluster.Trust{Member: member, Position: p, Epoch: epoch} }
+func trust(member string, p cluster.Position, epoch int64, without ...string) change {
+	return func(s *cluster.Snapshot) {
+		s.Trust = &cluster.Trust{Member: member, Position: p, Epoch: epoch, Without: without}
+	}
 }
 
 func lostFor(d time.Duration) change { return func(s *cluster.Snapshot) { s.NoPrimaryFor = d } }

@@ -17,7 +17,7 @@ func restartOutdated(s cluster.Snapshot) (Decision, bool) {
 		return Decision{}, false
 	}
 	next := lastFirst(outdated, chooseWriter(s))
-	if i := slices.IndexFunc(outdated, func(m cluster.Member) bool { return broken(m) }); i >= 0 {
+	if i := slices.IndexFunc(outdated, broken); i >= 0 {
 		next = outdated[i]
 	} else if d, waiting := waitForSynced(s); waiting {
 		return d, true

@@ -29,7 +29,7 @@ func startWithoutPrimary(s cluster.Snapshot) (Decision, bool) {
 		return adoptHistory(s, v)
 	}
 	best, ok := v.best(s)
-	if len(v.missing()) > 0 && !approved(s, best, ok) {
+	if len(v.missing()) > 0 && !approved(s, v, best, ok) {
 		return explain(s, v, best, ok)
 	}
 	if !ok {

@@ -57,17 +57,18 @@ func TestRecover(t *testing.T) {
 func TestMissingMembers(t *testing.T) {
 	check(t, []row{
 		{name: "silent: waits, and prints the command", s: shop(all(down(8)), db(2, silent)), reason: ReasonWaitingForMembers,
-			says: "kubectl annotate galera db -n default --overwrite galera-operator.io/trust-member=db-0=" + history + ":8@5"},
+			says: "kubectl annotate galera db -n default --overwrite galera-operator.io/trust-member=db-0=" + history + ":8@5,without=db-2"},
 		{name: "disk lost", s: shop(all(down(8)), db(2, empty)), reason: ReasonDataLost, blocked: true, says: "db-2 lost their data"},
 		{name: "never had data", s: shop(all(down(8)), db(2, empty, func(m *cluster.Member) { m.HeldData = false })), action: recoverBy("db-0", 8, 5)},
 		{name: "foreign", s: shop(all(down(8)), db(2, foreign(99))), reason: ReasonForeignData, blocked: true, says: "db-2 hold data of another cluster"},
 		{name: "position unreadable", s: shop(all(down(8)), db(2, unreadable)), reason: ReasonPositionUnknown, blocked: true},
 		{name: "nobody to vouch for", s: shop(all(foreign(9))), reason: ReasonForeignData, blocked: true, says: "known positions"},
-		{name: "approved", s: shop(all(down(8)), db(2, silent), trust("db-0", at(8), 5)), action: recoverBy("db-0", 8, 5)},
-		{name: "approved of equals", s: shop(all(down(8)), db(2, silent), trust("db-1", at(8), 5)), action: recoverBy("db-1", 8, 5)},
-		{name: "approved at another position", s: shop(all(down(8)), db(2, silent), trust("db-0", at(7), 5)), reason: ReasonWaitingForMembers},
-		{name: "approved for another attempt", s: shop(all(down(8)), db(2, silent), trust("db-0", at(8), 4)), reason: ReasonWaitingForMembers},
-		{name: "approved, and not the most advanced", s: shop(db(0, down(8)), db(1, down(9)), db(2, silent), trust("db-0", at(8), 5)), reason: ReasonWaitingForMembers},
+		{name: "approved", s: shop(all(down(8)), db(2, silent), trust("db-0", at(8), 5, "db-2")), action: recoverBy("db-0", 8, 5)},
+		{name: "approved, but somebody else is missing too", s: shop(all(down(8)), db(1, silent), db(2, silent), trust("db-0", at(8), 5, "db-2")), reason: ReasonWaitingForMembers, says: "without=db-1,db-2"},
+		{name: "approved of equals", s: shop(all(down(8)), db(2, silent), trust("db-1", at(8), 5, "db-2")), action: recoverBy("db-1", 8, 5)},
+		{name: "approved at another position", s: shop(all(down(8)), db(2, silent), trust("db-0", at(7), 5, "db-2")), reason: ReasonWaitingForMembers},
+		{name: "approved for another attempt", s: shop(all(down(8)), db(2, silent), trust("db-0", at(8), 4, "db-2")), reason: ReasonWaitingForMembers},
+		{name: "approved, and not the most advanced", s: shop(db(0, down(8)), db(1, down(9)), db(2, silent), trust("db-0", at(8), 5, "db-2")), reason: ReasonWaitingForMembers},
 	})
 }
 

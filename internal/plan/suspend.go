@@ -28,7 +28,8 @@ func continueSuspend(s cluster.Snapshot, op cluster.Operation) (Decision, bool) 
 	var missing []string
 	for _, m := range s.Members {
 		switch {
-		case m.Known && m.Phase == cluster.PhaseStopped:
+		case m.Known && m.Phase == cluster.PhaseStopped && seenEpoch(m) >= op.Epoch:
+			// The epoch shows that this is not an old report of an earlier suspension.
 		case !m.Pod.Exists:
 			missing = append(missing, m.Name)
 		case !m.Known, m.Phase == cluster.PhaseStopping:

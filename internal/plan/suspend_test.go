@@ -11,6 +11,10 @@ var suspension = cluster.Operation{ID: "suspend-5", Type: cluster.OpSuspend, Epo
 func TestSuspend(t *testing.T) {
 	none := cluster.Position{}
 	noPod := func(m *cluster.Member) { silent(m); m.Pod = cluster.Pod{} }
+	ended := func(m *cluster.Member) {
+		stopped(10)(m)
+		told("suspend-5/"+m.Name+"/stop", 5, OrderStop, orderDone)(m)
+	}
 	stopping := func(changes ...change) cluster.Snapshot {
 		return shop(append([]change{suspended, running(suspension)}, changes...)...)
 	}
@@ -18,14 +22,15 @@ func TestSuspend(t *testing.T) {
 		{name: "begins", s: shop(suspended), action: Begin{suspension}},
 		{name: "the highest ordinal first", s: stopping(), action: send("db-2", "suspend-5", 5, OrderStop, none, "stop")},
 		{name: "one at a time", s: stopping(db(2, phase(cluster.PhaseStopping))), reason: ReasonSuspended, says: "db-2 to stop"},
-		{name: "then the next", s: stopping(db(2, stopped(10))), action: send("db-1", "suspend-5", 5, OrderStop, none, "stop")},
-		{name: "the writer last", s: stopping(db(2, stopped(10)), db(1, stopped(10))), action: send("db-0", "suspend-5", 5, OrderStop, none, "stop")},
-		{name: "the label says who is the writer, not the record", s: stopping(func(s *cluster.Snapshot) { s.Primary = "db-1" }, db(2, stopped(10))),
+		{name: "then the next", s: stopping(db(2, ended)), action: send("db-1", "suspend-5", 5, OrderStop, none, "stop")},
+		{name: "the writer last", s: stopping(db(2, ended), db(1, ended)), action: send("db-0", "suspend-5", 5, OrderStop, none, "stop")},
+		{name: "the label says who is the writer, not the record", s: stopping(func(s *cluster.Snapshot) { s.Primary = "db-1" }, db(2, ended)),
 			action: send("db-1", "suspend-5", 5, OrderStop, none, "stop")},
 		{name: "one is silent", s: stopping(db(2, silent)), reason: ReasonSuspended, says: "db-2 to stop"},
 		{name: "a pod is missing: the others go on", s: stopping(db(2, noPod)), action: send("db-1", "suspend-5", 5, OrderStop, none, "stop")},
-		{name: "a pod is missing: not complete", s: stopping(all(stopped(10)), db(2, noPod)), reason: ReasonSuspended, says: "waiting for the pods db-2"},
-		{name: "complete", s: stopping(all(stopped(10))), action: Complete{Message: "all nodes are stopped"}},
+		{name: "a pod is missing: not complete", s: stopping(all(ended), db(2, noPod)), reason: ReasonSuspended, says: "waiting for the pods db-2"},
+		{name: "stopped by an earlier suspension", s: stopping(all(stopped(10)), db(2, ended)), action: send("db-1", "suspend-5", 5, OrderStop, none, "stop")},
+		{name: "complete", s: stopping(all(ended)), action: Complete{Message: "all nodes are stopped"}},
 		{name: "rests", s: shop(suspended, all(noPod), func(s *cluster.Snapshot) { s.Suspended = true }), reason: ReasonSuspended},
 		{name: "wakes up", s: shop(all(stopped(10)), db(0, safe), func(s *cluster.Snapshot) { s.Suspended = true }), action: recoverBy("db-0", 10, 5)},
 	})

@@ -93,7 +93,7 @@ func (w *World) furthest(j int) write {
 	return 0
 }
 
-// approves says that a person has just vouched for the member at that position.
+// approves says that a person has vouched for the member at that position, for this stop.
 func (w *World) approves(i int, head write) bool {
 	t := w.api.trust
 	return w.truth.approved && int(t.member) == i+1 && t.head == head

@@ -35,6 +35,8 @@ type trust struct {
 	member int8 // plus one; 0 is no approval
 	head   write
 	epoch  int64
+	// without are the members that may be missing.
+	without set
 }
 
 // ready is the pod's Ready condition.

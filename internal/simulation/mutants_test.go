@@ -35,6 +35,7 @@ var mutants = []mutant{
 	{"an incomplete member counts as data", countsIncomplete, disks, []string{Stuck, BadAdvice}},
 	{"that a member has held data is forgotten", forgetsHeldData, disks, []string{Unapproved}},
 	{"an approval counts whatever its position", trustsAnyPosition, disks, []string{BehindAnother, Unapproved}},
+	{"an approval counts for whoever is missing", trustsWithoutAll, disks, []string{TwoPrimaries, BehindAnother, Unapproved}},
 	{"an approval counts for ever", trustsForever, disks, []string{BehindAnother, Unapproved}},
 	{"an approval that was not needed is left lying", leavesApproval, network, []string{TwoPrimaries, BehindAnother, Unapproved}},
 	{"the line of history is ignored", ignoresLine, disks, []string{LostWrite, Unapproved}},
@@ -47,6 +48,7 @@ var mutants = []mutant{
 	{"the writer is stopped first", stopsWriterFirst, changes, []string{WriterTaken}},
 	{"a lifted stop is sent again", repeatsStop, oldLeader, []string{Stuck}},
 	{"a missing pod counts as stopped", missingIsStopped, changes, []string{Disorderly}},
+	{"an old report of a stop is believed", believesOldStops, oldLeader, []string{Disorderly}},
 	{"a restart waits for what only a Start ends", neverLifts, changes, []string{Stuck}},
 	{"two Primary components are not noticed", ignoresSplit, network, []string{TouchedSplit}},
 }
@@ -205,10 +207,19 @@ func forgetsHeldData(s cluster.Snapshot) plan.Decision {
 func trustsAnyPosition(s cluster.Snapshot) plan.Decision {
 	if s.Trust != nil {
 		if m, ok := s.Member(s.Trust.Member); ok && m.Position.Known() {
-			s.Trust = &cluster.Trust{Member: m.Name, Position: m.Position, Epoch: s.Trust.Epoch}
+			s.Trust = &cluster.Trust{Member: m.Name, Position: m.Position, Epoch: s.Trust.Epoch, Without: s.Trust.Without}
 		}
 	}
 	return trustsForever(s)
+}
+
+func trustsWithoutAll(s cluster.Snapshot) plan.Decision {
+	if s.Trust != nil {
+		t := *s.Trust
+		t.Without = names[:]
+		s.Trust = &t
+	}
+	return plan.Plan(s)
 }
 
 func trustsForever(s cluster.Snapshot) plan.Decision {
@@ -320,6 +331,14 @@ func missingIsStopped(s cluster.Snapshot) plan.Decision {
 	return plan.Plan(members(s, func(m *cluster.Member) {
 		if !m.Pod.Exists {
 			m.Pod.Exists, m.Known, m.Phase = true, true, cluster.PhaseStopped
+		}
+	}))
+}
+
+func believesOldStops(s cluster.Snapshot) plan.Decision {
+	return plan.Plan(members(s, func(m *cluster.Member) {
+		if s.Operation != nil && s.Operation.Type == cluster.OpSuspend && m.Phase == cluster.PhaseStopped {
+			m.Order = &cluster.Order{Epoch: s.Operation.Epoch, Kind: string(plan.OrderStop)}
 		}
 	}))
 }

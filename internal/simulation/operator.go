@@ -139,18 +139,25 @@ func (w *World) advice(o *operator, d plan.Decision) trust {
 	}
 	name, position, _ := strings.Cut(command, "=")
 	position, at, _ := strings.Cut(position, "@")
+	at, missing, _ := strings.Cut(at, ",without=")
 	epoch, _ := strconv.ParseInt(at, 10, 64)
+	var without set
+	for _, name := range strings.Split(missing, ",") {
+		if j := nameNumber(name); j >= 0 {
+			without |= 1 << j
+		}
+	}
 	i := nameNumber(name)
 	head := o.reports[i].head
 	if w.past.position(head).String() != position {
 		w.violate(BadAdvice)
 		return trust{}
 	}
-	return trust{int8(i + 1), head, epoch}
+	return trust{int8(i + 1), head, epoch, without}
 }
 
 func (w *World) trusted(t trust) *cluster.Trust {
-	return &cluster.Trust{Member: names[t.member-1], Position: w.past.position(t.head), Epoch: t.epoch}
+	return &cluster.Trust{Member: names[t.member-1], Position: w.past.position(t.head), Epoch: t.epoch, Without: nameSets[t.without]}
 }
 
 // crashPoint is where an operator is killed during a pass.

@@ -148,6 +148,17 @@ var regressions = []regression{
 			{Round, 0, 0}, {Suspend, 0, 0}, {Round, 0, 0}, {Suspend, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Drain, 0, 0},
 			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Agent, 1, 0}, {KillAgent, 1, 0}, {Agent, 2, 0},
 		}}},
+	{"an approval read by an operator that has not heard of the others yet", trustsWithoutAll,
+		Schedule{Members: 5, Eager: true, Events: []Event{
+			{Blur, 1, 0}, {Partition, 26, 0}, {Round, 0, 0}, {KillServer, 0, 0}, {Approve, 0, 0}, {SeeStatus, 1, 0}, {Hear, 1, 0}, {Reconcile, 1, 0},
+			{SeeStatus, 1, 0}, {Reconcile, 1, 0}, {Reconcile, 1, 0}, {Deliver, 1, 0},
+		}}},
+	{"stopped, as heard in an earlier suspension", believesOldStops,
+		Schedule{Members: 2, Events: []Event{
+			{Suspend, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Suspend, 0, 0}, {Round, 0, 0},
+			{LookAround, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Suspend, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {SeeStatus, 1, 0}, {Reconcile, 1, 0},
+		}}},
 	{"a disk that held data is empty", forgetsHeldData,
 		Schedule{Members: 3, Eager: true, Events: []Event{
 			{KillAll, 0, 0}, {Wipe, 2, 0},
