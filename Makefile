@@ -133,12 +133,15 @@ test-e2e: build ## On the local Kubernetes, with a real client, faults and captu
 	@PATH="$$(hack/tools.sh path):$$PATH" go test ./test/e2e/... -count=1 -timeout=60m -v -ginkgo.v -ginkgo.label-filter='$(if $(E2E),$(E2E),!slow)'
 
 .PHONY: test-full
-test-full: lint verify test-unit test-model test-api test-agent ## Everything, the slow end-to-end tests too.
+test-full: lint verify test-unit test-api test-agent ## Everything: the model with new seeds for SIM_DURATION, the slow end-to-end tests.
+	@SIM_DURATION=$(or $(SIM_DURATION),10m) $(MAKE) test-model
 	@$(MAKE) test-e2e E2E='slow || !slow'
 
 ##@ Measure
 
 .PHONY: bench-lifecycle
+bench: bench-lifecycle ## Measure everything there is to measure.
+
 bench-lifecycle: build ## Print how fast a cluster starts, recovers and idles, on the local Kubernetes.
 	@hack/stack.sh
 	@PATH="$$(hack/tools.sh path):$$PATH" go run ./test/bench/lifecycle

@@ -331,6 +331,7 @@ func missingIsStopped(s cluster.Snapshot) plan.Decision {
 	return plan.Plan(members(s, func(m *cluster.Member) {
 		if !m.Pod.Exists {
 			m.Pod.Exists, m.Known, m.Phase = true, true, cluster.PhaseStopped
+			m.Order = &cluster.Order{Epoch: s.Operation.Epoch, Kind: string(plan.OrderStop)}
 		}
 	}))
 }

@@ -14,7 +14,7 @@ func (c *Cluster) Grow(ctx context.Context, mebibytes int) error {
 		return err
 	}
 	statements := []string{
-		"CREATE DATABASE IF NOT EXISTS " + writerDatabase,
+		"CREATE DATABASE IF NOT EXISTS " + writerDatabase, "USE " + writerDatabase,
 		"CREATE TABLE IF NOT EXISTS " + writerDatabase + ".bulk (id BIGINT AUTO_INCREMENT PRIMARY KEY, data TEXT) ENGINE=InnoDB",
 	}
 	insert := fmt.Sprintf("INSERT INTO %s.bulk (data) SELECT REPEAT(MD5(CONCAT(RAND(), seq)), %d) FROM seq_1_to_%d", writerDatabase, rowBytes/32, rowsAtOnce)
