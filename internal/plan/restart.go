@@ -21,6 +21,8 @@ func restartOutdated(s cluster.Snapshot) (Decision, bool) {
 		next = outdated[i]
 	} else if d, waiting := waitForSynced(s); waiting {
 		return d, true
+	} else if d, waiting := waitForConfiguration(s); waiting {
+		return d, true
 	}
 	return begin(s, cluster.Operation{Type: cluster.OpRestart, Target: next.Name}, ReasonRestarting,
 		"rolling restart of "+list(names(outdated))+"; the next is "+next.Name)
@@ -102,6 +104,17 @@ func waitForSynced(s cluster.Snapshot) (Decision, bool) {
 	return Decision{}, false
 }
 
+// waitForConfiguration lets everybody read a new configuration before anybody is restarted for it: only
+// then is it known who needs a restart, and whose turn is the last.
+func waitForConfiguration(s cluster.Snapshot) (Decision, bool) {
+	for _, m := range s.Members {
+		if m.ConfigLoaded != s.ConfigRevision {
+			return wait(ReasonConfiguration, "waiting for "+m.Name+" to read the new configuration")
+		}
+	}
+	return Decision{}, false
+}
+
 func restart(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (Decision, bool) {
 	if m.Pod.Role == rolePrimary && s.Replicas > 1 {
 		return assign(otherWriter(s, m.Name))
@@ -109,8 +122,8 @@ func restart(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (Decisi
 	if m.Pod.Outdated {
 		return replace(m, "its pod is of an earlier template")
 	}
-	if m.ConfigLoaded != s.ConfigRevision {
-		return wait(ReasonConfiguration, "waiting for "+m.Name+" to read the new configuration")
+	if d, waiting := waitForConfiguration(s); waiting {
+		return d, true
 	}
 	d, ok := order(op, m.Name, OrderRestart, cluster.Position{}, ReasonRestarting, "restarting "+m.Name)
 	send := d.Action.(SendOrder)

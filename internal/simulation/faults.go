@@ -57,10 +57,12 @@ func (w *World) wipe(i int) bool {
 	return true
 }
 
-// rollBack puts an old snapshot of the volume in its place.
+// rollBack puts an old snapshot of the volume in its place. What was lost does not come back in
+// the middle of an operation that was begun without it.
 func (w *World) rollBack(i int) bool {
 	n := &w.nodes[i]
-	if !n.saved.used {
+	behind := n.vol.data == dataPresent && w.past.includes(n.vol.head, n.saved.head)
+	if !n.saved.used || w.api.status.working && !behind {
 		return false
 	}
 	w.disturb(i, func(v *volume) { *v = n.saved })
