@@ -110,7 +110,7 @@ type Pod struct {
 	Role string
 	// Outdated says that the pod was made from an older template.
 	Outdated bool
-	// Waiting says that kubelet cannot start one of its containers.
+	// Waiting says that it found no host, or that kubelet cannot start one of its containers.
 	Waiting bool
 }
 

@@ -93,8 +93,13 @@ func pod(p *corev1.Pod, sts *appsv1.StatefulSet) cluster.Pod {
 	}
 }
 
-// waiting is true for a container that waits for more than its turn.
+// waiting is true for a pod that found no host, and for a container that waits for more than its turn.
 func waiting(p *corev1.Pod) bool {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			return true
+		}
+	}
 	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		if w := s.State.Waiting; w != nil && w.Reason != "PodInitializing" && w.Reason != "ContainerCreating" {
 			return true
