@@ -19,7 +19,6 @@ import (
 	"github.com/galera-operator/galera-operator/internal/version"
 )
 
-
 const usage = `usage:
   agent run                 be PID 1 of a database pod
   agent install DIRECTORY   copy this binary to DIRECTORY/agent

@@ -190,6 +190,9 @@ func (a *agent) askPeers(ctx context.Context) {
 func (a *agent) loop(ctx context.Context) error {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	// A broken log pipe must not end the database. Ignoring the signal would do the same for the
+	// transfer scripts, whose pipelines need it.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, syscall.SIGCHLD)
 	ticker := time.NewTicker(time.Second)

@@ -20,8 +20,9 @@ type Situation struct {
 	Condemned bool
 	// Suspended is NodeConfig.Suspended.
 	Suspended bool
-	// Unusable says why nothing can be started (configuration, certificate, image), nil when it can.
-	Unusable *agentapi.Failure
+	// Blind says why not even the position can be found out (no configuration, no mariadbd), nil when
+	// it can. Unusable says why nothing can be started (certificate, provider), nil when it can.
+	Blind, Unusable *agentapi.Failure
 	// Examined says that data and position have been looked at since mariadbd was last up.
 	Examined bool
 	// Form is the order to form a component with, "" without one.
@@ -80,12 +81,14 @@ func Next(s Situation) Step {
 	switch {
 	case s.Draining:
 		return Step{Act: ActExit, Phase: cluster.PhaseStopped}
-	case s.Unusable != nil:
-		return Step{Phase: cluster.PhaseFailed, Failure: s.Unusable}
+	case s.Blind != nil:
+		return Step{Phase: cluster.PhaseFailed, Failure: s.Blind}
 	case !s.Examined && s.ExamineIn > 0:
 		return Step{Phase: cluster.PhaseFailed, Waiting: "the next attempt to find out the position"}
 	case !s.Examined:
 		return Step{Act: ActExamine, Phase: cluster.PhaseExamining}
+	case s.Unusable != nil:
+		return Step{Phase: cluster.PhaseFailed, Failure: s.Unusable}
 	case s.Form == agentapi.OrderInitialise:
 		return Step{Act: ActInitialise, Phase: cluster.PhaseInitialising}
 	case s.Form == agentapi.OrderBootstrap:

@@ -104,6 +104,8 @@ func TestNext(t *testing.T) {
 		"initialise":                    {func(s *Situation) { s.Form = agentapi.OrderInitialise }, ActInitialise, cluster.PhaseInitialising},
 		"foreign data":                  {func(s *Situation) { s.Join = JoinVerdict{Failure: failure} }, ActNone, cluster.PhaseFailed},
 		"sticky failure":                {func(s *Situation) { s.Sticky = failure }, ActNone, cluster.PhaseFailed},
+		"blind":                         {func(s *Situation) { s.Blind, s.Unusable, s.Examined = failure, failure, false }, ActNone, cluster.PhaseFailed},
+		"looks though it cannot start":  {func(s *Situation) { s.Unusable, s.Examined = failure, false }, ActExamine, cluster.PhaseExamining},
 		"unusable":                      {func(s *Situation) { s.Unusable, s.Form = failure, agentapi.OrderBootstrap }, ActNone, cluster.PhaseFailed},
 		"draining, down":                {func(s *Situation) { s.Draining, s.Form = true, agentapi.OrderBootstrap }, ActExit, cluster.PhaseStopped},
 		"draining, unusable":            {func(s *Situation) { s.Draining, s.Unusable = true, failure }, ActExit, cluster.PhaseStopped},

@@ -20,6 +20,8 @@ type examination struct {
 	safe     bool
 	// start is the position as mariadbd wants it back, "" when it was not recovered.
 	start string
+	// cut says that a full transfer to this address was cut off: its donor may still be at it.
+	cut bool
 	// trouble is set when there is a database of which no position is known.
 	trouble *agentapi.Failure
 	// expelled is where a database stands that Galera has marked as differing from the others'. It
@@ -64,6 +66,11 @@ func (a *agent) onExamined(found examination, err error) {
 		return
 	}
 	a.examined, a.found = true, found
+	if found.cut && !a.waited {
+		// Seen: the donor of a joiner that was killed streamed its data into the next attempt.
+		a.quietUntil = time.Now().Add(RetryAfterTransfer)
+	}
+	a.waited = true // from now on onExit sees to it
 	a.Logger.Info("examined", "data", found.data, "position", found.position.String(), "safeToBootstrap", found.safe)
 	switch {
 	case found.trouble != nil:
@@ -102,6 +109,7 @@ func (a *agent) examineData(ctx context.Context) (examination, error) {
 		return examination{}, err
 	}
 	found := examination{data: datadir.Judge(look, note)}
+	found.cut = note != nil && note.Transfer && (note.Address == "" || note.Address == a.Address)
 	if found.data != cluster.DataPresent {
 		return found, nil
 	}

@@ -47,7 +47,7 @@ func (a *agent) serverEnv() []string {
 func (a *agent) startJoin() {
 	run := running{from: a.found.position}
 	note := datadir.Joining{
-		Method: a.config.StateTransfer.Method, From: a.found.position, Since: time.Now(),
+		Method: a.config.StateTransfer.Method, Address: a.Address, From: a.found.position, Since: time.Now(),
 		Transfer: a.found.data != cluster.DataPresent || a.found.expelled.Known(),
 	}
 	run.note = &note
@@ -78,6 +78,10 @@ func (a *agent) bootstrap() {
 	if a.found.position != pos || a.found.data != cluster.DataPresent {
 		// Judge has seen to that; a bootstrap anywhere else would cost acknowledged writes.
 		a.endRun(run, "the member is not at the order's position any more")
+		return
+	}
+	if others := primaryPeers(a.peers); len(others) > 0 {
+		a.endRun(run, others[0].Name+" has become Primary meanwhile")
 		return
 	}
 	a.Logger.Info("bootstrapping", "order", a.current.ID, "position", pos.String())
@@ -235,7 +239,8 @@ func (a *agent) onLaunched(run running, proc *server.Process, err error) {
 	a.proc, a.run = proc, run
 	a.status, a.members, a.missed = nil, nil, 0
 	a.restart = false
-	a.loaded, a.trusted, a.tlsTrouble = certificatesOf(run, a.installed)
+	a.loaded, a.trusted = certificatesOf(run, a.installed)
+	a.tlsTrouble = ""
 	a.liveTried = ""
 	a.examined = false // what was found holds no longer
 	a.position = run.from

@@ -2,10 +2,16 @@
 
 package agent_test
 
-import "testing"
+import (
+	"os"
+	"testing"
+)
 
 // TestPlay forms a cluster and leaves it running (GAGENT_KEEP=1), for experiments by hand.
 func TestPlay(t *testing.T) {
+	if os.Getenv("GAGENT_KEEP") == "" {
+		t.Skip("only for experiments by hand: GAGENT_KEEP=1")
+	}
 	w := newWorld(t, 3, nil)
 	s := &story{T: t, world: w}
 	s.wait()

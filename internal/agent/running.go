@@ -269,7 +269,7 @@ func (a *agent) onExit(proc *server.Process) {
 		a.crashed(run, exit)
 	}
 	if run.note != nil && run.note.Transfer {
-		a.retryAt = time.Now().Add(RetryAfterTransfer)
+		a.quietUntil = time.Now().Add(RetryAfterTransfer)
 	}
 	if a.current != nil && a.current.ID == run.order {
 		a.finish(run.order, agentapi.OrderFailed, "mariadbd ended before it served: "+describeExit(exit))

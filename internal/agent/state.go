@@ -41,6 +41,7 @@ type state struct {
 	// The member's own position, as of the last examination or status.
 	examined  bool
 	found     examination
+	waited    bool              // the first examination of this run of the agent is over
 	examining *agentapi.Failure // why the last examination failed
 	examineAt time.Time         // not before
 
@@ -52,20 +53,23 @@ type state struct {
 	sticky  *agentapi.Failure
 
 	// The running server.
-	proc      *server.Process
-	run       running
-	status    *agentapi.Server
-	members   []string
-	missed    int // statuses in a row that could not be read
-	position  cluster.Position
-	restarts  int
-	failure   *agentapi.Failure
-	failures  int // failed attempts in a row
-	retryAt   time.Time
-	join      *agentapi.Join
-	root      rootState
-	liveTried string // configuration whose live settings were set last
-	setting   bool
+	proc     *server.Process
+	run      running
+	status   *agentapi.Server
+	members  []string
+	missed   int // statuses in a row that could not be read
+	position cluster.Position
+	restarts int
+	failure  *agentapi.Failure
+	failures int // failed attempts in a row
+	retryAt  time.Time
+	// quietUntil is when the donor of a transfer that was cut off is sure to have given up; nothing
+	// shortens it.
+	quietUntil time.Time
+	join       *agentapi.Join
+	root       rootState
+	liveTried  string // configuration whose live settings were set last
+	setting    bool
 
 	subjectWas string
 	peers      map[string]agentapi.PeerView
@@ -122,8 +126,8 @@ func (a *agent) situation() Situation {
 	s := Situation{
 		Job: a.job, Alive: a.proc != nil, Stopping: a.run.stopping, Answers: a.status != nil,
 		Draining: a.draining, Held: content.Held, Restart: a.restart, Condemned: a.run.condemned,
-		Suspended: a.config != nil && a.config.Suspended, Unusable: a.unusable(), Examined: a.examined,
-		Sticky: a.sticky, RetryIn: max(0, time.Until(a.retryAt)), ExamineIn: max(0, time.Until(a.examineAt)),
+		Suspended: a.config != nil && a.config.Suspended, Blind: a.blind(), Unusable: a.unusable(), Examined: a.examined,
+		Sticky: a.sticky, RetryIn: max(0, time.Until(a.retryAt), time.Until(a.quietUntil)), ExamineIn: max(0, time.Until(a.examineAt)),
 	}
 	if a.current != nil && orders.Forms(a.current.Kind) {
 		s.Form = a.current.Kind
@@ -147,18 +151,28 @@ func (a *agent) transferPossible(v JoinVerdict) JoinVerdict {
 	return v
 }
 
-// unusable says why nothing can be started.
-func (a *agent) unusable() *agentapi.Failure {
+// blind says why not even the position can be found out.
+func (a *agent) blind() *agentapi.Failure {
 	switch {
 	case a.mariadb == "":
 		return &agentapi.Failure{Reason: agentapi.FailureNoServer, Message: "the image has no mariadbd"}
-	case a.image.Provider == "":
-		return &agentapi.Failure{Reason: agentapi.FailureNoProvider, Message: "the image has no Galera provider (libgalera_smm.so)"}
 	case a.config == nil && a.configProblem != "":
 		return &agentapi.Failure{Reason: agentapi.FailureConfig, Message: a.configProblem}
 	case a.config == nil:
 		return &agentapi.Failure{Reason: agentapi.FailureConfig, Message: "no configuration has been published yet"}
-	case servercnf.NeedsPair(a.config.TLS) && a.installed.ID == "":
+	}
+	return nil
+}
+
+// unusable says why nothing can be started.
+func (a *agent) unusable() *agentapi.Failure {
+	if f := a.blind(); f != nil {
+		return f
+	}
+	if a.image.Provider == "" {
+		return &agentapi.Failure{Reason: agentapi.FailureNoProvider, Message: "the image has no Galera provider (libgalera_smm.so)"}
+	}
+	if servercnf.NeedsPair(a.config.TLS) && a.installed.ID == "" {
 		why := "no certificate has been published yet"
 		if a.published.Problem != nil {
 			why = a.published.Problem.Error()

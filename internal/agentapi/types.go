@@ -297,6 +297,9 @@ type PeerView struct {
 	// ClusterUUID is wsrep_cluster_state_uuid, "" when not connected.
 	ClusterUUID string `json:"clusterUUID,omitempty"`
 	Draining    bool   `json:"draining,omitempty"`
+	// Forming says that the member is carrying out an order that makes it Primary: nobody else may
+	// be made so meanwhile.
+	Forming bool `json:"forming,omitempty"`
 	// Data and Position are as in the Report.
 	Data     cluster.DataState `json:"data,omitempty"`
 	Position cluster.Position  `json:"position,omitzero"`

@@ -51,6 +51,9 @@ var wsrepAllowed = []string{
 	"wsrep-trx-fragment-unit", "wsrep-black-box-name", "wsrep-black-box-size", "wsrep-applier-retry-count",
 }
 
+// wsrepPrefix begins the names of all of Galera's settings.
+const wsrepPrefix = "wsrep"
+
 // Normalise brings a setting's name to the form names are compared in: lower case, dashes, and
 // without the prefixes MariaDB understands on top of a name (loose-, skip-, enable-, …).
 func Normalise(key string) string {
@@ -80,10 +83,10 @@ func ForbiddenSetting(key string) (reason string, forbidden bool) {
 	if why, ok := owned[k]; ok {
 		return why, true
 	}
-	if strings.HasPrefix(k, "wsrep") {
+	if strings.HasPrefix(k, wsrepPrefix) {
 		return reasonReplication, !slices.Contains(wsrepAllowed, k)
 	}
-	if strings.HasPrefix("wsrep", k) {
+	if strings.HasPrefix(wsrepPrefix, k) {
 		return reasonShortened, true
 	}
 	for name := range owned {

@@ -85,9 +85,20 @@ func liftStops(s cluster.Snapshot) (Decision, bool) {
 	}
 	for _, m := range s.Members {
 		if m.Known && m.Phase == cluster.PhaseStopped {
-			op := cluster.Operation{ID: fmt.Sprintf("start-%d", s.Epoch), Epoch: s.Epoch}
-			return order(op, m.Name, OrderStart, cluster.Position{}, ReasonJoining, m.Name+" may join again")
+			return lift(s, m)
 		}
 	}
 	return Decision{}, false
+}
+
+// lift sends a Start whose ID names the Stop it ends: another Stop may still be on its way.
+func lift(s cluster.Snapshot, m cluster.Member) (Decision, bool) {
+	op := cluster.Operation{ID: fmt.Sprintf("start-%d", s.Epoch), Epoch: s.Epoch}
+	d, ok := order(op, m.Name, OrderStart, cluster.Position{}, ReasonJoining, m.Name+" may join again")
+	if m.Order != nil {
+		send := d.Action.(SendOrder)
+		send.ID += "/" + m.Order.ID
+		d.Action = send
+	}
+	return d, ok
 }

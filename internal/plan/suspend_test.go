@@ -42,6 +42,8 @@ func TestLiftStops(t *testing.T) {
 	none := cluster.Position{}
 	check(t, []row{
 		{name: "when there is a Primary", s: shop(db(2, stopped(9))), action: send("db-2", "start-4", 4, OrderStart, none, "start")},
+		{name: "each stop by another order", s: shop(db(2, stopped(9), told("suspend-4/db-2/stop", 4, OrderStop, orderDone))),
+			action: send("db-2", "start-4", 4, OrderStart, none, "start/suspend-4/db-2/stop")},
 		{name: "before a restart goes on", s: shop(db(2, stopped(9)), running(cluster.Operation{ID: "restart-5", Type: cluster.OpRestart, Epoch: 5, Target: "db-1"})),
 			action: send("db-2", "start-5", 5, OrderStart, none, "start")},
 		{name: "not while suspended", s: shop(suspended, running(suspension), db(2, stopped(9))), action: send("db-2", "suspend-5", 5, OrderStop, none, "stop")},

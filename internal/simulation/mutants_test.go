@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/galera-operator/galera-operator/internal/cluster"
 	"github.com/galera-operator/galera-operator/internal/plan"
@@ -47,6 +48,7 @@ var mutants = []mutant{
 	{"the writer is restarted before the role has moved", restartsWriter, changes, []string{WriterTaken}},
 	{"the writer is stopped first", stopsWriterFirst, changes, []string{WriterTaken}},
 	{"a lifted stop is sent again", repeatsStop, oldLeader, []string{Stuck}},
+	{"a stop is lifted under a known ID", repeatsStart, oldLeader, []string{Stuck}},
 	{"a missing pod counts as stopped", missingIsStopped, changes, []string{Disorderly}},
 	{"an old report of a stop is believed", believesOldStops, oldLeader, []string{Disorderly}},
 	{"a restart waits for what only a Start ends", neverLifts, changes, []string{Stuck}},
@@ -322,6 +324,15 @@ func repeatsStop(s cluster.Snapshot) plan.Decision {
 			m.Order = &cluster.Order{ID: m.Order.ID, Epoch: m.Order.Epoch, Kind: string(plan.OrderStop), State: m.Order.State}
 		}
 	}))
+}
+
+func repeatsStart(s cluster.Snapshot) plan.Decision {
+	d := plan.Plan(s)
+	if o, ok := d.Action.(plan.SendOrder); ok && o.Kind == plan.OrderStart {
+		o.ID, _, _ = strings.Cut(o.ID, "/start/")
+		d.Action = o
+	}
+	return d
 }
 
 func missingIsStopped(s cluster.Snapshot) plan.Decision {

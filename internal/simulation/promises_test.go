@@ -15,7 +15,7 @@ import (
 const (
 	// fastSteps are taken in the fast run, and shortSteps with -short.
 	fastSteps  = 12_000_000
-	shortSteps = 1_500_000
+	shortSteps = 1_000_000
 	// rapidChecks is how many schedules the property-testing library draws in the fast run.
 	rapidChecks = "30000"
 )

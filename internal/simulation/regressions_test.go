@@ -159,6 +159,11 @@ var regressions = []regression{
 			{LookAround, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Suspend, 0, 0}, {Round, 0, 0},
 			{Round, 0, 0}, {SeeStatus, 1, 0}, {Reconcile, 1, 0},
 		}}},
+	{"a stop that comes after its suspension was given up, and after the start", repeatsStart,
+		Schedule{Members: 3, Eager: true, Events: []Event{
+			{Round, 0, 0}, {Suspend, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Suspend, 0, 0}, {Round, 0, 0}, {Suspend, 0, 0}, {Round, 0, 0},
+			{LookAround, 1, 0}, {Suspend, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Reconcile, 1, 0}, {Reconcile, 1, 0},
+		}}},
 	{"a disk that held data is empty", forgetsHeldData,
 		Schedule{Members: 3, Eager: true, Events: []Event{
 			{KillAll, 0, 0}, {Wipe, 2, 0},

@@ -28,10 +28,13 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	var err error
 	kube, err = harness.Connect(cmp.Or(os.Getenv("GALERA_CONTEXT"), harness.DefaultContext), progress)
 	Expect(err).NotTo(HaveOccurred())
+	unlock, err := kube.Lock(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(unlock)
 	Expect(kube.Heal(ctx)).To(Succeed(), "removing what an interrupted run has left on the nodes")
 	Expect(kube.DeleteLeftovers(ctx)).To(Succeed())
 	Expect(kube.ScaleOperator(ctx, 1)).To(Succeed())
-}, NodeTimeout(5*time.Minute))
+}, NodeTimeout(45*time.Minute))
 
 var _ = AfterSuite(func(ctx SpecContext) {
 	if kube != nil {

@@ -18,7 +18,7 @@ const (
 	// greetingTime is how long a dialled node is given to speak; it does so at once when it wants to.
 	greetingTime = 3 * time.Second
 	// joiningTime is how long an arbitrator is given to become a member; that takes two seconds.
-	joiningTime = 12 * time.Second
+	joiningTime = 10 * time.Second
 )
 
 // Greeting is what a node's replication port answers to somebody who dials it.
@@ -104,8 +104,13 @@ func (c *Cluster) TryArbitrator(ctx context.Context, image string, pair *Pair) (
 	if err != nil {
 		return joined, "", err
 	}
-	// In order, so that the cluster does not have to wait until it believes the member dead.
-	_, err = Docker(ctx, "stop", "--time", "10", name)
+	// A member leaves in order, so that the others do not have to wait until they believe it dead;
+	// one that was never let in does not listen.
+	patience := "1"
+	if joined {
+		patience = "10"
+	}
+	_, err = Docker(ctx, "stop", "--time", patience, name)
 	out, logErr := run(ctx, "", "sh", "-c", `docker logs --tail 40 "$1" 2>&1`, "sh", name)
 	return joined, out, errors.Join(err, logErr)
 }

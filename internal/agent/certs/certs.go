@@ -69,7 +69,7 @@ func Judge(m Material, now time.Time) Bundle {
 	b := Bundle{Material: m, CAs: Fingerprints(m.CA), Roots: x509.NewCertPool(), ControlRoots: x509.NewCertPool()}
 	sum := sha256.New()
 	for _, part := range [][]byte{m.Cert, m.Key, m.CA} {
-		fmt.Fprintf(sum, "%d:", len(part))
+		_, _ = fmt.Fprintf(sum, "%d:", len(part))
 		_, _ = sum.Write(part)
 	}
 	b.ID = hex.EncodeToString(sum.Sum(nil)[:8])

@@ -25,6 +25,8 @@ type Joining struct {
 	// Transfer says that a full transfer has begun, or has to: what the directory holds is no
 	// database until the join has ended well.
 	Transfer bool `json:"transfer"`
+	// Address is where the donor reaches the member, for as long as it tries to.
+	Address string `json:"address,omitempty"`
 	// From is the position the join started from, not known for an empty directory.
 	From  cluster.Position `json:"from,omitzero"`
 	Since time.Time        `json:"since"`
@@ -48,7 +50,7 @@ func (m Markers) Joining() (*Joining, error) {
 	}
 	var j Joining
 	if json.Unmarshal(data, &j) != nil {
-		return &Joining{Transfer: true}, nil
+		return &Joining{Transfer: true}, nil //nolint:nilerr // what was torn is worse than what is missing, not an error
 	}
 	return &j, nil
 }

@@ -49,7 +49,8 @@ func members(s string) []string {
 
 // Send hands an event to the agent that listens on socket.
 func Send(socket string, e Event) error {
-	conn, err := net.DialTimeout("unix", socket, limit)
+	dialer := net.Dialer{Timeout: limit}
+	conn, err := dialer.DialContext(context.Background(), "unix", socket)
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,8 @@ func Send(socket string, e Event) error {
 // Listen calls f for every event until ctx ends.
 func Listen(ctx context.Context, socket string, f func(Event)) error {
 	_ = os.Remove(socket)
-	l, err := net.Listen("unix", socket)
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "unix", socket)
 	if err != nil {
 		return err
 	}

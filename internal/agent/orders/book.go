@@ -193,6 +193,9 @@ func (b *Book) save() error {
 	return datadir.WriteFile(b.path, data, 0o600)
 }
 
+// MakesPrimary says whether a kind of order makes a member Primary.
+func MakesPrimary(k agentapi.OrderKind) bool { return Forms(k) || k == agentapi.OrderRebuildQuorum }
+
 // Forms says whether a kind of order forms a component.
 func Forms(k agentapi.OrderKind) bool {
 	return k == agentapi.OrderInitialise || k == agentapi.OrderBootstrap

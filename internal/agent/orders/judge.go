@@ -2,8 +2,8 @@ package orders
 
 import (
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/cluster"
@@ -34,15 +34,15 @@ type Facts struct {
 type Decision int
 
 const (
-	// Repeat: it is known; Verdict.Record has the answer.
+	// Repeat means that it is known; Verdict.Record has the answer.
 	Repeat Decision = iota
-	// Busy: not now; nothing is recorded.
+	// Busy means not now; nothing is recorded.
 	Busy
-	// RefuseUnrecorded: no, and nothing is recorded, because the book says something better already.
+	// RefuseUnrecorded means no, and nothing is recorded, because the book says something better already.
 	RefuseUnrecorded
-	// Refuse: no, and for ever.
+	// Refuse means no, and for ever.
 	Refuse
-	// Accept: record it, then carry it out.
+	// Accept means to record it, then carry it out.
 	Accept
 )
 
@@ -125,8 +125,8 @@ func judgeForming(o agentapi.Order, book Content, f Facts) (Verdict, bool) {
 	if f.Alive {
 		return refuse("mariadbd is running on this member"), true
 	}
-	if p := primaryPeer(f.Peers); p != nil {
-		return refuse("%s is in a Primary component: join it, never form a second one", p.Name), true
+	if v, bad := judgePeers(f.Peers); bad {
+		return v, true
 	}
 	if f.Blocked != "" {
 		return refuse("mariadbd cannot be started here: %s", f.Blocked), true
@@ -182,8 +182,8 @@ func judgeRebuild(o agentapi.Order, f Facts) Verdict {
 	if f.Server.Component != cluster.ComponentNonPrimary {
 		return refuse("the member's component is %q, not non-Primary", f.Server.Component)
 	}
-	if p := primaryPeer(f.Peers); p != nil {
-		return refuse("%s is in a Primary component: never form a second one", p.Name)
+	if v, bad := judgePeers(f.Peers); bad {
+		return v
 	}
 	switch {
 	case !f.Position.Known():
@@ -198,19 +198,18 @@ func judgeRebuild(o agentapi.Order, f Facts) Verdict {
 	return Verdict{Decision: Accept}
 }
 
-// primaryPeer returns a member of a Primary component, the first by name, or nil.
-func primaryPeer(peers []agentapi.PeerView) *agentapi.PeerView {
-	byName := map[string]agentapi.PeerView{}
-	for _, p := range peers {
-		if p.Component == cluster.ComponentPrimary {
-			byName[p.Name] = p
+// judgePeers refuses to make a member Primary beside one that is, or is being made so.
+func judgePeers(peers []agentapi.PeerView) (Verdict, bool) {
+	byName := slices.SortedFunc(slices.Values(peers), func(x, y agentapi.PeerView) int { return strings.Compare(x.Name, y.Name) })
+	for _, p := range byName {
+		switch {
+		case p.Component == cluster.ComponentPrimary:
+			return refuse("%s is in a Primary component: join it, never form a second one", p.Name), true
+		case p.Forming:
+			return refuse("%s is being made Primary by an order", p.Name), true
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		p := byName[name]
-		return &p
-	}
-	return nil
+	return Verdict{}, false
 }
 
 // String returns the decision in a word, for the log.

@@ -63,6 +63,9 @@ func TestJudgeRefuses(t *testing.T) {
 		"initialise over half a copy": {initialise, empty(), func(_ *agentapi.Order, f *Facts) { f.Data = cluster.DataIncomplete }, "not Empty"},
 		"initialise an old cluster":   {initialise, empty(), func(o *agentapi.Order, _ *Facts) { o.ClusterUUID = uuid }, "history"},
 		"initialise beside a Primary": {initialise, empty(), func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{primary} }, "p is in a Primary"},
+		"initialise beside a forming": {initialise, empty(), func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{{Name: "p", Forming: true}} }, "p is being made"},
+		"bootstrap beside a forming":  {bootstrap, down(), func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{{Name: "p", Forming: true}} }, "p is being made"},
+		"rebuild beside a forming":    {rebuild, nonPrimary(), func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{{Name: "p", Forming: true}} }, "p is being made"},
 		"initialise beside data": {initialise, empty(), func(_ *agentapi.Order, f *Facts) {
 			f.Peers = []agentapi.PeerView{{Name: "q", Data: cluster.DataPresent}}
 		}, "q holds data"},

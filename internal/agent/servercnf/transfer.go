@@ -11,9 +11,10 @@ import (
 )
 
 // sockopt lets the donor's socat wait for the joiner's listener (ten seconds, which must stay below
-// what the supervisor waits after a failed join: see RetryAfterTransfer). On the listening side
-// it only repeats a bind that failed.
-const sockopt = "retry=100,interval=0.1"
+// what the agent waits after a failed transfer: see RetryAfterTransfer), and give up sooner than the
+// kernel would on an address nobody answers from. On the listening side it only repeats a bind
+// that failed.
+const sockopt = "retry=50,interval=0.2,connect-timeout=3"
 
 // scriptEnv shortens the donor's fixed ten-second sleep between the two streams of a
 // mariabackup transfer: sockopt makes the donor wait for the joiner itself. The file is

@@ -36,7 +36,8 @@ func Dirs(ctx context.Context, dirs []string, changed func()) {
 			return
 		case <-watcher.Events:
 			quiet.Reset(settle)
-		case <-watcher.Errors: // an overflow: something has changed
+		case err := <-watcher.Errors:
+			_ = err // an overflow, which only means that something has changed
 			quiet.Reset(settle)
 		case <-ticker.C:
 			missing = add(watcher, missing)

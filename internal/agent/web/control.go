@@ -109,7 +109,8 @@ func TLSConfig(identity func() Identity) *tls.Config {
 
 // Serve serves a handler on a port until ctx ends. conf is nil for plain HTTP.
 func Serve(ctx context.Context, port int, h http.Handler, conf *tls.Config, logger *slog.Logger) error {
-	l, err := net.Listen("tcp", fmt.Sprintf(":%d", port))
+	var listen net.ListenConfig
+	l, err := listen.Listen(ctx, "tcp", fmt.Sprintf(":%d", port))
 	if err != nil {
 		return err
 	}

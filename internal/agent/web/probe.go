@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/orders"
 	"github.com/galera-operator/galera-operator/internal/agent/report"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/cluster"
@@ -77,6 +78,7 @@ func (p Probe) peer(w http.ResponseWriter, _ *http.Request) {
 // PeerView is the part of a report other members may know.
 func PeerView(r agentapi.Report) agentapi.PeerView {
 	v := agentapi.PeerView{Name: r.Name, Draining: r.Draining, Data: r.Data, Position: r.Position, Lineage: r.Lineage}
+	v.Forming = r.Order != nil && r.Order.State == agentapi.OrderAccepted && orders.MakesPrimary(r.Order.Kind)
 	if r.Server != nil {
 		v.Component, v.State, v.ClusterUUID = r.Server.Component, r.Server.State, r.Server.ClusterUUID
 	}

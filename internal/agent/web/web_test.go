@@ -80,6 +80,13 @@ func TestProbe(t *testing.T) {
 	if err := json.Unmarshal(get(h, agentapi.PathPeer).Body.Bytes(), &v); err != nil || v.Name != "a" || v.ClusterUUID != uuid || v.Position.Seqno != 4 {
 		t.Errorf("%+v %v", v, err)
 	}
+	forming := serving()
+	for state, want := range map[agentapi.OrderState]bool{agentapi.OrderAccepted: true, agentapi.OrderDone: false} {
+		forming.Order = &agentapi.OrderRecord{Order: agentapi.Order{Kind: agentapi.OrderBootstrap}, State: state}
+		if PeerView(forming).Forming != want {
+			t.Errorf("bootstrap %s: forming must be %v", state, want)
+		}
+	}
 	metrics := get(h, agentapi.PathMetrics).Body.String()
 	for _, want := range []string{"galera_synced 1\n", "galera_cluster_size 3\n", "galera_status_replicated_bytes 12\n", "galera_last_committed 4\n"} {
 		if !strings.Contains(metrics, want) {

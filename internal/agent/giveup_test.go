@@ -1,0 +1,37 @@
+package agent
+
+import (
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+func TestLeadsNowhere(t *testing.T) {
+	note := &datadir.Joining{}
+	nonPrimary := primary("a", func(p *agentapi.PeerView) { p.Component = cluster.ComponentNonPrimary })
+	up := func(c cluster.ComponentState) *agentapi.Server { return &agentapi.Server{Component: c} }
+	for name, c := range map[string]struct {
+		status *agentapi.Server
+		run    running
+		peers  map[string]agentapi.PeerView
+		want   time.Duration
+	}{
+		"joining":                        {nil, running{note: note}, primary("a", nil), 0},
+		"nobody is Primary any more":     {nil, running{note: note}, nonPrimary, hopeless},
+		"nobody answers":                 {nil, running{note: note}, nil, deaf},
+		"in a full transfer":             {nil, running{note: &datadir.Joining{Transfer: true}}, nonPrimary, 0},
+		"bootstrapping":                  {nil, running{}, nonPrimary, 0},
+		"served, busy":                   {nil, running{served: true}, nonPrimary, 0},
+		"running":                        {up(cluster.ComponentPrimary), running{served: true}, nil, 0},
+		"without quorum":                 {up(cluster.ComponentNonPrimary), running{served: true}, nil, 0},
+		"left the group, as if for good": {up(cluster.ComponentDisconnected), running{served: true}, primary("a", nil), cutOff},
+	} {
+		a := &agent{state: state{status: c.status, run: c.run, peers: c.peers}}
+		if why, got := a.leadsNowhere(); got != c.want || (why != "") != (c.want != 0) {
+			t.Errorf("%s: %s (%q), want %s", name, got, why, c.want)
+		}
+	}
+}

@@ -1,0 +1,154 @@
+//go:build integration
+
+package agent_test
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+func (s *story) killAll() {
+	s.write(0)
+	var wg sync.WaitGroup
+	for _, n := range s.world.nodes {
+		wg.Go(func() { n.stop(false) })
+	}
+	wg.Wait()
+	for _, n := range s.world.nodes {
+		n.start()
+	}
+	began := time.Now()
+	best := s.node(0)
+	var top cluster.Position
+	for _, n := range s.world.nodes {
+		r := n.until("waiting with its position", 60*time.Second, func(r agentapi.Report) bool { return waiting(r) && r.Position.Known() })
+		if r.Position.UUID != s.uuid || r.Data != cluster.DataPresent || r.Server != nil {
+			s.Fatalf("%s: %+v", n.name, r)
+		}
+		s.Logf("%s at %s", n.name, r.Position)
+		if r.Position.Seqno > top.Seqno {
+			best, top = n, r.Position
+		}
+	}
+	s.Logf("all positions known: %s", time.Since(began).Round(time.Millisecond))
+	s.refuseWrongBootstraps(best, top)
+	s.epoch += 10
+	began = time.Now()
+	o, result := best.send(agentapi.OrderBootstrap, s.epoch, top, s.uuid)
+	if result.State != agentapi.OrderAccepted {
+		s.Fatalf("%+v", result)
+	}
+	best.until("bootstrapped", 60*time.Second, done(o.ID))
+	s.Logf("bootstrap: %s", time.Since(began).Round(time.Millisecond))
+	s.all(90 * time.Second)
+	s.Logf("all back: %s", time.Since(began).Round(time.Millisecond))
+	for _, n := range s.world.nodes {
+		r, err := n.report()
+		check(s.T, err)
+		if r.Server.ClusterUUID != s.uuid || n != best && (r.Join == nil || r.Join.Kind == "SST") {
+			s.Errorf("%s: uuid %s, join %+v", n.name, r.Server.ClusterUUID, r.Join)
+		}
+		if r.Lineage.Epoch != s.epoch || r.Lineage.Start != top {
+			s.Errorf("%s: lineage %+v, want epoch %d from %s", n.name, r.Lineage, s.epoch, top)
+		}
+	}
+	s.intact()
+	s.write(1)
+}
+
+func (s *story) refuseWrongBootstraps(best *node, top cluster.Position) {
+	behind := top
+	behind.Seqno--
+	foreign := cluster.Position{UUID: "11111111-2222-3333-4444-555555555555", Seqno: top.Seqno}
+	for name, pos := range map[string]cluster.Position{"behind": behind, "foreign": foreign, "unknown": {}} {
+		if _, r := best.send(agentapi.OrderBootstrap, s.epoch+1, pos, s.uuid); r.State != agentapi.OrderRefused {
+			s.Fatalf("%s: %+v", name, r)
+		}
+	}
+	if _, r := best.send(agentapi.OrderBootstrap, s.epoch-1, top, s.uuid); r.State != agentapi.OrderRefused {
+		s.Fatalf("an old epoch: %+v", r)
+	}
+	if _, r := best.send(agentapi.OrderBootstrap, s.epoch+1, top, foreign.UUID); r.State != agentapi.OrderRefused {
+		s.Fatalf("another cluster: %+v", r)
+	}
+	for _, n := range s.world.nodes {
+		if r, err := n.report(); err != nil || r.Server != nil {
+			s.Fatalf("%s: %v %+v", n.name, err, r)
+		}
+	}
+}
+
+func (s *story) newVolume() {
+	n := s.node(0)
+	n.stop(true)
+	n.wipe()
+	n.start()
+	r := n.until("joined", 90*time.Second, synced(3))
+	if r.Join == nil || r.Join.Kind != "SST" || r.Server.ClusterUUID != s.uuid {
+		s.Errorf("%+v", r.Join)
+	}
+	s.Logf("full transfer: %s, %d bytes, from %q", r.Join.EndedAt.Sub(r.Join.StartedAt).Round(time.Millisecond), r.Join.Bytes, r.Join.Donor)
+	s.write(0)
+	s.intact()
+}
+
+// expel makes one member's data differ and lets the others vote it out.
+func (s *story) expel() {
+	n := s.node(1)
+	began := time.Now()
+	n.mustSQL(fmt.Sprintf("SET SESSION wsrep_on=OFF; INSERT INTO app.t VALUES (%d)", s.rows+1))
+	s.write(0)
+	r := n.until("back by a full transfer", 90*time.Second, func(r agentapi.Report) bool {
+		return synced(3)(r) && r.Join != nil && r.Join.Kind == "SST" && r.Join.StartedAt.After(began)
+	})
+	s.Logf("expelled to serving: %s, restarts %d", time.Since(began).Round(time.Millisecond), r.Restarts)
+	s.intact()
+}
+
+// quorum kills two of three at once and makes the third go on by order.
+func (s *story) quorum() {
+	s.write(2)
+	for _, n := range s.world.nodes[1:] {
+		n.stop(false)
+	}
+	n := s.node(0)
+	r := n.until("without quorum", 30*time.Second, func(r agentapi.Report) bool {
+		return r.Server != nil && r.Server.Component == cluster.ComponentNonPrimary
+	})
+	if code := n.probe(agentapi.PathReady); code == http.StatusOK {
+		s.Error("ready without quorum")
+	}
+	ahead := r.Position
+	ahead.Seqno++
+	s.epoch++
+	if _, r := n.send(agentapi.OrderRebuildQuorum, s.epoch, ahead, s.uuid); r.State != agentapi.OrderRefused {
+		s.Fatalf("a position this member does not have: %+v", r)
+	}
+	o, _ := n.send(agentapi.OrderRebuildQuorum, s.epoch, r.Position, s.uuid)
+	n.until("Primary by order", 30*time.Second, done(o.ID))
+	n.until("serving alone", 30*time.Second, synced(1))
+	s.write(0)
+	for _, n := range s.world.nodes[1:] {
+		n.start()
+	}
+	s.all(90 * time.Second)
+	for _, n := range s.world.nodes {
+		r, err := n.report()
+		check(s.T, err)
+		if r.Lineage.Epoch != s.epoch || r.Server.ClusterUUID != s.uuid {
+			s.Errorf("%s: %+v", n.name, r.Lineage)
+		}
+	}
+	s.intact()
+}
+
+func (s *story) end() {
+	took := s.node(0).stop(true)
+	s.Logf("SIGTERM to exit: %s", took.Round(time.Millisecond))
+	s.node(1).until("a component of two", 20*time.Second, synced(2))
+}
