@@ -123,7 +123,7 @@ test-api: ## Against a real kube-apiserver and etcd.
 test-agent: ## The agent with a real mariadbd, in containers of the database image.
 	$(call phase,agent tests)
 	@hack/images.sh database
-	@go test -tags=integration -count=1 -timeout=15m ./internal/agent/
+	@go test -tags=integration -count=1 -timeout=25m ./internal/agent/
 
 .PHONY: test-e2e
 test-e2e: build ## On the local Kubernetes, with a real client, faults and captured packets (E2E='label filter').
