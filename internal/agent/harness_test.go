@@ -52,7 +52,7 @@ type node struct {
 func newWorld(t *testing.T, replicas int, edit func(*agentapi.NodeConfig)) *world {
 	t.Helper()
 	if out, err := exec.Command("docker", "image", "inspect", image).CombinedOutput(); err != nil {
-		t.Skipf("no docker, or no image %s: %v: %s", image, err, out)
+		t.Fatalf("no docker, or no image %s: %v: %s", image, err, out)
 	}
 	//nolint:usetesting // GAGENT_KEEP leaves it behind
 	w := &world{t: t, cn: "shop.test cluster", dir: got(os.MkdirTemp("", "gagent-"))(t), network: "gagent-" + strconv.Itoa(os.Getpid())}
