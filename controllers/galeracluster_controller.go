@@ -106,8 +106,13 @@ func (r *GaleraClusterReconciler) sync(ctx context.Context, in conditions.Input)
 	version := in.Config.Revision + "-" + in.Published.Serial
 	for name, s := range in.Seen {
 		p := in.Facts.Pods[name]
-		stale := s.Live && (s.Report.Config.Loaded != in.Config.Revision || s.Report.TLS.PublishedSerial != in.Published.Serial)
-		if p == nil || !stale {
+		if p == nil || !s.Live {
+			continue
+		}
+		// An agent that refuses what it was hurried to read goes on telling the revision it runs with,
+		// which may be the very one that is published again.
+		hurried := p.Annotations[v1alpha1.AnnotationSync]
+		if s.Report.Config.Loaded == in.Config.Revision && s.Report.TLS.PublishedSerial == in.Published.Serial && (hurried == "" || hurried == version) {
 			continue
 		}
 		if err := r.Actor.Sync(ctx, p, version); err != nil {
