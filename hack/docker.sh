@@ -45,7 +45,9 @@ start_by_hand() {
     install_wrapper
     options=(--add-runtime "limited=$WRAPPER" --default-runtime limited)
   fi
-  setsid nohup dockerd "${options[@]}" >>"$LOGS/dockerd.log" 2>&1 </dev/null &
+  # The engine must find its own containerd shim, not the newer one that is built for the nodes.
+  PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    setsid nohup dockerd "${options[@]}" >>"$LOGS/dockerd.log" 2>&1 </dev/null &
   DOCKERD=$!
 }
 
