@@ -221,10 +221,13 @@ func (a *agent) adoptLineage() {
 	}
 }
 
-func (a *agent) takeLineage(l agentapi.Lineage) {
-	if l.Epoch <= a.book.Content().Lineage.Epoch {
-		return
+func (a *agent) takeLineage(l cluster.Lineage) {
+	if l.Epoch > a.book.Content().Lineage.Epoch {
+		a.setLineage(l)
 	}
+}
+
+func (a *agent) setLineage(l cluster.Lineage) {
 	if err := a.book.SetLineage(l); err != nil {
 		a.Logger.Error("the line of history could not be recorded", "error", err)
 	}

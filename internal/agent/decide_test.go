@@ -35,7 +35,8 @@ func TestJudgeJoin(t *testing.T) {
 		}
 		return all
 	}
-	line := agentapi.Lineage{Epoch: 7, Start: at(40)}
+	line := cluster.FirstLine(cluster.Line{Epoch: 7, Start: at(40)})
+	later := line.Then(cluster.Line{Epoch: 9, Start: at(60)})
 	onLine := func(p *agentapi.PeerView) { p.Lineage = line }
 	for name, c := range map[string]struct {
 		self  Joiner
@@ -66,7 +67,10 @@ func TestJudgeJoin(t *testing.T) {
 		"at its start":                    {Joiner{Data: cluster.DataPresent, Position: at(40)}, primary("a", onLine), true, ""},
 		"before its start":                {Joiner{Data: cluster.DataPresent, Position: at(39)}, primary("a", onLine), true, ""},
 		"on the line already":             {Joiner{Data: cluster.DataPresent, Position: at(50), Lineage: line}, primary("a", onLine), true, ""},
-		"from an earlier line, too late":  {Joiner{Data: cluster.DataPresent, Position: at(50), Lineage: agentapi.Lineage{Epoch: 6, Start: at(10)}}, primary("a", onLine), false, agentapi.FailureDiverged},
+		"from an earlier line, too late":  {Joiner{Data: cluster.DataPresent, Position: at(50), Lineage: cluster.FirstLine(cluster.Line{Epoch: 6, Start: at(10)})}, primary("a", onLine), false, agentapi.FailureDiverged},
+		"beyond an earlier line's start":  {Joiner{Data: cluster.DataPresent, Position: at(50), Lineage: cluster.FirstLine(cluster.Line{Epoch: 6, Start: at(10)})}, primary("a", func(p *agentapi.PeerView) { p.Lineage = later }), false, agentapi.FailureDiverged},
+		"on a line that was given up":     {Joiner{Data: cluster.DataPresent, Position: at(50), Lineage: line.Then(cluster.Line{Epoch: 8, Start: at(49)})}, primary("a", func(p *agentapi.PeerView) { p.Lineage = later }), false, agentapi.FailureDiverged},
+		"on one nobody wrote to":          {Joiner{Data: cluster.DataPresent, Position: at(50), Lineage: line.Then(cluster.Line{Epoch: 8, Start: at(50)})}, primary("a", func(p *agentapi.PeerView) { p.Lineage = later }), true, ""},
 		"incomplete data have no history": {Joiner{Data: cluster.DataIncomplete, Position: at(50)}, primary("a", onLine), true, ""},
 	} {
 		v := JudgeJoin(c.self, c.peers)
@@ -78,7 +82,7 @@ func TestJudgeJoin(t *testing.T) {
 			t.Errorf("%s: %+v (%s), want join %v, failure %q", name, v, reason, c.join, c.fails)
 		}
 	}
-	if v := JudgeJoin(Joiner{Data: cluster.DataEmpty}, with(primary("a", nil), primary("b", onLine))); v.Line != line {
+	if v := JudgeJoin(Joiner{Data: cluster.DataEmpty}, with(primary("a", nil), primary("b", onLine))); !v.Line.Equal(line) {
 		t.Errorf("the latest line is the one that is joined: %+v", v.Line)
 	}
 }

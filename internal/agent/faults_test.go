@@ -241,6 +241,7 @@ func (s *story) diverge() {
 	for range 5 {
 		s.write2(1) // past the other's seqno: Galera itself would see nothing wrong
 	}
+	s.beginLine(1, 0) // its start is past the other's seqno, too: only the line before tells them apart
 	alone.start()
 	r := alone.until("kept out", 30*time.Second, func(r agentapi.Report) bool { return r.Phase == cluster.PhaseFailed && r.Failure != nil })
 	if r.Failure.Reason != agentapi.FailureDiverged || r.Server != nil || r.Data != cluster.DataPresent {
@@ -252,6 +253,22 @@ func (s *story) diverge() {
 	alone.start()
 	s.all(90 * time.Second)
 	s.intact()
+}
+
+// beginLine stops two members in order and makes the last one begin a new line of history.
+func (s *story) beginLine(last, first int) {
+	var at cluster.Position
+	for _, i := range []int{first, last} {
+		s.epoch++
+		o, _ := s.node(i).send(agentapi.OrderStop, s.epoch, cluster.Position{}, s.uuid)
+		at = s.node(i).until("stopped", 60*time.Second, done(o.ID)).Position
+	}
+	s.epoch++
+	o, _ := s.node(last).send(agentapi.OrderBootstrap, s.epoch, at, s.uuid)
+	s.node(last).until("bootstrapped", 60*time.Second, done(o.ID))
+	s.epoch++
+	s.node(first).send(agentapi.OrderStart, s.epoch, cluster.Position{}, s.uuid)
+	s.node(first).until("two", 60*time.Second, synced(2))
 }
 
 // foreign re-creates the cluster behind one member's back.

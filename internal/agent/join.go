@@ -16,7 +16,7 @@ type Joiner struct {
 	Position cluster.Position
 	// Expelled is where data stand that Galera has marked as differing from the others'.
 	Expelled cluster.Position
-	Lineage  agentapi.Lineage
+	Lineage  cluster.Lineage
 }
 
 // JoinVerdict says whether a member may be started to join.
@@ -27,7 +27,7 @@ type JoinVerdict struct {
 	// Wait says what is waited for when there is neither.
 	Wait string
 	// Line is the history that is joined.
-	Line agentapi.Lineage
+	Line cluster.Lineage
 }
 
 // JudgeJoin is the join rule. A member joins only what is Primary, and only when what it holds
@@ -59,7 +59,7 @@ func JudgeJoin(self Joiner, peers map[string]agentapi.PeerView) JoinVerdict {
 }
 
 // judgeHistory says whether what a member holds may be brought to the state of the component.
-func judgeHistory(self Joiner, first agentapi.PeerView, line agentapi.Lineage) (JoinVerdict, bool) {
+func judgeHistory(self Joiner, first agentapi.PeerView, line cluster.Lineage) (JoinVerdict, bool) {
 	if self.Data != cluster.DataPresent {
 		return JoinVerdict{}, false
 	}
@@ -73,9 +73,10 @@ func judgeHistory(self Joiner, first agentapi.PeerView, line agentapi.Lineage) (
 	case self.Position.UUID != first.ClusterUUID:
 		return failed(agentapi.FailureForeignUUID, "the data here belong to the history %s, %s is in %s; joining would replace them",
 			self.Position.UUID, first.Name, first.ClusterUUID), true
-	case line.Epoch > self.Lineage.Epoch && line.Start.UUID == self.Position.UUID && self.Position.Seqno > line.Start.Seqno:
+	}
+	if from, diverged := line.Diverged(self.Lineage, self.Position); diverged {
 		return failed(agentapi.FailureDiverged, "the cluster went on from %s without this member, which holds %d later write-sets up to %s; "+
-			"joining would lose or mix them", line.Start, self.Position.Seqno-line.Start.Seqno, self.Position), true
+			"joining would lose or mix them", from, self.Position.Seqno-from.Seqno, self.Position), true
 	}
 	return JoinVerdict{}, false
 }

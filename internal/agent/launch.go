@@ -58,9 +58,9 @@ func (a *agent) startJoin() {
 	a.join = &agentapi.Join{Kind: kind, StartedAt: time.Now(), Donor: donorAmong(a.peers)}
 	incomplete := a.found.data == cluster.DataIncomplete || a.found.expelled.Known()
 	a.Logger.Info("joining", "from", a.found.position.String(), "data", a.found.data)
-	// The verdict has just said that nothing here is beyond the line's start, so whatever is here
-	// later is part of the line, also when nobody sees the join end.
-	a.takeLineage(a.verdict.Line)
+	// The verdict has just said that nothing here is beyond what the component has, so whatever is
+	// here later is part of its lines, also when nobody sees the join end.
+	a.setLineage(a.verdict.Line)
 	a.launch(run, func() error {
 		// The note comes first: what Clean removes may be the only other trace of a transfer.
 		if err := a.markers.SetJoining(note); err != nil {
@@ -85,7 +85,7 @@ func (a *agent) bootstrap() {
 		return
 	}
 	a.Logger.Info("bootstrapping", "order", a.current.ID, "position", pos.String())
-	if err := a.book.SetLineage(agentapi.Lineage{Epoch: a.current.Epoch, Start: pos}); err != nil {
+	if err := a.book.BeginLine(cluster.Line{Epoch: a.current.Epoch, Start: pos}); err != nil {
 		a.endRun(run, "the order book cannot be written: "+err.Error())
 		return
 	}

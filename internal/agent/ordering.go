@@ -110,8 +110,7 @@ func (a *agent) accept(o agentapi.Order) (agentapi.OrderResult, error) {
 
 // rebuildQuorum makes a running non-Primary component Primary.
 func (a *agent) rebuildQuorum(o agentapi.Order) {
-	line := agentapi.Lineage{Epoch: o.Epoch, Start: a.position}
-	if err := a.book.SetLineage(line); err != nil {
+	if err := a.book.BeginLine(cluster.Line{Epoch: o.Epoch, Start: a.position}); err != nil {
 		a.finish(o.ID, agentapi.OrderFailed, "the order book cannot be written: "+err.Error())
 		return
 	}

@@ -158,7 +158,7 @@ func (a *agent) firstServed() {
 	a.Logger.Info("serving", "uuid", a.status.ClusterUUID, "size", a.status.Size,
 		"took", time.Since(a.proc.StartedAt).Round(time.Millisecond).String())
 	if a.run.kind == agentapi.OrderInitialise {
-		a.takeLineage(agentapi.Lineage{Epoch: a.run.epoch, Start: cluster.Position{UUID: a.status.ClusterUUID}})
+		a.takeLineage(cluster.FirstLine(cluster.Line{Epoch: a.run.epoch, Start: cluster.Position{UUID: a.status.ClusterUUID}}))
 	}
 	a.setPace(paceIdle)
 	a.askNow()

@@ -123,19 +123,10 @@ type Report struct {
 	Restarts int          `json:"restarts"`
 	// Waiting says, in words, what a member whose mariadbd is down waits for; "" otherwise.
 	Waiting string `json:"waiting,omitempty"`
-	// Lineage is the last bootstrap this member knows to be part of its history.
-	Lineage Lineage `json:"lineage,omitzero"`
-}
-
-// Lineage names the start of the present line of a cluster's history: the last bootstrap (or
-// rebuilt quorum), and the position it went on from. A member that was not there and holds
-// write-sets beyond Start has a history of its own: joining would lose or mix the two, so the
-// agent refuses with FailureDiverged.
-type Lineage struct {
-	// Epoch of the order that started the line; 0 when there is none.
-	Epoch int64 `json:"epoch,omitempty"`
-	// Start is the position the line went on from.
-	Start cluster.Position `json:"start,omitzero"`
+	// Lineage are the last bootstraps this member knows to be part of its history. One whose data
+	// went on elsewhere has a history of its own: joining would lose or mix the two, so the agent
+	// refuses with FailureDiverged.
+	Lineage cluster.Lineage `json:"lineage,omitzero"`
 }
 
 // Server is what a running mariadbd says of itself.
@@ -303,8 +294,8 @@ type PeerView struct {
 	// Data and Position are as in the Report.
 	Data     cluster.DataState `json:"data,omitempty"`
 	Position cluster.Position  `json:"position,omitzero"`
-	// Lineage is the line of history the member belongs to.
-	Lineage Lineage `json:"lineage,omitzero"`
+	// Lineage are the lines of history the member belongs to.
+	Lineage cluster.Lineage `json:"lineage,omitzero"`
 }
 
 // OrderKind names what an order asks for.

@@ -125,6 +125,7 @@ func (w *World) maybeJoin(i int) bool {
 		return n.agent != before
 	}
 	n.agent.phase, n.agent.alone, n.agent.running = phaseStarting, false, n.agent.loaded
+	n.vol.book.lines = p.vol.book.lines // nothing here is beyond them
 	return true
 }
 

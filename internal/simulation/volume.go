@@ -44,7 +44,8 @@ type lineage struct {
 	start int8
 }
 
-// lines are the last bootstraps of a member's history, the latest first.
+// lines are the last bootstraps of a member's history, the latest first: cluster.Lineage in this
+// world, where a value must be comparable.
 type lines [6]lineage
 
 func (l *lines) add(x lineage) {
@@ -64,29 +65,32 @@ func (l *lines) before(epoch int64) int64 {
 	return l[0].epoch
 }
 
-// diverges says that a member with those lines, which is at seqno, has write-sets that l never had:
-// it went on after the start of a line that l does not know, or beyond the start of a later one.
+// diverges is cluster.Lineage.Diverged in this world; a test compares them.
 func (l *lines) diverges(own *lines, seqno int8) bool {
+	common := int64(0)
 	for _, line := range own {
-		if !l.has(line.epoch) && line.epoch != 0 {
-			if seqno > line.start {
-				return true
-			}
-			continue // nothing was written in it
+		if line.epoch == 0 {
+			break
 		}
-		for _, x := range l {
-			if x.epoch > line.epoch && seqno > x.start {
-				return true
-			}
+		if l.has(line) {
+			common = line.epoch
+			break
 		}
-		return false
+		if seqno > line.start {
+			return true
+		}
+	}
+	for _, line := range l {
+		if line.epoch > common && seqno > line.start {
+			return true
+		}
 	}
 	return false
 }
 
-func (l *lines) has(epoch int64) bool {
+func (l *lines) has(line lineage) bool {
 	for _, x := range l {
-		if x.epoch == epoch {
+		if x == line {
 			return true
 		}
 	}

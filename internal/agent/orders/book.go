@@ -14,6 +14,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
 )
 
 const (
@@ -30,8 +31,8 @@ type Content struct {
 	Formed FormedBy `json:"formed,omitzero"`
 	// Held says that mariadbd stays down until an order lifts it.
 	Held bool `json:"held,omitempty"`
-	// Lineage is the line of history the data belong to.
-	Lineage agentapi.Lineage `json:"lineage,omitzero"`
+	// Lineage are the lines of history the data belong to.
+	Lineage cluster.Lineage `json:"lineage,omitzero"`
 	// Records holds the last orders, the latest at the end.
 	Records []agentapi.OrderRecord `json:"records,omitempty"`
 }
@@ -154,13 +155,16 @@ func (b *Book) Finish(id string, state agentapi.OrderState, message string) erro
 	})
 }
 
-// SetLineage records the line of history the data belong to.
-func (b *Book) SetLineage(l agentapi.Lineage) error {
-	if b.content.Lineage == l {
+// SetLineage records the lines of history the data belong to.
+func (b *Book) SetLineage(l cluster.Lineage) error {
+	if b.content.Lineage.Equal(l) {
 		return nil
 	}
 	return b.change(func(c *Content) { c.Lineage = l })
 }
+
+// BeginLine records that the data go on in a new line of history.
+func (b *Book) BeginLine(l cluster.Line) error { return b.SetLineage(b.content.Lineage.Then(l)) }
 
 func (b *Book) put(c *Content, o agentapi.Order, state agentapi.OrderState, why string) {
 	c.HighestEpoch = max(c.HighestEpoch, o.Epoch)

@@ -183,7 +183,7 @@ func TestBookRemembersAcrossRestarts(t *testing.T) {
 	if err := b.Finish("x", agentapi.OrderDone, "well"); err != nil {
 		t.Fatal(err)
 	}
-	line := agentapi.Lineage{Epoch: 5, Start: at17}
+	line := cluster.FirstLine(cluster.Line{Epoch: 5, Start: at17})
 	if err := b.SetLineage(line); err != nil {
 		t.Fatal(err)
 	}
@@ -191,8 +191,26 @@ func TestBookRemembersAcrossRestarts(t *testing.T) {
 	if last := c.Last(); last.ID != "x" || last.State != agentapi.OrderDone || last.Message != "well" {
 		t.Errorf("%+v", last)
 	}
-	if c.HighestEpoch != 5 || c.Formed != (FormedBy{5, "x"}) || c.Lineage != line || c.Held {
+	if c.HighestEpoch != 5 || c.Formed != (FormedBy{5, "x"}) || !c.Lineage.Equal(line) || c.Held {
 		t.Errorf("%+v", c)
+	}
+}
+
+func TestBookOfAnOlderAgentIsRead(t *testing.T) {
+	dir := t.TempDir()
+	old := `{"highestEpoch":7,"lineage":{"epoch":7,"start":{"uuid":"` + at17.UUID + `","seqno":17}}}`
+	if err := os.WriteFile(filepath.Join(dir, bookFile), []byte(old), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, dir)
+	if l := b.Content().Lineage; b.Damaged() != nil || l.Line != (cluster.Line{Epoch: 7, Start: at17}) {
+		t.Errorf("%+v (%v)", l, b.Damaged())
+	}
+	if err := b.BeginLine(cluster.Line{Epoch: 9, Start: at17}); err != nil {
+		t.Fatal(err)
+	}
+	if l := open(t, dir).Content().Lineage; l.Epoch != 9 || len(l.Earlier) != 1 || l.Earlier[0].Epoch != 7 {
+		t.Errorf("%+v", l)
 	}
 }
 
