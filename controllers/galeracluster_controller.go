@@ -72,7 +72,7 @@ func (r *GaleraClusterReconciler) Reconcile(ctx context.Context, req ctrl.Reques
 	}
 	in := conditions.Input{Facts: facts, Now: r.Now(), OperatorNamespace: r.Options.OperatorNamespace}
 
-	pubErr := r.publish(ctx, &in)
+	pubErr := errors.Join(r.publish(ctx, &in), r.ownSecrets(ctx, facts))
 
 	r.Agents.Follow(req.NamespacedName, r.targets(in.Facts))
 	if !r.Agents.Asked(req.NamespacedName) {

@@ -52,6 +52,7 @@ const (
 	ReasonPositionUnknown    = "PositionUnknown"
 	ReasonDataLost           = "DataLost"
 	ReasonForeignData        = "ForeignData"
+	ReasonOrderBookDamaged   = "OrderBookDamaged"
 	ReasonTwoPrimaries       = "TwoPrimaryComponents"
 	ReasonMemberFailed       = "MemberFailed"
 	ReasonAgentUnreachable   = "AgentUnreachable"

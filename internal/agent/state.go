@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -169,6 +170,9 @@ func (a *agent) unusable() *agentapi.Failure {
 	if f := a.blind(); f != nil {
 		return f
 	}
+	if why := a.book.Damaged(); why != nil {
+		return damagedBook(a.Name, why)
+	}
 	if a.image.Provider == "" {
 		return &agentapi.Failure{Reason: agentapi.FailureNoProvider, Message: "the image has no Galera provider (libgalera_smm.so)"}
 	}
@@ -180,6 +184,13 @@ func (a *agent) unusable() *agentapi.Failure {
 		return &agentapi.Failure{Reason: agentapi.FailureCertificate, Message: why}
 	}
 	return nil
+}
+
+// damagedBook says what a person can do about an order book that cannot be read.
+func damagedBook(name string, why error) *agentapi.Failure {
+	return &agentapi.Failure{Reason: agentapi.FailureOrderBook, Message: fmt.Sprintf("%v. What this member was ordered before is not known: it takes no orders "+
+		"and starts nothing, its data are left as they are. While others serve, delete its volume claim (data-%s) and then its pod: "+
+		"it comes back by a full transfer", why, name)}
 }
 
 // turn does the next thing and publishes; it says whether the agent is done.

@@ -276,6 +276,9 @@ const (
 	FailureInconsistent = "Inconsistent"
 	// FailureLeft: a member that had served fell out of the group and was started anew.
 	FailureLeft = "LeftTheGroup"
+	// FailureOrderBook: the file on the volume that remembers orders cannot be read. The member takes no
+	// orders and starts nothing: it might repeat a bootstrap, or not know that its data were given up.
+	FailureOrderBook = "OrderBookDamaged"
 	// FailureConfig: the published NodeConfig cannot be read, or does not name this member.
 	FailureConfig = "ConfigUnusable"
 )

@@ -6,12 +6,15 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/plan"
+	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // orderTime is what an agent is given to write an order to its volume and answer.
@@ -53,11 +56,20 @@ func (x Actor) sendOrder(ctx context.Context, f observe.Facts, a plan.SendOrder)
 	return err
 }
 
-// assignRoles takes the label from the old writer before the new one gets it.
+// assignRoles takes the label from the old writer before the new one gets it. Every pod is patched, at
+// the version it was seen in, whatever its label says there: a cache that is behind ends the attempt
+// before there are two writers. The planner assigns roles only when one has to change.
 func (x Actor) assignRoles(ctx context.Context, f observe.Facts, primary string) error {
 	for name, p := range f.Pods {
 		if name != primary {
 			if err := x.setRole(ctx, p, v1alpha1.RoleReplica); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range int(f.Cluster.Spec.Replicas) {
+		if name := resources.PodName(f.Cluster, i); f.Pods[name] == nil {
+			if err := x.setUnseenReplica(ctx, f.Cluster.Namespace, name); err != nil {
 				return err
 			}
 		}
@@ -68,10 +80,15 @@ func (x Actor) assignRoles(ctx context.Context, f observe.Facts, primary string)
 	return nil
 }
 
+// setUnseenReplica is for a pod the cache does not have. It hardly ever exists; if it does it is new,
+// and another operator may have made it the writer.
+func (x Actor) setUnseenReplica(ctx context.Context, namespace, name string) error {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	change := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, v1alpha1.LabelRole, v1alpha1.RoleReplica)
+	return client.IgnoreNotFound(x.Client.Patch(ctx, p, client.RawPatch(types.MergePatchType, change)))
+}
+
 func (x Actor) setRole(ctx context.Context, p *corev1.Pod, role string) error {
-	if p.Labels[v1alpha1.LabelRole] == role {
-		return nil
-	}
 	return x.patch(ctx, p, func(p *corev1.Pod) {
 		if p.Labels == nil {
 			p.Labels = map[string]string{}

@@ -98,6 +98,9 @@ type Member struct {
 	Order *Order
 	// Failure is why the member cannot run, nil when it can.
 	Failure *Failure
+	// BookDamaged says that the agent cannot read what it was ordered before: it takes no orders and
+	// starts nothing.
+	BookDamaged bool
 }
 
 // Pod is what Kubernetes knows of a member.

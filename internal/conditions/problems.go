@@ -219,6 +219,8 @@ func memberFailure(in Input) *Problem {
 			reason, blocked = v1alpha1.ReasonSettingsRefused, true
 		case agentapi.FailureForeignUUID:
 			reason, blocked = v1alpha1.ReasonForeignData, true
+		case agentapi.FailureOrderBook:
+			reason, blocked = v1alpha1.ReasonOrderBookDamaged, true
 		}
 		return &Problem{reason, m.Name + ": " + m.Failure.Message, blocked}
 	}

@@ -68,6 +68,7 @@ func member(f Facts, seen map[string]Seen, ordinal int) cluster.Member {
 	}
 	if r.Failure != nil {
 		m.Failure = &cluster.Failure{Reason: r.Failure.Reason, Message: r.Failure.Message}
+		m.BookDamaged = r.Failure.Reason == agentapi.FailureOrderBook
 	}
 	return m
 }

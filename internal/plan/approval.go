@@ -40,6 +40,7 @@ func explain(s cluster.Snapshot, v verdict, best cluster.Member, ok bool) (Decis
 		{ReasonDataLost, "lost their data", v.lost},
 		{ReasonForeignData, "hold data of another cluster", v.foreign},
 		{ReasonForeignData, "hold write-sets that the latest line of the history does not have", v.beyond},
+		{ReasonOrderBook, "cannot read their order book", v.damaged},
 		{ReasonPositionUnknown, "cannot tell their position", v.unknown},
 		{ReasonWaitingForMembers, "do not answer", v.silent},
 	} {

@@ -115,13 +115,14 @@ func together(a, b cluster.Member) bool {
 }
 
 // tellOthers makes the other members remember the operation's epoch. A Start is an order that
-// changes nothing for a member that is not held.
+// changes nothing for a member that is not held. One that cannot read its order book refuses all
+// orders anyhow.
 func tellOthers(s cluster.Snapshot, op cluster.Operation, chosen cluster.Member) (Decision, bool) {
 	if op.Type == cluster.OpFirstStart {
 		return Decision{}, false // there is nothing yet that an earlier order could harm
 	}
 	for _, m := range s.Members {
-		if m.Name != chosen.Name && m.Known && seenEpoch(m) < op.Epoch {
+		if m.Name != chosen.Name && m.Known && !m.BookDamaged && seenEpoch(m) < op.Epoch {
 			return order(op, m.Name, OrderStart, cluster.Position{}, ReasonRecovering,
 				fmt.Sprintf("telling %s that %s starts the cluster", m.Name, chosen.Name))
 		}

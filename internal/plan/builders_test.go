@@ -132,6 +132,14 @@ func unreadable(m *cluster.Member) {
 	m.Position, m.Phase = cluster.Position{}, cluster.PhaseFailed
 }
 
+// damaged has data, and an order book that cannot be read.
+func damaged(seqno int64) is {
+	return func(m *cluster.Member) {
+		down(seqno)(m)
+		m.Phase, m.BookDamaged, m.Line, m.Order = cluster.PhaseFailed, true, 0, nil
+	}
+}
+
 func foreign(seqno int64) is {
 	return func(m *cluster.Member) { down(seqno)(m); m.Position.UUID = other }
 }

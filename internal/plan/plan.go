@@ -48,6 +48,7 @@ const (
 	ReasonPositionUnknown   = "PositionUnknown"
 	ReasonDataLost          = "DataLost"
 	ReasonForeignData       = "ForeignData"
+	ReasonOrderBook         = "OrderBookDamaged"
 	ReasonTwoPrimaries      = "TwoPrimaryComponents"
 	ReasonMemberFailed      = "MemberFailed"
 	ReasonConfiguration     = "ConfigurationStale"

@@ -44,6 +44,7 @@ type verdict struct {
 	candidates []cluster.Member // data of this history, position known
 	silent     []string         // agent does not answer
 	unknown    []string         // data there, position cannot be told
+	damaged    []string         // order book cannot be read
 	lost       []string         // held data once, empty now
 	foreign    []string         // data of another history
 	beyond     []string         // write-sets that the latest line of history does not have
@@ -55,7 +56,7 @@ type verdict struct {
 // missing are the members that may know more than the candidates do.
 func (v verdict) missing() []string {
 	var all []string
-	for _, group := range [][]string{v.silent, v.unknown, v.lost, v.foreign, v.beyond} {
+	for _, group := range [][]string{v.silent, v.unknown, v.damaged, v.lost, v.foreign, v.beyond} {
 		all = append(all, group...)
 	}
 	return all
@@ -67,6 +68,10 @@ func judge(s cluster.Snapshot) verdict {
 		switch {
 		case !m.Known:
 			v.silent = append(v.silent, m.Name)
+		case m.BookDamaged:
+			// Whatever its position says: nobody knows whether its data were given up, and it would
+			// not obey.
+			v.damaged = append(v.damaged, m.Name)
 		case !m.Down() && !withoutQuorum(m):
 			v.busy = append(v.busy, m.Name)
 		case m.Data == cluster.DataEmpty && m.HeldData:
@@ -170,6 +175,10 @@ func adoptHistory(s cluster.Snapshot, v verdict) (Decision, bool) {
 				"; remove the volumes that do not belong to this cluster")
 		}
 		uuid = m.Position.UUID
+	}
+	if uuid == "" && len(v.damaged) > 0 {
+		return blocked(ReasonOrderBook, "nobody else has data, and the order book on the volume cannot be read: "+list(v.damaged)+
+			"; bring back an earlier state of the volume, or remove it to start anew. Positions: "+positions(s))
 	}
 	if uuid == "" {
 		return blocked(ReasonPositionUnknown, "the data directories are not empty, yet none has a position: "+positions(s)+

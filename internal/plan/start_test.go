@@ -33,6 +33,8 @@ func TestAdoptHistory(t *testing.T) {
 		{name: "some are empty", s: fresh(db(1, down(8))), action: RecordUUID{history, 0}},
 		{name: "two histories", s: fresh(db(0, down(8)), db(1, foreign(9))), reason: ReasonForeignData, blocked: true},
 		{name: "one is silent", s: fresh(db(0, down(8)), db(1, silent)), reason: ReasonWaitingForMembers, says: "db-1"},
+		{name: "an order book that cannot be read, the others are empty", s: fresh(db(0, damaged(8))), reason: ReasonOrderBook, blocked: true, says: "db-0"},
+		{name: "the same beside data", s: fresh(db(0, damaged(8)), db(1, down(7))), action: RecordUUID{history, 0}},
 		{name: "no position anywhere", s: fresh(db(0, unreadable)), reason: ReasonPositionUnknown, blocked: true},
 	})
 }
@@ -56,6 +58,11 @@ func TestRecover(t *testing.T) {
 
 func TestMissingMembers(t *testing.T) {
 	check(t, []row{
+		{name: "an order book that cannot be read, further on: a person", s: shop(all(down(8)), db(2, damaged(9))), reason: ReasonOrderBook, blocked: true,
+			says: "trust-member=db-0=" + history + ":8@5,without=db-2"},
+		{name: "the same, approved", s: shop(all(down(8)), db(2, damaged(9)), trust("db-0", at(8), 5, "db-2")), action: recoverBy("db-0", 8, 5)},
+		{name: "an order book that cannot be read, alone", s: shop(all(empty), db(0, damaged(8))), reason: ReasonOrderBook, blocked: true,
+			says: "db-1 and db-2 lost their data"},
 		{name: "silent: waits, and prints the command", s: shop(all(down(8)), db(2, silent)), reason: ReasonWaitingForMembers,
 			says: "kubectl annotate galera db -n default --overwrite galera-operator.io/trust-member=db-0=" + history + ":8@5,without=db-2"},
 		{name: "disk lost", s: shop(all(down(8)), db(2, empty)), reason: ReasonDataLost, blocked: true, says: "db-2 lost their data"},

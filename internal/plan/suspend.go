@@ -30,6 +30,8 @@ func continueSuspend(s cluster.Snapshot, op cluster.Operation) (Decision, bool) 
 		switch {
 		case m.Known && m.Phase == cluster.PhaseStopped && seenEpoch(m) >= op.Epoch:
 			// The epoch shows that this is not an old report of an earlier suspension.
+		case m.BookDamaged:
+			// It starts nothing, and takes no order.
 		case !m.Pod.Exists:
 			missing = append(missing, m.Name)
 		case !m.Known, m.Phase == cluster.PhaseStopping:

@@ -25,9 +25,10 @@ const (
 	failureForeign
 	failureDiverged
 	failurePosition
+	failureBook
 )
 
-var failures = [...]string{"", "ForeignClusterUUID", "HistoryDiverged", "PositionUnknown"}
+var failures = [...]string{"", "ForeignClusterUUID", "HistoryDiverged", "PositionUnknown", "OrderBookDamaged"}
 
 // agent is PID 1 of the member's container.
 type agent struct {
@@ -103,10 +104,12 @@ func (w *World) examined(i int) {
 	n.agent.doing = ""
 	n.agent.failure, n.agent.phase = failureNone, phaseWaiting
 	switch {
-	case n.vol.book.held:
-		n.agent.phase = phaseStopped
 	case n.agent.blurred && n.vol.data == dataPresent:
 		n.agent.failure, n.agent.phase = failurePosition, phaseFailed
+	case n.vol.book.damaged:
+		n.agent.failure, n.agent.phase = failureBook, phaseFailed
+	case n.vol.book.held:
+		n.agent.phase = phaseStopped
 	}
 }
 
@@ -114,7 +117,7 @@ func (w *World) examined(i int) {
 func (w *World) maybeJoin(i int) bool {
 	n := &w.nodes[i]
 	peer := w.primaryPeer(i)
-	if peer < 0 || n.pod.terminating || n.agent.failure == failurePosition {
+	if peer < 0 || n.pod.terminating || n.agent.failure == failurePosition || n.vol.book.damaged {
 		return false
 	}
 	p := &w.nodes[peer]

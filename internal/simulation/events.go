@@ -57,6 +57,7 @@ const (
 	Blur
 	PurgeCache
 	LoseStatus
+	DamageBook
 	// people
 	Suspend
 	Configure
@@ -70,7 +71,7 @@ const (
 var kindNames = [kinds]string{"Round", "Elapse", "Agent", "Kubelet", "Regroup", "Apply", "ApplyAll", "Write", "Replicate", "Transfer", "Deliver",
 	"SeeStatus", "SeePod", "Hear", "LookAround", "Reconcile", "Tick", "KillServer", "KillAgent", "KillPod", "KillAll", "Drain",
 	"MachineAway", "MachineBack", "Partition", "Shatter", "Heal", "Mute", "Unmute", "NotHear", "Duplicate", "DropMessage",
-	"CrashBeforeActing", "CrashBeforeStatus", "CrashOperator", "Wipe", "Save", "RollBack", "Swap", "Blur", "PurgeCache", "LoseStatus",
+	"CrashBeforeActing", "CrashBeforeStatus", "CrashOperator", "Wipe", "Save", "RollBack", "Swap", "Blur", "PurgeCache", "LoseStatus", "DamageBook",
 	"Suspend", "Configure", "Upgrade", "Approve", "Repair", "SplitByHand"}
 
 // String returns the event as Go source.
@@ -204,6 +205,8 @@ func (w *World) diskOrPerson(e Event) bool {
 		n.vol.cacheFrom = w.past.seqno(n.vol.head) + 1
 	case LoseStatus:
 		return w.loseStatus()
+	case DamageBook:
+		return w.damageBook(i)
 	case Suspend:
 		w.api.suspend = !w.api.suspend
 	case Configure:

@@ -132,8 +132,8 @@ func (w *World) hopeless() bool {
 	count, own, blank := 0, false, true
 	for i := range w.n {
 		v := &w.nodes[i].vol
-		blank = blank && v.data == dataEmpty
-		if v.data != dataPresent {
+		blank = blank && v.data == dataEmpty && !v.book.damaged
+		if v.data != dataPresent || v.book.damaged {
 			continue
 		}
 		u := w.past.uuid(v.head)

@@ -69,9 +69,16 @@ func (w *World) rollBack(i int) bool {
 	return true
 }
 
+// damageBook makes the order book unreadable; agents look at it when they start.
+func (w *World) damageBook(i int) bool {
+	w.killAgent(i)
+	w.nodes[i].vol.book.damaged = true
+	return true
+}
+
 func (w *World) save(i int) bool {
 	n := &w.nodes[i]
-	if n.srv.on || n.vol.data != dataPresent {
+	if n.srv.on || n.vol.data != dataPresent || n.vol.book.damaged {
 		return false
 	}
 	n.saved = n.vol

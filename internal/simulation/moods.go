@@ -24,11 +24,11 @@ var (
 		Round: 40, Elapse: 10, Partition: 14, Shatter: 6, Heal: 10, Write: 40, KillAgent: 5, Mute: 6, Unmute: 4, Tick: 8})
 	// disks: lost, old and foreign volumes, and a person.
 	disks = newMood(map[Kind]int{
-		Round: 50, Wipe: 3, Save: 4, RollBack: 3, Swap: 3, Blur: 3, LoseStatus: 3, KillAll: 6, MachineAway: 5, MachineBack: 4, Approve: 12, Write: 30})
+		Round: 50, Wipe: 3, Save: 4, RollBack: 3, Swap: 3, Blur: 3, DamageBook: 2, LoseStatus: 3, KillAll: 6, MachineAway: 5, MachineBack: 4, Approve: 12, Write: 30})
 	// changes of the spec.
 	changes = newMood(map[Kind]int{
 		Round: 60, Suspend: 5, Configure: 8, Upgrade: 6, KillServer: 3, Drain: 3, CrashBeforeStatus: 6, CrashOperator: 4,
-		Wipe: 0, Swap: 0, RollBack: 0, Blur: 0, Partition: 1, Shatter: 0})
+		Wipe: 0, Swap: 0, RollBack: 0, Blur: 0, DamageBook: 0, Partition: 1, Shatter: 0})
 )
 
 // weights say how often each kind of event is drawn.
@@ -38,7 +38,7 @@ var weights = [kinds]int{
 	KillServer: 4, KillAgent: 4, KillPod: 2, KillAll: 3, Drain: 1, MachineAway: 2, MachineBack: 3,
 	Partition: 5, Shatter: 2, Heal: 5, Mute: 3, Unmute: 3, NotHear: 2, Duplicate: 3, DropMessage: 2,
 	CrashBeforeActing: 1, CrashBeforeStatus: 2, CrashOperator: 2,
-	Wipe: 1, Save: 1, RollBack: 1, Swap: 1, Blur: 1, PurgeCache: 1, LoseStatus: 1,
+	Wipe: 1, Save: 1, RollBack: 1, Swap: 1, Blur: 1, PurgeCache: 1, LoseStatus: 1, DamageBook: 1,
 	Suspend: 2, Configure: 2, Upgrade: 1, Approve: 2, Repair: 1, SplitByHand: 0,
 }
 

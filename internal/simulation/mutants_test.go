@@ -39,6 +39,7 @@ var mutants = []mutant{
 	{"an approval counts for whoever is missing", trustsWithoutAll, disks, []string{TwoPrimaries, BehindAnother, Unapproved}},
 	{"an approval counts for ever", trustsForever, disks, []string{BehindAnother, Unapproved}},
 	{"an approval that was not needed is left lying", leavesApproval, network, []string{TwoPrimaries, BehindAnother, Unapproved}},
+	{"a member that cannot read its order book is chosen", ignoresDamage, disks, []string{Stuck, BehindAnother, LostWrite, Unapproved}},
 	{"the line of history is ignored", ignoresLine, disks, []string{LostWrite, Unapproved}},
 	{"the first start goes on though there is a history", startsTwice, disks, []string{NewHistory}},
 	{"a quorum lost again is not noticed", waitsForLostQuorum, network, []string{Stuck}},
@@ -182,6 +183,10 @@ func forgetsEpochs(s cluster.Snapshot) plan.Decision {
 			m.Order = &o
 		}
 	}))
+}
+
+func ignoresDamage(s cluster.Snapshot) plan.Decision {
+	return plan.Plan(members(s, func(m *cluster.Member) { m.BookDamaged = false }))
 }
 
 func initialisesEmpty(s cluster.Snapshot) plan.Decision {

@@ -214,37 +214,28 @@ func (w *World) act(o *operator, a plan.Action) bool {
 
 // assign labels the pods; a pod that has changed since it was seen ends the attempt.
 func (w *World) assign(o *operator, primary int) {
-	fresh := w.fresh(o)
 	for i := range w.n {
 		if i != primary && !w.label(o, i, roleReplica) {
 			return
 		}
 	}
-	if w.label(o, primary, rolePrimary) && fresh && w.writers() > 1 {
+	if w.label(o, primary, rolePrimary) && w.writers() > 1 {
 		w.violate(TwoWriters)
 	}
 }
 
-// fresh says that the operator's cache of the pods is not behind.
-func (w *World) fresh(o *operator) bool {
-	for i := range w.n {
-		if o.pods[i].pod != w.nodes[i].pod {
-			return false
-		}
-	}
-	return true
-}
-
 func (w *World) label(o *operator, i int, r role) bool {
 	seen, p := &o.pods[i], &w.nodes[i].pod
-	if !seen.exists || seen.role == r || !p.exists || p.uid != seen.uid {
+	if !p.exists {
 		return true
 	}
-	if p.version != seen.version {
+	if seen.exists && (p.uid != seen.uid || p.version != seen.version) || !seen.exists && r == rolePrimary {
 		return false
 	}
-	p.role = r
-	p.version++
+	if p.role != r {
+		p.role = r
+		p.version++
+	}
 	return true
 }
 

@@ -73,7 +73,7 @@ func (w *World) deliver(k int, keep bool) bool {
 func (w *World) obey(i int, o order) {
 	n := &w.nodes[i]
 	b := &n.vol.book
-	if b.find(o.id) != nil || o.epoch < b.highest {
+	if b.damaged || b.find(o.id) != nil || o.epoch < b.highest {
 		return
 	}
 	if n.agent.phase == phaseExamining || n.agent.doing != "" && o.kind != orderStop {

@@ -24,8 +24,12 @@ func (w *World) approve() bool {
 // repair is a person who gives a member that cannot join an empty volume.
 func (w *World) repair(i int) bool {
 	n := &w.nodes[i]
-	if !w.anyServes() || n.srv.on || n.agent.failure != failureForeign && n.agent.failure != failureDiverged {
+	if !w.anyServes() || n.srv.on {
 		return false
 	}
-	return w.wipe(i)
+	switch n.agent.failure {
+	case failureForeign, failureDiverged, failureBook:
+		return w.wipe(i)
+	}
+	return false
 }

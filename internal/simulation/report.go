@@ -43,6 +43,9 @@ func (w *World) report(i int) report {
 		safe:    n.vol.safe, draining: n.pod.terminating || n.agent.phase == phaseStopping,
 		line: n.vol.book.lines[0].epoch, loaded: n.agent.loaded, running: n.agent.running, last: n.vol.book.records[0], failure: n.agent.failure,
 	}
+	if n.vol.book.damaged {
+		r.line, r.last = 0, record{}
+	}
 	if n.srv.on {
 		r.server, r.view, r.state = true, n.srv.view, w.state(i)
 		r.uuid = w.past.uuid(n.srv.received)
@@ -109,6 +112,7 @@ func (w *World) fill(m *cluster.Member, r report) {
 	}
 	if r.failure != failureNone {
 		m.Failure = &cluster.Failure{Reason: failures[r.failure], Message: failures[r.failure]}
+		m.BookDamaged = r.failure == failureBook
 	}
 	if !r.server {
 		return

@@ -34,8 +34,10 @@ type book struct {
 	formedEpoch int64
 	formedID    string
 	held        bool
-	lines       lines
-	records     [remembered]record // the latest first
+	// damaged says that the agent cannot read the book.
+	damaged bool
+	lines   lines
+	records [remembered]record // the latest first
 }
 
 // lineage names a bootstrap that a member's data come from, and where it went on from.

@@ -16,7 +16,7 @@ import (
 )
 
 // noProviderImage is an image that looks like a database image and has no Galera provider.
-const noProviderImage = "galera-test-no-provider:2"
+const noProviderImage = "galera-test-no-provider:3"
 
 // Clusters of one node, all made at the beginning: each waits for its own correction.
 var _ = Describe("Input that cannot work", Label(Core, Input), Ordered, ContinueOnFailure, func() {
@@ -26,7 +26,7 @@ var _ = Describe("Input that cannot work", Label(Core, Input), Ordered, Continue
 	BeforeAll(func(ctx SpecContext) {
 		image, err := kube.DefaultImage(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(kube.LoadVariant(ctx, noProviderImage, image, "USER root", "RUN find / -xdev -name libgalera_smm.so -delete")).To(Succeed())
+		Expect(kube.LoadVariant(ctx, noProviderImage, image, "USER root", "RUN find / -xdev -name 'libgalera*.so*' -delete")).To(Succeed())
 		ns = newNamespace(ctx, "input")
 		Expect(kube.Create(ctx, &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "secret-root"}, StringData: map[string]string{"passwort": "x"},
