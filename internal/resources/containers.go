@@ -46,6 +46,7 @@ func databaseContainer(c *v1alpha1.GaleraCluster, opts Options) corev1.Container
 		Env: []corev1.EnvVar{
 			fromField(agentapi.EnvPodName, "metadata.name"),
 			fromField(agentapi.EnvPodIP, "status.podIP"),
+			{Name: "MARIADB_HOME", Value: agentapi.RunDir}, // where mariadb in kubectl exec finds socket and CA
 		},
 		Ports:           containerPorts(),
 		ReadinessProbe:  readinessProbe(),

@@ -1,9 +1,15 @@
 package server
 
 import (
-	"strings"
-
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// What mariadbd, Galera and the transfer scripts say when they know why they give up.
+var (
+	diskFull   = []string{"No space left on device", "Disk is full", "error: 28", "Errcode: 28", "exceeds available storage space"}
+	diverged   = []string{"states diverged"}
+	badSetting = []string{"unknown variable", "unknown option", "ambiguous option", "option without preceding group",
+		"requires an argument", "Unknown suffix", "Error while setting value", "Unknown storage engine"}
 )
 
 // Classify says for which of the contract's reasons a server gave up, from its last lines.
@@ -11,12 +17,11 @@ func Classify(lines []string) string {
 	for i := len(lines) - 1; i >= 0; i-- {
 		line := lines[i]
 		switch {
-		case containsAny(line, []string{"No space left on device", "Disk is full", "error: 28", "Errcode: 28"}):
+		case containsAny(line, diskFull):
 			return agentapi.FailureDiskFull
-		case strings.Contains(line, "states diverged"):
+		case containsAny(line, diverged):
 			return agentapi.FailureDiverged
-		case containsAny(line, []string{"unknown variable", "unknown option", "ambiguous option", "option without preceding group",
-			"requires an argument", "Unknown suffix", "Error while setting value", "Unknown storage engine"}):
+		case containsAny(line, badSetting):
 			return agentapi.FailureSettings
 		}
 	}

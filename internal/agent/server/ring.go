@@ -34,12 +34,15 @@ func (r *Ring) Lines() []string {
 
 // marks are what makes a log line say why a server or a script gave up, the more telling first.
 var marks = [][]string{
-	{"[ERROR]", "mariadbd: Can't", "No space left on device"},
+	slices.Concat(diskFull, diverged, badSetting),
+	{"[ERROR]", "mariadbd: Can't"},
 	{"[Warning] WSREP", "WSREP_SST: [WARNING]"},
 }
 
-// noise is what every failing start repeats without saying why.
-var noise = []string{"Aborting", "WSREP: gcs", "Failed to read 'ready", "at /home/", "at ./", "Will never receive state",
+// noise is what every failing start repeats without saying why, or what only follows from the reason.
+var noise = []string{"[ERROR] Aborting", "WSREP: gcs", "gcs_core_open()", "gcs_open()", "wsrep::connect(", "State wait was interrupted",
+	"View callback failed", "Failed to create a new provider", "WSREP: Failed to load provider", "registration as a STORAGE ENGINE failed",
+	"Unknown/unsupported storage engine: InnoDB", "Plugin initialization aborted", "Failed to read 'ready", "at /home/", "at ./", "Will never receive state",
 	"Could not open state file", "Cleanup after exit", "Removing ", "Failed to read from: wsrep_sst", "Process completed with error: wsrep_sst"}
 
 const (

@@ -75,6 +75,51 @@ func TestWhy(t *testing.T) {
 	}
 }
 
+// TestWhyNamesTheCause uses the last lines of real servers (MariaDB 11.8.6, Galera 26.4.23).
+func TestWhyNamesTheCause(t *testing.T) {
+	const interrupted = `2026-11-21 12:30:57 2 [ERROR] WSREP: Exception: State wait was interrupted
+2026-11-21 12:30:57 2 [ERROR] WSREP: View callback failed. This is unrecoverable, restart required. (FATAL)
+2026-11-21 12:30:57 2 [Note] WSREP: ReplicatorSMM::abort()`
+	for name, c := range map[string]struct{ lines, want, reason string }{
+		"a setting it does not know": {`2026-11-21 12:30:57 0 [ERROR] mariadbd: unknown variable 'no_such_variable=1'
+2026-11-21 12:30:57 0 [ERROR] Aborting
+` + interrupted, "mariadbd: unknown variable 'no_such_variable=1'", agentapi.FailureSettings},
+		"a storage engine it does not have": {`2026-11-21 12:31:46 0 [ERROR] Unknown/unsupported storage engine: nope
+2026-11-21 12:31:46 0 [ERROR] Aborting
+` + interrupted, "Unknown/unsupported storage engine: nope", agentapi.FailureStart},
+		"no room for a file": {`2026-11-21 12:32:43 0 [Warning] WSREP: fflush file(/small/d//gvwstate.dat.tmp) failed(No space left on device)
+2026-11-21 12:32:43 0 [ERROR] mariadbd: Error writing file './ddl_recovery.log' (Errcode: 28 "No space left on device")
+2026-11-21 12:32:43 0 [ERROR] Aborting
+` + interrupted, `WSREP: fflush file(/small/d//gvwstate.dat.tmp) failed(No space left on device); mariadbd: Error writing file './ddl_recovery.log' (Errcode: 28 "No space left on device")`,
+			agentapi.FailureDiskFull},
+		"no room for the write-set cache": {`2026-11-21 12:31:53 0 [Warning] WSREP: Could not open state file for reading: '/small/d//grastate.dat'
+2026-11-21 12:31:53 0 [ERROR] WSREP: Requested size 134219032 for '/small/d//galera.cache' exceeds available storage space 0
+2026-11-21 12:31:53 0 [ERROR] WSREP: Failed to create a new provider '/usr/lib/galera/libgalera_smm.so' with options '': Failed to initialize wsrep provider
+2026-11-21 12:31:53 0 [ERROR] WSREP: Failed to load provider
+2026-11-21 12:31:53 0 [ERROR] Aborting`, "WSREP: Requested size 134219032 for '/small/d//galera.cache' exceeds available storage space 0", agentapi.FailureDiskFull},
+		"damaged data": {`2026-11-21 12:31:48 0 [ERROR] InnoDB: The data file './ibdata1' has the wrong space ID. It should be 0, but 0 was found
+2026-11-21 12:31:48 0 [ERROR] InnoDB: Plugin initialization aborted with error Data structure corruption
+2026-11-21 12:31:48 0 [ERROR] Plugin 'InnoDB' registration as a STORAGE ENGINE failed.
+2026-11-21 12:31:48 0 [ERROR] Unknown/unsupported storage engine: InnoDB
+2026-11-21 12:31:48 0 [ERROR] Aborting
+` + interrupted, "InnoDB: The data file './ibdata1' has the wrong space ID. It should be 0, but 0 was found", agentapi.FailureStart},
+		"nobody to join": {`2026-11-21 12:31:44 0 [ERROR] WSREP: failed to open gcomm backend connection: 110: failed to reach primary view
+2026-11-21 12:31:44 0 [ERROR] WSREP: ./gcs/src/gcs_core.cpp:gcs_core_open():256: Failed to open backend connection: -110 (Connection timed out)
+2026-11-21 12:31:45 0 [ERROR] WSREP: ./gcs/src/gcs.cpp:gcs_open():1701: Failed to open channel 'my_wsrep_cluster' at 'gcomm://127.0.0.1:5555': -110 (Connection timed out)
+2026-11-21 12:31:45 0 [ERROR] WSREP: gcs connect failed: Operation timed out
+2026-11-21 12:31:45 0 [ERROR] WSREP: wsrep::connect(gcomm://127.0.0.1:5555) failed: 7
+2026-11-21 12:31:45 0 [ERROR] Aborting`, "WSREP: failed to open gcomm backend connection: 110: failed to reach primary view", agentapi.FailureStart},
+	} {
+		lines := strings.Split(c.lines, "\n")
+		if got := Why(lines); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", name, got, c.want)
+		}
+		if got := Classify(lines); got != c.reason {
+			t.Errorf("%s: %s, want %s", name, got, c.reason)
+		}
+	}
+}
+
 func TestRingKeepsTheLast(t *testing.T) {
 	var r Ring
 	for i := range ringSize + 50 {
