@@ -249,10 +249,28 @@ func (s *story) diverge() {
 	}
 	s.Logf("%s", r.Failure.Message)
 	alone.stop(true)
+	s.tearBook(alone, r.Position)
+	alone.stop(true)
 	alone.wipe()
 	alone.start()
 	s.all(90 * time.Second)
 	s.intact()
+}
+
+// tearBook starts a member with an order book that cannot be read: it must not take the place for new.
+func (s *story) tearBook(n *node, at cluster.Position) {
+	book := filepath.Join(n.base, "volume", "agent", "orders.json")
+	check(s.T, os.WriteFile(book, []byte(`{"highestEpoch":`), 0o600))
+	n.start()
+	r := n.until("complaining of its book", 30*time.Second, func(r agentapi.Report) bool { return r.Phase == cluster.PhaseFailed && r.Failure != nil })
+	if r.Failure.Reason != agentapi.FailureOrderBook || r.Server != nil || r.Position != at {
+		s.Errorf("%+v", r)
+	}
+	s.epoch++
+	if _, r := n.send(agentapi.OrderStart, s.epoch, cluster.Position{}, s.uuid); r.State != agentapi.OrderRefused {
+		s.Errorf("%+v", r)
+	}
+	s.Logf("%s", r.Failure.Message)
 }
 
 // beginLine stops two members in order and makes the last one begin a new line of history.

@@ -9,8 +9,8 @@ import (
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
-var _ = Describe("A full state transfer that is cut off", Label(Slow, Faults), Ordered, ContinueOnFailure, func() {
-	BeforeAll(func(ctx SpecContext) {
+var _ = Describe("A full state transfer that is cut off", Label(Slow, Faults), func() {
+	BeforeEach(func(ctx SpecContext) {
 		Expect(sharedCluster(ctx).Grow(ctx, 384)).To(Succeed(), "making the transfer take a while")
 	}, NodeTimeout(8*time.Minute))
 
