@@ -2,69 +2,93 @@ package controllers
 
 import (
 	"bytes"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/conditions"
+	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/pki"
+	"github.com/galera-operator/galera-operator/internal/plan"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// publishTLS checks the issued pair and gives it to the nodes; a bad one never reaches them.
+// publishTLS gives the nodes what the planner chooses from the pair they have and the pair that was
+// issued; a bad one never reaches them.
 func (r *GaleraClusterReconciler) publishTLS(in *conditions.Input) ([]client.Object, error) {
-	c := in.Facts.Cluster
 	controlCA, err := r.ControlCA()
 	if err != nil {
 		return nil, fmt.Errorf("reading the operator's own certificate: %w", err)
 	}
-	crt, key, ca := pair(in.Facts.Published)
-	if issued := in.Facts.Issued; issued != nil {
-		newCrt, newKey, newCA := pair(issued)
-		_, err := pki.Check(newCrt, newKey, newCA, requiredNames(c), in.Now)
-		var problem *pki.Problem
-		switch {
-		case errors.As(err, &problem):
-			in.Refused = &conditions.Problem{Reason: v1alpha1.ReasonCertificateRefused, Blocked: true,
-				Message: fmt.Sprintf("the certificate in the Secret %q is not given to the nodes: %s", issued.Name, problem.Message)}
-		default:
-			crt, key, ca = newCrt, newKey, trust(ca, newCA)
-		}
+	issued, problem := in.Facts.Issued, judge(*in)
+	if problem != nil {
+		issued, in.Refused = nil, problem
 	}
+	if problem != nil && problem.Reason == v1alpha1.ReasonCertificateExpired {
+		in.Refused = nil // it is what the nodes have: the date says it all
+	}
+	choice := plan.Publish(observe.Certificates(in.Facts, issued, in.Seen, in.Now))
+	from := in.Facts.Published
+	if choice.Issued {
+		from = issued
+	}
+	crt, key, _ := observe.PairOf(from)
 	if crt == nil {
 		return nil, nil
 	}
-	if p, err := pki.Check(crt, key, ca, nil, in.Now); p.Leaf != nil {
-		in.Published = &conditions.PublishedPair{Serial: p.Serial(), NotAfter: p.Leaf.NotAfter}
-	} else if err != nil {
-		return nil, err
+	cas := bundle(choice.CAs, in.Facts.Published, issued)
+	in.Published = &conditions.PublishedPair{Choice: choice, CAs: pki.Parse(cas)}
+	if leaf := pki.Parse(crt); len(leaf) > 0 {
+		in.Published.Serial, in.Published.NotAfter = pki.Pair{Leaf: leaf[0]}.Serial(), leaf[0].NotAfter
 	}
-	return []client.Object{resources.PublishedTLS(c, crt, key, ca, controlCA), resources.CAConfigMap(c, ca)}, nil
+	secret := resources.PublishedTLS(in.Facts.Cluster, crt, key, cas, controlCA)
+	if in.Facts.Published != nil {
+		// What was chosen from an old state is never published over a newer one.
+		secret.ResourceVersion = in.Facts.Published.ResourceVersion
+	}
+	return []client.Object{secret, resources.CAConfigMap(in.Facts.Cluster, cas)}, nil
 }
 
-func pair(s *corev1.Secret) (crt, key, ca []byte) {
-	if s == nil {
-		return nil, nil, nil
+// judge says why the issued pair may not reach the nodes, nil when it may.
+func judge(in conditions.Input) *conditions.Problem {
+	if in.Facts.Issued == nil {
+		return nil
 	}
-	return s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey], s.Data[resources.CAKey]
+	crt, key, ca := observe.PairOf(in.Facts.Issued)
+	_, err := pki.Check(crt, key, ca, requiredNames(in.Facts.Cluster), in.Now)
+	var problem *pki.Problem
+	if !errors.As(err, &problem) {
+		return nil
+	}
+	if before, _, _ := observe.PairOf(in.Facts.Published); problem.Reason == pki.ReasonExpired && bytes.Equal(before, crt) {
+		return &conditions.Problem{Reason: v1alpha1.ReasonCertificateExpired}
+	}
+	return &conditions.Problem{Reason: v1alpha1.ReasonCertificateRefused, Blocked: true, Message: fmt.Sprintf(
+		"the certificate in the Secret %q is not given to the nodes (%s): %s", in.Facts.Issued.Name, problem.Reason, problem.Message)}
+}
+
+// bundle makes ca.crt from the fingerprints that were chosen.
+func bundle(chosen []string, secrets ...*corev1.Secret) []byte {
+	var known []*x509.Certificate
+	for _, s := range secrets {
+		_, _, ca := observe.PairOf(s)
+		known = append(known, pki.Parse(ca)...)
+	}
+	var out []*x509.Certificate
+	for _, fp := range chosen {
+		if i := slices.IndexFunc(known, func(c *x509.Certificate) bool { return pki.Fingerprint(c) == fp }); i >= 0 {
+			out = append(out, known[i])
+		}
+	}
+	return pki.Encode(out)
 }
 
 // requiredNames are names the certificate must carry: the agents are called by them.
 func requiredNames(c *v1alpha1.GaleraCluster) []string {
 	return []string{serverName(c, resources.PodName(c, 0)), resources.ServiceName(c)}
-}
-
-// trust adds a new CA to what nodes trust already: a CA that some node still presents a
-// certificate of must never be dropped.
-func trust(old, add []byte) []byte {
-	if len(old) == 0 || bytes.Contains(add, bytes.TrimSpace(old)) {
-		return add
-	}
-	if bytes.Contains(old, bytes.TrimSpace(add)) {
-		return old
-	}
-	return bytes.Join([][]byte{bytes.TrimSpace(old), bytes.TrimSpace(add), nil}, []byte("\n"))
 }

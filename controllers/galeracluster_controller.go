@@ -72,6 +72,7 @@ func (r *GaleraClusterReconciler) Reconcile(ctx context.Context, req ctrl.Reques
 	}
 	in := conditions.Input{Facts: facts, Now: r.Now(), OperatorNamespace: r.Options.OperatorNamespace}
 
+	in.Seen = r.Agents.Seen(req.NamespacedName)
 	pubErr := errors.Join(r.publish(ctx, &in), r.ownSecrets(ctx, facts))
 
 	r.Agents.Follow(req.NamespacedName, r.targets(in.Facts))
@@ -98,21 +99,23 @@ func (r *GaleraClusterReconciler) act(ctx context.Context, in conditions.Input) 
 	return r.Actor.Do(ctx, in.Facts, a)
 }
 
-// sync hurries kubelet for members that have not read what was published.
+// sync hurries kubelet for members that have not read what was published. One that does not answer is
+// hurried, too: its certificate may be the reason, and what is published the cure.
 func (r *GaleraClusterReconciler) sync(ctx context.Context, in conditions.Input) error {
-	if in.Published == nil || in.Config.Revision == "" {
+	publication := observe.Publication(in.Facts.Published)
+	if publication == "" || in.Config.Revision == "" {
 		return nil
 	}
-	version := in.Config.Revision + "-" + in.Published.Serial
+	version := in.Config.Revision + "-" + publication
 	for name, s := range in.Seen {
 		p := in.Facts.Pods[name]
-		if p == nil || !s.Live {
+		if p == nil {
 			continue
 		}
 		// An agent that refuses what it was hurried to read goes on telling the revision it runs with,
 		// which may be the very one that is published again.
 		hurried := p.Annotations[v1alpha1.AnnotationSync]
-		if s.Report.Config.Loaded == in.Config.Revision && s.Report.TLS.PublishedSerial == in.Published.Serial && (hurried == "" || hurried == version) {
+		if s.Live && s.Report.Config.Loaded == in.Config.Revision && s.Report.TLS.Installed == publication && (hurried == "" || hurried == version) {
 			continue
 		}
 		if err := r.Actor.Sync(ctx, p, version); err != nil {

@@ -128,7 +128,7 @@ func (r *GaleraClusterReconciler) ensureRootSecret(ctx context.Context, f observ
 
 // targets are the agents of pods that have an address.
 func (r *GaleraClusterReconciler) targets(f observe.Facts) []observe.Target {
-	_, _, ca := pair(f.Published)
+	_, _, ca := observe.PairOf(f.Published)
 	if len(ca) == 0 {
 		return nil
 	}

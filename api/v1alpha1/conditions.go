@@ -68,4 +68,6 @@ const (
 	ReasonSwitching          = "Switching"
 	ReasonNotYetProved       = "NotYetProved"
 	ReasonCertificateNotLive = "CertificateNotLoaded"
+	ReasonOldCATrusted       = "OldCATrusted"
+	ReasonRenewalRefused     = "RenewalRefused"
 )

@@ -159,6 +159,64 @@ type ClusterTLSStatus struct {
 	// notAfter is the end of that certificate.
 	// +optional
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`
+	// step of a replacement of the CA: Settled when there is none; Trusting while all nodes are made to
+	// trust the new CA; Presenting while all are made to present its certificate; Asking when
+	// spec.tls.dropOldCA is Manual and the old CA waits to be dropped; Forgetting while nodes are
+	// restarted, because only that makes them forget a CA.
+	// +optional
+	Step string `json:"step,omitempty"`
+	// trustedCAs are all CAs some node trusts.
+	// +optional
+	// +listType=map
+	// +listMapKey=fingerprint
+	// +kubebuilder:validation:MaxItems=32
+	TrustedCAs []TrustedCA `json:"trustedCAs,omitempty"`
+	// renewals that were asked for by the annotation galera-operator.io/renew, the last of each kind.
+	// +optional
+	// +listType=map
+	// +listMapKey=of
+	// +kubebuilder:validation:MaxItems=4
+	Renewals []RenewalStatus `json:"renewals,omitempty"`
+}
+
+// TrustedCA is a CA certificate some node trusts.
+type TrustedCA struct {
+	// fingerprint is the SHA-256 of the certificate, in hexadecimal.
+	Fingerprint string `json:"fingerprint"`
+	// subject of the certificate, for instance CN=shop Galera CA.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Subject string `json:"subject,omitempty"`
+	// notAfter is its end.
+	// +optional
+	NotAfter *metav1.Time `json:"notAfter,omitempty"`
+	// state is Current for a CA of the issued certificate, Old for one that is trusted beside it, and
+	// Dropped for one that is published no more and trusted by running nodes until they are restarted.
+	State string `json:"state"`
+}
+
+// Values of TrustedCA.State.
+const (
+	CACurrent = "Current"
+	CAOld     = "Old"
+	CADropped = "Dropped"
+)
+
+// RenewalStatus is a renewal that was asked for.
+type RenewalStatus struct {
+	// of is what is renewed: leaf, ca, or leaf-of-ca (a leaf that became necessary because the CA has changed).
+	Of string `json:"of"`
+	// token of the request.
+	// +kubebuilder:validation:MaxLength=128
+	Token string `json:"token"`
+	// previous is the fingerprint of the certificate that is to be replaced.
+	// +optional
+	Previous string `json:"previous,omitempty"`
+	// requestedAt is when the request was recorded.
+	RequestedAt metav1.Time `json:"requestedAt"`
+	// completedAt is when another certificate was there.
+	// +optional
+	CompletedAt *metav1.Time `json:"completedAt,omitempty"`
 }
 
 // OperationStatus is an operation in progress.

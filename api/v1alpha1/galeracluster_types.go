@@ -184,6 +184,12 @@ const (
 	TLSDisabled  = "Disabled"
 )
 
+// Values of TLSSpec.DropOldCA.
+const (
+	DropAutomatic = "Automatic"
+	DropManual    = "Manual"
+)
+
 // TLSSpec is the encryption policy, per channel.
 //
 // +kubebuilder:validation:XValidation:rule="self.minVersion == '1.3' || !has(self.cipher) || self.cipher == 'Auto' || self.cipher == 'TLS_AES_256_GCM_SHA384' || self.cipher == 'TLS_AES_128_GCM_SHA256' || self.cipher == 'TLS_CHACHA20_POLY1305_SHA256'",message="cipher must be Auto or a TLS 1.3 suite"
@@ -212,6 +218,15 @@ type TLSSpec struct {
 	// join the replication group.
 	// +optional
 	IssuerRef *IssuerReference `json:"issuerRef,omitempty"`
+
+	// dropOldCA says when an old CA is let go of after the certificates of a new one are served by all
+	// nodes. Automatic: at once, by a rolling restart, because a running node forgets no CA. Manual: when the
+	// annotation galera-operator.io/drop-old-ca names its fingerprint; until then both are trusted.
+	// Default: Automatic.
+	// +optional
+	// +kubebuilder:default=Automatic
+	// +kubebuilder:validation:Enum=Automatic;Manual
+	DropOldCA string `json:"dropOldCA,omitempty"`
 
 	// certificate configures the nodes' certificate.
 	// +optional

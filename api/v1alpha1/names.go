@@ -15,6 +15,13 @@ const (
 	// positions can never be known again. Its value is MEMBER=UUID:SEQNO@EPOCH,without=MEMBER,MEMBER
 	// exactly as the condition QuorumHealthy prints it; it is ignored as soon as it does not fit the facts.
 	AnnotationTrustMember = "galera-operator.io/trust-member"
+	// AnnotationRenew asks for a new certificate now: leaf@TOKEN for the nodes' certificate, ca@TOKEN for
+	// a new CA of the operator's making, under which everything is issued anew; both with a comma between.
+	// TOKEN is any word; each is acted upon once.
+	AnnotationRenew = "galera-operator.io/renew"
+	// AnnotationDropCA names, with spec.tls.dropOldCA Manual, the old CAs that may be dropped: their SHA-256
+	// fingerprints as status.tls.trustedCAs shows them, or at least the first 16 characters.
+	AnnotationDropCA = "galera-operator.io/drop-old-ca"
 	// AnnotationSync is changed on pods so that kubelet refreshes mounted configuration at once.
 	AnnotationSync = "galera-operator.io/sync"
 )

@@ -192,7 +192,7 @@ func positionArgs(found examination) []string {
 // launch prepares the data directory and starts mariadbd.
 func (a *agent) launch(run running, prepare func() error, args []string) {
 	a.job = JobLaunch
-	run.output, run.clients = a.output, a.config.TLS.Clients
+	run.output, run.clients, run.pair = a.output, a.config.TLS.Clients, a.installed
 	p := a.Places
 	command := server.Command{Path: a.mariadb, Args: append(a.serverArgs(), args...), Env: a.serverEnv(), Dir: p.Data, Log: a.Output}
 	go func() {
@@ -239,7 +239,7 @@ func (a *agent) onLaunched(run running, proc *server.Process, err error) {
 	a.proc, a.run = proc, run
 	a.status, a.members, a.missed = nil, nil, 0
 	a.restart = false
-	a.loaded, a.trusted = certificatesOf(run, a.installed)
+	a.loaded, a.trusted = certificatesOf(run)
 	a.tlsTrouble = ""
 	a.liveTried = ""
 	a.examined = false // what was found holds no longer

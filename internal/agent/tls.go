@@ -67,11 +67,11 @@ func (a *agent) updateIdentity() {
 }
 
 // certificatesOf says what a server that was just started has loaded.
-func certificatesOf(run running, installed certs.Bundle) (loaded certs.Bundle, trusted []string) {
+func certificatesOf(run running) (loaded certs.Bundle, trusted []string) {
 	if !usesProviderTLS(run) && !usesClientTLS(run) {
 		return emptyBundle, nil
 	}
-	return installed, slices.Clone(installed.CAs)
+	return run.pair, slices.Clone(run.pair.CAs)
 }
 
 func usesProviderTLS(run running) bool {

@@ -51,6 +51,8 @@ func (o *Objects) Apply(ctx context.Context, owner types.UID, want client.Object
 	if err != nil {
 		return err
 	}
+	version := u.GetResourceVersion() // a wish that was made from that version, and holds for no other
+	u.SetResourceVersion("")
 	wish, err := fingerprint(u.Object)
 	if err != nil {
 		return err
@@ -71,6 +73,7 @@ func (o *Objects) Apply(ctx context.Context, owner types.UID, want client.Object
 	if err != nil {
 		return err
 	}
+	u.SetResourceVersion(version)
 	if err := o.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldOwner), client.ForceOwnership); err != nil {
 		return fmt.Errorf("applying %s: %w", key, err)
 	}

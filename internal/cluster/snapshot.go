@@ -13,6 +13,8 @@ type Snapshot struct {
 	Suspend bool
 	// ConfigRevision is the revision of the published NodeConfig.
 	ConfigRevision string
+	// Publication identifies the certificate and the CAs the nodes have been given.
+	Publication string
 	// Trust is a person's approval to go ahead without the members that are missing.
 	Trust *Trust
 
@@ -94,6 +96,11 @@ type Member struct {
 	ConfigLoaded string
 	// RestartNeeded says that mariadbd runs with other settings than the loaded ones.
 	RestartNeeded bool
+	// Publication is the one the agent has taken over; the next mariadbd starts with it.
+	Publication string
+	// StaleTrust says that mariadbd trusts a CA that is not published any more: only a restart
+	// makes it forget one.
+	StaleTrust bool
 	// Order is the last order the agent remembers.
 	Order *Order
 	// Failure is why the member cannot run, nil when it can.

@@ -22,7 +22,12 @@ func certificatesValid(in Input) verdict {
 		if r.TLS.Problem != "" {
 			return no(v1alpha1.ReasonCertificateRefused, m.Name+" does not load the published certificate: "+r.TLS.Problem)
 		}
-		if r.TLS.LoadedSerial != "" && r.TLS.LoadedSerial != in.Published.Serial {
+	}
+	if why := oldTrust(in); why != "" {
+		return no(v1alpha1.ReasonOldCATrusted, why)
+	}
+	for _, m := range in.Snapshot.Members {
+		if r := in.report(m.Name); r != nil && r.Server != nil && r.TLS.LoadedSerial != "" && r.TLS.LoadedSerial != in.Published.Serial {
 			return no(v1alpha1.ReasonCertificateNotLive, fmt.Sprintf("%s still serves certificate %s, published is %s", m.Name, r.TLS.LoadedSerial, in.Published.Serial))
 		}
 	}

@@ -3,6 +3,7 @@
 package conditions
 
 import (
+	"crypto/x509"
 	"time"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -35,6 +36,10 @@ type Input struct {
 type PublishedPair struct {
 	Serial   string
 	NotAfter time.Time
+	// Choice is why it is this pair, and what comes next.
+	Choice plan.Publication
+	// CAs are what is published beside it.
+	CAs []*x509.Certificate
 }
 
 // Problem is something that keeps the cluster from what the spec asks for.

@@ -83,6 +83,7 @@ func clusterTLS(in Input) *v1alpha1.ClusterTLSStatus {
 	out := &v1alpha1.ClusterTLSStatus{Replication: string(in.Config.TLS.Replication)}
 	if in.Published != nil {
 		out.Serial, out.NotAfter = in.Published.Serial, timeOf(&in.Published.NotAfter)
+		out.Step, out.TrustedCAs = trustStep(in), trustedCAs(in)
 	}
 	return out
 }

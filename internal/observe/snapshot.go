@@ -25,6 +25,7 @@ func Snapshot(f Facts, seen map[string]Seen, revision string, now time.Time) clu
 		Replicas:       int(c.Spec.Replicas),
 		Suspend:        c.Spec.Suspend,
 		ConfigRevision: revision,
+		Publication:    Publication(f.Published),
 		Trust:          trust(c),
 		ClusterUUID:    c.Status.ClusterUUID,
 		Epoch:          c.Status.Epoch,
@@ -34,7 +35,7 @@ func Snapshot(f Facts, seen map[string]Seen, revision string, now time.Time) clu
 		NoPrimaryFor:   noPrimaryFor(c, now),
 	}
 	for i := range s.Replicas {
-		s.Members = append(s.Members, member(f, seen, i))
+		s.Members = append(s.Members, member(f, seen, i, now))
 	}
 	return s
 }
@@ -46,7 +47,7 @@ func Suspended(c *v1alpha1.GaleraCluster) bool {
 	return c.Status.Operation == nil && last != nil && last.Type == string(cluster.OpSuspend) && last.Epoch == c.Status.Epoch
 }
 
-func member(f Facts, seen map[string]Seen, ordinal int) cluster.Member {
+func member(f Facts, seen map[string]Seen, ordinal int, now time.Time) cluster.Member {
 	name := resources.PodName(f.Cluster, ordinal)
 	m := cluster.Member{Name: name, Ordinal: ordinal, HeldData: heldData(f.Cluster, name)}
 	if p := f.Pods[name]; p != nil {
@@ -62,6 +63,7 @@ func member(f Facts, seen map[string]Seen, ordinal int) cluster.Member {
 	m.Line = r.Lineage.Epoch
 	m.SafeToBootstrap, m.Draining = r.SafeToBootstrap, r.Draining
 	m.ConfigLoaded, m.RestartNeeded = r.Config.Loaded, r.Config.RestartNeeded
+	m.Publication, m.StaleTrust = r.TLS.Installed, len(staleCAs(f, r, now)) > 0
 	m.Server = server(r.Server)
 	if r.Order != nil {
 		m.Order = &cluster.Order{ID: r.Order.ID, Epoch: r.Order.Epoch, Kind: string(r.Order.Kind), State: string(r.Order.State), Message: r.Order.Message}

@@ -8,6 +8,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -26,7 +27,9 @@ const (
 	ReasonKeyEncrypted  = "KeyEncrypted"
 	ReasonKeyMismatch   = "KeyMismatch"
 	ReasonNoCA          = "CAMissing"
+	ReasonNoRoot        = "RootMissing"
 	ReasonForeignCA     = "ForeignCA"
+	ReasonCAExpired     = "CAExpired"
 	ReasonWrongUsage    = "WrongUsage"
 	ReasonNotYetValid   = "NotYetValid"
 	ReasonExpired       = "Expired"
@@ -50,8 +53,11 @@ func (p Pair) Serial() string { return p.Leaf.SerialNumber.Text(serialBase) }
 // covered. It returns a *Problem as error when not. A pair that has expired is returned with
 // its Problem, so that the dates can be shown.
 func Check(certPEM, keyPEM, caPEM []byte, names []string, now time.Time) (Pair, error) {
-	if len(certPEM) == 0 || len(keyPEM) == 0 {
-		return Pair{}, &Problem{ReasonIncomplete, "tls.crt or tls.key is missing"}
+	switch {
+	case len(certPEM) == 0:
+		return Pair{}, &Problem{ReasonIncomplete, "tls.crt is missing"}
+	case len(keyPEM) == 0:
+		return Pair{}, &Problem{ReasonIncomplete, "tls.key is missing"}
 	}
 	if isEncrypted(keyPEM) {
 		return Pair{}, &Problem{ReasonKeyEncrypted, "the private key is encrypted with a passphrase; issue it without one, as nobody can type it in"}
@@ -102,19 +108,21 @@ func checkDates(leaf *x509.Certificate, now time.Time) error {
 }
 
 func checkChain(leaf *x509.Certificate, rest [][]byte, caPEM []byte, now time.Time) error {
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(caPEM) {
-		return &Problem{ReasonNoCA, "ca.crt is missing or empty; the issuer must give its CA, because nodes verify each other by it"}
+	cas := Parse(caPEM)
+	switch {
+	case len(cas) == 0:
+		return &Problem{ReasonNoCA, "ca.crt is missing, empty or cut off; the issuer must give its CA, because nodes verify each other by it"}
+	case !slices.ContainsFunc(cas, SelfSigned):
+		return &Problem{ReasonNoRoot, "ca.crt holds no root (self-signed) certificate, only an intermediate one, by which mariadbd verifies nothing; let the issuer give the whole chain"}
 	}
-	intermediates := x509.NewCertPool()
+	var links []*x509.Certificate
 	for _, der := range rest {
 		if c, err := x509.ParseCertificate(der); err == nil {
-			intermediates.AddCert(c)
+			links = append(links, c)
 		}
 	}
 	for _, usage := range []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} {
-		_, err := leaf.Verify(x509.VerifyOptions{Roots: roots, Intermediates: intermediates, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{usage}})
-		if err != nil {
+		if err := verify(leaf, cas, links, usage, now); err != nil {
 			return chainProblem(err)
 		}
 	}
@@ -123,8 +131,13 @@ func checkChain(leaf *x509.Certificate, rest [][]byte, caPEM []byte, now time.Ti
 
 func chainProblem(err error) *Problem {
 	var invalid x509.CertificateInvalidError
-	if errors.As(err, &invalid) && invalid.Reason == x509.IncompatibleUsage {
-		return &Problem{ReasonWrongUsage, "the certificate lacks server auth or client auth; Galera nodes need both, being server and client to each other"}
+	if errors.As(err, &invalid) {
+		switch invalid.Reason {
+		case x509.IncompatibleUsage:
+			return &Problem{ReasonWrongUsage, "the certificate lacks server auth or client auth; Galera nodes need both, being server and client to each other"}
+		case x509.Expired:
+			return &Problem{ReasonCAExpired, "a CA certificate of its chain is not valid now: " + err.Error()}
+		}
 	}
 	return &Problem{ReasonForeignCA, "the certificate's chain does not lead to ca.crt: " + err.Error()}
 }

@@ -18,6 +18,7 @@ func TestCheck(t *testing.T) {
 	good, goodKey := ca.Issue(pkitest.Leaf{Names: []string{"*.shop-nodes.demo.svc"}})
 	_, otherKey := ca.Issue(pkitest.Leaf{})
 	mid := ca.Intermediate("mid")
+	expiredCA := pkitest.NewCAUntil("expired", now.Add(-time.Minute))
 	chained, chainedKey := mid.Issue(pkitest.Leaf{Names: names})
 
 	for name, tc := range map[string]struct {
@@ -32,7 +33,14 @@ func TestCheck(t *testing.T) {
 		"no key":             {good, nil, ca.PEM, pki.ReasonIncomplete},
 		"truncated":          {good[:len(good)/2], goodKey, ca.PEM, pki.ReasonMalformed},
 		"encrypted key":      {good, []byte("-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n"), ca.PEM, pki.ReasonKeyEncrypted},
+		"old PEM encryption": {good, []byte("-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00\n\nAAAA\n-----END EC PRIVATE KEY-----\n"), ca.PEM, pki.ReasonKeyEncrypted},
+		"truncated key":      {good, goodKey[:len(goodKey)/2], ca.PEM, pki.ReasonMalformed},
+		"no certificate":     {nil, goodKey, ca.PEM, pki.ReasonIncomplete},
 		"no ca":              {good, goodKey, nil, pki.ReasonNoCA},
+		"truncated ca":       {good, goodKey, ca.PEM[:len(ca.PEM)/2], pki.ReasonNoCA},
+		"intermediate as ca": {chained, chainedKey, mid.PEM, pki.ReasonNoRoot},
+		"both in ca.crt":     {chained, chainedKey, join(mid.PEM, ca.PEM), ""},
+		"ca has expired":     leaf(expiredCA, pkitest.Leaf{Names: names}, pki.ReasonCAExpired),
 		"foreign ca":         {good, goodKey, other.PEM, pki.ReasonForeignCA},
 		"server auth only":   leaf(ca, pkitest.Leaf{Names: names, Usages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}, pki.ReasonWrongUsage),
 		"client auth only":   leaf(ca, pkitest.Leaf{Names: names, Usages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, pki.ReasonWrongUsage),

@@ -60,7 +60,7 @@ func outdatedMembers(s cluster.Snapshot) []cluster.Member {
 }
 
 func outdated(m cluster.Member) bool {
-	return m.Pod.Exists && !m.Pod.Terminating && (m.Pod.Outdated || m.RestartNeeded)
+	return m.Pod.Exists && !m.Pod.Terminating && (m.Pod.Outdated || m.RestartNeeded || m.StaleTrust)
 }
 
 func names(members []cluster.Member) []string {
@@ -111,6 +111,9 @@ func waitForConfiguration(s cluster.Snapshot) (Decision, bool) {
 		if m.ConfigLoaded != s.ConfigRevision {
 			return wait(ReasonConfiguration, "waiting for "+m.Name+" to read the new configuration")
 		}
+		if m.StaleTrust && m.Publication != s.Publication {
+			return wait(ReasonConfiguration, "waiting for "+m.Name+" to read the new certificates")
+		}
 	}
 	return Decision{}, false
 }
@@ -127,7 +130,11 @@ func restart(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (Decisi
 	}
 	d, ok := order(op, m.Name, OrderRestart, cluster.Position{}, ReasonRestarting, "restarting "+m.Name)
 	send := d.Action.(SendOrder)
-	send.ID += "/" + s.ConfigRevision // the configuration may change again before the node is back
+	// Either may change again before the node is back.
+	send.ID += "/" + s.ConfigRevision
+	if m.StaleTrust {
+		send.ID += "/" + s.Publication
+	}
 	d.Action = send
 	return d, ok
 }

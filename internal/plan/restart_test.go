@@ -33,6 +33,10 @@ func TestRestart(t *testing.T) {
 		{name: "the journal says whose turn it is", s: shop(all(oldConfig), running(restartOf("db-1"))),
 			action: SendOrder{Member: "db-1", ID: "restart-5/db-1/restart/r1", Epoch: 5, Kind: OrderRestart}},
 		{name: "the role moves first", s: shop(db(0, oldConfig), running(restartOf("db-0"))), action: AssignRoles{"db-1"}},
+		{name: "an old CA is forgotten by a restart", s: shop(published, db(1, trustsOld), running(restartOf("db-1"))),
+			action: SendOrder{Member: "db-1", ID: "restart-5/db-1/restart/r1/now", Epoch: 5, Kind: OrderRestart}},
+		{name: "and not before the new ones are there", s: shop(published, db(2, trustsOld, func(m *cluster.Member) { m.Publication = "before" })),
+			reason: ReasonConfiguration, says: "db-2 to read the new certificates"},
 		{name: "halted by a failure", s: shop(db(1, oldConfig), db(2, failed), running(restartOf("db-1"))), reason: ReasonMemberFailed, says: "bad setting"},
 		{name: "one that cannot run in its old pod is replaced at once", s: shop(db(1, oldConfig), db(2, failed, outdatedPod)), action: Begin{restartOf("db-2")}},
 		{name: "and its pod deleted", s: shop(db(2, failed, outdatedPod), running(restartOf("db-2"))), action: DeletePod{"db-2"}},
@@ -48,3 +52,10 @@ func TestReportMembers(t *testing.T) {
 		{name: "one has failed", s: shop(db(2, down(9), func(m *cluster.Member) { m.Failure = &cluster.Failure{Message: "disk full"} })), reason: ReasonMemberFailed, says: "disk full"},
 	})
 }
+
+func published(s *cluster.Snapshot) {
+	s.Publication = "now"
+	all(func(m *cluster.Member) { m.Publication = "now" })(s)
+}
+
+func trustsOld(m *cluster.Member) { m.StaleTrust = true }

@@ -41,6 +41,8 @@ type agent struct {
 	failure failure
 	// loaded and running are configuration revisions.
 	loaded, running int8
+	// pair was taken over from the mounted volume.
+	pair publication
 	// doing is the order being carried out, "" when there is none.
 	doing string
 	// alone says that the server is being started as a new component.
@@ -60,7 +62,7 @@ func (a *agent) serverGone() {
 // boot starts the agent on its volume.
 func (w *World) boot(i int) {
 	n := &w.nodes[i]
-	n.agent = agent{up: true, boot: n.agent.boot + 1, blurred: n.agent.blurred, loaded: w.api.revision}
+	n.agent = agent{up: true, boot: n.agent.boot + 1, blurred: n.agent.blurred, loaded: w.api.revision, pair: n.agent.pair}
 	n.vol.book.interrupt()
 }
 
@@ -175,7 +177,7 @@ func (w *World) started(i int) {
 		n.agent.phase = phaseWaiting
 		return
 	}
-	n.srv = server{on: true, received: n.vol.head}
+	n.srv = w.newServer(i)
 	n.agent.phase = phaseRunning
 	n.vol.safe = false
 	w.regroup(i)
@@ -184,7 +186,7 @@ func (w *World) started(i int) {
 func (w *World) bootstrapped(i int) {
 	n := &w.nodes[i]
 	n.agent.phase, n.agent.alone, n.agent.running = phaseRunning, false, n.agent.loaded
-	n.srv = server{on: true, received: n.vol.head}
+	n.srv = w.newServer(i)
 	n.vol.safe = false
 	if r := n.vol.book.find(n.agent.doing); r != nil {
 		r.state = orderDone

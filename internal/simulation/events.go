@@ -28,7 +28,9 @@ const (
 	SeeStatus
 	SeePod
 	Hear
+	SeeSecrets
 	LookAround
+	Load
 	Reconcile
 	Tick
 	// faults
@@ -65,14 +67,16 @@ const (
 	Approve
 	Repair
 	SplitByHand
+	Renew
+	ReplaceCA
 	kinds
 )
 
 var kindNames = [kinds]string{"Round", "Elapse", "Agent", "Kubelet", "Regroup", "Apply", "ApplyAll", "Write", "Replicate", "Transfer", "Deliver",
-	"SeeStatus", "SeePod", "Hear", "LookAround", "Reconcile", "Tick", "KillServer", "KillAgent", "KillPod", "KillAll", "Drain",
+	"SeeStatus", "SeePod", "Hear", "SeeSecrets", "LookAround", "Load", "Reconcile", "Tick", "KillServer", "KillAgent", "KillPod", "KillAll", "Drain",
 	"MachineAway", "MachineBack", "Partition", "Shatter", "Heal", "Mute", "Unmute", "NotHear", "Duplicate", "DropMessage",
 	"CrashBeforeActing", "CrashBeforeStatus", "CrashOperator", "Wipe", "Save", "RollBack", "Swap", "Blur", "PurgeCache", "LoseStatus", "DamageBook",
-	"Suspend", "Configure", "Upgrade", "Approve", "Repair", "SplitByHand"}
+	"Suspend", "Configure", "Upgrade", "Approve", "Repair", "SplitByHand", "Renew", "ReplaceCA"}
 
 // String returns the event as Go source.
 func (e Event) String() string { return fmt.Sprintf("{%s, %d, %d}", kindNames[e.Kind], e.A, e.B) }
@@ -117,6 +121,10 @@ func (w *World) happen(e Event, p Planner) bool {
 		w.seePod(k, int(e.B)%w.n)
 	case Hear:
 		w.hear(k, int(e.B)%w.n)
+	case SeeSecrets:
+		w.seeSecrets(k)
+	case Load:
+		return w.load(i)
 	case LookAround:
 		w.lookAround(k)
 	case Reconcile:
@@ -219,6 +227,10 @@ func (w *World) diskOrPerson(e Event) bool {
 		return w.repair(i)
 	case SplitByHand:
 		return w.splitByHand(i)
+	case Renew:
+		w.issue(w.api.certs.issued.ca)
+	case ReplaceCA:
+		w.issue(int8(e.A % authorities))
 	}
 	return true
 }

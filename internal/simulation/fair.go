@@ -21,6 +21,7 @@ func (w *World) elapse() {
 	for i := range w.n {
 		w.step(w.stepKubelet(i))
 		w.nodes[i].agent.loaded = w.api.revision
+		w.step(w.load(i))
 		if !w.step(w.stepAgent(i)) {
 			w.step(w.finishTransfer(i))
 		}
@@ -92,7 +93,7 @@ func (w *World) arrived() bool {
 	}
 	for i := range w.n {
 		n := &w.nodes[i]
-		if !w.ready(i) || !w.serves(i) || n.agent.running != w.api.revision || n.pod.template != w.api.template || n.pod.role == roleNone {
+		if !w.ready(i) || !w.serves(i) || n.agent.running != w.api.revision || !w.renewed(i) || n.pod.template != w.api.template || n.pod.role == roleNone {
 			return false
 		}
 	}

@@ -19,6 +19,7 @@ func (w *World) settleOperators() {
 	w.ops[1].clear()
 	if o := &w.ops[0]; o.started {
 		w.seeStatus(0)
+		w.seeSecrets(0)
 		for i := range w.n {
 			w.seePod(0, i)
 		}

@@ -16,6 +16,9 @@ type server struct {
 	// received is the last write-set that was delivered; vol.head is the last that was applied
 	// and is durable.
 	received write
+	// pair was loaded last; trusts are all CAs it was ever given.
+	pair   publication
+	trusts cas
 	// donor is the member a full transfer comes from, plus one; 0 when there is none.
 	donor int8
 }

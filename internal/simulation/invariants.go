@@ -23,6 +23,8 @@ const (
 	Disorderly      = "suspended before the members were stopped in order"
 	BadAdvice       = "a person is asked to approve a position nobody has"
 	NewHistory      = "a second history was begun"
+	UntrustedLeaf   = "a certificate is presented that a member does not trust"
+	CADropped       = "a CA is dropped while a member presents a certificate of it"
 )
 
 // checkAlways looks at what must hold in every state.
@@ -30,6 +32,7 @@ func (w *World) checkAlways() {
 	if w.truth.violation != "" || w.truth.split {
 		return
 	}
+	w.checkTrust()
 	var serving int16
 	for i := range w.n {
 		n := &w.nodes[i]

@@ -28,6 +28,7 @@ type apiServer struct {
 	revision int8
 	template int8
 	trust    trust
+	certs    secrets
 	status   status
 }
 
@@ -55,6 +56,7 @@ func (w *World) stepKubelet(i int) bool {
 	case !n.pod.exists && !asleep:
 		w.uids++
 		n.pod = pod{exists: true, template: w.api.template, uid: w.uids}
+		n.agent.pair = w.api.certs.published // kubelet mounts what is published now
 		w.boot(i)
 	case n.pod.exists && asleep && !n.pod.terminating:
 		w.checkAsleep()

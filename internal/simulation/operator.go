@@ -37,6 +37,7 @@ type operator struct {
 	// revision is that of the configuration it has published last.
 	revision, template int8
 	trust              trust
+	certs              secrets
 	pods               [maxNodes]seenPod
 	reports            [maxNodes]report
 	// mute are the agents this operator cannot reach.
@@ -62,6 +63,7 @@ func (w *World) seeStatus(k int) {
 	o.revision, o.template = w.api.revision, w.api.template
 	if !o.started {
 		o.started = true
+		w.seeSecrets(k)
 		for i := range w.n {
 			w.seePod(k, i) // nothing is done before all caches are filled
 		}
@@ -90,6 +92,7 @@ func (w *World) hear(k, i int) {
 // lookAround refreshes everything an operator can see.
 func (w *World) lookAround(k int) {
 	w.seeStatus(k)
+	w.seeSecrets(k)
 	for i := range w.n {
 		w.seePod(k, i)
 		w.hear(k, i)
@@ -101,6 +104,7 @@ func (w *World) snapshot(o *operator) cluster.Snapshot {
 	st := &o.status
 	s := cluster.Snapshot{
 		Namespace: "world", Name: "db", Replicas: w.n, Suspend: o.suspend,
+		Publication:    o.certs.published.name(),
 		ConfigRevision: revisions[o.revision%8], ClusterUUID: uuids[st.uuid], Epoch: st.epoch, Suspended: st.suspended(),
 		Members: make([]cluster.Member, w.n),
 	}
@@ -123,6 +127,10 @@ func (w *World) snapshot(o *operator) cluster.Snapshot {
 		m.Pod = cluster.Pod{Exists: p.exists, Terminating: p.terminating, Ready: p.ready, Role: roles[p.role], Outdated: p.exists && p.template != o.template}
 		if r := o.reports[i]; r.known {
 			w.fill(m, r)
+			m.StaleTrust = r.server && r.trusts&^o.certs.published.trusts != 0
+			if r.installed == o.certs.published {
+				m.Publication = s.Publication
+			}
 		}
 	}
 	return s
@@ -175,6 +183,7 @@ func (w *World) reconcile(k int, planner Planner, at crashPoint) bool {
 	if !o.started {
 		return false
 	}
+	w.publish(o)
 	s := w.snapshot(o)
 	d := planner(s)
 	o.blocked, o.advice = d.Blocked, w.advice(o, d)

@@ -20,6 +20,8 @@ type report struct {
 	loaded, running int8
 	last            record
 	failure         failure
+	installed, pair publication
+	trusts          cas
 }
 
 const (
@@ -46,7 +48,9 @@ func (w *World) report(i int) report {
 	if n.vol.book.damaged {
 		r.line, r.last = 0, record{}
 	}
+	r.installed = n.agent.pair
 	if n.srv.on {
+		r.pair, r.trusts = n.srv.pair, n.srv.trusts
 		r.server, r.view, r.state = true, n.srv.view, w.state(i)
 		r.uuid = w.past.uuid(n.srv.received)
 		r.queue = w.past.seqno(n.srv.received) - w.past.seqno(n.vol.head)

@@ -15,8 +15,10 @@ type Schedule struct {
 	// Eager: a majority of the last view comes back by itself, not only all of it.
 	Eager bool
 	// Fresh begins before the first start; otherwise all members are Synced.
-	Fresh  bool
-	Events []Event
+	Fresh bool
+	// Publisher is the one of publishers that chooses certificates.
+	Publisher int8
+	Events    []Event
 }
 
 // String returns the schedule as Go source.
@@ -46,6 +48,7 @@ type Result struct {
 // Run runs a schedule, and then lets the world converge.
 func Run(s Schedule, p Planner) Result {
 	w := start(s)
+	w.publisher = s.Publisher
 	before := w.truth.steps
 	var r Result
 	r.Effective = make([]Event, 0, len(s.Events))
@@ -81,11 +84,13 @@ func (r *Result) wake(w *World, p Planner) {
 func (e Event) plain(members int) Event {
 	n := uint8(members)
 	switch e.Kind {
-	case Round, Elapse, Tick, KillAll, Shatter, Heal, LoseStatus, Suspend, Configure, Upgrade, Approve:
+	case Round, Elapse, Tick, KillAll, Shatter, Heal, LoseStatus, Suspend, Configure, Upgrade, Approve, Renew:
 		return Event{Kind: e.Kind}
 	case Deliver, Duplicate, DropMessage:
 		return Event{e.Kind, e.A % maxMessages, 0}
-	case SeeStatus, LookAround, Reconcile, Unmute, CrashBeforeActing, CrashBeforeStatus, CrashOperator:
+	case ReplaceCA:
+		return Event{e.Kind, e.A % authorities, 0}
+	case SeeStatus, SeeSecrets, LookAround, Reconcile, Unmute, CrashBeforeActing, CrashBeforeStatus, CrashOperator:
 		return Event{e.Kind, e.A % operators, 0}
 	case SeePod, Hear, Mute, NotHear:
 		return Event{e.Kind, e.A % operators, e.B % n}

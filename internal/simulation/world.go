@@ -30,6 +30,9 @@ type World struct {
 	ops  [operators]operator
 	wire [maxMessages]message
 	past history
+	// serials counts issued leaves; publisher is one of publishers.
+	serials   int16
+	publisher int8
 	// clock counts Ticks, of ten seconds each.
 	clock   int16
 	viewIDs int16
@@ -74,6 +77,8 @@ func New(n int, eager bool) World {
 	w := World{n: n, eager: eager}
 	w.api.status.primary = none
 	w.api.status.lostAt = -1
+	w.issue(0)
+	w.api.certs.published = w.api.certs.issued
 	for i := range operators {
 		w.ops[i].clear()
 	}

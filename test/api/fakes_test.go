@@ -86,6 +86,7 @@ func (f *fakeAgents) Order(_ context.Context, t observe.Target, o agentapi.Order
 			serve(r)
 		case agentapi.OrderRestart:
 			r.Config.RestartNeeded = false
+			r.TLS.TrustedCAs = r.TLS.PublishedCAs
 		}
 	})
 	return agentapi.OrderResult{State: agentapi.OrderDone}, nil
@@ -130,9 +131,14 @@ func proved(r *agentapi.Report, serial string, peers ...string) {
 // issue does cert-manager's part: it writes the Secret of the nodes' certificate.
 func issue(t *testing.T, c *v1alpha1.GaleraCluster, ca pkitest.CA) {
 	t.Helper()
-	cert, key := ca.Issue(pkitest.Leaf{Names: []string{
-		resources.ServiceName(c), fmt.Sprintf("*.%s.%s.svc", resources.NodesServiceName(c), c.Namespace),
-	}})
+	issueLeaf(t, c, ca, pkitest.Leaf{})
+}
+
+// issueLeaf issues one with the names it needs.
+func issueLeaf(t *testing.T, c *v1alpha1.GaleraCluster, ca pkitest.CA, leaf pkitest.Leaf) {
+	t.Helper()
+	leaf.Names = []string{resources.ServiceName(c), fmt.Sprintf("*.%s.%s.svc", resources.NodesServiceName(c), c.Namespace)}
+	cert, key := ca.Issue(leaf)
 	s := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: resources.IssuedSecretName(c), Labels: map[string]string{v1alpha1.LabelCluster: c.Name}},
 		Type:       corev1.SecretTypeTLS,

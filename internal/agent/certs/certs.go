@@ -4,16 +4,12 @@
 package certs
 
 import (
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/hex"
 	"encoding/pem"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -66,13 +62,8 @@ func Read(dir string) (Material, error) {
 
 // Judge checks a Material at a moment.
 func Judge(m Material, now time.Time) Bundle {
-	b := Bundle{Material: m, CAs: Fingerprints(m.CA), Roots: x509.NewCertPool(), ControlRoots: x509.NewCertPool()}
-	sum := sha256.New()
-	for _, part := range [][]byte{m.Cert, m.Key, m.CA} {
-		_, _ = fmt.Fprintf(sum, "%d:", len(part))
-		_, _ = sum.Write(part)
-	}
-	b.ID = hex.EncodeToString(sum.Sum(nil)[:8])
+	b := Bundle{Material: m, CAs: pki.Fingerprints(m.CA), Roots: x509.NewCertPool(), ControlRoots: x509.NewCertPool()}
+	b.ID = pki.ID(m.Cert, m.Key, m.CA)
 	b.Roots.AppendCertsFromPEM(m.CA)
 	b.ControlRoots.AppendCertsFromPEM(m.ControlCA)
 	pair, err := pki.Check(m.Cert, m.Key, m.CA, nil, now)
@@ -85,17 +76,6 @@ func Judge(m Material, now time.Time) Bundle {
 	}
 	b.Pair, b.Problem = tls.X509KeyPair(m.Cert, m.Key)
 	return b
-}
-
-// Fingerprints returns the SHA-256 fingerprints of the certificates in a PEM file, sorted.
-func Fingerprints(pemBytes []byte) []string {
-	var out []string
-	for _, der := range certificates(pemBytes) {
-		sum := sha256.Sum256(der)
-		out = append(out, hex.EncodeToString(sum[:]))
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 func certificates(pemBytes []byte) [][]byte {

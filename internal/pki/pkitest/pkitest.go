@@ -33,11 +33,20 @@ type Leaf struct {
 var Both = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 
 // NewCA returns a self-signed authority of that name, valid for an hour around now.
-func NewCA(name string) CA {
-	key := newKey()
+func NewCA(name string) CA { return NewCAUntil(name, time.Now().Add(time.Hour)) }
+
+// NewCAUntil returns a self-signed authority that ends at a certain time.
+func NewCAUntil(name string, end time.Time) CA { return root(name, newKey(), end) }
+
+// Renewed returns the authority with another certificate of the same name and key.
+func (ca CA) Renewed() CA {
+	return root(ca.cert.Subject.CommonName, ca.key, time.Now().Add(2*time.Hour))
+}
+
+func root(name string, key crypto.Signer, end time.Time) CA {
 	t := &x509.Certificate{
 		SerialNumber: serial(), Subject: pkix.Name{CommonName: name},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: end,
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 	}
 	return sign(t, t, key, key)

@@ -1,0 +1,126 @@
+package conditions
+
+import (
+	"crypto/x509"
+	"fmt"
+	"slices"
+	"strings"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/pki"
+	"github.com/galera-operator/galera-operator/internal/plan"
+)
+
+// stepForgetting follows the planner's steps: nothing more is published, and nodes are restarted.
+const stepForgetting = "Forgetting"
+
+// trustedCAs are the CAs that are published, and those a running node trusts beside them.
+func trustedCAs(in Input) []v1alpha1.TrustedCA {
+	if in.Published == nil {
+		return nil
+	}
+	var out []v1alpha1.TrustedCA
+	for _, c := range in.Published.CAs {
+		state := v1alpha1.CACurrent
+		if slices.Contains(in.Published.Choice.Old, pki.Fingerprint(c)) {
+			state = v1alpha1.CAOld
+		}
+		out = append(out, describeCA(c, state))
+	}
+	for _, m := range in.Snapshot.Members {
+		r := in.report(m.Name)
+		if r == nil || r.TLS.Loaded == "" {
+			continue
+		}
+		for _, fp := range r.TLS.TrustedCAs {
+			if !slices.ContainsFunc(out, func(t v1alpha1.TrustedCA) bool { return t.Fingerprint == fp }) {
+				out = append(out, remembered(in, fp))
+			}
+		}
+	}
+	return out
+}
+
+func describeCA(c *x509.Certificate, state string) v1alpha1.TrustedCA {
+	return v1alpha1.TrustedCA{Fingerprint: pki.Fingerprint(c), Subject: clip(c.Subject.String(), 512), NotAfter: timeOf(&c.NotAfter), State: state}
+}
+
+// remembered is what was recorded of a CA while it was published.
+func remembered(in Input, fingerprint string) v1alpha1.TrustedCA {
+	t := v1alpha1.TrustedCA{Fingerprint: fingerprint}
+	if tls := in.cluster().Status.TLS; tls != nil {
+		if i := slices.IndexFunc(tls.TrustedCAs, func(t v1alpha1.TrustedCA) bool { return t.Fingerprint == fingerprint }); i >= 0 {
+			t = tls.TrustedCAs[i]
+		}
+	}
+	t.State = v1alpha1.CADropped
+	return t
+}
+
+// trustStep is how far a replacement of the CA has got.
+func trustStep(in Input) string {
+	if in.Published == nil {
+		return ""
+	}
+	step := string(in.Published.Choice.Step)
+	if step == string(plan.StepSettled) && slices.ContainsFunc(in.Snapshot.Members, stale) {
+		return stepForgetting
+	}
+	return step
+}
+
+// oldTrust says that an old CA is still trusted, and what is done about it; "" when none is.
+func oldTrust(in Input) string {
+	choice := in.Published.Choice
+	switch trustStep(in) {
+	case string(plan.StepTrusting):
+		return "the CA is being replaced: waiting for every node to trust the new one" + waitingFor(choice.Waiting)
+	case string(plan.StepPresenting):
+		if len(choice.Old) == 0 {
+			return ""
+		}
+		return fmt.Sprintf("the CA is being replaced: %s still trusted; waiting for every node to present a certificate of the new one%s",
+			areTrusted(in, v1alpha1.CAOld), waitingFor(choice.Waiting))
+	case string(plan.StepAsking):
+		return fmt.Sprintf("the CA was replaced, and %s still trusted, because spec.tls.dropOldCA is Manual. To have it dropped, and the nodes restarted one by one: "+
+			"kubectl annotate --overwrite -n %s galeracluster %s %s=%s", areTrusted(in, v1alpha1.CAOld), in.cluster().Namespace, in.cluster().Name,
+			v1alpha1.AnnotationDropCA, strings.Join(choice.Old, ","))
+	case stepForgetting:
+		return fmt.Sprintf("the CA was replaced, and %s still trusted by %s until its next restart", areTrusted(in, v1alpha1.CADropped), list(staleMembers(in)))
+	}
+	return ""
+}
+
+// areTrusted names the CAs in a state, with the verb.
+func areTrusted(in Input, state string) string {
+	var out []string
+	for _, t := range trustedCAs(in) {
+		if t.State == state {
+			out = append(out, fmt.Sprintf("%s (%s)", t.Subject, t.Fingerprint[:min(16, len(t.Fingerprint))]))
+		}
+	}
+	if len(out) == 1 {
+		return "the old CA " + out[0] + " is"
+	}
+	return "the old CAs " + list(out) + " are"
+}
+
+func waitingFor(members []string) string {
+	if len(members) == 0 {
+		return ""
+	}
+	return " (" + list(members) + ")"
+}
+
+func stale(m cluster.Member) bool { return m.StaleTrust }
+
+func staleMembers(in Input) []string {
+	var out []string
+	for _, m := range in.Snapshot.Members {
+		if stale(m) {
+			out = append(out, m.Name)
+		}
+	}
+	return out
+}

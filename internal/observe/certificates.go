@@ -1,0 +1,143 @@
+package observe
+
+import (
+	"crypto/x509"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/pki"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+// PairOf returns the files of a Secret, nil where there are none.
+func PairOf(s *corev1.Secret) (crt, key, ca []byte) {
+	if s == nil {
+		return nil, nil, nil
+	}
+	return s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey], s.Data[resources.CAKey]
+}
+
+// Publication is the ID of what a Secret gives to the nodes, as their agents report it; "" without one.
+func Publication(s *corev1.Secret) string {
+	crt, key, ca := PairOf(s)
+	if len(crt) == 0 {
+		return ""
+	}
+	return pki.ID(crt, key, ca)
+}
+
+// staleCAs are the CAs a running server still trusts though they are not published any more. One that has
+// expired is no matter: nothing verifies by it.
+func staleCAs(f Facts, r agentapi.Report, now time.Time) []string {
+	if f.Published == nil || r.TLS.Loaded == "" {
+		return nil
+	}
+	_, _, ca := PairOf(f.Published)
+	published := pki.Fingerprints(ca)
+	return slices.DeleteFunc(slices.Clone(r.TLS.TrustedCAs), func(fp string) bool {
+		return slices.Contains(published, fp) || recordedEnd(f.Cluster, fp, now).Before(now)
+	})
+}
+
+// recordedEnd is the end of a CA as it was recorded while it was published; unknown is not over.
+func recordedEnd(c *v1alpha1.GaleraCluster, fingerprint string, now time.Time) time.Time {
+	if c.Status.TLS != nil {
+		for _, t := range c.Status.TLS.TrustedCAs {
+			if t.Fingerprint == fingerprint && t.NotAfter != nil {
+				return t.NotAfter.Time
+			}
+		}
+	}
+	return now
+}
+
+// Certificates puts together what the choice of the pair to publish is made from. issued is the issuer's
+// Secret, nil when there is none or when it was refused.
+func Certificates(f Facts, issued *corev1.Secret, seen map[string]Seen, now time.Time) cluster.Certificates {
+	crt, key, ca := PairOf(f.Published)
+	issuedCrt, _, issuedCA := PairOf(issued)
+	cas := pki.Parse(slices.Concat(ca, []byte("\n"), issuedCA))
+	out := cluster.Certificates{
+		Published: pairOf(crt, ca), Issued: pairOf(issuedCrt, issuedCA),
+		Manual: f.Cluster.Spec.TLS.DropOldCA == v1alpha1.DropManual,
+	}
+	out.Published.Anchors, out.Issued.Anchors = pki.Anchors(crt, cas, now), pki.Anchors(issuedCrt, cas, now)
+	_, problem := pki.Check(crt, key, ca, nil, now)
+	out.Valid = problem == nil
+	for _, c := range cas {
+		if now.After(c.NotAfter) {
+			out.Expired = append(out.Expired, pki.Fingerprint(c))
+		}
+	}
+	out.Droppable = droppable(f.Cluster, cas)
+	for i := range int(f.Cluster.Spec.Replicas) {
+		name := resources.PodName(f.Cluster, i)
+		out.Members = append(out.Members, certificateUse(f, name, seen[name]))
+	}
+	return out
+}
+
+// MinFingerprint is how much of a fingerprint has to be given to name a CA.
+const MinFingerprint = 16
+
+// droppable reads the approval to drop CAs: fingerprints, or their beginnings.
+func droppable(c *v1alpha1.GaleraCluster, cas []*x509.Certificate) []string {
+	var out []string
+	for _, want := range strings.Split(c.Annotations[v1alpha1.AnnotationDropCA], ",") {
+		want = strings.ToLower(strings.TrimSpace(want))
+		for _, ca := range cas {
+			if fp := pki.Fingerprint(ca); len(want) >= MinFingerprint && strings.HasPrefix(fp, want) {
+				out = append(out, fp)
+			}
+		}
+	}
+	return out
+}
+
+func pairOf(crt, ca []byte) cluster.Pair {
+	leaf := pki.Fingerprints(crt)
+	if len(leaf) == 0 {
+		return cluster.Pair{}
+	}
+	return cluster.Pair{Leaf: leaf[0], CAs: pki.Fingerprints(ca)}
+}
+
+func certificateUse(f Facts, name string, s Seen) cluster.CertificateUse {
+	u := cluster.CertificateUse{Name: name}
+	if f.Pods[name] == nil || !s.Live {
+		return u
+	}
+	r, id := s.Report, Publication(f.Published)
+	u.Loaded = tookOver(r, id)
+	u.Serves = u.Loaded && (r.Server == nil && r.TLS.Loaded == "" || presents(r))
+	return u
+}
+
+// tookOver says that a member's server was given exactly this publication, or will be when it starts. Of
+// one that is being started it is not known yet what it has read.
+func tookOver(r agentapi.Report, id string) bool {
+	if r.TLS.Installed != id || r.TLS.Problem != "" {
+		return false
+	}
+	return r.TLS.Loaded == id || r.TLS.Loaded == "" && r.Phase != cluster.PhaseStarting && r.Phase != cluster.PhaseInitialising
+}
+
+// presents says that every channel that speaks TLS was seen presenting the loaded leaf.
+func presents(r agentapi.Report) bool {
+	if r.Server == nil {
+		return false
+	}
+	for _, ch := range []string{agentapi.ChannelReplication, agentapi.ChannelClients} {
+		fact, ok := r.TLS.Channels[ch]
+		if !ok || fact.Observed == agentapi.ObservedUnknown || fact.Observed != agentapi.ObservedPlaintext && fact.Serial != r.TLS.LoadedSerial {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,99 @@
+package pki
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Parse returns the certificates in a PEM file, in order, each once; what cannot be read is left out.
+func Parse(pemBytes []byte) []*x509.Certificate {
+	var out []*x509.Certificate
+	for block, rest := pem.Decode(pemBytes); block != nil; block, rest = pem.Decode(rest) {
+		c, err := x509.ParseCertificate(block.Bytes)
+		if block.Type != "CERTIFICATE" || err != nil || slices.ContainsFunc(out, c.Equal) {
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// Encode returns certificates as a PEM file.
+func Encode(certs []*x509.Certificate) []byte {
+	var b bytes.Buffer
+	for _, c := range certs {
+		_ = pem.Encode(&b, &pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}) // a Buffer takes everything
+	}
+	return b.Bytes()
+}
+
+// Fingerprint is the SHA-256 of a certificate in lower-case hexadecimal.
+func Fingerprint(c *x509.Certificate) string {
+	sum := sha256.Sum256(c.Raw)
+	return hex.EncodeToString(sum[:])
+}
+
+// Fingerprints returns those of the certificates in a PEM file, in order.
+func Fingerprints(pemBytes []byte) []string {
+	var out []string
+	for _, c := range Parse(pemBytes) {
+		out = append(out, Fingerprint(c))
+	}
+	return out
+}
+
+// ID names a set of files: it differs when anything in them does.
+func ID(files ...[]byte) string {
+	sum := sha256.New()
+	for _, f := range files {
+		_, _ = fmt.Fprintf(sum, "%d:", len(f))
+		_, _ = sum.Write(f)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8])
+}
+
+// Anchors returns the fingerprints of those of cas that certPEM (leaf first, then intermediates)
+// verifies by at now, each taken alone with the others as no more than links between.
+func Anchors(certPEM []byte, cas []*x509.Certificate, now time.Time) []string {
+	chain := Parse(certPEM)
+	if len(chain) == 0 {
+		return nil
+	}
+	var out []string
+	for _, ca := range cas {
+		if SelfSigned(ca) && verify(chain[0], []*x509.Certificate{ca}, slices.Concat(chain[1:], cas), x509.ExtKeyUsageAny, now) == nil {
+			out = append(out, Fingerprint(ca))
+		}
+	}
+	return out
+}
+
+// SelfSigned says that a certificate is a root: OpenSSL, and with it mariadbd, ends a chain at no other.
+func SelfSigned(c *x509.Certificate) bool {
+	return bytes.Equal(c.RawIssuer, c.RawSubject) && c.CheckSignatureFrom(c) == nil
+}
+
+// verify checks a leaf against the roots among cas; the others, and links, may lie between.
+func verify(leaf *x509.Certificate, cas, links []*x509.Certificate, usage x509.ExtKeyUsage, now time.Time) error {
+	roots, between := x509.NewCertPool(), x509.NewCertPool()
+	for _, c := range cas {
+		if SelfSigned(c) {
+			roots.AddCert(c)
+		} else {
+			between.AddCert(c)
+		}
+	}
+	for _, c := range links {
+		if !SelfSigned(c) {
+			between.AddCert(c)
+		}
+	}
+	_, err := leaf.Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{usage}})
+	return err
+}

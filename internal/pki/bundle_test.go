@@ -1,0 +1,54 @@
+package pki_test
+
+import (
+	"crypto/x509"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/pki"
+	"github.com/galera-operator/galera-operator/internal/pki/pkitest"
+)
+
+func TestAnchors(t *testing.T) {
+	ca, other := pkitest.NewCA("ours"), pkitest.NewCA("ours") // the same subject, another key
+	renewed := ca.Renewed()                                   // the same key, another certificate
+	mid := ca.Intermediate("mid")
+	direct, _ := ca.Issue(pkitest.Leaf{})
+	chained, _ := mid.Issue(pkitest.Leaf{})
+	cas := pki.Parse(join(other.PEM, ca.PEM, renewed.PEM, mid.PEM, ca.PEM))
+	if len(cas) != 4 {
+		t.Fatalf("%d certificates, the doubled one counted once", len(cas))
+	}
+	want := []string{pki.Fingerprint(cas[1]), pki.Fingerprint(cas[2])}
+	for name, tc := range map[string]struct {
+		cert []byte
+		cas  []*x509.Certificate
+		now  time.Time
+		want []string
+	}{
+		"direct":                       {direct, cas, time.Now(), want},
+		"the link in tls.crt":          {join(chained, mid.PEM), cas[:3], time.Now(), want},
+		"the link in ca.crt":           {chained, cas, time.Now(), want},
+		"the link nowhere":             {chained, cas[:3], time.Now(), nil},
+		"an intermediate is no anchor": {chained, cas[3:], time.Now(), nil},
+		"over":                         {direct, cas, time.Now().Add(3 * time.Hour), nil},
+		"no certificate":               {nil, cas, time.Now(), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := pki.Anchors(tc.cert, tc.cas, tc.now); !slices.Equal(got, tc.want) {
+				t.Errorf("%v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestEncode(t *testing.T) {
+	both := join(pkitest.NewCA("a").PEM, pkitest.NewCA("b").PEM)
+	if got := pki.Encode(pki.Parse(join([]byte("# a comment\n"), both))); string(got) != string(both) {
+		t.Errorf("%s", got)
+	}
+	if pki.ID([]byte("a"), []byte("b")) == pki.ID([]byte("ab"), nil) {
+		t.Error("the border between files does not count")
+	}
+}

@@ -1,0 +1,147 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// CertificateStep names how far the way from one CA to another has got.
+type CertificateStep string
+
+// The steps. Each is published, and observed on every member before the next.
+const (
+	// StepSettled means that one CA is trusted and the issued certificate is published.
+	StepSettled CertificateStep = "Settled"
+	// StepTrusting means that the old certificate is presented, and both CAs are to be trusted.
+	StepTrusting CertificateStep = "Trusting"
+	// StepPresenting means that both CAs are trusted, and the new certificate is to be presented.
+	StepPresenting CertificateStep = "Presenting"
+	// StepAsking means that the old CA could be dropped and that a person is to ask for it.
+	StepAsking CertificateStep = "Asking"
+)
+
+// Publication is what the nodes are to be given.
+type Publication struct {
+	// Issued says that the leaf is the issued one; otherwise it is the one published already.
+	Issued bool
+	// CAs are trusted by the nodes.
+	CAs []string
+	// Old are those of them that the issued certificate does not come with.
+	Old  []string
+	Step CertificateStep
+	// Waiting are the members that hold up the next step.
+	Waiting []string
+}
+
+// Publish decides which leaf the nodes present and which CAs they trust. A leaf is published only
+// when every member trusts it, and a CA is dropped only when no member presents a leaf of it:
+//
+//	old leaf, old CA → old leaf, both CAs → new leaf, both CAs → new leaf, new CA
+//
+// A leaf that verifies by whatever the published one verifies by needs no step of trust: who
+// presents the published one trusts that. It is then published at once, whoever is silent, so
+// that a renewal does not depend on anybody.
+func Publish(c cluster.Certificates) Publication {
+	published, issued := c.Published, c.Issued
+	switch {
+	case issued.Leaf == "" && published.Leaf == "":
+		return Publication{Step: StepSettled}
+	case issued.Leaf == "":
+		return Publication{CAs: living(published.CAs, c.Expired), Step: StepSettled}
+	case published.Leaf == "":
+		return Publication{Issued: true, CAs: issued.CAs, Step: StepSettled}
+	}
+	p := Publication{CAs: living(union(published.CAs, issued.CAs), c.Expired)}
+	p.Old = without(p.CAs, issued.CAs)
+	switch {
+	case issued.Leaf == published.Leaf:
+		return drop(c, p)
+	case !c.Valid, sameTrust(published, issued), trusted(c):
+		p.Issued, p.Step = true, StepPresenting
+		if len(p.Old) == 0 {
+			p.Step = StepSettled
+		}
+		return p
+	}
+	p.Step = StepTrusting
+	p.Waiting = waiting(c.Members, func(u cluster.CertificateUse) bool { return u.Loaded })
+	return p
+}
+
+// sameTrust says that whoever trusts the published leaf trusts the issued one, too.
+func sameTrust(published, issued cluster.Pair) bool {
+	by := common(published.Anchors, published.CAs)
+	return len(by) > 0 && len(without(by, issued.Anchors)) == 0
+}
+
+// trusted says that a CA of the issued leaf is published and that every member was observed to trust it.
+func trusted(c cluster.Certificates) bool {
+	return len(common(c.Published.CAs, c.Issued.Anchors)) > 0 &&
+		len(waiting(c.Members, func(u cluster.CertificateUse) bool { return u.Loaded })) == 0
+}
+
+// drop lets go of the old CAs once everybody presents the new leaf.
+func drop(c cluster.Certificates, p Publication) Publication {
+	p.Issued, p.Step = true, StepSettled
+	if len(p.Old) == 0 {
+		return p
+	}
+	p.Step = StepPresenting
+	p.Waiting = waiting(c.Members, func(u cluster.CertificateUse) bool { return u.Loaded && u.Serves })
+	if len(p.Waiting) > 0 || len(without(c.Issued.CAs, c.Published.CAs)) > 0 {
+		return p
+	}
+	gone := p.Old
+	if c.Manual {
+		gone = common(p.Old, c.Droppable)
+	}
+	p.CAs, p.Old = without(p.CAs, gone), without(p.Old, gone)
+	p.Step = StepSettled
+	if len(p.Old) > 0 {
+		p.Step = StepAsking
+	}
+	return p
+}
+
+// living leaves out what has expired, unless nothing would be left to trust.
+func living(cas, expired []string) []string {
+	if alive := without(cas, expired); len(alive) > 0 {
+		return alive
+	}
+	return cas
+}
+
+// waiting names the members that are not as they should be. One that is away counts: it may be
+// running where nobody sees it, and it may come back with what it knew.
+func waiting(members []cluster.CertificateUse, ready func(cluster.CertificateUse) bool) []string {
+	var out []string
+	for _, u := range members {
+		if !ready(u) {
+			out = append(out, u.Name)
+		}
+	}
+	return out
+}
+
+func without(list, remove []string) []string {
+	return keepIf(list, func(s string) bool { return !slices.Contains(remove, s) })
+}
+
+func common(list, other []string) []string {
+	return keepIf(list, func(s string) bool { return slices.Contains(other, s) })
+}
+
+func union(list, add []string) []string {
+	return slices.Concat(list, without(add, list))
+}
+
+func keepIf(list []string, keep func(string) bool) []string {
+	var out []string
+	for _, s := range list {
+		if keep(s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}

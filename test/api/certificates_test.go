@@ -1,0 +1,122 @@
+package api
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/pki"
+	"github.com/galera-operator/galera-operator/internal/pki/pkitest"
+)
+
+var pods = []string{"shop-0", "shop-1", "shop-2"}
+
+// published is the Secret the pods mount, in short.
+func (w *world) published() (leaf string, cas []string, id string) {
+	s := &corev1.Secret{}
+	if w.get(s, "shop-tls") != nil {
+		return "", nil, ""
+	}
+	return pki.Fingerprints(s.Data["tls.crt"])[0], pki.Fingerprints(s.Data["ca.crt"]), observe.Publication(s)
+}
+
+// load makes a member take over what is published, and its server load it.
+func (w *world) load(pod string) {
+	w.t.Helper()
+	s := &corev1.Secret{}
+	must(w.t, w.get(s, "shop-tls"))
+	leaf := pki.Parse(s.Data["tls.crt"])[0]
+	w.agents.change(pod, func(r *agentapi.Report) {
+		r.TLS.Installed, r.TLS.Loaded = observe.Publication(s), observe.Publication(s)
+		r.TLS.PublishedCAs = pki.Fingerprints(s.Data["ca.crt"])
+		r.TLS.TrustedCAs = append(slices.Clone(r.TLS.TrustedCAs), r.TLS.PublishedCAs...)
+		proved(r, pki.Pair{Leaf: leaf}.Serial(), pods...)
+	})
+}
+
+func (w *world) step() string {
+	if tls := w.status().TLS; tls != nil {
+		return tls.Step
+	}
+	return ""
+}
+
+func print1(pem []byte) string { return pki.Fingerprints(pem)[0] }
+
+func TestCAReplacement(t *testing.T) {
+	s := spec()
+	s.TLS.DropOldCA = v1alpha1.DropManual
+	w := newWorld(t, "new-ca", s)
+	w.bringUp()
+	for _, p := range pods {
+		w.load(p)
+	}
+	w.Eventually(w.condition("CertificatesValid")).Should(HavePrefix("True"))
+	oldLeaf, oldCAs, _ := w.published()
+	next := pkitest.NewCA("private") // the same subject
+	both := []string{oldCAs[0], print1(next.PEM)}
+
+	issue(t, w.cluster, next)
+	w.Eventually(func() []string { _, cas, _ := w.published(); return cas }).Should(Equal(both))
+	w.Eventually(w.step).Should(Equal("Trusting"))
+	w.Expect(w.condition("CertificatesValid")()).To(Equal("False OldCATrusted"))
+	w.load("shop-0")
+	w.load("shop-1")
+	w.Consistently(func() string { leaf, _, _ := w.published(); return leaf }, time.Second).Should(Equal(oldLeaf), "shop-2 does not trust it yet")
+	w.load("shop-2")
+
+	w.Eventually(func() string { leaf, _, _ := w.published(); return leaf }).ShouldNot(Equal(oldLeaf))
+	_, cas, _ := w.published()
+	w.Expect(cas).To(Equal(both))
+	w.load("shop-0")
+	w.load("shop-1")
+	w.Eventually(func() string { return w.message("CertificatesValid") }).Should(ContainSubstring("(shop-2)"), "says who is waited for")
+	w.load("shop-2")
+
+	w.Eventually(w.step).Should(Equal("Asking"))
+	w.Expect(w.message("CertificatesValid")).To(ContainSubstring("drop-old-ca=" + oldCAs[0]))
+	w.edit(func(c *v1alpha1.GaleraCluster) {
+		c.Annotations = map[string]string{v1alpha1.AnnotationDropCA: oldCAs[0][:16]}
+	})
+	w.Eventually(func() []string { _, cas, _ := w.published(); return cas }).Should(Equal(both[1:]))
+	primary := w.status().Primary
+	w.load("shop-2")
+	w.Eventually(w.step).Should(Equal("Forgetting"))
+	w.Expect(w.message("CertificatesValid")).To(ContainSubstring("until its next restart"))
+	w.Expect(w.agents.given()).To(HaveLen(1), "nobody is restarted before all have read it")
+	w.load("shop-0")
+	w.load("shop-1")
+	w.Eventually(w.agents.given).Should(HaveLen(4))
+	w.Expect(w.agents.given()[3]).To(Equal("Restart "+primary), "the primary last")
+	w.Eventually(w.condition("CertificatesValid")).Should(HavePrefix("True"))
+	w.Eventually(w.condition("Ready")).Should(Equal("True Ready"))
+	w.Expect(w.status().TLS.TrustedCAs).To(HaveLen(1))
+	w.Expect(w.status().TLS.TrustedCAs[0].State).To(Equal(v1alpha1.CACurrent))
+}
+
+// TestExpiry: what has expired does not keep out what comes after it, whoever is silent.
+func TestExpiry(t *testing.T) {
+	w := newWorld(t, "expiry", spec())
+	w.ca = pkitest.NewCA("first")
+	issueUntil := func(ca pkitest.CA, end time.Time) { issueLeaf(t, w.cluster, ca, pkitest.Leaf{NotAfter: end}) }
+	w.Eventually(func() error { return w.get(&corev1.ConfigMap{}, "shop-config") }).Should(Succeed())
+	issueUntil(w.ca, time.Now().Add(4*time.Second))
+	runPods(t, w.statefulSet())
+	w.Eventually(w.condition("CertificatesValid")).Should(Equal("False CertificateExpired"))
+	first, _, _ := w.published()
+
+	issueUntil(w.ca, time.Now().Add(4*time.Second))
+	w.Eventually(func() string { leaf, _, _ := w.published(); return leaf }).ShouldNot(Equal(first), "the same CA")
+	second, _, _ := w.published()
+	w.Eventually(w.condition("CertificatesValid")).Should(Equal("False CertificateExpired"))
+	issueUntil(pkitest.NewCA("second"), time.Now().Add(time.Hour))
+	w.Eventually(func() string { leaf, _, _ := w.published(); return leaf }).ShouldNot(Equal(second), "another CA, as nobody can use the old leaf")
+	_, cas, _ := w.published()
+	w.Expect(cas).To(HaveLen(2), "and the old one stays trusted")
+}
