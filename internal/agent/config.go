@@ -19,6 +19,8 @@ const (
 	paceWaiting = 500 * time.Millisecond
 	paceJoining = time.Second
 	paceIdle    = 15 * time.Second
+	// watchTime is how long others are looked at often after the component has changed.
+	watchTime = 20 * time.Second
 )
 
 // onFiles is called when a mounted file may have changed.
@@ -206,6 +208,19 @@ func (a *agent) onPeers(views map[string]agentapi.PeerView) {
 		a.join.Donor = donorAmong(views)
 	}
 	a.adoptLineage()
+	if Serves(a.status) && a.run.served && time.Now().After(a.watchUntil) {
+		a.setPace(paceIdle)
+	}
+}
+
+// watchPeers looks at the others often for a while: the component has changed, and whoever goes down
+// before it knows of a new line of history would look as if it had gone on without the others.
+func (a *agent) watchPeers() {
+	a.watchUntil = time.Now().Add(watchTime)
+	if a.run.served {
+		a.setPace(paceJoining)
+	}
+	a.askNow()
 }
 
 // adoptLineage keeps a serving member's lineage that of its component: it is part of whatever line
@@ -215,7 +230,7 @@ func (a *agent) adoptLineage() {
 		return
 	}
 	for _, p := range primaryPeers(a.peers) {
-		if p.ClusterUUID == a.status.ClusterUUID && p.State == cluster.NodeSynced {
+		if p.ClusterUUID == a.status.ClusterUUID && p.State != cluster.NodeJoining {
 			a.takeLineage(p.Lineage)
 		}
 	}

@@ -61,7 +61,7 @@ func (a *agent) onNotify(e notify.Event) {
 	case a.poke <- struct{}{}:
 	default:
 	}
-	a.askNow()
+	a.watchPeers()
 }
 
 // onStatus takes one reading of the status.
@@ -108,11 +108,20 @@ func (a *agent) judgeServer() {
 	if a.run.condemned {
 		return
 	}
+	a.recordFirstLine()
 	if HasState(a.status) && a.run.note != nil {
 		a.joinEnded()
 	}
 	if Serves(a.status) && !a.run.served {
 		a.firstServed()
+	}
+}
+
+// recordFirstLine records the first line of a history that was initialised here, before anybody is
+// told that there is a component to join: a joiner takes over the lines it is told of.
+func (a *agent) recordFirstLine() {
+	if a.run.kind == agentapi.OrderInitialise && a.status.Component == cluster.ComponentPrimary && a.status.ClusterUUID != "" {
+		a.takeLineage(cluster.FirstLine(cluster.Line{Epoch: a.run.epoch, Start: cluster.Position{UUID: a.status.ClusterUUID}}))
 	}
 }
 
@@ -157,11 +166,7 @@ func (a *agent) firstServed() {
 	a.failures, a.failure, a.sticky, a.retryAt = 0, nil, nil, time.Time{}
 	a.Logger.Info("serving", "uuid", a.status.ClusterUUID, "size", a.status.Size,
 		"took", time.Since(a.proc.StartedAt).Round(time.Millisecond).String())
-	if a.run.kind == agentapi.OrderInitialise {
-		a.takeLineage(cluster.FirstLine(cluster.Line{Epoch: a.run.epoch, Start: cluster.Position{UUID: a.status.ClusterUUID}}))
-	}
-	a.setPace(paceIdle)
-	a.askNow()
+	a.watchPeers()
 	a.checkRoot()
 	a.setLive()
 	a.updateSubject()

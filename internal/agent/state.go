@@ -69,7 +69,8 @@ type state struct {
 	quietUntil time.Time
 	join       *agentapi.Join
 	root       rootState
-	liveTried  string // configuration whose live settings were set last
+	watchUntil time.Time // the others are looked at often until then
+	liveTried  string    // configuration whose live settings were set last
 	setting    bool
 
 	subjectWas string

@@ -18,8 +18,8 @@ type Line struct {
 // it, at most RememberedLines in all. The zero value means that nothing is known.
 type Lineage struct {
 	Line
-	// Earlier are the lines before, the latest first. It is nil when they are not known (older
-	// agents kept one line only), and empty when there are none.
+	// Earlier are the lines before, the latest first. It is nil when they are not known (the book was
+	// lost, or an older agent kept one line only), and empty when there are none.
 	Earlier []Line `json:"earlier"`
 }
 
@@ -30,7 +30,7 @@ func FirstLine(l Line) Lineage { return Lineage{Line: l, Earlier: []Line{}} }
 // of the same epoch, is one line.
 func (l Lineage) Then(next Line) Lineage {
 	if l.Epoch == 0 {
-		return FirstLine(next)
+		return Lineage{Line: next}
 	}
 	if l.Epoch == next.Epoch {
 		return Lineage{Line: next, Earlier: slices.Clone(l.Earlier)}

@@ -14,8 +14,8 @@ func pos(seqno int64) Position { return Position{UUID: ours, Seqno: seqno} }
 
 // lineage has lines of epochs and starts, the earliest first.
 func lineage(pairs ...int64) Lineage {
-	var l Lineage
-	for i := 0; i < len(pairs); i += 2 {
+	l := FirstLine(Line{pairs[0], pos(pairs[1])})
+	for i := 2; i < len(pairs); i += 2 {
 		l = l.Then(Line{pairs[i], pos(pairs[i+1])})
 	}
 	return l
@@ -45,6 +45,7 @@ func TestDiverged(t *testing.T) {
 		"nobody knows anything":                  {Lineage{}, 50, Lineage{}, -1},
 		"an old book, before the peer's line":    {Lineage{}, 40, lineage(1, 40), -1},
 		"an old book, beyond it":                 {Lineage{}, 41, lineage(1, 40), 40},
+		"the peer's book was lost before it":     {lineage(1, 0, 7, 20), 40, Lineage{}.Then(Line{9, pos(40)}), -1},
 		"the peer kept one line, before it":      {lineage(1, 0, 7, 20), 40, old, -1},
 		"the peer kept one line, beyond it":      {lineage(1, 0, 7, 20), 41, old, 40},
 		"the peer kept one line, an earlier one": {lineage(1, 0, 10, 41), 42, old, 41},
