@@ -73,6 +73,7 @@ func (r *GaleraClusterReconciler) Reconcile(ctx context.Context, req ctrl.Reques
 	in := conditions.Input{Facts: facts, Now: r.Now(), OperatorNamespace: r.Options.OperatorNamespace}
 
 	in.Seen = r.Agents.Seen(req.NamespacedName)
+	renewals(&in)
 	pubErr := errors.Join(r.publish(ctx, &in), r.ownSecrets(ctx, facts))
 
 	r.Agents.Follow(req.NamespacedName, r.targets(in.Facts))
@@ -83,7 +84,7 @@ func (r *GaleraClusterReconciler) Reconcile(ctx context.Context, req ctrl.Reques
 	in.Snapshot = observe.Snapshot(in.Facts, in.Seen, in.Config.Revision, in.Now)
 	in.Decision = plan.Plan(in.Snapshot)
 
-	actErr := r.act(ctx, in)
+	actErr := errors.Join(r.act(ctx, in), r.renew(ctx, in))
 	syncErr := r.sync(ctx, in)
 	statusErr := r.updateStatus(ctx, in)
 	return r.result(ctx, in, errors.Join(pubErr, actErr, syncErr, statusErr))

@@ -65,7 +65,7 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 	agents := &observe.Agents{Client: observe.NewAgentClient(cert.GetCertificate)}
 	return (&controllers.GaleraClusterReconciler{
 		Client:  mgr.GetClient(),
-		Readers: observe.Readers{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()},
+		Readers: observe.Readers{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Signing: &observe.SigningCAs{}},
 		Agents:  agents,
 		Objects: &apply.Objects{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
 		Actor:   apply.Actor{Client: mgr.GetClient(), Agents: agents},

@@ -25,6 +25,9 @@ type Input struct {
 	Refused *Problem
 	// Published describes the pair the nodes have; nil before there is one.
 	Published *PublishedPair
+	// Renewals is the record of renewals, and RenewalRefused what is wrong with a request for one.
+	Renewals       []v1alpha1.RenewalStatus
+	RenewalRefused *Problem
 	// Failed is an error of this pass that a person should see.
 	Failed *Problem
 	// OperatorNamespace is where the operator runs, for hints.

@@ -31,6 +31,7 @@ var checks = []check{
 	image,
 	configuration,
 	decision,
+	renewalRefused,
 	memberFailure,
 }
 
@@ -45,6 +46,8 @@ func FirstProblem(in Input) *Problem {
 }
 
 func failedPass(in Input) *Problem { return in.Failed }
+
+func renewalRefused(in Input) *Problem { return in.RenewalRefused }
 
 // ForbiddenSettings names what spec.mariadb.config may not contain, nil when it is fine.
 func ForbiddenSettings(c *v1alpha1.GaleraCluster) *Problem {

@@ -81,6 +81,7 @@ func synced(in Input) int32 {
 
 func clusterTLS(in Input) *v1alpha1.ClusterTLSStatus {
 	out := &v1alpha1.ClusterTLSStatus{Replication: string(in.Config.TLS.Replication)}
+	out.Renewals = in.Renewals
 	if in.Published != nil {
 		out.Serial, out.NotAfter = in.Published.Serial, timeOf(&in.Published.NotAfter)
 		out.Step, out.TrustedCAs = trustStep(in), trustedCAs(in)

@@ -26,6 +26,10 @@ type Facts struct {
 	Config *corev1.ConfigMap
 	// Root, Issued and Published are the Secrets NAME-root, NAME-issued and NAME-tls.
 	Root, Issued, Published *corev1.Secret
+	// CAPair is the private CA's Secret; nil when an issuer is named.
+	CAPair *corev1.Secret
+	// SigningCA is the certificate, in PEM, of the CA the issuer signs with, nil when it is not known.
+	SigningCA []byte
 	// Certificate is the request for the nodes' certificate.
 	Certificate *certmanagerv1.Certificate
 	// Issuer is what the user's issuerRef names; nil without issuerRef or when it does not exist.
@@ -38,6 +42,8 @@ type Facts struct {
 type Readers struct {
 	Cached client.Reader
 	Live   client.Reader
+	// Signing remembers what was read of users' issuers; nil to look at none.
+	Signing *SigningCAs
 }
 
 // Gather reads everything about a cluster.
@@ -59,6 +65,9 @@ func (r Readers) Gather(ctx context.Context, c *v1alpha1.GaleraCluster) (Facts, 
 	f.Root = found(get, resources.RootSecretName(c), &corev1.Secret{})
 	f.Issued = found(get, resources.IssuedSecretName(c), &corev1.Secret{})
 	f.Published = found(get, resources.TLSSecretName(c), &corev1.Secret{})
+	if c.Spec.TLS.IssuerRef == nil {
+		f.CAPair = found(get, resources.CAPairName(c), &corev1.Secret{})
+	}
 	f.Certificate = found(get, resources.IssuedSecretName(c), &certmanagerv1.Certificate{})
 	if err != nil {
 		return f, err
@@ -67,6 +76,9 @@ func (r Readers) Gather(ctx context.Context, c *v1alpha1.GaleraCluster) (Facts, 
 		return f, err
 	}
 	if err := r.issuer(ctx, &f); err != nil {
+		return f, err
+	}
+	if err := r.signingCA(ctx, &f); err != nil {
 		return f, err
 	}
 	return f, r.storageClass(ctx, &f)

@@ -5,8 +5,10 @@ import (
 	"testing"
 	"time"
 
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -119,4 +121,66 @@ func TestExpiry(t *testing.T) {
 	w.Eventually(func() string { leaf, _, _ := w.published(); return leaf }).ShouldNot(Equal(second), "another CA, as nobody can use the old leaf")
 	_, cas, _ := w.published()
 	w.Expect(cas).To(HaveLen(2), "and the old one stays trusted")
+}
+
+// TestRenewals: each request is recorded before anything is done, and acted upon once.
+func TestRenewals(t *testing.T) {
+	w := newWorld(t, "renewals", spec())
+	putCA := func(ca pkitest.CA) {
+		must(t, kube.Create(t.Context(), &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "renewals", Name: "shop-ca-pair", Labels: map[string]string{v1alpha1.LabelCluster: "shop"}},
+			Data:       map[string][]byte{"tls.crt": ca.PEM, "ca.crt": ca.PEM},
+		}))
+	}
+	putCA(w.ca)
+	w.bringUp()
+	asked := func(of, token string) func() bool {
+		return func() bool {
+			return slices.ContainsFunc(w.status().TLS.Renewals, func(r v1alpha1.RenewalStatus) bool {
+				return r.Of == of && r.Token == token && r.CompletedAt == nil
+			})
+		}
+	}
+	annotate := func(value string) {
+		w.edit(func(c *v1alpha1.GaleraCluster) { c.Annotations = map[string]string{v1alpha1.AnnotationRenew: value} })
+	}
+	annotate("leaf")
+	w.Eventually(w.condition("Stalled")).Should(Equal("True RenewalRefused"))
+	w.Expect(w.condition("Ready")()).To(Equal("True Ready"))
+	annotate("leaf@1")
+	w.Eventually(asked("leaf", "1")).Should(BeTrue())
+	w.Eventually(w.issuing).Should(BeTrue())
+	issue(t, w.cluster, w.ca)
+	w.issued()
+	w.Eventually(asked("leaf", "1")).Should(BeFalse())
+	w.Consistently(w.issuing, time.Second).Should(BeFalse(), "once for each token")
+
+	annotate("leaf@1,ca@1")
+	w.Eventually(func() error { return w.get(&corev1.Secret{}, "shop-ca-pair") }).ShouldNot(Succeed(), "cert-manager makes another")
+	next := pkitest.NewCA("private")
+	putCA(next)
+	w.Eventually(asked("leaf-of-ca", print1(next.PEM)[:16])).Should(BeTrue(), "cert-manager does not renew a leaf because its CA is another")
+	w.Eventually(w.issuing).Should(BeTrue())
+	w.Expect(asked("ca", "1")()).To(BeFalse())
+	issue(t, w.cluster, next)
+	w.issued()
+	w.Eventually(asked("leaf-of-ca", print1(next.PEM)[:16])).Should(BeFalse())
+	w.Consistently(w.issuing, time.Second).Should(BeFalse())
+	w.Expect(w.get(&corev1.Secret{}, "shop-ca-pair")).To(Succeed(), "it is replaced once")
+}
+
+func (w *world) issuing() bool {
+	c := &certmanagerv1.Certificate{}
+	must(w.t, w.get(c, "shop-issued"))
+	return slices.ContainsFunc(c.Status.Conditions, func(c certmanagerv1.CertificateCondition) bool {
+		return c.Type == certmanagerv1.CertificateConditionIssuing && c.Status == "True"
+	})
+}
+
+// issued does what cert-manager does at the end.
+func (w *world) issued() {
+	c := &certmanagerv1.Certificate{}
+	must(w.t, w.get(c, "shop-issued"))
+	c.Status.Conditions = nil
+	must(w.t, kube.Status().Update(w.t.Context(), c))
 }

@@ -1,0 +1,68 @@
+package observe
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// lookAtIssuer is how often a user's issuer is asked for the CA it signs with: nobody tells when
+// that changes, as it carries no label of ours.
+const lookAtIssuer = 20 * time.Second
+
+// SigningCAs remembers for a while with which CA issuers sign.
+type SigningCAs struct {
+	mu   sync.Mutex
+	seen map[client.ObjectKey]signing
+}
+
+type signing struct {
+	at  time.Time
+	crt []byte
+}
+
+// signingCA finds the certificate of the CA the cluster's issuer signs with: of the private CA, or of an
+// Issuer of the kind CA in the cluster's namespace. Of others it is known only when they have issued.
+func (r Readers) signingCA(ctx context.Context, f *Facts) error {
+	ref := f.Cluster.Spec.TLS.IssuerRef
+	if ref == nil {
+		f.SigningCA, _, _ = PairOf(f.CAPair)
+		return nil
+	}
+	if ref.Kind == certmanagerv1.ClusterIssuerKind || f.Issued == nil || r.Signing == nil {
+		return nil
+	}
+	key := client.ObjectKey{Namespace: f.Cluster.Namespace, Name: ref.Name}
+	r.Signing.mu.Lock()
+	defer r.Signing.mu.Unlock()
+	if known, ok := r.Signing.seen[key]; ok && time.Since(known.at) < lookAtIssuer {
+		f.SigningCA = known.crt
+		return nil
+	}
+	crt, err := r.issuerCA(ctx, key)
+	if err != nil {
+		return err
+	}
+	if r.Signing.seen == nil {
+		r.Signing.seen = map[client.ObjectKey]signing{}
+	}
+	r.Signing.seen[key] = signing{time.Now(), crt}
+	f.SigningCA = crt
+	return nil
+}
+
+func (r Readers) issuerCA(ctx context.Context, key client.ObjectKey) ([]byte, error) {
+	issuer := &certmanagerv1.Issuer{}
+	if err := r.Live.Get(ctx, key, issuer); err != nil || issuer.Spec.CA == nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	pair := &corev1.Secret{}
+	if err := r.Live.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: issuer.Spec.CA.SecretName}, pair); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	return pair.Data[corev1.TLSCertKey], nil
+}
