@@ -81,7 +81,7 @@ func (r *GaleraClusterReconciler) Reconcile(ctx context.Context, req ctrl.Reques
 		return ctrl.Result{}, pubErr // the first answers wake us
 	}
 	in.Seen = r.Agents.Seen(req.NamespacedName)
-	in.Snapshot = observe.Snapshot(in.Facts, in.Seen, in.Config.Revision, in.Now)
+	in.Snapshot = observe.Snapshot(in.Facts, in.Seen, in.Config, in.Now)
 	in.Decision = plan.Plan(in.Snapshot)
 
 	actErr := errors.Join(r.act(ctx, in), r.renew(ctx, in))
@@ -97,6 +97,9 @@ func (r *GaleraClusterReconciler) act(ctx context.Context, in conditions.Input) 
 		return nil
 	}
 	log.FromContext(ctx).Info("acting", "action", a, "reason", in.Decision.Reason)
+	if p, ok := a.(plan.PublishEncryption); ok {
+		return r.publishEncryption(ctx, in.Facts, p)
+	}
 	return r.Actor.Do(ctx, in.Facts, a)
 }
 

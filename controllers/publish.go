@@ -17,6 +17,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/cluster"
 	"github.com/galera-operator/galera-operator/internal/conditions"
 	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/plan"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -28,10 +29,11 @@ func (r *GaleraClusterReconciler) publish(ctx context.Context, in *conditions.In
 
 	in.Config = published(in.Facts.Config)
 	if conditions.ForbiddenSettings(c) == nil {
-		in.Config = resources.NodeConfig(c, effectiveTLS(in.Facts, in.Config), r.Options)
+		in.Config = r.rendered(in.Facts, resources.Encryption(in.Config.TLS))
 	}
 	if in.Config.Revision != "" {
 		objects = append(objects, resources.Static(c, in.Config, r.Options)...)
+		guard(objects, in.Facts.Config)
 	}
 	tls, err := r.publishTLS(in)
 	objects = append(objects, tls...)
@@ -40,6 +42,15 @@ func (r *GaleraClusterReconciler) publish(ctx context.Context, in *conditions.In
 		objects = append(objects, resources.StatefulSet(c, r.Options, replicas(c)))
 	}
 	return errors.Join(err, rootErr, r.applyAll(ctx, in, objects))
+}
+
+// guard lets the configuration be replaced only if it still is what was seen.
+func guard(objects []client.Object, seen *corev1.ConfigMap) {
+	for _, o := range objects {
+		if cm, ok := o.(*corev1.ConfigMap); ok && seen != nil && cm.Name == seen.Name {
+			cm.ResourceVersion = seen.ResourceVersion
+		}
+	}
 }
 
 // applyAll applies what it can; what is refused for good becomes a Problem, not a retry storm.
@@ -89,18 +100,24 @@ func published(cm *corev1.ConfigMap) agentapi.NodeConfig {
 	return n
 }
 
-// effectiveTLS is the policy to run with now. The encryption of replication cannot change under a
-// running cluster in one step: nodes of both kinds would not find each other.
-func effectiveTLS(f observe.Facts, before agentapi.NodeConfig) agentapi.TLSConfig {
-	want := resources.TLSConfig(f.Cluster)
-	if before.Revision == "" || len(f.Pods) == 0 || before.TLS.Replication == want.Replication {
-		return want
+// rendered is the configuration with that encryption of replication in it. The resource version
+// guards it: what was decided from an old one never replaces a newer one.
+func (r *GaleraClusterReconciler) rendered(f observe.Facts, e cluster.Encryption) agentapi.NodeConfig {
+	tls := resources.TLSConfig(f.Cluster)
+	if before := published(f.Config); before.Revision != "" {
+		tls = resources.Effective(tls, before.TLS, e)
 	}
-	want.Replication = before.TLS.Replication
-	if want.Replication == cluster.SocketPlain {
-		want.StateTransfer = before.TLS.StateTransfer
+	return resources.NodeConfig(f.Cluster, tls, r.Options)
+}
+
+// publishEncryption gives the nodes the next step of a switch.
+func (r *GaleraClusterReconciler) publishEncryption(ctx context.Context, f observe.Facts, p plan.PublishEncryption) error {
+	if before := published(f.Config); before.Revision == "" || resources.Encryption(before.TLS) != p.From {
+		return nil // it is another step's turn already
 	}
-	return want
+	cm := resources.ConfigMap(f.Cluster, r.rendered(f, p.To))
+	cm.ResourceVersion = f.Config.ResourceVersion
+	return r.Objects.Apply(ctx, f.Cluster.UID, cm)
 }
 
 // ensureRootSecret makes root's password when there is none; one that exists is only labelled, so

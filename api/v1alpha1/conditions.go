@@ -57,7 +57,6 @@ const (
 	ReasonMemberFailed       = "MemberFailed"
 	ReasonAgentUnreachable   = "AgentUnreachable"
 	ReasonNotAllSynced       = "NotAllSynced"
-	ReasonUnsupportedChange  = "UnsupportedChange"
 	ReasonConfigurationStale = "ConfigurationStale"
 
 	// Encryption.
@@ -66,6 +65,8 @@ const (
 	ReasonPlaintextAccepted  = "PlaintextAccepted"
 	ReasonPeerUnverified     = "PeerUnverified"
 	ReasonSwitching          = "Switching"
+	ReasonSwitchRefused      = "SwitchRefused"
+	ReasonRebootstrap        = "RebootstrapRequired"
 	ReasonNotYetProved       = "NotYetProved"
 	ReasonCertificateNotLive = "CertificateNotLoaded"
 	ReasonOldCATrusted       = "OldCATrusted"

@@ -159,6 +159,12 @@ type ClusterTLSStatus struct {
 	// notAfter is the end of that certificate.
 	// +optional
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`
+	// switch is the change of replication's encryption that is going on.
+	// +optional
+	Switch *SwitchStatus `json:"switch,omitempty"`
+	// lastSwitch is the one that was completed last.
+	// +optional
+	LastSwitch *SwitchStatus `json:"lastSwitch,omitempty"`
 	// step of a replacement of the CA: Settled when there is none; Trusting while all nodes are made to
 	// trust the new CA; Presenting while all are made to present its certificate; Asking when
 	// spec.tls.dropOldCA is Manual and the old CA waits to be dropped; Forgetting while nodes are
@@ -217,6 +223,31 @@ type RenewalStatus struct {
 	// completedAt is when another certificate was there.
 	// +optional
 	CompletedAt *metav1.Time `json:"completedAt,omitempty"`
+}
+
+// SwitchStatus is a change of replication's encryption on a running cluster.
+type SwitchStatus struct {
+	// from is what the nodes ran with: Plain or Strict, and the cipher suites where they are restricted.
+	From string `json:"from"`
+	// to is what they are to run with.
+	To string `json:"to"`
+	// strategy is Rolling or Rebootstrap.
+	Strategy string `json:"strategy"`
+	// startedAt is when the switch was begun.
+	StartedAt metav1.Time `json:"startedAt"`
+	// completedAt is when all nodes ran with the new encryption and were Synced.
+	// +optional
+	CompletedAt *metav1.Time `json:"completedAt,omitempty"`
+	// outageMilliseconds is how long no node at all served, as their agents saw it; 0 when there
+	// always was one.
+	// +optional
+	OutageMilliseconds int64 `json:"outageMilliseconds,omitempty"`
+	// joinsByIST is the number of nodes whose last return took only what they had missed.
+	// +optional
+	JoinsByIST int32 `json:"joinsByIST,omitempty"`
+	// joinsBySST is the number of nodes whose last return took a full copy.
+	// +optional
+	JoinsBySST int32 `json:"joinsBySST,omitempty"`
 }
 
 // OperationStatus is an operation in progress.

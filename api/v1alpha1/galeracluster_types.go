@@ -190,6 +190,12 @@ const (
 	DropManual    = "Manual"
 )
 
+// Values of TLSSpec.SwitchStrategy.
+const (
+	SwitchRolling     = "Rolling"
+	SwitchRebootstrap = "Rebootstrap"
+)
+
 // TLSSpec is the encryption policy, per channel.
 //
 // +kubebuilder:validation:XValidation:rule="self.minVersion == '1.3' || !has(self.cipher) || self.cipher == 'Auto' || self.cipher == 'TLS_AES_256_GCM_SHA384' || self.cipher == 'TLS_AES_128_GCM_SHA256' || self.cipher == 'TLS_CHACHA20_POLY1305_SHA256'",message="cipher must be Auto or a TLS 1.3 suite"
@@ -238,6 +244,15 @@ type TLSSpec struct {
 	// +kubebuilder:default="1.3"
 	// +kubebuilder:validation:Enum="1.2";"1.3"
 	MinVersion string `json:"minVersion,omitempty"`
+
+	// switchStrategy is how replication is switched between Required and Disabled on a running cluster.
+	// Rolling restarts one node after another, twice, and needs a Galera provider with dynamic sockets
+	// (26.4.8 or later): there is no outage. Rebootstrap stops all nodes but one, and then restarts that
+	// one: the outage is one node's restart. Default: Rolling.
+	// +optional
+	// +kubebuilder:default=Rolling
+	// +kubebuilder:validation:Enum=Rolling;Rebootstrap
+	SwitchStrategy string `json:"switchStrategy,omitempty"`
 
 	// cipher is the TLS 1.3 suite to use: Auto, TLS_AES_128_GCM_SHA256, TLS_AES_256_GCM_SHA384 or
 	// TLS_CHACHA20_POLY1305_SHA256. Auto lets the TLS library choose. Default: Auto.

@@ -38,6 +38,7 @@ func (a *agent) publish(step Step) {
 		j := *a.join
 		r.Join = &j
 	}
+	r.Away = a.away
 	r.Failure = a.shownFailure(step)
 	r.Config = a.configReport()
 	r.TLS = a.tlsReport()
@@ -66,7 +67,7 @@ func (a *agent) configReport() agentapi.ConfigReport {
 		c.Loaded = a.config.Revision
 	}
 	if a.proc != nil {
-		c.Socket = a.run.output.Socket
+		c.Socket, c.Suites = a.run.output.Socket, a.run.output.Suites
 		c.RestartNeeded = a.run.output.Hash != a.output.Hash
 	}
 	return c

@@ -56,6 +56,7 @@ func (a *agent) pollStatus(proc *server.Process) {
 func (a *agent) onNotify(e notify.Event) {
 	if len(e.Members) > 0 {
 		a.members = e.Members
+		a.prover.Kick() // somebody may have come back with another encryption
 	}
 	select {
 	case a.poke <- struct{}{}:
@@ -163,6 +164,9 @@ func joinKind(transfer bool, from, to cluster.Position) string {
 // firstServed is called once per run, when the member serves.
 func (a *agent) firstServed() {
 	a.run.served = true
+	if !a.away.From.IsZero() {
+		a.away.To = time.Now()
+	}
 	a.failures, a.failure, a.sticky, a.retryAt = 0, nil, nil, time.Time{}
 	a.Logger.Info("serving", "uuid", a.status.ClusterUUID, "size", a.status.Size,
 		"took", time.Since(a.proc.StartedAt).Round(time.Millisecond).String())
@@ -237,8 +241,16 @@ func (a *agent) stop() {
 	}
 	a.Logger.Info("stopping mariadbd", "pid", a.proc.PID)
 	a.run.stopping = true
+	a.leaveService()
 	a.run.stopAt = time.Now().Add(patience)
 	a.proc.Terminate()
+}
+
+// leaveService notes since when a member that served does not.
+func (a *agent) leaveService() {
+	if a.run.served && (a.away.From.IsZero() || !a.away.To.IsZero()) {
+		a.away = agentapi.Away{From: time.Now()}
+	}
 }
 
 // enforceStop ends a server whose stop takes too long. InnoDB loses nothing by it.
@@ -254,6 +266,7 @@ func (a *agent) onExit(proc *server.Process) {
 	if a.proc != proc {
 		return
 	}
+	a.leaveService()
 	run, exit := a.run, proc.Exit()
 	a.proc, a.status, a.members, a.run = nil, nil, nil, running{}
 	a.loaded, a.trusted, a.tlsTrouble = emptyBundle, nil, ""

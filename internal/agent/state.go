@@ -61,6 +61,7 @@ type state struct {
 	missed   int // statuses in a row that could not be read
 	position cluster.Position
 	restarts int
+	away     agentapi.Away // the last time without service
 	failure  *agentapi.Failure
 	failures int // failed attempts in a row
 	retryAt  time.Time

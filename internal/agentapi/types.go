@@ -123,10 +123,20 @@ type Report struct {
 	Restarts int          `json:"restarts"`
 	// Waiting says, in words, what a member whose mariadbd is down waits for; "" otherwise.
 	Waiting string `json:"waiting,omitempty"`
+	// Away is the last time this member did not serve after it had served: the zero value when there
+	// was none in this run of the agent.
+	Away Away `json:"away,omitzero"`
 	// Lineage are the last bootstraps this member knows to be part of its history. One whose data
 	// went on elsewhere has a history of its own: joining would lose or mix the two, so the agent
 	// refuses with FailureDiverged.
 	Lineage cluster.Lineage `json:"lineage,omitzero"`
+}
+
+// Away is a time without service, as one member saw it.
+type Away struct {
+	From time.Time `json:"from,omitzero"`
+	// To is zero while it lasts.
+	To time.Time `json:"to,omitzero"`
 }
 
 // Server is what a running mariadbd says of itself.
@@ -162,6 +172,8 @@ type ConfigReport struct {
 	RestartNeeded bool `json:"restartNeeded"`
 	// Socket is the mode group communication runs with now, "" while mariadbd is down.
 	Socket cluster.SocketMode `json:"socket,omitempty"`
+	// Suites are the TLS 1.3 suites the running server allows, empty for the library's default.
+	Suites []string `json:"suites,omitempty"`
 	// Problem says why the published configuration was not loaded, "" when it was.
 	Problem string `json:"problem,omitempty"`
 }

@@ -45,7 +45,8 @@ type Objects struct {
 // applied is the wish that was applied last, and the object it led to.
 type applied struct{ wish, object string }
 
-// Apply makes an object as wanted for a cluster.
+// Apply makes an object as wanted for a cluster. A wish with a resource version is granted only while
+// the object has it; otherwise the error is a conflict.
 func (o *Objects) Apply(ctx context.Context, owner types.UID, want client.Object) error {
 	u, err := toUnstructured(want)
 	if err != nil {

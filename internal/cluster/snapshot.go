@@ -15,6 +15,11 @@ type Snapshot struct {
 	ConfigRevision string
 	// Publication identifies the certificate and the CAs the nodes have been given.
 	Publication string
+	// Wanted is the encryption of replication the spec asks for, Published the one the nodes have
+	// been given to run with.
+	Wanted, Published Encryption
+	// Rebootstrap asks for a switch of the encryption by stopping the nodes, instead of a rolling one.
+	Rebootstrap bool
 	// Trust is a person's approval to go ahead without the members that are missing.
 	Trust *Trust
 
@@ -59,6 +64,9 @@ const (
 	OpRestart OperationType = "Restart"
 	// OpSuspend stops all nodes, one after another.
 	OpSuspend OperationType = "Suspend"
+	// OpSwitchTLS changes the encryption of replication. Step is the strategy, Target the node
+	// whose turn it is.
+	OpSwitchTLS OperationType = "SwitchTLS"
 )
 
 // Operation is an entry of the journal: written before its first act.
@@ -101,6 +109,15 @@ type Member struct {
 	// StaleTrust says that mariadbd trusts a CA that is not published any more: only a restart
 	// makes it forget one.
 	StaleTrust bool
+	// Running is the encryption mariadbd was started with; zero while it is down.
+	Running Encryption
+	// DynamicSockets says that the Galera provider has socket.dynamic, which a rolling switch needs.
+	DynamicSockets bool
+	// TLSProblem says why the member could not run with TLS, "" when it could.
+	TLSProblem string
+	// LinksVerified says that the member has seen every other one answer with TLS and a trusted
+	// certificate on the replication port.
+	LinksVerified bool
 	// Order is the last order the agent remembers.
 	Order *Order
 	// Failure is why the member cannot run, nil when it can.

@@ -56,7 +56,7 @@ func operationEvents(before, after v1alpha1.GaleraClusterStatus) []Event {
 		}
 		out = append(out, Event{corev1.EventTypeNormal, op.Type + "Begun", actionOperate, msg})
 	}
-	if op := before.Operation; op != nil && (after.Operation == nil || after.Operation.ID != op.ID) {
+	if op := before.Operation; op != nil && (after.Operation == nil || after.Operation.ID != op.ID && after.Operation.Type != op.Type) {
 		e := Event{corev1.EventTypeWarning, op.Type + "Abandoned", actionOperate, op.ID + " did not reach its goal; the operator decides anew"}
 		if last := after.LastOperation; last != nil && last.Epoch == op.Epoch {
 			e = Event{corev1.EventTypeNormal, op.Type + "Completed", actionOperate, op.ID + ": " + last.Message}

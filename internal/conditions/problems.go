@@ -10,7 +10,6 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/mycnf"
-	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // check looks for one kind of problem.
@@ -21,7 +20,6 @@ type check func(Input) *Problem
 var checks = []check{
 	failedPass,
 	forbiddenSettings,
-	replicationSwitch,
 	rootSecret,
 	issuer,
 	certificate,
@@ -66,17 +64,6 @@ func ForbiddenSettings(c *v1alpha1.GaleraCluster) *Problem {
 }
 
 func forbiddenSettings(in Input) *Problem { return ForbiddenSettings(in.cluster()) }
-
-// replicationSwitch speaks while replication runs with another encryption than the spec asks for.
-func replicationSwitch(in Input) *Problem {
-	want := resources.TLSConfig(in.cluster()).Replication
-	if in.Config.Revision == "" || in.Config.TLS.Replication == want {
-		return nil
-	}
-	return &Problem{v1alpha1.ReasonUnsupportedChange, fmt.Sprintf(
-		"spec.tls.replication asks for %s sockets, and the running nodes have %s ones: nodes of both kinds would not find each other. "+
-			"Set spec.suspend to true, wait until all nodes are stopped, and set it back to false; or undo the change", want, in.Config.TLS.Replication), true}
-}
 
 // RootSecretProblem says what is wrong with the Secret that holds root's password.
 func RootSecretProblem(s *corev1.Secret) *Problem {

@@ -22,7 +22,7 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	status.Primary = primary(in)
 	status.ReadyReplicas = synced(in)
 	status.Nodes = fmt.Sprintf("%d/%d", status.ReadyReplicas, c.Spec.Replicas)
-	status.TLS = clusterTLS(in)
+	status.TLS = clusterTLS(in, status.TLS)
 
 	set := func(kind string, v verdict) {
 		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
@@ -79,12 +79,13 @@ func synced(in Input) int32 {
 	return n
 }
 
-func clusterTLS(in Input) *v1alpha1.ClusterTLSStatus {
+func clusterTLS(in Input, before *v1alpha1.ClusterTLSStatus) *v1alpha1.ClusterTLSStatus {
 	out := &v1alpha1.ClusterTLSStatus{Replication: string(in.Config.TLS.Replication)}
 	out.Renewals = in.Renewals
 	if in.Published != nil {
 		out.Serial, out.NotAfter = in.Published.Serial, timeOf(&in.Published.NotAfter)
 		out.Step, out.TrustedCAs = trustStep(in), trustedCAs(in)
 	}
+	out.Switch, out.LastSwitch = switches(in, before)
 	return out
 }

@@ -17,14 +17,15 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// Snapshot puts together what the planner needs. revision is that of the published NodeConfig.
-func Snapshot(f Facts, seen map[string]Seen, revision string, now time.Time) cluster.Snapshot {
+// Snapshot puts together what the planner needs. config is the published NodeConfig.
+func Snapshot(f Facts, seen map[string]Seen, config agentapi.NodeConfig, now time.Time) cluster.Snapshot {
 	c := f.Cluster
 	s := cluster.Snapshot{
 		Namespace: c.Namespace, Name: c.Name,
 		Replicas:       int(c.Spec.Replicas),
 		Suspend:        c.Spec.Suspend,
-		ConfigRevision: revision,
+		ConfigRevision: config.Revision,
+		Rebootstrap:    c.Spec.TLS.SwitchStrategy == v1alpha1.SwitchRebootstrap,
 		Publication:    Publication(f.Published),
 		Trust:          trust(c),
 		ClusterUUID:    c.Status.ClusterUUID,
@@ -37,6 +38,7 @@ func Snapshot(f Facts, seen map[string]Seen, revision string, now time.Time) clu
 	for i := range s.Replicas {
 		s.Members = append(s.Members, member(f, seen, i, now))
 	}
+	observeEncryption(&s, f, seen, config, now)
 	return s
 }
 

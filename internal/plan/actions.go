@@ -38,6 +38,10 @@ type SendOrder struct {
 // DeletePod replaces a member's pod by one made from the current template.
 type DeletePod struct{ Member string }
 
+// PublishEncryption gives the nodes another encryption of replication to run with. It is done only if the
+// published one is still From, so that an operator with old caches cannot turn back a step.
+type PublishEncryption struct{ From, To cluster.Encryption }
+
 // OrderKind names what an order asks for; the values are those of agentapi.OrderKind.
 type OrderKind string
 
@@ -58,9 +62,10 @@ const (
 	orderDone    = "Done"
 )
 
-func (Begin) isAction()       {}
-func (Complete) isAction()    {}
-func (RecordUUID) isAction()  {}
-func (AssignRoles) isAction() {}
-func (SendOrder) isAction()   {}
-func (DeletePod) isAction()   {}
+func (Begin) isAction()             {}
+func (Complete) isAction()          {}
+func (RecordUUID) isAction()        {}
+func (AssignRoles) isAction()       {}
+func (SendOrder) isAction()         {}
+func (DeletePod) isAction()         {}
+func (PublishEncryption) isAction() {}

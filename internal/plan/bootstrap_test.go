@@ -64,7 +64,7 @@ func TestGiveUpRecover(t *testing.T) {
 	gaveUp(t, crashed(db(0, knows(6))), "a later epoch is known")
 	gaveUp(t, crashed(db(1, silent), trust("db-0", at(8), 6, "db-1")), "a person vouches for another one")
 	gaveUp(t, shop(all(down(8)), running(cluster.Operation{ID: "recover-5", Type: cluster.OpRecover, Epoch: 5, BootstrapMember: "db-9"})), "no member")
-	gaveUp(t, shop(running(cluster.Operation{ID: "x-5", Type: "SwitchTLS", Epoch: 5})), "unknown to this version")
+	gaveUp(t, shop(running(cluster.Operation{ID: "x-5", Type: "Unheard", Epoch: 5})), "unknown to this version")
 }
 
 func TestContinueRebuildQuorum(t *testing.T) {

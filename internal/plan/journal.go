@@ -79,6 +79,8 @@ func continueOperation(s cluster.Snapshot) (Decision, bool) {
 		return continueSuspend(s, op)
 	case cluster.OpRestart:
 		return continueRestart(s, op)
+	case cluster.OpSwitchTLS:
+		return continueSwitch(s, op)
 	default:
 		return abandon(ReasonRecovering, fmt.Sprintf("operation type %q is not known to this version", op.Type))
 	}

@@ -7,12 +7,15 @@
 //  1. What is too grave to touch: two Primary components, a Primary with a foreign history.
 //  2. Remember the history's UUID as soon as a component has one.
 //  3. The Service NAME-primary follows a node that can write.
+//     What is published must let nodes join the component that serves.
 //  4. Let nodes join again that an earlier operation had stopped.
 //  5. Go on with the journalled operation, until it is observed to be done.
-//  6. Stop everything in order, when the cluster is to be suspended.
-//  7. No Primary component: replace pods that cannot start as they are; then first start, rebuild quorum, or recover. All of them need facts
+//  6. Nothing runs at all: the wanted encryption can be published at once.
+//  7. Stop everything in order, when the cluster is to be suspended.
+//  8. No Primary component: replace pods that cannot start as they are; then first start, rebuild quorum, or recover. All of them need facts
 //     about every member, or a person's approval; until then nothing happens.
-//  8. Restart nodes that run with old settings or in an old pod, one by one, the primary last.
+//  9. Switch the encryption of replication.
+//  10. Restart nodes that run with old settings or in an old pod, one by one, the primary last.
 //
 // A node never bootstraps by itself, so "nobody is Primary, nobody runs" can only be ended by an
 // order; a slow or stale report can therefore delay a decision and never make it wrong.
@@ -52,6 +55,9 @@ const (
 	ReasonTwoPrimaries      = "TwoPrimaryComponents"
 	ReasonMemberFailed      = "MemberFailed"
 	ReasonConfiguration     = "ConfigurationStale"
+	ReasonSwitching         = "Switching"
+	ReasonSwitchRefused     = "SwitchRefused"
+	ReasonRebootstrap       = "RebootstrapRequired"
 )
 
 // policy looks at a Snapshot; ok says that it decides and that nobody after it is asked.
@@ -61,11 +67,14 @@ var policies = []policy{
 	refuseTwoPrimaries,
 	recordUUID,
 	followWriter,
+	keepJoinable,
 	liftStops,
 	continueOperation,
+	publishWhileDown,
 	suspend,
 	replaceStuck,
 	startWithoutPrimary,
+	switchEncryption,
 	restartOutdated,
 	reportMembers,
 }

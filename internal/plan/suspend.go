@@ -81,8 +81,8 @@ func rank(m cluster.Member, primary string) int {
 // to be over first: were it wanted again, its Stops would be known orders and do nothing. The epoch
 // is the journal's, so that an operator with an old status cannot lift a newer Stop.
 func liftStops(s cluster.Snapshot) (Decision, bool) {
-	suspending := s.Suspend || s.Operation != nil && s.Operation.Type == cluster.OpSuspend
-	if suspending || !anyPrimary(s) || highestEpoch(s) > s.Epoch {
+	stopping := s.Suspend || s.Operation != nil && (s.Operation.Type == cluster.OpSuspend || rebootstrapping(*s.Operation))
+	if stopping || !anyPrimary(s) || highestEpoch(s) > s.Epoch {
 		return Decision{}, false
 	}
 	for _, m := range s.Members {

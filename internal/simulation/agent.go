@@ -39,8 +39,8 @@ type agent struct {
 	// blurred says that the position cannot be read.
 	blurred bool
 	failure failure
-	// loaded and running are configuration revisions.
-	loaded, running int8
+	// loaded is the configuration the agent has read, running the one mariadbd was started with.
+	loaded, running published
 	// pair was taken over from the mounted volume.
 	pair publication
 	// doing is the order being carried out, "" when there is none.
@@ -62,7 +62,7 @@ func (a *agent) serverGone() {
 // boot starts the agent on its volume.
 func (w *World) boot(i int) {
 	n := &w.nodes[i]
-	n.agent = agent{up: true, boot: n.agent.boot + 1, blurred: n.agent.blurred, loaded: w.api.revision, pair: n.agent.pair}
+	n.agent = agent{up: true, boot: n.agent.boot + 1, blurred: n.agent.blurred, loaded: w.api.config, pair: n.agent.pair}
 	n.vol.book.interrupt()
 }
 
@@ -173,7 +173,7 @@ func (w *World) started(i int) {
 		return
 	}
 	peer := w.primaryPeer(i)
-	if peer < 0 || w.unfit(&n.vol, &w.nodes[peer]) != failureNone {
+	if peer < 0 || !w.linked(i, peer) || w.unfit(&n.vol, &w.nodes[peer]) != failureNone {
 		n.agent.phase = phaseWaiting
 		return
 	}

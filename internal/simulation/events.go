@@ -64,6 +64,7 @@ const (
 	Suspend
 	Configure
 	Upgrade
+	SwitchTLS
 	Approve
 	Repair
 	SplitByHand
@@ -76,7 +77,7 @@ var kindNames = [kinds]string{"Round", "Elapse", "Agent", "Kubelet", "Regroup", 
 	"SeeStatus", "SeePod", "Hear", "SeeSecrets", "LookAround", "Load", "Reconcile", "Tick", "KillServer", "KillAgent", "KillPod", "KillAll", "Drain",
 	"MachineAway", "MachineBack", "Partition", "Shatter", "Heal", "Mute", "Unmute", "NotHear", "Duplicate", "DropMessage",
 	"CrashBeforeActing", "CrashBeforeStatus", "CrashOperator", "Wipe", "Save", "RollBack", "Swap", "Blur", "PurgeCache", "LoseStatus", "DamageBook",
-	"Suspend", "Configure", "Upgrade", "Approve", "Repair", "SplitByHand", "Renew", "ReplaceCA"}
+	"Suspend", "Configure", "Upgrade", "SwitchTLS", "Approve", "Repair", "SplitByHand", "Renew", "ReplaceCA"}
 
 // String returns the event as Go source.
 func (e Event) String() string { return fmt.Sprintf("{%s, %d, %d}", kindNames[e.Kind], e.A, e.B) }
@@ -221,6 +222,8 @@ func (w *World) diskOrPerson(e Event) bool {
 		w.configure()
 	case Upgrade:
 		w.api.template = (w.api.template + 1) % 8
+	case SwitchTLS:
+		w.switchTLS(e.B%2 == 1)
 	case Approve:
 		return w.approve()
 	case Repair:
@@ -235,7 +238,12 @@ func (w *World) diskOrPerson(e Event) bool {
 	return true
 }
 
+// switchTLS turns the encryption of replication on, or off.
+func (w *World) switchTLS(rebootstrap bool) {
+	w.api.wanted, w.api.rebootstrap = modePlain+modeStrict-w.api.wanted, rebootstrap
+}
+
 // configure publishes a new configuration; the agents read it when they come to it.
 func (w *World) configure() {
-	w.api.revision = (w.api.revision + 1) % 8
+	w.reconfigure(w.api.config.mode)
 }

@@ -54,6 +54,10 @@ var themes = []theme{
 		[]Event{{Suspend, 0, 0}, {Round, 0, 0}, {Elapse, 0, 0}, {LookAround, 1, 0}, {Reconcile, 1, 0}, {Deliver, 0, 0}, {KillAgent, 2, 0}, {CrashBeforeStatus, 0, 0}}, 9, 13},
 	{"a CA is replaced", []Event{{Round, 0, 0}, {LookAround, 1, 0}, {ReplaceCA, 2, 0}},
 		join(each(3, Load), each(2, SeeSecrets, LookAround, Reconcile), []Event{{Elapse, 0, 0}, {KillAgent, 1, 0}, {Kubelet, 1, 0}, {ReplaceCA, 0, 0}}), 8, 11},
+	{"a switch, and back, with an operator that dies", []Event{{Round, 0, 0}, {SwitchTLS, 0, 0}, {Round, 0, 0}},
+		[]Event{{SwitchTLS, 0, 0}, {Round, 0, 0}, {Elapse, 0, 0}, {LookAround, 1, 0}, {Reconcile, 1, 0}, {Deliver, 0, 0}, {KillAgent, 2, 0}, {CrashBeforeStatus, 0, 0}}, 9, 13},
+	{"a switch by re-bootstrap, and back", []Event{{Round, 0, 0}, {SwitchTLS, 0, 1}, {Round, 0, 0}},
+		[]Event{{SwitchTLS, 0, 1}, {Round, 0, 0}, {Elapse, 0, 0}, {KillAgent, 0, 0}, {KillServer, 2, 0}, {Deliver, 0, 0}, {CrashBeforeStatus, 0, 0}, {LoseStatus, 0, 0}}, 9, 13},
 	{"disks and approvals", []Event{{Round, 0, 0}, {Write, 2, 0}, {KillAll, 0, 0}},
 		[]Event{{Round, 0, 0}, {Wipe, 2, 0}, {MachineAway, 2, 0}, {MachineBack, 2, 0}, {Approve, 0, 0}, {Write, 1, 0}, {KillAll, 0, 0}, {Swap, 1, 0}, {LoseStatus, 0, 0}}, 9, 13},
 }

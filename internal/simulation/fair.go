@@ -20,7 +20,7 @@ func (w *World) elapse() {
 	}
 	for i := range w.n {
 		w.step(w.stepKubelet(i))
-		w.nodes[i].agent.loaded = w.api.revision
+		w.nodes[i].agent.loaded = w.api.config
 		w.step(w.load(i))
 		if !w.step(w.stepAgent(i)) {
 			w.step(w.finishTransfer(i))
@@ -93,12 +93,12 @@ func (w *World) arrived() bool {
 	}
 	for i := range w.n {
 		n := &w.nodes[i]
-		if !w.ready(i) || !w.serves(i) || n.agent.running != w.api.revision || !w.renewed(i) || n.pod.template != w.api.template || n.pod.role == roleNone {
+		if !w.ready(i) || !w.serves(i) || n.agent.running != w.api.config || !w.renewed(i) || n.pod.template != w.api.template || n.pod.role == roleNone {
 			return false
 		}
 	}
 	w.truth.reached |= ReachedSynced
-	return w.writers() == 1 && !w.api.status.working && w.wireEmpty()
+	return w.api.config.mode == w.api.wanted && w.writers() == 1 && !w.api.status.working && w.wireEmpty()
 }
 
 func (w *World) asleep() bool {

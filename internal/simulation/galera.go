@@ -98,10 +98,11 @@ func (w *World) regroup(i int) bool {
 	}
 	var present set
 	for j := range w.n {
-		if w.nodes[j].srv.on && w.reach(i, j) {
+		if w.nodes[j].srv.on && w.linked(i, j) {
 			present |= 1 << j
 		}
 	}
+	w.checkMixed(present)
 	if v := w.nodes[i].srv.view; v.id != 0 && v.members == present && w.whole(v) {
 		// All of them were told apart already; a non-Primary group may still be complete again.
 		return false

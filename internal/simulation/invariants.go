@@ -22,6 +22,7 @@ const (
 	Stuck           = "does not converge"
 	Disorderly      = "suspended before the members were stopped in order"
 	BadAdvice       = "a person is asked to approve a position nobody has"
+	MixedMembership = "a strict and a plain member in one membership"
 	NewHistory      = "a second history was begun"
 	UntrustedLeaf   = "a certificate is presented that a member does not trust"
 	CADropped       = "a CA is dropped while a member presents a certificate of it"

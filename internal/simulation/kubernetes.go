@@ -24,12 +24,15 @@ type pod struct {
 // apiServer holds the resource.
 type apiServer struct {
 	// the spec, and what is rendered from it
-	suspend  bool
-	revision int8
-	template int8
-	trust    trust
-	certs    secrets
-	status   status
+	suspend bool
+	config  published
+	// wanted is the mode the spec asks for, rebootstrap its strategy of getting there.
+	wanted      mode
+	rebootstrap bool
+	template    int8
+	trust       trust
+	certs       secrets
+	status      status
 }
 
 type trust struct {

@@ -5,7 +5,7 @@ type mood []Kind
 
 // moods differ in what goes wrong most. One distribution for all would spread every schedule
 // over all faults and reach none of the deep ones.
-var moods = [...]mood{anything, fineSteps, oldLeader, oldReports, network, disks, changes, certificates}
+var moods = [...]mood{anything, fineSteps, oldLeader, oldReports, network, disks, changes, certificates, switches}
 
 var (
 	anything = newMood(nil)
@@ -36,6 +36,11 @@ var certificates = newMood(map[Kind]int{
 	Round: 30, Elapse: 4, Load: 40, SeeSecrets: 30, Hear: 30, Reconcile: 60, LookAround: 20, Renew: 6, ReplaceCA: 10,
 	KillServer: 6, KillAgent: 6, KillPod: 5, Drain: 3, Wipe: 0, Swap: 0, RollBack: 0, Blur: 0, DamageBook: 0})
 
+// switches of the encryption, with everything that can happen meanwhile.
+var switches = newMood(map[Kind]int{
+	Round: 90, SwitchTLS: 10, Configure: 3, KillServer: 5, KillAgent: 4, KillAll: 1, CrashBeforeStatus: 6, CrashBeforeActing: 4, CrashOperator: 4,
+	Suspend: 2, Wipe: 0, Swap: 0, RollBack: 0, Blur: 0, DamageBook: 0, LoseStatus: 0, Partition: 2, Shatter: 0, LookAround: 20, SeeStatus: 12, Hear: 20, Reconcile: 40})
+
 // weights say how often each kind of event is drawn.
 var weights = [kinds]int{
 	Round: 30, Elapse: 4, Agent: 24, Kubelet: 8, Regroup: 16, Apply: 8, ApplyAll: 6, Write: 20, Replicate: 4, Transfer: 6, Deliver: 14,
@@ -44,7 +49,7 @@ var weights = [kinds]int{
 	Partition: 5, Shatter: 2, Heal: 5, Mute: 3, Unmute: 3, NotHear: 2, Duplicate: 3, DropMessage: 2,
 	CrashBeforeActing: 1, CrashBeforeStatus: 2, CrashOperator: 2,
 	Wipe: 1, Save: 1, RollBack: 1, Swap: 1, Blur: 1, PurgeCache: 1, LoseStatus: 1, DamageBook: 1,
-	Suspend: 2, Configure: 2, Upgrade: 1, Approve: 2, Repair: 1, SplitByHand: 0, Renew: 1, ReplaceCA: 1,
+	Suspend: 2, Configure: 2, Upgrade: 1, SwitchTLS: 1, Approve: 2, Repair: 1, SplitByHand: 0, Renew: 1, ReplaceCA: 1,
 }
 
 // newMood is the usual weights with some of them changed.

@@ -34,12 +34,15 @@ func (st *status) suspended() bool { return !st.working && st.stopped > 0 && st.
 type operator struct {
 	status  status
 	suspend bool
-	// revision is that of the configuration it has published last.
-	revision, template int8
-	trust              trust
-	certs              secrets
-	pods               [maxNodes]seenPod
-	reports            [maxNodes]report
+	// config is what it knows to be published; wanted and rebootstrap are the spec's.
+	config      published
+	wanted      mode
+	rebootstrap bool
+	template    int8
+	trust       trust
+	certs       secrets
+	pods        [maxNodes]seenPod
+	reports     [maxNodes]report
 	// mute are the agents this operator cannot reach.
 	mute set
 	// started says that its cache of the resource has been filled.
@@ -60,7 +63,8 @@ func (o *operator) clear() { *o = operator{mute: o.mute} }
 func (w *World) seeStatus(k int) {
 	o := &w.ops[k]
 	o.status, o.suspend, o.trust = w.api.status, w.api.suspend, w.api.trust
-	o.revision, o.template = w.api.revision, w.api.template
+	o.config, o.template = w.api.config, w.api.template
+	o.wanted, o.rebootstrap = w.api.wanted, w.api.rebootstrap
 	if !o.started {
 		o.started = true
 		w.seeSecrets(k)
@@ -104,9 +108,11 @@ func (w *World) snapshot(o *operator) cluster.Snapshot {
 	st := &o.status
 	s := cluster.Snapshot{
 		Namespace: "world", Name: "db", Replicas: w.n, Suspend: o.suspend,
-		Publication:    o.certs.published.name(),
-		ConfigRevision: revisions[o.revision%8], ClusterUUID: uuids[st.uuid], Epoch: st.epoch, Suspended: st.suspended(),
-		Members: make([]cluster.Member, w.n),
+		ConfigRevision: revisions[o.config.revision],
+		Wanted:         encryptions[o.wanted], Published: encryptions[o.config.mode], Rebootstrap: o.rebootstrap,
+		ClusterUUID: uuids[st.uuid], Epoch: st.epoch, Suspended: st.suspended(),
+		Publication: o.certs.published.name(),
+		Members:     make([]cluster.Member, w.n),
 	}
 	if st.working {
 		op := st.operation
@@ -214,6 +220,12 @@ func (w *World) act(o *operator, a plan.Action) bool {
 		if p := &w.nodes[i].pod; p.exists && p.uid == o.pods[i].uid && !o.pods[i].terminating {
 			w.checkTaken(i, false)
 			w.drain(i)
+		}
+	case plan.PublishEncryption:
+		if o.config == w.api.config && modeOf(a.From) == o.config.mode { // the resource version guards it
+			w.reconfigure(modeOf(a.To))
+			o.config = w.api.config
+			w.truth.reached |= ReachedSwitch
 		}
 	default:
 		return false

@@ -20,13 +20,14 @@ const (
 	ReachedPartition
 	ReachedSplit
 	ReachedLostStatus
+	ReachedSwitch
 	ReachedSynced
 	ReachedNewCA
 	reachedAll = 1<<iota - 1
 )
 
 var situations = [...]string{"first start", "recovery", "rebuilt quorum", "IST", "SST", "rolling restart", "approval",
-	"suspension", "blocked", "partition", "split by hand", "lost status", "all Synced", "CA replaced"}
+	"suspension", "blocked", "partition", "split by hand", "lost status", "switch of encryption", "all Synced", "CA replaced"}
 
 // String lists the situations.
 func (r Reached) String() string {

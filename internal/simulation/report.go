@@ -17,7 +17,8 @@ type report struct {
 	uuid            int8
 	queue           int8
 	line            int64
-	loaded, running int8
+	loaded, running published
+	verified        bool
 	last            record
 	failure         failure
 	installed, pair publication
@@ -54,7 +55,7 @@ func (w *World) report(i int) report {
 		r.server, r.view, r.state = true, n.srv.view, w.state(i)
 		r.uuid = w.past.uuid(n.srv.received)
 		r.queue = w.past.seqno(n.srv.received) - w.past.seqno(n.vol.head)
-		r.loaded = n.agent.loaded
+		r.verified = w.verified(i)
 	} else {
 		r.running = r.loaded
 	}
@@ -110,7 +111,8 @@ func (w *World) fill(m *cluster.Member, r report) {
 	}
 	m.Line = r.line
 	m.SafeToBootstrap, m.Draining = r.safe && !r.server, r.draining
-	m.ConfigLoaded, m.RestartNeeded = revisions[r.loaded%8], r.loaded != r.running
+	m.ConfigLoaded, m.RestartNeeded = revisions[r.loaded.revision], r.loaded != r.running
+	m.DynamicSockets, m.LinksVerified = true, r.verified
 	if r.last.state != orderNone {
 		m.Order = &cluster.Order{ID: r.last.id, Epoch: r.last.epoch, Kind: string(orderKinds[r.last.kind]), State: orderStates[r.last.state]}
 	}
@@ -121,6 +123,7 @@ func (w *World) fill(m *cluster.Member, r report) {
 	if !r.server {
 		return
 	}
+	m.Running = encryptions[r.running.mode]
 	m.Server = &cluster.Server{
 		Component: cluster.ComponentNonPrimary, State: states[r.state], ClusterUUID: uuids[r.uuid],
 		Size: r.view.members.len(), Members: nameSets[r.view.members], ReceiveQueue: int64(r.queue),

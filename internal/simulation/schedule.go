@@ -94,6 +94,8 @@ func (e Event) plain(members int) Event {
 		return Event{e.Kind, e.A % operators, 0}
 	case SeePod, Hear, Mute, NotHear:
 		return Event{e.Kind, e.A % operators, e.B % n}
+	case SwitchTLS:
+		return Event{e.Kind, 0, e.B % 2}
 	case Partition:
 		return Event{e.Kind, e.A & (1<<n - 1), 0}
 	default:

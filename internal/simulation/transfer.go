@@ -69,6 +69,9 @@ func (w *World) finishTransfer(j int) bool {
 	n.vol.data, n.vol.head = dataPresent, d.vol.head
 	n.vol.cacheFrom = w.past.seqno(d.vol.head) + 1
 	n.srv.donor = 0
+	if w.past.includes(n.vol.head, n.srv.received) {
+		n.srv.received = n.vol.head // the donor was a little further than when it was asked
+	}
 	return true
 }
 

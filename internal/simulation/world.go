@@ -75,6 +75,7 @@ type formedBy struct {
 // New returns a world of n members in which nothing has been started yet.
 func New(n int, eager bool) World {
 	w := World{n: n, eager: eager}
+	w.api.wanted, w.api.config.mode = modeStrict, modeStrict
 	w.api.status.primary = none
 	w.api.status.lostAt = -1
 	w.issue(0)

@@ -51,8 +51,9 @@ type Output struct {
 	Hash string
 	// Live are the settings a running server takes over by SET GLOBAL, in order.
 	Live []mycnf.Option
-	// Socket is the mode group communication runs with.
+	// Socket is the mode group communication runs with, Suites what it may negotiate.
 	Socket cluster.SocketMode
+	Suites []string
 }
 
 // Build makes the configuration. The same input always gives the same output.
@@ -63,6 +64,7 @@ func Build(in Input) Output {
 		OpenSSL: openSSL(in.Config.TLS, in.CPUFlags),
 		Scripts: scriptEnv,
 		Socket:  in.Config.TLS.Replication,
+		Suites:  in.Config.TLS.CipherSuites,
 	}
 	for _, key := range []string{"require_secure_transport", "wsrep_sst_method"} {
 		if v, ok := out.MyCnf.Get("mysqld", key); ok {

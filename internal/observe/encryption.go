@@ -1,0 +1,63 @@
+package observe
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+// linkEvidenceLasts is how long it counts that a member has verified another.
+const linkEvidenceLasts = 3 * time.Minute
+
+// observeEncryption fills in what a switch of the encryption of replication is decided by.
+func observeEncryption(s *cluster.Snapshot, f Facts, seen map[string]Seen, config agentapi.NodeConfig, now time.Time) {
+	if config.Revision == "" {
+		return // nothing is published yet
+	}
+	s.Published = resources.Encryption(config.TLS)
+	s.Wanted = resources.Encryption(resources.TLSConfig(f.Cluster))
+	for i := range s.Members {
+		m := &s.Members[i]
+		if !m.Known {
+			continue
+		}
+		r := seen[m.Name].Report
+		if r.Config.Socket != "" {
+			m.Running = cluster.NewEncryption(r.Config.Socket, r.Config.Suites)
+		}
+		m.DynamicSockets = hasDynamicSockets(r.Image.ProviderVersion)
+		m.TLSProblem = tlsProblem(r.TLS)
+		m.LinksVerified = !slices.ContainsFunc(s.Members, func(peer cluster.Member) bool {
+			return peer.Name != m.Name && !verified(r.TLS.Peers[peer.Name], now)
+		})
+	}
+}
+
+// verified says that the peer answered with TLS and a trusted certificate, a short while ago.
+func verified(f agentapi.ChannelFact, now time.Time) bool {
+	return f.Verified && (f.Observed == agentapi.ObservedTLS || f.Observed == agentapi.ObservedMixed) && now.Sub(f.CheckedAt) < linkEvidenceLasts
+}
+
+func tlsProblem(t agentapi.TLSReport) string {
+	if t.Problem == "" && t.PublishedSerial == "" {
+		return "it has not read a certificate yet"
+	}
+	return t.Problem
+}
+
+// hasDynamicSockets reads wsrep_provider_version, for instance 26.4.23(r4a5e1b9c): socket.dynamic and
+// its reload appeared in 26.4.8.
+func hasDynamicSockets(version string) bool {
+	var epoch, major, minor int
+	if n, _ := fmt.Sscanf(version, "%d.%d.%d", &epoch, &major, &minor); n < 2 {
+		return false
+	}
+	if epoch < 10 { // some builds leave out the 26
+		epoch, major, minor = 26, epoch, major
+	}
+	return slices.Compare([]int{epoch, major, minor}, []int{26, 4, 8}) >= 0
+}

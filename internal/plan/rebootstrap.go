@@ -1,0 +1,49 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+func rebootstrapping(op cluster.Operation) bool {
+	return op.Type == cluster.OpSwitchTLS && op.Step == stepRebootstrap
+}
+
+// continueRebootstrap switches without dynamic sockets: one node, the target, goes on serving while
+// the others are stopped and given the new encryption; then that one is stopped, and the recovery
+// from a full stop makes it the start of a component with the new encryption, which the others join.
+func continueRebootstrap(s cluster.Snapshot, op cluster.Operation) (Decision, bool) {
+	keeper, ok := s.Member(op.Target)
+	if !ok || !keeper.InPrimary() {
+		return abandon(ReasonSwitching, op.Target+" does not serve any more")
+	}
+	if s.Published == s.Wanted && keeper.Running.Meets(s.Wanted) && keeper.ConfigLoaded == s.ConfigRevision {
+		return complete(fmt.Sprintf("%s runs with %s sockets", keeper.Name, s.Wanted.Sockets))
+	}
+	for _, m := range s.Members {
+		if m.Name == keeper.Name || m.Known && m.Phase == cluster.PhaseStopped && seenEpoch(m) >= op.Epoch {
+			continue
+		}
+		return stopForSwitch(s, op, m)
+	}
+	if s.Published != s.Wanted {
+		return publish(s, s.Wanted)
+	}
+	if d, waiting := waitForConfiguration(s); waiting {
+		return d, true
+	}
+	return order(op, keeper.Name, OrderStop, cluster.Position{}, ReasonSwitching,
+		fmt.Sprintf("%s, the last node that serves, is restarted with %s sockets", keeper.Name, s.Wanted.Sockets))
+}
+
+func stopForSwitch(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (Decision, bool) {
+	if !m.Known || m.Phase == cluster.PhaseStopping {
+		return wait(ReasonSwitching, "waiting for "+m.Name+" to stop")
+	}
+	if m.Order != nil && m.Order.Epoch == op.Epoch && m.Order.Kind != string(OrderStop) {
+		return abandon(ReasonSwitching, fmt.Sprintf("the Stop of epoch %d was lifted on %s: another epoch is needed", op.Epoch, m.Name))
+	}
+	return order(op, m.Name, OrderStop, cluster.Position{}, ReasonSwitching,
+		fmt.Sprintf("stopping %s while %s goes on serving", m.Name, op.Target))
+}

@@ -1,0 +1,161 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// Strategies of a switch, as the step of its operation.
+const (
+	stepRolling     = "Rolling"
+	stepRebootstrap = "Rebootstrap"
+)
+
+// keepJoinable publishes what the component that serves runs with, when nodes that start now could
+// not join it: a switch by re-bootstrap was given up half-way.
+func keepJoinable(s cluster.Snapshot) (Decision, bool) {
+	if s.Operation != nil && rebootstrapping(*s.Operation) || len(s.Members) == 1 {
+		return Decision{}, false
+	}
+	for _, m := range s.Members {
+		if m.InPrimary() && m.Running != (cluster.Encryption{}) && !m.Running.Meets(s.Published) {
+			return publish(s, m.Running)
+		}
+	}
+	return Decision{}, false
+}
+
+// publishWhileDown publishes the wanted encryption at once when no member runs: there is nobody
+// who could not be found.
+func publishWhileDown(s cluster.Snapshot) (Decision, bool) {
+	if s.Published == s.Wanted || s.Operation != nil || !allDown(s) {
+		return Decision{}, false
+	}
+	return publish(s, s.Wanted)
+}
+
+func allDown(s cluster.Snapshot) bool {
+	for _, m := range s.Members {
+		if m.Pod.Exists && !m.Down() {
+			return false
+		}
+	}
+	return true
+}
+
+// switchEncryption begins the way from the published to the wanted encryption of replication.
+// What it needs is checked before anything is touched.
+func switchEncryption(s cluster.Snapshot) (Decision, bool) {
+	if s.Published == s.Wanted {
+		return Decision{}, false
+	}
+	if d, refused := preflight(s); refused {
+		return d, len(outdatedMembers(s)) == 0 // ordinary restarts go on meanwhile
+	}
+	op := cluster.Operation{Type: cluster.OpSwitchTLS, Step: stepRolling}
+	if s.Rebootstrap && len(s.Members) > 1 {
+		if d, waiting := waitForSynced(s); waiting {
+			return d, true
+		}
+		op.Step, op.Target = stepRebootstrap, chooseWriter(s)
+	}
+	return begin(s, op, ReasonSwitching, fmt.Sprintf("replication is switched from %s to %s sockets (%s)", s.Published.Sockets, s.Wanted.Sockets, op.Step))
+}
+
+// preflight refuses a switch that could not be finished.
+func preflight(s cluster.Snapshot) (Decision, bool) {
+	bridge := s.Published.Bridge(s.Wanted)
+	for _, m := range s.Members {
+		switch {
+		case !m.Known:
+			return wait(ReasonSwitching, "the switch of encryption begins when the agent of "+m.Name+" answers")
+		case s.Wanted.Sockets != cluster.SocketPlain && m.TLSProblem != "":
+			return blocked(ReasonSwitchRefused, fmt.Sprintf("encryption is not switched on, and nothing was touched: %s: %s", m.Name, m.TLSProblem))
+		case !s.Rebootstrap && len(s.Members) > 1 && bridge.Sockets == cluster.SocketDynamic && m.Server != nil && !m.DynamicSockets:
+			return blocked(ReasonRebootstrap, m.Name+"'s Galera provider has no dynamic sockets, which a rolling switch needs; "+
+				"set spec.tls.switchStrategy to Rebootstrap, which costs the restart of one node")
+		}
+	}
+	return Decision{}, false
+}
+
+// continueSwitch goes from the published to the wanted encryption, over one that meets both where
+// they do not meet. Between two publications each node is restarted, one at a time; the journal says
+// whose turn it is. What is wanted may change at any time: the next step is found from the facts.
+func continueSwitch(s cluster.Snapshot, op cluster.Operation) (Decision, bool) {
+	switch {
+	case rebootstrapping(op) && s.Published == s.Wanted && allDown(s):
+		return complete("all nodes are stopped and have the new encryption; the recovery starts " + op.Target)
+	case !anyPrimary(s) || s.Suspend:
+		return abandon(ReasonRecovering, "the switch gives way: there is no Primary component any more, or the cluster is to be suspended")
+	case rebootstrapping(op):
+		return continueRebootstrap(s, op)
+	}
+	if to := s.Published.Bridge(s.Wanted); s.Published != s.Wanted && holdingBack(s, to) == "" {
+		return publish(s, to)
+	}
+	if m, ok := s.Member(op.Target); ok && (outdated(m) || !m.Synced()) {
+		return restartInTurn(s, op, m)
+	}
+	if out := outdatedMembers(s); len(out) > 0 {
+		return nextTurn(s, out)
+	}
+	if s.Published == s.Wanted {
+		return complete(fmt.Sprintf("replication runs with %s sockets on all nodes", s.Wanted.Sockets))
+	}
+	return wait(ReasonSwitching, holdingBack(s, s.Published.Bridge(s.Wanted)))
+}
+
+// holdingBack says why an encryption cannot be published yet, "" when it can. What meets every
+// encryption does no harm; anything else has to meet what runs, and what could be started meanwhile.
+func holdingBack(s cluster.Snapshot, to cluster.Encryption) string {
+	if to != s.Wanted || len(s.Members) == 1 {
+		return ""
+	}
+	for _, m := range s.Members {
+		switch {
+		case !m.Known:
+			return "waiting for the agent of " + m.Name
+		case m.ConfigLoaded != s.ConfigRevision:
+			return "waiting for " + m.Name + " to read the new configuration"
+		case m.Server == nil && m.Running != (cluster.Encryption{}):
+			return "waiting for " + m.Name + " to start" // it may not be what it was asked last
+		case m.Running != (cluster.Encryption{}) && !m.Running.Meets(to):
+			return fmt.Sprintf("waiting for %s to run with %s sockets", m.Name, s.Published.Sockets)
+		case to.Sockets == cluster.SocketStrict && s.Published.Sockets == cluster.SocketDynamic && !m.LinksVerified:
+			return "waiting for " + m.Name + " to have verified every other node's certificate"
+		}
+	}
+	return ""
+}
+
+func publish(s cluster.Snapshot, to cluster.Encryption) (Decision, bool) {
+	return Decision{Action: PublishEncryption{From: s.Published, To: to}, Reason: ReasonSwitching,
+		Message: fmt.Sprintf("the nodes are given %s sockets instead of %s ones", to.Sockets, s.Published.Sockets)}, true
+}
+
+// nextTurn journals the restart of one more node. Each has an epoch of its own: a node may be
+// restarted for the same configuration twice, when what is wanted changes to and fro.
+func nextTurn(s cluster.Snapshot, out []cluster.Member) (Decision, bool) {
+	if d, waiting := waitForSynced(s); waiting {
+		return d, true
+	}
+	if d, waiting := waitForConfiguration(s); waiting {
+		return d, true
+	}
+	next := lastFirst(out, chooseWriter(s))
+	return begin(s, cluster.Operation{Type: cluster.OpSwitchTLS, Step: stepRolling, Target: next.Name}, ReasonSwitching,
+		fmt.Sprintf("switching to %s sockets: the next to be restarted is %s", s.Published.Sockets, next.Name))
+}
+
+// restartInTurn restarts the node whose turn it is, and waits until it is back.
+func restartInTurn(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (Decision, bool) {
+	if broken(m) {
+		return replace(m, "it does not run, and its pod is of an earlier template")
+	}
+	if d, waiting := waitForSynced(s); waiting {
+		return d, true
+	}
+	return restart(s, op, m)
+}
