@@ -2,8 +2,6 @@ package harness
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -49,7 +47,7 @@ const (
 type Client struct {
 	cluster    *Cluster
 	password   string
-	roots      *x509.CertPool
+	trust      *trust
 	encryption Encryption
 }
 
@@ -68,15 +66,8 @@ func (c *Cluster) Client(ctx context.Context) (*Client, error) {
 		out.encryption = Clear
 		return out, nil
 	}
-	var ca corev1.ConfigMap
-	if err := c.Kube.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.Name + "-ca"}, &ca); err != nil {
-		return nil, err
-	}
-	out.roots = x509.NewCertPool()
-	if !out.roots.AppendCertsFromPEM([]byte(ca.Data["ca.crt"])) {
-		return nil, fmt.Errorf("the ConfigMap %s-ca holds no certificate under ca.crt", c.Name)
-	}
-	return out, nil
+	out.trust = &trust{cluster: c}
+	return out, out.trust.read(ctx)
 }
 
 // With returns the same client connecting another way.
@@ -115,7 +106,7 @@ func (cl *Client) connector(address, serverName string, timeout time.Duration) (
 	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = connectTimeout, timeout, timeout
 	cfg.InterpolateParams = true // one round trip for each statement
 	if cl.encryption == Verified {
-		cfg.TLS = &tls.Config{RootCAs: cl.roots, ServerName: serverName, MinVersion: tls.VersionTLS12}
+		cfg.TLS = cl.trust.config(serverName)
 	}
 	return mysql.NewConnector(cfg)
 }

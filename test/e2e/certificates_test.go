@@ -1,0 +1,151 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/test/harness"
+)
+
+// replaceTime is what the replacement of a CA may take: two live changes and three restarts.
+const replaceTime = 4 * time.Minute
+
+// askFor asks for a renewal by annotation.
+func askFor(ctx context.Context, c *harness.Cluster, request string) {
+	GinkgoHelper()
+	Expect(c.Change(ctx, func(g *v1alpha1.GaleraCluster) {
+		if g.Annotations == nil {
+			g.Annotations = map[string]string{}
+		}
+		g.Annotations[v1alpha1.AnnotationRenew] = request
+	})).To(Succeed())
+}
+
+// served says which certificates all nodes were seen to present on both ports.
+func served(s v1alpha1.GaleraClusterStatus) []string {
+	var out []string
+	for _, m := range s.Members {
+		if m.TLS == nil || m.TLS.Replication == nil || m.TLS.Clients == nil {
+			return nil
+		}
+		out = append(out, m.TLS.Replication.Serial, m.TLS.Clients.Serial)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// awaitRenewed waits until all nodes present another certificate than before, and returns its serial.
+func awaitRenewed(ctx context.Context, c *harness.Cluster, before string) string {
+	GinkgoHelper()
+	var serial string
+	Expect(kube.Until(ctx, "a new certificate on all ports", replaceTime, func(ctx context.Context) (bool, string, error) {
+		have, err := c.Get(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		now := served(have.Status)
+		if len(now) == 1 {
+			serial = now[0]
+		}
+		return len(now) == 1 && serial != before && serial == have.Status.TLS.Serial, fmt.Sprintf("%s; served: %v", harness.Summary(have), now), nil
+	})).To(Succeed())
+	return serial
+}
+
+// restarts counts pods and servers that were started.
+func restarts(ctx context.Context, c *harness.Cluster) string {
+	GinkgoHelper()
+	pods, err := c.Pods(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	out := ""
+	for _, p := range pods {
+		started, err := client(ctx, c).QueryPod(ctx, p.Name, "SELECT UNIX_TIMESTAMP() - VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'UPTIME'")
+		Expect(err).NotTo(HaveOccurred())
+		seconds := 0.0
+		_, err = fmt.Sscan(started, &seconds)
+		Expect(err).NotTo(HaveOccurred())
+		out += fmt.Sprintf("%s %s %d; ", p.Name, p.UID, int(seconds)/5) // clocks are whole seconds
+	}
+	return out
+}
+
+var _ = Describe("The nodes' certificate", Label(Core, Wire), func() {
+	It("is renewed on request under load, and nobody notices", func(ctx SpecContext) {
+		shop := sharedCluster(ctx)
+		before, running := status(ctx, shop).TLS.Serial, restarts(ctx, shop)
+		w := startWriter(ctx, shop, harness.WriterOptions{})
+		start := time.Now()
+		askFor(ctx, shop, "leaf@"+start.Format("150405.000"))
+		serial := awaitRenewed(ctx, shop, before)
+		progress("certificate %s served by all after %s", serial, time.Since(start).Round(time.Millisecond))
+		Expect(w.Errors()).To(BeEmpty(), "no write failed, no connection was dropped")
+		stopAndCheck(ctx, w, start)
+		Expect(restarts(ctx, shop)).To(Equal(running), "nothing was restarted")
+	}, SpecTimeout(4*time.Minute))
+})
+
+var _ = Describe("A CA is replaced", Label(Slow, Wire), func() {
+	for name, replace := range map[string]func(context.Context, *harness.Cluster){
+		"on request": func(ctx context.Context, c *harness.Cluster) { askFor(ctx, c, "ca@1") },
+		"because another issuer is named": func(ctx context.Context, c *harness.Cluster) {
+			Expect(createIssuer(ctx, c.Namespace, "corporate")).To(Succeed())
+			change(ctx, c, func(s *v1alpha1.GaleraClusterSpec) { s.TLS.IssuerRef = &v1alpha1.IssuerReference{Name: "corporate"} })
+		},
+	} {
+		It(name, func(ctx SpecContext) {
+			shop := create(ctx, sampleCluster(newNamespace(ctx, "ca")))
+			Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())
+			replaceAndCheck(ctx, shop, func() { replace(ctx, shop) })
+		}, SpecTimeout(14*time.Minute))
+	}
+
+	It("behind its issuer", func(ctx SpecContext) {
+		c := sampleCluster(newNamespace(ctx, "ca"))
+		Expect(createIssuer(ctx, c.Namespace, "corporate")).To(Succeed())
+		c.Spec.TLS.IssuerRef = &v1alpha1.IssuerReference{Name: "corporate"}
+		shop := create(ctx, c)
+		Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())
+		replaceAndCheck(ctx, shop, func() {
+			pair := &corev1.Secret{}
+			Expect(kube.Get(ctx, ctrlclient.ObjectKey{Namespace: c.Namespace, Name: "corporate-ca"}, pair)).To(Succeed())
+			Expect(kube.Delete(ctx, pair)).To(Succeed())
+		})
+	}, SpecTimeout(14*time.Minute))
+})
+
+// replaceAndCheck replaces a CA under load, and shows that the old one opens nothing any more.
+func replaceAndCheck(ctx context.Context, shop *harness.Cluster, replace func()) {
+	GinkgoHelper()
+	old, err := shop.GenuinePair(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	before := status(ctx, shop).TLS
+	w := startWriter(ctx, shop, harness.WriterOptions{})
+	start := time.Now()
+	replace()
+	serial := awaitRenewed(ctx, shop, before.Serial)
+	progress("certificate %s of the new CA served by all after %s; errors of clients: %v", serial, time.Since(start).Round(time.Millisecond), w.Errors())
+	Expect(kube.Until(ctx, "the old CA is forgotten", replaceTime, func(ctx context.Context) (bool, string, error) {
+		have, err := shop.Get(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		tls := have.Status.TLS
+		return tls.Step == "Settled" && len(tls.TrustedCAs) == 1 && tls.TrustedCAs[0].Fingerprint != before.TrustedCAs[0].Fingerprint && harness.Ready(have),
+			harness.Summary(have) + " " + tls.Step, nil
+	})).To(Succeed())
+	progress("the old CA forgotten after %s", time.Since(start).Round(time.Millisecond))
+	stopAndCheck(ctx, w, start)
+	for _, pod := range podNames(ctx, shop) {
+		greeting, err := shop.DialPeer(ctx, pod, &old)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(greeting.Welcomed).To(BeFalse(), "%s still takes a peer of the old CA", pod)
+	}
+}
