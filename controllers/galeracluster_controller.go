@@ -55,6 +55,8 @@ type GaleraClusterReconciler struct {
 	Options resources.Options
 	// ControlCA returns the CA of the operator's own client certificate, in PEM.
 	ControlCA func() ([]byte, error)
+	// Metrics gets what was seen; nil for nobody.
+	Metrics *Metrics
 	// Now is the clock.
 	Now func() time.Time
 }
@@ -64,6 +66,7 @@ func (r *GaleraClusterReconciler) Reconcile(ctx context.Context, req ctrl.Reques
 	c := &v1alpha1.GaleraCluster{}
 	if err := r.Get(ctx, req.NamespacedName, c); err != nil || c.DeletionTimestamp != nil {
 		r.Agents.Follow(req.NamespacedName, nil)
+		r.Metrics.forget(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	facts, err := r.Readers.Gather(ctx, c)
@@ -135,6 +138,7 @@ func (r *GaleraClusterReconciler) updateStatus(ctx context.Context, in condition
 	c := in.Facts.Cluster.DeepCopy()
 	apply.Journal(&c.Status, in.Decision.Action, in.Now)
 	conditions.Update(&c.Status, in)
+	r.Metrics.see(client.ObjectKeyFromObject(c), in, c.Status)
 	before := in.Facts.Cluster.Status
 	if equality.Semantic.DeepEqual(before, c.Status) {
 		return nil

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers"
@@ -62,6 +63,10 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 	if err := mgr.Add(cert); err != nil {
 		return err
 	}
+	seen := &controllers.Metrics{}
+	if err := metrics.Registry.Register(seen); err != nil {
+		return err
+	}
 	agents := &observe.Agents{Client: observe.NewAgentClient(cert.GetCertificate)}
 	return (&controllers.GaleraClusterReconciler{
 		Client:  mgr.GetClient(),
@@ -75,6 +80,7 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 			OperatorNamespace: opts.namespace, ClusterDomain: opts.clusterDomain,
 		},
 		ControlCA: func() ([]byte, error) { return os.ReadFile(filepath.Join(opts.controlCertDir, "ca.crt")) },
+		Metrics:   seen,
 		Now:       time.Now,
 	}).SetupWithManager(mgr)
 }

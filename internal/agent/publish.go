@@ -75,7 +75,7 @@ func (a *agent) configReport() agentapi.ConfigReport {
 
 func (a *agent) tlsReport() agentapi.TLSReport {
 	t := agentapi.TLSReport{
-		Installed: a.installed.ID, Loaded: a.loaded.ID,
+		Installed: a.installed.ID, Loaded: a.loaded.ID, Reloads: a.reloads, ReloadSeconds: a.reloadTook.Seconds(),
 		PublishedSerial: a.published.Serial, PublishedCAs: a.published.CAs,
 		LoadedSerial: a.loaded.Serial, TrustedCAs: slices.Clone(a.trusted), Problem: a.tlsTrouble,
 		Channels: maps.Clone(a.proved.Channels), Peers: maps.Clone(a.proved.Peers),

@@ -38,6 +38,8 @@ type state struct {
 	tlsTrouble string       // why loading failed, "" when it did not
 	reloading  bool
 	reloadAt   time.Time
+	reloads    int           // since the agent started
+	reloadTook time.Duration // the last of them
 
 	// The member's own position, as of the last examination or status.
 	examined  bool

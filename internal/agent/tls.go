@@ -125,6 +125,7 @@ func (a *agent) onReloaded(pid int, bundle certs.Bundle, err error, primary bool
 		return
 	}
 	a.tlsTrouble, a.loaded = "", bundle
+	a.reloads, a.reloadTook = a.reloads+1, took
 	a.Logger.Info("certificate loaded", "serial", bundle.Serial, "took", took.Round(time.Millisecond).String())
 	a.updateSubject()
 }

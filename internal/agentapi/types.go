@@ -202,6 +202,10 @@ type TLSReport struct {
 	// Loaded is the one the running server was given last, "" without one, or without TLS.
 	Installed string `json:"installed,omitempty"`
 	Loaded    string `json:"loaded,omitempty"`
+	// Reloads counts what was loaded into a running server since the agent started, and ReloadSeconds
+	// is how long the last took.
+	Reloads       int     `json:"reloads,omitempty"`
+	ReloadSeconds float64 `json:"reloadSeconds,omitempty"`
 	// PublishedSerial describes the pair now on the mounted volume.
 	PublishedSerial string `json:"publishedSerial,omitempty"`
 	// TrustedCAs are the SHA-256 fingerprints (lower-case hexadecimal) of all CA certificates
