@@ -203,16 +203,17 @@ func memberFailure(in Input) *Problem {
 		if m.Failure == nil {
 			continue
 		}
-		reason, blocked := v1alpha1.ReasonMemberFailed, false
+		reason, blocked, advice := v1alpha1.ReasonMemberFailed, false, ""
 		switch m.Failure.Reason {
 		case agentapi.FailureSettings:
 			reason, blocked = v1alpha1.ReasonSettingsRefused, true
-		case agentapi.FailureForeignUUID:
+		case agentapi.FailureForeignUUID, agentapi.FailureDiverged:
 			reason, blocked = v1alpha1.ReasonForeignData, true
+			advice = fmt.Sprintf(". Bring the right volume back; or, when its data are worth nothing, delete the claim data-%s and the pod, and it is filled anew", m.Name)
 		case agentapi.FailureOrderBook:
 			reason, blocked = v1alpha1.ReasonOrderBookDamaged, true
 		}
-		return &Problem{reason, m.Name + ": " + m.Failure.Message, blocked}
+		return &Problem{reason, m.Name + ": " + m.Failure.Message + advice, blocked}
 	}
 	return nil
 }

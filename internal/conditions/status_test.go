@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/cluster"
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
@@ -15,10 +16,7 @@ import (
 const uuid = "6b4c1a52-0000-11f0-a000-000000000001"
 
 func TestUpdate(t *testing.T) {
-	for name, tc := range map[string]struct {
-		change                      func(*Input)
-		ready, reconciling, stalled string
-	}{
+	for name, tc := range map[string]outcome{
 		"healthy": {func(*Input) {}, "True Ready", "False Done", "False Healthy"},
 		"node joining": {func(in *Input) {
 			in.Snapshot.Members[1].Server.State = cluster.NodeJoining
@@ -29,6 +27,10 @@ func TestUpdate(t *testing.T) {
 			in.Decision = plan.Decision{Reason: plan.ReasonDataLost, Message: "gone", Blocked: true}
 		},
 			"False DataLost", "False DataLost", "True DataLost"},
+		"a history of its own":              failing(agentapi.FailureDiverged, "ForeignData"),
+		"another cluster's data":            failing(agentapi.FailureForeignUUID, "ForeignData"),
+		"an order book that is not read":    failing(agentapi.FailureOrderBook, "OrderBookDamaged"),
+		"a server that exited, tried again": {func(in *Input) { fails(in, agentapi.FailureStart) }, "False MemberFailed", "True MemberFailed", "False Healthy"},
 		"refused renewal": {func(in *Input) { in.Refused = &Problem{v1alpha1.ReasonCertificateRefused, "bad", true} },
 			"True Ready", "False Done", "True CertificateRefused"},
 		"suspended": {func(in *Input) { in.Snapshot.Suspend, in.Snapshot.Suspended = true, true }, "False Suspended", "False Suspended", "False Healthy"},
@@ -53,6 +55,22 @@ func TestUpdate(t *testing.T) {
 			}
 		})
 	}
+}
+
+type outcome = struct {
+	change                      func(*Input)
+	ready, reconciling, stalled string
+}
+
+// failing is a member that a person has to help.
+func failing(failure, reason string) outcome {
+	return outcome{func(in *Input) { fails(in, failure) }, "False " + reason, "False " + reason, "True " + reason}
+}
+
+func fails(in *Input, failure string) {
+	in.Snapshot.Members[1].Failure = &cluster.Failure{Reason: failure, Message: "why"}
+	in.Snapshot.Members[1].Server = nil
+	in.Decision.Reason = plan.ReasonMemberFailed
 }
 
 // TestPositionIsRemembered: that a member has held data must survive its silence and its loss.
