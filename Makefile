@@ -146,6 +146,13 @@ bench-lifecycle: build ## Print how fast a cluster starts, recovers and idles, o
 	@hack/stack.sh
 	@PATH="$$(hack/tools.sh path):$$PATH" go run ./test/bench/lifecycle
 
+.PHONY: bench-join
+bench: bench-join
+
+bench-join: build ## Print how fast a node gets a full copy: encrypted and in clear, by the operator and by hand.
+	@hack/stack.sh
+	@PATH="$$(hack/tools.sh path):$$PATH" go run ./test/bench/join
+
 ##@ Use on the cluster of the current kubectl context
 
 .PHONY: install

@@ -89,6 +89,7 @@ func (r *GaleraClusterReconciler) Reconcile(ctx context.Context, req ctrl.Reques
 
 	actErr := errors.Join(r.act(ctx, in), r.renew(ctx, in))
 	syncErr := r.sync(ctx, in)
+	r.tellPrimary(ctx, in)
 	statusErr := r.updateStatus(ctx, in)
 	return r.result(ctx, in, errors.Join(pubErr, actErr, syncErr, statusErr))
 }

@@ -41,6 +41,8 @@ const (
 	ReasonNameConflict         = "NameConflict"
 	ReasonAdmissionRefused     = "AdmissionRefused"
 	ReasonTransferToolsMissing = "TransferToolsMissing"
+	ReasonTransferFailed       = "TransferFailed"
+	ReasonDiskFull             = "DiskFull"
 
 	// States of the component.
 	ReasonFirstStart         = "FirstStart"

@@ -85,24 +85,12 @@ type MemberStatus struct {
 	// join is how the node came into the cluster last.
 	// +optional
 	Join *JoinStatus `json:"join,omitempty"`
+	// cache is the node's store of past write-sets, from which others can catch up.
+	// +optional
+	Cache *CacheStatus `json:"cache,omitempty"`
 	// tls holds what was observed, per channel.
 	// +optional
 	TLS *MemberTLSStatus `json:"tls,omitempty"`
-}
-
-// JoinStatus is how a node came into the cluster last.
-type JoinStatus struct {
-	// kind is IST (only what was missed), SST (a full copy) or None (nothing was missed).
-	Kind string `json:"kind,omitempty"`
-	// donor is the node that gave the data.
-	// +optional
-	Donor string `json:"donor,omitempty"`
-	// startedAt is when the node began to join.
-	// +optional
-	StartedAt *metav1.Time `json:"startedAt,omitempty"`
-	// endedAt is when it was Synced.
-	// +optional
-	EndedAt *metav1.Time `json:"endedAt,omitempty"`
 }
 
 // MemberTLSStatus is the observed encryption of one node, per channel.

@@ -22,6 +22,7 @@ import (
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Status",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="the name becomes part of Service and pod names: at most 40 lower-case letters, digits and '-', starting with a letter"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.stateTransfer) || !has(self.spec.stateTransfer.donors) || self.spec.stateTransfer.donors.all(d, d.startsWith(self.metadata.name + '-') && d.matches('^.*-[0-9]+$'))",message="spec.stateTransfer.donors must be names of this cluster's nodes, such as NAME-1"
 type GaleraCluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -91,7 +92,8 @@ type GaleraClusterSpec struct {
 	// +kubebuilder:default={}
 	TLS TLSSpec `json:"tls,omitempty"`
 
-	// stateTransfer is how a node gets a full copy of the data (SST).
+	// stateTransfer is how a node that joins gets the data: a full copy (SST), or only what it missed
+	// (IST).
 	// +optional
 	// +kubebuilder:default={}
 	StateTransfer StateTransferSpec `json:"stateTransfer,omitempty"`
@@ -307,22 +309,6 @@ type PrivateKeySpec struct {
 	// size in bits: 256 or 384 for ECDSA (default 256); 2048, 3072 or 4096 for RSA (default 2048).
 	// +optional
 	Size int32 `json:"size,omitempty"`
-}
-
-// StateTransferSpec is how a node gets a full copy of the data (SST).
-type StateTransferSpec struct {
-	// method of full state transfers. MariaBackup keeps the donor usable. Rsync is faster for small
-	// files but makes the donor read-only while it copies. Default: MariaBackup.
-	// +optional
-	// +kubebuilder:default=MariaBackup
-	// +kubebuilder:validation:Enum=MariaBackup;Rsync
-	Method string `json:"method,omitempty"`
-	// parallel is the number of threads that copy files, 1 to 64. Default: 4.
-	// +optional
-	// +kubebuilder:default=4
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=64
-	Parallel int32 `json:"parallel,omitempty"`
 }
 
 // ServiceSpec configures a Service.

@@ -9,12 +9,15 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/galera-operator/galera-operator/internal/agent"
 	"github.com/galera-operator/galera-operator/internal/agent/install"
 	"github.com/galera-operator/galera-operator/internal/agent/notify"
 	"github.com/galera-operator/galera-operator/internal/agent/place"
+	"github.com/galera-operator/galera-operator/internal/agent/throttle"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/version"
 )
@@ -23,6 +26,7 @@ const usage = `usage:
   agent run                 be PID 1 of a database pod
   agent install DIRECTORY   copy this binary to DIRECTORY/agent
   agent notify ...          called by mariadbd (wsrep_notify_cmd)
+  agent throttle BYTES      copy standard input to standard output, so many bytes per second
   agent version             print the version`
 
 func main() {
@@ -48,6 +52,12 @@ func run(args []string) error {
 		// An agent that is not there to listen will look for itself: mariadbd must not be troubled.
 		_ = notify.Send(place.Default().NotifySocket(), notify.Parse(args[1:]))
 		return nil
+	case "throttle":
+		rate, err := strconv.ParseInt(strings.Join(args[1:], " "), 10, 64)
+		if err != nil {
+			return fmt.Errorf("throttle needs a number of bytes\n%s", usage)
+		}
+		return throttle.Copy(os.Stdout, os.Stdin, rate)
 	case "version":
 		fmt.Println(version.Version)
 		return nil

@@ -147,7 +147,9 @@ func (a *agent) serve(ctx context.Context) error {
 	if err := web.Serve(ctx, agentapi.ProbePort, probe.Handler(), nil, a.Logger); err != nil {
 		return err
 	}
-	control := web.Control{Reports: a.reports, Order: a.takeOrder}
+	control := web.Control{Reports: a.reports, Order: a.takeOrder, Primary: func(name string) {
+		a.post(func() { a.primary = name })
+	}}
 	conf := web.TLSConfig(func() web.Identity { return *a.ident.Load() })
 	if err := web.Serve(ctx, agentapi.ControlPort, control.Handler(), conf, a.Logger); err != nil {
 		return err

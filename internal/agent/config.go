@@ -33,6 +33,7 @@ func (a *agent) onFiles() {
 // onTick is called every second.
 func (a *agent) onTick() {
 	a.watchTransfer()
+	a.watchGiving()
 	a.enforceStop()
 	a.loadCertificates()
 	a.checkRoot()
@@ -204,9 +205,7 @@ func (a *agent) askNow() {
 // onPeers takes the other members' answers.
 func (a *agent) onPeers(views map[string]agentapi.PeerView) {
 	a.peers = views
-	if a.join != nil && a.join.EndedAt == nil && a.join.Donor == "" {
-		a.join.Donor = donorAmong(views)
-	}
+	a.findDonor()
 	a.adoptLineage()
 	if Serves(a.status) && a.run.served && time.Now().After(a.watchUntil) {
 		a.setPace(paceIdle)

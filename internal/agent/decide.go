@@ -142,6 +142,16 @@ func Backoff(n int) time.Duration {
 	return min(backoffMost, 500*time.Millisecond<<min(n-1, 10))
 }
 
+// transferBackoffMost bounds the wait after failed transfers. It never grows beyond that, nor ends: what
+// keeps a transfer from ending well goes away without a word, and the data are safe elsewhere.
+const transferBackoffMost = 5 * time.Minute
+
+// TransferBackoff is how long to wait after an attempt that failed in a full transfer, the n-th failed
+// one in a row, n from 1.
+func TransferBackoff(n int) time.Duration {
+	return min(transferBackoffMost, RetryAfterTransfer<<min(max(n, 1)-1, 8))
+}
+
 // Serves says that a server is a full member of a Primary component with a real history.
 func Serves(s *agentapi.Server) bool {
 	return s != nil && s.Component == cluster.ComponentPrimary && s.State == cluster.NodeSynced && s.Ready &&

@@ -164,11 +164,15 @@ func (w *world) publishConfig(edit func(*agentapi.NodeConfig)) {
 		edit(&w.config)
 	}
 	w.config.Revision = fmt.Sprint(time.Now().UnixNano())
-	data := got(json.Marshal(w.config))(w.t)
 	for _, n := range w.nodes {
-		n.mount("config", map[string][]byte{agentapi.ConfigKey: data})
+		n.mountConfig(w.config)
 		n.mount("root", map[string][]byte{agentapi.RootPasswordKey: []byte(rootPassword)})
 	}
+}
+
+func (n *node) mountConfig(c agentapi.NodeConfig) {
+	n.w.t.Helper()
+	n.mount("config", map[string][]byte{agentapi.ConfigKey: got(json.Marshal(c))(n.w.t)})
 }
 
 func (w *world) publishCertificate(certPEM, keyPEM []byte) {

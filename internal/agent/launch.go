@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,11 +52,11 @@ func (a *agent) startJoin() {
 		Transfer: a.found.data != cluster.DataPresent || a.found.expelled.Known(),
 	}
 	run.note = &note
-	kind := "IST"
+	kind := agentapi.JoinIST
 	if note.Transfer {
-		kind = "SST"
+		kind = agentapi.JoinSST
 	}
-	a.join = &agentapi.Join{Kind: kind, StartedAt: time.Now(), Donor: donorAmong(a.peers)}
+	a.join = &agentapi.Join{Kind: kind, Phase: agentapi.JoinWaiting, StartedAt: time.Now()}
 	incomplete := a.found.data == cluster.DataIncomplete || a.found.expelled.Known()
 	a.Logger.Info("joining", "from", a.found.position.String(), "data", a.found.data)
 	// The verdict has just said that nothing here is beyond what the component has, so whatever is
@@ -67,7 +68,7 @@ func (a *agent) startJoin() {
 			return err
 		}
 		return datadir.Clean(a.Places.Data, incomplete)
-	}, positionArgs(a.found))
+	}, append(positionArgs(a.found), a.donorArgs()...))
 }
 
 // bootstrap starts the present database as a new component. The order is on the volume already.
@@ -194,10 +195,13 @@ func (a *agent) launch(run running, prepare func() error, args []string) {
 	a.job = JobLaunch
 	run.output, run.clients, run.pair = a.output, a.config.TLS.Clients, a.installed
 	p := a.Places
-	command := server.Command{Path: a.mariadb, Args: append(a.serverArgs(), args...), Env: a.serverEnv(), Dir: p.Data, Log: a.Output}
+	command := server.Command{Path: a.mariadb, Args: slices.Concat(a.serverArgs(), a.cacheArgs(a.output), args), Env: a.serverEnv(), Dir: p.Data, Log: a.Output}
 	go func() {
 		proc, err := start(&a.table, command, func() error {
 			killOrphans(&a.table)
+			if err := datadir.Remove(p.TransferNotes()); err != nil {
+				return err
+			}
 			if err := os.MkdirAll(p.Data, 0o750); err != nil {
 				return err
 			}

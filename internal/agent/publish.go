@@ -39,6 +39,12 @@ func (a *agent) publish(step Step) {
 		r.Join = &j
 	}
 	r.Away = a.away
+	if a.own.giving != nil {
+		g := *a.own.giving
+		r.Giving = &g
+	}
+	r.Cache = a.cacheReport()
+	r.Given, r.DataBytes, r.Primary = a.own.given, a.own.bytes, a.primary
 	r.Failure = a.shownFailure(step)
 	r.Config = a.configReport()
 	r.TLS = a.tlsReport()

@@ -89,6 +89,7 @@ func (a *agent) onStatus(proc *server.Process, s wsrep.Status, err error) {
 	a.status = &next
 	a.image.ProviderVersion = s.ProviderVersion
 	a.gauges.Store(&s.Counters)
+	a.watchWrites(s, time.Now())
 	if s.Position.UUID != "" && s.Position.UUID != cluster.ZeroUUID && s.Position.Seqno >= 0 {
 		a.position = s.Position
 	}
@@ -111,6 +112,9 @@ func (a *agent) judgeServer() {
 	}
 	a.recordFirstLine()
 	if HasState(a.status) && a.run.note != nil {
+		a.stateComplete()
+	}
+	if a.caughtUp() {
 		a.joinEnded()
 	}
 	if Serves(a.status) && !a.run.served {
@@ -126,8 +130,9 @@ func (a *agent) recordFirstLine() {
 	}
 }
 
-// joinEnded is called when all of the component's state is here.
-func (a *agent) joinEnded() {
+// stateComplete is called when all of the component's state is here. What was written meanwhile may
+// have to be applied yet.
+func (a *agent) stateComplete() {
 	if err := a.markers.ClearInitialising(); err != nil {
 		a.Logger.Error("a note cannot be removed", "error", err)
 		return
@@ -136,29 +141,62 @@ func (a *agent) joinEnded() {
 		a.Logger.Error("a note cannot be removed", "error", err)
 		return // tried again at the next status
 	}
-	transfer := a.run.note.Transfer
-	a.run.note = nil
+	note := *a.run.note
+	a.run.note, a.failedDonor = nil, ""
 	if a.join == nil {
 		return
 	}
-	now := time.Now()
-	a.join.EndedAt = &now
-	a.join.Kind = joinKind(transfer, a.run.from, a.position)
-	if transfer {
-		a.measureTransfer(0)
+	a.join.Phase, a.join.Rate, a.join.ETA = agentapi.JoinApplying, 0, nil
+	a.join.Kind = joinKind(note.Transfer, a.run.from, a.position)
+	switch a.join.Kind {
+	case agentapi.JoinIST:
+		a.join.WriteSets = a.position.Seqno - a.run.from.Seqno
+	case agentapi.JoinSST:
+		a.measureCopy()
 	}
-	a.Logger.Info("joined", "kind", a.join.Kind, "took", now.Sub(a.join.StartedAt).Round(time.Millisecond).String(), "position", a.position.String())
+}
+
+// caughtUp says that a join is over, and all that is told of it known.
+func (a *agent) caughtUp() bool {
+	return a.run.note == nil && a.join != nil && a.join.EndedAt == nil && !a.run.follow.measuring &&
+		a.status != nil && a.status.State != cluster.NodeJoined
+}
+
+// joinEnded is called when the member has caught up.
+func (a *agent) joinEnded() {
+	now := time.Now()
+	a.join.EndedAt, a.join.Phase = &now, ""
+	a.Logger.Info("joined", "kind", a.join.Kind, "donor", a.join.Donor, "took", now.Sub(a.join.StartedAt).Round(time.Millisecond).String(),
+		"writeSets", a.join.WriteSets, "position", a.position.String())
+}
+
+// measureCopy lets a worker add up what has come.
+func (a *agent) measureCopy() {
+	a.run.follow.measuring = true
+	proc := a.proc
+	go func() {
+		size := datadir.CopySize(a.Places.Data)
+		a.post(func() {
+			if a.proc != proc {
+				return
+			}
+			a.run.follow.measuring = false
+			if a.join != nil {
+				a.join.Bytes = size
+			}
+		})
+	}()
 }
 
 // joinKind says how a member came by what it was missing.
 func joinKind(transfer bool, from, to cluster.Position) string {
 	switch {
 	case transfer || from.UUID != to.UUID:
-		return "SST"
+		return agentapi.JoinSST
 	case to.Seqno > from.Seqno:
-		return "IST"
+		return agentapi.JoinIST
 	}
-	return "None"
+	return agentapi.JoinNone
 }
 
 // firstServed is called once per run, when the member serves.
@@ -185,52 +223,6 @@ func (a *agent) firstServed() {
 	case a.current.Kind == agentapi.OrderRestart:
 		a.finish(a.current.ID, agentapi.OrderDone, "")
 	}
-}
-
-// watchTransfer notes that a full transfer has begun, and how much has arrived.
-func (a *agent) watchTransfer() {
-	if a.proc == nil || a.run.note == nil {
-		return
-	}
-	if !a.run.note.Transfer {
-		look, err := datadir.LookAt(a.Places.Data)
-		if err != nil || !look.Transfer {
-			return
-		}
-		note := *a.run.note
-		note.Transfer = true
-		if err := a.markers.SetJoining(note); err != nil {
-			a.Logger.Error("the transfer could not be noted", "error", err)
-			return
-		}
-		a.run.note = &note
-		a.join.Kind = "SST"
-	}
-	if !a.run.sizing {
-		a.run.sizing = true
-		a.measureTransfer(sizePause)
-	}
-}
-
-// sizePause is the pause between two looks at how much has arrived.
-const sizePause = time.Second
-
-// measureTransfer lets a worker add up what is in the data directory.
-func (a *agent) measureTransfer(pause time.Duration) {
-	proc := a.proc
-	go func() {
-		size := datadir.Size(a.Places.Data)
-		time.Sleep(pause)
-		a.post(func() {
-			if a.proc != proc {
-				return
-			}
-			a.run.sizing = false
-			if a.join != nil {
-				a.join.Bytes = max(a.join.Bytes, size)
-			}
-		})
-	}()
 }
 
 // stop asks mariadbd to stop.
@@ -268,6 +260,7 @@ func (a *agent) onExit(proc *server.Process) {
 	}
 	a.leaveService()
 	run, exit := a.run, proc.Exit()
+	a.writes.readAt = time.Time{}
 	a.proc, a.status, a.members, a.run = nil, nil, nil, running{}
 	a.loaded, a.trusted, a.tlsTrouble = emptyBundle, nil, ""
 	a.examined, a.found, a.restart = false, examination{}, false
@@ -275,7 +268,8 @@ func (a *agent) onExit(proc *server.Process) {
 	a.setPace(paceWaiting)
 	go killOrphans(&a.table)
 	a.Logger.Info("mariadbd has ended", "code", exit.Code, "signal", int(exit.Signal), "asked", run.stopping)
-	if run.note != nil && a.join != nil && a.join.EndedAt == nil {
+	join := a.join
+	if join != nil && join.EndedAt == nil {
 		a.join = nil // it never ended; the next one is another
 	}
 	switch {
@@ -284,7 +278,7 @@ func (a *agent) onExit(proc *server.Process) {
 		a.failures, a.retryAt = 0, time.Time{}
 	default:
 		a.restarts++
-		a.crashed(run, exit)
+		a.crashed(run, exit, join)
 	}
 	if run.note != nil && run.note.Transfer {
 		a.quietUntil = time.Now().Add(RetryAfterTransfer)
@@ -300,7 +294,7 @@ func (a *agent) onExit(proc *server.Process) {
 const missedTime = 2500 * time.Millisecond
 
 // crashed records why a server ended that nobody had stopped.
-func (a *agent) crashed(run running, exit server.Exit) {
+func (a *agent) crashed(run running, exit server.Exit, join *agentapi.Join) {
 	f := &agentapi.Failure{Reason: server.Classify(exit.Lines), ExitCode: exit.Code, At: time.Now(), Message: describeExit(exit)}
 	if run.served {
 		f.Reason = agentapi.FailureStart
@@ -310,7 +304,16 @@ func (a *agent) crashed(run running, exit server.Exit) {
 		a.Logger.Error("mariadbd crashed", "message", f.Message)
 		return
 	}
-	a.attemptFailed(f)
+	// A joiner that was killed says nothing about its transfer.
+	if run.note == nil || !run.note.Transfer || exit.Signal == syscall.SIGKILL {
+		a.attemptFailed(f)
+		return
+	}
+	f.Reason, f.Message = server.TransferFailure(exit)
+	if join != nil && join.Donor != "" {
+		f.Message = "the full transfer from " + join.Donor + " failed: " + f.Message
+	}
+	a.transferFailed(f, join)
 }
 
 // describeExit says how a server ended, in words.

@@ -71,10 +71,15 @@ type state struct {
 	// shortens it.
 	quietUntil time.Time
 	join       *agentapi.Join
-	root       rootState
-	watchUntil time.Time // the others are looked at often until then
-	liveTried  string    // configuration whose live settings were set last
-	setting    bool
+	// failedDonor is the donor of the last attempt, when that failed in a full transfer.
+	failedDonor string
+	own         ownData
+	writes      writes
+	primary     string // the member clients are sent to, as the operator says; "" while not known
+	root        rootState
+	watchUntil  time.Time // the others are looked at often until then
+	liveTried   string    // configuration whose live settings were set last
+	setting     bool
 
 	subjectWas string
 	peers      map[string]agentapi.PeerView
@@ -97,7 +102,8 @@ type running struct {
 	stopping  bool
 	stopAt    time.Time // when patience with a stop ends
 	condemned bool
-	sizing    bool
+	follow    following
+	notes     int // of the transfer scripts, read so far
 	// nowhereSince is when the run began to lead nowhere; givenUp says that it was ended for it.
 	nowhereSince time.Time
 	givenUp      bool
@@ -120,6 +126,7 @@ func (a *agent) initState() error {
 		a.Logger.Error("the order book cannot be read; orders are refused", "error", why)
 	}
 	a.drainContext, a.endWork = context.WithCancel(context.Background())
+	a.readWriteRate()
 	a.book, a.markers = book, datadir.Markers{Dir: a.Places.State}
 	a.adoptInstalled()
 	a.setPace(paceWaiting)
@@ -142,6 +149,9 @@ func (a *agent) situation() Situation {
 	s.Join = a.verdict
 	if s.Join.Join && a.config != nil {
 		s.Join = a.transferPossible(s.Join)
+	}
+	if s.Join.Join && a.proc == nil && a.config != nil {
+		s.Join = a.awaitDonor(s.Join)
 	}
 	return s
 }
@@ -201,6 +211,7 @@ func damagedBook(name string, why error) *agentapi.Failure {
 // turn does the next thing and publishes; it says whether the agent is done.
 func (a *agent) turn() bool {
 	a.giveUp()
+	a.endStalled()
 	step := Next(a.situation())
 	switch step.Act {
 	case ActExit:

@@ -91,6 +91,19 @@ func (c *Client) Order(ctx context.Context, host string, order Order) (OrderResu
 	return OrderResult{}, fmt.Errorf("agent at %s: HTTP %d: %s", host, status, result.Message)
 }
 
+// TellPrimary tells an agent which member clients are sent to.
+func (c *Client) TellPrimary(ctx context.Context, host, name string) error {
+	body, err := json.Marshal(Primary{Name: name})
+	if err != nil {
+		return err
+	}
+	status, err := c.do(ctx, http.MethodPost, host, PathPrimary, nil, body, &Primary{})
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("agent at %s: HTTP %d", host, status)
+	}
+	return err
+}
+
 // do sends one request and decodes a JSON answer, whatever the status.
 func (c *Client) do(ctx context.Context, method, host, path string, query url.Values, body []byte, into any) (int, error) {
 	u := url.URL{Scheme: "https", Host: withPort(host), Path: path, RawQuery: query.Encode()}

@@ -24,6 +24,8 @@ const (
 	// PathOrders takes POST of an Order and answers with an OrderResult. 503 means that the
 	// agent is in the middle of another order: nothing was recorded, send it again.
 	PathOrders = "/v1/orders"
+	// PathPrimary takes POST of a Primary and answers with the same.
+	PathPrimary = "/v1/primary"
 	// PathPeer answers GET on ProbePort with a PeerView.
 	PathPeer = "/v1/peer"
 	// PathLive answers 200 on ProbePort while the agent's loop turns.
@@ -81,14 +83,6 @@ type TLSConfig struct {
 	CipherSuites []string `json:"cipherSuites,omitempty"`
 }
 
-// StateTransferConfig is how full state transfers (SST) are made.
-type StateTransferConfig struct {
-	// Method is MariaBackup or Rsync.
-	Method string `json:"method"`
-	// Parallel is the number of threads copying files, 1 or more.
-	Parallel int `json:"parallel"`
-}
-
 // Report is everything an agent knows, as facts. Unknown is a value: a nil pointer or
 // an empty string, never a guess.
 type Report struct {
@@ -114,10 +108,18 @@ type Report struct {
 	// Draining is true from the moment a stop was asked for.
 	Draining bool `json:"draining,omitempty"`
 
-	Config   ConfigReport `json:"config"`
-	Image    ImageReport  `json:"image"`
-	TLS      TLSReport    `json:"tls"`
-	Join     *Join        `json:"join,omitempty"`
+	Config ConfigReport `json:"config"`
+	Image  ImageReport  `json:"image"`
+	TLS    TLSReport    `json:"tls"`
+	Join   *Join        `json:"join,omitempty"`
+	Cache  *Cache       `json:"cache,omitempty"`
+	Giving *Giving      `json:"giving,omitempty"`
+	// Given counts the transfers the member has given since its agent started, by kind.
+	Given map[string]int64 `json:"given,omitempty"`
+	// DataBytes is the size of a full copy of the member's data, 0 while not known.
+	DataBytes int64 `json:"dataBytes,omitempty"`
+	// Primary is the member clients are sent to, as the operator has told this one; "" when it has not.
+	Primary  string       `json:"primary,omitempty"`
 	Failure  *Failure     `json:"failure,omitempty"`
 	Order    *OrderRecord `json:"order,omitempty"`
 	Restarts int          `json:"restarts"`
@@ -255,17 +257,6 @@ const (
 	ObservedUnknown   = "Unknown"
 )
 
-// Join is the last, or the running, way of this member into the component.
-type Join struct {
-	Kind      string    `json:"kind"` // IST | SST | None (nothing was missing)
-	Donor     string    `json:"donor,omitempty"`
-	StartedAt time.Time `json:"startedAt"`
-	// EndedAt is nil while the join goes on.
-	EndedAt *time.Time `json:"endedAt,omitempty"`
-	// Bytes received so far, measured on the data directory.
-	Bytes int64 `json:"bytes,omitempty"`
-}
-
 // Failure is why a member cannot run, from facts.
 type Failure struct {
 	// Reason is one of the Failure… constants.
@@ -290,6 +281,13 @@ const (
 	FailureForeignUUID    = "ForeignClusterUUID"
 	FailureCertificate    = "CertificateUnusable"
 	FailureDiskFull       = "DiskFull"
+	// FailureTransfer: a full transfer ended without the data being here; the message has the exit code
+	// and what the transfer's programs said.
+	FailureTransfer = "TransferFailed"
+	// FailureStalled: a full transfer made no progress for StateTransferConfig.Stall and was ended.
+	FailureStalled = "TransferStalled"
+	// FailureDonorLost: the donor left the group, or gave up, in the middle of a transfer.
+	FailureDonorLost = "TransferDonorLost"
 	// FailureDiverged: the member holds write-sets the Primary component never had (same UUID).
 	FailureDiverged = "HistoryDiverged"
 	// FailureInconsistent: Galera has expelled the member because its data differ from the others'.
@@ -320,6 +318,12 @@ type PeerView struct {
 	Position cluster.Position  `json:"position,omitzero"`
 	// Lineage are the lines of history the member belongs to.
 	Lineage cluster.Lineage `json:"lineage,omitzero"`
+	// Primary says that the operator sends clients to this member, as far as it knows.
+	Primary bool `json:"primary,omitempty"`
+	// DataBytes is the size of a full copy of its data, 0 while not known.
+	DataBytes int64 `json:"dataBytes,omitempty"`
+	// Giving is the transfer the member gives at the moment.
+	Giving *Giving `json:"giving,omitempty"`
 }
 
 // OrderKind names what an order asks for.

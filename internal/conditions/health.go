@@ -54,7 +54,7 @@ func ready(in Input, problem *Problem, enc verdict) verdict {
 	}
 	for _, m := range in.Snapshot.Members {
 		if !m.Synced() {
-			return no(notSyncedReason(m), in.Decision.Message+detail(m))
+			return no(notSyncedReason(m), in.Decision.Message+detail(in, m))
 		}
 		if !m.Pod.Ready {
 			return no(v1alpha1.ReasonJoining, m.Name+" is Synced, and not ready in the eyes of Kubernetes yet")
@@ -80,12 +80,15 @@ func notSyncedReason(m cluster.Member) string {
 	}
 }
 
-func detail(m cluster.Member) string {
+func detail(in Input, m cluster.Member) string {
+	r := in.report(m.Name)
 	switch {
 	case !m.Pod.Exists:
 		return "; " + m.Name + " has no pod yet"
 	case !m.Known:
 		return "; the agent of " + m.Name + " does not answer"
+	case r != nil && r.Join != nil && r.Join.EndedAt == nil:
+		return "; " + m.Name + " joins: " + joinMessage(r.Join)
 	default:
 		return fmt.Sprintf("; %s is %s", m.Name, strings.ToLower(string(m.Phase)))
 	}

@@ -43,6 +43,7 @@ func memberStatus(in Input, m cluster.Member, before v1alpha1.MemberStatus) v1al
 	if m.Server != nil {
 		out.NodeState, out.ComponentState = string(m.Server.State), string(m.Server.Component)
 	}
+	out.Cache = cache(r.Cache, before, out.NodeState)
 	if m.Failure != nil {
 		out.Message = clip(m.Failure.Message, 1024)
 	}
@@ -66,14 +67,6 @@ func position(m cluster.Member, before v1alpha1.MemberStatus) string {
 		return before.Position
 	}
 	return now.String()
-}
-
-func join(j *agentapi.Join) *v1alpha1.JoinStatus {
-	if j == nil {
-		return nil
-	}
-	out := &v1alpha1.JoinStatus{Kind: j.Kind, Donor: j.Donor, StartedAt: timeOf(&j.StartedAt), EndedAt: timeOf(j.EndedAt)}
-	return out
 }
 
 func memberTLS(in Input, r *agentapi.Report, before *v1alpha1.MemberTLSStatus) *v1alpha1.MemberTLSStatus {

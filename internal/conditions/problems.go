@@ -176,6 +176,17 @@ func image(in Input) *Problem {
 			return &Problem{v1alpha1.ReasonTransferToolsMissing, m.Name + ": " + m.Failure.Message, true}
 		}
 	}
+	return missingTools(in)
+}
+
+// missingTools speaks before a node needs them: the next one to join would find out otherwise.
+func missingTools(in Input) *Problem {
+	for _, m := range in.Snapshot.Members {
+		if r := in.report(m.Name); r != nil && len(r.Image.Missing) > 0 {
+			return &Problem{v1alpha1.ReasonTransferToolsMissing, fmt.Sprintf(
+				"%s: the image lacks %s, which a state transfer needs; use another image, or change spec.stateTransfer", m.Name, list(r.Image.Missing)), true}
+		}
+	}
 	return nil
 }
 
@@ -212,6 +223,10 @@ func memberFailure(in Input) *Problem {
 			advice = fmt.Sprintf(". Bring the right volume back; or, when its data are worth nothing, delete the claim data-%s and the pod, and it is filled anew", m.Name)
 		case agentapi.FailureOrderBook:
 			reason, blocked = v1alpha1.ReasonOrderBookDamaged, true
+		case agentapi.FailureDiskFull:
+			reason, blocked = v1alpha1.ReasonDiskFull, true
+		case agentapi.FailureTransfer, agentapi.FailureStalled, agentapi.FailureDonorLost:
+			reason = v1alpha1.ReasonTransferFailed
 		}
 		return &Problem{reason, m.Name + ": " + m.Failure.Message + advice, blocked}
 	}

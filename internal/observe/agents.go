@@ -31,6 +31,8 @@ type Client interface {
 	Status(ctx context.Context, t Target, since int64, wait time.Duration) (agentapi.Report, error)
 	// Order sends an order.
 	Order(ctx context.Context, t Target, o agentapi.Order) (agentapi.OrderResult, error)
+	// TellPrimary tells the agent which member clients are sent to.
+	TellPrimary(ctx context.Context, t Target, name string) error
 	// Forget lets go of what is kept for an agent that is gone.
 	Forget(t Target)
 }

@@ -35,6 +35,8 @@ func (s *scripted) Order(context.Context, Target, agentapi.Order) (agentapi.Orde
 	return agentapi.OrderResult{}, nil
 }
 
+func (s *scripted) TellPrimary(context.Context, Target, string) error { return nil }
+
 func (s *scripted) Forget(t Target) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -49,6 +49,15 @@ func (c *AgentClient) Order(ctx context.Context, t Target, o agentapi.Order) (ag
 	return client.Order(ctx, t.Address, o)
 }
 
+// TellPrimary implements Client.
+func (c *AgentClient) TellPrimary(ctx context.Context, t Target, name string) error {
+	client, err := c.to(t)
+	if err != nil {
+		return err
+	}
+	return client.TellPrimary(ctx, t.Address, name)
+}
+
 // Forget closes the connections to an agent that is gone.
 func (c *AgentClient) Forget(t Target) {
 	c.mu.Lock()

@@ -61,7 +61,7 @@ func everything() *v1alpha1.GaleraCluster {
 		"innodb_buffer_pool_size": intstr.FromString("2G"),
 	}
 	c.Spec.TLS = everyTLS()
-	c.Spec.StateTransfer = v1alpha1.StateTransferSpec{Method: "Rsync", Parallel: 8}
+	c.Spec.StateTransfer = everyTransfer()
 	c.Spec.Service = v1alpha1.ServiceSpec{Type: corev1.ServiceTypeNodePort, LoadBalancerClass: new("ignored")}
 	c.Spec.PrimaryService = v1alpha1.ServiceSpec{
 		Type:                     corev1.ServiceTypeLoadBalancer,
@@ -74,6 +74,14 @@ func everything() *v1alpha1.GaleraCluster {
 	}}
 	c.Spec.Suspend = true
 	return c
+}
+
+func everyTransfer() v1alpha1.StateTransferSpec {
+	return v1alpha1.StateTransferSpec{
+		Method: "MariaBackup", Parallel: 8, Donors: []string{"shop-2", "shop-1"}, Compression: "Zstd",
+		RateLimit: new(resource.MustParse("50Mi")), BufferPoolHint: new(resource.MustParse("2Gi")),
+		StallTimeout: &metav1.Duration{Duration: time.Hour}, ISTWindow: &metav1.Duration{Duration: 2 * time.Hour},
+	}
 }
 
 func everyScheduling() v1alpha1.SchedulingSpec {

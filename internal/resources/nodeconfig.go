@@ -62,20 +62,6 @@ func members(c *v1alpha1.GaleraCluster, opts Options) []agentapi.Peer {
 	return peers
 }
 
-func stateTransfer(c *v1alpha1.GaleraCluster) agentapi.StateTransferConfig {
-	s := agentapi.StateTransferConfig{
-		Method:   c.Spec.StateTransfer.Method,
-		Parallel: int(c.Spec.StateTransfer.Parallel),
-	}
-	if s.Method == "" {
-		s.Method = "MariaBackup"
-	}
-	if s.Parallel == 0 {
-		s.Parallel = 4
-	}
-	return s
-}
-
 func settings(c *v1alpha1.GaleraCluster) map[string]string {
 	if len(c.Spec.MariaDB.Config) == 0 {
 		return nil

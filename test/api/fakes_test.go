@@ -92,6 +92,12 @@ func (f *fakeAgents) Order(_ context.Context, t observe.Target, o agentapi.Order
 	return agentapi.OrderResult{State: agentapi.OrderDone}, nil
 }
 
+// TellPrimary implements observe.Client.
+func (f *fakeAgents) TellPrimary(_ context.Context, t observe.Target, name string) error {
+	f.change(t.Pod, func(r *agentapi.Report) { r.Primary = name })
+	return nil
+}
+
 func (f *fakeAgents) Forget(observe.Target) {}
 
 func (f *fakeAgents) given() []string {

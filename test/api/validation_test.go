@@ -30,6 +30,16 @@ func TestAdmission(t *testing.T) {
 		"ECDSA of RSA's size":     {`{storage: {size: 1Gi}, tls: {certificate: {privateKey: {algorithm: ECDSA, size: 2048}}}}`, "size must be 256 or 384 for ECDSA"},
 		"short certificate":       {`{storage: {size: 1Gi}, tls: {certificate: {duration: 5m}}}`, "duration must be at least 1h"},
 		"renewal without end":     {`{storage: {size: 1Gi}, tls: {certificate: {duration: 2h, renewBefore: 3h}}}`, "renewBefore must be shorter than duration"},
+		"all of state transfer":   {`{storage: {size: 1Gi}, stateTransfer: {donors: [valid-2, valid-1], compression: Zstd, rateLimit: 50Mi, bufferPoolHint: 1Gi, stallTimeout: 1h, istWindow: 2h}}`, ""},
+		"rate as a number":        {`{storage: {size: 1Gi}, stateTransfer: {rateLimit: 65536}}`, ""},
+		"a crawl":                 {`{storage: {size: 1Gi}, stateTransfer: {rateLimit: 1k}}`, "rateLimit must be at least 64Ki"},
+		"rsync, limited":          {`{storage: {size: 1Gi}, stateTransfer: {method: Rsync, rateLimit: 1Mi}}`, "rsync blocks its donor while it copies"},
+		"rsync, compressed":       {`{storage: {size: 1Gi}, stateTransfer: {method: Rsync, compression: Zstd}}`, "compression works with the method MariaBackup only"},
+		"rsync, prepared":         {`{storage: {size: 1Gi}, stateTransfer: {method: Rsync, bufferPoolHint: 1Gi}}`, "rsync copies need no preparation"},
+		"gzip":                    {`{storage: {size: 1Gi}, stateTransfer: {compression: Gzip}}`, `supported values: "None", "Zstd"`},
+		"impatient":               {`{storage: {size: 1Gi}, stateTransfer: {stallTimeout: 5s}}`, "stallTimeout must be between 1m and 24h"},
+		"endless window":          {`{storage: {size: 1Gi}, stateTransfer: {istWindow: 1000h}}`, "istWindow must be between 1m and 720h"},
+		"a stranger as donor":     {`{storage: {size: 1Gi}, stateTransfer: {donors: [other-1]}}`, "must be names of this cluster's nodes"},
 		"unknown issuer kind":     {`{storage: {size: 1Gi}, tls: {issuerRef: {name: x, kind: Authority}}}`, `supported values: "Issuer", "ClusterIssuer"`},
 	} {
 		t.Run(name, func(t *testing.T) {

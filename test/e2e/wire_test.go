@@ -64,9 +64,13 @@ func captureTraffic(ctx context.Context, c *harness.Cluster) map[uint16]harness.
 	pod, err := c.Replica(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	By("taking the data away from " + pod + ", so that it joins by a full transfer")
+	givers := watchGivers(ctx, c, pod)
 	Expect(loseVolume(ctx, c, pod)).To(Equal("SST"))
+	givers.expect(ctx, "SST")
 	By("deleting the pod " + pod + ", so that it joins by an incremental transfer")
+	givers = watchGivers(ctx, c, pod)
 	Expect(loseIncrementally(ctx, c, w, pod)).To(Equal("IST"))
+	givers.expect(ctx, "IST")
 
 	Expect(c.WaitHealthy(ctx, joinTime)).To(Succeed())
 	stopAndCheck(ctx, w, start)

@@ -112,6 +112,17 @@ func (k *Kube) podLogsSince(ctx context.Context, namespace, pod, container strin
 	return string(b), nil
 }
 
+// TimedLogs returns what a pod has logged since a moment, each line with its time.
+func (c *Cluster) TimedLogs(ctx context.Context, pod string, since time.Time) (string, error) {
+	from := metav1.NewTime(since)
+	o := &corev1.PodLogOptions{Container: DatabaseContainer, SinceTime: &from, Timestamps: true}
+	b, err := c.Kube.Clientset.CoreV1().Pods(c.Namespace).GetLogs(pod, o).DoRaw(ctx)
+	if err != nil {
+		return "", fmt.Errorf("reading the log of %s: %w", pod, err)
+	}
+	return string(b), nil
+}
+
 // ScaleSet changes the StatefulSet by hand, and waits until it is so. It makes sense only while
 // no operator runs, which would change it back.
 func (c *Cluster) ScaleSet(ctx context.Context, replicas int32) error {

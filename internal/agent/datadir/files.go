@@ -3,6 +3,7 @@ package datadir
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -73,11 +74,29 @@ func SyncAll(dir string) error {
 	return err
 }
 
+// notCopied are files of a data directory that no full transfer takes along, or takes along only as far
+// as they are in use.
+var notCopied = []string{"galera.cache*", "gcache.page.*", "ib_logfile*", "ibtmp*", "mariabackup.*.log"}
+
+// CopySize returns about how many bytes a full copy of a data directory has.
+func CopySize(dir string) int64 {
+	return sizeWithout(dir, func(name string) bool {
+		return slices.ContainsFunc(notCopied, func(pattern string) bool {
+			ok, _ := filepath.Match(pattern, name)
+			return ok
+		})
+	})
+}
+
 // Size returns the bytes of all files below dir; files that vanish meanwhile do not count.
 func Size(dir string) int64 {
+	return sizeWithout(dir, func(name string) bool { return strings.HasPrefix(name, "galera.cache") })
+}
+
+func sizeWithout(dir string, skip func(name string) bool) int64 {
 	var total int64
 	_ = filepath.WalkDir(dir, func(_ string, entry os.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() || strings.HasPrefix(entry.Name(), "galera.cache") {
+		if err != nil || !entry.Type().IsRegular() || skip(entry.Name()) {
 			return nil //nolint:nilerr // a file that has gone is not there to be counted
 		}
 		if info, err := entry.Info(); err == nil {

@@ -40,6 +40,9 @@ func (p Places) OpenSSLCnf() string { return filepath.Join(p.Run, "openssl.cnf")
 // ScriptEnv is the file bash reads before every transfer script (BASH_ENV).
 func (p Places) ScriptEnv() string { return filepath.Join(p.Run, "script-env.sh") }
 
+// TransferNotes is where transfer scripts say that they begin.
+func (p Places) TransferNotes() string { return filepath.Join(p.Run, "transfers") }
+
 // Socket is mariadbd's unix socket.
 func (p Places) Socket() string { return filepath.Join(p.Run, "mysqld.sock") }
 

@@ -82,10 +82,11 @@ func essence(r agentapi.Report) []byte {
 		server.ReceiveQueue = 0
 		r.Server = &server
 	}
-	if r.Join != nil {
-		join := *r.Join
-		join.Bytes = 0
-		r.Join = &join
+	r.DataBytes = 0
+	if r.Cache != nil {
+		cache := *r.Cache
+		cache.Oldest = 0
+		r.Cache = &cache
 	}
 	if r.Failure != nil {
 		failure := *r.Failure

@@ -62,7 +62,7 @@ func Build(in Input) Output {
 	out := Output{
 		MyCnf:   mycnf.File{mysqld, sst, backupSection, clientSection(in)},
 		OpenSSL: openSSL(in.Config.TLS, in.CPUFlags),
-		Scripts: scriptEnv,
+		Scripts: scriptEnv(in.Places.TransferNotes()),
 		Socket:  in.Config.TLS.Replication,
 		Suites:  in.Config.TLS.CipherSuites,
 	}
@@ -225,6 +225,8 @@ func Check(c agentapi.NodeConfig, name string) error {
 		return fmt.Errorf("unknown minimum TLS version %q", c.TLS.MinVersion)
 	case c.StateTransfer.Method != MariaBackup && c.StateTransfer.Method != Rsync:
 		return fmt.Errorf("unknown state transfer method %q", c.StateTransfer.Method)
+	case c.StateTransfer.Compression != "" && c.StateTransfer.Compression != agentapi.CompressionZstd:
+		return fmt.Errorf("unknown compression of state transfers %q", c.StateTransfer.Compression)
 	}
 	for _, s := range c.TLS.CipherSuites {
 		if strings.ContainsFunc(s, func(r rune) bool { return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') }) {

@@ -58,7 +58,11 @@ func Needed(c agentapi.NodeConfig) [][]string {
 		}
 		return needed
 	}
-	return [][]string{{"wsrep_sst_mariabackup"}, {"mariadb-backup"}, {"mbstream"}, {"socat"}, sockets, {"ps"}}
+	needed := [][]string{{"wsrep_sst_mariabackup"}, {"mariadb-backup"}, {"mbstream"}, {"socat"}, sockets, {"ps"}}
+	if c.StateTransfer.Compression == agentapi.CompressionZstd {
+		needed = append(needed, []string{"zstd"})
+	}
+	return needed
 }
 
 // CertificateProblem says why a pair's leaf cannot serve the configured transfers, "" when it can.

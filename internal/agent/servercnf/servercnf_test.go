@@ -52,6 +52,11 @@ func TestGolden(t *testing.T) {
 			in.Config.StateTransfer = agentapi.StateTransferConfig{Method: Rsync, Parallel: 1}
 			in.Address = "fd00::2"
 		},
+		"compressed-limited": func(in *Input) {
+			in.Config.StateTransfer = agentapi.StateTransferConfig{Method: MariaBackup, Parallel: 2, Donors: []string{"shop-0"},
+				Compression: agentapi.CompressionZstd, RateLimit: 50 << 20, PrepareMemory: 1 << 30, StallSeconds: 120,
+				WindowSeconds: 7200, CacheBudget: 5 << 30}
+		},
 		"no-openssl-tool-no-aes": func(in *Input) { in.OpenSSLTool, in.CPUFlags = false, nil },
 	} {
 		out := Build(input(edit))
@@ -111,6 +116,10 @@ func TestHash(t *testing.T) {
 		"another member":      {func(in *Input) { in.Config.Members = in.Config.Members[:1] }, false},
 		"transfer method":     {func(in *Input) { in.Config.StateTransfer.Method = Rsync }, false},
 		"transfer encryption": {func(in *Input) { in.Config.TLS.StateTransfer = cluster.PolicyDisabled }, false},
+		"rate limit":          {func(in *Input) { in.Config.StateTransfer.RateLimit = 1 << 20 }, false},
+		"compression":         {func(in *Input) { in.Config.StateTransfer.Compression = agentapi.CompressionZstd }, false},
+		"window":              {func(in *Input) { in.Config.StateTransfer.WindowSeconds = 3600 }, false},
+		"donors":              {func(in *Input) { in.Config.StateTransfer.Donors = []string{"shop-0"} }, false},
 		"transfer threads":    {func(in *Input) { in.Config.StateTransfer.Parallel = 8 }, false},
 		"clients preferred":   {func(in *Input) { in.Config.TLS.Clients = cluster.PolicyPreferred }, false},
 		"suspended":           {func(in *Input) { in.Config.Suspended = true }, false},

@@ -1,10 +1,12 @@
 package servercnf
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/galera-operator/galera-operator/internal/agent/transfer"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/cluster"
 	"github.com/galera-operator/galera-operator/internal/mycnf"
@@ -17,13 +19,14 @@ import (
 const sockopt = "retry=50,interval=0.2,connect-timeout=3"
 
 // scriptEnv shortens the donor's fixed ten-second sleep between the two streams of a
-// mariabackup transfer: sockopt makes the donor wait for the joiner itself. The file is
-// BASH_ENV of mariadbd, so bash reads it before each script. A directory in PATH would not do:
-// mariadbd puts its own bin directory in front.
-const scriptEnv = `# Read by bash before each transfer script (BASH_ENV).
+// mariabackup transfer: sockopt makes the donor wait for the joiner itself. It also notes who gives what to
+// whom. The file is BASH_ENV of mariadbd, so bash reads it before each script. A directory in PATH
+// would not do: mariadbd puts its own bin directory in front.
+func scriptEnv(notes string) string {
+	return `# Read by bash before each transfer script (BASH_ENV).
 case "${0##*/}" in
-wsrep_sst_mariabackup)
-	sleep() {
+wsrep_sst_mariabackup | wsrep_sst_rsync)
+` + transfer.Script(notes) + `	sleep() {
 		if [ "$*" = 10 ]; then
 			command sleep 0.3
 		else
@@ -33,6 +36,7 @@ wsrep_sst_mariabackup)
 	;;
 esac
 `
+}
 
 // transferSection is [sst], which the scripts read from the disk at every transfer.
 //
@@ -60,11 +64,37 @@ func transferSection(in Input) mycnf.Section {
 		// Said outright: rsync takes up [mysqld] ssl_* otherwise, on one side perhaps only.
 		opts = append(opts, mycnf.Set("encrypt", "0"), mycnf.Set("ssl-mode", "DISABLED"))
 	}
-	if st.Method == MariaBackup && st.Parallel > 1 {
+	if st.Method == MariaBackup {
+		opts = append(opts, streamOptions(in)...)
+	}
+	return mycnf.Section{Name: "sst", Options: opts}
+}
+
+// streamOptions are about the stream of a MariaBackup transfer, and what becomes of it.
+func streamOptions(in Input) []mycnf.Option {
+	st := in.Config.StateTransfer
+	// For the first, tiny stream only, which tells the position; afterwards the agent watches.
+	opts := []mycnf.Option{mycnf.Set("sst-initial-timeout", strconv.FormatInt(int64(st.Stall().Seconds()), 10))}
+	if st.Parallel > 1 {
 		n := strconv.Itoa(st.Parallel)
 		opts = append(opts, mycnf.Set("backup-threads", n), mycnf.Set("inno-backup-opts", "--parallel="+n))
 	}
-	return mycnf.Section{Name: "sst", Options: opts}
+	// The donor's filters run in this order, between the backup and the encryption.
+	var filters []string
+	if st.Compression == agentapi.CompressionZstd {
+		filters = append(filters, fmt.Sprintf("zstd -q -1 -T%d -c", max(st.Parallel, 1)))
+		opts = append(opts, mycnf.Set("decompressor", "zstd -q -d -c"))
+	}
+	if st.RateLimit > 0 {
+		filters = append(filters, fmt.Sprintf("%s throttle %d", in.Places.Agent(), st.RateLimit))
+	}
+	if len(filters) > 0 {
+		opts = append(opts, mycnf.Set("compressor", strings.Join(filters, " | ")))
+	}
+	if st.PrepareMemory > 0 {
+		opts = append(opts, mycnf.Set("use-memory", strconv.FormatInt(st.PrepareMemory, 10)))
+	}
+	return opts
 }
 
 // TransferEncrypted says whether a rendered configuration makes both sides of a state transfer

@@ -30,6 +30,8 @@ type Control struct {
 	// Order carries out an order, or says why not. An error is answered with "not now": nothing was
 	// recorded.
 	Order func(context.Context, agentapi.Order) (agentapi.OrderResult, error)
+	// Primary is told which member clients are sent to.
+	Primary func(name string)
 }
 
 // Handler returns the routes. All of them are for the operator alone; the TLS configuration sees to that.
@@ -37,6 +39,7 @@ func (c Control) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+agentapi.PathStatus, c.status)
 	mux.HandleFunc("POST "+agentapi.PathOrders, c.order)
+	mux.HandleFunc("POST "+agentapi.PathPrimary, c.primary)
 	return mux
 }
 
@@ -65,6 +68,16 @@ func (c Control) order(w http.ResponseWriter, r *http.Request) {
 	default:
 		answer(w, http.StatusOK, result)
 	}
+}
+
+func (c Control) primary(w http.ResponseWriter, r *http.Request) {
+	var p agentapi.Primary
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxOrder)).Decode(&p); err != nil {
+		answer(w, http.StatusBadRequest, p)
+		return
+	}
+	c.Primary(p.Name)
+	answer(w, http.StatusOK, p)
 }
 
 func answer(w http.ResponseWriter, status int, body any) {

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/cluster"
@@ -48,14 +47,7 @@ func writeMetrics(w io.Writer, r agentapi.Report, counters map[string]float64) {
 		header(w, "galera_channel_encrypted", "Whether only TLS was observed on the channel.", i == 0)
 		sample(w, "galera_channel_encrypted", flag(f.Observed == agentapi.ObservedTLS), "channel", channel)
 	}
-	if j := r.Join; j != nil {
-		end := time.Now()
-		if j.EndedAt != nil {
-			end = *j.EndedAt
-		}
-		gauge(w, "galera_join_seconds", "Duration of the last, or running, join.", end.Sub(j.StartedAt).Seconds(), "kind", j.Kind)
-		gauge(w, "galera_join_bytes", "Bytes received in the last, or running, join.", float64(j.Bytes))
-	}
+	writeTransferMetrics(w, r)
 }
 
 func flag(b bool) float64 {

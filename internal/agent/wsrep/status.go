@@ -16,7 +16,7 @@ var statusNames = []string{
 	"wsrep_local_state_uuid", "wsrep_last_committed", "wsrep_cluster_conf_id", "wsrep_cluster_size",
 	"wsrep_local_index", "wsrep_gcomm_uuid", "wsrep_local_recv_queue", "wsrep_provider_version",
 	"wsrep_local_send_queue", "wsrep_flow_control_paused_ns", "wsrep_replicated_bytes", "wsrep_received_bytes",
-	"wsrep_local_cert_failures", "wsrep_local_bf_aborts", "Threads_connected", "Ssl_accepts",
+	"wsrep_local_cert_failures", "wsrep_local_bf_aborts", "Threads_connected", "Ssl_accepts", "wsrep_local_cached_downto",
 }
 
 // Status is one reading.
@@ -26,6 +26,8 @@ type Status struct {
 	Position cluster.Position
 	// ProviderVersion is wsrep_provider_version.
 	ProviderVersion string
+	// CachedFrom is the oldest write-set others can catch up from, 0 for none.
+	CachedFrom int64
 	// Counters are the numbers that are only passed on to the metrics.
 	Counters map[string]float64
 }
@@ -52,6 +54,7 @@ func ParseStatus(v map[string]string) Status {
 			ReceiveQueue: number(v["wsrep_local_recv_queue"], 0),
 		},
 		ProviderVersion: v["wsrep_provider_version"],
+		CachedFrom:      max(0, number(v["wsrep_local_cached_downto"], 0)),
 		Counters:        map[string]float64{},
 	}
 	if s.Server.Component == cluster.ComponentDisconnected {

@@ -1,0 +1,118 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
+	"github.com/galera-operator/galera-operator/internal/agent/writerate"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// DonorWish is what decides among the members that can give a full copy.
+type DonorWish struct {
+	// Preferred come first.
+	Preferred []string
+	// Failed is the donor of the last attempt, when that failed and it may be to blame; "" otherwise.
+	Failed string
+	// Blocks says that a donor serves nobody while it gives.
+	Blocks bool
+}
+
+// Donors lists the members to ask for a full copy, in this order: the preferred ones, then the others
+// by name. The member clients are sent to is not among them: Galera takes it when nobody listed can
+// give, which the trailing comma allows. Only when all others are the one that failed is it asked before
+// that, unless giving would block it. Without anybody listed, busy names a member that could give if it
+// were not giving already; the one that failed is not waited for, as it may hang.
+func Donors(peers map[string]agentapi.PeerView, wish DonorWish) (names []string, busy string) {
+	spare, again := "", ""
+	for _, p := range primaryPeers(peers) {
+		switch {
+		case p.Draining:
+		case p.Primary:
+			if p.State == cluster.NodeSynced && p.Name != wish.Failed && !wish.Blocks {
+				spare = p.Name
+			}
+		case p.State == cluster.NodeSynced && p.Name == wish.Failed:
+			again = p.Name
+		case p.State == cluster.NodeSynced:
+			names = append(names, p.Name)
+		case p.State == cluster.NodeDonor && p.Name != wish.Failed && p.Giving != nil && p.Giving.Kind == agentapi.JoinSST:
+			busy = p.Name
+		}
+	}
+	rank := func(name string) int {
+		if i := slices.Index(wish.Preferred, name); i >= 0 {
+			return i
+		}
+		return len(wish.Preferred)
+	}
+	slices.SortStableFunc(names, func(x, y string) int { return rank(x) - rank(y) })
+	if again != "" {
+		if len(names) == 0 && spare != "" {
+			names = append(names, spare)
+		}
+		names = append(names, again)
+	}
+	if len(names) > 0 {
+		busy = ""
+	}
+	return names, busy
+}
+
+func (a *agent) donorWish() DonorWish {
+	st := a.config.StateTransfer
+	return DonorWish{Preferred: st.Donors, Failed: a.failedDonor, Blocks: st.Method == servercnf.Rsync}
+}
+
+// donorArgs tell mariadbd whom to ask.
+func (a *agent) donorArgs() []string {
+	names, _ := Donors(a.peers, a.donorWish())
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{"--wsrep-sst-donor=" + strings.Join(names, ",") + ","}
+}
+
+// awaitDonor holds a full transfer back while it would have to come from the member clients are sent
+// to, and while there is no room for it.
+func (a *agent) awaitDonor(v JoinVerdict) JoinVerdict {
+	if a.found.data == cluster.DataPresent && !a.found.expelled.Known() {
+		return v
+	}
+	if _, busy := Donors(a.peers, a.donorWish()); busy != "" {
+		return JoinVerdict{Wait: busy + " gives its data to another member, and the primary is spared"}
+	}
+	return a.awaitRoom(v)
+}
+
+// awaitRoom compares the size of the donors' data with what the volume has: a transfer that cannot
+// end well would only trouble its donor.
+func (a *agent) awaitRoom(v JoinVerdict) JoinVerdict {
+	var need int64
+	for _, p := range primaryPeers(a.peers) {
+		need = max(need, p.DataBytes)
+	}
+	if need == 0 || a.proc != nil {
+		return v
+	}
+	if a.cacheSize() == 0 {
+		need += writerate.Least
+	}
+	free := a.freeRoom()
+	if free == 0 || need <= free {
+		return v // without a walk through the directory, in most cases
+	}
+	// What lies here is removed before the new data come.
+	room := free + datadir.Size(a.Places.Data)
+	if need <= room {
+		return v
+	}
+	return failed(agentapi.FailureDiskFull, "the volume has room for %s, and a full copy of the other members' data with the cache of write-sets "+
+		"takes %s; make room on the volume, or give the cluster larger ones", inMiB(room), inMiB(need))
+}
+
+func inMiB(bytes int64) string { return fmt.Sprintf("%d MiB", bytes>>20) }

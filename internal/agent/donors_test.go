@@ -1,0 +1,120 @@
+package agent
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/place"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+func TestDonors(t *testing.T) {
+	is := primary
+	clients := func(p *agentapi.PeerView) { p.Primary = true }
+	gives := func(p *agentapi.PeerView) {
+		p.State, p.Giving = cluster.NodeDonor, &agentapi.Giving{Kind: agentapi.JoinSST, To: "10.0.0.9"}
+	}
+	givesIncrement := func(p *agentapi.PeerView) {
+		p.State, p.Giving = cluster.NodeDonor, &agentapi.Giving{Kind: agentapi.JoinIST, To: "10.0.0.9"}
+	}
+	for name, c := range map[string]struct {
+		peers     []map[string]agentapi.PeerView
+		preferred []string
+		failed    string
+		want      []string
+		busy      string
+		blocks    bool
+	}{
+		"nobody":                          {nil, nil, "", nil, "", false},
+		"only the primary":                {[]map[string]agentapi.PeerView{is("a", clients)}, nil, "", nil, "", false},
+		"never the primary":               {[]map[string]agentapi.PeerView{is("a", clients), is("b", nil), is("c", nil)}, nil, "", []string{"b", "c"}, "", false},
+		"nor when it is preferred":        {[]map[string]agentapi.PeerView{is("a", clients), is("b", nil), is("c", nil)}, []string{"a", "c"}, "", []string{"c", "b"}, "", false},
+		"preferred, in their order":       {[]map[string]agentapi.PeerView{is("a", nil), is("b", nil), is("c", nil)}, []string{"c", "b"}, "", []string{"c", "b", "a"}, "", false},
+		"the one that failed comes last":  {[]map[string]agentapi.PeerView{is("a", nil), is("b", nil), is("c", nil)}, []string{"c"}, "c", []string{"a", "b", "c"}, "", false},
+		"not who is leaving":              {[]map[string]agentapi.PeerView{is("a", func(p *agentapi.PeerView) { p.Draining = true }), is("b", nil)}, nil, "", []string{"b"}, "", false},
+		"not who is joining":              {[]map[string]agentapi.PeerView{is("a", func(p *agentapi.PeerView) { p.State = cluster.NodeJoining }), is("b", nil)}, nil, "", []string{"b"}, "", false},
+		"the primary is spared":           {[]map[string]agentapi.PeerView{is("a", clients), is("b", gives)}, nil, "", nil, "b", false},
+		"not waiting for one that failed": {[]map[string]agentapi.PeerView{is("a", clients), is("b", gives)}, nil, "b", nil, "", false},
+		"rather the primary than again":   {[]map[string]agentapi.PeerView{is("a", clients), is("b", nil)}, nil, "b", []string{"a", "b"}, "", false},
+		"unless giving blocks it":         {[]map[string]agentapi.PeerView{is("a", clients), is("b", nil)}, nil, "b", []string{"b"}, "", true},
+		"rather another than either":      {[]map[string]agentapi.PeerView{is("a", clients), is("b", nil), is("c", nil)}, nil, "b", []string{"c", "b"}, "", false},
+		"the primary has failed":          {[]map[string]agentapi.PeerView{is("a", clients), is("b", nil)}, nil, "a", []string{"b"}, "", false},
+		"a busy one among free ones":      {[]map[string]agentapi.PeerView{is("a", clients), is("b", gives), is("c", nil)}, nil, "", []string{"c"}, "", false},
+		"an increment is over in no time": {[]map[string]agentapi.PeerView{is("a", clients), is("b", givesIncrement)}, nil, "", nil, "", false},
+	} {
+		peers := map[string]agentapi.PeerView{}
+		for _, p := range c.peers {
+			maps.Copy(peers, p)
+		}
+		got, busy := Donors(peers, DonorWish{Preferred: c.preferred, Failed: c.failed, Blocks: c.blocks})
+		if !slices.Equal(got, c.want) || busy != c.busy {
+			t.Errorf("%s: %v, busy %q; want %v, %q", name, got, busy, c.want, c.busy)
+		}
+	}
+}
+
+// TestAwaitRoom: a copy that cannot fit is not begun.
+func TestAwaitRoom(t *testing.T) {
+	a := &agent{Options: Options{Places: place.Places{Volume: t.TempDir(), Data: t.TempDir()}}}
+	a.config = &agentapi.NodeConfig{}
+	yes := JoinVerdict{Join: true}
+	for name, c := range map[string]struct {
+		data  cluster.DataState
+		bytes int64
+		fails bool
+	}{
+		"not known":         {cluster.DataEmpty, 0, false},
+		"little":            {cluster.DataEmpty, 1 << 20, false},
+		"far too much":      {cluster.DataEmpty, 1 << 60, true},
+		"half a copy here":  {cluster.DataIncomplete, 1 << 60, true},
+		"no copy is wanted": {cluster.DataPresent, 1 << 60, false},
+	} {
+		a.peers = primary("a", func(p *agentapi.PeerView) { p.DataBytes = c.bytes })
+		a.found = examination{data: c.data}
+		v := a.awaitDonor(yes)
+		if v.Join == c.fails || c.fails && v.Failure.Reason != agentapi.FailureDiskFull {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}
+
+func TestTransferBackoff(t *testing.T) {
+	var before time.Duration
+	for n := range 40 {
+		got := TransferBackoff(n)
+		if got < RetryAfterTransfer || got < before || got > 5*time.Minute {
+			t.Errorf("%d: %s after %s", n, got, before)
+		}
+		before = got
+	}
+	if before != 5*time.Minute {
+		t.Errorf("ends at %s", before)
+	}
+}
+
+func TestFindDonor(t *testing.T) {
+	a := &agent{Options: Options{Address: "10.0.0.7"}}
+	a.run.note = &datadir.Joining{Transfer: true}
+	giving := func(to string) func(*agentapi.PeerView) {
+		return func(p *agentapi.PeerView) {
+			p.State, p.DataBytes, p.Giving = cluster.NodeDonor, 77, &agentapi.Giving{Kind: agentapi.JoinSST, To: to}
+		}
+	}
+	a.peers = primary("a", giving("10.0.0.8"))
+	maps.Copy(a.peers, primary("b", giving("10.0.0.7")))
+	a.join = &agentapi.Join{}
+	a.findDonor()
+	if a.join.Donor != "b" || a.join.Total != 77 {
+		t.Errorf("of two donors: %+v", a.join)
+	}
+	a.peers = primary("c", func(p *agentapi.PeerView) { p.State = cluster.NodeDonor })
+	a.join = &agentapi.Join{}
+	a.findDonor()
+	if a.join.Donor != "c" {
+		t.Errorf("the only donor there is: %+v", a.join)
+	}
+}

@@ -1,0 +1,213 @@
+package agent
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
+	"github.com/galera-operator/galera-operator/internal/agent/transfer"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+const (
+	// lookEvery is the pause between two looks at a running transfer.
+	lookEvery = time.Second
+	// showEvery is how often the numbers of a running transfer change in the report.
+	showEvery = 10 * time.Second
+)
+
+// following is what is known of the state transfer of one run.
+type following struct {
+	progress *transfer.Progress // nil unless a full transfer is awaited or under way
+	workers  *transfer.Workers
+	looking  bool
+	lookedAt time.Time
+	// measuring says that what has come is being added up, at the end.
+	measuring bool
+	shownAt   time.Time
+}
+
+// watchTransfer notes that a full transfer has begun, and follows it.
+func (a *agent) watchTransfer() {
+	if a.proc == nil || a.run.note == nil {
+		return
+	}
+	if !a.noteTransfer() {
+		a.setJoinPhase(a.incrementalPhase())
+		return
+	}
+	f := &a.run.follow
+	if f.progress == nil {
+		f.progress, f.workers = transfer.Begin(time.Now()), &transfer.Workers{}
+	}
+	if f.looking || time.Since(f.lookedAt) < lookEvery {
+		return
+	}
+	f.looking = true
+	proc, workers, method, dir := a.proc, f.workers, a.run.note.Method, a.Places.Data
+	notes := a.Places.TransferNotes()
+	go func() {
+		look := lookAtTransfer(proc.PID, proc.StartedAt, workers, method, dir, notes)
+		a.post(func() {
+			if a.proc == proc && a.run.follow.progress != nil {
+				a.onLook(look)
+			}
+		})
+	}()
+}
+
+// noteTransfer says whether a full transfer is awaited or under way, and puts that down.
+func (a *agent) noteTransfer() bool {
+	if a.run.note.Transfer {
+		return true
+	}
+	look, err := datadir.LookAt(a.Places.Data)
+	if err != nil || !look.Transfer {
+		return false
+	}
+	note := *a.run.note
+	note.Transfer = true
+	if err := a.markers.SetJoining(note); err != nil {
+		a.Logger.Error("the transfer could not be noted", "error", err)
+		return false
+	}
+	a.run.note = &note
+	a.join.Kind = agentapi.JoinSST
+	return true
+}
+
+// incrementalPhase is how far a join without a full transfer is.
+func (a *agent) incrementalPhase() string {
+	if a.status != nil {
+		return agentapi.JoinApplying
+	}
+	return agentapi.JoinWaiting
+}
+
+func (a *agent) setJoinPhase(phase string) {
+	if a.join != nil && a.join.EndedAt == nil {
+		a.join.Phase = phase
+	}
+}
+
+// lookAtTransfer looks at files and processes; it takes as long as a walk through the directory.
+func lookAtTransfer(pid int, started time.Time, workers *transfer.Workers, method, dir, notes string) transfer.Look {
+	below := procs.Below(pid)
+	var copiers []int
+	for _, p := range below {
+		if name := procs.Name(p); method != servercnf.Rsync || name == "rsync" {
+			copiers = append(copiers, p)
+		}
+	}
+	written, work := workers.Count(copiers)
+	l := transfer.Look{At: time.Now(), Work: work, Preparing: transfer.PreparingSince(dir, started), Ended: scriptEnded(notes)}
+	if method == servercnf.Rsync {
+		l.Bytes = written // it writes over the old files: their size says nothing
+	} else {
+		l.Bytes = datadir.CopySize(filepath.Join(dir, ".sst"))
+	}
+	return l
+}
+
+// scriptEnded says whether the joiner's script has begun and ended. mariadbd would have ended, too, if
+// it had failed.
+func scriptEnded(path string) bool {
+	ended := false
+	for _, n := range transfer.Notes(path) {
+		if n.Role == transfer.RoleJoiner {
+			ended = !n.Running()
+		}
+	}
+	return ended
+}
+
+func (a *agent) onLook(l transfer.Look) {
+	f := &a.run.follow
+	f.looking, f.lookedAt = false, l.At
+	before := f.progress.Phase()
+	if a.status != nil {
+		l.Ended = true
+	}
+	f.progress.Add(l)
+	if a.join == nil || a.join.EndedAt != nil {
+		return
+	}
+	if phase := f.progress.Phase(); phase != before {
+		a.Logger.Info("state transfer", "phase", phase, "donor", a.join.Donor, "bytes", f.progress.Bytes(),
+			"after", l.At.Sub(a.join.StartedAt).Round(time.Millisecond).String())
+	} else if l.At.Sub(f.shownAt) < showEvery {
+		return
+	}
+	f.shownAt = l.At
+	a.showProgress(l.At)
+}
+
+// showProgress puts the present numbers into the report.
+func (a *agent) showProgress(now time.Time) {
+	p := a.run.follow.progress
+	a.join.Phase, a.join.Bytes, a.join.Rate, a.join.ETA = p.Phase(), p.Bytes(), p.Rate(), nil
+	if left := a.join.Total - a.join.Bytes; left > 0 && a.join.Rate > 0 {
+		eta := now.Add(time.Duration(float64(left) / float64(a.join.Rate) * float64(time.Second))).Round(time.Second)
+		a.join.ETA = &eta
+	}
+}
+
+// findDonor takes from the other members' answers who gives to this one, and how much there is.
+func (a *agent) findDonor() {
+	if a.join == nil || a.join.EndedAt != nil {
+		return
+	}
+	for _, p := range primaryPeers(a.peers) {
+		if p.Giving != nil && p.Giving.To == a.Address {
+			a.join.Donor = p.Name
+			if p.Giving.Kind == agentapi.JoinSST && a.run.note != nil && a.run.note.Transfer {
+				a.join.Total = max(a.join.Total, p.DataBytes)
+			}
+			return
+		}
+	}
+	if a.join.Donor == "" {
+		a.join.Donor = donorAmong(a.peers)
+	}
+}
+
+// endStalled ends a run whose full transfer has stood still for too long.
+func (a *agent) endStalled() {
+	p := a.run.follow.progress
+	if a.proc == nil || p == nil || a.run.stopping || a.run.condemned || a.run.note == nil || a.config == nil {
+		return
+	}
+	limit := a.config.StateTransfer.Stall()
+	if p.Still(time.Now()) <= limit {
+		return
+	}
+	f := &agentapi.Failure{Reason: agentapi.FailureStalled, At: time.Now(), Message: stalledMessage(a.join, p, limit)}
+	a.transferFailed(f, a.join)
+	a.run.stopping, a.run.givenUp = true, true
+	a.run.stopAt = time.Now().Add(patienceJoiner)
+	a.proc.Kill() // half a copy has nothing to lose
+}
+
+func stalledMessage(j *agentapi.Join, p *transfer.Progress, limit time.Duration) string {
+	from := "its donor"
+	if j != nil && j.Donor != "" {
+		from = j.Donor
+	}
+	return fmt.Sprintf("the full transfer from %s made no progress for %s in the phase %s, after %d MiB; it was ended and will be begun anew",
+		from, limit, p.Phase(), p.Bytes()>>20)
+}
+
+// transferFailed counts an attempt that failed in a full transfer. The next one asks another donor first, where this one may be to blame,
+// and waits longer every time: a copy costs its donor something.
+func (a *agent) transferFailed(f *agentapi.Failure, join *agentapi.Join) {
+	a.failedDonor = ""
+	// A full disk, or a certificate, here is not the donor's fault.
+	if join != nil && f.Reason != agentapi.FailureDiskFull && f.Reason != agentapi.FailureCertificate {
+		a.failedDonor = join.Donor
+	}
+	a.attemptFailed(f)
+	a.retryAt = time.Now().Add(TransferBackoff(a.failures))
+}

@@ -1,0 +1,61 @@
+// Package throttle slows a stream down. A donor's transfer goes through it when a rate limit is set:
+// the transfer scripts know pv for that, which few images have, and ignore the limit without it.
+package throttle
+
+import (
+	"errors"
+	"io"
+	"time"
+)
+
+const (
+	// slices per second: what one second may carry is spread over it.
+	slices = 10
+	// mostAtOnce bounds the buffer.
+	mostAtOnce = 256 << 10
+)
+
+// Copy copies from r to w until r ends, at no more than perSecond bytes per second. It returns the
+// first error of either side.
+func Copy(w io.Writer, r io.Reader, perSecond int64) error {
+	if perSecond <= 0 {
+		return errors.New("the rate must be positive")
+	}
+	buf := make([]byte, min(max(perSecond/slices, 1), mostAtOnce))
+	bucket := bucket{rate: float64(perSecond), last: time.Now()}
+	for {
+		n, err := r.Read(buf)
+		if n > 0 {
+			if pause := bucket.take(n, time.Now()); pause > 0 {
+				timer := time.NewTimer(pause)
+				<-timer.C
+			}
+			if _, err := w.Write(buf[:n]); err != nil {
+				return err
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// bucket fills with rate bytes per second, and holds a tenth of a second's worth.
+type bucket struct {
+	rate, level float64
+	last        time.Time
+}
+
+// take takes n bytes out and says how long to wait until they were there.
+func (b *bucket) take(n int, now time.Time) time.Duration {
+	b.level = min(b.level+now.Sub(b.last).Seconds()*b.rate, b.rate/slices)
+	b.last = now
+	b.level -= float64(n)
+	if b.level >= 0 {
+		return 0
+	}
+	return time.Duration(-b.level / b.rate * float64(time.Second))
+}

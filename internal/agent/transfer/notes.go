@@ -1,0 +1,85 @@
+// Package transfer follows state transfers from outside: who gives to whom, how far a copy has come,
+// whether it still moves. It looks at files and processes and changes nothing.
+package transfer
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// Roles of a transfer script.
+const (
+	RoleDonor  = "donor"
+	RoleJoiner = "joiner"
+)
+
+// Note is what a transfer script says of itself when it begins.
+type Note struct {
+	Role string
+	PID  int
+	// Kind is JoinIST when a donor gives only what is missing, else JoinSST; a joiner's script is
+	// not told.
+	Kind string
+	// Host is the joiner's address.
+	Host string
+}
+
+// Script returns shell text for the file bash reads before each transfer script. It appends the note
+// to a file, with what the script was called with; the secret in the address is left out.
+func Script(notes string) string {
+	return `	(
+		role= to= kind=` + agentapi.JoinSST + `
+		while [ $# -gt 0 ]; do
+			case "$1" in
+			--role) role=$2 && shift ;;
+			--address) to=$2 && shift ;;
+			--bypass) kind=` + agentapi.JoinIST + ` ;;
+			esac
+			shift
+		done
+		to=${to##*@}
+		case "$to" in
+		"["*) to=${to#"["} to=${to%%"]"*} ;;
+		*) to=${to%%[:/]*} ;;
+		esac
+		echo "$role $$ $kind $to" >>` + notes + `
+	) 2>/dev/null || :
+`
+}
+
+// Notes returns all notes in a file, oldest first. A file that is not there has none, and a line that
+// is not complete is not one yet.
+func Notes(path string) []Note {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	var out []Note
+	for _, line := range strings.SplitAfter(string(data), "\n") {
+		fields := strings.Fields(line)
+		if !strings.HasSuffix(line, "\n") || len(fields) < 3 || len(fields) > 4 {
+			continue
+		}
+		pid, err := strconv.Atoi(fields[1])
+		if err != nil {
+			continue
+		}
+		n := Note{Role: fields[0], PID: pid, Kind: fields[2]}
+		if len(fields) == 4 {
+			n.Host = fields[3]
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// Running says whether the script that wrote the note is still at it.
+func (n Note) Running() bool {
+	data, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(n.PID), "cmdline"))
+	return err == nil && strings.Contains(string(data), "wsrep_sst_")
+}

@@ -1,0 +1,57 @@
+package transfer
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+func TestProgress(t *testing.T) {
+	start := time.Unix(1000, 0)
+	after := func(seconds int, l Look) Look { l.At = start.Add(time.Duration(seconds) * time.Second); return l }
+	p := Begin(start)
+	for i, c := range []struct {
+		look  Look
+		phase string
+		still time.Duration
+		rate  int64
+	}{
+		{after(1, Look{}), agentapi.JoinWaiting, time.Second, 0},
+		{after(30, Look{Work: 5}), agentapi.JoinWaiting, 30 * time.Second, 0}, // waiting is no progress, whatever processes do
+		{after(31, Look{Bytes: 100, Work: 6}), agentapi.JoinTransferring, 0, 0},
+		{after(41, Look{Bytes: 1100, Work: 7}), agentapi.JoinTransferring, 0, 100},
+		{after(51, Look{Bytes: 1100, Work: 9}), agentapi.JoinTransferring, 10 * time.Second, 50},
+		{after(61, Look{Bytes: 900, Work: 9}), agentapi.JoinTransferring, 20 * time.Second, 0},
+		{after(71, Look{Bytes: 2100, Preparing: true, Work: 9}), agentapi.JoinPreparing, 0, 0},
+		{after(91, Look{Bytes: 2100, Preparing: true, Work: 10}), agentapi.JoinPreparing, 0, 0}, // computing is
+		{after(99, Look{Bytes: 2100, Preparing: true, Work: 10}), agentapi.JoinPreparing, 8 * time.Second, 0},
+		{after(101, Look{Ended: true}), agentapi.JoinApplying, 0, 0},
+		{after(999, Look{}), agentapi.JoinApplying, 0, 0},
+	} {
+		p.Add(c.look)
+		if p.Phase() != c.phase || p.Still(c.look.At) != c.still || p.Rate() != c.rate {
+			t.Errorf("%d: %s, still for %s, %d/s; want %s, %s, %d/s", i, p.Phase(), p.Still(c.look.At), p.Rate(), c.phase, c.still, c.rate)
+		}
+	}
+	if p.Bytes() != 2100 {
+		t.Errorf("%d bytes", p.Bytes())
+	}
+}
+
+func TestPreparingSince(t *testing.T) {
+	dir := t.TempDir()
+	if PreparingSince(dir, time.Unix(0, 0)) {
+		t.Error("without a log")
+	}
+	log := filepath.Join(dir, prepareLog)
+	write(t, log, "")
+	if err := os.Chtimes(log, time.Unix(50, 0), time.Unix(50, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if !PreparingSince(dir, time.Unix(49, 0)) || PreparingSince(dir, time.Unix(51, 0)) {
+		t.Error("the log of an earlier transfer is mistaken for this one's, or the other way round")
+	}
+}

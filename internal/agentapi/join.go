@@ -1,0 +1,63 @@
+package agentapi
+
+import "time"
+
+// Kinds of a Join.
+const (
+	JoinIST  = "IST"  // only what was missing
+	JoinSST  = "SST"  // a full copy
+	JoinNone = "None" // nothing was missing
+)
+
+// Phases of a Join.
+const (
+	JoinWaiting      = "Waiting"      // for a donor, or for its first byte
+	JoinTransferring = "Transferring" // the data arrive
+	JoinPreparing    = "Preparing"    // the copy is made consistent
+	JoinApplying     = "Applying"     // the database starts and catches up
+)
+
+// Join is the last, or the running, way of this member into the component. The numbers of a running
+// one are renewed every ten seconds and with every change of the phase.
+type Join struct {
+	Kind      string    `json:"kind"`
+	Donor     string    `json:"donor,omitempty"`
+	Phase     string    `json:"phase,omitempty"`
+	StartedAt time.Time `json:"startedAt"`
+	// EndedAt is nil while the join goes on.
+	EndedAt *time.Time `json:"endedAt,omitempty"`
+	// Bytes received so far, measured on the data directory, and the size of the donor's data.
+	Bytes int64 `json:"bytes,omitempty"`
+	Total int64 `json:"total,omitempty"`
+	// Rate is the recent one, in bytes per second.
+	Rate int64 `json:"rate,omitempty"`
+	// ETA is when the transfer ends if it goes on at this rate, nil when that cannot be told.
+	ETA *time.Time `json:"eta,omitempty"`
+	// WriteSets is how many write-sets the member was behind, known at the end of an IST.
+	WriteSets int64 `json:"writeSets,omitempty"`
+}
+
+// Primary tells an agent which member clients are sent to: it gives its data to others last.
+type Primary struct {
+	Name string `json:"primary"`
+}
+
+// Giving is what a donor knows of the transfer it gives.
+type Giving struct {
+	// Kind is JoinIST or JoinSST.
+	Kind string `json:"kind"`
+	// To is the joiner's address.
+	To    string    `json:"to"`
+	Since time.Time `json:"since"`
+}
+
+// Cache is a member's store of past write-sets (gcache).
+type Cache struct {
+	// Size in bytes.
+	Size int64 `json:"size"`
+	// Oldest is the seqno of the oldest write-set in it, 0 for none.
+	Oldest int64 `json:"oldest,omitempty"`
+	// WindowSeconds is about how long a member may be away and still catch up, at the rate of writes
+	// seen so far; 0 when nothing was written. It is rounded down to one of few steps.
+	WindowSeconds int64 `json:"windowSeconds,omitempty"`
+}

@@ -1,0 +1,89 @@
+package conditions
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// join passes on how a member came in. The agent renews the numbers of a running join every ten
+// seconds, and with them this status.
+func join(j *agentapi.Join) *v1alpha1.JoinStatus {
+	if j == nil {
+		return nil
+	}
+	out := &v1alpha1.JoinStatus{
+		Kind: j.Kind, Donor: j.Donor, Phase: j.Phase, WriteSets: j.WriteSets, ETA: timeOf(j.ETA),
+		StartedAt: timeOf(&j.StartedAt), EndedAt: timeOf(j.EndedAt),
+	}
+	if j.Kind == agentapi.JoinSST {
+		out.BytesDone, out.BytesTotal, out.Rate = inMi(j.Bytes), inMi(j.Total), inKi(j.Rate)
+	}
+	if j.EndedAt == nil {
+		out.Message = joinMessage(j)
+	}
+	return out
+}
+
+// joinMessage tells a running join in a sentence.
+func joinMessage(j *agentapi.Join) string {
+	var b strings.Builder
+	b.WriteString(map[string]string{agentapi.JoinSST: "full copy", agentapi.JoinIST: "what it missed"}[j.Kind])
+	if j.Donor != "" {
+		b.WriteString(" from " + j.Donor)
+	}
+	fmt.Fprintf(&b, ", %s", strings.ToLower(j.Phase))
+	if j.Kind == agentapi.JoinSST && j.Bytes > 0 {
+		fmt.Fprintf(&b, ", %d", j.Bytes>>20)
+		if j.Total > 0 {
+			fmt.Fprintf(&b, " of %d MiB (%d %%)", j.Total>>20, min(100, 100*j.Bytes/j.Total))
+		} else {
+			b.WriteString(" MiB")
+		}
+	}
+	if j.Rate > 0 {
+		fmt.Fprintf(&b, ", %.1f MiB/s", float64(j.Rate)/(1<<20))
+	}
+	if j.ETA != nil {
+		b.WriteString(", until about " + j.ETA.UTC().Format(time.TimeOnly) + " UTC")
+	}
+	return b.String()
+}
+
+// inMi rounds to MiB, nil for nothing.
+func inMi(bytes int64) *resource.Quantity { return rounded(bytes, 1<<20) }
+
+func inKi(bytes int64) *resource.Quantity { return rounded(bytes, 1<<10) }
+
+func rounded(bytes, unit int64) *resource.Quantity {
+	if bytes <= 0 {
+		return nil
+	}
+	return resource.NewQuantity(max(bytes/unit, 1)*unit, resource.BinarySI)
+}
+
+// cache passes on what the member has kept of the past. The oldest write-set moves with every new one:
+// it is taken over only together with something else.
+func cache(c *agentapi.Cache, before v1alpha1.MemberStatus, nodeState string) *v1alpha1.CacheStatus {
+	if c == nil {
+		return nil
+	}
+	out := &v1alpha1.CacheStatus{Size: *resource.NewQuantity(c.Size, resource.BinarySI), OldestSeqno: c.Oldest}
+	if c.WindowSeconds > 0 {
+		out.Window = &metav1.Duration{Duration: time.Duration(c.WindowSeconds) * time.Second}
+	}
+	if old := before.Cache; old != nil && before.NodeState == nodeState && old.Size.Cmp(out.Size) == 0 && sameWindow(old.Window, out.Window) {
+		out.OldestSeqno = old.OldestSeqno
+	}
+	return out
+}
+
+func sameWindow(a, b *metav1.Duration) bool {
+	return a == nil && b == nil || a != nil && b != nil && a.Duration == b.Duration
+}

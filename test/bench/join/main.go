@@ -1,0 +1,136 @@
+// Command join measures, on the local Kubernetes, how fast a node gets a full copy of the data:
+// encrypted and in clear, by the operator and by the same programs called by hand, in turns. It prints
+// rates and ratios; it asserts nothing. make bench-join runs it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/galera-operator/galera-operator/test/harness"
+)
+
+const longest = time.Hour
+
+type options struct {
+	context   string
+	mebibytes int
+	rounds    int
+}
+
+func main() {
+	o := options{}
+	flag.StringVar(&o.context, "context", harness.DefaultContext, "kubectl context")
+	flag.IntVar(&o.mebibytes, "size", 1024, "MiB of data to transfer")
+	flag.IntVar(&o.rounds, "rounds", 3, "how often each way is taken, in turns")
+	flag.Parse()
+	if err := run(o); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+func run(o options) (err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	if err := harness.CheckRequirements(ctx); err != nil {
+		return err
+	}
+	kube, err := harness.Connect(o.context, func(format string, args ...any) {
+		fmt.Fprintf(os.Stderr, time.Now().Format(time.TimeOnly)+" "+format+"\n", args...)
+	})
+	if err != nil {
+		return err
+	}
+	unlock, err := kube.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	namespace, err := kube.CreateNamespace(ctx, "benchjoin")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 4*time.Minute)
+		defer cancel()
+		err = errors.Join(err, kube.DeleteNamespace(end, namespace))
+	}()
+	b := &bench{kube: kube, options: o}
+	if err := b.prepare(ctx, namespace); err != nil {
+		return err
+	}
+	results, err := b.measure(ctx)
+	return errors.Join(err, print(results, o))
+}
+
+// result is one transfer.
+type result struct {
+	way ways
+	// bytes that arrived, and the time from the donor's first byte to the joiner's last.
+	bytes int64
+	took  time.Duration
+	// served is the time from the last byte until the joiner served, 0 by hand.
+	served time.Duration
+}
+
+func (r result) rate() float64 { return float64(r.bytes) / (1 << 20) / r.took.Seconds() }
+
+// print writes the medians of each way, and the ratios the figures are about.
+func print(results []result, o options) error {
+	t := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintf(t, "WAY\tMiB/s\tROUNDS\tTRANSFER\tSERVING AFTER ITS END\n")
+	rates := map[ways]float64{}
+	for _, w := range allWays {
+		var rate, took, served []float64
+		all := ""
+		for _, r := range results {
+			if r.way != w {
+				continue
+			}
+			rate, took = append(rate, r.rate()), append(took, r.took.Seconds())
+			all += fmt.Sprintf("%.0f ", r.rate())
+			if r.served > 0 {
+				served = append(served, r.served.Seconds())
+			}
+		}
+		if len(rate) == 0 {
+			continue
+		}
+		rates[w] = median(rate)
+		after := "-"
+		if len(served) > 0 {
+			after = fmt.Sprintf("%.1f s", median(served))
+		}
+		_, _ = fmt.Fprintf(t, "%s\t%.0f\t%s\t%.1f s\t%s\n", w, rates[w], all, median(took), after)
+	}
+	_, _ = fmt.Fprintln(t)
+	for _, pair := range [][2]ways{{operatorTLS, operatorPlain}, {operatorTLS, handTLS}, {handTLS, handPlain}} {
+		if rates[pair[1]] > 0 {
+			_, _ = fmt.Fprintf(t, "%s / %s\t%.2f\n", pair[0], pair[1], rates[pair[0]]/rates[pair[1]])
+		}
+	}
+	_, _ = fmt.Fprintf(t, "\n%d MiB, %d rounds of each way, in turns\n", o.mebibytes, o.rounds)
+	return t.Flush()
+}
+
+func median(values []float64) float64 {
+	s := slices.Sorted(slices.Values(values))
+	switch n := len(s); {
+	case n == 0:
+		return 0
+	case n%2 == 0:
+		return (s[n/2-1] + s[n/2]) / 2
+	default:
+		return s[n/2]
+	}
+}
