@@ -101,7 +101,7 @@ func TestFindDonor(t *testing.T) {
 	a.run.note = &datadir.Joining{Transfer: true}
 	giving := func(to string) func(*agentapi.PeerView) {
 		return func(p *agentapi.PeerView) {
-			p.State, p.DataBytes, p.Giving = cluster.NodeDonor, 77, &agentapi.Giving{Kind: agentapi.JoinSST, To: to}
+			p.State, p.DataBytes, p.Giving = cluster.NodeDonor, 77, &agentapi.Giving{Kind: agentapi.JoinSST, To: to, Since: time.Unix(7, 0)}
 		}
 	}
 	a.peers = primary("a", giving("10.0.0.8"))
@@ -110,6 +110,11 @@ func TestFindDonor(t *testing.T) {
 	a.findDonor()
 	if a.join.Donor != "b" || a.join.Total != 77 {
 		t.Errorf("of two donors: %+v", a.join)
+	}
+	a.run.follow.stale = a.staleGivers()
+	a.join = &agentapi.Join{}
+	if a.findDonor(); a.join.Donor != "" {
+		t.Errorf("one that still gives to an attempt that failed: %+v", a.join)
 	}
 	a.peers = primary("c", func(p *agentapi.PeerView) { p.State = cluster.NodeDonor })
 	a.join = &agentapi.Join{}

@@ -52,6 +52,7 @@ func (a *agent) startJoin() {
 		Transfer: a.found.data != cluster.DataPresent || a.found.expelled.Known(),
 	}
 	run.note = &note
+	run.follow.stale = a.staleGivers()
 	kind := agentapi.JoinIST
 	if note.Transfer {
 		kind = agentapi.JoinSST

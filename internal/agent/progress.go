@@ -28,6 +28,8 @@ type following struct {
 	// measuring says that what has come is being added up, at the end.
 	measuring bool
 	shownAt   time.Time
+	// stale are members that gave to this one when the join began, and since when.
+	stale map[string]time.Time
 }
 
 // watchTransfer notes that a full transfer has begun, and follows it.
@@ -161,7 +163,8 @@ func (a *agent) findDonor() {
 		return
 	}
 	for _, p := range primaryPeers(a.peers) {
-		if p.Giving != nil && p.Giving.To == a.Address {
+		// One that gave to us before this join began, and never noticed that it failed, is not our donor.
+		if p.Giving != nil && p.Giving.To == a.Address && !p.Giving.Since.Equal(a.run.follow.stale[p.Name]) {
 			a.join.Donor = p.Name
 			if p.Giving.Kind == agentapi.JoinSST && a.run.note != nil && a.run.note.Transfer {
 				a.join.Total = max(a.join.Total, p.DataBytes)
@@ -210,4 +213,15 @@ func (a *agent) transferFailed(f *agentapi.Failure, join *agentapi.Join) {
 	}
 	a.attemptFailed(f)
 	a.retryAt = time.Now().Add(TransferBackoff(a.failures))
+}
+
+// staleGivers are the members that give to this one, which does not take any more.
+func (a *agent) staleGivers() map[string]time.Time {
+	out := map[string]time.Time{}
+	for name, p := range a.peers {
+		if p.Giving != nil && p.Giving.To == a.Address {
+			out[name] = p.Giving.Since
+		}
+	}
+	return out
 }
