@@ -8,6 +8,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
 )
 
 func TestJoinIsTold(t *testing.T) {
@@ -60,5 +61,40 @@ func TestCacheIsNoNews(t *testing.T) {
 		if got := cache(&c.in, before, c.state); got.OldestSeqno != c.want {
 			t.Errorf("%s: %d, want %d", name, got.OldestSeqno, c.want)
 		}
+	}
+}
+
+// TestTransferProblems: what a failed transfer, a full disk and a missing program are called, and whether
+// a person has to act.
+func TestTransferProblems(t *testing.T) {
+	failing := func(reason string) func(*Input) {
+		return func(in *Input) {
+			in.Snapshot.Members[1].Failure = &cluster.Failure{Reason: reason, Message: "as it is"}
+		}
+	}
+	for name, c := range map[string]struct {
+		edit    func(*Input)
+		reason  string
+		blocked bool
+	}{
+		"failed":     {failing(agentapi.FailureTransfer), v1alpha1.ReasonTransferFailed, false},
+		"stalled":    {failing(agentapi.FailureStalled), v1alpha1.ReasonTransferFailed, false},
+		"donor lost": {failing(agentapi.FailureDonorLost), v1alpha1.ReasonTransferFailed, false},
+		"disk":       {failing(agentapi.FailureDiskFull), v1alpha1.ReasonDiskFull, true},
+		"a tool, before it is needed": {func(in *Input) {
+			s := in.Seen["n-2"]
+			s.Report.Image.Missing = []string{"zstd"}
+			in.Seen["n-2"] = s
+		}, v1alpha1.ReasonTransferToolsMissing, true},
+	} {
+		in := healthy()
+		c.edit(&in)
+		p := FirstProblem(in)
+		if p == nil || p.Reason != c.reason || p.Blocked != c.blocked {
+			t.Errorf("%s: %+v, want %s, blocked %v", name, p, c.reason, c.blocked)
+		}
+	}
+	if p := FirstProblem(healthy()); p != nil {
+		t.Errorf("a healthy cluster has the problem %+v", p)
 	}
 }
