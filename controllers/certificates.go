@@ -2,12 +2,15 @@ package controllers
 
 import (
 	"bytes"
+	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
 
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -46,12 +49,49 @@ func (r *GaleraClusterReconciler) publishTLS(in *conditions.Input) ([]client.Obj
 	if leaf := pki.Parse(crt); len(leaf) > 0 {
 		in.Published.Serial, in.Published.NotAfter = pki.Pair{Leaf: leaf[0]}.Serial(), leaf[0].NotAfter
 	}
-	secret := resources.PublishedTLS(in.Facts.Cluster, crt, key, cas, controlCA)
+	_, _, clientCA := observe.PairOf(in.Facts.ClientCA)
+	secret := resources.PublishedTLS(in.Facts.Cluster, crt, key, cas, controlCA, clientCA)
 	if in.Facts.Published != nil {
 		// What was chosen from an old state is never published over a newer one.
 		secret.ResourceVersion = in.Facts.Published.ResourceVersion
 	}
-	return []client.Object{secret, resources.CAConfigMap(in.Facts.Cluster, cas)}, nil
+	return append(clientSecrets(in.Facts, cas), secret, resources.CAConfigMap(in.Facts.Cluster, cas)), nil
+}
+
+// clientSecrets gives clients their pairs together with what verifies the servers, which the Secrets
+// cert-manager writes do not hold: the two CAs are not the same.
+func clientSecrets(f observe.Facts, serverCA []byte) []client.Object {
+	var out []client.Object
+	for _, spec := range f.Cluster.Spec.TLS.ClientCertificates {
+		if crt, key, _ := observe.PairOf(f.Clients[spec.Name]); len(crt) > 0 && len(key) > 0 {
+			out = append(out, resources.ClientSecret(f.Cluster, spec, crt, key, serverCA))
+		}
+	}
+	return out
+}
+
+// pruneClients removes what was made for clients that the spec does not name any more. That ends
+// renewal; a certificate that was given away stays good until its end.
+func (r *GaleraClusterReconciler) pruneClients(ctx context.Context, f observe.Facts) error {
+	var certs certmanagerv1.CertificateList
+	if err := r.List(ctx, &certs, client.InNamespace(f.Cluster.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: f.Cluster.Name}); err != nil {
+		return err
+	}
+	wanted := map[string]bool{}
+	for _, spec := range f.Cluster.Spec.TLS.ClientCertificates {
+		wanted[resources.ClientIssuedName(f.Cluster, spec.Name)] = true
+	}
+	var errs []error
+	for i := range certs.Items {
+		name := certs.Items[i].Name
+		if !resources.IsClientIssued(f.Cluster, name) || wanted[name] || !metav1.IsControlledBy(&certs.Items[i], f.Cluster) {
+			continue
+		}
+		issued := &corev1.Secret{}
+		issued.Namespace, issued.Name = f.Cluster.Namespace, name
+		errs = append(errs, client.IgnoreNotFound(r.Delete(ctx, &certs.Items[i])), client.IgnoreNotFound(r.Delete(ctx, issued)))
+	}
+	return errors.Join(errs...)
 }
 
 // judge says why the issued pair may not reach the nodes, nil when it may.

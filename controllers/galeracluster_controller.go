@@ -77,7 +77,7 @@ func (r *GaleraClusterReconciler) Reconcile(ctx context.Context, req ctrl.Reques
 
 	in.Seen = r.Agents.Seen(req.NamespacedName)
 	renewals(&in)
-	pubErr := errors.Join(r.publish(ctx, &in), r.ownSecrets(ctx, facts))
+	pubErr := errors.Join(r.publish(ctx, &in), r.ownSecrets(ctx, facts), r.pruneClients(ctx, facts))
 
 	r.Agents.Follow(req.NamespacedName, r.targets(in.Facts))
 	if !r.Agents.Asked(req.NamespacedName) {

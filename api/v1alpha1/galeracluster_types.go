@@ -241,6 +241,15 @@ type TLSSpec struct {
 	// +kubebuilder:default={}
 	Certificate CertificateSpec `json:"certificate,omitempty"`
 
+	// clientCertificates are issued for database users that are created with REQUIRE X509 or REQUIRE SUBJECT.
+	// They come from a CA of their own that only the database port trusts: with none of them can anybody
+	// become a member of the cluster, as Galera takes every certificate of the nodes' CA for a member's.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=32
+	ClientCertificates []ClientCertificateSpec `json:"clientCertificates,omitempty"`
+
 	// minVersion is the lowest TLS version accepted on any channel: "1.2" or "1.3". Default: "1.3".
 	// +optional
 	// +kubebuilder:default="1.3"
@@ -262,6 +271,30 @@ type TLSSpec struct {
 	// +kubebuilder:default=Auto
 	// +kubebuilder:validation:Enum=Auto;TLS_AES_128_GCM_SHA256;TLS_AES_256_GCM_SHA384;TLS_CHACHA20_POLY1305_SHA256
 	Cipher string `json:"cipher,omitempty"`
+}
+
+// ClientCertificateSpec asks for a client's certificate.
+type ClientCertificateSpec struct {
+	// name of the certificate, unique in the cluster.
+	// +required
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name"`
+	// commonName of the certificate: with REQUIRE SUBJECT '/CN=…' it says who the client is.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	CommonName string `json:"commonName"`
+	// duration is how long it is valid, for instance 2160h. At least 1h. Default: 2160h. It is renewed
+	// at two thirds of that.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h')",message="duration must be at least 1h: cert-manager issues nothing shorter"
+	Duration *metav1.Duration `json:"duration,omitempty"`
+	// secretName is the Secret with tls.crt, tls.key, and the ca.crt that verifies the servers.
+	// Default: CLUSTER-client-NAME.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	SecretName string `json:"secretName,omitempty"`
 }
 
 // IssuerReference names a cert-manager issuer.

@@ -25,6 +25,8 @@ const (
 
 	// ControlCAKey holds the CA that signs the operator's client certificate.
 	ControlCAKey = "control-ca.crt"
+	// ClientCAKey holds the CA of clients' certificates, which only port 3306 trusts; it may be missing.
+	ClientCAKey = "client-ca.crt"
 	// RootPasswordKey holds the password of root@'%'.
 	RootPasswordKey = "password"
 )

@@ -199,7 +199,7 @@ type TLSReport struct {
 	// LoadedSerial and LoadedNotAfter describe the pair last loaded into the running server.
 	LoadedSerial   string     `json:"loadedSerial,omitempty"`
 	LoadedNotAfter *time.Time `json:"loadedNotAfter,omitempty"`
-	// Installed is the ID (pki.ID of tls.crt, tls.key, ca.crt) of the publication that was taken
+	// Installed is the ID (pki.ID of tls.crt, tls.key, ca.crt, client-ca.crt) of the publication that was taken
 	// over from the mounted volume, and that the next mariadbd starts with; "" while there is none.
 	// Loaded is the one the running server was given last, "" without one, or without TLS.
 	Installed string `json:"installed,omitempty"`

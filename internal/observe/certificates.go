@@ -29,7 +29,7 @@ func Publication(s *corev1.Secret) string {
 	if len(crt) == 0 {
 		return ""
 	}
-	return pki.ID(crt, key, ca)
+	return pki.ID(crt, key, ca, s.Data[agentapi.ClientCAKey])
 }
 
 // staleCAs are the CAs a running server still trusts though they are not published any more. One that has

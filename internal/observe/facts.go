@@ -30,6 +30,9 @@ type Facts struct {
 	CAPair *corev1.Secret
 	// SigningCA is the certificate, in PEM, of the CA the issuer signs with, nil when it is not known.
 	SigningCA []byte
+	// ClientCA is the Secret of the clients' CA, and Clients are those of their issued certificates, by name.
+	ClientCA *corev1.Secret
+	Clients  map[string]*corev1.Secret
 	// Certificate is the request for the nodes' certificate.
 	Certificate *certmanagerv1.Certificate
 	// Issuer is what the user's issuerRef names; nil without issuerRef or when it does not exist.
@@ -67,6 +70,12 @@ func (r Readers) Gather(ctx context.Context, c *v1alpha1.GaleraCluster) (Facts, 
 	f.Published = found(get, resources.TLSSecretName(c), &corev1.Secret{})
 	if c.Spec.TLS.IssuerRef == nil {
 		f.CAPair = found(get, resources.CAPairName(c), &corev1.Secret{})
+	}
+	if clients := c.Spec.TLS.ClientCertificates; len(clients) > 0 {
+		f.ClientCA, f.Clients = found(get, resources.ClientCAPairName(c), &corev1.Secret{}), map[string]*corev1.Secret{}
+		for _, spec := range clients {
+			f.Clients[spec.Name] = found(get, resources.ClientIssuedName(c, spec.Name), &corev1.Secret{})
+		}
 	}
 	f.Certificate = found(get, resources.IssuedSecretName(c), &certmanagerv1.Certificate{})
 	if err != nil {

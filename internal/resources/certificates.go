@@ -26,14 +26,14 @@ const (
 // spec names no issuer, the private CA that signs it.
 func Certificates(c *v1alpha1.GaleraCluster, opts Options) []client.Object {
 	if c.Spec.TLS.IssuerRef != nil {
-		return []client.Object{LeafCertificate(c, opts)}
+		return append([]client.Object{LeafCertificate(c, opts)}, clientCertificates(c)...)
 	}
-	return []client.Object{
+	return append([]client.Object{
 		selfSignedIssuer(c),
-		caCertificate(c),
-		caIssuer(c),
+		caCertificate(c, CAPairName(c), " Galera CA"),
+		caIssuer(c, CAIssuerName(c), CAPairName(c)),
 		LeafCertificate(c, opts),
-	}
+	}, clientCertificates(c)...)
 }
 
 // LeafIssuer returns the issuer of the nodes' certificate.
@@ -110,18 +110,18 @@ func selfSignedIssuer(c *v1alpha1.GaleraCluster) *cmv1.Issuer {
 	return i
 }
 
-func caIssuer(c *v1alpha1.GaleraCluster) *cmv1.Issuer {
-	i := newIssuer(c, CAIssuerName(c))
-	i.Spec.CA = &cmv1.CAIssuer{SecretName: CAPairName(c)}
+func caIssuer(c *v1alpha1.GaleraCluster, name, pair string) *cmv1.Issuer {
+	i := newIssuer(c, name)
+	i.Spec.CA = &cmv1.CAIssuer{SecretName: pair}
 	return i
 }
 
 // caCertificate keeps its key when it is renewed: leaves it signed before stay good, and nodes that
 // trust the old certificate accept leaves signed under the new one.
-func caCertificate(c *v1alpha1.GaleraCluster) *cmv1.Certificate {
-	cert := newCertificate(c, CAPairName(c))
+func caCertificate(c *v1alpha1.GaleraCluster, name, suffix string) *cmv1.Certificate {
+	cert := newCertificate(c, name)
 	cert.Spec.IsCA = true
-	cert.Spec.CommonName = commonName(c, " Galera CA")
+	cert.Spec.CommonName = commonName(c, suffix)
 	cert.Spec.Duration = &metav1.Duration{Duration: caDuration}
 	cert.Spec.RenewBefore = &metav1.Duration{Duration: caRenewBefore}
 	cert.Spec.Usages = []cmv1.KeyUsage{cmv1.UsageDigitalSignature, cmv1.UsageCertSign, cmv1.UsageCRLSign}

@@ -120,3 +120,32 @@ func TestIssuer(t *testing.T) {
 		t.Errorf("got %v", objects)
 	}
 }
+
+// TestClientsHaveTheirOwnCA: a certificate of the nodes' CA would let its holder become a node.
+func TestClientsHaveTheirOwnCA(t *testing.T) {
+	for _, ref := range []*v1alpha1.IssuerReference{nil, {Name: "corporate"}} {
+		c := shop()
+		c.Spec.TLS.IssuerRef = ref
+		c.Spec.TLS.ClientCertificates = []v1alpha1.ClientCertificateSpec{{Name: "app", CommonName: "app"}}
+		found, names := false, map[string]bool{}
+		for _, o := range Certificates(c, testOptions) {
+			names[o.GetName()] = true
+			cert, ok := o.(*cmv1.Certificate)
+			if !ok || cert.Name != "shop-client-app-issued" {
+				continue
+			}
+			found = true
+			if cert.Spec.IssuerRef == LeafIssuer(c) || cert.Spec.IssuerRef.Name != ClientCAIssuerName(c) {
+				t.Errorf("issued by %s", cert.Spec.IssuerRef.Name)
+			}
+			for _, usage := range cert.Spec.Usages {
+				if usage == cmv1.UsageServerAuth {
+					t.Error("a client is no server")
+				}
+			}
+		}
+		if !found || !names[SelfSignedIssuerName(c)] || !names[ClientCAPairName(c)] || !names[ClientCAIssuerName(c)] {
+			t.Errorf("something is missing: %v", names)
+		}
+	}
+}

@@ -142,7 +142,7 @@ func render(c *v1alpha1.GaleraCluster, opts Options) []client.Object {
 	return append(objects,
 		RootSecret(c, "secret"),
 		CAConfigMap(c, []byte("ca")),
-		PublishedTLS(c, []byte("crt"), []byte("key"), []byte("ca"), []byte("control-ca")),
+		PublishedTLS(c, []byte("crt"), []byte("key"), []byte("ca"), []byte("control-ca"), []byte("client-ca")),
 		StatefulSet(c, opts, c.Spec.Replicas),
 	)
 }

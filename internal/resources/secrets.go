@@ -24,9 +24,9 @@ func RootSecret(c *v1alpha1.GaleraCluster, password string) *corev1.Secret {
 }
 
 // PublishedTLS returns the Secret the pods mount: the nodes' pair, what they trust, and the CA that
-// signs the operator's client certificate.
-func PublishedTLS(c *v1alpha1.GaleraCluster, crt, key, ca, controlCA []byte) *corev1.Secret {
-	return &corev1.Secret{
+// signs the operator's client certificate. clientCA, if any, is trusted on the database port only.
+func PublishedTLS(c *v1alpha1.GaleraCluster, crt, key, ca, controlCA, clientCA []byte) *corev1.Secret {
+	s := &corev1.Secret{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
 		ObjectMeta: ownedMeta(c, TLSSecretName(c)),
 		Type:       corev1.SecretTypeTLS,
@@ -37,4 +37,8 @@ func PublishedTLS(c *v1alpha1.GaleraCluster, crt, key, ca, controlCA []byte) *co
 			agentapi.ControlCAKey:   controlCA,
 		},
 	}
+	if len(clientCA) > 0 {
+		s.Data[agentapi.ClientCAKey] = clientCA
+	}
+	return s
 }

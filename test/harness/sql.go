@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"crypto/tls"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -45,8 +46,11 @@ const (
 
 // Client holds what a database client needs to know of a cluster.
 type Client struct {
-	cluster    *Cluster
-	password   string
+	cluster  *Cluster
+	user     string
+	password string
+	// pair is presented to servers, if any.
+	pair       *tls.Certificate
 	trust      *trust
 	encryption Encryption
 }
@@ -61,7 +65,7 @@ func (c *Cluster) Client(ctx context.Context) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Client{cluster: c, password: string(secret.Data["password"])}
+	out := &Client{cluster: c, user: "root", password: string(secret.Data["password"])}
 	if have.Spec.TLS.Clients == v1alpha1.TLSDisabled {
 		out.encryption = Clear
 		return out, nil
@@ -74,6 +78,14 @@ func (c *Cluster) Client(ctx context.Context) (*Client, error) {
 func (cl *Client) With(e Encryption) *Client {
 	out := *cl
 	out.encryption = e
+	return &out
+}
+
+// As returns a client that logs in as another user, without a password, and presents a pair unless
+// that is nil.
+func (cl *Client) As(user string, pair *tls.Certificate) *Client {
+	out := *cl
+	out.user, out.password, out.pair = user, "", pair
 	return &out
 }
 
@@ -101,12 +113,15 @@ func (cl *Client) Pod(ctx context.Context, name string, timeout time.Duration) (
 
 func (cl *Client) connector(address, serverName string, timeout time.Duration) (driver.Connector, error) {
 	cfg := mysql.NewConfig()
-	cfg.User, cfg.Passwd = "root", cl.password
+	cfg.User, cfg.Passwd = cl.user, cl.password
 	cfg.Net, cfg.Addr = "tcp", net.JoinHostPort(address, databasePort)
 	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = connectTimeout, timeout, timeout
 	cfg.InterpolateParams = true // one round trip for each statement
 	if cl.encryption == Verified {
 		cfg.TLS = cl.trust.config(serverName)
+		if cl.pair != nil {
+			cfg.TLS.Certificates = []tls.Certificate{*cl.pair}
+		}
 	}
 	return mysql.NewConnector(cfg)
 }

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +21,7 @@ import (
 
 // Material is the content of the mounted Secret.
 type Material struct {
-	Cert, Key, CA, ControlCA []byte
+	Cert, Key, CA, ControlCA, ClientCA []byte
 }
 
 // Bundle is a judged Material.
@@ -49,7 +50,7 @@ func Read(dir string) (Material, error) {
 	var m Material
 	var errs []error
 	for name, into := range map[string]*[]byte{
-		"tls.crt": &m.Cert, "tls.key": &m.Key, "ca.crt": &m.CA, agentapi.ControlCAKey: &m.ControlCA,
+		"tls.crt": &m.Cert, "tls.key": &m.Key, "ca.crt": &m.CA, agentapi.ControlCAKey: &m.ControlCA, agentapi.ClientCAKey: &m.ClientCA,
 	} {
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil && !os.IsNotExist(err) {
@@ -63,7 +64,7 @@ func Read(dir string) (Material, error) {
 // Judge checks a Material at a moment.
 func Judge(m Material, now time.Time) Bundle {
 	b := Bundle{Material: m, CAs: pki.Fingerprints(m.CA), Roots: x509.NewCertPool(), ControlRoots: x509.NewCertPool()}
-	b.ID = pki.ID(m.Cert, m.Key, m.CA)
+	b.ID = pki.ID(m.Cert, m.Key, m.CA, m.ClientCA)
 	b.Roots.AppendCertsFromPEM(m.CA)
 	b.ControlRoots.AppendCertsFromPEM(m.ControlCA)
 	pair, err := pki.Check(m.Cert, m.Key, m.CA, nil, now)
@@ -92,16 +93,22 @@ func certificates(pemBytes []byte) [][]byte {
 // check the pair with "openssl verify -CAfile", which looks nowhere else for them.
 func transferCA(m Material) []byte {
 	var b strings.Builder
-	b.Write(m.CA)
-	if n := len(m.CA); n > 0 && m.CA[n-1] != '\n' {
-		b.WriteByte('\n')
-	}
+	b.Write(lines(m.CA))
 	for i, der := range certificates(m.Cert) {
 		if i > 0 {
 			b.Write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 		}
 	}
 	return []byte(b.String())
+}
+
+// lines is a copy that ends with a line.
+func lines(pemBytes []byte) []byte {
+	out := slices.Clone(pemBytes)
+	if n := len(out); n > 0 && out[n-1] != '\n' {
+		out = append(out, '\n')
+	}
+	return out
 }
 
 // Install makes a bundle the one mariadbd uses: a new directory is written, then the symbolic
@@ -117,6 +124,7 @@ func Install(b Bundle, p place.Places) error {
 	}
 	for file, data := range map[string][]byte{
 		"tls.crt": b.Material.Cert, "tls.key": b.Material.Key, "ca.crt": b.Material.CA, "transfer-ca.crt": transferCA(b.Material),
+		"clients-ca.crt": append(lines(b.Material.CA), b.Material.ClientCA...),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, file), data, 0o600); err != nil {
 			return err

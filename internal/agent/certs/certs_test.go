@@ -167,3 +167,31 @@ func TestReadThroughKubeletsLink(t *testing.T) {
 		t.Error("something from nothing")
 	}
 }
+
+// TestClientsCA: only port 3306 trusts the clients' CA.
+func TestClientsCA(t *testing.T) {
+	clients := ca(t, nil)
+	m := material(t, ca(t, nil))
+	without := Judge(m, now)
+	m.ClientCA = clients.pem
+	b := Judge(m, now)
+	if b.Problem != nil || b.ID == without.ID || len(b.CAs) != len(without.CAs) {
+		t.Fatalf("%v, %s, %v", b.Problem, b.ID, b.CAs)
+	}
+	p := place.Places{Run: t.TempDir()}
+	if err := Install(b, p); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]bool{p.ClientsCA(): true, p.CA(): false, p.TransferCA(): false} {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(string(data), string(clients.pem)); got != want {
+			t.Errorf("%s holds the clients' CA: %t", filepath.Base(file), got)
+		}
+		if !strings.Contains(string(data), string(m.CA)) {
+			t.Errorf("%s lacks the nodes' CA", filepath.Base(file))
+		}
+	}
+}

@@ -169,7 +169,7 @@ func clientTLS(in Input) []mycnf.Option {
 		mycnf.Set("ssl", "ON"),
 		mycnf.Set("ssl_cert", p.Cert()),
 		mycnf.Set("ssl_key", p.Key()),
-		mycnf.Set("ssl_ca", p.CA()),
+		mycnf.Set("ssl_ca", p.ClientsCA()),
 		mycnf.Set("tls_version", versions),
 		mycnf.Set("require_secure_transport", required),
 	}
