@@ -123,7 +123,7 @@ test-api: ## Against a real kube-apiserver and etcd.
 test-agent: ## The agent with a real mariadbd, in containers of the database image.
 	$(call phase,agent tests)
 	@hack/images.sh database
-	@go test -tags=integration -count=1 -timeout=25m ./internal/agent/
+	@go test -tags=integration -count=1 -timeout=45m ./internal/agent/
 
 .PHONY: test-e2e
 test-e2e: build ## On the local Kubernetes, with a real client, faults and captured packets (E2E='label filter').
@@ -133,7 +133,8 @@ test-e2e: build ## On the local Kubernetes, with a real client, faults and captu
 	@PATH="$$(hack/tools.sh path):$$PATH" go test ./test/e2e/... -count=1 -timeout=60m -v -ginkgo.v -ginkgo.label-filter='$(if $(E2E),$(E2E),!slow)'
 
 .PHONY: test-full
-test-full: lint verify test-unit test-api test-agent ## Everything: the model with new seeds for SIM_DURATION, the slow end-to-end tests.
+test-full: lint verify test-unit test-api ## Everything: the model with new seeds for SIM_DURATION, the slow agent and end-to-end tests.
+	@GALERA_SLOW=1 $(MAKE) test-agent
 	@SIM_DURATION=$(or $(SIM_DURATION),10m) $(MAKE) test-model
 	@$(MAKE) test-e2e E2E='slow || !slow'
 

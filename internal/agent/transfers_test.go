@@ -5,6 +5,7 @@ package agent_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -21,8 +22,12 @@ const (
 	limited = 8 << 20 // bytes per second
 )
 
-// TestTransfers lets a member join in every way there is, and fail in most.
+// TestTransfers lets a member join in every way there is, and fail in most. It takes six minutes, and is
+// part of make test-full.
 func TestTransfers(t *testing.T) {
+	if os.Getenv("GALERA_SLOW") == "" {
+		t.Skip("GALERA_SLOW is not set")
+	}
 	w := newWorld(t, 3, nil)
 	s := &story{T: t, world: w}
 	for _, step := range []struct {
