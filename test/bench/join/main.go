@@ -70,7 +70,7 @@ func run(o options) (err error) {
 		return err
 	}
 	results, err := b.measure(ctx)
-	return errors.Join(err, print(results, o))
+	return errors.Join(err, printTable(results, o))
 }
 
 // result is one transfer.
@@ -85,8 +85,8 @@ type result struct {
 
 func (r result) rate() float64 { return float64(r.bytes) / (1 << 20) / r.took.Seconds() }
 
-// print writes the medians of each way, and the ratios the figures are about.
-func print(results []result, o options) error {
+// printTable writes the medians of each way, and the ratios the figures are about.
+func printTable(results []result, o options) error {
 	t := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintf(t, "WAY\tMiB/s\tROUNDS\tTRANSFER\tSERVING AFTER ITS END\n")
 	rates := map[ways]float64{}
