@@ -25,6 +25,10 @@ func TestSwitch(t *testing.T) {
 		{"form in clear text", (*story).formPlain},
 		{"pass A: dynamic", (*story).toDynamic},
 		{"pass B: strict", (*story).toStrict},
+		{"pass C: dynamic again", (*story).toDynamic},
+		{"pass D: plain", (*story).toPlain},
+		{"on again", (*story).toDynamic},
+		{"and strict", (*story).toStrict},
 		{"replace the CA", (*story).replaceCA},
 		{"transfer by rsync", (*story).rsync},
 	} {
@@ -63,6 +67,7 @@ func (s *story) roll() {
 		s.all(30 * time.Second)
 		s.write(0)
 	}
+	s.epoch++ // the same configuration may come again
 	s.intact()
 }
 
@@ -90,6 +95,14 @@ func (s *story) toStrict() {
 	})
 	s.roll()
 	s.prove()
+}
+
+func (s *story) toPlain() {
+	s.world.publishConfig(func(c *agentapi.NodeConfig) {
+		c.TLS.Replication, c.TLS.StateTransfer = cluster.SocketPlain, cluster.PolicyDisabled
+	})
+	s.roll()
+	s.observe(agentapi.ChannelReplication, agentapi.ObservedPlaintext)
 }
 
 // replaceCA: trust both, present the new, trust only the new, restart.
@@ -156,7 +169,7 @@ func (s *story) rsync() {
 	n.stop(true)
 	n.wipe()
 	n.start()
-	r := n.until("joined by rsync", 90*time.Second, synced(3))
+	r := n.until("joined by rsync", 90*time.Second, func(r agentapi.Report) bool { return synced(3)(r) && r.Join != nil && r.Join.EndedAt != nil })
 	if r.Join.Kind != "SST" {
 		s.Errorf("%+v", r.Join)
 	}

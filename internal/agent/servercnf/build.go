@@ -93,7 +93,7 @@ func serverSection(in Input) mycnf.Section {
 		mycnf.Set("wsrep_provider", in.Provider),
 		mycnf.Set("wsrep_provider_options", providerOptions(in)),
 		mycnf.Set("wsrep_cluster_name", in.Config.Cluster),
-		mycnf.Set("wsrep_cluster_address", clusterAddress(in.Config.Members)),
+		mycnf.Set("wsrep_cluster_address", ClusterAddress(in.Config.Members)),
 		mycnf.Set("wsrep_node_name", in.Name),
 		mycnf.Set("wsrep_node_address", bracketed(in.Address)),
 		mycnf.Set("wsrep_sst_method", sstMethod(in.Config.StateTransfer.Method)),
@@ -143,7 +143,8 @@ func providerOptions(in Input) string {
 	return strings.Join(opts, ";")
 }
 
-func clusterAddress(members []agentapi.Peer) string {
+// ClusterAddress is wsrep_cluster_address of those members.
+func ClusterAddress(members []agentapi.Peer) string {
 	hosts := make([]string, len(members))
 	for i, m := range members {
 		hosts[i] = bracketed(m.Host)
