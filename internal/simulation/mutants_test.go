@@ -55,7 +55,6 @@ var mutants = []mutant{
 	{"a restart waits for what only a Start ends", neverLifts, changes, []string{Stuck}},
 	{"strict sockets are published to plain nodes", strictAtOnce, switches, []string{Stuck, MixedMembership}},
 	{"strict sockets are published before all nodes are dynamic", strictTooEarly, switches, []string{Stuck, MixedMembership}},
-	{"all nodes are stopped though the new encryption is not published", stopsUnpublished, switches, []string{Stuck}},
 	{"a switch that was given up leaves nodes nobody can join", leavesUnjoinable, switches, []string{Stuck}},
 	{"one epoch does for a whole switch", oneEpoch, switches, []string{Stuck}},
 	{"two Primary components are not noticed", ignoresSplit, network, []string{TouchedSplit}},

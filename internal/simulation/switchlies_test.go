@@ -27,16 +27,6 @@ func strictTooEarly(s cluster.Snapshot) plan.Decision {
 	}))
 }
 
-// stopsUnpublished takes the old encryption for the new one when the others are stopped.
-func stopsUnpublished(s cluster.Snapshot) plan.Decision {
-	d := plan.Plan(s)
-	if p, ok := d.Action.(plan.PublishEncryption); ok && s.Operation != nil && s.Operation.Step == "Rebootstrap" {
-		op := *s.Operation
-		return plan.Decision{Action: plan.SendOrder{Member: op.Target, ID: op.ID + "/early", Epoch: op.Epoch, Kind: plan.OrderStop}, Reason: p.To.Suites}
-	}
-	return d
-}
-
 // leavesUnjoinable does not go back to what the serving node runs with.
 func leavesUnjoinable(s cluster.Snapshot) plan.Decision {
 	d := plan.Plan(s)
