@@ -27,6 +27,7 @@ import (
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters/finalizers,verbs=update
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch;delete
 // +kubebuilder:rbac:groups="",resources=services;configmaps;secrets;serviceaccounts,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
@@ -77,7 +78,7 @@ func (r *GaleraClusterReconciler) Reconcile(ctx context.Context, req ctrl.Reques
 
 	in.Seen = r.Agents.Seen(req.NamespacedName)
 	renewals(&in)
-	pubErr := errors.Join(r.publish(ctx, &in), r.ownSecrets(ctx, facts), r.pruneClients(ctx, facts))
+	pubErr := errors.Join(r.publish(ctx, &in), r.ownSecrets(ctx, facts), r.pruneClients(ctx, facts), r.expand(ctx, &in))
 
 	r.Agents.Follow(req.NamespacedName, r.targets(in.Facts))
 	if !r.Agents.Asked(req.NamespacedName) {

@@ -39,7 +39,7 @@ func (r *GaleraClusterReconciler) publish(ctx context.Context, in *conditions.In
 	objects = append(objects, tls...)
 	rootErr := r.ensureRootSecret(ctx, in.Facts)
 	if in.Config.Revision != "" && rootErr == nil {
-		objects = append(objects, resources.StatefulSet(c, r.Options, replicas(c)))
+		objects = append(objects, resources.StatefulSet(c, r.Options, statefulSet(in.Facts)))
 	}
 	return errors.Join(err, rootErr, r.applyAll(ctx, in, objects))
 }
@@ -83,12 +83,50 @@ func refusal(err error) *conditions.Problem {
 	return nil
 }
 
+// expand makes volumes grow that are smaller than the spec asks for.
+func (r *GaleraClusterReconciler) expand(ctx context.Context, in *conditions.Input) error {
+	for _, p := range observe.Small(in.Facts) {
+		if in.Facts.Rigid[p.Name] {
+			continue // told by a condition
+		}
+		err := r.Actor.Expand(ctx, p, in.Facts.Cluster.Spec.Storage.Size)
+		if problem := refusal(err); problem != nil && in.Failed == nil {
+			in.Failed = problem
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// statefulSet is what of the StatefulSet depends on more than the spec.
+func statefulSet(f observe.Facts) resources.StatefulSetState {
+	s := resources.StatefulSetState{Replicas: replicas(f), Claim: f.Cluster.Spec.Storage.Size}
+	have := f.StatefulSet
+	if have == nil {
+		return s
+	}
+	if templates := have.Spec.VolumeClaimTemplates; len(templates) > 0 {
+		s.Claim = templates[0].Spec.Resources.Requests[corev1.ResourceStorage]
+	}
+	// Nodes are on their way out while the set, or any pod, is beyond the recorded size.
+	size := observe.Size(f)
+	s.Leaving = have.Spec.Replicas != nil && int(*have.Spec.Replicas) > size
+	for name := range f.Pods {
+		s.Leaving = s.Leaving || name == resources.PodName(f.Cluster, size)
+	}
+	s.Leaving = s.Leaving && s.Replicas == int32(size)
+	return s
+}
+
 // replicas is 0 once a suspended cluster has stopped in order.
-func replicas(c *v1alpha1.GaleraCluster) int32 {
-	if c.Spec.Suspend && observe.Suspended(c) {
+func replicas(f observe.Facts) int32 {
+	if f.Cluster.Spec.Suspend && observe.Suspended(f.Cluster) {
 		return 0
 	}
-	return c.Spec.Replicas
+	return int32(observe.Size(f))
 }
 
 // published reads back the configuration the nodes were given last.
@@ -107,7 +145,7 @@ func (r *GaleraClusterReconciler) rendered(f observe.Facts, e cluster.Encryption
 	if before := published(f.Config); before.Revision != "" {
 		tls = resources.Effective(tls, before.TLS, e)
 	}
-	return resources.NodeConfig(f.Cluster, tls, r.Options)
+	return resources.NodeConfig(f.Cluster, observe.Size(f), tls, r.Options)
 }
 
 // publishEncryption gives the nodes the next step of a switch.
@@ -150,7 +188,7 @@ func (r *GaleraClusterReconciler) targets(f observe.Facts) []observe.Target {
 		return nil
 	}
 	var out []observe.Target
-	for i := range int(f.Cluster.Spec.Replicas) {
+	for i := range observe.Size(f) {
 		name := resources.PodName(f.Cluster, i)
 		p := f.Pods[name]
 		if p == nil || p.Status.PodIP == "" {

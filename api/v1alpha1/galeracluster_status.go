@@ -29,6 +29,15 @@ type GaleraClusterStatus struct {
 	// +optional
 	Nodes string `json:"nodes,omitempty"`
 
+	// replicas is the number of nodes the cluster consists of now. It follows spec.replicas one node at
+	// a time; a node that is to go counts until it was seen to have left in good order.
+	// +optional
+	Replicas int32 `json:"replicas,omitempty"`
+
+	// selector selects the database pods, for autoscalers.
+	// +optional
+	Selector string `json:"selector,omitempty"`
+
 	// readyReplicas is the number of Synced nodes.
 	// +optional
 	ReadyReplicas int32 `json:"readyReplicas,omitempty"`
@@ -242,7 +251,7 @@ type SwitchStatus struct {
 type OperationStatus struct {
 	// id is unique for every operation.
 	ID string `json:"id"`
-	// type of the operation: FirstStart, Recover, RebuildQuorum, Restart, Replace, Suspend, Resume, SwitchTLS.
+	// type of the operation: FirstStart, Recover, RebuildQuorum, Restart, ScaleDown, Suspend.
 	Type string `json:"type"`
 	// target is what the operation leads to, for instance a configuration revision.
 	// +optional

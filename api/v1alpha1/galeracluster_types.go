@@ -13,6 +13,7 @@ import (
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
 // +kubebuilder:resource:shortName=galera,categories=all
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Nodes",type=string,JSONPath=`.status.nodes`,description="Synced nodes of all nodes"
@@ -47,7 +48,9 @@ type GaleraClusterList struct {
 // GaleraClusterSpec is the wanted state of a cluster.
 type GaleraClusterSpec struct {
 	// replicas is the number of database nodes: 1, 3, 5 or 7. An even number is refused, because
-	// such a cluster stops as soon as half of its nodes cannot be reached. Default: 3.
+	// such a cluster stops as soon as half of its nodes cannot be reached. Nodes are added and removed one
+	// at a time, and nobody else is restarted for it: a new one copies the data, the highest number leaves
+	// in good order. kubectl scale works, too. Default: 3.
 	// +optional
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:XValidation:rule="self in [1, 3, 5, 7]",message="replicas must be 1, 3, 5 or 7: with an even number the cluster would stop as soon as half of the nodes cannot be reached, and more than 7 synchronous nodes only slow each other down"
@@ -120,9 +123,10 @@ type GaleraClusterSpec struct {
 // StorageSpec is the volume of each node.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)",message="storageClassName cannot be changed: a volume keeps the class it was made with; create a new cluster and restore into it"
-// +kubebuilder:validation:XValidation:rule="quantity(self.size).compareTo(quantity(oldSelf.size)) == 0",message="size cannot be changed on an existing cluster"
+// +kubebuilder:validation:XValidation:rule="quantity(self.size).compareTo(quantity(oldSelf.size)) >= 0",message="size can grow and cannot shrink: Kubernetes has no way to make a volume smaller; create a new cluster and restore into it"
 type StorageSpec struct {
-	// size of each node's volume, for instance 10Gi. At least 256Mi.
+	// size of each node's volume, for instance 10Gi. At least 256Mi. It can be raised while the cluster
+	// runs, where the StorageClass allows it (allowVolumeExpansion): no node is restarted for it.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="quantity(self).compareTo(quantity('256Mi')) >= 0",message="size must be at least 256Mi: an empty database with its write-set cache needs that much"
 	Size resource.Quantity `json:"size"`
@@ -137,7 +141,32 @@ type StorageSpec struct {
 	// +optional
 	// +kubebuilder:default=true
 	Retain *bool `json:"retain,omitempty"`
+
+	// persistentVolumeClaimRetention says what becomes of the volume of a node that was scaled away.
+	// +optional
+	// +kubebuilder:default={}
+	PersistentVolumeClaimRetention ClaimRetention `json:"persistentVolumeClaimRetention,omitempty"`
 }
+
+// ClaimRetention says what becomes of volumes that are not needed any more.
+type ClaimRetention struct {
+	// whenScaled is Retain or Delete. A volume that is kept makes its node catch up incrementally when
+	// it comes back; one that is deleted makes it copy all data. It is deleted only when the node was seen
+	// to have left in good order. Default: Retain.
+	// +optional
+	// +kubebuilder:default=Retain
+	// +kubebuilder:validation:Enum=Retain;Delete
+	WhenScaled ClaimPolicy `json:"whenScaled,omitempty"`
+}
+
+// ClaimPolicy is Retain or Delete.
+type ClaimPolicy string
+
+// Values of ClaimPolicy.
+const (
+	ClaimRetain ClaimPolicy = "Retain"
+	ClaimDelete ClaimPolicy = "Delete"
+)
 
 // SchedulingSpec says where nodes may run.
 type SchedulingSpec struct {

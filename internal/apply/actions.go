@@ -67,7 +67,7 @@ func (x Actor) assignRoles(ctx context.Context, f observe.Facts, primary string)
 			}
 		}
 	}
-	for i := range int(f.Cluster.Spec.Replicas) {
+	for i := range observe.Size(f) {
 		if name := resources.PodName(f.Cluster, i); f.Pods[name] == nil {
 			if err := x.setUnseenReplica(ctx, f.Cluster.Namespace, name); err != nil {
 				return err

@@ -25,6 +25,8 @@ func Journal(status *v1alpha1.GaleraClusterStatus, a plan.Action, now time.Time)
 		}
 	case plan.Complete:
 		finish(status, a, now)
+	case plan.Resize:
+		status.Replicas = int32(a.Size)
 	case plan.RecordUUID:
 		status.ClusterUUID = a.UUID
 		status.Epoch = max(status.Epoch, a.Epoch)
@@ -40,6 +42,9 @@ func finish(status *v1alpha1.GaleraClusterStatus, a plan.Complete, now time.Time
 		return
 	}
 	status.Operation = nil
+	if a.Size > 0 {
+		status.Replicas = int32(a.Size)
+	}
 	if a.Abandoned {
 		return
 	}

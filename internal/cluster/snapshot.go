@@ -7,7 +7,7 @@ import "time"
 type Snapshot struct {
 	// Namespace and Name of the resource, for messages to a person.
 	Namespace, Name string
-	// Replicas is the wanted number of nodes.
+	// Replicas is the wanted number of members. It says nothing of who is one: see Members.
 	Replicas int
 	// Suspend asks for an ordered stop of all nodes.
 	Suspend bool
@@ -34,7 +34,8 @@ type Snapshot struct {
 	// Suspended says that the ordered stop is complete.
 	Suspended bool
 
-	// Members has one entry for every wanted node, in ordinal order.
+	// Members has one entry for every member that is recorded, in ordinal order. A member stays one until
+	// it was seen to have left in good order, whatever is wanted.
 	Members []Member
 	// NoPrimaryFor is how long no Primary component has been seen, 0 while there is one.
 	NoPrimaryFor time.Duration
@@ -62,6 +63,8 @@ const (
 	OpRebuildQuorum OperationType = "RebuildQuorum"
 	// OpRestart restarts nodes one by one, for a new configuration or pod template.
 	OpRestart OperationType = "Restart"
+	// OpScaleDown lets the member of the highest ordinal leave.
+	OpScaleDown OperationType = "ScaleDown"
 	// OpSuspend stops all nodes, one after another.
 	OpSuspend OperationType = "Suspend"
 	// OpSwitchTLS changes the encryption of replication. Step is the strategy, Target the node

@@ -23,7 +23,7 @@ func healthy() Input {
 	}
 	in.Config.Revision = "r1"
 	in.Config.TLS = agentapi.TLSConfig{Replication: cluster.SocketStrict, StateTransfer: cluster.PolicyRequired, Clients: cluster.PolicyRequired}
-	in.Facts.Cluster.Spec.Replicas = 3
+	in.Facts.Cluster.Spec.Replicas, in.Snapshot.Replicas = 3, 3
 	names := []string{"n-0", "n-1", "n-2"}
 	for i, name := range names {
 		fact := agentapi.ChannelFact{Observed: agentapi.ObservedTLS, Protocol: "TLSv1.3", Serial: "01", Verified: true, PlaintextRefused: true, CheckedAt: noon.Add(-time.Second)}

@@ -52,6 +52,9 @@ func ready(in Input, problem *Problem, enc verdict) verdict {
 	if in.Decision.Action != nil || in.Snapshot.Operation != nil {
 		return no(in.Decision.Reason, in.Decision.Message)
 	}
+	if size := len(in.Snapshot.Members); size != in.Snapshot.Replicas {
+		return no(v1alpha1.ReasonScaling, fmt.Sprintf("on the way from %d to %d nodes; %s", size, in.Snapshot.Replicas, in.Decision.Message))
+	}
 	for _, m := range in.Snapshot.Members {
 		if !m.Synced() {
 			return no(notSyncedReason(m), in.Decision.Message+detail(in, m))

@@ -24,6 +24,7 @@ var checks = []check{
 	issuer,
 	certificate,
 	storageClass,
+	volumes,
 	scheduling,
 	imagePull,
 	image,

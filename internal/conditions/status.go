@@ -5,8 +5,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // Update writes what was observed and decided into status. The journal's fields (clusterUUID,
@@ -21,6 +23,10 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	status.Members = members(in)
 	status.Primary = primary(in)
 	status.ReadyReplicas = synced(in)
+	if status.Replicas == 0 {
+		status.Replicas = int32(len(in.Snapshot.Members)) // from now on it is the journal's
+	}
+	status.Selector = labels.SelectorFromSet(resources.Selector(c)).String()
 	status.Nodes = fmt.Sprintf("%d/%d", status.ReadyReplicas, c.Spec.Replicas)
 	status.TLS = clusterTLS(in, status.TLS)
 

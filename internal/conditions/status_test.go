@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -33,7 +35,11 @@ func TestUpdate(t *testing.T) {
 		"a server that exited, tried again": {func(in *Input) { fails(in, agentapi.FailureStart) }, "False MemberFailed", "True MemberFailed", "False Healthy"},
 		"refused renewal": {func(in *Input) { in.Refused = &Problem{v1alpha1.ReasonCertificateRefused, "bad", true} },
 			"True Ready", "False Done", "True CertificateRefused"},
-		"suspended": {func(in *Input) { in.Snapshot.Suspend, in.Snapshot.Suspended = true, true }, "False Suspended", "False Suspended", "False Healthy"},
+		"suspended":        {func(in *Input) { in.Snapshot.Suspend, in.Snapshot.Suspended = true, true }, "False Suspended", "False Suspended", "False Healthy"},
+		"scaling":          {func(in *Input) { in.Snapshot.Replicas = 5 }, "False Scaling", "True Scaling", "False Healthy"},
+		"volume too small": {func(in *Input) { claim(in, "1Gi", "1Gi", "2Gi"); in.Facts.Rigid = map[string]bool{"data-shop-0": true} }, "False VolumeNotExpandable", "False VolumeNotExpandable", "True VolumeNotExpandable"},
+		"volume growing": {func(in *Input) { claim(in, "1Gi", "2Gi", "2Gi") },
+			"False VolumeExpanding", "True VolumeExpanding", "False Healthy"},
 		"operation": {func(in *Input) {
 			in.Snapshot.Operation = &cluster.Operation{Type: cluster.OpRestart}
 			in.Decision.Reason = plan.ReasonRestarting
@@ -71,6 +77,17 @@ func fails(in *Input, failure string) {
 	in.Snapshot.Members[1].Failure = &cluster.Failure{Reason: failure, Message: "why"}
 	in.Snapshot.Members[1].Server = nil
 	in.Decision.Reason = plan.ReasonMemberFailed
+}
+
+// claim makes the first member's volume one that has, has been asked for, and is to have those sizes.
+func claim(in *Input, has, asked, wanted string) {
+	c := in.Facts.Cluster
+	c.Name, c.Status.Replicas, c.Spec.Storage.Size = "shop", 3, resource.MustParse(wanted)
+	p := &corev1.PersistentVolumeClaim{}
+	p.Name = "data-shop-0"
+	p.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(asked)}
+	p.Status.Phase, p.Status.Capacity = corev1.ClaimBound, corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(has)}
+	in.Facts.Claims = map[string]*corev1.PersistentVolumeClaim{p.Name: p}
 }
 
 // TestPositionIsRemembered: that a member has held data must survive its silence and its loss.

@@ -76,7 +76,7 @@ func Certificates(f Facts, issued *corev1.Secret, seen map[string]Seen, now time
 		}
 	}
 	out.Droppable = droppable(f.Cluster, cas)
-	for i := range int(f.Cluster.Spec.Replicas) {
+	for i := range Size(f) {
 		name := resources.PodName(f.Cluster, i)
 		out.Members = append(out.Members, certificateUse(f, name, seen[name]))
 	}

@@ -22,6 +22,8 @@ type Facts struct {
 	StatefulSet *appsv1.StatefulSet
 	// Pods by name.
 	Pods map[string]*corev1.Pod
+	// Claims on volumes by name, those of nodes that were scaled away included.
+	Claims map[string]*corev1.PersistentVolumeClaim
 	// Config is the published ConfigMap.
 	Config *corev1.ConfigMap
 	// Root, Issued and Published are the Secrets NAME-root, NAME-issued and NAME-tls.
@@ -39,6 +41,8 @@ type Facts struct {
 	Issuer *certmanagerv1.IssuerStatus
 	// StorageClassProblem says what is wrong with the storage class, "" when nothing is.
 	StorageClassProblem string
+	// Rigid are the claims that are smaller than wanted and whose class does not let them grow.
+	Rigid map[string]bool
 }
 
 // Readers of the API server: Cached sees only objects with the cluster label, Live sees all.
@@ -51,7 +55,7 @@ type Readers struct {
 
 // Gather reads everything about a cluster.
 func (r Readers) Gather(ctx context.Context, c *v1alpha1.GaleraCluster) (Facts, error) {
-	f := Facts{Cluster: c, Pods: map[string]*corev1.Pod{}}
+	f := Facts{Cluster: c, Pods: map[string]*corev1.Pod{}, Claims: map[string]*corev1.PersistentVolumeClaim{}, Rigid: map[string]bool{}}
 	var err error
 	get := func(name string, o client.Object) bool {
 		if err != nil {
@@ -82,6 +86,9 @@ func (r Readers) Gather(ctx context.Context, c *v1alpha1.GaleraCluster) (Facts, 
 		return f, err
 	}
 	if err := r.pods(ctx, &f); err != nil {
+		return f, err
+	}
+	if err := r.claims(ctx, &f); err != nil {
 		return f, err
 	}
 	if err := r.issuer(ctx, &f); err != nil {

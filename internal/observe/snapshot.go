@@ -35,7 +35,7 @@ func Snapshot(f Facts, seen map[string]Seen, config agentapi.NodeConfig, now tim
 		Suspended:      Suspended(c),
 		NoPrimaryFor:   noPrimaryFor(c, now),
 	}
-	for i := range s.Replicas {
+	for i := range Size(f) {
 		s.Members = append(s.Members, member(f, seen, i, now))
 	}
 	observeEncryption(&s, f, seen, config, now)

@@ -13,7 +13,12 @@ type Complete struct {
 	Message string
 	// Abandoned says that the operation did not reach its goal; the planner thinks anew.
 	Abandoned bool
+	// Size is the number of members from now on, 0 when the operation has not changed it.
+	Size int
 }
+
+// Resize records another number of members. Pods and volumes follow what is recorded.
+type Resize struct{ Size int }
 
 // RecordUUID stores the state UUID of the cluster's history, once, and the highest epoch that
 // anybody remembers: after the status was lost they come from the members.
@@ -64,6 +69,7 @@ const (
 
 func (Begin) isAction()             {}
 func (Complete) isAction()          {}
+func (Resize) isAction()            {}
 func (RecordUUID) isAction()        {}
 func (AssignRoles) isAction()       {}
 func (SendOrder) isAction()         {}

@@ -77,6 +77,8 @@ func continueOperation(s cluster.Snapshot) (Decision, bool) {
 		return continueBootstrap(s, op)
 	case cluster.OpSuspend:
 		return continueSuspend(s, op)
+	case cluster.OpScaleDown:
+		return continueScaleDown(s, op)
 	case cluster.OpRestart:
 		return continueRestart(s, op)
 	case cluster.OpSwitchTLS:

@@ -14,8 +14,9 @@
 //  7. Stop everything in order, when the cluster is to be suspended.
 //  8. No Primary component: replace pods that cannot start as they are; then first start, rebuild quorum, or recover. All of them need facts
 //     about every member, or a person's approval; until then nothing happens.
-//  9. Switch the encryption of replication.
-//  10. Restart nodes that run with old settings or in an old pod, one by one, the primary last.
+//  9. Bring the number of members to the wanted one, one by one.
+//  10. Switch the encryption of replication.
+//  11. Restart nodes that run with old settings or in an old pod, one by one, the primary last.
 //
 // A node never bootstraps by itself, so "nobody is Primary, nobody runs" can only be ended by an
 // order; a slow or stale report can therefore delay a decision and never make it wrong.
@@ -45,6 +46,7 @@ const (
 	ReasonFirstStart        = "FirstStart"
 	ReasonJoining           = "Joining"
 	ReasonRestarting        = "Restarting"
+	ReasonScaling           = "Scaling"
 	ReasonRecovering        = "Recovering"
 	ReasonQuorumLost        = "QuorumLost"
 	ReasonWaitingForMembers = "WaitingForMembers"
@@ -74,6 +76,7 @@ var policies = []policy{
 	suspend,
 	replaceStuck,
 	startWithoutPrimary,
+	scale,
 	switchEncryption,
 	restartOutdated,
 	reportMembers,
@@ -86,7 +89,7 @@ func Plan(s cluster.Snapshot) Decision {
 			return d
 		}
 	}
-	return Decision{Reason: ReasonHealthy, Message: fmt.Sprintf("all %d nodes are Synced", s.Replicas)}
+	return Decision{Reason: ReasonHealthy, Message: fmt.Sprintf("all %d nodes are Synced", len(s.Members))}
 }
 
 // reportMembers tells who is not Synced yet, though nothing has to be done about it.
@@ -104,5 +107,10 @@ func reportMembers(s cluster.Snapshot) (Decision, bool) {
 	if len(joining) == 0 {
 		return Decision{}, false
 	}
-	return Decision{Reason: ReasonJoining, Message: "waiting for " + list(joining) + " to become Synced"}, true
+	d := Decision{Reason: ReasonJoining, Message: "waiting for " + list(joining) + " to become Synced"}
+	if s.Replicas != len(s.Members) && s.Replicas > 0 {
+		d.Reason = ReasonScaling
+		d.Message += fmt.Sprintf(", on the way from %d to %d nodes", len(s.Members), s.Replicas)
+	}
+	return d, true
 }

@@ -46,6 +46,10 @@ func continueRestart(s cluster.Snapshot, op cluster.Operation) (Decision, bool) 
 	if !outdated(m) {
 		return complete(m.Name + " runs with the current configuration")
 	}
+	if m.Order != nil && m.Order.Epoch == op.Epoch && m.Order.State == orderDone && m.Order.Kind == string(OrderRestart) && !m.Pod.Outdated {
+		// It may have been this very configuration before the last one, and the order would be a known one.
+		return abandon(ReasonRestarting, m.Name+" was restarted, and the configuration has changed again: another epoch is needed")
+	}
 	return restart(s, op, m)
 }
 
@@ -119,7 +123,7 @@ func waitForConfiguration(s cluster.Snapshot) (Decision, bool) {
 }
 
 func restart(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (Decision, bool) {
-	if m.Pod.Role == rolePrimary && s.Replicas > 1 {
+	if m.Pod.Role == rolePrimary && len(s.Members) > 1 {
 		return assign(otherWriter(s, m.Name))
 	}
 	if m.Pod.Outdated {

@@ -86,11 +86,16 @@ func liftStops(s cluster.Snapshot) (Decision, bool) {
 		return Decision{}, false
 	}
 	for _, m := range s.Members {
-		if m.Known && m.Phase == cluster.PhaseStopped {
+		if m.Known && m.Phase == cluster.PhaseStopped && !leaving(s, m) {
 			return lift(s, m)
 		}
 	}
 	return Decision{}, false
+}
+
+// leaving says that the operation in the journal takes the member out.
+func leaving(s cluster.Snapshot, m cluster.Member) bool {
+	return s.Operation != nil && s.Operation.Type == cluster.OpScaleDown && s.Operation.Target == m.Name
 }
 
 // lift sends a Start whose ID names the Stop it ends: another Stop may still be on its way.

@@ -137,12 +137,17 @@ func undefaulted() *v1alpha1.GaleraCluster {
 
 // render returns every object of a cluster, in the order they are applied in.
 func render(c *v1alpha1.GaleraCluster, opts Options) []client.Object {
-	config := NodeConfig(c, TLSConfig(c), opts)
+	config := NodeConfig(c, int(c.Spec.Replicas), TLSConfig(c), opts)
 	objects := append(Certificates(c, opts), Static(c, config, opts)...)
 	return append(objects,
 		RootSecret(c, "secret"),
 		CAConfigMap(c, []byte("ca")),
 		PublishedTLS(c, []byte("crt"), []byte("key"), []byte("ca"), []byte("control-ca"), []byte("client-ca")),
-		StatefulSet(c, opts, c.Spec.Replicas),
+		StatefulSet(c, opts, pods(c, c.Spec.Replicas)),
 	)
+}
+
+// pods is the state of a StatefulSet of that many pods.
+func pods(c *v1alpha1.GaleraCluster, n int32) StatefulSetState {
+	return StatefulSetState{Replicas: n, Claim: c.Spec.Storage.Size}
 }

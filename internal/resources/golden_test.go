@@ -56,7 +56,7 @@ func TestRenderingIsDeterministic(t *testing.T) {
 // TestInputIsNotShared: whoever changes a rendered object must not change the cluster.
 func TestInputIsNotShared(t *testing.T) {
 	c := everything()
-	sts := StatefulSet(c, testOptions, 5)
+	sts := StatefulSet(c, testOptions, pods(c, 5))
 	sts.Spec.Template.Spec.NodeSelector["disk"] = "changed"
 	sts.Spec.Template.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchExpressions[0].Values[0] = "changed"
 	sts.Spec.Template.Spec.Containers[0].Resources.Limits["cpu"] = sts.Spec.Template.Spec.Containers[0].Resources.Limits["memory"]

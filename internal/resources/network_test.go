@@ -71,7 +71,7 @@ func TestNoPolicy(t *testing.T) {
 	if NetworkPolicy(c, testOptions) != nil {
 		t.Error("a policy nobody wants")
 	}
-	for _, object := range Static(c, NodeConfig(c, TLSConfig(c), testOptions), testOptions) {
+	for _, object := range Static(c, NodeConfig(c, int(c.Spec.Replicas), TLSConfig(c), testOptions), testOptions) {
 		if object.GetObjectKind().GroupVersionKind().Kind == "NetworkPolicy" {
 			t.Error("a policy nobody wants is applied")
 		}
@@ -92,7 +92,7 @@ func TestServices(t *testing.T) {
 	}
 	for _, s := range []map[string]string{Service(c).Spec.Selector, NodesService(c).Spec.Selector} {
 		for key, value := range s {
-			if StatefulSet(c, testOptions, 3).Spec.Template.Labels[key] != value {
+			if StatefulSet(c, testOptions, pods(c, 3)).Spec.Template.Labels[key] != value {
 				t.Errorf("the selector %s=%s selects no pod", key, value)
 			}
 		}

@@ -11,12 +11,13 @@ import (
 )
 
 // NodeConfig returns what the agents are to run with. The policy is a parameter, because a step of
-// a switch runs with another one than the spec's.
-func NodeConfig(c *v1alpha1.GaleraCluster, tls agentapi.TLSConfig, opts Options) agentapi.NodeConfig {
+// a switch runs with another one than the spec's; so is the number of members, because nodes come and
+// go one at a time.
+func NodeConfig(c *v1alpha1.GaleraCluster, size int, tls agentapi.TLSConfig, opts Options) agentapi.NodeConfig {
 	n := agentapi.NodeConfig{
 		Cluster:       c.Name,
 		Namespace:     c.Namespace,
-		Members:       members(c, opts),
+		Members:       members(c, size, opts),
 		TLS:           tls,
 		StateTransfer: stateTransfer(c),
 		Settings:      settings(c),
@@ -54,8 +55,8 @@ func TLSConfig(c *v1alpha1.GaleraCluster) agentapi.TLSConfig {
 	return t
 }
 
-func members(c *v1alpha1.GaleraCluster, opts Options) []agentapi.Peer {
-	peers := make([]agentapi.Peer, c.Spec.Replicas)
+func members(c *v1alpha1.GaleraCluster, size int, opts Options) []agentapi.Peer {
+	peers := make([]agentapi.Peer, size)
 	for i := range peers {
 		peers[i] = agentapi.Peer{Name: PodName(c, i), Host: PodHost(c, i, opts)}
 	}

@@ -69,7 +69,7 @@ func TestRevision(t *testing.T) {
 	revisionOf := func(change func(*v1alpha1.GaleraCluster)) string {
 		c := shop()
 		change(c)
-		return NodeConfig(c, TLSConfig(c), testOptions).Revision
+		return NodeConfig(c, int(c.Spec.Replicas), TLSConfig(c), testOptions).Revision
 	}
 	base := revisionOf(func(*v1alpha1.GaleraCluster) {})
 	for name, change := range map[string]func(*v1alpha1.GaleraCluster){
@@ -99,7 +99,7 @@ func TestRevision(t *testing.T) {
 
 func TestConfigMapHoldsTheDocument(t *testing.T) {
 	c := everything()
-	want := NodeConfig(c, TLSConfig(c), testOptions)
+	want := NodeConfig(c, int(c.Spec.Replicas), TLSConfig(c), testOptions)
 	var got agentapi.NodeConfig
 	if err := json.Unmarshal([]byte(ConfigMap(c, want).Data[agentapi.ConfigKey]), &got); err != nil {
 		t.Fatal(err)

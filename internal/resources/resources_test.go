@@ -26,7 +26,7 @@ func TestEveryObjectIsLabelledAndTyped(t *testing.T) {
 			t.Errorf("the Secret of Certificate %s has no label", cert.Name)
 		}
 	}
-	for _, claim := range StatefulSet(shop(), testOptions, 3).Spec.VolumeClaimTemplates {
+	for _, claim := range StatefulSet(shop(), testOptions, pods(shop(), 3)).Spec.VolumeClaimTemplates {
 		if claim.Labels[v1alpha1.LabelCluster] != "shop" {
 			t.Errorf("the claim %s has no label", claim.Name)
 		}

@@ -3,23 +3,34 @@ package resources
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// StatefulSet returns the cluster's pods and volumes. The number of nodes is a parameter, because
-// the operator lets nodes go one at a time.
+// StatefulSetState is what of a StatefulSet depends on more than the spec.
+type StatefulSetState struct {
+	// Replicas is the number of pods: nodes come and go one at a time.
+	Replicas int32
+	// Claim is the size new volumes are made with. The template of an existing StatefulSet cannot be
+	// changed, so a volume that is to be larger is expanded when it is there.
+	Claim resource.Quantity
+	// Leaving says that a pod is going which is no member any more.
+	Leaving bool
+}
+
+// StatefulSet returns the cluster's pods and volumes.
 //
 // Pods are created in parallel, because the agents decide who starts when. An outdated one is
 // replaced when the operator deletes it, and never by the StatefulSet itself (OnDelete), which
 // knows nothing of quorum.
-func StatefulSet(c *v1alpha1.GaleraCluster, opts Options, replicas int32) *appsv1.StatefulSet {
+func StatefulSet(c *v1alpha1.GaleraCluster, opts Options, state StatefulSetState) *appsv1.StatefulSet {
 	return &appsv1.StatefulSet{
 		TypeMeta:   metav1.TypeMeta{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "StatefulSet"},
 		ObjectMeta: ownedMeta(c, StatefulSetName(c)),
 		Spec: appsv1.StatefulSetSpec{
-			Replicas:             new(replicas),
+			Replicas:             new(state.Replicas),
 			ServiceName:          NodesServiceName(c),
 			PodManagementPolicy:  appsv1.ParallelPodManagement,
 			UpdateStrategy:       appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType},
@@ -29,14 +40,14 @@ func StatefulSet(c *v1alpha1.GaleraCluster, opts Options, replicas int32) *appsv
 				ObjectMeta: metav1.ObjectMeta{Labels: Labels(c)},
 				Spec:       podSpec(c, opts),
 			},
-			VolumeClaimTemplates:                 []corev1.PersistentVolumeClaim{dataClaim(c)},
-			PersistentVolumeClaimRetentionPolicy: claimRetention(c),
+			VolumeClaimTemplates:                 []corev1.PersistentVolumeClaim{dataClaim(c, state.Claim)},
+			PersistentVolumeClaimRetentionPolicy: claimRetention(c, state.Leaving),
 		},
 	}
 }
 
 // dataClaim cannot be changed once the StatefulSet exists.
-func dataClaim(c *v1alpha1.GaleraCluster) corev1.PersistentVolumeClaim {
+func dataClaim(c *v1alpha1.GaleraCluster, size resource.Quantity) corev1.PersistentVolumeClaim {
 	return corev1.PersistentVolumeClaim{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
 		ObjectMeta: metav1.ObjectMeta{Name: DataVolume, Labels: Labels(c)},
@@ -45,18 +56,23 @@ func dataClaim(c *v1alpha1.GaleraCluster) corev1.PersistentVolumeClaim {
 			StorageClassName: c.Spec.Storage.StorageClassName,
 			VolumeMode:       new(corev1.PersistentVolumeFilesystem),
 			Resources: corev1.VolumeResourceRequirements{
-				Requests: corev1.ResourceList{corev1.ResourceStorage: c.Spec.Storage.Size},
+				Requests: corev1.ResourceList{corev1.ResourceStorage: size},
 			},
 		},
 	}
 }
 
 // claimRetention keeps volumes of nodes that were scaled away: a node that comes back with its data
-// catches up incrementally.
-func claimRetention(c *v1alpha1.GaleraCluster) *appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy {
+// catches up incrementally. Where they are to be deleted, that is in force only while a pod is going that is no
+// member any more: a suspended cluster has no pods either, and a StatefulSet that somebody has
+// scaled by hand must not take data with it.
+func claimRetention(c *v1alpha1.GaleraCluster, leaving bool) *appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy {
 	policy := &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
 		WhenDeleted: appsv1.RetainPersistentVolumeClaimRetentionPolicyType,
 		WhenScaled:  appsv1.RetainPersistentVolumeClaimRetentionPolicyType,
+	}
+	if leaving && c.Spec.Storage.PersistentVolumeClaimRetention.WhenScaled == v1alpha1.ClaimDelete {
+		policy.WhenScaled = appsv1.DeletePersistentVolumeClaimRetentionPolicyType
 	}
 	if !retains(c) {
 		policy.WhenDeleted = appsv1.DeletePersistentVolumeClaimRetentionPolicyType

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -14,7 +15,7 @@ import (
 
 // TestTemplateIsUntouched: a pod template that changes is a cluster that restarts.
 func TestTemplateIsUntouched(t *testing.T) {
-	base := StatefulSet(shop(), testOptions, 3).Spec.Template
+	base := StatefulSet(shop(), testOptions, pods(shop(), 3)).Spec.Template
 	for name, change := range map[string]func(*v1alpha1.GaleraCluster){
 		"scaling": func(c *v1alpha1.GaleraCluster) { c.Spec.Replicas = 7 },
 		"settings": func(c *v1alpha1.GaleraCluster) {
@@ -27,20 +28,20 @@ func TestTemplateIsUntouched(t *testing.T) {
 	} {
 		c := shop()
 		change(c)
-		if !reflect.DeepEqual(base, StatefulSet(c, testOptions, c.Spec.Replicas).Spec.Template) {
+		if !reflect.DeepEqual(base, StatefulSet(c, testOptions, pods(c, c.Spec.Replicas)).Spec.Template) {
 			t.Errorf("%s changes the pod template", name)
 		}
 	}
 	c := shop()
 	c.Spec.Image = "other"
-	if reflect.DeepEqual(base, StatefulSet(c, testOptions, 3).Spec.Template) {
+	if reflect.DeepEqual(base, StatefulSet(c, testOptions, pods(c, 3)).Spec.Template) {
 		t.Error("a new image does not change the pod template")
 	}
 }
 
 // TestRestricted checks what Pod Security's level "restricted" demands of every container.
 func TestRestricted(t *testing.T) {
-	pod := StatefulSet(everything(), testOptions, 3).Spec.Template.Spec
+	pod := StatefulSet(everything(), testOptions, pods(everything(), 3)).Spec.Template.Spec
 	if pod.SecurityContext.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault || !*pod.SecurityContext.RunAsNonRoot {
 		t.Errorf("pod: %+v", pod.SecurityContext)
 	}
@@ -64,7 +65,7 @@ func TestRestricted(t *testing.T) {
 // TestMounts: every place the agent looks at is mounted, and what it must be able to read follows
 // the object (a subPath does not).
 func TestMounts(t *testing.T) {
-	pod := StatefulSet(shop(), testOptions, 3).Spec.Template.Spec
+	pod := StatefulSet(shop(), testOptions, pods(shop(), 3)).Spec.Template.Spec
 	database := pod.Containers[0]
 	volumes := map[string]bool{DataVolume: true}
 	for _, v := range pod.Volumes {
@@ -92,29 +93,59 @@ func TestMounts(t *testing.T) {
 
 func TestClaimRetention(t *testing.T) {
 	c := shop()
-	if got := StatefulSet(c, testOptions, 3).Spec.PersistentVolumeClaimRetentionPolicy; got.WhenDeleted != "Retain" || got.WhenScaled != "Retain" {
+	if got := StatefulSet(c, testOptions, pods(c, 3)).Spec.PersistentVolumeClaimRetentionPolicy; got.WhenDeleted != "Retain" || got.WhenScaled != "Retain" {
 		t.Errorf("got %+v", got)
 	}
 	c.Spec.Storage.Retain = new(false)
-	if got := StatefulSet(c, testOptions, 3).Spec.PersistentVolumeClaimRetentionPolicy; got.WhenDeleted != "Delete" || got.WhenScaled != "Retain" {
+	if got := StatefulSet(c, testOptions, pods(c, 3)).Spec.PersistentVolumeClaimRetentionPolicy; got.WhenDeleted != "Delete" || got.WhenScaled != "Retain" {
 		t.Errorf("got %+v", got)
 	}
 }
 
+// TestClaimsOfWhoIsLeaving: data are deleted with a node that has left, and at no other time a
+// StatefulSet has fewer pods.
+func TestClaimsOfWhoIsLeaving(t *testing.T) {
+	c := shop()
+	policy := func(leaving bool) string {
+		state := pods(c, 2)
+		state.Leaving = leaving
+		return string(StatefulSet(c, testOptions, state).Spec.PersistentVolumeClaimRetentionPolicy.WhenScaled)
+	}
+	if got := policy(true); got != "Retain" {
+		t.Errorf("by default: %s", got)
+	}
+	c.Spec.Storage.PersistentVolumeClaimRetention.WhenScaled = v1alpha1.ClaimDelete
+	if got := policy(true); got != "Delete" {
+		t.Errorf("while one is leaving: %s", got)
+	}
+	if got := policy(false); got != "Retain" {
+		t.Errorf("while nobody is leaving: %s", got)
+	}
+}
+
+// TestClaimTemplate: a StatefulSet's template cannot be changed when the volumes are to grow.
+func TestClaimTemplate(t *testing.T) {
+	state := StatefulSetState{Replicas: 3, Claim: resource.MustParse("512Mi")}
+	got := StatefulSet(shop(), testOptions, state).Spec.VolumeClaimTemplates[0].Spec.Resources.Requests[corev1.ResourceStorage]
+	if got.String() != "512Mi" {
+		t.Errorf("got %s", got.String())
+	}
+}
+
 func TestScheduling(t *testing.T) {
-	pod := StatefulSet(shop(), testOptions, 3).Spec.Template.Spec
+	pod := StatefulSet(shop(), testOptions, pods(shop(), 3)).Spec.Template.Spec
 	if pod.Affinity.PodAntiAffinity == nil || len(pod.TopologySpreadConstraints) != 1 {
 		t.Error("nodes are not spread by default")
 	}
 	c := shop()
 	c.Spec.Scheduling.Affinity = everyScheduling().Affinity
-	pod = StatefulSet(c, testOptions, 3).Spec.Template.Spec
+	pod = StatefulSet(c, testOptions, pods(c, 3)).Spec.Template.Spec
 	if pod.Affinity.PodAntiAffinity != nil || len(pod.TopologySpreadConstraints) != 0 {
 		t.Error("the user's affinity does not replace the default")
 	}
 	own := &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
 	c.Spec.Scheduling.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{TopologyKey: "rack"}, {TopologyKey: "row", LabelSelector: own}}
-	spread := StatefulSet(c, testOptions, 3).Spec.Template.Spec.TopologySpreadConstraints
+	spread := StatefulSet(c, testOptions, pods(c, 3)).Spec.Template.Spec.TopologySpreadConstraints
 	if spread[0].LabelSelector.MatchLabels[v1alpha1.LabelCluster] != "shop" || !reflect.DeepEqual(spread[1].LabelSelector, own) {
 		t.Errorf("selectors: %v, %v", spread[0].LabelSelector, spread[1].LabelSelector)
 	}
@@ -126,14 +157,14 @@ func TestScheduling(t *testing.T) {
 // TestAgentResources: with requests equal to limits in one container only, the pod would lose its
 // quality of service.
 func TestAgentResources(t *testing.T) {
-	pod := StatefulSet(everything(), testOptions, 3).Spec.Template.Spec
+	pod := StatefulSet(everything(), testOptions, pods(everything(), 3)).Spec.Template.Spec
 	if !reflect.DeepEqual(pod.InitContainers[0].Resources, pod.Containers[0].Resources) {
 		t.Error("the init container has other resources than the database")
 	}
 }
 
 func TestReplicasAreTheOperators(t *testing.T) {
-	if got := *StatefulSet(shop(), testOptions, 2).Spec.Replicas; got != 2 {
+	if got := *StatefulSet(shop(), testOptions, pods(shop(), 2)).Spec.Replicas; got != 2 {
 		t.Errorf("got %d", got)
 	}
 }

@@ -78,7 +78,7 @@ func (w *World) certificates(o *operator) cluster.Certificates {
 	if o.certs.issued.serial == o.certs.published.serial {
 		c.Issued.Leaf = c.Published.Leaf
 	}
-	for i := range w.n {
+	for i := range o.status.size {
 		u := cluster.CertificateUse{Name: names[i]}
 		if r := o.reports[i]; r.known && o.pods[i].exists {
 			u.Loaded = r.installed == o.certs.published && (!r.server || r.pair == r.installed) && (r.server || r.phase != phaseStarting)

@@ -40,7 +40,7 @@ func (w *World) linked(i, j int) bool {
 
 // verified says that the member sees every other one answer with TLS.
 func (w *World) verified(i int) bool {
-	for j := range w.n {
+	for j := range w.size() {
 		if j != i && (!w.reach(i, j) || !w.nodes[j].srv.on || w.nodes[j].agent.running.mode == modePlain) {
 			return false
 		}

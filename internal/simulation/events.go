@@ -65,6 +65,7 @@ const (
 	Configure
 	Upgrade
 	SwitchTLS
+	Scale
 	Approve
 	Repair
 	SplitByHand
@@ -77,7 +78,7 @@ var kindNames = [kinds]string{"Round", "Elapse", "Agent", "Kubelet", "Regroup", 
 	"SeeStatus", "SeePod", "Hear", "SeeSecrets", "LookAround", "Load", "Reconcile", "Tick", "KillServer", "KillAgent", "KillPod", "KillAll", "Drain",
 	"MachineAway", "MachineBack", "Partition", "Shatter", "Heal", "Mute", "Unmute", "NotHear", "Duplicate", "DropMessage",
 	"CrashBeforeActing", "CrashBeforeStatus", "CrashOperator", "Wipe", "Save", "RollBack", "Swap", "Blur", "PurgeCache", "LoseStatus", "DamageBook",
-	"Suspend", "Configure", "Upgrade", "SwitchTLS", "Approve", "Repair", "SplitByHand", "Renew", "ReplaceCA"}
+	"Suspend", "Configure", "Upgrade", "SwitchTLS", "Scale", "Approve", "Repair", "SplitByHand", "Renew", "ReplaceCA"}
 
 // String returns the event as Go source.
 func (e Event) String() string { return fmt.Sprintf("{%s, %d, %d}", kindNames[e.Kind], e.A, e.B) }
@@ -224,6 +225,8 @@ func (w *World) diskOrPerson(e Event) bool {
 		w.api.template = (w.api.template + 1) % 8
 	case SwitchTLS:
 		w.switchTLS(e.B%2 == 1)
+	case Scale:
+		w.api.replicas = int8(i + 1)
 	case Approve:
 		return w.approve()
 	case Repair:

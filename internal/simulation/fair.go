@@ -93,12 +93,18 @@ func (w *World) arrived() bool {
 	}
 	for i := range w.n {
 		n := &w.nodes[i]
+		if i >= w.size() {
+			if n.pod.exists {
+				return false
+			}
+			continue
+		}
 		if !w.ready(i) || !w.serves(i) || n.agent.running != w.api.config || !w.renewed(i) || n.pod.template != w.api.template || n.pod.role == roleNone {
 			return false
 		}
 	}
 	w.truth.reached |= ReachedSynced
-	return w.api.config.mode == w.api.wanted && w.writers() == 1 && !w.api.status.working && w.wireEmpty()
+	return w.api.config.mode == w.api.wanted && w.api.status.size == w.api.replicas && w.writers() == 1 && !w.api.status.working && w.wireEmpty()
 }
 
 func (w *World) asleep() bool {
@@ -131,7 +137,7 @@ func (w *World) hopeless() bool {
 	}
 	var histories [len(uuids)]bool
 	count, own, blank := 0, false, true
-	for i := range w.n {
+	for i := range w.size() {
 		v := &w.nodes[i].vol
 		blank = blank && v.data == dataEmpty && !v.book.damaged
 		if v.data != dataPresent || v.book.damaged {

@@ -43,9 +43,9 @@ func (w *World) excuse(i int) {
 	}
 }
 
-// anybodyHolds says that the write-set is on some disk; what is only received does not count.
+// anybodyHolds says that the write-set is on the disk of some member; what is only received does not count.
 func (w *World) anybodyHolds(ws write) bool {
-	for j := range w.n {
+	for j := range w.size() {
 		if v := &w.nodes[j].vol; v.data == dataPresent && w.past.includes(v.head, ws) {
 			return true
 		}
@@ -99,7 +99,8 @@ func (w *World) swap(i int) bool {
 
 // loseStatus wipes the resource's status, as a restore from a manifest does.
 func (w *World) loseStatus() bool {
-	w.api.status = status{version: w.api.status.version + 1, primary: none, lostAt: -1}
+	// Every volume there ever was is looked at again.
+	w.api.status = status{version: w.api.status.version + 1, primary: none, lostAt: -1, size: int8(w.n)}
 	for ws := write(1); ws <= w.past.used; ws++ {
 		if e := &w.past.table[ws]; e.acked && !w.anybodyHolds(ws) {
 			e.gone = true

@@ -26,6 +26,8 @@ const (
 	NewHistory      = "a second history was begun"
 	UntrustedLeaf   = "a certificate is presented that a member does not trust"
 	CADropped       = "a CA is dropped while a member presents a certificate of it"
+	RemovedRunning  = "a member removed that still ran"
+	RemovedAhead    = "a member removed that alone holds an acknowledged write"
 )
 
 // checkAlways looks at what must hold in every state.
@@ -37,7 +39,7 @@ func (w *World) checkAlways() {
 	var serving int16
 	for i := range w.n {
 		n := &w.nodes[i]
-		if w.truth.taken.has(i) && (w.synced(i) || w.api.suspend) {
+		if w.truth.taken.has(i) && (i >= w.size() || w.synced(i) || w.api.suspend) {
 			w.truth.taken &^= 1 << i
 		}
 		if !n.srv.on || !n.srv.view.primary || n.srv.view.id == serving || !w.whole(n.srv.view) {
@@ -75,7 +77,7 @@ func (w *World) checkBootstrap(i int, r record) {
 		w.violate(NewHistory)
 	}
 	trusted := w.approves(i, n.vol.head)
-	for j := range w.n {
+	for j := range w.size() {
 		other := w.furthest(j)
 		given := w.nodes[j].vol.book.lines[0].epoch < n.vol.book.lines.before(r.epoch) // a person gave up what it has more
 		if !trusted && !given && w.past.uuid(other) == uuid && w.past.seqno(other) > w.past.seqno(head) {
@@ -190,6 +192,9 @@ func (w *World) checkDecision(s cluster.Snapshot, d plan.Decision) {
 // checkStopOrder: of a cluster that is suspended the writer is stopped last.
 func (w *World) checkStopOrder(s cluster.Snapshot, a plan.SendOrder) {
 	target, _ := s.Member(a.Member)
+	if a.Kind == plan.OrderStop && s.Operation != nil && s.Operation.Type == cluster.OpScaleDown {
+		w.checkLeave(s, target)
+	}
 	if !s.Suspend || a.Kind != plan.OrderStop || target.Pod.Role != roles[rolePrimary] {
 		return
 	}

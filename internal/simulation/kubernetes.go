@@ -24,8 +24,9 @@ type pod struct {
 // apiServer holds the resource.
 type apiServer struct {
 	// the spec, and what is rendered from it
-	suspend bool
-	config  published
+	suspend  bool
+	replicas int8
+	config   published
 	// wanted is the mode the spec asks for, rebootstrap its strategy of getting there.
 	wanted      mode
 	rebootstrap bool
@@ -53,16 +54,19 @@ func (w *World) ready(i int) bool {
 func (w *World) stepKubelet(i int) bool {
 	n := &w.nodes[i]
 	asleep := w.api.suspend && w.api.status.suspended()
+	wanted := !asleep && i < w.size()
 	switch {
 	case n.away:
 		return false
-	case !n.pod.exists && !asleep:
+	case !n.pod.exists && wanted:
 		w.uids++
 		n.pod = pod{exists: true, template: w.api.template, uid: w.uids}
 		n.agent.pair = w.api.certs.published // kubelet mounts what is published now
 		w.boot(i)
-	case n.pod.exists && asleep && !n.pod.terminating:
-		w.checkAsleep()
+	case n.pod.exists && !wanted && !n.pod.terminating:
+		if asleep {
+			w.checkAsleep()
+		}
 		w.drain(i)
 	case n.pod.exists && n.pod.terminating && !n.agent.up:
 		w.podGone(i)

@@ -5,7 +5,7 @@ type mood []Kind
 
 // moods differ in what goes wrong most. One distribution for all would spread every schedule
 // over all faults and reach none of the deep ones.
-var moods = [...]mood{anything, fineSteps, oldLeader, oldReports, network, disks, changes, certificates, switches}
+var moods = [...]mood{anything, fineSteps, oldLeader, oldReports, network, disks, changes, certificates, switches, sizes}
 
 var (
 	anything = newMood(nil)
@@ -29,6 +29,9 @@ var (
 	changes = newMood(map[Kind]int{
 		Round: 60, Suspend: 5, Configure: 8, Upgrade: 6, KillServer: 3, Drain: 3, CrashBeforeStatus: 6, CrashOperator: 4,
 		Wipe: 0, Swap: 0, RollBack: 0, Blur: 0, DamageBook: 0, Partition: 1, Shatter: 0})
+	// sizes: members come and go by order, and by themselves.
+	sizes = newMood(map[Kind]int{
+		Round: 90, Scale: 14, KillServer: 5, KillAgent: 4, KillAll: 3, Write: 40, Suspend: 1, Configure: 1, Hear: 20, Elapse: 10, CrashBeforeStatus: 4})
 )
 
 // certificates: renewed and replaced, loaded late, and seen by operators of any age.
@@ -49,7 +52,7 @@ var weights = [kinds]int{
 	Partition: 5, Shatter: 2, Heal: 5, Mute: 3, Unmute: 3, NotHear: 2, Duplicate: 3, DropMessage: 2,
 	CrashBeforeActing: 1, CrashBeforeStatus: 2, CrashOperator: 2,
 	Wipe: 1, Save: 1, RollBack: 1, Swap: 1, Blur: 1, PurgeCache: 1, LoseStatus: 1, DamageBook: 1,
-	Suspend: 2, Configure: 2, Upgrade: 1, SwitchTLS: 1, Approve: 2, Repair: 1, SplitByHand: 0, Renew: 1, ReplaceCA: 1,
+	Suspend: 2, Configure: 2, Upgrade: 1, SwitchTLS: 1, Scale: 2, Approve: 2, Repair: 1, SplitByHand: 0, Renew: 1, ReplaceCA: 1,
 }
 
 // newMood is the usual weights with some of them changed.

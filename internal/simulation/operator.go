@@ -23,6 +23,8 @@ type status struct {
 	stopped int64
 	primary int8
 	held    set
+	// size is the number of members.
+	size int8
 	// lostAt is the Tick at which the loss of the Primary component was recorded, -1 for never.
 	lostAt int16
 }
@@ -32,8 +34,9 @@ func (st *status) suspended() bool { return !st.working && st.stopped > 0 && st.
 
 // operator is one process of the operator: its caches, and nothing that has to survive.
 type operator struct {
-	status  status
-	suspend bool
+	status   status
+	suspend  bool
+	replicas int8
 	// config is what it knows to be published; wanted and rebootstrap are the spec's.
 	config      published
 	wanted      mode
@@ -64,6 +67,7 @@ func (w *World) seeStatus(k int) {
 	o := &w.ops[k]
 	o.status, o.suspend, o.trust = w.api.status, w.api.suspend, w.api.trust
 	o.config, o.template = w.api.config, w.api.template
+	o.replicas = w.api.replicas
 	o.wanted, o.rebootstrap = w.api.wanted, w.api.rebootstrap
 	if !o.started {
 		o.started = true
@@ -107,12 +111,12 @@ func (w *World) lookAround(k int) {
 func (w *World) snapshot(o *operator) cluster.Snapshot {
 	st := &o.status
 	s := cluster.Snapshot{
-		Namespace: "world", Name: "db", Replicas: w.n, Suspend: o.suspend,
+		Namespace: "world", Name: "db", Replicas: int(o.replicas), Suspend: o.suspend,
 		ConfigRevision: revisions[o.config.revision],
 		Wanted:         encryptions[o.wanted], Published: encryptions[o.config.mode], Rebootstrap: o.rebootstrap,
 		ClusterUUID: uuids[st.uuid], Epoch: st.epoch, Suspended: st.suspended(),
 		Publication: o.certs.published.name(),
-		Members:     make([]cluster.Member, w.n),
+		Members:     make([]cluster.Member, st.size),
 	}
 	if st.working {
 		op := st.operation
@@ -273,6 +277,9 @@ func (w *World) writeStatus(o *operator, s cluster.Snapshot, a plan.Action) bool
 		return false
 	}
 	next.version++
+	if next.size != w.api.status.size {
+		w.resized(int(w.api.status.size), int(next.size))
+	}
 	if _, ok := a.(plan.Complete); ok && w.anyServes() {
 		w.truth.approved = false // what the approval was for is over
 	}
@@ -290,6 +297,9 @@ func journal(st *status, a plan.Action) {
 			return
 		}
 		st.working = false
+		if a.Size > 0 {
+			st.size = int8(a.Size)
+		}
 		if !a.Abandoned {
 			st.stopped = 0
 			if st.operation.Type == cluster.OpSuspend {
@@ -297,6 +307,8 @@ func journal(st *status, a plan.Action) {
 			}
 		}
 		st.operation = cluster.Operation{}
+	case plan.Resize:
+		st.size = int8(a.Size)
 	case plan.RecordUUID:
 		st.uuid, st.epoch = uuidNumber(a.UUID), max(st.epoch, a.Epoch)
 	}
@@ -314,6 +326,7 @@ func (w *World) observed(st *status, o *operator, s cluster.Snapshot) {
 		}
 		anyPrimary = anyPrimary || m.InPrimary()
 	}
+	st.held &= 1<<st.size - 1 // of who is no member nothing is remembered
 	switch {
 	case anyPrimary:
 		st.lostAt = -1

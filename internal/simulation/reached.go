@@ -23,11 +23,13 @@ const (
 	ReachedSwitch
 	ReachedSynced
 	ReachedNewCA
+	ReachedLarger
+	ReachedSmaller
 	reachedAll = 1<<iota - 1
 )
 
 var situations = [...]string{"first start", "recovery", "rebuilt quorum", "IST", "SST", "rolling restart", "approval",
-	"suspension", "blocked", "partition", "split by hand", "lost status", "switch of encryption", "all Synced", "CA replaced"}
+	"suspension", "blocked", "partition", "split by hand", "lost status", "switch of encryption", "all Synced", "CA replaced", "scaled up", "scaled down"}
 
 // String lists the situations.
 func (r Reached) String() string {

@@ -168,4 +168,10 @@ var regressions = []regression{
 		Schedule{Members: 3, Eager: true, Events: []Event{
 			{KillAll, 0, 0}, {Wipe, 2, 0},
 		}}},
+	{"seen without it at another time when it was away", believesOldViews,
+		Schedule{Members: 3, Events: []Event{
+			{Round, 0, 0}, {Scale, 1, 0}, {SeeStatus, 0, 0}, {Reconcile, 0, 0}, {SeeStatus, 0, 0},
+			{KillServer, 2, 0}, {Regroup, 0, 0}, {Hear, 0, 0}, {Hear, 0, 1}, {Agent, 2, 0}, {Agent, 2, 0}, {Agent, 2, 0},
+			{Write, 2, 0}, {Hear, 0, 2}, {Reconcile, 0, 0}, {Deliver, 0, 0}, {Agent, 2, 0}, {Hear, 0, 2}, {Reconcile, 0, 0}, {SeeStatus, 0, 0}, {KillAll, 0, 0},
+		}}},
 }

@@ -19,7 +19,7 @@ func (s set) len() int       { return bits.OnesCount8(uint8(s)) }
 
 // World is the whole state. It is a value: a copy is a snapshot, and two equal worlds behave the same.
 type World struct {
-	// n is the number of members.
+	// n is the number of members there is room for; how many there are is in the status.
 	n int
 	// eager: see quorum.
 	eager bool
@@ -77,6 +77,7 @@ func New(n int, eager bool) World {
 	w := World{n: n, eager: eager}
 	w.api.wanted, w.api.config.mode = modeStrict, modeStrict
 	w.api.status.primary = none
+	w.api.replicas, w.api.status.size = int8(n), int8(n)
 	w.api.status.lostAt = -1
 	w.issue(0)
 	w.api.certs.published = w.api.certs.issued
@@ -88,6 +89,9 @@ func New(n int, eager bool) World {
 
 // none is an index that names no member.
 const none = int8(-1)
+
+// size is the recorded number of members.
+func (w *World) size() int { return int(w.api.status.size) }
 
 // all is the set of all members.
 func (w *World) all() set { return set(1<<w.n - 1) }

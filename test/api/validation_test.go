@@ -89,7 +89,8 @@ func TestDefaults(t *testing.T) {
 func TestImmutable(t *testing.T) {
 	ctx := context.Background()
 	for name, tc := range map[string]struct{ before, after, want string }{
-		"size":          {`storage: {size: 1Gi}`, `storage: {size: 2Gi}`, "size cannot be changed"},
+		"larger":        {`storage: {size: 1Gi}`, `storage: {size: 2Gi}`, ""},
+		"smaller":       {`storage: {size: 2Gi}`, `storage: {size: 1Gi}`, "size can grow and cannot shrink"},
 		"same size":     {`storage: {size: 1Gi}`, `storage: {size: 1024Mi}`, ""},
 		"class":         {`storage: {size: 1Gi, storageClassName: a}`, `storage: {size: 1Gi, storageClassName: b}`, "storageClassName cannot be changed"},
 		"class removed": {`storage: {size: 1Gi, storageClassName: a}`, `storage: {size: 1Gi}`, "storageClassName cannot be changed"},

@@ -1,0 +1,17 @@
+package apply
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Expand asks for a larger volume. The node goes on running: Kubernetes grows the volume and the file
+// system in it.
+func (x Actor) Expand(ctx context.Context, p *corev1.PersistentVolumeClaim, size resource.Quantity) error {
+	changed := p.DeepCopy()
+	changed.Spec.Resources.Requests[corev1.ResourceStorage] = size
+	return client.IgnoreNotFound(x.Client.Patch(ctx, changed, client.MergeFrom(p)))
+}

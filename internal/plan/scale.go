@@ -1,0 +1,112 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// scale brings the number of members to the wanted one, one member at a time. What is wanted never
+// says who is a member: that is what was recorded, because data of a member that left by a change
+// of the spec alone could be the most advanced. While it cannot go on it has nothing to say, so
+// that what is wrong can be repaired.
+func scale(s cluster.Snapshot) (Decision, bool) {
+	size := len(s.Members)
+	switch {
+	case s.Replicas < 1 || s.Replicas == size || !anyPrimary(s):
+		return Decision{}, false
+	case s.Replicas > size:
+		return scaleUp(s)
+	}
+	target := s.Members[size-1]
+	if _, weak := waitForOthers(s, target); weak {
+		return Decision{}, false
+	}
+	return begin(s, cluster.Operation{Type: cluster.OpScaleDown, Target: target.Name}, ReasonScaling,
+		fmt.Sprintf("scaling from %d to %d nodes; the next to leave is %s", size, s.Replicas, target.Name))
+}
+
+// scaleUp adds one member when all others serve: two that join together need two donors.
+func scaleUp(s cluster.Snapshot) (Decision, bool) {
+	for _, m := range s.Members {
+		if !m.Synced() || !m.Pod.Ready {
+			return Decision{}, false
+		}
+	}
+	size := len(s.Members) + 1
+	return Decision{Action: Resize{size}, Reason: ReasonScaling,
+		Message: fmt.Sprintf("scaling to %d nodes; adding the member number %d", s.Replicas, size)}, true
+}
+
+// continueScaleDown lets the highest ordinal leave in good order: the writer has moved, all others are
+// there, and it is stopped by order, so that quorum is counted anew without it. It is a member until
+// all others were seen Synced without it: from then on nothing that a client was told is stored is on
+// its volume alone.
+func continueScaleDown(s cluster.Snapshot, op cluster.Operation) (Decision, bool) {
+	m, ok := s.Member(op.Target)
+	switch {
+	case !ok || m.Ordinal != len(s.Members)-1 || m.Ordinal == 0:
+		return abandon(ReasonScaling, op.Target+" is not the last member any more")
+	case !anyPrimary(s) || s.Suspend:
+		return abandon(ReasonRecovering, "scaling gives way: there is no Primary component any more, or the cluster is to be suspended")
+	case s.Replicas > m.Ordinal:
+		return abandon(ReasonScaling, m.Name+" is wanted again")
+	case m.Order != nil && m.Order.Epoch == op.Epoch && m.Order.Kind != string(OrderStop):
+		return abandon(ReasonScaling, fmt.Sprintf("the Stop of epoch %d was lifted on %s: another epoch is needed", op.Epoch, m.Name))
+	}
+	if d, weak := waitForOthers(s, m); weak {
+		return d, true
+	}
+	if m.Pod.Role == rolePrimary {
+		return assign(otherWriter(s, m.Name))
+	}
+	switch {
+	case m.BookDamaged:
+		return wait(ReasonOrderBook, m.Name+" is to leave, and refuses all orders, because it cannot read its order book: give it an empty volume")
+	case halted(m, op):
+		return completeScaleDown(s, op, m)
+	case !m.Known:
+		return wait(ReasonScaling, m.Name+" is to leave, and its agent does not answer: it cannot be told to stop")
+	case m.Phase == cluster.PhaseStopping:
+		return wait(ReasonScaling, "waiting for "+m.Name+" to stop")
+	}
+	return order(op, m.Name, OrderStop, cluster.Position{}, ReasonScaling, "stopping "+m.Name+", which leaves the cluster")
+}
+
+// halted says that a member is down for good: stopped by this operation's order, which it keeps on its
+// volume, or without a container that could run.
+func halted(m cluster.Member, op cluster.Operation) bool {
+	return m.Known && m.Phase == cluster.PhaseStopped && seenEpoch(m) >= op.Epoch || !m.Known && m.Pod.Waiting
+}
+
+// completeScaleDown waits until the leave is seen on all that stay. A report may be older than the leave,
+// from another time when the leaver was away; so each of them is first told of something, and a report
+// that shows it is younger. A Start changes nothing for a member that is not held.
+func completeScaleDown(s cluster.Snapshot, op cluster.Operation, gone cluster.Member) (Decision, bool) {
+	rest := s.Members[:gone.Ordinal]
+	for _, m := range rest {
+		if m.Order == nil || m.Order.ID != orderID(op, m.Name, OrderStart) {
+			return order(op, m.Name, OrderStart, cluster.Position{}, ReasonScaling, "telling "+m.Name+" that "+gone.Name+" has stopped")
+		}
+	}
+	for _, m := range rest {
+		if !m.Synced() || m.Server.Size != len(rest) || slices.Contains(m.Server.Members, gone.Name) {
+			return wait(ReasonScaling, fmt.Sprintf("%s has stopped; waiting for %s to be Synced without it", gone.Name, m.Name))
+		}
+	}
+	message := gone.Name + " has left"
+	return Decision{Action: Complete{Message: message, Size: len(rest)}, Reason: ReasonScaling, Message: message}, true
+}
+
+// waitForOthers waits while a member that stays is not part of the component or falls behind. One that
+// gives its state to the leaver serves all the same.
+func waitForOthers(s cluster.Snapshot, leaver cluster.Member) (Decision, bool) {
+	for _, m := range s.Members {
+		if m.Name == leaver.Name || m.Synced() && !m.BookDamaged || canWrite(m) && !leaver.Synced() {
+			continue
+		}
+		return wait(ReasonScaling, fmt.Sprintf("waiting for %s to be Synced before %s leaves", m.Name, leaver.Name))
+	}
+	return Decision{}, false
+}

@@ -1,0 +1,116 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// scaleTo does what kubectl scale does.
+func (w *world) scaleTo(n int32) {
+	w.t.Helper()
+	c := &v1alpha1.GaleraCluster{}
+	w.Expect(w.get(c, "shop")).To(Succeed())
+	s := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: w.cluster.Namespace}, Spec: autoscalingv1.ScaleSpec{Replicas: n}}
+	must(w.t, kube.SubResource("scale").Update(context.Background(), c, client.WithSubResourceBody(s)))
+}
+
+func (w *world) pods() int32 {
+	sts := &appsv1.StatefulSet{}
+	w.Expect(w.get(sts, "shop")).To(Succeed())
+	return *sts.Spec.Replicas
+}
+
+// views makes the first n members one component.
+func (w *world) views(n int, change func(*agentapi.Report)) {
+	for i := range n {
+		w.agents.change(fmt.Sprintf("shop-%d", i), func(r *agentapi.Report) {
+			r.Config.Loaded, r.Server.Size = w.revision(), n
+			change(r)
+		})
+	}
+}
+
+// TestScaleDown: nobody is taken away before all others were seen without it.
+func TestScaleDown(t *testing.T) {
+	w := newWorld(t, "scale-down", spec())
+	w.bringUp()
+	c := &v1alpha1.GaleraCluster{}
+	w.Expect(w.get(c, "shop")).To(Succeed())
+	got := &autoscalingv1.Scale{}
+	must(t, kube.SubResource("scale").Get(context.Background(), c, got))
+	w.Expect(got.Status.Replicas).To(BeEquivalentTo(3))
+	w.Expect(got.Status.Selector).To(ContainSubstring("galera-operator.io/cluster=shop"))
+
+	w.scaleTo(1)
+	w.Eventually(w.agents.given).Should(ContainElement("Stop shop-2"))
+	w.Expect(w.pods()).To(BeEquivalentTo(3))
+	w.agents.change("shop-2", func(r *agentapi.Report) { r.Server, r.Phase = nil, cluster.PhaseStopped })
+	w.Eventually(w.agents.given).Should(ContainElements("Start shop-0", "Start shop-1"))
+	w.Consistently(w.pods, "500ms").Should(BeEquivalentTo(3), "the others still count it")
+
+	w.views(2, func(*agentapi.Report) {})
+	w.Eventually(w.pods).Should(BeEquivalentTo(2))
+	w.Eventually(w.agents.given).Should(ContainElement("Stop shop-1"))
+	w.Expect(w.agents.given()).NotTo(ContainElement("Stop shop-0"))
+	w.Expect(w.status().Replicas).To(BeEquivalentTo(2))
+}
+
+// TestScaleUp: one member at a time.
+func TestScaleUp(t *testing.T) {
+	w := newWorld(t, "scale-up", spec())
+	w.bringUp()
+	w.scaleTo(5)
+	w.Eventually(w.pods).Should(BeEquivalentTo(4))
+	w.Eventually(w.condition("Ready")).Should(Equal("False Scaling"))
+	w.Consistently(w.pods, "500ms").Should(BeEquivalentTo(4), "the fourth is not Synced")
+	w.Expect(w.status().Nodes).To(Equal("3/5"))
+}
+
+// TestVolumesGrow where the class allows it, and are left alone where it does not.
+func TestVolumesGrow(t *testing.T) {
+	ctx := context.Background()
+	for _, class := range []string{"grows", "does-not"} {
+		must(t, kube.Create(ctx, &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Provisioner: "example.org/none", AllowVolumeExpansion: new(class == "grows")}))
+	}
+	w := newWorld(t, "volumes", spec())
+	w.bringUp()
+	for i, class := range []string{"grows", "grows", "does-not"} {
+		p := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "volumes", Name: fmt.Sprintf("data-shop-%d", i), Labels: map[string]string{v1alpha1.LabelCluster: "shop"}}}
+		p.Spec.StorageClassName, p.Spec.AccessModes = &class, []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+		p.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: quantity("1Gi")}
+		must(t, kube.Create(ctx, p))
+		p.Status.Phase, p.Status.Capacity = corev1.ClaimBound, p.Spec.Resources.Requests
+		must(t, kube.Status().Update(ctx, p))
+	}
+	template := w.statefulSet().Spec.Template.DeepCopy()
+	w.edit(func(c *v1alpha1.GaleraCluster) { c.Spec.Storage.Size = quantity("2Gi") })
+	w.Eventually(w.condition("Stalled")).Should(Equal("True VolumeNotExpandable"))
+	w.Expect(w.message("Stalled")).To(ContainSubstring(`"does-not" of data-shop-2`))
+	must(t, kube.Delete(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "volumes", Name: "data-shop-2"}}, client.GracePeriodSeconds(0)))
+	must(t, client.IgnoreNotFound(kube.Patch(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "volumes", Name: "data-shop-2"}},
+		client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`)))))
+	w.Eventually(func() string {
+		p := &corev1.PersistentVolumeClaim{}
+		w.Expect(w.get(p, "data-shop-1")).To(Succeed())
+		q := p.Spec.Resources.Requests[corev1.ResourceStorage]
+		return q.String()
+	}).Should(Equal("2Gi"))
+	w.Eventually(w.condition("Ready")).Should(Equal("False VolumeExpanding"))
+	sts := w.statefulSet()
+	q := sts.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests[corev1.ResourceStorage]
+	w.Expect(q.String()).To(Equal("1Gi"), "the template stays")
+	w.Expect(&sts.Spec.Template).To(Equal(template), "no pod is replaced for it")
+}
