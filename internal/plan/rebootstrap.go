@@ -25,7 +25,7 @@ func continueRebootstrap(s cluster.Snapshot, op cluster.Operation) (Decision, bo
 		if m.Name == keeper.Name || m.Known && m.Phase == cluster.PhaseStopped && seenEpoch(m) >= op.Epoch {
 			continue
 		}
-		return stopForSwitch(s, op, m)
+		return stopForSwitch(op, m)
 	}
 	if s.Published != s.Wanted {
 		return publish(s, s.Wanted)
@@ -37,7 +37,7 @@ func continueRebootstrap(s cluster.Snapshot, op cluster.Operation) (Decision, bo
 		fmt.Sprintf("%s, the last node that serves, is restarted with %s sockets", keeper.Name, s.Wanted.Sockets))
 }
 
-func stopForSwitch(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (Decision, bool) {
+func stopForSwitch(op cluster.Operation, m cluster.Member) (Decision, bool) {
 	if !m.Known || m.Phase == cluster.PhaseStopping {
 		return wait(ReasonSwitching, "waiting for "+m.Name+" to stop")
 	}

@@ -55,7 +55,7 @@ var _ = Describe("The encryption of replication", func() {
 		for _, mode := range []string{"Dynamic", "Plain"} {
 			setReplication(ctx, shop, v1alpha1.TLSDisabled, v1alpha1.SwitchRolling)
 			Eventually(func() string { return status(ctx, shop).TLS.Replication }).WithContext(ctx).WithTimeout(switchTime).
-				WithPolling(100*time.Millisecond).Should(Equal(mode))
+				WithPolling(100 * time.Millisecond).Should(Equal(mode))
 			Eventually(func() string { return status(ctx, shop).Nodes }).WithContext(ctx).WithTimeout(shortly).
 				WithPolling(100*time.Millisecond).ShouldNot(Equal("3/3"), "a node is on its way")
 			switchReplication(ctx, shop, v1alpha1.TLSRequired, v1alpha1.SwitchRolling)
