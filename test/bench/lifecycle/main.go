@@ -58,6 +58,7 @@ func parts() []part {
 		{"idle", measureIdle},
 		{"delete", measureDeletedPrimary},
 		{"kill", measureKilledPrimary},
+		{"switch", measureSwitches},
 		{"crash", measureFullCrash},
 		{"force", measureForceDeletion},
 	}
