@@ -47,9 +47,11 @@ clean-cache: ## Remove the local Kubernetes and everything that was built for it
 ##@ Build
 
 .PHONY: build
-build: ## Compile bin/manager and bin/agent, statically.
+build: ## Compile the programs into bin, statically.
 	@$(GO_BUILD) -o bin/manager ./cmd/manager
 	@$(GO_BUILD) -o bin/agent ./cmd/agent
+	@$(GO_BUILD) -o bin/bench-runner ./cmd/bench-runner
+	@$(GO_BUILD) -o bin/kubectl-galera ./cmd/kubectl-galera
 
 .PHONY: images
 images: build ## Build all container images in the local Docker.
@@ -64,7 +66,7 @@ dist: $(KUSTOMIZE) ## Write dist/install.yaml: everything, with the image IMG.
 
 .PHONY: clean
 clean: ## Remove what was built here; tools stay.
-	@rm -rf dist bin/manager bin/agent bin/render cover.out
+	@rm -rf dist bin/manager bin/agent bin/bench-runner bin/kubectl-galera bin/render cover.out
 
 ##@ Develop
 

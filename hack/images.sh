@@ -57,10 +57,10 @@ from_base() {
 # operator: the Makefile compiles bin/manager and bin/agent; this only packs them.
 operator() {
   local hash
-  if [ ! -x "$REPO_DIR/bin/manager" ] || [ ! -x "$REPO_DIR/bin/agent" ]; then
-    die "bin/manager and bin/agent are missing: compile them first (make build)"
+  if [ ! -x "$REPO_DIR/bin/manager" ] || [ ! -x "$REPO_DIR/bin/agent" ] || [ ! -x "$REPO_DIR/bin/bench-runner" ]; then
+    die "bin/manager, bin/agent and bin/bench-runner are missing: compile them first (make build)"
   fi
-  hash=$(folder_hash "$REPO_DIR/bin/manager" "$REPO_DIR/bin/agent" "$REPO_DIR/Dockerfile")
+  hash=$(folder_hash "$REPO_DIR/bin/manager" "$REPO_DIR/bin/agent" "$REPO_DIR/bin/bench-runner" "$REPO_DIR/Dockerfile")
   up_to_date "$OPERATOR_IMAGE" "$hash" && return 0
   step "build $OPERATOR_IMAGE" docker build -t "$OPERATOR_IMAGE" --label "$LABEL=$hash" "$REPO_DIR"
 }

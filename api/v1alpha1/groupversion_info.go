@@ -14,7 +14,7 @@ var GroupVersion = schema.GroupVersion{Group: "galera-operator.io", Version: "v1
 
 // AddToScheme registers the types of this package.
 func AddToScheme(s *runtime.Scheme) error {
-	s.AddKnownTypes(GroupVersion, &GaleraCluster{}, &GaleraClusterList{})
+	s.AddKnownTypes(GroupVersion, &GaleraCluster{}, &GaleraClusterList{}, &GaleraBenchmark{}, &GaleraBenchmarkList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
 }

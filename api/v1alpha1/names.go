@@ -24,4 +24,8 @@ const (
 	AnnotationDropCA = "galera-operator.io/drop-old-ca"
 	// AnnotationSync is changed on pods so that kubelet refreshes mounted configuration at once.
 	AnnotationSync = "galera-operator.io/sync"
+
+	// AnnotationCPUAcceleration "Off" on a GaleraCluster hides the AES instructions from the TLS library of its
+	// nodes. It is for benchmarks: a change restarts every node.
+	AnnotationCPUAcceleration = "galera-operator.io/cpu-acceleration"
 )

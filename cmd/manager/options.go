@@ -10,6 +10,7 @@ import (
 // options are the operator's settings.
 type options struct {
 	defaultImage    string
+	benchmarkImage  string
 	operatorImage   string
 	namespace       string
 	watchNamespaces string
@@ -24,6 +25,7 @@ func bindFlags(fs *flag.FlagSet) *options {
 	o := &options{}
 	fs.StringVar(&o.defaultImage, "default-image", "mariadb:11.8", "database image of clusters that name none")
 	fs.StringVar(&o.operatorImage, "operator-image", os.Getenv("OPERATOR_IMAGE"), "image the agent is taken from; default: the environment's OPERATOR_IMAGE")
+	fs.StringVar(&o.benchmarkImage, "benchmark-image", os.Getenv("BENCHMARK_IMAGE"), "image with sysbench for benchmarks that name none; default: the environment's BENCHMARK_IMAGE")
 	fs.StringVar(&o.namespace, "operator-namespace", os.Getenv("POD_NAMESPACE"), "namespace the operator runs in; default: the environment's POD_NAMESPACE")
 	fs.StringVar(&o.watchNamespaces, "watch-namespaces", "", "comma-separated namespaces to watch; empty: all")
 	fs.StringVar(&o.clusterDomain, "cluster-domain", "cluster.local", "DNS domain of the Kubernetes cluster")

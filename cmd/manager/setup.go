@@ -43,7 +43,7 @@ func cacheOptions(opts *options) cache.Options {
 	o := cache.Options{
 		DefaultLabelSelector: labels.NewSelector().Add(*hasCluster),
 		DefaultTransform:     cache.TransformStripManagedFields(),
-		ByObject:             map[client.Object]cache.ByObject{&v1alpha1.GaleraCluster{}: {Label: labels.Everything()}},
+		ByObject:             map[client.Object]cache.ByObject{&v1alpha1.GaleraCluster{}: {Label: labels.Everything()}, &v1alpha1.GaleraBenchmark{}: {Label: labels.Everything()}},
 	}
 	for _, n := range opts.namespaces() {
 		if o.DefaultNamespaces == nil {
@@ -68,17 +68,23 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 		return err
 	}
 	agents := &observe.Agents{Client: observe.NewAgentClient(cert.GetCertificate)}
+	options := resources.Options{
+		OperatorImage: opts.operatorImage, DefaultImage: opts.defaultImage,
+		OperatorNamespace: opts.namespace, ClusterDomain: opts.clusterDomain,
+	}
+	if err := (&controllers.GaleraBenchmarkReconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Options: options, Image: opts.benchmarkImage, Now: time.Now,
+	}).SetupWithManager(mgr); err != nil {
+		return err
+	}
 	return (&controllers.GaleraClusterReconciler{
-		Client:  mgr.GetClient(),
-		Readers: observe.Readers{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Signing: &observe.SigningCAs{}},
-		Agents:  agents,
-		Objects: &apply.Objects{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
-		Actor:   apply.Actor{Client: mgr.GetClient(), Agents: agents},
-		Events:  mgr.GetEventRecorder("galera-operator"),
-		Options: resources.Options{
-			OperatorImage: opts.operatorImage, DefaultImage: opts.defaultImage,
-			OperatorNamespace: opts.namespace, ClusterDomain: opts.clusterDomain,
-		},
+		Client:    mgr.GetClient(),
+		Readers:   observe.Readers{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Signing: &observe.SigningCAs{}},
+		Agents:    agents,
+		Objects:   &apply.Objects{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
+		Actor:     apply.Actor{Client: mgr.GetClient(), Agents: agents},
+		Events:    mgr.GetEventRecorder("galera-operator"),
+		Options:   options,
 		ControlCA: func() ([]byte, error) { return os.ReadFile(filepath.Join(opts.controlCertDir, "ca.crt")) },
 		Metrics:   seen,
 		Now:       time.Now,

@@ -43,11 +43,7 @@ func databaseContainer(c *v1alpha1.GaleraCluster, opts Options) corev1.Container
 		Image:           Image(c, opts),
 		ImagePullPolicy: pullPolicy(c),
 		Command:         []string{agentapi.BinDir + "/agent", "run"},
-		Env: []corev1.EnvVar{
-			fromField(agentapi.EnvPodName, "metadata.name"),
-			fromField(agentapi.EnvPodIP, "status.podIP"),
-			{Name: "MARIADB_HOME", Value: agentapi.RunDir}, // where mariadb in kubectl exec finds socket and CA
-		},
+		Env:             databaseEnv(c),
 		Ports:           containerPorts(),
 		ReadinessProbe:  readinessProbe(),
 		LivenessProbe:   livenessProbe(),
@@ -55,6 +51,21 @@ func databaseContainer(c *v1alpha1.GaleraCluster, opts Options) corev1.Container
 		SecurityContext: containerSecurity(),
 		VolumeMounts:    volumeMounts(),
 	}
+}
+
+// withoutAES hides the AES instructions of x86 processors from OpenSSL, in every process of the container.
+const withoutAES = "~0x200000200000000"
+
+func databaseEnv(c *v1alpha1.GaleraCluster) []corev1.EnvVar {
+	env := []corev1.EnvVar{
+		fromField(agentapi.EnvPodName, "metadata.name"),
+		fromField(agentapi.EnvPodIP, "status.podIP"),
+		{Name: "MARIADB_HOME", Value: agentapi.RunDir}, // where mariadb in kubectl exec finds socket and CA
+	}
+	if c.Annotations[v1alpha1.AnnotationCPUAcceleration] == "Off" {
+		env = append(env, corev1.EnvVar{Name: "OPENSSL_ia32cap", Value: withoutAES})
+	}
+	return env
 }
 
 // pullPolicy is named in every case: Kubernetes' own default depends on the tag.

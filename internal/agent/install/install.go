@@ -8,7 +8,10 @@ import (
 )
 
 // Copy copies the running binary to dir/agent, in one step for whoever looks.
-func Copy(dir string) error {
+func Copy(dir string) error { return CopyAs(dir, "agent") }
+
+// CopyAs copies the running binary to dir/name, in one step for whoever looks.
+func CopyAs(dir, name string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -21,7 +24,7 @@ func Copy(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	next := filepath.Join(dir, ".agent.next")
+	next := filepath.Join(dir, "."+name+".next")
 	out, err := os.OpenFile(next, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o755)
 	if err != nil {
 		return err
@@ -33,5 +36,5 @@ func Copy(dir string) error {
 	if err != nil {
 		return err
 	}
-	return os.Rename(next, filepath.Join(dir, "agent"))
+	return os.Rename(next, filepath.Join(dir, name))
 }

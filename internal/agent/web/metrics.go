@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -14,7 +15,9 @@ import (
 
 func (p Probe) metrics(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	writeMetrics(w, p.Reports.Get(), p.Counters())
+	report := p.Reports.Get()
+	writeMetrics(w, report, p.Counters())
+	writeUsage(w, report, agentapi.VolumeDir)
 }
 
 // writeMetrics writes the Prometheus text format by hand: a dozen gauges are not worth a library
@@ -77,5 +80,5 @@ func sample(w io.Writer, name string, value float64, labels ...string) {
 	if len(pairs) > 0 {
 		set = "{" + strings.Join(pairs, ",") + "}"
 	}
-	_, _ = fmt.Fprintf(w, "%s%s %g\n", name, set, value)
+	_, _ = fmt.Fprintf(w, "%s%s %s\n", name, set, strconv.FormatFloat(value, 'g', -1, 64))
 }

@@ -1,0 +1,34 @@
+package v1alpha1
+
+// ConditionComplete of a GaleraBenchmark is True when everything was measured and cleaned up.
+// Reconciling and Stalled mean what they mean for a GaleraCluster.
+const ConditionComplete = "Complete"
+
+// Reasons of the conditions of a GaleraBenchmark. Each is documented in docs/conditions.md.
+const (
+	ReasonMeasured            = "Measured"
+	ReasonRunning             = "Running"
+	ReasonPreparingCluster    = "PreparingCluster"
+	ReasonSwitchingArm        = "SwitchingArm"
+	ReasonPreparingData       = "PreparingData"
+	ReasonMeasuring           = "Measuring"
+	ReasonCleaningUp          = "CleaningUp"
+	ReasonPaused              = "Paused"
+	ReasonClusterNotFound     = "ClusterNotFound"
+	ReasonClusterNotReady     = "ClusterNotReady"
+	ReasonPolicyChangeRefused = "PolicyChangeRefused"
+	ReasonNotEnoughDisk       = "NotEnoughDisk"
+	ReasonArmNotProved        = "ArmNotProved"
+	ReasonWorkloadFailed      = "WorkloadFailed"
+	ReasonTooManyInvalidRuns  = "TooManyInvalidRuns"
+)
+
+// Labels and annotations of what belongs to a benchmark.
+const (
+	// LabelBenchmark names the GaleraBenchmark an object belongs to.
+	LabelBenchmark = "galera-operator.io/benchmark"
+	// LabelRun is the number of the run an object belongs to.
+	LabelRun = "galera-operator.io/run"
+	// LabelValid is "true" on the ConfigMap of a run that counts, "false" on that of one that does not.
+	LabelValid = "galera-operator.io/valid"
+)

@@ -1,0 +1,232 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// BenchmarkWorkload is one kind of load: exactly one of oltp, connect and stateTransfer.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.oltp), has(self.connect), has(self.stateTransfer)].filter(x, x).size() == 1",message="set exactly one of oltp, connect and stateTransfer"
+type BenchmarkWorkload struct {
+	// name of the workload: lower-case letters, digits and '-', at most 32.
+	// +required
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name"`
+
+	// oltp runs transactions with sysbench.
+	// +optional
+	OLTP *OLTPWorkload `json:"oltp,omitempty"`
+
+	// connect makes connections as fast as it can: connect, SELECT 1, disconnect.
+	// +optional
+	Connect *ConnectWorkload `json:"connect,omitempty"`
+
+	// stateTransfer takes a node's data away and measures the full copy (SST) it then takes.
+	// +optional
+	StateTransfer *StateTransferWorkload `json:"stateTransfer,omitempty"`
+}
+
+// OLTPWorkload runs transactions with sysbench.
+//
+// +kubebuilder:validation:XValidation:rule="(self.profile == 'Custom') == has(self.script)",message="profile Custom needs a script, and only Custom takes one"
+// +kubebuilder:validation:XValidation:rule="!(has(self.duration) && has(self.events))",message="set duration or events, not both"
+// +kubebuilder:validation:XValidation:rule="!has(self.duration) || (duration(self.duration) >= duration('1s') && duration(self.duration) <= duration('2h'))",message="duration must be 1s to 2h"
+// +kubebuilder:validation:XValidation:rule="!has(self.warmup) || (duration(self.warmup) >= duration('0s') && duration(self.warmup) <= duration('1h'))",message="warmup must be 0s to 1h"
+type OLTPWorkload struct {
+	// profile: WriteOnly, ReadOnly, ReadWrite, PointSelect, or Custom with a script of your own.
+	// +required
+	// +kubebuilder:validation:Enum=WriteOnly;ReadOnly;ReadWrite;PointSelect;Custom
+	Profile string `json:"profile"`
+
+	// script is a sysbench Lua script in a ConfigMap of the benchmark's namespace, for the profile Custom.
+	// It is asked to prepare and to run; it must come in one file.
+	// +optional
+	Script *corev1.ConfigMapKeySelector `json:"script,omitempty"`
+
+	// tables is the number of tables, 1 to 256. Default: 4.
+	// +optional
+	// +kubebuilder:default=4
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=256
+	Tables int32 `json:"tables,omitempty"`
+
+	// tableSize is the number of rows in each table, 1 to 1000000000. A row takes some 240 bytes.
+	// Default: 100000.
+	// +optional
+	// +kubebuilder:default=100000
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000000
+	TableSize int64 `json:"tableSize,omitempty"`
+
+	// threads are the numbers of client threads, each 1 to 1024; every one is measured. Default: [8].
+	// +optional
+	// +kubebuilder:default={8}
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:Minimum=1
+	// +kubebuilder:validation:items:Maximum=1024
+	Threads []int32 `json:"threads,omitempty"`
+
+	// duration of the measured part of a run, 1s to 2h. Default: 60s, when events is not set.
+	// +optional
+	Duration *metav1.Duration `json:"duration,omitempty"`
+
+	// events ends a run after that many transactions instead; then what is compared is the time it takes.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000000
+	Events int64 `json:"events,omitempty"`
+
+	// warmup is the same load before the measured part, 0s to 1h. Default: 10s.
+	// +optional
+	// +kubebuilder:default="10s"
+	Warmup *metav1.Duration `json:"warmup,omitempty"`
+
+	// distribution of the rows that are asked for: Uniform, Gaussian, Special (few rows are hot),
+	// Pareto or Zipfian. Default: Uniform.
+	// +optional
+	// +kubebuilder:default=Uniform
+	// +kubebuilder:validation:Enum=Uniform;Gaussian;Special;Pareto;Zipfian
+	Distribution string `json:"distribution,omitempty"`
+
+	// target: AllNodes spreads connections over all nodes in turn; Primary uses one node. Default: AllNodes.
+	// +optional
+	// +kubebuilder:default=AllNodes
+	// +kubebuilder:validation:Enum=AllNodes;Primary
+	Target string `json:"target,omitempty"`
+}
+
+// ConnectWorkload makes connections as fast as it can.
+//
+// +kubebuilder:validation:XValidation:rule="!(has(self.duration) && has(self.connections))",message="set duration or connections, not both"
+// +kubebuilder:validation:XValidation:rule="!has(self.duration) || (duration(self.duration) >= duration('1s') && duration(self.duration) <= duration('2h'))",message="duration must be 1s to 2h"
+// +kubebuilder:validation:XValidation:rule="self.latency.all(l, duration(l) >= duration('0s') && duration(l) <= duration('5s'))",message="latency must be 0s to 5s"
+type ConnectWorkload struct {
+	// threads are the numbers of clients connecting side by side, each 1 to 1024. Default: [1].
+	// +optional
+	// +kubebuilder:default={1}
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:Minimum=1
+	// +kubebuilder:validation:items:Maximum=1024
+	Threads []int32 `json:"threads,omitempty"`
+
+	// duration of a run, 1s to 2h. Default: 30s, when connections is not set.
+	// +optional
+	Duration *metav1.Duration `json:"duration,omitempty"`
+
+	// connections ends a run after that many connections instead; then what is compared is the time it takes.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100000000
+	Connections int64 `json:"connections,omitempty"`
+
+	// via is how clients reach the database: Direct is the only way there is so far. Default: Direct.
+	// +optional
+	// +kubebuilder:default=Direct
+	// +kubebuilder:validation:Enum=Direct
+	Via string `json:"via,omitempty"`
+
+	// tlsVersions clients speak; every one is measured. Only those the arm accepts: with "1.2" the
+	// arm's minVersion must be "1.2". Default: ["1.3"].
+	// +optional
+	// +kubebuilder:default={"1.3"}
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=2
+	// +kubebuilder:validation:items:Enum="1.2";"1.3"
+	TLSVersions []string `json:"tlsVersions,omitempty"`
+
+	// sessionResumption: Off makes a full handshake every time, On offers the session of the
+	// connection before; every one is measured. Default: [Off].
+	// +optional
+	// +kubebuilder:default={"Off"}
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=2
+	// +kubebuilder:validation:items:Enum=On;Off
+	SessionResumption []string `json:"sessionResumption,omitempty"`
+
+	// latency is added to every round trip, for instance 40ms, 0s to 5s; every one is measured.
+	// A relay in the client's pod holds every packet for half of it, in both directions. Default: [0s].
+	// +optional
+	// +kubebuilder:default={"0s"}
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:items:MaxLength=16
+	// +kubebuilder:validation:items:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s))+$`
+	Latency []string `json:"latency,omitempty"`
+
+	// target: AllNodes spreads connections over all nodes in turn; Primary uses one node. Default: Primary.
+	// +optional
+	// +kubebuilder:default=Primary
+	// +kubebuilder:validation:Enum=AllNodes;Primary
+	Target string `json:"target,omitempty"`
+}
+
+// StateTransferWorkload takes a node's data away and measures the full copy it then takes.
+type StateTransferWorkload struct {
+	// tables of the data set, 1 to 256. Default: 4.
+	// +optional
+	// +kubebuilder:default=4
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=256
+	Tables int32 `json:"tables,omitempty"`
+
+	// tableSize is the number of rows in each table. A row takes some 240 bytes. Default: 1000000.
+	// +optional
+	// +kubebuilder:default=1000000
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000000
+	TableSize int64 `json:"tableSize,omitempty"`
+
+	// methods of transfer; every one is measured. Default: [MariaBackup].
+	// +optional
+	// +kubebuilder:default={"MariaBackup"}
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=2
+	// +kubebuilder:validation:items:Enum=MariaBackup;Rsync
+	Methods []string `json:"methods,omitempty"`
+
+	// parallel numbers of threads that copy files, each 1 to 64. Default: [4].
+	// +optional
+	// +kubebuilder:default={4}
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:items:Minimum=1
+	// +kubebuilder:validation:items:Maximum=64
+	Parallel []int32 `json:"parallel,omitempty"`
+
+	// ciphers to measure: Arm is what the arm says. Default: [Arm].
+	// +optional
+	// +kubebuilder:default={"Arm"}
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:items:Enum=Arm;TLS_AES_128_GCM_SHA256;TLS_AES_256_GCM_SHA384;TLS_CHACHA20_POLY1305_SHA256
+	Ciphers []string `json:"ciphers,omitempty"`
+
+	// cpuAcceleration: Off hides the CPU's AES instructions from the TLS library of all nodes, which shows what
+	// ciphers cost on processors without them; every one is measured. Default: [On].
+	// +optional
+	// +kubebuilder:default={"On"}
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=2
+	// +kubebuilder:validation:items:Enum=On;Off
+	CPUAcceleration []string `json:"cpuAcceleration,omitempty"`
+
+	// loadThreads run read-write transactions on the other nodes meanwhile, 0 to 256, so that
+	// what a transfer takes from them is seen. Default: 0.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=256
+	LoadThreads int32 `json:"loadThreads,omitempty"`
+}

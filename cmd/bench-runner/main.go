@@ -1,0 +1,43 @@
+// Command bench-runner is what a benchmark's Jobs run: it makes data, lets a load run, watches the nodes
+// meanwhile, and leaves one result. The init container calls it to install it beside the load generator.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/galera-operator/galera-operator/internal/agent/install"
+	"github.com/galera-operator/galera-operator/internal/bench/runner"
+	"github.com/galera-operator/galera-operator/internal/version"
+)
+
+const usage = `usage:
+  bench-runner run                 do what BENCH_PLAN says
+  bench-runner install DIRECTORY   copy this binary to DIRECTORY/bench-runner
+  bench-runner version             print the version`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench-runner:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	switch {
+	case len(args) == 1 && args[0] == "run":
+		return runner.Main(ctx)
+	case len(args) == 2 && args[0] == "install":
+		return install.CopyAs(args[1], "bench-runner")
+	case len(args) == 1 && args[0] == "version":
+		fmt.Println(version.Version)
+		return nil
+	}
+	return fmt.Errorf("no such command\n%s", usage)
+}

@@ -1,0 +1,201 @@
+package controllers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/bench/jobs"
+	benchjudge "github.com/galera-operator/galera-operator/internal/bench/judge"
+	"github.com/galera-operator/galera-operator/internal/bench/matrix"
+	"github.com/galera-operator/galera-operator/internal/bench/steps"
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+)
+
+// actionName is the action's own name.
+func actionName(a steps.Action) string { return strings.TrimPrefix(fmt.Sprintf("%T", a), "steps.") }
+
+// actBenchmark carries out one action. Every one may be repeated.
+func (r *GaleraBenchmarkReconciler) actBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, a steps.Action) error {
+	switch a := a.(type) {
+	case steps.MakeCluster:
+		return r.makeCluster(ctx, b, a.Run)
+	case steps.ChangeCluster:
+		return r.changeCluster(ctx, b, seen.Cluster, a.Run)
+	case steps.StartJob:
+		return r.startJob(ctx, b, seen.Cluster, a)
+	case steps.TakeData:
+		return r.takeData(ctx, seen, a.Member)
+	case steps.Judge:
+		return r.judgeRun(ctx, b, seen, a.Record)
+	case steps.RemoveJob:
+		j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: a.Name}}
+		return client.IgnoreNotFound(r.Delete(ctx, j, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+	case steps.RestoreCluster:
+		own := steps.Own(b, seen.Cluster)
+		return r.patchCluster(ctx, seen.Cluster, func(c *v1alpha1.GaleraCluster) { c.Spec.TLS = own })
+	case steps.RemoveCluster:
+		return client.IgnoreNotFound(r.Delete(ctx, seen.Cluster))
+	case steps.Expire:
+		return client.IgnoreNotFound(r.Delete(ctx, b))
+	case steps.Finish:
+		return nil // is written into the status
+	}
+	return fmt.Errorf("no way to carry out %T", a)
+}
+
+func (r *GaleraBenchmarkReconciler) makeCluster(ctx context.Context, b *v1alpha1.GaleraBenchmark, run matrix.Run) error {
+	err := r.Create(ctx, jobs.Cluster(b, run), client.FieldOwner(apply.FieldOwner))
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	have := &v1alpha1.GaleraCluster{}
+	if err := r.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: jobs.ClusterName(b)}, have); err != nil {
+		return err
+	}
+	if have.DeletionTimestamp == nil && !metav1.IsControlledBy(have, b) {
+		return fmt.Errorf("the GaleraCluster %q exists and is not this benchmark's", have.Name)
+	}
+	return nil
+}
+
+func (r *GaleraBenchmarkReconciler) changeCluster(ctx context.Context, b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, run matrix.Run) error {
+	own := steps.Own(b, c)
+	return r.patchCluster(ctx, c, func(c *v1alpha1.GaleraCluster) {
+		if b.Spec.Cluster.Template == nil {
+			c.Spec.TLS = matrix.Policy(own, run.Arm.TLS)
+			return
+		}
+		c.Spec = matrix.Spec(*b.Spec.Cluster.Template, run)
+		jobs.Accelerate(c, run)
+	})
+}
+
+// patchCluster changes exactly the version that was seen.
+func (r *GaleraBenchmarkReconciler) patchCluster(ctx context.Context, c *v1alpha1.GaleraCluster, change func(*v1alpha1.GaleraCluster)) error {
+	next := c.DeepCopy()
+	change(next)
+	return r.Patch(ctx, next, client.MergeFromWithOptions(c, client.MergeFromWithOptimisticLock{}), client.FieldOwner(apply.FieldOwner))
+}
+
+// startJob makes what a Job needs, and the Job last.
+func (r *GaleraBenchmarkReconciler) startJob(ctx context.Context, b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a steps.StartJob) error {
+	output, err := jobs.Output(b, c, a.Wire)
+	if err != nil {
+		return err
+	}
+	if err := client.IgnoreAlreadyExists(r.Create(ctx, output)); err != nil {
+		return err
+	}
+	for _, o := range jobs.Access(b, c, output.Name) {
+		if err := r.applyObject(ctx, o); err != nil {
+			return err
+		}
+	}
+	images := jobs.Images{Operator: r.Options.OperatorImage, Client: r.Image}
+	if b.Spec.Client.Image != "" {
+		images.Client = b.Spec.Client.Image
+	}
+	job, err := jobs.Job(b, c, a.Wire, jobs.Plan(b, c, a, r.Options), images)
+	if err != nil {
+		return err
+	}
+	return client.IgnoreAlreadyExists(r.Create(ctx, job))
+}
+
+func (r *GaleraBenchmarkReconciler) applyObject(ctx context.Context, o client.Object) error {
+	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		return err
+	}
+	delete(m, "status")
+	unstructured.RemoveNestedField(m, "metadata", "creationTimestamp")
+	u := &unstructured.Unstructured{Object: m}
+	return r.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(apply.FieldOwner), client.ForceOwnership)
+}
+
+// takeData deletes a private cluster's pod with its volume: the very pod that was there before the runner was.
+func (r *GaleraBenchmarkReconciler) takeData(ctx context.Context, seen benchmarkFacts, member string) error {
+	if !metav1.IsControlledBy(seen.Cluster, seen.Benchmark) {
+		return errors.New("only a private cluster's data is ever taken away")
+	}
+	for i := range seen.Pods {
+		p := &seen.Pods[i]
+		if p.Name != member || p.DeletionTimestamp != nil || p.CreationTimestamp.After(seen.Job.RunningSince) {
+			continue
+		}
+		ordinal, err := strconv.Atoi(member[strings.LastIndexByte(member, '-')+1:])
+		if err != nil {
+			return err
+		}
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: claimName(seen.Cluster, ordinal)}}
+		if err := client.IgnoreNotFound(r.Delete(ctx, claim)); err != nil {
+			return err
+		}
+		uid := p.UID
+		return client.IgnoreNotFound(r.Delete(ctx, p, client.Preconditions{UID: &uid}))
+	}
+	return nil
+}
+
+// judgeRun writes down whether an attempt counts; the proof must still hold.
+func (r *GaleraBenchmarkReconciler) judgeRun(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record wire.Record) error {
+	verdict := verdictOf(b, seen, record)
+	text, err := json.Marshal(verdict)
+	if err != nil {
+		return err
+	}
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: steps.Name(b.Name, record.Run)}}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"labels": map[string]string{v1alpha1.LabelValid: strconv.FormatBool(verdict.Valid)}},
+		"data":     map[string]string{wire.KeyVerdict: string(text)},
+	})
+	if err != nil {
+		return err
+	}
+	return r.Patch(ctx, cm, client.RawPatch("application/merge-patch+json", patch))
+}
+
+func verdictOf(b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record wire.Record) wire.Verdict {
+	switch {
+	case record.Output == nil:
+		return wire.Verdict{Reason: record.Reason}
+	case record.Kind == wire.KindPrepare || record.Kind == wire.KindCleanup:
+		return wire.Verdict{Valid: record.Output.Error == "", Reason: withLastLines(record.Output)}
+	}
+	limits := benchjudge.Limits{FailedPercent: 5}
+	if b.Spec.MaxFailedPercent != nil {
+		limits.FailedPercent = float64(*b.Spec.MaxFailedPercent)
+	}
+	v := benchjudge.Run(record.Output, limits)
+	if record.Output.Error != "" {
+		v.Reason = withLastLines(record.Output)
+	}
+	if v.Valid && record.Kind != wire.KindTransfer && seen.Cluster != nil {
+		if why := matrix.Proof(seen.Cluster); why != "" {
+			v = wire.Verdict{Reason: "the cluster changed during the run: " + why}
+		}
+	}
+	return v
+}
+
+// withLastLines adds what the load generator said last.
+func withLastLines(o *wire.Output) string {
+	if o.Error == "" || len(o.LastLines) == 0 {
+		return o.Error
+	}
+	return o.Error + "; the last lines were: " + strings.Join(o.LastLines, " / ")
+}

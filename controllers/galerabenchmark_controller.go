@@ -1,0 +1,133 @@
+package controllers
+
+import (
+	"context"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/jobs"
+	"github.com/galera-operator/galera-operator/internal/bench/steps"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabenchmarks,verbs=get;list;watch;update;patch;delete
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabenchmarks/status,verbs=get;update;patch
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabenchmarks/finalizers,verbs=update
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters,verbs=create;patch;delete
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=roles;rolebindings,verbs=create;patch
+// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=delete
+
+// benchmarkFinalizer gives a referenced cluster its policy back before the benchmark is gone.
+const benchmarkFinalizer = "galera-operator.io/restore-cluster"
+
+// GaleraBenchmarkReconciler brings one GaleraBenchmark a step further, every time it is asked.
+type GaleraBenchmarkReconciler struct {
+	client.Client
+	// Live reads past the cache.
+	Live    client.Reader
+	Options resources.Options
+	// Image has the load generator, for benchmarks that name none.
+	Image string
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// Reconcile makes one pass: get, observe, plan, journal, apply, status.
+func (r *GaleraBenchmarkReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	b := &v1alpha1.GaleraBenchmark{}
+	if err := r.Get(ctx, req.NamespacedName, b); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if b.DeletionTimestamp != nil && !controllerutil.ContainsFinalizer(b, benchmarkFinalizer) {
+		return ctrl.Result{}, nil // what is ours goes with it
+	}
+	result, err := r.pass(ctx, b)
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: 100 * time.Millisecond}, nil
+	}
+	return result, err
+}
+
+func (r *GaleraBenchmarkReconciler) pass(ctx context.Context, b *v1alpha1.GaleraBenchmark) (ctrl.Result, error) {
+	if added, err := r.ensureFinalizer(ctx, b); added || err != nil {
+		return ctrl.Result{}, err
+	}
+	seen, err := r.observeBenchmark(ctx, b)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	d := steps.Next(seen.State)
+	if _, over := d.Action.(steps.Finish); over && b.DeletionTimestamp != nil {
+		controllerutil.RemoveFinalizer(b, benchmarkFinalizer)
+		return ctrl.Result{}, r.Update(ctx, b)
+	}
+	changed, err := r.updateBenchmark(ctx, b, seen, d)
+	if err != nil || changed && d.Action != nil {
+		// The journal first: the change wakes us, and what is decided then is the same.
+		return ctrl.Result{RequeueAfter: 50 * time.Millisecond}, err
+	}
+	if d.Action != nil {
+		log.FromContext(ctx).Info("benchmark", "action", actionName(d.Action), "reason", d.Message)
+		if err := r.actBenchmark(ctx, b, seen, d.Action); err != nil {
+			return ctrl.Result{}, err
+		}
+		return ctrl.Result{RequeueAfter: time.Second}, nil
+	}
+	return ctrl.Result{RequeueAfter: d.Again}, nil
+}
+
+// ensureFinalizer is needed only where something that is not ours is changed.
+func (r *GaleraBenchmarkReconciler) ensureFinalizer(ctx context.Context, b *v1alpha1.GaleraBenchmark) (added bool, err error) {
+	if b.Spec.Cluster.Ref == nil || b.DeletionTimestamp != nil || b.Status.CompletedAt != nil || !controllerutil.AddFinalizer(b, benchmarkFinalizer) {
+		return false, nil
+	}
+	return true, r.Update(ctx, b)
+}
+
+// updateBenchmark writes the status when it differs, and says whether it did.
+func (r *GaleraBenchmarkReconciler) updateBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d steps.Decision) (bool, error) {
+	next := b.DeepCopy()
+	benchmarkStatus(&next.Status, b, seen, d, r.Now())
+	if equality.Semantic.DeepEqual(b.Status, next.Status) {
+		return false, nil
+	}
+	if err := r.Status().Update(ctx, next); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+// SetupWithManager registers the reconciler: it is woken by the benchmark, its Jobs, and the clusters that are measured.
+func (r *GaleraBenchmarkReconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		For(&v1alpha1.GaleraBenchmark{}).
+		Owns(&batchv1.Job{}).
+		Watches(&v1alpha1.GaleraCluster{}, handler.EnqueueRequestsFromMapFunc(r.byCluster)).
+		Complete(r)
+}
+
+// byCluster finds the benchmarks that measure a cluster.
+func (r *GaleraBenchmarkReconciler) byCluster(ctx context.Context, o client.Object) (out []reconcile.Request) {
+	var all v1alpha1.GaleraBenchmarkList
+	if r.List(ctx, &all, client.InNamespace(o.GetNamespace())) != nil {
+		return nil // asked again soon
+	}
+	for i := range all.Items {
+		if jobs.ClusterName(&all.Items[i]) == o.GetName() {
+			out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: all.Items[i].Name}})
+		}
+	}
+	return out
+}

@@ -1,0 +1,105 @@
+package controllers
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/jobs"
+	"github.com/galera-operator/galera-operator/internal/bench/steps"
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+)
+
+// benchmarkFacts is what is known of a benchmark.
+type benchmarkFacts struct {
+	steps.State
+	// Pods of the cluster and of the Job.
+	Pods []corev1.Pod
+}
+
+// observeBenchmark reads everything a decision depends on.
+func (r *GaleraBenchmarkReconciler) observeBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchmark) (benchmarkFacts, error) {
+	f := benchmarkFacts{State: steps.State{Benchmark: b, Judged: map[string]bool{}, Now: r.Now()}}
+	c := &v1alpha1.GaleraCluster{}
+	switch err := r.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: jobs.ClusterName(b)}, c); {
+	case client.IgnoreNotFound(err) != nil:
+		return f, err
+	case err == nil && c.DeletionTimestamp == nil && (b.Spec.Cluster.Ref != nil || metav1.IsControlledBy(c, b)):
+		f.Cluster = c
+	}
+	ours := []client.ListOption{client.InNamespace(b.Namespace), client.MatchingLabels{v1alpha1.LabelBenchmark: b.Name}}
+	var maps corev1.ConfigMapList
+	if err := r.List(ctx, &maps, ours...); err != nil {
+		return f, err
+	}
+	for i := range maps.Items {
+		if metav1.IsControlledBy(&maps.Items[i], b) {
+			f.addRecord(&maps.Items[i])
+		}
+	}
+	slices.SortFunc(f.Records, func(a, b wire.Record) int { return strings.Compare(steps.Name("", a.Run), steps.Name("", b.Run)) })
+	var pods corev1.PodList
+	if err := r.List(ctx, &pods, client.InNamespace(b.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: jobs.ClusterName(b)}); err != nil {
+		return f, err
+	}
+	f.Pods = pods.Items
+	var list batchv1.JobList
+	if err := r.List(ctx, &list, ours...); err != nil {
+		return f, err
+	}
+	for i := range list.Items {
+		if j := &list.Items[i]; metav1.IsControlledBy(j, b) && j.DeletionTimestamp == nil {
+			f.Job = f.describe(j)
+		}
+	}
+	return f, nil
+}
+
+// addRecord reads one attempt; documents nobody has written yet are not there.
+func (f *benchmarkFacts) addRecord(cm *corev1.ConfigMap) {
+	r := wire.Record{Log: cm.Data[wire.KeyLog]}
+	if json.Unmarshal([]byte(cm.Data[wire.KeyRun]), &r.Run) != nil {
+		return
+	}
+	if text := cm.Data[wire.KeyVerdict]; text != "" && json.Unmarshal([]byte(text), &r.Verdict) == nil {
+		f.Judged[cm.Name] = true
+	}
+	out := &wire.Output{}
+	if text := cm.Data[wire.KeyOutput]; text != "" && json.Unmarshal([]byte(text), out) == nil {
+		r.Output = out
+	}
+	f.Records = append(f.Records, r)
+}
+
+// describe says how far a Job is.
+func (f *benchmarkFacts) describe(j *batchv1.Job) *steps.Job {
+	out := &steps.Job{Name: j.Name}
+	for _, c := range j.Status.Conditions {
+		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
+			out.Finished, out.Message = true, c.Message
+		}
+	}
+	for _, p := range f.Pods {
+		if p.Labels[batchv1.JobNameLabel] != j.Name {
+			continue
+		}
+		for _, s := range append(slices.Clone(p.Status.InitContainerStatuses), p.Status.ContainerStatuses...) {
+			switch {
+			case s.State.Terminated != nil && s.State.Terminated.Message != "":
+				out.Message = s.State.Terminated.Message
+			case s.State.Waiting != nil && s.State.Waiting.Message != "":
+				out.Message = s.State.Waiting.Reason + ": " + s.State.Waiting.Message
+			case s.Name == "bench" && s.State.Running != nil:
+				out.RunningSince = s.State.Running.StartedAt.Time
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,185 @@
+package controllers
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/matrix"
+	"github.com/galera-operator/galera-operator/internal/bench/steps"
+	"github.com/galera-operator/galera-operator/internal/bench/summary"
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+func claimName(c *v1alpha1.GaleraCluster, ordinal int) string { return resources.ClaimName(c, ordinal) }
+
+// benchmarkStatus computes the status of what is known and decided.
+func benchmarkStatus(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d steps.Decision, now time.Time) {
+	s.ObservedGeneration = b.Generation
+	if s.CompletedAt != nil {
+		return // what was measured is measured
+	}
+	s.Run = d.Run
+	s.Arms = strings.Join(matrix.Arms(&b.Spec), ", ")
+	var measured []wire.Record
+	valid, seconds := 0, 0.0
+	for _, r := range seen.Records {
+		switch {
+		case r.Index == 0:
+			continue
+		case !seen.Judged[steps.Name(b.Name, r.Run)]:
+			continue
+		}
+		measured = append(measured, r)
+		if r.Valid {
+			valid++
+		}
+		if r.Output != nil && !r.Output.StartedAt.IsZero() {
+			seconds += r.Output.EndedAt.Sub(r.Output.StartedAt).Seconds()
+		}
+	}
+	if s.StartedAt == nil && d.Run != nil {
+		s.StartedAt = &metav1.Time{Time: now}
+	}
+	s.DataSets = dataSets(seen)
+	s.MeasuredSeconds = int64(seconds)
+	s.Results = summary.Results(&b.Spec, measured)
+	s.Verdict = summary.Verdict(s.Results, summary.Differences(&b.Spec))
+	s.InvalidRuns = summary.Invalid(measured)
+	s.Progress = summary.Progress(valid, len(matrix.Runs(&b.Spec)), spent(s, seen, now))
+	s.Environment = environment(s.Environment, b, seen, measured)
+	noteAction(s, seen, d, now)
+	benchmarkConditions(s, b, d)
+}
+
+// spent is the time that counts for the estimate: until the end of the last run, so that the text changes with runs only.
+func spent(s *v1alpha1.GaleraBenchmarkStatus, seen benchmarkFacts, now time.Time) time.Duration {
+	if s.StartedAt == nil {
+		return 0
+	}
+	last := now
+	for _, r := range seen.Records {
+		if r.Output != nil && r.Index > 0 {
+			last = r.Output.EndedAt
+		}
+	}
+	return last.Sub(s.StartedAt.Time)
+}
+
+// noteAction keeps what an action needs to have written down before it.
+func noteAction(s *v1alpha1.GaleraBenchmarkStatus, seen benchmarkFacts, d steps.Decision, now time.Time) {
+	b := seen.Benchmark
+	switch d.Action.(type) {
+	case steps.ChangeCluster:
+		if b.Spec.Cluster.Ref != nil && s.Restore == "" {
+			s.Restore = steps.Note(seen.Cluster.Spec.TLS)
+		}
+	case steps.Finish:
+		s.CompletedAt, s.Run = &metav1.Time{Time: now}, nil
+	}
+	if s.Restore != "" && seen.Cluster != nil && d.Run == nil && matrix.SamePolicy(seen.Cluster.Spec.TLS, steps.Own(b, seen.Cluster)) {
+		if _, restoring := d.Action.(steps.RestoreCluster); restoring {
+			s.Restore = "" // it has its own policy
+		}
+	}
+}
+
+// dataSets are those that were made and not removed since.
+func dataSets(seen benchmarkFacts) []v1alpha1.BenchmarkDataSet {
+	removed, made := map[string]bool{}, map[string]wire.Record{}
+	for _, r := range seen.Records {
+		switch {
+		case !r.Valid:
+		case r.Kind == wire.KindCleanup:
+			removed[r.Workload] = true
+		case r.Kind == wire.KindPrepare && r.Output != nil && r.Output.Data != nil && r.Attempt > made[r.Workload].Attempt:
+			made[r.Workload] = r
+		}
+	}
+	var out []v1alpha1.BenchmarkDataSet
+	for _, name := range slices.Sorted(maps.Keys(made)) {
+		if r := made[name]; !removed[name] {
+			d := r.Output.Data
+			out = append(out, v1alpha1.BenchmarkDataSet{Name: name, ClusterUUID: r.ClusterUUID, Tables: int32(d.Tables), //nolint:gosec // at most 256
+				Rows: d.Rows, Bytes: d.Bytes, Checksum: d.Checksum})
+		}
+	}
+	return out
+}
+
+// environment is filled in by the first run that says something.
+func environment(e *v1alpha1.BenchmarkEnvironment, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, measured []wire.Record) *v1alpha1.BenchmarkEnvironment {
+	if len(measured) == 0 || e != nil || measured[0].Output == nil || seen.Cluster == nil {
+		return e
+	}
+	x := measured[0].Output.Environment
+	e = &v1alpha1.BenchmarkEnvironment{MariaDB: x.MariaDB, Galera: x.Galera, OpenSSL: x.OpenSSL, Sysbench: x.Sysbench, CPU: x.CPU, CPUFlags: x.CPUFlags, Kernel: x.Kernel, Seed: b.Spec.Seed}
+	var nodes []string
+	for _, p := range seen.Pods {
+		for _, st := range p.Status.ContainerStatuses {
+			switch st.Name {
+			case resources.ContainerName:
+				e.DatabaseImage = digest(p, st)
+				nodes = append(nodes, p.Name+"="+p.Spec.NodeName)
+			case "bench":
+				e.ClientImage = digest(p, st)
+				nodes = append(nodes, "client="+p.Spec.NodeName)
+			}
+		}
+	}
+	e.Nodes = strings.Join(nodes, ", ")
+	e.Limits = "none"
+	if l := seen.Cluster.Spec.Resources.Limits; len(l) > 0 {
+		e.Limits = fmt.Sprintf("cpu %s, memory %s", l.Cpu(), l.Memory())
+	}
+	if name := seen.Cluster.Spec.Storage.StorageClassName; name != nil {
+		e.StorageClass = *name
+	} else {
+		e.StorageClass = "default"
+	}
+	var sets []string
+	for _, d := range b.Status.DataSets {
+		sets = append(sets, fmt.Sprintf("%s: %d tables of %d rows, %d MB, checksum %s", d.Name, d.Tables, d.Rows, d.Bytes/1e6, d.Checksum))
+	}
+	e.DataSet = strings.Join(sets, "; ")
+	return e
+}
+
+// digest is the image that runs, as exactly as it is known.
+func digest(p corev1.Pod, st corev1.ContainerStatus) string {
+	for _, c := range p.Spec.Containers {
+		if c.Name == st.Name {
+			return c.Image + " (" + st.ImageID + ")"
+		}
+	}
+	return st.ImageID
+}
+
+// maxMessage keeps conditions readable.
+const maxMessage = 2000
+
+func benchmarkConditions(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchmark, d steps.Decision) {
+	message := d.Message
+	if len(message) > maxMessage {
+		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
+	}
+	set := func(kind string, is bool, reason string) {
+		status := metav1.ConditionFalse
+		if is {
+			status = metav1.ConditionTrue
+		}
+		meta.SetStatusCondition(&s.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: b.Generation})
+	}
+	_, over := d.Action.(steps.Finish)
+	set(v1alpha1.ConditionComplete, over && !d.Failed, d.Reason)
+	set(v1alpha1.ConditionReconciling, !over && !d.Stalled && d.Reason != v1alpha1.ReasonPaused, d.Reason)
+	set(v1alpha1.ConditionStalled, d.Stalled || d.Failed, d.Reason)
+}

@@ -1,0 +1,83 @@
+package matrix
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// Settled says why a cluster is not yet what its spec says, "" when it is.
+func Settled(c *v1alpha1.GaleraCluster) string {
+	ready := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionReady)
+	switch {
+	case c.Status.ObservedGeneration != c.Generation:
+		return "the operator has not seen the cluster's spec yet"
+	case c.Status.Operation != nil:
+		return fmt.Sprintf("operation %s, step %s", c.Status.Operation.Type, c.Status.Operation.Step)
+	case ready == nil:
+		return "the cluster is not Ready"
+	case ready.Status != metav1.ConditionTrue:
+		return fmt.Sprintf("the cluster is not Ready: %s: %s", ready.Reason, ready.Message)
+	case len(c.Status.Members) != int(c.Spec.Replicas):
+		return fmt.Sprintf("%d of %d nodes are known", len(c.Status.Members), c.Spec.Replicas)
+	}
+	return ""
+}
+
+// Proof says why a cluster's encryption is not proved to be what its spec.tls says, "" when it is.
+// What counts is what every node was observed to do, and not what it was told.
+func Proof(c *v1alpha1.GaleraCluster) string {
+	if why := Settled(c); why != "" {
+		return why
+	}
+	want := normal(c.Spec.TLS)
+	for _, m := range c.Status.Members {
+		if m.TLS == nil || m.TLS.Replication == nil || m.TLS.Clients == nil || m.TLS.StateTransfer == nil {
+			return m.Name + ": nothing was observed yet"
+		}
+		for _, channel := range []struct {
+			name, policy string
+			fact         v1alpha1.ChannelStatus
+			dialled      bool
+		}{
+			{"replication", string(want.Replication), *m.TLS.Replication, true},
+			{"clients", string(want.Clients), *m.TLS.Clients, true},
+			// It has no listener between transfers: what is reported is what its scripts enforce.
+			{"stateTransfer", string(want.StateTransfer), *m.TLS.StateTransfer, false},
+		} {
+			if why := contradicts(channel.policy, channel.fact, channel.dialled, want.Cipher); why != "" {
+				return fmt.Sprintf("%s: %s: %s", m.Name, channel.name, why)
+			}
+		}
+	}
+	return ""
+}
+
+func contradicts(policy string, f v1alpha1.ChannelStatus, dialled bool, cipher string) string {
+	switch policy {
+	case v1alpha1.TLSRequired:
+		if f.Observed != "TLS" {
+			return "observed " + f.Observed + " instead of TLS"
+		}
+		if dialled && !f.PlaintextRefused {
+			return "plaintext was not seen to be refused"
+		}
+	case v1alpha1.TLSPreferred:
+		if f.Observed != "TLS" && f.Observed != "Mixed" {
+			return "observed " + f.Observed + " instead of TLS"
+		}
+	default:
+		if f.Observed != "Plaintext" {
+			return "observed " + f.Observed + " instead of Plaintext"
+		}
+		return ""
+	}
+	if dialled && cipher != "Auto" && f.Cipher != "" && f.Cipher != cipher {
+		return "observed " + f.Cipher + " instead of " + cipher
+	}
+	return ""
+}

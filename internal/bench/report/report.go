@@ -1,0 +1,223 @@
+// Package report writes what a benchmark has found, for people and for programs.
+package report
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/summary"
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+)
+
+// Benchmark is a resource and the records of its runs.
+type Benchmark struct {
+	Resource *v1alpha1.GaleraBenchmark
+	Records  []wire.Record
+}
+
+// Write writes a report in one of the formats table, md, html, json, csv and png. It returns an error for any other.
+func Write(w io.Writer, format string, b Benchmark) error {
+	slices.SortFunc(b.Records, func(a, c wire.Record) int { return 100*(a.Index-c.Index) + a.Attempt - c.Attempt })
+	switch format {
+	case "table":
+		return table(w, b)
+	case "md":
+		return markdown(w, b)
+	case "html":
+		return page(w, b)
+	case "json":
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(map[string]any{"name": b.Resource.Name, "spec": b.Resource.Spec, "status": b.Resource.Status, "runs": b.Records})
+	case "csv":
+		return runs(w, b)
+	case "png":
+		return picture(w, b)
+	}
+	return fmt.Errorf("unknown format %q: use table, md, html, json, csv or png", format)
+}
+
+// columns are the figures of the short forms, with their headings.
+var columns = []struct{ figure, heading string }{
+	{wire.FigureTPS, "TPS"}, {wire.FigureConnectionsPerSecond, "CONN/S"}, {wire.FigureMegabytesPerSecond, "MB/S"}, {wire.FigureSeconds, "SECONDS"},
+	{wire.FigureP50, "P50 MS"}, {wire.FigureP95, "P95 MS"}, {wire.FigureP99, "P99 MS"},
+	{wire.FigureServerCPU, "SERVER CPU µS"}, {wire.FigureClientCPU, "CLIENT CPU µS"},
+}
+
+// figure returns one figure of a result, nil when there is none.
+func figure(r v1alpha1.BenchmarkResult, name string) *v1alpha1.BenchmarkFigure {
+	for i := range r.Figures {
+		if r.Figures[i].Name == name {
+			return &r.Figures[i]
+		}
+	}
+	return nil
+}
+
+// grid is the short table: a heading and a row for every result. Columns nobody has are left out.
+func grid(results []v1alpha1.BenchmarkResult) [][]string {
+	head := []string{"WORKLOAD", "ARM", "RUNS", "COST (95 % INTERVAL)"}
+	used := columns[:0:0]
+	for _, c := range columns {
+		if slices.ContainsFunc(results, func(r v1alpha1.BenchmarkResult) bool { return figure(r, c.figure) != nil }) {
+			used = append(used, c)
+			head = append(head, c.heading)
+		}
+	}
+	out := [][]string{head}
+	for _, r := range results {
+		row := []string{title(r), r.Arm, strconv.Itoa(int(r.Samples)), cost(r)}
+		for _, c := range used {
+			text := "-"
+			if f := figure(r, c.figure); f != nil {
+				text = f.Median
+			}
+			row = append(row, text)
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+func title(r v1alpha1.BenchmarkResult) string {
+	if r.Variant == "" {
+		return r.Workload
+	}
+	return r.Workload + " " + r.Variant
+}
+
+func cost(r v1alpha1.BenchmarkResult) string {
+	if r.OverheadPercent == "" {
+		return "baseline"
+	}
+	return summary.Cost(r)
+}
+
+func table(w io.Writer, b Benchmark) error {
+	s := b.Resource.Status
+	if _, err := fmt.Fprintf(w, "%s: %s\n%s\n\n", b.Resource.Name, orDash(s.Verdict), s.Progress); err != nil {
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	for _, row := range grid(s.Results) {
+		_, _ = fmt.Fprintln(t, strings.Join(row, "\t")) // Flush returns the error
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, i := range s.InvalidRuns {
+		if _, err := fmt.Fprintf(w, "\nrun %d, attempt %d (%s) does not count: %s", i.Index, i.Attempt, i.Arm, i.Reason); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintln(w)
+	return err
+}
+
+func markdown(w io.Writer, b Benchmark) error {
+	s := b.Resource.Status
+	var text strings.Builder
+	fmt.Fprintf(&text, "## %s\n\n**%s**\n\n", b.Resource.Name, orDash(s.Verdict))
+	for i, row := range grid(s.Results) {
+		text.WriteString("| " + strings.ToLower(strings.Join(row, " | ")) + " |\n")
+		if i == 0 {
+			text.WriteString("|" + strings.Repeat("---|", len(row)) + "\n")
+		}
+	}
+	text.WriteString("\n")
+	for _, line := range surroundings(b) {
+		fmt.Fprintf(&text, "- %s: %s\n", line[0], line[1])
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+// surroundings are the lines on where it was measured.
+func surroundings(b Benchmark) (out [][2]string) {
+	e := b.Resource.Status.Environment
+	if e == nil {
+		return nil
+	}
+	for _, l := range [][2]string{
+		{"servers", strings.TrimSpace(e.MariaDB + ", Galera " + e.Galera + ", " + e.OpenSSL)}, {"load generator", "sysbench " + e.Sysbench},
+		{"CPU", e.CPU + " (" + e.CPUFlags + ")"}, {"kernel", e.Kernel}, {"nodes", e.Nodes}, {"limits", e.Limits}, {"storage class", e.StorageClass},
+		{"data", e.DataSet}, {"seed", strconv.FormatInt(e.Seed, 10)}, {"database image", e.DatabaseImage}, {"client image", e.ClientImage},
+	} {
+		if l[1] != "" && l[1] != "sysbench " {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "nothing to compare yet"
+	}
+	return s
+}
+
+// runs writes every attempt with all of its figures.
+func runs(w io.Writer, b Benchmark) error {
+	c := csv.NewWriter(w)
+	head := []string{"run", "attempt", "round", "arm", "workload", "variant", "valid", "reason"}
+	_ = c.Write(append(head, wire.FigureNames...)) // Error returns it below
+	for _, r := range b.Records {
+		row := []string{strconv.Itoa(r.Index), strconv.Itoa(r.Attempt), strconv.Itoa(r.Round), r.Arm, r.Workload, r.Variant, strconv.FormatBool(r.Valid), r.Reason}
+		figures := map[string]float64{}
+		if r.Output != nil {
+			figures = r.Output.Figures()
+		}
+		for _, name := range wire.FigureNames {
+			text := ""
+			if v, ok := figures[name]; ok {
+				text = summary.Decimal(v)
+			}
+			row = append(row, text)
+		}
+		_ = c.Write(row)
+	}
+	c.Flush()
+	return c.Error()
+}
+
+// Compare writes the results of two benchmarks beside each other: what both have measured.
+func Compare(w io.Writer, a, b Benchmark) error {
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	_, _ = fmt.Fprintf(t, "WORKLOAD\tARM\tFIGURE\t%s\t%s\tCHANGE\n", strings.ToUpper(a.Resource.Name), strings.ToUpper(b.Resource.Name))
+	for _, x := range a.Resource.Status.Results {
+		for _, y := range b.Resource.Status.Results {
+			if title(x) != title(y) || x.Arm != y.Arm || x.Metric != y.Metric {
+				continue
+			}
+			f, g := figure(x, x.Metric), figure(y, y.Metric)
+			if f == nil || g == nil {
+				continue
+			}
+			_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%s [%s, %s]\t%s [%s, %s]\t%s\n", title(x), x.Arm, x.Metric, f.Median, f.Low, f.High, g.Median, g.Low, g.High, change(*f, *g))
+		}
+	}
+	return t.Flush()
+}
+
+// change is that of the medians; intervals that overlap say that it may be chance.
+func change(f, g v1alpha1.BenchmarkFigure) string {
+	from, to := number(f.Median), number(g.Median)
+	if from == 0 {
+		return "-"
+	}
+	text := fmt.Sprintf("%+.1f %%", 100*(to/from-1))
+	if number(f.Low) <= number(g.High) && number(g.Low) <= number(f.High) {
+		text += " (intervals overlap)"
+	}
+	return text
+}
+
+func number(s string) float64 { v, _ := strconv.ParseFloat(s, 64); return v } // the operator wrote it

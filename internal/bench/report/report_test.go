@@ -1,0 +1,114 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"image/png"
+	"os"
+	"strings"
+	"testing"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/summary"
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+)
+
+// sample is a benchmark of two arms and two workloads in three rounds.
+func sample() Benchmark {
+	b := Benchmark{Resource: &v1alpha1.GaleraBenchmark{}}
+	b.Resource.Name = "sample"
+	s := &b.Resource.Spec
+	s.Cluster.Template = &v1alpha1.GaleraClusterSpec{}
+	s.Arms = []v1alpha1.BenchmarkArm{{Name: "plain", TLS: v1alpha1.BenchmarkTLS{Replication: "Disabled"}}, {Name: "encrypted", TLS: v1alpha1.BenchmarkTLS{Replication: "Required"}}}
+	s.Rounds = 3
+	for _, w := range []string{"write-only", "read-only"} {
+		s.Workloads = append(s.Workloads, v1alpha1.BenchmarkWorkload{Name: w, OLTP: &v1alpha1.OLTPWorkload{Threads: []int32{8}}})
+		for round := 1; round <= 3; round++ {
+			for i, arm := range []string{"plain", "encrypted"} {
+				tps := 1000 + 20*float64(round) - 60*float64(i)
+				o := &wire.OLTPResult{TPS: tps, QPS: 6 * tps, Transactions: 15000, Seconds: 15, P50: 6, P95: 14 + float64(i), P99: 22 + 2*float64(i), LatencyMax: 80}
+				for second := 1; second <= 15; second++ {
+					o.Series = append(o.Series, wire.Point{Second: float64(second), TPS: tps + 30*float64(second%4)})
+				}
+				b.Records = append(b.Records, wire.Record{Run: wire.Run{Index: len(b.Records) + 1, Attempt: 1, Round: round, Arm: arm, Workload: w, Kind: wire.KindOLTP},
+					Verdict: wire.Verdict{Valid: true}, Output: &wire.Output{OLTP: o}})
+			}
+		}
+	}
+	st := &b.Resource.Status
+	st.Results = summary.Results(s, b.Records)
+	st.Verdict, st.Progress = summary.Verdict(st.Results, summary.Differences(s)), "12/12"
+	st.Environment = &v1alpha1.BenchmarkEnvironment{MariaDB: "11.8.6-MariaDB", Galera: "26.4.25", OpenSSL: "OpenSSL 3.5", Kernel: "6.1", CPU: "Some CPU, 2 CPUs"}
+	st.InvalidRuns = []v1alpha1.InvalidRun{{Index: 3, Attempt: 1, Arm: "plain", Reason: "a <node> left"}}
+	return b
+}
+
+func TestFormats(t *testing.T) {
+	for format, want := range map[string][]string{
+		"table": {"replication TLS: −", "WORKLOAD", "write-only", "baseline", "a <node> left"},
+		"md":    {"## sample", "| workload | arm |", "|---|", "- kernel: 6.1"},
+		"json":  {`"overheadPercent"`, `"runs"`},
+		"csv":   {"run,attempt,round,arm", "1,1,1,plain,write-only,,true,,1020"},
+		"html":  {"<!doctype html>", "<svg", "a &lt;node&gt; left", "write-only"},
+	} {
+		var out bytes.Buffer
+		if err := Write(&out, format, sample()); err != nil {
+			t.Fatalf("%s: %v", format, err)
+		}
+		for _, w := range want {
+			if !strings.Contains(out.String(), w) {
+				t.Errorf("%s: %q is missing in\n%.2000s", format, w, out.String())
+			}
+		}
+		if format == "html" {
+			if strings.Contains(out.String(), "<script src") || strings.Contains(out.String(), "<link") {
+				t.Error("the page needs other files")
+			}
+			if path := os.Getenv("BENCH_PAGE"); path != "" {
+				_ = os.WriteFile(path, out.Bytes(), 0o600)
+			}
+		}
+		if format == "json" && !json.Valid(out.Bytes()) {
+			t.Error("no JSON")
+		}
+	}
+	if err := Write(&bytes.Buffer{}, "xls", sample()); err == nil {
+		t.Error("an unknown format")
+	}
+}
+
+func TestPicture(t *testing.T) {
+	var out bytes.Buffer
+	if err := Write(&out, "png", sample()); err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(&out)
+	if err != nil || img.Bounds().Dx() < 600 {
+		t.Errorf("%v, %v", err, fmt.Sprint(img.Bounds()))
+	}
+}
+
+// TestNothingYet: a benchmark without results has a report, too.
+func TestNothingYet(t *testing.T) {
+	b := sample()
+	b.Records, b.Resource.Status = nil, v1alpha1.GaleraBenchmarkStatus{}
+	for _, format := range []string{"table", "md", "html", "json", "csv", "png"} {
+		if err := Write(&bytes.Buffer{}, format, b); err != nil {
+			t.Errorf("%s: %v", format, err)
+		}
+	}
+}
+
+func TestCompare(t *testing.T) {
+	a, b := sample(), sample()
+	b.Resource.Name = "other"
+	b.Resource.Status.Results[0].Figures[0] = v1alpha1.BenchmarkFigure{Name: "tps", Median: "520", Low: "510", High: "530"}
+	var out bytes.Buffer
+	if err := Compare(&out, a, b); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "-50.0 %\n") || !strings.Contains(out.String(), "(intervals overlap)") {
+		t.Errorf("got\n%s", out.String())
+	}
+}

@@ -1,0 +1,184 @@
+package runner
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// agents reads what the nodes' agents tell anybody who asks.
+type agents struct {
+	members []wire.Member
+	client  *http.Client
+}
+
+const (
+	askTime   = 3 * time.Second
+	watchPace = time.Second
+	// missedMost answers in a row make a node one that does not answer; one may be lost to a busy host.
+	missedMost = 3
+)
+
+func newAgents(members []wire.Member) agents {
+	return agents{members: members, client: &http.Client{Timeout: askTime}}
+}
+
+func (a agents) get(ctx context.Context, m wire.Member, path string) ([]byte, error) {
+	url := "http://" + net.JoinHostPort(m.Host, strconv.Itoa(agentapi.ProbePort)) + path
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := a.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s", path, resp.Status)
+	}
+	return io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+}
+
+// samples reads every node's metrics, side by side. A node that does not answer has none.
+func (a agents) samples(ctx context.Context) map[string]wire.Sample {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	out := map[string]wire.Sample{}
+	for _, m := range a.members {
+		wg.Go(func() {
+			s := a.sample(ctx, m)
+			mu.Lock()
+			defer mu.Unlock()
+			out[m.Name] = s
+		})
+	}
+	wg.Wait()
+	return out
+}
+
+// sample reads one node's metrics, with a second attempt.
+func (a agents) sample(ctx context.Context, m wire.Member) wire.Sample {
+	for range 2 {
+		if text, err := a.get(ctx, m, agentapi.PathMetrics); err == nil {
+			return parseMetrics(string(text))
+		}
+	}
+	return nil
+}
+
+// parseMetrics reads the Prometheus text format as the agent writes it. Labels are dropped, except
+// where they are the answer: the kind of a join, versions and the processor become names with the
+// value after a colon.
+func parseMetrics(text string) wire.Sample {
+	out := wire.Sample{}
+	lines := bufio.NewScanner(strings.NewReader(text))
+	for lines.Scan() {
+		line := lines.Text()
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		at := strings.LastIndexByte(line, ' ')
+		if at < 0 {
+			continue
+		}
+		v, err := strconv.ParseFloat(line[at+1:], 64)
+		if err != nil {
+			continue
+		}
+		name, labels, _ := strings.Cut(line[:at], "{")
+		out[name] = v
+		for name, value := range parseLabels(strings.TrimSuffix(labels, "}")) {
+			if name == "kind" || name == "provider" || name == "model" || name == "flags" || name == "server" {
+				out[name+":"+value] = v
+			}
+		}
+	}
+	return out
+}
+
+// parseLabels reads name="value" pairs; values are quoted as Go does it.
+func parseLabels(text string) map[string]string {
+	out := map[string]string{}
+	for text != "" {
+		name, rest, ok := strings.Cut(text, "=")
+		quoted, err := strconv.QuotedPrefix(rest)
+		if !ok || err != nil {
+			return out
+		}
+		value, _ := strconv.Unquote(quoted) // QuotedPrefix has checked it
+		out[name] = value
+		text = strings.TrimPrefix(rest[len(quoted):], ",")
+	}
+	return out
+}
+
+// label returns the value of a label that parseMetrics has kept.
+func label(s wire.Sample, name string) string {
+	for key := range s {
+		if value, ok := strings.CutPrefix(key, name+":"); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// watch looks at every node once a second until ctx ends, and returns what was not as it should be:
+// each thing once.
+func (a agents) watch(ctx context.Context) []string {
+	var noticed []string
+	seen, missed := map[string]bool{}, map[string]int{}
+	note := func(format string, args ...any) {
+		if text := fmt.Sprintf(format, args...); !seen[text] {
+			seen[text] = true
+			noticed = append(noticed, text)
+		}
+	}
+	tick := time.NewTicker(watchPace)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return noticed
+		case <-tick.C:
+		}
+		for _, m := range a.members {
+			view, err := a.peer(ctx, m)
+			switch {
+			case ctx.Err() != nil:
+				return noticed
+			case err != nil:
+				if missed[m.Name]++; missed[m.Name] >= missedMost {
+					note("%s did not answer during the run", m.Name)
+				}
+				continue
+			case view.Component != cluster.ComponentPrimary:
+				note("%s was not in a Primary component during the run", m.Name)
+			case view.State != cluster.NodeSynced:
+				note("%s was %s instead of Synced during the run", m.Name, view.State)
+			}
+			missed[m.Name] = 0
+		}
+	}
+}
+
+func (a agents) peer(ctx context.Context, m wire.Member) (agentapi.PeerView, error) {
+	var v agentapi.PeerView
+	text, err := a.get(ctx, m, agentapi.PathPeer)
+	if err != nil {
+		return v, err
+	}
+	return v, json.Unmarshal(text, &v)
+}

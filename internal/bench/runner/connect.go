@@ -1,0 +1,197 @@
+package runner
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/rsa"
+	"crypto/tls"
+	"crypto/x509"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+)
+
+// connect makes connections as fast as it can: connect, SELECT 1, disconnect.
+func (r *runner) connect(ctx context.Context) error {
+	c := &connector{spec: *r.plan.Connect}
+	for _, host := range r.plan.Hosts {
+		one, err := c.to(r, host)
+		if err != nil {
+			return err
+		}
+		c.hosts = append(c.hosts, one)
+	}
+	// The first connection is not measured: it resolves the name, and shows whether there is anything to measure.
+	for i := range c.hosts {
+		if err := c.once(ctx, i); err != nil {
+			return fmt.Errorf("connecting to %s: %w", r.plan.Hosts[i], err)
+		}
+	}
+	if why := c.wrongTLS(r.plan.TLS); why != "" {
+		return errors.New(why)
+	}
+	c.resumed.Store(0)
+	err := r.measure(ctx, func(ctx context.Context) error {
+		c.run(ctx)
+		return nil
+	})
+	// Our own client is the load here: what it uses is the client's.
+	r.out.Client.CPUSeconds, r.out.Runner.CPUSeconds = r.out.Runner.CPUSeconds, 0
+	r.out.Connect = c.result(r.out.EndedAt.Sub(r.out.StartedAt))
+	return err
+}
+
+// connector is a run of connections.
+type connector struct {
+	spec  wire.Connect
+	hosts []driver.Connector
+
+	started atomic.Int64
+	resumed atomic.Int64
+	mu      sync.Mutex
+	took    []float64
+	failed  int64
+	last    error
+	seen    tls.ConnectionState
+}
+
+// to prepares connections to one host.
+func (c *connector) to(r *runner, host string) (driver.Connector, error) {
+	cfg, err := r.mysqlConfig(host)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.TLS != nil {
+		version := uint16(tls.VersionTLS13)
+		if c.spec.TLSVersion == "1.2" {
+			version = tls.VersionTLS12
+		}
+		cfg.TLS.MinVersion, cfg.TLS.MaxVersion = version, version
+		if c.spec.Resumption {
+			cfg.TLS.ClientSessionCache = tls.NewLRUClientSessionCache(c.spec.Threads + 1)
+		} else {
+			cfg.TLS.SessionTicketsDisabled = true
+		}
+		cfg.TLS.VerifyConnection = c.observe
+	}
+	if c.spec.Latency > 0 {
+		cfg.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			return dialSlowly(ctx, network, addr, c.spec.Latency)
+		}
+	}
+	return mysql.NewConnector(cfg)
+}
+
+// observe notes what the server presented.
+func (c *connector) observe(s tls.ConnectionState) error {
+	if s.DidResume {
+		c.resumed.Add(1)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen = s
+	return nil
+}
+
+// wrongTLS says how what was presented differs from the arm, "" when it does not.
+func (c *connector) wrongTLS(wanted bool) string {
+	if !wanted {
+		return ""
+	}
+	if len(c.seen.PeerCertificates) == 0 {
+		return "the arm wants TLS and none was spoken"
+	}
+	algorithm, size := keyOf(c.seen.PeerCertificates[0])
+	if c.spec.KeyAlgorithm != "" && (algorithm != c.spec.KeyAlgorithm || size != c.spec.KeySize) {
+		return fmt.Sprintf("the server presented a key of %s %d, and the arm wants %s %d", algorithm, size, c.spec.KeyAlgorithm, c.spec.KeySize)
+	}
+	return ""
+}
+
+func keyOf(cert *x509.Certificate) (algorithm string, size int) {
+	switch k := cert.PublicKey.(type) {
+	case *rsa.PublicKey:
+		return "RSA", k.N.BitLen()
+	case *ecdsa.PublicKey:
+		return "ECDSA", k.Curve.Params().BitSize
+	}
+	return cert.PublicKeyAlgorithm.String(), 0
+}
+
+// once connects, asks, and disconnects.
+func (c *connector) once(ctx context.Context, host int) error {
+	conn, err := c.hosts[host].Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	rows, err := conn.(driver.QueryerContext).QueryContext(ctx, "SELECT 1", nil)
+	if err != nil {
+		return err
+	}
+	return rows.Close()
+}
+
+// run lets all threads connect until time or number is over.
+func (c *connector) run(ctx context.Context) {
+	if c.spec.Connections == 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, time.Duration(c.spec.Seconds)*time.Second)
+		defer stop()
+	}
+	var wg sync.WaitGroup
+	for range c.spec.Threads {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				n := c.started.Add(1)
+				if c.spec.Connections > 0 && n > c.spec.Connections {
+					return
+				}
+				begin := time.Now()
+				err := c.once(ctx, int(n)%len(c.hosts))
+				if ctx.Err() == nil {
+					c.note(float64(time.Since(begin).Microseconds())/1e3, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func (c *connector) note(ms float64, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil {
+		c.failed, c.last = c.failed+1, err
+		return
+	}
+	c.took = append(c.took, ms)
+}
+
+func (c *connector) result(wall time.Duration) *wire.ConnectResult {
+	slices.Sort(c.took)
+	r := &wire.ConnectResult{
+		Seconds: wall.Seconds(), Connections: int64(len(c.took)), Errors: c.failed, Resumed: c.resumed.Load(),
+		P50: quantile(c.took, 50), P95: quantile(c.took, 95), P99: quantile(c.took, 99), Max: quantile(c.took, 100),
+	}
+	if wall > 0 {
+		r.PerSecond = float64(len(c.took)) / wall.Seconds()
+	}
+	if c.last != nil {
+		r.LastError = c.last.Error()
+	}
+	if len(c.seen.PeerCertificates) > 0 {
+		algorithm, size := keyOf(c.seen.PeerCertificates[0])
+		r.Protocol, r.Cipher, r.Key = tls.VersionName(c.seen.Version), tls.CipherSuiteName(c.seen.CipherSuite), fmt.Sprintf("%s %d", algorithm, size)
+	}
+	return r
+}

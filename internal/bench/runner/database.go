@@ -1,0 +1,164 @@
+package runner
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"database/sql"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"log"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+)
+
+const (
+	// user of everything here: the one account every cluster has.
+	user       = "root"
+	clientPort = "3306"
+	dialTime   = 10 * time.Second
+)
+
+// tlsConfig verifies chain and name against the cluster's CA; nil where clients speak no TLS.
+func (r *runner) tlsConfig(host string) (*tls.Config, error) {
+	if !r.plan.TLS {
+		return nil, nil
+	}
+	text, err := os.ReadFile(filepath.Join(wire.CADir, "ca.crt"))
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, errors.New("there is no certificate in the cluster's CA")
+	}
+	return &tls.Config{RootCAs: pool, ServerName: host, MinVersion: tls.VersionTLS12}, nil
+}
+
+// mysqlConfig prepares connections to one host.
+func (r *runner) mysqlConfig(host string) (*mysql.Config, error) {
+	c, err := r.tlsConfig(host)
+	if err != nil {
+		return nil, err
+	}
+	cfg := mysql.NewConfig()
+	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr = user, r.password, "tcp", net.JoinHostPort(host, clientPort)
+	cfg.Timeout, cfg.TLS = dialTime, c
+	cfg.Logger = log.New(io.Discard, "", 0) // every error is returned as well
+	return cfg, nil
+}
+
+// open returns a way to one node.
+func (r *runner) open(host string) (*sql.DB, error) {
+	cfg, err := r.mysqlConfig(host)
+	if err != nil {
+		return nil, err
+	}
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(1)
+	return db, nil
+}
+
+// withDB does something on one node.
+func (r *runner) withDB(host string, do func(*sql.DB) error) error {
+	db, err := r.open(host)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	return do(db)
+}
+
+// createDatabase makes it anew: what an interrupted attempt left is removed.
+func (r *runner) createDatabase(ctx context.Context) error {
+	return r.withDB(r.plan.Members[0].Host, func(db *sql.DB) error {
+		for _, q := range []string{"DROP DATABASE IF EXISTS ", "CREATE DATABASE "} {
+			if _, err := db.ExecContext(ctx, q+quoted(r.plan.Data.Database)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (r *runner) cleanUp(ctx context.Context) error {
+	return r.withDB(r.plan.Members[0].Host, func(db *sql.DB) error {
+		_, err := db.ExecContext(ctx, "DROP DATABASE IF EXISTS "+quoted(r.plan.Data.Database))
+		return err
+	})
+}
+
+func quoted(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
+
+// checksums returns the checksum of all tables, which must be the same on every node.
+func (r *runner) checksums(ctx context.Context) (string, error) {
+	var first string
+	for i, m := range r.plan.Members {
+		var sum string
+		err := r.withDB(m.Host, func(db *sql.DB) (err error) {
+			sum, err = checksum(ctx, db, r.plan.Data.Database)
+			return err
+		})
+		if err != nil {
+			return "", fmt.Errorf("checksum on %s: %w", m.Name, err)
+		}
+		if i == 0 {
+			first = sum
+		}
+		if sum != first {
+			return "", fmt.Errorf("the nodes' data differ: %s has the checksum %s, %s has %s", r.plan.Members[0].Name, first, m.Name, sum)
+		}
+	}
+	return first, nil
+}
+
+func checksum(ctx context.Context, db *sql.DB, database string) (string, error) {
+	// Wait until this node has applied what was written elsewhere.
+	if _, err := db.ExecContext(ctx, "SET SESSION wsrep_sync_wait = 15"); err != nil {
+		return "", err
+	}
+	names, err := tables(ctx, db, database)
+	if err != nil {
+		return "", err
+	}
+	h := fnv.New64a()
+	for _, name := range names {
+		var table string
+		var sum sql.NullInt64
+		if err := db.QueryRowContext(ctx, "CHECKSUM TABLE "+quoted(database)+"."+quoted(name)).Scan(&table, &sum); err != nil {
+			return "", err
+		}
+		_, _ = fmt.Fprintf(h, "%s=%d;", name, sum.Int64)
+	}
+	return fmt.Sprintf("%016x", h.Sum64()), nil
+}
+
+func tables(ctx context.Context, db *sql.DB, database string) ([]string, error) {
+	rows, err := db.QueryContext(ctx, "SELECT table_name FROM information_schema.tables WHERE table_schema = ? ORDER BY table_name", database)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var out []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		out = append(out, name)
+	}
+	return out, rows.Err()
+}

@@ -1,0 +1,102 @@
+// Package runner is the program in a benchmark's Jobs. It is told a wire.Plan and leaves a
+// wire.Output in a ConfigMap; what it cannot do it says there, and in its termination message.
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+)
+
+// runner carries what every kind of run needs.
+type runner struct {
+	plan     wire.Plan
+	password string
+	agents   agents
+	// log collects the load generator's own words.
+	log strings.Builder
+	out wire.Output
+}
+
+// Main does what the environment says. The error, if any, is in the Output as well.
+func Main(ctx context.Context) error {
+	r := &runner{password: os.Getenv(wire.EnvPassword)}
+	if err := json.Unmarshal([]byte(os.Getenv(wire.EnvPlan)), &r.plan); err != nil {
+		return terminate(fmt.Errorf("reading %s: %w", wire.EnvPlan, err))
+	}
+	r.agents = newAgents(r.plan.Members)
+	r.out.Kind = r.plan.Kind
+	workErr := r.work(ctx)
+	if workErr != nil {
+		r.out.Error = workErr.Error()
+		r.out.LastLines = wire.LastWords(r.log.String(), 8)
+	}
+	r.environment(ctx)
+	if err := deliver(r.out, r.log.String()); err != nil {
+		return terminate(fmt.Errorf("leaving the result: %w", err))
+	}
+	return terminate(workErr)
+}
+
+func (r *runner) work(ctx context.Context) error {
+	switch r.plan.Kind {
+	case wire.KindPrepare:
+		return r.prepare(ctx)
+	case wire.KindCleanup:
+		return r.cleanUp(ctx)
+	case wire.KindOLTP:
+		return r.oltp(ctx)
+	case wire.KindConnect:
+		return r.connect(ctx)
+	case wire.KindTransfer:
+		return r.transfer(ctx)
+	}
+	return fmt.Errorf("unknown kind of run %q", r.plan.Kind)
+}
+
+// terminationLog is where kubelet reads a container's last message; it keeps 4096 bytes.
+const (
+	terminationLog  = "/dev/termination-log"
+	terminationMost = 3000
+)
+
+// terminate leaves the reason of a failure for whoever looks at the pod.
+func terminate(err error) error {
+	if err != nil {
+		text := err.Error()
+		_ = os.WriteFile(terminationLog, []byte(text[:min(len(text), terminationMost)]), 0o600) // it may not be there
+	}
+	return err
+}
+
+// measure does one thing inside the measured window: counters are read at both ends, and the nodes
+// are watched meanwhile.
+func (r *runner) measure(ctx context.Context, do func(context.Context) error) error {
+	before, selfBefore := r.agents.samples(ctx), self()
+	clientBefore := children()
+	throttled := throttledPeriods()
+	watching, stop := context.WithCancel(ctx)
+	noticed := make(chan []string)
+	go func() { noticed <- r.agents.watch(watching) }()
+
+	r.out.StartedAt = time.Now()
+	err := do(ctx)
+	r.out.EndedAt = time.Now()
+
+	clientAfter, selfAfter := children(), self()
+	stop()
+	r.out.Noticed = <-noticed
+	after := r.agents.samples(ctx)
+	r.out.Members = map[string]wire.Window{}
+	for _, m := range r.plan.Members {
+		r.out.Members[m.Name] = wire.Window{Before: before[m.Name], After: after[m.Name]}
+	}
+	r.out.Client = wire.Usage{CPUSeconds: clientAfter - clientBefore, Throttled: throttledPeriods() - throttled}
+	r.out.Runner = wire.Usage{CPUSeconds: selfAfter - selfBefore}
+	return err
+}

@@ -1,0 +1,123 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/bench/sysbench"
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+)
+
+const transferPace = 500 * time.Millisecond
+
+// transfer watches one node lose its data and get it anew. The operator takes the data away, once this pod
+// has run for BaseSeconds.
+func (r *runner) transfer(ctx context.Context) error {
+	t := r.plan.Transfer
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(t.PatienceSeconds)*time.Second)
+	defer cancel()
+	victim, err := r.member(t.Victim)
+	if err != nil {
+		return err
+	}
+	facts := &wire.TransferFacts{}
+	r.out.Transfer = facts
+	loading, stopLoad := context.WithCancel(ctx)
+	loaded := make(chan loadResult, 1)
+	go func() { loaded <- r.load(loading) }()
+
+	var gone, back time.Time
+	err = r.measure(ctx, func(ctx context.Context) (err error) {
+		gone, back, err = r.watchTransfer(ctx, victim, facts)
+		return err
+	})
+	stopLoad()
+	load := <-loaded
+	facts.Series = load.series
+	facts.LoadBefore, facts.LoadDuring = around(load, gone, back)
+	return errors.Join(err, load.err)
+}
+
+func (r *runner) member(name string) (wire.Member, error) {
+	for _, m := range r.plan.Members {
+		if m.Name == name {
+			return m, nil
+		}
+	}
+	return wire.Member{}, fmt.Errorf("there is no node %q", name)
+}
+
+// watchTransfer waits until the victim serves as another server than before, and reads how it joined.
+func (r *runner) watchTransfer(ctx context.Context, victim wire.Member, facts *wire.TransferFacts) (gone, back time.Time, err error) {
+	before := r.agents.sample(ctx, victim)[wire.MetricStarted]
+	tick := time.NewTicker(transferPace)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return gone, back, fmt.Errorf("%s did not come back in time", victim.Name)
+		case <-tick.C:
+		}
+		s := r.agents.sample(ctx, victim)
+		if gone.IsZero() && s[wire.MetricSynced] == 0 {
+			gone = time.Now()
+		}
+		if s[wire.MetricSynced] == 1 && s[wire.MetricStarted] != before {
+			facts.Kind = label(s, "kind")
+			facts.Seconds, facts.Bytes = s[wire.MetricJoinSeconds], s[wire.MetricJoinBytes]
+			return gone, time.Now(), nil
+		}
+	}
+}
+
+// loadResult is the load that runs beside a transfer.
+type loadResult struct {
+	started time.Time
+	series  []wire.Point
+	err     error
+}
+
+// load runs transactions until ctx ends; what sysbench has printed until then is read.
+func (r *runner) load(ctx context.Context) loadResult {
+	l := loadResult{started: time.Now()}
+	threads := r.plan.Transfer.LoadThreads
+	if threads == 0 {
+		return l
+	}
+	if l.err = r.sysbenchFiles(); l.err != nil {
+		return l
+	}
+	args := append(r.arguments("oltp_read_write", threads), "--report-interval=1", "--time="+strconv.Itoa(r.plan.Transfer.PatienceSeconds), "run")
+	text, err := r.sysbench(ctx, args)
+	result, _ := sysbench.Parse(text) // it never comes to its end
+	l.series = result.Series
+	if ctx.Err() == nil {
+		l.err = fmt.Errorf("the load beside the transfer ended: %w", firstOf(text, err))
+	}
+	return l
+}
+
+// around averages the load before the node went, and until it was back.
+func around(l loadResult, gone, back time.Time) (before, during float64) {
+	var sums, counts [2]float64
+	for _, p := range l.series {
+		at := l.started.Add(time.Duration(p.Second * float64(time.Second)))
+		switch {
+		case p.Second <= 1: // connecting
+		case at.Before(gone):
+			sums[0], counts[0] = sums[0]+p.TPS, counts[0]+1
+		case at.Before(back):
+			sums[1], counts[1] = sums[1]+p.TPS, counts[1]+1
+		}
+	}
+	if counts[0] > 0 {
+		before = sums[0] / counts[0]
+	}
+	if counts[1] > 0 {
+		during = sums[1] / counts[1]
+	}
+	return before, during
+}

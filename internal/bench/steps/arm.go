@@ -1,0 +1,167 @@
+package steps
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/matrix"
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+)
+
+// switchArm brings the cluster to a run's policy, and proves it. ok is false when that is done.
+func switchArm(s State, run matrix.Run) (d Decision, ok bool) {
+	_, attempt, _ := pending(s, []matrix.Run{run})
+	d = Decision{Run: journal(s, run, attempt, StepSwitch), Reason: v1alpha1.ReasonSwitchingArm, Again: 10 * time.Second}
+	if !Has(s.Benchmark, s.Cluster, run) {
+		d.Action, d.Message = ChangeCluster{run}, "giving the cluster the policy of the arm "+run.Arm.Name
+		return d, true
+	}
+	why := matrix.Proof(s.Cluster)
+	if why == "" {
+		return d, false
+	}
+	d.Message = fmt.Sprintf("waiting until the encryption is proved to be that of the arm %s: %s", run.Arm.Name, why)
+	if s.Benchmark.Status.StartedAt == nil {
+		d.Reason = v1alpha1.ReasonPreparingCluster
+	}
+	stalled := meta.FindStatusCondition(s.Cluster.Status.Conditions, v1alpha1.ConditionStalled)
+	if stalled != nil && stalled.Status == metav1.ConditionTrue {
+		d.Reason, d.Stalled = v1alpha1.ReasonClusterNotReady, true
+		d.Message = "the cluster is stalled: " + stalled.Message
+	}
+	return d, true
+}
+
+// Has says that the cluster's spec is already what a run needs.
+func Has(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, run matrix.Run) bool {
+	if b.Spec.Cluster.Template == nil {
+		return matrix.SamePolicy(c.Spec.TLS, matrix.Policy(Own(b, c), run.Arm.TLS))
+	}
+	want := matrix.Spec(*b.Spec.Cluster.Template, run)
+	off := c.Annotations[v1alpha1.AnnotationCPUAcceleration] == "Off"
+	if run.Cell.Kind == wire.KindTransfer || off {
+		if off != run.Cell.WithoutAccelerator || c.Spec.StateTransfer.Method != want.StateTransfer.Method || c.Spec.StateTransfer.Parallel != want.StateTransfer.Parallel {
+			return false
+		}
+	}
+	return matrix.SamePolicy(c.Spec.TLS, want.TLS)
+}
+
+// fatal is why the benchmark cannot go on, the zero Decision when it can.
+func fatal(s State, run matrix.Run, attempt int) Decision {
+	b := s.Benchmark
+	retries := 2
+	if b.Spec.MaxRetries != nil {
+		retries = int(*b.Spec.MaxRetries)
+	}
+	if run.Arm == nil {
+		return Decision{}
+	}
+	last := lastRecord(s.Records, run.Index)
+	if attempt > retries+1 && last != nil {
+		return Decision{Failed: true, Reason: v1alpha1.ReasonTooManyInvalidRuns,
+			Message: fmt.Sprintf("%s did not count %d times, the last time because: %s", run.Name(), attempt-1, last.Reason)}
+	}
+	if d := badData(s, retries); d.Reason != "" {
+		return d
+	}
+	if why := matrix.Versions(&b.Spec); why != "" {
+		return Decision{Failed: true, Reason: v1alpha1.ReasonWorkloadFailed, Message: why}
+	}
+	if s.Cluster == nil && b.Spec.Cluster.Template == nil {
+		return Decision{}
+	}
+	return refused(s)
+}
+
+func lastRecord(records []wire.Record, index int) *wire.Record {
+	var last *wire.Record
+	for i, r := range records {
+		if r.Index == index && (last == nil || r.Attempt > last.Attempt) {
+			last = &records[i]
+		}
+	}
+	return last
+}
+
+// badData is why a data set could not be made.
+func badData(s State, retries int) Decision {
+	failures := 0
+	var last wire.Record
+	for _, r := range s.Records {
+		if r.Kind == wire.KindPrepare && !r.Valid && s.Judged[Name(s.Benchmark.Name, r.Run)] {
+			failures++
+			if r.Attempt > last.Attempt {
+				last = r
+			}
+		}
+	}
+	switch {
+	case failures == 0:
+		return Decision{}
+	case matrix.NotEnoughDisk(last.Reason):
+		return Decision{Failed: true, Reason: v1alpha1.ReasonNotEnoughDisk, Message: last.Reason}
+	case failures > retries:
+		return Decision{Failed: true, Reason: v1alpha1.ReasonWorkloadFailed, Message: "the test data could not be made: " + last.Reason}
+	}
+	return Decision{}
+}
+
+// refused is what the spec asks of the cluster and must not have.
+func refused(s State) Decision {
+	b := s.Benchmark
+	size := s.clusterSpec().Storage.Size
+	if need := matrix.DiskNeeded(&b.Spec); size.Value() > 0 && need > size.Value() {
+		return Decision{Failed: true, Reason: v1alpha1.ReasonNotEnoughDisk,
+			Message: fmt.Sprintf("the data sets need some %d MB, and storage.size is %s; choose a larger volume, or fewer rows", need/1e6, size.String())}
+	}
+	ref := b.Spec.Cluster.Ref
+	if ref == nil || ref.AllowPolicyChanges || s.Cluster == nil {
+		return Decision{}
+	}
+	for _, arm := range b.Spec.Arms {
+		if own := Own(b, s.Cluster); !matrix.SamePolicy(own, matrix.Policy(own, arm.TLS)) {
+			return Decision{Failed: true, Reason: v1alpha1.ReasonPolicyChangeRefused,
+				Message: fmt.Sprintf("the arm %s would change spec.tls of the cluster %s; set cluster.ref.allowPolicyChanges, or use cluster.template for a private cluster", arm.Name, ref.Name)}
+		}
+	}
+	return Decision{}
+}
+
+func (s State) clusterSpec() v1alpha1.GaleraClusterSpec {
+	if t := s.Benchmark.Spec.Cluster.Template; t != nil {
+		return *t
+	}
+	return s.Cluster.Spec
+}
+
+// start begins an attempt, or first makes its data set.
+func start(s State, run matrix.Run, attempt int) Decision {
+	data := matrix.DataSet(run.Cell)
+	if data.Database != "" && !s.made(data.Database) {
+		n := 1
+		for _, r := range s.Records {
+			if r.Kind == wire.KindPrepare && s.Judged[Name(s.Benchmark.Name, r.Run)] {
+				n = max(n, r.Attempt+1)
+			}
+		}
+		return Decision{Run: journal(s, run, n, StepPrepare), Reason: v1alpha1.ReasonPreparingData, Message: "making the data set " + data.Database,
+			Action: StartJob{Wire: wire.Run{Kind: wire.KindPrepare, Attempt: n, Workload: data.Database}, Run: run, Data: data}}
+	}
+	return Decision{Run: journal(s, run, attempt, StepMeasure), Reason: v1alpha1.ReasonMeasuring, Message: "measuring " + run.Name(),
+		Action: StartJob{Wire: run.Wire(attempt), Run: run, Data: data}}
+}
+
+// made says that a data set is there, in this very cluster.
+func (s State) made(name string) bool {
+	for _, d := range s.Benchmark.Status.DataSets {
+		if d.Name == name && d.ClusterUUID == s.Cluster.Status.ClusterUUID {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,325 @@
+// Package steps decides what a benchmark does next. It is pure: what is, and what the spec wants,
+// go in; one action, or what is waited for, comes out. A process that forgets everything and asks
+// again gets the same answer.
+package steps
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/matrix"
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+)
+
+// Names of BenchmarkRun.Step.
+const (
+	StepSwitch   = "Switch"
+	StepPrepare  = "Prepare"
+	StepMeasure  = "Measure"
+	StepTransfer = "Transfer"
+	StepCleanUp  = "CleanUp"
+)
+
+// State is everything a decision depends on.
+type State struct {
+	Benchmark *v1alpha1.GaleraBenchmark
+	// Cluster that is measured; nil when there is none.
+	Cluster *v1alpha1.GaleraCluster
+	// Job that exists, nil when there is none.
+	Job *Job
+	// Records of all attempts so far, those without a verdict included.
+	Records []wire.Record
+	// Judged says which records (by Name) have a verdict.
+	Judged map[string]bool
+	Now    time.Time
+}
+
+// Job is the one Job of the benchmark.
+type Job struct {
+	Name     string
+	Finished bool
+	// RunningSince is when its container started, zero before.
+	RunningSince time.Time
+	// Message is why it failed, or why its pod does not start.
+	Message string
+}
+
+// Name of the Job and the ConfigMap of one attempt.
+func Name(benchmark string, r wire.Run) string {
+	switch r.Kind {
+	case wire.KindPrepare:
+		return fmt.Sprintf("%s-prepare-%d", benchmark, r.Attempt)
+	case wire.KindCleanup:
+		return fmt.Sprintf("%s-cleanup-%d", benchmark, r.Attempt)
+	}
+	return fmt.Sprintf("%s-run-%03d-%d", benchmark, r.Index, r.Attempt)
+}
+
+// Decision is what to do, and what to tell about it.
+type Decision struct {
+	// Action is nil while something is waited for.
+	Action Action
+	// Run is the journal: written before Action is carried out.
+	Run *v1alpha1.BenchmarkRun
+	// Reason and Message are the condition's.
+	Reason, Message string
+	// Failed says that the benchmark ends with Reason without having measured everything.
+	Failed bool
+	// Stalled says that a person has to act.
+	Stalled bool
+	// Again is when to look again at the latest; 0: when something changes.
+	Again time.Duration
+}
+
+// Action is one side effect.
+type Action interface{ action() }
+
+// The actions.
+type (
+	// MakeCluster makes the private cluster.
+	MakeCluster struct{ Run matrix.Run }
+	// ChangeCluster gives the cluster the policy of a run.
+	ChangeCluster struct{ Run matrix.Run }
+	// StartJob begins one attempt. Run is the zero Run for data sets and for cleaning up.
+	StartJob struct {
+		Wire wire.Run
+		Run  matrix.Run
+		Data wire.DataSet
+	}
+	// TakeData takes a node's data away.
+	TakeData struct{ Member string }
+	// Judge writes down whether a finished attempt counts.
+	Judge struct{ Record wire.Record }
+	// RemoveJob removes a finished Job; its result stays.
+	RemoveJob struct{ Name string }
+	// RestoreCluster gives a referenced cluster its own policy back.
+	RestoreCluster struct{}
+	// RemoveCluster removes the private cluster with its data.
+	RemoveCluster struct{}
+	// Finish ends the benchmark.
+	Finish struct{}
+	// Expire deletes the benchmark.
+	Expire struct{}
+)
+
+func (MakeCluster) action()    {}
+func (ChangeCluster) action()  {}
+func (StartJob) action()       {}
+func (TakeData) action()       {}
+func (Judge) action()          {}
+func (RemoveJob) action()      {}
+func (RestoreCluster) action() {}
+func (RemoveCluster) action()  {}
+func (Finish) action()         {}
+func (Expire) action()         {}
+
+// Next decides.
+func Next(s State) Decision {
+	b := s.Benchmark
+	if b.Status.CompletedAt != nil && b.DeletionTimestamp == nil {
+		return finished(s)
+	}
+	if d, ok := jobDecision(s); ok {
+		return d
+	}
+	runs := matrix.Runs(&b.Spec)
+	run, attempt, all := pending(s, runs)
+	failure := fatal(s, run, attempt)
+	switch {
+	case b.DeletionTimestamp != nil:
+		return end(s, Decision{Reason: v1alpha1.ReasonCleaningUp, Message: "the benchmark is being deleted"})
+	case all:
+		return end(s, Decision{Reason: v1alpha1.ReasonMeasured, Message: "everything was measured"})
+	case failure.Reason != "":
+		return end(s, failure)
+	case b.Spec.Suspend:
+		return Decision{Reason: v1alpha1.ReasonPaused, Message: "spec.suspend is set: the next run begins when it is false"}
+	}
+	if s.Cluster == nil {
+		return noCluster(s, run)
+	}
+	if d, ok := switchArm(s, run); ok {
+		return d
+	}
+	return start(s, run, attempt)
+}
+
+// finished waits for the end of ttlAfterFinished.
+func finished(s State) Decision {
+	d := Decision{Reason: v1alpha1.ReasonMeasured}
+	ttl := s.Benchmark.Spec.TTLAfterFinished
+	if ttl == nil {
+		return d
+	}
+	left := s.Benchmark.Status.CompletedAt.Add(ttl.Duration).Sub(s.Now)
+	if left <= 0 {
+		d.Action = Expire{}
+	}
+	d.Again = max(left, time.Second)
+	return d
+}
+
+// jobDecision deals with a Job that exists.
+func jobDecision(s State) (Decision, bool) {
+	j := s.Job
+	if j == nil {
+		return Decision{}, false
+	}
+	keep := Decision{Run: s.Benchmark.Status.Run, Reason: v1alpha1.ReasonMeasuring, Message: "the Job " + j.Name + " is running", Again: 15 * time.Second}
+	if keep.Run != nil && keep.Run.Step == StepPrepare {
+		keep.Reason = v1alpha1.ReasonPreparingData
+	}
+	if s.Benchmark.DeletionTimestamp != nil && !strings.Contains(j.Name, "-cleanup-") {
+		keep.Action = RemoveJob{j.Name}
+		return keep, true
+	}
+	if !j.Finished {
+		if j.Message != "" {
+			keep.Message += ": " + j.Message
+		}
+		return takeData(s, keep), true
+	}
+	for _, r := range s.Records {
+		if Name(s.Benchmark.Name, r.Run) == j.Name && !s.Judged[j.Name] {
+			if r.Output == nil {
+				r.Reason = "the Job left no result: " + j.Message
+			}
+			keep.Action = Judge{r}
+			return keep, true
+		}
+	}
+	keep.Action = RemoveJob{j.Name}
+	return keep, true
+}
+
+// BaseSeconds is how long a load runs before a node loses its data.
+const BaseSeconds = 10
+
+// takeData takes a node's data away when the runner has watched for long enough.
+func takeData(s State, keep Decision) Decision {
+	run := s.Benchmark.Status.Run
+	r, ok := current(s)
+	if !ok || run == nil || r.Cell.Kind != wire.KindTransfer || s.Job.RunningSince.IsZero() || s.Cluster == nil {
+		return keep
+	}
+	keep.Again = s.Job.RunningSince.Add(BaseSeconds * time.Second).Sub(s.Now)
+	if keep.Again > 0 {
+		return keep
+	}
+	keep.Again = 5 * time.Second
+	step := *run
+	step.Step = StepTransfer
+	keep.Run, keep.Action = &step, TakeData{Victim(s.Cluster)}
+	return keep
+}
+
+// Victim is the node that loses its data: the last one that is not the primary.
+func Victim(c *v1alpha1.GaleraCluster) string {
+	name := fmt.Sprintf("%s-%d", c.Name, c.Spec.Replicas-1)
+	if name == c.Status.Primary && c.Spec.Replicas > 1 {
+		return fmt.Sprintf("%s-%d", c.Name, c.Spec.Replicas-2)
+	}
+	return name
+}
+
+// current is the run the journal names.
+func current(s State) (matrix.Run, bool) {
+	run := s.Benchmark.Status.Run
+	runs := matrix.Runs(&s.Benchmark.Spec)
+	if run == nil || run.Index < 1 || int(run.Index) > len(runs) {
+		return matrix.Run{}, false
+	}
+	return runs[run.Index-1], true
+}
+
+// pending is the first run without an attempt that counts.
+func pending(s State, runs []matrix.Run) (run matrix.Run, attempt int, all bool) {
+	attempts, valid := map[int]int{}, map[int]bool{}
+	for _, r := range s.Records {
+		if r.Index > 0 && s.Judged[Name(s.Benchmark.Name, r.Run)] {
+			attempts[r.Index] = max(attempts[r.Index], r.Attempt)
+			valid[r.Index] = valid[r.Index] || r.Valid
+		}
+	}
+	for _, r := range runs {
+		if !valid[r.Index] {
+			return r, attempts[r.Index] + 1, false
+		}
+	}
+	return matrix.Run{}, 0, true
+}
+
+// end puts everything back, and then finishes.
+func end(s State, d Decision) Decision {
+	b := s.Benchmark
+	d.Run = nil
+	outcome := d
+	d.Failed = false
+	switch {
+	case s.Cluster == nil:
+	case b.Spec.Cluster.Template != nil:
+		d.Action = RemoveCluster{}
+		return d
+	case b.Status.Restore != "":
+		d.Action = RestoreCluster{}
+		return d
+	case len(b.Status.DataSets) > 0 && cleanups(s) < maxCleanups && !patienceOver(s):
+		d.Reason = v1alpha1.ReasonCleaningUp
+		if why := matrix.Settled(s.Cluster); why != "" {
+			d.Message, d.Again = "waiting for the cluster, to remove the test data: "+why, 10*time.Second
+			return d
+		}
+		data := b.Status.DataSets[0]
+		d.Action = StartJob{Wire: wire.Run{Kind: wire.KindCleanup, Attempt: cleanups(s) + 1, Workload: data.Name}, Data: wire.DataSet{Database: data.Name}}
+		return d
+	}
+	outcome.Action = Finish{}
+	return outcome
+}
+
+const (
+	// maxCleanups attempts to remove test data are made; a benchmark must be able to end.
+	maxCleanups = 11
+	// cleanupPatience is how long the deletion of a benchmark waits for a cluster that is not well.
+	cleanupPatience = 10 * time.Minute
+)
+
+func patienceOver(s State) bool {
+	deleted := s.Benchmark.DeletionTimestamp
+	return deleted != nil && s.Now.Sub(deleted.Time) > cleanupPatience
+}
+
+func cleanups(s State) int {
+	n := 0
+	for _, r := range s.Records {
+		if r.Kind == wire.KindCleanup && s.Judged[Name(s.Benchmark.Name, r.Run)] {
+			n = max(n, r.Attempt)
+		}
+	}
+	return n
+}
+
+func noCluster(s State, run matrix.Run) Decision {
+	if ref := s.Benchmark.Spec.Cluster.Ref; ref != nil {
+		return Decision{Reason: v1alpha1.ReasonClusterNotFound, Stalled: true, Again: 15 * time.Second,
+			Message: fmt.Sprintf("there is no GaleraCluster %q in this namespace; make it, or delete the benchmark", ref.Name)}
+	}
+	return Decision{Action: MakeCluster{run}, Reason: v1alpha1.ReasonPreparingCluster, Message: "making the private cluster", Run: journal(s, run, 1, StepSwitch)}
+}
+
+// journal is the entry of a step; one that goes on keeps its beginning.
+func journal(s State, r matrix.Run, attempt int, step string) *v1alpha1.BenchmarkRun {
+	j := v1alpha1.BenchmarkRun{Index: int32(r.Index), Attempt: int32(attempt), Round: int32(r.Round), Arm: r.Arm.Name, //nolint:gosec // small numbers
+		Workload: r.Cell.Workload.Name, Variant: r.Cell.Variant, Step: step}
+	j.StartedAt.Time = s.Now
+	if old := s.Benchmark.Status.Run; old != nil {
+		same := *old
+		same.StartedAt = j.StartedAt
+		if same == j {
+			j.StartedAt = old.StartedAt
+		}
+	}
+	return &j
+}

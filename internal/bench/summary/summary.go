@@ -1,0 +1,251 @@
+// Package summary makes status.results of the records of all runs. It is pure.
+package summary
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/matrix"
+	"github.com/galera-operator/galera-operator/internal/bench/stats"
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+)
+
+// Results returns one result for every workload, variant and arm that has been run, the baseline
+// first.
+func Results(s *v1alpha1.GaleraBenchmarkSpec, records []wire.Record) []v1alpha1.BenchmarkResult {
+	var out []v1alpha1.BenchmarkResult
+	baseline := matrix.Baseline(s)
+	for _, cell := range matrix.Cells(s) {
+		base := collect(records, cell, baseline)
+		for _, arm := range matrix.Arms(s) {
+			g := collect(records, cell, arm)
+			if len(g.rounds) == 0 && g.invalid == 0 {
+				continue
+			}
+			r := result(cell, arm, g)
+			r.Metric = Metric(cell)
+			if arm != baseline {
+				compare(&r, base, g)
+			}
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Metric is the figure the overhead of a cell speaks of.
+func Metric(c matrix.Cell) string {
+	switch {
+	case c.Kind == wire.KindOLTP && c.Workload.OLTP.Events > 0, c.Kind == wire.KindTransfer:
+		return wire.FigureSeconds
+	case c.Kind == wire.KindConnect && c.Workload.Connect.Connections > 0:
+		return wire.FigureSeconds
+	case c.Kind == wire.KindConnect:
+		return wire.FigureConnectionsPerSecond
+	}
+	return wire.FigureTPS
+}
+
+// group is what is known of one arm in one cell.
+type group struct {
+	// rounds holds the figures of the run that counts, by round.
+	rounds  map[int]map[string]float64
+	invalid int
+}
+
+func collect(records []wire.Record, c matrix.Cell, arm string) group {
+	g := group{rounds: map[int]map[string]float64{}}
+	for _, r := range records {
+		if r.Arm != arm || r.Workload != c.Workload.Name || r.Variant != c.Variant || r.Kind != c.Kind {
+			continue
+		}
+		if r.Valid && r.Output != nil {
+			g.rounds[r.Round] = r.Output.Figures()
+		} else {
+			g.invalid++
+		}
+	}
+	return g
+}
+
+// values of a figure, in the order of rounds.
+func (g group) values(figure string) (out []float64) {
+	for round := range maxRounds + 1 {
+		if v, ok := g.rounds[round][figure]; ok {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+const maxRounds = 20
+
+func result(c matrix.Cell, arm string, g group) v1alpha1.BenchmarkResult {
+	r := v1alpha1.BenchmarkResult{Workload: c.Workload.Name, Variant: c.Variant, Arm: arm,
+		Samples: int32(len(g.rounds)), Invalid: int32(g.invalid)} //nolint:gosec // at most 20 rounds and 11 attempts
+	for _, name := range wire.FigureNames {
+		if f, ok := stats.Summarise(g.values(name)); ok {
+			r.Figures = append(r.Figures, v1alpha1.BenchmarkFigure{Name: name, Median: Decimal(f.Median), Low: Decimal(f.Low), High: Decimal(f.High)})
+		}
+	}
+	return r
+}
+
+// compare pairs the rounds both arms have.
+func compare(r *v1alpha1.BenchmarkResult, base, arm group) {
+	var a, b []float64
+	for round := range maxRounds + 1 {
+		x, ok1 := base.rounds[round][r.Metric]
+		y, ok2 := arm.rounds[round][r.Metric]
+		if ok1 && ok2 {
+			a, b = append(a, x), append(b, y)
+		}
+	}
+	if len(a) == 0 {
+		return
+	}
+	o := stats.Compare(a, b, wire.LowerIsBetter(r.Metric))
+	r.OverheadPercent, r.Significant = Decimal(o.Percent), new(o.Significant)
+	if o.Known {
+		r.OverheadLow, r.OverheadHigh = Decimal(o.Low), Decimal(o.High)
+	}
+}
+
+// Decimal writes a number with four significant digits, and no exponent.
+func Decimal(v float64) string {
+	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+		return "0"
+	}
+	digits := max(0, 3-int(math.Floor(math.Log10(math.Abs(v)))))
+	s := strconv.FormatFloat(v, 'f', min(digits, 6), 64)
+	if strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	return s
+}
+
+// Verdict returns the answer in one line: the first workload, every arm against the baseline.
+// differences names what each arm differs in.
+func Verdict(results []v1alpha1.BenchmarkResult, differences map[string]string) string {
+	var parts []string
+	for _, r := range results {
+		if r.Workload != results[0].Workload || r.Variant != results[0].Variant || r.OverheadPercent == "" {
+			continue
+		}
+		name := differences[r.Arm]
+		if name == "" {
+			name = r.Arm
+		}
+		parts = append(parts, name+": "+Cost(r))
+	}
+	text := strings.Join(parts, "; ")
+	if runes := []rune(text); len(runes) > maxVerdict {
+		text = string(runes[:maxVerdict-1]) + "…"
+	}
+	return text
+}
+
+const maxVerdict = 240
+
+// Cost returns what an arm costs, in words, for instance "−4.1 % tps (±1.2)".
+func Cost(r v1alpha1.BenchmarkResult) string {
+	percent, err := strconv.ParseFloat(r.OverheadPercent, 64)
+	if err != nil {
+		return "not known"
+	}
+	unit := map[string]string{wire.FigureTPS: "tps", wire.FigureConnectionsPerSecond: "connections/s", wire.FigureSeconds: "time"}[r.Metric]
+	if !wire.LowerIsBetter(r.Metric) {
+		percent = -percent
+	}
+	text := fmt.Sprintf("%s %% %s", signed(percent), unit)
+	low, err1 := strconv.ParseFloat(r.OverheadLow, 64)
+	high, err2 := strconv.ParseFloat(r.OverheadHigh, 64)
+	if err1 != nil || err2 != nil {
+		return text + " (one round: no interval)"
+	}
+	text += fmt.Sprintf(" (±%.1f)", (high-low)/2)
+	if r.Significant != nil && !*r.Significant {
+		text += ", not significant"
+	}
+	return text
+}
+
+// signed writes a number with a true minus sign.
+func signed(v float64) string {
+	s := strconv.FormatFloat(math.Abs(v), 'f', 1, 64)
+	switch {
+	case s == "0.0":
+		return "±0.0"
+	case v < 0:
+		return "−" + s
+	}
+	return "+" + s
+}
+
+// Differences says in words what each arm's policy changes against the baseline's.
+func Differences(s *v1alpha1.GaleraBenchmarkSpec) map[string]string {
+	var base v1alpha1.BenchmarkTLS
+	for _, a := range s.Arms {
+		if a.Name == matrix.Baseline(s) {
+			base = a.TLS
+		}
+	}
+	var own v1alpha1.TLSSpec
+	if s.Cluster.Template != nil {
+		own = s.Cluster.Template.TLS
+	}
+	out := map[string]string{}
+	b := matrix.Policy(own, base)
+	for _, a := range s.Arms {
+		t := matrix.Policy(own, a.TLS)
+		if a.Name == matrix.Baseline(s) || !encrypts(string(t.Replication), string(b.Replication)) || t.Clients != b.Clients {
+			continue
+		}
+		out[a.Name] = "replication TLS"
+		if len(s.Arms) > 2 {
+			out[a.Name] += " (" + a.Name + ")"
+		}
+	}
+	return out
+}
+
+func encrypts(arm, base string) bool {
+	return arm != v1alpha1.TLSDisabled && base == v1alpha1.TLSDisabled
+}
+
+// Progress returns "14/27, ~6 min left".
+func Progress(done, all int, spent time.Duration) string {
+	text := fmt.Sprintf("%d/%d", done, all)
+	if done == 0 || done >= all {
+		return text
+	}
+	left := time.Duration(float64(spent) / float64(done) * float64(all-done))
+	if left < time.Minute {
+		return text + ", <1 min left"
+	}
+	if left < 2*time.Hour {
+		return fmt.Sprintf("%s, ~%.0f min left", text, left.Minutes())
+	}
+	return fmt.Sprintf("%s, ~%.0f h left", text, left.Hours())
+}
+
+// MaxReason is how much of the reason of an invalid run the status keeps.
+const MaxReason = 256
+
+// Invalid returns the last runs that do not count.
+func Invalid(records []wire.Record) (out []v1alpha1.InvalidRun) {
+	for _, r := range records {
+		if !r.Valid {
+			reason := r.Reason
+			if len(reason) > MaxReason {
+				reason = strings.ToValidUTF8(reason[:MaxReason], "")
+			}
+			out = append(out, v1alpha1.InvalidRun{Index: int32(r.Index), Attempt: int32(r.Attempt), Arm: r.Arm, Reason: reason}) //nolint:gosec // small numbers
+		}
+	}
+	return out[max(0, len(out)-16):]
+}

@@ -1,0 +1,124 @@
+package summary
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+)
+
+func spec() *v1alpha1.GaleraBenchmarkSpec {
+	return &v1alpha1.GaleraBenchmarkSpec{
+		Cluster: v1alpha1.BenchmarkCluster{Template: &v1alpha1.GaleraClusterSpec{}},
+		Arms:    []v1alpha1.BenchmarkArm{{Name: "plain", TLS: v1alpha1.BenchmarkTLS{Replication: "Disabled"}}, {Name: "encrypted", TLS: v1alpha1.BenchmarkTLS{Replication: "Required"}}},
+		Rounds:  5,
+		Workloads: []v1alpha1.BenchmarkWorkload{
+			{Name: "write", OLTP: &v1alpha1.OLTPWorkload{Threads: []int32{8}}},
+		},
+	}
+}
+
+func record(round int, arm string, tps float64, valid bool) wire.Record {
+	return wire.Record{
+		Run:     wire.Run{Round: round, Arm: arm, Workload: "write", Kind: wire.KindOLTP},
+		Verdict: wire.Verdict{Valid: valid},
+		Output:  &wire.Output{OLTP: &wire.OLTPResult{TPS: tps, Transactions: 100, P50: 1}},
+	}
+}
+
+func records() []wire.Record {
+	return []wire.Record{
+		record(1, "plain", 1000, true), record(1, "encrypted", 950, true),
+		record(2, "plain", 800, true), record(2, "encrypted", 770, true),
+		record(3, "plain", 900, true), record(3, "encrypted", 1, false), record(3, "encrypted", 862, true),
+	}
+}
+
+func TestResults(t *testing.T) {
+	results := Results(spec(), records())
+	if len(results) != 2 || results[0].Arm != "plain" || results[0].OverheadPercent != "" {
+		t.Fatalf("got %+v", results)
+	}
+	r := results[1]
+	if r.Samples != 3 || r.Invalid != 1 || r.Metric != "tps" || !*r.Significant {
+		t.Errorf("got %+v", r)
+	}
+	if r.OverheadPercent != "4.325" || r.OverheadLow > r.OverheadHigh {
+		t.Errorf("overhead %s [%s, %s]", r.OverheadPercent, r.OverheadLow, r.OverheadHigh)
+	}
+	if f := r.Figures[0]; f.Name != "tps" || f.Median != "862" || f.Low != "770" || f.High != "950" {
+		t.Errorf("figure: %+v", f)
+	}
+	if got := Verdict(results, Differences(spec())); !strings.HasPrefix(got, "replication TLS: −4.3 % tps (±") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestOneRoundSaysSo(t *testing.T) {
+	results := Results(spec(), records()[:2])
+	if got := Verdict(results, nil); got != "encrypted: −5.0 % tps (one round: no interval)" {
+		t.Errorf("got %q", got)
+	}
+	if got := Verdict(nil, nil); got != "" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestNotSignificantSaysSo(t *testing.T) {
+	results := Results(spec(), []wire.Record{
+		record(1, "plain", 1000, true), record(1, "encrypted", 950, true),
+		record(2, "plain", 800, true), record(2, "encrypted", 850, true),
+	})
+	if got := Verdict(results, Differences(spec())); !strings.HasSuffix(got, "not significant") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestDecimal(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 1234567: "1234567", 12.3456: "12.35", 0.0012345: "0.001234", -4.1: "-4.1", 100: "100", 1e-9: "0"} {
+		if got := Decimal(v); got != want && got+".0" != want {
+			t.Errorf("%g: got %q, want %q", v, got, want)
+		}
+	}
+}
+
+func TestProgress(t *testing.T) {
+	for want, got := range map[string]string{
+		"0/27":               Progress(0, 27, time.Hour),
+		"14/27, ~6 min left": Progress(14, 27, 390*time.Second),
+		"26/27, <1 min left": Progress(26, 27, 10*time.Minute),
+		"27/27":              Progress(27, 27, time.Hour),
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// TestStatusStaysSmall fills a status with the largest result there can be.
+func TestStatusStaysSmall(t *testing.T) {
+	long := strings.Repeat("x", 32)
+	var s v1alpha1.GaleraBenchmarkStatus
+	for range 56 {
+		r := v1alpha1.BenchmarkResult{Workload: long, Variant: "method=MariaBackup,cipher=TLS_CHACHA20_POLY1305_SHA256,parallel=16,cpuAcceleration=Off",
+			Arm: long, Metric: "connectionsPerSecond", OverheadPercent: "-12.34", OverheadLow: "-12.34", OverheadHigh: "-12.34", Significant: new(true)}
+		for _, name := range []string{wire.FigureTPS, wire.FigureQPS, wire.FigureSeconds, wire.FigureP50, wire.FigureP95, wire.FigureP99, wire.FigureMax,
+			wire.FigureErrors, wire.FigureReconnects, wire.FigureDeadlocks, wire.FigureServerCPU, wire.FigureClientCPU, wire.FigureReplicatedBytes, wire.FigureFlowControl} {
+			r.Figures = append(r.Figures, v1alpha1.BenchmarkFigure{Name: name, Median: "12345.6", Low: "12345.6", High: "12345.6"})
+		}
+		s.Results = append(s.Results, r)
+	}
+	for range 16 {
+		s.InvalidRuns = append(s.InvalidRuns, v1alpha1.InvalidRun{Arm: long, Reason: strings.Repeat("x", MaxReason)})
+	}
+	b, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(b) > 98<<10 {
+		t.Errorf("%d bytes", len(b))
+	}
+}

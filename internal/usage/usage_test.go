@@ -1,0 +1,48 @@
+package usage
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+)
+
+func write(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestCPU(t *testing.T) {
+	for name, tc := range map[string]struct {
+		files map[string]string
+		want  Counters
+		ok    bool
+	}{
+		"version 2": {map[string]string{"cpu.stat": "usage_usec 2500000\nuser_usec 1\nnr_periods 9\nnr_throttled 4\n"}, Counters{2.5, 4}, true},
+		"version 1": {map[string]string{"cpu,cpuacct/cpuacct.usage": "1500000000\n", "cpu,cpuacct/cpu.stat": "nr_periods 3\nnr_throttled 2\nthrottled_time 1\n"}, Counters{1.5, 2}, true},
+		"apart":     {map[string]string{"cpuacct/cpuacct.usage": "1500000000\n", "cpu/cpu.stat": "nr_throttled 2\n"}, Counters{1.5, 2}, true},
+		"nothing":   {nil, Counters{}, false},
+	} {
+		got, ok := cpu(write(t, tc.files))
+		if got != tc.want || ok != tc.ok {
+			t.Errorf("%s: got %+v, %v", name, got, ok)
+		}
+	}
+}
+
+func TestProcessor(t *testing.T) {
+	got := processor("processor\t: 0\nmodel name\t: Some CPU\nflags\t\t: fpu aes avx2\n\nprocessor\t: 1\nmodel name\t: Some CPU\nflags\t\t: fpu aes avx2\n")
+	if !reflect.DeepEqual(got, Processor{Model: "Some CPU", Count: 2, Flags: []string{"aes", "avx2"}}) {
+		t.Errorf("got %+v", got)
+	}
+}

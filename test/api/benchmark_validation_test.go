@@ -1,0 +1,137 @@
+package api
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// benchmark makes a resource of what a person writes under spec; what is left out is as in a good one.
+func benchmark(t *testing.T, name string, parts map[string]string) *unstructured.Unstructured {
+	t.Helper()
+	good := map[string]string{
+		"cluster":   `{template: {storage: {size: 1Gi}}}`,
+		"arms":      `[{name: plain, tls: {replication: Disabled}}, {name: encrypted}]`,
+		"workloads": `[{name: write, oltp: {profile: WriteOnly}}]`,
+	}
+	for k, v := range parts {
+		good[k] = v
+	}
+	spec := map[string]any{}
+	for k, v := range good {
+		if v == "" {
+			continue
+		}
+		var value any
+		must(t, yaml.Unmarshal([]byte(v), &value))
+		spec[k] = value
+	}
+	u := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	u.SetAPIVersion(v1alpha1.GroupVersion.String())
+	u.SetKind("GaleraBenchmark")
+	u.SetNamespace("default")
+	u.SetName(name)
+	return u
+}
+
+func TestBenchmarkAdmission(t *testing.T) {
+	type parts = map[string]string
+	for name, tc := range map[string]struct {
+		spec parts
+		want string
+	}{
+		"the least one can write":       {nil, ""},
+		"an existing cluster":           {parts{"cluster": `{ref: {name: shop}}`}, ""},
+		"a sweep":                       {parts{"workloads": `[{name: w, oltp: {profile: ReadWrite, threads: [1, 8, 32], duration: 30s, warmup: 0s}}]`}, ""},
+		"all kinds":                     {parts{"workloads": `[{name: a, oltp: {profile: PointSelect}}, {name: b, connect: {tlsVersions: ["1.2", "1.3"]}}, {name: c, stateTransfer: {methods: [MariaBackup, Rsync]}}]`}, ""},
+		"own script":                    {parts{"workloads": `[{name: a, oltp: {profile: Custom, script: {name: x, key: y.lua}}}]`}, ""},
+		"neither template nor ref":      {parts{"cluster": `{}`}, "exactly one of template"},
+		"template and ref":              {parts{"cluster": `{ref: {name: shop}, template: {storage: {size: 1Gi}}}`}, "exactly one of template"},
+		"a template nobody could apply": {parts{"cluster": `{template: {replicas: 2, storage: {size: 1Gi}}}`}, "replicas must be 1, 3, 5 or 7"},
+		"unknown baseline":              {parts{"baseline": `missing`}, "baseline must be the name of one of the arms"},
+		"no arms":                       {parts{"arms": `[]`}, "at least 1 items"},
+		"no workloads":                  {parts{"workloads": `[]`}, "at least 1 items"},
+		"arms of one name":              {parts{"arms": `[{name: a}, {name: a}]`}, "Duplicate value"},
+		"workloads of one name":         {parts{"workloads": `[{name: a, connect: {}}, {name: a, connect: {}}]`}, "Duplicate value"},
+		"a workload of no kind":         {parts{"workloads": `[{name: a}]`}, "exactly one of oltp, connect and stateTransfer"},
+		"a workload of two kinds":       {parts{"workloads": `[{name: a, connect: {}, oltp: {profile: ReadOnly}}]`}, "exactly one of oltp, connect and stateTransfer"},
+		"unknown profile":               {parts{"workloads": `[{name: a, oltp: {profile: Fast}}]`}, "supported values"},
+		"custom without script":         {parts{"workloads": `[{name: a, oltp: {profile: Custom}}]`}, "Custom needs a script"},
+		"duration and events":           {parts{"workloads": `[{name: a, oltp: {profile: ReadOnly, duration: 5s, events: 5}}]`}, "not both"},
+		"no time at all":                {parts{"workloads": `[{name: a, oltp: {profile: ReadOnly, duration: 0s}}]`}, "duration must be 1s to 2h"},
+		"no threads":                    {parts{"workloads": `[{name: a, oltp: {profile: ReadOnly, threads: []}}]`}, "at least 1 items"},
+		"too many threads":              {parts{"workloads": `[{name: a, oltp: {profile: ReadOnly, threads: [5000]}}]`}, "less than or equal to 1024"},
+		"the same threads twice":        {parts{"workloads": `[{name: a, oltp: {profile: ReadOnly, threads: [8, 8]}}]`}, "Duplicate value"},
+		"a proxy":                       {parts{"workloads": `[{name: a, connect: {via: PoolingProxy}}]`}, `supported values: "Direct"`},
+		"long latency":                  {parts{"workloads": `[{name: a, connect: {latency: [10s]}}]`}, "latency must be 0s to 5s"},
+		"no rounds":                     {parts{"rounds": `-1`}, "greater than or equal to 1"},
+		"rounds without end":            {parts{"rounds": `100`}, "less than or equal to 20"},
+		"unknown order":                 {parts{"order": `Random`}, "supported values"},
+		"ECDSA of RSA's size":           {parts{"arms": `[{name: a, tls: {privateKey: {algorithm: ECDSA, size: 4096}}}]`}, "size must be 256 or 384 for ECDSA"},
+		"transfer of somebody's data":   {parts{"cluster": `{ref: {name: shop}}`, "workloads": `[{name: a, stateTransfer: {}}]`}, "needs a private cluster"},
+		"a matrix without end": {parts{
+			"arms":      `[{name: a}, {name: b}, {name: c}, {name: d}, {name: e}, {name: f}, {name: g}, {name: h}]`,
+			"workloads": `[{name: w, oltp: {profile: ReadWrite, threads: [1, 2, 3, 4, 5, 6, 7, 8]}}]`,
+		}, "more than 56 combinations"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mustSay(t, kube.Create(context.Background(), benchmark(t, "valid", tc.spec), client.DryRunAll), tc.want)
+		})
+	}
+	mustSay(t, kube.Create(context.Background(), benchmark(t, strings.Repeat("a", 35), nil), client.DryRunAll), "at most 34 lower-case letters")
+}
+
+func TestBenchmarkDefaults(t *testing.T) {
+	ctx := context.Background()
+	u := benchmark(t, "defaults", map[string]string{"workloads": `[{name: a, oltp: {profile: ReadOnly}}, {name: b, connect: {}}, {name: c, stateTransfer: {}}]`})
+	must(t, kube.Create(ctx, u))
+	t.Cleanup(func() { _ = kube.Delete(ctx, u) })
+	b := &v1alpha1.GaleraBenchmark{}
+	must(t, kube.Get(ctx, client.ObjectKeyFromObject(u), b))
+	s := b.Spec
+	if s.Rounds != 5 || s.Order != "Interleaved" || s.Seed != 1 || *s.MaxRetries != 2 || *s.MaxFailedPercent != 5 {
+		t.Errorf("defaults: %+v", s)
+	}
+	o, c, x := s.Workloads[0].OLTP, s.Workloads[1].Connect, s.Workloads[2].StateTransfer
+	if o.Tables != 4 || o.TableSize != 100000 || o.Threads[0] != 8 || o.Warmup.Seconds() != 10 || o.Target != "AllNodes" || o.Distribution != "Uniform" {
+		t.Errorf("oltp: %+v", o)
+	}
+	if c.Via != "Direct" || c.TLSVersions[0] != "1.3" || c.SessionResumption[0] != "Off" || c.Latency[0] != "0s" || c.Target != "Primary" {
+		t.Errorf("connect: %+v", c)
+	}
+	if x.Methods[0] != "MariaBackup" || x.Parallel[0] != 4 || x.Ciphers[0] != "Arm" || x.CPUAcceleration[0] != "On" {
+		t.Errorf("stateTransfer: %+v", x)
+	}
+}
+
+func TestBenchmarkImmutable(t *testing.T) {
+	ctx := context.Background()
+	u := benchmark(t, "fixed", nil)
+	must(t, kube.Create(ctx, u))
+	t.Cleanup(func() { _ = kube.Delete(ctx, u) })
+	for name, tc := range map[string]struct {
+		change func(*v1alpha1.GaleraBenchmarkSpec)
+		want   string
+	}{
+		"rounds":   {func(s *v1alpha1.GaleraBenchmarkSpec) { s.Rounds = 7 }, "cannot be changed"},
+		"arms":     {func(s *v1alpha1.GaleraBenchmarkSpec) { s.Arms[0].TLS.Replication = "Required" }, "cannot be changed"},
+		"baseline": {func(s *v1alpha1.GaleraBenchmarkSpec) { s.Baseline = "encrypted" }, "baseline cannot be changed"},
+		"cluster": {func(s *v1alpha1.GaleraBenchmarkSpec) {
+			s.Cluster = v1alpha1.BenchmarkCluster{Ref: &v1alpha1.BenchmarkClusterRef{Name: "shop"}}
+		}, "cannot be exchanged"},
+		"suspend": {func(s *v1alpha1.GaleraBenchmarkSpec) { s.Suspend = true }, ""},
+		"ttl":     {func(s *v1alpha1.GaleraBenchmarkSpec) { s.TTLAfterFinished = &metav1.Duration{Duration: 1} }, ""},
+	} {
+		b := &v1alpha1.GaleraBenchmark{}
+		must(t, kube.Get(ctx, client.ObjectKeyFromObject(u), b))
+		tc.change(&b.Spec)
+		t.Run(name, func(t *testing.T) { mustSay(t, kube.Update(ctx, b, client.DryRunAll), tc.want) })
+	}
+}
