@@ -7,7 +7,6 @@ const ConditionComplete = "Complete"
 // Reasons of the conditions of a GaleraBenchmark. Each is documented in docs/conditions.md.
 const (
 	ReasonMeasured            = "Measured"
-	ReasonRunning             = "Running"
 	ReasonPreparingCluster    = "PreparingCluster"
 	ReasonSwitchingArm        = "SwitchingArm"
 	ReasonPreparingData       = "PreparingData"
@@ -18,7 +17,6 @@ const (
 	ReasonClusterNotReady     = "ClusterNotReady"
 	ReasonPolicyChangeRefused = "PolicyChangeRefused"
 	ReasonNotEnoughDisk       = "NotEnoughDisk"
-	ReasonArmNotProved        = "ArmNotProved"
 	ReasonWorkloadFailed      = "WorkloadFailed"
 	ReasonTooManyInvalidRuns  = "TooManyInvalidRuns"
 )
