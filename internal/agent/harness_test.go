@@ -323,6 +323,11 @@ func synced(size int) func(agentapi.Report) bool {
 	}
 }
 
+// joined says that the member is Synced and that its join has been summed up, which follows a moment later.
+func joined(size int) func(agentapi.Report) bool {
+	return func(r agentapi.Report) bool { return synced(size)(r) && r.Join != nil && r.Join.EndedAt != nil }
+}
+
 func waiting(r agentapi.Report) bool {
 	return r.Phase == cluster.PhaseWaiting && r.Data != cluster.DataUnknown
 }

@@ -88,7 +88,7 @@ func (s *story) newVolume() {
 	n.stop(true)
 	n.wipe()
 	n.start()
-	r := n.until("joined", 90*time.Second, synced(3))
+	r := n.until("joined", 90*time.Second, joined(3))
 	if r.Join == nil || r.Join.Kind != "SST" || r.Server.ClusterUUID != s.uuid {
 		s.Errorf("%+v", r.Join)
 	}

@@ -169,7 +169,7 @@ func (s *story) rsync() {
 	n.stop(true)
 	n.wipe()
 	n.start()
-	r := n.until("joined by rsync", 90*time.Second, func(r agentapi.Report) bool { return synced(3)(r) && r.Join != nil && r.Join.EndedAt != nil })
+	r := n.until("joined by rsync", 90*time.Second, joined(3))
 	if r.Join.Kind != "SST" {
 		s.Errorf("%+v", r.Join)
 	}

@@ -95,7 +95,7 @@ func (s *story) increment() {
 	}
 	s.epoch++
 	n.send(agentapi.OrderStart, s.epoch, cluster.Position{}, s.uuid)
-	r := n.until("back", 60*time.Second, func(r agentapi.Report) bool { return synced(3)(r) && r.Join != nil && r.Join.EndedAt != nil })
+	r := n.until("back", 60*time.Second, joined(3))
 	s.Logf("%+v", *r.Join)
 	if r.Join.Kind != agentapi.JoinIST || r.Join.WriteSets < 5 || r.Join.WriteSets > 8 || r.Join.Phase != "" || r.Join.Bytes != 0 {
 		s.Errorf("%+v", *r.Join)

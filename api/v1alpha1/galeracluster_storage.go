@@ -1,0 +1,51 @@
+package v1alpha1
+
+import "k8s.io/apimachinery/pkg/api/resource"
+
+// StorageSpec is the volume of each node.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)",message="storageClassName cannot be changed: a volume keeps the class it was made with; create a new cluster and restore into it"
+// +kubebuilder:validation:XValidation:rule="quantity(self.size).compareTo(quantity(oldSelf.size)) >= 0",message="size can grow and cannot shrink: Kubernetes has no way to make a volume smaller; create a new cluster and restore into it"
+type StorageSpec struct {
+	// size of each node's volume, for instance 10Gi. At least 256Mi. It can be raised while the cluster
+	// runs, where the StorageClass allows it (allowVolumeExpansion): no node is restarted for it.
+	// +required
+	// +kubebuilder:validation:XValidation:rule="quantity(self).compareTo(quantity('256Mi')) >= 0",message="size must be at least 256Mi: an empty database with its write-set cache needs that much"
+	Size resource.Quantity `json:"size"`
+
+	// storageClassName of the volumes. Default: the default StorageClass.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	StorageClassName *string `json:"storageClassName,omitempty"`
+
+	// retain keeps the volumes when the cluster is deleted; with false they are deleted with it.
+	// Default: true.
+	// +optional
+	// +kubebuilder:default=true
+	Retain *bool `json:"retain,omitempty"`
+
+	// persistentVolumeClaimRetention says what becomes of the volume of a node that was scaled away.
+	// +optional
+	// +kubebuilder:default={}
+	PersistentVolumeClaimRetention ClaimRetention `json:"persistentVolumeClaimRetention,omitempty"`
+}
+
+// ClaimRetention says what becomes of volumes that are not needed any more.
+type ClaimRetention struct {
+	// whenScaled is Retain or Delete. A volume that is kept makes its node catch up incrementally when
+	// it comes back; one that is deleted makes it copy all data. It is deleted only when the node was seen
+	// to have left in good order. Default: Retain.
+	// +optional
+	// +kubebuilder:default=Retain
+	// +kubebuilder:validation:Enum=Retain;Delete
+	WhenScaled ClaimPolicy `json:"whenScaled,omitempty"`
+}
+
+// ClaimPolicy is Retain or Delete.
+type ClaimPolicy string
+
+// Values of ClaimPolicy.
+const (
+	ClaimRetain ClaimPolicy = "Retain"
+	ClaimDelete ClaimPolicy = "Delete"
+)
