@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/galera-operator/galera-operator/internal/cluster"
 )
@@ -102,6 +103,9 @@ func continueSwitch(s cluster.Snapshot, op cluster.Operation) (Decision, bool) {
 		return nextTurn(s, out)
 	}
 	if s.Published == s.Wanted {
+		if d, waiting := waitForConfiguration(s); waiting {
+			return d, true // only then is it known who needs a restart
+		}
 		return complete(fmt.Sprintf("replication runs with %s sockets on all nodes", s.Wanted.Sockets))
 	}
 	return wait(ReasonSwitching, holdingBack(s, s.Published.Bridge(s.Wanted)))
@@ -138,13 +142,14 @@ func publish(s cluster.Snapshot, to cluster.Encryption) (Decision, bool) {
 // nextTurn journals the restart of one more node. Each has an epoch of its own: a node may be
 // restarted for the same configuration twice, when what is wanted changes to and fro.
 func nextTurn(s cluster.Snapshot, out []cluster.Member) (Decision, bool) {
-	if d, waiting := waitForSynced(s); waiting {
-		return d, true
-	}
-	if d, waiting := waitForConfiguration(s); waiting {
-		return d, true
-	}
 	next := lastFirst(out, chooseWriter(s))
+	if i := slices.IndexFunc(out, broken); i >= 0 {
+		next = out[i]
+	} else if d, waiting := waitForSynced(s); waiting {
+		return d, true
+	} else if d, waiting := waitForConfiguration(s); waiting {
+		return d, true
+	}
 	return begin(s, cluster.Operation{Type: cluster.OpSwitchTLS, Step: stepRolling, Target: next.Name}, ReasonSwitching,
 		fmt.Sprintf("switching to %s sockets: the next to be restarted is %s", s.Published.Sockets, next.Name))
 }

@@ -41,7 +41,7 @@ var _ = Describe("A benchmark", func() {
 		b = waitMeasured(ctx, b)
 		Expect(b.Status.Progress).To(Equal("2/2"))
 		Expect(b.Status.Arms).To(Equal("plain, encrypted"))
-		Expect(b.Status.Verdict).To(ContainSubstring("encrypted"))
+		Expect(b.Status.Verdict).To(ContainSubstring("replication TLS: "))
 		Expect(b.Status.Results).To(HaveLen(2))
 		for _, r := range b.Status.Results {
 			Expect(r.Samples).To(BeEquivalentTo(1), r.Arm)
