@@ -51,7 +51,7 @@ var _ = Describe("A benchmark", func() {
 		raw := &corev1.ConfigMapList{}
 		Expect(kube.List(ctx, raw, ctrlclient.InNamespace(b.Namespace), ctrlclient.MatchingLabels{
 			v1alpha1.LabelBenchmark: b.Name, v1alpha1.LabelValid: "true"})).To(Succeed())
-		Expect(raw.Items).To(HaveLen(2))
+		Expect(raw.Items).To(HaveLen(3), "two runs, and the making of the data set")
 		Eventually(func() bool {
 			err := kube.Get(ctx, ctrlclient.ObjectKey{Namespace: b.Namespace, Name: b.Name + "-db"}, &v1alpha1.GaleraCluster{})
 			return apierrors.IsNotFound(err)
