@@ -36,7 +36,7 @@ spec:
 const benchmarkTime = 6 * time.Minute
 
 var _ = Describe("A benchmark", func() {
-	It("tells what encryption costs, of arms whose encryption was proved", Label(Core), func(ctx SpecContext) {
+	It("tells what encryption costs, of arms whose encryption was proved", Label(Slow), func(ctx SpecContext) {
 		b := createBenchmark(ctx)
 		b = waitMeasured(ctx, b)
 		Expect(b.Status.Progress).To(Equal("2/2"))
