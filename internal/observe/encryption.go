@@ -1,9 +1,11 @@
 package observe
 
 import (
-	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	utilversion "k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/cluster"
@@ -12,6 +14,9 @@ import (
 
 // linkEvidenceLasts is how long it counts that a member has verified another.
 const linkEvidenceLasts = 3 * time.Minute
+
+// firstDynamic is the first provider with socket.dynamic.
+var firstDynamic = utilversion.MustParseGeneric("26.4.8")
 
 // observeEncryption fills in what a switch of the encryption of replication is decided by.
 func observeEncryption(s *cluster.Snapshot, f Facts, seen map[string]Seen, config agentapi.NodeConfig, now time.Time) {
@@ -49,15 +54,9 @@ func tlsProblem(t agentapi.TLSReport) string {
 	return t.Problem
 }
 
-// hasDynamicSockets reads wsrep_provider_version, for instance 26.4.23(r4a5e1b9c): socket.dynamic and
-// its reload appeared in 26.4.8.
+// hasDynamicSockets reads wsrep_provider_version, for instance 26.4.23(r4a5e1b9c).
 func hasDynamicSockets(version string) bool {
-	var epoch, major, minor int
-	if n, _ := fmt.Sscanf(version, "%d.%d.%d", &epoch, &major, &minor); n < 2 {
-		return false
-	}
-	if epoch < 10 { // some builds leave out the 26
-		epoch, major, minor = 26, epoch, major
-	}
-	return slices.Compare([]int{epoch, major, minor}, []int{26, 4, 8}) >= 0
+	number, _, _ := strings.Cut(version, "(")
+	v, err := utilversion.ParseGeneric(number)
+	return err == nil && v.AtLeast(firstDynamic)
 }

@@ -57,14 +57,14 @@ func refuseTwoPrimaries(s cluster.Snapshot) (Decision, bool) {
 }
 
 // apart says that two Primary members certainly are in different components: other histories,
-// or each names a membership without the other. One-sided disagreement is only a view change
-// that one of them has not told yet.
+// or memberships that have nobody in common. What they share, in whatever way, shows that one of them
+// has not told its last view yet: a true split never overlaps.
 func apart(a, b cluster.Member) bool {
 	if a.Server.ClusterUUID != b.Server.ClusterUUID {
 		return true
 	}
 	return len(a.Server.Members) > 0 && len(b.Server.Members) > 0 &&
-		!slices.Contains(a.Server.Members, b.Name) && !slices.Contains(b.Server.Members, a.Name)
+		!slices.ContainsFunc(a.Server.Members, func(name string) bool { return slices.Contains(b.Server.Members, name) })
 }
 
 // recordUUID stores the history's UUID as soon as there is a component, or, after the status

@@ -25,6 +25,8 @@ func TestTwoPrimaries(t *testing.T) {
 			reason: ReasonTwoPrimaries, blocked: true},
 		{name: "one that has not heard of its loss yet is no second component",
 			s: shop(db(1, in("db-1", "db-2")), db(2, in("db-1", "db-2"))), reason: ReasonHealthy},
+		{name: "old lists that overlap are no second component",
+			s: shop(db(0, down(9), role("replica")), db(1, in("db-0", "db-1"), role("primary")), db(2, in("db-0", "db-2"))), reason: ReasonJoining},
 		{name: "a Primary of another history",
 			s: shop(db(0, down(9)), db(1, down(9)), db(2, inHistory(other))), reason: ReasonForeignData, blocked: true, says: other},
 		{name: "two histories before one was recorded",

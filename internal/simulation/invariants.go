@@ -209,12 +209,21 @@ func (w *World) checkStopOrder(s cluster.Snapshot, a plan.SendOrder) {
 func seesTwoPrimaries(s cluster.Snapshot) bool {
 	for i, a := range s.Members {
 		for _, b := range s.Members[i+1:] {
-			if a.InPrimary() && b.InPrimary() && !contains(a.Server.Members, b.Name) && !contains(b.Server.Members, a.Name) {
+			if a.InPrimary() && b.InPrimary() && disjoint(a.Server.Members, b.Server.Members) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+func disjoint(a, b []string) bool {
+	for _, name := range a {
+		if contains(b, name) {
+			return false
+		}
+	}
+	return true
 }
 
 func contains(list []string, s string) bool {
