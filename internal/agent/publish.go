@@ -38,7 +38,7 @@ func (a *agent) publish(step Step) {
 		j := *a.join
 		r.Join = &j
 	}
-	r.Away = a.away
+	r.Away = slices.Clone(a.away)
 	if a.own.giving != nil {
 		g := *a.own.giving
 		r.Giving = &g

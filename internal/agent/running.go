@@ -55,7 +55,7 @@ func (a *agent) pollStatus(proc *server.Process) {
 // onNotify is called when mariadbd has told of a change.
 func (a *agent) onNotify(e notify.Event) {
 	if len(e.Members) > 0 {
-		a.members = e.Members
+		a.takeMembers(e.Members)
 		a.prover.Kick() // somebody may have come back with another encryption
 	}
 	select {
@@ -83,10 +83,9 @@ func (a *agent) onStatus(proc *server.Process, s wsrep.Status, err error) {
 	a.missed = 0
 	next := s.Server
 	next.StartedAt, next.Version = proc.StartedAt, a.image.ServerVersion
-	if next.Component == cluster.ComponentPrimary && len(a.members) == next.Size {
-		next.Members = a.members
-	}
+	next.Members = a.membersOf(next)
 	a.status = &next
+	a.watchService()
 	a.image.ProviderVersion = s.ProviderVersion
 	a.gauges.Store(&s.Counters)
 	a.watchWrites(s, time.Now())
@@ -97,6 +96,26 @@ func (a *agent) onStatus(proc *server.Process, s wsrep.Status, err error) {
 		a.updateSubject()
 	}
 	a.judgeServer()
+}
+
+// takeMembers keeps the members of a new view; the next status tells which one that is.
+func (a *agent) takeMembers(names []string) {
+	a.members, a.memberView = names, 0
+}
+
+// membersOf names the members of the view a status was read in, nil when that is not known: the
+// notification of a view may come after the status variables tell of it.
+func (a *agent) membersOf(s agentapi.Server) []string {
+	if s.Component != cluster.ComponentPrimary || len(a.members) != s.Size {
+		return nil
+	}
+	if a.memberView == 0 {
+		a.memberView = s.ViewID
+	}
+	if a.memberView != s.ViewID {
+		return nil
+	}
+	return a.members
 }
 
 // judgeServer acts on what the server has become.
@@ -202,9 +221,7 @@ func joinKind(transfer bool, from, to cluster.Position) string {
 // firstServed is called once per run, when the member serves.
 func (a *agent) firstServed() {
 	a.run.served = true
-	if !a.away.From.IsZero() {
-		a.away.To = time.Now()
-	}
+	a.backInService()
 	a.failures, a.failure, a.sticky, a.retryAt = 0, nil, nil, time.Time{}
 	a.Logger.Info("serving", "uuid", a.status.ClusterUUID, "size", a.status.Size,
 		"took", time.Since(a.proc.StartedAt).Round(time.Millisecond).String())
@@ -236,13 +253,6 @@ func (a *agent) stop() {
 	a.leaveService()
 	a.run.stopAt = time.Now().Add(patience)
 	a.proc.Terminate()
-}
-
-// leaveService notes since when a member that served does not.
-func (a *agent) leaveService() {
-	if a.run.served && (a.away.From.IsZero() || !a.away.To.IsZero()) {
-		a.away = agentapi.Away{From: time.Now()}
-	}
 }
 
 // enforceStop ends a server whose stop takes too long. InnoDB loses nothing by it.

@@ -56,17 +56,18 @@ type state struct {
 	sticky  *agentapi.Failure
 
 	// The running server.
-	proc     *server.Process
-	run      running
-	status   *agentapi.Server
-	members  []string
-	missed   int // statuses in a row that could not be read
-	position cluster.Position
-	restarts int
-	away     agentapi.Away // the last time without service
-	failure  *agentapi.Failure
-	failures int // failed attempts in a row
-	retryAt  time.Time
+	proc       *server.Process
+	run        running
+	status     *agentapi.Server
+	members    []string // of the view the last notification told of
+	memberView int64    // its wsrep_cluster_conf_id, 0 until a status has told it
+	missed     int      // statuses in a row that could not be read
+	position   cluster.Position
+	restarts   int
+	away       []agentapi.Away // the last times without service
+	failure    *agentapi.Failure
+	failures   int // failed attempts in a row
+	retryAt    time.Time
 	// quietUntil is when the donor of a transfer that was cut off is sure to have given up; nothing
 	// shortens it.
 	quietUntil time.Time

@@ -125,9 +125,9 @@ type Report struct {
 	Restarts int          `json:"restarts"`
 	// Waiting says, in words, what a member whose mariadbd is down waits for; "" otherwise.
 	Waiting string `json:"waiting,omitempty"`
-	// Away is the last time this member did not serve after it had served: the zero value when there
-	// was none in this run of the agent.
-	Away Away `json:"away,omitzero"`
+	// Away are the last times this member did not serve after it had served, in this run of the
+	// agent, oldest first.
+	Away []Away `json:"away,omitempty"`
 	// Lineage are the last bootstraps this member knows to be part of its history. One whose data
 	// went on elsewhere has a history of its own: joining would lose or mix the two, so the agent
 	// refuses with FailureDiverged.

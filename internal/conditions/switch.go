@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/cluster"
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
@@ -44,22 +45,40 @@ func switched(s cluster.Snapshot) bool {
 	return s.Published == s.Wanted
 }
 
-// outage is how long all nodes were away at once since the switch began, by their last time away.
+// outage is how long all nodes were away at once since the switch began.
 func outage(in Input, since time.Time) time.Duration {
-	var from, to time.Time
-	for i, m := range in.Snapshot.Members {
+	together := []agentapi.Away{{From: since, To: in.Now}}
+	for _, m := range in.Snapshot.Members {
 		r := in.report(m.Name)
-		if r == nil || r.Away.To.IsZero() || r.Away.To.Before(since) {
+		if r == nil {
 			return 0
 		}
-		if i == 0 || r.Away.From.After(from) {
-			from = r.Away.From
-		}
-		if i == 0 || r.Away.To.Before(to) {
-			to = r.Away.To
+		together = overlaps(together, r.Away)
+	}
+	var sum time.Duration
+	for _, t := range together {
+		sum += t.To.Sub(t.From)
+	}
+	return sum
+}
+
+// overlaps are the times that are in both lists. One in the second may be lasting.
+func overlaps(ended, others []agentapi.Away) []agentapi.Away {
+	var both []agentapi.Away
+	for _, a := range ended {
+		for _, b := range others {
+			if b.To.IsZero() || b.To.After(a.To) {
+				b.To = a.To
+			}
+			if b.From.Before(a.From) {
+				b.From = a.From
+			}
+			if b.From.Before(b.To) {
+				both = append(both, b)
+			}
 		}
 	}
-	return max(0, to.Sub(from))
+	return both
 }
 
 func joins(in Input, since time.Time) (ist, sst int32) {
@@ -68,7 +87,7 @@ func joins(in Input, since time.Time) (ist, sst int32) {
 		if r == nil || r.Join == nil || r.Join.StartedAt.Before(since.Truncate(time.Second)) {
 			continue
 		}
-		if r.Join.Kind == joinSST {
+		if r.Join.Kind == agentapi.JoinSST {
 			sst++
 		} else {
 			ist++
@@ -76,6 +95,3 @@ func joins(in Input, since time.Time) (ist, sst int32) {
 	}
 	return ist, sst
 }
-
-// joinSST is agentapi.Join.Kind of a full transfer.
-const joinSST = "SST"

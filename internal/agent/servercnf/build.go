@@ -125,10 +125,22 @@ var failureDetection = []string{
 	"evs.suspect_timeout=PT1.75S", "evs.inactive_timeout=PT6S", "evs.install_timeout=PT3S",
 }
 
+// patientDetection is for dynamic sockets: each connection they try may keep group communication
+// waiting for 0.5 or 0.75 s (AsioDynamicStreamEngine), several of them for longer than a member may
+// be silent otherwise, and in a switch two such members may be all there is.
+var patientDetection = []string{
+	"evs.keepalive_period=PT0.5S", "evs.inactive_check_period=PT0.25S",
+	"evs.suspect_timeout=PT5S", "evs.inactive_timeout=PT15S", "evs.install_timeout=PT7.5S",
+}
+
 // providerOptions: pc.recovery=no keeps gvwstate.dat from forming a component by itself;
 // without TLS the keys must be absent too, because IST picks its scheme by the key.
 func providerOptions(in Input) string {
-	opts := append([]string{"gcache.recover=yes", "pc.recovery=no"}, failureDetection...)
+	detection := failureDetection
+	if in.Config.TLS.Replication == cluster.SocketDynamic {
+		detection = patientDetection
+	}
+	opts := append([]string{"gcache.recover=yes", "pc.recovery=no"}, detection...)
 	if ip := net.ParseIP(in.Address); ip != nil && ip.To4() == nil {
 		opts = append(opts, "gmcast.listen_addr=tcp://[::]:4567")
 	}

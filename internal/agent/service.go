@@ -1,0 +1,44 @@
+package agent
+
+import (
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// awayKept is how many times without service are remembered: a switch of the encryption has two
+// for every member, and some to spare.
+const awayKept = 8
+
+// watchService notes when a running server stops taking queries, and when it takes them again. A
+// donor that does not block goes on taking them.
+func (a *agent) watchService() {
+	switch usable := a.status.Component == cluster.ComponentPrimary && a.status.Ready; {
+	case !a.run.served:
+	case usable:
+		a.backInService()
+	default:
+		a.leaveService()
+	}
+}
+
+// leaveService notes since when a member that served does not.
+func (a *agent) leaveService() {
+	if !a.run.served || a.isAway() {
+		return
+	}
+	a.away = append(a.away, agentapi.Away{From: time.Now()})
+	a.away = a.away[max(0, len(a.away)-awayKept):]
+}
+
+// backInService notes that it serves again.
+func (a *agent) backInService() {
+	if a.isAway() {
+		a.away[len(a.away)-1].To = time.Now()
+	}
+}
+
+func (a *agent) isAway() bool {
+	return len(a.away) > 0 && a.away[len(a.away)-1].To.IsZero()
+}

@@ -1,0 +1,55 @@
+package agent
+
+import (
+	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+func TestTimesWithoutServiceAreKept(t *testing.T) {
+	a := &agent{}
+	in := agentapi.Server{Component: cluster.ComponentPrimary, Ready: true}
+	alone := agentapi.Server{Component: cluster.ComponentNonPrimary}
+	see := func(s agentapi.Server) {
+		a.status = &s
+		a.watchService()
+	}
+	see(alone)
+	if len(a.away) != 0 {
+		t.Fatalf("a start is no loss of service: %+v", a.away)
+	}
+	a.run.served = true
+	for range awayKept + 2 {
+		see(alone)
+		see(alone)
+		if !a.isAway() {
+			t.Fatal("it is away")
+		}
+		see(in)
+	}
+	if len(a.away) != awayKept || a.isAway() || a.away[0].To.Before(a.away[0].From) {
+		t.Errorf("%+v", a.away)
+	}
+}
+
+func TestMembersAreOfTheViewOfTheStatus(t *testing.T) {
+	a := &agent{}
+	a.takeMembers([]string{"shop-0", "shop-1"})
+	view := func(id int64, size int) agentapi.Server {
+		return agentapi.Server{Component: cluster.ComponentPrimary, ViewID: id, Size: size}
+	}
+	if got := a.membersOf(view(3, 3)); got != nil {
+		t.Errorf("of another size: %v", got)
+	}
+	if got := a.membersOf(view(4, 2)); len(got) != 2 {
+		t.Errorf("of this view: %v", got)
+	}
+	if got := a.membersOf(view(5, 2)); got != nil {
+		t.Errorf("of a view that was not told of: %v", got)
+	}
+	a.takeMembers([]string{"shop-1", "shop-2"})
+	if got := a.membersOf(view(5, 2)); len(got) != 2 || got[1] != "shop-2" {
+		t.Errorf("told of: %v", got)
+	}
+}
