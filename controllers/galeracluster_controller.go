@@ -103,7 +103,7 @@ func (r *GaleraClusterReconciler) act(ctx context.Context, in conditions.Input) 
 	}
 	log.FromContext(ctx).Info("acting", "action", a, "reason", in.Decision.Reason)
 	if p, ok := a.(plan.PublishEncryption); ok {
-		return r.publishEncryption(ctx, in.Facts, p)
+		return r.publishEncryption(ctx, in, p)
 	}
 	return r.Actor.Do(ctx, in.Facts, a)
 }

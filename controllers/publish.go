@@ -29,7 +29,7 @@ func (r *GaleraClusterReconciler) publish(ctx context.Context, in *conditions.In
 
 	in.Config = published(in.Facts.Config)
 	if conditions.ForbiddenSettings(c) == nil {
-		in.Config = r.rendered(in.Facts, resources.Encryption(in.Config.TLS))
+		in.Config = r.rendered(*in, resources.Encryption(in.Config.TLS))
 	}
 	if in.Config.Revision != "" {
 		objects = append(objects, resources.Static(c, in.Config, r.Options)...)
@@ -140,20 +140,23 @@ func published(cm *corev1.ConfigMap) agentapi.NodeConfig {
 
 // rendered is the configuration with that encryption of replication in it. The resource version
 // guards it: what was decided from an old one never replaces a newer one.
-func (r *GaleraClusterReconciler) rendered(f observe.Facts, e cluster.Encryption) agentapi.NodeConfig {
-	tls := resources.TLSConfig(f.Cluster)
-	if before := published(f.Config); before.Revision != "" {
+func (r *GaleraClusterReconciler) rendered(in conditions.Input, e cluster.Encryption) agentapi.NodeConfig {
+	f, tls := in.Facts, resources.TLSConfig(in.Facts.Cluster)
+	before := published(f.Config)
+	tls.PreferredSuite = observe.PreferredSuite(f, in.Seen, before.TLS.PreferredSuite)
+	if before.Revision != "" {
 		tls = resources.Effective(tls, before.TLS, e)
 	}
 	return resources.NodeConfig(f.Cluster, observe.Size(f), tls, r.Options)
 }
 
 // publishEncryption gives the nodes the next step of a switch.
-func (r *GaleraClusterReconciler) publishEncryption(ctx context.Context, f observe.Facts, p plan.PublishEncryption) error {
+func (r *GaleraClusterReconciler) publishEncryption(ctx context.Context, in conditions.Input, p plan.PublishEncryption) error {
+	f := in.Facts
 	if before := published(f.Config); before.Revision == "" || resources.Encryption(before.TLS) != p.From {
 		return nil // it is another step's turn already
 	}
-	cm := resources.ConfigMap(f.Cluster, r.rendered(f, p.To))
+	cm := resources.ConfigMap(f.Cluster, r.rendered(in, p.To))
 	cm.ResourceVersion = f.Config.ResourceVersion
 	return r.Objects.Apply(ctx, f.Cluster.UID, cm)
 }

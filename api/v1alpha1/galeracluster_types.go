@@ -246,7 +246,8 @@ type TLSSpec struct {
 	SwitchStrategy string `json:"switchStrategy,omitempty"`
 
 	// cipher is the TLS 1.3 suite to use: Auto, TLS_AES_128_GCM_SHA256, TLS_AES_256_GCM_SHA384 or
-	// TLS_CHACHA20_POLY1305_SHA256. Auto lets the TLS library choose. Default: Auto.
+	// TLS_CHACHA20_POLY1305_SHA256. Auto allows all of them and puts first AES-128-GCM where the CPUs of all
+	// nodes have instructions for it, else ChaCha20-Poly1305. Default: Auto.
 	// +optional
 	// +kubebuilder:default=Auto
 	// +kubebuilder:validation:Enum=Auto;TLS_AES_128_GCM_SHA256;TLS_AES_256_GCM_SHA384;TLS_CHACHA20_POLY1305_SHA256

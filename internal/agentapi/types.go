@@ -81,6 +81,9 @@ type TLSConfig struct {
 	MinVersion string `json:"minVersion"`
 	// CipherSuites in order of preference, OpenSSL TLS 1.3 names; empty for the library's default.
 	CipherSuites []string `json:"cipherSuites,omitempty"`
+	// PreferredSuite is put first where CipherSuites leaves the choice, so that all members choose
+	// alike; empty as long as not all members' CPUs are known.
+	PreferredSuite string `json:"preferredSuite,omitempty"`
 }
 
 // Report is everything an agent knows, as facts. Unknown is a value: a nil pointer or

@@ -5,6 +5,12 @@ import (
 	"strings"
 )
 
+// TLS 1.3 suites, by OpenSSL's names.
+const (
+	SuiteAES128   = "TLS_AES_128_GCM_SHA256"
+	SuiteChaCha20 = "TLS_CHACHA20_POLY1305_SHA256"
+)
+
 // Encryption is what two nodes have to agree on to find each other on the replication ports. The
 // zero value means that nothing is known.
 type Encryption struct {

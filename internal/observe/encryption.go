@@ -15,8 +15,12 @@ import (
 // linkEvidenceLasts is how long it counts that a member has verified another.
 const linkEvidenceLasts = 3 * time.Minute
 
-// firstDynamic is the first provider with socket.dynamic.
-var firstDynamic = utilversion.MustParseGeneric("26.4.8")
+// firstDynamic is the first provider with socket.dynamic, and wsrepAPI the number of the interface that
+// the provider's version begins with in some builds.
+var (
+	firstDynamic = utilversion.MustParseGeneric("26.4.8")
+	wsrepAPI     = "26."
+)
 
 // observeEncryption fills in what a switch of the encryption of replication is decided by.
 func observeEncryption(s *cluster.Snapshot, f Facts, seen map[string]Seen, config agentapi.NodeConfig, now time.Time) {
@@ -54,9 +58,12 @@ func tlsProblem(t agentapi.TLSReport) string {
 	return t.Problem
 }
 
-// hasDynamicSockets reads wsrep_provider_version, for instance 26.4.23(r4a5e1b9c).
+// hasDynamicSockets reads wsrep_provider_version: 26.4.23(r4a5e1b9c), or, from MariaDB's own builds, 4.23(r4a5e1b9c).
 func hasDynamicSockets(version string) bool {
 	number, _, _ := strings.Cut(version, "(")
+	if strings.HasPrefix(number, "4.") {
+		number = wsrepAPI + number
+	}
 	v, err := utilversion.ParseGeneric(number)
 	return err == nil && v.AtLeast(firstDynamic)
 }

@@ -121,14 +121,14 @@ func openSSL(t agentapi.TLSConfig, cpuFlags []string) string {
 }
 
 // suites are the TLS 1.3 suites in order of preference: those of the policy, or, where it leaves
-// the choice, first what this host's CPU is quickest at. All are allowed then, as the other side
-// may be another kind of host; the side that connects decides.
+// the choice, first what all members' CPUs are quick at, as far as that is known what this host's is. All
+// are allowed then, as clients choose for themselves.
 func suites(t agentapi.TLSConfig, cpuFlags []string) []string {
-	const aes128, aes256, chacha = "TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"
+	const aes128, aes256, chacha = cluster.SuiteAES128, "TLS_AES_256_GCM_SHA384", cluster.SuiteChaCha20
 	switch {
 	case len(t.CipherSuites) > 0:
 		return t.CipherSuites
-	case slices.Contains(cpuFlags, "aes"):
+	case t.PreferredSuite == aes128, t.PreferredSuite == "" && slices.Contains(cpuFlags, "aes"):
 		return []string{aes128, aes256, chacha}
 	default:
 		return []string{chacha, aes128, aes256}
