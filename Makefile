@@ -85,7 +85,7 @@ fmt: $(GOLANGCI_LINT) ## Format the Go code.
 
 .PHONY: lint
 lint: $(GOLANGCI_LINT) ## Check code, import direction, sizes and shell scripts.
-	@$(GOLANGCI_LINT) run
+	@$(GOLANGCI_LINT) run --allow-parallel-runners
 	@hack/check-size.sh
 	@if command -v shellcheck >/dev/null; then shellcheck -x hack/*.sh .ci/run; else echo "shellcheck is not installed: scripts were not checked"; fi
 

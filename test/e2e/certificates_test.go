@@ -93,6 +93,46 @@ var _ = Describe("The nodes' certificate", Label(Core, Wire), func() {
 	}, SpecTimeout(4*time.Minute))
 })
 
+var _ = Describe("The nodes' certificate, again and again", Label(Slow, Wire), func() {
+	It("is renewed ten times in a row under load", func(ctx SpecContext) {
+		shop := sharedCluster(ctx)
+		serial, running := status(ctx, shop).TLS.Serial, restarts(ctx, shop)
+		w := startWriter(ctx, shop, harness.WriterOptions{})
+		start := time.Now()
+		for i := range 10 {
+			askFor(ctx, shop, fmt.Sprintf("leaf@%s-%d", start.Format("150405"), i))
+			serial = awaitRenewed(ctx, shop, serial)
+		}
+		progress("ten renewals in %s", time.Since(start).Round(time.Second))
+		Expect(w.Errors()).To(BeEmpty(), "no write failed, no connection was dropped")
+		stopAndCheck(ctx, w, start)
+		Expect(restarts(ctx, shop)).To(Equal(running), "nothing was restarted")
+	}, SpecTimeout(8*time.Minute))
+
+	It("takes every kind of key live", func(ctx SpecContext) {
+		shop := sharedCluster(ctx)
+		serial, running := status(ctx, shop).TLS.Serial, restarts(ctx, shop)
+		w := startWriter(ctx, shop, harness.WriterOptions{})
+		start := time.Now()
+		for _, kind := range []v1alpha1.PrivateKeySpec{
+			{Algorithm: "RSA", Size: 2048}, {Algorithm: "RSA", Size: 3072}, {Algorithm: "RSA", Size: 4096},
+			{Algorithm: "ECDSA", Size: 384}, {Algorithm: "ECDSA", Size: 256},
+		} {
+			change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.TLS.Certificate.PrivateKey = kind })
+			serial = awaitRenewed(ctx, shop, serial)
+			for _, pod := range podNames(ctx, shop) {
+				for _, port := range []string{harness.PortReplication, harness.PortClients} {
+					Expect(shop.KeyKind(ctx, pod, port)).To(Equal(fmt.Sprintf("%s-%d", kind.Algorithm, kind.Size)), pod+":"+port)
+				}
+			}
+		}
+		progress("five kinds of keys in %s", time.Since(start).Round(time.Second))
+		Expect(w.Errors()).To(BeEmpty(), "no write failed, no connection was dropped")
+		stopAndCheck(ctx, w, start)
+		Expect(restarts(ctx, shop)).To(Equal(running), "nothing was restarted")
+	}, SpecTimeout(8*time.Minute))
+})
+
 var _ = Describe("A CA is replaced", Label(Slow, Wire), func() {
 	for name, replace := range map[string]func(context.Context, *harness.Cluster){
 		"on request": func(ctx context.Context, c *harness.Cluster) { askFor(ctx, c, "ca@1") },

@@ -27,6 +27,8 @@ type PortCount struct {
 	Packets int
 	Bytes   int64
 	Markers int
+	// Suites that servers chose, by how often: TLS tells it in clear.
+	Suites map[uint16]int
 }
 
 // Capture watches TCP ports on nodes and counts how often a marker passes in clear. Nothing is stored.
@@ -173,6 +175,9 @@ func (c *Capture) count(flows flowTable, ifindex int, packet []byte) {
 	n.Packets++
 	n.Bytes += int64(len(s.payload))
 	n.Markers += markers
+	if suite, ok := chosenSuite(s.payload); ok {
+		n.Suites = addSuite(n.Suites, suite)
+	}
 	c.counts[port] = n
 	if c.total += int64(len(s.payload)); c.total > mostBytes && c.err == nil {
 		c.err = fmt.Errorf("more than %d bytes passed: the capture was stopped", int64(mostBytes))

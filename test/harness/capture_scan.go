@@ -3,6 +3,7 @@ package harness
 import (
 	"bytes"
 	"encoding/binary"
+	"maps"
 	"net/netip"
 )
 
@@ -88,4 +89,31 @@ func (t flowTable) scan(s segment, marker []byte) int {
 		end.tail = append(end.tail[:0], end.tail[over:]...)
 	}
 	return n
+}
+
+// chosenSuite reads the cipher suite of a ServerHello (RFC 8446, 4.1.3), which is the first that a server
+// sends. ok is false for anything else.
+func chosenSuite(payload []byte) (suite uint16, ok bool) {
+	const (
+		recordHandshake, helloOfServer = 22, 2
+		session                        = 5 + 4 + 2 + 32 // the headers of record and message, version, random
+	)
+	if len(payload) <= session || payload[0] != recordHandshake || payload[1] != 3 || payload[5] != helloOfServer {
+		return 0, false
+	}
+	at := session + 1 + int(payload[session])
+	if len(payload) < at+2 {
+		return 0, false
+	}
+	return binary.BigEndian.Uint16(payload[at:]), true
+}
+
+// addSuite counts into a map of its own: the old one may have been given away.
+func addSuite(counts map[uint16]int, suite uint16) map[uint16]int {
+	out := maps.Clone(counts)
+	if out == nil {
+		out = map[uint16]int{}
+	}
+	out[suite]++
+	return out
 }

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"net"
 	"os"
@@ -143,3 +144,27 @@ func TestCaptureOwnNetwork(t *testing.T) {
 }
 
 func instructionsOf(p *unix.SockFprog) []unix.SockFilter { return unsafe.Slice(p.Filter, p.Len) }
+
+func TestChosenSuite(t *testing.T) {
+	hello := func(session int) []byte {
+		b := append([]byte{22, 3, 3, 0, 90, 2, 0, 0, 86, 3, 3}, make([]byte, 32)...)
+		b = append(append(b, byte(session)), make([]byte, session)...)
+		return append(b, 0x13, 0x01, 0)
+	}
+	for name, tc := range map[string]struct {
+		payload []byte
+		ok      bool
+	}{
+		"with a session":   {hello(32), true},
+		"without":          {hello(0), true},
+		"cut off":          {hello(32)[:70], false},
+		"of a client":      {append([]byte{22, 3, 1, 0, 90, 1}, make([]byte, 100)...), false},
+		"application data": {append([]byte{23, 3, 3, 0, 90, 2}, make([]byte, 100)...), false},
+		"nothing":          {nil, false},
+		"claims too much":  {append(hello(0)[:43], 255), false},
+	} {
+		if suite, ok := chosenSuite(tc.payload); ok != tc.ok || ok && suite != tls.TLS_AES_128_GCM_SHA256 {
+			t.Errorf("%s: %x, %t", name, suite, ok)
+		}
+	}
+}

@@ -3,17 +3,17 @@ package harness
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/pem"
-	"math/big"
+	"errors"
+	"fmt"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/galera-operator/galera-operator/internal/pki/pkitest"
 )
 
 // Pair is a certificate with its key and what its holder trusts, in PEM.
@@ -23,10 +23,14 @@ type Pair struct {
 	CA          []byte
 }
 
+func (c *Cluster) secret(ctx context.Context, suffix string) (*corev1.Secret, error) {
+	s := &corev1.Secret{}
+	return s, c.Kube.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.Name + suffix}, s)
+}
+
 // GenuinePair returns the pair that the cluster's nodes present.
 func (c *Cluster) GenuinePair(ctx context.Context) (Pair, error) {
-	var s corev1.Secret
-	err := c.Kube.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.Name + "-tls"}, &s)
+	s, err := c.secret(ctx, "-tls")
 	return Pair{Certificate: s.Data["tls.crt"], Key: s.Data["tls.key"], CA: s.Data["ca.crt"]}, err
 }
 
@@ -37,41 +41,75 @@ func (c *Cluster) ForeignPair(ctx context.Context) (Pair, error) {
 	if err != nil {
 		return Pair{}, err
 	}
-	block, _ := pem.Decode(genuine.Certificate)
-	like, err := x509.ParseCertificate(block.Bytes)
+	names, err := namesOf(genuine)
 	if err != nil {
 		return Pair{}, err
 	}
-	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	crt, key := pkitest.NewCA("Some other CA").Issue(pkitest.Leaf{Names: names})
+	return Pair{Certificate: crt, Key: key, CA: bytes.Clone(genuine.CA)}, nil
+}
+
+// Issue makes a pair by the cluster's own private CA, as cert-manager would. Without names it gets those
+// of the pair in use.
+func (c *Cluster) Issue(ctx context.Context, leaf pkitest.Leaf) (Pair, error) {
+	genuine, err := c.GenuinePair(ctx)
 	if err != nil {
 		return Pair{}, err
 	}
-	ca := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Some other CA"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	if len(leaf.Names) == 0 {
+		if leaf.Names, err = namesOf(genuine); err != nil {
+			return Pair{}, err
+		}
 	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	s, err := c.secret(ctx, "-ca-pair")
 	if err != nil {
 		return Pair{}, err
 	}
-	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: like.Subject, DNSNames: like.DNSNames, IPAddresses: like.IPAddresses,
-		NotBefore: like.NotBefore, NotAfter: time.Now().Add(time.Hour),
-		KeyUsage:    x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, leaf, ca, &key.PublicKey, caKey)
+	ca, err := pkitest.LoadCA(s.Data["tls.crt"], s.Data["tls.key"])
 	if err != nil {
 		return Pair{}, err
 	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return Pair{}, err
+	crt, key := ca.Issue(leaf)
+	return Pair{Certificate: crt, Key: key, CA: s.Data["tls.crt"]}, nil
+}
+
+func namesOf(p Pair) ([]string, error) {
+	block, _ := pem.Decode(p.Certificate)
+	if block == nil {
+		return nil, errors.New("there is no certificate")
 	}
-	return Pair{
-		Certificate: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		Key:         pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}),
-		CA:          bytes.Clone(genuine.CA),
-	}, nil
+	crt, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	return crt.DNSNames, nil
+}
+
+// Hand puts a pair where cert-manager puts what it issues. cert-manager must be stopped, or it issues another.
+func (c *Cluster) Hand(ctx context.Context, p Pair) error {
+	s, err := c.secret(ctx, "-issued")
+	if err != nil {
+		return err
+	}
+	s.Data["tls.crt"], s.Data["tls.key"], s.Data["ca.crt"] = p.Certificate, p.Key, p.CA
+	return c.Kube.Update(ctx, s)
+}
+
+// ScaleCertManager runs that many cert-managers, and waits until it is so.
+func (k *Kube) ScaleCertManager(ctx context.Context, replicas int32) error {
+	at := client.ObjectKey{Namespace: "cert-manager", Name: "cert-manager"}
+	d := &appsv1.Deployment{}
+	if err := k.Get(ctx, at, d); err != nil {
+		return err
+	}
+	want := d.DeepCopy()
+	want.Spec.Replicas = &replicas
+	if err := k.Patch(ctx, want, client.MergeFrom(d)); err != nil {
+		return err
+	}
+	return k.Until(ctx, fmt.Sprintf("%d cert-managers run", replicas), time.Minute, func(ctx context.Context) (bool, string, error) {
+		err := k.Get(ctx, at, d)
+		return err == nil && d.Status.ObservedGeneration >= d.Generation && d.Status.Replicas == replicas && d.Status.ReadyReplicas == replicas,
+			fmt.Sprintf("%d pods, %d ready", d.Status.Replicas, d.Status.ReadyReplicas), err
+	})
 }

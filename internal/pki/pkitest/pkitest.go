@@ -6,9 +6,11 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"math/big"
 	"time"
 )
@@ -37,6 +39,22 @@ func NewCA(name string) CA { return NewCAUntil(name, time.Now().Add(time.Hour)) 
 
 // NewCAUntil returns a self-signed authority that ends at a certain time.
 func NewCAUntil(name string, end time.Time) CA { return root(name, newKey(), end) }
+
+// LoadCA reads an authority that exists already.
+func LoadCA(certPEM, keyPEM []byte) (CA, error) {
+	pair, err := tls.X509KeyPair(certPEM, keyPEM)
+	if err != nil {
+		return CA{}, err
+	}
+	key, ok := pair.PrivateKey.(crypto.Signer)
+	if !ok {
+		return CA{}, errors.New("the key cannot sign")
+	}
+	return CA{cert: pair.Leaf, key: key, PEM: certPEM}, nil
+}
+
+// KeyPEM is the authority's key.
+func (ca CA) KeyPEM() []byte { return encodeKey(ca.key) }
 
 // Renewed returns the authority with another certificate of the same name and key.
 func (ca CA) Renewed() CA {
@@ -80,8 +98,11 @@ func (ca CA) Issue(l Leaf) (cert, key []byte) {
 		SerialNumber: serial(), Subject: pkix.Name{CommonName: "leaf"}, DNSNames: l.Names,
 		NotBefore: l.NotBefore, NotAfter: l.NotAfter, ExtKeyUsage: l.Usages, KeyUsage: x509.KeyUsageDigitalSignature,
 	}
-	der := must(x509.MarshalPKCS8PrivateKey(k))
-	return sign(t, ca.cert, k, ca.key).PEM, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
+	return sign(t, ca.cert, k, ca.key).PEM, encodeKey(k)
+}
+
+func encodeKey(k crypto.Signer) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: must(x509.MarshalPKCS8PrivateKey(k))})
 }
 
 func sign(template, parent *x509.Certificate, key, parentKey crypto.Signer) CA {
