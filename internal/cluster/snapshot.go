@@ -116,6 +116,9 @@ type Member struct {
 	Running Encryption
 	// DynamicSockets says that the Galera provider has socket.dynamic, which a rolling switch needs.
 	DynamicSockets bool
+	// CacheWindow is about how long another member may be away and still catch up from this one's cache of
+	// write-sets; 0 when that is not known, as nothing was written.
+	CacheWindow time.Duration
 	// TLSProblem says why the member could not run with TLS, "" when it could.
 	TLSProblem string
 	// LinksVerified says that the member has seen every other one answer with TLS and a trusted

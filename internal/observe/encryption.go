@@ -39,6 +39,9 @@ func observeEncryption(s *cluster.Snapshot, f Facts, seen map[string]Seen, confi
 			m.Running = cluster.NewEncryption(r.Config.Socket, r.Config.Suites)
 		}
 		m.DynamicSockets = hasDynamicSockets(r.Image.ProviderVersion)
+		if r.Cache != nil {
+			m.CacheWindow = time.Duration(r.Cache.WindowSeconds) * time.Second
+		}
 		m.TLSProblem = tlsProblem(r.TLS)
 		m.LinksVerified = !slices.ContainsFunc(s.Members, func(peer cluster.Member) bool {
 			return peer.Name != m.Name && !verified(r.TLS.Peers[peer.Name], now)

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/cluster"
 )
@@ -64,6 +65,10 @@ func switchEncryption(s cluster.Snapshot) (Decision, bool) {
 	return begin(s, op, ReasonSwitching, fmt.Sprintf("replication is switched from %s to %s sockets (%s)", s.Published.Sockets, s.Wanted.Sockets, op.Step))
 }
 
+// awayInRebootstrap is how long the nodes that stop first are away at most, by far: they come back when the
+// last one has been restarted.
+const awayInRebootstrap = time.Minute
+
 // preflight refuses a switch that could not be finished.
 func preflight(s cluster.Snapshot) (Decision, bool) {
 	bridge := s.Published.Bridge(s.Wanted)
@@ -76,6 +81,10 @@ func preflight(s cluster.Snapshot) (Decision, bool) {
 		case !s.Rebootstrap && len(s.Members) > 1 && bridge.Sockets == cluster.SocketDynamic && m.Server != nil && !m.DynamicSockets:
 			return blocked(ReasonRebootstrap, m.Name+"'s Galera provider has no dynamic sockets, which a rolling switch needs; "+
 				"set spec.tls.switchStrategy to Rebootstrap, which costs the restart of one node")
+		case s.Rebootstrap && m.Name == chooseWriter(s) && m.CacheWindow > 0 && m.CacheWindow < awayInRebootstrap:
+			return blocked(ReasonSwitchRefused, fmt.Sprintf("encryption is not switched, and nothing was touched: the write-set cache of %s, which goes on serving, "+
+				"holds the writes of about %s, and the other nodes would need full copies when they come back; raise spec.stateTransfer.istWindow, "+
+				"or switch when less is written", m.Name, m.CacheWindow))
 		}
 	}
 	return Decision{}, false

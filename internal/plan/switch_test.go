@@ -2,6 +2,7 @@ package plan
 
 import (
 	"testing"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/cluster"
 )
@@ -24,6 +25,8 @@ func tlsProblem(m *cluster.Member)    { m.TLSProblem = "the key does not belong 
 func oldProvider(m *cluster.Member)   { m.DynamicSockets = false }
 func unverified(m *cluster.Member)    { m.LinksVerified = false }
 func notYetRead(m *cluster.Member)    { m.ConfigLoaded = "r0" }
+func cacheOf(window time.Duration) is { return func(m *cluster.Member) { m.CacheWindow = window } }
+
 func rebootstrap(s *cluster.Snapshot) { s.Rebootstrap = true }
 
 // journal has a switch of epoch 5 in it.
@@ -45,6 +48,10 @@ func TestSwitchBegins(t *testing.T) {
 		{name: "a bad pair", s: switching(plain, strict, db(1, tlsProblem)), reason: ReasonSwitchRefused, blocked: true, says: "nothing was touched: db-1: the key"},
 		{name: "a bad pair does not keep it on", s: switching(strict, plain, db(1, tlsProblem)), action: begun(5, "switchtls-5", "Rolling", ""), reason: ReasonSwitching},
 		{name: "no dynamic sockets", s: switching(plain, strict, db(2, oldProvider)), reason: ReasonRebootstrap, blocked: true, says: "spec.tls.switchStrategy to Rebootstrap"},
+		{name: "too small a cache to come back from", s: switching(plain, strict, rebootstrap, db(0, cacheOf(30*time.Second))),
+			reason: ReasonSwitchRefused, blocked: true, says: "spec.stateTransfer.istWindow"},
+		{name: "a small cache where nobody comes back from", s: switching(plain, strict, rebootstrap, db(1, cacheOf(30*time.Second))),
+			action: begun(5, "switchtls-5", "Rebootstrap", "db-0"), reason: ReasonSwitching},
 		{name: "no dynamic sockets needed", s: switching(plain, strict, db(2, oldProvider), rebootstrap), action: begun(5, "switchtls-5", "Rebootstrap", "db-0"), reason: ReasonSwitching},
 		{name: "a silent member", s: switching(plain, strict, db(2, silent)), reason: ReasonSwitching, says: "when the agent of db-2 answers"},
 		{name: "re-bootstrap waits for all", s: switching(plain, strict, db(2, down(10)), rebootstrap), reason: ReasonRestarting},

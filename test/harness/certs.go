@@ -28,9 +28,14 @@ func (c *Cluster) secret(ctx context.Context, suffix string) (*corev1.Secret, er
 	return s, c.Kube.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.Name + suffix}, s)
 }
 
-// GenuinePair returns the pair that the cluster's nodes present.
-func (c *Cluster) GenuinePair(ctx context.Context) (Pair, error) {
-	s, err := c.secret(ctx, "-tls")
+// GenuinePair returns the pair that the cluster's nodes are given.
+func (c *Cluster) GenuinePair(ctx context.Context) (Pair, error) { return c.pair(ctx, "-tls") }
+
+// Issued returns the pair that cert-manager has written.
+func (c *Cluster) Issued(ctx context.Context) (Pair, error) { return c.pair(ctx, "-issued") }
+
+func (c *Cluster) pair(ctx context.Context, suffix string) (Pair, error) {
+	s, err := c.secret(ctx, suffix)
 	return Pair{Certificate: s.Data["tls.crt"], Key: s.Data["tls.key"], CA: s.Data["ca.crt"]}, err
 }
 

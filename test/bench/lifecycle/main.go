@@ -59,6 +59,8 @@ func parts() []part {
 		{"delete", measureDeletedPrimary},
 		{"kill", measureKilledPrimary},
 		{"switch", measureSwitches},
+		{"renew", measureRenewals},
+		{"ca", measureCA},
 		{"crash", measureFullCrash},
 		{"force", measureForceDeletion},
 	}
