@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -121,7 +122,8 @@ func (a *agent) setLive() {
 		options = nil
 	}
 	go func() {
-		err := a.conn.SetGlobal(context.Background(), options)
+		ctx := context.Background()
+		err := errors.Join(a.conn.SetSuspectTimeout(ctx, output.SuspectTimeout), a.conn.SetGlobal(ctx, options))
 		a.post(func() {
 			a.setting = false
 			if a.proc != proc {
@@ -142,7 +144,7 @@ func (a *agent) setLive() {
 
 // liveKey changes when live settings have to be set again.
 func (a *agent) liveKey() string {
-	return fmt.Sprint(a.run.output.Hash, a.output.Hash, a.output.Live, a.proc.PID)
+	return fmt.Sprint(a.run.output.Hash, a.output.Hash, a.output.Live, a.output.SuspectTimeout, a.proc.PID)
 }
 
 // updateSubject tells the prover and the asker what there is now.

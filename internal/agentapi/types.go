@@ -72,20 +72,6 @@ type Peer struct {
 	Host string `json:"host"`
 }
 
-// TLSConfig is the encryption in force, per channel.
-type TLSConfig struct {
-	Replication   cluster.SocketMode    `json:"replication"`
-	StateTransfer cluster.ChannelPolicy `json:"stateTransfer"` // Required | Disabled
-	Clients       cluster.ChannelPolicy `json:"clients"`
-	// MinVersion is "1.2" or "1.3".
-	MinVersion string `json:"minVersion"`
-	// CipherSuites in order of preference, OpenSSL TLS 1.3 names; empty for the library's default.
-	CipherSuites []string `json:"cipherSuites,omitempty"`
-	// PreferredSuite is put first where CipherSuites leaves the choice, so that all members choose
-	// alike; empty as long as not all members' CPUs are known.
-	PreferredSuite string `json:"preferredSuite,omitempty"`
-}
-
 // Report is everything an agent knows, as facts. Unknown is a value: a nil pointer or
 // an empty string, never a guess.
 type Report struct {

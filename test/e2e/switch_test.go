@@ -121,7 +121,8 @@ func killAtEveryStep(ctx context.Context, c *harness.Cluster) {
 			step := fmt.Sprint(op.ID, op.Step, op.Target, s.TLS.Replication)
 			if !seen[step] {
 				seen[step] = true
-				Expect(kube.KillOperator(ctx)).To(Succeed())
+				Expect(kube.ReplaceOperator(ctx)).To(Succeed())
+				Expect(kube.WaitOperator(ctx, shortly)).To(Succeed())
 			}
 			return false
 		}

@@ -2,11 +2,13 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"syscall"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -116,6 +118,16 @@ func (k *Kube) KillOperator(ctx context.Context) error {
 		return fmt.Errorf("no process of the operator runs on this machine")
 	}
 	return nil
+}
+
+// ReplaceOperator kills the operator's process without warning, and lets another pod go on at once: kubelet
+// makes growing pauses between restarts in one pod, and another pod would wait for the lease of the dead one.
+func (k *Kube) ReplaceOperator(ctx context.Context) error {
+	if err := k.KillOperator(ctx); err != nil {
+		return err
+	}
+	leases := client.InNamespace(OperatorNamespace)
+	return errors.Join(k.DeleteOperatorPod(ctx), k.DeleteAllOf(ctx, &coordinationv1.Lease{}, leases))
 }
 
 // DeleteOperatorPod removes the operator's pod at once, so that a new one starts without the

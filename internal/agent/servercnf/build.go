@@ -10,6 +10,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/place"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -51,6 +52,8 @@ type Output struct {
 	Hash string
 	// Live are the settings a running server takes over by SET GLOBAL, in order.
 	Live []mycnf.Option
+	// SuspectTimeout is how long a member may be silent; a running server takes it over, too.
+	SuspectTimeout time.Duration
 	// Socket is the mode group communication runs with, Suites what it may negotiate.
 	Socket cluster.SocketMode
 	Suites []string
@@ -65,14 +68,16 @@ func Build(in Input) Output {
 		Scripts: scriptEnv(in.Places.TransferNotes()),
 		Socket:  in.Config.TLS.Replication,
 		Suites:  in.Config.TLS.CipherSuites,
+
+		SuspectTimeout: suspectTimeout(in.Config.TLS),
 	}
 	for _, key := range []string{"require_secure_transport", "wsrep_sst_method"} {
 		if v, ok := out.MyCnf.Get("mysqld", key); ok {
 			out.Live = append(out.Live, mycnf.Set(key, v))
 		}
 	}
-	fixed := mysqld.Without("wsrep_cluster_address", "require_secure_transport", "wsrep_sst_method")
-	sum := sha256.Sum256([]byte(fixed.Render() + "\x00" + out.OpenSSL))
+	fixed := mysqld.Without("wsrep_cluster_address", "require_secure_transport", "wsrep_sst_method", "wsrep_provider_options")
+	sum := sha256.Sum256([]byte(fixed.Render() + "\x00" + providerOptions(in, 0) + "\x00" + out.OpenSSL))
 	out.Hash = hex.EncodeToString(sum[:8])
 	return out
 }
@@ -91,7 +96,7 @@ func serverSection(in Input) mycnf.Section {
 		mycnf.Set("default_storage_engine", "InnoDB"),
 		mycnf.Set("wsrep_on", "ON"),
 		mycnf.Set("wsrep_provider", in.Provider),
-		mycnf.Set("wsrep_provider_options", providerOptions(in)),
+		mycnf.Set("wsrep_provider_options", providerOptions(in, suspectTimeout(in.Config.TLS))),
 		mycnf.Set("wsrep_cluster_name", in.Config.Cluster),
 		mycnf.Set("wsrep_cluster_address", ClusterAddress(in.Config.Members)),
 		mycnf.Set("wsrep_node_name", in.Name),
@@ -117,30 +122,27 @@ func userSettings(settings map[string]string) []mycnf.Option {
 	return opts
 }
 
-// failureDetection: while a member is gone and nobody is sure of it, no member can write. With
-// Galera's defaults that is five seconds of silence and more; two are plenty between pods of one
-// Kubernetes. A member that was suspected wrongly comes back by IST.
-var failureDetection = []string{
-	"evs.keepalive_period=PT0.5S", "evs.inactive_check_period=PT0.25S",
-	"evs.suspect_timeout=PT1.75S", "evs.inactive_timeout=PT6S", "evs.install_timeout=PT3S",
-}
-
-// patientDetection is for dynamic sockets: each connection they try may keep group communication
-// waiting for 0.5 or 0.75 s (AsioDynamicStreamEngine), several of them for longer than a member may
-// be silent otherwise, and in a switch two such members may be all there is.
-var patientDetection = []string{
-	"evs.keepalive_period=PT0.5S", "evs.inactive_check_period=PT0.25S",
-	"evs.suspect_timeout=PT5S", "evs.inactive_timeout=PT15S", "evs.install_timeout=PT7.5S",
+// suspectTimeout: while a member is gone and nobody is sure of it, no member can write. With Galera's
+// default that is five seconds of silence and more; two are plenty between pods of one Kubernetes. A
+// member that was suspected wrongly comes back by IST.
+//
+// Each connection that dynamic sockets try may keep group communication waiting for 0.5 or 0.75 s
+// (AsioDynamicStreamEngine), several of them for longer, and in a switch two such members may be all there is:
+// all members are patient then.
+func suspectTimeout(c agentapi.TLSConfig) time.Duration {
+	if c.Patient {
+		return 5 * time.Second
+	}
+	return 1750 * time.Millisecond
 }
 
 // providerOptions: pc.recovery=no keeps gvwstate.dat from forming a component by itself;
 // without TLS the keys must be absent too, because IST picks its scheme by the key.
-func providerOptions(in Input) string {
-	detection := failureDetection
-	if in.Config.TLS.Replication == cluster.SocketDynamic {
-		detection = patientDetection
+func providerOptions(in Input, suspect time.Duration) string {
+	opts := []string{
+		"gcache.recover=yes", "pc.recovery=no", "evs.keepalive_period=PT0.5S", "evs.inactive_check_period=PT0.25S",
+		fmt.Sprintf("evs.suspect_timeout=PT%gS", suspect.Seconds()),
 	}
-	opts := append([]string{"gcache.recover=yes", "pc.recovery=no"}, detection...)
 	if ip := net.ParseIP(in.Address); ip != nil && ip.To4() == nil {
 		opts = append(opts, "gmcast.listen_addr=tcp://[::]:4567")
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"strconv"
 	"strings"
 	"time"
 
@@ -94,25 +95,33 @@ func (c *Conn) SetGlobal(ctx context.Context, options []mycnf.Option) error {
 
 // ReloadProviderTLS makes the Galera provider read its certificate, key and CA again.
 func (c *Conn) ReloadProviderTLS(ctx context.Context) error {
-	return c.provider(ctx, "socket.ssl_reload")
+	return c.provider(ctx, "socket.ssl_reload", "1", "ON")
 }
 
 // FlushTLS makes the server read its certificate, key and CA again. A non-Primary node refuses.
 func (c *Conn) FlushTLS(ctx context.Context) error { return c.exec(ctx, "FLUSH SSL") }
 
 // Bootstrap makes a non-Primary component Primary.
-func (c *Conn) Bootstrap(ctx context.Context) error { return c.provider(ctx, "pc.bootstrap") }
+func (c *Conn) Bootstrap(ctx context.Context) error {
+	return c.provider(ctx, "pc.bootstrap", "1", "ON")
+}
+
+// SetSuspectTimeout sets how long another member may be silent before it is suspected to be dead.
+func (c *Conn) SetSuspectTimeout(ctx context.Context, d time.Duration) error {
+	seconds := strconv.FormatFloat(d.Seconds(), 'g', -1, 64)
+	return c.provider(ctx, "evs.suspect_timeout", "PT"+seconds+"S", seconds)
+}
 
 // errReadOnly is ER_INCORRECT_GLOBAL_LOCAL_VAR: "… is a read only variable".
 const errReadOnly = 1238
 
-// provider switches a provider option on. Servers whose wsrep_provider plugin is active (11.4 and later) have
-// a variable for each option, and wsrep_provider_options is read-only.
-func (c *Conn) provider(ctx context.Context, option string) error {
-	err := c.exec(ctx, "SET GLOBAL wsrep_provider_options = '"+option+"=1'")
+// provider sets a provider option. Servers whose wsrep_provider plugin is active (11.4 and later) have
+// a typed variable for each option, and wsrep_provider_options is read-only.
+func (c *Conn) provider(ctx context.Context, option, text, typed string) error {
+	err := c.exec(ctx, fmt.Sprintf("SET GLOBAL wsrep_provider_options = '%s=%s'", option, text))
 	var refused *mysql.MySQLError
 	if errors.As(err, &refused) && refused.Number == errReadOnly {
-		err = c.exec(ctx, "SET GLOBAL wsrep_provider_"+strings.ReplaceAll(option, ".", "_")+" = ON")
+		err = c.exec(ctx, fmt.Sprintf("SET GLOBAL wsrep_provider_%s = %s", strings.ReplaceAll(option, ".", "_"), typed))
 	}
 	return err
 }

@@ -1,0 +1,20 @@
+package agentapi
+
+import "github.com/galera-operator/galera-operator/internal/cluster"
+
+// TLSConfig is the encryption in force, per channel.
+type TLSConfig struct {
+	Replication   cluster.SocketMode    `json:"replication"`
+	StateTransfer cluster.ChannelPolicy `json:"stateTransfer"` // Required | Disabled
+	Clients       cluster.ChannelPolicy `json:"clients"`
+	// MinVersion is "1.2" or "1.3".
+	MinVersion string `json:"minVersion"`
+	// CipherSuites in order of preference, OpenSSL TLS 1.3 names; empty for the library's default.
+	CipherSuites []string `json:"cipherSuites,omitempty"`
+	// PreferredSuite is put first where CipherSuites leaves the choice, so that all members choose
+	// alike; empty as long as not all members' CPUs are known.
+	PreferredSuite string `json:"preferredSuite,omitempty"`
+	// Patient lets members be silent for longer before they are taken for dead: while some have dynamic sockets,
+	// whose tries keep group communication waiting.
+	Patient bool `json:"patient,omitempty"`
+}

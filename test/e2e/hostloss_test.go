@@ -1,0 +1,59 @@
+package e2e
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/galera-operator/galera-operator/test/harness"
+)
+
+var _ = Describe("A lost host", Label(Slow, Faults), func() {
+	It("that carried the primary and the operator moves both", func(ctx SpecContext) {
+		shop := sharedCluster(ctx)
+		workers, err := kube.Workers(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		if len(workers) < 3 {
+			Skip("needs three hosts")
+		}
+		primary, err := shop.Primary(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		host, err := shop.NodeOf(ctx, primary)
+		Expect(err).NotTo(HaveOccurred())
+		By("moving the operator to " + host)
+		for _, other := range workers {
+			if other != host {
+				Expect(kube.Cordon(ctx, other, true)).To(Succeed())
+				DeferCleanup(func(ctx SpecContext) { Expect(kube.Cordon(ctx, other, false)).To(Succeed()) })
+			}
+		}
+		Expect(kube.DeleteOperatorPod(ctx)).To(Succeed())
+		Expect(kube.WaitOperator(ctx, shortly)).To(Succeed())
+		operator, err := kube.OperatorPod(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(operator.Spec.NodeName).To(Equal(host))
+		for _, other := range workers {
+			Expect(kube.Cordon(ctx, other, false)).To(Succeed())
+		}
+		Expect(shop.WaitHealthy(ctx, shortly)).To(Succeed())
+
+		start := time.Now()
+		w := startWriter(ctx, shop, harness.WriterOptions{})
+		DeferCleanup(func(ctx SpecContext) { Expect(kube.StartNodes(ctx, host)).To(Succeed()) }, NodeTimeout(5*time.Minute))
+		killed := time.Now()
+		Expect(kube.KillNode(ctx, host)).To(Succeed())
+		Expect(kube.Until(ctx, "another primary", recoverTime, func(ctx context.Context) (bool, string, error) {
+			now, err := shop.Primary(ctx)
+			return err == nil && now != primary, now, err
+		})).To(Succeed())
+		Expect(w.WaitForMore(ctx, 50, recoverTime)).To(Succeed(), "the writer goes on elsewhere")
+		first, _ := w.FirstWriteAfter(killed.Add(time.Second))
+		progress("the first write after %s", first.Sub(killed).Round(time.Second))
+
+		Expect(kube.StartNodes(ctx, host)).To(Succeed())
+		Expect(shop.WaitHealthy(ctx, recoverTime)).To(Succeed())
+		stopAndCheck(ctx, w, start)
+	}, SpecTimeout(12*time.Minute))
+})
