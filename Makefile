@@ -124,7 +124,7 @@ test-api: ## Against a real kube-apiserver and etcd.
 .PHONY: test-agent
 test-agent: ## The agent with a real mariadbd, in containers of the database image.
 	$(call phase,agent tests)
-	@hack/images.sh database
+	@hack/images.sh database database-old
 	@go test -tags=integration -count=1 -timeout=45m ./internal/agent/
 
 .PHONY: test-e2e

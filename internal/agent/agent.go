@@ -69,6 +69,7 @@ func Run(ctx context.Context, o Options) error {
 	if err := a.serve(ctx); err != nil {
 		return err
 	}
+	a.lookAtImage(ctx)
 	a.startWatchers(ctx)
 	return a.loop(ctx)
 }
@@ -164,11 +165,6 @@ func (a *agent) startWatchers(ctx context.Context) {
 	go watch.Dirs(ctx, []string{a.Places.Config, a.Places.TLS, a.Places.Root}, func() { a.post(a.onFiles) })
 	go a.askPeers(ctx)
 	go a.prover.Run(ctx)
-	go func() {
-		if v, err := serverVersion(ctx, &a.table, a.mariadb); err == nil {
-			a.post(func() { a.image.ServerVersion = v })
-		}
-	}()
 }
 
 // askPeers asks the other members over and over: quickly while that decides something.

@@ -38,6 +38,7 @@ func (a *agent) onTick() {
 	a.enforceStop()
 	a.loadCertificates()
 	a.checkRoot()
+	a.checkUpgrade()
 	a.setLive()
 }
 
@@ -60,7 +61,7 @@ func (a *agent) readConfig() {
 	output := servercnf.Build(servercnf.Input{
 		CPUFlags: a.image.CPUFlags,
 		Config:   config, Name: a.Name, Address: a.Address, Provider: a.image.Provider, User: a.user,
-		Places: a.Places, OpenSSLTool: servercnf.HaveTool("openssl"),
+		Places: a.Places, OpenSSLTool: servercnf.HaveTool("openssl"), OldSocat: a.oldSocat,
 	})
 	if a.config != nil && a.config.Revision == config.Revision && sameOutput(a.output, output) {
 		a.config.Suspended, a.configProblem = config.Suspended, ""

@@ -70,20 +70,34 @@ func (a *agent) donorWish() DonorWish {
 
 // donorArgs tell mariadbd whom to ask.
 func (a *agent) donorArgs() []string {
-	names, _ := Donors(a.peers, a.donorWish())
+	able, later := ableDonors(a.image.ServerVersion, a.peers)
+	names, _ := Donors(able, a.donorWish())
+	if later {
+		// Without the comma nobody else is asked, so whoever is able has to be on the list.
+		for _, p := range primaryPeers(able) {
+			if p.State == cluster.NodeSynced && !slices.Contains(names, p.Name) {
+				names = append(names, p.Name)
+			}
+		}
+		return []string{"--wsrep-sst-donor=" + strings.Join(names, ",")}
+	}
 	if len(names) == 0 {
 		return nil
 	}
 	return []string{"--wsrep-sst-donor=" + strings.Join(names, ",") + ","}
 }
 
-// awaitDonor holds a full transfer back while it would have to come from the member clients are sent
-// to, and while there is no room for it.
+// awaitDonor holds a join back while nobody could help who may, and a full transfer while it would have
+// to come from the member clients are sent to, and while there is no room for it.
 func (a *agent) awaitDonor(v JoinVerdict) JoinVerdict {
-	if a.found.data == cluster.DataPresent && !a.found.expelled.Known() {
+	able, later := ableDonors(a.image.ServerVersion, a.peers)
+	if later && !slices.ContainsFunc(primaryPeers(able), func(p agentapi.PeerView) bool { return p.State == cluster.NodeSynced }) {
+		return JoinVerdict{Wait: "a member whose MariaDB is not of a later series, to join by"}
+	}
+	if !a.found.replaced() {
 		return v
 	}
-	if _, busy := Donors(a.peers, a.donorWish()); busy != "" {
+	if _, busy := Donors(able, a.donorWish()); busy != "" {
 		return JoinVerdict{Wait: busy + " gives its data to another member, and the primary is spared"}
 	}
 	return a.awaitRoom(v)

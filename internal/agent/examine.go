@@ -27,6 +27,15 @@ type examination struct {
 	// expelled is where a database stands that Galera has marked as differing from the others'. It
 	// may be replaced, and must not be gone on from.
 	expelled cluster.Position
+	// versions are the servers the data have seen; newer is the one that has used them when that is of a
+	// later series than the image's. Then they must not be touched, and may be replaced.
+	versions datadir.Versions
+	newer    string
+}
+
+// replaced says that only a full copy makes a member of the component out of what is here.
+func (e examination) replaced() bool {
+	return e.data != cluster.DataPresent || e.expelled.Known() || e.newer != ""
 }
 
 const (
@@ -65,7 +74,7 @@ func (a *agent) onExamined(found examination, err error) {
 		}
 		return
 	}
-	a.examined, a.found = true, found
+	a.examined, a.found, a.versions = true, found, found.versions
 	if found.cut && !a.waited {
 		// Seen: the donor of a joiner that was killed streamed its data into the next attempt.
 		a.quietUntil = time.Now().Add(RetryAfterTransfer)
@@ -113,7 +122,25 @@ func (a *agent) examineData(ctx context.Context) (examination, error) {
 	if found.data != cluster.DataPresent {
 		return found, nil
 	}
+	if found.versions, err = a.markers.Versions(p.Data); err != nil {
+		return found, err
+	}
+	if cluster.Older(a.image.ServerVersion, found.versions.Used) {
+		return newerData(found, p.Data, note), nil
+	}
 	return a.findPosition(ctx, found)
+}
+
+// newerData finds out where data of a later series stand without letting mariadbd near them: Galera's own
+// file tells after a good end, and a join that did not end has begun from a known position.
+func newerData(found examination, dir string, note *datadir.Joining) examination {
+	found.newer = found.versions.Used
+	if grastate, err := datadir.ReadGrastate(dir); err == nil && grastate.Position.Known() {
+		found.position, found.safe = grastate.Position, grastate.SafeToBootstrap
+	} else if note != nil {
+		found.position = note.From
+	}
+	return found
 }
 
 // findPosition trusts grastate.dat when it names a position, and asks InnoDB otherwise.

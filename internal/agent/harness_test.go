@@ -46,6 +46,7 @@ type world struct {
 type node struct {
 	w              *world
 	name, ip, base string
+	image          string
 	order          int
 }
 
@@ -74,7 +75,7 @@ func newWorld(t *testing.T, replicas int, edit func(*agentapi.NodeConfig)) *worl
 		Settings:      map[string]string{"innodb_buffer_pool_size": "64M", "max_connections": "50"},
 	}
 	for i := range replicas {
-		n := &node{w: w, name: fmt.Sprintf("shop-%d", i), ip: fmt.Sprintf("%s.%d", subnet, 10+i)}
+		n := &node{w: w, image: image, name: fmt.Sprintf("shop-%d", i), ip: fmt.Sprintf("%s.%d", subnet, 10+i)}
 		n.base = filepath.Join(w.dir, n.name)
 		w.nodes = append(w.nodes, n)
 		w.config.Members = append(w.config.Members, agentapi.Peer{Name: n.name, Host: n.name})
@@ -224,7 +225,7 @@ func (n *node) start() {
 	for _, name := range slices.Sorted(maps.Keys(mounts)) {
 		args = append(args, "-v", filepath.Join(n.base, name)+":"+mounts[name]+":ro")
 	}
-	n.w.run(exec.Command("docker", append(args, image, "run")...))
+	n.w.run(exec.Command("docker", append(args, n.image, "run")...))
 }
 
 // stop ends the pod: gracefully, or as if its node had lost power.

@@ -188,8 +188,9 @@ func (s *story) form() {
 			s.Errorf("%s: readyz is %d", n.name, code)
 		}
 	}
-	s.write(1)
-	s.write(2)
+	for i := range s.world.nodes[1:] {
+		s.write(i + 1)
+	}
 	s.intact()
 }
 

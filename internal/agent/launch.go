@@ -50,7 +50,7 @@ func (a *agent) startJoin() {
 	run := running{from: a.found.position}
 	note := datadir.Joining{
 		Method: a.config.StateTransfer.Method, Address: a.Address, From: a.found.position, Since: time.Now(),
-		Transfer: a.found.data != cluster.DataPresent || a.found.expelled.Known(),
+		Transfer: a.found.replaced(),
 	}
 	run.note = &note
 	run.follow.stale = a.staleGivers()
@@ -59,7 +59,12 @@ func (a *agent) startJoin() {
 		kind = agentapi.JoinSST
 	}
 	a.join = &agentapi.Join{Kind: kind, Phase: agentapi.JoinWaiting, StartedAt: time.Now()}
-	incomplete := a.found.data == cluster.DataIncomplete || a.found.expelled.Known()
+	incomplete := note.Transfer && a.found.data != cluster.DataEmpty
+	if a.found.newer != "" {
+		a.Logger.Warn("the data were used by a later MariaDB: a full copy will replace them", "version", a.found.newer)
+		a.found.position = cluster.Position{}
+	}
+	used := a.used()
 	a.Logger.Info("joining", "from", a.found.position.String(), "data", a.found.data)
 	// The verdict has just said that nothing here is beyond what the component has, so whatever is
 	// here later is part of its lines, also when nobody sees the join end.
@@ -68,6 +73,11 @@ func (a *agent) startJoin() {
 		// The note comes first: what Clean removes may be the only other trace of a transfer.
 		if err := a.markers.SetJoining(note); err != nil {
 			return err
+		}
+		if !note.Transfer {
+			if err := a.markers.SetVersions(used); err != nil {
+				return err
+			}
 		}
 		return datadir.Clean(a.Places.Data, incomplete)
 	}, slices.Concat(positionArgs(a.found), a.donorArgs(), a.addressArgs()))
@@ -97,7 +107,7 @@ func (a *agent) bootstrap() {
 	pos := a.current.Position
 	run := running{kind: agentapi.OrderBootstrap, order: a.current.ID, formed: pos.UUID, from: pos}
 	a.join = nil
-	if a.found.position != pos || a.found.data != cluster.DataPresent {
+	if a.found.position != pos || a.found.data != cluster.DataPresent || a.found.newer != "" {
 		// Judge has seen to that; a bootstrap anywhere else would cost acknowledged writes.
 		a.endRun(run, "the member is not at the order's position any more")
 		return
@@ -111,7 +121,11 @@ func (a *agent) bootstrap() {
 		a.endRun(run, "the order book cannot be written: "+err.Error())
 		return
 	}
+	used := a.used()
 	a.launch(run, func() error {
+		if err := a.markers.SetVersions(used); err != nil {
+			return err
+		}
 		if err := datadir.Clean(a.Places.Data, false); err != nil {
 			return err
 		}
@@ -146,6 +160,7 @@ func (a *agent) initialise() {
 			}
 			a.Logger.Info("database made", "took", time.Since(started).Round(time.Millisecond).String())
 			a.found = examination{data: cluster.DataPresent}
+			a.versions = made(a.image.ServerVersion)
 			run := running{kind: agentapi.OrderInitialise, order: id, epoch: epoch}
 			a.launch(run, func() error { return datadir.Clean(p.Data, false) }, []string{"--wsrep-new-cluster"})
 		})
@@ -182,6 +197,9 @@ func (a *agent) makeDatabase(ctx context.Context) error {
 		return err
 	}
 	if err := a.markers.ClearJoining(); err != nil {
+		return err
+	}
+	if err := a.markers.SetVersions(made(a.image.ServerVersion)); err != nil {
 		return err
 	}
 	return datadir.Replace(p.InitDir(), p.Data)

@@ -71,6 +71,8 @@ func (a *agent) orderFacts(views map[string]agentapi.PeerView) orders.Facts {
 	}
 	if u := a.unusable(); u != nil {
 		f.Blocked = u.Message
+	} else if a.found.newer != "" {
+		f.Blocked = downgrade(a.image.ServerVersion, a.found.newer)
 	}
 	return f
 }

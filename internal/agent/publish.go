@@ -1,14 +1,10 @@
 package agent
 
 import (
-	"context"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/procs"
-	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/cluster"
 )
@@ -46,6 +42,13 @@ func (a *agent) publish(step Step) {
 	r.Cache = a.cacheReport()
 	r.Given, r.DataBytes, r.Primary = a.own.given, a.own.bytes, a.primary
 	r.Failure = a.shownFailure(step)
+	if u := a.upgrade.shown; u != nil {
+		shown := *u
+		r.Upgrade = &shown
+	}
+	if r.Data == cluster.DataPresent {
+		r.Tables = a.versions.Tables
+	}
 	r.Config = a.configReport()
 	r.TLS = a.tlsReport()
 	a.reports.Set(r)
@@ -56,6 +59,9 @@ func (a *agent) shownFailure(step Step) *agentapi.Failure {
 	f := step.Failure
 	if f == nil {
 		f = a.failure
+	}
+	if f == nil {
+		f = a.upgrade.failure
 	}
 	if f == nil {
 		return nil
@@ -94,28 +100,4 @@ func (a *agent) tlsReport() agentapi.TLSReport {
 		t.Problem = a.published.Problem.Error()
 	}
 	return t
-}
-
-// serverVersion asks mariadbd for its version: "mariadbd  Ver 11.8.6-MariaDB-… for …".
-func serverVersion(ctx context.Context, table *procs.Table, path string) (string, error) {
-	if path == "" {
-		return "", nil
-	}
-	exit, err := server.Run(ctx, table, server.Command{Path: path, Args: []string{"--no-defaults", "--version"}})
-	if err != nil {
-		return "", err
-	}
-	return parseVersion(strings.Join(exit.Lines, " ")), nil
-}
-
-func parseVersion(line string) string {
-	_, after, ok := strings.Cut(line, "Ver ")
-	if !ok {
-		return ""
-	}
-	version, _, _ := strings.Cut(strings.TrimSpace(after), " ")
-	if before, _, ok := strings.Cut(version, "-MariaDB"); ok {
-		return before + "-MariaDB"
-	}
-	return version
 }

@@ -156,9 +156,13 @@ func (a *agent) stateComplete() {
 		a.Logger.Error("a note cannot be removed", "error", err)
 		return
 	}
+	if err := a.noteCopied(); err != nil {
+		a.Logger.Error("the versions cannot be noted", "error", err)
+		return // tried again at the next status
+	}
 	if err := a.markers.ClearJoining(); err != nil {
 		a.Logger.Error("a note cannot be removed", "error", err)
-		return // tried again at the next status
+		return
 	}
 	note := *a.run.note
 	a.run.note, a.failedDonor = nil, ""
@@ -227,6 +231,7 @@ func (a *agent) firstServed() {
 		"took", time.Since(a.proc.StartedAt).Round(time.Millisecond).String())
 	a.watchPeers()
 	a.checkRoot()
+	a.checkUpgrade()
 	a.setLive()
 	a.updateSubject()
 	if a.current == nil {

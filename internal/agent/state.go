@@ -29,6 +29,9 @@ type state struct {
 	config        *agentapi.NodeConfig
 	output        servercnf.Output
 	configProblem string
+	oldSocat      bool
+	// mute is why mariadbd does not tell its version, "" when it does.
+	mute string
 
 	// Certificates.
 	published  certs.Bundle
@@ -78,6 +81,8 @@ type state struct {
 	writes      writes
 	primary     string // the member clients are sent to, as the operator says; "" while not known
 	root        rootState
+	versions    datadir.Versions // of the data, as far as known
+	upgrade     upgradeState
 	watchUntil  time.Time // the others are looked at often until then
 	liveTried   string    // configuration whose live settings were set last
 	setting     bool
@@ -148,6 +153,7 @@ func (a *agent) situation() Situation {
 	}
 	a.verdict = JudgeJoin(Joiner{Data: a.found.data, Position: a.found.position, Expelled: a.found.expelled, Lineage: content.Lineage}, a.peers)
 	s.Join = a.verdict
+	s.Join = JudgeVersions(a.build(), s.Join, a.peers)
 	if s.Join.Join && a.config != nil {
 		s.Join = a.transferPossible(s.Join)
 	}
@@ -173,6 +179,8 @@ func (a *agent) blind() *agentapi.Failure {
 	switch {
 	case a.mariadb == "":
 		return &agentapi.Failure{Reason: agentapi.FailureNoServer, Message: "the image has no mariadbd"}
+	case a.mute != "":
+		return &agentapi.Failure{Reason: agentapi.FailureNoServer, Message: "the image's mariadbd cannot be run: " + a.mute}
 	case a.config == nil && a.configProblem != "":
 		return &agentapi.Failure{Reason: agentapi.FailureConfig, Message: a.configProblem}
 	case a.config == nil:

@@ -103,6 +103,10 @@ type Report struct {
 	Join   *Join        `json:"join,omitempty"`
 	Cache  *Cache       `json:"cache,omitempty"`
 	Giving *Giving      `json:"giving,omitempty"`
+	// Upgrade is the last, or the running, mariadb-upgrade of this run of the agent.
+	Upgrade *Upgrade `json:"upgrade,omitempty"`
+	// Tables is the version the system tables are of, "" while not known.
+	Tables string `json:"tables,omitempty"`
 	// Given counts the transfers the member has given since its agent started, by kind.
 	Given map[string]int64 `json:"given,omitempty"`
 	// DataBytes is the size of a full copy of the member's data, 0 while not known.
@@ -260,7 +264,7 @@ type Failure struct {
 // Reasons of a Failure.
 const (
 	FailureNoProvider     = "GaleraProviderMissing" // the image has no libgalera_smm.so
-	FailureNoServer       = "MariaDBMissing"        // the image has no mariadbd
+	FailureNoServer       = "MariaDBMissing"        // the image has no mariadbd that could be run
 	FailureToolMissing    = "ToolMissing"           // mariadb-backup, socat, rsync, stunnel …
 	FailureInitialisation = "InitialisationFailed"
 	FailureRecovery       = "PositionUnknown" // mariadbd --wsrep-recover failed
@@ -287,6 +291,11 @@ const (
 	// FailureOrderBook: the file on the volume that remembers orders cannot be read. The member takes no
 	// orders and starts nothing: it might repeat a bootstrap, or not know that its data were given up.
 	FailureOrderBook = "OrderBookDamaged"
+	// FailureDowngrade: the image's mariadbd is of an older series than one that has used the data here, or
+	// than all that could give a full copy.
+	FailureDowngrade = "Downgrade"
+	// FailureUpgrade: mariadb-upgrade failed. The member serves, with system tables of an earlier version.
+	FailureUpgrade = "UpgradeFailed"
 	// FailureConfig: the published NodeConfig cannot be read, or does not name this member.
 	FailureConfig = "ConfigUnusable"
 )
@@ -313,72 +322,7 @@ type PeerView struct {
 	DataBytes int64 `json:"dataBytes,omitempty"`
 	// Giving is the transfer the member gives at the moment.
 	Giving *Giving `json:"giving,omitempty"`
-}
-
-// OrderKind names what an order asks for.
-type OrderKind string
-
-const (
-	// OrderInitialise fills the empty data directory and starts it as the first component.
-	// The agent refuses it unless its directory is Empty.
-	OrderInitialise OrderKind = "Initialise"
-	// OrderBootstrap starts the existing data as a new component. The agent refuses it
-	// unless its own position equals Order.Position and its data is complete.
-	OrderBootstrap OrderKind = "Bootstrap"
-	// OrderRebuildQuorum sets pc.bootstrap on a running non-Primary node. Refused on a Primary one,
-	// and when the node's position is behind Order.Position.
-	OrderRebuildQuorum OrderKind = "RebuildQuorum"
-	// OrderRestart stops mariadbd gracefully and starts it again with the loaded configuration.
-	OrderRestart OrderKind = "Restart"
-	// OrderStop stops mariadbd gracefully; it stays down until OrderStart or OrderBootstrap.
-	OrderStop OrderKind = "Stop"
-	// OrderStart lifts OrderStop: the node joins when a peer is Primary.
-	OrderStart OrderKind = "Start"
-)
-
-// Order is one command of the operator. Sending the same order again is harmless: the
-// agent remembers the last one on its volume and answers with its record.
-type Order struct {
-	// ID is the operation's id (status.operation.id), plus a suffix per member and step.
-	ID string `json:"id"`
-	// Epoch grows with every operation. An agent refuses an epoch lower than the highest it
-	// has ever seen, and, of the same epoch, a second Initialise or Bootstrap with another ID.
-	Epoch int64     `json:"epoch"`
-	Kind  OrderKind `json:"kind"`
-	// Position the order was decided for; see the kinds.
-	Position cluster.Position `json:"position"`
-	// ClusterUUID is status.clusterUUID, "" before the first start.
-	ClusterUUID string `json:"clusterUUID,omitempty"`
-	// Trusted says that a person has named this member as the one to go on from: a Bootstrap is
-	// then carried out even when a member that answers holds a later position. Everything else
-	// is checked as ever.
-	Trusted bool `json:"trusted,omitempty"`
-}
-
-// OrderState says what became of an order.
-type OrderState string
-
-const (
-	// OrderAccepted means written to the volume, being carried out.
-	OrderAccepted OrderState = "Accepted"
-	// OrderDone means carried out.
-	OrderDone OrderState = "Done"
-	// OrderRefused means not carried out, and never will be.
-	OrderRefused OrderState = "Refused"
-	// OrderFailed means tried without success; the order is over.
-	OrderFailed OrderState = "Failed"
-)
-
-// OrderRecord is the last order an agent has accepted or refused, as kept on its volume.
-type OrderRecord struct {
-	Order
-	State   OrderState `json:"state"`
-	Message string     `json:"message,omitempty"`
-	At      time.Time  `json:"at"`
-}
-
-// OrderResult is the answer to an order: HTTP 200 with Accepted, Done or Failed, 409 with Refused.
-type OrderResult struct {
-	State   OrderState `json:"state"`
-	Message string     `json:"message,omitempty"`
+	// Version is that of the image's mariadbd, Tables that of the system tables; "" while not known.
+	Version string `json:"version,omitempty"`
+	Tables  string `json:"tables,omitempty"`
 }

@@ -43,6 +43,9 @@ func (p Places) ScriptEnv() string { return filepath.Join(p.Run, "script-env.sh"
 // TransferNotes is where transfer scripts say that they begin.
 func (p Places) TransferNotes() string { return filepath.Join(p.Run, "transfers") }
 
+// UpgradeCnf is the option file mariadb-upgrade logs in with.
+func (p Places) UpgradeCnf() string { return filepath.Join(p.Run, "upgrade.cnf") }
+
 // Socket is mariadbd's unix socket.
 func (p Places) Socket() string { return filepath.Join(p.Run, "mysqld.sock") }
 

@@ -38,6 +38,9 @@ type Input struct {
 	// OpenSSLTool says that the image has the openssl program, which the transfer scripts need
 	// for all that goes beyond encrypt=4.
 	OpenSSLTool bool
+	// OldSocat says that a listening socat refuses connect-timeout, as it does before version 1.8. The
+	// scripts give both sides the same options.
+	OldSocat bool
 	// CPUFlags of this host, as CPUFlags returns them.
 	CPUFlags []string
 }

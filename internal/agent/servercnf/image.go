@@ -99,6 +99,14 @@ func HaveTool(name string) bool {
 	return false
 }
 
+// OldSocat says, from what socat -V prints, that it is older than 1.8.
+func OldSocat(version string) bool {
+	_, after, _ := strings.Cut(version, "socat version ")
+	var major, minor int
+	n, _ := fmt.Sscanf(after, "%d.%d", &major, &minor)
+	return n == 2 && (major < 1 || major == 1 && minor < 8)
+}
+
 // CPUFlags returns the flags that matter for ciphers, in the order of the contract.
 func CPUFlags() []string {
 	f, err := os.Open("/proc/cpuinfo")

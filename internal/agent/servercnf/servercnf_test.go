@@ -58,6 +58,7 @@ func TestGolden(t *testing.T) {
 				Compression: agentapi.CompressionZstd, RateLimit: 50 << 20, PrepareMemory: 1 << 30, StallSeconds: 120,
 				WindowSeconds: 7200, CacheBudget: 5 << 30}
 		},
+		"old-socat":              func(in *Input) { in.OldSocat = true },
 		"no-openssl-tool-no-aes": func(in *Input) { in.OpenSSLTool, in.CPUFlags = false, nil },
 	} {
 		out := Build(input(edit))
@@ -216,5 +217,16 @@ func TestCertificateProblem(t *testing.T) {
 	config.TLS.StateTransfer = cluster.PolicyDisabled
 	if got := CertificateProblem(config, leaf("shop")); got != "" {
 		t.Errorf("rsync without TLS: %s", got)
+	}
+}
+
+func TestOldSocat(t *testing.T) {
+	for version, old := range map[string]bool{
+		"socat by Gerhard Rieger\nsocat version 1.7.4.4 on 06 Nov 2022": true, "socat version 1.8.0.3 on 03 Sep": false,
+		"socat version 2.0.0-b9": false, "": false, "no such program": false,
+	} {
+		if got := OldSocat(version); got != old {
+			t.Errorf("%q: %v", version, got)
+		}
 	}
 }

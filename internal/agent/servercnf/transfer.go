@@ -13,10 +13,15 @@ import (
 )
 
 // sockopt lets the donor's socat wait for the joiner's listener (ten seconds, which must stay below
-// what the agent waits after a failed transfer: see RetryAfterTransfer), and give up sooner than the
-// kernel would on an address nobody answers from. On the listening side it only repeats a bind
-// that failed.
-const sockopt = "retry=50,interval=0.2,connect-timeout=3"
+// what the agent waits after a failed transfer: see RetryAfterTransfer), and, where that is possible,
+// give up sooner than the kernel would on an address nobody answers from. On the listening side it
+// only repeats a bind that failed.
+func sockopt(in Input) string {
+	if in.OldSocat {
+		return "retry=50,interval=0.2"
+	}
+	return "retry=50,interval=0.2,connect-timeout=3"
+}
 
 // scriptEnv shortens the donor's fixed ten-second sleep between the two streams of a
 // mariabackup transfer: sockopt makes the donor wait for the joiner itself. It also notes who gives what to
@@ -48,7 +53,7 @@ func transferSection(in Input) mycnf.Section {
 	st := in.Config.StateTransfer
 	opts := []mycnf.Option{mycnf.Set("sst-log-archive", "0")}
 	if st.Method == MariaBackup {
-		opts = append(opts, mycnf.Set("sockopt", sockopt))
+		opts = append(opts, mycnf.Set("sockopt", sockopt(in)))
 	}
 	if in.Config.TLS.StateTransfer == cluster.PolicyRequired {
 		p := in.Places

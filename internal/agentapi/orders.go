@@ -1,0 +1,75 @@
+package agentapi
+
+import (
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// OrderKind names what an order asks for.
+type OrderKind string
+
+const (
+	// OrderInitialise fills the empty data directory and starts it as the first component.
+	// The agent refuses it unless its directory is Empty.
+	OrderInitialise OrderKind = "Initialise"
+	// OrderBootstrap starts the existing data as a new component. The agent refuses it
+	// unless its own position equals Order.Position and its data is complete.
+	OrderBootstrap OrderKind = "Bootstrap"
+	// OrderRebuildQuorum sets pc.bootstrap on a running non-Primary node. Refused on a Primary one,
+	// and when the node's position is behind Order.Position.
+	OrderRebuildQuorum OrderKind = "RebuildQuorum"
+	// OrderRestart stops mariadbd gracefully and starts it again with the loaded configuration.
+	OrderRestart OrderKind = "Restart"
+	// OrderStop stops mariadbd gracefully; it stays down until OrderStart or OrderBootstrap.
+	OrderStop OrderKind = "Stop"
+	// OrderStart lifts OrderStop: the node joins when a peer is Primary.
+	OrderStart OrderKind = "Start"
+)
+
+// Order is one command of the operator. Sending the same order again is harmless: the
+// agent remembers the last one on its volume and answers with its record.
+type Order struct {
+	// ID is the operation's id (status.operation.id), plus a suffix per member and step.
+	ID string `json:"id"`
+	// Epoch grows with every operation. An agent refuses an epoch lower than the highest it
+	// has ever seen, and, of the same epoch, a second Initialise or Bootstrap with another ID.
+	Epoch int64     `json:"epoch"`
+	Kind  OrderKind `json:"kind"`
+	// Position the order was decided for; see the kinds.
+	Position cluster.Position `json:"position"`
+	// ClusterUUID is status.clusterUUID, "" before the first start.
+	ClusterUUID string `json:"clusterUUID,omitempty"`
+	// Trusted says that a person has named this member as the one to go on from: a Bootstrap is
+	// then carried out even when a member that answers holds a later position. Everything else
+	// is checked as ever.
+	Trusted bool `json:"trusted,omitempty"`
+}
+
+// OrderState says what became of an order.
+type OrderState string
+
+const (
+	// OrderAccepted means written to the volume, being carried out.
+	OrderAccepted OrderState = "Accepted"
+	// OrderDone means carried out.
+	OrderDone OrderState = "Done"
+	// OrderRefused means not carried out, and never will be.
+	OrderRefused OrderState = "Refused"
+	// OrderFailed means tried without success; the order is over.
+	OrderFailed OrderState = "Failed"
+)
+
+// OrderRecord is the last order an agent has accepted or refused, as kept on its volume.
+type OrderRecord struct {
+	Order
+	State   OrderState `json:"state"`
+	Message string     `json:"message,omitempty"`
+	At      time.Time  `json:"at"`
+}
+
+// OrderResult is the answer to an order: HTTP 200 with Accepted, Done or Failed, 409 with Refused.
+type OrderResult struct {
+	State   OrderState `json:"state"`
+	Message string     `json:"message,omitempty"`
+}
