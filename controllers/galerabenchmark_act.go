@@ -43,7 +43,7 @@ func (r *GaleraBenchmarkReconciler) actBenchmark(ctx context.Context, b *v1alpha
 		return r.judgeRun(ctx, b, seen, a.Record)
 	case steps.RemoveJob:
 		j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: a.Name}}
-		return client.IgnoreNotFound(r.Delete(ctx, j, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+		return client.IgnoreNotFound(r.Delete(ctx, j, client.PropagationPolicy(metav1.DeletePropagationForeground)))
 	case steps.RestoreCluster:
 		own := steps.Own(b, seen.Cluster)
 		return r.patchCluster(ctx, seen.Cluster, func(c *v1alpha1.GaleraCluster) { c.Spec.TLS = own })
@@ -51,8 +51,10 @@ func (r *GaleraBenchmarkReconciler) actBenchmark(ctx context.Context, b *v1alpha
 		return client.IgnoreNotFound(r.Delete(ctx, seen.Cluster))
 	case steps.Expire:
 		return client.IgnoreNotFound(r.Delete(ctx, b))
-	case steps.Finish:
-		return nil // is written into the status
+	case steps.Claim, steps.Release:
+		return r.patchCluster(ctx, seen.Cluster, func(c *v1alpha1.GaleraCluster) { mark(c, b.Name, a == steps.Action(steps.Claim{})) })
+	case steps.GiveUp, steps.Finish:
+		return nil // are written into the status
 	}
 	return fmt.Errorf("no way to carry out %T", a)
 }
@@ -82,6 +84,18 @@ func (r *GaleraBenchmarkReconciler) changeCluster(ctx context.Context, b *v1alph
 		c.Spec = matrix.Spec(*b.Spec.Cluster.Template, run)
 		jobs.Accelerate(c, run)
 	})
+}
+
+// mark says on a referenced cluster who measures it.
+func mark(c *v1alpha1.GaleraCluster, name string, is bool) {
+	if !is {
+		delete(c.Annotations, v1alpha1.AnnotationBenchmark)
+		return
+	}
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	c.Annotations[v1alpha1.AnnotationBenchmark] = name
 }
 
 // patchCluster changes exactly the version that was seen.

@@ -8,6 +8,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -34,6 +35,10 @@ func (r *GaleraBenchmarkReconciler) observeBenchmark(ctx context.Context, b *v1a
 	case err == nil && c.DeletionTimestamp == nil && (b.Spec.Cluster.Ref != nil || metav1.IsControlledBy(c, b)):
 		f.Cluster = c
 	}
+	var err error
+	if f.HolderGone, err = r.holderGone(ctx, b, f.Cluster); err != nil {
+		return f, err
+	}
 	ours := []client.ListOption{client.InNamespace(b.Namespace), client.MatchingLabels{v1alpha1.LabelBenchmark: b.Name}}
 	var maps corev1.ConfigMapList
 	if err := r.List(ctx, &maps, ours...); err != nil {
@@ -55,11 +60,24 @@ func (r *GaleraBenchmarkReconciler) observeBenchmark(ctx context.Context, b *v1a
 		return f, err
 	}
 	for i := range list.Items {
-		if j := &list.Items[i]; metav1.IsControlledBy(j, b) && j.DeletionTimestamp == nil {
+		if j := &list.Items[i]; metav1.IsControlledBy(j, b) {
 			f.Job = f.describe(j)
 		}
 	}
 	return f, nil
+}
+
+// holderGone says that the benchmark a cluster is marked with is not at work any more.
+func (r *GaleraBenchmarkReconciler) holderGone(ctx context.Context, b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster) (bool, error) {
+	if c == nil || c.Annotations[v1alpha1.AnnotationBenchmark] == "" || c.Annotations[v1alpha1.AnnotationBenchmark] == b.Name {
+		return false, nil
+	}
+	other := &v1alpha1.GaleraBenchmark{}
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: c.Annotations[v1alpha1.AnnotationBenchmark]}, other)
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	return err == nil && (other.Status.CompletedAt != nil || other.Spec.Cluster.Ref == nil || other.Spec.Cluster.Ref.Name != c.Name), err
 }
 
 // addRecord reads one attempt; documents nobody has written yet are not there.
@@ -80,7 +98,7 @@ func (f *benchmarkFacts) addRecord(cm *corev1.ConfigMap) {
 
 // describe says how far a Job is.
 func (f *benchmarkFacts) describe(j *batchv1.Job) *steps.Job {
-	out := &steps.Job{Name: j.Name}
+	out := &steps.Job{Name: j.Name, Going: j.DeletionTimestamp != nil}
 	for _, c := range j.Status.Conditions {
 		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
 			out.Finished, out.Message = true, c.Message

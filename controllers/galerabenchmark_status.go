@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -82,10 +83,12 @@ func noteAction(s *v1alpha1.GaleraBenchmarkStatus, seen benchmarkFacts, d steps.
 		if b.Spec.Cluster.Ref != nil && s.Restore == "" {
 			s.Restore = steps.Note(seen.Cluster.Spec.TLS)
 		}
+	case steps.GiveUp:
+		s.Failure = &v1alpha1.BenchmarkFailure{Reason: d.Reason, Message: shortened(d.Message)}
 	case steps.Finish:
 		s.CompletedAt, s.Run = &metav1.Time{Time: now}, nil
 	}
-	if s.Restore != "" && seen.Cluster != nil && d.Run == nil && matrix.SamePolicy(seen.Cluster.Spec.TLS, steps.Own(b, seen.Cluster)) {
+	if s.Restore != "" && seen.Cluster != nil && d.Run == nil && equality.Semantic.DeepEqual(seen.Cluster.Spec.TLS, steps.Own(b, seen.Cluster)) {
 		if _, restoring := d.Action.(steps.RestoreCluster); restoring {
 			s.Restore = "" // it has its own policy
 		}
@@ -166,11 +169,15 @@ func digest(p corev1.Pod, st corev1.ContainerStatus) string {
 // maxMessage keeps conditions readable.
 const maxMessage = 2000
 
-func benchmarkConditions(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchmark, d steps.Decision) {
-	message := d.Message
+func shortened(message string) string {
 	if len(message) > maxMessage {
-		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
+		return strings.ToValidUTF8(message[:maxMessage], "") + "…"
 	}
+	return message
+}
+
+func benchmarkConditions(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchmark, d steps.Decision) {
+	message := shortened(d.Message)
 	set := func(kind string, is bool, reason string) {
 		status := metav1.ConditionFalse
 		if is {
@@ -181,5 +188,5 @@ func benchmarkConditions(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBe
 	_, over := d.Action.(steps.Finish)
 	set(v1alpha1.ConditionComplete, over && !d.Failed, d.Reason)
 	set(v1alpha1.ConditionReconciling, !over && !d.Stalled && d.Reason != v1alpha1.ReasonPaused, d.Reason)
-	set(v1alpha1.ConditionStalled, d.Stalled || d.Failed, d.Reason)
+	set(v1alpha1.ConditionStalled, d.Stalled || over && d.Failed, d.Reason)
 }

@@ -15,6 +15,7 @@ const (
 	ReasonPaused              = "Paused"
 	ReasonClusterNotFound     = "ClusterNotFound"
 	ReasonClusterNotReady     = "ClusterNotReady"
+	ReasonClusterBusy         = "ClusterBusy"
 	ReasonPolicyChangeRefused = "PolicyChangeRefused"
 	ReasonNotEnoughDisk       = "NotEnoughDisk"
 	ReasonWorkloadFailed      = "WorkloadFailed"
@@ -25,6 +26,8 @@ const (
 const (
 	// LabelBenchmark names the GaleraBenchmark an object belongs to.
 	LabelBenchmark = "galera-operator.io/benchmark"
+	// AnnotationBenchmark on a GaleraCluster names the GaleraBenchmark that measures it: one at a time.
+	AnnotationBenchmark = "galera-operator.io/benchmark"
 	// LabelRun is the number of the run an object belongs to.
 	LabelRun = "galera-operator.io/run"
 	// LabelValid is "true" on the ConfigMap of a run that counts, "false" on that of one that does not.

@@ -53,6 +53,10 @@ type GaleraBenchmarkStatus struct {
 	// +kubebuilder:validation:MaxLength=4096
 	Restore string `json:"restore,omitempty"`
 
+	// failure is why the benchmark ends without having measured everything: written before anything is put back.
+	// +optional
+	Failure *BenchmarkFailure `json:"failure,omitempty"`
+
 	// dataSets that have been made, with their checksums.
 	// +optional
 	// +listType=map
@@ -73,6 +77,15 @@ type GaleraBenchmarkStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	InvalidRuns []InvalidRun `json:"invalidRuns,omitempty"`
+}
+
+// BenchmarkFailure is why a benchmark ends early.
+type BenchmarkFailure struct {
+	// reason in one word, that of the condition Complete.
+	Reason string `json:"reason"`
+	// message for a person.
+	// +kubebuilder:validation:MaxLength=4096
+	Message string `json:"message"`
 }
 
 // BenchmarkRun is one run of one workload against one arm.

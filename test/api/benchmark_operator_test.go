@@ -2,102 +2,116 @@ package api
 
 import (
 	"context"
+	"strings"
 	"testing"
-	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/controllers"
-	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// eventually waits for something to become true.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		if is() {
-			return
-		}
-	}
-	t.Fatal("it never happened: " + what)
-}
-
-// TestBenchmarkRuns plays the cluster's operator and the Job controller up to the first measured run.
+// TestBenchmarkRuns goes up to the first measured run, with another controller after every Job.
 func TestBenchmarkRuns(t *testing.T) {
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
-	must(t, err)
-	must(t, (&controllers.GaleraBenchmarkReconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Image: "sysbench",
-		Options: resources.Options{OperatorImage: "operator"}, Now: time.Now}).SetupWithManager(mgr))
-	go func() { _ = mgr.Start(ctx) }()
-
-	u := benchmark(t, "runs", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "rounds": "1",
-		"workloads": `[{name: write, oltp: {profile: WriteOnly, tables: 1, tableSize: 10}}]`})
-	must(t, kube.Create(ctx, u))
-	t.Cleanup(func() { _ = kube.Delete(context.Background(), u) })
-
-	c := &v1alpha1.GaleraCluster{}
-	eventually(t, "the private cluster", func() bool { return kube.Get(ctx, client.ObjectKey{Namespace: "default", Name: "runs-db"}, c) == nil })
-	if *c.Spec.Storage.Retain || !metav1.IsControlledBy(c, u) {
+	s := perform(t, benchmark(t, "runs", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "rounds": "1", "workloads": oneWrite}))
+	c := s.cluster("runs-db")
+	if *c.Spec.Storage.Retain || !metav1.IsControlledBy(c, s.get()) {
 		t.Errorf("the private cluster outlives the benchmark: %+v", c.Spec.Storage)
 	}
-	prove := func() {
-		t.Helper()
-		fact := func(is bool) *v1alpha1.ChannelStatus {
-			if is {
-				return &v1alpha1.ChannelStatus{Observed: "TLS", PlaintextRefused: true}
-			}
-			return &v1alpha1.ChannelStatus{Observed: "Plaintext"}
-		}
-		encrypted := c.Spec.TLS.Replication == v1alpha1.TLSRequired
-		c.Status.ObservedGeneration, c.Status.ClusterUUID = c.Generation, history
-		meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Ready"})
-		c.Status.Members = []v1alpha1.MemberStatus{{Name: "runs-db-0", TLS: &v1alpha1.MemberTLSStatus{Replication: fact(encrypted), StateTransfer: fact(encrypted), Clients: fact(true)}}}
-		must(t, kube.Status().Update(ctx, c))
-	}
-	job := func(name string) *batchv1.Job {
-		j := &batchv1.Job{}
-		eventually(t, "the Job "+name, func() bool { return kube.Get(ctx, client.ObjectKey{Namespace: "default", Name: name}, j) == nil })
-		return j
-	}
-	finish := func(j *batchv1.Job, output string) {
-		t.Helper()
-		cm := &corev1.ConfigMap{}
-		must(t, kube.Get(ctx, client.ObjectKeyFromObject(j), cm))
-		cm.Data["output.json"] = output
-		must(t, kube.Update(ctx, cm))
-		now := metav1.Now()
-		j.Status.StartTime, j.Status.CompletionTime, j.Status.Succeeded = &now, &now, 1
-		j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuccessCriteriaMet, Status: "True"}, {Type: batchv1.JobComplete, Status: "True"}}
-		must(t, kube.Status().Update(ctx, j))
-	}
-	prove()
-	finish(job("runs-prepare-1"), `{"kind": "prepare", "data": {"database": "bench_1x10", "tables": 1, "rows": 10, "checksum": "abc"}}`)
-	run := job("runs-run-001-1")
+	s.prove("runs-db")
+	s.finish(s.job("runs-prepare-1"), prepared)
+	s.restart()
+	run := s.job("runs-run-001-1")
 	for _, env := range run.Spec.Template.Spec.Containers[0].Env {
 		if env.Name == "BENCH_PASSWORD" && (env.Value != "" || env.ValueFrom.SecretKeyRef.Name != "runs-db-root") {
 			t.Errorf("the password: %+v", env)
 		}
 	}
-	window := `{"galera_server_started_seconds": 1, "galera_view": 1, "galera_synced": 1}`
-	finish(run, `{"kind": "oltp", "oltp": {"tps": 100, "transactions": 1000}, "members": {"runs-db-0": {"before": `+window+`, "after": `+window+`}}}`)
-
-	b := &v1alpha1.GaleraBenchmark{}
-	eventually(t, "a run that counts", func() bool {
-		return kube.Get(ctx, client.ObjectKeyFromObject(u), b) == nil && len(b.Status.Results) == 1 && b.Status.Results[0].Samples == 1
+	s.restart()
+	s.finish(run, measured("runs-db-0", "oltp"))
+	b := s.waitFor("a run that counts", func(b *v1alpha1.GaleraBenchmark) bool {
+		return len(b.Status.Results) == 1 && b.Status.Results[0].Samples == 1
 	})
 	if len(b.Status.DataSets) != 1 || b.Status.DataSets[0].Checksum != "abc" || b.Status.Arms != "plain, encrypted" {
 		t.Errorf("status: %+v", b.Status)
 	}
 	eventually(t, "the switch to the other arm", func() bool {
-		return kube.Get(ctx, client.ObjectKeyFromObject(c), c) == nil && b.Status.Run != nil && c.Generation > 1
+		s.collect()
+		c := s.cluster("runs-db")
+		return s.get().Status.Run != nil && c.Generation > 1
 	})
+}
+
+// TestBenchmarkFails: the load generator fails each time; its last lines are in the message, and the cluster goes.
+func TestBenchmarkFails(t *testing.T) {
+	s := perform(t, benchmark(t, "fails", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "rounds": "1", "maxRetries": "1", "workloads": oneWrite}))
+	s.prove("fails-db")
+	s.finish(s.job("fails-prepare-1"), prepared)
+	s.finish(s.job("fails-run-001-1"), failing)
+	s.finish(s.job("fails-run-001-2"), failing)
+	b := s.waitFor("the end", func(b *v1alpha1.GaleraBenchmark) bool { s.collect(); return b.Status.CompletedAt != nil })
+	complete := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionComplete)
+	if complete.Status != "False" || complete.Reason != v1alpha1.ReasonTooManyInvalidRuns || !strings.Contains(complete.Message, "FATAL: mysql_drv_query() returned error 1047") {
+		t.Errorf("got %+v", complete)
+	}
+	if len(b.Status.InvalidRuns) != 2 || !meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionStalled) {
+		t.Errorf("got %+v, %+v", b.Status.InvalidRuns, b.Status.Conditions)
+	}
+	err := kube.Get(context.Background(), client.ObjectKey{Namespace: "default", Name: "fails-db"}, &v1alpha1.GaleraCluster{})
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("the private cluster is still there: %v", err)
+	}
+}
+
+// existingCluster makes a cluster somebody else owns.
+func existingCluster(t *testing.T, name string) *v1alpha1.GaleraCluster {
+	t.Helper()
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+	c.Spec.Replicas, c.Spec.Storage.Size = 1, oneGi
+	must(t, kube.Create(context.Background(), c))
+	t.Cleanup(func() { _ = kube.Delete(context.Background(), c) })
+	return c
+}
+
+// TestBenchmarkOfExistingCluster: its policy is changed, the benchmark is deleted in the middle of a run while
+// no controller is there, and the next one puts everything back.
+func TestBenchmarkOfExistingCluster(t *testing.T) {
+	own := existingCluster(t, "shop").Spec.TLS
+	s := perform(t, benchmark(t, "guest", map[string]string{"cluster": `{ref: {name: shop, allowPolicyChanges: true}}`, "rounds": "1", "order": "Sequential", "workloads": oneWrite}))
+	eventually(t, "the first arm's policy", func() bool { return s.cluster("shop").Spec.TLS.Replication == v1alpha1.TLSDisabled })
+	if c := s.cluster("shop"); c.Annotations[v1alpha1.AnnotationBenchmark] != "guest" || s.get().Status.Restore == "" {
+		t.Errorf("changed before it was written down: %v, %+v", c.Annotations, s.get().Status)
+	}
+	s.prove("shop")
+	s.finish(s.job("guest-prepare-1"), prepared)
+	s.job("guest-run-001-1")
+	s.stop()
+	must(t, kube.Delete(context.Background(), s.get()))
+	s.begin()
+	eventually(t, "the cluster's own policy", func() bool {
+		s.collect()
+		return equality.Semantic.DeepEqual(s.cluster("shop").Spec.TLS, own)
+	})
+	s.prove("shop")
+	s.finish(s.job("guest-cleanup-1"), cleaned)
+	eventually(t, "the end of the benchmark", func() bool { s.collect(); return s.get() == nil })
+	if c := s.cluster("shop"); c.Annotations[v1alpha1.AnnotationBenchmark] != "" || !equality.Semantic.DeepEqual(c.Spec.TLS, own) {
+		t.Errorf("left behind: %v, %+v", c.Annotations, c.Spec.TLS)
+	}
+}
+
+// TestBenchmarkWithoutPermission: nothing of the cluster is touched.
+func TestBenchmarkWithoutPermission(t *testing.T) {
+	before := existingCluster(t, "closed")
+	s := perform(t, benchmark(t, "stranger", map[string]string{"cluster": `{ref: {name: closed}}`, "workloads": oneWrite}))
+	b := s.waitFor("the refusal", func(b *v1alpha1.GaleraBenchmark) bool { return b.Status.CompletedAt != nil })
+	if c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionComplete); c.Reason != v1alpha1.ReasonPolicyChangeRefused || !strings.Contains(c.Message, "allowPolicyChanges") {
+		t.Errorf("got %+v", c)
+	}
+	if c := s.cluster("closed"); c.Generation != before.Generation || len(c.Annotations) != 0 {
+		t.Errorf("touched: %+v", c.ObjectMeta)
+	}
 }

@@ -84,22 +84,42 @@ func (r *runner) withDB(host string, do func(*sql.DB) error) error {
 
 // createDatabase makes it anew: what an interrupted attempt left is removed.
 func (r *runner) createDatabase(ctx context.Context) error {
+	name := r.plan.Data.Database
 	return r.withDB(r.plan.Members[0].Host, func(db *sql.DB) error {
-		for _, q := range []string{"DROP DATABASE IF EXISTS ", "CREATE DATABASE "} {
-			if _, err := db.ExecContext(ctx, q+quoted(r.plan.Data.Database)); err != nil {
-				return err
-			}
+		if err := r.drop(ctx, db); err != nil {
+			return err
 		}
-		return nil
-	})
-}
-
-func (r *runner) cleanUp(ctx context.Context) error {
-	return r.withDB(r.plan.Members[0].Host, func(db *sql.DB) error {
-		_, err := db.ExecContext(ctx, "DROP DATABASE IF EXISTS "+quoted(r.plan.Data.Database))
+		_, err := db.ExecContext(ctx, "CREATE DATABASE "+quoted(name)+" COMMENT "+literal(r.plan.Data.Owner))
+		if known := (*mysql.MySQLError)(nil); errors.As(err, &known) && known.Number == errDatabaseExists {
+			return fmt.Errorf("the database %s is there already, and this benchmark has not made it; drop it if it is worth nothing, or choose another number of tables or rows", name)
+		}
 		return err
 	})
 }
+
+const errDatabaseExists = 1007
+
+func (r *runner) cleanUp(ctx context.Context) error {
+	return r.withDB(r.plan.Members[0].Host, func(db *sql.DB) error { return r.drop(ctx, db) })
+}
+
+// drop removes the database if this benchmark has made it: its comment says so. Another one of the same
+// name may be somebody's data.
+func (r *runner) drop(ctx context.Context, db *sql.DB) error {
+	var owner string
+	err := db.QueryRowContext(ctx, "SELECT schema_comment FROM information_schema.schemata WHERE schema_name = ?", r.plan.Data.Database).Scan(&owner)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && owner != r.plan.Data.Owner {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, "DROP DATABASE "+quoted(r.plan.Data.Database))
+	return err
+}
+
+// literal is for statements that take no parameters; the owner is a UID.
+func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 func quoted(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 

@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/matrix"
 	"github.com/galera-operator/galera-operator/internal/bench/wire"
@@ -28,10 +25,8 @@ func switchArm(s State, run matrix.Run) (d Decision, ok bool) {
 	if s.Benchmark.Status.StartedAt == nil {
 		d.Reason = v1alpha1.ReasonPreparingCluster
 	}
-	stalled := meta.FindStatusCondition(s.Cluster.Status.Conditions, v1alpha1.ConditionStalled)
-	if stalled != nil && stalled.Status == metav1.ConditionTrue {
-		d.Reason, d.Stalled = v1alpha1.ReasonClusterNotReady, true
-		d.Message = "the cluster is stalled: " + stalled.Message
+	if c := stalled(s.Cluster); c != nil {
+		d.Reason, d.Message = v1alpha1.ReasonClusterNotReady, fmt.Sprintf("waiting for the cluster, which is stalled: %s: %s", c.Reason, c.Message)
 	}
 	return d, true
 }
@@ -66,8 +61,10 @@ func fatal(s State, run matrix.Run, attempt int) Decision {
 		return Decision{Failed: true, Reason: v1alpha1.ReasonTooManyInvalidRuns,
 			Message: fmt.Sprintf("%s did not count %d times, the last time because: %s", run.Name(), attempt-1, last.Reason)}
 	}
-	if d := badData(s, retries); d.Reason != "" {
-		return d
+	for _, d := range []Decision{badData(s, retries), trouble(s)} {
+		if d.Reason != "" {
+			return d
+		}
 	}
 	if why := matrix.Versions(&b.Spec); why != "" {
 		return Decision{Failed: true, Reason: v1alpha1.ReasonWorkloadFailed, Message: why}
@@ -142,6 +139,7 @@ func (s State) clusterSpec() v1alpha1.GaleraClusterSpec {
 // start begins an attempt, or first makes its data set.
 func start(s State, run matrix.Run, attempt int) Decision {
 	data := matrix.DataSet(run.Cell)
+	data.Owner = string(s.Benchmark.UID)
 	if data.Database != "" && !s.made(data.Database) {
 		n := 1
 		for _, r := range s.Records {

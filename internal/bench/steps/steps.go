@@ -27,6 +27,8 @@ type State struct {
 	Benchmark *v1alpha1.GaleraBenchmark
 	// Cluster that is measured; nil when there is none.
 	Cluster *v1alpha1.GaleraCluster
+	// HolderGone says that the benchmark the cluster is marked with has ended without taking the mark away.
+	HolderGone bool
 	// Job that exists, nil when there is none.
 	Job *Job
 	// Records of all attempts so far, those without a verdict included.
@@ -40,6 +42,8 @@ type State struct {
 type Job struct {
 	Name     string
 	Finished bool
+	// Going says that it is being deleted: its pod may still be at work.
+	Going bool
 	// RunningSince is when its container started, zero before.
 	RunningSince time.Time
 	// Message is why it failed, or why its pod does not start.
@@ -98,6 +102,12 @@ type (
 	RestoreCluster struct{}
 	// RemoveCluster removes the private cluster with its data.
 	RemoveCluster struct{}
+	// GiveUp writes down why the benchmark ends early, before anything is put back.
+	GiveUp struct{}
+	// Claim marks a referenced cluster as measured by this benchmark, Release takes the mark away.
+	Claim struct{}
+	// Release is the end of Claim.
+	Release struct{}
 	// Finish ends the benchmark.
 	Finish struct{}
 	// Expire deletes the benchmark.
@@ -112,6 +122,9 @@ func (Judge) action()          {}
 func (RemoveJob) action()      {}
 func (RestoreCluster) action() {}
 func (RemoveCluster) action()  {}
+func (GiveUp) action()         {}
+func (Claim) action()          {}
+func (Release) action()        {}
 func (Finish) action()         {}
 func (Expire) action()         {}
 
@@ -126,19 +139,30 @@ func Next(s State) Decision {
 	}
 	runs := matrix.Runs(&b.Spec)
 	run, attempt, all := pending(s, runs)
-	failure := fatal(s, run, attempt)
 	switch {
 	case b.DeletionTimestamp != nil:
 		return end(s, Decision{Reason: v1alpha1.ReasonCleaningUp, Message: "the benchmark is being deleted"})
+	case b.Status.Failure != nil:
+		return end(s, Decision{Failed: true, Reason: b.Status.Failure.Reason, Message: b.Status.Failure.Message})
 	case all:
 		return end(s, Decision{Reason: v1alpha1.ReasonMeasured, Message: "everything was measured"})
+	case busy(s) != "":
+		return Decision{Reason: v1alpha1.ReasonClusterBusy, Again: 30 * time.Second,
+			Message: fmt.Sprintf("waiting for the benchmark %s, which measures the same cluster", busy(s))}
+	}
+	failure := fatal(s, run, attempt)
+	switch {
 	case failure.Reason != "":
-		return end(s, failure)
+		failure.Action = GiveUp{}
+		return failure
 	case b.Spec.Suspend:
 		return Decision{Reason: v1alpha1.ReasonPaused, Message: "spec.suspend is set: the next run begins when it is false"}
 	}
 	if s.Cluster == nil {
 		return noCluster(s, run)
+	}
+	if b.Spec.Cluster.Ref != nil && !claimed(s) {
+		return Decision{Action: Claim{}, Reason: v1alpha1.ReasonPreparingCluster, Message: "marking the cluster as being measured"}
 	}
 	if d, ok := switchArm(s, run); ok {
 		return d
@@ -170,6 +194,10 @@ func jobDecision(s State) (Decision, bool) {
 	keep := Decision{Run: s.Benchmark.Status.Run, Reason: v1alpha1.ReasonMeasuring, Message: "the Job " + j.Name + " is running", Again: 15 * time.Second}
 	if keep.Run != nil && keep.Run.Step == StepPrepare {
 		keep.Reason = v1alpha1.ReasonPreparingData
+	}
+	if j.Going {
+		keep.Message = "waiting for the end of the Job " + j.Name
+		return keep, true
 	}
 	if s.Benchmark.DeletionTimestamp != nil && !strings.Contains(j.Name, "-cleanup-") {
 		keep.Action = RemoveJob{j.Name}
@@ -249,56 +277,6 @@ func pending(s State, runs []matrix.Run) (run matrix.Run, attempt int, all bool)
 		}
 	}
 	return matrix.Run{}, 0, true
-}
-
-// end puts everything back, and then finishes.
-func end(s State, d Decision) Decision {
-	b := s.Benchmark
-	d.Run = nil
-	outcome := d
-	d.Failed = false
-	switch {
-	case s.Cluster == nil:
-	case b.Spec.Cluster.Template != nil:
-		d.Action = RemoveCluster{}
-		return d
-	case b.Status.Restore != "":
-		d.Action = RestoreCluster{}
-		return d
-	case len(b.Status.DataSets) > 0 && cleanups(s) < maxCleanups && !patienceOver(s):
-		d.Reason = v1alpha1.ReasonCleaningUp
-		if why := matrix.Settled(s.Cluster); why != "" {
-			d.Message, d.Again = "waiting for the cluster, to remove the test data: "+why, 10*time.Second
-			return d
-		}
-		data := b.Status.DataSets[0]
-		d.Action = StartJob{Wire: wire.Run{Kind: wire.KindCleanup, Attempt: cleanups(s) + 1, Workload: data.Name}, Data: wire.DataSet{Database: data.Name}}
-		return d
-	}
-	outcome.Action = Finish{}
-	return outcome
-}
-
-const (
-	// maxCleanups attempts to remove test data are made; a benchmark must be able to end.
-	maxCleanups = 11
-	// cleanupPatience is how long the deletion of a benchmark waits for a cluster that is not well.
-	cleanupPatience = 10 * time.Minute
-)
-
-func patienceOver(s State) bool {
-	deleted := s.Benchmark.DeletionTimestamp
-	return deleted != nil && s.Now.Sub(deleted.Time) > cleanupPatience
-}
-
-func cleanups(s State) int {
-	n := 0
-	for _, r := range s.Records {
-		if r.Kind == wire.KindCleanup && s.Judged[Name(s.Benchmark.Name, r.Run)] {
-			n = max(n, r.Attempt)
-		}
-	}
-	return n
 }
 
 func noCluster(s State, run matrix.Run) Decision {

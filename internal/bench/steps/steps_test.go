@@ -105,6 +105,12 @@ func (w *world) step() Decision {
 	case RemoveCluster:
 		w.note("remove")
 		w.Cluster = nil
+	case Claim:
+		w.Cluster.Annotations = map[string]string{v1alpha1.AnnotationBenchmark: b.Name}
+	case Release:
+		w.Cluster.Annotations = nil
+	case GiveUp:
+		b.Status.Failure = &v1alpha1.BenchmarkFailure{Reason: d.Reason, Message: d.Message}
 	case Finish:
 		w.note("finish " + d.Reason)
 		b.Status.CompletedAt = &metav1.Time{Time: w.Now}

@@ -75,6 +75,8 @@ type DataSet struct {
 	Rows     int64  `json:"rows"`
 	// Script is the file of a Lua script that makes the data, "" for sysbench's own tables.
 	Script string `json:"script,omitempty"`
+	// Owner is the benchmark's UID. It is the database's comment: no other database is ever dropped.
+	Owner string `json:"owner,omitempty"`
 
 	// Bytes and Checksum are filled in by the runner.
 	Bytes    int64  `json:"bytes,omitempty"`

@@ -1,0 +1,80 @@
+package steps
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/matrix"
+)
+
+// A cluster that is switched, or whose node is gone, may look stalled for a while and heal by itself; so a
+// benchmark has patience with it.
+const (
+	// hopelessTime is for what only another spec can mend; a glimpse of it is not enough.
+	hopelessTime = time.Minute
+	// stalledTime is for what somebody, or time, may mend.
+	stalledTime = 20 * time.Minute
+	// switchTime is for a cluster with which nothing is wrong, and which is not what a run needs all the same.
+	switchTime = 2 * time.Hour
+)
+
+// hopeless are the reasons of a stalled cluster that stay until its spec is another one.
+var hopeless = []string{
+	v1alpha1.ReasonForbiddenSetting, v1alpha1.ReasonSettingsRefused, v1alpha1.ReasonTransferToolsMissing,
+	v1alpha1.ReasonVolumeNotExpandable, v1alpha1.ReasonRebootstrap,
+}
+
+// stalled is the cluster's own complaint, nil when it has none.
+func stalled(c *v1alpha1.GaleraCluster) *metav1.Condition {
+	found := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionStalled)
+	if found == nil || found.Status != metav1.ConditionTrue {
+		return nil
+	}
+	return found
+}
+
+// trouble gives up on a cluster that does not become what a run needs. The zero Decision: go on waiting.
+func trouble(s State) Decision {
+	run := s.Benchmark.Status.Run
+	if s.Cluster == nil || run == nil || run.Step != StepSwitch {
+		return Decision{}
+	}
+	waited := s.Now.Sub(run.StartedAt.Time)
+	if c := stalled(s.Cluster); c != nil {
+		since, patience := s.Now.Sub(c.LastTransitionTime.Time), stalledTime
+		if slices.Contains(hopeless, c.Reason) {
+			patience = hopelessTime
+		}
+		if min(since, waited) < patience {
+			return Decision{}
+		}
+		return Decision{Failed: true, Reason: v1alpha1.ReasonClusterNotReady,
+			Message: fmt.Sprintf("the cluster has been stalled for %s: %s: %s", since.Round(time.Second), c.Reason, c.Message)}
+	}
+	if why := matrix.Proof(s.Cluster); why != "" && waited >= switchTime {
+		return Decision{Failed: true, Reason: v1alpha1.ReasonClusterNotReady,
+			Message: fmt.Sprintf("the cluster has not become what the arm %s needs in %s: %s", run.Arm, waited.Round(time.Minute), why)}
+	}
+	return Decision{}
+}
+
+// busy is the benchmark that measures the same cluster, "" when there is none.
+func busy(s State) string {
+	if s.Cluster == nil || s.HolderGone {
+		return ""
+	}
+	if holder := s.Cluster.Annotations[v1alpha1.AnnotationBenchmark]; holder != s.Benchmark.Name {
+		return holder
+	}
+	return ""
+}
+
+// claimed says that a referenced cluster is marked as measured by this benchmark.
+func claimed(s State) bool {
+	return s.Cluster.Annotations[v1alpha1.AnnotationBenchmark] == s.Benchmark.Name
+}

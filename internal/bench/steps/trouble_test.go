@@ -1,0 +1,151 @@
+package steps
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/matrix"
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+)
+
+// stall lets the cluster complain from now on.
+func (w *world) stall(reason string) {
+	w.Cluster.Status.Conditions = []metav1.Condition{
+		{Type: "Ready", Status: "False", Reason: reason},
+		{Type: "Stalled", Status: "True", Reason: reason, Message: "says the cluster", LastTransitionTime: metav1.Time{Time: w.Now}},
+	}
+}
+
+func TestStalledClusters(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		after  time.Duration
+		ends   bool
+	}{
+		"just now":           {v1alpha1.ReasonMemberFailed, 0, false},
+		"a while":            {v1alpha1.ReasonTwoPrimaries, 10 * time.Minute, false},
+		"too long":           {v1alpha1.ReasonTwoPrimaries, 21 * time.Minute, true},
+		"a glimpse of wrong": {v1alpha1.ReasonSettingsRefused, 10 * time.Second, false},
+		"wrong for good":     {v1alpha1.ReasonSettingsRefused, 2 * time.Minute, true},
+	} {
+		w := newWorld(nil)
+		w.step()
+		w.stall(tc.reason)
+		w.step()
+		w.Now = w.Now.Add(tc.after)
+		d := w.step()
+		if !tc.ends {
+			if d.Failed || d.Stalled || d.Action != nil || !strings.Contains(d.Message, tc.reason+": says the cluster") {
+				t.Errorf("%s: %+v", name, d)
+			}
+			w.observed()
+			if got := w.run(t); !strings.HasSuffix(got, "finish Measured") {
+				t.Errorf("%s, and well again: %s", name, got)
+			}
+			continue
+		}
+		got := w.run(t)
+		if got != "make plain, remove, finish ClusterNotReady" && got != "make encrypted, remove, finish ClusterNotReady" {
+			t.Errorf("%s: %s", name, got)
+		}
+		if f := w.Benchmark.Status.Failure; f == nil || !strings.Contains(f.Message, tc.reason+": says the cluster") {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
+
+// TestNeverProved: nothing is wrong with the cluster, and it is not what the arm needs.
+func TestNeverProved(t *testing.T) {
+	w := newWorld(nil)
+	w.step()
+	w.Cluster.Status.Members[0].TLS.Clients = &v1alpha1.ChannelStatus{Observed: "Unknown"}
+	w.step()
+	w.Now = w.Now.Add(time.Hour)
+	if d := w.step(); d.Failed {
+		t.Errorf("after an hour: %+v", d)
+	}
+	w.Now = w.Now.Add(time.Hour)
+	if got := w.run(t); !strings.HasSuffix(got, "remove, finish ClusterNotReady") {
+		t.Errorf("got %s", got)
+	}
+}
+
+// existing is a benchmark of a cluster that is there already.
+func existing(allow bool) *world {
+	w := newWorld(func(s *v1alpha1.GaleraBenchmarkSpec) {
+		s.Cluster = v1alpha1.BenchmarkCluster{Ref: &v1alpha1.BenchmarkClusterRef{Name: "shop", AllowPolicyChanges: allow}}
+	})
+	w.Cluster = &v1alpha1.GaleraCluster{Spec: v1alpha1.GaleraClusterSpec{Replicas: 1, TLS: v1alpha1.TLSSpec{Replication: "Required"}}}
+	w.observed()
+	return w
+}
+
+// TestOneBenchmarkAtATime: the second one would take the first one's policy for the cluster's own.
+func TestOneBenchmarkAtATime(t *testing.T) {
+	w := existing(true)
+	w.Cluster.Annotations = map[string]string{v1alpha1.AnnotationBenchmark: "first"}
+	if d := w.step(); d.Action != nil || d.Reason != v1alpha1.ReasonClusterBusy || !strings.Contains(d.Message, "first") {
+		t.Errorf("got %+v", d)
+	}
+	w.HolderGone = true
+	if got := w.run(t); !strings.HasSuffix(got, "finish Measured") || len(w.Cluster.Annotations) != 0 {
+		t.Errorf("got %s, %v", got, w.Cluster.Annotations)
+	}
+}
+
+// TestDeletedWhileMakingData: the half-made database is removed, too, and only after its Job is gone.
+func TestDeletedWhileMakingData(t *testing.T) {
+	w := existing(true)
+	for w.Job == nil {
+		w.step()
+	}
+	w.Records[len(w.Records)-1].Output = nil
+	w.Job.Finished, w.Job.Going, w.Benchmark.DeletionTimestamp = false, true, &metav1.Time{Time: w.Now}
+	if d := w.step(); d.Action != nil {
+		t.Errorf("while the Job goes: %+v", d)
+	}
+	w.Job = nil
+	if got := w.run(t); !strings.HasSuffix(got, "start x-cleanup-1, finish CleaningUp") {
+		t.Errorf("got %s", got)
+	}
+	if w.Cluster.Spec.TLS.Replication != "Required" || len(w.Cluster.Annotations) != 0 {
+		t.Errorf("left behind: %+v", w.Cluster)
+	}
+}
+
+// TestFailuresPutEverythingBack: sysbench fails again and again on a cluster whose policy was changed.
+func TestFailuresPutEverythingBack(t *testing.T) {
+	w := existing(true)
+	for _, name := range []string{"x-run-003-1", "x-run-003-2", "x-run-003-3"} {
+		w.spoil[name] = "sysbench gave up; the last lines were: FATAL: error 1047"
+	}
+	if got := w.run(t); !strings.HasSuffix(got, "x-cleanup-1, finish TooManyInvalidRuns") {
+		t.Errorf("got %s", got)
+	}
+	if !matrix.SamePolicy(w.Cluster.Spec.TLS, v1alpha1.TLSSpec{}) || len(w.Cluster.Annotations) != 0 {
+		t.Errorf("left behind: %+v", w.Cluster)
+	}
+	if f := w.Benchmark.Status.Failure; f == nil || !strings.Contains(f.Message, "FATAL: error 1047") {
+		t.Errorf("got %+v", f)
+	}
+}
+
+// TestCleanUpIsRepeated, and a benchmark ends although its data cannot be removed.
+func TestCleanUpIsRepeated(t *testing.T) {
+	w := existing(true)
+	w.spoil["x-cleanup-1"] = "no route to host"
+	if got := w.run(t); !strings.HasSuffix(got, "x-cleanup-1, start x-cleanup-2, finish Measured") {
+		t.Errorf("got %s", got)
+	}
+	w = existing(true)
+	for n := range maxCleanups {
+		w.spoil[Name("x", wire.Run{Kind: wire.KindCleanup, Attempt: n + 1})] = "no route to host"
+	}
+	if got := w.run(t); !strings.HasSuffix(got, "finish Measured") {
+		t.Errorf("got %s", got)
+	}
+}
