@@ -195,8 +195,12 @@ func verdictOf(b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record wire.Rec
 		limits.FailedPercent = float64(*b.Spec.MaxFailedPercent)
 	}
 	v := benchjudge.Run(record.Output, limits)
-	if record.Output.Error != "" {
+	switch v.Reason {
+	case "":
+	case record.Output.Error:
 		v.Reason = withLastLines(record.Output)
+	default:
+		v.Reason = strings.TrimSuffix(v.Reason+"; "+withLastLines(record.Output), "; ")
 	}
 	if v.Valid && record.Kind != wire.KindTransfer && seen.Cluster != nil {
 		if why := matrix.Proof(seen.Cluster); why != "" {

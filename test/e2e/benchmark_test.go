@@ -2,10 +2,12 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -14,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/test/harness"
 )
 
 // tinyBenchmark measures next to nothing; everything around the measurement is real.
@@ -35,10 +38,11 @@ spec:
 
 const benchmarkTime = 6 * time.Minute
 
-var _ = Describe("A benchmark", func() {
-	It("tells what encryption costs, of arms whose encryption was proved", Label(Slow), func(ctx SpecContext) {
-		b := createBenchmark(ctx)
-		b = waitMeasured(ctx, b)
+var _ = Describe("A benchmark", Label(Slow), func() {
+	It("tells what encryption costs, of arms whose encryption was proved", func(ctx SpecContext) {
+		b := createBenchmark(ctx, newNamespace(ctx, "bench"), nil)
+		inClear := watchReplication(ctx, b)
+		b = waitMeasured(ctx, b, inClear.look)
 		Expect(b.Status.Progress).To(Equal("2/2"))
 		Expect(b.Status.Arms).To(Equal("plain, encrypted"))
 		Expect(b.Status.Verdict).To(ContainSubstring("replication TLS: "))
@@ -47,6 +51,9 @@ var _ = Describe("A benchmark", func() {
 			Expect(r.Samples).To(BeEquivalentTo(1), r.Arm)
 			Expect(r.Figures).NotTo(BeEmpty(), r.Arm)
 		}
+		By("having sent rows in clear with one arm, and not one with the other")
+		Expect(inClear.byArm["plain"]).To(BeNumerically(">", 0), "the capture must be able to find rows")
+		Expect(inClear.byArm).To(HaveKeyWithValue("encrypted", 0))
 		By("keeping the raw results, and removing everything else")
 		raw := &corev1.ConfigMapList{}
 		Expect(kube.List(ctx, raw, ctrlclient.InNamespace(b.Namespace), ctrlclient.MatchingLabels{
@@ -58,33 +65,82 @@ var _ = Describe("A benchmark", func() {
 		}).WithContext(ctx).WithTimeout(shortly).Should(BeTrue(), "the private cluster goes")
 	}, SpecTimeout(8*time.Minute))
 
-	It("goes on where it was when the operator is killed", Label(Slow), func(ctx SpecContext) {
-		b := createBenchmark(ctx)
-		seen := map[string]bool{}
+	It("goes on where it was when the operator is killed, and repeats a run in which a node was lost", Label(Faults), func(ctx SpecContext) {
+		b := createBenchmark(ctx, newNamespace(ctx, "bench"), func(s *v1alpha1.GaleraBenchmarkSpec) {
+			s.Arms = s.Arms[:1]
+			s.Workloads[0].OLTP.Duration = &metav1.Duration{Duration: 10 * time.Second}
+		})
+		killed, lost := map[string]bool{}, false
+		b = waitMeasured(ctx, b, func(b *v1alpha1.GaleraBenchmark) {
+			run := b.Status.Run
+			if run == nil {
+				return
+			}
+			if run.Step == "Measure" && !lost && jobRuns(ctx, b, "-run-001-1") {
+				lost = true
+				progress("killing a database server during the run")
+				Expect(kube.Cluster(b.Namespace, b.Name+"-db").KillServers(ctx, b.Name+"-db-2")).To(Succeed())
+			}
+			if !killed[run.Step] {
+				killed[run.Step] = true
+				progress("killing the operator at the step %s", run.Step)
+				Expect(kube.DeleteOperatorPod(ctx)).To(Succeed())
+			}
+		})
+		Expect(killed).To(HaveLen(3), "Switch, Prepare and Measure: %v", killed)
+		Expect(b.Status.Progress).To(Equal("1/1"))
+		Expect(b.Status.InvalidRuns).To(HaveLen(1))
+		Expect(b.Status.InvalidRuns[0].Index).To(BeEquivalentTo(1))
+		Expect(b.Status.InvalidRuns[0].Reason).To(Or(ContainSubstring("was restarted"), ContainSubstring("left or joined"), ContainSubstring("did not answer")))
+		Expect(b.Status.Results[0].Invalid).To(BeEquivalentTo(1))
+	}, SpecTimeout(8*time.Minute))
+
+	It("of an existing cluster puts everything back when it is deleted in the middle", func(ctx SpecContext) {
+		shop := sharedCluster(ctx)
+		before, err := shop.Get(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		b := createBenchmark(ctx, shop.Namespace, func(s *v1alpha1.GaleraBenchmarkSpec) {
+			s.Cluster = v1alpha1.BenchmarkCluster{Ref: &v1alpha1.BenchmarkClusterRef{Name: shop.Name, AllowPolicyChanges: true}}
+			s.Arms = []v1alpha1.BenchmarkArm{{Name: "preferred", TLS: v1alpha1.BenchmarkTLS{Clients: v1alpha1.TLSPreferred}}}
+		})
 		Eventually(func() bool {
 			Expect(kube.Get(ctx, ctrlclient.ObjectKeyFromObject(b), b)).To(Succeed())
-			if r := b.Status.Run; r != nil && !seen[r.Arm+r.Step] {
-				seen[r.Arm+r.Step] = true
-				Expect(kube.KillOperator(ctx)).To(Succeed())
-			}
-			return meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionComplete)
-		}).WithContext(ctx).WithTimeout(2 * benchmarkTime).WithPolling(200 * time.Millisecond).Should(BeTrue())
-		progress("the operator was killed at %d steps", len(seen))
-		Expect(b.Status.Progress).To(Equal("2/2"))
-	}, SpecTimeout(15*time.Minute))
+			return jobRuns(ctx, b, "-run-001-1")
+		}).WithContext(ctx).WithTimeout(benchmarkTime).WithPolling(500*time.Millisecond).Should(BeTrue(), "a run begins")
+		during, err := shop.Get(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(during.Spec.TLS.Clients).To(Equal(v1alpha1.ClientTLS(v1alpha1.TLSPreferred)))
+		Expect(kube.Delete(ctx, b)).To(Succeed())
+		Eventually(func() bool {
+			return apierrors.IsNotFound(kube.Get(ctx, ctrlclient.ObjectKeyFromObject(b), b))
+		}).WithContext(ctx).WithTimeout(3*time.Minute).WithPolling(500*time.Millisecond).Should(BeTrue(), "the benchmark goes")
+		after, err := shop.Get(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(after.Spec).To(Equal(before.Spec))
+		Expect(after.Annotations).To(Equal(before.Annotations))
+		db, err := client(ctx, shop).OpenService(ctx, shop.Name)
+		Expect(err).NotTo(HaveOccurred())
+		defer func() { _ = db.Close() }()
+		left := -1
+		Expect(db.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name LIKE 'bench%'").Scan(&left)).To(Succeed())
+		Expect(left).To(BeZero(), "databases of the benchmark")
+	}, SpecTimeout(8*time.Minute))
 })
 
-func createBenchmark(ctx context.Context) *v1alpha1.GaleraBenchmark {
+func createBenchmark(ctx context.Context, namespace string, edit func(*v1alpha1.GaleraBenchmarkSpec)) *v1alpha1.GaleraBenchmark {
 	GinkgoHelper()
 	b := &v1alpha1.GaleraBenchmark{}
 	Expect(yaml.UnmarshalStrict([]byte(tinyBenchmark), b)).To(Succeed())
-	b.Namespace = newNamespace(ctx, "bench")
+	b.Namespace = namespace
+	if edit != nil {
+		edit(&b.Spec)
+	}
 	Expect(kube.Create(ctx, b)).To(Succeed())
 	return b
 }
 
-// waitMeasured waits for the end and shows the way there.
-func waitMeasured(ctx context.Context, b *v1alpha1.GaleraBenchmark) *v1alpha1.GaleraBenchmark {
+// waitMeasured waits for the end and shows the way there; look sees every state on it.
+func waitMeasured(ctx context.Context, b *v1alpha1.GaleraBenchmark, look func(*v1alpha1.GaleraBenchmark)) *v1alpha1.GaleraBenchmark {
 	GinkgoHelper()
 	last := ""
 	Eventually(func() bool {
@@ -93,10 +149,47 @@ func waitMeasured(ctx context.Context, b *v1alpha1.GaleraBenchmark) *v1alpha1.Ga
 			last = c.Message
 			progress("benchmark %s: %s %s", b.Status.Progress, c.Reason, c.Message)
 		}
+		look(b)
 		stalled := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled)
 		Expect(stalled == nil || stalled.Status != metav1.ConditionTrue).To(BeTrue(), "%+v", stalled)
 		return meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionComplete)
 	}).WithContext(ctx).WithTimeout(benchmarkTime).WithPolling(500 * time.Millisecond).Should(BeTrue())
 	progress("%s", b.Status.Verdict)
 	return b
+}
+
+// jobRuns says that the program of one of a benchmark's Jobs runs.
+func jobRuns(ctx context.Context, b *v1alpha1.GaleraBenchmark, suffix string) bool {
+	GinkgoHelper()
+	pods := &corev1.PodList{}
+	Expect(kube.List(ctx, pods, ctrlclient.InNamespace(b.Namespace), ctrlclient.MatchingLabels{batchv1.JobNameLabel: b.Name + suffix})).To(Succeed())
+	return len(pods.Items) > 0 && pods.Items[0].Status.Phase == corev1.PodRunning
+}
+
+// replicationWatch counts how often rows of the test data pass in clear, by the arm that is measured.
+type replicationWatch struct {
+	capture *harness.Capture
+	seen    int
+	byArm   map[string]int
+}
+
+func watchReplication(ctx context.Context, b *v1alpha1.GaleraBenchmark) *replicationWatch {
+	GinkgoHelper()
+	workers, err := kube.Workers(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	o := b.Spec.Workloads[0].OLTP
+	// Every event that changes rows begins with the name of the database.
+	capture, err := harness.StartCapture(ctx, workers, []uint16{portReplication}, fmt.Sprintf("bench_%dx%d", o.Tables, o.TableSize))
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { _, _ = capture.Stop() })
+	return &replicationWatch{capture: capture, byArm: map[string]int{}}
+}
+
+// look attributes what has passed since the last time; between runs nobody writes.
+func (w *replicationWatch) look(b *v1alpha1.GaleraBenchmark) {
+	now := w.capture.Counts()[portReplication].Markers
+	if r := b.Status.Run; r != nil && r.Step == "Measure" {
+		w.byArm[r.Arm] += now - w.seen
+	}
+	w.seen = now
 }

@@ -21,7 +21,8 @@ func Run(o *wire.Output, l Limits) wire.Verdict {
 	if o == nil {
 		return wire.Verdict{Reason: "the Job left no result"}
 	}
-	for _, look := range []func(*wire.Output, Limits) string{failed, members, noticed, throttled, failures, key} {
+	// What happened to nodes comes first: the load generator's complaint is only what follows from it.
+	for _, look := range []func(*wire.Output, Limits) string{members, noticed, failed, transfer, throttled, failures, key} {
 		if why := look(o, l); why != "" {
 			return wire.Verdict{Reason: why}
 		}
@@ -39,13 +40,18 @@ func failed(o *wire.Output, _ Limits) string {
 	return ""
 }
 
+// transfer was to be a full one.
+func transfer(o *wire.Output, _ Limits) string {
+	if o.Transfer != nil && o.Transfer.Kind != "SST" {
+		return fmt.Sprintf("the node came back by %s instead of a full transfer", o.Transfer.Kind)
+	}
+	return ""
+}
+
 // members compares both ends of the window: a view that changed, or a server that is another one now.
 // A transfer of state changes the view on purpose.
 func members(o *wire.Output, _ Limits) string {
 	if o.Transfer != nil {
-		if o.Transfer.Kind != "SST" {
-			return fmt.Sprintf("the node came back by %s instead of a full transfer", o.Transfer.Kind)
-		}
 		return ""
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Members)) {

@@ -33,7 +33,10 @@ func TestRun(t *testing.T) {
 		"few failures":     {func(o *wire.Output) { o.OLTP.Errors = 40 }, ""},
 		"many failures":    {func(o *wire.Output) { o.OLTP.Errors, o.OLTP.Reconnects = 40, 60 }, "9.1 % of the transactions failed"},
 		"sysbench failed":  {func(o *wire.Output) { o.Error = "sysbench gave up: 1047" }, "1047"},
-		"nothing done":     {func(o *wire.Output) { o.OLTP.Transactions = 0 }, "nothing was done"},
+		"a lost node": {func(o *wire.Output) {
+			o.Members["x-1"].After[wire.MetricStarted], o.Error = 200, "sysbench gave up: 2013"
+		}, "x-1 was restarted"},
+		"nothing done": {func(o *wire.Output) { o.OLTP.Transactions = 0 }, "nothing was done"},
 	} {
 		o := quiet()
 		tc.edit(o)
