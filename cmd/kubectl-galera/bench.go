@@ -61,7 +61,7 @@ func bench(ctx context.Context, args []string, names int) error {
 		all = append(all, b)
 	}
 	if names == 2 {
-		return report.Compare(os.Stdout, all[0], all[1])
+		return report.Compare(os.Stdout, format, all[0], all[1])
 	}
 	return report.Write(os.Stdout, format, all[0])
 }

@@ -11,7 +11,7 @@ import (
 
 const usage = `usage:
   kubectl galera bench report NAME [-o table|md|html|json|csv|png] [flags]
-  kubectl galera bench compare A B [flags]
+  kubectl galera bench compare A B [-o table|md|html] [flags]
 
 flags:
   -n, --namespace NAMESPACE   default: that of the current context

@@ -1,225 +1,177 @@
 package report
 
 import (
-	"bytes"
-	"image/color"
-	"io"
+	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/wire"
 )
 
-// palette has colours that can be told apart with any kind of colour vision (Okabe and Ito).
-var palette = []color.RGBA{
-	{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255}, {230, 159, 0, 255}, {86, 180, 233, 255}, {90, 90, 90, 255},
-}
-
-const (
-	chartWidth  = 7.2 * vg.Inch
-	chartHeight = 3.2 * vg.Inch
-)
-
-// charts draws what a benchmark has figures for: overhead, latencies, and each arm over time.
-func charts(b Benchmark) ([]*plot.Plot, error) {
-	var out []*plot.Plot
-	for _, draw := range []func(Benchmark) (*plot.Plot, error){overheads, latencies} {
-		p, err := draw(b)
+// charts draws what a benchmark has figures for: overhead, the figures themselves, latencies, and each arm over time.
+func charts(b Benchmark) (out []*plot.Plot, err error) {
+	results := b.Resource.Status.Results
+	for _, draw := range []func([]v1alpha1.BenchmarkResult) ([]*plot.Plot, error){overheads, figures, latencies} {
+		plots, err := draw(results)
 		if err != nil {
 			return nil, err
 		}
-		if p != nil {
-			out = append(out, p)
-		}
+		out = append(out, plots...)
 	}
 	over, err := overTime(b)
 	return append(out, over...), err
 }
 
-func newPlot(title, x, y string) *plot.Plot {
-	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
-	p.Title.Padding = vg.Points(8)
-	p.Legend.Top = true
-	p.Add(plotter.NewGrid())
-	return p
-}
-
-// errorBars are values with their intervals.
-type errorBars struct {
-	plotter.XYs
-	plotter.YErrors
-}
-
-// overheads are bars with their 95 % intervals.
-func overheads(b Benchmark) (*plot.Plot, error) {
-	var values plotter.Values
-	var bars errorBars
+// overheads are bars with their 95 % intervals; grey where the interval includes zero.
+func overheads(results []v1alpha1.BenchmarkResult) ([]*plot.Plot, error) {
+	var all []bar
 	var names []string
-	for _, r := range b.Resource.Status.Results {
+	for _, r := range results {
 		if r.OverheadPercent == "" {
 			continue
 		}
 		v := number(r.OverheadPercent)
-		bars.XYs = append(bars.XYs, plotter.XY{X: float64(len(values)), Y: v})
-		low, high := v, v
+		one := bar{value: v, low: v, high: v, colour: undecided}
 		if r.OverheadLow != "" {
-			low, high = number(r.OverheadLow), number(r.OverheadHigh)
+			one.low, one.high = number(r.OverheadLow), number(r.OverheadHigh)
 		}
-		bars.YErrors = append(bars.YErrors, struct{ Low, High float64 }{v - low, high - v})
-		values, names = append(values, v), append(names, title(r)+"\n"+r.Arm)
+		if r.Significant != nil && *r.Significant {
+			one.colour = palette[0]
+		}
+		all, names = append(all, one), append(names, title(r)+"\n"+r.Arm)
 	}
-	if len(values) == 0 {
+	if len(all) == 0 {
 		return nil, nil
 	}
-	p := newPlot("Overhead against the baseline, with 95 % intervals", "", "percent")
-	chart, err := plotter.NewBarChart(values, vg.Points(min(34, 300/float64(len(values)))))
-	if err != nil {
-		return nil, err
-	}
-	chart.Color, chart.LineStyle.Width = palette[0], 0
-	whiskers, err := plotter.NewYErrorBars(bars)
-	if err != nil {
-		return nil, err
-	}
-	whiskers.Width = vg.Points(1.4)
-	p.Add(chart, whiskers)
-	nominal(p, names)
-	return p, nil
+	p := newPlot("Cost against the baseline, with 95 % intervals", "", "percent (grey: may be chance)")
+	return []*plot.Plot{p}, bars(p, names, []string{""}, func(_, group int) *bar { return &all[group] })
 }
 
-// nominal writes names below the bars; many of them slanted, so that they do not run into each other.
-func nominal(p *plot.Plot, names []string) {
-	p.NominalX(names...)
-	p.X.Tick.Label.Font.Size = vg.Points(8)
-	if len(names) > 4 {
-		p.X.Tick.Label.Rotation = 0.5
-		p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XRight, draw.YCenter
+// units are what the axis of a figure says.
+var units = map[string]string{
+	wire.FigureTPS: "transactions per second", wire.FigureConnectionsPerSecond: "connections per second", wire.FigureSeconds: "seconds",
+}
+
+// figures are the medians of what is compared, one chart for every kind of it.
+func figures(results []v1alpha1.BenchmarkResult) (out []*plot.Plot, err error) {
+	var metrics []string
+	for _, r := range results {
+		if figure(r, r.Metric) != nil {
+			metrics = once(metrics, r.Metric)
+		}
 	}
+	for _, m := range metrics {
+		some := slices.DeleteFunc(slices.Clone(results), func(r v1alpha1.BenchmarkResult) bool { return r.Metric != m })
+		p := newPlot("Medians of all rounds, with their intervals", "", units[m])
+		if err := byArm(p, some, m); err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// byArm draws one figure of results: a group for every workload, a bar for every arm.
+func byArm(p *plot.Plot, results []v1alpha1.BenchmarkResult, name string) error {
+	groups, arms, at := arrange(results)
+	return bars(p, groups, arms, func(arm, group int) *bar {
+		f := figure(at[groups[group]+"/"+arms[arm]], name)
+		if f == nil {
+			return nil
+		}
+		return &bar{value: number(f.Median), low: number(f.Low), high: number(f.High), colour: palette[arm%len(palette)]}
+	})
+}
+
+// arrange returns the workloads, the arms, and what there is of both.
+func arrange(results []v1alpha1.BenchmarkResult) (groups, arms []string, at map[string]v1alpha1.BenchmarkResult) {
+	at = map[string]v1alpha1.BenchmarkResult{}
+	for _, r := range results {
+		groups, arms = once(groups, title(r)), once(arms, r.Arm)
+		at[title(r)+"/"+r.Arm] = r
+	}
+	return groups, arms, at
 }
 
 // latencies are percentiles of every workload, side by side for the arms.
-func latencies(b Benchmark) (*plot.Plot, error) {
-	var titles, arms []string
-	at := map[string]v1alpha1.BenchmarkResult{}
-	for _, r := range b.Resource.Status.Results {
-		if figure(r, wire.FigureP95) == nil {
-			continue
-		}
-		titles, arms = once(titles, title(r)), once(arms, r.Arm)
-		at[title(r)+"/"+r.Arm] = r
-	}
-	if len(titles) == 0 {
+func latencies(results []v1alpha1.BenchmarkResult) ([]*plot.Plot, error) {
+	results = slices.DeleteFunc(slices.Clone(results), func(r v1alpha1.BenchmarkResult) bool { return figure(r, wire.FigureP95) == nil })
+	if len(results) == 0 {
 		return nil, nil
 	}
+	workloads, arms, at := arrange(results)
+	percentiles := []struct{ name, figure string }{{"p50", wire.FigureP50}, {"p95", wire.FigureP95}, {"p99", wire.FigureP99}}
+	var groups []string
+	for _, w := range workloads {
+		for _, q := range percentiles {
+			groups = append(groups, w+" "+q.name)
+		}
+	}
 	p := newPlot("Latency: median, 95th and 99th percentile", "", "milliseconds")
-	width := vg.Points(min(14, 360/float64(len(arms)*3*len(titles))))
-	var names []string
-	for _, t := range titles {
-		names = append(names, t+" p50", "p95", "p99")
-	}
-	for i, arm := range arms {
-		var values plotter.Values
-		for _, t := range titles {
-			for _, name := range []string{wire.FigureP50, wire.FigureP95, wire.FigureP99} {
-				v := 0.0
-				if f := figure(at[t+"/"+arm], name); f != nil {
-					v = number(f.Median)
-				}
-				values = append(values, v)
-			}
+	return []*plot.Plot{p}, bars(p, groups, arms, func(arm, group int) *bar {
+		f := figure(at[workloads[group/len(percentiles)]+"/"+arms[arm]], percentiles[group%len(percentiles)].figure)
+		if f == nil {
+			return nil
 		}
-		chart, err := plotter.NewBarChart(values, width)
-		if err != nil {
-			return nil, err
-		}
-		chart.Color, chart.LineStyle.Width = palette[i%len(palette)], 0
-		chart.Offset = width * vg.Length(float64(i)-float64(len(arms)-1)/2)
-		p.Add(chart)
-		p.Legend.Add(arm, chart)
-	}
-	nominal(p, names)
-	return p, nil
+		return &bar{value: number(f.Median), low: number(f.Low), high: number(f.High), colour: palette[arm%len(palette)]}
+	})
 }
 
 func once(list []string, s string) []string {
-	for _, have := range list {
-		if have == s {
-			return list
-		}
+	if slices.Contains(list, s) {
+		return list
 	}
 	return append(list, s)
 }
 
+// series is what a run tells second by second, nil when it tells nothing.
+func series(o *wire.Output) []wire.Point {
+	switch {
+	case o == nil:
+		return nil
+	case o.OLTP != nil:
+		return o.OLTP.Series
+	case o.Transfer != nil:
+		return o.Transfer.Series
+	}
+	return nil
+}
+
 // overTime draws transactions per second of the first round, one line for every arm, one chart for every workload.
 func overTime(b Benchmark) (out []*plot.Plot, err error) {
-	plots, lines := map[string]*plot.Plot{}, map[string]int{}
+	arms := strings.Split(b.Resource.Status.Arms, ", ")
+	plots, lines := map[string]*plot.Plot{}, map[*plot.Plot]int{}
 	for _, r := range b.Records {
-		if !r.Valid || r.Round != 1 || r.Output == nil || r.Output.OLTP == nil || len(r.Output.OLTP.Series) < 2 {
+		if !r.Valid || r.Round != 1 || len(series(r.Output)) < 2 {
 			continue
 		}
-		name := r.Workload + " " + r.Variant
+		name := strings.TrimSpace(r.Workload + " " + r.Variant)
 		p := plots[name]
 		if p == nil {
-			p = newPlot("Transactions per second, first round: "+name, "seconds", "tps")
-			p.Y.Min = 0
+			p = newPlot("First round, second by second: "+name, "seconds", "transactions per second")
 			plots[name] = p
 			out = append(out, p)
 		}
 		var points plotter.XYs
-		for _, s := range r.Output.OLTP.Series {
+		for _, s := range series(r.Output) {
 			points = append(points, plotter.XY{X: s.Second, Y: s.TPS})
 		}
 		line, err := plotter.NewLine(points)
 		if err != nil {
 			return nil, err
 		}
-		line.Color, line.Width = palette[lines[name]%len(palette)], vg.Points(1.8)
-		lines[name]++
+		line.Color, line.Width = palette[max(0, slices.Index(arms, r.Arm))%len(palette)], vg.Points(1.6)
+		lines[p]++
 		p.Add(line)
 		p.Legend.Add(r.Arm, line)
 	}
 	for _, p := range out {
-		p.Y.Min, p.Y.Max = 0, p.Y.Max*1.25 // room for the legend
+		p.Y.Min = 0
+		roomForLegend(p, lines[p]+1)
 	}
 	return out, nil
-}
-
-// svg draws a chart as a piece of a page.
-func svg(p *plot.Plot) (string, error) {
-	c := vgsvg.New(chartWidth, chartHeight)
-	p.Draw(draw.New(c))
-	var text bytes.Buffer
-	if _, err := c.WriteTo(&text); err != nil {
-		return "", err
-	}
-	// Within a page there is no XML declaration.
-	if at := bytes.Index(text.Bytes(), []byte("<svg")); at > 0 {
-		text.Next(at)
-	}
-	return text.String(), nil
-}
-
-// picture draws all charts below each other.
-func picture(w io.Writer, b Benchmark) error {
-	all, err := charts(b)
-	if err != nil {
-		return err
-	}
-	n := max(1, len(all))
-	img := vgimg.NewWith(vgimg.UseWH(chartWidth, chartHeight*vg.Length(n)), vgimg.UseDPI(120))
-	whole := draw.New(img)
-	for i, p := range all {
-		top := whole.Max.Y - chartHeight*vg.Length(i)
-		part := draw.Canvas{Canvas: whole.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: whole.Min.X, Y: top - chartHeight}, Max: vg.Point{X: whole.Max.X, Y: top}}}
-		p.Draw(draw.Crop(part, vg.Points(8), -vg.Points(8), vg.Points(8), -vg.Points(8)))
-	}
-	_, err = vgimg.PngCanvas{Canvas: img}.WriteTo(w)
-	return err
 }

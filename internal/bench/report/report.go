@@ -125,18 +125,25 @@ func markdown(w io.Writer, b Benchmark) error {
 	s := b.Resource.Status
 	var text strings.Builder
 	fmt.Fprintf(&text, "## %s\n\n**%s**\n\n", b.Resource.Name, orDash(s.Verdict))
-	for i, row := range grid(s.Results) {
-		text.WriteString("| " + strings.ToLower(strings.Join(row, " | ")) + " |\n")
-		if i == 0 {
-			text.WriteString("|" + strings.Repeat("---|", len(row)) + "\n")
-		}
-	}
-	text.WriteString("\n")
+	text.WriteString(markdownTable(grid(s.Results)) + "\n")
 	for _, line := range surroundings(b) {
 		fmt.Fprintf(&text, "- %s: %s\n", line[0], line[1])
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
+}
+
+// markdownTable writes rows, the first of which is the heading.
+func markdownTable(rows [][]string) string {
+	var text strings.Builder
+	for i, row := range rows {
+		if i == 0 {
+			text.WriteString("| " + strings.ToLower(strings.Join(row, " | ")) + " |\n|" + strings.Repeat("---|", len(row)) + "\n")
+			continue
+		}
+		text.WriteString("| " + strings.Join(row, " | ") + " |\n")
+	}
+	return text.String()
 }
 
 // surroundings are the lines on where it was measured.
@@ -187,37 +194,3 @@ func runs(w io.Writer, b Benchmark) error {
 	c.Flush()
 	return c.Error()
 }
-
-// Compare writes the results of two benchmarks beside each other: what both have measured.
-func Compare(w io.Writer, a, b Benchmark) error {
-	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	_, _ = fmt.Fprintf(t, "WORKLOAD\tARM\tFIGURE\t%s\t%s\tCHANGE\n", strings.ToUpper(a.Resource.Name), strings.ToUpper(b.Resource.Name))
-	for _, x := range a.Resource.Status.Results {
-		for _, y := range b.Resource.Status.Results {
-			if title(x) != title(y) || x.Arm != y.Arm || x.Metric != y.Metric {
-				continue
-			}
-			f, g := figure(x, x.Metric), figure(y, y.Metric)
-			if f == nil || g == nil {
-				continue
-			}
-			_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%s [%s, %s]\t%s [%s, %s]\t%s\n", title(x), x.Arm, x.Metric, f.Median, f.Low, f.High, g.Median, g.Low, g.High, change(*f, *g))
-		}
-	}
-	return t.Flush()
-}
-
-// change is that of the medians; intervals that overlap say that it may be chance.
-func change(f, g v1alpha1.BenchmarkFigure) string {
-	from, to := number(f.Median), number(g.Median)
-	if from == 0 {
-		return "-"
-	}
-	text := fmt.Sprintf("%+.1f %%", 100*(to/from-1))
-	if number(f.Low) <= number(g.High) && number(g.Low) <= number(f.High) {
-		text += " (intervals overlap)"
-	}
-	return text
-}
-
-func number(s string) float64 { v, _ := strconv.ParseFloat(s, 64); return v } // the operator wrote it

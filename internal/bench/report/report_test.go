@@ -39,6 +39,7 @@ func sample() Benchmark {
 	st := &b.Resource.Status
 	st.Results = summary.Results(s, b.Records)
 	st.Verdict, st.Progress = summary.Verdict(st.Results, summary.Differences(s)), "12/12"
+	st.Arms = "plain, encrypted"
 	st.Environment = &v1alpha1.BenchmarkEnvironment{MariaDB: "11.8.6-MariaDB", Galera: "26.4.25", OpenSSL: "OpenSSL 3.5", Kernel: "6.1", CPU: "Some CPU, 2 CPUs"}
 	st.InvalidRuns = []v1alpha1.InvalidRun{{Index: 3, Attempt: 1, Arm: "plain", Reason: "a <node> left"}}
 	return b
@@ -104,11 +105,16 @@ func TestCompare(t *testing.T) {
 	a, b := sample(), sample()
 	b.Resource.Name = "other"
 	b.Resource.Status.Results[0].Figures[0] = v1alpha1.BenchmarkFigure{Name: "tps", Median: "520", Low: "510", High: "530"}
-	var out bytes.Buffer
-	if err := Compare(&out, a, b); err != nil {
-		t.Fatal(err)
+	for format, want := range map[string]string{"table": "-50.0 %\n", "md": "| -50.0 % |", "html": "<td>-50.0 %</td>"} {
+		var out bytes.Buffer
+		if err := Compare(&out, format, a, b); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), want) || !strings.Contains(out.String(), "(intervals overlap)") {
+			t.Errorf("%s:\n%s", format, out.String())
+		}
 	}
-	if !strings.Contains(out.String(), "-50.0 %\n") || !strings.Contains(out.String(), "(intervals overlap)") {
-		t.Errorf("got\n%s", out.String())
+	if err := Compare(&bytes.Buffer{}, "png", a, b); err == nil {
+		t.Error("a comparison as a picture")
 	}
 }
