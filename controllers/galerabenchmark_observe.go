@@ -98,7 +98,7 @@ func (f *benchmarkFacts) addRecord(cm *corev1.ConfigMap) {
 
 // describe says how far a Job is.
 func (f *benchmarkFacts) describe(j *batchv1.Job) *steps.Job {
-	out := &steps.Job{Name: j.Name, Going: j.DeletionTimestamp != nil}
+	out := &steps.Job{Name: j.Name, Going: j.DeletionTimestamp != nil, Victim: victim(j)}
 	for _, c := range j.Status.Conditions {
 		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
 			out.Finished, out.Message = true, c.Message
@@ -120,4 +120,18 @@ func (f *benchmarkFacts) describe(j *batchv1.Job) *steps.Job {
 		}
 	}
 	return out
+}
+
+// victim is the node a Job was told to watch losing its data. Another one must never lose its own, whoever is the
+// primary by now.
+func victim(j *batchv1.Job) string {
+	for _, c := range j.Spec.Template.Spec.Containers {
+		for _, e := range c.Env {
+			var p wire.Plan
+			if e.Name == wire.EnvPlan && json.Unmarshal([]byte(e.Value), &p) == nil && p.Transfer != nil {
+				return p.Transfer.Victim
+			}
+		}
+	}
+	return ""
 }

@@ -160,7 +160,8 @@ type BenchmarkResult struct {
 	// figures by name, each as median with a confidence interval over the rounds: tps, qps, latencyP50Ms, latencyP95Ms,
 	// latencyP99Ms, latencyMaxMs, errors, reconnects, deadlocks, serverCPUMicros and clientCPUMicros (per
 	// transaction), replicatedBytes (per transaction), flowControlPausedPercent, seconds,
-	// connectionsPerSecond, megabytesPerSecond, loadLossPercent.
+	// connectionsPerSecond, megabytesPerSecond, loadLossPercent, cpuSeconds (of all nodes while one took a full
+	// transfer, the load beside it included).
 	// +optional
 	// +listType=map
 	// +listMapKey=name

@@ -46,6 +46,8 @@ type Job struct {
 	Going bool
 	// RunningSince is when its container started, zero before.
 	RunningSince time.Time
+	// Victim is the node that is to lose its data, as the Job was told; "" for none.
+	Victim string
 	// Message is why it failed, or why its pod does not start.
 	Message string
 }
@@ -228,8 +230,7 @@ const BaseSeconds = 10
 // takeData takes a node's data away when the runner has watched for long enough.
 func takeData(s State, keep Decision) Decision {
 	run := s.Benchmark.Status.Run
-	r, ok := current(s)
-	if !ok || run == nil || r.Cell.Kind != wire.KindTransfer || s.Job.RunningSince.IsZero() || s.Cluster == nil {
+	if run == nil || s.Job.Victim == "" || s.Job.RunningSince.IsZero() || s.Cluster == nil {
 		return keep
 	}
 	keep.Again = s.Job.RunningSince.Add(BaseSeconds * time.Second).Sub(s.Now)
@@ -239,27 +240,17 @@ func takeData(s State, keep Decision) Decision {
 	keep.Again = 5 * time.Second
 	step := *run
 	step.Step = StepTransfer
-	keep.Run, keep.Action = &step, TakeData{Victim(s.Cluster)}
+	keep.Run, keep.Action = &step, TakeData{s.Job.Victim}
 	return keep
 }
 
-// Victim is the node that loses its data: the last one that is not the primary.
+// Victim chooses the node that loses its data: the last one that is not the primary.
 func Victim(c *v1alpha1.GaleraCluster) string {
 	name := fmt.Sprintf("%s-%d", c.Name, c.Spec.Replicas-1)
 	if name == c.Status.Primary && c.Spec.Replicas > 1 {
 		return fmt.Sprintf("%s-%d", c.Name, c.Spec.Replicas-2)
 	}
 	return name
-}
-
-// current is the run the journal names.
-func current(s State) (matrix.Run, bool) {
-	run := s.Benchmark.Status.Run
-	runs := matrix.Runs(&s.Benchmark.Spec)
-	if run == nil || run.Index < 1 || int(run.Index) > len(runs) {
-		return matrix.Run{}, false
-	}
-	return runs[run.Index-1], true
 }
 
 // pending is the first run without an attempt that counts.

@@ -21,11 +21,12 @@ const (
 	FigureConnectionsPerSecond = "connectionsPerSecond"
 	FigureMegabytesPerSecond   = "megabytesPerSecond"
 	FigureLoadLoss             = "loadLossPercent"
+	FigureCPUSeconds           = "cpuSeconds"
 )
 
 // FigureNames are all of them, in the order they are shown in.
 var FigureNames = []string{
-	FigureTPS, FigureQPS, FigureConnectionsPerSecond, FigureSeconds, FigureMegabytesPerSecond, FigureLoadLoss,
+	FigureTPS, FigureQPS, FigureConnectionsPerSecond, FigureSeconds, FigureMegabytesPerSecond, FigureLoadLoss, FigureCPUSeconds,
 	FigureP50, FigureP95, FigureP99, FigureMax, FigureErrors, FigureReconnects, FigureDeadlocks,
 	FigureServerCPU, FigureClientCPU, FigureReplicatedBytes, FigureFlowControl,
 }
@@ -102,7 +103,11 @@ func (o Output) addCounters(f map[string]float64) {
 	if n == 0 || len(o.Members) == 0 {
 		return
 	}
-	if cpu, ok := o.grown(MetricCPU); ok && o.Transfer == nil {
+	cpu, ok := o.grown(MetricCPU)
+	switch {
+	case ok && o.Transfer != nil:
+		f[FigureCPUSeconds] = cpu
+	case ok:
 		f[FigureServerCPU] = cpu * 1e6 / n
 	}
 	if o.Client.CPUSeconds > 0 && o.Transfer == nil {
@@ -126,7 +131,8 @@ func (o Output) addCounters(f map[string]float64) {
 	}
 }
 
-// grown adds up by how much a counter grew on all nodes.
+// grown adds up by how much a counter grew on all nodes. Where it is smaller than before, the container is
+// another one, which began at zero.
 func (o Output) grown(metric string) (float64, bool) {
 	sum := 0.0
 	for _, w := range o.Members {
@@ -135,7 +141,10 @@ func (o Output) grown(metric string) (float64, bool) {
 		if !ok1 || !ok2 {
 			return 0, false
 		}
-		sum += after - before
+		if after >= before {
+			after -= before
+		}
+		sum += after
 	}
 	return sum, true
 }

@@ -1,0 +1,66 @@
+package controllers
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/jobs"
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+)
+
+func TestVerdicts(t *testing.T) {
+	window := func(view float64) wire.Window {
+		at := func(view float64) wire.Sample {
+			return wire.Sample{wire.MetricStarted: 1, wire.MetricSynced: 1, wire.MetricView: view}
+		}
+		return wire.Window{Before: at(1), After: at(view)}
+	}
+	for name, tc := range map[string]struct {
+		kind   string
+		reason string
+		out    *wire.Output
+		want   string
+	}{
+		"no result":        {wire.KindOLTP, "the Job left no result: OOMKilled", nil, "the Job left no result: OOMKilled"},
+		"quiet":            {wire.KindOLTP, "", &wire.Output{OLTP: &wire.OLTPResult{Transactions: 1}, Members: map[string]wire.Window{"x-0": window(1)}}, ""},
+		"sysbench fails":   {wire.KindOLTP, "", &wire.Output{Error: "exit status 1", LastLines: []string{"FATAL: 1047", "bye"}}, "exit status 1; the last lines were: FATAL: 1047 / bye"},
+		"no data":          {wire.KindPrepare, "", &wire.Output{Error: "sysbench prepare: exit status 1", LastLines: []string{"FATAL"}}, "sysbench prepare: exit status 1; the last lines were: FATAL"},
+		"a node is lost":   {wire.KindOLTP, "", &wire.Output{Error: "exit status 1", LastLines: []string{"FATAL: 2013"}, Members: map[string]wire.Window{"x-0": window(2)}}, "left or joined during the run (seen by x-0); exit status 1; the last lines were: FATAL: 2013"},
+		"data":             {wire.KindPrepare, "", &wire.Output{Data: &wire.DataSet{}}, ""},
+		"nothing was left": {wire.KindCleanup, "", &wire.Output{}, ""},
+	} {
+		v := verdictOf(&v1alpha1.GaleraBenchmark{}, benchmarkFacts{}, wire.Record{Run: wire.Run{Kind: tc.kind}, Verdict: wire.Verdict{Reason: tc.reason}, Output: tc.out})
+		if v.Valid != (tc.want == "") || !strings.HasSuffix(v.Reason, tc.want) {
+			t.Errorf("%s: %+v, want %q", name, v, tc.want)
+		}
+	}
+}
+
+// TestJobsTellTheirVictim: it is read from the Job itself, and its program's state from the pod.
+func TestJobsTellTheirVictim(t *testing.T) {
+	b := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "default"}}
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "x-db", Namespace: "default"}}
+	run := wire.Run{Index: 1, Attempt: 1, Kind: wire.KindTransfer}
+	j, err := jobs.Job(b, c, run, wire.Plan{Kind: run.Kind, Transfer: &wire.Transfer{Victim: "x-db-1"}}, jobs.Images{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	since := metav1.NewTime(time.Unix(1e9, 0))
+	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{batchv1.JobNameLabel: j.Name}}}
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "bench", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: since}}}}
+	f := benchmarkFacts{Pods: []corev1.Pod{pod}}
+	if got := f.describe(j); got.Victim != "x-db-1" || !got.RunningSince.Equal(since.Time) || got.Going || got.Finished {
+		t.Errorf("got %+v", got)
+	}
+	j.DeletionTimestamp = &since
+	j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: "True", Message: "deadline"}}
+	if got := f.describe(j); !got.Going || !got.Finished || got.Message != "deadline" {
+		t.Errorf("got %+v", got)
+	}
+}

@@ -1,0 +1,34 @@
+package web
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// TestDashboardShowsWhatThereIs: every metric of the dashboard for benchmarks is one that agents write.
+func TestDashboardShowsWhatThereIs(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "config", "grafana", "benchmark.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := serving()
+	r.Join = &agentapi.Join{}
+	r.TLS.Channels = map[string]agentapi.ChannelFact{"replication": {}}
+	var out strings.Builder
+	writeMetrics(&out, r, map[string]float64{"wsrep_replicated_bytes": 1, "wsrep_flow_control_paused_ns": 1, "wsrep_local_cert_failures": 1, "wsrep_local_bf_aborts": 1})
+	writeUsage(&out, r, t.TempDir())
+	used := regexp.MustCompile(`\b(galera_[a-z_]+)\{`).FindAllStringSubmatch(string(text), -1)
+	if len(used) < 10 {
+		t.Fatalf("only %d metrics were found", len(used))
+	}
+	for _, m := range used {
+		if !strings.Contains(out.String(), m[1]+" ") && !strings.Contains(out.String(), m[1]+"{") {
+			t.Errorf("no agent writes %s", m[1])
+		}
+	}
+}

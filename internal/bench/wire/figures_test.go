@@ -1,0 +1,48 @@
+package wire
+
+import (
+	"testing"
+	"time"
+)
+
+func TestTransferFigures(t *testing.T) {
+	o := Output{
+		Transfer: &TransferFacts{Kind: "SST", Seconds: 20, Bytes: 1e9, LoadBefore: 200, LoadDuring: 150},
+		Members: map[string]Window{
+			"x-0": {Before: Sample{MetricCPU: 100}, After: Sample{MetricCPU: 112}},
+			"x-1": {Before: Sample{MetricCPU: 50}, After: Sample{MetricCPU: 7}}, // another container
+		},
+	}
+	f := o.Figures()
+	for name, want := range map[string]float64{FigureSeconds: 20, FigureMegabytesPerSecond: 50, FigureLoadLoss: 25, FigureCPUSeconds: 19} {
+		if f[name] != want {
+			t.Errorf("%s: %g, want %g", name, f[name], want)
+		}
+	}
+	if _, is := f[FigureServerCPU]; is {
+		t.Error("a transfer has no transactions")
+	}
+	o.Members["x-1"] = Window{Before: Sample{MetricCPU: 1}}
+	if _, is := o.Figures()[FigureCPUSeconds]; is {
+		t.Error("a sum without one of the nodes")
+	}
+}
+
+func TestTransactionFigures(t *testing.T) {
+	at := func(cpu, bytes, paused, failed float64) Sample {
+		return Sample{MetricCPU: cpu, MetricReplicated: bytes, MetricPaused: paused, MetricCertFailure: failed, MetricBFAborts: failed}
+	}
+	start := time.Unix(1e9, 0)
+	o := Output{
+		StartedAt: start, EndedAt: start.Add(10 * time.Second),
+		OLTP:    &OLTPResult{Transactions: 1000, TPS: 100},
+		Client:  Usage{CPUSeconds: 2},
+		Members: map[string]Window{"x-0": {Before: at(1, 0, 0, 1), After: at(2, 5e5, 1e9, 2)}, "x-1": {Before: at(1, 0, 0, 0), After: at(3, 5e5, 0, 3)}},
+	}
+	f := o.Figures()
+	for name, want := range map[string]float64{FigureTPS: 100, FigureServerCPU: 3000, FigureClientCPU: 2000, FigureReplicatedBytes: 1000, FigureFlowControl: 5, FigureDeadlocks: 8} {
+		if f[name] != want {
+			t.Errorf("%s: %g, want %g", name, f[name], want)
+		}
+	}
+}
