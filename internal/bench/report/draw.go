@@ -109,10 +109,10 @@ func (w whisker) Plot(c draw.Canvas, p *plot.Plot) {
 	toX, toY := p.Transforms(&c)
 	x, low, high := toX(w.x)+w.offset, toY(w.low), toY(w.high)
 	style := draw.LineStyle{Color: color.Gray{40}, Width: vg.Points(1.2)}
-	cap := vg.Points(3)
+	end := vg.Points(3)
 	c.StrokeLine2(style, x, low, x, high)
-	c.StrokeLine2(style, x-cap, low, x+cap, low)
-	c.StrokeLine2(style, x-cap, high, x+cap, high)
+	c.StrokeLine2(style, x-end, low, x+end, low)
+	c.StrokeLine2(style, x-end, high, x+end, high)
 }
 
 // DataRange makes room for it.
