@@ -122,7 +122,6 @@ func killAtEveryStep(ctx context.Context, c *harness.Cluster) {
 			if !seen[step] {
 				seen[step] = true
 				Expect(kube.ReplaceOperator(ctx)).To(Succeed())
-				Expect(kube.WaitOperator(ctx, shortly)).To(Succeed())
 			}
 			return false
 		}

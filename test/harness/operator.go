@@ -123,11 +123,20 @@ func (k *Kube) KillOperator(ctx context.Context) error {
 // ReplaceOperator kills the operator's process without warning, and lets another pod go on at once: kubelet
 // makes growing pauses between restarts in one pod, and another pod would wait for the lease of the dead one.
 func (k *Kube) ReplaceOperator(ctx context.Context) error {
+	old, err := k.OperatorPod(ctx)
+	if err != nil {
+		return err
+	}
 	if err := k.KillOperator(ctx); err != nil {
 		return err
 	}
-	leases := client.InNamespace(OperatorNamespace)
-	return errors.Join(k.DeleteOperatorPod(ctx), k.DeleteAllOf(ctx, &coordinationv1.Lease{}, leases))
+	if err := errors.Join(k.DeleteOperatorPod(ctx), k.DeleteAllOf(ctx, &coordinationv1.Lease{}, client.InNamespace(OperatorNamespace))); err != nil {
+		return err
+	}
+	return k.Until(ctx, "another operator", time.Minute, func(ctx context.Context) (bool, string, error) {
+		p, err := k.OperatorPod(ctx)
+		return err == nil && p.UID != old.UID, "", err
+	})
 }
 
 // DeleteOperatorPod removes the operator's pod at once, so that a new one starts without the
