@@ -39,9 +39,20 @@ func (r *GaleraClusterReconciler) publish(ctx context.Context, in *conditions.In
 	objects = append(objects, tls...)
 	rootErr := r.ensureRootSecret(ctx, in.Facts)
 	if in.Config.Revision != "" && rootErr == nil {
-		objects = append(objects, resources.StatefulSet(c, r.Options, statefulSet(in.Facts)))
+		objects = append(objects, resources.StatefulSet(r.imaged(in), r.Options, statefulSet(in.Facts)))
 	}
 	return errors.Join(err, rootErr, r.applyAll(ctx, in, objects))
+}
+
+// imaged is the cluster with the image its nodes are given: the present one while another is refused.
+func (r *GaleraClusterReconciler) imaged(in *conditions.Input) *v1alpha1.GaleraCluster {
+	c := in.Facts.Cluster
+	in.ImageRefused = conditions.ImageRefused(observe.RefusedImage(resources.Image(c, r.Options), in.Facts, in.Seen))
+	if in.ImageRefused != nil {
+		c = c.DeepCopy()
+		c.Spec.Image = observe.PublishedImage(in.Facts)
+	}
+	return c
 }
 
 // guard lets the configuration be replaced only if it still is what was seen.

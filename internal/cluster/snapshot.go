@@ -128,6 +128,11 @@ type Member struct {
 	Order *Order
 	// Failure is why the member cannot run, nil when it can.
 	Failure *Failure
+	// Upgrading says that the member serves with system tables of an earlier version: mariadb-upgrade runs, or
+	// failed.
+	Upgrading bool
+	// LaterData says that a server of a later series has used the member's data, so that its own must not.
+	LaterData bool
 	// BookDamaged says that the agent cannot read what it was ordered before: it takes no orders and
 	// starts nothing.
 	BookDamaged bool

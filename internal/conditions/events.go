@@ -91,12 +91,15 @@ func conditionEvents(kind string, before, after []metav1.Condition) []Event {
 }
 
 func memberEvents(before, after v1alpha1.GaleraClusterStatus) []Event {
-	old := map[string]string{}
+	old, versions := map[string]string{}, map[string]string{}
 	for _, m := range before.Members {
-		old[m.Name] = m.NodeState
+		old[m.Name], versions[m.Name] = m.NodeState, m.Version
 	}
 	var out []Event
 	for _, m := range after.Members {
+		if was := versions[m.Name]; was != "" && m.Version != "" && m.Version != was {
+			out = append(out, Event{corev1.EventTypeNormal, "MemberVersion", actionObserve, fmt.Sprintf("%s has MariaDB %s (before: %s)", m.Name, m.Version, was)})
+		}
 		if m.NodeState == "Synced" && old[m.Name] != "Synced" {
 			out = append(out, Event{corev1.EventTypeNormal, "MemberSynced", actionObserve, m.Name + " is Synced" + by(m.Join)})
 		}

@@ -62,6 +62,9 @@ func ready(in Input, problem *Problem, enc verdict) verdict {
 		if !m.Pod.Ready {
 			return no(v1alpha1.ReasonJoining, m.Name+" is Synced, and not ready in the eyes of Kubernetes yet")
 		}
+		if m.Upgrading {
+			return no(v1alpha1.ReasonUpgrading, m.Name+" serves, and mariadb-upgrade brings its system tables to the image's version")
+		}
 		if m.ConfigLoaded != in.Config.Revision {
 			return no(v1alpha1.ReasonConfigurationStale, m.Name+" has not read the new configuration yet")
 		}

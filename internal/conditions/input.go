@@ -23,6 +23,8 @@ type Input struct {
 	Config agentapi.NodeConfig
 	// Refused is why the pair that was issued last is not published, nil when it is.
 	Refused *Problem
+	// ImageRefused is why the nodes are not given spec.image, nil when they are.
+	ImageRefused *Problem
 	// Published describes the pair the nodes have; nil before there is one.
 	Published *PublishedPair
 	// Renewals is the record of renewals, and RenewalRefused what is wrong with a request for one.

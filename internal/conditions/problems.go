@@ -20,6 +20,7 @@ type check func(Input) *Problem
 var checks = []check{
 	failedPass,
 	forbiddenSettings,
+	imageRefused,
 	rootSecret,
 	issuer,
 	certificate,
@@ -144,53 +145,6 @@ func scheduling(in Input) *Problem {
 	return nil
 }
 
-// imagePull speaks when kubelet cannot get an image or cannot start the container from it.
-func imagePull(in Input) *Problem {
-	for _, p := range pods(in) {
-		for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
-			w := s.State.Waiting
-			if w == nil {
-				continue
-			}
-			switch w.Reason {
-			case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
-				return &Problem{v1alpha1.ReasonImagePullFailed, fmt.Sprintf(
-					"%s cannot get the image %s: %s. Correct spec.image, or spec.imagePullSecrets", p.Name, s.Image, w.Message), true}
-			case "CreateContainerError", "RunContainerError", "CreateContainerConfigError":
-				return &Problem{v1alpha1.ReasonImageUnusable, fmt.Sprintf("%s cannot be started: %s", p.Name, w.Message), true}
-			}
-		}
-	}
-	return nil
-}
-
-// image speaks when an agent found that its image cannot run a Galera node.
-func image(in Input) *Problem {
-	for _, m := range in.Snapshot.Members {
-		if m.Failure == nil {
-			continue
-		}
-		switch m.Failure.Reason {
-		case agentapi.FailureNoProvider, agentapi.FailureNoServer:
-			return &Problem{v1alpha1.ReasonImageUnusable, m.Name + ": " + m.Failure.Message, true}
-		case agentapi.FailureToolMissing:
-			return &Problem{v1alpha1.ReasonTransferToolsMissing, m.Name + ": " + m.Failure.Message, true}
-		}
-	}
-	return missingTools(in)
-}
-
-// missingTools speaks before a node needs them: the next one to join would find out otherwise.
-func missingTools(in Input) *Problem {
-	for _, m := range in.Snapshot.Members {
-		if r := in.report(m.Name); r != nil && len(r.Image.Missing) > 0 {
-			return &Problem{v1alpha1.ReasonTransferToolsMissing, fmt.Sprintf(
-				"%s: the image lacks %s, which a state transfer needs; use another image, or change spec.stateTransfer", m.Name, list(r.Image.Missing)), true}
-		}
-	}
-	return nil
-}
-
 // configuration speaks when an agent does not take the published configuration.
 func configuration(in Input) *Problem {
 	for _, m := range in.Snapshot.Members {
@@ -208,30 +162,6 @@ func decision(in Input) *Problem {
 		return nil
 	}
 	return &Problem{in.Decision.Reason, in.Decision.Message, true}
-}
-
-func memberFailure(in Input) *Problem {
-	for _, m := range in.Snapshot.Members {
-		if m.Failure == nil {
-			continue
-		}
-		reason, blocked, advice := v1alpha1.ReasonMemberFailed, false, ""
-		switch m.Failure.Reason {
-		case agentapi.FailureSettings:
-			reason, blocked = v1alpha1.ReasonSettingsRefused, true
-		case agentapi.FailureForeignUUID, agentapi.FailureDiverged:
-			reason, blocked = v1alpha1.ReasonForeignData, true
-			advice = fmt.Sprintf(". Bring the right volume back; or, when its data are worth nothing, delete the claim data-%s and the pod, and it is filled anew", m.Name)
-		case agentapi.FailureOrderBook:
-			reason, blocked = v1alpha1.ReasonOrderBookDamaged, true
-		case agentapi.FailureDiskFull:
-			reason, blocked = v1alpha1.ReasonDiskFull, true
-		case agentapi.FailureTransfer, agentapi.FailureStalled, agentapi.FailureDonorLost:
-			reason = v1alpha1.ReasonTransferFailed
-		}
-		return &Problem{reason, m.Name + ": " + m.Failure.Message + advice, blocked}
-	}
-	return nil
 }
 
 // pods in ordinal order, so that the same problem is told every time.

@@ -67,12 +67,14 @@ func member(f Facts, seen map[string]Seen, ordinal int, now time.Time) cluster.M
 	m.ConfigLoaded, m.RestartNeeded = r.Config.Loaded, r.Config.RestartNeeded
 	m.Publication, m.StaleTrust = r.TLS.Installed, len(staleCAs(f, r, now)) > 0
 	m.Server = server(r.Server)
+	m.Upgrading = r.Upgrade != nil && r.Upgrade.State != agentapi.UpgradeDone
 	if r.Order != nil {
 		m.Order = &cluster.Order{ID: r.Order.ID, Epoch: r.Order.Epoch, Kind: string(r.Order.Kind), State: string(r.Order.State), Message: r.Order.Message}
 	}
 	if r.Failure != nil {
 		m.Failure = &cluster.Failure{Reason: r.Failure.Reason, Message: r.Failure.Message}
 		m.BookDamaged = r.Failure.Reason == agentapi.FailureOrderBook
+		m.LaterData = r.Failure.Reason == agentapi.FailureDowngrade && r.Data == cluster.DataPresent
 	}
 	return m
 }

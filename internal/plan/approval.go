@@ -41,6 +41,7 @@ func explain(s cluster.Snapshot, v verdict, best cluster.Member, ok bool) (Decis
 		{ReasonForeignData, "hold data of another cluster", v.foreign},
 		{ReasonForeignData, "hold write-sets that the latest line of the history does not have", v.beyond},
 		{ReasonOrderBook, "cannot read their order book", v.damaged},
+		{ReasonDowngrade, "hold data that a later MariaDB has used, which their image must not touch: put the later image back", v.later},
 		{ReasonPositionUnknown, "cannot tell their position", v.unknown},
 		{ReasonWaitingForMembers, "do not answer", v.silent},
 	} {

@@ -68,6 +68,8 @@ func chooseAgain(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (De
 		return abandon(ReasonRecovering, "there are data, or there have been: nothing is initialised")
 	case op.Type == cluster.OpFirstStart:
 		return Decision{}, false
+	case len(v.later) > 0 && !approved(s, v, best, ok):
+		return abandon(ReasonDowngrade, list(v.later)+" cannot be started with this image") // another one has to reach it
 	case len(v.missing()) > 0 && !approved(s, v, best, ok):
 		return explain(s, v, best, ok)
 	case len(v.missing()) > 0 && best.Name != m.Name:

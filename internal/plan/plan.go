@@ -46,6 +46,8 @@ const (
 	ReasonFirstStart        = "FirstStart"
 	ReasonJoining           = "Joining"
 	ReasonRestarting        = "Restarting"
+	ReasonUpgrading         = "Upgrading"
+	ReasonDowngrade         = "DowngradeRefused"
 	ReasonScaling           = "Scaling"
 	ReasonRecovering        = "Recovering"
 	ReasonQuorumLost        = "QuorumLost"

@@ -76,9 +76,10 @@ func names(members []cluster.Member) []string {
 }
 
 // broken says that a member cannot come up in its old pod: replacing it takes nobody down
-// who serves.
+// who serves. One that has failed and waits for the next attempt runs nothing at this moment.
 func broken(m cluster.Member) bool {
-	return outdated(m) && m.Pod.Outdated && !m.Pod.Ready && (!m.Known || m.Phase == cluster.PhaseFailed)
+	return outdated(m) && m.Pod.Outdated && !m.Pod.Ready &&
+		(!m.Known || m.Phase == cluster.PhaseFailed || m.Phase == cluster.PhaseWaiting && m.Failure != nil)
 }
 
 // replaceStuck replaces, while there is no Primary component, a pod that cannot start in its old
@@ -97,11 +98,15 @@ func replaceStuck(s cluster.Snapshot) (Decision, bool) {
 
 func waitForSynced(s cluster.Snapshot) (Decision, bool) {
 	for _, m := range s.Members {
-		if m.Synced() && m.Pod.Ready {
+		serves := m.Synced() && m.Pod.Ready
+		if serves && (!m.Upgrading || m.Pod.Outdated) { // in its next pod it is another matter
 			continue
 		}
 		if m.Failure != nil {
 			return wait(ReasonMemberFailed, fmt.Sprintf("the rolling restart is halted: %s: %s", m.Name, m.Failure.Message))
+		}
+		if serves {
+			return wait(ReasonUpgrading, "waiting for mariadb-upgrade on "+m.Name+" before the next node is restarted")
 		}
 		return wait(ReasonRestarting, "waiting for "+m.Name+" to be Synced and served before the next node is restarted")
 	}

@@ -45,6 +45,7 @@ type verdict struct {
 	silent     []string         // agent does not answer
 	unknown    []string         // data there, position cannot be told
 	damaged    []string         // order book cannot be read
+	later      []string         // data that a later MariaDB has used than the one that would start
 	lost       []string         // held data once, empty now
 	foreign    []string         // data of another history
 	beyond     []string         // write-sets that the latest line of history does not have
@@ -56,7 +57,7 @@ type verdict struct {
 // missing are the members that may know more than the candidates do.
 func (v verdict) missing() []string {
 	var all []string
-	for _, group := range [][]string{v.silent, v.unknown, v.damaged, v.lost, v.foreign, v.beyond} {
+	for _, group := range [][]string{v.silent, v.unknown, v.damaged, v.later, v.lost, v.foreign, v.beyond} {
 		all = append(all, group...)
 	}
 	return all
@@ -72,6 +73,9 @@ func judge(s cluster.Snapshot) verdict {
 			// Whatever its position says: nobody knows whether its data were given up, and it would
 			// not obey.
 			v.damaged = append(v.damaged, m.Name)
+		case m.LaterData:
+			// Whatever its position, nothing can be started from it.
+			v.later = append(v.later, m.Name)
 		case !m.Down() && !withoutQuorum(m):
 			v.busy = append(v.busy, m.Name)
 		case m.Data == cluster.DataEmpty && m.HeldData:

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -106,21 +105,4 @@ func repository() (string, error) {
 		}
 	}
 	return "", errors.New("hack/cluster.sh is in no folder above " + dir + ": run this inside the repository")
-}
-
-// LoadVariant makes an image from another one with a Dockerfile's lines, and brings it to the nodes.
-func (k *Kube) LoadVariant(ctx context.Context, name, base string, lines ...string) error {
-	if _, err := Docker(ctx, "image", "inspect", "--format", "{{.Id}}", base); err != nil {
-		return fmt.Errorf("the image %s is not in Docker, so no variant can be made of it: %w", base, err)
-	}
-	text := "FROM " + base + "\n" + strings.Join(lines, "\n") + "\n"
-	if _, err := DockerWithInput(ctx, text, "build", "-t", name, "-"); err != nil {
-		return err
-	}
-	root, err := repository()
-	if err != nil {
-		return err
-	}
-	_, err = run(ctx, "", filepath.Join(root, "hack", "load.sh"), name)
-	return err
 }

@@ -1,0 +1,55 @@
+package observe
+
+import (
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+func TestRefusedImage(t *testing.T) {
+	const older, later = "10.11.18-MariaDB", "11.8.6-MariaDB"
+	for name, c := range map[string]struct {
+		have, wanted string
+		versions     [3]string
+		refused      bool
+	}{
+		"back to an older series":          {"mariadb:11.8", "mariadb:10.11", [3]string{later, later, later}, true},
+		"with all that a name can have":    {"reg:5000/a/mariadb:11.8.6-noble", "reg:5000/a/mariadb:10.11-jammy@sha256:1234", [3]string{later, later, later}, true},
+		"an upgrade":                       {"mariadb:10.11", "mariadb:11.8", [3]string{older, older, older}, false},
+		"another build of the series":      {"mariadb:11.8.6", "mariadb:11.8.5", [3]string{later, later, later}, false},
+		"back in the middle of an upgrade": {"mariadb:11.8", "mariadb:10.11", [3]string{older, older, later}, false},
+		"while a node is not known":        {"mariadb:11.8", "mariadb:10.11", [3]string{later, later, ""}, false},
+		"tags that mean something else":    {"acme/db:7.3", "acme/db:7.2", [3]string{later, later, later}, false},
+		"a tag that tells nothing":         {"mariadb:11.8", "mariadb:lts", [3]string{later, later, later}, false},
+		"no tag":                           {"mariadb:11.8", "reg:5000/mariadb", [3]string{later, later, later}, false},
+		"nothing has been published":       {"", "mariadb:10.11", [3]string{}, false},
+		"a port is no tag":                 {"mariadb:11.8", "reg:5/mariadb@sha256:1234", [3]string{later, later, later}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := Facts{Cluster: &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "n"}}}
+			f.Cluster.Spec.Replicas, f.Cluster.Status.Replicas = 3, 3
+			if c.have != "" {
+				f.StatefulSet = &appsv1.StatefulSet{}
+				f.StatefulSet.Spec.Template.Spec.Containers = []corev1.Container{{Name: resources.ContainerName, Image: c.have}}
+			}
+			seen := map[string]Seen{}
+			for i, v := range c.versions {
+				pod := resources.PodName(f.Cluster, i)
+				if i == 0 { // its agent does not answer any more
+					f.Cluster.Status.Members = []v1alpha1.MemberStatus{{Name: pod, Version: v}}
+					continue
+				}
+				seen[pod] = Seen{Report: agentapi.Report{Image: agentapi.ImageReport{ServerVersion: v}}}
+			}
+			if why := RefusedImage(c.wanted, f, seen); (why != "") != c.refused {
+				t.Error(why)
+			}
+		})
+	}
+}

@@ -1,0 +1,62 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+func failing(reason, message string) is {
+	return func(m *cluster.Member) { m.Failure = &cluster.Failure{Reason: reason, Message: message} }
+}
+
+func upgrading(m *cluster.Member) { m.Upgrading = true }
+
+// crashing is down in the pod of a bad image, between two attempts.
+func crashing(m *cluster.Member) {
+	down(9)(m)
+	failing("ServerExited", "exit code 1")(m)
+}
+
+// unpulled has no container at all: its image does not exist.
+func unpulled(m *cluster.Member) {
+	*m = cluster.Member{Name: m.Name, Ordinal: m.Ordinal, HeldData: true, Pod: cluster.Pod{Exists: true, Waiting: true, Role: "replica"}}
+}
+
+func TestRollOfAnImage(t *testing.T) {
+	turn := running(restartOf("db-2"))
+	rest := db(1, outdatedPod)
+	first := db(0, outdatedPod)
+	check(t, []row{
+		{name: "not before mariadb-upgrade has ended", s: shop(first, rest, db(2, upgrading), turn), reason: ReasonUpgrading, says: "mariadb-upgrade on db-2"},
+		{name: "nor is the next one begun", s: shop(first, rest, db(2, upgrading)), reason: ReasonUpgrading, says: "mariadb-upgrade on db-2"},
+		{name: "halted when it fails", s: shop(first, rest, db(2, upgrading, failing("UpgradeFailed", "no room")), turn), reason: ReasonMemberFailed, says: "halted: db-2: no room"},
+		{name: "halted when the new server ends", s: shop(first, rest, db(2, crashing), turn), reason: ReasonMemberFailed, says: "halted: db-2: exit code 1"},
+		{name: "halted when there is no image", s: shop(first, rest, db(2, unpulled), turn), reason: ReasonRestarting, says: "db-2"},
+
+		// Another template: the one of before, or a better one. The pods that still run are of the first.
+		{name: "on from a server that ends", s: shop(db(2, crashing, outdatedPod), turn), action: DeletePod{"db-2"}},
+		{name: "on from a server that ends, with a new journal", s: shop(db(2, crashing, outdatedPod)), action: Begin{restartOf("db-2")}},
+		{name: "on from an image that is not there", s: shop(db(2, unpulled, outdatedPod), turn), action: DeletePod{"db-2"}},
+		{name: "on from a failed mariadb-upgrade", s: shop(all(outdatedPod), db(2, upgrading, failing("UpgradeFailed", "no room")), turn), action: DeletePod{"db-2"}},
+		{name: "on from a failed mariadb-upgrade, with a new journal", s: shop(all(outdatedPod), db(2, upgrading, failing("UpgradeFailed", "no room"))),
+			action: Begin{restartOf("db-2")}},
+		{name: "not while it starts", s: shop(db(2, crashing, outdatedPod, func(m *cluster.Member) { m.Phase = cluster.PhaseStarting }), turn),
+			reason: ReasonMemberFailed, says: "halted"},
+		{name: "nobody else is touched meanwhile", s: shop(first, rest, db(2, crashing, outdatedPod, func(m *cluster.Member) { m.Pod.Terminating = true }), turn),
+			reason: ReasonMemberFailed, says: "halted"},
+	})
+}
+
+func TestLaterData(t *testing.T) {
+	later := func(m *cluster.Member) {
+		down(12)(m)
+		m.Phase, m.LaterData = cluster.PhaseFailed, true
+	}
+	check(t, []row{
+		{name: "nothing starts without it", s: shop(all(down(10)), db(2, later)), reason: ReasonDowngrade, says: "put the later image back", blocked: true},
+		{name: "its pod is replaced by one of another image", s: shop(all(down(10)), db(2, later, outdatedPod)), action: DeletePod{"db-2"}},
+	})
+	gaveUp(t, shop(all(down(10)), db(2, later), running(cluster.Operation{ID: "recover-5", Type: cluster.OpRecover, Epoch: 5, BootstrapMember: "db-0", Position: at(10)})),
+		"cannot be started with this image")
+}

@@ -1,0 +1,44 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// OldImage is a database image of an earlier series than the default one.
+const OldImage = "galera-mariadb:10.11"
+
+// LoadOld makes OldImage where it is missing, and brings it to the nodes.
+func (k *Kube) LoadOld(ctx context.Context) error {
+	root, err := repository()
+	if err != nil {
+		return err
+	}
+	if _, err := run(ctx, "", filepath.Join(root, "hack", "images.sh"), "database-old"); err != nil {
+		return err
+	}
+	return k.load(ctx, OldImage)
+}
+
+// LoadVariant makes an image from another one with a Dockerfile's lines, and brings it to the nodes.
+func (k *Kube) LoadVariant(ctx context.Context, name, base string, lines ...string) error {
+	if _, err := Docker(ctx, "image", "inspect", "--format", "{{.Id}}", base); err != nil {
+		return fmt.Errorf("the image %s is not in Docker, so no variant can be made of it: %w", base, err)
+	}
+	text := "FROM " + base + "\n" + strings.Join(lines, "\n") + "\n"
+	if _, err := DockerWithInput(ctx, text, "build", "-t", name, "-"); err != nil {
+		return err
+	}
+	return k.load(ctx, name)
+}
+
+func (k *Kube) load(ctx context.Context, image string) error {
+	root, err := repository()
+	if err != nil {
+		return err
+	}
+	_, err = run(ctx, "", filepath.Join(root, "hack", "load.sh"), image)
+	return err
+}
