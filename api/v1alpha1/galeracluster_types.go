@@ -57,7 +57,8 @@ type GaleraClusterSpec struct {
 
 	// image is the container image of the database nodes: any image with the layout of the official
 	// one (mariadbd, mariadb-backup, the Galera provider, socat). Default: the operator's
-	// --default-image, normally mariadb:11.8.
+	// --default-image, normally mariadb:11.8. A change is rolled through the cluster one node at a time;
+	// one to an older series of MariaDB is refused.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Image string `json:"image,omitempty"`
