@@ -44,7 +44,7 @@ func memberStatus(in Input, m cluster.Member, before v1alpha1.MemberStatus) v1al
 		out.NodeState, out.ComponentState = string(m.Server.State), string(m.Server.Component)
 	}
 	out.Cache = cache(r.Cache, before, out.NodeState)
-	if m.Upgrading {
+	if m.Upgrading && r.Upgrade != nil {
 		out.Message = "mariadb-upgrade to " + r.Upgrade.To
 	}
 	if m.Failure != nil {

@@ -1,0 +1,64 @@
+package conditions
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/plan"
+)
+
+// TestImages: what is said in the middle of a change of the image.
+func TestImages(t *testing.T) {
+	waiting := func(reason string) func(*Input) {
+		return func(in *Input) {
+			p := &corev1.Pod{}
+			p.Name = "n-1"
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "mariadb", Image: "acme/db:1",
+				State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}},
+				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 127, Reason: "Error"}}}}
+			in.Facts.Pods = map[string]*corev1.Pod{"n-1": p}
+		}
+	}
+	turn := func(in *Input) {
+		in.Snapshot.Operation = &cluster.Operation{Type: cluster.OpRestart, Target: "n-1"}
+		in.Decision.Reason = plan.ReasonMemberFailed
+	}
+	for name, c := range map[string]struct {
+		change      func(*Input)
+		ready, says string
+		stalled     bool
+	}{
+		"an older series, by its tag": {func(in *Input) { in.ImageRefused = ImageRefused("put it back") }, v1alpha1.ReasonDowngradeRefused, "put it back", true},
+		"an older series, by facts":   {func(in *Input) { fails(in, agentapi.FailureDowngrade) }, v1alpha1.ReasonDowngradeRefused, "n-1: why", true},
+		"mariadb-upgrade runs":        {func(in *Input) { in.Snapshot.Members[1].Upgrading = true }, v1alpha1.ReasonUpgrading, "n-1 serves", false},
+		"mariadb-upgrade failed": {func(in *Input) {
+			in.Snapshot.Members[1].Upgrading = true
+			in.Snapshot.Members[1].Failure = &cluster.Failure{Reason: agentapi.FailureUpgrade, Message: "why"}
+		}, v1alpha1.ReasonUpgradeFailed, "n-1: why. Put another image", true},
+		"the server ends, in its turn": {both(func(in *Input) { fails(in, agentapi.FailureStart) }, turn), v1alpha1.ReasonMemberFailed, "The roll is halted here", false},
+		"no such image":                {waiting("ImagePullBackOff"), v1alpha1.ReasonImagePullFailed, "acme/db:1", true},
+		"its container ends at once":   {waiting("CrashLoopBackOff"), v1alpha1.ReasonImageUnusable, "exit code 127", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := healthy()
+			in.Decision.Reason = plan.ReasonHealthy
+			c.change(&in)
+			problem := FirstProblem(in)
+			v := ready(in, problem, encrypted(in))
+			if v.reason != c.ready || !strings.Contains(v.message, c.says) {
+				t.Errorf("%s: %s", v.reason, v.message)
+			}
+			if got := stalled(problem).status == "True"; got != c.stalled {
+				t.Errorf("stalled: %t", got)
+			}
+		})
+	}
+	if ImageRefused("") != nil {
+		t.Error("a refusal without a reason")
+	}
+}
