@@ -36,6 +36,7 @@ func (a *agent) onTick() {
 	a.watchTransfer()
 	a.watchGiving()
 	a.enforceStop()
+	a.askAgain()
 	a.loadCertificates()
 	a.checkRoot()
 	a.checkUpgrade()

@@ -21,17 +21,34 @@ func (a *agent) lookAtImage(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, versionTime)
 	defer cancel()
 	if a.mariadb != "" {
-		v, err := serverVersion(ctx, &a.table, a.mariadb)
-		if err != nil {
-			a.mute = err.Error()
-		}
-		a.image.ServerVersion = v
+		a.onVersion(serverVersion(ctx, &a.table, a.mariadb))
 	}
 	if path, err := exec.LookPath("socat"); err == nil {
 		if exit, err := server.Run(ctx, &a.table, server.Command{Path: path, Args: []string{"-V"}}); err == nil {
 			a.oldSocat = servercnf.OldSocat(strings.Join(exit.Lines, " "))
 		}
 	}
+}
+
+func (a *agent) onVersion(version string, err error) {
+	a.image.ServerVersion, a.mute, a.muteAt = version, "", time.Now()
+	if err != nil {
+		a.mute = err.Error()
+	}
+}
+
+// askAgain asks a mariadbd that did not tell its version: the host may have been short of something.
+func (a *agent) askAgain() {
+	if a.mute == "" || a.draining || time.Since(a.muteAt) < versionTime {
+		return
+	}
+	a.muteAt = time.Now()
+	ctx, cancel := a.workerContext(versionTime)
+	go func() {
+		defer cancel()
+		v, err := serverVersion(ctx, &a.table, a.mariadb)
+		a.post(func() { a.onVersion(v, err) })
+	}()
 }
 
 // serverVersion asks mariadbd for its version: "mariadbd  Ver 11.8.6-MariaDB-… for …".

@@ -31,7 +31,8 @@ type state struct {
 	configProblem string
 	oldSocat      bool
 	// mute is why mariadbd does not tell its version, "" when it does.
-	mute string
+	mute   string
+	muteAt time.Time
 
 	// Certificates.
 	published  certs.Bundle
