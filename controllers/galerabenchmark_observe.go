@@ -16,6 +16,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/jobs"
 	"github.com/galera-operator/galera-operator/internal/bench/steps"
 	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // benchmarkFacts is what is known of a benchmark.
@@ -54,7 +55,7 @@ func (r *GaleraBenchmarkReconciler) observeBenchmark(ctx context.Context, b *v1a
 	if err := r.List(ctx, &pods, client.InNamespace(b.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: jobs.ClusterName(b)}); err != nil {
 		return f, err
 	}
-	f.Pods = pods.Items
+	f.Pods, f.Acceleration = pods.Items, acceleration(pods.Items)
 	var list batchv1.JobList
 	if err := r.List(ctx, &list, ours...); err != nil {
 		return f, err
@@ -132,6 +133,29 @@ func victim(j *batchv1.Job) string {
 				return p.Transfer.Victim
 			}
 		}
+	}
+	return ""
+}
+
+// acceleration is that of all database pods: On, Off, or "" when they differ. On is also what there is without pods.
+func acceleration(pods []corev1.Pod) string {
+	off, all := 0, 0
+	for _, p := range pods {
+		for _, c := range p.Spec.Containers {
+			if c.Name != resources.ContainerName {
+				continue // a Job's
+			}
+			all++
+			if slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == resources.EnvAcceleration }) {
+				off++
+			}
+		}
+	}
+	switch off {
+	case 0:
+		return "On"
+	case all:
+		return "Off"
 	}
 	return ""
 }

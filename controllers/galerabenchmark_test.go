@@ -12,6 +12,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/jobs"
 	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 func TestVerdicts(t *testing.T) {
@@ -62,5 +63,18 @@ func TestJobsTellTheirVictim(t *testing.T) {
 	j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: "True", Message: "deadline"}}
 	if got := f.describe(j); !got.Going || !got.Finished || got.Message != "deadline" {
 		t.Errorf("got %+v", got)
+	}
+}
+
+func TestAccelerationOfAllPods(t *testing.T) {
+	pod := func(name string, env ...corev1.EnvVar) corev1.Pod {
+		return corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: name, Env: env}}}}
+	}
+	on, job := pod(resources.ContainerName), pod("bench")
+	off := pod(resources.ContainerName, corev1.EnvVar{Name: resources.EnvAcceleration})
+	for want, pods := range map[string][]corev1.Pod{"On": {on, job, on}, "Off": {job, off}, "": {on, off, on}} {
+		if got := acceleration(pods); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }

@@ -53,6 +53,9 @@ func databaseContainer(c *v1alpha1.GaleraCluster, opts Options) corev1.Container
 	}
 }
 
+// EnvAcceleration is read by OpenSSL.
+const EnvAcceleration = "OPENSSL_ia32cap"
+
 // withoutAES hides the AES instructions of x86 processors from OpenSSL, in every process of the container.
 const withoutAES = "~0x200000200000000"
 
@@ -63,7 +66,7 @@ func databaseEnv(c *v1alpha1.GaleraCluster) []corev1.EnvVar {
 		{Name: "MARIADB_HOME", Value: agentapi.RunDir}, // where mariadb in kubectl exec finds socket and CA
 	}
 	if c.Annotations[v1alpha1.AnnotationCPUAcceleration] == "Off" {
-		env = append(env, corev1.EnvVar{Name: "OPENSSL_ia32cap", Value: withoutAES})
+		env = append(env, corev1.EnvVar{Name: EnvAcceleration, Value: withoutAES})
 	}
 	return env
 }

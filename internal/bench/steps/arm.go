@@ -19,6 +19,9 @@ func switchArm(s State, run matrix.Run) (d Decision, ok bool) {
 	}
 	why := matrix.Proof(s.Cluster)
 	if why == "" {
+		why = acceleration(s, run)
+	}
+	if why == "" {
 		return d, false
 	}
 	d.Message = fmt.Sprintf("waiting until the encryption is proved to be that of the arm %s: %s", run.Arm.Name, why)
@@ -29,6 +32,22 @@ func switchArm(s State, run matrix.Run) (d Decision, ok bool) {
 		d.Reason, d.Message = v1alpha1.ReasonClusterNotReady, fmt.Sprintf("waiting for the cluster, which is stalled: %s: %s", c.Reason, c.Message)
 	}
 	return d, true
+}
+
+// acceleration says that nodes still run the other way. An annotation asks for it, which does not change the
+// generation of the cluster: only its pods tell.
+func acceleration(s State, run matrix.Run) string {
+	if s.Benchmark.Spec.Cluster.Template == nil {
+		return ""
+	}
+	want := "On"
+	if run.Cell.WithoutAccelerator {
+		want = "Off"
+	}
+	if s.Acceleration != want {
+		return "not every node runs with cpuAcceleration " + want + " yet"
+	}
+	return ""
 }
 
 // Has says that the cluster's spec is already what a run needs.

@@ -29,6 +29,8 @@ type State struct {
 	Cluster *v1alpha1.GaleraCluster
 	// HolderGone says that the benchmark the cluster is marked with has ended without taking the mark away.
 	HolderGone bool
+	// Acceleration of the TLS library in all database pods: On or Off; "" while they differ.
+	Acceleration string
 	// Job that exists, nil when there is none.
 	Job *Job
 	// Records of all attempts so far, those without a verdict included.

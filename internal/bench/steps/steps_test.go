@@ -33,7 +33,7 @@ func newWorld(edit func(*v1alpha1.GaleraBenchmarkSpec)) *world {
 	if edit != nil {
 		edit(&b.Spec)
 	}
-	return &world{State: State{Benchmark: b, Judged: map[string]bool{}, Now: time.Unix(1e9, 0)}, spoil: map[string]string{}}
+	return &world{State: State{Benchmark: b, Judged: map[string]bool{}, Now: time.Unix(1e9, 0), Acceleration: "On"}, spoil: map[string]string{}}
 }
 
 // observed makes the cluster what its spec says, and its operator see it.

@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -55,5 +56,25 @@ func TestTheWriterKeepsItsData(t *testing.T) {
 	w.Cluster.Status.Primary = "x-db-2"
 	if got := Victim(w.Cluster); got != "x-db-1" {
 		t.Errorf("got %s", got)
+	}
+}
+
+// TestAccelerationIsSeen: the cluster's spec has not changed, so its status says nothing of what its nodes run with.
+func TestAccelerationIsSeen(t *testing.T) {
+	w := newWorld(func(s *v1alpha1.GaleraBenchmarkSpec) {
+		s.Workloads = []v1alpha1.BenchmarkWorkload{{Name: "sst", StateTransfer: &v1alpha1.StateTransferWorkload{
+			Tables: 1, TableSize: 10, Methods: []string{"MariaBackup"}, Parallel: []int32{4}, Ciphers: []string{"Arm"}, CPUAcceleration: []string{"Off"}}}}
+	})
+	w.step()
+	w.Cluster.Annotations = map[string]string{v1alpha1.AnnotationCPUAcceleration: "Off"}
+	for _, seen := range []string{"On", ""} {
+		w.Acceleration = seen
+		if d := w.step(); d.Action != nil || !strings.Contains(d.Message, "cpuAcceleration Off") {
+			t.Errorf("%q: %+v", seen, d)
+		}
+	}
+	w.Acceleration = "Off"
+	if d := w.step(); d.Action == nil {
+		t.Errorf("got %+v", d)
 	}
 }
