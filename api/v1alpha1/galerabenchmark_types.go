@@ -132,7 +132,7 @@ type GaleraBenchmarkSpec struct {
 // BenchmarkCluster says what is measured: exactly one of template and ref.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.template) != has(self.ref)",message="set exactly one of template (a private cluster) and ref (an existing one)"
-// +kubebuilder:validation:XValidation:rule="has(self.template) == has(oldSelf.template)",message="template and ref cannot be exchanged: make another benchmark"
+// +kubebuilder:validation:XValidation:rule="has(self.template) == has(oldSelf.template) && (!has(self.ref) || self.ref.name == oldSelf.ref.name)",message="the cluster cannot be exchanged for another one: make another benchmark, and compare the two"
 type BenchmarkCluster struct {
 	// template is the spec of a private GaleraCluster NAME-db. It is made for the benchmark, switched from
 	// arm to arm, and removed with its data when all is measured.

@@ -134,4 +134,9 @@ func TestBenchmarkImmutable(t *testing.T) {
 		tc.change(&b.Spec)
 		t.Run(name, func(t *testing.T) { mustSay(t, kube.Update(ctx, b, client.DryRunAll), tc.want) })
 	}
+	guest := benchmark(t, "fixed-guest", map[string]string{"cluster": `{ref: {name: shop}}`})
+	must(t, kube.Create(ctx, guest))
+	t.Cleanup(func() { _ = kube.Delete(ctx, guest) })
+	must(t, unstructured.SetNestedField(guest.Object, "other", "spec", "cluster", "ref", "name"))
+	mustSay(t, kube.Update(ctx, guest, client.DryRunAll), "cannot be exchanged")
 }
