@@ -201,16 +201,29 @@ func Differences(s *v1alpha1.GaleraBenchmarkSpec) map[string]string {
 	out := map[string]string{}
 	b := matrix.Policy(own, base)
 	for _, a := range s.Arms {
-		t := matrix.Policy(own, a.TLS)
-		if a.Name == matrix.Baseline(s) || !encrypts(string(t.Replication), string(b.Replication)) || t.Clients != b.Clients {
+		what := difference(b, matrix.Policy(own, a.TLS))
+		if a.Name == matrix.Baseline(s) || what == "" {
 			continue
 		}
-		out[a.Name] = "replication TLS"
 		if len(s.Arms) > 2 {
-			out[a.Name] += " (" + a.Name + ")"
+			what += " (" + a.Name + ")"
 		}
+		out[a.Name] = what
 	}
 	return out
+}
+
+// difference names the one channel that t encrypts and base does not; transfers may follow replication.
+func difference(base, t v1alpha1.TLSSpec) string {
+	replication := encrypts(string(t.Replication), string(base.Replication))
+	clients := encrypts(string(t.Clients), string(base.Clients))
+	switch {
+	case replication && t.Clients == base.Clients:
+		return "replication TLS"
+	case clients && t.Replication == base.Replication:
+		return "client TLS"
+	}
+	return ""
 }
 
 func encrypts(arm, base string) bool {

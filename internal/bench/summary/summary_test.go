@@ -122,3 +122,24 @@ func TestStatusStaysSmall(t *testing.T) {
 		t.Errorf("%d bytes", len(b))
 	}
 }
+
+func TestDifferences(t *testing.T) {
+	arms := func(all ...v1alpha1.BenchmarkTLS) *v1alpha1.GaleraBenchmarkSpec {
+		s := spec()
+		s.Arms = nil
+		for i, a := range all {
+			s.Arms = append(s.Arms, v1alpha1.BenchmarkArm{Name: string(rune('a' + i)), TLS: a})
+		}
+		return s
+	}
+	for want, s := range map[string]*v1alpha1.GaleraBenchmarkSpec{
+		"replication TLS": arms(v1alpha1.BenchmarkTLS{Replication: "Disabled"}, v1alpha1.BenchmarkTLS{Replication: "Required"}),
+		"client TLS":      arms(v1alpha1.BenchmarkTLS{Clients: "Disabled"}, v1alpha1.BenchmarkTLS{Clients: "Required"}),
+		"client TLS (b)":  arms(v1alpha1.BenchmarkTLS{Clients: "Disabled"}, v1alpha1.BenchmarkTLS{}, v1alpha1.BenchmarkTLS{}),
+		"":                arms(v1alpha1.BenchmarkTLS{Clients: "Disabled", Replication: "Disabled"}, v1alpha1.BenchmarkTLS{}),
+	} {
+		if got := Differences(s)["b"]; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
