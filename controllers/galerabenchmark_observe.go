@@ -41,6 +41,11 @@ func (r *GaleraBenchmarkReconciler) observeBenchmark(ctx context.Context, b *v1a
 		return f, err
 	}
 	ours := []client.ListOption{client.InNamespace(b.Namespace), client.MatchingLabels{v1alpha1.LabelBenchmark: b.Name}}
+	if b.Status.CompletedAt == nil {
+		if f.Missing, err = r.missing(ctx, b); err != nil {
+			return f, err
+		}
+	}
 	var maps corev1.ConfigMapList
 	if err := r.List(ctx, &maps, ours...); err != nil {
 		return f, err

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -114,4 +115,21 @@ func TestBenchmarkWithoutPermission(t *testing.T) {
 	if c := s.cluster("closed"); c.Generation != before.Generation || len(c.Annotations) != 0 {
 		t.Errorf("touched: %+v", c.ObjectMeta)
 	}
+}
+
+// TestBenchmarkWithoutItsScript says so at once, and begins when it is there.
+func TestBenchmarkWithoutItsScript(t *testing.T) {
+	s := perform(t, benchmark(t, "scripted", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`,
+		"workloads": `[{name: own, oltp: {profile: Custom, script: {name: scripts, key: own.lua}}}]`}))
+	says := func(text string) func(*v1alpha1.GaleraBenchmark) bool {
+		return func(b *v1alpha1.GaleraBenchmark) bool {
+			c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled)
+			return c != nil && c.Status == "True" && strings.Contains(c.Message, text)
+		}
+	}
+	s.waitFor("the complaint", says(`the ConfigMap "scripts", which does not exist`))
+	scripts := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "scripts"}, Data: map[string]string{"own.lua": "-- nothing"}}
+	must(t, kube.Create(context.Background(), scripts))
+	t.Cleanup(func() { _ = kube.Delete(context.Background(), scripts) })
+	s.cluster("scripted-db")
 }

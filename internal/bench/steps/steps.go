@@ -29,6 +29,8 @@ type State struct {
 	Cluster *v1alpha1.GaleraCluster
 	// HolderGone says that the benchmark the cluster is marked with has ended without taking the mark away.
 	HolderGone bool
+	// Missing is what a Job would wait for in vain, in words.
+	Missing string
 	// Acceleration of the TLS library in all database pods: On or Off; "" while they differ.
 	Acceleration string
 	// Job that exists, nil when there is none.
@@ -159,6 +161,8 @@ func Next(s State) Decision {
 	case failure.Reason != "":
 		failure.Action = GiveUp{}
 		return failure
+	case s.Missing != "":
+		return Decision{Reason: v1alpha1.ReasonWorkloadFailed, Message: s.Missing, Stalled: true, Again: 15 * time.Second}
 	case b.Spec.Suspend:
 		return Decision{Reason: v1alpha1.ReasonPaused, Message: "spec.suspend is set: the next run begins when it is false"}
 	}

@@ -149,3 +149,16 @@ func TestCleanUpIsRepeated(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// TestMissingThings are waited for before anything is made.
+func TestMissingThings(t *testing.T) {
+	w := newWorld(nil)
+	w.Missing = "there is no ConfigMap"
+	if d := w.step(); d.Action != nil || !d.Stalled || d.Message != w.Missing {
+		t.Errorf("got %+v", d)
+	}
+	w.Missing = ""
+	if got := w.run(t); !strings.HasSuffix(got, "finish Measured") {
+		t.Errorf("got %s", got)
+	}
+}
