@@ -37,7 +37,8 @@ func overheads(results []v1alpha1.BenchmarkResult) ([]*plot.Plot, error) {
 		v := number(r.OverheadPercent)
 		one := bar{value: v, low: v, high: v, colour: undecided}
 		if r.OverheadLow != "" {
-			one.low, one.high = number(r.OverheadLow), number(r.OverheadHigh)
+			// Two rounds may leave an interval that makes every bar a line; its ends are in the table.
+			one.low, one.high = max(number(r.OverheadLow), -100), min(number(r.OverheadHigh), max(200, 2*v))
 		}
 		if r.Significant != nil && *r.Significant {
 			one.colour = palette[0]

@@ -21,7 +21,7 @@ type sheet struct {
 // page writes one file that needs no other.
 func page(w io.Writer, b Benchmark) error {
 	s := b.Resource.Status
-	data := sheet{Title: "Benchmark " + b.Resource.Name, Verdict: orDash(s.Verdict), Progress: s.Progress + " runs", Surroundings: surroundings(b), Invalid: s.InvalidRuns,
+	data := sheet{Title: "Benchmark " + b.Resource.Name, Verdict: orDash(s.Verdict), Progress: "Runs: " + s.Progress, Surroundings: surroundings(b), Invalid: s.InvalidRuns,
 		Note: "Medians over all rounds. A cost is significant when its 95 % interval does not include zero."}
 	all, err := charts(b)
 	if err != nil {
