@@ -102,6 +102,9 @@ func (r *GaleraClusterReconciler) act(ctx context.Context, in conditions.Input) 
 		return nil
 	}
 	log.FromContext(ctx).Info("acting", "action", a, "reason", in.Decision.Reason)
+	if done, err := r.actOnArbitrator(ctx, in, a); done {
+		return err
+	}
 	if p, ok := a.(plan.PublishEncryption); ok {
 		return r.publishEncryption(ctx, in, p)
 	}
@@ -117,7 +120,7 @@ func (r *GaleraClusterReconciler) sync(ctx context.Context, in conditions.Input)
 	}
 	version := in.Config.Revision + "-" + publication
 	for name, s := range in.Seen {
-		p := in.Facts.Pods[name]
+		p := podOf(in, name)
 		if p == nil {
 			continue
 		}

@@ -38,8 +38,10 @@ func (r *GaleraClusterReconciler) publish(ctx context.Context, in *conditions.In
 	tls, err := r.publishTLS(in)
 	objects = append(objects, tls...)
 	rootErr := r.ensureRootSecret(ctx, in.Facts)
+	imaged := r.imaged(in)
+	in.Facts.ArbitratorRevision = resources.ArbitratorRevision(imaged, r.Options)
 	if in.Config.Revision != "" && rootErr == nil {
-		objects = append(objects, resources.StatefulSet(r.imaged(in), r.Options, statefulSet(in.Facts)))
+		objects = append(objects, resources.StatefulSet(imaged, r.Options, statefulSet(in.Facts)))
 	}
 	return errors.Join(err, rootErr, r.applyAll(ctx, in, objects))
 }
@@ -159,7 +161,7 @@ func (r *GaleraClusterReconciler) rendered(in conditions.Input, e cluster.Encryp
 		tls = resources.Effective(tls, before.TLS, e)
 	}
 	tls.Patient = observe.Patient(f, in.Seen, tls.Replication, before.TLS.Patient)
-	return resources.NodeConfig(f.Cluster, observe.Size(f), tls, r.Options)
+	return r.withArbitrator(f, resources.NodeConfig(f.Cluster, observe.Size(f), tls, r.Options))
 }
 
 // publishEncryption gives the nodes the next step of a switch.
@@ -210,6 +212,9 @@ func (r *GaleraClusterReconciler) targets(f observe.Facts) []observe.Target {
 			continue
 		}
 		out = append(out, observe.Target{Pod: name, UID: p.UID, Address: p.Status.PodIP, ServerName: serverName(f.Cluster, name), CA: string(ca)})
+	}
+	if t, ok := arbitratorTarget(f, ca); ok {
+		out = append(out, t)
 	}
 	return out
 }

@@ -39,7 +39,7 @@ func (r *GaleraClusterReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WatchesRawSource(source.Channel(news, &handler.EnqueueRequestForObject{}))
 	for _, child := range []client.Object{
 		&corev1.Pod{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}, &corev1.ServiceAccount{}, &corev1.PersistentVolumeClaim{},
-		&appsv1.StatefulSet{}, &policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{},
+		&appsv1.StatefulSet{}, &appsv1.Deployment{}, &policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{},
 		&certmanagerv1.Certificate{}, &certmanagerv1.Issuer{},
 	} {
 		b = b.Watches(child, handler.EnqueueRequestsFromMapFunc(byLabel))

@@ -49,6 +49,10 @@ type GaleraClusterStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	Members []MemberStatus `json:"members,omitempty"`
 
+	// arbitrator is the member without data; absent when there is none.
+	// +optional
+	Arbitrator *ArbitratorStatus `json:"arbitrator,omitempty"`
+
 	// epoch is the number of the last operation. Nodes refuse orders of an earlier one.
 	// +optional
 	Epoch int64 `json:"epoch,omitempty"`

@@ -18,6 +18,7 @@ import (
 // +kubebuilder:printcolumn:name="Nodes",type=string,JSONPath=`.status.nodes`,description="Synced nodes of all nodes"
 // +kubebuilder:printcolumn:name="Primary",type=string,JSONPath=`.status.primary`,description="The node behind the Service NAME-primary"
 // +kubebuilder:printcolumn:name="Encrypted",type=string,JSONPath=`.status.conditions[?(@.type=="Encrypted")].status`
+// +kubebuilder:printcolumn:name="Arbitrator",type=boolean,priority=1,JSONPath=`.status.arbitrator.connected`,description="Whether the arbitrator is counted"
 // +kubebuilder:printcolumn:name="Operation",type=string,JSONPath=`.status.operation.type`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Status",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
@@ -45,14 +46,16 @@ type GaleraClusterList struct {
 }
 
 // GaleraClusterSpec is the wanted state of a cluster.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.arbitrator) && has(self.arbitrator.enabled) && self.arbitrator.enabled || self.replicas in [1, 3, 5, 7]",fieldPath=".replicas",message="replicas must be 1, 3, 5 or 7: with an even number the cluster would stop as soon as half of the nodes cannot be reached, unless spec.arbitrator.enabled adds a vote to 2, 4 or 6 of them; and more than 7 synchronous nodes only slow each other down"
+// +kubebuilder:validation:XValidation:rule="!has(self.arbitrator) || !has(self.arbitrator.enabled) || !self.arbitrator.enabled || self.replicas in [2, 4, 6]",fieldPath=".replicas",message="with spec.arbitrator.enabled replicas must be 2, 4 or 6: the arbitrator's vote makes an even number odd; beside an odd number of nodes it would make it even, and beside a single node there would be two votes, of which neither could be lost"
 type GaleraClusterSpec struct {
-	// replicas is the number of database nodes: 1, 3, 5 or 7. An even number is refused, because
-	// such a cluster stops as soon as half of its nodes cannot be reached. Nodes are added and removed one
+	// replicas is the number of database nodes: 1, 3, 5 or 7; with an arbitrator 2, 4 or 6. An even number of
+	// votes is refused, because such a cluster stops as soon as half of them cannot be reached. Nodes are added and removed one
 	// at a time, and nobody else is restarted for it: a new one copies the data, the highest number leaves
 	// in good order. kubectl scale works, too. Default: 3.
 	// +optional
 	// +kubebuilder:default=3
-	// +kubebuilder:validation:XValidation:rule="self in [1, 3, 5, 7]",message="replicas must be 1, 3, 5 or 7: with an even number the cluster would stop as soon as half of the nodes cannot be reached, and more than 7 synchronous nodes only slow each other down"
 	Replicas int32 `json:"replicas"`
 
 	// image is the container image of the database nodes: any image with the layout of the official
@@ -100,6 +103,10 @@ type GaleraClusterSpec struct {
 	// +optional
 	// +kubebuilder:default={}
 	StateTransfer StateTransferSpec `json:"stateTransfer,omitempty"`
+
+	// arbitrator is a member without data that has a vote.
+	// +optional
+	Arbitrator ArbitratorSpec `json:"arbitrator,omitempty"`
 
 	// service configures the Service NAME, which leads to every Synced node.
 	// +optional

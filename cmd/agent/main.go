@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/galera-operator/galera-operator/internal/agent"
+	"github.com/galera-operator/galera-operator/internal/agent/arbitrator"
 	"github.com/galera-operator/galera-operator/internal/agent/install"
 	"github.com/galera-operator/galera-operator/internal/agent/notify"
 	"github.com/galera-operator/galera-operator/internal/agent/place"
@@ -24,6 +25,7 @@ import (
 
 const usage = `usage:
   agent run                 be PID 1 of a database pod
+  agent arbitrator          be PID 1 of the arbitrator's pod
   agent install DIRECTORY   copy this binary to DIRECTORY/agent
   agent notify ...          called by mariadbd (wsrep_notify_cmd)
   agent throttle BYTES      copy standard input to standard output, so many bytes per second
@@ -43,6 +45,8 @@ func run(args []string) error {
 	switch args[0] {
 	case "run":
 		return runAgent()
+	case "arbitrator":
+		return runArbitrator()
 	case "install":
 		if len(args) != 2 {
 			return fmt.Errorf("install needs a directory\n%s", usage)
@@ -72,6 +76,19 @@ func runAgent() error {
 	debug.SetMemoryLimit(memoryLimit)
 	out := &output{w: bufio.NewWriter(os.Stdout)}
 	return agent.Run(context.Background(), agent.Options{
+		Name:    os.Getenv(agentapi.EnvPodName),
+		Address: os.Getenv(agentapi.EnvPodIP),
+		Places:  place.Default(),
+		Version: version.Version,
+		Logger:  slog.New(slog.NewTextHandler(out, nil)),
+		Output:  out.line,
+	})
+}
+
+func runArbitrator() error {
+	debug.SetMemoryLimit(memoryLimit)
+	out := &output{w: bufio.NewWriter(os.Stdout)}
+	return arbitrator.Run(context.Background(), arbitrator.Options{
 		Name:    os.Getenv(agentapi.EnvPodName),
 		Address: os.Getenv(agentapi.EnvPodIP),
 		Places:  place.Default(),

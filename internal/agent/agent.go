@@ -97,6 +97,7 @@ type agent struct {
 	donorOK atomic.Bool
 
 	state
+	membersTold time.Time // when state.members were told of; the loop's, as the state is
 }
 
 func newAgent(o Options) (*agent, error) {

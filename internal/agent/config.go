@@ -161,7 +161,7 @@ func (a *agent) updateSubject() {
 			s.Peers = append(s.Peers, p)
 		}
 	}
-	s.Address = a.Address
+	s.Address, s.Arbitrator = a.Address, a.config.Arbitrator
 	s.Running = a.status != nil && a.proc != nil
 	s.TransferEncrypted = servercnf.TransferEncrypted(a.output.MyCnf)
 	s.Mode, s.Clients = "", ""
@@ -174,7 +174,7 @@ func (a *agent) updateSubject() {
 		pair := a.installed.Pair
 		s.Pair = &pair
 	}
-	content := fmt.Sprint(s.Running, s.Mode, s.Clients, s.TransferEncrypted, a.loaded.ID, a.installed.ID, pidOf(a), s.Peers)
+	content := fmt.Sprint(s.Running, s.Mode, s.Clients, s.TransferEncrypted, a.loaded.ID, a.installed.ID, pidOf(a), s.Peers, a.config.Arbitrator != nil)
 	changed := content != a.subjectWas
 	if changed {
 		s.Key, s.Since, a.subjectWas = s.Key+1, time.Now(), content

@@ -3,6 +3,7 @@
 package agent_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -47,6 +48,7 @@ type node struct {
 	w              *world
 	name, ip, base string
 	image          string
+	command        string // of the agent; "run" when empty
 	order          int
 }
 
@@ -225,7 +227,7 @@ func (n *node) start() {
 	for _, name := range slices.Sorted(maps.Keys(mounts)) {
 		args = append(args, "-v", filepath.Join(n.base, name)+":"+mounts[name]+":ro")
 	}
-	n.w.run(exec.Command("docker", append(args, n.image, "run")...))
+	n.w.run(exec.Command("docker", append(args, n.image, cmp.Or(n.command, "run"))...))
 }
 
 // stop ends the pod: gracefully, or as if its node had lost power.

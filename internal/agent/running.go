@@ -42,8 +42,9 @@ func (a *agent) pollStatus(proc *server.Process) {
 			fastUntil = time.Now().Add(fastAfterPoke)
 		case <-pause.C:
 		}
+		asked := time.Now()
 		status, err := a.conn.Status(context.Background())
-		a.post(func() { a.onStatus(proc, status, err) })
+		a.post(func() { a.onStatus(proc, asked, status, err) })
 		pace := pollSlow
 		if err != nil || !Serves(&status.Server) || time.Now().Before(fastUntil) {
 			pace = pollFast
@@ -65,8 +66,8 @@ func (a *agent) onNotify(e notify.Event) {
 	a.watchPeers()
 }
 
-// onStatus takes one reading of the status.
-func (a *agent) onStatus(proc *server.Process, s wsrep.Status, err error) {
+// onStatus takes one reading of the status, that was asked for at a time.
+func (a *agent) onStatus(proc *server.Process, asked time.Time, s wsrep.Status, err error) {
 	if a.proc != proc {
 		return
 	}
@@ -83,7 +84,7 @@ func (a *agent) onStatus(proc *server.Process, s wsrep.Status, err error) {
 	a.missed = 0
 	next := s.Server
 	next.StartedAt, next.Version = proc.StartedAt, a.image.ServerVersion
-	next.Members = a.membersOf(next)
+	next.Members = a.membersOf(next, asked)
 	a.status = &next
 	a.watchService()
 	a.image.ProviderVersion = s.ProviderVersion
@@ -100,16 +101,18 @@ func (a *agent) onStatus(proc *server.Process, s wsrep.Status, err error) {
 
 // takeMembers keeps the members of a new view; the next status tells which one that is.
 func (a *agent) takeMembers(names []string) {
-	a.members, a.memberView = names, 0
+	a.members, a.memberView, a.membersTold = names, 0, time.Now()
 }
 
-// membersOf names the members of the view a status was read in, nil when that is not known: the
-// notification of a view may come after the status variables tell of it.
-func (a *agent) membersOf(s agentapi.Server) []string {
+// membersOf names the members of the view a status was read in, nil when that is not known. The status
+// variables follow the notification a moment later, and before they do they may tell of an earlier view of the
+// same size; the notification may also be late. So for a moment after it the names are of the last view seen,
+// and then of no other.
+func (a *agent) membersOf(s agentapi.Server, asked time.Time) []string {
 	if s.Component != cluster.ComponentPrimary || len(a.members) != s.Size {
 		return nil
 	}
-	if a.memberView == 0 {
+	if told := asked.Sub(a.membersTold); told >= 0 && (a.memberView == 0 || told < fastAfterPoke) {
 		a.memberView = s.ViewID
 	}
 	if a.memberView != s.ViewID {

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"testing"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/cluster"
@@ -39,17 +40,24 @@ func TestMembersAreOfTheViewOfTheStatus(t *testing.T) {
 	view := func(id int64, size int) agentapi.Server {
 		return agentapi.Server{Component: cluster.ComponentPrimary, ViewID: id, Size: size}
 	}
-	if got := a.membersOf(view(3, 3)); got != nil {
+	if got := a.membersOf(view(3, 3), time.Now()); got != nil {
 		t.Errorf("of another size: %v", got)
 	}
-	if got := a.membersOf(view(4, 2)); len(got) != 2 {
+	if got := a.membersOf(view(4, 2), time.Now()); len(got) != 2 {
 		t.Errorf("of this view: %v", got)
 	}
-	if got := a.membersOf(view(5, 2)); got != nil {
+	if got := a.membersOf(view(5, 2), time.Now()); len(got) != 2 {
+		t.Errorf("the status was behind: %v", got)
+	}
+	if got := a.membersOf(view(6, 2), time.Now().Add(fastAfterPoke)); got != nil {
 		t.Errorf("of a view that was not told of: %v", got)
 	}
+	before := time.Now()
 	a.takeMembers([]string{"shop-1", "shop-2"})
-	if got := a.membersOf(view(5, 2)); len(got) != 2 || got[1] != "shop-2" {
+	if got := a.membersOf(view(4, 2), before.Add(-time.Second)); got != nil {
+		t.Errorf("asked for before they were told of: %v", got)
+	}
+	if got := a.membersOf(view(6, 2), time.Now()); len(got) != 2 || got[1] != "shop-2" {
 		t.Errorf("told of: %v", got)
 	}
 }

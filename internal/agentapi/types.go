@@ -51,6 +51,8 @@ type NodeConfig struct {
 	Namespace string `json:"namespace"`
 	// Members lists all members in ordinal order, this one included.
 	Members []Peer `json:"members"`
+	// Arbitrator is where the arbitrator is found, nil without one.
+	Arbitrator *Peer `json:"arbitrator,omitempty"`
 	// TLS is the encryption to run with now (a step of a switch may differ from the spec).
 	TLS TLSConfig `json:"tls"`
 	// StateTransfer is how full state transfers are made.
@@ -125,6 +127,9 @@ type Report struct {
 	// went on elsewhere has a history of its own: joining would lose or mix the two, so the agent
 	// refuses with FailureDiverged.
 	Lineage cluster.Lineage `json:"lineage,omitzero"`
+	// Arbitration is what an arbitrator says of its garbd; nil from a member with data, and while
+	// none runs.
+	Arbitration *Arbitration `json:"arbitration,omitempty"`
 }
 
 // Away is a time without service, as one member saw it.
@@ -299,30 +304,3 @@ const (
 	// FailureConfig: the published NodeConfig cannot be read, or does not name this member.
 	FailureConfig = "ConfigUnusable"
 )
-
-// PeerView is what any member may know of another without credentials.
-type PeerView struct {
-	Name      string                 `json:"name"`
-	Component cluster.ComponentState `json:"component"`
-	State     cluster.NodeState      `json:"state"`
-	// ClusterUUID is wsrep_cluster_state_uuid, "" when not connected.
-	ClusterUUID string `json:"clusterUUID,omitempty"`
-	Draining    bool   `json:"draining,omitempty"`
-	// Forming says that the member is carrying out an order that makes it Primary: nobody else may
-	// be made so meanwhile.
-	Forming bool `json:"forming,omitempty"`
-	// Data and Position are as in the Report.
-	Data     cluster.DataState `json:"data,omitempty"`
-	Position cluster.Position  `json:"position,omitzero"`
-	// Lineage are the lines of history the member belongs to.
-	Lineage cluster.Lineage `json:"lineage,omitzero"`
-	// Primary says that the operator sends clients to this member, as far as it knows.
-	Primary bool `json:"primary,omitempty"`
-	// DataBytes is the size of a full copy of its data, 0 while not known.
-	DataBytes int64 `json:"dataBytes,omitempty"`
-	// Giving is the transfer the member gives at the moment.
-	Giving *Giving `json:"giving,omitempty"`
-	// Version is that of the image's mariadbd, Tables that of the system tables; "" while not known.
-	Version string `json:"version,omitempty"`
-	Tables  string `json:"tables,omitempty"`
-}

@@ -37,6 +37,8 @@ type Snapshot struct {
 	// Members has one entry for every member that is recorded, in ordinal order. A member stays one until
 	// it was seen to have left in good order, whatever is wanted.
 	Members []Member
+	// Arbitrator is the member without data, nil when there is none and none is wanted.
+	Arbitrator *Arbitrator
 	// NoPrimaryFor is how long no Primary component has been seen, 0 while there is one.
 	NoPrimaryFor time.Duration
 }

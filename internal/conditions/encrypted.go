@@ -57,6 +57,9 @@ func encrypted(in Input) verdict {
 			proof = fmt.Sprintf(" (%s %s)", f.Protocol, f.Cipher)
 		}
 	}
+	if v, ok := arbitratorEncrypted(in); !ok {
+		return v
+	}
 	return yes(v1alpha1.ReasonProved, fmt.Sprintf(
 		"observed on all %d nodes: %s encrypted with the cluster's certificate%s, plaintext refused", len(in.Snapshot.Members), list(required), proof))
 }
@@ -104,13 +107,20 @@ func judgePeers(in Input, member string, r *agentapi.Report) (verdict, bool) {
 		if peer.Name == member {
 			continue
 		}
-		f, ok := r.TLS.Peers[peer.Name]
-		if !ok || f.Observed == agentapi.ObservedUnknown {
-			return unproved(fmt.Sprintf("%s has not verified %s yet%s", member, peer.Name, because(f.Problem))), false
+		if v, ok := judgePeer(r, member, peer.Name); !ok {
+			return v, false
 		}
-		if f.Observed != agentapi.ObservedTLS || !f.Verified {
-			return no(v1alpha1.ReasonPeerUnverified, fmt.Sprintf("%s could not verify %s on the replication port%s", member, peer.Name, because(f.Problem))), false
-		}
+	}
+	return verdict{}, true
+}
+
+func judgePeer(r *agentapi.Report, member, peer string) (verdict, bool) {
+	f, ok := r.TLS.Peers[peer]
+	if !ok || f.Observed == agentapi.ObservedUnknown {
+		return unproved(fmt.Sprintf("%s has not verified %s yet%s", member, peer, because(f.Problem))), false
+	}
+	if f.Observed != agentapi.ObservedTLS || !f.Verified {
+		return no(v1alpha1.ReasonPeerUnverified, fmt.Sprintf("%s could not verify %s on the replication port%s", member, peer, because(f.Problem))), false
 	}
 	return verdict{}, true
 }

@@ -36,6 +36,7 @@ func Events(before, after v1alpha1.GaleraClusterStatus) []Event {
 		out = append(out, Event{corev1.EventTypeNormal, "PrimaryMoved", actionFailover,
 			fmt.Sprintf("the primary is %s (before: %s)", after.Primary, orNone(before.Primary))})
 	}
+	out = append(out, arbitratorEvents(before.Arbitrator, after.Arbitrator)...)
 	out = append(out, certificateEvents(before.TLS, after.TLS)...)
 	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionStalled, v1alpha1.ConditionEncrypted,
 		v1alpha1.ConditionCertificatesValid, v1alpha1.ConditionQuorumHealthy} {

@@ -11,26 +11,20 @@ import (
 
 // quorumHealthy is True when there is one Primary component with a majority of the nodes.
 func quorumHealthy(in Input) verdict {
-	s := in.Snapshot
 	switch in.Decision.Reason {
 	case plan.ReasonTwoPrimaries, plan.ReasonForeignData:
 		if in.Decision.Blocked {
 			return no(in.Decision.Reason, in.Decision.Message)
 		}
 	}
-	in1 := 0
-	for _, m := range s.Members {
-		if m.InPrimary() {
-			in1++
-		}
-	}
+	present, all, names := votes(in)
 	switch {
-	case in1 == len(s.Members):
-		return yes(v1alpha1.ReasonHealthy, fmt.Sprintf("all %d nodes form one Primary component", in1))
-	case in1*2 > len(s.Members):
-		return yes(v1alpha1.ReasonHealthy, fmt.Sprintf("%d of %d nodes form the Primary component", in1, len(s.Members)))
-	case in1 > 0:
-		return no(v1alpha1.ReasonNotAllSynced, fmt.Sprintf("only %d of %d nodes are in the Primary component", in1, len(s.Members)))
+	case present == all:
+		return yes(v1alpha1.ReasonHealthy, fmt.Sprintf("all %d %s form one Primary component", present, names))
+	case present*2 > all:
+		return yes(v1alpha1.ReasonHealthy, fmt.Sprintf("%d of %d %s form the Primary component", present, all, names))
+	case present > 0:
+		return no(v1alpha1.ReasonNotAllSynced, fmt.Sprintf("only %d of %d %s are in the Primary component", present, all, names))
 	case in.Decision.Reason != plan.ReasonHealthy && in.Decision.Message != "":
 		return no(in.Decision.Reason, in.Decision.Message)
 	}
@@ -68,6 +62,9 @@ func ready(in Input, problem *Problem, enc verdict) verdict {
 		if m.ConfigLoaded != in.Config.Revision {
 			return no(v1alpha1.ReasonConfigurationStale, m.Name+" has not read the new configuration yet")
 		}
+	}
+	if v, ok := arbitratorReady(in); !ok {
+		return v
 	}
 	if len(requiredChannels(in.Config.TLS)) > 0 && enc.status != yes("", "").status {
 		return no(enc.reason, enc.message)

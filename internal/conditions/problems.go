@@ -29,6 +29,7 @@ var checks = []check{
 	scheduling,
 	imagePull,
 	image,
+	arbitratorProblem,
 	configuration,
 	decision,
 	renewalRefused,
@@ -171,6 +172,9 @@ func pods(in Input) []*corev1.Pod {
 		if p := in.Facts.Pods[m.Name]; p != nil {
 			out = append(out, p)
 		}
+	}
+	if p := in.Facts.ArbitratorPod; p != nil {
+		out = append(out, p)
 	}
 	return out
 }

@@ -28,6 +28,7 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	}
 	status.Selector = labels.SelectorFromSet(resources.Selector(c)).String()
 	status.Nodes = fmt.Sprintf("%d/%d", status.ReadyReplicas, c.Spec.Replicas)
+	status.Arbitrator = arbitratorStatus(in, status.Arbitrator)
 	status.TLS = clusterTLS(in, status.TLS)
 
 	set := func(kind string, v verdict) {

@@ -80,6 +80,9 @@ func Certificates(f Facts, issued *corev1.Secret, seen map[string]Seen, now time
 		name := resources.PodName(f.Cluster, i)
 		out.Members = append(out.Members, certificateUse(f, name, seen[name]))
 	}
+	if u, ok := arbitratorUse(f, seen); ok {
+		out.Members = append(out.Members, u)
+	}
 	return out
 }
 

@@ -46,6 +46,9 @@ func observeEncryption(s *cluster.Snapshot, f Facts, seen map[string]Seen, confi
 		m.LinksVerified = !slices.ContainsFunc(s.Members, func(peer cluster.Member) bool {
 			return peer.Name != m.Name && !verified(r.TLS.Peers[peer.Name], now)
 		})
+		if a := s.Arbitrator; a != nil && a.Scheduled {
+			m.LinksVerified = m.LinksVerified && verified(r.TLS.Peers[a.Name], now)
+		}
 	}
 }
 

@@ -24,6 +24,11 @@ type Facts struct {
 	Pods map[string]*corev1.Pod
 	// Claims on volumes by name, those of nodes that were scaled away included.
 	Claims map[string]*corev1.PersistentVolumeClaim
+	// Arbitrator is the Deployment of the arbitrator, ArbitratorPod its newest pod, and ArbitratorRevision
+	// what its template is to be.
+	Arbitrator         *appsv1.Deployment
+	ArbitratorPod      *corev1.Pod
+	ArbitratorRevision string
 	// Config is the published ConfigMap.
 	Config *corev1.ConfigMap
 	// Root, Issued and Published are the Secrets NAME-root, NAME-issued and NAME-tls.
@@ -86,6 +91,9 @@ func (r Readers) Gather(ctx context.Context, c *v1alpha1.GaleraCluster) (Facts, 
 		return f, err
 	}
 	if err := r.pods(ctx, &f); err != nil {
+		return f, err
+	}
+	if err := r.arbitrator(ctx, &f); err != nil {
 		return f, err
 	}
 	if err := r.claims(ctx, &f); err != nil {

@@ -38,6 +38,7 @@ func Snapshot(f Facts, seen map[string]Seen, config agentapi.NodeConfig, now tim
 	for i := range Size(f) {
 		s.Members = append(s.Members, member(f, seen, i, now))
 	}
+	arbitration(&s, f, seen, now)
 	observeEncryption(&s, f, seen, config, now)
 	return s
 }

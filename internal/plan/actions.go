@@ -62,9 +62,10 @@ const (
 
 // States of an order that an agent remembers; the values are those of agentapi.OrderState.
 const (
-	orderRefused = "Refused"
-	orderFailed  = "Failed"
-	orderDone    = "Done"
+	orderAccepted = "Accepted"
+	orderRefused  = "Refused"
+	orderFailed   = "Failed"
+	orderDone     = "Done"
 )
 
 func (Begin) isAction()             {}

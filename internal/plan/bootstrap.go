@@ -22,7 +22,7 @@ func continueBootstrap(s cluster.Snapshot, op cluster.Operation) (Decision, bool
 		return followOrder(m, op)
 	}
 	for _, ask := range []func(cluster.Snapshot, cluster.Operation, cluster.Member) (Decision, bool){
-		chooseAgain, stopOthers, tellOthers,
+		chooseAgain, stopOthers, tellOthers, endLeftArbitrator,
 	} {
 		if d, ok := ask(s, op, m); ok {
 			return d, true

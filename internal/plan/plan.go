@@ -14,9 +14,10 @@
 //  7. Stop everything in order, when the cluster is to be suspended.
 //  8. No Primary component: replace pods that cannot start as they are; then first start, rebuild quorum, or recover. All of them need facts
 //     about every member, or a person's approval; until then nothing happens.
-//  9. Bring the number of members to the wanted one, one by one.
-//  10. Switch the encryption of replication.
-//  11. Restart nodes that run with old settings or in an old pod, one by one, the primary last.
+//  9. Start the arbitrator, let it go, or restart it, while every node serves.
+//  10. Bring the number of members to the wanted one, one by one.
+//  11. Switch the encryption of replication.
+//  12. Restart nodes that run with old settings or in an old pod, one by one, the primary last.
 //
 // A node never bootstraps by itself, so "nobody is Primary, nobody runs" can only be ended by an
 // order; a slow or stale report can therefore delay a decision and never make it wrong.
@@ -62,6 +63,7 @@ const (
 	ReasonSwitching         = "Switching"
 	ReasonSwitchRefused     = "SwitchRefused"
 	ReasonRebootstrap       = "RebootstrapRequired"
+	ReasonArbitratorAway    = "ArbitratorAway"
 )
 
 // policy looks at a Snapshot; ok says that it decides and that nobody after it is asked.
@@ -78,6 +80,7 @@ var policies = []policy{
 	suspend,
 	replaceStuck,
 	startWithoutPrimary,
+	tendArbitrator,
 	scale,
 	switchEncryption,
 	restartOutdated,
@@ -107,7 +110,7 @@ func reportMembers(s cluster.Snapshot) (Decision, bool) {
 		joining = append(joining, m.Name)
 	}
 	if len(joining) == 0 {
-		return Decision{}, false
+		return reportArbitrator(s)
 	}
 	d := Decision{Reason: ReasonJoining, Message: "waiting for " + list(joining) + " to become Synced"}
 	if s.Replicas != len(s.Members) && s.Replicas > 0 {
@@ -115,4 +118,16 @@ func reportMembers(s cluster.Snapshot) (Decision, bool) {
 		d.Message += fmt.Sprintf(", on the way from %d to %d nodes", len(s.Members), s.Replicas)
 	}
 	return d, true
+}
+
+// reportArbitrator tells that a wanted arbitrator is not counted.
+func reportArbitrator(s cluster.Snapshot) (Decision, bool) {
+	a := s.Arbitrator
+	switch {
+	case a == nil || !a.Wanted || a.Votes():
+		return Decision{}, false
+	case a.Failure != nil:
+		return wait(ReasonArbitratorAway, "the arbitrator is not counted: "+a.Failure.Message)
+	}
+	return wait(ReasonArbitratorAway, "waiting for the arbitrator to be counted")
 }

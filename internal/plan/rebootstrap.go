@@ -27,6 +27,9 @@ func continueRebootstrap(s cluster.Snapshot, op cluster.Operation) (Decision, bo
 		}
 		return stopForSwitch(op, m)
 	}
+	if d, ok := dismissArbitrator(s, ReasonSwitching); ok {
+		return d, true
+	}
 	if s.Published != s.Wanted {
 		return publish(s, s.Wanted)
 	}

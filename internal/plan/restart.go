@@ -39,6 +39,8 @@ func continueRestart(s cluster.Snapshot, op cluster.Operation) (Decision, bool) 
 		return abandon(ReasonRecovering, "the rolling restart gives way: there is no Primary component any more, or the cluster is to be suspended")
 	case broken(m):
 		return replace(m, "it does not run, and its pod is of an earlier template")
+	case arbitratorFirst(s):
+		return abandon(ReasonRestarting, "the arbitrator is away, and has its turn first")
 	}
 	if d, waiting := waitForSynced(s); waiting {
 		return d, true
@@ -110,12 +112,19 @@ func waitForSynced(s cluster.Snapshot) (Decision, bool) {
 		}
 		return wait(ReasonRestarting, "waiting for "+m.Name+" to be Synced and served before the next node is restarted")
 	}
-	return Decision{}, false
+	return waitForArbitrator(s)
 }
 
 // waitForConfiguration lets everybody read a new configuration before anybody is restarted for it: only
 // then is it known who needs a restart, and whose turn is the last.
 func waitForConfiguration(s cluster.Snapshot) (Decision, bool) {
+	if d, waiting := nodesRead(s); waiting {
+		return d, true
+	}
+	return arbitratorReads(s)
+}
+
+func nodesRead(s cluster.Snapshot) (Decision, bool) {
 	for _, m := range s.Members {
 		if m.ConfigLoaded != s.ConfigRevision {
 			return wait(ReasonConfiguration, "waiting for "+m.Name+" to read the new configuration")

@@ -55,6 +55,9 @@ func continueScaleDown(s cluster.Snapshot, op cluster.Operation) (Decision, bool
 	case m.Order != nil && m.Order.Epoch == op.Epoch && m.Order.Kind != string(OrderStop):
 		return abandon(ReasonScaling, fmt.Sprintf("the Stop of epoch %d was lifted on %s: another epoch is needed", op.Epoch, m.Name))
 	}
+	if arbitratorFirst(s) {
+		return abandon(ReasonScaling, "the arbitrator is away, and has its turn first")
+	}
 	if d, weak := waitForOthers(s, m); weak {
 		return d, true
 	}
@@ -108,5 +111,5 @@ func waitForOthers(s cluster.Snapshot, leaver cluster.Member) (Decision, bool) {
 		}
 		return wait(ReasonScaling, fmt.Sprintf("waiting for %s to be Synced before %s leaves", m.Name, leaver.Name))
 	}
-	return Decision{}, false
+	return waitForArbitrator(s)
 }

@@ -24,6 +24,9 @@ func continueSuspend(s cluster.Snapshot, op cluster.Operation) (Decision, bool) 
 	if !s.Suspend {
 		return abandon(ReasonJoining, "the cluster is wanted again")
 	}
+	if d, ok := dismissArbitrator(s, ReasonSuspended); ok {
+		return d, true
+	}
 	var running []cluster.Member
 	var missing []string
 	for _, m := range s.Members {

@@ -43,7 +43,7 @@ func allDown(s cluster.Snapshot) bool {
 			return false
 		}
 	}
-	return true
+	return s.Arbitrator == nil || s.Arbitrator.Process == ""
 }
 
 // switchEncryption begins the way from the published to the wanted encryption of replication.
@@ -87,7 +87,7 @@ func preflight(s cluster.Snapshot) (Decision, bool) {
 				"or switch when less is written", m.Name, m.CacheWindow))
 		}
 	}
-	return Decision{}, false
+	return arbitratorRefuses(s, bridge)
 }
 
 // continueSwitch goes from the published to the wanted encryption, over one that meets both where
@@ -104,6 +104,9 @@ func continueSwitch(s cluster.Snapshot, op cluster.Operation) (Decision, bool) {
 	}
 	if to := s.Published.Bridge(s.Wanted); s.Published != s.Wanted && holdingBack(s, to) == "" {
 		return publish(s, to)
+	}
+	if d, ok := tendArbitrator(s); ok {
+		return d, true
 	}
 	if m, ok := s.Member(op.Target); ok && (outdated(m) || !m.Synced()) {
 		return restartInTurn(s, op, m)
@@ -140,7 +143,7 @@ func holdingBack(s cluster.Snapshot, to cluster.Encryption) string {
 			return "waiting for " + m.Name + " to have verified every other node's certificate"
 		}
 	}
-	return ""
+	return arbitratorHolds(s, to)
 }
 
 func publish(s cluster.Snapshot, to cluster.Encryption) (Decision, bool) {

@@ -8,8 +8,8 @@ import (
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// PodDisruptionBudget returns the budget for drains: one node at a time, whatever the number of
-// nodes. More would keep quorum in a cluster of five, but two nodes that left together also come
+// PodDisruptionBudget returns the budget for drains: one node, or the arbitrator, at a time, whatever the
+// number of nodes. More would keep quorum in a cluster of five, but two nodes that left together also come
 // back together and cost two donors; and a cluster of one can still be drained.
 //
 // Pods that run but are not ready count against the budget (IfHealthyBudget). A donor is such a
@@ -23,7 +23,7 @@ func PodDisruptionBudget(c *v1alpha1.GaleraCluster) *policyv1.PodDisruptionBudge
 		Spec: policyv1.PodDisruptionBudgetSpec{
 			MaxUnavailable:             new(intstr.FromInt32(1)),
 			UnhealthyPodEvictionPolicy: new(policyv1.IfHealthyBudget),
-			Selector:                   &metav1.LabelSelector{MatchLabels: Selector(c)},
+			Selector:                   voters(c),
 		},
 	}
 }

@@ -138,13 +138,37 @@ func undefaulted() *v1alpha1.GaleraCluster {
 // render returns every object of a cluster, in the order they are applied in.
 func render(c *v1alpha1.GaleraCluster, opts Options) []client.Object {
 	config := NodeConfig(c, int(c.Spec.Replicas), TLSConfig(c), opts)
+	var arbitrator []client.Object
+	if c.Spec.Arbitrator.Enabled {
+		config = WithArbitrator(c, config, opts)
+		arbitrator = append(arbitrator, Arbitrator(c, opts, true))
+	}
 	objects := append(Certificates(c, opts), Static(c, config, opts)...)
-	return append(objects,
+	objects = append(objects,
 		RootSecret(c, "secret"),
 		CAConfigMap(c, []byte("ca")),
 		PublishedTLS(c, []byte("crt"), []byte("key"), []byte("ca"), []byte("control-ca"), []byte("client-ca")),
 		StatefulSet(c, opts, pods(c, c.Spec.Replicas)),
 	)
+	return append(objects, arbitrator...)
+}
+
+// withArbitrator has two nodes and an arbitrator.
+func withArbitrator() *v1alpha1.GaleraCluster {
+	c := shop()
+	c.Spec.Replicas = 2
+	c.Spec.Arbitrator = v1alpha1.ArbitratorSpec{
+		Enabled: true,
+		Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m")},
+			Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")},
+		},
+		Scheduling: v1alpha1.SchedulingSpec{
+			NodeSelector:              map[string]string{"zone": "c"},
+			TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "rack", WhenUnsatisfiable: corev1.ScheduleAnyway}},
+		},
+	}
+	return c
 }
 
 // pods is the state of a StatefulSet of that many pods.

@@ -21,6 +21,7 @@ func TestGolden(t *testing.T) {
 		"default":    shop(),
 		"everything": everything(),
 		"plaintext":  plaintext(),
+		"arbitrator": withArbitrator(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := manifests(t, c)

@@ -24,7 +24,7 @@ func NetworkPolicy(c *v1alpha1.GaleraCluster, opts Options) *networkingv1.Networ
 		TypeMeta:   metav1.TypeMeta{APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: "NetworkPolicy"},
 		ObjectMeta: ownedMeta(c, NetworkPolicyName(c)),
 		Spec: networkingv1.NetworkPolicySpec{
-			PodSelector: metav1.LabelSelector{MatchLabels: Selector(c)},
+			PodSelector: *voters(c),
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
 			Ingress: []networkingv1.NetworkPolicyIngressRule{
 				fromMembers(c),
@@ -36,10 +36,10 @@ func NetworkPolicy(c *v1alpha1.GaleraCluster, opts Options) *networkingv1.Networ
 	}
 }
 
-// fromMembers includes the clients' port, because members prove to each other what it speaks.
+// fromMembers includes the arbitrator, which is one, and the clients' port, because members prove to each other what it speaks.
 func fromMembers(c *v1alpha1.GaleraCluster) networkingv1.NetworkPolicyIngressRule {
 	return networkingv1.NetworkPolicyIngressRule{
-		From:  []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{MatchLabels: Selector(c)}}},
+		From:  []networkingv1.NetworkPolicyPeer{{PodSelector: voters(c)}},
 		Ports: policyPorts(PortReplication, PortIncremental, PortStateTransfer, PortClients),
 	}
 }

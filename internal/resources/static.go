@@ -18,6 +18,9 @@ func Static(c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, opts Options)
 		PodDisruptionBudget(c),
 		ConfigMap(c, config),
 	}
+	if config.Arbitrator != nil {
+		objects = append(objects, ArbitratorService(c))
+	}
 	if policy := NetworkPolicy(c, opts); policy != nil {
 		objects = append(objects, policy)
 	}

@@ -91,7 +91,13 @@ func dropShared(ctx context.Context) {
 // sampleCluster is what the documentation tells people to apply, in a namespace of its own.
 func sampleCluster(namespace string) *v1alpha1.GaleraCluster {
 	GinkgoHelper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "config", "samples", "galera.yaml"))
+	return sample(namespace, "galera.yaml")
+}
+
+// sample is one of config/samples.
+func sample(namespace, file string) *v1alpha1.GaleraCluster {
+	GinkgoHelper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "config", "samples", file))
 	Expect(err).NotTo(HaveOccurred())
 	c := &v1alpha1.GaleraCluster{}
 	Expect(yaml.UnmarshalStrict(text, c)).To(Succeed())

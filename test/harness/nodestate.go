@@ -93,17 +93,21 @@ func (c *Cluster) WaitSynced(ctx context.Context, timeout time.Duration) error {
 	if err != nil {
 		return err
 	}
+	votes, err := c.votes(ctx)
+	if err != nil {
+		return err
+	}
 	return c.Kube.Until(ctx, "all nodes Synced", timeout, func(ctx context.Context) (bool, string, error) {
-		return allSynced(cl.NodeStates(ctx, pods))
+		return allSynced(cl.NodeStates(ctx, pods), votes)
 	})
 }
 
-func allSynced(states []NodeState) (bool, string, error) {
+func allSynced(states []NodeState, votes int) (bool, string, error) {
 	done, uuid := true, states[0].ClusterUUID
 	var words []string
 	var errs []error
 	for _, s := range states {
-		done = done && s.Synced(len(states)) && s.ClusterUUID == uuid
+		done = done && s.Synced(votes) && s.ClusterUUID == uuid
 		words = append(words, s.String())
 		if s.Err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", s.Pod, s.Err))

@@ -143,7 +143,7 @@ func (c *Cluster) replicationAddresses(ctx context.Context) (string, error) {
 	return strings.Join(out, ","), nil
 }
 
-// sizeReaches watches for a while whether the component has more members than the cluster has pods.
+// sizeReaches watches for a while whether the component has more members than it should have.
 func (c *Cluster) sizeReaches(ctx context.Context, within time.Duration) (bool, error) {
 	cl, err := c.Client(ctx)
 	if err != nil {
@@ -153,8 +153,12 @@ func (c *Cluster) sizeReaches(ctx context.Context, within time.Duration) (bool, 
 	if err != nil {
 		return false, err
 	}
+	votes, err := c.votes(ctx)
+	if err != nil {
+		return false, err
+	}
 	for end := time.Now().Add(within); time.Now().Before(end); {
-		if s := cl.NodeState(ctx, pods[0]); s.Err == nil && s.Size == fmt.Sprint(len(pods)+1) {
+		if s := cl.NodeState(ctx, pods[0]); s.Err == nil && s.Size == fmt.Sprint(votes+1) {
 			return true, nil
 		}
 		pause(ctx, pollEvery)

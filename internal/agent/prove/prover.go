@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -36,13 +37,15 @@ type Subject struct {
 	Since time.Time
 	// Mode is how group communication was started.
 	Mode cluster.SocketMode
-	// Clients is the policy in force for port 3306.
+	// Clients is the policy in force for port 3306; "" when there is no such port.
 	Clients cluster.ChannelPolicy
 	// TransferEncrypted says that the rendered [sst] section demands verified TLS.
 	TransferEncrypted bool
 	// Address is this member's own; Peers are the others.
 	Address string
 	Peers   []agentapi.Peer
+	// Arbitrator is dialled like them; nil when there is none.
+	Arbitrator *agentapi.Peer
 	Credentials
 }
 
@@ -140,13 +143,19 @@ func (p *Prover) look(ctx context.Context, s Subject) Result {
 			p.plain(ctx, s, addr, s.Mode == cluster.SocketStrict, GroupPlain))
 	})
 	wg.Go(func() {
+		if s.Clients == "" {
+			return
+		}
 		addr := net.JoinHostPort(s.Address, clientPort)
 		clients = JudgeClients(ClientsTLS(ctx, addr, s.Credentials), s.Clients,
 			p.plain(ctx, s, addr, s.Clients == cluster.PolicyRequired, ClientsPlain))
 	})
 	wg.Go(func() { r.Peers = p.peers(ctx, s) })
 	wg.Wait()
-	r.Channels[agentapi.ChannelReplication], r.Channels[agentapi.ChannelClients] = group, clients
+	r.Channels[agentapi.ChannelReplication] = group
+	if s.Clients != "" {
+		r.Channels[agentapi.ChannelClients] = clients
+	}
 	return r
 }
 
@@ -154,7 +163,11 @@ func (p *Prover) peers(ctx context.Context, s Subject) map[string]agentapi.Chann
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	out := map[string]agentapi.ChannelFact{}
-	for _, peer := range s.Peers {
+	peers := s.Peers
+	if s.Arbitrator != nil {
+		peers = append(slices.Clip(peers), *s.Arbitrator)
+	}
+	for _, peer := range peers {
 		wg.Go(func() {
 			addr := net.JoinHostPort(peer.Host, groupPort)
 			fact := GroupTLS(ctx, addr, s.Credentials)

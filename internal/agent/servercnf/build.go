@@ -101,7 +101,7 @@ func serverSection(in Input) mycnf.Section {
 		mycnf.Set("wsrep_provider", in.Provider),
 		mycnf.Set("wsrep_provider_options", providerOptions(in, suspectTimeout(in.Config.TLS))),
 		mycnf.Set("wsrep_cluster_name", in.Config.Cluster),
-		mycnf.Set("wsrep_cluster_address", ClusterAddress(in.Config.Members)),
+		mycnf.Set("wsrep_cluster_address", ClusterAddress(group(in.Config))),
 		mycnf.Set("wsrep_node_name", in.Name),
 		mycnf.Set("wsrep_node_address", bracketed(in.Address)),
 		mycnf.Set("wsrep_sst_method", sstMethod(in.Config.StateTransfer.Method)),
@@ -142,22 +142,7 @@ func suspectTimeout(c agentapi.TLSConfig) time.Duration {
 // providerOptions: pc.recovery=no keeps gvwstate.dat from forming a component by itself;
 // without TLS the keys must be absent too, because IST picks its scheme by the key.
 func providerOptions(in Input, suspect time.Duration) string {
-	opts := []string{
-		"gcache.recover=yes", "pc.recovery=no", "evs.keepalive_period=PT0.5S", "evs.inactive_check_period=PT0.25S",
-		fmt.Sprintf("evs.suspect_timeout=PT%gS", suspect.Seconds()),
-	}
-	if ip := net.ParseIP(in.Address); ip != nil && ip.To4() == nil {
-		opts = append(opts, "gmcast.listen_addr=tcp://[::]:4567")
-	}
-	mode := in.Config.TLS.Replication
-	if mode == cluster.SocketStrict || mode == cluster.SocketDynamic {
-		p := in.Places
-		opts = append(opts, "socket.ssl=yes", "socket.ssl_key="+p.Key(), "socket.ssl_cert="+p.Cert(), "socket.ssl_ca="+p.CA())
-	}
-	if mode == cluster.SocketDynamic {
-		opts = append(opts, "socket.dynamic=yes")
-	}
-	return strings.Join(opts, ";")
+	return strings.Join(append([]string{"gcache.recover=yes"}, groupOptions(in, suspect)...), ";")
 }
 
 // ClusterAddress is wsrep_cluster_address of those members.

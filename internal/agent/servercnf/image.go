@@ -90,13 +90,17 @@ func Missing(needed [][]string, have func(string) bool) []string {
 }
 
 // HaveTool says whether the image has a program.
-func HaveTool(name string) bool {
+func HaveTool(name string) bool { return FindTool(name) != "" }
+
+// FindTool returns the path of a program, "" when the image has none.
+func FindTool(name string) string {
 	for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin") {
-		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode()&0o111 != 0 {
-			return true
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); err == nil && info.Mode()&0o111 != 0 {
+			return path
 		}
 	}
-	return false
+	return ""
 }
 
 // OldSocat says, from what socat -V prints, that it is older than 1.8.

@@ -29,14 +29,15 @@ const stuck = 45 * time.Second
 // Handler returns the routes. Anybody who reaches the pod may call them.
 func (p Probe) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+agentapi.PathLive, p.live)
+	mux.HandleFunc("GET "+agentapi.PathLive, p.Live)
 	mux.HandleFunc("GET "+agentapi.PathReady, p.ready)
 	mux.HandleFunc("GET "+agentapi.PathPeer, p.peer)
 	mux.HandleFunc("GET "+agentapi.PathMetrics, p.metrics)
 	return mux
 }
 
-func (p Probe) live(w http.ResponseWriter, _ *http.Request) {
+// Live answers whether the loop turns.
+func (p Probe) Live(w http.ResponseWriter, _ *http.Request) {
 	if still := time.Since(p.Alive()); still > stuck {
 		http.Error(w, fmt.Sprintf("the agent's loop has not turned for %s", still.Round(time.Second)), http.StatusServiceUnavailable)
 		return
@@ -83,6 +84,7 @@ func PeerView(r agentapi.Report) agentapi.PeerView {
 	v.Forming = r.Order != nil && r.Order.State == agentapi.OrderAccepted && orders.MakesPrimary(r.Order.Kind)
 	if r.Server != nil {
 		v.Component, v.State, v.ClusterUUID = r.Server.Component, r.Server.State, r.Server.ClusterUUID
+		v.Members = r.Server.Members
 	}
 	return v
 }

@@ -1,0 +1,244 @@
+// Package arbitrator is PID 1 of the arbitrator's pod. It runs garbd, Galera's member without data, with the
+// encryption and the certificates that are published for the nodes; it says whether they count it, and
+// proves what is encrypted.
+//
+// One goroutine, the loop, owns all state. After every event it puts the facts into a Situation, asks
+// Next what follows, does that, and publishes a Report.
+package arbitrator
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/certs"
+	"github.com/galera-operator/galera-operator/internal/agent/peers"
+	"github.com/galera-operator/galera-operator/internal/agent/place"
+	"github.com/galera-operator/galera-operator/internal/agent/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/prove"
+	"github.com/galera-operator/galera-operator/internal/agent/report"
+	"github.com/galera-operator/galera-operator/internal/agent/server"
+	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
+	"github.com/galera-operator/galera-operator/internal/agent/watch"
+	"github.com/galera-operator/galera-operator/internal/agent/web"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// Options are what an arbitrator is started with.
+type Options struct {
+	// Name and Address are the pod's.
+	Name, Address string
+	Places        place.Places
+	Version       string
+	Logger        *slog.Logger
+	// Output gets garbd's log lines.
+	Output func(line string)
+}
+
+const (
+	// paceFast is how often members are asked while garbd is not counted.
+	paceFast = 500 * time.Millisecond
+	paceIdle = 2 * time.Second
+	// stopTime is what garbd is given to leave its group; it needs a tenth of a second.
+	stopTime = 10 * time.Second
+	// pause follows a garbd that ended by itself.
+	pause = 2 * time.Second
+)
+
+// arbitrator holds what workers and the loop share.
+type arbitrator struct {
+	Options
+	table   procs.Table
+	asker   *peers.Asker
+	prover  *prove.Prover
+	reports *report.Store
+	events  chan func()
+	subject atomic.Pointer[prove.Subject]
+	ident   atomic.Pointer[web.Identity]
+	beat    atomic.Int64
+	pace    atomic.Int64
+
+	state
+}
+
+// state belongs to the loop.
+type state struct {
+	garbd, version string
+	cpuFlags       []string
+	config         *agentapi.NodeConfig
+	configProblem  string
+	wanted         servercnf.Arbitrator
+	published      certs.Bundle
+	installed      certs.Bundle
+	views          map[string]agentapi.PeerView
+	proved         prove.Result
+	draining       bool
+	primary        string // the member clients are sent to
+
+	// The running garbd: what it is called and what it was started with.
+	proc     *server.Process
+	process  string
+	run      servercnf.Arbitrator
+	pair     certs.Bundle
+	ordered  bool
+	stopping time.Time
+	counted  bool
+	since    time.Time // when it was counted last, or started
+
+	restarts int
+	failures int
+	retryAt  time.Time
+	failure  *agentapi.Failure
+}
+
+// Run runs the arbitrator until a signal ends it.
+func Run(ctx context.Context, o Options) error {
+	if o.Name == "" || o.Address == "" {
+		return fmt.Errorf("%s and %s must be set", agentapi.EnvPodName, agentapi.EnvPodIP)
+	}
+	if err := procs.Adopt(); err != nil {
+		o.Logger.Warn("cannot adopt orphans", "error", err)
+	}
+	a := &arbitrator{Options: o, asker: peers.New(), events: make(chan func(), 64)}
+	a.garbd, a.cpuFlags = servercnf.FindTool("garbd"), servercnf.CPUFlags()
+	a.reports = report.New(agentapi.Report{Name: o.Name, AgentVersion: o.Version, Phase: cluster.PhaseWaiting,
+		Boot: fmt.Sprintf("%x-%d", time.Now().UnixNano(), os.Getpid())})
+	a.subject.Store(&prove.Subject{})
+	a.ident.Store(&web.Identity{})
+	a.pace.Store(int64(paceFast))
+	a.prover = prove.New(func() prove.Subject { return *a.subject.Load() }, func(r prove.Result) {
+		a.post(func() { a.proved = r })
+	})
+	a.version = garbdVersion(ctx, &a.table, a.garbd)
+	a.adoptInstalled()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := a.serve(ctx); err != nil {
+		return err
+	}
+	go watch.Dirs(ctx, []string{o.Places.Config, o.Places.TLS}, func() { a.post(a.readFiles) })
+	go a.askPeers(ctx)
+	go a.prover.Run(ctx)
+	a.loop(ctx)
+	return nil
+}
+
+func (a *arbitrator) post(event func()) { a.events <- event }
+
+// loop turns until the pod's end has been prepared.
+func (a *arbitrator) loop(ctx context.Context) {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a broken log pipe must not end it
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	a.readFiles()
+	for !a.turn() {
+		select {
+		case event := <-a.events:
+			event()
+		case <-signals:
+			a.draining = true
+		case <-ctx.Done():
+			a.draining = true
+			ctx = context.Background()
+		case <-ticker.C:
+			a.table.Reap()
+		}
+		a.beat.Store(time.Now().UnixNano())
+	}
+}
+
+// turn does the next thing, and says whether it was the last.
+func (a *arbitrator) turn() (done bool) {
+	a.observe()
+	step := Next(a.situation())
+	switch step.Act {
+	case Start:
+		a.start()
+	case Stop:
+		a.stop(step.Why)
+	case Exit:
+		done = true
+	}
+	a.publish(step)
+	return done
+}
+
+// observe brings up to date whether the members count garbd.
+func (a *arbitrator) observe() {
+	a.counted = a.proc != nil && Counted(a.views, a.process)
+	pace := paceFast
+	if a.counted {
+		a.since, a.failures, a.failure, pace = time.Now(), 0, nil, paceIdle
+	}
+	a.pace.Store(int64(pace))
+}
+
+func (a *arbitrator) situation() Situation {
+	s := Situation{
+		Missing: a.garbd == "", Draining: a.draining, Pause: time.Now().Before(a.retryAt),
+		Running: a.proc != nil, Ordered: a.ordered, Stale: a.stale(), Counted: a.counted, Uncounted: time.Since(a.since),
+	}
+	switch {
+	case a.config == nil:
+		s.Waiting = "waiting for the configuration"
+		return s
+	case servercnf.NeedsGroupPair(a.config.TLS) && a.installed.ID == "":
+		s.Waiting = "waiting for a certificate"
+	}
+	s.Peers = Look(a.config.Members, a.views)
+	return s
+}
+
+// stale says that the running garbd would be started otherwise now.
+func (a *arbitrator) stale() bool {
+	return a.proc != nil && (a.run.Hash != a.wanted.Hash || usesTLS(a.run) && a.pair.ID != a.installed.ID)
+}
+
+func usesTLS(s servercnf.Arbitrator) bool {
+	return s.Socket == cluster.SocketStrict || s.Socket == cluster.SocketDynamic
+}
+
+// askPeers asks the members over and over.
+func (a *arbitrator) askPeers(ctx context.Context) {
+	for ctx.Err() == nil {
+		if members := a.subject.Load().Peers; len(members) > 0 {
+			views := a.asker.Ask(ctx, members, "")
+			a.post(func() { a.views = views })
+		}
+		wait := time.NewTimer(time.Duration(a.pace.Load()))
+		select {
+		case <-ctx.Done():
+		case <-wait.C:
+		}
+		wait.Stop()
+	}
+}
+
+// garbdVersion reads "INFO: 26.4.23.r…", or 4.23 of Debian, as the provider's own version is written.
+func garbdVersion(ctx context.Context, table *procs.Table, path string) string {
+	if path == "" {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, stopTime)
+	defer cancel()
+	exit, err := server.Run(ctx, table, server.Command{Path: path, Args: []string{"--version"}, Env: os.Environ()})
+	if err != nil {
+		return ""
+	}
+	_, version, _ := strings.Cut(strings.Join(exit.Lines, " "), "INFO: ")
+	version, _, _ = strings.Cut(version, ".r")
+	return strings.TrimSpace(version)
+}
+
+// configFile is where garbd reads its settings.
+func (a *arbitrator) configFile() string { return filepath.Join(a.Places.Run, "garbd.cnf") }

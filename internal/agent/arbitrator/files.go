@@ -1,0 +1,126 @@
+package arbitrator
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/certs"
+	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
+	"github.com/galera-operator/galera-operator/internal/agent/web"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// readFiles is called when a mounted file may have changed. What was read is for the next garbd: the one
+// that runs takes nothing over.
+func (a *arbitrator) readFiles() {
+	a.readCertificates()
+	a.configProblem = ""
+	if err := a.readConfig(); err != nil {
+		a.configProblem = err.Error()
+		a.Logger.Error("the configuration cannot be used", "error", err)
+	}
+	a.updateSubject()
+}
+
+// adoptInstalled takes over the private copy an earlier run of this container has made.
+func (a *arbitrator) adoptInstalled() {
+	if material, err := certs.Read(a.Places.PrivateTLS()); err == nil && len(material.Cert) > 0 {
+		if b := certs.Judge(material, time.Now()); b.Problem == nil {
+			a.installed = b
+		}
+	}
+}
+
+// readCertificates judges what is published and keeps a private copy when it is good and new.
+func (a *arbitrator) readCertificates() {
+	material, err := certs.Read(a.Places.TLS)
+	if err != nil {
+		a.Logger.Warn("the published certificate cannot be read", "error", err)
+		return
+	}
+	a.published = certs.Judge(material, time.Now())
+	if a.published.Problem == nil && a.published.ID != a.installed.ID {
+		if err := certs.Install(a.published, a.Places); err != nil {
+			a.Logger.Error("the certificate cannot be installed", "error", err)
+			return
+		}
+		a.Logger.Info("certificate installed", "serial", a.published.Serial)
+		a.installed = a.published
+	}
+	id := web.Identity{ControlRoots: a.published.ControlRoots}
+	if a.installed.ID != "" {
+		pair := a.installed.Pair
+		id.Pair = &pair
+	} else if pair, err := tls.X509KeyPair(material.Cert, material.Key); err == nil {
+		id.Pair = &pair
+	}
+	a.ident.Store(&id)
+}
+
+func (a *arbitrator) readConfig() error {
+	data, err := os.ReadFile(filepath.Join(a.Places.Config, agentapi.ConfigKey))
+	if err != nil {
+		return err
+	}
+	var config agentapi.NodeConfig
+	if err := json.Unmarshal(data, &config); err != nil {
+		return fmt.Errorf("%s: %w", agentapi.ConfigKey, err)
+	}
+	if len(config.Members) == 0 {
+		return fmt.Errorf("%s names no members", agentapi.ConfigKey)
+	}
+	if err := servercnf.Check(config, config.Members[0].Name); err != nil {
+		return err
+	}
+	a.config = &config
+	a.wanted = servercnf.BuildArbitrator(servercnf.Input{Config: config, Address: a.Address, Places: a.Places, CPUFlags: a.cpuFlags})
+	return nil
+}
+
+// updateSubject tells the prover and the asker what there is now.
+func (a *arbitrator) updateSubject() {
+	if a.config == nil {
+		return
+	}
+	before := *a.subject.Load()
+	s := before
+	s.Running, s.Mode = a.proc != nil, ""
+	if a.proc != nil {
+		s.Mode = a.run.Socket
+	}
+	s.Address, s.Peers = a.Address, a.config.Members
+	s.Roots, s.Pair = a.installed.Roots, nil
+	if a.installed.ID != "" {
+		pair := a.installed.Pair
+		s.Pair = &pair
+	}
+	changed := s.Running != before.Running || s.Mode != before.Mode || !slices.Equal(s.Peers, before.Peers) || s.Roots != before.Roots
+	if changed {
+		s.Key, s.Since = s.Key+1, time.Now()
+	}
+	a.subject.Store(&s)
+	if changed {
+		a.prover.Kick()
+	}
+}
+
+// phase says what the arbitrator is doing.
+func (a *arbitrator) phase() cluster.Phase {
+	switch {
+	case a.proc == nil && (a.garbd == "" || a.failure != nil):
+		return cluster.PhaseFailed
+	case a.proc == nil:
+		return cluster.PhaseWaiting
+	case !a.stopping.IsZero():
+		return cluster.PhaseStopping
+	case a.counted:
+		return cluster.PhaseRunning
+	}
+	return cluster.PhaseStarting
+}

@@ -1,0 +1,102 @@
+package arbitrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/web"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// publish makes the Report of the present state.
+func (a *arbitrator) publish(step Step) {
+	r := agentapi.Report{
+		Name: a.Name, AgentVersion: a.Version, Phase: a.phase(), Draining: a.draining, Restarts: a.restarts, Failure: a.failure, Primary: a.primary,
+		Image:  agentapi.ImageReport{ProviderVersion: a.version, CPUFlags: a.cpuFlags},
+		Config: agentapi.ConfigReport{Problem: a.configProblem, RestartNeeded: a.stale()},
+		TLS: agentapi.TLSReport{Installed: a.installed.ID, PublishedSerial: a.published.Serial, PublishedCAs: a.published.CAs,
+			Channels: maps.Clone(a.proved.Channels), Peers: maps.Clone(a.proved.Peers)},
+	}
+	if a.garbd == "" {
+		r.Image.Missing = []string{"garbd"}
+		r.Failure = &agentapi.Failure{Reason: agentapi.FailureNoArbitrator,
+			Message: "the image has no garbd (in Debian the package galera-arbitrator-4): use an image that has it"}
+	}
+	if a.config != nil {
+		r.Config.Loaded = a.config.Revision
+	}
+	if a.published.Problem != nil {
+		r.TLS.Problem = a.published.Problem.Error()
+	}
+	if a.proc != nil {
+		r.Arbitration = &agentapi.Arbitration{Process: a.process, Counted: a.counted}
+		r.Config.Socket, r.Config.Suites = a.run.Socket, a.run.Suites
+		r.TLS.Loaded, r.TLS.LoadedSerial, r.TLS.TrustedCAs = a.pair.ID, a.pair.Serial, slices.Clone(a.pair.CAs)
+		if a.pair.ID != "" {
+			notAfter := a.pair.NotAfter.UTC()
+			r.TLS.LoadedNotAfter = &notAfter
+		}
+	} else {
+		r.Waiting = step.Why
+	}
+	a.reports.Set(r)
+}
+
+// serve opens the two ports.
+func (a *arbitrator) serve(ctx context.Context) error {
+	a.beat.Store(time.Now().UnixNano())
+	if err := web.Serve(ctx, agentapi.ProbePort, a.probes(), nil, a.Logger); err != nil {
+		return err
+	}
+	control := web.Control{Reports: a.reports, Order: a.takeOrder, Primary: func(name string) {
+		a.post(func() { a.primary = name })
+	}}
+	return web.Serve(ctx, agentapi.ControlPort, control.Handler(), web.TLSConfig(func() web.Identity { return *a.ident.Load() }), a.Logger)
+}
+
+// takeOrder takes the one order there is: to end the garbd it names. Another one follows as soon as there is
+// something to arbitrate. One that is gone has been ended.
+func (a *arbitrator) takeOrder(ctx context.Context, o agentapi.Order) (agentapi.OrderResult, error) {
+	if o.Kind != agentapi.OrderRestart {
+		return agentapi.OrderResult{State: agentapi.OrderRefused, Message: fmt.Sprintf("an arbitrator knows no %s", o.Kind)}, nil
+	}
+	answer := make(chan agentapi.OrderResult, 1)
+	a.post(func() {
+		if a.proc == nil || a.process != o.ID {
+			answer <- agentapi.OrderResult{State: agentapi.OrderDone}
+			return
+		}
+		a.ordered = true
+		answer <- agentapi.OrderResult{State: agentapi.OrderAccepted}
+	})
+	select {
+	case r := <-answer:
+		return r, nil
+	case <-ctx.Done():
+		return agentapi.OrderResult{}, errors.New("too busy")
+	}
+}
+
+// probes are for kubelet, Prometheus and people.
+func (a *arbitrator) probes() http.Handler {
+	mux := http.NewServeMux()
+	probe := web.Probe{Reports: a.reports, Alive: func() time.Time { return time.Unix(0, a.beat.Load()) }}
+	mux.HandleFunc("GET "+agentapi.PathLive, probe.Live)
+	mux.HandleFunc("GET "+agentapi.PathReady, func(w http.ResponseWriter, _ *http.Request) {
+		if r := a.reports.Get(); r.Draining || r.Arbitration == nil || !r.Arbitration.Counted {
+			http.Error(w, "no member counts this arbitrator: "+r.Waiting, http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = fmt.Fprintln(w, "ok")
+	})
+	mux.HandleFunc("GET "+agentapi.PathMetrics, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		web.WriteArbitratorMetrics(w, a.reports.Get())
+	})
+	return mux
+}

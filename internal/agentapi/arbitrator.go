@@ -1,0 +1,26 @@
+package agentapi
+
+import "strings"
+
+// arbitratorName begins the name of every arbitrator in the group. No pod is called so: names of
+// clusters have no dot. It is short, because Galera keeps no more than 31 characters of a name.
+const arbitratorName = "arbitrator."
+
+// ArbitratorName returns the name a garbd is started with. Each has one of its own, so that whoever counts
+// that name among the members means exactly that process, and none that was there before.
+func ArbitratorName(token string) string { return arbitratorName + token }
+
+// IsArbitrator says that a member of a component is an arbitrator, and holds no data.
+func IsArbitrator(member string) bool { return strings.HasPrefix(member, arbitratorName) }
+
+// FailureNoArbitrator means that the image has no garbd.
+const FailureNoArbitrator = "ArbitratorMissing"
+
+// Arbitration is a running garbd.
+type Arbitration struct {
+	// Process is the name it has in the group. An OrderRestart names it as its ID: it ends that process,
+	// and no other.
+	Process string `json:"process"`
+	// Counted says that a member of a Primary component lists it.
+	Counted bool `json:"counted"`
+}

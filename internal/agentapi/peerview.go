@@ -1,0 +1,32 @@
+package agentapi
+
+import "github.com/galera-operator/galera-operator/internal/cluster"
+
+// PeerView is what any member may know of another without credentials.
+type PeerView struct {
+	Name      string                 `json:"name"`
+	Component cluster.ComponentState `json:"component"`
+	State     cluster.NodeState      `json:"state"`
+	// ClusterUUID is wsrep_cluster_state_uuid, "" when not connected.
+	ClusterUUID string `json:"clusterUUID,omitempty"`
+	Draining    bool   `json:"draining,omitempty"`
+	// Forming says that the member is carrying out an order that makes it Primary: nobody else may
+	// be made so meanwhile.
+	Forming bool `json:"forming,omitempty"`
+	// Data and Position are as in the Report.
+	Data     cluster.DataState `json:"data,omitempty"`
+	Position cluster.Position  `json:"position,omitzero"`
+	// Lineage are the lines of history the member belongs to.
+	Lineage cluster.Lineage `json:"lineage,omitzero"`
+	// Primary says that the operator sends clients to this member, as far as it knows.
+	Primary bool `json:"primary,omitempty"`
+	// DataBytes is the size of a full copy of its data, 0 while not known.
+	DataBytes int64 `json:"dataBytes,omitempty"`
+	// Giving is the transfer the member gives at the moment.
+	Giving *Giving `json:"giving,omitempty"`
+	// Version is that of the image's mariadbd, Tables that of the system tables; "" while not known.
+	Version string `json:"version,omitempty"`
+	Tables  string `json:"tables,omitempty"`
+	// Members are the names of the members of its Primary component, empty when not known.
+	Members []string `json:"members,omitempty"`
+}

@@ -1,0 +1,129 @@
+package conditions
+
+import (
+	"fmt"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// arbitratorStatus describes the arbitrator, nil without one.
+func arbitratorStatus(in Input, before *v1alpha1.ArbitratorStatus) *v1alpha1.ArbitratorStatus {
+	a := in.Snapshot.Arbitrator
+	if a == nil {
+		return nil
+	}
+	if before == nil {
+		before = &v1alpha1.ArbitratorStatus{}
+	}
+	out := &v1alpha1.ArbitratorStatus{
+		Connected: a.Votes(), Ready: a.Votes() && !a.RestartNeeded && a.ConfigLoaded == in.Config.Revision,
+		Phase: phaseUnknown, Process: a.Process, Version: before.Version,
+	}
+	if p := in.Facts.ArbitratorPod; p != nil {
+		out.Pod = p.Name
+	}
+	r := in.report(a.Name)
+	switch {
+	case !a.Scheduled:
+		out.Phase, out.Message = string(cluster.PhaseStopped), "it is started when two nodes serve"
+		return out
+	case !a.Pod.Exists:
+		out.Message = "there is no pod"
+		return out
+	case r == nil:
+		out.Message = "the agent does not answer"
+		return out
+	}
+	out.Phase, out.Version, out.Message = string(r.Phase), r.Image.ProviderVersion, r.Waiting
+	out.TLS = channel(in, r, agentapi.ChannelReplication, before.TLS)
+	if a.Failure != nil {
+		out.Message = a.Failure.Message
+	} else if out.Message == "" && a.RestartNeeded {
+		out.Message = "it is restarted in its turn, for new settings or a new certificate"
+	}
+	out.Message = clip(out.Message, 1024)
+	return out
+}
+
+// arbitratorProblem speaks when the image has no garbd.
+func arbitratorProblem(in Input) *Problem {
+	a := in.Snapshot.Arbitrator
+	if a == nil || a.Failure == nil || a.Failure.Reason != agentapi.FailureNoArbitrator {
+		return nil
+	}
+	return &Problem{v1alpha1.ReasonArbitratorUnusable, "the arbitrator cannot run: " + a.Failure.Message + "; or use an odd number of nodes without one", true}
+}
+
+// arbitratorReady says what is missing, ok when nothing is.
+func arbitratorReady(in Input) (v verdict, ok bool) {
+	a := in.Snapshot.Arbitrator
+	if a == nil || !a.Wanted {
+		return verdict{}, true
+	}
+	s := arbitratorStatus(in, in.cluster().Status.Arbitrator)
+	switch {
+	case !s.Connected:
+		return no(v1alpha1.ReasonArbitratorAway, "the nodes do not count the arbitrator"+because(s.Message)), false
+	case !s.Ready:
+		return no(v1alpha1.ReasonConfigurationStale, "the arbitrator does not run with what was published yet"+because(s.Message)), false
+	}
+	return verdict{}, true
+}
+
+// arbitratorEncrypted asks of the arbitrator what is asked of every node: it was dialled, by itself and by all nodes, and
+// has dialled all of them.
+func arbitratorEncrypted(in Input) (verdict, bool) {
+	a := in.Snapshot.Arbitrator
+	if a == nil || !a.Scheduled || in.Config.TLS.Replication == cluster.SocketPlain {
+		return verdict{}, true
+	}
+	r := in.report(a.Name)
+	if r == nil || a.Process == "" {
+		return unproved("waiting for evidence from the arbitrator"), false
+	}
+	if v, ok := judgeChannel(in, a.Name, agentapi.ChannelReplication, r); !ok {
+		return v, false
+	}
+	if v, ok := judgePeers(in, a.Name, r); !ok {
+		return v, false
+	}
+	for _, m := range in.Snapshot.Members {
+		if m := in.report(m.Name); m != nil {
+			if v, ok := judgePeer(m, m.Name, a.Name); !ok {
+				return v, false
+			}
+		}
+	}
+	return verdict{}, true
+}
+
+// votes is how many there are in the Primary component, and in all.
+func votes(in Input) (present, all int, names string) {
+	for _, m := range in.Snapshot.Members {
+		if m.InPrimary() {
+			present++
+		}
+	}
+	all, names = len(in.Snapshot.Members), "nodes"
+	if a := in.Snapshot.Arbitrator; a != nil && (a.Wanted || a.Counted) {
+		all, names = all+1, "nodes, the arbitrator included,"
+		if a.Counted && present > 0 {
+			present++
+		}
+	}
+	return present, all, names
+}
+
+// arbitratorEvents tells when the arbitrator comes and goes.
+func arbitratorEvents(before, after *v1alpha1.ArbitratorStatus) []Event {
+	was, is := before != nil && before.Connected, after != nil && after.Connected
+	switch {
+	case is && (!was || before.Process != after.Process):
+		return []Event{{"Normal", "ArbitratorCounted", actionObserve, fmt.Sprintf("the nodes count the arbitrator (%s)", after.Process)}}
+	case was && !is && after != nil:
+		return []Event{{"Warning", v1alpha1.ReasonArbitratorAway, actionObserve, "the nodes do not count the arbitrator" + because(after.Message)}}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+// arbitrator reads the Deployment, and its newest pod that is not on its way out.
+func (r Readers) arbitrator(ctx context.Context, f *Facts) error {
+	key := client.ObjectKey{Namespace: f.Cluster.Namespace, Name: resources.ArbitratorName(f.Cluster)}
+	d := &appsv1.Deployment{}
+	if err := r.Cached.Get(ctx, key, d); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	f.Arbitrator = d
+	var pods corev1.PodList
+	err := r.Cached.List(ctx, &pods, client.InNamespace(key.Namespace), client.MatchingLabels(resources.ArbitratorSelector(f.Cluster)))
+	if err != nil {
+		return fmt.Errorf("listing the arbitrator's pods: %w", err)
+	}
+	for i := range pods.Items {
+		if p := &pods.Items[i]; p.Status.Phase != corev1.PodFailed && p.Status.Phase != corev1.PodSucceeded && newer(p, f.ArbitratorPod) {
+			f.ArbitratorPod = p
+		}
+	}
+	return nil
+}
+
+func newer(p, than *corev1.Pod) bool {
+	if than == nil || (p.DeletionTimestamp == nil) != (than.DeletionTimestamp == nil) {
+		return than == nil || p.DeletionTimestamp == nil
+	}
+	return p.CreationTimestamp.After(than.CreationTimestamp.Time)
+}
+
+// HasArbitrator says that there is an arbitrator, or is to be one.
+func HasArbitrator(f Facts) bool { return f.Arbitrator != nil || f.Cluster.Spec.Arbitrator.Enabled }
+
+// arbitration fills in the arbitrator, and takes it out of the lists of members.
+func arbitration(s *cluster.Snapshot, f Facts, seen map[string]Seen, now time.Time) {
+	var processes []string
+	for i := range s.Members {
+		processes = append(processes, withoutArbitrators(s.Members[i].Server)...)
+	}
+	if !HasArbitrator(f) {
+		return
+	}
+	a := &cluster.Arbitrator{Name: resources.ArbitratorName(f.Cluster), Wanted: f.Cluster.Spec.Arbitrator.Enabled}
+	s.Arbitrator = a
+	if d := f.Arbitrator; d != nil {
+		a.Deployed, a.Scheduled = true, d.Spec.Replicas == nil || *d.Spec.Replicas > 0
+		a.Outdated = d.Spec.Template.Annotations[v1alpha1.AnnotationArbitratorRevision] != f.ArbitratorRevision
+	}
+	p := f.ArbitratorPod
+	if p == nil {
+		return
+	}
+	a.Pod = cluster.Pod{Exists: true, Terminating: p.DeletionTimestamp != nil, Ready: podReady(p), Waiting: waiting(p),
+		Outdated: p.Annotations[v1alpha1.AnnotationArbitratorRevision] != f.Arbitrator.Spec.Template.Annotations[v1alpha1.AnnotationArbitratorRevision]}
+	if known, ok := seen[a.Name]; ok && known.Live {
+		describe(a, known.Report, s.Members, now)
+		a.Counted = a.Process != "" && slices.Contains(processes, a.Process)
+	}
+}
+
+// withoutArbitrators leaves only members with data in what a server says of its component, and returns
+// the arbitrators of a Primary one.
+func withoutArbitrators(s *cluster.Server) []string {
+	if s == nil {
+		return nil
+	}
+	var out []string
+	s.Members = slices.DeleteFunc(slices.Clone(s.Members), func(name string) bool {
+		if agentapi.IsArbitrator(name) {
+			out = append(out, name)
+			return true
+		}
+		return false
+	})
+	s.Size -= len(out)
+	if s.Component != cluster.ComponentPrimary {
+		return nil
+	}
+	return out
+}
+
+func describe(a *cluster.Arbitrator, r agentapi.Report, members []cluster.Member, now time.Time) {
+	a.Known = true
+	if r.Arbitration != nil {
+		a.Process = r.Arbitration.Process
+	}
+	a.ConfigLoaded, a.RestartNeeded, a.Publication = r.Config.Loaded, r.Config.RestartNeeded, r.TLS.Installed
+	if r.Config.Socket != "" {
+		a.Running = cluster.NewEncryption(r.Config.Socket, r.Config.Suites)
+	}
+	a.DynamicSockets, a.TLSProblem = hasDynamicSockets(r.Image.ProviderVersion), tlsProblem(r.TLS)
+	a.LinksVerified = !slices.ContainsFunc(members, func(m cluster.Member) bool { return !verified(r.TLS.Peers[m.Name], now) })
+	if r.Failure != nil {
+		a.Failure = &cluster.Failure{Reason: r.Failure.Reason, Message: r.Failure.Message}
+	}
+}
+
+// arbitratorUse is what the arbitrator does with the published pair; ok is false when there is none that
+// could run.
+func arbitratorUse(f Facts, seen map[string]Seen) (u cluster.CertificateUse, ok bool) {
+	if f.Arbitrator == nil || f.ArbitratorPod == nil && f.Arbitrator.Spec.Replicas != nil && *f.Arbitrator.Spec.Replicas == 0 {
+		return u, false
+	}
+	u.Name = resources.ArbitratorName(f.Cluster)
+	s, id := seen[u.Name], Publication(f.Published)
+	if !s.Live {
+		return u, true
+	}
+	r := s.Report
+	u.Loaded = r.TLS.Installed == id && r.TLS.Problem == "" && (r.TLS.Loaded == id || r.TLS.Loaded == "")
+	fact, looked := r.TLS.Channels[agentapi.ChannelReplication]
+	u.Serves = u.Loaded && (r.TLS.Loaded == "" || looked && fact.Serial == r.TLS.LoadedSerial)
+	return u, true
+}

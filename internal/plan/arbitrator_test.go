@@ -1,0 +1,132 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// has alters the arbitrator.
+type has func(*cluster.Arbitrator)
+
+// pair is two nodes and an arbitrator that is counted.
+func pair(changes ...change) cluster.Snapshot {
+	return shop(append([]change{func(s *cluster.Snapshot) {
+		s.Replicas, s.Members = 2, s.Members[:2]
+		s.Published, s.Wanted = strict, strict
+		s.Arbitrator = &cluster.Arbitrator{
+			Name: "db-arbitrator", Wanted: true, Deployed: true, Scheduled: true, Pod: cluster.Pod{Exists: true, Ready: true},
+			Known: true, Process: "arbitrator.a", Counted: true, ConfigLoaded: "r1", Running: strict, DynamicSockets: true, LinksVerified: true,
+		}
+	}, all(in("db-0", "db-1"), runs(strict), func(m *cluster.Member) { m.DynamicSockets, m.LinksVerified = true, true })}, changes...)...)
+}
+
+func arb(facts ...has) change {
+	return func(s *cluster.Snapshot) {
+		for _, f := range facts {
+			f(s.Arbitrator)
+		}
+	}
+}
+
+func unwanted(a *cluster.Arbitrator)   { a.Wanted = false }
+func undeployed(a *cluster.Arbitrator) { *a = cluster.Arbitrator{Name: a.Name, Wanted: a.Wanted} }
+func asleep(a *cluster.Arbitrator)     { undeployed(a); a.Deployed = true }
+func uncounted(a *cluster.Arbitrator)  { a.Counted = false }
+func ended(a *cluster.Arbitrator)      { a.Process, a.Counted, a.Running = "", false, cluster.Encryption{} }
+func stale(a *cluster.Arbitrator)      { a.RestartNeeded = true }
+func mute(a *cluster.Arbitrator) {
+	*a = cluster.Arbitrator{Name: a.Name, Wanted: a.Wanted, Deployed: true, Scheduled: true, Pod: a.Pod}
+}
+func is2(e cluster.Encryption) has { return func(a *cluster.Arbitrator) { a.Running = e } }
+
+// end is the order that ends the running garbd.
+func end(epoch int64) SendOrder {
+	return SendOrder{Member: "db-arbitrator", ID: "arbitrator.a", Epoch: epoch, Kind: OrderRestart}
+}
+
+func TestArbitrator(t *testing.T) {
+	check(t, []row{
+		{name: "all is well", s: pair(), reason: ReasonHealthy},
+		{name: "it is made when all nodes serve", s: pair(arb(undeployed)), action: ApplyArbitrator{Running: true}},
+		{name: "not before", s: pair(arb(undeployed), db(1, state(cluster.NodeJoining))), reason: ReasonJoining},
+		{name: "it comes back after a suspension", s: pair(arb(asleep)), action: ApplyArbitrator{Running: true}},
+		{name: "it is missed", s: pair(arb(uncounted)), reason: ReasonArbitratorAway},
+		{name: "it is told why", s: pair(arb(uncounted, func(a *cluster.Arbitrator) { a.Failure = &cluster.Failure{Message: "no garbd"} })), reason: ReasonArbitratorAway, says: "no garbd"},
+
+		{name: "a new certificate restarts it", s: pair(arb(stale)), action: end(4), reason: ReasonRestarting},
+		{name: "a new template replaces it", s: pair(arb(func(a *cluster.Arbitrator) { a.Outdated = true })), action: ApplyArbitrator{Running: true}, reason: ReasonRestarting},
+		{name: "never while a node is down", s: pair(arb(stale), db(1, down(10))), reason: ReasonJoining},
+		{name: "never while a node is not served", s: pair(arb(stale), db(1, func(m *cluster.Member) { m.Pod.Ready = false }))},
+		{name: "never while a node has an order", s: pair(arb(stale), db(1, told("x", 4, OrderRestart, orderAccepted)))},
+		{name: "not before the nodes know what it will run with", s: pair(arb(stale), db(1, notYetRead)), reason: ReasonConfiguration, says: "db-1"},
+
+		{name: "it has its turn before the nodes", s: pair(arb(stale), all(oldConfig)), action: end(4)},
+		{name: "a node waits for it", s: pair(arb(uncounted), all(oldConfig)), reason: ReasonArbitratorAway, says: "before a node is taken down"},
+		{name: "and for what it has to read", s: pair(arb(func(a *cluster.Arbitrator) { a.ConfigLoaded = "r0" }), all(oldConfig)), reason: ReasonConfiguration, says: "the arbitrator"},
+		{name: "a broken node does not", s: pair(arb(uncounted), db(1, silent, outdatedPod, func(m *cluster.Member) { m.Pod.Ready = false })),
+			action: Begin{cluster.Operation{ID: "restart-5", Type: cluster.OpRestart, Target: "db-1", Epoch: 5}}},
+
+		{name: "an odd number of nodes needs none", s: shop(func(s *cluster.Snapshot) { s.Arbitrator = pair(arb(unwanted)).Arbitrator }), action: RemoveArbitrator{}},
+		{name: "it stays until they are there", s: shop(func(s *cluster.Snapshot) { s.Arbitrator = pair(arb(unwanted)).Arbitrator }, db(2, state(cluster.NodeJoining))), reason: ReasonJoining},
+		{name: "scaling up is no matter of its", s: pair(wanted(3), arb(unwanted, uncounted)), action: Resize{3}},
+		{name: "scaling down begins with it", s: shop(wanted(2), func(s *cluster.Snapshot) { s.Arbitrator = pair(arb(undeployed)).Arbitrator }), action: ApplyArbitrator{Running: true}},
+		{name: "and waits for it", s: shop(wanted(2), func(s *cluster.Snapshot) { s.Arbitrator = pair(arb(uncounted)).Arbitrator }), reason: ReasonArbitratorAway},
+		{name: "then a node leaves", s: shop(wanted(2), func(s *cluster.Snapshot) { s.Arbitrator = pair().Arbitrator }),
+			action: Begin{cluster.Operation{ID: "scaledown-5", Type: cluster.OpScaleDown, Target: "db-2", Epoch: 5}}},
+	})
+	restarting := running(cluster.Operation{ID: "restart-5", Type: cluster.OpRestart, Target: "db-1", Epoch: 5})
+	gaveUp(t, pair(restarting, all(oldConfig), arb(uncounted)), "the arbitrator has its turn first")
+	gaveUp(t, shop(wanted(2), func(s *cluster.Snapshot) { s.Arbitrator = pair(arb(uncounted)).Arbitrator },
+		running(cluster.Operation{ID: "scaledown-5", Type: cluster.OpScaleDown, Target: "db-2", Epoch: 5})), "the arbitrator has its turn first")
+}
+
+func TestArbitratorAndLoss(t *testing.T) {
+	recovering := running(cluster.Operation{ID: "recover-5", Type: cluster.OpRecover, BootstrapMember: "db-0", Epoch: 5, Position: at(10)})
+	crashed := func(changes ...change) cluster.Snapshot {
+		return pair(append([]change{db(0, down(10), knows(5)), db(1, down(10), knows(5)), recovering, arb(uncounted)}, changes...)...)
+	}
+	suspending := running(cluster.Operation{ID: "suspend-5", Type: cluster.OpSuspend, Epoch: 5})
+	check(t, []row{
+		{name: "a node is lost", s: pair(db(1, silent)), reason: ReasonJoining, says: "db-1"},
+		{name: "both are down: it knows nothing", s: pair(db(0, down(10)), db(1, down(12)), arb(uncounted)), action: recoverBy("db-1", 12, 5)},
+		{name: "both are down, one silent: it vouches for nobody", s: pair(db(0, down(10)), db(1, silent), arb(uncounted)), reason: ReasonWaitingForMembers, says: "db-1 do not answer"},
+		{name: "it is ended before the start", s: crashed(), action: end(5), reason: ReasonRecovering},
+		{name: "then the cluster starts", s: crashed(arb(ended)), action: send("db-0", "recover-5", 5, OrderBootstrap, at(10), "bootstrap")},
+		{name: "a silent one is given time to end", s: crashed(arb(mute), func(s *cluster.Snapshot) { s.NoPrimaryFor = 20 * time.Second }), reason: ReasonRecovering, says: "does not answer"},
+		{name: "and no more", s: crashed(arb(mute), func(s *cluster.Snapshot) { s.NoPrimaryFor = time.Minute }), action: send("db-0", "recover-5", 5, OrderBootstrap, at(10), "bootstrap")},
+		{name: "one without a pod is gone", s: crashed(arb(undeployed)), action: send("db-0", "recover-5", 5, OrderBootstrap, at(10), "bootstrap")},
+		{name: "a suspension begins with it", s: pair(suspended, suspending), action: ApplyArbitrator{Running: false}, reason: ReasonSuspended},
+		{name: "the nodes wait for it", s: pair(suspended, suspending, arb(func(a *cluster.Arbitrator) { a.Scheduled = false })), reason: ReasonSuspended, says: "the arbitrator to stop"},
+		{name: "then they stop", s: pair(suspended, suspending, arb(asleep)), action: send("db-1", "suspend-5", 5, OrderStop, cluster.Position{}, "stop")},
+	})
+}
+
+func TestArbitratorAndSwitch(t *testing.T) {
+	to := func(published, wanted cluster.Encryption, changes ...change) cluster.Snapshot {
+		return pair(append([]change{func(s *cluster.Snapshot) { s.Published, s.Wanted = published, wanted },
+			all(runs(published)), arb(is2(published))}, changes...)...)
+	}
+	rolling := journal("Rolling", "")
+	keeping := journal("Rebootstrap", "db-0")
+	halted := db(1, stopped(10), told("switchtls-5/db-1/stop", 5, OrderStop, orderDone), phase(cluster.PhaseStopped))
+	check(t, []row{
+		{name: "it begins", s: to(plain, strict), action: begun(5, "switchtls-5", "Rolling", "")},
+		{name: "not while it is silent", s: to(plain, strict, arb(mute)), reason: ReasonSwitching, says: "agent of the arbitrator"},
+		{name: "not while it is away", s: to(plain, strict, arb(uncounted)), reason: ReasonArbitratorAway},
+		{name: "not with a bad pair", s: to(plain, strict, arb(func(a *cluster.Arbitrator) { a.TLSProblem = "no key" })), reason: ReasonSwitchRefused, blocked: true, says: "the arbitrator: no key"},
+		{name: "not with an old library", s: to(plain, strict, arb(func(a *cluster.Arbitrator) { a.DynamicSockets = false })), reason: ReasonRebootstrap, blocked: true},
+		{name: "dynamic: it first", s: to(dynamic, strict, rolling, all(runs(plain), oldConfig), arb(is2(plain), stale)), action: end(5)},
+		{name: "then the nodes", s: to(dynamic, strict, rolling, all(runs(plain), oldConfig)), action: begun(6, "switchtls-6", "Rolling", "db-1")},
+		{name: "strict when it is dynamic, too", s: to(dynamic, strict, rolling, arb(is2(plain))), reason: ReasonSwitching, says: "the arbitrator to run with Dynamic"},
+		{name: "and has seen all certificates", s: to(dynamic, strict, rolling, arb(func(a *cluster.Arbitrator) { a.LinksVerified = false })), reason: ReasonSwitching, says: "verified every node"},
+		{name: "and is there", s: to(dynamic, strict, rolling, arb(ended)), reason: ReasonSwitching, says: "to be counted"},
+		{name: "strict", s: to(dynamic, strict, rolling), action: PublishEncryption{dynamic, strict}},
+		{name: "plain waits for it, too", s: to(dynamic, plain, rolling, arb(is2(strict))), reason: ReasonSwitching, says: "the arbitrator to run"},
+		{name: "re-bootstrap: it goes before the last node", s: to(plain, strict, keeping, halted), action: ApplyArbitrator{Running: false}, reason: ReasonSwitching},
+		{name: "before anything is published", s: to(plain, strict, keeping, halted, arb(func(a *cluster.Arbitrator) { a.Scheduled = false })), reason: ReasonSwitching, says: "the arbitrator to stop"},
+		{name: "then it is published", s: to(plain, strict, keeping, halted, arb(asleep)), action: PublishEncryption{plain, strict}},
+		{name: "it is somebody that runs", s: to(plain, strict, all(down(10), runs(cluster.Encryption{})), arb(uncounted)), action: recoverBy("db-0", 10, 5)},
+	})
+}
