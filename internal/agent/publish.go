@@ -80,7 +80,7 @@ func (a *agent) configReport() agentapi.ConfigReport {
 	}
 	if a.proc != nil {
 		c.Socket, c.Suites = a.run.output.Socket, a.run.output.Suites
-		c.RestartNeeded = a.run.output.Hash != a.output.Hash
+		c.RestartNeeded = a.run.output.Hash != a.output.Hash || keepsOldKey(a.run)
 	}
 	return c
 }

@@ -102,6 +102,7 @@ type running struct {
 	output    servercnf.Output
 	clients   cluster.ChannelPolicy // in force on port 3306
 	pair      certs.Bundle          // installed when it was started: what it reads then is this or newer
+	otherKey  bool                  // a pair with another kind of key was loaded since
 	from      cluster.Position      // before a join
 	epoch     int64                 // of an initialisation
 	note      *datadir.Joining      // the join's note, nil when it is over

@@ -83,6 +83,11 @@ func usesClientTLS(run running) bool {
 	return v == "ON"
 }
 
+// keepsOldKey says that the running provider also has a certificate that is not the installed one: OpenSSL
+// keeps one for each kind of key, and a reload replaces only that of the new one's kind. Peers choose
+// between them, and would be shown the old one to its end and beyond.
+func keepsOldKey(run running) bool { return run.otherKey && usesProviderTLS(run) }
+
 // loadCertificates makes a running server load the installed pair: first the provider, which does it in
 // any state, then the server, which does it only in a Primary component.
 func (a *agent) loadCertificates() {
@@ -115,6 +120,7 @@ func (a *agent) onReloaded(pid int, bundle certs.Bundle, err error, primary bool
 	a.trusted = append(a.trusted, bundle.CAs...)
 	slices.Sort(a.trusted)
 	a.trusted = slices.Compact(a.trusted)
+	a.run.otherKey = a.run.otherKey || bundle.KeyKind() != a.run.pair.KeyKind()
 	if err != nil {
 		a.reloadAt = time.Now().Add(reloadAgain)
 		a.tlsTrouble = "the new certificate could not be loaded: " + err.Error()

@@ -39,7 +39,7 @@ var _ = Describe("A bad certificate", Label(Slow, Input), func() {
 		foreign, err := shop.ForeignPair(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		other := issue(ctx, shop, pkitest.Leaf{})
-		before, running := status(ctx, shop).TLS.Serial, restarts(ctx, shop)
+		before, running := status(ctx, shop).TLS.Serial, runs(ctx, shop)
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 		start := time.Now()
 		for reason, bad := range map[string]harness.Pair{
@@ -73,7 +73,7 @@ var _ = Describe("A bad certificate", Label(Slow, Input), func() {
 		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionCertificatesValid, metav1.ConditionTrue, v1alpha1.ReasonHealthy, shortly)).To(Succeed())
 		Expect(w.Errors()).To(BeEmpty(), "nobody noticed anything")
 		stopAndCheck(ctx, w, start)
-		Expect(restarts(ctx, shop)).To(Equal(running), "nothing was restarted")
+		Expect(runs(ctx, shop)).To(Equal(running), "nothing was restarted")
 	}, SpecTimeout(8*time.Minute))
 })
 
@@ -95,7 +95,7 @@ var _ = Describe("An expired certificate", Label(Slow, Faults), func() {
 		withoutCertManager(ctx)
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 		start := time.Now()
-		running := restarts(ctx, shop)
+		running := runs(ctx, shop)
 		serial := shortLived(ctx, shop)
 		awaitExpired(ctx, shop)
 		Expect(w.WaitForMore(ctx, 100, shortly)).To(Succeed(), "connections that exist go on")
@@ -107,7 +107,7 @@ var _ = Describe("An expired certificate", Label(Slow, Faults), func() {
 		Expect(w.Errors()).To(BeEmpty(), "no connection was dropped")
 		Expect(shop.WaitHealthy(ctx, recoverTime)).To(Succeed())
 		stopAndCheck(ctx, w, start)
-		Expect(restarts(ctx, shop)).To(Equal(running), "nothing was restarted")
+		Expect(runs(ctx, shop)).To(Equal(running), "nothing was restarted")
 	}, SpecTimeout(8*time.Minute))
 
 	It("holds nobody up for good that went down with it", func(ctx SpecContext) {

@@ -61,27 +61,10 @@ func awaitRenewed(ctx context.Context, c *harness.Cluster, before string) string
 	return serial
 }
 
-// restarts counts pods and servers that were started.
-func restarts(ctx context.Context, c *harness.Cluster) string {
-	GinkgoHelper()
-	pods, err := c.Pods(ctx)
-	Expect(err).NotTo(HaveOccurred())
-	out := ""
-	for _, p := range pods {
-		started, err := client(ctx, c).QueryPod(ctx, p.Name, "SELECT UNIX_TIMESTAMP() - VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'UPTIME'")
-		Expect(err).NotTo(HaveOccurred())
-		seconds := 0.0
-		_, err = fmt.Sscan(started, &seconds)
-		Expect(err).NotTo(HaveOccurred())
-		out += fmt.Sprintf("%s %s %d; ", p.Name, p.UID, int(seconds)/5) // clocks are whole seconds
-	}
-	return out
-}
-
 var _ = Describe("The nodes' certificate", Label(Core, Wire), func() {
 	It("is renewed on request under load, and nobody notices", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
-		before, running := status(ctx, shop).TLS.Serial, restarts(ctx, shop)
+		before, running := status(ctx, shop).TLS.Serial, runs(ctx, shop)
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 		start := time.Now()
 		askFor(ctx, shop, "leaf@"+start.Format("150405.000"))
@@ -89,14 +72,14 @@ var _ = Describe("The nodes' certificate", Label(Core, Wire), func() {
 		progress("certificate %s served by all after %s", serial, time.Since(start).Round(time.Millisecond))
 		Expect(w.Errors()).To(BeEmpty(), "no write failed, no connection was dropped")
 		stopAndCheck(ctx, w, start)
-		Expect(restarts(ctx, shop)).To(Equal(running), "nothing was restarted")
+		Expect(runs(ctx, shop)).To(Equal(running), "nothing was restarted")
 	}, SpecTimeout(4*time.Minute))
 })
 
 var _ = Describe("The nodes' certificate, again and again", Label(Slow, Wire), func() {
 	It("is renewed ten times in a row under load", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
-		serial, running := status(ctx, shop).TLS.Serial, restarts(ctx, shop)
+		serial, running := status(ctx, shop).TLS.Serial, runs(ctx, shop)
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 		start := time.Now()
 		for i := range 10 {
@@ -106,31 +89,48 @@ var _ = Describe("The nodes' certificate, again and again", Label(Slow, Wire), f
 		progress("ten renewals in %s", time.Since(start).Round(time.Second))
 		Expect(w.Errors()).To(BeEmpty(), "no write failed, no connection was dropped")
 		stopAndCheck(ctx, w, start)
-		Expect(restarts(ctx, shop)).To(Equal(running), "nothing was restarted")
+		Expect(runs(ctx, shop)).To(Equal(running), "nothing was restarted")
 	}, SpecTimeout(8*time.Minute))
 
-	It("takes every kind of key live", func(ctx SpecContext) {
+	It("takes every size of key live, and another kind by a rolling restart", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
-		serial, running := status(ctx, shop).TLS.Serial, restarts(ctx, shop)
+		now := status(ctx, shop).TLS.Serial
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 		start := time.Now()
-		for _, kind := range []v1alpha1.PrivateKeySpec{
-			{Algorithm: "RSA", Size: 2048}, {Algorithm: "RSA", Size: 3072}, {Algorithm: "RSA", Size: 4096},
-			{Algorithm: "ECDSA", Size: 384}, {Algorithm: "ECDSA", Size: 256},
+		for _, to := range []struct {
+			v1alpha1.PrivateKeySpec
+			live bool
+		}{
+			{v1alpha1.PrivateKeySpec{Algorithm: "ECDSA", Size: 384}, true},
+			{v1alpha1.PrivateKeySpec{Algorithm: "RSA", Size: 2048}, false},
+			{v1alpha1.PrivateKeySpec{Algorithm: "RSA", Size: 3072}, true},
+			{v1alpha1.PrivateKeySpec{Algorithm: "RSA", Size: 4096}, true},
+			{v1alpha1.PrivateKeySpec{Algorithm: "ECDSA", Size: 256}, false},
 		} {
-			change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.TLS.Certificate.PrivateKey = kind })
-			serial = awaitRenewed(ctx, shop, serial)
+			running := runs(ctx, shop)
+			change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.TLS.Certificate.PrivateKey = to.PrivateKeySpec })
+			now = awaitRenewed(ctx, shop, now)
+			if !to.live {
+				Eventually(func(g Gomega) {
+					all, err := shop.Runs(ctx)
+					g.Expect(err).NotTo(HaveOccurred())
+					for pod, run := range running {
+						g.Expect(all[pod]).NotTo(Equal(run), pod)
+					}
+				}).WithContext(ctx).WithTimeout(switchTime).WithPolling(time.Second).Should(Succeed())
+			}
+			Expect(shop.WaitHealthy(ctx, recoverTime)).To(Succeed())
 			for _, pod := range podNames(ctx, shop) {
 				for _, port := range []string{harness.PortReplication, harness.PortClients} {
-					Expect(shop.KeyKind(ctx, pod, port)).To(Equal(fmt.Sprintf("%s-%d", kind.Algorithm, kind.Size)), pod+":"+port)
+					Expect(shop.KeyKind(ctx, pod, port)).To(Equal(fmt.Sprintf("%s-%d", to.Algorithm, to.Size)), pod+":"+port)
 				}
 			}
+			if to.live {
+				Expect(runs(ctx, shop)).To(Equal(running), "nothing was restarted")
+			}
 		}
-		progress("five kinds of keys in %s", time.Since(start).Round(time.Second))
-		Expect(w.Errors()).To(BeEmpty(), "no write failed, no connection was dropped")
 		stopAndCheck(ctx, w, start)
-		Expect(restarts(ctx, shop)).To(Equal(running), "nothing was restarted")
-	}, SpecTimeout(8*time.Minute))
+	}, SpecTimeout(12*time.Minute))
 })
 
 var _ = Describe("A CA is replaced", Label(Slow, Wire), func() {

@@ -42,6 +42,14 @@ type Bundle struct {
 	ID string
 }
 
+// KeyKind is the kind of the leaf's key, ECDSA or RSA; "" of no pair.
+func (b Bundle) KeyKind() string {
+	if b.Pair.Leaf == nil {
+		return ""
+	}
+	return b.Pair.Leaf.PublicKeyAlgorithm.String()
+}
+
 // Read reads the mounted Secret through the ..data link once, so that all files are of one version.
 func Read(dir string) (Material, error) {
 	if target, err := os.Readlink(filepath.Join(dir, "..data")); err == nil {
