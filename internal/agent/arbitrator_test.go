@@ -30,7 +30,7 @@ type arbitration struct {
 func TestArbitrator(t *testing.T) {
 	w := newWorld(t, 2, nil)
 	ip := w.nodes[0].ip
-	arb := &node{w: w, name: "shop-arbitrator", ip: ip[:strings.LastIndex(ip, ".")] + ".60", command: "arbitrator"}
+	arb := &node{w: w, image: image, name: "shop-arbitrator", ip: ip[:strings.LastIndex(ip, ".")] + ".60", command: "arbitrator"}
 	arb.base = filepath.Join(w.dir, arb.name)
 	w.nodes = append(w.nodes, arb)
 	w.publishConfig(func(c *agentapi.NodeConfig) { c.Arbitrator = &agentapi.Peer{Name: arb.name, Host: arb.name} })
