@@ -1,11 +1,14 @@
 package conditions
 
 import (
+	"crypto/x509"
 	"fmt"
+	"slices"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/pki"
 )
 
 // arbitratorStatus describes the arbitrator, nil without one.
@@ -94,6 +97,36 @@ func arbitratorEncrypted(in Input) (verdict, bool) {
 			if v, ok := judgePeer(m, m.Name, a.Name); !ok {
 				return v, false
 			}
+		}
+	}
+	return verdict{}, true
+}
+
+func andArbitrator(in Input) string {
+	if a := in.Snapshot.Arbitrator; a == nil || !a.Scheduled || in.Config.TLS.Replication == cluster.SocketPlain {
+		return ""
+	}
+	return " and the arbitrator"
+}
+
+// arbitratorCertificate says that the running garbd has another certificate, or trusts another CA, than is published: it
+// loads nothing, and waits for its turn to be restarted.
+func arbitratorCertificate(in Input) (v verdict, ok bool) {
+	a := in.Snapshot.Arbitrator
+	if a == nil || a.Process == "" {
+		return verdict{}, true
+	}
+	r := in.report(a.Name)
+	if r == nil || r.TLS.Loaded == "" {
+		return verdict{}, true
+	}
+	if r.TLS.LoadedSerial != in.Published.Serial {
+		return no(v1alpha1.ReasonCertificateNotLive, fmt.Sprintf("the arbitrator still serves certificate %s, published is %s; it is restarted in its turn",
+			r.TLS.LoadedSerial, in.Published.Serial)), false
+	}
+	for _, fp := range r.TLS.TrustedCAs {
+		if !slices.ContainsFunc(in.Published.CAs, func(c *x509.Certificate) bool { return pki.Fingerprint(c) == fp }) {
+			return no(v1alpha1.ReasonOldCATrusted, "the CA was replaced, and the arbitrator trusts the old one until it is restarted in its turn"), false
 		}
 	}
 	return verdict{}, true

@@ -31,6 +31,9 @@ func certificatesValid(in Input) verdict {
 			return no(v1alpha1.ReasonCertificateNotLive, fmt.Sprintf("%s still serves certificate %s, published is %s", m.Name, r.TLS.LoadedSerial, in.Published.Serial))
 		}
 	}
+	if v, ok := arbitratorCertificate(in); !ok {
+		return v
+	}
 	return yes(v1alpha1.ReasonHealthy, fmt.Sprintf("certificate %s is valid until %s",
 		in.Published.Serial, in.Published.NotAfter.UTC().Format("2006-01-02 15:04:05"))+sharedIssuerHint(in))
 }

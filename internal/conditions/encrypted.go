@@ -61,7 +61,7 @@ func encrypted(in Input) verdict {
 		return v
 	}
 	return yes(v1alpha1.ReasonProved, fmt.Sprintf(
-		"observed on all %d nodes: %s encrypted with the cluster's certificate%s, plaintext refused", len(in.Snapshot.Members), list(required), proof))
+		"observed on all %d nodes%s: %s encrypted with the cluster's certificate%s, plaintext refused", len(in.Snapshot.Members), andArbitrator(in), list(required), proof))
 }
 
 func requiredChannels(t agentapi.TLSConfig) []string {
