@@ -18,7 +18,8 @@ const quorumGap = 10 * time.Second
 var _ = Describe("Two nodes and an arbitrator", func() {
 	It("survive the loss of either node, encrypted", Label(Core, Faults), func(ctx SpecContext) {
 		pair := create(ctx, sample(newNamespace(ctx, "pair"), "galera-arbitrator.yaml"))
-		Expect(pair.WaitHealthy(ctx, firstReady)).To(Succeed())
+		Expect(pair.WaitReady(ctx, firstReady)).To(Succeed())
+		Expect(pair.WaitHealthy(ctx, shortly)).To(Succeed())
 		arbitrator := status(ctx, pair).Arbitrator
 		progress("the arbitrator: %+v", *arbitrator)
 		Expect(arbitrator.Ready && arbitrator.Connected).To(BeTrue())
@@ -57,7 +58,8 @@ var _ = Describe("Two nodes and an arbitrator", func() {
 
 	It("switch their encryption, are suspended, and change places with a third node", Label(Slow), func(ctx SpecContext) {
 		pair := create(ctx, sample(newNamespace(ctx, "pair"), "galera-arbitrator.yaml"))
-		Expect(pair.WaitHealthy(ctx, firstReady)).To(Succeed())
+		Expect(pair.WaitReady(ctx, firstReady)).To(Succeed())
+		Expect(pair.WaitHealthy(ctx, shortly)).To(Succeed())
 		start := time.Now()
 		w := startWriter(ctx, pair, harness.WriterOptions{})
 
