@@ -161,7 +161,7 @@ func (a *agent) updateSubject() {
 			s.Peers = append(s.Peers, p)
 		}
 	}
-	s.Address, s.Arbitrator = a.Address, a.config.Arbitrator
+	s.Address, s.Arbitrator, s.Password = a.Address, a.config.Arbitrator, a.rootPassword
 	s.Running = a.status != nil && a.proc != nil
 	s.TransferEncrypted = servercnf.TransferEncrypted(a.output.MyCnf)
 	s.Mode, s.Clients = "", ""

@@ -19,9 +19,8 @@ func (a *agent) checkRoot() {
 	if a.root.busy || !Serves(a.status) || a.status.Index != 0 || a.run.stopping || time.Now().Before(a.root.retryAt) {
 		return
 	}
-	password, err := os.ReadFile(filepath.Join(a.Places.Root, agentapi.RootPasswordKey))
-	word := strings.TrimRight(string(password), "\r\n")
-	if err != nil || word == "" {
+	word := a.rootPassword()
+	if word == "" {
 		a.root.problem = "the root password has not been published"
 		a.rootSet()
 		return
@@ -48,6 +47,15 @@ func (a *agent) checkRoot() {
 			}
 		})
 	}()
+}
+
+// rootPassword reads root's password, "" while there is none.
+func (a *agent) rootPassword() string {
+	password, err := os.ReadFile(filepath.Join(a.Places.Root, agentapi.RootPasswordKey))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimRight(string(password), "\r\n")
 }
 
 // rootSet ends an initialisation, whose last part root's password is.

@@ -180,6 +180,8 @@ func TestUpgradeByCopy(t *testing.T) {
 		t.Errorf("%+v", r.Upgrade)
 	}
 
+	s.prove() // the older server looks at the transport last
+
 	old.stop(true)
 	s.write(1)
 	old.wipe()

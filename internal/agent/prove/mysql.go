@@ -88,7 +88,7 @@ func ClientsPlain(ctx context.Context, addr string) (accepted bool, err error) {
 }
 
 // judgeLogin reads the answer to a login without TLS. Being asked for another plugin means
-// that the server would go on; it checks the transport before that, so a refusal at once is one.
+// that the server would go on; newer ones check the transport before that. See LoginPlain for the others.
 func judgeLogin(answer []byte) (accepted bool, err error) {
 	if len(answer) == 0 {
 		return false, errProtocol

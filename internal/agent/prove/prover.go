@@ -47,6 +47,8 @@ type Subject struct {
 	// Arbitrator is dialled like them; nil when there is none.
 	Arbitrator *agentapi.Peer
 	Credentials
+	// Password returns root's, nil where nobody is to log in.
+	Password func() string
 }
 
 // Result is what was seen.
@@ -148,7 +150,9 @@ func (p *Prover) look(ctx context.Context, s Subject) Result {
 		}
 		addr := net.JoinHostPort(s.Address, clientPort)
 		clients = JudgeClients(ClientsTLS(ctx, addr, s.Credentials), s.Clients,
-			p.plain(ctx, s, addr, s.Clients == cluster.PolicyRequired, ClientsPlain))
+			p.plain(ctx, s, addr, s.Clients == cluster.PolicyRequired, func(ctx context.Context, addr string) (bool, error) {
+				return clientsPlain(ctx, addr, s)
+			}))
 	})
 	wg.Go(func() { r.Peers = p.peers(ctx, s) })
 	wg.Wait()
