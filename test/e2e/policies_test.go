@@ -136,7 +136,8 @@ func setChannels(ctx context.Context, c *harness.Cluster, transfer v1alpha1.Repl
 	changeTLS(ctx, c, func(t *v1alpha1.TLSSpec) { t.StateTransfer, t.Clients = transfer, clients })
 }
 
-// suitesOnTheWire lets a node join again, and returns what servers chose on each port that spoke TLS.
+// suitesOnTheWire lets a node join again, and returns what the cluster's nodes, as servers, chose on each port:
+// other clusters on the same hosts are seen, too.
 func suitesOnTheWire(ctx context.Context, c *harness.Cluster, w *harness.Writer) map[uint16][]uint16 {
 	GinkgoHelper()
 	workers, err := kube.Workers(ctx)
@@ -150,10 +151,15 @@ func suitesOnTheWire(ctx context.Context, c *harness.Cluster, w *harness.Writer)
 	Expect(c.WaitHealthy(ctx, joinTime)).To(Succeed())
 	counts, err := capture.Stop()
 	Expect(err).NotTo(HaveOccurred())
+	pods, err := c.Pods(ctx)
+	Expect(err).NotTo(HaveOccurred())
 	out := map[uint16][]uint16{}
 	for _, port := range []uint16{portReplication, portIncremental} {
-		for suite := range counts[port].Suites {
-			out[port] = append(out[port], suite)
+		for seen := range counts[port].Suites {
+			ours := slices.ContainsFunc(pods, func(p corev1.Pod) bool { return p.Status.PodIP == seen.Server.String() })
+			if ours && !slices.Contains(out[port], seen.Suite) {
+				out[port] = append(out[port], seen.Suite)
+			}
 		}
 		Expect(out[port]).NotTo(BeEmpty(), "no ServerHello was seen on port %d", port)
 	}

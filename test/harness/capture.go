@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,7 +29,13 @@ type PortCount struct {
 	Bytes   int64
 	Markers int
 	// Suites that servers chose, by how often: TLS tells it in clear.
-	Suites map[uint16]int
+	Suites map[ServerSuite]int
+}
+
+// ServerSuite is a cipher suite that a server chose.
+type ServerSuite struct {
+	Server netip.Addr
+	Suite  uint16
 }
 
 // Capture watches TCP ports on nodes and counts how often a marker passes in clear. Nothing is stored.
@@ -176,7 +183,7 @@ func (c *Capture) count(flows flowTable, ifindex int, packet []byte) {
 	n.Bytes += int64(len(s.payload))
 	n.Markers += markers
 	if suite, ok := chosenSuite(s.payload); ok {
-		n.Suites = addSuite(n.Suites, suite)
+		n.Suites = addSuite(n.Suites, ServerSuite{s.flow.src, suite})
 	}
 	c.counts[port] = n
 	if c.total += int64(len(s.payload)); c.total > mostBytes && c.err == nil {

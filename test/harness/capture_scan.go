@@ -109,10 +109,10 @@ func chosenSuite(payload []byte) (suite uint16, ok bool) {
 }
 
 // addSuite counts into a map of its own: the old one may have been given away.
-func addSuite(counts map[uint16]int, suite uint16) map[uint16]int {
+func addSuite(counts map[ServerSuite]int, suite ServerSuite) map[ServerSuite]int {
 	out := maps.Clone(counts)
 	if out == nil {
-		out = map[uint16]int{}
+		out = map[ServerSuite]int{}
 	}
 	out[suite]++
 	return out
