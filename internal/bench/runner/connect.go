@@ -30,14 +30,16 @@ func (r *runner) connect(ctx context.Context) error {
 		}
 		c.hosts = append(c.hosts, one)
 	}
-	// The first connection is not measured: it resolves the name, and shows whether there is anything to measure.
+	// The first connections are not measured: they resolve names, and show whether there is anything to measure.
+	settled, cancel := context.WithTimeout(ctx, keyTime)
+	defer cancel()
 	for i := range c.hosts {
-		if err := c.once(ctx, i); err != nil {
+		if err := await(settled, keyPace, func() (string, error) {
+			err := c.once(ctx, i)
+			return c.wrongTLS(r.plan.TLS), err
+		}); err != nil {
 			return fmt.Errorf("connecting to %s: %w", r.plan.Hosts[i], err)
 		}
-	}
-	if why := c.wrongTLS(r.plan.TLS); why != "" {
-		return errors.New(why)
 	}
 	c.resumed.Store(0)
 	err := r.measure(ctx, func(ctx context.Context) error {
@@ -48,6 +50,29 @@ func (r *runner) connect(ctx context.Context) error {
 	r.out.Client.CPUSeconds, r.out.Runner.CPUSeconds = r.out.Runner.CPUSeconds, 0
 	r.out.Connect = c.result(r.out.EndedAt.Sub(r.out.StartedAt))
 	return err
+}
+
+// A certificate with another kind of key is loaded by servers that run, some time after the arm was changed.
+const (
+	keyTime = 2 * time.Minute
+	keyPace = 2 * time.Second
+)
+
+// await looks again and again until nothing is wrong, or ctx ends; an error ends it at once.
+func await(ctx context.Context, pace time.Duration, look func() (wrong string, err error)) error {
+	tick := time.NewTicker(pace)
+	defer tick.Stop()
+	for {
+		wrong, err := look()
+		if err != nil || wrong == "" {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.New(wrong)
+		case <-tick.C:
+		}
+	}
 }
 
 // connector is a run of connections.
