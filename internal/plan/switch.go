@@ -15,13 +15,14 @@ const (
 )
 
 // keepJoinable publishes what the component that serves runs with, when nodes that start now could
-// not join it: a switch by re-bootstrap was given up half-way.
+// not join it: a switch by re-bootstrap was given up half-way. Only a member that has read what is published
+// counts: what is known of another may be older than that, and from before a whole switch.
 func keepJoinable(s cluster.Snapshot) (Decision, bool) {
 	if s.Operation != nil && rebootstrapping(*s.Operation) || len(s.Members) == 1 {
 		return Decision{}, false
 	}
 	for _, m := range s.Members {
-		if m.InPrimary() && m.Running != (cluster.Encryption{}) && !m.Running.Meets(s.Published) {
+		if m.InPrimary() && m.ConfigLoaded == s.ConfigRevision && m.Running != (cluster.Encryption{}) && !m.Running.Meets(s.Published) {
 			return publish(s, m.Running)
 		}
 	}
@@ -29,10 +30,15 @@ func keepJoinable(s cluster.Snapshot) (Decision, bool) {
 }
 
 // publishWhileDown publishes the wanted encryption at once when no member runs: there is nobody
-// who could not be found.
+// who could not be found. That a member is down has to be newer than what is published, too.
 func publishWhileDown(s cluster.Snapshot) (Decision, bool) {
 	if s.Published == s.Wanted || s.Operation != nil || !allDown(s) {
 		return Decision{}, false
+	}
+	for _, m := range s.Members {
+		if m.Pod.Exists && m.ConfigLoaded != s.ConfigRevision {
+			return Decision{}, false
+		}
 	}
 	return publish(s, s.Wanted)
 }

@@ -56,6 +56,8 @@ func TestSwitchBegins(t *testing.T) {
 		{name: "a silent member", s: switching(plain, strict, db(2, silent)), reason: ReasonSwitching, says: "when the agent of db-2 answers"},
 		{name: "re-bootstrap waits for all", s: switching(plain, strict, db(2, down(10)), rebootstrap), reason: ReasonRestarting},
 		{name: "nothing runs", s: switching(plain, strict, all(down(10), runs(cluster.Encryption{}))), action: PublishEncryption{plain, strict}, reason: ReasonSwitching},
+		{name: "nothing ran before it was published", s: switching(plain, strict, all(down(10), runs(cluster.Encryption{})), db(1, notYetRead)),
+			action: Begin{Operation: cluster.Operation{ID: "recover-5", Type: cluster.OpRecover, Epoch: 5, BootstrapMember: "db-0", Position: at(10)}}, reason: ReasonRecovering},
 	})
 }
 
@@ -101,6 +103,8 @@ func TestRebootstrap(t *testing.T) {
 		{name: "and the recovery takes over", s: switching(strict, strict, op, all(off...)),
 			action: Complete{Message: "all nodes are stopped and have the new encryption; the recovery starts db-0"}},
 		{name: "given up half-way: back to what serves", s: switching(strict, strict, db(0, runs(plain)), db(1, off...), db(2, off...), func(s *cluster.Snapshot) { s.Epoch = 5 }), action: PublishEncryption{strict, plain}, reason: ReasonSwitching},
+		{name: "what served before it was published", s: switching(strict, strict, db(0, runs(plain), notYetRead), db(1, off...), db(2, off...), func(s *cluster.Snapshot) { s.Epoch = 5 }),
+			action: SendOrder{Member: "db-1", ID: "start-5/db-1/start/switchtls-5/db-1/stop", Epoch: 5, Kind: OrderStart}, reason: ReasonJoining},
 		{name: "wanted no more", s: switching(plain, plain, op, db(1, off...)), action: Complete{Message: "db-0 runs with Plain sockets"}},
 	})
 }

@@ -178,6 +178,10 @@ func tellsNobody(s cluster.Snapshot) plan.Decision {
 	}))
 }
 
+func believesOldReports(s cluster.Snapshot) plan.Decision {
+	return plan.Plan(members(s, func(m *cluster.Member) { m.ConfigLoaded = s.ConfigRevision }))
+}
+
 func forgetsEpochs(s cluster.Snapshot) plan.Decision {
 	return plan.Plan(members(s, func(m *cluster.Member) {
 		m.Line = 0

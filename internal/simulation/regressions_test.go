@@ -33,6 +33,16 @@ func TestRegressions(t *testing.T) {
 }
 
 var regressions = []regression{
+	{"an operator that knows of the nodes what was so before a whole switch publishes nothing", believesOldReports,
+		Schedule{Members: 3, Events: []Event{
+			{Reconcile, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {LookAround, 1, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {SwitchTLS, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Elapse, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Elapse, 0, 0}, {Elapse, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Elapse, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Elapse, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Elapse, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {ReplaceCA, 4, 0}, {Round, 0, 0}, {Round, 0, 0}, {Write, 1, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Write, 2, 0}, {Round, 0, 0}, {Round, 0, 0}, {ReplaceCA, 2, 0}, {Round, 0, 0}, {Round, 0, 0}, {SeeStatus, 1, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0}, {ReplaceCA, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Reconcile, 1, 0},
+		}}},
 	{"members that were all heard to be down at different times are not all down", tellsNobody,
 		Schedule{Members: 3, Events: []Event{
 			{Elapse, 0, 0}, {KillServer, 0, 0}, {Hear, 0, 0}, {Elapse, 0, 0}, {Elapse, 0, 0}, {Elapse, 0, 0}, {KillServer, 1, 0}, {Hear, 0, 1},
