@@ -29,8 +29,7 @@ var _ = Describe("A lost host", Label(Slow, Faults), func() {
 				DeferCleanup(func(ctx SpecContext) { Expect(kube.Cordon(ctx, other, false)).To(Succeed()) })
 			}
 		}
-		Expect(kube.DeleteOperatorPod(ctx)).To(Succeed())
-		Expect(kube.WaitOperator(ctx, shortly)).To(Succeed())
+		Expect(kube.ReplaceOperator(ctx)).To(Succeed())
 		operator, err := kube.OperatorPod(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(operator.Spec.NodeName).To(Equal(host))
