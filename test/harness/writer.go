@@ -16,6 +16,8 @@ const (
 	writerDatabase = "e2e"
 	// pauseAfterError keeps a refused writer from using up a processor.
 	pauseAfterError = 20 * time.Millisecond
+	// tableTime is what making the writer's table may take.
+	tableTime = 15 * time.Second
 	// mostErrors bounds how many kinds of errors are remembered.
 	mostErrors = 20
 )
@@ -66,10 +68,14 @@ func StartWriter(ctx context.Context, c *Cluster, opts WriterOptions) (*Writer, 
 		cl = cl.With(*opts.Encryption)
 	}
 	// The key is not the row's number, so that a row that was applied twice would show.
-	err = cl.Exec(ctx, opts.Service, "CREATE DATABASE IF NOT EXISTS "+writerDatabase,
-		"CREATE TABLE "+w.table+" (seq BIGINT AUTO_INCREMENT PRIMARY KEY, id BIGINT NOT NULL, payload TEXT, KEY (id)) ENGINE=InnoDB")
+	// The Service may be on its way to another node still, from what a test did before.
+	err = c.Kube.Until(ctx, "the writer's table", tableTime, func(ctx context.Context) (bool, string, error) {
+		err := cl.Exec(ctx, opts.Service, "CREATE DATABASE IF NOT EXISTS "+writerDatabase,
+			"CREATE TABLE IF NOT EXISTS "+w.table+" (seq BIGINT AUTO_INCREMENT PRIMARY KEY, id BIGINT NOT NULL, payload TEXT, KEY (id)) ENGINE=InnoDB")
+		return err == nil, "", err
+	})
 	if err != nil {
-		return nil, fmt.Errorf("making the writer's table: %w", err)
+		return nil, err
 	}
 	connector, err := cl.Service(ctx, opts.Service, answerTimeout)
 	if err != nil {

@@ -70,6 +70,8 @@ func groupOptions(in Input, suspect time.Duration) []string {
 	opts := []string{
 		"pc.recovery=no", "evs.keepalive_period=PT0.5S", "evs.inactive_check_period=PT0.25S",
 		fmt.Sprintf("evs.suspect_timeout=PT%gS", suspect.Seconds()),
+		// The last one left of several that were lost at once waits for the inactive timeout; views form in less.
+		"evs.inactive_timeout=PT6S", "evs.install_timeout=PT5S",
 	}
 	if ip := net.ParseIP(in.Address); ip != nil && ip.To4() == nil {
 		opts = append(opts, "gmcast.listen_addr=tcp://[::]:4567")
