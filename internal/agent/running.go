@@ -97,6 +97,7 @@ func (a *agent) onStatus(proc *server.Process, asked time.Time, s wsrep.Status, 
 		a.updateSubject()
 	}
 	a.judgeServer()
+	a.setLive()
 }
 
 // takeMembers keeps the members of a new view; the next status tells which one that is.

@@ -28,7 +28,7 @@ type Arbitrator struct {
 func BuildArbitrator(in Input) Arbitrator {
 	out := Arbitrator{
 		OpenSSL: openSSL(in.Config.TLS, in.CPUFlags),
-		Options: strings.Join(groupOptions(in, suspectTimeout(in.Config.TLS)), ";"),
+		Options: strings.Join(groupOptions(in, SuspectTimeout(in.Config.TLS, 3)), ";"),
 		Socket:  in.Config.TLS.Replication,
 		Suites:  in.Config.TLS.CipherSuites,
 	}

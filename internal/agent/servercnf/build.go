@@ -55,8 +55,6 @@ type Output struct {
 	Hash string
 	// Live are the settings a running server takes over by SET GLOBAL, in order.
 	Live []mycnf.Option
-	// SuspectTimeout is how long a member may be silent; a running server takes it over, too.
-	SuspectTimeout time.Duration
 	// Socket is the mode group communication runs with, Suites what it may negotiate.
 	Socket cluster.SocketMode
 	Suites []string
@@ -71,8 +69,6 @@ func Build(in Input) Output {
 		Scripts: scriptEnv(in.Places.TransferNotes()),
 		Socket:  in.Config.TLS.Replication,
 		Suites:  in.Config.TLS.CipherSuites,
-
-		SuspectTimeout: suspectTimeout(in.Config.TLS),
 	}
 	for _, key := range []string{"require_secure_transport", "wsrep_sst_method"} {
 		if v, ok := out.MyCnf.Get("mysqld", key); ok {
@@ -99,7 +95,7 @@ func serverSection(in Input) mycnf.Section {
 		mycnf.Set("default_storage_engine", "InnoDB"),
 		mycnf.Set("wsrep_on", "ON"),
 		mycnf.Set("wsrep_provider", in.Provider),
-		mycnf.Set("wsrep_provider_options", providerOptions(in, suspectTimeout(in.Config.TLS))),
+		mycnf.Set("wsrep_provider_options", providerOptions(in, patientTimeout)),
 		mycnf.Set("wsrep_cluster_name", in.Config.Cluster),
 		mycnf.Set("wsrep_cluster_address", ClusterAddress(group(in.Config))),
 		mycnf.Set("wsrep_node_name", in.Name),
@@ -125,18 +121,26 @@ func userSettings(settings map[string]string) []mycnf.Option {
 	return opts
 }
 
-// suspectTimeout: while a member is gone and nobody is sure of it, no member can write. With Galera's
-// default that is five seconds of silence and more; two are plenty between pods of one Kubernetes. A
-// member that was suspected wrongly comes back by IST.
+// How long a member may be silent before it is suspected to be dead. While a member is gone and nobody is
+// sure of it, no member can write: with Galera's default that is five seconds and more, and two are plenty
+// between pods of one Kubernetes. A member that was suspected wrongly comes back by IST.
 //
-// Each connection that dynamic sockets try may keep group communication waiting for 0.5 or 0.75 s
-// (AsioDynamicStreamEngine), several of them for longer, and in a switch two such members may be all there is:
-// all members are patient then.
-func suspectTimeout(c agentapi.TLSConfig) time.Duration {
-	if c.Patient {
-		return 5 * time.Second
+// A starting server is patient, until it serves: one that came to a component of two suspected one of them, and
+// both lost their quorum. All are while there are dynamic sockets: each connection those try may keep group
+// communication waiting for 0.5 or 0.75 s (AsioDynamicStreamEngine), and in a switch two such members may
+// be all there is.
+const (
+	patientTimeout = 5 * time.Second
+	quickTimeout   = 1750 * time.Millisecond
+)
+
+// SuspectTimeout is what a running server that serves in a component of that size is to have. Two members
+// are none the wiser for losing each other sooner.
+func SuspectTimeout(c agentapi.TLSConfig, size int) time.Duration {
+	if c.Patient || size < 3 {
+		return patientTimeout
 	}
-	return 1750 * time.Millisecond
+	return quickTimeout
 }
 
 // providerOptions: pc.recovery=no keeps gvwstate.dat from forming a component by itself;
