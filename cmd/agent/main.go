@@ -72,30 +72,24 @@ func run(args []string) error {
 // memoryLimit keeps the agent small beside the database; it is a wish, not a wall.
 const memoryLimit = 48 << 20
 
-func runAgent() error {
-	debug.SetMemoryLimit(memoryLimit)
-	out := &output{w: bufio.NewWriter(os.Stdout)}
-	return agent.Run(context.Background(), agent.Options{
-		Name:    os.Getenv(agentapi.EnvPodName),
-		Address: os.Getenv(agentapi.EnvPodIP),
-		Places:  place.Default(),
-		Version: version.Version,
-		Logger:  slog.New(slog.NewTextHandler(out, nil)),
-		Output:  out.line,
-	})
-}
+func runAgent() error { return agent.Run(context.Background(), options()) }
 
 func runArbitrator() error {
+	return arbitrator.Run(context.Background(), arbitrator.Options(options()))
+}
+
+// options are the same for both kinds of agent: what the pod says, and where the lines go.
+func options() agent.Options {
 	debug.SetMemoryLimit(memoryLimit)
 	out := &output{w: bufio.NewWriter(os.Stdout)}
-	return arbitrator.Run(context.Background(), arbitrator.Options{
+	return agent.Options{
 		Name:    os.Getenv(agentapi.EnvPodName),
 		Address: os.Getenv(agentapi.EnvPodIP),
 		Places:  place.Default(),
 		Version: version.Version,
 		Logger:  slog.New(slog.NewTextHandler(out, nil)),
 		Output:  out.line,
-	})
+	}
 }
 
 // output serialises the agent's own log and mariadbd's lines, so that none are torn.

@@ -40,7 +40,6 @@ func (a *agent) onTick() {
 	a.loadCertificates()
 	a.checkRoot()
 	a.checkUpgrade()
-	a.setLive()
 }
 
 // readConfig takes a new NodeConfig over. One that cannot be used changes nothing.

@@ -229,14 +229,12 @@ func joinKind(transfer bool, from, to cluster.Position) string {
 // firstServed is called once per run, when the member serves.
 func (a *agent) firstServed() {
 	a.run.served = true
-	a.backInService()
 	a.failures, a.failure, a.sticky, a.retryAt = 0, nil, nil, time.Time{}
 	a.Logger.Info("serving", "uuid", a.status.ClusterUUID, "size", a.status.Size,
 		"took", time.Since(a.proc.StartedAt).Round(time.Millisecond).String())
 	a.watchPeers()
 	a.checkRoot()
 	a.checkUpgrade()
-	a.setLive()
 	a.updateSubject()
 	if a.current == nil {
 		return

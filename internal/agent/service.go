@@ -14,13 +14,11 @@ const awayKept = 8
 // watchService notes when a running server stops taking queries, and when it takes them again. A
 // donor that does not block goes on taking them.
 func (a *agent) watchService() {
-	switch usable := a.status.Component == cluster.ComponentPrimary && a.status.Ready; {
-	case !a.run.served:
-	case usable:
+	if a.status.Component == cluster.ComponentPrimary && a.status.Ready {
 		a.backInService()
-	default:
-		a.leaveService()
+		return
 	}
+	a.leaveService()
 }
 
 // leaveService notes since when a member that served does not.

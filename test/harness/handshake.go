@@ -55,9 +55,8 @@ func (c *Cluster) loginWith(ctx context.Context, address string, config *tls.Con
 	if err != nil {
 		return err
 	}
-	cfg := mysql.NewConfig()
-	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr, cfg.TLS = cl.user, cl.password, "tcp", address, config
-	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = connectTimeout, answerTimeout, answerTimeout
+	cfg := cl.config(address, answerTimeout)
+	cfg.TLS = config
 	connector, err := mysql.NewConnector(cfg)
 	if err != nil {
 		return err

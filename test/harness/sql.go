@@ -111,12 +111,18 @@ func (cl *Client) Pod(ctx context.Context, name string, timeout time.Duration) (
 	return cl.connector(p.Status.PodIP, serverName, timeout)
 }
 
-func (cl *Client) connector(address, serverName string, timeout time.Duration) (driver.Connector, error) {
+// config is that of a connection without TLS.
+func (cl *Client) config(address string, timeout time.Duration) *mysql.Config {
 	cfg := mysql.NewConfig()
 	cfg.User, cfg.Passwd = cl.user, cl.password
-	cfg.Net, cfg.Addr = "tcp", net.JoinHostPort(address, databasePort)
+	cfg.Net, cfg.Addr = "tcp", address
 	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = connectTimeout, timeout, timeout
 	cfg.InterpolateParams = true // one round trip for each statement
+	return cfg
+}
+
+func (cl *Client) connector(address, serverName string, timeout time.Duration) (driver.Connector, error) {
+	cfg := cl.config(net.JoinHostPort(address, databasePort), timeout)
 	if cl.encryption == Verified {
 		cfg.TLS = cl.trust.config(serverName)
 		if cl.pair != nil {

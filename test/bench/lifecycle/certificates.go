@@ -26,27 +26,15 @@ func (b *bench) ask(ctx context.Context, what string) error {
 func measureRenewals(ctx context.Context, b *bench) ([]Figure, error) {
 	var took, gaps, failed []float64
 	for range b.options.rounds {
-		if err := b.prepare(ctx); err != nil {
-			return nil, err
-		}
-		w, err := b.writer(ctx)
+		var served float64
+		seen, err := b.underWriter(ctx, func(ctx context.Context) (err error) {
+			served, err = b.renew(ctx)
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}
-		defer w.Stop()
-		start := time.Now()
-		s, err := b.renew(ctx)
-		if err != nil {
-			return nil, err
-		}
-		errs := 0
-		for _, n := range w.Errors() {
-			errs += n
-		}
-		if err := check(ctx, w); err != nil {
-			return nil, err
-		}
-		took, gaps, failed = append(took, s), append(gaps, seconds(w.LongestGap(start).Length)), append(failed, float64(errs))
+		took, gaps, failed = append(took, served), append(gaps, seen.gap), append(failed, seen.failed)
 	}
 	return []Figure{
 		figure("leaf renewal: Secret changed to served by all nodes", "s", 72, 5, "dialled on 3306 and 4567", took...),
@@ -98,11 +86,11 @@ func (b *bench) renew(ctx context.Context) (float64, error) {
 func measureCA(ctx context.Context, b *bench) ([]Figure, error) {
 	var took, gaps []float64
 	for range b.options.rounds {
-		gap, seconds, err := b.underWriter(ctx, b.replaceCA)
+		seen, err := b.underWriter(ctx, b.replaceCA)
 		if err != nil {
 			return nil, err
 		}
-		took, gaps = append(took, seconds), append(gaps, gap)
+		took, gaps = append(took, seen.took), append(gaps, seen.gap)
 	}
 	return []Figure{
 		figure("replacement of the CA: request to the old one forgotten", "s", 0, 0, "best known: a node in CrashLoopBackOff", took...),

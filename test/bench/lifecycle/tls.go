@@ -18,20 +18,20 @@ const switchTime = 5 * time.Minute
 func measureSwitches(ctx context.Context, b *bench) ([]Figure, error) {
 	var restart, took, gaps, outages []float64
 	for i := range b.options.rounds {
-		gap, _, err := b.underWriter(ctx, func(ctx context.Context) error { return b.restartAll(ctx, i) })
+		seen, err := b.underWriter(ctx, func(ctx context.Context) error { return b.restartAll(ctx, i) })
 		if err != nil {
 			return nil, err
 		}
-		restart = append(restart, gap)
+		restart = append(restart, seen.gap)
 		for _, to := range []v1alpha1.ReplicationTLS{v1alpha1.TLSDisabled, v1alpha1.TLSRequired} {
-			gap, seconds, err := b.underWriter(ctx, func(ctx context.Context) error { return b.switchTo(ctx, to, v1alpha1.SwitchRolling) })
+			seen, err := b.underWriter(ctx, func(ctx context.Context) error { return b.switchTo(ctx, to, v1alpha1.SwitchRolling) })
 			if err != nil {
 				return nil, err
 			}
-			gaps, took = append(gaps, gap), append(took, seconds)
+			gaps, took = append(gaps, seen.gap), append(took, seen.took)
 		}
 		for _, to := range []v1alpha1.ReplicationTLS{v1alpha1.TLSDisabled, v1alpha1.TLSRequired} {
-			if _, _, err := b.underWriter(ctx, func(ctx context.Context) error { return b.switchTo(ctx, to, v1alpha1.SwitchRebootstrap) }); err != nil {
+			if _, err := b.underWriter(ctx, func(ctx context.Context) error { return b.switchTo(ctx, to, v1alpha1.SwitchRebootstrap) }); err != nil {
 				return nil, err
 			}
 			c, err := b.cluster.Get(ctx)
@@ -49,25 +49,38 @@ func measureSwitches(ctx context.Context, b *bench) ([]Figure, error) {
 	}, nil
 }
 
-// underWriter does something while a writer writes, and returns its longest gap and the time it took.
-func (b *bench) underWriter(ctx context.Context, do func(context.Context) error) (gap, took float64, err error) {
+// byWriter is what a writer saw of something that was done meanwhile.
+type byWriter struct {
+	// gap is the longest interval without a write, and took the time it all took, in seconds.
+	gap, took float64
+	// failed counts refused writes and dropped connections.
+	failed float64
+}
+
+// underWriter does something while a writer writes.
+func (b *bench) underWriter(ctx context.Context, do func(context.Context) error) (byWriter, error) {
+	var seen byWriter
 	if err := b.prepare(ctx); err != nil {
-		return 0, 0, err
+		return seen, err
 	}
 	w, err := b.writer(ctx)
 	if err != nil {
-		return 0, 0, err
+		return seen, err
 	}
 	defer w.Stop()
 	start := time.Now()
 	if err := do(ctx); err != nil {
-		return 0, 0, err
+		return seen, err
 	}
-	took = seconds(time.Since(start))
+	seen.took = seconds(time.Since(start))
+	for _, n := range w.Errors() {
+		seen.failed += float64(n)
+	}
 	if err := check(ctx, w); err != nil {
-		return 0, 0, err
+		return seen, err
 	}
-	return seconds(w.LongestGap(start).Length), took, nil
+	seen.gap = seconds(w.LongestGap(start).Length)
+	return seen, nil
 }
 
 // restartAll changes a setting that needs a restart of every node.
