@@ -86,6 +86,7 @@ func (r *GaleraClusterReconciler) Reconcile(ctx context.Context, req ctrl.Reques
 	}
 	in.Seen = r.Agents.Seen(req.NamespacedName)
 	in.Snapshot = observe.Snapshot(in.Facts, in.Seen, in.Config, in.Now)
+	r.tellEvictions(ctx, in)
 	in.Decision = plan.Plan(in.Snapshot)
 
 	actErr := errors.Join(r.act(ctx, in), r.renew(ctx, in))

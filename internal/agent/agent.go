@@ -84,17 +84,19 @@ type agent struct {
 	table   procs.Table
 	reports *report.Store
 	conn    *wsrep.Conn
-	asker   *peers.Asker
-	prover  *prove.Prover
-	events  chan func()
-	poke    chan struct{} // something has changed in mariadbd
-	look    chan struct{} // the peers are to be asked now
-	beat    atomic.Int64
-	ident   atomic.Pointer[web.Identity]
-	subject atomic.Pointer[prove.Subject]
-	gauges  atomic.Pointer[map[string]float64]
-	pace    atomic.Int64 // of asking peers
-	donorOK atomic.Bool
+	// evictions are asked for on the control port, beside the loop.
+	evictions evictions
+	asker     *peers.Asker
+	prover    *prove.Prover
+	events    chan func()
+	poke      chan struct{} // something has changed in mariadbd
+	look      chan struct{} // the peers are to be asked now
+	beat      atomic.Int64
+	ident     atomic.Pointer[web.Identity]
+	subject   atomic.Pointer[prove.Subject]
+	gauges    atomic.Pointer[map[string]float64]
+	pace      atomic.Int64 // of asking peers
+	donorOK   atomic.Bool
 
 	state
 	membersTold time.Time // when state.members were told of; the loop's, as the state is
@@ -110,6 +112,8 @@ func newAgent(o Options) (*agent, error) {
 		return nil, err
 	}
 	a.conn = conn
+	a.evictions = evictions{logger: o.Logger, status: conn.Status, tell: conn.Evict,
+		settling: func() { a.post(func() { a.forget.since = time.Now() }) }}
 	if err := a.initState(); err != nil {
 		return nil, err
 	}
@@ -151,7 +155,7 @@ func (a *agent) serve(ctx context.Context) error {
 	}
 	control := web.Control{Reports: a.reports, Order: a.takeOrder, Primary: func(name string) {
 		a.post(func() { a.primary = name })
-	}}
+	}, Evict: a.evictions.evict}
 	conf := web.TLSConfig(func() web.Identity { return *a.ident.Load() })
 	if err := web.Serve(ctx, agentapi.ControlPort, control.Handler(), conf, a.Logger); err != nil {
 		return err

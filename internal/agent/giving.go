@@ -19,12 +19,13 @@ type ownData struct {
 	measuring  bool
 	giving     *agentapi.Giving
 	given      map[string]int64 // transfers given, by kind, since the agent started
+	donation   Donation
 }
 
 // watchGiving looks for what the transfer scripts have noted since the last look.
 func (a *agent) watchGiving() {
 	if a.proc == nil {
-		a.own.giving = nil
+		a.own.giving, a.own.donation = nil, Donation{}
 		return
 	}
 	notes := transfer.Notes(a.Places.TransferNotes())
@@ -46,6 +47,7 @@ func (a *agent) watchGiving() {
 	if len(notes) > 0 && !notes[len(notes)-1].Running() {
 		a.own.giving = nil
 	}
+	a.own.donation.See(a.status, a.own.giving != nil, time.Now())
 	a.measureData()
 }
 

@@ -249,7 +249,8 @@ func (s *story) repeat() {
 func (s *story) killOne() {
 	began := time.Now()
 	s.node(1).killServer()
-	s.node(1).until("down", 10*time.Second, func(r agentapi.Report) bool { return r.Server == nil })
+	down := s.node(1).until("down", 10*time.Second, func(r agentapi.Report) bool { return r.Server == nil })
+	s.evict(s.node(0), down.Ended)
 	s.write(0)
 	r := s.node(1).until("back", 60*time.Second, synced(3))
 	s.Logf("killed to serving: %s", time.Since(began).Round(time.Millisecond))
@@ -257,6 +258,24 @@ func (s *story) killOne() {
 		s.Errorf("join %+v, restarts %d", r.Join, r.Restarts)
 	}
 	s.intact()
+}
+
+// evict has a member tell the group that a server has ended.
+func (s *story) evict(n *node, ended *agentapi.Ended) {
+	s.Helper()
+	if ended == nil {
+		s.Fatal("the agent does not say that its server has ended without leaving")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	check(s.T, s.world.client.Evict(ctx, n.ip, agentapi.Eviction(*ended)))
+	n.until("without it", 10*time.Second, func(r agentapi.Report) bool { return r.Server != nil && r.Server.Size == 2 })
+	if got := n.mustSQL("SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'wsrep_evs_evict_list'"); got != ended.NodeUUID {
+		s.Errorf("evicted: %q", got)
+	}
+	if err := s.world.client.Evict(ctx, n.ip, agentapi.Eviction(*ended)); err == nil {
+		s.Error("evicted from a view that is gone")
+	}
 }
 
 func (s *story) restart() {

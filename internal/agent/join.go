@@ -52,6 +52,9 @@ func JudgeJoin(self Joiner, peers map[string]agentapi.PeerView) JoinVerdict {
 	if v, bad := judgeHistory(self, first, line); bad {
 		return v
 	}
+	if slices.ContainsFunc(primaries, func(p agentapi.PeerView) bool { return p.Settling }) {
+		return JoinVerdict{Wait: "the group is still to forget a server that has ended"}
+	}
 	if !slices.ContainsFunc(primaries, func(p agentapi.PeerView) bool { return !p.Draining && p.State != cluster.NodeJoining }) {
 		return JoinVerdict{Wait: "the members of the Primary component are joining or on their way out"}
 	}

@@ -39,6 +39,11 @@ func (a *agent) publish(step Step) {
 		g := *a.own.giving
 		r.Giving = &g
 	}
+	if a.proc == nil {
+		r.Ended = a.ended
+	}
+	r.Settling = a.forget.settling(time.Now())
+	r.StuckDonor = a.own.donation.Stuck(a.status, time.Now())
 	r.Cache = a.cacheReport()
 	r.Given, r.DataBytes, r.Primary = a.own.given, a.own.bytes, a.primary
 	r.Failure = a.shownFailure(step)

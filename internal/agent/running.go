@@ -97,6 +97,7 @@ func (a *agent) onStatus(proc *server.Process, asked time.Time, s wsrep.Status, 
 		a.updateSubject()
 	}
 	a.judgeServer()
+	a.forgetEvicted(s)
 	a.setLive()
 }
 
@@ -278,6 +279,8 @@ func (a *agent) onExit(proc *server.Process) {
 	a.leaveService()
 	run, exit := a.run, proc.Exit()
 	a.writes.readAt = time.Time{}
+	orderly := run.stopping && exit.Code == 0 && exit.Signal == 0
+	a.ended, a.forget = a.endedAs(orderly), forgetting{}
 	a.proc, a.status, a.members, a.run = nil, nil, nil, running{}
 	a.loaded, a.trusted, a.tlsTrouble = emptyBundle, nil, ""
 	a.examined, a.found, a.restart = false, examination{}, false
@@ -291,7 +294,7 @@ func (a *agent) onExit(proc *server.Process) {
 	}
 	switch {
 	case run.condemned, run.givenUp:
-	case run.stopping && exit.Code == 0 && exit.Signal == 0:
+	case orderly:
 		a.failures, a.retryAt = 0, time.Time{}
 	default:
 		a.restarts++

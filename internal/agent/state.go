@@ -52,6 +52,10 @@ type state struct {
 	examining *agentapi.Failure // why the last examination failed
 	examineAt time.Time         // not before
 
+	// ended is the last run of mariadbd, when it ended without leaving its component.
+	ended  *agentapi.Ended
+	forget forgetting
+
 	// Orders.
 	book    *orders.Book
 	markers datadir.Markers

@@ -104,6 +104,20 @@ func (c *Client) TellPrimary(ctx context.Context, host, name string) error {
 	return err
 }
 
+// Evict asks an agent to tell its group that a server has ended. An error says why it did not.
+func (c *Client) Evict(ctx context.Context, host string, e Eviction) error {
+	body, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	var result EvictionResult
+	status, err := c.do(ctx, http.MethodPost, host, PathEvictions, nil, body, &result)
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("agent at %s: HTTP %d: %s", host, status, result.Message)
+	}
+	return err
+}
+
 // do sends one request and decodes a JSON answer, whatever the status.
 func (c *Client) do(ctx context.Context, method, host, path string, query url.Values, body []byte, into any) (int, error) {
 	u := url.URL{Scheme: "https", Host: withPort(host), Path: path, RawQuery: query.Encode()}

@@ -22,6 +22,9 @@ type PeerView struct {
 	Primary bool `json:"primary,omitempty"`
 	// DataBytes is the size of a full copy of its data, 0 while not known.
 	DataBytes int64 `json:"dataBytes,omitempty"`
+	// Settling says that the group remembers a server that was evicted: who joins now makes it wait for that
+	// one (evs.install_timeout).
+	Settling bool `json:"settling,omitempty"`
 	// Giving is the transfer the member gives at the moment.
 	Giving *Giving `json:"giving,omitempty"`
 	// Version is that of the image's mariadbd, Tables that of the system tables; "" while not known.

@@ -26,6 +26,9 @@ const (
 	PathOrders = "/v1/orders"
 	// PathPrimary takes POST of a Primary and answers with the same.
 	PathPrimary = "/v1/primary"
+	// PathEvictions takes POST of an Eviction. 200 means that the group is told, 409 that the member refused,
+	// and why.
+	PathEvictions = "/v1/evictions"
 	// PathPeer answers GET on ProbePort with a PeerView.
 	PathPeer = "/v1/peer"
 	// PathLive answers 200 on ProbePort while the agent's loop turns.
@@ -105,6 +108,8 @@ type Report struct {
 	Join   *Join        `json:"join,omitempty"`
 	Cache  *Cache       `json:"cache,omitempty"`
 	Giving *Giving      `json:"giving,omitempty"`
+	// StuckDonor says that the server stays a donor though it gives to nobody, until it is restarted.
+	StuckDonor bool `json:"stuckDonor,omitempty"`
 	// Upgrade is the last, or the running, mariadb-upgrade of this run of the agent.
 	Upgrade *Upgrade `json:"upgrade,omitempty"`
 	// Tables is the version the system tables are of, "" while not known.
@@ -120,6 +125,11 @@ type Report struct {
 	Restarts int          `json:"restarts"`
 	// Waiting says, in words, what a member whose mariadbd is down waits for; "" otherwise.
 	Waiting string `json:"waiting,omitempty"`
+	// Ended is the last run of mariadbd, when it ended in a Primary component without leaving it; nil else,
+	// and while one runs.
+	Ended *Ended `json:"ended,omitempty"`
+	// Settling is as in PeerView.
+	Settling bool `json:"settling,omitempty"`
 	// Away are the last times this member did not serve after it had served, in this run of the
 	// agent, oldest first.
 	Away []Away `json:"away,omitempty"`

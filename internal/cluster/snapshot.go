@@ -105,6 +105,9 @@ type Member struct {
 	Draining        bool
 	// Server is nil while mariadbd does not answer.
 	Server *Server
+	// Ended is the last run of mariadbd, when it ended in a Primary component without leaving it; nil else,
+	// and while one runs.
+	Ended *Ended
 	// ConfigLoaded is the revision of the configuration the agent has read.
 	ConfigLoaded string
 	// RestartNeeded says that mariadbd runs with other settings than the loaded ones.
@@ -114,6 +117,8 @@ type Member struct {
 	// StaleTrust says that mariadbd trusts a CA that is not published any more: only a restart
 	// makes it forget one.
 	StaleTrust bool
+	// StuckDonor says that the member stays Donor though it gives to nobody: only a restart ends that.
+	StuckDonor bool
 	// Running is the encryption mariadbd was started with; zero while it is down.
 	Running Encryption
 	// DynamicSockets says that the Galera provider has socket.dynamic, which a rolling switch needs.
@@ -160,12 +165,22 @@ type Server struct {
 	State     NodeState
 	// ClusterUUID is the state UUID of the component.
 	ClusterUUID string
+	// ViewID counts the component's views.
+	ViewID int64
 	// Size is the number of members in the component.
 	Size int
 	// Members are the names of the component's members, empty when not known.
 	Members []string
 	// ReceiveQueue is the number of write-sets received and not yet applied.
 	ReceiveQueue int64
+}
+
+// Ended is a mariadbd whose agent saw it end, though its component may not know yet.
+type Ended struct {
+	// NodeUUID named it in the group, and never names another one.
+	NodeUUID string
+	// ViewID is the Primary view it was in.
+	ViewID int64
 }
 
 // Order is what an agent remembers of the last order it got.

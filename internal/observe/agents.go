@@ -33,6 +33,8 @@ type Client interface {
 	Order(ctx context.Context, t Target, o agentapi.Order) (agentapi.OrderResult, error)
 	// TellPrimary tells the agent which member clients are sent to.
 	TellPrimary(ctx context.Context, t Target, name string) error
+	// Evict asks the agent to tell its group that a server has ended.
+	Evict(ctx context.Context, t Target, e agentapi.Eviction) error
 	// Forget lets go of what is kept for an agent that is gone.
 	Forget(t Target)
 }

@@ -35,6 +35,8 @@ func (s *scripted) Order(context.Context, Target, agentapi.Order) (agentapi.Orde
 	return agentapi.OrderResult{}, nil
 }
 
+func (s *scripted) Evict(context.Context, Target, agentapi.Eviction) error { return nil }
+
 func (s *scripted) TellPrimary(context.Context, Target, string) error { return nil }
 
 func (s *scripted) Forget(t Target) {

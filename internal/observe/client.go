@@ -58,6 +58,15 @@ func (c *AgentClient) TellPrimary(ctx context.Context, t Target, name string) er
 	return client.TellPrimary(ctx, t.Address, name)
 }
 
+// Evict implements Client.
+func (c *AgentClient) Evict(ctx context.Context, t Target, e agentapi.Eviction) error {
+	client, err := c.to(t)
+	if err != nil {
+		return err
+	}
+	return client.Evict(ctx, t.Address, e)
+}
+
 // Forget closes the connections to an agent that is gone.
 func (c *AgentClient) Forget(t Target) {
 	c.mu.Lock()

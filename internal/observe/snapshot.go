@@ -65,9 +65,13 @@ func member(f Facts, seen map[string]Seen, ordinal int, now time.Time) cluster.M
 	m.Phase, m.Data, m.Position = r.Phase, r.Data, r.Position
 	m.Line = r.Lineage.Epoch
 	m.SafeToBootstrap, m.Draining = r.SafeToBootstrap, r.Draining
+	m.StuckDonor = r.StuckDonor
 	m.ConfigLoaded, m.RestartNeeded = r.Config.Loaded, r.Config.RestartNeeded
 	m.Publication, m.StaleTrust = r.TLS.Installed, len(staleCAs(f, r, now)) > 0
 	m.Server = server(r.Server)
+	if e := r.Ended; e != nil {
+		m.Ended = &cluster.Ended{NodeUUID: e.NodeUUID, ViewID: e.ViewID}
+	}
 	m.Upgrading = r.Upgrade != nil && r.Upgrade.State != agentapi.UpgradeDone
 	if r.Order != nil {
 		m.Order = &cluster.Order{ID: r.Order.ID, Epoch: r.Order.Epoch, Kind: string(r.Order.Kind), State: string(r.Order.State), Message: r.Order.Message}
@@ -86,7 +90,7 @@ func server(s *agentapi.Server) *cluster.Server {
 	}
 	return &cluster.Server{
 		Component: s.Component, State: s.State, ClusterUUID: s.ClusterUUID,
-		Size: s.Size, Members: s.Members, ReceiveQueue: s.ReceiveQueue,
+		ViewID: s.ViewID, Size: s.Size, Members: s.Members, ReceiveQueue: s.ReceiveQueue,
 	}
 }
 

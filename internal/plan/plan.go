@@ -9,15 +9,16 @@
 //  3. The Service NAME-primary follows a node that can write.
 //     What is published must let nodes join the component that serves.
 //  4. Let nodes join again that an earlier operation had stopped.
-//  5. Go on with the journalled operation, until it is observed to be done.
-//  6. Nothing runs at all: the wanted encryption can be published at once.
-//  7. Stop everything in order, when the cluster is to be suspended.
-//  8. No Primary component: replace pods that cannot start as they are; then first start, rebuild quorum, or recover. All of them need facts
+//  5. Restart a donor that would stay one for ever: what goes on waits for it.
+//  6. Go on with the journalled operation, until it is observed to be done.
+//  7. Nothing runs at all: the wanted encryption can be published at once.
+//  8. Stop everything in order, when the cluster is to be suspended.
+//  9. No Primary component: replace pods that cannot start as they are; then first start, rebuild quorum, or recover. All of them need facts
 //     about every member, or a person's approval; until then nothing happens.
-//  9. Start the arbitrator, let it go, or restart it, while every node serves.
-//  10. Bring the number of members to the wanted one, one by one.
-//  11. Switch the encryption of replication.
-//  12. Restart nodes that run with old settings or in an old pod, one by one, the primary last.
+//  10. Start the arbitrator, let it go, or restart it, while every node serves.
+//  11. Bring the number of members to the wanted one, one by one.
+//  12. Switch the encryption of replication.
+//  13. Restart nodes that run with old settings or in an old pod, one by one, the primary last.
 //
 // A node never bootstraps by itself, so "nobody is Primary, nobody runs" can only be ended by an
 // order; a slow or stale report can therefore delay a decision and never make it wrong.
@@ -75,6 +76,7 @@ var policies = []policy{
 	followWriter,
 	keepJoinable,
 	liftStops,
+	releaseDonor,
 	continueOperation,
 	publishWhileDown,
 	suspend,

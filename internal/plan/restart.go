@@ -42,7 +42,7 @@ func continueRestart(s cluster.Snapshot, op cluster.Operation) (Decision, bool) 
 	case arbitratorFirst(s):
 		return abandon(ReasonRestarting, "the arbitrator is away, and has its turn first")
 	}
-	if d, waiting := waitForSynced(s); waiting {
+	if d, waiting := waitForOthersOf(s, m); waiting {
 		return d, true
 	}
 	if !outdated(m) {
@@ -66,7 +66,7 @@ func outdatedMembers(s cluster.Snapshot) []cluster.Member {
 }
 
 func outdated(m cluster.Member) bool {
-	return m.Pod.Exists && !m.Pod.Terminating && (m.Pod.Outdated || m.RestartNeeded || m.StaleTrust)
+	return m.Pod.Exists && !m.Pod.Terminating && (m.Pod.Outdated || m.RestartNeeded || m.StaleTrust || m.StuckDonor)
 }
 
 func names(members []cluster.Member) []string {
@@ -137,8 +137,8 @@ func nodesRead(s cluster.Snapshot) (Decision, bool) {
 }
 
 func restart(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (Decision, bool) {
-	if m.Pod.Role == rolePrimary && len(s.Members) > 1 {
-		return assign(otherWriter(s, m.Name))
+	if other := otherWriter(s, m.Name); m.Pod.Role == rolePrimary && other != m.Name {
+		return assign(other)
 	}
 	if m.Pod.Outdated {
 		return replace(m, "its pod is of an earlier template")
@@ -146,7 +146,11 @@ func restart(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (Decisi
 	if d, waiting := waitForConfiguration(s); waiting {
 		return d, true
 	}
-	d, ok := order(op, m.Name, OrderRestart, cluster.Position{}, ReasonRestarting, "restarting "+m.Name)
+	why := ""
+	if m.StuckDonor {
+		why = ": it stays a donor though it gives to nobody"
+	}
+	d, ok := order(op, m.Name, OrderRestart, cluster.Position{}, ReasonRestarting, "restarting "+m.Name+why)
 	send := d.Action.(SendOrder)
 	// Either may change again before the node is back.
 	send.ID += "/" + s.ConfigRevision

@@ -45,6 +45,8 @@ type agent struct {
 	pair publication
 	// doing is the order being carried out, "" when there is none.
 	doing string
+	// ended is the Primary view in which the last server ended without leaving it, 0 for none.
+	ended int16
 	// alone says that the server is being started as a new component.
 	alone bool
 }

@@ -13,6 +13,8 @@ type server struct {
 	view view
 	// last is the last Primary view this mariadbd was in.
 	last view
+	// evicted are those of the last Primary view whose servers are known to have ended.
+	evicted set
 	// received is the last write-set that was delivered; vol.head is the last that was applied
 	// and is durable.
 	received write
@@ -21,6 +23,9 @@ type server struct {
 	trusts cas
 	// donor is the member a full transfer comes from, plus one; 0 when there is none.
 	donor int8
+	// stuck says that the transfer it gave ended while it had no quorum: its group never heard of the end, and
+	// takes it for a donor as long as it runs.
+	stuck bool
 }
 
 // whole says that a view is in force: all of its members run, know it and reach each other.
@@ -72,7 +77,7 @@ func (w *World) donates(i int) bool {
 
 func (w *World) synced(i int) bool {
 	n := &w.nodes[i]
-	return n.srv.on && n.srv.view.primary && n.srv.donor == 0 && n.vol.head == n.srv.received && !w.donates(i)
+	return n.srv.on && n.srv.view.primary && n.srv.donor == 0 && n.vol.head == n.srv.received && !w.donates(i) && !n.srv.stuck
 }
 
 // newView gives the members a common view.
@@ -84,7 +89,7 @@ func (w *World) newView(members set, primary bool) {
 			s := &w.nodes[i].srv
 			s.view = v
 			if primary {
-				s.last = v
+				s.last, s.evicted = v, 0
 			}
 		}
 	}
@@ -108,7 +113,7 @@ func (w *World) regroup(i int) bool {
 		return false
 	}
 	carriers, last, still := w.carriers(present)
-	primary := carriers != 0 && w.quorum(carriers, last.members, still)
+	primary := carriers != 0 && (w.quorum(carriers, last.members, still) || carriers == last.members&^w.evicted(carriers))
 	w.newView(present, primary)
 	if primary {
 		w.transfer(carriers, present)
@@ -137,6 +142,36 @@ func (w *World) carriers(present set) (c set, last view, still bool) {
 	return c, last, still
 }
 
+// evict tells the member that another one's server, of its own view, has ended. It believes that of one in
+// each view.
+func (w *World) evict(i, gone int, view int16) bool {
+	n := &w.nodes[i]
+	if !n.agent.up || !n.srv.on || !n.srv.view.primary {
+		return false
+	}
+	if !w.careless && (n.srv.view.id != view || n.srv.evicted != 0) {
+		return false
+	}
+	if s := &w.nodes[gone].srv; s.on && s.view.id == view {
+		w.violate(EvictedAlive)
+	}
+	before := n.srv.evicted
+	n.srv.evicted |= 1 << gone
+	w.truth.reached |= ReachedEviction
+	return n.srv.evicted != before
+}
+
+// evicted are those that one of the members was told of.
+func (w *World) evicted(members set) set {
+	var out set
+	for j := range w.n {
+		if members.has(j) {
+			out |= w.nodes[j].srv.evicted
+		}
+	}
+	return out
+}
+
 // quorum: a component that never lost quorum goes on with a majority of its last view; parts
 // that did lose it merge by themselves when the last view is complete again. In an eager world a
 // majority is enough for that, too: less friendly than Galera, as parts may come back to life
@@ -158,7 +193,8 @@ func (w *World) leave(i int) {
 		n.vol.head = n.srv.received
 		n.vol.safe = told && v.primary && v.members == 1<<i
 	}
-	n.srv = server{}
+	w.transferEnds(i)
+	n.srv, n.agent.ended = server{}, 0
 	if rest := v.members &^ (1 << i); told && rest != 0 {
 		w.newView(rest, v.primary)
 	}
@@ -167,7 +203,12 @@ func (w *World) leave(i int) {
 
 // crash ends the member's mariadbd at once: what was not applied is forgotten.
 func (w *World) crash(i int) {
-	w.nodes[i].srv = server{}
+	w.transferEnds(i)
+	n := &w.nodes[i]
+	if n.srv.on && n.srv.view.primary {
+		n.agent.ended = n.srv.view.id
+	}
+	n.srv = server{}
 }
 
 // replicate makes a new write-set on a member that may write. With commit it is durable there and

@@ -19,6 +19,7 @@ const (
 	TwoWriters      = "two pods labelled primary"
 	TouchedSplit    = "acted while two components were Primary"
 	SilentDivergent = "a member with other write-sets of the same numbers joined unnoticed"
+	EvictedAlive    = "a member that runs was evicted"
 	Stuck           = "does not converge"
 	Disorderly      = "suspended before the members were stopped in order"
 	BadAdvice       = "a person is asked to approve a position nobody has"
@@ -160,6 +161,16 @@ func (w *World) checkTaken(i int, stop bool) {
 	w.truth.reached |= ReachedRestart
 }
 
+// nobodyElseGives says that all members with the component's state are donors for ever.
+func nobodyElseGives(s cluster.Snapshot) bool {
+	for _, m := range s.Members {
+		if m.InPrimary() && !m.StuckDonor && m.Server.State != cluster.NodeJoining {
+			return false
+		}
+	}
+	return true
+}
+
 // checkDecision judges a decision by what its operator could see.
 func (w *World) checkDecision(s cluster.Snapshot, d plan.Decision) {
 	if d.Action != nil && seesTwoPrimaries(s) {
@@ -179,8 +190,11 @@ func (w *World) checkDecision(s cluster.Snapshot, d plan.Decision) {
 	if !ok || !target.InPrimary() {
 		return
 	}
+	if target.StuckDonor && nobodyElseGives(s) {
+		return // nobody becomes Synced, or the writer, before it is restarted
+	}
 	for _, m := range s.Members {
-		if m.Name != name && !m.Synced() {
+		if m.Name != name && !m.Synced() && !m.StuckDonor {
 			w.violate(TakenWhileWeak)
 		}
 	}

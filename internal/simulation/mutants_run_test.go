@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/galera-operator/galera-operator/internal/plan"
 )
 
 // searched is how many schedules a mutant may survive.
@@ -45,3 +47,22 @@ func (m mutant) schedule(n int) Schedule {
 	}
 	return s
 }
+
+// TestCarelessMembers shows why a member believes only one eviction in a view, and none from another view:
+// without that rule writes are lost, or two components serve.
+func TestCarelessMembers(t *testing.T) {
+	for n := range searched {
+		s := drawIn(evictions, uint64(n), 60+n%100)
+		s.Careless = true
+		if r := Run(s, plan.Plan); slices.Contains([]string{TwoPrimaries, LostWrite, BehindAnother}, r.Violation) {
+			t.Logf("caught: %s: schedule %d", r.Violation, n+1)
+			return
+		}
+	}
+	t.Errorf("survived %d schedules", searched)
+}
+
+// evictions: servers that end while the network is cut, and operators that hear of it late.
+var evictions = only(map[Kind]int{
+	Round: 2, Elapse: 10, Regroup: 30, Agent: 10, Hear: 40, Reconcile: 40, Write: 20, Apply: 4, ApplyAll: 4,
+	KillServer: 20, Partition: 12, Heal: 2, SeeStatus: 4, SeePod: 2})

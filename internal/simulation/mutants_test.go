@@ -57,6 +57,9 @@ var mutants = []mutant{
 	{"strict sockets are published before all nodes are dynamic", strictTooEarly, switches, []string{Stuck, MixedMembership}},
 	{"a switch that was given up leaves nodes nobody can join", leavesUnjoinable, switches, []string{Stuck}},
 	{"one epoch does for a whole switch", oneEpoch, switches, []string{Stuck}},
+	{"a donor for ever is left alone", leavesDonor, network, []string{Stuck}},
+	{"a donor for ever is waited for", waitsForDonor, network, []string{Stuck}},
+	{"a donor for ever is restarted while another node gives", restartsDonorAtOnce, network, []string{TakenWhileWeak}},
 	{"two Primary components are not noticed", ignoresSplit, network, []string{TouchedSplit}},
 }
 

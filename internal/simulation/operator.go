@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -203,6 +204,7 @@ func (w *World) reconcile(k int, planner Planner, at crashPoint) bool {
 		return true
 	}
 	acted := w.act(o, d.Action)
+	acted = w.tellEvictions(o, s) || acted
 	if at == crashBeforeStatus {
 		o.clear()
 		return true
@@ -235,6 +237,21 @@ func (w *World) act(o *operator, a plan.Action) bool {
 		return false
 	}
 	return true
+}
+
+// tellEvictions is what an operator does beside its plan.
+func (w *World) tellEvictions(o *operator, s cluster.Snapshot) bool {
+	if w.careless {
+		s = withoutViews(s)
+	}
+	told := false
+	for _, e := range plan.Evictions(s) {
+		i := nameNumber(e.Member)
+		if !o.mute.has(i) && o.pods[i].uid == w.nodes[i].pod.uid {
+			told = w.evict(i, nameNumber(e.Gone), int16(e.ViewID)) || told
+		}
+	}
+	return told
 }
 
 // assign labels the pods; a pod that has changed since it was seen ends the attempt.
@@ -333,4 +350,20 @@ func (w *World) observed(st *status, o *operator, s cluster.Snapshot) {
 	case st.lostAt < 0:
 		st.lostAt = w.clock
 	}
+}
+
+// withoutViews makes all views look the same.
+func withoutViews(s cluster.Snapshot) cluster.Snapshot {
+	s.Members = slices.Clone(s.Members)
+	for i := range s.Members {
+		m := &s.Members[i]
+		if m.Ended != nil {
+			m.Ended = &cluster.Ended{NodeUUID: m.Ended.NodeUUID}
+		}
+		if m.Server != nil {
+			server := *m.Server
+			server.ViewID, m.Server = 0, &server
+		}
+	}
+	return s
 }

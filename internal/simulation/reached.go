@@ -25,11 +25,13 @@ const (
 	ReachedNewCA
 	ReachedLarger
 	ReachedSmaller
+	ReachedStuckDonor
+	ReachedEviction
 	reachedAll = 1<<iota - 1
 )
 
 var situations = [...]string{"first start", "recovery", "rebuilt quorum", "IST", "SST", "rolling restart", "approval",
-	"suspension", "blocked", "partition", "split by hand", "lost status", "switch of encryption", "all Synced", "CA replaced", "scaled up", "scaled down"}
+	"suspension", "blocked", "partition", "split by hand", "lost status", "switch of encryption", "all Synced", "CA replaced", "scaled up", "scaled down", "donor for ever", "eviction"}
 
 // String lists the situations.
 func (r Reached) String() string {

@@ -9,9 +9,10 @@ type report struct {
 	phase           phase
 	data            dataState
 	head            write
+	ended           int16
 	blurred         bool
 	safe, draining  bool
-	server          bool
+	server, stuck   bool
 	view            view
 	state           int8
 	uuid            int8
@@ -55,9 +56,9 @@ func (w *World) report(i int) report {
 		r.server, r.view, r.state = true, n.srv.view, w.state(i)
 		r.uuid = w.past.uuid(n.srv.received)
 		r.queue = w.past.seqno(n.srv.received) - w.past.seqno(n.vol.head)
-		r.verified = w.verified(i)
+		r.verified, r.stuck = w.verified(i), n.srv.stuck && r.state == stateDonor
 	} else {
-		r.running = r.loaded
+		r.running, r.ended = r.loaded, n.agent.ended
 	}
 	return r
 }
@@ -67,7 +68,7 @@ func (w *World) state(i int) int8 {
 	switch {
 	case n.srv.donor != 0 || !n.srv.view.primary:
 		return stateJoining
-	case w.donates(i):
+	case n.srv.stuck, w.donates(i):
 		return stateDonor
 	case n.vol.head != n.srv.received:
 		return stateJoined
@@ -120,13 +121,16 @@ func (w *World) fill(m *cluster.Member, r report) {
 		m.Failure = &cluster.Failure{Reason: failures[r.failure], Message: failures[r.failure]}
 		m.BookDamaged = r.failure == failureBook
 	}
+	if r.ended != 0 {
+		m.Ended = &cluster.Ended{NodeUUID: m.Name, ViewID: int64(r.ended)}
+	}
 	if !r.server {
 		return
 	}
-	m.Running = encryptions[r.running.mode]
+	m.Running, m.StuckDonor = encryptions[r.running.mode], r.stuck
 	m.Server = &cluster.Server{
 		Component: cluster.ComponentNonPrimary, State: states[r.state], ClusterUUID: uuids[r.uuid],
-		Size: r.view.members.len(), Members: nameSets[r.view.members], ReceiveQueue: int64(r.queue),
+		ViewID: int64(r.view.id), Size: r.view.members.len(), Members: nameSets[r.view.members], ReceiveQueue: int64(r.queue),
 	}
 	if r.view.primary {
 		m.Server.Component = cluster.ComponentPrimary

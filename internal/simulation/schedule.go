@@ -16,6 +16,8 @@ type Schedule struct {
 	Eager bool
 	// Fresh begins before the first start; otherwise all members are Synced.
 	Fresh bool
+	// Careless: operators and members take no notice of views when a server is evicted.
+	Careless bool
 	// Publisher is the one of publishers that chooses certificates.
 	Publisher int8
 	Events    []Event
@@ -48,7 +50,7 @@ type Result struct {
 // Run runs a schedule, and then lets the world converge.
 func Run(s Schedule, p Planner) Result {
 	w := start(s)
-	w.publisher = s.Publisher
+	w.publisher, w.careless = s.Publisher, s.Careless
 	before := w.truth.steps
 	var r Result
 	r.Effective = make([]Event, 0, len(s.Events))

@@ -5,6 +5,7 @@ package simulation
 func (w *World) transfer(carriers, present set) {
 	donor := w.donorOf(carriers)
 	if donor < 0 {
+		w.turnAway(carriers, present)
 		return
 	}
 	group := w.nodes[donor].srv.received
@@ -15,12 +16,41 @@ func (w *World) transfer(carriers, present set) {
 	}
 }
 
-// donorOf prefers a Synced member; one that still waits for its own copy has nothing to give.
+// turnAway lets those give up who came to a group in which the only one with data is a stuck donor: Galera
+// lets them ask again and again, until they are stopped.
+func (w *World) turnAway(carriers, present set) {
+	for d := range w.n {
+		if !carriers.has(d) || !w.nodes[d].srv.stuck {
+			continue
+		}
+		for j := range w.n {
+			if present.has(j) && !carriers.has(j) {
+				w.leave(j)
+				w.nodes[j].agent.serverGone()
+			}
+		}
+		return
+	}
+}
+
+// transferEnds is the end of a transfer that the member does not receive any more.
+func (w *World) transferEnds(j int) {
+	if from := w.nodes[j].srv.donor; from != 0 {
+		d := &w.nodes[from-1].srv
+		if d.on && !d.view.primary {
+			d.stuck = true
+			w.truth.reached |= ReachedStuckDonor
+		}
+	}
+}
+
+// donorOf prefers a Synced member; one that still waits for its own copy, or is a donor already for
+// ever, has nothing to give.
 func (w *World) donorOf(carriers set) int {
 	best := -1
 	for j := range w.n {
 		s := &w.nodes[j].srv
-		if !carriers.has(j) || s.donor != 0 {
+		if !carriers.has(j) || s.donor != 0 || s.stuck {
 			continue
 		}
 		if best < 0 || w.nodes[best].vol.head != w.nodes[best].srv.received && w.nodes[j].vol.head == s.received {

@@ -23,7 +23,9 @@ type World struct {
 	n int
 	// eager: see quorum.
 	eager bool
-	nodes [maxNodes]node
+	// careless: see Schedule.
+	careless bool
+	nodes    [maxNodes]node
 	// side is the part of the network each member is on: equal numbers reach each other.
 	side [maxNodes]int8
 	api  apiServer

@@ -29,6 +29,7 @@ type fakeAgents struct {
 	mu      sync.Mutex
 	reports map[string]*agentapi.Report
 	orders  []string
+	evicted []string
 	silent  map[string]bool
 	news    chan struct{}
 }
@@ -96,6 +97,20 @@ func (f *fakeAgents) Order(_ context.Context, t observe.Target, o agentapi.Order
 func (f *fakeAgents) TellPrimary(_ context.Context, t observe.Target, name string) error {
 	f.change(t.Pod, func(r *agentapi.Report) { r.Primary = name })
 	return nil
+}
+
+// Evict implements observe.Client.
+func (f *fakeAgents) Evict(_ context.Context, t observe.Target, e agentapi.Eviction) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.evicted = append(f.evicted, t.Pod+" "+e.NodeUUID)
+	return nil
+}
+
+func (f *fakeAgents) evictions() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.evicted)
 }
 
 func (f *fakeAgents) Forget(observe.Target) {}

@@ -251,6 +251,28 @@ func TestRecovery(t *testing.T) {
 	w.Expect(w.status().Epoch).To(BeEquivalentTo(2))
 }
 
+// TestEviction: a server that its agent saw end is told to a member that still counts on it, until the group
+// has gone on.
+func TestEviction(t *testing.T) {
+	w := newWorld(t, "eviction", spec())
+	w.bringUp()
+	view := func(id int64) func(*agentapi.Report) {
+		return func(r *agentapi.Report) {
+			server := *r.Server
+			server.ViewID, r.Server = id, &server
+		}
+	}
+	for _, pod := range []string{"shop-0", "shop-1", "shop-2"} {
+		w.agents.change(pod, view(7))
+	}
+	w.Consistently(w.agents.evictions, time.Second).Should(BeEmpty(), "all of them run")
+	w.agents.change("shop-1", func(r *agentapi.Report) {
+		r.Server, r.Phase, r.Ended = nil, cluster.PhaseWaiting, &agentapi.Ended{NodeUUID: "gone", ViewID: 7}
+	})
+	w.Eventually(w.agents.evictions).Should(ContainElement("shop-0 gone"))
+	w.Expect(w.agents.evictions()).To(HaveEach("shop-0 gone"))
+}
+
 func TestRollingConfiguration(t *testing.T) {
 	w := newWorld(t, "rolling", spec())
 	w.bringUp()

@@ -56,7 +56,7 @@ var _ = Describe("Two nodes and an arbitrator", func() {
 			To(MatchError(ContainSubstring("unless spec.arbitrator.enabled adds a vote")))
 	}, SpecTimeout(8*time.Minute))
 
-	PIt("switch their encryption, are suspended, and change places with a third node", Label(Slow), func(ctx SpecContext) {
+	It("switch their encryption, are suspended, and change places with a third node", Label(Slow), func(ctx SpecContext) {
 		pair := create(ctx, sample(newNamespace(ctx, "pair"), "galera-arbitrator.yaml"))
 		Expect(pair.WaitReady(ctx, firstReady)).To(Succeed())
 		Expect(pair.WaitHealthy(ctx, shortly)).To(Succeed())

@@ -29,8 +29,8 @@ var _ = Describe("State transfers", Label(Slow, Wire), func() {
 	}, SpecTimeout(9*time.Minute))
 
 	It("may last longer than any probe is patient, and tell how far they are", func(ctx SpecContext) {
-		const mebibytes, perSecond = 1024, 5 << 20 // three minutes and a half; the most patient probe waits for two
-		large := create(ctx, harness.Build(newNamespace(ctx, "large"), "large", harness.Size("4Gi"), func(s *v1alpha1.GaleraClusterSpec) {
+		const mebibytes, perSecond = 2048, 10 << 20 // three minutes and a half; the most patient probe waits for two
+		large := create(ctx, harness.Build(newNamespace(ctx, "large"), "large", harness.Size("6Gi"), func(s *v1alpha1.GaleraClusterSpec) {
 			s.StateTransfer.RateLimit = resource.NewQuantity(perSecond, resource.BinarySI)
 			s.StateTransfer.StallTimeout = &metav1.Duration{Duration: time.Minute}
 		}))

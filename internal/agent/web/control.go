@@ -30,6 +30,8 @@ type Control struct {
 	// Order carries out an order, or says why not. An error is answered with "not now": nothing was
 	// recorded.
 	Order func(context.Context, agentapi.Order) (agentapi.OrderResult, error)
+	// Evict tells the group that a server has ended, or says why not.
+	Evict func(context.Context, agentapi.Eviction) error
 	// Primary is told which member clients are sent to.
 	Primary func(name string)
 }
@@ -40,6 +42,7 @@ func (c Control) Handler() http.Handler {
 	mux.HandleFunc("GET "+agentapi.PathStatus, c.status)
 	mux.HandleFunc("POST "+agentapi.PathOrders, c.order)
 	mux.HandleFunc("POST "+agentapi.PathPrimary, c.primary)
+	mux.HandleFunc("POST "+agentapi.PathEvictions, c.evict)
 	return mux
 }
 
@@ -68,6 +71,23 @@ func (c Control) order(w http.ResponseWriter, r *http.Request) {
 	default:
 		answer(w, http.StatusOK, result)
 	}
+}
+
+func (c Control) evict(w http.ResponseWriter, r *http.Request) {
+	var e agentapi.Eviction
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxOrder)).Decode(&e); err != nil {
+		answer(w, http.StatusBadRequest, agentapi.EvictionResult{Message: "not an eviction: " + err.Error()})
+		return
+	}
+	if c.Evict == nil {
+		answer(w, http.StatusConflict, agentapi.EvictionResult{Message: "an arbitrator takes no evictions"})
+		return
+	}
+	if err := c.Evict(r.Context(), e); err != nil {
+		answer(w, http.StatusConflict, agentapi.EvictionResult{Message: err.Error()})
+		return
+	}
+	answer(w, http.StatusOK, agentapi.EvictionResult{})
 }
 
 func (c Control) primary(w http.ResponseWriter, r *http.Request) {

@@ -112,6 +112,16 @@ func (c *Conn) SetSuspectTimeout(ctx context.Context, d time.Duration) error {
 	return c.provider(ctx, "evs.suspect_timeout", "PT"+seconds+"S", seconds)
 }
 
+// Evict tells the group that the server of that wsrep_gcomm_uuid has ended (evs.evict).
+func (c *Conn) Evict(ctx context.Context, nodeUUID string) error {
+	return c.provider(ctx, "evs.evict", nodeUUID, literal(nodeUUID))
+}
+
+// ForgetEvicted makes this member forget all servers that were evicted.
+func (c *Conn) ForgetEvicted(ctx context.Context) error {
+	return c.provider(ctx, "evs.evict", "", "''")
+}
+
 // errReadOnly is ER_INCORRECT_GLOBAL_LOCAL_VAR: "… is a read only variable".
 const errReadOnly = 1238
 

@@ -17,6 +17,7 @@ var statusNames = []string{
 	"wsrep_local_index", "wsrep_gcomm_uuid", "wsrep_local_recv_queue", "wsrep_provider_version",
 	"wsrep_local_send_queue", "wsrep_flow_control_paused_ns", "wsrep_replicated_bytes", "wsrep_received_bytes",
 	"wsrep_local_cert_failures", "wsrep_local_bf_aborts", "Threads_connected", "Ssl_accepts", "wsrep_local_cached_downto",
+	"wsrep_evs_state", "wsrep_evs_evict_list",
 }
 
 // Status is one reading.
@@ -28,6 +29,9 @@ type Status struct {
 	ProviderVersion string
 	// CachedFrom is the oldest write-set others can catch up from, 0 for none.
 	CachedFrom int64
+	// Evicted says that the group remembers servers that were evicted; Agreed that it is not about to
+	// change its membership.
+	Evicted, Agreed bool
 	// Counters are the numbers that are only passed on to the metrics.
 	Counters map[string]float64
 }
@@ -55,6 +59,8 @@ func ParseStatus(v map[string]string) Status {
 		},
 		ProviderVersion: v["wsrep_provider_version"],
 		CachedFrom:      max(0, number(v["wsrep_local_cached_downto"], 0)),
+		Evicted:         v["wsrep_evs_evict_list"] != "",
+		Agreed:          v["wsrep_evs_state"] == "OPERATIONAL",
 		Counters:        map[string]float64{},
 	}
 	if s.Server.Component == cluster.ComponentDisconnected {

@@ -24,6 +24,12 @@ func TestParseStatus(t *testing.T) {
 	if s.Server.Index != -1 || s.Server.ViewID != 0 || s.Server.Size != 3 || s.Server.ReceiveQueue != 4 {
 		t.Errorf("numbers: %+v", s.Server)
 	}
+	if s.Evicted || s.Agreed {
+		t.Errorf("nobody was evicted: %+v", s)
+	}
+	if s := ParseStatus(map[string]string{"wsrep_evs_state": "OPERATIONAL", "wsrep_evs_evict_list": someUUID}); !s.Evicted || !s.Agreed {
+		t.Errorf("somebody was evicted: %+v", s)
+	}
 	if s.Counters["wsrep_replicated_bytes"] != 12 {
 		t.Errorf("counters: %v", s.Counters)
 	}

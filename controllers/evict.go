@@ -1,0 +1,28 @@
+package controllers
+
+import (
+	"context"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/conditions"
+	"github.com/galera-operator/galera-operator/internal/plan"
+)
+
+// tellEvictions tells members of servers that have ended. One that refuses, or could not be told, costs
+// nothing but time: the group finds out by itself.
+func (r *GaleraClusterReconciler) tellEvictions(ctx context.Context, in conditions.Input) {
+	key := client.ObjectKeyFromObject(in.Facts.Cluster)
+	for _, e := range plan.Evictions(in.Snapshot) {
+		target, followed := r.Agents.Target(key, e.Member)
+		if !followed {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(ctx, tellTime)
+		err := r.Agents.Client.Evict(ctx, target, agentapi.Eviction{NodeUUID: e.NodeUUID, ViewID: e.ViewID})
+		cancel()
+		log.FromContext(ctx).Info("a server has ended; told another one", "ended", e.Gone, "told", e.Member, "refused", err)
+	}
+}

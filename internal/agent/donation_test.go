@@ -1,0 +1,48 @@
+package agent
+
+import (
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+func TestDonation(t *testing.T) {
+	synced := &agentapi.Server{Component: cluster.ComponentPrimary, State: cluster.NodeSynced}
+	donor := &agentapi.Server{Component: cluster.ComponentPrimary, State: cluster.NodeDonor}
+	lost := &agentapi.Server{Component: cluster.ComponentNonPrimary, State: cluster.NodeJoining}
+	type look struct {
+		server *agentapi.Server
+		giving bool
+		after  time.Duration
+	}
+	for name, tc := range map[string]struct {
+		looks []look
+		stuck bool
+	}{
+		"the end of the transfer was not heard": {[]look{{donor, true, 0}, {lost, true, 0}, {lost, false, 0}, {donor, false, 0}, {donor, false, time.Minute}}, true},
+		"too early to tell":                     {[]look{{donor, true, 0}, {lost, false, 0}, {donor, false, time.Second}}, false},
+		"it ended in good order":                {[]look{{donor, true, 0}, {donor, false, 0}, {donor, false, time.Minute}}, false},
+		"quorum was back before it ended":       {[]look{{lost, true, 0}, {donor, true, 0}, {donor, false, 0}, {donor, false, time.Minute}}, false},
+		"desynchronised by hand":                {[]look{{synced, false, 0}, {lost, false, 0}, {donor, false, 0}, {donor, false, time.Minute}}, false},
+		"it was Synced in between":              {[]look{{donor, true, 0}, {lost, false, 0}, {synced, false, 0}, {donor, false, time.Minute}}, false},
+		"it gives again":                        {[]look{{donor, true, 0}, {lost, false, 0}, {donor, true, time.Minute}, {donor, false, time.Minute}}, false},
+		"still without quorum":                  {[]look{{donor, true, 0}, {lost, false, 0}, {lost, false, time.Minute}}, false},
+		"a look that failed changes nothing":    {[]look{{donor, true, 0}, {lost, true, 0}, {nil, false, 0}, {lost, false, 0}, {donor, false, time.Minute}}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var d Donation
+			now := time.Now()
+			stuck := false
+			for _, l := range tc.looks {
+				now = now.Add(l.after)
+				d.See(l.server, l.giving, now)
+				stuck = d.Stuck(l.server, now)
+			}
+			if stuck != tc.stuck {
+				t.Errorf("stuck: %t", stuck)
+			}
+		})
+	}
+}

@@ -1,0 +1,19 @@
+package agentapi
+
+// Ended is a mariadbd that its agent saw end, though its component may not know yet.
+type Ended struct {
+	// NodeUUID is its wsrep_gcomm_uuid; no other run ever has the same.
+	NodeUUID string `json:"nodeUUID"`
+	// ViewID is the Primary view it was in (wsrep_cluster_conf_id).
+	ViewID int64 `json:"viewID"`
+}
+
+// Eviction asks a member to tell its group that a server has ended (evs.evict), so that nobody waits for its
+// silence. The member does so for one server in each view, and only in the view that is named.
+type Eviction Ended
+
+// EvictionResult is the answer.
+type EvictionResult struct {
+	// Message says why the member refused, "" when it did not.
+	Message string `json:"message,omitempty"`
+}

@@ -1,0 +1,42 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+func stuckAsDonor(m *cluster.Member) {
+	state(cluster.NodeDonor)(m)
+	m.StuckDonor, m.Pod.Ready = true, true
+}
+
+func TestReleaseDonor(t *testing.T) {
+	waiting := func(m *cluster.Member) {
+		down(0)(m)
+		m.Phase, m.Data = cluster.PhaseWaiting, cluster.DataIncomplete
+	}
+	order := func(member string) SendOrder {
+		return SendOrder{Member: member, ID: "restart-5/" + member + "/restart/r1", Epoch: 5, Kind: OrderRestart}
+	}
+	check(t, []row{
+		{name: "the only one with data is restarted, though nobody is Synced", s: shop(db(0, stuckAsDonor), db(1, waiting), db(2, waiting)),
+			action: Begin{restartOf("db-0")}},
+		{name: "and keeps its role, as there is nobody to take it", s: shop(db(0, stuckAsDonor), db(1, waiting), db(2, waiting), running(restartOf("db-0"))),
+			action: order("db-0")},
+		{name: "while another gives, the others come first", s: shop(db(2, stuckAsDonor), db(1, waiting), running(restartOf("db-2"))),
+			reason: ReasonRestarting, says: "db-1"},
+		{name: "with all others Synced", s: shop(db(2, stuckAsDonor), running(restartOf("db-2"))), action: order("db-2")},
+		{name: "the writer's is the last of two", s: shop(db(0, stuckAsDonor), db(2, stuckAsDonor)), action: Begin{restartOf("db-2")}},
+		{name: "a donor that gives is left alone", s: shop(db(2, state(cluster.NodeDonor))), reason: ReasonJoining, says: "db-2"},
+		{name: "a re-bootstrap restarts it anyway", s: switching(plain, strict, db(0, stuckAsDonor), journal("Rebootstrap", "db-0")),
+			action: SendOrder{Member: "db-1", ID: "switchtls-5/db-1/stop", Epoch: 5, Kind: OrderStop}, reason: ReasonSwitching},
+	})
+	for _, op := range []cluster.Operation{
+		restartOf("db-1"),
+		{ID: "scaledown-5", Type: cluster.OpScaleDown, Epoch: 5, Target: "db-2"},
+		{ID: "switchtls-5", Type: cluster.OpSwitchTLS, Epoch: 5, Step: stepRolling},
+	} {
+		gaveUp(t, shop(db(0, stuckAsDonor), running(op)), "gives to nobody")
+	}
+}

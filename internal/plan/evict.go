@@ -1,0 +1,40 @@
+package plan
+
+import "github.com/galera-operator/galera-operator/internal/cluster"
+
+// Eviction tells a member's server that another one has ended: nobody waits for its silence then.
+type Eviction struct {
+	// Member is who is told.
+	Member string
+	// Gone is whose server has ended; NodeUUID named it in the group.
+	Gone, NodeUUID string
+	// ViewID is the Primary view both were in; in any other one the member refuses.
+	ViewID int64
+}
+
+// Evictions finds the servers that their own agents saw end, and for each a member that still counts on it. A
+// group takes seconds of silence for the end of a member, because silence can have other reasons; nobody can
+// write meanwhile. Here the reason is known. It is no Action: it needs no journal, hurts nobody when it is
+// repeated or too late, and must not wait for what else is to be done.
+//
+// A member believes one eviction in each view, and that is harmless to quorum, whatever else happens: those
+// who go on are more than half of the view, or all of it but the evicted, who are half of it at most. Either
+// way one of them was part of anything else that ever had a majority of that view.
+func Evictions(s cluster.Snapshot) []Eviction {
+	if _, grave := refuseTwoPrimaries(s); grave {
+		return nil
+	}
+	var out []Eviction
+	for _, gone := range s.Members {
+		if gone.Ended == nil {
+			continue
+		}
+		for _, m := range s.Members {
+			if m.InPrimary() && m.Server.ViewID == gone.Ended.ViewID {
+				out = append(out, Eviction{Member: m.Name, Gone: gone.Name, NodeUUID: gone.Ended.NodeUUID, ViewID: gone.Ended.ViewID})
+				break
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,44 @@
+package plan
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+func TestEvictions(t *testing.T) {
+	inView := func(id int64) is {
+		return func(m *cluster.Member) {
+			if m.Server != nil {
+				m.Server.ViewID = id
+			}
+		}
+	}
+	ended := func(m *cluster.Member) {
+		down(10)(m)
+		m.Ended = &cluster.Ended{NodeUUID: "u-" + m.Name, ViewID: 7}
+	}
+	told := func(by, gone string) Eviction {
+		return Eviction{Member: by, Gone: gone, NodeUUID: "u-" + gone, ViewID: 7}
+	}
+	for _, tc := range []struct {
+		name string
+		s    cluster.Snapshot
+		want []Eviction
+	}{
+		{"all run", shop(all(inView(7))), nil},
+		{"one has ended", shop(all(inView(7)), db(2, ended)), []Eviction{told("db-0", "db-2")}},
+		{"the first one", shop(all(inView(7)), db(0, ended)), []Eviction{told("db-1", "db-0")}},
+		{"the group has gone on", shop(all(inView(8)), db(2, ended)), nil},
+		{"one of them has", shop(db(0, inView(8)), db(1, inView(7)), db(2, ended)), []Eviction{told("db-1", "db-2")}},
+		{"no quorum", shop(all(inView(7)), db(2, ended), db(0, nonPrimary(10, "db-0", "db-1")), db(1, nonPrimary(10, "db-0", "db-1"))), nil},
+		{"two have ended", shop(all(inView(7)), db(0, ended), db(2, ended)), []Eviction{told("db-1", "db-0"), told("db-1", "db-2")}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := Evictions(tc.s); !reflect.DeepEqual(got, tc.want) {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
