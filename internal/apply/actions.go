@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -56,33 +57,27 @@ func (x Actor) sendOrder(ctx context.Context, f observe.Facts, a plan.SendOrder)
 	return err
 }
 
-// assignRoles takes the label from the old writer before the new one gets it. Every pod is patched, at
-// the version it was seen in, whatever its label says there: a cache that is behind ends the attempt
-// before there are two writers. The planner assigns roles only when one has to change.
+// assignRoles labels the new writer, in the version in which it was seen: a cache that is behind ends the
+// attempt. Then nobody else is a writer, whatever they are labelled now, or seen to be: a pod that the cache does
+// not have hardly ever exists, and if it does another operator may have made it the writer.
 func (x Actor) assignRoles(ctx context.Context, f observe.Facts, primary string) error {
-	for name, p := range f.Pods {
-		if name != primary {
-			if err := x.setRole(ctx, p, v1alpha1.RoleReplica); err != nil {
-				return err
-			}
-		}
+	p := f.Pods[primary]
+	if p == nil {
+		return nil
 	}
+	if err := x.setRole(ctx, p, v1alpha1.RolePrimary); err != nil {
+		return err
+	}
+	var errs []error
 	for i := range observe.Size(f) {
-		if name := resources.PodName(f.Cluster, i); f.Pods[name] == nil {
-			if err := x.setUnseenReplica(ctx, f.Cluster.Namespace, name); err != nil {
-				return err
-			}
+		if name := resources.PodName(f.Cluster, i); name != primary {
+			errs = append(errs, x.setReplica(ctx, f.Cluster.Namespace, name))
 		}
 	}
-	if p := f.Pods[primary]; p != nil {
-		return x.setRole(ctx, p, v1alpha1.RolePrimary)
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
-// setUnseenReplica is for a pod the cache does not have. It hardly ever exists; if it does it is new,
-// and another operator may have made it the writer.
-func (x Actor) setUnseenReplica(ctx context.Context, namespace, name string) error {
+func (x Actor) setReplica(ctx context.Context, namespace, name string) error {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	change := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, v1alpha1.LabelRole, v1alpha1.RoleReplica)
 	return client.IgnoreNotFound(x.Client.Patch(ctx, p, client.RawPatch(types.MergePatchType, change)))

@@ -27,8 +27,9 @@ type RecordUUID struct {
 	Epoch int64
 }
 
-// AssignRoles labels the pods: Primary becomes the writer, all others replicas. The old
-// writer loses its label before the new one gets it.
+// AssignRoles labels the pods: Primary becomes the writer, then all others replicas. For a moment there are two:
+// a Service that was left without a pod takes kube-proxy seconds to fill again, and open connections do
+// not follow a label anyway.
 type AssignRoles struct{ Primary string }
 
 // SendOrder sends an order to a member's agent.

@@ -51,13 +51,14 @@ func TestFollowWriter(t *testing.T) {
 	draining := func(m *cluster.Member) { m.Draining = true }
 	check(t, []row{
 		{name: "stays where it is", s: shop(), reason: ReasonHealthy},
-		{name: "leaves a node that stops", s: shop(db(0, draining)), action: AssignRoles{"db-1"}},
-		{name: "leaves a pod that is deleted", s: shop(db(0, terminating)), action: AssignRoles{"db-1"}},
-		{name: "leaves a node that lost quorum", s: shop(db(0, nonPrimary(10, "db-0"))), action: AssignRoles{"db-1"}},
+		{name: "leaves a node that stops", s: shop(db(0, draining)), action: AssignRoles{Primary: "db-1"}},
+		{name: "leaves a pod that is deleted", s: shop(db(0, terminating)), action: AssignRoles{Primary: "db-1"}},
+		{name: "leaves a node that lost quorum", s: shop(db(0, nonPrimary(10, "db-0"))), action: AssignRoles{Primary: "db-1"}},
+		{name: "leaves a server that has ended", s: shop(db(0, down(10))), action: AssignRoles{Primary: "db-1"}},
 		{name: "stays on a donor", s: shop(db(0, state(cluster.NodeDonor)), db(2, state(cluster.NodeJoining))), reason: ReasonJoining},
-		{name: "a new pod gets a role", s: shop(db(2, role(""))), action: AssignRoles{"db-0"}},
-		{name: "of two labels one goes", s: shop(db(2, role(rolePrimary))), action: AssignRoles{"db-0"}},
-		{name: "comes back to the recorded primary", s: shop(all(role("replica")), func(s *cluster.Snapshot) { s.Primary = "db-2" }), action: AssignRoles{"db-2"}},
+		{name: "a new pod gets a role", s: shop(db(2, role(""))), action: AssignRoles{Primary: "db-0"}},
+		{name: "of two labels one goes", s: shop(db(2, role(rolePrimary))), action: AssignRoles{Primary: "db-0"}},
+		{name: "comes back to the recorded primary", s: shop(all(role("replica")), func(s *cluster.Snapshot) { s.Primary = "db-2" }), action: AssignRoles{Primary: "db-2"}},
 		{name: "nobody can write", s: shop(all(state(cluster.NodeJoining))), reason: ReasonJoining},
 	})
 }

@@ -32,7 +32,7 @@ func TestRestart(t *testing.T) {
 		{name: "it is back", s: shop(running(restartOf("db-2"))), action: Complete{Message: "db-2 runs with the current configuration"}},
 		{name: "the journal says whose turn it is", s: shop(all(oldConfig), running(restartOf("db-1"))),
 			action: SendOrder{Member: "db-1", ID: "restart-5/db-1/restart/r1", Epoch: 5, Kind: OrderRestart}},
-		{name: "the role moves first", s: shop(db(0, oldConfig), running(restartOf("db-0"))), action: AssignRoles{"db-1"}},
+		{name: "the role moves first", s: shop(db(0, oldConfig), running(restartOf("db-0"))), action: AssignRoles{Primary: "db-1"}},
 		{name: "an old CA is forgotten by a restart", s: shop(published, db(1, trustsOld), running(restartOf("db-1"))),
 			action: SendOrder{Member: "db-1", ID: "restart-5/db-1/restart/r1/now", Epoch: 5, Kind: OrderRestart}},
 		{name: "and not before the new ones are there", s: shop(published, db(2, trustsOld, func(m *cluster.Member) { m.Publication = "before" })),

@@ -37,7 +37,7 @@ func TestScale(t *testing.T) {
 		{name: "nobody is removed while the cluster is down", s: shop(wanted(1), db(0, down(10)), db(1, down(10)), db(2, down(12))), action: recoverBy("db-2", 12, 5)},
 
 		{name: "the writer moves first", s: leaving(db(0, func(m *cluster.Member) { m.Pod.Role = "replica" }), db(2, func(m *cluster.Member) { m.Pod.Role = rolePrimary })),
-			action: AssignRoles{"db-0"}},
+			action: AssignRoles{Primary: "db-0"}},
 		{name: "then it is told to stop", s: leaving(), action: send("db-2", "scaledown-5", 5, OrderStop, none, "stop")},
 		{name: "not while another is away", s: leaving(db(1, silent)), reason: ReasonScaling, says: "waiting for db-1"},
 		{name: "not while another gives its state", s: leaving(db(1, state(cluster.NodeDonor))), reason: ReasonScaling, says: "waiting for db-1"},

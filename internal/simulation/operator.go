@@ -254,31 +254,28 @@ func (w *World) tellEvictions(o *operator, s cluster.Snapshot) bool {
 	return told
 }
 
-// assign labels the pods; a pod that has changed since it was seen ends the attempt.
+// assign labels the pods; a new writer that has changed since it was seen ends the attempt.
 func (w *World) assign(o *operator, primary int) {
+	seen, p := &o.pods[primary], &w.nodes[primary].pod
+	if !p.exists || p.uid != seen.uid || p.version != seen.version {
+		return
+	}
+	w.label(primary, rolePrimary)
 	for i := range w.n {
-		if i != primary && !w.label(o, i, roleReplica) {
-			return
+		if i != primary {
+			w.label(i, roleReplica)
 		}
 	}
-	if w.label(o, primary, rolePrimary) && w.writers() > 1 {
+	if w.writers() > 1 {
 		w.violate(TwoWriters)
 	}
 }
 
-func (w *World) label(o *operator, i int, r role) bool {
-	seen, p := &o.pods[i], &w.nodes[i].pod
-	if !p.exists {
-		return true
-	}
-	if seen.exists && (p.uid != seen.uid || p.version != seen.version) || !seen.exists && r == rolePrimary {
-		return false
-	}
-	if p.role != r {
+func (w *World) label(i int, r role) {
+	if p := &w.nodes[i].pod; p.exists && p.role != r {
 		p.role = r
 		p.version++
 	}
-	return true
 }
 
 // writeStatus stores the journal entry and what was observed, unless somebody else has written

@@ -69,6 +69,8 @@ func NeedsGroupPair(t agentapi.TLSConfig) bool { return t.Replication != cluster
 func groupOptions(in Input, suspect time.Duration) []string {
 	opts := []string{
 		"pc.recovery=no", "evs.keepalive_period=PT0.5S", "evs.inactive_check_period=PT0.25S",
+		// What the members agree on in a change of the membership is often complete only when it is said again.
+		"evs.join_retrans_period=PT0.2S",
 		fmt.Sprintf("evs.suspect_timeout=PT%gS", suspect.Seconds()),
 		// The last one left of several that were lost at once waits for the inactive timeout; views form in less.
 		"evs.inactive_timeout=PT6S", "evs.install_timeout=PT5S",
