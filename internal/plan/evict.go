@@ -21,8 +21,8 @@ type Eviction struct {
 // who go on are more than half of the view, or all of it but the evicted, who are half of it at most. Either
 // way one of them was part of anything else that ever had a majority of that view.
 func Evictions(s cluster.Snapshot) []Eviction {
-	if _, grave := refuseTwoPrimaries(s); grave {
-		return nil
+	if _, grave := refuseTwoPrimaries(s); grave || s.Arbitrator != nil {
+		return nil // an arbitrator cannot be made to forget an eviction, and others learn of it again and again
 	}
 	var out []Eviction
 	for _, gone := range s.Members {

@@ -33,6 +33,7 @@ func TestEvictions(t *testing.T) {
 		{"the group has gone on", shop(all(inView(8)), db(2, ended)), nil},
 		{"one of them has", shop(db(0, inView(8)), db(1, inView(7)), db(2, ended)), []Eviction{told("db-1", "db-2")}},
 		{"no quorum", shop(all(inView(7)), db(2, ended), db(0, nonPrimary(10, "db-0", "db-1")), db(1, nonPrimary(10, "db-0", "db-1"))), nil},
+		{"an arbitrator would remember it", shop(all(inView(7)), db(2, ended), func(s *cluster.Snapshot) { s.Arbitrator = &cluster.Arbitrator{} }), nil},
 		{"two have ended", shop(all(inView(7)), db(0, ended), db(2, ended)), []Eviction{told("db-1", "db-0"), told("db-1", "db-2")}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
