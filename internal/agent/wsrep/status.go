@@ -63,6 +63,11 @@ func ParseStatus(v map[string]string) Status {
 		Agreed:          v["wsrep_evs_state"] == "OPERATIONAL",
 		Counters:        map[string]float64{},
 	}
+	// Seen after a failed IST: the provider has closed its connection to the group and says nothing of it any
+	// more, and the server goes on telling what it was told last.
+	if s.Server.Component == cluster.ComponentNonPrimary && v["wsrep_gcomm_uuid"] == "" && v["wsrep_evs_state"] == "" {
+		s.Server.Component = cluster.ComponentDisconnected
+	}
 	if s.Server.Component == cluster.ComponentDisconnected {
 		s.Server.Size = 0
 	}

@@ -42,6 +42,22 @@ func TestParseStatusKnowsNothingFromNothing(t *testing.T) {
 	}
 }
 
+// TestParseStatusOfOneThatLeft has what a real server said after "Receiving IST failed, node restart required".
+func TestParseStatusOfOneThatLeft(t *testing.T) {
+	v := map[string]string{
+		"wsrep_cluster_status": "non-Primary", "wsrep_local_state_comment": "Joining: receiving State Transfer", "wsrep_connected": "ON",
+		"wsrep_ready": "OFF", "wsrep_cluster_state_uuid": someUUID, "wsrep_local_state_uuid": someUUID, "wsrep_last_committed": "150",
+		"wsrep_cluster_conf_id": "2", "wsrep_cluster_size": "2",
+	}
+	if s := ParseStatus(v); s.Server.Component != cluster.ComponentDisconnected || s.Server.Size != 0 {
+		t.Errorf("in no group: %+v", s.Server)
+	}
+	v["wsrep_gcomm_uuid"], v["wsrep_evs_state"] = someUUID, "GATHER"
+	if s := ParseStatus(v); s.Server.Component != cluster.ComponentNonPrimary {
+		t.Errorf("in a group without quorum: %+v", s.Server)
+	}
+}
+
 func TestStates(t *testing.T) {
 	for text, want := range map[string]cluster.NodeState{
 		"Synced": cluster.NodeSynced, "Donor/Desynced": cluster.NodeDonor, "Joined": cluster.NodeJoined,
