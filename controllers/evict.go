@@ -23,6 +23,10 @@ func (r *GaleraClusterReconciler) tellEvictions(ctx context.Context, in conditio
 		ctx, cancel := context.WithTimeout(ctx, tellTime)
 		err := r.Agents.Client.Evict(ctx, target, agentapi.Eviction{NodeUUID: e.NodeUUID, ViewID: e.ViewID})
 		cancel()
-		log.FromContext(ctx).Info("a server has ended; told another one", "ended", e.Gone, "told", e.Member, "refused", err)
+		if err != nil {
+			log.FromContext(ctx).V(1).Info("a member was not told that a server has ended", "ended", e.Gone, "member", e.Member, "error", err.Error())
+			continue
+		}
+		log.FromContext(ctx).Info("a server has ended, and its group was told", "ended", e.Gone, "by", e.Member)
 	}
 }
