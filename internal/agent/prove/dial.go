@@ -112,8 +112,12 @@ func GroupPlain(ctx context.Context, addr string) (accepted bool, err error) {
 	}
 	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(time.Now().Add(silence))
-	n, err := conn.Read(make([]byte, 64))
-	if n > 0 {
+	said := make([]byte, 64)
+	n, err := conn.Read(said)
+	switch {
+	case isTLS(said[:n]):
+		return false, nil // it hangs up, in TLS
+	case n > 0:
 		return true, nil
 	}
 	var timeout net.Error
@@ -121,6 +125,12 @@ func GroupPlain(ctx context.Context, addr string) (accepted bool, err error) {
 		return false, nil
 	}
 	return false, err
+}
+
+// isTLS says whether a TLS record begins so: an alert or a part of a handshake, of any version
+// (RFC 8446, section 5.1). A gcomm message cannot: it would be one of 66 KiB.
+func isTLS(said []byte) bool {
+	return len(said) >= 2 && (said[0] == 21 || said[0] == 22) && said[1] == 3
 }
 
 func dial(ctx context.Context, addr string) (net.Conn, error) {

@@ -117,9 +117,10 @@ func TestGroupPlain(t *testing.T) {
 		handle func(net.Conn)
 		want   bool
 	}{
-		"plain":   {plainGroup, true},
-		"dynamic": {func(conn net.Conn) { time.Sleep(750 * time.Millisecond); plainGroup(conn) }, true},
-		"strict":  {strictGroup(own), false},
+		"plain":                            {plainGroup, true},
+		"dynamic":                          {func(conn net.Conn) { time.Sleep(750 * time.Millisecond); plainGroup(conn) }, true},
+		"strict":                           {strictGroup(own), false},
+		"strict, with an alert at the end": {func(conn net.Conn) { _, _ = conn.Write([]byte{21, 3, 1, 0, 2, 1, 0}) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -253,6 +254,10 @@ func TestPlainIsRememberedPerKey(t *testing.T) {
 	key, accepted = 2, true
 	if got := ask(true); got != RefusedNo || tries != 2 {
 		t.Errorf("%v after %d tries", got, tries)
+	}
+	accepted = false
+	if got := ask(true); got != RefusedYes || tries != 3 {
+		t.Errorf("an alarm is not repeated from memory: %v after %d tries", got, tries)
 	}
 	stale := Subject{Key: 2}
 	key = 3

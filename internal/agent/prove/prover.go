@@ -189,7 +189,7 @@ func (p *Prover) peers(ctx context.Context, s Subject) map[string]agentapi.Chann
 }
 
 // plain says whether an attempt without TLS was refused. It makes one only when it is wanted and the
-// last one is old or about something else.
+// last one is old, about something else, or was not refused: an alarm is not repeated from memory.
 func (p *Prover) plain(ctx context.Context, s Subject, addr string, wanted bool, try func(context.Context, string) (bool, error)) Refused {
 	if !wanted {
 		return RefusedUnknown
@@ -197,7 +197,7 @@ func (p *Prover) plain(ctx context.Context, s Subject, addr string, wanted bool,
 	p.mu.Lock()
 	last, ok := p.refused[addr]
 	p.mu.Unlock()
-	if !ok || last.key != s.Key || time.Since(last.at) > everyPlain {
+	if !ok || !last.refused || last.key != s.Key || time.Since(last.at) > everyPlain {
 		accepted, err := try(ctx, addr)
 		if err != nil || p.Subject().Key != s.Key {
 			return RefusedUnknown
