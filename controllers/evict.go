@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -28,5 +29,6 @@ func (r *GaleraClusterReconciler) tellEvictions(ctx context.Context, in conditio
 			continue
 		}
 		log.FromContext(ctx).Info("a server has ended, and its group was told", "ended", e.Gone, "by", e.Member)
+		r.Events.Eventf(in.Facts.Cluster, nil, corev1.EventTypeNormal, "Evicted", "Evict", "the mariadbd of %s has ended; %s has told the group", e.Gone, e.Member)
 	}
 }
