@@ -271,6 +271,11 @@ func TestEviction(t *testing.T) {
 	})
 	w.Eventually(w.agents.evictions).Should(ContainElement("shop-0 gone"))
 	w.Expect(w.agents.evictions()).To(HaveEach("shop-0 gone"))
+	w.Eventually(func() ([]corev1.Event, error) {
+		var events corev1.EventList
+		err := kube.List(context.Background(), &events)
+		return events.Items, err
+	}).Should(ContainElement(And(HaveField("Reason", "Evicted"), HaveField("Message", ContainSubstring("the mariadbd of shop-1 has ended")))))
 }
 
 func TestRollingConfiguration(t *testing.T) {
