@@ -38,12 +38,22 @@ func TestOldCacheNeverMakesTwoWriters(t *testing.T) {
 	fresh := observe.Facts{Cluster: cached.Cluster, Pods: map[string]*corev1.Pod{"shop-0": cached.Pods["shop-0"].DeepCopy()}}
 	must(t, actor.Do(ctx, fresh, plan.AssignRoles{Primary: "shop-0"}))
 
-	if err := actor.Do(ctx, cached, plan.AssignRoles{Primary: "shop-1"}); !apierrors.IsConflict(err) {
+	// This cache has not seen that shop-0 became the writer.
+	must(t, actor.Do(ctx, cached, plan.AssignRoles{Primary: "shop-1"}))
+	if role("shop-0") != v1alpha1.RoleReplica || role("shop-1") != v1alpha1.RolePrimary {
+		t.Errorf("the old writer kept its label: shop-0 is %s, shop-1 is %s", role("shop-0"), role("shop-1"))
+	}
+	// Nor that its own choice has changed meanwhile: such a choice is made anew.
+	if err := actor.Do(ctx, fresh, plan.AssignRoles{Primary: "shop-0"}); !apierrors.IsConflict(err) {
 		t.Errorf("the old cache was believed: %v", err)
 	}
-	if role("shop-0") != v1alpha1.RolePrimary || role("shop-1") != v1alpha1.RoleReplica {
+	if role("shop-0") != v1alpha1.RoleReplica || role("shop-1") != v1alpha1.RolePrimary {
 		t.Errorf("shop-0 is %s, shop-1 is %s", role("shop-0"), role("shop-1"))
 	}
+	for _, p := range cached.Pods {
+		must(t, kube.Get(ctx, client.ObjectKeyFromObject(p), p))
+	}
+	must(t, actor.Do(ctx, cached, plan.AssignRoles{Primary: "shop-0"}))
 	without := observe.Facts{Cluster: cluster, Pods: map[string]*corev1.Pod{"shop-1": cached.Pods["shop-1"]}}
 	must(t, kube.Get(ctx, client.ObjectKeyFromObject(cached.Pods["shop-1"]), cached.Pods["shop-1"]))
 	must(t, actor.Do(ctx, without, plan.AssignRoles{Primary: "shop-1"}))
