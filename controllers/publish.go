@@ -160,7 +160,6 @@ func (r *GaleraClusterReconciler) rendered(in conditions.Input, e cluster.Encryp
 	if before.Revision != "" {
 		tls = resources.Effective(tls, before.TLS, e)
 	}
-	tls.Patient = observe.Patient(f, in.Seen, tls.Replication, before.TLS.Patient)
 	return r.withArbitrator(f, resources.NodeConfig(f.Cluster, observe.Size(f), tls, r.Options))
 }
 

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -118,13 +117,13 @@ func (a *agent) setLive() {
 	a.setting = true
 	key, proc, output, clients := a.liveKey(), a.proc, a.output, a.config.TLS.Clients
 	// Without certificates in the running server, requiring TLS would lock every client out.
-	options, suspect := output.Live, a.suspectTimeout()
+	options := output.Live
 	if a.run.output.Hash != output.Hash {
 		options = nil
 	}
 	go func() {
 		ctx := context.Background()
-		err := errors.Join(a.conn.SetSuspectTimeout(ctx, suspect), a.conn.SetGlobal(ctx, options))
+		err := a.conn.SetGlobal(ctx, options)
 		a.post(func() {
 			a.setting = false
 			if a.proc != proc {
@@ -145,11 +144,7 @@ func (a *agent) setLive() {
 
 // liveKey changes when live settings have to be set again.
 func (a *agent) liveKey() string {
-	return fmt.Sprint(a.run.output.Hash, a.output.Hash, a.output.Live, a.suspectTimeout(), a.proc.PID)
-}
-
-func (a *agent) suspectTimeout() time.Duration {
-	return servercnf.SuspectTimeout(a.config.TLS, a.status.Size)
+	return fmt.Sprint(a.run.output.Hash, a.output.Hash, a.output.Live, a.proc.PID)
 }
 
 // updateSubject tells the prover and the asker what there is now.

@@ -83,7 +83,6 @@ func (s *story) formPlain() {
 func (s *story) toDynamic() {
 	s.world.publishConfig(func(c *agentapi.NodeConfig) {
 		c.TLS.Replication, c.TLS.StateTransfer = cluster.SocketDynamic, cluster.PolicyRequired
-		c.TLS.Patient = true
 	})
 	s.roll()
 	s.observe(agentapi.ChannelReplication, agentapi.ObservedMixed)

@@ -14,7 +14,4 @@ type TLSConfig struct {
 	// PreferredSuite is put first where CipherSuites leaves the choice, so that all members choose
 	// alike; empty as long as not all members' CPUs are known.
 	PreferredSuite string `json:"preferredSuite,omitempty"`
-	// Patient lets members be silent for longer before they are taken for dead: while some have dynamic sockets,
-	// whose tries keep group communication waiting.
-	Patient bool `json:"patient,omitempty"`
 }

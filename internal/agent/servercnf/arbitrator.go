@@ -3,11 +3,9 @@ package servercnf
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"net"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/cluster"
@@ -28,7 +26,7 @@ type Arbitrator struct {
 func BuildArbitrator(in Input) Arbitrator {
 	out := Arbitrator{
 		OpenSSL: openSSL(in.Config.TLS, in.CPUFlags),
-		Options: strings.Join(groupOptions(in, SuspectTimeout(in.Config.TLS, 3)), ";"),
+		Options: strings.Join(groupOptions(in), ";"),
 		Socket:  in.Config.TLS.Replication,
 		Suites:  in.Config.TLS.CipherSuites,
 	}
@@ -66,14 +64,14 @@ func group(c agentapi.NodeConfig) []agentapi.Peer {
 func NeedsGroupPair(t agentapi.TLSConfig) bool { return t.Replication != cluster.SocketPlain }
 
 // groupOptions are those options of the provider that a garbd has, too.
-func groupOptions(in Input, suspect time.Duration) []string {
+func groupOptions(in Input) []string {
 	opts := []string{
 		"pc.recovery=no", "evs.keepalive_period=PT0.5S", "evs.inactive_check_period=PT0.25S",
 		// What the members agree on in a change of the membership is often complete only when it is said again.
 		"evs.join_retrans_period=PT0.2S",
-		fmt.Sprintf("evs.suspect_timeout=PT%gS", suspect.Seconds()),
-		// The last one left of several that were lost at once waits for the inactive timeout; views form in less.
-		"evs.inactive_timeout=PT6S", "evs.install_timeout=PT5S",
+		// How long silence is waited for (suspect, install and inactive timeouts) is Galera's own, five seconds and more,
+		// though nobody can write meanwhile: on a host whose processors are all taken, members that were well lost each
+		// other after 1.75 s. A server that has ended is not waited for: it is evicted.
 	}
 	if ip := net.ParseIP(in.Address); ip != nil && ip.To4() == nil {
 		opts = append(opts, "gmcast.listen_addr=tcp://[::]:4567")

@@ -10,7 +10,6 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/place"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -75,8 +74,8 @@ func Build(in Input) Output {
 			out.Live = append(out.Live, mycnf.Set(key, v))
 		}
 	}
-	fixed := mysqld.Without("wsrep_cluster_address", "require_secure_transport", "wsrep_sst_method", "wsrep_provider_options")
-	sum := sha256.Sum256([]byte(fixed.Render() + "\x00" + providerOptions(in, 0) + "\x00" + out.OpenSSL))
+	fixed := mysqld.Without("wsrep_cluster_address", "require_secure_transport", "wsrep_sst_method")
+	sum := sha256.Sum256([]byte(fixed.Render() + "\x00" + out.OpenSSL))
 	out.Hash = hex.EncodeToString(sum[:8])
 	return out
 }
@@ -95,7 +94,7 @@ func serverSection(in Input) mycnf.Section {
 		mycnf.Set("default_storage_engine", "InnoDB"),
 		mycnf.Set("wsrep_on", "ON"),
 		mycnf.Set("wsrep_provider", in.Provider),
-		mycnf.Set("wsrep_provider_options", providerOptions(in, patientTimeout)),
+		mycnf.Set("wsrep_provider_options", providerOptions(in)),
 		mycnf.Set("wsrep_cluster_name", in.Config.Cluster),
 		mycnf.Set("wsrep_cluster_address", ClusterAddress(group(in.Config))),
 		mycnf.Set("wsrep_node_name", in.Name),
@@ -121,32 +120,10 @@ func userSettings(settings map[string]string) []mycnf.Option {
 	return opts
 }
 
-// How long a member may be silent before it is suspected to be dead. While a member is gone and nobody is
-// sure of it, no member can write: with Galera's default that is five seconds and more, and two are plenty
-// between pods of one Kubernetes. A member that was suspected wrongly comes back by IST.
-//
-// A starting server is patient, until it serves: one that came to a component of two suspected one of them, and
-// both lost their quorum. All are while there are dynamic sockets: each connection those try may keep group
-// communication waiting for 0.5 or 0.75 s (AsioDynamicStreamEngine), and in a switch two such members may
-// be all there is.
-const (
-	patientTimeout = 5 * time.Second
-	quickTimeout   = 1750 * time.Millisecond
-)
-
-// SuspectTimeout is what a running server that serves in a component of that size is to have. Two members
-// are none the wiser for losing each other sooner.
-func SuspectTimeout(c agentapi.TLSConfig, size int) time.Duration {
-	if c.Patient || size < 3 {
-		return patientTimeout
-	}
-	return quickTimeout
-}
-
 // providerOptions: pc.recovery=no keeps gvwstate.dat from forming a component by itself;
 // without TLS the keys must be absent too, because IST picks its scheme by the key.
-func providerOptions(in Input, suspect time.Duration) string {
-	return strings.Join(append([]string{"gcache.recover=yes"}, groupOptions(in, suspect)...), ";")
+func providerOptions(in Input) string {
+	return strings.Join(append([]string{"gcache.recover=yes"}, groupOptions(in)...), ";")
 }
 
 // ClusterAddress is wsrep_cluster_address of those members.

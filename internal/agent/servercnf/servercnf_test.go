@@ -46,7 +46,6 @@ func TestGolden(t *testing.T) {
 		},
 		"dynamic": func(in *Input) {
 			in.Config.TLS.Replication, in.Config.TLS.Clients = cluster.SocketDynamic, cluster.PolicyPreferred
-			in.Config.TLS.Patient = true
 			in.Config.TLS.MinVersion, in.Config.TLS.CipherSuites = "1.2", []string{"TLS_AES_128_GCM_SHA256", "TLS_CHACHA20_POLY1305_SHA256"}
 		},
 		"rsync-ipv6": func(in *Input) {
@@ -125,7 +124,6 @@ func TestHash(t *testing.T) {
 		"transfer threads":    {func(in *Input) { in.Config.StateTransfer.Parallel = 8 }, false},
 		"clients preferred":   {func(in *Input) { in.Config.TLS.Clients = cluster.PolicyPreferred }, false},
 		"suspended":           {func(in *Input) { in.Config.Suspended = true }, false},
-		"patience":            {func(in *Input) { in.Config.TLS.Patient = true }, false},
 		"clients without TLS": {func(in *Input) { in.Config.TLS.Clients = cluster.PolicyDisabled }, true},
 		"plain sockets":       {func(in *Input) { in.Config.TLS.Replication = cluster.SocketPlain }, true},
 		"dynamic sockets":     {func(in *Input) { in.Config.TLS.Replication = cluster.SocketDynamic }, true},

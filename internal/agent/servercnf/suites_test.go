@@ -28,19 +28,3 @@ func TestSuitesComeInOrder(t *testing.T) {
 		})
 	}
 }
-
-func TestSuspectTimeout(t *testing.T) {
-	for name, tc := range map[string]struct {
-		patient bool
-		size    int
-		quick   bool
-	}{
-		"three members": {false, 3, true},
-		"two, or one":   {false, 2, false},
-		"three, some of them with dynamic sockets": {true, 3, false},
-	} {
-		if got := SuspectTimeout(agentapi.TLSConfig{Patient: tc.patient}, tc.size); (got == quickTimeout) != tc.quick {
-			t.Errorf("%s: %s", name, got)
-		}
-	}
-}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"strconv"
 	"strings"
 	"time"
 
@@ -104,12 +103,6 @@ func (c *Conn) FlushTLS(ctx context.Context) error { return c.exec(ctx, "FLUSH S
 // Bootstrap makes a non-Primary component Primary.
 func (c *Conn) Bootstrap(ctx context.Context) error {
 	return c.provider(ctx, "pc.bootstrap", "1", "ON")
-}
-
-// SetSuspectTimeout sets how long another member may be silent before it is suspected to be dead.
-func (c *Conn) SetSuspectTimeout(ctx context.Context, d time.Duration) error {
-	seconds := strconv.FormatFloat(d.Seconds(), 'g', -1, 64)
-	return c.provider(ctx, "evs.suspect_timeout", "PT"+seconds+"S", seconds)
 }
 
 // Evict tells the group that the server of that wsrep_gcomm_uuid has ended (evs.evict).
