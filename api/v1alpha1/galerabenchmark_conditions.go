@@ -16,6 +16,7 @@ const (
 	ReasonClusterNotFound     = "ClusterNotFound"
 	ReasonClusterNotReady     = "ClusterNotReady"
 	ReasonClusterBusy         = "ClusterBusy"
+	ReasonTemplateChanged     = "TemplateChanged"
 	ReasonPolicyChangeRefused = "PolicyChangeRefused"
 	ReasonNotEnoughDisk       = "NotEnoughDisk"
 	ReasonWorkloadFailed      = "WorkloadFailed"
@@ -28,6 +29,8 @@ const (
 	LabelBenchmark = "galera-operator.io/benchmark"
 	// AnnotationBenchmark on a GaleraCluster names the GaleraBenchmark that measures it: one at a time.
 	AnnotationBenchmark = "galera-operator.io/benchmark"
+	// AnnotationTemplate on a benchmark's private cluster is the sum of the template it was made from.
+	AnnotationTemplate = "galera-operator.io/benchmark-template"
 	// LabelRun is the number of the run an object belongs to.
 	LabelRun = "galera-operator.io/run"
 	// LabelValid is "true" on the ConfigMap of a run that counts, "false" on that of one that does not.

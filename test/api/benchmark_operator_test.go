@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -44,6 +45,27 @@ func TestBenchmarkRuns(t *testing.T) {
 		c := s.cluster("runs-db")
 		return s.get().Status.Run != nil && c.Generation > 1
 	})
+}
+
+// TestBenchmarkTemplateEdited: what was measured on one cluster is not mixed with what another one does.
+func TestBenchmarkTemplateEdited(t *testing.T) {
+	s := perform(t, benchmark(t, "edited", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "rounds": "1", "workloads": oneWrite}))
+	s.prove("edited-db")
+	edit := func(config map[string]intstr.IntOrString) {
+		b := s.get()
+		seen := client.MergeFrom(b.DeepCopy())
+		b.Spec.Cluster.Template.MariaDB.Config = config
+		must(t, kube.Patch(context.Background(), b, seen))
+	}
+	edit(map[string]intstr.IntOrString{"max_connections": intstr.FromInt32(77)})
+	s.finish(s.job("edited-prepare-1"), prepared)
+	s.waitFor("the complaint", func(b *v1alpha1.GaleraBenchmark) bool {
+		s.collect()
+		c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled)
+		return c != nil && c.Status == metav1.ConditionTrue && c.Reason == v1alpha1.ReasonTemplateChanged
+	})
+	edit(nil)
+	s.job("edited-run-001-1")
 }
 
 // TestBenchmarkFails: the load generator fails each time; its last lines are in the message, and the cluster goes.

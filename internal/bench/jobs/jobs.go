@@ -73,6 +73,7 @@ func Cluster(b *v1alpha1.GaleraBenchmark, run matrix.Run) *v1alpha1.GaleraCluste
 		ObjectMeta: owned(b, ClusterName(b)),
 		Spec:       matrix.Spec(*b.Spec.Cluster.Template, run),
 	}
+	c.Annotations = map[string]string{v1alpha1.AnnotationTemplate: matrix.TemplateSum(b.Spec.Cluster.Template)}
 	Accelerate(c, run)
 	return c
 }

@@ -1,6 +1,10 @@
 package matrix
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
@@ -44,6 +48,16 @@ func Spec(template v1alpha1.GaleraClusterSpec, r Run) v1alpha1.GaleraClusterSpec
 	retain := false // the data is ours, and made up
 	s.Storage.Retain = &retain
 	return s
+}
+
+// TemplateSum tells one template from another.
+func TemplateSum(t *v1alpha1.GaleraClusterSpec) string {
+	text, err := json.Marshal(t)
+	if err != nil {
+		return "" // strings, numbers and quantities: cannot fail
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
 }
 
 // SamePolicy says that two policies lead to the same encryption.

@@ -172,6 +172,10 @@ func Next(s State) Decision {
 	if b.Spec.Cluster.Ref != nil && !claimed(s) {
 		return Decision{Action: Claim{}, Reason: v1alpha1.ReasonPreparingCluster, Message: "marking the cluster as being measured"}
 	}
+	if templateChanged(s) {
+		return Decision{Reason: v1alpha1.ReasonTemplateChanged, Stalled: true, Message: "spec.cluster.template was changed after the private cluster had been made, " +
+			"and figures of two clusters cannot be compared in one benchmark; set it back and this one goes on, or make another benchmark"}
+	}
 	if d, ok := switchArm(s, run); ok {
 		return d
 	}

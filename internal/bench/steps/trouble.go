@@ -78,3 +78,10 @@ func busy(s State) string {
 func claimed(s State) bool {
 	return s.Cluster.Annotations[v1alpha1.AnnotationBenchmark] == s.Benchmark.Name
 }
+
+// templateChanged says that the private cluster was made from another template. One that was made before there were
+// such sums is believed.
+func templateChanged(s State) bool {
+	made := s.Cluster.Annotations[v1alpha1.AnnotationTemplate]
+	return s.Benchmark.Spec.Cluster.Template != nil && made != "" && made != matrix.TemplateSum(s.Benchmark.Spec.Cluster.Template)
+}

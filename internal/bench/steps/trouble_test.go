@@ -162,3 +162,18 @@ func TestMissingThings(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+func TestTemplateEditedInTheMiddle(t *testing.T) {
+	w := newWorld(nil)
+	w.step()
+	w.Cluster.Annotations = map[string]string{v1alpha1.AnnotationTemplate: matrix.TemplateSum(w.Benchmark.Spec.Cluster.Template)}
+	made := w.Benchmark.Spec.Cluster.Template.DeepCopy()
+	w.Benchmark.Spec.Cluster.Template.TLS.MinVersion = "1.2"
+	if d := w.step(); !d.Stalled || d.Reason != v1alpha1.ReasonTemplateChanged || d.Action != nil {
+		t.Errorf("another template: %+v", d)
+	}
+	w.Benchmark.Spec.Cluster.Template = made
+	if got := w.run(t); !strings.HasSuffix(got, "finish Measured") {
+		t.Errorf("set back: %s", got)
+	}
+}
