@@ -162,7 +162,7 @@ func surroundings(b Benchmark) (out [][2]string) {
 			out = append(out, l)
 		}
 	}
-	return out
+	return append(out, machinery(b)...)
 }
 
 func orDash(s string) string {

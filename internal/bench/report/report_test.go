@@ -8,6 +8,9 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/summary"
@@ -32,7 +35,8 @@ func sample() Benchmark {
 					o.Series = append(o.Series, wire.Point{Second: float64(second), TPS: tps + 30*float64(second%4)})
 				}
 				b.Records = append(b.Records, wire.Record{Run: wire.Run{Index: len(b.Records) + 1, Attempt: 1, Round: round, Arm: arm, Workload: w, Kind: wire.KindOLTP},
-					Verdict: wire.Verdict{Valid: true}, Output: &wire.Output{OLTP: o}})
+					Verdict: wire.Verdict{Valid: true}, Output: &wire.Output{OLTP: o, StartedAt: time.Unix(100, 0), EndedAt: time.Unix(115, 0),
+						Client: wire.Usage{CPUSeconds: 4}, Runner: wire.Usage{CPUSeconds: 0.06}}})
 			}
 		}
 	}
@@ -41,6 +45,7 @@ func sample() Benchmark {
 	st.Verdict, st.Progress = summary.Verdict(st.Results, summary.Differences(s)), "12/12"
 	st.Arms = "plain, encrypted"
 	st.Environment = &v1alpha1.BenchmarkEnvironment{MariaDB: "11.8.6-MariaDB", Galera: "26.4.25", OpenSSL: "OpenSSL 3.5", Kernel: "6.1", CPU: "Some CPU, 2 CPUs"}
+	st.StartedAt, st.CompletedAt = &metav1.Time{Time: time.Unix(0, 0)}, &metav1.Time{Time: time.Unix(360, 0)}
 	st.InvalidRuns = []v1alpha1.InvalidRun{{Index: 3, Attempt: 1, Arm: "plain", Reason: "a <node> left"}}
 	return b
 }
@@ -48,7 +53,7 @@ func sample() Benchmark {
 func TestFormats(t *testing.T) {
 	for format, want := range map[string][]string{
 		"table": {"replication TLS: −", "WORKLOAD", "write-only", "baseline", "a <node> left"},
-		"md":    {"## sample", "| workload | arm |", "|---|", "- kernel: 6.1"},
+		"md":    {"## sample", "| workload | arm |", "|---|", "- kernel: 6.1", "- time: 6m0s, of which 3m0s measured (50 % outside)", "- the runner's own CPU: 1.5 % of the load generator's"},
 		"json":  {`"overheadPercent"`, `"runs"`},
 		"csv":   {"run,attempt,round,arm", "1,1,1,plain,write-only,,true,,1020"},
 		"html":  {"<!doctype html>", "<svg", "a &lt;node&gt; left", "write-only"},
