@@ -36,12 +36,16 @@ func (r *GaleraBenchmarkReconciler) actBenchmark(ctx context.Context, b *v1alpha
 	case steps.ChangeCluster:
 		return r.changeCluster(ctx, b, seen.Cluster, a.Run)
 	case steps.StartJob:
-		return r.startJob(ctx, b, seen.Cluster, a)
+		return r.startJob(ctx, b, seen, a)
 	case steps.TakeData:
 		return r.takeData(ctx, seen, a.Member)
 	case steps.Judge:
 		return r.judgeRun(ctx, b, seen, a.Record)
 	case steps.RemoveJob:
+		// The Job goes last: while it is there, this is done again.
+		if err := r.removeTunnel(ctx, b, a.Name); err != nil {
+			return err
+		}
 		j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: a.Name}}
 		return client.IgnoreNotFound(r.Delete(ctx, j, client.PropagationPolicy(metav1.DeletePropagationForeground)))
 	case steps.RestoreCluster:
@@ -106,7 +110,8 @@ func (r *GaleraBenchmarkReconciler) patchCluster(ctx context.Context, c *v1alpha
 }
 
 // startJob makes what a Job needs, and the Job last.
-func (r *GaleraBenchmarkReconciler) startJob(ctx context.Context, b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a steps.StartJob) error {
+func (r *GaleraBenchmarkReconciler) startJob(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, a steps.StartJob) error {
+	c := seen.Cluster
 	output, err := jobs.Output(b, c, a.Wire)
 	if err != nil {
 		return err
@@ -123,7 +128,13 @@ func (r *GaleraBenchmarkReconciler) startJob(ctx context.Context, b *v1alpha1.Ga
 	if b.Spec.Client.Image != "" {
 		images.Client = b.Spec.Client.Image
 	}
-	job, err := jobs.Job(b, c, a.Wire, jobs.Plan(b, c, a, r.Options), images)
+	plan := jobs.Plan(b, c, a, r.Options)
+	if a.Wire.Kind == a.Run.Cell.Kind && jobs.UsesTunnel(a.Run.Cell) {
+		if err := r.makeTunnel(ctx, b, seen, output.Name, &plan, images); err != nil {
+			return err
+		}
+	}
+	job, err := jobs.Job(b, c, a.Wire, plan, images)
 	if err != nil {
 		return err
 	}

@@ -111,7 +111,7 @@ func (f *benchmarkFacts) describe(j *batchv1.Job) *steps.Job {
 		}
 	}
 	for _, p := range f.Pods {
-		if p.Labels[batchv1.JobNameLabel] != j.Name {
+		if p.Labels[batchv1.JobNameLabel] != j.Name && p.Labels[v1alpha1.LabelTunnel] != jobs.TunnelName(j.Name) {
 			continue
 		}
 		for _, s := range append(slices.Clone(p.Status.InitContainerStatuses), p.Status.ContainerStatuses...) {

@@ -66,6 +66,22 @@ func TestJobsTellTheirVictim(t *testing.T) {
 	}
 }
 
+// TestTroubleOfTheSSHServer: a Job that waits for it says why, and nobody's else.
+func TestTroubleOfTheSSHServer(t *testing.T) {
+	waiting := func(tunnel string) corev1.Pod {
+		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.LabelTunnel: tunnel}}}
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "sshd", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"}}}}
+		return p
+	}
+	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "x-run-001-1"}}
+	for tunnel, want := range map[string]string{"x-run-001-1-ssh": "ImagePullBackOff: no such image", "x-run-002-1-ssh": "", "": ""} {
+		f := benchmarkFacts{Pods: []corev1.Pod{waiting(tunnel)}}
+		if got := f.describe(j); got.Message != want || !got.RunningSince.IsZero() {
+			t.Errorf("%q: got %+v", tunnel, got)
+		}
+	}
+}
+
 func TestAccelerationOfAllPods(t *testing.T) {
 	pod := func(name string, env ...corev1.EnvVar) corev1.Pod {
 		return corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: name, Env: env}}}}

@@ -27,6 +27,8 @@ const (
 const (
 	// LabelBenchmark names the GaleraBenchmark an object belongs to.
 	LabelBenchmark = "galera-operator.io/benchmark"
+	// LabelTunnel is on the pod of an SSH server, and is the server's own name.
+	LabelTunnel = "galera-operator.io/tunnel"
 	// AnnotationBenchmark on a GaleraCluster names the GaleraBenchmark that measures it: one at a time.
 	AnnotationBenchmark = "galera-operator.io/benchmark"
 	// AnnotationTemplate on a benchmark's private cluster is the sum of the template it was made from.

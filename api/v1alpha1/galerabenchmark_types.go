@@ -198,7 +198,8 @@ type BenchmarkTLS struct {
 
 // BenchmarkClient is where the load comes from.
 type BenchmarkClient struct {
-	// image with sysbench, for Jobs. Default: the operator's --benchmark-image.
+	// image with sysbench, for Jobs, and with OpenSSH's client and server where anything goes via SSHTunnel.
+	// Default: the operator's --benchmark-image.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Image string `json:"image,omitempty"`

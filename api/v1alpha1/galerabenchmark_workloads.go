@@ -99,11 +99,21 @@ type OLTPWorkload struct {
 	Target string `json:"target,omitempty"`
 }
 
+// Values of ConnectWorkload.Via.
+const (
+	// ViaDirect connects to the database itself.
+	ViaDirect = "Direct"
+	// ViaSSHTunnel connects through OpenSSH.
+	ViaSSHTunnel = "SSHTunnel"
+)
+
 // ConnectWorkload makes connections as fast as it can.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.duration) && has(self.connections))",message="set duration or connections, not both"
 // +kubebuilder:validation:XValidation:rule="!has(self.duration) || (duration(self.duration) >= duration('1s') && duration(self.duration) <= duration('2h'))",message="duration must be 1s to 2h"
 // +kubebuilder:validation:XValidation:rule="self.latency.all(l, duration(l) >= duration('0s') && duration(l) <= duration('5s'))",message="latency must be 0s to 5s"
+// +kubebuilder:validation:XValidation:rule="self.via != 'SSHTunnel' || self.latency.all(l, duration(l) == duration('0s'))",message="latency is added between client and tunnel, where there is no distance: with via SSHTunnel it must be 0s"
+// +kubebuilder:validation:XValidation:rule="self.via != 'SSHTunnel' || self.target == 'Primary'",message="an SSH tunnel leads to one node: with via SSHTunnel target must be Primary"
 type ConnectWorkload struct {
 	// threads are the numbers of clients connecting side by side, each 1 to 1024. Default: [1].
 	// +optional
@@ -125,10 +135,12 @@ type ConnectWorkload struct {
 	// +kubebuilder:validation:Maximum=100000000
 	Connections int64 `json:"connections,omitempty"`
 
-	// via is how clients reach the database: Direct is the only way there is so far. Default: Direct.
+	// via is how clients reach the database: Direct, or SSHTunnel through a port that OpenSSH's client forwards
+	// to its server, which runs beside the database's node; the last leg is what the arm makes it.
+	// Default: Direct.
 	// +optional
 	// +kubebuilder:default=Direct
-	// +kubebuilder:validation:Enum=Direct
+	// +kubebuilder:validation:Enum=Direct;SSHTunnel
 	Via string `json:"via,omitempty"`
 
 	// tlsVersions clients speak; every one is measured. Only those the arm accepts: with "1.2" the

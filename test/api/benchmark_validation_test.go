@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -69,7 +71,10 @@ func TestBenchmarkAdmission(t *testing.T) {
 		"no threads":                    {parts{"workloads": `[{name: a, oltp: {profile: ReadOnly, threads: []}}]`}, "at least 1 items"},
 		"too many threads":              {parts{"workloads": `[{name: a, oltp: {profile: ReadOnly, threads: [5000]}}]`}, "less than or equal to 1024"},
 		"the same threads twice":        {parts{"workloads": `[{name: a, oltp: {profile: ReadOnly, threads: [8, 8]}}]`}, "Duplicate value"},
-		"a proxy":                       {parts{"workloads": `[{name: a, connect: {via: PoolingProxy}}]`}, `supported values: "Direct"`},
+		"a proxy":                       {parts{"workloads": `[{name: a, connect: {via: PoolingProxy}}]`}, `supported values: "Direct", "SSHTunnel"`},
+		"an SSH tunnel":                 {parts{"workloads": `[{name: a, connect: {via: SSHTunnel, sessionResumption: ["Off", "On"], tlsVersions: ["1.2", "1.3"], latency: [0s, 0ms]}}]`}, ""},
+		"an SSH tunnel of some length":  {parts{"workloads": `[{name: a, connect: {via: SSHTunnel, latency: [0s, 40ms]}}]`}, "with via SSHTunnel it must be 0s"},
+		"an SSH tunnel to many":         {parts{"workloads": `[{name: a, connect: {via: SSHTunnel, target: AllNodes}}]`}, "with via SSHTunnel target must be Primary"},
 		"long latency":                  {parts{"workloads": `[{name: a, connect: {latency: [10s]}}]`}, "latency must be 0s to 5s"},
 		"no rounds":                     {parts{"rounds": `-1`}, "greater than or equal to 1"},
 		"rounds without end":            {parts{"rounds": `100`}, "less than or equal to 20"},
@@ -139,4 +144,22 @@ func TestBenchmarkImmutable(t *testing.T) {
 	t.Cleanup(func() { _ = kube.Delete(ctx, guest) })
 	must(t, unstructured.SetNestedField(guest.Object, "other", "spec", "cluster", "ref", "name"))
 	mustSay(t, kube.Update(ctx, guest, client.DryRunAll), "cannot be exchanged")
+}
+
+// TestBenchmarkSamples: what docs/benchmarks.md tells people to apply is admitted.
+func TestBenchmarkSamples(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "..", "config", "samples", "benchmarks", "*-*.yaml"))
+	must(t, err)
+	files = append(files, filepath.Join("..", "..", "config", "samples", "benchmarks", "connections.yaml"))
+	if len(files) < 7 {
+		t.Errorf("only %v", files)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		must(t, err)
+		u := &unstructured.Unstructured{}
+		must(t, yaml.Unmarshal(text, &u.Object))
+		u.SetNamespace("default")
+		t.Run(filepath.Base(file), func(t *testing.T) { mustSay(t, kube.Create(context.Background(), u, client.DryRunAll), "") })
+	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/bench/matrix"
 	"github.com/galera-operator/galera-operator/internal/bench/steps"
+	"github.com/galera-operator/galera-operator/internal/bench/tunnel"
 	"github.com/galera-operator/galera-operator/internal/bench/wire"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
@@ -171,16 +172,12 @@ func deadline(p wire.Plan) int64 {
 }
 
 func pod(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, name, plan string, p wire.Plan, images Images) corev1.PodSpec {
-	security := &corev1.SecurityContext{
-		AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(true), RunAsNonRoot: new(true),
-		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
-	}
-	volumes, mounts := volumes(b, c, p)
+	security := containerSecurity()
+	volumes, mounts := volumes(b, c, name, p)
 	return corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: RunnerName(b), AutomountServiceAccountToken: new(true), EnableServiceLinks: new(false),
-		SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: new(true), RunAsUser: new(uid), RunAsGroup: new(uid), FSGroup: new(uid),
-			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
-		NodeSelector: b.Spec.Client.NodeSelector, Tolerations: b.Spec.Client.Tolerations, ImagePullSecrets: c.Spec.ImagePullSecrets,
+		SecurityContext: podSecurity(),
+		NodeSelector:    b.Spec.Client.NodeSelector, Tolerations: b.Spec.Client.Tolerations, ImagePullSecrets: c.Spec.ImagePullSecrets,
 		Affinity: awayFromDatabases(c),
 		InitContainers: []corev1.Container{{
 			Name: "runner", Image: images.Operator, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{"/bench-runner", "install", wire.ToolsDir},
@@ -201,7 +198,7 @@ func pod(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, name, plan stri
 	}
 }
 
-func volumes(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, p wire.Plan) (v []corev1.Volume, m []corev1.VolumeMount) {
+func volumes(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string, p wire.Plan) (v []corev1.Volume, m []corev1.VolumeMount) {
 	add := func(name, path string, source corev1.VolumeSource) {
 		v = append(v, corev1.Volume{Name: name, VolumeSource: source})
 		m = append(m, corev1.VolumeMount{Name: name, MountPath: path, ReadOnly: source.EmptyDir == nil})
@@ -212,6 +209,9 @@ func volumes(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, p wire.Plan
 	if p.TLS {
 		add("ca", wire.CADir, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: resources.CAConfigMapName(c)}}})
 		add("client", wire.ClientCertDir, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: RunnerName(b), DefaultMode: new(int32(0o440))}})
+	}
+	if p.Connect != nil && p.Connect.Tunnel != nil {
+		add("ssh", tunnel.Dir, tunnelVolume(job, tunnel.Identity, tunnel.KnownHosts).VolumeSource)
 	}
 	if name := scriptMap(b, p); name != "" {
 		add("script", wire.ScriptDir, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}})

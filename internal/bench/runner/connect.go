@@ -22,7 +22,18 @@ import (
 
 // connect makes connections as fast as it can: connect, SELECT 1, disconnect.
 func (r *runner) connect(ctx context.Context) error {
+	if spec := r.plan.Connect.Tunnel; spec != nil {
+		return r.connectThrough(ctx, *spec)
+	}
+	return r.connections(ctx, nil)
+}
+
+// connections are measured: to the hosts themselves, or through a tunnel.
+func (r *runner) connections(ctx context.Context, through *sshTunnel) error {
 	c := &connector{spec: *r.plan.Connect}
+	if through != nil {
+		c.address, c.lost = through.local, through.ended
+	}
 	for _, host := range r.plan.Hosts {
 		one, err := c.to(r, host)
 		if err != nil {
@@ -79,6 +90,10 @@ func await(ctx context.Context, pace time.Duration, look func() (wrong string, e
 type connector struct {
 	spec  wire.Connect
 	hosts []driver.Connector
+	// address is dialled instead of a host's own, if it is not "".
+	address string
+	// lost is closed when nothing can be measured any more; nil: never.
+	lost <-chan struct{}
 
 	started atomic.Int64
 	resumed atomic.Int64
@@ -94,6 +109,9 @@ func (c *connector) to(r *runner, host string) (driver.Connector, error) {
 	cfg, err := r.mysqlConfig(host)
 	if err != nil {
 		return nil, err
+	}
+	if c.address != "" {
+		cfg.Addr = c.address
 	}
 	if cfg.TLS != nil {
 		version := uint16(tls.VersionTLS13)
@@ -166,8 +184,17 @@ func (c *connector) once(ctx context.Context, host int) error {
 	return rows.Close()
 }
 
-// run lets all threads connect until time or number is over.
+// run lets all threads connect until time or number is over, or the way is lost.
 func (c *connector) run(ctx context.Context) {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	go func() {
+		select {
+		case <-c.lost:
+			end()
+		case <-ctx.Done():
+		}
+	}()
 	if c.spec.Connections == 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(ctx, time.Duration(c.spec.Seconds)*time.Second)

@@ -104,9 +104,18 @@ type Connect struct {
 	Resumption bool   `json:"resumption,omitempty"`
 	// Latency is added to every round trip.
 	Latency time.Duration `json:"latency,omitempty"`
+	// Tunnel the connections go through; nil: none.
+	Tunnel *Tunnel `json:"tunnel,omitempty"`
 	// KeyAlgorithm and KeySize are what the servers' certificate must have.
 	KeyAlgorithm string `json:"keyAlgorithm,omitempty"`
 	KeySize      int    `json:"keySize,omitempty"`
+}
+
+// Tunnel is an SSH server and what it leads to. Both are host:port.
+type Tunnel struct {
+	Server string `json:"server"`
+	// Target is written as the server permits it: the address of the first of Plan.Hosts.
+	Target string `json:"target"`
 }
 
 // Transfer is the observation of a node that gets all of its data anew.
