@@ -105,6 +105,7 @@ type agent struct {
 func newAgent(o Options) (*agent, error) {
 	a := &agent{Options: o, user: osUser(), asker: peers.New(), events: make(chan func(), 64),
 		poke: make(chan struct{}, 1), look: make(chan struct{}, 1)}
+	a.downSince = time.Now()
 	a.mariadb = servercnf.FindServer()
 	a.image = agentapi.ImageReport{Provider: servercnf.FindProvider(), CPUFlags: servercnf.CPUFlags()}
 	conn, err := wsrep.Open(o.Places.Socket(), a.user)

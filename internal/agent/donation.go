@@ -39,5 +39,5 @@ func (d *Donation) See(s *agentapi.Server, giving bool, now time.Time) {
 
 // Stuck says that the server would be a donor for ever.
 func (d *Donation) Stuck(s *agentapi.Server, now time.Time) bool {
-	return s != nil && d.unheard && s.Component == cluster.ComponentPrimary && s.State == cluster.NodeDonor && now.Sub(d.ended) > stuckAfter
+	return s != nil && d.unheard && !d.giving && s.Component == cluster.ComponentPrimary && s.State == cluster.NodeDonor && now.Sub(d.ended) > stuckAfter
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/cluster"
 )
 
-// evictAgain is how long after an eviction the next one is refused: the view has changed by then for
-// certain, and the status has followed.
+// evictAgain is how long after an eviction the next one is refused: the view has changed by then, and the status
+// has followed.
 const evictAgain = 10 * time.Second
 
 // evictions tells the group of servers that have ended. What it is asked comes from the operator alone, who has
@@ -72,7 +72,8 @@ func mayEvict(s agentapi.Server, v agentapi.Eviction) error {
 }
 
 // endedAs is what is told of a server that has ended: nil when it had left its component in good order, and
-// when it is not known for certain which view it was in last.
+// when what is known of its last view does not fit together. It may have been in a later one: the status follows
+// what was applied. Then it has acknowledged nothing there.
 func (a *agent) endedAs(orderly bool) *agentapi.Ended {
 	s := a.status
 	if orderly || s == nil || s.Component != cluster.ComponentPrimary || s.NodeUUID == "" || a.memberView != s.ViewID {

@@ -103,4 +103,11 @@ func TestSettling(t *testing.T) {
 	if v := JudgeJoin(Joiner{}, peers); !v.Join {
 		t.Errorf("does not join: %+v", v)
 	}
+	peers["shop-0"] = agentapi.PeerView{Name: "shop-0", Component: cluster.ComponentPrimary, State: cluster.NodeSynced, ClusterUUID: goneUUID, Members: []string{"shop-0", "shop-2"}}
+	if v := JudgeJoin(Joiner{Crashed: "shop-2"}, peers); v.Join || v.Wait == "" || v.Failure != nil {
+		t.Errorf("joins while the group counts on its last server: %+v", v)
+	}
+	if v := JudgeJoin(Joiner{Crashed: "shop-1"}, peers); !v.Join {
+		t.Errorf("does not join, though nobody counts on it: %+v", v)
+	}
 }

@@ -17,6 +17,8 @@ type Joiner struct {
 	// Expelled is where data stand that Galera has marked as differing from the others'.
 	Expelled cluster.Position
 	Lineage  cluster.Lineage
+	// Crashed is the member's name while others may still count on the server that has ended.
+	Crashed string
 }
 
 // JoinVerdict says whether a member may be started to join.
@@ -54,6 +56,9 @@ func JudgeJoin(self Joiner, peers map[string]agentapi.PeerView) JoinVerdict {
 	}
 	if slices.ContainsFunc(primaries, func(p agentapi.PeerView) bool { return p.Settling }) {
 		return JoinVerdict{Wait: "the group is still to forget a server that has ended"}
+	}
+	if slices.ContainsFunc(primaries, func(p agentapi.PeerView) bool { return self.Crashed != "" && slices.Contains(p.Members, self.Crashed) }) {
+		return JoinVerdict{Wait: "the group has not noticed yet that the server ended"}
 	}
 	if !slices.ContainsFunc(primaries, func(p agentapi.PeerView) bool { return !p.Draining && p.State != cluster.NodeJoining }) {
 		return JoinVerdict{Wait: "the members of the Primary component are joining or on their way out"}

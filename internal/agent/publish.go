@@ -39,7 +39,7 @@ func (a *agent) publish(step Step) {
 		g := *a.own.giving
 		r.Giving = &g
 	}
-	if a.proc == nil {
+	if a.proc == nil && time.Since(a.downSince) < endedTime {
 		r.Ended = a.ended
 	}
 	r.Settling = a.forget.settling(time.Now())

@@ -281,6 +281,9 @@ func (a *agent) onExit(proc *server.Process) {
 	a.writes.readAt = time.Time{}
 	orderly := run.stopping && exit.Code == 0 && exit.Signal == 0
 	a.ended, a.forget = a.endedAs(orderly), forgetting{}
+	if !orderly {
+		a.downSince = time.Now()
+	}
 	a.proc, a.status, a.members, a.run = nil, nil, nil, running{}
 	a.loaded, a.trusted, a.tlsTrouble = emptyBundle, nil, ""
 	a.examined, a.found, a.restart = false, examination{}, false
@@ -309,9 +312,24 @@ func (a *agent) onExit(proc *server.Process) {
 	a.updateSubject()
 }
 
-// missedTime is how long the others take to be sure that a crashed member is gone. One that came
-// back sooner would lengthen their agreement, during which nobody can write.
-const missedTime = 2500 * time.Millisecond
+const (
+	// missedTime is how long a crashed member stays away at least.
+	missedTime = 2500 * time.Millisecond
+	// noticedTime is how long it stays away at most because others count on it still. One that came back before they
+	// agree that it is gone would lengthen their agreement, during which nobody can write.
+	noticedTime = 10 * time.Second
+	// endedTime is how long others are told that a server has ended. View numbers begin anew with a component.
+	endedTime = 30 * time.Second
+)
+
+// joiner is what JudgeJoin is to know of this member.
+func (a *agent) joiner(line cluster.Lineage) Joiner {
+	j := Joiner{Data: a.found.data, Position: a.found.position, Expelled: a.found.expelled, Lineage: line}
+	if time.Since(a.downSince) < noticedTime {
+		j.Crashed = a.Name
+	}
+	return j
+}
 
 // crashed records why a server ended that nobody had stopped.
 func (a *agent) crashed(run running, exit server.Exit, join *agentapi.Join) {

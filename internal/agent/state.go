@@ -55,6 +55,9 @@ type state struct {
 	// ended is the last run of mariadbd, when it ended without leaving its component.
 	ended  *agentapi.Ended
 	forget forgetting
+	// downSince is when the last run that did not end in good order ended, or the agent started: with it, its
+	// predecessor's server may have ended.
+	downSince time.Time
 
 	// Orders.
 	book    *orders.Book
@@ -157,7 +160,7 @@ func (a *agent) situation() Situation {
 	if a.current != nil && orders.Forms(a.current.Kind) {
 		s.Form = a.current.Kind
 	}
-	a.verdict = JudgeJoin(Joiner{Data: a.found.data, Position: a.found.position, Expelled: a.found.expelled, Lineage: content.Lineage}, a.peers)
+	a.verdict = JudgeJoin(a.joiner(content.Lineage), a.peers)
 	s.Join = a.verdict
 	s.Join = JudgeVersions(a.build(), s.Join, a.peers)
 	if s.Join.Join && a.config != nil {

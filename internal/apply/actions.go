@@ -65,7 +65,7 @@ func (x Actor) assignRoles(ctx context.Context, f observe.Facts, primary string)
 	if p == nil {
 		return nil
 	}
-	if err := x.setRole(ctx, p, v1alpha1.RolePrimary); err != nil {
+	if err := x.setPrimary(ctx, p); err != nil {
 		return err
 	}
 	var errs []error
@@ -83,13 +83,14 @@ func (x Actor) setReplica(ctx context.Context, namespace, name string) error {
 	return client.IgnoreNotFound(x.Client.Patch(ctx, p, client.RawPatch(types.MergePatchType, change)))
 }
 
-func (x Actor) setRole(ctx context.Context, p *corev1.Pod, role string) error {
-	return x.patch(ctx, p, func(p *corev1.Pod) {
-		if p.Labels == nil {
-			p.Labels = map[string]string{}
-		}
-		p.Labels[v1alpha1.LabelRole] = role
-	})
+// setPrimary fails when the pod is gone, too: the old writer is not to lose its label for nobody.
+func (x Actor) setPrimary(ctx context.Context, p *corev1.Pod) error {
+	changed := p.DeepCopy()
+	if changed.Labels == nil {
+		changed.Labels = map[string]string{}
+	}
+	changed.Labels[v1alpha1.LabelRole] = v1alpha1.RolePrimary
+	return x.Client.Patch(ctx, changed, client.MergeFromWithOptions(p, client.MergeFromWithOptimisticLock{}))
 }
 
 // Sync makes kubelet refresh the pod's mounted configuration and certificates at once, by

@@ -1,15 +1,21 @@
 package plan
 
-import "github.com/galera-operator/galera-operator/internal/cluster"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
 
 // releaseDonor restarts a node that would be a donor for ever: its group was lost in the middle of a
 // transfer, and Galera made it a donor again when the group came back. It takes nobody in and is
-// waited for by everything that asks for Synced nodes, so what goes on gives way.
+// waited for by everything that asks for Synced nodes, so what goes on gives way, as soon as the restart can
+// go on in its place.
 func releaseDonor(s cluster.Snapshot) (Decision, bool) {
 	m, found := stuckDonor(s)
 	op := s.Operation
 	switch {
-	case !found || s.Suspend:
+	case !found || s.Suspend || !releasable(s, m):
 		return Decision{}, false
 	case op == nil:
 		return begin(s, cluster.Operation{Type: cluster.OpRestart, Target: m.Name}, ReasonRestarting,
@@ -19,6 +25,51 @@ func releaseDonor(s cluster.Snapshot) (Decision, bool) {
 		return abandon(ReasonRestarting, m.Name+" stays a donor though it gives to nobody, and has its turn first")
 	}
 	return Decision{}, false
+}
+
+// releasable says that the restart would not wait for anybody. Waiting, it would be in the way of what may help:
+// of the removal of a member that is gone for good, for one.
+func releasable(s cluster.Snapshot, m cluster.Member) bool {
+	if _, waiting := waitForOthersOf(s, m); waiting {
+		return false
+	}
+	if _, waiting := waitForConfiguration(s); waiting {
+		return false
+	}
+	return comesBack(s, m)
+}
+
+// comesBack says that the cluster can be started again by itself when m, a stuck donor, is restarted: somebody else
+// serves, or everybody else is known to have nothing that m lacks. Otherwise it serves on as it is, alone.
+func comesBack(s cluster.Snapshot, m cluster.Member) bool {
+	return slices.ContainsFunc(othersThanStuck(s), canWrite) || len(missingBeside(s, m)) == 0
+}
+
+// missingBeside are the members that may know more than m does, were all down. Those that try to join now and again
+// are down every other moment.
+func missingBeside(s cluster.Snapshot, m cluster.Member) []string {
+	var rest []cluster.Member
+	for _, o := range s.Members {
+		if o.Name == m.Name {
+			continue
+		}
+		if o.Known && !o.Down() {
+			o.Phase, o.Server = cluster.PhaseWaiting, nil
+		}
+		rest = append(rest, o)
+	}
+	s.Members = rest
+	return judge(s).missing()
+}
+
+func aloneAndStuck(s cluster.Snapshot, m cluster.Member) string {
+	return fmt.Sprintf("%s stays a donor though it gives to nobody, and takes nobody in before it is restarted. It serves alone, and the cluster could not be "+
+		"started again by itself without %s. Bring back what they had; or, to go on without it, accept a time without service: "+
+		"kubectl delete pod %s -n %s, and then the approval that this condition will ask for", m.Name, list(missingBeside(s, m)), m.Name, s.Namespace)
+}
+
+func othersThanStuck(s cluster.Snapshot) []cluster.Member {
+	return slices.DeleteFunc(slices.Clone(s.Members), func(m cluster.Member) bool { return m.StuckDonor })
 }
 
 // stuckDonor is the one to release next: the writer's node last.
@@ -42,21 +93,19 @@ func stuckDonor(s cluster.Snapshot) (cluster.Member, bool) {
 	return lastFirst(stuck, chooseWriter(s)), true
 }
 
+// upToDate says of a stuck donor that it lacks nothing a Synced member has.
+func upToDate(m cluster.Member) bool {
+	return m.StuckDonor && canWrite(m) && m.Server.ReceiveQueue == 0
+}
+
 // waitForOthersOf is waitForSynced, except for a donor that has to be released: it is never Synced
 // itself, and when nobody else can give, the others wait for it.
 func waitForOthersOf(s cluster.Snapshot, m cluster.Member) (Decision, bool) {
 	if !m.StuckDonor {
 		return waitForSynced(s)
 	}
-	var others []cluster.Member
-	able := false
-	for _, o := range s.Members {
-		if !o.StuckDonor {
-			others = append(others, o)
-			able = able || canWrite(o)
-		}
-	}
-	if !able {
+	others := othersThanStuck(s)
+	if !slices.ContainsFunc(others, canWrite) {
 		return Decision{}, false
 	}
 	s.Members = others

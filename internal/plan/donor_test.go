@@ -28,10 +28,17 @@ func TestReleaseDonor(t *testing.T) {
 			reason: ReasonRestarting, says: "db-1"},
 		{name: "with all others Synced", s: shop(db(2, stuckAsDonor), running(restartOf("db-2"))), action: order("db-2")},
 		{name: "the writer's is the last of two", s: shop(db(0, stuckAsDonor), db(2, stuckAsDonor)), action: Begin{restartOf("db-2")}},
+		{name: "it is not begun where it had to wait: a member that is gone for good can leave", s: shop(wanted(1), db(0, stuckAsDonor), db(2, silent)),
+			action: Begin{cluster.Operation{ID: "scaledown-5", Type: cluster.OpScaleDown, Target: "db-2", Epoch: 5}}, reason: ReasonScaling},
+		{name: "nor while another comes back", s: shop(db(0, stuckAsDonor), db(1, waiting)), reason: ReasonRestarting, says: "waiting for"},
+		{name: "alone with one that is silent, it serves on", s: shop(db(0, stuckAsDonor), db(1, waiting), db(2, silent)), reason: ReasonRestarting, says: "could not be started again by itself without db-2"},
+		{name: "alone with one whose volume was lost, it serves on", s: shop(db(0, stuckAsDonor), db(1, waiting), db(2, empty)), reason: ReasonRestarting, says: "kubectl delete pod db-0 -n default"},
+		{name: "also while that one tries again", s: shop(db(0, stuckAsDonor), db(1, waiting), db(2, empty, phase(cluster.PhaseStarting))), reason: ReasonRestarting, says: "without db-2"},
 		{name: "a donor that gives is left alone", s: shop(db(2, state(cluster.NodeDonor))), reason: ReasonJoining, says: "db-2"},
 		{name: "a re-bootstrap restarts it anyway", s: switching(plain, strict, db(0, stuckAsDonor), journal("Rebootstrap", "db-0")),
 			action: SendOrder{Member: "db-1", ID: "switchtls-5/db-1/stop", Epoch: 5, Kind: OrderStop}, reason: ReasonSwitching},
 	})
+	gaveUp(t, shop(db(0, stuckAsDonor, outdatedPod), db(1, waiting), db(2, silent), running(restartOf("db-0"))), "could not be started again")
 	for _, op := range []cluster.Operation{
 		restartOf("db-1"),
 		{ID: "scaledown-5", Type: cluster.OpScaleDown, Epoch: 5, Target: "db-2"},

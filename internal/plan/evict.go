@@ -17,20 +17,23 @@ type Eviction struct {
 // write meanwhile. Here the reason is known. It is no Action: it needs no journal, hurts nobody when it is
 // repeated or too late, and must not wait for what else is to be done.
 //
-// A member believes one eviction in each view, and that is harmless to quorum, whatever else happens: those
-// who go on are more than half of the view, or all of it but the evicted, who are half of it at most. Either
-// way one of them was part of anything else that ever had a majority of that view.
+// A member believes one eviction in each view, and that is harmless to quorum, whatever else happens. Say that some
+// component had a majority of a view, and went on. Its members evicted, while they were in that view, servers that
+// had ended, so nobody among themselves: only the others can evict any of them, and those are fewer than half, with
+// one eviction each. So they never evict the whole of that component, and cannot be Primary without it.
 func Evictions(s cluster.Snapshot) []Eviction {
 	if _, grave := refuseTwoPrimaries(s); grave || s.Arbitrator != nil {
 		return nil // an arbitrator cannot be made to forget an eviction, and others learn of it again and again
 	}
 	var out []Eviction
+	asked := map[string]bool{} // each believes but one
 	for _, gone := range s.Members {
 		if gone.Ended == nil {
 			continue
 		}
 		for _, m := range s.Members {
-			if m.InPrimary() && m.Server.ViewID == gone.Ended.ViewID {
+			if m.InPrimary() && m.Server.ViewID == gone.Ended.ViewID && !asked[m.Name] {
+				asked[m.Name] = true
 				out = append(out, Eviction{Member: m.Name, Gone: gone.Name, NodeUUID: gone.Ended.NodeUUID, ViewID: gone.Ended.ViewID})
 				break
 			}

@@ -19,6 +19,14 @@ func TestEvictions(t *testing.T) {
 		down(10)(m)
 		m.Ended = &cluster.Ended{NodeUUID: "u-" + m.Name, ViewID: 7}
 	}
+	five := func(s *cluster.Snapshot) {
+		for _, name := range []string{"db-3", "db-4"} {
+			m := s.Members[1]
+			m.Name = name
+			synced(&m) // with a status of its own
+			s.Members = append(s.Members, m)
+		}
+	}
 	told := func(by, gone string) Eviction {
 		return Eviction{Member: by, Gone: gone, NodeUUID: "u-" + gone, ViewID: 7}
 	}
@@ -34,7 +42,8 @@ func TestEvictions(t *testing.T) {
 		{"one of them has", shop(db(0, inView(8)), db(1, inView(7)), db(2, ended)), []Eviction{told("db-1", "db-2")}},
 		{"no quorum", shop(all(inView(7)), db(2, ended), db(0, nonPrimary(10, "db-0", "db-1")), db(1, nonPrimary(10, "db-0", "db-1"))), nil},
 		{"an arbitrator would remember it", shop(all(inView(7)), db(2, ended), func(s *cluster.Snapshot) { s.Arbitrator = &cluster.Arbitrator{} }), nil},
-		{"two have ended", shop(all(inView(7)), db(0, ended), db(2, ended)), []Eviction{told("db-1", "db-0"), told("db-1", "db-2")}},
+		{"two have ended, and each believes but one", shop(all(inView(7)), db(0, ended), db(2, ended)), []Eviction{told("db-1", "db-0")}},
+		{"two of five have", shop(five, all(inView(7)), db(0, ended), db(2, ended)), []Eviction{told("db-1", "db-0"), told("db-3", "db-2")}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := Evictions(tc.s); !reflect.DeepEqual(got, tc.want) {

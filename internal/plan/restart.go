@@ -45,6 +45,9 @@ func continueRestart(s cluster.Snapshot, op cluster.Operation) (Decision, bool) 
 	if d, waiting := waitForOthersOf(s, m); waiting {
 		return d, true
 	}
+	if m.StuckDonor && !comesBack(s, m) {
+		return abandon(ReasonRestarting, m.Name+" stays a donor though it gives to nobody, but without it the cluster could not be started again by itself")
+	}
 	if !outdated(m) {
 		return complete(m.Name + " runs with the current configuration")
 	}
@@ -99,6 +102,9 @@ func replaceStuck(s cluster.Snapshot) (Decision, bool) {
 }
 
 func waitForSynced(s cluster.Snapshot) (Decision, bool) {
+	if m, found := stuckDonor(s); found && !comesBack(s, m) {
+		return wait(ReasonRestarting, aloneAndStuck(s, m))
+	}
 	for _, m := range s.Members {
 		serves := m.Synced() && m.Pod.Ready
 		if serves && (!m.Upgrading || m.Pod.Outdated) { // in its next pod it is another matter

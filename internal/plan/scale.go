@@ -94,7 +94,7 @@ func completeScaleDown(s cluster.Snapshot, op cluster.Operation, gone cluster.Me
 		}
 	}
 	for _, m := range rest {
-		if !m.Synced() || m.Server.Size != len(rest) || slices.Contains(m.Server.Members, gone.Name) {
+		if !m.Synced() && !upToDate(m) || m.Server.Size != len(rest) || slices.Contains(m.Server.Members, gone.Name) {
 			return wait(ReasonScaling, fmt.Sprintf("%s has stopped; waiting for %s to be Synced without it", gone.Name, m.Name))
 		}
 	}

@@ -50,6 +50,8 @@ func TestScale(t *testing.T) {
 		{name: "the others still count it", s: gone(db(1, in("db-0", "db-1", "db-2"))), reason: ReasonScaling, says: "db-1 to be Synced without it"},
 		{name: "the others' number still counts it", s: gone(db(1, func(m *cluster.Member) { m.Server.Members, m.Server.Size = nil, 3 })), reason: ReasonScaling, says: "db-1 to be Synced without it"},
 		{name: "it has left", s: gone(), action: Complete{Message: "db-2 has left", Size: 2}},
+		{name: "a donor for ever would never be Synced", s: gone(db(0, stuckAsDonor)), action: Complete{Message: "db-2 has left", Size: 2}},
+		{name: "but has to have applied all", s: gone(db(0, stuckAsDonor, queue(3))), reason: ReasonScaling, says: "db-0 to be Synced without it"},
 		{name: "it never had a host", s: gone(db(2, waiting)), action: Complete{Message: "db-2 has left", Size: 2}},
 		{name: "stopped by an earlier operation is not enough", s: gone(db(2, knows(4), phase(cluster.PhaseStopped))),
 			action: send("db-2", "scaledown-5", 5, OrderStop, none, "stop")},

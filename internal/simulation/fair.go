@@ -78,6 +78,9 @@ func (w *World) Converge(p Planner) (int, bool) {
 // help is what a person does after having read the conditions.
 func (w *World) help() {
 	w.approve()
+	if i := w.ops[0].deletes; i > 0 {
+		w.drain(int(i - 1))
+	}
 	for i := range w.n {
 		w.repair(i)
 		if w.nodes[i].agent.failure == failurePosition {

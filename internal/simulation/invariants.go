@@ -1,6 +1,8 @@
 package simulation
 
 import (
+	"slices"
+
 	"github.com/galera-operator/galera-operator/internal/cluster"
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
@@ -191,6 +193,9 @@ func (w *World) checkDecision(s cluster.Snapshot, d plan.Decision) {
 		return
 	}
 	if target.StuckDonor && nobodyElseGives(s) {
+		if slices.ContainsFunc(s.Members, func(m cluster.Member) bool { return !m.Known }) {
+			w.violate(TakenWhileWeak)
+		}
 		return // nobody becomes Synced, or the writer, before it is restarted
 	}
 	for _, m := range s.Members {

@@ -51,9 +51,11 @@ type operator struct {
 	mute set
 	// started says that its cache of the resource has been filled.
 	started bool
-	// blocked is the last decision's; advice is the approval its message asks for.
+	// blocked is the last decision's; advice is the approval its message asks for, deletes the pod (plus one) a person
+	// is told to delete.
 	blocked bool
 	advice  trust
+	deletes int8
 }
 
 type seenPod struct {
@@ -175,6 +177,16 @@ func (w *World) advice(o *operator, d plan.Decision) trust {
 	return trust{int8(i + 1), head, epoch, without}
 }
 
+// podToDelete reads the other command a message may tell a person to run: the pod's number plus one, or 0.
+func podToDelete(d plan.Decision) int8 {
+	_, command, ok := strings.Cut(d.Message, "kubectl delete pod ")
+	if !ok || d.Action != nil {
+		return 0
+	}
+	name, _, _ := strings.Cut(command, " ")
+	return int8(nameNumber(name) + 1)
+}
+
 func (w *World) trusted(t trust) *cluster.Trust {
 	return &cluster.Trust{Member: names[t.member-1], Position: w.past.position(t.head), Epoch: t.epoch, Without: nameSets[t.without]}
 }
@@ -197,7 +209,7 @@ func (w *World) reconcile(k int, planner Planner, at crashPoint) bool {
 	w.publish(o)
 	s := w.snapshot(o)
 	d := planner(s)
-	o.blocked, o.advice = d.Blocked, w.advice(o, d)
+	o.blocked, o.advice, o.deletes = d.Blocked, w.advice(o, d), podToDelete(d)
 	w.checkDecision(s, d)
 	if at == crashBeforeActing {
 		o.clear()
@@ -241,11 +253,12 @@ func (w *World) act(o *operator, a plan.Action) bool {
 
 // tellEvictions is what an operator does beside its plan.
 func (w *World) tellEvictions(o *operator, s cluster.Snapshot) bool {
+	evictions := plan.Evictions(s)
 	if w.careless {
-		s = withoutViews(s)
+		evictions = carelessEvictions(withoutViews(s))
 	}
 	told := false
-	for _, e := range plan.Evictions(s) {
+	for _, e := range evictions {
 		i := nameNumber(e.Member)
 		if !o.mute.has(i) && o.pods[i].uid == w.nodes[i].pod.uid {
 			told = w.evict(i, nameNumber(e.Gone), int16(e.ViewID)) || told
@@ -347,6 +360,21 @@ func (w *World) observed(st *status, o *operator, s cluster.Snapshot) {
 	case st.lostAt < 0:
 		st.lostAt = w.clock
 	}
+}
+
+// carelessEvictions tells the same member of all of them.
+func carelessEvictions(s cluster.Snapshot) (out []plan.Eviction) {
+	for i := range s.Members {
+		one := s
+		one.Members = slices.Clone(s.Members)
+		for j := range one.Members {
+			if j != i {
+				one.Members[j].Ended = nil
+			}
+		}
+		out = append(out, plan.Evictions(one)...)
+	}
+	return out
 }
 
 // withoutViews makes all views look the same.

@@ -67,4 +67,10 @@ func TestOldCacheNeverMakesTwoWriters(t *testing.T) {
 	if role("shop-0") != v1alpha1.RolePrimary || role("shop-1") != v1alpha1.RoleReplica {
 		t.Errorf("shop-0 is %s, shop-1 is %s", role("shop-0"), role("shop-1"))
 	}
+
+	// The new one is gone in the moment it is chosen: the old one stays what it is.
+	must(t, kube.Delete(ctx, cached.Pods["shop-1"].DeepCopy(), client.GracePeriodSeconds(0)))
+	if err := actor.Do(ctx, cached, plan.AssignRoles{Primary: "shop-1"}); err == nil || role("shop-0") != v1alpha1.RolePrimary {
+		t.Errorf("nobody is the writer: %v, shop-0 is %s", err, role("shop-0"))
+	}
 }

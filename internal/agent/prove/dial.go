@@ -128,9 +128,9 @@ func GroupPlain(ctx context.Context, addr string) (accepted bool, err error) {
 }
 
 // isTLS says whether a TLS record begins so: an alert or a part of a handshake, of any version
-// (RFC 8446, section 5.1). A gcomm message cannot: it would be one of 66 KiB.
+// (RFC 8446, section 5.1). A gcomm message cannot: by its length, which comes first, it would be one of 66 KiB or more.
 func isTLS(said []byte) bool {
-	return len(said) >= 2 && (said[0] == 21 || said[0] == 22) && said[1] == 3
+	return len(said) >= 3 && (said[0] == 21 || said[0] == 22) && said[1] == 3 && said[2] >= 1 && said[2] <= 4
 }
 
 func dial(ctx context.Context, addr string) (net.Conn, error) {

@@ -117,10 +117,11 @@ func TestGroupPlain(t *testing.T) {
 		handle func(net.Conn)
 		want   bool
 	}{
-		"plain":                            {plainGroup, true},
-		"dynamic":                          {func(conn net.Conn) { time.Sleep(750 * time.Millisecond); plainGroup(conn) }, true},
-		"strict":                           {strictGroup(own), false},
-		"strict, with an alert at the end": {func(conn net.Conn) { _, _ = conn.Write([]byte{21, 3, 1, 0, 2, 1, 0}) }, false},
+		"plain":                              {plainGroup, true},
+		"dynamic":                            {func(conn net.Conn) { time.Sleep(750 * time.Millisecond); plainGroup(conn) }, true},
+		"strict":                             {strictGroup(own), false},
+		"plain, with a message of 789 bytes": {func(conn net.Conn) { _, _ = conn.Write([]byte{21, 3, 0, 0, 1, 2, 3, 4}) }, true},
+		"strict, with an alert at the end":   {func(conn net.Conn) { _, _ = conn.Write([]byte{21, 3, 1, 0, 2, 1, 0}) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
