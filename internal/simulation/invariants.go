@@ -151,12 +151,23 @@ func (w *World) checkAsleep() {
 	}
 }
 
+// onlyStuckServe says that whoever serves is a donor for ever: no other member comes back before it is restarted, the one
+// that was taken down before it included.
+func (w *World) onlyStuckServe() bool {
+	for i := range w.n {
+		if w.serves(i) && !w.nodes[i].srv.stuck {
+			return false
+		}
+	}
+	return true
+}
+
 // checkTaken judges an operator's act that takes the member down; stops are for suspension.
 func (w *World) checkTaken(i int, stop bool) {
 	if stop || !w.serves(i) {
 		return
 	}
-	if w.truth.taken&^(1<<i) != 0 {
+	if w.truth.taken&^(1<<i) != 0 && !w.onlyStuckServe() {
 		w.violate(TwoTaken)
 	}
 	w.truth.taken |= 1 << i

@@ -33,6 +33,11 @@ func TestRegressions(t *testing.T) {
 }
 
 var regressions = []regression{
+	{"of two donors for ever the second is restarted, too, though the first is not back", nil,
+		Schedule{Members: 4, Eager: true, Fresh: true, Events: []Event{
+			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Blur, 2, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Partition, 3, 0},
+			{Round, 0, 0}, {Partition, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Partition, 2, 0}, {Round, 0, 0}, {KillAgent, 3, 0},
+		}}},
 	{"an operator that knows of the nodes what was so before a whole switch publishes nothing", believesOldReports,
 		Schedule{Members: 3, Events: []Event{
 			{Reconcile, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {LookAround, 1, 0}, {Round, 0, 0}, {Round, 0, 0},
