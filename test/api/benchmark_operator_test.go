@@ -57,8 +57,9 @@ func TestBenchmarkTemplateEdited(t *testing.T) {
 		b.Spec.Cluster.Template.MariaDB.Config = config
 		must(t, kube.Patch(context.Background(), b, seen))
 	}
+	prepare := s.job("edited-prepare-1") // an edit before it would be complained of before it
 	edit(map[string]intstr.IntOrString{"max_connections": intstr.FromInt32(77)})
-	s.finish(s.job("edited-prepare-1"), prepared)
+	s.finish(prepare, prepared)
 	s.waitFor("the complaint", func(b *v1alpha1.GaleraBenchmark) bool {
 		s.collect()
 		c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled)
