@@ -23,6 +23,19 @@ func highestEpoch(s cluster.Snapshot) int64 {
 	return epoch
 }
 
+// forgottenEpochs is how far above every epoch that is remembered a status goes on that has lost its own.
+const forgottenEpochs = 1000
+
+// epochToRecord is the epoch that goes into the status together with the history. When there was none,
+// the status was lost, or the volumes are of an earlier cluster, and whoever cannot be asked now, because
+// its order book is damaged or its volume was taken away, may remember a higher one than the others do.
+func epochToRecord(s cluster.Snapshot) int64 {
+	if s.Epoch == 0 {
+		return highestEpoch(s) + forgottenEpochs
+	}
+	return highestEpoch(s)
+}
+
 // seenEpoch is the epoch of the last order a member remembers; it refuses all that are older.
 func seenEpoch(m cluster.Member) int64 {
 	if m.Order == nil {

@@ -74,7 +74,7 @@ func recordUUID(s cluster.Snapshot) (Decision, bool) {
 	m, ok := firstPrimary(s)
 	switch {
 	case ok && s.ClusterUUID == "":
-		return record(m.Server.ClusterUUID, epoch, "the cluster's history is "+m.Server.ClusterUUID)
+		return record(m.Server.ClusterUUID, epochToRecord(s), "the cluster's history is "+m.Server.ClusterUUID)
 	case s.ClusterUUID != "" && s.Trust != nil && s.Trust.Epoch == epoch+1 && (ok || nobodyMissing(s)):
 		// It must not be lying about when somebody is missing the next time.
 		return record(s.ClusterUUID, s.Trust.Epoch, "the approval to start without missing members is not needed any more")

@@ -173,22 +173,25 @@ func adoptHistory(s cluster.Snapshot, v verdict) (Decision, bool) {
 		return wait(ReasonWaitingForMembers, "waiting for the agents of "+list(v.silent))
 	}
 	uuid := ""
-	for _, m := range v.candidates {
-		if uuid != "" && m.Position.UUID != uuid {
+	for _, m := range s.Members {
+		switch {
+		case m.Data != cluster.DataPresent || m.Position.UUID == "" || m.Position.UUID == cluster.ZeroUUID:
+			continue // of those that cannot be started now, too: theirs may be the cluster's history
+		case uuid != "" && m.Position.UUID != uuid:
 			return blocked(ReasonForeignData, "the volumes hold data of different histories: "+positions(s)+
 				"; remove the volumes that do not belong to this cluster")
 		}
 		uuid = m.Position.UUID
 	}
-	if uuid == "" && len(v.damaged) > 0 {
+	if len(v.candidates) == 0 && len(v.damaged) > 0 {
 		return blocked(ReasonOrderBook, "nobody else has data, and the order book on the volume cannot be read: "+list(v.damaged)+
 			"; bring back an earlier state of the volume, or remove it to start anew. Positions: "+positions(s))
 	}
-	if uuid == "" {
+	if len(v.candidates) == 0 {
 		return blocked(ReasonPositionUnknown, "the data directories are not empty, yet none has a position: "+positions(s)+
 			"; remove the volumes to start anew, or restore them")
 	}
-	return Decision{Action: RecordUUID{uuid, highestEpoch(s)}, Reason: ReasonRecovering,
+	return Decision{Action: RecordUUID{uuid, epochToRecord(s)}, Reason: ReasonRecovering,
 		Message: "found data of the history " + uuid}, true
 }
 

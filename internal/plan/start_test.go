@@ -29,12 +29,15 @@ func TestFirstStart(t *testing.T) {
 
 func TestAdoptHistory(t *testing.T) {
 	check(t, []row{
-		{name: "volumes of one history", s: fresh(all(down(8))), action: RecordUUID{history, 0}},
-		{name: "some are empty", s: fresh(db(1, down(8))), action: RecordUUID{history, 0}},
+		{name: "volumes of one history", s: fresh(all(down(8))), action: RecordUUID{history, forgottenEpochs}},
+		{name: "some are empty", s: fresh(db(1, down(8))), action: RecordUUID{history, forgottenEpochs}},
 		{name: "two histories", s: fresh(db(0, down(8)), db(1, foreign(9))), reason: ReasonForeignData, blocked: true},
 		{name: "one is silent", s: fresh(db(0, down(8)), db(1, silent)), reason: ReasonWaitingForMembers, says: "db-1"},
 		{name: "an order book that cannot be read, the others are empty", s: fresh(db(0, damaged(8))), reason: ReasonOrderBook, blocked: true, says: "db-0"},
-		{name: "the same beside data", s: fresh(db(0, damaged(8)), db(1, down(7))), action: RecordUUID{history, 0}},
+		{name: "the same beside data", s: fresh(db(0, damaged(8)), db(1, down(7))), action: RecordUUID{history, forgottenEpochs}},
+		{name: "an order book that cannot be read, on data of another history", s: fresh(db(0, damaged(8)), db(1, foreign(9))), reason: ReasonForeignData, blocked: true},
+		{name: "who was told orders remembers the epoch, who cannot be asked may know a higher one", s: fresh(db(0, damaged(8)), db(1, down(7), knows(3))),
+			action: RecordUUID{history, 3 + forgottenEpochs}},
 		{name: "no position anywhere", s: fresh(db(0, unreadable)), reason: ReasonPositionUnknown, blocked: true},
 	})
 }

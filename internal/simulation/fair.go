@@ -139,15 +139,16 @@ func (w *World) hopeless() bool {
 		return false
 	}
 	var histories [len(uuids)]bool
-	count, own, blank := 0, false, true
+	count, own, readable, blank := 0, false, false, true
 	for i := range w.size() {
 		v := &w.nodes[i].vol
 		blank = blank && v.data == dataEmpty && !v.book.damaged
-		if v.data != dataPresent || v.book.damaged {
+		if v.data != dataPresent {
 			continue
 		}
 		u := w.past.uuid(v.head)
-		own = own || u == w.api.status.uuid
+		readable = readable || !v.book.damaged
+		own = own || u == w.api.status.uuid && !v.book.damaged
 		if !histories[u] {
 			histories[u] = true
 			count++
@@ -156,5 +157,5 @@ func (w *World) hopeless() bool {
 	if w.api.status.uuid != 0 {
 		return !own
 	}
-	return count != 1 && (!blank || w.api.status.held != 0)
+	return (count != 1 || !readable) && (!blank || w.api.status.held != 0)
 }

@@ -33,6 +33,11 @@ func TestRegressions(t *testing.T) {
 }
 
 var regressions = []regression{
+	{"a lost status, and a foreign volume beside data whose order book cannot be read", adoptsReadable,
+		Schedule{Members: 3, Fresh: true, Events: []Event{
+			{Round, 0, 0}, {LookAround, 1, 0}, {Reconcile, 1, 0}, {Round, 0, 0}, {Mute, 0, 0}, {Round, 0, 0}, {LoseStatus, 0, 0}, {Round, 0, 0},
+			{DamageBook, 0, 0}, {Wipe, 1, 0}, {Swap, 2, 0},
+		}}},
 	{"of two donors for ever the second is restarted, too, though the first is not back", nil,
 		Schedule{Members: 4, Eager: true, Fresh: true, Events: []Event{
 			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Blur, 2, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Partition, 3, 0},
