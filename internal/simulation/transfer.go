@@ -60,8 +60,11 @@ func (w *World) donorOf(carriers set) int {
 	return best
 }
 
+// receive gives a joiner what it lacks. A donor has made all durable that the group had sent before the
+// request (Galera drains its monitors in process_state_req).
 func (w *World) receive(j, donor int, group write) {
 	n, h := &w.nodes[j], &w.past
+	w.applyAll(donor)
 	same := n.vol.data == dataPresent && h.uuid(n.vol.head) == h.uuid(group)
 	switch {
 	case same && h.seqno(n.vol.head) > h.seqno(group):
