@@ -12,7 +12,6 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/server"
-	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/cluster"
 )
@@ -81,25 +80,6 @@ func (a *agent) startJoin() {
 		}
 		return datadir.Clean(a.Places.Data, incomplete)
 	}, slices.Concat(positionArgs(a.found), a.donorArgs(), a.addressArgs()))
-}
-
-// addressArgs gives a node with dynamic sockets one peer to begin with, another one at each attempt;
-// the rest of the group then meets it one by one. While such a node finds out how a peer speaks, its
-// only thread waits half a second, and it takes whoever answers a ClientHello later than that for one
-// that speaks in clear (galerautils, AsioDynamicStreamEngine): two strict peers dialled at once make
-// it fail with "Failed to unserialize message".
-func (a *agent) addressArgs() []string {
-	peers := primaryPeers(a.peers)
-	if a.output.Socket != cluster.SocketDynamic || len(peers) == 0 {
-		return nil
-	}
-	name := peers[a.failures%len(peers)].Name
-	for _, p := range a.config.Members {
-		if p.Name == name {
-			return []string{"--wsrep-cluster-address=" + servercnf.ClusterAddress([]agentapi.Peer{p})}
-		}
-	}
-	return nil
 }
 
 // bootstrap starts the present database as a new component. The order is on the volume already.

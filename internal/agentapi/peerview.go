@@ -30,6 +30,8 @@ type PeerView struct {
 	// Version is that of the image's mariadbd, Tables that of the system tables; "" while not known.
 	Version string `json:"version,omitempty"`
 	Tables  string `json:"tables,omitempty"`
+	// Socket is the mode its group communication runs with, "" while its mariadbd is down.
+	Socket cluster.SocketMode `json:"socket,omitempty"`
 	// Members are the names of the members of its Primary component, empty when not known.
 	Members []string `json:"members,omitempty"`
 }

@@ -1,0 +1,35 @@
+package agent
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+func TestDialFirst(t *testing.T) {
+	for name, row := range map[string]struct {
+		peers   string // name=mode, an agent of an earlier version tells no mode
+		attempt int
+		want    string
+	}{
+		"nobody serves":                       {"", 0, ""},
+		"plain and dynamic ones, all at once": {"a=Plain b=Dynamic c=Dynamic", 0, "a b c"},
+		"never two strict ones":               {"a=Strict b=Strict", 0, "a"},
+		"a dynamic one before a strict one":   {"a=Strict b=Dynamic", 0, "b"},
+		"one that does not say":               {"a= b=Plain", 0, "a"},
+		"after a failure a single one":        {"a=Plain b=Dynamic c=Dynamic", 1, "b"},
+		"and another one each time":           {"a=Strict b=Strict c=Strict", 5, "c"},
+	} {
+		var peers []agentapi.PeerView
+		for _, p := range strings.Fields(row.peers) {
+			name, mode, _ := strings.Cut(p, "=")
+			peers = append(peers, agentapi.PeerView{Name: name, Socket: cluster.SocketMode(mode)})
+		}
+		if got := dialFirst(peers, row.attempt); !slices.Equal(got, strings.Fields(row.want)) {
+			t.Errorf("%s: %v, want %s", name, got, row.want)
+		}
+	}
+}
