@@ -16,7 +16,7 @@ import (
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
-// byHand is a cluster of three encrypted nodes in plain containers, without Kubernetes, as a
+// byHand is a cluster of encrypted nodes in plain containers, without Kubernetes, as a
 // person would run it. It is what the operator's speed is compared with.
 type byHand struct {
 	kube  *harness.Kube
@@ -29,7 +29,7 @@ type byHand struct {
 func recoverByHand(ctx context.Context, b *bench) (out crash, err error) {
 	h := &byHand{kube: b.kube}
 	defer func() { err = errors.Join(err, h.remove(ctx)) }()
-	if err := h.create(ctx, b); err != nil {
+	if err := h.create(ctx, b, 3); err != nil {
 		return out, fmt.Errorf("making the cluster by hand: %w", err)
 	}
 	for range b.options.rounds {
@@ -43,8 +43,36 @@ func recoverByHand(ctx context.Context, b *bench) (out crash, err error) {
 	return out, nil
 }
 
-// create starts three containers of the same image with the same certificate.
-func (h *byHand) create(ctx context.Context, b *bench) error {
+// restartByHand returns, in seconds, how long a lone node takes no writes while a person restarts it as a new
+// component, as fast as a script can.
+func restartByHand(ctx context.Context, b *bench) (out []float64, err error) {
+	h := &byHand{kube: b.kube}
+	defer func() { err = errors.Join(err, h.remove(ctx)) }()
+	if err := h.create(ctx, b, 1); err != nil {
+		return nil, fmt.Errorf("making a node by hand: %w", err)
+	}
+	n := h.nodes[0]
+	for range b.options.rounds {
+		if err := n.write(ctx, 200); err != nil {
+			return nil, err
+		}
+		start := time.Now()
+		if err := n.stop(); err != nil {
+			return nil, err
+		}
+		if err := n.start("--wsrep-new-cluster"); err != nil {
+			return nil, err
+		}
+		if err := h.firstWrite(ctx, n); err != nil {
+			return nil, err
+		}
+		out = append(out, seconds(time.Since(start)))
+	}
+	return out, nil
+}
+
+// create starts that many containers of the same image with the same certificate.
+func (h *byHand) create(ctx context.Context, b *bench, count int) error {
 	image, err := b.kube.DefaultImage(ctx)
 	if err != nil {
 		return err
@@ -54,7 +82,7 @@ func (h *byHand) create(ctx context.Context, b *bench) error {
 	}
 	suffix := strings.ToLower(rand.Text()[:8])
 	var addresses []string
-	for i := range 3 {
+	for i := range count {
 		n := handNode{name: fmt.Sprintf("galera-hand-%s-%d", suffix, i)}
 		if _, err := harness.Docker(ctx, "run", "-d", "--name", n.name, "--user", "root", "-v", "/var/lib/mysql", "-v", h.certs+":/certs:ro", image, "sleep", "infinity"); err != nil {
 			return err

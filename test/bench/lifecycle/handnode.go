@@ -96,6 +96,12 @@ func (n handNode) kill() error {
 	return err
 }
 
+// stop ends the server in order.
+func (n handNode) stop() error {
+	_, err := n.sh.run("kill $(pidof mariadbd); while pidof mariadbd >/dev/null; do sleep 0.02; done")
+	return err
+}
+
 var recoveredPosition = regexp.MustCompile(`Recovered position: (\S+)`)
 
 // recover asks InnoDB for the node's position.
