@@ -177,8 +177,9 @@ func (a *agent) startWatchers(ctx context.Context) {
 func (a *agent) askPeers(ctx context.Context) {
 	for ctx.Err() == nil {
 		if members := a.subject.Load().Peers; len(members) > 0 {
+			asked := time.Now()
 			views := a.asker.Ask(ctx, members, a.Name)
-			a.post(func() { a.onPeers(views) })
+			a.post(func() { a.onPeers(asked, views) })
 		}
 		pause := time.NewTimer(time.Duration(a.pace.Load()))
 		select {

@@ -204,14 +204,26 @@ func (a *agent) askNow() {
 	}
 }
 
-// onPeers takes the other members' answers.
-func (a *agent) onPeers(views map[string]agentapi.PeerView) {
+// onPeers takes the other members' answers to a question that was asked at a time.
+func (a *agent) onPeers(asked time.Time, views map[string]agentapi.PeerView) {
+	if asked.Before(a.peersFrom) {
+		return
+	}
 	a.peers = views
 	a.findDonor()
 	a.adoptLineage()
 	if Serves(a.status) && a.run.served && time.Now().After(a.watchUntil) {
 		a.setPace(paceIdle)
 	}
+}
+
+// askAnew forgets what the others said: whoever is let go by an order joins nobody that served before it. The
+// order is also how a member learns of a recovery, and it must not look for a component that has just ended.
+func (a *agent) askAnew() {
+	if a.proc == nil {
+		a.peers, a.peersFrom = nil, time.Now()
+	}
+	a.askNow()
 }
 
 // watchPeers looks at the others often for a while: the component has changed, and whoever goes down

@@ -37,9 +37,28 @@ func TestLinesAreTakenOver(t *testing.T) {
 	line := cluster.FirstLine(cluster.Line{Epoch: 1, Start: at(0)}).Then(cluster.Line{Epoch: 4, Start: at(40)})
 	for state, want := range map[cluster.NodeState]int64{cluster.NodeDonor: 4, cluster.NodeSynced: 4, cluster.NodeJoined: 4, cluster.NodeJoining: 0} {
 		a := lineageAgent(t, agentapi.Server{Component: cluster.ComponentPrimary, State: cluster.NodeSynced, Ready: true, ClusterUUID: uuidA})
-		a.onPeers(primary("a", func(p *agentapi.PeerView) { p.State, p.Lineage = state, line }))
+		a.onPeers(time.Now(), primary("a", func(p *agentapi.PeerView) { p.State, p.Lineage = state, line }))
 		if got := a.book.Content().Lineage; got.Epoch != want {
 			t.Errorf("%s: %+v, want epoch %d", state, got, want)
 		}
+	}
+}
+
+// TestWhoIsLetGoAsksAnew: a member that is told to go on, because another one is about to start the cluster, joins nobody
+// who was Primary before.
+func TestWhoIsLetGoAsksAnew(t *testing.T) {
+	a := lineageAgent(t, agentapi.Server{})
+	asked := time.Now()
+	a.onPeers(asked, primary("a", nil))
+	if _, err := a.accept(agentapi.Order{ID: "recover-2/b/start", Epoch: 2, Kind: agentapi.OrderStart}); err != nil {
+		t.Fatal(err)
+	}
+	a.onPeers(asked, primary("a", nil))
+	if len(a.peers) != 0 {
+		t.Errorf("it believes %v", a.peers)
+	}
+	a.onPeers(time.Now(), primary("b", nil))
+	if len(a.peers) != 1 {
+		t.Errorf("it does not believe what it was told since")
 	}
 }

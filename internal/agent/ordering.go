@@ -96,7 +96,7 @@ func (a *agent) accept(o agentapi.Order) (agentapi.OrderResult, error) {
 	switch o.Kind {
 	case agentapi.OrderStart:
 		a.finish(o.ID, agentapi.OrderDone, "")
-		a.askNow()
+		a.askAnew()
 	case agentapi.OrderRestart:
 		if a.proc != nil {
 			a.restart = true

@@ -27,6 +27,8 @@ const (
 	// patience with a stop: a joiner has nothing to lose, a server that served flushes its pages.
 	patienceJoiner = 10 * time.Second
 	patienceServer = 15 * time.Minute
+	// dismissTime is how long a stop is put off at most to send clients away.
+	dismissTime = 300 * time.Millisecond
 )
 
 // pollStatus reads the status of one run of mariadbd until it ends.
@@ -260,7 +262,20 @@ func (a *agent) stop() {
 	a.run.stopping = true
 	a.leaveService()
 	a.run.stopAt = time.Now().Add(patience)
-	a.proc.Terminate()
+	go terminate(a.proc, a.conn)
+}
+
+// terminate asks mariadbd to stop, and sends its clients away, which it would wait a second for: before, and
+// again those that came meanwhile. Once asked it takes no new ones.
+func terminate(proc *server.Process, conn *wsrep.Conn) {
+	dismiss := func() {
+		ctx, cancel := context.WithTimeout(context.Background(), dismissTime)
+		defer cancel()
+		_ = conn.Dismiss(ctx) // one that does not answer is stopped all the same
+	}
+	dismiss()
+	proc.Terminate()
+	dismiss()
 }
 
 // enforceStop ends a server whose stop takes too long. InnoDB loses nothing by it.

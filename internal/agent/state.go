@@ -97,6 +97,7 @@ type state struct {
 
 	subjectWas string
 	peers      map[string]agentapi.PeerView
+	peersFrom  time.Time // what was asked before does not count
 	proved     prove.Result
 	verdict    JoinVerdict
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha1" //nolint:gosec // the format of mysql_native_password
 	"database/sql"
+	"database/sql/driver"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -127,6 +128,23 @@ func (c *Conn) provider(ctx context.Context, option, text, typed string) error {
 		err = c.exec(ctx, fmt.Sprintf("SET GLOBAL wsrep_provider_%s = %s", strings.ReplaceAll(option, ".", "_"), typed))
 	}
 	return err
+}
+
+// Dismiss ends the connections of all clients, and refuses queries from then on. A mariadbd that stops waits a whole
+// second when it still has a client (wsrep_close_client_connections), and one whose session is part of replication is
+// one: the session that asks leaves it first.
+func (c *Conn) Dismiss(ctx context.Context) error {
+	conn, err := c.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }() // nobody else shall use this session
+	for _, statement := range []string{"SET SESSION wsrep_on = OFF", "SET GLOBAL wsrep_reject_queries = ALL_KILL"} {
+		if _, err := conn.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (c *Conn) exec(ctx context.Context, statement string) error {
