@@ -1,0 +1,37 @@
+package simulation
+
+import (
+	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/plan"
+)
+
+func forgetsEpochs(s cluster.Snapshot) plan.Decision {
+	return leapless(plan.Plan(members(s, func(m *cluster.Member) {
+		m.Line = 0
+		if m.Order != nil {
+			o := *m.Order
+			o.Epoch = min(o.Epoch, s.Epoch)
+			m.Order = &o
+		}
+	})))
+}
+
+// leapless takes back that a status that has lost its epoch goes on far above those remembered.
+func leapless(d plan.Decision) plan.Decision {
+	if r, ok := d.Action.(plan.RecordUUID); ok && r.Epoch >= 1000 {
+		r.Epoch -= 1000
+		d.Action = r
+	}
+	return d
+}
+
+func adoptsReadable(s cluster.Snapshot) plan.Decision {
+	if s.ClusterUUID != "" || s.Operation != nil {
+		return plan.Plan(s)
+	}
+	return leapless(plan.Plan(members(s, func(m *cluster.Member) {
+		if m.BookDamaged {
+			m.Position = cluster.Position{}
+		}
+	})))
+}
