@@ -34,7 +34,7 @@ func (r *GaleraBenchmarkReconciler) actBenchmark(ctx context.Context, b *v1alpha
 	case steps.MakeCluster:
 		return r.makeCluster(ctx, b, a.Run)
 	case steps.ChangeCluster:
-		return r.changeCluster(ctx, b, seen.Cluster, a.Run)
+		return r.changeCluster(ctx, b, seen.Cluster, a)
 	case steps.StartJob:
 		return r.startJob(ctx, b, seen, a)
 	case steps.TakeData:
@@ -78,15 +78,18 @@ func (r *GaleraBenchmarkReconciler) makeCluster(ctx context.Context, b *v1alpha1
 	return nil
 }
 
-func (r *GaleraBenchmarkReconciler) changeCluster(ctx context.Context, b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, run matrix.Run) error {
+func (r *GaleraBenchmarkReconciler) changeCluster(ctx context.Context, b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a steps.ChangeCluster) error {
 	own := steps.Own(b, c)
 	return r.patchCluster(ctx, c, func(c *v1alpha1.GaleraCluster) {
 		if b.Spec.Cluster.Template == nil {
-			c.Spec.TLS = matrix.Policy(own, run.Arm.TLS)
+			c.Spec.TLS = matrix.Policy(own, a.Run.Arm.TLS)
 			return
 		}
-		c.Spec = matrix.Spec(*b.Spec.Cluster.Template, run)
-		jobs.Accelerate(c, run)
+		c.Spec = matrix.Spec(*b.Spec.Cluster.Template, a.Run)
+		if a.Rolling {
+			c.Spec.TLS.SwitchStrategy = v1alpha1.SwitchRolling
+		}
+		jobs.Accelerate(c, a.Run)
 	})
 }
 

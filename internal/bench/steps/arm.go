@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/matrix"
 	"github.com/galera-operator/galera-operator/internal/bench/wire"
@@ -14,7 +16,7 @@ func switchArm(s State, run matrix.Run) (d Decision, ok bool) {
 	_, attempt, _ := pending(s, []matrix.Run{run})
 	d = Decision{Run: journal(s, run, attempt, StepSwitch), Reason: v1alpha1.ReasonSwitchingArm, Again: 10 * time.Second}
 	if !Has(s.Benchmark, s.Cluster, run) {
-		d.Action, d.Message = ChangeCluster{run}, "giving the cluster the policy of the arm "+run.Arm.Name
+		d.Action, d.Message = ChangeCluster{Run: run}, "giving the cluster the policy of the arm "+run.Arm.Name
 		return d, true
 	}
 	why := matrix.Proof(s.Cluster)
@@ -29,9 +31,19 @@ func switchArm(s State, run matrix.Run) (d Decision, ok bool) {
 		d.Reason = v1alpha1.ReasonPreparingCluster
 	}
 	if c := stalled(s.Cluster); c != nil {
+		if refusesRebootstrap(s, c) {
+			d.Action = ChangeCluster{Run: run, Rolling: true}
+		}
 		d.Reason, d.Message = v1alpha1.ReasonClusterNotReady, fmt.Sprintf("waiting for the cluster, which is stalled: %s: %s", c.Reason, c.Message)
 	}
 	return d, true
+}
+
+// refusesRebootstrap says that the private cluster cannot be switched by a re-bootstrap: its write-set cache may be too small for
+// what was written. The other way takes longer and needs no cache.
+func refusesRebootstrap(s State, c *metav1.Condition) bool {
+	return s.Benchmark.Spec.Cluster.Template != nil && c.Reason == v1alpha1.ReasonSwitchRefused &&
+		s.Cluster.Spec.TLS.SwitchStrategy == v1alpha1.SwitchRebootstrap
 }
 
 // acceleration says that nodes still run the other way. An annotation asks for it, which does not change the

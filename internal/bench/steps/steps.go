@@ -90,8 +90,12 @@ type Action interface{ action() }
 type (
 	// MakeCluster makes the private cluster.
 	MakeCluster struct{ Run matrix.Run }
-	// ChangeCluster gives the cluster the policy of a run.
-	ChangeCluster struct{ Run matrix.Run }
+	// ChangeCluster gives the cluster the policy of a run. Rolling is for a private cluster that refused to be switched by
+	// a re-bootstrap.
+	ChangeCluster struct {
+		Run     matrix.Run
+		Rolling bool
+	}
 	// StartJob begins one attempt. Run is the zero Run for data sets and for cleaning up.
 	StartJob struct {
 		Wire wire.Run

@@ -74,6 +74,9 @@ func (w *world) step() Decision {
 			w.Cluster.Spec.TLS = matrix.Policy(Own(b, w.Cluster), a.Run.Arm.TLS)
 		} else {
 			w.Cluster.Spec = matrix.Spec(*b.Spec.Cluster.Template, a.Run)
+			if a.Rolling {
+				w.Cluster.Spec.TLS.SwitchStrategy = v1alpha1.SwitchRolling
+			}
 		}
 		w.observed()
 	case StartJob:

@@ -20,6 +20,23 @@ func (w *world) stall(reason string) {
 	}
 }
 
+// TestRefusedRebootstrap: a private cluster is switched the quick way, and the other way when it refuses that one, once.
+func TestRefusedRebootstrap(t *testing.T) {
+	w := newWorld(nil)
+	w.step()
+	if got := w.Cluster.Spec.TLS.SwitchStrategy; got != v1alpha1.SwitchRebootstrap {
+		t.Errorf("made to be switched by %s", got)
+	}
+	w.stall(v1alpha1.ReasonSwitchRefused)
+	if a, ok := w.step().Action.(ChangeCluster); !ok || !a.Rolling || w.Cluster.Spec.TLS.SwitchStrategy != v1alpha1.SwitchRolling {
+		t.Errorf("%+v, %s", a, w.Cluster.Spec.TLS.SwitchStrategy)
+	}
+	w.stall(v1alpha1.ReasonSwitchRefused)
+	if d := w.step(); d.Action != nil {
+		t.Errorf("again: %+v", d)
+	}
+}
+
 func TestStalledClusters(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
