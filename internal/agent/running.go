@@ -23,12 +23,6 @@ const (
 	fastAfterPoke = 2 * time.Second
 	// missedMost readings in a row make a server one that does not answer.
 	missedMost = 4
-
-	// patience with a stop: a joiner has nothing to lose, a server that served flushes its pages.
-	patienceJoiner = 10 * time.Second
-	patienceServer = 15 * time.Minute
-	// dismissTime is how long a stop is put off at most to send clients away.
-	dismissTime = 300 * time.Millisecond
 )
 
 // pollStatus reads the status of one run of mariadbd until it ends.
@@ -249,40 +243,6 @@ func (a *agent) firstServed() {
 		a.finish(a.current.ID, agentapi.OrderDone, "")
 	case a.current.Kind == agentapi.OrderRestart:
 		a.finish(a.current.ID, agentapi.OrderDone, "")
-	}
-}
-
-// stop asks mariadbd to stop.
-func (a *agent) stop() {
-	patience := patienceServer
-	if a.run.note != nil && !a.run.served {
-		patience = patienceJoiner
-	}
-	a.Logger.Info("stopping mariadbd", "pid", a.proc.PID)
-	a.run.stopping = true
-	a.leaveService()
-	a.run.stopAt = time.Now().Add(patience)
-	go terminate(a.proc, a.conn)
-}
-
-// terminate asks mariadbd to stop, and sends its clients away, which it would wait a second for: before, and
-// again those that came meanwhile. Once asked it takes no new ones.
-func terminate(proc *server.Process, conn *wsrep.Conn) {
-	dismiss := func() {
-		ctx, cancel := context.WithTimeout(context.Background(), dismissTime)
-		defer cancel()
-		_ = conn.Dismiss(ctx) // one that does not answer is stopped all the same
-	}
-	dismiss()
-	proc.Terminate()
-	dismiss()
-}
-
-// enforceStop ends a server whose stop takes too long. InnoDB loses nothing by it.
-func (a *agent) enforceStop() {
-	if a.proc != nil && a.run.stopping && time.Now().After(a.run.stopAt) {
-		a.Logger.Warn("mariadbd does not stop; killing it")
-		a.proc.Kill()
 	}
 }
 
