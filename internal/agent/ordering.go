@@ -20,6 +20,7 @@ const quorumTime = 15 * time.Second
 // other members say at this moment.
 func (a *agent) takeOrder(ctx context.Context, o agentapi.Order) (agentapi.OrderResult, error) {
 	var views map[string]agentapi.PeerView
+	asked := time.Now()
 	if orders.Forms(o.Kind) || o.Kind == agentapi.OrderRebuildQuorum {
 		views = a.asker.Ask(ctx, a.subject.Load().Peers, a.Name)
 	}
@@ -29,6 +30,9 @@ func (a *agent) takeOrder(ctx context.Context, o agentapi.Order) (agentapi.Order
 	}
 	done := make(chan answer, 1)
 	a.post(func() {
+		if views != nil {
+			a.peers, a.peersFrom = views, asked // what was heard before must not end what these allow
+		}
 		result, err := a.onOrder(o, views)
 		done <- answer{result, err}
 	})
