@@ -13,7 +13,7 @@ func (a *agent) addressArgs() []string {
 	if a.output.Socket != cluster.SocketDynamic {
 		return nil
 	}
-	names := dialFirst(primaryPeers(a.peers), a.failures)
+	names := dialFirst(staying(primaryPeers(a.peers)), a.failures)
 	var first []agentapi.Peer
 	for _, p := range a.config.Members {
 		if slices.Contains(names, p.Name) {
@@ -24,6 +24,15 @@ func (a *agent) addressArgs() []string {
 		return nil
 	}
 	return []string{"--wsrep-cluster-address=" + servercnf.ClusterAddress(first)}
+}
+
+// staying leaves out those that are about to leave, or have only come, unless there is nobody else.
+func staying(peers []agentapi.PeerView) []agentapi.PeerView {
+	out := slices.DeleteFunc(slices.Clone(peers), func(p agentapi.PeerView) bool { return p.Draining || p.State == cluster.NodeJoining })
+	if len(out) == 0 {
+		return peers
+	}
+	return out
 }
 
 // dialFirst returns the peers that a node with dynamic sockets dials first. While it finds out how a peer speaks, its

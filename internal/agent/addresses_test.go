@@ -33,3 +33,13 @@ func TestDialFirst(t *testing.T) {
 		}
 	}
 }
+
+func TestStaying(t *testing.T) {
+	leaves, comes, serves := agentapi.PeerView{Name: "a", Draining: true}, agentapi.PeerView{Name: "b", State: cluster.NodeJoining}, agentapi.PeerView{Name: "c"}
+	if got := staying([]agentapi.PeerView{leaves, comes, serves}); len(got) != 1 || got[0].Name != "c" {
+		t.Errorf("%+v", got)
+	}
+	if got := staying([]agentapi.PeerView{leaves, comes}); len(got) != 2 {
+		t.Errorf("nobody else is there: %+v", got)
+	}
+}

@@ -137,7 +137,7 @@ func (a *agent) judgeServer() {
 	if a.caughtUp() {
 		a.joinEnded()
 	}
-	if Serves(a.status) && !a.run.served {
+	if Serves(a.status) && !a.run.served && !a.run.stopping {
 		a.firstServed()
 	}
 }
@@ -262,7 +262,7 @@ func (a *agent) onExit(proc *server.Process) {
 	a.proc, a.status, a.members, a.run = nil, nil, nil, running{}
 	a.loaded, a.trusted, a.tlsTrouble = emptyBundle, nil, ""
 	a.examined, a.found, a.restart = false, examination{}, false
-	a.proved, a.peers = prove.Result{}, nil
+	a.proved, a.peers, a.peersFrom = prove.Result{}, nil, time.Now()
 	a.setPace(paceWaiting)
 	go killOrphans(&a.table)
 	a.Logger.Info("mariadbd has ended", "code", exit.Code, "signal", int(exit.Signal), "asked", run.stopping)
@@ -271,7 +271,11 @@ func (a *agent) onExit(proc *server.Process) {
 		a.join = nil // it never ended; the next one is another
 	}
 	switch {
-	case run.condemned, run.givenUp:
+	case run.condemned:
+	case run.givenUp:
+		if !run.served {
+			a.failures++ // the next attempt dials somebody else
+		}
 	case orderly:
 		a.failures, a.retryAt = 0, time.Time{}
 	default:

@@ -14,7 +14,7 @@ const awayKept = 8
 // watchService notes when a running server stops taking queries, and when it takes them again. A
 // donor that does not block goes on taking them.
 func (a *agent) watchService() {
-	if a.status.Component == cluster.ComponentPrimary && a.status.Ready {
+	if !a.run.stopping && a.status.Component == cluster.ComponentPrimary && a.status.Ready {
 		a.backInService()
 		return
 	}

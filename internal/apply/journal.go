@@ -30,6 +30,10 @@ func Journal(status *v1alpha1.GaleraClusterStatus, a plan.Action, now time.Time)
 	case plan.RecordUUID:
 		status.ClusterUUID = a.UUID
 		status.Epoch = max(status.Epoch, a.Epoch)
+		if a.Leap {
+			// Epochs count operations: there were never as many as seconds.
+			status.Epoch = max(status.Epoch+1, now.Unix())
+		}
 	default:
 		return false
 	}

@@ -25,6 +25,9 @@ type Resize struct{ Size int }
 type RecordUUID struct {
 	UUID  string
 	Epoch int64
+	// Leap says that somebody may remember a higher epoch than Epoch: one is recorded that was never used, nor
+	// recorded by an earlier Leap.
+	Leap bool
 }
 
 // AssignRoles labels the pods: Primary becomes the writer, then all others replicas. For a moment there are two:

@@ -23,17 +23,12 @@ func highestEpoch(s cluster.Snapshot) int64 {
 	return epoch
 }
 
-// forgottenEpochs is how far above every epoch that is remembered a status goes on that has lost its own.
-const forgottenEpochs = 1000
-
-// epochToRecord is the epoch that goes into the status together with the history. When there was none,
-// the status was lost, or the volumes are of an earlier cluster, and whoever cannot be asked now, because
-// its order book is damaged or its volume was taken away, may remember a higher one than the others do.
-func epochToRecord(s cluster.Snapshot) int64 {
-	if s.Epoch == 0 {
-		return highestEpoch(s) + forgottenEpochs
-	}
-	return highestEpoch(s)
+// recordAnew stores the history's UUID in a status that has none. Unless this is the first start, the status was lost, or the
+// volumes are of an earlier cluster, and whoever cannot be asked now, because its order book is damaged or
+// its volume was taken away, may remember a higher epoch than the others do.
+func recordAnew(s cluster.Snapshot, uuid string) RecordUUID {
+	first := s.Operation != nil && s.Operation.Type == cluster.OpFirstStart
+	return RecordUUID{UUID: uuid, Epoch: highestEpoch(s), Leap: !first}
 }
 
 // seenEpoch is the epoch of the last order a member remembers; it refuses all that are older.

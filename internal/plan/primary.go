@@ -74,7 +74,7 @@ func recordUUID(s cluster.Snapshot) (Decision, bool) {
 	m, ok := firstPrimary(s)
 	switch {
 	case ok && s.ClusterUUID == "":
-		return record(m.Server.ClusterUUID, epochToRecord(s), "the cluster's history is "+m.Server.ClusterUUID)
+		return Decision{Action: recordAnew(s, m.Server.ClusterUUID), Reason: ReasonJoining, Message: "the cluster's history is " + m.Server.ClusterUUID}, true
 	case s.ClusterUUID != "" && s.Trust != nil && s.Trust.Epoch == epoch+1 && (ok || nobodyMissing(s)):
 		// It must not be lying about when somebody is missing the next time.
 		return record(s.ClusterUUID, s.Trust.Epoch, "the approval to start without missing members is not needed any more")
@@ -85,7 +85,7 @@ func recordUUID(s cluster.Snapshot) (Decision, bool) {
 }
 
 func record(uuid string, epoch int64, message string) (Decision, bool) {
-	return Decision{Action: RecordUUID{uuid, epoch}, Reason: ReasonJoining, Message: message}, true
+	return Decision{Action: RecordUUID{UUID: uuid, Epoch: epoch}, Reason: ReasonJoining, Message: message}, true
 }
 
 // followWriter keeps NAME-primary on a node that can write.

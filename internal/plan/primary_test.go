@@ -8,6 +8,10 @@ import (
 
 func unrecorded(s *cluster.Snapshot) { s.ClusterUUID = "" }
 
+func started(s *cluster.Snapshot) {
+	s.Operation = &cluster.Operation{Type: cluster.OpFirstStart, Epoch: 4}
+}
+
 func role(r string) is { return func(m *cluster.Member) { m.Pod.Role = r } }
 
 func inHistory(uuid string) is {
@@ -36,12 +40,14 @@ func TestTwoPrimaries(t *testing.T) {
 
 func TestRecordUUID(t *testing.T) {
 	check(t, []row{
-		{name: "as soon as there is a component", s: shop(unrecorded), action: RecordUUID{history, 4}},
-		{name: "with the highest epoch that anybody remembers", s: shop(unrecorded, db(1, knows(7))), action: RecordUUID{history, 7}},
-		{name: "an epoch that the status has lost", s: shop(db(1, knows(7))), action: RecordUUID{history, 7}},
-		{name: "an epoch known from a bootstrap", s: shop(db(1, line(6))), action: RecordUUID{history, 6}},
+		{name: "as soon as there is a component", s: shop(unrecorded, started), action: RecordUUID{history, 4, false}},
+		{name: "with the highest epoch that anybody remembers", s: shop(unrecorded, db(1, knows(7))), action: RecordUUID{history, 7, true}},
+		{name: "also in a suspension that was begun before", s: shop(unrecorded, func(s *cluster.Snapshot) { s.Operation = &cluster.Operation{Type: cluster.OpSuspend, Epoch: 4} }),
+			action: RecordUUID{history, 4, true}},
+		{name: "an epoch that the status has lost", s: shop(db(1, knows(7))), action: RecordUUID{history, 7, false}},
+		{name: "an epoch known from a bootstrap", s: shop(db(1, line(6))), action: RecordUUID{history, 6, false}},
 		{name: "not a zero UUID", s: shop(unrecorded, all(inHistory(cluster.ZeroUUID))), reason: ReasonWaitingForMembers},
-		{name: "an approval that was not needed is used up", s: shop(trust("db-1", at(9), 5)), action: RecordUUID{history, 5}},
+		{name: "an approval that was not needed is used up", s: shop(trust("db-1", at(9), 5)), action: RecordUUID{history, 5, false}},
 		{name: "an approval of long ago is left alone", s: shop(trust("db-1", at(9), 3)), reason: ReasonHealthy},
 	})
 }

@@ -187,11 +187,15 @@ func adoptHistory(s cluster.Snapshot, v verdict) (Decision, bool) {
 		return blocked(ReasonOrderBook, "nobody else has data, and the order book on the volume cannot be read: "+list(v.damaged)+
 			"; bring back an earlier state of the volume, or remove it to start anew. Positions: "+positions(s))
 	}
+	if len(v.candidates) == 0 && len(v.later) > 0 {
+		return blocked(ReasonDowngrade, "the data were used by a later MariaDB than the image's: "+list(v.later)+
+			"; put the later image back. Positions: "+positions(s))
+	}
 	if len(v.candidates) == 0 {
 		return blocked(ReasonPositionUnknown, "the data directories are not empty, yet none has a position: "+positions(s)+
 			"; remove the volumes to start anew, or restore them")
 	}
-	return Decision{Action: RecordUUID{uuid, epochToRecord(s)}, Reason: ReasonRecovering,
+	return Decision{Action: recordAnew(s, uuid), Reason: ReasonRecovering,
 		Message: "found data of the history " + uuid}, true
 }
 

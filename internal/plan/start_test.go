@@ -29,15 +29,16 @@ func TestFirstStart(t *testing.T) {
 
 func TestAdoptHistory(t *testing.T) {
 	check(t, []row{
-		{name: "volumes of one history", s: fresh(all(down(8))), action: RecordUUID{history, forgottenEpochs}},
-		{name: "some are empty", s: fresh(db(1, down(8))), action: RecordUUID{history, forgottenEpochs}},
+		{name: "volumes of one history", s: fresh(all(down(8))), action: RecordUUID{history, 0, true}},
+		{name: "some are empty", s: fresh(db(1, down(8))), action: RecordUUID{history, 0, true}},
 		{name: "two histories", s: fresh(db(0, down(8)), db(1, foreign(9))), reason: ReasonForeignData, blocked: true},
 		{name: "one is silent", s: fresh(db(0, down(8)), db(1, silent)), reason: ReasonWaitingForMembers, says: "db-1"},
 		{name: "an order book that cannot be read, the others are empty", s: fresh(db(0, damaged(8))), reason: ReasonOrderBook, blocked: true, says: "db-0"},
-		{name: "the same beside data", s: fresh(db(0, damaged(8)), db(1, down(7))), action: RecordUUID{history, forgottenEpochs}},
+		{name: "the same beside data", s: fresh(db(0, damaged(8)), db(1, down(7))), action: RecordUUID{history, 0, true}},
 		{name: "an order book that cannot be read, on data of another history", s: fresh(db(0, damaged(8)), db(1, foreign(9))), reason: ReasonForeignData, blocked: true},
 		{name: "who was told orders remembers the epoch, who cannot be asked may know a higher one", s: fresh(db(0, damaged(8)), db(1, down(7), knows(3))),
-			action: RecordUUID{history, 3 + forgottenEpochs}},
+			action: RecordUUID{history, 3, true}},
+		{name: "a later MariaDB has used them all", s: fresh(all(down(8)), all(func(m *cluster.Member) { m.LaterData = true })), reason: ReasonDowngrade, blocked: true, says: "put the later image back"},
 		{name: "no position anywhere", s: fresh(db(0, unreadable)), reason: ReasonPositionUnknown, blocked: true},
 	})
 }
@@ -49,7 +50,7 @@ func TestRecover(t *testing.T) {
 		{name: "of equals the last primary", s: shop(all(down(8)), func(s *cluster.Snapshot) { s.Primary = "db-1" }), action: recoverBy("db-1", 8, 5)},
 		{name: "of equals the lowest ordinal", s: shop(all(down(8)), func(s *cluster.Snapshot) { s.Primary = "" }), action: recoverBy("db-0", 8, 5)},
 		{name: "the epoch is above all that is remembered", s: shop(all(down(8)), db(2, knows(7))),
-			action: RecordUUID{history, 7}, reason: ReasonJoining},
+			action: RecordUUID{history, 7, false}, reason: ReasonJoining},
 		{name: "an unfinished transfer is not data", s: shop(db(0, down(8)), db(1, incomplete), db(2, incomplete)), action: recoverBy("db-0", 8, 5)},
 		{name: "a later line before a higher seqno needs a person", s: shop(db(0, down(8), line(3)), db(1, down(9), line(1)), db(2, down(7), line(3))),
 			reason: ReasonForeignData, blocked: true, says: "db-1 hold write-sets that the latest line"},

@@ -47,6 +47,6 @@ func TestLiftStops(t *testing.T) {
 		{name: "before a restart goes on", s: shop(db(2, stopped(9)), running(cluster.Operation{ID: "restart-5", Type: cluster.OpRestart, Epoch: 5, Target: "db-1"})),
 			action: send("db-2", "start-5", 5, OrderStart, none, "start")},
 		{name: "not while suspended", s: shop(suspended, running(suspension), db(2, stopped(9))), action: send("db-2", "suspend-5", 5, OrderStop, none, "stop")},
-		{name: "not from an old status", s: shop(db(2, stopped(9), knows(6))), action: RecordUUID{history, 6}},
+		{name: "not from an old status", s: shop(db(2, stopped(9), knows(6))), action: RecordUUID{history, 6, false}},
 	})
 }

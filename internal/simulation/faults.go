@@ -106,7 +106,7 @@ func (w *World) loseStatus() bool {
 			e.gone = true
 		}
 	}
-	w.truth.formed = [4]formedBy{}
+	w.truth.losses++
 	w.truth.reached |= ReachedLostStatus
 	w.settleOperators()
 	return true

@@ -16,10 +16,10 @@ func forgetsEpochs(s cluster.Snapshot) plan.Decision {
 	})))
 }
 
-// leapless takes back that a status that has lost its epoch goes on far above those remembered.
+// leapless lets a status that has lost its epoch go on right above those remembered.
 func leapless(d plan.Decision) plan.Decision {
-	if r, ok := d.Action.(plan.RecordUUID); ok && r.Epoch >= 1000 {
-		r.Epoch -= 1000
+	if r, ok := d.Action.(plan.RecordUUID); ok {
+		r.Leap = false
 		d.Action = r
 	}
 	return d

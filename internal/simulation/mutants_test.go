@@ -324,11 +324,11 @@ func stopsWriterFirst(s cluster.Snapshot) plan.Decision {
 }
 
 func repeatsStop(s cluster.Snapshot) plan.Decision {
-	return plan.Plan(members(s, func(m *cluster.Member) {
+	return leapless(plan.Plan(members(s, func(m *cluster.Member) {
 		if s.Operation != nil && s.Operation.Type == cluster.OpSuspend && m.Order != nil && m.Order.Epoch == s.Operation.Epoch {
 			m.Order = &cluster.Order{ID: m.Order.ID, Epoch: m.Order.Epoch, Kind: string(plan.OrderStop), State: m.Order.State}
 		}
-	}))
+	})))
 }
 
 func repeatsStart(s cluster.Snapshot) plan.Decision {

@@ -295,7 +295,7 @@ func (w *World) label(i int, r role) {
 // since this operator has read.
 func (w *World) writeStatus(o *operator, s cluster.Snapshot, a plan.Action) bool {
 	next := o.status
-	journal(&next, a)
+	w.journal(&next, a)
 	w.observed(&next, o, s)
 	if next == o.status {
 		return false
@@ -315,7 +315,7 @@ func (w *World) writeStatus(o *operator, s cluster.Snapshot, a plan.Action) bool
 }
 
 // journal is internal/apply.Journal in this world.
-func journal(st *status, a plan.Action) {
+func (w *World) journal(st *status, a plan.Action) {
 	switch a := a.(type) {
 	case plan.Begin:
 		st.epoch, st.working, st.operation = a.Operation.Epoch, true, a.Operation
@@ -338,6 +338,9 @@ func journal(st *status, a plan.Action) {
 		st.size = int8(a.Size)
 	case plan.RecordUUID:
 		st.uuid, st.epoch = uuidNumber(a.UUID), max(st.epoch, a.Epoch)
+		if a.Leap {
+			st.epoch = max(st.epoch+1, 1000*int64(w.truth.losses+1))
+		}
 	}
 }
 

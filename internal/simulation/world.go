@@ -56,6 +56,8 @@ type node struct {
 // truth is what nobody in the world knows: it is kept for the invariants alone.
 type truth struct {
 	violation string
+	// losses is how often the status was lost.
+	losses int16
 	// approved says that a person's approval is of now.
 	approved bool
 	// taken are the members an operator has taken down and that are not back yet.

@@ -130,21 +130,31 @@ func (c *Conn) provider(ctx context.Context, option, text, typed string) error {
 	return err
 }
 
-// Dismiss ends the connections of all clients, and refuses queries from then on. A mariadbd that stops waits a whole
-// second when it still has a client (wsrep_close_client_connections), and one whose session is part of replication is
-// one: the session that asks leaves it first.
+// commitTime is how long commits that are under way are left to end by themselves.
+const commitTime = 100 * time.Millisecond
+
+// Dismiss refuses queries from now on, and a moment later ends the connections of all clients: one that is killed in
+// the middle of a commit would have to be replayed. A mariadbd that stops waits a whole second when it still has a
+// client (wsrep_close_client_connections), and one whose session is part of replication is one: the session
+// that asks leaves it first.
 func (c *Conn) Dismiss(ctx context.Context) error {
 	conn, err := c.db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }() // nobody else shall use this session
-	for _, statement := range []string{"SET SESSION wsrep_on = OFF", "SET GLOBAL wsrep_reject_queries = ALL_KILL"} {
+	for _, statement := range []string{"SET SESSION wsrep_on = OFF", "SET GLOBAL wsrep_reject_queries = ALL"} {
 		if _, err := conn.ExecContext(ctx, statement); err != nil {
 			return err
 		}
 	}
-	return nil
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(commitTime):
+	}
+	_, err = conn.ExecContext(ctx, "SET GLOBAL wsrep_reject_queries = ALL_KILL")
+	return err
 }
 
 func (c *Conn) exec(ctx context.Context, statement string) error {

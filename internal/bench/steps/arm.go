@@ -39,11 +39,14 @@ func switchArm(s State, run matrix.Run) (d Decision, ok bool) {
 	return d, true
 }
 
+// refusedTime is how long a re-bootstrap has to be refused: a certificate that is not there yet is no reason.
+const refusedTime = 30 * time.Second
+
 // refusesRebootstrap says that the private cluster cannot be switched by a re-bootstrap: its write-set cache may be too small for
 // what was written. The other way takes longer and needs no cache.
 func refusesRebootstrap(s State, c *metav1.Condition) bool {
 	return s.Benchmark.Spec.Cluster.Template != nil && c.Reason == v1alpha1.ReasonSwitchRefused &&
-		s.Cluster.Spec.TLS.SwitchStrategy == v1alpha1.SwitchRebootstrap
+		s.Now.Sub(c.LastTransitionTime.Time) >= refusedTime && s.Cluster.Spec.TLS.SwitchStrategy == v1alpha1.SwitchRebootstrap
 }
 
 // acceleration says that nodes still run the other way. An annotation asks for it, which does not change the

@@ -28,10 +28,15 @@ func TestRefusedRebootstrap(t *testing.T) {
 		t.Errorf("made to be switched by %s", got)
 	}
 	w.stall(v1alpha1.ReasonSwitchRefused)
+	if d := w.step(); d.Action != nil {
+		t.Errorf("at once: %+v", d)
+	}
+	w.Now = w.Now.Add(time.Minute)
 	if a, ok := w.step().Action.(ChangeCluster); !ok || !a.Rolling || w.Cluster.Spec.TLS.SwitchStrategy != v1alpha1.SwitchRolling {
 		t.Errorf("%+v, %s", a, w.Cluster.Spec.TLS.SwitchStrategy)
 	}
 	w.stall(v1alpha1.ReasonSwitchRefused)
+	w.Now = w.Now.Add(time.Minute)
 	if d := w.step(); d.Action != nil {
 		t.Errorf("again: %+v", d)
 	}
