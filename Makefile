@@ -152,7 +152,7 @@ bench-lifecycle: build ## Print how fast a cluster starts, recovers and idles, o
 .PHONY: bench-join
 bench: bench-join
 
-bench-join: build ## Print how fast a node gets a full copy: encrypted and in clear, by the operator and by hand.
+bench-join: build ## Print how fast a node gets a full copy, encrypted and in clear, by the operator and by hand; and how fast a cluster grows and shrinks.
 	@hack/stack.sh
 	@PATH="$$(hack/tools.sh path):$$PATH" go run ./test/bench/join
 

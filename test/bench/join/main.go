@@ -1,6 +1,6 @@
 // Command join measures, on the local Kubernetes, how fast a node gets a full copy of the data:
 // encrypted and in clear, by the operator and by the same programs called by hand, in turns. It prints
-// rates and ratios; it asserts nothing. make bench-join runs it.
+// rates and ratios; it asserts nothing. Then it scales a cluster up and down under a writer. make bench-join runs it.
 package main
 
 import (
@@ -23,6 +23,7 @@ type options struct {
 	context   string
 	mebibytes int
 	rounds    int
+	only      string
 }
 
 func main() {
@@ -30,6 +31,7 @@ func main() {
 	flag.StringVar(&o.context, "context", harness.DefaultContext, "kubectl context")
 	flag.IntVar(&o.mebibytes, "size", 1024, "MiB of data to transfer")
 	flag.IntVar(&o.rounds, "rounds", 3, "how often each way is taken, in turns")
+	flag.StringVar(&o.only, "only", "", "what to measure: copies or scale; empty: both")
 	flag.Parse()
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
@@ -65,12 +67,26 @@ func run(o options) (err error) {
 		defer cancel()
 		err = errors.Join(err, kube.DeleteNamespace(end, namespace))
 	}()
-	b := &bench{kube: kube, options: o}
-	if err := b.prepare(ctx, namespace); err != nil {
+	b := &bench{kube: kube, options: o, namespace: namespace}
+	if o.only != "scale" {
+		if err := b.copies(ctx); err != nil {
+			return err
+		}
+	}
+	if o.only != "copies" {
+		scaled, err := b.scale(ctx)
+		return errors.Join(err, scaled.print(os.Stdout))
+	}
+	return nil
+}
+
+// copies measures copies of all kinds, and leaves no cluster.
+func (b *bench) copies(ctx context.Context) error {
+	if err := b.prepare(ctx); err != nil {
 		return err
 	}
 	results, err := b.measure(ctx)
-	return errors.Join(err, printTable(results, o))
+	return errors.Join(err, printTable(results, b.options), b.cluster.Delete(ctx))
 }
 
 // result is one transfer.

@@ -27,15 +27,17 @@ const patience = 10 * time.Minute
 type bench struct {
 	kube    *harness.Kube
 	options options
-	cluster *harness.Cluster
+	// namespace is where everything is made, and cluster the one whose data are copied.
+	namespace string
+	cluster   *harness.Cluster
 	// donor and joiner are the two nodes clients are not sent to.
 	donor, joiner string
 }
 
 // prepare makes a cluster with the data in it.
-func (b *bench) prepare(ctx context.Context, namespace string) (err error) {
+func (b *bench) prepare(ctx context.Context) (err error) {
 	size := fmt.Sprintf("%dMi", 4*b.options.mebibytes+512)
-	b.cluster, err = b.kube.CreateCluster(ctx, harness.Build(namespace, "join", harness.Size(size)))
+	b.cluster, err = b.kube.CreateCluster(ctx, harness.Build(b.namespace, "join", harness.Size(size)))
 	if err != nil {
 		return err
 	}
