@@ -49,9 +49,13 @@ func continueRestart(s cluster.Snapshot, op cluster.Operation) (Decision, bool) 
 		return abandon(ReasonRestarting, m.Name+" stays a donor though it gives to nobody, but without it the cluster could not be started again by itself")
 	}
 	if !outdated(m) {
+		if d, using := useUpTurn(s, op, m); using {
+			return d, true
+		}
 		return complete(m.Name + " runs with the current configuration")
 	}
-	if m.Order != nil && m.Order.Epoch == op.Epoch && m.Order.State == orderDone && m.Order.Kind == string(OrderRestart) && !m.Pod.Outdated {
+	restarted := m.Order != nil && m.Order.Epoch == op.Epoch && m.Order.State == orderDone && m.Order.Kind == string(OrderRestart)
+	if (restarted || turnUsed(s, op, m)) && !m.Pod.Outdated {
 		// It may have been this very configuration before the last one, and the order would be a known one.
 		return abandon(ReasonRestarting, m.Name+" was restarted, and the configuration has changed again: another epoch is needed")
 	}
@@ -158,13 +162,35 @@ func restart(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (Decisi
 	}
 	d, ok := order(op, m.Name, OrderRestart, cluster.Position{}, ReasonRestarting, "restarting "+m.Name+why)
 	send := d.Action.(SendOrder)
-	// Either may change again before the node is back.
-	send.ID += "/" + s.ConfigRevision
-	if m.StaleTrust {
-		send.ID += "/" + s.Publication
-	}
+	send.ID = restartID(s, op, m)
 	d.Action = send
 	return d, ok
+}
+
+// useUpTurn makes a node that came by its configuration without an order know the order all the same: one that an
+// earlier leader has sent may still be under way, and would take the node down in somebody else's turn. Under
+// the order's ID a Start, which changes nothing, takes its place.
+func useUpTurn(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (Decision, bool) {
+	if !m.Known || m.BookDamaged || m.Pod.Terminating || seenEpoch(m) >= op.Epoch {
+		return Decision{}, false
+	}
+	return Decision{Reason: ReasonRestarting, Message: m.Name + " runs with the current configuration: its turn is over", Action: SendOrder{
+		Member: m.Name, ID: restartID(s, op, m), Epoch: op.Epoch, Kind: OrderStart,
+	}}, true
+}
+
+// turnUsed says that the order of this turn is one the node knows, and would not carry out.
+func turnUsed(s cluster.Snapshot, op cluster.Operation, m cluster.Member) bool {
+	return m.Order != nil && m.Order.Kind == string(OrderStart) && m.Order.ID == restartID(s, op, m)
+}
+
+// restartID tells apart the configurations a node is restarted for: they may change again before it is back.
+func restartID(s cluster.Snapshot, op cluster.Operation, m cluster.Member) string {
+	id := orderID(op, m.Name, OrderRestart) + "/" + s.ConfigRevision
+	if m.StaleTrust {
+		id += "/" + s.Publication
+	}
+	return id
 }
 
 func replace(m cluster.Member, why string) (Decision, bool) {

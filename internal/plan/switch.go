@@ -114,8 +114,8 @@ func continueSwitch(s cluster.Snapshot, op cluster.Operation) (Decision, bool) {
 	if d, ok := tendArbitrator(s); ok {
 		return d, true
 	}
-	if m, ok := s.Member(op.Target); ok && (outdated(m) || !m.Synced()) {
-		return restartInTurn(s, op, m)
+	if d, ok := finishTurn(s, op); ok {
+		return d, true
 	}
 	if out := outdatedMembers(s); len(out) > 0 {
 		return nextTurn(s, out)
@@ -127,6 +127,19 @@ func continueSwitch(s cluster.Snapshot, op cluster.Operation) (Decision, bool) {
 		return complete(fmt.Sprintf("replication runs with %s sockets on all nodes", s.Wanted.Sockets))
 	}
 	return wait(ReasonSwitching, holdingBack(s, s.Published.Bridge(s.Wanted)))
+}
+
+// finishTurn restarts the node whose turn it is, and waits for it.
+func finishTurn(s cluster.Snapshot, op cluster.Operation) (Decision, bool) {
+	m, ok := s.Member(op.Target)
+	switch {
+	case !ok, outdated(m) && turnUsed(s, op, m) && !m.Pod.Outdated:
+		return Decision{}, false // it needs another turn
+	case outdated(m) || !m.Synced():
+		return restartInTurn(s, op, m)
+	default:
+		return useUpTurn(s, op, m)
+	}
 }
 
 // holdingBack says why an encryption cannot be published yet, "" when it can. What meets every

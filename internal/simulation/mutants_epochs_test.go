@@ -35,3 +35,16 @@ func adoptsReadable(s cluster.Snapshot) plan.Decision {
 		}
 	})))
 }
+
+// leavesTurn ends the turn of a node that came by its configuration without an order, and tells it nothing.
+func leavesTurn(s cluster.Snapshot) plan.Decision {
+	op := s.Operation
+	if op == nil || op.Target == "" {
+		return plan.Plan(s)
+	}
+	return plan.Plan(members(s, func(m *cluster.Member) {
+		if m.Name == op.Target && !m.RestartNeeded && !m.Pod.Outdated && (m.Order == nil || m.Order.Epoch < op.Epoch) {
+			m.Order = &cluster.Order{Epoch: op.Epoch, State: "Done", Kind: string(plan.OrderStart)}
+		}
+	}))
+}

@@ -33,6 +33,11 @@ func TestRegressions(t *testing.T) {
 }
 
 var regressions = []regression{
+	{"a node restarts by itself in its turn, and an earlier leader's order comes in the next one's", leavesTurn,
+		Schedule{Members: 4, Eager: true, Events: []Event{
+			{SwitchTLS, 0, 0}, {CrashBeforeStatus, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {LookAround, 1, 0}, {KillAgent, 2, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Reconcile, 1, 0}, {CrashBeforeStatus, 0, 0}, {Write, 2, 0}, {Deliver, 2, 0},
+		}}},
 	{"a lost status, and a foreign volume beside data whose order book cannot be read", adoptsReadable,
 		Schedule{Members: 3, Fresh: true, Events: []Event{
 			{Round, 0, 0}, {LookAround, 1, 0}, {Reconcile, 1, 0}, {Round, 0, 0}, {Mute, 0, 0}, {Round, 0, 0}, {LoseStatus, 0, 0}, {Round, 0, 0},
