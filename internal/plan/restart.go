@@ -54,8 +54,7 @@ func continueRestart(s cluster.Snapshot, op cluster.Operation) (Decision, bool) 
 		}
 		return complete(m.Name + " runs with the current configuration")
 	}
-	restarted := m.Order != nil && m.Order.Epoch == op.Epoch && m.Order.State == orderDone && m.Order.Kind == string(OrderRestart)
-	if (restarted || turnUsed(s, op, m)) && !m.Pod.Outdated {
+	if turnUsed(s, op, m) {
 		// It may have been this very configuration before the last one, and the order would be a known one.
 		return abandon(ReasonRestarting, m.Name+" was restarted, and the configuration has changed again: another epoch is needed")
 	}
@@ -179,9 +178,13 @@ func useUpTurn(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (Deci
 	}}, true
 }
 
-// turnUsed says that the order of this turn is one the node knows, and would not carry out.
+// turnUsed says that the node was restarted in this turn, or told that it is over: another order may be one it knows, and
+// would not carry out.
 func turnUsed(s cluster.Snapshot, op cluster.Operation, m cluster.Member) bool {
-	return m.Order != nil && m.Order.Kind == string(OrderStart) && m.Order.ID == restartID(s, op, m)
+	if m.Order == nil || m.Order.Epoch != op.Epoch || m.Order.State != orderDone || m.Pod.Outdated {
+		return false
+	}
+	return m.Order.Kind == string(OrderRestart) || m.Order.Kind == string(OrderStart) && m.Order.ID == restartID(s, op, m)
 }
 
 // restartID tells apart the configurations a node is restarted for: they may change again before it is back.

@@ -48,3 +48,18 @@ func leavesTurn(s cluster.Snapshot) plan.Decision {
 		}
 	}))
 }
+
+// restartsTwice restarts a node more than once in one turn of a switch.
+func restartsTwice(s cluster.Snapshot) plan.Decision {
+	op := s.Operation
+	if op == nil || op.Type != cluster.OpSwitchTLS {
+		return plan.Plan(s)
+	}
+	return plan.Plan(members(s, func(m *cluster.Member) {
+		if m.Name == op.Target && m.RestartNeeded && m.Order != nil && m.Order.Kind == string(plan.OrderRestart) {
+			o := *m.Order
+			o.State = "Accepted"
+			m.Order = &o
+		}
+	}))
+}

@@ -33,6 +33,12 @@ func TestRegressions(t *testing.T) {
 }
 
 var regressions = []regression{
+	{"in its turn a node is restarted for one configuration, for another one, and for the first one again", restartsTwice,
+		Schedule{Members: 5, Eager: true, Events: []Event{
+			{SwitchTLS, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Configure, 0, 0}, {SwitchTLS, 0, 0}, {SwitchTLS, 0, 0},
+			{Configure, 0, 0}, {SwitchTLS, 0, 1}, {Configure, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Configure, 0, 0}, {SwitchTLS, 0, 1},
+			{Round, 0, 0}, {SwitchTLS, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {SwitchTLS, 0, 1},
+		}}},
 	{"a node restarts by itself in its turn, and an earlier leader's order comes in the next one's", leavesTurn,
 		Schedule{Members: 4, Eager: true, Events: []Event{
 			{SwitchTLS, 0, 0}, {CrashBeforeStatus, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {LookAround, 1, 0}, {KillAgent, 2, 0}, {Round, 0, 0},
