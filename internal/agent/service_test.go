@@ -32,6 +32,12 @@ func TestTimesWithoutServiceAreKept(t *testing.T) {
 	if len(a.away) != awayKept || a.isAway() || a.away[0].To.Before(a.away[0].From) {
 		t.Errorf("%+v", a.away)
 	}
+	a.leaveService()
+	a.run.stopping = true
+	see(in)
+	if !a.isAway() {
+		t.Error("it says that it serves, but it stops and refuses queries")
+	}
 }
 
 func TestMembersAreOfTheViewOfTheStatus(t *testing.T) {

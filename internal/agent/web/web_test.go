@@ -21,6 +21,7 @@ const uuid = "90e0b86f-e577-11f1-b9b1-fa90d5744545"
 
 func serving() agentapi.Report {
 	return agentapi.Report{Name: "a", Phase: cluster.PhaseRunning, Data: cluster.DataPresent, Position: cluster.Position{UUID: uuid, Seqno: 4},
+		Config: agentapi.ConfigReport{Socket: cluster.SocketDynamic},
 		Server: &agentapi.Server{Component: cluster.ComponentPrimary, State: cluster.NodeSynced, Ready: true, ClusterUUID: uuid, Size: 3}}
 }
 
@@ -77,7 +78,7 @@ func TestProbe(t *testing.T) {
 		t.Errorf("a loop that stands still: %d", got)
 	}
 	var v agentapi.PeerView
-	if err := json.Unmarshal(get(h, agentapi.PathPeer).Body.Bytes(), &v); err != nil || v.Name != "a" || v.ClusterUUID != uuid || v.Position.Seqno != 4 {
+	if err := json.Unmarshal(get(h, agentapi.PathPeer).Body.Bytes(), &v); err != nil || v.Name != "a" || v.ClusterUUID != uuid || v.Position.Seqno != 4 || v.Socket != cluster.SocketDynamic {
 		t.Errorf("%+v %v", v, err)
 	}
 	forming := serving()

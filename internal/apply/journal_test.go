@@ -1,0 +1,30 @@
+package apply
+
+import (
+	"testing"
+	"time"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/plan"
+)
+
+// TestLeap: no two losses of the status lead to the same epoch, and none to one that was used.
+func TestLeap(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	for name, row := range map[string]struct {
+		had  int64
+		a    plan.RecordUUID
+		want int64
+	}{
+		"what members remember":                  {2, plan.RecordUUID{Epoch: 7}, 7},
+		"never back":                             {9, plan.RecordUUID{Epoch: 7}, 9},
+		"somebody may remember more":             {0, plan.RecordUUID{Epoch: 7, Leap: true}, now.Unix()},
+		"after a loss in the very same second":   {0, plan.RecordUUID{Epoch: now.Unix(), Leap: true}, now.Unix() + 1},
+		"a suspension was begun before, at that": {now.Unix() + 5, plan.RecordUUID{Epoch: 7, Leap: true}, now.Unix() + 6},
+	} {
+		status := v1alpha1.GaleraClusterStatus{Epoch: row.had}
+		if !Journal(&status, row.a, now) || status.Epoch != row.want {
+			t.Errorf("%s: %d, want %d", name, status.Epoch, row.want)
+		}
+	}
+}
