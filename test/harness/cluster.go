@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -48,6 +49,13 @@ func (c *Cluster) Change(ctx context.Context, change func(*v1alpha1.GaleraCluste
 	want := have.DeepCopy()
 	change(want)
 	return c.Kube.Patch(ctx, want, client.MergeFrom(have))
+}
+
+// LoseStatus empties the status, as a restore of the resource from a backup does.
+func (c *Cluster) LoseStatus(ctx context.Context) error {
+	patch := []byte(`[{"op":"replace","path":"/status","value":{}}]`)
+	have := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Name}}
+	return c.Kube.Status().Patch(ctx, have, client.RawPatch(types.JSONPatchType, patch))
 }
 
 // Delete deletes the GaleraCluster and waits until its pods are gone.
