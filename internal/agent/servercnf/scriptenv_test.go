@@ -1,0 +1,56 @@
+package servercnf
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// The scripts call socat in pipes, ask it for its version, and ask bash whether there is one.
+func TestScriptEnvSocat(t *testing.T) {
+	const fake = "#!/bin/sh\necho \"$PPID: $*\"\nexit 3\n"
+	for name, tc := range map[string]struct {
+		script string
+		absent bool
+		want   string
+	}{
+		"a pipe":         {script: `echo $$ >me; socat -u stdio TCP:x | sed "s/^$(cat me):/itself:/"; echo ${PIPESTATUS[0]}`, want: "itself: -b 65536 -u stdio TCP:x\n3\n"},
+		"evaluated":      {script: `tcmd="socat -u 'a b' stdio"; eval "$tcmd | sed s/^.*:.-b/-b/"`, want: "-b 65536 -u a b stdio\n"},
+		"the version":    {script: `socat -V | cut -d: -f2`, want: " -b 65536 -V\n"},
+		"without a pipe": {script: `socat -V >out; echo $?`, want: "3\n"},
+		"none there":     {script: `command -v socat || echo none`, absent: true, want: "none\n"},
+		"another sleep":  {script: `type -t sleep socat`, want: "function\nfunction\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := os.Getenv("PATH")
+			if tc.absent {
+				path = dir
+			} else {
+				write(t, filepath.Join(dir, "socat"), fake)
+			}
+			env := filepath.Join(dir, "env.sh")
+			write(t, env, scriptEnv("/dev/null"))
+			script := filepath.Join(dir, "wsrep_sst_mariabackup")
+			write(t, script, tc.script)
+			bash, err := exec.LookPath("bash")
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command(bash, script)
+			cmd.Dir, cmd.Env = dir, []string{"PATH=" + dir + ":" + path, "BASH_ENV=" + env}
+			out, err := cmd.CombinedOutput()
+			if string(out) != tc.want {
+				t.Errorf("%q (%v), want %q", out, err, tc.want)
+			}
+		})
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
