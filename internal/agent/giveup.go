@@ -41,6 +41,7 @@ func (a *agent) giveUp() {
 		if a.run.served {
 			a.proc.Terminate()
 		} else {
+			a.failures++  // the next attempt dials somebody else
 			a.proc.Kill() // in the middle of connecting it hears nothing else, and there is nothing to lose
 		}
 	}

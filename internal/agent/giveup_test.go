@@ -1,10 +1,14 @@
 package agent
 
 import (
+	"log/slog"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/cluster"
 )
@@ -33,5 +37,23 @@ func TestLeadsNowhere(t *testing.T) {
 		if why, got := a.leadsNowhere(); got != c.want || (why != "") != (c.want != 0) {
 			t.Errorf("%s: %s (%q), want %s", name, got, why, c.want)
 		}
+	}
+}
+
+// A joiner that is ended because it leads nowhere has failed once, so that its next attempt dials another peer.
+func TestGiveUpCounts(t *testing.T) {
+	table := &procs.Table{}
+	proc, err := server.Start(table, server.Command{Path: "/bin/sleep", Args: []string{"60"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(proc.Kill)
+	a := &agent{Options: Options{Logger: slog.New(slog.DiscardHandler)}}
+	a.proc, a.run = proc, running{note: &datadir.Joining{}, nowhereSince: time.Now().Add(-deaf - time.Second)}
+	a.giveUp()
+	<-proc.Done()
+	a.giveUp()
+	if !a.run.givenUp || a.failures != 1 || proc.Exit().Signal != syscall.SIGKILL {
+		t.Errorf("given up: %v, failures: %d, ended by %v", a.run.givenUp, a.failures, proc.Exit())
 	}
 }

@@ -271,11 +271,7 @@ func (a *agent) onExit(proc *server.Process) {
 		a.join = nil // it never ended; the next one is another
 	}
 	switch {
-	case run.condemned:
-	case run.givenUp:
-		if !run.served {
-			a.failures++ // the next attempt dials somebody else
-		}
+	case run.condemned, run.givenUp: // counted when that was decided
 	case orderly:
 		a.failures, a.retryAt = 0, time.Time{}
 	default:
