@@ -43,7 +43,7 @@ func (r *GaleraBenchmarkReconciler) actBenchmark(ctx context.Context, b *v1alpha
 		return r.judgeRun(ctx, b, seen, a.Record)
 	case steps.RemoveJob:
 		// The Job goes last: while it is there, this is done again.
-		if err := r.removeTunnel(ctx, b, a.Name); err != nil {
+		if err := r.removeParts(ctx, b, a.Name); err != nil {
 			return err
 		}
 		j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: a.Name}}
@@ -132,8 +132,8 @@ func (r *GaleraBenchmarkReconciler) startJob(ctx context.Context, b *v1alpha1.Ga
 		images.Client = b.Spec.Client.Image
 	}
 	plan := jobs.Plan(b, c, a, r.Options)
-	if a.Wire.Kind == a.Run.Cell.Kind && jobs.UsesTunnel(a.Run.Cell) {
-		if err := r.makeTunnel(ctx, b, seen, output.Name, &plan, images); err != nil {
+	if a.Wire.Kind == a.Run.Cell.Kind {
+		if err := r.makeWay(ctx, b, seen, a.Run.Cell, output.Name, &plan, &images); err != nil {
 			return err
 		}
 	}
@@ -215,6 +215,9 @@ func verdictOf(b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record wire.Rec
 		v.Reason = withLastLines(record.Output)
 	default:
 		v.Reason = strings.TrimSuffix(v.Reason+"; "+withLastLines(record.Output), "; ")
+	}
+	if !v.Valid && seen.ProxyWords != "" {
+		v.Reason += "; the proxy crashed: " + seen.ProxyWords
 	}
 	if v.Valid && record.Kind != wire.KindTransfer && seen.Cluster != nil {
 		if why := matrix.Proof(seen.Cluster); why != "" {

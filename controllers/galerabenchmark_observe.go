@@ -24,6 +24,8 @@ type benchmarkFacts struct {
 	steps.State
 	// Pods of the cluster and of the Job.
 	Pods []corev1.Pod
+	// ProxyWords are the last ones of the Job's pooling proxy, if that crashed.
+	ProxyWords string
 }
 
 // observeBenchmark reads everything a decision depends on.
@@ -120,12 +122,36 @@ func (f *benchmarkFacts) describe(j *batchv1.Job) *steps.Job {
 				out.Message = s.State.Terminated.Message
 			case s.State.Waiting != nil && s.State.Waiting.Message != "":
 				out.Message = s.State.Waiting.Reason + ": " + s.State.Waiting.Message
-			case s.Name == "bench" && s.State.Running != nil:
+			case s.Name == jobs.ClientContainer && s.State.Running != nil:
 				out.RunningSince = s.State.Running.StartedAt.Time
 			}
+			if s.Name == jobs.ProxyContainer {
+				f.ProxyWords = crashed(s)
+			}
+		}
+		if p.Status.StartTime != nil && waits(&p) {
+			out.WaitingSince = p.Status.StartTime.Time
 		}
 	}
 	return out
+}
+
+// crashed returns the last words of a container that ended with a failure, now or before it was started again.
+func crashed(s corev1.ContainerStatus) string {
+	for _, state := range []corev1.ContainerState{s.State, s.LastTerminationState} {
+		if t := state.Terminated; t != nil && t.ExitCode != 0 {
+			return strings.Join(wire.LastWords(t.Message, 2), " / ")
+		}
+	}
+	return ""
+}
+
+// waits says that the client's container has not started, and that kubelet complains of one: of an image, mostly.
+func waits(p *corev1.Pod) bool {
+	ofClient := func(s corev1.ContainerStatus) bool { return s.Name == jobs.ClientContainer && s.State.Waiting != nil }
+	complains := func(s corev1.ContainerStatus) bool { return s.State.Waiting != nil && s.State.Waiting.Message != "" }
+	return slices.ContainsFunc(p.Status.ContainerStatuses, ofClient) &&
+		(slices.ContainsFunc(p.Status.InitContainerStatuses, complains) || slices.ContainsFunc(p.Status.ContainerStatuses, complains))
 }
 
 // victim is the node a Job was told to watch losing its data. Another one must never lose its own, whoever is the

@@ -82,6 +82,45 @@ func TestTroubleOfTheSSHServer(t *testing.T) {
 	}
 }
 
+// TestTroubleOfTheProxy: a client that waits for its image is known since when, and what a proxy that crashed said last.
+func TestTroubleOfTheProxy(t *testing.T) {
+	since := metav1.NewTime(time.Unix(1e9, 0))
+	ended := func(code int32) corev1.ContainerState {
+		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Message: "[INFO] hello\n[ERROR] no disk\nbye\n"}}
+	}
+	waiting := func(message string) corev1.ContainerState {
+		return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "X", Message: message}}
+	}
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	for name, tc := range map[string]struct {
+		proxy, before, client corev1.ContainerState
+		words                 string
+		waits                 bool
+	}{
+		"at work":           {running, corev1.ContainerState{}, running, "", false},
+		"starting":          {waiting(""), corev1.ContainerState{}, waiting(""), "", false},
+		"no image":          {waiting("no such image"), corev1.ContainerState{}, waiting(""), "", true},
+		"no client's image": {running, corev1.ContainerState{}, waiting("no such image"), "", true},
+		"crashed":           {ended(1), corev1.ContainerState{}, running, "[ERROR] no disk / bye", false},
+		"crashing":          {waiting("back-off"), ended(1), running, "[ERROR] no disk / bye", false},
+		"ended":             {ended(0), corev1.ContainerState{}, ended(0), "", false},
+	} {
+		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{batchv1.JobNameLabel: "x-run-001-1"}}}
+		pod.Status.StartTime = &since
+		pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: jobs.ProxyContainer, State: tc.proxy, LastTerminationState: tc.before}}
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: jobs.ClientContainer, State: tc.client}}
+		f := benchmarkFacts{Pods: []corev1.Pod{pod}}
+		got := f.describe(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "x-run-001-1"}})
+		if f.ProxyWords != tc.words || got.WaitingSince.Equal(since.Time) != tc.waits {
+			t.Errorf("%s: %q, %+v", name, f.ProxyWords, got)
+		}
+	}
+	failed := wire.Record{Run: wire.Run{Kind: wire.KindConnect}, Output: &wire.Output{Error: "connecting to x: no such file"}}
+	if v := verdictOf(&v1alpha1.GaleraBenchmark{}, benchmarkFacts{ProxyWords: "no disk"}, failed); v.Reason != "connecting to x: no such file; the proxy crashed: no disk" {
+		t.Errorf("got %q", v.Reason)
+	}
+}
+
 func TestAccelerationOfAllPods(t *testing.T) {
 	pod := func(name string, env ...corev1.EnvVar) corev1.Pod {
 		return corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: name, Env: env}}}}

@@ -203,7 +203,7 @@ type BenchmarkClient struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Image string `json:"image,omitempty"`
-	// resources of the Jobs' container. Default: none.
+	// resources of the Jobs' container, and of the proxy's where anything goes via PoolingProxy. Default: none.
 	// +optional
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
 	// nodeSelector restricts the hosts the load comes from. By default Jobs prefer hosts without a

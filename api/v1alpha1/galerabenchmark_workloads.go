@@ -105,6 +105,8 @@ const (
 	ViaDirect = "Direct"
 	// ViaSSHTunnel connects through OpenSSH.
 	ViaSSHTunnel = "SSHTunnel"
+	// ViaPoolingProxy connects to a ProxySQL beside the client.
+	ViaPoolingProxy = "PoolingProxy"
 )
 
 // ConnectWorkload makes connections as fast as it can.
@@ -114,6 +116,11 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.latency.all(l, duration(l) >= duration('0s') && duration(l) <= duration('5s'))",message="latency must be 0s to 5s"
 // +kubebuilder:validation:XValidation:rule="self.via != 'SSHTunnel' || self.latency.all(l, duration(l) == duration('0s'))",message="latency is added between client and tunnel, where there is no distance: with via SSHTunnel it must be 0s"
 // +kubebuilder:validation:XValidation:rule="self.via != 'SSHTunnel' || self.target == 'Primary'",message="an SSH tunnel leads to one node: with via SSHTunnel target must be Primary"
+// +kubebuilder:validation:XValidation:rule="(self.via == 'PoolingProxy') == has(self.proxy)",message="via PoolingProxy needs proxy with an image, and only PoolingProxy takes one"
+// +kubebuilder:validation:XValidation:rule="self.via != 'PoolingProxy' || self.latency.all(l, duration(l) == duration('0s'))",message="latency is added between client and proxy, where there is no distance: with via PoolingProxy it must be 0s"
+// +kubebuilder:validation:XValidation:rule="self.via != 'PoolingProxy' || self.target == 'Primary'",message="the proxy leads to one node: with via PoolingProxy target must be Primary"
+// +kubebuilder:validation:XValidation:rule="self.via != 'PoolingProxy' || self.tlsVersions == ['1.3']",message="clients of a proxy speak no TLS, and the proxy speaks the highest version the database has: with via PoolingProxy tlsVersions must be left out"
+// +kubebuilder:validation:XValidation:rule="self.via != 'PoolingProxy' || self.sessionResumption == ['Off']",message="clients of a proxy speak no TLS, and the proxy keeps its connections: with via PoolingProxy sessionResumption must be left out"
 type ConnectWorkload struct {
 	// threads are the numbers of clients connecting side by side, each 1 to 1024. Default: [1].
 	// +optional
@@ -135,13 +142,18 @@ type ConnectWorkload struct {
 	// +kubebuilder:validation:Maximum=100000000
 	Connections int64 `json:"connections,omitempty"`
 
-	// via is how clients reach the database: Direct, or SSHTunnel through a port that OpenSSH's client forwards
-	// to its server, which runs beside the database's node; the last leg is what the arm makes it.
-	// Default: Direct.
+	// via is how clients reach the database: Direct; SSHTunnel through a port that OpenSSH's client forwards
+	// to its server, which runs beside the database's node; or PoolingProxy through a ProxySQL beside the client, which
+	// keeps connections to the database open: clients connect to its local socket without TLS. The last leg is
+	// what the arm makes it. Default: Direct.
 	// +optional
 	// +kubebuilder:default=Direct
-	// +kubebuilder:validation:Enum=Direct;SSHTunnel
+	// +kubebuilder:validation:Enum=Direct;SSHTunnel;PoolingProxy
 	Via string `json:"via,omitempty"`
+
+	// proxy is needed with via PoolingProxy, and refused otherwise.
+	// +optional
+	Proxy *BenchmarkProxy `json:"proxy,omitempty"`
 
 	// tlsVersions clients speak; every one is measured. Only those the arm accepts: with "1.2" the
 	// arm's minVersion must be "1.2". Default: ["1.3"].
@@ -179,6 +191,17 @@ type ConnectWorkload struct {
 	// +kubebuilder:default=Primary
 	// +kubebuilder:validation:Enum=AllNodes;Primary
 	Target string `json:"target,omitempty"`
+}
+
+// BenchmarkProxy is the pooling proxy connections go through.
+type BenchmarkProxy struct {
+	// image with ProxySQL 2 as the program proxysql, for instance "proxysql/proxysql:2.7.1". It is configured for
+	// each run, runs as user 65532 on a read-only file system, has the resources of spec.client, and is pulled
+	// with the cluster's imagePullSecrets.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	Image string `json:"image"`
 }
 
 // StateTransferWorkload takes a node's data away and measures the full copy it then takes.

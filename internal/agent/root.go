@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
@@ -25,7 +24,7 @@ func (a *agent) checkRoot() {
 		a.rootSet()
 		return
 	}
-	hash := wsrep.NativeHash(word)
+	hash := agentapi.NativeHash(word)
 	if a.root.applied == hash {
 		a.rootSet()
 		return

@@ -2,10 +2,8 @@ package wsrep
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // the format of mysql_native_password
 	"database/sql"
 	"database/sql/driver"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
 
@@ -168,7 +167,7 @@ func (c *Conn) exec(ctx context.Context, statement string) error {
 // leaves the agent, so that no log of any kind can hold more. It changes nothing, and
 // replicates nothing, when all is as it should be.
 func (c *Conn) EnsureRoot(ctx context.Context, password string) error {
-	hash := NativeHash(password)
+	hash := agentapi.NativeHash(password)
 	var found string
 	ctx, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
@@ -189,13 +188,6 @@ func (c *Conn) EnsureRoot(ctx context.Context, password string) error {
 		}
 	}
 	return nil
-}
-
-// NativeHash returns the mysql_native_password hash of a password.
-func NativeHash(password string) string {
-	first := sha1.Sum([]byte(password)) //nolint:gosec // see above
-	second := sha1.Sum(first[:])        //nolint:gosec // see above
-	return "*" + strings.ToUpper(hex.EncodeToString(second[:]))
 }
 
 // literal quotes a value for SET; plain words and numbers go as they are.

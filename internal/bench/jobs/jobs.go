@@ -24,8 +24,8 @@ import (
 
 // Images of a Job.
 type Images struct {
-	// Operator brings the runner, Client has the load generator.
-	Operator, Client string
+	// Operator brings the runner, Client has the load generator, Proxy the pooling proxy where a run has one.
+	Operator, Client, Proxy string
 }
 
 const (
@@ -33,6 +33,8 @@ const (
 	// Component is the value of that label on everything of a benchmark.
 	Component = "benchmark"
 	uid       = int64(65532)
+	// ClientContainer is the load generator's name in a Job's pod.
+	ClientContainer = "bench"
 
 	// slack is added to what a Job should take before it is given up, in seconds.
 	slack = 600
@@ -174,7 +176,7 @@ func deadline(p wire.Plan) int64 {
 func pod(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, name, plan string, p wire.Plan, images Images) corev1.PodSpec {
 	security := containerSecurity()
 	volumes, mounts := volumes(b, c, name, p)
-	return corev1.PodSpec{
+	spec := corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: RunnerName(b), AutomountServiceAccountToken: new(true), EnableServiceLinks: new(false),
 		SecurityContext: podSecurity(),
 		NodeSelector:    b.Spec.Client.NodeSelector, Tolerations: b.Spec.Client.Tolerations, ImagePullSecrets: c.Spec.ImagePullSecrets,
@@ -184,7 +186,7 @@ func pod(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, name, plan stri
 			SecurityContext: security, VolumeMounts: []corev1.VolumeMount{{Name: "tools", MountPath: wire.ToolsDir}},
 		}},
 		Containers: []corev1.Container{{
-			Name: "bench", Image: images.Client, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{wire.ToolsDir + "/bench-runner", "run"},
+			Name: ClientContainer, Image: images.Client, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{wire.ToolsDir + "/bench-runner", "run"},
 			Env: []corev1.EnvVar{
 				{Name: wire.EnvPlan, Value: plan},
 				{Name: wire.EnvOutput, Value: name},
@@ -196,6 +198,10 @@ func pod(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, name, plan stri
 		}},
 		Volumes: volumes,
 	}
+	if p.Connect != nil && p.Connect.Proxy != "" {
+		addProxy(b, &spec, name, p, images)
+	}
+	return spec
 }
 
 func volumes(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string, p wire.Plan) (v []corev1.Volume, m []corev1.VolumeMount) {

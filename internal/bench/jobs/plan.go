@@ -7,6 +7,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/matrix"
+	"github.com/galera-operator/galera-operator/internal/bench/proxy"
 	"github.com/galera-operator/galera-operator/internal/bench/steps"
 	"github.com/galera-operator/galera-operator/internal/bench/wire"
 	"github.com/galera-operator/galera-operator/internal/resources"
@@ -69,6 +70,9 @@ func connect(c *v1alpha1.GaleraCluster, cell matrix.Cell) *wire.Connect {
 	w := cell.Workload.Connect
 	out := &wire.Connect{Threads: cell.Threads, Connections: w.Connections, TLSVersion: cell.TLSVersion, Resumption: cell.Resumption, Latency: cell.Latency}
 	out.KeyAlgorithm, out.KeySize = matrix.Key(c.Spec.TLS)
+	if w.Via == v1alpha1.ViaPoolingProxy {
+		out.Proxy = proxy.Socket(proxy.Dir)
+	}
 	if w.Connections == 0 {
 		out.Seconds = seconds(w.Duration, defaultConnectSeconds)
 	}

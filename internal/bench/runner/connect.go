@@ -22,38 +22,32 @@ import (
 
 // connect makes connections as fast as it can: connect, SELECT 1, disconnect.
 func (r *runner) connect(ctx context.Context) error {
-	if spec := r.plan.Connect.Tunnel; spec != nil {
-		return r.connectThrough(ctx, *spec)
+	switch spec := r.plan.Connect; {
+	case spec.Tunnel != nil:
+		return r.connectThrough(ctx, *spec.Tunnel)
+	case spec.Proxy != "":
+		return r.connectPooled(ctx, spec.Proxy)
 	}
-	return r.connections(ctx, nil)
+	return r.connections(ctx, way{})
 }
 
-// connections are measured: to the hosts themselves, or through a tunnel.
-func (r *runner) connections(ctx context.Context, through *sshTunnel) error {
-	c := &connector{spec: *r.plan.Connect}
-	if through != nil {
-		c.address, c.lost = through.local, through.ended
+// way is what connections go through; the zero way leads to the hosts themselves.
+type way struct {
+	// network and address are dialled instead of a host's own.
+	network, address string
+	// lost is closed when nothing can be measured any more; nil: never.
+	lost <-chan struct{}
+	// pooled says that clients speak no TLS on it: what is at its end does, on connections of its own.
+	pooled bool
+}
+
+// connections are measured.
+func (r *runner) connections(ctx context.Context, w way) error {
+	c, err := r.settled(ctx, w)
+	if err != nil {
+		return err
 	}
-	for _, host := range r.plan.Hosts {
-		one, err := c.to(r, host)
-		if err != nil {
-			return err
-		}
-		c.hosts = append(c.hosts, one)
-	}
-	// The first connections are not measured: they resolve names, and show whether there is anything to measure.
-	settled, cancel := context.WithTimeout(ctx, keyTime)
-	defer cancel()
-	for i := range c.hosts {
-		if err := await(settled, keyPace, func() (string, error) {
-			err := c.once(ctx, i)
-			return c.wrongTLS(r.plan.TLS), err
-		}); err != nil {
-			return fmt.Errorf("connecting to %s: %w", r.plan.Hosts[i], err)
-		}
-	}
-	c.resumed.Store(0)
-	err := r.measure(ctx, func(ctx context.Context) error {
+	err = r.measure(ctx, func(ctx context.Context) error {
 		c.run(ctx)
 		return nil
 	})
@@ -61,6 +55,29 @@ func (r *runner) connections(ctx context.Context, through *sshTunnel) error {
 	r.out.Client.CPUSeconds, r.out.Runner.CPUSeconds = r.out.Runner.CPUSeconds, 0
 	r.out.Connect = c.result(r.out.EndedAt.Sub(r.out.StartedAt))
 	return err
+}
+
+// settled returns a connector whose first connections were made. They are not measured: they resolve names, and show whether
+// there is anything to measure.
+func (r *runner) settled(ctx context.Context, w way) (*connector, error) {
+	c := &connector{spec: *r.plan.Connect, way: w}
+	settling, cancel := context.WithTimeout(ctx, keyTime)
+	defer cancel()
+	for i, host := range r.plan.Hosts {
+		one, err := c.to(r, host)
+		if err != nil {
+			return nil, err
+		}
+		c.hosts = append(c.hosts, one)
+		if err := await(settling, keyPace, func() (string, error) {
+			err := c.once(ctx, i)
+			return c.wrongTLS(r.plan.TLS && !w.pooled), err
+		}); err != nil {
+			return nil, fmt.Errorf("connecting to %s: %w", host, err)
+		}
+	}
+	c.resumed.Store(0)
+	return c, nil
 }
 
 // A certificate with another kind of key is loaded by servers that run, some time after the arm was changed.
@@ -90,10 +107,7 @@ func await(ctx context.Context, pace time.Duration, look func() (wrong string, e
 type connector struct {
 	spec  wire.Connect
 	hosts []driver.Connector
-	// address is dialled instead of a host's own, if it is not "".
-	address string
-	// lost is closed when nothing can be measured any more; nil: never.
-	lost <-chan struct{}
+	way   way
 
 	started atomic.Int64
 	resumed atomic.Int64
@@ -110,8 +124,11 @@ func (c *connector) to(r *runner, host string) (driver.Connector, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.address != "" {
-		cfg.Addr = c.address
+	if c.way.address != "" {
+		cfg.Net, cfg.Addr = c.way.network, c.way.address
+	}
+	if c.way.pooled {
+		cfg.TLS = nil
 	}
 	if cfg.TLS != nil {
 		version := uint16(tls.VersionTLS13)
@@ -190,7 +207,7 @@ func (c *connector) run(ctx context.Context) {
 	defer end()
 	go func() {
 		select {
-		case <-c.lost:
+		case <-c.way.lost:
 			end()
 		case <-ctx.Done():
 		}

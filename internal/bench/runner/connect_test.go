@@ -39,7 +39,7 @@ func (refusing) Connect(context.Context) (driver.Conn, error) { return nil, erro
 
 func TestConnectionsEndWithTheirWay(t *testing.T) {
 	lost := make(chan struct{})
-	c := &connector{spec: wire.Connect{Threads: 2, Seconds: 20}, hosts: []driver.Connector{refusing{}}, lost: lost}
+	c := &connector{spec: wire.Connect{Threads: 2, Seconds: 20}, hosts: []driver.Connector{refusing{}}, way: way{lost: lost}}
 	time.AfterFunc(20*time.Millisecond, func() { close(lost) })
 	begin := time.Now()
 	c.run(t.Context())
@@ -58,7 +58,7 @@ func (late) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), 
 func TestTheEndIsNoFailure(t *testing.T) {
 	lost := make(chan struct{})
 	time.AfterFunc(time.Second, func() { close(lost) })
-	c := &connector{spec: wire.Connect{Threads: 2, Seconds: 20}, hosts: []driver.Connector{refusing{}}, lost: lost}
+	c := &connector{spec: wire.Connect{Threads: 2, Seconds: 20}, hosts: []driver.Connector{refusing{}}, way: way{lost: lost}}
 	c.run(late{t.Context()})
 	if c.failed != 0 {
 		t.Errorf("%d connections failed after the end", c.failed)

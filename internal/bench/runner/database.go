@@ -12,7 +12,6 @@ import (
 	"log"
 	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -22,8 +21,6 @@ import (
 )
 
 const (
-	// user of everything here: the one account every cluster has.
-	user       = "root"
 	clientPort = "3306"
 	dialTime   = 10 * time.Second
 )
@@ -33,7 +30,7 @@ func (r *runner) tlsConfig(host string) (*tls.Config, error) {
 	if !r.plan.TLS {
 		return nil, nil
 	}
-	text, err := os.ReadFile(filepath.Join(wire.CADir, "ca.crt"))
+	text, err := os.ReadFile(r.ca)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +48,7 @@ func (r *runner) mysqlConfig(host string) (*mysql.Config, error) {
 		return nil, err
 	}
 	cfg := mysql.NewConfig()
-	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr = user, r.password, "tcp", net.JoinHostPort(host, clientPort)
+	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr = wire.User, r.password, "tcp", net.JoinHostPort(host, clientPort)
 	cfg.Timeout, cfg.TLS = dialTime, c
 	cfg.Logger = log.New(io.Discard, "", 0) // every error is returned as well
 	return cfg, nil

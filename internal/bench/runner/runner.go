@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -17,7 +18,9 @@ import (
 type runner struct {
 	plan     wire.Plan
 	password string
-	agents   agents
+	// ca is the file of the cluster's CA.
+	ca     string
+	agents agents
 	// log collects the load generator's own words.
 	log strings.Builder
 	out wire.Output
@@ -25,7 +28,7 @@ type runner struct {
 
 // Main does what the environment says. The error, if any, is in the Output as well.
 func Main(ctx context.Context) error {
-	r := &runner{password: os.Getenv(wire.EnvPassword)}
+	r := &runner{password: os.Getenv(wire.EnvPassword), ca: filepath.Join(wire.CADir, "ca.crt")}
 	if err := json.Unmarshal([]byte(os.Getenv(wire.EnvPlan)), &r.plan); err != nil {
 		return terminate(fmt.Errorf("reading %s: %w", wire.EnvPlan, err))
 	}

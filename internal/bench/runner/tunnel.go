@@ -37,7 +37,7 @@ func (r *runner) connectThrough(ctx context.Context, spec wire.Tunnel) error {
 	if err != nil {
 		return err
 	}
-	return r.while(t, func() error { return r.connections(ctx, t) })
+	return r.while(t, func() error { return r.connections(ctx, way{network: "tcp", address: t.local, lost: t.ended}) })
 }
 
 // while does something that needs a tunnel, and ends the tunnel. If that broke, nothing was measured.

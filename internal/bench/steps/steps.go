@@ -50,6 +50,8 @@ type Job struct {
 	Going bool
 	// RunningSince is when its container started, zero before.
 	RunningSince time.Time
+	// WaitingSince is when kubelet took on its pod, if that has not started and kubelet complains; zero otherwise.
+	WaitingSince time.Time
 	// Victim is the node that is to lose its data, as the Job was told; "" for none.
 	Victim string
 	// Message is why it failed, or why its pod does not start.
@@ -219,7 +221,7 @@ func jobDecision(s State) (Decision, bool) {
 		keep.Action = RemoveJob{j.Name}
 		return keep, true
 	}
-	if !j.Finished {
+	if !j.Finished && !j.hopeless(s.Now) {
 		if j.Message != "" {
 			keep.Message += ": " + j.Message
 		}
@@ -236,6 +238,14 @@ func jobDecision(s State) (Decision, bool) {
 	}
 	keep.Action = RemoveJob{j.Name}
 	return keep, true
+}
+
+// startTime is what a pod has to start once kubelet complains: an image that could not be pulled may be there at the next try.
+const startTime = 5 * time.Minute
+
+// hopeless says that a Job is not waited for any longer.
+func (j *Job) hopeless(now time.Time) bool {
+	return !j.WaitingSince.IsZero() && now.Sub(j.WaitingSince) >= startTime
 }
 
 // BaseSeconds is how long a load runs before a node loses its data.

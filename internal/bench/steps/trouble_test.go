@@ -199,3 +199,35 @@ func TestTemplateEditedInTheMiddle(t *testing.T) {
 		t.Errorf("set back: %s", got)
 	}
 }
+
+// TestJobThatDoesNotStart: an image may be there at the next try, and is not waited for for ever.
+func TestJobThatDoesNotStart(t *testing.T) {
+	for name, tc := range map[string]struct {
+		waited time.Duration
+		want   string
+	}{
+		"a while":       {4 * time.Minute, ""},
+		"long":          {5 * time.Minute, "the Job left no result: ImagePullBackOff: no such image"},
+		"nothing amiss": {0, ""},
+	} {
+		w := newWorld(nil)
+		r := wire.Record{Run: wire.Run{Index: 1, Attempt: 1, Kind: wire.KindOLTP}}
+		w.Records = []wire.Record{r}
+		w.Job = &Job{Name: Name("x", r.Run), Message: "ImagePullBackOff: no such image"}
+		if tc.waited > 0 {
+			w.Job.WaitingSince = w.Now.Add(-tc.waited)
+		}
+		d := Next(w.State)
+		judge, judged := d.Action.(Judge)
+		if judged != (tc.want != "") || judge.Record.Reason != tc.want {
+			t.Errorf("%s: got %+v", name, d)
+		}
+		if !judged {
+			continue
+		}
+		w.Judged[w.Job.Name] = true
+		if _, removed := Next(w.State).Action.(RemoveJob); !removed {
+			t.Errorf("%s: the Job stays", name)
+		}
+	}
+}

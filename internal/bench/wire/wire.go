@@ -13,6 +13,9 @@ const (
 	KindCleanup  = "cleanup"
 )
 
+// User of everything here: the one account every cluster has.
+const User = "root"
+
 // Names shared by the operator, which mounts, and the runner, which reads.
 const (
 	// EnvPlan holds the Plan as JSON.
@@ -106,6 +109,8 @@ type Connect struct {
 	Latency time.Duration `json:"latency,omitempty"`
 	// Tunnel the connections go through; nil: none.
 	Tunnel *Tunnel `json:"tunnel,omitempty"`
+	// Proxy is the socket of the pooling proxy the connections go through; "": none.
+	Proxy string `json:"proxy,omitempty"`
 	// KeyAlgorithm and KeySize are what the servers' certificate must have.
 	KeyAlgorithm string `json:"keyAlgorithm,omitempty"`
 	KeySize      int    `json:"keySize,omitempty"`
@@ -216,7 +221,8 @@ type ConnectResult struct {
 	P95         float64 `json:"p95"`
 	P99         float64 `json:"p99"`
 	Max         float64 `json:"max"`
-	// Protocol, Cipher and Key are what the servers presented; Resumed counts resumed sessions.
+	// Protocol, Cipher and Key are what the servers presented, to the proxy where there is one; Resumed counts
+	// resumed sessions.
 	Protocol string  `json:"protocol,omitempty"`
 	Cipher   string  `json:"cipher,omitempty"`
 	Key      string  `json:"key,omitempty"`

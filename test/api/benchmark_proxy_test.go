@@ -1,0 +1,96 @@
+package api
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/bench/jobs"
+	"github.com/galera-operator/galera-operator/internal/bench/proxy"
+)
+
+const throughProxy = `[{name: pool, connect: {via: PoolingProxy, proxy: {image: "proxysql:2"}}}]`
+
+// onProxy lets a benchmark of one run through a proxy begin.
+func onProxy(t *testing.T, name string) *stage {
+	t.Helper()
+	root := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name + "-db-root"}, Data: map[string][]byte{"password": []byte("word")}}
+	must(t, kube.Create(context.Background(), root))
+	t.Cleanup(func() { _ = kube.Delete(context.Background(), root) })
+	s := perform(t, benchmark(t, name, map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "rounds": "1",
+		"arms": `[{name: encrypted}]`, "workloads": throughProxy}))
+	s.prove(name + "-db")
+	return s
+}
+
+// TestBenchmarkThroughProxy: its configuration is there before the Job and gone with it; the next attempt has another one.
+func TestBenchmarkThroughProxy(t *testing.T) {
+	const first, second = "pool-run-001-1", "pool-run-001-2"
+	s := onProxy(t, "pool")
+	job := s.job(first)
+	config := func(job string) string {
+		o := &corev1.Secret{}
+		must(t, kube.Get(context.Background(), client.ObjectKey{Namespace: "default", Name: jobs.ProxyName(job)}, o))
+		if !metav1.IsControlledBy(o, s.get()) {
+			t.Errorf("%s outlives the benchmark", o.Name)
+		}
+		return string(o.Data[proxy.ConfigFile])
+	}
+	before := config(first)
+	if !strings.Contains(before, agentapi.NativeHash("word")) || !strings.Contains(before, "use_ssl=1") || !strings.Contains(before, `address="pool-db-0.`) {
+		t.Errorf("got\n%s", before)
+	}
+	sidecar := job.Spec.Template.Spec.InitContainers[1]
+	if sidecar.Name != jobs.ProxyContainer || sidecar.Image != "proxysql:2" {
+		t.Errorf("got %+v", sidecar)
+	}
+	s.restart()
+	s.finish(job, `{"kind": "connect", "error": "the proxy did not answer within 1m0s", "lastLines": []}`)
+	next := s.job(second)
+	gone := &corev1.Secret{}
+	if err := kube.Get(context.Background(), client.ObjectKey{Namespace: "default", Name: jobs.ProxyName(first)}, gone); !apierrors.IsNotFound(err) {
+		t.Errorf("the configuration is left: %v", err)
+	}
+	if config(second) == before {
+		t.Error("the proxy's own password is that of the attempt before")
+	}
+	b := s.waitFor("the reason", func(b *v1alpha1.GaleraBenchmark) bool { return len(b.Status.InvalidRuns) == 1 })
+	if reason := b.Status.InvalidRuns[0].Reason; reason != "the proxy did not answer within 1m0s" {
+		t.Errorf("got %q", reason)
+	}
+	must(t, kube.Delete(context.Background(), next, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+}
+
+// TestProxyImageThatCannotBePulled: the attempt is over in the end, and says why.
+func TestProxyImageThatCannotBePulled(t *testing.T) {
+	ctx := context.Background()
+	s := onProxy(t, "nopull")
+	job := s.job("nopull-run-001-1")
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "nopull-pod", Labels: job.Spec.Template.Labels}, Spec: job.Spec.Template.Spec}
+	p.Labels[batchv1.JobNameLabel] = job.Name
+	p.Spec.ServiceAccountName = ""
+	must(t, kube.Create(ctx, p))
+	t.Cleanup(func() { _ = kube.Delete(ctx, p, client.GracePeriodSeconds(0)) })
+	waiting := func(name, reason, message string) corev1.ContainerStatus {
+		return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}}
+	}
+	long := metav1.NewTime(time.Now().Add(-time.Hour))
+	p.Status.StartTime = &long
+	p.Status.InitContainerStatuses = []corev1.ContainerStatus{waiting(jobs.ProxyContainer, "ImagePullBackOff", `Back-off pulling image "proxysql:2"`)}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{waiting(jobs.ClientContainer, "PodInitializing", "")}
+	must(t, kube.Status().Update(ctx, p))
+	s.job("nopull-run-001-2")
+	b := s.waitFor("the reason", func(b *v1alpha1.GaleraBenchmark) bool { return len(b.Status.InvalidRuns) == 1 })
+	if reason := b.Status.InvalidRuns[0].Reason; reason != `the Job left no result: ImagePullBackOff: Back-off pulling image "proxysql:2"` {
+		t.Errorf("got %q", reason)
+	}
+}
