@@ -38,7 +38,7 @@ func (r *GaleraBenchmarkReconciler) makeProxy(ctx context.Context, b *v1alpha1.G
 	if err := r.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: resources.RootSecretName(c)}, root); err != nil {
 		return err
 	}
-	password := string(root.Data[agentapi.RootPasswordKey])
+	password := agentapi.RootPassword(root.Data[agentapi.RootPasswordKey])
 	return r.createOwn(ctx, b, jobs.ProxySecret(b, job, p, password, rand.Text()))
 }
 

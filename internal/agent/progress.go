@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
@@ -66,8 +67,7 @@ func (a *agent) noteTransfer() bool {
 	if a.run.note.Transfer {
 		return true
 	}
-	look, err := datadir.LookAt(a.Places.Data)
-	if err != nil || !look.Transfer {
+	if !a.copyBegun() {
 		return false
 	}
 	note := *a.run.note
@@ -79,6 +79,24 @@ func (a *agent) noteTransfer() bool {
 	a.run.note = &note
 	a.join.Kind = agentapi.JoinSST
 	return true
+}
+
+// copyBegun says that a join that hoped for write-sets only gets a full copy: MariaBackup's leaves a directory, and
+// rsync's, which writes over the old files, is known only to the donor.
+func (a *agent) copyBegun() bool {
+	look, err := datadir.LookAt(a.Places.Data)
+	if err == nil && look.Transfer {
+		return true
+	}
+	return slices.ContainsFunc(a.givers(), func(p agentapi.PeerView) bool { return p.Giving.Kind == agentapi.JoinSST })
+}
+
+// givers are the members that give to this one. One that gave to us before this join began, and never noticed that
+// it failed, is none.
+func (a *agent) givers() []agentapi.PeerView {
+	return slices.DeleteFunc(primaryPeers(a.peers), func(p agentapi.PeerView) bool {
+		return p.Giving == nil || p.Giving.To != a.Address || p.Giving.Since.Equal(a.run.follow.stale[p.Name])
+	})
 }
 
 // incrementalPhase is how far a join without a full transfer is.
@@ -140,6 +158,9 @@ func (a *agent) onLook(l transfer.Look) {
 	if phase := f.progress.Phase(); phase != before {
 		a.Logger.Info("state transfer", "phase", phase, "donor", a.join.Donor, "bytes", f.progress.Bytes(),
 			"after", l.At.Sub(a.join.StartedAt).Round(time.Millisecond).String())
+		if phase != agentapi.JoinWaiting {
+			a.failure = nil // of the attempt before: this one is on its way
+		}
 	} else if l.At.Sub(f.shownAt) < showEvery {
 		return
 	}
@@ -162,15 +183,12 @@ func (a *agent) findDonor() {
 	if a.join == nil || a.join.EndedAt != nil {
 		return
 	}
-	for _, p := range primaryPeers(a.peers) {
-		// One that gave to us before this join began, and never noticed that it failed, is not our donor.
-		if p.Giving != nil && p.Giving.To == a.Address && !p.Giving.Since.Equal(a.run.follow.stale[p.Name]) {
-			a.join.Donor = p.Name
-			if p.Giving.Kind == agentapi.JoinSST && a.run.note != nil && a.run.note.Transfer {
-				a.join.Total = max(a.join.Total, p.DataBytes)
-			}
-			return
+	for _, p := range a.givers() {
+		a.join.Donor = p.Name
+		if p.Giving.Kind == agentapi.JoinSST && a.run.note != nil && a.run.note.Transfer {
+			a.join.Total = max(a.join.Total, p.DataBytes)
 		}
+		return
 	}
 	if a.join.Donor == "" {
 		a.join.Donor = donorAmong(a.peers)
@@ -207,8 +225,8 @@ func stalledMessage(j *agentapi.Join, p *transfer.Progress, limit time.Duration)
 // and waits longer every time: a copy costs its donor something.
 func (a *agent) transferFailed(f *agentapi.Failure, join *agentapi.Join) {
 	a.failedDonor = ""
-	// A full disk, or a certificate, here is not the donor's fault.
-	if join != nil && f.Reason != agentapi.FailureDiskFull && f.Reason != agentapi.FailureCertificate {
+	// A full disk here is not the donor's fault. A certificate may be either's.
+	if join != nil && f.Reason != agentapi.FailureDiskFull {
 		a.failedDonor = join.Donor
 	}
 	a.attemptFailed(f)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -54,7 +53,7 @@ func (a *agent) rootPassword() string {
 	if err != nil {
 		return ""
 	}
-	return strings.TrimRight(string(password), "\r\n")
+	return agentapi.RootPassword(password)
 }
 
 // rootSet ends an initialisation, whose last part root's password is.

@@ -12,3 +12,6 @@ func NativeHash(password string) string {
 	second := sha1.Sum(first[:])        //nolint:gosec // see above
 	return "*" + strings.ToUpper(hex.EncodeToString(second[:]))
 }
+
+// RootPassword is what a Secret's key RootPasswordKey holds without the end of its last line, which editors and echo add.
+func RootPassword(raw []byte) string { return strings.TrimRight(string(raw), "\r\n") }

@@ -8,3 +8,11 @@ func TestNativeHash(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestRootPassword(t *testing.T) {
+	for raw, want := range map[string]string{"a b ": "a b ", "a\n": "a", "a\r\n": "a", "a\nb\n": "a\nb", "": ""} {
+		if got := RootPassword([]byte(raw)); got != want {
+			t.Errorf("%q: %q, want %q", raw, got, want)
+		}
+	}
+}

@@ -44,10 +44,10 @@ func ready(in Input, problem *Problem, enc verdict) verdict {
 		return no(problem.Reason, problem.Message)
 	}
 	if in.Decision.Action != nil || in.Snapshot.Operation != nil {
-		return no(in.Decision.Reason, in.Decision.Message)
+		return no(in.Decision.Reason, in.Decision.Message+runningJoins(in))
 	}
-	if size := len(in.Snapshot.Members); size != in.Snapshot.Replicas {
-		return no(v1alpha1.ReasonScaling, fmt.Sprintf("on the way from %d to %d nodes; %s", size, in.Snapshot.Replicas, in.Decision.Message))
+	if len(in.Snapshot.Members) != in.Snapshot.Replicas {
+		return no(v1alpha1.ReasonScaling, scaling(in)+runningJoins(in))
 	}
 	for _, m := range in.Snapshot.Members {
 		if !m.Synced() {
@@ -83,15 +83,34 @@ func notSyncedReason(m cluster.Member) string {
 	}
 }
 
+// scaling tells the sizes once: a decision about a node that joins for it tells them, too.
+func scaling(in Input) string {
+	if in.Decision.Reason == plan.ReasonScaling {
+		return in.Decision.Message
+	}
+	return fmt.Sprintf("on the way from %d to %d nodes; %s", len(in.Snapshot.Members), in.Snapshot.Replicas, in.Decision.Message)
+}
+
+// runningJoins tells how far all running joins are.
+func runningJoins(in Input) string {
+	var b strings.Builder
+	for _, m := range in.Snapshot.Members {
+		if r := in.report(m.Name); r != nil && r.Join != nil && r.Join.EndedAt == nil && !m.Synced() {
+			b.WriteString("; " + m.Name + " joins: " + joinMessage(r.Join))
+		}
+	}
+	return b.String()
+}
+
 func detail(in Input, m cluster.Member) string {
-	r := in.report(m.Name)
+	if running := runningJoins(in); running != "" && m.Pod.Exists && m.Known {
+		return running
+	}
 	switch {
 	case !m.Pod.Exists:
 		return "; " + m.Name + " has no pod yet"
 	case !m.Known:
 		return "; the agent of " + m.Name + " does not answer"
-	case r != nil && r.Join != nil && r.Join.EndedAt == nil:
-		return "; " + m.Name + " joins: " + joinMessage(r.Join)
 	default:
 		return fmt.Sprintf("; %s is %s", m.Name, strings.ToLower(string(m.Phase)))
 	}

@@ -62,18 +62,20 @@ func image(in Input) *Problem {
 		case agentapi.FailureNoProvider, agentapi.FailureNoServer:
 			return &Problem{v1alpha1.ReasonImageUnusable, m.Name + ": " + m.Failure.Message, true}
 		case agentapi.FailureToolMissing:
-			return &Problem{v1alpha1.ReasonTransferToolsMissing, m.Name + ": " + m.Failure.Message, true}
+			return &Problem{v1alpha1.ReasonTransferToolsMissing, m.Name + ": " + m.Failure.Message + toolAdvice, true}
 		}
 	}
 	return missingTools(in)
 }
+
+const toolAdvice = "; use another image, or change spec.stateTransfer"
 
 // missingTools speaks before a node needs them: the next one to join would find out otherwise.
 func missingTools(in Input) *Problem {
 	for _, m := range in.Snapshot.Members {
 		if r := in.report(m.Name); r != nil && len(r.Image.Missing) > 0 {
 			return &Problem{v1alpha1.ReasonTransferToolsMissing, fmt.Sprintf(
-				"%s: the image lacks %s, which a state transfer needs; use another image, or change spec.stateTransfer", m.Name, list(r.Image.Missing)), true}
+				"%s: the image lacks %s, which a state transfer needs%s", m.Name, list(r.Image.Missing), toolAdvice), true}
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package conditions
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/plan"
 )
 
 func TestJoinIsTold(t *testing.T) {
@@ -81,6 +83,9 @@ func TestTransferProblems(t *testing.T) {
 		"stalled":    {failing(agentapi.FailureStalled), v1alpha1.ReasonTransferFailed, false},
 		"donor lost": {failing(agentapi.FailureDonorLost), v1alpha1.ReasonTransferFailed, false},
 		"disk":       {failing(agentapi.FailureDiskFull), v1alpha1.ReasonDiskFull, true},
+		"a tool":     {failing(agentapi.FailureToolMissing), v1alpha1.ReasonTransferToolsMissing, true},
+		// Its own or the donor's: only the condition of the certificates can tell.
+		"a certificate": {failing(agentapi.FailureCertificate), v1alpha1.ReasonMemberFailed, false},
 		"a tool, before it is needed": {func(in *Input) {
 			s := in.Seen["n-2"]
 			s.Report.Image.Missing = []string{"zstd"}
@@ -92,9 +97,47 @@ func TestTransferProblems(t *testing.T) {
 		p := FirstProblem(in)
 		if p == nil || p.Reason != c.reason || p.Blocked != c.blocked {
 			t.Errorf("%s: %+v, want %s, blocked %v", name, p, c.reason, c.blocked)
+		} else if strings.HasSuffix(p.Message, "as it is") {
+			t.Errorf("%s: %q does not say what to do", name, p.Message)
 		}
 	}
 	if p := FirstProblem(healthy()); p != nil {
 		t.Errorf("a healthy cluster has the problem %+v", p)
+	}
+}
+
+// TestReadyTellsJoins: a copy of an hour is told in Ready, whatever it is for.
+func TestReadyTellsJoins(t *testing.T) {
+	const progress = "n-2 joins: full copy from n-1, transferring"
+	joining := func(in *Input) {
+		in.Snapshot.Members[2].Server = nil
+		s := in.Seen["n-2"]
+		s.Report.Join = &agentapi.Join{Kind: agentapi.JoinSST, Donor: "n-1", Phase: agentapi.JoinTransferring}
+		in.Seen["n-2"] = s
+	}
+	waiting := plan.Decision{Reason: plan.ReasonJoining, Message: "waiting for n-2"}
+	for name, c := range map[string]struct {
+		edit   func(*Input)
+		reason string
+		want   string
+	}{
+		"by itself": {func(in *Input) { in.Decision = waiting }, v1alpha1.ReasonJoining, "waiting for n-2; " + progress},
+		"scaling": {func(in *Input) {
+			in.Snapshot.Replicas = 5
+			in.Decision = plan.Decision{Reason: plan.ReasonScaling, Message: "waiting for n-2, on the way from 3 to 5 nodes"}
+		}, v1alpha1.ReasonScaling, "waiting for n-2, on the way from 3 to 5 nodes; " + progress},
+		"scaling, for another reason": {func(in *Input) {
+			in.Snapshot.Replicas, in.Decision = 5, waiting
+		}, v1alpha1.ReasonScaling, "on the way from 3 to 5 nodes; waiting for n-2; " + progress},
+		"an operation": {func(in *Input) {
+			in.Snapshot.Operation, in.Decision = &cluster.Operation{}, waiting
+		}, v1alpha1.ReasonJoining, "waiting for n-2; " + progress},
+	} {
+		in := healthy()
+		joining(&in)
+		c.edit(&in)
+		if v := ready(in, nil, yes("", "")); v.reason != c.reason || v.message != c.want {
+			t.Errorf("%s: %s %q, want %s %q", name, v.reason, v.message, c.reason, c.want)
+		}
 	}
 }
