@@ -183,7 +183,8 @@ func (a *agent) findDonor() {
 	if a.join == nil || a.join.EndedAt != nil {
 		return
 	}
-	for _, p := range a.givers() {
+	if givers := a.givers(); len(givers) > 0 {
+		p := givers[0]
 		a.join.Donor = p.Name
 		if p.Giving.Kind == agentapi.JoinSST && a.run.note != nil && a.run.note.Transfer {
 			a.join.Total = max(a.join.Total, p.DataBytes)

@@ -10,9 +10,9 @@ func TestNativeHash(t *testing.T) {
 }
 
 func TestRootPassword(t *testing.T) {
-	for raw, want := range map[string]string{"a b ": "a b ", "a\n": "a", "a\r\n": "a", "a\nb\n": "a\nb", "": ""} {
-		if got := RootPassword([]byte(raw)); got != want {
-			t.Errorf("%q: %q, want %q", raw, got, want)
+	for _, c := range [][2]string{{"a b ", "a b "}, {"a\n", "a"}, {"a\r\n", "a"}, {"a\nb\n", "a\nb"}, {"", ""}} {
+		if got := RootPassword([]byte(c[0])); got != c[1] {
+			t.Errorf("%q: %q, want %q", c[0], got, c[1])
 		}
 	}
 }
