@@ -132,7 +132,7 @@ test-e2e: build ## On the local Kubernetes, with a real client, faults and captu
 	$(call phase,end-to-end tests: the local Kubernetes)
 	@hack/stack.sh
 	$(call phase,end-to-end tests)
-	@PATH="$$(hack/tools.sh path):$$PATH" go test ./test/e2e/... -count=1 -timeout=60m -v -ginkgo.v -ginkgo.label-filter='$(if $(E2E),$(E2E),!slow)'
+	@PATH="$$(hack/tools.sh path):$$PATH" go test ./test/e2e/... -count=1 -timeout=240m -ginkgo.timeout=239m -v -ginkgo.v -ginkgo.label-filter='$(if $(E2E),$(E2E),!slow)'
 
 .PHONY: test-full
 test-full: lint verify test-unit test-api ## Everything: the model with new seeds for SIM_DURATION, the slow agent and end-to-end tests.

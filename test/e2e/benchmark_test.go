@@ -139,8 +139,13 @@ func createBenchmark(ctx context.Context, namespace string, edit func(*v1alpha1.
 	return b
 }
 
-// waitMeasured waits for the end and shows the way there; look sees every state on it.
+// waitMeasured waits for the end of a tiny benchmark and shows the way there; look sees every state on it.
 func waitMeasured(ctx context.Context, b *v1alpha1.GaleraBenchmark, look func(*v1alpha1.GaleraBenchmark)) *v1alpha1.GaleraBenchmark {
+	GinkgoHelper()
+	return waitMeasuredWithin(ctx, b, benchmarkTime, look)
+}
+
+func waitMeasuredWithin(ctx context.Context, b *v1alpha1.GaleraBenchmark, limit time.Duration, look func(*v1alpha1.GaleraBenchmark)) *v1alpha1.GaleraBenchmark {
 	GinkgoHelper()
 	last := ""
 	Eventually(func() bool {
@@ -153,7 +158,7 @@ func waitMeasured(ctx context.Context, b *v1alpha1.GaleraBenchmark, look func(*v
 		stalled := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled)
 		Expect(stalled == nil || stalled.Status != metav1.ConditionTrue).To(BeTrue(), "%+v", stalled)
 		return meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionComplete)
-	}).WithContext(ctx).WithTimeout(benchmarkTime).WithPolling(500 * time.Millisecond).Should(BeTrue())
+	}).WithContext(ctx).WithTimeout(limit).WithPolling(500 * time.Millisecond).Should(BeTrue())
 	progress("%s", b.Status.Verdict)
 	return b
 }

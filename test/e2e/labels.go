@@ -21,6 +21,8 @@ const (
 	Faults = "faults"
 	// Input marks specs about what a user may get wrong.
 	Input = "input"
+	// Samples marks the benchmarks among the samples, which take up to a quarter of an hour each.
+	Samples = "samples"
 	// Wire marks specs that look at, or speak on, the network.
 	Wire = "wire"
 )
