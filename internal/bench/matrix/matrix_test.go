@@ -142,7 +142,8 @@ func cluster(tls v1alpha1.TLSSpec, replication, clients v1alpha1.ChannelStatus) 
 }
 
 func TestProof(t *testing.T) {
-	tls := v1alpha1.ChannelStatus{Observed: "TLS", PlaintextRefused: true, Cipher: "TLS_AES_256_GCM_SHA384"}
+	tls := v1alpha1.ChannelStatus{Observed: "TLS", PlaintextRefused: true, Protocol: "TLSv1.3", Cipher: "TLS_AES_256_GCM_SHA384"}
+	old := v1alpha1.ChannelStatus{Observed: "TLS", PlaintextRefused: true, Protocol: "TLSv1.2", Cipher: "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"}
 	plain := v1alpha1.ChannelStatus{Observed: "Plaintext"}
 	off := v1alpha1.TLSSpec{Replication: "Disabled", Clients: "Disabled"}
 	for name, tc := range map[string]struct {
@@ -157,6 +158,12 @@ func TestProof(t *testing.T) {
 		"mixed":               {cluster(v1alpha1.TLSSpec{}, v1alpha1.ChannelStatus{Observed: "Mixed"}, tls), nil, "observed Mixed"},
 		"plaintext not tried": {cluster(v1alpha1.TLSSpec{}, v1alpha1.ChannelStatus{Observed: "TLS"}, tls), nil, "not seen to be refused"},
 		"another suite":       {cluster(v1alpha1.TLSSpec{Cipher: "TLS_AES_128_GCM_SHA256"}, tls, tls), nil, "instead of TLS_AES_128_GCM_SHA256"},
+		"no suite seen":       {cluster(v1alpha1.TLSSpec{Cipher: tls.Cipher}, tls, v1alpha1.ChannelStatus{Observed: "TLS", PlaintextRefused: true}), nil, "clients: no cipher was observed"},
+		"the very suite":      {cluster(v1alpha1.TLSSpec{Cipher: tls.Cipher}, tls, tls), nil, ""},
+		"suite without TLS":   {cluster(v1alpha1.TLSSpec{Cipher: tls.Cipher, Replication: "Disabled", Clients: "Disabled"}, plain, plain), nil, ""},
+		"too old":             {cluster(v1alpha1.TLSSpec{}, old, tls), nil, "replication: observed TLSv1.2 instead of TLSv1.3 or newer"},
+		"old and allowed":     {cluster(v1alpha1.TLSSpec{MinVersion: "1.2"}, old, old), nil, ""},
+		"newer than need be":  {cluster(v1alpha1.TLSSpec{MinVersion: "1.2"}, tls, tls), nil, ""},
 		"preferred":           {cluster(v1alpha1.TLSSpec{Clients: "Preferred"}, tls, v1alpha1.ChannelStatus{Observed: "Mixed"}), nil, ""},
 		"spec not seen":       {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Generation++ }, "has not seen"},
 		"in the middle of it": {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Status.Operation = &v1alpha1.OperationStatus{} }, "operation"},

@@ -49,7 +49,11 @@ func Proof(c *v1alpha1.GaleraCluster) string {
 			// It has no listener between transfers: what is reported is what its scripts enforce.
 			{"stateTransfer", string(want.StateTransfer), *m.TLS.StateTransfer, false},
 		} {
-			if why := contradicts(channel.policy, channel.fact, channel.dialled, want.Cipher); why != "" {
+			why := contradicts(channel.policy, channel.fact, channel.dialled)
+			if why == "" && channel.dialled && channel.policy != v1alpha1.TLSDisabled {
+				why = handshake(channel.fact, want)
+			}
+			if why != "" {
 				return fmt.Sprintf("%s: %s: %s", m.Name, channel.name, why)
 			}
 		}
@@ -57,7 +61,7 @@ func Proof(c *v1alpha1.GaleraCluster) string {
 	return ""
 }
 
-func contradicts(policy string, f v1alpha1.ChannelStatus, dialled bool, cipher string) string {
+func contradicts(policy string, f v1alpha1.ChannelStatus, dialled bool) string {
 	switch policy {
 	case v1alpha1.TLSRequired:
 		if f.Observed != "TLS" {
@@ -74,10 +78,19 @@ func contradicts(policy string, f v1alpha1.ChannelStatus, dialled bool, cipher s
 		if f.Observed != "Plaintext" {
 			return "observed " + f.Observed + " instead of Plaintext"
 		}
-		return ""
-	}
-	if dialled && cipher != "Auto" && f.Cipher != "" && f.Cipher != cipher {
-		return "observed " + f.Cipher + " instead of " + cipher
 	}
 	return ""
+}
+
+// handshake says how the one that was made differs from a policy. Whoever dialled it has noted what was spoken.
+func handshake(f v1alpha1.ChannelStatus, want v1alpha1.TLSSpec) string {
+	switch least := "TLSv" + want.MinVersion; {
+	case f.Protocol != "" && f.Protocol < least:
+		return "observed " + f.Protocol + " instead of " + least + " or newer"
+	case want.Cipher == "Auto" || f.Cipher == want.Cipher:
+		return ""
+	case f.Cipher == "":
+		return "no cipher was observed instead of " + want.Cipher
+	}
+	return "observed " + f.Cipher + " instead of " + want.Cipher
 }
