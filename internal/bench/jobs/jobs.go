@@ -38,8 +38,9 @@ const (
 
 	// slack is added to what a Job should take before it is given up, in seconds.
 	slack = 600
-	// longest a Job without an end of its own may take, in seconds.
-	longest = 6 * 3600
+	// longest a Job without an end of its own may take, in seconds. It is only for what hangs: a number of events takes what
+	// it takes, and a transfer without progress is ended by the node's agent.
+	longest = 24 * 3600
 )
 
 // ClusterName is the name of the cluster that is measured.

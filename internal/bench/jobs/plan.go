@@ -48,7 +48,7 @@ func Plan(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a steps.StartJ
 			p.Hosts = primary(c, opts)
 		}
 	case wire.KindTransfer:
-		p.Transfer = &wire.Transfer{Victim: steps.Victim(c), BaseSeconds: steps.BaseSeconds, LoadThreads: cell.Threads, PatienceSeconds: 3600}
+		p.Transfer = &wire.Transfer{Victim: steps.Victim(c), BaseSeconds: steps.BaseSeconds, LoadThreads: cell.Threads, PatienceSeconds: longest}
 		p.Hosts = without(p, p.Transfer.Victim)
 	}
 	return p
