@@ -22,7 +22,7 @@ func Run(o *wire.Output, l Limits) wire.Verdict {
 		return wire.Verdict{Reason: "the Job left no result"}
 	}
 	// What happened to nodes comes first: the load generator's complaint is only what follows from it.
-	for _, look := range []func(*wire.Output, Limits) string{members, noticed, failed, transfer, throttled, failures, key} {
+	for _, look := range []func(*wire.Output, Limits) string{members, noticed, failed, transfer, throttled, failures, resumption} {
 		if why := look(o, l); why != "" {
 			return wire.Verdict{Reason: why}
 		}
@@ -35,9 +35,17 @@ func failed(o *wire.Output, _ Limits) string {
 	case o.Error != "":
 		return o.Error
 	case o.Operations() == 0:
-		return "nothing was done in the measured time"
+		return "nothing was done in the measured time" + lastError(o)
 	}
 	return ""
+}
+
+// lastError is what the client said last: it tells why, where a number of failures does not.
+func lastError(o *wire.Output) string {
+	if o.Connect == nil || o.Connect.LastError == "" {
+		return ""
+	}
+	return "; the client's last error: " + o.Connect.LastError
 }
 
 // transfer was to be a full one.
@@ -48,33 +56,36 @@ func transfer(o *wire.Output, _ Limits) string {
 	return ""
 }
 
-// members compares both ends of the window: a view that changed, or a server that is another one now.
-// A transfer of state changes the view on purpose.
+// members compares both ends of the window.
 func members(o *wire.Output, _ Limits) string {
-	if o.Transfer != nil {
-		return ""
-	}
 	for _, name := range slices.Sorted(maps.Keys(o.Members)) {
-		w := o.Members[name]
-		switch {
-		case len(w.Before) == 0 || len(w.After) == 0:
-			return name + " did not answer at the end or the beginning of the run"
-		case w.Before[wire.MetricStarted] != w.After[wire.MetricStarted]:
-			return name + " was restarted during the run"
-		case w.Before[wire.MetricView] != w.After[wire.MetricView]:
-			return "a node left or joined during the run (seen by " + name + ")"
-		case w.After[wire.MetricSynced] == 0 || w.Before[wire.MetricSynced] == 0:
-			return name + " was not Synced"
+		if why := member(o, name, o.Members[name]); why != "" {
+			return why
 		}
+	}
+	return ""
+}
+
+// member says what happened to one node: it is another server now, or has seen nodes come or go. A transfer makes some of it
+// on purpose: the node it is about is another one after it, the view changes, and who gave the data may still catch up.
+func member(o *wire.Output, name string, w wire.Window) string {
+	t := o.Transfer
+	gave := t != nil && (t.Donor == name || t.Donor == "")
+	switch {
+	case len(w.Before) == 0 || len(w.After) == 0:
+		return name + " did not answer at the end or the beginning of the run"
+	case w.Before[wire.MetricStarted] != w.After[wire.MetricStarted] && !o.Victim(name):
+		return name + " was restarted during the run"
+	case w.Before[wire.MetricView] != w.After[wire.MetricView] && t == nil:
+		return "a node left or joined during the run (seen by " + name + ")"
+	case w.Before[wire.MetricSynced] == 0 || w.After[wire.MetricSynced] == 0 && !gave:
+		return name + " was not Synced"
 	}
 	return ""
 }
 
 // noticed is what the runner saw in between.
 func noticed(o *wire.Output, _ Limits) string {
-	if o.Transfer != nil || len(o.Noticed) == 0 {
-		return ""
-	}
 	return strings.Join(o.Noticed[:min(3, len(o.Noticed))], "; ")
 }
 
@@ -82,12 +93,13 @@ func throttled(o *wire.Output, _ Limits) string {
 	if o.Client.Throttled > 0 {
 		return fmt.Sprintf("the client ran into its CPU limit (%g periods)", o.Client.Throttled)
 	}
-	if o.Transfer != nil {
-		return ""
-	}
 	for _, name := range slices.Sorted(maps.Keys(o.Members)) {
 		w := o.Members[name]
-		if n := w.After[wire.MetricThrottled] - w.Before[wire.MetricThrottled]; n > 0 {
+		n := w.After[wire.MetricThrottled]
+		if !o.Victim(name) { // its container is another one, which began at zero
+			n -= w.Before[wire.MetricThrottled]
+		}
+		if n > 0 {
 			return fmt.Sprintf("%s ran into its CPU limit (%g periods)", name, n)
 		}
 	}
@@ -95,23 +107,39 @@ func throttled(o *wire.Output, _ Limits) string {
 }
 
 func failures(o *wire.Output, l Limits) string {
-	bad, all := 0.0, o.Operations()
+	what, bad, all := "transactions", 0.0, o.Operations()
 	switch {
 	case o.OLTP != nil:
 		bad = float64(o.OLTP.Errors + o.OLTP.Reconnects)
 	case o.Connect != nil:
-		bad = float64(o.Connect.Errors)
+		what, bad = "connections", float64(o.Connect.Errors)
+	case o.Transfer != nil:
+		bad, all = ofLoad(o.Transfer)
 	}
 	if share := 100 * bad / (all + bad); share > l.FailedPercent {
-		return fmt.Sprintf("%.1f %% of the transactions failed (limit: %g %%)", share, l.FailedPercent)
+		return fmt.Sprintf("%.1f %% of the %s failed (limit: %g %%)%s", share, what, l.FailedPercent, lastError(o))
 	}
 	return ""
 }
 
-// key compares the certificate that was presented with the arm's.
-func key(o *wire.Output, _ Limits) string {
-	if o.Connect == nil || o.Connect.LastError == "" || o.Connect.Connections > 0 {
-		return ""
+// ofLoad counts the transactions beside a transfer: those that failed, and those that were made.
+func ofLoad(t *wire.TransferFacts) (bad, all float64) {
+	for _, p := range t.Series {
+		bad, all = bad+p.Errors+p.Reconnects, all+p.TPS
 	}
-	return o.Connect.LastError
+	return bad, all
+}
+
+// resumption was to happen, or not to.
+func resumption(o *wire.Output, _ Limits) string {
+	c := o.Connect
+	switch {
+	case c == nil:
+		return ""
+	case c.Resumption == wire.ResumptionOn && c.Resumed == 0:
+		return "the server resumed no TLS session, and the workload wants sessionResumption On"
+	case c.Resumption == wire.ResumptionOff && c.Resumed > 0:
+		return fmt.Sprintf("%d TLS sessions were resumed, and the workload wants sessionResumption Off", c.Resumed)
+	}
+	return ""
 }

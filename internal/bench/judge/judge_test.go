@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -50,17 +51,62 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestTransfer: a transfer of state is what it is for.
-func TestTransfer(t *testing.T) {
-	o := quiet()
-	o.OLTP, o.Transfer = nil, &wire.TransferFacts{Kind: "SST", Seconds: 12}
-	o.Members["x-1"].After[wire.MetricStarted] = 200
-	o.Members["x-1"].After[wire.MetricView] = 9
-	if got := Run(o, Limits{FailedPercent: 5}); !got.Valid {
-		t.Errorf("got %+v", got)
+// TestConnections: what the client said is told, and sessions are resumed as the workload wants it.
+func TestConnections(t *testing.T) {
+	for name, tc := range map[string]struct {
+		result wire.ConnectResult
+		want   string
+	}{
+		"no TLS":             {wire.ConnectResult{Connections: 10}, ""},
+		"nothing done":       {wire.ConnectResult{LastError: "x509: unknown authority"}, "nothing was done in the measured time; the client's last error: x509: unknown authority"},
+		"many failed":        {wire.ConnectResult{Connections: 10, Errors: 10, LastError: "too many connections"}, "50.0 % of the connections failed (limit: 5 %); the client's last error: too many connections"},
+		"few failed":         {wire.ConnectResult{Connections: 1000, Errors: 1, LastError: "reset"}, ""},
+		"resumed":            {wire.ConnectResult{Connections: 10, Resumption: "On", Resumed: 9}, ""},
+		"none resumed":       {wire.ConnectResult{Connections: 10, Resumption: "On"}, "the server resumed no TLS session"},
+		"full handshakes":    {wire.ConnectResult{Connections: 10, Resumption: "Off"}, ""},
+		"resumed by mistake": {wire.ConnectResult{Connections: 10, Resumption: "Off", Resumed: 3}, "3 TLS sessions were resumed"},
+	} {
+		o := quiet()
+		o.OLTP, o.Connect = nil, &tc.result
+		got := Run(o, Limits{FailedPercent: 5})
+		if got.Valid != (tc.want == "") || !strings.Contains(got.Reason, tc.want) {
+			t.Errorf("%s: %+v, want %q", name, got, tc.want)
+		}
 	}
-	o.Transfer.Kind = "IST"
-	if got := Run(o, Limits{FailedPercent: 5}); got.Valid {
-		t.Error("an incremental transfer counts")
+}
+
+// TestTransfer: a transfer is disturbed by everything that it does not make itself.
+func TestTransfer(t *testing.T) {
+	for name, tc := range map[string]struct {
+		edit func(*wire.Output)
+		want string
+	}{
+		"as it is":          {func(*wire.Output) {}, ""},
+		"incremental":       {func(o *wire.Output) { o.Transfer.Kind = "IST" }, "by IST"},
+		"donor restarted":   {func(o *wire.Output) { o.Members["x-0"].After[wire.MetricStarted] = 200 }, "x-0 was restarted"},
+		"donor catches up":  {func(o *wire.Output) { o.Members["x-0"].After[wire.MetricSynced] = 0 }, ""},
+		"third not Synced":  {func(o *wire.Output) { o.Members["x-2"].After[wire.MetricSynced] = 0 }, "x-2 was not Synced"},
+		"third restarted":   {func(o *wire.Output) { o.Members["x-2"].After[wire.MetricStarted] = 200 }, "x-2 was restarted"},
+		"third left":        {func(o *wire.Output) { o.Noticed = []string{"x-2 was not in a Primary component"} }, "x-2 was not in"},
+		"third silent":      {func(o *wire.Output) { o.Members["x-2"] = wire.Window{Before: wire.Sample{"a": 1}} }, "x-2 did not answer"},
+		"donor unknown":     {func(o *wire.Output) { o.Transfer.Donor, o.Members["x-0"].After[wire.MetricSynced] = "", 0 }, ""},
+		"donor throttled":   {func(o *wire.Output) { o.Members["x-0"].After[wire.MetricThrottled] = 5 }, "x-0 ran into its CPU limit (2 periods)"},
+		"new one throttled": {func(o *wire.Output) { o.Members["x-1"].After[wire.MetricThrottled] = 1 }, "x-1 ran into its CPU limit (1 periods)"},
+		"load failed":       {func(o *wire.Output) { o.Transfer.Series = []wire.Point{{TPS: 50}, {TPS: 40, Errors: 5, Reconnects: 5}} }, "10.0 % of the transactions failed"},
+		"load did not fail": {func(o *wire.Output) { o.Transfer.Series = []wire.Point{{TPS: 50}, {TPS: 50, Errors: 1}} }, ""},
+	} {
+		o := quiet()
+		sample := func() wire.Sample { return maps.Clone(o.Members["x-0"].Before) }
+		o.Members["x-2"] = wire.Window{Before: sample(), After: sample()}
+		for _, w := range o.Members {
+			w.After[wire.MetricView] = 9
+		}
+		o.Members["x-1"].After[wire.MetricStarted], o.Members["x-1"].After[wire.MetricThrottled] = 200, 0
+		o.OLTP, o.Transfer = nil, &wire.TransferFacts{Victim: "x-1", Donor: "x-0", Kind: "SST", Seconds: 12}
+		tc.edit(o)
+		got := Run(o, Limits{FailedPercent: 5})
+		if got.Valid != (tc.want == "") || !strings.Contains(got.Reason, tc.want) {
+			t.Errorf("%s: %+v, want %q", name, got, tc.want)
+		}
 	}
 }

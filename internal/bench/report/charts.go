@@ -136,13 +136,23 @@ func series(o *wire.Output) []wire.Point {
 		return nil
 	case o.OLTP != nil:
 		return o.OLTP.Series
+	case o.Connect != nil:
+		return o.Connect.Series
 	case o.Transfer != nil:
 		return o.Transfer.Series
 	}
 	return nil
 }
 
-// overTime draws transactions per second of the first round, one line for every arm, one chart for every workload.
+// what a run's series counts.
+func what(o *wire.Output) string {
+	if o.Connect != nil {
+		return "connections"
+	}
+	return "transactions"
+}
+
+// overTime draws transactions, or connections, per second of the first round, one line for every arm, one chart for every workload.
 func overTime(b Benchmark) (out []*plot.Plot, err error) {
 	arms := strings.Split(b.Resource.Status.Arms, ", ")
 	plots, lines := map[string]*plot.Plot{}, map[*plot.Plot]int{}
@@ -153,7 +163,7 @@ func overTime(b Benchmark) (out []*plot.Plot, err error) {
 		name := strings.TrimSpace(r.Workload + " " + r.Variant)
 		p := plots[name]
 		if p == nil {
-			p = newPlot("First round, second by second: "+name, "seconds", "transactions per second")
+			p = newPlot("First round, second by second: "+name, "seconds", what(r.Output)+" per second")
 			plots[name] = p
 			out = append(out, p)
 		}

@@ -84,6 +84,21 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+// TestConnectionsOverTime: they have a chart of their own, and it says what it counts.
+func TestConnectionsOverTime(t *testing.T) {
+	b := sample()
+	for i := range b.Records {
+		b.Records[i].Output = &wire.Output{Connect: &wire.ConnectResult{Series: b.Records[i].Output.OLTP.Series}}
+	}
+	plots, err := overTime(b)
+	if err != nil || len(plots) != 2 || plots[0].Y.Label.Text != "connections per second" {
+		t.Errorf("%d charts, %v", len(plots), err)
+	}
+	if plots, err = overTime(sample()); err != nil || len(plots) != 2 || plots[0].Y.Label.Text != "transactions per second" {
+		t.Errorf("%d charts, %v", len(plots), err)
+	}
+}
+
 func TestPicture(t *testing.T) {
 	var out bytes.Buffer
 	if err := Write(&out, "png", sample()); err != nil {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/bench/wire"
-	"github.com/galera-operator/galera-operator/internal/cluster"
 )
 
 // agents reads what the nodes' agents tell anybody who asks.
@@ -25,8 +24,7 @@ type agents struct {
 }
 
 const (
-	askTime   = 3 * time.Second
-	watchPace = time.Second
+	askTime = 3 * time.Second
 	// missedMost answers in a row make a node one that does not answer; one may be lost to a busy host.
 	missedMost = 3
 )
@@ -79,9 +77,14 @@ func (a agents) sample(ctx context.Context, m wire.Member) wire.Sample {
 	return nil
 }
 
+// labelled are the labels that are an answer, of one metric each: others may have the same label for another purpose.
+var labelled = map[string]string{
+	"kind": wire.MetricJoinSeconds, "donor": "galera_join_running",
+	"provider": "galera_agent_info", "server": "galera_agent_info", "model": "galera_cpu_info", "flags": "galera_cpu_info",
+}
+
 // parseMetrics reads the Prometheus text format as the agent writes it. Labels are dropped, except
-// where they are the answer: the kind of a join, versions and the processor become names with the
-// value after a colon.
+// where they are the answer: these become names with the value after a colon.
 func parseMetrics(text string) wire.Sample {
 	out := wire.Sample{}
 	lines := bufio.NewScanner(strings.NewReader(text))
@@ -100,9 +103,9 @@ func parseMetrics(text string) wire.Sample {
 		}
 		name, labels, _ := strings.Cut(line[:at], "{")
 		out[name] = v
-		for name, value := range parseLabels(strings.TrimSuffix(labels, "}")) {
-			if name == "kind" || name == "provider" || name == "model" || name == "flags" || name == "server" {
-				out[name+":"+value] = v
+		for key, value := range parseLabels(strings.TrimSuffix(labels, "}")) {
+			if labelled[key] == name {
+				out[key+":"+value] = v
 			}
 		}
 	}
@@ -133,45 +136,6 @@ func label(s wire.Sample, name string) string {
 		}
 	}
 	return ""
-}
-
-// watch looks at every node once a second until ctx ends, and returns what was not as it should be:
-// each thing once.
-func (a agents) watch(ctx context.Context) []string {
-	var noticed []string
-	seen, missed := map[string]bool{}, map[string]int{}
-	note := func(format string, args ...any) {
-		if text := fmt.Sprintf(format, args...); !seen[text] {
-			seen[text] = true
-			noticed = append(noticed, text)
-		}
-	}
-	tick := time.NewTicker(watchPace)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return noticed
-		case <-tick.C:
-		}
-		for _, m := range a.members {
-			view, err := a.peer(ctx, m)
-			switch {
-			case ctx.Err() != nil:
-				return noticed
-			case err != nil:
-				if missed[m.Name]++; missed[m.Name] >= missedMost {
-					note("%s did not answer during the run", m.Name)
-				}
-				continue
-			case view.Component != cluster.ComponentPrimary:
-				note("%s was not in a Primary component during the run", m.Name)
-			case view.State != cluster.NodeSynced:
-				note("%s was %s instead of Synced during the run", m.Name, view.State)
-			}
-			missed[m.Name] = 0
-		}
-	}
 }
 
 func (a agents) peer(ctx context.Context, m wire.Member) (agentapi.PeerView, error) {

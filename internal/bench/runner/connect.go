@@ -77,7 +77,17 @@ func (r *runner) settled(ctx context.Context, w way) (*connector, error) {
 		}
 	}
 	c.resumed.Store(0)
+	if r.plan.TLS && !w.pooled {
+		c.resumption = resumptionOf(c.spec)
+	}
 	return c, nil
+}
+
+func resumptionOf(spec wire.Connect) string {
+	if spec.Resumption {
+		return wire.ResumptionOn
+	}
+	return wire.ResumptionOff
 }
 
 // A certificate with another kind of key is loaded by servers that run, some time after the arm was changed.
@@ -108,10 +118,14 @@ type connector struct {
 	spec  wire.Connect
 	hosts []driver.Connector
 	way   way
+	// resumption is what is done about sessions, "" where no TLS is spoken.
+	resumption string
 
 	started atomic.Int64
 	resumed atomic.Int64
 	mu      sync.Mutex
+	began   time.Time
+	seconds seconds
 	took    []float64
 	failed  int64
 	last    error
@@ -203,6 +217,12 @@ func (c *connector) once(ctx context.Context, host int) error {
 
 // run lets all threads connect until time or number is over, or the way is lost.
 func (c *connector) run(ctx context.Context) {
+	c.began = time.Now()
+	if c.spec.Connections == 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, time.Duration(c.spec.Seconds)*time.Second)
+		defer stop()
+	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	go func() {
@@ -212,11 +232,6 @@ func (c *connector) run(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}()
-	if c.spec.Connections == 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, time.Duration(c.spec.Seconds)*time.Second)
-		defer stop()
-	}
 	var wg sync.WaitGroup
 	for range c.spec.Threads {
 		wg.Go(func() {
@@ -246,6 +261,7 @@ func over(ctx context.Context) bool {
 func (c *connector) note(ms float64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.seconds.add(time.Since(c.began), ms, err != nil)
 	if err != nil {
 		c.failed, c.last = c.failed+1, err
 		return
@@ -256,7 +272,8 @@ func (c *connector) note(ms float64, err error) {
 func (c *connector) result(wall time.Duration) *wire.ConnectResult {
 	slices.Sort(c.took)
 	r := &wire.ConnectResult{
-		Seconds: wall.Seconds(), Connections: int64(len(c.took)), Errors: c.failed, Resumed: c.resumed.Load(),
+		Seconds: wall.Seconds(), Connections: int64(len(c.took)), Errors: c.failed,
+		Resumption: c.resumption, Resumed: c.resumed.Load(), Series: c.seconds.whole(wall),
 		P50: quantile(c.took, 50), P95: quantile(c.took, 95), P99: quantile(c.took, 99), Max: quantile(c.took, 100),
 	}
 	if wall > 0 {

@@ -2,8 +2,11 @@ package runner
 
 import (
 	"context"
+	"crypto/tls"
 	"database/sql/driver"
 	"errors"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,5 +65,51 @@ func TestTheEndIsNoFailure(t *testing.T) {
 	c.run(late{t.Context()})
 	if c.failed != 0 {
 		t.Errorf("%d connections failed after the end", c.failed)
+	}
+}
+
+// TestResumption: sessions are resumed where the workload wants it, and nowhere else.
+func TestResumption(t *testing.T) {
+	dir := newAuthority(t)
+	for name, tc := range map[string]struct {
+		version uint16
+		on      bool
+		server  func(*tls.Config)
+		resumed int64
+		asked   string
+		spoken  string
+	}{
+		"1.3":               {version: tls.VersionTLS13, on: true, resumed: 20, asked: wire.ResumptionOn, spoken: "TLS 1.3"},
+		"1.2":               {version: tls.VersionTLS12, on: true, resumed: 20, asked: wire.ResumptionOn, spoken: "TLS 1.2"},
+		"off":               {version: tls.VersionTLS13, asked: wire.ResumptionOff, spoken: "TLS 1.3"},
+		"the server cannot": {version: tls.VersionTLS13, on: true, server: func(c *tls.Config) { c.SessionTicketsDisabled = true }, asked: wire.ResumptionOn, spoken: "TLS 1.3"},
+	} {
+		conf := serverTLS(t, dir, tc.version)
+		if tc.server != nil {
+			tc.server(conf)
+		}
+		address := listen(t, fakeDB{tls: conf, answer: func(string) (string, string) { return "1", "" }}.serve)
+		r := &runner{ca: filepath.Join(dir, "ca.crt"), plan: wire.Plan{TLS: true, Hosts: []string{serverIP},
+			Connect: &wire.Connect{Threads: 2, Connections: 20, TLSVersion: strings.TrimPrefix(tc.spoken, "TLS "), Resumption: tc.on}}}
+		if err := r.connections(t.Context(), way{network: "tcp", address: address}); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := r.out.Connect; got.Connections != 20 || got.Resumed != tc.resumed || got.Resumption != tc.asked || got.Protocol != tc.spoken {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestSeriesOfConnections: a chart is drawn of it.
+func TestSeriesOfConnections(t *testing.T) {
+	address := listen(t, fakeDB{answer: func(string) (string, string) { return "1", "" }}.serve)
+	r := &runner{plan: wire.Plan{Hosts: []string{serverIP}, Connect: &wire.Connect{Threads: 1, Seconds: 2}}}
+	if err := r.connections(t.Context(), way{network: "tcp", address: address}); err != nil {
+		t.Fatal(err)
+	}
+	got := r.out.Connect
+	if len(got.Series) != 2 || got.Series[1].TPS == 0 || got.Series[0].TPS+got.Series[1].TPS > float64(got.Connections) || got.Resumption != "" {
+		t.Errorf("%d connections, %+v", got.Connections, got.Series)
 	}
 }

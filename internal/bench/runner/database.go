@@ -79,13 +79,47 @@ func (r *runner) withDB(host string, do func(*sql.DB) error) error {
 	return do(db)
 }
 
-// createDatabase makes it anew: what an interrupted attempt left is removed.
+// emptyDatabase makes it anew, if there is room. What an interrupted attempt left is removed before: it has its share of the disk.
+func (r *runner) emptyDatabase(ctx context.Context) error {
+	if err := r.cleanUp(ctx); err != nil {
+		return fmt.Errorf("removing what was left of the database: %w", err)
+	}
+	if err := r.checkDisk(ctx); err != nil {
+		return err
+	}
+	if err := r.createDatabase(ctx); err != nil {
+		return fmt.Errorf("creating the database: %w", err)
+	}
+	return nil
+}
+
+// The other nodes remove their files a moment after the one that was told to.
+const (
+	diskTime = 20 * time.Second
+	diskPace = time.Second
+)
+
+// checkDisk refuses before anything is written when a node has not enough room.
+func (r *runner) checkDisk(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, diskTime)
+	defer cancel()
+	return await(ctx, diskPace, func() (string, error) { return r.fullDisk(ctx), nil })
+}
+
+// fullDisk names a node without enough room, "" when there is none.
+func (r *runner) fullDisk(ctx context.Context) string {
+	for name, s := range r.agents.samples(ctx) {
+		free, known := s[wire.MetricFree]
+		if known && free < float64(r.plan.RequiredBytes) {
+			return fmt.Sprintf("%s%s has %.0f MB free, and the data set needs some %.0f MB", wire.NotEnoughDisk, name, free/1e6, float64(r.plan.RequiredBytes)/1e6)
+		}
+	}
+	return ""
+}
+
 func (r *runner) createDatabase(ctx context.Context) error {
 	name := r.plan.Data.Database
 	return r.withDB(r.plan.Members[0].Host, func(db *sql.DB) error {
-		if err := r.drop(ctx, db); err != nil {
-			return err
-		}
 		_, err := db.ExecContext(ctx, "CREATE DATABASE "+quoted(name)+" COMMENT "+literal(r.plan.Data.Owner))
 		if known := (*mysql.MySQLError)(nil); errors.As(err, &known) && known.Number == errDatabaseExists {
 			return fmt.Errorf("the database %s is there already, and this benchmark has not made it; drop it if it is worth nothing, or choose another number of tables or rows", name)

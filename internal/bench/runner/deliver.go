@@ -29,14 +29,11 @@ const (
 // deliver writes the result into its ConfigMap, which the operator has made. The pod's token may
 // do that and nothing else.
 func deliver(out wire.Output, log string) error {
-	text, err := json.Marshal(out)
+	data, err := contents(out, log)
 	if err != nil {
 		return err
 	}
-	if len(log) > logMost {
-		log = log[len(log)-logMost:]
-	}
-	patch, err := json.Marshal(map[string]any{"data": map[string]string{wire.KeyOutput: string(text), wire.KeyLog: log}})
+	patch, err := json.Marshal(map[string]any{"data": data})
 	if err != nil {
 		return err
 	}
@@ -51,6 +48,13 @@ func deliver(out wire.Output, log string) error {
 		time.Sleep(deliverPause)
 	}
 	return err
+}
+
+// contents are what goes into the ConfigMap: all of it must fit, however long the run was.
+func contents(out wire.Output, log string) (map[string]string, error) {
+	out.Thin()
+	text, err := json.Marshal(out)
+	return map[string]string{wire.KeyOutput: string(text), wire.KeyLog: log[max(0, len(log)-logMost):]}, err
 }
 
 func apiClient() (*http.Client, error) {

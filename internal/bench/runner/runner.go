@@ -85,8 +85,8 @@ func (r *runner) measure(ctx context.Context, do func(context.Context) error) er
 	clientBefore := children()
 	throttled := throttledPeriods()
 	watching, stop := context.WithCancel(ctx)
-	noticed := make(chan []string)
-	go func() { noticed <- r.agents.watch(watching) }()
+	events := make(chan []event)
+	go func() { events <- r.agents.watch(watching) }()
 
 	r.out.StartedAt = time.Now()
 	err := do(ctx)
@@ -94,7 +94,7 @@ func (r *runner) measure(ctx context.Context, do func(context.Context) error) er
 
 	clientAfter, selfAfter := children(), self()
 	stop()
-	r.out.Noticed = <-noticed
+	r.out.Noticed = r.noticed(<-events)
 	after := r.agents.samples(ctx)
 	r.out.Members = map[string]wire.Window{}
 	for _, m := range r.plan.Members {

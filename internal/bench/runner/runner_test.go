@@ -14,13 +14,19 @@ func TestParseMetrics(t *testing.T) {
 	s := parseMetrics(`# HELP galera_view x
 # TYPE galera_view gauge
 galera_view 7
+galera_join_running{kind="SST",donor="x-2",phase=""} 0
 galera_join_seconds{kind="SST"} 12.5
+galera_transfers_given{kind="IST"} 3
+galera_transfers_given{kind="SST"} 1
 galera_agent_info{version="v1",server="11.8.6-MariaDB",provider="26.4.25(r\"1\")"} 1
 galera_cpu_info{model="Some, CPU",flags="aes avx2"} 2
 galera_container_cpu_seconds_total 123456.789012
 `)
 	if s[wire.MetricView] != 7 || s[wire.MetricJoinSeconds] != 12.5 || s[wire.MetricCPU] != 123456.789012 {
 		t.Errorf("got %v", s)
+	}
+	if _, is := s["kind:IST"]; is || label(s, "donor") != "x-2" {
+		t.Errorf("labels of other metrics: %v", s)
 	}
 	if label(s, "kind") != "SST" || label(s, "provider") != `26.4.25(r"1")` || label(s, "model") != "Some, CPU" || label(s, "server") != "11.8.6-MariaDB" {
 		t.Errorf("labels: %v", s)

@@ -86,14 +86,11 @@ func (r *runner) sysbench(ctx context.Context, args []string) (string, error) {
 
 // prepare makes the data set.
 func (r *runner) prepare(ctx context.Context) error {
-	if err := r.checkDisk(ctx); err != nil {
-		return err
-	}
 	if err := r.sysbenchFiles(); err != nil {
 		return err
 	}
-	if err := r.createDatabase(ctx); err != nil {
-		return fmt.Errorf("creating the database: %w", err)
+	if err := r.emptyDatabase(ctx); err != nil {
+		return err
 	}
 	script := prepareScript
 	if r.plan.Data.Script != "" {
@@ -115,17 +112,6 @@ func (r *runner) describeData(ctx context.Context) (err error) {
 	}
 	data.Bytes = r.dataBytes(ctx)
 	r.out.Data, r.out.EndedAt = &data, time.Now()
-	return nil
-}
-
-// checkDisk refuses before anything is written when a node has not enough room.
-func (r *runner) checkDisk(ctx context.Context) error {
-	for name, s := range r.agents.samples(ctx) {
-		free, known := s[wire.MetricFree]
-		if known && free < float64(r.plan.RequiredBytes) {
-			return fmt.Errorf("%s%s has %.0f MB free, and the data set needs some %.0f MB", wire.NotEnoughDisk, name, free/1e6, float64(r.plan.RequiredBytes)/1e6)
-		}
-	}
 	return nil
 }
 

@@ -23,7 +23,7 @@ func (r *runner) transfer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	facts := &wire.TransferFacts{}
+	facts := &wire.TransferFacts{Victim: victim.Name}
 	r.out.Transfer = facts
 	loading, stopLoad := context.WithCancel(ctx)
 	loaded := make(chan loadResult, 1)
@@ -52,24 +52,55 @@ func (r *runner) member(name string) (wire.Member, error) {
 
 // watchTransfer waits until the victim serves as another server than before, and reads how it joined.
 func (r *runner) watchTransfer(ctx context.Context, victim wire.Member, facts *wire.TransferFacts) (gone, back time.Time, err error) {
-	before := r.agents.sample(ctx, victim)[wire.MetricStarted]
+	before := r.agents.sample(ctx, victim)
+	if before == nil {
+		return gone, back, fmt.Errorf("%s does not answer", victim.Name)
+	}
+	absence := absence{server: before[wire.MetricStarted]}
 	tick := time.NewTicker(transferPace)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return gone, back, fmt.Errorf("%s did not come back in time", victim.Name)
+			return absence.began, back, fmt.Errorf("%s did not come back in time", victim.Name)
 		case <-tick.C:
 		}
+		asked := time.Now()
 		s := r.agents.sample(ctx, victim)
-		if gone.IsZero() && s[wire.MetricSynced] == 0 {
-			gone = time.Now()
-		}
-		if s[wire.MetricSynced] == 1 && s[wire.MetricStarted] != before {
-			facts.Kind = label(s, "kind")
+		absence.saw(asked, s)
+		if s[wire.MetricSynced] == 1 && s[wire.MetricStarted] != absence.server {
+			facts.Kind, facts.Donor = label(s, "kind"), label(s, "donor")
 			facts.Seconds, facts.Bytes = s[wire.MetricJoinSeconds], s[wire.MetricJoinBytes]
-			return gone, time.Now(), nil
+			return absence.began, time.Now(), nil
 		}
+	}
+}
+
+// absence finds out when a server stopped to serve: it says so, another one answers, or several answers in a row are
+// missing. One may be lost to a busy host.
+type absence struct {
+	// server is when the one that is watched was started.
+	server float64
+	// began is when it stopped; zero: it serves.
+	began time.Time
+
+	missed int
+	since  time.Time
+}
+
+// saw notes the answer to a question, nil when there was none.
+func (a *absence) saw(asked time.Time, s wire.Sample) {
+	switch {
+	case !a.began.IsZero():
+		return
+	case s[wire.MetricSynced] == 1 && s[wire.MetricStarted] == a.server:
+		a.missed = 0
+		return
+	case a.missed == 0:
+		a.since = asked
+	}
+	if a.missed++; s != nil || a.missed >= missedMost {
+		a.began = a.since
 	}
 }
 

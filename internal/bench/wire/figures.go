@@ -22,11 +22,13 @@ const (
 	FigureMegabytesPerSecond   = "megabytesPerSecond"
 	FigureLoadLoss             = "loadLossPercent"
 	FigureCPUSeconds           = "cpuSeconds"
+	FigureResumed              = "sessionsResumedPercent"
 )
 
 // FigureNames are all of them, in the order they are shown in.
 var FigureNames = []string{
 	FigureTPS, FigureQPS, FigureConnectionsPerSecond, FigureSeconds, FigureMegabytesPerSecond, FigureLoadLoss, FigureCPUSeconds,
+	FigureResumed,
 	FigureP50, FigureP95, FigureP99, FigureMax, FigureErrors, FigureReconnects, FigureDeadlocks,
 	FigureServerCPU, FigureClientCPU, FigureReplicatedBytes, FigureFlowControl,
 }
@@ -51,7 +53,7 @@ const (
 // LowerIsBetter says of a figure that less of it is better.
 func LowerIsBetter(figure string) bool {
 	switch figure {
-	case FigureTPS, FigureQPS, FigureConnectionsPerSecond, FigureMegabytesPerSecond:
+	case FigureTPS, FigureQPS, FigureConnectionsPerSecond, FigureMegabytesPerSecond, FigureResumed:
 		return false
 	}
 	return true
@@ -70,6 +72,9 @@ func (o Output) Operations() float64 {
 	return 0
 }
 
+// Victim says that a node's data was taken for a transfer: its pod is another one since.
+func (o Output) Victim(member string) bool { return o.Transfer != nil && o.Transfer.Victim == member }
+
 // Figures computes what is compared; a figure that is not known is not there.
 func (o Output) Figures() map[string]float64 {
 	f := map[string]float64{}
@@ -83,6 +88,9 @@ func (o Output) Figures() map[string]float64 {
 		r := o.Connect
 		f[FigureConnectionsPerSecond], f[FigureSeconds], f[FigureErrors] = r.PerSecond, r.Seconds, float64(r.Errors)
 		f[FigureP50], f[FigureP95], f[FigureP99], f[FigureMax] = r.P50, r.P95, r.P99, r.Max
+		if all := float64(r.Connections); r.Resumption == ResumptionOn && all > 0 {
+			f[FigureResumed] = min(100, 100*float64(r.Resumed)/all) // one that is cut off at the end may be counted, too
+		}
 	case o.Transfer != nil:
 		r := o.Transfer
 		f[FigureSeconds] = r.Seconds
@@ -131,17 +139,17 @@ func (o Output) addCounters(f map[string]float64) {
 	}
 }
 
-// grown adds up by how much a counter grew on all nodes. Where it is smaller than before, the container is
-// another one, which began at zero.
+// grown adds up by how much a counter grew on all nodes. The node whose data was taken has another container, which
+// began at zero; so has any other whose counter is smaller than before.
 func (o Output) grown(metric string) (float64, bool) {
 	sum := 0.0
-	for _, w := range o.Members {
+	for name, w := range o.Members {
 		before, ok1 := w.Before[metric]
 		after, ok2 := w.After[metric]
 		if !ok1 || !ok2 {
 			return 0, false
 		}
-		if after >= before {
+		if after >= before && !o.Victim(name) {
 			after -= before
 		}
 		sum += after

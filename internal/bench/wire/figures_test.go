@@ -19,6 +19,11 @@ func TestTransferFigures(t *testing.T) {
 			t.Errorf("%s: %g, want %g", name, f[name], want)
 		}
 	}
+	// By the time it has all of the data, the new container may have taken more than the old one had.
+	o.Transfer.Victim, o.Members["x-1"] = "x-1", Window{Before: Sample{MetricCPU: 5}, After: Sample{MetricCPU: 7}}
+	if got := o.Figures()[FigureCPUSeconds]; got != 19 {
+		t.Errorf("a new container that took more than the old one: %g", got)
+	}
 	if _, is := f[FigureServerCPU]; is {
 		t.Error("a transfer has no transactions")
 	}
@@ -44,5 +49,16 @@ func TestTransactionFigures(t *testing.T) {
 		if f[name] != want {
 			t.Errorf("%s: %g, want %g", name, f[name], want)
 		}
+	}
+}
+
+func TestResumedFigure(t *testing.T) {
+	o := Output{Connect: &ConnectResult{Connections: 200, Resumed: 150, Resumption: ResumptionOn}}
+	if got := o.Figures()[FigureResumed]; got != 75 {
+		t.Errorf("got %g", got)
+	}
+	o.Connect.Resumption = ResumptionOff
+	if _, is := o.Figures()[FigureResumed]; is {
+		t.Error("a figure nobody asked for")
 	}
 }

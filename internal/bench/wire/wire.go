@@ -195,7 +195,7 @@ type OLTPResult struct {
 	Histogram []Bucket `json:"histogram,omitempty"`
 }
 
-// Point is one second of a run.
+// Point is one second of a run; of a long run it is the average of some, and Second the last of them.
 type Point struct {
 	Second     float64 `json:"s"`
 	TPS        float64 `json:"tps"`
@@ -221,21 +221,32 @@ type ConnectResult struct {
 	P95         float64 `json:"p95"`
 	P99         float64 `json:"p99"`
 	Max         float64 `json:"max"`
-	// Protocol, Cipher and Key are what the servers presented, to the proxy where there is one; Resumed counts
-	// resumed sessions.
-	Protocol string  `json:"protocol,omitempty"`
-	Cipher   string  `json:"cipher,omitempty"`
-	Key      string  `json:"key,omitempty"`
-	Resumed  int64   `json:"resumed,omitempty"`
-	Series   []Point `json:"series,omitempty"`
+	// Protocol, Cipher and Key are what the servers presented, to the proxy where there is one.
+	Protocol string `json:"protocol,omitempty"`
+	Cipher   string `json:"cipher,omitempty"`
+	Key      string `json:"key,omitempty"`
+	// Resumption is what the client was to do, "" where it spoke no TLS; Resumed counts the sessions it resumed.
+	Resumption string `json:"resumption,omitempty"`
+	Resumed    int64  `json:"resumed,omitempty"`
+	// Series has a point for every whole second.
+	Series []Point `json:"series,omitempty"`
 }
+
+// Values of ConnectResult.Resumption.
+const (
+	ResumptionOn  = "On"
+	ResumptionOff = "Off"
+)
 
 // TransferFacts is what was seen of one full transfer.
 type TransferFacts struct {
+	// Victim is the node whose data was taken.
+	Victim  string  `json:"victim"`
 	Kind    string  `json:"kind"`
 	Seconds float64 `json:"seconds"`
 	Bytes   float64 `json:"bytes"`
-	Donor   string  `json:"donor,omitempty"`
+	// Donor is the node that gave its own, "" when it is not known.
+	Donor string `json:"donor,omitempty"`
 	// LoadBefore and LoadDuring are transactions per second of the load beside it.
 	LoadBefore float64 `json:"loadBefore,omitempty"`
 	LoadDuring float64 `json:"loadDuring,omitempty"`

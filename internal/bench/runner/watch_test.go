@@ -1,0 +1,49 @@
+package runner
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// TestWhatATransferMakes: the same events disturb a run of transactions, and most of them a transfer.
+func TestWhatATransferMakes(t *testing.T) {
+	members := []wire.Member{{Name: "x-0"}, {Name: "x-1"}, {Name: "x-2"}}
+	all := []string{"x-0", "x-1", "x-2"}
+	measured := &wire.TransferFacts{Victim: "x-1", Donor: "x-0"}
+	for name, tc := range map[string]struct {
+		member   string
+		view     agentapi.PeerView
+		transfer *wire.TransferFacts
+		want     string
+	}{
+		"all well":        {"x-0", agentapi.PeerView{State: cluster.NodeSynced, Members: all}, nil, ""},
+		"names not known": {"x-0", agentapi.PeerView{State: cluster.NodeSynced}, nil, ""},
+		"gives":           {"x-0", agentapi.PeerView{State: cluster.NodeDonor}, nil, "x-0 was Donor instead of Synced"},
+		"victim is gone":  {"x-0", agentapi.PeerView{State: cluster.NodeDonor, Members: []string{"x-0", "x-2"}}, measured, ""},
+		"catches up":      {"x-0", agentapi.PeerView{State: cluster.NodeJoined}, measured, ""},
+		"a second donor":  {"x-2", agentapi.PeerView{State: cluster.NodeDonor}, measured, "x-2 was Donor instead of Synced"},
+		"donor not known": {"x-2", agentapi.PeerView{State: cluster.NodeDonor}, &wire.TransferFacts{Victim: "x-1"}, ""},
+		"victim joins":    {"x-1", agentapi.PeerView{State: cluster.NodeJoining}, measured, ""},
+		"third joins":     {"x-2", agentapi.PeerView{State: cluster.NodeJoining}, measured, "x-2 was Joining instead of Synced"},
+		"donor joins":     {"x-0", agentapi.PeerView{State: cluster.NodeJoining}, measured, "x-0 was Joining instead of Synced"},
+		"third is gone":   {"x-0", agentapi.PeerView{State: cluster.NodeSynced, Members: all[:2]}, measured, "x-2 was gone"},
+		"donor cut off":   {"x-0", agentapi.PeerView{Component: cluster.ComponentNonPrimary, State: cluster.NodeDonor}, measured, "x-0 was not in a Primary component"},
+	} {
+		if tc.view.Component == "" {
+			tc.view.Component = cluster.ComponentPrimary
+		}
+		r := &runner{agents: newAgents(members), out: wire.Output{Transfer: tc.transfer}}
+		got := strings.Join(r.noticed(r.agents.judge(wire.Member{Name: tc.member}, tc.view)), "; ")
+		if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
+		}
+	}
+	once := event{member: "x-0", text: "x-0 was Donor"}
+	if got := add([]event{once}, once); len(got) != 1 {
+		t.Errorf("told again: %v", got)
+	}
+}
