@@ -2,6 +2,7 @@
 package summary
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -186,7 +187,8 @@ func signed(v float64) string {
 	return "+" + s
 }
 
-// Differences says in words what each arm's policy changes against the baseline's.
+// Differences says in words what each arm's policy changes against the baseline's, for what the verdict is about: the
+// first workload.
 func Differences(s *v1alpha1.GaleraBenchmarkSpec) map[string]string {
 	var base v1alpha1.BenchmarkTLS
 	for _, a := range s.Arms {
@@ -200,8 +202,12 @@ func Differences(s *v1alpha1.GaleraBenchmarkSpec) map[string]string {
 	}
 	out := map[string]string{}
 	b := matrix.Policy(own, base)
+	between := difference
+	if len(s.Workloads) > 0 && s.Workloads[0].StateTransfer != nil {
+		between = transferDifference
+	}
 	for _, a := range s.Arms {
-		what := difference(b, matrix.Policy(own, a.TLS))
+		what := between(b, matrix.Policy(own, a.TLS))
 		if a.Name == matrix.Baseline(s) || what == "" {
 			continue
 		}
@@ -225,6 +231,17 @@ func difference(base, t v1alpha1.TLSSpec) string {
 	}
 	return ""
 }
+
+// transferDifference is difference for full copies, whatever replication does beside them.
+func transferDifference(base, t v1alpha1.TLSSpec) string {
+	if t.Clients == base.Clients && encrypts(transfers(t), transfers(base)) {
+		return "state transfer TLS"
+	}
+	return ""
+}
+
+// transfers is the policy of full copies, which follow replication unless they have one of their own.
+func transfers(t v1alpha1.TLSSpec) string { return string(cmp.Or(t.StateTransfer, t.Replication)) }
 
 func encrypts(arm, base string) bool {
 	return arm != v1alpha1.TLSDisabled && base == v1alpha1.TLSDisabled

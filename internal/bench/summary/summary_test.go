@@ -143,3 +143,25 @@ func TestDifferences(t *testing.T) {
 		}
 	}
 }
+
+// TestDifferencesOfTransfers: what is told is what protects the copy, not what replication does beside it.
+func TestDifferencesOfTransfers(t *testing.T) {
+	type arm = v1alpha1.BenchmarkTLS
+	for name, tc := range map[string]struct {
+		base, arm arm
+		want      string
+	}{
+		"both":            {arm{Replication: "Disabled"}, arm{Replication: "Required"}, "state transfer TLS"},
+		"copies only":     {arm{StateTransfer: "Disabled"}, arm{StateTransfer: "Required"}, "state transfer TLS"},
+		"each its own":    {arm{Replication: "Required", StateTransfer: "Disabled"}, arm{Replication: "Disabled", StateTransfer: "Required"}, "state transfer TLS"},
+		"not the copies":  {arm{Replication: "Disabled", StateTransfer: "Disabled"}, arm{Replication: "Required", StateTransfer: "Disabled"}, ""},
+		"clients as well": {arm{Replication: "Disabled", Clients: "Disabled"}, arm{Replication: "Required"}, ""},
+	} {
+		s := spec()
+		s.Arms = []v1alpha1.BenchmarkArm{{Name: "a", TLS: tc.base}, {Name: "b", TLS: tc.arm}}
+		s.Workloads = []v1alpha1.BenchmarkWorkload{{Name: "copy", StateTransfer: &v1alpha1.StateTransferWorkload{}}}
+		if got := Differences(s)["b"]; got != tc.want {
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
+		}
+	}
+}
