@@ -57,6 +57,10 @@ type GaleraBenchmarkStatus struct {
 	// +optional
 	Failure *BenchmarkFailure `json:"failure,omitempty"`
 
+	// endingSince is when putting everything back was begun: it is not waited for without end.
+	// +optional
+	EndingSince *metav1.Time `json:"endingSince,omitempty"`
+
 	// dataSets that have been made, with their checksums.
 	// +optional
 	// +listType=map
@@ -230,10 +234,10 @@ type BenchmarkEnvironment struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Nodes string `json:"nodes,omitempty"`
-	// limits of the database containers.
+	// limits of the database containers, for instance "cpu 2, memory none".
 	// +optional
 	Limits string `json:"limits,omitempty"`
-	// storageClass of the volumes.
+	// storageClass of the volumes; "default" when it is neither named nor known.
 	// +optional
 	StorageClass string `json:"storageClass,omitempty"`
 	// dataSet in words.

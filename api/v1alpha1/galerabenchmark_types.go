@@ -23,7 +23,8 @@ type GaleraBenchmark struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// spec is what to measure. It cannot be changed once it is made, except for suspend and
-	// ttlAfterFinished: results of two different questions would be mixed.
+	// ttlAfterFinished: results of two different questions would be mixed. A benchmark whose
+	// cluster.template is edited after its cluster was made stops until that is set back.
 	// +required
 	Spec GaleraBenchmarkSpec `json:"spec"`
 
@@ -47,6 +48,7 @@ type GaleraBenchmarkList struct {
 // +kubebuilder:validation:XValidation:rule="self.arms.size() * self.workloads.map(w, has(w.oltp) ? w.oltp.threads.size() : has(w.connect) ? w.connect.threads.size() * w.connect.tlsVersions.size() * w.connect.sessionResumption.size() * w.connect.latency.size() : has(w.stateTransfer) ? w.stateTransfer.methods.size() * w.stateTransfer.parallel.size() * w.stateTransfer.ciphers.size() * w.stateTransfer.cpuAcceleration.size() : 0).sum() <= 56",message="the matrix has more than 56 combinations of arm and workload: make several benchmarks, which can be compared with each other"
 // +kubebuilder:validation:XValidation:rule="has(self.cluster.template) || !self.workloads.exists(w, has(w.stateTransfer))",message="a stateTransfer workload throws a node's data away again and again: it needs a private cluster (cluster.template)"
 // +kubebuilder:validation:XValidation:rule="self.arms == oldSelf.arms && self.workloads == oldSelf.workloads && self.rounds == oldSelf.rounds && self.order == oldSelf.order && self.seed == oldSelf.seed",message="arms, workloads, rounds, order and seed cannot be changed: make another benchmark, and compare the two"
+// +kubebuilder:validation:XValidation:rule="self.client == oldSelf.client && self.maxRetries == oldSelf.maxRetries && self.maxFailedPercent == oldSelf.maxFailedPercent",message="client, maxRetries and maxFailedPercent cannot be changed: make another benchmark, and compare the two"
 // +kubebuilder:validation:XValidation:rule="has(self.baseline) == has(oldSelf.baseline) && (!has(self.baseline) || self.baseline == oldSelf.baseline)",message="baseline cannot be changed: make another benchmark, and compare the two"
 type GaleraBenchmarkSpec struct {
 	// cluster is what is measured.
@@ -120,8 +122,9 @@ type GaleraBenchmarkSpec struct {
 	Client BenchmarkClient `json:"client,omitempty"`
 
 	// ttlAfterFinished is how long the benchmark, with its results, is kept after its end, for
-	// instance 168h. Default: for ever.
+	// instance 168h; 0s removes it at once. Default: for ever.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="ttlAfterFinished must be 0s or more, in hours, minutes and seconds (168h, not 7d)"
 	TTLAfterFinished *metav1.Duration `json:"ttlAfterFinished,omitempty"`
 
 	// suspend pauses after the run that is going on. Set it back to false and it goes on.
@@ -133,6 +136,7 @@ type GaleraBenchmarkSpec struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.template) != has(self.ref)",message="set exactly one of template (a private cluster) and ref (an existing one)"
 // +kubebuilder:validation:XValidation:rule="has(self.template) == has(oldSelf.template) && (!has(self.ref) || self.ref.name == oldSelf.ref.name)",message="the cluster cannot be exchanged for another one: make another benchmark, and compare the two"
+// +kubebuilder:validation:XValidation:rule="!has(self.ref) || !has(oldSelf.ref) || self.ref.allowPolicyChanges == oldSelf.ref.allowPolicyChanges",message="allowPolicyChanges cannot be changed: make the benchmark anew"
 type BenchmarkCluster struct {
 	// template is the spec of a private GaleraCluster NAME-db. It is made for the benchmark, switched from
 	// arm to arm, and removed with its data when all is measured.
@@ -156,6 +160,7 @@ type BenchmarkClusterRef struct {
 	// back at the end, also when the benchmark fails or is deleted. Without it, arms whose policy is
 	// not the cluster's own are refused. Default: false.
 	// +optional
+	// +kubebuilder:default=false
 	AllowPolicyChanges bool `json:"allowPolicyChanges,omitempty"`
 }
 
@@ -205,6 +210,7 @@ type BenchmarkClient struct {
 	Image string `json:"image,omitempty"`
 	// resources of the Jobs' container, and of the proxy's where anything goes via PoolingProxy. Default: none.
 	// +optional
+	// +kubebuilder:default={}
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
 	// nodeSelector restricts the hosts the load comes from. By default Jobs prefer hosts without a
 	// node of the cluster.

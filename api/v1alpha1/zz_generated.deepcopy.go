@@ -644,6 +644,10 @@ func (in *GaleraBenchmarkStatus) DeepCopyInto(out *GaleraBenchmarkStatus) {
 		*out = new(BenchmarkFailure)
 		**out = **in
 	}
+	if in.EndingSince != nil {
+		in, out := &in.EndingSince, &out.EndingSince
+		*out = (*in).DeepCopy()
+	}
 	if in.DataSets != nil {
 		in, out := &in.DataSets, &out.DataSets
 		*out = make([]BenchmarkDataSet, len(*in))

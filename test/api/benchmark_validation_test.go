@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -89,6 +90,13 @@ func TestBenchmarkAdmission(t *testing.T) {
 		"unknown order":                 {parts{"order": `Random`}, "supported values"},
 		"ECDSA of RSA's size":           {parts{"arms": `[{name: a, tls: {privateKey: {algorithm: ECDSA, size: 4096}}}]`}, "size must be 256 or 384 for ECDSA"},
 		"transfer of somebody's data":   {parts{"cluster": `{ref: {name: shop}}`, "workloads": `[{name: a, stateTransfer: {}}]`}, "needs a private cluster"},
+		"kept for a week":               {parts{"ttlAfterFinished": `168h`}, ""},
+		"not kept at all":               {parts{"ttlAfterFinished": `0s`}, ""},
+		"kept for days":                 {parts{"ttlAfterFinished": `7d`}, "in hours, minutes and seconds (168h, not 7d)"},
+		"gone before its end":           {parts{"ttlAfterFinished": `-1h`}, "ttlAfterFinished must be 0s or more"},
+		"a run of days":                 {parts{"workloads": `[{name: a, oltp: {profile: ReadOnly, duration: 1d}}]`}, "type conversion error"},
+		"a warmup of days":              {parts{"workloads": `[{name: a, oltp: {profile: ReadOnly, warmup: 1d}}]`}, "type conversion error"},
+		"connections for days":          {parts{"workloads": `[{name: a, connect: {duration: 1d}}]`}, "type conversion error"},
 		"a matrix without end": {parts{
 			"arms":      `[{name: a}, {name: b}, {name: c}, {name: d}, {name: e}, {name: f}, {name: g}, {name: h}]`,
 			"workloads": `[{name: w, oltp: {profile: ReadWrite, threads: [1, 2, 3, 4, 5, 6, 7, 8]}}]`,
@@ -139,8 +147,12 @@ func TestBenchmarkImmutable(t *testing.T) {
 		"cluster": {func(s *v1alpha1.GaleraBenchmarkSpec) {
 			s.Cluster = v1alpha1.BenchmarkCluster{Ref: &v1alpha1.BenchmarkClusterRef{Name: "shop"}}
 		}, "cannot be exchanged"},
-		"suspend": {func(s *v1alpha1.GaleraBenchmarkSpec) { s.Suspend = true }, ""},
-		"ttl":     {func(s *v1alpha1.GaleraBenchmarkSpec) { s.TTLAfterFinished = &metav1.Duration{Duration: 1} }, ""},
+		"client's image":     {func(s *v1alpha1.GaleraBenchmarkSpec) { s.Client.Image = "other" }, "client, maxRetries and maxFailedPercent cannot be changed"},
+		"client's resources": {func(s *v1alpha1.GaleraBenchmarkSpec) { s.Client.Resources.Limits = corev1.ResourceList{"cpu": oneGi} }, "client, maxRetries and maxFailedPercent cannot be changed"},
+		"maxRetries":         {func(s *v1alpha1.GaleraBenchmarkSpec) { s.MaxRetries = new(int32(9)) }, "maxRetries and maxFailedPercent cannot be changed"},
+		"maxFailedPercent":   {func(s *v1alpha1.GaleraBenchmarkSpec) { s.MaxFailedPercent = new(int32(90)) }, "maxRetries and maxFailedPercent cannot be changed"},
+		"suspend":            {func(s *v1alpha1.GaleraBenchmarkSpec) { s.Suspend = true }, ""},
+		"ttl":                {func(s *v1alpha1.GaleraBenchmarkSpec) { s.TTLAfterFinished = &metav1.Duration{Duration: 1} }, ""},
 	} {
 		b := &v1alpha1.GaleraBenchmark{}
 		must(t, kube.Get(ctx, client.ObjectKeyFromObject(u), b))
@@ -150,8 +162,12 @@ func TestBenchmarkImmutable(t *testing.T) {
 	guest := benchmark(t, "fixed-guest", map[string]string{"cluster": `{ref: {name: shop}}`})
 	must(t, kube.Create(ctx, guest))
 	t.Cleanup(func() { _ = kube.Delete(ctx, guest) })
-	must(t, unstructured.SetNestedField(guest.Object, "other", "spec", "cluster", "ref", "name"))
-	mustSay(t, kube.Update(ctx, guest, client.DryRunAll), "cannot be exchanged")
+	other := guest.DeepCopy()
+	must(t, unstructured.SetNestedField(other.Object, "other", "spec", "cluster", "ref", "name"))
+	mustSay(t, kube.Update(ctx, other, client.DryRunAll), "cannot be exchanged")
+	allowed := guest.DeepCopy()
+	must(t, unstructured.SetNestedField(allowed.Object, true, "spec", "cluster", "ref", "allowPolicyChanges"))
+	mustSay(t, kube.Update(ctx, allowed, client.DryRunAll), "allowPolicyChanges cannot be changed")
 }
 
 // TestBenchmarkSamples: what docs/benchmarks.md tells people to apply is admitted.
