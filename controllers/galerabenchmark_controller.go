@@ -69,9 +69,11 @@ func (r *GaleraBenchmarkReconciler) pass(ctx context.Context, b *v1alpha1.Galera
 		return ctrl.Result{}, err
 	}
 	d := steps.Next(seen.State)
+	if err := r.keepClientSecret(ctx, b, seen, d); err != nil {
+		return ctrl.Result{}, err
+	}
 	if _, over := d.Action.(steps.Finish); over && b.DeletionTimestamp != nil {
-		controllerutil.RemoveFinalizer(b, benchmarkFinalizer)
-		return ctrl.Result{}, r.Update(ctx, b)
+		return ctrl.Result{}, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
 	}
 	changed, err := r.updateBenchmark(ctx, b, seen, d)
 	if err != nil || changed && d.Action != nil {
@@ -90,10 +92,18 @@ func (r *GaleraBenchmarkReconciler) pass(ctx context.Context, b *v1alpha1.Galera
 
 // ensureFinalizer is needed only where something that is not ours is changed.
 func (r *GaleraBenchmarkReconciler) ensureFinalizer(ctx context.Context, b *v1alpha1.GaleraBenchmark) (added bool, err error) {
-	if b.Spec.Cluster.Ref == nil || b.DeletionTimestamp != nil || b.Status.CompletedAt != nil || !controllerutil.AddFinalizer(b, benchmarkFinalizer) {
+	if b.Spec.Cluster.Ref == nil || b.DeletionTimestamp != nil || b.Status.CompletedAt != nil || controllerutil.ContainsFinalizer(b, benchmarkFinalizer) {
 		return false, nil
 	}
-	return true, r.Update(ctx, b)
+	return true, r.patchFinalizers(ctx, b, controllerutil.AddFinalizer)
+}
+
+// patchFinalizers leaves the spec alone: what a person wrote, 60s for instance, is not what we would write, 1m0s, and it
+// may not be changed.
+func (r *GaleraBenchmarkReconciler) patchFinalizers(ctx context.Context, b *v1alpha1.GaleraBenchmark, change func(client.Object, string) bool) error {
+	before := b.DeepCopy()
+	change(b, benchmarkFinalizer)
+	return r.Patch(ctx, b, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }
 
 // updateBenchmark writes the status when it differs, and says whether it did.

@@ -24,6 +24,8 @@ type benchmarkFacts struct {
 	steps.State
 	// Pods of the cluster and of the Job.
 	Pods []corev1.Pod
+	// StorageClass of the cluster's volumes; "" when it is not known.
+	StorageClass string
 	// ProxyWords are the last ones of the Job's pooling proxy, if that crashed.
 	ProxyWords string
 }
@@ -37,9 +39,14 @@ func (r *GaleraBenchmarkReconciler) observeBenchmark(ctx context.Context, b *v1a
 		return f, err
 	case err == nil && c.DeletionTimestamp == nil && (b.Spec.Cluster.Ref != nil || metav1.IsControlledBy(c, b)):
 		f.Cluster = c
+	default:
+		f.Going = err == nil && c.DeletionTimestamp != nil && metav1.IsControlledBy(c, b)
 	}
 	var err error
 	if f.HolderGone, err = r.holderGone(ctx, b, f.Cluster); err != nil {
+		return f, err
+	}
+	if f.StorageClass, err = r.storageClass(ctx, f.Cluster); err != nil {
 		return f, err
 	}
 	ours := []client.ListOption{client.InNamespace(b.Namespace), client.MatchingLabels{v1alpha1.LabelBenchmark: b.Name}}
@@ -132,6 +139,9 @@ func (f *benchmarkFacts) describe(j *batchv1.Job) *steps.Job {
 		if p.Status.StartTime != nil && waits(&p) {
 			out.WaitingSince = p.Status.StartTime.Time
 		}
+		if c := unscheduled(&p); c != nil {
+			out.WaitingSince, out.Message = c.LastTransitionTime.Time, c.Reason+": "+c.Message
+		}
 	}
 	return out
 }
@@ -152,6 +162,16 @@ func waits(p *corev1.Pod) bool {
 	complains := func(s corev1.ContainerStatus) bool { return s.State.Waiting != nil && s.State.Waiting.Message != "" }
 	return slices.ContainsFunc(p.Status.ContainerStatuses, ofClient) &&
 		(slices.ContainsFunc(p.Status.InitContainerStatuses, complains) || slices.ContainsFunc(p.Status.ContainerStatuses, complains))
+}
+
+// unscheduled is the scheduler's complaint that no node takes a pod, nil when there is none.
+func unscheduled(p *corev1.Pod) *corev1.PodCondition {
+	for i, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			return &p.Status.Conditions[i]
+		}
+	}
+	return nil
 }
 
 // victim is the node a Job was told to watch losing its data. Another one must never lose its own, whoever is the

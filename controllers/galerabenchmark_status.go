@@ -1,13 +1,11 @@
 package controllers
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,13 +48,16 @@ func benchmarkStatus(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchm
 	if s.StartedAt == nil && d.Run != nil {
 		s.StartedAt = &metav1.Time{Time: now}
 	}
+	if s.EndingSince == nil && d.Ending {
+		s.EndingSince = &metav1.Time{Time: now}
+	}
 	s.DataSets = dataSets(seen)
 	s.MeasuredSeconds = int64(seconds)
 	s.Results = summary.Results(&b.Spec, measured)
 	s.Verdict = summary.Verdict(s.Results, summary.Differences(&b.Spec))
 	s.InvalidRuns = summary.Invalid(measured)
 	s.Progress = summary.Progress(valid, len(matrix.Runs(&b.Spec)), spent(s, seen, now))
-	s.Environment = environment(s.Environment, b, seen, measured)
+	s.Environment = environment(s.Environment, seen, measured)
 	noteAction(s, seen, d, now)
 	benchmarkConditions(s, b, d)
 }
@@ -66,11 +67,14 @@ func spent(s *v1alpha1.GaleraBenchmarkStatus, seen benchmarkFacts, now time.Time
 	if s.StartedAt == nil {
 		return 0
 	}
-	last := now
+	var last time.Time // a run that failed before its window has no end
 	for _, r := range seen.Records {
-		if r.Output != nil && r.Index > 0 {
+		if r.Output != nil && r.Index > 0 && r.Output.EndedAt.After(last) {
 			last = r.Output.EndedAt
 		}
+	}
+	if last.IsZero() {
+		last = now
 	}
 	return last.Sub(s.StartedAt.Time)
 }
@@ -96,74 +100,36 @@ func noteAction(s *v1alpha1.GaleraBenchmarkStatus, seen benchmarkFacts, d steps.
 }
 
 // dataSets are those that were made and not removed since.
-func dataSets(seen benchmarkFacts) []v1alpha1.BenchmarkDataSet {
-	removed, made := map[string]bool{}, map[string]wire.Record{}
+func dataSets(seen benchmarkFacts) (out []v1alpha1.BenchmarkDataSet) {
+	removed := map[string]bool{}
 	for _, r := range seen.Records {
-		switch {
-		case !r.Valid:
-		case r.Kind == wire.KindCleanup:
+		if r.Valid && r.Kind == wire.KindCleanup {
 			removed[r.Workload] = true
-		case r.Kind == wire.KindPrepare && r.Output != nil && r.Output.Data != nil && r.Attempt > made[r.Workload].Attempt:
-			made[r.Workload] = r
 		}
 	}
-	var out []v1alpha1.BenchmarkDataSet
-	for _, name := range slices.Sorted(maps.Keys(made)) {
-		if r := made[name]; !removed[name] {
-			d := r.Output.Data
-			out = append(out, v1alpha1.BenchmarkDataSet{Name: name, ClusterUUID: r.ClusterUUID, Tables: int32(d.Tables), //nolint:gosec // at most 256
-				Rows: d.Rows, Bytes: d.Bytes, Checksum: d.Checksum})
+	for _, d := range madeSets(seen) {
+		if !removed[d.Name] {
+			out = append(out, d)
 		}
 	}
 	return out
 }
 
-// environment is filled in by the first run that says something.
-func environment(e *v1alpha1.BenchmarkEnvironment, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, measured []wire.Record) *v1alpha1.BenchmarkEnvironment {
-	if len(measured) == 0 || e != nil || measured[0].Output == nil || seen.Cluster == nil {
-		return e
-	}
-	x := measured[0].Output.Environment
-	e = &v1alpha1.BenchmarkEnvironment{MariaDB: x.MariaDB, Galera: x.Galera, OpenSSL: x.OpenSSL, Sysbench: x.Sysbench, CPU: x.CPU, CPUFlags: x.CPUFlags, Kernel: x.Kernel, Seed: b.Spec.Seed}
-	var nodes []string
-	for _, p := range seen.Pods {
-		for _, st := range p.Status.ContainerStatuses {
-			switch st.Name {
-			case resources.ContainerName:
-				e.DatabaseImage = digest(p, st)
-				nodes = append(nodes, p.Name+"="+p.Spec.NodeName)
-			case "bench":
-				e.ClientImage = digest(p, st)
-				nodes = append(nodes, "client="+p.Spec.NodeName)
-			}
+// madeSets are all data sets that were ever made, each as it was made last.
+func madeSets(seen benchmarkFacts) (out []v1alpha1.BenchmarkDataSet) {
+	made := map[string]wire.Record{}
+	for _, r := range seen.Records {
+		if r.Valid && r.Kind == wire.KindPrepare && r.Output != nil && r.Output.Data != nil && r.Attempt > made[r.Workload].Attempt {
+			made[r.Workload] = r
 		}
 	}
-	e.Nodes = strings.Join(nodes, ", ")
-	e.Limits = "none"
-	if l := seen.Cluster.Spec.Resources.Limits; len(l) > 0 {
-		e.Limits = fmt.Sprintf("cpu %s, memory %s", l.Cpu(), l.Memory())
+	for _, name := range slices.Sorted(maps.Keys(made)) {
+		r := made[name]
+		d := r.Output.Data
+		out = append(out, v1alpha1.BenchmarkDataSet{Name: name, ClusterUUID: r.ClusterUUID, Tables: int32(d.Tables), //nolint:gosec // at most 256
+			Rows: d.Rows, Bytes: d.Bytes, Checksum: d.Checksum})
 	}
-	if name := seen.Cluster.Spec.Storage.StorageClassName; name != nil {
-		e.StorageClass = *name
-	} else {
-		e.StorageClass = "default"
-	}
-	var sets []string
-	for _, d := range b.Status.DataSets {
-		sets = append(sets, fmt.Sprintf("%s: %d tables of %d rows, %d MB, checksum %s", d.Name, d.Tables, d.Rows, d.Bytes/1e6, d.Checksum))
-	}
-	e.DataSet = strings.Join(sets, "; ")
-	return e
-}
-
-// digest is the image that runs, as exactly as it is known.
-func digest(p corev1.Pod, st corev1.ContainerStatus) string {
-	for _, c := range p.Spec.Containers {
-		if c.Name == st.Name {
-			return c.Image + " (" + st.ImageID + ")"
-		}
-	}
-	return st.ImageID
+	return out
 }
 
 // maxMessage keeps conditions readable.

@@ -154,13 +154,22 @@ func refused(s State) Decision {
 	if ref == nil || ref.AllowPolicyChanges || s.Cluster == nil {
 		return Decision{}
 	}
-	for _, arm := range b.Spec.Arms {
-		if own := Own(b, s.Cluster); !matrix.SamePolicy(own, matrix.Policy(own, arm.TLS)) {
-			return Decision{Failed: true, Reason: v1alpha1.ReasonPolicyChangeRefused,
-				Message: fmt.Sprintf("the arm %s would change spec.tls of the cluster %s; set cluster.ref.allowPolicyChanges, or use cluster.template for a private cluster", arm.Name, ref.Name)}
-		}
+	if arm := foreign(s); arm != nil {
+		return Decision{Failed: true, Reason: v1alpha1.ReasonPolicyChangeRefused,
+			Message: fmt.Sprintf("the arm %s would change spec.tls of the cluster %s; make the benchmark anew, with cluster.ref.allowPolicyChanges, or with cluster.template for a private cluster", arm.Name, ref.Name)}
 	}
 	return Decision{}
+}
+
+// foreign is an arm whose policy is not a referenced cluster's own, nil when there is none.
+func foreign(s State) *v1alpha1.BenchmarkArm {
+	own := Own(s.Benchmark, s.Cluster)
+	for i, arm := range s.Benchmark.Spec.Arms {
+		if !matrix.SamePolicy(own, matrix.Policy(own, arm.TLS)) {
+			return &s.Benchmark.Spec.Arms[i]
+		}
+	}
+	return nil
 }
 
 func (s State) clusterSpec() v1alpha1.GaleraClusterSpec {

@@ -1,6 +1,9 @@
 package steps
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -10,31 +13,81 @@ import (
 
 // end puts everything back, and then finishes with the outcome d.
 func end(s State, d Decision) Decision {
-	b := s.Benchmark
-	d.Run = nil
-	switch data := leftData(s); {
-	case s.Cluster == nil:
-	case b.Spec.Cluster.Template != nil:
-		d.Action = RemoveCluster{}
-		return d
-	case b.Status.Restore != "":
-		d.Action = RestoreCluster{}
-		return d
-	case data != "" && cleanups(s) < maxCleanups && !patienceOver(s):
-		d.Reason = v1alpha1.ReasonCleaningUp
-		if why := matrix.Settled(s.Cluster); why != "" {
-			d.Message, d.Again = "waiting for the cluster, to remove the test data: "+why, 10*time.Second
-			return d
-		}
-		d.Message = "removing the test data " + data
-		d.Action = StartJob{Wire: wire.Run{Kind: wire.KindCleanup, Attempt: cleanups(s) + 1, Workload: data}, Data: wire.DataSet{Database: data, Owner: string(b.UID)}}
-		return d
-	case claimed(s):
-		d.Action = Release{}
-		return d
+	d.Run, d.Ending = nil, true
+	if step, ok := putBack(s, d); ok {
+		return step
+	}
+	if left := leftBehind(s); left != "" {
+		d.Stalled, d.Message = true, d.Message+"; left behind: "+left
 	}
 	d.Action = Finish{}
 	return d
+}
+
+// putBack is the next step on the way to what was there before. ok is false when there is none, or nobody waits for it
+// any longer.
+func putBack(s State, d Decision) (step Decision, ok bool) {
+	b := s.Benchmark
+	data := leftData(s)
+	if cleanups(s) >= maxCleanups {
+		data = nil
+	}
+	switch {
+	case s.Going && !patienceOver(s):
+		return waiting(d, "waiting until the private cluster is gone"), true
+	case s.Cluster == nil:
+		return d, false
+	case b.Spec.Cluster.Template != nil:
+		d.Action = RemoveCluster{}
+	case b.Status.Restore != "":
+		d.Action = RestoreCluster{}
+	case unsettled(s, data) != "" && !patienceOver(s):
+		return waiting(d, unsettled(s, data)), true
+	case len(data) > 0 && !patienceOver(s):
+		d.Reason, d.Message = v1alpha1.ReasonCleaningUp, "removing the test data "+data[0]
+		d.Action = StartJob{Wire: wire.Run{Kind: wire.KindCleanup, Attempt: cleanups(s) + 1, Workload: data[0]}, Data: wire.DataSet{Database: data[0], Owner: string(b.UID)}}
+	case claimed(s):
+		d.Action = Release{}
+	default:
+		return d, false
+	}
+	return d, true
+}
+
+func waiting(d Decision, message string) Decision {
+	d.Reason, d.Message, d.Again = v1alpha1.ReasonCleaningUp, message, 10*time.Second
+	return d
+}
+
+// unsettled is what a referenced cluster is waited for, "" for nothing. One that was not switched, and has no data of
+// the benchmark, is as it was.
+func unsettled(s State, data []string) string {
+	why := matrix.Settled(s.Cluster)
+	switch {
+	case why == "":
+		return ""
+	case len(data) > 0:
+		return "waiting for the cluster, to remove the test data: " + why
+	case claimed(s) && s.Benchmark.Spec.Cluster.Ref.AllowPolicyChanges && foreign(s) != nil:
+		return "waiting until the cluster has its own policy again: " + why
+	}
+	return ""
+}
+
+// leftBehind is what nobody waits for any longer, and how to get rid of it.
+func leftBehind(s State) string {
+	if s.Going {
+		return "the private cluster, which is still being deleted; look at its finalizers"
+	}
+	data := leftData(s)
+	if s.Cluster == nil || len(data) == 0 {
+		return ""
+	}
+	drop := make([]string, len(data))
+	for i, name := range data {
+		drop[i] = "DROP DATABASE " + name
+	}
+	return fmt.Sprintf("the test data, which could not be removed; on the cluster %s run: %s", s.Cluster.Name, strings.Join(drop, "; "))
 }
 
 const (
@@ -44,9 +97,24 @@ const (
 	cleanupPatience = 10 * time.Minute
 )
 
+// patienceOver says that putting everything back is not waited for any longer: a benchmark must be able to end, and one
+// that is deleted sooner.
 func patienceOver(s State) bool {
-	deleted := s.Benchmark.DeletionTimestamp
-	return deleted != nil && s.Now.Sub(deleted.Time) > cleanupPatience
+	b := s.Benchmark
+	switch {
+	case b.DeletionTimestamp != nil && s.Now.Sub(b.DeletionTimestamp.Time) > cleanupPatience:
+		return true
+	case b.Status.EndingSince == nil:
+		return false
+	}
+	waited := s.Now.Sub(b.Status.EndingSince.Time)
+	if s.Cluster == nil {
+		return waited >= stalledTime
+	}
+	if c := stalled(s.Cluster); c != nil {
+		return min(waited, s.Now.Sub(c.LastTransitionTime.Time)) >= stalledTime
+	}
+	return waited >= switchTime
 }
 
 func cleanups(s State) int {
@@ -59,9 +127,9 @@ func cleanups(s State) int {
 	return n
 }
 
-// leftData is a database some attempt may have made, also one that failed or never came to its end, and
-// nobody has removed since; "" when there is none.
-func leftData(s State) string {
+// leftData are the databases some attempt may have made, also one that failed or never came to its end, and
+// nobody has removed since.
+func leftData(s State) (names []string) {
 	removed := map[string]bool{}
 	for _, r := range s.Records {
 		if r.Kind == wire.KindCleanup && r.Valid && s.Judged[Name(s.Benchmark.Name, r.Run)] {
@@ -69,9 +137,9 @@ func leftData(s State) string {
 		}
 	}
 	for _, r := range s.Records {
-		if r.Kind == wire.KindPrepare && !removed[r.Workload] {
-			return r.Workload
+		if r.Kind == wire.KindPrepare && !removed[r.Workload] && !slices.Contains(names, r.Workload) {
+			names = append(names, r.Workload)
 		}
 	}
-	return ""
+	return names
 }

@@ -27,6 +27,8 @@ type State struct {
 	Benchmark *v1alpha1.GaleraBenchmark
 	// Cluster that is measured; nil when there is none.
 	Cluster *v1alpha1.GaleraCluster
+	// Going says that the private cluster is being deleted, and still there.
+	Going bool
 	// HolderGone says that the benchmark the cluster is marked with has ended without taking the mark away.
 	HolderGone bool
 	// Missing is what a Job would wait for in vain, in words.
@@ -50,7 +52,7 @@ type Job struct {
 	Going bool
 	// RunningSince is when its container started, zero before.
 	RunningSince time.Time
-	// WaitingSince is when kubelet took on its pod, if that has not started and kubelet complains; zero otherwise.
+	// WaitingSince is when its pod began to wait for a node, or for what kubelet complains of; zero when it does neither.
 	WaitingSince time.Time
 	// Victim is the node that is to lose its data, as the Job was told; "" for none.
 	Victim string
@@ -81,6 +83,8 @@ type Decision struct {
 	Failed bool
 	// Stalled says that a person has to act.
 	Stalled bool
+	// Ending says that everything is being put back.
+	Ending bool
 	// Again is when to look again at the latest; 0: when something changes.
 	Again time.Duration
 }
@@ -240,7 +244,8 @@ func jobDecision(s State) (Decision, bool) {
 	return keep, true
 }
 
-// startTime is what a pod has to start once kubelet complains: an image that could not be pulled may be there at the next try.
+// startTime is what a pod has to start once kubelet or the scheduler complains: an image that could not be pulled may be
+// there at the next try, and so may a node.
 const startTime = 5 * time.Minute
 
 // hopeless says that a Job is not waited for any longer.

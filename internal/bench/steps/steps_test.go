@@ -59,6 +59,9 @@ func (w *world) step() Decision {
 	d := Next(w.State)
 	b := w.Benchmark
 	b.Status.Run = d.Run
+	if d.Ending && b.Status.EndingSince == nil {
+		b.Status.EndingSince = &metav1.Time{Time: w.Now}
+	}
 	switch a := d.Action.(type) {
 	case MakeCluster:
 		w.note("make " + a.Run.Arm.Name)

@@ -1,0 +1,109 @@
+package controllers
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/jobs"
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+// environment is what all runs that count have told so far: the first one that says something has its word.
+func environment(before *v1alpha1.BenchmarkEnvironment, seen benchmarkFacts, measured []wire.Record) *v1alpha1.BenchmarkEnvironment {
+	measured = slices.DeleteFunc(slices.Clone(measured), func(r wire.Record) bool { return !r.Valid || r.Output == nil })
+	if len(measured) == 0 {
+		return before
+	}
+	e := &v1alpha1.BenchmarkEnvironment{Seed: seen.Benchmark.Spec.Seed}
+	if before != nil {
+		e = before.DeepCopy()
+	}
+	for _, r := range measured {
+		x := r.Output.Environment
+		e.MariaDB, e.Galera, e.OpenSSL = cmp.Or(e.MariaDB, x.MariaDB), cmp.Or(e.Galera, x.Galera), cmp.Or(e.OpenSSL, x.OpenSSL)
+		e.Sysbench, e.Kernel = cmp.Or(e.Sysbench, x.Sysbench), cmp.Or(e.Kernel, x.Kernel)
+		e.CPU, e.CPUFlags = cmp.Or(e.CPU, x.CPU), cmp.Or(e.CPUFlags, x.CPUFlags)
+	}
+	placed(e, seen.Pods)
+	if seen.Cluster != nil {
+		e.Limits = cmp.Or(e.Limits, limits(seen.Cluster.Spec.Resources.Limits))
+		e.StorageClass = cmp.Or(e.StorageClass, seen.StorageClass, "default")
+	}
+	var sets []string
+	for _, d := range madeSets(seen) {
+		sets = append(sets, fmt.Sprintf("%s: %d tables of %d rows, %d MB, checksum %s", d.Name, d.Tables, d.Rows, d.Bytes/1e6, d.Checksum))
+	}
+	e.DataSet = strings.Join(sets, "; ")
+	return e
+}
+
+// placed says which image runs where, until that is known of a client, too.
+func placed(e *v1alpha1.BenchmarkEnvironment, pods []corev1.Pod) {
+	if e.ClientImage != "" {
+		return
+	}
+	var nodes []string
+	for _, p := range pods {
+		for _, st := range p.Status.ContainerStatuses {
+			switch {
+			case st.ImageID == "": // has not started
+			case st.Name == resources.ContainerName:
+				e.DatabaseImage = digest(p, st)
+				nodes = append(nodes, p.Name+"="+p.Spec.NodeName)
+			case st.Name == jobs.ClientContainer:
+				e.ClientImage = digest(p, st)
+				nodes = append(nodes, "client="+p.Spec.NodeName)
+			}
+		}
+	}
+	e.Nodes = cmp.Or(strings.Join(nodes, ", "), e.Nodes)
+}
+
+// digest is the image that runs, as exactly as it is known.
+func digest(p corev1.Pod, st corev1.ContainerStatus) string {
+	for _, c := range p.Spec.Containers {
+		if c.Name == st.Name {
+			return c.Image + " (" + st.ImageID + ")"
+		}
+	}
+	return st.ImageID
+}
+
+func limits(l corev1.ResourceList) string {
+	if len(l) == 0 {
+		return "none"
+	}
+	limit := func(q *resource.Quantity) string {
+		if q.IsZero() {
+			return "none"
+		}
+		return q.String()
+	}
+	return fmt.Sprintf("cpu %s, memory %s", limit(l.Cpu()), limit(l.Memory()))
+}
+
+// storageClass is that of the first node's volume, which knows what the default was when it was made; "" when there is no
+// volume, and no name.
+func (r *GaleraBenchmarkReconciler) storageClass(ctx context.Context, c *v1alpha1.GaleraCluster) (string, error) {
+	if c == nil {
+		return "", nil
+	}
+	if name := c.Spec.Storage.StorageClassName; name != nil {
+		return *name, nil
+	}
+	claim := &corev1.PersistentVolumeClaim{}
+	err := r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: claimName(c, 0)}, claim)
+	if err != nil || claim.Spec.StorageClassName == nil {
+		return "", client.IgnoreNotFound(err)
+	}
+	return *claim.Spec.StorageClassName, nil
+}

@@ -1,0 +1,68 @@
+package controllers
+
+import (
+	"context"
+
+	cmv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/jobs"
+	"github.com/galera-operator/galera-operator/internal/bench/steps"
+)
+
+// keepClientSecret keeps the client's private key for as long as the benchmark measures.
+func (r *GaleraBenchmarkReconciler) keepClientSecret(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d steps.Decision) error {
+	if _, over := d.Action.(steps.Finish); over {
+		return r.removeClientSecret(ctx, b)
+	}
+	if seen.Job != nil {
+		return r.ownClientSecret(ctx, b)
+	}
+	return nil
+}
+
+// ownClientSecret makes the client's private key go with the benchmark, whenever that is deleted: cert-manager writes it
+// without an owner.
+func (r *GaleraBenchmarkReconciler) ownClientSecret(ctx context.Context, b *v1alpha1.GaleraBenchmark) error {
+	have, err := r.clientSecret(ctx, b)
+	if have == nil || err != nil || len(have.OwnerReferences) > 0 {
+		return err
+	}
+	ref := metav1.NewControllerRef(b, v1alpha1.GroupVersion.WithKind("GaleraBenchmark"))
+	ref.Controller, ref.BlockOwnerDeletion = nil, nil // cert-manager may be told to be the controller
+	owned := have.DeepCopy()
+	owned.OwnerReferences = []metav1.OwnerReference{*ref}
+	return client.IgnoreNotFound(r.Patch(ctx, owned, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{})))
+}
+
+// removeClientSecret removes the client's certificate and its private key: a benchmark that has ended may be kept for
+// its figures. The Certificate goes first, or the Secret would come back.
+func (r *GaleraBenchmarkReconciler) removeClientSecret(ctx context.Context, b *v1alpha1.GaleraBenchmark) error {
+	certificate := &cmv1.Certificate{}
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: jobs.RunnerName(b)}, certificate)
+	if err == nil && metav1.IsControlledBy(certificate, b) {
+		err = r.Delete(ctx, certificate)
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	have, err := r.clientSecret(ctx, b)
+	if have == nil || err != nil {
+		return err
+	}
+	return client.IgnoreNotFound(r.Delete(ctx, have))
+}
+
+// clientSecret is what cert-manager made of the benchmark's Certificate, nil when there is none.
+func (r *GaleraBenchmarkReconciler) clientSecret(ctx context.Context, b *v1alpha1.GaleraBenchmark) (*corev1.Secret, error) {
+	have := &corev1.Secret{}
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: jobs.RunnerName(b)}, have)
+	if apierrors.IsNotFound(err) || err == nil && have.Labels[v1alpha1.LabelBenchmark] != b.Name {
+		return nil, nil
+	}
+	return have, err
+}

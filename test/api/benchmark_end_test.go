@@ -1,0 +1,125 @@
+package api
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	cmv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+const onePrivate = `{template: {replicas: 1, storage: {size: 1Gi}}}`
+
+func gone(o client.Object) bool {
+	return apierrors.IsNotFound(kube.Get(context.Background(), client.ObjectKeyFromObject(o), o))
+}
+
+func completed(b *v1alpha1.GaleraBenchmark) bool { return b.Status.CompletedAt != nil }
+
+// TestBenchmarkExpires with its results, and with what holds it.
+func TestBenchmarkExpires(t *testing.T) {
+	existingCluster(t, "lasting")
+	s := perform(t, benchmark(t, "expires", map[string]string{"cluster": `{ref: {name: lasting}}`, "ttlAfterFinished": `2s`,
+		"workloads": `[{name: a, connect: {duration: 60s}}]`}))
+	b := s.waitFor("the end", completed)
+	if left := metav1.Now().Sub(b.Status.CompletedAt.Time).Seconds(); left > 1.9 {
+		t.Errorf("the end was seen after %.1f s", left)
+	}
+	eventually(t, "that it disappears", func() bool { return s.get() == nil })
+	if c := s.cluster("lasting"); c.Annotations[v1alpha1.AnnotationBenchmark] != "" {
+		t.Errorf("left behind: %v", c.Annotations)
+	}
+}
+
+// TestBenchmarkKeepsNoPrivateKey: the client's Secret belongs to the benchmark, and is gone at its end, with what would
+// make it again.
+func TestBenchmarkKeepsNoPrivateKey(t *testing.T) {
+	ctx := context.Background()
+	s := perform(t, benchmark(t, "keyless", map[string]string{"cluster": onePrivate, "rounds": "1", "maxRetries": "0", "workloads": oneWrite}))
+	s.prove("keyless-db")
+	prepare := s.job("keyless-prepare-1")
+	certificate := &cmv1.Certificate{}
+	must(t, kube.Get(ctx, client.ObjectKey{Namespace: "default", Name: "keyless-bench"}, certificate))
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: certificate.Spec.SecretName, Labels: certificate.Spec.SecretTemplate.Labels}}
+	must(t, kube.Create(ctx, secret)) // as cert-manager does
+	t.Cleanup(func() { _ = kube.Delete(ctx, secret) })
+	eventually(t, "an owner of the key", func() bool {
+		must(t, kube.Get(ctx, client.ObjectKeyFromObject(secret), secret))
+		owned, err := controllerutil.HasOwnerReference(secret.OwnerReferences, s.get(), scheme)
+		return err == nil && owned
+	})
+	s.finish(prepare, prepared)
+	s.finish(s.job("keyless-run-001-1"), failing)
+	s.waitFor("the end", func(b *v1alpha1.GaleraBenchmark) bool { s.collect(); return completed(b) })
+	if !gone(secret) || !gone(certificate) {
+		t.Errorf("the key is left: %v, %v", secret.Name, certificate.Name)
+	}
+}
+
+// TestBenchmarkLeavesSecretsOfOthers alone, whatever they are called.
+func TestBenchmarkLeavesSecretsOfOthers(t *testing.T) {
+	own := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "polite-bench"}}
+	must(t, kube.Create(context.Background(), own))
+	t.Cleanup(func() { _ = kube.Delete(context.Background(), own) })
+	existingCluster(t, "own-keys")
+	s := perform(t, benchmark(t, "polite", map[string]string{"cluster": `{ref: {name: own-keys}}`, "workloads": oneWrite}))
+	s.waitFor("the end", completed)
+	if gone(own) {
+		t.Error("somebody else's Secret was deleted")
+	}
+}
+
+// TestBenchmarkWaitsForItsCluster to be gone before it says that everything is cleaned up.
+func TestBenchmarkWaitsForItsCluster(t *testing.T) {
+	ctx := context.Background()
+	s := perform(t, benchmark(t, "tidy", map[string]string{"cluster": onePrivate, "rounds": "1", "maxRetries": "0", "workloads": oneWrite}))
+	c := s.cluster("tidy-db")
+	controllerutil.AddFinalizer(c, "test/held")
+	must(t, kube.Update(ctx, c))
+	s.prove("tidy-db")
+	s.finish(s.job("tidy-prepare-1"), prepared)
+	s.finish(s.job("tidy-run-001-1"), failing)
+	b := s.waitFor("the cluster's end", func(b *v1alpha1.GaleraBenchmark) bool {
+		s.collect()
+		r := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReconciling)
+		return completed(b) || r != nil && strings.Contains(r.Message, "until the private cluster is gone")
+	})
+	if completed(b) || b.Status.EndingSince == nil {
+		t.Errorf("over before its cluster is gone: %+v", b.Status)
+	}
+	c = s.cluster("tidy-db")
+	c.Finalizers = nil
+	must(t, kube.Update(ctx, c))
+	s.waitFor("the end", completed)
+}
+
+// TestBenchmarkThatNoNodeTakes says so at once, and in the end the attempt is over.
+func TestBenchmarkThatNoNodeTakes(t *testing.T) {
+	ctx := context.Background()
+	s := perform(t, benchmark(t, "nowhere", map[string]string{"cluster": onePrivate, "rounds": "1", "workloads": `[{name: a, connect: {}}]`, "client": `{nodeSelector: {no: such}}`}))
+	s.prove("nowhere-db")
+	job := s.job("nowhere-run-001-1")
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "nowhere-pod", Labels: job.Spec.Template.Labels}, Spec: job.Spec.Template.Spec}
+	p.Labels[batchv1.JobNameLabel] = job.Name
+	p.Spec.ServiceAccountName = ""
+	must(t, kube.Create(ctx, p))
+	t.Cleanup(func() { _ = kube.Delete(ctx, p, client.GracePeriodSeconds(0)) })
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable",
+		Message: "0/3 nodes are available", LastTransitionTime: metav1.NewTime(metav1.Now().Add(-time.Hour))}}
+	must(t, kube.Status().Update(ctx, p))
+	s.job("nowhere-run-001-2")
+	b := s.waitFor("the reason", func(b *v1alpha1.GaleraBenchmark) bool { return len(b.Status.InvalidRuns) == 1 })
+	if reason := b.Status.InvalidRuns[0].Reason; reason != "the Job left no result: Unschedulable: 0/3 nodes are available" {
+		t.Errorf("got %q", reason)
+	}
+}
