@@ -123,3 +123,22 @@ func TestBenchmarkThatNoNodeTakes(t *testing.T) {
 		t.Errorf("got %q", reason)
 	}
 }
+
+// TestBenchmarkTellsTheStorageClass the volumes have got, where the cluster names none.
+func TestBenchmarkTellsTheStorageClass(t *testing.T) {
+	ctx := context.Background()
+	s := perform(t, benchmark(t, "classy", map[string]string{"cluster": onePrivate, "rounds": "1", "workloads": `[{name: a, connect: {}}]`}))
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data-classy-db-0"}}
+	claim.Spec = corev1.PersistentVolumeClaimSpec{StorageClassName: new("quick"), AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+		Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: oneGi}}}
+	must(t, kube.Create(ctx, claim))
+	t.Cleanup(func() { _ = kube.Delete(ctx, claim) })
+	s.prove("classy-db")
+	s.finish(s.job("classy-run-001-1"), strings.Replace(measured("classy-db-0", "connect"), `"oltp": {"tps": 100, "transactions": 1000}`, `"connect": {"connections": 10}`, 1))
+	b := s.waitFor("a verdict", func(b *v1alpha1.GaleraBenchmark) bool {
+		return b.Status.Environment != nil || len(b.Status.InvalidRuns) > 0
+	})
+	if e := b.Status.Environment; e == nil || e.StorageClass != "quick" {
+		t.Errorf("got %+v, %+v", e, b.Status.InvalidRuns)
+	}
+}
