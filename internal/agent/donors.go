@@ -79,12 +79,12 @@ func (a *agent) donorArgs() []string {
 				names = append(names, p.Name)
 			}
 		}
-		return []string{"--wsrep-sst-donor=" + strings.Join(names, ",")}
+		return []string{"--wsrep-sst-donor=" + strings.Join(agentapi.GroupNames(names), ",")}
 	}
 	if len(names) == 0 {
 		return nil
 	}
-	return []string{"--wsrep-sst-donor=" + strings.Join(names, ",") + ","}
+	return []string{"--wsrep-sst-donor=" + strings.Join(agentapi.GroupNames(names), ",") + ","}
 }
 
 // awaitDonor holds a join back while nobody could help who may, and a full transfer while it would have

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"syscall"
 	"time"
 
@@ -52,7 +53,7 @@ func (a *agent) pollStatus(proc *server.Process) {
 // onNotify is called when mariadbd has told of a change.
 func (a *agent) onNotify(e notify.Event) {
 	if len(e.Members) > 0 {
-		a.takeMembers(e.Members)
+		a.takeMembers(nodesOf(e.Members, a.config.Members))
 		a.prover.Kick() // somebody may have come back with another encryption
 	}
 	select {
@@ -95,6 +96,19 @@ func (a *agent) onStatus(proc *server.Process, asked time.Time, s wsrep.Status, 
 	a.judgeServer()
 	a.forgetEvicted(s)
 	a.setLive()
+}
+
+// nodesOf returns whose names in the group those are. What is nobody's is kept: an arbitrator's, and one's who has left.
+func nodesOf(names []string, peers []agentapi.Peer) []string {
+	out := slices.Clone(names)
+	for i, name := range names {
+		for _, p := range peers {
+			if agentapi.GroupName(p.Name) == name {
+				out[i] = p.Name
+			}
+		}
+	}
+	return out
 }
 
 // takeMembers keeps the members of a new view; the next status tells which one that is.

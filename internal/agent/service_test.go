@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -37,6 +38,15 @@ func TestTimesWithoutServiceAreKept(t *testing.T) {
 	see(in)
 	if !a.isAway() {
 		t.Error("it says that it serves, but it stops and refuses queries")
+	}
+}
+
+func TestNodesOf(t *testing.T) {
+	const first, second = "a-cluster-with-quite-a-long-name-0", "a-cluster-with-quite-a-long-name-1"
+	peers := []agentapi.Peer{{Name: first}, {Name: second}, {Name: "shop-0"}}
+	got := nodesOf([]string{"shop-0", agentapi.GroupName(second), agentapi.GroupName(first), "arbitrator.x"}, peers)
+	if want := []string{"shop-0", second, first, "arbitrator.x"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 

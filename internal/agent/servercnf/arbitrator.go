@@ -41,7 +41,7 @@ func (a Arbitrator) File(group, name, primary string, members []agentapi.Peer) s
 	var donors strings.Builder
 	for _, m := range members {
 		if m.Name != primary {
-			donors.WriteString(m.Name + ",") // the last comma stands for anybody else
+			donors.WriteString(agentapi.GroupName(m.Name) + ",") // the last comma stands for anybody else
 		}
 	}
 	text := "name = " + name + "\ngroup = " + group + "\naddress = " + ClusterAddress(members) + "\noptions = " + a.Options + "\n"

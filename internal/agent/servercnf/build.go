@@ -97,7 +97,7 @@ func serverSection(in Input) mycnf.Section {
 		mycnf.Set("wsrep_provider_options", providerOptions(in)),
 		mycnf.Set("wsrep_cluster_name", in.Config.Cluster),
 		mycnf.Set("wsrep_cluster_address", ClusterAddress(group(in.Config))),
-		mycnf.Set("wsrep_node_name", in.Name),
+		mycnf.Set("wsrep_node_name", agentapi.GroupName(in.Name)),
 		mycnf.Set("wsrep_node_address", bracketed(in.Address)),
 		mycnf.Set("wsrep_sst_method", sstMethod(in.Config.StateTransfer.Method)),
 		mycnf.Set("wsrep_sst_auth", in.User+":"),

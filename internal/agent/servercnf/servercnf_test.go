@@ -87,6 +87,15 @@ func TestPlainHasNoKeys(t *testing.T) {
 	}
 }
 
+// TestLongNames guards names that Galera would cut off, so that all members were called the same.
+func TestLongNames(t *testing.T) {
+	const long = "a-cluster-with-quite-a-long-name-1"
+	out := Build(input(func(in *Input) { in.Name = long }))
+	if name, _ := out.MyCnf.Get("mysqld", "wsrep_node_name"); name != agentapi.GroupName(long) {
+		t.Errorf("the node's name is %q", name)
+	}
+}
+
 func TestUserCannotOverride(t *testing.T) {
 	out := Build(input(func(in *Input) {
 		in.Config.Settings = map[string]string{
