@@ -80,9 +80,9 @@ type OLTPWorkload struct {
 	// +kubebuilder:validation:Maximum=1000000000
 	Events int64 `json:"events,omitempty"`
 
-	// warmup is the same load before the measured part, 0s to 1h. Default: 10s.
+	// warmup is the same load before the measured part, 0s to 1h. Default: 5s.
 	// +optional
-	// +kubebuilder:default="10s"
+	// +kubebuilder:default="5s"
 	Warmup *metav1.Duration `json:"warmup,omitempty"`
 
 	// distribution of the rows that are asked for: Uniform, Gaussian, Special (few rows are hot),

@@ -22,11 +22,17 @@ var _ = Describe("State transfers", Label(Slow, Wire), func() {
 			Expect(shop.WaitReady(ctx, shortly)).To(Succeed())
 		})
 		Expect(shop.WaitReady(ctx, shortly)).To(Succeed())
+		By("leaving them in clear first: the capture does find what rsync sends")
+		DeferCleanup(func(ctx SpecContext) { setChannels(ctx, shop, v1alpha1.TLSRequired, "Required") }, NodeTimeout(4*time.Minute))
+		setChannels(ctx, shop, v1alpha1.TLSDisabled, "Required")
+		Expect(captureTransfer(ctx, shop)[portTransfer].Markers).To(BeNumerically(">", 0))
+		By("encrypting them")
+		setChannels(ctx, shop, v1alpha1.TLSRequired, "Required")
 		for port, n := range captureTraffic(ctx, shop) {
 			Expect(n.Packets).To(BeNumerically(">", 0), "the capture must have seen port %d", port)
 			Expect(n.Markers).To(BeZero(), "data in clear on port %d", port)
 		}
-	}, SpecTimeout(9*time.Minute))
+	}, SpecTimeout(14*time.Minute))
 
 	It("may last longer than any probe is patient, and tell how far they are", func(ctx SpecContext) {
 		const mebibytes, perSecond = 2048, 10 << 20 // three minutes and a half; the most patient probe waits for two

@@ -136,25 +136,30 @@ func setChannels(ctx context.Context, c *harness.Cluster, transfer v1alpha1.Repl
 	changeTLS(ctx, c, func(t *v1alpha1.TLSSpec) { t.StateTransfer, t.Clients = transfer, clients })
 }
 
-// suitesOnTheWire lets a node join again, and returns what the cluster's nodes, as servers, chose on each port:
-// other clusters on the same hosts are seen, too.
+// suitesOnTheWire lets a node join again, by a full and by an incremental transfer, and returns what the cluster's
+// nodes, as servers, chose on each port: other clusters on the same hosts are seen, too.
 func suitesOnTheWire(ctx context.Context, c *harness.Cluster, w *harness.Writer) map[uint16][]uint16 {
 	GinkgoHelper()
 	workers, err := kube.Workers(ctx)
 	Expect(err).NotTo(HaveOccurred())
-	capture, err := harness.StartCapture(ctx, workers, []uint16{portReplication, portIncremental}, "")
+	ports := []uint16{portReplication, portIncremental, portTransfer}
+	capture, err := harness.StartCapture(ctx, workers, ports, "")
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { _, _ = capture.Stop() })
 	pod, err := c.Replica(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(loseVolume(ctx, c, pod)).To(Equal("SST"))
+	pods, err := c.Pods(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(loseIncrementally(ctx, c, w, pod)).To(Equal("IST"))
 	Expect(c.WaitHealthy(ctx, joinTime)).To(Succeed())
 	counts, err := capture.Stop()
 	Expect(err).NotTo(HaveOccurred())
-	pods, err := c.Pods(ctx)
+	again, err := c.Pods(ctx)
 	Expect(err).NotTo(HaveOccurred())
+	pods = append(pods, again...) // a pod that is made again has another address
 	out := map[uint16][]uint16{}
-	for _, port := range []uint16{portReplication, portIncremental} {
+	for _, port := range ports {
 		for seen := range counts[port].Suites {
 			ours := slices.ContainsFunc(pods, func(p corev1.Pod) bool { return p.Status.PodIP == seen.Server.String() })
 			if ours && !slices.Contains(out[port], seen.Suite) {

@@ -56,7 +56,7 @@ func Plan(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a steps.StartJ
 
 func oltp(cell matrix.Cell) *wire.OLTP {
 	w := cell.Workload.OLTP
-	o := &wire.OLTP{Script: scripts[w.Profile], Threads: cell.Threads, Events: w.Events, Distribution: w.Distribution, WarmupSeconds: seconds(w.Warmup, 10)}
+	o := &wire.OLTP{Script: scripts[w.Profile], Threads: cell.Threads, Events: w.Events, Distribution: w.Distribution, WarmupSeconds: seconds(w.Warmup, 5)}
 	if w.Script != nil {
 		o.Script = path.Join(wire.ScriptDir, w.Script.Key)
 	}

@@ -152,23 +152,28 @@ func Verdict(results []v1alpha1.BenchmarkResult, differences map[string]string) 
 
 const maxVerdict = 240
 
-// Cost returns what an arm costs, in words, for instance "−4.1 % tps (±1.2)".
+// Cost returns what an arm costs, in words, for instance "−4.1 % tps (±1.2)", or with the ends of the interval when
+// it is so wide that it is much longer on one side, for instance "−57.2 % tps (−86.0 to +138.4)".
 func Cost(r v1alpha1.BenchmarkResult) string {
 	percent, err := strconv.ParseFloat(r.OverheadPercent, 64)
 	if err != nil {
 		return "not known"
 	}
 	unit := map[string]string{wire.FigureTPS: "tps", wire.FigureConnectionsPerSecond: "connections/s", wire.FigureSeconds: "time"}[r.Metric]
-	if !wire.LowerIsBetter(r.Metric) {
-		percent = -percent
-	}
-	text := fmt.Sprintf("%s %% %s", signed(percent), unit)
 	low, err1 := strconv.ParseFloat(r.OverheadLow, 64)
 	high, err2 := strconv.ParseFloat(r.OverheadHigh, 64)
+	if !wire.LowerIsBetter(r.Metric) {
+		percent, low, high = -percent, -high, -low
+	}
+	text := fmt.Sprintf("%s %% %s", signed(percent), unit)
 	if err1 != nil || err2 != nil {
 		return text + " (one round: no interval)"
 	}
-	text += fmt.Sprintf(" (±%.1f)", (high-low)/2)
+	if half := (high - low) / 2; math.Abs((high+low)/2-percent) <= half/4 {
+		text += fmt.Sprintf(" (±%.1f)", half)
+	} else {
+		text += fmt.Sprintf(" (%s to %s)", signed(low), signed(high))
+	}
 	if r.Significant != nil && !*r.Significant {
 		text += ", not significant"
 	}

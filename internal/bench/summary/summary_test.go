@@ -57,6 +57,20 @@ func TestResults(t *testing.T) {
 	}
 }
 
+func TestCost(t *testing.T) {
+	for want, r := range map[string]v1alpha1.BenchmarkResult{
+		"−4.1 % tps (±1.2)":                   {Metric: "tps", OverheadPercent: "4.1", OverheadLow: "2.9", OverheadHigh: "5.3"},
+		"−57.2 % tps (−86.0 to +138.4)":       {Metric: "tps", OverheadPercent: "57.2", OverheadLow: "-138.4", OverheadHigh: "86"},
+		"+20.0 % time (−30.0 to +106.0)":      {Metric: "seconds", OverheadPercent: "20", OverheadLow: "-30", OverheadHigh: "106"},
+		"+20.0 % time (±5.0)":                 {Metric: "seconds", OverheadPercent: "20", OverheadLow: "15.2", OverheadHigh: "25.2"},
+		"−5.0 % tps (one round: no interval)": {Metric: "tps", OverheadPercent: "5"},
+	} {
+		if got := Cost(r); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
 func TestOneRoundSaysSo(t *testing.T) {
 	results := Results(spec(), records()[:2])
 	if got := Verdict(results, nil); got != "encrypted: −5.0 % tps (one round: no interval)" {
