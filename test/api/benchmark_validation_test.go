@@ -121,7 +121,7 @@ func TestBenchmarkDefaults(t *testing.T) {
 		t.Errorf("defaults: %+v", s)
 	}
 	o, c, x := s.Workloads[0].OLTP, s.Workloads[1].Connect, s.Workloads[2].StateTransfer
-	if o.Tables != 4 || o.TableSize != 100000 || o.Threads[0] != 8 || o.Warmup.Seconds() != 10 || o.Target != "AllNodes" || o.Distribution != "Uniform" {
+	if o.Tables != 4 || o.TableSize != 100000 || o.Threads[0] != 8 || o.Warmup.Seconds() != 5 || o.Target != "AllNodes" || o.Distribution != "Uniform" {
 		t.Errorf("oltp: %+v", o)
 	}
 	if c.Via != "Direct" || c.TLSVersions[0] != "1.3" || c.SessionResumption[0] != "Off" || c.Latency[0] != "0s" || c.Target != "Primary" {
