@@ -52,7 +52,7 @@ func (a *agent) pollStatus(proc *server.Process) {
 
 // onNotify is called when mariadbd has told of a change.
 func (a *agent) onNotify(e notify.Event) {
-	if len(e.Members) > 0 {
+	if len(e.Members) > 0 && a.config != nil { // no server of ours runs without one
 		a.takeMembers(nodesOf(e.Members, a.config.Members))
 		a.prover.Kick() // somebody may have come back with another encryption
 	}
