@@ -26,12 +26,15 @@ type JoinStatus struct {
 	// rate is the recent rate of a running transfer, in bytes per second.
 	// +optional
 	Rate *resource.Quantity `json:"rate,omitempty"`
-	// eta is when the transfer ends if it goes on at this rate.
+	// eta is when the transfer ends, or the node has caught up, if it goes on at this rate.
 	// +optional
 	ETA *metav1.Time `json:"eta,omitempty"`
-	// writeSets is how many write-sets the node had missed and was given (IST).
+	// writeSets is how many of the write-sets the node had missed it was given (IST), so far or in all.
 	// +optional
 	WriteSets int64 `json:"writeSets,omitempty"`
+	// writeSetsBehind is how many write-sets the others are ahead while the node catches up.
+	// +optional
+	WriteSetsBehind int64 `json:"writeSetsBehind,omitempty"`
 	// message tells the above in a sentence while the join goes on.
 	// +optional
 	Message string `json:"message,omitempty"`

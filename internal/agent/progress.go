@@ -29,6 +29,8 @@ type following struct {
 	// measuring says that what has come is being added up, at the end.
 	measuring bool
 	shownAt   time.Time
+	// lag is the last one shown.
+	lag lag
 	// stale are members that gave to this one when the join began, and since when.
 	stale map[string]time.Time
 }
@@ -171,7 +173,11 @@ func (a *agent) onLook(l transfer.Look) {
 // showProgress puts the present numbers into the report.
 func (a *agent) showProgress(now time.Time) {
 	p := a.run.follow.progress
-	a.join.Phase, a.join.Bytes, a.join.Rate, a.join.ETA = p.Phase(), p.Bytes(), p.Rate(), nil
+	a.join.Phase, a.join.Bytes, a.join.Rate = p.Phase(), p.Bytes(), p.Rate()
+	if p.Phase() == agentapi.JoinApplying {
+		return // the rest is counted in write-sets
+	}
+	a.join.ETA = nil
 	if left := a.join.Total - a.join.Bytes; left > 0 && a.join.Rate > 0 {
 		eta := now.Add(time.Duration(float64(left) / float64(a.join.Rate) * float64(time.Second))).Round(time.Second)
 		a.join.ETA = &eta

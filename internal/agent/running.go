@@ -90,6 +90,7 @@ func (a *agent) onStatus(proc *server.Process, asked time.Time, s wsrep.Status, 
 	if s.Position.UUID != "" && s.Position.UUID != cluster.ZeroUUID && s.Position.Seqno >= 0 {
 		a.position = s.Position
 	}
+	a.followCatchUp(time.Now())
 	if first {
 		a.updateSubject()
 	}
@@ -203,7 +204,7 @@ func (a *agent) caughtUp() bool {
 // joinEnded is called when the member has caught up.
 func (a *agent) joinEnded() {
 	now := time.Now()
-	a.join.EndedAt, a.join.Phase = &now, ""
+	a.join.EndedAt, a.join.Phase, a.join.Behind, a.join.ETA = &now, "", 0, nil
 	a.Logger.Info("joined", "kind", a.join.Kind, "donor", a.join.Donor, "took", now.Sub(a.join.StartedAt).Round(time.Millisecond).String(),
 		"writeSets", a.join.WriteSets, "position", a.position.String())
 }

@@ -36,6 +36,7 @@ func TestTransfers(t *testing.T) {
 	}{
 		{"form", (*story).formLarge},
 		{"an incremental transfer, by both sides", (*story).increment},
+		{"a long one tells how far it is", (*story).longIncrement},
 		{"the cache grows at a start, and never asks for one", (*story).growCache},
 		{"a full one spares the primary", (*story).spare},
 		{"compressed and limited", (*story).limit},

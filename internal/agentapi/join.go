@@ -33,8 +33,10 @@ type Join struct {
 	Rate int64 `json:"rate,omitempty"`
 	// ETA is when the transfer ends if it goes on at this rate, nil when that cannot be told.
 	ETA *time.Time `json:"eta,omitempty"`
-	// WriteSets is how many write-sets the member was behind, known at the end of an IST.
+	// WriteSets is how many write-sets an IST has brought, so far or in all.
 	WriteSets int64 `json:"writeSets,omitempty"`
+	// Behind is how many write-sets the others are ahead while the member catches up.
+	Behind int64 `json:"behind,omitempty"`
 }
 
 // Primary tells an agent which member clients are sent to: it gives its data to others last.

@@ -19,7 +19,7 @@ func join(j *agentapi.Join) *v1alpha1.JoinStatus {
 		return nil
 	}
 	out := &v1alpha1.JoinStatus{
-		Kind: j.Kind, Donor: j.Donor, Phase: j.Phase, WriteSets: j.WriteSets, ETA: timeOf(j.ETA),
+		Kind: j.Kind, Donor: j.Donor, Phase: j.Phase, WriteSets: j.WriteSets, WriteSetsBehind: j.Behind, ETA: timeOf(j.ETA),
 		StartedAt: timeOf(&j.StartedAt), EndedAt: timeOf(j.EndedAt),
 	}
 	if j.Kind == agentapi.JoinSST {
@@ -49,6 +49,12 @@ func joinMessage(j *agentapi.Join) string {
 	}
 	if j.Rate > 0 {
 		fmt.Fprintf(&b, ", %.1f MiB/s", float64(j.Rate)/(1<<20))
+	}
+	switch {
+	case j.WriteSets > 0:
+		fmt.Fprintf(&b, ", %d write-sets done, %d behind", j.WriteSets, j.Behind)
+	case j.Behind > 0:
+		fmt.Fprintf(&b, ", %d write-sets behind", j.Behind)
 	}
 	if j.ETA != nil {
 		b.WriteString(", until about " + j.ETA.UTC().Format(time.TimeOnly) + " UTC")

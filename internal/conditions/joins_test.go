@@ -26,7 +26,10 @@ func TestJoinIsTold(t *testing.T) {
 		"total not known": {agentapi.Join{Kind: "SST", Phase: agentapi.JoinTransferring, Bytes: 3 << 20}, "full copy, transferring, 3 MiB"},
 		"more than hoped": {agentapi.Join{Kind: "SST", Phase: agentapi.JoinPreparing, Bytes: 3 << 20, Total: 2 << 20}, "full copy, preparing, 3 of 2 MiB (100 %)"},
 		"incremental":     {agentapi.Join{Kind: "IST", Donor: "shop-2", Phase: agentapi.JoinApplying}, "what it missed from shop-2, applying"},
-		"over":            {agentapi.Join{Kind: "IST", WriteSets: 12, EndedAt: &eta}, ""},
+		"catching up": {agentapi.Join{Kind: "IST", Donor: "shop-2", Phase: agentapi.JoinApplying, WriteSets: 40, Behind: 60, ETA: &eta},
+			"what it missed from shop-2, applying, 40 write-sets done, 60 behind, until about 12:01:30 UTC"},
+		"the queue": {agentapi.Join{Kind: "SST", Phase: agentapi.JoinApplying, Bytes: 3 << 20, Behind: 60}, "full copy, applying, 3 MiB, 60 write-sets behind"},
+		"over":      {agentapi.Join{Kind: "IST", WriteSets: 12, EndedAt: &eta}, ""},
 	} {
 		c.in.StartedAt = began
 		out := join(&c.in)

@@ -73,8 +73,9 @@ func (s *Store) Wait(ctx context.Context, since int64, wait time.Duration) agent
 // essence is the report without what may change without being news.
 func essence(r agentapi.Report) []byte {
 	r.Generation = 0
-	if r.Server != nil && r.Server.Component == cluster.ComponentPrimary {
-		// A running Primary's position moves all the time; anybody else's is news.
+	if r.Server != nil && (r.Server.Component == cluster.ComponentPrimary || r.Join != nil && r.Join.EndedAt == nil) {
+		// The position of a running Primary moves all the time, and that of one who catches up: its progress is
+		// told now and then. Anybody else's is news.
 		r.Position = cluster.Position{UUID: r.Position.UUID}
 	}
 	if r.Server != nil {

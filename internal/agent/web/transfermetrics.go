@@ -20,7 +20,8 @@ func writeTransferMetrics(w io.Writer, r agentapi.Report) {
 		gauge(w, "galera_join_bytes", "Bytes received in the last, or running, full transfer.", float64(j.Bytes))
 		gauge(w, "galera_join_total_bytes", "Size of the donor's data.", float64(j.Total))
 		gauge(w, "galera_join_bytes_per_second", "Recent rate of a running full transfer.", float64(j.Rate))
-		gauge(w, "galera_join_write_sets", "Write-sets the last incremental transfer brought.", float64(j.WriteSets))
+		gauge(w, "galera_join_write_sets", "Write-sets the last, or running, incremental transfer brought.", float64(j.WriteSets))
+		gauge(w, "galera_join_behind_write_sets", "Write-sets the other nodes are ahead of one that catches up.", float64(j.Behind))
 	}
 	for i, kind := range []string{agentapi.JoinIST, agentapi.JoinSST} {
 		header(w, "galera_transfers_given", "State transfers given to other nodes since the agent started.", i == 0)
