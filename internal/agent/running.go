@@ -333,13 +333,17 @@ func (a *agent) crashed(run running, exit server.Exit, join *agentapi.Join) {
 		return
 	}
 	// A joiner that was killed says nothing about its transfer.
-	if run.note == nil || !run.note.Transfer || exit.Signal == syscall.SIGKILL {
+	if run.note == nil || exit.Signal == syscall.SIGKILL || !run.note.Transfer && !server.TransferBroke(exit) {
 		a.attemptFailed(f)
 		return
 	}
 	f.Reason, f.Message = server.TransferFailure(exit)
+	kind := "incremental"
+	if run.note.Transfer {
+		kind = "full"
+	}
 	if join != nil && join.Donor != "" {
-		f.Message = "the full transfer from " + join.Donor + " failed: " + f.Message
+		f.Message = "the " + kind + " transfer from " + join.Donor + " failed: " + f.Message
 	}
 	a.transferFailed(f, join)
 }

@@ -36,7 +36,7 @@ func memberFailure(in Input) *Problem {
 			reason, blocked = v1alpha1.ReasonDiskFull, true
 			advice = ". Make room, or let spec.storage.size grow; the node goes on by itself"
 		case agentapi.FailureCertificate:
-			advice = ". See the condition CertificatesReady; in a transfer the certificate refused can be the donor's"
+			advice = ". See the condition CertificatesValid; in a transfer the certificate refused can be the donor's"
 		case agentapi.FailureTransfer, agentapi.FailureStalled, agentapi.FailureDonorLost:
 			reason = v1alpha1.ReasonTransferFailed
 			advice = ". It is tried again, with another donor where there is one"

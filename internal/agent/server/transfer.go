@@ -25,13 +25,24 @@ var transferReasons = []struct {
 	{agentapi.FailureCertificate, []string{"certificate verify failed", "unknown ca", "certificate unknown", "bad certificate", "certificate has expired",
 		"wrong version number", "alert unknown ca", "no peer certificate", "certificate required", "packet length too long"}},
 	{agentapi.FailureToolMissing, []string{"command not found", "not found in path", "not found in PATH"}},
-	{agentapi.FailureDonorLost, []string{"Will never receive state", "donor has left", "State transfer request failed"}},
+	{agentapi.FailureDonorLost, donorLost},
 }
+
+// donorLost is what Galera says when nothing will come.
+var donorLost = []string{"Will never receive state", "donor has left", "State transfer request failed"}
 
 // scriptExit is how mariadbd tells with which error its transfer script ended.
 var scriptExit = regexp.MustCompile(`Process completed with error: (wsrep_sst_[a-z_]+) .*: (\d+) \(`)
 
-// TransferFailure says, from the last lines of a server whose full transfer failed, which of the
+// TransferBroke says, from the last lines of a server that joined with data of its own, whether it ended because what
+// it was missing did not come: an incremental transfer begins with a stream of the same scripts as a full one.
+func TransferBroke(exit Exit) bool {
+	return slices.ContainsFunc(exit.Lines, func(line string) bool {
+		return scriptExit.MatchString(line) || containsAny(line, donorLost)
+	})
+}
+
+// TransferFailure says, from the last lines of a server whose transfer failed, which of the
 // contract's reasons that was and, in words, the exit codes and what the transfer's programs said.
 func TransferFailure(exit Exit) (reason, message string) {
 	reason = agentapi.FailureTransfer

@@ -7,6 +7,19 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
+func TestTransferBroke(t *testing.T) {
+	for line, want := range map[string]bool{
+		"2026-11-21 12:00:04 0 [ERROR] WSREP: Process completed with error: wsrep_sst_mariabackup --role 'joiner' --address '10.0.0.2' : 32 (Broken pipe)": true,
+		"2026-11-21 12:00:04 0 [ERROR] WSREP: gcs/src/gcs_group.cpp:1: Will never receive state. Need to abort.":                                           true,
+		"2026-11-21 12:00:04 0 [ERROR] unknown variable 'x=1'":                                                                                             false,
+		"WSREP_SST: [INFO] Removing the sst_in_progress file (20261122 11:21:28.569)":                                                                      false,
+	} {
+		if got := TransferBroke(Exit{Code: 1, Lines: []string{"first", line}}); got != want {
+			t.Errorf("%s: %v", line, got)
+		}
+	}
+}
+
 // TestTransferFailure: what real servers said, shortened.
 func TestTransferFailure(t *testing.T) {
 	const ended = "2026-11-21 12:00:04 0 [ERROR] WSREP: Process completed with error: wsrep_sst_mariabackup --role 'joiner' --address '10.0.0.2' : 32 (Broken pipe)"
