@@ -204,7 +204,7 @@ func verdictOf(b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record wire.Rec
 	case record.Kind == wire.KindPrepare || record.Kind == wire.KindCleanup:
 		return wire.Verdict{Valid: record.Output.Error == "", Reason: withLastLines(record.Output)}
 	}
-	limits := benchjudge.Limits{FailedPercent: 5}
+	limits := benchjudge.Limits{FailedPercent: 5, Writes: matrix.Writes(&b.Spec, record.Workload)}
 	if b.Spec.MaxFailedPercent != nil {
 		limits.FailedPercent = float64(*b.Spec.MaxFailedPercent)
 	}
@@ -219,9 +219,9 @@ func verdictOf(b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record wire.Rec
 	if !v.Valid && seen.ProxyWords != "" {
 		v.Reason += "; the proxy crashed: " + seen.ProxyWords
 	}
-	if v.Valid && record.Kind != wire.KindTransfer && seen.Cluster != nil {
+	if v.Valid && seen.Cluster != nil {
 		if why := matrix.Proof(seen.Cluster); why != "" {
-			v = wire.Verdict{Reason: "the cluster changed during the run: " + why}
+			v = wire.Verdict{Reason: "after the run the encryption was not proved any more: " + why}
 		}
 	}
 	return v

@@ -42,7 +42,7 @@ func environment(before *v1alpha1.BenchmarkEnvironment, seen benchmarkFacts, mea
 	for _, d := range madeSets(seen) {
 		sets = append(sets, fmt.Sprintf("%s: %d tables of %d rows, %d MB, checksum %s", d.Name, d.Tables, d.Rows, d.Bytes/1e6, d.Checksum))
 	}
-	e.DataSet = strings.Join(sets, "; ")
+	e.DataSet = clipped(strings.Join(sets, "; "))
 	return e
 }
 
@@ -65,7 +65,16 @@ func placed(e *v1alpha1.BenchmarkEnvironment, pods []corev1.Pod) {
 			}
 		}
 	}
-	e.Nodes = cmp.Or(strings.Join(nodes, ", "), e.Nodes)
+	e.Nodes = cmp.Or(clipped(strings.Join(nodes, ", ")), e.Nodes)
+}
+
+// clipped is as much of a list as the API admits, in bytes: a status that is too long would never be written.
+func clipped(list string) string {
+	const most, more = 1024, "…"
+	if len(list) <= most {
+		return list
+	}
+	return strings.ToValidUTF8(list[:most-len(more)], "") + more
 }
 
 // digest is the image that runs, as exactly as it is known.

@@ -1,6 +1,6 @@
 package v1alpha1
 
-// ConditionComplete of a GaleraBenchmark is True when everything was measured and cleaned up.
+// ConditionComplete of a GaleraBenchmark is True when everything was measured, and cleaned up as far as that could be done.
 // Reconciling and Stalled mean what they mean for a GaleraCluster.
 const ConditionComplete = "Complete"
 

@@ -1,7 +1,10 @@
 package agent
 
 import (
+	"fmt"
 	"log/slog"
+	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -55,5 +58,15 @@ func TestGiveUpCounts(t *testing.T) {
 	a.giveUp()
 	if !a.run.givenUp || a.failures != 1 || proc.Exit().Signal != syscall.SIGKILL {
 		t.Errorf("given up: %v, failures: %d, ended by %v", a.run.givenUp, a.failures, proc.Exit())
+	}
+}
+
+func TestNotStarted(t *testing.T) {
+	full := fmt.Errorf("a note: %w", &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC})
+	if f := notStarted(full); f.Reason != agentapi.FailureDiskFull || !strings.Contains(f.Message, "could not be started: a note: write x: no space") {
+		t.Errorf("%+v", f)
+	}
+	if f := notStarted(os.ErrPermission); f.Reason != agentapi.FailureStart {
+		t.Errorf("%+v", f)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
@@ -255,7 +256,7 @@ func killOrphans(table *procs.Table) {
 func (a *agent) onLaunched(run running, proc *server.Process, err error) {
 	a.job = JobNone
 	if err != nil {
-		a.attemptFailed(&agentapi.Failure{Reason: agentapi.FailureStart, Message: "mariadbd could not be started: " + err.Error(), At: time.Now()})
+		a.attemptFailed(notStarted(err))
 		a.endRun(run, err.Error())
 		return
 	}
@@ -274,6 +275,15 @@ func (a *agent) onLaunched(run running, proc *server.Process, err error) {
 		<-proc.Done()
 		a.post(func() { a.onExit(proc) })
 	}()
+}
+
+// notStarted is why mariadbd was not started. What is written first, the notes, needs room on the volume.
+func notStarted(err error) *agentapi.Failure {
+	f := &agentapi.Failure{Reason: agentapi.FailureStart, Message: "mariadbd could not be started: " + err.Error(), At: time.Now()}
+	if errors.Is(err, syscall.ENOSPC) {
+		f.Reason = agentapi.FailureDiskFull
+	}
+	return f
 }
 
 // attemptFailed counts a failed attempt and sets the time of the next one.

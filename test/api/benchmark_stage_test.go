@@ -104,7 +104,7 @@ func (s *stage) prove(name string) {
 	c := s.cluster(name)
 	fact := func(is bool) *v1alpha1.ChannelStatus {
 		if is {
-			return &v1alpha1.ChannelStatus{Observed: "TLS", PlaintextRefused: true}
+			return &v1alpha1.ChannelStatus{Observed: "TLS", PlaintextRefused: true, Protocol: "TLSv1.3", Cipher: "TLS_AES_128_GCM_SHA256"}
 		}
 		return &v1alpha1.ChannelStatus{Observed: "Plaintext"}
 	}

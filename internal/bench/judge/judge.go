@@ -14,6 +14,8 @@ import (
 type Limits struct {
 	// FailedPercent is the share of failed operations above which a run does not count.
 	FailedPercent float64
+	// Writes says that every transaction of the workload changes data.
+	Writes bool
 }
 
 // Run judges one finished run.
@@ -22,7 +24,7 @@ func Run(o *wire.Output, l Limits) wire.Verdict {
 		return wire.Verdict{Reason: "the Job left no result"}
 	}
 	// What happened to nodes comes first: the load generator's complaint is only what follows from it.
-	for _, look := range []func(*wire.Output, Limits) string{members, noticed, failed, transfer, throttled, failures, resumption} {
+	for _, look := range []func(*wire.Output, Limits) string{members, noticed, failed, transfer, throttled, failures, resumption, carried} {
 		if why := look(o, l); why != "" {
 			return wire.Verdict{Reason: why}
 		}

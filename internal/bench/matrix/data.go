@@ -35,6 +35,16 @@ func DataSet(c Cell) wire.DataSet {
 	return wire.DataSet{}
 }
 
+// Writes says that every transaction of a workload changes data. What a script of somebody's own does is not known.
+func Writes(s *v1alpha1.GaleraBenchmarkSpec, workload string) bool {
+	for _, w := range s.Workloads {
+		if w.Name == workload && w.OLTP != nil {
+			return w.OLTP.Profile == "WriteOnly" || w.OLTP.Profile == "ReadWrite"
+		}
+	}
+	return false
+}
+
 // Bytes is what a data set will take, at least.
 func Bytes(d wire.DataSet) int64 { return int64(d.Tables) * d.Rows * rowBytes }
 

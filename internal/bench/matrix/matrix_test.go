@@ -145,31 +145,42 @@ func TestProof(t *testing.T) {
 	tls := v1alpha1.ChannelStatus{Observed: "TLS", PlaintextRefused: true, Protocol: "TLSv1.3", Cipher: "TLS_AES_256_GCM_SHA384"}
 	old := v1alpha1.ChannelStatus{Observed: "TLS", PlaintextRefused: true, Protocol: "TLSv1.2", Cipher: "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"}
 	plain := v1alpha1.ChannelStatus{Observed: "Plaintext"}
+	mixed := v1alpha1.ChannelStatus{Observed: "Mixed", Protocol: tls.Protocol, Cipher: tls.Cipher}
+	blank := func(protocol, cipher string) v1alpha1.ChannelStatus {
+		return v1alpha1.ChannelStatus{Observed: "TLS", PlaintextRefused: true, Protocol: protocol, Cipher: cipher}
+	}
 	off := v1alpha1.TLSSpec{Replication: "Disabled", Clients: "Disabled"}
 	for name, tc := range map[string]struct {
 		c    *v1alpha1.GaleraCluster
 		edit func(*v1alpha1.GaleraCluster)
 		want string
 	}{
-		"encrypted":           {cluster(v1alpha1.TLSSpec{}, tls, tls), nil, ""},
-		"plain":               {cluster(off, plain, plain), nil, ""},
-		"plain but encrypted": {cluster(off, tls, plain), nil, "replication: observed TLS instead of Plaintext"},
-		"encrypted but plain": {cluster(v1alpha1.TLSSpec{}, plain, tls), nil, "replication: observed Plaintext instead of TLS"},
-		"mixed":               {cluster(v1alpha1.TLSSpec{}, v1alpha1.ChannelStatus{Observed: "Mixed"}, tls), nil, "observed Mixed"},
-		"plaintext not tried": {cluster(v1alpha1.TLSSpec{}, v1alpha1.ChannelStatus{Observed: "TLS"}, tls), nil, "not seen to be refused"},
-		"another suite":       {cluster(v1alpha1.TLSSpec{Cipher: "TLS_AES_128_GCM_SHA256"}, tls, tls), nil, "instead of TLS_AES_128_GCM_SHA256"},
-		"no suite seen":       {cluster(v1alpha1.TLSSpec{Cipher: tls.Cipher}, tls, v1alpha1.ChannelStatus{Observed: "TLS", PlaintextRefused: true}), nil, "clients: no cipher was observed"},
-		"the very suite":      {cluster(v1alpha1.TLSSpec{Cipher: tls.Cipher}, tls, tls), nil, ""},
-		"suite without TLS":   {cluster(v1alpha1.TLSSpec{Cipher: tls.Cipher, Replication: "Disabled", Clients: "Disabled"}, plain, plain), nil, ""},
-		"too old":             {cluster(v1alpha1.TLSSpec{}, old, tls), nil, "replication: observed TLSv1.2 instead of TLSv1.3 or newer"},
-		"old and allowed":     {cluster(v1alpha1.TLSSpec{MinVersion: "1.2"}, old, old), nil, ""},
-		"newer than need be":  {cluster(v1alpha1.TLSSpec{MinVersion: "1.2"}, tls, tls), nil, ""},
-		"preferred":           {cluster(v1alpha1.TLSSpec{Clients: "Preferred"}, tls, v1alpha1.ChannelStatus{Observed: "Mixed"}), nil, ""},
-		"spec not seen":       {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Generation++ }, "has not seen"},
-		"in the middle of it": {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Status.Operation = &v1alpha1.OperationStatus{} }, "operation"},
-		"one node not there":  {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Spec.Replicas = 3 }, "2 of 3 nodes"},
-		"one node unobserved": {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Status.Members[1].TLS = nil }, "x-1: nothing was observed"},
-		"not ready":           {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Status.Conditions[0].Status = "False" }, "not Ready"},
+		"encrypted":                 {cluster(v1alpha1.TLSSpec{}, tls, tls), nil, ""},
+		"plain":                     {cluster(off, plain, plain), nil, ""},
+		"plain but encrypted":       {cluster(off, tls, plain), nil, "replication: observed TLS instead of Plaintext"},
+		"encrypted but plain":       {cluster(v1alpha1.TLSSpec{}, plain, tls), nil, "replication: observed Plaintext instead of TLS"},
+		"mixed":                     {cluster(v1alpha1.TLSSpec{}, v1alpha1.ChannelStatus{Observed: "Mixed"}, tls), nil, "observed Mixed"},
+		"plaintext not tried":       {cluster(v1alpha1.TLSSpec{}, v1alpha1.ChannelStatus{Observed: "TLS"}, tls), nil, "not seen to be refused"},
+		"another suite":             {cluster(v1alpha1.TLSSpec{Cipher: "TLS_AES_128_GCM_SHA256"}, tls, tls), nil, "instead of TLS_AES_128_GCM_SHA256"},
+		"no suite seen":             {cluster(v1alpha1.TLSSpec{Cipher: tls.Cipher}, tls, blank("TLSv1.3", "")), nil, "clients: no cipher was observed, and TLS_AES_256_GCM_SHA384 is wanted"},
+		"no suite, any will do":     {cluster(v1alpha1.TLSSpec{}, blank("TLSv1.3", ""), tls), nil, "replication: no cipher was observed"},
+		"no version seen":           {cluster(v1alpha1.TLSSpec{}, blank("", tls.Cipher), tls), nil, "replication: no version of TLS was observed, and TLSv1.3 or newer is wanted"},
+		"no version, any will do":   {cluster(v1alpha1.TLSSpec{MinVersion: "1.2"}, tls, blank("", tls.Cipher)), nil, "clients: no version of TLS was observed"},
+		"nothing but the word TLS":  {cluster(v1alpha1.TLSSpec{}, blank("", ""), tls), nil, "replication: no version of TLS was observed"},
+		"no version, and preferred": {cluster(v1alpha1.TLSSpec{Clients: "Preferred"}, tls, v1alpha1.ChannelStatus{Observed: "Mixed"}), nil, "clients: no version of TLS was observed"},
+		"the very suite":            {cluster(v1alpha1.TLSSpec{Cipher: tls.Cipher}, tls, tls), nil, ""},
+		"suite without TLS":         {cluster(v1alpha1.TLSSpec{Cipher: tls.Cipher, Replication: "Disabled", Clients: "Disabled"}, plain, plain), nil, ""},
+		"too old":                   {cluster(v1alpha1.TLSSpec{}, old, tls), nil, "replication: observed TLSv1.2 instead of TLSv1.3 or newer"},
+		"old and allowed":           {cluster(v1alpha1.TLSSpec{MinVersion: "1.2"}, old, old), nil, ""},
+		"newer than need be":        {cluster(v1alpha1.TLSSpec{MinVersion: "1.2"}, tls, tls), nil, ""},
+		"preferred":                 {cluster(v1alpha1.TLSSpec{Clients: "Preferred"}, tls, mixed), nil, ""},
+		"only replication off":      {cluster(v1alpha1.TLSSpec{Replication: "Disabled"}, plain, tls), nil, ""},
+		"only clients off":          {cluster(v1alpha1.TLSSpec{Clients: "Disabled"}, tls, plain), nil, ""},
+		"spec not seen":             {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Generation++ }, "has not seen"},
+		"in the middle of it":       {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Status.Operation = &v1alpha1.OperationStatus{} }, "operation"},
+		"one node not there":        {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Spec.Replicas = 3 }, "2 of 3 nodes"},
+		"one node unobserved":       {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Status.Members[1].TLS = nil }, "x-1: nothing was observed"},
+		"not ready":                 {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Status.Conditions[0].Status = "False" }, "not Ready"},
 		"the last node differs": {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) {
 			c.Status.Members[1].TLS = &v1alpha1.MemberTLSStatus{Replication: &tls, Clients: &plain, StateTransfer: &plain}
 		}, "x-1: replication"},

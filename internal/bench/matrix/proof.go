@@ -82,15 +82,18 @@ func contradicts(policy string, f v1alpha1.ChannelStatus, dialled bool) string {
 	return ""
 }
 
-// handshake says how the one that was made differs from a policy. Whoever dialled it has noted what was spoken.
+// handshake says how the one that was made differs from a policy. Whoever dialled it has noted what was spoken: without
+// that, there was none.
 func handshake(f v1alpha1.ChannelStatus, want v1alpha1.TLSSpec) string {
 	switch least := "TLSv" + want.MinVersion; {
-	case f.Protocol != "" && f.Protocol < least:
+	case f.Protocol == "":
+		return "no version of TLS was observed, and " + least + " or newer is wanted"
+	case f.Protocol < least:
 		return "observed " + f.Protocol + " instead of " + least + " or newer"
-	case want.Cipher == "Auto" || f.Cipher == want.Cipher:
-		return ""
 	case f.Cipher == "":
-		return "no cipher was observed instead of " + want.Cipher
+		return "no cipher was observed, and " + want.Cipher + " is wanted"
+	case want.Cipher != "Auto" && f.Cipher != want.Cipher:
+		return "observed " + f.Cipher + " instead of " + want.Cipher
 	}
-	return "observed " + f.Cipher + " instead of " + want.Cipher
+	return ""
 }

@@ -2,10 +2,6 @@ package report
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
-	"image/png"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -50,40 +46,6 @@ func sample() Benchmark {
 	return b
 }
 
-func TestFormats(t *testing.T) {
-	for format, want := range map[string][]string{
-		"table": {"replication TLS: −", "WORKLOAD", "write-only", "baseline", "a <node> left"},
-		"md":    {"## sample", "| workload | arm |", "|---|", "- kernel: 6.1", "- time: 6m0s, of which 3m0s measured (50 % outside)", "- the runner's own CPU: 1.5 % of the load generator's"},
-		"json":  {`"overheadPercent"`, `"runs"`},
-		"csv":   {"run,attempt,round,arm", "1,1,1,plain,write-only,,true,,1020"},
-		"html":  {"<!doctype html>", "<svg", "a &lt;node&gt; left", "write-only"},
-	} {
-		var out bytes.Buffer
-		if err := Write(&out, format, sample()); err != nil {
-			t.Fatalf("%s: %v", format, err)
-		}
-		for _, w := range want {
-			if !strings.Contains(out.String(), w) {
-				t.Errorf("%s: %q is missing in\n%.2000s", format, w, out.String())
-			}
-		}
-		if format == "html" {
-			if strings.Contains(out.String(), "<script src") || strings.Contains(out.String(), "<link") {
-				t.Error("the page needs other files")
-			}
-			if path := os.Getenv("BENCH_PAGE"); path != "" {
-				_ = os.WriteFile(path, out.Bytes(), 0o600)
-			}
-		}
-		if format == "json" && !json.Valid(out.Bytes()) {
-			t.Error("no JSON")
-		}
-	}
-	if err := Write(&bytes.Buffer{}, "xls", sample()); err == nil {
-		t.Error("an unknown format")
-	}
-}
-
 // TestConnectionsOverTime: they have a chart of their own, and it says what it counts.
 func TestConnectionsOverTime(t *testing.T) {
 	b := sample()
@@ -96,17 +58,6 @@ func TestConnectionsOverTime(t *testing.T) {
 	}
 	if plots, err = overTime(sample()); err != nil || len(plots) != 2 || plots[0].Y.Label.Text != "transactions per second" {
 		t.Errorf("%d charts, %v", len(plots), err)
-	}
-}
-
-func TestPicture(t *testing.T) {
-	var out bytes.Buffer
-	if err := Write(&out, "png", sample()); err != nil {
-		t.Fatal(err)
-	}
-	img, err := png.Decode(&out)
-	if err != nil || img.Bounds().Dx() < 600 {
-		t.Errorf("%v, %v", err, fmt.Sprint(img.Bounds()))
 	}
 }
 

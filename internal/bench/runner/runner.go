@@ -102,5 +102,8 @@ func (r *runner) measure(ctx context.Context, do func(context.Context) error) er
 	}
 	r.out.Client = wire.Usage{CPUSeconds: clientAfter - clientBefore, Throttled: throttledPeriods() - throttled}
 	r.out.Runner = wire.Usage{CPUSeconds: selfAfter - selfBefore}
+	if err == nil && r.plan.Kind == wire.KindOLTP {
+		r.settle(ctx)
+	}
 	return err
 }

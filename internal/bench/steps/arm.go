@@ -49,6 +49,19 @@ func refusesRebootstrap(s State, c *metav1.Condition) bool {
 		s.Now.Sub(c.LastTransitionTime.Time) >= refusedTime && s.Cluster.Spec.TLS.SwitchStrategy == v1alpha1.SwitchRebootstrap
 }
 
+// provedAgain is what a node that has just got its data has to be observed, and its cluster to be Ready.
+const provedAgain = 10 * time.Minute
+
+// unproved is what is missing of the proof after a transfer, "" when it is not waited for (any longer). The node that got its
+// data is another server now: what it does was never observed. Other runs change nothing, so that for them it must hold
+// at once.
+func unproved(s State, r wire.Record) string {
+	if r.Kind != wire.KindTransfer || r.Output == nil || r.Output.Error != "" || s.Cluster == nil || s.Now.Sub(r.Output.EndedAt) >= provedAgain {
+		return ""
+	}
+	return matrix.Proof(s.Cluster)
+}
+
 // acceleration says that nodes still run the other way. An annotation asks for it, which does not change the
 // generation of the cluster: only its pods tell.
 func acceleration(s State, run matrix.Run) string {

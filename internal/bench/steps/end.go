@@ -18,7 +18,7 @@ func end(s State, d Decision) Decision {
 		return step
 	}
 	if left := leftBehind(s); left != "" {
-		d.Stalled, d.Message = true, d.Message+"; left behind: "+left
+		d.Message += "; left behind: " + left // what was measured stays measured
 	}
 	d.Action = Finish{}
 	return d

@@ -124,7 +124,7 @@ func TestEndWhenThePrivateClusterIsGone(t *testing.T) {
 	}
 	w = ending()
 	w.Now = w.Now.Add(21 * time.Minute)
-	if d := w.step(); d.Action != (Finish{}) || !d.Stalled || !strings.Contains(d.Message, "everything was measured; left behind: the private cluster") {
+	if d := w.step(); d.Action != (Finish{}) || d.Failed || d.Stalled || !strings.Contains(d.Message, "everything was measured; left behind: the private cluster") {
 		t.Errorf("got %+v", d)
 	}
 }

@@ -236,6 +236,10 @@ func jobDecision(s State) (Decision, bool) {
 			if r.Output == nil {
 				r.Reason = "the Job left no result: " + j.Message
 			}
+			if why := unproved(s, r); why != "" {
+				keep.Message, keep.Again = "waiting until the encryption is proved again after the transfer: "+why, 5*time.Second
+				return keep, true
+			}
 			keep.Action = Judge{r}
 			return keep, true
 		}

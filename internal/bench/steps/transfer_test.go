@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
 )
 
 // transfers is a world in which a run of a state transfer has just begun.
@@ -76,5 +77,43 @@ func TestAccelerationIsSeen(t *testing.T) {
 	w.Acceleration = "Off"
 	if d := w.step(); d.Action == nil {
 		t.Errorf("got %+v", d)
+	}
+}
+
+// TestTransferIsProvedAgain: the node that got its data is another server, which nobody has observed yet.
+func TestTransferIsProvedAgain(t *testing.T) {
+	ended := func(t *testing.T) *world {
+		w := transfers(t)
+		w.Job.Finished = true
+		w.Records[len(w.Records)-1].Output = &wire.Output{Transfer: &wire.TransferFacts{Kind: "SST"}, EndedAt: w.Now}
+		w.Cluster.Status.Members[2].TLS = nil
+		return w
+	}
+	judged := func(d Decision) bool { _, is := d.Action.(Judge); return is }
+
+	w := ended(t)
+	w.Now = w.Now.Add(9 * time.Minute)
+	if d := w.step(); d.Action != nil || d.Again == 0 || !strings.Contains(d.Message, "proved again after the transfer: x-db-2: nothing was observed yet") {
+		t.Errorf("judged before the new server was observed: %+v", d)
+	}
+	w.observed()
+	if d := w.step(); !judged(d) {
+		t.Errorf("observed: %+v", d)
+	}
+
+	w = ended(t)
+	w.Now = w.Now.Add(10 * time.Minute)
+	if d := w.step(); !judged(d) {
+		t.Errorf("never observed: %+v", d)
+	}
+	w = ended(t)
+	w.Records[len(w.Records)-1].Output.Error = "x-db-2 did not come back in time"
+	if d := w.step(); !judged(d) {
+		t.Errorf("failed anyway: %+v", d)
+	}
+	w = ended(t)
+	w.Records[len(w.Records)-1].Kind, w.Job.Name = wire.KindOLTP, Name("x", w.Records[len(w.Records)-1].Run)
+	if d := w.step(); !judged(d) {
+		t.Errorf("transactions change no server: %+v", d)
 	}
 }

@@ -1,7 +1,6 @@
 package summary
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -109,31 +108,6 @@ func TestProgress(t *testing.T) {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
-	}
-}
-
-// TestStatusStaysSmall fills a status with the largest result there can be.
-func TestStatusStaysSmall(t *testing.T) {
-	long := strings.Repeat("x", 32)
-	var s v1alpha1.GaleraBenchmarkStatus
-	for range 56 {
-		r := v1alpha1.BenchmarkResult{Workload: long, Variant: "method=MariaBackup,cipher=TLS_CHACHA20_POLY1305_SHA256,parallel=16,cpuAcceleration=Off",
-			Arm: long, Metric: "connectionsPerSecond", OverheadPercent: "-12.34", OverheadLow: "-12.34", OverheadHigh: "-12.34", Significant: new(true)}
-		for _, name := range []string{wire.FigureTPS, wire.FigureQPS, wire.FigureSeconds, wire.FigureP50, wire.FigureP95, wire.FigureP99, wire.FigureMax,
-			wire.FigureErrors, wire.FigureReconnects, wire.FigureDeadlocks, wire.FigureServerCPU, wire.FigureClientCPU, wire.FigureReplicatedBytes, wire.FigureFlowControl} {
-			r.Figures = append(r.Figures, v1alpha1.BenchmarkFigure{Name: name, Median: "12345.6", Low: "12345.6", High: "12345.6"})
-		}
-		s.Results = append(s.Results, r)
-	}
-	for range 16 {
-		s.InvalidRuns = append(s.InvalidRuns, v1alpha1.InvalidRun{Arm: long, Reason: strings.Repeat("x", MaxReason)})
-	}
-	b, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(b) > 98<<10 {
-		t.Errorf("%d bytes", len(b))
 	}
 }
 

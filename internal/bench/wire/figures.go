@@ -42,6 +42,7 @@ const (
 	MetricSynced      = "galera_synced"
 	MetricPrimary     = "galera_primary"
 	MetricReplicated  = "galera_status_replicated_bytes"
+	MetricReceived    = "galera_status_received_bytes"
 	MetricPaused      = "galera_status_flow_control_paused_ns"
 	MetricCertFailure = "galera_status_local_cert_failures"
 	MetricBFAborts    = "galera_status_local_bf_aborts"

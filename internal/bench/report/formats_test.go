@@ -1,0 +1,217 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/summary"
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+)
+
+// disturbed is sample with an attempt that does not count, for a reason that every format has to quote.
+func disturbed() Benchmark {
+	b := sample()
+	reason := `a <node> left, "for good"`
+	b.Records = append(b.Records, wire.Record{Run: wire.Run{Index: 3, Attempt: 2, Round: 2, Arm: "plain", Workload: "write-only", Kind: wire.KindOLTP}, Verdict: wire.Verdict{Reason: reason}})
+	b.Resource.Status.InvalidRuns[0].Attempt, b.Resource.Status.InvalidRuns[0].Reason = 2, reason
+	return b
+}
+
+func written(t *testing.T, format string, b Benchmark) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := Write(&out, format, b); err != nil {
+		t.Fatalf("%s: %v", format, err)
+	}
+	return out.String()
+}
+
+// TestTexts: what people read is there to the letter.
+func TestTexts(t *testing.T) {
+	for format, want := range map[string]string{
+		"table": `
+sample: replication TLS: −5.8 % tps (±0.3)
+12/12
+
+WORKLOAD    ARM        RUNS  COST (95 % INTERVAL)  TPS   SECONDS  P50 MS  P95 MS  P99 MS
+write-only  plain      3     baseline              1040  15       6       14      22
+write-only  encrypted  3     −5.8 % tps (±0.3)     980   15       6       15      24
+read-only   plain      3     baseline              1040  15       6       14      22
+read-only   encrypted  3     −5.8 % tps (±0.3)     980   15       6       15      24
+
+run 3, attempt 2 (plain) does not count: a <node> left, "for good"
+`,
+		"md": `
+## sample
+
+**replication TLS: −5.8 % tps (±0.3)**
+
+| workload | arm | runs | cost (95 % interval) | tps | seconds | p50 ms | p95 ms | p99 ms |
+|---|---|---|---|---|---|---|---|---|
+| write-only | plain | 3 | baseline | 1040 | 15 | 6 | 14 | 22 |
+| write-only | encrypted | 3 | −5.8 % tps (±0.3) | 980 | 15 | 6 | 15 | 24 |
+| read-only | plain | 3 | baseline | 1040 | 15 | 6 | 14 | 22 |
+| read-only | encrypted | 3 | −5.8 % tps (±0.3) | 980 | 15 | 6 | 15 | 24 |
+
+- servers: 11.8.6-MariaDB, Galera 26.4.25, OpenSSL 3.5
+- CPU: Some CPU, 2 CPUs (aes)
+- kernel: 6.1
+- seed: 7
+- time: 6m0s, of which 3m0s measured (50 % outside)
+- the runner's own CPU: 1.5 % of the load generator's
+`,
+	} {
+		b := disturbed()
+		b.Resource.Status.Environment.CPUFlags, b.Resource.Status.Environment.Seed = "aes", 7
+		if got := "\n" + written(t, format, b); got != want {
+			t.Errorf("%s:\n%s", format, got)
+		}
+	}
+	if err := Write(&bytes.Buffer{}, "xls", sample()); err == nil {
+		t.Error("an unknown format")
+	}
+}
+
+// TestJSON has everything that is known, to be read by programs.
+func TestJSON(t *testing.T) {
+	b := disturbed()
+	var got struct {
+		Name   string
+		Spec   v1alpha1.GaleraBenchmarkSpec
+		Status v1alpha1.GaleraBenchmarkStatus
+		Runs   []wire.Record
+	}
+	if err := json.Unmarshal([]byte(written(t, "json", b)), &got); err != nil {
+		t.Fatal(err)
+	}
+	equal := func(what string, got, want any) {
+		g, err1 := json.Marshal(got)
+		w, err2 := json.Marshal(want)
+		if err1 != nil || err2 != nil || !bytes.Equal(g, w) {
+			t.Errorf("%s: got %s, want %s", what, g, w)
+		}
+	}
+	if got.Name != "sample" || len(got.Runs) != 13 {
+		t.Errorf("%q, %d runs", got.Name, len(got.Runs))
+	}
+	equal("spec", got.Spec, b.Resource.Spec)
+	equal("status", got.Status, b.Resource.Status)
+	equal("runs", got.Runs, b.Records) // Write has sorted them
+	if r := got.Runs[3]; r.Index != 3 || r.Attempt != 2 || r.Valid || r.Reason != `a <node> left, "for good"` {
+		t.Errorf("the attempts are not in order: %+v", r.Run)
+	}
+}
+
+// TestCSV has a row for every attempt, and a column for every figure there is.
+func TestCSV(t *testing.T) {
+	b := disturbed()
+	rows, err := csv.NewReader(strings.NewReader(written(t, "csv", b))).ReadAll() // wants all rows of one length
+	if err != nil || len(rows) != 14 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	if want := append([]string{"run", "attempt", "round", "arm", "workload", "variant", "valid", "reason"}, wire.FigureNames...); !reflect.DeepEqual(rows[0], want) {
+		t.Errorf("heading: %v", rows[0])
+	}
+	for i, r := range b.Records { // Write has sorted them
+		row := rows[i+1]
+		want := []string{strconv.Itoa(r.Index), strconv.Itoa(r.Attempt), strconv.Itoa(r.Round), r.Arm, r.Workload, "", strconv.FormatBool(r.Valid), r.Reason}
+		if !reflect.DeepEqual(row[:8], want) {
+			t.Errorf("row %d: %v, want %v", i+1, row[:8], want)
+		}
+		figures := map[string]float64{}
+		if r.Output != nil {
+			figures = r.Output.Figures()
+		}
+		for j, name := range wire.FigureNames {
+			text := ""
+			if v, is := figures[name]; is {
+				text = summary.Decimal(v)
+			}
+			if row[8+j] != text {
+				t.Errorf("row %d: %s: %q, want %q", i+1, name, row[8+j], text)
+			}
+		}
+	}
+	if rows[1][8] != "1020" || rows[4][8] != "" || rows[5][8] != "980" {
+		t.Errorf("tps: %s, %q, %s", rows[1][8], rows[4][8], rows[5][8])
+	}
+}
+
+// TestPage: one file with all tables and charts, that needs no other.
+func TestPage(t *testing.T) {
+	b := disturbed()
+	html := written(t, "html", b)
+	var want []string
+	for i, row := range grid(b.Resource.Status.Results) {
+		cell := "td"
+		if i == 0 {
+			cell = "th"
+		}
+		line := "<tr>"
+		for _, text := range row {
+			line += "<" + cell + ">" + strings.ReplaceAll(text, "+", "&#43;") + "</" + cell + ">"
+		}
+		want = append(want, line+"</tr>")
+	}
+	want = append(want, "<title>Benchmark sample</title>", `<p class="verdict">replication TLS: −5.8 % tps (±0.3)</p>`, "Runs: 12/12",
+		"<tr><th>run 3, attempt 2</th><td>plain: a &lt;node&gt; left, &#34;for good&#34;</td></tr>", "<tr><th>kernel</th><td>6.1</td></tr>")
+	for _, title := range []string{"Cost against the baseline", "Medians of all rounds", "Latency: median, 95th", "First round, second by second: write-only", "First round, second by second: read-only"} {
+		want = append(want, ">"+title)
+	}
+	for _, w := range want {
+		if strings.Count(html, w) != 1 {
+			t.Errorf("%q is there %d times", w, strings.Count(html, w))
+		}
+	}
+	if n := strings.Count(html, "<svg"); n != 5 || strings.Count(html, "</svg>") != n {
+		t.Errorf("%d charts", n)
+	}
+	if found := regexp.MustCompile(`(?i)<script|<link|<img|<iframe|\bsrc=|href="[^#]|@import|url\(`).FindString(html); found != "" {
+		t.Errorf("the page needs another file: %s", found)
+	}
+	if path := os.Getenv("BENCH_PAGE"); path != "" {
+		_ = os.WriteFile(path, []byte(html), 0o600)
+	}
+}
+
+// TestPicture: it is large enough to be read, the arms have their own colours, and other figures make another one.
+func TestPicture(t *testing.T) {
+	pixels := func(b Benchmark) (image.Image, map[color.Color]int) {
+		img, err := png.Decode(strings.NewReader(written(t, "png", b)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		count := map[color.Color]int{}
+		for y := img.Bounds().Min.Y; y < img.Bounds().Max.Y; y++ {
+			for x := img.Bounds().Min.X; x < img.Bounds().Max.X; x++ {
+				count[color.NRGBAModel.Convert(img.At(x, y))]++
+			}
+		}
+		return img, count
+	}
+	img, count := pixels(sample())
+	if img.Bounds().Dx() < 600 || img.Bounds().Dy() < 600 {
+		t.Errorf("%v", img.Bounds())
+	}
+	for i, arm := range []string{"plain", "encrypted"} {
+		if n := count[color.NRGBAModel.Convert(palette[i])]; n < 10000 { // its bars, and not only its lines
+			t.Errorf("%d pixels in the colour of %s", n, arm)
+		}
+	}
+	other := sample()
+	other.Resource.Status.Results[1].Figures[0].Median = "500"
+	if _, changed := pixels(other); reflect.DeepEqual(changed, count) {
+		t.Error("other figures, the same picture")
+	}
+}

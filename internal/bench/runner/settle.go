@@ -1,0 +1,48 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+)
+
+const (
+	// settleTime is what receivers have to take what is in their queue, and agents to look at the counters again.
+	settleTime = 20 * time.Second
+	settlePace = 500 * time.Millisecond
+)
+
+// settle reads again what was received, while much less came than was sent: a counter may be older than the window's
+// end. All other figures are those of the end. A run of some length waits for nothing.
+func (r *runner) settle(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	_ = await(ctx, settlePace, func() (string, error) { // whatever is missing in the end is judged
+		missed := r.missed()
+		if missed != "" {
+			receivedSince(r.out.Members, r.agents.samples(ctx))
+		}
+		return missed, nil
+	})
+}
+
+// missed names a node that received too little, "" when there is none.
+func (r *runner) missed() string {
+	for name, receipt := range r.out.Receipts() {
+		if receipt.Missed() {
+			return name + " has not received what the others replicated"
+		}
+	}
+	return ""
+}
+
+// receivedSince takes over what the same servers say later of what they have received.
+func receivedSince(windows map[string]wire.Window, later map[string]wire.Sample) {
+	for name, w := range windows {
+		received, known := later[name][wire.MetricReceived]
+		if known && w.After != nil && later[name][wire.MetricStarted] == w.After[wire.MetricStarted] {
+			w.After[wire.MetricReceived] = received
+		}
+	}
+}
