@@ -220,11 +220,19 @@ func verdictOf(b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record wire.Rec
 		v.Reason += "; the proxy crashed: " + seen.ProxyWords
 	}
 	if v.Valid && seen.Cluster != nil {
-		if why := matrix.Proof(seen.Cluster); why != "" {
+		if why := provedAfter(seen.Cluster, record.Output); why != "" {
 			v = wire.Verdict{Reason: "after the run the encryption was not proved any more: " + why}
 		}
 	}
 	return v
+}
+
+// provedAfter says what is not proved after a run, "" when all is: of a transfer also the TLS it was seen to come over.
+func provedAfter(c *v1alpha1.GaleraCluster, o *wire.Output) string {
+	if why := matrix.Proof(c); why != "" || o.Transfer == nil {
+		return why
+	}
+	return matrix.Copied(c, o.Transfer.Victim)
 }
 
 // withLastLines adds what the load generator said last.

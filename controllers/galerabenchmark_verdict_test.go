@@ -18,7 +18,8 @@ func proved() *v1alpha1.GaleraCluster {
 	fact := v1alpha1.ChannelStatus{Observed: "TLS", PlaintextRefused: true, Protocol: "TLSv1.3", Cipher: "TLS_AES_128_GCM_SHA256"}
 	c := &v1alpha1.GaleraCluster{Spec: v1alpha1.GaleraClusterSpec{Replicas: 1}}
 	c.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
-	c.Status.Members = []v1alpha1.MemberStatus{{Name: "x-db-0", TLS: &v1alpha1.MemberTLSStatus{Replication: &fact, Clients: &fact, StateTransfer: &fact}}}
+	c.Status.Members = []v1alpha1.MemberStatus{{Name: "x-db-0", TLS: &v1alpha1.MemberTLSStatus{Replication: &fact, Clients: &fact, StateTransfer: &fact},
+		Join: &v1alpha1.JoinStatus{Kind: "SST", Protocol: fact.Protocol, Cipher: fact.Cipher}}}
 	return c
 }
 
@@ -28,13 +29,28 @@ func TestVerdictsWantTheProofAgain(t *testing.T) {
 	lost.Status.Members[0].TLS = nil
 	for _, record := range []wire.Record{
 		{Run: wire.Run{Kind: wire.KindOLTP}, Output: &wire.Output{OLTP: &wire.OLTPResult{Transactions: 1}}},
-		{Run: wire.Run{Kind: wire.KindTransfer}, Output: &wire.Output{Transfer: &wire.TransferFacts{Kind: "SST"}}},
+		{Run: wire.Run{Kind: wire.KindTransfer}, Output: &wire.Output{Transfer: &wire.TransferFacts{Kind: "SST", Victim: "x-db-0"}}},
 	} {
 		for c, want := range map[*v1alpha1.GaleraCluster]string{proved(): "", lost: "after the run the encryption was not proved any more: x-db-0: nothing was observed yet"} {
 			v := verdictOf(&v1alpha1.GaleraBenchmark{}, benchmarkFacts{State: steps.State{Cluster: c}}, record)
 			if v.Valid != (want == "") || v.Reason != want {
 				t.Errorf("%s: %+v, want %q", record.Kind, v, want)
 			}
+		}
+	}
+}
+
+// TestVerdictsWantTheCopysTLS: the channel of transfers shows its suite only while one goes on.
+func TestVerdictsWantTheCopysTLS(t *testing.T) {
+	clear := proved()
+	clear.Status.Members[0].Join.Protocol = ""
+	for kind, record := range map[string]wire.Record{
+		"a load": {Run: wire.Run{Kind: wire.KindOLTP}, Output: &wire.Output{OLTP: &wire.OLTPResult{Transactions: 1}}},
+		"":       {Run: wire.Run{Kind: wire.KindTransfer}, Output: &wire.Output{Transfer: &wire.TransferFacts{Kind: "SST", Victim: "x-db-0"}}},
+	} {
+		v := verdictOf(&v1alpha1.GaleraBenchmark{}, benchmarkFacts{State: steps.State{Cluster: clear}}, record)
+		if v.Valid != (kind != "") || !v.Valid && !strings.Contains(v.Reason, "x-db-0: its copy: no version of TLS was observed") {
+			t.Errorf("%s: %+v", kind, v)
 		}
 	}
 }

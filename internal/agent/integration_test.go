@@ -184,6 +184,10 @@ func (s *story) form() {
 			return r.Join != nil && r.Join.Kind == "SST" && r.Join.EndedAt != nil && r.Join.Bytes > 1<<20
 		})
 		s.Logf("%s: %s from %q in %s, %d bytes", n.name, r.Join.Kind, r.Join.Donor, r.Join.EndedAt.Sub(r.Join.StartedAt).Round(time.Millisecond), r.Join.Bytes)
+		encrypted := s.world.config.TLS.StateTransfer == cluster.PolicyRequired
+		if encrypted != (r.Join.Protocol == "TLSv1.3") || encrypted != strings.HasPrefix(r.Join.Cipher, "TLS_") {
+			s.Errorf("%s: the copy came over %q with %q", n.name, r.Join.Protocol, r.Join.Cipher)
+		}
 		if code := n.probe(agentapi.PathReady); code != http.StatusOK {
 			s.Errorf("%s: readyz is %d", n.name, code)
 		}

@@ -215,7 +215,7 @@ func (a *agent) launch(run running, prepare func() error, args []string) {
 	a.job = JobLaunch
 	run.output, run.clients, run.pair = a.output, a.config.TLS.Clients, a.installed
 	p := a.Places
-	command := server.Command{Path: a.mariadb, Args: slices.Concat(a.serverArgs(), a.cacheArgs(a.output), args), Env: a.serverEnv(), Dir: p.Data, Log: a.Output}
+	command := server.Command{Path: a.mariadb, Args: slices.Concat(a.serverArgs(), a.cacheArgs(a.output), args), Env: a.serverEnv(), Dir: p.Data, Log: a.serverLine}
 	go func() {
 		proc, err := start(&a.table, command, func() error {
 			killOrphans(&a.table)

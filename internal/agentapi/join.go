@@ -33,6 +33,9 @@ type Join struct {
 	Rate int64 `json:"rate,omitempty"`
 	// ETA is when the transfer ends if it goes on at this rate, nil when that cannot be told.
 	ETA *time.Time `json:"eta,omitempty"`
+	// Protocol and Cipher are of the TLS the joiner's stream was seen to come over, "" where none was seen.
+	Protocol string `json:"protocol,omitempty"`
+	Cipher   string `json:"cipher,omitempty"`
 	// WriteSets is how many write-sets an IST has brought, so far or in all.
 	WriteSets int64 `json:"writeSets,omitempty"`
 	// Behind is how many write-sets the others are ahead while the member catches up.

@@ -20,7 +20,7 @@ func join(j *agentapi.Join) *v1alpha1.JoinStatus {
 	}
 	out := &v1alpha1.JoinStatus{
 		Kind: j.Kind, Donor: j.Donor, Phase: j.Phase, WriteSets: j.WriteSets, WriteSetsBehind: j.Behind, ETA: timeOf(j.ETA),
-		StartedAt: timeOf(&j.StartedAt), EndedAt: timeOf(j.EndedAt),
+		Protocol: j.Protocol, Cipher: j.Cipher, StartedAt: timeOf(&j.StartedAt), EndedAt: timeOf(j.EndedAt),
 	}
 	if j.Kind == agentapi.JoinSST {
 		out.BytesDone, out.BytesTotal, out.Rate = inMi(j.Bytes), inMi(j.Total), inKi(j.Rate)

@@ -22,8 +22,11 @@ var _ = Describe("Scaling", Label(Core), func() {
 		template := statefulSet(ctx, shop).Spec.Template
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 
+		primary, err := shop.Primary(ctx)
+		Expect(err).NotTo(HaveOccurred())
 		scale(ctx, shop, 5)
 		Expect(shop.Joins(ctx, start)).To(And(HaveLen(2), HaveKey("shop-3"), HaveKey("shop-4")))
+		expectSpared(ctx, shop, primary, "shop-3", "shop-4")
 		scale(ctx, shop, 3)
 		Eventually(shop.Runs).WithContext(ctx).WithTimeout(shortly).Should(Equal(before), "nobody who stays is restarted")
 		Expect(statefulSet(ctx, shop).Spec.Template).To(Equal(template), "no pod is to be replaced")
@@ -42,8 +45,14 @@ var _ = Describe("Scaling all the way", Label(Slow), func() {
 		Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{})
+		primary, err := shop.Primary(ctx)
+		Expect(err).NotTo(HaveOccurred())
 		scale(ctx, shop, 3)
+		Expect(shop.Joins(ctx, start)).To(And(HaveKeyWithValue("shop-1", "SST"), HaveKeyWithValue("shop-2", "SST")))
+		expectSpared(ctx, shop, primary, "shop-2") // shop-1 had no choice
 		scale(ctx, shop, 5)
+		Expect(shop.Joins(ctx, start)).To(And(HaveKeyWithValue("shop-3", "SST"), HaveKeyWithValue("shop-4", "SST")))
+		expectSpared(ctx, shop, primary, "shop-3", "shop-4")
 		scale(ctx, shop, 3)
 
 		By("coming back on the volume that was kept")
@@ -91,6 +100,21 @@ func scale(ctx context.Context, c *harness.Cluster, replicas int32) {
 	Expect(c.Scale(ctx, replicas)).To(Succeed())
 	Expect(c.WaitHealthy(ctx, 2*recoverTime)).To(Succeed())
 	progress("scaled to %d in %s", replicas, time.Since(start).Round(100*time.Millisecond))
+}
+
+// expectSpared checks that nodes which took a full copy did not take it from the primary: another could give.
+func expectSpared(ctx context.Context, c *harness.Cluster, primary string, joiners ...string) {
+	GinkgoHelper()
+	Expect(c.Primary(ctx)).To(Equal(primary), "the same all the time")
+	for _, joiner := range joiners {
+		m, err := c.Member(ctx, joiner)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(m.Join).NotTo(BeNil(), joiner)
+		progress("%s: %s from %q, the primary is %s", joiner, m.Join.Kind, m.Join.Donor, primary)
+		if m.Join.Kind == "SST" {
+			Expect(m.Join.Donor).NotTo(Or(BeEmpty(), Equal(primary)), joiner)
+		}
+	}
 }
 
 func runs(ctx context.Context, c *harness.Cluster) map[string]string {

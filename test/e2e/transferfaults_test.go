@@ -14,41 +14,78 @@ const noSocatImage = "galera-test-no-socat:1"
 
 var _ = Describe("A full state transfer", Label(Slow, Faults), func() {
 	It("whose network is cut on the way ends well when it is healed, and the others serve meanwhile", func(ctx SpecContext) {
-		shop := sharedCluster(ctx)
-		Expect(shop.Grow(ctx, 384)).To(Succeed(), "making the transfer take a while")
+		shop := slowTransfers(ctx)
 		before := status(ctx, shop)
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{})
-		joiner, err := shop.Replica(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		lost := time.Now()
-		Expect(shop.DeleteClaim(ctx, joiner)).To(Succeed())
-		_, err = shop.DeletePod(ctx, joiner)
-		Expect(err).NotTo(HaveOccurred())
-		_, err = shop.WaitTransfer(ctx, joiner, joinTime)
-		Expect(err).NotTo(HaveOccurred())
-
+		t := beginCopy(ctx, shop)
 		DeferCleanup(func(ctx SpecContext) { Expect(kube.Heal(ctx)).To(Succeed()) })
-		var others []string
-		for _, n := range podNames(ctx, shop) {
-			if n != joiner {
-				others = append(others, n)
-			}
-		}
-		Expect(shop.Partition(ctx, []string{joiner}, others)).To(Succeed())
+		Expect(shop.Partition(ctx, []string{t.joiner}, t.others)).To(Succeed())
+		Expect(shop.Gives(ctx, t.donor)).To(BeTrue(), "the network is to be cut in the middle")
 		Expect(w.WaitForMore(ctx, 200, noticeTime)).To(Succeed(), "the majority must serve")
-		Consistently(func() bool { return client(ctx, shop).NodeState(ctx, joiner).Synced(3) }).
+		Consistently(func() bool { return client(ctx, shop).NodeState(ctx, t.joiner).Synced(3) }).
 			WithContext(ctx).WithTimeout(noticeTime).WithPolling(time.Second).Should(BeFalse(), "half a copy must not serve")
 		healed := time.Now()
 		Expect(kube.Heal(ctx)).To(Succeed())
 
+		// The copy goes on, and does not count in the end: another one follows.
+		Expect(shop.WaitJoined(ctx, t.joiner, t.lost, 2*recoverTime)).To(Equal("SST"))
 		expectRecovery(ctx, shop, w, healed)
 		expectHistory(ctx, shop, before.ClusterUUID)
-		joins, err := shop.Joins(ctx, lost)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(joins).To(HaveKeyWithValue(joiner, "SST"))
+		Expect(shop.Joins(ctx, t.lost)).To(HaveKeyWithValue(t.joiner, "SST"))
+		t.expectUndisturbed(ctx, w)
 		stopAndCheck(ctx, w, start)
-	}, SpecTimeout(10*time.Minute))
+	}, SpecTimeout(12*time.Minute))
+
+	It("whose backup breaks off at the donor is begun again by another one, and the reason is told", func(ctx SpecContext) {
+		shop := slowTransfers(ctx)
+		start := time.Now()
+		w := startWriter(ctx, shop, harness.WriterOptions{})
+		t := beginCopy(ctx, shop)
+		By("killing the backup: the donor's server goes on")
+		Expect(shop.KillBackup(ctx, t.donor)).To(Succeed())
+
+		t.awaitReason(ctx, v1alpha1.ReasonTransferFailed, And(
+			ContainSubstring("the full transfer from "+t.donor+" failed"), MatchRegexp(`exit code \d+|signal \d+`),
+			ContainSubstring("It is tried again, with another donor where there is one")), shortly)
+		t.expectQuorum(ctx, w)
+		t.expectRetries(ctx, recoverTime)
+		m, err := shop.Member(ctx, t.joiner)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(m.Join.Donor).NotTo(Equal(t.donor), "the donor of the attempt that failed is asked last")
+		Expect(shop.WaitHealthy(ctx, recoverTime)).To(Succeed())
+		t.expectUndisturbed(ctx, w)
+		stopAndCheck(ctx, w, start)
+	}, SpecTimeout(12*time.Minute))
+
+	It("that is broken off with its pod leaves half a copy, which is not taken for data, whatever it looks like", func(ctx SpecContext) {
+		shop := slowTransfers(ctx)
+		before := status(ctx, shop)
+		start := time.Now()
+		w := startWriter(ctx, shop, harness.WriterOptions{})
+		t := beginCopy(ctx, shop)
+		var gone time.Time
+		Expect(shop.Offline(ctx, t.joiner, func(v harness.Volume) error {
+			Expect(v.Has(ctx, "agent/joining.json")).To(BeTrue(), "the note that is kept outside of the directory")
+			gone = time.Now()
+			return v.Disguise(ctx, before.ClusterUUID)
+		})).To(Succeed())
+
+		Expect(shop.WaitJoined(ctx, t.joiner, gone, recoverTime)).To(Equal("SST"))
+		attempts, err := shop.Attempts(ctx, t.joiner, gone)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(attempts).NotTo(BeEmpty())
+		Expect(attempts[0].Data).To(Equal("Incomplete"))
+		v, err := shop.Volume(ctx, t.joiner)
+		Expect(err).NotTo(HaveOccurred())
+		for _, trace := range []string{"data/.sst", "agent/joining.json"} {
+			Eventually(v.Has).WithContext(ctx).WithArguments(trace).WithTimeout(shortly).Should(BeFalse(), "%s is left of the transfer", trace)
+		}
+		Expect(shop.WaitHealthy(ctx, recoverTime)).To(Succeed())
+		expectHistory(ctx, shop, before.ClusterUUID)
+		t.expectUndisturbed(ctx, w)
+		stopAndCheck(ctx, w, start)
+	}, SpecTimeout(12*time.Minute))
 
 	It("for which the image lacks a program is not tried; the reason says which, and another image mends it", func(ctx SpecContext) {
 		image, err := kube.DefaultImage(ctx)

@@ -51,6 +51,11 @@ func (c *Cluster) Given(ctx context.Context, kind string) (map[string]int, error
 	if err != nil {
 		return nil, err
 	}
+	return c.GivenBy(ctx, kind, pods...)
+}
+
+// GivenBy is Given of some nodes; the others need not have a pod.
+func (c *Cluster) GivenBy(ctx context.Context, kind string, pods ...string) (map[string]int, error) {
 	out := map[string]int{}
 	for _, pod := range pods {
 		m, err := c.AgentMetrics(ctx, pod)

@@ -42,16 +42,29 @@ func (c *Cluster) pair(ctx context.Context, suffix string) (Pair, error) {
 // ForeignPair makes a pair that looks like the cluster's own in everything but the CA: names,
 // usages, dates. It trusts the cluster's CA, so that only the other side can refuse.
 func (c *Cluster) ForeignPair(ctx context.Context) (Pair, error) {
-	genuine, err := c.GenuinePair(ctx)
+	pair, genuine, err := c.foreign(ctx)
+	pair.CA = bytes.Clone(genuine.CA)
+	return pair, err
+}
+
+// ForeignMaterial is a foreign pair that trusts its own CA alone: right in itself, and of nobody in the cluster.
+func (c *Cluster) ForeignMaterial(ctx context.Context) (Pair, error) {
+	pair, _, err := c.foreign(ctx)
+	return pair, err
+}
+
+func (c *Cluster) foreign(ctx context.Context) (pair, genuine Pair, err error) {
+	genuine, err = c.GenuinePair(ctx)
 	if err != nil {
-		return Pair{}, err
+		return Pair{}, Pair{}, err
 	}
 	names, err := namesOf(genuine)
 	if err != nil {
-		return Pair{}, err
+		return Pair{}, Pair{}, err
 	}
-	crt, key := pkitest.NewCA("Some other CA").Issue(pkitest.Leaf{Names: names})
-	return Pair{Certificate: crt, Key: key, CA: bytes.Clone(genuine.CA)}, nil
+	ca := pkitest.NewCA("Some other CA")
+	crt, key := ca.Issue(pkitest.Leaf{Names: names})
+	return Pair{Certificate: crt, Key: key, CA: ca.PEM}, genuine, nil
 }
 
 // Issue makes a pair by the cluster's own private CA, as cert-manager would. Without names it gets those

@@ -76,43 +76,62 @@ func awaitGreeting(conn net.Conn) Greeting {
 // TryArbitrator lets a real garbd, a member without data, try to join the cluster: without TLS
 // when pair is nil, else with this certificate. It says whether the cluster ever counted it.
 func (c *Cluster) TryArbitrator(ctx context.Context, image string, pair *Pair) (joined bool, output string, err error) {
-	dir, err := os.MkdirTemp("", "galera-arbitrator-")
+	stranger, err := c.startStranger(ctx, image, pair)
 	if err != nil {
 		return false, "", err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	options, err := arbitratorOptions(dir, pair)
-	if err != nil {
-		return false, "", err
-	}
-	addresses, err := c.replicationAddresses(ctx)
-	if err != nil {
-		return false, "", err
-	}
-	name := "galera-test-" + strings.ToLower(rand.Text()[:8])
-	_, err = Docker(ctx, "run", "-d", "--name", name, "--network", "host", "-v", dir+":/certs:ro", image,
-		"garbd", "--address", "gcomm://"+addresses, "--group", c.Name, "--name", name, "--options", options)
-	if err != nil {
-		return false, "", err
-	}
-	defer func() {
-		ctx := context.WithoutCancel(ctx)
-		_, e := Docker(ctx, "rm", "-f", name)
-		err = errors.Join(err, e)
-	}()
+	defer func() { err = errors.Join(err, stranger.remove(context.WithoutCancel(ctx))) }()
 	joined, err = c.sizeReaches(ctx, joiningTime)
 	if err != nil {
 		return joined, "", err
 	}
-	// A member leaves in order, so that the others do not have to wait until they believe it dead;
-	// one that was never let in does not listen.
+	output, err = stranger.stop(ctx, joined)
+	return joined, output, err
+}
+
+// stranger is a garbd that is not the operator's, in a container of its own.
+type stranger struct {
+	name string
+	dir  string // its certificate
+}
+
+func (c *Cluster) startStranger(ctx context.Context, image string, pair *Pair, args ...string) (*stranger, error) {
+	dir, err := os.MkdirTemp("", "galera-arbitrator-")
+	if err != nil {
+		return nil, err
+	}
+	s := &stranger{name: "galera-test-" + strings.ToLower(rand.Text()[:8]), dir: dir}
+	options, err := arbitratorOptions(dir, pair)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	addresses, err := c.replicationAddresses(ctx)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	command := []string{"run", "-d", "--name", s.name, "--network", "host", "-v", dir + ":/certs:ro", image,
+		"garbd", "--address", "gcomm://" + addresses, "--group", c.Name, "--name", s.name, "--options", options}
+	if _, err := Docker(ctx, append(command, args...)...); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return s, nil
+}
+
+// stop ends it, and returns the end of what it said. A member leaves in order, so that the others do not have to
+// wait until they believe it dead; one that was never let in does not listen.
+func (s *stranger) stop(ctx context.Context, joined bool) (output string, err error) {
 	patience := "1"
 	if joined {
 		patience = "10"
 	}
-	_, err = Docker(ctx, "stop", "--time", patience, name)
-	out, logErr := run(ctx, "", "sh", "-c", `docker logs --tail 40 "$1" 2>&1`, "sh", name)
-	return joined, out, errors.Join(err, logErr)
+	_, err = Docker(ctx, "stop", "--time", patience, s.name)
+	output, logErr := run(ctx, "", "sh", "-c", `docker logs --tail 40 "$1" 2>&1`, "sh", s.name)
+	return output, errors.Join(err, logErr)
+}
+
+func (s *stranger) remove(ctx context.Context) error {
+	_, err := Docker(ctx, "rm", "-f", s.name)
+	return errors.Join(err, os.RemoveAll(s.dir))
 }
 
 // arbitratorOptions writes the pair where the arbitrator reads it. It listens on a port of its

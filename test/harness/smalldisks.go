@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,8 +36,7 @@ func (k *Kube) CreateSmallDisks(ctx context.Context, mebibytes int) (*SmallDisks
 		return nil, err
 	}
 	for _, node := range nodes {
-		script := `mkdir -p "$1"; mount -t tmpfs -o "size=$2m,mode=0777" tmpfs "$1"; mkdir -p "$1/data"; chmod 0777 "$1/data"`
-		if _, err := onNode(ctx, node, script, d.path(), fmt.Sprint(mebibytes)); err != nil {
+		if err := d.on(node).mount(ctx, mebibytes); err != nil {
 			return nil, errors.Join(err, d.Remove(ctx))
 		}
 		if err := k.Create(ctx, d.volume(node, mebibytes)); err != nil {
@@ -48,45 +46,27 @@ func (k *Kube) CreateSmallDisks(ctx context.Context, mebibytes int) (*SmallDisks
 	return d, nil
 }
 
-func (d *SmallDisks) path() string { return "/var/galera-tests/" + d.Class }
+// on is the small disk of one node.
+func (d *SmallDisks) on(node string) limitedDisk { return limitedDisk{node: node, name: d.Class} }
 
 func (d *SmallDisks) volume(node string, mebibytes int) *corev1.PersistentVolume {
-	return &corev1.PersistentVolume{
-		ObjectMeta: metav1.ObjectMeta{Name: d.Class + "-" + node},
-		Spec: corev1.PersistentVolumeSpec{
-			Capacity:                      corev1.ResourceList{corev1.ResourceStorage: *resource.NewQuantity(int64(mebibytes)<<20, resource.BinarySI)},
-			AccessModes:                   []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain,
-			StorageClassName:              d.Class,
-			PersistentVolumeSource:        corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: d.path() + "/data"}},
-			NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-				MatchExpressions: []corev1.NodeSelectorRequirement{{
-					Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{node},
-				}},
-			}}}},
-		},
-	}
+	pv := d.on(node).volume(*resource.NewQuantity(int64(mebibytes)<<20, resource.BinarySI))
+	pv.Spec.StorageClassName = d.Class
+	return pv
 }
 
 // Fill uses up what is free on one node's small disk.
-func (d *SmallDisks) Fill(ctx context.Context, node string) error {
-	_, err := onNode(ctx, node, `dd if=/dev/zero of="$1/filler" bs=1M 2>/dev/null || true`, d.path())
-	return err
-}
+func (d *SmallDisks) Fill(ctx context.Context, node string) error { return d.on(node).fill(ctx) }
 
 // Free gives the room back.
-func (d *SmallDisks) Free(ctx context.Context, node string) error {
-	_, err := onNode(ctx, node, `rm -f "$1/filler"`, d.path())
-	return err
-}
+func (d *SmallDisks) Free(ctx context.Context, node string) error { return d.on(node).free(ctx) }
 
 // Remove unmounts everything. No pod may use it any more.
 func (d *SmallDisks) Remove(ctx context.Context) error {
 	var errs []error
 	for _, node := range d.nodes {
 		errs = append(errs, client.IgnoreNotFound(d.kube.Delete(ctx, d.volume(node, 1))))
-		_, err := onNode(ctx, node, `umount -l "$1" || true; rm -rf "$1"`, d.path())
-		errs = append(errs, err)
+		errs = append(errs, d.on(node).unmount(ctx))
 	}
 	errs = append(errs, client.IgnoreNotFound(d.kube.Delete(ctx, &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: d.Class}})))
 	return errors.Join(errs...)

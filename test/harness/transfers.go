@@ -2,8 +2,10 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
+	"syscall"
 	"time"
 )
 
@@ -34,6 +36,24 @@ func (c *Cluster) Grow(ctx context.Context, mebibytes int) error {
 	return cl.Exec(ctx, c.Name+"-primary", statements...)
 }
 
+// BulkSum tells rows and contents of what Grow has written, as one node has it.
+func (c *Cluster) BulkSum(ctx context.Context, pod string) (sum string, err error) {
+	cl, err := c.Client(ctx)
+	if err != nil {
+		return "", err
+	}
+	db, err := cl.OpenPod(ctx, pod)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	err = db.QueryRowContext(ctx, "SELECT CONCAT(COUNT(*), ' rows, ', BIT_XOR(CRC32(CONCAT(id, data)))) FROM "+writerDatabase+".bulk").Scan(&sum)
+	return sum, err
+}
+
+// backupProcess is how the donor's backup is called: the program itself, not the script, which waits first.
+const backupProcess = "mariadb-backup --defaults-file"
+
 // WaitTransfer waits until a full state transfer goes on, and returns who gives the data.
 func (c *Cluster) WaitTransfer(ctx context.Context, joiner string, timeout time.Duration) (donor string, err error) {
 	pods, err := c.PodNames(ctx)
@@ -45,8 +65,7 @@ func (c *Cluster) WaitTransfer(ctx context.Context, joiner string, timeout time.
 			if pod == joiner {
 				continue
 			}
-			// The backup itself, not the script, which waits first.
-			if giving, err := c.HasProcess(ctx, pod, "mariadb-backup --defaults-file"); err == nil && giving {
+			if giving, err := c.Gives(ctx, pod); err == nil && giving {
 				return pod, nil
 			}
 		}
@@ -55,4 +74,22 @@ func (c *Cluster) WaitTransfer(ctx context.Context, joiner string, timeout time.
 		}
 	}
 	return "", fmt.Errorf("no transfer to %s began within %s", joiner, timeout)
+}
+
+// Gives says that a node is giving a full copy of its data right now.
+func (c *Cluster) Gives(ctx context.Context, pod string) (bool, error) {
+	return c.HasProcess(ctx, pod, backupProcess)
+}
+
+// KillBackup sends SIGKILL to the backup a donor gives its data with, and to nothing else: its server goes on.
+func (c *Cluster) KillBackup(ctx context.Context, donor string) error {
+	p, err := c.Pod(ctx, donor)
+	if err != nil {
+		return err
+	}
+	killed, err := killInPod(p, "mariadb-backup", syscall.SIGKILL)
+	if err == nil && killed == 0 {
+		err = fmt.Errorf("%s makes no backup", donor)
+	}
+	return err
 }

@@ -71,6 +71,28 @@ func (v Volume) Restore(ctx context.Context, from Volume) error {
 	return err
 }
 
+// Has says whether a file, or a directory, is on a volume.
+func (v Volume) Has(ctx context.Context, name string) (bool, error) {
+	out, err := onNode(ctx, v.Node, `if [ -e "$1/$2" ]; then echo yes; fi`, v.Path, name)
+	return strings.TrimSpace(out) == "yes", err
+}
+
+// Disguise makes what an aborted full transfer has left look like a database that knows where it stands, and better than
+// anybody else. The pod must not be running.
+func (v Volume) Disguise(ctx context.Context, clusterUUID string) error {
+	const script = `cd "$1/data"; rm -rf .sst sst_in_progress; [ -e ibdata1 ] || head -c 1048576 /dev/zero >ibdata1
+printf '# GALERA saved state\nversion: 2.1\nuuid:    %s\nseqno:   999999999\nsafe_to_bootstrap: 1\n' "$2" >grastate.dat
+chown --reference=. ibdata1 grastate.dat`
+	_, err := onNode(ctx, v.Node, script, v.Path, clusterUUID)
+	return err
+}
+
+// Wipe removes the database from a volume, also under a running pod, and leaves what the agent keeps beside it.
+func (v Volume) Wipe(ctx context.Context) error {
+	_, err := onNode(ctx, v.Node, `find "$1/data" -mindepth 1 -delete`, v.Path)
+	return err
+}
+
 // Remove deletes a snapshot.
 func (v Volume) Remove(ctx context.Context) error {
 	if !strings.HasPrefix(v.Path, "/var/galera-tests/") {

@@ -15,9 +15,9 @@ func TestScriptEnvSocat(t *testing.T) {
 		absent bool
 		want   string
 	}{
-		"a pipe":         {script: `echo $$ >me; socat -u stdio TCP:x | sed "s/^$(cat me):/itself:/"; echo ${PIPESTATUS[0]}`, want: "itself: -b 65536 -u stdio TCP:x\n3\n"},
-		"evaluated":      {script: `tcmd="socat -u 'a b' stdio"; eval "$tcmd | sed s/^.*:.-b/-b/"`, want: "-b 65536 -u a b stdio\n"},
-		"the version":    {script: `socat -V | cut -d: -f2`, want: " -b 65536 -V\n"},
+		"a pipe":         {script: `echo $$ >me; socat -u stdio TCP:x | sed "s/^$(cat me):/itself:/"; echo ${PIPESTATUS[0]}`, want: "itself: -d -d -b 65536 -u stdio TCP:x\n3\n"},
+		"evaluated":      {script: `tcmd="socat -u 'a b' stdio"; eval "$tcmd | sed s/^.*:.-d/-d/"`, want: "-d -d -b 65536 -u a b stdio\n"},
+		"the version":    {script: `socat -V | cut -d: -f2`, want: " -d -d -b 65536 -V\n"},
 		"without a pipe": {script: `socat -V >out; echo $?`, want: "3\n"},
 		"none there":     {script: `command -v socat || echo none`, absent: true, want: "none\n"},
 		"another sleep":  {script: `type -t sleep socat`, want: "function\nfunction\n"},

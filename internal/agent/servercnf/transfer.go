@@ -25,7 +25,8 @@ func sockopt(in Input) string {
 
 // scriptEnv makes transfers faster: it shortens the donor's fixed ten-second sleep between the two streams of a
 // mariabackup transfer (sockopt makes the donor wait for the joiner itself), and lets socat move eight times as much
-// at a time as it does by itself, which takes a third less of the processors. It also notes who gives what to
+// at a time as it does by itself, which takes a third less of the processors, and tell which TLS was spoken
+// (server.ParseHandshake). It also notes who gives what to
 // whom. The file is BASH_ENV of mariadbd, so bash reads it before each script. A directory in PATH
 // would not do: mariadbd puts its own bin directory in front.
 //
@@ -43,8 +44,8 @@ wsrep_sst_mariabackup | wsrep_sst_rsync)
 	}
 	if type -P socat >/dev/null; then
 		socat() {
-			if [ "$BASHPID" != $$ ]; then exec socat -b 65536 "$@"; fi
-			command socat -b 65536 "$@"
+			if [ "$BASHPID" != $$ ]; then exec socat -d -d -b 65536 "$@"; fi
+			command socat -d -d -b 65536 "$@"
 		}
 	fi
 	;;

@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -57,6 +58,29 @@ func Proof(c *v1alpha1.GaleraCluster) string {
 				return fmt.Sprintf("%s: %s: %s", m.Name, channel.name, why)
 			}
 		}
+	}
+	return ""
+}
+
+const methodRsync = "Rsync" // spec.stateTransfer.method
+
+// Copied says why the full copy a node has got last is not proved to have come as its cluster's spec.tls says, "" when it is.
+// The method Rsync does not tell: of it is known only what its scripts enforce.
+func Copied(c *v1alpha1.GaleraCluster, node string) string {
+	i := slices.IndexFunc(c.Status.Members, func(m v1alpha1.MemberStatus) bool { return m.Name == node })
+	if i < 0 || c.Status.Members[i].Join == nil {
+		return node + ": nothing is known of its copy"
+	}
+	join, want := c.Status.Members[i].Join, normal(c.Spec.TLS)
+	why := ""
+	switch seen := (v1alpha1.ChannelStatus{Protocol: join.Protocol, Cipher: join.Cipher}); {
+	case string(want.StateTransfer) == v1alpha1.TLSDisabled && join.Protocol != "":
+		why = "observed " + join.Protocol + " instead of Plaintext"
+	case string(want.StateTransfer) != v1alpha1.TLSDisabled && c.Spec.StateTransfer.Method != methodRsync:
+		why = handshake(seen, want)
+	}
+	if why != "" {
+		return node + ": its copy: " + why
 	}
 	return ""
 }

@@ -1,0 +1,31 @@
+package server
+
+import "testing"
+
+func TestRejectedJoiner(t *testing.T) {
+	for line, want := range map[string]string{
+		"2026-11-22 12:15:04 0 [Warning] WSREP: Rejecting JOIN message from 0.0 (shop-0): new State Transfer required.": "shop-0",
+		"2026-11-22 12:15:04 0 [Note] WSREP: 1.0 (shop-2): State transfer to 0.0 (shop-0) complete.":                    "",
+	} {
+		if got := RejectedJoiner(line); got != want {
+			t.Errorf("%s: %q", line, got)
+		}
+	}
+}
+
+// TestParseHandshake: lines of socat 1.8.0.3.
+func TestParseHandshake(t *testing.T) {
+	for line, want := range map[string]Handshake{
+		"2026/11/22 12:06:47 socat[10] N SSL proto version used: TLSv1.3":                     {Protocol: "TLSv1.3"},
+		"2026/11/22 12:06:47 socat[10] N SSL connection using TLS_AES_256_GCM_SHA384":         {Cipher: "TLS_AES_256_GCM_SHA384"},
+		"2026/11/22 12:06:47 socat[10] N SSL connection compression \"none\"":                 {},
+		"2026/11/22 12:06:47 socat[10] N accepting connection from AF=2 127.0.0.1:53726 on 1": {},
+		"2026-11-22 12:06:47 5 [Note] SSL connection using TLS_AES_256_GCM_SHA384":            {},
+		"x": {},
+	} {
+		got, ok := ParseHandshake(line)
+		if got != want || ok != (want != Handshake{}) {
+			t.Errorf("%s: %+v, %v", line, got, ok)
+		}
+	}
+}
