@@ -140,6 +140,8 @@ type Member struct {
 	Upgrading bool
 	// LaterData says that a server of a later series has used the member's data, so that its own must not.
 	LaterData bool
+	// LacksTools says that the member's image lacks programs of a state transfer: it can neither give nor take one.
+	LacksTools bool
 	// BookDamaged says that the agent cannot read what it was ordered before: it takes no orders and
 	// starts nothing.
 	BookDamaged bool

@@ -65,6 +65,7 @@ const (
 	ReasonSwitchRefused     = "SwitchRefused"
 	ReasonRebootstrap       = "RebootstrapRequired"
 	ReasonArbitratorAway    = "ArbitratorAway"
+	ReasonTransferTools     = "TransferToolsMissing"
 )
 
 // policy looks at a Snapshot; ok says that it decides and that nobody after it is asked.

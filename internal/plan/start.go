@@ -22,6 +22,9 @@ func startWithoutPrimary(s cluster.Snapshot) (Decision, bool) {
 		return wait(ReasonWaitingForMembers, "waiting for "+list(v.busy)+", still starting or stopping")
 	}
 	if neverStarted(s, v) {
+		if d, waiting := readyForFirst(s); waiting {
+			return d, true
+		}
 		return begin(s, cluster.Operation{Type: cluster.OpFirstStart, BootstrapMember: s.Members[0].Name},
 			ReasonFirstStart, "all data directories are empty: initialising "+s.Members[0].Name)
 	}
@@ -120,6 +123,22 @@ func withoutQuorum(m cluster.Member) bool {
 
 func neverStarted(s cluster.Snapshot, v verdict) bool {
 	return s.ClusterUUID == "" && len(s.Members) > 0 && v.blank == len(s.Members)
+}
+
+// readyForFirst looks after what could not be mended once a node was initialised and others have to get their data from it:
+// pods of an earlier template, which are replaced one after the other, and images that cannot give.
+func readyForFirst(s cluster.Snapshot) (Decision, bool) {
+	for _, m := range s.Members {
+		if m.Pod.Exists && !m.Pod.Terminating && m.Pod.Outdated {
+			return replace(m, "nothing has been started yet, and its pod is of an earlier template")
+		}
+	}
+	for _, m := range s.Members {
+		if m.LacksTools && len(s.Members) > 1 {
+			return blocked(ReasonTransferTools, m.Name+": the image lacks programs of a state transfer: what is started with it could not give its data to the others")
+		}
+	}
+	return Decision{}, false
 }
 
 // best is the most advanced candidate of the latest line of history; ties go to the member a person

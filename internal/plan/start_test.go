@@ -19,6 +19,12 @@ func TestFirstStart(t *testing.T) {
 	check(t, []row{
 		{name: "all empty", s: fresh(), reason: ReasonFirstStart,
 			action: Begin{cluster.Operation{ID: "firststart-1", Type: cluster.OpFirstStart, Epoch: 1, BootstrapMember: "db-0"}}},
+		{name: "a pod of an earlier template first", s: fresh(db(1, func(m *cluster.Member) { m.Pod.Outdated = true })), action: DeletePod{"db-1"}},
+		{name: "it is on its way out", s: fresh(db(1, func(m *cluster.Member) { m.Pod.Outdated, m.Pod.Terminating = true, true })), reason: ReasonFirstStart,
+			action: Begin{cluster.Operation{ID: "firststart-1", Type: cluster.OpFirstStart, Epoch: 1, BootstrapMember: "db-0"}}},
+		{name: "an image that cannot give", s: fresh(all(func(m *cluster.Member) { m.LacksTools = true })), reason: ReasonTransferTools, blocked: true},
+		{name: "one that needs not give", s: fresh(db(0, func(m *cluster.Member) { m.LacksTools = true }), func(s *cluster.Snapshot) { s.Members, s.Replicas = s.Members[:1], 1 }),
+			reason: ReasonFirstStart, action: Begin{cluster.Operation{ID: "firststart-1", Type: cluster.OpFirstStart, Epoch: 1, BootstrapMember: "db-0"}}},
 		{name: "one is silent", s: fresh(db(2, silent)), reason: ReasonWaitingForMembers, says: "db-2"},
 		{name: "one is not examined yet", s: fresh(db(2, phase(cluster.PhaseExamining))), reason: ReasonWaitingForMembers},
 		{name: "one was seen with data once", s: fresh(db(2, func(m *cluster.Member) { m.HeldData = true })), reason: ReasonPositionUnknown, blocked: true},
