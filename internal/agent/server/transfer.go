@@ -10,8 +10,11 @@ import (
 )
 
 // transferMarks are how the programs of a transfer begin what they complain of.
-var transferMarks = []string{"WSREP_SST: [ERROR]", "] E ", "mbstream:", "zstd:", "rsync error:", "rsync:", "LOG3[", "command not found",
+var transferMarks = []string{"WSREP_SST: [ERROR]", "] E ", "] W SSL_", "] N SSL_", "] I SSL_", "mbstream:", "zstd:", "rsync error:", "rsync:", "LOG3[", "command not found",
 	"No space left on device", "Failed to get "}
+
+// socatWord is what socat says after the time, its process and the weight.
+var socatWord = regexp.MustCompile(`socat\[\d+\] [EWNI] (.*)`)
 
 // transferNoise is what follows every failure.
 var transferNoise = []string{"Cleanup after exit", "Removing ", "exiting with status", "sigterm", "Failed to get current position"}
@@ -79,8 +82,8 @@ func transferWords(lines []string) string {
 			continue
 		}
 		line = strip(line)
-		if _, after, ok := strings.Cut(line, "] E "); ok {
-			line = "socat: " + after
+		if m := socatWord.FindStringSubmatch(line); m != nil {
+			line = "socat: " + m[1]
 		}
 		if !slices.Contains(found, line) && len(found) < keptLines {
 			found = append(found, line)

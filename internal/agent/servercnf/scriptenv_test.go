@@ -17,6 +17,8 @@ func TestScriptEnvSocat(t *testing.T) {
 	}{
 		"a pipe":         {script: `echo $$ >me; socat -u stdio TCP:x | sed "s/^$(cat me):/itself:/"; echo ${PIPESTATUS[0]}`, want: "itself: -d -d -b 65536 -u stdio TCP:x\n3\n"},
 		"evaluated":      {script: `tcmd="socat -u 'a b' stdio"; eval "$tcmd | sed s/^.*:.-d/-d/"`, want: "-d -d -b 65536 -u a b stdio\n"},
+		"awaited":        {script: `timeout -k 9 5 socat -u 'a b' stdio | sed s/^.*:.-d/-d/; echo ${PIPESTATUS[0]}`, want: "-d -d -d -u a b stdio\n3\n"},
+		"another wait":   {script: `timeout 5 echo 'a b'`, want: "a b\n"},
 		"the version":    {script: `socat -V | cut -d: -f2`, want: " -d -d -b 65536 -V\n"},
 		"without a pipe": {script: `socat -V >out; echo $?`, want: "3\n"},
 		"none there":     {script: `command -v socat || echo none`, absent: true, want: "none\n"},

@@ -15,7 +15,7 @@ import (
 // sockopt lets the donor's socat wait for the joiner's listener (ten seconds, which must stay below
 // what the agent waits after a failed transfer: see RetryAfterTransfer), and, where that is possible,
 // give up sooner than the kernel would on an address nobody answers from. On the listening side it
-// only repeats a bind that failed.
+// repeats a bind that failed, and goes on after somebody was turned away.
 func sockopt(in Input) string {
 	if in.OldSocat {
 		return "retry=50,interval=0.2"
@@ -29,6 +29,9 @@ func sockopt(in Input) string {
 // (server.ParseHandshake). It also notes who gives what to
 // whom. The file is BASH_ENV of mariadbd, so bash reads it before each script. A directory in PATH
 // would not do: mariadbd puts its own bin directory in front.
+//
+// The joiner's first stream, which is awaited with timeout, tells more: with a number of retries a listening socat goes
+// on when it has turned somebody away, and calls the reason no error.
 //
 // In a pipe socat takes the place of its shell, so that its exit code and its process are where the scripts look.
 func scriptEnv(notes string) string {
@@ -46,6 +49,17 @@ wsrep_sst_mariabackup | wsrep_sst_rsync)
 		socat() {
 			if [ "$BASHPID" != $$ ]; then exec socat -d -d -b 65536 "$@"; fi
 			command socat -d -d -b 65536 "$@"
+		}
+	fi
+	if type -P timeout >/dev/null; then
+		timeout() {
+			local word words=()
+			for word; do
+				words+=("$word")
+				if [ "$word" = socat ]; then words+=(-d -d -d); fi
+			done
+			if [ "$BASHPID" != $$ ]; then exec timeout "${words[@]}"; fi
+			command timeout "${words[@]}"
 		}
 	fi
 	;;
