@@ -107,6 +107,9 @@ func offer(ctx context.Context, conn net.Conn, config *tls.Config) error {
 	}
 	_, err := conn.Read(make([]byte, 512))
 	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded) && config == nil:
+		// socat leaves the connection open after a handshake that failed, and OpenSSL answers nothing to what is no TLS.
+		return errors.New("no answer to something without TLS")
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil
 	case err != nil:
