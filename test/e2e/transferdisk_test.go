@@ -59,7 +59,7 @@ var _ = Describe("A new volume that is too small for the data", Label(Slow, Faul
 		Expect(disk.Fill(ctx)).To(Succeed())
 		Eventually(func() ([]string, error) { return c.FailedAttempts(ctx, replica, full) }).
 			WithContext(ctx).WithTimeout(joinTime).WithPolling(time.Second).Should(ContainElement(And(
-			ContainSubstring("reason="+v1alpha1.ReasonDiskFull), ContainSubstring("from "+t.donor), ContainSubstring("exit code"),
+			ContainSubstring("reason="+v1alpha1.ReasonDiskFull), ContainSubstring("from "+t.donor), MatchRegexp("exit code|signal"),
 			ContainSubstring("No space left on device"))), "the reason, and what the programs of the transfer said")
 		expectStalled(ctx, c, v1alpha1.ReasonDiskFull, replica, diskAdvice)
 		t.expectNobodyAsked(ctx, given)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 )
 
 // ringSize is how many of the server's last lines are kept for failure messages.
@@ -81,7 +82,7 @@ func strip(line string) string {
 			break
 		}
 	}
-	line = strings.TrimSpace(line)
+	line = strings.TrimFunc(line, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) // mbstream rings the bell
 	if len(line) > keptPerLine {
 		line = line[:keptPerLine] + "…"
 	}

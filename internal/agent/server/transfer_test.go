@@ -40,9 +40,9 @@ func TestTransferFailure(t *testing.T) {
 			"2026-11-22 12:34:39 0 [ERROR] WSREP: ./gcs/src/gcs_group.cpp:gcs_group_handle_join_msg():1225: Will never receive state. Need to abort."}},
 			agentapi.FailureCertificate, []string{"mariadbd ended with signal 6: socat: SSL_accept(): error:0A000418:SSL routines::tlsv1 alert unknown ca"}},
 		"disk": {Exit{Code: 1, Lines: []string{
-			"mbstream: Error writing file './app/t.ibd' (Errcode: 28 \"No space left on device\")",
+			"\a/usr//bin/mbstream: Error writing file './app/t.ibd' (Errcode: 28 \"No space left on device\")",
 			"WSREP_SST: [ERROR] Error while getting data from donor node: exit codes: 0 1", ended}},
-			agentapi.FailureDiskFull, []string{"exit code 32", "./app/t.ibd"}},
+			agentapi.FailureDiskFull, []string{"exit code 32: /usr//bin/mbstream", "./app/t.ibd"}},
 		"donor gone": {Exit{Code: 1, Lines: []string{
 			"2026-11-21 12:00:04 0 [ERROR] WSREP: gcs/src/gcs_group.cpp:1: Will never receive state. Need to abort."}},
 			agentapi.FailureDonorLost, []string{"mariadbd ended with exit code 1"}},
