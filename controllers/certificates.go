@@ -47,7 +47,8 @@ func (r *GaleraClusterReconciler) publishTLS(in *conditions.Input) ([]client.Obj
 	cas := bundle(choice.CAs, in.Facts.Published, issued)
 	in.Published = &conditions.PublishedPair{Choice: choice, CAs: pki.Parse(cas)}
 	if leaf := pki.Parse(crt); len(leaf) > 0 {
-		in.Published.Serial, in.Published.NotAfter = pki.Pair{Leaf: leaf[0]}.Serial(), leaf[0].NotAfter
+		pair := pki.Pair{Leaf: leaf[0]}
+		in.Published.Serial, in.Published.Key, in.Published.NotAfter = pair.Serial(), pair.Key(), leaf[0].NotAfter
 	}
 	_, _, clientCA := observe.PairOf(in.Facts.ClientCA)
 	secret := resources.PublishedTLS(in.Facts.Cluster, crt, key, cas, controlCA, clientCA)

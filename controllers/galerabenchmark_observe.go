@@ -75,7 +75,8 @@ func (r *GaleraBenchmarkReconciler) observeBenchmark(ctx context.Context, b *v1a
 		return f, err
 	}
 	for i := range list.Items {
-		if j := &list.Items[i]; metav1.IsControlledBy(j, b) {
+		// One that is deleted, and whose pod cannot end, may stay beside the next one.
+		if j := &list.Items[i]; metav1.IsControlledBy(j, b) && (f.Job == nil || j.DeletionTimestamp == nil) {
 			f.Job = f.describe(j)
 		}
 	}
@@ -113,7 +114,10 @@ func (f *benchmarkFacts) addRecord(cm *corev1.ConfigMap) {
 
 // describe says how far a Job is.
 func (f *benchmarkFacts) describe(j *batchv1.Job) *steps.Job {
-	out := &steps.Job{Name: j.Name, Going: j.DeletionTimestamp != nil, Victim: victim(j)}
+	out := &steps.Job{Name: j.Name, Victim: victim(j)}
+	if j.DeletionTimestamp != nil {
+		out.GoingSince = j.DeletionTimestamp.Time
+	}
 	for _, c := range j.Status.Conditions {
 		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
 			out.Finished, out.Message = true, c.Message
@@ -138,6 +142,9 @@ func (f *benchmarkFacts) describe(j *batchv1.Job) *steps.Job {
 		}
 		if p.Status.StartTime != nil && waits(&p) {
 			out.WaitingSince = p.Status.StartTime.Time
+		}
+		if p.DeletionTimestamp != nil {
+			out.WaitingSince, out.Message = p.DeletionTimestamp.Time, "its pod was deleted, or its host is lost"
 		}
 		if c := unscheduled(&p); c != nil {
 			out.WaitingSince, out.Message = c.LastTransitionTime.Time, c.Reason+": "+c.Message

@@ -56,12 +56,12 @@ func TestJobsTellTheirVictim(t *testing.T) {
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{batchv1.JobNameLabel: j.Name}}}
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "bench", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: since}}}}
 	f := benchmarkFacts{Pods: []corev1.Pod{pod}}
-	if got := f.describe(j); got.Victim != "x-db-1" || !got.RunningSince.Equal(since.Time) || got.Going || got.Finished {
+	if got := f.describe(j); got.Victim != "x-db-1" || !got.RunningSince.Equal(since.Time) || !got.GoingSince.IsZero() || got.Finished {
 		t.Errorf("got %+v", got)
 	}
 	j.DeletionTimestamp = &since
 	j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: "True", Message: "deadline"}}
-	if got := f.describe(j); !got.Going || !got.Finished || got.Message != "deadline" {
+	if got := f.describe(j); got.GoingSince.IsZero() || !got.Finished || got.Message != "deadline" {
 		t.Errorf("got %+v", got)
 	}
 }

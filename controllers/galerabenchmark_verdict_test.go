@@ -42,13 +42,13 @@ func TestVerdictsWantTheProofAgain(t *testing.T) {
 
 // TestVerdictsWantTheCopysTLS: the channel of transfers shows its suite only while one goes on.
 func TestVerdictsWantTheCopysTLS(t *testing.T) {
-	clear := proved()
-	clear.Status.Members[0].Join.Protocol = ""
+	inClear := proved()
+	inClear.Status.Members[0].Join.Protocol = ""
 	for kind, record := range map[string]wire.Record{
 		"a load": {Run: wire.Run{Kind: wire.KindOLTP}, Output: &wire.Output{OLTP: &wire.OLTPResult{Transactions: 1}}},
 		"":       {Run: wire.Run{Kind: wire.KindTransfer}, Output: &wire.Output{Transfer: &wire.TransferFacts{Kind: "SST", Victim: "x-db-0"}}},
 	} {
-		v := verdictOf(&v1alpha1.GaleraBenchmark{}, benchmarkFacts{State: steps.State{Cluster: clear}}, record)
+		v := verdictOf(&v1alpha1.GaleraBenchmark{}, benchmarkFacts{State: steps.State{Cluster: inClear}}, record)
 		if v.Valid != (kind != "") || !v.Valid && !strings.Contains(v.Reason, "x-db-0: its copy: no version of TLS was observed") {
 			t.Errorf("%s: %+v", kind, v)
 		}

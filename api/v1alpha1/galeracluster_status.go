@@ -157,6 +157,9 @@ type ClusterTLSStatus struct {
 	// serial of the certificate published to the nodes, in hexadecimal.
 	// +optional
 	Serial string `json:"serial,omitempty"`
+	// key is the kind and size of that certificate's key, such as ECDSA-256.
+	// +optional
+	Key string `json:"key,omitempty"`
 	// notAfter is the end of that certificate.
 	// +optional
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`

@@ -40,6 +40,7 @@ type Input struct {
 // PublishedPair describes the certificate the nodes have been given.
 type PublishedPair struct {
 	Serial   string
+	Key      string
 	NotAfter time.Time
 	// Choice is why it is this pair, and what comes next.
 	Choice plan.Publication

@@ -90,7 +90,7 @@ func clusterTLS(in Input, before *v1alpha1.ClusterTLSStatus) *v1alpha1.ClusterTL
 	out := &v1alpha1.ClusterTLSStatus{Replication: string(in.Config.TLS.Replication)}
 	out.Renewals = in.Renewals
 	if in.Published != nil {
-		out.Serial, out.NotAfter = in.Published.Serial, timeOf(&in.Published.NotAfter)
+		out.Serial, out.Key, out.NotAfter = in.Published.Serial, in.Published.Key, timeOf(&in.Published.NotAfter)
 		out.Step, out.TrustedCAs = trustStep(in), trustedCAs(in)
 	}
 	out.Switch, out.LastSwitch = switches(in, before)

@@ -3,6 +3,8 @@ package pki
 
 import (
 	"bytes"
+	"crypto/ecdsa"
+	"crypto/rsa"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -46,6 +48,23 @@ type Pair struct {
 
 // Serial is the leaf's serial number in lower-case hexadecimal.
 func (p Pair) Serial() string { return p.Leaf.SerialNumber.Text(serialBase) }
+
+// Key is the kind and size of the leaf's key in the words of spec.tls.certificate.privateKey, such as ECDSA-256.
+func (p Pair) Key() string {
+	algorithm, size := KeyOf(p.Leaf)
+	return fmt.Sprintf("%s-%d", algorithm, size)
+}
+
+// KeyOf returns the kind (RSA, ECDSA) and the size in bits of a certificate's key; the size of any other is 0.
+func KeyOf(c *x509.Certificate) (algorithm string, size int) {
+	switch k := c.PublicKey.(type) {
+	case *rsa.PublicKey:
+		return "RSA", k.N.BitLen()
+	case *ecdsa.PublicKey:
+		return "ECDSA", k.Curve.Params().BitSize
+	}
+	return c.PublicKeyAlgorithm.String(), 0
+}
 
 // Check judges whether certPEM (leaf first, then intermediates) and keyPEM may be given to
 // database nodes that trust caPEM: the key matches, the chain leads to the CA, both usages are

@@ -196,6 +196,8 @@ func pod(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, name, plan stri
 					LocalObjectReference: corev1.LocalObjectReference{Name: resources.RootSecretName(c)}, Key: agentapi.RootPasswordKey}}},
 			},
 			Resources: *b.Spec.Client.Resources.DeepCopy(), SecurityContext: security, VolumeMounts: mounts, WorkingDir: wire.WorkDir,
+			// Of one that was killed these are the last words.
+			TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		}},
 		Volumes: volumes,
 	}

@@ -176,11 +176,19 @@ func TestProof(t *testing.T) {
 		"preferred":                 {cluster(v1alpha1.TLSSpec{Clients: "Preferred"}, tls, mixed), nil, ""},
 		"only replication off":      {cluster(v1alpha1.TLSSpec{Replication: "Disabled"}, plain, tls), nil, ""},
 		"only clients off":          {cluster(v1alpha1.TLSSpec{Clients: "Disabled"}, tls, plain), nil, ""},
-		"spec not seen":             {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Generation++ }, "has not seen"},
-		"in the middle of it":       {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Status.Operation = &v1alpha1.OperationStatus{} }, "operation"},
-		"one node not there":        {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Spec.Replicas = 3 }, "2 of 3 nodes"},
-		"one node unobserved":       {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Status.Members[1].TLS = nil }, "x-1: nothing was observed"},
-		"not ready":                 {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Status.Conditions[0].Status = "False" }, "not Ready"},
+		"another key": {cluster(v1alpha1.TLSSpec{}, tls, tls), func(c *v1alpha1.GaleraCluster) {
+			c.Spec.TLS.Certificate.PrivateKey = v1alpha1.PrivateKeySpec{Algorithm: "RSA", Size: 3072}
+			c.Status.TLS = &v1alpha1.ClusterTLSStatus{Serial: "a", Key: "ECDSA-256"}
+		}, "a key of ECDSA-256 instead of RSA-3072"},
+		"a certificate of before": {cluster(v1alpha1.TLSSpec{}, tls, tls), func(c *v1alpha1.GaleraCluster) {
+			c.Status.TLS = &v1alpha1.ClusterTLSStatus{Serial: "b", Key: "ECDSA-256"}
+			c.Status.Members[1].TLS.Clients = &v1alpha1.ChannelStatus{Observed: "TLS", Serial: "a"}
+		}, "x-1: presented the certificate a instead of b"},
+		"spec not seen":       {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Generation++ }, "has not seen"},
+		"in the middle of it": {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Status.Operation = &v1alpha1.OperationStatus{} }, "operation"},
+		"one node not there":  {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Spec.Replicas = 3 }, "2 of 3 nodes"},
+		"one node unobserved": {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Status.Members[1].TLS = nil }, "x-1: nothing was observed"},
+		"not ready":           {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Status.Conditions[0].Status = "False" }, "not Ready"},
 		"the last node differs": {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) {
 			c.Status.Members[1].TLS = &v1alpha1.MemberTLSStatus{Replication: &tls, Clients: &plain, StateTransfer: &plain}
 		}, "x-1: replication"},

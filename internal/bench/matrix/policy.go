@@ -33,6 +33,15 @@ func Policy(base v1alpha1.TLSSpec, arm v1alpha1.BenchmarkTLS) v1alpha1.TLSSpec {
 	return t
 }
 
+// WithPart returns a policy with that part of another one that arms can change (see Policy).
+func WithPart(base, part v1alpha1.TLSSpec) v1alpha1.TLSSpec {
+	t := *base.DeepCopy()
+	t.Replication, t.StateTransfer, t.Clients = part.Replication, part.StateTransfer, part.Clients
+	t.MinVersion, t.Cipher = part.MinVersion, part.Cipher
+	t.Certificate.PrivateKey = part.Certificate.PrivateKey
+	return t
+}
+
 // Spec returns the private cluster's spec for a run. Nobody else uses it, so it is switched the way that takes the
 // least time.
 func Spec(template v1alpha1.GaleraClusterSpec, r Run) v1alpha1.GaleraClusterSpec {

@@ -36,6 +36,9 @@ func Proof(c *v1alpha1.GaleraCluster) string {
 		return why
 	}
 	want := normal(c.Spec.TLS)
+	if why := certified(c, want); why != "" {
+		return why
+	}
 	for _, m := range c.Status.Members {
 		if m.TLS == nil || m.TLS.Replication == nil || m.TLS.Clients == nil || m.TLS.StateTransfer == nil {
 			return m.Name + ": nothing was observed yet"
@@ -56,6 +59,29 @@ func Proof(c *v1alpha1.GaleraCluster) string {
 			}
 			if why != "" {
 				return fmt.Sprintf("%s: %s: %s", m.Name, channel.name, why)
+			}
+		}
+	}
+	return ""
+}
+
+// certified says that the nodes still have, or show, a certificate of before: cert-manager takes its time to make one with another
+// key, and nothing else tells of it.
+func certified(c *v1alpha1.GaleraCluster, want v1alpha1.TLSSpec) string {
+	have := c.Status.TLS
+	if have == nil || have.Key == "" {
+		return ""
+	}
+	if key := fmt.Sprintf("%s-%d", want.Certificate.PrivateKey.Algorithm, want.Certificate.PrivateKey.Size); have.Key != key {
+		return "the nodes have a certificate with a key of " + have.Key + " instead of " + key
+	}
+	for _, m := range c.Status.Members {
+		if m.TLS == nil {
+			continue
+		}
+		for _, f := range []*v1alpha1.ChannelStatus{m.TLS.Replication, m.TLS.Clients} {
+			if f != nil && f.Serial != "" && f.Serial != have.Serial {
+				return fmt.Sprintf("%s: presented the certificate %s instead of %s", m.Name, f.Serial, have.Serial)
 			}
 		}
 	}

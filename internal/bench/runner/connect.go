@@ -2,10 +2,7 @@ package runner
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/rsa"
 	"crypto/tls"
-	"crypto/x509"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -18,6 +15,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/pki"
 )
 
 // connect makes connections as fast as it can: connect, SELECT 1, disconnect.
@@ -184,21 +182,11 @@ func (c *connector) wrongTLS(wanted bool) string {
 	if len(c.seen.PeerCertificates) == 0 {
 		return "the arm wants TLS and none was spoken"
 	}
-	algorithm, size := keyOf(c.seen.PeerCertificates[0])
+	algorithm, size := pki.KeyOf(c.seen.PeerCertificates[0])
 	if c.spec.KeyAlgorithm != "" && (algorithm != c.spec.KeyAlgorithm || size != c.spec.KeySize) {
 		return fmt.Sprintf("the server presented a key of %s %d, and the arm wants %s %d", algorithm, size, c.spec.KeyAlgorithm, c.spec.KeySize)
 	}
 	return ""
-}
-
-func keyOf(cert *x509.Certificate) (algorithm string, size int) {
-	switch k := cert.PublicKey.(type) {
-	case *rsa.PublicKey:
-		return "RSA", k.N.BitLen()
-	case *ecdsa.PublicKey:
-		return "ECDSA", k.Curve.Params().BitSize
-	}
-	return cert.PublicKeyAlgorithm.String(), 0
 }
 
 // once connects, asks, and disconnects.
@@ -283,7 +271,7 @@ func (c *connector) result(wall time.Duration) *wire.ConnectResult {
 		r.LastError = c.last.Error()
 	}
 	if len(c.seen.PeerCertificates) > 0 {
-		algorithm, size := keyOf(c.seen.PeerCertificates[0])
+		algorithm, size := pki.KeyOf(c.seen.PeerCertificates[0])
 		r.Protocol, r.Cipher, r.Key = tls.VersionName(c.seen.Version), tls.CipherSuiteName(c.seen.CipherSuite), fmt.Sprintf("%s %d", algorithm, size)
 	}
 	return r

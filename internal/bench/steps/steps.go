@@ -48,11 +48,12 @@ type State struct {
 type Job struct {
 	Name     string
 	Finished bool
-	// Going says that it is being deleted: its pod may still be at work.
-	Going bool
+	// GoingSince is when its deletion began: its pod may still be at work. Zero for one that is not deleted.
+	GoingSince time.Time
 	// RunningSince is when its container started, zero before.
 	RunningSince time.Time
-	// WaitingSince is when its pod began to wait for a node, or for what kubelet complains of; zero when it does neither.
+	// WaitingSince is when its pod began to wait for a node, for what kubelet complains of, or for its own end; zero when
+	// it does neither.
 	WaitingSince time.Time
 	// Victim is the node that is to lose its data, as the Job was told; "" for none.
 	Victim string
@@ -217,9 +218,9 @@ func jobDecision(s State) (Decision, bool) {
 	if keep.Run != nil && keep.Run.Step == StepPrepare {
 		keep.Reason = v1alpha1.ReasonPreparingData
 	}
-	if j.Going {
+	if !j.GoingSince.IsZero() {
 		keep.Message = "waiting for the end of the Job " + j.Name
-		return keep, true
+		return keep, s.Now.Sub(j.GoingSince) < lostTime
 	}
 	if s.Benchmark.DeletionTimestamp != nil && !strings.Contains(j.Name, "-cleanup-") {
 		keep.Action = RemoveJob{j.Name}
@@ -251,6 +252,10 @@ func jobDecision(s State) (Decision, bool) {
 // startTime is what a pod has to start once kubelet or the scheduler complains: an image that could not be pulled may be
 // there at the next try, and so may a node.
 const startTime = 5 * time.Minute
+
+// lostTime is what a Job's pod has to end, once deleted. One on a host that is lost never does, and a cluster must get its
+// policy back all the same.
+const lostTime = 10 * time.Minute
 
 // hopeless says that a Job is not waited for any longer.
 func (j *Job) hopeless(now time.Time) bool {

@@ -126,7 +126,7 @@ func TestDeletedWhileMakingData(t *testing.T) {
 		w.step()
 	}
 	w.Records[len(w.Records)-1].Output = nil
-	w.Job.Finished, w.Job.Going, w.Benchmark.DeletionTimestamp = false, true, &metav1.Time{Time: w.Now}
+	w.Job.Finished, w.Job.GoingSince, w.Benchmark.DeletionTimestamp = false, w.Now, &metav1.Time{Time: w.Now}
 	if d := w.step(); d.Action != nil {
 		t.Errorf("while the Job goes: %+v", d)
 	}
@@ -136,6 +136,23 @@ func TestDeletedWhileMakingData(t *testing.T) {
 	}
 	if w.Cluster.Spec.TLS.Replication != "Required" || len(w.Cluster.Annotations) != 0 {
 		t.Errorf("left behind: %+v", w.Cluster)
+	}
+}
+
+// TestLostHosts: a Job whose pod can never end keeps nobody from getting the policy back.
+func TestLostHosts(t *testing.T) {
+	w := existing(true)
+	for w.Job == nil || w.Cluster.Spec.TLS.Replication == "Required" {
+		w.step()
+	}
+	w.Job.Finished, w.Job.GoingSince, w.Benchmark.DeletionTimestamp = false, w.Now, &metav1.Time{Time: w.Now}
+	w.Now = w.Now.Add(lostTime - time.Second)
+	if d := w.step(); d.Action != nil {
+		t.Errorf("too soon: %+v", d)
+	}
+	w.Now = w.Now.Add(2 * time.Second)
+	if d := w.step(); !restored(d.Action) {
+		t.Errorf("got %+v", d)
 	}
 }
 
