@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -12,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -55,10 +57,7 @@ var _ = Describe("A benchmark", Label(Slow), func() {
 		Expect(inClear.byArm["plain"]).To(BeNumerically(">", 0), "the capture must be able to find rows")
 		Expect(inClear.byArm).To(HaveKeyWithValue("encrypted", 0))
 		By("keeping the raw results, and removing everything else")
-		raw := &corev1.ConfigMapList{}
-		Expect(kube.List(ctx, raw, ctrlclient.InNamespace(b.Namespace), ctrlclient.MatchingLabels{
-			v1alpha1.LabelBenchmark: b.Name, v1alpha1.LabelValid: "true"})).To(Succeed())
-		Expect(raw.Items).To(HaveLen(3), "two runs, and the making of the data set")
+		Expect(rawResults(ctx, b)).To(HaveLen(3), "two runs, and the making of the data set")
 		Eventually(func() bool {
 			err := kube.Get(ctx, ctrlclient.ObjectKey{Namespace: b.Namespace, Name: b.Name + "-db"}, &v1alpha1.GaleraCluster{})
 			return apierrors.IsNotFound(err)
@@ -67,10 +66,9 @@ var _ = Describe("A benchmark", Label(Slow), func() {
 
 	It("goes on where it was when the operator is killed, and repeats a run in which a node was lost", Label(Faults), func(ctx SpecContext) {
 		b := createBenchmark(ctx, newNamespace(ctx, "bench"), func(s *v1alpha1.GaleraBenchmarkSpec) {
-			s.Arms = s.Arms[:1]
 			s.Workloads[0].OLTP.Duration = &metav1.Duration{Duration: 10 * time.Second}
 		})
-		killed, lost := map[string]bool{}, false
+		killed, lost, measured := map[string]bool{}, false, map[types.UID]bool{}
 		b = waitMeasured(ctx, b, func(b *v1alpha1.GaleraBenchmark) {
 			run := b.Status.Run
 			if run == nil {
@@ -81,19 +79,45 @@ var _ = Describe("A benchmark", Label(Slow), func() {
 				progress("killing a database server during the run")
 				Expect(kube.Cluster(b.Namespace, b.Name+"-db").KillServers(ctx, b.Name+"-db-2")).To(Succeed())
 			}
-			if !killed[run.Step] {
-				killed[run.Step] = true
-				progress("killing the operator at the step %s", run.Step)
+			if at := run.Step + " of " + run.Arm; !killed[at] {
+				killed[at] = true
+				maps.Copy(measured, rawResults(ctx, b))
+				progress("killing the operator at the step %s, with %d results", at, len(measured))
 				Expect(kube.DeleteOperatorPod(ctx)).To(Succeed())
 			}
 		})
-		Expect(killed).To(HaveLen(3), "Switch, Prepare and Measure: %v", killed)
-		Expect(b.Status.Progress).To(Equal("1/1"))
+		Expect(killed).To(And(HaveKey("Switch of plain"), HaveKey("Measure of plain"), HaveKey("Switch of encrypted"), HaveKey("Measure of encrypted")))
+		Expect(b.Status.Progress).To(Equal("2/2"))
+		Expect(len(measured)).To(BeNumerically(">=", 2), "something measured was at stake: the data set and a run")
+		after := rawResults(ctx, b)
+		for uid := range measured {
+			Expect(after).To(HaveKey(uid), "what was measured stays measured")
+		}
+		Expect(after).To(HaveLen(3), "two runs, and the making of the data set")
 		Expect(b.Status.InvalidRuns).To(HaveLen(1))
 		Expect(b.Status.InvalidRuns[0].Index).To(BeEquivalentTo(1))
 		Expect(b.Status.InvalidRuns[0].Reason).To(Or(ContainSubstring("was restarted"), ContainSubstring("left or joined"), ContainSubstring("did not answer")))
 		Expect(b.Status.Results[0].Invalid).To(BeEquivalentTo(1))
 	}, SpecTimeout(8*time.Minute))
+
+	It("of a private cluster takes everything with it when it is deleted in the middle", func(ctx SpecContext) {
+		b := createBenchmark(ctx, newNamespace(ctx, "bench"), nil)
+		Eventually(func() bool {
+			Expect(kube.Get(ctx, ctrlclient.ObjectKeyFromObject(b), b)).To(Succeed())
+			return jobRuns(ctx, b, "-run-001-1")
+		}).WithContext(ctx).WithTimeout(benchmarkTime).WithPolling(500*time.Millisecond).Should(BeTrue(), "a run begins")
+		Expect(kube.Delete(ctx, b)).To(Succeed())
+		Eventually(func(g Gomega) {
+			for _, list := range []ctrlclient.ObjectList{&v1alpha1.GaleraClusterList{}, &batchv1.JobList{}, &corev1.PodList{}, &corev1.PersistentVolumeClaimList{}} {
+				g.Expect(kube.List(ctx, list, ctrlclient.InNamespace(b.Namespace))).To(Succeed())
+				g.Expect(meta.LenList(list)).To(BeZero(), "%T", list)
+			}
+			for _, list := range []ctrlclient.ObjectList{&corev1.ConfigMapList{}, &corev1.SecretList{}, &corev1.ServiceAccountList{}} {
+				g.Expect(kube.List(ctx, list, ctrlclient.InNamespace(b.Namespace), ctrlclient.MatchingLabels{v1alpha1.LabelBenchmark: b.Name})).To(Succeed())
+				g.Expect(meta.LenList(list)).To(BeZero(), "%T", list)
+			}
+		}).WithContext(ctx).WithTimeout(4*time.Minute).WithPolling(time.Second).Should(Succeed(), "nothing is left")
+	}, SpecTimeout(10*time.Minute))
 
 	It("of an existing cluster puts everything back when it is deleted in the middle", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
@@ -126,6 +150,18 @@ var _ = Describe("A benchmark", Label(Slow), func() {
 		Expect(left).To(BeZero(), "databases of the benchmark")
 	}, SpecTimeout(8*time.Minute))
 })
+
+// rawResults are the records that count.
+func rawResults(ctx context.Context, b *v1alpha1.GaleraBenchmark) map[types.UID]bool {
+	GinkgoHelper()
+	raw, out := &corev1.ConfigMapList{}, map[types.UID]bool{}
+	Expect(kube.List(ctx, raw, ctrlclient.InNamespace(b.Namespace), ctrlclient.MatchingLabels{
+		v1alpha1.LabelBenchmark: b.Name, v1alpha1.LabelValid: "true"})).To(Succeed())
+	for _, cm := range raw.Items {
+		out[cm.UID] = true
+	}
+	return out
+}
 
 func createBenchmark(ctx context.Context, namespace string, edit func(*v1alpha1.GaleraBenchmarkSpec)) *v1alpha1.GaleraBenchmark {
 	GinkgoHelper()
