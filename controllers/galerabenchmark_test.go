@@ -64,6 +64,10 @@ func TestJobsTellTheirVictim(t *testing.T) {
 	if got := f.describe(j); got.GoingSince.IsZero() || !got.Finished || got.Message != "deadline" {
 		t.Errorf("got %+v", got)
 	}
+	f.Pods[0].DeletionTimestamp = &since // and its kubelet is silent
+	if got := f.describe(j); !got.WaitingSince.Equal(since.Time) || got.Message == "deadline" {
+		t.Errorf("got %+v", got)
+	}
 }
 
 // TestTroubleOfTheSSHServer: a Job that waits for it says why, and nobody's else.

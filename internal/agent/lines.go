@@ -34,9 +34,6 @@ func (a *agent) onRejected() {
 	if a.proc == nil || a.run.note == nil || a.run.stopping || a.run.condemned {
 		return
 	}
-	a.transferFailed(&agentapi.Failure{Reason: agentapi.FailureTransfer, At: time.Now(), Message: "the group lost sight of the node " +
-		"while its data came, and wants a new state transfer; this one is begun anew"}, a.join)
-	a.run.stopping, a.run.givenUp = true, true
-	a.run.stopAt = time.Now().Add(patienceJoiner)
-	a.proc.Kill() // it has served nobody
+	a.endTransfer(&agentapi.Failure{Reason: agentapi.FailureTransfer, At: time.Now(), Message: "the group lost sight of the node " +
+		"while its data came, and wants a new state transfer; this one is begun anew"})
 }

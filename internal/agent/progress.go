@@ -213,10 +213,15 @@ func (a *agent) endStalled() {
 		return
 	}
 	f := &agentapi.Failure{Reason: agentapi.FailureStalled, At: time.Now(), Message: stalledMessage(a.join, p, limit)}
+	a.endTransfer(f)
+}
+
+// endTransfer ends a run whose transfer has failed though its server goes on.
+func (a *agent) endTransfer(f *agentapi.Failure) {
 	a.transferFailed(f, a.join)
 	a.run.stopping, a.run.givenUp = true, true
 	a.run.stopAt = time.Now().Add(patienceJoiner)
-	a.proc.Kill() // half a copy has nothing to lose
+	a.proc.Kill() // it has served nobody: there is nothing to lose
 }
 
 func stalledMessage(j *agentapi.Join, p *transfer.Progress, limit time.Duration) string {

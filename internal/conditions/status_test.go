@@ -156,3 +156,11 @@ func mustEqual(t *testing.T, got, want string) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestStatusTellsThePublishedKey(t *testing.T) {
+	in := healthy()
+	in.Published.Key = "RSA-3072"
+	if s := clusterTLS(in, nil); s.Serial != "01" || s.Key != "RSA-3072" {
+		t.Errorf("%+v", s)
+	}
+}

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
 func TestTrust(t *testing.T) {
@@ -56,6 +58,17 @@ func TestWaiting(t *testing.T) {
 	} {
 		if got := waiting(&corev1.Pod{Status: tc.status}); got != tc.want {
 			t.Errorf("%s: waiting %v, want %v", name, got, tc.want)
+		}
+	}
+}
+
+func TestMembersTellOfMissingTools(t *testing.T) {
+	f := Facts{Cluster: &v1alpha1.GaleraCluster{}}
+	f.Cluster.Name = "shop"
+	for want, missing := range map[bool][]string{true: {"socat"}, false: nil} {
+		r := agentapi.Report{Image: agentapi.ImageReport{Missing: missing}}
+		if m := member(f, map[string]Seen{"shop-0": {Live: true, Report: r}}, 0, time.Unix(0, 0)); !m.Known || m.LacksTools != want {
+			t.Errorf("%v: %+v", missing, m)
 		}
 	}
 }

@@ -18,15 +18,20 @@ func TestGeneration(t *testing.T) {
 		Join:   &agentapi.Join{Kind: "SST", Bytes: 1}}
 	down := base
 	down.Server = nil
+	catchingUp, joined := base, base
+	catchingUp.Server = &agentapi.Server{Component: cluster.ComponentNonPrimary}
+	joined.Server, joined.Join = catchingUp.Server, &agentapi.Join{Kind: "IST", EndedAt: &time.Time{}}
 	for name, c := range map[string]struct {
 		from agentapi.Report
 		edit func(*agentapi.Report)
 		news bool
 	}{
-		"nothing":                {base, func(*agentapi.Report) {}, false},
-		"position while Primary": {base, func(r *agentapi.Report) { r.Position.Seqno = 9 }, false},
-		"position while down":    {down, func(r *agentapi.Report) { r.Position.Seqno = 9 }, true},
-		"UUID":                   {base, func(r *agentapi.Report) { r.Position.UUID = "b" }, true},
+		"nothing":                 {base, func(*agentapi.Report) {}, false},
+		"position while Primary":  {base, func(r *agentapi.Report) { r.Position.Seqno = 9 }, false},
+		"position while down":     {down, func(r *agentapi.Report) { r.Position.Seqno = 9 }, true},
+		"position while joining":  {catchingUp, func(r *agentapi.Report) { r.Position.Seqno = 9 }, false},
+		"position without quorum": {joined, func(r *agentapi.Report) { r.Position.Seqno = 9 }, true},
+		"UUID":                    {base, func(r *agentapi.Report) { r.Position.UUID = "b" }, true},
 		"queue": {base, func(r *agentapi.Report) {
 			r.Server = &agentapi.Server{Component: cluster.ComponentPrimary, ReceiveQueue: 7}
 		}, false},
