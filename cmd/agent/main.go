@@ -19,6 +19,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/notify"
 	"github.com/galera-operator/galera-operator/internal/agent/place"
 	"github.com/galera-operator/galera-operator/internal/agent/throttle"
+	"github.com/galera-operator/galera-operator/internal/agent/widen"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/version"
 )
@@ -29,6 +30,7 @@ const usage = `usage:
   agent install DIRECTORY   copy this binary to DIRECTORY/agent
   agent notify ...          called by mariadbd (wsrep_notify_cmd)
   agent throttle BYTES      copy standard input to standard output, so many bytes per second
+  agent widen               let standard input and output hold more, where they are pipes
   agent version             print the version`
 
 func main() {
@@ -62,6 +64,9 @@ func run(args []string) error {
 			return fmt.Errorf("throttle needs a number of bytes\n%s", usage)
 		}
 		return throttle.Copy(os.Stdout, os.Stdin, rate)
+	case "widen":
+		widen.Standard()
+		return nil
 	case "version":
 		fmt.Println(version.Version)
 		return nil

@@ -65,7 +65,7 @@ func Build(in Input) Output {
 	out := Output{
 		MyCnf:   mycnf.File{mysqld, sst, backupSection, clientSection(in)},
 		OpenSSL: openSSL(in.Config.TLS, in.CPUFlags),
-		Scripts: scriptEnv(in.Places.TransferNotes()),
+		Scripts: scriptEnv(in.Places.TransferNotes(), in.Places.Agent()),
 		Socket:  in.Config.TLS.Replication,
 		Suites:  in.Config.TLS.CipherSuites,
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The scripts call socat in pipes, ask it for its version, and ask bash whether there is one.
+// TestScriptEnvSocat: the scripts call socat in pipes, ask it for its version, and ask bash whether there is one.
 func TestScriptEnvSocat(t *testing.T) {
 	const fake = "#!/bin/sh\necho \"$PPID: $*\"\nexit 3\n"
 	for name, tc := range map[string]struct {
@@ -15,11 +15,11 @@ func TestScriptEnvSocat(t *testing.T) {
 		absent bool
 		want   string
 	}{
-		"a pipe":         {script: `echo $$ >me; socat -u stdio TCP:x | sed "s/^$(cat me):/itself:/"; echo ${PIPESTATUS[0]}`, want: "itself: -d -d -b 65536 -u stdio TCP:x\n3\n"},
-		"evaluated":      {script: `tcmd="socat -u 'a b' stdio"; eval "$tcmd | sed s/^.*:.-d/-d/"`, want: "-d -d -b 65536 -u a b stdio\n"},
+		"a pipe":         {script: `echo $$ >me; socat -u stdio TCP:x | sed "s/^$(cat me):/itself:/"; echo ${PIPESTATUS[0]}`, want: "agent widen\nitself: -d -d -b 65536 -u stdio TCP:x\n3\n"},
+		"evaluated":      {script: `tcmd="socat -u 'a b' stdio"; eval "$tcmd | sed s/^.*:.-d/-d/"`, want: "agent widen\n-d -d -b 65536 -u a b stdio\n"},
 		"awaited":        {script: `timeout -k 9 5 socat -u 'a b' stdio | sed s/^.*:.-d/-d/; echo ${PIPESTATUS[0]}`, want: "-d -d -d -u a b stdio\n3\n"},
 		"another wait":   {script: `timeout 5 echo 'a b'`, want: "a b\n"},
-		"the version":    {script: `socat -V | cut -d: -f2`, want: " -d -d -b 65536 -V\n"},
+		"the version":    {script: `socat -V | cut -d: -f2`, want: "agent widen\n -d -d -b 65536 -V\n"},
 		"without a pipe": {script: `socat -V >out; echo $?`, want: "3\n"},
 		"none there":     {script: `command -v socat || echo none`, absent: true, want: "none\n"},
 		"another sleep":  {script: `type -t sleep socat`, want: "function\nfunction\n"},
@@ -32,8 +32,11 @@ func TestScriptEnvSocat(t *testing.T) {
 			} else {
 				write(t, filepath.Join(dir, "socat"), fake)
 			}
+			// It speaks into the pipe that it is to widen, and fails; socat follows all the same.
+			agent := filepath.Join(dir, "agent")
+			write(t, agent, "#!/bin/sh\necho agent $*\nexit 1\n")
 			env := filepath.Join(dir, "env.sh")
-			write(t, env, scriptEnv("/dev/null"))
+			write(t, env, scriptEnv("/dev/null", agent))
 			script := filepath.Join(dir, "wsrep_sst_mariabackup")
 			write(t, script, tc.script)
 			bash, err := exec.LookPath("bash")

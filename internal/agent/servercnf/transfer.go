@@ -33,8 +33,11 @@ func sockopt(in Input) string {
 // The joiner's first stream, which is awaited with timeout, tells more: with a number of retries a listening socat goes
 // on when it has turned somebody away, and calls the reason no error.
 //
+// The pipes between socat and its neighbours are widened (package widen): socat's own option for that fails, and with it the
+// transfer, where the host does not give so much, and older ones have none.
+//
 // In a pipe socat takes the place of its shell, so that its exit code and its process are where the scripts look.
-func scriptEnv(notes string) string {
+func scriptEnv(notes, agent string) string {
 	return `# Read by bash before each transfer script (BASH_ENV).
 case "${0##*/}" in
 wsrep_sst_mariabackup | wsrep_sst_rsync)
@@ -47,7 +50,10 @@ wsrep_sst_mariabackup | wsrep_sst_rsync)
 	}
 	if type -P socat >/dev/null; then
 		socat() {
-			if [ "$BASHPID" != $$ ]; then exec socat -d -d -b 65536 "$@"; fi
+			if [ "$BASHPID" != $$ ]; then
+				` + agent + ` widen || :
+				exec socat -d -d -b 65536 "$@"
+			fi
 			command socat -d -d -b 65536 "$@"
 		}
 	fi
