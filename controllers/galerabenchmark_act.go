@@ -179,17 +179,22 @@ func (r *GaleraBenchmarkReconciler) takeData(ctx context.Context, seen benchmark
 	return nil
 }
 
-// judgeRun writes down whether an attempt counts; the proof must still hold.
+// judgeRun writes down whether an attempt counts, and the pods that took part: some may be elsewhere for the next one. The
+// proof must still hold.
 func (r *GaleraBenchmarkReconciler) judgeRun(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record wire.Record) error {
 	verdict := verdictOf(b, seen, record)
 	text, err := json.Marshal(verdict)
 	if err != nil {
 		return err
 	}
+	pods, err := json.Marshal(tookPart(steps.Name(b.Name, record.Run), seen.Pods))
+	if err != nil {
+		return err
+	}
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: steps.Name(b.Name, record.Run)}}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"labels": map[string]string{v1alpha1.LabelValid: strconv.FormatBool(verdict.Valid)}},
-		"data":     map[string]string{wire.KeyVerdict: string(text)},
+		"data":     map[string]string{wire.KeyVerdict: string(text), wire.KeyPods: string(pods)},
 	})
 	if err != nil {
 		return err

@@ -12,12 +12,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/jobs"
 	"github.com/galera-operator/galera-operator/internal/bench/wire"
-	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// environment is what all runs that count have told so far: the first one that says something has its word.
+// environment is what all runs that count have told so far. Of versions the first one that says something has its word.
 func environment(before *v1alpha1.BenchmarkEnvironment, seen benchmarkFacts, measured []wire.Record) *v1alpha1.BenchmarkEnvironment {
 	measured = slices.DeleteFunc(slices.Clone(measured), func(r wire.Record) bool { return !r.Valid || r.Output == nil })
 	if len(measured) == 0 {
@@ -30,10 +28,10 @@ func environment(before *v1alpha1.BenchmarkEnvironment, seen benchmarkFacts, mea
 	for _, r := range measured {
 		x := r.Output.Environment
 		e.MariaDB, e.Galera, e.OpenSSL = cmp.Or(e.MariaDB, x.MariaDB), cmp.Or(e.Galera, x.Galera), cmp.Or(e.OpenSSL, x.OpenSSL)
-		e.Sysbench, e.Kernel = cmp.Or(e.Sysbench, x.Sysbench), cmp.Or(e.Kernel, x.Kernel)
-		e.CPU, e.CPUFlags = cmp.Or(e.CPU, x.CPU), cmp.Or(e.CPUFlags, x.CPUFlags)
+		e.Sysbench = cmp.Or(e.Sysbench, x.Sysbench)
 	}
-	placed(e, seen.Pods)
+	placed(e, measured)
+	pulled(e, measured)
 	if seen.Cluster != nil {
 		e.Limits = cmp.Or(e.Limits, limits(seen.Cluster.Spec.Resources.Limits))
 		e.StorageClass = cmp.Or(e.StorageClass, seen.StorageClass, "default")
@@ -42,49 +40,17 @@ func environment(before *v1alpha1.BenchmarkEnvironment, seen benchmarkFacts, mea
 	for _, d := range madeSets(seen) {
 		sets = append(sets, fmt.Sprintf("%s: %d tables of %d rows, %d MB, checksum %s", d.Name, d.Tables, d.Rows, d.Bytes/1e6, d.Checksum))
 	}
-	e.DataSet = clipped(strings.Join(sets, "; "))
+	e.DataSet = clipped(strings.Join(sets, "; "), 1024)
 	return e
 }
 
-// placed says which image runs where, until that is known of a client, too.
-func placed(e *v1alpha1.BenchmarkEnvironment, pods []corev1.Pod) {
-	if e.ClientImage != "" {
-		return
+// clipped is as much of a text as the API admits, in bytes: a status that is too long would never be written.
+func clipped(text string, most int) string {
+	const more = "…"
+	if len(text) <= most {
+		return text
 	}
-	var nodes []string
-	for _, p := range pods {
-		for _, st := range p.Status.ContainerStatuses {
-			switch {
-			case st.ImageID == "": // has not started
-			case st.Name == resources.ContainerName:
-				e.DatabaseImage = digest(p, st)
-				nodes = append(nodes, p.Name+"="+p.Spec.NodeName)
-			case st.Name == jobs.ClientContainer:
-				e.ClientImage = digest(p, st)
-				nodes = append(nodes, "client="+p.Spec.NodeName)
-			}
-		}
-	}
-	e.Nodes = cmp.Or(clipped(strings.Join(nodes, ", ")), e.Nodes)
-}
-
-// clipped is as much of a list as the API admits, in bytes: a status that is too long would never be written.
-func clipped(list string) string {
-	const most, more = 1024, "…"
-	if len(list) <= most {
-		return list
-	}
-	return strings.ToValidUTF8(list[:most-len(more)], "") + more
-}
-
-// digest is the image that runs, as exactly as it is known.
-func digest(p corev1.Pod, st corev1.ContainerStatus) string {
-	for _, c := range p.Spec.Containers {
-		if c.Name == st.Name {
-			return c.Image + " (" + st.ImageID + ")"
-		}
-	}
-	return st.ImageID
+	return strings.ToValidUTF8(text[:most-len(more)], "") + more
 }
 
 func limits(l corev1.ResourceList) string {

@@ -29,43 +29,21 @@ func TestEnvironmentOfAllRuns(t *testing.T) {
 	if e := environment(nil, seen, []wire.Record{failed}); e != nil {
 		t.Errorf("nothing counts: %+v", e)
 	}
-	runs := []wire.Record{failed, {Verdict: wire.Verdict{Valid: true}}, told(wire.Environment{MariaDB: "11.4"}), told(wire.Environment{MariaDB: "11.5", CPU: "x86"})}
+	runs := []wire.Record{failed, {Verdict: wire.Verdict{Valid: true}}, told(wire.Environment{MariaDB: "11.4"}), told(wire.Environment{MariaDB: "11.5", Galera: "26.4"})}
 	e := environment(nil, seen, runs)
-	if e.MariaDB != "11.4" || e.CPU != "x86" || e.Limits != "cpu 2, memory none" || e.StorageClass != "default" {
+	if e.MariaDB != "11.4" || e.Galera != "26.4" || e.Limits != "cpu 2, memory none" || e.StorageClass != "default" {
 		t.Errorf("got %+v", e)
 	}
 	if e.DataSet != "bench_1x10: 1 tables of 10 rows, 3 MB, checksum abc" {
 		t.Errorf("data: %q", e.DataSet)
 	}
 	seen.Cluster = nil // removed by now
-	if got := environment(e, seen, append(runs, told(wire.Environment{Kernel: "6.1"}))); got.Kernel != "6.1" || got.MariaDB != "11.4" || got.Limits != e.Limits {
+	if got := environment(e, seen, append(runs, told(wire.Environment{Sysbench: "1.0"}))); got.Sysbench != "1.0" || got.MariaDB != "11.4" || got.Limits != e.Limits {
 		t.Errorf("later: %+v", got)
 	}
 	seen.Cluster, seen.StorageClass = &v1alpha1.GaleraCluster{}, "standard"
 	if e := environment(nil, seen, runs); e.StorageClass != "standard" || e.Limits != "none" {
 		t.Errorf("got %+v", e)
-	}
-}
-
-// TestEnvironmentWaitsForAClient: one that is seen late is told all the same, and nothing is told of pods that start.
-func TestEnvironmentWaitsForAClient(t *testing.T) {
-	pod := func(name, container, id string) corev1.Pod {
-		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{NodeName: "w", Containers: []corev1.Container{{Name: container, Image: "i"}}}}
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: container, ImageID: id}}
-		return p
-	}
-	e := &v1alpha1.BenchmarkEnvironment{}
-	placed(e, []corev1.Pod{pod("db-0", "mariadb", "sha"), pod("db-1", "mariadb", "")})
-	if e.Nodes != "db-0=w" || e.DatabaseImage != "i (sha)" {
-		t.Errorf("got %+v", e)
-	}
-	placed(e, []corev1.Pod{pod("db-0", "mariadb", "sha"), pod("job", "bench", "other")})
-	if e.Nodes != "db-0=w, client=w" || e.ClientImage != "i (other)" {
-		t.Errorf("got %+v", e)
-	}
-	placed(e, []corev1.Pod{pod("db-1", "mariadb", "sha")})
-	if e.Nodes != "db-0=w, client=w" {
-		t.Errorf("forgotten: %+v", e)
 	}
 }
 

@@ -105,6 +105,7 @@ func (f *benchmarkFacts) addRecord(cm *corev1.ConfigMap) {
 	if text := cm.Data[wire.KeyVerdict]; text != "" && json.Unmarshal([]byte(text), &r.Verdict) == nil {
 		f.Judged[cm.Name] = true
 	}
+	_ = json.Unmarshal([]byte(cm.Data[wire.KeyPods]), &r.Pods) // there are none without a verdict
 	out := &wire.Output{}
 	if text := cm.Data[wire.KeyOutput]; text != "" && json.Unmarshal([]byte(text), out) == nil {
 		r.Output = out

@@ -101,13 +101,36 @@ func largest() map[string]v1alpha1.GaleraBenchmarkSpec {
 	return map[string]v1alpha1.GaleraBenchmarkSpec{"oltp": oltp, "connect": connect, "stateTransfer": transfer}
 }
 
+// machine is another one for each n, with a long name for everything.
+func machine(n int64) wire.Machine {
+	return wire.Machine{Kernel: long(200, int(n%100)), CPU: long(200, 0), CPUs: 1 << 20, CPUFlags: long(300, 0)}
+}
+
+// pods are those of a run, each on a host with a long name, and all elsewhere than in the other rounds.
+func pods(round int) (out []wire.Pod) {
+	images := func(containers ...string) map[string]string {
+		all := map[string]string{}
+		for _, c := range containers {
+			all[c] = long(512, round) + " (" + long(600, round) + ")"
+		}
+		return all
+	}
+	for i := range 7 {
+		out = append(out, wire.Pod{Name: long(39, i), Host: long(253, (round+i)%20), Images: images("mariadb", "agent")})
+	}
+	return append(out, wire.Pod{Name: "job", Host: long(253, round), Images: images("bench", "runner", "proxy")}, wire.Pod{Name: "ssh", Host: long(253, round), Images: images("sshd")})
+}
+
 // wordy is an output whose figures take many digits, all of them.
 func wordy(kind string, round int) *wire.Output {
 	v := 0.0012345 + float64(round)*1e-6 // 0.001235: eight characters
 	n := int64(1e9) + int64(round)
 	points := []wire.Point{{Second: 1, TPS: v}}
 	o := &wire.Output{StartedAt: time.Unix(0, 0), EndedAt: time.Unix(86400, 0), Client: wire.Usage{CPUSeconds: 1e4},
-		Environment: wire.Environment{MariaDB: long(128, 0), Galera: long(128, 0), OpenSSL: long(128, 0), Sysbench: long(128, 0), CPU: long(128, 0), CPUFlags: long(128, 0), Kernel: long(128, 0)}}
+		Environment: wire.Environment{MariaDB: long(128, 0), Galera: long(128, 0), OpenSSL: long(128, 0), Sysbench: long(128, 0), Machine: machine(n), Members: map[string]wire.Machine{}}}
+	for i := range 7 {
+		o.Environment.Members[long(39, i)] = machine(n + int64(i))
+	}
 	switch kind {
 	case wire.KindOLTP:
 		o.OLTP = &wire.OLTPResult{Seconds: v, Transactions: n, TPS: v, QPS: v, P50: v, P95: v, P99: v, LatencyMax: v, Errors: n, Reconnects: n, Series: points}
@@ -143,16 +166,7 @@ func everything(spec v1alpha1.GaleraBenchmarkSpec) (*v1alpha1.GaleraBenchmark, b
 		for attempt := 1; attempt < 3; attempt++ {
 			add(wire.Record{Run: run.Wire(attempt), Verdict: wire.Verdict{Reason: strings.Repeat("é", 5000)}})
 		}
-		add(wire.Record{Run: run.Wire(3), Verdict: wire.Verdict{Valid: true}, Output: wordy(run.Cell.Kind, run.Round)})
-	}
-	for i := range 8 {
-		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: long(39, i)}, Spec: corev1.PodSpec{NodeName: long(253, i), Containers: []corev1.Container{{Name: "mariadb", Image: long(512, 0)}, {Name: "bench", Image: long(512, 0)}}}}
-		name := "mariadb"
-		if i == 7 {
-			name = "bench"
-		}
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: name, ImageID: long(600, 0)}}
-		seen.Pods = append(seen.Pods, p)
+		add(wire.Record{Run: run.Wire(3), Verdict: wire.Verdict{Valid: true}, Output: wordy(run.Cell.Kind, run.Round), Pods: pods(run.Round)})
 	}
 	return b, seen
 }
@@ -171,7 +185,7 @@ func TestStatusStaysSmall(t *testing.T) {
 		if kind == "connect" {
 			full = 3 * 16 // a fourth arm would be too much
 		}
-		if len(s.Results) != full || len(s.InvalidRuns) != *admitted.Properties["invalidRuns"].MaxItems || len(s.Conditions) != 3 || s.Environment.Nodes == "" {
+		if len(s.Results) != full || len(s.InvalidRuns) != *admitted.Properties["invalidRuns"].MaxItems || len(s.Conditions) != 3 || len(s.Environment.Hosts) != *admitted.Properties["environment"].Properties["hosts"].MaxItems {
 			t.Fatalf("%s: not the largest: %d results, %d invalid runs", kind, len(s.Results), len(s.InvalidRuns))
 		}
 		for _, r := range s.Results {

@@ -203,12 +203,22 @@ type InvalidRun struct {
 
 // BenchmarkEnvironment is where it was measured.
 type BenchmarkEnvironment struct {
-	// databaseImage with its digest.
+	// databaseImage with its digest. Where runs had different ones, here as below, all of them, separated by "; ".
 	// +optional
+	// +kubebuilder:validation:MaxLength=512
 	DatabaseImage string `json:"databaseImage,omitempty"`
-	// clientImage with its digest.
+	// clientImage with its digest: that of the load generator, and of the SSH server where there is one.
 	// +optional
+	// +kubebuilder:validation:MaxLength=512
 	ClientImage string `json:"clientImage,omitempty"`
+	// operatorImage with its digest: the nodes' agent and the program in the Jobs come from it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	OperatorImage string `json:"operatorImage,omitempty"`
+	// proxyImage with its digest: the pooling proxy's, where a workload goes via PoolingProxy.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	ProxyImage string `json:"proxyImage,omitempty"`
 	// mariadb version of the servers.
 	// +optional
 	MariaDB string `json:"mariadb,omitempty"`
@@ -221,16 +231,25 @@ type BenchmarkEnvironment struct {
 	// sysbench version.
 	// +optional
 	Sysbench string `json:"sysbench,omitempty"`
-	// cpu model, and how many of them a host has.
+	// cpu model of the database nodes' hosts, and how many CPUs each has; separated by "; " where hosts differ.
 	// +optional
+	// +kubebuilder:validation:MaxLength=256
 	CPU string `json:"cpu,omitempty"`
-	// cpuFlags that matter for ciphers.
+	// cpuFlags of the database nodes' hosts that matter for ciphers; separated by "; " where hosts differ.
 	// +optional
+	// +kubebuilder:validation:MaxLength=256
 	CPUFlags string `json:"cpuFlags,omitempty"`
-	// kernel of the host the load comes from.
+	// kernel of the database nodes' hosts; separated by "; " where hosts differ.
 	// +optional
+	// +kubebuilder:validation:MaxLength=256
 	Kernel string `json:"kernel,omitempty"`
-	// nodes: which pod runs on which host, for instance "db-0=worker1, client=worker3".
+	// hosts of all runs that count, the client's among them; at most 10. One whose kernel was another one later is there twice.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
+	Hosts []BenchmarkHost `json:"hosts,omitempty"`
+	// nodes: which pod ran on which host, for instance "db-0=worker1, client=worker3". A pod that was moved from one run to
+	// the next is there with each of its hosts.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Nodes string `json:"nodes,omitempty"`
@@ -247,4 +266,33 @@ type BenchmarkEnvironment struct {
 	// seed of the order and of the load generator.
 	// +optional
 	Seed int64 `json:"seed,omitempty"`
+}
+
+// BenchmarkHost is a host something was measured on.
+type BenchmarkHost struct {
+	// name of the Kubernetes node.
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// pods that ran there: database nodes by their names, "client" for where the load came from, "ssh" for the SSH server of a
+	// workload that goes via SSHTunnel.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=9
+	// +kubebuilder:validation:items:MaxLength=63
+	Pods []string `json:"pods,omitempty"`
+	// kernel release; empty, as the others below, when it is not known: of a host with the SSH server only, for instance.
+	// +optional
+	// +kubebuilder:validation:MaxLength=96
+	Kernel string `json:"kernel,omitempty"`
+	// cpu model.
+	// +optional
+	// +kubebuilder:validation:MaxLength=96
+	CPU string `json:"cpu,omitempty"`
+	// cpus the host has, whatever the limits of the pods.
+	// +optional
+	CPUs int32 `json:"cpus,omitempty"`
+	// cpuFlags that matter for ciphers, separated by spaces.
+	// +optional
+	// +kubebuilder:validation:MaxLength=96
+	CPUFlags string `json:"cpuFlags,omitempty"`
 }

@@ -105,6 +105,7 @@ func load(ctx context.Context, kube client.Client, key client.ObjectKey) (report
 			continue
 		}
 		_ = json.Unmarshal([]byte(cm.Data[wire.KeyVerdict]), &r.Verdict) // without one it does not count
+		_ = json.Unmarshal([]byte(cm.Data[wire.KeyPods]), &r.Pods)       // of a run that was not judged they are not known
 		o := &wire.Output{}
 		if json.Unmarshal([]byte(cm.Data[wire.KeyOutput]), o) == nil {
 			r.Output = o

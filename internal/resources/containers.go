@@ -12,7 +12,7 @@ import (
 // agentContainer copies the agent to where the database container finds it.
 func agentContainer(c *v1alpha1.GaleraCluster, opts Options) corev1.Container {
 	return corev1.Container{
-		Name:            "agent",
+		Name:            AgentContainer,
 		Image:           opts.OperatorImage,
 		ImagePullPolicy: corev1.PullIfNotPresent,
 		Command:         []string{"/agent", "install", agentapi.BinDir},

@@ -9,6 +9,9 @@ import (
 // ContainerName is the database container of every pod.
 const ContainerName = "mariadb"
 
+// AgentContainer brings the agent from the operator's image before.
+const AgentContainer = "agent"
+
 // DataVolume is the claim template of the StatefulSet: pod shop-0 has the claim data-shop-0.
 const DataVolume = "data"
 

@@ -124,8 +124,9 @@ func TestBenchmarkThatNoNodeTakes(t *testing.T) {
 	}
 }
 
-// TestBenchmarkTellsTheStorageClass the volumes have got, where the cluster names none.
-func TestBenchmarkTellsTheStorageClass(t *testing.T) {
+// TestBenchmarkTellsWhereItWas: the storage class the volumes have got, where the cluster names none, and the hosts and
+// images of the pods, as they were when the run was judged.
+func TestBenchmarkTellsWhereItWas(t *testing.T) {
 	ctx := context.Background()
 	s := perform(t, benchmark(t, "classy", map[string]string{"cluster": onePrivate, "rounds": "1", "workloads": `[{name: a, connect: {}}]`}))
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data-classy-db-0"}}
@@ -134,11 +135,24 @@ func TestBenchmarkTellsTheStorageClass(t *testing.T) {
 	must(t, kube.Create(ctx, claim))
 	t.Cleanup(func() { _ = kube.Delete(ctx, claim) })
 	s.prove("classy-db")
-	s.finish(s.job("classy-run-001-1"), strings.Replace(measured("classy-db-0", "connect"), `"oltp": {"tps": 100, "transactions": 1000}`, `"connect": {"connections": 10}`, 1))
+	job := s.job("classy-run-001-1")
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "classy-pod", Labels: job.Spec.Template.Labels}, Spec: job.Spec.Template.Spec}
+	p.Labels[batchv1.JobNameLabel] = job.Name
+	p.Spec.ServiceAccountName, p.Spec.NodeName = "", "w1"
+	must(t, kube.Create(ctx, p))
+	t.Cleanup(func() { _ = kube.Delete(ctx, p, client.GracePeriodSeconds(0)) })
+	p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "runner", ImageID: "sha256:1"}}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "bench", ImageID: "sha256:2"}}
+	must(t, kube.Status().Update(ctx, p))
+	s.finish(job, strings.Replace(measured("classy-db-0", "connect"), `"oltp": {"tps": 100, "transactions": 1000}`, `"connect": {"connections": 10}`, 1))
 	b := s.waitFor("a verdict", func(b *v1alpha1.GaleraBenchmark) bool {
 		return b.Status.Environment != nil || len(b.Status.InvalidRuns) > 0
 	})
-	if e := b.Status.Environment; e == nil || e.StorageClass != "quick" {
-		t.Errorf("got %+v, %+v", e, b.Status.InvalidRuns)
+	e := b.Status.Environment
+	if e == nil || e.StorageClass != "quick" {
+		t.Fatalf("got %+v, %+v", e, b.Status.InvalidRuns)
+	}
+	if len(e.Hosts) != 1 || e.Hosts[0].Name != "w1" || e.Nodes != "client=w1" || e.ClientImage != "sysbench (sha256:2)" || !strings.HasSuffix(e.OperatorImage, " (sha256:1)") {
+		t.Errorf("got %+v", e)
 	}
 }

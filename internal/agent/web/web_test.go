@@ -15,6 +15,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/report"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/usage"
 )
 
 const uuid = "90e0b86f-e577-11f1-b9b1-fa90d5744545"
@@ -89,7 +90,7 @@ func TestProbe(t *testing.T) {
 		}
 	}
 	metrics := get(h, agentapi.PathMetrics).Body.String()
-	for _, want := range []string{"galera_synced 1\n", "galera_cluster_size 3\n", "galera_status_replicated_bytes 12\n", "galera_last_committed 4\n"} {
+	for _, want := range []string{"galera_synced 1\n", "galera_cluster_size 3\n", "galera_status_replicated_bytes 12\n", "galera_last_committed 4\n", "galera_kernel_info{release=\"" + usage.Kernel() + "\"} 1\n"} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("no %q in\n%s", want, metrics)
 		}

@@ -35,6 +35,8 @@ const (
 	uid       = int64(65532)
 	// ClientContainer is the load generator's name in a Job's pod.
 	ClientContainer = "bench"
+	// RunnerContainer brings the runner from the operator's image before.
+	RunnerContainer = "runner"
 
 	// slack is added to what a Job should take before it is given up, in seconds.
 	slack = 600
@@ -183,7 +185,7 @@ func pod(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, name, plan stri
 		NodeSelector:    b.Spec.Client.NodeSelector, Tolerations: b.Spec.Client.Tolerations, ImagePullSecrets: c.Spec.ImagePullSecrets,
 		Affinity: awayFromDatabases(c),
 		InitContainers: []corev1.Container{{
-			Name: "runner", Image: images.Operator, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{"/bench-runner", "install", wire.ToolsDir},
+			Name: RunnerContainer, Image: images.Operator, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{"/bench-runner", "install", wire.ToolsDir},
 			SecurityContext: security, VolumeMounts: []corev1.VolumeMount{{Name: "tools", MountPath: wire.ToolsDir}},
 		}},
 		Containers: []corev1.Container{{

@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// sshContainer is the server's container, and its port's name.
-	sshContainer = "sshd"
+	// TunnelContainer is the server's container, and its port's name.
+	TunnelContainer = "sshd"
 	// sshGraceSeconds: nobody is waited for at the end of a run.
 	sshGraceSeconds = int64(2)
 )
@@ -104,7 +104,7 @@ func tunnelService(b *v1alpha1.GaleraBenchmark, job string) *corev1.Service {
 	return &corev1.Service{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: owned(b, TunnelName(job)),
 		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Selector: tunnelSelector(job), Ports: []corev1.ServicePort{{
-			Name: sshContainer, Port: tunnel.Port, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromInt32(tunnel.Port)}}},
+			Name: TunnelContainer, Port: tunnel.Port, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromInt32(tunnel.Port)}}},
 	}
 }
 
@@ -132,9 +132,9 @@ func tunnelPod(c *v1alpha1.GaleraCluster, job string, p wire.Plan, images Images
 		SecurityContext: podSecurity(), ImagePullSecrets: c.Spec.DeepCopy().ImagePullSecrets,
 		NodeSelector: scheduling.NodeSelector, Tolerations: scheduling.Tolerations, Affinity: beside(target(p)),
 		Containers: []corev1.Container{{
-			Name: sshContainer, Image: images.Client, ImagePullPolicy: corev1.PullIfNotPresent,
+			Name: TunnelContainer, Image: images.Client, ImagePullPolicy: corev1.PullIfNotPresent,
 			Command:         tunnel.ServerCommand(tunnel.Dir, tunnel.Port, p.Connect.Tunnel.Target),
-			Ports:           []corev1.ContainerPort{{Name: sshContainer, ContainerPort: tunnel.Port, Protocol: corev1.ProtocolTCP}},
+			Ports:           []corev1.ContainerPort{{Name: TunnelContainer, ContainerPort: tunnel.Port, Protocol: corev1.ProtocolTCP}},
 			SecurityContext: containerSecurity(), VolumeMounts: []corev1.VolumeMount{{Name: volume.Name, MountPath: tunnel.Dir, ReadOnly: true}},
 		}},
 		Volumes: []corev1.Volume{volume},

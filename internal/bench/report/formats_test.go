@@ -67,13 +67,19 @@ run 3, attempt 2 (plain) does not count: a <node> left, "for good"
 - servers: 11.8.6-MariaDB, Galera 26.4.25, OpenSSL 3.5
 - CPU: Some CPU, 2 CPUs (aes)
 - kernel: 6.1
+- host w1: db-0, client: Some CPU, 2 CPUs (aes), kernel 6.1
+- host w2: ssh
 - seed: 7
+- operator image: operator:1 (sha256:1)
+- proxy image: proxy:1 (sha256:2)
 - time: 6m0s, of which 3m0s measured (50 % outside)
 - the runner's own CPU: 1.5 % of the load generator's
 `,
 	} {
 		b := disturbed()
-		b.Resource.Status.Environment.CPUFlags, b.Resource.Status.Environment.Seed = "aes", 7
+		e := b.Resource.Status.Environment
+		e.CPUFlags, e.Seed, e.OperatorImage, e.ProxyImage = "aes", 7, "operator:1 (sha256:1)", "proxy:1 (sha256:2)"
+		e.Hosts = []v1alpha1.BenchmarkHost{{Name: "w1", Pods: []string{"db-0", "client"}, Kernel: "6.1", CPU: "Some CPU", CPUs: 2, CPUFlags: "aes"}, {Name: "w2", Pods: []string{"ssh"}}}
 		if got := "\n" + written(t, format, b); got != want {
 			t.Errorf("%s:\n%s", format, got)
 		}

@@ -153,16 +153,30 @@ func surroundings(b Benchmark) (out [][2]string) {
 	if e == nil {
 		return nil
 	}
-	for _, l := range [][2]string{
+	lines := [][2]string{
 		{"servers", strings.TrimSpace(e.MariaDB + ", Galera " + e.Galera + ", " + e.OpenSSL)}, {"load generator", "sysbench " + e.Sysbench},
-		{"CPU", e.CPU + " (" + e.CPUFlags + ")"}, {"kernel", e.Kernel}, {"nodes", e.Nodes}, {"limits", e.Limits}, {"storage class", e.StorageClass},
+		{"CPU", e.CPU + " (" + e.CPUFlags + ")"}, {"kernel", e.Kernel}, {"nodes", e.Nodes},
+	}
+	for _, h := range e.Hosts {
+		lines = append(lines, [2]string{"host " + h.Name, strings.Join(h.Pods, ", ") + machine(h)})
+	}
+	for _, l := range append(lines, [][2]string{{"limits", e.Limits}, {"storage class", e.StorageClass},
 		{"data", e.DataSet}, {"seed", strconv.FormatInt(e.Seed, 10)}, {"database image", e.DatabaseImage}, {"client image", e.ClientImage},
-	} {
-		if l[1] != "" && l[1] != "sysbench " {
+		{"operator image", e.OperatorImage}, {"proxy image", e.ProxyImage},
+	}...) {
+		if l[1] != "" && l[1] != "sysbench " && l[1] != " ()" {
 			out = append(out, l)
 		}
 	}
 	return append(out, machinery(b)...)
+}
+
+// machine is what is known of a host, "" when nothing is.
+func machine(h v1alpha1.BenchmarkHost) string {
+	if h.CPUs == 0 {
+		return ""
+	}
+	return fmt.Sprintf(": %s, %d CPUs (%s), kernel %s", h.CPU, h.CPUs, h.CPUFlags, h.Kernel)
 }
 
 func orDash(s string) string {

@@ -80,7 +80,7 @@ func (a agents) sample(ctx context.Context, m wire.Member) wire.Sample {
 // labelled are the labels that are an answer, of one metric each: others may have the same label for another purpose.
 var labelled = map[string]string{
 	"kind": wire.MetricJoinSeconds, "donor": "galera_join_running",
-	"provider": "galera_agent_info", "server": "galera_agent_info", "model": "galera_cpu_info", "flags": "galera_cpu_info",
+	"provider": "galera_agent_info", "server": "galera_agent_info", "model": wire.MetricProcessors, "flags": wire.MetricProcessors, "release": wire.MetricKernel,
 }
 
 // parseMetrics reads the Prometheus text format as the agent writes it. Labels are dropped, except

@@ -3,30 +3,38 @@ package runner
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"strings"
 
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
 	"github.com/galera-operator/galera-operator/internal/usage"
 )
 
 // environment notes where this was measured; what cannot be found out stays empty.
 func (r *runner) environment(ctx context.Context) {
 	e := &r.out.Environment
-	e.Kernel = usage.Kernel()
 	p := usage.Host()
-	e.CPU, e.CPUFlags = fmt.Sprintf("%s, %d CPUs", p.Model, p.Count), strings.Join(p.Flags, " ")
+	e.Machine = wire.Machine{Kernel: usage.Kernel(), CPU: p.Model, CPUs: p.Count, CPUFlags: strings.Join(p.Flags, " ")}
 	if len(r.plan.Members) == 0 {
 		return
 	}
-	s := r.agents.sample(ctx, r.plan.Members[0])
-	e.Galera, e.MariaDB = label(s, "provider"), label(s, "server")
-	if flags := label(s, "flags"); flags != "" {
-		e.CPUFlags = flags
+	samples := r.agents.samples(ctx)
+	e.Members = map[string]wire.Machine{}
+	for name, s := range samples {
+		if s != nil {
+			e.Members[name] = machine(s)
+		}
 	}
+	first := samples[r.plan.Members[0].Name]
+	e.Galera, e.MariaDB = label(first, "provider"), label(first, "server")
 	_ = r.withDB(r.plan.Members[0].Host, func(db *sql.DB) error { // unknown stays empty
 		var name string
 		return db.QueryRowContext(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name = 'version_ssl_library'").Scan(&name, &e.OpenSSL)
 	})
+}
+
+// machine is what an agent says of its host.
+func machine(s wire.Sample) wire.Machine {
+	return wire.Machine{Kernel: label(s, "release"), CPU: label(s, "model"), CPUs: int(s[wire.MetricProcessors]), CPUFlags: label(s, "flags")}
 }
 
 // dataBytes is what the tables take on the first node's disk, 0 when it cannot be told.

@@ -20,6 +20,7 @@ galera_transfers_given{kind="IST"} 3
 galera_transfers_given{kind="SST"} 1
 galera_agent_info{version="v1",server="11.8.6-MariaDB",provider="26.4.25(r\"1\")"} 1
 galera_cpu_info{model="Some, CPU",flags="aes avx2"} 2
+galera_kernel_info{release="6.1.0"} 1
 galera_container_cpu_seconds_total 123456.789012
 `)
 	if s[wire.MetricView] != 7 || s[wire.MetricJoinSeconds] != 12.5 || s[wire.MetricCPU] != 123456.789012 {
@@ -30,6 +31,9 @@ galera_container_cpu_seconds_total 123456.789012
 	}
 	if label(s, "kind") != "SST" || label(s, "provider") != `26.4.25(r"1")` || label(s, "model") != "Some, CPU" || label(s, "server") != "11.8.6-MariaDB" {
 		t.Errorf("labels: %v", s)
+	}
+	if got := machine(s); got != (wire.Machine{Kernel: "6.1.0", CPU: "Some, CPU", CPUs: 2, CPUFlags: "aes avx2"}) {
+		t.Errorf("machine: %+v", got)
 	}
 }
 

@@ -49,6 +49,8 @@ const (
 	MetricFree        = "galera_volume_free_bytes"
 	MetricJoinSeconds = "galera_join_seconds"
 	MetricJoinBytes   = "galera_join_bytes"
+	MetricProcessors  = "galera_cpu_info"
+	MetricKernel      = "galera_kernel_info"
 )
 
 // LowerIsBetter says of a figure that less of it is better.

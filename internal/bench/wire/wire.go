@@ -43,6 +43,8 @@ const (
 	KeyProof   = "proof.json"
 	KeyRun     = "run.json"
 	KeyVerdict = "verdict.json"
+	// KeyPods is the key of the Pods, written with the verdict.
+	KeyPods = "pods.json"
 )
 
 // Plan is one Job's work.
@@ -259,9 +261,28 @@ type Environment struct {
 	Galera   string `json:"galera,omitempty"`
 	OpenSSL  string `json:"openssl,omitempty"`
 	Sysbench string `json:"sysbench,omitempty"`
+	// Machine is the one the runner itself is on.
+	Machine
+	// Members are those the nodes are on, by the nodes' names.
+	Members map[string]Machine `json:"members,omitempty"`
+}
+
+// Machine is what a host is.
+type Machine struct {
+	Kernel string `json:"kernel,omitempty"`
+	// CPU is the model, CPUs how many there are.
 	CPU      string `json:"cpu,omitempty"`
+	CPUs     int    `json:"cpus,omitempty"`
 	CPUFlags string `json:"cpuFlags,omitempty"`
-	Kernel   string `json:"kernel,omitempty"`
+}
+
+// Pod is one that took part in a run: a node of the cluster, the client, or the client's SSH server.
+type Pod struct {
+	Name string `json:"name"`
+	// Host is the Kubernetes node it ran on.
+	Host string `json:"host"`
+	// Images are those that ran, with their digests, by the containers' names.
+	Images map[string]string `json:"images"`
 }
 
 // Run says what a ConfigMap with an Output is the result of.
@@ -288,6 +309,8 @@ type Record struct {
 	Run
 	Verdict
 	Output *Output `json:"output,omitempty"`
+	// Pods that took part, as they were when the run was judged.
+	Pods []Pod `json:"pods,omitempty"`
 	// Log is the load generator's own output.
 	Log string `json:"-"`
 }
