@@ -151,7 +151,7 @@ type BenchmarkResult struct {
 	// connections per second, or so much more time. Negative when the arm is quicker; empty for the baseline.
 	// +optional
 	OverheadPercent string `json:"overheadPercent,omitempty"`
-	// overheadLow and overheadHigh are the ends of its 95 % confidence interval.
+	// overheadLow and overheadHigh are the ends of its confidence interval, of 95 % at least.
 	// +optional
 	OverheadLow string `json:"overheadLow,omitempty"`
 	// overheadHigh is the upper end.
