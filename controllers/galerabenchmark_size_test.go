@@ -137,7 +137,7 @@ func wordy(kind string, round int) *wire.Output {
 	case wire.KindConnect:
 		o.Connect = &wire.ConnectResult{Seconds: v, Connections: n, PerSecond: v, P50: v, P95: v, P99: v, Max: v, Errors: n, Resumption: wire.ResumptionOn, Resumed: n}
 	case wire.KindTransfer:
-		o.Transfer = &wire.TransferFacts{Victim: "x-1", Kind: "SST", Seconds: v, Bytes: 1e12, LoadBefore: 1000, LoadDuring: v, Series: points}
+		o.Transfer = &wire.TransferFacts{Victim: "x-1", Kind: "SST", Seconds: v, Bytes: 1e12, LoadBefore: 1000, LoadDuring: v, Donor: "x-0", NodeLoads: map[string]wire.NodeLoad{"x-0": {Before: 1000, During: v}}, Series: points}
 	}
 	grows := wire.Sample{wire.MetricCPU: 1e4 + float64(round), wire.MetricReplicated: 1e9 + float64(round), wire.MetricPaused: 1e9, wire.MetricCertFailure: 1e9, wire.MetricBFAborts: 1e9}
 	o.Members = map[string]wire.Window{"x-0": {Before: wire.Sample{wire.MetricCPU: 0, wire.MetricReplicated: 0, wire.MetricPaused: 0, wire.MetricCertFailure: 0, wire.MetricBFAborts: 0}, After: grows}}

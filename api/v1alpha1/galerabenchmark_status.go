@@ -164,7 +164,9 @@ type BenchmarkResult struct {
 	// figures by name, each as median with a confidence interval over the rounds: tps, qps, latencyP50Ms, latencyP95Ms,
 	// latencyP99Ms, latencyMaxMs, errors, reconnects, deadlocks, serverCPUMicros and clientCPUMicros (per
 	// transaction), replicatedBytes (per transaction), flowControlPausedPercent, seconds,
-	// connectionsPerSecond, megabytesPerSecond, loadLossPercent, cpuSeconds (of all nodes while one took a full
+	// connectionsPerSecond, sessionsResumedPercent, megabytesPerSecond, loadLossPercent (what the load beside a full transfer
+	// lost on all nodes together), donorLoadLossPercent (what it lost on the node that gave the copy; not there without
+	// loadThreads, and when too little of that node's load was seen), cpuSeconds (of all nodes while one took a full
 	// transfer, the load beside it included).
 	// +optional
 	// +listType=map

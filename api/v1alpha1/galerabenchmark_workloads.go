@@ -259,7 +259,8 @@ type StateTransferWorkload struct {
 	CPUAcceleration []string `json:"cpuAcceleration,omitempty"`
 
 	// loadThreads run read-write transactions on the other nodes meanwhile, 0 to 256, so that
-	// what a transfer takes from them is seen. Default: 0.
+	// what a transfer takes from them is seen. They connect to these nodes in turn: with fewer threads than
+	// nodes the donor may have no load. Default: 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=256

@@ -47,7 +47,7 @@ func Write(w io.Writer, format string, b Benchmark) error {
 // columns are the figures of the short forms, with their headings.
 var columns = []struct{ figure, heading string }{
 	{wire.FigureTPS, "TPS"}, {wire.FigureConnectionsPerSecond, "CONN/S"}, {wire.FigureMegabytesPerSecond, "MB/S"}, {wire.FigureSeconds, "SECONDS"},
-	{wire.FigureLoadLoss, "LOAD LOSS %"}, {wire.FigureCPUSeconds, "CPU S"}, {wire.FigureResumed, "RESUMED %"},
+	{wire.FigureLoadLoss, "LOAD LOSS %"}, {wire.FigureDonorLoadLoss, "DONOR LOSS %"}, {wire.FigureCPUSeconds, "CPU S"}, {wire.FigureResumed, "RESUMED %"},
 	{wire.FigureP50, "P50 MS"}, {wire.FigureP95, "P95 MS"}, {wire.FigureP99, "P99 MS"},
 	{wire.FigureServerCPU, "SERVER CPU µS"}, {wire.FigureClientCPU, "CLIENT CPU µS"},
 }

@@ -41,7 +41,7 @@ func TestEnvironmentOfAllNodes(t *testing.T) {
 	if !reflect.DeepEqual(e.Members, want) || e.MariaDB != "11.8" || e.Galera != "26.4" {
 		t.Errorf("got %+v", e)
 	}
-	if e.Machine.Kernel != usage.Kernel() || e.CPUs != usage.Host().Count {
+	if e.Kernel != usage.Kernel() || e.CPUs != usage.Host().Count {
 		t.Errorf("the client's own: %+v", e.Machine)
 	}
 }

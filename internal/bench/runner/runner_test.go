@@ -51,6 +51,9 @@ func TestAround(t *testing.T) {
 	if before != 100 || during != 40 {
 		t.Errorf("got %g and %g", before, during)
 	}
+	if before, during = around(l, start.Add(9500*time.Millisecond), start.Add(9900*time.Millisecond)); before != 0 || during != 0 {
+		t.Errorf("so short that nothing was seen: %g and %g", before, during)
+	}
 	if before, during = around(loadResult{}, start, start); before != 0 || during != 0 {
 		t.Error("a load out of nothing")
 	}

@@ -28,6 +28,12 @@ func (r *runner) transfer(ctx context.Context) error {
 	loading, stopLoad := context.WithCancel(ctx)
 	loaded := make(chan loadResult, 1)
 	go func() { loaded <- r.load(loading) }()
+	counted := make(chan map[string][]count, 1)
+	if t.LoadThreads > 0 {
+		go func() { counted <- r.countCommits(loading, victim) }()
+	} else {
+		counted <- nil
+	}
 
 	var gone, back time.Time
 	err = r.measure(ctx, func(ctx context.Context) (err error) {
@@ -38,6 +44,7 @@ func (r *runner) transfer(ctx context.Context) error {
 	load := <-loaded
 	facts.Series = load.series
 	facts.LoadBefore, facts.LoadDuring = around(load, gone, back)
+	facts.NodeLoads = nodeLoads(<-counted, load.started, gone, back)
 	return errors.Join(err, load.err)
 }
 
@@ -131,7 +138,7 @@ func (r *runner) load(ctx context.Context) loadResult {
 	return l
 }
 
-// around averages the load before the node went, and until it was back.
+// around averages the load before the node went, and until it was back; both are 0 when either is not known.
 func around(l loadResult, gone, back time.Time) (before, during float64) {
 	var sums, counts [2]float64
 	for _, p := range l.series {
@@ -144,11 +151,8 @@ func around(l loadResult, gone, back time.Time) (before, during float64) {
 			sums[1], counts[1] = sums[1]+p.TPS, counts[1]+1
 		}
 	}
-	if counts[0] > 0 {
-		before = sums[0] / counts[0]
+	if counts[0] == 0 || counts[1] == 0 {
+		return 0, 0
 	}
-	if counts[1] > 0 {
-		during = sums[1] / counts[1]
-	}
-	return before, during
+	return sums[0] / counts[0], sums[1] / counts[1]
 }

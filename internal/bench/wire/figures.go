@@ -21,13 +21,15 @@ const (
 	FigureConnectionsPerSecond = "connectionsPerSecond"
 	FigureMegabytesPerSecond   = "megabytesPerSecond"
 	FigureLoadLoss             = "loadLossPercent"
+	FigureDonorLoadLoss        = "donorLoadLossPercent"
 	FigureCPUSeconds           = "cpuSeconds"
 	FigureResumed              = "sessionsResumedPercent"
 )
 
 // FigureNames are all of them, in the order they are shown in.
 var FigureNames = []string{
-	FigureTPS, FigureQPS, FigureConnectionsPerSecond, FigureSeconds, FigureMegabytesPerSecond, FigureLoadLoss, FigureCPUSeconds,
+	FigureTPS, FigureQPS, FigureConnectionsPerSecond, FigureSeconds, FigureMegabytesPerSecond, FigureLoadLoss, FigureDonorLoadLoss,
+	FigureCPUSeconds,
 	FigureResumed,
 	FigureP50, FigureP95, FigureP99, FigureMax, FigureErrors, FigureReconnects, FigureDeadlocks,
 	FigureServerCPU, FigureClientCPU, FigureReplicatedBytes, FigureFlowControl,
@@ -102,6 +104,9 @@ func (o Output) Figures() map[string]float64 {
 		}
 		if r.LoadBefore > 0 {
 			f[FigureLoadLoss] = 100 * (1 - r.LoadDuring/r.LoadBefore)
+		}
+		if l := r.NodeLoads[r.Donor]; l.Before > 0 {
+			f[FigureDonorLoadLoss] = 100 * (1 - l.During/l.Before)
 		}
 	}
 	o.addCounters(f)

@@ -249,10 +249,18 @@ type TransferFacts struct {
 	Bytes   float64 `json:"bytes"`
 	// Donor is the node that gave its own, "" when it is not known.
 	Donor string `json:"donor,omitempty"`
-	// LoadBefore and LoadDuring are transactions per second of the load beside it.
+	// LoadBefore and LoadDuring are transactions per second of the load beside it. Without LoadBefore neither is known.
 	LoadBefore float64 `json:"loadBefore,omitempty"`
 	LoadDuring float64 `json:"loadDuring,omitempty"`
-	Series     []Point `json:"series,omitempty"`
+	// NodeLoads are the parts of the nodes, by their names; of one that is not there too little was seen.
+	NodeLoads map[string]NodeLoad `json:"nodeLoads,omitempty"`
+	Series    []Point             `json:"series,omitempty"`
+}
+
+// NodeLoad is what clients committed on one node, per second, by its own counter.
+type NodeLoad struct {
+	Before float64 `json:"before"`
+	During float64 `json:"during"`
 }
 
 // Environment is what the runner could find out.
