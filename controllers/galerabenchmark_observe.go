@@ -74,13 +74,33 @@ func (r *GaleraBenchmarkReconciler) observeBenchmark(ctx context.Context, b *v1a
 	if err := r.List(ctx, &list, ours...); err != nil {
 		return f, err
 	}
-	for i := range list.Items {
-		// One that is deleted, and whose pod cannot end, may stay beside the next one.
-		if j := &list.Items[i]; metav1.IsControlledBy(j, b) && (f.Job == nil || j.DeletionTimestamp == nil) {
-			f.Job = f.describe(j)
-		}
+	if j := current(b, list.Items); j != nil {
+		f.Job = f.describe(j)
 	}
 	return f, nil
+}
+
+// current is the one of a benchmark's Jobs that is looked at, nil when there is none. One that is deleted, and whose pod
+// cannot end, may stay beside the next one.
+func current(b *v1alpha1.GaleraBenchmark, all []batchv1.Job) (found *batchv1.Job) {
+	for i := range all {
+		j := &all[i]
+		if !metav1.IsControlledBy(j, b) {
+			continue
+		}
+		if found == nil || newer(j, found) {
+			found = j
+		}
+	}
+	return found
+}
+
+// newer says that a Job is not being deleted and another one is, or that it was made after that one.
+func newer(j, than *batchv1.Job) bool {
+	if going := j.DeletionTimestamp != nil; going != (than.DeletionTimestamp != nil) {
+		return !going
+	}
+	return than.CreationTimestamp.Before(&j.CreationTimestamp)
 }
 
 // holderGone says that the benchmark a cluster is marked with is not at work any more.

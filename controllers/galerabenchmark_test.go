@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,49 @@ func TestJobsTellTheirVictim(t *testing.T) {
 	f.Pods[0].DeletionTimestamp = &since // and its kubelet is silent
 	if got := f.describe(j); !got.WaitingSince.Equal(since.Time) || got.Message == "deadline" {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// TestTheNewerJobIsLookedAt: one that is deleted may stay for long, and so may several of them. The order of the list is
+// the cache's, which is none.
+func TestTheNewerJobIsLookedAt(t *testing.T) {
+	b := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", UID: "1"}}
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "x-db"}}
+	job := func(of *v1alpha1.GaleraBenchmark, attempt int, made int64, going bool) batchv1.Job {
+		j, err := jobs.Job(of, c, wire.Run{Index: 1, Attempt: attempt, Kind: wire.KindOLTP}, wire.Plan{}, jobs.Images{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		j.CreationTimestamp = metav1.Unix(made, 0)
+		if going {
+			j.DeletionTimestamp = &metav1.Time{Time: time.Unix(made+100, 0)}
+		}
+		return *j
+	}
+	lost, older := job(b, 2, 200, true), job(b, 1, 100, true)
+	now, earlier := job(b, 3, 300, false), job(b, 9, 150, false)
+	namesake := job(&v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", UID: "2"}}, 8, 900, false)
+	for name, tc := range map[string]struct {
+		all  []batchv1.Job
+		want string
+	}{
+		"one":                     {[]batchv1.Job{now}, now.Name},
+		"one that goes":           {[]batchv1.Job{lost}, lost.Name},
+		"the one that stays":      {[]batchv1.Job{lost, earlier}, earlier.Name},
+		"the newer that goes":     {[]batchv1.Job{older, lost}, lost.Name},
+		"the newer that stays":    {[]batchv1.Job{earlier, now}, now.Name},
+		"all of them":             {[]batchv1.Job{older, earlier, lost, now}, now.Name},
+		"of an earlier benchmark": {[]batchv1.Job{namesake, older}, older.Name},
+	} {
+		for range 2 {
+			if got := current(b, tc.all); got == nil || got.Name != tc.want {
+				t.Errorf("%s: got %v, want %s", name, got, tc.want)
+			}
+			slices.Reverse(tc.all)
+		}
+	}
+	if got := current(b, []batchv1.Job{namesake}); got != nil {
+		t.Errorf("somebody else's: %s", got.Name)
 	}
 }
 
