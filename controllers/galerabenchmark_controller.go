@@ -47,8 +47,13 @@ type GaleraBenchmarkReconciler struct {
 // Reconcile makes one pass: get, observe, plan, journal, apply, status.
 func (r *GaleraBenchmarkReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	b := &v1alpha1.GaleraBenchmark{}
-	if err := r.Get(ctx, req.NamespacedName, b); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+	err := r.Get(ctx, req.NamespacedName, b)
+	if apierrors.IsNotFound(err) {
+		again, err := r.removeLeftSecret(ctx, req.NamespacedName)
+		return ctrl.Result{RequeueAfter: again}, err
+	}
+	if err != nil {
+		return ctrl.Result{}, err
 	}
 	if b.DeletionTimestamp != nil && !controllerutil.ContainsFinalizer(b, benchmarkFinalizer) {
 		return ctrl.Result{}, nil // what is ours goes with it

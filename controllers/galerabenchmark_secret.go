@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"time"
 
 	cmv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -55,6 +56,24 @@ func (r *GaleraBenchmarkReconciler) removeClientSecret(ctx context.Context, b *v
 		return err
 	}
 	return client.IgnoreNotFound(r.Delete(ctx, have))
+}
+
+// lateTime is what cert-manager may take to write a Secret whose Certificate is gone.
+const lateTime = 10 * time.Second
+
+// removeLeftSecret removes the client's private key after a benchmark that was deleted before the key had an owner. It says
+// when to look again.
+func (r *GaleraBenchmarkReconciler) removeLeftSecret(ctx context.Context, key client.ObjectKey) (again time.Duration, err error) {
+	b := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+	certificate := &cmv1.Certificate{}
+	err = r.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: jobs.RunnerName(b)}, certificate)
+	if client.IgnoreNotFound(err) != nil {
+		return 0, err
+	}
+	if of := metav1.GetControllerOf(certificate); of != nil && of.Kind == "GaleraBenchmark" && of.Name == b.Name {
+		b.UID, again = of.UID, lateTime
+	}
+	return again, r.removeClientSecret(ctx, b)
 }
 
 // clientSecret is what cert-manager made of the benchmark's Certificate, nil when there is none.

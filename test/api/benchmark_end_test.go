@@ -66,6 +66,31 @@ func TestBenchmarkKeepsNoPrivateKey(t *testing.T) {
 	}
 }
 
+// TestDeletedBenchmarkLeavesNoPrivateKey, also when the key was written after the last look at the benchmark, or later
+// than its Certificate was removed.
+func TestDeletedBenchmarkLeavesNoPrivateKey(t *testing.T) {
+	ctx := context.Background()
+	s := perform(t, benchmark(t, "hasty", map[string]string{"cluster": onePrivate, "workloads": oneWrite}))
+	s.prove("hasty-db")
+	s.job("hasty-prepare-1")
+	s.stop()
+	certificate := &cmv1.Certificate{}
+	must(t, kube.Get(ctx, client.ObjectKey{Namespace: "default", Name: "hasty-bench"}, certificate))
+	secret := func() *corev1.Secret {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: certificate.Spec.SecretName, Labels: certificate.Spec.SecretTemplate.Labels}}
+		must(t, kube.Create(ctx, secret)) // as cert-manager does
+		t.Cleanup(func() { _ = kube.Delete(ctx, secret) })
+		return secret
+	}
+	first := secret()
+	must(t, kube.Delete(ctx, s.get()))
+	eventually(t, "the end of the benchmark", func() bool { return s.get() == nil })
+	s.begin()
+	eventually(t, "the end of the key", func() bool { return gone(first) && gone(certificate) })
+	late := secret()
+	eventually(t, "the end of a late key", func() bool { return gone(late) })
+}
+
 // TestBenchmarkLeavesSecretsOfOthers alone, whatever they are called.
 func TestBenchmarkLeavesSecretsOfOthers(t *testing.T) {
 	own := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "polite-bench"}}
