@@ -80,7 +80,7 @@ func TestCountCommits(t *testing.T) {
 			asked.Add(int64(math.Pow10(3 * i)))
 			n := once.Add(1)
 			if n == 2 {
-				time.Sleep(countTime + 50*time.Millisecond) //nolint:forbidigo // a slow server
+				time.Sleep(countTime + 50*time.Millisecond) // a slow server
 			}
 			return strconv.FormatInt(100*n, 10), ""
 		}}
