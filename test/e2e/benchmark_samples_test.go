@@ -69,6 +69,6 @@ func proveFirstRound(ctx SpecContext, b *v1alpha1.GaleraBenchmark) func(*v1alpha
 }
 
 const (
-	sampleTime = 30 * time.Minute
+	sampleTime = 45 * time.Minute
 	wholeTime  = SpecTimeout(sampleTime + 2*time.Minute)
 )
