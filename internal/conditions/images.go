@@ -70,10 +70,11 @@ func image(in Input) *Problem {
 
 const toolAdvice = "; use another image, or change spec.stateTransfer"
 
-// missingTools speaks before a node needs them: the next one to join would find out otherwise.
+// missingTools speaks before a node needs them: the next one to join would find out otherwise. Of a pod that is
+// about to be replaced the next one tells.
 func missingTools(in Input) *Problem {
 	for _, m := range in.Snapshot.Members {
-		if r := in.report(m.Name); r != nil && len(r.Image.Missing) > 0 {
+		if r := in.report(m.Name); r != nil && len(r.Image.Missing) > 0 && !(m.Pod.Outdated && turn(in, m)) {
 			return &Problem{v1alpha1.ReasonTransferToolsMissing, fmt.Sprintf(
 				"%s: the image lacks %s, which a state transfer needs%s", m.Name, list(r.Image.Missing), toolAdvice), true}
 		}

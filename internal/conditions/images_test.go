@@ -24,6 +24,12 @@ func TestImages(t *testing.T) {
 			in.Facts.Pods = map[string]*corev1.Pod{"n-1": p}
 		}
 	}
+	lacks := func(in *Input) {
+		s := in.Seen["n-1"]
+		s.Report.Image.Missing = []string{"socat"}
+		in.Seen["n-1"] = s
+		in.Snapshot.Members[0].Pod.Outdated, in.Snapshot.Members[1].Pod.Outdated = true, true
+	}
 	turn := func(in *Input) {
 		in.Snapshot.Operation = &cluster.Operation{Type: cluster.OpRestart, Target: "n-1"}
 		in.Decision.Reason = plan.ReasonMemberFailed
@@ -40,9 +46,13 @@ func TestImages(t *testing.T) {
 			in.Snapshot.Members[1].Upgrading = true
 			in.Snapshot.Members[1].Failure = &cluster.Failure{Reason: agentapi.FailureUpgrade, Message: "why"}
 		}, v1alpha1.ReasonUpgradeFailed, "n-1: why. Put another image", true},
-		"the server ends, in its turn": {both(func(in *Input) { fails(in, agentapi.FailureStart) }, turn), v1alpha1.ReasonMemberFailed, "The roll is halted here", false},
-		"no such image":                {waiting("ImagePullBackOff"), v1alpha1.ReasonImagePullFailed, "acme/db:1", true},
-		"its container ends at once":   {waiting("CrashLoopBackOff"), v1alpha1.ReasonImageUnusable, "exit code 127", true},
+		"the server ends, in its turn":                      {both(func(in *Input) { fails(in, agentapi.FailureStart) }, turn), v1alpha1.ReasonMemberFailed, "The roll is halted here", false},
+		"a program is missing, and another image is wanted": {lacks, v1alpha1.ReasonTransferToolsMissing, "n-1: the image lacks socat", true},
+		"the same, in its turn":                             {both(lacks, turn), v1alpha1.ReasonMemberFailed, "", false},
+		"the other image is as bad": {both(lacks, turn, func(in *Input) { in.Snapshot.Members[1].Pod.Outdated = false }),
+			v1alpha1.ReasonTransferToolsMissing, "n-1: the image lacks socat", true},
+		"no such image":              {waiting("ImagePullBackOff"), v1alpha1.ReasonImagePullFailed, "acme/db:1", true},
+		"its container ends at once": {waiting("CrashLoopBackOff"), v1alpha1.ReasonImageUnusable, "exit code 127", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := healthy()

@@ -98,9 +98,12 @@ func upToDate(m cluster.Member) bool {
 	return m.StuckDonor && canWrite(m) && m.Server.ReceiveQueue == 0
 }
 
-// waitForOthersOf is waitForSynced, except for a donor that has to be released: it is never Synced
-// itself, and when nobody else can give, the others wait for it.
+// waitForOthersOf is waitForSynced, except for a node that nobody can join: a donor that has to be released, which is
+// never Synced itself, or the only giver. When nobody else can give, the others wait for it.
 func waitForOthersOf(s cluster.Snapshot, m cluster.Member) (Decision, bool) {
+	if giver, found := onlyGiver(s); found && giver.Name == m.Name {
+		return Decision{}, false
+	}
 	if !m.StuckDonor {
 		return waitForSynced(s)
 	}

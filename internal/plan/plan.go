@@ -9,7 +9,8 @@
 //  3. The Service NAME-primary follows a node that can write.
 //     What is published must let nodes join the component that serves.
 //  4. Let nodes join again that an earlier operation had stopped.
-//  5. Restart a donor that would stay one for ever: what goes on waits for it.
+//  5. Restart a donor that would stay one for ever, or the only node with data when its image cannot give them: what goes
+//     on waits for it.
 //  6. Go on with the journalled operation, until it is observed to be done.
 //  7. Nothing runs at all: the wanted encryption can be published at once.
 //  8. Stop everything in order, when the cluster is to be suspended.
@@ -78,6 +79,7 @@ var policies = []policy{
 	keepJoinable,
 	liftStops,
 	releaseDonor,
+	releaseGiver,
 	continueOperation,
 	publishWhileDown,
 	suspend,

@@ -39,6 +39,8 @@ func continueRestart(s cluster.Snapshot, op cluster.Operation) (Decision, bool) 
 		return abandon(ReasonRecovering, "the rolling restart gives way: there is no Primary component any more, or the cluster is to be suspended")
 	case broken(m):
 		return replace(m, "it does not run, and its pod is of an earlier template")
+	case m.Synced() && slices.ContainsFunc(s.Members, broken):
+		return abandon(ReasonRestarting, "a node that cannot come up in its pod has its turn first: "+m.Name+" would wait for it")
 	case arbitratorFirst(s):
 		return abandon(ReasonRestarting, "the arbitrator is away, and has its turn first")
 	}
@@ -148,6 +150,9 @@ func nodesRead(s cluster.Snapshot) (Decision, bool) {
 func restart(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (Decision, bool) {
 	if other := otherWriter(s, m.Name); m.Pod.Role == rolePrimary && other != m.Name {
 		return assign(other)
+	}
+	if _, found := onlyGiver(s); found {
+		return replace(m, "it"+whyGiver)
 	}
 	if m.Pod.Outdated {
 		return replace(m, "its pod is of an earlier template")

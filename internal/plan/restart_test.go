@@ -40,9 +40,11 @@ func TestRestart(t *testing.T) {
 		{name: "and not before the new ones are there", s: shop(published, db(2, trustsOld, func(m *cluster.Member) { m.Publication = "before" })),
 			reason: ReasonConfiguration, says: "db-2 to read the new certificates"},
 		{name: "halted by a failure", s: shop(db(1, oldConfig), db(2, failed), running(restartOf("db-1"))), reason: ReasonMemberFailed, says: "bad setting"},
+		{name: "nobody else is touched while it is down", s: shop(db(1, down(9)), db(2, failed, outdatedPod), running(restartOf("db-1"))), reason: ReasonRestarting, says: "waiting for db-1"},
 		{name: "one that cannot run in its old pod is replaced at once", s: shop(db(1, oldConfig), db(2, failed, outdatedPod)), action: Begin{restartOf("db-2")}},
 		{name: "and its pod deleted", s: shop(db(2, failed, outdatedPod), running(restartOf("db-2"))), action: DeletePod{"db-2"}},
 	})
+	gaveUp(t, shop(all(outdatedPod), db(2, failed, outdatedPod), running(restartOf("db-1"))), "has its turn first")
 	gaveUp(t, shop(all(down(9)), running(restartOf("db-2"))), "no Primary")
 	gaveUp(t, shop(suspended, running(restartOf("db-2"))), "to be suspended")
 	gaveUp(t, shop(running(restartOf("db-9"))), "no member")
