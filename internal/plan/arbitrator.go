@@ -26,12 +26,14 @@ func (RemoveArbitrator) isAction() {}
 // very process it ends.
 func tendArbitrator(s cluster.Snapshot) (Decision, bool) {
 	a := s.Arbitrator
-	if a == nil || s.Suspend || !allServe(s) {
+	if a == nil || s.Suspend || !everyoneServes(s) {
 		return Decision{}, false
 	}
 	switch {
-	case !a.Wanted && a.Deployed && len(s.Members) == s.Replicas:
-		return Decision{Action: RemoveArbitrator{}, Reason: ReasonScaling, Message: fmt.Sprintf("the arbitrator goes: %d nodes need none", len(s.Members))}, true
+	case !a.Wanted && a.Deployed && (len(s.Members) == s.Replicas || cannotRun(a)):
+		return Decision{Action: RemoveArbitrator{}, Reason: ReasonScaling, Message: fmt.Sprintf("the arbitrator goes: %d nodes need none", s.Replicas)}, true
+	case len(s.Members) == 1:
+		return Decision{}, false // there is nothing to arbitrate yet
 	case a.Wanted && (!a.Deployed || !a.Scheduled):
 		return Decision{Action: ApplyArbitrator{Running: true}, Reason: ReasonScaling, Message: "the arbitrator is started"}, true
 	case a.Wanted && a.Outdated:
@@ -45,6 +47,11 @@ func tendArbitrator(s cluster.Snapshot) (Decision, bool) {
 	return endArbitrator(s, ReasonRestarting, "the arbitrator is restarted, because it takes nothing over while it runs")
 }
 
+// cannotRun says that the arbitrator has no vote that could be lost with it, and will have none.
+func cannotRun(a *cluster.Arbitrator) bool {
+	return a.Process == "" && (!a.Scheduled || a.Failure != nil || !a.Known && a.Pod.Waiting)
+}
+
 // endArbitrator ends the garbd that runs. Another one is started as soon as two nodes are Primary.
 func endArbitrator(s cluster.Snapshot, reason, message string) (Decision, bool) {
 	return Decision{Reason: reason, Message: message, Action: SendOrder{
@@ -52,21 +59,25 @@ func endArbitrator(s cluster.Snapshot, reason, message string) (Decision, bool) 
 	}}, true
 }
 
-// allServe says that every member is Synced and served, and that none has been told to do anything.
-func allServe(s cluster.Snapshot) bool {
+// allServe says that there is something to arbitrate, and everyoneServes.
+func allServe(s cluster.Snapshot) bool { return len(s.Members) > 1 && everyoneServes(s) }
+
+// everyoneServes says that every member is Synced and served, and that none has been told to do anything.
+func everyoneServes(s cluster.Snapshot) bool {
 	for _, m := range s.Members {
 		if !m.Synced() || !m.Pod.Ready || m.Order != nil && m.Order.State == orderAccepted {
 			return false
 		}
 	}
-	return len(s.Members) > 1
+	return true
 }
 
-// waitForArbitrator waits until a wanted arbitrator is counted, before a node is taken down.
+// waitForArbitrator waits until a wanted arbitrator is counted, before a node is taken down. Beside a single node
+// there is nothing it could be counted for.
 func waitForArbitrator(s cluster.Snapshot) (Decision, bool) {
 	a := s.Arbitrator
 	switch {
-	case a == nil || !a.Wanted && !a.Deployed || a.Votes():
+	case a == nil || !a.Wanted && !a.Deployed || a.Votes() || len(s.Members) == 1:
 		return Decision{}, false
 	case a.Failure != nil:
 		return wait(ReasonArbitratorAway, "the arbitrator has to be there before a node is taken down: "+a.Failure.Message)

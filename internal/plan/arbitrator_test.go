@@ -35,11 +35,22 @@ func undeployed(a *cluster.Arbitrator) { *a = cluster.Arbitrator{Name: a.Name, W
 func asleep(a *cluster.Arbitrator)     { undeployed(a); a.Deployed = true }
 func uncounted(a *cluster.Arbitrator)  { a.Counted = false }
 func ended(a *cluster.Arbitrator)      { a.Process, a.Counted, a.Running = "", false, cluster.Encryption{} }
+func renewed(a *cluster.Arbitrator)    { a.Outdated = true }
 func stale(a *cluster.Arbitrator)      { a.RestartNeeded = true }
 func mute(a *cluster.Arbitrator) {
 	*a = cluster.Arbitrator{Name: a.Name, Wanted: a.Wanted, Deployed: true, Scheduled: true, Pod: a.Pod}
 }
 func is2(e cluster.Encryption) has { return func(a *cluster.Arbitrator) { a.Running = e } }
+
+// only leaves the first n members.
+func only(n int) change {
+	return func(s *cluster.Snapshot) { s.Members = s.Members[:n] }
+}
+
+// leave begins to take out the last member.
+func leave(member string) Begin {
+	return Begin{cluster.Operation{ID: "scaledown-5", Type: cluster.OpScaleDown, Target: member, Epoch: 5}}
+}
 
 // end is the order that ends the running garbd.
 func end(epoch int64) SendOrder {
@@ -73,11 +84,42 @@ func TestArbitrator(t *testing.T) {
 		{name: "scaling up is no matter of its", s: pair(wanted(3), arb(unwanted, uncounted)), action: Resize{3}},
 		{name: "scaling down begins with it", s: shop(wanted(2), func(s *cluster.Snapshot) { s.Arbitrator = pair(arb(undeployed)).Arbitrator }), action: ApplyArbitrator{Running: true}},
 		{name: "and waits for it", s: shop(wanted(2), func(s *cluster.Snapshot) { s.Arbitrator = pair(arb(uncounted)).Arbitrator }), reason: ReasonArbitratorAway},
+		{name: "one node needs none", s: pair(wanted(1), arb(unwanted), only(1)), action: RemoveArbitrator{}},
+		{name: "one node has nothing to arbitrate", s: pair(arb(undeployed), only(1), wanted(1)), reason: ReasonArbitratorAway},
+		{name: "one node is restarted without", s: pair(arb(undeployed), only(1), wanted(1), db(0, oldConfig)),
+			action: Begin{cluster.Operation{ID: "restart-5", Type: cluster.OpRestart, Target: "db-0", Epoch: 5}}},
+		{name: "one that is to go is not brought up to date first", s: pair(wanted(1), arb(unwanted, renewed)), action: leave("db-1")},
+		{name: "one that cannot run is not waited for", s: pair(wanted(1), arb(unwanted, ended, func(a *cluster.Arbitrator) { a.Failure = &cluster.Failure{Message: "no garbd"} })),
+			action: RemoveArbitrator{}},
+		{name: "nor one without a host", s: pair(wanted(1), arb(unwanted, mute, func(a *cluster.Arbitrator) { a.Pod.Waiting = true })), action: RemoveArbitrator{}},
+		{name: "nor one that a suspension has sent away", s: pair(wanted(1), arb(unwanted, asleep)), action: RemoveArbitrator{}},
+		{name: "one that starts is", s: pair(wanted(1), arb(unwanted, ended))},
+		{name: "one whose agent is silent is", s: pair(wanted(1), arb(unwanted, mute))},
 		{name: "then a node leaves", s: shop(wanted(2), func(s *cluster.Snapshot) { s.Arbitrator = pair().Arbitrator }),
 			action: Begin{cluster.Operation{ID: "scaledown-5", Type: cluster.OpScaleDown, Target: "db-2", Epoch: 5}}},
 	})
+	left := []change{wanted(2), func(s *cluster.Snapshot) { s.Arbitrator = pair(arb(renewed)).Arbitrator }, all(in("db-0", "db-1")),
+		db(2, stopped(10), told("scaledown-5/db-2/stop", 5, OrderStop, orderDone), phase(cluster.PhaseStopped)),
+		running(leave("db-2").Operation)}
+	check(t, []row{
+		{name: "who has stopped leaves, and it has its turn after", s: shop(left...),
+			action: SendOrder{Member: "db-0", ID: "scaledown-5/db-0/start", Epoch: 5, Kind: OrderStart}},
+	})
+	stuck := []change{running(restartOf("db-1")), db(1, stuckAsDonor)}
+	check(t, []row{
+		{name: "a donor for ever keeps it from being started, and is not kept waiting", s: pair(append(stuck, arb(undeployed))...),
+			action: SendOrder{Member: "db-1", ID: "restart-5/db-1/restart/r1", Epoch: 5, Kind: OrderRestart}},
+		{name: "nor by a new template of it", s: pair(append(stuck, arb(renewed))...),
+			action: SendOrder{Member: "db-1", ID: "restart-5/db-1/restart/r1", Epoch: 5, Kind: OrderRestart}},
+		{name: "one that runs with a failure of its last start may still be counted", s: pair(append(stuck, arb(uncounted, func(a *cluster.Arbitrator) {
+			a.Failure = &cluster.Failure{Message: "as it was"}
+		}))...), reason: ReasonArbitratorAway},
+		{name: "one that is to go, and of an earlier template of its pod, is waited for", s: pair(wanted(1), arb(unwanted, func(a *cluster.Arbitrator) { a.Pod.Outdated = true }))},
+		{name: "only by one that is about to be counted", s: pair(append(stuck, arb(uncounted))...), reason: ReasonArbitratorAway},
+	})
 	restarting := running(cluster.Operation{ID: "restart-5", Type: cluster.OpRestart, Target: "db-1", Epoch: 5})
 	gaveUp(t, pair(restarting, all(oldConfig), arb(uncounted)), "the arbitrator has its turn first")
+	gaveUp(t, pair(restarting, all(oldConfig), arb(renewed)), "the arbitrator has its turn first")
 	gaveUp(t, shop(wanted(2), func(s *cluster.Snapshot) { s.Arbitrator = pair(arb(uncounted)).Arbitrator },
 		running(cluster.Operation{ID: "scaledown-5", Type: cluster.OpScaleDown, Target: "db-2", Epoch: 5})), "the arbitrator has its turn first")
 }
@@ -97,6 +139,9 @@ func TestArbitratorAndLoss(t *testing.T) {
 		{name: "a silent one is given time to end", s: crashed(arb(mute), func(s *cluster.Snapshot) { s.NoPrimaryFor = 20 * time.Second }), reason: ReasonRecovering, says: "does not answer"},
 		{name: "and no more", s: crashed(arb(mute), func(s *cluster.Snapshot) { s.NoPrimaryFor = time.Minute }), action: send("db-0", "recover-5", 5, OrderBootstrap, at(10), "bootstrap")},
 		{name: "one without a pod is gone", s: crashed(arb(undeployed)), action: send("db-0", "recover-5", 5, OrderBootstrap, at(10), "bootstrap")},
+		{name: "one that an earlier leader has started again goes", s: pair(suspended, func(s *cluster.Snapshot) { s.Suspended = true }, all(stopped(10)), arb(ended)),
+			action: ApplyArbitrator{Running: false}, reason: ReasonSuspended},
+		{name: "a suspended cluster stays so", s: pair(suspended, func(s *cluster.Snapshot) { s.Suspended = true }, all(stopped(10)), arb(asleep)), reason: ReasonSuspended},
 		{name: "a suspension begins with it", s: pair(suspended, suspending), action: ApplyArbitrator{Running: false}, reason: ReasonSuspended},
 		{name: "the nodes wait for it", s: pair(suspended, suspending, arb(func(a *cluster.Arbitrator) { a.Scheduled = false })), reason: ReasonSuspended, says: "the arbitrator to stop"},
 		{name: "then they stop", s: pair(suspended, suspending, arb(asleep)), action: send("db-1", "suspend-5", 5, OrderStop, cluster.Position{}, "stop")},

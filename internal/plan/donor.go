@@ -111,6 +111,13 @@ func waitForOthersOf(s cluster.Snapshot, m cluster.Member) (Decision, bool) {
 	if !slices.ContainsFunc(others, canWrite) {
 		return Decision{}, false
 	}
-	s.Members = others
-	return waitForSynced(s)
+	rest := s
+	rest.Members, rest.Arbitrator = others, nil
+	if d, waiting := waitForSynced(rest); waiting {
+		return d, true
+	}
+	if a := s.Arbitrator; a != nil && (a.Outdated || cannotRun(a)) {
+		return Decision{}, false // its turn comes when every node serves
+	}
+	return waitForArbitrator(s)
 }

@@ -111,5 +111,8 @@ func waitForOthers(s cluster.Snapshot, leaver cluster.Member) (Decision, bool) {
 		}
 		return wait(ReasonScaling, fmt.Sprintf("waiting for %s to be Synced before %s leaves", m.Name, leaver.Name))
 	}
+	if !leaver.InPrimary() {
+		return Decision{}, false // its vote is gone already, and the arbitrator's turn comes when it has left
+	}
 	return waitForArbitrator(s)
 }

@@ -13,6 +13,9 @@ func suspend(s cluster.Snapshot) (Decision, bool) {
 		return Decision{}, false
 	}
 	if s.Suspended {
+		if d, ok := dismissArbitrator(s, ReasonSuspended); ok {
+			return d, true // an earlier leader may have started it again
+		}
 		return wait(ReasonSuspended, "the cluster is suspended: all nodes are stopped, the data is kept")
 	}
 	return begin(s, cluster.Operation{Type: cluster.OpSuspend}, ReasonSuspended, "stopping all nodes, one after another")

@@ -254,6 +254,9 @@ func (w *World) rebuilt(i int, r record) {
 	group := w.nodes[best].srv.received
 	w.checkBootstrap(best, r)
 	w.newView(v.members, true)
+	if w.arbitrated() && v.members.has(w.n) {
+		w.nodes[w.n].srv.received = group
+	}
 	for j := range w.n {
 		if !v.members.has(j) {
 			continue

@@ -54,11 +54,11 @@ func (w *World) seeSecrets(k int) { w.ops[k].certs = w.api.certs }
 // drops none.
 func (w *World) load(i int) bool {
 	n := &w.nodes[i]
-	if !n.agent.up || n.agent.pair == w.api.certs.published && (!n.srv.on || n.srv.pair == n.agent.pair) {
+	if !n.agent.up || n.agent.pair == w.api.certs.published && (!n.srv.on || i == w.n || n.srv.pair == n.agent.pair) {
 		return false
 	}
 	n.agent.pair = w.api.certs.published
-	if n.srv.on {
+	if n.srv.on && i < w.n { // a garbd takes nothing over while it runs
 		n.srv.pair = n.agent.pair
 		n.srv.trusts |= n.agent.pair.trusts
 	}
@@ -84,6 +84,9 @@ func (w *World) certificates(o *operator) cluster.Certificates {
 			u.Loaded = r.installed == o.certs.published && (!r.server || r.pair == r.installed) && (r.server || r.phase != phaseStarting)
 			u.Serves = u.Loaded
 		}
+		c.Members = append(c.Members, u)
+	}
+	if u, ok := w.arbitratorUse(o); ok {
 		c.Members = append(c.Members, u)
 	}
 	return c
@@ -126,7 +129,7 @@ func (w *World) publish(o *operator) {
 
 // checkDropped: what a member presents must verify by what the others are given.
 func (w *World) checkDropped() {
-	for i := range w.n {
+	for i := range w.places {
 		if s := &w.nodes[i].srv; s.on && s.pair.key()&w.api.certs.published.trusts.keys() == 0 {
 			w.violate(CADropped)
 		}
@@ -136,7 +139,7 @@ func (w *World) checkDropped() {
 // checkTrust: every running server trusts what every other one presents.
 func (w *World) checkTrust() {
 	presented, trusted := cas(0), ^cas(0)
-	for i := range w.n {
+	for i := range w.places {
 		if s := &w.nodes[i].srv; s.on {
 			presented |= s.pair.key()
 			trusted &= s.trusts.keys()

@@ -56,7 +56,7 @@ func (w *World) reconfigure(m mode) {
 // checkMixed: in one membership nobody is plain only while somebody is strict.
 func (w *World) checkMixed(members set) {
 	var seen [modeStrict + 1]bool
-	for i := range w.n {
+	for i := range w.places {
 		if members.has(i) {
 			seen[w.nodes[i].agent.running.mode] = true
 		}

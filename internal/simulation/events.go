@@ -93,18 +93,24 @@ func (w *World) Step(e Event, p Planner) bool {
 }
 
 func (w *World) happen(e Event, p Planner) bool {
-	i, k := int(e.A)%w.n, int(e.A)%operators
+	i, place, k := int(e.A)%w.n, int(e.A)%w.places, int(e.A)%operators
 	switch e.Kind {
 	case Round:
 		w.Round(p)
 	case Elapse:
 		w.elapse()
 	case Agent:
-		return w.stepAgent(i)
+		if place == w.n {
+			return w.arbitrate()
+		}
+		return w.stepAgent(place)
 	case Kubelet:
-		return w.stepKubelet(i)
+		if place == w.n {
+			return w.tend()
+		}
+		return w.stepKubelet(place)
 	case Regroup:
-		return w.regroup(i)
+		return w.regroup(place)
 	case Apply:
 		return w.apply(i)
 	case ApplyAll:
@@ -120,19 +126,19 @@ func (w *World) happen(e Event, p Planner) bool {
 	case SeeStatus:
 		w.seeStatus(k)
 	case SeePod:
-		w.seePod(k, int(e.B)%w.n)
+		w.seePod(k, int(e.B)%w.places)
 	case Hear:
-		w.hear(k, int(e.B)%w.n)
+		w.hear(k, int(e.B)%w.places)
 	case SeeSecrets:
 		w.seeSecrets(k)
 	case Load:
-		return w.load(i)
+		return w.load(place)
 	case LookAround:
 		w.lookAround(k)
 	case Reconcile:
 		return w.reconcile(k, p, noCrash)
 	case Tick:
-		w.clock++
+		w.tick()
 	case CrashBeforeActing:
 		return w.reconcile(k, p, crashBeforeActing)
 	case CrashBeforeStatus:
@@ -144,7 +150,7 @@ func (w *World) happen(e Event, p Planner) bool {
 }
 
 func (w *World) fault(e Event) bool {
-	i, k := int(e.A)%w.n, int(e.A)%operators
+	i, k := int(e.A)%w.places, int(e.A)%operators
 	n := &w.nodes[i]
 	switch e.Kind {
 	case KillServer:
@@ -171,11 +177,11 @@ func (w *World) fault(e Event) bool {
 	case Heal:
 		w.partition(0)
 	case Mute:
-		w.ops[k].mute |= 1 << (int(e.B) % w.n)
+		w.ops[k].mute |= 1 << (int(e.B) % w.places)
 	case Unmute:
 		w.ops[k].mute = 0
 	case NotHear:
-		w.ops[k].reports[int(e.B)%w.n] = report{}
+		w.ops[k].reports[int(e.B)%w.places] = report{}
 	case Duplicate:
 		return w.deliver(int(e.A)%maxMessages, true)
 	case DropMessage:
@@ -226,7 +232,7 @@ func (w *World) diskOrPerson(e Event) bool {
 	case SwitchTLS:
 		w.switchTLS(e.B%2 == 1)
 	case Scale:
-		w.api.replicas = int8(i + 1)
+		w.admits(i + 1)
 	case Approve:
 		return w.approve()
 	case Repair:

@@ -88,18 +88,18 @@ func (x *Explorer) settle(w World, h uint64) {
 func (w World) canonical() World {
 	w.truth.steps, w.truth.reached = 0, 0
 	views := renamer{}
-	for i := range w.n {
+	for i := range w.places {
 		views.add(w.nodes[i].srv.view.id)
 		views.add(w.nodes[i].srv.last.id)
 	}
 	slices.Sort(views.ids[:views.n])
-	for i := range w.n {
+	for i := range w.places {
 		n := &w.nodes[i]
 		n.srv.view.id, n.srv.last.id = views.of(n.srv.view.id), views.of(n.srv.last.id)
 	}
 	for k := range w.ops {
 		o := &w.ops[k]
-		for i := range w.n {
+		for i := range w.places {
 			o.reports[i].view.id = 0 // the planner does not see it
 			o.reports[i].boot = 0
 			o.pods[i].version = same(o.pods[i].version, w.nodes[i].pod.version)
@@ -115,7 +115,10 @@ func (w World) canonical() World {
 			m.boot = same(m.boot, w.nodes[m.to].agent.boot)
 		}
 	}
-	for i := range w.n {
+	if w.arbitrated() {
+		w.garbd.counted = min(w.clock-w.garbd.counted, 4)
+	}
+	for i := range w.places {
 		w.nodes[i].pod.version, w.nodes[i].pod.uid, w.nodes[i].agent.boot = 0, 0, 0
 	}
 	if w.api.status.lostAt >= 0 {

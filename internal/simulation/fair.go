@@ -9,14 +9,20 @@ func (w *World) Round(p Planner) {
 	}
 	w.lookAround(0)
 	w.reconcile(0, p, noCrash)
-	w.clock++
+	w.tick()
 	w.step(true)
 }
 
 // elapse lets every member do the next thing it does by itself, while the operators do nothing.
 func (w *World) elapse() {
-	for i := range w.n {
+	for i := range w.places {
 		w.step(w.regroup(i))
+	}
+	if w.arbitrated() {
+		w.step(w.tend())
+		w.nodes[w.n].agent.loaded = w.api.config
+		w.step(w.load(w.n))
+		w.step(w.arbitrate())
 	}
 	for i := range w.n {
 		w.step(w.stepKubelet(i))
@@ -45,7 +51,7 @@ func (w *World) calm() {
 		w.ops[k].mute = 0
 	}
 	w.ops[1].clear()
-	for i := range w.n {
+	for i := range w.places {
 		w.nodes[i].away, w.nodes[i].agent.blurred = false, false
 	}
 }
@@ -107,11 +113,11 @@ func (w *World) arrived() bool {
 		}
 	}
 	w.truth.reached |= ReachedSynced
-	return w.api.config.mode == w.api.wanted && w.api.status.size == w.api.replicas && w.writers() == 1 && !w.api.status.working && w.wireEmpty()
+	return w.api.config.mode == w.api.wanted && w.api.status.size == w.api.replicas && w.settled() && w.writers() == 1 && !w.api.status.working && w.wireEmpty()
 }
 
 func (w *World) asleep() bool {
-	for i := range w.n {
+	for i := range w.places {
 		if w.nodes[i].pod.exists {
 			return false
 		}

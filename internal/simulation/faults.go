@@ -20,10 +20,11 @@ func (w *World) settleOperators() {
 	if o := &w.ops[0]; o.started {
 		w.seeStatus(0)
 		w.seeSecrets(0)
-		for i := range w.n {
+		for i := range w.places {
 			w.seePod(0, i)
 		}
 	}
+	w.outlive()
 	w.wire = [maxMessages]message{}
 }
 
@@ -114,7 +115,7 @@ func (w *World) loseStatus() bool {
 
 // partition puts the members of the set on the other side of the network.
 func (w *World) partition(other set) {
-	for i := range w.n {
+	for i := range w.places {
 		w.side[i] = 0
 		if other.has(i) {
 			w.side[i] = 1
@@ -125,7 +126,7 @@ func (w *World) partition(other set) {
 
 // shatter isolates every member.
 func (w *World) shatter() {
-	for i := range w.n {
+	for i := range w.places {
 		w.side[i] = int8(i)
 	}
 }

@@ -5,6 +5,8 @@ type view struct {
 	id      int16
 	members set
 	primary bool
+	// garbd is the process of the arbitrator among them, 0 without one.
+	garbd int16
 }
 
 // server is a mariadbd that is part of the group, or was started to become it.
@@ -35,7 +37,7 @@ func (w *World) whole(v view) bool {
 		return false
 	}
 	first := -1
-	for i := range w.n {
+	for i := range w.places {
 		if !v.members.has(i) {
 			continue
 		}
@@ -83,8 +85,14 @@ func (w *World) synced(i int) bool {
 // newView gives the members a common view.
 func (w *World) newView(members set, primary bool) {
 	w.viewIDs++
-	v := view{w.viewIDs, members, primary}
-	for i := range w.n {
+	v := view{id: w.viewIDs, members: members, primary: primary}
+	if w.arbitrated() && members.has(w.n) {
+		v.garbd = w.garbd.process
+		if primary && members == 1<<w.n {
+			w.truth.reached |= ReachedLoneArbitrator
+		}
+	}
+	for i := range w.places {
 		if members.has(i) {
 			s := &w.nodes[i].srv
 			s.view = v
@@ -102,7 +110,7 @@ func (w *World) regroup(i int) bool {
 		return false
 	}
 	var present set
-	for j := range w.n {
+	for j := range w.places {
 		if w.nodes[j].srv.on && w.linked(i, j) {
 			present |= 1 << j
 		}
@@ -125,7 +133,7 @@ func (w *World) regroup(i int) bool {
 // carriers are the members present that were in the latest Primary view; still says that one
 // of them has not lost it.
 func (w *World) carriers(present set) (c set, last view, still bool) {
-	for j := range w.n {
+	for j := range w.places {
 		if s := &w.nodes[j].srv; present.has(j) && s.last.id > last.id {
 			last = s.last
 		}
@@ -133,7 +141,7 @@ func (w *World) carriers(present set) (c set, last view, still bool) {
 	if last.id == 0 {
 		return 0, last, false
 	}
-	for j := range w.n {
+	for j := range w.places {
 		if s := &w.nodes[j].srv; present.has(j) && s.last.id == last.id {
 			c |= 1 << j
 			still = still || s.view.primary
@@ -222,7 +230,7 @@ func (w *World) replicate(i int, commit bool) bool {
 		return false
 	}
 	ws := w.past.after(n.srv.received)
-	for j := range w.n {
+	for j := range w.places {
 		if n.srv.view.members.has(j) {
 			w.nodes[j].srv.received = ws
 		}

@@ -30,6 +30,8 @@ const (
 	UntrustedLeaf   = "a certificate is presented that a member does not trust"
 	CADropped       = "a CA is dropped while a member presents a certificate of it"
 	RemovedRunning  = "a member removed that still ran"
+	ArbitratorTaken = "the arbitrator taken down while a node was not Synced"
+	WithoutVote     = "a node taken down while the arbitrator was not counted"
 	RemovedAhead    = "a member removed that alone holds an acknowledged write"
 )
 
@@ -40,9 +42,9 @@ func (w *World) checkAlways() {
 	}
 	w.checkTrust()
 	var serving int16
-	for i := range w.n {
+	for i := range w.places {
 		n := &w.nodes[i]
-		if w.truth.taken.has(i) && (i >= w.size() || w.synced(i) || w.api.suspend) {
+		if i < w.n && w.truth.taken.has(i) && (i >= w.size() || w.synced(i) || w.api.suspend) {
 			w.truth.taken &^= 1 << i
 		}
 		if !n.srv.on || !n.srv.view.primary || n.srv.view.id == serving || !w.whole(n.srv.view) {
@@ -127,7 +129,7 @@ func (w *World) checkWrites(head write, accepted bool, what string) {
 // checkFormed judges a Primary component that was just formed out of the members.
 func (w *World) checkFormed(members set) {
 	best := write(0)
-	for j := range w.n {
+	for j := range w.places {
 		if s := &w.nodes[j].srv; members.has(j) && s.on && s.donor == 0 && s.received > best {
 			best = s.received
 		}
@@ -189,6 +191,7 @@ func (w *World) checkDecision(s cluster.Snapshot, d plan.Decision) {
 	if d.Action != nil && seesTwoPrimaries(s) {
 		w.violate(TouchedSplit)
 	}
+	w.checkArbitrator(s, d.Action)
 	name := ""
 	switch a := d.Action.(type) {
 	case plan.SendOrder:
@@ -213,6 +216,9 @@ func (w *World) checkDecision(s cluster.Snapshot, d plan.Decision) {
 		if m.Name != name && !m.Synced() && !m.StuckDonor {
 			w.violate(TakenWhileWeak)
 		}
+	}
+	if a := s.Arbitrator; a != nil && a.Wanted && !a.Counted && len(s.Members) > 1 && !target.StuckDonor {
+		w.violate(WithoutVote)
 	}
 	if target.Pod.Role == roles[rolePrimary] && len(s.Members) > 1 {
 		w.violate(WriterTaken)

@@ -31,9 +31,12 @@ type apiServer struct {
 	wanted      mode
 	rebootstrap bool
 	template    int8
-	trust       trust
-	certs       secrets
-	status      status
+	// arbitrator says that the spec asks for one.
+	arbitrator bool
+	deployment deployment
+	trust      trust
+	certs      secrets
+	status     status
 }
 
 type trust struct {

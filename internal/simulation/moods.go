@@ -44,6 +44,19 @@ var switches = newMood(map[Kind]int{
 	Round: 90, SwitchTLS: 10, Configure: 3, KillServer: 5, KillAgent: 4, KillAll: 1, CrashBeforeStatus: 6, CrashBeforeActing: 4, CrashOperator: 4,
 	Suspend: 2, Wipe: 0, Swap: 0, RollBack: 0, Blur: 0, DamageBook: 0, LoseStatus: 0, Partition: 2, Shatter: 0, LookAround: 20, SeeStatus: 12, Hear: 20, Reconcile: 40})
 
+// arbiterMoods are for worlds with an arbitrator, beside the others.
+var arbiterMoods = [...]mood{
+	// servers that are stopped in good order and come back, and an arbitrator that is not always seen.
+	newMood(map[Kind]int{
+		Round: 60, Drain: 14, KillServer: 8, KillAgent: 6, Mute: 8, Unmute: 6, Configure: 6, Upgrade: 4, Renew: 4, Suspend: 3, Scale: 6, SwitchTLS: 3,
+		Tick: 6, Wipe: 0, Swap: 0, RollBack: 0, Blur: 0, DamageBook: 0, LoseStatus: 0}),
+	leftAlone,
+}
+
+// leftAlone: nodes that stop in good order, and an arbitrator that is cut off before it sees it. Little time passes.
+var leftAlone = only(map[Kind]int{
+	Round: 2, Elapse: 40, Drain: 20, Partition: 14, Heal: 1, Mute: 6, LookAround: 40, Hear: 10, Reconcile: 60, Deliver: 40, Tick: 1})
+
 // weights say how often each kind of event is drawn.
 var weights = [kinds]int{
 	Round: 30, Elapse: 4, Agent: 24, Kubelet: 8, Regroup: 16, Apply: 8, ApplyAll: 6, Write: 20, Replicate: 4, Transfer: 6, Deliver: 14,

@@ -14,12 +14,26 @@ const searched = 100000
 // TestMutants shows that the checker works: every deliberate bug is found, by the promise it
 // breaks. The schedules of bugs that were found before are tried first.
 func TestMutants(t *testing.T) {
+	hunt(t, mutants, func(n int) uint64 { return uint64(n) })
+}
+
+// TestArbitratorMutants is the same in worlds with an arbitrator.
+func TestArbitratorMutants(t *testing.T) {
+	hunt(t, arbitratorMutants, arbitratedSeed)
+}
+
+// arbitratedSeed is the n-th seed of a schedule with an arbitrator.
+func arbitratedSeed(n int) uint64 {
+	return uint64(n/len(moods)*len(moods)*arbiters + len(moods) + n%len(moods))
+}
+
+func hunt(t *testing.T, mutants []mutant, seed func(n int) uint64) {
 	for _, m := range mutants {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			began, steps := time.Now(), 0
 			for n := range searched {
-				r := Run(m.schedule(n), m.plan)
+				r := Run(m.schedule(n, seed), m.plan)
 				steps += r.Steps
 				if slices.Contains(m.breaks, r.Violation) {
 					t.Logf("caught: %s: schedule %d, step %d, %s", r.Violation, n+1, steps, time.Since(began).Round(time.Millisecond))
@@ -33,11 +47,11 @@ func TestMutants(t *testing.T) {
 
 // schedule is the n-th schedule the mutant is looked for in. A split made by a person is
 // tried only where it is the point.
-func (m mutant) schedule(n int) Schedule {
+func (m mutant) schedule(n int, seed func(int) uint64) Schedule {
 	if n < len(regressions) {
 		return regressions[n].Schedule
 	}
-	s := drawIn(m.in, uint64(n), 60+n%100)
+	s := drawIn(m.in, seed(n), 60+n%100)
 	if m.breaks[0] == TouchedSplit {
 		for i := range s.Events {
 			if i%5 == 0 {

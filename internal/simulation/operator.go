@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,6 +42,8 @@ type operator struct {
 	wanted      mode
 	rebootstrap bool
 	template    int8
+	arbitrator  bool
+	deployment  deployment
 	trust       trust
 	certs       secrets
 	pods        [maxNodes]seenPod
@@ -70,12 +71,12 @@ func (w *World) seeStatus(k int) {
 	o := &w.ops[k]
 	o.status, o.suspend, o.trust = w.api.status, w.api.suspend, w.api.trust
 	o.config, o.template = w.api.config, w.api.template
-	o.replicas = w.api.replicas
+	o.replicas, o.arbitrator = w.api.replicas, w.api.arbitrator
 	o.wanted, o.rebootstrap = w.api.wanted, w.api.rebootstrap
 	if !o.started {
 		o.started = true
 		w.seeSecrets(k)
-		for i := range w.n {
+		for i := range w.places {
 			w.seePod(k, i) // nothing is done before all caches are filled
 		}
 	}
@@ -85,6 +86,9 @@ func (w *World) seePod(k, i int) {
 	o := &w.ops[k]
 	before := o.pods[i].uid
 	o.pods[i] = seenPod{w.nodes[i].pod, w.ready(i)}
+	if i == w.n {
+		o.deployment = w.api.deployment
+	}
 	if o.pods[i].uid != before {
 		o.reports[i] = report{} // another pod is another agent
 	}
@@ -104,7 +108,7 @@ func (w *World) hear(k, i int) {
 func (w *World) lookAround(k int) {
 	w.seeStatus(k)
 	w.seeSecrets(k)
-	for i := range w.n {
+	for i := range w.places {
 		w.seePod(k, i)
 		w.hear(k, i)
 	}
@@ -145,6 +149,9 @@ func (w *World) snapshot(o *operator) cluster.Snapshot {
 				m.Publication = s.Publication
 			}
 		}
+	}
+	if w.arbitrated() {
+		s.Arbitrator = w.seenArbitrator(o, &s)
 	}
 	return s
 }
@@ -228,7 +235,7 @@ func (w *World) reconcile(k int, planner Planner, at crashPoint) bool {
 func (w *World) act(o *operator, a plan.Action) bool {
 	switch a := a.(type) {
 	case plan.SendOrder:
-		if i := nameNumber(a.Member); i >= 0 && !o.mute.has(i) && o.pods[i].exists && o.pods[i].uid == w.nodes[i].pod.uid {
+		if i := w.placeOf(a.Member); i >= 0 && !o.mute.has(i) && o.pods[i].exists && o.pods[i].uid == w.nodes[i].pod.uid {
 			w.send(i, order{a.ID, a.Epoch, kindNumber(a.Kind), a.Position})
 		}
 	case plan.AssignRoles:
@@ -245,26 +252,20 @@ func (w *World) act(o *operator, a plan.Action) bool {
 			o.config = w.api.config
 			w.truth.reached |= ReachedSwitch
 		}
+	case plan.ApplyArbitrator, plan.RemoveArbitrator:
+		w.deploy(o, a)
 	default:
 		return false
 	}
 	return true
 }
 
-// tellEvictions is what an operator does beside its plan.
-func (w *World) tellEvictions(o *operator, s cluster.Snapshot) bool {
-	evictions := plan.Evictions(s)
-	if w.careless {
-		evictions = carelessEvictions(withoutViews(s))
+// placeOf is where the agent of that name is, -1 for nowhere.
+func (w *World) placeOf(name string) int {
+	if name == arbitratorName {
+		return w.n
 	}
-	told := false
-	for _, e := range evictions {
-		i := nameNumber(e.Member)
-		if !o.mute.has(i) && o.pods[i].uid == w.nodes[i].pod.uid {
-			told = w.evict(i, nameNumber(e.Gone), int16(e.ViewID)) || told
-		}
-	}
-	return told
+	return nameNumber(name)
 }
 
 // assign labels the pods; a new writer that has changed since it was seen ends the attempt.
@@ -363,35 +364,4 @@ func (w *World) observed(st *status, o *operator, s cluster.Snapshot) {
 	case st.lostAt < 0:
 		st.lostAt = w.clock
 	}
-}
-
-// carelessEvictions tells the same member of all of them.
-func carelessEvictions(s cluster.Snapshot) (out []plan.Eviction) {
-	for i := range s.Members {
-		one := s
-		one.Members = slices.Clone(s.Members)
-		for j := range one.Members {
-			if j != i {
-				one.Members[j].Ended = nil
-			}
-		}
-		out = append(out, plan.Evictions(one)...)
-	}
-	return out
-}
-
-// withoutViews makes all views look the same.
-func withoutViews(s cluster.Snapshot) cluster.Snapshot {
-	s.Members = slices.Clone(s.Members)
-	for i := range s.Members {
-		m := &s.Members[i]
-		if m.Ended != nil {
-			m.Ended = &cluster.Ended{NodeUUID: m.Ended.NodeUUID}
-		}
-		if m.Server != nil {
-			server := *m.Server
-			server.ViewID, m.Server = 0, &server
-		}
-	}
-	return s
 }

@@ -64,6 +64,10 @@ func (w *World) deliver(k int, keep bool) bool {
 		w.wire[k] = message{}
 	}
 	if n := &w.nodes[m.to]; n.agent.up && n.agent.boot == m.boot && !n.pod.terminating {
+		if int(m.to) == w.n {
+			w.endOrdered(m.order)
+			return true
+		}
 		w.obey(int(m.to), m.order)
 	}
 	return true

@@ -45,10 +45,13 @@ func drawSchedule(t *rapid.T) Schedule {
 		Eager:   rapid.Bool().Draw(t, "eager"),
 		Fresh:   rapid.Bool().Draw(t, "fresh"),
 	}
+	if s.Members < maxNodes {
+		s.Arbiter = rapid.IntRange(0, 3).Draw(t, "arbiter") == 1
+	}
 	in := moods[rapid.IntRange(0, len(moods)-1).Draw(t, "mood")]
 	event := rapid.Custom(func(t *rapid.T) Event {
 		return Event{in[rapid.IntRange(0, len(in)-1).Draw(t, "kind")],
-			rapid.Uint8Range(0, 31).Draw(t, "a"), rapid.Uint8Range(0, 4).Draw(t, "b")}.plain(s.Members)
+			rapid.Uint8Range(0, 31).Draw(t, "a"), rapid.Uint8Range(0, 4).Draw(t, "b")}.plain(s.Members, s.places())
 	})
 	length := rapid.IntRange(0, 160).Draw(t, "length")
 	s.Events = rapid.SliceOfN(event, length, length).Draw(t, "events")

@@ -24,6 +24,7 @@ type report struct {
 	failure         failure
 	installed, pair publication
 	trusts          cas
+	garbd           int16
 }
 
 const (
@@ -51,6 +52,9 @@ func (w *World) report(i int) report {
 		r.line, r.last = 0, record{}
 	}
 	r.installed = n.agent.pair
+	if i == w.n {
+		r.garbd = w.garbd.process
+	}
 	if n.srv.on {
 		r.pair, r.trusts = n.srv.pair, n.srv.trusts
 		r.server, r.view, r.state = true, n.srv.view, w.state(i)
@@ -127,10 +131,14 @@ func (w *World) fill(m *cluster.Member, r report) {
 	if !r.server {
 		return
 	}
+	in := r.view.members
+	if w.arbitrated() {
+		in &^= 1 << w.n
+	}
 	m.Running, m.StuckDonor = encryptions[r.running.mode], r.stuck
 	m.Server = &cluster.Server{
 		Component: cluster.ComponentNonPrimary, State: states[r.state], ClusterUUID: uuids[r.uuid],
-		ViewID: int64(r.view.id), Size: r.view.members.len(), Members: nameSets[r.view.members], ReceiveQueue: int64(r.queue),
+		ViewID: int64(r.view.id), Size: in.len(), Members: nameSets[in], ReceiveQueue: int64(r.queue),
 	}
 	if r.view.primary {
 		m.Server.Component = cluster.ComponentPrimary

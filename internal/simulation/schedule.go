@@ -16,6 +16,8 @@ type Schedule struct {
 	Eager bool
 	// Fresh begins before the first start; otherwise all members are Synced.
 	Fresh bool
+	// Arbiter: with an even number of members there is an arbitrator. For fewer than five.
+	Arbiter bool
 	// Careless: operators and members take no notice of views when a server is evicted.
 	Careless bool
 	// Publisher is the one of publishers that chooses certificates.
@@ -26,7 +28,7 @@ type Schedule struct {
 // String returns the schedule as Go source.
 func (s Schedule) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Schedule{Members: %d, Eager: %t, Fresh: %t, Events: []Event{\n", s.Members, s.Eager, s.Fresh)
+	fmt.Fprintf(&b, "Schedule{Members: %d, Eager: %t, Fresh: %t, Arbiter: %t, Events: []Event{\n", s.Members, s.Eager, s.Fresh, s.Arbiter)
 	for _, e := range s.Events {
 		fmt.Fprintf(&b, "\t%s,\n", e)
 	}
@@ -83,8 +85,8 @@ func (r *Result) wake(w *World, p Planner) {
 }
 
 // plain writes an event with the smallest numbers that mean the same, 0 for what it does not use.
-func (e Event) plain(members int) Event {
-	n := uint8(members)
+func (e Event) plain(members, places int) Event {
+	n, all := uint8(members), uint8(places)
 	switch e.Kind {
 	case Round, Elapse, Tick, KillAll, Shatter, Heal, LoseStatus, Suspend, Configure, Upgrade, Approve, Renew:
 		return Event{Kind: e.Kind}
@@ -95,56 +97,90 @@ func (e Event) plain(members int) Event {
 	case SeeStatus, SeeSecrets, LookAround, Reconcile, Unmute, CrashBeforeActing, CrashBeforeStatus, CrashOperator:
 		return Event{e.Kind, e.A % operators, 0}
 	case SeePod, Hear, Mute, NotHear:
-		return Event{e.Kind, e.A % operators, e.B % n}
+		return Event{e.Kind, e.A % operators, e.B % all}
 	case SwitchTLS:
 		return Event{e.Kind, 0, e.B % 2}
 	case Partition:
-		return Event{e.Kind, e.A & (1<<n - 1), 0}
+		return Event{e.Kind, e.A & (1<<all - 1), 0}
+	case Agent, Kubelet, Regroup, Load, KillServer, KillAgent, KillPod, Drain, MachineAway, MachineBack:
+		return Event{e.Kind, e.A % all, 0}
 	default:
 		return Event{e.Kind, e.A % n, 0}
 	}
 }
 
-// running are the worlds in which all members are Synced, by size and eagerness.
-var running = func() (out [maxNodes + 1][2]World) {
+// running are the worlds in which all members are Synced, by size, eagerness, and whether there may be an arbitrator.
+var running = func() (out [maxNodes + 1][2][2]World) {
 	for n := 1; n <= maxNodes; n++ {
 		for eager := range 2 {
-			w := New(n, eager == 1)
-			if _, ok := w.Converge(plan.Plan); !ok || !w.arrived() {
-				panic("simulation: the world does not start: " + w.truth.violation)
+			out[n][eager][0] = settle(New(n, eager == 1, false))
+			if n < maxNodes {
+				out[n][eager][1] = settle(New(n, eager == 1, true))
 			}
-			for i := range n {
-				w.replicate(i, true)
-			}
-			w.lookAround(0)
-			out[n][eager] = w
 		}
 	}
 	return out
 }()
 
+// settle lets a new world start, and writes a little on each member.
+func settle(w World) World {
+	if _, ok := w.Converge(plan.Plan); !ok || !w.arrived() {
+		panic("simulation: the world does not start: " + w.truth.violation)
+	}
+	for i := range w.n {
+		w.replicate(i, true)
+	}
+	w.lookAround(0)
+	return w
+}
+
 func start(s Schedule) World {
 	if s.Fresh {
-		return New(s.Members, s.Eager)
+		return New(s.Members, s.Eager, s.Arbiter)
 	}
+	eager, arbiter := 0, 0
 	if s.Eager {
-		return running[s.Members][1]
+		eager = 1
 	}
-	return running[s.Members][0]
+	if s.Arbiter {
+		arbiter = 1
+	}
+	return running[s.Members][eager][arbiter]
 }
+
+// places is how many members and arbitrators there may be.
+func (s Schedule) places() int {
+	if s.Arbiter {
+		return s.Members + 1
+	}
+	return s.Members
+}
+
+// arbiters: one in so many schedules may have an arbitrator, in every mood.
+const arbiters = 4
 
 // Draw makes a schedule from a seed.
 func Draw(seed uint64, length int) Schedule {
-	return drawIn(moods[seed%uint64(len(moods))], seed, length)
+	in := moods[seed%uint64(len(moods))]
+	if round := seed / uint64(len(moods)*arbiters); arbitrated(seed) && round%3 == 0 {
+		in = arbiterMoods[round/3%uint64(len(arbiterMoods))]
+	}
+	return drawIn(in, seed, length)
 }
+
+// arbitrated says that there may be an arbitrator in the schedule of the seed.
+func arbitrated(seed uint64) bool { return seed/uint64(len(moods))%arbiters == 1 }
 
 func drawIn(m mood, seed uint64, length int) Schedule {
 	r := rand.New(rand.NewPCG(seed, 1))
 	sizes := [...]int{3, 3, 3, 3, 3, 3, 2, 5, 4, 1}
 	s := Schedule{Members: sizes[r.IntN(len(sizes))], Eager: r.IntN(2) == 0, Fresh: r.IntN(4) == 0}
+	if arbitrated(seed) {
+		s.Members, s.Arbiter = [...]int{2, 2, 2, 4, 3}[r.IntN(5)], true
+	}
 	for range length {
 		bits := r.Uint32()
-		s.Events = append(s.Events, Event{m[r.IntN(len(m))], uint8(bits), uint8(bits >> 8)}.plain(s.Members))
+		s.Events = append(s.Events, Event{m[r.IntN(len(m))], uint8(bits), uint8(bits >> 8)}.plain(s.Members, s.places()))
 	}
 	return s
 }

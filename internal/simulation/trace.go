@@ -43,6 +43,9 @@ func (w *World) tell(b *strings.Builder, what string, p Planner) {
 // String draws the world, one line per member.
 func (w *World) String() string {
 	var b strings.Builder
+	if w.arbitrated() {
+		fmt.Fprintf(&b, "  %s\n", w.tellArbitrator())
+	}
 	for i := range w.n {
 		n := &w.nodes[i]
 		fmt.Fprintf(&b, "  %s side %d %s %s@%d", names[i], w.side[i], dataStates[n.vol.data], short(w.past.uuid(n.vol.head)), w.past.seqno(n.vol.head))
@@ -72,10 +75,27 @@ func (w *World) String() string {
 		short(st.uuid), st.epoch, st.operation.ID, st.stopped, st.held, w.api.suspend, w.api.trust)
 	for _, m := range w.wire {
 		if m.used {
-			fmt.Fprintf(&b, "  on the way to %s: %s %s\n", names[m.to], m.id, m.position)
+			fmt.Fprintf(&b, "  on the way to %s: %s %s\n", w.nameOf(int(m.to)), m.id, m.position)
 		}
 	}
 	return b.String()
+}
+
+// nameOf is the name of the agent in that place.
+func (w *World) nameOf(i int) string {
+	if i == w.n {
+		return arbitratorName
+	}
+	return names[i]
+}
+
+func (w *World) tellArbitrator() string {
+	n := &w.nodes[w.n]
+	s := fmt.Sprintf("%s wanted=%t %+v side %d pod=%t up=%t terminating=%t", arbitratorName, w.api.arbitrator, w.api.deployment, w.side[w.n], n.pod.exists, n.agent.up, n.pod.terminating)
+	if n.srv.on {
+		s += fmt.Sprintf(" %s view %d %03b primary=%t stale=%t", garbdName(w.garbd.process), n.srv.view.id, n.srv.view.members, n.srv.view.primary, w.stale())
+	}
+	return s
 }
 
 func short(uuid int8) string { return string("-abcdefghijklmnopqrstuvwxyz"[uuid]) }

@@ -6,9 +6,15 @@ func (w *World) transfer(carriers, present set) {
 	donor := w.donorOf(carriers)
 	if donor < 0 {
 		w.turnAway(carriers, present)
+		if carriers == 1<<w.n {
+			w.meetArbitrator(present)
+		}
 		return
 	}
 	group := w.nodes[donor].srv.received
+	if w.arbitrated() && present.has(w.n) {
+		w.nodes[w.n].srv.received = group
+	}
 	for j := range w.n {
 		if present.has(j) && !carriers.has(j) {
 			w.receive(j, donor, group)

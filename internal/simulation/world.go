@@ -21,6 +21,8 @@ func (s set) len() int       { return bits.OnesCount8(uint8(s)) }
 type World struct {
 	// n is the number of members there is room for; how many there are is in the status.
 	n int
+	// places is n, or one more where there may be an arbitrator: the last place is its own.
+	places int
 	// eager: see quorum.
 	eager bool
 	// careless: see Schedule.
@@ -35,6 +37,7 @@ type World struct {
 	// serials counts issued leaves; publisher is one of publishers.
 	serials   int16
 	publisher int8
+	garbd     garbd
 	// clock counts Ticks, of ten seconds each.
 	clock   int16
 	viewIDs int16
@@ -76,12 +79,17 @@ type formedBy struct {
 	member int8
 }
 
-// New returns a world of n members in which nothing has been started yet.
-func New(n int, eager bool) World {
-	w := World{n: n, eager: eager}
+// New returns a world of n members in which nothing has been started yet; with arbiter, for fewer than five, an
+// even number of them has an arbitrator.
+func New(n int, eager, arbiter bool) World {
+	w := World{n: n, places: n, eager: eager}
+	if arbiter {
+		w.places++
+	}
 	w.api.wanted, w.api.config.mode = modeStrict, modeStrict
 	w.api.status.primary = none
-	w.api.replicas, w.api.status.size = int8(n), int8(n)
+	w.api.status.size = int8(n)
+	w.admits(n)
 	w.api.status.lostAt = -1
 	w.issue(0)
 	w.api.certs.published = w.api.certs.issued
@@ -97,8 +105,8 @@ const none = int8(-1)
 // size is the recorded number of members.
 func (w *World) size() int { return int(w.api.status.size) }
 
-// all is the set of all members.
-func (w *World) all() set { return set(1<<w.n - 1) }
+// all is the set of all places.
+func (w *World) all() set { return set(1<<w.places - 1) }
 
 // reach says whether two members can talk to each other.
 func (w *World) reach(i, j int) bool { return w.side[i] == w.side[j] }

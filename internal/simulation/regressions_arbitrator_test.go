@@ -1,0 +1,28 @@
+package simulation
+
+func init() { regressions = append(regressions, arbitratorRegressions...) }
+
+// What was found when the arbitrator came into the model.
+var arbitratorRegressions = []regression{
+	{"one node is left, and its arbitrator stays", keepsArbitratorOfOne, pairOf(Event{Scale, 0, 0})},
+	{"an arbitrator that is to go is of an earlier template", waitsForUpdate, pairOf(Event{Scale, 0, 0}, Event{Upgrade, 0, 0})},
+	{"an arbitrator is not wanted any more when a suspension ends", keepsArbitratorAsleep, pairOf(Event{Suspend, 0, 0}, Event{Scale, 0, 0})},
+	{"one node in the middle of a switch is to become two and an arbitrator", waitsBesideOne, pairOf(
+		Event{Scale, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{SwitchTLS, 0, 0},
+		Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Scale, 1, 0})},
+	{"a node has stopped to leave, and then the arbitrator is to be replaced", waitsInLeave,
+		Schedule{Members: 3, Eager: true, Arbiter: true, Events: []Event{
+			{Scale, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Upgrade, 0, 0},
+		}}},
+	{"a donor for ever before the arbitrator was ever started", waitsWithDonor,
+		Schedule{Members: 4, Eager: true, Fresh: true, Arbiter: true, Events: []Event{
+			{Round, 0, 0}, {LookAround, 1, 0}, {Reconcile, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Shatter, 0, 0}, {Regroup, 0, 0}, {KillPod, 3, 0},
+		}}},
+	{"an earlier leader starts the arbitrator of a suspended cluster", leavesRestarted, pairOf(
+		Event{Round, 0, 0}, Event{LookAround, 1, 0}, Event{Suspend, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0},
+		Event{Round, 0, 0}, Event{Round, 0, 0}, Event{SeePod, 1, 2}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Reconcile, 1, 0})},
+}
+
+// pairOf is a schedule of two members and an arbitrator.
+func pairOf(events ...Event) Schedule { return Schedule{Members: 2, Arbiter: true, Events: events} }
