@@ -70,7 +70,7 @@ func TestPublisherMutants(t *testing.T) {
 			t.Parallel()
 			began := time.Now()
 			for n := range searched {
-				s := drawIn(certificates, uint64(n), 60+n%100)
+				s := drawIn(certificates, uint64(n), 60+n%100, false)
 				s.Publisher = int8(k + 1)
 				if r := Run(s, m.plan); slices.Contains(m.breaks, r.Violation) {
 					t.Logf("caught: %s: schedule %d, %s", r.Violation, n+1, time.Since(began).Round(time.Millisecond))

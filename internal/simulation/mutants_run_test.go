@@ -14,26 +14,21 @@ const searched = 100000
 // TestMutants shows that the checker works: every deliberate bug is found, by the promise it
 // breaks. The schedules of bugs that were found before are tried first.
 func TestMutants(t *testing.T) {
-	hunt(t, mutants, func(n int) uint64 { return uint64(n) })
+	hunt(t, mutants, false)
 }
 
 // TestArbitratorMutants is the same in worlds with an arbitrator.
 func TestArbitratorMutants(t *testing.T) {
-	hunt(t, arbitratorMutants, arbitratedSeed)
+	hunt(t, arbitratorMutants, true)
 }
 
-// arbitratedSeed is the n-th seed of a schedule with an arbitrator.
-func arbitratedSeed(n int) uint64 {
-	return uint64(n/len(moods)*len(moods)*arbiters + len(moods) + n%len(moods))
-}
-
-func hunt(t *testing.T, mutants []mutant, seed func(n int) uint64) {
+func hunt(t *testing.T, mutants []mutant, arbiter bool) {
 	for _, m := range mutants {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			began, steps := time.Now(), 0
 			for n := range searched {
-				r := Run(m.schedule(n, seed), m.plan)
+				r := Run(m.schedule(n, arbiter), m.plan)
 				steps += r.Steps
 				if slices.Contains(m.breaks, r.Violation) {
 					t.Logf("caught: %s: schedule %d, step %d, %s", r.Violation, n+1, steps, time.Since(began).Round(time.Millisecond))
@@ -47,11 +42,11 @@ func hunt(t *testing.T, mutants []mutant, seed func(n int) uint64) {
 
 // schedule is the n-th schedule the mutant is looked for in. A split made by a person is
 // tried only where it is the point.
-func (m mutant) schedule(n int, seed func(int) uint64) Schedule {
+func (m mutant) schedule(n int, arbiter bool) Schedule {
 	if n < len(regressions) {
 		return regressions[n].Schedule
 	}
-	s := drawIn(m.in, seed(n), 60+n%100)
+	s := drawIn(m.in, uint64(n), 60+n%100, arbiter)
 	if m.breaks[0] == TouchedSplit {
 		for i := range s.Events {
 			if i%5 == 0 {
@@ -66,7 +61,7 @@ func (m mutant) schedule(n int, seed func(int) uint64) Schedule {
 // without that rule writes are lost, or two components serve.
 func TestCarelessMembers(t *testing.T) {
 	for n := range searched {
-		s := drawIn(evictions, uint64(n), 60+n%100)
+		s := drawIn(evictions, uint64(n), 60+n%100, false)
 		s.Careless = true
 		if r := Run(s, plan.Plan); slices.Contains([]string{TwoPrimaries, LostWrite, BehindAnother}, r.Violation) {
 			t.Logf("caught: %s: schedule %d", r.Violation, n+1)

@@ -165,17 +165,17 @@ func Draw(seed uint64, length int) Schedule {
 	if round := seed / uint64(len(moods)*arbiters); arbitrated(seed) && round%3 == 0 {
 		in = arbiterMoods[round/3%uint64(len(arbiterMoods))]
 	}
-	return drawIn(in, seed, length)
+	return drawIn(in, seed, length, arbitrated(seed))
 }
 
 // arbitrated says that there may be an arbitrator in the schedule of the seed.
 func arbitrated(seed uint64) bool { return seed/uint64(len(moods))%arbiters == 1 }
 
-func drawIn(m mood, seed uint64, length int) Schedule {
+func drawIn(m mood, seed uint64, length int, arbiter bool) Schedule {
 	r := rand.New(rand.NewPCG(seed, 1))
 	sizes := [...]int{3, 3, 3, 3, 3, 3, 2, 5, 4, 1}
 	s := Schedule{Members: sizes[r.IntN(len(sizes))], Eager: r.IntN(2) == 0, Fresh: r.IntN(4) == 0}
-	if arbitrated(seed) {
+	if arbiter {
 		s.Members, s.Arbiter = [...]int{2, 2, 2, 4, 3}[r.IntN(5)], true
 	}
 	for range length {
