@@ -40,5 +40,5 @@ type Arbitrator struct {
 
 // Votes says that it is counted, and that nothing is about to change that: one that is to go is not brought up to date.
 func (a *Arbitrator) Votes() bool {
-	return a != nil && a.Counted && !(a.Wanted && a.Outdated) && !a.Pod.Outdated && !a.Pod.Terminating
+	return a != nil && a.Counted && (!a.Wanted || !a.Outdated) && !a.Pod.Outdated && !a.Pod.Terminating
 }

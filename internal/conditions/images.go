@@ -74,7 +74,7 @@ const toolAdvice = "; use another image, or change spec.stateTransfer"
 // about to be replaced the next one tells.
 func missingTools(in Input) *Problem {
 	for _, m := range in.Snapshot.Members {
-		if r := in.report(m.Name); r != nil && len(r.Image.Missing) > 0 && !(m.Pod.Outdated && turn(in, m)) {
+		if r := in.report(m.Name); r != nil && len(r.Image.Missing) > 0 && (!m.Pod.Outdated || !turn(in, m)) {
 			return &Problem{v1alpha1.ReasonTransferToolsMissing, fmt.Sprintf(
 				"%s: the image lacks %s, which a state transfer needs%s", m.Name, list(r.Image.Missing), toolAdvice), true}
 		}

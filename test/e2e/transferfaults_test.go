@@ -1,10 +1,13 @@
 package e2e
 
 import (
+	"context"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/test/harness"
@@ -88,12 +91,31 @@ var _ = Describe("A full state transfer", Label(Slow, Faults), func() {
 	}, SpecTimeout(12*time.Minute))
 
 	It("for which the image lacks a program is not tried; the reason says which, and another image mends it", func(ctx SpecContext) {
-		image, err := kube.DefaultImage(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(kube.LoadVariant(ctx, noSocatImage, image, "USER root", "RUN find / -xdev -name socat* -type f -delete; find / -xdev -name socat -delete")).To(Succeed())
+		makeNoSocatImage(ctx)
 		c := create(ctx, harness.Build(newNamespace(ctx, "nosocat"), "shop", harness.Image(noSocatImage)))
 		expectStalled(ctx, c, v1alpha1.ReasonTransferToolsMissing, "socat", "use another image, or change spec.stateTransfer")
 		setImage(ctx, c, "")
 		Expect(c.WaitReady(ctx, upgradeTime)).To(Succeed())
 	}, SpecTimeout(8*time.Minute))
+
+	It("from the only node there is, whose image lacks a program, is made with another image", func(ctx SpecContext) {
+		makeNoSocatImage(ctx)
+		c := create(ctx, harness.Build(newNamespace(ctx, "onlynode"), "shop", harness.Replicas(1), harness.Image(noSocatImage)))
+		Expect(c.WaitReady(ctx, recoverTime)).To(Succeed())
+		w, start := startWriter(ctx, c, harness.WriterOptions{Connections: 2}), time.Now()
+		Expect(c.Scale(ctx, 3)).To(Succeed())
+		Expect(c.WaitCondition(ctx, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonTransferToolsMissing, shortly)).To(Succeed())
+		Expect(w.WaitForMore(ctx, 50, shortly)).To(Succeed(), "the only node goes on serving")
+		setImage(ctx, c, "")
+		Expect(c.WaitHealthy(ctx, upgradeTime)).To(Succeed())
+		stopAndCheck(ctx, w, start)
+	}, SpecTimeout(8*time.Minute))
 })
+
+// makeNoSocatImage puts an image on the hosts that has all but socat.
+func makeNoSocatImage(ctx context.Context) {
+	GinkgoHelper()
+	image, err := kube.DefaultImage(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(kube.LoadVariant(ctx, noSocatImage, image, "USER root", "RUN find / -xdev -name socat* -type f -delete; find / -xdev -name socat -delete")).To(Succeed())
+}
