@@ -35,8 +35,7 @@ type JoinStatus struct {
 	// writeSetsBehind is how many write-sets the others are ahead while the node catches up.
 	// +optional
 	WriteSetsBehind int64 `json:"writeSetsBehind,omitempty"`
-	// protocol is the version of TLS the stream was seen to come over, such as TLSv1.3; absent for one in clear, and
-	// with the method Rsync, whose tunnel does not tell.
+	// protocol is the version of TLS the stream was seen to come over, such as TLSv1.3; absent for one in clear.
 	// +optional
 	Protocol string `json:"protocol,omitempty"`
 	// cipher is the suite the stream was seen to come with, such as TLS_AES_256_GCM_SHA384.

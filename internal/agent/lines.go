@@ -11,7 +11,9 @@ import (
 // serverLine passes on a line of mariadbd's log. Two things are told nowhere else: the TLS a transfer's program has spoken,
 // as its port takes one connection only, and that the group does not count a transfer.
 func (a *agent) serverLine(line string) {
-	a.Output(line)
+	if !server.Chatter(line) {
+		a.Output(line)
+	}
 	if h, ok := server.ParseHandshake(line); ok {
 		a.post(func() { a.onHandshake(h) })
 	}

@@ -32,6 +32,9 @@ var _ = Describe("State transfers", Label(Slow, Wire), func() {
 			Expect(n.Packets).To(BeNumerically(">", 0), "the capture must have seen port %d", port)
 			Expect(n.Markers).To(BeZero(), "data in clear on port %d", port)
 		}
+		By("the joiner's tunnel having told what it spoke")
+		Expect(status(ctx, shop).Members).To(ContainElement(HaveField("Join", And(
+			HaveField("Kind", "SST"), HaveField("Protocol", "TLSv1.3"), HaveField("Cipher", HavePrefix("TLS_"))))))
 	}, SpecTimeout(14*time.Minute))
 
 	It("may last longer than any probe is patient, and tell how far they are", func(ctx SpecContext) {

@@ -101,10 +101,9 @@ var _ = Describe("A full state transfer", Label(Slow, Faults), func() {
 	It("from the only node there is, whose image lacks a program, is made with another image", func(ctx SpecContext) {
 		makeNoSocatImage(ctx)
 		c := create(ctx, harness.Build(newNamespace(ctx, "onlynode"), "shop", harness.Replicas(1), harness.Image(noSocatImage)))
-		Expect(c.WaitReady(ctx, recoverTime)).To(Succeed())
+		Expect(c.WaitCondition(ctx, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonTransferToolsMissing, recoverTime)).To(Succeed())
 		w, start := startWriter(ctx, c, harness.WriterOptions{Connections: 2}), time.Now()
 		Expect(c.Scale(ctx, 3)).To(Succeed())
-		Expect(c.WaitCondition(ctx, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonTransferToolsMissing, shortly)).To(Succeed())
 		Expect(w.WaitForMore(ctx, 50, shortly)).To(Succeed(), "the only node goes on serving")
 		setImage(ctx, c, "")
 		Expect(c.WaitHealthy(ctx, upgradeTime)).To(Succeed())

@@ -15,7 +15,7 @@ func RejectedJoiner(line string) string {
 
 // Handshake is the TLS the stream of a full transfer was seen to come or go over, as its program has printed it.
 type Handshake struct {
-	// Protocol is like TLSv1.3, Cipher like TLS_AES_256_GCM_SHA384. One of them is set: they come in lines of their own.
+	// Protocol is like TLSv1.3, Cipher like TLS_AES_256_GCM_SHA384. socat tells them in lines of their own.
 	Protocol, Cipher string
 }
 
@@ -25,6 +25,18 @@ var (
 	socatCipher   = regexp.MustCompile(`socat\[\d+\] N SSL connection using (\S+)$`)
 )
 
+// stunnel, which scriptEnv asks to tell more, names both of every connection it has accepted (print_cipher in ssl.c), among much
+// else.
+var (
+	stunnelSuite = regexp.MustCompile(stunnelInfo + `\[\d+\]: (TLSv\S+) ciphersuite: (\S+) `)
+	stunnelTalk  = regexp.MustCompile(stunnelInfo + `\[`)
+)
+
+const stunnelInfo = `^\d{4}\.\d\d\.\d\d \d\d:\d\d:\d\d LOG[56]`
+
+// Chatter says that a line is what stunnel tells of connections that are well, a dozen for each.
+func Chatter(line string) bool { return stunnelTalk.MatchString(line) }
+
 // ParseHandshake finds what a line of the server's log says of a transfer's TLS; ok is false for any other line.
 func ParseHandshake(line string) (h Handshake, ok bool) {
 	if m := socatProtocol.FindStringSubmatch(line); m != nil {
@@ -32,6 +44,9 @@ func ParseHandshake(line string) (h Handshake, ok bool) {
 	}
 	if m := socatCipher.FindStringSubmatch(line); m != nil {
 		return Handshake{Cipher: m[1]}, true
+	}
+	if m := stunnelSuite.FindStringSubmatch(line); m != nil {
+		return Handshake{Protocol: m[1], Cipher: m[2]}, true
 	}
 	return Handshake{}, false
 }

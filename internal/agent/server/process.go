@@ -75,7 +75,9 @@ func Start(table *procs.Table, c Command) (*Process, error) {
 		defer close(drained)
 		defer func() { _ = r.Close() }()
 		forward(r, func(line string) {
-			ring.Add(line)
+			if !Chatter(line) {
+				ring.Add(line)
+			}
 			if c.Log != nil {
 				c.Log(line)
 			}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestScriptEnvSocat: the scripts call socat in pipes, ask it for its version, and ask bash whether there is one.
+// TestScriptEnvSocat: the scripts call socat in pipes and stunnel in the background, ask it for its version, and ask bash whether there is one.
 func TestScriptEnvSocat(t *testing.T) {
 	const fake = "#!/bin/sh\necho \"$PPID: $*\"\nexit 3\n"
 	for name, tc := range map[string]struct {
@@ -22,6 +22,7 @@ func TestScriptEnvSocat(t *testing.T) {
 		"the version":    {script: `socat -V | cut -d: -f2`, want: "agent widen\n -d -d -b 65536 -V\n"},
 		"without a pipe": {script: `socat -V >out; echo $?`, want: "3\n"},
 		"none there":     {script: `command -v socat || echo none`, absent: true, want: "none\n"},
+		"a tunnel":       {script: `echo "debug = warning" >conf; stunnel conf >out & wait $!; echo $?; sed s/^.*:.// out; cat conf`, want: "3\nconf\ndebug = info\n"},
 		"another sleep":  {script: `type -t sleep socat`, want: "function\nfunction\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -31,6 +32,7 @@ func TestScriptEnvSocat(t *testing.T) {
 				path = dir
 			} else {
 				write(t, filepath.Join(dir, "socat"), fake)
+				write(t, filepath.Join(dir, "stunnel"), fake)
 			}
 			// It speaks into the pipe that it is to widen, and fails; socat follows all the same.
 			agent := filepath.Join(dir, "agent")

@@ -26,7 +26,7 @@ func sockopt(in Input) string {
 // scriptEnv makes transfers faster: it shortens the donor's fixed ten-second sleep between the two streams of a
 // mariabackup transfer (sockopt makes the donor wait for the joiner itself), and lets socat move eight times as much
 // at a time as it does by itself, which takes a third less of the processors, and tell which TLS was spoken
-// (server.ParseHandshake). It also notes who gives what to
+// (server.ParseHandshake), as it lets a joiner's stunnel. It also notes who gives what to
 // whom. The file is BASH_ENV of mariadbd, so bash reads it before each script. A directory in PATH
 // would not do: mariadbd puts its own bin directory in front.
 //
@@ -36,7 +36,8 @@ func sockopt(in Input) string {
 // The pipes between socat and its neighbours are widened (package widen): socat's own option for that fails, and with it the
 // transfer, where the host does not give so much, and older ones have none.
 //
-// In a pipe socat takes the place of its shell, so that its exit code and its process are where the scripts look.
+// In a pipe socat takes the place of its shell, so that its exit code and its process are where the scripts look. So does
+// stunnel, which a joiner starts in the background.
 func scriptEnv(notes, agent string) string {
 	return `# Read by bash before each transfer script (BASH_ENV).
 case "${0##*/}" in
@@ -55,6 +56,13 @@ wsrep_sst_mariabackup | wsrep_sst_rsync)
 				exec socat -d -d -b 65536 "$@"
 			fi
 			command socat -d -d -b 65536 "$@"
+		}
+	fi
+	if type -P stunnel >/dev/null; then
+		stunnel() {
+			sed -i 's/^debug = warning$/debug = info/' "$1" || :
+			if [ "$BASHPID" != $$ ]; then exec stunnel "$@"; fi
+			command stunnel "$@"
 		}
 	fi
 	if type -P timeout >/dev/null; then

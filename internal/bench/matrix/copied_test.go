@@ -27,7 +27,8 @@ func TestCopied(t *testing.T) {
 		"another suite":           {v1alpha1.TLSSpec{Cipher: "TLS_AES_128_GCM_SHA256"}, "", came("TLSv1.3", suite), "instead of TLS_AES_128_GCM_SHA256"},
 		"plain":                   {off, "MariaBackup", came("", ""), ""},
 		"plain, but encrypted":    {off, "MariaBackup", came("TLSv1.3", suite), "observed TLSv1.3 instead of Plaintext"},
-		"rsync does not tell":     {v1alpha1.TLSSpec{}, "Rsync", came("", ""), ""},
+		"by rsync":                {v1alpha1.TLSSpec{}, "Rsync", came("TLSv1.3", suite), ""},
+		"by rsync, in clear":      {v1alpha1.TLSSpec{}, "Rsync", came("", ""), "no version of TLS"},
 		"nothing known of a copy": {v1alpha1.TLSSpec{}, "MariaBackup", nil, "x-1: nothing is known"},
 	} {
 		c := cluster(tc.spec, tls, tls)

@@ -88,10 +88,7 @@ func certified(c *v1alpha1.GaleraCluster, want v1alpha1.TLSSpec) string {
 	return ""
 }
 
-const methodRsync = "Rsync" // spec.stateTransfer.method
-
 // Copied says why the full copy a node has got last is not proved to have come as its cluster's spec.tls says, "" when it is.
-// The method Rsync does not tell: of it is known only what its scripts enforce.
 func Copied(c *v1alpha1.GaleraCluster, node string) string {
 	i := slices.IndexFunc(c.Status.Members, func(m v1alpha1.MemberStatus) bool { return m.Name == node })
 	if i < 0 || c.Status.Members[i].Join == nil {
@@ -102,7 +99,7 @@ func Copied(c *v1alpha1.GaleraCluster, node string) string {
 	switch seen := (v1alpha1.ChannelStatus{Protocol: join.Protocol, Cipher: join.Cipher}); {
 	case string(want.StateTransfer) == v1alpha1.TLSDisabled && join.Protocol != "":
 		why = "observed " + join.Protocol + " instead of Plaintext"
-	case string(want.StateTransfer) != v1alpha1.TLSDisabled && c.Spec.StateTransfer.Method != methodRsync:
+	case string(want.StateTransfer) != v1alpha1.TLSDisabled:
 		why = handshake(seen, want)
 	}
 	if why != "" {
