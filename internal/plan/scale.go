@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/galera-operator/galera-operator/internal/cluster"
 )
@@ -89,8 +90,8 @@ func halted(m cluster.Member, op cluster.Operation) bool {
 func completeScaleDown(s cluster.Snapshot, op cluster.Operation, gone cluster.Member) (Decision, bool) {
 	rest := s.Members[:gone.Ordinal]
 	for _, m := range rest {
-		if m.Order == nil || m.Order.ID != orderID(op, m.Name, OrderStart) {
-			return order(op, m.Name, OrderStart, cluster.Position{}, ReasonScaling, "telling "+m.Name+" that "+gone.Name+" has stopped")
+		if m.Order == nil || !strings.HasPrefix(m.Order.ID, orderID(op, m.Name, OrderStart)) {
+			return tellOfLeave(op, m, gone)
 		}
 	}
 	for _, m := range rest {
@@ -100,6 +101,18 @@ func completeScaleDown(s cluster.Snapshot, op cluster.Operation, gone cluster.Me
 	}
 	message := gone.Name + " has left"
 	return Decision{Action: Complete{Message: message, Size: len(rest)}, Reason: ReasonScaling, Message: message}, true
+}
+
+// tellOfLeave tells a member that another one has stopped. When an order of the same epoch was the last, an earlier leader's,
+// it may have been told before, and would not take notice of the same order: then the ID names the other one.
+func tellOfLeave(op cluster.Operation, m, gone cluster.Member) (Decision, bool) {
+	d, ok := order(op, m.Name, OrderStart, cluster.Position{}, ReasonScaling, "telling "+m.Name+" that "+gone.Name+" has stopped")
+	if m.Order != nil && m.Order.Epoch == op.Epoch {
+		send := d.Action.(SendOrder)
+		send.ID += "/" + m.Order.ID
+		d.Action = send
+	}
+	return d, ok
 }
 
 // waitForOthers waits while a member that stays is not part of the component or falls behind. One that

@@ -47,6 +47,10 @@ func TestScale(t *testing.T) {
 		{name: "it is stopping", s: leaving(db(2, phase(cluster.PhaseStopping))), reason: ReasonScaling, says: "db-2 to stop"},
 		{name: "its stop is not lifted", s: leaving(db(2, ended)), action: send("db-0", "scaledown-5", 5, OrderStart, none, "start")},
 		{name: "each of the others is told", s: leaving(db(2, ended), db(0, knowsOf)), action: send("db-1", "scaledown-5", 5, OrderStart, none, "start")},
+		{name: "also after an earlier leader's order", s: gone(db(1, told("start-5/db-1/start", 5, OrderStart, orderDone))), action: SendOrder{
+			Member: "db-1", ID: "scaledown-5/db-1/start/start-5/db-1/start", Epoch: 5, Kind: OrderStart}},
+		{name: "and is told then", s: gone(db(1, told("scaledown-5/db-1/start/start-5/db-1/start", 5, OrderStart, orderDone))),
+			action: Complete{Message: "db-2 has left", Size: 2}},
 		{name: "the others still count it", s: gone(db(1, in("db-0", "db-1", "db-2"))), reason: ReasonScaling, says: "db-1 to be Synced without it"},
 		{name: "the others' number still counts it", s: gone(db(1, func(m *cluster.Member) { m.Server.Members, m.Server.Size = nil, 3 })), reason: ReasonScaling, says: "db-1 to be Synced without it"},
 		{name: "it has left", s: gone(), action: Complete{Message: "db-2 has left", Size: 2}},

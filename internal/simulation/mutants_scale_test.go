@@ -1,6 +1,8 @@
 package simulation
 
 import (
+	"strings"
+
 	"github.com/galera-operator/galera-operator/internal/cluster"
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
@@ -32,6 +34,18 @@ func removesFirst(s cluster.Snapshot) plan.Decision {
 	m, ok := leaver(s)
 	if o, stop := d.Action.(plan.SendOrder); ok && stop && o.Kind == plan.OrderStop {
 		d.Action = plan.Complete{Size: m.Ordinal}
+	}
+	return d
+}
+
+// tellsOnce tells of a leave with the order that was known before another one came.
+func tellsOnce(s cluster.Snapshot) plan.Decision {
+	d := plan.Plan(s)
+	if o, ok := d.Action.(plan.SendOrder); ok && s.Operation != nil && s.Operation.Type == cluster.OpScaleDown && o.Kind == plan.OrderStart {
+		if told := s.Operation.ID + "/" + o.Member + "/start"; strings.HasPrefix(o.ID, told) {
+			o.ID = told
+			d.Action = o
+		}
 	}
 	return d
 }

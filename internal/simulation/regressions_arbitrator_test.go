@@ -22,6 +22,12 @@ var arbitratorRegressions = []regression{
 	{"an earlier leader starts the arbitrator of a suspended cluster", leavesRestarted, pairOf(
 		Event{Round, 0, 0}, Event{LookAround, 1, 0}, Event{Suspend, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0},
 		Event{Round, 0, 0}, Event{Round, 0, 0}, Event{SeePod, 1, 2}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Reconcile, 1, 0})},
+	{"an earlier leader's order comes after the one that tells of a leave", tellsOnce,
+		Schedule{Members: 3, Eager: true, Arbiter: true, Events: []Event{
+			{SwitchTLS, 0, 1}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {LookAround, 1, 0}, {SwitchTLS, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Scale, 1, 0}, {Round, 0, 0}, {KillAgent, 2, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {SeeStatus, 1, 0}, {Round, 0, 0}, {CrashBeforeStatus, 1, 0},
+		}}},
 }
 
 // pairOf is a schedule of two members and an arbitrator.
