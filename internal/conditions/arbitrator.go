@@ -11,10 +11,10 @@ import (
 	"github.com/galera-operator/galera-operator/internal/pki"
 )
 
-// arbitratorStatus describes the arbitrator, nil without one.
+// arbitratorStatus describes the arbitrator, nil without one: of one that was removed there may be a pod for a while.
 func arbitratorStatus(in Input, before *v1alpha1.ArbitratorStatus) *v1alpha1.ArbitratorStatus {
 	a := in.Snapshot.Arbitrator
-	if a == nil {
+	if a == nil || !a.Wanted && !a.Deployed {
 		return nil
 	}
 	if before == nil {

@@ -113,6 +113,16 @@ func TestArbitratorCertificate(t *testing.T) {
 	}
 }
 
+// TestRemovedArbitratorIsNotTold: its pod is there for a while.
+func TestRemovedArbitratorIsNotTold(t *testing.T) {
+	in := arbitrated()
+	a := in.Snapshot.Arbitrator
+	a.Wanted, a.Deployed, a.Scheduled, a.Pod.Outdated = false, false, false, true
+	if s := arbitratorStatus(in, nil); s != nil {
+		t.Errorf("%+v", s)
+	}
+}
+
 func TestArbitratorEvents(t *testing.T) {
 	none, first, second := (*v1alpha1.ArbitratorStatus)(nil), &v1alpha1.ArbitratorStatus{Connected: true, Process: "a"}, &v1alpha1.ArbitratorStatus{Connected: true, Process: "b"}
 	away := &v1alpha1.ArbitratorStatus{Process: "a"}

@@ -16,16 +16,20 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// arbitrator reads the Deployment, and its newest pod that is not on its way out.
+// arbitrator reads the Deployment, and the newest pod that is not on its way out. A pod is there for a while after
+// its Deployment.
 func (r Readers) arbitrator(ctx context.Context, f *Facts) error {
 	key := client.ObjectKey{Namespace: f.Cluster.Namespace, Name: resources.ArbitratorName(f.Cluster)}
 	d := &appsv1.Deployment{}
-	if err := r.Cached.Get(ctx, key, d); err != nil {
-		return client.IgnoreNotFound(err)
+	err := r.Cached.Get(ctx, key, d)
+	if client.IgnoreNotFound(err) != nil {
+		return err
 	}
-	f.Arbitrator = d
+	if err == nil {
+		f.Arbitrator = d
+	}
 	var pods corev1.PodList
-	err := r.Cached.List(ctx, &pods, client.InNamespace(key.Namespace), client.MatchingLabels(resources.ArbitratorSelector(f.Cluster)))
+	err = r.Cached.List(ctx, &pods, client.InNamespace(key.Namespace), client.MatchingLabels(resources.ArbitratorSelector(f.Cluster)))
 	if err != nil {
 		return fmt.Errorf("listing the arbitrator's pods: %w", err)
 	}
@@ -53,7 +57,7 @@ func arbitration(s *cluster.Snapshot, f Facts, seen map[string]Seen, now time.Ti
 	for i := range s.Members {
 		processes = append(processes, withoutArbitrators(s.Members[i].Server)...)
 	}
-	if !HasArbitrator(f) {
+	if !HasArbitrator(f) && f.ArbitratorPod == nil {
 		return
 	}
 	a := &cluster.Arbitrator{Name: resources.ArbitratorName(f.Cluster), Wanted: f.Cluster.Spec.Arbitrator.Enabled}
@@ -67,7 +71,8 @@ func arbitration(s *cluster.Snapshot, f Facts, seen map[string]Seen, now time.Ti
 		return
 	}
 	a.Pod = cluster.Pod{Exists: true, Terminating: p.DeletionTimestamp != nil, Ready: podReady(p), Waiting: waiting(p),
-		Outdated: p.Annotations[v1alpha1.AnnotationArbitratorRevision] != f.Arbitrator.Spec.Template.Annotations[v1alpha1.AnnotationArbitratorRevision]}
+		Outdated: f.Arbitrator == nil ||
+			p.Annotations[v1alpha1.AnnotationArbitratorRevision] != f.Arbitrator.Spec.Template.Annotations[v1alpha1.AnnotationArbitratorRevision]}
 	if known, ok := seen[a.Name]; ok && known.Live {
 		describe(a, known.Report, s.Members, now)
 		a.Counted = a.Process != "" && slices.Contains(processes, a.Process)
@@ -114,7 +119,8 @@ func describe(a *cluster.Arbitrator, r agentapi.Report, members []cluster.Member
 // arbitratorUse is what the arbitrator does with the published pair; ok is false when there is none that
 // could run.
 func arbitratorUse(f Facts, seen map[string]Seen) (u cluster.CertificateUse, ok bool) {
-	if f.Arbitrator == nil || f.ArbitratorPod == nil && f.Arbitrator.Spec.Replicas != nil && *f.Arbitrator.Spec.Replicas == 0 {
+	d := f.Arbitrator
+	if f.ArbitratorPod == nil && (d == nil || d.Spec.Replicas != nil && *d.Spec.Replicas == 0) {
 		return u, false
 	}
 	u.Name = resources.ArbitratorName(f.Cluster)

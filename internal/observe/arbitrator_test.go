@@ -104,4 +104,27 @@ func TestArbitratorAndThePublishedPair(t *testing.T) {
 	if _, ok := arbitratorUse(f, seen); ok {
 		t.Error("one that is asleep holds nobody up")
 	}
+	f.Arbitrator = nil
+	if _, ok := arbitratorUse(f, seen); ok {
+		t.Error("nor does one that is not there")
+	}
+}
+
+// TestArbitratorWithoutDeployment: its pod is there for a while, and garbd runs.
+func TestArbitratorWithoutDeployment(t *testing.T) {
+	f, seen := pair()
+	f.Arbitrator, f.Cluster.Spec.Arbitrator.Enabled = nil, false
+	seen["shop-arbitrator"] = Seen{Live: true, Report: agentapi.Report{Arbitration: &agentapi.Arbitration{Process: "arbitrator.a"},
+		TLS: agentapi.TLSReport{Installed: "earlier"}}}
+	if u, ok := arbitratorUse(f, seen); !ok || u.Loaded {
+		t.Errorf("a CA would be dropped that it needs: %t %+v", ok, u)
+	}
+	a := Snapshot(f, seen, agentapi.NodeConfig{}, time.Now()).Arbitrator
+	if a == nil || a.Deployed || a.Process != "arbitrator.a" || a.Votes() {
+		t.Errorf("%+v", a)
+	}
+	f.ArbitratorPod = nil
+	if a := Snapshot(f, seen, agentapi.NodeConfig{}, time.Now()).Arbitrator; a != nil {
+		t.Errorf("it is gone: %+v", a)
+	}
 }

@@ -106,7 +106,7 @@ func arbitratorFirst(s cluster.Snapshot) bool {
 func dismissArbitrator(s cluster.Snapshot, reason string) (Decision, bool) {
 	a := s.Arbitrator
 	switch {
-	case a == nil || !a.Deployed:
+	case a == nil:
 		return Decision{}, false
 	case a.Scheduled:
 		return Decision{Action: ApplyArbitrator{Running: false}, Reason: reason, Message: "the arbitrator is stopped before the last node"}, true

@@ -37,6 +37,11 @@ func uncounted(a *cluster.Arbitrator)  { a.Counted = false }
 func ended(a *cluster.Arbitrator)      { a.Process, a.Counted, a.Running = "", false, cluster.Encryption{} }
 func renewed(a *cluster.Arbitrator)    { a.Outdated = true }
 func stale(a *cluster.Arbitrator)      { a.RestartNeeded = true }
+
+// removed is one whose Deployment is gone, and its pod not yet.
+func removed(a *cluster.Arbitrator) {
+	a.Wanted, a.Deployed, a.Scheduled, a.Pod.Outdated = false, false, false, true
+}
 func mute(a *cluster.Arbitrator) {
 	*a = cluster.Arbitrator{Name: a.Name, Wanted: a.Wanted, Deployed: true, Scheduled: true, Pod: a.Pod}
 }
@@ -144,6 +149,10 @@ func TestArbitratorAndLoss(t *testing.T) {
 		{name: "a suspended cluster stays so", s: pair(suspended, func(s *cluster.Snapshot) { s.Suspended = true }, all(stopped(10)), arb(asleep)), reason: ReasonSuspended},
 		{name: "a suspension begins with it", s: pair(suspended, suspending), action: ApplyArbitrator{Running: false}, reason: ReasonSuspended},
 		{name: "the nodes wait for it", s: pair(suspended, suspending, arb(func(a *cluster.Arbitrator) { a.Scheduled = false })), reason: ReasonSuspended, says: "the arbitrator to stop"},
+		{name: "also for one whose Deployment is gone", s: pair(suspended, suspending, arb(removed)), reason: ReasonSuspended, says: "the arbitrator to stop"},
+		{name: "which is ended before a start, too", s: crashed(arb(removed)), action: end(5), reason: ReasonRecovering},
+		{name: "and has no turn", s: pair(only(1), wanted(1), arb(removed, stale)), reason: ReasonHealthy},
+		{name: "nor is it waited for", s: pair(all(oldConfig), arb(removed, uncounted)), action: Begin{restartOf("db-1")}},
 		{name: "then they stop", s: pair(suspended, suspending, arb(asleep)), action: send("db-1", "suspend-5", 5, OrderStop, cluster.Position{}, "stop")},
 	})
 }

@@ -178,7 +178,7 @@ func garbdName(process int16) string { return "arbitrator." + strconv.Itoa(int(p
 // seenArbitrator is internal/observe.arbitration in this world.
 func (w *World) seenArbitrator(o *operator, s *cluster.Snapshot) *cluster.Arbitrator {
 	d, p, r := o.deployment, &o.pods[w.n], &o.reports[w.n]
-	if !d.exists && !o.arbitrator {
+	if !d.exists && !o.arbitrator && !p.exists {
 		return nil
 	}
 	a := &cluster.Arbitrator{Name: arbitratorName, Wanted: o.arbitrator, Deployed: d.exists, Scheduled: d.exists && d.scheduled,
@@ -186,7 +186,7 @@ func (w *World) seenArbitrator(o *operator, s *cluster.Snapshot) *cluster.Arbitr
 	if !p.exists {
 		return a
 	}
-	a.Pod = cluster.Pod{Exists: true, Terminating: p.terminating, Ready: true, Outdated: p.template != d.template}
+	a.Pod = cluster.Pod{Exists: true, Terminating: p.terminating, Ready: true, Outdated: !d.exists || p.template != d.template}
 	if !r.known {
 		return a
 	}
@@ -209,7 +209,7 @@ func (w *World) seenArbitrator(o *operator, s *cluster.Snapshot) *cluster.Arbitr
 
 // arbitratorUse is internal/observe.arbitratorUse in this world.
 func (w *World) arbitratorUse(o *operator) (u cluster.CertificateUse, ok bool) {
-	if !w.arbitrated() || !o.deployment.exists || !o.pods[w.n].exists && !o.deployment.scheduled {
+	if !w.arbitrated() || !o.pods[w.n].exists && !o.deployment.scheduled {
 		return u, false
 	}
 	u.Name = arbitratorName

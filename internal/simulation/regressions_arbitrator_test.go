@@ -22,6 +22,8 @@ var arbitratorRegressions = []regression{
 	{"an earlier leader starts the arbitrator of a suspended cluster", leavesRestarted, pairOf(
 		Event{Round, 0, 0}, Event{LookAround, 1, 0}, Event{Suspend, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0},
 		Event{Round, 0, 0}, Event{Round, 0, 0}, Event{SeePod, 1, 2}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Reconcile, 1, 0})},
+	{"an arbitrator's Deployment is gone, and its pod is not yet", nil, pairOf(
+		Event{KillPod, 0, 0}, Event{Round, 0, 0}, Event{Drain, 2, 0}, Event{Upgrade, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Elapse, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Scale, 0, 0}, Event{ReplaceCA, 3, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Elapse, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{LookAround, 0, 0}, Event{CrashBeforeStatus, 0, 0})},
 	{"an earlier leader's order comes after the one that tells of a leave", tellsOnce,
 		Schedule{Members: 3, Eager: true, Arbiter: true, Events: []Event{
 			{SwitchTLS, 0, 1}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {LookAround, 1, 0}, {SwitchTLS, 0, 0}, {Round, 0, 0},
