@@ -105,10 +105,10 @@ func (p publication) name() string {
 }
 
 // publish is the operator's choice and its application: it fails when somebody was quicker.
-func (w *World) publish(o *operator) {
+func (w *World) publish(o *operator) bool {
 	now := o.certs.published
 	if now.serial == o.certs.issued.serial && now.trusts == o.certs.issued.trusts {
-		return
+		return false
 	}
 	choice := publishers[w.publisher](w.certificates(o))
 	next := now
@@ -117,7 +117,7 @@ func (w *World) publish(o *operator) {
 	}
 	next.trusts = caSet(choice.CAs)
 	if next == now || o.certs.version != w.api.certs.version {
-		return
+		return false
 	}
 	if next.trusts&now.trusts != now.trusts {
 		w.truth.reached |= ReachedNewCA
@@ -125,6 +125,20 @@ func (w *World) publish(o *operator) {
 	w.api.certs.published = next
 	w.api.certs.version++
 	w.checkDropped()
+	w.outlast(next)
+	return true
+}
+
+// outlast forgets the reports from an earlier time when the same was published: another CA came and went since, which
+// takes longer than a report is believed.
+func (w *World) outlast(p publication) {
+	for k := range w.ops {
+		for i := range w.places {
+			if r := &w.ops[k].reports[i]; r.installed == p {
+				*r = report{}
+			}
+		}
+	}
 }
 
 // checkDropped: what a member presents must verify by what the others are given.

@@ -121,13 +121,24 @@ func (w *World) regroup(i int) bool {
 		return false
 	}
 	carriers, last, still := w.carriers(present)
-	primary := carriers != 0 && (w.quorum(carriers, last.members, still) || carriers == last.members&^w.evicted(carriers))
+	primary := w.complete(carriers) != 0 && (w.quorum(carriers, last.members, still) || carriers == last.members&^w.evicted(carriers))
 	w.newView(present, primary)
 	if primary {
 		w.transfer(carriers, present)
 		w.checkFormed(carriers)
 	}
 	return true
+}
+
+// complete are those of the members that have what their component has: not who is still given a copy. Without one
+// of them there is no quorum (Galera's state_quorum_inherit).
+func (w *World) complete(members set) (c set) {
+	for j := range w.places {
+		if members.has(j) && w.nodes[j].srv.donor == 0 {
+			c |= 1 << j
+		}
+	}
+	return c
 }
 
 // carriers are the members present that were in the latest Primary view; still says that one

@@ -109,7 +109,7 @@ var (
 	waitsWithDonor = waitsFor(func(s cluster.Snapshot, _ plan.Action) bool {
 		return !s.Arbitrator.Counted && slices.ContainsFunc(s.Members, func(m cluster.Member) bool { return m.StuckDonor })
 	})
-	leavesRestarted = waitsFor(func(s cluster.Snapshot, _ plan.Action) bool { return s.Suspended })
+	leavesRestarted = waitsFor(func(s cluster.Snapshot, _ plan.Action) bool { return s.Suspend && s.Suspended })
 )
 
 func outdatedOnes(s cluster.Snapshot) []cluster.Member {

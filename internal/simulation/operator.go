@@ -213,7 +213,7 @@ func (w *World) reconcile(k int, planner Planner, at crashPoint) bool {
 	if !o.started {
 		return false
 	}
-	w.publish(o)
+	published := w.publish(o)
 	s := w.snapshot(o)
 	d := planner(s)
 	o.blocked, o.advice, o.deletes = d.Blocked, w.advice(o, d), podToDelete(d)
@@ -228,7 +228,7 @@ func (w *World) reconcile(k int, planner Planner, at crashPoint) bool {
 		o.clear()
 		return true
 	}
-	return w.writeStatus(o, s, d.Action) || acted
+	return w.writeStatus(o, s, d.Action) || acted || published
 }
 
 // act carries out what reaches beyond the status.

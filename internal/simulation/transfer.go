@@ -6,7 +6,7 @@ func (w *World) transfer(carriers, present set) {
 	donor := w.donorOf(carriers)
 	if donor < 0 {
 		w.turnAway(carriers, present)
-		if carriers == 1<<w.n {
+		if w.complete(carriers) == 1<<w.n {
 			w.meetArbitrator(present)
 		}
 		return
