@@ -58,8 +58,9 @@ type StateTransferSpec struct {
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('16Mi')) >= 0",message="bufferPoolHint must be at least 16Mi"
 	BufferPoolHint *resource.Quantity `json:"bufferPoolHint,omitempty"`
 
-	// stallTimeout is how long a full copy may make no progress at all before it is given up and begun
-	// anew, from another donor where there is one. A copy that goes on may take as long as it takes.
+	// stallTimeout is how long a full copy may make no progress at all, or none of the write-sets a node has
+	// missed may come, before the transfer is given up and begun anew, from another donor where there is one.
+	// One that goes on may take as long as it takes, and so may applying what has come.
 	// 1m to 24h. Default: 10m.
 	// +optional
 	// +kubebuilder:default="10m"

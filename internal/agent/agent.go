@@ -25,6 +25,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/prove"
 	"github.com/galera-operator/galera-operator/internal/agent/report"
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
+	"github.com/galera-operator/galera-operator/internal/agent/streams"
 	"github.com/galera-operator/galera-operator/internal/agent/watch"
 	"github.com/galera-operator/galera-operator/internal/agent/web"
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
@@ -87,6 +88,7 @@ type agent struct {
 	// evictions are asked for on the control port, beside the loop.
 	evictions evictions
 	asker     *peers.Asker
+	silence   func(port uint16) (time.Duration, bool)
 	prover    *prove.Prover
 	events    chan func()
 	poke      chan struct{} // something has changed in mariadbd
@@ -103,7 +105,7 @@ type agent struct {
 }
 
 func newAgent(o Options) (*agent, error) {
-	a := &agent{Options: o, user: osUser(), asker: peers.New(), events: make(chan func(), 64),
+	a := &agent{Options: o, user: osUser(), asker: peers.New(), silence: streams.Silence, events: make(chan func(), 64),
 		poke: make(chan struct{}, 1), look: make(chan struct{}, 1)}
 	a.downSince = time.Now()
 	a.mariadb = servercnf.FindServer()

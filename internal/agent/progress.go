@@ -26,6 +26,7 @@ type following struct {
 	workers  *transfer.Workers
 	looking  bool
 	lookedAt time.Time
+	heardAt  time.Time
 	// measuring says that what has come is being added up, at the end.
 	measuring bool
 	shownAt   time.Time

@@ -231,6 +231,7 @@ func damagedBook(name string, why error) *agentapi.Failure {
 func (a *agent) turn() bool {
 	a.giveUp()
 	a.endStalled()
+	a.endSilent(time.Now())
 	step := Next(a.situation())
 	switch step.Act {
 	case ActExit:

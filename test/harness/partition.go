@@ -69,3 +69,27 @@ func (k *Kube) Heal(ctx context.Context) error {
 	}
 	return errors.Join(errs...)
 }
+
+// CutAfter lets so many bytes pass to a port between pods of different hosts, and drops what comes then without a word: the
+// connections stay, and nothing comes over them. Heal ends it.
+func (k *Kube) CutAfter(ctx context.Context, port uint16, mebibytes int) error {
+	nodes, err := k.Workers(ctx)
+	if err != nil {
+		return err
+	}
+	rules := fmt.Sprintf(`table ip %[1]s
+delete table ip %[1]s
+table ip %[1]s {
+ chain forward {
+  type filter hook forward priority -300; policy accept;
+  tcp dport %[2]d quota over %[3]d mbytes drop
+ }
+}
+`, partitionTable, port, mebibytes)
+	for _, node := range nodes {
+		if _, err := DockerWithInput(ctx, rules, "exec", "-i", node, "nft", "-f", "-"); err != nil {
+			return errors.Join(err, k.Heal(ctx))
+		}
+	}
+	return nil
+}
