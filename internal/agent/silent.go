@@ -11,8 +11,8 @@ import (
 const incrementalPort = 4568
 
 // endSilent ends a run that waits for write-sets over a connection nothing comes over any more. A donor whose stream is
-// cut off gives up after a quarter of an hour, when its kernel does; its joiner is never told, Galera has no keepalive
-// there, and it would wait for ever. How long what has come takes to be applied is not judged: that may be anything.
+// cut off gives up after a quarter of an hour, when its kernel does, and its joiner was seen waiting even then: Galera has no
+// keepalive there. How long what has come takes to be applied is not judged: that may be anything.
 func (a *agent) endSilent(now time.Time) {
 	f := &a.run.follow
 	if a.proc == nil || a.run.note == nil || a.run.stopping || a.run.condemned || a.config == nil || now.Sub(f.heardAt) < showEvery {
