@@ -11,6 +11,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agent/transfer"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
 )
 
 const (
@@ -26,7 +27,10 @@ type following struct {
 	workers  *transfer.Workers
 	looking  bool
 	lookedAt time.Time
-	heardAt  time.Time
+	// heardAt is when the connection the write-sets come over was looked at, silentSince the first of the looks since which
+	// nothing has come and the member has stayed at one position.
+	heardAt, silentSince time.Time
+	silentAt             cluster.Position
 	// measuring says that what has come is being added up, at the end.
 	measuring bool
 	shownAt   time.Time

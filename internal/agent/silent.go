@@ -12,7 +12,10 @@ const incrementalPort = 4568
 
 // endSilent ends a run that waits for write-sets over a connection nothing comes over any more. A donor whose stream is
 // cut off gives up after a quarter of an hour, when its kernel does, and its joiner was seen waiting even then: Galera has no
-// keepalive there. How long what has come takes to be applied is not judged: that may be anything.
+// keepalive there. Nothing is judged while write-sets are applied: they may take as long as they take.
+//
+// It has to have been so at every look for as long: a connection that was not read while a copy came, because nobody had
+// time for it, has been silent for as long as that took, and for a moment after it was read at last.
 func (a *agent) endSilent(now time.Time) {
 	f := &a.run.follow
 	if a.proc == nil || a.run.note == nil || a.run.stopping || a.run.condemned || a.config == nil || now.Sub(f.heardAt) < showEvery {
@@ -20,7 +23,15 @@ func (a *agent) endSilent(now time.Time) {
 	}
 	f.heardAt = now
 	limit := a.config.StateTransfer.Stall()
-	if silent, ok := a.silence(incrementalPort); !ok || silent <= limit {
+	silent, ok := a.silence(incrementalPort)
+	switch {
+	case !ok:
+		f.silentSince = time.Time{}
+		return
+	case f.silentSince.IsZero(), silent < showEvery, a.position != f.silentAt:
+		f.silentSince, f.silentAt = now, a.position
+		return
+	case silent <= limit, now.Sub(f.silentSince) <= limit:
 		return
 	}
 	from := "its donor"

@@ -34,6 +34,8 @@ type Arbitrator struct {
 	TLSProblem string
 	// LinksVerified says that it has seen every member answer with TLS and a trusted certificate.
 	LinksVerified bool
+	// LacksGarbd says that its image has none.
+	LacksGarbd bool
 	// Failure is why it cannot run, nil when it can.
 	Failure *Failure
 }

@@ -142,6 +142,8 @@ type Member struct {
 	LaterData bool
 	// LacksTools says that the member's image lacks programs of a state transfer: it can neither give nor take one.
 	LacksTools bool
+	// ServerVersion is the image's, "" when it is not known.
+	ServerVersion string
 	// BookDamaged says that the agent cannot read what it was ordered before: it takes no orders and
 	// starts nothing.
 	BookDamaged bool

@@ -53,7 +53,7 @@ func arbitratorStatus(in Input, before *v1alpha1.ArbitratorStatus) *v1alpha1.Arb
 // arbitratorProblem speaks when the image has no garbd.
 func arbitratorProblem(in Input) *Problem {
 	a := in.Snapshot.Arbitrator
-	if a == nil || a.Failure == nil || a.Failure.Reason != agentapi.FailureNoArbitrator {
+	if a == nil || !a.Wanted && !a.Deployed || a.Failure == nil || a.Failure.Reason != agentapi.FailureNoArbitrator {
 		return nil
 	}
 	return &Problem{v1alpha1.ReasonArbitratorUnusable, "the arbitrator cannot run: " + a.Failure.Message + "; or use an odd number of nodes without one", true}

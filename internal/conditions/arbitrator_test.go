@@ -93,6 +93,13 @@ func TestArbitratorWithoutGarbd(t *testing.T) {
 	if p := FirstProblem(in); p == nil || p.Reason != v1alpha1.ReasonArbitratorUnusable || !p.Blocked {
 		t.Errorf("%+v", p)
 	}
+	in.Snapshot.Arbitrator.Wanted, in.Snapshot.Arbitrator.Deployed = false, false
+	if p := FirstProblem(in); p != nil && p.Reason == v1alpha1.ReasonArbitratorUnusable {
+		t.Errorf("of one that was removed: %+v", p)
+	}
+	in = arbitrated()
+	in.Snapshot.Arbitrator.Failure = &cluster.Failure{Reason: agentapi.FailureNoArbitrator, Message: "the image has no garbd"}
+	in.Snapshot.Arbitrator.Process, in.Snapshot.Arbitrator.Counted = "", false
 	if s := arbitratorStatus(in, nil); s.Ready || s.Connected || !strings.Contains(s.Message, "no garbd") {
 		t.Errorf("%+v", s)
 	}

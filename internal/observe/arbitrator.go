@@ -112,6 +112,7 @@ func describe(a *cluster.Arbitrator, r agentapi.Report, members []cluster.Member
 	a.DynamicSockets, a.TLSProblem = hasDynamicSockets(r.Image.ProviderVersion), tlsProblem(r.TLS)
 	a.LinksVerified = !slices.ContainsFunc(members, func(m cluster.Member) bool { return !verified(r.TLS.Peers[m.Name], now) })
 	if r.Failure != nil {
+		a.LacksGarbd = r.Failure.Reason == agentapi.FailureNoArbitrator
 		a.Failure = &cluster.Failure{Reason: r.Failure.Reason, Message: r.Failure.Message}
 	}
 }

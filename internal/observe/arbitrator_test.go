@@ -128,3 +128,13 @@ func TestArbitratorWithoutDeployment(t *testing.T) {
 		t.Errorf("it is gone: %+v", a)
 	}
 }
+
+func TestArbitratorLacksGarbd(t *testing.T) {
+	for reason, want := range map[string]bool{agentapi.FailureNoArbitrator: true, agentapi.FailureStart: false} {
+		f, seen := pair()
+		seen["shop-arbitrator"] = Seen{Live: true, Report: agentapi.Report{Failure: &agentapi.Failure{Reason: reason}}}
+		if a := Snapshot(f, seen, agentapi.NodeConfig{}, time.Now()).Arbitrator; a.LacksGarbd != want || a.Failure == nil {
+			t.Errorf("%s: %+v", reason, a)
+		}
+	}
+}

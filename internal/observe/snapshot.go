@@ -72,7 +72,7 @@ func member(f Facts, seen map[string]Seen, ordinal int, now time.Time) cluster.M
 	if e := r.Ended; e != nil {
 		m.Ended = &cluster.Ended{NodeUUID: e.NodeUUID, ViewID: e.ViewID}
 	}
-	m.LacksTools = len(r.Image.Missing) > 0
+	m.LacksTools, m.ServerVersion = len(r.Image.Missing) > 0, r.Image.ServerVersion
 	m.Upgrading = r.Upgrade != nil && r.Upgrade.State != agentapi.UpgradeDone
 	if r.Order != nil {
 		m.Order = &cluster.Order{ID: r.Order.ID, Epoch: r.Order.Epoch, Kind: string(r.Order.Kind), State: string(r.Order.State), Message: r.Order.Message}

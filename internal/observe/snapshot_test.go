@@ -66,8 +66,8 @@ func TestMembersTellOfMissingTools(t *testing.T) {
 	f := Facts{Cluster: &v1alpha1.GaleraCluster{}}
 	f.Cluster.Name = "shop"
 	for want, missing := range map[bool][]string{true: {"socat"}, false: nil} {
-		r := agentapi.Report{Image: agentapi.ImageReport{Missing: missing}}
-		if m := member(f, map[string]Seen{"shop-0": {Live: true, Report: r}}, 0, time.Unix(0, 0)); !m.Known || m.LacksTools != want {
+		r := agentapi.Report{Image: agentapi.ImageReport{Missing: missing, ServerVersion: "11.8.6"}}
+		if m := member(f, map[string]Seen{"shop-0": {Live: true, Report: r}}, 0, time.Unix(0, 0)); !m.Known || m.LacksTools != want || m.ServerVersion != "11.8.6" {
 			t.Errorf("%v: %+v", missing, m)
 		}
 	}

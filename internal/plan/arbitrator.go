@@ -47,9 +47,9 @@ func tendArbitrator(s cluster.Snapshot) (Decision, bool) {
 	return endArbitrator(s, ReasonRestarting, "the arbitrator is restarted, because it takes nothing over while it runs")
 }
 
-// cannotRun says that the arbitrator has no vote that could be lost with it, and will have none.
+// cannotRun says that the arbitrator has no vote that could be lost with it, and will have none: one that has crashed is started again.
 func cannotRun(a *cluster.Arbitrator) bool {
-	return a.Process == "" && (!a.Scheduled || a.Failure != nil || !a.Known && a.Pod.Waiting)
+	return a.Process == "" && (!a.Scheduled || a.LacksGarbd || !a.Known && a.Pod.Waiting)
 }
 
 // endArbitrator ends the garbd that runs. Another one is started as soon as two nodes are Primary.

@@ -40,6 +40,9 @@ func continueRestart(s cluster.Snapshot, op cluster.Operation) (Decision, bool) 
 	case broken(m):
 		return replace(m, "it does not run, and its pod is of an earlier template")
 	case m.Synced() && slices.ContainsFunc(s.Members, broken):
+		if d, using := useUpTurn(s, op, m); using && !outdated(m) {
+			return d, true
+		}
 		return abandon(ReasonRestarting, "a node that cannot come up in its pod has its turn first: "+m.Name+" would wait for it")
 	case arbitratorFirst(s):
 		return abandon(ReasonRestarting, "the arbitrator is away, and has its turn first")

@@ -44,6 +44,11 @@ func TestRestart(t *testing.T) {
 		{name: "one that cannot run in its old pod is replaced at once", s: shop(db(1, oldConfig), db(2, failed, outdatedPod)), action: Begin{restartOf("db-2")}},
 		{name: "and its pod deleted", s: shop(db(2, failed, outdatedPod), running(restartOf("db-2"))), action: DeletePod{"db-2"}},
 	})
+	check(t, []row{
+		{name: "its turn is used up before one that cannot run has its own", s: shop(db(2, failed, outdatedPod), running(restartOf("db-1"))),
+			action: SendOrder{Member: "db-1", ID: "restart-5/db-1/restart/r1", Epoch: 5, Kind: OrderStart}},
+	})
+	gaveUp(t, shop(db(1, knows(5)), db(2, failed, outdatedPod), running(restartOf("db-1"))), "has its turn first")
 	gaveUp(t, shop(all(outdatedPod), db(2, failed, outdatedPod), running(restartOf("db-1"))), "has its turn first")
 	gaveUp(t, shop(all(down(9)), running(restartOf("db-2"))), "no Primary")
 	gaveUp(t, shop(suspended, running(restartOf("db-2"))), "to be suspended")

@@ -36,7 +36,7 @@ func onlyGiver(s cluster.Snapshot) (giver cluster.Member, found bool) {
 		}
 	}
 	for _, m := range s.Members {
-		if m.Name != giver.Name && !waitsForCopy(m) {
+		if m.Name != giver.Name && !waitsForCopy(s, m, giver) {
 			return giver, false
 		}
 	}
@@ -44,8 +44,10 @@ func onlyGiver(s cluster.Snapshot) (giver cluster.Member, found bool) {
 	return giver, found && len(s.Members) > 1 && len(missingBeside(s, giver)) == 0
 }
 
-// waitsForCopy says that a member of the present template holds nothing and could be given a copy.
-func waitsForCopy(m cluster.Member) bool {
+// waitsForCopy says that a member of the present template and configuration holds nothing and could be given a copy, by
+// a giver with its image: that is known to be of no earlier series, which could not use the data.
+func waitsForCopy(s cluster.Snapshot, m, giver cluster.Member) bool {
 	return m.Down() && (m.Data == cluster.DataEmpty || m.Data == cluster.DataIncomplete) &&
-		!m.Pod.Terminating && !m.Pod.Outdated && !m.LacksTools
+		!m.Pod.Terminating && !m.Pod.Outdated && !m.LacksTools &&
+		m.ConfigLoaded == s.ConfigRevision && m.ServerVersion != "" && !cluster.Older(m.ServerVersion, giver.ServerVersion)
 }

@@ -14,12 +14,15 @@ func waits(d cluster.DataState) is {
 		down(0)(m)
 		m.Data, m.Position, m.HeldData = d, cluster.Position{}, false
 		m.Failure = &cluster.Failure{Reason: "TransferFailed", Message: "no socat"}
+		m.ServerVersion = "11.8.6-MariaDB"
 	}
 }
 
+func version(v string) is { return func(m *cluster.Member) { m.ServerVersion = v } }
+
 // alone is a cluster that was scaled up from one node, whose image cannot give, before another image was wanted.
 func alone(changes ...change) cluster.Snapshot {
-	return shop(append([]change{db(0, lacksTools, outdatedPod), func(s *cluster.Snapshot) { s.Members = s.Members[:2] },
+	return shop(append([]change{db(0, lacksTools, outdatedPod, version("11.8.2-MariaDB")), func(s *cluster.Snapshot) { s.Members = s.Members[:2] },
 		db(1, waits(cluster.DataEmpty))}, changes...)...)
 }
 
@@ -40,6 +43,10 @@ func TestReleaseGiver(t *testing.T) {
 		{name: "not unready", s: alone(db(0, func(m *cluster.Member) { m.Pod.Ready = false })), reason: ReasonRestarting},
 		{name: "not when it could not be started again", s: alone(db(0, func(m *cluster.Member) { m.BookDamaged = true })), reason: ReasonMemberFailed},
 		{name: "not before the image is known to have the programs", s: alone(db(1, lacksTools)), reason: ReasonMemberFailed},
+		{name: "nor by a configuration it has not read yet", s: alone(db(1, func(m *cluster.Member) { m.ConfigLoaded = "r0" })), reason: ReasonMemberFailed},
+		{name: "not with an image that could not use the data", s: alone(db(1, version("10.11.14-MariaDB"))), reason: ReasonMemberFailed},
+		{name: "nor with one that does not tell", s: alone(db(1, version(""))), reason: ReasonMemberFailed},
+		{name: "with a later one", s: alone(db(1, version("12.3.1-MariaDB"))), action: restart},
 		{name: "not before it is known to run", s: alone(db(1, outdatedPod, func(m *cluster.Member) { m.Failure = nil })), reason: ReasonRestarting, says: "waiting for db-1"},
 		{name: "who cannot come up in its old pod comes first", s: alone(db(1, outdatedPod, phase(cluster.PhaseFailed))),
 			action: Begin{restartOf("db-1")}},

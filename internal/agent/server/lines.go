@@ -25,10 +25,10 @@ var (
 	socatCipher   = regexp.MustCompile(`socat\[\d+\] N SSL connection using (\S+)$`)
 )
 
-// stunnel, which scriptEnv asks to tell more, names both of every connection it has accepted (print_cipher in ssl.c), among much
+// stunnel, which scriptEnv asks to tell more, names both of every connection it has accepted (print_cipher in client.c), among much
 // else.
 var (
-	stunnelSuite = regexp.MustCompile(stunnelInfo + `\[\d+\]: (TLSv\S+) ciphersuite: (\S+) `)
+	stunnelSuite = regexp.MustCompile(stunnelInfo + `\[\d+\]: (?:Negotiated )?(TLSv\S+) ciphersuite:? (\S+) `)
 	stunnelTalk  = regexp.MustCompile(stunnelInfo + `\[`)
 )
 
