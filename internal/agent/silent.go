@@ -12,7 +12,8 @@ const incrementalPort = 4568
 
 // endSilent ends a run that waits for write-sets over a connection nothing comes over any more. A donor whose stream is
 // cut off gives up after a quarter of an hour, when its kernel does, and its joiner was seen waiting even then: Galera has no
-// keepalive there. Nothing is judged while write-sets are applied: they may take as long as they take.
+// keepalive there. Nothing is judged while write-sets come or are applied one after the other;
+// a single one may take as long as it takes while the connection is well.
 //
 // It has to have been so at every look for as long: a connection that was not read while a copy came, because nobody had
 // time for it, has been silent for as long as that took, and for a moment after it was read at last.
