@@ -207,28 +207,35 @@ func jobRuns(ctx context.Context, b *v1alpha1.GaleraBenchmark, suffix string) bo
 	return len(pods.Items) > 0 && pods.Items[0].Status.Phase == corev1.PodRunning
 }
 
-// replicationWatch counts how often rows of the test data pass in clear, by the arm that is measured.
-type replicationWatch struct {
+// armWatch counts how often a text passes in clear, by the arm that is measured.
+type armWatch struct {
 	capture *harness.Capture
+	port    uint16
 	seen    int
 	byArm   map[string]int
 }
 
-func watchReplication(ctx context.Context, b *v1alpha1.GaleraBenchmark) *replicationWatch {
+// watchReplication looks for rows of the test data.
+func watchReplication(ctx context.Context, b *v1alpha1.GaleraBenchmark) *armWatch {
+	GinkgoHelper()
+	o := b.Spec.Workloads[0].OLTP
+	// Every event that changes rows begins with the name of the database.
+	return watchArms(ctx, portReplication, fmt.Sprintf("bench_%dx%d", o.Tables, o.TableSize))
+}
+
+func watchArms(ctx context.Context, port uint16, text string) *armWatch {
 	GinkgoHelper()
 	workers, err := kube.Workers(ctx)
 	Expect(err).NotTo(HaveOccurred())
-	o := b.Spec.Workloads[0].OLTP
-	// Every event that changes rows begins with the name of the database.
-	capture, err := harness.StartCapture(ctx, workers, []uint16{portReplication}, fmt.Sprintf("bench_%dx%d", o.Tables, o.TableSize))
+	capture, err := harness.StartCapture(ctx, workers, []uint16{port}, text)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { _, _ = capture.Stop() })
-	return &replicationWatch{capture: capture, byArm: map[string]int{}}
+	return &armWatch{capture: capture, port: port, byArm: map[string]int{}}
 }
 
 // look attributes what has passed since the last time; between runs nobody writes.
-func (w *replicationWatch) look(b *v1alpha1.GaleraBenchmark) {
-	now := w.capture.Counts()[portReplication].Markers
+func (w *armWatch) look(b *v1alpha1.GaleraBenchmark) {
+	now := w.capture.Counts()[w.port].Markers
 	if r := b.Status.Run; r != nil && r.Step == "Measure" {
 		w.byArm[r.Arm] += now - w.seen
 	}

@@ -34,6 +34,14 @@ func (k *Kube) LoadVariant(ctx context.Context, name, base string, lines ...stri
 	return k.load(ctx, name)
 }
 
+// LoadOwn brings an image of the user's to the nodes when Docker has it; else they have to get it themselves.
+func (k *Kube) LoadOwn(ctx context.Context, name string) error {
+	if _, err := Docker(ctx, "image", "inspect", "--format", "{{.Id}}", name); err != nil {
+		return nil //nolint:nilerr // Not here is no failure: it may be in a registry.
+	}
+	return k.load(ctx, name)
+}
+
 func (k *Kube) load(ctx context.Context, image string) error {
 	root, err := repository()
 	if err != nil {

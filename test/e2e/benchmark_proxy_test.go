@@ -1,0 +1,52 @@
+package e2e
+
+import (
+	"os"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// proxyImageVariable names an image with ProxySQL, which is the user's to choose: nothing here makes one.
+const proxyImageVariable = "PROXY_IMAGE"
+
+var _ = Describe("A benchmark of connections through a pooling proxy", Label(Slow), func() {
+	It("speaks with the nodes what the arm says, and leaves nothing of the proxy", func(ctx SpecContext) {
+		image := os.Getenv(proxyImageVariable)
+		if image == "" {
+			Skip("without an image of a proxy: give one, as in make test-full " + proxyImageVariable + "=proxysql/proxysql:2.7.1")
+		}
+		Expect(kube.LoadOwn(ctx, image)).To(Succeed())
+		b := createBenchmark(ctx, newNamespace(ctx, "bench"), func(s *v1alpha1.GaleraBenchmarkSpec) {
+			s.Cluster.Template.Replicas = 1
+			s.Arms = []v1alpha1.BenchmarkArm{
+				{Name: "plain", TLS: v1alpha1.BenchmarkTLS{Clients: v1alpha1.TLSDisabled}},
+				{Name: "encrypted", TLS: v1alpha1.BenchmarkTLS{Clients: v1alpha1.TLSRequired}},
+			}
+			s.Workloads = []v1alpha1.BenchmarkWorkload{{Name: "pooled", Connect: &v1alpha1.ConnectWorkload{
+				Threads: []int32{4}, Duration: &metav1.Duration{Duration: 5 * time.Second},
+				Via: v1alpha1.ViaPoolingProxy, Proxy: &v1alpha1.BenchmarkProxy{Image: image},
+			}}}
+		})
+		inClear := watchArms(ctx, portClients, "SELECT 1")
+		b = waitMeasured(ctx, b, inClear.look)
+		Expect(b.Status.Results).To(HaveLen(2))
+		for _, r := range b.Status.Results {
+			Expect(r.Samples).To(BeEquivalentTo(1), r.Arm)
+			Expect(r.Figures).To(ContainElement(HaveField("Name", "connectionsPerSecond")), r.Arm)
+		}
+		Expect(inClear.byArm["plain"]).To(BeNumerically(">", 0), "the capture must be able to find queries")
+		Expect(inClear.byArm).To(HaveKeyWithValue("encrypted", 0))
+		Eventually(func() []corev1.Secret {
+			left := &corev1.SecretList{}
+			Expect(kube.List(ctx, left, ctrlclient.InNamespace(b.Namespace), ctrlclient.HasLabels{v1alpha1.LabelBenchmark})).To(Succeed())
+			return left.Items
+		}).WithContext(ctx).WithTimeout(shortly).Should(BeEmpty(), "configurations of the proxy")
+	}, SpecTimeout(8*time.Minute))
+})
