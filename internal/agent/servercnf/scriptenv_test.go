@@ -38,7 +38,7 @@ func TestScriptEnvSocat(t *testing.T) {
 			agent := filepath.Join(dir, "agent")
 			write(t, agent, "#!/bin/sh\necho agent $*\nexit 1\n")
 			env := filepath.Join(dir, "env.sh")
-			write(t, env, scriptEnv("/dev/null", agent))
+			write(t, env, scriptEnv("/dev/null", agent, true))
 			script := filepath.Join(dir, "wsrep_sst_mariabackup")
 			write(t, script, tc.script)
 			bash, err := exec.LookPath("bash")
@@ -59,5 +59,39 @@ func write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestScriptEnvTunnel: without stunnel in its PATH wsrep_sst_rsync copies in clear and calls it no error, whatever ssl-mode says.
+func TestScriptEnvTunnel(t *testing.T) {
+	for name, tc := range map[string]struct {
+		script            string
+		encrypted, tunnel bool
+		want              string
+	}{
+		"rsync through a tunnel": {"wsrep_sst_rsync", true, true, "copied\n"},
+		"rsync in clear":         {"wsrep_sst_rsync", false, false, "copied\n"},
+		"the tunnel is missing":  {"wsrep_sst_rsync", true, false, "WSREP_SST: [ERROR] stunnel not found in PATH: rsync would send everything in clear\n"},
+		"MariaBackup":            {"wsrep_sst_mariabackup", true, false, "copied\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bash, err := exec.LookPath("bash")
+			if err != nil {
+				t.Skip("no bash here")
+			}
+			dir := t.TempDir()
+			if tc.tunnel {
+				write(t, filepath.Join(dir, "stunnel"), "#!/bin/sh\n")
+			}
+			env, script := filepath.Join(dir, "env.sh"), filepath.Join(dir, tc.script)
+			write(t, env, scriptEnv("/dev/null", "agent", tc.encrypted))
+			write(t, script, "echo copied")
+			cmd := exec.Command(bash, script)
+			cmd.Env = []string{"PATH=" + dir, "BASH_ENV=" + env}
+			out, err := cmd.CombinedOutput()
+			if string(out) != tc.want || (err == nil) != (tc.want == "copied\n") {
+				t.Errorf("%q (%v), want %q", out, err, tc.want)
+			}
+		})
 	}
 }

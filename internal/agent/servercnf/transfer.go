@@ -38,11 +38,22 @@ func sockopt(in Input) string {
 //
 // In a pipe socat takes the place of its shell, so that its exit code and its process are where the scripts look. So does
 // stunnel, which a joiner starts in the background.
-func scriptEnv(notes, agent string) string {
+//
+// Where a transfer is to be encrypted, rsync's script is not let go on without a stunnel that it would find: it would copy in
+// clear, without a word, whatever ssl-mode says. The image was looked at (Needed), but not through this very PATH.
+func scriptEnv(notes, agent string, encrypted bool) string {
+	tunnel := ""
+	if encrypted {
+		tunnel = `	if [ "${0##*/}" = wsrep_sst_rsync ] && ! type -P stunnel >/dev/null; then
+		echo 'WSREP_SST: [ERROR] stunnel not found in PATH: rsync would send everything in clear' >&2
+		exit 2
+	fi
+`
+	}
 	return `# Read by bash before each transfer script (BASH_ENV).
 case "${0##*/}" in
 wsrep_sst_mariabackup | wsrep_sst_rsync)
-` + transfer.Script(notes) + `	sleep() {
+` + tunnel + transfer.Script(notes) + `	sleep() {
 		if [ "$*" = 10 ]; then
 			command sleep 0.3
 		else
