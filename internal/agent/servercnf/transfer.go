@@ -120,6 +120,9 @@ func transferSection(in Input) mycnf.Section {
 	}
 	if st.Method == MariaBackup {
 		opts = append(opts, streamOptions(in)...)
+	} else {
+		// rsync's script starts as many as the host has processors by itself.
+		opts = append(opts, mycnf.Set("backup-threads", strconv.Itoa(max(st.Parallel, 1))))
 	}
 	return mycnf.Section{Name: "sst", Options: opts}
 }
