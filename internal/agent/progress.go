@@ -33,7 +33,9 @@ type following struct {
 	silentAt             cluster.Position
 	// measuring says that what has come is being added up, at the end.
 	measuring bool
-	shownAt   time.Time
+	// kept says that the copy is on the disk, keeping that it is on its way there.
+	keeping, kept bool
+	shownAt       time.Time
 	// lag is the last one shown.
 	lag lag
 	// stale are members that gave to this one when the join began, and since when.
@@ -167,6 +169,9 @@ func (a *agent) onLook(l transfer.Look) {
 			"after", l.At.Sub(a.join.StartedAt).Round(time.Millisecond).String())
 		if phase != agentapi.JoinWaiting {
 			a.failure = nil // of the attempt before: this one is on its way
+		}
+		if phase == agentapi.JoinApplying {
+			a.copyKept() // while the server starts
 		}
 	} else if l.At.Sub(f.shownAt) < showEvery {
 		return

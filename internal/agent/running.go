@@ -146,13 +146,13 @@ func (a *agent) judgeServer() {
 		return
 	}
 	a.recordFirstLine()
-	if HasState(a.status) && a.run.note != nil {
+	if HasState(a.status) && a.run.note != nil && a.copyKept() {
 		a.stateComplete()
 	}
 	if a.caughtUp() {
 		a.joinEnded()
 	}
-	if Serves(a.status) && !a.run.served && !a.run.stopping {
+	if Serves(a.status) && a.run.note == nil && !a.run.served && !a.run.stopping {
 		a.firstServed()
 	}
 }

@@ -66,6 +66,8 @@ func NotReady(r agentapi.Report, donorReady bool) string {
 		return "the component has no history"
 	case !r.Server.Ready:
 		return "wsrep is not ready"
+	case r.Data == cluster.DataIncomplete:
+		return "the full copy is not on the disk yet"
 	case r.Server.State == cluster.NodeSynced, r.Server.State == cluster.NodeDonor && donorReady:
 		return ""
 	}

@@ -42,6 +42,7 @@ func TestNotReady(t *testing.T) {
 		"zero uuid":            {func(r *agentapi.Report) { r.Server.ClusterUUID = cluster.ZeroUUID }, true, false},
 		"wsrep not ready":      {func(r *agentapi.Report) { r.Server.Ready = false }, true, false},
 		"joined":               {func(r *agentapi.Report) { r.Server.State = cluster.NodeJoined }, true, false},
+		"copy not complete":    {func(r *agentapi.Report) { r.Data = cluster.DataIncomplete }, true, false},
 		"donor, not blocked":   {func(r *agentapi.Report) { r.Server.State = cluster.NodeDonor }, true, true},
 		"donor, blocked":       {func(r *agentapi.Report) { r.Server.State = cluster.NodeDonor }, false, false},
 		"draining but healthy": {func(r *agentapi.Report) { r.Draining = true }, true, false},
