@@ -33,6 +33,7 @@ var checks = []check{
 	configuration,
 	decision,
 	renewalRefused,
+	expanding,
 	memberFailure,
 }
 

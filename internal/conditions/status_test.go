@@ -40,6 +40,12 @@ func TestUpdate(t *testing.T) {
 		"volume too small": {func(in *Input) { claim(in, "1Gi", "1Gi", "2Gi"); in.Facts.Rigid = map[string]bool{"data-shop-0": true} }, "False VolumeNotExpandable", "False VolumeNotExpandable", "True VolumeNotExpandable"},
 		"volume growing": {func(in *Input) { claim(in, "1Gi", "2Gi", "2Gi") },
 			"False VolumeExpanding", "True VolumeExpanding", "False Healthy"},
+		"volume growing, and a person has to act": {func(in *Input) {
+			claim(in, "1Gi", "2Gi", "2Gi")
+			in.Decision = plan.Decision{Reason: plan.ReasonDataLost, Message: "gone", Blocked: true}
+		}, "False DataLost", "False DataLost", "True DataLost"},
+		"volume growing, which is what is full": {func(in *Input) { claim(in, "1Gi", "2Gi", "2Gi"); fails(in, agentapi.FailureDiskFull) },
+			"False VolumeExpanding", "True VolumeExpanding", "False Healthy"},
 		"operation": {func(in *Input) {
 			in.Snapshot.Operation = &cluster.Operation{Type: cluster.OpRestart}
 			in.Decision.Reason = plan.ReasonRestarting
@@ -88,6 +94,16 @@ func claim(in *Input, has, asked, wanted string) {
 	p.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(asked)}
 	p.Status.Phase, p.Status.Capacity = corev1.ClaimBound, corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(has)}
 	in.Facts.Claims = map[string]*corev1.PersistentVolumeClaim{p.Name: p}
+}
+
+// TestRigidAdvice: what is advised has to be possible, and admission lets no size shrink.
+func TestRigidAdvice(t *testing.T) {
+	in := healthy()
+	claim(&in, "1Gi", "1Gi", "2Gi")
+	in.Facts.Rigid = map[string]bool{"data-shop-0": true}
+	if p := volumes(in); p == nil || strings.Contains(p.Message, "set the size back") || !strings.Contains(p.Message, "allowVolumeExpansion: true") {
+		t.Errorf("%+v", p)
+	}
 }
 
 // TestPositionIsRemembered: that a member has held data must survive its silence and its loss.

@@ -9,7 +9,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/observe"
 )
 
-// volumes speaks while a volume is smaller than the spec asks for.
+// volumes speaks of a volume that cannot become as large as the spec asks for.
 func volumes(in Input) *Problem {
 	want := in.cluster().Spec.Storage.Size
 	for _, p := range observe.Small(in.Facts) {
@@ -17,9 +17,16 @@ func volumes(in Input) *Problem {
 			continue
 		}
 		return &Problem{v1alpha1.ReasonVolumeNotExpandable, fmt.Sprintf(
-			"spec.storage.size asks for %s, and the class %q of %s does not allow volumes to be expanded (allowVolumeExpansion); "+
-				"allow it there, or set the size back to that of the volumes; the nodes go on with what they have", &want, class(p), p.Name), true}
+			"spec.storage.size asks for %s, and the class %q of %s does not allow volumes to be expanded; "+
+				"set allowVolumeExpansion: true there, if its driver can do it; or restore into a new cluster, as no size can be set back. "+
+				"The nodes go on with what they have", &want, class(p), p.Name), true}
 	}
+	return nil
+}
+
+// expanding speaks while a volume is made larger, which may wait for its node: what a person has to do about that comes first.
+func expanding(in Input) *Problem {
+	want := in.cluster().Spec.Storage.Size
 	if growing := observe.Expanding(in.Facts); len(growing) > 0 {
 		p := growing[0]
 		have := p.Status.Capacity[corev1.ResourceStorage]
