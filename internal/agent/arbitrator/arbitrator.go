@@ -90,6 +90,7 @@ type state struct {
 	pair     certs.Bundle
 	ordered  bool
 	stopping time.Time
+	stopWhy  string
 	counted  bool
 	since    time.Time // when it was counted last, or started
 

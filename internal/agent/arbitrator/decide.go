@@ -12,6 +12,9 @@ import (
 // agree on anything, and than a start that finds nobody.
 const patience = 35 * time.Second
 
+// whyUncounted is why such a garbd is stopped.
+const whyUncounted = "no member has counted it for too long"
+
 // Situation is all a decision is made from.
 type Situation struct {
 	// Missing says that the image has no garbd.
@@ -73,7 +76,7 @@ func Next(s Situation) Step {
 	case s.Running && !s.Counted && s.Stale:
 		return Step{Stop, "it is not counted, and runs with old settings"}
 	case s.Running && !s.Counted && s.Uncounted > patience:
-		return Step{Stop, "no member has counted it for too long"}
+		return Step{Stop, whyUncounted}
 	case s.Running:
 		return Step{Act: Wait}
 	case s.Draining:

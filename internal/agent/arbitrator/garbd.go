@@ -29,7 +29,7 @@ func (a *arbitrator) start() {
 	if usesTLS(a.run) {
 		a.pair = a.installed
 	}
-	a.ordered, a.stopping, a.counted, a.since = false, time.Time{}, false, time.Now()
+	a.ordered, a.stopping, a.stopWhy, a.counted, a.since = false, time.Time{}, "", false, time.Now()
 	a.proved = prove.Result{}
 	a.updateSubject()
 	go func() {
@@ -58,7 +58,7 @@ func (a *arbitrator) stop(why string) {
 	switch {
 	case a.stopping.IsZero():
 		a.Logger.Info("garbd is stopped", "process", a.process, "why", why)
-		a.stopping = time.Now()
+		a.stopping, a.stopWhy = time.Now(), why
 		a.proc.Terminate()
 	case time.Since(a.stopping) > stopTime:
 		a.proc.Kill()
@@ -71,9 +71,13 @@ func (a *arbitrator) onExit(proc *server.Process) {
 		return
 	}
 	exit := proc.Exit()
-	if a.stopping.IsZero() {
+	switch {
+	case a.stopping.IsZero():
 		a.restarts++
-		a.failed(fmt.Sprintf("garbd ended by itself (%s): %s", howItEnded(exit), lastWords(exit.Lines)), exit.Code)
+		a.failed(fmt.Sprintf("garbd ended by itself (%s)%s", howItEnded(exit), lastWords(exit.Lines)), exit.Code)
+	case a.stopWhy == whyUncounted:
+		// One that was turned away keeps running, and what it said is all there is to tell.
+		a.failed(fmt.Sprintf("garbd was stopped: %s%s", whyUncounted, lastWords(exit.Lines)), exit.Code)
 	}
 	a.proc, a.process, a.counted = nil, "", false
 	a.proved = prove.Result{}
@@ -94,7 +98,7 @@ func howItEnded(e server.Exit) string {
 	return fmt.Sprintf("exit code %d", e.Code)
 }
 
-// lastWords are the last lines that tell of something that went wrong.
+// lastWords are the last lines that tell of something that went wrong, after a colon.
 func lastWords(lines []string) string {
 	var out []string
 	for _, l := range lines {
@@ -102,5 +106,8 @@ func lastWords(lines []string) string {
 			out = append(out, strings.TrimSpace(l))
 		}
 	}
-	return strings.Join(out[max(0, len(out)-3):], "; ")
+	if len(out) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(out[max(0, len(out)-3):], "; ")
 }

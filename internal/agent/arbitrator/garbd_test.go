@@ -1,0 +1,54 @@
+package arbitrator
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/agent/place"
+	"github.com/galera-operator/galera-operator/internal/agent/prove"
+	"github.com/galera-operator/galera-operator/internal/agent/server"
+)
+
+// running is an arbitrator whose garbd has said something and runs on.
+func running(t *testing.T, says string) *arbitrator {
+	t.Helper()
+	a := &arbitrator{Options: Options{Logger: slog.New(slog.DiscardHandler), Places: place.Places{}}}
+	a.subject.Store(&prove.Subject{})
+	said := make(chan struct{}, 1)
+	proc, err := server.Start(&a.table, server.Command{Path: "/bin/sh", Args: []string{"-c", "echo '" + says + "'; exec sleep 60"},
+		Log: func(string) { said <- struct{}{} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(proc.Kill)
+	<-said
+	a.proc = proc
+	return a
+}
+
+// TestTurnedAwayIsTold: a garbd that was turned away keeps running. When its agent ends it for that, its last words are the only
+// reason there is, and the next one dials another node.
+func TestTurnedAwayIsTold(t *testing.T) {
+	const word = "handshake failed: error:0A000086:SSL routines::certificate verify failed"
+	for _, tc := range []struct {
+		s    Situation
+		told bool
+	}{
+		{Situation{Running: true, Uncounted: patience + 1}, true},
+		{Situation{Running: true, Ordered: true}, false},
+		{Situation{Running: true, Draining: true}, false},
+	} {
+		a := running(t, word)
+		step := Next(tc.s)
+		if step.Act != Stop {
+			t.Fatalf("%+v: %+v", tc.s, step)
+		}
+		a.stop(step.Why)
+		<-a.proc.Done()
+		a.onExit(a.proc)
+		if told := a.failure != nil && strings.Contains(a.failure.Message, word); told != tc.told || a.failures > 0 != tc.told {
+			t.Errorf("%+v: %+v, %d failures", tc.s, a.failure, a.failures)
+		}
+	}
+}
