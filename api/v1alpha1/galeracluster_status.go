@@ -258,7 +258,7 @@ type SwitchStatus struct {
 type OperationStatus struct {
 	// id is unique for every operation.
 	ID string `json:"id"`
-	// type of the operation: FirstStart, Recover, RebuildQuorum, Restart, ScaleDown, Suspend.
+	// type of the operation: FirstStart, Recover, RebuildQuorum, Restart, ScaleDown, Suspend, SwitchTLS.
 	Type string `json:"type"`
 	// target is what the operation leads to, for instance a configuration revision.
 	// +optional

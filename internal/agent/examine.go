@@ -38,10 +38,9 @@ func (e examination) replaced() bool {
 	return e.data != cluster.DataPresent || e.expelled.Known() || e.newer != ""
 }
 
-const (
-	// recoverTime bounds --wsrep-recover: InnoDB replays its whole log.
-	recoverTime = 15 * time.Minute
-)
+// recoverTime bounds --wsrep-recover: InnoDB replays its whole log, which may be as large as the memory, and one that is cut
+// off has to begin anew. Only what hangs takes a day.
+const recoverTime = 24 * time.Hour
 
 // examine lets a worker look at the data directory.
 func (a *agent) examine() {

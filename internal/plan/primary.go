@@ -129,12 +129,24 @@ func writerScore(m cluster.Member, recorded string) int {
 	if m.Server.State == cluster.NodeSynced {
 		score += 2
 	}
-	if m.Pod.Role == rolePrimary {
+	switch {
+	case blockedDonor(m):
+		// Whoever else can write is the better one; among its like the writer stays.
+		if m.Pod.Role == rolePrimary {
+			score++
+		}
+	case m.Pod.Role == rolePrimary:
 		score += 8
-	} else if m.Name == recorded {
+	case m.Name == recorded:
 		score += 4
 	}
 	return score
+}
+
+// blockedDonor says that a node gives a copy in a way that lets nobody write there (Rsync): its agent calls it not ready then,
+// so that NAME-primary would have no endpoint for as long as the copy takes.
+func blockedDonor(m cluster.Member) bool {
+	return m.Server.State == cluster.NodeDonor && !m.Pod.Ready
 }
 
 // canWrite includes donors: a node that gives a MariaBackup transfer goes on serving.

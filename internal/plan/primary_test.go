@@ -55,6 +55,7 @@ func TestRecordUUID(t *testing.T) {
 func TestFollowWriter(t *testing.T) {
 	terminating := func(m *cluster.Member) { m.Pod.Terminating = true }
 	draining := func(m *cluster.Member) { m.Draining = true }
+	unready := func(m *cluster.Member) { m.Pod.Ready = false }
 	check(t, []row{
 		{name: "stays where it is", s: shop(), reason: ReasonHealthy},
 		{name: "leaves a node that stops", s: shop(db(0, draining)), action: AssignRoles{Primary: "db-1"}},
@@ -62,6 +63,9 @@ func TestFollowWriter(t *testing.T) {
 		{name: "leaves a node that lost quorum", s: shop(db(0, nonPrimary(10, "db-0"))), action: AssignRoles{Primary: "db-1"}},
 		{name: "leaves a server that has ended", s: shop(db(0, down(10))), action: AssignRoles{Primary: "db-1"}},
 		{name: "stays on a donor", s: shop(db(0, state(cluster.NodeDonor)), db(2, state(cluster.NodeJoining))), reason: ReasonJoining},
+		{name: "leaves a donor that is blocked", s: shop(db(0, state(cluster.NodeDonor), unready), db(2, state(cluster.NodeJoining))), action: AssignRoles{Primary: "db-1"}},
+		{name: "stays on a blocked donor when nobody else can write", s: shop(db(0, state(cluster.NodeDonor), unready), db(1, state(cluster.NodeJoining)), db(2, state(cluster.NodeJoining))), reason: ReasonJoining},
+		{name: "stays on one of two blocked donors", s: shop(db(0, state(cluster.NodeDonor), unready, role("replica")), db(1, state(cluster.NodeDonor), unready, role(rolePrimary)), db(2, state(cluster.NodeJoining))), reason: ReasonJoining},
 		{name: "a new pod gets a role", s: shop(db(2, role(""))), action: AssignRoles{Primary: "db-0"}},
 		{name: "of two labels one goes", s: shop(db(2, role(rolePrimary))), action: AssignRoles{Primary: "db-0"}},
 		{name: "comes back to the recorded primary", s: shop(all(role("replica")), func(s *cluster.Snapshot) { s.Primary = "db-2" }), action: AssignRoles{Primary: "db-2"}},

@@ -47,6 +47,8 @@ func TestAdmission(t *testing.T) {
 		"impatient":                         {`{storage: {size: 1Gi}, stateTransfer: {stallTimeout: 5s}}`, "stallTimeout must be between 1m and 24h"},
 		"endless window":                    {`{storage: {size: 1Gi}, stateTransfer: {istWindow: 1000h}}`, "istWindow must be between 1m and 720h"},
 		"a stranger as donor":               {`{storage: {size: 1Gi}, stateTransfer: {donors: [other-1]}}`, "must be names of this cluster's nodes"},
+		"another cluster's node as donor":   {`{storage: {size: 1Gi}, stateTransfer: {donors: [valid-other-1]}}`, "must be names of this cluster's nodes"},
+		"a donor there can never be":        {`{storage: {size: 1Gi}, stateTransfer: {donors: [valid-7]}}`, "must be names of this cluster's nodes"},
 		"unknown issuer kind":               {`{storage: {size: 1Gi}, tls: {issuerRef: {name: x, kind: Authority}}}`, `supported values: "Issuer", "ClusterIssuer"`},
 	} {
 		t.Run(name, func(t *testing.T) {
