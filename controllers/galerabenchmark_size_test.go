@@ -97,7 +97,7 @@ func largest() map[string]v1alpha1.GaleraBenchmarkSpec {
 		SessionResumption: []string{"Off", "On"}, Latency: []string{"1000.123456789ms", "2000.123456789ms"}}}}
 	transfer.Arms = arms(7)
 	transfer.Workloads = []v1alpha1.BenchmarkWorkload{{Name: long(32, 0), StateTransfer: &v1alpha1.StateTransferWorkload{Tables: 256, TableSize: 1e9, Methods: []string{"MariaBackup", "Rsync"},
-		Parallel: []int32{63, 64}, CPUAcceleration: []string{"On", "Off"}, Ciphers: []string{"TLS_CHACHA20_POLY1305_SHA256"}, LoadThreads: 256}}}
+		Parallel: []int32{62, 63, 64}, CPUAcceleration: []string{"On", "Off"}, Ciphers: []string{"TLS_CHACHA20_POLY1305_SHA256"}, LoadThreads: 256}}}
 	return map[string]v1alpha1.GaleraBenchmarkSpec{"oltp": oltp, "connect": connect, "stateTransfer": transfer}
 }
 

@@ -229,7 +229,8 @@ type StateTransferWorkload struct {
 	// +kubebuilder:validation:items:Enum=MariaBackup;Rsync
 	Methods []string `json:"methods,omitempty"`
 
-	// parallel numbers of threads that copy files, each 1 to 64. Default: [4].
+	// parallel numbers of threads that copy files, each 1 to 64; with MariaBackup every one is measured. Rsync copies whole
+	// databases side by side, and the test data is one: it is measured once. Default: [4].
 	// +optional
 	// +kubebuilder:default={4}
 	// +listType=set

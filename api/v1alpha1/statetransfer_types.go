@@ -22,7 +22,8 @@ type StateTransferSpec struct {
 	// +kubebuilder:validation:Enum=MariaBackup;Rsync
 	Method string `json:"method,omitempty"`
 
-	// parallel is the number of threads that copy files, 1 to 64. Default: 4.
+	// parallel is the number of threads that copy files, or with the method Rsync of processes that copy a database
+	// each, 1 to 64. Default: 4.
 	// +optional
 	// +kubebuilder:default=4
 	// +kubebuilder:validation:Minimum=1

@@ -141,11 +141,12 @@ func transfer(w *v1alpha1.BenchmarkWorkload) (out []Cell) {
 	for _, acceleration := range s.CPUAcceleration {
 		for _, method := range s.Methods {
 			for _, cipher := range s.Ciphers {
-				for _, n := range s.Parallel {
+				numbers := threads(s, method)
+				for _, n := range numbers {
 					cell := Cell{Workload: w, Kind: wire.KindTransfer, Threads: int(s.LoadThreads), Method: method, Parallel: int(n),
 						WithoutAccelerator: acceleration == "Off",
 						Variant: variant(choice(len(s.Methods), "method=%s", method), choice(len(s.Ciphers), "cipher=%s", cipher),
-							choice(len(s.Parallel), "parallel=%d", n), choice(len(s.CPUAcceleration), "cpuAcceleration=%s", acceleration))}
+							choice(len(numbers), "parallel=%d", n), choice(len(s.CPUAcceleration), "cpuAcceleration=%s", acceleration))}
 					if cipher != "Arm" {
 						cell.Cipher = cipher
 					}
@@ -155,6 +156,15 @@ func transfer(w *v1alpha1.BenchmarkWorkload) (out []Cell) {
 		}
 	}
 	return out
+}
+
+// threads are the numbers of them a method is measured with. What rsync copies side by side are whole databases, and the test
+// data is one: to measure it with each number would be to measure the same thing again.
+func threads(s *v1alpha1.StateTransferWorkload, method string) []int32 {
+	if method == "Rsync" {
+		return s.Parallel[max(0, len(s.Parallel)-1):]
+	}
+	return s.Parallel
 }
 
 // Runs returns all measurements in their order. Interleaved: in every round all arms, in an order of

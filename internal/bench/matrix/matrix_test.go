@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,24 @@ func TestCells(t *testing.T) {
 	one := &v1alpha1.GaleraBenchmarkSpec{Workloads: []v1alpha1.BenchmarkWorkload{{Name: "w", OLTP: &v1alpha1.OLTPWorkload{Threads: []int32{4}}}}}
 	if c := Cells(one); len(c) != 1 || c[0].Variant != "" {
 		t.Errorf("got %+v", c)
+	}
+}
+
+// TestRsyncHasNoThreadsToChoose: it is measured once, however many numbers of them there are for the other method.
+func TestRsyncHasNoThreadsToChoose(t *testing.T) {
+	for want, st := range map[string]*v1alpha1.StateTransferWorkload{
+		"method=MariaBackup,parallel=1 1, method=MariaBackup,parallel=4 4, method=Rsync 4": {Methods: []string{"MariaBackup", "Rsync"}, Parallel: []int32{1, 4}},
+		" 2":                         {Methods: []string{"Rsync"}, Parallel: []int32{1, 2}},
+		"parallel=1 1, parallel=2 2": {Methods: []string{"MariaBackup"}, Parallel: []int32{1, 2}},
+	} {
+		st.Ciphers, st.CPUAcceleration = []string{"Arm"}, []string{"On"}
+		var got []string
+		for _, c := range Cells(&v1alpha1.GaleraBenchmarkSpec{Workloads: []v1alpha1.BenchmarkWorkload{{Name: "sst", StateTransfer: st}}}) {
+			got = append(got, fmt.Sprintf("%s %d", c.Variant, c.Parallel))
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }
 
