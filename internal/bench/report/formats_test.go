@@ -159,7 +159,7 @@ func TestPage(t *testing.T) {
 	b := disturbed()
 	html := written(t, "html", b)
 	var want []string
-	for i, row := range grid(b.Resource.Status.Results) {
+	for i, row := range grid(b) {
 		cell := "td"
 		if i == 0 {
 			cell = "th"

@@ -27,7 +27,7 @@ func page(w io.Writer, b Benchmark) error {
 	if err != nil {
 		return err
 	}
-	rows := grid(s.Results)
+	rows := grid(b)
 	data.Head, data.Rows = rows[0], rows[1:]
 	for _, p := range all {
 		text, err := svg(p)

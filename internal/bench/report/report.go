@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/matrix"
 	"github.com/galera-operator/galera-operator/internal/bench/summary"
 	"github.com/galera-operator/galera-operator/internal/bench/wire"
 )
@@ -63,7 +64,8 @@ func figure(r v1alpha1.BenchmarkResult, name string) *v1alpha1.BenchmarkFigure {
 }
 
 // grid is the short table: a heading and a row for every result. Columns nobody has are left out.
-func grid(results []v1alpha1.BenchmarkResult) [][]string {
+func grid(b Benchmark) [][]string {
+	results := b.Resource.Status.Results
 	head := []string{"WORKLOAD", "ARM", "RUNS", "COST (95 % INTERVAL)"}
 	used := columns[:0:0]
 	for _, c := range columns {
@@ -74,7 +76,7 @@ func grid(results []v1alpha1.BenchmarkResult) [][]string {
 	}
 	out := [][]string{head}
 	for _, r := range results {
-		row := []string{title(r), r.Arm, strconv.Itoa(int(r.Samples)), cost(r)}
+		row := []string{title(r), r.Arm, strconv.Itoa(int(r.Samples)), cost(r, matrix.Baseline(&b.Resource.Spec))}
 		for _, c := range used {
 			text := "-"
 			if f := figure(r, c.figure); f != nil {
@@ -94,9 +96,13 @@ func title(r v1alpha1.BenchmarkResult) string {
 	return r.Workload + " " + r.Variant
 }
 
-func cost(r v1alpha1.BenchmarkResult) string {
-	if r.OverheadPercent == "" {
+// cost of an arm; one that has no round in common with the baseline yet has none.
+func cost(r v1alpha1.BenchmarkResult, baseline string) string {
+	switch {
+	case r.Arm == baseline:
 		return "baseline"
+	case r.OverheadPercent == "":
+		return "-"
 	}
 	return summary.Cost(r)
 }
@@ -107,7 +113,7 @@ func table(w io.Writer, b Benchmark) error {
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	for _, row := range grid(s.Results) {
+	for _, row := range grid(b) {
 		_, _ = fmt.Fprintln(t, strings.Join(row, "\t")) // Flush returns the error
 	}
 	if err := t.Flush(); err != nil {
@@ -126,7 +132,7 @@ func markdown(w io.Writer, b Benchmark) error {
 	s := b.Resource.Status
 	var text strings.Builder
 	fmt.Fprintf(&text, "## %s\n\n**%s**\n\n", b.Resource.Name, orDash(s.Verdict))
-	text.WriteString(markdownTable(grid(s.Results)) + "\n")
+	text.WriteString(markdownTable(grid(b)) + "\n")
 	for _, line := range surroundings(b) {
 		fmt.Fprintf(&text, "- %s: %s\n", line[0], line[1])
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +83,31 @@ func TestNothingYet(t *testing.T) {
 	for _, format := range []string{"table", "md", "html", "json", "csv", "png"} {
 		if err := Write(&bytes.Buffer{}, format, b); err != nil {
 			t.Errorf("%s: %v", format, err)
+		}
+	}
+}
+
+// TestOnlyTheBaselineIsCalledSo: in the first round another arm may be measured before it, and one may have no run that counts.
+func TestOnlyTheBaselineIsCalledSo(t *testing.T) {
+	b := sample()
+	plain, encrypted := b.Records[0], b.Records[1]
+	disturbed := encrypted
+	disturbed.Valid = false
+	for name, tc := range map[string]struct {
+		records []wire.Record
+		want    [][]string
+	}{
+		"the other arm first":   {[]wire.Record{encrypted}, [][]string{{"encrypted", "1", "-"}}},
+		"the baseline first":    {[]wire.Record{plain}, [][]string{{"plain", "1", "baseline"}}},
+		"one that never counts": {[]wire.Record{plain, disturbed}, [][]string{{"plain", "1", "baseline"}, {"encrypted", "0", "-"}}},
+	} {
+		b.Resource.Status.Results = summary.Results(&b.Resource.Spec, tc.records)
+		var got [][]string
+		for _, row := range grid(b)[1:] {
+			got = append(got, row[1:4])
+		}
+		if !reflect.DeepEqual(got, tc.want) {
+			t.Errorf("%s: got %v, want %v", name, got, tc.want)
 		}
 	}
 }
