@@ -67,18 +67,14 @@ func DiskNeeded(s *v1alpha1.GaleraBenchmarkSpec) int64 {
 // NotEnoughDisk says that a data set was refused for want of room.
 func NotEnoughDisk(reason string) bool { return strings.HasPrefix(reason, wire.NotEnoughDisk) }
 
-// Versions says which client would be refused by which arm, "" when none would.
-func Versions(s *v1alpha1.GaleraBenchmarkSpec) string {
-	var own v1alpha1.TLSSpec
-	if s.Cluster.Template != nil {
-		own = s.Cluster.Template.TLS
-	}
+// Versions says which client would be refused by which arm of a cluster with a policy of its own, "" when none would.
+func Versions(s *v1alpha1.GaleraBenchmarkSpec, own v1alpha1.TLSSpec) string {
 	for _, w := range s.Workloads {
 		if w.Connect == nil || !slices.Contains(w.Connect.TLSVersions, "1.2") {
 			continue
 		}
 		for _, a := range s.Arms {
-			if t := Policy(own, a.TLS); ClientsUseTLS(t) && normal(t).MinVersion != "1.2" && s.Cluster.Template != nil {
+			if t := Policy(own, a.TLS); ClientsUseTLS(t) && normal(t).MinVersion != "1.2" {
 				return fmt.Sprintf("the workload %s has clients of TLS 1.2, and the arm %s accepts 1.3 only; set its tls.minVersion to \"1.2\"", w.Name, a.Name)
 			}
 		}

@@ -113,11 +113,11 @@ func fatal(s State, run matrix.Run, attempt int) Decision {
 			return d
 		}
 	}
-	if why := matrix.Versions(&b.Spec); why != "" {
-		return Decision{Failed: true, Reason: v1alpha1.ReasonWorkloadFailed, Message: why}
-	}
 	if s.Cluster == nil && b.Spec.Cluster.Template == nil {
 		return Decision{}
+	}
+	if why := matrix.Versions(&b.Spec, s.own()); why != "" {
+		return Decision{Failed: true, Reason: v1alpha1.ReasonWorkloadFailed, Message: why}
 	}
 	return refused(s)
 }
@@ -183,6 +183,14 @@ func foreign(s State) *v1alpha1.BenchmarkArm {
 		}
 	}
 	return nil
+}
+
+// own is the policy arms are laid over.
+func (s State) own() v1alpha1.TLSSpec {
+	if t := s.Benchmark.Spec.Cluster.Template; t != nil {
+		return t.TLS
+	}
+	return Own(s.Benchmark, s.Cluster)
 }
 
 func (s State) clusterSpec() v1alpha1.GaleraClusterSpec {

@@ -245,6 +245,43 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestClientsAnArmRefuses: what the arm leaves open is the cluster's own, also of one that is there already.
+func TestClientsAnArmRefuses(t *testing.T) {
+	own := v1alpha1.TLSSpec{Replication: "Required"}
+	for name, tc := range map[string]struct {
+		minVersion, arms, clients string
+		private                   bool
+		refused                   bool
+	}{
+		"private, new":       {"1.3", "", "Required", true, true},
+		"private, old":       {"1.2", "", "Required", true, false},
+		"existing, default":  {"", "", "Required", false, true},
+		"existing, new":      {"1.3", "", "Required", false, true},
+		"existing, old":      {"1.2", "", "Required", false, false},
+		"the arm is old":     {"1.3", "1.2", "Required", false, false},
+		"the arm is new":     {"1.2", "1.3", "Required", false, true},
+		"without any of TLS": {"1.3", "", "Disabled", false, false},
+	} {
+		own.MinVersion, own.Clients = tc.minVersion, v1alpha1.ClientTLS(tc.clients)
+		w := newWorld(func(s *v1alpha1.GaleraBenchmarkSpec) {
+			s.Cluster.Template.TLS = own
+			if !tc.private {
+				s.Cluster = v1alpha1.BenchmarkCluster{Ref: &v1alpha1.BenchmarkClusterRef{Name: "shop", AllowPolicyChanges: true}}
+			}
+			s.Arms = []v1alpha1.BenchmarkArm{{Name: "one", TLS: v1alpha1.BenchmarkTLS{MinVersion: tc.arms}}}
+			s.Workloads = []v1alpha1.BenchmarkWorkload{{Name: "c", Connect: &v1alpha1.ConnectWorkload{Threads: []int32{1}, TLSVersions: []string{"1.2"}, SessionResumption: []string{"Off"}, Latency: []string{"0s"}}}}
+		})
+		if !tc.private {
+			w.Cluster = &v1alpha1.GaleraCluster{Spec: v1alpha1.GaleraClusterSpec{Replicas: 1, TLS: own}}
+			w.observed()
+		}
+		got := w.run(t)
+		if refused := got == "finish WorkloadFailed"; refused != tc.refused {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
 // TestDeletedInTheMiddle: a referenced cluster gets its policy back, and the data goes.
 func TestDeletedInTheMiddle(t *testing.T) {
 	w := newWorld(func(s *v1alpha1.GaleraBenchmarkSpec) {
