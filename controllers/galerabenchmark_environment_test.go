@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -89,5 +90,54 @@ func TestTroubleOfTheScheduler(t *testing.T) {
 	scheduled.Status = corev1.ConditionTrue
 	if got := describe(); got.Message != "" || !got.WaitingSince.IsZero() {
 		t.Errorf("scheduled: %+v", got)
+	}
+}
+
+// TestTroubleOfJobsWithoutAPod: a quota, or a policy, may refuse it, and only an event tells.
+func TestTroubleOfJobsWithoutAPod(t *testing.T) {
+	made := time.Unix(1e9, 0)
+	for name, tc := range map[string]struct {
+		after  time.Duration
+		status batchv1.JobStatus
+		pods   []corev1.Pod
+		waits  bool
+	}{
+		"just made":        {10 * time.Second, batchv1.JobStatus{}, nil, false},
+		"made a while ago": {2 * time.Minute, batchv1.JobStatus{}, nil, true},
+		"with its pod":     {2 * time.Minute, batchv1.JobStatus{}, []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{batchv1.JobNameLabel: "x-run-001-1"}}}}, false},
+		"with another's":   {2 * time.Minute, batchv1.JobStatus{}, []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.LabelTunnel: "x-run-001-1-ssh"}}}}, true},
+		"not seen yet":     {2 * time.Minute, batchv1.JobStatus{Active: 1}, nil, false},
+		"it has failed":    {2 * time.Minute, batchv1.JobStatus{Failed: 1}, nil, false},
+	} {
+		f := benchmarkFacts{State: steps.State{Now: made.Add(tc.after)}, Pods: tc.pods}
+		got := f.describe(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "x-run-001-1", CreationTimestamp: metav1.NewTime(made)}, Status: tc.status})
+		if got.WaitingSince.Equal(made) != tc.waits || strings.Contains(got.Message, "kubectl describe job x-run-001-1") != tc.waits {
+			t.Errorf("%s: got %+v", name, got)
+		}
+	}
+}
+
+// TestTroubleOfVolumes: a Secret that is never made keeps a pod from beginning, and its containers say nothing.
+func TestTroubleOfVolumes(t *testing.T) {
+	since := time.Unix(1e9, 0)
+	for name, tc := range map[string]struct {
+		after time.Duration
+		phase corev1.PodPhase
+		ready corev1.ConditionStatus
+		waits bool
+	}{
+		"at first":    {10 * time.Second, corev1.PodPending, corev1.ConditionFalse, false},
+		"for a while": {2 * time.Minute, corev1.PodPending, corev1.ConditionFalse, true},
+		"begun":       {2 * time.Minute, corev1.PodPending, corev1.ConditionTrue, false},
+		"ended":       {2 * time.Minute, corev1.PodSucceeded, corev1.ConditionFalse, false},
+	} {
+		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "x-pod", Labels: map[string]string{batchv1.JobNameLabel: "x-run-001-1"}}}
+		p.Status.Phase, p.Status.StartTime = tc.phase, &metav1.Time{Time: since}
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReadyToStartContainers, Status: tc.ready, LastTransitionTime: metav1.NewTime(since)}}
+		f := benchmarkFacts{State: steps.State{Now: since.Add(tc.after)}, Pods: []corev1.Pod{p}}
+		got := f.describe(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "x-run-001-1"}})
+		if got.WaitingSince.Equal(since) != tc.waits || strings.Contains(got.Message, "kubectl describe pod x-pod") != tc.waits {
+			t.Errorf("%s: got %+v", name, got)
+		}
 	}
 }

@@ -164,6 +164,7 @@ func (f *benchmarkFacts) describe(j *batchv1.Job) *steps.Job {
 		if p.Status.StartTime != nil && waits(&p) {
 			out.WaitingSince = p.Status.StartTime.Time
 		}
+		unready(&p, out, f.Now)
 		if p.DeletionTimestamp != nil {
 			out.WaitingSince, out.Message = p.DeletionTimestamp.Time, "its pod was deleted, or its host is lost"
 		}
@@ -171,6 +172,7 @@ func (f *benchmarkFacts) describe(j *batchv1.Job) *steps.Job {
 			out.WaitingSince, out.Message = c.LastTransitionTime.Time, c.Reason+": "+c.Message
 		}
 	}
+	podless(j, out, f.Pods, f.Now)
 	return out
 }
 
