@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -53,6 +54,9 @@ func (r *GaleraBenchmarkReconciler) observeBenchmark(ctx context.Context, b *v1a
 	if b.Status.CompletedAt == nil {
 		if f.Missing, err = r.missing(ctx, b); err != nil {
 			return f, err
+		}
+		if f.Cluster == nil && c.UID != "" && c.DeletionTimestamp == nil {
+			f.Missing = fmt.Sprintf("the GaleraCluster %q exists and is not this benchmark's, whose private cluster would have this name; remove that one, or give the benchmark another name", c.Name)
 		}
 	}
 	var maps corev1.ConfigMapList

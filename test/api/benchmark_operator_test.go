@@ -90,6 +90,21 @@ func TestBenchmarkFails(t *testing.T) {
 	}
 }
 
+// TestBenchmarkWithoutANameForItsCluster: one of that name is somebody else's. It is left alone, and the benchmark says so.
+func TestBenchmarkWithoutANameForItsCluster(t *testing.T) {
+	existingCluster(t, "taken-db")
+	s := perform(t, benchmark(t, "taken", map[string]string{"cluster": onePrivate, "workloads": oneWrite}))
+	s.waitFor("the complaint", func(b *v1alpha1.GaleraBenchmark) bool {
+		c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled)
+		return c != nil && c.Status == metav1.ConditionTrue && strings.Contains(c.Message, `the GaleraCluster "taken-db" exists and is not this benchmark's`)
+	})
+	must(t, kube.Delete(context.Background(), s.get()))
+	eventually(t, "the end of the benchmark", func() bool { return s.get() == nil })
+	if c := s.cluster("taken-db"); c.DeletionTimestamp != nil || len(c.OwnerReferences) != 0 {
+		t.Errorf("touched: %+v", c.ObjectMeta)
+	}
+}
+
 // existingCluster makes a cluster somebody else owns.
 func existingCluster(t *testing.T, name string) *v1alpha1.GaleraCluster {
 	t.Helper()
