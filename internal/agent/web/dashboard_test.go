@@ -32,3 +32,20 @@ func TestDashboardShowsWhatThereIs(t *testing.T) {
 		}
 	}
 }
+
+// TestDashboardKnowsNoPace: how often agents are asked is Prometheus' to say, and a rate over a time with one answer is no rate.
+func TestDashboardKnowsNoPace(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "config", "grafana", "benchmark.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rates := regexp.MustCompile(`\brate\([^\[]*\[([^\]]*)\]`).FindAllStringSubmatch(string(text), -1)
+	if len(rates) < 6 {
+		t.Fatalf("only %d rates were found", len(rates))
+	}
+	for _, r := range rates {
+		if r[1] != "$__rate_interval" {
+			t.Errorf("a rate over %s", r[1])
+		}
+	}
+}
