@@ -108,7 +108,7 @@ func fatal(s State, run matrix.Run, attempt int) Decision {
 		return Decision{Failed: true, Reason: v1alpha1.ReasonTooManyInvalidRuns,
 			Message: fmt.Sprintf("%s did not count %d times, the last time because: %s", run.Name(), attempt-1, last.Reason)}
 	}
-	for _, d := range []Decision{badData(s, retries), trouble(s)} {
+	for _, d := range []Decision{badData(s, retries), trouble(s, run)} {
 		if d.Reason != "" {
 			return d
 		}

@@ -39,12 +39,19 @@ func stalled(c *v1alpha1.GaleraCluster) *metav1.Condition {
 }
 
 // trouble gives up on a cluster that does not become what a run needs. The zero Decision: go on waiting.
-func trouble(s State) Decision {
+func trouble(s State, next matrix.Run) Decision {
 	run := s.Benchmark.Status.Run
-	if s.Cluster == nil || run == nil || run.Step != StepSwitch {
+	if run == nil || run.Step != StepSwitch || int(run.Index) != next.Index || s.Going {
 		return Decision{}
 	}
 	waited := s.Now.Sub(run.StartedAt.Time)
+	if s.Cluster == nil {
+		if s.Benchmark.Spec.Cluster.Template == nil || waited < switchTime {
+			return Decision{}
+		}
+		return Decision{Failed: true, Reason: v1alpha1.ReasonClusterNotReady,
+			Message: fmt.Sprintf("the private cluster was not made in %s: the operator's log has the API server's answer", waited.Round(time.Minute))}
+	}
 	if c := stalled(s.Cluster); c != nil {
 		since, patience := s.Now.Sub(c.LastTransitionTime.Time), stalledTime
 		if slices.Contains(hopeless, c.Reason) {
@@ -56,11 +63,22 @@ func trouble(s State) Decision {
 		return Decision{Failed: true, Reason: v1alpha1.ReasonClusterNotReady,
 			Message: fmt.Sprintf("the cluster has been stalled for %s: %s: %s", since.Round(time.Second), c.Reason, c.Message)}
 	}
-	if why := matrix.Proof(s.Cluster); why != "" && waited >= switchTime {
+	if why := lacking(s, next); why != "" && waited >= switchTime {
 		return Decision{Failed: true, Reason: v1alpha1.ReasonClusterNotReady,
 			Message: fmt.Sprintf("the cluster has not become what the arm %s needs in %s: %s", run.Arm, waited.Round(time.Minute), why)}
 	}
 	return Decision{}
+}
+
+// lacking is what a cluster is not yet of what a run needs, "" for nothing.
+func lacking(s State, run matrix.Run) string {
+	if !Has(s.Benchmark, s.Cluster, run) {
+		return "its spec was not changed: the operator's log has the API server's answer"
+	}
+	if why := matrix.Proof(s.Cluster); why != "" {
+		return why
+	}
+	return acceleration(s, run)
 }
 
 // busy is the benchmark that measures the same cluster, "" when there is none.

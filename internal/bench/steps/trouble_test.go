@@ -96,6 +96,41 @@ func TestNeverProved(t *testing.T) {
 	}
 }
 
+// TestRefusedByTheAPI: somebody's policy admits no cluster, or no change of it; or its operator restarts no node. Nobody complains.
+func TestRefusedByTheAPI(t *testing.T) {
+	for name, tc := range map[string]struct {
+		begin func() *world
+		want  string
+	}{
+		"no cluster": {func() *world { return newWorld(nil) }, "the private cluster was not made in 2h0m0s"},
+		"no change": {func() *world {
+			w := existing(true)
+			w.Cluster.Annotations = map[string]string{v1alpha1.AnnotationBenchmark: "x"}
+			w.Benchmark.Spec.Arms = w.Benchmark.Spec.Arms[:1]
+			return w
+		}, "its spec was not changed"},
+		"no restart": {func() *world {
+			w := newWorld(nil)
+			w.step()
+			w.Acceleration = "Off"
+			return w
+		}, "not every node runs with cpuAcceleration On yet"},
+	} {
+		w := tc.begin()
+		for _, later := range []time.Duration{0, time.Hour, time.Hour} { // what is decided is not done
+			w.Now = w.Now.Add(later)
+			d := Next(w.State)
+			w.Benchmark.Status.Run = d.Run
+			if over := later > 0 && d.Failed; over && (d.Reason != v1alpha1.ReasonClusterNotReady || !strings.Contains(d.Message, tc.want)) {
+				t.Errorf("%s: %+v", name, d)
+			}
+			if d.Failed != (w.Now.Sub(newWorld(nil).Now) >= 2*time.Hour) {
+				t.Errorf("%s, after %s: %+v", name, w.Now.Sub(newWorld(nil).Now), d)
+			}
+		}
+	}
+}
+
 // existing is a benchmark of a cluster that is there already.
 func existing(allow bool) *world {
 	w := newWorld(func(s *v1alpha1.GaleraBenchmarkSpec) {
