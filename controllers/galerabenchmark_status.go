@@ -54,7 +54,9 @@ func benchmarkStatus(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchm
 	s.DataSets = dataSets(seen)
 	s.MeasuredSeconds = int64(seconds)
 	s.Results = summary.Results(&b.Spec, measured)
-	s.Verdict = summary.Verdict(s.Results, summary.Differences(&b.Spec))
+	if own, known := seen.Own(); known {
+		s.Verdict = summary.Verdict(s.Results, summary.Differences(&b.Spec, own))
+	}
 	s.InvalidRuns = summary.Invalid(measured)
 	s.Progress = summary.Progress(valid, len(matrix.Runs(&b.Spec)), spent(s, seen, now))
 	s.Environment = environment(s.Environment, seen, measured)

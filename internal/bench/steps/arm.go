@@ -113,10 +113,11 @@ func fatal(s State, run matrix.Run, attempt int) Decision {
 			return d
 		}
 	}
-	if s.Cluster == nil && b.Spec.Cluster.Template == nil {
+	own, known := s.Own()
+	if !known {
 		return Decision{}
 	}
-	if why := matrix.Versions(&b.Spec, s.own()); why != "" {
+	if why := matrix.Versions(&b.Spec, own); why != "" {
 		return Decision{Failed: true, Reason: v1alpha1.ReasonWorkloadFailed, Message: why}
 	}
 	return refused(s)
@@ -185,12 +186,15 @@ func foreign(s State) *v1alpha1.BenchmarkArm {
 	return nil
 }
 
-// own is the policy arms are laid over.
-func (s State) own() v1alpha1.TLSSpec {
-	if t := s.Benchmark.Spec.Cluster.Template; t != nil {
-		return t.TLS
+// Own is the policy arms are laid over; it is not known while there is no cluster that has it.
+func (s State) Own() (own v1alpha1.TLSSpec, known bool) {
+	switch t := s.Benchmark.Spec.Cluster.Template; {
+	case t != nil:
+		return t.TLS, true
+	case s.Cluster == nil:
+		return own, false
 	}
-	return Own(s.Benchmark, s.Cluster)
+	return Own(s.Benchmark, s.Cluster), true
 }
 
 func (s State) clusterSpec() v1alpha1.GaleraClusterSpec {

@@ -192,18 +192,14 @@ func signed(v float64) string {
 	return "+" + s
 }
 
-// Differences says in words what each arm's policy changes against the baseline's, for what the verdict is about: the
-// first workload.
-func Differences(s *v1alpha1.GaleraBenchmarkSpec) map[string]string {
+// Differences says in words what each arm's policy, laid over the cluster's own, changes against the baseline's, for what the
+// verdict is about: the first workload.
+func Differences(s *v1alpha1.GaleraBenchmarkSpec, own v1alpha1.TLSSpec) map[string]string {
 	var base v1alpha1.BenchmarkTLS
 	for _, a := range s.Arms {
 		if a.Name == matrix.Baseline(s) {
 			base = a.TLS
 		}
-	}
-	var own v1alpha1.TLSSpec
-	if s.Cluster.Template != nil {
-		own = s.Cluster.Template.TLS
 	}
 	out := map[string]string{}
 	b := matrix.Policy(own, base)

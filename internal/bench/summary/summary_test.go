@@ -51,7 +51,7 @@ func TestResults(t *testing.T) {
 	if f := r.Figures[0]; f.Name != "tps" || f.Median != "862" || f.Low != "770" || f.High != "950" {
 		t.Errorf("figure: %+v", f)
 	}
-	if got := Verdict(results, Differences(spec())); !strings.HasPrefix(got, "replication TLS: −4.3 % tps (±") {
+	if got := Verdict(results, Differences(spec(), v1alpha1.TLSSpec{})); !strings.HasPrefix(got, "replication TLS: −4.3 % tps (±") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -85,7 +85,7 @@ func TestNotSignificantSaysSo(t *testing.T) {
 		record(1, "plain", 1000, true), record(1, "encrypted", 950, true),
 		record(2, "plain", 800, true), record(2, "encrypted", 850, true),
 	})
-	if got := Verdict(results, Differences(spec())); !strings.HasSuffix(got, "not significant") {
+	if got := Verdict(results, Differences(spec(), v1alpha1.TLSSpec{})); !strings.HasSuffix(got, "not significant") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -126,8 +126,29 @@ func TestDifferences(t *testing.T) {
 		"client TLS (b)":  arms(v1alpha1.BenchmarkTLS{Clients: "Disabled"}, v1alpha1.BenchmarkTLS{}, v1alpha1.BenchmarkTLS{}),
 		"":                arms(v1alpha1.BenchmarkTLS{Clients: "Disabled", Replication: "Disabled"}, v1alpha1.BenchmarkTLS{}),
 	} {
-		if got := Differences(s)["b"]; got != want {
+		if got := Differences(s, v1alpha1.TLSSpec{})["b"]; got != want {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// TestDifferencesOfAnExistingCluster: what an arm leaves open is that cluster's own.
+func TestDifferencesOfAnExistingCluster(t *testing.T) {
+	type arm = v1alpha1.BenchmarkTLS
+	own := v1alpha1.TLSSpec{Replication: "Disabled", Clients: "Disabled"}
+	for name, tc := range map[string]struct {
+		base, arm arm
+		want      string
+	}{
+		"encrypted":       {arm{}, arm{Replication: "Required"}, "replication TLS"},
+		"clients":         {arm{}, arm{Clients: "Required"}, "client TLS"},
+		"nothing changes": {arm{Replication: "Disabled"}, arm{}, ""},
+	} {
+		s := spec()
+		s.Cluster = v1alpha1.BenchmarkCluster{Ref: &v1alpha1.BenchmarkClusterRef{Name: "shop"}}
+		s.Arms = []v1alpha1.BenchmarkArm{{Name: "a", TLS: tc.base}, {Name: "b", TLS: tc.arm}}
+		if got := Differences(s, own)["b"]; got != tc.want {
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
 		}
 	}
 }
@@ -148,7 +169,7 @@ func TestDifferencesOfTransfers(t *testing.T) {
 		s := spec()
 		s.Arms = []v1alpha1.BenchmarkArm{{Name: "a", TLS: tc.base}, {Name: "b", TLS: tc.arm}}
 		s.Workloads = []v1alpha1.BenchmarkWorkload{{Name: "copy", StateTransfer: &v1alpha1.StateTransferWorkload{}}}
-		if got := Differences(s)["b"]; got != tc.want {
+		if got := Differences(s, v1alpha1.TLSSpec{})["b"]; got != tc.want {
 			t.Errorf("%s: got %q, want %q", name, got, tc.want)
 		}
 	}
