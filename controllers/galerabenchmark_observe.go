@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -68,7 +69,7 @@ func (r *GaleraBenchmarkReconciler) observeBenchmark(ctx context.Context, b *v1a
 			f.addRecord(&maps.Items[i])
 		}
 	}
-	slices.SortFunc(f.Records, func(a, b wire.Record) int { return strings.Compare(steps.Name("", a.Run), steps.Name("", b.Run)) })
+	f.sortRecords()
 	var pods corev1.PodList
 	if err := r.List(ctx, &pods, client.InNamespace(b.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: jobs.ClusterName(b)}); err != nil {
 		return f, err
@@ -135,6 +136,13 @@ func (f *benchmarkFacts) addRecord(cm *corev1.ConfigMap) {
 		r.Output = out
 	}
 	f.Records = append(f.Records, r)
+}
+
+// sortRecords puts them into the order of their runs; what has no number goes before.
+func (f *benchmarkFacts) sortRecords() {
+	slices.SortFunc(f.Records, func(a, b wire.Record) int {
+		return cmp.Or(cmp.Compare(a.Index, b.Index), strings.Compare(a.Kind, b.Kind), cmp.Compare(a.Attempt, b.Attempt))
+	})
 }
 
 // describe says how far a Job is.

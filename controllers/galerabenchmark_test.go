@@ -12,6 +12,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/jobs"
+	"github.com/galera-operator/galera-operator/internal/bench/steps"
 	"github.com/galera-operator/galera-operator/internal/bench/wire"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
@@ -111,6 +112,22 @@ func TestTheNewerJobIsLookedAt(t *testing.T) {
 	}
 	if got := current(b, []batchv1.Job{namesake}); got != nil {
 		t.Errorf("somebody else's: %s", got.Name)
+	}
+}
+
+// TestRecordsAreInOrder of their runs, also of more than 999 and of more than nine attempts: the last invalid ones are told.
+func TestRecordsAreInOrder(t *testing.T) {
+	var f benchmarkFacts
+	for _, r := range []wire.Run{{Index: 1000, Attempt: 1}, {Kind: wire.KindPrepare, Attempt: 10}, {Index: 999, Attempt: 10}, {Index: 999, Attempt: 2}, {Kind: wire.KindPrepare, Attempt: 9}, {Kind: wire.KindCleanup, Attempt: 1}} {
+		f.Records = append(f.Records, wire.Record{Run: r})
+	}
+	f.sortRecords()
+	var got []string
+	for _, r := range f.Records {
+		got = append(got, steps.Name("x", r.Run))
+	}
+	if want := []string{"x-cleanup-1", "x-prepare-9", "x-prepare-10", "x-run-999-2", "x-run-999-10", "x-run-1000-1"}; !slices.Equal(got, want) {
+		t.Errorf("got %v", got)
 	}
 }
 
