@@ -74,6 +74,7 @@ run 3, attempt 2 (plain) does not count: a <node> left, "for good"
 - proxy image: proxy:1 (sha256:2)
 - time: 6m0s, of which 3m0s measured (50 % outside)
 - the runner's own CPU: 1.5 % of the load generator's
+- run 3, attempt 2 (plain) does not count: a <node> left, "for good"
 `,
 	} {
 		b := disturbed()

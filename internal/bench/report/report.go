@@ -120,12 +120,17 @@ func table(w io.Writer, b Benchmark) error {
 		return err
 	}
 	for _, i := range s.InvalidRuns {
-		if _, err := fmt.Fprintf(w, "\nrun %d, attempt %d (%s) does not count: %s", i.Index, i.Attempt, i.Arm, i.Reason); err != nil {
+		if _, err := io.WriteString(w, "\n"+invalid(i)); err != nil {
 			return err
 		}
 	}
 	_, err := fmt.Fprintln(w)
 	return err
+}
+
+// invalid says of a run why it does not count.
+func invalid(i v1alpha1.InvalidRun) string {
+	return fmt.Sprintf("run %d, attempt %d (%s) does not count: %s", i.Index, i.Attempt, i.Arm, i.Reason)
 }
 
 func markdown(w io.Writer, b Benchmark) error {
@@ -135,6 +140,9 @@ func markdown(w io.Writer, b Benchmark) error {
 	text.WriteString(markdownTable(grid(b)) + "\n")
 	for _, line := range surroundings(b) {
 		fmt.Fprintf(&text, "- %s: %s\n", line[0], line[1])
+	}
+	for _, i := range s.InvalidRuns {
+		text.WriteString("- " + invalid(i) + "\n")
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
