@@ -102,7 +102,7 @@ func (r *GaleraClusterReconciler) expand(ctx context.Context, in *conditions.Inp
 		if in.Facts.Rigid[p.Name] {
 			continue // told by a condition
 		}
-		err := r.Actor.Expand(ctx, p, in.Facts.Cluster.Spec.Storage.Size)
+		larger, err := r.Actor.Expand(ctx, p, in.Facts.Cluster.Spec.Storage.Size)
 		if problem := refusal(err); problem != nil && in.Failed == nil {
 			in.Failed = problem
 			return nil
@@ -110,6 +110,7 @@ func (r *GaleraClusterReconciler) expand(ctx context.Context, in *conditions.Inp
 		if err != nil {
 			return err
 		}
+		in.Facts.Claims[p.Name] = larger // so that the status allows no way back below it
 	}
 	return nil
 }

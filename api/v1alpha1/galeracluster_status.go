@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -33,6 +34,11 @@ type GaleraClusterStatus struct {
 	// a time; a node that is to go counts until it was seen to have left in good order.
 	// +optional
 	Replicas int32 `json:"replicas,omitempty"`
+
+	// volumeSize is the size that every node's volume has, or is growing to: the smallest that Kubernetes was
+	// asked for. spec.storage.size can be set back as far as this. Absent while a node's volume is not there.
+	// +optional
+	VolumeSize *resource.Quantity `json:"volumeSize,omitempty"`
 
 	// selector selects the database pods, for autoscalers.
 	// +optional

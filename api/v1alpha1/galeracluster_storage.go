@@ -5,10 +5,10 @@ import "k8s.io/apimachinery/pkg/api/resource"
 // StorageSpec is the volume of each node.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)",message="storageClassName cannot be changed: a volume keeps the class it was made with; create a new cluster and restore into it"
-// +kubebuilder:validation:XValidation:rule="quantity(self.size).compareTo(quantity(oldSelf.size)) >= 0",message="size can grow and cannot shrink: Kubernetes has no way to make a volume smaller; create a new cluster and restore into it"
 type StorageSpec struct {
 	// size of each node's volume, for instance 10Gi. At least 256Mi. It can be raised while the cluster
-	// runs, where the StorageClass allows it (allowVolumeExpansion): no node is restarted for it.
+	// runs, where the StorageClass allows it (allowVolumeExpansion): no node is restarted for it. A size
+	// that cannot be had can be set back, as far as status.volumeSize.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="quantity(self).compareTo(quantity('256Mi')) >= 0",message="size must be at least 256Mi: an empty database with its write-set cache needs that much"
 	Size resource.Quantity `json:"size"`

@@ -808,6 +808,11 @@ func (in *GaleraClusterStatus) DeepCopyInto(out *GaleraClusterStatus) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.VolumeSize != nil {
+		in, out := &in.VolumeSize, &out.VolumeSize
+		x := (*in).DeepCopy()
+		*out = &x
+	}
 	if in.Members != nil {
 		in, out := &in.Members, &out.Members
 		*out = make([]MemberStatus, len(*in))

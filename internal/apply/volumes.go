@@ -9,9 +9,9 @@ import (
 )
 
 // Expand asks for a larger volume. The node goes on running: Kubernetes grows the volume and the file
-// system in it.
-func (x Actor) Expand(ctx context.Context, p *corev1.PersistentVolumeClaim, size resource.Quantity) error {
+// system in it. It returns the claim as it is then.
+func (x Actor) Expand(ctx context.Context, p *corev1.PersistentVolumeClaim, size resource.Quantity) (*corev1.PersistentVolumeClaim, error) {
 	changed := p.DeepCopy()
 	changed.Spec.Resources.Requests[corev1.ResourceStorage] = size
-	return client.IgnoreNotFound(x.Client.Patch(ctx, changed, client.MergeFrom(p)))
+	return changed, client.IgnoreNotFound(x.Client.Patch(ctx, changed, client.MergeFrom(p)))
 }

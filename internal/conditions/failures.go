@@ -11,7 +11,7 @@ import (
 // memberFailure passes on why a node cannot run.
 func memberFailure(in Input) *Problem {
 	for _, m := range in.Snapshot.Members {
-		if m.Failure == nil {
+		if m.Failure == nil || roomComes(in, m) {
 			continue
 		}
 		reason, blocked, advice := v1alpha1.ReasonMemberFailed, false, ""
@@ -34,7 +34,7 @@ func memberFailure(in Input) *Problem {
 			reason, blocked = v1alpha1.ReasonOrderBookDamaged, true
 		case agentapi.FailureDiskFull:
 			reason, blocked = v1alpha1.ReasonDiskFull, true
-			advice = ". Make room, or let spec.storage.size grow; the node goes on by itself"
+			advice = makeRoom(in)
 		case agentapi.FailureCertificate:
 			advice = ". See the condition CertificatesValid; in a transfer the certificate refused can be the donor's"
 		case agentapi.FailureTransfer, agentapi.FailureStalled, agentapi.FailureDonorLost:

@@ -16,7 +16,8 @@ import (
 type check func(Input) *Problem
 
 // checks in the order in which a person should hear of them: first what the spec itself says
-// wrongly, then what is missing around it, then what nodes report.
+// wrongly, then what is missing around it, then what nodes report, and last the volumes with which
+// nodes go on as they are.
 var checks = []check{
 	failedPass,
 	forbiddenSettings,
@@ -25,7 +26,6 @@ var checks = []check{
 	issuer,
 	certificate,
 	storageClass,
-	volumes,
 	scheduling,
 	imagePull,
 	image,
@@ -33,8 +33,9 @@ var checks = []check{
 	configuration,
 	decision,
 	renewalRefused,
-	expanding,
 	memberFailure,
+	volumes,
+	expanding,
 }
 
 // FirstProblem returns the problem a person should hear of, nil when there is none.

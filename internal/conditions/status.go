@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -26,6 +27,7 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	if status.Replicas == 0 {
 		status.Replicas = int32(len(in.Snapshot.Members)) // from now on it is the journal's
 	}
+	status.VolumeSize = observe.VolumeSize(in.Facts)
 	status.Selector = labels.SelectorFromSet(resources.Selector(c)).String()
 	status.Nodes = fmt.Sprintf("%d/%d", status.ReadyReplicas, c.Spec.Replicas)
 	status.Arbitrator = arbitratorStatus(in, status.Arbitrator)

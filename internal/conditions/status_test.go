@@ -37,7 +37,17 @@ func TestUpdate(t *testing.T) {
 			"True Ready", "False Done", "True CertificateRefused"},
 		"suspended":        {func(in *Input) { in.Snapshot.Suspend, in.Snapshot.Suspended = true, true }, "False Suspended", "False Suspended", "False Healthy"},
 		"scaling":          {func(in *Input) { in.Snapshot.Replicas = 5 }, "False Scaling", "True Scaling", "False Healthy"},
-		"volume too small": {func(in *Input) { claim(in, "1Gi", "1Gi", "2Gi"); in.Facts.Rigid = map[string]bool{"data-shop-0": true} }, "False VolumeNotExpandable", "False VolumeNotExpandable", "True VolumeNotExpandable"},
+		"volume too small": {rigid, "False VolumeNotExpandable", "False VolumeNotExpandable", "True VolumeNotExpandable"},
+		"volume too small, and a member needs help": {func(in *Input) { rigid(in); fails(in, agentapi.FailureDiverged) },
+			"False ForeignData", "False ForeignData", "True ForeignData"},
+		"volume too small, and a member is down": {func(in *Input) { rigid(in); fails(in, agentapi.FailureStart) },
+			"False MemberFailed", "True MemberFailed", "False Healthy"},
+		"volume too small, which is what is full": {func(in *Input) { rigid(in); fails(in, agentapi.FailureDiskFull) },
+			"False DiskFull", "False DiskFull", "True DiskFull"},
+		"volume too small, another growing": {func(in *Input) {
+			rigid(in)
+			in.Facts.Claims["data-n-0"] = volume("data-n-0", "1Gi", "2Gi")
+		}, "False VolumeNotExpandable", "False VolumeNotExpandable", "True VolumeNotExpandable"},
 		"volume growing": {func(in *Input) { claim(in, "1Gi", "2Gi", "2Gi") },
 			"False VolumeExpanding", "True VolumeExpanding", "False Healthy"},
 		"volume growing, and a person has to act": {func(in *Input) {
@@ -46,6 +56,13 @@ func TestUpdate(t *testing.T) {
 		}, "False DataLost", "False DataLost", "True DataLost"},
 		"volume growing, which is what is full": {func(in *Input) { claim(in, "1Gi", "2Gi", "2Gi"); fails(in, agentapi.FailureDiskFull) },
 			"False VolumeExpanding", "True VolumeExpanding", "False Healthy"},
+		"volume growing, and another is full": {func(in *Input) {
+			claim(in, "2Gi", "2Gi", "2Gi")
+			fails(in, agentapi.FailureDiskFull)
+			in.Facts.Claims["data-n-0"] = volume("data-n-0", "1Gi", "2Gi")
+		}, "False DiskFull", "False DiskFull", "True DiskFull"},
+		"volume growing, and a member needs help": {func(in *Input) { claim(in, "1Gi", "2Gi", "2Gi"); fails(in, agentapi.FailureForeignUUID) },
+			"False ForeignData", "False ForeignData", "True ForeignData"},
 		"operation": {func(in *Input) {
 			in.Snapshot.Operation = &cluster.Operation{Type: cluster.OpRestart}
 			in.Decision.Reason = plan.ReasonRestarting
@@ -85,24 +102,73 @@ func fails(in *Input, failure string) {
 	in.Decision.Reason = plan.ReasonMemberFailed
 }
 
-// claim makes the first member's volume one that has, has been asked for, and is to have those sizes.
+// claim makes the second member's volume one that has, has been asked for, and is to have those sizes.
 func claim(in *Input, has, asked, wanted string) {
 	c := in.Facts.Cluster
-	c.Name, c.Status.Replicas, c.Spec.Storage.Size = "shop", 3, resource.MustParse(wanted)
-	p := &corev1.PersistentVolumeClaim{}
-	p.Name = "data-shop-0"
-	p.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(asked)}
-	p.Status.Phase, p.Status.Capacity = corev1.ClaimBound, corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(has)}
-	in.Facts.Claims = map[string]*corev1.PersistentVolumeClaim{p.Name: p}
+	c.Name, c.Status.Replicas, c.Spec.Storage.Size = "n", 3, resource.MustParse(wanted)
+	in.Facts.Claims = map[string]*corev1.PersistentVolumeClaim{"data-n-1": volume("data-n-1", has, asked)}
 }
 
-// TestRigidAdvice: what is advised has to be possible, and admission lets no size shrink.
+// rigid makes the second member's volume one that is to grow and cannot.
+func rigid(in *Input) {
+	claim(in, "1Gi", "1Gi", "2Gi")
+	in.Facts.Rigid = map[string]bool{"data-n-1": true}
+}
+
+func volume(name, has, asked string) *corev1.PersistentVolumeClaim {
+	p := &corev1.PersistentVolumeClaim{}
+	p.Name = name
+	p.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(asked)}
+	p.Status.Phase, p.Status.Capacity = corev1.ClaimBound, corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(has)}
+	return p
+}
+
+// TestRigidAdvice: what is advised has to be possible.
 func TestRigidAdvice(t *testing.T) {
+	const back = "set spec.storage.size back to 1Gi"
+	in := healthy()
+	rigid(&in)
+	says(t, volumes(in), "allowVolumeExpansion: true")
+	if p := volumes(in); strings.Contains(p.Message, back) {
+		t.Errorf("not all volumes are known: %s", p.Message)
+	}
+	for _, name := range []string{"data-n-0", "data-n-2"} {
+		in.Facts.Claims[name] = volume(name, "2Gi", "2Gi")
+	}
+	says(t, volumes(in), back)
+	fails(&in, agentapi.FailureDiskFull)
+	says(t, FirstProblem(in), back)
+	if p := FirstProblem(in); strings.Contains(p.Message, "let spec.storage.size grow") {
+		t.Errorf("it cannot: %s", p.Message)
+	}
+}
+
+func says(t *testing.T, p *Problem, want string) {
+	t.Helper()
+	if p == nil || !strings.Contains(p.Message, want) {
+		t.Errorf("got %+v, want %q", p, want)
+	}
+}
+
+// TestExpandingTellsTheRequest: what was asked for once is not taken back.
+func TestExpandingTellsTheRequest(t *testing.T) {
+	in := healthy()
+	claim(&in, "1Gi", "2Gi", "1Gi")
+	says(t, expanding(in), "has 1Gi and is being expanded to 2Gi")
+}
+
+// TestVolumeSize is what admission lets the spec be set back to.
+func TestVolumeSize(t *testing.T) {
 	in := healthy()
 	claim(&in, "1Gi", "1Gi", "2Gi")
-	in.Facts.Rigid = map[string]bool{"data-shop-0": true}
-	if p := volumes(in); p == nil || strings.Contains(p.Message, "set the size back") || !strings.Contains(p.Message, "allowVolumeExpansion: true") {
-		t.Errorf("%+v", p)
+	s := v1alpha1.GaleraClusterStatus{VolumeSize: new(resource.MustParse("1Gi"))}
+	if Update(&s, in); s.VolumeSize != nil {
+		t.Errorf("got %s, though not all volumes are known", s.VolumeSize)
+	}
+	in.Facts.Cluster.Status.Replicas = 1
+	in.Facts.Claims["data-n-0"] = volume("data-n-0", "1Gi", "1Gi")
+	if Update(&s, in); s.VolumeSize == nil || s.VolumeSize.String() != "1Gi" {
+		t.Errorf("got %s", s.VolumeSize)
 	}
 }
 

@@ -3,9 +3,11 @@ package observe
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -43,32 +45,41 @@ func (r Readers) expandable(ctx context.Context, p *corev1.PersistentVolumeClaim
 	return err == nil && class.AllowVolumeExpansion != nil && *class.AllowVolumeExpansion, client.IgnoreNotFound(err)
 }
 
-// Small returns the members' claims that ask for less than the spec, in ordinal order. Only what is bound
-// can be expanded.
+// Small returns the members' claims that ask for less than the spec, in ordinal order.
 func Small(f Facts) []*corev1.PersistentVolumeClaim {
-	var out []*corev1.PersistentVolumeClaim
-	for i := range Size(f) {
-		p := f.Claims[resources.ClaimName(f.Cluster, i)]
-		if p == nil || p.Status.Phase != corev1.ClaimBound {
-			continue
-		}
-		if have := p.Spec.Resources.Requests[corev1.ResourceStorage]; have.Cmp(f.Cluster.Spec.Storage.Size) < 0 {
-			out = append(out, p)
-		}
-	}
-	return out
+	return slices.DeleteFunc(bound(f), func(p *corev1.PersistentVolumeClaim) bool {
+		return p.Spec.Resources.Requests.Storage().Cmp(f.Cluster.Spec.Storage.Size) >= 0
+	})
 }
 
 // Expanding returns the members' claims whose volume is not as large as they ask for yet.
 func Expanding(f Facts) []*corev1.PersistentVolumeClaim {
+	return slices.DeleteFunc(bound(f), func(p *corev1.PersistentVolumeClaim) bool {
+		return p.Status.Capacity.Storage().Cmp(*p.Spec.Resources.Requests.Storage()) >= 0
+	})
+}
+
+// VolumeSize is the least that a member's claim asks for, nil while not all are bound. What is asked for counts, and
+// not what is there: a request that was raised is never lowered, and a volume may be larger than it was asked to be.
+func VolumeSize(f Facts) *resource.Quantity {
+	claims := bound(f)
+	if len(claims) < Size(f) {
+		return nil
+	}
+	var least *resource.Quantity
+	for _, p := range claims {
+		if q := p.Spec.Resources.Requests.Storage(); least == nil || q.Cmp(*least) < 0 {
+			least = q
+		}
+	}
+	return least
+}
+
+// bound returns the members' claims that have a volume, in ordinal order. Only they can be expanded.
+func bound(f Facts) []*corev1.PersistentVolumeClaim {
 	var out []*corev1.PersistentVolumeClaim
 	for i := range Size(f) {
-		p := f.Claims[resources.ClaimName(f.Cluster, i)]
-		if p == nil || p.Status.Phase != corev1.ClaimBound {
-			continue
-		}
-		have, asked := p.Status.Capacity[corev1.ResourceStorage], p.Spec.Resources.Requests[corev1.ResourceStorage]
-		if have.Cmp(asked) < 0 {
+		if p := f.Claims[resources.ClaimName(f.Cluster, i)]; p != nil && p.Status.Phase == corev1.ClaimBound {
 			out = append(out, p)
 		}
 	}

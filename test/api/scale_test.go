@@ -82,19 +82,9 @@ func TestScaleUp(t *testing.T) {
 // TestVolumesGrow where the class allows it, and are left alone where it does not.
 func TestVolumesGrow(t *testing.T) {
 	ctx := context.Background()
-	for _, class := range []string{"grows", "does-not"} {
-		must(t, kube.Create(ctx, &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Provisioner: "example.org/none", AllowVolumeExpansion: new(class == "grows")}))
-	}
 	w := newWorld(t, "volumes", spec())
 	w.bringUp()
-	for i, class := range []string{"grows", "grows", "does-not"} {
-		p := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "volumes", Name: fmt.Sprintf("data-shop-%d", i), Labels: map[string]string{v1alpha1.LabelCluster: "shop"}}}
-		p.Spec.StorageClassName, p.Spec.AccessModes = &class, []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
-		p.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: quantity("1Gi")}
-		must(t, kube.Create(ctx, p))
-		p.Status.Phase, p.Status.Capacity = corev1.ClaimBound, p.Spec.Resources.Requests
-		must(t, kube.Status().Update(ctx, p))
-	}
+	w.volumes("1Gi", "grows", "grows", "does-not")
 	template := w.statefulSet().Spec.Template.DeepCopy()
 	w.edit(func(c *v1alpha1.GaleraCluster) { c.Spec.Storage.Size = quantity("2Gi") })
 	w.Eventually(w.condition("Stalled")).Should(Equal("True VolumeNotExpandable"))
@@ -102,15 +92,72 @@ func TestVolumesGrow(t *testing.T) {
 	must(t, kube.Delete(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "volumes", Name: "data-shop-2"}}, client.GracePeriodSeconds(0)))
 	must(t, client.IgnoreNotFound(kube.Patch(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "volumes", Name: "data-shop-2"}},
 		client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`)))))
-	w.Eventually(func() string {
-		p := &corev1.PersistentVolumeClaim{}
-		w.Expect(w.get(p, "data-shop-1")).To(Succeed())
-		q := p.Spec.Resources.Requests[corev1.ResourceStorage]
-		return q.String()
-	}).Should(Equal("2Gi"))
+	w.Eventually(w.requested("data-shop-1")).Should(Equal("2Gi"))
 	w.Eventually(w.condition("Ready")).Should(Equal("False VolumeExpanding"))
 	sts := w.statefulSet()
 	q := sts.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests[corev1.ResourceStorage]
 	w.Expect(q.String()).To(Equal("1Gi"), "the template stays")
 	w.Expect(&sts.Spec.Template).To(Equal(template), "no pod is replaced for it")
+}
+
+// TestSizeIsGivenUp: a size that cannot be had is set back as the condition advises, and all is as before.
+func TestSizeIsGivenUp(t *testing.T) {
+	s := spec()
+	s.Storage.Size = quantity("2Gi")
+	w := newWorld(t, "given-up", s)
+	w.bringUp()
+	// They are smaller than the template, as after a StatefulSet was made anew.
+	w.volumes("1Gi", "grows", "does-not", "does-not")
+	w.Eventually(w.condition("Stalled")).Should(Equal("True VolumeNotExpandable"))
+	w.Eventually(w.requested("data-shop-0")).Should(Equal("2Gi"))
+	w.Eventually(func() string { return w.message("Stalled") }).Should(ContainSubstring("set spec.storage.size back to 1Gi"))
+	w.Expect(w.status().VolumeSize.String()).To(Equal("1Gi"))
+	before := w.statefulSet()
+	resize := func(size string) error {
+		return kube.Patch(context.Background(), &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "given-up", Name: "shop"}},
+			client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"storage":{"size":%q}}}`, size)))
+	}
+	mustSay(t, resize("768Mi"), "can be set back as far as status.volumeSize")
+	must(t, resize("1Gi"))
+	w.Eventually(w.condition("Stalled")).Should(HavePrefix("False"))
+	w.Eventually(w.condition("Ready")).Should(Equal("False VolumeExpanding"))
+	w.Expect(w.message("Ready")).To(ContainSubstring("data-shop-0 has 1Gi and is being expanded to 2Gi"))
+	w.has("data-shop-0", "2Gi")
+	w.Eventually(w.condition("Ready")).Should(Equal("True Ready"))
+	w.Expect(w.requested("data-shop-0")()).To(Equal("2Gi"), "what was asked for stays")
+	w.Expect(w.statefulSet().Spec).To(Equal(before.Spec))
+}
+
+// volumes makes the nodes' volumes: bound, of that size and those classes.
+func (w *world) volumes(size string, classes ...string) {
+	w.t.Helper()
+	ctx := context.Background()
+	for i, class := range classes {
+		sc := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Provisioner: "example.org/none", AllowVolumeExpansion: new(class == "grows")}
+		must(w.t, client.IgnoreAlreadyExists(kube.Create(ctx, sc)))
+		p := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: w.cluster.Namespace, Name: fmt.Sprintf("data-shop-%d", i), Labels: map[string]string{v1alpha1.LabelCluster: "shop"}}}
+		p.Spec.StorageClassName, p.Spec.AccessModes = &class, []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+		p.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: quantity(size)}
+		must(w.t, kube.Create(ctx, p))
+		w.has(p.Name, size)
+	}
+}
+
+// has makes a volume that large.
+func (w *world) has(claim, size string) {
+	w.t.Helper()
+	p := &corev1.PersistentVolumeClaim{}
+	must(w.t, w.get(p, claim))
+	p.Status.Phase, p.Status.Capacity = corev1.ClaimBound, corev1.ResourceList{corev1.ResourceStorage: quantity(size)}
+	must(w.t, kube.Status().Update(context.Background(), p))
+}
+
+// requested is what a claim asks for.
+func (w *world) requested(claim string) func() string {
+	return func() string {
+		p := &corev1.PersistentVolumeClaim{}
+		w.Expect(w.get(p, claim)).To(Succeed())
+		q := p.Spec.Resources.Requests[corev1.ResourceStorage]
+		return q.String()
+	}
 }

@@ -99,7 +99,7 @@ func TestImmutable(t *testing.T) {
 	ctx := context.Background()
 	for name, tc := range map[string]struct{ before, after, want string }{
 		"larger":        {`storage: {size: 1Gi}`, `storage: {size: 2Gi}`, ""},
-		"smaller":       {`storage: {size: 2Gi}`, `storage: {size: 1Gi}`, "size can grow and cannot shrink"},
+		"smaller":       {`storage: {size: 2Gi}`, `storage: {size: 1Gi}`, "size can grow, and can be set back"},
 		"same size":     {`storage: {size: 1Gi}`, `storage: {size: 1024Mi}`, ""},
 		"class":         {`storage: {size: 1Gi, storageClassName: a}`, `storage: {size: 1Gi, storageClassName: b}`, "storageClassName cannot be changed"},
 		"class removed": {`storage: {size: 1Gi, storageClassName: a}`, `storage: {size: 1Gi}`, "storageClassName cannot be changed"},
@@ -114,6 +114,35 @@ func TestImmutable(t *testing.T) {
 			after := fromYAML(t, "fixed", tc.after)
 			after.SetResourceVersion(u.GetResourceVersion())
 			mustSay(t, kube.Update(ctx, after), tc.want)
+		})
+	}
+}
+
+// TestSizeIsSetBack as far as the volumes have it, by what the operator has recorded and nobody else.
+func TestSizeIsSetBack(t *testing.T) {
+	ctx := context.Background()
+	const refused = "spec.storage.size: Invalid value"
+	for name, tc := range map[string]struct{ volumes, size, want string }{
+		"to what they have":             {"1Gi", "1Gi", ""},
+		"the same, written otherwise":   {"1Gi", "1024Mi", ""},
+		"half-way":                      {"1Gi", "2Gi", ""},
+		"below":                         {"1Gi", "512Mi", refused},
+		"they have it, or will have it": {"4Gi", "2Gi", refused},
+		"they have more":                {"8Gi", "2Gi", refused},
+		"they have more, and it grows":  {"8Gi", "6Gi", ""},
+		"not known":                     {"", "2Gi", refused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := fromYAML(t, "back", `storage: {size: 4Gi}`)
+			must(t, kube.Create(ctx, u))
+			t.Cleanup(func() { _ = kube.Delete(ctx, u) })
+			if tc.volumes != "" {
+				must(t, unstructured.SetNestedField(u.Object, tc.volumes, "status", "volumeSize"))
+				must(t, kube.Status().Update(ctx, u))
+			}
+			must(t, unstructured.SetNestedField(u.Object, tc.size, "spec", "storage", "size"))
+			must(t, unstructured.SetNestedField(u.Object, "256Mi", "status", "volumeSize")) // a spec's writer is not believed
+			mustSay(t, kube.Update(ctx, u), tc.want)
 		})
 	}
 }
