@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
 	"os/user"
@@ -89,6 +90,7 @@ type agent struct {
 	evictions evictions
 	asker     *peers.Asker
 	silence   func(port uint16) (time.Duration, bool)
+	answers   func(host net.IP, port uint16) (streams.Answer, bool)
 	prover    *prove.Prover
 	events    chan func()
 	poke      chan struct{} // something has changed in mariadbd
@@ -105,7 +107,7 @@ type agent struct {
 }
 
 func newAgent(o Options) (*agent, error) {
-	a := &agent{Options: o, user: osUser(), asker: peers.New(), silence: streams.Silence, events: make(chan func(), 64),
+	a := &agent{Options: o, user: osUser(), asker: peers.New(), silence: streams.Silence, answers: streams.Answers, events: make(chan func(), 64),
 		poke: make(chan struct{}, 1), look: make(chan struct{}, 1)}
 	a.downSince = time.Now()
 	a.mariadb = servercnf.FindServer()

@@ -20,6 +20,7 @@ type ownData struct {
 	giving     *agentapi.Giving
 	given      map[string]int64 // transfers given, by kind, since the agent started
 	donation   Donation
+	hearing    hearing
 }
 
 // watchGiving looks for what the transfer scripts have noted since the last look.
@@ -44,8 +45,13 @@ func (a *agent) watchGiving() {
 		a.Logger.Info("giving a state transfer", "kind", n.Kind, "to", n.Host)
 	}
 	a.run.notes = len(notes)
-	if len(notes) > 0 && !notes[len(notes)-1].Running() {
-		a.own.giving = nil
+	if len(notes) > 0 {
+		switch last := notes[len(notes)-1]; {
+		case !last.Running():
+			a.own.giving = nil
+		case last.Role == transfer.RoleDonor:
+			a.endUnheard(last, time.Now())
+		}
 	}
 	a.own.donation.See(a.status, a.own.giving != nil, time.Now())
 	a.measureData()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // Below returns the processes a process has started, and those they have started, by id.
@@ -20,6 +21,20 @@ func Below(pid int) []int {
 		}
 	}
 	return out[1:]
+}
+
+// Kill kills a process and all it has started.
+func Kill(pid int) { killTree(list(), pid) }
+
+// End asks a process to end, which may have something to clean up, and kills what it has started: what it waits for.
+func End(pid int) {
+	all := list() // before it ends, and they are somebody else's
+	_ = syscall.Kill(pid, syscall.SIGTERM)
+	for _, p := range all {
+		if p.parent == pid {
+			killTree(all, p.pid)
+		}
+	}
 }
 
 // Name returns what a process is called, "" when it has gone.

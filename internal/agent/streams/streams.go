@@ -2,6 +2,8 @@
 package streams
 
 import (
+	"math"
+	"net"
 	"time"
 
 	"github.com/vishvananda/netlink"
@@ -12,23 +14,79 @@ import (
 // none, when something that came has not been read yet, or when the kernel does not tell: then it is not the others who are
 // waited for.
 func Silence(port uint16) (silent time.Duration, ok bool) {
-	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
-		found, err := netlink.SocketDiagTCPInfo(family)
-		if err != nil {
+	found, ok := all()
+	if !ok {
+		return 0, false
+	}
+	ok = false
+	for _, s := range found {
+		if s.InetDiagMsg.ID.SourcePort != port || s.InetDiagMsg.State != netlink.TCP_ESTABLISHED {
+			continue
+		}
+		if s.InetDiagMsg.RQueue > 0 {
 			return 0, false
 		}
-		for _, s := range found {
-			if s.InetDiagMsg == nil || s.TCPInfo == nil || s.InetDiagMsg.ID.SourcePort != port || s.InetDiagMsg.State != netlink.TCP_ESTABLISHED {
-				continue
-			}
-			if s.InetDiagMsg.RQueue > 0 {
-				return 0, false
-			}
-			since := time.Duration(s.TCPInfo.Last_data_recv) * time.Millisecond
-			if !ok || since < silent {
-				silent, ok = since, true
-			}
+		since := milliseconds(s.TCPInfo.Last_data_recv)
+		if !ok || since < silent {
+			silent, ok = since, true
 		}
 	}
 	return silent, ok
+}
+
+// Answer is how the other side of this pod's connections to one port of one host answers.
+type Answer struct {
+	// Silent is how long nothing has come from there over any of them, not even that what was sent has arrived.
+	Silent time.Duration
+	// Owed says that something was sent that the other side would have told the arrival of at once. One that has no room
+	// for more owes nothing: the kernel only asks it now and then whether it has.
+	Owed bool
+}
+
+// Answers tells how a host answers. ok is false when no process has a connection there, or when the kernel does not tell.
+func Answers(host net.IP, port uint16) (a Answer, ok bool) {
+	found, told := all()
+	if !told || host == nil {
+		return Answer{}, false
+	}
+	for _, s := range found {
+		m := s.InetDiagMsg
+		// What has no inode was closed by its process, and goes on without it.
+		if m.INode == 0 || m.ID.DestinationPort != port || !m.ID.Destination.Equal(host) {
+			continue
+		}
+		silent, owed := answered(m.State, m.WQueue, s.TCPInfo)
+		if !ok || silent < a.Silent {
+			a.Silent = silent
+		}
+		a.Owed, ok = a.Owed || owed, true
+	}
+	return a, ok
+}
+
+// answered tells the same of one connection. The kernel notes no acknowledgement when data come that acknowledge nothing new, so
+// both times count.
+func answered(state uint8, queued uint32, t *netlink.TCPInfo) (silent time.Duration, owed bool) {
+	if state == netlink.TCP_SYN_SENT {
+		return math.MaxInt64, true
+	}
+	return milliseconds(min(t.Last_ack_recv, t.Last_data_recv)), queued > 0 && t.Snd_wnd >= t.Snd_mss
+}
+
+func milliseconds(n uint32) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// all returns the connections the kernel tells its times of.
+func all() (out []*netlink.InetDiagTCPInfoResp, ok bool) {
+	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
+		found, err := netlink.SocketDiagTCPInfo(family)
+		if err != nil {
+			return nil, false
+		}
+		for _, s := range found {
+			if s.InetDiagMsg != nil && s.TCPInfo != nil {
+				out = append(out, s)
+			}
+		}
+	}
+	return out, true
 }

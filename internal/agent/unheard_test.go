@@ -1,0 +1,189 @@
+package agent
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/place"
+	"github.com/galera-operator/galera-operator/internal/agent/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/streams"
+	"github.com/galera-operator/galera-operator/internal/agent/transfer"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// TestLostJoiner: only a joiner that is silent is taken for lost, and only when it owes an answer, or has been silent for longer
+// than any that lives would be.
+func TestLostJoiner(t *testing.T) {
+	const minute, every = time.Minute, 10 * time.Second
+	// part is what the looks of some time see; silent counts from its beginning.
+	type part struct {
+		lasts      time.Duration
+		heard      bool // something comes all the time
+		owed, gone bool
+	}
+	for name, c := range map[string]struct {
+		parts []part
+		limit time.Duration
+		lost  time.Duration // after which it is, 0 for never
+	}{
+		"vanished in the middle":                  {[]part{{lasts: minute, heard: true, owed: true}, {lasts: time.Hour, owed: true}}, 10 * minute, 11*minute + every},
+		"with little patience":                    {[]part{{lasts: minute, heard: true, owed: true}, {lasts: time.Hour, owed: true}}, minute, 2*minute + every},
+		"slow, and it says so":                    {[]part{{lasts: 5 * time.Hour, heard: true, owed: true}}, 10 * minute, 0},
+		"without room, asked every two minutes":   {[]part{{lasts: 119 * time.Second}, {lasts: every, heard: true}, {lasts: 119 * time.Second}, {lasts: every, heard: true}}, minute, 0},
+		"without room, and one answer was lost":   {[]part{{lasts: 230 * time.Second}, {lasts: time.Hour, heard: true}}, minute, 0},
+		"without room, and gone":                  {[]part{{lasts: time.Hour}}, minute, 4*minute + 2*every},
+		"nothing to send, and gone":               {[]part{{lasts: time.Hour}}, 10 * minute, 11*minute + 2*every},
+		"nothing to send for long, and then much": {[]part{{lasts: 10 * minute}, {lasts: every, owed: true}, {lasts: time.Hour, heard: true, owed: true}}, 10 * minute, 0},
+		"it prepares":                             {[]part{{lasts: minute, heard: true}, {lasts: 5 * time.Hour, gone: true}}, minute, 0},
+		"closed before it was too long":           {[]part{{lasts: 9 * minute, owed: true}, {lasts: every, gone: true}, {lasts: 9 * minute, owed: true}}, 10 * minute, 0},
+		"the network was cut for a while":         {[]part{{lasts: 9 * minute, owed: true}, {lasts: every, heard: true, owed: true}, {lasts: 9 * minute, owed: true}}, 10 * minute, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var h hearing
+			start := time.Unix(100000, 0)
+			var passed, lost time.Duration
+			silent := time.Duration(0)
+			for _, p := range c.parts {
+				for end := passed + p.lasts; passed < end && lost == 0; {
+					passed += every
+					if silent += every; p.heard {
+						silent = time.Millisecond
+					}
+					h.look(start.Add(passed), streams.Answer{Silent: silent, Owed: p.owed}, !p.gone)
+					if h.lost(c.limit) > 0 {
+						lost = passed
+					}
+				}
+			}
+			if lost != c.lost {
+				t.Errorf("lost after %s, want %s", lost, c.lost)
+			}
+		})
+	}
+}
+
+// donor is an agent whose server gives to 10.0.0.9 by a script that holds on to a connection; the script's note is returned.
+func donor(t *testing.T, script string) (*agent, transfer.Note) {
+	t.Helper()
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no bash here")
+	}
+	a := listener(t)
+	a.run.note, a.join, a.config = nil, nil, &agentapi.NodeConfig{}
+	a.status = &agentapi.Server{Component: cluster.ComponentPrimary, State: cluster.NodeDonor}
+	dir := t.TempDir()
+	a.Places = place.Places{Run: dir, Data: dir}
+	path := filepath.Join(dir, "wsrep_sst_test")
+	text := "echo donor $$ SST 10.0.0.9 >" + a.Places.TransferNotes() + "\n" + script
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(bash, path)
+	cmd.Dir = dir
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() { defer close(done); _ = cmd.Wait() }()
+	t.Cleanup(func() { procs.Kill(cmd.Process.Pid); <-done })
+	until(t, "both programs run", func() bool { return len(procs.Below(cmd.Process.Pid)) >= 2 })
+	return a, transfer.Notes(a.Places.TransferNotes())[0]
+}
+
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// gone says that a process has ended, whether somebody has heard of it or not.
+func gone(pid int) bool {
+	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+	return err != nil || len(line) == 0
+}
+
+const gives = "trap 'touch cleaned' EXIT\nsleep 1000 | sleep 1000\nsleep 1000\n"
+
+// TestUnheardTransferIsEnded: the script goes with all it has started, and cleans up; mariadbd goes on.
+func TestUnheardTransferIsEnded(t *testing.T) {
+	a, n := donor(t, gives)
+	below := procs.Below(n.PID)
+	a.answers = func(host net.IP, port uint16) (streams.Answer, bool) {
+		return streams.Answer{Silent: time.Hour, Owed: true}, host.String() == "10.0.0.9" && port == 4444
+	}
+	a.watchGiving()
+	if a.own.giving == nil || !n.Running() {
+		t.Fatal("ended at the first look")
+	}
+	for _, since := range []*time.Time{&a.own.hearing.at, &a.own.hearing.silentSince, &a.own.hearing.owedSince} {
+		*since = since.Add(-agentapi.DefaultStall - time.Second)
+	}
+	a.watchGiving()
+	until(t, "the script ends", func() bool { return !n.Running() })
+	for _, pid := range below {
+		until(t, "its programs end", func() bool { return gone(pid) })
+	}
+	if _, err := os.Stat(filepath.Join(a.Places.Data, "cleaned")); err != nil {
+		t.Error("it could not clean up: ", err)
+	}
+	a.watchGiving()
+	if a.own.giving != nil || procs.Name(a.proc.PID) != "sleep" || a.failure != nil {
+		t.Errorf("gives %+v, server %q, %+v", a.own.giving, procs.Name(a.proc.PID), a.failure)
+	}
+}
+
+// TestUnheardTransferThatDoesNotHear is killed at the next look.
+func TestUnheardTransferThatDoesNotHear(t *testing.T) {
+	a, n := donor(t, "trap '' TERM\nwhile :; do sleep 1000 | sleep 1000; done\n")
+	a.answers = func(net.IP, uint16) (streams.Answer, bool) {
+		return streams.Answer{Silent: time.Hour, Owed: true}, true
+	}
+	start := time.Unix(100000, 0)
+	a.endUnheard(n, start)
+	a.endUnheard(n, start.Add(11*time.Minute))
+	until(t, "it goes on", func() bool { return n.Running() && len(procs.Below(n.PID)) >= 2 })
+	a.answers = func(net.IP, uint16) (streams.Answer, bool) { return streams.Answer{}, false }
+	a.endUnheard(n, start.Add(11*time.Minute+time.Second))
+	if !n.Running() {
+		t.Fatal("it had no time")
+	}
+	a.endUnheard(n, start.Add(12*time.Minute))
+	until(t, "it ends", func() bool { return !n.Running() })
+}
+
+// TestUnheardTransferGoesOn where ending it would do harm, or it is another one.
+func TestUnheardTransferGoesOn(t *testing.T) {
+	for name, edit := range map[string]func(*agent, *transfer.Note){
+		"without a quorum":        func(a *agent, _ *transfer.Note) { a.status.Component = cluster.ComponentNonPrimary },
+		"without a configuration": func(a *agent, _ *transfer.Note) { a.config = nil },
+		"somebody has patience":   func(a *agent, _ *transfer.Note) { a.config.StateTransfer.StallSeconds = 1300 },
+		"another one since":       func(a *agent, _ *transfer.Note) { a.own.hearing.script = 1 },
+		"looked at a moment ago": func(a *agent, _ *transfer.Note) {
+			a.own.hearing.at = time.Unix(100000, 0).Add(11*time.Minute - time.Second)
+		},
+		"to nobody that has a name": func(_ *agent, n *transfer.Note) { n.Host = "shop-2" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, n := donor(t, gives)
+			a.answers = func(host net.IP, _ uint16) (streams.Answer, bool) {
+				return streams.Answer{Silent: time.Hour, Owed: true}, host != nil
+			}
+			a.endUnheard(n, time.Unix(100000, 0))
+			edit(a, &n)
+			a.endUnheard(n, time.Unix(100000, 0).Add(11*time.Minute))
+			if a.own.hearing.ended || !n.Running() {
+				t.Error("ended")
+			}
+		})
+	}
+}
