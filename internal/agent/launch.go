@@ -80,7 +80,7 @@ func (a *agent) startJoin() {
 			}
 		}
 		return datadir.Clean(a.Places.Data, incomplete)
-	}, slices.Concat(positionArgs(a.found), a.donorArgs(), a.addressArgs()))
+	}, slices.Concat(positionArgs(a.found), a.donorArgs(), a.addressArgs(), a.methodArgs()))
 }
 
 // bootstrap starts the present database as a new component. The order is on the volume already.
@@ -208,6 +208,16 @@ func positionArgs(found examination) []string {
 		return []string{"--wsrep-start-position=" + found.start}
 	}
 	return []string{"--wsrep-start-position=" + found.position.String()}
+}
+
+// methodArgs hold mariadbd to the transfer method the join was noted with: the option file may be another one by the time it reads
+// it. One that serves is told of a change (setLive).
+func (a *agent) methodArgs() []string {
+	method, ok := a.output.MyCnf.Get("mysqld", "wsrep_sst_method")
+	if !ok {
+		return nil
+	}
+	return []string{"--wsrep-sst-method=" + method}
 }
 
 // launch prepares the data directory and starts mariadbd.

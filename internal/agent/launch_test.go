@@ -1,0 +1,73 @@
+package agent
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/place"
+	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// reader reads its transfer method as mariadbd does: from the option file, unless it is told another.
+const reader = `#!/bin/sh
+conf=${1#--defaults-file=}
+method=$(sed -n 's/^wsrep_sst_method *= *//p' "$conf")
+for arg; do
+	case "$arg" in --wsrep-sst-method=*) method=${arg#*=} ;; esac
+done
+echo "$method" >"$(dirname "$conf")/method.tmp" && mv "$(dirname "$conf")/method.tmp" "$(dirname "$conf")/method"
+`
+
+// TestJoinUsesTheMethodItNoted: the option file may be another one by the time mariadbd reads it. By rsync a copy is written over
+// the data, and only the note tells then that they are none any more.
+func TestJoinUsesTheMethodItNoted(t *testing.T) {
+	names := map[string]string{servercnf.MariaBackup: "mariabackup", servercnf.Rsync: "rsync"}
+	for noted, later := range map[string]string{
+		servercnf.MariaBackup: servercnf.Rsync,
+		servercnf.Rsync:       servercnf.MariaBackup,
+	} {
+		t.Run(noted+", then "+later, func(t *testing.T) {
+			dir := t.TempDir()
+			a := lineageAgent(t, agentapi.Server{})
+			a.Options = Options{Name: "shop-2", Address: "10.0.0.7", Logger: slog.New(slog.DiscardHandler), Output: func(string) {},
+				Places: place.Places{Volume: dir, Run: dir, State: dir, Tmp: dir, Data: filepath.Join(dir, "data")}}
+			a.events, a.markers = make(chan func(), 10), datadir.Markers{Dir: dir}
+			a.mariadb = filepath.Join(dir, "mariadbd")
+			if err := os.WriteFile(a.mariadb, []byte(reader), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			configured := func(method string) (*agentapi.NodeConfig, servercnf.Output) {
+				c := &agentapi.NodeConfig{StateTransfer: agentapi.StateTransferConfig{Method: method}}
+				return c, servercnf.Build(servercnf.Input{Config: *c, Name: a.Name, Address: a.Address, Places: a.Places})
+			}
+			_, changed := configured(later)
+			if err := os.WriteFile(a.Places.MyCnf(), []byte(changed.MyCnf.Render()), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			a.config, a.output = configured(noted)
+			a.found = examination{data: cluster.DataPresent, position: at(7)}
+			a.startJoin()
+			select {
+			case <-a.events: // started
+			case <-time.After(time.Minute):
+				t.Fatal("nothing is started")
+			}
+			var method []byte
+			until(t, "it has read its options", func() (ok bool) {
+				var err error
+				method, err = os.ReadFile(filepath.Join(dir, "method"))
+				return err == nil
+			})
+			note, err := a.markers.Joining()
+			if err != nil || note == nil || note.Method != noted || string(method) != names[noted]+"\n" {
+				t.Errorf("uses %q, noted is %+v (%v)", method, note, err)
+			}
+		})
+	}
+}
