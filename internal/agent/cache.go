@@ -91,11 +91,29 @@ func (a *agent) cacheArgs(output servercnf.Output) []string {
 	}
 	present := a.cacheSize()
 	size := writerate.Size(a.writes.estimate, time.Duration(st.WindowSeconds)*time.Second, st.CacheBudget, present)
-	if size = min(size, max(present+a.freeRoom()/2, writerate.Least)); size <= writerate.Least {
+	if size > max(present, writerate.Least) {
+		size = min(size, max(present+a.cacheRoom(), writerate.Least))
+	}
+	if size <= writerate.Least {
 		return nil
 	}
 	a.Logger.Info("cache of write-sets", "bytes", size, "before", present, "bytesPerSecond", int64(a.writes.estimate.High))
 	return []string{"--wsrep-provider-options=" + options + ";gcache.size=" + strconv.FormatInt(size>>20, 10) + "M"}
+}
+
+// cacheRoom is what the cache may grow by: half of what the volume has left, beside a full copy that is to come. A copy of unknown
+// size gets all of it.
+func (a *agent) cacheRoom() int64 {
+	room := a.freeRoom()
+	if a.found.replaced() {
+		copied := a.copySize()
+		if copied == 0 {
+			return 0
+		}
+		// What lies here is removed before the new data come.
+		room += datadir.Size(a.Places.Data) - copied
+	}
+	return max(room, 0) / 2
 }
 
 // freeRoom is what the volume has left.

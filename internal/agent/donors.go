@@ -106,13 +106,11 @@ func (a *agent) awaitDonor(v JoinVerdict) JoinVerdict {
 // awaitRoom compares the size of the donors' data with what the volume has: a transfer that cannot
 // end well would only trouble its donor.
 func (a *agent) awaitRoom(v JoinVerdict) JoinVerdict {
-	var need int64
-	for _, p := range primaryPeers(a.peers) {
-		need = max(need, p.DataBytes)
-	}
+	need := a.copySize()
 	if need == 0 || a.proc != nil {
 		return v
 	}
+	// A larger cache takes only what the copy leaves (cacheRoom).
 	if a.cacheSize() == 0 {
 		need += writerate.Least
 	}
@@ -127,6 +125,15 @@ func (a *agent) awaitRoom(v JoinVerdict) JoinVerdict {
 	}
 	return failed(agentapi.FailureDiskFull, "the volume has room for %s, and a full copy of the other members' data with the cache of write-sets "+
 		"takes %s; make room on the volume, or give the cluster larger ones", inMiB(room), inMiB(need))
+}
+
+// copySize is how large a full copy of the others' data is, 0 when nobody has told.
+func (a *agent) copySize() int64 {
+	var size int64
+	for _, p := range primaryPeers(a.peers) {
+		size = max(size, p.DataBytes)
+	}
+	return size
 }
 
 func inMiB(bytes int64) string { return fmt.Sprintf("%d MiB", bytes>>20) }
