@@ -62,7 +62,7 @@ type StateTransferSpec struct {
 	// stallTimeout is how long a full copy may make no progress at all, or none of the write-sets a node has
 	// missed may come, before the transfer is given up and begun anew, from another donor where there is one.
 	// One that goes on may take as long as it takes. Write-sets that have come may, too, unless for so long nothing
-	// comes over their connection and none is applied.
+	// comes over their connection and none is applied. A donor ends a copy to a joiner from which nothing comes for so long.
 	// 1m to 24h. Default: 10m.
 	// +optional
 	// +kubebuilder:default="10m"

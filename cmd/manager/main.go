@@ -18,12 +18,14 @@ import (
 )
 
 // Few renewals keep the idle operator quiet. A container that is restarted in its pod has the
-// same identity and goes on at once; only the loss of the whole pod costs leaseDuration.
+// same identity and goes on at once; only the loss of the whole pod costs leaseDuration, and what there is between
+// two looks: retryPeriod to 2.2 of it.
 const (
 	leaseName     = "galera-operator"
 	leaseDuration = 75 * time.Second
-	renewDeadline = 60 * time.Second
-	retryPeriod   = 40 * time.Second
+	renewEvery    = 40 * time.Second
+	renewDeadline = 30 * time.Second // after renewEvery, and before leaseDuration
+	retryPeriod   = 10 * time.Second
 )
 
 func main() {
@@ -93,6 +95,10 @@ func newLock(config *rest.Config, opts *options) (resourcelock.Interface, error)
 	if err != nil {
 		return nil, err
 	}
-	return resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, opts.namespace, leaseName,
+	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, opts.namespace, leaseName,
 		resourcelock.ResourceLockConfig{Identity: identity}, config, renewDeadline)
+	if err != nil {
+		return nil, err
+	}
+	return &quietLock{Interface: lock, now: time.Now}, nil
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/galera-operator/galera-operator/internal/cluster"
 )
@@ -59,7 +60,7 @@ func continueRestart(s cluster.Snapshot, op cluster.Operation) (Decision, bool) 
 		}
 		return complete(m.Name + " runs with the current configuration")
 	}
-	if turnUsed(s, op, m) {
+	if turnUsed(op, m) {
 		// It may have been this very configuration before the last one, and the order would be a known one.
 		return abandon(ReasonRestarting, m.Name+" was restarted, and the configuration has changed again: another epoch is needed")
 	}
@@ -188,11 +189,12 @@ func useUpTurn(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (Deci
 
 // turnUsed says that the node was restarted in this turn, or told that it is over: another order may be one it knows, and
 // would not carry out.
-func turnUsed(s cluster.Snapshot, op cluster.Operation, m cluster.Member) bool {
+func turnUsed(op cluster.Operation, m cluster.Member) bool {
 	if m.Order == nil || m.Order.Epoch != op.Epoch || m.Order.State != orderDone || m.Pod.Outdated {
 		return false
 	}
-	return m.Order.Kind == string(OrderRestart) || m.Order.Kind == string(OrderStart) && m.Order.ID == restartID(s, op, m)
+	// For whatever configuration it was told: an earlier leader may have told it so for several, of which it shows the last.
+	return m.Order.Kind == string(OrderRestart) || m.Order.Kind == string(OrderStart) && strings.HasPrefix(m.Order.ID, orderID(op, m.Name, OrderRestart)+"/")
 }
 
 // restartID tells apart the configurations a node is restarted for: they may change again before it is back.

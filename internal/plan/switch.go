@@ -133,7 +133,7 @@ func continueSwitch(s cluster.Snapshot, op cluster.Operation) (Decision, bool) {
 func finishTurn(s cluster.Snapshot, op cluster.Operation) (Decision, bool) {
 	m, ok := s.Member(op.Target)
 	switch {
-	case !ok, outdated(m) && turnUsed(s, op, m):
+	case !ok, outdated(m) && turnUsed(op, m):
 		return Decision{}, false // it needs another turn
 	case outdated(m) || !m.Synced():
 		return restartInTurn(s, op, m)

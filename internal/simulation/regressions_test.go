@@ -33,6 +33,12 @@ func TestRegressions(t *testing.T) {
 }
 
 var regressions = []regression{
+	{"earlier leaders tell a node for two configurations that its turn is over, and it shows the one it does not want", nil,
+		Schedule{Members: 3, Events: []Event{
+			{Round, 0, 0}, {SwitchTLS, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {KillAgent, 2, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Elapse, 0, 0}, {LookAround, 1, 0}, {SwitchTLS, 0, 0}, {Round, 0, 0}, {CrashBeforeStatus, 0, 0}, {Reconcile, 1, 0}, {LookAround, 1, 0},
+			{Reconcile, 1, 0},
+		}}},
 	{"in its turn a node is restarted for one configuration, for another one, and for the first one again", restartsTwice,
 		Schedule{Members: 5, Eager: true, Events: []Event{
 			{SwitchTLS, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Configure, 0, 0}, {SwitchTLS, 0, 0}, {SwitchTLS, 0, 0},
