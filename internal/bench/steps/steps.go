@@ -226,16 +226,15 @@ func jobDecision(s State) (Decision, bool) {
 		keep.Action = RemoveJob{j.Name}
 		return keep, true
 	}
-	if !j.Finished && !j.hopeless(s.Now) {
-		if j.Message != "" {
-			keep.Message += ": " + j.Message
-		}
+	why, over := s.over()
+	if !over {
+		keep.Message += told(s)
 		return takeData(s, keep), true
 	}
 	for _, r := range s.Records {
 		if Name(s.Benchmark.Name, r.Run) == j.Name && !s.Judged[j.Name] {
 			if r.Output == nil {
-				r.Reason = "the Job left no result: " + j.Message
+				r.Reason = why
 			}
 			if why := unproved(s, r); why != "" {
 				keep.Message, keep.Again = "waiting until the encryption is proved again after the transfer: "+why, 5*time.Second
@@ -247,6 +246,31 @@ func jobDecision(s State) (Decision, bool) {
 	}
 	keep.Action = RemoveJob{j.Name}
 	return keep, true
+}
+
+// over says that the Job's attempt has ended, and why it did when it left no result. One that has a verdict is over, whatever
+// has become well since.
+func (s State) over() (why string, over bool) {
+	j := s.Job
+	if !j.Finished && !j.hopeless(s.Now) && !s.Judged[j.Name] {
+		why = stuck(s)
+		return why, why != ""
+	}
+	return "the Job left no result: " + j.Message, true
+}
+
+// told is what is told of a Job that runs: its own trouble, or that of the cluster which its node has to come back to.
+func told(s State) string {
+	if s.Job.Message != "" {
+		return ": " + s.Job.Message
+	}
+	if s.Job.Victim == "" || s.Cluster == nil {
+		return ""
+	}
+	if c := stalled(s.Cluster); c != nil {
+		return fmt.Sprintf("; the cluster is stalled: %s: %s", c.Reason, c.Message)
+	}
+	return ""
 }
 
 // startTime is what a pod has to start once kubelet or the scheduler complains: an image that could not be pulled may be

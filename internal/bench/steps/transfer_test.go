@@ -117,3 +117,63 @@ func TestTransferIsProvedAgain(t *testing.T) {
 		t.Errorf("transactions change no server: %+v", d)
 	}
 }
+
+// TestAVictimThatNeverComesBack: its volume, or its pod, may be refused for ever. Not being Ready is what a transfer does to
+// its cluster, and one that fails is tried again; only what waits for a person ends the attempt.
+func TestAVictimThatNeverComesBack(t *testing.T) {
+	for name, tc := range map[string]struct {
+		stalled bool
+		reason  string
+		after   time.Duration
+		ends    bool
+	}{
+		"no room for a while":  {true, v1alpha1.ReasonUnschedulable, 19 * time.Minute, false},
+		"no room at all":       {true, v1alpha1.ReasonUnschedulable, 20 * time.Minute, true},
+		"a glimpse of wrong":   {true, v1alpha1.ReasonSettingsRefused, 59 * time.Second, false},
+		"wrong for good":       {true, v1alpha1.ReasonSettingsRefused, time.Minute, true},
+		"a long transfer":      {false, v1alpha1.ReasonJoining, 12 * time.Hour, false},
+		"tried again":          {false, v1alpha1.ReasonTransferFailed, 12 * time.Hour, false},
+		"an old pair, serving": {true, v1alpha1.ReasonRenewalRefused, 12 * time.Hour, false},
+	} {
+		w := transfers(t)
+		w.Job.RunningSince = w.Now
+		w.Records[len(w.Records)-1].Output = nil
+		w.Now = w.Now.Add(BaseSeconds * time.Second)
+		w.step()
+		w.stall(tc.reason)
+		if !tc.stalled {
+			w.Cluster.Status.Conditions = w.Cluster.Status.Conditions[:1]
+		}
+		w.Now = w.Now.Add(tc.after)
+		d := w.step()
+		a, judged := d.Action.(Judge)
+		if judged != tc.ends {
+			t.Errorf("%s: %+v", name, d)
+		}
+		if told := strings.Contains(d.Message, tc.reason+": says the cluster"); !judged && told != tc.stalled {
+			t.Errorf("%s: %s", name, d.Message)
+		}
+		if !tc.ends || !judged {
+			continue
+		}
+		if !strings.Contains(a.Record.Reason, "the cluster has been stalled for") || !strings.Contains(a.Record.Reason, tc.reason+": says the cluster") {
+			t.Errorf("%s: %s", name, a.Record.Reason)
+		}
+		w.observed() // in the very moment: the verdict stands
+		if d := w.step(); d.Action != (RemoveJob{"x-run-001-1"}) {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+}
+
+// TestStalledBeforeTheTransfer: how long the cluster has been stalled says nothing of a transfer that has just begun.
+func TestStalledBeforeTheTransfer(t *testing.T) {
+	w := transfers(t)
+	w.stall(v1alpha1.ReasonUnschedulable)
+	w.Now = w.Now.Add(time.Hour)
+	w.Job.RunningSince = w.Now
+	w.Now = w.Now.Add(19 * time.Minute)
+	if _, judged := w.step().Action.(Judge); judged {
+		t.Error("the attempt ends at once")
+	}
+}

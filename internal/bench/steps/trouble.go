@@ -29,6 +29,9 @@ var hopeless = []string{
 	v1alpha1.ReasonVolumeNotExpandable, v1alpha1.ReasonRebootstrap,
 }
 
+// harmless are those of a stalled cluster whose nodes go on, and come back, with the certificate they have.
+var harmless = []string{v1alpha1.ReasonCertificateRefused, v1alpha1.ReasonRenewalRefused}
+
 // stalled is the cluster's own complaint, nil when it has none.
 func stalled(c *v1alpha1.GaleraCluster) *metav1.Condition {
 	found := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionStalled)
@@ -53,21 +56,42 @@ func trouble(s State, next matrix.Run) Decision {
 			Message: fmt.Sprintf("the private cluster was not made in %s: the operator's log has the API server's answer", waited.Round(time.Minute))}
 	}
 	if c := stalled(s.Cluster); c != nil {
-		since, patience := s.Now.Sub(c.LastTransitionTime.Time), stalledTime
-		if slices.Contains(hopeless, c.Reason) {
-			patience = hopelessTime
+		if why := tooLong(s, c, waited); why != "" {
+			return Decision{Failed: true, Reason: v1alpha1.ReasonClusterNotReady, Message: why}
 		}
-		if min(since, waited) < patience {
-			return Decision{}
-		}
-		return Decision{Failed: true, Reason: v1alpha1.ReasonClusterNotReady,
-			Message: fmt.Sprintf("the cluster has been stalled for %s: %s: %s", since.Round(time.Second), c.Reason, c.Message)}
+		return Decision{}
 	}
 	if why := lacking(s, next); why != "" && waited >= switchTime {
 		return Decision{Failed: true, Reason: v1alpha1.ReasonClusterNotReady,
 			Message: fmt.Sprintf("the cluster has not become what the arm %s needs in %s: %s", run.Arm, waited.Round(time.Minute), why)}
 	}
 	return Decision{}
+}
+
+// tooLong says that a cluster has been stalled, and waited for, longer than a benchmark has patience; "" while it has.
+func tooLong(s State, c *metav1.Condition, waited time.Duration) string {
+	since, patience := s.Now.Sub(c.LastTransitionTime.Time), stalledTime
+	if slices.Contains(hopeless, c.Reason) {
+		patience = hopelessTime
+	}
+	if min(since, waited) < patience {
+		return ""
+	}
+	return fmt.Sprintf("the cluster has been stalled for %s: %s: %s", since.Round(time.Second), c.Reason, c.Message)
+}
+
+// stuck says that the node whose data a running Job took does not come back, "" while it is waited for. That the cluster is
+// not Ready is the transfer's doing, and one that failed is tried again: only a cluster that waits for a person counts.
+func stuck(s State) string {
+	j := s.Job
+	if j.Victim == "" || j.RunningSince.IsZero() || s.Cluster == nil {
+		return ""
+	}
+	c := stalled(s.Cluster)
+	if c == nil || slices.Contains(harmless, c.Reason) {
+		return ""
+	}
+	return tooLong(s, c, s.Now.Sub(j.RunningSince))
 }
 
 // lacking is what a cluster is not yet of what a run needs, "" for nothing.
