@@ -121,9 +121,9 @@ func (r *GaleraBenchmarkReconciler) holderGone(ctx context.Context, b *v1alpha1.
 	return err == nil && (other.Status.CompletedAt != nil || other.Spec.Cluster.Ref == nil || other.Spec.Cluster.Ref.Name != c.Name), err
 }
 
-// addRecord reads one attempt; documents nobody has written yet are not there.
+// addRecord reads one attempt; documents nobody has written yet are not there, nor is what the cache leaves out.
 func (f *benchmarkFacts) addRecord(cm *corev1.ConfigMap) {
-	r := wire.Record{Log: cm.Data[wire.KeyLog]}
+	var r wire.Record
 	if json.Unmarshal([]byte(cm.Data[wire.KeyRun]), &r.Run) != nil {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
@@ -33,17 +34,21 @@ func scheme() *runtime.Scheme {
 	return s
 }
 
-// cacheOptions keep only objects with the cluster label, without their managed fields: the
+// cacheOptions keep only objects with the cluster label, without their managed fields and what nobody reads of them here: the
 // operator's memory grows with its clusters and not with everything else in Kubernetes.
 func cacheOptions(opts *options) cache.Options {
 	hasCluster, err := labels.NewRequirement(v1alpha1.LabelCluster, selection.Exists, nil)
 	if err != nil {
 		panic(err)
 	}
+	strip := cache.TransformStripManagedFields()
 	o := cache.Options{
 		DefaultLabelSelector: labels.NewSelector().Add(*hasCluster),
-		DefaultTransform:     cache.TransformStripManagedFields(),
-		ByObject:             map[client.Object]cache.ByObject{&v1alpha1.GaleraCluster{}: {Label: labels.Everything()}, &v1alpha1.GaleraBenchmark{}: {Label: labels.Everything()}},
+		DefaultTransform:     strip,
+		ByObject: map[client.Object]cache.ByObject{
+			&v1alpha1.GaleraCluster{}: {Label: labels.Everything()}, &v1alpha1.GaleraBenchmark{}: {Label: labels.Everything()},
+			&corev1.ConfigMap{}: {Transform: controllers.SlimResults(strip)},
+		},
 	}
 	for _, n := range opts.namespaces() {
 		if o.DefaultNamespaces == nil {

@@ -18,6 +18,19 @@ func (o *Output) Thin() {
 	}
 }
 
+// Slim drops what no figure is made of, and, once there is one, what only the verdict wants.
+func (o *Output) Slim(judged bool) {
+	if o.OLTP != nil {
+		o.OLTP.Series, o.OLTP.Histogram = nil, nil
+	}
+	if o.Connect != nil {
+		o.Connect.Series = nil
+	}
+	if o.Transfer != nil && judged {
+		o.Transfer.Series = nil
+	}
+}
+
 // thinned makes one point of as many neighbours as it takes.
 func thinned(all []Point) []Point {
 	n := (len(all) + seriesMost - 1) / seriesMost
