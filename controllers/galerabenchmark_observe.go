@@ -238,9 +238,11 @@ func acceleration(pods []corev1.Pod) string {
 			if c.Name != resources.ContainerName {
 				continue // a Job's
 			}
-			all++
-			if slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == resources.EnvAcceleration }) {
-				off++
+			for _, want := range resources.WithoutAcceleration() {
+				all++
+				if slices.Contains(c.Env, want) {
+					off++
+				}
 			}
 		}
 	}

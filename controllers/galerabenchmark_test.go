@@ -191,10 +191,15 @@ func TestAccelerationOfAllPods(t *testing.T) {
 		return corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: name, Env: env}}}}
 	}
 	on, job := pod(resources.ContainerName), pod("bench")
-	off := pod(resources.ContainerName, corev1.EnvVar{Name: resources.EnvAcceleration})
-	for want, pods := range map[string][]corev1.Pod{"On": {on, job, on}, "Off": {job, off}, "": {on, off, on}} {
-		if got := acceleration(pods); got != want {
-			t.Errorf("got %q, want %q", got, want)
+	x86 := corev1.EnvVar{Name: "OPENSSL_ia32cap", Value: "~0x200000200000000"}
+	off := pod(resources.ContainerName, corev1.EnvVar{Name: "OPENSSL_armcap", Value: "0x1"}, x86)
+	before := pod(resources.ContainerName, x86) // made by an operator that knew of no other processors
+	for _, tc := range []struct {
+		want string
+		pods []corev1.Pod
+	}{{"On", []corev1.Pod{on, job, on}}, {"Off", []corev1.Pod{job, off}}, {"", []corev1.Pod{on, off, on}}, {"", []corev1.Pod{off, before}}, {"", []corev1.Pod{before}}} {
+		if got := acceleration(tc.pods); got != tc.want {
+			t.Errorf("got %q, want %q", got, tc.want)
 		}
 	}
 }

@@ -53,11 +53,12 @@ func databaseContainer(c *v1alpha1.GaleraCluster, opts Options) corev1.Container
 	}
 }
 
-// EnvAcceleration is read by OpenSSL.
-const EnvAcceleration = "OPENSSL_ia32cap"
-
-// withoutAES hides the AES instructions of x86 processors from OpenSSL, in every process of the container.
-const withoutAES = "~0x200000200000000"
+// WithoutAcceleration hides the AES instructions of the processor from OpenSSL, in every process of the container. Which
+// kind of processor that will be is not known: each has a variable of its own. That of ARM names what there is, and all
+// of them have the NEON instructions.
+func WithoutAcceleration() []corev1.EnvVar {
+	return []corev1.EnvVar{{Name: "OPENSSL_ia32cap", Value: "~0x200000200000000"}, {Name: "OPENSSL_armcap", Value: "0x1"}}
+}
 
 func databaseEnv(c *v1alpha1.GaleraCluster) []corev1.EnvVar {
 	env := []corev1.EnvVar{
@@ -66,7 +67,7 @@ func databaseEnv(c *v1alpha1.GaleraCluster) []corev1.EnvVar {
 		{Name: "MARIADB_HOME", Value: agentapi.RunDir}, // where mariadb in kubectl exec finds socket and CA
 	}
 	if c.Annotations[v1alpha1.AnnotationCPUAcceleration] == "Off" {
-		env = append(env, corev1.EnvVar{Name: EnvAcceleration, Value: withoutAES})
+		env = append(env, WithoutAcceleration()...)
 	}
 	return env
 }

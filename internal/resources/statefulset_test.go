@@ -2,6 +2,7 @@ package resources
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -166,5 +167,25 @@ func TestAgentResources(t *testing.T) {
 func TestReplicasAreTheOperators(t *testing.T) {
 	if got := *StatefulSet(shop(), testOptions, pods(shop(), 2)).Spec.Replicas; got != 2 {
 		t.Errorf("got %d", got)
+	}
+}
+
+// TestWithoutAcceleration: each kind of processor has a variable of its own, and nobody knows where a pod will run.
+func TestWithoutAcceleration(t *testing.T) {
+	c := shop()
+	for off, want := range map[string]map[string]string{
+		"":    {},
+		"Off": {"OPENSSL_ia32cap": "~0x200000200000000", "OPENSSL_armcap": "0x1"},
+	} {
+		c.Annotations = map[string]string{v1alpha1.AnnotationCPUAcceleration: off}
+		got := map[string]string{}
+		for _, e := range databaseContainer(c, testOptions).Env {
+			if strings.HasPrefix(e.Name, "OPENSSL_") {
+				got[e.Name] = e.Value
+			}
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: got %v", off, got)
+		}
 	}
 }
