@@ -73,6 +73,10 @@ func (r *GaleraBenchmarkReconciler) pass(ctx context.Context, b *v1alpha1.Galera
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	if b.DeletionTimestamp == nil && controllerutil.ContainsFinalizer(b, benchmarkFinalizer) && steps.NothingLeft(seen.State) {
+		// Nobody would take it away at the deletion, nor at that of the namespace, once the operator is removed.
+		return ctrl.Result{}, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
+	}
 	d := steps.Next(seen.State)
 	if err := r.keepClientSecret(ctx, b, seen, d); err != nil {
 		return ctrl.Result{}, err

@@ -181,3 +181,13 @@ func TestBenchmarkTellsWhereItWas(t *testing.T) {
 		t.Errorf("got %+v", e)
 	}
 }
+
+// TestBenchmarkGoesWithoutItsOperator: what has ended, and left nothing behind, holds no namespace when the operator is gone.
+func TestBenchmarkGoesWithoutItsOperator(t *testing.T) {
+	existingCluster(t, "operated")
+	s := perform(t, benchmark(t, "free", map[string]string{"cluster": `{ref: {name: operated}}`, "workloads": oneWrite}))
+	s.waitFor("the end", func(b *v1alpha1.GaleraBenchmark) bool { return completed(b) && len(b.Finalizers) == 0 })
+	s.stop()
+	must(t, kube.Delete(context.Background(), s.get()))
+	eventually(t, "that it disappears", func() bool { return s.get() == nil })
+}

@@ -143,3 +143,17 @@ func leftData(s State) (names []string) {
 	}
 	return names
 }
+
+// NothingLeft says that a benchmark has ended, and that its deletion would put nothing back. What belongs to it goes by itself.
+// Test data that could not be removed is tried once more at the deletion, unless that was tried too often.
+func NothingLeft(s State) bool {
+	switch {
+	case s.Benchmark.Status.CompletedAt == nil || s.Going:
+		return false
+	case s.Cluster == nil:
+		return true
+	case s.Benchmark.Status.Restore != "" || claimed(s):
+		return false
+	}
+	return len(leftData(s)) == 0 || cleanups(s) >= maxCleanups
+}

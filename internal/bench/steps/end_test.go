@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
 )
 
 // connects measures nothing that leaves data.
@@ -143,5 +144,46 @@ func TestDeletionIsQuicker(t *testing.T) {
 	w.Now = w.Now.Add(2 * time.Minute)
 	if got := w.run(t); !strings.HasSuffix(got, "restore, finish CleaningUp") {
 		t.Errorf("got %s", got)
+	}
+}
+
+// TestNothingIsLeft: only then may a benchmark be deleted without its operator.
+func TestNothingIsLeft(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*world)
+		want   bool
+	}{
+		"measured":                  {func(*world) {}, true},
+		"its policy is not back":    {func(w *world) { w.Benchmark.Status.Restore = Note(v1alpha1.TLSSpec{}) }, false},
+		"still marked":              {func(w *world) { w.Cluster.Annotations = map[string]string{v1alpha1.AnnotationBenchmark: "x"} }, false},
+		"marked by the next one":    {func(w *world) { w.Cluster.Annotations = map[string]string{v1alpha1.AnnotationBenchmark: "y"} }, true},
+		"its data could not go":     {func(w *world) { w.Judged["x-cleanup-1"] = false }, false},
+		"and nobody tries again":    {func(w *world) { w.failedCleanups() }, true},
+		"its cluster is gone":       {func(w *world) { w.Cluster, w.Benchmark.Status.Restore = nil, Note(v1alpha1.TLSSpec{}) }, true},
+		"not over":                  {func(w *world) { w.Benchmark.Status.CompletedAt = nil }, false},
+		"nothing was ever measured": {func(w *world) { w.Records, w.Judged = nil, map[string]bool{} }, true},
+	} {
+		w := existing(true)
+		if got := w.run(t); !strings.HasSuffix(got, "finish Measured") {
+			t.Fatalf("got %s", got)
+		}
+		tc.change(w)
+		if got := NothingLeft(w.State); got != tc.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// failedCleanups are as many as are made.
+func (w *world) failedCleanups() {
+	for n := range maxCleanups {
+		r := wire.Record{Run: wire.Run{Kind: wire.KindCleanup, Attempt: n + 1}}
+		w.Judged[Name("x", r.Run)] = true
+		w.Records = append(w.Records, r)
+	}
+	for i := range w.Records {
+		if w.Records[i].Kind == wire.KindCleanup {
+			w.Records[i].Valid = false
+		}
 	}
 }
