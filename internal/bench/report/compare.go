@@ -10,23 +10,36 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// Compare writes the results of two benchmarks beside each other, as table, md or html: what both have measured.
+// Compare writes the results of two benchmarks beside each other, as table, md or html: what both have measured, and what was
+// set differently.
 func Compare(w io.Writer, format string, a, b Benchmark) error {
 	rows := beside(a, b)
 	name := a.Resource.Name + " and " + b.Resource.Name
+	var notes []string
+	for _, d := range differences(a, b) {
+		notes = append(notes, "different settings: "+d)
+	}
 	switch format {
 	case "table":
 		t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 		for _, row := range rows {
 			_, _ = fmt.Fprintln(t, strings.Join(row, "\t")) // Flush returns the error
 		}
-		return t.Flush()
+		if err := t.Flush(); err != nil || notes == nil {
+			return err
+		}
+		_, err := fmt.Fprintln(w, "\n"+strings.Join(notes, "\n"))
+		return err
 	case "md":
-		_, err := io.WriteString(w, "## "+name+"\n\n"+markdownTable(rows))
+		text := "## " + name + "\n\n" + markdownTable(rows)
+		if notes != nil {
+			text += "\n- " + strings.Join(notes, "\n- ") + "\n"
+		}
+		_, err := io.WriteString(w, text)
 		return err
 	case "html":
 		return pageTemplate.Execute(w, sheet{Title: "Benchmarks compared", Verdict: name, Head: rows[0], Rows: rows[1:],
-			Note: "Medians with their intervals. Where the intervals overlap, the change may be chance."})
+			Note: "Medians with their intervals. Where the intervals overlap, the change may be chance.", Settings: notes})
 	}
 	return fmt.Errorf("unknown format %q of a comparison: use table, md or html", format)
 }

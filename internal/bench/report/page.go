@@ -11,7 +11,7 @@ import (
 // sheet is everything a page shows.
 type sheet struct {
 	Title, Verdict, Progress, Note string
-	Head                           []string
+	Settings, Head                 []string
 	Rows                           [][]string
 	Charts                         []template.HTML
 	Surroundings                   [][2]string
