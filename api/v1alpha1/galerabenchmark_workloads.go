@@ -32,8 +32,8 @@ type BenchmarkWorkload struct {
 //
 // +kubebuilder:validation:XValidation:rule="(self.profile == 'Custom') == has(self.script)",message="profile Custom needs a script, and only Custom takes one"
 // +kubebuilder:validation:XValidation:rule="!(has(self.duration) && has(self.events))",message="set duration or events, not both"
-// +kubebuilder:validation:XValidation:rule="!has(self.duration) || (duration(self.duration) >= duration('1s') && duration(self.duration) <= duration('2h'))",message="duration must be 1s to 2h"
-// +kubebuilder:validation:XValidation:rule="!has(self.warmup) || (duration(self.warmup) >= duration('0s') && duration(self.warmup) <= duration('1h'))",message="warmup must be 0s to 1h"
+// +kubebuilder:validation:XValidation:rule="!has(self.duration) || (duration(self.duration) >= duration('1s') && duration(self.duration) <= duration('2h') && duration(self.duration).getMilliseconds() % 1000 == 0)",message="duration must be 1s to 2h, in whole seconds"
+// +kubebuilder:validation:XValidation:rule="!has(self.warmup) || (duration(self.warmup) >= duration('0s') && duration(self.warmup) <= duration('1h') && duration(self.warmup).getMilliseconds() % 1000 == 0)",message="warmup must be 0s to 1h, in whole seconds"
 type OLTPWorkload struct {
 	// profile: WriteOnly, ReadOnly, ReadWrite, PointSelect, or Custom with a script of your own.
 	// +required
@@ -70,7 +70,7 @@ type OLTPWorkload struct {
 	// +kubebuilder:validation:items:Maximum=1024
 	Threads []int32 `json:"threads,omitempty"`
 
-	// duration of the measured part of a run, 1s to 2h. Default: 60s, when events is not set.
+	// duration of the measured part of a run, 1s to 2h in whole seconds. Default: 60s, when events is not set.
 	// +optional
 	Duration *metav1.Duration `json:"duration,omitempty"`
 
@@ -80,7 +80,7 @@ type OLTPWorkload struct {
 	// +kubebuilder:validation:Maximum=1000000000
 	Events int64 `json:"events,omitempty"`
 
-	// warmup is the same load before the measured part, 0s to 1h. Default: 5s.
+	// warmup is the same load before the measured part, 0s to 1h in whole seconds. Default: 5s.
 	// +optional
 	// +kubebuilder:default="5s"
 	Warmup *metav1.Duration `json:"warmup,omitempty"`
@@ -112,7 +112,7 @@ const (
 // ConnectWorkload makes connections as fast as it can.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.duration) && has(self.connections))",message="set duration or connections, not both"
-// +kubebuilder:validation:XValidation:rule="!has(self.duration) || (duration(self.duration) >= duration('1s') && duration(self.duration) <= duration('2h'))",message="duration must be 1s to 2h"
+// +kubebuilder:validation:XValidation:rule="!has(self.duration) || (duration(self.duration) >= duration('1s') && duration(self.duration) <= duration('2h') && duration(self.duration).getMilliseconds() % 1000 == 0)",message="duration must be 1s to 2h, in whole seconds"
 // +kubebuilder:validation:XValidation:rule="self.latency.all(l, duration(l) >= duration('0s') && duration(l) <= duration('5s'))",message="latency must be 0s to 5s"
 // +kubebuilder:validation:XValidation:rule="self.via != 'SSHTunnel' || self.latency.all(l, duration(l) == duration('0s'))",message="latency is added between client and tunnel, where there is no distance: with via SSHTunnel it must be 0s"
 // +kubebuilder:validation:XValidation:rule="self.via != 'SSHTunnel' || self.target == 'Primary'",message="an SSH tunnel leads to one node: with via SSHTunnel target must be Primary"
@@ -132,7 +132,7 @@ type ConnectWorkload struct {
 	// +kubebuilder:validation:items:Maximum=1024
 	Threads []int32 `json:"threads,omitempty"`
 
-	// duration of a run, 1s to 2h. Default: 30s, when connections is not set.
+	// duration of a run, 1s to 2h in whole seconds. Default: 30s, when connections is not set.
 	// +optional
 	Duration *metav1.Duration `json:"duration,omitempty"`
 
