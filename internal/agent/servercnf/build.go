@@ -65,7 +65,7 @@ func Build(in Input) Output {
 	out := Output{
 		MyCnf:   mycnf.File{mysqld, sst, backupSection, clientSection(in)},
 		OpenSSL: openSSL(in.Config.TLS, in.CPUFlags),
-		Scripts: scriptEnv(in.Places.TransferNotes(), in.Places.Agent(), in.Config.TLS.StateTransfer == cluster.PolicyRequired),
+		Scripts: scriptEnv(in.Places.TransferNotes(), in.Places.Agent(), tunnel(in)),
 		Socket:  in.Config.TLS.Replication,
 		Suites:  in.Config.TLS.CipherSuites,
 	}

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/cluster"
 )
 
 // TestScriptEnvSocat: the scripts call socat in pipes and stunnel in the background, ask it for its version, and ask bash whether there is one.
@@ -22,7 +24,7 @@ func TestScriptEnvSocat(t *testing.T) {
 		"the version":    {script: `socat -V | cut -d: -f2`, want: "agent widen\n -d -d -b 65536 -V\n"},
 		"without a pipe": {script: `socat -V >out; echo $?`, want: "3\n"},
 		"none there":     {script: `command -v socat || echo none`, absent: true, want: "none\n"},
-		"a tunnel":       {script: `echo "debug = warning" >conf; stunnel conf >out & wait $!; echo $?; sed s/^.*:.// out; cat conf`, want: "3\nconf\ndebug = info\n"},
+		"a tunnel":       {script: `echo "debug = warning" >conf; stunnel conf >out & wait $!; echo $?; sed s/^.*:.// out; cat conf`, want: "3\nconf\ndebug = info\nsslVersionMin = TLSv1.3\nciphersuites = TLS_CHACHA20_POLY1305_SHA256\noptions = CIPHER_SERVER_PREFERENCE\n"},
 		"another sleep":  {script: `type -t sleep socat`, want: "function\nfunction\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -38,7 +40,7 @@ func TestScriptEnvSocat(t *testing.T) {
 			agent := filepath.Join(dir, "agent")
 			write(t, agent, "#!/bin/sh\necho agent $*\nexit 1\n")
 			env := filepath.Join(dir, "env.sh")
-			write(t, env, scriptEnv("/dev/null", agent, true))
+			write(t, env, scriptEnv("/dev/null", agent, tunnel(required())))
 			script := filepath.Join(dir, "wsrep_sst_mariabackup")
 			write(t, script, tc.script)
 			bash, err := exec.LookPath("bash")
@@ -53,6 +55,12 @@ func TestScriptEnvSocat(t *testing.T) {
 			}
 		})
 	}
+}
+
+// required is a policy that encrypts transfers with one suite.
+func required() (in Input) {
+	in.Config.TLS.StateTransfer, in.Config.TLS.CipherSuites = cluster.PolicyRequired, []string{cluster.SuiteChaCha20}
+	return in
 }
 
 func write(t *testing.T, path, text string) {
@@ -84,7 +92,11 @@ func TestScriptEnvTunnel(t *testing.T) {
 				write(t, filepath.Join(dir, "stunnel"), "#!/bin/sh\n")
 			}
 			env, script := filepath.Join(dir, "env.sh"), filepath.Join(dir, tc.script)
-			write(t, env, scriptEnv("/dev/null", "agent", tc.encrypted))
+			in := required()
+			if !tc.encrypted {
+				in.Config.TLS.StateTransfer = cluster.PolicyDisabled
+			}
+			write(t, env, scriptEnv("/dev/null", "agent", tunnel(in)))
 			write(t, script, "echo copied")
 			cmd := exec.Command(bash, script)
 			cmd.Env = []string{"PATH=" + dir, "BASH_ENV=" + env}

@@ -41,10 +41,13 @@ func sockopt(in Input) string {
 //
 // Where a transfer is to be encrypted, rsync's script is not let go on without a stunnel that it would find: it would copy in
 // clear, without a word, whatever ssl-mode says. The image was looked at (Needed), but not through this very PATH.
-func scriptEnv(notes, agent string, encrypted bool) string {
-	tunnel := ""
-	if encrypted {
-		tunnel = `	if [ "${0##*/}" = wsrep_sst_rsync ] && ! type -P stunnel >/dev/null; then
+//
+// stunnel takes its own settings for OpenSSL's: a joiner's, whose word counts, is given the policy (tunnel, "" where a transfer
+// is not to be encrypted).
+func scriptEnv(notes, agent, tunnel string) string {
+	guard := ""
+	if tunnel != "" {
+		guard = `	if [ "${0##*/}" = wsrep_sst_rsync ] && ! type -P stunnel >/dev/null; then
 		echo 'WSREP_SST: [ERROR] stunnel not found in PATH: rsync would send everything in clear' >&2
 		exit 2
 	fi
@@ -53,7 +56,7 @@ func scriptEnv(notes, agent string, encrypted bool) string {
 	return `# Read by bash before each transfer script (BASH_ENV).
 case "${0##*/}" in
 wsrep_sst_mariabackup | wsrep_sst_rsync)
-` + tunnel + transfer.Script(notes) + `	sleep() {
+` + guard + transfer.Script(notes) + `	sleep() {
 		if [ "$*" = 10 ]; then
 			command sleep 0.3
 		else
@@ -71,7 +74,7 @@ wsrep_sst_mariabackup | wsrep_sst_rsync)
 	fi
 	if type -P stunnel >/dev/null; then
 		stunnel() {
-			sed -i 's/^debug = warning$/debug = info/' "$1" || :
+			sed -i 's/^debug = warning$/debug = info` + tunnel + `/' "$1" || exit 2
 			if [ "$BASHPID" != $$ ]; then exec stunnel "$@"; fi
 			command stunnel "$@"
 		}
@@ -163,8 +166,20 @@ func TransferEncrypted(f mycnf.File) bool {
 	return (mode == "VERIFY_CA" || encrypt == "4") && ca != ""
 }
 
+// tunnel is the policy for a joiner's stunnel, as lines that follow another one in sed.
+func tunnel(in Input) string {
+	if in.Config.TLS.StateTransfer != cluster.PolicyRequired {
+		return ""
+	}
+	least := "TLSv1.3"
+	if in.Config.TLS.MinVersion == "1.2" {
+		least = "TLSv1.2"
+	}
+	return `\nsslVersionMin = ` + least + `\nciphersuites = ` + strings.Join(suites(in.Config.TLS, in.CPUFlags), ":") + `\noptions = CIPHER_SERVER_PREFERENCE`
+}
+
 // openSSL is the policy for all that links OpenSSL: provider, server and socat. It is the only
-// way to reach the TLS 1.3 suites of ports 4567, 4568 and 4444.
+// way to reach the TLS 1.3 suites of ports 4567, 4568 and 4444; of the last by rsync tunnel is.
 func openSSL(t agentapi.TLSConfig, cpuFlags []string) string {
 	var b strings.Builder
 	b.WriteString("openssl_conf = agent_conf\n\n[agent_conf]\nssl_conf = agent_ssl\n\n[agent_ssl]\nsystem_default = agent_tls\n\n[agent_tls]\n")
