@@ -18,7 +18,7 @@ import (
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Status",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Complete")].message`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 34 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="the name becomes part of the private cluster's and the Jobs' names: at most 34 lower-case letters, digits and '-', starting with a letter"
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.cluster.template) || !has(self.spec.cluster.template.stateTransfer) || !has(self.spec.cluster.template.stateTransfer.donors) || self.spec.cluster.template.stateTransfer.donors.all(d, d.startsWith(self.metadata.name + '-db-') && d.matches('^.*-[0-9]+$'))",message="cluster.template.stateTransfer.donors must be names of the private cluster's nodes, such as NAME-db-1"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.cluster.template) || !has(self.spec.cluster.template.stateTransfer) || !has(self.spec.cluster.template.stateTransfer.donors) || self.spec.cluster.template.stateTransfer.donors.all(d, d.startsWith(self.metadata.name + '-db-') && d.size() == self.metadata.name.size() + 5 && d.matches('[0-6]$'))",message="cluster.template.stateTransfer.donors must be names of the private cluster's nodes: NAME-db-0 to NAME-db-6"
 type GaleraBenchmark struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
