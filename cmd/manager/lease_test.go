@@ -43,6 +43,7 @@ func TestQuietLock(t *testing.T) {
 		"and is not taken back":              {{0, me, false, nil, 1}, {1, nobody, false, nil, 2}, {2, me, false, nil, 3}},
 		"one that failed is tried again":     {{0, me, false, nil, 1}, {renewEvery, me, false, gone, 2}, {renewEvery + 1, me, false, nil, 3}},
 		"after a look everything is written": {{0, me, false, nil, 1}, {1, me, true, nil, 2}},
+		"and a release as well":              {{0, me, false, nil, 1}, {1, nobody, true, nil, 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inner := &countingLock{}

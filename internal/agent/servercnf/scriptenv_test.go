@@ -57,6 +57,20 @@ func TestScriptEnvSocat(t *testing.T) {
 	}
 }
 
+// TestTunnel: stunnel is told the least version that the policy takes, and nothing where there is no TLS.
+func TestTunnel(t *testing.T) {
+	in := required()
+	in.Config.TLS.MinVersion = "1.2"
+	const want = `\nsslVersionMin = TLSv1.2\nciphersuites = TLS_CHACHA20_POLY1305_SHA256\noptions = CIPHER_SERVER_PREFERENCE`
+	if got := tunnel(in); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	in.Config.TLS.StateTransfer = cluster.PolicyDisabled
+	if got := tunnel(in); got != "" {
+		t.Errorf("%q without TLS", got)
+	}
+}
+
 // required is a policy that encrypts transfers with one suite.
 func required() (in Input) {
 	in.Config.TLS.StateTransfer, in.Config.TLS.CipherSuites = cluster.PolicyRequired, []string{cluster.SuiteChaCha20}
