@@ -146,6 +146,38 @@ func TestTransferBackoff(t *testing.T) {
 	}
 }
 
+// gave makes a peer that has given an increment, at a second.
+func gave(to string, at int64) func(*agentapi.PeerView) {
+	return func(p *agentapi.PeerView) {
+		p.Gave = &agentapi.Giving{Kind: agentapi.JoinIST, To: to, Since: time.Unix(at, 0)}
+	}
+}
+
+// TestFindDonorOfAShortTransfer: it is over when the others are asked, and with it perhaps the join.
+func TestFindDonorOfAShortTransfer(t *testing.T) {
+	a := &agent{Options: Options{Address: "10.0.0.7"}}
+	a.peers = primary("a", gave("10.0.0.8", 9))
+	maps.Copy(a.peers, primary("b", gave("10.0.0.7", 9)))
+	a.join = &agentapi.Join{}
+	if a.findDonor(); a.join.Donor != "b" {
+		t.Errorf("while the server starts: %+v", a.join)
+	}
+	now := time.Now()
+	a.join = &agentapi.Join{EndedAt: &now}
+	if a.findDonor(); a.join.Donor != "b" {
+		t.Errorf("after the join: %+v", a.join)
+	}
+	maps.Copy(a.peers, primary("a", gave("10.0.0.7", 12)))
+	if a.findDonor(); a.join.Donor != "b" {
+		t.Errorf("it is known already: %+v", a.join)
+	}
+	a.peers = primary("c", func(p *agentapi.PeerView) { p.State = cluster.NodeDonor })
+	a.join = &agentapi.Join{EndedAt: &now}
+	if a.findDonor(); a.join.Donor != "" {
+		t.Errorf("one that gives to somebody, after the join: %+v", a.join)
+	}
+}
+
 func TestFindDonor(t *testing.T) {
 	a := &agent{Options: Options{Address: "10.0.0.7"}}
 	a.run.note = &datadir.Joining{Transfer: true}
@@ -165,6 +197,10 @@ func TestFindDonor(t *testing.T) {
 	a.join = &agentapi.Join{}
 	if a.findDonor(); a.join.Donor != "" {
 		t.Errorf("one that still gives to an attempt that failed: %+v", a.join)
+	}
+	a.peers = primary("b", gave("10.0.0.7", 7))
+	if a.findDonor(); a.join.Donor != "" {
+		t.Errorf("one that has noticed since that the attempt failed: %+v", a.join)
 	}
 	a.peers = primary("c", func(p *agentapi.PeerView) { p.State = cluster.NodeDonor })
 	a.join = &agentapi.Join{}

@@ -18,6 +18,7 @@ type ownData struct {
 	measuredAt time.Time
 	measuring  bool
 	giving     *agentapi.Giving
+	gave       *agentapi.Giving // the last one that was given
 	given      map[string]int64 // transfers given, by kind, since the agent started
 	donation   Donation
 	hearing    hearing
@@ -41,6 +42,7 @@ func (a *agent) watchGiving() {
 		given[n.Kind]++
 		a.own.given = given
 		a.own.giving = &agentapi.Giving{Kind: n.Kind, To: n.Host, Since: time.Now()}
+		a.own.gave = a.own.giving
 		a.own.measuredAt = time.Time{}
 		a.Logger.Info("giving a state transfer", "kind", n.Kind, "to", n.Host)
 	}

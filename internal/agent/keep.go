@@ -7,6 +7,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/server"
+	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
@@ -15,7 +16,7 @@ import (
 // noted as. Until then the note of the join stays, and nobody is served.
 func (a *agent) copyKept() bool {
 	f := &a.run.follow
-	if a.run.note == nil || !a.run.note.Transfer || f.kept {
+	if a.run.note == nil || !a.mayBeCopy() || f.kept {
 		return true
 	}
 	if !f.keeping {
@@ -28,6 +29,9 @@ func (a *agent) copyKept() bool {
 	}
 	return false
 }
+
+// mayBeCopy says that the join takes a full copy, as far as is known: of a short one by rsync over old data one may hear too late.
+func (a *agent) mayBeCopy() bool { return a.run.note.Transfer || a.run.note.Method == servercnf.Rsync }
 
 // onKept goes on where the copy is on the disk. One that cannot be brought there is worth nothing: the kernel tells of a
 // failed write once, and another attempt would seem to succeed.

@@ -53,6 +53,17 @@ func TestCopyIsKept(t *testing.T) {
 	}
 }
 
+// TestShortCopyIsKept: of one by rsync the joiner may not have heard, and takes it for an increment.
+func TestShortCopyIsKept(t *testing.T) {
+	for method, kept := range map[string]bool{"Rsync": true, "MariaBackup": false} {
+		a := copied(t, t.TempDir())
+		a.run.note.Transfer, a.run.note.Method = false, method
+		if a.judgeServer(); a.run.follow.keeping != kept {
+			t.Errorf("%s: brought to the disk: %v, want %v", method, a.run.follow.keeping, kept)
+		}
+	}
+}
+
 // TestCopyIsKeptWhileTheServerStarts: nobody has to wait for it twice.
 func TestCopyIsKeptWhileTheServerStarts(t *testing.T) {
 	a := copied(t, t.TempDir())

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -38,7 +39,7 @@ type following struct {
 	shownAt       time.Time
 	// lag is the last one shown.
 	lag lag
-	// stale are members that gave to this one when the join began, and since when.
+	// stale are members that had given to this one when the join began, and since when.
 	stale map[string]time.Time
 }
 
@@ -97,15 +98,24 @@ func (a *agent) copyBegun() bool {
 	if err == nil && look.Transfer {
 		return true
 	}
-	return slices.ContainsFunc(a.givers(), func(p agentapi.PeerView) bool { return p.Giving.Kind == agentapi.JoinSST })
+	return slices.ContainsFunc(a.givers(), func(p agentapi.PeerView) bool { return toUs(p, a.Address).Kind == agentapi.JoinSST })
 }
 
-// givers are the members that give to this one. One that gave to us before this join began, and never noticed that
-// it failed, is none.
+// givers are the members that give to this one, or have given to it: a short transfer may be over when the others are
+// asked. One that gave to us before this join began, whether or not it noticed that that failed, is none.
 func (a *agent) givers() []agentapi.PeerView {
 	return slices.DeleteFunc(primaryPeers(a.peers), func(p agentapi.PeerView) bool {
-		return p.Giving == nil || p.Giving.To != a.Address || p.Giving.Since.Equal(a.run.follow.stale[p.Name])
+		g := toUs(p, a.Address)
+		return g == nil || g.Since.Equal(a.run.follow.stale[p.Name])
 	})
+}
+
+// toUs is the transfer a member gives, or gave last, when that is to an address; nil otherwise.
+func toUs(p agentapi.PeerView, address string) *agentapi.Giving {
+	if g := cmp.Or(p.Giving, p.Gave); g != nil && g.To == address {
+		return g
+	}
+	return nil
 }
 
 // incrementalPhase is how far a join without a full transfer is.
@@ -194,20 +204,21 @@ func (a *agent) showProgress(now time.Time) {
 	}
 }
 
-// findDonor takes from the other members' answers who gives to this one, and how much there is.
+// findDonor takes from the other members' answers who gives to this one, and how much there is. A join may be over
+// before the answers come.
 func (a *agent) findDonor() {
-	if a.join == nil || a.join.EndedAt != nil {
+	if a.join == nil || a.join.EndedAt != nil && a.join.Donor != "" {
 		return
 	}
 	if givers := a.givers(); len(givers) > 0 {
 		p := givers[0]
 		a.join.Donor = p.Name
-		if p.Giving.Kind == agentapi.JoinSST && a.run.note != nil && a.run.note.Transfer {
+		if a.run.note != nil && a.run.note.Transfer && toUs(p, a.Address).Kind == agentapi.JoinSST {
 			a.join.Total = max(a.join.Total, p.DataBytes)
 		}
 		return
 	}
-	if a.join.Donor == "" {
+	if a.join.Donor == "" && a.join.EndedAt == nil {
 		a.join.Donor = donorAmong(a.peers)
 	}
 }
@@ -255,12 +266,12 @@ func (a *agent) transferFailed(f *agentapi.Failure, join *agentapi.Join) {
 	a.retryAt = time.Now().Add(TransferBackoff(a.failures))
 }
 
-// staleGivers are the members that give to this one, which does not take any more.
+// staleGivers are the members that give or gave to this one, which does not take that any more.
 func (a *agent) staleGivers() map[string]time.Time {
 	out := map[string]time.Time{}
 	for name, p := range a.peers {
-		if p.Giving != nil && p.Giving.To == a.Address {
-			out[name] = p.Giving.Since
+		if g := toUs(p, a.Address); g != nil {
+			out[name] = g.Since
 		}
 	}
 	return out

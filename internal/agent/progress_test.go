@@ -17,16 +17,18 @@ import (
 func TestCopyBegun(t *testing.T) {
 	for name, c := range map[string]struct {
 		giving *agentapi.Giving
+		over   bool
 		stale  bool
 		dir    bool
 		want   bool
 	}{
-		"nobody gives":            {nil, false, false, false},
-		"a full copy":             {&agentapi.Giving{Kind: agentapi.JoinSST, To: "10.0.0.7", Since: time.Unix(7, 0)}, false, false, true},
-		"what is missing only":    {&agentapi.Giving{Kind: agentapi.JoinIST, To: "10.0.0.7", Since: time.Unix(7, 0)}, false, false, false},
-		"to another":              {&agentapi.Giving{Kind: agentapi.JoinSST, To: "10.0.0.8", Since: time.Unix(7, 0)}, false, false, false},
-		"a donation of before":    {&agentapi.Giving{Kind: agentapi.JoinSST, To: "10.0.0.7", Since: time.Unix(7, 0)}, true, false, false},
-		"MariaBackup's directory": {nil, false, true, true},
+		"nobody gives":            {nil, false, false, false, false},
+		"a full copy":             {&agentapi.Giving{Kind: agentapi.JoinSST, To: "10.0.0.7", Since: time.Unix(7, 0)}, false, false, false, true},
+		"one that is over":        {&agentapi.Giving{Kind: agentapi.JoinSST, To: "10.0.0.7", Since: time.Unix(7, 0)}, true, false, false, true},
+		"what is missing only":    {&agentapi.Giving{Kind: agentapi.JoinIST, To: "10.0.0.7", Since: time.Unix(7, 0)}, false, false, false, false},
+		"to another":              {&agentapi.Giving{Kind: agentapi.JoinSST, To: "10.0.0.8", Since: time.Unix(7, 0)}, false, false, false, false},
+		"a donation of before":    {&agentapi.Giving{Kind: agentapi.JoinSST, To: "10.0.0.7", Since: time.Unix(7, 0)}, false, true, false, false},
+		"MariaBackup's directory": {nil, false, false, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			data := t.TempDir()
@@ -38,7 +40,11 @@ func TestCopyBegun(t *testing.T) {
 			a := &agent{Options: Options{Address: "10.0.0.7", Places: place.Places{Data: data}, Logger: slog.New(slog.DiscardHandler)}}
 			a.markers = datadir.Markers{Dir: t.TempDir()}
 			a.run.note, a.join = &datadir.Joining{Method: "Rsync"}, &agentapi.Join{Kind: agentapi.JoinIST}
-			a.peers = primary("b", func(p *agentapi.PeerView) { p.Giving = c.giving })
+			a.peers = primary("b", func(p *agentapi.PeerView) {
+				if p.Giving = c.giving; c.over {
+					p.Giving, p.Gave = nil, c.giving
+				}
+			})
 			if c.stale {
 				a.run.follow.stale = a.staleGivers()
 			}

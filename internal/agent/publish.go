@@ -38,6 +38,9 @@ func (a *agent) publish(step Step) {
 	if a.own.giving != nil {
 		g := *a.own.giving
 		r.Giving = &g
+	} else if a.own.gave != nil {
+		g := *a.own.gave
+		r.Gave = &g
 	}
 	if a.proc == nil && time.Since(a.downSince) < endedTime {
 		r.Ended = a.ended

@@ -137,6 +137,9 @@ func TestUnheardTransferIsEnded(t *testing.T) {
 		t.Error("it could not clean up: ", err)
 	}
 	a.watchGiving()
+	if g := a.own.gave; g == nil || g.To != "10.0.0.9" {
+		t.Errorf("it has given %+v", g)
+	}
 	if a.own.giving != nil || procs.Name(a.proc.PID) != "sleep" || a.failure != nil {
 		t.Errorf("gives %+v, server %q, %+v", a.own.giving, procs.Name(a.proc.PID), a.failure)
 	}

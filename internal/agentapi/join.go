@@ -47,7 +47,7 @@ type Primary struct {
 	Name string `json:"primary"`
 }
 
-// Giving is what a donor knows of the transfer it gives.
+// Giving is what a donor knows of a transfer it gives or gave.
 type Giving struct {
 	// Kind is JoinIST or JoinSST.
 	Kind string `json:"kind"`

@@ -27,6 +27,8 @@ type PeerView struct {
 	Settling bool `json:"settling,omitempty"`
 	// Giving is the transfer the member gives at the moment.
 	Giving *Giving `json:"giving,omitempty"`
+	// Gave is the last transfer it has given, when it gives none: a joiner may not ask while a short one lasts.
+	Gave *Giving `json:"gave,omitempty"`
 	// Version is that of the image's mariadbd, Tables that of the system tables; "" while not known.
 	Version string `json:"version,omitempty"`
 	Tables  string `json:"tables,omitempty"`

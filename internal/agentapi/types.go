@@ -108,6 +108,8 @@ type Report struct {
 	Join   *Join        `json:"join,omitempty"`
 	Cache  *Cache       `json:"cache,omitempty"`
 	Giving *Giving      `json:"giving,omitempty"`
+	// Gave is the last transfer the member has given, when it gives none.
+	Gave *Giving `json:"gave,omitempty"`
 	// StuckDonor says that the server stays a donor though it gives to nobody, until it is restarted.
 	StuckDonor bool `json:"stuckDonor,omitempty"`
 	// Upgrade is the last, or the running, mariadb-upgrade of this run of the agent.

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -36,37 +37,43 @@ func given(ctx context.Context, c *harness.Cluster, kind string) map[string]int 
 }
 
 // expect compares what the joiner says of its join with what the others say they gave meanwhile: one
-// transfer of the kind, none of the other, and a full copy not from the primary.
+// transfer of the kind, from the one it names, none of the other kind, and a full copy not from the primary. The
+// agents look about once in a second, and a short transfer may be told of after the join.
 func (g givers) expect(ctx context.Context, kind string) {
 	GinkgoHelper()
-	m, err := g.cluster.Member(ctx, g.joiner)
-	Expect(err).NotTo(HaveOccurred())
-	Expect(m.Join.Kind).To(Equal(kind))
-	Expect(m.Join.Phase).To(BeEmpty())
-	Expect(m.Cache).NotTo(BeNil())
-	var full, incremental []string
-	istNow, sstNow := given(ctx, g.cluster, "IST"), given(ctx, g.cluster, "SST")
-	for pod := range istNow {
-		if pod == g.joiner {
-			continue // its agent counts anew
+	Eventually(func(o Gomega) {
+		m, err := g.cluster.Member(ctx, g.joiner)
+		o.Expect(err).NotTo(HaveOccurred())
+		full, incremental := g.since(ctx, o, "SST", g.sst), g.since(ctx, o, "IST", g.ist)
+		progress("%s: %s from %q, %d write-sets; full copies were given by %v, increments by %v",
+			g.joiner, m.Join.Kind, m.Join.Donor, m.Join.WriteSets, full, incremental)
+		o.Expect(m.Join.Kind).To(Equal(kind))
+		o.Expect(m.Join.Phase).To(BeEmpty())
+		o.Expect(m.Cache).NotTo(BeNil())
+		if kind == "IST" {
+			o.Expect(full).To(BeEmpty())
+			o.Expect(incremental).To(ConsistOf(m.Join.Donor))
+			o.Expect(m.Join.WriteSets).To(BeNumerically(">", 0))
+			return
 		}
-		for range sstNow[pod] - g.sst[pod] {
-			full = append(full, pod)
-		}
-		for range istNow[pod] - g.ist[pod] {
-			incremental = append(incremental, pod)
+		o.Expect(incremental).To(BeEmpty())
+		o.Expect(full).To(ConsistOf(m.Join.Donor))
+		o.Expect(full).NotTo(ContainElement(g.primary), "the primary gave its data, and another could have")
+		o.Expect(m.Join.BytesDone.Value()).To(BeNumerically(">", 1<<20))
+	}).WithContext(ctx).WithTimeout(shortly).WithPolling(500 * time.Millisecond).Should(Succeed())
+}
+
+// since are the nodes that have given a transfer of a kind since the counts, each as often as it has. The joiner's
+// agent counts anew.
+func (g givers) since(ctx context.Context, o Gomega, kind string, counts map[string]int) (pods []string) {
+	now, err := g.cluster.Given(ctx, kind)
+	o.Expect(err).NotTo(HaveOccurred())
+	for pod, n := range now {
+		for range n - counts[pod] {
+			if pod != g.joiner {
+				pods = append(pods, pod)
+			}
 		}
 	}
-	progress("%s: %s from %q, %d write-sets; full copies were given by %v, increments by %v",
-		g.joiner, kind, m.Join.Donor, m.Join.WriteSets, full, incremental)
-	if kind == "IST" {
-		Expect(full).To(BeEmpty())
-		Expect(incremental).To(HaveLen(1))
-		Expect(m.Join.WriteSets).To(BeNumerically(">", 0))
-		return
-	}
-	Expect(incremental).To(BeEmpty())
-	Expect(full).To(ConsistOf(m.Join.Donor))
-	Expect(full).NotTo(ContainElement(g.primary), "the primary gave its data, and another could have")
-	Expect(m.Join.BytesDone.Value()).To(BeNumerically(">", 1<<20))
+	return pods
 }

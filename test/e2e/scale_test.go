@@ -107,13 +107,15 @@ func expectSpared(ctx context.Context, c *harness.Cluster, primary string, joine
 	GinkgoHelper()
 	Expect(c.Primary(ctx)).To(Equal(primary), "the same all the time")
 	for _, joiner := range joiners {
-		m, err := c.Member(ctx, joiner)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(m.Join).NotTo(BeNil(), joiner)
-		progress("%s: %s from %q, the primary is %s", joiner, m.Join.Kind, m.Join.Donor, primary)
-		if m.Join.Kind == "SST" {
-			Expect(m.Join.Donor).NotTo(Or(BeEmpty(), Equal(primary)), joiner)
-		}
+		Eventually(func(o Gomega) { // the donor of a short copy may be told of after it
+			m, err := c.Member(ctx, joiner)
+			o.Expect(err).NotTo(HaveOccurred())
+			o.Expect(m.Join).NotTo(BeNil(), joiner)
+			progress("%s: %s from %q, the primary is %s", joiner, m.Join.Kind, m.Join.Donor, primary)
+			if m.Join.Kind == "SST" {
+				o.Expect(m.Join.Donor).NotTo(Or(BeEmpty(), Equal(primary)), joiner)
+			}
+		}).WithContext(ctx).WithTimeout(shortly).Should(Succeed())
 	}
 }
 

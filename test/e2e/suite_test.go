@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -21,7 +22,20 @@ func TestE2E(t *testing.T) {
 	}
 	RegisterFailHandler(Fail)
 	RunSpecs(t, "galera-operator on a real Kubernetes")
+	// Once more, where the end of a long log is all that is read.
+	for _, failure := range failures {
+		t.Log(failure)
+	}
 }
+
+// failures are the specs that failed, and what each said.
+var failures []string
+
+var _ = ReportAfterEach(func(r SpecReport) {
+	if r.Failed() {
+		failures = append(failures, fmt.Sprintf("%s\n%s\n%s", r.FullText(), r.FailureLocation(), r.FailureMessage()))
+	}
+})
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(harness.CheckRequirements(ctx)).To(Succeed())

@@ -81,7 +81,7 @@ func (p Probe) peer(w http.ResponseWriter, _ *http.Request) {
 // PeerView is the part of a report other members may know.
 func PeerView(r agentapi.Report) agentapi.PeerView {
 	v := agentapi.PeerView{Name: r.Name, Draining: r.Draining, Data: r.Data, Position: r.Position, Lineage: r.Lineage,
-		Primary: r.Primary != "" && r.Primary == r.Name, DataBytes: r.DataBytes, Giving: r.Giving, Settling: r.Settling,
+		Primary: r.Primary != "" && r.Primary == r.Name, DataBytes: r.DataBytes, Giving: r.Giving, Gave: r.Gave, Settling: r.Settling,
 		Version: r.Image.ServerVersion, Tables: r.Tables, Socket: r.Config.Socket}
 	v.Forming = r.Order != nil && r.Order.State == agentapi.OrderAccepted && orders.MakesPrimary(r.Order.Kind)
 	if r.Server != nil {
