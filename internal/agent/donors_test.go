@@ -159,6 +159,10 @@ func TestFindDonorOfAShortTransfer(t *testing.T) {
 	a.peers = primary("a", gave("10.0.0.8", 9))
 	maps.Copy(a.peers, primary("b", gave("10.0.0.7", 9)))
 	a.join = &agentapi.Join{}
+	if a.findDonor(); a.join.Donor != "" {
+		t.Errorf("nobody had been heard when the join began, so that may have been given before: %+v", a.join)
+	}
+	a.run.follow.before = map[string]time.Time{"a": {}, "b": time.Unix(5, 0)}
 	if a.findDonor(); a.join.Donor != "b" {
 		t.Errorf("while the server starts: %+v", a.join)
 	}
@@ -193,7 +197,7 @@ func TestFindDonor(t *testing.T) {
 	if a.join.Donor != "b" || a.join.Total != 77 {
 		t.Errorf("of two donors: %+v", a.join)
 	}
-	a.run.follow.stale = a.staleGivers()
+	a.run.follow.before = a.givenBefore()
 	a.join = &agentapi.Join{}
 	if a.findDonor(); a.join.Donor != "" {
 		t.Errorf("one that still gives to an attempt that failed: %+v", a.join)

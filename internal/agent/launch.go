@@ -53,7 +53,7 @@ func (a *agent) startJoin() {
 		Transfer: a.found.replaced(),
 	}
 	run.note = &note
-	run.follow.stale = a.staleGivers()
+	run.follow.before = a.givenBefore()
 	kind := agentapi.JoinIST
 	if note.Transfer {
 		kind = agentapi.JoinSST

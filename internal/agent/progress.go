@@ -39,8 +39,8 @@ type following struct {
 	shownAt       time.Time
 	// lag is the last one shown.
 	lag lag
-	// stale are members that had given to this one when the join began, and since when.
-	stale map[string]time.Time
+	// before is what the members that were heard had given to this one when the join began.
+	before map[string]time.Time
 }
 
 // watchTransfer notes that a full transfer has begun, and follows it.
@@ -98,21 +98,23 @@ func (a *agent) copyBegun() bool {
 	if err == nil && look.Transfer {
 		return true
 	}
-	return slices.ContainsFunc(a.givers(), func(p agentapi.PeerView) bool { return toUs(p, a.Address).Kind == agentapi.JoinSST })
+	return slices.ContainsFunc(a.givers(), func(p agentapi.PeerView) bool { return a.toUs(p).Kind == agentapi.JoinSST })
 }
 
 // givers are the members that give to this one, or have given to it: a short transfer may be over when the others are
-// asked. One that gave to us before this join began, whether or not it noticed that that failed, is none.
+// asked. What somebody gave to us before this join began, whether or not they noticed that that failed, is none; who was
+// not heard then may have given at any time.
 func (a *agent) givers() []agentapi.PeerView {
 	return slices.DeleteFunc(primaryPeers(a.peers), func(p agentapi.PeerView) bool {
-		g := toUs(p, a.Address)
-		return g == nil || g.Since.Equal(a.run.follow.stale[p.Name])
+		before, heard := a.run.follow.before[p.Name]
+		g := a.toUs(p)
+		return g == nil || g.Since.Equal(before) || !heard && p.Giving == nil
 	})
 }
 
-// toUs is the transfer a member gives, or gave last, when that is to an address; nil otherwise.
-func toUs(p agentapi.PeerView, address string) *agentapi.Giving {
-	if g := cmp.Or(p.Giving, p.Gave); g != nil && g.To == address {
+// toUs is the transfer a member gives, or gave last, when that is to this one; nil otherwise.
+func (a *agent) toUs(p agentapi.PeerView) *agentapi.Giving {
+	if g := cmp.Or(p.Giving, p.Gave); g != nil && g.To == a.Address {
 		return g
 	}
 	return nil
@@ -213,7 +215,7 @@ func (a *agent) findDonor() {
 	if givers := a.givers(); len(givers) > 0 {
 		p := givers[0]
 		a.join.Donor = p.Name
-		if a.run.note != nil && a.run.note.Transfer && toUs(p, a.Address).Kind == agentapi.JoinSST {
+		if a.run.note != nil && a.run.note.Transfer && a.toUs(p).Kind == agentapi.JoinSST {
 			a.join.Total = max(a.join.Total, p.DataBytes)
 		}
 		return
@@ -266,12 +268,13 @@ func (a *agent) transferFailed(f *agentapi.Failure, join *agentapi.Join) {
 	a.retryAt = time.Now().Add(TransferBackoff(a.failures))
 }
 
-// staleGivers are the members that give or gave to this one, which does not take that any more.
-func (a *agent) staleGivers() map[string]time.Time {
+// givenBefore tells of each member that is heard since when it gives to this one, or gave; zero when it does not. This one
+// does not take that any more.
+func (a *agent) givenBefore() map[string]time.Time {
 	out := map[string]time.Time{}
 	for name, p := range a.peers {
-		if g := toUs(p, a.Address); g != nil {
-			out[name] = g.Since
+		if out[name] = (time.Time{}); a.toUs(p) != nil {
+			out[name] = a.toUs(p).Since
 		}
 	}
 	return out

@@ -16,19 +16,21 @@ import (
 // TestCopyBegun: rsync's copy over old data leaves no directory, and only its donor knows what it gives.
 func TestCopyBegun(t *testing.T) {
 	for name, c := range map[string]struct {
-		giving *agentapi.Giving
-		over   bool
-		stale  bool
-		dir    bool
-		want   bool
+		giving  *agentapi.Giving
+		over    bool
+		stale   bool
+		unheard bool
+		dir     bool
+		want    bool
 	}{
-		"nobody gives":            {nil, false, false, false, false},
-		"a full copy":             {&agentapi.Giving{Kind: agentapi.JoinSST, To: "10.0.0.7", Since: time.Unix(7, 0)}, false, false, false, true},
-		"one that is over":        {&agentapi.Giving{Kind: agentapi.JoinSST, To: "10.0.0.7", Since: time.Unix(7, 0)}, true, false, false, true},
-		"what is missing only":    {&agentapi.Giving{Kind: agentapi.JoinIST, To: "10.0.0.7", Since: time.Unix(7, 0)}, false, false, false, false},
-		"to another":              {&agentapi.Giving{Kind: agentapi.JoinSST, To: "10.0.0.8", Since: time.Unix(7, 0)}, false, false, false, false},
-		"a donation of before":    {&agentapi.Giving{Kind: agentapi.JoinSST, To: "10.0.0.7", Since: time.Unix(7, 0)}, false, true, false, false},
-		"MariaBackup's directory": {nil, false, false, true, true},
+		"nobody gives":                       {nil, false, false, false, false, false},
+		"a full copy":                        {&agentapi.Giving{Kind: agentapi.JoinSST, To: "10.0.0.7", Since: time.Unix(7, 0)}, false, false, false, false, true},
+		"one that is over":                   {&agentapi.Giving{Kind: agentapi.JoinSST, To: "10.0.0.7", Since: time.Unix(7, 0)}, true, false, false, false, true},
+		"one of which it was not heard when": {&agentapi.Giving{Kind: agentapi.JoinSST, To: "10.0.0.7", Since: time.Unix(7, 0)}, true, false, true, false, false},
+		"what is missing only":               {&agentapi.Giving{Kind: agentapi.JoinIST, To: "10.0.0.7", Since: time.Unix(7, 0)}, false, false, false, false, false},
+		"to another":                         {&agentapi.Giving{Kind: agentapi.JoinSST, To: "10.0.0.8", Since: time.Unix(7, 0)}, false, false, false, false, false},
+		"a donation of before":               {&agentapi.Giving{Kind: agentapi.JoinSST, To: "10.0.0.7", Since: time.Unix(7, 0)}, false, true, false, false, false},
+		"MariaBackup's directory":            {nil, false, false, false, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			data := t.TempDir()
@@ -40,13 +42,17 @@ func TestCopyBegun(t *testing.T) {
 			a := &agent{Options: Options{Address: "10.0.0.7", Places: place.Places{Data: data}, Logger: slog.New(slog.DiscardHandler)}}
 			a.markers = datadir.Markers{Dir: t.TempDir()}
 			a.run.note, a.join = &datadir.Joining{Method: "Rsync"}, &agentapi.Join{Kind: agentapi.JoinIST}
+			a.peers = primary("b", func(*agentapi.PeerView) {})
+			if !c.unheard {
+				a.run.follow.before = a.givenBefore()
+			}
 			a.peers = primary("b", func(p *agentapi.PeerView) {
 				if p.Giving = c.giving; c.over {
 					p.Giving, p.Gave = nil, c.giving
 				}
 			})
 			if c.stale {
-				a.run.follow.stale = a.staleGivers()
+				a.run.follow.before = a.givenBefore()
 			}
 			if got := a.noteTransfer(); got != c.want || a.run.note.Transfer != c.want || (a.join.Kind == agentapi.JoinSST) != c.want {
 				t.Errorf("%v, want %v; noted %+v as %s", got, c.want, a.run.note, a.join.Kind)

@@ -4,6 +4,7 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -74,6 +75,7 @@ type follower struct {
 	cancel context.CancelFunc
 	mu     sync.Mutex
 	seen   Seen
+	late   bool // the last question was not answered in time, and the one before it was
 }
 
 // Follow makes the agents followed for a cluster exactly those of targets.
@@ -191,6 +193,13 @@ func (f *follower) set(r agentapi.Report, err error) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	before := f.seen
+	// One late answer is a busy machine's, and the primary need not move for it: the agent is asked once more. One that
+	// refuses has ended.
+	late := errors.Is(err, context.DeadlineExceeded) && before.Live && !f.late
+	f.late = late
+	if late {
+		return false
+	}
 	if err != nil {
 		f.seen.Live, f.seen.Err = false, err
 		return before.Live || before.Err == nil

@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -78,6 +79,26 @@ func TestFollow(t *testing.T) {
 	<-changed
 	if len(changed) != 0 {
 		t.Errorf("%d notices too many", len(changed))
+	}
+}
+
+// TestLateAnswer: one does not make an agent silent, a second does, and so does one that refuses.
+func TestLateAnswer(t *testing.T) {
+	late := fmt.Errorf("asking: %w", context.DeadlineExceeded)
+	f := &follower{}
+	for i, step := range []struct {
+		err        error
+		news, live bool
+	}{
+		{nil, true, true}, {late, false, true}, {nil, false, true}, {late, false, true}, {late, true, false}, {late, false, false},
+		{nil, true, true}, {late, false, true}, {errors.New("refused"), true, false}, {nil, true, true}, {errors.New("refused"), true, false},
+	} {
+		if news := f.set(agentapi.Report{Generation: 1}, step.err); news != step.news || f.get().Live != step.live {
+			t.Errorf("step %d, %v: news %v, live %v", i, step.err, news, f.get().Live)
+		}
+	}
+	if f = (&follower{}); !f.set(agentapi.Report{}, late) || f.get().Err == nil {
+		t.Error("one that was never heard is waited for")
 	}
 }
 

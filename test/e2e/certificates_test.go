@@ -73,7 +73,7 @@ var _ = Describe("The nodes' certificate", Label(Core, Wire), func() {
 		Expect(w.Errors()).To(BeEmpty(), "no write failed, no connection was dropped")
 		stopAndCheck(ctx, w, start)
 		Expect(runs(ctx, shop)).To(Equal(running), "nothing was restarted")
-	}, SpecTimeout(4*time.Minute))
+	}, SpecTimeout(8*time.Minute))
 })
 
 var _ = Describe("The nodes' certificate, again and again", Label(Slow, Wire), func() {

@@ -126,6 +126,13 @@ func stopAndCheck(ctx context.Context, w *harness.Writer, since time.Time) {
 	Expect(w.Check(ctx)).To(Succeed())
 }
 
+// eventually asks until the answer is right: what the operator, an agent, Kubernetes or another node tells comes by a way of its
+// own, a moment after what was awaited. It is not for what must never be seen.
+func eventually(ctx context.Context, check func(o Gomega)) {
+	GinkgoHelper()
+	Eventually(check).WithContext(ctx).WithTimeout(shortly).WithPolling(200 * time.Millisecond).Should(Succeed())
+}
+
 // client returns what a database client needs.
 func client(ctx context.Context, c *harness.Cluster) *harness.Client {
 	GinkgoHelper()

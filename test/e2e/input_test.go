@@ -47,7 +47,7 @@ var _ = Describe("Input that cannot work", Label(Core, Input), Ordered, Continue
 		expectStalled(ctx, c, v1alpha1.ReasonIssuerNotFound, "late")
 		Expect(createIssuer(ctx, ns, "late")).To(Succeed())
 		Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
-		Expect(client(ctx, c).QueryPod(ctx, "issuer-0", "SELECT 1")).To(Equal("1"))
+		expectLogin(ctx, c, "issuer-0")
 		By("warning that a shared issuer admits every certificate it has signed")
 		cond, err := c.Condition(ctx, v1alpha1.ConditionCertificatesValid)
 		Expect(err).NotTo(HaveOccurred())
@@ -79,7 +79,7 @@ var _ = Describe("Input that cannot work", Label(Core, Input), Ordered, Continue
 		secret.Data["password"] = []byte("a password of the user's own")
 		Expect(kube.Update(ctx, secret)).To(Succeed())
 		Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
-		Expect(client(ctx, c).QueryPod(ctx, "secret-0", "SELECT 1")).To(Equal("1"))
+		expectLogin(ctx, c, "secret-0")
 	}, SpecTimeout(6*time.Minute))
 
 	It("hosts that do not exist: says so, and goes on once corrected", func(ctx SpecContext) {
@@ -131,4 +131,11 @@ func expectStalled(ctx context.Context, c *harness.Cluster, reason string, texts
 	ready := meta.FindStatusCondition(have.Status.Conditions, v1alpha1.ConditionReady)
 	Expect(ready.Status).To(Equal(metav1.ConditionFalse))
 	Expect(ready.Reason).To(Equal(reason))
+}
+
+// expectLogin sees that root comes in with its password.
+func expectLogin(ctx context.Context, c *harness.Cluster, pod string) {
+	GinkgoHelper()
+	cl := client(ctx, c)
+	Eventually(func() (string, error) { return cl.QueryPod(ctx, pod, "SELECT 1") }).WithContext(ctx).WithTimeout(shortly).Should(Equal("1"))
 }

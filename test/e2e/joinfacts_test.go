@@ -6,7 +6,9 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
 
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
@@ -41,9 +43,8 @@ func given(ctx context.Context, c *harness.Cluster, kind string) map[string]int 
 // agents look about once in a second, and a short transfer may be told of after the join.
 func (g givers) expect(ctx context.Context, kind string) {
 	GinkgoHelper()
-	Eventually(func(o Gomega) {
-		m, err := g.cluster.Member(ctx, g.joiner)
-		o.Expect(err).NotTo(HaveOccurred())
+	eventually(ctx, func(o Gomega) {
+		m := joined(ctx, o, g.cluster, g.joiner)
 		full, incremental := g.since(ctx, o, "SST", g.sst), g.since(ctx, o, "IST", g.ist)
 		progress("%s: %s from %q, %d write-sets; full copies were given by %v, increments by %v",
 			g.joiner, m.Join.Kind, m.Join.Donor, m.Join.WriteSets, full, incremental)
@@ -60,7 +61,26 @@ func (g givers) expect(ctx context.Context, kind string) {
 		o.Expect(full).To(ConsistOf(m.Join.Donor))
 		o.Expect(full).NotTo(ContainElement(g.primary), "the primary gave its data, and another could have")
 		o.Expect(m.Join.BytesDone.Value()).To(BeNumerically(">", 1<<20))
-	}).WithContext(ctx).WithTimeout(shortly).WithPolling(500 * time.Millisecond).Should(Succeed())
+	})
+}
+
+// joined is a node's status, with its join: both are missing while its agent does not answer.
+func joined(ctx context.Context, o Gomega, c *harness.Cluster, pod string) *v1alpha1.MemberStatus {
+	m, err := c.Member(ctx, pod)
+	o.Expect(err).NotTo(HaveOccurred())
+	o.Expect(m).NotTo(BeNil(), pod)
+	o.Expect(m.Join).NotTo(BeNil(), pod)
+	return m
+}
+
+// expectJoins compares how nodes have joined since a moment.
+func expectJoins(ctx context.Context, c *harness.Cluster, since time.Time, want types.GomegaMatcher) {
+	GinkgoHelper()
+	eventually(ctx, func(o Gomega) {
+		joins, err := c.Joins(ctx, since)
+		o.Expect(err).NotTo(HaveOccurred())
+		o.Expect(joins).To(want)
+	})
 }
 
 // since are the nodes that have given a transfer of a kind since the counts, each as often as it has. The joiner's

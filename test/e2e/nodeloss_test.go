@@ -65,12 +65,15 @@ var _ = Describe("A node that goes down", Label(Core, Faults), func() {
 
 		primary, err := shop.Primary(ctx)
 		Expect(err).NotTo(HaveOccurred())
+		killed := time.Now()
 		Expect(shop.KillServers(ctx, primary)).To(Succeed())
 		Eventually(func() error { return client(ctx, shop).NodeState(ctx, primary).Err }).
 			WithContext(ctx).WithTimeout(shortly).WithPolling(100 * time.Millisecond).Should(HaveOccurred())
 		Expect(shop.WaitSynced(ctx, joinTime)).To(Succeed())
 
 		Expect(kube.ScaleOperator(ctx, 1)).To(Succeed())
+		_, err = shop.WaitJoined(ctx, primary, killed, joinTime) // only an operator can tell: the status was well before it came
+		Expect(err).NotTo(HaveOccurred())
 		Expect(shop.WaitHealthy(ctx, joinTime)).To(Succeed())
 		stopAndCheck(ctx, w, start)
 	}, SpecTimeout(8*time.Minute))

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -22,10 +23,14 @@ var _ = Describe("A stranger on the replication port", Label(Core, Wire), func()
 				pair     *harness.Pair
 				welcomed bool
 			}{{"plaintext", nil, false}, {"a foreign CA", &foreign, false}, {"the cluster's own certificate", &genuine, true}} {
+				if c.welcomed {
+					expectWelcome(ctx, shop, pod, c.pair)
+					continue
+				}
 				greeting, err := shop.DialPeer(ctx, pod, c.pair)
 				Expect(err).NotTo(HaveOccurred())
 				progress("%s, dialled with %s: %+v", pod, c.who, greeting)
-				Expect(greeting.Welcomed).To(Equal(c.welcomed), "%s, dialled with %s: %s", pod, c.who, greeting.Refusal)
+				Expect(greeting.Welcomed).To(BeFalse(), "%s, dialled with %s: %s", pod, c.who, greeting.Refusal)
 			}
 		}
 	}, SpecTimeout(6*time.Minute))
@@ -46,7 +51,7 @@ var _ = Describe("A stranger on the replication port", Label(Core, Wire), func()
 			member bool
 		}{{"plaintext", nil, false}, {"a foreign CA", &foreign, false}, {"the cluster's own certificate", &genuine, true}} {
 			By("starting a real arbitrator with " + c.who)
-			joined, output, err := shop.TryArbitrator(ctx, image, c.pair)
+			joined, output, err := shop.TryArbitrator(ctx, image, c.pair, c.member)
 			Expect(err).NotTo(HaveOccurred(), output)
 			Expect(joined).To(Equal(c.member), "an arbitrator with %s: member %t\n%s", c.who, joined, output)
 		}
@@ -54,3 +59,13 @@ var _ = Describe("A stranger on the replication port", Label(Core, Wire), func()
 		stopAndCheck(ctx, w, start)
 	}, SpecTimeout(6*time.Minute))
 })
+
+// expectWelcome dials a node until it speaks: a busy one may take longer than strangers are listened to.
+func expectWelcome(ctx context.Context, c *harness.Cluster, pod string, pair *harness.Pair) {
+	GinkgoHelper()
+	eventually(ctx, func(o Gomega) {
+		greeting, err := c.DialPeer(ctx, pod, pair)
+		o.Expect(err).NotTo(HaveOccurred())
+		o.Expect(greeting.Welcomed).To(BeTrue(), "%s: %s", pod, greeting.Refusal)
+	})
+}

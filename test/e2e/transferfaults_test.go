@@ -35,7 +35,7 @@ var _ = Describe("A full state transfer", Label(Slow, Faults), func() {
 		Expect(shop.WaitJoined(ctx, t.joiner, t.lost, 2*recoverTime)).To(Equal("SST"))
 		expectRecovery(ctx, shop, w, healed)
 		expectHistory(ctx, shop, before.ClusterUUID)
-		Expect(shop.Joins(ctx, t.lost)).To(HaveKeyWithValue(t.joiner, "SST"))
+		expectJoins(ctx, shop, t.lost, HaveKeyWithValue(t.joiner, "SST"))
 		t.expectUndisturbed(ctx, w)
 		stopAndCheck(ctx, w, start)
 	}, SpecTimeout(12*time.Minute))

@@ -77,7 +77,7 @@ var _ = Describe("Another image", Label(Slow), func() {
 		back := time.Now()
 		setImage(ctx, shop, newer)
 		Expect(shop.WaitHealthy(ctx, upgradeTime)).To(Succeed())
-		Expect(shop.Joins(ctx, back)).To(And(HaveLen(1), Not(ContainElement("SST"))))
+		expectJoins(ctx, shop, back, And(HaveLen(1), Not(ContainElement("SST"))))
 		stopAndCheck(ctx, w, start)
 	}, SpecTimeout(15*time.Minute))
 
@@ -98,7 +98,7 @@ var _ = Describe("Another image", Label(Slow), func() {
 		back := time.Now()
 		setImage(ctx, shop, harness.OldImage)
 		Expect(shop.WaitHealthy(ctx, recoverTime)).To(Succeed())
-		Expect(shop.Joins(ctx, back)).To(Equal(map[string]string{"shop-2": "SST"}))
+		expectJoins(ctx, shop, back, Equal(map[string]string{"shop-2": "SST"}))
 
 		By("an image without the provider, and forward")
 		halted(ctx, shop, w, noProviderImage, v1alpha1.ReasonImageUnusable)

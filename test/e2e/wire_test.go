@@ -42,9 +42,7 @@ var _ = Describe("On the wire", Label(Core, Wire), func() {
 			Expect(n.Markers).To(BeNumerically(">", 0), "nothing was found on port %d among %d packets", port, n.Packets)
 		}
 		By("dialling a replication port, which welcomes anybody")
-		greeting, err := plain.DialPeer(ctx, "plain-0", nil)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(greeting.Welcomed).To(BeTrue(), greeting.Refusal)
+		expectWelcome(ctx, plain, "plain-0", nil)
 	}, SpecTimeout(12*time.Minute))
 })
 

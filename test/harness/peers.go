@@ -17,8 +17,9 @@ const (
 	replicationPort = "4567"
 	// greetingTime is how long a dialled node is given to speak; it does so at once when it wants to.
 	greetingTime = 3 * time.Second
-	// joiningTime is how long an arbitrator is given to become a member; that takes two seconds.
-	joiningTime = 10 * time.Second
+	// joiningTime is how long an arbitrator is given to become a member; that takes two seconds. A genuine one is given more:
+	// it need not wait for the end of it.
+	joiningTime, genuineTime = 10 * time.Second, 45 * time.Second
 )
 
 // Greeting is what a node's replication port answers to somebody who dials it.
@@ -74,14 +75,18 @@ func awaitGreeting(conn net.Conn) Greeting {
 }
 
 // TryArbitrator lets a real garbd, a member without data, try to join the cluster: without TLS
-// when pair is nil, else with this certificate. It says whether the cluster ever counted it.
-func (c *Cluster) TryArbitrator(ctx context.Context, image string, pair *Pair) (joined bool, output string, err error) {
+// when pair is nil, else with this certificate. It says whether the cluster ever counted it; who expects that waits longer.
+func (c *Cluster) TryArbitrator(ctx context.Context, image string, pair *Pair, expected bool) (joined bool, output string, err error) {
 	stranger, err := c.startStranger(ctx, image, pair)
 	if err != nil {
 		return false, "", err
 	}
 	defer func() { err = errors.Join(err, stranger.remove(context.WithoutCancel(ctx))) }()
-	joined, err = c.sizeReaches(ctx, joiningTime)
+	patience := joiningTime
+	if expected {
+		patience = genuineTime
+	}
+	joined, err = c.sizeReaches(ctx, patience)
 	if err != nil {
 		return joined, "", err
 	}

@@ -117,6 +117,9 @@ func (cl *Client) config(address string, timeout time.Duration) *mysql.Config {
 	cfg.User, cfg.Passwd = cl.user, cl.password
 	cfg.Net, cfg.Addr = "tcp", address
 	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = connectTimeout, timeout, timeout
+	if timeout == patientTimeout {
+		cfg.Timeout = answerTimeout
+	}
 	cfg.InterpolateParams = true // one round trip for each statement
 	return cfg
 }

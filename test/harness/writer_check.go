@@ -25,6 +25,9 @@ func (w *Writer) Check(ctx context.Context) error {
 	var first map[int64]int
 	for _, pod := range pods {
 		rows, err := w.rows(ctx, cl, pod)
+		for again := 0; err != nil && again < 2; again++ { // what cannot be read says nothing of what is there
+			rows, err = w.rows(ctx, cl, pod)
+		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("reading the rows of %s: %w", pod, err))
 			continue
