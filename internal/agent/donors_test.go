@@ -172,8 +172,24 @@ func TestFindDonorOfAShortTransfer(t *testing.T) {
 		t.Errorf("after the join: %+v", a.join)
 	}
 	maps.Copy(a.peers, primary("a", gave("10.0.0.7", 12)))
+	if a.findDonor(); a.join.Donor != "a" {
+		t.Errorf("b gave to an attempt before, and was not asked in time: %+v", a.join)
+	}
+	maps.Copy(a.peers, primary("b", func(p *agentapi.PeerView) {
+		p.Giving = &agentapi.Giving{Kind: agentapi.JoinIST, To: "10.0.0.7", Since: time.Unix(11, 0)}
+	}))
 	if a.findDonor(); a.join.Donor != "b" {
-		t.Errorf("it is known already: %+v", a.join)
+		t.Errorf("who gives at the moment: %+v", a.join)
+	}
+	for what, j := range map[string]agentapi.Join{
+		"another transfer, to the server that serves": {Donor: "c", EndedAt: new(now.Add(-time.Minute))},
+		"nothing was missing":                         {Kind: agentapi.JoinNone, EndedAt: &now},
+	} {
+		before := j.Donor
+		a.join = &j
+		if a.findDonor(); a.join.Donor != before {
+			t.Errorf("%s: %+v", what, a.join)
+		}
 	}
 	a.peers = primary("c", func(p *agentapi.PeerView) { p.State = cluster.NodeDonor })
 	a.join = &agentapi.Join{EndedAt: &now}

@@ -46,7 +46,7 @@ func (a *agent) watchGiving() {
 		a.own.measuredAt = time.Time{}
 		a.Logger.Info("giving a state transfer", "kind", n.Kind, "to", n.Host)
 	}
-	a.run.notes = len(notes)
+	a.run.notes = max(a.run.notes, len(notes)) // a file that cannot be read has none
 	if len(notes) > 0 {
 		switch last := notes[len(notes)-1]; {
 		case !last.Running():

@@ -16,7 +16,7 @@ import (
 // noted as. Until then the note of the join stays, and nobody is served.
 func (a *agent) copyKept() bool {
 	f := &a.run.follow
-	if a.run.note == nil || !a.mayBeCopy() || f.kept {
+	if a.run.note == nil || !a.run.note.Transfer || f.kept {
 		return true
 	}
 	if !f.keeping {
@@ -29,9 +29,6 @@ func (a *agent) copyKept() bool {
 	}
 	return false
 }
-
-// mayBeCopy says that the join takes a full copy, as far as is known: of a short one by rsync over old data one may hear too late.
-func (a *agent) mayBeCopy() bool { return a.run.note.Transfer || a.run.note.Method == servercnf.Rsync }
 
 // onKept goes on where the copy is on the disk. One that cannot be brought there is worth nothing: the kernel tells of a
 // failed write once, and another attempt would seem to succeed.
@@ -50,4 +47,11 @@ func (a *agent) onKept(proc *server.Process, err error) {
 			a.judgeServer()
 		}
 	}
+}
+
+// incompleteAfterCrash says that what is here would count as half a copy if the server ended now: a full copy that is not on the
+// disk yet, and after any join by rsync whatever its note is still there for.
+func (a *agent) incompleteAfterCrash() bool {
+	n := a.run.note
+	return n != nil && (n.Transfer || n.Method == servercnf.Rsync && HasState(a.status))
 }

@@ -53,13 +53,23 @@ func TestCopyIsKept(t *testing.T) {
 	}
 }
 
-// TestShortCopyIsKept: of one by rsync the joiner may not have heard, and takes it for an increment.
-func TestShortCopyIsKept(t *testing.T) {
-	for method, kept := range map[string]bool{"Rsync": true, "MariaBackup": false} {
-		a := copied(t, t.TempDir())
-		a.run.note.Transfer, a.run.note.Method = false, method
-		if a.judgeServer(); a.run.follow.keeping != kept {
-			t.Errorf("%s: brought to the disk: %v, want %v", method, a.run.follow.keeping, kept)
+// TestIncompleteAfterCrash: what a note of a join would make of the data after a crash is what the member says of them before.
+func TestIncompleteAfterCrash(t *testing.T) {
+	serves := &agentapi.Server{Component: cluster.ComponentPrimary, State: cluster.NodeSynced, ClusterUUID: uuidA}
+	for name, c := range map[string]struct {
+		note   *datadir.Joining
+		status *agentapi.Server
+		want   bool
+	}{
+		"no join":      {nil, serves, false},
+		"a full copy":  {&datadir.Joining{Transfer: true}, serves, true},
+		"an increment": {&datadir.Joining{Method: "MariaBackup"}, serves, false},
+		"an increment by rsync that has not come":   {&datadir.Joining{Method: "Rsync"}, nil, false},
+		"one by rsync whose note cannot be removed": {&datadir.Joining{Method: "Rsync"}, serves, true},
+	} {
+		a := &agent{}
+		if a.status, a.run.note = c.status, c.note; a.incompleteAfterCrash() != c.want {
+			t.Errorf("%s: %v", name, !c.want)
 		}
 	}
 }

@@ -112,6 +112,14 @@ func (a *agent) givers() []agentapi.PeerView {
 	})
 }
 
+// laterGiver puts who gives at the moment after all who gave, and of those the last one last.
+func (a *agent) laterGiver(p, q agentapi.PeerView) int {
+	if giving := p.Giving != nil; giving != (q.Giving != nil) {
+		return map[bool]int{true: 1, false: -1}[giving]
+	}
+	return a.toUs(p).Since.Compare(a.toUs(q).Since)
+}
+
 // toUs is the transfer a member gives, or gave last, when that is to this one; nil otherwise.
 func (a *agent) toUs(p agentapi.PeerView) *agentapi.Giving {
 	if g := cmp.Or(p.Giving, p.Gave); g != nil && g.To == a.Address {
@@ -206,14 +214,16 @@ func (a *agent) showProgress(now time.Time) {
 	}
 }
 
-// findDonor takes from the other members' answers who gives to this one, and how much there is. A join may be over
-// before the answers come.
+// donorTold is how long after a join its donor is asked for: a short one is over before the answers come.
+const donorTold = 10 * time.Second
+
+// findDonor takes from the other members' answers who gives to this one, and how much there is.
 func (a *agent) findDonor() {
-	if a.join == nil || a.join.EndedAt != nil && a.join.Donor != "" {
+	if a.join == nil || a.join.EndedAt != nil && (a.join.Kind == agentapi.JoinNone || time.Since(*a.join.EndedAt) > donorTold) {
 		return
 	}
 	if givers := a.givers(); len(givers) > 0 {
-		p := givers[0]
+		p := slices.MaxFunc(givers, a.laterGiver)
 		a.join.Donor = p.Name
 		if a.run.note != nil && a.run.note.Transfer && a.toUs(p).Kind == agentapi.JoinSST {
 			a.join.Total = max(a.join.Total, p.DataBytes)

@@ -22,7 +22,7 @@ func (a *agent) publish(step Step) {
 	if a.proc != nil {
 		r.Position, r.SafeToBootstrap = a.position, false
 		r.Data = cluster.DataPresent
-		if a.run.note != nil && a.run.note.Transfer {
+		if a.incompleteAfterCrash() {
 			r.Data, r.Position = cluster.DataIncomplete, cluster.Position{}
 		}
 	}

@@ -208,9 +208,10 @@ func (m Member) InPrimary() bool {
 	return m.Known && m.Server != nil && m.Server.Component == ComponentPrimary && m.Server.ClusterUUID != ZeroUUID
 }
 
-// Synced says that the member is up to date in a Primary component and stays there.
+// Synced says that the member is up to date in a Primary component and stays there. A full copy that is not on the disk yet
+// is worth nothing after a power cut.
 func (m Member) Synced() bool {
-	return m.InPrimary() && m.Server.State == NodeSynced && !m.Draining && !m.Pod.Terminating
+	return m.InPrimary() && m.Server.State == NodeSynced && m.Data != DataIncomplete && !m.Draining && !m.Pod.Terminating
 }
 
 // Down says that mariadbd is known not to run, and that it will not start by itself

@@ -41,9 +41,9 @@ type Client interface {
 }
 
 const (
-	// longPoll is how long an unchanged agent keeps a question; it bounds the age of what is known.
+	// longPoll is how long an unchanged agent keeps a question; with answerTime, twice, it bounds the age of what is known.
 	longPoll = 10 * time.Second
-	// answerTime is what is allowed on top of it before an agent counts as silent.
+	// answerTime is what is allowed on top of it, and for the one question more, before an agent counts as silent.
 	answerTime = 2 * time.Second
 	retryFirst = 200 * time.Millisecond
 	retryMost  = 2 * time.Second

@@ -195,3 +195,6 @@ func check(t *testing.T, rows []row) {
 		})
 	}
 }
+
+// halfKept is a member with a full copy that is not on the disk yet.
+func halfKept(m *cluster.Member) { m.Data = cluster.DataIncomplete }

@@ -151,6 +151,6 @@ func blockedDonor(m cluster.Member) bool {
 
 // canWrite includes donors: a node that gives a MariaBackup transfer goes on serving.
 func canWrite(m cluster.Member) bool {
-	return m.InPrimary() && !m.Draining && !m.Pod.Terminating &&
+	return m.InPrimary() && m.Data != cluster.DataIncomplete && !m.Draining && !m.Pod.Terminating &&
 		(m.Server.State == cluster.NodeSynced || m.Server.State == cluster.NodeDonor)
 }

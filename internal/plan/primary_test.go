@@ -69,6 +69,7 @@ func TestFollowWriter(t *testing.T) {
 		{name: "a new pod gets a role", s: shop(db(2, role(""))), action: AssignRoles{Primary: "db-0"}},
 		{name: "of two labels one goes", s: shop(db(2, role(rolePrimary))), action: AssignRoles{Primary: "db-0"}},
 		{name: "comes back to the recorded primary", s: shop(all(role("replica")), func(s *cluster.Snapshot) { s.Primary = "db-2" }), action: AssignRoles{Primary: "db-2"}},
+		{name: "not to a copy that is not on the disk", s: shop(all(role("replica")), db(0, halfKept)), action: AssignRoles{Primary: "db-1"}},
 		{name: "nobody can write", s: shop(all(state(cluster.NodeJoining))), reason: ReasonJoining},
 	})
 }

@@ -12,9 +12,10 @@ import (
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
-// quorumGap is the longest the writer may wait when a node is lost: the group has to be sure of it.
-// When the first agreement fails, as it may on a busy machine, it takes as long once more (evs.install_timeout).
-const quorumGap = 30 * time.Second
+// quorumGap is the longest the writer may wait when a node is lost: the group has to be sure of it. When the first
+// agreement fails, as it may on a busy machine, it takes as long once more (evs.install_timeout). undisturbedGap is for
+// others than the lost one.
+const quorumGap, undisturbedGap = 30 * time.Second, 10 * time.Second
 
 var _ = Describe("Two nodes and an arbitrator", func() {
 	It("survive the loss of either node, encrypted", Label(Core, Faults), func(ctx SpecContext) {
@@ -74,7 +75,7 @@ var _ = Describe("Two nodes and an arbitrator", func() {
 		Expect(err).NotTo(HaveOccurred())
 		foreign, err := pair.ForeignPair(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		joined, output, err := pair.TryArbitrator(ctx, image, &foreign, false)
+		joined, output, err := pair.TryArbitrator(ctx, image, &foreign, harness.JoiningTime)
 		Expect(err).NotTo(HaveOccurred(), output)
 		Expect(joined).To(BeFalse(), output)
 

@@ -185,7 +185,7 @@ func replaceAndCheck(ctx context.Context, shop *harness.Cluster, replace func())
 	progress("the old CA forgotten after %s", time.Since(start).Round(time.Millisecond))
 	stopAndCheck(ctx, w, start)
 	for _, pod := range podNames(ctx, shop) {
-		greeting, err := shop.DialPeer(ctx, pod, &old)
+		greeting, err := shop.DialPeer(ctx, pod, &old, harness.GreetingTime)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(greeting.Welcomed).To(BeFalse(), "%s still takes a peer of the old CA", pod)
 	}
@@ -213,7 +213,7 @@ var _ = Describe("A client certificate", Label(Slow, Wire), func() {
 			WithTimeout(shortly).Should(Equal("app@%"), "all nodes load the clients' CA live")
 		_, err = root.As("app", nil).QueryPod(ctx, pod, "SELECT 1")
 		Expect(err).To(MatchError(ContainSubstring("1045")), "REQUIRE SUBJECT wants the certificate")
-		greeting, err := shop.DialPeer(ctx, pod, &harness.Pair{Certificate: secret.Data["tls.crt"], Key: secret.Data["tls.key"]})
+		greeting, err := shop.DialPeer(ctx, pod, &harness.Pair{Certificate: secret.Data["tls.crt"], Key: secret.Data["tls.key"]}, harness.GreetingTime)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(greeting.Welcomed).To(BeFalse(), "a client's certificate must not open replication")
 	}, SpecTimeout(6*time.Minute))

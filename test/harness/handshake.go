@@ -42,7 +42,7 @@ func (c *Cluster) Handshake(ctx context.Context, pod, port string, newest uint16
 	if port == PortClients {
 		return state, c.loginWith(ctx, address, config)
 	}
-	dialer := tls.Dialer{NetDialer: &net.Dialer{Timeout: greetingTime}, Config: config}
+	dialer := tls.Dialer{NetDialer: &net.Dialer{Timeout: GreetingTime}, Config: config}
 	conn, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return state, err

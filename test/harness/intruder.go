@@ -74,7 +74,7 @@ func intruderConfig(pair *Pair) (*tls.Config, error) {
 
 // knock says whether somebody listened.
 func (in *Intruder) knock(ctx context.Context, address string, config *tls.Config) bool {
-	dialer := net.Dialer{Timeout: greetingTime}
+	dialer := net.Dialer{Timeout: GreetingTime}
 	conn, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return false

@@ -15,11 +15,10 @@ import (
 
 const (
 	replicationPort = "4567"
-	// greetingTime is how long a dialled node is given to speak; it does so at once when it wants to.
-	greetingTime = 3 * time.Second
-	// joiningTime is how long an arbitrator is given to become a member; that takes two seconds. A genuine one is given more:
-	// it need not wait for the end of it.
-	joiningTime, genuineTime = 10 * time.Second, 45 * time.Second
+	// GreetingTime is how long a stranger is listened to at least: a node that wants to speak does so at once.
+	GreetingTime = 3 * time.Second
+	// JoiningTime is how long a strange arbitrator is watched at least; to become a member takes two seconds.
+	JoiningTime = 10 * time.Second
 )
 
 // Greeting is what a node's replication port answers to somebody who dials it.
@@ -31,19 +30,19 @@ type Greeting struct {
 }
 
 // DialPeer dials a node's replication port, without TLS when pair is nil, else with this
-// certificate, and waits for the node's greeting.
-func (c *Cluster) DialPeer(ctx context.Context, pod string, pair *Pair) (Greeting, error) {
+// certificate, and waits for the node's greeting for as long as patience.
+func (c *Cluster) DialPeer(ctx context.Context, pod string, pair *Pair, patience time.Duration) (Greeting, error) {
 	p, err := c.Pod(ctx, pod)
 	if err != nil {
 		return Greeting{}, err
 	}
-	dialer := net.Dialer{Timeout: greetingTime}
+	dialer := net.Dialer{Timeout: patience}
 	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(p.Status.PodIP, replicationPort))
 	if err != nil {
 		return Greeting{}, err
 	}
 	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(greetingTime)) // a connection that was just made takes one
+	_ = conn.SetDeadline(time.Now().Add(patience)) // a connection that was just made takes one
 	if pair != nil {
 		certificate, err := tls.X509KeyPair(pair.Certificate, pair.Key)
 		if err != nil {
@@ -75,17 +74,13 @@ func awaitGreeting(conn net.Conn) Greeting {
 }
 
 // TryArbitrator lets a real garbd, a member without data, try to join the cluster: without TLS
-// when pair is nil, else with this certificate. It says whether the cluster ever counted it; who expects that waits longer.
-func (c *Cluster) TryArbitrator(ctx context.Context, image string, pair *Pair, expected bool) (joined bool, output string, err error) {
+// when pair is nil, else with this certificate. It says whether the cluster counted it within patience.
+func (c *Cluster) TryArbitrator(ctx context.Context, image string, pair *Pair, patience time.Duration) (joined bool, output string, err error) {
 	stranger, err := c.startStranger(ctx, image, pair)
 	if err != nil {
 		return false, "", err
 	}
 	defer func() { err = errors.Join(err, stranger.remove(context.WithoutCancel(ctx))) }()
-	patience := joiningTime
-	if expected {
-		patience = genuineTime
-	}
 	joined, err = c.sizeReaches(ctx, patience)
 	if err != nil {
 		return joined, "", err
