@@ -32,9 +32,15 @@ var _ = Describe("State transfers", Label(Slow, Wire), func() {
 			Expect(n.Packets).To(BeNumerically(">", 0), "the capture must have seen port %d", port)
 			Expect(n.Markers).To(BeZero(), "data in clear on port %d", port)
 		}
-		By("the joiner's tunnel having told what it spoke")
-		Expect(status(ctx, shop).Members).To(ContainElement(HaveField("Join", And(
-			HaveField("Kind", "SST"), HaveField("Protocol", "TLSv1.3"), HaveField("Cipher", HavePrefix("TLS_"))))))
+		By("asking what the tunnel of a full copy spoke")
+		joiner, err := shop.Replica(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(loseVolume(ctx, shop, joiner)).To(Equal("SST"))
+		eventually(ctx, func(o Gomega) {
+			j := joined(ctx, o, shop, joiner).Join
+			o.Expect([]string{j.Kind, j.Protocol, j.Cipher}).To(HaveExactElements(Equal("SST"), Equal("TLSv1.3"), HavePrefix("TLS_")))
+		})
+		Expect(shop.WaitHealthy(ctx, joinTime)).To(Succeed())
 	}, SpecTimeout(14*time.Minute))
 
 	It("may last longer than any probe is patient, and tell how far they are", func(ctx SpecContext) {
