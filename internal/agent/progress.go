@@ -114,8 +114,11 @@ func (a *agent) givers() []agentapi.PeerView {
 
 // laterGiver puts who gives at the moment after all who gave, and of those the last one last.
 func (a *agent) laterGiver(p, q agentapi.PeerView) int {
-	if giving := p.Giving != nil; giving != (q.Giving != nil) {
-		return map[bool]int{true: 1, false: -1}[giving]
+	switch {
+	case p.Giving != nil && q.Giving == nil:
+		return 1
+	case p.Giving == nil && q.Giving != nil:
+		return -1
 	}
 	return a.toUs(p).Since.Compare(a.toUs(q).Since)
 }
