@@ -315,4 +315,12 @@ const (
 	FailureUpgrade = "UpgradeFailed"
 	// FailureConfig: the published NodeConfig cannot be read, or does not name this member.
 	FailureConfig = "ConfigUnusable"
+	// FailureHung: mariadbd runs and has not answered on its socket for too long.
+	FailureHung = "ServerHung"
+	// FailureExamining: the look at the data directory (mariadbd --wsrep-recover) takes too long. It goes on.
+	FailureExamining = "ExaminationSlow"
+	// FailureFrozen: the data volume has not answered a small write for too long. Nothing is killed for it.
+	FailureFrozen = "VolumeFrozen"
+	// FailureReadOnly: the data volume refuses writes, so that no order can be recorded, and none is taken.
+	FailureReadOnly = "VolumeReadOnly"
 )
