@@ -17,15 +17,13 @@ import (
 	"github.com/galera-operator/galera-operator/internal/version"
 )
 
-// Few renewals keep the idle operator quiet. A container that is restarted in its pod has the
-// same identity and goes on at once; only the loss of the whole pod costs leaseDuration, and what there is between
-// two looks: retryPeriod to 2.2 of it.
+// The usual times of client-go. A container that is restarted in its pod has the same identity and goes on at once; when
+// a pod is lost, another one takes over after leaseDuration and at most 2.2 of retryPeriod.
 const (
 	leaseName     = "galera-operator"
-	leaseDuration = 75 * time.Second
-	renewEvery    = 40 * time.Second
-	renewDeadline = 30 * time.Second // after renewEvery, and before leaseDuration
-	retryPeriod   = 10 * time.Second
+	leaseDuration = 15 * time.Second
+	renewDeadline = 10 * time.Second
+	retryPeriod   = 2 * time.Second
 )
 
 func main() {
@@ -95,10 +93,6 @@ func newLock(config *rest.Config, opts *options) (resourcelock.Interface, error)
 	if err != nil {
 		return nil, err
 	}
-	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, opts.namespace, leaseName,
+	return resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, opts.namespace, leaseName,
 		resourcelock.ResourceLockConfig{Identity: identity}, config, renewDeadline)
-	if err != nil {
-		return nil, err
-	}
-	return &quietLock{Interface: lock, now: time.Now}, nil
 }

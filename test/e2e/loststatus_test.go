@@ -41,12 +41,12 @@ var _ = Describe("A cluster whose status is lost", Label(Slow, Faults), func() {
 
 		By("losing the status and all servers while nobody looks")
 		Expect(kube.ScaleOperator(ctx, 0)).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) { Expect(kube.ScaleOperator(ctx, 1)).To(Succeed()) })
+		DeferCleanup(func(ctx SpecContext) { Expect(kube.ScaleOperator(ctx, harness.OperatorReplicas)).To(Succeed()) })
 		crashed := time.Now()
 		Expect(shop.KillServers(ctx, podNames(ctx, shop)...)).To(Succeed())
 		Expect(shop.LoseStatus(ctx)).To(Succeed())
 		Expect(status(ctx, shop)).To(Equal(v1alpha1.GaleraClusterStatus{}))
-		Expect(kube.ScaleOperator(ctx, 1)).To(Succeed())
+		Expect(kube.ScaleOperator(ctx, harness.OperatorReplicas)).To(Succeed())
 
 		expectRecovery(ctx, shop, w, crashed)
 		expectHistory(ctx, shop, before.ClusterUUID)

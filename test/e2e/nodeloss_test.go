@@ -53,7 +53,7 @@ var _ = Describe("A node that goes down", Label(Core, Faults), func() {
 		shop := sharedCluster(ctx)
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{Service: shop.Name})
-		DeferCleanup(func(ctx SpecContext) { Expect(kube.ScaleOperator(ctx, 1)).To(Succeed()) })
+		DeferCleanup(func(ctx SpecContext) { Expect(kube.ScaleOperator(ctx, harness.OperatorReplicas)).To(Succeed()) })
 		Expect(kube.ScaleOperator(ctx, 0)).To(Succeed())
 
 		pod, err := shop.Replica(ctx)
@@ -71,7 +71,7 @@ var _ = Describe("A node that goes down", Label(Core, Faults), func() {
 			WithContext(ctx).WithTimeout(shortly).WithPolling(100 * time.Millisecond).Should(HaveOccurred())
 		Expect(shop.WaitSynced(ctx, joinTime)).To(Succeed())
 
-		Expect(kube.ScaleOperator(ctx, 1)).To(Succeed())
+		Expect(kube.ScaleOperator(ctx, harness.OperatorReplicas)).To(Succeed())
 		_, err = shop.WaitJoined(ctx, primary, killed, joinTime) // only an operator can tell: the status was well before it came
 		Expect(err).NotTo(HaveOccurred())
 		Expect(shop.WaitHealthy(ctx, joinTime)).To(Succeed())

@@ -47,7 +47,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	DeferCleanup(unlock)
 	Expect(kube.Heal(ctx)).To(Succeed(), "removing what an interrupted run has left on the nodes")
 	Expect(kube.DeleteLeftovers(ctx)).To(Succeed())
-	Expect(kube.ScaleOperator(ctx, 1)).To(Succeed())
+	Expect(kube.ScaleOperator(ctx, harness.OperatorReplicas)).To(Succeed())
 }, NodeTimeout(45*time.Minute))
 
 var _ = AfterSuite(func(ctx SpecContext) {

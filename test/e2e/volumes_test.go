@@ -35,12 +35,12 @@ var _ = Describe("A lost or wrong volume", Label(Slow, Faults), func() {
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 		lost := "shop-2"
-		DeferCleanup(func(ctx SpecContext) { Expect(kube.ScaleOperator(ctx, 1)).To(Succeed()) })
+		DeferCleanup(func(ctx SpecContext) { Expect(kube.ScaleOperator(ctx, harness.OperatorReplicas)).To(Succeed()) })
 		Expect(kube.ScaleOperator(ctx, 0)).To(Succeed())
 		Expect(shop.ScaleSet(ctx, 0)).To(Succeed())
 		Expect(shop.DeleteClaim(ctx, lost)).To(Succeed())
 		Expect(shop.ScaleSet(ctx, 3)).To(Succeed())
-		Expect(kube.ScaleOperator(ctx, 1)).To(Succeed())
+		Expect(kube.ScaleOperator(ctx, harness.OperatorReplicas)).To(Succeed())
 
 		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionQuorumHealthy, metav1.ConditionFalse, v1alpha1.ReasonDataLost, recoverTime)).To(Succeed())
 		expectStalled(ctx, shop, v1alpha1.ReasonDataLost, lost, "shop-0 "+before.ClusterUUID, "shop-1 "+before.ClusterUUID)

@@ -19,6 +19,9 @@ const (
 	OperatorNamespace  = "galera-operator-system"
 	OperatorDeployment = "galera-operator-controller-manager"
 	operatorProgram    = "manager"
+	operatorLease      = "galera-operator"
+	// OperatorReplicas is how many pods the operator has when a test does not want it otherwise.
+	OperatorReplicas int32 = 2
 )
 
 func (k *Kube) operatorDeployment(ctx context.Context) (*appsv1.Deployment, error) {
@@ -40,18 +43,23 @@ func (k *Kube) operatorPods(ctx context.Context) ([]corev1.Pod, error) {
 	return list.Items, err
 }
 
-// OperatorPod returns the pod of the running operator.
+// OperatorPod returns the pod of the operator that acts: the one that holds the lease.
 func (k *Kube) OperatorPod(ctx context.Context) (*corev1.Pod, error) {
 	pods, err := k.operatorPods(ctx)
 	if err != nil {
 		return nil, err
 	}
+	lease := &coordinationv1.Lease{}
+	if err := k.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: operatorLease}, lease); err != nil {
+		return nil, fmt.Errorf("no operator acts: %w", err)
+	}
 	for i := range pods {
-		if pods[i].DeletionTimestamp == nil && PodReady(&pods[i]) {
+		holds := lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity == pods[i].Name
+		if holds && pods[i].DeletionTimestamp == nil && PodReady(&pods[i]) {
 			return &pods[i], nil
 		}
 	}
-	return nil, fmt.Errorf("no pod of the operator is ready")
+	return nil, fmt.Errorf("no pod of the operator that holds the lease is ready")
 }
 
 // WaitOperator waits until the operator is available.
@@ -61,7 +69,7 @@ func (k *Kube) WaitOperator(ctx context.Context, timeout time.Duration) error {
 		if err != nil {
 			return false, "", err
 		}
-		return d.Status.ObservedGeneration >= d.Generation && d.Status.AvailableReplicas > 0 && d.Status.UpdatedReplicas == d.Status.Replicas,
+		return d.Status.ObservedGeneration >= d.Generation && d.Status.AvailableReplicas == *d.Spec.Replicas && d.Status.UpdatedReplicas == d.Status.Replicas,
 			fmt.Sprintf("%d of %d pods", d.Status.AvailableReplicas, d.Status.Replicas), nil
 	})
 }
