@@ -11,7 +11,7 @@ import (
 )
 
 var _ = Describe("A lost host", Label(Slow, Faults), func() {
-	It("that carried the primary and the operator moves both", func(ctx SpecContext) {
+	DescribeTable("that carried the primary and the operator moves both", func(ctx SpecContext, standby bool) {
 		shop := sharedCluster(ctx)
 		workers, err := kube.Workers(ctx)
 		Expect(err).NotTo(HaveOccurred())
@@ -36,6 +36,11 @@ var _ = Describe("A lost host", Label(Slow, Faults), func() {
 		for _, other := range workers {
 			Expect(kube.Cordon(ctx, other, false)).To(Succeed())
 		}
+		if standby {
+			By("moving the replica that waits to another host")
+			Expect(kube.DeleteStandby(ctx)).To(Succeed())
+			Expect(kube.WaitOperator(ctx, shortly)).To(Succeed())
+		}
 		Expect(shop.WaitHealthy(ctx, shortly)).To(Succeed())
 
 		start := time.Now()
@@ -54,5 +59,7 @@ var _ = Describe("A lost host", Label(Slow, Faults), func() {
 		Expect(kube.StartNodes(ctx, host)).To(Succeed())
 		Expect(shop.WaitHealthy(ctx, recoverTime)).To(Succeed())
 		stopAndCheck(ctx, w, start)
-	}, SpecTimeout(12*time.Minute))
+	},
+		Entry("while the other replica waits elsewhere", SpecTimeout(12*time.Minute), true),
+		Entry("with both replicas on it", SpecTimeout(12*time.Minute), false))
 })

@@ -157,3 +157,22 @@ func (k *Kube) DeleteOperatorPod(ctx context.Context) error {
 	return k.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(OperatorNamespace),
 		client.MatchingLabels(d.Spec.Selector.MatchLabels), client.GracePeriodSeconds(0), client.PropagationPolicy(metav1.DeletePropagationBackground))
 }
+
+// DeleteStandby removes the operator's pods that do not act; new ones come where Kubernetes spreads them to.
+func (k *Kube) DeleteStandby(ctx context.Context) error {
+	acting, err := k.OperatorPod(ctx)
+	if err != nil {
+		return err
+	}
+	pods, err := k.operatorPods(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for i := range pods {
+		if pods[i].UID != acting.UID {
+			errs = append(errs, client.IgnoreNotFound(k.Delete(ctx, &pods[i])))
+		}
+	}
+	return errors.Join(errs...)
+}
