@@ -24,6 +24,8 @@ type Join struct {
 	Donor     string    `json:"donor,omitempty"`
 	Phase     string    `json:"phase,omitempty"`
 	StartedAt time.Time `json:"startedAt"`
+	// AgeSeconds is how long ago the join was started when the report was sent; nil from agents of before.
+	AgeSeconds *float64 `json:"ageSeconds,omitempty"`
 	// EndedAt is nil while the join goes on.
 	EndedAt *time.Time `json:"endedAt,omitempty"`
 	// Bytes received so far, measured on the data directory, and the size of the donor's data.

@@ -149,6 +149,9 @@ type Away struct {
 	From time.Time `json:"from,omitzero"`
 	// To is zero while it lasts.
 	To time.Time `json:"to,omitzero"`
+	// FromAgeSeconds and ToAgeSeconds are as ChannelFact.AgeSeconds.
+	FromAgeSeconds *float64 `json:"fromAgeSeconds,omitempty"`
+	ToAgeSeconds   *float64 `json:"toAgeSeconds,omitempty"`
 }
 
 // Server is what a running mariadbd says of itself.
@@ -255,8 +258,11 @@ type ChannelFact struct {
 	// PlaintextRefused says that an attempt without TLS was made and turned away.
 	PlaintextRefused bool `json:"plaintextRefused"`
 	// Problem is what went wrong, in words, "" when all is well.
-	Problem   string    `json:"problem,omitempty"`
+	Problem string `json:"problem,omitempty"`
+	// CheckedAt is by the agent's clock. Received puts it on the receiver's.
 	CheckedAt time.Time `json:"checkedAt"`
+	// AgeSeconds is how long ago that was when the report was sent; nil from agents of before.
+	AgeSeconds *float64 `json:"ageSeconds,omitempty"`
 }
 
 // Values of ChannelFact.Observed.

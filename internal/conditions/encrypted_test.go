@@ -94,3 +94,29 @@ func both(changes ...func(*Input)) func(*Input) {
 		}
 	}
 }
+
+// TestEncryptedWhateverTheClock: the host of one node has another time than the operator's.
+func TestEncryptedWhateverTheClock(t *testing.T) {
+	for name, tc := range map[string]struct {
+		skew, age time.Duration
+		want      string
+	}{
+		"behind":               {-3*time.Minute - time.Second, time.Second, "True Proved"},
+		"ahead":                {3*time.Minute + time.Second, time.Second, "True Proved"},
+		"ahead, old evidence":  {4 * time.Minute, evidenceLasts + time.Second, "Unknown NotYetProved"},
+		"behind, old evidence": {-4 * time.Minute, evidenceLasts + time.Second, "Unknown NotYetProved"},
+	} {
+		in := healthy()
+		there := noon.Add(tc.skew)
+		fact("n-1", agentapi.ChannelReplication, func(f *agentapi.ChannelFact) { f.CheckedAt = there.Add(-tc.age) })(&in)
+		s := in.Seen["n-1"]
+		in.Seen["n-1"] = observe.Seen{Report: s.Report.Sent(there).Received(noon), At: noon, Live: true}
+		for _, ch := range []string{agentapi.ChannelStateTransfer, agentapi.ChannelClients} { // looked at by the operator's clock above
+			fact("n-1", ch, func(f *agentapi.ChannelFact) { f.CheckedAt = noon })(&in)
+		}
+		v := encrypted(in)
+		if got := string(v.status) + " " + v.reason; got != tc.want {
+			t.Errorf("%s: got %s (%s), want %s", name, got, v.message, tc.want)
+		}
+	}
+}

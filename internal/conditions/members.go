@@ -89,7 +89,7 @@ func channel(in Input, r *agentapi.Report, name string, before *v1alpha1.Channel
 		return &v1alpha1.ChannelStatus{Observed: agentapi.ObservedUnknown}
 	}
 	if in.Now.Sub(f.CheckedAt) > evidenceLasts {
-		return &v1alpha1.ChannelStatus{Observed: agentapi.ObservedUnknown, Message: "the last look was too long ago", CheckedAt: timeOf(&f.CheckedAt)}
+		f = agentapi.ChannelFact{Observed: agentapi.ObservedUnknown, Problem: "the last look was too long ago", CheckedAt: f.CheckedAt}
 	}
 	out := &v1alpha1.ChannelStatus{
 		Observed: f.Observed, Protocol: f.Protocol, Cipher: f.Cipher, Serial: f.Serial, NotAfter: timeOf(f.NotAfter),

@@ -84,7 +84,7 @@ func overlaps(ended, others []agentapi.Away) []agentapi.Away {
 func joins(in Input, since time.Time) (ist, sst int32) {
 	for _, m := range in.Snapshot.Members {
 		r := in.report(m.Name)
-		if r == nil || r.Join == nil || r.Join.StartedAt.Before(since.Truncate(time.Second)) {
+		if r == nil || r.Join == nil || r.Join.Began(in.Seen[m.Name].At).Before(since.Truncate(time.Second)) {
 			continue
 		}
 		if r.Join.Kind == agentapi.JoinSST {

@@ -52,6 +52,8 @@ const (
 // Seen is the last report of an agent and whether it still holds.
 type Seen struct {
 	Report agentapi.Report
+	// At is when it came in. The times in it that are compared with others are by the same clock.
+	At time.Time
 	// Live says that the agent answers: the report is what it says now.
 	Live bool
 	// Err is why the last question failed, nil when it did not.
@@ -204,7 +206,8 @@ func (f *follower) set(r agentapi.Report, err error) bool {
 		f.seen.Live, f.seen.Err = false, err
 		return before.Live || before.Err == nil
 	}
-	f.seen = Seen{Report: r, Live: true}
+	now := time.Now()
+	f.seen = Seen{Report: r.Received(now), At: now, Live: true}
 	return !before.Live || before.Report.Generation != r.Generation || before.Report.Boot != r.Boot
 }
 

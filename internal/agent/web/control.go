@@ -50,10 +50,10 @@ func (c Control) status(w http.ResponseWriter, r *http.Request) {
 	since, err := strconv.ParseInt(r.URL.Query().Get("since"), 10, 64)
 	wait, waitErr := time.ParseDuration(r.URL.Query().Get("wait"))
 	if err != nil || waitErr != nil || wait <= 0 {
-		answer(w, http.StatusOK, c.Reports.Get())
+		answer(w, http.StatusOK, c.Reports.Get().Sent(time.Now()))
 		return
 	}
-	answer(w, http.StatusOK, c.Reports.Wait(r.Context(), since, min(wait, maxWait)))
+	answer(w, http.StatusOK, c.Reports.Wait(r.Context(), since, min(wait, maxWait)).Sent(time.Now()))
 }
 
 func (c Control) order(w http.ResponseWriter, r *http.Request) {

@@ -1,0 +1,73 @@
+package agentapi
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"time"
+)
+
+// Clocks of hosts differ, and a report tells times by its agent's. What is decided by an age is therefore sent as an
+// age, too, measured by the clock that took the time.
+
+// maxAge is more than any age that matters, and less than what a Duration can hold.
+const maxAge = 100 * 365 * 24 * time.Hour
+
+// Sent returns the report with the ages of what it tells, as they are at now. It shares nothing with r that it changes.
+func (r Report) Sent(now time.Time) Report {
+	r.TLS.Channels = each(r.TLS.Channels, func(f *ChannelFact) { f.AgeSeconds = age(f.CheckedAt, now) })
+	r.TLS.Peers = each(r.TLS.Peers, func(f *ChannelFact) { f.AgeSeconds = age(f.CheckedAt, now) })
+	r.Away = slices.Clone(r.Away)
+	for i := range r.Away {
+		a := &r.Away[i]
+		a.FromAgeSeconds, a.ToAgeSeconds = age(a.From, now), age(a.To, now)
+	}
+	if r.Join != nil {
+		join := *r.Join
+		join.AgeSeconds = age(join.StartedAt, now)
+		r.Join = &join
+	}
+	return r
+}
+
+// Received returns a report that has just come in with the times that are compared with others put on the receiver's
+// clock. Times for people stay as they are.
+func (r Report) Received(now time.Time) Report {
+	r.TLS.Channels = each(r.TLS.Channels, func(f *ChannelFact) { f.CheckedAt = ago(f.AgeSeconds, now, f.CheckedAt) })
+	r.TLS.Peers = each(r.TLS.Peers, func(f *ChannelFact) { f.CheckedAt = ago(f.AgeSeconds, now, f.CheckedAt) })
+	r.Away = slices.Clone(r.Away)
+	for i := range r.Away {
+		a := &r.Away[i]
+		a.From, a.To = ago(a.FromAgeSeconds, now, a.From), ago(a.ToAgeSeconds, now, a.To)
+	}
+	return r
+}
+
+// Began is when the join was started, by the clock that received it at seen.
+func (j Join) Began(seen time.Time) time.Time { return ago(j.AgeSeconds, seen, j.StartedAt) }
+
+func each(facts map[string]ChannelFact, change func(*ChannelFact)) map[string]ChannelFact {
+	facts = maps.Clone(facts)
+	for name, f := range facts {
+		change(&f)
+		facts[name] = f
+	}
+	return facts
+}
+
+// age is nil for what has not happened. What lies ahead, because the clock was set back, happened just now.
+func age(t, now time.Time) *float64 {
+	if t.IsZero() {
+		return nil
+	}
+	seconds := max(now.Sub(t), 0).Seconds()
+	return &seconds
+}
+
+// ago is the time of an age; otherwise is what counts when none was sent.
+func ago(seconds *float64, now, otherwise time.Time) time.Time {
+	if seconds == nil {
+		return otherwise
+	}
+	return now.Add(-time.Duration(math.Min(math.Max(*seconds, 0), maxAge.Seconds()) * float64(time.Second)))
+}
