@@ -22,8 +22,15 @@ var ErrBusy = errors.New("the agent is busy with another order")
 
 const (
 	dialTimeout = 3 * time.Second
-	// maxBody bounds what is read from an agent, which is trusted but may be broken.
-	maxBody = 4 << 20
+	// maxReport and maxAnswer bound what is read from an agent: whoever holds the cluster's pair may answer in its place. A
+	// report is some ten KiB, most of it the evidence about channels and peers.
+	maxReport = 256 << 10
+	maxAnswer = 64 << 10
+	maxHeader = 16 << 10
+	// maxWait is the longest that an agent keeps a question, and answerTime what is allowed on top of it, and for any
+	// other question; callers have shorter deadlines of their own.
+	maxWait    = time.Minute
+	answerTime = 30 * time.Second
 )
 
 // Client talks to agents over mTLS. It is safe for concurrent use and keeps connections open.
@@ -36,18 +43,25 @@ type Client struct {
 // cluster, as they share the names; make a new one, and Close the old one, when either changes.
 func NewClient(certificate tls.Certificate, roots *x509.CertPool, serverName string) *Client {
 	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}
-	return &Client{http: &http.Client{Transport: &http.Transport{
-		DialContext: dialer.DialContext,
-		TLSClientConfig: &tls.Config{
-			MinVersion:   tls.VersionTLS13,
-			Certificates: []tls.Certificate{certificate},
-			RootCAs:      roots,
-			ServerName:   serverName,
+	return &Client{http: &http.Client{
+		// An agent says what it knows, and not where else to ask.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{
+			DialContext: dialer.DialContext,
+			TLSClientConfig: &tls.Config{
+				MinVersion:   tls.VersionTLS13,
+				Certificates: []tls.Certificate{certificate},
+				RootCAs:      roots,
+				ServerName:   serverName,
+			},
+			TLSHandshakeTimeout:    dialTimeout,
+			ResponseHeaderTimeout:  maxWait + answerTime,
+			MaxResponseHeaderBytes: maxHeader,
+			DisableCompression:     true, // a small body is not to become a large one
+			MaxIdleConnsPerHost:    2,
+			IdleConnTimeout:        90 * time.Second,
 		},
-		TLSHandshakeTimeout: dialTimeout,
-		MaxIdleConnsPerHost: 2,
-		IdleConnTimeout:     90 * time.Second,
-	}}}
+	}}
 }
 
 // Close drops idle connections.
@@ -61,8 +75,10 @@ func (c *Client) Status(ctx context.Context, host string, since int64, wait time
 		query.Set("since", strconv.FormatInt(since, 10))
 		query.Set("wait", wait.String())
 	}
+	ctx, cancel := context.WithTimeout(ctx, min(wait, maxWait)+answerTime)
+	defer cancel()
 	var report Report
-	status, err := c.do(ctx, http.MethodGet, host, PathStatus, query, nil, &report)
+	status, err := c.do(ctx, request{method: http.MethodGet, host: host, path: PathStatus, query: query, most: maxReport}, &report)
 	if err != nil {
 		return Report{}, err
 	}
@@ -79,7 +95,7 @@ func (c *Client) Order(ctx context.Context, host string, order Order) (OrderResu
 		return OrderResult{}, err
 	}
 	var result OrderResult
-	status, err := c.do(ctx, http.MethodPost, host, PathOrders, nil, body, &result)
+	status, err := c.post(ctx, host, PathOrders, body, &result)
 	switch {
 	case err != nil:
 		return OrderResult{}, err
@@ -97,7 +113,7 @@ func (c *Client) TellPrimary(ctx context.Context, host, name string) error {
 	if err != nil {
 		return err
 	}
-	status, err := c.do(ctx, http.MethodPost, host, PathPrimary, nil, body, &Primary{})
+	status, err := c.post(ctx, host, PathPrimary, body, &Primary{})
 	if err == nil && status != http.StatusOK {
 		err = fmt.Errorf("agent at %s: HTTP %d", host, status)
 	}
@@ -111,21 +127,35 @@ func (c *Client) Evict(ctx context.Context, host string, e Eviction) error {
 		return err
 	}
 	var result EvictionResult
-	status, err := c.do(ctx, http.MethodPost, host, PathEvictions, nil, body, &result)
+	status, err := c.post(ctx, host, PathEvictions, body, &result)
 	if err == nil && status != http.StatusOK {
 		err = fmt.Errorf("agent at %s: HTTP %d: %s", host, status, result.Message)
 	}
 	return err
 }
 
+// request is one question; most bounds the answer.
+type request struct {
+	method, host, path string
+	query              url.Values
+	body               []byte
+	most               int64
+}
+
+func (c *Client) post(ctx context.Context, host, path string, body []byte, into any) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	return c.do(ctx, request{method: http.MethodPost, host: host, path: path, body: body, most: maxAnswer}, into)
+}
+
 // do sends one request and decodes a JSON answer, whatever the status.
-func (c *Client) do(ctx context.Context, method, host, path string, query url.Values, body []byte, into any) (int, error) {
-	u := url.URL{Scheme: "https", Host: withPort(host), Path: path, RawQuery: query.Encode()}
-	req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
+func (c *Client) do(ctx context.Context, r request, into any) (int, error) {
+	u := url.URL{Scheme: "https", Host: withPort(r.host), Path: r.path, RawQuery: r.query.Encode()}
+	req, err := http.NewRequestWithContext(ctx, r.method, u.String(), bytes.NewReader(r.body))
 	if err != nil {
 		return 0, err
 	}
-	if body != nil {
+	if r.body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	resp, err := c.http.Do(req)
@@ -133,12 +163,18 @@ func (c *Client) do(ctx context.Context, method, host, path string, query url.Va
 		return 0, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
+	if resp.StatusCode/100 == 3 {
+		return resp.StatusCode, fmt.Errorf("agent at %s: HTTP %d: it sends to another address, which is never followed; look who answers there", r.host, resp.StatusCode)
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, r.most+1))
 	if err != nil {
-		return 0, fmt.Errorf("agent at %s: %w", host, err)
+		return 0, fmt.Errorf("agent at %s: %w", r.host, err)
+	}
+	if int64(len(data)) > r.most {
+		return resp.StatusCode, fmt.Errorf("agent at %s: HTTP %d: the answer is longer than %d KiB; look who answers there", r.host, resp.StatusCode, r.most>>10)
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		return resp.StatusCode, fmt.Errorf("agent at %s: HTTP %d: %w", host, resp.StatusCode, err)
+		return resp.StatusCode, fmt.Errorf("agent at %s: HTTP %d: %w", r.host, resp.StatusCode, err)
 	}
 	return resp.StatusCode, nil
 }

@@ -69,6 +69,7 @@ type Agents struct {
 
 	mu       sync.Mutex
 	clusters map[types.NamespacedName]map[string]*follower
+	wakes    wakes
 }
 
 // follower asks one agent.
@@ -111,6 +112,7 @@ func (a *Agents) Follow(key types.NamespacedName, targets []Target) {
 	}
 	if len(have) == 0 {
 		delete(a.clusters, key)
+		a.wakes.forget(key)
 	}
 }
 
@@ -158,23 +160,24 @@ func (a *Agents) start(key types.NamespacedName, t Target) *follower {
 func (a *Agents) follow(ctx context.Context, key types.NamespacedName, f *follower) {
 	retry := retryFirst
 	since := int64(-1)
-	for ctx.Err() == nil {
+	pace := newPace()
+	for pace.wait(ctx) {
+		asked := time.Now()
 		report, err := a.ask(ctx, f.target, since)
 		if ctx.Err() != nil {
 			break
 		}
-		if changed := f.set(report, err); changed {
-			a.Changed(key)
+		changed := f.set(report, err)
+		if changed {
+			a.wakes.wake(key, a.Changed)
 		}
 		if err == nil {
+			pace.answered(changed, time.Since(asked))
 			since, retry = report.Generation, retryFirst
 			continue
 		}
 		since = -1 // the agent may be another one now
-		select {
-		case <-ctx.Done():
-		case <-time.After(retry):
-		}
+		pause(ctx, retry)
 		retry = min(2*retry, retryMost)
 	}
 	a.Client.Forget(f.target)

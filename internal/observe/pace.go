@@ -1,0 +1,112 @@
+package observe
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// What one cluster may cost, whatever answers in the place of its agents: one question at a time for each of them, so
+// many questions a second, and so many passes. An honest agent comes near none of it, and its news are never held back.
+const (
+	// questionsASecond an agent is asked for long, after a burst of questionsAtOnce.
+	questionsASecond = 4
+	questionsAtOnce  = 20
+	// wakesASecond a cluster is looked at because of its agents, after a burst of wakesAtOnce.
+	wakesASecond = 5
+	wakesAtOnce  = 30
+	// An agent keeps a question for longPoll when it has no news. One that answers within atOnce without any is asked
+	// again after a pause, which grows from pauseFirst to pauseMost.
+	atOnce     = time.Second
+	pauseFirst = 100 * time.Millisecond
+	pauseMost  = 5 * time.Second
+)
+
+// pace is when an agent is asked next.
+type pace struct {
+	questions *rate.Limiter
+	pause     time.Duration
+}
+
+func newPace() *pace {
+	return &pace{questions: rate.NewLimiter(questionsASecond, questionsAtOnce)}
+}
+
+// wait returns when the next question may be asked, and false when there is to be none.
+func (p *pace) wait(ctx context.Context) bool {
+	pause(ctx, p.pause)
+	return p.questions.Wait(ctx) == nil
+}
+
+// answered notes an answer: whether it was news, and how long it took.
+func (p *pace) answered(news bool, took time.Duration) {
+	switch {
+	case news || took >= atOnce:
+		p.pause = 0
+	case p.pause == 0:
+		p.pause = pauseFirst
+	default:
+		p.pause = min(2*p.pause, pauseMost)
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// wakes bounds how often the news of a cluster's agents cause a pass. What comes too fast is told once, a little later.
+type wakes struct {
+	mu       sync.Mutex
+	clusters map[types.NamespacedName]*waking
+}
+
+type waking struct {
+	limit   *rate.Limiter
+	pending bool
+}
+
+func (w *wakes) wake(key types.NamespacedName, tell func(types.NamespacedName)) {
+	w.mu.Lock()
+	if w.clusters == nil {
+		w.clusters = map[types.NamespacedName]*waking{}
+	}
+	of := w.clusters[key]
+	if of == nil {
+		of = &waking{limit: rate.NewLimiter(wakesASecond, wakesAtOnce)}
+		w.clusters[key] = of
+	}
+	if of.pending {
+		w.mu.Unlock()
+		return // the pass that is to come sees this, too
+	}
+	later := of.limit.Reserve().Delay()
+	of.pending = later > 0
+	w.mu.Unlock()
+	if later == 0 {
+		tell(key)
+		return
+	}
+	time.AfterFunc(later, func() {
+		w.mu.Lock()
+		of.pending = false
+		w.mu.Unlock()
+		tell(key)
+	})
+}
+
+func (w *wakes) forget(key types.NamespacedName) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.clusters, key)
+}
