@@ -16,14 +16,14 @@ import (
 // nothing but time: the group finds out by itself.
 func (r *GaleraClusterReconciler) tellEvictions(ctx context.Context, in conditions.Input) {
 	key := client.ObjectKeyFromObject(in.Facts.Cluster)
+	ctx, cancel := context.WithTimeout(ctx, tellTime)
+	defer cancel()
 	for _, e := range plan.Evictions(in.Snapshot) {
 		target, followed := r.Agents.Target(key, e.Member)
 		if !followed {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(ctx, tellTime)
 		err := r.Agents.Client.Evict(ctx, target, agentapi.Eviction{NodeUUID: e.NodeUUID, ViewID: e.ViewID})
-		cancel()
 		if err != nil {
 			log.FromContext(ctx).V(1).Info("a member was not told that a server has ended", "ended", e.Gone, "member", e.Member, "error", err.Error())
 			continue

@@ -5,6 +5,7 @@ package controllers
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -43,6 +44,10 @@ const (
 	// whileWaiting bounds the wait for what sends no event, for instance an issuer to be made.
 	whileWaiting = 5 * time.Second
 	whileBlocked = 15 * time.Second
+	// whileConflict is how long a change needs to come back through the cache.
+	whileConflict = 100 * time.Millisecond
+	// publishTime bounds what is applied in one pass; the next goes on from there.
+	publishTime = 10 * time.Second
 )
 
 // GaleraClusterReconciler brings one GaleraCluster a step nearer to its spec, every time it is asked.
@@ -60,6 +65,8 @@ type GaleraClusterReconciler struct {
 	Metrics *Metrics
 	// Now is the clock.
 	Now func() time.Time
+
+	asking asking
 }
 
 // Reconcile makes one pass: get, observe, plan, apply, status.
@@ -75,10 +82,11 @@ func (r *GaleraClusterReconciler) Reconcile(ctx context.Context, req ctrl.Reques
 		return ctrl.Result{}, err
 	}
 	in := conditions.Input{Facts: facts, Now: r.Now(), OperatorNamespace: r.Options.OperatorNamespace}
+	in.Failed, in.CertManager = r.asking.get(req.NamespacedName, in.Now)
 
 	in.Seen = r.Agents.Seen(req.NamespacedName)
 	renewals(&in)
-	pubErr := errors.Join(r.publish(ctx, &in), r.ownSecrets(ctx, facts), r.pruneClients(ctx, facts), r.expand(ctx, &in))
+	pubErr := errors.Join(facts.Unread, r.publishAll(ctx, &in))
 
 	r.Agents.Follow(req.NamespacedName, r.targets(in.Facts))
 	if !r.Agents.Asked(req.NamespacedName) {
@@ -89,11 +97,20 @@ func (r *GaleraClusterReconciler) Reconcile(ctx context.Context, req ctrl.Reques
 	r.tellEvictions(ctx, in)
 	in.Decision = plan.Plan(in.Snapshot)
 
-	actErr := errors.Join(r.act(ctx, in), r.renew(ctx, in))
+	// What failed above is told, and keeps nothing below from being done.
+	actErr := r.act(ctx, in)
 	syncErr := r.sync(ctx, in)
 	r.tellPrimary(ctx, in)
 	statusErr := r.updateStatus(ctx, in)
-	return r.result(ctx, in, errors.Join(pubErr, actErr, syncErr, statusErr))
+	return r.result(ctx, in, pubErr, actErr, syncErr, statusErr)
+}
+
+// publishAll brings every object but the certificates to what the spec asks for. A webhook that does not answer may hold
+// that up for a while, and not the recovery that comes after it.
+func (r *GaleraClusterReconciler) publishAll(ctx context.Context, in *conditions.Input) error {
+	ctx, cancel := context.WithTimeout(ctx, publishTime)
+	defer cancel()
+	return errors.Join(r.publish(ctx, in), r.ownSecrets(ctx, in.Facts), r.expand(ctx, in))
 }
 
 // act carries out what reaches beyond the status; journal entries are written with the status.
@@ -120,6 +137,7 @@ func (r *GaleraClusterReconciler) sync(ctx context.Context, in conditions.Input)
 		return nil
 	}
 	version := in.Config.Revision + "-" + publication
+	var errs []error
 	for name, s := range in.Seen {
 		p := podOf(in, name)
 		if p == nil {
@@ -131,11 +149,9 @@ func (r *GaleraClusterReconciler) sync(ctx context.Context, in conditions.Input)
 		if s.Live && s.Report.Config.Loaded == in.Config.Revision && s.Report.TLS.Installed == publication && (hurried == "" || hurried == version) {
 			continue
 		}
-		if err := r.Actor.Sync(ctx, p, version); err != nil {
-			return err
-		}
+		errs = append(errs, r.Actor.Sync(ctx, p, version))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // updateStatus writes the status once, with the journal, and only when it differs. The resource
@@ -158,21 +174,32 @@ func (r *GaleraClusterReconciler) updateStatus(ctx context.Context, in condition
 	return nil
 }
 
-func (r *GaleraClusterReconciler) result(ctx context.Context, in conditions.Input, err error) (ctrl.Result, error) {
-	switch {
-	case onlyConflicts(err):
-		// Somebody was quicker; the change is on its way through the cache.
+// result is when the cluster is looked at again without an event. Beside an error that is decided by newBackOff, which
+// waits no longer than any of these. A lost race of one part is tried again at once, whatever has happened to the others.
+func (r *GaleraClusterReconciler) result(ctx context.Context, in conditions.Input, parts ...error) (ctrl.Result, error) {
+	err := errors.Join(parts...)
+	if slices.ContainsFunc(parts, onlyConflicts) {
+		// The change is on its way through the cache.
 		log.FromContext(ctx).V(1).Info("conflict, trying again", "error", err.Error())
-		return ctrl.Result{RequeueAfter: 100 * time.Millisecond}, nil
-	case err != nil:
-		return ctrl.Result{}, err
-	case in.Decision.Blocked || in.Refused != nil || in.Failed != nil:
-		return ctrl.Result{RequeueAfter: whileBlocked}, nil
-	case in.Decision.Action != nil || in.Decision.Reason != plan.ReasonHealthy || in.Published == nil:
-		return ctrl.Result{RequeueAfter: whileWaiting}, nil
-	default:
-		return ctrl.Result{RequeueAfter: whileHealthy}, nil
+		return ctrl.Result{RequeueAfter: whileConflict}, nil
 	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: nextLook(in)}, nil
+}
+
+func nextLook(in conditions.Input) time.Duration {
+	d := in.Decision
+	switch {
+	case d.Action != nil || d.Reason != plan.ReasonHealthy && !d.Blocked:
+		return whileWaiting
+	case d.Blocked || in.Refused != nil || in.Failed != nil || in.CertManager != nil:
+		return whileBlocked
+	case in.Published == nil:
+		return whileWaiting
+	}
+	return whileHealthy
 }
 
 // onlyConflicts says that err is not nil and holds nothing but lost races.
@@ -184,10 +211,5 @@ func onlyConflicts(err error) bool {
 	if !errors.As(err, &joined) {
 		return apierrors.IsConflict(err)
 	}
-	for _, e := range joined.Unwrap() {
-		if !apierrors.IsConflict(e) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(joined.Unwrap(), func(e error) bool { return !onlyConflicts(e) })
 }

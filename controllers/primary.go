@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -10,7 +11,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/conditions"
 )
 
-// tellTime bounds the telling of one agent, which answers from its memory.
+// tellTime bounds the telling of all agents, which answer from their memory: one that does not holds up no other.
 const tellTime = 2 * time.Second
 
 // tellPrimary lets agents that believe otherwise know which member clients are sent to: it is the last
@@ -21,15 +22,19 @@ func (r *GaleraClusterReconciler) tellPrimary(ctx context.Context, in conditions
 		return
 	}
 	key := client.ObjectKeyFromObject(in.Facts.Cluster)
+	ctx, cancel := context.WithTimeout(ctx, tellTime)
+	defer cancel()
+	var all sync.WaitGroup
+	defer all.Wait()
 	for name, s := range in.Seen {
 		target, followed := r.Agents.Target(key, name)
 		if !s.Live || s.Report.Primary == primary || !followed {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(ctx, tellTime)
-		if err := r.Agents.Client.TellPrimary(ctx, target, primary); err != nil {
-			log.FromContext(ctx).V(1).Info("an agent could not be told the primary", "pod", name, "error", err.Error())
-		}
-		cancel()
+		all.Go(func() {
+			if err := r.Agents.Client.TellPrimary(ctx, target, primary); err != nil {
+				log.FromContext(ctx).V(1).Info("an agent could not be told the primary", "pod", name, "error", err.Error())
+			}
+		})
 	}
 }

@@ -21,11 +21,11 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// publish applies every child object, and fills in what the nodes have been given: the
+// publish applies every child object but those for cert-manager, and fills in what the nodes have been given: the
 // configuration, the certificate, and why either was held back.
 func (r *GaleraClusterReconciler) publish(ctx context.Context, in *conditions.Input) error {
 	c := in.Facts.Cluster
-	objects := resources.Certificates(c, r.Options)
+	var objects []client.Object
 
 	in.Config = published(in.Facts.Config)
 	if conditions.ForbiddenSettings(c) == nil {

@@ -28,6 +28,8 @@ const (
 	// What keeps a cluster from starting.
 	ReasonIssuerNotFound       = "IssuerNotFound"
 	ReasonIssuerNotReady       = "IssuerNotReady"
+	ReasonCertManagerMissing   = "CertManagerMissing"
+	ReasonCertManagerFails     = "CertManagerUnavailable"
 	ReasonCertificatePending   = "CertificatePending"
 	ReasonCertificateRefused   = "CertificateRefused"
 	ReasonCertificateExpired   = "CertificateExpired"

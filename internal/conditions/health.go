@@ -39,8 +39,8 @@ func ready(in Input, problem *Problem, enc verdict) verdict {
 		}
 		return no(v1alpha1.ReasonSuspended, in.Decision.Message)
 	}
-	// A refused renewal is a person's business, yet the old pair goes on serving.
-	if problem != nil && problem != in.RenewalRefused && (problem != in.Refused || in.Published == nil) {
+	// What keeps from a new pair is a person's business, yet the old one goes on serving.
+	if problem != nil && problem != in.RenewalRefused && (problem != in.Refused && problem != in.CertManager || in.Published == nil) {
 		return no(problem.Reason, problem.Message)
 	}
 	if in.Decision.Action != nil || in.Snapshot.Operation != nil {

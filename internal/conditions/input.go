@@ -32,6 +32,8 @@ type Input struct {
 	RenewalRefused *Problem
 	// Failed is an error of this pass that a person should see.
 	Failed *Problem
+	// CertManager is why cert-manager cannot be asked for certificates, nil when it can.
+	CertManager *Problem
 	// OperatorNamespace is where the operator runs, for hints.
 	OperatorNamespace string
 	Now               time.Time

@@ -32,6 +32,7 @@ var checks = []check{
 	arbitratorProblem,
 	configuration,
 	decision,
+	certManager,
 	renewalRefused,
 	memberFailure,
 	volumes,
@@ -49,6 +50,9 @@ func FirstProblem(in Input) *Problem {
 }
 
 func failedPass(in Input) *Problem { return in.Failed }
+
+// certManager is told after what keeps nodes from serving: they go on with what they have.
+func certManager(in Input) *Problem { return in.CertManager }
 
 func renewalRefused(in Input) *Problem { return in.RenewalRefused }
 
@@ -105,6 +109,9 @@ func issuer(in Input) *Problem {
 func certificate(in Input) *Problem {
 	if in.Refused != nil {
 		return in.Refused
+	}
+	if in.Published == nil && in.CertManager != nil {
+		return in.CertManager
 	}
 	if in.Published == nil {
 		return &Problem{v1alpha1.ReasonCertificatePending, "waiting for cert-manager to issue the nodes' certificate" + certificateMessage(in), false}

@@ -14,7 +14,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// claims lists the cluster's claims on volumes, and looks at their classes when one is to grow.
+// claims lists the cluster's claims on volumes.
 func (r Readers) claims(ctx context.Context, f *Facts) error {
 	var list corev1.PersistentVolumeClaimList
 	err := r.Cached.List(ctx, &list, client.InNamespace(f.Cluster.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: f.Cluster.Name})
@@ -24,13 +24,6 @@ func (r Readers) claims(ctx context.Context, f *Facts) error {
 	for i := range list.Items {
 		p := &list.Items[i]
 		f.Claims[p.Name] = p
-	}
-	for _, p := range Small(*f) {
-		ok, err := r.expandable(ctx, p)
-		if err != nil {
-			return err
-		}
-		f.Rigid[p.Name] = !ok
 	}
 	return nil
 }

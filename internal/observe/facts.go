@@ -2,14 +2,17 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -46,6 +49,8 @@ type Facts struct {
 	Issuer *certmanagerv1.IssuerStatus
 	// StorageClassProblem says what is wrong with the storage class, "" when nothing is.
 	StorageClassProblem string
+	// Unread is what could not be read and is taken as not known: it keeps nothing from being done that does not need it.
+	Unread error
 	// Rigid are the claims that are smaller than wanted and whose class does not let them grow.
 	Rigid map[string]bool
 }
@@ -86,26 +91,48 @@ func (r Readers) Gather(ctx context.Context, c *v1alpha1.GaleraCluster) (Facts, 
 			f.Clients[spec.Name] = found(get, resources.ClientIssuedName(c, spec.Name), &corev1.Secret{})
 		}
 	}
-	f.Certificate = found(get, resources.IssuedSecretName(c), &certmanagerv1.Certificate{})
 	if err != nil {
 		return f, err
 	}
-	if err := r.pods(ctx, &f); err != nil {
-		return f, err
+	for _, read := range []func(context.Context, *Facts) error{r.pods, r.arbitrator, r.claims} {
+		if err := read(ctx, &f); err != nil {
+			return f, err
+		}
 	}
-	if err := r.arbitrator(ctx, &f); err != nil {
-		return f, err
+	r.surroundings(ctx, &f)
+	return f, nil
+}
+
+// surroundTime bounds what is read past the cache of what is not the cluster's own.
+const surroundTime = 2 * time.Second
+
+// surroundings reads what is not needed to keep a cluster running: what cert-manager says, and what storage can do. An
+// error there holds up nothing else.
+func (r Readers) surroundings(ctx context.Context, f *Facts) {
+	ctx, cancel := context.WithTimeout(ctx, surroundTime)
+	defer cancel()
+	var errs []error
+	for _, read := range []func(context.Context, *Facts) error{r.certificate, r.issuer, r.signingCA, r.classes, r.storageClass} {
+		if err := read(ctx, f); !withoutCertManager(err) {
+			errs = append(errs, err)
+		}
 	}
-	if err := r.claims(ctx, &f); err != nil {
-		return f, err
+	f.Unread = errors.Join(errs...)
+}
+
+// withoutCertManager says that cert-manager's kinds do not exist, which is told elsewhere.
+func withoutCertManager(err error) bool {
+	var none ErrNoCertManager
+	return errors.As(err, &none) || meta.IsNoMatchError(err)
+}
+
+func (r Readers) certificate(ctx context.Context, f *Facts) error {
+	c := &certmanagerv1.Certificate{}
+	err := r.Cached.Get(ctx, client.ObjectKey{Namespace: f.Cluster.Namespace, Name: resources.IssuedSecretName(f.Cluster)}, c)
+	if err == nil {
+		f.Certificate = c
 	}
-	if err := r.issuer(ctx, &f); err != nil {
-		return f, err
-	}
-	if err := r.signingCA(ctx, &f); err != nil {
-		return f, err
-	}
-	return f, r.storageClass(ctx, &f)
+	return client.IgnoreNotFound(err)
 }
 
 func found[T any](get func(string, client.Object) bool, name string, o *T) *T {
@@ -142,10 +169,23 @@ func (r Readers) issuer(ctx context.Context, f *Facts) error {
 	if ref.Kind == certmanagerv1.ClusterIssuerKind {
 		o, key.Namespace = &certmanagerv1.ClusterIssuer{}, ""
 	}
-	if err := r.Live.Get(ctx, key, o); err != nil {
-		return client.IgnoreNotFound(err)
+	err := r.Live.Get(ctx, key, o)
+	if apierrors.IsNotFound(err) {
+		return nil
 	}
-	f.Issuer = o.(certmanagerv1.GenericIssuer).GetStatus()
+	f.Issuer = o.(certmanagerv1.GenericIssuer).GetStatus() // an empty one when it could not be read: it may be ready
+	return err
+}
+
+// classes asks whether the claims that are to grow can.
+func (r Readers) classes(ctx context.Context, f *Facts) error {
+	for _, p := range Small(*f) {
+		ok, err := r.expandable(ctx, p)
+		if err != nil {
+			return err
+		}
+		f.Rigid[p.Name] = !ok
+	}
 	return nil
 }
 

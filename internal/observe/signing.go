@@ -37,22 +37,33 @@ func (r Readers) signingCA(ctx context.Context, f *Facts) error {
 		return nil
 	}
 	key := client.ObjectKey{Namespace: f.Cluster.Namespace, Name: ref.Name}
-	r.Signing.mu.Lock()
-	defer r.Signing.mu.Unlock()
-	if known, ok := r.Signing.seen[key]; ok && time.Since(known.at) < lookAtIssuer {
-		f.SigningCA = known.crt
+	if known, ok := r.Signing.get(key); ok {
+		f.SigningCA = known
 		return nil
 	}
 	crt, err := r.issuerCA(ctx, key)
 	if err != nil {
 		return err
 	}
-	if r.Signing.seen == nil {
-		r.Signing.seen = map[client.ObjectKey]signing{}
-	}
-	r.Signing.seen[key] = signing{time.Now(), crt}
+	r.Signing.keep(key, crt)
 	f.SigningCA = crt
 	return nil
+}
+
+func (s *SigningCAs) get(key client.ObjectKey) ([]byte, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known, ok := s.seen[key]
+	return known.crt, ok && time.Since(known.at) < lookAtIssuer
+}
+
+func (s *SigningCAs) keep(key client.ObjectKey, crt []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen == nil {
+		s.seen = map[client.ObjectKey]signing{}
+	}
+	s.seen[key] = signing{time.Now(), crt}
 }
 
 func (r Readers) issuerCA(ctx context.Context, key client.ObjectKey) ([]byte, error) {

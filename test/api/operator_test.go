@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -37,6 +38,7 @@ type world struct {
 	agents  *fakeAgents
 	cluster *v1alpha1.GaleraCluster
 	ca      pkitest.CA
+	stop    func() // the operator
 }
 
 func newWorld(t *testing.T, name string, spec v1alpha1.GaleraClusterSpec) *world {
@@ -47,12 +49,13 @@ func newWorld(t *testing.T, name string, spec v1alpha1.GaleraClusterSpec) *world
 	w.SetDefaultEventuallyTimeout(20 * time.Second)
 	w.SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	w.cluster = &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "shop"}, Spec: spec}
-	startOperator(t, name, w.agents)
+	w.stop = startOperator(t, name, w.agents)
 	must(t, kube.Create(ctx, w.cluster))
 	return w
 }
 
-func startOperator(t *testing.T, namespace string, fake *fakeAgents) {
+// startOperator starts one that knows nothing but what the API server tells it.
+func startOperator(t *testing.T, namespace string, fake *fakeAgents) (stop func()) {
 	t.Helper()
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
@@ -80,12 +83,14 @@ func startOperator(t *testing.T, namespace string, fake *fakeAgents) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Errorf("the operator ended with %v", err)
 		}
 	})
+	t.Cleanup(stop)
+	return stop
 }
 
 func (w *world) get(o client.Object, name string) error {

@@ -1,0 +1,25 @@
+package controllers
+
+import (
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// TestBackOff: a quarter of an hour between two looks at a recovery is an outage.
+func TestBackOff(t *testing.T) {
+	b, item := newBackOff(), reconcile.Request{}
+	var last time.Duration
+	for range 100 {
+		if last = b.When(item); last > mostRetry {
+			t.Fatalf("%s", last)
+		}
+	}
+	if last < mostRetry/2 {
+		t.Errorf("an error that stays is tried every %s", last)
+	}
+	if b.Forget(item); b.When(item) > firstRetry {
+		t.Error("what was cured is remembered")
+	}
+}

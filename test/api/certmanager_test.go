@@ -1,0 +1,148 @@
+package api
+
+import (
+	"net"
+	"path/filepath"
+	"testing"
+	"time"
+
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	. "github.com/onsi/gomega"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// crash ends all servers; shop-1 has most.
+func (w *world) crash(seqno int64) {
+	for i, pod := range pods {
+		w.agents.change(pod, func(r *agentapi.Report) {
+			r.Server, r.Phase = nil, cluster.PhaseWaiting
+			r.Position = cluster.Position{UUID: history, Seqno: seqno + int64(i%2)}
+		})
+	}
+}
+
+// recovers says that a crashed cluster gets its bootstrap within seconds, and all it needs after it.
+func (w *world) recovers(epoch int64) {
+	w.t.Helper()
+	w.Eventually(func() int64 { return w.status().Epoch }, 10*time.Second).Should(Equal(epoch))
+	w.Eventually(w.agents.bootstraps, 10*time.Second).Should(And(HaveLen(int(epoch)), HaveEach(Or(Equal("Bootstrap shop-1"), Equal("Initialise shop-0")))))
+	w.settle()
+	w.Eventually(w.condition("Ready"), 10*time.Second).Should(Equal("True Ready"))
+}
+
+// refuseCertificates lets a webhook judge all writes of cert-manager's objects in the namespace, and never answer.
+func (w *world) refuseCertificates(hook admissionv1.WebhookClientConfig) *admissionv1.ValidatingWebhookConfiguration {
+	w.t.Helper()
+	none, seconds := admissionv1.SideEffectClassNone, int32(10)
+	config := &admissionv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "cert-manager-webhook-"},
+		Webhooks: []admissionv1.ValidatingWebhook{{
+			Name: "webhook.cert-manager.io", ClientConfig: hook, SideEffects: &none, TimeoutSeconds: &seconds, AdmissionReviewVersions: []string{"v1"},
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": w.cluster.Namespace}},
+			Rules: []admissionv1.RuleWithOperations{{Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
+				Rule: admissionv1.Rule{APIGroups: []string{"cert-manager.io"}, APIVersions: []string{"*"}, Resources: []string{"*/*"}}}},
+		}},
+	}
+	must(w.t, kube.Create(w.t.Context(), config))
+	w.t.Cleanup(func() { _ = kube.Delete(w.t.Context(), config) })
+	w.Eventually(func() error {
+		cert := &certmanagerv1.Certificate{}
+		must(w.t, w.get(cert, "shop-issued"))
+		before := cert.DeepCopy()
+		cert.Annotations = map[string]string{"test": "refused?"}
+		return kube.Patch(w.t.Context(), cert, client.MergeFrom(before), client.DryRunAll)
+	}).ShouldNot(Succeed(), "the webhook is in force")
+	return config
+}
+
+// silentHost takes connections and says nothing.
+func silentHost(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			if _, err := l.Accept(); err != nil {
+				return
+			}
+		}
+	}()
+	return "https://" + l.Addr().String() + "/"
+}
+
+// TestRecoveryWhileTheWebhookHangs: what cert-manager's webhook does to certificates is no matter of a recovery.
+func TestRecoveryWhileTheWebhookHangs(t *testing.T) {
+	w := newWorld(t, "webhook-hangs", spec())
+	w.bringUp()
+	w.stop()
+	url := silentHost(t)
+	w.refuseCertificates(admissionv1.WebhookClientConfig{URL: &url})
+	w.crash(10)
+	startOperator(t, "webhook-hangs", w.agents)
+	w.recovers(2)
+}
+
+// TestRecoveryWhileTheWebhookIsGone: nor does it matter that it has been failing for a while; then it is told, and what was
+// wanted is made when it works again.
+func TestRecoveryWhileTheWebhookIsGone(t *testing.T) {
+	w := newWorld(t, "webhook-gone", spec())
+	w.bringUp()
+	w.stop()
+	config := w.refuseCertificates(admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Namespace: "default", Name: "nowhere"}})
+	must(t, kube.Delete(t.Context(), &certmanagerv1.Certificate{ObjectMeta: metav1.ObjectMeta{Namespace: "webhook-gone", Name: "shop-issued"}}))
+	startOperator(t, "webhook-gone", w.agents)
+	w.Eventually(w.condition("Stalled"), time.Minute).Should(Equal("True CertManagerUnavailable"))
+	w.Expect(w.message("Stalled")).To(ContainSubstring("webhook.cert-manager.io"))
+	w.Expect(w.condition("Ready")()).To(Equal("True Ready"), "the nodes serve")
+	w.crash(10)
+	w.recovers(2)
+	must(t, kube.Delete(t.Context(), config))
+	w.Eventually(func() error { return w.get(&certmanagerv1.Certificate{}, "shop-issued") }, 10*time.Second).Should(Succeed())
+	w.Eventually(w.condition("Stalled")).Should(HavePrefix("False"))
+}
+
+// TestCertManagerComesAndGoes: its CRDs are removed under a running operator, are missing when one starts, and come back.
+func TestCertManagerComesAndGoes(t *testing.T) {
+	dir, err := moduleDir("github.com/cert-manager/cert-manager")
+	must(t, err)
+	crds := envtest.CRDInstallOptions{Paths: []string{filepath.Join(dir, "deploy", "crds")}, ErrorIfPathMissing: true}
+	install := func() error {
+		_, err := envtest.InstallCRDs(config, crds)
+		return err
+	}
+	t.Cleanup(func() { must(t, install()) })
+	w := newWorld(t, "no-cert-manager", spec())
+	w.bringUp()
+
+	must(t, envtest.UninstallCRDs(config, crds))
+	w.Eventually(w.condition("Stalled"), 30*time.Second).Should(Equal("True CertManagerMissing"))
+	w.Expect(w.condition("Ready")()).To(Equal("True Ready"), "the nodes serve")
+	w.crash(10)
+	w.recovers(2)
+	old := w.status().Primary
+	w.agents.change(old, func(r *agentapi.Report) { r.Server, r.Phase = nil, cluster.PhaseWaiting })
+	w.Eventually(func() string { return w.status().Primary }).ShouldNot(Equal(old))
+	w.settle()
+
+	w.stop()
+	w.crash(20)
+	startOperator(t, "no-cert-manager", w.agents)
+	w.recovers(3)
+	w.Eventually(w.condition("Stalled")).Should(Equal("True CertManagerMissing"))
+	w.Expect(w.message("Stalled")).To(ContainSubstring("install it"))
+
+	must(t, install())
+	for _, name := range []string{"shop-issued", "shop-ca-pair"} {
+		w.Eventually(func() error { return w.get(&certmanagerv1.Certificate{}, name) }).Should(Succeed(), name)
+	}
+	w.Eventually(w.condition("Stalled")).Should(HavePrefix("False"))
+	must(t, kube.Delete(t.Context(), &certmanagerv1.Certificate{ObjectMeta: metav1.ObjectMeta{Namespace: "no-cert-manager", Name: "shop-issued"}}))
+	w.Eventually(func() error { return w.get(&certmanagerv1.Certificate{}, "shop-issued") }).Should(Succeed(), "they are watched again")
+}
