@@ -145,4 +145,10 @@ func TestCertManagerComesAndGoes(t *testing.T) {
 	w.Eventually(w.condition("Stalled")).Should(HavePrefix("False"))
 	must(t, kube.Delete(t.Context(), &certmanagerv1.Certificate{ObjectMeta: metav1.ObjectMeta{Namespace: "no-cert-manager", Name: "shop-issued"}}))
 	w.Eventually(func() error { return w.get(&certmanagerv1.Certificate{}, "shop-issued") }).Should(Succeed(), "they are watched again")
+
+	must(t, envtest.UninstallCRDs(config, crds))
+	w.Eventually(w.condition("Stalled"), 30*time.Second).Should(Equal("True CertManagerMissing"))
+	must(t, install())
+	w.Eventually(func() error { return w.get(&certmanagerv1.Certificate{}, "shop-issued") }).Should(Succeed(), "without another operator")
+	w.Eventually(w.condition("Stalled")).Should(HavePrefix("False"))
 }
