@@ -66,7 +66,7 @@ const (
 	ReasonTwoPrimaries       = "TwoPrimaryComponents"
 	ReasonMemberFailed       = "MemberFailed"
 	ReasonAgentUnreachable   = "AgentUnreachable"
-	ReasonNotAllSynced       = "NotAllSynced"
+	ReasonNoMajority         = "NoMajority"
 	ReasonConfigurationStale = "ConfigurationStale"
 
 	// Encryption.

@@ -26,6 +26,11 @@ type GaleraClusterStatus struct {
 	// +optional
 	Primary string `json:"primary,omitempty"`
 
+	// noPrimarySince is when the operator first saw no Primary component; absent while it sees one. Some steps of a
+	// recovery wait until a Primary component has been away for long enough.
+	// +optional
+	NoPrimarySince *metav1.Time `json:"noPrimarySince,omitempty"`
+
 	// nodes is the number of Synced nodes of the number of wanted ones, for instance 3/3.
 	// +optional
 	Nodes string `json:"nodes,omitempty"`

@@ -808,6 +808,10 @@ func (in *GaleraClusterStatus) DeepCopyInto(out *GaleraClusterStatus) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.NoPrimarySince != nil {
+		in, out := &in.NoPrimarySince, &out.NoPrimarySince
+		*out = (*in).DeepCopy()
+	}
 	if in.VolumeSize != nil {
 		in, out := &in.VolumeSize, &out.VolumeSize
 		x := (*in).DeepCopy()

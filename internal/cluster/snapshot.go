@@ -39,6 +39,8 @@ type Snapshot struct {
 	Members []Member
 	// Arbitrator is the member without data, nil when there is none and none is wanted.
 	Arbitrator *Arbitrator
+	// NoPrimarySince is when no Primary component was seen first, zero while there is one. See SeeLoss.
+	NoPrimarySince time.Time
 	// NoPrimaryFor is how long no Primary component has been seen, 0 while there is one.
 	NoPrimaryFor time.Duration
 }

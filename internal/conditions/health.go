@@ -24,7 +24,7 @@ func quorumHealthy(in Input) verdict {
 	case present*2 > all:
 		return yes(v1alpha1.ReasonHealthy, fmt.Sprintf("%d of %d %s form the Primary component", present, all, names))
 	case present > 0:
-		return no(v1alpha1.ReasonNotAllSynced, fmt.Sprintf("only %d of %d %s are in the Primary component", present, all, names))
+		return no(v1alpha1.ReasonNoMajority, fmt.Sprintf("only %d of %d %s are in the Primary component", present, all, names))
 	case in.Decision.Reason != plan.ReasonHealthy && in.Decision.Message != "":
 		return no(in.Decision.Reason, in.Decision.Message)
 	}

@@ -23,6 +23,7 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	status.ObservedGeneration = c.Generation
 	status.Members = members(in)
 	status.Primary = primary(in)
+	status.NoPrimarySince = timeOf(&in.Snapshot.NoPrimarySince)
 	status.ReadyReplicas = synced(in)
 	if status.Replicas == 0 {
 		status.Replicas = int32(len(in.Snapshot.Members)) // from now on it is the journal's

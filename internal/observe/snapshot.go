@@ -8,8 +8,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -33,11 +31,11 @@ func Snapshot(f Facts, seen map[string]Seen, config agentapi.NodeConfig, now tim
 		Operation:      operation(c.Status.Operation),
 		Primary:        c.Status.Primary,
 		Suspended:      Suspended(c),
-		NoPrimaryFor:   noPrimaryFor(c, now),
 	}
 	for i := range Size(f) {
 		s.Members = append(s.Members, member(f, seen, i, now))
 	}
+	s.SeeLoss(recordedLoss(c), now)
 	arbitration(&s, f, seen, now)
 	observeEncryption(&s, f, seen, config, now)
 	return s
@@ -180,11 +178,9 @@ func operation(o *v1alpha1.OperationStatus) *cluster.Operation {
 	}
 }
 
-// noPrimaryFor is the age of the recorded loss of quorum.
-func noPrimaryFor(c *v1alpha1.GaleraCluster, now time.Time) time.Duration {
-	cond := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionQuorumHealthy)
-	if cond == nil || cond.Status == metav1.ConditionTrue {
-		return 0
+func recordedLoss(c *v1alpha1.GaleraCluster) time.Time {
+	if since := c.Status.NoPrimarySince; since != nil {
+		return since.Time
 	}
-	return now.Sub(cond.LastTransitionTime.Time)
+	return time.Time{}
 }

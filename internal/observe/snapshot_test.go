@@ -7,9 +7,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
 )
 
 func TestTrust(t *testing.T) {
@@ -69,6 +71,31 @@ func TestMembersTellOfMissingTools(t *testing.T) {
 		r := agentapi.Report{Image: agentapi.ImageReport{Missing: missing, ServerVersion: "11.8.6"}}
 		if m := member(f, map[string]Seen{"shop-0": {Live: true, Report: r}}, 0, time.Unix(0, 0)); !m.Known || m.LacksTools != want || m.ServerVersion != "11.8.6" {
 			t.Errorf("%v: %+v", missing, m)
+		}
+	}
+}
+
+// TestNoPrimary: what is counted begins with the end of the Primary component, however few were in it, and whatever
+// the condition QuorumHealthy has said since when.
+func TestNoPrimary(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	ago := func(d time.Duration) *metav1.Time { at := metav1.NewTime(now.Add(-d)); return &at }
+	primary := Seen{Live: true, Report: agentapi.Report{Server: &agentapi.Server{Component: cluster.ComponentPrimary, ClusterUUID: "u"}}}
+	for name, tc := range map[string]struct {
+		recorded *metav1.Time
+		seen     Seen
+		want     time.Duration
+	}{
+		"a minority serves":                {nil, primary, 0},
+		"a minority came back":             {ago(time.Minute), primary, 0},
+		"the minority that served is gone": {nil, Seen{}, 0},
+		"it has been for a minute":         {ago(time.Minute), Seen{}, time.Minute},
+	} {
+		f := Facts{Cluster: &v1alpha1.GaleraCluster{}}
+		f.Cluster.Name, f.Cluster.Status.Replicas, f.Cluster.Status.NoPrimarySince = "shop", 3, tc.recorded
+		f.Cluster.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionQuorumHealthy, Status: metav1.ConditionFalse, LastTransitionTime: *ago(time.Hour)}}
+		if s := Snapshot(f, map[string]Seen{"shop-0": tc.seen}, agentapi.NodeConfig{}, now); s.NoPrimaryFor != tc.want {
+			t.Errorf("%s: %s without a Primary component, want %s", name, s.NoPrimaryFor, tc.want)
 		}
 	}
 }

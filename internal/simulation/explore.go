@@ -86,7 +86,7 @@ func (x *Explorer) settle(w World, h uint64) {
 // canonical is the world without what makes equal states different: counters, and names that
 // only have to be equal or not.
 func (w World) canonical() World {
-	w.truth.steps, w.truth.reached = 0, 0
+	w.truth.steps, w.truth.reached, w.truth.servedAt = 0, 0, 0
 	views := renamer{}
 	for i := range w.places {
 		views.add(w.nodes[i].srv.view.id)

@@ -75,3 +75,16 @@ func TestCarelessMembers(t *testing.T) {
 var evictions = only(map[Kind]int{
 	Round: 2, Elapse: 10, Regroup: 30, Agent: 10, Hear: 40, Reconcile: 40, Write: 20, Apply: 4, ApplyAll: 4,
 	KillServer: 20, Partition: 12, Heal: 2, SeeStatus: 4, SeePod: 2})
+
+// TestMiscountedLoss: a count that began when the majority was lost, not the component, is noticed.
+func TestMiscountedLoss(t *testing.T) {
+	for n := range searched {
+		s := drawIn(anything, uint64(n), 60+n%100, false)
+		s.Miscounts = true
+		if r := Run(s, plan.Plan); r.Violation == MiscountedLoss {
+			t.Logf("caught: schedule %d", n+1)
+			return
+		}
+	}
+	t.Errorf("survived %d schedules", searched)
+}

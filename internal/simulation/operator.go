@@ -3,7 +3,6 @@ package simulation
 import (
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/galera-operator/galera-operator/internal/cluster"
 	"github.com/galera-operator/galera-operator/internal/plan"
@@ -132,9 +131,6 @@ func (w *World) snapshot(o *operator) cluster.Snapshot {
 	if st.primary != none {
 		s.Primary = names[st.primary]
 	}
-	if st.lostAt >= 0 {
-		s.NoPrimaryFor = max(time.Duration(w.clock-st.lostAt)*10*time.Second, time.Second)
-	}
 	if o.trust.member > 0 {
 		s.Trust = w.trusted(o.trust)
 	}
@@ -150,6 +146,7 @@ func (w *World) snapshot(o *operator) cluster.Snapshot {
 			}
 		}
 	}
+	w.seeLoss(&s, st)
 	if w.arbitrated() {
 		s.Arbitrator = w.seenArbitrator(o, &s)
 	}
@@ -217,6 +214,7 @@ func (w *World) reconcile(k int, planner Planner, at crashPoint) bool {
 	s := w.snapshot(o)
 	d := planner(s)
 	o.blocked, o.advice, o.deletes = d.Blocked, w.advice(o, d), podToDelete(d)
+	w.checkLoss(o, &s)
 	w.checkDecision(s, d)
 	if at == crashBeforeActing {
 		o.clear()
@@ -298,10 +296,11 @@ func (w *World) writeStatus(o *operator, s cluster.Snapshot, a plan.Action) bool
 	next := o.status
 	w.journal(&next, a)
 	w.observed(&next, o, s)
-	if next == o.status {
+	if o.status.version != w.api.status.version {
 		return false
 	}
-	if o.status.version != w.api.status.version {
+	w.noteServing(&s)
+	if next == o.status {
 		return false
 	}
 	next.version++
@@ -347,7 +346,6 @@ func (w *World) journal(st *status, a plan.Action) {
 
 // observed is the part of the status that the planner reads back.
 func (w *World) observed(st *status, o *operator, s cluster.Snapshot) {
-	anyPrimary := false
 	for i, m := range s.Members {
 		if m.Known && m.Position.UUID != "" && m.Position.UUID != cluster.ZeroUUID {
 			st.held |= 1 << i
@@ -355,13 +353,10 @@ func (w *World) observed(st *status, o *operator, s cluster.Snapshot) {
 		if o.pods[i].role == rolePrimary {
 			st.primary = int8(i)
 		}
-		anyPrimary = anyPrimary || m.InPrimary()
 	}
 	st.held &= 1<<st.size - 1 // of who is no member nothing is remembered
-	switch {
-	case anyPrimary:
-		st.lostAt = -1
-	case st.lostAt < 0:
-		st.lostAt = w.clock
+	st.lostAt = -1
+	if !s.NoPrimarySince.IsZero() {
+		st.lostAt = tickOf(s.NoPrimarySince)
 	}
 }

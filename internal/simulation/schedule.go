@@ -20,6 +20,8 @@ type Schedule struct {
 	Arbiter bool
 	// Careless: operators and members take no notice of views when a server is evicted.
 	Careless bool
+	// Miscounts: operators count the time without a Primary component through one of a minority.
+	Miscounts bool
 	// Publisher is the one of publishers that chooses certificates.
 	Publisher int8
 	Events    []Event
@@ -52,7 +54,7 @@ type Result struct {
 // Run runs a schedule, and then lets the world converge.
 func Run(s Schedule, p Planner) Result {
 	w := start(s)
-	w.publisher, w.careless = s.Publisher, s.Careless
+	w.publisher, w.careless, w.miscounts = s.Publisher, s.Careless, s.Miscounts
 	before := w.truth.steps
 	var r Result
 	r.Effective = make([]Event, 0, len(s.Events))

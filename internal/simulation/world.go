@@ -27,7 +27,9 @@ type World struct {
 	eager bool
 	// careless: see Schedule.
 	careless bool
-	nodes    [maxNodes]node
+	// miscounts: see Schedule.
+	miscounts bool
+	nodes     [maxNodes]node
 	// side is the part of the network each member is on: equal numbers reach each other.
 	side [maxNodes]int8
 	api  apiServer
@@ -72,6 +74,8 @@ type truth struct {
 	// reached has a bit for every situation the run has come through.
 	reached Reached
 	steps   int32
+	// servedAt is the Tick at which an operator with the last status has seen a Primary component last.
+	servedAt int16
 }
 
 type formedBy struct {

@@ -242,6 +242,7 @@ func TestRecovery(t *testing.T) {
 	down("shop-1", 12)
 	w.agents.change("shop-2", func(*agentapi.Report) {})
 	w.Eventually(w.condition("QuorumHealthy")).Should(Equal("False WaitingForMembers"))
+	w.Expect(w.status().NoPrimarySince).NotTo(BeNil())
 	w.Expect(w.message("QuorumHealthy")).To(ContainSubstring("galera-operator.io/trust-member=shop-1=" + history + ":12"))
 	w.Consistently(w.agents.bootstraps, time.Second).Should(HaveLen(1), "nothing is bootstrapped while a member is unknown")
 
@@ -254,6 +255,7 @@ func TestRecovery(t *testing.T) {
 	w.settle()
 	w.Eventually(w.condition("Ready")).Should(Equal("True Ready"))
 	w.Expect(w.status().Epoch).To(BeEquivalentTo(2))
+	w.Expect(w.status().NoPrimarySince).To(BeNil())
 }
 
 // TestEviction: a server that its agent saw end is told to a member that still counts on it, until the group
