@@ -56,14 +56,21 @@ func (r *GaleraClusterReconciler) publishTLS(in *conditions.Input) ([]client.Obj
 		// What was chosen from an old state is never published over a newer one.
 		secret.ResourceVersion = in.Facts.Published.ResourceVersion
 	}
-	return append(clientSecrets(in.Facts, cas), secret, resources.CAConfigMap(in.Facts.Cluster, cas)), nil
+	return append(clientSecrets(in, cas), secret, resources.CAConfigMap(in.Facts.Cluster, cas)), nil
 }
 
 // clientSecrets gives clients their pairs together with what verifies the servers, which the Secrets
-// cert-manager writes do not hold: the two CAs are not the same.
-func clientSecrets(f observe.Facts, serverCA []byte) []client.Object {
+// cert-manager writes do not hold: the two CAs are not the same. A name that the cluster needs itself is refused by
+// the API; a spec from before that rule is told.
+func clientSecrets(in *conditions.Input, serverCA []byte) []client.Object {
+	f := in.Facts
 	var out []client.Object
 	for _, spec := range f.Cluster.Spec.TLS.ClientCertificates {
+		if name := resources.ClientSecretName(f.Cluster, spec); resources.ReservedSecret(f.Cluster, name) {
+			in.Failed = &conditions.Problem{Reason: v1alpha1.ReasonNameConflict, Blocked: true, Message: fmt.Sprintf(
+				"the client certificate %q asks for the Secret %q, which the cluster needs itself; choose another secretName", spec.Name, name)}
+			continue
+		}
 		if crt, key, _ := observe.PairOf(f.Clients[spec.Name]); len(crt) > 0 && len(key) > 0 {
 			out = append(out, resources.ClientSecret(f.Cluster, spec, crt, key, serverCA))
 		}

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -38,10 +39,14 @@ func (r *GaleraClusterReconciler) publish(ctx context.Context, in *conditions.In
 	tls, err := r.publishTLS(in)
 	objects = append(objects, tls...)
 	rootErr := r.ensureRootSecret(ctx, in.Facts)
+	rootRefused := refusal(rootErr)
 	imaged := r.imaged(in)
 	in.Facts.ArbitratorRevision = resources.ArbitratorRevision(imaged, r.Options)
 	if in.Config.Revision != "" && rootErr == nil {
 		objects = append(objects, resources.StatefulSet(imaged, r.Options, statefulSet(in.Facts)))
+	}
+	if rootRefused != nil {
+		in.Failed, rootErr = rootRefused, nil
 	}
 	return errors.Join(err, rootErr, r.applyAll(ctx, in, objects))
 }
@@ -179,7 +184,7 @@ func (r *GaleraClusterReconciler) publishEncryption(ctx context.Context, in cond
 // that the cache can see it.
 func (r *GaleraClusterReconciler) ensureRootSecret(ctx context.Context, f observe.Facts) error {
 	if f.Root != nil {
-		return nil
+		return rootOf(f.Cluster, f.Root)
 	}
 	have := &corev1.Secret{}
 	key := client.ObjectKey{Namespace: f.Cluster.Namespace, Name: resources.RootSecretName(f.Cluster)}
@@ -190,12 +195,24 @@ func (r *GaleraClusterReconciler) ensureRootSecret(ctx context.Context, f observ
 	if err != nil {
 		return err
 	}
+	if err := rootOf(f.Cluster, have); err != nil {
+		return err
+	}
 	labelled := have.DeepCopy()
 	if labelled.Labels == nil {
 		labelled.Labels = map[string]string{}
 	}
 	labelled.Labels[v1alpha1.LabelCluster] = f.Cluster.Name
 	return r.Patch(ctx, labelled, client.MergeFrom(have))
+}
+
+// rootOf refuses another cluster's Secret; a user's own has no owner, and no label at first.
+func rootOf(c *v1alpha1.GaleraCluster, s *corev1.Secret) error {
+	owner := metav1.GetControllerOf(s)
+	if of := s.Labels[v1alpha1.LabelCluster]; owner != nil && owner.UID != c.UID || of != "" && of != c.Name {
+		return apply.ErrNameTaken{Kind: "Secret", Name: s.Name}
+	}
+	return nil
 }
 
 // targets are the agents of pods that have an address.

@@ -25,6 +25,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="the name becomes part of Service and pod names: at most 40 lower-case letters, digits and '-', starting with a letter"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.stateTransfer) || !has(self.spec.stateTransfer.donors) || self.spec.stateTransfer.donors.all(d, d.startsWith(self.metadata.name + '-') && d.size() == self.metadata.name.size() + 2 && d.matches('[0-6]$'))",message="spec.stateTransfer.donors must be names of this cluster's nodes: NAME-0 to NAME-6"
 // +kubebuilder:validation:XValidation:rule="quantity(self.spec.storage.size).compareTo(quantity(oldSelf.spec.storage.size)) >= 0 || has(self.status) && has(self.status.volumeSize) && quantity(self.spec.storage.size).compareTo(quantity(self.status.volumeSize)) >= 0",fieldPath=".spec.storage.size",message="size can grow, and can be set back as far as status.volumeSize, which every volume has: Kubernetes has no way to make a volume smaller; create a new cluster and restore into it"
+// +kubebuilder:validation:XValidation:optionalOldSelf=true,rule="!has(self.spec.tls) || !has(self.spec.tls.clientCertificates) || self.spec.tls.clientCertificates.all(e, !has(e.secretName) || e.secretName.size() <= self.metadata.name.size() || e.secretName.substring(0, self.metadata.name.size()) != self.metadata.name || !e.secretName.substring(self.metadata.name.size()).matches('^-(root|tls|issued|ca-pair|client-.*)$') || e.secretName.endsWith('-client-' + e.name)) || oldSelf.hasValue() && has(oldSelf.value().spec.tls) && has(oldSelf.value().spec.tls.clientCertificates) && oldSelf.value().spec.tls.clientCertificates == self.spec.tls.clientCertificates",fieldPath=".spec.tls.clientCertificates",message="secretName must not be a Secret that the cluster needs itself: CLUSTER-root, -tls, -issued, -ca-pair and CLUSTER-client-…; choose another one, or none for CLUSTER-client-NAME"
 type GaleraCluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -237,6 +238,7 @@ type TLSSpec struct {
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:XValidation:rule="self.all(a, !has(a.secretName) || a.secretName.size() == 0 || self.exists_one(b, has(b.secretName) && b.secretName == a.secretName))",message="two client certificates have the same secretName: each needs a Secret of its own"
 	ClientCertificates []ClientCertificateSpec `json:"clientCertificates,omitempty"`
 
 	// minVersion is the lowest TLS version accepted on any channel: "1.2" or "1.3". Default: "1.3".
@@ -265,10 +267,11 @@ type TLSSpec struct {
 
 // ClientCertificateSpec asks for a client's certificate.
 type ClientCertificateSpec struct {
-	// name of the certificate, unique in the cluster.
+	// name of the certificate, unique in the cluster. Not ca-pair, and nothing that ends with -issued.
 	// +required
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	// +kubebuilder:validation:XValidation:rule="self != 'ca-pair' && !self.endsWith('-issued')",message="name must not be ca-pair, nor end with -issued: the cluster has Secrets CLUSTER-client-… of these names itself"
 	Name string `json:"name"`
 	// commonName of the certificate: with REQUIRE SUBJECT '/CN=…' it says who the client is.
 	// +required
@@ -280,9 +283,10 @@ type ClientCertificateSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h')",message="duration must be at least 1h: cert-manager issues nothing shorter"
 	Duration *metav1.Duration `json:"duration,omitempty"`
-	// secretName is the Secret with tls.crt, tls.key, and the ca.crt that verifies the servers.
-	// Default: CLUSTER-client-NAME.
+	// secretName is the Secret with tls.crt, tls.key, and the ca.crt that verifies the servers. It must be another
+	// one for each entry, and none the cluster needs itself. Default: CLUSTER-client-NAME.
 	// +optional
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
 	// +kubebuilder:validation:MaxLength=253
 	SecretName string `json:"secretName,omitempty"`
 }

@@ -4,6 +4,9 @@ package v1alpha1
 const (
 	// LabelCluster names the GaleraCluster an object belongs to.
 	LabelCluster = "galera-operator.io/cluster"
+	// LabelPurpose says what an object of a cluster is for: "cluster", or the end of the name it has after the
+	// cluster's. What is there for one purpose is never overwritten for another.
+	LabelPurpose = "galera-operator.io/purpose"
 	// LabelRole is RolePrimary on the pod behind NAME-primary, RoleReplica on the others.
 	LabelRole = "galera-operator.io/role"
 	// RolePrimary is the value of LabelRole on the primary's pod.

@@ -23,11 +23,18 @@ import (
 const FieldOwner = "galera-operator"
 
 // ErrNameTaken is returned by Objects.Apply when an object of that name exists and belongs
-// to somebody else: it is never taken over.
-type ErrNameTaken struct{ Kind, Name string }
+// to somebody else, or serves another purpose of the same cluster: it is never taken over.
+type ErrNameTaken struct {
+	Kind, Name string
+	// Purpose is the object's, when it is one of the cluster.
+	Purpose string
+}
 
 // Error tells which object is in the way.
 func (e ErrNameTaken) Error() string {
+	if e.Purpose != "" {
+		return fmt.Sprintf("the %s %q is there for another purpose of this cluster (%s=%s); choose another name in the spec", e.Kind, e.Name, v1alpha1.LabelPurpose, e.Purpose)
+	}
 	return fmt.Sprintf("the %s %q exists and does not belong to this cluster; remove it, or choose another name for the cluster", e.Kind, e.Name)
 }
 
@@ -96,16 +103,21 @@ func (o *Objects) refuseForeign(ctx context.Context, owner types.UID, want clien
 	return mustBeOurs(owner, want, have)
 }
 
-// mustBeOurs accepts what the cluster controls, and what was kept from an earlier cluster of its name.
+// mustBeOurs accepts what the cluster controls, and what was kept from an earlier cluster of its name, when it is
+// there for the same purpose. What an earlier operator made tells none.
 func mustBeOurs(owner types.UID, want, have client.Object) error {
+	taken := ErrNameTaken{Kind: want.GetObjectKind().GroupVersionKind().Kind, Name: want.GetName()}
 	controller := metav1.GetControllerOf(have)
-	if controller != nil && controller.UID == owner {
-		return nil
+	ours := controller != nil && controller.UID == owner
+	kept := controller == nil && have.GetLabels()[v1alpha1.LabelCluster] == want.GetLabels()[v1alpha1.LabelCluster]
+	if !ours && !kept {
+		return taken
 	}
-	if controller == nil && have.GetLabels()[v1alpha1.LabelCluster] == want.GetLabels()[v1alpha1.LabelCluster] {
-		return nil
+	if purpose := have.GetLabels()[v1alpha1.LabelPurpose]; purpose != "" && purpose != want.GetLabels()[v1alpha1.LabelPurpose] {
+		taken.Purpose = purpose
+		return taken
 	}
-	return ErrNameTaken{Kind: want.GetObjectKind().GroupVersionKind().Kind, Name: want.GetName()}
+	return nil
 }
 
 func (o *Objects) unchanged(key string, now applied) bool {

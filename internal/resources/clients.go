@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -53,11 +54,22 @@ func clientCertificate(c *v1alpha1.GaleraCluster, spec v1alpha1.ClientCertificat
 	return cert
 }
 
+func clientPurpose(name string) string { return "client-" + name }
+
+// ReservedSecret says whether the cluster needs a Secret of that name for something else than a client. The
+// validation of GaleraCluster has the same list.
+func ReservedSecret(c *v1alpha1.GaleraCluster, name string) bool {
+	fixed := []string{RootSecretName(c), TLSSecretName(c), IssuedSecretName(c), CAPairName(c), ClientCAPairName(c)}
+	return slices.Contains(fixed, name) || IsClientIssued(c, name)
+}
+
 // ClientSecret returns the Secret a client uses: its pair, and what verifies the servers.
 func ClientSecret(c *v1alpha1.GaleraCluster, spec v1alpha1.ClientCertificateSpec, crt, key, serverCA []byte) *corev1.Secret {
+	meta := ownedMeta(c, ClientSecretName(c, spec))
+	meta.Labels[v1alpha1.LabelPurpose] = clientPurpose(spec.Name) // the name may be of the user's choice
 	return &corev1.Secret{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-		ObjectMeta: ownedMeta(c, ClientSecretName(c, spec)),
+		ObjectMeta: meta,
 		Type:       corev1.SecretTypeTLS,
 		Data:       map[string][]byte{corev1.TLSCertKey: crt, corev1.TLSPrivateKeyKey: key, CAKey: serverCA},
 	}

@@ -2,6 +2,7 @@ package resources
 
 import (
 	"maps"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -49,9 +50,20 @@ func withLabel(labels map[string]string, key, value string) map[string]string {
 	return labels
 }
 
+// purposeCluster is the purpose of objects that are called like the cluster.
+const purposeCluster = "cluster"
+
+// purpose is what an object of that name is for.
+func purpose(c *v1alpha1.GaleraCluster, name string) string {
+	if name == c.Name {
+		return purposeCluster
+	}
+	return strings.TrimPrefix(name, c.Name+"-")
+}
+
 // keptMeta is the metadata of an object that outlives the cluster.
 func keptMeta(c *v1alpha1.GaleraCluster, name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Name: name, Namespace: c.Namespace, Labels: Labels(c)}
+	return metav1.ObjectMeta{Name: name, Namespace: c.Namespace, Labels: withLabel(Labels(c), v1alpha1.LabelPurpose, purpose(c, name))}
 }
 
 // ownedMeta is the metadata of an object that is deleted with the cluster.
