@@ -99,7 +99,7 @@ func (r *GaleraClusterReconciler) Reconcile(ctx context.Context, req ctrl.Reques
 
 	// What failed above is told, and keeps nothing below from being done.
 	actErr := r.act(ctx, in)
-	syncErr := r.sync(ctx, in)
+	syncErr := errors.Join(r.sync(ctx, in), r.labelRoles(ctx, in))
 	r.tellPrimary(ctx, in)
 	statusErr := r.updateStatus(ctx, in)
 	return r.result(ctx, in, pubErr, actErr, syncErr, statusErr)

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/galera-operator/galera-operator/internal/conditions"
+	"github.com/galera-operator/galera-operator/internal/plan"
 )
 
 // tellTime bounds the telling of all agents, which answer from their memory: one that does not holds up no other.
@@ -37,4 +38,12 @@ func (r *GaleraClusterReconciler) tellPrimary(ctx context.Context, in conditions
 			}
 		})
 	}
+}
+
+// labelRoles lets the pods' labels follow the primary's Service, which has just changed when the role was moved.
+func (r *GaleraClusterReconciler) labelRoles(ctx context.Context, in conditions.Input) error {
+	if _, moved := in.Decision.Action.(plan.AssignRoles); moved {
+		return nil
+	}
+	return r.Actor.LabelRoles(ctx, in.Facts)
 }

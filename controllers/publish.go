@@ -33,8 +33,8 @@ func (r *GaleraClusterReconciler) publish(ctx context.Context, in *conditions.In
 		in.Config = r.rendered(*in, resources.Encryption(in.Config.TLS))
 	}
 	if in.Config.Revision != "" {
-		objects = append(objects, resources.Static(c, in.Config, r.Options)...)
-		guard(objects, in.Facts.Config)
+		objects = append(objects, resources.Static(c, in.Config, observe.PrimaryPod(in.Facts), r.Options)...)
+		guard(objects, in.Facts)
 	}
 	tls, err := r.publishTLS(in)
 	objects = append(objects, tls...)
@@ -62,11 +62,19 @@ func (r *GaleraClusterReconciler) imaged(in *conditions.Input) *v1alpha1.GaleraC
 	return c
 }
 
-// guard lets the configuration be replaced only if it still is what was seen.
-func guard(objects []client.Object, seen *corev1.ConfigMap) {
+// guard lets the configuration, and where the primary's Service leads, be replaced only if they still are what was
+// seen.
+func guard(objects []client.Object, f observe.Facts) {
 	for _, o := range objects {
-		if cm, ok := o.(*corev1.ConfigMap); ok && seen != nil && cm.Name == seen.Name {
-			cm.ResourceVersion = seen.ResourceVersion
+		switch o := o.(type) {
+		case *corev1.ConfigMap:
+			if f.Config != nil && o.Name == f.Config.Name {
+				o.ResourceVersion = f.Config.ResourceVersion
+			}
+		case *corev1.Service:
+			if f.PrimaryService != nil && o.Name == f.PrimaryService.Name {
+				o.ResourceVersion = f.PrimaryService.ResourceVersion
+			}
 		}
 	}
 }

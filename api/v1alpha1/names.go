@@ -7,7 +7,8 @@ const (
 	// LabelPurpose says what an object of a cluster is for: "cluster", or the end of the name it has after the
 	// cluster's. What is there for one purpose is never overwritten for another.
 	LabelPurpose = "galera-operator.io/purpose"
-	// LabelRole is RolePrimary on the pod behind NAME-primary, RoleReplica on the others.
+	// LabelRole tells which pod NAME-primary leads to: RolePrimary there, RoleReplica on the others. It follows the
+	// Service, which selects by the pod's name.
 	LabelRole = "galera-operator.io/role"
 	// RolePrimary is the value of LabelRole on the primary's pod.
 	RolePrimary = "primary"

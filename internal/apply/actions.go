@@ -2,20 +2,16 @@ package apply
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/plan"
-	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // orderTime is what an agent is given to write an order to its volume and answer.
@@ -55,42 +51,6 @@ func (x Actor) sendOrder(ctx context.Context, f observe.Facts, a plan.SendOrder)
 		ClusterUUID: f.Cluster.Status.ClusterUUID,
 	})
 	return err
-}
-
-// assignRoles labels the new writer, in the version in which it was seen: a cache that is behind ends the
-// attempt. Then nobody else is a writer, whatever they are labelled now, or seen to be: a pod that the cache does
-// not have hardly ever exists, and if it does another operator may have made it the writer.
-func (x Actor) assignRoles(ctx context.Context, f observe.Facts, primary string) error {
-	p := f.Pods[primary]
-	if p == nil {
-		return nil
-	}
-	if err := x.setPrimary(ctx, p); err != nil {
-		return err
-	}
-	var errs []error
-	for i := range observe.Size(f) {
-		if name := resources.PodName(f.Cluster, i); name != primary {
-			errs = append(errs, x.setReplica(ctx, f.Cluster.Namespace, name))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func (x Actor) setReplica(ctx context.Context, namespace, name string) error {
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	change := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, v1alpha1.LabelRole, v1alpha1.RoleReplica)
-	return client.IgnoreNotFound(x.Client.Patch(ctx, p, client.RawPatch(types.MergePatchType, change)))
-}
-
-// setPrimary fails when the pod is gone, too: the old writer is not to lose its label for nobody.
-func (x Actor) setPrimary(ctx context.Context, p *corev1.Pod) error {
-	changed := p.DeepCopy()
-	if changed.Labels == nil {
-		changed.Labels = map[string]string{}
-	}
-	changed.Labels[v1alpha1.LabelRole] = v1alpha1.RolePrimary
-	return x.Client.Patch(ctx, changed, client.MergeFromWithOptions(p, client.MergeFromWithOptimisticLock{}))
 }
 
 // Sync makes kubelet refresh the pod's mounted configuration and certificates at once, by

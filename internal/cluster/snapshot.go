@@ -157,7 +157,7 @@ type Pod struct {
 	Terminating bool
 	// Ready is the pod's Ready condition.
 	Ready bool
-	// Role is the value of the role label.
+	// Role is primary for the pod that NAME-primary leads to, replica for any other.
 	Role string
 	// Outdated says that the pod was made from an older template.
 	Outdated bool

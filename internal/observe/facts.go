@@ -32,6 +32,8 @@ type Facts struct {
 	Arbitrator         *appsv1.Deployment
 	ArbitratorPod      *corev1.Pod
 	ArbitratorRevision string
+	// PrimaryService is NAME-primary, when it is this cluster's.
+	PrimaryService *corev1.Service
 	// Config is the published ConfigMap.
 	Config *corev1.ConfigMap
 	// Root, Issued and Published are the Secrets NAME-root, NAME-issued and NAME-tls.
@@ -94,7 +96,7 @@ func (r Readers) Gather(ctx context.Context, c *v1alpha1.GaleraCluster) (Facts, 
 	if err != nil {
 		return f, err
 	}
-	for _, read := range []func(context.Context, *Facts) error{r.pods, r.arbitrator, r.claims} {
+	for _, read := range []func(context.Context, *Facts) error{r.pods, r.primaryService, r.arbitrator, r.claims} {
 		if err := read(ctx, &f); err != nil {
 			return f, err
 		}

@@ -53,6 +53,7 @@ func member(f Facts, seen map[string]Seen, ordinal int, now time.Time) cluster.M
 	m := cluster.Member{Name: name, Ordinal: ordinal, HeldData: heldData(f.Cluster, name)}
 	if p := f.Pods[name]; p != nil {
 		m.Pod = pod(p, f.StatefulSet)
+		m.Pod.Role = Role(f, name)
 	}
 	s, ok := seen[name]
 	if !ok || !s.Live {
@@ -98,7 +99,6 @@ func pod(p *corev1.Pod, sts *appsv1.StatefulSet) cluster.Pod {
 		Exists:      true,
 		Terminating: p.DeletionTimestamp != nil,
 		Ready:       podReady(p),
-		Role:        p.Labels[v1alpha1.LabelRole],
 		Outdated:    outdated(p, sts),
 		Waiting:     waiting(p),
 	}

@@ -30,9 +30,8 @@ type RecordUUID struct {
 	Leap bool
 }
 
-// AssignRoles labels the pods: Primary becomes the writer, then all others replicas. For a moment there are two:
-// a Service that was left without a pod takes kube-proxy seconds to fill again, and open connections do
-// not follow a label anyway.
+// AssignRoles moves NAME-primary to Primary, by one write: a Service that was left without a pod takes kube-proxy
+// seconds to fill again. Open connections do not follow.
 type AssignRoles struct{ Primary string }
 
 // SendOrder sends an order to a member's agent.

@@ -95,8 +95,7 @@ func followWriter(s cluster.Snapshot) (Decision, bool) {
 		return Decision{}, false
 	}
 	for _, m := range s.Members {
-		if m.Pod.Exists && !m.Pod.Terminating && (m.Name == target) != (m.Pod.Role == rolePrimary) ||
-			m.Pod.Exists && m.Pod.Role == "" {
+		if m.Pod.Exists && !m.Pod.Terminating && (m.Name == target) != (m.Pod.Role == rolePrimary) {
 			return assign(target)
 		}
 	}
@@ -107,7 +106,7 @@ func assign(target string) (Decision, bool) {
 	return Decision{Action: AssignRoles{target}, Reason: ReasonJoining, Message: target + " becomes the primary"}, true
 }
 
-// rolePrimary is the value of the role label on the writer (api/v1alpha1.RolePrimary).
+// rolePrimary is the role of the pod that NAME-primary leads to (api/v1alpha1.RolePrimary).
 const rolePrimary = "primary"
 
 // chooseWriter prefers whoever is the writer now, then Synced nodes, then the lowest ordinal.

@@ -60,8 +60,8 @@ func continueSuspend(s cluster.Snapshot, op cluster.Operation) (Decision, bool) 
 	return order(op, m.Name, OrderStop, cluster.Position{}, ReasonSuspended, fmt.Sprintf("stopping %s, %d still to stop", m.Name, len(running)))
 }
 
-// lastFirst picks the highest ordinal that is not the primary: neither by its label nor by the
-// record; then by its label alone; and the primary when it is alone.
+// lastFirst picks the highest ordinal that is not the primary: neither by its role nor by the
+// record; then by its role alone; and the primary when it is alone.
 func lastFirst(members []cluster.Member, primary string) cluster.Member {
 	last := members[0]
 	for _, m := range members[1:] {

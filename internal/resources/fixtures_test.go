@@ -143,7 +143,7 @@ func render(c *v1alpha1.GaleraCluster, opts Options) []client.Object {
 		config = WithArbitrator(c, config, opts)
 		arbitrator = append(arbitrator, Arbitrator(c, opts, true))
 	}
-	objects := append(Certificates(c, opts), Static(c, config, opts)...)
+	objects := append(Certificates(c, opts), Static(c, config, PodName(c, 0), opts)...)
 	objects = append(objects,
 		RootSecret(c, "secret"),
 		CAConfigMap(c, []byte("ca")),

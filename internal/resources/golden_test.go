@@ -61,8 +61,8 @@ func TestInputIsNotShared(t *testing.T) {
 	sts.Spec.Template.Spec.NodeSelector["disk"] = "changed"
 	sts.Spec.Template.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchExpressions[0].Values[0] = "changed"
 	sts.Spec.Template.Spec.Containers[0].Resources.Limits["cpu"] = sts.Spec.Template.Spec.Containers[0].Resources.Limits["memory"]
-	PrimaryService(c).Annotations["example.org/internal"] = "changed"
-	PrimaryService(c).Spec.LoadBalancerSourceRanges[0] = "changed"
+	PrimaryService(c, PodName(c, 0)).Annotations["example.org/internal"] = "changed"
+	PrimaryService(c, PodName(c, 0)).Spec.LoadBalancerSourceRanges[0] = "changed"
 	NetworkPolicy(c, testOptions).Spec.Ingress[2].From[0].NamespaceSelector.MatchLabels["kubernetes.io/metadata.name"] = "changed"
 	if !bytes.Equal(manifests(t, c), manifests(t, everything())) {
 		t.Error("a rendered object shares memory with the spec")

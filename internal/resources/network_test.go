@@ -3,6 +3,7 @@ package resources
 import (
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -71,7 +72,7 @@ func TestNoPolicy(t *testing.T) {
 	if NetworkPolicy(c, testOptions) != nil {
 		t.Error("a policy nobody wants")
 	}
-	for _, object := range Static(c, NodeConfig(c, int(c.Spec.Replicas), TLSConfig(c), testOptions), testOptions) {
+	for _, object := range Static(c, NodeConfig(c, int(c.Spec.Replicas), TLSConfig(c), testOptions), PodName(c, 0), testOptions) {
 		if object.GetObjectKind().GroupVersionKind().Kind == "NetworkPolicy" {
 			t.Error("a policy nobody wants is applied")
 		}
@@ -83,7 +84,8 @@ func TestServices(t *testing.T) {
 	if s := Service(c); s.Spec.Type != "NodePort" || s.Spec.LoadBalancerClass != nil || s.Spec.Selector[v1alpha1.LabelRole] != "" {
 		t.Errorf("got %+v", s.Spec)
 	}
-	if s := PrimaryService(c); *s.Spec.LoadBalancerClass != "example.org/lb" || s.Spec.Selector[v1alpha1.LabelRole] != "primary" ||
+	if s := PrimaryService(c, PodName(c, 2)); *s.Spec.LoadBalancerClass != "example.org/lb" || s.Spec.Selector[appsv1.StatefulSetPodNameLabel] != PodName(c, 2) ||
+		s.Spec.Selector[v1alpha1.LabelRole] != "" || !s.Spec.PublishNotReadyAddresses ||
 		s.Annotations["example.org/internal"] != "true" {
 		t.Errorf("got %+v", s.Spec)
 	}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -40,11 +41,15 @@ func Service(c *v1alpha1.GaleraCluster) *corev1.Service {
 	return clientService(c, ServiceName(c), c.Spec.Service, Selector(c))
 }
 
-// PrimaryService returns the Service that leads to the one node with the role label. Writers that
-// use it never conflict with each other's certification. The label alone decides: it is given only to
-// a node that can write, and the readiness probe would tell the same a second or two later.
-func PrimaryService(c *v1alpha1.GaleraCluster) *corev1.Service {
-	selector := withLabel(Selector(c), v1alpha1.LabelRole, v1alpha1.RolePrimary)
+// PrimaryService returns the Service that leads to the one node of that name. Writers that use it never conflict
+// with each other's certification. It selects by the label that Kubernetes itself puts on a pod of a StatefulSet, so that
+// the primary has its clients again when its pod was made anew and no operator is there.
+//
+// The name alone decides, and not the readiness: it is that of a node that can write, which the probe would tell a
+// second or two later, and the operator changes it sooner than the probe would take the node out. Without an operator
+// a node that is not ready refuses clients, as a Service without endpoints does.
+func PrimaryService(c *v1alpha1.GaleraCluster, primary string) *corev1.Service {
+	selector := withLabel(Selector(c), appsv1.StatefulSetPodNameLabel, primary)
 	s := clientService(c, PrimaryServiceName(c), c.Spec.PrimaryService, selector)
 	s.Spec.PublishNotReadyAddresses = true
 	return s

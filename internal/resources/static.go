@@ -7,14 +7,14 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// Static returns the objects that depend on nothing but the spec: they can be applied at any
-// moment, in this order, and disturb no running node.
-func Static(c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, opts Options) []client.Object {
+// Static returns the objects that depend on nothing but the spec and the name of the primary: they can be applied
+// at any moment, in this order, and disturb no running node.
+func Static(c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, primary string, opts Options) []client.Object {
 	objects := []client.Object{
 		ServiceAccount(c),
 		NodesService(c),
 		Service(c),
-		PrimaryService(c),
+		PrimaryService(c, primary),
 		PodDisruptionBudget(c),
 		ConfigMap(c, config),
 	}

@@ -106,6 +106,7 @@ func (w World) canonical() World {
 			o.pods[i].uid = same(o.pods[i].uid, w.nodes[i].pod.uid)
 		}
 		o.status.version = same(o.status.version, w.api.status.version)
+		o.service.version = same(o.service.version, w.api.service.version)
 		if o.status.lostAt >= 0 {
 			o.status.lostAt = min(w.clock-o.status.lostAt, 3)
 		}
@@ -124,7 +125,7 @@ func (w World) canonical() World {
 	if w.api.status.lostAt >= 0 {
 		w.api.status.lostAt = min(w.clock-w.api.status.lostAt, 3)
 	}
-	w.api.status.version, w.viewIDs, w.uids, w.clock = 0, 0, 0, 0
+	w.api.status.version, w.api.service.version, w.viewIDs, w.uids, w.clock = 0, 0, 0, 0, 0
 	return w
 }
 

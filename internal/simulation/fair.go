@@ -108,12 +108,12 @@ func (w *World) arrived() bool {
 			}
 			continue
 		}
-		if !w.ready(i) || !w.serves(i) || n.agent.running != w.api.config || !w.renewed(i) || n.pod.template != w.api.template || n.pod.role == roleNone {
+		if !w.ready(i) || !w.serves(i) || n.agent.running != w.api.config || !w.renewed(i) || n.pod.template != w.api.template {
 			return false
 		}
 	}
 	w.truth.reached |= ReachedSynced
-	return w.api.config.mode == w.api.wanted && w.api.status.size == w.api.replicas && w.settled() && w.writers() == 1 && !w.api.status.working && w.wireEmpty()
+	return w.api.config.mode == w.api.wanted && w.api.status.size == w.api.replicas && w.settled() && w.writer() && !w.api.status.working && w.wireEmpty()
 }
 
 func (w *World) asleep() bool {
@@ -128,14 +128,10 @@ func (w *World) asleep() bool {
 
 func (w *World) wireEmpty() bool { return w.wire == [maxMessages]message{} }
 
-func (w *World) writers() int {
-	count := 0
-	for i := range w.n {
-		if w.nodes[i].pod.role == rolePrimary {
-			count++
-		}
-	}
-	return count
+// writer says that NAME-primary leads to a node that serves.
+func (w *World) writer() bool {
+	i := int(w.api.service.target)
+	return i < w.size() && w.nodes[i].pod.exists && w.serves(i)
 }
 
 // hopeless says that the operator waits for a person, and is right: no member has data of the

@@ -18,7 +18,6 @@ const (
 	TwoTaken        = "two members taken down by the operator at once"
 	TakenWhileWeak  = "a healthy member taken down while another was not Synced"
 	WriterTaken     = "the writer taken down before the role had moved"
-	TwoWriters      = "two pods labelled primary"
 	TouchedSplit    = "acted while two components were Primary"
 	SilentDivergent = "a member with other write-sets of the same numbers joined unnoticed"
 	EvictedAlive    = "a member that runs was evicted"

@@ -3,18 +3,29 @@ package simulation
 type role int8
 
 const (
-	roleNone role = iota
-	rolePrimary
+	rolePrimary role = iota
 	roleReplica
 )
 
-var roles = [...]string{"", "primary", "replica"}
+var roles = [...]string{"primary", "replica"}
+
+// service is NAME-primary: it leads to the pod of a name, be it there or not.
+type service struct {
+	target  int8
+	version int16
+}
+
+func (s service) role(i int) role {
+	if int(s.target) == i {
+		return rolePrimary
+	}
+	return roleReplica
+}
 
 // pod is the API object.
 type pod struct {
 	exists      bool
 	terminating bool
-	role        role
 	template    int8
 	uid         int16
 	// version is the resource version.
@@ -34,6 +45,7 @@ type apiServer struct {
 	// arbitrator says that the spec asks for one.
 	arbitrator bool
 	deployment deployment
+	service    service
 	trust      trust
 	certs      secrets
 	status     status

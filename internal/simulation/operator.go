@@ -47,6 +47,8 @@ type operator struct {
 	certs       secrets
 	pods        [maxNodes]seenPod
 	reports     [maxNodes]report
+	// service is seen anew when a pod is that it leads to, or led to.
+	service service
 	// mute are the agents this operator cannot reach.
 	mute set
 	// started says that its cache of the resource has been filled.
@@ -87,6 +89,9 @@ func (w *World) seePod(k, i int) {
 	o.pods[i] = seenPod{w.nodes[i].pod, w.ready(i)}
 	if i == w.n {
 		o.deployment = w.api.deployment
+	}
+	if i == int(o.service.target) || i == int(w.api.service.target) {
+		o.service = w.api.service
 	}
 	if o.pods[i].uid != before {
 		o.reports[i] = report{} // another pod is another agent
@@ -137,7 +142,10 @@ func (w *World) snapshot(o *operator) cluster.Snapshot {
 	for i := range s.Members {
 		m, p := &s.Members[i], &o.pods[i]
 		m.Name, m.Ordinal, m.HeldData = names[i], i, st.held.has(i)
-		m.Pod = cluster.Pod{Exists: p.exists, Terminating: p.terminating, Ready: p.ready, Role: roles[p.role], Outdated: p.exists && p.template != o.template}
+		m.Pod = cluster.Pod{Exists: p.exists, Terminating: p.terminating, Ready: p.ready, Outdated: p.exists && p.template != o.template}
+		if p.exists {
+			m.Pod.Role = roles[o.service.role(i)]
+		}
 		if r := o.reports[i]; r.known {
 			w.fill(m, r)
 			m.StaleTrust = r.server && r.trusts&^o.certs.published.trusts != 0
@@ -266,27 +274,10 @@ func (w *World) placeOf(name string) int {
 	return nameNumber(name)
 }
 
-// assign labels the pods; a new writer that has changed since it was seen ends the attempt.
+// assign moves the Service; one that has changed since it was seen ends the attempt.
 func (w *World) assign(o *operator, primary int) {
-	seen, p := &o.pods[primary], &w.nodes[primary].pod
-	if !p.exists || p.uid != seen.uid || p.version != seen.version {
-		return
-	}
-	w.label(primary, rolePrimary)
-	for i := range w.n {
-		if i != primary {
-			w.label(i, roleReplica)
-		}
-	}
-	if w.writers() > 1 {
-		w.violate(TwoWriters)
-	}
-}
-
-func (w *World) label(i int, r role) {
-	if p := &w.nodes[i].pod; p.exists && p.role != r {
-		p.role = r
-		p.version++
+	if o.pods[primary].exists && o.service == w.api.service {
+		w.api.service = service{int8(primary), o.service.version + 1}
 	}
 }
 
@@ -350,7 +341,7 @@ func (w *World) observed(st *status, o *operator, s cluster.Snapshot) {
 		if m.Known && m.Position.UUID != "" && m.Position.UUID != cluster.ZeroUUID {
 			st.held |= 1 << i
 		}
-		if o.pods[i].role == rolePrimary {
+		if o.pods[i].exists && o.service.role(i) == rolePrimary {
 			st.primary = int8(i)
 		}
 	}

@@ -57,7 +57,7 @@ func (w *World) String() string {
 		case !n.agent.up:
 			b.WriteString(" [container down]")
 		default:
-			fmt.Fprintf(&b, " %s %s%s", phases[n.agent.phase], failures[n.agent.failure], roles[n.pod.role])
+			fmt.Fprintf(&b, " %s %s%s", phases[n.agent.phase], failures[n.agent.failure], roles[w.api.service.role(i)])
 		}
 		if n.pod.terminating {
 			b.WriteString(" terminating")

@@ -3,7 +3,10 @@ package api
 import (
 	"context"
 	"testing"
+	"time"
 
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,64 +16,101 @@ import (
 	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/plan"
+	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// TestOldCacheNeverMakesTwoWriters assigns the writer from a cache in which the old writer's label
-// looks as it should be already.
-func TestOldCacheNeverMakesTwoWriters(t *testing.T) {
+// TestOldCacheNeverMovesTheWriter assigns the writer from caches in which the Service, or the pods, look as they did
+// before.
+func TestOldCacheNeverMovesTheWriter(t *testing.T) {
 	ctx := context.Background()
 	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "roles"}}))
 	actor := apply.Actor{Client: kube}
-	cluster := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "roles", Name: "shop"}, Spec: v1alpha1.GaleraClusterSpec{Replicas: 3}}
-	cached := observe.Facts{Cluster: cluster, Pods: map[string]*corev1.Pod{}}
+	cluster := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "roles", Name: "shop"}, Spec: spec()}
+	must(t, kube.Create(ctx, cluster))
+	objects := &apply.Objects{Client: kube, Live: kube}
+	must(t, objects.Apply(ctx, cluster.UID, resources.PrimaryService(cluster, "shop-0")))
+	fresh := func() observe.Facts {
+		f := observe.Facts{Cluster: cluster, Pods: map[string]*corev1.Pod{}, PrimaryService: &corev1.Service{}}
+		must(t, kube.Get(ctx, client.ObjectKey{Namespace: "roles", Name: "shop-primary"}, f.PrimaryService))
+		for _, name := range []string{"shop-0", "shop-1"} { // shop-2 does not exist
+			p := &corev1.Pod{}
+			must(t, kube.Get(ctx, client.ObjectKey{Namespace: "roles", Name: name}, p))
+			f.Pods[name] = p
+		}
+		return f
+	}
 	for _, name := range []string{"shop-0", "shop-1"} {
-		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "roles", Name: name, Labels: map[string]string{v1alpha1.LabelRole: v1alpha1.RoleReplica}},
-			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "x"}}}}
-		must(t, kube.Create(ctx, p))
-		cached.Pods[name] = p.DeepCopy()
+		must(t, kube.Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "roles", Name: name},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "x"}}}}))
 	}
-	role := func(name string) string {
-		var p corev1.Pod
-		must(t, kube.Get(ctx, client.ObjectKey{Namespace: "roles", Name: name}, &p))
-		return p.Labels[v1alpha1.LabelRole]
+	expect := func(primary, replica string) {
+		t.Helper()
+		f := fresh()
+		if got := f.PrimaryService.Spec.Selector[appsv1.StatefulSetPodNameLabel]; got != primary {
+			t.Errorf("the Service leads to %s, want %s", got, primary)
+		}
+		if a, b := f.Pods[primary].Labels[v1alpha1.LabelRole], f.Pods[replica].Labels[v1alpha1.LabelRole]; a != v1alpha1.RolePrimary || b != v1alpha1.RoleReplica {
+			t.Errorf("%s is labelled %s, %s %s", primary, a, replica, b)
+		}
 	}
-	// shop-2 does not exist, and this cache has never heard of shop-1.
-	fresh := observe.Facts{Cluster: cached.Cluster, Pods: map[string]*corev1.Pod{"shop-0": cached.Pods["shop-0"].DeepCopy()}}
-	must(t, actor.Do(ctx, fresh, plan.AssignRoles{Primary: "shop-0"}))
-
-	// This cache has not seen that shop-0 became the writer.
-	must(t, actor.Do(ctx, cached, plan.AssignRoles{Primary: "shop-1"}))
-	if role("shop-0") != v1alpha1.RoleReplica || role("shop-1") != v1alpha1.RolePrimary {
-		t.Errorf("the old writer kept its label: shop-0 is %s, shop-1 is %s", role("shop-0"), role("shop-1"))
-	}
-	// Nor that its own choice has changed meanwhile: such a choice is made anew.
-	if err := actor.Do(ctx, fresh, plan.AssignRoles{Primary: "shop-0"}); !apierrors.IsConflict(err) {
+	old := fresh()
+	must(t, actor.Do(ctx, old, plan.AssignRoles{Primary: "shop-1"}))
+	expect("shop-1", "shop-0")
+	if err := actor.Do(ctx, old, plan.AssignRoles{Primary: "shop-0"}); !apierrors.IsConflict(err) {
 		t.Errorf("the old cache was believed: %v", err)
 	}
-	if role("shop-0") != v1alpha1.RoleReplica || role("shop-1") != v1alpha1.RolePrimary {
-		t.Errorf("shop-0 is %s, shop-1 is %s", role("shop-0"), role("shop-1"))
-	}
-	for _, p := range cached.Pods {
-		must(t, kube.Get(ctx, client.ObjectKeyFromObject(p), p))
-	}
-	must(t, actor.Do(ctx, cached, plan.AssignRoles{Primary: "shop-0"}))
-	without := observe.Facts{Cluster: cluster, Pods: map[string]*corev1.Pod{"shop-1": cached.Pods["shop-1"]}}
-	must(t, kube.Get(ctx, client.ObjectKeyFromObject(cached.Pods["shop-1"]), cached.Pods["shop-1"]))
-	must(t, actor.Do(ctx, without, plan.AssignRoles{Primary: "shop-1"}))
-	if role("shop-0") != v1alpha1.RoleReplica || role("shop-1") != v1alpha1.RolePrimary {
-		t.Errorf("the unseen writer kept its label: shop-0 is %s, shop-1 is %s", role("shop-0"), role("shop-1"))
-	}
-	for _, p := range cached.Pods {
-		must(t, kube.Get(ctx, client.ObjectKeyFromObject(p), p))
-	}
-	must(t, actor.Do(ctx, cached, plan.AssignRoles{Primary: "shop-0"}))
-	if role("shop-0") != v1alpha1.RolePrimary || role("shop-1") != v1alpha1.RoleReplica {
-		t.Errorf("shop-0 is %s, shop-1 is %s", role("shop-0"), role("shop-1"))
-	}
+	must(t, actor.Do(ctx, fresh(), plan.AssignRoles{Primary: "shop-2"})) // it has no pod
+	expect("shop-1", "shop-0")
 
-	// The new one is gone in the moment it is chosen: the old one stays what it is.
-	must(t, kube.Delete(ctx, cached.Pods["shop-1"].DeepCopy(), client.GracePeriodSeconds(0)))
-	if err := actor.Do(ctx, cached, plan.AssignRoles{Primary: "shop-1"}); err == nil || role("shop-0") != v1alpha1.RolePrimary {
-		t.Errorf("nobody is the writer: %v, shop-0 is %s", err, role("shop-0"))
+	// What a pass renders from an old cache does not lead back, either.
+	rendered := resources.PrimaryService(cluster, observe.PrimaryPod(old))
+	rendered.ResourceVersion = old.PrimaryService.ResourceVersion
+	if err := (&apply.Objects{Client: kube, Live: kube}).Apply(ctx, cluster.UID, rendered); !apierrors.IsConflict(err) {
+		t.Errorf("the old cache was rendered: %v", err)
 	}
+	expect("shop-1", "shop-0")
+
+	// The primary's pod is made anew: it has its clients at once, and its label when an operator looks.
+	must(t, kube.Delete(ctx, fresh().Pods["shop-1"], client.GracePeriodSeconds(0)))
+	must(t, kube.Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "roles", Name: "shop-1"},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "x"}}}}))
+	if f := fresh(); observe.PrimaryPod(f) != "shop-1" {
+		t.Errorf("the primary is %s", observe.PrimaryPod(f))
+	}
+	must(t, actor.LabelRoles(ctx, fresh()))
+	expect("shop-1", "shop-0")
+}
+
+// TestServiceOfAnEarlierOperator selects by label; it is turned over to where that leads, and nothing moves.
+func TestServiceOfAnEarlierOperator(t *testing.T) {
+	w := newWorld(t, "earlier", spec())
+	selector := func() map[string]string {
+		s := &corev1.Service{}
+		if err := w.get(s, "shop-primary"); err != nil {
+			return nil
+		}
+		return s.Spec.Selector
+	}
+	w.Eventually(selector).Should(HaveKeyWithValue(appsv1.StatefulSetPodNameLabel, "shop-0"), "somebody is better than nobody")
+	w.bringUp()
+	primary := w.status().Primary
+	want := resources.PrimaryService(w.cluster, primary).Spec.Selector
+	w.Eventually(selector).Should(Equal(want))
+	byLabel := resources.Selector(w.cluster)
+	byLabel[v1alpha1.LabelRole] = v1alpha1.RolePrimary
+	s := &corev1.Service{}
+	must(t, w.get(s, "shop-primary"))
+	s.Spec.Selector = byLabel
+	must(t, kube.Update(t.Context(), s))
+	w.Eventually(selector).Should(Equal(want))
+	w.Consistently(func() string { return w.status().Primary }, time.Second).Should(Equal(primary))
+
+	must(t, kube.Delete(t.Context(), s))
+	w.Eventually(selector).Should(Equal(want), "it is made again as it was")
+
+	p := &corev1.Pod{}
+	must(t, w.get(p, "shop-2"))
+	delete(p.Labels, v1alpha1.LabelRole)
+	must(t, kube.Update(t.Context(), p))
+	w.Eventually(func() string { return w.role("shop-2") }).Should(Equal(v1alpha1.RoleReplica))
 }
