@@ -160,7 +160,8 @@ func (a *agent) serve(ctx context.Context) error {
 	}
 	control := web.Control{Reports: a.reports, Order: a.takeOrder, Primary: func(name string) {
 		a.post(func() { a.primary = name })
-	}, Evict: a.evictions.evict}
+	}, Evict: a.evictions.evict,
+		Accounts: accounts{logger: a.Logger, status: a.conn.Status, make: a.conn.MakeBenchAccount, drop: a.conn.DropBenchAccount}.keep}
 	conf := web.TLSConfig(func() web.Identity { return *a.ident.Load() })
 	if err := web.Serve(ctx, agentapi.ControlPort, control.Handler(), conf, a.Logger); err != nil {
 		return err

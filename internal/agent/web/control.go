@@ -32,6 +32,8 @@ type Control struct {
 	Order func(context.Context, agentapi.Order) (agentapi.OrderResult, error)
 	// Evict tells the group that a server has ended, or says why not.
 	Evict func(context.Context, agentapi.Eviction) error
+	// Accounts makes and drops benchmarks' accounts.
+	Accounts Accounts
 	// Primary is told which member clients are sent to.
 	Primary func(name string)
 }
@@ -43,6 +45,7 @@ func (c Control) Handler() http.Handler {
 	mux.HandleFunc("POST "+agentapi.PathOrders, c.order)
 	mux.HandleFunc("POST "+agentapi.PathPrimary, c.primary)
 	mux.HandleFunc("POST "+agentapi.PathEvictions, c.evict)
+	mux.HandleFunc("POST "+agentapi.PathAccounts, c.Accounts.serve)
 	return mux
 }
 
