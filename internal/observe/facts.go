@@ -87,9 +87,9 @@ func (r Readers) Gather(ctx context.Context, c *v1alpha1.GaleraCluster) (Facts, 
 	if c.Spec.TLS.IssuerRef == nil {
 		f.CAPair = found(get, resources.CAPairName(c), &corev1.Secret{})
 	}
-	if clients := c.Spec.TLS.ClientCertificates; len(clients) > 0 {
+	if resources.HasClientCA(c) {
 		f.ClientCA, f.Clients = found(get, resources.ClientCAPairName(c), &corev1.Secret{}), map[string]*corev1.Secret{}
-		for _, spec := range clients {
+		for _, spec := range c.Spec.TLS.ClientCertificates {
 			f.Clients[spec.Name] = found(get, resources.ClientIssuedName(c, spec.Name), &corev1.Secret{})
 		}
 	}

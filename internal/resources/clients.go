@@ -16,7 +16,7 @@ import (
 // clientCertificates returns what is asked for clients: a CA of their own, because whoever holds
 // a certificate of the nodes' CA could become a node.
 func clientCertificates(c *v1alpha1.GaleraCluster) []client.Object {
-	if len(c.Spec.TLS.ClientCertificates) == 0 {
+	if !HasClientCA(c) {
 		return nil
 	}
 	out := []client.Object{

@@ -1,0 +1,22 @@
+package resources
+
+import (
+	cmmeta "github.com/cert-manager/cert-manager/pkg/apis/meta/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// HasClientCA says that a cluster has a CA for clients: its spec names clients, or a benchmark measures it, which has one.
+func HasClientCA(c *v1alpha1.GaleraCluster) bool {
+	if len(c.Spec.TLS.ClientCertificates) > 0 || c.Annotations[v1alpha1.AnnotationBenchmark] != "" {
+		return true
+	}
+	owner := metav1.GetControllerOf(c)
+	return owner != nil && owner.Kind == "GaleraBenchmark"
+}
+
+// ClientIssuer returns the issuer of clients' certificates.
+func ClientIssuer(c *v1alpha1.GaleraCluster) cmmeta.IssuerReference {
+	return issuer(ClientCAIssuerName(c))
+}
