@@ -12,8 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -47,7 +45,7 @@ func (r *GaleraBenchmarkReconciler) actBenchmark(ctx context.Context, b *v1alpha
 			return err
 		}
 		j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: a.Name}}
-		return client.IgnoreNotFound(r.Delete(ctx, j, client.PropagationPolicy(metav1.DeletePropagationForeground)))
+		return apply.Remove(ctx, r.Client, r.Live, b.UID, j, client.PropagationPolicy(metav1.DeletePropagationForeground))
 	case steps.RestoreCluster:
 		own := steps.Own(b, seen.Cluster)
 		return r.patchCluster(ctx, seen.Cluster, func(c *v1alpha1.GaleraCluster) { c.Spec.TLS = own })
@@ -57,7 +55,7 @@ func (r *GaleraBenchmarkReconciler) actBenchmark(ctx context.Context, b *v1alpha
 		return client.IgnoreNotFound(r.Delete(ctx, b))
 	case steps.Claim, steps.Release:
 		return r.patchCluster(ctx, seen.Cluster, func(c *v1alpha1.GaleraCluster) { mark(c, b.Name, a == steps.Action(steps.Claim{})) })
-	case steps.GiveUp, steps.Finish:
+	case steps.GiveUp, steps.Finish, steps.DropAccount:
 		return nil // are written into the status
 	}
 	return fmt.Errorf("no way to carry out %T", a)
@@ -119,13 +117,11 @@ func (r *GaleraBenchmarkReconciler) startJob(ctx context.Context, b *v1alpha1.Ga
 	if err != nil {
 		return err
 	}
-	if err := client.IgnoreAlreadyExists(r.Create(ctx, output)); err != nil {
+	if err := apply.Keep(ctx, r.Client, r.Live, b.UID, output); err != nil {
 		return err
 	}
-	for _, o := range jobs.Access(b, c, output.Name) {
-		if err := r.applyObject(ctx, o); err != nil {
-			return err
-		}
+	if err := r.makeAccess(ctx, b, c, output.Name); err != nil {
+		return err
 	}
 	images := jobs.Images{Operator: r.Options.OperatorImage, Client: r.Image}
 	if b.Spec.Client.Image != "" {
@@ -141,18 +137,7 @@ func (r *GaleraBenchmarkReconciler) startJob(ctx context.Context, b *v1alpha1.Ga
 	if err != nil {
 		return err
 	}
-	return client.IgnoreAlreadyExists(r.Create(ctx, job))
-}
-
-func (r *GaleraBenchmarkReconciler) applyObject(ctx context.Context, o client.Object) error {
-	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
-	if err != nil {
-		return err
-	}
-	delete(m, "status")
-	unstructured.RemoveNestedField(m, "metadata", "creationTimestamp")
-	u := &unstructured.Unstructured{Object: m}
-	return r.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(apply.FieldOwner), client.ForceOwnership)
+	return apply.Keep(ctx, r.Client, r.Live, b.UID, job)
 }
 
 // takeData deletes a private cluster's pod with its volume: the very pod that was there before the runner was.

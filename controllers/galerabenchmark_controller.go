@@ -27,7 +27,7 @@ import (
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerabenchmarks/finalizers,verbs=update
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters,verbs=create;patch;delete
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;delete
-// +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=roles;rolebindings,verbs=create;patch
+// +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=roles;rolebindings,verbs=get;create;patch
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=delete
 
 // benchmarkFinalizer gives a referenced cluster its policy back before the benchmark is gone.
@@ -39,6 +39,8 @@ type GaleraBenchmarkReconciler struct {
 	// Live reads past the cache.
 	Live    client.Reader
 	Options resources.Options
+	// Nodes are the agents of the clusters that are measured.
+	Nodes BenchmarkNodes
 	// Image has the load generator, for benchmarks that name none.
 	Image string
 	// Now is the clock.
@@ -70,6 +72,9 @@ func (r *GaleraBenchmarkReconciler) pass(ctx context.Context, b *v1alpha1.Galera
 	if added, err := r.ensureFinalizer(ctx, b); added || err != nil {
 		return ctrl.Result{}, err
 	}
+	if chosen, err := r.chooseSuffix(ctx, b); chosen || err != nil {
+		return ctrl.Result{}, err
+	}
 	seen, err := r.observeBenchmark(ctx, b)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -78,7 +83,10 @@ func (r *GaleraBenchmarkReconciler) pass(ctx context.Context, b *v1alpha1.Galera
 		// Nobody would take it away at the deletion, nor at that of the namespace, once the operator is removed.
 		return ctrl.Result{}, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
 	}
-	d := steps.Next(seen.State)
+	d, err := r.readied(ctx, b, seen, steps.Next(seen.State))
+	if err != nil {
+		return ctrl.Result{}, err
+	}
 	if err := r.keepClientSecret(ctx, b, seen, d); err != nil {
 		return ctrl.Result{}, err
 	}

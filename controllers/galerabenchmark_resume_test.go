@@ -13,6 +13,7 @@ import (
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/bench/wire"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
@@ -37,6 +39,8 @@ type play struct {
 	// writes counts those of the operator; it is killed at the one with the number kill, before or after it was carried out.
 	writes, kill int
 	after        bool
+	// nodes are those of the cluster.
+	nodes fakeNodes
 	// started are the Jobs, in their order.
 	started []string
 }
@@ -44,7 +48,7 @@ type play struct {
 func newPlay(t *testing.T, kill int, after bool) *play {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, batchv1.AddToScheme, certmanagerv1.AddToScheme, v1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, batchv1.AddToScheme, rbacv1.AddToScheme, certmanagerv1.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -102,17 +106,44 @@ func (p *play) pass() {
 			return p.write(func() error { return c.Patch(ctx, o, patch, opts...) })
 		},
 		Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
-			return p.write(func() error { return nil }) // accounts and roles, which nobody asks for here
+			return p.write(func() error { return nil }) // roles, which nobody asks for here
 		},
 		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
 			return p.write(func() error { return c.SubResource(sub).Update(ctx, o, opts...) })
 		},
 	})
-	r := &GaleraBenchmarkReconciler{Client: seen, Live: seen, Image: "sysbench", Options: resources.Options{OperatorImage: "operator"}, Now: func() time.Time { return p.now }}
+	r := &GaleraBenchmarkReconciler{Client: seen, Live: seen, Nodes: &p.nodes, Image: "sysbench", Options: resources.Options{OperatorImage: "operator"}, Now: func() time.Time { return p.now }}
 	_, err := r.Reconcile(p.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "x"}})
 	if err != nil && !errors.Is(err, errKilled) {
 		p.Fatal(err)
 	}
+}
+
+// fakeNodes keep accounts in memory.
+type fakeNodes struct {
+	// there are the accounts, with the hashes of their passwords; all those that ever were are in made.
+	there, made map[string]string
+	// refusal is why nothing is made or dropped, untrusted why certificates of clients are refused.
+	refusal   error
+	untrusted string
+}
+
+func (f *fakeNodes) TrustClients(context.Context, *v1alpha1.GaleraCluster) (string, error) {
+	return f.untrusted, nil
+}
+
+func (f *fakeNodes) KeepAccount(_ context.Context, _ *v1alpha1.GaleraCluster, a agentapi.BenchAccount) error {
+	if err := errors.Join(f.refusal, a.Check()); err != nil {
+		return err
+	}
+	if f.there == nil {
+		f.there, f.made = map[string]string{}, map[string]string{}
+	}
+	delete(f.there, a.Name())
+	if a.Present {
+		f.there[a.Name()], f.made[a.Name()] = a.Hash, a.Hash
+	}
+	return nil
 }
 
 // others do what their operator, the Job controller and the Jobs' program do.
@@ -233,6 +264,9 @@ func TestResumes(t *testing.T) {
 			p := newPlay(t, kill, after)
 			if got := p.outcome(); got != want {
 				t.Errorf("killed at write %d (after it: %t):\n%s\nwant\n%s", kill, after, got, want)
+			}
+			if len(p.nodes.made) != 1 {
+				t.Errorf("killed at write %d (after it: %t): accounts %v", kill, after, p.nodes.made)
 			}
 			if p.writes < kill {
 				t.Errorf("not killed at write %d", kill)

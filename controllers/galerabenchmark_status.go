@@ -89,6 +89,10 @@ func noteAction(s *v1alpha1.GaleraBenchmarkStatus, seen benchmarkFacts, d steps.
 		if b.Spec.Cluster.Ref != nil && s.Restore == "" {
 			s.Restore = steps.Note(seen.Cluster.Spec.TLS)
 		}
+	case steps.StartJob:
+		noteAccount(s, true)
+	case steps.DropAccount:
+		noteAccount(s, false)
 	case steps.GiveUp:
 		s.Failure = &v1alpha1.BenchmarkFailure{Reason: d.Reason, Message: shortened(d.Message)}
 	case steps.Finish:
@@ -98,6 +102,15 @@ func noteAction(s *v1alpha1.GaleraBenchmarkStatus, seen benchmarkFacts, d steps.
 		if _, restoring := d.Action.(steps.RestoreCluster); restoring {
 			s.Restore = "" // it has its own policy
 		}
+	}
+}
+
+// noteAccount says whether the Jobs' account may be in the database: before it is made, and after it was dropped.
+func noteAccount(s *v1alpha1.GaleraBenchmarkStatus, is bool) {
+	if s.Resources != nil && s.Resources.Account != is {
+		next := *s.Resources
+		next.Account = is
+		s.Resources = &next
 	}
 }
 

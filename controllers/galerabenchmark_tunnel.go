@@ -4,6 +4,7 @@ import (
 	"context"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/bench/jobs"
 	"github.com/galera-operator/galera-operator/internal/bench/tunnel"
 	"github.com/galera-operator/galera-operator/internal/bench/wire"
@@ -18,7 +19,7 @@ func (r *GaleraBenchmarkReconciler) makeTunnel(ctx context.Context, b *v1alpha1.
 		return err
 	}
 	for _, o := range jobs.Tunnel(b, seen.Cluster, job, *p, images) {
-		if err := r.applyObject(ctx, o); err != nil {
+		if err := apply.Own(ctx, r.Client, r.Live, b.UID, o); err != nil {
 			return err
 		}
 	}
@@ -31,5 +32,5 @@ func (r *GaleraBenchmarkReconciler) makeTunnelKeys(ctx context.Context, b *v1alp
 	if err != nil {
 		return err
 	}
-	return r.createOwn(ctx, b, jobs.TunnelSecret(b, job, files))
+	return apply.Keep(ctx, r.Client, r.Live, b.UID, jobs.TunnelSecret(b, job, files))
 }

@@ -21,12 +21,15 @@ const (
 	ReasonNotEnoughDisk       = "NotEnoughDisk"
 	ReasonWorkloadFailed      = "WorkloadFailed"
 	ReasonTooManyInvalidRuns  = "TooManyInvalidRuns"
+	ReasonPreparingAccess     = "PreparingAccess"
 )
 
 // Labels and annotations of what belongs to a benchmark.
 const (
 	// LabelBenchmark names the GaleraBenchmark an object belongs to.
 	LabelBenchmark = "galera-operator.io/benchmark"
+	// LabelBenchmarkUID is the UID of that GaleraBenchmark, on the Secret cert-manager writes for it, which has no owner at first.
+	LabelBenchmarkUID = "galera-operator.io/benchmark-uid"
 	// LabelTunnel is on the pod of an SSH server, and is the server's own name.
 	LabelTunnel = "galera-operator.io/tunnel"
 	// AnnotationBenchmark on a GaleraCluster names the GaleraBenchmark that measures it: one at a time.

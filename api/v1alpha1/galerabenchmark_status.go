@@ -35,6 +35,10 @@ type GaleraBenchmarkStatus struct {
 	// +optional
 	Run *BenchmarkRun `json:"run,omitempty"`
 
+	// resources says what is made for the Jobs: written before any of it.
+	// +optional
+	Resources *BenchmarkResources `json:"resources,omitempty"`
+
 	// startedAt is when the first run was begun.
 	// +optional
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`
@@ -81,6 +85,18 @@ type GaleraBenchmarkStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	InvalidRuns []InvalidRun `json:"invalidRuns,omitempty"`
+}
+
+// BenchmarkResources is what is made for a benchmark's Jobs.
+type BenchmarkResources struct {
+	// suffix is chosen at random, once: NAME-bench-SUFFIX is the Jobs' account in Kubernetes, bench_SUFFIX the one in the
+	// database, and bench_…_SUFFIX are the databases of the test data.
+	// +kubebuilder:validation:MaxLength=16
+	Suffix string `json:"suffix"`
+	// account says that the account bench_SUFFIX is in the database, or may be: written before it is made, and taken back when it
+	// has been dropped.
+	// +optional
+	Account bool `json:"account,omitempty"`
 }
 
 // BenchmarkFailure is why a benchmark ends early.

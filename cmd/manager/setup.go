@@ -72,13 +72,15 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 	if err := metrics.Registry.Register(seen); err != nil {
 		return err
 	}
-	agents := &observe.Agents{Client: observe.NewAgentClient(cert.GetCertificate)}
+	asker := observe.NewAgentClient(cert.GetCertificate)
+	agents := &observe.Agents{Client: asker}
 	options := resources.Options{
 		OperatorImage: opts.operatorImage, DefaultImage: opts.defaultImage,
 		OperatorNamespace: opts.namespace, ClusterDomain: opts.clusterDomain,
 	}
 	if err := (&controllers.GaleraBenchmarkReconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Options: options, Image: opts.benchmarkImage, Now: time.Now,
+		Nodes: controllers.AgentNodes{Agents: agents, Live: mgr.GetAPIReader(), Keep: asker.KeepAccount},
 	}).SetupWithManager(mgr); err != nil {
 		return err
 	}

@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/bench/jobs"
 	"github.com/galera-operator/galera-operator/internal/bench/proxy"
 )
@@ -23,9 +22,6 @@ const throughProxy = `[{name: pool, connect: {via: PoolingProxy, proxy: {image: 
 // onProxy lets a benchmark of one run through a proxy begin.
 func onProxy(t *testing.T, name string) *stage {
 	t.Helper()
-	root := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name + "-db-root"}, Data: map[string][]byte{"password": []byte("word")}}
-	must(t, kube.Create(context.Background(), root))
-	t.Cleanup(func() { _ = kube.Delete(context.Background(), root) })
 	s := perform(t, benchmark(t, name, map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "rounds": "1",
 		"arms": `[{name: encrypted}]`, "workloads": throughProxy}))
 	s.prove(name + "-db")
@@ -46,7 +42,8 @@ func TestBenchmarkThroughProxy(t *testing.T) {
 		return string(o.Data[proxy.ConfigFile])
 	}
 	before := config(first)
-	if !strings.Contains(before, agentapi.NativeHash("word")) || !strings.Contains(before, "use_ssl=1") || !strings.Contains(before, `address="pool-db-0.`) {
+	b := s.get()
+	if hash := s.nodes.hash(jobs.Account(b, "").Name()); hash == "" || !strings.Contains(before, hash) || !strings.Contains(before, `"bench_`+jobs.Suffix(b)+`"`) || !strings.Contains(before, "use_ssl=1") || !strings.Contains(before, `address="pool-db-0.`) {
 		t.Errorf("got\n%s", before)
 	}
 	sidecar := job.Spec.Template.Spec.InitContainers[1]
@@ -63,7 +60,7 @@ func TestBenchmarkThroughProxy(t *testing.T) {
 	if config(second) == before {
 		t.Error("the proxy's own password is that of the attempt before")
 	}
-	b := s.waitFor("the reason", func(b *v1alpha1.GaleraBenchmark) bool { return len(b.Status.InvalidRuns) == 1 })
+	b = s.waitFor("the reason", func(b *v1alpha1.GaleraBenchmark) bool { return len(b.Status.InvalidRuns) == 1 })
 	if reason := b.Status.InvalidRuns[0].Reason; reason != "the proxy did not answer within 1m0s" {
 		t.Errorf("got %q", reason)
 	}

@@ -37,13 +37,14 @@ func eventually(t *testing.T, what string, is func() bool) {
 type stage struct {
 	*testing.T
 	benchmark client.ObjectKey
+	nodes     *fakeNodes
 	stop      func()
 }
 
 // perform makes a benchmark and lets a controller at it.
 func perform(t *testing.T, u *unstructured.Unstructured) *stage {
 	t.Helper()
-	s := &stage{T: t, benchmark: client.ObjectKeyFromObject(u)}
+	s := &stage{T: t, benchmark: client.ObjectKeyFromObject(u), nodes: &fakeNodes{accounts: map[string]string{}}}
 	must(t, kube.Create(context.Background(), u))
 	t.Cleanup(func() { _ = kube.Delete(context.Background(), u) })
 	s.begin()
@@ -57,7 +58,7 @@ func (s *stage) begin() {
 	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
 		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)}})
 	must(s.T, err)
-	must(s.T, (&controllers.GaleraBenchmarkReconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Image: "sysbench",
+	must(s.T, (&controllers.GaleraBenchmarkReconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Image: "sysbench", Nodes: s.nodes,
 		Options: resources.Options{OperatorImage: "operator"}, Now: time.Now}).SetupWithManager(mgr))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})

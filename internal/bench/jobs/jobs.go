@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/bench/matrix"
 	"github.com/galera-operator/galera-operator/internal/bench/steps"
 	"github.com/galera-operator/galera-operator/internal/bench/tunnel"
@@ -52,9 +51,6 @@ func ClusterName(b *v1alpha1.GaleraBenchmark) string {
 	}
 	return b.Name + "-db"
 }
-
-// RunnerName is the name of the Jobs' ServiceAccount, Role, RoleBinding and of the client's certificate.
-func RunnerName(b *v1alpha1.GaleraBenchmark) string { return b.Name + "-bench" }
 
 func labels(b *v1alpha1.GaleraBenchmark, extra ...string) map[string]string {
 	m := map[string]string{
@@ -115,11 +111,10 @@ func Output(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, r wire.Run) 
 	}, nil
 }
 
-// Access returns what lets a Job write its result, and nothing else; certificate included, where clients
-// speak TLS: sysbench does so only with one of its own.
-func Access(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, output string) []client.Object {
+// Access returns what lets a Job write its result, and nothing else.
+func Access(b *v1alpha1.GaleraBenchmark, output string) []client.Object {
 	name := RunnerName(b)
-	objects := []client.Object{
+	return []client.Object{
 		&corev1.ServiceAccount{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"}, ObjectMeta: owned(b, name),
 			AutomountServiceAccountToken: new(false)},
 		&rbacv1.Role{TypeMeta: metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role"}, ObjectMeta: owned(b, name),
@@ -128,18 +123,21 @@ func Access(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, output strin
 			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: name, Namespace: b.Namespace}},
 			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name}},
 	}
-	if matrix.ClientsUseTLS(c.Spec.TLS) {
-		objects = append(objects, &cmv1.Certificate{
-			TypeMeta: metav1.TypeMeta{APIVersion: cmv1.SchemeGroupVersion.String(), Kind: "Certificate"}, ObjectMeta: owned(b, name),
-			Spec: cmv1.CertificateSpec{
-				SecretName: name, CommonName: "benchmark client", Usages: []cmv1.KeyUsage{cmv1.UsageDigitalSignature, cmv1.UsageClientAuth},
-				SecretTemplate: &cmv1.CertificateSecretTemplate{Labels: labels(b)},
-				PrivateKey:     &cmv1.CertificatePrivateKey{Algorithm: cmv1.ECDSAKeyAlgorithm, Size: 256, Encoding: cmv1.PKCS8, RotationPolicy: cmv1.RotationPolicyNever},
-				IssuerRef:      resources.LeafIssuer(c),
-			},
-		})
+}
+
+// Certificate returns the client's certificate, which sysbench wants for TLS. The clients' CA signs it: whoever has a
+// certificate of the nodes' CA could become a node.
+func Certificate(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster) *cmv1.Certificate {
+	name, of := RunnerName(b), labels(b, v1alpha1.LabelBenchmarkUID, string(b.UID))
+	return &cmv1.Certificate{
+		TypeMeta: metav1.TypeMeta{APIVersion: cmv1.SchemeGroupVersion.String(), Kind: "Certificate"}, ObjectMeta: owned(b, name),
+		Spec: cmv1.CertificateSpec{
+			SecretName: name, CommonName: "benchmark client", Usages: []cmv1.KeyUsage{cmv1.UsageDigitalSignature, cmv1.UsageClientAuth},
+			SecretTemplate: &cmv1.CertificateSecretTemplate{Labels: of},
+			PrivateKey:     &cmv1.CertificatePrivateKey{Algorithm: cmv1.ECDSAKeyAlgorithm, Size: 256, Encoding: cmv1.PKCS8, RotationPolicy: cmv1.RotationPolicyNever},
+			IssuerRef:      resources.ClientIssuer(c),
+		},
 	}
-	return objects
 }
 
 // Job returns the Job of one attempt.
@@ -180,7 +178,7 @@ func pod(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, name, plan stri
 	security := containerSecurity()
 	volumes, mounts := volumes(b, c, name, p)
 	spec := corev1.PodSpec{
-		RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: RunnerName(b), AutomountServiceAccountToken: new(true), EnableServiceLinks: new(false),
+		RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: RunnerName(b), AutomountServiceAccountToken: new(false), EnableServiceLinks: new(false),
 		SecurityContext: podSecurity(),
 		NodeSelector:    b.Spec.Client.NodeSelector, Tolerations: b.Spec.Client.Tolerations, ImagePullSecrets: c.Spec.ImagePullSecrets,
 		Affinity: awayFromDatabases(c),
@@ -195,7 +193,7 @@ func pod(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, name, plan stri
 				{Name: wire.EnvOutput, Value: name},
 				{Name: wire.EnvNamespace, Value: b.Namespace},
 				{Name: wire.EnvPassword, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
-					LocalObjectReference: corev1.LocalObjectReference{Name: resources.RootSecretName(c)}, Key: agentapi.RootPasswordKey}}},
+					LocalObjectReference: corev1.LocalObjectReference{Name: AccountName(b)}, Key: PasswordKey}}},
 			},
 			Resources: *b.Spec.Client.Resources.DeepCopy(), SecurityContext: security, VolumeMounts: mounts, WorkingDir: wire.WorkDir,
 			// Of one that was killed these are the last words.
@@ -216,6 +214,7 @@ func volumes(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string,
 	}
 	limit := resource.MustParse("64Mi")
 	add("tools", wire.ToolsDir, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
+	add("token", wire.TokenDir, tokenVolume())
 	add("work", wire.WorkDir, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: &limit}})
 	if p.TLS {
 		add("ca", wire.CADir, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: resources.CAConfigMapName(c)}}})
@@ -236,7 +235,7 @@ func scriptMap(b *v1alpha1.GaleraBenchmark, p wire.Plan) string {
 		return ""
 	}
 	for _, cell := range matrix.Cells(&b.Spec) {
-		if matrix.DataSet(cell).Database == p.Data.Database {
+		if Database(b, matrix.DataSet(cell).Database) == p.Data.Database {
 			return cell.Workload.OLTP.Script.Name
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/bench/matrix"
 	"github.com/galera-operator/galera-operator/internal/bench/proxy"
 	"github.com/galera-operator/galera-operator/internal/bench/steps"
@@ -25,7 +26,8 @@ const (
 
 // Plan returns what a Job is told.
 func Plan(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a steps.StartJob, opts resources.Options) wire.Plan {
-	p := wire.Plan{Kind: a.Wire.Kind, TLS: matrix.ClientsUseTLS(c.Spec.TLS), Data: a.Data, Seed: b.Spec.Seed, RequiredBytes: matrix.Bytes(a.Data)}
+	a.Data.Database = Database(b, a.Data.Database)
+	p := wire.Plan{Kind: a.Wire.Kind, User: agentapi.BenchAccount{Suffix: Suffix(b)}.Name(), TLS: matrix.ClientsUseTLS(c.Spec.TLS), Data: a.Data, Seed: b.Spec.Seed, RequiredBytes: matrix.Bytes(a.Data)}
 	for i := range int(c.Spec.Replicas) {
 		p.Members = append(p.Members, wire.Member{Name: resources.PodName(c, i), Host: resources.PodHost(c, i, opts)})
 		p.Hosts = append(p.Hosts, resources.PodHost(c, i, opts))

@@ -40,11 +40,11 @@ func HasProxies(b *v1alpha1.GaleraBenchmark) bool {
 	return slices.ContainsFunc(matrix.Cells(&b.Spec), func(c matrix.Cell) bool { return ProxyOf(c) != nil })
 }
 
-// ProxySecret returns the configuration of a Job's proxy: it leads to the node the plan says, for the account everything
-// here uses.
-func ProxySecret(b *v1alpha1.GaleraBenchmark, job string, p wire.Plan, rootPassword, adminPassword string) *corev1.Secret {
+// ProxySecret returns the configuration of a Job's proxy: it leads to the node the plan says, for the account of the
+// benchmark.
+func ProxySecret(b *v1alpha1.GaleraBenchmark, job string, p wire.Plan, password, adminPassword string) *corev1.Secret {
 	s := proxy.Settings{
-		Host: p.Hosts[0], Port: resources.PortClients, User: wire.User, Hash: agentapi.NativeHash(rootPassword),
+		Host: p.Hosts[0], Port: resources.PortClients, User: p.User, Hash: agentapi.NativeHash(password),
 		AdminPassword: adminPassword, Connections: p.Connect.Threads,
 	}
 	if p.TLS {

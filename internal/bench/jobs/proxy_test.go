@@ -97,7 +97,7 @@ func TestProxySecret(t *testing.T) {
 		if secret.Name != "x-run-001-1-proxy" || !metav1.IsControlledBy(secret, b) || len(secret.Data) != 1 {
 			t.Errorf("got %+v", secret.ObjectMeta)
 		}
-		for _, part := range []string{want, `address="` + p.Hosts[0] + `"`, "port=3306", "max_connections=100,", `"admin:hushhush"`, `username="root"`} {
+		for _, part := range []string{want, `address="` + p.Hosts[0] + `"`, "port=3306", "max_connections=100,", `"admin:hushhush"`, `username="bench_abcdefghij"`} {
 			if !strings.Contains(text, part) {
 				t.Errorf("%s: %s is not in\n%s", clients, part, text)
 			}

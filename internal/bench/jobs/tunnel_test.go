@@ -25,6 +25,7 @@ import (
 func overSSH() (*v1alpha1.GaleraBenchmark, *v1alpha1.GaleraCluster, []corev1.Pod) {
 	b := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "shops", UID: "1"}}
 	b.Spec.Cluster.Template = &v1alpha1.GaleraClusterSpec{}
+	b.Status.Resources = &v1alpha1.BenchmarkResources{Suffix: "abcdefghij"}
 	b.Spec.Arms = []v1alpha1.BenchmarkArm{{Name: "plain", TLS: v1alpha1.BenchmarkTLS{Clients: v1alpha1.TLSDisabled}}}
 	b.Spec.Workloads = []v1alpha1.BenchmarkWorkload{{Name: "ssh", Connect: &v1alpha1.ConnectWorkload{Threads: []int32{100}, Via: v1alpha1.ViaSSHTunnel,
 		TLSVersions: []string{"1.3"}, SessionResumption: []string{"Off"}, Latency: []string{"0s"}, Target: "Primary"}}}

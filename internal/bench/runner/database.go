@@ -48,7 +48,7 @@ func (r *runner) mysqlConfig(host string) (*mysql.Config, error) {
 		return nil, err
 	}
 	cfg := mysql.NewConfig()
-	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr = wire.User, r.password, "tcp", net.JoinHostPort(host, clientPort)
+	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr = r.plan.User, r.password, "tcp", net.JoinHostPort(host, clientPort)
 	cfg.Timeout, cfg.TLS = dialTime, c
 	cfg.Logger = log.New(io.Discard, "", 0) // every error is returned as well
 	return cfg, nil

@@ -18,7 +18,6 @@ import (
 )
 
 const (
-	serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
 	// logMost of the load generator's words are kept: a ConfigMap holds 1 MiB.
 	logMost = 256 << 10
 	// The right to write the ConfigMap may be a moment younger than this pod.
@@ -58,7 +57,7 @@ func contents(out wire.Output, log string) (map[string]string, error) {
 }
 
 func apiClient() (*http.Client, error) {
-	text, err := os.ReadFile(serviceAccount + "/ca.crt")
+	text, err := os.ReadFile(wire.TokenDir + "/ca.crt")
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +71,7 @@ func apiClient() (*http.Client, error) {
 }
 
 func patchConfigMap(client *http.Client, patch []byte) error {
-	token, err := os.ReadFile(serviceAccount + "/token") // read every time: kubelet renews it
+	token, err := os.ReadFile(wire.TokenDir + "/token") // read every time: kubelet renews it
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func startMariaDB(t *testing.T, options ...string) mariadb {
 	start(t, append([]string{"mariadbd", "--no-defaults", "--user=root", "--datadir=" + data, "--socket=" + socket, "--bind-address=" + serverIP, "--skip-name-resolve",
 		"--innodb-buffer-pool-size=32M", "--pid-file=" + filepath.Join(dir, "db.pid")}, options...)...)
 	cfg := mysql.NewConfig()
-	cfg.User, cfg.Net, cfg.Addr = wire.User, "unix", socket
+	cfg.User, cfg.Net, cfg.Addr = "root", "unix", socket
 	connector, err := mysql.NewConnector(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func writePEM(t *testing.T, file, kind string, der []byte) {
 // startProxy starts a real ProxySQL with our configuration, and returns its socket.
 func startProxy(t *testing.T, edit func(*proxy.Settings)) string {
 	t.Helper()
-	s := proxy.Settings{Host: serverIP, Port: 3306, User: wire.User, Hash: agentapi.NativeHash(rootPassword), AdminPassword: "WORD", Connections: 4}
+	s := proxy.Settings{Host: serverIP, Port: 3306, User: "root", Hash: agentapi.NativeHash(rootPassword), AdminPassword: "WORD", Connections: 4}
 	edit(&s)
 	dir, file := shortDir(t), filepath.Join(t.TempDir(), proxy.ConfigFile)
 	if err := os.WriteFile(file, proxy.Config(dir, s), 0o600); err != nil {

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/bench/wire"
 )
 
@@ -29,7 +28,7 @@ type runner struct {
 
 // Main does what the environment says. The error, if any, is in the Output as well.
 func Main(ctx context.Context) error {
-	r := &runner{password: agentapi.RootPassword([]byte(os.Getenv(wire.EnvPassword))), ca: filepath.Join(wire.CADir, "ca.crt")}
+	r := &runner{password: os.Getenv(wire.EnvPassword), ca: filepath.Join(wire.CADir, "ca.crt")}
 	if err := json.Unmarshal([]byte(os.Getenv(wire.EnvPlan)), &r.plan); err != nil {
 		return terminate(fmt.Errorf("reading %s: %w", wire.EnvPlan, err))
 	}

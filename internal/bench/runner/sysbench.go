@@ -57,7 +57,7 @@ func (r *runner) arguments(script string, threads int) []string {
 	onOff := map[bool]string{true: "on", false: "off"}
 	return []string{
 		"--config-file=" + filepath.Join(wire.WorkDir, "sysbench.conf"), script,
-		"--db-driver=mysql", "--mysql-user=" + wire.User, "--mysql-db=" + r.plan.Data.Database,
+		"--db-driver=mysql", "--mysql-user=" + r.plan.User, "--mysql-db=" + r.plan.Data.Database,
 		"--mysql-host=" + strings.Join(r.plan.Hosts, ","), "--mysql-ssl=" + onOff[r.plan.TLS],
 		"--mysql-ignore-errors=" + ignored,
 		"--tables=" + strconv.Itoa(r.plan.Data.Tables), "--table-size=" + strconv.FormatInt(r.plan.Data.Rows, 10),

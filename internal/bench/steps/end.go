@@ -46,6 +46,9 @@ func putBack(s State, d Decision) (step Decision, ok bool) {
 	case len(data) > 0 && !patienceOver(s):
 		d.Reason, d.Message = v1alpha1.ReasonCleaningUp, "removing the test data "+data[0]
 		d.Action = StartJob{Wire: wire.Run{Kind: wire.KindCleanup, Attempt: cleanups(s) + 1, Workload: data[0]}, Data: wire.DataSet{Database: data[0], Owner: string(b.UID)}}
+	case hasAccount(s) && !patienceOver(s):
+		d.Reason, d.Message, d.Again = v1alpha1.ReasonCleaningUp, "dropping the benchmark's account in the database", 10*time.Second
+		d.Action = DropAccount{}
 	case claimed(s):
 		d.Action = Release{}
 	default:
@@ -76,16 +79,27 @@ func unsettled(s State, data []string) string {
 
 // leftBehind is what nobody waits for any longer, and how to get rid of it.
 func leftBehind(s State) string {
+	b := s.Benchmark
 	if s.Going {
 		return "the private cluster, which is still being deleted; look at its finalizers"
 	}
 	data := leftData(s)
-	if s.Cluster == nil || len(data) == 0 {
+	if s.Cluster == nil || b.Spec.Cluster.Ref == nil || len(data) == 0 && !hasAccount(s) {
 		return ""
 	}
-	drop := make([]string, len(data))
-	for i, name := range data {
-		drop[i] = "DROP DATABASE " + name
+	var drop []string
+	suffix := ""
+	if r := b.Status.Resources; r != nil {
+		suffix = "_" + r.Suffix
+	}
+	for _, name := range data {
+		drop = append(drop, "DROP DATABASE "+name+suffix)
+	}
+	if hasAccount(s) {
+		drop = append(drop, "DROP USER bench"+suffix)
+	}
+	if len(data) == 0 {
+		return fmt.Sprintf("the benchmark's account, which could not be dropped; on the cluster %s run: %s", s.Cluster.Name, drop[0])
 	}
 	return fmt.Sprintf("the test data, which could not be removed; on the cluster %s run: %s", s.Cluster.Name, strings.Join(drop, "; "))
 }
@@ -127,9 +141,18 @@ func cleanups(s State) int {
 	return n
 }
 
+// hasAccount says that the Jobs' account is in the database, or may be. That of a private cluster goes with the cluster.
+func hasAccount(s State) bool {
+	r := s.Benchmark.Status.Resources
+	return r != nil && r.Account && s.Benchmark.Spec.Cluster.Ref != nil
+}
+
 // leftData are the databases some attempt may have made, also one that failed or never came to its end, and
 // nobody has removed since.
 func leftData(s State) (names []string) {
+	if r := s.Benchmark.Status.Resources; r != nil && !r.Account {
+		return nil // the account was never made, or is dropped with all of its databases
+	}
 	removed := map[string]bool{}
 	for _, r := range s.Records {
 		if r.Kind == wire.KindCleanup && r.Valid && s.Judged[Name(s.Benchmark.Name, r.Run)] {
@@ -152,7 +175,7 @@ func NothingLeft(s State) bool {
 		return false
 	case s.Cluster == nil:
 		return true
-	case s.Benchmark.Status.Restore != "" || claimed(s):
+	case s.Benchmark.Status.Restore != "" || claimed(s) || hasAccount(s):
 		return false
 	}
 	return len(leftData(s)) == 0 || cleanups(s) >= maxCleanups

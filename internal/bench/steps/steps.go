@@ -125,6 +125,9 @@ type (
 	Claim struct{}
 	// Release is the end of Claim.
 	Release struct{}
+	// DropAccount drops the Jobs' account on a referenced cluster, and what is left of its databases. It was carried out when it
+	// is decided upon a second time.
+	DropAccount struct{}
 	// Finish ends the benchmark.
 	Finish struct{}
 	// Expire deletes the benchmark.
@@ -142,6 +145,7 @@ func (RemoveCluster) action()  {}
 func (GiveUp) action()         {}
 func (Claim) action()          {}
 func (Release) action()        {}
+func (DropAccount) action()    {}
 func (Finish) action()         {}
 func (Expire) action()         {}
 

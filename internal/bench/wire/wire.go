@@ -13,14 +13,11 @@ const (
 	KindCleanup  = "cleanup"
 )
 
-// User of everything here: the one account every cluster has.
-const User = "root"
-
 // Names shared by the operator, which mounts, and the runner, which reads.
 const (
 	// EnvPlan holds the Plan as JSON.
 	EnvPlan = "BENCH_PLAN"
-	// EnvPassword holds root's password, from the cluster's Secret.
+	// EnvPassword holds the password of Plan.User.
 	EnvPassword = "BENCH_PASSWORD"
 	// EnvOutput names the ConfigMap the Output goes into.
 	EnvOutput = "BENCH_OUTPUT"
@@ -28,6 +25,8 @@ const (
 	EnvNamespace = "BENCH_NAMESPACE"
 	// ToolsDir is where the init container puts the runner.
 	ToolsDir = "/opt/galera-operator"
+	// TokenDir is where the token for the API server is mounted, and what the server is verified with.
+	TokenDir = "/var/run/secrets/kubernetes.io/serviceaccount"
 	// WorkDir is an emptyDir in memory.
 	WorkDir = "/work"
 	// CADir is where the cluster's ConfigMap NAME-ca is mounted.
@@ -54,6 +53,8 @@ type Plan struct {
 	Members []Member `json:"members"`
 	// Hosts are those that get load, in turn.
 	Hosts []string `json:"hosts"`
+	// User is the benchmark's account in the database.
+	User string `json:"user"`
 	// TLS says that clients speak TLS; it is verified against the CA in CADir.
 	TLS  bool    `json:"tls"`
 	Data DataSet `json:"data"`
