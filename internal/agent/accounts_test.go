@@ -1,0 +1,41 @@
+package agent
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// TestAccountsAreKeptByPrimaryMembers, and there only those of benchmarks.
+func TestAccountsAreKeptByPrimaryMembers(t *testing.T) {
+	good := agentapi.BenchAccount{Suffix: "abcdefghij", Hash: agentapi.NativeHash("word"), Present: true}
+	gone, other := good, good
+	gone.Present, other.Suffix = false, "root"
+	serving := agentapi.Server{Component: cluster.ComponentPrimary, Ready: true}
+	for name, tc := range map[string]struct {
+		server agentapi.Server
+		ask    agentapi.BenchAccount
+		did    string
+	}{
+		"made":          {serving, good, "make"},
+		"dropped":       {serving, gone, "drop"},
+		"another's":     {serving, other, ""},
+		"no quorum":     {agentapi.Server{Component: cluster.ComponentNonPrimary, Ready: true}, good, ""},
+		"not ready":     {agentapi.Server{Component: cluster.ComponentPrimary}, good, ""},
+		"drop, no view": {agentapi.Server{}, gone, ""},
+	} {
+		did := ""
+		note := func(what string) func(context.Context, agentapi.BenchAccount) (bool, error) {
+			return func(context.Context, agentapi.BenchAccount) (bool, error) { did = what; return true, nil }
+		}
+		s := accounts{logger: slog.New(slog.DiscardHandler), make: note("make"), drop: note("drop"),
+			status: func(context.Context) (wsrep.Status, error) { return wsrep.Status{Server: tc.server}, nil }}
+		if err := s.keep(t.Context(), tc.ask); did != tc.did || (err == nil) != (tc.did != "") {
+			t.Errorf("%s: did %q, %v", name, did, err)
+		}
+	}
+}
