@@ -68,6 +68,11 @@ func ForbiddenSettings(c *v1alpha1.GaleraCluster) *Problem {
 			return &Problem{v1alpha1.ReasonForbiddenSetting,
 				fmt.Sprintf("spec.mariadb.config must not contain %q: %s. Remove it; until then the last accepted configuration stays in force", k, why), true}
 		}
+		if value := c.Spec.MariaDB.Config[k]; mycnf.CheckSetting(k, value.String()) != nil {
+			return &Problem{v1alpha1.ReasonForbiddenSetting,
+				fmt.Sprintf("the value of %q in spec.mariadb.config has line ends or other control characters, and an option file has one setting a line. "+
+					"Write it without them; until then the last accepted configuration stays in force", k), true}
+		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"time"
@@ -44,7 +45,12 @@ var _ = Describe("A benchmark", Label(Slow), func() {
 	It("tells what encryption costs, of arms whose encryption was proved", func(ctx SpecContext) {
 		b := createBenchmark(ctx, newNamespace(ctx, "bench"), nil)
 		inClear := watchReplication(ctx, b)
-		b = waitMeasured(ctx, b, inClear.look)
+		pods := 0
+		b = waitMeasured(ctx, b, func(b *v1alpha1.GaleraBenchmark) {
+			inClear.look(b)
+			pods += holdNoRootPassword(ctx, b, b.Name+"-db")
+		})
+		Expect(pods).To(BeNumerically(">", 0), "pods of Jobs that were looked at")
 		Expect(b.Status.Progress).To(Equal("2/2"))
 		Expect(b.Status.Arms).To(Equal("plain, encrypted"))
 		Expect(b.Status.Verdict).To(ContainSubstring("replication TLS: "))
@@ -134,6 +140,8 @@ var _ = Describe("A benchmark", Label(Slow), func() {
 		during, err := shop.Get(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(during.Spec.TLS.Clients).To(Equal(v1alpha1.ClientTLS(v1alpha1.TLSPreferred)))
+		Expect(holdNoRootPassword(ctx, b, shop.Name)).To(BeNumerically(">", 0))
+		Expect(benchmarkUsers(ctx, shop)).To(Equal(1), "the account of the Jobs")
 		Expect(kube.Delete(ctx, b)).To(Succeed())
 		Eventually(func() bool {
 			return apierrors.IsNotFound(kube.Get(ctx, ctrlclient.ObjectKeyFromObject(b), b))
@@ -148,8 +156,35 @@ var _ = Describe("A benchmark", Label(Slow), func() {
 		left := -1
 		Expect(db.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name LIKE 'bench%'").Scan(&left)).To(Succeed())
 		Expect(left).To(BeZero(), "databases of the benchmark")
+		Expect(benchmarkUsers(ctx, shop)).To(BeZero(), "accounts of the benchmark")
 	}, SpecTimeout(8*time.Minute))
 })
+
+// holdNoRootPassword checks all pods of a benchmark: nothing in them names the Secret of root's password, nor one with a key of
+// the nodes. It returns how many there are.
+func holdNoRootPassword(ctx context.Context, b *v1alpha1.GaleraBenchmark, cluster string) int {
+	GinkgoHelper()
+	pods := &corev1.PodList{}
+	Expect(kube.List(ctx, pods, ctrlclient.InNamespace(b.Namespace), ctrlclient.MatchingLabels{v1alpha1.LabelBenchmark: b.Name})).To(Succeed())
+	for _, p := range pods.Items {
+		text, err := json.Marshal(p.Spec)
+		Expect(err).NotTo(HaveOccurred())
+		for _, secret := range []string{"-root", "-tls", "-issued", "-ca-pair", "-client-ca-pair"} {
+			Expect(string(text)).NotTo(ContainSubstring(`"`+cluster+secret+`"`), p.Name)
+		}
+	}
+	return len(pods.Items)
+}
+
+// benchmarkUsers counts the accounts of benchmarks in the database.
+func benchmarkUsers(ctx context.Context, c *harness.Cluster) (n int) {
+	GinkgoHelper()
+	db, err := client(ctx, c).OpenService(ctx, c.Name)
+	Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = db.Close() }()
+	Expect(db.QueryRowContext(ctx, "SELECT COUNT(*) FROM mysql.user WHERE LEFT(User, 6) = 'bench_'").Scan(&n)).To(Succeed())
+	return n
+}
 
 // rawResults are the records that count.
 func rawResults(ctx context.Context, b *v1alpha1.GaleraBenchmark) map[types.UID]bool {

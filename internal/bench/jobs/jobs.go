@@ -224,7 +224,8 @@ func volumes(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string,
 		add("ssh", tunnel.Dir, tunnelVolume(job, tunnel.Identity, tunnel.KnownHosts).VolumeSource)
 	}
 	if name := scriptMap(b, p); name != "" {
-		add("script", wire.ScriptDir, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}})
+		add("script", wire.ScriptDir, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name},
+			Items: []corev1.KeyToPath{{Key: p.Data.Script, Path: p.Data.Script}}}})
 	}
 	return v, m
 }
