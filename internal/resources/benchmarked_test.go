@@ -1,0 +1,44 @@
+package resources
+
+import (
+	"testing"
+
+	cmv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// TestMeasuredClustersHaveAClientCA, with or without an issuer of the user's, and others have none.
+func TestMeasuredClustersHaveAClientCA(t *testing.T) {
+	b := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", UID: "1"}}
+	for name, tc := range map[string]struct {
+		edit func(*v1alpha1.GaleraCluster)
+		has  bool
+	}{
+		"nobody's": {func(*v1alpha1.GaleraCluster) {}, false},
+		"measured": {func(c *v1alpha1.GaleraCluster) { c.Annotations = map[string]string{v1alpha1.AnnotationBenchmark: "x"} }, true},
+		"private": {func(c *v1alpha1.GaleraCluster) {
+			c.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(b, v1alpha1.GroupVersion.WithKind("GaleraBenchmark"))}
+		}, true},
+		"clients": {func(c *v1alpha1.GaleraCluster) {
+			c.Spec.TLS.ClientCertificates = []v1alpha1.ClientCertificateSpec{{Name: "app", CommonName: "app"}}
+		}, true},
+	} {
+		for _, issuer := range []*v1alpha1.IssuerReference{nil, {Name: "corporate"}} {
+			c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: "ns"}}
+			c.Spec.TLS.IssuerRef = issuer
+			tc.edit(c)
+			var ca, signer, root bool
+			for _, o := range Certificates(c, Options{}) {
+				i, isIssuer := o.(*cmv1.Issuer)
+				ca = ca || o.GetName() == ClientCAPairName(c)
+				signer = signer || isIssuer && i.Name == ClientIssuer(c).Name && i.Spec.CA.SecretName == ClientCAPairName(c)
+				root = root || isIssuer && i.Spec.SelfSigned != nil
+			}
+			if ca != tc.has || signer != tc.has || tc.has && !root {
+				t.Errorf("%s, issuer %v: CA %t, its issuer %t, its root %t", name, issuer, ca, signer, root)
+			}
+		}
+	}
+}
