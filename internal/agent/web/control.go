@@ -146,28 +146,31 @@ func TLSConfig(identity func() Identity) *tls.Config {
 // Serve serves a handler on a port until ctx ends. conf is nil for plain HTTP.
 func Serve(ctx context.Context, port int, h http.Handler, conf *tls.Config, logger *slog.Logger) error {
 	var listen net.ListenConfig
-	l, err := listen.Listen(ctx, "tcp", fmt.Sprintf(":%d", port))
+	plain, err := listen.Listen(ctx, "tcp", fmt.Sprintf(":%d", port))
 	if err != nil {
 		return err
 	}
+	serveOn(ctx, plain, h, conf, logger.With("port", port))
+	return nil
+}
+
+// serveOn serves a handler on a listener until ctx ends.
+func serveOn(ctx context.Context, plain net.Listener, h http.Handler, conf *tls.Config, logger *slog.Logger) {
+	bounded := &limited{Listener: plain, limits: probeLimits}
+	l := net.Listener(bounded)
 	if conf != nil {
-		l = tls.NewListener(l, conf)
+		bounded.limits = controlLimits
+		l = tls.NewListener(bounded, conf)
 	}
-	server := &http.Server{
-		Handler:           h,
-		ReadHeaderTimeout: 5 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    16 << 10,
-		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
-	}
+	server := bounded.newServer(h)
+	server.ErrorLog = slog.NewLogLogger(logger.Handler(), slog.LevelDebug)
 	go func() {
 		<-ctx.Done()
 		_ = server.Close()
 	}()
 	go func() {
 		if err := server.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			logger.Error("server ended", "port", port, "error", err)
+			logger.Error("server ended", "error", err)
 		}
 	}()
-	return nil
 }
