@@ -53,10 +53,8 @@ func Run(ctx context.Context, o Options) error {
 	if o.Name == "" || o.Address == "" {
 		return fmt.Errorf("%s and %s must be set", agentapi.EnvPodName, agentapi.EnvPodIP)
 	}
-	for _, dir := range []string{o.Places.State, o.Places.Run} {
-		if err := os.MkdirAll(dir, 0o750); err != nil {
-			return err
-		}
+	if err := os.MkdirAll(o.Places.Run, 0o750); err != nil {
+		return err
 	}
 	if err := procs.Adopt(); err != nil {
 		o.Logger.Warn("cannot adopt orphans", "error", err)
@@ -69,6 +67,9 @@ func Run(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if err := a.serve(ctx); err != nil {
+		return err
+	}
+	if err := a.openVolume(); err != nil {
 		return err
 	}
 	a.lookAtImage(ctx)
@@ -101,6 +102,10 @@ type agent struct {
 	gauges    atomic.Pointer[map[string]float64]
 	pace      atomic.Int64 // of asking peers
 	donorOK   atomic.Bool
+	room      atomic.Int64 // what the volume has left, as measured last
+	// volume is where the loop has everything done that touches the data volume, disk tells whether that one answers.
+	volume *volumeQueue
+	disk   *diskWatch
 
 	state
 	membersTold time.Time // when state.members were told of; the loop's, as the state is
@@ -109,6 +114,7 @@ type agent struct {
 func newAgent(o Options) (*agent, error) {
 	a := &agent{Options: o, user: osUser(), asker: peers.New(), silence: streams.Silence, answers: streams.Answers, events: make(chan func(), 64),
 		poke: make(chan struct{}, 1), look: make(chan struct{}, 1)}
+	a.volume, a.disk = &volumeQueue{}, newDiskWatch(o.Places.State)
 	a.downSince = time.Now()
 	a.mariadb = servercnf.FindServer()
 	a.image = agentapi.ImageReport{Provider: servercnf.FindProvider(), CPUFlags: servercnf.CPUFlags()}
@@ -119,9 +125,6 @@ func newAgent(o Options) (*agent, error) {
 	a.conn = conn
 	a.evictions = evictions{logger: o.Logger, status: conn.Status, tell: conn.Evict,
 		settling: func() { a.post(func() { a.forget.since = time.Now() }) }}
-	if err := a.initState(); err != nil {
-		return nil, err
-	}
 	a.reports = report.New(agentapi.Report{Name: o.Name, AgentVersion: o.Version, Image: a.image,
 		Boot: bootID(), Phase: cluster.PhaseExamining})
 	a.ident.Store(&web.Identity{})
@@ -154,6 +157,7 @@ func (a *agent) serve(ctx context.Context) error {
 		Alive:      func() time.Time { return time.Unix(0, a.beat.Load()) },
 		DonorReady: a.donorOK.Load,
 		Counters:   func() map[string]float64 { return *a.gauges.Load() },
+		Free:       func() (float64, bool) { return float64(a.room.Load()), a.room.Load() > 0 },
 	}
 	if err := web.Serve(ctx, agentapi.ProbePort, probe.Handler(), nil, a.Logger); err != nil {
 		return err
@@ -176,6 +180,7 @@ func (a *agent) startWatchers(ctx context.Context) {
 	go watch.Dirs(ctx, []string{a.Places.Config, a.Places.TLS, a.Places.Root}, func() { a.post(a.onFiles) })
 	go a.askPeers(ctx)
 	go a.prover.Run(ctx)
+	go a.disk.run(ctx)
 }
 
 // askPeers asks the other members over and over: quickly while that decides something.
@@ -225,5 +230,6 @@ func (a *agent) loop(ctx context.Context) error {
 		}
 		a.beat.Store(time.Now().UnixNano())
 	}
+	a.settle()
 	return nil
 }

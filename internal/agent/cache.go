@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
@@ -45,12 +44,15 @@ func (a *agent) readWriteRate() {
 func (a *agent) keepWriteRate(now time.Time) {
 	a.writes.keptAt = now
 	data, err := json.Marshal(a.writes.estimate)
-	if err == nil {
-		err = datadir.WriteFile(filepath.Join(a.Places.State, writeRateFile), data, 0o600)
-	}
 	if err != nil {
-		a.Logger.Warn("the rate of writes could not be kept", "error", err)
+		return // cannot happen: the type has nothing json cannot write
 	}
+	path := filepath.Join(a.Places.State, writeRateFile)
+	a.onVolume(func() error { return datadir.WriteFile(path, data, 0o600) }, func(err error) {
+		if err != nil {
+			a.Logger.Warn("the rate of writes could not be kept", "error", err)
+		}
+	})
 }
 
 // watchWrites takes one reading of the server's counters. Every write passes every member once: as its
@@ -65,69 +67,74 @@ func (a *agent) watchWrites(s wsrep.Status, now time.Time) {
 	case span >= rateEvery:
 		w.estimate = w.estimate.Add(int64(total-w.bytes), span, now)
 		w.bytes, w.readAt = total, now
-		w.window = writerate.Window(w.estimate, a.cacheSize(), w.window)
+		w.window = writerate.Window(w.estimate, a.sizes.cache, w.window)
 	}
 	if now.Sub(w.keptAt) >= keepRate && !w.estimate.At.IsZero() {
 		a.keepWriteRate(now)
 	}
 }
 
-// cacheSize is the size of the cache on the disk, 0 when there is none.
-func (a *agent) cacheSize() int64 {
-	info, err := os.Stat(filepath.Join(a.Places.Data, cacheFile))
-	if err != nil {
-		return 0
-	}
-	return info.Size() &^ (1<<20 - 1) // the file has a header beside its size
+// cacheWish is what decides how large a cache mariadbd is started with.
+type cacheWish struct {
+	options  string
+	estimate writerate.Estimate
+	window   time.Duration
+	budget   int64
+	// replaced says that a full copy is to come, of copied bytes; 0 when that is not known.
+	replaced bool
+	copied   int64
 }
 
-// cacheArgs make mariadbd start with a cache for the wanted window. The size is not part of the
-// configuration, so that it never is a reason for a restart.
-func (a *agent) cacheArgs(output servercnf.Output) []string {
+// cacheWish gathers it; ok is false when the configuration says all.
+func (a *agent) cacheWish(output servercnf.Output) (w cacheWish, ok bool) {
 	st := a.config.StateTransfer
 	options, ok := output.MyCnf.Get("mysqld", "wsrep_provider_options")
 	if !ok || st.WindowSeconds <= 0 {
-		return nil
+		return w, false
 	}
-	present := a.cacheSize()
-	size := writerate.Size(a.writes.estimate, time.Duration(st.WindowSeconds)*time.Second, st.CacheBudget, present)
-	if size > max(present, writerate.Least) {
-		size = min(size, max(present+a.cacheRoom(), writerate.Least))
-	}
-	if size <= writerate.Least {
-		return nil
-	}
-	a.Logger.Info("cache of write-sets", "bytes", size, "before", present, "bytesPerSecond", int64(a.writes.estimate.High))
-	return []string{"--wsrep-provider-options=" + options + ";gcache.size=" + strconv.FormatInt(size>>20, 10) + "M"}
+	return cacheWish{options: options, estimate: a.writes.estimate, window: time.Duration(st.WindowSeconds) * time.Second,
+		budget: st.CacheBudget, replaced: a.found.replaced(), copied: a.copySize()}, true
 }
 
-// cacheRoom is what the cache may grow by: half of what the volume has left, beside a full copy that is to come. A copy of unknown
+// cacheArgs make mariadbd start with a cache for the wanted window. The size is not part of the
+// configuration, so that it never is a reason for a restart. A worker makes them: they depend on what the volume has.
+func (a *agent) cacheArgs(output servercnf.Output) func() []string {
+	w, ok := a.cacheWish(output)
+	if !ok {
+		return func() []string { return nil }
+	}
+	places, logger := a.Places, a.Logger
+	return func() []string {
+		s := measure(places, w.replaced)
+		size := writerate.Size(w.estimate, w.window, w.budget, s.cache)
+		if size > max(s.cache, writerate.Least) {
+			size = min(size, max(s.cache+w.room(s), writerate.Least))
+		}
+		if size <= writerate.Least {
+			return nil
+		}
+		logger.Info("cache of write-sets", "bytes", size, "before", s.cache, "bytesPerSecond", int64(w.estimate.High))
+		return []string{"--wsrep-provider-options=" + w.options + ";gcache.size=" + strconv.FormatInt(size>>20, 10) + "M"}
+	}
+}
+
+// room is what the cache may grow by: half of what the volume has left, beside a full copy that is to come. A copy of unknown
 // size gets all of it.
-func (a *agent) cacheRoom() int64 {
-	room := a.freeRoom()
-	if a.found.replaced() {
-		copied := a.copySize()
-		if copied == 0 {
+func (w cacheWish) room(s sizes) int64 {
+	room := s.free
+	if w.replaced {
+		if w.copied == 0 {
 			return 0
 		}
 		// What lies here is removed before the new data come.
-		room += datadir.Size(a.Places.Data) - copied
+		room += s.data - w.copied
 	}
 	return max(room, 0) / 2
 }
 
-// freeRoom is what the volume has left.
-func (a *agent) freeRoom() int64 {
-	var fs syscall.Statfs_t
-	if syscall.Statfs(a.Places.Volume, &fs) != nil {
-		return 0
-	}
-	return int64(fs.Bavail) * fs.Bsize
-}
-
 // cacheReport tells what the cache holds, nil while no server runs.
 func (a *agent) cacheReport() *agentapi.Cache {
-	size := a.cacheSize()
+	size := a.sizes.cache
 	if a.status == nil || size == 0 {
 		return nil
 	}

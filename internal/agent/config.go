@@ -34,7 +34,10 @@ func (a *agent) onFiles() {
 func (a *agent) onTick() {
 	a.watchTransfer()
 	a.watchGiving()
+	a.watchHang(time.Now())
+	a.endExamination(time.Now())
 	a.enforceStop()
+	a.watchSizes()
 	a.askAgain()
 	a.loadCertificates()
 	a.checkRoot()
@@ -66,7 +69,9 @@ func (a *agent) readConfig() {
 		a.config.Suspended, a.configProblem = config.Suspended, ""
 		return
 	}
-	if err := a.checkSettings(config, output); err != nil {
+	if known, err := a.checkSettings(config, output); !known {
+		return
+	} else if err != nil {
 		a.configTrouble(err)
 		return
 	}
@@ -250,13 +255,19 @@ func (a *agent) adoptLineage() {
 }
 
 func (a *agent) takeLineage(l cluster.Lineage) {
-	if l.Epoch > a.book.Content().Lineage.Epoch {
-		a.setLineage(l)
+	if l.Epoch > max(a.book.Content().Lineage.Epoch, a.lineAsked) {
+		a.setLineage(l, func(error) {})
 	}
 }
 
-func (a *agent) setLineage(l cluster.Lineage) {
-	if err := a.book.SetLineage(l); err != nil {
-		a.Logger.Error("the line of history could not be recorded", "error", err)
-	}
+// setLineage records the line; after a failure it is asked for again by whoever wants it.
+func (a *agent) setLineage(l cluster.Lineage, done func(error)) {
+	a.lineAsked = l.Epoch
+	a.record(a.book.SetLineage(l), func(err error) {
+		if err != nil {
+			a.lineAsked = 0
+			a.Logger.Error("the line of history could not be recorded", "error", err)
+		}
+		done(err)
+	})
 }

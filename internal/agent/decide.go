@@ -25,6 +25,10 @@ type Situation struct {
 	Blind, Unusable *agentapi.Failure
 	// Examined says that data and position have been looked at since mariadbd was last up.
 	Examined bool
+	// Trouble is why the last examination failed, nil when it did not.
+	Trouble *agentapi.Failure
+	// Checking says that the first configuration is being looked at.
+	Checking bool
 	// Form is the order to form a component with, "" without one.
 	Form agentapi.OrderKind
 	// Sticky is a failure only an order lifts.
@@ -81,6 +85,10 @@ func Next(s Situation) Step {
 	switch {
 	case s.Draining:
 		return Step{Act: ActExit, Phase: cluster.PhaseStopped}
+	case s.Checking:
+		return Step{Phase: cluster.PhaseExamining}
+	case s.Held && s.Form == "" && s.stoppedBy() != nil:
+		return Step{Phase: cluster.PhaseStopped, Waiting: "an order to start", Failure: s.stoppedBy()}
 	case s.Blind != nil:
 		return Step{Phase: cluster.PhaseFailed, Failure: s.Blind}
 	case !s.Examined && s.ExamineIn > 0:
@@ -107,6 +115,20 @@ func Next(s Situation) Step {
 		return Step{Phase: cluster.PhaseWaiting, Waiting: "the next attempt to join"}
 	}
 	return Step{Act: ActJoin, Phase: cluster.PhaseStarting}
+}
+
+// stoppedBy is what is wrong with a member that runs nothing, by order, and could start nothing either; nil when nothing is, or when it
+// is looked at first. It is Stopped all the same: whoever waits for that must not wait for a person.
+func (s Situation) stoppedBy() *agentapi.Failure {
+	switch {
+	case s.Blind != nil:
+		return s.Blind
+	case !s.Examined && s.ExamineIn > 0:
+		return s.Trouble
+	case s.Examined:
+		return s.Unusable
+	}
+	return nil
 }
 
 var jobPhase = map[Job]cluster.Phase{

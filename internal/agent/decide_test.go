@@ -103,6 +103,14 @@ func TestNext(t *testing.T) {
 		"looks though a join must wait": {func(s *Situation) { s.Examined, s.RetryIn = false, 1 }, ActExamine, cluster.PhaseExamining},
 		"held":                          {func(s *Situation) { s.Held = true }, ActNone, cluster.PhaseStopped},
 		"held, not looked yet":          {func(s *Situation) { s.Held, s.Examined = true, false }, ActExamine, cluster.PhaseExamining},
+		"held, the look failed":         {func(s *Situation) { s.Held, s.Examined, s.Trouble, s.ExamineIn = true, false, failure, 1 }, ActNone, cluster.PhaseStopped},
+		"held, looks again":             {func(s *Situation) { s.Held, s.Examined, s.Trouble = true, false, failure }, ActExamine, cluster.PhaseExamining},
+		"held, the look goes on":        {func(s *Situation) { s.Held, s.Examined, s.Trouble, s.Job = true, false, failure, JobExamine }, ActNone, cluster.PhaseExamining},
+		"held, blind":                   {func(s *Situation) { s.Held, s.Blind, s.Unusable, s.Examined = true, failure, failure, false }, ActNone, cluster.PhaseStopped},
+		"held, unusable":                {func(s *Situation) { s.Held, s.Unusable = true, failure }, ActNone, cluster.PhaseStopped},
+		"held, unusable, not looked":    {func(s *Situation) { s.Held, s.Unusable, s.Examined = true, failure, false }, ActExamine, cluster.PhaseExamining},
+		"to form, unusable":             {func(s *Situation) { s.Held, s.Unusable, s.Form = true, failure, agentapi.OrderBootstrap }, ActNone, cluster.PhaseFailed},
+		"settings are looked at":        {func(s *Situation) { s.Checking, s.Blind, s.Examined = true, failure, false }, ActNone, cluster.PhaseExamining},
 		"suspended":                     {func(s *Situation) { s.Suspended = true }, ActNone, cluster.PhaseWaiting},
 		"suspended, bootstrap":          {func(s *Situation) { s.Suspended, s.Form = true, agentapi.OrderBootstrap }, ActBootstrap, cluster.PhaseStarting},
 		"initialise":                    {func(s *Situation) { s.Form = agentapi.OrderInitialise }, ActInitialise, cluster.PhaseInitialising},
@@ -129,6 +137,9 @@ func TestNext(t *testing.T) {
 		step := Next(s)
 		if step.Act != c.act || step.Phase != c.phase {
 			t.Errorf("%s: %q in %s, want %q in %s", name, step.Act, step.Phase, c.act, c.phase)
+		}
+		if s.Held && step.Phase == cluster.PhaseStopped && (s.Trouble != nil || s.Unusable != nil) && step.Failure != failure {
+			t.Errorf("%s: does not say why it could not be started", name)
 		}
 		if step.Phase == cluster.PhaseWaiting && step.Waiting == "" {
 			t.Errorf("%s: waits and does not say for what", name)

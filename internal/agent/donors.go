@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agent/writerate"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -110,16 +110,28 @@ func (a *agent) awaitRoom(v JoinVerdict) JoinVerdict {
 	if need == 0 || a.proc != nil {
 		return v
 	}
-	// A larger cache takes only what the copy leaves (cacheRoom).
-	if a.cacheSize() == 0 {
+	if a.sizes.at.IsZero() {
+		a.measureSizes(false)
+	}
+	if a.sizes.at.IsZero() {
+		return JoinVerdict{Wait: "the volume to tell how much room it has"}
+	}
+	// A larger cache takes only what the copy leaves (cacheWish.room).
+	if a.sizes.cache == 0 {
 		need += writerate.Least
 	}
-	free := a.freeRoom()
+	free := a.sizes.free
 	if free == 0 || need <= free {
 		return v // without a walk through the directory, in most cases
 	}
+	if time.Since(a.sizes.dataAt) >= walkLasts {
+		a.measureSizes(true)
+	}
+	if a.sizes.dataAt.IsZero() {
+		return JoinVerdict{Wait: "the volume to tell how much lies on it"}
+	}
 	// What lies here is removed before the new data come.
-	room := free + datadir.Size(a.Places.Data)
+	room := a.sizes.free + a.sizes.data
 	if need <= room {
 		return v
 	}

@@ -96,7 +96,7 @@ func TestCacheLeavesRoomForTheCopy(t *testing.T) {
 	a.config = &agentapi.NodeConfig{StateTransfer: agentapi.StateTransferConfig{WindowSeconds: 3600, CacheBudget: 1 << 50}}
 	a.writes.estimate.High = 1 << 40
 	output := servercnf.Output{MyCnf: mycnf.File{{Name: "mysqld", Options: []mycnf.Option{mycnf.Set("wsrep_provider_options", "x=1")}}}}
-	free := a.freeRoom()
+	free := measure(a.Places, false).free
 	if free < 4*gib {
 		t.Skip("too little room here")
 	}
@@ -117,7 +117,7 @@ func TestCacheLeavesRoomForTheCopy(t *testing.T) {
 			a.peers = primary("a", func(p *agentapi.PeerView) { p.DataBytes = c.copied })
 			a.found = examination{data: c.data}
 			size := int64(writerate.Least)
-			for _, arg := range a.cacheArgs(output) {
+			for _, arg := range a.cacheArgs(output)() {
 				_, text, _ := strings.Cut(arg, "gcache.size=")
 				n, err := strconv.ParseInt(strings.TrimSuffix(text, "M"), 10, 64)
 				if err != nil {

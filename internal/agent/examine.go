@@ -42,15 +42,58 @@ func (e examination) replaced() bool {
 // off has to begin anew. Only what hangs takes a day.
 const recoverTime = 24 * time.Hour
 
+const (
+	// examinationSlow is when a look at the data directory that goes on is told of.
+	examinationSlow = 5 * time.Minute
+	// examinePatience is how long one may go on after a Stop; it is cut off then.
+	examinePatience = 30 * time.Second
+	// heldAgain is the pause between two looks at the data of a member that was stopped by order, after one that failed;
+	// heldTime bounds each of them: whoever waits for the member to be Stopped must see it so.
+	heldAgain = time.Minute
+	heldTime  = 10 * time.Minute
+)
+
 // examine lets a worker look at the data directory.
 func (a *agent) examine() {
-	a.job = JobExamine
-	ctx, cancel := a.workerContext(recoverTime)
+	a.job, a.examineFrom = JobExamine, time.Now()
+	limit := recoverTime
+	if a.book.Content().Held && a.examining != nil {
+		limit = heldTime
+	}
+	ctx, cancel := a.workerContext(limit)
+	a.cutExamine = cancel
+	wait := a.afterVolume()
 	go func() {
 		defer cancel()
+		wait()
+		s := measure(a.Places, false)
 		found, err := a.examineData(ctx)
-		a.post(func() { a.onExamined(found, err) })
+		a.post(func() {
+			a.takeSizes(s)
+			a.onExamined(found, err)
+		})
 	}()
+}
+
+// endExamination cuts a look off that keeps a Stop from ending. A member that is stopped by order starts nothing, so that its
+// position may stay unknown for now.
+func (a *agent) endExamination(now time.Time) {
+	if a.job != JobExamine || a.current == nil || a.current.Kind != agentapi.OrderStop || a.disk.frozen() ||
+		now.Sub(a.examineFrom) < examinePatience || now.Sub(a.heldSince) < examinePatience {
+		return
+	}
+	a.cutExamine()
+}
+
+// slowExamination tells of a look that goes on for long.
+func (a *agent) slowExamination(now time.Time) *agentapi.Failure {
+	took := now.Sub(a.examineFrom)
+	if a.job != JobExamine || took <= examinationSlow {
+		return nil
+	}
+	return &agentapi.Failure{Reason: agentapi.FailureExamining, At: a.examineFrom, Message: fmt.Sprintf(
+		"the look at the data directory (mariadbd --wsrep-recover) has gone on since %s, and goes on: InnoDB may have a long log to replay, or hang. "+
+			"See mariadbd's log, and the storage", a.examineFrom.UTC().Format(time.RFC3339))}
 }
 
 // workerContext ends when the pod is drained.
@@ -65,6 +108,9 @@ func (a *agent) onExamined(found examination, err error) {
 	if err != nil {
 		a.failures++
 		a.examineAt = time.Now().Add(Backoff(a.failures))
+		if a.book.Content().Held {
+			a.examineAt = time.Now().Add(heldAgain)
+		}
 		a.found = examination{data: found.data}
 		a.failure = recoveryFailure(err)
 		a.examining = a.failure
@@ -92,6 +138,9 @@ func (a *agent) onExamined(found examination, err error) {
 
 func recoveryFailure(err error) *agentapi.Failure {
 	f := &agentapi.Failure{Reason: agentapi.FailureRecovery, Message: err.Error(), At: time.Now()}
+	if errors.Is(err, context.Canceled) {
+		f.Message = "the look at the data directory was cut off by a stop before the position was known; it is made again: " + err.Error()
+	}
 	var failed *server.RecoverError
 	if errors.As(err, &failed) {
 		f.ExitCode = failed.Exit.Code

@@ -23,6 +23,10 @@ func (a *agent) giveUp() {
 	if a.proc == nil || a.run.stopping || a.run.condemned {
 		return
 	}
+	if a.disk.frozen() {
+		a.run.nowhereSince = time.Time{}
+		return
+	}
 	why, patience := a.leadsNowhere()
 	switch {
 	case why == "":
@@ -37,7 +41,7 @@ func (a *agent) giveUp() {
 				Message: "mariadbd had left the group and was started anew"}
 		}
 		a.run.stopping, a.run.givenUp = true, true
-		a.run.stopAt = time.Now().Add(patienceJoiner)
+		a.run.patience, a.run.stopAt = patienceJoiner, time.Now().Add(patienceJoiner)
 		if a.run.served {
 			a.proc.Terminate()
 		} else {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -68,7 +69,7 @@ func (a *agent) startJoin() {
 	a.Logger.Info("joining", "from", a.found.position.String(), "data", a.found.data)
 	// The verdict has just said that nothing here is beyond what the component has, so whatever is
 	// here later is part of its lines, also when nobody sees the join end.
-	a.setLineage(a.verdict.Line)
+	a.setLineage(a.verdict.Line, func(error) {})
 	a.launch(run, func() error {
 		// The note comes first: what Clean removes may be the only other trace of a transfer.
 		if err := a.markers.SetJoining(note); err != nil {
@@ -93,15 +94,37 @@ func (a *agent) bootstrap() {
 		a.endRun(run, "the member is not at the order's position any more")
 		return
 	}
-	if others := primaryPeers(a.peers); len(others) > 0 {
-		a.endRun(run, others[0].Name+" has become Primary meanwhile")
+	if why := a.notAlone(); why != "" {
+		a.endRun(run, why)
 		return
 	}
 	a.Logger.Info("bootstrapping", "order", a.current.ID, "position", pos.String())
-	if err := a.book.BeginLine(cluster.Line{Epoch: a.current.Epoch, Start: pos}); err != nil {
-		a.endRun(run, "the order book cannot be written: "+err.Error())
-		return
+	a.job = JobLaunch // the line is on the disk before anything is started
+	a.record(a.book.BeginLine(cluster.Line{Epoch: a.current.Epoch, Start: pos}), func(err error) {
+		a.job = JobNone
+		switch why := a.notAlone(); {
+		case err != nil:
+			a.endRun(run, unwritten(err).Error())
+		case a.current == nil || a.current.ID != run.order || a.outOfDate():
+			a.examined = false
+		case why != "" || a.draining:
+			a.endRun(run, cmp.Or(why, "the pod is on its way out"))
+		default:
+			a.launchFormed(run, pos)
+		}
+	})
+}
+
+// notAlone says why a component must not be formed beside what the others are now, "" when it may.
+func (a *agent) notAlone() string {
+	if others := primaryPeers(a.peers); len(others) > 0 {
+		return others[0].Name + " has become Primary meanwhile"
 	}
+	return ""
+}
+
+// launchFormed starts mariadbd as a component of its own.
+func (a *agent) launchFormed(run running, pos cluster.Position) {
 	used := a.used()
 	a.launch(run, func() error {
 		if err := a.markers.SetVersions(used); err != nil {
@@ -125,9 +148,10 @@ func (a *agent) initialise() {
 	a.join = nil
 	a.Logger.Info("initialising", "order", id)
 	ctx, cancel := a.workerContext(installTime)
-	started := time.Now()
+	started, wait := time.Now(), a.afterVolume()
 	go func() {
 		defer cancel()
+		wait()
 		err := a.makeDatabase(ctx)
 		a.post(func() {
 			a.job = JobNone
@@ -225,8 +249,11 @@ func (a *agent) launch(run running, prepare func() error, args []string) {
 	a.job = JobLaunch
 	run.output, run.clients, run.pair = a.output, a.config.TLS.Clients, a.installed
 	p := a.Places
-	command := server.Command{Path: a.mariadb, Args: slices.Concat(a.serverArgs(), a.cacheArgs(a.output), args), Env: a.serverEnv(), Dir: p.Data, Log: a.serverLine}
+	command := server.Command{Path: a.mariadb, Env: a.serverEnv(), Dir: p.Data, Log: a.serverLine}
+	serverArgs, cacheArgs, wait := a.serverArgs(), a.cacheArgs(a.output), a.afterVolume()
 	go func() {
+		wait()
+		command.Args = slices.Concat(serverArgs, cacheArgs(), args)
 		proc, err := start(&a.table, command, func() error {
 			killOrphans(&a.table)
 			if err := datadir.Remove(p.TransferNotes()); err != nil {
@@ -271,6 +298,7 @@ func (a *agent) onLaunched(run running, proc *server.Process, err error) {
 		return
 	}
 	a.proc, a.run = proc, run
+	a.run.hang = hanging{heardAt: time.Now(), since: time.Now()}
 	a.status, a.members, a.missed = nil, nil, 0
 	a.restart = false
 	a.loaded, a.trusted = certificatesOf(run)

@@ -50,9 +50,11 @@ func TestWhoIsLetGoAsksAnew(t *testing.T) {
 	a := lineageAgent(t, agentapi.Server{})
 	asked := time.Now()
 	a.onPeers(asked, primary("a", nil))
-	if _, err := a.accept(agentapi.Order{ID: "recover-2/b/start", Epoch: 2, Kind: agentapi.OrderStart}); err != nil {
-		t.Fatal(err)
-	}
+	a.accept(agentapi.Order{ID: "recover-2/b/start", Epoch: 2, Kind: agentapi.OrderStart}, asked, func(_ agentapi.OrderResult, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
 	a.onPeers(asked, primary("a", nil))
 	if len(a.peers) != 0 {
 		t.Errorf("it believes %v", a.peers)

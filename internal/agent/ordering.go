@@ -13,8 +13,14 @@ import (
 	"github.com/galera-operator/galera-operator/internal/cluster"
 )
 
-// quorumTime is how long a rebuilt quorum may take to show.
-const quorumTime = 15 * time.Second
+const (
+	// quorumTime is how long a rebuilt quorum may take to show.
+	quorumTime = 15 * time.Second
+	// answerTime is how long the caller waits at most for an order to be on the disk.
+	answerTime = 10 * time.Second
+	// judgedLasts is how long what the others said when an order was judged is good enough to make a member Primary.
+	judgedLasts = 30 * time.Second
+)
 
 // takeOrder is called by the control port. Orders that form a component are judged by what the
 // other members say at this moment.
@@ -33,35 +39,55 @@ func (a *agent) takeOrder(ctx context.Context, o agentapi.Order) (agentapi.Order
 		if views != nil {
 			a.peers, a.peersFrom = views, asked // what was heard before must not end what these allow
 		}
-		result, err := a.onOrder(o, views)
-		done <- answer{result, err}
+		a.onOrder(o, views, asked, func(result agentapi.OrderResult, err error) { done <- answer{result, err} })
 	})
+	late := time.NewTimer(answerTime)
+	defer late.Stop()
 	select {
 	case got := <-done:
 		return got.result, got.err
 	case <-ctx.Done():
 		return agentapi.OrderResult{}, ctx.Err()
+	case <-late.C:
+		return agentapi.OrderResult{}, errors.New("the data volume is slow: the order is not on it yet")
 	}
 }
 
+// replying is told once what became of an order.
+type replying func(agentapi.OrderResult, error)
+
 // onOrder judges an order and begins to carry it out.
-func (a *agent) onOrder(o agentapi.Order, views map[string]agentapi.PeerView) (agentapi.OrderResult, error) {
+func (a *agent) onOrder(o agentapi.Order, views map[string]agentapi.PeerView, asked time.Time, reply replying) {
 	v := orders.Judge(o, a.book.Content(), a.book.Damaged(), a.orderFacts(views))
 	a.Logger.Info("order", "id", o.ID, "kind", o.Kind, "epoch", o.Epoch, "position", o.Position.String(), "verdict", v.Decision.String(), "message", v.Message)
+	if a.recording != nil && (v.Decision == orders.Accept || v.Decision == orders.Refuse) {
+		// What is on its way into the book may change the verdict.
+		reply(agentapi.OrderResult{}, fmt.Errorf("order %s is being recorded: the data volume has not answered yet", a.recording.ID))
+		return
+	}
 	switch v.Decision {
 	case orders.Repeat:
-		return agentapi.OrderResult{State: v.Record.State, Message: v.Record.Message}, nil
+		reply(agentapi.OrderResult{State: v.Record.State, Message: v.Record.Message}, nil)
 	case orders.Busy:
-		return agentapi.OrderResult{}, errors.New(v.Message)
+		reply(agentapi.OrderResult{}, errors.New(v.Message))
 	case orders.Accept:
-		return a.accept(o)
+		a.accept(o, asked, reply)
 	case orders.Refuse:
-		if err := a.book.Refuse(o, v.Message); err != nil {
-			return agentapi.OrderResult{}, fmt.Errorf("the order book cannot be written: %w", err)
-		}
+		a.recording = &o
+		a.record(a.book.Refuse(o, v.Message), func(err error) {
+			a.recording = nil
+			if err != nil {
+				reply(agentapi.OrderResult{}, unwritten(err))
+				return
+			}
+			reply(agentapi.OrderResult{State: agentapi.OrderRefused, Message: v.Message}, nil)
+		})
+	default:
+		reply(agentapi.OrderResult{State: agentapi.OrderRefused, Message: v.Message}, nil)
 	}
-	return agentapi.OrderResult{State: agentapi.OrderRefused, Message: v.Message}, nil
 }
+
+func unwritten(err error) error { return fmt.Errorf("the order book cannot be written: %w", err) }
 
 func (a *agent) orderFacts(views map[string]agentapi.PeerView) orders.Facts {
 	f := orders.Facts{
@@ -87,20 +113,39 @@ func (a *agent) cuttable() bool {
 	return a.current != nil && a.current.Kind == agentapi.OrderRestart && a.proc == nil && a.job != JobLaunch
 }
 
-// accept writes the order into the book, and only then begins.
-func (a *agent) accept(o agentapi.Order) (agentapi.OrderResult, error) {
+// accept writes the order into the book, and only then begins. It was judged by what the others said at a time.
+func (a *agent) accept(o agentapi.Order, asked time.Time, reply replying) {
 	if a.current != nil {
 		a.finish(a.current.ID, agentapi.OrderFailed, "superseded by order "+o.ID)
 	}
-	if err := a.book.Accept(o); err != nil {
-		return agentapi.OrderResult{}, fmt.Errorf("the order book cannot be written: %w", err)
-	}
-	a.current = &o
+	a.recording = &o
+	a.record(a.book.Accept(o), func(err error) {
+		a.recording = nil
+		if err != nil {
+			reply(agentapi.OrderResult{}, unwritten(err))
+			return
+		}
+		a.begin(o, asked)
+		a.onVolume(func() error { return nil }, func(error) { // what ended at once is in the book by then
+			record := a.book.Content().Find(o.ID)
+			reply(agentapi.OrderResult{State: record.State, Message: record.Message}, nil)
+		})
+	})
+}
+
+// begin carries out an order that is in the book.
+func (a *agent) begin(o agentapi.Order, asked time.Time) {
+	a.current, a.judgedAt = &o, asked
 	a.sticky, a.failures, a.examineAt = nil, 0, time.Time{}
+	if a.outOfDate() {
+		return
+	}
 	switch o.Kind {
 	case agentapi.OrderStart:
 		a.finish(o.ID, agentapi.OrderDone, "")
 		a.askAnew()
+	case agentapi.OrderStop:
+		a.heldSince = time.Now()
 	case agentapi.OrderRestart:
 		if a.proc != nil {
 			a.restart = true
@@ -110,16 +155,31 @@ func (a *agent) accept(o agentapi.Order) (agentapi.OrderResult, error) {
 	case agentapi.OrderRebuildQuorum:
 		a.rebuildQuorum(o)
 	}
-	record := a.book.Content().Find(o.ID)
-	return agentapi.OrderResult{State: record.State, Message: record.Message}, nil
+}
+
+// outOfDate ends an order that makes the member Primary when the volume took so long to record it that what it was judged by
+// says nothing any more: meanwhile another member may have been made so.
+func (a *agent) outOfDate() bool {
+	if a.current == nil || !orders.MakesPrimary(a.current.Kind) || time.Since(a.judgedAt) <= judgedLasts {
+		return false
+	}
+	a.finish(a.current.ID, agentapi.OrderFailed, "the data volume took too long to record the order: what it was decided by may have changed since")
+	return true
 }
 
 // rebuildQuorum makes a running non-Primary component Primary.
 func (a *agent) rebuildQuorum(o agentapi.Order) {
-	if err := a.book.BeginLine(cluster.Line{Epoch: o.Epoch, Start: a.position}); err != nil {
-		a.finish(o.ID, agentapi.OrderFailed, "the order book cannot be written: "+err.Error())
-		return
-	}
+	a.record(a.book.BeginLine(cluster.Line{Epoch: o.Epoch, Start: a.position}), func(err error) {
+		switch {
+		case err != nil:
+			a.finish(o.ID, agentapi.OrderFailed, unwritten(err).Error())
+		case a.current != nil && a.current.ID == o.ID && !a.outOfDate():
+			a.bootstrapComponent(o)
+		}
+	})
+}
+
+func (a *agent) bootstrapComponent(o agentapi.Order) {
 	go func() {
 		err := a.conn.Bootstrap(context.Background())
 		deadline := time.Now().Add(quorumTime)
@@ -146,20 +206,23 @@ func (a *agent) rebuildQuorum(o agentapi.Order) {
 
 // finish records how an order ended.
 func (a *agent) finish(id string, state agentapi.OrderState, message string) {
-	if err := a.book.Finish(id, state, message); err != nil {
-		// The book still says Accepted; after a restart it will say Failed. Nothing is repeated.
-		a.Logger.Error("the end of an order could not be recorded", "order", id, "error", err)
-	} else {
-		a.Logger.Info("order ended", "id", id, "state", state, "message", message)
-	}
 	if a.current != nil && a.current.ID == id {
 		a.current = nil
 	}
+	a.record(a.book.Finish(id, state, message), func(err error) {
+		if err != nil {
+			// The book still says Accepted; after a restart it will say Failed. Nothing is repeated.
+			a.Logger.Error("the end of an order could not be recorded", "order", id, "error", err)
+			return
+		}
+		a.Logger.Info("order ended", "id", id, "state", state, "message", message)
+	})
 }
 
-// endStop ends a Stop once nothing runs any more and the position is known again.
+// endStop ends a Stop once nothing runs any more and the position is known again, or is known not to be found out.
 func (a *agent) endStop() {
-	if a.current != nil && a.current.Kind == agentapi.OrderStop && a.proc == nil && a.job == JobNone && a.examined {
+	if a.current != nil && a.current.Kind == agentapi.OrderStop && a.proc == nil && a.job == JobNone &&
+		(a.examined || a.examining != nil || a.blind() != nil && !a.checking.busy) {
 		a.finish(a.current.ID, agentapi.OrderDone, "")
 	}
 }

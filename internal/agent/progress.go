@@ -34,6 +34,8 @@ type following struct {
 	silentAt             cluster.Position
 	// measuring says that what has come is being added up, at the end.
 	measuring bool
+	// noting says that a look for a full copy, and its note, are on their way; known that the last one is over.
+	noting, known bool
 	// kept says that the copy is on the disk, keeping that it is on its way there.
 	keeping, kept bool
 	shownAt       time.Time
@@ -48,7 +50,7 @@ func (a *agent) watchTransfer() {
 	if a.proc == nil || a.run.note == nil {
 		return
 	}
-	if !a.noteTransfer() {
+	if !a.noteTransfer(HasState(a.status)) {
 		a.setJoinPhase(a.incrementalPhase())
 		return
 	}
@@ -72,32 +74,64 @@ func (a *agent) watchTransfer() {
 	}()
 }
 
-// noteTransfer says whether a full transfer is awaited or under way, and puts that down.
-func (a *agent) noteTransfer() bool {
-	if a.run.note.Transfer {
-		return true
+// noteTransfer says whether a full transfer is awaited or under way, and sees to it that that is put down. The last look is the one at
+// a server that has its state.
+func (a *agent) noteTransfer(last bool) bool {
+	f := &a.run.follow
+	if a.run.note.Transfer || f.noting || a.run.completing {
+		return a.run.note.Transfer
 	}
-	if !a.copyBegun() {
-		return false
-	}
-	note := *a.run.note
+	f.noting = true
+	proc, note, begun, dir := a.proc, *a.run.note, a.copyGiven(), a.Places.Data
 	note.Transfer = true
-	if err := a.markers.SetJoining(note); err != nil {
-		a.Logger.Error("the transfer could not be noted", "error", err)
-		return false
-	}
-	a.run.note = &note
-	a.join.Kind = agentapi.JoinSST
-	return true
+	a.onVolume(func() error {
+		if look, err := datadir.LookAt(dir); !begun && err == nil {
+			begun = look.Transfer
+		}
+		if !begun {
+			return nil
+		}
+		return a.markers.SetJoining(note)
+	}, func(err error) {
+		if a.proc != proc || a.run.note == nil {
+			return
+		}
+		f.noting = false
+		if err != nil {
+			a.disk.suspect()
+			a.Logger.Error("the transfer could not be noted", "error", err)
+			return
+		}
+		if begun {
+			a.run.note = &note
+			a.join.Kind = agentapi.JoinSST
+		}
+		switch {
+		case !last && HasState(a.status):
+			a.noteTransfer(true)
+		case last:
+			f.known = true
+			if a.status != nil {
+				a.judgeServer()
+			}
+		}
+	})
+	return a.run.note != nil && a.run.note.Transfer
 }
 
-// copyBegun says that a join that hoped for write-sets only gets a full copy: MariaBackup's leaves a directory, and
-// rsync's, which writes over the old files, is known only to the donor.
-func (a *agent) copyBegun() bool {
-	look, err := datadir.LookAt(a.Places.Data)
-	if err == nil && look.Transfer {
+// transferKnown says whether it is known by which kind of transfer the state has come. A copy that was not noticed would be
+// taken for write-sets, and not be brought to the disk.
+func (a *agent) transferKnown() bool {
+	if a.run.note.Transfer || a.run.follow.known {
 		return true
 	}
+	a.noteTransfer(true)
+	return a.run.note != nil && (a.run.note.Transfer || a.run.follow.known)
+}
+
+// copyGiven says that others tell of a full copy to a join that hoped for write-sets only. MariaBackup's leaves a directory, too;
+// rsync's, which writes over the old files, is known only to the donor.
+func (a *agent) copyGiven() bool {
 	return slices.ContainsFunc(a.givers(), func(p agentapi.PeerView) bool { return a.toUs(p).Kind == agentapi.JoinSST })
 }
 
@@ -244,6 +278,9 @@ func (a *agent) endStalled() {
 	if a.proc == nil || p == nil || a.run.stopping || a.run.condemned || a.run.note == nil || a.config == nil {
 		return
 	}
+	if a.disk.frozen() {
+		p.Hold(time.Now())
+	}
 	limit := a.config.StateTransfer.Stall()
 	if p.Still(time.Now()) <= limit {
 		return
@@ -256,7 +293,7 @@ func (a *agent) endStalled() {
 func (a *agent) endTransfer(f *agentapi.Failure) {
 	a.transferFailed(f, a.join)
 	a.run.stopping, a.run.givenUp = true, true
-	a.run.stopAt = time.Now().Add(patienceJoiner)
+	a.run.patience, a.run.stopAt = patienceJoiner, time.Now().Add(patienceJoiner)
 	a.proc.Kill() // it has served nobody: there is nothing to lose
 }
 

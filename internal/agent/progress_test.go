@@ -54,7 +54,7 @@ func TestCopyBegun(t *testing.T) {
 			if c.stale {
 				a.run.follow.before = a.givenBefore()
 			}
-			if got := a.noteTransfer(); got != c.want || a.run.note.Transfer != c.want || (a.join.Kind == agentapi.JoinSST) != c.want {
+			if got := a.noteTransfer(false); got != c.want || a.run.note.Transfer != c.want || (a.join.Kind == agentapi.JoinSST) != c.want {
 				t.Errorf("%v, want %v; noted %+v as %s", got, c.want, a.run.note, a.join.Kind)
 			}
 		})

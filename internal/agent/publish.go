@@ -1,10 +1,12 @@
 package agent
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/orders"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/cluster"
 )
@@ -26,7 +28,7 @@ func (a *agent) publish(step Step) {
 			r.Data, r.Position = cluster.DataIncomplete, cluster.Position{}
 		}
 	}
-	if a.status != nil {
+	if a.status != nil && a.lineTold() {
 		s := *a.status
 		r.Server = &s
 	}
@@ -59,18 +61,16 @@ func (a *agent) publish(step Step) {
 	}
 	r.Config = a.configReport()
 	r.TLS = a.tlsReport()
+	if o := a.recording; o != nil && orders.MakesPrimary(o.Kind) {
+		// Others see it as Forming while it is on its way to the disk: nobody else may be made Primary meanwhile.
+		r.Order = &agentapi.OrderRecord{Order: *o, State: agentapi.OrderAccepted, At: time.Now()}
+	}
 	a.reports.Set(r)
 }
 
-// shownFailure is why the member is down, or was: what Next says comes first.
+// shownFailure is why the member is down, or was: what Next says comes first, then what keeps it from acting now.
 func (a *agent) shownFailure(step Step) *agentapi.Failure {
-	f := step.Failure
-	if f == nil {
-		f = a.failure
-	}
-	if f == nil {
-		f = a.upgrade.failure
-	}
+	f := cmp.Or(step.Failure, a.disk.failure(), a.hungFailure(), a.slowExamination(time.Now()), a.failure, a.upgrade.failure)
 	if f == nil {
 		return nil
 	}

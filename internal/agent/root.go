@@ -61,11 +61,27 @@ func (a *agent) rootSet() {
 	if a.run.kind != agentapi.OrderInitialise || !a.run.served {
 		return
 	}
-	if err := a.markers.ClearInitialising(); err != nil {
-		a.Logger.Error("a note cannot be removed", "error", err)
+	if a.run.born {
+		if a.current != nil && a.current.ID == a.run.order {
+			a.finish(a.current.ID, agentapi.OrderDone, a.root.problem)
+		}
 		return
 	}
-	if a.current != nil && a.current.ID == a.run.order {
-		a.finish(a.current.ID, agentapi.OrderDone, a.root.problem)
+	if a.run.noting {
+		return
 	}
+	a.run.noting = true
+	proc := a.proc
+	a.onVolume(a.markers.ClearInitialising, func(err error) {
+		if a.proc != proc {
+			return
+		}
+		a.run.noting = false
+		if err != nil {
+			a.Logger.Error("a note cannot be removed", "error", err)
+			return
+		}
+		a.run.born = true
+		a.rootSet()
+	})
 }

@@ -24,6 +24,8 @@ const (
 	fastAfterPoke = 2 * time.Second
 	// missedMost readings in a row make a server one that does not answer.
 	missedMost = 4
+	// statusTime bounds one reading: a server that hangs takes the connection and says nothing.
+	statusTime = 10 * time.Second
 )
 
 // pollStatus reads the status of one run of mariadbd until it ends.
@@ -40,7 +42,9 @@ func (a *agent) pollStatus(proc *server.Process) {
 		case <-pause.C:
 		}
 		asked := time.Now()
-		status, err := a.conn.Status(context.Background())
+		ctx, cancel := context.WithTimeout(context.Background(), statusTime)
+		status, err := a.conn.Status(ctx)
+		cancel()
 		a.post(func() { a.onStatus(proc, asked, status, err) })
 		pace := pollSlow
 		if err != nil || !Serves(&status.Server) || time.Now().Before(fastUntil) {
@@ -78,7 +82,7 @@ func (a *agent) onStatus(proc *server.Process, asked time.Time, s wsrep.Status, 
 		return
 	}
 	first := a.status == nil
-	a.missed = 0
+	a.missed, a.run.hang = 0, hanging{heardAt: time.Now(), since: time.Now(), answered: true}
 	next := s.Server
 	next.StartedAt, next.Version = proc.StartedAt, a.image.ServerVersion
 	next.Members = a.membersOf(next, asked)
@@ -145,8 +149,10 @@ func (a *agent) judgeServer() {
 	if a.run.condemned {
 		return
 	}
-	a.recordFirstLine()
-	if HasState(a.status) && a.run.note != nil && a.copyKept() {
+	if !a.recordFirstLine() {
+		return
+	}
+	if HasState(a.status) && a.run.note != nil && a.transferKnown() && a.copyKept() {
 		a.stateComplete()
 	}
 	if a.caughtUp() {
@@ -158,28 +164,76 @@ func (a *agent) judgeServer() {
 }
 
 // recordFirstLine records the first line of a history that was initialised here, before anybody is
-// told that there is a component to join: a joiner takes over the lines it is told of.
-func (a *agent) recordFirstLine() {
-	if a.run.kind == agentapi.OrderInitialise && a.status.Component == cluster.ComponentPrimary && a.status.ClusterUUID != "" {
-		a.takeLineage(cluster.FirstLine(cluster.Line{Epoch: a.run.epoch, Start: cluster.Position{UUID: a.status.ClusterUUID}}))
+// told that there is a component to join: a joiner takes over the lines it is told of. It says whether that is done.
+func (a *agent) recordFirstLine() bool {
+	if a.lineTold() {
+		return true
 	}
+	line := cluster.FirstLine(cluster.Line{Epoch: a.run.epoch, Start: cluster.Position{UUID: a.status.ClusterUUID}})
+	if line.Epoch <= a.book.Content().Lineage.Epoch {
+		a.run.lined = true
+	} else if !a.run.lining {
+		a.run.lining = true
+		proc := a.proc
+		a.setLineage(line, func(err error) {
+			if a.proc != proc {
+				return
+			}
+			a.run.lining, a.run.lined = false, err == nil
+			if a.run.lined && a.status != nil {
+				a.judgeServer()
+			}
+		})
+	}
+	return a.run.lined
+}
+
+// lineTold says that what the server tells of its component may be passed on.
+func (a *agent) lineTold() bool {
+	return a.run.lined || a.run.kind != agentapi.OrderInitialise || a.status == nil ||
+		a.status.Component != cluster.ComponentPrimary || a.status.ClusterUUID == ""
 }
 
 // stateComplete is called when all of the component's state is here. What was written meanwhile may
 // have to be applied yet.
 func (a *agent) stateComplete() {
-	if err := a.markers.ClearInitialising(); err != nil {
-		a.Logger.Error("a note cannot be removed", "error", err)
+	if a.run.completing {
 		return
 	}
-	if err := a.noteCopied(); err != nil {
-		a.Logger.Error("the versions cannot be noted", "error", err)
-		return // tried again at the next status
-	}
-	if err := a.markers.ClearJoining(); err != nil {
-		a.Logger.Error("a note cannot be removed", "error", err)
-		return
-	}
+	a.run.completing = true
+	proc, copied := a.proc, a.copiedVersions()
+	a.onVolume(func() error {
+		if err := a.markers.ClearInitialising(); err != nil {
+			return err
+		}
+		if copied != nil {
+			if err := a.markers.SetVersions(*copied); err != nil {
+				return err
+			}
+		}
+		return a.markers.ClearJoining()
+	}, func(err error) {
+		if a.proc != proc {
+			return
+		}
+		a.run.completing = false
+		if err != nil { // tried again at the next status
+			a.disk.suspect()
+			a.Logger.Error("the notes of the join cannot be changed", "error", err)
+			return
+		}
+		if copied != nil {
+			a.versions = *copied
+		}
+		a.joinComplete()
+		if a.status != nil {
+			a.judgeServer()
+		}
+	})
+}
+
+// joinComplete tells how a join went whose note is gone.
+func (a *agent) joinComplete() {
 	note := *a.run.note
 	a.run.note, a.failedDonor = nil, ""
 	if a.join == nil {

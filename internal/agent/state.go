@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -29,6 +30,7 @@ type state struct {
 	config        *agentapi.NodeConfig
 	output        servercnf.Output
 	configProblem string
+	checking      settingsCheck
 	oldSocat      bool
 	// mute is why mariadbd does not tell its version, "" when it does.
 	mute   string
@@ -51,6 +53,9 @@ type state struct {
 	waited    bool              // the first examination of this run of the agent is over
 	examining *agentapi.Failure // why the last examination failed
 	examineAt time.Time         // not before
+	// examineFrom is when the one under way began, cutExamine ends it.
+	examineFrom time.Time
+	cutExamine  context.CancelFunc
 
 	// ended is the last run of mariadbd, when it ended without leaving its component.
 	ended  *agentapi.Ended
@@ -63,8 +68,13 @@ type state struct {
 	book    *orders.Book
 	markers datadir.Markers
 	current *agentapi.Order // accepted, not finished
-	restart bool            // a Restart waits for mariadbd to go down
-	sticky  *agentapi.Failure
+	// recording is an order on its way into the book, judgedAt when the others were asked about the current one.
+	recording *agentapi.Order
+	judgedAt  time.Time
+	heldSince time.Time // when the last Stop began
+	lineAsked int64     // epoch of the line that is on its way into the book, or in it
+	restart   bool      // a Restart waits for mariadbd to go down
+	sticky    *agentapi.Failure
 
 	// The running server.
 	proc       *server.Process
@@ -87,6 +97,8 @@ type state struct {
 	failedDonor string
 	own         ownData
 	writes      writes
+	sizes       sizes
+	measuring   bool   // the sizes
 	primary     string // the member clients are sent to, as the operator says; "" while not known
 	root        rootState
 	versions    datadir.Versions // of the data, as far as known
@@ -117,9 +129,14 @@ type running struct {
 	served    bool                  // was Synced once
 	stopping  bool
 	stopAt    time.Time // when patience with a stop ends
+	patience  time.Duration
 	condemned bool
-	follow    following
-	notes     int // of the transfer scripts, read so far
+	// lining says that the first line is on its way into the book, lined that it is there; noting and born the same of the removal of an
+	// initialisation's note, completing of that of a join's.
+	lining, lined, noting, born, completing bool
+	hang                                    hanging
+	follow                                  following
+	notes                                   int // of the transfer scripts, read so far
 	// nowhereSince is when the run began to lead nowhere; givenUp says that it was ended for it.
 	nowhereSince time.Time
 	givenUp      bool
@@ -134,6 +151,9 @@ type rootState struct {
 }
 
 func (a *agent) initState() error {
+	if err := os.MkdirAll(a.Places.State, 0o750); err != nil {
+		return err
+	}
 	book, err := orders.Open(a.Places.State, time.Now)
 	if err != nil {
 		return err
@@ -156,6 +176,7 @@ func (a *agent) situation() Situation {
 		Job: a.job, Alive: a.proc != nil, Stopping: a.run.stopping, Answers: a.status != nil,
 		Draining: a.draining, Held: content.Held, Restart: a.restart, Condemned: a.run.condemned,
 		Suspended: a.config != nil && a.config.Suspended, Blind: a.blind(), Unusable: a.unusable(), Examined: a.examined,
+		Trouble: a.examining, Checking: a.config == nil && a.checking.busy,
 		Sticky: a.sticky, RetryIn: max(0, time.Until(a.retryAt), time.Until(a.quietUntil)), ExamineIn: max(0, time.Until(a.examineAt)),
 	}
 	if a.current != nil && orders.Forms(a.current.Kind) {

@@ -22,10 +22,14 @@ func (a *agent) stop() {
 	if a.run.note != nil && !a.run.served {
 		patience = patienceJoiner
 	}
+	if h := a.run.hang; h.hung || h.answered && a.status == nil {
+		// It does not hear, or would count as hung soon; a server that is told to stop is silent in any case.
+		patience = min(patience, max(hungAfter-time.Since(h.since), 0)+patienceJoiner)
+	}
 	a.Logger.Info("stopping mariadbd", "pid", a.proc.PID)
 	a.run.stopping = true
 	a.leaveService()
-	a.run.stopAt = time.Now().Add(patience)
+	a.run.patience, a.run.stopAt = patience, time.Now().Add(patience)
 	go terminate(a.proc, a.conn)
 }
 
@@ -52,7 +56,12 @@ func terminate(proc *server.Process, conn *wsrep.Conn) {
 }
 
 // enforceStop ends a server whose stop takes too long. InnoDB loses nothing by it.
+// Nothing ends while its volume is frozen, whatever it is sent; it has all its time again when that answers.
 func (a *agent) enforceStop() {
+	if a.proc != nil && a.run.stopping && a.disk.frozen() {
+		a.run.stopAt = time.Now().Add(a.run.patience)
+		return
+	}
 	if a.proc != nil && a.run.stopping && time.Now().After(a.run.stopAt) {
 		a.Logger.Warn("mariadbd does not stop; killing it")
 		a.proc.Kill()

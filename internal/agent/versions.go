@@ -70,8 +70,8 @@ func (a *agent) used() datadir.Versions {
 	return a.versions
 }
 
-// noteCopied notes the versions of data that have come by a full copy: the system tables are the donor's.
-func (a *agent) noteCopied() error {
+// copiedVersions are the versions of data that have come by a full copy, nil when none has: the system tables are the donor's.
+func (a *agent) copiedVersions() *datadir.Versions {
 	if !a.run.note.Transfer {
 		return nil
 	}
@@ -79,9 +79,5 @@ func (a *agent) noteCopied() error {
 	if a.join != nil {
 		v.Tables = a.peers[a.join.Donor].Tables
 	}
-	if err := a.markers.SetVersions(v); err != nil {
-		return err
-	}
-	a.versions = v
-	return nil
+	return &v
 }

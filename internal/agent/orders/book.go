@@ -63,14 +63,18 @@ func (c Content) Find(id string) *agentapi.OrderRecord {
 	return nil
 }
 
-// Book is the order book on the volume. Its methods are not for concurrent use: the
-// agent's loop owns it.
+// Book is the order book on the volume. It is written beside the loop that owns it: Write is for the one worker that
+// writes, everything else for the loop, which goes by what it was told to be on the disk (Take).
 type Book struct {
 	path    string
-	content Content
+	content Content // the loop's
+	disk    Content // the worker's
 	damaged error
 	now     func() time.Time
 }
+
+// Edit changes what the book says; it returns false when there is nothing to change.
+type Edit func(*Content) bool
 
 // Open reads the book in dir. Orders that were being carried out when the agent died are over:
 // nothing is ever carried out because of what the book says. A damaged book is kept as it is;
@@ -89,7 +93,9 @@ func Open(dir string, now func() time.Time) (*Book, error) {
 		b.damaged = fmt.Errorf("order book %s: %w", b.path, err)
 		return b, nil
 	}
-	return b, b.endInterrupted()
+	err = b.endInterrupted()
+	b.disk = b.content
+	return b, err
 }
 
 func (b *Book) endInterrupted() error {
@@ -110,7 +116,7 @@ func (b *Book) endInterrupted() error {
 	if !changed {
 		return nil
 	}
-	return b.save()
+	return b.save(b.content)
 }
 
 // Damaged says why the book cannot be used, nil when it can. Nothing is written to a damaged book.
@@ -123,9 +129,9 @@ func (b *Book) Content() Content {
 	return c
 }
 
-// Accept records an order before it is carried out. When it returns an error nothing may be done.
-func (b *Book) Accept(o agentapi.Order) error {
-	return b.change(func(c *Content) {
+// Accept records an order before it is carried out. When it cannot be written nothing may be done.
+func (b *Book) Accept(o agentapi.Order) Edit {
+	return func(c *Content) bool {
 		switch o.Kind {
 		case agentapi.OrderStop:
 			c.Held = true
@@ -136,35 +142,40 @@ func (b *Book) Accept(o agentapi.Order) error {
 			c.Formed = FormedBy{Epoch: o.Epoch, ID: o.ID}
 		}
 		b.put(c, o, agentapi.OrderAccepted, "")
-	})
+		return true
+	}
 }
 
 // Refuse records that an order was refused.
-func (b *Book) Refuse(o agentapi.Order, why string) error {
-	return b.change(func(c *Content) { b.put(c, o, agentapi.OrderRefused, why) })
+func (b *Book) Refuse(o agentapi.Order, why string) Edit {
+	return func(c *Content) bool { b.put(c, o, agentapi.OrderRefused, why); return true }
 }
 
 // Finish records how an accepted order ended.
-func (b *Book) Finish(id string, state agentapi.OrderState, message string) error {
-	return b.change(func(c *Content) {
+func (b *Book) Finish(id string, state agentapi.OrderState, message string) Edit {
+	return func(c *Content) bool {
 		for i := range c.Records {
 			if r := &c.Records[i]; r.ID == id && r.State == agentapi.OrderAccepted {
 				r.State, r.Message, r.At = state, message, b.now()
 			}
 		}
-	})
+		return true
+	}
 }
 
 // SetLineage records the lines of history the data belong to.
-func (b *Book) SetLineage(l cluster.Lineage) error {
-	if b.content.Lineage.Equal(l) {
-		return nil
+func (b *Book) SetLineage(l cluster.Lineage) Edit {
+	return func(c *Content) bool {
+		same := c.Lineage.Equal(l)
+		c.Lineage = l
+		return !same
 	}
-	return b.change(func(c *Content) { c.Lineage = l })
 }
 
 // BeginLine records that the data go on in a new line of history.
-func (b *Book) BeginLine(l cluster.Line) error { return b.SetLineage(b.content.Lineage.Then(l)) }
+func (b *Book) BeginLine(l cluster.Line) Edit {
+	return func(c *Content) bool { return b.SetLineage(c.Lineage.Then(l))(c) }
+}
 
 func (b *Book) put(c *Content, o agentapi.Order, state agentapi.OrderState, why string) {
 	c.HighestEpoch = max(c.HighestEpoch, o.Epoch)
@@ -174,23 +185,27 @@ func (b *Book) put(c *Content, o agentapi.Order, state agentapi.OrderState, why 
 	}
 }
 
-// change applies f and keeps the result only when it is on the disk.
-func (b *Book) change(f func(*Content)) error {
+// Write makes a change and brings it to the disk; the result is for Take. When it fails, nothing was changed.
+func (b *Book) Write(e Edit) (Content, error) {
 	if b.damaged != nil {
-		return b.damaged
+		return Content{}, b.damaged
 	}
-	before := b.content
-	b.content.Records = slices.Clone(before.Records)
-	f(&b.content)
-	if err := b.save(); err != nil {
-		b.content = before
-		return err
+	next := b.disk
+	next.Records = slices.Clone(next.Records)
+	if e(&next) {
+		if err := b.save(next); err != nil {
+			return Content{}, err
+		}
 	}
-	return nil
+	b.disk = next
+	return next, nil
 }
 
-func (b *Book) save() error {
-	data, err := json.MarshalIndent(b.content, "", "  ")
+// Take makes what was written what the book says.
+func (b *Book) Take(c Content) { b.content = c }
+
+func (b *Book) save(c Content) error {
+	data, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		return err
 	}

@@ -50,9 +50,12 @@ func (t *Table) Wait(cmd *exec.Cmd) error {
 	return err
 }
 
-// Reap collects the exit status of every dead child nobody waits for, and says how many there were.
+// Reap collects the exit status of every dead child nobody waits for, and says how many there were. While a child is
+// being started, which takes as long as its directory does, it leaves that for the next time.
 func (t *Table) Reap() int {
-	t.mu.Lock()
+	if !t.mu.TryLock() {
+		return 0
+	}
 	defer t.mu.Unlock()
 	n := 0
 	for _, p := range children(os.Getpid()) {

@@ -116,6 +116,9 @@ func (p *Progress) Rate() int64 {
 	return int64(float64(last.bytes-first.bytes) / span)
 }
 
+// Hold begins patience with the transfer anew: what it writes to does not answer.
+func (p *Progress) Hold(now time.Time) { p.moved = now }
+
 // Still is how long nothing has moved. The start of the database is not the transfer's business any more.
 func (p *Progress) Still(now time.Time) time.Duration {
 	if p.phase == agentapi.JoinApplying {

@@ -21,7 +21,7 @@ func TestDashboardShowsWhatThereIs(t *testing.T) {
 	r.TLS.Channels = map[string]agentapi.ChannelFact{"replication": {}}
 	var out strings.Builder
 	writeMetrics(&out, r, map[string]float64{"wsrep_replicated_bytes": 1, "wsrep_flow_control_paused_ns": 1, "wsrep_local_cert_failures": 1, "wsrep_local_bf_aborts": 1})
-	writeUsage(&out, r, t.TempDir())
+	writeUsage(&out, r, func() (float64, bool) { return 1, true })
 	used := regexp.MustCompile(`\b(galera_[a-z_]+)\{`).FindAllStringSubmatch(string(text), -1)
 	if len(used) < 10 {
 		t.Fatalf("only %d metrics were found", len(used))

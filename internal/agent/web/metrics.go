@@ -17,7 +17,7 @@ func (p Probe) metrics(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	report := p.Reports.Get()
 	writeMetrics(w, report, p.Counters())
-	writeUsage(w, report, agentapi.VolumeDir)
+	writeUsage(w, report, p.Free)
 }
 
 // writeMetrics writes the Prometheus text format by hand: a dozen gauges are not worth a library

@@ -21,6 +21,8 @@ type Probe struct {
 	DonorReady func() bool
 	// Counters are passed on to the metrics.
 	Counters func() map[string]float64
+	// Free is what the volume has left, as measured last: a scrape must not wait for a volume. nil without one.
+	Free func() (float64, bool)
 }
 
 // stuck is how long the loop may stand still before the agent counts as dead.

@@ -14,13 +14,15 @@ var host, kernel = sync.OnceValue(usage.Host), sync.OnceValue(usage.Kernel)
 
 // writeUsage writes what the container has used, and what it runs on. Benchmarks read it at both ends of a
 // measurement.
-func writeUsage(w io.Writer, r agentapi.Report, volume string) {
+func writeUsage(w io.Writer, r agentapi.Report, free func() (float64, bool)) {
 	if c, ok := usage.CPU(); ok {
 		gauge(w, "galera_container_cpu_seconds_total", "Processor time of the database container.", c.CPUSeconds)
 		gauge(w, "galera_container_cpu_throttled_periods_total", "Scheduling periods cut short by the CPU limit.", c.Throttled)
 	}
-	if free, ok := usage.FreeBytes(volume); ok {
-		gauge(w, "galera_volume_free_bytes", "Free space of the data volume.", free)
+	if free != nil {
+		if bytes, ok := free(); ok {
+			gauge(w, "galera_volume_free_bytes", "Free space of the data volume.", bytes)
+		}
 	}
 	p := host()
 	gauge(w, "galera_cpu_info", "The host's processors.", float64(p.Count), "model", p.Model, "flags", strings.Join(p.Flags, " "))

@@ -1,0 +1,124 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+const (
+	// hungAfter is how long a server that had answered may be silent, hungStart one that has not answered yet.
+	hungAfter = time.Minute
+	hungStart = 10 * time.Minute
+	// deafAfter is how long what a server said last is passed on.
+	deafAfter = 30 * time.Second
+)
+
+// hanging is what is known of the silence of one run of mariadbd.
+type hanging struct {
+	// heardAt is when it answered last, or was started. since is when patience with it began: no earlier, and later while it
+	// takes its state, or its volume is frozen.
+	heardAt, since time.Time
+	answered       bool
+	hung           bool
+}
+
+// Hang is what decides about a server that exists and does not answer on its socket.
+type Hang struct {
+	// Silent is how long it has been so, beside state transfers and frozen volumes. Answered says that it had answered in this run.
+	Silent   time.Duration
+	Answered bool
+	// VolumeAnswers says that a write to its volume has just succeeded.
+	VolumeAnswers bool
+	// Self is the member's name, UUID that of its history.
+	Self, UUID string
+	Peers      map[string]agentapi.PeerView
+}
+
+// JudgeHang says whether a server is hung, and whether its agent kills it by itself.
+//
+// It does when others are in a Primary component, and each of them knows its members, and the server is none of them. Then it
+// can do nothing for its group any more: it comes back only by joining anew. Killing it loses nothing: whatever it has acknowledged was
+// delivered to all members of the view it was in, and those who are Primary now go on from that view; what it
+// has not brought to its disk they give it again. What it took after that view without them it cannot have acknowledged: it has no quorum.
+//
+// As long as somebody counts it, or nobody is Primary, it may hold what nobody else has, and its group may wait for it: the
+// operator decides, with all positions on the table. One that never answered may be at work, with a long log to replay. And on a volume that
+// does not answer a kill brings nothing: the next server would hang as well.
+func JudgeHang(h Hang) (hung, kill bool) {
+	limit := hungStart
+	if h.Answered {
+		limit = hungAfter
+	}
+	if h.Silent <= limit {
+		return false, false
+	}
+	others := primaryPeers(h.Peers)
+	counted := slices.ContainsFunc(others, func(p agentapi.PeerView) bool {
+		return p.ClusterUUID != h.UUID || len(p.Members) == 0 || slices.Contains(p.Members, h.Self)
+	})
+	return true, h.Answered && h.VolumeAnswers && len(others) > 0 && !counted
+}
+
+// watchHang follows the silence of the running server.
+func (a *agent) watchHang(now time.Time) {
+	if a.proc == nil {
+		return
+	}
+	h := &a.run.hang
+	if a.status != nil && now.Sub(h.heardAt) > deafAfter {
+		a.status = nil // the question has not come back either
+		a.updateSubject()
+	}
+	if a.disk.frozen() || !h.answered && a.inTransfer() {
+		h.since = now
+	}
+	if a.run.stopping || a.run.condemned {
+		return
+	}
+	hung, kill := JudgeHang(Hang{Silent: now.Sub(h.since), Answered: h.answered, Self: a.Name, UUID: a.position.UUID, Peers: a.peers,
+		VolumeAnswers: a.disk.answers(now.Add(-2 * tryEvery))})
+	if hung && !h.hung {
+		a.Logger.Warn("mariadbd does not answer", "pid", a.proc.PID, "since", h.heardAt)
+		a.setPace(paceJoining) // who is Primary, and with whom, decides what becomes of it
+	}
+	h.hung = hung
+	if kill {
+		a.killHung(now)
+	}
+}
+
+// inTransfer says that a state transfer is awaited or under way, which has its own rules about standing still.
+func (a *agent) inTransfer() bool {
+	n, f := a.run.note, &a.run.follow
+	if n == nil {
+		return false
+	}
+	copying := n.Transfer && (f.progress == nil || f.progress.Phase() != agentapi.JoinApplying)
+	return copying || !f.silentSince.IsZero()
+}
+
+// killHung ends a server that its group does without; it joins anew.
+func (a *agent) killHung(now time.Time) {
+	a.failure = a.hungFailure()
+	a.failure.Message += "; the group goes on without it, so it was killed, and joins anew"
+	a.Logger.Error("killing mariadbd", "reason", a.failure.Reason, "message", a.failure.Message)
+	a.restarts++
+	a.run.stopping, a.run.givenUp = true, true
+	a.run.patience, a.run.stopAt = patienceJoiner, now.Add(patienceJoiner)
+	a.retryAt = now.Add(missedTime)
+	a.leaveService()
+	a.proc.Kill()
+}
+
+// hungFailure tells of a server that does not answer.
+func (a *agent) hungFailure() *agentapi.Failure {
+	h := a.run.hang
+	if a.proc == nil || !h.hung || a.run.givenUp {
+		return nil
+	}
+	return &agentapi.Failure{Reason: agentapi.FailureHung, At: h.since, Message: fmt.Sprintf(
+		"mariadbd (process %d) runs and has not answered on its socket since %s", a.proc.PID, h.heardAt.UTC().Format(time.RFC3339))}
+}

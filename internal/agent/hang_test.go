@@ -1,0 +1,221 @@
+package agent
+
+import (
+	"context"
+	"maps"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/transfer"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+func TestJudgeHang(t *testing.T) {
+	view := func(name string, members ...string) map[string]agentapi.PeerView {
+		return primary(name, func(p *agentapi.PeerView) { p.Members = members })
+	}
+	both := func(x, y map[string]agentapi.PeerView) map[string]agentapi.PeerView {
+		out := maps.Clone(x)
+		maps.Copy(out, y)
+		return out
+	}
+	without := view("b", "b", "c")
+	for name, c := range map[string]struct {
+		edit       func(*Hang)
+		hung, kill bool
+	}{
+		"the group goes on without it":  {func(*Hang) {}, true, true},
+		"not for long":                  {func(h *Hang) { h.Silent = hungAfter }, false, false},
+		"never answered, not for long":  {func(h *Hang) { h.Answered, h.Silent = false, hungStart }, false, false},
+		"never answered":                {func(h *Hang) { h.Answered, h.Silent = false, hungStart+1 }, true, false},
+		"the volume does not answer":    {func(h *Hang) { h.VolumeAnswers = false }, true, false},
+		"nobody answers":                {func(h *Hang) { h.Peers = nil }, true, false},
+		"it is counted":                 {func(h *Hang) { h.Peers = view("b", "a", "b") }, true, false},
+		"one still counts it":           {func(h *Hang) { h.Peers = both(without, view("c", "a", "b", "c")) }, true, false},
+		"one does not know its members": {func(h *Hang) { h.Peers = both(without, view("c")) }, true, false},
+		"another history":               {func(h *Hang) { h.UUID = uuidB }, true, false},
+		"its own history is not known":  {func(h *Hang) { h.UUID = "" }, true, false},
+		"nobody is Primary": {func(h *Hang) {
+			h.Peers = primary("b", func(p *agentapi.PeerView) { p.Component, p.Members = cluster.ComponentNonPrimary, []string{"b"} })
+		}, true, false},
+		"one is Primary, another has left it": {func(h *Hang) {
+			h.Peers = both(without, primary("c", func(p *agentapi.PeerView) { p.Component = cluster.ComponentNonPrimary }))
+		}, true, true},
+	} {
+		h := Hang{Silent: hungAfter + 1, Answered: true, VolumeAnswers: true, Self: "a", UUID: uuidA, Peers: without}
+		c.edit(&h)
+		if hung, kill := JudgeHang(h); hung != c.hung || kill != c.kill {
+			t.Errorf("%s: hung %v, kill %v", name, hung, kill)
+		}
+	}
+}
+
+// silent is an agent whose server had answered, and has said nothing for so long.
+func silent(t *testing.T, d time.Duration) *slowVolume {
+	t.Helper()
+	s := onSlowVolume(t)
+	s.release()
+	s.disk.try()
+	s.proc, s.position = listener(t).proc, at(7)
+	s.run = running{served: true, hang: hanging{heardAt: time.Now().Add(-d), since: time.Now().Add(-d), answered: true}}
+	s.peers = primary("shop-1", func(p *agentapi.PeerView) { p.Members = []string{"shop-0", "shop-1"} })
+	return s
+}
+
+// TestHungServerIsTold, and killed when its group goes on without it.
+func TestHungServerIsTold(t *testing.T) {
+	s := silent(t, 2*hungAfter)
+	s.status = &agentapi.Server{Component: cluster.ComponentPrimary}
+	s.watchHang(time.Now())
+	s.publish(Step{Phase: cluster.PhaseStarting})
+	if s.status != nil || s.shown() != agentapi.FailureHung || stillRuns(s.proc) != nil {
+		t.Fatalf("status %v, told %q", s.status, s.shown())
+	}
+	s.peers = primary("shop-1", func(p *agentapi.PeerView) { p.Members = []string{"shop-1", "shop-2"} })
+	s.watchHang(time.Now())
+	<-s.proc.Done()
+	s.onExit(s.proc)
+	if s.failure == nil || s.failure.Reason != agentapi.FailureHung || s.restarts != 1 || s.proc != nil || s.retryAt.IsZero() {
+		t.Errorf("%+v, %d restarts", s.failure, s.restarts)
+	}
+}
+
+// TestFrozenServerIsNotHung: the silence of one whose volume is frozen counts from when that answers.
+func TestFrozenServerIsNotHung(t *testing.T) {
+	s := silent(t, 2*hungAfter)
+	s.peers = primary("shop-1", func(p *agentapi.PeerView) { p.Members = []string{"shop-1", "shop-2"} })
+	s.disk.since = time.Now()
+	s.ahead.Store(int64(time.Hour))
+	s.watchHang(time.Now())
+	s.ahead.Store(0)
+	s.disk.since = time.Time{}
+	s.watchHang(time.Now())
+	if s.run.hang.hung || stillRuns(s.proc) != nil {
+		t.Error("it has had no time")
+	}
+}
+
+// TestTransferIsNotHung: a join that takes its state has its own rules, until the server is to start with it.
+func TestTransferIsNotHung(t *testing.T) {
+	note := &datadir.Joining{Transfer: true}
+	applying := transfer.Begin(time.Now())
+	applying.Add(transfer.Look{At: time.Now(), Bytes: 1, Ended: true})
+	for name, c := range map[string]struct {
+		run  running
+		want bool
+	}{
+		"no join":                        {running{}, true},
+		"a copy is awaited":              {running{note: note}, false},
+		"a copy comes":                   {running{note: note, follow: following{progress: transfer.Begin(time.Now())}}, false},
+		"the server starts with it":      {running{note: note, follow: following{progress: applying}}, true},
+		"write-sets come":                {running{note: &datadir.Joining{}, follow: following{silentSince: time.Now()}}, false},
+		"a join that nothing comes over": {running{note: &datadir.Joining{}}, true},
+	} {
+		s := silent(t, 0)
+		s.run = c.run
+		s.run.hang = hanging{since: time.Now().Add(-hungStart - time.Second)}
+		if s.watchHang(time.Now()); s.run.hang.hung != c.want {
+			t.Errorf("%s: hung %v", name, s.run.hang.hung)
+		}
+	}
+}
+
+// TestPatienceWithAStop: a server that hangs does not hear that it is to stop.
+func TestPatienceWithAStop(t *testing.T) {
+	for name, c := range map[string]struct {
+		silent  time.Duration
+		answers bool
+		want    time.Duration
+	}{
+		"answers":                {0, true, patienceServer},
+		"hung":                   {2 * hungAfter, false, patienceJoiner},
+		"silent for half of it":  {hungAfter / 2, false, hungAfter/2 + patienceJoiner},
+		"answers, after a pause": {2 * hungAfter, true, patienceServer},
+	} {
+		s := silent(t, c.silent)
+		if c.answers {
+			s.status = &agentapi.Server{}
+		}
+		s.stop()
+		if got := s.run.patience; got > c.want || got < c.want-time.Second {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// TestHungServerIsKilled by a stop, which it does not hear (SIGSTOP).
+func TestHungServerIsKilled(t *testing.T) {
+	s := silent(t, 2*hungAfter)
+	if err := syscall.Kill(s.proc.PID, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	s.stop()
+	s.run.stopAt = time.Now().Add(-time.Second)
+	s.enforceStop()
+	<-s.proc.Done()
+}
+
+// TestStopEndsWithoutAPosition: a member that is stopped by order runs nothing, whether or not its position can be found out.
+func TestStopEndsWithoutAPosition(t *testing.T) {
+	stop := &agentapi.Order{ID: "x", Epoch: 1, Kind: agentapi.OrderStop}
+	trouble := &agentapi.Failure{Reason: agentapi.FailureRecovery}
+	for name, c := range map[string]struct {
+		edit func(*agent)
+		ends bool
+	}{
+		"not looked at yet":                  {func(*agent) {}, false},
+		"looked at":                          {func(a *agent) { a.examined = true }, true},
+		"the look failed":                    {func(a *agent) { a.examining = trouble }, true},
+		"another look goes on":               {func(a *agent) { a.examining, a.job = trouble, JobExamine }, false},
+		"a server runs":                      {func(a *agent) { a.examining, a.proc = trouble, listener(t).proc }, false},
+		"there is no mariadbd to look with":  {func(a *agent) { a.mariadb = "" }, true},
+		"the first settings are looked at":   {func(a *agent) { a.config, a.checking.busy = nil, true }, false},
+		"there is no configuration to go by": {func(a *agent) { a.config = nil }, true},
+	} {
+		s := onSlowVolume(t)
+		s.release()
+		s.examined, s.current = false, stop
+		c.edit(s.agent)
+		if s.endStop(); (s.current == nil) != c.ends {
+			t.Errorf("%s: ends %v", name, s.current == nil)
+		}
+	}
+}
+
+// TestExaminationUnderAStop is cut off when it goes on for too long, and told of when it does for longer.
+func TestExaminationUnderAStop(t *testing.T) {
+	now := time.Now()
+	for name, c := range map[string]struct {
+		edit func(*slowVolume)
+		cut  bool
+	}{
+		"too long":          {func(*slowVolume) {}, true},
+		"just begun":        {func(s *slowVolume) { s.examineFrom = now }, false},
+		"just ordered":      {func(s *slowVolume) { s.heldSince = now }, false},
+		"no stop":           {func(s *slowVolume) { s.current = nil }, false},
+		"another order":     {func(s *slowVolume) { s.current = &agentapi.Order{Kind: agentapi.OrderRestart} }, false},
+		"nothing goes on":   {func(s *slowVolume) { s.job = JobNone }, false},
+		"the volume frozen": {func(s *slowVolume) { s.disk.since = now.Add(-time.Hour) }, false},
+	} {
+		s := onSlowVolume(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		s.job, s.cutExamine, s.current = JobExamine, cancel, &agentapi.Order{Kind: agentapi.OrderStop}
+		s.examineFrom, s.heldSince = now.Add(-time.Hour), now.Add(-time.Hour)
+		c.edit(s)
+		if s.endExamination(now); (ctx.Err() != nil) != c.cut {
+			t.Errorf("%s: cut %v", name, ctx.Err() != nil)
+		}
+		cancel()
+	}
+	s := onSlowVolume(t)
+	s.job = JobExamine
+	for took, want := range map[time.Duration]string{examinationSlow - time.Second: "", examinationSlow + time.Second: agentapi.FailureExamining} {
+		s.examineFrom = time.Now().Add(-took)
+		if s.publish(Step{Phase: cluster.PhaseExamining}); s.shown() != want {
+			t.Errorf("after %s: %q", took, s.shown())
+		}
+	}
+}

@@ -1,0 +1,362 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/orders"
+	"github.com/galera-operator/galera-operator/internal/agent/place"
+	"github.com/galera-operator/galera-operator/internal/agent/server"
+	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
+	"github.com/galera-operator/galera-operator/internal/agent/web"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/mycnf"
+)
+
+// slowVolume is an agent on a volume that answers nothing until it is let go.
+type slowVolume struct {
+	*agent
+	release func()
+	ahead   atomic.Int64 // of the disk watch's clock
+}
+
+func onSlowVolume(t *testing.T) *slowVolume {
+	t.Helper()
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	p := place.Places{Volume: dir, Data: at("data"), State: at("state"), Run: at("run"), Tmp: at("tmp"), Config: at("config"), TLS: at("tls"), Root: at("root")}
+	if err := os.MkdirAll(p.Run, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	a, err := newAgent(Options{Name: "shop-0", Address: "10.0.0.7", Places: p, Logger: slog.New(slog.DiscardHandler), Output: func(string) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(a.conn.Close)
+	if err := a.openVolume(); err != nil {
+		t.Fatal(err)
+	}
+	a.mariadb, a.image.Provider = "/bin/false", "/bin/false"
+	a.config, a.examined = &agentapi.NodeConfig{TLS: agentapi.TLSConfig{Replication: cluster.SocketPlain, Clients: cluster.PolicyDisabled}}, true
+	s := &slowVolume{agent: a}
+	frozen, end := context.WithCancel(t.Context())
+	s.release = end
+	a.volume.add(func() { <-frozen.Done() })
+	a.disk.write = func() error { <-frozen.Done(); return nil }
+	t.Cleanup(func() { end(); a.settle() })
+	a.disk.now = func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
+	return s
+}
+
+// turning runs the loop for the rest of the test.
+func (s *slowVolume) turning(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go s.disk.run(ctx)
+	go func() { defer close(ended); _ = s.loop(ctx) }()
+	t.Cleanup(func() {
+		s.release()
+		end()
+		<-ended
+	})
+}
+
+func (s *slowVolume) shown() string {
+	if f := s.reports.Get().Failure; f != nil {
+		return f.Reason
+	}
+	return ""
+}
+
+// TestFrozenVolume: nothing in the loop waits for the volume. Its probes and reports are answered, the volume is told of, an
+// order is carried out only when it is recorded, and all goes on when the volume answers.
+func TestFrozenVolume(t *testing.T) {
+	s := onSlowVolume(t)
+	s.turning(t)
+	stop := agentapi.Order{ID: "stop", Epoch: 1, Kind: agentapi.OrderStop}
+	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if r, err := s.takeOrder(short, stop); err == nil {
+		t.Errorf("answered before it is recorded: %+v", r)
+	}
+	if r, err := s.takeOrder(t.Context(), agentapi.Order{ID: "start", Epoch: 1, Kind: agentapi.OrderStart}); err == nil || !strings.Contains(err.Error(), "being recorded") {
+		t.Errorf("another order meanwhile: %+v, %v", r, err)
+	}
+	probe := web.Probe{Reports: s.reports, Alive: func() time.Time { return time.Unix(0, s.beat.Load()) }, DonorReady: s.donorOK.Load}.Handler()
+	before := s.beat.Load()
+	until(t, "the loop turns", func() bool { return s.beat.Load() > before+int64(2*time.Second) })
+	w := httptest.NewRecorder()
+	if probe.ServeHTTP(w, httptest.NewRequest(http.MethodGet, agentapi.PathLive, nil)); w.Code != http.StatusOK {
+		t.Errorf("liveness: %d %s", w.Code, w.Body)
+	}
+	if r := s.reports.Get(); r.Phase != cluster.PhaseWaiting || r.Failure != nil {
+		t.Errorf("carried out before it is recorded, or told too early: %+v", r)
+	}
+	s.ahead.Store(int64(frozenAfter + time.Minute))
+	until(t, "the frozen volume is told", func() bool { return s.shown() == agentapi.FailureFrozen })
+
+	s.release()
+	until(t, "the stop is done", func() bool {
+		r := s.reports.Get()
+		return r.Phase == cluster.PhaseStopped && r.Order != nil && r.Order.State == agentapi.OrderDone
+	})
+	until(t, "all is well", func() bool { return s.shown() == "" })
+	if r, err := s.takeOrder(t.Context(), stop); err != nil || r.State != agentapi.OrderDone {
+		t.Errorf("the repeated order: %+v, %v", r, err)
+	}
+	book, err := orders.Open(s.Places.State, time.Now)
+	if err != nil || !book.Content().Held {
+		t.Errorf("on the disk: %+v, %v", book.Content(), err)
+	}
+}
+
+// TestOrdersThatFormAreNotCarriedOutLate: while one is on its way to the disk others see the member as Forming, and one that has taken too
+// long is over: somebody else may be Primary by then.
+func TestOrdersThatFormAreNotCarriedOutLate(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind agentapi.OrderKind
+		ago  time.Duration
+		want agentapi.OrderState
+	}{
+		"in time":         {agentapi.OrderInitialise, 0, agentapi.OrderAccepted},
+		"too late":        {agentapi.OrderInitialise, judgedLasts + time.Second, agentapi.OrderFailed},
+		"no matter when":  {agentapi.OrderStart, judgedLasts + time.Second, agentapi.OrderDone},
+		"a late quorum":   {agentapi.OrderRebuildQuorum, judgedLasts + time.Second, agentapi.OrderFailed},
+		"a late recovery": {agentapi.OrderBootstrap, judgedLasts + time.Second, agentapi.OrderFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := onSlowVolume(t)
+			done := false
+			s.accept(agentapi.Order{ID: "x", Epoch: 1, Kind: c.kind}, time.Now().Add(-c.ago), func(r agentapi.OrderResult, err error) {
+				done = true
+				if err != nil || r.State != c.want {
+					t.Errorf("%+v, %v; want %s", r, err, c.want)
+				}
+			})
+			s.publish(Step{Phase: cluster.PhaseWaiting})
+			if forming := web.PeerView(s.reports.Get()).Forming; forming != orders.MakesPrimary(c.kind) {
+				t.Errorf("forming: %v", forming)
+			}
+			s.release()
+			for !done {
+				s.nextEvent(t)
+			}
+			if formed := s.current != nil; formed != (c.want == agentapi.OrderAccepted) {
+				t.Errorf("current: %+v", s.current)
+			}
+		})
+	}
+}
+
+// TestBootstrapIsOnTheDiskFirst: no server is started before the new line is recorded, nor when another member has become Primary
+// by then.
+func TestBootstrapIsOnTheDiskFirst(t *testing.T) {
+	for name, others := range map[string]map[string]agentapi.PeerView{"alone": nil, "another is Primary": primary("shop-1", nil)} {
+		t.Run(name, func(t *testing.T) {
+			s := onSlowVolume(t)
+			s.found = examination{data: cluster.DataPresent, position: at(7)}
+			s.current, s.judgedAt = &agentapi.Order{ID: "x", Epoch: 4, Kind: agentapi.OrderBootstrap, Position: at(7)}, time.Now()
+			s.bootstrap()
+			if s.job != JobLaunch || s.book.Content().Lineage.Epoch != 0 {
+				t.Fatalf("job %q, %+v", s.job, s.book.Content())
+			}
+			s.peers = others
+			s.release()
+			s.nextEvent(t)
+			book, err := orders.Open(s.Places.State, time.Now)
+			if err != nil || book.Content().Lineage.Epoch != 4 {
+				t.Errorf("on the disk: %+v, %v", book.Content(), err)
+			}
+			if started := s.job == JobLaunch; started != (others == nil) {
+				t.Errorf("started: %v", started)
+			}
+		})
+	}
+}
+
+// TestFirstLineIsHeldBack: nobody is told of a component whose first line is not recorded.
+func TestFirstLineIsHeldBack(t *testing.T) {
+	s := onSlowVolume(t)
+	s.proc = listener(t).proc
+	s.run = running{kind: agentapi.OrderInitialise, epoch: 1}
+	s.status = &agentapi.Server{Component: cluster.ComponentPrimary, State: cluster.NodeSynced, Ready: true, ClusterUUID: uuidA}
+	s.judgeServer()
+	s.publish(Step{Phase: cluster.PhaseRunning})
+	if r := s.reports.Get(); r.Server != nil || s.run.served {
+		t.Fatalf("told: %+v", r.Server)
+	}
+	s.release()
+	s.nextEvent(t)
+	s.publish(Step{Phase: cluster.PhaseRunning})
+	if r := s.reports.Get(); r.Server == nil || r.Lineage.Epoch != 1 || !s.run.served {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestNotesKeepTheirOrder: the note of a new join is written after whatever the run before it wanted written.
+func TestNotesKeepTheirOrder(t *testing.T) {
+	s := onSlowVolume(t)
+	s.onVolume(s.markers.ClearJoining, func(error) {})
+	s.config.StateTransfer.Method = servercnf.MariaBackup
+	s.startJoin()
+	time.AfterFunc(50*time.Millisecond, s.release)
+	for s.job == JobLaunch {
+		s.nextEvent(t)
+	}
+	if note, err := s.markers.Joining(); err != nil || note == nil {
+		t.Errorf("%+v, %v", note, err)
+	}
+}
+
+// TestCopyIsNotedBeforeTheStateCounts: a join that gets a full copy instead of write-sets is never completed as if it had got those, however
+// slow the look at the directory is.
+func TestCopyIsNotedBeforeTheStateCounts(t *testing.T) {
+	s := onSlowVolume(t)
+	s.proc = listener(t).proc
+	if err := os.MkdirAll(filepath.Join(s.Places.Data, ".sst"), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	note := datadir.Joining{Method: servercnf.MariaBackup}
+	s.run = running{note: &note}
+	s.join = &agentapi.Join{Kind: agentapi.JoinIST}
+	s.watchTransfer()
+	s.status = &agentapi.Server{Component: cluster.ComponentPrimary, State: cluster.NodeSynced, Ready: true, ClusterUUID: uuidA}
+	s.judgeServer()
+	if s.run.note == nil || s.run.served {
+		t.Fatal("complete before the look")
+	}
+	s.release()
+	s.nextEvent(t)
+	if s.run.note == nil || !s.run.note.Transfer || s.join.Kind != agentapi.JoinSST {
+		t.Errorf("%+v as %s", s.run.note, s.join.Kind)
+	}
+}
+
+func TestDiskWatch(t *testing.T) {
+	var fails error
+	clock := time.Unix(1000, 0)
+	d := &diskWatch{write: func() error { return fails }, now: func() time.Time { return clock }, poke: make(chan struct{}, 1)}
+	for name, c := range map[string]struct {
+		err    error
+		reason string
+	}{
+		"well":        {nil, ""},
+		"read-only":   {&os.PathError{Op: "open", Path: "x", Err: syscall.EROFS}, agentapi.FailureReadOnly},
+		"broken":      {syscall.EIO, agentapi.FailureReadOnly},
+		"full":        {syscall.ENOSPC, agentapi.FailureDiskFull},
+		"quota":       {syscall.EDQUOT, agentapi.FailureDiskFull},
+		"not allowed": {os.ErrPermission, agentapi.FailureReadOnly},
+	} {
+		fails = c.err
+		d.try()
+		f := d.failure()
+		if (f == nil) != (c.reason == "") || f != nil && (f.Reason != c.reason || !strings.Contains(f.Message, c.err.Error())) {
+			t.Errorf("%s: %+v", name, f)
+		}
+		fails = nil
+		if d.try(); d.failure() != nil || !d.answers(clock.Add(-time.Second)) {
+			t.Errorf("%s: not well again", name)
+		}
+	}
+	d.since = clock
+	for after, want := range map[time.Duration]bool{frozenAfter: false, frozenAfter + time.Second: true, time.Hour: true} {
+		clock = time.Unix(1000, 0).Add(after)
+		if d.frozen() != want || want && d.answers(time.Time{}) {
+			t.Errorf("after %s: frozen %v", after, d.frozen())
+		}
+	}
+	if (*diskWatch)(nil).frozen() || (*diskWatch)(nil).answers(time.Time{}) {
+		t.Error("no watch, and an answer")
+	}
+}
+
+// TestUnwrittenOrderIsTold: the book cannot be written, the order is answered with an error, and the volume is tried at once.
+func TestUnwrittenOrderIsTold(t *testing.T) {
+	s := onSlowVolume(t)
+	s.release()
+	if err := os.RemoveAll(s.Places.State); err != nil {
+		t.Fatal(err)
+	}
+	var answer error
+	s.accept(agentapi.Order{ID: "x", Epoch: 1, Kind: agentapi.OrderStop}, time.Now(), func(_ agentapi.OrderResult, err error) { answer = err })
+	s.nextEvent(t)
+	if answer == nil || s.current != nil || s.recording != nil || s.book.Content().Held || len(s.disk.poke) != 1 {
+		t.Errorf("%v; %+v", answer, s.book.Content())
+	}
+	s.disk.write = func() error { return touch(s.Places.State) }
+	s.disk.try()
+	s.publish(Step{Phase: cluster.PhaseWaiting})
+	if s.shown() != agentapi.FailureReadOnly {
+		t.Errorf("told: %q", s.shown())
+	}
+	if err := os.MkdirAll(s.Places.State, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	s.disk.try()
+	if s.disk.failure() != nil {
+		t.Error(s.disk.failure())
+	}
+}
+
+// TestSettingsAreCheckedBesideTheLoop: a mariadbd that takes its time is not waited for.
+func TestSettingsAreCheckedBesideTheLoop(t *testing.T) {
+	s := onSlowVolume(t)
+	s.mariadb = filepath.Join(s.Places.Run, "mariadbd")
+	if err := os.WriteFile(s.mariadb, []byte("#!/bin/sh\nsleep 1\necho '[ERROR] unknown variable'\nexit 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	config := agentapi.NodeConfig{Settings: map[string]string{"x": "y"}}
+	output := servercnf.Output{MyCnf: mycnf.File{{Name: "mysqld", Options: []mycnf.Option{mycnf.Set("x", "y")}}}}
+	began := time.Now()
+	if known, err := s.checkSettings(config, output); known || err != nil || time.Since(began) > 900*time.Millisecond {
+		t.Fatalf("waited for: %v, %v", known, err)
+	}
+	if known, _ := s.checkSettings(config, output); known {
+		t.Error("known before the end")
+	}
+	s.nextEvent(t)
+	if known, err := s.checkSettings(config, output); !known || err == nil || !strings.Contains(err.Error(), "unknown variable") {
+		t.Errorf("%v, %v", known, err)
+	}
+}
+
+// TestNothingIsKilledOnAFrozenVolume: neither a server that does not stop, nor a transfer that stands still.
+func TestNothingIsKilledOnAFrozenVolume(t *testing.T) {
+	s := onSlowVolume(t)
+	s.proc, s.run = listener(t).proc, running{stopping: true, patience: time.Minute, stopAt: time.Now().Add(-time.Hour)}
+	s.disk.since = time.Now()
+	s.ahead.Store(int64(time.Hour))
+	s.enforceStop()
+	if left := time.Until(s.run.stopAt); left < 50*time.Second || stillRuns(s.proc) != nil {
+		t.Errorf("patience %s", left)
+	}
+	s.ahead.Store(0)
+	s.enforceStop()
+	if stillRuns(s.proc) != nil {
+		t.Error("killed when the volume answers, without a new patience")
+	}
+	s.run.stopAt = time.Now().Add(-time.Second)
+	s.enforceStop()
+	<-s.proc.Done()
+}
+
+func stillRuns(p *server.Process) error {
+	select {
+	case <-p.Done():
+		return errors.New("it has ended")
+	default:
+		return nil
+	}
+}
