@@ -73,6 +73,23 @@ func (s *slowVolume) turning(t *testing.T) {
 	})
 }
 
+// untilQuiet handles events until nothing is on its way to the volume any more, nor follows from that.
+func (s *slowVolume) untilQuiet() {
+	for range 4 {
+		done := make(chan struct{})
+		wait := s.afterVolume()
+		go func() { wait(); close(done) }()
+		for waiting := true; waiting; {
+			select {
+			case event := <-s.events:
+				event()
+			case <-done:
+				waiting = false
+			}
+		}
+	}
+}
+
 func (s *slowVolume) shown() string {
 	if f := s.reports.Get().Failure; f != nil {
 		return f.Reason
@@ -215,6 +232,7 @@ func TestNotesKeepTheirOrder(t *testing.T) {
 	for s.job == JobLaunch {
 		s.nextEvent(t)
 	}
+	s.untilQuiet()
 	if note, err := s.markers.Joining(); err != nil || note == nil {
 		t.Errorf("%+v, %v", note, err)
 	}
@@ -238,8 +256,8 @@ func TestCopyIsNotedBeforeTheStateCounts(t *testing.T) {
 		t.Fatal("complete before the look")
 	}
 	s.release()
-	s.nextEvent(t)
-	if s.run.note == nil || !s.run.note.Transfer || s.join.Kind != agentapi.JoinSST {
+	s.untilQuiet()
+	if s.run.note == nil || !s.run.note.Transfer || s.run.served || s.join.Kind != agentapi.JoinSST {
 		t.Errorf("%+v as %s", s.run.note, s.join.Kind)
 	}
 }

@@ -17,13 +17,30 @@ import (
 type limitedDisk struct {
 	node string
 	name string
+	// freezable makes it a file system on a file (ext4), which can be frozen, and not one in memory, which cannot.
+	freezable bool
 }
 
 func (d limitedDisk) path() string { return "/var/galera-tests/" + d.name }
 
 func (d limitedDisk) mount(ctx context.Context, mebibytes int) error {
 	script := `mkdir -p "$1"; mount -t tmpfs -o "size=$2m,mode=0777" tmpfs "$1"; mkdir -p "$1/data"; chmod 0777 "$1/data"`
+	if d.freezable {
+		script = `mkdir -p "$1"; truncate -s "$2m" "$1.img"; mkfs.ext4 -q -F "$1.img"
+dev=$(losetup -f); [ -e "$dev" ] || mknod "$dev" b 7 "${dev#/dev/loop}"; mount -o loop "$1.img" "$1"; mkdir -p "$1/data"; chmod 0777 "$1/data"`
+	}
 	_, err := onNode(ctx, d.node, script, d.path(), fmt.Sprint(mebibytes))
+	return err
+}
+
+// freeze lets every write to it wait, until thaw.
+func (d limitedDisk) freeze(ctx context.Context) error {
+	_, err := onNode(ctx, d.node, `fsfreeze --freeze "$1"`, d.path())
+	return err
+}
+
+func (d limitedDisk) thaw(ctx context.Context) error {
+	_, err := onNode(ctx, d.node, `fsfreeze --unfreeze "$1"`, d.path())
 	return err
 }
 
@@ -43,7 +60,7 @@ func (d limitedDisk) free(ctx context.Context) error {
 }
 
 func (d limitedDisk) unmount(ctx context.Context) error {
-	_, err := onNode(ctx, d.node, `umount -l "$1" || true; rm -rf "$1"`, d.path())
+	_, err := onNode(ctx, d.node, `umount -l "$1" || true; rm -rf "$1" "$1.img"`, d.path())
 	return err
 }
 

@@ -37,6 +37,19 @@ func (c *Cluster) KillServers(ctx context.Context, names ...string) error {
 	return nil
 }
 
+// HangServer stops a pod's mariadbd where it is (SIGSTOP): it exists, holds its connections, and answers nobody.
+func (c *Cluster) HangServer(ctx context.Context, pod string) error {
+	p, err := c.Pod(ctx, pod)
+	if err != nil {
+		return err
+	}
+	n, err := killInPod(p, serverProgram, syscall.SIGSTOP)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("no %s runs in %s", serverProgram, pod)
+	}
+	return err
+}
+
 // HasProcess says whether a process whose command line contains text runs in a pod.
 func (c *Cluster) HasProcess(ctx context.Context, pod, text string) (bool, error) {
 	p, err := c.Pod(ctx, pod)

@@ -19,15 +19,26 @@ type SmallDisks struct {
 	Class string
 	kube  *Kube
 	nodes []string
+	// freezable is as in limitedDisk.
+	freezable bool
 }
 
 // CreateSmallDisks mounts a file system of that many MiB on each worker.
 func (k *Kube) CreateSmallDisks(ctx context.Context, mebibytes int) (*SmallDisks, error) {
+	return k.createDisks(ctx, mebibytes, false)
+}
+
+// CreateFreezableDisks does the same with file systems that can be frozen.
+func (k *Kube) CreateFreezableDisks(ctx context.Context, mebibytes int) (*SmallDisks, error) {
+	return k.createDisks(ctx, mebibytes, true)
+}
+
+func (k *Kube) createDisks(ctx context.Context, mebibytes int, freezable bool) (*SmallDisks, error) {
 	nodes, err := k.Workers(ctx)
 	if err != nil {
 		return nil, err
 	}
-	d := &SmallDisks{Class: "small-" + strings.ToLower(rand.Text()[:8]), kube: k, nodes: nodes}
+	d := &SmallDisks{Class: "small-" + strings.ToLower(rand.Text()[:8]), kube: k, nodes: nodes, freezable: freezable}
 	later := storagev1.VolumeBindingWaitForFirstConsumer
 	err = k.Create(ctx, &storagev1.StorageClass{
 		ObjectMeta: metav1.ObjectMeta{Name: d.Class}, Provisioner: "kubernetes.io/no-provisioner", VolumeBindingMode: &later,
@@ -47,7 +58,9 @@ func (k *Kube) CreateSmallDisks(ctx context.Context, mebibytes int) (*SmallDisks
 }
 
 // on is the small disk of one node.
-func (d *SmallDisks) on(node string) limitedDisk { return limitedDisk{node: node, name: d.Class} }
+func (d *SmallDisks) on(node string) limitedDisk {
+	return limitedDisk{node: node, name: d.Class, freezable: d.freezable}
+}
 
 func (d *SmallDisks) volume(node string, mebibytes int) *corev1.PersistentVolume {
 	pv := d.on(node).volume(*resource.NewQuantity(int64(mebibytes)<<20, resource.BinarySI))
@@ -60,6 +73,24 @@ func (d *SmallDisks) Fill(ctx context.Context, node string) error { return d.on(
 
 // Free gives the room back.
 func (d *SmallDisks) Free(ctx context.Context, node string) error { return d.on(node).free(ctx) }
+
+// Freeze lets all writes to all of them wait.
+func (d *SmallDisks) Freeze(ctx context.Context) error {
+	var errs []error
+	for _, node := range d.nodes {
+		errs = append(errs, d.on(node).freeze(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// Thaw lets them go on; those that are not frozen complain.
+func (d *SmallDisks) Thaw(ctx context.Context) error {
+	var errs []error
+	for _, node := range d.nodes {
+		errs = append(errs, d.on(node).thaw(ctx))
+	}
+	return errors.Join(errs...)
+}
 
 // Remove unmounts everything. No pod may use it any more.
 func (d *SmallDisks) Remove(ctx context.Context) error {

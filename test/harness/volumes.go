@@ -87,6 +87,13 @@ chown --reference=. ibdata1 grastate.dat`
 	return err
 }
 
+// Break damages a database so that no server can read it, nor tell where it stands. The pod must not be running.
+func (v Volume) Break(ctx context.Context) error {
+	const script = `cd "$1/data"; sed -i 's/^seqno:.*/seqno:   -1/' grastate.dat; dd if=/dev/urandom of=ibdata1 bs=65536 count=32 conv=notrunc 2>/dev/null`
+	_, err := onNode(ctx, v.Node, script, v.Path)
+	return err
+}
+
 // Wipe removes the database from a volume, also under a running pod, and leaves what the agent keeps beside it.
 func (v Volume) Wipe(ctx context.Context) error {
 	_, err := onNode(ctx, v.Node, `find "$1/data" -mindepth 1 -delete`, v.Path)
