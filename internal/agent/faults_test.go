@@ -232,7 +232,7 @@ func (s *story) diverge() {
 	alone.stop(true)
 	s.epoch++
 	n := s.node(1)
-	o := agentapi.Order{ID: "trusted", Epoch: s.epoch, Kind: agentapi.OrderBootstrap, Position: at, ClusterUUID: s.uuid, Trusted: true}
+	o := agentapi.Order{ID: "trusted", Epoch: s.epoch, Kind: agentapi.OrderBootstrap, Position: at, ClusterUUID: s.uuid, GivenUp: []string{alone.name}}
 	if r := n.resend(o); r.State != agentapi.OrderAccepted {
 		s.Fatalf("%+v", r)
 	}

@@ -22,6 +22,7 @@ func (a *agent) publish(step Step) {
 	}
 	r.Image.Missing = slices.Clone(r.Image.Missing)
 	if a.proc != nil {
+		r.Killed = a.proc.Killed()
 		r.Position, r.SafeToBootstrap = a.position, false
 		r.Data = cluster.DataPresent
 		if a.incompleteAfterCrash() {

@@ -40,10 +40,16 @@ type Order struct {
 	Position cluster.Position `json:"position"`
 	// ClusterUUID is status.clusterUUID, "" before the first start.
 	ClusterUUID string `json:"clusterUUID,omitempty"`
-	// Trusted says that a person has named this member as the one to go on from: a Bootstrap is
-	// then carried out even when a member that answers holds a later position. Everything else
-	// is checked as ever.
-	Trusted bool `json:"trusted,omitempty"`
+	// GivenUp are the members a person has accepted to go on without: a Bootstrap is carried out even when one of
+	// these answers with a later position. Everything else is checked as ever.
+	GivenUp []string `json:"givenUp,omitempty"`
+}
+
+// Same says that two orders ask for the same. Who was given up is no part of that: it can change between two
+// sendings, and an order that was taken is not taken again.
+func (o Order) Same(other Order) bool {
+	return o.ID == other.ID && o.Epoch == other.Epoch && o.Kind == other.Kind &&
+		o.Position == other.Position && o.ClusterUUID == other.ClusterUUID
 }
 
 // OrderState says what became of an order.

@@ -48,7 +48,7 @@ func (x Actor) sendOrder(ctx context.Context, f observe.Facts, a plan.SendOrder)
 	defer cancel()
 	_, err := x.Agents.Client.Order(ctx, target, agentapi.Order{
 		ID: a.ID, Epoch: a.Epoch, Kind: agentapi.OrderKind(a.Kind), Position: a.Position,
-		ClusterUUID: f.Cluster.Status.ClusterUUID,
+		ClusterUUID: f.Cluster.Status.ClusterUUID, GivenUp: a.GivenUp,
 	})
 	return err
 }

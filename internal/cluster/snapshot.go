@@ -46,12 +46,14 @@ type Snapshot struct {
 }
 
 // Trust names the member and the position a person vouches for, the epoch of the operation it is
-// for (it is of no worth for any other), and the members the cluster may start without.
+// for (it is of no worth for any other), and the members the cluster may start without. Running are those of
+// them whose servers are to be ended first: that they do not run is nothing a person has vouched for.
 type Trust struct {
 	Member   string
 	Position Position
 	Epoch    int64
 	Without  []string
+	Running  []string
 }
 
 // OperationType names an operation of the journal.
@@ -135,6 +137,10 @@ type Member struct {
 	LinksVerified bool
 	// Order is the last order the agent remembers.
 	Order *Order
+	// CannotAct says why the member cannot do what it is asked for, though its agent answers.
+	CannotAct Inability
+	// CannotStart says why mariadbd could not be started from the member's data, "" when it could.
+	CannotStart string
 	// Failure is why the member cannot run, nil when it can.
 	Failure *Failure
 	// Upgrading says that the member serves with system tables of an earlier version: mariadb-upgrade runs, or

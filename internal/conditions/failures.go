@@ -32,6 +32,18 @@ func memberFailure(in Input) *Problem {
 			}
 		case agentapi.FailureOrderBook:
 			reason, blocked = v1alpha1.ReasonOrderBookDamaged, true
+		case agentapi.FailureHung:
+			blocked = true
+			advice = fmt.Sprintf(". Nothing waits for it that needs no more than the others; all else does. Look at its storage, and restart it: "+
+				"kubectl delete pod %s -n %s", m.Name, in.cluster().Namespace)
+		case agentapi.FailureExamining:
+			blocked, advice = true, ". It goes on, and may come to its end; look at the storage of its host"
+		case agentapi.FailureFrozen:
+			blocked, advice = true, ". Look at the storage of its host; nothing is killed for it, and it goes on when the volume does"
+		case agentapi.FailureReadOnly:
+			blocked = true
+			advice = fmt.Sprintf(". Repair the volume, and then: kubectl delete pod %s -n %s. Or, while others serve, give it an empty one: delete the claim data-%s first",
+				m.Name, in.cluster().Namespace, m.Name)
 		case agentapi.FailureDiskFull:
 			reason, blocked = v1alpha1.ReasonDiskFull, true
 			advice = makeRoom(in)

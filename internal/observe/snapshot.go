@@ -71,6 +71,7 @@ func member(f Facts, seen map[string]Seen, ordinal int, now time.Time) cluster.M
 	if e := r.Ended; e != nil {
 		m.Ended = &cluster.Ended{NodeUUID: e.NodeUUID, ViewID: e.ViewID}
 	}
+	m.CannotAct, m.CannotStart = inability(r), cannotStart(r)
 	m.LacksTools, m.ServerVersion = len(r.Image.Missing) > 0, r.Image.ServerVersion
 	m.Upgrading = r.Upgrade != nil && r.Upgrade.State != agentapi.UpgradeDone
 	if r.Order != nil {
@@ -148,7 +149,7 @@ func heldData(c *v1alpha1.GaleraCluster, name string) bool {
 }
 
 // trust reads the approval MEMBER=UUID:SEQNO@EPOCH,without=MEMBER,…; what cannot be read is no
-// approval.
+// approval. MEMBER/running is one whose server is to be ended first.
 func trust(c *v1alpha1.GaleraCluster) *cluster.Trust {
 	value, without, _ := strings.Cut(c.Annotations[v1alpha1.AnnotationTrustMember], ",without=")
 	name, value, _ := strings.Cut(value, "=")
@@ -161,10 +162,15 @@ func trust(c *v1alpha1.GaleraCluster) *cluster.Trust {
 	if err != nil {
 		return nil
 	}
-	return &cluster.Trust{
-		Member: strings.TrimSpace(name), Position: p, Epoch: n,
-		Without: strings.Split(strings.TrimSpace(without), ","),
+	t := &cluster.Trust{Member: strings.TrimSpace(name), Position: p, Epoch: n}
+	for _, name := range strings.Split(strings.TrimSpace(without), ",") {
+		if running, ok := strings.CutSuffix(name, cluster.RunningSuffix); ok {
+			t.Running = append(t.Running, running)
+		} else {
+			t.Without = append(t.Without, name)
+		}
 	}
+	return t
 }
 
 func operation(o *v1alpha1.OperationStatus) *cluster.Operation {

@@ -41,6 +41,8 @@ type SendOrder struct {
 	Epoch    int64
 	Kind     OrderKind
 	Position cluster.Position
+	// GivenUp are the members that an approval in force lets the cluster start without.
+	GivenUp []string
 }
 
 // DeletePod replaces a member's pod by one made from the current template.

@@ -16,7 +16,12 @@ func approved(s cluster.Snapshot, v verdict, best cluster.Member, ok bool) bool 
 	if !ok || t == nil || t.Member != best.Name || t.Position != best.Position || t.Epoch != attempt(s, best) {
 		return false
 	}
-	return !slices.ContainsFunc(v.missing(), func(name string) bool { return !slices.Contains(t.Without, name) })
+	return !slices.ContainsFunc(v.missing(), func(name string) bool {
+		// That the server of a silent member does not run a person has to vouch for; where an agent answers it is
+		// ended, or seen not to run, before anything is started.
+		ends := slices.Contains(t.Running, name) && !slices.Contains(v.silent, name)
+		return !ends && !slices.Contains(t.Without, name)
+	})
 }
 
 // attempt is the epoch of the operation that starts best, or of the one that would.
@@ -43,6 +48,12 @@ func explain(s cluster.Snapshot, v verdict, best cluster.Member, ok bool) (Decis
 		{ReasonOrderBook, "cannot read their order book", v.damaged},
 		{ReasonDowngrade, "hold data that a later MariaDB has used, which their image must not touch: put the later image back", v.later},
 		{ReasonPositionUnknown, "cannot tell their position", v.unknown},
+		{ReasonMemberFailed, "run and do not answer" + mend(cluster.Hung), v.hung},
+		{ReasonMemberFailed, "were killed and have not ended" + mend(cluster.Killed), v.killed},
+		{ReasonMemberFailed, "are still being examined" + mend(cluster.SlowLook), v.slow},
+		{ReasonMemberFailed, "have a volume that is frozen" + mend(cluster.Frozen), v.frozen},
+		{ReasonMemberFailed, "have a volume that refuses writes" + mend(cluster.ReadOnly), v.readOnly},
+		{ReasonMemberFailed, "cannot start" + whyUnable(s, v), v.unable},
 		{ReasonWaitingForMembers, "do not answer", v.silent},
 	} {
 		if len(g.names) > 0 {
@@ -56,7 +67,10 @@ func explain(s cluster.Snapshot, v verdict, best cluster.Member, ok bool) (Decis
 	}
 	text += fmt.Sprintf(". Bring the missing members back; or, if they are gone for good and certainly not running, accept to lose what only they knew: "+
 		"kubectl annotate galera %s -n %s --overwrite galera-operator.io/trust-member=%s=%s@%d,without=%s",
-		s.Name, s.Namespace, best.Name, best.Position, attempt(s, best), strings.Join(v.missing(), ","))
+		s.Name, s.Namespace, best.Name, best.Position, attempt(s, best), strings.Join(givenUp(s, v), ","))
+	if v.running(s) {
+		text += ". A server marked " + cluster.RunningSuffix + " is ended first, and counts with what it knows as soon as that can be told"
+	}
 	return Decision{Reason: reason, Message: text, Blocked: reason != ReasonWaitingForMembers}, true
 }
 

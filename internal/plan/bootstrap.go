@@ -28,8 +28,13 @@ func continueBootstrap(s cluster.Snapshot, op cluster.Operation) (Decision, bool
 			return d, true
 		}
 	}
-	return order(op, m.Name, kind, op.Position, ReasonRecovering,
-		fmt.Sprintf("%s starts the cluster at %s", m.Name, op.Position))
+	d, ok := order(op, m.Name, kind, op.Position, ReasonRecovering, fmt.Sprintf("%s starts the cluster at %s", m.Name, op.Position))
+	send := d.Action.(SendOrder)
+	if op.Type == cluster.OpRecover {
+		send.GivenUp = judge(s).missing() // chooseAgain has seen that each is approved
+	}
+	d.Action = send
+	return d, ok
 }
 
 func orderFor(t cluster.OperationType) OrderKind {
@@ -46,6 +51,8 @@ func orderFor(t cluster.OperationType) OrderKind {
 // followOrder waits for an order that the agent has, and gives up when it came to nothing.
 func followOrder(m cluster.Member, op cluster.Operation) (Decision, bool) {
 	switch {
+	case m.CannotAct != cluster.Able:
+		return abandon(ReasonRecovering, fmt.Sprintf("%s was to start the cluster, and %s", m.Name, plight(m)))
 	case m.Order.State == orderRefused, m.Order.State == orderFailed:
 		return abandon(ReasonRecovering, fmt.Sprintf("%s did not carry out %s: %s", m.Name, op.ID, m.Order.Message))
 	case m.Order.State == orderDone && m.Down():
@@ -99,10 +106,15 @@ func stillFits(m, best cluster.Member, op cluster.Operation) string {
 }
 
 // stopOthers stops running nodes that lost quorum and are not in the chosen member's component:
-// they could find each other and become Primary by themselves.
+// they could find each other and become Primary by themselves. One that does not answer may even be Primary, alone; it
+// is ended, too, and looked at again.
 func stopOthers(s cluster.Snapshot, op cluster.Operation, chosen cluster.Member) (Decision, bool) {
 	for _, m := range s.Members {
-		if m.Name != chosen.Name && m.Known && m.Server != nil && !together(chosen, m) {
+		switch {
+		case m.Name == chosen.Name || m.Server != nil && together(chosen, m):
+		case m.CannotAct != cluster.Able && m.MayRun():
+			return endStuck(op, m)
+		case m.Known && m.Server != nil:
 			return order(op, m.Name, OrderStop, cluster.Position{}, ReasonRecovering,
 				fmt.Sprintf("stopping %s, which has no quorum and is apart from %s", m.Name, chosen.Name))
 		}
@@ -118,13 +130,14 @@ func together(a, b cluster.Member) bool {
 
 // tellOthers makes the other members remember the operation's epoch. A Start is an order that
 // changes nothing for a member that is not held. One that cannot read its order book refuses all
-// orders anyhow.
+// orders anyhow; one that cannot write it carries none out, and an approval comes later than any order that is
+// under way to it.
 func tellOthers(s cluster.Snapshot, op cluster.Operation, chosen cluster.Member) (Decision, bool) {
 	if op.Type == cluster.OpFirstStart {
 		return Decision{}, false // there is nothing yet that an earlier order could harm
 	}
 	for _, m := range s.Members {
-		if m.Name != chosen.Name && m.Known && !m.BookDamaged && seenEpoch(m) < op.Epoch {
+		if m.Name != chosen.Name && m.Known && m.Records() && seenEpoch(m) < op.Epoch {
 			return order(op, m.Name, OrderStart, cluster.Position{}, ReasonRecovering,
 				fmt.Sprintf("telling %s that %s starts the cluster", m.Name, chosen.Name))
 		}

@@ -21,6 +21,13 @@ func send(member, op string, epoch int64, kind OrderKind, p cluster.Position, su
 	return SendOrder{Member: member, ID: op + "/" + member + "/" + suffix, Epoch: epoch, Kind: kind, Position: p}
 }
 
+// giving is the order with the members that a person has given up.
+func giving(a Action, up ...string) Action {
+	o := a.(SendOrder)
+	o.GivenUp = up
+	return o
+}
+
 func gaveUp(t *testing.T, s cluster.Snapshot, says string) {
 	t.Helper()
 	d := Plan(s)
@@ -42,11 +49,11 @@ func TestContinueRecover(t *testing.T) {
 		{name: "one is stopping", s: crashed(db(0, phase(cluster.PhaseStopping))), reason: ReasonWaitingForMembers},
 		{name: "one is silent again", s: crashed(db(0, silent)), reason: ReasonWaitingForMembers, says: "@5"},
 		{name: "one is silent, approved", s: crashed(db(0, silent), db(2, knows(5)), trust("db-1", at(9), 5, "db-0")),
-			action: send("db-1", "recover-5", 5, OrderBootstrap, at(9), "bootstrap")},
+			action: giving(send("db-1", "recover-5", 5, OrderBootstrap, at(9), "bootstrap"), "db-0")},
 		{name: "one cannot read its order book", s: crashed(db(0, damaged(7))), reason: ReasonOrderBook, blocked: true,
 			says: "db-0 cannot read their order book"},
 		{name: "the same, approved: it is not told", s: crashed(db(0, damaged(7)), db(2, knows(5)), trust("db-1", at(9), 5, "db-0")),
-			action: send("db-1", "recover-5", 5, OrderBootstrap, at(9), "bootstrap")},
+			action: giving(send("db-1", "recover-5", 5, OrderBootstrap, at(9), "bootstrap"), "db-0")},
 		{name: "one lost its disk", s: crashed(db(0, empty)), reason: ReasonDataLost, blocked: true},
 		{name: "it is Primary", s: crashed(db(1, synced), db(1, role(rolePrimary)), db(0, role("replica"))), action: Complete{Message: "db-1 is Primary"}},
 		{name: "somebody else is Primary", s: crashed(db(0, synced)), action: Complete{Message: "db-0 is Primary"}},

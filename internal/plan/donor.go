@@ -76,7 +76,7 @@ func othersThanStuck(s cluster.Snapshot) []cluster.Member {
 func stuckDonor(s cluster.Snapshot) (cluster.Member, bool) {
 	var stuck []cluster.Member
 	for _, m := range s.Members {
-		if m.StuckDonor && m.InPrimary() && outdated(m) {
+		if m.StuckDonor && m.InPrimary() && outdated(m) && m.Records() {
 			stuck = append(stuck, m)
 		}
 	}

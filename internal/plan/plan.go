@@ -106,8 +106,11 @@ func Plan(s cluster.Snapshot) Decision {
 func reportMembers(s cluster.Snapshot) (Decision, bool) {
 	var joining []string
 	for _, m := range s.Members {
-		if m.Synced() {
+		if m.Synced() && m.CannotAct == cluster.Able {
 			continue
+		}
+		if m.CannotAct != cluster.Able {
+			return Decision{Reason: ReasonMemberFailed, Message: m.Name + " " + plight(m)}, true
 		}
 		if m.Failure != nil {
 			return Decision{Reason: ReasonMemberFailed, Message: m.Name + ": " + m.Failure.Message}, true

@@ -22,7 +22,12 @@ func continueRebootstrap(s cluster.Snapshot, op cluster.Operation) (Decision, bo
 		return complete(fmt.Sprintf("%s runs with %s sockets", keeper.Name, s.Wanted.Sockets))
 	}
 	for _, m := range s.Members {
-		if m.Name == keeper.Name || m.Known && m.Phase == cluster.PhaseStopped && seenEpoch(m) >= op.Epoch {
+		if why := wouldBeMissing(m); why != "" {
+			return abandon(ReasonSwitching, m.Name+" "+why+": without it the cluster could not be started again by itself")
+		}
+	}
+	for _, m := range s.Members {
+		if m.Name == keeper.Name || m.AtRest(op.Epoch) {
 			continue
 		}
 		return stopForSwitch(op, m)
@@ -40,9 +45,21 @@ func continueRebootstrap(s cluster.Snapshot, op cluster.Operation) (Decision, bo
 		fmt.Sprintf("%s, the last node that serves, is restarted with %s sockets", keeper.Name, s.Wanted.Sockets))
 }
 
+// wouldBeMissing says why a member could not be told of a start, or not say where it stands; "" when it could. One that hangs is
+// killed by its Stop, and looked at.
+func wouldBeMissing(m cluster.Member) string {
+	switch {
+	case m.CannotAct != cluster.Able && m.CannotAct != cluster.Hung:
+		return plight(m)
+	case m.Down() && m.Failure != nil && !m.Position.Known() && m.Data != cluster.DataEmpty && m.Data != cluster.DataIncomplete:
+		return "cannot tell its position"
+	}
+	return ""
+}
+
 func stopForSwitch(op cluster.Operation, m cluster.Member) (Decision, bool) {
 	if !m.Known || m.Phase == cluster.PhaseStopping {
-		return wait(ReasonSwitching, "waiting for "+m.Name+" to stop")
+		return wait(ReasonSwitching, "waiting for "+m.Name+" to stop"+but(m))
 	}
 	if m.Order != nil && m.Order.Epoch == op.Epoch && m.Order.Kind != string(OrderStop) {
 		return abandon(ReasonSwitching, fmt.Sprintf("the Stop of epoch %d was lifted on %s: another epoch is needed", op.Epoch, m.Name))

@@ -115,9 +115,12 @@ func waitForSynced(s cluster.Snapshot) (Decision, bool) {
 		return wait(ReasonRestarting, aloneAndStuck(s, m))
 	}
 	for _, m := range s.Members {
-		serves := m.Synced() && m.Pod.Ready
+		serves := m.Synced() && m.Pod.Ready && m.CannotAct == cluster.Able
 		if serves && (!m.Upgrading || m.Pod.Outdated) { // in its next pod it is another matter
 			continue
+		}
+		if m.CannotAct != cluster.Able {
+			return wait(ReasonMemberFailed, fmt.Sprintf("no node is taken down beside %s, which %s", m.Name, plight(m)))
 		}
 		if m.Failure != nil {
 			return wait(ReasonMemberFailed, fmt.Sprintf("the rolling restart is halted: %s: %s", m.Name, m.Failure.Message))
@@ -125,7 +128,7 @@ func waitForSynced(s cluster.Snapshot) (Decision, bool) {
 		if serves {
 			return wait(ReasonUpgrading, "waiting for mariadb-upgrade on "+m.Name+" before the next node is restarted")
 		}
-		return wait(ReasonRestarting, "waiting for "+m.Name+" to be Synced and served before the next node is restarted")
+		return wait(ReasonRestarting, "waiting for "+m.Name+" to be Synced and served before the next node is restarted"+but(m))
 	}
 	return waitForArbitrator(s)
 }
@@ -142,10 +145,10 @@ func waitForConfiguration(s cluster.Snapshot) (Decision, bool) {
 func nodesRead(s cluster.Snapshot) (Decision, bool) {
 	for _, m := range s.Members {
 		if m.ConfigLoaded != s.ConfigRevision {
-			return wait(ReasonConfiguration, "waiting for "+m.Name+" to read the new configuration")
+			return wait(ReasonConfiguration, "waiting for "+m.Name+" to read the new configuration"+but(m))
 		}
 		if m.StaleTrust && m.Publication != s.Publication {
-			return wait(ReasonConfiguration, "waiting for "+m.Name+" to read the new certificates")
+			return wait(ReasonConfiguration, "waiting for "+m.Name+" to read the new certificates"+but(m))
 		}
 	}
 	return Decision{}, false
@@ -179,7 +182,7 @@ func restart(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (Decisi
 // earlier leader has sent may still be under way, and would take the node down in somebody else's turn. Under
 // the order's ID a Start, which changes nothing, takes its place.
 func useUpTurn(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (Decision, bool) {
-	if !m.Known || m.BookDamaged || m.Pod.Terminating || seenEpoch(m) >= op.Epoch {
+	if !m.Known || !m.Records() || m.Pod.Terminating || seenEpoch(m) >= op.Epoch {
 		return Decision{}, false
 	}
 	return Decision{Reason: ReasonRestarting, Message: m.Name + " runs with the current configuration: its turn is over", Action: SendOrder{

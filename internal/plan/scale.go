@@ -71,9 +71,11 @@ func continueScaleDown(s cluster.Snapshot, op cluster.Operation) (Decision, bool
 	case halted(m, op):
 		return completeScaleDown(s, op, m)
 	case !m.Known:
-		return wait(ReasonScaling, m.Name+" is to leave, and its agent does not answer: it cannot be told to stop")
+		return wait(ReasonScaling, m.Name+" is to leave, and its agent does not answer: it cannot be told to stop. Should its host be gone for good, delete the pod by force")
+	case !m.Records():
+		return wait(ReasonMemberFailed, m.Name+" is to leave, and cannot be told to stop: it "+plight(m)+". Or give it an empty volume")
 	case m.Phase == cluster.PhaseStopping:
-		return wait(ReasonScaling, "waiting for "+m.Name+" to stop")
+		return wait(ReasonScaling, "waiting for "+m.Name+" to stop"+but(m))
 	}
 	return order(op, m.Name, OrderStop, cluster.Position{}, ReasonScaling, "stopping "+m.Name+", which leaves the cluster")
 }
@@ -81,7 +83,7 @@ func continueScaleDown(s cluster.Snapshot, op cluster.Operation) (Decision, bool
 // halted says that a member is down for good: stopped by this operation's order, which it keeps on its
 // volume, or without a container that could run.
 func halted(m cluster.Member, op cluster.Operation) bool {
-	return m.Known && m.Phase == cluster.PhaseStopped && seenEpoch(m) >= op.Epoch || !m.Known && m.Pod.Waiting
+	return m.AtRest(op.Epoch) || !m.Known && m.Pod.Waiting
 }
 
 // completeScaleDown waits until the leave is seen on all that stay. A report may be older than the leave,
@@ -96,7 +98,7 @@ func completeScaleDown(s cluster.Snapshot, op cluster.Operation, gone cluster.Me
 	}
 	for _, m := range rest {
 		if !m.Synced() && !upToDate(m) || m.Server.Size != len(rest) || slices.Contains(m.Server.Members, gone.Name) {
-			return wait(ReasonScaling, fmt.Sprintf("%s has stopped; waiting for %s to be Synced without it", gone.Name, m.Name))
+			return wait(ReasonScaling, fmt.Sprintf("%s has stopped; waiting for %s to be Synced without it", gone.Name, m.Name)+but(m))
 		}
 	}
 	message := gone.Name + " has left"
@@ -119,10 +121,10 @@ func tellOfLeave(op cluster.Operation, m, gone cluster.Member) (Decision, bool) 
 // gives its state to the leaver serves all the same.
 func waitForOthers(s cluster.Snapshot, leaver cluster.Member) (Decision, bool) {
 	for _, m := range s.Members {
-		if m.Name == leaver.Name || m.Synced() && !m.BookDamaged || canWrite(m) && !leaver.Synced() {
+		if m.Name == leaver.Name || m.Synced() && m.Records() || canWrite(m) && !leaver.Synced() {
 			continue
 		}
-		return wait(ReasonScaling, fmt.Sprintf("waiting for %s to be Synced before %s leaves", m.Name, leaver.Name))
+		return wait(ReasonScaling, fmt.Sprintf("waiting for %s to be Synced before %s leaves", m.Name, leaver.Name)+but(m))
 	}
 	if !leaver.InPrimary() {
 		return Decision{}, false // its vote is gone already, and the arbitrator's turn comes when it has left

@@ -52,6 +52,12 @@ type verdict struct {
 	lost       []string         // held data once, empty now
 	foreign    []string         // data of another history
 	beyond     []string         // write-sets that the latest line of history does not have
+	hung       []string         // mariadbd runs and does not answer
+	killed     []string         // mariadbd was killed and has not ended
+	slow       []string         // the examination takes too long
+	frozen     []string         // the volume does not answer
+	readOnly   []string         // the volume refuses writes
+	unable     []string         // the most advanced, and mariadbd cannot be started there
 	busy       []string         // starting or stopping right now
 	empty      int              // never held data, or were being filled
 	blank      int              // of those, data directory really empty
@@ -60,7 +66,7 @@ type verdict struct {
 // missing are the members that may know more than the candidates do.
 func (v verdict) missing() []string {
 	var all []string
-	for _, group := range [][]string{v.silent, v.unknown, v.damaged, v.later, v.lost, v.foreign, v.beyond} {
+	for _, group := range [][]string{v.silent, v.hung, v.killed, v.slow, v.frozen, v.readOnly, v.unknown, v.damaged, v.later, v.lost, v.foreign, v.beyond, v.unable} {
 		all = append(all, group...)
 	}
 	return all
@@ -79,6 +85,8 @@ func judge(s cluster.Snapshot) verdict {
 		case m.LaterData:
 			// Whatever its position, nothing can be started from it.
 			v.later = append(v.later, m.Name)
+		case m.CannotAct != cluster.Able:
+			v.addStuck(m)
 		case !m.Down() && !withoutQuorum(m):
 			v.busy = append(v.busy, m.Name)
 		case m.Data == cluster.DataEmpty && m.HeldData:
@@ -99,6 +107,7 @@ func judge(s cluster.Snapshot) verdict {
 		}
 	}
 	v.setApart(s)
+	v.setUnable(s)
 	return v
 }
 
@@ -134,6 +143,9 @@ func readyForFirst(s cluster.Snapshot) (Decision, bool) {
 		}
 	}
 	for _, m := range s.Members {
+		if m.CannotStart != "" && m.Ordinal == 0 {
+			return blocked(ReasonMemberFailed, m.Name+" is to be initialised, and cannot start: "+m.CannotStart)
+		}
 		if m.LacksTools && len(s.Members) > 1 {
 			return blocked(ReasonTransferTools, m.Name+": the image lacks programs of a state transfer: what is started with it could not give its data to the others")
 		}
@@ -166,6 +178,8 @@ func better(a, b cluster.Member, s cluster.Snapshot) bool {
 		return false
 	case vouched(a) != vouched(b):
 		return vouched(a)
+	case (a.CannotStart == "") != (b.CannotStart == ""):
+		return a.CannotStart == ""
 	case a.SafeToBootstrap != b.SafeToBootstrap:
 		return a.SafeToBootstrap
 	case withoutQuorum(a) != withoutQuorum(b):
@@ -205,6 +219,9 @@ func adoptHistory(s cluster.Snapshot, v verdict) (Decision, bool) {
 	if len(v.candidates) == 0 && len(v.damaged) > 0 {
 		return blocked(ReasonOrderBook, "nobody else has data, and the order book on the volume cannot be read: "+list(v.damaged)+
 			"; bring back an earlier state of the volume, or remove it to start anew. Positions: "+positions(s))
+	}
+	if stuck := stuckOf(s, v); len(v.candidates) == 0 && stuck != "" {
+		return blocked(ReasonMemberFailed, "no history can be found: "+stuck+"Positions: "+positions(s))
 	}
 	if len(v.candidates) == 0 && len(v.later) > 0 {
 		return blocked(ReasonDowngrade, "the data were used by a later MariaDB than the image's: "+list(v.later)+

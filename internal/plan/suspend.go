@@ -31,17 +31,20 @@ func continueSuspend(s cluster.Snapshot, op cluster.Operation) (Decision, bool) 
 		return d, true
 	}
 	var running []cluster.Member
+	var untold []cluster.Member
 	var missing []string
 	for _, m := range s.Members {
 		switch {
-		case m.Known && m.Phase == cluster.PhaseStopped && seenEpoch(m) >= op.Epoch:
+		case m.AtRest(op.Epoch):
 			// The epoch shows that this is not an old report of an earlier suspension.
 		case m.BookDamaged:
 			// It starts nothing, and takes no order.
 		case !m.Pod.Exists:
 			missing = append(missing, m.Name)
+		case m.Known && !m.Records(), !m.Known && m.Pod.Waiting:
+			untold = append(untold, m)
 		case !m.Known, m.Phase == cluster.PhaseStopping:
-			return wait(ReasonSuspended, "waiting for "+m.Name+" to stop")
+			return wait(ReasonSuspended, "waiting for "+m.Name+" to stop"+but(m))
 		default:
 			running = append(running, m)
 		}
@@ -51,13 +54,25 @@ func continueSuspend(s cluster.Snapshot, op cluster.Operation) (Decision, bool) 
 		return wait(ReasonSuspended, "all others are stopped; waiting for the pods "+list(missing))
 	}
 	if len(running) == 0 {
-		return complete("all nodes are stopped")
+		return completeSuspend(untold)
 	}
 	m := lastFirst(running, s.Primary)
 	if m.Order != nil && m.Order.Epoch == op.Epoch && m.Order.Kind != string(OrderStop) {
 		return abandon(ReasonSuspended, fmt.Sprintf("the Stop of epoch %d was lifted on %s: another epoch is needed", op.Epoch, m.Name))
 	}
 	return order(op, m.Name, OrderStop, cluster.Position{}, ReasonSuspended, fmt.Sprintf("stopping %s, %d still to stop", m.Name, len(running)))
+}
+
+// completeSuspend ends the suspension when all that can be told to stop have. One that cannot be told may be left: its pod goes
+// with the others, and nobody is there whom it could serve together with, or without. Of two each could.
+func completeSuspend(untold []cluster.Member) (Decision, bool) {
+	switch {
+	case len(untold) == 0:
+		return complete("all nodes are stopped")
+	case len(untold) == 1:
+		return complete("all nodes are stopped, but " + untold[0].Name + ", which goes with its pod" + but(untold[0]))
+	}
+	return wait(ReasonSuspended, "all others are stopped; waiting for "+list(names(untold))+", which cannot be told to stop: only one may go untold. "+untold[0].Name+" "+plight(untold[0]))
 }
 
 // lastFirst picks the highest ordinal that is not the primary: neither by its role nor by the
@@ -92,7 +107,7 @@ func liftStops(s cluster.Snapshot) (Decision, bool) {
 		return Decision{}, false
 	}
 	for _, m := range s.Members {
-		if m.Known && m.Phase == cluster.PhaseStopped && !leaving(s, m) {
+		if m.Known && m.Phase == cluster.PhaseStopped && m.Records() && !leaving(s, m) {
 			return lift(s, m)
 		}
 	}

@@ -153,11 +153,11 @@ func holdingBack(s cluster.Snapshot, to cluster.Encryption) string {
 		case !m.Known:
 			return "waiting for the agent of " + m.Name
 		case m.ConfigLoaded != s.ConfigRevision:
-			return "waiting for " + m.Name + " to read the new configuration"
+			return "waiting for " + m.Name + " to read the new configuration" + but(m)
 		case m.Server == nil && m.Running != (cluster.Encryption{}):
-			return "waiting for " + m.Name + " to start" // it may not be what it was asked last
+			return "waiting for " + m.Name + " to start" + but(m) // it may not be what it was asked last
 		case m.Running != (cluster.Encryption{}) && !m.Running.Meets(to):
-			return fmt.Sprintf("waiting for %s to run with %s sockets", m.Name, s.Published.Sockets)
+			return fmt.Sprintf("waiting for %s to run with %s sockets", m.Name, s.Published.Sockets) + but(m)
 		case to.Sockets == cluster.SocketStrict && s.Published.Sockets == cluster.SocketDynamic && !m.LinksVerified:
 			return "waiting for " + m.Name + " to have verified every other node's certificate"
 		}

@@ -31,7 +31,7 @@ const whyGiver = " is the only node with data, and its image lacks programs of a
 // it is restarted with was seen to run and to have the programs.
 func onlyGiver(s cluster.Snapshot) (giver cluster.Member, found bool) {
 	for _, m := range s.Members {
-		if m.Synced() && m.Pod.Ready && m.Pod.Outdated && m.LacksTools && !m.BookDamaged {
+		if m.Synced() && m.Pod.Ready && m.Pod.Outdated && m.LacksTools && m.Records() {
 			giver, found = m, true
 		}
 	}

@@ -100,7 +100,7 @@ func judgeForm(o agentapi.Order, book Content, damaged error, f Facts) (Verdict,
 		return Verdict{Decision: RefuseUnrecorded, Message: "what this member was ordered before cannot be read: " + damaged.Error()}, true
 	}
 	if known := book.Find(o.ID); known != nil {
-		if known.Order != o {
+		if !known.Same(o) {
 			return Verdict{Decision: RefuseUnrecorded, Message: fmt.Sprintf("order %s is known with other content", o.ID)}, true
 		}
 		return Verdict{Decision: Repeat, Record: known}, true
@@ -164,10 +164,11 @@ func judgeBootstrap(o agentapi.Order, f Facts) Verdict {
 		return refuse("the order was decided for position %s, this member is at %s", o.Position, f.Position)
 	case o.ClusterUUID != "" && o.ClusterUUID != f.Position.UUID:
 		return refuse("the cluster's UUID is %s, this member's data belong to %s", o.ClusterUUID, f.Position.UUID)
-	case o.Trusted:
-		return Verdict{Decision: Accept}
 	}
 	for _, p := range f.Peers {
+		if slices.Contains(o.GivenUp, p.Name) {
+			continue // a person has accepted to lose what only it knows
+		}
 		if p.Position.UUID == f.Position.UUID && p.Position.Seqno > f.Position.Seqno && p.Data == cluster.DataPresent {
 			return refuse("%s is ahead: %s, this member is at %s", p.Name, p.Position, f.Position)
 		}

@@ -81,7 +81,15 @@ func TestJudgeRefuses(t *testing.T) {
 		"bootstrap without a position":  {bootstrap, down(), func(o *agentapi.Order, _ *Facts) { o.Position = cluster.Position{} }, "names no position"},
 		"bootstrap of another cluster":  {bootstrap, down(), func(o *agentapi.Order, _ *Facts) { o.ClusterUUID = other }, "the cluster's UUID"},
 		"bootstrap beside a Primary":    {bootstrap, down(), func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{primary} }, "p is in a Primary"},
-		"trusted beside a Primary":      {bootstrap, down(), func(o *agentapi.Order, f *Facts) { o.Trusted, f.Peers = true, []agentapi.PeerView{primary} }, "p is in a Primary"},
+		"beside a Primary that was given up": {bootstrap, down(), func(o *agentapi.Order, f *Facts) {
+			o.GivenUp, f.Peers = []string{"p"}, []agentapi.PeerView{primary}
+		}, "p is in a Primary"},
+		"beside one that is being made so and was given up": {bootstrap, down(), func(o *agentapi.Order, f *Facts) {
+			o.GivenUp, f.Peers = []string{"p"}, []agentapi.PeerView{{Name: "p", Forming: true}}
+		}, "p is being made"},
+		"behind a peer, another was given up": {bootstrap, down(), func(o *agentapi.Order, f *Facts) {
+			o.GivenUp, f.Peers = []string{"p"}, []agentapi.PeerView{{Name: "p", Data: cluster.DataPresent, Position: at18}, {Name: "q", Data: cluster.DataPresent, Position: at18}}
+		}, "q is ahead"},
 		"bootstrap behind a peer": {bootstrap, down(), func(_ *agentapi.Order, f *Facts) {
 			f.Peers = []agentapi.PeerView{{Name: "q", Data: cluster.DataPresent, Position: cluster.Position{UUID: uuid, Seqno: 18}}}
 		}, "q is ahead"},
@@ -106,12 +114,27 @@ func TestJudgeRefuses(t *testing.T) {
 	}
 }
 
-func TestTrustedGoesPastAPeerThatIsAhead(t *testing.T) {
+var at18 = cluster.Position{UUID: uuid, Seqno: 18}
+
+func TestWhoWasGivenUpMayBeAhead(t *testing.T) {
 	o, f := order(agentapi.OrderBootstrap, at17), down()
-	o.Trusted = true
-	f.Peers = []agentapi.PeerView{{Name: "q", Data: cluster.DataPresent, Position: cluster.Position{UUID: uuid, Seqno: 18}}}
+	o.GivenUp = []string{"p", "q"}
+	f.Peers = []agentapi.PeerView{{Name: "q", Data: cluster.DataPresent, Position: at18}}
 	if v := Judge(o, Content{}, nil, f); v.Decision != Accept {
 		t.Errorf("%v %s", v.Decision, v.Message)
+	}
+}
+
+func TestOrderIsKnownWhoeverIsGivenUp(t *testing.T) {
+	sent := order(agentapi.OrderBootstrap, at17)
+	sent.GivenUp = []string{"q"}
+	book := Content{HighestEpoch: 5, Records: []agentapi.OrderRecord{{Order: sent, State: agentapi.OrderDone}}}
+	for _, givenUp := range [][]string{{"q"}, nil, {"p", "q"}} {
+		again := order(agentapi.OrderBootstrap, at17)
+		again.GivenUp = givenUp
+		if v := Judge(again, book, nil, down()); v.Decision != Repeat {
+			t.Errorf("%v: %v %s", givenUp, v.Decision, v.Message)
+		}
 	}
 }
 

@@ -36,6 +36,7 @@ type Process struct {
 	PID       int
 	StartedAt time.Time
 	ended     atomic.Bool
+	killed    atomic.Bool
 	done      chan struct{}
 	exit      Exit
 }
@@ -125,13 +126,18 @@ func (p *Process) Exit() Exit { return p.exit }
 func (p *Process) Terminate() { p.signal(p.PID, syscall.SIGTERM) }
 
 // Kill ends the process and its group at once.
-func (p *Process) Kill() { p.signal(-p.PID, syscall.SIGKILL) }
+func (p *Process) Kill() {
+	if p.signal(-p.PID, syscall.SIGKILL) {
+		p.killed.Store(true)
+	}
+}
+
+// Killed says that SIGKILL was sent: the process never runs another instruction, however long its end takes.
+func (p *Process) Killed() bool { return p.killed.Load() }
 
 // signal does nothing once the process has ended: its number may be another's by then.
-func (p *Process) signal(pid int, sig syscall.Signal) {
-	if !p.ended.Load() {
-		_ = syscall.Kill(pid, sig)
-	}
+func (p *Process) signal(pid int, sig syscall.Signal) (sent bool) {
+	return !p.ended.Load() && syscall.Kill(pid, sig) == nil
 }
 
 // Run starts a process, waits for it and returns how it ended. It is killed when ctx ends first.

@@ -1,0 +1,135 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// plight says what is wrong with a member whose agent answers and which cannot act, and what helps.
+func plight(m cluster.Member) string {
+	what, ok := map[cluster.Inability]string{
+		cluster.Hung:     "runs and does not answer",
+		cluster.Killed:   "was killed and has not ended",
+		cluster.SlowLook: "is still being examined",
+		cluster.Frozen:   "has a volume that is frozen",
+		cluster.ReadOnly: "has a volume that refuses writes",
+	}[m.CannotAct]
+	switch {
+	case ok:
+		return what + mend(m.CannotAct)
+	case m.Failure != nil:
+		return "has failed: " + m.Failure.Message
+	case m.Known:
+		return ""
+	}
+	return "does not answer"
+}
+
+// mend says what a person can do.
+func mend(i cluster.Inability) string {
+	switch i {
+	case cluster.Hung:
+		return " (delete the pod to restart it)"
+	case cluster.Killed:
+		return " (its storage does not answer: restart its host)"
+	case cluster.SlowLook:
+		return " (this goes on; look at its storage)"
+	case cluster.Frozen:
+		return " (look at its storage; nothing is killed for it)"
+	case cluster.ReadOnly:
+		return " (repair the volume, then delete the pod)"
+	}
+	return ""
+}
+
+// but adds to a wait why the member it names may keep everybody waiting.
+func but(m cluster.Member) string {
+	if why := plight(m); why != "" {
+		return ": it " + why
+	}
+	return ""
+}
+
+// addStuck sorts in a member that cannot act. Whatever its position says, it cannot be told of a start, or may run.
+func (v *verdict) addStuck(m cluster.Member) {
+	switch m.CannotAct {
+	case cluster.Hung:
+		v.hung = append(v.hung, m.Name)
+	case cluster.Killed:
+		v.killed = append(v.killed, m.Name)
+	case cluster.SlowLook:
+		v.slow = append(v.slow, m.Name)
+	case cluster.Frozen:
+		v.frozen = append(v.frozen, m.Name)
+	default:
+		v.readOnly = append(v.readOnly, m.Name)
+	}
+}
+
+// setUnable takes out the candidates that would be chosen and cannot be started: their agents would refuse.
+func (v *verdict) setUnable(s cluster.Snapshot) {
+	for {
+		best, ok := v.best(s)
+		if !ok || best.CannotStart == "" {
+			return
+		}
+		v.unable = append(v.unable, best.Name)
+		v.candidates = slices.DeleteFunc(v.candidates, func(m cluster.Member) bool { return m.Name == best.Name })
+	}
+}
+
+func whyUnable(s cluster.Snapshot, v verdict) string {
+	if len(v.unable) == 0 {
+		return ""
+	}
+	m, _ := s.Member(v.unable[0])
+	return " (" + m.CannotStart + ")"
+}
+
+// stuckOf tells of all members that cannot act, "" when there are none.
+func stuckOf(s cluster.Snapshot, v verdict) string {
+	text := ""
+	for _, m := range s.Members {
+		switch {
+		case m.CannotAct != cluster.Able:
+			text += m.Name + " " + plight(m) + "; "
+		case slices.Contains(v.unable, m.Name):
+			text += m.Name + " cannot start: " + m.CannotStart + "; "
+		}
+	}
+	return text
+}
+
+// running says that servers have to be ended before the cluster can start without their members.
+func (v verdict) running(s cluster.Snapshot) bool {
+	return slices.ContainsFunc(s.Members, func(m cluster.Member) bool { return m.MayRun() && slices.Contains(v.missing(), m.Name) })
+}
+
+// givenUp are the missing members as an approval names them.
+func givenUp(s cluster.Snapshot, v verdict) []string {
+	names := v.missing()
+	for i, name := range names {
+		if m, _ := s.Member(name); m.MayRun() {
+			names[i] += cluster.RunningSuffix
+		}
+	}
+	return names
+}
+
+// endStuck ends a server that does not answer, or that cannot be told anything, before the cluster is started without
+// it. It waits until the process has ended, or was sent SIGKILL: such a process never runs another instruction, so it takes
+// no write, forms no component and joins none. Anything less is not enough: the server may be alone in a
+// Primary component that the others have left, and go on serving there.
+func endStuck(op cluster.Operation, m cluster.Member) (Decision, bool) {
+	switch {
+	case m.Pod.Terminating:
+		return wait(ReasonMemberFailed, fmt.Sprintf("waiting for the pod %s to go: the server there may run. Should it stay, restart its host", m.Name))
+	case !m.Records():
+		return replace(m, "its server may run, and its volume takes no order to stop")
+	case m.Order != nil && m.Order.ID == orderID(op, m.Name, OrderStop):
+		return wait(ReasonMemberFailed, fmt.Sprintf("waiting for the server of %s, which does not answer, to be killed. Should it stay, restart its host", m.Name))
+	}
+	return order(op, m.Name, OrderStop, cluster.Position{}, ReasonRecovering, fmt.Sprintf("ending the server of %s, which does not answer", m.Name))
+}
