@@ -18,7 +18,7 @@ func (a *agent) publish(step Step) {
 		Name: a.Name, AgentVersion: a.Version, Phase: step.Phase, Waiting: step.Waiting,
 		Data: a.found.data, Position: a.found.position, SafeToBootstrap: a.found.safe,
 		Draining: a.draining, Image: a.image, Restarts: a.restarts,
-		Order: content.Last(), Lineage: content.Lineage,
+		Order: content.Last(), Lineage: content.Lineage, BookDamaged: a.book.Damaged() != nil,
 	}
 	r.Image.Missing = slices.Clone(r.Image.Missing)
 	if a.proc != nil {

@@ -110,6 +110,8 @@ type Report struct {
 	Giving *Giving      `json:"giving,omitempty"`
 	// Gave is the last transfer the member has given, when it gives none.
 	Gave *Giving `json:"gave,omitempty"`
+	// BookDamaged says that the order book cannot be read, whatever else has failed.
+	BookDamaged bool `json:"bookDamaged,omitempty"`
 	// Killed says that mariadbd was sent SIGKILL and has not ended: it never runs another instruction.
 	Killed bool `json:"killed,omitempty"`
 	// StuckDonor says that the server stays a donor though it gives to nobody, until it is restarted.

@@ -22,9 +22,10 @@ const (
 	ReadOnly Inability = "ReadOnly"
 )
 
-// Records says that the member can write an order into its book. One that cannot carries none out.
+// Records says that the member can write an order into its book. One that cannot carries none out. Where a killed process does
+// not end, storage does not answer, or the pod goes: that agent can hardly write either.
 func (m Member) Records() bool {
-	return !m.BookDamaged && m.CannotAct != Frozen && m.CannotAct != ReadOnly
+	return !m.BookDamaged && m.CannotAct != Frozen && m.CannotAct != ReadOnly && m.CannotAct != Killed
 }
 
 // MayRun says that the member has a mariadbd that may be part of a group, or become so.

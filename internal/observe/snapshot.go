@@ -71,6 +71,7 @@ func member(f Facts, seen map[string]Seen, ordinal int, now time.Time) cluster.M
 	if e := r.Ended; e != nil {
 		m.Ended = &cluster.Ended{NodeUUID: e.NodeUUID, ViewID: e.ViewID}
 	}
+	m.BookDamaged = r.BookDamaged
 	m.CannotAct, m.CannotStart = inability(r), cannotStart(r)
 	m.LacksTools, m.ServerVersion = len(r.Image.Missing) > 0, r.Image.ServerVersion
 	m.Upgrading = r.Upgrade != nil && r.Upgrade.State != agentapi.UpgradeDone
@@ -79,7 +80,7 @@ func member(f Facts, seen map[string]Seen, ordinal int, now time.Time) cluster.M
 	}
 	if r.Failure != nil {
 		m.Failure = &cluster.Failure{Reason: r.Failure.Reason, Message: r.Failure.Message}
-		m.BookDamaged = r.Failure.Reason == agentapi.FailureOrderBook
+		m.BookDamaged = m.BookDamaged || r.Failure.Reason == agentapi.FailureOrderBook
 		m.LaterData = r.Failure.Reason == agentapi.FailureDowngrade && r.Data == cluster.DataPresent
 	}
 	return m

@@ -65,12 +65,13 @@ func explain(s cluster.Snapshot, v verdict, best cluster.Member, ok bool) (Decis
 	if !ok {
 		return Decision{Reason: reason, Message: text, Blocked: reason != ReasonWaitingForMembers}, true
 	}
-	text += fmt.Sprintf(". Bring the missing members back; or, if they are gone for good and certainly not running, accept to lose what only they knew: "+
-		"kubectl annotate galera %s -n %s --overwrite galera-operator.io/trust-member=%s=%s@%d,without=%s",
-		s.Name, s.Namespace, best.Name, best.Position, attempt(s, best), strings.Join(givenUp(s, v), ","))
+	ends := ""
 	if v.running(s) {
-		text += ". A server marked " + cluster.RunningSuffix + " is ended first, and counts with what it knows as soon as that can be told"
+		ends = " (a server marked " + cluster.RunningSuffix + " is ended first, and counts with what it knows as soon as that can be told)"
 	}
+	text += fmt.Sprintf(". Bring the missing members back; or, if they are gone for good and certainly not running, accept to lose what only they knew%s: "+
+		"kubectl annotate galera %s -n %s --overwrite galera-operator.io/trust-member=%s=%s@%d,without=%s",
+		ends, s.Name, s.Namespace, best.Name, best.Position, attempt(s, best), strings.Join(givenUp(s, v), ","))
 	return Decision{Reason: reason, Message: text, Blocked: reason != ReasonWaitingForMembers}, true
 }
 

@@ -40,13 +40,13 @@ func TestStuckMemberIsMissing(t *testing.T) {
 		return "galera-operator.io/trust-member=db-0=" + history + ":8@5,without=" + without
 	}
 	check(t, []row{
-		{name: "hung: the approval is printed, and ends its server first", s: shop(all(down(8)), db(2, hung)), reason: ReasonMemberFailed, blocked: true, says: command("db-2/running.")},
+		{name: "hung: the approval is printed, and ends its server first", s: shop(all(down(8)), db(2, hung)), reason: ReasonMemberFailed, blocked: true, says: command("db-2/running")},
 		{name: "it says what is wrong", s: shop(all(down(8)), db(2, hung)), reason: ReasonMemberFailed, blocked: true, says: "db-2 run and do not answer"},
 		{name: "killed, and its process stays", s: shop(all(down(8)), db(2, undead)), reason: ReasonMemberFailed, blocked: true, says: command("db-2")},
 		{name: "the look hangs", s: shop(all(down(8)), db(2, slowLook)), reason: ReasonMemberFailed, blocked: true, says: command("db-2")},
 		{name: "a frozen volume, further on", s: shop(all(down(8)), db(2, down(9), cannot(cluster.Frozen))), reason: ReasonMemberFailed, blocked: true, says: command("db-2")},
 		{name: "a read-only volume", s: shop(all(down(8)), db(2, down(8), cannot(cluster.ReadOnly))), reason: ReasonMemberFailed, blocked: true, says: "refuses writes"},
-		{name: "a read-only volume, and its server runs", s: shop(all(down(8)), db(2, nonPrimary(8, "db-2"), cannot(cluster.ReadOnly))), reason: ReasonMemberFailed, blocked: true, says: command("db-2/running.")},
+		{name: "a read-only volume, and its server runs", s: shop(all(down(8)), db(2, nonPrimary(8, "db-2"), cannot(cluster.ReadOnly))), reason: ReasonMemberFailed, blocked: true, says: command("db-2/running")},
 		{name: "approved", s: shop(all(down(8)), db(2, hung), trustBut("db-0", at(8), 5, "db-2")), action: recoverBy("db-0", 8, 5)},
 		{name: "approved by whoever has seen that it does not run", s: shop(all(down(8)), db(2, hung), trust("db-0", at(8), 5, "db-2")), action: recoverBy("db-0", 8, 5)},
 		{name: "approved while its agent answered, and it is silent now", s: shop(all(down(8)), db(2, silent), trustBut("db-0", at(8), 5, "db-2")), reason: ReasonWaitingForMembers, says: command("db-2")},

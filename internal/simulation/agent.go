@@ -26,9 +26,10 @@ const (
 	failureDiverged
 	failurePosition
 	failureBook
+	failureHung
 )
 
-var failures = [...]string{"", "ForeignClusterUUID", "HistoryDiverged", "PositionUnknown", "OrderBookDamaged"}
+var failures = [...]string{"", "ForeignClusterUUID", "HistoryDiverged", "PositionUnknown", "OrderBookDamaged", "ServerHung"}
 
 // agent is PID 1 of the member's container.
 type agent struct {
@@ -83,6 +84,9 @@ func (w *World) stepAgent(i int) bool {
 	if n.pod.terminating {
 		n.agent.phase, n.agent.alone = phaseStopping, false
 	}
+	if did, held := w.heldUp(i); held {
+		return did
+	}
 	switch n.agent.phase {
 	case phaseExamining:
 		w.examined(i)
@@ -121,7 +125,7 @@ func (w *World) examined(i int) {
 func (w *World) maybeJoin(i int) bool {
 	n := &w.nodes[i]
 	peer := w.primaryPeer(i)
-	if peer < 0 || n.pod.terminating || n.agent.failure == failurePosition || n.vol.book.damaged {
+	if peer < 0 || n.pod.terminating || n.agent.failure == failurePosition || n.vol.book.damaged || !n.records() {
 		return false
 	}
 	p := &w.nodes[peer]
@@ -154,7 +158,7 @@ func (w *World) unfit(v *volume, p *node) failure {
 func (w *World) primaryPeer(i int) int {
 	for j := range w.n {
 		p := &w.nodes[j]
-		if j != i && w.reach(i, j) && p.agent.up && p.srv.on && p.srv.view.primary && p.srv.donor == 0 && !p.pod.terminating {
+		if j != i && w.reach(i, j) && p.agent.up && p.srv.on && !p.srv.hung && p.srv.view.primary && p.srv.donor == 0 && !p.pod.terminating {
 			return j
 		}
 	}
@@ -205,6 +209,9 @@ func (w *World) carryOn(i int) bool {
 	if !n.srv.on {
 		n.agent.serverGone()
 		return true
+	}
+	if n.agent.failure == failureHung {
+		n.agent.failure = failureNone
 	}
 	if w.adoptLines(i) {
 		return true

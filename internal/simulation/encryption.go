@@ -35,7 +35,7 @@ func (m mode) meets(o mode) bool { return m == o || m == modeDynamic || o == mod
 
 // linked says that two members' servers find each other.
 func (w *World) linked(i, j int) bool {
-	return w.reach(i, j) && w.nodes[i].agent.running.mode.meets(w.nodes[j].agent.running.mode)
+	return w.reach(i, j) && !w.nodes[i].srv.hung && !w.nodes[j].srv.hung && w.nodes[i].agent.running.mode.meets(w.nodes[j].agent.running.mode)
 }
 
 // verified says that the member sees every other one answer with TLS.

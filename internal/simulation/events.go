@@ -71,6 +71,13 @@ const (
 	SplitByHand
 	Renew
 	ReplaceCA
+	// members that answer and cannot act
+	Hang      // the server does nothing, and can be killed
+	HangHard  // the same, and it cannot
+	LookHangs // the next examination does not end
+	Freeze    // the volume does not answer
+	Protect   // the volume is read-only
+	Thaw      // all this is over
 	kinds
 )
 
@@ -78,7 +85,8 @@ var kindNames = [kinds]string{"Round", "Elapse", "Agent", "Kubelet", "Regroup", 
 	"SeeStatus", "SeePod", "Hear", "SeeSecrets", "LookAround", "Load", "Reconcile", "Tick", "KillServer", "KillAgent", "KillPod", "KillAll", "Drain",
 	"MachineAway", "MachineBack", "Partition", "Shatter", "Heal", "Mute", "Unmute", "NotHear", "Duplicate", "DropMessage",
 	"CrashBeforeActing", "CrashBeforeStatus", "CrashOperator", "Wipe", "Save", "RollBack", "Swap", "Blur", "PurgeCache", "LoseStatus", "DamageBook",
-	"Suspend", "Configure", "Upgrade", "SwitchTLS", "Scale", "Approve", "Repair", "SplitByHand", "Renew", "ReplaceCA"}
+	"Suspend", "Configure", "Upgrade", "SwitchTLS", "Scale", "Approve", "Repair", "SplitByHand", "Renew", "ReplaceCA",
+	"Hang", "HangHard", "LookHangs", "Freeze", "Protect", "Thaw"}
 
 // String returns the event as Go source.
 func (e Event) String() string { return fmt.Sprintf("{%s, %d, %d}", kindNames[e.Kind], e.A, e.B) }
@@ -243,6 +251,8 @@ func (w *World) diskOrPerson(e Event) bool {
 		w.issue(w.api.certs.issued.ca)
 	case ReplaceCA:
 		w.issue(int8(e.A % authorities))
+	case Hang, HangHard, LookHangs, Freeze, Protect, Thaw:
+		return w.seize(i, e.Kind)
 	}
 	return true
 }

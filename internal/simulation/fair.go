@@ -44,8 +44,8 @@ func (w *World) step(did bool) bool {
 	return did
 }
 
-// calm ends all faults that end by themselves.
-func (w *World) calm() {
+// calm ends all faults that end by themselves, but for those of the member kept, if there is one.
+func (w *World) calm(keep int) {
 	w.partition(0)
 	for k := range w.ops {
 		w.ops[k].mute = 0
@@ -53,6 +53,9 @@ func (w *World) calm() {
 	w.ops[1].clear()
 	for i := range w.places {
 		w.nodes[i].away, w.nodes[i].agent.blurred = false, false
+		if i != keep {
+			w.release(i)
+		}
 	}
 }
 
@@ -63,7 +66,7 @@ const patience = 150
 // until it is as the spec asks. It returns the number of Rounds, and whether it arrived: all
 // Synced with the wanted configuration, or blocked for a reason only a person can remove.
 func (w *World) Converge(p Planner) (int, bool) {
-	w.calm()
+	w.calm(-1)
 	for round := range patience {
 		if w.arrived() || w.truth.violation != "" {
 			return round, true

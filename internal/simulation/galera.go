@@ -28,6 +28,9 @@ type server struct {
 	// stuck says that the transfer it gave ended while it had no quorum: its group never heard of the end, and
 	// takes it for a donor as long as it runs.
 	stuck bool
+	// hung says that the process does nothing: it does not answer, and is in nobody's sight. killed says that it was
+	// sent SIGKILL, and never will do anything again.
+	hung, killed bool
 }
 
 // whole says that a view is in force: all of its members run, know it and reach each other.
@@ -44,7 +47,7 @@ func (w *World) whole(v view) bool {
 		if first < 0 {
 			first = i
 		}
-		if !w.nodes[i].srv.on || w.nodes[i].srv.view.id != v.id || !w.reach(first, i) {
+		if !w.nodes[i].srv.on || w.nodes[i].srv.hung || w.nodes[i].srv.view.id != v.id || !w.reach(first, i) {
 			return false
 		}
 	}
@@ -106,7 +109,7 @@ func (w *World) newView(members set, primary bool) {
 // regroup lets everybody on the member's side of the network find each other: Galera's
 // membership protocol and its quorum rule.
 func (w *World) regroup(i int) bool {
-	if !w.nodes[i].srv.on {
+	if !w.nodes[i].srv.on || w.nodes[i].srv.hung {
 		return false
 	}
 	var present set
@@ -165,7 +168,7 @@ func (w *World) carriers(present set) (c set, last view, still bool) {
 // each view.
 func (w *World) evict(i, gone int, view int16) bool {
 	n := &w.nodes[i]
-	if !n.agent.up || !n.srv.on || !n.srv.view.primary {
+	if !n.agent.up || !n.srv.on || n.srv.hung || !n.srv.view.primary {
 		return false
 	}
 	if !w.careless && (n.srv.view.id != view || n.srv.evicted != 0) {
@@ -227,6 +230,10 @@ func (w *World) crash(i int) {
 	if n.srv.on && n.srv.view.primary {
 		n.agent.ended = n.srv.view.id
 	}
+	if n.srv.on && !n.trouble.dies() {
+		n.srv.hung, n.srv.killed, n.agent.ended = true, true, 0
+		return
+	}
 	n.srv = server{}
 }
 
@@ -234,7 +241,7 @@ func (w *World) crash(i int) {
 // the client is told so; without, the member had no time for either.
 func (w *World) replicate(i int, commit bool) bool {
 	n := &w.nodes[i]
-	if !w.serves(i) || n.srv.donor != 0 || !w.past.room() {
+	if !w.serves(i) || n.srv.donor != 0 || n.trouble == frozen || !w.past.room() {
 		return false
 	}
 	if n.srv.received != n.vol.head && !w.applyAll(i) {
@@ -256,7 +263,7 @@ func (w *World) replicate(i int, commit bool) bool {
 // apply makes the next received write-set durable on the member.
 func (w *World) apply(i int) bool {
 	n := &w.nodes[i]
-	if !n.srv.on || n.srv.donor != 0 || n.srv.received == n.vol.head {
+	if !n.srv.on || n.srv.hung || n.trouble == frozen || n.srv.donor != 0 || n.srv.received == n.vol.head {
 		return false
 	}
 	if ws := w.past.next(n.vol.head, n.srv.received); ws != 0 {

@@ -31,6 +31,7 @@ const (
 	RemovedRunning  = "a member removed that still ran"
 	ArbitratorTaken = "the arbitrator taken down while a node was not Synced"
 	WithoutVote     = "a node taken down while the arbitrator was not counted"
+	HeldUp          = "one member that cannot act holds up the rest"
 	RemovedAhead    = "a member removed that alone holds an acknowledged write"
 )
 

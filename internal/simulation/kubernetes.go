@@ -57,12 +57,14 @@ type trust struct {
 	epoch  int64
 	// without are the members that may be missing.
 	without set
+	// running are those of them whose servers are ended first.
+	running set
 }
 
 // ready is the pod's Ready condition.
 func (w *World) ready(i int) bool {
 	n := &w.nodes[i]
-	return n.pod.exists && !n.pod.terminating && n.agent.up && n.agent.phase == phaseRunning && w.synced(i)
+	return n.pod.exists && !n.pod.terminating && n.agent.up && n.agent.phase == phaseRunning && !n.srv.hung && w.synced(i)
 }
 
 // stepKubelet lets the StatefulSet controller and the kubelet do their next thing for the member.
@@ -71,8 +73,8 @@ func (w *World) stepKubelet(i int) bool {
 	asleep := w.api.suspend && w.api.status.suspended()
 	wanted := !asleep && i < w.size()
 	switch {
-	case n.away:
-		return false
+	case n.away, n.srv.killed && !n.agent.up:
+		return false // a container is over when all its processes are
 	case !n.pod.exists && wanted:
 		w.uids++
 		n.pod = pod{exists: true, template: w.api.template, uid: w.uids}
@@ -110,5 +112,6 @@ func (w *World) drain(i int) bool {
 // podGone removes the pod; the volume stays.
 func (w *World) podGone(i int) {
 	w.killAgent(i)
+	w.nodes[i].srv = server{} // what could not be killed goes with its host
 	w.nodes[i].pod = pod{version: w.nodes[i].pod.version + 1}
 }

@@ -5,7 +5,7 @@ type mood []Kind
 
 // moods differ in what goes wrong most. One distribution for all would spread every schedule
 // over all faults and reach none of the deep ones.
-var moods = [...]mood{anything, fineSteps, oldLeader, oldReports, network, disks, changes, certificates, switches, sizes}
+var moods = [...]mood{anything, fineSteps, oldLeader, oldReports, network, disks, changes, certificates, switches, sizes, stuck}
 
 var (
 	anything = newMood(nil)
@@ -33,6 +33,11 @@ var (
 	sizes = newMood(map[Kind]int{
 		Round: 90, Scale: 14, KillServer: 5, KillAgent: 4, KillAll: 3, Write: 40, Suspend: 1, Configure: 1, Hear: 20, Elapse: 10, CrashBeforeStatus: 4})
 )
+
+// stuck: members that answer and cannot act, while the others come, go and crash.
+var stuck = newMood(map[Kind]int{
+	Round: 90, Hang: 10, HangHard: 4, LookHangs: 4, Freeze: 4, Protect: 4, Thaw: 8, KillAll: 6, KillServer: 10, KillAgent: 6, Drain: 6, Write: 30, Approve: 20,
+	Mute: 4, Unmute: 4, DamageBook: 2, Wipe: 1, Swap: 0, RollBack: 0, Suspend: 2, Scale: 2, Configure: 2})
 
 // certificates: renewed and replaced, loaded late, and seen by operators of any age.
 var certificates = newMood(map[Kind]int{

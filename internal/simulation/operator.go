@@ -174,9 +174,13 @@ func (w *World) advice(o *operator, d plan.Decision) trust {
 	position, at, _ := strings.Cut(position, "@")
 	at, missing, _ := strings.Cut(at, ",without=")
 	epoch, _ := strconv.ParseInt(at, 10, 64)
-	var without set
+	var without, running set
 	for _, name := range strings.Split(missing, ",") {
-		if j := nameNumber(name); j >= 0 {
+		name, ends := strings.CutSuffix(name, cluster.RunningSuffix)
+		switch j := nameNumber(name); {
+		case j >= 0 && ends:
+			running |= 1 << j
+		case j >= 0:
 			without |= 1 << j
 		}
 	}
@@ -186,7 +190,7 @@ func (w *World) advice(o *operator, d plan.Decision) trust {
 		w.violate(BadAdvice)
 		return trust{}
 	}
-	return trust{int8(i + 1), head, epoch, without}
+	return trust{int8(i + 1), head, epoch, without, running}
 }
 
 // podToDelete reads the other command a message may tell a person to run: the pod's number plus one, or 0.
@@ -200,7 +204,7 @@ func podToDelete(d plan.Decision) int8 {
 }
 
 func (w *World) trusted(t trust) *cluster.Trust {
-	return &cluster.Trust{Member: names[t.member-1], Position: w.past.position(t.head), Epoch: t.epoch, Without: nameSets[t.without]}
+	return &cluster.Trust{Member: names[t.member-1], Position: w.past.position(t.head), Epoch: t.epoch, Without: nameSets[t.without], Running: nameSets[t.running]}
 }
 
 // crashPoint is where an operator is killed during a pass.
@@ -242,7 +246,7 @@ func (w *World) act(o *operator, a plan.Action) bool {
 	switch a := a.(type) {
 	case plan.SendOrder:
 		if i := w.placeOf(a.Member); i >= 0 && !o.mute.has(i) && o.pods[i].exists && o.pods[i].uid == w.nodes[i].pod.uid {
-			w.send(i, order{a.ID, a.Epoch, kindNumber(a.Kind), a.Position})
+			w.send(i, order{a.ID, a.Epoch, kindNumber(a.Kind), a.Position, numbers(a.GivenUp)})
 		}
 	case plan.AssignRoles:
 		w.assign(o, nameNumber(a.Primary))

@@ -34,6 +34,7 @@ type order struct {
 	epoch    int64
 	kind     orderKind
 	position cluster.Position
+	givenUp  set
 }
 
 // message is an order in the network, for one run of one agent: what is under way to a
@@ -77,7 +78,11 @@ func (w *World) deliver(k int, keep bool) bool {
 func (w *World) obey(i int, o order) {
 	n := &w.nodes[i]
 	b := &n.vol.book
-	if b.damaged || b.find(o.id) != nil || o.epoch < b.highest {
+	if b.damaged || !n.records() || b.find(o.id) != nil || o.epoch < b.highest {
+		return
+	}
+	if n.trouble == lookHangs && n.agent.phase == phaseExamining {
+		w.obeyUnseen(i, o)
 		return
 	}
 	if n.agent.phase == phaseExamining || n.agent.doing != "" && o.kind != orderStop {
@@ -104,11 +109,11 @@ func (w *World) allowed(i int, o order) bool {
 		return !w.formedAlready(b, o) && w.idle(i) && n.vol.data == dataEmpty
 	case orderBootstrap:
 		return !w.formedAlready(b, o) && w.idle(i) && n.vol.data == dataPresent && !n.agent.blurred &&
-			o.position.Known() && w.past.position(n.vol.head) == o.position
+			o.position.Known() && w.past.position(n.vol.head) == o.position && w.lookAllows(i, o)
 	case orderRebuild:
 		p := w.past.position(n.vol.head)
-		return n.agent.phase == phaseRunning && n.srv.on && !n.srv.view.primary &&
-			o.position.Known() && p.UUID == o.position.UUID && p.Seqno >= o.position.Seqno
+		return n.agent.phase == phaseRunning && n.srv.on && !n.srv.hung && !n.srv.view.primary &&
+			o.position.Known() && p.UUID == o.position.UUID && p.Seqno >= o.position.Seqno && w.lookAllows(i, o)
 	case orderRestart:
 		return !b.held
 	}

@@ -8,6 +8,9 @@ func (w *World) approve() bool {
 		return false
 	}
 	for i := range w.n {
+		if w.nodes[i].srv.killed || t.running.has(i) && !w.serves(i) {
+			continue // its server does nothing any more, or is ended first
+		}
 		if w.nodes[i].srv.on && (!w.ops[0].reports[i].known || w.nodes[i].srv.view.primary) {
 			return false
 		}

@@ -30,12 +30,15 @@ const (
 	ReachedArbitrator
 	ReachedEndedArbitrator
 	ReachedLoneArbitrator
+	ReachedStuck
+	ReachedWithoutStuck
 	reachedAll = 1<<iota - 1
 )
 
 var situations = [...]string{"first start", "recovery", "rebuilt quorum", "IST", "SST", "rolling restart", "approval",
 	"suspension", "blocked", "partition", "split by hand", "lost status", "switch of encryption", "all Synced", "CA replaced", "scaled up", "scaled down", "donor for ever", "eviction",
-	"an arbitrator counted", "an arbitrator ended by order", "an arbitrator alone Primary"}
+	"an arbitrator counted", "an arbitrator ended by order", "an arbitrator alone Primary",
+	"a member that cannot act", "started without one"}
 
 // String lists the situations.
 func (r Reached) String() string {

@@ -25,6 +25,7 @@ type report struct {
 	installed, pair publication
 	trusts          cas
 	garbd           int16
+	cannot          int8
 }
 
 const (
@@ -49,11 +50,20 @@ func (w *World) report(i int) report {
 		line: n.vol.book.lines[0].epoch, loaded: n.agent.loaded, running: n.agent.running, last: n.vol.book.records[0], failure: n.agent.failure,
 	}
 	if n.vol.book.damaged {
-		r.line, r.last = 0, record{}
+		r.line, r.last, r.failure = 0, record{}, failureBook
 	}
 	r.installed = n.agent.pair
 	if i == w.n {
 		r.garbd = w.garbd.process
+	}
+	if i < w.n {
+		r.cannot = w.cannot(i)
+	}
+	if n.srv.hung {
+		if r.phase == phaseRunning {
+			r.phase = phaseStarting
+		}
+		return r
 	}
 	if n.srv.on {
 		r.pair, r.trusts = n.srv.pair, n.srv.trusts
@@ -125,6 +135,7 @@ func (w *World) fill(m *cluster.Member, r report) {
 		m.Failure = &cluster.Failure{Reason: failures[r.failure], Message: failures[r.failure]}
 		m.BookDamaged = r.failure == failureBook
 	}
+	m.CannotAct = inabilities[r.cannot]
 	if r.ended != 0 {
 		m.Ended = &cluster.Ended{NodeUUID: m.Name, ViewID: int64(r.ended)}
 	}

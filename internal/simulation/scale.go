@@ -19,7 +19,7 @@ func (w *World) checkRemoved(i, size int) {
 	if w.truth.split {
 		return
 	}
-	if n.srv.on {
+	if n.srv.on && !n.srv.killed {
 		w.violate(RemovedRunning)
 	}
 	if n.vol.data != dataPresent {

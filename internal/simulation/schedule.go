@@ -22,6 +22,10 @@ type Schedule struct {
 	Careless bool
 	// Miscounts: operators count the time without a Primary component through one of a minority.
 	Miscounts bool
+	// Hears: an agent that is to make its member Primary hears of the others. Otherwise its look at them hears nothing.
+	Hears bool
+	// Stays: before all is calm, one member that cannot act stays as it is, and the rest has to go on.
+	Stays bool
 	// Publisher is the one of publishers that chooses certificates.
 	Publisher int8
 	Events    []Event
@@ -30,7 +34,7 @@ type Schedule struct {
 // String returns the schedule as Go source.
 func (s Schedule) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Schedule{Members: %d, Eager: %t, Fresh: %t, Arbiter: %t, Events: []Event{\n", s.Members, s.Eager, s.Fresh, s.Arbiter)
+	fmt.Fprintf(&b, "Schedule{Members: %d, Eager: %t, Fresh: %t, Arbiter: %t, Hears: %t, Stays: %t, Events: []Event{\n", s.Members, s.Eager, s.Fresh, s.Arbiter, s.Hears, s.Stays)
 	for _, e := range s.Events {
 		fmt.Fprintf(&b, "\t%s,\n", e)
 	}
@@ -54,7 +58,7 @@ type Result struct {
 // Run runs a schedule, and then lets the world converge.
 func Run(s Schedule, p Planner) Result {
 	w := start(s)
-	w.publisher, w.careless, w.miscounts = s.Publisher, s.Careless, s.Miscounts
+	w.publisher, w.careless, w.miscounts, w.hears = s.Publisher, s.Careless, s.Miscounts, s.Hears
 	before := w.truth.steps
 	var r Result
 	r.Effective = make([]Event, 0, len(s.Events))
@@ -66,6 +70,9 @@ func Run(s Schedule, p Planner) Result {
 		if w.truth.violation != "" {
 			break
 		}
+	}
+	if s.Stays && w.truth.violation == "" && !w.truth.split {
+		w.goOn(p)
 	}
 	if w.truth.violation == "" && !w.truth.split {
 		r.Rounds, _ = w.Converge(p)
@@ -184,6 +191,7 @@ func drawIn(m mood, seed uint64, length int, arbiter bool) Schedule {
 		bits := r.Uint32()
 		s.Events = append(s.Events, Event{m[r.IntN(len(m))], uint8(bits), uint8(bits >> 8)}.plain(s.Members, s.places()))
 	}
+	s.Hears, s.Stays = r.IntN(2) == 0, r.IntN(2) == 0
 	return s
 }
 

@@ -16,7 +16,11 @@ func Tell(s Schedule, p Planner, rounds int) string {
 			w.tell(&b, e.String(), p)
 		}
 	}
-	w.calm()
+	keep := -1
+	if s.Stays {
+		keep = w.stuckMember()
+	}
+	w.calm(keep)
 	for round := 0; round < rounds && !w.arrived() && w.truth.violation == ""; round++ {
 		w.Round(p)
 		if round%10 == 9 {
@@ -58,6 +62,9 @@ func (w *World) String() string {
 			b.WriteString(" [container down]")
 		default:
 			fmt.Fprintf(&b, " %s %s%s", phases[n.agent.phase], failures[n.agent.failure], roles[w.api.service.role(i)])
+		}
+		if n.trouble != fit || n.srv.hung {
+			fmt.Fprintf(&b, " [%s hung=%t killed=%t]", troubles[n.trouble], n.srv.hung, n.srv.killed)
 		}
 		if n.pod.terminating {
 			b.WriteString(" terminating")

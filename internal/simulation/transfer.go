@@ -56,7 +56,7 @@ func (w *World) donorOf(carriers set) int {
 	best := -1
 	for j := range w.n {
 		s := &w.nodes[j].srv
-		if !carriers.has(j) || s.donor != 0 || s.stuck {
+		if !carriers.has(j) || s.donor != 0 || s.stuck || w.nodes[j].trouble == frozen {
 			continue
 		}
 		if best < 0 || w.nodes[best].vol.head != w.nodes[best].srv.received && w.nodes[j].vol.head == s.received {
@@ -97,11 +97,11 @@ func (w *World) receive(j, donor int, group write) {
 // finishTransfer completes the full transfer to the member.
 func (w *World) finishTransfer(j int) bool {
 	n := &w.nodes[j]
-	if !n.srv.on || n.srv.donor == 0 {
+	if !n.srv.on || n.srv.donor == 0 || n.srv.hung || n.trouble == frozen {
 		return false
 	}
 	d := &w.nodes[n.srv.donor-1]
-	if !d.srv.on || d.srv.view.id != n.srv.view.id || !w.reach(j, int(n.srv.donor-1)) {
+	if !d.srv.on || d.srv.hung || d.trouble == frozen || d.srv.view.id != n.srv.view.id || !w.reach(j, int(n.srv.donor-1)) {
 		w.drop(j)
 		return true
 	}
@@ -126,5 +126,9 @@ func (w *World) endTransfers(donor int) {
 // drop is a mariadbd that gives up by itself; its agent is there to see it.
 func (w *World) drop(j int) {
 	w.crash(j)
+	if n := &w.nodes[j]; n.srv.on { // killed, and not ended
+		n.agent.phase, n.agent.alone = phaseStopping, false
+		return
+	}
 	w.nodes[j].agent.serverGone()
 }

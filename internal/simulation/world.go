@@ -29,7 +29,9 @@ type World struct {
 	careless bool
 	// miscounts: see Schedule.
 	miscounts bool
-	nodes     [maxNodes]node
+	// hears: see Schedule.
+	hears bool
+	nodes [maxNodes]node
 	// side is the part of the network each member is on: equal numbers reach each other.
 	side [maxNodes]int8
 	api  apiServer
@@ -56,6 +58,8 @@ type node struct {
 	srv   server
 	// away says that the machine is gone: no pod runs here until it is back.
 	away bool
+	// trouble is what the member's storage does to those who use it.
+	trouble trouble
 }
 
 // truth is what nobody in the world knows: it is kept for the invariants alone.
