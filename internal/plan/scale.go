@@ -59,6 +59,11 @@ func continueScaleDown(s cluster.Snapshot, op cluster.Operation) (Decision, bool
 	if arbitratorFirst(s) {
 		return abandon(ReasonScaling, "the arbitrator is away, and has its turn first")
 	}
+	for _, o := range s.Members[:m.Ordinal] {
+		if o.CannotAct != cluster.Able { // for how long, nobody knows, and the leaver may be down already
+			return abandon(ReasonScaling, m.Name+" stays for now: "+o.Name+" "+plight(o))
+		}
+	}
 	if d, weak := waitForOthers(s, m); weak {
 		return d, true
 	}

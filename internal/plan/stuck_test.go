@@ -138,6 +138,8 @@ func TestRebootstrapGivesWay(t *testing.T) {
 			s.Wanted, s.Rebootstrap = cluster.Encryption{Sockets: cluster.SocketStrict}, true
 		})
 	}
+	gaveUp(t, shop(running(cluster.Operation{ID: "scaledown-5", Type: cluster.OpScaleDown, Epoch: 5, Target: "db-2"}), db(1, hung), db(2, stopped(10)),
+		func(s *cluster.Snapshot) { s.Replicas = 2 }), "one that is to stay hangs, and the leaver is down already")
 	for name, facts := range map[string][]is{
 		"read-only": {cannot(cluster.ReadOnly)}, "frozen": {down(9), cannot(cluster.Frozen)}, "examined for ever": {slowLook}, "killed, and stays": {undead},
 		"stopped, and its position cannot be told": {unreadable, phase(cluster.PhaseStopped), func(m *cluster.Member) { m.Failure = &cluster.Failure{Reason: "PositionUnknown"} }},

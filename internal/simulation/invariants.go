@@ -144,7 +144,7 @@ func (w *World) checkFormed(members set) {
 func (w *World) checkAsleep() {
 	on := 0
 	for i := range w.n {
-		if w.nodes[i].srv.on && !w.nodes[i].pod.terminating {
+		if s := &w.nodes[i].srv; s.on && !s.killed && !w.nodes[i].pod.terminating {
 			on++
 		}
 	}
@@ -235,7 +235,7 @@ func (w *World) checkStopOrder(s cluster.Snapshot, a plan.SendOrder) {
 		return
 	}
 	for _, m := range s.Members {
-		if m.Name != a.Member && m.Synced() && m.Phase == cluster.PhaseRunning && m.Pod.Role != roles[rolePrimary] {
+		if m.Name != a.Member && m.CannotAct == cluster.Able && m.Synced() && m.Phase == cluster.PhaseRunning && m.Pod.Role != roles[rolePrimary] {
 			w.violate(WriterTaken)
 		}
 	}

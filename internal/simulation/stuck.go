@@ -234,8 +234,15 @@ func (w *World) goesOn(keep int) bool {
 	if w.api.suspend {
 		return w.api.status.suspended()
 	}
+	gives := false
 	for i := range w.size() {
-		if n := &w.nodes[i]; i != keep && !w.synced(i) && !n.srv.stuck {
+		gives = gives || i != keep && w.serves(i)
+	}
+	if !gives && w.nodes[keep].trouble == frozen && w.serves(keep) {
+		return true // only it has what the others lack, and nobody can join before it can give
+	}
+	for i := range w.size() {
+		if n := &w.nodes[i]; i != keep && !w.synced(i) && !n.srv.stuck && !w.donates(i) {
 			return false
 		}
 	}

@@ -22,11 +22,11 @@ func (w *World) transfer(carriers, present set) {
 	}
 }
 
-// turnAway lets those give up who came to a group in which the only one with data is a stuck donor: Galera
+// turnAway lets those give up who came to a group in which the only one with data is a stuck donor, or frozen: Galera
 // lets them ask again and again, until they are stopped.
 func (w *World) turnAway(carriers, present set) {
 	for d := range w.n {
-		if !carriers.has(d) || !w.nodes[d].srv.stuck {
+		if !carriers.has(d) || !w.nodes[d].srv.stuck && w.nodes[d].trouble != frozen {
 			continue
 		}
 		for j := range w.n {
