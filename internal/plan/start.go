@@ -11,6 +11,9 @@ import (
 // quorum is rebuilt by order.
 const mergeTime = 20 * time.Second
 
+// catchUpTime is how long a node without quorum may apply what it has received before a person is told of it.
+const catchUpTime = 15 * time.Minute
+
 // startWithoutPrimary is asked when nobody is Primary. It acts only when the position of
 // every member is known, or a person has vouched for one.
 func startWithoutPrimary(s cluster.Snapshot) (Decision, bool) {
@@ -238,7 +241,7 @@ func adoptHistory(s cluster.Snapshot, v verdict) (Decision, bool) {
 // startAt begins the operation that makes best the start of the component.
 func startAt(s cluster.Snapshot, v verdict, best cluster.Member) (Decision, bool) {
 	op := cluster.Operation{Type: cluster.OpRecover, BootstrapMember: best.Name, Position: best.Position}
-	if d, waiting := letRunningCatchUp(v, best); waiting {
+	if d, waiting := letRunningCatchUp(s, v, best); waiting {
 		return d, true
 	}
 	if !withoutQuorum(best) {
@@ -252,10 +255,15 @@ func startAt(s cluster.Snapshot, v verdict, best cluster.Member) (Decision, bool
 }
 
 // letRunningCatchUp waits while a running node still applies what it has received: it may
-// turn out to be more advanced than best.
-func letRunningCatchUp(v verdict, best cluster.Member) (Decision, bool) {
+// turn out to be more advanced than best. One that does not get on is a person's business: what it has received is in its memory.
+func letRunningCatchUp(s cluster.Snapshot, v verdict, best cluster.Member) (Decision, bool) {
 	for _, m := range v.candidates {
-		if withoutQuorum(m) && m.Server.ReceiveQueue > 0 {
+		switch {
+		case !withoutQuorum(m) || m.Server.ReceiveQueue == 0:
+		case s.NoPrimaryFor > catchUpTime:
+			return blocked(ReasonQuorumLost, fmt.Sprintf("%s has not applied what it received for %s, and may reach %s. Should it not get on, delete the pod: "+
+				"it goes on from what is on its disk", m.Name, catchUpTime, best.Position))
+		default:
 			return wait(ReasonQuorumLost, fmt.Sprintf("%s is still applying what it has received, and may reach %s", m.Name, best.Position))
 		}
 	}

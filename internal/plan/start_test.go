@@ -99,6 +99,8 @@ func TestQuorumLost(t *testing.T) {
 			reason: ReasonWaitingForMembers, says: "db-2"},
 		{name: "parts may find each other", s: shop(db(0, nonPrimary(9, "db-0")), db(1, nonPrimary(9, "db-1")), db(2, nonPrimary(9, "db-2")), lostFor(5*time.Second)), reason: ReasonQuorumLost},
 		{name: "parts did not find each other", s: shop(db(0, nonPrimary(9, "db-0")), db(1, nonPrimary(9, "db-1")), db(2, nonPrimary(9, "db-2")), lostFor(time.Minute)), action: rebuildBy("db-0", 9, 5)},
+		{name: "one does not get on with what it has received", s: shop(db(0, nonPrimary(9, "db-0")), db(1, nonPrimary(8, "db-1"), queue(3)), db(2, down(8)), lostFor(time.Hour)),
+			reason: ReasonQuorumLost, blocked: true, says: "delete the pod"},
 		{name: "one still applies what it has received", s: shop(db(0, nonPrimary(9, "db-0")), db(1, nonPrimary(8, "db-1"), queue(3)), db(2, down(8)), lostFor(time.Minute)),
 			reason: ReasonQuorumLost, says: "db-1 is still applying"},
 		{name: "a Primary exists: hands off", s: shop(db(0, nonPrimary(9, "db-0")), db(1, in("db-1", "db-2")), db(2, in("db-1", "db-2")), db(1, role(rolePrimary)), db(0, role("replica"))), reason: ReasonJoining},
