@@ -55,7 +55,7 @@ func (c *Client) KeepAccount(ctx context.Context, host string, a BenchAccount) e
 		return err
 	}
 	var result AccountResult
-	status, err := c.do(ctx, http.MethodPost, host, PathAccounts, nil, body, &result)
+	status, err := c.post(ctx, host, PathAccounts, body, &result)
 	switch {
 	case status == http.StatusNotFound:
 		return errors.New("its agent is of an earlier operator and knows no accounts of benchmarks: restart the nodes, one after another, by deleting their pods")
