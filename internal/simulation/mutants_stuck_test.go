@@ -42,7 +42,7 @@ func cannotWriteIsFine(s cluster.Snapshot) plan.Decision {
 func tellsWhoCannotWrite(s cluster.Snapshot) plan.Decision {
 	d := plan.Plan(s)
 	o, ok := d.Action.(plan.SendOrder)
-	if !ok || o.Kind != plan.OrderBootstrap {
+	if !ok || o.Kind != plan.OrderBootstrap && o.Kind != plan.OrderRebuildQuorum {
 		return d
 	}
 	for _, m := range s.Members {
