@@ -25,8 +25,10 @@ func TestTrust(t *testing.T) {
 		"shop-1=" + uuid + ":12@x":    "",
 		"shop-1=" + uuid + ":12@5":    "shop-1 " + uuid + ":12@5",
 		" shop-1 = " + uuid + ":12@5": "shop-1 " + uuid + ":12@5",
-		"shop-1=" + uuid + ":12@5,without=shop-0,shop-2":  "shop-1 " + uuid + ":12@5 without shop-0 shop-2",
-		"shop-1=00000000-0000-0000-0000-000000000000:3@5": "",
+		"shop-1=" + uuid + ":12@5,without=shop-0,shop-2":         "shop-1 " + uuid + ":12@5 without shop-0 shop-2",
+		"shop-1=" + uuid + ":12@5,without=shop-0/running":        "shop-1 " + uuid + ":12@5 ending shop-0",
+		"shop-1=" + uuid + ":12@5,without=shop-0,shop-2/running": "shop-1 " + uuid + ":12@5 without shop-0 ending shop-2",
+		"shop-1=00000000-0000-0000-0000-000000000000:3@5":        "",
 	} {
 		c := &v1alpha1.GaleraCluster{}
 		c.Annotations = map[string]string{v1alpha1.AnnotationTrustMember: value}
@@ -35,6 +37,9 @@ func TestTrust(t *testing.T) {
 			got = fmt.Sprintf("%s %s@%d", tr.Member, tr.Position, tr.Epoch)
 			if without := strings.Join(tr.Without, " "); without != "" {
 				got += " without " + without
+			}
+			if running := strings.Join(tr.Running, " "); running != "" {
+				got += " ending " + running
 			}
 		}
 		if got != want {
