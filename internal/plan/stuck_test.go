@@ -116,6 +116,7 @@ func TestWaitsForStuckMember(t *testing.T) {
 		{name: "also when it serves", s: shop(all(oldConfig), db(2, cannot(cluster.Frozen))), reason: ReasonMemberFailed, says: "db-2, which has a volume that is frozen"},
 		{name: "a suspension ends a hung server", s: suspending(db(2, hung)), action: send("db-2", "suspend-5", 5, OrderStop, none, "stop")},
 		{name: "a killed one is as good as stopped", s: suspending(db(2, undead, end)), action: send("db-1", "suspend-5", 5, OrderStop, none, "stop")},
+		{name: "then all are", s: suspending(all(stopped(10), end), db(2, undead, end)), action: Complete{Message: "all nodes are stopped"}},
 		{name: "one that is examined for ever, too", s: suspending(db(2, slowLook, end)), action: send("db-1", "suspend-5", 5, OrderStop, none, "stop")},
 		{name: "not before it was told", s: suspending(db(2, slowLook)), action: send("db-2", "suspend-5", 5, OrderStop, none, "stop")},
 		{name: "one whose book cannot be written is passed over", s: suspending(db(2, down(8), cannot(cluster.ReadOnly))), action: send("db-1", "suspend-5", 5, OrderStop, none, "stop")},
