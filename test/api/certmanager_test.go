@@ -1,15 +1,19 @@
 package api
 
 import (
+	"context"
 	"net"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	. "github.com/onsi/gomega"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
@@ -36,8 +40,23 @@ func (w *world) recovers(epoch int64) {
 	w.Eventually(w.condition("Ready"), 10*time.Second).Should(Equal("True Ready"))
 }
 
-// refuseCertificates lets a webhook judge all writes of cert-manager's objects in the namespace, and never answer.
+// refuseCertificates lets a webhook judge all writes of cert-manager's objects in the namespace, which it never does.
 func (w *world) refuseCertificates(hook admissionv1.WebhookClientConfig) *admissionv1.ValidatingWebhookConfiguration {
+	w.t.Helper()
+	config := w.judge(hook, "cert-manager.io", "*/*")
+	w.Eventually(func() error {
+		cert := &certmanagerv1.Certificate{}
+		must(w.t, w.get(cert, "shop-issued"))
+		before := cert.DeepCopy()
+		cert.Annotations = map[string]string{"test": "refused?"}
+		return kube.Patch(w.t.Context(), cert, client.MergeFrom(before), client.DryRunAll)
+	}).ShouldNot(Succeed(), "the webhook is in force")
+	return config
+}
+
+var nowhere = admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Namespace: "default", Name: "nowhere"}}
+
+func (w *world) judge(hook admissionv1.WebhookClientConfig, group, resource string) *admissionv1.ValidatingWebhookConfiguration {
 	w.t.Helper()
 	none, seconds := admissionv1.SideEffectClassNone, int32(10)
 	config := &admissionv1.ValidatingWebhookConfiguration{
@@ -46,18 +65,11 @@ func (w *world) refuseCertificates(hook admissionv1.WebhookClientConfig) *admiss
 			Name: "webhook.cert-manager.io", ClientConfig: hook, SideEffects: &none, TimeoutSeconds: &seconds, AdmissionReviewVersions: []string{"v1"},
 			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": w.cluster.Namespace}},
 			Rules: []admissionv1.RuleWithOperations{{Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
-				Rule: admissionv1.Rule{APIGroups: []string{"cert-manager.io"}, APIVersions: []string{"*"}, Resources: []string{"*/*"}}}},
+				Rule: admissionv1.Rule{APIGroups: []string{group}, APIVersions: []string{"*"}, Resources: []string{resource}}}},
 		}},
 	}
 	must(w.t, kube.Create(w.t.Context(), config))
-	w.t.Cleanup(func() { _ = kube.Delete(w.t.Context(), config) })
-	w.Eventually(func() error {
-		cert := &certmanagerv1.Certificate{}
-		must(w.t, w.get(cert, "shop-issued"))
-		before := cert.DeepCopy()
-		cert.Annotations = map[string]string{"test": "refused?"}
-		return kube.Patch(w.t.Context(), cert, client.MergeFrom(before), client.DryRunAll)
-	}).ShouldNot(Succeed(), "the webhook is in force")
+	w.t.Cleanup(func() { _ = kube.Delete(context.Background(), config) })
 	return config
 }
 
@@ -95,7 +107,7 @@ func TestRecoveryWhileTheWebhookIsGone(t *testing.T) {
 	w := newWorld(t, "webhook-gone", spec())
 	w.bringUp()
 	w.stop()
-	config := w.refuseCertificates(admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Namespace: "default", Name: "nowhere"}})
+	config := w.refuseCertificates(nowhere)
 	must(t, kube.Delete(t.Context(), &certmanagerv1.Certificate{ObjectMeta: metav1.ObjectMeta{Namespace: "webhook-gone", Name: "shop-issued"}}))
 	startOperator(t, "webhook-gone", w.agents)
 	w.Eventually(w.condition("Stalled"), time.Minute).Should(Equal("True CertManagerUnavailable"))
@@ -108,11 +120,27 @@ func TestRecoveryWhileTheWebhookIsGone(t *testing.T) {
 	w.Eventually(w.condition("Stalled")).Should(HavePrefix("False"))
 }
 
+// TestErrorsThatStay: an object that cannot be written makes no pause between two looks long.
+func TestErrorsThatStay(t *testing.T) {
+	w := newWorld(t, "errors-stay", spec())
+	w.bringUp()
+	w.stop()
+	w.judge(nowhere, "", "services")
+	must(t, kube.Delete(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "errors-stay", Name: "shop-primary"}}))
+	started := time.Now()
+	startOperator(t, "errors-stay", w.agents)
+	w.Eventually(func() int { return len(w.agents.given()) }, time.Second).Should(Equal(1), "nothing is to be done")
+	w.Consistently(func() time.Duration { return w.agents.longestPause(started) }, 27*time.Second, time.Second).Should(BeNumerically("<", 7*time.Second))
+	w.Expect(w.get(&corev1.Service{}, "shop-primary")).NotTo(Succeed(), "it is refused all the time")
+	w.crash(10)
+	w.recovers(2)
+}
+
 // TestCertManagerComesAndGoes: its CRDs are removed under a running operator, are missing when one starts, and come back.
 func TestCertManagerComesAndGoes(t *testing.T) {
 	dir, err := moduleDir("github.com/cert-manager/cert-manager")
 	must(t, err)
-	crds := envtest.CRDInstallOptions{Paths: []string{filepath.Join(dir, "deploy", "crds")}, ErrorIfPathMissing: true}
+	crds := envtest.CRDInstallOptions{Paths: []string{filepath.Join(dir, "deploy", "crds")}, ErrorIfPathMissing: true, MaxTime: time.Minute}
 	install := func() error {
 		_, err := envtest.InstallCRDs(config, crds)
 		return err
@@ -120,8 +148,22 @@ func TestCertManagerComesAndGoes(t *testing.T) {
 	t.Cleanup(func() { must(t, install()) })
 	w := newWorld(t, "no-cert-manager", spec())
 	w.bringUp()
+	uninstall := func() {
+		must(t, envtest.UninstallCRDs(config, crds))
+		w.Eventually(func() (left []string, err error) {
+			all := &metav1.PartialObjectMetadataList{}
+			all.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinitionList"})
+			err = kube.List(t.Context(), all)
+			for _, crd := range all.Items {
+				if strings.HasSuffix(crd.Name, "cert-manager.io") {
+					left = append(left, crd.Name)
+				}
+			}
+			return left, err
+		}, time.Minute).Should(BeEmpty())
+	}
 
-	must(t, envtest.UninstallCRDs(config, crds))
+	uninstall()
 	w.Eventually(w.condition("Stalled"), 30*time.Second).Should(Equal("True CertManagerMissing"))
 	w.Expect(w.condition("Ready")()).To(Equal("True Ready"), "the nodes serve")
 	w.crash(10)
@@ -146,7 +188,7 @@ func TestCertManagerComesAndGoes(t *testing.T) {
 	must(t, kube.Delete(t.Context(), &certmanagerv1.Certificate{ObjectMeta: metav1.ObjectMeta{Namespace: "no-cert-manager", Name: "shop-issued"}}))
 	w.Eventually(func() error { return w.get(&certmanagerv1.Certificate{}, "shop-issued") }).Should(Succeed(), "they are watched again")
 
-	must(t, envtest.UninstallCRDs(config, crds))
+	uninstall()
 	w.Eventually(w.condition("Stalled"), 30*time.Second).Should(Equal("True CertManagerMissing"))
 	must(t, install())
 	w.Eventually(func() error { return w.get(&certmanagerv1.Certificate{}, "shop-issued") }).Should(Succeed(), "without another operator")

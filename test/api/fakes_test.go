@@ -32,6 +32,7 @@ type fakeAgents struct {
 	evicted []string
 	silent  map[string]bool
 	news    chan struct{}
+	passes  []time.Time // of the operator
 }
 
 func newFakeAgents() *fakeAgents {
@@ -126,6 +127,26 @@ func (f *fakeAgents) bootstraps() []string {
 	return slices.DeleteFunc(f.given(), func(o string) bool {
 		return !strings.HasPrefix(o, "Initialise") && !strings.HasPrefix(o, "Bootstrap")
 	})
+}
+
+// now is the operator's clock, which it looks at once in each pass.
+func (f *fakeAgents) now() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.passes = append(f.passes, time.Now())
+	return time.Now()
+}
+
+// longestPause is the longest time without a pass since a time.
+func (f *fakeAgents) longestPause(since time.Time) (most time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, at := range append(slices.Clone(f.passes), time.Now()) {
+		if at.After(since) {
+			most, since = max(most, at.Sub(since)), at
+		}
+	}
+	return most
 }
 
 // serve makes a report that of a Synced member.

@@ -77,7 +77,7 @@ func startOperator(t *testing.T, namespace string, fake *fakeAgents) (stop func(
 		ControlCA: func() ([]byte, error) {
 			return os.ReadFile(filepath.Join(dir, "ca.crt"))
 		},
-		Now: time.Now,
+		Now: fake.now,
 	}
 	must(t, r.SetupWithManager(mgr))
 	ctx, cancel := context.WithCancel(context.Background())
