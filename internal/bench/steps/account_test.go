@@ -65,7 +65,10 @@ func TestLeftDataAreNamedAsTheyAre(t *testing.T) {
 	w.stall(v1alpha1.ReasonMemberFailed)
 	w.Now = w.Now.Add(3 * time.Hour)
 	var d Decision
-	w.until(t, func(Action) bool { d = Next(w.State); return w.Benchmark.Status.CompletedAt != nil || d.Action == (Finish{}) })
+	w.until(t, func(Action) bool {
+		d = Next(w.State)
+		return w.Benchmark.Status.CompletedAt != nil || d.Action == (Finish{})
+	})
 	if !strings.HasSuffix(d.Message, "run: DROP DATABASE bench_1x10_abcdefghij; DROP USER bench_abcdefghij") {
 		t.Errorf("got %s", d.Message)
 	}
