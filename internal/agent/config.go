@@ -264,8 +264,10 @@ func (a *agent) takeLineage(l cluster.Lineage) {
 func (a *agent) setLineage(l cluster.Lineage, done func(error)) {
 	a.lineAsked = l.Epoch
 	a.record(a.book.SetLineage(l), func(err error) {
-		if err != nil {
+		if a.lineAsked == l.Epoch {
 			a.lineAsked = 0
+		}
+		if err != nil {
 			a.Logger.Error("the line of history could not be recorded", "error", err)
 		}
 		done(err)

@@ -118,9 +118,9 @@ func (a *agent) accept(o agentapi.Order, asked time.Time, reply replying) {
 	if a.current != nil {
 		a.finish(a.current.ID, agentapi.OrderFailed, "superseded by order "+o.ID)
 	}
-	a.recording = &o
+	a.recording, a.accepting = &o, &o
 	a.record(a.book.Accept(o), func(err error) {
-		a.recording = nil
+		a.recording, a.accepting = nil, nil
 		if err != nil {
 			reply(agentapi.OrderResult{}, unwritten(err))
 			return

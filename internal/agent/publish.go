@@ -62,7 +62,7 @@ func (a *agent) publish(step Step) {
 	}
 	r.Config = a.configReport()
 	r.TLS = a.tlsReport()
-	if o := a.recording; o != nil && orders.MakesPrimary(o.Kind) {
+	if o := a.accepting; o != nil && orders.MakesPrimary(o.Kind) {
 		// Others see it as Forming while it is on its way to the disk: nobody else may be made Primary meanwhile.
 		r.Order = &agentapi.OrderRecord{Order: *o, State: agentapi.OrderAccepted, At: time.Now()}
 	}

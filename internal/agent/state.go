@@ -68,13 +68,14 @@ type state struct {
 	book    *orders.Book
 	markers datadir.Markers
 	current *agentapi.Order // accepted, not finished
-	// recording is an order on its way into the book, judgedAt when the others were asked about the current one.
-	recording *agentapi.Order
-	judgedAt  time.Time
-	heldSince time.Time // when the last Stop began
-	lineAsked int64     // epoch of the line that is on its way into the book, or in it
-	restart   bool      // a Restart waits for mariadbd to go down
-	sticky    *agentapi.Failure
+	// recording is an order on its way into the book, accepting the same unless it is refused; judgedAt is when the others were asked
+	// about the current one.
+	recording, accepting *agentapi.Order
+	judgedAt             time.Time
+	heldSince            time.Time // when the last Stop began
+	lineAsked            int64     // epoch of the line that is on its way into the book, 0 for none
+	restart              bool      // a Restart waits for mariadbd to go down
+	sticky               *agentapi.Failure
 
 	// The running server.
 	proc       *server.Process

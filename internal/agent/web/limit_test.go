@@ -168,4 +168,12 @@ func TestWhoGoes(t *testing.T) {
 	if _, out = enter("a"); out != a1 {
 		t.Error("a holds too many, all at work: its oldest has to go")
 	}
+	l = &limited{limits: limits{total: 10, each: 1}}
+	b1, _ := enter("b")
+	if _, out = enter("c"); out != nil {
+		t.Error("there was room")
+	}
+	if _, out = enter("b"); out != b1 {
+		t.Error("b holds too many, though the port has room")
+	}
 }
