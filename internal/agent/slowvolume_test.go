@@ -235,6 +235,9 @@ func TestBootstrapIsOnTheDiskFirst(t *testing.T) {
 			if started := s.job == JobLaunch; started != (others == nil) {
 				t.Errorf("started: %v", started)
 			}
+			for s.job == JobLaunch {
+				s.nextEvent(t)
+			}
 		})
 	}
 }

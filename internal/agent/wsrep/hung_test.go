@@ -1,0 +1,43 @@
+package wsrep
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// TestHungServer: a server that is stopped where it is takes connections, as far as its queue reaches, and says nothing. Whoever
+// asks is told so in time, again and again.
+func TestHungServer(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	c, err := Open(socket, "mysql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	for name, ask := range map[string]func(context.Context) error{
+		"status":  func(ctx context.Context) error { _, err := c.Status(ctx); return err },
+		"dismiss": c.Dismiss,
+	} {
+		for range 5 { // more than there may be connections
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			began := time.Now()
+			err := ask(ctx)
+			cancel()
+			if took := time.Since(began); err == nil || took > 2*time.Second {
+				t.Fatalf("%s: %v after %s", name, err, took)
+			}
+		}
+	}
+	began := time.Now()
+	if _, err := c.Status(context.Background()); err == nil || time.Since(began) > 2*queryTime {
+		t.Errorf("without a limit of its own: %v after %s", err, time.Since(began))
+	}
+}
