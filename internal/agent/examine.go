@@ -48,7 +48,7 @@ const (
 	// examinePatience is how long one may go on after a Stop; it is cut off then.
 	examinePatience = 30 * time.Second
 	// heldAgain is the pause between two looks at the data of a member that was stopped by order, after one that failed;
-	// heldTime bounds each of them: whoever waits for the member to be Stopped must see it so.
+	// heldTime bounds the first of them: whoever waits for the member to be Stopped must see it so.
 	heldAgain = time.Minute
 	heldTime  = 10 * time.Minute
 )
@@ -56,11 +56,7 @@ const (
 // examine lets a worker look at the data directory.
 func (a *agent) examine() {
 	a.job, a.examineFrom = JobExamine, time.Now()
-	limit := recoverTime
-	if a.book.Content().Held && a.examining != nil {
-		limit = heldTime
-	}
-	ctx, cancel := a.workerContext(limit)
+	ctx, cancel := a.workerContext(examineLimit(a.book.Content().Held && a.examining != nil, a.failures))
 	a.cutExamine = cancel
 	wait := a.afterVolume()
 	go func() {
@@ -73,6 +69,15 @@ func (a *agent) examine() {
 			a.onExamined(found, err)
 		})
 	}()
+}
+
+// examineLimit bounds a look. One that is made again while the member is stopped by order gets twice the time of the one before: whoever
+// needs the position has it in the end, however long the log is.
+func examineLimit(again bool, failures int) time.Duration {
+	if !again {
+		return recoverTime
+	}
+	return min(recoverTime, heldTime<<min(max(failures-1, 0), 8))
 }
 
 // endExamination cuts a look off that keeps a Stop from ending. A member that is stopped by order starts nothing, so that its

@@ -219,3 +219,14 @@ func TestExaminationUnderAStop(t *testing.T) {
 		}
 	}
 }
+
+func TestExamineLimit(t *testing.T) {
+	for failures, want := range map[int]time.Duration{0: heldTime, 1: heldTime, 2: 2 * heldTime, 3: 4 * heldTime, 20: recoverTime} {
+		if got := examineLimit(true, failures); got != want {
+			t.Errorf("after %d failures: %s", failures, got)
+		}
+	}
+	if examineLimit(false, 1) != recoverTime {
+		t.Error("nobody waits for the end of this one")
+	}
+}
