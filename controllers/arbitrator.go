@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"context"
-	"errors"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -35,18 +34,15 @@ func (r *GaleraClusterReconciler) actOnArbitrator(ctx context.Context, in condit
 	return false, nil
 }
 
-// removeArbitrator deletes the Service first: while the Deployment is there, the rest is done again.
+// removeArbitrator deletes the Deployment. The Service is left behind then, and goes like whatever is (prune).
 func (r *GaleraClusterReconciler) removeArbitrator(ctx context.Context, f observe.Facts) error {
 	if f.Arbitrator == nil || !metav1.IsControlledBy(f.Arbitrator, f.Cluster) {
 		return nil
 	}
 	meta := metav1.ObjectMeta{Namespace: f.Cluster.Namespace, Name: resources.ArbitratorName(f.Cluster)}
 	uid := f.Arbitrator.UID
-	return errors.Join(
-		client.IgnoreNotFound(r.Delete(ctx, &corev1.Service{ObjectMeta: meta})),
-		client.IgnoreNotFound(r.Delete(ctx, &appsv1.Deployment{ObjectMeta: meta}, client.Preconditions{UID: &uid},
-			client.PropagationPolicy(metav1.DeletePropagationBackground))),
-	)
+	return client.IgnoreNotFound(r.Delete(ctx, &appsv1.Deployment{ObjectMeta: meta}, client.Preconditions{UID: &uid},
+		client.PropagationPolicy(metav1.DeletePropagationBackground)))
 }
 
 // withArbitrator names the arbitrator to the nodes as long as there is one.

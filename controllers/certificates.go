@@ -2,15 +2,12 @@ package controllers
 
 import (
 	"bytes"
-	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
 
-	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -76,30 +73,6 @@ func clientSecrets(in *conditions.Input, serverCA []byte) []client.Object {
 		}
 	}
 	return out
-}
-
-// pruneClients removes what was made for clients that the spec does not name any more. That ends
-// renewal; a certificate that was given away stays good until its end.
-func (r *GaleraClusterReconciler) pruneClients(ctx context.Context, f observe.Facts) error {
-	var certs certmanagerv1.CertificateList
-	if err := r.List(ctx, &certs, client.InNamespace(f.Cluster.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: f.Cluster.Name}); err != nil {
-		return err
-	}
-	wanted := map[string]bool{}
-	for _, spec := range f.Cluster.Spec.TLS.ClientCertificates {
-		wanted[resources.ClientIssuedName(f.Cluster, spec.Name)] = true
-	}
-	var errs []error
-	for i := range certs.Items {
-		name := certs.Items[i].Name
-		if !resources.IsClientIssued(f.Cluster, name) || wanted[name] || !metav1.IsControlledBy(&certs.Items[i], f.Cluster) {
-			continue
-		}
-		issued := &corev1.Secret{}
-		issued.Namespace, issued.Name = f.Cluster.Namespace, name
-		errs = append(errs, client.IgnoreNotFound(r.Delete(ctx, &certs.Items[i])), client.IgnoreNotFound(r.Delete(ctx, issued)))
-	}
-	return errors.Join(errs...)
 }
 
 // judge says why the issued pair may not reach the nodes, nil when it may.

@@ -48,8 +48,8 @@ func (k certificateKeeper) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	in := conditions.Input{Facts: facts, Now: k.Now()}
-	err = errors.Join(k.applyAll(ctx, &in, resources.Certificates(c, k.Options)), k.pruneClients(ctx, facts), k.renew(ctx, in))
+	in := conditions.Input{Facts: facts, Now: k.Now(), Config: published(facts.Config)}
+	err = errors.Join(k.applyAll(ctx, &in, resources.Certificates(c, k.Options)), k.prune(ctx, in, resources.PrunableCertificates()), k.renew(ctx, in))
 	var none observe.ErrNoCertManager
 	if errors.As(err, &none) && none.Why == "" {
 		return ctrl.Result{RequeueAfter: whileUnknown}, nil

@@ -110,7 +110,7 @@ func (r *GaleraClusterReconciler) Reconcile(ctx context.Context, req ctrl.Reques
 func (r *GaleraClusterReconciler) publishAll(ctx context.Context, in *conditions.Input) error {
 	ctx, cancel := context.WithTimeout(ctx, publishTime)
 	defer cancel()
-	return errors.Join(r.publish(ctx, in), r.ownSecrets(ctx, in.Facts), r.expand(ctx, in))
+	return errors.Join(r.publish(ctx, in), r.ownSecrets(ctx, in.Facts), r.prune(ctx, *in, resources.Prunable()), r.expand(ctx, in))
 }
 
 // act carries out what reaches beyond the status; journal entries are written with the status.

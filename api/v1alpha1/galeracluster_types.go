@@ -360,7 +360,7 @@ type ServiceSpec struct {
 // NetworkPolicySpec says who may reach the database port.
 type NetworkPolicySpec struct {
 	// enabled creates a NetworkPolicy: replication ports only among the cluster's nodes, the agent's
-	// port only from the operator, 3306 from clientsFrom. Default: true.
+	// port only from the operator, 3306 from clientsFrom. false removes it. Default: true.
 	// +optional
 	// +kubebuilder:default=true
 	Enabled *bool `json:"enabled,omitempty"`

@@ -27,7 +27,7 @@ func issueClient(t *testing.T, c *v1alpha1.GaleraCluster, name string) {
 	ca := pkitest.NewCA("clients")
 	crt, key := ca.Issue(pkitest.Leaf{})
 	must(t, kube.Create(t.Context(), &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: resources.ClientIssuedName(c, name), Labels: map[string]string{v1alpha1.LabelCluster: c.Name}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: resources.ClientIssuedName(c, name), Labels: resources.Labels(c)},
 		Data:       map[string][]byte{"tls.crt": crt, "tls.key": key, "ca.crt": ca.PEM},
 	}))
 }

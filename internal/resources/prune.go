@@ -1,0 +1,61 @@
+package resources
+
+import (
+	"slices"
+	"strings"
+
+	cmv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// Prunable returns one empty list for each kind of which a change of the spec may leave something behind.
+func Prunable() []client.ObjectList {
+	return []client.ObjectList{&networkingv1.NetworkPolicyList{}, &corev1.ServiceList{}, &corev1.SecretList{}}
+}
+
+// PrunableCertificates returns the same for cert-manager's kinds.
+func PrunableCertificates() []client.ObjectList {
+	return []client.ObjectList{&cmv1.IssuerList{}, &cmv1.CertificateList{}}
+}
+
+// LeftBehind says that an object was made for something the spec does not ask for any more. Only what is named here
+// ever is: no volume, no password, and no CA's Certificate or key, because trust in it may outlive its use.
+func LeftBehind(c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, opts Options, o client.Object) bool {
+	name, ours := o.GetName(), metav1.IsControlledBy(o, c)
+	switch o.(type) {
+	case *networkingv1.NetworkPolicy:
+		return ours && name == NetworkPolicyName(c) && NetworkPolicy(c, opts) == nil
+	case *corev1.Service:
+		return ours && name == ArbitratorName(c) && config.Arbitrator == nil
+	case *cmv1.Issuer: // the right to sign goes
+		return ours && (name == CAIssuerName(c) && c.Spec.TLS.IssuerRef != nil || name == ClientCAIssuerName(c) && !HasClientCA(c))
+	case *cmv1.Certificate:
+		return ours && IsClientIssued(c, name) && !slices.ContainsFunc(c.Spec.TLS.ClientCertificates, issuedAs(c, name))
+	case *corev1.Secret:
+		return leftSecret(c, o, ours)
+	}
+	return false
+}
+
+// leftSecret knows a client's Secret by its purpose, and the one cert-manager writes, which has no owner, by its name.
+func leftSecret(c *v1alpha1.GaleraCluster, o client.Object, ours bool) bool {
+	name, clients := o.GetName(), c.Spec.TLS.ClientCertificates
+	if IsClientIssued(c, name) {
+		return metav1.GetControllerOf(o) == nil && o.GetLabels()[labelManagedBy] == managedBy && !slices.ContainsFunc(clients, issuedAs(c, name))
+	}
+	of, isClient := strings.CutPrefix(o.GetLabels()[v1alpha1.LabelPurpose], clientPurpose(""))
+	if !ours || !isClient || ReservedSecret(c, name) {
+		return false
+	}
+	return !slices.ContainsFunc(clients, func(s v1alpha1.ClientCertificateSpec) bool { return s.Name == of && ClientSecretName(c, s) == name })
+}
+
+func issuedAs(c *v1alpha1.GaleraCluster, name string) func(v1alpha1.ClientCertificateSpec) bool {
+	return func(s v1alpha1.ClientCertificateSpec) bool { return ClientIssuedName(c, s.Name) == name }
+}
