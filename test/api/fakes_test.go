@@ -210,10 +210,11 @@ func runPods(t *testing.T, sts *appsv1.StatefulSet) {
 		p.Labels[appsv1.ControllerRevisionHashLabelKey] = "r1"
 		p.Spec.Containers = []corev1.Container{{Name: "mariadb", Image: "x"}}
 		must(t, kube.Create(ctx, p))
+		created := p.DeepCopy()
 		p.Status.PodIP = fmt.Sprintf("10.0.0.%d", i+1)
 		p.Status.PodIPs = []corev1.PodIP{{IP: p.Status.PodIP}}
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-		must(t, kube.Status().Update(ctx, p))
+		must(t, kube.Status().Patch(ctx, p, client.MergeFrom(created))) // the operator may have labelled it meanwhile
 	}
 	sts.Status.ObservedGeneration, sts.Status.UpdateRevision = sts.Generation, "r1"
 	must(t, kube.Status().Update(ctx, sts))

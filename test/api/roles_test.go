@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -108,9 +109,7 @@ func TestServiceOfAnEarlierOperator(t *testing.T) {
 	must(t, kube.Delete(t.Context(), s))
 	w.Eventually(selector).Should(Equal(want), "it is made again as it was")
 
-	p := &corev1.Pod{}
-	must(t, w.get(p, "shop-2"))
-	delete(p.Labels, v1alpha1.LabelRole)
-	must(t, kube.Update(t.Context(), p))
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "earlier", Name: "shop-2"}}
+	must(t, kube.Patch(t.Context(), p, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"`+v1alpha1.LabelRole+`":null}}}`))))
 	w.Eventually(func() string { return w.role("shop-2") }).Should(Equal(v1alpha1.RoleReplica))
 }
