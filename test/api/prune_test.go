@@ -65,8 +65,8 @@ func TestWhatTheSpecTakesAway(t *testing.T) {
 	w.edit(func(c *v1alpha1.GaleraCluster) {
 		c.Spec.TLS.ClientCertificates = []v1alpha1.ClientCertificateSpec{clientNamed("app", ""), clientNamed("web", "")}
 	})
-	issueClient(t, w.cluster, "app")
-	issueClient(t, w.cluster, "web")
+	w.issueClient("app")
+	w.issueClient("web")
 	web := child{&corev1.Secret{}, "shop-client-web"}
 	w.Eventually(w.there(append(clients, web)...)).Should(BeTrue(), "what is made for clients")
 	w.edit(func(c *v1alpha1.GaleraCluster) {

@@ -21,13 +21,15 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// issueClient does cert-manager's part for a client's certificate.
-func issueClient(t *testing.T, c *v1alpha1.GaleraCluster, name string) {
-	t.Helper()
+// issueClient does cert-manager's part for a client's certificate, when it is asked for one.
+func (w *world) issueClient(name string) {
+	w.t.Helper()
+	issued := resources.ClientIssuedName(w.cluster, name)
+	w.Eventually(w.there(child{&certmanagerv1.Certificate{}, issued})).Should(BeTrue())
 	ca := pkitest.NewCA("clients")
 	crt, key := ca.Issue(pkitest.Leaf{})
-	must(t, kube.Create(t.Context(), &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: resources.ClientIssuedName(c, name), Labels: resources.Labels(c)},
+	must(w.t, kube.Create(w.t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.cluster.Namespace, Name: issued, Labels: resources.Labels(w.cluster)},
 		Data:       map[string][]byte{"tls.crt": crt, "tls.key": key, "ca.crt": ca.PEM},
 	}))
 }
@@ -93,7 +95,7 @@ func TestOneSecretForOnePurpose(t *testing.T) {
 		}).Should(Succeed())
 	})
 	for _, name := range []string{"evil", "one", "two"} {
-		issueClient(t, w.cluster, name)
+		w.issueClient(name)
 	}
 	w.Eventually(w.condition("Stalled")).Should(Equal("True NameConflict"), "the status can be written, too")
 	both := &corev1.Secret{}
