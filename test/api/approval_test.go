@@ -26,7 +26,9 @@ func TestApprovalReachesTheAgent(t *testing.T) {
 	w.Eventually(func() string { return w.message("QuorumHealthy") }).Should(HaveSuffix(":12@2,without=shop-2"))
 	_, command, found := strings.Cut(w.message("QuorumHealthy"), v1alpha1.AnnotationTrustMember+"=")
 	w.Expect(found).To(BeTrue(), w.message("QuorumHealthy"))
-	w.edit(func(c *v1alpha1.GaleraCluster) { c.Annotations = map[string]string{v1alpha1.AnnotationTrustMember: command} })
+	w.edit(func(c *v1alpha1.GaleraCluster) {
+		c.Annotations = map[string]string{v1alpha1.AnnotationTrustMember: command}
+	})
 	w.Eventually(w.agents.bootstraps).Should(Equal([]string{"Initialise shop-0", "Bootstrap shop-1"}))
 	w.agents.mu.Lock()
 	defer w.agents.mu.Unlock()
