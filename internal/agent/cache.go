@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
@@ -114,7 +113,7 @@ func (a *agent) cacheArgs(output servercnf.Output) func() []string {
 			return nil
 		}
 		logger.Info("cache of write-sets", "bytes", size, "before", s.cache, "bytesPerSecond", int64(w.estimate.High))
-		return []string{"--wsrep-provider-options=" + w.options + ";gcache.size=" + strconv.FormatInt(size>>20, 10) + "M"}
+		return []string{"--wsrep-provider-options=" + servercnf.WithCache(w.options, size)}
 	}
 }
 

@@ -3,7 +3,6 @@ package servercnf
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"net"
 	"slices"
 	"strings"
 
@@ -62,29 +61,3 @@ func group(c agentapi.NodeConfig) []agentapi.Peer {
 
 // NeedsGroupPair says whether group communication needs a certificate.
 func NeedsGroupPair(t agentapi.TLSConfig) bool { return t.Replication != cluster.SocketPlain }
-
-// groupOptions are those options of the provider that a garbd has, too.
-func groupOptions(in Input) []string {
-	opts := []string{
-		"pc.recovery=no", "evs.inactive_check_period=PT0.25S",
-		// What the members agree on in a change of the membership is often complete only when it is said again, and the
-		// first messages after it are delivered only when nodes that have nothing to say have said that: writers
-		// waited 1.2 s for a node to join with 0.5 s and 0.2 s here, 0.4 s with Galera's least.
-		"evs.join_retrans_period=PT0.1S", "evs.keepalive_period=PT0.1S",
-		// How long silence is waited for (suspect, install and inactive timeouts) is Galera's own, five seconds and more,
-		// though nobody can write meanwhile: on a host whose processors are all taken, members that were well lost each
-		// other after 1.75 s. A server that has ended is not waited for: it is evicted.
-	}
-	if ip := net.ParseIP(in.Address); ip != nil && ip.To4() == nil {
-		opts = append(opts, "gmcast.listen_addr=tcp://[::]:4567")
-	}
-	mode := in.Config.TLS.Replication
-	if mode == cluster.SocketStrict || mode == cluster.SocketDynamic {
-		p := in.Places
-		opts = append(opts, "socket.ssl=yes", "socket.ssl_key="+p.Key(), "socket.ssl_cert="+p.Cert(), "socket.ssl_ca="+p.CA())
-	}
-	if mode == cluster.SocketDynamic {
-		opts = append(opts, "socket.dynamic=yes")
-	}
-	return opts
-}

@@ -120,18 +120,6 @@ func userSettings(settings map[string]string) []mycnf.Option {
 	return opts
 }
 
-// providerOptions: pc.recovery=no keeps gvwstate.dat from forming a component by itself;
-// without TLS the keys must be absent too, because IST picks its scheme by the key.
-func providerOptions(in Input) string {
-	opts := []string{
-		"gcache.recover=yes",
-		// Every message costs each member a record of TLS and several calls of the kernel, however small it is. With one
-		// message on its way, the write-sets that come meanwhile go together in the next: docs/figures.md has both sides.
-		"evs.send_window=2", "evs.user_send_window=1",
-	}
-	return strings.Join(append(opts, groupOptions(in)...), ";")
-}
-
 // ClusterAddress is wsrep_cluster_address of those members.
 func ClusterAddress(members []agentapi.Peer) string {
 	hosts := make([]string, len(members))

@@ -1,0 +1,55 @@
+package servercnf
+
+import (
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// All that goes into wsrep_provider_options is decided here, for nodes and for garbd.
+
+// providerOptions: pc.recovery=no keeps gvwstate.dat from forming a component by itself;
+// without TLS the keys must be absent too, because IST picks its scheme by the key.
+func providerOptions(in Input) string {
+	opts := []string{
+		"gcache.recover=yes",
+		// Every message costs each member a record of TLS and several calls of the kernel, however small it is. With one
+		// message on its way, the write-sets that come meanwhile go together in the next: docs/figures.md has both sides.
+		"evs.send_window=2", "evs.user_send_window=1",
+	}
+	return strings.Join(append(opts, groupOptions(in)...), ";")
+}
+
+// groupOptions are those options of the provider that a garbd has, too.
+func groupOptions(in Input) []string {
+	opts := []string{
+		"pc.recovery=no", "evs.inactive_check_period=PT0.25S",
+		// What the members agree on in a change of the membership is often complete only when it is said again, and the
+		// first messages after it are delivered only when nodes that have nothing to say have said that: writers
+		// waited 1.2 s for a node to join with 0.5 s and 0.2 s here, 0.4 s with Galera's least.
+		"evs.join_retrans_period=PT0.1S", "evs.keepalive_period=PT0.1S",
+		// How long silence is waited for (suspect, install and inactive timeouts) is Galera's own, five seconds and more,
+		// though nobody can write meanwhile: on a host whose processors are all taken, members that were well lost each
+		// other after 1.75 s. A server that has ended is not waited for: it is evicted.
+	}
+	if ip := net.ParseIP(in.Address); ip != nil && ip.To4() == nil {
+		opts = append(opts, "gmcast.listen_addr=tcp://[::]:4567")
+	}
+	mode := in.Config.TLS.Replication
+	if mode == cluster.SocketStrict || mode == cluster.SocketDynamic {
+		p := in.Places
+		opts = append(opts, "socket.ssl=yes", "socket.ssl_key="+p.Key(), "socket.ssl_cert="+p.Cert(), "socket.ssl_ca="+p.CA())
+	}
+	if mode == cluster.SocketDynamic {
+		opts = append(opts, "socket.dynamic=yes")
+	}
+	return opts
+}
+
+// WithCache adds the size of the cache of write-sets, which each node decides by its own rate of writes and which is no
+// part of the configuration. bytes is rounded down to MiB.
+func WithCache(options string, bytes int64) string {
+	return options + ";gcache.size=" + strconv.FormatInt(bytes>>20, 10) + "M"
+}
