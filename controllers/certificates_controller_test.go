@@ -19,10 +19,10 @@ import (
 )
 
 var (
-	webhook  = fmt.Errorf("applying x: %w", apierrors.NewInternalError(errors.New("failed calling webhook")))
-	noKind   = fmt.Errorf("reading x: %w", &meta.NoKindMatchError{GroupKind: kinds.GroupKind{Kind: "Certificate"}})
-	gone     = apierrors.NewNotFound(kinds.GroupResource{}, "")
-	conflict = apierrors.NewConflict(corev1.Resource("pods"), "x", nil)
+	errWebhook = fmt.Errorf("applying x: %w", apierrors.NewInternalError(errors.New("failed calling webhook")))
+	errNoKind  = fmt.Errorf("reading x: %w", &meta.NoKindMatchError{GroupKind: kinds.GroupKind{Kind: "Certificate"}})
+	gone       = apierrors.NewNotFound(kinds.GroupResource{}, "")
+	conflict   = apierrors.NewConflict(corev1.Resource("pods"), "x", nil)
 )
 
 func TestAsking(t *testing.T) {
@@ -34,10 +34,10 @@ func TestAsking(t *testing.T) {
 		want  string
 	}
 	for name, steps := range map[string][]step{
-		"what passes is not told": {{0, webhook, false, ""}, {5 * time.Second, nil, false, ""}, {tellAfter, webhook, false, ""}},
-		"what stays is": {{0, webhook, false, ""}, {tellAfter, webhook, true, v1alpha1.ReasonCertManagerFails},
-			{2 * tellAfter, webhook, false, v1alpha1.ReasonCertManagerFails}, {3 * tellAfter, nil, true, ""}},
-		"no kind":        {{0, noKind, true, v1alpha1.ReasonCertManagerMissing}, {1, noKind, false, v1alpha1.ReasonCertManagerMissing}, {2, nil, true, ""}},
+		"what passes is not told": {{0, errWebhook, false, ""}, {5 * time.Second, nil, false, ""}, {tellAfter, errWebhook, false, ""}},
+		"what stays is": {{0, errWebhook, false, ""}, {tellAfter, errWebhook, true, v1alpha1.ReasonCertManagerFails},
+			{2 * tellAfter, errWebhook, false, v1alpha1.ReasonCertManagerFails}, {3 * tellAfter, nil, true, ""}},
+		"no kind":        {{0, errNoKind, true, v1alpha1.ReasonCertManagerMissing}, {1, errNoKind, false, v1alpha1.ReasonCertManagerMissing}, {2, nil, true, ""}},
 		"kinds are gone": {{0, gone, true, v1alpha1.ReasonCertManagerMissing}},
 		"known missing":  {{0, observe.ErrNoCertManager{Why: "it is not"}, true, v1alpha1.ReasonCertManagerMissing}},
 		"a lost race":    {{0, conflict, false, ""}, {tellAfter, conflict, false, ""}},
@@ -77,10 +77,10 @@ func TestNextLook(t *testing.T) {
 		"busy, and a pair is refused":   {refused, nil, whileWaiting},
 		"blocked":                       {blocked, nil, whileBlocked},
 		"without cert-manager":          {without, nil, whileBlocked},
-		"an error":                      {healthy, []error{nil, webhook}, 0},
+		"an error":                      {healthy, []error{nil, errWebhook}, 0},
 		"a lost race":                   {healthy, []error{nil, conflict}, whileConflict},
-		"a lost race beside an error":   {busy, []error{webhook, conflict}, whileConflict},
-		"a lost race inside an error":   {busy, []error{errors.Join(errors.Join(conflict, webhook))}, 0},
+		"a lost race beside an error":   {busy, []error{errWebhook, conflict}, whileConflict},
+		"a lost race inside an error":   {busy, []error{errors.Join(errors.Join(conflict, errWebhook))}, 0},
 		"lost races, joined and joined": {busy, []error{errors.Join(errors.Join(conflict, conflict))}, whileConflict},
 	} {
 		got, err := (&GaleraClusterReconciler{}).result(t.Context(), tc.in, tc.parts...)

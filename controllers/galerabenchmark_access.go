@@ -55,7 +55,7 @@ func (r *GaleraBenchmarkReconciler) readied(ctx context.Context, b *v1alpha1.Gal
 		return r.access(ctx, b, seen, d)
 	case steps.DropAccount:
 		if err := r.Nodes.KeepAccount(ctx, seen.Cluster, jobs.NoAccount(b)); err != nil {
-			return waitFor(d, v1alpha1.ReasonCleaningUp, "the benchmark's account in the database could not be dropped yet: "+err.Error(), false), nil
+			return waitFor(d, v1alpha1.ReasonCleaningUp, "the benchmark's account in the database could not be dropped yet: "+err.Error(), false), nil //nolint:nilerr // it is told, and tried again
 		}
 	}
 	return d, nil
@@ -77,7 +77,7 @@ func (r *GaleraBenchmarkReconciler) access(ctx context.Context, b *v1alpha1.Gale
 		return d, err
 	}
 	if err := r.Nodes.KeepAccount(ctx, seen.Cluster, jobs.Account(b, password)); err != nil {
-		return waitFor(d, v1alpha1.ReasonPreparingAccess, "the Jobs' account in the database could not be made yet: "+err.Error(), false), nil
+		return waitFor(d, v1alpha1.ReasonPreparingAccess, "the Jobs' account in the database could not be made yet: "+err.Error(), false), nil //nolint:nilerr // it is told, and tried again
 	}
 	return d, nil
 }

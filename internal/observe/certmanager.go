@@ -57,12 +57,12 @@ func certManagerKinds() []client.Object {
 func (m *CertManager) Run(ctx context.Context) error {
 	for !m.exist() {
 		if pause(ctx, lookForCertManager); ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // the manager ends
 		}
 	}
 	for begun := time.Now(); !m.read(ctx, time.Since(begun)); {
 		if pause(ctx, lookForObjects); ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // the manager ends
 		}
 	}
 	m.set(true, "")

@@ -9,7 +9,7 @@ import (
 // tickTime is how long a Tick of the clock is.
 const tickTime = 10 * time.Second
 
-// MiscountedLoss: planners wait for a merge, and for a silent arbitrator's end, by this count.
+// MiscountedLoss is a broken promise: planners wait for a merge, and for a silent arbitrator's end, by this count.
 const MiscountedLoss = "the time without a Primary component was counted through one"
 
 func timeOf(tick int16) time.Time { return time.Unix(0, 0).Add(time.Duration(tick) * tickTime) }
