@@ -12,6 +12,8 @@ const (
 	// hungAfter is how long a server that had answered may be silent, hungStart one that has not answered yet.
 	hungAfter = time.Minute
 	hungStart = 10 * time.Minute
+	// hungAlone is how long it may be silent while no member is Primary.
+	hungAlone = 3 * time.Minute
 	// deafAfter is how long what a server said last is passed on.
 	deafAfter = 30 * time.Second
 )
@@ -44,9 +46,13 @@ type Hang struct {
 // delivered to all members of the view it was in, and those who are Primary now go on from that view; what it
 // has not brought to its disk they give it again. What it took after that view without them it cannot have acknowledged: it has no quorum.
 //
-// As long as somebody counts it, or nobody is Primary, it may hold what nobody else has, and its group may wait for it: the
-// operator decides, with all positions on the table. One that never answered may be at work, with a long log to replay. And on a volume that
-// does not answer a kill brings nothing: the next server would hang as well.
+// When others answer and no member is Primary, nothing serves, and no recovery can do without this member unless a person gives
+// it up. It is killed, too, after hungAlone: what it has committed is on its disk, as after any crash, and then its
+// position can be told, so that the operator decides with all positions on the table and gives up nothing.
+//
+// As long as a Primary component counts it, its group waits for it, and it may only be slow: it is told. One that never answered
+// may be at work, with a long log to replay. On a volume that does not answer a kill brings nothing: the next server would hang as
+// well. And when no other member answers, the fault may be the network's.
 func JudgeHang(h Hang) (hung, kill bool) {
 	limit := hungStart
 	if h.Answered {
@@ -59,7 +65,9 @@ func JudgeHang(h Hang) (hung, kill bool) {
 	counted := slices.ContainsFunc(others, func(p agentapi.PeerView) bool {
 		return p.ClusterUUID != h.UUID || len(p.Members) == 0 || slices.Contains(p.Members, h.Self)
 	})
-	return true, h.Answered && h.VolumeAnswers && len(others) > 0 && !counted
+	needless := len(others) > 0 && !counted
+	alone := len(others) == 0 && len(h.Peers) > 0 && h.Silent > hungAlone
+	return true, h.Answered && h.VolumeAnswers && (needless || alone)
 }
 
 // watchHang follows the silence of the running server.
@@ -100,10 +108,10 @@ func (a *agent) inTransfer() bool {
 	return copying || !f.silentSince.IsZero()
 }
 
-// killHung ends a server that its group does without; it joins anew.
+// killHung ends a server that its group does without, or that keeps a recovery waiting.
 func (a *agent) killHung(now time.Time) {
 	a.failure = a.hungFailure()
-	a.failure.Message += "; the group goes on without it, so it was killed, and joins anew"
+	a.failure.Message += "; its group does not have it any more, so it was killed, and is to join anew"
 	a.Logger.Error("killing mariadbd", "reason", a.failure.Reason, "message", a.failure.Message)
 	a.restarts++
 	a.run.stopping, a.run.givenUp = true, true
