@@ -47,7 +47,7 @@ const (
 	// whileConflict is how long a change needs to come back through the cache.
 	whileConflict = 100 * time.Millisecond
 	// publishTime bounds what is applied in one pass; the next goes on from there.
-	publishTime = 10 * time.Second
+	publishTime = 30 * time.Second
 )
 
 // GaleraClusterReconciler brings one GaleraCluster a step nearer to its spec, every time it is asked.

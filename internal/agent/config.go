@@ -37,6 +37,7 @@ func (a *agent) onTick() {
 	a.watchHang(time.Now())
 	a.endExamination(time.Now())
 	a.enforceStop()
+	a.recordEnds()
 	a.watchSizes()
 	a.askAgain()
 	a.loadCertificates()

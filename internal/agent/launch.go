@@ -125,7 +125,7 @@ func (a *agent) notAlone() string {
 
 // launchFormed starts mariadbd as a component of its own.
 func (a *agent) launchFormed(run running, pos cluster.Position) {
-	used := a.used()
+	used, judged := a.used(), a.judgedAt
 	a.launch(run, func() error {
 		if err := a.markers.SetVersions(used); err != nil {
 			return err
@@ -135,6 +135,9 @@ func (a *agent) launchFormed(run running, pos cluster.Position) {
 		}
 		if err := a.markers.ClearJoining(); err != nil {
 			return err
+		}
+		if time.Since(judged) > 2*judgedLasts { // a frozen volume; the order was recorded in time
+			return errors.New("the data volume took too long: another member may have been made Primary since")
 		}
 		return datadir.PermitBootstrap(a.Places.Data, pos)
 	}, append(positionArgs(a.found), "--wsrep-new-cluster"))

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,7 +119,7 @@ func (a *agent) accept(o agentapi.Order, asked time.Time, reply replying) {
 	if a.current != nil {
 		a.finish(a.current.ID, agentapi.OrderFailed, "superseded by order "+o.ID)
 	}
-	a.recording, a.accepting = &o, &o
+	a.recording, a.accepting, a.acceptedAt = &o, &o, asked
 	a.record(a.book.Accept(o), func(err error) {
 		a.recording, a.accepting = nil, nil
 		if err != nil {
@@ -138,6 +139,10 @@ func (a *agent) begin(o agentapi.Order, asked time.Time) {
 	a.current, a.judgedAt = &o, asked
 	a.sticky, a.failures, a.examineAt = nil, 0, time.Time{}
 	if a.outOfDate() {
+		return
+	}
+	if orders.Forms(o.Kind) && (a.proc != nil || a.job != JobNone) {
+		a.finish(o.ID, agentapi.OrderFailed, "something else was begun while the order was being recorded")
 		return
 	}
 	switch o.Kind {
@@ -169,11 +174,18 @@ func (a *agent) outOfDate() bool {
 
 // rebuildQuorum makes a running non-Primary component Primary.
 func (a *agent) rebuildQuorum(o agentapi.Order) {
+	proc := a.proc
 	a.record(a.book.BeginLine(cluster.Line{Epoch: o.Epoch, Start: a.position}), func(err error) {
+		why := a.notAlone()
 		switch {
 		case err != nil:
 			a.finish(o.ID, agentapi.OrderFailed, unwritten(err).Error())
-		case a.current != nil && a.current.ID == o.ID && !a.outOfDate():
+		case a.current == nil || a.current.ID != o.ID || a.outOfDate():
+		case why != "" || a.draining:
+			a.finish(o.ID, agentapi.OrderFailed, cmp.Or(why, "the pod is on its way out"))
+		case a.proc != proc || a.status == nil || a.status.Component != cluster.ComponentNonPrimary:
+			a.finish(o.ID, agentapi.OrderFailed, "the server does not run without quorum any more")
+		default:
 			a.bootstrapComponent(o)
 		}
 	})
@@ -204,19 +216,70 @@ func (a *agent) bootstrapComponent(o agentapi.Order) {
 	}()
 }
 
-// finish records how an order ended.
+// orderEnd is how an order ended.
+type orderEnd struct {
+	state   agentapi.OrderState
+	message string
+}
+
+// finish records how an order ended. An end that cannot be recorded, on a full volume for instance, is told all the same, and
+// recorded later; when the agent dies before that, the order has failed.
 func (a *agent) finish(id string, state agentapi.OrderState, message string) {
 	if a.current != nil && a.current.ID == id {
 		a.current = nil
 	}
-	a.record(a.book.Finish(id, state, message), func(err error) {
+	a.recordEnd(id, orderEnd{state, message})
+}
+
+func (a *agent) recordEnd(id string, end orderEnd) {
+	a.ending = true
+	if end.state == agentapi.OrderFailed {
+		a.setEnd(id, end) // whatever becomes of the record, others need not wait for this member
+	}
+	a.record(a.book.Finish(id, end.state, end.message), func(err error) {
+		a.ending = false
 		if err != nil {
-			// The book still says Accepted; after a restart it will say Failed. Nothing is repeated.
 			a.Logger.Error("the end of an order could not be recorded", "order", id, "error", err)
+			a.setEnd(id, end)
 			return
 		}
-		a.Logger.Info("order ended", "id", id, "state", state, "message", message)
+		delete(a.ends, id)
+		a.Logger.Info("order ended", "id", id, "state", end.state, "message", end.message)
 	})
+}
+
+func (a *agent) setEnd(id string, end orderEnd) {
+	if a.ends == nil {
+		a.ends = map[string]orderEnd{}
+	}
+	a.ends[id] = end
+}
+
+// recordEnds tries again to record the end of an order.
+func (a *agent) recordEnds() {
+	if a.ending {
+		return
+	}
+	for id, end := range a.ends {
+		a.recordEnd(id, end)
+		return
+	}
+}
+
+// lastOrder is the last order of the book, as it ended, or the one on its way there.
+func (a *agent) lastOrder(last *agentapi.OrderRecord, now time.Time) *agentapi.OrderRecord {
+	if o := a.accepting; o != nil && orders.MakesPrimary(o.Kind) && now.Sub(a.acceptedAt) <= judgedLasts {
+		// Others see it as Forming while it is on its way to the disk: nobody else may be made Primary meanwhile. After
+		// judgedLasts it fails, whenever it gets there.
+		return &agentapi.OrderRecord{Order: *o, State: agentapi.OrderAccepted, At: a.acceptedAt}
+	}
+	if last == nil {
+		return nil
+	}
+	if end, ok := a.ends[last.ID]; ok && last.State == agentapi.OrderAccepted {
+		last.State, last.Message = end.state, end.message
+	}
+	return last
 }
 
 // endStop ends a Stop once nothing runs any more and the position is known again, or is known not to be found out.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/orders"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/cluster"
 )
@@ -18,7 +17,7 @@ func (a *agent) publish(step Step) {
 		Name: a.Name, AgentVersion: a.Version, Phase: step.Phase, Waiting: step.Waiting,
 		Data: a.found.data, Position: a.found.position, SafeToBootstrap: a.found.safe,
 		Draining: a.draining, Image: a.image, Restarts: a.restarts,
-		Order: content.Last(), Lineage: content.Lineage, BookDamaged: a.book.Damaged() != nil,
+		Order: a.lastOrder(content.Last(), time.Now()), Lineage: content.Lineage, BookDamaged: a.book.Damaged() != nil,
 	}
 	r.Image.Missing = slices.Clone(r.Image.Missing)
 	if a.proc != nil {
@@ -62,16 +61,18 @@ func (a *agent) publish(step Step) {
 	}
 	r.Config = a.configReport()
 	r.TLS = a.tlsReport()
-	if o := a.accepting; o != nil && orders.MakesPrimary(o.Kind) {
-		// Others see it as Forming while it is on its way to the disk: nobody else may be made Primary meanwhile.
-		r.Order = &agentapi.OrderRecord{Order: *o, State: agentapi.OrderAccepted, At: time.Now()}
-	}
 	a.reports.Set(r)
 }
 
-// shownFailure is why the member is down, or was: what Next says comes first, then what keeps it from acting now.
+// shownFailure is why the member is down, or was. What keeps it from obeying comes first, because the operator has to know it; then
+// what Next says, and what keeps it from acting now: a full volume may be why a server hangs.
 func (a *agent) shownFailure(step Step) *agentapi.Failure {
-	f := cmp.Or(step.Failure, a.disk.failure(), a.hungFailure(), a.slowExamination(time.Now()), a.failure, a.upgrade.failure)
+	disk := a.disk.failure()
+	deaf := disk
+	if disk != nil && disk.Reason == agentapi.FailureDiskFull {
+		deaf = nil
+	}
+	f := cmp.Or(deaf, step.Failure, a.hungFailure(), disk, a.slowExamination(time.Now()), a.failure, a.upgrade.failure)
 	if f == nil {
 		return nil
 	}

@@ -71,11 +71,15 @@ type state struct {
 	// recording is an order on its way into the book, accepting the same unless it is refused; judgedAt is when the others were asked
 	// about the current one.
 	recording, accepting *agentapi.Order
-	judgedAt             time.Time
-	heldSince            time.Time // when the last Stop began
-	lineAsked            int64     // epoch of the line that is on its way into the book, 0 for none
-	restart              bool      // a Restart waits for mariadbd to go down
-	sticky               *agentapi.Failure
+	acceptedAt           time.Time // when accepting was judged, by what the others said
+	// ends are orders that are over, and whose end could not be recorded yet; ending says that one is on its way.
+	ends      map[string]orderEnd
+	ending    bool
+	judgedAt  time.Time
+	heldSince time.Time // when the last Stop began
+	lineAsked int64     // epoch of the line that is on its way into the book, 0 for none
+	restart   bool      // a Restart waits for mariadbd to go down
+	sticky    *agentapi.Failure
 
 	// The running server.
 	proc       *server.Process

@@ -3,6 +3,10 @@ package cluster
 // RunningSuffix marks, in an approval, a member whose server runs and is to be ended before the cluster starts without it.
 const RunningSuffix = "/running"
 
+// UnableSuffix marks, in an approval, a member whose position is known and ahead, and whose data cannot be started as things are:
+// what it holds is given up knowingly. One that was given up for its silence is not given up for this.
+const UnableSuffix = "/unable"
+
 // Inability says why a member whose agent answers cannot do what it is asked for.
 type Inability string
 

@@ -16,12 +16,23 @@ func approved(s cluster.Snapshot, v verdict, best cluster.Member, ok bool) bool 
 	if !ok || t == nil || t.Member != best.Name || t.Position != best.Position || t.Epoch != attempt(s, best) {
 		return false
 	}
-	return !slices.ContainsFunc(v.missing(), func(name string) bool {
-		// That the server of a silent member does not run a person has to vouch for; where an agent answers it is
-		// ended, or seen not to run, before anything is started.
-		ends := slices.Contains(t.Running, name) && !slices.Contains(v.silent, name)
-		return !ends && !slices.Contains(t.Without, name)
-	})
+	return !slices.ContainsFunc(v.missing(), func(name string) bool { return !covered(t, v, name) })
+}
+
+// covered says that a person gave the member up for what keeps it away now.
+func covered(t *cluster.Trust, v verdict, name string) bool {
+	switch {
+	case slices.Contains(v.unable, name):
+		return slices.Contains(t.Without, name+cluster.UnableSuffix)
+	case slices.Contains(t.Without, name):
+		return true
+	case slices.Contains(v.silent, name), slices.Contains(v.beyond, name), slices.Contains(v.later, name):
+		// That the server of a silent member does not run a person has to vouch for, and what was learnt of an ended one was not
+		// known to that person.
+		return false
+	}
+	// Where an agent answers, the server is ended, or seen not to run, before anything is started.
+	return slices.Contains(t.Running, name)
 }
 
 // attempt is the epoch of the operation that starts best, or of the one that would.

@@ -24,6 +24,9 @@ func scale(s cluster.Snapshot) (Decision, bool) {
 	if _, weak := waitForOthers(s, target); weak {
 		return Decision{}, false
 	}
+	if slices.ContainsFunc(s.Members[:size-1], func(m cluster.Member) bool { return m.CannotAct != cluster.Able }) {
+		return Decision{}, false // continueScaleDown would give way at once
+	}
 	return begin(s, cluster.Operation{Type: cluster.OpScaleDown, Target: target.Name}, ReasonScaling,
 		fmt.Sprintf("scaling from %d to %d nodes; the next to leave is %s", size, s.Replicas, target.Name))
 }

@@ -30,6 +30,8 @@ func TestScale(t *testing.T) {
 		{name: "up waits for Kubernetes to send them traffic", s: shop(wanted(5), db(1, func(m *cluster.Member) { m.Pod.Ready = false }))},
 		{name: "not without a Primary component", s: shop(wanted(5), all(nonPrimary(10, "db-0", "db-1", "db-2"))), action: Begin{cluster.Operation{
 			ID: "rebuildquorum-5", Type: cluster.OpRebuildQuorum, Epoch: 5, BootstrapMember: "db-0", Position: at(10)}}},
+		{name: "down waits for one that stays and cannot act", s: shop(wanted(1), db(2, silent), db(1, func(m *cluster.Member) { m.CannotAct = cluster.Frozen })),
+			reason: ReasonMemberFailed, says: "frozen"},
 		{name: "down begins with the highest ordinal", s: shop(wanted(1)), action: Begin{leave}, reason: ReasonScaling},
 		{name: "down waits for the others", s: shop(wanted(1), db(1, silent)), reason: ReasonScaling, says: "db-1"},
 		{name: "a broken last member may go", s: shop(wanted(1), db(2, unreadable)), action: Begin{leave}},

@@ -111,7 +111,10 @@ func (v verdict) running(s cluster.Snapshot) bool {
 func givenUp(s cluster.Snapshot, v verdict) []string {
 	names := v.missing()
 	for i, name := range names {
-		if m, _ := s.Member(name); m.MayRun() {
+		switch m, _ := s.Member(name); {
+		case slices.Contains(v.unable, name):
+			names[i] += cluster.UnableSuffix
+		case m.MayRun():
 			names[i] += cluster.RunningSuffix
 		}
 	}

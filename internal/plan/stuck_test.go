@@ -63,7 +63,9 @@ func TestWhoCannotBeStartedIsMissing(t *testing.T) {
 		{name: "behind it does not matter", s: shop(all(down(8)), db(0, down(7), cannotStart)), action: recoverBy("db-1", 8, 5)},
 		{name: "ahead a person decides", s: shop(all(down(8)), db(1, down(9), cannotStart)), reason: ReasonMemberFailed, blocked: true,
 			says: "db-1 cannot start (no certificate); "},
-		{name: "and may", s: shop(all(down(8)), db(1, down(9), cannotStart), trust("db-0", at(8), 5, "db-1")), action: recoverBy("db-0", 8, 5)},
+		{name: "and may", s: shop(all(down(8)), db(1, down(9), cannotStart), trust("db-0", at(8), 5, "db-1/unable")), action: recoverBy("db-0", 8, 5)},
+		{name: "it was given up for its silence", s: shop(all(down(8)), db(1, down(9), cannotStart), trust("db-0", at(8), 5, "db-1")),
+			reason: ReasonMemberFailed, blocked: true, says: "without=db-1/unable"},
 		{name: "the first start waits for it", s: fresh(db(0, cannotStart)), reason: ReasonMemberFailed, blocked: true, says: "no certificate"},
 		{name: "the others only join", s: fresh(db(1, cannotStart)), action: Begin{cluster.Operation{ID: "firststart-1", Type: cluster.OpFirstStart, Epoch: 1, BootstrapMember: "db-0"}}},
 	})

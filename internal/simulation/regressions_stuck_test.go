@@ -43,6 +43,11 @@ var stuckRegressions = []regression{
 			{Freeze, 0, 0}, {Reconcile, 0, 0}, {Suspend, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Deliver, 0, 0}, {Round, 0, 0}, {HangHard, 2, 0}, {Round, 0, 0},
 			{Round, 0, 0}, {Round, 0, 0},
 		}}},
+	{"an order that is over and whose end cannot be recorded makes the others refuse for ever", nil,
+		Schedule{Members: 3, Hears: true, Stays: true, Events: []Event{
+			{Blur, 1, 0}, {MachineAway, 0, 0}, {Round, 0, 0}, {Approve, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Protect, 2, 0}, {Freeze, 2, 0},
+		}}},
 }
 
 func init() { regressions = append(regressions, stuckRegressions...) }

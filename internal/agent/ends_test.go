@@ -1,0 +1,46 @@
+package agent
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/web"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/cluster"
+)
+
+// TestEndThatCannotBeRecorded: an order that makes a member Primary and is over keeps nobody from being made so, though its end
+// cannot be written; it is written as soon as it can.
+func TestEndThatCannotBeRecorded(t *testing.T) {
+	s := onSlowVolume(t)
+	s.release()
+	order := agentapi.Order{ID: "x", Epoch: 1, Kind: agentapi.OrderBootstrap}
+	s.accept(order, time.Now(), func(agentapi.OrderResult, error) {})
+	for s.current == nil {
+		s.nextEvent(t)
+	}
+	away := s.Places.State + ".away"
+	if err := os.Rename(s.Places.State, away); err != nil {
+		t.Fatal(err)
+	}
+	s.finish("x", agentapi.OrderFailed, "no room")
+	for s.ending {
+		s.nextEvent(t)
+	}
+	s.publish(Step{Phase: cluster.PhaseWaiting})
+	r := s.reports.Get()
+	if r.Order.State != agentapi.OrderFailed || r.Order.Message != "no room" || web.PeerView(r).Forming {
+		t.Errorf("told: %+v", r.Order)
+	}
+	if err := os.Rename(away, s.Places.State); err != nil {
+		t.Fatal(err)
+	}
+	s.recordEnds()
+	for s.ending {
+		s.nextEvent(t)
+	}
+	if last := s.book.Content().Find("x"); last.State != agentapi.OrderFailed || len(s.ends) != 0 {
+		t.Errorf("recorded: %+v, still to do: %v", last, s.ends)
+	}
+}
