@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,17 +19,21 @@ func (r *GaleraClusterReconciler) tellEvictions(ctx context.Context, in conditio
 	key := client.ObjectKeyFromObject(in.Facts.Cluster)
 	ctx, cancel := context.WithTimeout(ctx, tellTime)
 	defer cancel()
+	var all sync.WaitGroup
+	defer all.Wait()
 	for _, e := range plan.Evictions(in.Snapshot) {
 		target, followed := r.Agents.Target(key, e.Member)
 		if !followed {
 			continue
 		}
-		err := r.Agents.Client.Evict(ctx, target, agentapi.Eviction{NodeUUID: e.NodeUUID, ViewID: e.ViewID})
-		if err != nil {
-			log.FromContext(ctx).V(1).Info("a member was not told that a server has ended", "ended", e.Gone, "member", e.Member, "error", err.Error())
-			continue
-		}
-		log.FromContext(ctx).Info("a server has ended, and its group was told", "ended", e.Gone, "by", e.Member)
-		r.Events.Eventf(in.Facts.Cluster, nil, corev1.EventTypeNormal, "Evicted", "Evict", "the mariadbd of %s has ended; %s has told the group", e.Gone, e.Member)
+		all.Go(func() {
+			err := r.Agents.Client.Evict(ctx, target, agentapi.Eviction{NodeUUID: e.NodeUUID, ViewID: e.ViewID})
+			if err != nil {
+				log.FromContext(ctx).V(1).Info("a member was not told that a server has ended", "ended", e.Gone, "member", e.Member, "error", err.Error())
+				return
+			}
+			log.FromContext(ctx).Info("a server has ended, and its group was told", "ended", e.Gone, "by", e.Member)
+			r.Events.Eventf(in.Facts.Cluster, nil, corev1.EventTypeNormal, "Evicted", "Evict", "the mariadbd of %s has ended; %s has told the group", e.Gone, e.Member)
+		})
 	}
 }
