@@ -26,9 +26,9 @@ func covered(t *cluster.Trust, v verdict, name string) bool {
 		return slices.Contains(t.Without, name+cluster.UnableSuffix)
 	case slices.Contains(t.Without, name):
 		return true
-	case slices.Contains(v.silent, name), slices.Contains(v.beyond, name), slices.Contains(v.later, name):
-		// That the server of a silent member does not run a person has to vouch for, and what was learnt of an ended one was not
-		// known to that person.
+	case slices.Contains(v.silent, name), slices.Contains(v.later, name):
+		// That the server of a silent member does not run a person has to vouch for, and that the data of an ended one need another
+		// image was not known to that person.
 		return false
 	}
 	// Where an agent answers, the server is ended, or seen not to run, before anything is started.

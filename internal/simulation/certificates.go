@@ -144,17 +144,17 @@ func (w *World) outlast(p publication) {
 // checkDropped: what a member presents must verify by what the others are given.
 func (w *World) checkDropped() {
 	for i := range w.places {
-		if s := &w.nodes[i].srv; s.on && s.pair.key()&w.api.certs.published.trusts.keys() == 0 {
+		if s := &w.nodes[i].srv; s.on && !s.killed && s.pair.key()&w.api.certs.published.trusts.keys() == 0 {
 			w.violate(CADropped)
 		}
 	}
 }
 
-// checkTrust: every running server trusts what every other one presents.
+// checkTrust: every running server trusts what every other one presents. One that was killed presents nothing, and asks nothing.
 func (w *World) checkTrust() {
 	presented, trusted := cas(0), ^cas(0)
 	for i := range w.places {
-		if s := &w.nodes[i].srv; s.on {
+		if s := &w.nodes[i].srv; s.on && !s.killed {
 			presented |= s.pair.key()
 			trusted &= s.trusts.keys()
 		}

@@ -48,6 +48,16 @@ var stuckRegressions = []regression{
 			{Blur, 1, 0}, {MachineAway, 0, 0}, {Round, 0, 0}, {Approve, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
 			{Protect, 2, 0}, {Freeze, 2, 0},
 		}}},
+	{"a killed server that does not end presents no certificate", nil,
+		Schedule{Members: 2, Arbiter: true, Stays: true, Events: []Event{
+			{Scale, 0, 0}, {HangHard, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {KillAll, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{ReplaceCA, 4, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+		}}},
+	{"a running node that is beyond the latest line is given up", nil,
+		Schedule{Members: 3, Hears: true, Stays: true, Events: []Event{
+			{Round, 0, 0}, {KillServer, 0, 0}, {LookAround, 1, 0}, {Reconcile, 1, 0}, {Round, 0, 0}, {KillPod, 2, 0}, {Agent, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Write, 0, 0}, {KillServer, 1, 0},
+		}}},
 }
 
 func init() { regressions = append(regressions, stuckRegressions...) }
