@@ -53,6 +53,11 @@ var stuckRegressions = []regression{
 			{Scale, 0, 0}, {HangHard, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {KillAll, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
 			{ReplaceCA, 4, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
 		}}},
+	{"a killed server that does not end is in the middle of making the cluster Primary, and is given up", nil,
+		Schedule{Members: 4, Eager: true, Arbiter: true, Hears: true, Stays: true, Events: []Event{
+			{DamageBook, 3, 0}, {Hang, 0, 0}, {Protect, 2, 0}, {Partition, 3, 0}, {Round, 0, 0}, {Approve, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {HangHard, 1, 0}, {KillServer, 1, 0},
+		}}},
 	{"a running node that is beyond the latest line is given up", nil,
 		Schedule{Members: 3, Hears: true, Stays: true, Events: []Event{
 			{Round, 0, 0}, {KillServer, 0, 0}, {LookAround, 1, 0}, {Reconcile, 1, 0}, {Round, 0, 0}, {KillPod, 2, 0}, {Agent, 0, 0}, {Round, 0, 0}, {Round, 0, 0},

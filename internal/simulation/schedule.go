@@ -57,8 +57,7 @@ type Result struct {
 
 // Run runs a schedule, and then lets the world converge.
 func Run(s Schedule, p Planner) Result {
-	w := start(s)
-	w.publisher, w.careless, w.miscounts, w.hears = s.Publisher, s.Careless, s.Miscounts, s.Hears
+	w := s.world()
 	before := w.truth.steps
 	var r Result
 	r.Effective = make([]Event, 0, len(s.Events))
@@ -140,6 +139,13 @@ func settle(w World) World {
 		w.replicate(i, true)
 	}
 	w.lookAround(0)
+	return w
+}
+
+// world is where a schedule begins, with what it says of those who act in it.
+func (s Schedule) world() World {
+	w := start(s)
+	w.publisher, w.careless, w.miscounts, w.hears = s.Publisher, s.Careless, s.Miscounts, s.Hears
 	return w
 }
 

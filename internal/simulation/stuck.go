@@ -178,9 +178,9 @@ func (w *World) peerView(j int) agentapi.PeerView {
 		}
 	}
 	if doing := w.nodes[j].vol.book.find(w.nodes[j].agent.doing); doing != nil {
-		// One that is over is told to be so, though its end cannot be recorded.
-		phase := w.nodes[j].agent.phase
-		over := !w.nodes[j].srv.on && phase != phaseStarting && phase != phaseInitialising
+		// One that is over is told to be so, though its end cannot be recorded; so is one whose server was killed.
+		phase, srv := w.nodes[j].agent.phase, &w.nodes[j].srv
+		over := srv.killed || !srv.on && phase != phaseStarting && phase != phaseInitialising
 		v.Forming = !over && (doing.kind == orderInitialise || doing.kind == orderBootstrap || doing.kind == orderRebuild)
 	}
 	return v

@@ -9,7 +9,7 @@ import (
 // happened, every decision, and the world after it.
 func Tell(s Schedule, p Planner, rounds int) string {
 	var b strings.Builder
-	w := start(s)
+	w := s.world()
 	fmt.Fprintf(&b, "begin\n%s", w.String())
 	for _, e := range s.Events {
 		if w.Step(e, p) {

@@ -85,7 +85,8 @@ func PeerView(r agentapi.Report) agentapi.PeerView {
 	v := agentapi.PeerView{Name: r.Name, Draining: r.Draining, Data: r.Data, Position: r.Position, Lineage: r.Lineage,
 		Primary: r.Primary != "" && r.Primary == r.Name, DataBytes: r.DataBytes, Giving: r.Giving, Gave: r.Gave, Settling: r.Settling,
 		Version: r.Image.ServerVersion, Tables: r.Tables, Socket: r.Config.Socket}
-	v.Forming = r.Order != nil && r.Order.State == agentapi.OrderAccepted && orders.MakesPrimary(r.Order.Kind)
+	// A server that was sent SIGKILL makes nothing Primary, however long its end takes.
+	v.Forming = !r.Killed && r.Order != nil && r.Order.State == agentapi.OrderAccepted && orders.MakesPrimary(r.Order.Kind)
 	if r.Server != nil {
 		v.Component, v.State, v.ClusterUUID = r.Server.Component, r.Server.State, r.Server.ClusterUUID
 		v.Members = r.Server.Members

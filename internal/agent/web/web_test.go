@@ -90,6 +90,10 @@ func TestProbe(t *testing.T) {
 			t.Errorf("bootstrap %s: forming must be %v", state, want)
 		}
 	}
+	forming.Order.State, forming.Killed = agentapi.OrderAccepted, true
+	if PeerView(forming).Forming {
+		t.Error("a killed server makes nothing Primary")
+	}
 	metrics := get(h, agentapi.PathMetrics).Body.String()
 	for _, want := range []string{"galera_synced 1\n", "galera_cluster_size 3\n", "galera_status_replicated_bytes 12\n", "galera_last_committed 4\n", "galera_kernel_info{release=\"" + usage.Kernel() + "\"} 1\n"} {
 		if !strings.Contains(metrics, want) {
