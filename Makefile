@@ -102,8 +102,8 @@ test: test-unit test-model test-api test-agent test-e2e ## Unit, model, API, age
 # The race detector needs a C compiler, and everything compiled once more: it is used where no
 # Kubernetes library is involved.
 RACE := $(if $(shell command -v gcc),-race)
-RACE_PACKAGES = ./internal/agent/... ./internal/agentapi/... ./internal/cluster/... ./internal/mycnf/... ./internal/pki/... ./internal/plan/...
-OTHER_PACKAGES = $(shell comm -23 <(go list ./api/... ./cmd/... ./internal/... ./test/harness/... | sort) <(go list $(RACE_PACKAGES) ./internal/simulation/... | sort))
+RACE_PACKAGES = ./internal/agent/... ./internal/agentapi/... ./internal/galera/... ./internal/mycnf/... ./internal/pki/... ./internal/plan/...
+OTHER_PACKAGES = $(shell comm -23 <(go list ./api/... ./cmd/... ./internal/... ./test/harness/... | sort) <(go list $(RACE_PACKAGES) ./internal/model/... | sort))
 
 .PHONY: test-unit
 test-unit: ## Tests of single packages.
@@ -114,7 +114,7 @@ test-unit: ## Tests of single packages.
 .PHONY: test-model
 test-model: ## The planner against a simulated cluster, with crashes and lost messages.
 	$(call phase,model tests)
-	@go test -timeout=30m ./internal/simulation/...
+	@go test -timeout=30m ./internal/model/...
 
 .PHONY: test-api
 test-api: ## Against a real kube-apiserver and etcd.

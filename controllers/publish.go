@@ -15,8 +15,8 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/apply"
-	"github.com/galera-operator/galera-operator/internal/cluster"
 	"github.com/galera-operator/galera-operator/internal/conditions"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/plan"
 	"github.com/galera-operator/galera-operator/internal/resources"
@@ -167,7 +167,7 @@ func published(cm *corev1.ConfigMap) agentapi.NodeConfig {
 
 // rendered is the configuration with that encryption of replication in it. The resource version
 // guards it: what was decided from an old one never replaces a newer one.
-func (r *GaleraClusterReconciler) rendered(in conditions.Input, e cluster.Encryption) agentapi.NodeConfig {
+func (r *GaleraClusterReconciler) rendered(in conditions.Input, e galera.Encryption) agentapi.NodeConfig {
 	f, tls := in.Facts, resources.TLSConfig(in.Facts.Cluster)
 	before := published(f.Config)
 	tls.PreferredSuite = observe.PreferredSuite(f, in.Seen, before.TLS.PreferredSuite)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // accounts makes and drops benchmarks' accounts, for the operator alone.
@@ -27,7 +27,7 @@ func (s accounts) keep(ctx context.Context, a agentapi.BenchAccount) error {
 	if err != nil {
 		return err
 	}
-	if st.Server.Component != cluster.ComponentPrimary || !st.Server.Ready {
+	if st.Server.Component != galera.ComponentPrimary || !st.Server.Ready {
 		return errors.New("this member is not Primary, or takes no queries")
 	}
 	do := s.drop

@@ -7,7 +7,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // TestAccountsAreKeptByPrimaryMembers, and there only those of benchmarks.
@@ -15,7 +15,7 @@ func TestAccountsAreKeptByPrimaryMembers(t *testing.T) {
 	good := agentapi.BenchAccount{Suffix: "abcdefghij", Hash: agentapi.NativeHash("word"), Present: true}
 	gone, other := good, good
 	gone.Present, other.Suffix = false, "root"
-	serving := agentapi.Server{Component: cluster.ComponentPrimary, Ready: true}
+	serving := agentapi.Server{Component: galera.ComponentPrimary, Ready: true}
 	for name, tc := range map[string]struct {
 		server agentapi.Server
 		ask    agentapi.BenchAccount
@@ -24,8 +24,8 @@ func TestAccountsAreKeptByPrimaryMembers(t *testing.T) {
 		"made":          {serving, good, "make"},
 		"dropped":       {serving, gone, "drop"},
 		"another's":     {serving, other, ""},
-		"no quorum":     {agentapi.Server{Component: cluster.ComponentNonPrimary, Ready: true}, good, ""},
-		"not ready":     {agentapi.Server{Component: cluster.ComponentPrimary}, good, ""},
+		"no quorum":     {agentapi.Server{Component: galera.ComponentNonPrimary, Ready: true}, good, ""},
+		"not ready":     {agentapi.Server{Component: galera.ComponentPrimary}, good, ""},
 		"drop, no view": {agentapi.Server{}, gone, ""},
 	} {
 		did := ""

@@ -5,12 +5,12 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // addressArgs tells a node with dynamic sockets whom to dial when it starts; the rest of the group meets it then.
 func (a *agent) addressArgs() []string {
-	if a.output.Socket != cluster.SocketDynamic {
+	if a.output.Socket != galera.SocketDynamic {
 		return nil
 	}
 	names := dialFirst(staying(primaryPeers(a.peers)), a.failures)
@@ -28,7 +28,7 @@ func (a *agent) addressArgs() []string {
 
 // staying leaves out those that are about to leave, or have only come, unless there is nobody else.
 func staying(peers []agentapi.PeerView) []agentapi.PeerView {
-	out := slices.DeleteFunc(slices.Clone(peers), func(p agentapi.PeerView) bool { return p.Draining || p.State == cluster.NodeJoining })
+	out := slices.DeleteFunc(slices.Clone(peers), func(p agentapi.PeerView) bool { return p.Draining || p.State == galera.NodeJoining })
 	if len(out) == 0 {
 		return peers
 	}
@@ -50,10 +50,10 @@ func dialFirst(peers []agentapi.PeerView, attempt int) []string {
 	open := true
 	for _, p := range peers {
 		all = append(all, p.Name)
-		if p.Socket == cluster.SocketDynamic {
+		if p.Socket == galera.SocketDynamic {
 			dynamic = append(dynamic, p.Name)
 		}
-		open = open && (p.Socket == cluster.SocketDynamic || p.Socket == cluster.SocketPlain)
+		open = open && (p.Socket == galera.SocketDynamic || p.Socket == galera.SocketPlain)
 	}
 	switch {
 	case len(all) == 0, attempt == 0 && open:

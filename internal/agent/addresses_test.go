@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 func TestDialFirst(t *testing.T) {
@@ -26,7 +26,7 @@ func TestDialFirst(t *testing.T) {
 		var peers []agentapi.PeerView
 		for _, p := range strings.Fields(row.peers) {
 			name, mode, _ := strings.Cut(p, "=")
-			peers = append(peers, agentapi.PeerView{Name: name, Socket: cluster.SocketMode(mode)})
+			peers = append(peers, agentapi.PeerView{Name: name, Socket: galera.SocketMode(mode)})
 		}
 		if got := dialFirst(peers, row.attempt); !slices.Equal(got, strings.Fields(row.want)) {
 			t.Errorf("%s: %v, want %s", name, got, row.want)
@@ -35,7 +35,7 @@ func TestDialFirst(t *testing.T) {
 }
 
 func TestStaying(t *testing.T) {
-	leaves, comes, serves := agentapi.PeerView{Name: "a", Draining: true}, agentapi.PeerView{Name: "b", State: cluster.NodeJoining}, agentapi.PeerView{Name: "c"}
+	leaves, comes, serves := agentapi.PeerView{Name: "a", Draining: true}, agentapi.PeerView{Name: "b", State: galera.NodeJoining}, agentapi.PeerView{Name: "c"}
 	if got := staying([]agentapi.PeerView{leaves, comes, serves}); len(got) != 1 || got[0].Name != "c" {
 		t.Errorf("%+v", got)
 	}

@@ -31,7 +31,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/web"
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // Options are what an agent is started with.
@@ -126,7 +126,7 @@ func newAgent(o Options) (*agent, error) {
 	a.evictions = evictions{logger: o.Logger, status: conn.Status, tell: conn.Evict,
 		settling: func() { a.post(func() { a.forget.since = time.Now() }) }}
 	a.reports = report.New(agentapi.Report{Name: o.Name, AgentVersion: o.Version, Image: a.image,
-		Boot: bootID(), Phase: cluster.PhaseExamining})
+		Boot: bootID(), Phase: galera.PhaseExamining})
 	a.ident.Store(&web.Identity{})
 	a.subject.Store(&prove.Subject{})
 	a.gauges.Store(&map[string]float64{})

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // arbitration is two real nodes and a real garbd.
@@ -80,7 +80,7 @@ func (s *arbitration) whole() agentapi.Report {
 }
 
 func counted(r agentapi.Report) bool {
-	return r.Arbitration != nil && r.Arbitration.Counted && r.Phase == cluster.PhaseRunning
+	return r.Arbitration != nil && r.Arbitration.Counted && r.Phase == galera.PhaseRunning
 }
 
 func (s *arbitration) form() {
@@ -88,15 +88,15 @@ func (s *arbitration) form() {
 		n.start()
 	}
 	s.arb.until("waiting", time.Minute, func(r agentapi.Report) bool {
-		return r.Phase == cluster.PhaseWaiting && strings.Contains(r.Waiting, "two nodes") && r.Arbitration == nil
+		return r.Phase == galera.PhaseWaiting && strings.Contains(r.Waiting, "two nodes") && r.Arbitration == nil
 	})
 	s.node(0).until("waiting", time.Minute, waiting)
 	s.node(1).until("waiting", time.Minute, waiting)
 	s.epoch++
-	s.node(0).send(agentapi.OrderInitialise, s.epoch, cluster.Position{}, "")
-	s.uuid = s.node(0).until("Primary", 2*time.Minute, func(r agentapi.Report) bool { return r.Server != nil && r.Server.State == cluster.NodeSynced }).Server.ClusterUUID
+	s.node(0).send(agentapi.OrderInitialise, s.epoch, galera.Position{}, "")
+	s.uuid = s.node(0).until("Primary", 2*time.Minute, func(r agentapi.Report) bool { return r.Server != nil && r.Server.State == galera.NodeSynced }).Server.ClusterUUID
 	r := s.whole()
-	if r.Image.ProviderVersion == "" || r.Config.Socket != cluster.SocketStrict {
+	if r.Image.ProviderVersion == "" || r.Config.Socket != galera.SocketStrict {
 		s.Errorf("%+v %+v", r.Image, r.Config)
 	}
 	s.node(0).mustSQL("CREATE DATABASE app; CREATE TABLE app.t (id INT AUTO_INCREMENT PRIMARY KEY)")
@@ -212,10 +212,10 @@ func (s *arbitration) stopAll() {
 	s.whole()
 	s.epoch++
 	for _, i := range []int{1, 0} {
-		s.node(i).send(agentapi.OrderStop, s.epoch, cluster.Position{}, s.uuid)
-		s.node(i).until("stopped", time.Minute, func(r agentapi.Report) bool { return r.Phase == cluster.PhaseStopped })
+		s.node(i).send(agentapi.OrderStop, s.epoch, galera.Position{}, s.uuid)
+		s.node(i).until("stopped", time.Minute, func(r agentapi.Report) bool { return r.Phase == galera.PhaseStopped })
 	}
-	r := s.arb.until("ended", time.Minute, func(r agentapi.Report) bool { return r.Arbitration == nil && r.Phase == cluster.PhaseWaiting })
+	r := s.arb.until("ended", time.Minute, func(r agentapi.Report) bool { return r.Arbitration == nil && r.Phase == galera.PhaseWaiting })
 	if r.Restarts != 1 {
 		s.Errorf("garbd ended by itself: %+v", r)
 	}
@@ -223,14 +223,14 @@ func (s *arbitration) stopAll() {
 	last := s.node(0).until("known", time.Minute, func(r agentapi.Report) bool { return r.Position.Known() })
 	s.node(0).send(agentapi.OrderBootstrap, s.epoch, last.Position, s.uuid)
 	s.node(0).until("Primary", time.Minute, synced(1))
-	s.node(1).send(agentapi.OrderStart, s.epoch, cluster.Position{}, s.uuid)
+	s.node(1).send(agentapi.OrderStart, s.epoch, galera.Position{}, s.uuid)
 	s.whole()
 	s.write(1)
 }
 
 // switchTLS goes there and back, the arbitrator first each time.
 func (s *arbitration) switchTLS() {
-	for _, mode := range []cluster.SocketMode{cluster.SocketDynamic, cluster.SocketPlain, cluster.SocketDynamic, cluster.SocketStrict} {
+	for _, mode := range []galera.SocketMode{galera.SocketDynamic, galera.SocketPlain, galera.SocketDynamic, galera.SocketStrict} {
 		s.w.publishConfig(func(c *agentapi.NodeConfig) { c.TLS.Replication = mode })
 		old := s.arb.until("in need of a restart", time.Minute, func(r agentapi.Report) bool { return r.Config.RestartNeeded })
 		s.restart(old.Arbitration.Process)
@@ -239,7 +239,7 @@ func (s *arbitration) switchTLS() {
 		for i := range 2 {
 			s.epoch++
 			s.node(i).until("in need of a restart", time.Minute, func(r agentapi.Report) bool { return r.Config.RestartNeeded })
-			s.node(i).send(agentapi.OrderRestart, s.epoch, cluster.Position{}, s.uuid)
+			s.node(i).send(agentapi.OrderRestart, s.epoch, galera.Position{}, s.uuid)
 			s.node(i).until("restarted", 2*time.Minute, func(r agentapi.Report) bool { return joined(3)(r) && r.Config.Socket == mode })
 			s.whole()
 			s.write(1 - i)

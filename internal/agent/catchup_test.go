@@ -6,7 +6,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 func TestLagCloses(t *testing.T) {
@@ -36,8 +36,8 @@ func TestFollowCatchUp(t *testing.T) {
 		a.join = &agentapi.Join{Kind: agentapi.JoinIST, Phase: agentapi.JoinApplying}
 		a.run = running{from: at(5), note: &datadir.Joining{}}
 		a.peers = map[string]agentapi.PeerView{
-			"shop-1": {Name: "shop-1", Component: cluster.ComponentPrimary, ClusterUUID: at(1).UUID, Position: at(104)},
-			"shop-2": {Name: "shop-2", Component: cluster.ComponentPrimary, ClusterUUID: at(1).UUID, Position: at(105)},
+			"shop-1": {Name: "shop-1", Component: galera.ComponentPrimary, ClusterUUID: at(1).UUID, Position: at(104)},
+			"shop-2": {Name: "shop-2", Component: galera.ComponentPrimary, ClusterUUID: at(1).UUID, Position: at(105)},
 		}
 		return a
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // recordFirstLine records the first line of a history that was initialised here, before anybody is
@@ -14,7 +14,7 @@ func (a *agent) recordFirstLine() bool {
 	if a.lineTold() {
 		return true
 	}
-	line := cluster.FirstLine(cluster.Line{Epoch: a.run.epoch, Start: cluster.Position{UUID: a.status.ClusterUUID}})
+	line := galera.FirstLine(galera.Line{Epoch: a.run.epoch, Start: galera.Position{UUID: a.status.ClusterUUID}})
 	if line.Epoch <= a.book.Content().Lineage.Epoch {
 		a.run.lined = true
 	} else if !a.run.lining {
@@ -36,7 +36,7 @@ func (a *agent) recordFirstLine() bool {
 // lineTold says that what the server tells of its component may be passed on.
 func (a *agent) lineTold() bool {
 	return a.run.lined || a.run.kind != agentapi.OrderInitialise || a.status == nil ||
-		a.status.Component != cluster.ComponentPrimary || a.status.ClusterUUID == ""
+		a.status.Component != galera.ComponentPrimary || a.status.ClusterUUID == ""
 }
 
 // stateComplete is called when all of the component's state is here. What was written meanwhile may
@@ -97,7 +97,7 @@ func (a *agent) joinComplete() {
 // caughtUp says that a join is over, and all that is told of it known.
 func (a *agent) caughtUp() bool {
 	return a.run.note == nil && a.join != nil && a.join.EndedAt == nil && !a.run.follow.measuring &&
-		a.status != nil && a.status.State != cluster.NodeJoined
+		a.status != nil && a.status.State != galera.NodeJoined
 }
 
 // joinEnded is called when the member has caught up.

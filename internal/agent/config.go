@@ -11,7 +11,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // Paces of asking the other members.
@@ -249,20 +249,20 @@ func (a *agent) adoptLineage() {
 		return
 	}
 	for _, p := range primaryPeers(a.peers) {
-		if p.ClusterUUID == a.status.ClusterUUID && p.State != cluster.NodeJoining {
+		if p.ClusterUUID == a.status.ClusterUUID && p.State != galera.NodeJoining {
 			a.takeLineage(p.Lineage)
 		}
 	}
 }
 
-func (a *agent) takeLineage(l cluster.Lineage) {
+func (a *agent) takeLineage(l galera.Lineage) {
 	if l.Epoch > max(a.book.Content().Lineage.Epoch, a.lineAsked) {
 		a.setLineage(l, func(error) {})
 	}
 }
 
 // setLineage records the line; after a failure it is asked for again by whoever wants it.
-func (a *agent) setLineage(l cluster.Lineage, done func(error)) {
+func (a *agent) setLineage(l galera.Lineage, done func(error)) {
 	a.lineAsked = l.Epoch
 	a.record(a.book.SetLineage(l), func(err error) {
 		if a.lineAsked == l.Epoch {

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // Situation is all that decides whether mariadbd is started, stopped or left alone.
@@ -68,7 +68,7 @@ const (
 // Step is an act, or what is waited for, and the phase this amounts to.
 type Step struct {
 	Act     Act
-	Phase   cluster.Phase
+	Phase   galera.Phase
 	Waiting string
 	// Failure is why nothing can be done.
 	Failure *agentapi.Failure
@@ -84,37 +84,37 @@ func Next(s Situation) Step {
 	}
 	switch {
 	case s.Draining:
-		return Step{Act: ActExit, Phase: cluster.PhaseStopped}
+		return Step{Act: ActExit, Phase: galera.PhaseStopped}
 	case s.Checking:
-		return Step{Phase: cluster.PhaseExamining}
+		return Step{Phase: galera.PhaseExamining}
 	case s.Held && s.Form == "" && s.stoppedBy() != nil:
-		return Step{Phase: cluster.PhaseStopped, Waiting: "an order to start", Failure: s.stoppedBy()}
+		return Step{Phase: galera.PhaseStopped, Waiting: "an order to start", Failure: s.stoppedBy()}
 	case s.Blind != nil:
-		return Step{Phase: cluster.PhaseFailed, Failure: s.Blind}
+		return Step{Phase: galera.PhaseFailed, Failure: s.Blind}
 	case !s.Examined && s.ExamineIn > 0:
-		return Step{Phase: cluster.PhaseFailed, Waiting: "the next attempt to find out the position"}
+		return Step{Phase: galera.PhaseFailed, Waiting: "the next attempt to find out the position"}
 	case !s.Examined:
-		return Step{Act: ActExamine, Phase: cluster.PhaseExamining}
+		return Step{Act: ActExamine, Phase: galera.PhaseExamining}
 	case s.Unusable != nil:
-		return Step{Phase: cluster.PhaseFailed, Failure: s.Unusable}
+		return Step{Phase: galera.PhaseFailed, Failure: s.Unusable}
 	case s.Form == agentapi.OrderInitialise:
-		return Step{Act: ActInitialise, Phase: cluster.PhaseInitialising}
+		return Step{Act: ActInitialise, Phase: galera.PhaseInitialising}
 	case s.Form == agentapi.OrderBootstrap:
-		return Step{Act: ActBootstrap, Phase: cluster.PhaseStarting}
+		return Step{Act: ActBootstrap, Phase: galera.PhaseStarting}
 	case s.Held:
-		return Step{Phase: cluster.PhaseStopped, Waiting: "an order to start"}
+		return Step{Phase: galera.PhaseStopped, Waiting: "an order to start"}
 	case s.Sticky != nil:
-		return Step{Phase: cluster.PhaseFailed, Failure: s.Sticky}
+		return Step{Phase: galera.PhaseFailed, Failure: s.Sticky}
 	case s.Join.Failure != nil:
-		return Step{Phase: cluster.PhaseFailed, Failure: s.Join.Failure}
+		return Step{Phase: galera.PhaseFailed, Failure: s.Join.Failure}
 	case s.Suspended:
-		return Step{Phase: cluster.PhaseWaiting, Waiting: "the cluster is suspended"}
+		return Step{Phase: galera.PhaseWaiting, Waiting: "the cluster is suspended"}
 	case !s.Join.Join:
-		return Step{Phase: cluster.PhaseWaiting, Waiting: s.Join.Wait}
+		return Step{Phase: galera.PhaseWaiting, Waiting: s.Join.Wait}
 	case s.RetryIn > 0:
-		return Step{Phase: cluster.PhaseWaiting, Waiting: "the next attempt to join"}
+		return Step{Phase: galera.PhaseWaiting, Waiting: "the next attempt to join"}
 	}
-	return Step{Act: ActJoin, Phase: cluster.PhaseStarting}
+	return Step{Act: ActJoin, Phase: galera.PhaseStarting}
 }
 
 // stoppedBy is what is wrong with a member that runs nothing, by order, and could start nothing either; nil when nothing is, or when it
@@ -131,22 +131,22 @@ func (s Situation) stoppedBy() *agentapi.Failure {
 	return nil
 }
 
-var jobPhase = map[Job]cluster.Phase{
-	JobExamine:    cluster.PhaseExamining,
-	JobInitialise: cluster.PhaseInitialising,
-	JobLaunch:     cluster.PhaseStarting,
+var jobPhase = map[Job]galera.Phase{
+	JobExamine:    galera.PhaseExamining,
+	JobInitialise: galera.PhaseInitialising,
+	JobLaunch:     galera.PhaseStarting,
 }
 
 func nextAlive(s Situation) Step {
 	switch {
 	case s.Stopping:
-		return Step{Phase: cluster.PhaseStopping}
+		return Step{Phase: galera.PhaseStopping}
 	case s.Draining, s.Held, s.Restart, s.Condemned:
-		return Step{Act: ActStop, Phase: cluster.PhaseStopping}
+		return Step{Act: ActStop, Phase: galera.PhaseStopping}
 	case s.Answers:
-		return Step{Phase: cluster.PhaseRunning}
+		return Step{Phase: galera.PhaseRunning}
 	}
-	return Step{Phase: cluster.PhaseStarting}
+	return Step{Phase: galera.PhaseStarting}
 }
 
 const (
@@ -176,24 +176,24 @@ func TransferBackoff(n int) time.Duration {
 
 // Serves says that a server is a full member of a Primary component with a real history.
 func Serves(s *agentapi.Server) bool {
-	return s != nil && s.Component == cluster.ComponentPrimary && s.State == cluster.NodeSynced && s.Ready &&
-		s.ClusterUUID != "" && s.ClusterUUID != cluster.ZeroUUID
+	return s != nil && s.Component == galera.ComponentPrimary && s.State == galera.NodeSynced && s.Ready &&
+		s.ClusterUUID != "" && s.ClusterUUID != galera.ZeroUUID
 }
 
 // HasState says that a server's state transfer is over and all of it is there.
 func HasState(s *agentapi.Server) bool {
-	return s != nil && s.Component == cluster.ComponentPrimary && s.ClusterUUID != cluster.ZeroUUID &&
-		(s.State == cluster.NodeJoined || s.State == cluster.NodeSynced || s.State == cluster.NodeDonor)
+	return s != nil && s.Component == galera.ComponentPrimary && s.ClusterUUID != galera.ZeroUUID &&
+		(s.State == galera.NodeJoined || s.State == galera.NodeSynced || s.State == galera.NodeDonor)
 }
 
 // Condemn says why a running server must be stopped at once, nil when it may run. formed is the
 // UUID it was bootstrapped with, "" when it joined or was initialised.
 func Condemn(s *agentapi.Server, formed string) *agentapi.Failure {
-	if s == nil || s.Component != cluster.ComponentPrimary || !s.Ready && s.State != cluster.NodeSynced {
+	if s == nil || s.Component != galera.ComponentPrimary || !s.Ready && s.State != galera.NodeSynced {
 		return nil
 	}
 	switch {
-	case s.ClusterUUID == cluster.ZeroUUID:
+	case s.ClusterUUID == galera.ZeroUUID:
 		return &agentapi.Failure{Reason: agentapi.FailureZeroUUID,
 			Message: "mariadbd became Primary without a history (zero UUID): what it would accept could never be transferred to anybody; it was stopped"}
 	case formed != "" && s.ClusterUUID != "" && s.ClusterUUID != formed:

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const (
@@ -14,10 +14,10 @@ const (
 	uuidB = "11111111-2222-3333-4444-555555555555"
 )
 
-func at(seqno int64) cluster.Position { return cluster.Position{UUID: uuidA, Seqno: seqno} }
+func at(seqno int64) galera.Position { return galera.Position{UUID: uuidA, Seqno: seqno} }
 
 func primary(name string, edit func(*agentapi.PeerView)) map[string]agentapi.PeerView {
-	p := agentapi.PeerView{Name: name, Component: cluster.ComponentPrimary, State: cluster.NodeSynced, ClusterUUID: uuidA, Position: at(100)}
+	p := agentapi.PeerView{Name: name, Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: uuidA, Position: at(100)}
 	if edit != nil {
 		edit(&p)
 	}
@@ -25,7 +25,7 @@ func primary(name string, edit func(*agentapi.PeerView)) map[string]agentapi.Pee
 }
 
 func TestJudgeJoin(t *testing.T) {
-	present := Joiner{Data: cluster.DataPresent, Position: at(50)}
+	present := Joiner{Data: galera.DataPresent, Position: at(50)}
 	with := func(peers ...map[string]agentapi.PeerView) map[string]agentapi.PeerView {
 		all := map[string]agentapi.PeerView{}
 		for _, m := range peers {
@@ -35,8 +35,8 @@ func TestJudgeJoin(t *testing.T) {
 		}
 		return all
 	}
-	line := cluster.FirstLine(cluster.Line{Epoch: 7, Start: at(40)})
-	later := line.Then(cluster.Line{Epoch: 9, Start: at(60)})
+	line := galera.FirstLine(galera.Line{Epoch: 7, Start: at(40)})
+	later := line.Then(galera.Line{Epoch: 9, Start: at(60)})
 	onLine := func(p *agentapi.PeerView) { p.Lineage = line }
 	for name, c := range map[string]struct {
 		self  Joiner
@@ -45,33 +45,33 @@ func TestJudgeJoin(t *testing.T) {
 		fails string
 	}{
 		"present":                         {present, primary("a", nil), true, ""},
-		"empty":                           {Joiner{Data: cluster.DataEmpty}, primary("a", nil), true, ""},
-		"incomplete":                      {Joiner{Data: cluster.DataIncomplete}, primary("a", nil), true, ""},
+		"empty":                           {Joiner{Data: galera.DataEmpty}, primary("a", nil), true, ""},
+		"incomplete":                      {Joiner{Data: galera.DataIncomplete}, primary("a", nil), true, ""},
 		"nobody":                          {present, nil, false, ""},
-		"nobody Primary":                  {present, primary("a", func(p *agentapi.PeerView) { p.Component = cluster.ComponentNonPrimary }), false, ""},
-		"Primary of nothing":              {present, primary("a", func(p *agentapi.PeerView) { p.ClusterUUID = cluster.ZeroUUID }), false, ""},
+		"nobody Primary":                  {present, primary("a", func(p *agentapi.PeerView) { p.Component = galera.ComponentNonPrimary }), false, ""},
+		"Primary of nothing":              {present, primary("a", func(p *agentapi.PeerView) { p.ClusterUUID = galera.ZeroUUID }), false, ""},
 		"Primary, no uuid":                {present, primary("a", func(p *agentapi.PeerView) { p.ClusterUUID = "" }), false, ""},
 		"only draining":                   {present, primary("a", func(p *agentapi.PeerView) { p.Draining = true }), false, ""},
-		"only joining":                    {present, primary("a", func(p *agentapi.PeerView) { p.State = cluster.NodeJoining }), false, ""},
-		"a donor will do":                 {present, primary("a", func(p *agentapi.PeerView) { p.State = cluster.NodeDonor }), true, ""},
+		"only joining":                    {present, primary("a", func(p *agentapi.PeerView) { p.State = galera.NodeJoining }), false, ""},
+		"a donor will do":                 {present, primary("a", func(p *agentapi.PeerView) { p.State = galera.NodeDonor }), true, ""},
 		"one draining of two":             {present, with(primary("a", func(p *agentapi.PeerView) { p.Draining = true }), primary("b", nil)), true, ""},
 		"foreign":                         {present, primary("a", func(p *agentapi.PeerView) { p.ClusterUUID = uuidB }), false, agentapi.FailureForeignUUID},
 		"foreign, draining":               {present, primary("a", func(p *agentapi.PeerView) { p.ClusterUUID, p.Draining = uuidB, true }), false, agentapi.FailureForeignUUID},
-		"two histories":                   {Joiner{Data: cluster.DataEmpty}, with(primary("a", nil), primary("b", func(p *agentapi.PeerView) { p.ClusterUUID = uuidB })), false, agentapi.FailureForeignUUID},
-		"unknown position":                {Joiner{Data: cluster.DataPresent}, primary("a", nil), false, agentapi.FailureRecovery},
-		"expelled":                        {Joiner{Data: cluster.DataPresent, Expelled: at(50)}, primary("a", nil), true, ""},
-		"expelled, foreign":               {Joiner{Data: cluster.DataPresent, Expelled: cluster.Position{UUID: uuidB, Seqno: 1}}, primary("a", nil), false, agentapi.FailureForeignUUID},
+		"two histories":                   {Joiner{Data: galera.DataEmpty}, with(primary("a", nil), primary("b", func(p *agentapi.PeerView) { p.ClusterUUID = uuidB })), false, agentapi.FailureForeignUUID},
+		"unknown position":                {Joiner{Data: galera.DataPresent}, primary("a", nil), false, agentapi.FailureRecovery},
+		"expelled":                        {Joiner{Data: galera.DataPresent, Expelled: at(50)}, primary("a", nil), true, ""},
+		"expelled, foreign":               {Joiner{Data: galera.DataPresent, Expelled: galera.Position{UUID: uuidB, Seqno: 1}}, primary("a", nil), false, agentapi.FailureForeignUUID},
 		"beyond a later line's start":     {present, primary("a", onLine), false, agentapi.FailureDiverged},
-		"expelled, beyond it":             {Joiner{Data: cluster.DataPresent, Expelled: at(50)}, primary("a", onLine), false, agentapi.FailureDiverged},
+		"expelled, beyond it":             {Joiner{Data: galera.DataPresent, Expelled: at(50)}, primary("a", onLine), false, agentapi.FailureDiverged},
 		"one member knows the line":       {present, with(primary("a", nil), primary("b", onLine)), false, agentapi.FailureDiverged},
-		"at its start":                    {Joiner{Data: cluster.DataPresent, Position: at(40)}, primary("a", onLine), true, ""},
-		"before its start":                {Joiner{Data: cluster.DataPresent, Position: at(39)}, primary("a", onLine), true, ""},
-		"on the line already":             {Joiner{Data: cluster.DataPresent, Position: at(50), Lineage: line}, primary("a", onLine), true, ""},
-		"from an earlier line, too late":  {Joiner{Data: cluster.DataPresent, Position: at(50), Lineage: cluster.FirstLine(cluster.Line{Epoch: 6, Start: at(10)})}, primary("a", onLine), false, agentapi.FailureDiverged},
-		"beyond an earlier line's start":  {Joiner{Data: cluster.DataPresent, Position: at(50), Lineage: cluster.FirstLine(cluster.Line{Epoch: 6, Start: at(10)})}, primary("a", func(p *agentapi.PeerView) { p.Lineage = later }), false, agentapi.FailureDiverged},
-		"on a line that was given up":     {Joiner{Data: cluster.DataPresent, Position: at(50), Lineage: line.Then(cluster.Line{Epoch: 8, Start: at(49)})}, primary("a", func(p *agentapi.PeerView) { p.Lineage = later }), false, agentapi.FailureDiverged},
-		"on one nobody wrote to":          {Joiner{Data: cluster.DataPresent, Position: at(50), Lineage: line.Then(cluster.Line{Epoch: 8, Start: at(50)})}, primary("a", func(p *agentapi.PeerView) { p.Lineage = later }), true, ""},
-		"incomplete data have no history": {Joiner{Data: cluster.DataIncomplete, Position: at(50)}, primary("a", onLine), true, ""},
+		"at its start":                    {Joiner{Data: galera.DataPresent, Position: at(40)}, primary("a", onLine), true, ""},
+		"before its start":                {Joiner{Data: galera.DataPresent, Position: at(39)}, primary("a", onLine), true, ""},
+		"on the line already":             {Joiner{Data: galera.DataPresent, Position: at(50), Lineage: line}, primary("a", onLine), true, ""},
+		"from an earlier line, too late":  {Joiner{Data: galera.DataPresent, Position: at(50), Lineage: galera.FirstLine(galera.Line{Epoch: 6, Start: at(10)})}, primary("a", onLine), false, agentapi.FailureDiverged},
+		"beyond an earlier line's start":  {Joiner{Data: galera.DataPresent, Position: at(50), Lineage: galera.FirstLine(galera.Line{Epoch: 6, Start: at(10)})}, primary("a", func(p *agentapi.PeerView) { p.Lineage = later }), false, agentapi.FailureDiverged},
+		"on a line that was given up":     {Joiner{Data: galera.DataPresent, Position: at(50), Lineage: line.Then(galera.Line{Epoch: 8, Start: at(49)})}, primary("a", func(p *agentapi.PeerView) { p.Lineage = later }), false, agentapi.FailureDiverged},
+		"on one nobody wrote to":          {Joiner{Data: galera.DataPresent, Position: at(50), Lineage: line.Then(galera.Line{Epoch: 8, Start: at(50)})}, primary("a", func(p *agentapi.PeerView) { p.Lineage = later }), true, ""},
+		"incomplete data have no history": {Joiner{Data: galera.DataIncomplete, Position: at(50)}, primary("a", onLine), true, ""},
 	} {
 		v := JudgeJoin(c.self, c.peers)
 		reason := ""
@@ -82,7 +82,7 @@ func TestJudgeJoin(t *testing.T) {
 			t.Errorf("%s: %+v (%s), want join %v, failure %q", name, v, reason, c.join, c.fails)
 		}
 	}
-	if v := JudgeJoin(Joiner{Data: cluster.DataEmpty}, with(primary("a", nil), primary("b", onLine))); !v.Line.Equal(line) {
+	if v := JudgeJoin(Joiner{Data: galera.DataEmpty}, with(primary("a", nil), primary("b", onLine))); !v.Line.Equal(line) {
 		t.Errorf("the latest line is the one that is joined: %+v", v.Line)
 	}
 }
@@ -93,44 +93,44 @@ func TestNext(t *testing.T) {
 	for name, c := range map[string]struct {
 		edit  func(*Situation)
 		act   Act
-		phase cluster.Phase
+		phase galera.Phase
 	}{
-		"joins":                         {func(*Situation) {}, ActJoin, cluster.PhaseStarting},
-		"nobody to join":                {func(s *Situation) { s.Join = JoinVerdict{Wait: "w"} }, ActNone, cluster.PhaseWaiting},
-		"not yet again":                 {func(s *Situation) { s.RetryIn = 1 }, ActNone, cluster.PhaseWaiting},
-		"looks first":                   {func(s *Situation) { s.Examined = false }, ActExamine, cluster.PhaseExamining},
-		"looks again later":             {func(s *Situation) { s.Examined, s.ExamineIn = false, 1 }, ActNone, cluster.PhaseFailed},
-		"looks though a join must wait": {func(s *Situation) { s.Examined, s.RetryIn = false, 1 }, ActExamine, cluster.PhaseExamining},
-		"held":                          {func(s *Situation) { s.Held = true }, ActNone, cluster.PhaseStopped},
-		"held, not looked yet":          {func(s *Situation) { s.Held, s.Examined = true, false }, ActExamine, cluster.PhaseExamining},
-		"held, the look failed":         {func(s *Situation) { s.Held, s.Examined, s.Trouble, s.ExamineIn = true, false, failure, 1 }, ActNone, cluster.PhaseStopped},
-		"held, looks again":             {func(s *Situation) { s.Held, s.Examined, s.Trouble = true, false, failure }, ActExamine, cluster.PhaseExamining},
-		"held, the look goes on":        {func(s *Situation) { s.Held, s.Examined, s.Trouble, s.Job = true, false, failure, JobExamine }, ActNone, cluster.PhaseExamining},
-		"held, blind":                   {func(s *Situation) { s.Held, s.Blind, s.Unusable, s.Examined = true, failure, failure, false }, ActNone, cluster.PhaseStopped},
-		"held, unusable":                {func(s *Situation) { s.Held, s.Unusable = true, failure }, ActNone, cluster.PhaseStopped},
-		"held, unusable, not looked":    {func(s *Situation) { s.Held, s.Unusable, s.Examined = true, failure, false }, ActExamine, cluster.PhaseExamining},
-		"to form, unusable":             {func(s *Situation) { s.Held, s.Unusable, s.Form = true, failure, agentapi.OrderBootstrap }, ActNone, cluster.PhaseFailed},
-		"settings are looked at":        {func(s *Situation) { s.Checking, s.Blind, s.Examined = true, failure, false }, ActNone, cluster.PhaseExamining},
-		"suspended":                     {func(s *Situation) { s.Suspended = true }, ActNone, cluster.PhaseWaiting},
-		"suspended, bootstrap":          {func(s *Situation) { s.Suspended, s.Form = true, agentapi.OrderBootstrap }, ActBootstrap, cluster.PhaseStarting},
-		"initialise":                    {func(s *Situation) { s.Form = agentapi.OrderInitialise }, ActInitialise, cluster.PhaseInitialising},
-		"foreign data":                  {func(s *Situation) { s.Join = JoinVerdict{Failure: failure} }, ActNone, cluster.PhaseFailed},
-		"sticky failure":                {func(s *Situation) { s.Sticky = failure }, ActNone, cluster.PhaseFailed},
-		"blind":                         {func(s *Situation) { s.Blind, s.Unusable, s.Examined = failure, failure, false }, ActNone, cluster.PhaseFailed},
-		"looks though it cannot start":  {func(s *Situation) { s.Unusable, s.Examined = failure, false }, ActExamine, cluster.PhaseExamining},
-		"unusable":                      {func(s *Situation) { s.Unusable, s.Form = failure, agentapi.OrderBootstrap }, ActNone, cluster.PhaseFailed},
-		"draining, down":                {func(s *Situation) { s.Draining, s.Form = true, agentapi.OrderBootstrap }, ActExit, cluster.PhaseStopped},
-		"draining, unusable":            {func(s *Situation) { s.Draining, s.Unusable = true, failure }, ActExit, cluster.PhaseStopped},
-		"a job goes on":                 {func(s *Situation) { s.Job = JobLaunch }, ActNone, cluster.PhaseStarting},
-		"a job goes on while draining":  {func(s *Situation) { s.Job, s.Draining = JobInitialise, true }, ActNone, cluster.PhaseInitialising},
-		"starting":                      {func(s *Situation) { s.Alive = true }, ActNone, cluster.PhaseStarting},
-		"running":                       {func(s *Situation) { s.Alive, s.Answers = true, true }, ActNone, cluster.PhaseRunning},
-		"running, draining":             {func(s *Situation) { s.Alive, s.Answers, s.Draining = true, true, true }, ActStop, cluster.PhaseStopping},
-		"running, held":                 {func(s *Situation) { s.Alive, s.Held = true, true }, ActStop, cluster.PhaseStopping},
-		"running, to be restarted":      {func(s *Situation) { s.Alive, s.Restart = true, true }, ActStop, cluster.PhaseStopping},
-		"running, condemned":            {func(s *Situation) { s.Alive, s.Condemned = true, true }, ActStop, cluster.PhaseStopping},
-		"stopping once is enough":       {func(s *Situation) { s.Alive, s.Stopping, s.Draining = true, true, true }, ActNone, cluster.PhaseStopping},
-		"suspension stops nobody":       {func(s *Situation) { s.Alive, s.Answers, s.Suspended = true, true, true }, ActNone, cluster.PhaseRunning},
+		"joins":                         {func(*Situation) {}, ActJoin, galera.PhaseStarting},
+		"nobody to join":                {func(s *Situation) { s.Join = JoinVerdict{Wait: "w"} }, ActNone, galera.PhaseWaiting},
+		"not yet again":                 {func(s *Situation) { s.RetryIn = 1 }, ActNone, galera.PhaseWaiting},
+		"looks first":                   {func(s *Situation) { s.Examined = false }, ActExamine, galera.PhaseExamining},
+		"looks again later":             {func(s *Situation) { s.Examined, s.ExamineIn = false, 1 }, ActNone, galera.PhaseFailed},
+		"looks though a join must wait": {func(s *Situation) { s.Examined, s.RetryIn = false, 1 }, ActExamine, galera.PhaseExamining},
+		"held":                          {func(s *Situation) { s.Held = true }, ActNone, galera.PhaseStopped},
+		"held, not looked yet":          {func(s *Situation) { s.Held, s.Examined = true, false }, ActExamine, galera.PhaseExamining},
+		"held, the look failed":         {func(s *Situation) { s.Held, s.Examined, s.Trouble, s.ExamineIn = true, false, failure, 1 }, ActNone, galera.PhaseStopped},
+		"held, looks again":             {func(s *Situation) { s.Held, s.Examined, s.Trouble = true, false, failure }, ActExamine, galera.PhaseExamining},
+		"held, the look goes on":        {func(s *Situation) { s.Held, s.Examined, s.Trouble, s.Job = true, false, failure, JobExamine }, ActNone, galera.PhaseExamining},
+		"held, blind":                   {func(s *Situation) { s.Held, s.Blind, s.Unusable, s.Examined = true, failure, failure, false }, ActNone, galera.PhaseStopped},
+		"held, unusable":                {func(s *Situation) { s.Held, s.Unusable = true, failure }, ActNone, galera.PhaseStopped},
+		"held, unusable, not looked":    {func(s *Situation) { s.Held, s.Unusable, s.Examined = true, failure, false }, ActExamine, galera.PhaseExamining},
+		"to form, unusable":             {func(s *Situation) { s.Held, s.Unusable, s.Form = true, failure, agentapi.OrderBootstrap }, ActNone, galera.PhaseFailed},
+		"settings are looked at":        {func(s *Situation) { s.Checking, s.Blind, s.Examined = true, failure, false }, ActNone, galera.PhaseExamining},
+		"suspended":                     {func(s *Situation) { s.Suspended = true }, ActNone, galera.PhaseWaiting},
+		"suspended, bootstrap":          {func(s *Situation) { s.Suspended, s.Form = true, agentapi.OrderBootstrap }, ActBootstrap, galera.PhaseStarting},
+		"initialise":                    {func(s *Situation) { s.Form = agentapi.OrderInitialise }, ActInitialise, galera.PhaseInitialising},
+		"foreign data":                  {func(s *Situation) { s.Join = JoinVerdict{Failure: failure} }, ActNone, galera.PhaseFailed},
+		"sticky failure":                {func(s *Situation) { s.Sticky = failure }, ActNone, galera.PhaseFailed},
+		"blind":                         {func(s *Situation) { s.Blind, s.Unusable, s.Examined = failure, failure, false }, ActNone, galera.PhaseFailed},
+		"looks though it cannot start":  {func(s *Situation) { s.Unusable, s.Examined = failure, false }, ActExamine, galera.PhaseExamining},
+		"unusable":                      {func(s *Situation) { s.Unusable, s.Form = failure, agentapi.OrderBootstrap }, ActNone, galera.PhaseFailed},
+		"draining, down":                {func(s *Situation) { s.Draining, s.Form = true, agentapi.OrderBootstrap }, ActExit, galera.PhaseStopped},
+		"draining, unusable":            {func(s *Situation) { s.Draining, s.Unusable = true, failure }, ActExit, galera.PhaseStopped},
+		"a job goes on":                 {func(s *Situation) { s.Job = JobLaunch }, ActNone, galera.PhaseStarting},
+		"a job goes on while draining":  {func(s *Situation) { s.Job, s.Draining = JobInitialise, true }, ActNone, galera.PhaseInitialising},
+		"starting":                      {func(s *Situation) { s.Alive = true }, ActNone, galera.PhaseStarting},
+		"running":                       {func(s *Situation) { s.Alive, s.Answers = true, true }, ActNone, galera.PhaseRunning},
+		"running, draining":             {func(s *Situation) { s.Alive, s.Answers, s.Draining = true, true, true }, ActStop, galera.PhaseStopping},
+		"running, held":                 {func(s *Situation) { s.Alive, s.Held = true, true }, ActStop, galera.PhaseStopping},
+		"running, to be restarted":      {func(s *Situation) { s.Alive, s.Restart = true, true }, ActStop, galera.PhaseStopping},
+		"running, condemned":            {func(s *Situation) { s.Alive, s.Condemned = true, true }, ActStop, galera.PhaseStopping},
+		"stopping once is enough":       {func(s *Situation) { s.Alive, s.Stopping, s.Draining = true, true, true }, ActNone, galera.PhaseStopping},
+		"suspension stops nobody":       {func(s *Situation) { s.Alive, s.Answers, s.Suspended = true, true, true }, ActNone, galera.PhaseRunning},
 	} {
 		s := ready
 		c.edit(&s)
@@ -138,10 +138,10 @@ func TestNext(t *testing.T) {
 		if step.Act != c.act || step.Phase != c.phase {
 			t.Errorf("%s: %q in %s, want %q in %s", name, step.Act, step.Phase, c.act, c.phase)
 		}
-		if s.Held && step.Phase == cluster.PhaseStopped && (s.Trouble != nil || s.Unusable != nil) && step.Failure != failure {
+		if s.Held && step.Phase == galera.PhaseStopped && (s.Trouble != nil || s.Unusable != nil) && step.Failure != failure {
 			t.Errorf("%s: does not say why it could not be started", name)
 		}
-		if step.Phase == cluster.PhaseWaiting && step.Waiting == "" {
+		if step.Phase == galera.PhaseWaiting && step.Waiting == "" {
 			t.Errorf("%s: waits and does not say for what", name)
 		}
 	}
@@ -164,7 +164,7 @@ func TestNeverStartsByItselfToForm(t *testing.T) {
 }
 
 func TestCondemn(t *testing.T) {
-	up := agentapi.Server{Component: cluster.ComponentPrimary, State: cluster.NodeSynced, Ready: true, ClusterUUID: uuidA}
+	up := agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: uuidA}
 	for name, c := range map[string]struct {
 		edit   func(*agentapi.Server)
 		formed string
@@ -173,12 +173,12 @@ func TestCondemn(t *testing.T) {
 		"joined":               {func(*agentapi.Server) {}, "", ""},
 		"bootstrapped":         {func(*agentapi.Server) {}, uuidA, ""},
 		"bootstrapped anew":    {func(*agentapi.Server) {}, uuidB, agentapi.FailureForeignUUID},
-		"zero":                 {func(s *agentapi.Server) { s.ClusterUUID = cluster.ZeroUUID }, "", agentapi.FailureZeroUUID},
-		"zero, after an order": {func(s *agentapi.Server) { s.ClusterUUID = cluster.ZeroUUID }, uuidA, agentapi.FailureZeroUUID},
+		"zero":                 {func(s *agentapi.Server) { s.ClusterUUID = galera.ZeroUUID }, "", agentapi.FailureZeroUUID},
+		"zero, after an order": {func(s *agentapi.Server) { s.ClusterUUID = galera.ZeroUUID }, uuidA, agentapi.FailureZeroUUID},
 		"zero, still joining": {func(s *agentapi.Server) {
-			s.ClusterUUID, s.State, s.Ready = cluster.ZeroUUID, cluster.NodeJoining, false
+			s.ClusterUUID, s.State, s.Ready = galera.ZeroUUID, galera.NodeJoining, false
 		}, "", ""},
-		"zero, no quorum":    {func(s *agentapi.Server) { s.ClusterUUID, s.Component = cluster.ZeroUUID, cluster.ComponentNonPrimary }, "", ""},
+		"zero, no quorum":    {func(s *agentapi.Server) { s.ClusterUUID, s.Component = galera.ZeroUUID, galera.ComponentNonPrimary }, "", ""},
 		"uuid not known yet": {func(s *agentapi.Server) { s.ClusterUUID = "" }, uuidA, ""},
 	} {
 		s := up
@@ -197,15 +197,15 @@ func TestCondemn(t *testing.T) {
 }
 
 func TestHasStateAndServes(t *testing.T) {
-	for state, want := range map[cluster.NodeState][2]bool{
-		cluster.NodeSynced: {true, true}, cluster.NodeDonor: {true, false}, cluster.NodeJoined: {true, false},
-		cluster.NodeJoining: {false, false}, cluster.NodeUnknown: {false, false},
+	for state, want := range map[galera.NodeState][2]bool{
+		galera.NodeSynced: {true, true}, galera.NodeDonor: {true, false}, galera.NodeJoined: {true, false},
+		galera.NodeJoining: {false, false}, galera.NodeUnknown: {false, false},
 	} {
-		s := &agentapi.Server{Component: cluster.ComponentPrimary, State: state, Ready: true, ClusterUUID: uuidA}
+		s := &agentapi.Server{Component: galera.ComponentPrimary, State: state, Ready: true, ClusterUUID: uuidA}
 		if HasState(s) != want[0] || Serves(s) != want[1] {
 			t.Errorf("%q: %v %v", state, HasState(s), Serves(s))
 		}
-		s.ClusterUUID = cluster.ZeroUUID
+		s.ClusterUUID = galera.ZeroUUID
 		if HasState(s) || Serves(s) {
 			t.Errorf("%q without a history", state)
 		}
@@ -231,21 +231,21 @@ func TestBackoff(t *testing.T) {
 
 func TestJudgeRecovered(t *testing.T) {
 	for name, c := range map[string]struct {
-		pos      cluster.Position
+		pos      galera.Position
 		marked   string
-		want     cluster.Position
-		expelled cluster.Position
+		want     galera.Position
+		expelled galera.Position
 		reason   string
 	}{
-		"crashed":             {at(9), uuidA, at(9), cluster.Position{}, ""},
-		"no grastate":         {at(9), "", at(9), cluster.Position{}, ""},
-		"marked by Galera":    {at(9), cluster.ZeroUUID, cluster.Position{}, at(9), agentapi.FailureInconsistent},
-		"two histories":       {at(9), uuidB, cluster.Position{}, cluster.Position{}, agentapi.FailureRecovery},
-		"no history":          {cluster.Position{UUID: cluster.ZeroUUID, Seqno: -1}, uuidA, cluster.Position{}, cluster.Position{}, agentapi.FailureRecovery},
-		"no history at all":   {cluster.Position{UUID: cluster.ZeroUUID, Seqno: -1}, "", cluster.Position{}, cluster.Position{}, agentapi.FailureRecovery},
-		"a history, no seqno": {at(-1), uuidA, cluster.Position{}, cluster.Position{}, agentapi.FailureRecovery},
+		"crashed":             {at(9), uuidA, at(9), galera.Position{}, ""},
+		"no grastate":         {at(9), "", at(9), galera.Position{}, ""},
+		"marked by Galera":    {at(9), galera.ZeroUUID, galera.Position{}, at(9), agentapi.FailureInconsistent},
+		"two histories":       {at(9), uuidB, galera.Position{}, galera.Position{}, agentapi.FailureRecovery},
+		"no history":          {galera.Position{UUID: galera.ZeroUUID, Seqno: -1}, uuidA, galera.Position{}, galera.Position{}, agentapi.FailureRecovery},
+		"no history at all":   {galera.Position{UUID: galera.ZeroUUID, Seqno: -1}, "", galera.Position{}, galera.Position{}, agentapi.FailureRecovery},
+		"a history, no seqno": {at(-1), uuidA, galera.Position{}, galera.Position{}, agentapi.FailureRecovery},
 	} {
-		got := judgeRecovered(examination{data: cluster.DataPresent}, c.pos, c.marked)
+		got := judgeRecovered(examination{data: galera.DataPresent}, c.pos, c.marked)
 		reason := ""
 		if got.trouble != nil {
 			reason = got.trouble.Reason
@@ -258,7 +258,7 @@ func TestJudgeRecovered(t *testing.T) {
 
 func TestPositionArgs(t *testing.T) {
 	for want, found := range map[string]examination{
-		"":                                       {position: cluster.Position{}, start: "x"},
+		"":                                       {position: galera.Position{}, start: "x"},
 		"--wsrep-start-position=" + uuidA + ":9": {position: at(9)},
 		"--wsrep-start-position=" + uuidA + ":9,0-1-2": {position: at(9), start: uuidA + ":9,0-1-2"},
 	} {
@@ -271,11 +271,11 @@ func TestPositionArgs(t *testing.T) {
 func TestJoinKind(t *testing.T) {
 	for name, c := range map[string]struct {
 		transfer bool
-		from, to cluster.Position
+		from, to galera.Position
 		want     string
 	}{
-		"transfer":       {true, cluster.Position{}, at(5), "SST"},
-		"other history":  {false, cluster.Position{UUID: uuidB, Seqno: 5}, at(5), "SST"},
+		"transfer":       {true, galera.Position{}, at(5), "SST"},
+		"other history":  {false, galera.Position{UUID: uuidB, Seqno: 5}, at(5), "SST"},
 		"missed some":    {false, at(3), at(5), "IST"},
 		"missed nothing": {false, at(5), at(5), "None"},
 	} {
@@ -286,7 +286,7 @@ func TestJoinKind(t *testing.T) {
 }
 
 func TestDonorAmong(t *testing.T) {
-	donor := func(p *agentapi.PeerView) { p.State = cluster.NodeDonor }
+	donor := func(p *agentapi.PeerView) { p.State = galera.NodeDonor }
 	if got := donorAmong(primary("a", donor)); got != "a" {
 		t.Errorf("%q", got)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 func TestDiskWatch(t *testing.T) {
@@ -66,7 +66,7 @@ func TestUnwrittenOrderIsTold(t *testing.T) {
 	}
 	s.disk.write = func() error { return touch(s.Places.State) }
 	s.disk.try()
-	s.publish(Step{Phase: cluster.PhaseWaiting})
+	s.publish(Step{Phase: galera.PhaseWaiting})
 	if s.shown() != agentapi.FailureReadOnly {
 		t.Errorf("told: %q", s.shown())
 	}

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // stuckAfter is how long a donor without a running transfer is left alone: it may send the write-sets that
@@ -26,18 +26,18 @@ func (d *Donation) See(s *agentapi.Server, giving bool, now time.Time) {
 	if s == nil {
 		return
 	}
-	primary := s.Component == cluster.ComponentPrimary
+	primary := s.Component == galera.ComponentPrimary
 	switch {
 	case giving:
 		d.giving, d.ended = true, time.Time{}
 	case d.giving:
 		d.giving, d.unheard, d.ended = false, !primary, now
-	case primary && s.State != cluster.NodeDonor:
+	case primary && s.State != galera.NodeDonor:
 		d.unheard = false
 	}
 }
 
 // Stuck says that the server would be a donor for ever.
 func (d *Donation) Stuck(s *agentapi.Server, now time.Time) bool {
-	return s != nil && d.unheard && !d.giving && s.Component == cluster.ComponentPrimary && s.State == cluster.NodeDonor && now.Sub(d.ended) > stuckAfter
+	return s != nil && d.unheard && !d.giving && s.Component == galera.ComponentPrimary && s.State == galera.NodeDonor && now.Sub(d.ended) > stuckAfter
 }

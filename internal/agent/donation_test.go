@@ -5,13 +5,13 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 func TestDonation(t *testing.T) {
-	synced := &agentapi.Server{Component: cluster.ComponentPrimary, State: cluster.NodeSynced}
-	donor := &agentapi.Server{Component: cluster.ComponentPrimary, State: cluster.NodeDonor}
-	lost := &agentapi.Server{Component: cluster.ComponentNonPrimary, State: cluster.NodeJoining}
+	synced := &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced}
+	donor := &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeDonor}
+	lost := &agentapi.Server{Component: galera.ComponentNonPrimary, State: galera.NodeJoining}
 	type look struct {
 		server *agentapi.Server
 		giving bool

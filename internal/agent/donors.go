@@ -9,7 +9,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agent/writerate"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // DonorWish is what decides among the members that can give a full copy.
@@ -33,14 +33,14 @@ func Donors(peers map[string]agentapi.PeerView, wish DonorWish) (names []string,
 		switch {
 		case p.Draining:
 		case p.Primary:
-			if p.State == cluster.NodeSynced && p.Name != wish.Failed && !wish.Blocks {
+			if p.State == galera.NodeSynced && p.Name != wish.Failed && !wish.Blocks {
 				spare = p.Name
 			}
-		case p.State == cluster.NodeSynced && p.Name == wish.Failed:
+		case p.State == galera.NodeSynced && p.Name == wish.Failed:
 			again = p.Name
-		case p.State == cluster.NodeSynced:
+		case p.State == galera.NodeSynced:
 			names = append(names, p.Name)
-		case p.State == cluster.NodeDonor && p.Name != wish.Failed && p.Giving != nil && p.Giving.Kind == agentapi.JoinSST:
+		case p.State == galera.NodeDonor && p.Name != wish.Failed && p.Giving != nil && p.Giving.Kind == agentapi.JoinSST:
 			busy = p.Name
 		}
 	}
@@ -75,7 +75,7 @@ func (a *agent) donorArgs() []string {
 	if later {
 		// Without the comma nobody else is asked, so whoever is able has to be on the list.
 		for _, p := range primaryPeers(able) {
-			if p.State == cluster.NodeSynced && !slices.Contains(names, p.Name) {
+			if p.State == galera.NodeSynced && !slices.Contains(names, p.Name) {
 				names = append(names, p.Name)
 			}
 		}
@@ -91,7 +91,7 @@ func (a *agent) donorArgs() []string {
 // to come from the member clients are sent to, and while there is no room for it.
 func (a *agent) awaitDonor(v JoinVerdict) JoinVerdict {
 	able, later := ableDonors(a.image.ServerVersion, a.peers)
-	if later && !slices.ContainsFunc(primaryPeers(able), func(p agentapi.PeerView) bool { return p.State == cluster.NodeSynced }) {
+	if later && !slices.ContainsFunc(primaryPeers(able), func(p agentapi.PeerView) bool { return p.State == galera.NodeSynced }) {
 		return JoinVerdict{Wait: "a member whose MariaDB is not of a later series, to join by"}
 	}
 	if !a.found.replaced() {

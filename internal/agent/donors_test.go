@@ -14,7 +14,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agent/writerate"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
 
@@ -22,10 +22,10 @@ func TestDonors(t *testing.T) {
 	is := primary
 	clients := func(p *agentapi.PeerView) { p.Primary = true }
 	gives := func(p *agentapi.PeerView) {
-		p.State, p.Giving = cluster.NodeDonor, &agentapi.Giving{Kind: agentapi.JoinSST, To: "10.0.0.9"}
+		p.State, p.Giving = galera.NodeDonor, &agentapi.Giving{Kind: agentapi.JoinSST, To: "10.0.0.9"}
 	}
 	givesIncrement := func(p *agentapi.PeerView) {
-		p.State, p.Giving = cluster.NodeDonor, &agentapi.Giving{Kind: agentapi.JoinIST, To: "10.0.0.9"}
+		p.State, p.Giving = galera.NodeDonor, &agentapi.Giving{Kind: agentapi.JoinIST, To: "10.0.0.9"}
 	}
 	for name, c := range map[string]struct {
 		peers     []map[string]agentapi.PeerView
@@ -42,7 +42,7 @@ func TestDonors(t *testing.T) {
 		"preferred, in their order":       {[]map[string]agentapi.PeerView{is("a", nil), is("b", nil), is("c", nil)}, []string{"c", "b"}, "", []string{"c", "b", "a"}, "", false},
 		"the one that failed comes last":  {[]map[string]agentapi.PeerView{is("a", nil), is("b", nil), is("c", nil)}, []string{"c"}, "c", []string{"a", "b", "c"}, "", false},
 		"not who is leaving":              {[]map[string]agentapi.PeerView{is("a", func(p *agentapi.PeerView) { p.Draining = true }), is("b", nil)}, nil, "", []string{"b"}, "", false},
-		"not who is joining":              {[]map[string]agentapi.PeerView{is("a", func(p *agentapi.PeerView) { p.State = cluster.NodeJoining }), is("b", nil)}, nil, "", []string{"b"}, "", false},
+		"not who is joining":              {[]map[string]agentapi.PeerView{is("a", func(p *agentapi.PeerView) { p.State = galera.NodeJoining }), is("b", nil)}, nil, "", []string{"b"}, "", false},
 		"the primary is spared":           {[]map[string]agentapi.PeerView{is("a", clients), is("b", gives)}, nil, "", nil, "b", false},
 		"not waiting for one that failed": {[]map[string]agentapi.PeerView{is("a", clients), is("b", gives)}, nil, "b", nil, "", false},
 		"rather the primary than again":   {[]map[string]agentapi.PeerView{is("a", clients), is("b", nil)}, nil, "b", []string{"a", "b"}, "", false},
@@ -69,15 +69,15 @@ func TestAwaitRoom(t *testing.T) {
 	a.config = &agentapi.NodeConfig{}
 	yes := JoinVerdict{Join: true}
 	for name, c := range map[string]struct {
-		data  cluster.DataState
+		data  galera.DataState
 		bytes int64
 		fails bool
 	}{
-		"not known":         {cluster.DataEmpty, 0, false},
-		"little":            {cluster.DataEmpty, 1 << 20, false},
-		"far too much":      {cluster.DataEmpty, 1 << 60, true},
-		"half a copy here":  {cluster.DataIncomplete, 1 << 60, true},
-		"no copy is wanted": {cluster.DataPresent, 1 << 60, false},
+		"not known":         {galera.DataEmpty, 0, false},
+		"little":            {galera.DataEmpty, 1 << 20, false},
+		"far too much":      {galera.DataEmpty, 1 << 60, true},
+		"half a copy here":  {galera.DataIncomplete, 1 << 60, true},
+		"no copy is wanted": {galera.DataPresent, 1 << 60, false},
 	} {
 		a.peers = primary("a", func(p *agentapi.PeerView) { p.DataBytes = c.bytes })
 		a.found = examination{data: c.data}
@@ -101,17 +101,17 @@ func TestCacheLeavesRoomForTheCopy(t *testing.T) {
 		t.Skip("too little room here")
 	}
 	for name, c := range map[string]struct {
-		data   cluster.DataState
+		data   galera.DataState
 		copied int64
 		// least and most of what is free the cache may take, in percent.
 		least, most int64
 	}{
-		"a copy of nearly all":        {cluster.DataEmpty, free - gib/4, 0, 10},
-		"a copy of the half":          {cluster.DataEmpty, free / 2, 20, 30},
-		"instead of half a copy":      {cluster.DataIncomplete, free / 2, 20, 30},
-		"a copy that does not fit":    {cluster.DataEmpty, 2 * free, 0, 1},
-		"a copy of nobody knows what": {cluster.DataEmpty, 0, 0, 1},
-		"what was missed":             {cluster.DataPresent, free / 2, 40, 60},
+		"a copy of nearly all":        {galera.DataEmpty, free - gib/4, 0, 10},
+		"a copy of the half":          {galera.DataEmpty, free / 2, 20, 30},
+		"instead of half a copy":      {galera.DataIncomplete, free / 2, 20, 30},
+		"a copy that does not fit":    {galera.DataEmpty, 2 * free, 0, 1},
+		"a copy of nobody knows what": {galera.DataEmpty, 0, 0, 1},
+		"what was missed":             {galera.DataPresent, free / 2, 40, 60},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a.peers = primary("a", func(p *agentapi.PeerView) { p.DataBytes = c.copied })
@@ -191,7 +191,7 @@ func TestFindDonorOfAShortTransfer(t *testing.T) {
 			t.Errorf("%s: %+v", what, a.join)
 		}
 	}
-	a.peers = primary("c", func(p *agentapi.PeerView) { p.State = cluster.NodeDonor })
+	a.peers = primary("c", func(p *agentapi.PeerView) { p.State = galera.NodeDonor })
 	a.join = &agentapi.Join{EndedAt: &now}
 	if a.findDonor(); a.join.Donor != "" {
 		t.Errorf("one that gives to somebody, after the join: %+v", a.join)
@@ -203,7 +203,7 @@ func TestFindDonor(t *testing.T) {
 	a.run.note = &datadir.Joining{Transfer: true}
 	giving := func(to string) func(*agentapi.PeerView) {
 		return func(p *agentapi.PeerView) {
-			p.State, p.DataBytes, p.Giving = cluster.NodeDonor, 77, &agentapi.Giving{Kind: agentapi.JoinSST, To: to, Since: time.Unix(7, 0)}
+			p.State, p.DataBytes, p.Giving = galera.NodeDonor, 77, &agentapi.Giving{Kind: agentapi.JoinSST, To: to, Since: time.Unix(7, 0)}
 		}
 	}
 	a.peers = primary("a", giving("10.0.0.8"))
@@ -222,7 +222,7 @@ func TestFindDonor(t *testing.T) {
 	if a.findDonor(); a.join.Donor != "" {
 		t.Errorf("one that has noticed since that the attempt failed: %+v", a.join)
 	}
-	a.peers = primary("c", func(p *agentapi.PeerView) { p.State = cluster.NodeDonor })
+	a.peers = primary("c", func(p *agentapi.PeerView) { p.State = galera.NodeDonor })
 	a.join = &agentapi.Join{}
 	a.findDonor()
 	if a.join.Donor != "c" {

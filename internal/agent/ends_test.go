@@ -7,7 +7,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/web"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // TestEndThatCannotBeRecorded: an order that makes a member Primary and is over keeps nobody from being made so, though its end
@@ -28,7 +28,7 @@ func TestEndThatCannotBeRecorded(t *testing.T) {
 	for s.ending {
 		s.nextEvent(t)
 	}
-	s.publish(Step{Phase: cluster.PhaseWaiting})
+	s.publish(Step{Phase: galera.PhaseWaiting})
 	r := s.reports.Get()
 	if r.Order.State != agentapi.OrderFailed || r.Order.Message != "no room" || web.PeerView(r).Forming {
 		t.Errorf("told: %+v", r.Order)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // evictAgain is how long after an eviction the next one is refused: the view has changed by then, and the status
@@ -61,7 +61,7 @@ func (e *evictions) evict(ctx context.Context, v agentapi.Eviction) error {
 
 func mayEvict(s agentapi.Server, v agentapi.Eviction) error {
 	switch {
-	case s.Component != cluster.ComponentPrimary:
+	case s.Component != galera.ComponentPrimary:
 		return errors.New("this member is not Primary")
 	case s.ViewID != v.ViewID:
 		return fmt.Errorf("this member is in view %d", s.ViewID)
@@ -76,7 +76,7 @@ func mayEvict(s agentapi.Server, v agentapi.Eviction) error {
 // what was applied. Then it has acknowledged nothing there.
 func (a *agent) endedAs(orderly bool) *agentapi.Ended {
 	s := a.status
-	if orderly || s == nil || s.Component != cluster.ComponentPrimary || s.NodeUUID == "" || a.memberView != s.ViewID {
+	if orderly || s == nil || s.Component != galera.ComponentPrimary || s.NodeUUID == "" || a.memberView != s.ViewID {
 		return nil
 	}
 	return &agentapi.Ended{NodeUUID: s.NodeUUID, ViewID: s.ViewID}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const (
@@ -18,20 +18,20 @@ const (
 
 func TestEvict(t *testing.T) {
 	for name, tc := range map[string]struct {
-		component cluster.ComponentState
+		component galera.ComponentState
 		view      int64
 		before    func(*evictions)
 		gone      string
 		told      bool
 	}{
-		"one of its own view":                 {component: cluster.ComponentPrimary, view: 7, gone: goneUUID, told: true},
-		"of another view":                     {component: cluster.ComponentPrimary, view: 8, gone: goneUUID},
-		"without quorum":                      {component: cluster.ComponentNonPrimary, view: 7, gone: goneUUID},
-		"itself":                              {component: cluster.ComponentPrimary, view: 7, gone: ownUUID},
-		"what is no UUID":                     {component: cluster.ComponentPrimary, view: 7, gone: "x' OR '1"},
-		"the second of one view":              {component: cluster.ComponentPrimary, view: 7, gone: goneUUID, before: func(e *evictions) { e.viewID = 7 }},
-		"just after one from the view before": {component: cluster.ComponentPrimary, view: 7, gone: goneUUID, before: func(e *evictions) { e.lastAt = time.Now() }},
-		"long after one from the view before": {component: cluster.ComponentPrimary, view: 7, gone: goneUUID, before: func(e *evictions) { e.viewID, e.lastAt = 6, time.Now().Add(-time.Minute) }, told: true},
+		"one of its own view":                 {component: galera.ComponentPrimary, view: 7, gone: goneUUID, told: true},
+		"of another view":                     {component: galera.ComponentPrimary, view: 8, gone: goneUUID},
+		"without quorum":                      {component: galera.ComponentNonPrimary, view: 7, gone: goneUUID},
+		"itself":                              {component: galera.ComponentPrimary, view: 7, gone: ownUUID},
+		"what is no UUID":                     {component: galera.ComponentPrimary, view: 7, gone: "x' OR '1"},
+		"the second of one view":              {component: galera.ComponentPrimary, view: 7, gone: goneUUID, before: func(e *evictions) { e.viewID = 7 }},
+		"just after one from the view before": {component: galera.ComponentPrimary, view: 7, gone: goneUUID, before: func(e *evictions) { e.lastAt = time.Now() }},
+		"long after one from the view before": {component: galera.ComponentPrimary, view: 7, gone: goneUUID, before: func(e *evictions) { e.viewID, e.lastAt = 6, time.Now().Add(-time.Minute) }, told: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			told := ""
@@ -54,9 +54,9 @@ func TestEvict(t *testing.T) {
 }
 
 func TestEndedAs(t *testing.T) {
-	primary := agentapi.Server{Component: cluster.ComponentPrimary, ViewID: 7, NodeUUID: goneUUID}
+	primary := agentapi.Server{Component: galera.ComponentPrimary, ViewID: 7, NodeUUID: goneUUID}
 	lost := primary
-	lost.Component = cluster.ComponentNonPrimary
+	lost.Component = galera.ComponentNonPrimary
 	for name, tc := range map[string]struct {
 		status  *agentapi.Server
 		view    int64
@@ -93,8 +93,8 @@ func TestSettling(t *testing.T) {
 		}
 	}
 	peers := map[string]agentapi.PeerView{
-		"shop-0": {Name: "shop-0", Component: cluster.ComponentPrimary, State: cluster.NodeSynced, ClusterUUID: goneUUID},
-		"shop-1": {Name: "shop-1", Component: cluster.ComponentPrimary, State: cluster.NodeSynced, ClusterUUID: goneUUID, Settling: true},
+		"shop-0": {Name: "shop-0", Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: goneUUID},
+		"shop-1": {Name: "shop-1", Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: goneUUID, Settling: true},
 	}
 	if v := JudgeJoin(Joiner{}, peers); v.Join || v.Wait == "" || v.Failure != nil {
 		t.Errorf("joins while the group settles: %+v", v)
@@ -103,7 +103,7 @@ func TestSettling(t *testing.T) {
 	if v := JudgeJoin(Joiner{}, peers); !v.Join {
 		t.Errorf("does not join: %+v", v)
 	}
-	peers["shop-0"] = agentapi.PeerView{Name: "shop-0", Component: cluster.ComponentPrimary, State: cluster.NodeSynced, ClusterUUID: goneUUID, Members: []string{"shop-0", "shop-2"}}
+	peers["shop-0"] = agentapi.PeerView{Name: "shop-0", Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: goneUUID, Members: []string{"shop-0", "shop-2"}}
 	if v := JudgeJoin(Joiner{Crashed: "shop-2"}, peers); v.Join || v.Wait == "" || v.Failure != nil {
 		t.Errorf("joins while the group counts on its last server: %+v", v)
 	}

@@ -10,13 +10,13 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // examination is what a look at the data directory found, mariadbd being down.
 type examination struct {
-	data     cluster.DataState
-	position cluster.Position
+	data     galera.DataState
+	position galera.Position
 	safe     bool
 	// start is the position as mariadbd wants it back, "" when it was not recovered.
 	start string
@@ -26,7 +26,7 @@ type examination struct {
 	trouble *agentapi.Failure
 	// expelled is where a database stands that Galera has marked as differing from the others'. It
 	// may be replaced, and must not be gone on from.
-	expelled cluster.Position
+	expelled galera.Position
 	// versions are the servers the data have seen; newer is the one that has used them when that is of a
 	// later series than the image's. Then they must not be touched, and may be replaced.
 	versions datadir.Versions
@@ -35,7 +35,7 @@ type examination struct {
 
 // replaced says that only a full copy makes a member of the component out of what is here.
 func (e examination) replaced() bool {
-	return e.data != cluster.DataPresent || e.expelled.Known() || e.newer != ""
+	return e.data != galera.DataPresent || e.expelled.Known() || e.newer != ""
 }
 
 // recoverTime bounds --wsrep-recover: InnoDB replays its whole log, which may be as large as the memory, and one that is cut
@@ -172,13 +172,13 @@ func (a *agent) examineData(ctx context.Context) (examination, error) {
 	}
 	found := examination{data: datadir.Judge(look, note)}
 	found.cut = note != nil && note.Transfer && (note.Address == "" || note.Address == a.Address)
-	if found.data != cluster.DataPresent {
+	if found.data != galera.DataPresent {
 		return found, nil
 	}
 	if found.versions, err = a.markers.Versions(p.Data); err != nil {
 		return found, err
 	}
-	if cluster.Older(a.image.ServerVersion, found.versions.Used) {
+	if galera.Older(a.image.ServerVersion, found.versions.Used) {
 		return newerData(found, p.Data, note), nil
 	}
 	return a.findPosition(ctx, found)
@@ -228,12 +228,12 @@ func (a *agent) findPosition(ctx context.Context, found examination) (examinatio
 
 // judgeRecovered says what a recovered position is worth beside the UUID in grastate.dat, which is
 // "" when there is no such file.
-func judgeRecovered(found examination, pos cluster.Position, marked string) examination {
+func judgeRecovered(found examination, pos galera.Position, marked string) examination {
 	switch {
 	case !pos.Known():
 		found.trouble = &agentapi.Failure{Reason: agentapi.FailureRecovery,
 			Message: "the data directory holds a database without any Galera history; it was not made here, and joining would replace it"}
-	case marked == cluster.ZeroUUID:
+	case marked == galera.ZeroUUID:
 		// Galera writes the zero UUID over a node's own when the others have voted it out.
 		found.expelled = pos
 		found.trouble = &agentapi.Failure{Reason: agentapi.FailureInconsistent,
@@ -257,5 +257,5 @@ func (a *agent) discardUnborn() (examination, error) {
 	if err := datadir.SyncDir(a.Places.Volume); err != nil {
 		return examination{}, err
 	}
-	return examination{data: cluster.DataEmpty}, a.markers.ClearInitialising()
+	return examination{data: galera.DataEmpty}, a.markers.ClearInitialising()
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // TestFaults cuts things off half-way and brings back members that must not be let in.
@@ -47,7 +47,7 @@ func (s *story) cutInitialise() {
 	n := s.node(0)
 	for i, delay := range []int{50, 250, 450, 650, 850} {
 		s.epoch++
-		o, result := n.send(agentapi.OrderInitialise, s.epoch, cluster.Position{}, "")
+		o, result := n.send(agentapi.OrderInitialise, s.epoch, galera.Position{}, "")
 		if result.State != agentapi.OrderAccepted {
 			s.Fatalf("%d: %+v", i, result)
 		}
@@ -59,14 +59,14 @@ func (s *story) cutInitialise() {
 		if r.Order.ID != o.ID || r.Order.State == agentapi.OrderAccepted {
 			s.Errorf("%+v", r.Order)
 		}
-		if r.Data == cluster.DataPresent && r.Position.Known() {
+		if r.Data == galera.DataPresent && r.Position.Known() {
 			s.uuid = r.Position.UUID
 			break // it had become a cluster; go on with that
 		}
-		if r.Data != cluster.DataEmpty || r.Position.Known() {
+		if r.Data != galera.DataEmpty || r.Position.Known() {
 			s.Fatalf("neither empty nor a database: %s %s", r.Data, r.Position)
 		}
-		if again := n.resend(o); again.State == agentapi.OrderAccepted || again.State == agentapi.OrderDone && r.Data == cluster.DataEmpty {
+		if again := n.resend(o); again.State == agentapi.OrderAccepted || again.State == agentapi.OrderDone && r.Data == galera.DataEmpty {
 			s.Fatalf("the old order is carried out again: %+v", again)
 		}
 	}
@@ -79,7 +79,7 @@ func (s *story) formAgain() {
 	check(s.T, err)
 	s.epoch++
 	kind := agentapi.OrderInitialise
-	if r.Data == cluster.DataPresent {
+	if r.Data == galera.DataPresent {
 		kind = agentapi.OrderBootstrap
 	}
 	o, result := n.send(kind, s.epoch, r.Position, s.uuid)
@@ -115,7 +115,7 @@ func (s *story) inTransfer(n *node) {
 	n.wipe()
 	n.start()
 	n.until("in a transfer", 60*time.Second, func(r agentapi.Report) bool {
-		return r.Data == cluster.DataIncomplete && r.Join != nil && r.Join.EndedAt == nil
+		return r.Data == galera.DataIncomplete && r.Join != nil && r.Join.EndedAt == nil
 	})
 	deadline := time.Now().Add(60 * time.Second)
 	for time.Now().Before(deadline) {
@@ -136,9 +136,9 @@ func (s *story) cutTransfer() {
 		check(s.T, err)
 		n.stop(false)
 		n.start()
-		r := n.until("examined", 30*time.Second, func(r agentapi.Report) bool { return r.Data != cluster.DataUnknown })
+		r := n.until("examined", 30*time.Second, func(r agentapi.Report) bool { return r.Data != galera.DataUnknown })
 		s.Logf("cut %d ms into the transfer (%s): %s, %s", delay, last.Data, r.Data, r.Position)
-		if last.Data == cluster.DataIncomplete && (r.Data == cluster.DataPresent || r.Position.Known()) && (r.Server == nil || r.Server.State != cluster.NodeSynced) {
+		if last.Data == galera.DataIncomplete && (r.Data == galera.DataPresent || r.Position.Known()) && (r.Server == nil || r.Server.State != galera.NodeSynced) {
 			s.Fatalf("half a transfer is taken for data: %+v", r)
 		}
 		n.until("joined after all", 90*time.Second, synced(3))
@@ -181,9 +181,9 @@ func (s *story) killDonor() {
 			continue
 		}
 		lone := d.until("noticing", 60*time.Second, func(r agentapi.Report) bool {
-			return r.Server != nil && (r.Server.Component == cluster.ComponentNonPrimary || r.Server.Size < 3)
+			return r.Server != nil && (r.Server.Component == galera.ComponentNonPrimary || r.Server.Size < 3)
 		})
-		if lone.Server.Component == cluster.ComponentNonPrimary {
+		if lone.Server.Component == galera.ComponentNonPrimary {
 			s.epoch++
 			o, _ := d.send(agentapi.OrderRebuildQuorum, s.epoch, lone.Position, s.uuid)
 			d.until("Primary by order", 30*time.Second, done(o.ID))
@@ -204,7 +204,7 @@ func (s *story) badSetting() {
 		s.Errorf("%+v", r.Config)
 	}
 	s.epoch++
-	o, _ := n.send(agentapi.OrderRestart, s.epoch, cluster.Position{}, s.uuid)
+	o, _ := n.send(agentapi.OrderRestart, s.epoch, galera.Position{}, s.uuid)
 	if r := n.until("restarted", 60*time.Second, done(o.ID)); r.Join.Kind == "SST" {
 		s.Errorf("join %+v", r.Join)
 	}
@@ -218,10 +218,10 @@ func (s *story) badSetting() {
 
 // diverge lets one member write alone, loses its pod, goes on without it by a person's word, and brings it back.
 func (s *story) diverge() {
-	var at cluster.Position
+	var at galera.Position
 	for _, n := range s.world.nodes[:2] {
 		s.epoch++
-		o, _ := n.send(agentapi.OrderStop, s.epoch, cluster.Position{}, s.uuid)
+		o, _ := n.send(agentapi.OrderStop, s.epoch, galera.Position{}, s.uuid)
 		at = n.until("stopped", 60*time.Second, done(o.ID)).Position
 	}
 	alone := s.node(2)
@@ -238,7 +238,7 @@ func (s *story) diverge() {
 	}
 	n.until("bootstrapped", 60*time.Second, done(o.ID))
 	s.epoch++
-	s.node(0).send(agentapi.OrderStart, s.epoch, cluster.Position{}, s.uuid)
+	s.node(0).send(agentapi.OrderStart, s.epoch, galera.Position{}, s.uuid)
 	s.node(0).until("two", 60*time.Second, synced(2))
 	s.rows = shared
 	for range 5 {
@@ -246,8 +246,8 @@ func (s *story) diverge() {
 	}
 	s.beginLine(1, 0) // its start is past the other's seqno, too: only the line before tells them apart
 	alone.start()
-	r := alone.until("kept out", 30*time.Second, func(r agentapi.Report) bool { return r.Phase == cluster.PhaseFailed && r.Failure != nil })
-	if r.Failure.Reason != agentapi.FailureDiverged || r.Server != nil || r.Data != cluster.DataPresent {
+	r := alone.until("kept out", 30*time.Second, func(r agentapi.Report) bool { return r.Phase == galera.PhaseFailed && r.Failure != nil })
+	if r.Failure.Reason != agentapi.FailureDiverged || r.Server != nil || r.Data != galera.DataPresent {
 		s.Fatalf("%+v", r)
 	}
 	s.Logf("%s", r.Failure.Message)
@@ -261,16 +261,16 @@ func (s *story) diverge() {
 }
 
 // tearBook starts a member with an order book that cannot be read: it must not take the place for new.
-func (s *story) tearBook(n *node, at cluster.Position) {
+func (s *story) tearBook(n *node, at galera.Position) {
 	book := filepath.Join(n.base, "volume", "agent", "orders.json")
 	check(s.T, os.WriteFile(book, []byte(`{"highestEpoch":`), 0o600))
 	n.start()
-	r := n.until("complaining of its book", 30*time.Second, func(r agentapi.Report) bool { return r.Phase == cluster.PhaseFailed && r.Failure != nil })
+	r := n.until("complaining of its book", 30*time.Second, func(r agentapi.Report) bool { return r.Phase == galera.PhaseFailed && r.Failure != nil })
 	if r.Failure.Reason != agentapi.FailureOrderBook || r.Server != nil || r.Position != at {
 		s.Errorf("%+v", r)
 	}
 	s.epoch++
-	if _, r := n.send(agentapi.OrderStart, s.epoch, cluster.Position{}, s.uuid); r.State != agentapi.OrderRefused {
+	if _, r := n.send(agentapi.OrderStart, s.epoch, galera.Position{}, s.uuid); r.State != agentapi.OrderRefused {
 		s.Errorf("%+v", r)
 	}
 	s.Logf("%s", r.Failure.Message)
@@ -278,17 +278,17 @@ func (s *story) tearBook(n *node, at cluster.Position) {
 
 // beginLine stops two members in order and makes the last one begin a new line of history.
 func (s *story) beginLine(last, first int) {
-	var at cluster.Position
+	var at galera.Position
 	for _, i := range []int{first, last} {
 		s.epoch++
-		o, _ := s.node(i).send(agentapi.OrderStop, s.epoch, cluster.Position{}, s.uuid)
+		o, _ := s.node(i).send(agentapi.OrderStop, s.epoch, galera.Position{}, s.uuid)
 		at = s.node(i).until("stopped", 60*time.Second, done(o.ID)).Position
 	}
 	s.epoch++
 	o, _ := s.node(last).send(agentapi.OrderBootstrap, s.epoch, at, s.uuid)
 	s.node(last).until("bootstrapped", 60*time.Second, done(o.ID))
 	s.epoch++
-	s.node(first).send(agentapi.OrderStart, s.epoch, cluster.Position{}, s.uuid)
+	s.node(first).send(agentapi.OrderStart, s.epoch, galera.Position{}, s.uuid)
 	s.node(first).until("two", 60*time.Second, synced(2))
 }
 
@@ -302,14 +302,14 @@ func (s *story) foreign() {
 		other.start()
 		other.until("empty", 30*time.Second, waiting)
 	}
-	o, result := s.node(0).send(agentapi.OrderInitialise, 1, cluster.Position{}, "")
+	o, result := s.node(0).send(agentapi.OrderInitialise, 1, galera.Position{}, "")
 	if result.State != agentapi.OrderAccepted {
 		s.Fatalf("%+v", result)
 	}
 	s.node(0).until("initialised", 60*time.Second, done(o.ID))
 	n.start()
-	r := n.until("kept out", 30*time.Second, func(r agentapi.Report) bool { return r.Phase == cluster.PhaseFailed && r.Failure != nil })
-	if r.Failure.Reason != agentapi.FailureForeignUUID || r.Position.UUID != s.uuid || r.Data != cluster.DataPresent {
+	r := n.until("kept out", 30*time.Second, func(r agentapi.Report) bool { return r.Phase == galera.PhaseFailed && r.Failure != nil })
+	if r.Failure.Reason != agentapi.FailureForeignUUID || r.Position.UUID != s.uuid || r.Data != galera.DataPresent {
 		s.Fatalf("%+v", r)
 	}
 	s.Logf("%s", r.Failure.Message)

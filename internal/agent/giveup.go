@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const (
@@ -53,7 +53,7 @@ func (a *agent) giveUp() {
 
 func (a *agent) leadsNowhere() (why string, patience time.Duration) {
 	switch {
-	case a.status != nil && a.status.Component == cluster.ComponentDisconnected:
+	case a.status != nil && a.status.Component == galera.ComponentDisconnected:
 		return "it has left the group for good", cutOff
 	case a.status == nil && a.run.note != nil && !a.run.note.Transfer && !a.run.served && len(primaryPeers(a.peers)) == 0:
 		if len(a.peers) == 0 {

@@ -13,13 +13,13 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 func TestLeadsNowhere(t *testing.T) {
 	note := &datadir.Joining{}
-	nonPrimary := primary("a", func(p *agentapi.PeerView) { p.Component = cluster.ComponentNonPrimary })
-	up := func(c cluster.ComponentState) *agentapi.Server { return &agentapi.Server{Component: c} }
+	nonPrimary := primary("a", func(p *agentapi.PeerView) { p.Component = galera.ComponentNonPrimary })
+	up := func(c galera.ComponentState) *agentapi.Server { return &agentapi.Server{Component: c} }
 	for name, c := range map[string]struct {
 		status *agentapi.Server
 		run    running
@@ -32,9 +32,9 @@ func TestLeadsNowhere(t *testing.T) {
 		"in a full transfer":             {nil, running{note: &datadir.Joining{Transfer: true}}, nonPrimary, 0},
 		"bootstrapping":                  {nil, running{}, nonPrimary, 0},
 		"served, busy":                   {nil, running{served: true}, nonPrimary, 0},
-		"running":                        {up(cluster.ComponentPrimary), running{served: true}, nil, 0},
-		"without quorum":                 {up(cluster.ComponentNonPrimary), running{served: true}, nil, 0},
-		"left the group, as if for good": {up(cluster.ComponentDisconnected), running{served: true}, primary("a", nil), cutOff},
+		"running":                        {up(galera.ComponentPrimary), running{served: true}, nil, 0},
+		"without quorum":                 {up(galera.ComponentNonPrimary), running{served: true}, nil, 0},
+		"left the group, as if for good": {up(galera.ComponentDisconnected), running{served: true}, primary("a", nil), cutOff},
 	} {
 		a := &agent{state: state{status: c.status, run: c.run, peers: c.peers}}
 		if why, got := a.leadsNowhere(); got != c.want || (why != "") != (c.want != 0) {

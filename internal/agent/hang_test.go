@@ -10,7 +10,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/transfer"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 func TestJudgeHang(t *testing.T) {
@@ -39,20 +39,20 @@ func TestJudgeHang(t *testing.T) {
 		"another history":               {func(h *Hang) { h.UUID = uuidB }, true, false},
 		"its own history is not known":  {func(h *Hang) { h.UUID = "" }, true, false},
 		"nobody is Primary": {func(h *Hang) {
-			h.Peers = primary("b", func(p *agentapi.PeerView) { p.Component, p.Members = cluster.ComponentNonPrimary, []string{"b"} })
+			h.Peers = primary("b", func(p *agentapi.PeerView) { p.Component, p.Members = galera.ComponentNonPrimary, []string{"b"} })
 		}, true, false},
 		"nobody is Primary, for long": {func(h *Hang) {
 			h.Silent = hungAlone + 1
-			h.Peers = primary("b", func(p *agentapi.PeerView) { p.Component, p.Members = cluster.ComponentNonPrimary, []string{"b"} })
+			h.Peers = primary("b", func(p *agentapi.PeerView) { p.Component, p.Members = galera.ComponentNonPrimary, []string{"b"} })
 		}, true, true},
 		"nobody answers, for long": {func(h *Hang) { h.Silent, h.Peers = hungAlone+1, nil }, true, false},
 		"it is counted, for long":  {func(h *Hang) { h.Silent, h.Peers = hungAlone+1, view("b", "a", "b") }, true, false},
 		"nobody is Primary, for long, and the volume does not answer": {func(h *Hang) {
 			h.Silent, h.VolumeAnswers = hungAlone+1, false
-			h.Peers = primary("b", func(p *agentapi.PeerView) { p.Component, p.Members = cluster.ComponentNonPrimary, []string{"b"} })
+			h.Peers = primary("b", func(p *agentapi.PeerView) { p.Component, p.Members = galera.ComponentNonPrimary, []string{"b"} })
 		}, true, false},
 		"one is Primary, another has left it": {func(h *Hang) {
-			h.Peers = both(without, primary("c", func(p *agentapi.PeerView) { p.Component = cluster.ComponentNonPrimary }))
+			h.Peers = both(without, primary("c", func(p *agentapi.PeerView) { p.Component = galera.ComponentNonPrimary }))
 		}, true, true},
 	} {
 		h := Hang{Silent: hungAfter + 1, Answered: true, VolumeAnswers: true, Self: "a", UUID: uuidA, Peers: without}
@@ -78,9 +78,9 @@ func silent(t *testing.T, d time.Duration) *slowVolume {
 // TestHungServerIsTold, and killed when its group goes on without it.
 func TestHungServerIsTold(t *testing.T) {
 	s := silent(t, 2*hungAfter)
-	s.status = &agentapi.Server{Component: cluster.ComponentPrimary}
+	s.status = &agentapi.Server{Component: galera.ComponentPrimary}
 	s.watchHang(time.Now())
-	s.publish(Step{Phase: cluster.PhaseStarting})
+	s.publish(Step{Phase: galera.PhaseStarting})
 	if s.status != nil || s.shown() != agentapi.FailureHung || stillRuns(s.proc) != nil {
 		t.Fatalf("status %v, told %q", s.status, s.shown())
 	}
@@ -224,7 +224,7 @@ func TestExaminationUnderAStop(t *testing.T) {
 	s.job = JobExamine
 	for took, want := range map[time.Duration]string{examinationSlow - time.Second: "", examinationSlow + time.Second: agentapi.FailureExamining} {
 		s.examineFrom = time.Now().Add(-took)
-		if s.publish(Step{Phase: cluster.PhaseExamining}); s.shown() != want {
+		if s.publish(Step{Phase: galera.PhaseExamining}); s.shown() != want {
 			t.Errorf("after %s: %q", took, s.shown())
 		}
 	}

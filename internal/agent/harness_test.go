@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const (
@@ -71,8 +71,8 @@ func newWorld(t *testing.T, replicas int, edit func(*agentapi.NodeConfig)) *worl
 	subnet := w.createNetwork()
 	w.config = agentapi.NodeConfig{
 		Cluster: "shop", Namespace: "test",
-		TLS: agentapi.TLSConfig{Replication: cluster.SocketStrict, StateTransfer: cluster.PolicyRequired,
-			Clients: cluster.PolicyRequired, MinVersion: "1.3"},
+		TLS: agentapi.TLSConfig{Replication: galera.SocketStrict, StateTransfer: galera.PolicyRequired,
+			Clients: galera.PolicyRequired, MinVersion: "1.3"},
 		StateTransfer: agentapi.StateTransferConfig{Method: "MariaBackup", Parallel: 2},
 		Settings:      map[string]string{"innodb_buffer_pool_size": "64M", "max_connections": "50"},
 	}
@@ -321,8 +321,8 @@ func (n *node) until(what string, limit time.Duration, ok func(agentapi.Report) 
 
 func synced(size int) func(agentapi.Report) bool {
 	return func(r agentapi.Report) bool {
-		return r.Server != nil && r.Server.State == cluster.NodeSynced && r.Server.Component == cluster.ComponentPrimary &&
-			r.Server.Ready && r.Server.Size == size && r.Phase == cluster.PhaseRunning
+		return r.Server != nil && r.Server.State == galera.NodeSynced && r.Server.Component == galera.ComponentPrimary &&
+			r.Server.Ready && r.Server.Size == size && r.Phase == galera.PhaseRunning
 	}
 }
 
@@ -332,11 +332,11 @@ func joined(size int) func(agentapi.Report) bool {
 }
 
 func waiting(r agentapi.Report) bool {
-	return r.Phase == cluster.PhaseWaiting && r.Data != cluster.DataUnknown
+	return r.Phase == galera.PhaseWaiting && r.Data != galera.DataUnknown
 }
 
 // send sends an order with a fresh id in the given epoch.
-func (n *node) send(kind agentapi.OrderKind, epoch int64, pos cluster.Position, uuid string) (agentapi.Order, agentapi.OrderResult) {
+func (n *node) send(kind agentapi.OrderKind, epoch int64, pos galera.Position, uuid string) (agentapi.Order, agentapi.OrderResult) {
 	n.w.t.Helper()
 	n.order++
 	o := agentapi.Order{ID: fmt.Sprintf("%s-%d-%d", n.name, epoch, n.order), Epoch: epoch, Kind: kind, Position: pos, ClusterUUID: uuid}

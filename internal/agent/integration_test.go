@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // TestCluster takes three agents with real mariadbds through a cluster's life under TLS 1.3. Its steps build
@@ -99,7 +99,7 @@ func (s *story) wait() {
 	}
 	for _, n := range s.world.nodes {
 		r := n.until("waiting", 20*time.Second, waiting)
-		if r.Data != cluster.DataEmpty || r.Position.Known() || r.Waiting == "" || r.Failure != nil {
+		if r.Data != galera.DataEmpty || r.Position.Known() || r.Waiting == "" || r.Failure != nil {
 			s.Fatalf("%s: %+v", n.name, r)
 		}
 		if code := n.probe(agentapi.PathReady); code != http.StatusServiceUnavailable {
@@ -140,14 +140,14 @@ func (s *story) strangers() {
 }
 
 func (s *story) badOrders() {
-	pos := cluster.Position{UUID: "11111111-2222-3333-4444-555555555555", Seqno: 7}
+	pos := galera.Position{UUID: "11111111-2222-3333-4444-555555555555", Seqno: 7}
 	for name, send := range map[string]func() agentapi.OrderResult{
 		"bootstrap of an empty member": func() agentapi.OrderResult {
 			_, r := s.node(0).send(agentapi.OrderBootstrap, 1, pos, pos.UUID)
 			return r
 		},
 		"initialise in an old cluster": func() agentapi.OrderResult {
-			_, r := s.node(0).send(agentapi.OrderInitialise, 1, cluster.Position{}, pos.UUID)
+			_, r := s.node(0).send(agentapi.OrderInitialise, 1, galera.Position{}, pos.UUID)
 			return r
 		},
 		"rebuild on a member that is down": func() agentapi.OrderResult {
@@ -160,7 +160,7 @@ func (s *story) badOrders() {
 			s.Errorf("%s: %+v", name, r)
 		}
 	}
-	if r, _ := s.node(0).report(); r.Phase != cluster.PhaseWaiting || r.Data != cluster.DataEmpty {
+	if r, _ := s.node(0).report(); r.Phase != galera.PhaseWaiting || r.Data != galera.DataEmpty {
 		s.Errorf("something was done: %+v", r)
 	}
 }
@@ -168,7 +168,7 @@ func (s *story) badOrders() {
 func (s *story) form() {
 	s.epoch = 1
 	began := time.Now()
-	o, result := s.node(0).send(agentapi.OrderInitialise, s.epoch, cluster.Position{}, "")
+	o, result := s.node(0).send(agentapi.OrderInitialise, s.epoch, galera.Position{}, "")
 	if result.State != agentapi.OrderAccepted {
 		s.Fatalf("%+v", result)
 	}
@@ -184,7 +184,7 @@ func (s *story) form() {
 			return r.Join != nil && r.Join.Kind == "SST" && r.Join.EndedAt != nil && r.Join.Bytes > 1<<20
 		})
 		s.Logf("%s: %s from %q in %s, %d bytes", n.name, r.Join.Kind, r.Join.Donor, r.Join.EndedAt.Sub(r.Join.StartedAt).Round(time.Millisecond), r.Join.Bytes)
-		encrypted := s.world.config.TLS.StateTransfer == cluster.PolicyRequired
+		encrypted := s.world.config.TLS.StateTransfer == galera.PolicyRequired
 		if encrypted != (r.Join.Protocol == "TLSv1.3") || encrypted != strings.HasPrefix(r.Join.Cipher, "TLS_") {
 			s.Errorf("%s: the copy came over %q with %q", n.name, r.Join.Protocol, r.Join.Cipher)
 		}
@@ -230,7 +230,7 @@ func (s *story) repeat() {
 	if r := s.node(0).resend(s.first); r.State != agentapi.OrderDone {
 		s.Errorf("the same order again: %+v", r)
 	}
-	if _, r := s.node(0).send(agentapi.OrderRestart, 0, cluster.Position{}, ""); r.State != agentapi.OrderRefused {
+	if _, r := s.node(0).send(agentapi.OrderRestart, 0, galera.Position{}, ""); r.State != agentapi.OrderRefused {
 		s.Errorf("epoch 0: %+v", r)
 	}
 	changed := s.first
@@ -238,13 +238,13 @@ func (s *story) repeat() {
 	if r := s.node(0).resend(changed); r.State != agentapi.OrderRefused {
 		s.Errorf("a known id with other content: %+v", r)
 	}
-	if _, r := s.node(1).send(agentapi.OrderInitialise, 2, cluster.Position{}, ""); r.State != agentapi.OrderRefused {
+	if _, r := s.node(1).send(agentapi.OrderInitialise, 2, galera.Position{}, ""); r.State != agentapi.OrderRefused {
 		s.Errorf("initialise on a running member: %+v", r)
 	}
-	if _, r := s.node(1).send(agentapi.OrderRebuildQuorum, 2, cluster.Position{UUID: s.uuid, Seqno: 1}, s.uuid); r.State != agentapi.OrderRefused {
+	if _, r := s.node(1).send(agentapi.OrderRebuildQuorum, 2, galera.Position{UUID: s.uuid, Seqno: 1}, s.uuid); r.State != agentapi.OrderRefused {
 		s.Errorf("rebuild on a Primary member: %+v", r)
 	}
-	if _, r := s.node(1).send(agentapi.OrderRestart, 1, cluster.Position{}, s.uuid); r.State != agentapi.OrderRefused {
+	if _, r := s.node(1).send(agentapi.OrderRestart, 1, galera.Position{}, s.uuid); r.State != agentapi.OrderRefused {
 		s.Errorf("an epoch that is over: %+v", r)
 	}
 	s.epoch = 3
@@ -289,7 +289,7 @@ func (s *story) restart() {
 		return r.Config.Loaded == s.world.config.Revision && r.Config.RestartNeeded
 	})
 	began := time.Now()
-	o, result := n.send(agentapi.OrderRestart, s.epoch, cluster.Position{}, s.uuid)
+	o, result := n.send(agentapi.OrderRestart, s.epoch, galera.Position{}, s.uuid)
 	if result.State != agentapi.OrderAccepted {
 		s.Fatalf("%+v", result)
 	}
@@ -307,14 +307,14 @@ func (s *story) restart() {
 func (s *story) liveSettings() {
 	n := s.node(2)
 	pid := n.serverPID()
-	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.TLS.Clients = cluster.PolicyPreferred })
+	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.TLS.Clients = galera.PolicyPreferred })
 	n.until("open for clients without TLS", 60*time.Second, func(r agentapi.Report) bool {
 		return r.TLS.Channels[agentapi.ChannelClients].Observed == agentapi.ObservedMixed && !r.Config.RestartNeeded
 	})
 	if out, err := n.sql("SELECT 1", "--skip-ssl"); err != nil {
 		s.Errorf("a login without TLS: %v: %s", err, out)
 	}
-	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.TLS.Clients = cluster.PolicyRequired })
+	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.TLS.Clients = galera.PolicyRequired })
 	n.until("closed again", 60*time.Second, func(r agentapi.Report) bool {
 		f := r.TLS.Channels[agentapi.ChannelClients]
 		return f.Observed == agentapi.ObservedTLS && f.PlaintextRefused
@@ -374,21 +374,21 @@ func (s *story) badPair() {
 func (s *story) stopStart() {
 	n := s.node(1)
 	began := time.Now()
-	o, _ := n.send(agentapi.OrderStop, s.epoch, cluster.Position{}, s.uuid)
+	o, _ := n.send(agentapi.OrderStop, s.epoch, galera.Position{}, s.uuid)
 	r := n.until("stopped", 60*time.Second, done(o.ID))
 	s.Logf("stop: %s", time.Since(began).Round(time.Millisecond))
-	if r.Phase != cluster.PhaseStopped || !r.Position.Known() || r.Data != cluster.DataPresent {
+	if r.Phase != galera.PhaseStopped || !r.Position.Known() || r.Data != galera.DataPresent {
 		s.Errorf("%+v", r)
 	}
 	n.stop(true)
 	n.start()
-	n.until("stopped still, after a new pod", 20*time.Second, func(r agentapi.Report) bool { return r.Phase == cluster.PhaseStopped })
+	n.until("stopped still, after a new pod", 20*time.Second, func(r agentapi.Report) bool { return r.Phase == galera.PhaseStopped })
 	s.write(0)
 	if _, r := n.send(agentapi.OrderBootstrap, s.epoch+1, r.Position, s.uuid); r.State != agentapi.OrderRefused {
 		s.Errorf("bootstrap beside a Primary component: %+v", r)
 	}
 	s.epoch++
-	n.send(agentapi.OrderStart, s.epoch, cluster.Position{}, s.uuid)
+	n.send(agentapi.OrderStart, s.epoch, galera.Position{}, s.uuid)
 	n.until("started", 60*time.Second, synced(3))
 	s.intact()
 }

@@ -7,16 +7,16 @@ import (
 	"strings"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // Joiner is what a member that is down knows of itself.
 type Joiner struct {
-	Data     cluster.DataState
-	Position cluster.Position
+	Data     galera.DataState
+	Position galera.Position
 	// Expelled is where data stand that Galera has marked as differing from the others'.
-	Expelled cluster.Position
-	Lineage  cluster.Lineage
+	Expelled galera.Position
+	Lineage  galera.Lineage
 	// Crashed is the member's name while others may still count on the server that has ended.
 	Crashed string
 }
@@ -29,7 +29,7 @@ type JoinVerdict struct {
 	// Wait says what is waited for when there is neither.
 	Wait string
 	// Line is the history that is joined.
-	Line cluster.Lineage
+	Line galera.Lineage
 }
 
 // JudgeJoin is the join rule. A member joins only what is Primary, and only when what it holds
@@ -60,15 +60,15 @@ func JudgeJoin(self Joiner, peers map[string]agentapi.PeerView) JoinVerdict {
 	if slices.ContainsFunc(primaries, func(p agentapi.PeerView) bool { return self.Crashed != "" && slices.Contains(p.Members, self.Crashed) }) {
 		return JoinVerdict{Wait: "the group has not noticed yet that the server ended"}
 	}
-	if !slices.ContainsFunc(primaries, func(p agentapi.PeerView) bool { return !p.Draining && p.State != cluster.NodeJoining }) {
+	if !slices.ContainsFunc(primaries, func(p agentapi.PeerView) bool { return !p.Draining && p.State != galera.NodeJoining }) {
 		return JoinVerdict{Wait: "the members of the Primary component are joining or on their way out"}
 	}
 	return JoinVerdict{Join: true, Line: line}
 }
 
 // judgeHistory says whether what a member holds may be brought to the state of the component.
-func judgeHistory(self Joiner, first agentapi.PeerView, line cluster.Lineage) (JoinVerdict, bool) {
-	if self.Data != cluster.DataPresent {
+func judgeHistory(self Joiner, first agentapi.PeerView, line galera.Lineage) (JoinVerdict, bool) {
+	if self.Data != galera.DataPresent {
 		return JoinVerdict{}, false
 	}
 	if self.Expelled.Known() {
@@ -98,7 +98,7 @@ func primaryPeers(peers map[string]agentapi.PeerView) []agentapi.PeerView {
 	var out []agentapi.PeerView
 	for _, name := range slices.Sorted(maps.Keys(peers)) {
 		p := peers[name]
-		if p.Component == cluster.ComponentPrimary && p.ClusterUUID != "" && p.ClusterUUID != cluster.ZeroUUID {
+		if p.Component == galera.ComponentPrimary && p.ClusterUUID != "" && p.ClusterUUID != galera.ZeroUUID {
 			out = append(out, p)
 		}
 	}
@@ -109,7 +109,7 @@ func primaryPeers(peers map[string]agentapi.PeerView) []agentapi.PeerView {
 func donorAmong(peers map[string]agentapi.PeerView) string {
 	var donors []string
 	for _, p := range primaryPeers(peers) {
-		if p.State == cluster.NodeDonor {
+		if p.State == galera.NodeDonor {
 			donors = append(donors, p.Name)
 		}
 	}

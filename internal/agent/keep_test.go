@@ -9,7 +9,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/place"
 	"github.com/galera-operator/galera-operator/internal/agent/transfer"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // copied is an agent whose server is Synced with a full copy that has just come.
@@ -18,7 +18,7 @@ func copied(t *testing.T, data string) *agent {
 	a, dir := listener(t), t.TempDir()
 	a.Places, a.markers = place.Places{Data: data}, datadir.Markers{Dir: dir}
 	a.look, a.book = make(chan struct{}, 1), lineageAgent(t, agentapi.Server{}).book
-	a.status = &agentapi.Server{Component: cluster.ComponentPrimary, State: cluster.NodeSynced, Ready: true, ClusterUUID: uuidA, Index: 1}
+	a.status = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: uuidA, Index: 1}
 	a.position, a.image.ServerVersion = at(7), "11.8.6-MariaDB"
 	a.versions = made(a.image.ServerVersion)
 	a.join.Donor, a.peers = "b", primary("b", func(p *agentapi.PeerView) { p.Tables = a.image.ServerVersion })
@@ -55,7 +55,7 @@ func TestCopyIsKept(t *testing.T) {
 
 // TestIncompleteAfterCrash: what a note of a join would make of the data after a crash is what the member says of them before.
 func TestIncompleteAfterCrash(t *testing.T) {
-	serves := &agentapi.Server{Component: cluster.ComponentPrimary, State: cluster.NodeSynced, ClusterUUID: uuidA}
+	serves := &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: uuidA}
 	for name, c := range map[string]struct {
 		note   *datadir.Joining
 		status *agentapi.Server

@@ -15,7 +15,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const installTime = 10 * time.Minute
@@ -60,10 +60,10 @@ func (a *agent) startJoin() {
 		kind = agentapi.JoinSST
 	}
 	a.join = &agentapi.Join{Kind: kind, Phase: agentapi.JoinWaiting, StartedAt: time.Now()}
-	incomplete := note.Transfer && a.found.data != cluster.DataEmpty
+	incomplete := note.Transfer && a.found.data != galera.DataEmpty
 	if a.found.newer != "" {
 		a.Logger.Warn("the data were used by a later MariaDB: a full copy will replace them", "version", a.found.newer)
-		a.found.position = cluster.Position{}
+		a.found.position = galera.Position{}
 	}
 	used := a.used()
 	a.Logger.Info("joining", "from", a.found.position.String(), "data", a.found.data)
@@ -89,7 +89,7 @@ func (a *agent) bootstrap() {
 	pos := a.current.Position
 	run := running{kind: agentapi.OrderBootstrap, order: a.current.ID, formed: pos.UUID, from: pos}
 	a.join = nil
-	if a.found.position != pos || a.found.data != cluster.DataPresent || a.found.newer != "" {
+	if a.found.position != pos || a.found.data != galera.DataPresent || a.found.newer != "" {
 		// Judge has seen to that; a bootstrap anywhere else would cost acknowledged writes.
 		a.endRun(run, "the member is not at the order's position any more")
 		return
@@ -100,7 +100,7 @@ func (a *agent) bootstrap() {
 	}
 	a.Logger.Info("bootstrapping", "order", a.current.ID, "position", pos.String())
 	a.job = JobLaunch // the line is on the disk before anything is started
-	a.record(a.book.BeginLine(cluster.Line{Epoch: a.current.Epoch, Start: pos}), func(err error) {
+	a.record(a.book.BeginLine(galera.Line{Epoch: a.current.Epoch, Start: pos}), func(err error) {
 		a.job = JobNone
 		switch why := a.notAlone(); {
 		case err != nil:
@@ -124,7 +124,7 @@ func (a *agent) notAlone() string {
 }
 
 // launchFormed starts mariadbd as a component of its own.
-func (a *agent) launchFormed(run running, pos cluster.Position) {
+func (a *agent) launchFormed(run running, pos galera.Position) {
 	used, judged := a.used(), a.judgedAt
 	a.launch(run, func() error {
 		if err := a.markers.SetVersions(used); err != nil {
@@ -167,7 +167,7 @@ func (a *agent) initialise() {
 				return
 			}
 			a.Logger.Info("database made", "took", time.Since(started).Round(time.Millisecond).String())
-			a.found = examination{data: cluster.DataPresent}
+			a.found = examination{data: galera.DataPresent}
 			a.versions = made(a.image.ServerVersion)
 			run := running{kind: agentapi.OrderInitialise, order: id, epoch: epoch}
 			a.launch(run, func() error { return datadir.Clean(p.Data, false) }, []string{"--wsrep-new-cluster"})

@@ -11,7 +11,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/place"
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // reader reads its transfer method as mariadbd does: from the option file, unless it is told another.
@@ -51,7 +51,7 @@ func TestJoinUsesTheMethodItNoted(t *testing.T) {
 				t.Fatal(err)
 			}
 			a.config, a.output = configured(noted)
-			a.found = examination{data: cluster.DataPresent, position: at(7)}
+			a.found = examination{data: galera.DataPresent, position: at(7)}
 			a.startJoin()
 			select {
 			case <-a.events: // started

@@ -7,7 +7,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 func lineageAgent(t *testing.T, s agentapi.Server) *agent {
@@ -24,7 +24,7 @@ func lineageAgent(t *testing.T, s agentapi.Server) *agent {
 // TestFirstLineIsKnownBeforeAnybodyCanJoin: whoever joins takes over the lines it is told of, and a
 // member is told to be Primary before it serves.
 func TestFirstLineIsKnownBeforeAnybodyCanJoin(t *testing.T) {
-	a := lineageAgent(t, agentapi.Server{Component: cluster.ComponentPrimary, State: cluster.NodeJoined, ClusterUUID: uuidA})
+	a := lineageAgent(t, agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeJoined, ClusterUUID: uuidA})
 	a.run.kind, a.run.epoch = agentapi.OrderInitialise, 1
 	a.judgeServer()
 	if l := a.book.Content().Lineage; a.run.served || l.Epoch != 1 || l.Start.UUID != uuidA || l.Earlier == nil {
@@ -34,9 +34,9 @@ func TestFirstLineIsKnownBeforeAnybodyCanJoin(t *testing.T) {
 
 // TestLinesAreTakenOver: also from a donor, which may be the only one who knows them.
 func TestLinesAreTakenOver(t *testing.T) {
-	line := cluster.FirstLine(cluster.Line{Epoch: 1, Start: at(0)}).Then(cluster.Line{Epoch: 4, Start: at(40)})
-	for state, want := range map[cluster.NodeState]int64{cluster.NodeDonor: 4, cluster.NodeSynced: 4, cluster.NodeJoined: 4, cluster.NodeJoining: 0} {
-		a := lineageAgent(t, agentapi.Server{Component: cluster.ComponentPrimary, State: cluster.NodeSynced, Ready: true, ClusterUUID: uuidA})
+	line := galera.FirstLine(galera.Line{Epoch: 1, Start: at(0)}).Then(galera.Line{Epoch: 4, Start: at(40)})
+	for state, want := range map[galera.NodeState]int64{galera.NodeDonor: 4, galera.NodeSynced: 4, galera.NodeJoined: 4, galera.NodeJoining: 0} {
+		a := lineageAgent(t, agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: uuidA})
 		a.onPeers(time.Now(), primary("a", func(p *agentapi.PeerView) { p.State, p.Lineage = state, line }))
 		if got := a.book.Content().Lineage; got.Epoch != want {
 			t.Errorf("%s: %+v, want epoch %d", state, got, want)

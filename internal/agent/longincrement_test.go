@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // longIncrement: write-sets of updates in a table without a key take their time to be applied, so one sees a member
@@ -19,14 +19,14 @@ func (s *story) longIncrement() {
 		"INSERT INTO app.slow SELECT * FROM app.slow; INSERT INTO app.slow SELECT * FROM app.slow")
 	n := s.node(2)
 	s.epoch++
-	o, _ := n.send(agentapi.OrderStop, s.epoch, cluster.Position{}, s.uuid)
+	o, _ := n.send(agentapi.OrderStop, s.epoch, galera.Position{}, s.uuid)
 	n.until("stopped", 60*time.Second, done(o.ID))
 	const missed = 24
 	for range missed {
 		s.node(0).mustSQL("UPDATE app.slow SET b = b + 1")
 	}
 	s.epoch++
-	n.send(agentapi.OrderStart, s.epoch, cluster.Position{}, s.uuid)
+	n.send(agentapi.OrderStart, s.epoch, galera.Position{}, s.uuid)
 	var shown []agentapi.Join
 	r := n.until("back", 180*time.Second, func(r agentapi.Report) bool {
 		if j := r.Join; j != nil && j.EndedAt == nil && j.Behind > 0 && !slices.ContainsFunc(shown, func(o agentapi.Join) bool { return o.Behind == j.Behind }) {

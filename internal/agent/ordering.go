@@ -11,7 +11,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const (
@@ -175,7 +175,7 @@ func (a *agent) outOfDate() bool {
 // rebuildQuorum makes a running non-Primary component Primary.
 func (a *agent) rebuildQuorum(o agentapi.Order) {
 	proc := a.proc
-	a.record(a.book.BeginLine(cluster.Line{Epoch: o.Epoch, Start: a.position}), func(err error) {
+	a.record(a.book.BeginLine(galera.Line{Epoch: o.Epoch, Start: a.position}), func(err error) {
 		why := a.notAlone()
 		switch {
 		case err != nil:
@@ -183,7 +183,7 @@ func (a *agent) rebuildQuorum(o agentapi.Order) {
 		case a.current == nil || a.current.ID != o.ID || a.outOfDate():
 		case why != "" || a.draining:
 			a.finish(o.ID, agentapi.OrderFailed, cmp.Or(why, "the pod is on its way out"))
-		case a.proc != proc || a.status == nil || a.status.Component != cluster.ComponentNonPrimary:
+		case a.proc != proc || a.status == nil || a.status.Component != galera.ComponentNonPrimary:
 			a.finish(o.ID, agentapi.OrderFailed, "the server does not run without quorum any more")
 		default:
 			a.bootstrapComponent(o)
@@ -197,7 +197,7 @@ func (a *agent) bootstrapComponent(o agentapi.Order) {
 		deadline := time.Now().Add(quorumTime)
 		for err == nil {
 			s, statusErr := a.conn.Status(context.Background())
-			if statusErr == nil && s.Server.Component == cluster.ComponentPrimary {
+			if statusErr == nil && s.Server.Component == galera.ComponentPrimary {
 				break
 			}
 			if time.Now().After(deadline) {

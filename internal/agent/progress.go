@@ -12,7 +12,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agent/transfer"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const (
@@ -31,7 +31,7 @@ type following struct {
 	// heardAt is when the connection the write-sets come over was looked at, silentSince the first of the looks since which
 	// nothing has come and the member has stayed at one position.
 	heardAt, silentSince time.Time
-	silentAt             cluster.Position
+	silentAt             galera.Position
 	// measuring says that what has come is being added up, at the end.
 	measuring bool
 	// noting says that a look for a full copy, and its note, are on their way; known that the last one is over.

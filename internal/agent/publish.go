@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // publish makes the Report of the present state.
@@ -23,9 +23,9 @@ func (a *agent) publish(step Step) {
 	if a.proc != nil {
 		r.Killed = a.proc.Killed()
 		r.Position, r.SafeToBootstrap = a.position, false
-		r.Data = cluster.DataPresent
+		r.Data = galera.DataPresent
 		if a.incompleteAfterCrash() {
-			r.Data, r.Position = cluster.DataIncomplete, cluster.Position{}
+			r.Data, r.Position = galera.DataIncomplete, galera.Position{}
 		}
 	}
 	if a.status != nil && a.lineTold() {
@@ -56,7 +56,7 @@ func (a *agent) publish(step Step) {
 		shown := *u
 		r.Upgrade = &shown
 	}
-	if r.Data == cluster.DataPresent {
+	if r.Data == galera.DataPresent {
 		r.Tables = a.versions.Tables
 	}
 	r.Config = a.configReport()

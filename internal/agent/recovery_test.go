@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 func (s *story) killAll() {
@@ -24,10 +24,10 @@ func (s *story) killAll() {
 	}
 	began := time.Now()
 	best := s.node(0)
-	var top cluster.Position
+	var top galera.Position
 	for _, n := range s.world.nodes {
 		r := n.until("waiting with its position", 60*time.Second, func(r agentapi.Report) bool { return waiting(r) && r.Position.Known() })
-		if r.Position.UUID != s.uuid || r.Data != cluster.DataPresent || r.Server != nil {
+		if r.Position.UUID != s.uuid || r.Data != galera.DataPresent || r.Server != nil {
 			s.Fatalf("%s: %+v", n.name, r)
 		}
 		s.Logf("%s at %s", n.name, r.Position)
@@ -61,11 +61,11 @@ func (s *story) killAll() {
 	s.write(1)
 }
 
-func (s *story) refuseWrongBootstraps(best *node, top cluster.Position) {
+func (s *story) refuseWrongBootstraps(best *node, top galera.Position) {
 	behind := top
 	behind.Seqno--
-	foreign := cluster.Position{UUID: "11111111-2222-3333-4444-555555555555", Seqno: top.Seqno}
-	for name, pos := range map[string]cluster.Position{"behind": behind, "foreign": foreign, "unknown": {}} {
+	foreign := galera.Position{UUID: "11111111-2222-3333-4444-555555555555", Seqno: top.Seqno}
+	for name, pos := range map[string]galera.Position{"behind": behind, "foreign": foreign, "unknown": {}} {
 		if _, r := best.send(agentapi.OrderBootstrap, s.epoch+1, pos, s.uuid); r.State != agentapi.OrderRefused {
 			s.Fatalf("%s: %+v", name, r)
 		}
@@ -118,7 +118,7 @@ func (s *story) quorum() {
 	}
 	n := s.node(0)
 	r := n.until("without quorum", 30*time.Second, func(r agentapi.Report) bool {
-		return r.Server != nil && r.Server.Component == cluster.ComponentNonPrimary
+		return r.Server != nil && r.Server.Component == galera.ComponentNonPrimary
 	})
 	if code := n.probe(agentapi.PathReady); code == http.StatusOK {
 		s.Error("ready without quorum")

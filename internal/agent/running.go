@@ -12,7 +12,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const (
@@ -90,7 +90,7 @@ func (a *agent) onStatus(proc *server.Process, asked time.Time, s wsrep.Status, 
 	a.image.ProviderVersion = s.ProviderVersion
 	a.gauges.Store(&s.Counters)
 	a.watchWrites(s, time.Now())
-	if s.Position.UUID != "" && s.Position.UUID != cluster.ZeroUUID && s.Position.Seqno >= 0 {
+	if s.Position.UUID != "" && s.Position.UUID != galera.ZeroUUID && s.Position.Seqno >= 0 {
 		a.position = s.Position
 	}
 	a.followCatchUp(time.Now())
@@ -125,7 +125,7 @@ func (a *agent) takeMembers(names []string) {
 // same size; the notification may also be late. So for a moment after it the names are of the last view seen,
 // and then of no other.
 func (a *agent) membersOf(s agentapi.Server, asked time.Time) []string {
-	if s.Component != cluster.ComponentPrimary || len(a.members) != s.Size {
+	if s.Component != galera.ComponentPrimary || len(a.members) != s.Size {
 		return nil
 	}
 	if told := asked.Sub(a.membersTold); told >= 0 && (a.memberView == 0 || told < fastAfterPoke) {
@@ -163,7 +163,7 @@ func (a *agent) judgeServer() {
 }
 
 // joinKind says how a member came by what it was missing.
-func joinKind(transfer bool, from, to cluster.Position) string {
+func joinKind(transfer bool, from, to galera.Position) string {
 	switch {
 	case transfer || from.UUID != to.UUID:
 		return agentapi.JoinSST
@@ -248,7 +248,7 @@ const (
 )
 
 // joiner is what JudgeJoin is to know of this member.
-func (a *agent) joiner(line cluster.Lineage) Joiner {
+func (a *agent) joiner(line galera.Lineage) Joiner {
 	j := Joiner{Data: a.found.data, Position: a.found.position, Expelled: a.found.expelled, Lineage: line}
 	if time.Since(a.downSince) < noticedTime {
 		j.Crashed = a.Name

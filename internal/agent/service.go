@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // awayKept is how many times without service are remembered: a switch of the encryption has two
@@ -14,7 +14,7 @@ const awayKept = 8
 // watchService notes when a running server stops taking queries, and when it takes them again. A
 // donor that does not block goes on taking them.
 func (a *agent) watchService() {
-	if !a.run.stopping && a.status.Component == cluster.ComponentPrimary && a.status.Ready {
+	if !a.run.stopping && a.status.Component == galera.ComponentPrimary && a.status.Ready {
 		a.backInService()
 		return
 	}

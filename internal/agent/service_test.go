@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 func TestTimesWithoutServiceAreKept(t *testing.T) {
 	a := &agent{}
-	in := agentapi.Server{Component: cluster.ComponentPrimary, Ready: true}
-	alone := agentapi.Server{Component: cluster.ComponentNonPrimary}
+	in := agentapi.Server{Component: galera.ComponentPrimary, Ready: true}
+	alone := agentapi.Server{Component: galera.ComponentNonPrimary}
 	see := func(s agentapi.Server) {
 		a.status = &s
 		a.watchService()
@@ -54,7 +54,7 @@ func TestMembersAreOfTheViewOfTheStatus(t *testing.T) {
 	a := &agent{}
 	a.takeMembers([]string{"shop-0", "shop-1"})
 	view := func(id int64, size int) agentapi.Server {
-		return agentapi.Server{Component: cluster.ComponentPrimary, ViewID: id, Size: size}
+		return agentapi.Server{Component: galera.ComponentPrimary, ViewID: id, Size: size}
 	}
 	if got := a.membersOf(view(3, 3), time.Now()); got != nil {
 		t.Errorf("of another size: %v", got)

@@ -18,7 +18,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agent/web"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
 
@@ -46,7 +46,7 @@ func onSlowVolume(t *testing.T) *slowVolume {
 		t.Fatal(err)
 	}
 	a.mariadb, a.image.Provider = "/bin/false", "/bin/false"
-	a.config, a.examined = &agentapi.NodeConfig{TLS: agentapi.TLSConfig{Replication: cluster.SocketPlain, Clients: cluster.PolicyDisabled}}, true
+	a.config, a.examined = &agentapi.NodeConfig{TLS: agentapi.TLSConfig{Replication: galera.SocketPlain, Clients: galera.PolicyDisabled}}, true
 	s := &slowVolume{agent: a}
 	frozen, end := context.WithCancel(t.Context())
 	s.release = end
@@ -115,7 +115,7 @@ func TestFrozenVolume(t *testing.T) {
 	if probe.ServeHTTP(w, httptest.NewRequest(http.MethodGet, agentapi.PathLive, nil)); w.Code != http.StatusOK {
 		t.Errorf("liveness: %d %s", w.Code, w.Body)
 	}
-	if r := s.reports.Get(); r.Phase != cluster.PhaseWaiting || r.Failure != nil {
+	if r := s.reports.Get(); r.Phase != galera.PhaseWaiting || r.Failure != nil {
 		t.Errorf("carried out before it is recorded, or told too early: %+v", r)
 	}
 	s.ahead.Store(int64(frozenAfter + time.Minute))
@@ -124,7 +124,7 @@ func TestFrozenVolume(t *testing.T) {
 	s.release()
 	until(t, "the stop is done", func() bool {
 		r := s.reports.Get()
-		return r.Phase == cluster.PhaseStopped && r.Order != nil && r.Order.State == agentapi.OrderDone
+		return r.Phase == galera.PhaseStopped && r.Order != nil && r.Order.State == agentapi.OrderDone
 	})
 	until(t, "all is well", func() bool { return s.shown() == "" })
 	if r, err := s.takeOrder(t.Context(), stop); err != nil || r.State != agentapi.OrderDone {
@@ -159,7 +159,7 @@ func TestOrdersThatFormAreNotCarriedOutLate(t *testing.T) {
 					t.Errorf("%+v, %v; want %s", r, err, c.want)
 				}
 			})
-			s.publish(Step{Phase: cluster.PhaseWaiting})
+			s.publish(Step{Phase: galera.PhaseWaiting})
 			if forming := web.PeerView(s.reports.Get()).Forming; forming != (orders.MakesPrimary(c.kind) && c.want == agentapi.OrderAccepted) {
 				t.Errorf("forming: %v", forming)
 			}
@@ -181,7 +181,7 @@ func TestRefusedOrderIsNotForming(t *testing.T) {
 	s.onOrder(agentapi.Order{ID: "x", Epoch: 1, Kind: agentapi.OrderBootstrap}, nil, time.Now(), func(r agentapi.OrderResult, err error) {
 		refused = err == nil && r.State == agentapi.OrderRefused
 	})
-	if s.publish(Step{Phase: cluster.PhaseWaiting}); s.recording == nil || web.PeerView(s.reports.Get()).Forming || refused {
+	if s.publish(Step{Phase: galera.PhaseWaiting}); s.recording == nil || web.PeerView(s.reports.Get()).Forming || refused {
 		t.Errorf("recording %v, answered %v", s.recording, refused)
 	}
 	s.release()
@@ -194,7 +194,7 @@ func TestRefusedOrderIsNotForming(t *testing.T) {
 // TestLineIsAskedForOnce while it is on its way to the disk.
 func TestLineIsAskedForOnce(t *testing.T) {
 	s := onSlowVolume(t)
-	line := cluster.FirstLine(cluster.Line{Epoch: 3, Start: at(1)})
+	line := galera.FirstLine(galera.Line{Epoch: 3, Start: at(1)})
 	waiting := func() int {
 		s.volume.mu.Lock()
 		defer s.volume.mu.Unlock()
@@ -219,7 +219,7 @@ func TestBootstrapIsOnTheDiskFirst(t *testing.T) {
 	for name, others := range map[string]map[string]agentapi.PeerView{"alone": nil, "another is Primary": primary("shop-1", nil)} {
 		t.Run(name, func(t *testing.T) {
 			s := onSlowVolume(t)
-			s.found = examination{data: cluster.DataPresent, position: at(7)}
+			s.found = examination{data: galera.DataPresent, position: at(7)}
 			s.current, s.judgedAt = &agentapi.Order{ID: "x", Epoch: 4, Kind: agentapi.OrderBootstrap, Position: at(7)}, time.Now()
 			s.bootstrap()
 			if s.job != JobLaunch || s.book.Content().Lineage.Epoch != 0 {
@@ -247,15 +247,15 @@ func TestFirstLineIsHeldBack(t *testing.T) {
 	s := onSlowVolume(t)
 	s.proc = listener(t).proc
 	s.run = running{kind: agentapi.OrderInitialise, epoch: 1}
-	s.status = &agentapi.Server{Component: cluster.ComponentPrimary, State: cluster.NodeSynced, Ready: true, ClusterUUID: uuidA}
+	s.status = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: uuidA}
 	s.judgeServer()
-	s.publish(Step{Phase: cluster.PhaseRunning})
+	s.publish(Step{Phase: galera.PhaseRunning})
 	if r := s.reports.Get(); r.Server != nil || s.run.served {
 		t.Fatalf("told: %+v", r.Server)
 	}
 	s.release()
 	s.nextEvent(t)
-	s.publish(Step{Phase: cluster.PhaseRunning})
+	s.publish(Step{Phase: galera.PhaseRunning})
 	if r := s.reports.Get(); r.Server == nil || r.Lineage.Epoch != 1 || !s.run.served {
 		t.Errorf("%+v", r)
 	}
@@ -289,7 +289,7 @@ func TestCopyIsNotedBeforeTheStateCounts(t *testing.T) {
 	s.run = running{note: &note}
 	s.join = &agentapi.Join{Kind: agentapi.JoinIST}
 	s.watchTransfer()
-	s.status = &agentapi.Server{Component: cluster.ComponentPrimary, State: cluster.NodeSynced, Ready: true, ClusterUUID: uuidA}
+	s.status = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: uuidA}
 	s.judgeServer()
 	if s.run.note == nil || s.run.served {
 		t.Fatal("complete before the look")

@@ -14,7 +14,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // state is what only the loop touches.
@@ -88,7 +88,7 @@ type state struct {
 	members    []string // of the view the last notification told of
 	memberView int64    // its wsrep_cluster_conf_id, 0 until a status has told it
 	missed     int      // statuses in a row that could not be read
-	position   cluster.Position
+	position   galera.Position
 	restarts   int
 	away       []agentapi.Away // the last times without service
 	failure    *agentapi.Failure
@@ -125,13 +125,13 @@ type running struct {
 	order     string             // id of the order that started it
 	formed    string             // UUID a bootstrap goes on with
 	output    servercnf.Output
-	clients   cluster.ChannelPolicy // in force on port 3306
-	pair      certs.Bundle          // installed when it was started: what it reads then is this or newer
-	otherKey  bool                  // a pair with another kind of key was loaded since
-	from      cluster.Position      // before a join
-	epoch     int64                 // of an initialisation
-	note      *datadir.Joining      // the join's note, nil when it is over
-	served    bool                  // was Synced once
+	clients   galera.ChannelPolicy // in force on port 3306
+	pair      certs.Bundle         // installed when it was started: what it reads then is this or newer
+	otherKey  bool                 // a pair with another kind of key was loaded since
+	from      galera.Position      // before a join
+	epoch     int64                // of an initialisation
+	note      *datadir.Joining     // the join's note, nil when it is over
+	served    bool                 // was Synced once
 	stopping  bool
 	stopAt    time.Time // when patience with a stop ends
 	patience  time.Duration

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // TestStuckDonor ends a transfer while its donor has no quorum: mariadbd is a donor for ever then, says
@@ -25,7 +25,7 @@ func TestStuckDonor(t *testing.T) {
 	s.inTransfer(joiner)
 	w.run(exec.Command("docker", "pause", joiner.container()))
 	lone := donor.until("without quorum", 60*time.Second, func(r agentapi.Report) bool {
-		return r.Server != nil && r.Server.Component == cluster.ComponentNonPrimary && r.Giving != nil
+		return r.Server != nil && r.Server.Component == galera.ComponentNonPrimary && r.Giving != nil
 	})
 	donor.exec("bash", "-c", `for p in /proc/[0-9]*; do if [ "$(cat "$p/comm")" = socat ]; then kill -9 "${p#/proc/}"; fi; done`)
 	donor.until("done with giving", 30*time.Second, func(r agentapi.Report) bool { return r.Giving == nil })
@@ -34,12 +34,12 @@ func TestStuckDonor(t *testing.T) {
 	s.epoch++
 	o, _ := donor.send(agentapi.OrderRebuildQuorum, s.epoch, lone.Position, s.uuid)
 	r := donor.until("known to be a donor for ever", 90*time.Second, func(r agentapi.Report) bool { return done(o.ID)(r) && r.StuckDonor })
-	if r.Server.State != cluster.NodeDonor || r.Server.Component != cluster.ComponentPrimary {
+	if r.Server.State != galera.NodeDonor || r.Server.Component != galera.ComponentPrimary {
 		t.Errorf("%+v", *r.Server)
 	}
 
 	s.epoch++
-	donor.send(agentapi.OrderRestart, s.epoch, cluster.Position{}, s.uuid)
+	donor.send(agentapi.OrderRestart, s.epoch, galera.Position{}, s.uuid)
 	r = donor.until("down", 60*time.Second, waiting) // and not back: there is nobody to join
 	s.epoch++
 	if _, result := donor.send(agentapi.OrderBootstrap, s.epoch, r.Position, s.uuid); result.State != agentapi.OrderAccepted {

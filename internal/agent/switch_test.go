@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // TestSwitch starts a cluster without any encryption, turns it on in two rolling passes, replaces the CA, and
 // changes to rsync, with the rows counted after each.
 func TestSwitch(t *testing.T) {
 	w := newWorld(t, 3, func(c *agentapi.NodeConfig) {
-		c.TLS = agentapi.TLSConfig{Replication: cluster.SocketPlain, StateTransfer: cluster.PolicyDisabled,
-			Clients: cluster.PolicyPreferred, MinVersion: "1.3"}
+		c.TLS = agentapi.TLSConfig{Replication: galera.SocketPlain, StateTransfer: galera.PolicyDisabled,
+			Clients: galera.PolicyPreferred, MinVersion: "1.3"}
 	})
 	s := &story{T: t, world: w}
 	for _, step := range []struct {
@@ -56,7 +56,7 @@ func (s *story) roll() {
 		n.until("told", 30*time.Second, func(r agentapi.Report) bool { return r.Config.Loaded == s.world.config.Revision })
 	}
 	for _, n := range s.world.nodes {
-		o, result := n.send(agentapi.OrderRestart, s.epoch, cluster.Position{}, s.uuid)
+		o, result := n.send(agentapi.OrderRestart, s.epoch, galera.Position{}, s.uuid)
 		if result.State != agentapi.OrderAccepted {
 			s.Fatalf("%+v", result)
 		}
@@ -82,7 +82,7 @@ func (s *story) formPlain() {
 
 func (s *story) toDynamic() {
 	s.world.publishConfig(func(c *agentapi.NodeConfig) {
-		c.TLS.Replication, c.TLS.StateTransfer = cluster.SocketDynamic, cluster.PolicyRequired
+		c.TLS.Replication, c.TLS.StateTransfer = galera.SocketDynamic, galera.PolicyRequired
 	})
 	s.roll()
 	s.observe(agentapi.ChannelReplication, agentapi.ObservedMixed)
@@ -91,7 +91,7 @@ func (s *story) toDynamic() {
 
 func (s *story) toStrict() {
 	s.world.publishConfig(func(c *agentapi.NodeConfig) {
-		c.TLS.Replication, c.TLS.Clients = cluster.SocketStrict, cluster.PolicyRequired
+		c.TLS.Replication, c.TLS.Clients = galera.SocketStrict, galera.PolicyRequired
 	})
 	s.roll()
 	s.prove()
@@ -99,7 +99,7 @@ func (s *story) toStrict() {
 
 func (s *story) toPlain() {
 	s.world.publishConfig(func(c *agentapi.NodeConfig) {
-		c.TLS.Replication, c.TLS.StateTransfer = cluster.SocketPlain, cluster.PolicyDisabled
+		c.TLS.Replication, c.TLS.StateTransfer = galera.SocketPlain, galera.PolicyDisabled
 	})
 	s.roll()
 	s.observe(agentapi.ChannelReplication, agentapi.ObservedPlaintext)

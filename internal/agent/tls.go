@@ -8,7 +8,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
 	"github.com/galera-operator/galera-operator/internal/agent/web"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 var emptyBundle certs.Bundle
@@ -75,7 +75,7 @@ func certificatesOf(run running) (loaded certs.Bundle, trusted []string) {
 }
 
 func usesProviderTLS(run running) bool {
-	return run.output.Socket == cluster.SocketStrict || run.output.Socket == cluster.SocketDynamic
+	return run.output.Socket == galera.SocketStrict || run.output.Socket == galera.SocketDynamic
 }
 
 func usesClientTLS(run running) bool {
@@ -97,7 +97,7 @@ func (a *agent) loadCertificates() {
 	a.reloading = true
 	proc, bundle := a.proc, a.installed
 	provider, clients := usesProviderTLS(a.run), usesClientTLS(a.run)
-	primary := a.status.Component == cluster.ComponentPrimary
+	primary := a.status.Component == galera.ComponentPrimary
 	started := time.Now()
 	go func() {
 		var err error

@@ -10,7 +10,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
 	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 func TestAnotherKindOfKeyNeedsARestart(t *testing.T) {
@@ -18,15 +18,15 @@ func TestAnotherKindOfKeyNeedsARestart(t *testing.T) {
 		return certs.Bundle{Pair: tls.Certificate{Leaf: &x509.Certificate{PublicKeyAlgorithm: kind}}}
 	}
 	for name, tc := range map[string]struct {
-		socket cluster.SocketMode
+		socket galera.SocketMode
 		loaded []x509.PublicKeyAlgorithm
 		want   bool
 	}{
-		"nothing was loaded":       {cluster.SocketStrict, nil, false},
-		"the same kind":            {cluster.SocketStrict, []x509.PublicKeyAlgorithm{x509.ECDSA}, false},
-		"another kind":             {cluster.SocketStrict, []x509.PublicKeyAlgorithm{x509.RSA}, true},
-		"there and back":           {cluster.SocketDynamic, []x509.PublicKeyAlgorithm{x509.RSA, x509.ECDSA}, true},
-		"the provider has no keys": {cluster.SocketPlain, []x509.PublicKeyAlgorithm{x509.RSA}, false},
+		"nothing was loaded":       {galera.SocketStrict, nil, false},
+		"the same kind":            {galera.SocketStrict, []x509.PublicKeyAlgorithm{x509.ECDSA}, false},
+		"another kind":             {galera.SocketStrict, []x509.PublicKeyAlgorithm{x509.RSA}, true},
+		"there and back":           {galera.SocketDynamic, []x509.PublicKeyAlgorithm{x509.RSA, x509.ECDSA}, true},
+		"the provider has no keys": {galera.SocketPlain, []x509.PublicKeyAlgorithm{x509.RSA}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := &agent{Options: Options{Logger: slog.New(slog.DiscardHandler)}}

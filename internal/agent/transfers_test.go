@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const (
@@ -59,7 +59,7 @@ func TestTransfers(t *testing.T) {
 func (s *story) formLarge() {
 	s.wait()
 	s.epoch = 1
-	o, result := s.node(0).send(agentapi.OrderInitialise, s.epoch, cluster.Position{}, "")
+	o, result := s.node(0).send(agentapi.OrderInitialise, s.epoch, galera.Position{}, "")
 	if result.State != agentapi.OrderAccepted {
 		s.Fatalf("%+v", result)
 	}
@@ -89,13 +89,13 @@ func (s *story) increment() {
 	before := []map[string]int64{s.given(0), s.given(1)}
 	n := s.node(2)
 	s.epoch++
-	o, _ := n.send(agentapi.OrderStop, s.epoch, cluster.Position{}, s.uuid)
+	o, _ := n.send(agentapi.OrderStop, s.epoch, galera.Position{}, s.uuid)
 	n.until("stopped", 60*time.Second, done(o.ID))
 	for range 5 {
 		s.write2(0)
 	}
 	s.epoch++
-	n.send(agentapi.OrderStart, s.epoch, cluster.Position{}, s.uuid)
+	n.send(agentapi.OrderStart, s.epoch, galera.Position{}, s.uuid)
 	r := n.until("back", 60*time.Second, joined(3))
 	s.Logf("%+v", *r.Join)
 	if r.Join.Kind != agentapi.JoinIST || r.Join.WriteSets < 5 || r.Join.WriteSets > 8 || r.Join.Phase != "" || r.Join.Bytes != 0 {
@@ -132,7 +132,7 @@ func (s *story) growCache() {
 	var last agentapi.Cache
 	for range 2 {
 		s.epoch++
-		o, result := n.send(agentapi.OrderRestart, s.epoch, cluster.Position{}, s.uuid)
+		o, result := n.send(agentapi.OrderRestart, s.epoch, galera.Position{}, s.uuid)
 		if result.State != agentapi.OrderAccepted {
 			s.Fatalf("%+v", result)
 		}
@@ -267,7 +267,7 @@ func (s *story) failing(n *node, reason string, limit time.Duration) agentapi.Fa
 	s.Helper()
 	r := n.until("failed with "+reason, limit, func(r agentapi.Report) bool { return r.Failure != nil && r.Failure.Reason == reason })
 	s.Logf("%s", r.Failure.Message)
-	if r.Server != nil && r.Server.State == cluster.NodeSynced {
+	if r.Server != nil && r.Server.State == galera.NodeSynced {
 		s.Errorf("Synced, with a failed transfer: %+v", r)
 	}
 	return *r.Failure

@@ -7,7 +7,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/streams"
 	"github.com/galera-operator/galera-operator/internal/agent/transfer"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const (
@@ -92,5 +92,5 @@ func (a *agent) endUnheard(n transfer.Note, now time.Time) {
 
 // withoutQuorum says that the server is known to be in no Primary component.
 func (a *agent) withoutQuorum() bool {
-	return a.status != nil && a.status.Component != cluster.ComponentPrimary
+	return a.status != nil && a.status.Component != galera.ComponentPrimary
 }

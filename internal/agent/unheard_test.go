@@ -14,7 +14,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/streams"
 	"github.com/galera-operator/galera-operator/internal/agent/transfer"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // TestLostJoiner: only a joiner that is silent is taken for lost, and only when it owes an answer, or has been silent for longer
@@ -77,7 +77,7 @@ func donor(t *testing.T, script string) (*agent, transfer.Note) {
 	}
 	a := listener(t)
 	a.run.note, a.join, a.config = nil, nil, &agentapi.NodeConfig{}
-	a.status = &agentapi.Server{Component: cluster.ComponentPrimary, State: cluster.NodeDonor}
+	a.status = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeDonor}
 	dir := t.TempDir()
 	a.Places = place.Places{Run: dir, Data: dir}
 	path := filepath.Join(dir, "wsrep_sst_test")
@@ -167,7 +167,7 @@ func TestUnheardTransferThatDoesNotHear(t *testing.T) {
 // TestUnheardTransferGoesOn where ending it would do harm, or it is another one.
 func TestUnheardTransferGoesOn(t *testing.T) {
 	for name, edit := range map[string]func(*agent, *transfer.Note){
-		"without a quorum":        func(a *agent, _ *transfer.Note) { a.status.Component = cluster.ComponentNonPrimary },
+		"without a quorum":        func(a *agent, _ *transfer.Note) { a.status.Component = galera.ComponentNonPrimary },
 		"without a configuration": func(a *agent, _ *transfer.Note) { a.config = nil },
 		"somebody has patience":   func(a *agent, _ *transfer.Note) { a.config.StateTransfer.StallSeconds = 1300 },
 		"another one since":       func(a *agent, _ *transfer.Note) { a.own.hearing.script = 1 },

@@ -9,7 +9,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const (
@@ -35,7 +35,7 @@ func (a *agent) checkUpgrade() {
 	if u.busy || !Serves(a.status) || !a.run.served || a.run.stopping {
 		return
 	}
-	if cluster.SameSeries(a.versions.Tables, a.image.ServerVersion) {
+	if galera.SameSeries(a.versions.Tables, a.image.ServerVersion) {
 		if u.failure != nil { // meanwhile the data were replaced
 			*u = upgradeState{}
 		}

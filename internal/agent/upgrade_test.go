@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // oldImage is of an earlier series: Debian 12's MariaDB 10.11 (hack/images.sh database-old).
@@ -156,7 +156,7 @@ func (s *story) refuseOlder(i int) {
 
 func failedBy(reason string) func(agentapi.Report) bool {
 	return func(r agentapi.Report) bool {
-		return r.Phase == cluster.PhaseFailed && r.Failure != nil && r.Failure.Reason == reason
+		return r.Phase == galera.PhaseFailed && r.Failure != nil && r.Failure.Reason == reason
 	}
 }
 

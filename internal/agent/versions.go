@@ -6,7 +6,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // Build is what decides whose data a member may take, and whether it may use its own.
@@ -50,7 +50,7 @@ func downgrade(image, used string) string {
 func ableDonors(image string, peers map[string]agentapi.PeerView) (able map[string]agentapi.PeerView, later bool) {
 	able = map[string]agentapi.PeerView{}
 	for name, p := range peers {
-		if !cluster.Older(image, p.Version) {
+		if !galera.Older(image, p.Version) {
 			able[name] = p
 		}
 	}

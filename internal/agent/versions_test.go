@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const (
@@ -24,7 +24,7 @@ func TestJudgeVersions(t *testing.T) {
 		})
 	}
 	leaves := func(p *agentapi.PeerView) { p.Draining = true }
-	alone := func(p *agentapi.PeerView) { p.Component = cluster.ComponentNonPrimary }
+	alone := func(p *agentapi.PeerView) { p.Component = galera.ComponentNonPrimary }
 	both := func(a, b map[string]agentapi.PeerView) map[string]agentapi.PeerView {
 		all := maps.Clone(a)
 		maps.Copy(all, b)

@@ -3,7 +3,7 @@ package agentapi
 import (
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // OrderKind names what an order asks for.
@@ -37,7 +37,7 @@ type Order struct {
 	Epoch int64     `json:"epoch"`
 	Kind  OrderKind `json:"kind"`
 	// Position the order was decided for; see the kinds.
-	Position cluster.Position `json:"position"`
+	Position galera.Position `json:"position"`
 	// ClusterUUID is status.clusterUUID, "" before the first start.
 	ClusterUUID string `json:"clusterUUID,omitempty"`
 	// GivenUp are the members a person has accepted to go on without: a Bootstrap is carried out even when one of

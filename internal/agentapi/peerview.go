@@ -1,12 +1,12 @@
 package agentapi
 
-import "github.com/galera-operator/galera-operator/internal/cluster"
+import "github.com/galera-operator/galera-operator/internal/galera"
 
 // PeerView is what any member may know of another without credentials.
 type PeerView struct {
-	Name      string                 `json:"name"`
-	Component cluster.ComponentState `json:"component"`
-	State     cluster.NodeState      `json:"state"`
+	Name      string                `json:"name"`
+	Component galera.ComponentState `json:"component"`
+	State     galera.NodeState      `json:"state"`
 	// ClusterUUID is wsrep_cluster_state_uuid, "" when not connected.
 	ClusterUUID string `json:"clusterUUID,omitempty"`
 	Draining    bool   `json:"draining,omitempty"`
@@ -14,10 +14,10 @@ type PeerView struct {
 	// be made so meanwhile.
 	Forming bool `json:"forming,omitempty"`
 	// Data and Position are as in the Report.
-	Data     cluster.DataState `json:"data,omitempty"`
-	Position cluster.Position  `json:"position,omitzero"`
+	Data     galera.DataState `json:"data,omitempty"`
+	Position galera.Position  `json:"position,omitzero"`
 	// Lineage are the lines of history the member belongs to.
-	Lineage cluster.Lineage `json:"lineage,omitzero"`
+	Lineage galera.Lineage `json:"lineage,omitzero"`
 	// Primary says that the operator sends clients to this member, as far as it knows.
 	Primary bool `json:"primary,omitempty"`
 	// DataBytes is the size of a full copy of its data, 0 while not known.
@@ -33,7 +33,7 @@ type PeerView struct {
 	Version string `json:"version,omitempty"`
 	Tables  string `json:"tables,omitempty"`
 	// Socket is the mode its group communication runs with, "" while its mariadbd is down.
-	Socket cluster.SocketMode `json:"socket,omitempty"`
+	Socket galera.SocketMode `json:"socket,omitempty"`
 	// Members are the names of the members of its Primary component, empty when not known.
 	Members []string `json:"members,omitempty"`
 }

@@ -1,12 +1,12 @@
 package agentapi
 
-import "github.com/galera-operator/galera-operator/internal/cluster"
+import "github.com/galera-operator/galera-operator/internal/galera"
 
 // TLSConfig is the encryption in force, per channel.
 type TLSConfig struct {
-	Replication   cluster.SocketMode    `json:"replication"`
-	StateTransfer cluster.ChannelPolicy `json:"stateTransfer"` // Required | Disabled
-	Clients       cluster.ChannelPolicy `json:"clients"`
+	Replication   galera.SocketMode    `json:"replication"`
+	StateTransfer galera.ChannelPolicy `json:"stateTransfer"` // Required | Disabled
+	Clients       galera.ChannelPolicy `json:"clients"`
 	// MinVersion is "1.2" or "1.3".
 	MinVersion string `json:"minVersion"`
 	// CipherSuites in order of preference, OpenSSL TLS 1.3 names; empty for the library's default.

@@ -8,7 +8,7 @@ package agentapi
 import (
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const (
@@ -90,11 +90,11 @@ type Report struct {
 	// AgentVersion is the build version of the agent.
 	AgentVersion string `json:"agentVersion"`
 
-	Phase cluster.Phase     `json:"phase"`
-	Data  cluster.DataState `json:"data"`
+	Phase galera.Phase     `json:"phase"`
+	Data  galera.DataState `json:"data"`
 	// Position is the last known one: wsrep_last_committed of a running node, else from
 	// grastate.dat or mariadbd --wsrep-recover. Not Known() when the member has none.
-	Position cluster.Position `json:"position"`
+	Position galera.Position `json:"position"`
 	// SafeToBootstrap is grastate's safe_to_bootstrap, read while mariadbd is down.
 	SafeToBootstrap bool `json:"safeToBootstrap,omitempty"`
 	// Server is nil while mariadbd does not answer on its socket.
@@ -142,7 +142,7 @@ type Report struct {
 	// Lineage are the last bootstraps this member knows to be part of its history. One whose data
 	// went on elsewhere has a history of its own: joining would lose or mix the two, so the agent
 	// refuses with FailureDiverged.
-	Lineage cluster.Lineage `json:"lineage,omitzero"`
+	Lineage galera.Lineage `json:"lineage,omitzero"`
 	// Arbitration is what an arbitrator says of its garbd; nil from a member with data, and while
 	// none runs.
 	Arbitration *Arbitration `json:"arbitration,omitempty"`
@@ -160,9 +160,9 @@ type Away struct {
 
 // Server is what a running mariadbd says of itself.
 type Server struct {
-	Version   string                 `json:"version"`
-	Component cluster.ComponentState `json:"component"`
-	State     cluster.NodeState      `json:"state"`
+	Version   string                `json:"version"`
+	Component galera.ComponentState `json:"component"`
+	State     galera.NodeState      `json:"state"`
 	// Ready is wsrep_ready.
 	Ready bool `json:"ready"`
 	// ClusterUUID is wsrep_cluster_state_uuid.
@@ -190,7 +190,7 @@ type ConfigReport struct {
 	// RestartNeeded is true when mariadbd runs with settings other than the loaded ones.
 	RestartNeeded bool `json:"restartNeeded"`
 	// Socket is the mode group communication runs with now, "" while mariadbd is down.
-	Socket cluster.SocketMode `json:"socket,omitempty"`
+	Socket galera.SocketMode `json:"socket,omitempty"`
 	// Suites are the TLS 1.3 suites the running server allows, empty for the library's default.
 	Suites []string `json:"suites,omitempty"`
 	// Problem says why the published configuration was not loaded, "" when it was.

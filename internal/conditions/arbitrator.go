@@ -7,7 +7,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/pki"
 )
 
@@ -30,7 +30,7 @@ func arbitratorStatus(in Input, before *v1alpha1.ArbitratorStatus) *v1alpha1.Arb
 	r := in.report(a.Name)
 	switch {
 	case !a.Scheduled:
-		out.Phase, out.Message = string(cluster.PhaseStopped), "it is started when two nodes serve"
+		out.Phase, out.Message = string(galera.PhaseStopped), "it is started when two nodes serve"
 		return out
 	case !a.Pod.Exists:
 		out.Message = "there is no pod"
@@ -79,7 +79,7 @@ func arbitratorReady(in Input) (v verdict, ok bool) {
 // has dialled all of them.
 func arbitratorEncrypted(in Input) (verdict, bool) {
 	a := in.Snapshot.Arbitrator
-	if a == nil || !a.Scheduled || in.Config.TLS.Replication == cluster.SocketPlain {
+	if a == nil || !a.Scheduled || in.Config.TLS.Replication == galera.SocketPlain {
 		return verdict{}, true
 	}
 	r := in.report(a.Name)
@@ -103,7 +103,7 @@ func arbitratorEncrypted(in Input) (verdict, bool) {
 }
 
 func andArbitrator(in Input) string {
-	if a := in.Snapshot.Arbitrator; a == nil || !a.Scheduled || in.Config.TLS.Replication == cluster.SocketPlain {
+	if a := in.Snapshot.Arbitrator; a == nil || !a.Scheduled || in.Config.TLS.Replication == galera.SocketPlain {
 		return ""
 	}
 	return " and the arbitrator"

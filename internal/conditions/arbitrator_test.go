@@ -9,7 +9,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/observe"
 )
 
@@ -19,10 +19,10 @@ func arbitrated() Input {
 	in.Facts.Cluster.Spec.Replicas, in.Snapshot.Replicas = 2, 2
 	in.Snapshot.Members = in.Snapshot.Members[:2]
 	in.Facts.ArbitratorPod = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "n-arbitrator-x"}}
-	in.Snapshot.Arbitrator = &cluster.Arbitrator{Name: "n-arbitrator", Wanted: true, Deployed: true, Scheduled: true,
-		Pod: cluster.Pod{Exists: true, Ready: true}, Known: true, Process: "arbitrator.a", Counted: true, ConfigLoaded: "r1"}
+	in.Snapshot.Arbitrator = &galera.Arbitrator{Name: "n-arbitrator", Wanted: true, Deployed: true, Scheduled: true,
+		Pod: galera.Pod{Exists: true, Ready: true}, Known: true, Process: "arbitrator.a", Counted: true, ConfigLoaded: "r1"}
 	fact := in.Seen["n-0"].Report.TLS.Channels[agentapi.ChannelReplication]
-	in.Seen["n-arbitrator"] = observe.Seen{Live: true, Report: agentapi.Report{Phase: cluster.PhaseRunning,
+	in.Seen["n-arbitrator"] = observe.Seen{Live: true, Report: agentapi.Report{Phase: galera.PhaseRunning,
 		Arbitration: &agentapi.Arbitration{Process: "arbitrator.a", Counted: true},
 		TLS: agentapi.TLSReport{Loaded: "p", LoadedSerial: "01",
 			Channels: map[string]agentapi.ChannelFact{agentapi.ChannelReplication: fact},
@@ -89,7 +89,7 @@ func TestArbitratorInConditions(t *testing.T) {
 func TestArbitratorWithoutGarbd(t *testing.T) {
 	in := arbitrated()
 	in.Snapshot.Arbitrator.Process, in.Snapshot.Arbitrator.Counted = "", false
-	in.Snapshot.Arbitrator.Failure = &cluster.Failure{Reason: agentapi.FailureNoArbitrator, Message: "the image has no garbd"}
+	in.Snapshot.Arbitrator.Failure = &galera.Failure{Reason: agentapi.FailureNoArbitrator, Message: "the image has no garbd"}
 	if p := FirstProblem(in); p == nil || p.Reason != v1alpha1.ReasonArbitratorUnusable || !p.Blocked {
 		t.Errorf("%+v", p)
 	}
@@ -98,7 +98,7 @@ func TestArbitratorWithoutGarbd(t *testing.T) {
 		t.Errorf("of one that was removed: %+v", p)
 	}
 	in = arbitrated()
-	in.Snapshot.Arbitrator.Failure = &cluster.Failure{Reason: agentapi.FailureNoArbitrator, Message: "the image has no garbd"}
+	in.Snapshot.Arbitrator.Failure = &galera.Failure{Reason: agentapi.FailureNoArbitrator, Message: "the image has no garbd"}
 	in.Snapshot.Arbitrator.Process, in.Snapshot.Arbitrator.Counted = "", false
 	if s := arbitratorStatus(in, nil); s.Ready || s.Connected || !strings.Contains(s.Message, "no garbd") {
 		t.Errorf("%+v", s)

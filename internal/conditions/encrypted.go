@@ -8,7 +8,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // evidenceLasts is how long an observation counts; agents look every half minute.
@@ -36,7 +36,7 @@ func encrypted(in Input) verdict {
 	if len(required) == 0 {
 		return no(v1alpha1.ReasonDisabled, "spec.tls requires encryption on no channel")
 	}
-	if tls.Replication == cluster.SocketDynamic {
+	if tls.Replication == galera.SocketDynamic {
 		return no(v1alpha1.ReasonSwitching, "replication is being switched: while sockets are dynamic, links may be in clear text")
 	}
 	proof := ""
@@ -66,13 +66,13 @@ func encrypted(in Input) verdict {
 
 func requiredChannels(t agentapi.TLSConfig) []string {
 	var out []string
-	if t.Replication != cluster.SocketPlain {
+	if t.Replication != galera.SocketPlain {
 		out = append(out, agentapi.ChannelReplication)
 	}
-	if t.StateTransfer == cluster.PolicyRequired {
+	if t.StateTransfer == galera.PolicyRequired {
 		out = append(out, agentapi.ChannelStateTransfer)
 	}
-	if t.Clients == cluster.PolicyRequired {
+	if t.Clients == galera.PolicyRequired {
 		out = append(out, agentapi.ChannelClients)
 	}
 	return out
@@ -100,7 +100,7 @@ func judgeChannel(in Input, member, channel string, r *agentapi.Report) (verdict
 
 // judgePeers uses what this member saw of the others: a node cannot vouch for itself alone.
 func judgePeers(in Input, member string, r *agentapi.Report) (verdict, bool) {
-	if in.Config.TLS.Replication != cluster.SocketStrict {
+	if in.Config.TLS.Replication != galera.SocketStrict {
 		return verdict{}, true
 	}
 	for _, peer := range in.Snapshot.Members {

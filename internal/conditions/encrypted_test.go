@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/observe"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -22,7 +22,7 @@ func healthy() Input {
 		Now:       noon,
 	}
 	in.Config.Revision = "r1"
-	in.Config.TLS = agentapi.TLSConfig{Replication: cluster.SocketStrict, StateTransfer: cluster.PolicyRequired, Clients: cluster.PolicyRequired}
+	in.Config.TLS = agentapi.TLSConfig{Replication: galera.SocketStrict, StateTransfer: galera.PolicyRequired, Clients: galera.PolicyRequired}
 	in.Facts.Cluster.Spec.Replicas, in.Snapshot.Replicas = 3, 3
 	names := []string{"n-0", "n-1", "n-2"}
 	for i, name := range names {
@@ -37,10 +37,10 @@ func healthy() Input {
 			}
 		}
 		in.Seen[name] = observe.Seen{Report: r, Live: true}
-		in.Snapshot.Members = append(in.Snapshot.Members, cluster.Member{
-			Name: name, Ordinal: i, Known: true, Phase: cluster.PhaseRunning, ConfigLoaded: "r1",
-			Pod:    cluster.Pod{Exists: true, Ready: true},
-			Server: &cluster.Server{Component: cluster.ComponentPrimary, State: cluster.NodeSynced, ClusterUUID: "u", Size: 3},
+		in.Snapshot.Members = append(in.Snapshot.Members, galera.Member{
+			Name: name, Ordinal: i, Known: true, Phase: galera.PhaseRunning, ConfigLoaded: "r1",
+			Pod:    galera.Pod{Exists: true, Ready: true},
+			Server: &galera.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: "u", Size: 3},
 		})
 	}
 	return in
@@ -61,8 +61,8 @@ func TestEncrypted(t *testing.T) {
 		want   string
 	}{
 		"all evidence":         {func(*Input) {}, "True Proved"},
-		"nothing required":     {func(in *Input) { in.Config.TLS = agentapi.TLSConfig{Replication: cluster.SocketPlain} }, "False Disabled"},
-		"dynamic sockets":      {func(in *Input) { in.Config.TLS.Replication = cluster.SocketDynamic }, "False Switching"},
+		"nothing required":     {func(in *Input) { in.Config.TLS = agentapi.TLSConfig{Replication: galera.SocketPlain} }, "False Disabled"},
+		"dynamic sockets":      {func(in *Input) { in.Config.TLS.Replication = galera.SocketDynamic }, "False Switching"},
 		"a node is silent":     {func(in *Input) { delete(in.Seen, "n-1") }, "Unknown NotYetProved"},
 		"plaintext on 4567":    {fact("n-2", agentapi.ChannelReplication, func(f *agentapi.ChannelFact) { f.Observed = agentapi.ObservedMixed }), "False PlaintextAccepted"},
 		"plaintext on 3306":    {fact("n-0", agentapi.ChannelClients, func(f *agentapi.ChannelFact) { f.Observed = agentapi.ObservedPlaintext }), "False PlaintextAccepted"},
@@ -70,7 +70,7 @@ func TestEncrypted(t *testing.T) {
 		"refusal not tried":    {fact("n-1", agentapi.ChannelClients, func(f *agentapi.ChannelFact) { f.PlaintextRefused = false }), "Unknown NotYetProved"},
 		"chain not trusted":    {fact("n-1", agentapi.ChannelReplication, func(f *agentapi.ChannelFact) { f.Verified = false }), "False PeerUnverified"},
 		"old evidence":         {fact("n-1", agentapi.ChannelReplication, func(f *agentapi.ChannelFact) { f.CheckedAt = noon.Add(-time.Hour) }), "Unknown NotYetProved"},
-		"clients may be plain": {both(func(in *Input) { in.Config.TLS.Clients = cluster.PolicyPreferred }, fact("n-0", agentapi.ChannelClients, func(f *agentapi.ChannelFact) { f.Observed = agentapi.ObservedMixed })), "True Proved"},
+		"clients may be plain": {both(func(in *Input) { in.Config.TLS.Clients = galera.PolicyPreferred }, fact("n-0", agentapi.ChannelClients, func(f *agentapi.ChannelFact) { f.Observed = agentapi.ObservedMixed })), "True Proved"},
 		"a peer not verified":  {func(in *Input) { delete(in.Seen["n-0"].Report.TLS.Peers, "n-2") }, "Unknown NotYetProved"},
 		"a peer is not trusted": {func(in *Input) {
 			in.Seen["n-0"].Report.TLS.Peers["n-2"] = agentapi.ChannelFact{Observed: agentapi.ObservedTLS}

@@ -5,7 +5,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // memberFailure passes on why a node cannot run.
@@ -59,7 +59,7 @@ func memberFailure(in Input) *Problem {
 }
 
 // turn says that a node has its turn in a rolling restart.
-func turn(in Input, m cluster.Member) bool {
+func turn(in Input, m galera.Member) bool {
 	op := in.Snapshot.Operation
-	return op != nil && op.Type == cluster.OpRestart && op.Target == m.Name
+	return op != nil && op.Type == galera.OpRestart && op.Target == m.Name
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
 
@@ -72,7 +72,7 @@ func ready(in Input, problem *Problem, enc verdict) verdict {
 	return yes(v1alpha1.ReasonReady, fmt.Sprintf("all %d nodes are Synced", len(in.Snapshot.Members)))
 }
 
-func notSyncedReason(m cluster.Member) string {
+func notSyncedReason(m galera.Member) string {
 	switch {
 	case !m.Known && m.Pod.Exists && m.Pod.Ready:
 		return v1alpha1.ReasonAgentUnreachable
@@ -102,7 +102,7 @@ func runningJoins(in Input) string {
 	return b.String()
 }
 
-func detail(in Input, m cluster.Member) string {
+func detail(in Input, m galera.Member) string {
 	if running := runningJoins(in); running != "" && m.Pod.Exists && m.Known {
 		return running
 	}

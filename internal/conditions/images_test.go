@@ -8,7 +8,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
 
@@ -31,7 +31,7 @@ func TestImages(t *testing.T) {
 		in.Snapshot.Members[0].Pod.Outdated, in.Snapshot.Members[1].Pod.Outdated = true, true
 	}
 	turn := func(in *Input) {
-		in.Snapshot.Operation = &cluster.Operation{Type: cluster.OpRestart, Target: "n-1"}
+		in.Snapshot.Operation = &galera.Operation{Type: galera.OpRestart, Target: "n-1"}
 		in.Decision.Reason = plan.ReasonMemberFailed
 	}
 	for name, c := range map[string]struct {
@@ -44,7 +44,7 @@ func TestImages(t *testing.T) {
 		"mariadb-upgrade runs":        {func(in *Input) { in.Snapshot.Members[1].Upgrading = true }, v1alpha1.ReasonUpgrading, "n-1 serves", false},
 		"mariadb-upgrade failed": {func(in *Input) {
 			in.Snapshot.Members[1].Upgrading = true
-			in.Snapshot.Members[1].Failure = &cluster.Failure{Reason: agentapi.FailureUpgrade, Message: "why"}
+			in.Snapshot.Members[1].Failure = &galera.Failure{Reason: agentapi.FailureUpgrade, Message: "why"}
 		}, v1alpha1.ReasonUpgradeFailed, "n-1: why. Put another image", true},
 		"the server ends, in its turn":                      {both(func(in *Input) { fails(in, agentapi.FailureStart) }, turn), v1alpha1.ReasonMemberFailed, "The roll is halted here", false},
 		"a program is missing, and another image is wanted": {lacks, v1alpha1.ReasonTransferToolsMissing, "n-1: the image lacks socat", true},

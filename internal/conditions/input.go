@@ -8,7 +8,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
@@ -17,7 +17,7 @@ import (
 type Input struct {
 	Facts    observe.Facts
 	Seen     map[string]observe.Seen
-	Snapshot cluster.Snapshot
+	Snapshot galera.Snapshot
 	Decision plan.Decision
 	// Config is the NodeConfig that is published.
 	Config agentapi.NodeConfig

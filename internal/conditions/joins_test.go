@@ -9,7 +9,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
 
@@ -74,7 +74,7 @@ func TestCacheIsNoNews(t *testing.T) {
 func TestTransferProblems(t *testing.T) {
 	failing := func(reason string) func(*Input) {
 		return func(in *Input) {
-			in.Snapshot.Members[1].Failure = &cluster.Failure{Reason: reason, Message: "as it is"}
+			in.Snapshot.Members[1].Failure = &galera.Failure{Reason: reason, Message: "as it is"}
 		}
 	}
 	for name, c := range map[string]struct {
@@ -133,7 +133,7 @@ func TestReadyTellsJoins(t *testing.T) {
 			in.Snapshot.Replicas, in.Decision = 5, waiting
 		}, v1alpha1.ReasonScaling, "on the way from 3 to 5 nodes; waiting for n-2; " + progress},
 		"an operation": {func(in *Input) {
-			in.Snapshot.Operation, in.Decision = &cluster.Operation{}, waiting
+			in.Snapshot.Operation, in.Decision = &galera.Operation{}, waiting
 		}, v1alpha1.ReasonJoining, "waiting for n-2; " + progress},
 	} {
 		in := healthy()

@@ -7,7 +7,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const phaseUnknown = "Unknown"
@@ -26,7 +26,7 @@ func members(in Input) []v1alpha1.MemberStatus {
 	return out
 }
 
-func memberStatus(in Input, m cluster.Member, before v1alpha1.MemberStatus) v1alpha1.MemberStatus {
+func memberStatus(in Input, m galera.Member, before v1alpha1.MemberStatus) v1alpha1.MemberStatus {
 	r := in.report(m.Name)
 	if r == nil {
 		// The position stays: that a member has held data must never be forgotten.
@@ -55,11 +55,11 @@ func memberStatus(in Input, m cluster.Member, before v1alpha1.MemberStatus) v1al
 
 // position keeps the old number while nothing else has changed, and keeps the memory of data
 // that is gone.
-func position(m cluster.Member, before v1alpha1.MemberStatus) string {
-	old, err := cluster.ParsePosition(before.Position)
-	hadOld := err == nil && old.UUID != cluster.ZeroUUID
+func position(m galera.Member, before v1alpha1.MemberStatus) string {
+	old, err := galera.ParsePosition(before.Position)
+	hadOld := err == nil && old.UUID != galera.ZeroUUID
 	now := m.Position
-	if now.UUID == "" || now.UUID == cluster.ZeroUUID {
+	if now.UUID == "" || now.UUID == galera.ZeroUUID {
 		if hadOld {
 			return before.Position
 		}

@@ -11,7 +11,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
 
@@ -21,7 +21,7 @@ func TestUpdate(t *testing.T) {
 	for name, tc := range map[string]outcome{
 		"healthy": {func(*Input) {}, "True Ready", "False Done", "False Healthy"},
 		"node joining": {func(in *Input) {
-			in.Snapshot.Members[1].Server.State = cluster.NodeJoining
+			in.Snapshot.Members[1].Server.State = galera.NodeJoining
 			in.Decision.Reason = plan.ReasonJoining
 		}, "False Joining", "True Joining", "False Healthy"},
 		"not published": {func(in *Input) { in.Published = nil }, "False CertificatePending", "True CertificatePending", "False Healthy"},
@@ -68,7 +68,7 @@ func TestUpdate(t *testing.T) {
 		"volume growing, and a member needs help": {func(in *Input) { claim(in, "1Gi", "2Gi", "2Gi"); fails(in, agentapi.FailureForeignUUID) },
 			"False ForeignData", "False ForeignData", "True ForeignData"},
 		"operation": {func(in *Input) {
-			in.Snapshot.Operation = &cluster.Operation{Type: cluster.OpRestart}
+			in.Snapshot.Operation = &galera.Operation{Type: galera.OpRestart}
 			in.Decision.Reason = plan.ReasonRestarting
 		}, "False Restarting", "True Restarting", "False Healthy"},
 	} {
@@ -101,7 +101,7 @@ func failing(failure, reason string) outcome {
 }
 
 func fails(in *Input, failure string) {
-	in.Snapshot.Members[1].Failure = &cluster.Failure{Reason: failure, Message: "why"}
+	in.Snapshot.Members[1].Failure = &galera.Failure{Reason: failure, Message: "why"}
 	in.Snapshot.Members[1].Server = nil
 	in.Decision.Reason = plan.ReasonMemberFailed
 }
@@ -185,17 +185,17 @@ func TestPositionIsRemembered(t *testing.T) {
 	}{
 		"first look":       {func(in *Input) { in.Facts.Cluster.Status.Members = nil; at(in, 9) }, uuid + ":9"},
 		"nothing else new": {func(in *Input) { at(in, 9) }, old},
-		"state changed":    {func(in *Input) { at(in, 9); in.Snapshot.Members[0].Server.State = cluster.NodeDonor }, uuid + ":9"},
+		"state changed":    {func(in *Input) { at(in, 9); in.Snapshot.Members[0].Server.State = galera.NodeDonor }, uuid + ":9"},
 		"down":             {func(in *Input) { at(in, 9); in.Snapshot.Members[0].Server = nil }, uuid + ":9"},
 		"silent":           {func(in *Input) { delete(in.Seen, "n-0") }, old},
-		"volume lost":      {func(in *Input) { in.Snapshot.Members[0].Position = cluster.Position{} }, old},
-		"half-way, zero":   {func(in *Input) { in.Snapshot.Members[0].Position = cluster.Position{UUID: cluster.ZeroUUID, Seqno: -1} }, old},
+		"volume lost":      {func(in *Input) { in.Snapshot.Members[0].Position = galera.Position{} }, old},
+		"half-way, zero":   {func(in *Input) { in.Snapshot.Members[0].Position = galera.Position{UUID: galera.ZeroUUID, Seqno: -1} }, old},
 		"another history": {func(in *Input) {
-			in.Snapshot.Members[0].Position = cluster.Position{UUID: strings.Replace(uuid, "6b", "7c", 1), Seqno: 3}
+			in.Snapshot.Members[0].Position = galera.Position{UUID: strings.Replace(uuid, "6b", "7c", 1), Seqno: 3}
 		}, strings.Replace(uuid, "6b", "7c", 1) + ":3"},
 		"never had any data": {func(in *Input) {
 			in.Facts.Cluster.Status.Members = nil
-			in.Snapshot.Members[0].Position = cluster.Position{}
+			in.Snapshot.Members[0].Position = galera.Position{}
 		}, "unknown"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -210,7 +210,7 @@ func TestPositionIsRemembered(t *testing.T) {
 }
 
 func at(in *Input, seqno int64) {
-	in.Snapshot.Members[0].Position = cluster.Position{UUID: uuid, Seqno: seqno}
+	in.Snapshot.Members[0].Position = galera.Position{UUID: uuid, Seqno: seqno}
 }
 
 func TestEvents(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
 
@@ -18,7 +18,7 @@ func switches(in Input, before *v1alpha1.ClusterTLSStatus) (now, last *v1alpha1.
 		now, last = before.Switch, before.LastSwitch
 	}
 	s := in.Snapshot
-	if begin, ok := in.Decision.Action.(plan.Begin); ok && now == nil && begin.Operation.Type == cluster.OpSwitchTLS {
+	if begin, ok := in.Decision.Action.(plan.Begin); ok && now == nil && begin.Operation.Type == galera.OpSwitchTLS {
 		now = &v1alpha1.SwitchStatus{From: s.Published.String(), Strategy: begin.Operation.Step, StartedAt: metav1.NewTime(in.Now)}
 	}
 	if now == nil {
@@ -36,7 +36,7 @@ func switches(in Input, before *v1alpha1.ClusterTLSStatus) (now, last *v1alpha1.
 	return nil, now
 }
 
-func switched(s cluster.Snapshot) bool {
+func switched(s galera.Snapshot) bool {
 	for _, m := range s.Members {
 		if !m.Synced() || m.Running != s.Wanted || m.RestartNeeded {
 			return false

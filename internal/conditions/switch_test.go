@@ -8,18 +8,18 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
 
 var (
-	plainSockets  = cluster.Encryption{Sockets: cluster.SocketPlain}
-	strictSockets = cluster.Encryption{Sockets: cluster.SocketStrict}
+	plainSockets  = galera.Encryption{Sockets: galera.SocketPlain}
+	strictSockets = galera.Encryption{Sockets: galera.SocketStrict}
 )
 
 // switching is a healthy cluster that runs with one encryption and is wanted with another.
-func switching(running, wanted cluster.Encryption) Input {
+func switching(running, wanted galera.Encryption) Input {
 	in := healthy()
 	in.Snapshot.Published, in.Snapshot.Wanted = running, wanted
 	for i := range in.Snapshot.Members {
@@ -39,7 +39,7 @@ func returned(in *Input, name string, from, to int, kind string) {
 
 func TestSwitchIsFollowed(t *testing.T) {
 	in := switching(plainSockets, strictSockets)
-	in.Decision.Action = plan.Begin{Operation: cluster.Operation{Type: cluster.OpSwitchTLS, Step: "Rolling"}}
+	in.Decision.Action = plan.Begin{Operation: galera.Operation{Type: galera.OpSwitchTLS, Step: "Rolling"}}
 	begun, last := switches(in, nil)
 	if begun == nil || last != nil || begun.From != "Plain" || begun.To != "Strict" || begun.Strategy != "Rolling" || !begun.StartedAt.Time.Equal(noon) {
 		t.Fatalf("begun %+v, last %+v", begun, last)

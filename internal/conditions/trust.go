@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/pki"
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
@@ -113,7 +113,7 @@ func waitingFor(members []string) string {
 	return " (" + list(members) + ")"
 }
 
-func stale(m cluster.Member) bool { return m.StaleTrust }
+func stale(m galera.Member) bool { return m.StaleTrust }
 
 func staleMembers(in Input) []string {
 	var out []string

@@ -8,7 +8,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
@@ -53,7 +53,7 @@ func expanding(in Input) *Problem {
 }
 
 // roomComes says that a member's volume is full and is being made larger: nobody else has to make room.
-func roomComes(in Input, m cluster.Member) bool {
+func roomComes(in Input, m galera.Member) bool {
 	return m.Failure.Reason == agentapi.FailureDiskFull && slices.ContainsFunc(observe.Expanding(in.Facts), func(p *corev1.PersistentVolumeClaim) bool {
 		return p.Name == resources.ClaimName(in.cluster(), m.Ordinal)
 	})

@@ -12,7 +12,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -52,7 +52,7 @@ func newer(p, than *corev1.Pod) bool {
 func HasArbitrator(f Facts) bool { return f.Arbitrator != nil || f.Cluster.Spec.Arbitrator.Enabled }
 
 // arbitration fills in the arbitrator, and takes it out of the lists of members.
-func arbitration(s *cluster.Snapshot, f Facts, seen map[string]Seen, now time.Time) {
+func arbitration(s *galera.Snapshot, f Facts, seen map[string]Seen, now time.Time) {
 	var processes []string
 	for i := range s.Members {
 		processes = append(processes, withoutArbitrators(s.Members[i].Server)...)
@@ -60,7 +60,7 @@ func arbitration(s *cluster.Snapshot, f Facts, seen map[string]Seen, now time.Ti
 	if !HasArbitrator(f) && f.ArbitratorPod == nil {
 		return
 	}
-	a := &cluster.Arbitrator{Name: resources.ArbitratorName(f.Cluster), Wanted: f.Cluster.Spec.Arbitrator.Enabled}
+	a := &galera.Arbitrator{Name: resources.ArbitratorName(f.Cluster), Wanted: f.Cluster.Spec.Arbitrator.Enabled}
 	s.Arbitrator = a
 	if d := f.Arbitrator; d != nil {
 		a.Deployed, a.Scheduled = true, d.Spec.Replicas == nil || *d.Spec.Replicas > 0
@@ -70,7 +70,7 @@ func arbitration(s *cluster.Snapshot, f Facts, seen map[string]Seen, now time.Ti
 	if p == nil {
 		return
 	}
-	a.Pod = cluster.Pod{Exists: true, Terminating: p.DeletionTimestamp != nil, Ready: podReady(p), Waiting: waiting(p),
+	a.Pod = galera.Pod{Exists: true, Terminating: p.DeletionTimestamp != nil, Ready: podReady(p), Waiting: waiting(p),
 		Outdated: f.Arbitrator == nil ||
 			p.Annotations[v1alpha1.AnnotationArbitratorRevision] != f.Arbitrator.Spec.Template.Annotations[v1alpha1.AnnotationArbitratorRevision]}
 	if known, ok := seen[a.Name]; ok && known.Live {
@@ -81,7 +81,7 @@ func arbitration(s *cluster.Snapshot, f Facts, seen map[string]Seen, now time.Ti
 
 // withoutArbitrators leaves only members with data in what a server says of its component, and returns
 // the arbitrators of a Primary one.
-func withoutArbitrators(s *cluster.Server) []string {
+func withoutArbitrators(s *galera.Server) []string {
 	if s == nil {
 		return nil
 	}
@@ -94,32 +94,32 @@ func withoutArbitrators(s *cluster.Server) []string {
 		return false
 	})
 	s.Size -= len(out)
-	if s.Component != cluster.ComponentPrimary {
+	if s.Component != galera.ComponentPrimary {
 		return nil
 	}
 	return out
 }
 
-func describe(a *cluster.Arbitrator, r agentapi.Report, members []cluster.Member, now time.Time) {
+func describe(a *galera.Arbitrator, r agentapi.Report, members []galera.Member, now time.Time) {
 	a.Known = true
 	if r.Arbitration != nil {
 		a.Process = r.Arbitration.Process
 	}
 	a.ConfigLoaded, a.RestartNeeded, a.Publication = r.Config.Loaded, r.Config.RestartNeeded, r.TLS.Installed
 	if r.Config.Socket != "" {
-		a.Running = cluster.NewEncryption(r.Config.Socket, r.Config.Suites)
+		a.Running = galera.NewEncryption(r.Config.Socket, r.Config.Suites)
 	}
 	a.DynamicSockets, a.TLSProblem = hasDynamicSockets(r.Image.ProviderVersion), tlsProblem(r.TLS)
-	a.LinksVerified = !slices.ContainsFunc(members, func(m cluster.Member) bool { return !verified(r.TLS.Peers[m.Name], now) })
+	a.LinksVerified = !slices.ContainsFunc(members, func(m galera.Member) bool { return !verified(r.TLS.Peers[m.Name], now) })
 	if r.Failure != nil {
 		a.LacksGarbd = r.Failure.Reason == agentapi.FailureNoArbitrator
-		a.Failure = &cluster.Failure{Reason: r.Failure.Reason, Message: r.Failure.Message}
+		a.Failure = &galera.Failure{Reason: r.Failure.Reason, Message: r.Failure.Message}
 	}
 }
 
 // arbitratorUse is what the arbitrator does with the published pair; ok is false when there is none that
 // could run.
-func arbitratorUse(f Facts, seen map[string]Seen) (u cluster.CertificateUse, ok bool) {
+func arbitratorUse(f Facts, seen map[string]Seen) (u galera.CertificateUse, ok bool) {
 	d := f.Arbitrator
 	if f.ArbitratorPod == nil && (d == nil || d.Spec.Replicas != nil && *d.Spec.Replicas == 0) {
 		return u, false

@@ -11,7 +11,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 func annotated(revision string) map[string]string {
@@ -28,11 +28,11 @@ func pair() (Facts, map[string]Seen) {
 			ObjectMeta: metav1.ObjectMeta{Annotations: annotated("r1")}}}},
 		ArbitratorPod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "shop-arbitrator-x", Annotations: annotated("r1")}},
 	}
-	node := agentapi.Report{Phase: cluster.PhaseRunning, Server: &agentapi.Server{
-		Component: cluster.ComponentPrimary, State: cluster.NodeSynced, Size: 3, Members: []string{"shop-0", "arbitrator.a", "shop-1"}}}
+	node := agentapi.Report{Phase: galera.PhaseRunning, Server: &agentapi.Server{
+		Component: galera.ComponentPrimary, State: galera.NodeSynced, Size: 3, Members: []string{"shop-0", "arbitrator.a", "shop-1"}}}
 	seen := map[string]Seen{"shop-0": {Report: node, Live: true}, "shop-1": {Report: node, Live: true}}
-	seen["shop-arbitrator"] = Seen{Live: true, Report: agentapi.Report{Phase: cluster.PhaseRunning,
-		Arbitration: &agentapi.Arbitration{Process: "arbitrator.a"}, Config: agentapi.ConfigReport{Socket: cluster.SocketStrict}}}
+	seen["shop-arbitrator"] = Seen{Live: true, Report: agentapi.Report{Phase: galera.PhaseRunning,
+		Arbitration: &agentapi.Arbitration{Process: "arbitrator.a"}, Config: agentapi.ConfigReport{Socket: galera.SocketStrict}}}
 	return f, seen
 }
 
@@ -48,7 +48,7 @@ func TestArbitratorIsNoMember(t *testing.T) {
 			t.Errorf("%s: %+v", m.Name, m.Server)
 		}
 	}
-	if !s.Arbitrator.Votes() || s.Arbitrator.Process != "arbitrator.a" || s.Arbitrator.Running.Sockets != cluster.SocketStrict {
+	if !s.Arbitrator.Votes() || s.Arbitrator.Process != "arbitrator.a" || s.Arbitrator.Running.Sockets != galera.SocketStrict {
 		t.Errorf("%+v", s.Arbitrator)
 	}
 	if got := seen["shop-0"].Report.Server.Members; len(got) != 3 {
@@ -65,7 +65,7 @@ func TestArbitratorIsCountedByTheNodes(t *testing.T) {
 		},
 		"the nodes have lost quorum": func(_ Facts, seen map[string]Seen) {
 			for _, n := range []string{"shop-0", "shop-1"} {
-				seen[n].Report.Server.Component = cluster.ComponentNonPrimary
+				seen[n].Report.Server.Component = galera.ComponentNonPrimary
 			}
 		},
 		"it does not answer":                func(_ Facts, seen map[string]Seen) { delete(seen, "shop-arbitrator") },

@@ -10,7 +10,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/pki"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
@@ -59,11 +59,11 @@ func recordedEnd(c *v1alpha1.GaleraCluster, fingerprint string, now time.Time) t
 
 // Certificates puts together what the choice of the pair to publish is made from. issued is the issuer's
 // Secret, nil when there is none or when it was refused.
-func Certificates(f Facts, issued *corev1.Secret, seen map[string]Seen, now time.Time) cluster.Certificates {
+func Certificates(f Facts, issued *corev1.Secret, seen map[string]Seen, now time.Time) galera.Certificates {
 	crt, key, ca := PairOf(f.Published)
 	issuedCrt, _, issuedCA := PairOf(issued)
 	cas := pki.Parse(slices.Concat(ca, []byte("\n"), issuedCA))
-	out := cluster.Certificates{
+	out := galera.Certificates{
 		Published: pairOf(crt, ca), Issued: pairOf(issuedCrt, issuedCA),
 		Manual: f.Cluster.Spec.TLS.DropOldCA == v1alpha1.DropManual,
 	}
@@ -103,16 +103,16 @@ func droppable(c *v1alpha1.GaleraCluster, cas []*x509.Certificate) []string {
 	return out
 }
 
-func pairOf(crt, ca []byte) cluster.Pair {
+func pairOf(crt, ca []byte) galera.Pair {
 	leaf := pki.Fingerprints(crt)
 	if len(leaf) == 0 {
-		return cluster.Pair{}
+		return galera.Pair{}
 	}
-	return cluster.Pair{Leaf: leaf[0], CAs: pki.Fingerprints(ca)}
+	return galera.Pair{Leaf: leaf[0], CAs: pki.Fingerprints(ca)}
 }
 
-func certificateUse(f Facts, name string, s Seen) cluster.CertificateUse {
-	u := cluster.CertificateUse{Name: name}
+func certificateUse(f Facts, name string, s Seen) galera.CertificateUse {
+	u := galera.CertificateUse{Name: name}
 	if f.Pods[name] == nil || !s.Live {
 		return u
 	}
@@ -128,7 +128,7 @@ func tookOver(r agentapi.Report, id string) bool {
 	if r.TLS.Installed != id || r.TLS.Problem != "" {
 		return false
 	}
-	return r.TLS.Loaded == id || r.TLS.Loaded == "" && r.Phase != cluster.PhaseStarting && r.Phase != cluster.PhaseInitialising
+	return r.TLS.Loaded == id || r.TLS.Loaded == "" && r.Phase != galera.PhaseStarting && r.Phase != galera.PhaseInitialising
 }
 
 // presents says that every channel that speaks TLS was seen presenting the loaded leaf.

@@ -8,7 +8,7 @@ import (
 	utilversion "k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -23,7 +23,7 @@ var (
 )
 
 // observeEncryption fills in what a switch of the encryption of replication is decided by.
-func observeEncryption(s *cluster.Snapshot, f Facts, seen map[string]Seen, config agentapi.NodeConfig, now time.Time) {
+func observeEncryption(s *galera.Snapshot, f Facts, seen map[string]Seen, config agentapi.NodeConfig, now time.Time) {
 	if config.Revision == "" {
 		return // nothing is published yet
 	}
@@ -36,14 +36,14 @@ func observeEncryption(s *cluster.Snapshot, f Facts, seen map[string]Seen, confi
 		}
 		r := seen[m.Name].Report
 		if r.Config.Socket != "" {
-			m.Running = cluster.NewEncryption(r.Config.Socket, r.Config.Suites)
+			m.Running = galera.NewEncryption(r.Config.Socket, r.Config.Suites)
 		}
 		m.DynamicSockets = hasDynamicSockets(r.Image.ProviderVersion)
 		if r.Cache != nil {
 			m.CacheWindow = time.Duration(r.Cache.WindowSeconds) * time.Second
 		}
 		m.TLSProblem = tlsProblem(r.TLS)
-		m.LinksVerified = !slices.ContainsFunc(s.Members, func(peer cluster.Member) bool {
+		m.LinksVerified = !slices.ContainsFunc(s.Members, func(peer galera.Member) bool {
 			return peer.Name != m.Name && !verified(r.TLS.Peers[peer.Name], now)
 		})
 		if a := s.Arbitrator; a != nil && a.Scheduled {

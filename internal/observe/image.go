@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -19,10 +19,10 @@ func RefusedImage(wanted string, f Facts, seen map[string]Seen) string {
 	told := false
 	for i := range Size(f) {
 		version := versionOf(f, seen, resources.PodName(f.Cluster, i))
-		if !cluster.Older(tag(wanted), version) {
+		if !galera.Older(tag(wanted), version) {
 			return "" // unknown, or one that the others could be filled from again
 		}
-		told = told || cluster.SameSeries(tag(have), version)
+		told = told || galera.SameSeries(tag(have), version)
 	}
 	if !told {
 		return ""

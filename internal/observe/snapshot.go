@@ -11,14 +11,14 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // Snapshot puts together what the planner needs. config is the published NodeConfig.
-func Snapshot(f Facts, seen map[string]Seen, config agentapi.NodeConfig, now time.Time) cluster.Snapshot {
+func Snapshot(f Facts, seen map[string]Seen, config agentapi.NodeConfig, now time.Time) galera.Snapshot {
 	c := f.Cluster
-	s := cluster.Snapshot{
+	s := galera.Snapshot{
 		Namespace: c.Namespace, Name: c.Name,
 		Replicas:       int(c.Spec.Replicas),
 		Suspend:        c.Spec.Suspend,
@@ -45,12 +45,12 @@ func Snapshot(f Facts, seen map[string]Seen, config agentapi.NodeConfig, now tim
 // operation that was given up later has a later epoch, and may have started nodes.
 func Suspended(c *v1alpha1.GaleraCluster) bool {
 	last := c.Status.LastOperation
-	return c.Status.Operation == nil && last != nil && last.Type == string(cluster.OpSuspend) && last.Epoch == c.Status.Epoch
+	return c.Status.Operation == nil && last != nil && last.Type == string(galera.OpSuspend) && last.Epoch == c.Status.Epoch
 }
 
-func member(f Facts, seen map[string]Seen, ordinal int, now time.Time) cluster.Member {
+func member(f Facts, seen map[string]Seen, ordinal int, now time.Time) galera.Member {
 	name := resources.PodName(f.Cluster, ordinal)
-	m := cluster.Member{Name: name, Ordinal: ordinal, HeldData: heldData(f.Cluster, name)}
+	m := galera.Member{Name: name, Ordinal: ordinal, HeldData: heldData(f.Cluster, name)}
 	if p := f.Pods[name]; p != nil {
 		m.Pod = pod(p, f.StatefulSet)
 		m.Pod.Role = Role(f, name)
@@ -69,35 +69,35 @@ func member(f Facts, seen map[string]Seen, ordinal int, now time.Time) cluster.M
 	m.Publication, m.StaleTrust = r.TLS.Installed, len(staleCAs(f, r, now)) > 0
 	m.Server = server(r.Server)
 	if e := r.Ended; e != nil {
-		m.Ended = &cluster.Ended{NodeUUID: e.NodeUUID, ViewID: e.ViewID}
+		m.Ended = &galera.Ended{NodeUUID: e.NodeUUID, ViewID: e.ViewID}
 	}
 	m.BookDamaged = r.BookDamaged
 	m.CannotAct, m.CannotStart = inability(r), cannotStart(r)
 	m.LacksTools, m.ServerVersion = len(r.Image.Missing) > 0, r.Image.ServerVersion
 	m.Upgrading = r.Upgrade != nil && r.Upgrade.State != agentapi.UpgradeDone
 	if r.Order != nil {
-		m.Order = &cluster.Order{ID: r.Order.ID, Epoch: r.Order.Epoch, Kind: string(r.Order.Kind), State: string(r.Order.State), Message: r.Order.Message}
+		m.Order = &galera.Order{ID: r.Order.ID, Epoch: r.Order.Epoch, Kind: string(r.Order.Kind), State: string(r.Order.State), Message: r.Order.Message}
 	}
 	if r.Failure != nil {
-		m.Failure = &cluster.Failure{Reason: r.Failure.Reason, Message: r.Failure.Message}
+		m.Failure = &galera.Failure{Reason: r.Failure.Reason, Message: r.Failure.Message}
 		m.BookDamaged = m.BookDamaged || r.Failure.Reason == agentapi.FailureOrderBook
-		m.LaterData = r.Failure.Reason == agentapi.FailureDowngrade && r.Data == cluster.DataPresent
+		m.LaterData = r.Failure.Reason == agentapi.FailureDowngrade && r.Data == galera.DataPresent
 	}
 	return m
 }
 
-func server(s *agentapi.Server) *cluster.Server {
+func server(s *agentapi.Server) *galera.Server {
 	if s == nil {
 		return nil
 	}
-	return &cluster.Server{
+	return &galera.Server{
 		Component: s.Component, State: s.State, ClusterUUID: s.ClusterUUID,
 		ViewID: s.ViewID, Size: s.Size, Members: s.Members, ReceiveQueue: s.ReceiveQueue,
 	}
 }
 
-func pod(p *corev1.Pod, sts *appsv1.StatefulSet) cluster.Pod {
-	return cluster.Pod{
+func pod(p *corev1.Pod, sts *appsv1.StatefulSet) galera.Pod {
+	return galera.Pod{
 		Exists:      true,
 		Terminating: p.DeletionTimestamp != nil,
 		Ready:       podReady(p),
@@ -142,8 +142,8 @@ func outdated(p *corev1.Pod, sts *appsv1.StatefulSet) bool {
 func heldData(c *v1alpha1.GaleraCluster, name string) bool {
 	for _, m := range c.Status.Members {
 		if m.Name == name {
-			p, err := cluster.ParsePosition(m.Position)
-			return err == nil && p.UUID != cluster.ZeroUUID
+			p, err := galera.ParsePosition(m.Position)
+			return err == nil && p.UUID != galera.ZeroUUID
 		}
 	}
 	return false
@@ -151,11 +151,11 @@ func heldData(c *v1alpha1.GaleraCluster, name string) bool {
 
 // trust reads the approval MEMBER=UUID:SEQNO@EPOCH,without=MEMBER,…; what cannot be read is no
 // approval. MEMBER/running is one whose server is to be ended first.
-func trust(c *v1alpha1.GaleraCluster) *cluster.Trust {
+func trust(c *v1alpha1.GaleraCluster) *galera.Trust {
 	value, without, _ := strings.Cut(c.Annotations[v1alpha1.AnnotationTrustMember], ",without=")
 	name, value, _ := strings.Cut(value, "=")
 	pos, epoch, _ := strings.Cut(value, "@")
-	p, err := cluster.ParsePosition(pos)
+	p, err := galera.ParsePosition(pos)
 	if err != nil || !p.Known() {
 		return nil
 	}
@@ -163,9 +163,9 @@ func trust(c *v1alpha1.GaleraCluster) *cluster.Trust {
 	if err != nil {
 		return nil
 	}
-	t := &cluster.Trust{Member: strings.TrimSpace(name), Position: p, Epoch: n}
+	t := &galera.Trust{Member: strings.TrimSpace(name), Position: p, Epoch: n}
 	for _, name := range strings.Split(strings.TrimSpace(without), ",") {
-		if running, ok := strings.CutSuffix(name, cluster.RunningSuffix); ok {
+		if running, ok := strings.CutSuffix(name, galera.RunningSuffix); ok {
 			t.Running = append(t.Running, running)
 		} else {
 			t.Without = append(t.Without, name)
@@ -174,13 +174,13 @@ func trust(c *v1alpha1.GaleraCluster) *cluster.Trust {
 	return t
 }
 
-func operation(o *v1alpha1.OperationStatus) *cluster.Operation {
+func operation(o *v1alpha1.OperationStatus) *galera.Operation {
 	if o == nil {
 		return nil
 	}
-	p, _ := cluster.ParsePosition(o.Position) // "" is the zero Position
-	return &cluster.Operation{
-		ID: o.ID, Type: cluster.OperationType(o.Type), Target: o.Target, Step: o.Step,
+	p, _ := galera.ParsePosition(o.Position) // "" is the zero Position
+	return &galera.Operation{
+		ID: o.ID, Type: galera.OperationType(o.Type), Target: o.Target, Step: o.Step,
 		Epoch: o.Epoch, BootstrapMember: o.BootstrapMember, Position: p,
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 func TestTrust(t *testing.T) {
@@ -85,7 +85,7 @@ func TestMembersTellOfMissingTools(t *testing.T) {
 func TestNoPrimary(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	ago := func(d time.Duration) *metav1.Time { at := metav1.NewTime(now.Add(-d)); return &at }
-	primary := Seen{Live: true, Report: agentapi.Report{Server: &agentapi.Server{Component: cluster.ComponentPrimary, ClusterUUID: "u"}}}
+	primary := Seen{Live: true, Report: agentapi.Report{Server: &agentapi.Server{Component: galera.ComponentPrimary, ClusterUUID: "u"}}}
 	for name, tc := range map[string]struct {
 		recorded *metav1.Time
 		seen     Seen

@@ -4,39 +4,39 @@ import (
 	"slices"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // inability says why a member whose agent answers cannot act. A failure may outlast what it tells of, so the
 // rest of the report has to agree.
-func inability(r agentapi.Report) cluster.Inability {
+func inability(r agentapi.Report) galera.Inability {
 	switch {
 	case r.Killed:
-		return cluster.Killed
+		return galera.Killed
 	case r.Failure == nil:
-		return cluster.Able
+		return galera.Able
 	}
 	switch r.Failure.Reason {
 	case agentapi.FailureFrozen:
-		return cluster.Frozen
+		return galera.Frozen
 	case agentapi.FailureReadOnly:
-		return cluster.ReadOnly
+		return galera.ReadOnly
 	case agentapi.FailureHung:
-		if r.Server == nil && slices.Contains([]cluster.Phase{cluster.PhaseStarting, cluster.PhaseRunning, cluster.PhaseStopping}, r.Phase) {
-			return cluster.Hung
+		if r.Server == nil && slices.Contains([]galera.Phase{galera.PhaseStarting, galera.PhaseRunning, galera.PhaseStopping}, r.Phase) {
+			return galera.Hung
 		}
 	case agentapi.FailureExamining:
-		if r.Server == nil && r.Phase == cluster.PhaseExamining {
-			return cluster.SlowLook
+		if r.Server == nil && r.Phase == galera.PhaseExamining {
+			return galera.SlowLook
 		}
 	}
-	return cluster.Able
+	return galera.Able
 }
 
 // cannotStart says why the agent would refuse to start its data as a component, whatever they are: what it lacks
 // does not come by itself.
 func cannotStart(r agentapi.Report) string {
-	if r.Phase != cluster.PhaseFailed || r.Failure == nil || r.Server != nil {
+	if r.Phase != galera.PhaseFailed || r.Failure == nil || r.Server != nil {
 		return ""
 	}
 	switch r.Failure.Reason {

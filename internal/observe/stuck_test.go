@@ -4,35 +4,35 @@ import (
 	"testing"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 func TestInability(t *testing.T) {
-	server := &agentapi.Server{Component: cluster.ComponentPrimary}
-	report := func(reason string, phase cluster.Phase, s *agentapi.Server) agentapi.Report {
+	server := &agentapi.Server{Component: galera.ComponentPrimary}
+	report := func(reason string, phase galera.Phase, s *agentapi.Server) agentapi.Report {
 		r := agentapi.Report{Phase: phase, Server: s}
 		if reason != "" {
 			r.Failure = &agentapi.Failure{Reason: reason}
 		}
 		return r
 	}
-	killed := report(agentapi.FailureFrozen, cluster.PhaseStopping, nil)
+	killed := report(agentapi.FailureFrozen, galera.PhaseStopping, nil)
 	killed.Killed = true
 	for name, c := range map[string]struct {
 		r    agentapi.Report
-		want cluster.Inability
+		want galera.Inability
 	}{
-		"well":                           {report("", cluster.PhaseRunning, server), cluster.Able},
-		"another failure":                {report(agentapi.FailureStart, cluster.PhaseWaiting, nil), cluster.Able},
-		"hung from the start":            {report(agentapi.FailureHung, cluster.PhaseStarting, nil), cluster.Hung},
-		"hung, and told to stop":         {report(agentapi.FailureHung, cluster.PhaseStopping, nil), cluster.Hung},
-		"it answers again":               {report(agentapi.FailureHung, cluster.PhaseRunning, server), cluster.Able},
-		"it has ended":                   {report(agentapi.FailureHung, cluster.PhaseWaiting, nil), cluster.Able},
-		"killed, whatever else there is": {killed, cluster.Killed},
-		"examined for long":              {report(agentapi.FailureExamining, cluster.PhaseExamining, nil), cluster.SlowLook},
-		"that is over":                   {report(agentapi.FailureExamining, cluster.PhaseStopped, nil), cluster.Able},
-		"frozen, and it serves":          {report(agentapi.FailureFrozen, cluster.PhaseRunning, server), cluster.Frozen},
-		"read-only":                      {report(agentapi.FailureReadOnly, cluster.PhaseFailed, nil), cluster.ReadOnly},
+		"well":                           {report("", galera.PhaseRunning, server), galera.Able},
+		"another failure":                {report(agentapi.FailureStart, galera.PhaseWaiting, nil), galera.Able},
+		"hung from the start":            {report(agentapi.FailureHung, galera.PhaseStarting, nil), galera.Hung},
+		"hung, and told to stop":         {report(agentapi.FailureHung, galera.PhaseStopping, nil), galera.Hung},
+		"it answers again":               {report(agentapi.FailureHung, galera.PhaseRunning, server), galera.Able},
+		"it has ended":                   {report(agentapi.FailureHung, galera.PhaseWaiting, nil), galera.Able},
+		"killed, whatever else there is": {killed, galera.Killed},
+		"examined for long":              {report(agentapi.FailureExamining, galera.PhaseExamining, nil), galera.SlowLook},
+		"that is over":                   {report(agentapi.FailureExamining, galera.PhaseStopped, nil), galera.Able},
+		"frozen, and it serves":          {report(agentapi.FailureFrozen, galera.PhaseRunning, server), galera.Frozen},
+		"read-only":                      {report(agentapi.FailureReadOnly, galera.PhaseFailed, nil), galera.ReadOnly},
 	} {
 		if got := inability(c.r); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
@@ -41,15 +41,15 @@ func TestInability(t *testing.T) {
 }
 
 func TestCannotStart(t *testing.T) {
-	r := agentapi.Report{Phase: cluster.PhaseFailed, Failure: &agentapi.Failure{Reason: agentapi.FailureNoProvider, Message: "no provider"}}
+	r := agentapi.Report{Phase: galera.PhaseFailed, Failure: &agentapi.Failure{Reason: agentapi.FailureNoProvider, Message: "no provider"}}
 	if why := cannotStart(r); why != "no provider" {
 		t.Errorf("%q", why)
 	}
-	r.Phase = cluster.PhaseWaiting
+	r.Phase = galera.PhaseWaiting
 	if why := cannotStart(r); why != "" {
 		t.Errorf("of earlier: %q", why)
 	}
-	r.Phase, r.Failure.Reason = cluster.PhaseFailed, agentapi.FailureStart
+	r.Phase, r.Failure.Reason = galera.PhaseFailed, agentapi.FailureStart
 	if why := cannotStart(r); why != "" {
 		t.Errorf("an attempt that failed: %q", why)
 	}

@@ -3,7 +3,7 @@ package observe
 import (
 	"slices"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -11,14 +11,14 @@ import (
 // AES-128-GCM if the CPUs of all members have instructions for it, else ChaCha20-Poly1305, which is quick
 // without. Until every member has told its CPU's flags it stays what it was.
 func PreferredSuite(f Facts, seen map[string]Seen, before string) string {
-	suite := cluster.SuiteAES128
+	suite := galera.SuiteAES128
 	for i := range Size(f) {
 		s, ok := seen[resources.PodName(f.Cluster, i)]
 		switch {
 		case !ok || s.Report.AgentVersion == "":
 			return before
 		case !slices.Contains(s.Report.Image.CPUFlags, "aes"):
-			suite = cluster.SuiteChaCha20
+			suite = galera.SuiteChaCha20
 		}
 	}
 	return suite

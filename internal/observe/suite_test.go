@@ -5,7 +5,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 func TestPreferredSuite(t *testing.T) {
@@ -16,8 +16,8 @@ func TestPreferredSuite(t *testing.T) {
 		seen map[string]Seen
 		want string
 	}{
-		"all accelerate AES":      {map[string]Seen{"shop-0": with("aes"), "shop-1": with("avx2", "aes")}, cluster.SuiteAES128},
-		"one does not":            {map[string]Seen{"shop-0": with("aes"), "shop-1": with()}, cluster.SuiteChaCha20},
+		"all accelerate AES":      {map[string]Seen{"shop-0": with("aes"), "shop-1": with("avx2", "aes")}, galera.SuiteAES128},
+		"one does not":            {map[string]Seen{"shop-0": with("aes"), "shop-1": with()}, galera.SuiteChaCha20},
 		"one is not known yet":    {map[string]Seen{"shop-0": with()}, "before"},
 		"one has never been read": {map[string]Seen{"shop-0": with(), "shop-1": {}}, "before"},
 	} {

@@ -1,12 +1,12 @@
 package plan
 
-import "github.com/galera-operator/galera-operator/internal/cluster"
+import "github.com/galera-operator/galera-operator/internal/galera"
 
 // Action is one side effect. Each type is one thing that internal/apply knows how to do.
 type Action interface{ isAction() }
 
 // Begin writes an operation into the journal. Nothing is done before that is stored.
-type Begin struct{ Operation cluster.Operation }
+type Begin struct{ Operation galera.Operation }
 
 // Complete takes the operation out of the journal; it was observed to be done, or given up.
 type Complete struct {
@@ -40,7 +40,7 @@ type SendOrder struct {
 	ID       string
 	Epoch    int64
 	Kind     OrderKind
-	Position cluster.Position
+	Position galera.Position
 	// GivenUp are the members that an approval in force lets the cluster start without.
 	GivenUp []string
 }
@@ -50,7 +50,7 @@ type DeletePod struct{ Member string }
 
 // PublishEncryption gives the nodes another encryption of replication to run with. It is done only if the
 // published one is still From, so that an operator with old caches cannot turn back a step.
-type PublishEncryption struct{ From, To cluster.Encryption }
+type PublishEncryption struct{ From, To galera.Encryption }
 
 // OrderKind names what an order asks for; the values are those of agentapi.OrderKind.
 type OrderKind string

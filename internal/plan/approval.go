@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // approved says that a person vouches for exactly the member that would be chosen, in exactly
 // this attempt, and without everybody who is missing: an approval that was used, or that a later
 // operation has overtaken, is none; and it is not for members that somebody just cannot see.
-func approved(s cluster.Snapshot, v verdict, best cluster.Member, ok bool) bool {
+func approved(s galera.Snapshot, v verdict, best galera.Member, ok bool) bool {
 	t := s.Trust
 	if !ok || t == nil || t.Member != best.Name || t.Position != best.Position || t.Epoch != attempt(s, best) {
 		return false
@@ -20,10 +20,10 @@ func approved(s cluster.Snapshot, v verdict, best cluster.Member, ok bool) bool 
 }
 
 // covered says that a person gave the member up for what keeps it away now.
-func covered(t *cluster.Trust, v verdict, name string) bool {
+func covered(t *galera.Trust, v verdict, name string) bool {
 	switch {
 	case slices.Contains(v.unable, name):
-		return slices.Contains(t.Without, name+cluster.UnableSuffix)
+		return slices.Contains(t.Without, name+galera.UnableSuffix)
 	case slices.Contains(t.Without, name):
 		return true
 	case slices.Contains(v.silent, name), slices.Contains(v.later, name):
@@ -36,7 +36,7 @@ func covered(t *cluster.Trust, v verdict, name string) bool {
 }
 
 // attempt is the epoch of the operation that starts best, or of the one that would.
-func attempt(s cluster.Snapshot, best cluster.Member) int64 {
+func attempt(s galera.Snapshot, best galera.Member) int64 {
 	if s.Operation != nil && s.Operation.BootstrapMember == best.Name {
 		return s.Operation.Epoch
 	}
@@ -44,10 +44,10 @@ func attempt(s cluster.Snapshot, best cluster.Member) int64 {
 }
 
 // nobodyMissing says that all members are there, and no approval is needed.
-func nobodyMissing(s cluster.Snapshot) bool { return len(judge(s).missing()) == 0 }
+func nobodyMissing(s galera.Snapshot) bool { return len(judge(s).missing()) == 0 }
 
 // explain says who is missed, what is known, and the exact command of the approval.
-func explain(s cluster.Snapshot, v verdict, best cluster.Member, ok bool) (Decision, bool) {
+func explain(s galera.Snapshot, v verdict, best galera.Member, ok bool) (Decision, bool) {
 	reason, text := ReasonWaitingForMembers, ""
 	for _, g := range []struct {
 		reason, text string
@@ -59,11 +59,11 @@ func explain(s cluster.Snapshot, v verdict, best cluster.Member, ok bool) (Decis
 		{ReasonOrderBook, "cannot read their order book", v.damaged},
 		{ReasonDowngrade, "hold data that a later MariaDB has used, which their image must not touch: put the later image back", v.later},
 		{ReasonPositionUnknown, "cannot tell their position", v.unknown},
-		{ReasonMemberFailed, "run and do not answer" + mend(cluster.Hung), v.hung},
-		{ReasonMemberFailed, "were killed and have not ended" + mend(cluster.Killed), v.killed},
-		{ReasonMemberFailed, "are still being examined" + mend(cluster.SlowLook), v.slow},
-		{ReasonMemberFailed, "have a volume that is frozen" + mend(cluster.Frozen), v.frozen},
-		{ReasonMemberFailed, "have a volume that refuses writes" + mend(cluster.ReadOnly), v.readOnly},
+		{ReasonMemberFailed, "run and do not answer" + mend(galera.Hung), v.hung},
+		{ReasonMemberFailed, "were killed and have not ended" + mend(galera.Killed), v.killed},
+		{ReasonMemberFailed, "are still being examined" + mend(galera.SlowLook), v.slow},
+		{ReasonMemberFailed, "have a volume that is frozen" + mend(galera.Frozen), v.frozen},
+		{ReasonMemberFailed, "have a volume that refuses writes" + mend(galera.ReadOnly), v.readOnly},
 		{ReasonMemberFailed, "cannot start" + whyUnable(s, v), v.unable},
 		{ReasonWaitingForMembers, "do not answer", v.silent},
 	} {
@@ -78,7 +78,7 @@ func explain(s cluster.Snapshot, v verdict, best cluster.Member, ok bool) (Decis
 	}
 	ends := ""
 	if v.running(s) {
-		ends = " (a server marked " + cluster.RunningSuffix + " is ended first, and counts with what it knows as soon as that can be told)"
+		ends = " (a server marked " + galera.RunningSuffix + " is ended first, and counts with what it knows as soon as that can be told)"
 	}
 	text += fmt.Sprintf(". Bring the missing members back; or, if they are gone for good and certainly not running, accept to lose what only they knew%s: "+
 		"kubectl annotate galera %s -n %s --overwrite galera-operator.io/trust-member=%s=%s@%d,without=%s",
@@ -86,7 +86,7 @@ func explain(s cluster.Snapshot, v verdict, best cluster.Member, ok bool) (Decis
 	return Decision{Reason: reason, Message: text, Blocked: reason != ReasonWaitingForMembers}, true
 }
 
-func positions(s cluster.Snapshot) string {
+func positions(s galera.Snapshot) string {
 	var b strings.Builder
 	for i, m := range s.Members {
 		if i > 0 {
@@ -96,7 +96,7 @@ func positions(s cluster.Snapshot) string {
 		switch {
 		case !m.Known:
 			b.WriteString("silent")
-		case m.Data == cluster.DataPresent:
+		case m.Data == galera.DataPresent:
 			b.WriteString(m.Position.String())
 		default:
 			b.WriteString(strings.ToLower(string(m.Data)))

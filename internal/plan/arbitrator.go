@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // silentArbitrator is how long there has to be no Primary component before an arbitrator that does not
@@ -24,7 +24,7 @@ func (RemoveArbitrator) isAction() {}
 // node serves: then the nodes alone have a majority, and it is their turn when the arbitrator is back.
 // Nothing of this is journalled: what is to be done shows in the facts, and a repeated order names the
 // very process it ends.
-func tendArbitrator(s cluster.Snapshot) (Decision, bool) {
+func tendArbitrator(s galera.Snapshot) (Decision, bool) {
 	a := s.Arbitrator
 	if a == nil || s.Suspend || !everyoneServes(s) {
 		return Decision{}, false
@@ -48,22 +48,22 @@ func tendArbitrator(s cluster.Snapshot) (Decision, bool) {
 }
 
 // cannotRun says that the arbitrator has no vote that could be lost with it, and will have none: one that has crashed is started again.
-func cannotRun(a *cluster.Arbitrator) bool {
+func cannotRun(a *galera.Arbitrator) bool {
 	return a.Process == "" && (!a.Scheduled || a.LacksGarbd || !a.Known && a.Pod.Waiting)
 }
 
 // endArbitrator ends the garbd that runs. Another one is started as soon as two nodes are Primary.
-func endArbitrator(s cluster.Snapshot, reason, message string) (Decision, bool) {
+func endArbitrator(s galera.Snapshot, reason, message string) (Decision, bool) {
 	return Decision{Reason: reason, Message: message, Action: SendOrder{
 		Member: s.Arbitrator.Name, ID: s.Arbitrator.Process, Epoch: s.Epoch, Kind: OrderRestart,
 	}}, true
 }
 
 // allServe says that there is something to arbitrate, and everyoneServes.
-func allServe(s cluster.Snapshot) bool { return len(s.Members) > 1 && everyoneServes(s) }
+func allServe(s galera.Snapshot) bool { return len(s.Members) > 1 && everyoneServes(s) }
 
 // everyoneServes says that every member is Synced and served, and that none has been told to do anything.
-func everyoneServes(s cluster.Snapshot) bool {
+func everyoneServes(s galera.Snapshot) bool {
 	for _, m := range s.Members {
 		if !m.Synced() || !m.Pod.Ready || m.Order != nil && m.Order.State == orderAccepted {
 			return false
@@ -74,7 +74,7 @@ func everyoneServes(s cluster.Snapshot) bool {
 
 // waitForArbitrator waits until a wanted arbitrator is counted, before a node is taken down. Beside a single node
 // there is nothing it could be counted for.
-func waitForArbitrator(s cluster.Snapshot) (Decision, bool) {
+func waitForArbitrator(s galera.Snapshot) (Decision, bool) {
 	a := s.Arbitrator
 	switch {
 	case a == nil || !a.Wanted && !a.Deployed || a.Votes() || len(s.Members) == 1:
@@ -87,7 +87,7 @@ func waitForArbitrator(s cluster.Snapshot) (Decision, bool) {
 
 // arbitratorReads waits until a running arbitrator knows what is published, and it is told whether it needs a
 // restart for it.
-func arbitratorReads(s cluster.Snapshot) (Decision, bool) {
+func arbitratorReads(s galera.Snapshot) (Decision, bool) {
 	if a := s.Arbitrator; a != nil && a.Process != "" && a.ConfigLoaded != s.ConfigRevision {
 		return wait(ReasonConfiguration, "waiting for the arbitrator to read the new configuration")
 	}
@@ -96,14 +96,14 @@ func arbitratorReads(s cluster.Snapshot) (Decision, bool) {
 
 // arbitratorFirst says that every node serves and the arbitrator does not: it is to be seen to before another
 // node is taken down.
-func arbitratorFirst(s cluster.Snapshot) bool {
+func arbitratorFirst(s galera.Snapshot) bool {
 	_, away := waitForArbitrator(s)
 	return away && allServe(s)
 }
 
 // dismissArbitrator sends the arbitrator's pod away: before the last node leaves, or the arbitrator alone would
 // remain as the Primary component.
-func dismissArbitrator(s cluster.Snapshot, reason string) (Decision, bool) {
+func dismissArbitrator(s galera.Snapshot, reason string) (Decision, bool) {
 	a := s.Arbitrator
 	switch {
 	case a == nil:
@@ -118,21 +118,21 @@ func dismissArbitrator(s cluster.Snapshot, reason string) (Decision, bool) {
 
 // endLeftArbitrator sees to it, before a member is made the start of a component, that no arbitrator
 // runs that could be another Primary component, without any data, or could be taken for one with some.
-func endLeftArbitrator(s cluster.Snapshot, _ cluster.Operation, _ cluster.Member) (Decision, bool) {
+func endLeftArbitrator(s galera.Snapshot, _ galera.Operation, _ galera.Member) (Decision, bool) {
 	a := s.Arbitrator
 	switch {
 	case a == nil || !a.Pod.Exists:
 		return Decision{}, false
 	case a.Process != "":
 		return endArbitrator(s, ReasonRecovering, "the arbitrator is ended before the cluster starts anew")
-	case !a.Known && s.NoPrimaryFor < silentArbitrator && s.Operation.Type != cluster.OpFirstStart:
+	case !a.Known && s.NoPrimaryFor < silentArbitrator && s.Operation.Type != galera.OpFirstStart:
 		return wait(ReasonRecovering, "the arbitrator does not answer; waiting until it has certainly ended")
 	}
 	return Decision{}, false
 }
 
 // arbitratorHolds says why an encryption cannot be published yet because of the arbitrator, "" when it can.
-func arbitratorHolds(s cluster.Snapshot, to cluster.Encryption) string {
+func arbitratorHolds(s galera.Snapshot, to galera.Encryption) string {
 	a := s.Arbitrator
 	switch {
 	case a == nil || !a.Deployed || !a.Scheduled:
@@ -145,25 +145,25 @@ func arbitratorHolds(s cluster.Snapshot, to cluster.Encryption) string {
 		return "waiting for the arbitrator to be counted"
 	case !a.Running.Meets(to):
 		return fmt.Sprintf("waiting for the arbitrator to run with %s sockets", s.Published.Sockets)
-	case to.Sockets == cluster.SocketStrict && s.Published.Sockets == cluster.SocketDynamic && !a.LinksVerified:
+	case to.Sockets == galera.SocketStrict && s.Published.Sockets == galera.SocketDynamic && !a.LinksVerified:
 		return "waiting for the arbitrator to have verified every node's certificate"
 	}
 	return ""
 }
 
 // arbitratorRefuses says why a switch could not be finished by the arbitrator.
-func arbitratorRefuses(s cluster.Snapshot, bridge cluster.Encryption) (Decision, bool) {
+func arbitratorRefuses(s galera.Snapshot, bridge galera.Encryption) (Decision, bool) {
 	a := s.Arbitrator
 	switch {
 	case a == nil || !a.Deployed || !a.Scheduled:
 		return Decision{}, false
 	case !a.Known:
 		return wait(ReasonSwitching, "the switch of encryption begins when the agent of the arbitrator answers")
-	case s.Wanted.Sockets != cluster.SocketPlain && a.TLSProblem != "":
+	case s.Wanted.Sockets != galera.SocketPlain && a.TLSProblem != "":
 		return blocked(ReasonSwitchRefused, "encryption is not switched on, and nothing was touched: the arbitrator: "+a.TLSProblem)
 	case !s.Rebootstrap && !a.Votes():
 		return wait(ReasonArbitratorAway, "the switch of encryption begins when the arbitrator is counted")
-	case !s.Rebootstrap && bridge.Sockets == cluster.SocketDynamic && !a.DynamicSockets:
+	case !s.Rebootstrap && bridge.Sockets == galera.SocketDynamic && !a.DynamicSockets:
 		return blocked(ReasonRebootstrap, "the arbitrator's Galera library has no dynamic sockets, which a rolling switch needs; "+
 			"set spec.tls.switchStrategy to Rebootstrap, which costs the restart of one node")
 	}

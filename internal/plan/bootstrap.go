@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // continueBootstrap brings the chosen member to Primary. What was decided when the operation
@@ -12,7 +12,7 @@ import (
 // the operation's epoch, which makes it refuse all orders of earlier ones, and is brought to a
 // state in which it cannot become Primary by itself. A report that shows the epoch is younger than
 // the journal's entry, so the choice is made again from such reports, and only then ordered.
-func continueBootstrap(s cluster.Snapshot, op cluster.Operation) (Decision, bool) {
+func continueBootstrap(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 	m, ok := s.Member(op.BootstrapMember)
 	if !ok {
 		return abandon(ReasonRecovering, op.BootstrapMember+" is no member any more")
@@ -21,7 +21,7 @@ func continueBootstrap(s cluster.Snapshot, op cluster.Operation) (Decision, bool
 	if m.Order != nil && m.Order.ID == orderID(op, m.Name, kind) {
 		return followOrder(m, op)
 	}
-	for _, ask := range []func(cluster.Snapshot, cluster.Operation, cluster.Member) (Decision, bool){
+	for _, ask := range []func(galera.Snapshot, galera.Operation, galera.Member) (Decision, bool){
 		chooseAgain, stopOthers, tellOthers, endLeftArbitrator,
 	} {
 		if d, ok := ask(s, op, m); ok {
@@ -30,18 +30,18 @@ func continueBootstrap(s cluster.Snapshot, op cluster.Operation) (Decision, bool
 	}
 	d, ok := order(op, m.Name, kind, op.Position, ReasonRecovering, fmt.Sprintf("%s starts the cluster at %s", m.Name, op.Position))
 	send := d.Action.(SendOrder)
-	if op.Type == cluster.OpRecover {
+	if op.Type == galera.OpRecover {
 		send.GivenUp = judge(s).missing() // chooseAgain has seen that each is approved
 	}
 	d.Action = send
 	return d, ok
 }
 
-func orderFor(t cluster.OperationType) OrderKind {
+func orderFor(t galera.OperationType) OrderKind {
 	switch t {
-	case cluster.OpFirstStart:
+	case galera.OpFirstStart:
 		return OrderInitialise
-	case cluster.OpRebuildQuorum:
+	case galera.OpRebuildQuorum:
 		return OrderRebuildQuorum
 	default:
 		return OrderBootstrap
@@ -49,9 +49,9 @@ func orderFor(t cluster.OperationType) OrderKind {
 }
 
 // followOrder waits for an order that the agent has, and gives up when it came to nothing.
-func followOrder(m cluster.Member, op cluster.Operation) (Decision, bool) {
+func followOrder(m galera.Member, op galera.Operation) (Decision, bool) {
 	switch {
-	case m.CannotAct != cluster.Able:
+	case m.CannotAct != galera.Able:
 		return abandon(ReasonRecovering, fmt.Sprintf("%s was to start the cluster, and %s", m.Name, plight(m)))
 	case m.Order.State == orderRefused, m.Order.State == orderFailed:
 		return abandon(ReasonRecovering, fmt.Sprintf("%s did not carry out %s: %s", m.Name, op.ID, m.Order.Message))
@@ -65,15 +65,15 @@ func followOrder(m cluster.Member, op cluster.Operation) (Decision, bool) {
 }
 
 // chooseAgain asks whether the member would still be chosen.
-func chooseAgain(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (Decision, bool) {
+func chooseAgain(s galera.Snapshot, op galera.Operation, m galera.Member) (Decision, bool) {
 	v := judge(s)
 	best, ok := v.best(s)
 	switch {
-	case op.Type == cluster.OpFirstStart && len(v.silent) > 0:
+	case op.Type == galera.OpFirstStart && len(v.silent) > 0:
 		return wait(ReasonWaitingForMembers, "waiting for the agents of "+list(v.silent))
-	case op.Type == cluster.OpFirstStart && !neverStarted(s, v):
+	case op.Type == galera.OpFirstStart && !neverStarted(s, v):
 		return abandon(ReasonRecovering, "there are data, or there have been: nothing is initialised")
-	case op.Type == cluster.OpFirstStart:
+	case op.Type == galera.OpFirstStart:
 		return Decision{}, false
 	case len(v.later) > 0 && !approved(s, v, best, ok):
 		return abandon(ReasonDowngrade, list(v.later)+" cannot be started with this image") // another one has to reach it
@@ -91,15 +91,15 @@ func chooseAgain(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (De
 }
 
 // stillFits says what has changed since the member was chosen, "" when nothing has.
-func stillFits(m, best cluster.Member, op cluster.Operation) string {
+func stillFits(m, best galera.Member, op galera.Operation) string {
 	switch {
 	case !m.Known || best.Name == "" || ahead(best, m):
 		return "another member would be chosen now"
 	case m.Position.UUID != op.Position.UUID || m.Position.Seqno < op.Position.Seqno:
 		return fmt.Sprintf("its position is behind %s", op.Position)
-	case op.Type == cluster.OpRebuildQuorum && !withoutQuorum(m):
+	case op.Type == galera.OpRebuildQuorum && !withoutQuorum(m):
 		return "it is not running without quorum any more"
-	case op.Type == cluster.OpRecover && (!m.Down() || m.Data != cluster.DataPresent || m.Position != op.Position):
+	case op.Type == galera.OpRecover && (!m.Down() || m.Data != galera.DataPresent || m.Position != op.Position):
 		return fmt.Sprintf("its position is not %s any more", op.Position)
 	}
 	return ""
@@ -108,14 +108,14 @@ func stillFits(m, best cluster.Member, op cluster.Operation) string {
 // stopOthers stops running nodes that lost quorum and are not in the chosen member's component:
 // they could find each other and become Primary by themselves. One that does not answer may even be Primary, alone; it
 // is ended, too, and looked at again.
-func stopOthers(s cluster.Snapshot, op cluster.Operation, chosen cluster.Member) (Decision, bool) {
+func stopOthers(s galera.Snapshot, op galera.Operation, chosen galera.Member) (Decision, bool) {
 	for _, m := range s.Members {
 		switch {
 		case m.Name == chosen.Name || m.Server != nil && together(chosen, m):
-		case m.CannotAct != cluster.Able && m.MayRun():
+		case m.CannotAct != galera.Able && m.MayRun():
 			return endStuck(op, m)
 		case m.Known && m.Server != nil:
-			return order(op, m.Name, OrderStop, cluster.Position{}, ReasonRecovering,
+			return order(op, m.Name, OrderStop, galera.Position{}, ReasonRecovering,
 				fmt.Sprintf("stopping %s, which has no quorum and is apart from %s", m.Name, chosen.Name))
 		}
 	}
@@ -123,7 +123,7 @@ func stopOthers(s cluster.Snapshot, op cluster.Operation, chosen cluster.Member)
 }
 
 // together says that two running nodes are in the same component, and both know.
-func together(a, b cluster.Member) bool {
+func together(a, b galera.Member) bool {
 	return a.Server != nil && b.Server != nil &&
 		slices.Contains(a.Server.Members, b.Name) && slices.Contains(b.Server.Members, a.Name)
 }
@@ -132,13 +132,13 @@ func together(a, b cluster.Member) bool {
 // changes nothing for a member that is not held. One that cannot read its order book refuses all
 // orders anyhow; one that cannot write it carries none out, and an approval comes later than any order that is
 // under way to it.
-func tellOthers(s cluster.Snapshot, op cluster.Operation, chosen cluster.Member) (Decision, bool) {
-	if op.Type == cluster.OpFirstStart {
+func tellOthers(s galera.Snapshot, op galera.Operation, chosen galera.Member) (Decision, bool) {
+	if op.Type == galera.OpFirstStart {
 		return Decision{}, false // there is nothing yet that an earlier order could harm
 	}
 	for _, m := range s.Members {
 		if m.Name != chosen.Name && m.Known && m.Records() && seenEpoch(m) < op.Epoch {
-			return order(op, m.Name, OrderStart, cluster.Position{}, ReasonRecovering,
+			return order(op, m.Name, OrderStart, galera.Position{}, ReasonRecovering,
 				fmt.Sprintf("telling %s that %s starts the cluster", m.Name, chosen.Name))
 		}
 	}

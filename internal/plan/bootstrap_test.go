@@ -3,21 +3,21 @@ package plan
 import (
 	"testing"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 var (
-	recovery = cluster.Operation{ID: "recover-5", Type: cluster.OpRecover, Epoch: 5, BootstrapMember: "db-1", Position: at(9)}
-	rebuild  = cluster.Operation{ID: "rebuildquorum-5", Type: cluster.OpRebuildQuorum, Epoch: 5, BootstrapMember: "db-1", Position: at(9)}
-	first    = cluster.Operation{ID: "firststart-1", Type: cluster.OpFirstStart, Epoch: 1, BootstrapMember: "db-0"}
+	recovery = galera.Operation{ID: "recover-5", Type: galera.OpRecover, Epoch: 5, BootstrapMember: "db-1", Position: at(9)}
+	rebuild  = galera.Operation{ID: "rebuildquorum-5", Type: galera.OpRebuildQuorum, Epoch: 5, BootstrapMember: "db-1", Position: at(9)}
+	first    = galera.Operation{ID: "firststart-1", Type: galera.OpFirstStart, Epoch: 1, BootstrapMember: "db-0"}
 )
 
 // crashed is a full stop in which db-1 is ahead, in the middle of its recovery.
-func crashed(changes ...change) cluster.Snapshot {
+func crashed(changes ...change) galera.Snapshot {
 	return shop(append([]change{all(down(8)), db(1, down(9)), running(recovery)}, changes...)...)
 }
 
-func send(member, op string, epoch int64, kind OrderKind, p cluster.Position, suffix string) Action {
+func send(member, op string, epoch int64, kind OrderKind, p galera.Position, suffix string) Action {
 	return SendOrder{Member: member, ID: op + "/" + member + "/" + suffix, Epoch: epoch, Kind: kind, Position: p}
 }
 
@@ -28,7 +28,7 @@ func giving(a Action, up ...string) Action {
 	return o
 }
 
-func gaveUp(t *testing.T, s cluster.Snapshot, says string) {
+func gaveUp(t *testing.T, s galera.Snapshot, says string) {
 	t.Helper()
 	d := Plan(s)
 	if c, ok := d.Action.(Complete); !ok || !c.Abandoned {
@@ -37,7 +37,7 @@ func gaveUp(t *testing.T, s cluster.Snapshot, says string) {
 }
 
 func TestContinueRecover(t *testing.T) {
-	none := cluster.Position{}
+	none := galera.Position{}
 	check(t, []row{
 		{name: "the others are told first", s: crashed(), action: send("db-0", "recover-5", 5, OrderStart, none, "start")},
 		{name: "one after another", s: crashed(db(0, knows(5))), action: send("db-2", "recover-5", 5, OrderStart, none, "start")},
@@ -46,7 +46,7 @@ func TestContinueRecover(t *testing.T) {
 		{name: "the agent has it", s: crashed(db(1, told("recover-5/db-1/bootstrap", 5, OrderBootstrap, "Accepted"))), reason: ReasonRecovering},
 		{name: "a running one without quorum is stopped", s: crashed(db(0, nonPrimary(8, "db-0"))),
 			action: send("db-0", "recover-5", 5, OrderStop, none, "stop")},
-		{name: "one is stopping", s: crashed(db(0, phase(cluster.PhaseStopping))), reason: ReasonWaitingForMembers},
+		{name: "one is stopping", s: crashed(db(0, phase(galera.PhaseStopping))), reason: ReasonWaitingForMembers},
 		{name: "one is silent again", s: crashed(db(0, silent)), reason: ReasonWaitingForMembers, says: "@5"},
 		{name: "one is silent, approved", s: crashed(db(0, silent), db(2, knows(5)), trust("db-1", at(9), 5, "db-0")),
 			action: giving(send("db-1", "recover-5", 5, OrderBootstrap, at(9), "bootstrap"), "db-0")},
@@ -70,16 +70,16 @@ func TestGiveUpRecover(t *testing.T) {
 	gaveUp(t, crashed(db(0, down(12))), "another one is ahead")
 	gaveUp(t, crashed(db(0, knows(6))), "a later epoch is known")
 	gaveUp(t, crashed(db(1, silent), trust("db-0", at(8), 6, "db-1")), "a person vouches for another one")
-	gaveUp(t, shop(all(down(8)), running(cluster.Operation{ID: "recover-5", Type: cluster.OpRecover, Epoch: 5, BootstrapMember: "db-9"})), "no member")
-	gaveUp(t, shop(running(cluster.Operation{ID: "x-5", Type: "Unheard", Epoch: 5})), "unknown to this version")
+	gaveUp(t, shop(all(down(8)), running(galera.Operation{ID: "recover-5", Type: galera.OpRecover, Epoch: 5, BootstrapMember: "db-9"})), "no member")
+	gaveUp(t, shop(running(galera.Operation{ID: "x-5", Type: "Unheard", Epoch: 5})), "unknown to this version")
 }
 
 func TestContinueRebuildQuorum(t *testing.T) {
 	pair := []string{"db-1", "db-2"}
-	lost := func(changes ...change) cluster.Snapshot {
+	lost := func(changes ...change) galera.Snapshot {
 		return shop(append([]change{db(0, down(8)), db(1, nonPrimary(9, pair...)), db(2, nonPrimary(9, pair...)), running(rebuild)}, changes...)...)
 	}
-	none := cluster.Position{}
+	none := galera.Position{}
 	check(t, []row{
 		{name: "the others are told", s: lost(db(2, knows(5))), action: send("db-0", "rebuildquorum-5", 5, OrderStart, none, "start")},
 		{name: "the order", s: lost(db(0, knows(5)), db(2, knows(5))), action: send("db-1", "rebuildquorum-5", 5, OrderRebuildQuorum, at(9), "rebuildquorum")},
@@ -93,10 +93,10 @@ func TestContinueRebuildQuorum(t *testing.T) {
 
 func TestContinueFirstStart(t *testing.T) {
 	check(t, []row{
-		{name: "the order at once", s: fresh(running(first)), action: send("db-0", "firststart-1", 1, OrderInitialise, cluster.Position{}, "initialise")},
+		{name: "the order at once", s: fresh(running(first)), action: send("db-0", "firststart-1", 1, OrderInitialise, galera.Position{}, "initialise")},
 		{name: "one is silent", s: fresh(running(first), db(2, silent)), reason: ReasonWaitingForMembers},
 		{name: "done", s: shop(running(first)), action: Complete{Message: "db-0 is Primary"}},
 	})
-	gaveUp(t, fresh(running(first), func(s *cluster.Snapshot) { s.ClusterUUID = history }), "there is a history")
+	gaveUp(t, fresh(running(first), func(s *galera.Snapshot) { s.ClusterUUID = history }), "there is a history")
 	gaveUp(t, fresh(running(first), db(1, down(3))), "there are data")
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const (
@@ -14,24 +14,24 @@ const (
 	other   = "99999999-2222-4333-8444-555555555555"
 )
 
-func at(seqno int64) cluster.Position { return cluster.Position{UUID: history, Seqno: seqno} }
+func at(seqno int64) galera.Position { return galera.Position{UUID: history, Seqno: seqno} }
 
 // change alters a snapshot.
-type change func(*cluster.Snapshot)
+type change func(*galera.Snapshot)
 
 // is alters a member.
-type is func(*cluster.Member)
+type is func(*galera.Member)
 
 // shop is a cluster of three: recorded, at epoch 4, all Synced at 10, db-0 the writer.
-func shop(changes ...change) cluster.Snapshot {
-	s := cluster.Snapshot{
+func shop(changes ...change) galera.Snapshot {
+	s := galera.Snapshot{
 		Namespace: "default", Name: "db", Replicas: 3, ConfigRevision: "r1",
-		ClusterUUID: history, Epoch: 4, Primary: "db-0", Members: make([]cluster.Member, 3),
+		ClusterUUID: history, Epoch: 4, Primary: "db-0", Members: make([]galera.Member, 3),
 	}
 	for i := range s.Members {
-		s.Members[i] = cluster.Member{
+		s.Members[i] = galera.Member{
 			Name: "db-" + string(rune('0'+i)), Ordinal: i, HeldData: true, Known: true, ConfigLoaded: "r1", Line: 1,
-			Pod: cluster.Pod{Exists: true, Ready: true, Role: "replica"},
+			Pod: galera.Pod{Exists: true, Ready: true, Role: "replica"},
 		}
 		synced(&s.Members[i])
 	}
@@ -43,8 +43,8 @@ func shop(changes ...change) cluster.Snapshot {
 }
 
 // fresh is a cluster in which nothing has ever been started.
-func fresh(changes ...change) cluster.Snapshot {
-	return shop(append([]change{all(empty), func(s *cluster.Snapshot) {
+func fresh(changes ...change) galera.Snapshot {
+	return shop(append([]change{all(empty), func(s *galera.Snapshot) {
 		s.ClusterUUID, s.Epoch, s.Primary = "", 0, ""
 		for i := range s.Members {
 			s.Members[i].HeldData, s.Members[i].Line, s.Members[i].Pod.Role = false, 0, "replica"
@@ -53,7 +53,7 @@ func fresh(changes ...change) cluster.Snapshot {
 }
 
 func db(i int, facts ...is) change {
-	return func(s *cluster.Snapshot) {
+	return func(s *galera.Snapshot) {
 		for _, f := range facts {
 			f(&s.Members[i])
 		}
@@ -61,103 +61,103 @@ func db(i int, facts ...is) change {
 }
 
 func all(facts ...is) change {
-	return func(s *cluster.Snapshot) {
+	return func(s *galera.Snapshot) {
 		for i := range s.Members {
 			db(i, facts...)(s)
 		}
 	}
 }
 
-func suspended(s *cluster.Snapshot) { s.Suspend = true }
+func suspended(s *galera.Snapshot) { s.Suspend = true }
 
-func running(op cluster.Operation) change {
-	return func(s *cluster.Snapshot) { s.Operation, s.Epoch = &op, op.Epoch }
+func running(op galera.Operation) change {
+	return func(s *galera.Snapshot) { s.Operation, s.Epoch = &op, op.Epoch }
 }
 
-func trust(member string, p cluster.Position, epoch int64, without ...string) change {
-	return func(s *cluster.Snapshot) {
-		s.Trust = &cluster.Trust{Member: member, Position: p, Epoch: epoch, Without: without}
+func trust(member string, p galera.Position, epoch int64, without ...string) change {
+	return func(s *galera.Snapshot) {
+		s.Trust = &galera.Trust{Member: member, Position: p, Epoch: epoch, Without: without}
 	}
 }
 
-func lostFor(d time.Duration) change { return func(s *cluster.Snapshot) { s.NoPrimaryFor = d } }
+func lostFor(d time.Duration) change { return func(s *galera.Snapshot) { s.NoPrimaryFor = d } }
 
-func synced(m *cluster.Member) {
-	m.Phase, m.Data, m.Position = cluster.PhaseRunning, cluster.DataPresent, at(10)
-	m.Server = &cluster.Server{Component: cluster.ComponentPrimary, State: cluster.NodeSynced, ClusterUUID: history,
+func synced(m *galera.Member) {
+	m.Phase, m.Data, m.Position = galera.PhaseRunning, galera.DataPresent, at(10)
+	m.Server = &galera.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: history,
 		Size: 3, Members: []string{"db-0", "db-1", "db-2"}}
 }
 
 // in is a Primary component of those members.
 func in(members ...string) is {
-	return func(m *cluster.Member) { m.Server.Members, m.Server.Size = members, len(members) }
+	return func(m *galera.Member) { m.Server.Members, m.Server.Size = members, len(members) }
 }
 
-func state(n cluster.NodeState) is { return func(m *cluster.Member) { m.Server.State = n } }
+func state(n galera.NodeState) is { return func(m *galera.Member) { m.Server.State = n } }
 
 // nonPrimary runs without quorum in a component of those members.
 func nonPrimary(seqno int64, members ...string) is {
-	return func(m *cluster.Member) {
+	return func(m *galera.Member) {
 		synced(m)
-		m.Server.Component, m.Server.State = cluster.ComponentNonPrimary, cluster.NodeJoining
+		m.Server.Component, m.Server.State = galera.ComponentNonPrimary, galera.NodeJoining
 		m.Position, m.Pod.Ready = at(seqno), false
 		in(members...)(m)
 	}
 }
 
-func queue(n int64) is { return func(m *cluster.Member) { m.Server.ReceiveQueue = n } }
+func queue(n int64) is { return func(m *galera.Member) { m.Server.ReceiveQueue = n } }
 
 // down has its data and waits.
 func down(seqno int64) is {
-	return func(m *cluster.Member) {
-		m.Server, m.Phase, m.Data, m.Position, m.Pod.Ready = nil, cluster.PhaseWaiting, cluster.DataPresent, at(seqno), false
+	return func(m *galera.Member) {
+		m.Server, m.Phase, m.Data, m.Position, m.Pod.Ready = nil, galera.PhaseWaiting, galera.DataPresent, at(seqno), false
 	}
 }
 
 func stopped(seqno int64) is {
-	return func(m *cluster.Member) { down(seqno)(m); m.Phase = cluster.PhaseStopped }
+	return func(m *galera.Member) { down(seqno)(m); m.Phase = galera.PhaseStopped }
 }
 
-func phase(p cluster.Phase) is { return func(m *cluster.Member) { m.Phase = p } }
+func phase(p galera.Phase) is { return func(m *galera.Member) { m.Phase = p } }
 
-func empty(m *cluster.Member) {
+func empty(m *galera.Member) {
 	down(0)(m)
-	m.Data, m.Position = cluster.DataEmpty, cluster.Position{}
+	m.Data, m.Position = galera.DataEmpty, galera.Position{}
 }
 
-func incomplete(m *cluster.Member) { empty(m); m.Data = cluster.DataIncomplete }
+func incomplete(m *galera.Member) { empty(m); m.Data = galera.DataIncomplete }
 
-func unreadable(m *cluster.Member) {
+func unreadable(m *galera.Member) {
 	down(0)(m)
-	m.Position, m.Phase = cluster.Position{}, cluster.PhaseFailed
+	m.Position, m.Phase = galera.Position{}, galera.PhaseFailed
 }
 
 // damaged has data, and an order book that cannot be read.
 func damaged(seqno int64) is {
-	return func(m *cluster.Member) {
+	return func(m *galera.Member) {
 		down(seqno)(m)
-		m.Phase, m.BookDamaged, m.Line, m.Order = cluster.PhaseFailed, true, 0, nil
+		m.Phase, m.BookDamaged, m.Line, m.Order = galera.PhaseFailed, true, 0, nil
 	}
 }
 
 func foreign(seqno int64) is {
-	return func(m *cluster.Member) { down(seqno)(m); m.Position.UUID = other }
+	return func(m *galera.Member) { down(seqno)(m); m.Position.UUID = other }
 }
 
-func silent(m *cluster.Member) {
-	*m = cluster.Member{Name: m.Name, Ordinal: m.Ordinal, HeldData: m.HeldData, Pod: m.Pod}
+func silent(m *galera.Member) {
+	*m = galera.Member{Name: m.Name, Ordinal: m.Ordinal, HeldData: m.HeldData, Pod: m.Pod}
 	m.Pod.Ready = false
 }
 
-func safe(m *cluster.Member)        { m.SafeToBootstrap = true }
-func outdatedPod(m *cluster.Member) { m.Pod.Outdated = true }
-func oldConfig(m *cluster.Member)   { m.RestartNeeded = true }
-func line(epoch int64) is           { return func(m *cluster.Member) { m.Line = epoch } }
+func safe(m *galera.Member)        { m.SafeToBootstrap = true }
+func outdatedPod(m *galera.Member) { m.Pod.Outdated = true }
+func oldConfig(m *galera.Member)   { m.RestartNeeded = true }
+func line(epoch int64) is          { return func(m *galera.Member) { m.Line = epoch } }
 
 // told remembers an order.
 func told(id string, epoch int64, kind OrderKind, state string) is {
-	return func(m *cluster.Member) {
-		m.Order = &cluster.Order{ID: id, Epoch: epoch, Kind: string(kind), State: state}
+	return func(m *galera.Member) {
+		m.Order = &galera.Order{ID: id, Epoch: epoch, Kind: string(kind), State: state}
 	}
 }
 
@@ -167,7 +167,7 @@ func knows(epoch int64) is { return told("some", epoch, OrderStart, orderDone) }
 // row is a situation and what the planner has to make of it.
 type row struct {
 	name    string
-	s       cluster.Snapshot
+	s       galera.Snapshot
 	action  Action
 	reason  string
 	blocked bool
@@ -197,4 +197,4 @@ func check(t *testing.T, rows []row) {
 }
 
 // halfKept is a member with a full copy that is not on the disk yet.
-func halfKept(m *cluster.Member) { m.Data = cluster.DataIncomplete }
+func halfKept(m *galera.Member) { m.Data = galera.DataIncomplete }

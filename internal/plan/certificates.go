@@ -3,7 +3,7 @@ package plan
 import (
 	"slices"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // CertificateStep names how far the way from one CA to another has got.
@@ -42,7 +42,7 @@ type Publication struct {
 // A leaf that verifies by whatever the published one verifies by needs no step of trust: who
 // presents the published one trusts that. It is then published at once, whoever is silent, so
 // that a renewal does not depend on anybody.
-func Publish(c cluster.Certificates) Publication {
+func Publish(c galera.Certificates) Publication {
 	published, issued := c.Published, c.Issued
 	switch {
 	case issued.Leaf == "" && published.Leaf == "":
@@ -65,30 +65,30 @@ func Publish(c cluster.Certificates) Publication {
 		return p
 	}
 	p.Step = StepTrusting
-	p.Waiting = waiting(c.Members, func(u cluster.CertificateUse) bool { return u.Loaded })
+	p.Waiting = waiting(c.Members, func(u galera.CertificateUse) bool { return u.Loaded })
 	return p
 }
 
 // sameTrust says that whoever trusts the published leaf trusts the issued one, too.
-func sameTrust(published, issued cluster.Pair) bool {
+func sameTrust(published, issued galera.Pair) bool {
 	by := common(published.Anchors, published.CAs)
 	return len(by) > 0 && len(without(by, issued.Anchors)) == 0
 }
 
 // trusted says that a CA of the issued leaf is published and that every member was observed to trust it.
-func trusted(c cluster.Certificates) bool {
+func trusted(c galera.Certificates) bool {
 	return len(common(c.Published.CAs, c.Issued.Anchors)) > 0 &&
-		len(waiting(c.Members, func(u cluster.CertificateUse) bool { return u.Loaded })) == 0
+		len(waiting(c.Members, func(u galera.CertificateUse) bool { return u.Loaded })) == 0
 }
 
 // drop lets go of the old CAs once everybody presents the new leaf.
-func drop(c cluster.Certificates, p Publication) Publication {
+func drop(c galera.Certificates, p Publication) Publication {
 	p.Issued, p.Step = true, StepSettled
 	if len(p.Old) == 0 {
 		return p
 	}
 	p.Step = StepPresenting
-	p.Waiting = waiting(c.Members, func(u cluster.CertificateUse) bool { return u.Loaded && u.Serves })
+	p.Waiting = waiting(c.Members, func(u galera.CertificateUse) bool { return u.Loaded && u.Serves })
 	if len(p.Waiting) > 0 || len(without(c.Issued.CAs, c.Published.CAs)) > 0 {
 		return p
 	}
@@ -114,7 +114,7 @@ func living(cas, expired []string) []string {
 
 // waiting names the members that are not as they should be. One that is away counts: it may be
 // running where nobody sees it, and it may come back with what it knew.
-func waiting(members []cluster.CertificateUse, ready func(cluster.CertificateUse) bool) []string {
+func waiting(members []galera.CertificateUse, ready func(galera.CertificateUse) bool) []string {
 	var out []string
 	for _, u := range members {
 		if !ready(u) {

@@ -5,60 +5,60 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // use is what the members do: "loaded,serving" for three members.
-func uses(states ...string) []cluster.CertificateUse {
-	var out []cluster.CertificateUse
+func uses(states ...string) []galera.CertificateUse {
+	var out []galera.CertificateUse
 	for i, s := range states {
-		out = append(out, cluster.CertificateUse{Name: fmt.Sprint("n-", i), Loaded: s == "loaded" || s == "serves", Serves: s == "serves"})
+		out = append(out, galera.CertificateUse{Name: fmt.Sprint("n-", i), Loaded: s == "loaded" || s == "serves", Serves: s == "serves"})
 	}
 	return out
 }
 
-func certPair(leaf, cas, anchors string) cluster.Pair {
-	return cluster.Pair{Leaf: leaf, CAs: strings.Fields(cas), Anchors: strings.Fields(anchors)}
+func certPair(leaf, cas, anchors string) galera.Pair {
+	return galera.Pair{Leaf: leaf, CAs: strings.Fields(cas), Anchors: strings.Fields(anchors)}
 }
 
 func TestPublish(t *testing.T) {
-	all, none := uses("serves", "serves", "serves"), cluster.Pair{}
+	all, none := uses("serves", "serves", "serves"), galera.Pair{}
 	old, renewed, other := certPair("l1", "A", "A"), certPair("l2", "A", "A"), certPair("l3", "B", "B")
 	both := certPair("l1", "A B", "A")
 	for name, tc := range map[string]struct {
-		c    cluster.Certificates
+		c    galera.Certificates
 		want string // leaf, CAs, step, who is waited for
 	}{
-		"nothing yet":                        {cluster.Certificates{}, "published [] Settled []"},
-		"the first":                          {cluster.Certificates{Issued: old}, "issued [A] Settled []"},
-		"nothing new":                        {cluster.Certificates{Published: old, Valid: true, Issued: old, Members: all}, "issued [A] Settled []"},
-		"refused or gone":                    {cluster.Certificates{Published: old, Valid: true, Members: all}, "published [A] Settled []"},
-		"renewed, all there":                 {cluster.Certificates{Published: old, Valid: true, Issued: renewed, Members: all}, "issued [A] Settled []"},
-		"renewed, one silent":                {cluster.Certificates{Published: old, Valid: true, Issued: renewed, Members: uses("serves", "", "serves")}, "issued [A] Settled []"},
-		"another CA":                         {cluster.Certificates{Published: old, Valid: true, Issued: other, Members: all}, "published [A B] Trusting []"},
-		"another CA, nobody there":           {cluster.Certificates{Published: old, Valid: true, Issued: other, Members: uses("", "")}, "published [A B] Trusting [n-0 n-1]"},
-		"both published, one has not loaded": {cluster.Certificates{Published: both, Valid: true, Issued: other, Members: uses("loaded", "", "serves")}, "published [A B] Trusting [n-1]"},
-		"both trusted":                       {cluster.Certificates{Published: both, Valid: true, Issued: other, Members: uses("loaded", "loaded")}, "issued [A B] Presenting []"},
-		"new leaf, one not seen serving":     {cluster.Certificates{Published: certPair("l3", "A B", "B"), Valid: true, Issued: other, Members: uses("serves", "serves", "loaded")}, "issued [A B] Presenting [n-2]"},
-		"new leaf served by all":             {cluster.Certificates{Published: certPair("l3", "A B", "B"), Valid: true, Issued: other, Members: all}, "issued [B] Settled []"},
-		"manual":                             {cluster.Certificates{Published: certPair("l3", "A B", "B"), Valid: true, Issued: other, Members: all, Manual: true}, "issued [A B] Asking []"},
-		"manual, another asked for":          {cluster.Certificates{Published: certPair("l3", "A B", "B"), Valid: true, Issued: other, Members: all, Manual: true, Droppable: []string{"C", "B"}}, "issued [A B] Asking []"},
-		"manual, asked for":                  {cluster.Certificates{Published: certPair("l3", "A B", "B"), Valid: true, Issued: other, Members: all, Manual: true, Droppable: []string{"A"}}, "issued [B] Settled []"},
-		"manual, asked for too early":        {cluster.Certificates{Published: both, Valid: true, Issued: other, Members: uses("loaded", "", "serves"), Manual: true, Droppable: []string{"A"}}, "published [A B] Trusting [n-1]"},
-		"a third CA half-way":                {cluster.Certificates{Published: both, Valid: true, Issued: certPair("l4", "C", "C"), Members: all}, "published [A B C] Trusting []"},
-		"back to the first half-way":         {cluster.Certificates{Published: certPair("l3", "A B", "B"), Valid: true, Issued: renewed, Members: uses("loaded", "loaded")}, "issued [A B] Presenting []"},
-		"back to the first, one not there":   {cluster.Certificates{Published: certPair("l3", "A B", "B"), Valid: true, Issued: renewed, Members: uses("loaded", "")}, "published [A B] Trusting [n-1]"},
+		"nothing yet":                        {galera.Certificates{}, "published [] Settled []"},
+		"the first":                          {galera.Certificates{Issued: old}, "issued [A] Settled []"},
+		"nothing new":                        {galera.Certificates{Published: old, Valid: true, Issued: old, Members: all}, "issued [A] Settled []"},
+		"refused or gone":                    {galera.Certificates{Published: old, Valid: true, Members: all}, "published [A] Settled []"},
+		"renewed, all there":                 {galera.Certificates{Published: old, Valid: true, Issued: renewed, Members: all}, "issued [A] Settled []"},
+		"renewed, one silent":                {galera.Certificates{Published: old, Valid: true, Issued: renewed, Members: uses("serves", "", "serves")}, "issued [A] Settled []"},
+		"another CA":                         {galera.Certificates{Published: old, Valid: true, Issued: other, Members: all}, "published [A B] Trusting []"},
+		"another CA, nobody there":           {galera.Certificates{Published: old, Valid: true, Issued: other, Members: uses("", "")}, "published [A B] Trusting [n-0 n-1]"},
+		"both published, one has not loaded": {galera.Certificates{Published: both, Valid: true, Issued: other, Members: uses("loaded", "", "serves")}, "published [A B] Trusting [n-1]"},
+		"both trusted":                       {galera.Certificates{Published: both, Valid: true, Issued: other, Members: uses("loaded", "loaded")}, "issued [A B] Presenting []"},
+		"new leaf, one not seen serving":     {galera.Certificates{Published: certPair("l3", "A B", "B"), Valid: true, Issued: other, Members: uses("serves", "serves", "loaded")}, "issued [A B] Presenting [n-2]"},
+		"new leaf served by all":             {galera.Certificates{Published: certPair("l3", "A B", "B"), Valid: true, Issued: other, Members: all}, "issued [B] Settled []"},
+		"manual":                             {galera.Certificates{Published: certPair("l3", "A B", "B"), Valid: true, Issued: other, Members: all, Manual: true}, "issued [A B] Asking []"},
+		"manual, another asked for":          {galera.Certificates{Published: certPair("l3", "A B", "B"), Valid: true, Issued: other, Members: all, Manual: true, Droppable: []string{"C", "B"}}, "issued [A B] Asking []"},
+		"manual, asked for":                  {galera.Certificates{Published: certPair("l3", "A B", "B"), Valid: true, Issued: other, Members: all, Manual: true, Droppable: []string{"A"}}, "issued [B] Settled []"},
+		"manual, asked for too early":        {galera.Certificates{Published: both, Valid: true, Issued: other, Members: uses("loaded", "", "serves"), Manual: true, Droppable: []string{"A"}}, "published [A B] Trusting [n-1]"},
+		"a third CA half-way":                {galera.Certificates{Published: both, Valid: true, Issued: certPair("l4", "C", "C"), Members: all}, "published [A B C] Trusting []"},
+		"back to the first half-way":         {galera.Certificates{Published: certPair("l3", "A B", "B"), Valid: true, Issued: renewed, Members: uses("loaded", "loaded")}, "issued [A B] Presenting []"},
+		"back to the first, one not there":   {galera.Certificates{Published: certPair("l3", "A B", "B"), Valid: true, Issued: renewed, Members: uses("loaded", "")}, "published [A B] Trusting [n-1]"},
 		// A CA renewed with its key: the leaf verifies by either certificate of it.
-		"CA renewed with its key":        {cluster.Certificates{Published: certPair("l1", "A", "A A2"), Valid: true, Issued: certPair("l2", "A2", "A A2"), Members: uses("", "", "")}, "issued [A A2] Presenting []"},
-		"CA renewed, leaf served":        {cluster.Certificates{Published: certPair("l2", "A A2", "A A2"), Valid: true, Issued: certPair("l2", "A2", "A A2"), Members: all}, "issued [A2] Settled []"},
-		"same leaf, another CA with it":  {cluster.Certificates{Published: certPair("l1", "A", "A A2"), Valid: true, Issued: certPair("l1", "A2", "A A2"), Members: all}, "issued [A A2] Presenting []"},
-		"only one of two anchors common": {cluster.Certificates{Published: certPair("l1", "A B", "A B"), Valid: true, Issued: other, Members: uses("", "loaded")}, "published [A B] Trusting [n-0]"},
+		"CA renewed with its key":        {galera.Certificates{Published: certPair("l1", "A", "A A2"), Valid: true, Issued: certPair("l2", "A2", "A A2"), Members: uses("", "", "")}, "issued [A A2] Presenting []"},
+		"CA renewed, leaf served":        {galera.Certificates{Published: certPair("l2", "A A2", "A A2"), Valid: true, Issued: certPair("l2", "A2", "A A2"), Members: all}, "issued [A2] Settled []"},
+		"same leaf, another CA with it":  {galera.Certificates{Published: certPair("l1", "A", "A A2"), Valid: true, Issued: certPair("l1", "A2", "A A2"), Members: all}, "issued [A A2] Presenting []"},
+		"only one of two anchors common": {galera.Certificates{Published: certPair("l1", "A B", "A B"), Valid: true, Issued: other, Members: uses("", "loaded")}, "published [A B] Trusting [n-0]"},
 		// Expiry.
-		"published has expired, new CA":  {cluster.Certificates{Published: certPair("l1", "A", ""), Issued: other, Members: uses("", "", "")}, "issued [A B] Presenting []"},
-		"and its CA, too":                {cluster.Certificates{Published: certPair("l1", "A", ""), Issued: other, Expired: []string{"A"}}, "issued [B] Settled []"},
-		"expired, and nothing new":       {cluster.Certificates{Published: certPair("l1", "A", ""), Issued: none, Expired: []string{"A"}}, "published [A] Settled []"},
-		"an expired CA leaves":           {cluster.Certificates{Published: certPair("l3", "A B", "B"), Valid: true, Issued: other, Expired: []string{"A"}, Manual: true}, "issued [B] Settled []"},
-		"an expired CA leaves by itself": {cluster.Certificates{Published: certPair("l3", "A B", "B"), Valid: true, Expired: []string{"A"}}, "published [B] Settled []"},
+		"published has expired, new CA":  {galera.Certificates{Published: certPair("l1", "A", ""), Issued: other, Members: uses("", "", "")}, "issued [A B] Presenting []"},
+		"and its CA, too":                {galera.Certificates{Published: certPair("l1", "A", ""), Issued: other, Expired: []string{"A"}}, "issued [B] Settled []"},
+		"expired, and nothing new":       {galera.Certificates{Published: certPair("l1", "A", ""), Issued: none, Expired: []string{"A"}}, "published [A] Settled []"},
+		"an expired CA leaves":           {galera.Certificates{Published: certPair("l3", "A B", "B"), Valid: true, Issued: other, Expired: []string{"A"}, Manual: true}, "issued [B] Settled []"},
+		"an expired CA leaves by itself": {galera.Certificates{Published: certPair("l3", "A B", "B"), Valid: true, Expired: []string{"A"}}, "published [B] Settled []"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := Publish(tc.c)

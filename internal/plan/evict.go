@@ -1,6 +1,6 @@
 package plan
 
-import "github.com/galera-operator/galera-operator/internal/cluster"
+import "github.com/galera-operator/galera-operator/internal/galera"
 
 // Eviction tells a member's server that another one has ended: nobody waits for its silence then.
 type Eviction struct {
@@ -21,7 +21,7 @@ type Eviction struct {
 // component had a majority of a view, and went on. Its members evicted, while they were in that view, servers that
 // had ended, so nobody among themselves: only the others can evict any of them, and those are fewer than half, with
 // one eviction each. So they never evict the whole of that component, and cannot be Primary without it.
-func Evictions(s cluster.Snapshot) []Eviction {
+func Evictions(s galera.Snapshot) []Eviction {
 	if _, grave := refuseTwoPrimaries(s); grave || s.Arbitrator != nil {
 		return nil // an arbitrator cannot be made to forget an eviction, and others learn of it again and again
 	}

@@ -4,22 +4,22 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 func TestEvictions(t *testing.T) {
 	inView := func(id int64) is {
-		return func(m *cluster.Member) {
+		return func(m *galera.Member) {
 			if m.Server != nil {
 				m.Server.ViewID = id
 			}
 		}
 	}
-	ended := func(m *cluster.Member) {
+	ended := func(m *galera.Member) {
 		down(10)(m)
-		m.Ended = &cluster.Ended{NodeUUID: "u-" + m.Name, ViewID: 7}
+		m.Ended = &galera.Ended{NodeUUID: "u-" + m.Name, ViewID: 7}
 	}
-	five := func(s *cluster.Snapshot) {
+	five := func(s *galera.Snapshot) {
 		for _, name := range []string{"db-3", "db-4"} {
 			m := s.Members[1]
 			m.Name = name
@@ -32,7 +32,7 @@ func TestEvictions(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name string
-		s    cluster.Snapshot
+		s    galera.Snapshot
 		want []Eviction
 	}{
 		{"all run", shop(all(inView(7))), nil},
@@ -41,7 +41,7 @@ func TestEvictions(t *testing.T) {
 		{"the group has gone on", shop(all(inView(8)), db(2, ended)), nil},
 		{"one of them has", shop(db(0, inView(8)), db(1, inView(7)), db(2, ended)), []Eviction{told("db-1", "db-2")}},
 		{"no quorum", shop(all(inView(7)), db(2, ended), db(0, nonPrimary(10, "db-0", "db-1")), db(1, nonPrimary(10, "db-0", "db-1"))), nil},
-		{"an arbitrator would remember it", shop(all(inView(7)), db(2, ended), func(s *cluster.Snapshot) { s.Arbitrator = &cluster.Arbitrator{} }), nil},
+		{"an arbitrator would remember it", shop(all(inView(7)), db(2, ended), func(s *galera.Snapshot) { s.Arbitrator = &galera.Arbitrator{} }), nil},
 		{"two have ended, and each believes but one", shop(all(inView(7)), db(0, ended), db(2, ended)), []Eviction{told("db-1", "db-0")}},
 		{"two of five have", shop(five, all(inView(7)), db(0, ended), db(2, ended)), []Eviction{told("db-1", "db-0"), told("db-3", "db-2")}},
 	} {

@@ -1,6 +1,6 @@
 // Package plan decides. Plan turns one Snapshot into at most one Action, or into a reason to
 // wait. It is pure: no context, client, clock or logger; it imports only the standard library
-// and internal/cluster, so that the simulator can run it millions of times.
+// and internal/galera, so that the simulator can run it millions of times.
 //
 // The algorithm is an ordered list of policies; the first one that has something to say wins:
 //
@@ -28,7 +28,7 @@ package plan
 import (
 	"fmt"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // Decision is what to do now: an Action, or nil and the reason for waiting.
@@ -70,7 +70,7 @@ const (
 )
 
 // policy looks at a Snapshot; ok says that it decides and that nobody after it is asked.
-type policy func(cluster.Snapshot) (d Decision, ok bool)
+type policy func(galera.Snapshot) (d Decision, ok bool)
 
 var policies = []policy{
 	refuseTwoPrimaries,
@@ -93,7 +93,7 @@ var policies = []policy{
 }
 
 // Plan decides what to do next about a cluster.
-func Plan(s cluster.Snapshot) Decision {
+func Plan(s galera.Snapshot) Decision {
 	for _, p := range policies {
 		if d, ok := p(s); ok {
 			return d
@@ -103,13 +103,13 @@ func Plan(s cluster.Snapshot) Decision {
 }
 
 // reportMembers tells who is not Synced yet, though nothing has to be done about it.
-func reportMembers(s cluster.Snapshot) (Decision, bool) {
+func reportMembers(s galera.Snapshot) (Decision, bool) {
 	var joining []string
 	for _, m := range s.Members {
-		if m.Synced() && m.CannotAct == cluster.Able {
+		if m.Synced() && m.CannotAct == galera.Able {
 			continue
 		}
-		if m.CannotAct != cluster.Able {
+		if m.CannotAct != galera.Able {
 			return Decision{Reason: ReasonMemberFailed, Message: m.Name + " " + plight(m)}, true
 		}
 		if m.Failure != nil {
@@ -129,7 +129,7 @@ func reportMembers(s cluster.Snapshot) (Decision, bool) {
 }
 
 // reportArbitrator tells that a wanted arbitrator is not counted.
-func reportArbitrator(s cluster.Snapshot) (Decision, bool) {
+func reportArbitrator(s galera.Snapshot) (Decision, bool) {
 	a := s.Arbitrator
 	switch {
 	case a == nil || !a.Wanted || a.Votes():

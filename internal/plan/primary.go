@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 func list(names []string) string {
@@ -19,23 +19,23 @@ func list(names []string) string {
 	}
 }
 
-func firstPrimary(s cluster.Snapshot) (cluster.Member, bool) {
+func firstPrimary(s galera.Snapshot) (galera.Member, bool) {
 	for _, m := range s.Members {
 		if m.InPrimary() {
 			return m, true
 		}
 	}
-	return cluster.Member{}, false
+	return galera.Member{}, false
 }
 
-func anyPrimary(s cluster.Snapshot) bool {
+func anyPrimary(s galera.Snapshot) bool {
 	_, ok := firstPrimary(s)
 	return ok
 }
 
 // refuseTwoPrimaries stops everything when two components serve at once: whatever is done
 // then can only make more of the data diverge.
-func refuseTwoPrimaries(s cluster.Snapshot) (Decision, bool) {
+func refuseTwoPrimaries(s galera.Snapshot) (Decision, bool) {
 	for i, a := range s.Members {
 		if !a.InPrimary() {
 			continue
@@ -59,7 +59,7 @@ func refuseTwoPrimaries(s cluster.Snapshot) (Decision, bool) {
 // apart says that two Primary members certainly are in different components: other histories,
 // or memberships that have nobody in common. What they share, in whatever way, shows that one of them
 // has not told its last view yet: a true split never overlaps.
-func apart(a, b cluster.Member) bool {
+func apart(a, b galera.Member) bool {
 	if a.Server.ClusterUUID != b.Server.ClusterUUID {
 		return true
 	}
@@ -69,7 +69,7 @@ func apart(a, b cluster.Member) bool {
 
 // recordUUID stores the history's UUID as soon as there is a component, or, after the status
 // was lost, as soon as all data agree on one. The epoch of the journal comes back in the same way.
-func recordUUID(s cluster.Snapshot) (Decision, bool) {
+func recordUUID(s galera.Snapshot) (Decision, bool) {
 	epoch := highestEpoch(s)
 	m, ok := firstPrimary(s)
 	switch {
@@ -89,7 +89,7 @@ func record(uuid string, epoch int64, message string) (Decision, bool) {
 }
 
 // followWriter keeps NAME-primary on a node that can write.
-func followWriter(s cluster.Snapshot) (Decision, bool) {
+func followWriter(s galera.Snapshot) (Decision, bool) {
 	target := chooseWriter(s)
 	if target == "" {
 		return Decision{}, false
@@ -110,7 +110,7 @@ func assign(target string) (Decision, bool) {
 const rolePrimary = "primary"
 
 // chooseWriter prefers whoever is the writer now, then Synced nodes, then the lowest ordinal.
-func chooseWriter(s cluster.Snapshot) string {
+func chooseWriter(s galera.Snapshot) string {
 	best, bestScore := "", 0
 	for _, m := range s.Members {
 		if score := writerScore(m, s.Primary); score > bestScore {
@@ -120,12 +120,12 @@ func chooseWriter(s cluster.Snapshot) string {
 	return best
 }
 
-func writerScore(m cluster.Member, recorded string) int {
+func writerScore(m galera.Member, recorded string) int {
 	if !canWrite(m) {
 		return 0
 	}
 	score := 1
-	if m.Server.State == cluster.NodeSynced {
+	if m.Server.State == galera.NodeSynced {
 		score += 2
 	}
 	switch {
@@ -144,12 +144,12 @@ func writerScore(m cluster.Member, recorded string) int {
 
 // blockedDonor says that a node gives a copy in a way that lets nobody write there (Rsync): its agent calls it not ready then,
 // so that NAME-primary would have no endpoint for as long as the copy takes.
-func blockedDonor(m cluster.Member) bool {
-	return m.Server.State == cluster.NodeDonor && !m.Pod.Ready
+func blockedDonor(m galera.Member) bool {
+	return m.Server.State == galera.NodeDonor && !m.Pod.Ready
 }
 
 // canWrite includes donors: a node that gives a MariaBackup transfer goes on serving.
-func canWrite(m cluster.Member) bool {
-	return m.InPrimary() && m.Data != cluster.DataIncomplete && !m.Draining && !m.Pod.Terminating &&
-		(m.Server.State == cluster.NodeSynced || m.Server.State == cluster.NodeDonor)
+func canWrite(m galera.Member) bool {
+	return m.InPrimary() && m.Data != galera.DataIncomplete && !m.Draining && !m.Pod.Terminating &&
+		(m.Server.State == galera.NodeSynced || m.Server.State == galera.NodeDonor)
 }

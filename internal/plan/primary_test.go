@@ -3,19 +3,19 @@ package plan
 import (
 	"testing"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-func unrecorded(s *cluster.Snapshot) { s.ClusterUUID = "" }
+func unrecorded(s *galera.Snapshot) { s.ClusterUUID = "" }
 
-func started(s *cluster.Snapshot) {
-	s.Operation = &cluster.Operation{Type: cluster.OpFirstStart, Epoch: 4}
+func started(s *galera.Snapshot) {
+	s.Operation = &galera.Operation{Type: galera.OpFirstStart, Epoch: 4}
 }
 
-func role(r string) is { return func(m *cluster.Member) { m.Pod.Role = r } }
+func role(r string) is { return func(m *galera.Member) { m.Pod.Role = r } }
 
 func inHistory(uuid string) is {
-	return func(m *cluster.Member) { m.Server.ClusterUUID, m.Position.UUID = uuid, uuid }
+	return func(m *galera.Member) { m.Server.ClusterUUID, m.Position.UUID = uuid, uuid }
 }
 
 func TestTwoPrimaries(t *testing.T) {
@@ -42,34 +42,34 @@ func TestRecordUUID(t *testing.T) {
 	check(t, []row{
 		{name: "as soon as there is a component", s: shop(unrecorded, started), action: RecordUUID{history, 4, false}},
 		{name: "with the highest epoch that anybody remembers", s: shop(unrecorded, db(1, knows(7))), action: RecordUUID{history, 7, true}},
-		{name: "also in a suspension that was begun before", s: shop(unrecorded, func(s *cluster.Snapshot) { s.Operation = &cluster.Operation{Type: cluster.OpSuspend, Epoch: 4} }),
+		{name: "also in a suspension that was begun before", s: shop(unrecorded, func(s *galera.Snapshot) { s.Operation = &galera.Operation{Type: galera.OpSuspend, Epoch: 4} }),
 			action: RecordUUID{history, 4, true}},
 		{name: "an epoch that the status has lost", s: shop(db(1, knows(7))), action: RecordUUID{history, 7, false}},
 		{name: "an epoch known from a bootstrap", s: shop(db(1, line(6))), action: RecordUUID{history, 6, false}},
-		{name: "not a zero UUID", s: shop(unrecorded, all(inHistory(cluster.ZeroUUID))), reason: ReasonWaitingForMembers},
+		{name: "not a zero UUID", s: shop(unrecorded, all(inHistory(galera.ZeroUUID))), reason: ReasonWaitingForMembers},
 		{name: "an approval that was not needed is used up", s: shop(trust("db-1", at(9), 5)), action: RecordUUID{history, 5, false}},
 		{name: "an approval of long ago is left alone", s: shop(trust("db-1", at(9), 3)), reason: ReasonHealthy},
 	})
 }
 
 func TestFollowWriter(t *testing.T) {
-	terminating := func(m *cluster.Member) { m.Pod.Terminating = true }
-	draining := func(m *cluster.Member) { m.Draining = true }
-	unready := func(m *cluster.Member) { m.Pod.Ready = false }
+	terminating := func(m *galera.Member) { m.Pod.Terminating = true }
+	draining := func(m *galera.Member) { m.Draining = true }
+	unready := func(m *galera.Member) { m.Pod.Ready = false }
 	check(t, []row{
 		{name: "stays where it is", s: shop(), reason: ReasonHealthy},
 		{name: "leaves a node that stops", s: shop(db(0, draining)), action: AssignRoles{Primary: "db-1"}},
 		{name: "leaves a pod that is deleted", s: shop(db(0, terminating)), action: AssignRoles{Primary: "db-1"}},
 		{name: "leaves a node that lost quorum", s: shop(db(0, nonPrimary(10, "db-0"))), action: AssignRoles{Primary: "db-1"}},
 		{name: "leaves a server that has ended", s: shop(db(0, down(10))), action: AssignRoles{Primary: "db-1"}},
-		{name: "stays on a donor", s: shop(db(0, state(cluster.NodeDonor)), db(2, state(cluster.NodeJoining))), reason: ReasonJoining},
-		{name: "leaves a donor that is blocked", s: shop(db(0, state(cluster.NodeDonor), unready), db(2, state(cluster.NodeJoining))), action: AssignRoles{Primary: "db-1"}},
-		{name: "stays on a blocked donor when nobody else can write", s: shop(db(0, state(cluster.NodeDonor), unready), db(1, state(cluster.NodeJoining)), db(2, state(cluster.NodeJoining))), reason: ReasonJoining},
-		{name: "stays on one of two blocked donors", s: shop(db(0, state(cluster.NodeDonor), unready, role("replica")), db(1, state(cluster.NodeDonor), unready, role(rolePrimary)), db(2, state(cluster.NodeJoining))), reason: ReasonJoining},
-		{name: "a pod that came back is no reason to move", s: shop(db(2, role("replica"), state(cluster.NodeJoining))), reason: ReasonJoining},
+		{name: "stays on a donor", s: shop(db(0, state(galera.NodeDonor)), db(2, state(galera.NodeJoining))), reason: ReasonJoining},
+		{name: "leaves a donor that is blocked", s: shop(db(0, state(galera.NodeDonor), unready), db(2, state(galera.NodeJoining))), action: AssignRoles{Primary: "db-1"}},
+		{name: "stays on a blocked donor when nobody else can write", s: shop(db(0, state(galera.NodeDonor), unready), db(1, state(galera.NodeJoining)), db(2, state(galera.NodeJoining))), reason: ReasonJoining},
+		{name: "stays on one of two blocked donors", s: shop(db(0, state(galera.NodeDonor), unready, role("replica")), db(1, state(galera.NodeDonor), unready, role(rolePrimary)), db(2, state(galera.NodeJoining))), reason: ReasonJoining},
+		{name: "a pod that came back is no reason to move", s: shop(db(2, role("replica"), state(galera.NodeJoining))), reason: ReasonJoining},
 		{name: "of two roles one goes", s: shop(db(2, role(rolePrimary))), action: AssignRoles{Primary: "db-0"}},
-		{name: "comes back to the recorded primary", s: shop(all(role("replica")), func(s *cluster.Snapshot) { s.Primary = "db-2" }), action: AssignRoles{Primary: "db-2"}},
+		{name: "comes back to the recorded primary", s: shop(all(role("replica")), func(s *galera.Snapshot) { s.Primary = "db-2" }), action: AssignRoles{Primary: "db-2"}},
 		{name: "not to a copy that is not on the disk", s: shop(all(role("replica")), db(0, halfKept)), action: AssignRoles{Primary: "db-1"}},
-		{name: "nobody can write", s: shop(all(state(cluster.NodeJoining))), reason: ReasonJoining},
+		{name: "nobody can write", s: shop(all(state(galera.NodeJoining))), reason: ReasonJoining},
 	})
 }

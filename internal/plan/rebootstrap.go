@@ -3,17 +3,17 @@ package plan
 import (
 	"fmt"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-func rebootstrapping(op cluster.Operation) bool {
-	return op.Type == cluster.OpSwitchTLS && op.Step == stepRebootstrap
+func rebootstrapping(op galera.Operation) bool {
+	return op.Type == galera.OpSwitchTLS && op.Step == stepRebootstrap
 }
 
 // continueRebootstrap switches without dynamic sockets: one node, the target, goes on serving while
 // the others are stopped and given the new encryption; then that one is stopped, and the recovery
 // from a full stop makes it the start of a component with the new encryption, which the others join.
-func continueRebootstrap(s cluster.Snapshot, op cluster.Operation) (Decision, bool) {
+func continueRebootstrap(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 	keeper, ok := s.Member(op.Target)
 	if !ok || !keeper.InPrimary() {
 		return abandon(ReasonSwitching, op.Target+" does not serve any more")
@@ -41,29 +41,29 @@ func continueRebootstrap(s cluster.Snapshot, op cluster.Operation) (Decision, bo
 	if d, waiting := waitForConfiguration(s); waiting {
 		return d, true
 	}
-	return order(op, keeper.Name, OrderStop, cluster.Position{}, ReasonSwitching,
+	return order(op, keeper.Name, OrderStop, galera.Position{}, ReasonSwitching,
 		fmt.Sprintf("%s, the last node that serves, is restarted with %s sockets", keeper.Name, s.Wanted.Sockets))
 }
 
 // wouldBeMissing says why a member could not be told of a start, or not say where it stands; "" when it could. One that hangs is
 // killed by its Stop, and looked at.
-func wouldBeMissing(m cluster.Member) string {
+func wouldBeMissing(m galera.Member) string {
 	switch {
-	case m.CannotAct != cluster.Able && m.CannotAct != cluster.Hung:
+	case m.CannotAct != galera.Able && m.CannotAct != galera.Hung:
 		return plight(m)
-	case m.Down() && m.Failure != nil && !m.Position.Known() && m.Data != cluster.DataEmpty && m.Data != cluster.DataIncomplete:
+	case m.Down() && m.Failure != nil && !m.Position.Known() && m.Data != galera.DataEmpty && m.Data != galera.DataIncomplete:
 		return "cannot tell its position"
 	}
 	return ""
 }
 
-func stopForSwitch(op cluster.Operation, m cluster.Member) (Decision, bool) {
-	if !m.Known || m.Phase == cluster.PhaseStopping {
+func stopForSwitch(op galera.Operation, m galera.Member) (Decision, bool) {
+	if !m.Known || m.Phase == galera.PhaseStopping {
 		return wait(ReasonSwitching, "waiting for "+m.Name+" to stop"+but(m))
 	}
 	if m.Order != nil && m.Order.Epoch == op.Epoch && m.Order.Kind != string(OrderStop) {
 		return abandon(ReasonSwitching, fmt.Sprintf("the Stop of epoch %d was lifted on %s: another epoch is needed", op.Epoch, m.Name))
 	}
-	return order(op, m.Name, OrderStop, cluster.Position{}, ReasonSwitching,
+	return order(op, m.Name, OrderStop, galera.Position{}, ReasonSwitching,
 		fmt.Sprintf("stopping %s while %s goes on serving", m.Name, op.Target))
 }

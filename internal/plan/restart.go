@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // restartOutdated rolls a new configuration or pod template through the cluster: one node at
 // a time, only while all others are Synced and served, the primary last and after the writer
 // has moved. Each node is an operation of its own: the journal, not what an operator happens
 // to see, says whose turn it is.
-func restartOutdated(s cluster.Snapshot) (Decision, bool) {
+func restartOutdated(s galera.Snapshot) (Decision, bool) {
 	outdated := outdatedMembers(s)
 	if len(outdated) == 0 {
 		return Decision{}, false
@@ -25,13 +25,13 @@ func restartOutdated(s cluster.Snapshot) (Decision, bool) {
 	} else if d, waiting := waitForConfiguration(s); waiting {
 		return d, true
 	}
-	return begin(s, cluster.Operation{Type: cluster.OpRestart, Target: next.Name}, ReasonRestarting,
+	return begin(s, galera.Operation{Type: galera.OpRestart, Target: next.Name}, ReasonRestarting,
 		"rolling restart of "+list(names(outdated))+"; the next is "+next.Name)
 }
 
 // continueRestart restarts one node and waits until it is back. It gives way when the
 // component is lost meanwhile.
-func continueRestart(s cluster.Snapshot, op cluster.Operation) (Decision, bool) {
+func continueRestart(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 	m, ok := s.Member(op.Target)
 	switch {
 	case !ok:
@@ -67,8 +67,8 @@ func continueRestart(s cluster.Snapshot, op cluster.Operation) (Decision, bool) 
 	return restart(s, op, m)
 }
 
-func outdatedMembers(s cluster.Snapshot) []cluster.Member {
-	var out []cluster.Member
+func outdatedMembers(s galera.Snapshot) []galera.Member {
+	var out []galera.Member
 	for _, m := range s.Members {
 		if outdated(m) {
 			out = append(out, m)
@@ -77,11 +77,11 @@ func outdatedMembers(s cluster.Snapshot) []cluster.Member {
 	return out
 }
 
-func outdated(m cluster.Member) bool {
+func outdated(m galera.Member) bool {
 	return m.Pod.Exists && !m.Pod.Terminating && (m.Pod.Outdated || m.RestartNeeded || m.StaleTrust || m.StuckDonor)
 }
 
-func names(members []cluster.Member) []string {
+func names(members []galera.Member) []string {
 	out := make([]string, 0, len(members))
 	for _, m := range members {
 		out = append(out, m.Name)
@@ -91,14 +91,14 @@ func names(members []cluster.Member) []string {
 
 // broken says that a member cannot come up in its old pod: replacing it takes nobody down
 // who serves. One that has failed and waits for the next attempt runs nothing at this moment.
-func broken(m cluster.Member) bool {
+func broken(m galera.Member) bool {
 	return outdated(m) && m.Pod.Outdated && !m.Pod.Ready &&
-		(!m.Known || m.Phase == cluster.PhaseFailed || m.Phase == cluster.PhaseWaiting && m.Failure != nil)
+		(!m.Known || m.Phase == galera.PhaseFailed || m.Phase == galera.PhaseWaiting && m.Failure != nil)
 }
 
 // replaceStuck replaces, while there is no Primary component, a pod that cannot start in its old
 // template: a corrected image must reach the very node that nothing starts without.
-func replaceStuck(s cluster.Snapshot) (Decision, bool) {
+func replaceStuck(s galera.Snapshot) (Decision, bool) {
 	if anyPrimary(s) || s.Suspend {
 		return Decision{}, false
 	}
@@ -110,16 +110,16 @@ func replaceStuck(s cluster.Snapshot) (Decision, bool) {
 	return Decision{}, false
 }
 
-func waitForSynced(s cluster.Snapshot) (Decision, bool) {
+func waitForSynced(s galera.Snapshot) (Decision, bool) {
 	if m, found := stuckDonor(s); found && !comesBack(s, m) {
 		return wait(ReasonRestarting, aloneAndStuck(s, m))
 	}
 	for _, m := range s.Members {
-		serves := m.Synced() && m.Pod.Ready && m.CannotAct == cluster.Able
+		serves := m.Synced() && m.Pod.Ready && m.CannotAct == galera.Able
 		if serves && (!m.Upgrading || m.Pod.Outdated) { // in its next pod it is another matter
 			continue
 		}
-		if m.CannotAct != cluster.Able {
+		if m.CannotAct != galera.Able {
 			return wait(ReasonMemberFailed, fmt.Sprintf("no node is taken down beside %s, which %s", m.Name, plight(m)))
 		}
 		if m.Failure != nil {
@@ -135,14 +135,14 @@ func waitForSynced(s cluster.Snapshot) (Decision, bool) {
 
 // waitForConfiguration lets everybody read a new configuration before anybody is restarted for it: only
 // then is it known who needs a restart, and whose turn is the last.
-func waitForConfiguration(s cluster.Snapshot) (Decision, bool) {
+func waitForConfiguration(s galera.Snapshot) (Decision, bool) {
 	if d, waiting := nodesRead(s); waiting {
 		return d, true
 	}
 	return arbitratorReads(s)
 }
 
-func nodesRead(s cluster.Snapshot) (Decision, bool) {
+func nodesRead(s galera.Snapshot) (Decision, bool) {
 	for _, m := range s.Members {
 		if m.ConfigLoaded != s.ConfigRevision {
 			return wait(ReasonConfiguration, "waiting for "+m.Name+" to read the new configuration"+but(m))
@@ -154,7 +154,7 @@ func nodesRead(s cluster.Snapshot) (Decision, bool) {
 	return Decision{}, false
 }
 
-func restart(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (Decision, bool) {
+func restart(s galera.Snapshot, op galera.Operation, m galera.Member) (Decision, bool) {
 	if other := otherWriter(s, m.Name); m.Pod.Role == rolePrimary && other != m.Name {
 		return assign(other)
 	}
@@ -171,7 +171,7 @@ func restart(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (Decisi
 	if m.StuckDonor {
 		why = ": it stays a donor though it gives to nobody"
 	}
-	d, ok := order(op, m.Name, OrderRestart, cluster.Position{}, ReasonRestarting, "restarting "+m.Name+why)
+	d, ok := order(op, m.Name, OrderRestart, galera.Position{}, ReasonRestarting, "restarting "+m.Name+why)
 	send := d.Action.(SendOrder)
 	send.ID = restartID(s, op, m)
 	d.Action = send
@@ -181,7 +181,7 @@ func restart(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (Decisi
 // useUpTurn makes a node that came by its configuration without an order know the order all the same: one that an
 // earlier leader has sent may still be under way, and would take the node down in somebody else's turn. Under
 // the order's ID a Start, which changes nothing, takes its place.
-func useUpTurn(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (Decision, bool) {
+func useUpTurn(s galera.Snapshot, op galera.Operation, m galera.Member) (Decision, bool) {
 	if !m.Known || !m.Records() || m.Pod.Terminating || seenEpoch(m) >= op.Epoch {
 		return Decision{}, false
 	}
@@ -192,7 +192,7 @@ func useUpTurn(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (Deci
 
 // turnUsed says that the node was restarted in this turn, or told that it is over: another order may be one it knows, and
 // would not carry out.
-func turnUsed(op cluster.Operation, m cluster.Member) bool {
+func turnUsed(op galera.Operation, m galera.Member) bool {
 	if m.Order == nil || m.Order.Epoch != op.Epoch || m.Order.State != orderDone || m.Pod.Outdated {
 		return false
 	}
@@ -201,7 +201,7 @@ func turnUsed(op cluster.Operation, m cluster.Member) bool {
 }
 
 // restartID tells apart the configurations a node is restarted for: they may change again before it is back.
-func restartID(s cluster.Snapshot, op cluster.Operation, m cluster.Member) string {
+func restartID(s galera.Snapshot, op galera.Operation, m galera.Member) string {
 	id := orderID(op, m.Name, OrderRestart) + "/" + s.ConfigRevision
 	if m.StaleTrust {
 		id += "/" + s.Publication
@@ -209,12 +209,12 @@ func restartID(s cluster.Snapshot, op cluster.Operation, m cluster.Member) strin
 	return id
 }
 
-func replace(m cluster.Member, why string) (Decision, bool) {
+func replace(m galera.Member, why string) (Decision, bool) {
 	return Decision{Action: DeletePod{m.Name}, Reason: ReasonRestarting, Message: "replacing the pod " + m.Name + ": " + why}, true
 }
 
 // otherWriter is where the writer goes before its node is restarted: the lowest ordinal else.
-func otherWriter(s cluster.Snapshot, not string) string {
+func otherWriter(s galera.Snapshot, not string) string {
 	for _, m := range s.Members {
 		if m.Name != not && canWrite(m) {
 			return m.Name

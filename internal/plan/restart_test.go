@@ -3,18 +3,18 @@ package plan
 import (
 	"testing"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-func restartOf(member string) cluster.Operation {
-	return cluster.Operation{ID: "restart-5", Type: cluster.OpRestart, Epoch: 5, Target: member}
+func restartOf(member string) galera.Operation {
+	return galera.Operation{ID: "restart-5", Type: galera.OpRestart, Epoch: 5, Target: member}
 }
 
 func TestRestart(t *testing.T) {
-	unready := func(m *cluster.Member) { m.Pod.Ready = false }
-	failed := func(m *cluster.Member) {
+	unready := func(m *galera.Member) { m.Pod.Ready = false }
+	failed := func(m *galera.Member) {
 		down(9)(m)
-		m.Phase, m.Failure = cluster.PhaseFailed, &cluster.Failure{Reason: "ServerExited", Message: "bad setting"}
+		m.Phase, m.Failure = galera.PhaseFailed, &galera.Failure{Reason: "ServerExited", Message: "bad setting"}
 	}
 	restart := SendOrder{Member: "db-2", ID: "restart-5/db-2/restart/r1", Epoch: 5, Kind: OrderRestart}
 	check(t, []row{
@@ -22,10 +22,10 @@ func TestRestart(t *testing.T) {
 		{name: "the highest ordinal first", s: shop(all(oldConfig)), action: Begin{restartOf("db-2")}},
 		{name: "the writer last", s: shop(db(0, oldConfig), db(1, oldConfig)), action: Begin{restartOf("db-1")}},
 		{name: "the writer when it is alone", s: shop(db(0, oldConfig)), action: Begin{restartOf("db-0")}},
-		{name: "not while another is not Synced", s: shop(db(2, oldConfig), db(1, state(cluster.NodeJoined))), reason: ReasonRestarting, says: "db-1"},
+		{name: "not while another is not Synced", s: shop(db(2, oldConfig), db(1, state(galera.NodeJoined))), reason: ReasonRestarting, says: "db-1"},
 		{name: "not while another is not served", s: shop(db(2, oldConfig), db(1, unready)), reason: ReasonRestarting, says: "db-1"},
 		{name: "the order", s: shop(db(2, oldConfig), running(restartOf("db-2"))), action: restart},
-		{name: "not before it has read the configuration", s: shop(db(2, oldConfig, func(m *cluster.Member) { m.ConfigLoaded = "r0" }), running(restartOf("db-2"))),
+		{name: "not before it has read the configuration", s: shop(db(2, oldConfig, func(m *galera.Member) { m.ConfigLoaded = "r0" }), running(restartOf("db-2"))),
 			reason: ReasonConfiguration},
 		{name: "an old pod is replaced", s: shop(db(2, outdatedPod), running(restartOf("db-2"))), action: DeletePod{"db-2"}},
 		{name: "it is on its way", s: shop(db(2, down(9)), running(restartOf("db-2"))), reason: ReasonRestarting, says: "db-2"},
@@ -37,7 +37,7 @@ func TestRestart(t *testing.T) {
 		{name: "the role moves first", s: shop(db(0, oldConfig), running(restartOf("db-0"))), action: AssignRoles{Primary: "db-1"}},
 		{name: "an old CA is forgotten by a restart", s: shop(published, db(1, trustsOld), running(restartOf("db-1"))),
 			action: SendOrder{Member: "db-1", ID: "restart-5/db-1/restart/r1/now", Epoch: 5, Kind: OrderRestart}},
-		{name: "and not before the new ones are there", s: shop(published, db(2, trustsOld, func(m *cluster.Member) { m.Publication = "before" })),
+		{name: "and not before the new ones are there", s: shop(published, db(2, trustsOld, func(m *galera.Member) { m.Publication = "before" })),
 			reason: ReasonConfiguration, says: "db-2 to read the new certificates"},
 		{name: "halted by a failure", s: shop(db(1, oldConfig), db(2, failed), running(restartOf("db-1"))), reason: ReasonMemberFailed, says: "bad setting"},
 		{name: "nobody else is touched while it is down", s: shop(db(1, down(9)), db(2, failed, outdatedPod), running(restartOf("db-1"))), reason: ReasonRestarting, says: "waiting for db-1"},
@@ -57,14 +57,14 @@ func TestRestart(t *testing.T) {
 
 func TestReportMembers(t *testing.T) {
 	check(t, []row{
-		{name: "one joins", s: shop(db(2, state(cluster.NodeJoining))), reason: ReasonJoining, says: "db-2"},
-		{name: "one has failed", s: shop(db(2, down(9), func(m *cluster.Member) { m.Failure = &cluster.Failure{Message: "disk full"} })), reason: ReasonMemberFailed, says: "disk full"},
+		{name: "one joins", s: shop(db(2, state(galera.NodeJoining))), reason: ReasonJoining, says: "db-2"},
+		{name: "one has failed", s: shop(db(2, down(9), func(m *galera.Member) { m.Failure = &galera.Failure{Message: "disk full"} })), reason: ReasonMemberFailed, says: "disk full"},
 	})
 }
 
-func published(s *cluster.Snapshot) {
+func published(s *galera.Snapshot) {
 	s.Publication = "now"
-	all(func(m *cluster.Member) { m.Publication = "now" })(s)
+	all(func(m *galera.Member) { m.Publication = "now" })(s)
 }
 
-func trustsOld(m *cluster.Member) { m.StaleTrust = true }
+func trustsOld(m *galera.Member) { m.StaleTrust = true }

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // scale brings the number of members to the wanted one, one member at a time. What is wanted never
 // says who is a member: that is what was recorded, because data of a member that left by a change
 // of the spec alone could be the most advanced. While it cannot go on it has nothing to say, so
 // that what is wrong can be repaired.
-func scale(s cluster.Snapshot) (Decision, bool) {
+func scale(s galera.Snapshot) (Decision, bool) {
 	size := len(s.Members)
 	switch {
 	case s.Replicas < 1 || s.Replicas == size || !anyPrimary(s):
@@ -24,15 +24,15 @@ func scale(s cluster.Snapshot) (Decision, bool) {
 	if _, weak := waitForOthers(s, target); weak {
 		return Decision{}, false
 	}
-	if slices.ContainsFunc(s.Members[:size-1], func(m cluster.Member) bool { return m.CannotAct != cluster.Able }) {
+	if slices.ContainsFunc(s.Members[:size-1], func(m galera.Member) bool { return m.CannotAct != galera.Able }) {
 		return Decision{}, false // continueScaleDown would give way at once
 	}
-	return begin(s, cluster.Operation{Type: cluster.OpScaleDown, Target: target.Name}, ReasonScaling,
+	return begin(s, galera.Operation{Type: galera.OpScaleDown, Target: target.Name}, ReasonScaling,
 		fmt.Sprintf("scaling from %d to %d nodes; the next to leave is %s", size, s.Replicas, target.Name))
 }
 
 // scaleUp adds one member when all others serve: two that join together need two donors.
-func scaleUp(s cluster.Snapshot) (Decision, bool) {
+func scaleUp(s galera.Snapshot) (Decision, bool) {
 	for _, m := range s.Members {
 		if !m.Synced() || !m.Pod.Ready {
 			return Decision{}, false
@@ -47,7 +47,7 @@ func scaleUp(s cluster.Snapshot) (Decision, bool) {
 // there, and it is stopped by order, so that quorum is counted anew without it. It is a member until
 // all others were seen Synced without it: from then on nothing that a client was told is stored is on
 // its volume alone.
-func continueScaleDown(s cluster.Snapshot, op cluster.Operation) (Decision, bool) {
+func continueScaleDown(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 	m, ok := s.Member(op.Target)
 	switch {
 	case !ok || m.Ordinal != len(s.Members)-1 || m.Ordinal == 0:
@@ -63,7 +63,7 @@ func continueScaleDown(s cluster.Snapshot, op cluster.Operation) (Decision, bool
 		return abandon(ReasonScaling, "the arbitrator is away, and has its turn first")
 	}
 	for _, o := range s.Members[:m.Ordinal] {
-		if o.CannotAct != cluster.Able { // for how long, nobody knows, and the leaver may be down already
+		if o.CannotAct != galera.Able { // for how long, nobody knows, and the leaver may be down already
 			return abandon(ReasonScaling, m.Name+" stays for now: "+o.Name+" "+plight(o))
 		}
 	}
@@ -82,22 +82,22 @@ func continueScaleDown(s cluster.Snapshot, op cluster.Operation) (Decision, bool
 		return wait(ReasonScaling, m.Name+" is to leave, and its agent does not answer: it cannot be told to stop. Should its host be gone for good, delete the pod by force")
 	case !m.Records():
 		return wait(ReasonMemberFailed, m.Name+" is to leave, and cannot be told to stop: it "+plight(m)+". Or give it an empty volume")
-	case m.Phase == cluster.PhaseStopping:
+	case m.Phase == galera.PhaseStopping:
 		return wait(ReasonScaling, "waiting for "+m.Name+" to stop"+but(m))
 	}
-	return order(op, m.Name, OrderStop, cluster.Position{}, ReasonScaling, "stopping "+m.Name+", which leaves the cluster")
+	return order(op, m.Name, OrderStop, galera.Position{}, ReasonScaling, "stopping "+m.Name+", which leaves the cluster")
 }
 
 // halted says that a member is down for good: stopped by this operation's order, which it keeps on its
 // volume, or without a container that could run.
-func halted(m cluster.Member, op cluster.Operation) bool {
+func halted(m galera.Member, op galera.Operation) bool {
 	return m.AtRest(op.Epoch) || !m.Known && m.Pod.Waiting
 }
 
 // completeScaleDown waits until the leave is seen on all that stay. A report may be older than the leave,
 // from another time when the leaver was away; so each of them is first told of something, and a report
 // that shows it is younger. A Start changes nothing for a member that is not held.
-func completeScaleDown(s cluster.Snapshot, op cluster.Operation, gone cluster.Member) (Decision, bool) {
+func completeScaleDown(s galera.Snapshot, op galera.Operation, gone galera.Member) (Decision, bool) {
 	rest := s.Members[:gone.Ordinal]
 	for _, m := range rest {
 		if m.Order == nil || !strings.HasPrefix(m.Order.ID, orderID(op, m.Name, OrderStart)) {
@@ -115,8 +115,8 @@ func completeScaleDown(s cluster.Snapshot, op cluster.Operation, gone cluster.Me
 
 // tellOfLeave tells a member that another one has stopped. When an order of the same epoch was the last, an earlier leader's,
 // it may have been told before, and would not take notice of the same order: then the ID names the other one.
-func tellOfLeave(op cluster.Operation, m, gone cluster.Member) (Decision, bool) {
-	d, ok := order(op, m.Name, OrderStart, cluster.Position{}, ReasonScaling, "telling "+m.Name+" that "+gone.Name+" has stopped")
+func tellOfLeave(op galera.Operation, m, gone galera.Member) (Decision, bool) {
+	d, ok := order(op, m.Name, OrderStart, galera.Position{}, ReasonScaling, "telling "+m.Name+" that "+gone.Name+" has stopped")
 	if m.Order != nil && m.Order.Epoch == op.Epoch {
 		send := d.Action.(SendOrder)
 		send.ID += "/" + m.Order.ID
@@ -127,7 +127,7 @@ func tellOfLeave(op cluster.Operation, m, gone cluster.Member) (Decision, bool) 
 
 // waitForOthers waits while a member that stays is not part of the component or falls behind. One that
 // gives its state to the leaver serves all the same.
-func waitForOthers(s cluster.Snapshot, leaver cluster.Member) (Decision, bool) {
+func waitForOthers(s galera.Snapshot, leaver galera.Member) (Decision, bool) {
 	for _, m := range s.Members {
 		if m.Name == leaver.Name || m.Synced() && m.Records() || canWrite(m) && !leaver.Synced() {
 			continue

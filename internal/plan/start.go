@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // mergeTime is how long separated nodes are left to find each other by themselves before
@@ -16,7 +16,7 @@ const catchUpTime = 15 * time.Minute
 
 // startWithoutPrimary is asked when nobody is Primary. It acts only when the position of
 // every member is known, or a person has vouched for one.
-func startWithoutPrimary(s cluster.Snapshot) (Decision, bool) {
+func startWithoutPrimary(s galera.Snapshot) (Decision, bool) {
 	if anyPrimary(s) || s.Suspend {
 		return Decision{}, false
 	}
@@ -28,7 +28,7 @@ func startWithoutPrimary(s cluster.Snapshot) (Decision, bool) {
 		if d, waiting := readyForFirst(s); waiting {
 			return d, true
 		}
-		return begin(s, cluster.Operation{Type: cluster.OpFirstStart, BootstrapMember: s.Members[0].Name},
+		return begin(s, galera.Operation{Type: galera.OpFirstStart, BootstrapMember: s.Members[0].Name},
 			ReasonFirstStart, "all data directories are empty: initialising "+s.Members[0].Name)
 	}
 	if s.ClusterUUID == "" {
@@ -47,23 +47,23 @@ func startWithoutPrimary(s cluster.Snapshot) (Decision, bool) {
 
 // verdict sorts the members by what they can contribute when nobody is Primary.
 type verdict struct {
-	candidates []cluster.Member // data of this history, position known
-	silent     []string         // agent does not answer
-	unknown    []string         // data there, position cannot be told
-	damaged    []string         // order book cannot be read
-	later      []string         // data that a later MariaDB has used than the one that would start
-	lost       []string         // held data once, empty now
-	foreign    []string         // data of another history
-	beyond     []string         // write-sets that the latest line of history does not have
-	hung       []string         // mariadbd runs and does not answer
-	killed     []string         // mariadbd was killed and has not ended
-	slow       []string         // the examination takes too long
-	frozen     []string         // the volume does not answer
-	readOnly   []string         // the volume refuses writes
-	unable     []string         // the most advanced, and mariadbd cannot be started there
-	busy       []string         // starting or stopping right now
-	empty      int              // never held data, or were being filled
-	blank      int              // of those, data directory really empty
+	candidates []galera.Member // data of this history, position known
+	silent     []string        // agent does not answer
+	unknown    []string        // data there, position cannot be told
+	damaged    []string        // order book cannot be read
+	later      []string        // data that a later MariaDB has used than the one that would start
+	lost       []string        // held data once, empty now
+	foreign    []string        // data of another history
+	beyond     []string        // write-sets that the latest line of history does not have
+	hung       []string        // mariadbd runs and does not answer
+	killed     []string        // mariadbd was killed and has not ended
+	slow       []string        // the examination takes too long
+	frozen     []string        // the volume does not answer
+	readOnly   []string        // the volume refuses writes
+	unable     []string        // the most advanced, and mariadbd cannot be started there
+	busy       []string        // starting or stopping right now
+	empty      int             // never held data, or were being filled
+	blank      int             // of those, data directory really empty
 }
 
 // missing are the members that may know more than the candidates do.
@@ -75,7 +75,7 @@ func (v verdict) missing() []string {
 	return all
 }
 
-func judge(s cluster.Snapshot) verdict {
+func judge(s galera.Snapshot) verdict {
 	var v verdict
 	for _, m := range s.Members {
 		switch {
@@ -88,16 +88,16 @@ func judge(s cluster.Snapshot) verdict {
 		case m.LaterData:
 			// Whatever its position, nothing can be started from it.
 			v.later = append(v.later, m.Name)
-		case m.CannotAct != cluster.Able:
+		case m.CannotAct != galera.Able:
 			v.addStuck(m)
 		case !m.Down() && !withoutQuorum(m):
 			v.busy = append(v.busy, m.Name)
-		case m.Data == cluster.DataEmpty && m.HeldData:
+		case m.Data == galera.DataEmpty && m.HeldData:
 			v.lost = append(v.lost, m.Name)
-		case m.Data == cluster.DataEmpty:
+		case m.Data == galera.DataEmpty:
 			v.empty++
 			v.blank++
-		case m.Data == cluster.DataIncomplete:
+		case m.Data == galera.DataIncomplete:
 			// Its own data was wiped by a transfer from a Primary component; whatever was
 			// acknowledged then is on the donor's side of the members counted here.
 			v.empty++
@@ -116,7 +116,7 @@ func judge(s cluster.Snapshot) verdict {
 
 // setApart takes out the candidates of earlier lines that have higher seqnos than the latest
 // line: a person gave up what they hold, or they had not heard of the line yet. Nobody can tell.
-func (v *verdict) setApart(s cluster.Snapshot) {
+func (v *verdict) setApart(s galera.Snapshot) {
 	best, _ := v.best(s)
 	kept := v.candidates[:0]
 	for _, m := range v.candidates {
@@ -129,17 +129,17 @@ func (v *verdict) setApart(s cluster.Snapshot) {
 	v.candidates = kept
 }
 
-func withoutQuorum(m cluster.Member) bool {
-	return m.Server != nil && m.Server.Component == cluster.ComponentNonPrimary && m.Phase == cluster.PhaseRunning
+func withoutQuorum(m galera.Member) bool {
+	return m.Server != nil && m.Server.Component == galera.ComponentNonPrimary && m.Phase == galera.PhaseRunning
 }
 
-func neverStarted(s cluster.Snapshot, v verdict) bool {
+func neverStarted(s galera.Snapshot, v verdict) bool {
 	return s.ClusterUUID == "" && len(s.Members) > 0 && v.blank == len(s.Members)
 }
 
 // readyForFirst looks after what could not be mended once a node was initialised and others have to get their data from it:
 // pods of an earlier template, which are replaced one after the other, and images that cannot give.
-func readyForFirst(s cluster.Snapshot) (Decision, bool) {
+func readyForFirst(s galera.Snapshot) (Decision, bool) {
 	for _, m := range s.Members {
 		if m.Pod.Exists && !m.Pod.Terminating && m.Pod.Outdated {
 			return replace(m, "nothing has been started yet, and its pod is of an earlier template")
@@ -159,9 +159,9 @@ func readyForFirst(s cluster.Snapshot) (Decision, bool) {
 // best is the most advanced candidate of the latest line of history; ties go to the member a person
 // vouches for, then safe_to_bootstrap, then a node that still runs, then the last primary, then
 // the lowest ordinal.
-func (v verdict) best(s cluster.Snapshot) (cluster.Member, bool) {
+func (v verdict) best(s galera.Snapshot) (galera.Member, bool) {
 	if len(v.candidates) == 0 {
-		return cluster.Member{}, false
+		return galera.Member{}, false
 	}
 	best := v.candidates[0]
 	for _, m := range v.candidates[1:] {
@@ -172,8 +172,8 @@ func (v verdict) best(s cluster.Snapshot) (cluster.Member, bool) {
 	return best, true
 }
 
-func better(a, b cluster.Member, s cluster.Snapshot) bool {
-	vouched := func(m cluster.Member) bool { return s.Trust != nil && s.Trust.Member == m.Name }
+func better(a, b galera.Member, s galera.Snapshot) bool {
+	vouched := func(m galera.Member) bool { return s.Trust != nil && s.Trust.Member == m.Name }
 	switch {
 	case ahead(a, b):
 		return true
@@ -195,7 +195,7 @@ func better(a, b cluster.Member, s cluster.Snapshot) bool {
 }
 
 // ahead says that a comes before b: by the line of history, then by the seqno.
-func ahead(a, b cluster.Member) bool {
+func ahead(a, b galera.Member) bool {
 	if a.Line != b.Line {
 		return a.Line > b.Line
 	}
@@ -204,14 +204,14 @@ func ahead(a, b cluster.Member) bool {
 
 // adoptHistory finds the UUID again when the status was lost, or when volumes of an earlier
 // cluster were found: all data must be of one history.
-func adoptHistory(s cluster.Snapshot, v verdict) (Decision, bool) {
+func adoptHistory(s galera.Snapshot, v verdict) (Decision, bool) {
 	if len(v.silent) > 0 {
 		return wait(ReasonWaitingForMembers, "waiting for the agents of "+list(v.silent))
 	}
 	uuid := ""
 	for _, m := range s.Members {
 		switch {
-		case m.Data != cluster.DataPresent || m.Position.UUID == "" || m.Position.UUID == cluster.ZeroUUID:
+		case m.Data != galera.DataPresent || m.Position.UUID == "" || m.Position.UUID == galera.ZeroUUID:
 			continue // of those that cannot be started now, too: theirs may be the cluster's history
 		case uuid != "" && m.Position.UUID != uuid:
 			return blocked(ReasonForeignData, "the volumes hold data of different histories: "+positions(s)+
@@ -239,8 +239,8 @@ func adoptHistory(s cluster.Snapshot, v verdict) (Decision, bool) {
 }
 
 // startAt begins the operation that makes best the start of the component.
-func startAt(s cluster.Snapshot, v verdict, best cluster.Member) (Decision, bool) {
-	op := cluster.Operation{Type: cluster.OpRecover, BootstrapMember: best.Name, Position: best.Position}
+func startAt(s galera.Snapshot, v verdict, best galera.Member) (Decision, bool) {
+	op := galera.Operation{Type: galera.OpRecover, BootstrapMember: best.Name, Position: best.Position}
 	if d, waiting := letRunningCatchUp(s, v, best); waiting {
 		return d, true
 	}
@@ -250,13 +250,13 @@ func startAt(s cluster.Snapshot, v verdict, best cluster.Member) (Decision, bool
 	if separated(v, best) && s.NoPrimaryFor < mergeTime {
 		return wait(ReasonQuorumLost, "quorum is lost; leaving the running nodes some time to find each other")
 	}
-	op.Type = cluster.OpRebuildQuorum
+	op.Type = galera.OpRebuildQuorum
 	return begin(s, op, ReasonQuorumLost, fmt.Sprintf("quorum is lost; %s is the most advanced at %s and becomes Primary again", best.Name, best.Position))
 }
 
 // letRunningCatchUp waits while a running node still applies what it has received: it may
 // turn out to be more advanced than best. One that does not get on is a person's business: what it has received is in its memory.
-func letRunningCatchUp(s cluster.Snapshot, v verdict, best cluster.Member) (Decision, bool) {
+func letRunningCatchUp(s galera.Snapshot, v verdict, best galera.Member) (Decision, bool) {
 	for _, m := range v.candidates {
 		switch {
 		case !withoutQuorum(m) || m.Server.ReceiveQueue == 0:
@@ -271,7 +271,7 @@ func letRunningCatchUp(s cluster.Snapshot, v verdict, best cluster.Member) (Deci
 }
 
 // separated says that running nodes exist outside best's component: they may merge by themselves.
-func separated(v verdict, best cluster.Member) bool {
+func separated(v verdict, best galera.Member) bool {
 	running := 0
 	for _, m := range v.candidates {
 		if withoutQuorum(m) {

@@ -4,32 +4,32 @@ import (
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 func recoverBy(member string, seqno, epoch int64) Action {
-	return Begin{cluster.Operation{ID: "recover-" + string(rune('0'+epoch)), Type: cluster.OpRecover, Epoch: epoch, BootstrapMember: member, Position: at(seqno)}}
+	return Begin{galera.Operation{ID: "recover-" + string(rune('0'+epoch)), Type: galera.OpRecover, Epoch: epoch, BootstrapMember: member, Position: at(seqno)}}
 }
 
 func rebuildBy(member string, seqno, epoch int64) Action {
-	return Begin{cluster.Operation{ID: "rebuildquorum-" + string(rune('0'+epoch)), Type: cluster.OpRebuildQuorum, Epoch: epoch, BootstrapMember: member, Position: at(seqno)}}
+	return Begin{galera.Operation{ID: "rebuildquorum-" + string(rune('0'+epoch)), Type: galera.OpRebuildQuorum, Epoch: epoch, BootstrapMember: member, Position: at(seqno)}}
 }
 
 func TestFirstStart(t *testing.T) {
 	check(t, []row{
 		{name: "all empty", s: fresh(), reason: ReasonFirstStart,
-			action: Begin{cluster.Operation{ID: "firststart-1", Type: cluster.OpFirstStart, Epoch: 1, BootstrapMember: "db-0"}}},
-		{name: "a pod of an earlier template first", s: fresh(db(1, func(m *cluster.Member) { m.Pod.Outdated = true })), action: DeletePod{"db-1"}},
-		{name: "it is on its way out", s: fresh(db(1, func(m *cluster.Member) { m.Pod.Outdated, m.Pod.Terminating = true, true })), reason: ReasonFirstStart,
-			action: Begin{cluster.Operation{ID: "firststart-1", Type: cluster.OpFirstStart, Epoch: 1, BootstrapMember: "db-0"}}},
-		{name: "an image that cannot give", s: fresh(all(func(m *cluster.Member) { m.LacksTools = true })), reason: ReasonTransferTools, blocked: true},
-		{name: "one that needs not give", s: fresh(db(0, func(m *cluster.Member) { m.LacksTools = true }), func(s *cluster.Snapshot) { s.Members, s.Replicas = s.Members[:1], 1 }),
-			reason: ReasonFirstStart, action: Begin{cluster.Operation{ID: "firststart-1", Type: cluster.OpFirstStart, Epoch: 1, BootstrapMember: "db-0"}}},
+			action: Begin{galera.Operation{ID: "firststart-1", Type: galera.OpFirstStart, Epoch: 1, BootstrapMember: "db-0"}}},
+		{name: "a pod of an earlier template first", s: fresh(db(1, func(m *galera.Member) { m.Pod.Outdated = true })), action: DeletePod{"db-1"}},
+		{name: "it is on its way out", s: fresh(db(1, func(m *galera.Member) { m.Pod.Outdated, m.Pod.Terminating = true, true })), reason: ReasonFirstStart,
+			action: Begin{galera.Operation{ID: "firststart-1", Type: galera.OpFirstStart, Epoch: 1, BootstrapMember: "db-0"}}},
+		{name: "an image that cannot give", s: fresh(all(func(m *galera.Member) { m.LacksTools = true })), reason: ReasonTransferTools, blocked: true},
+		{name: "one that needs not give", s: fresh(db(0, func(m *galera.Member) { m.LacksTools = true }), func(s *galera.Snapshot) { s.Members, s.Replicas = s.Members[:1], 1 }),
+			reason: ReasonFirstStart, action: Begin{galera.Operation{ID: "firststart-1", Type: galera.OpFirstStart, Epoch: 1, BootstrapMember: "db-0"}}},
 		{name: "one is silent", s: fresh(db(2, silent)), reason: ReasonWaitingForMembers, says: "db-2"},
-		{name: "one is not examined yet", s: fresh(db(2, phase(cluster.PhaseExamining))), reason: ReasonWaitingForMembers},
-		{name: "one was seen with data once", s: fresh(db(2, func(m *cluster.Member) { m.HeldData = true })), reason: ReasonPositionUnknown, blocked: true},
+		{name: "one is not examined yet", s: fresh(db(2, phase(galera.PhaseExamining))), reason: ReasonWaitingForMembers},
+		{name: "one was seen with data once", s: fresh(db(2, func(m *galera.Member) { m.HeldData = true })), reason: ReasonPositionUnknown, blocked: true},
 		{name: "one is half filled", s: fresh(db(2, incomplete)), reason: ReasonPositionUnknown, blocked: true},
-		{name: "there is a history: never again", s: fresh(func(s *cluster.Snapshot) { s.ClusterUUID = history }), reason: ReasonDataLost, blocked: true},
+		{name: "there is a history: never again", s: fresh(func(s *galera.Snapshot) { s.ClusterUUID = history }), reason: ReasonDataLost, blocked: true},
 	})
 }
 
@@ -44,7 +44,7 @@ func TestAdoptHistory(t *testing.T) {
 		{name: "an order book that cannot be read, on data of another history", s: fresh(db(0, damaged(8)), db(1, foreign(9))), reason: ReasonForeignData, blocked: true},
 		{name: "who was told orders remembers the epoch, who cannot be asked may know a higher one", s: fresh(db(0, damaged(8)), db(1, down(7), knows(3))),
 			action: RecordUUID{history, 3, true}},
-		{name: "a later MariaDB has used them all", s: fresh(all(down(8)), all(func(m *cluster.Member) { m.LaterData = true })), reason: ReasonDowngrade, blocked: true, says: "put the later image back"},
+		{name: "a later MariaDB has used them all", s: fresh(all(down(8)), all(func(m *galera.Member) { m.LaterData = true })), reason: ReasonDowngrade, blocked: true, says: "put the later image back"},
 		{name: "no position anywhere", s: fresh(db(0, unreadable)), reason: ReasonPositionUnknown, blocked: true},
 	})
 }
@@ -53,15 +53,15 @@ func TestRecover(t *testing.T) {
 	check(t, []row{
 		{name: "the highest seqno", s: shop(db(0, down(8)), db(1, down(12)), db(2, down(11))), action: recoverBy("db-1", 12, 5)},
 		{name: "of equals the one safe to bootstrap", s: shop(all(down(8)), db(2, safe)), action: recoverBy("db-2", 8, 5)},
-		{name: "of equals the last primary", s: shop(all(down(8)), func(s *cluster.Snapshot) { s.Primary = "db-1" }), action: recoverBy("db-1", 8, 5)},
-		{name: "of equals the lowest ordinal", s: shop(all(down(8)), func(s *cluster.Snapshot) { s.Primary = "" }), action: recoverBy("db-0", 8, 5)},
+		{name: "of equals the last primary", s: shop(all(down(8)), func(s *galera.Snapshot) { s.Primary = "db-1" }), action: recoverBy("db-1", 8, 5)},
+		{name: "of equals the lowest ordinal", s: shop(all(down(8)), func(s *galera.Snapshot) { s.Primary = "" }), action: recoverBy("db-0", 8, 5)},
 		{name: "the epoch is above all that is remembered", s: shop(all(down(8)), db(2, knows(7))),
 			action: RecordUUID{history, 7, false}, reason: ReasonJoining},
 		{name: "an unfinished transfer is not data", s: shop(db(0, down(8)), db(1, incomplete), db(2, incomplete)), action: recoverBy("db-0", 8, 5)},
 		{name: "a later line before a higher seqno needs a person", s: shop(db(0, down(8), line(3)), db(1, down(9), line(1)), db(2, down(7), line(3))),
 			reason: ReasonForeignData, blocked: true, says: "db-1 hold write-sets that the latest line"},
 		{name: "a later line and the higher seqno", s: shop(db(0, down(9), line(3)), db(1, down(8), line(1)), db(2, down(7), line(3))), action: recoverBy("db-0", 9, 5)},
-		{name: "one is still stopping", s: shop(all(down(8)), db(1, phase(cluster.PhaseStopping))), reason: ReasonWaitingForMembers, says: "db-1"},
+		{name: "one is still stopping", s: shop(all(down(8)), db(1, phase(galera.PhaseStopping))), reason: ReasonWaitingForMembers, says: "db-1"},
 		{name: "nobody has data", s: shop(all(incomplete)), reason: ReasonDataLost, blocked: true},
 	})
 }
@@ -76,7 +76,7 @@ func TestMissingMembers(t *testing.T) {
 		{name: "silent: waits, and prints the command", s: shop(all(down(8)), db(2, silent)), reason: ReasonWaitingForMembers,
 			says: "kubectl annotate galera db -n default --overwrite galera-operator.io/trust-member=db-0=" + history + ":8@5,without=db-2"},
 		{name: "disk lost", s: shop(all(down(8)), db(2, empty)), reason: ReasonDataLost, blocked: true, says: "db-2 lost their data"},
-		{name: "never had data", s: shop(all(down(8)), db(2, empty, func(m *cluster.Member) { m.HeldData = false })), action: recoverBy("db-0", 8, 5)},
+		{name: "never had data", s: shop(all(down(8)), db(2, empty, func(m *galera.Member) { m.HeldData = false })), action: recoverBy("db-0", 8, 5)},
 		{name: "foreign", s: shop(all(down(8)), db(2, foreign(99))), reason: ReasonForeignData, blocked: true, says: "db-2 hold data of another cluster"},
 		{name: "position unreadable", s: shop(all(down(8)), db(2, unreadable)), reason: ReasonPositionUnknown, blocked: true},
 		{name: "nobody to vouch for", s: shop(all(foreign(9))), reason: ReasonForeignData, blocked: true, says: "known positions"},

@@ -4,17 +4,17 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // plight says what is wrong with a member whose agent answers and which cannot act, and what helps.
-func plight(m cluster.Member) string {
-	what, ok := map[cluster.Inability]string{
-		cluster.Hung:     "runs and does not answer",
-		cluster.Killed:   "was killed and has not ended",
-		cluster.SlowLook: "is still being examined",
-		cluster.Frozen:   "has a volume that is frozen",
-		cluster.ReadOnly: "has a volume that refuses writes",
+func plight(m galera.Member) string {
+	what, ok := map[galera.Inability]string{
+		galera.Hung:     "runs and does not answer",
+		galera.Killed:   "was killed and has not ended",
+		galera.SlowLook: "is still being examined",
+		galera.Frozen:   "has a volume that is frozen",
+		galera.ReadOnly: "has a volume that refuses writes",
 	}[m.CannotAct]
 	switch {
 	case ok:
@@ -28,24 +28,24 @@ func plight(m cluster.Member) string {
 }
 
 // mend says what a person can do.
-func mend(i cluster.Inability) string {
+func mend(i galera.Inability) string {
 	switch i {
-	case cluster.Hung:
+	case galera.Hung:
 		return " (delete the pod to restart it)"
-	case cluster.Killed:
+	case galera.Killed:
 		return " (its storage does not answer: restart its host)"
-	case cluster.SlowLook:
+	case galera.SlowLook:
 		return " (this goes on; look at its storage)"
-	case cluster.Frozen:
+	case galera.Frozen:
 		return " (look at its storage; nothing is killed for it)"
-	case cluster.ReadOnly:
+	case galera.ReadOnly:
 		return " (repair the volume, then delete the pod)"
 	}
 	return ""
 }
 
 // but adds to a wait why the member it names may keep everybody waiting.
-func but(m cluster.Member) string {
+func but(m galera.Member) string {
 	if why := plight(m); why != "" {
 		return ": it " + why
 	}
@@ -53,15 +53,15 @@ func but(m cluster.Member) string {
 }
 
 // addStuck sorts in a member that cannot act. Whatever its position says, it cannot be told of a start, or may run.
-func (v *verdict) addStuck(m cluster.Member) {
+func (v *verdict) addStuck(m galera.Member) {
 	switch m.CannotAct {
-	case cluster.Hung:
+	case galera.Hung:
 		v.hung = append(v.hung, m.Name)
-	case cluster.Killed:
+	case galera.Killed:
 		v.killed = append(v.killed, m.Name)
-	case cluster.SlowLook:
+	case galera.SlowLook:
 		v.slow = append(v.slow, m.Name)
-	case cluster.Frozen:
+	case galera.Frozen:
 		v.frozen = append(v.frozen, m.Name)
 	default:
 		v.readOnly = append(v.readOnly, m.Name)
@@ -69,18 +69,18 @@ func (v *verdict) addStuck(m cluster.Member) {
 }
 
 // setUnable takes out the candidates that would be chosen and cannot be started: their agents would refuse.
-func (v *verdict) setUnable(s cluster.Snapshot) {
+func (v *verdict) setUnable(s galera.Snapshot) {
 	for {
 		best, ok := v.best(s)
 		if !ok || best.CannotStart == "" {
 			return
 		}
 		v.unable = append(v.unable, best.Name)
-		v.candidates = slices.DeleteFunc(v.candidates, func(m cluster.Member) bool { return m.Name == best.Name })
+		v.candidates = slices.DeleteFunc(v.candidates, func(m galera.Member) bool { return m.Name == best.Name })
 	}
 }
 
-func whyUnable(s cluster.Snapshot, v verdict) string {
+func whyUnable(s galera.Snapshot, v verdict) string {
 	if len(v.unable) == 0 {
 		return ""
 	}
@@ -89,11 +89,11 @@ func whyUnable(s cluster.Snapshot, v verdict) string {
 }
 
 // stuckOf tells of all members that cannot act, "" when there are none.
-func stuckOf(s cluster.Snapshot, v verdict) string {
+func stuckOf(s galera.Snapshot, v verdict) string {
 	text := ""
 	for _, m := range s.Members {
 		switch {
-		case m.CannotAct != cluster.Able:
+		case m.CannotAct != galera.Able:
 			text += m.Name + " " + plight(m) + "; "
 		case slices.Contains(v.unable, m.Name):
 			text += m.Name + " cannot start: " + m.CannotStart + "; "
@@ -103,19 +103,19 @@ func stuckOf(s cluster.Snapshot, v verdict) string {
 }
 
 // running says that servers have to be ended before the cluster can start without their members.
-func (v verdict) running(s cluster.Snapshot) bool {
-	return slices.ContainsFunc(s.Members, func(m cluster.Member) bool { return m.MayRun() && slices.Contains(v.missing(), m.Name) })
+func (v verdict) running(s galera.Snapshot) bool {
+	return slices.ContainsFunc(s.Members, func(m galera.Member) bool { return m.MayRun() && slices.Contains(v.missing(), m.Name) })
 }
 
 // givenUp are the missing members as an approval names them.
-func givenUp(s cluster.Snapshot, v verdict) []string {
+func givenUp(s galera.Snapshot, v verdict) []string {
 	names := v.missing()
 	for i, name := range names {
 		switch m, _ := s.Member(name); {
 		case slices.Contains(v.unable, name):
-			names[i] += cluster.UnableSuffix
+			names[i] += galera.UnableSuffix
 		case m.MayRun():
-			names[i] += cluster.RunningSuffix
+			names[i] += galera.RunningSuffix
 		}
 	}
 	return names
@@ -125,7 +125,7 @@ func givenUp(s cluster.Snapshot, v verdict) []string {
 // it. It waits until the process has ended, or was sent SIGKILL: such a process never runs another instruction, so it takes
 // no write, forms no component and joins none. Anything less is not enough: the server may be alone in a
 // Primary component that the others have left, and go on serving there.
-func endStuck(op cluster.Operation, m cluster.Member) (Decision, bool) {
+func endStuck(op galera.Operation, m galera.Member) (Decision, bool) {
 	switch {
 	case m.Pod.Terminating:
 		return wait(ReasonMemberFailed, fmt.Sprintf("waiting for the pod %s to go: the server there may run. Should it stay, restart its host", m.Name))
@@ -134,5 +134,5 @@ func endStuck(op cluster.Operation, m cluster.Member) (Decision, bool) {
 	case m.Order != nil && m.Order.ID == orderID(op, m.Name, OrderStop):
 		return wait(ReasonMemberFailed, fmt.Sprintf("waiting for the server of %s, which does not answer, to be killed. Should it stay, restart its host", m.Name))
 	}
-	return order(op, m.Name, OrderStop, cluster.Position{}, ReasonRecovering, fmt.Sprintf("ending the server of %s, which does not answer", m.Name))
+	return order(op, m.Name, OrderStop, galera.Position{}, ReasonRecovering, fmt.Sprintf("ending the server of %s, which does not answer", m.Name))
 }

@@ -4,32 +4,32 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // hung has a mariadbd that runs and does not answer.
-func hung(m *cluster.Member) {
-	m.Server, m.Phase, m.Data, m.Position, m.Pod.Ready = nil, cluster.PhaseStarting, cluster.DataPresent, at(9), false
-	m.CannotAct = cluster.Hung
+func hung(m *galera.Member) {
+	m.Server, m.Phase, m.Data, m.Position, m.Pod.Ready = nil, galera.PhaseStarting, galera.DataPresent, at(9), false
+	m.CannotAct = galera.Hung
 }
 
 // undead was killed, and its process stays.
-func undead(m *cluster.Member) { hung(m); m.Phase, m.CannotAct = cluster.PhaseStopping, cluster.Killed }
+func undead(m *galera.Member) { hung(m); m.Phase, m.CannotAct = galera.PhaseStopping, galera.Killed }
 
-func slowLook(m *cluster.Member) {
+func slowLook(m *galera.Member) {
 	down(0)(m)
-	m.Phase, m.Data, m.Position, m.CannotAct = cluster.PhaseExamining, cluster.DataUnknown, cluster.Position{}, cluster.SlowLook
+	m.Phase, m.Data, m.Position, m.CannotAct = galera.PhaseExamining, galera.DataUnknown, galera.Position{}, galera.SlowLook
 }
 
-func cannot(i cluster.Inability) is { return func(m *cluster.Member) { m.CannotAct = i } }
+func cannot(i galera.Inability) is { return func(m *galera.Member) { m.CannotAct = i } }
 
-func cannotStart(m *cluster.Member) { m.Phase, m.CannotStart = cluster.PhaseFailed, "no certificate" }
+func cannotStart(m *galera.Member) { m.Phase, m.CannotStart = galera.PhaseFailed, "no certificate" }
 
-func terminating(m *cluster.Member) { m.Pod.Terminating = true }
+func terminating(m *galera.Member) { m.Pod.Terminating = true }
 
 // trustBut is an approval that has some of the missing members' servers ended first.
-func trustBut(member string, p cluster.Position, epoch int64, running string, without ...string) change {
-	return func(s *cluster.Snapshot) {
+func trustBut(member string, p galera.Position, epoch int64, running string, without ...string) change {
+	return func(s *galera.Snapshot) {
 		trust(member, p, epoch, without...)(s)
 		s.Trust.Running = []string{running}
 	}
@@ -44,15 +44,15 @@ func TestStuckMemberIsMissing(t *testing.T) {
 		{name: "it says what is wrong", s: shop(all(down(8)), db(2, hung)), reason: ReasonMemberFailed, blocked: true, says: "db-2 run and do not answer"},
 		{name: "killed, and its process stays", s: shop(all(down(8)), db(2, undead)), reason: ReasonMemberFailed, blocked: true, says: command("db-2")},
 		{name: "the look hangs", s: shop(all(down(8)), db(2, slowLook)), reason: ReasonMemberFailed, blocked: true, says: command("db-2")},
-		{name: "a frozen volume, further on", s: shop(all(down(8)), db(2, down(9), cannot(cluster.Frozen))), reason: ReasonMemberFailed, blocked: true, says: command("db-2")},
-		{name: "a read-only volume", s: shop(all(down(8)), db(2, down(8), cannot(cluster.ReadOnly))), reason: ReasonMemberFailed, blocked: true, says: "refuses writes"},
-		{name: "a read-only volume, and its server runs", s: shop(all(down(8)), db(2, nonPrimary(8, "db-2"), cannot(cluster.ReadOnly))), reason: ReasonMemberFailed, blocked: true, says: command("db-2/running")},
+		{name: "a frozen volume, further on", s: shop(all(down(8)), db(2, down(9), cannot(galera.Frozen))), reason: ReasonMemberFailed, blocked: true, says: command("db-2")},
+		{name: "a read-only volume", s: shop(all(down(8)), db(2, down(8), cannot(galera.ReadOnly))), reason: ReasonMemberFailed, blocked: true, says: "refuses writes"},
+		{name: "a read-only volume, and its server runs", s: shop(all(down(8)), db(2, nonPrimary(8, "db-2"), cannot(galera.ReadOnly))), reason: ReasonMemberFailed, blocked: true, says: command("db-2/running")},
 		{name: "approved", s: shop(all(down(8)), db(2, hung), trustBut("db-0", at(8), 5, "db-2")), action: recoverBy("db-0", 8, 5)},
 		{name: "approved by whoever has seen that it does not run", s: shop(all(down(8)), db(2, hung), trust("db-0", at(8), 5, "db-2")), action: recoverBy("db-0", 8, 5)},
 		{name: "approved while its agent answered, and it is silent now", s: shop(all(down(8)), db(2, silent), trustBut("db-0", at(8), 5, "db-2")), reason: ReasonWaitingForMembers, says: command("db-2")},
 		{name: "all are stuck", s: shop(all(hung)), reason: ReasonMemberFailed, blocked: true, says: "db-0, db-1 and db-2 run"},
-		{name: "nothing is known of the history", s: shop(all(hung), func(s *cluster.Snapshot) { s.ClusterUUID = "" }), reason: ReasonMemberFailed, blocked: true, says: "no history can be found: db-0 runs"},
-		{name: "the first start", s: fresh(db(1, cannot(cluster.ReadOnly))), reason: ReasonMemberFailed, blocked: true, says: "db-1 has a volume"},
+		{name: "nothing is known of the history", s: shop(all(hung), func(s *galera.Snapshot) { s.ClusterUUID = "" }), reason: ReasonMemberFailed, blocked: true, says: "no history can be found: db-0 runs"},
+		{name: "the first start", s: fresh(db(1, cannot(galera.ReadOnly))), reason: ReasonMemberFailed, blocked: true, says: "db-1 has a volume"},
 		{name: "while others serve it is told", s: shop(db(2, hung)), reason: ReasonMemberFailed, says: "db-2 runs and does not answer (delete the pod"},
 	})
 }
@@ -67,36 +67,36 @@ func TestWhoCannotBeStartedIsMissing(t *testing.T) {
 		{name: "it was given up for its silence", s: shop(all(down(8)), db(1, down(9), cannotStart), trust("db-0", at(8), 5, "db-1")),
 			reason: ReasonMemberFailed, blocked: true, says: "without=db-1/unable"},
 		{name: "the first start waits for it", s: fresh(db(0, cannotStart)), reason: ReasonMemberFailed, blocked: true, says: "no certificate"},
-		{name: "the others only join", s: fresh(db(1, cannotStart)), action: Begin{cluster.Operation{ID: "firststart-1", Type: cluster.OpFirstStart, Epoch: 1, BootstrapMember: "db-0"}}},
+		{name: "the others only join", s: fresh(db(1, cannotStart)), action: Begin{galera.Operation{ID: "firststart-1", Type: galera.OpFirstStart, Epoch: 1, BootstrapMember: "db-0"}}},
 	})
 }
 
 func TestRecoverWithoutStuckMember(t *testing.T) {
-	none := cluster.Position{}
+	none := galera.Position{}
 	stop := send("db-2", "recover-5", 5, OrderStop, none, "stop")
 	bootstrap := func(up ...string) Action {
 		return giving(send("db-1", "recover-5", 5, OrderBootstrap, at(9), "bootstrap"), up...)
 	}
-	on := func(changes ...change) cluster.Snapshot {
+	on := func(changes ...change) galera.Snapshot {
 		return crashed(append([]change{db(0, knows(5)), trustBut("db-1", at(9), 5, "db-2")}, changes...)...)
 	}
 	ordered := told("recover-5/db-2/stop", 5, OrderStop, orderAccepted)
 	check(t, []row{
 		{name: "not approved", s: crashed(db(0, knows(5)), db(2, hung)), reason: ReasonMemberFailed, blocked: true, says: "without=db-2/running"},
 		{name: "a hung server is ended first", s: on(db(2, hung)), action: stop},
-		{name: "it may be on its way down already, for something else", s: on(db(2, hung, phase(cluster.PhaseStopping))), action: stop},
-		{name: "and is waited for", s: on(db(2, hung, phase(cluster.PhaseStopping), ordered)), reason: ReasonMemberFailed, says: "server of db-2"},
-		{name: "it is being examined", s: on(db(2, slowLook, cannot(cluster.Able), ordered)), reason: ReasonWaitingForMembers, says: "db-2"},
+		{name: "it may be on its way down already, for something else", s: on(db(2, hung, phase(galera.PhaseStopping))), action: stop},
+		{name: "and is waited for", s: on(db(2, hung, phase(galera.PhaseStopping), ordered)), reason: ReasonMemberFailed, says: "server of db-2"},
+		{name: "it is being examined", s: on(db(2, slowLook, cannot(galera.Able), ordered)), reason: ReasonWaitingForMembers, says: "db-2"},
 		{name: "that takes too long", s: on(db(2, slowLook, ordered)), action: bootstrap("db-2")},
 		{name: "killed, and its process stays", s: on(db(2, undead, ordered)), action: bootstrap("db-2")},
 		{name: "it stands behind: nothing is given up", s: on(db(2, stopped(8), ordered)), action: bootstrap()},
 		{name: "its agent went silent before it was seen to end", s: on(db(2, silent)), reason: ReasonWaitingForMembers, says: "without=db-2"},
-		{name: "one that cannot write its book is not told", s: on(db(2, down(12), cannot(cluster.ReadOnly))), action: bootstrap("db-2")},
-		{name: "nor one that is frozen", s: on(db(2, down(12), cannot(cluster.Frozen))), action: bootstrap("db-2")},
-		{name: "its server runs and cannot be told to stop", s: on(db(2, nonPrimary(12, "db-2"), cannot(cluster.Frozen))), action: DeletePod{"db-2"}},
-		{name: "its pod goes", s: on(db(2, nonPrimary(12, "db-2"), cannot(cluster.Frozen), terminating)), reason: ReasonMemberFailed, says: "the pod db-2 to go"},
-		{name: "the approval was taken back before the order", s: on(db(2, undead, ordered), func(s *cluster.Snapshot) { s.Trust = nil }), reason: ReasonMemberFailed, blocked: true, says: "without=db-2"},
-		{name: "and after it", s: on(db(2, undead, ordered), db(1, told("recover-5/db-1/bootstrap", 5, OrderBootstrap, orderAccepted)), func(s *cluster.Snapshot) { s.Trust = nil }),
+		{name: "one that cannot write its book is not told", s: on(db(2, down(12), cannot(galera.ReadOnly))), action: bootstrap("db-2")},
+		{name: "nor one that is frozen", s: on(db(2, down(12), cannot(galera.Frozen))), action: bootstrap("db-2")},
+		{name: "its server runs and cannot be told to stop", s: on(db(2, nonPrimary(12, "db-2"), cannot(galera.Frozen))), action: DeletePod{"db-2"}},
+		{name: "its pod goes", s: on(db(2, nonPrimary(12, "db-2"), cannot(galera.Frozen), terminating)), reason: ReasonMemberFailed, says: "the pod db-2 to go"},
+		{name: "the approval was taken back before the order", s: on(db(2, undead, ordered), func(s *galera.Snapshot) { s.Trust = nil }), reason: ReasonMemberFailed, blocked: true, says: "without=db-2"},
+		{name: "and after it", s: on(db(2, undead, ordered), db(1, told("recover-5/db-1/bootstrap", 5, OrderBootstrap, orderAccepted)), func(s *galera.Snapshot) { s.Trust = nil }),
 			reason: ReasonRecovering, says: "db-1 is starting"},
 	})
 	gaveUp(t, on(db(2, stopped(12), ordered)), "once ended, it turned out to be ahead: the choice is made anew")
@@ -104,48 +104,48 @@ func TestRecoverWithoutStuckMember(t *testing.T) {
 }
 
 func TestWaitsForStuckMember(t *testing.T) {
-	none := cluster.Position{}
-	suspending := func(changes ...change) cluster.Snapshot {
+	none := galera.Position{}
+	suspending := func(changes ...change) galera.Snapshot {
 		return shop(append([]change{suspended, running(suspension)}, changes...)...)
 	}
-	end := func(m *cluster.Member) { told("suspend-5/"+m.Name+"/stop", 5, OrderStop, orderDone)(m) }
-	leaving := cluster.Operation{ID: "scaledown-5", Type: cluster.OpScaleDown, Epoch: 5, Target: "db-2"}
-	down1 := func(changes ...change) cluster.Snapshot {
-		return shop(append([]change{running(leaving), func(s *cluster.Snapshot) { s.Replicas = 2 }}, changes...)...)
+	end := func(m *galera.Member) { told("suspend-5/"+m.Name+"/stop", 5, OrderStop, orderDone)(m) }
+	leaving := galera.Operation{ID: "scaledown-5", Type: galera.OpScaleDown, Epoch: 5, Target: "db-2"}
+	down1 := func(changes ...change) galera.Snapshot {
+		return shop(append([]change{running(leaving), func(s *galera.Snapshot) { s.Replicas = 2 }}, changes...)...)
 	}
 	check(t, []row{
 		{name: "a rolling restart tells whom it waits for", s: shop(all(oldConfig), db(2, hung)), reason: ReasonMemberFailed, says: "db-2, which runs and does not answer"},
-		{name: "also when it serves", s: shop(all(oldConfig), db(2, cannot(cluster.Frozen))), reason: ReasonMemberFailed, says: "db-2, which has a volume that is frozen"},
+		{name: "also when it serves", s: shop(all(oldConfig), db(2, cannot(galera.Frozen))), reason: ReasonMemberFailed, says: "db-2, which has a volume that is frozen"},
 		{name: "a suspension ends a hung server", s: suspending(db(2, hung)), action: send("db-2", "suspend-5", 5, OrderStop, none, "stop")},
 		{name: "a killed one is as good as stopped", s: suspending(db(2, undead, end)), action: send("db-1", "suspend-5", 5, OrderStop, none, "stop")},
 		{name: "then all are", s: suspending(all(stopped(10), end), db(2, undead, end)), action: Complete{Message: "all nodes are stopped"}},
 		{name: "one that is examined for ever, too", s: suspending(db(2, slowLook, end)), action: send("db-1", "suspend-5", 5, OrderStop, none, "stop")},
 		{name: "not before it was told", s: suspending(db(2, slowLook)), action: send("db-2", "suspend-5", 5, OrderStop, none, "stop")},
-		{name: "one whose book cannot be written is passed over", s: suspending(db(2, down(8), cannot(cluster.ReadOnly))), action: send("db-1", "suspend-5", 5, OrderStop, none, "stop")},
-		{name: "and goes with its pod", s: suspending(all(stopped(10), end), db(2, down(8), cannot(cluster.ReadOnly))),
-			action: Complete{Message: "all nodes are stopped, but db-2, which goes with its pod: it " + plight(cluster.Member{Known: true, CannotAct: cluster.ReadOnly})}},
-		{name: "two of them are waited for", s: suspending(all(down(8), cannot(cluster.ReadOnly)), db(0, stopped(8), cannot(cluster.Able), end)), reason: ReasonSuspended, says: "db-1 and db-2"},
+		{name: "one whose book cannot be written is passed over", s: suspending(db(2, down(8), cannot(galera.ReadOnly))), action: send("db-1", "suspend-5", 5, OrderStop, none, "stop")},
+		{name: "and goes with its pod", s: suspending(all(stopped(10), end), db(2, down(8), cannot(galera.ReadOnly))),
+			action: Complete{Message: "all nodes are stopped, but db-2, which goes with its pod: it " + plight(galera.Member{Known: true, CannotAct: galera.ReadOnly})}},
+		{name: "two of them are waited for", s: suspending(all(down(8), cannot(galera.ReadOnly)), db(0, stopped(8), cannot(galera.Able), end)), reason: ReasonSuspended, says: "db-1 and db-2"},
 		{name: "a leaver that hangs is told to stop", s: down1(db(2, hung)), action: send("db-2", "scaledown-5", 5, OrderStop, none, "stop")},
 		{name: "one that is examined for ever leaves", s: down1(db(2, slowLook, told("scaledown-5/db-2/stop", 5, OrderStop, orderAccepted)), db(0, in("db-0", "db-1")), db(1, in("db-0", "db-1"))),
 			action: send("db-0", "scaledown-5", 5, OrderStart, none, "start")},
-		{name: "one that cannot be told is named", s: down1(db(2, down(8), cannot(cluster.ReadOnly))), reason: ReasonMemberFailed, says: "db-2 is to leave, and cannot be told to stop"},
-		{name: "a stop is not lifted where that cannot be written", s: shop(db(2, stopped(9), cannot(cluster.ReadOnly))), reason: ReasonMemberFailed, says: "db-2"},
+		{name: "one that cannot be told is named", s: down1(db(2, down(8), cannot(galera.ReadOnly))), reason: ReasonMemberFailed, says: "db-2 is to leave, and cannot be told to stop"},
+		{name: "a stop is not lifted where that cannot be written", s: shop(db(2, stopped(9), cannot(galera.ReadOnly))), reason: ReasonMemberFailed, says: "db-2"},
 	})
 }
 
 // TestRebootstrapGivesWay: what could not take part in the start of the cluster would cost a time without service.
 func TestRebootstrapGivesWay(t *testing.T) {
-	op := cluster.Operation{ID: "switchtls-5", Type: cluster.OpSwitchTLS, Step: stepRebootstrap, Epoch: 5, Target: "db-0"}
-	during := func(facts ...is) cluster.Snapshot {
-		return shop(running(op), db(2, facts...), func(s *cluster.Snapshot) {
-			s.Wanted, s.Rebootstrap = cluster.Encryption{Sockets: cluster.SocketStrict}, true
+	op := galera.Operation{ID: "switchtls-5", Type: galera.OpSwitchTLS, Step: stepRebootstrap, Epoch: 5, Target: "db-0"}
+	during := func(facts ...is) galera.Snapshot {
+		return shop(running(op), db(2, facts...), func(s *galera.Snapshot) {
+			s.Wanted, s.Rebootstrap = galera.Encryption{Sockets: galera.SocketStrict}, true
 		})
 	}
-	gaveUp(t, shop(running(cluster.Operation{ID: "scaledown-5", Type: cluster.OpScaleDown, Epoch: 5, Target: "db-2"}), db(1, hung), db(2, stopped(10)),
-		func(s *cluster.Snapshot) { s.Replicas = 2 }), "one that is to stay hangs, and the leaver is down already")
+	gaveUp(t, shop(running(galera.Operation{ID: "scaledown-5", Type: galera.OpScaleDown, Epoch: 5, Target: "db-2"}), db(1, hung), db(2, stopped(10)),
+		func(s *galera.Snapshot) { s.Replicas = 2 }), "one that is to stay hangs, and the leaver is down already")
 	for name, facts := range map[string][]is{
-		"read-only": {cannot(cluster.ReadOnly)}, "frozen": {down(9), cannot(cluster.Frozen)}, "examined for ever": {slowLook}, "killed, and stays": {undead},
-		"stopped, and its position cannot be told": {unreadable, phase(cluster.PhaseStopped), func(m *cluster.Member) { m.Failure = &cluster.Failure{Reason: "PositionUnknown"} }},
+		"read-only": {cannot(galera.ReadOnly)}, "frozen": {down(9), cannot(galera.Frozen)}, "examined for ever": {slowLook}, "killed, and stays": {undead},
+		"stopped, and its position cannot be told": {unreadable, phase(galera.PhaseStopped), func(m *galera.Member) { m.Failure = &galera.Failure{Reason: "PositionUnknown"} }},
 	} {
 		gaveUp(t, during(facts...), name)
 	}

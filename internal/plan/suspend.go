@@ -3,12 +3,12 @@ package plan
 import (
 	"fmt"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // suspend begins the ordered stop; when it is complete the planner has nothing to say until
 // the cluster is wanted again.
-func suspend(s cluster.Snapshot) (Decision, bool) {
+func suspend(s galera.Snapshot) (Decision, bool) {
 	if !s.Suspend {
 		return Decision{}, false
 	}
@@ -18,20 +18,20 @@ func suspend(s cluster.Snapshot) (Decision, bool) {
 		}
 		return wait(ReasonSuspended, "the cluster is suspended: all nodes are stopped, the data is kept")
 	}
-	return begin(s, cluster.Operation{Type: cluster.OpSuspend}, ReasonSuspended, "stopping all nodes, one after another")
+	return begin(s, galera.Operation{Type: galera.OpSuspend}, ReasonSuspended, "stopping all nodes, one after another")
 }
 
 // continueSuspend stops one node at a time, the primary last: the last one to stop is the one
 // that knows everything, and Galera marks it safe to bootstrap.
-func continueSuspend(s cluster.Snapshot, op cluster.Operation) (Decision, bool) {
+func continueSuspend(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 	if !s.Suspend {
 		return abandon(ReasonJoining, "the cluster is wanted again")
 	}
 	if d, ok := dismissArbitrator(s, ReasonSuspended); ok {
 		return d, true
 	}
-	var running []cluster.Member
-	var untold []cluster.Member
+	var running []galera.Member
+	var untold []galera.Member
 	var missing []string
 	for _, m := range s.Members {
 		switch {
@@ -43,7 +43,7 @@ func continueSuspend(s cluster.Snapshot, op cluster.Operation) (Decision, bool) 
 			missing = append(missing, m.Name)
 		case m.Known && !m.Records(), !m.Known && m.Pod.Waiting:
 			untold = append(untold, m)
-		case !m.Known, m.Phase == cluster.PhaseStopping:
+		case !m.Known, m.Phase == galera.PhaseStopping:
 			return wait(ReasonSuspended, "waiting for "+m.Name+" to stop"+but(m))
 		default:
 			running = append(running, m)
@@ -60,12 +60,12 @@ func continueSuspend(s cluster.Snapshot, op cluster.Operation) (Decision, bool) 
 	if m.Order != nil && m.Order.Epoch == op.Epoch && m.Order.Kind != string(OrderStop) {
 		return abandon(ReasonSuspended, fmt.Sprintf("the Stop of epoch %d was lifted on %s: another epoch is needed", op.Epoch, m.Name))
 	}
-	return order(op, m.Name, OrderStop, cluster.Position{}, ReasonSuspended, fmt.Sprintf("stopping %s, %d still to stop", m.Name, len(running)))
+	return order(op, m.Name, OrderStop, galera.Position{}, ReasonSuspended, fmt.Sprintf("stopping %s, %d still to stop", m.Name, len(running)))
 }
 
 // completeSuspend ends the suspension when all that can be told to stop have. One that cannot be told may be left: its pod goes
 // with the others, and nobody is there whom it could serve together with, or without. Of two each could.
-func completeSuspend(untold []cluster.Member) (Decision, bool) {
+func completeSuspend(untold []galera.Member) (Decision, bool) {
 	switch {
 	case len(untold) == 0:
 		return complete("all nodes are stopped")
@@ -77,7 +77,7 @@ func completeSuspend(untold []cluster.Member) (Decision, bool) {
 
 // lastFirst picks the highest ordinal that is not the primary: neither by its role nor by the
 // record; then by its role alone; and the primary when it is alone.
-func lastFirst(members []cluster.Member, primary string) cluster.Member {
+func lastFirst(members []galera.Member, primary string) galera.Member {
 	last := members[0]
 	for _, m := range members[1:] {
 		if rank(m, primary) >= rank(last, primary) {
@@ -87,7 +87,7 @@ func lastFirst(members []cluster.Member, primary string) cluster.Member {
 	return last
 }
 
-func rank(m cluster.Member, primary string) int {
+func rank(m galera.Member, primary string) int {
 	switch {
 	case m.Pod.Role == rolePrimary:
 		return 0
@@ -101,13 +101,13 @@ func rank(m cluster.Member, primary string) int {
 // liftStops lets nodes join again that were stopped by an order which is over. A suspension has
 // to be over first: were it wanted again, its Stops would be known orders and do nothing. The epoch
 // is the journal's, so that an operator with an old status cannot lift a newer Stop.
-func liftStops(s cluster.Snapshot) (Decision, bool) {
-	stopping := s.Suspend || s.Operation != nil && (s.Operation.Type == cluster.OpSuspend || rebootstrapping(*s.Operation))
+func liftStops(s galera.Snapshot) (Decision, bool) {
+	stopping := s.Suspend || s.Operation != nil && (s.Operation.Type == galera.OpSuspend || rebootstrapping(*s.Operation))
 	if stopping || !anyPrimary(s) || highestEpoch(s) > s.Epoch {
 		return Decision{}, false
 	}
 	for _, m := range s.Members {
-		if m.Known && m.Phase == cluster.PhaseStopped && m.Records() && !leaving(s, m) {
+		if m.Known && m.Phase == galera.PhaseStopped && m.Records() && !leaving(s, m) {
 			return lift(s, m)
 		}
 	}
@@ -115,14 +115,14 @@ func liftStops(s cluster.Snapshot) (Decision, bool) {
 }
 
 // leaving says that the operation in the journal takes the member out.
-func leaving(s cluster.Snapshot, m cluster.Member) bool {
-	return s.Operation != nil && s.Operation.Type == cluster.OpScaleDown && s.Operation.Target == m.Name
+func leaving(s galera.Snapshot, m galera.Member) bool {
+	return s.Operation != nil && s.Operation.Type == galera.OpScaleDown && s.Operation.Target == m.Name
 }
 
 // lift sends a Start whose ID names the Stop it ends: another Stop may still be on its way.
-func lift(s cluster.Snapshot, m cluster.Member) (Decision, bool) {
-	op := cluster.Operation{ID: fmt.Sprintf("start-%d", s.Epoch), Epoch: s.Epoch}
-	d, ok := order(op, m.Name, OrderStart, cluster.Position{}, ReasonJoining, m.Name+" may join again")
+func lift(s galera.Snapshot, m galera.Member) (Decision, bool) {
+	op := galera.Operation{ID: fmt.Sprintf("start-%d", s.Epoch), Epoch: s.Epoch}
+	d, ok := order(op, m.Name, OrderStart, galera.Position{}, ReasonJoining, m.Name+" may join again")
 	if m.Order != nil {
 		send := d.Action.(SendOrder)
 		send.ID += "/" + m.Order.ID

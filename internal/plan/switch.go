@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // Strategies of a switch, as the step of its operation.
@@ -17,12 +17,12 @@ const (
 // keepJoinable publishes what the component that serves runs with, when nodes that start now could
 // not join it: a switch by re-bootstrap was given up half-way. Only a member that has read what is published
 // counts: what is known of another may be older than that, and from before a whole switch.
-func keepJoinable(s cluster.Snapshot) (Decision, bool) {
+func keepJoinable(s galera.Snapshot) (Decision, bool) {
 	if s.Operation != nil && rebootstrapping(*s.Operation) || len(s.Members) == 1 {
 		return Decision{}, false
 	}
 	for _, m := range s.Members {
-		if m.InPrimary() && m.ConfigLoaded == s.ConfigRevision && m.Running != (cluster.Encryption{}) && !m.Running.Meets(s.Published) {
+		if m.InPrimary() && m.ConfigLoaded == s.ConfigRevision && m.Running != (galera.Encryption{}) && !m.Running.Meets(s.Published) {
 			return publish(s, m.Running)
 		}
 	}
@@ -31,7 +31,7 @@ func keepJoinable(s cluster.Snapshot) (Decision, bool) {
 
 // publishWhileDown publishes the wanted encryption at once when no member runs: there is nobody
 // who could not be found. That a member is down has to be newer than what is published, too.
-func publishWhileDown(s cluster.Snapshot) (Decision, bool) {
+func publishWhileDown(s galera.Snapshot) (Decision, bool) {
 	if s.Published == s.Wanted || s.Operation != nil || !allDown(s) {
 		return Decision{}, false
 	}
@@ -43,7 +43,7 @@ func publishWhileDown(s cluster.Snapshot) (Decision, bool) {
 	return publish(s, s.Wanted)
 }
 
-func allDown(s cluster.Snapshot) bool {
+func allDown(s galera.Snapshot) bool {
 	for _, m := range s.Members {
 		if m.Pod.Exists && !m.Down() {
 			return false
@@ -54,14 +54,14 @@ func allDown(s cluster.Snapshot) bool {
 
 // switchEncryption begins the way from the published to the wanted encryption of replication.
 // What it needs is checked before anything is touched.
-func switchEncryption(s cluster.Snapshot) (Decision, bool) {
+func switchEncryption(s galera.Snapshot) (Decision, bool) {
 	if s.Published == s.Wanted {
 		return Decision{}, false
 	}
 	if d, refused := preflight(s); refused {
 		return d, len(outdatedMembers(s)) == 0 // ordinary restarts go on meanwhile
 	}
-	op := cluster.Operation{Type: cluster.OpSwitchTLS, Step: stepRolling}
+	op := galera.Operation{Type: galera.OpSwitchTLS, Step: stepRolling}
 	if s.Rebootstrap && len(s.Members) > 1 {
 		if d, waiting := waitForSynced(s); waiting {
 			return d, true
@@ -76,15 +76,15 @@ func switchEncryption(s cluster.Snapshot) (Decision, bool) {
 const awayInRebootstrap = time.Minute
 
 // preflight refuses a switch that could not be finished.
-func preflight(s cluster.Snapshot) (Decision, bool) {
+func preflight(s galera.Snapshot) (Decision, bool) {
 	bridge := s.Published.Bridge(s.Wanted)
 	for _, m := range s.Members {
 		switch {
 		case !m.Known:
 			return wait(ReasonSwitching, "the switch of encryption begins when the agent of "+m.Name+" answers")
-		case s.Wanted.Sockets != cluster.SocketPlain && m.TLSProblem != "":
+		case s.Wanted.Sockets != galera.SocketPlain && m.TLSProblem != "":
 			return blocked(ReasonSwitchRefused, fmt.Sprintf("encryption is not switched on, and nothing was touched: %s: %s", m.Name, m.TLSProblem))
-		case !s.Rebootstrap && len(s.Members) > 1 && bridge.Sockets == cluster.SocketDynamic && m.Server != nil && !m.DynamicSockets:
+		case !s.Rebootstrap && len(s.Members) > 1 && bridge.Sockets == galera.SocketDynamic && m.Server != nil && !m.DynamicSockets:
 			return blocked(ReasonRebootstrap, m.Name+"'s Galera provider has no dynamic sockets, which a rolling switch needs; "+
 				"set spec.tls.switchStrategy to Rebootstrap, which costs the restart of one node")
 		case s.Rebootstrap && m.Name == chooseWriter(s) && m.CacheWindow > 0 && m.CacheWindow < awayInRebootstrap:
@@ -99,7 +99,7 @@ func preflight(s cluster.Snapshot) (Decision, bool) {
 // continueSwitch goes from the published to the wanted encryption, over one that meets both where
 // they do not meet. Between two publications each node is restarted, one at a time; the journal says
 // whose turn it is. What is wanted may change at any time: the next step is found from the facts.
-func continueSwitch(s cluster.Snapshot, op cluster.Operation) (Decision, bool) {
+func continueSwitch(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 	switch {
 	case rebootstrapping(op) && s.Published == s.Wanted && allDown(s):
 		return complete("all nodes are stopped and have the new encryption; the recovery starts " + op.Target)
@@ -130,7 +130,7 @@ func continueSwitch(s cluster.Snapshot, op cluster.Operation) (Decision, bool) {
 }
 
 // finishTurn restarts the node whose turn it is, and waits for it.
-func finishTurn(s cluster.Snapshot, op cluster.Operation) (Decision, bool) {
+func finishTurn(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 	m, ok := s.Member(op.Target)
 	switch {
 	case !ok, outdated(m) && turnUsed(op, m):
@@ -144,7 +144,7 @@ func finishTurn(s cluster.Snapshot, op cluster.Operation) (Decision, bool) {
 
 // holdingBack says why an encryption cannot be published yet, "" when it can. What meets every
 // encryption does no harm; anything else has to meet what runs, and what could be started meanwhile.
-func holdingBack(s cluster.Snapshot, to cluster.Encryption) string {
+func holdingBack(s galera.Snapshot, to galera.Encryption) string {
 	if to != s.Wanted || len(s.Members) == 1 {
 		return ""
 	}
@@ -154,25 +154,25 @@ func holdingBack(s cluster.Snapshot, to cluster.Encryption) string {
 			return "waiting for the agent of " + m.Name
 		case m.ConfigLoaded != s.ConfigRevision:
 			return "waiting for " + m.Name + " to read the new configuration" + but(m)
-		case m.Server == nil && m.Running != (cluster.Encryption{}):
+		case m.Server == nil && m.Running != (galera.Encryption{}):
 			return "waiting for " + m.Name + " to start" + but(m) // it may not be what it was asked last
-		case m.Running != (cluster.Encryption{}) && !m.Running.Meets(to):
+		case m.Running != (galera.Encryption{}) && !m.Running.Meets(to):
 			return fmt.Sprintf("waiting for %s to run with %s sockets", m.Name, s.Published.Sockets) + but(m)
-		case to.Sockets == cluster.SocketStrict && s.Published.Sockets == cluster.SocketDynamic && !m.LinksVerified:
+		case to.Sockets == galera.SocketStrict && s.Published.Sockets == galera.SocketDynamic && !m.LinksVerified:
 			return "waiting for " + m.Name + " to have verified every other node's certificate"
 		}
 	}
 	return arbitratorHolds(s, to)
 }
 
-func publish(s cluster.Snapshot, to cluster.Encryption) (Decision, bool) {
+func publish(s galera.Snapshot, to galera.Encryption) (Decision, bool) {
 	return Decision{Action: PublishEncryption{From: s.Published, To: to}, Reason: ReasonSwitching,
 		Message: fmt.Sprintf("the nodes are given %s sockets instead of %s ones", to.Sockets, s.Published.Sockets)}, true
 }
 
 // nextTurn journals the restart of one more node. Each has an epoch of its own: a node may be
 // restarted for the same configuration twice, when what is wanted changes to and fro.
-func nextTurn(s cluster.Snapshot, out []cluster.Member) (Decision, bool) {
+func nextTurn(s galera.Snapshot, out []galera.Member) (Decision, bool) {
 	next := lastFirst(out, chooseWriter(s))
 	if i := slices.IndexFunc(out, broken); i >= 0 {
 		next = out[i]
@@ -181,12 +181,12 @@ func nextTurn(s cluster.Snapshot, out []cluster.Member) (Decision, bool) {
 	} else if d, waiting := waitForConfiguration(s); waiting {
 		return d, true
 	}
-	return begin(s, cluster.Operation{Type: cluster.OpSwitchTLS, Step: stepRolling, Target: next.Name}, ReasonSwitching,
+	return begin(s, galera.Operation{Type: galera.OpSwitchTLS, Step: stepRolling, Target: next.Name}, ReasonSwitching,
 		fmt.Sprintf("switching to %s sockets: the next to be restarted is %s", s.Published.Sockets, next.Name))
 }
 
 // restartInTurn restarts the node whose turn it is, and waits until it is back.
-func restartInTurn(s cluster.Snapshot, op cluster.Operation, m cluster.Member) (Decision, bool) {
+func restartInTurn(s galera.Snapshot, op galera.Operation, m galera.Member) (Decision, bool) {
 	if broken(m) {
 		return replace(m, "it does not run, and its pod is of an earlier template")
 	}

@@ -4,41 +4,41 @@ import (
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 var (
-	plain   = cluster.Encryption{Sockets: cluster.SocketPlain}
-	dynamic = cluster.Encryption{Sockets: cluster.SocketDynamic}
-	strict  = cluster.Encryption{Sockets: cluster.SocketStrict}
+	plain   = galera.Encryption{Sockets: galera.SocketPlain}
+	dynamic = galera.Encryption{Sockets: galera.SocketDynamic}
+	strict  = galera.Encryption{Sockets: galera.SocketStrict}
 )
 
 // switching is the shop on its way from what is published to what is wanted.
-func switching(published, wanted cluster.Encryption, changes ...change) cluster.Snapshot {
-	return shop(append([]change{func(s *cluster.Snapshot) { s.Published, s.Wanted = published, wanted },
-		all(runs(published), func(m *cluster.Member) { m.DynamicSockets, m.LinksVerified = true, true })}, changes...)...)
+func switching(published, wanted galera.Encryption, changes ...change) galera.Snapshot {
+	return shop(append([]change{func(s *galera.Snapshot) { s.Published, s.Wanted = published, wanted },
+		all(runs(published), func(m *galera.Member) { m.DynamicSockets, m.LinksVerified = true, true })}, changes...)...)
 }
 
-func runs(e cluster.Encryption) is { return func(m *cluster.Member) { m.Running = e } }
+func runs(e galera.Encryption) is { return func(m *galera.Member) { m.Running = e } }
 
-func tlsProblem(m *cluster.Member)    { m.TLSProblem = "the key does not belong to the certificate" }
-func oldProvider(m *cluster.Member)   { m.DynamicSockets = false }
-func unverified(m *cluster.Member)    { m.LinksVerified = false }
-func notYetRead(m *cluster.Member)    { m.ConfigLoaded = "r0" }
-func cacheOf(window time.Duration) is { return func(m *cluster.Member) { m.CacheWindow = window } }
+func tlsProblem(m *galera.Member)     { m.TLSProblem = "the key does not belong to the certificate" }
+func oldProvider(m *galera.Member)    { m.DynamicSockets = false }
+func unverified(m *galera.Member)     { m.LinksVerified = false }
+func notYetRead(m *galera.Member)     { m.ConfigLoaded = "r0" }
+func cacheOf(window time.Duration) is { return func(m *galera.Member) { m.CacheWindow = window } }
 
-func rebootstrap(s *cluster.Snapshot) { s.Rebootstrap = true }
+func rebootstrap(s *galera.Snapshot) { s.Rebootstrap = true }
 
 // journal has a switch of epoch 5 in it.
 func journal(step, target string) change {
-	return func(s *cluster.Snapshot) {
+	return func(s *galera.Snapshot) {
 		s.Epoch = 5
-		s.Operation = &cluster.Operation{ID: "switchtls-5", Type: cluster.OpSwitchTLS, Step: step, Target: target, Epoch: 5}
+		s.Operation = &galera.Operation{ID: "switchtls-5", Type: galera.OpSwitchTLS, Step: step, Target: target, Epoch: 5}
 	}
 }
 
 func begun(epoch int64, id, step, target string) Begin {
-	return Begin{cluster.Operation{ID: id, Type: cluster.OpSwitchTLS, Step: step, Target: target, Epoch: epoch}}
+	return Begin{galera.Operation{ID: id, Type: galera.OpSwitchTLS, Step: step, Target: target, Epoch: epoch}}
 }
 
 func TestSwitchBegins(t *testing.T) {
@@ -55,9 +55,9 @@ func TestSwitchBegins(t *testing.T) {
 		{name: "no dynamic sockets needed", s: switching(plain, strict, db(2, oldProvider), rebootstrap), action: begun(5, "switchtls-5", "Rebootstrap", "db-0"), reason: ReasonSwitching},
 		{name: "a silent member", s: switching(plain, strict, db(2, silent)), reason: ReasonSwitching, says: "when the agent of db-2 answers"},
 		{name: "re-bootstrap waits for all", s: switching(plain, strict, db(2, down(10)), rebootstrap), reason: ReasonRestarting},
-		{name: "nothing runs", s: switching(plain, strict, all(down(10), runs(cluster.Encryption{}))), action: PublishEncryption{plain, strict}, reason: ReasonSwitching},
-		{name: "nothing ran before it was published", s: switching(plain, strict, all(down(10), runs(cluster.Encryption{})), db(1, notYetRead)),
-			action: Begin{Operation: cluster.Operation{ID: "recover-5", Type: cluster.OpRecover, Epoch: 5, BootstrapMember: "db-0", Position: at(10)}}, reason: ReasonRecovering},
+		{name: "nothing runs", s: switching(plain, strict, all(down(10), runs(galera.Encryption{}))), action: PublishEncryption{plain, strict}, reason: ReasonSwitching},
+		{name: "nothing ran before it was published", s: switching(plain, strict, all(down(10), runs(galera.Encryption{})), db(1, notYetRead)),
+			action: Begin{Operation: galera.Operation{ID: "recover-5", Type: galera.OpRecover, Epoch: 5, BootstrapMember: "db-0", Position: at(10)}}, reason: ReasonRecovering},
 	})
 }
 
@@ -69,7 +69,7 @@ func TestRollingSwitch(t *testing.T) {
 			action: begun(6, "switchtls-6", "Rolling", "db-2"), reason: ReasonSwitching},
 		{name: "its restart", s: switching(dynamic, strict, journal("Rolling", "db-2"), all(runs(plain), oldConfig)),
 			action: SendOrder{Member: "db-2", ID: "switchtls-5/db-2/restart/r1", Epoch: 5, Kind: OrderRestart}, reason: ReasonRestarting},
-		{name: "one at a time", s: switching(dynamic, strict, journal("Rolling", "db-2"), all(runs(plain), oldConfig), db(2, down(10), runs(cluster.Encryption{}))),
+		{name: "one at a time", s: switching(dynamic, strict, journal("Rolling", "db-2"), all(runs(plain), oldConfig), db(2, down(10), runs(galera.Encryption{}))),
 			reason: ReasonRestarting, says: "waiting for db-2"},
 		{name: "the configuration first", s: switching(dynamic, strict, rolling, all(runs(plain), oldConfig), db(1, notYetRead)), reason: ReasonConfiguration},
 		{name: "strict when all are dynamic", s: switching(dynamic, strict, rolling), action: PublishEncryption{dynamic, strict}, reason: ReasonSwitching},
@@ -78,7 +78,7 @@ func TestRollingSwitch(t *testing.T) {
 		{name: "not while links are unverified", s: switching(dynamic, strict, rolling, db(1, unverified)), reason: ReasonSwitching, says: "db-1 to have verified"},
 		{name: "not while one is silent", s: switching(dynamic, strict, rolling, db(1, silent)), reason: ReasonSwitching, says: "agent of db-1"},
 		{name: "wanted no more: back at once", s: switching(dynamic, plain, rolling, db(0, runs(plain), oldConfig)), action: PublishEncryption{dynamic, plain}, reason: ReasonSwitching},
-		{name: "wanted no more, half strict: over dynamic", s: switching(strict, plain, journal("Rolling", "db-2"), db(0, runs(dynamic), oldConfig), db(2, down(10), runs(cluster.Encryption{}))),
+		{name: "wanted no more, half strict: over dynamic", s: switching(strict, plain, journal("Rolling", "db-2"), db(0, runs(dynamic), oldConfig), db(2, down(10), runs(galera.Encryption{}))),
 			action: PublishEncryption{strict, dynamic}, reason: ReasonSwitching},
 		{name: "not done before it is known who needs a restart", s: switching(strict, strict, rolling, db(1, notYetRead)), reason: ReasonConfiguration},
 		{name: "a broken pod is replaced out of turn", s: switching(dynamic, strict, rolling, db(1, silent, outdatedPod)),
@@ -91,19 +91,19 @@ func TestRollingSwitch(t *testing.T) {
 
 func TestRebootstrap(t *testing.T) {
 	op := journal("Rebootstrap", "db-0")
-	off := []is{stopped(10), runs(cluster.Encryption{}), told("switchtls-5/db-1/stop", 5, OrderStop, orderDone)}
+	off := []is{stopped(10), runs(galera.Encryption{}), told("switchtls-5/db-1/stop", 5, OrderStop, orderDone)}
 	check(t, []row{
 		{name: "the others are stopped", s: switching(plain, strict, op),
 			action: SendOrder{Member: "db-1", ID: "switchtls-5/db-1/stop", Epoch: 5, Kind: OrderStop}, reason: ReasonSwitching},
-		{name: "one after another", s: switching(plain, strict, op, db(1, phase(cluster.PhaseStopping))), reason: ReasonSwitching, says: "waiting for db-1 to stop"},
+		{name: "one after another", s: switching(plain, strict, op, db(1, phase(galera.PhaseStopping))), reason: ReasonSwitching, says: "waiting for db-1 to stop"},
 		{name: "then the new encryption is published", s: switching(plain, strict, op, db(1, off...), db(2, off...)), action: PublishEncryption{plain, strict}, reason: ReasonSwitching},
 		{name: "and read", s: switching(strict, strict, op, db(0, runs(plain)), db(1, off...), db(2, off...), db(2, notYetRead)), reason: ReasonConfiguration},
 		{name: "then the last is stopped", s: switching(strict, strict, op, db(0, runs(plain)), db(1, off...), db(2, off...)),
 			action: SendOrder{Member: "db-0", ID: "switchtls-5/db-0/stop", Epoch: 5, Kind: OrderStop}, reason: ReasonSwitching},
 		{name: "and the recovery takes over", s: switching(strict, strict, op, all(off...)),
 			action: Complete{Message: "all nodes are stopped and have the new encryption; the recovery starts db-0"}},
-		{name: "given up half-way: back to what serves", s: switching(strict, strict, db(0, runs(plain)), db(1, off...), db(2, off...), func(s *cluster.Snapshot) { s.Epoch = 5 }), action: PublishEncryption{strict, plain}, reason: ReasonSwitching},
-		{name: "what served before it was published", s: switching(strict, strict, db(0, runs(plain), notYetRead), db(1, off...), db(2, off...), func(s *cluster.Snapshot) { s.Epoch = 5 }),
+		{name: "given up half-way: back to what serves", s: switching(strict, strict, db(0, runs(plain)), db(1, off...), db(2, off...), func(s *galera.Snapshot) { s.Epoch = 5 }), action: PublishEncryption{strict, plain}, reason: ReasonSwitching},
+		{name: "what served before it was published", s: switching(strict, strict, db(0, runs(plain), notYetRead), db(1, off...), db(2, off...), func(s *galera.Snapshot) { s.Epoch = 5 }),
 			action: SendOrder{Member: "db-1", ID: "start-5/db-1/start/switchtls-5/db-1/stop", Epoch: 5, Kind: OrderStart}, reason: ReasonJoining},
 		{name: "wanted no more", s: switching(plain, plain, op, db(1, off...)), action: Complete{Message: "db-0 runs with Plain sockets"}},
 	})

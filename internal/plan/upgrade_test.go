@@ -3,24 +3,24 @@ package plan
 import (
 	"testing"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 func failing(reason, message string) is {
-	return func(m *cluster.Member) { m.Failure = &cluster.Failure{Reason: reason, Message: message} }
+	return func(m *galera.Member) { m.Failure = &galera.Failure{Reason: reason, Message: message} }
 }
 
-func upgrading(m *cluster.Member) { m.Upgrading = true }
+func upgrading(m *galera.Member) { m.Upgrading = true }
 
 // crashing is down in the pod of a bad image, between two attempts.
-func crashing(m *cluster.Member) {
+func crashing(m *galera.Member) {
 	down(9)(m)
 	failing("ServerExited", "exit code 1")(m)
 }
 
 // unpulled has no container at all: its image does not exist.
-func unpulled(m *cluster.Member) {
-	*m = cluster.Member{Name: m.Name, Ordinal: m.Ordinal, HeldData: true, Pod: cluster.Pod{Exists: true, Waiting: true, Role: "replica"}}
+func unpulled(m *galera.Member) {
+	*m = galera.Member{Name: m.Name, Ordinal: m.Ordinal, HeldData: true, Pod: galera.Pod{Exists: true, Waiting: true, Role: "replica"}}
 }
 
 func TestRollOfAnImage(t *testing.T) {
@@ -41,22 +41,22 @@ func TestRollOfAnImage(t *testing.T) {
 		{name: "on from a failed mariadb-upgrade", s: shop(all(outdatedPod), db(2, upgrading, failing("UpgradeFailed", "no room")), turn), action: DeletePod{"db-2"}},
 		{name: "on from a failed mariadb-upgrade, with a new journal", s: shop(all(outdatedPod), db(2, upgrading, failing("UpgradeFailed", "no room"))),
 			action: Begin{restartOf("db-2")}},
-		{name: "not while it starts", s: shop(db(2, crashing, outdatedPod, func(m *cluster.Member) { m.Phase = cluster.PhaseStarting }), turn),
+		{name: "not while it starts", s: shop(db(2, crashing, outdatedPod, func(m *galera.Member) { m.Phase = galera.PhaseStarting }), turn),
 			reason: ReasonMemberFailed, says: "halted"},
-		{name: "nobody else is touched meanwhile", s: shop(first, rest, db(2, crashing, outdatedPod, func(m *cluster.Member) { m.Pod.Terminating = true }), turn),
+		{name: "nobody else is touched meanwhile", s: shop(first, rest, db(2, crashing, outdatedPod, func(m *galera.Member) { m.Pod.Terminating = true }), turn),
 			reason: ReasonMemberFailed, says: "halted"},
 	})
 }
 
 func TestLaterData(t *testing.T) {
-	later := func(m *cluster.Member) {
+	later := func(m *galera.Member) {
 		down(12)(m)
-		m.Phase, m.LaterData = cluster.PhaseFailed, true
+		m.Phase, m.LaterData = galera.PhaseFailed, true
 	}
 	check(t, []row{
 		{name: "nothing starts without it", s: shop(all(down(10)), db(2, later)), reason: ReasonDowngrade, says: "put the later image back", blocked: true},
 		{name: "its pod is replaced by one of another image", s: shop(all(down(10)), db(2, later, outdatedPod)), action: DeletePod{"db-2"}},
 	})
-	gaveUp(t, shop(all(down(10)), db(2, later), running(cluster.Operation{ID: "recover-5", Type: cluster.OpRecover, Epoch: 5, BootstrapMember: "db-0", Position: at(10)})),
+	gaveUp(t, shop(all(down(10)), db(2, later), running(galera.Operation{ID: "recover-5", Type: galera.OpRecover, Epoch: 5, BootstrapMember: "db-0", Position: at(10)})),
 		"cannot be started with this image")
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // NodeConfig returns what the agents are to run with. The policy is a parameter, because a step of
@@ -32,19 +32,19 @@ func TLSConfig(c *v1alpha1.GaleraCluster) agentapi.TLSConfig {
 	spec := c.Spec.TLS
 	replication := spec.Replication != v1alpha1.TLSDisabled
 	t := agentapi.TLSConfig{
-		Replication:   cluster.SocketStrict,
-		StateTransfer: cluster.PolicyRequired,
-		Clients:       cluster.PolicyRequired,
+		Replication:   galera.SocketStrict,
+		StateTransfer: galera.PolicyRequired,
+		Clients:       galera.PolicyRequired,
 		MinVersion:    "1.3",
 	}
 	if !replication {
-		t.Replication = cluster.SocketPlain
+		t.Replication = galera.SocketPlain
 	}
 	if spec.StateTransfer == v1alpha1.TLSDisabled || (spec.StateTransfer == "" && !replication) {
-		t.StateTransfer = cluster.PolicyDisabled
+		t.StateTransfer = galera.PolicyDisabled
 	}
 	if spec.Clients != "" {
-		t.Clients = cluster.ChannelPolicy(spec.Clients)
+		t.Clients = galera.ChannelPolicy(spec.Clients)
 	}
 	if spec.MinVersion != "" {
 		t.MinVersion = spec.MinVersion

@@ -9,13 +9,13 @@ import (
 
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 func TestTLSConfig(t *testing.T) {
 	base := agentapi.TLSConfig{
-		Replication: cluster.SocketStrict, StateTransfer: cluster.PolicyRequired,
-		Clients: cluster.PolicyRequired, MinVersion: "1.3",
+		Replication: galera.SocketStrict, StateTransfer: galera.PolicyRequired,
+		Clients: galera.PolicyRequired, MinVersion: "1.3",
 	}
 	with := func(change func(*agentapi.TLSConfig)) agentapi.TLSConfig {
 		t := base
@@ -31,20 +31,20 @@ func TestTLSConfig(t *testing.T) {
 		"state transfer follows replication": {
 			v1alpha1.TLSSpec{Replication: "Disabled"},
 			with(func(c *agentapi.TLSConfig) {
-				c.Replication, c.StateTransfer = cluster.SocketPlain, cluster.PolicyDisabled
+				c.Replication, c.StateTransfer = galera.SocketPlain, galera.PolicyDisabled
 			}),
 		},
 		"state transfer by itself": {
 			v1alpha1.TLSSpec{Replication: "Disabled", StateTransfer: "Required"},
-			with(func(c *agentapi.TLSConfig) { c.Replication = cluster.SocketPlain }),
+			with(func(c *agentapi.TLSConfig) { c.Replication = galera.SocketPlain }),
 		},
 		"only state transfer in clear": {
 			v1alpha1.TLSSpec{Replication: "Required", StateTransfer: "Disabled"},
-			with(func(c *agentapi.TLSConfig) { c.StateTransfer = cluster.PolicyDisabled }),
+			with(func(c *agentapi.TLSConfig) { c.StateTransfer = galera.PolicyDisabled }),
 		},
 		"clients": {
 			v1alpha1.TLSSpec{Clients: "Preferred"},
-			with(func(c *agentapi.TLSConfig) { c.Clients = cluster.PolicyPreferred }),
+			with(func(c *agentapi.TLSConfig) { c.Clients = galera.PolicyPreferred }),
 		},
 		"version and suite": {
 			v1alpha1.TLSSpec{MinVersion: "1.2", Cipher: "TLS_AES_128_GCM_SHA256"},

@@ -8,7 +8,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // TestApprovalReachesTheAgent: what a person gave up is in the order, or the agent would refuse beside one that is ahead.
@@ -17,9 +17,9 @@ func TestApprovalReachesTheAgent(t *testing.T) {
 	w.bringUp()
 	for pod, seqno := range map[string]int64{"shop-0": 10, "shop-1": 12, "shop-2": 14} {
 		w.agents.change(pod, func(r *agentapi.Report) {
-			r.Server, r.Phase, r.Position = nil, cluster.PhaseWaiting, cluster.Position{UUID: history, Seqno: seqno}
+			r.Server, r.Phase, r.Position = nil, galera.PhaseWaiting, galera.Position{UUID: history, Seqno: seqno}
 			if pod == "shop-2" {
-				r.Phase, r.Failure = cluster.PhaseFailed, &agentapi.Failure{Reason: agentapi.FailureOrderBook, Message: "torn"}
+				r.Phase, r.Failure = galera.PhaseFailed, &agentapi.Failure{Reason: agentapi.FailureOrderBook, Message: "torn"}
 			}
 		})
 	}

@@ -13,7 +13,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const arbitratorProcess = "arbitrator.first"
@@ -31,9 +31,9 @@ func (w *world) arbitrate(d *appsv1.Deployment) {
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	must(w.t, kube.Status().Update(context.Background(), p))
 	w.agents.change(d.Name, func(r *agentapi.Report) {
-		r.Phase = cluster.PhaseRunning
+		r.Phase = galera.PhaseRunning
 		r.Arbitration = &agentapi.Arbitration{Process: arbitratorProcess, Counted: true}
-		r.Config.Loaded, r.Config.Socket = w.revision(), cluster.SocketStrict
+		r.Config.Loaded, r.Config.Socket = w.revision(), galera.SocketStrict
 	})
 }
 
@@ -59,7 +59,7 @@ func TestArbitrator(t *testing.T) {
 		r.Server.Size, r.Server.Members = 4, []string{"shop-0", "shop-1", "shop-2", arbitratorProcess}
 	})
 	w.Eventually(w.agents.given).Should(ContainElement("Stop shop-2"))
-	w.agents.change("shop-2", func(r *agentapi.Report) { r.Server, r.Phase = nil, cluster.PhaseStopped })
+	w.agents.change("shop-2", func(r *agentapi.Report) { r.Server, r.Phase = nil, galera.PhaseStopped })
 	w.views(2, func(r *agentapi.Report) {
 		r.Server.Size, r.Server.Members = 3, []string{"shop-0", "shop-1", arbitratorProcess}
 	})

@@ -18,15 +18,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // crash ends all servers; shop-1 has most.
 func (w *world) crash(seqno int64) {
 	for i, pod := range pods {
 		w.agents.change(pod, func(r *agentapi.Report) {
-			r.Server, r.Phase = nil, cluster.PhaseWaiting
-			r.Position = cluster.Position{UUID: history, Seqno: seqno + int64(i%2)}
+			r.Server, r.Phase = nil, galera.PhaseWaiting
+			r.Position = galera.Position{UUID: history, Seqno: seqno + int64(i%2)}
 		})
 	}
 }
@@ -178,7 +178,7 @@ func TestCertManagerComesAndGoes(t *testing.T) {
 	w.crash(10)
 	w.recovers(2)
 	old := w.status().Primary
-	w.agents.change(old, func(r *agentapi.Report) { r.Server, r.Phase = nil, cluster.PhaseWaiting })
+	w.agents.change(old, func(r *agentapi.Report) { r.Server, r.Phase = nil, galera.PhaseWaiting })
 	w.Eventually(func() string { return w.status().Primary }).ShouldNot(Equal(old))
 	w.settle()
 

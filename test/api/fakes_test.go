@@ -16,7 +16,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/pki/pkitest"
 	"github.com/galera-operator/galera-operator/internal/resources"
@@ -45,7 +45,7 @@ func (f *fakeAgents) change(pod string, edit func(*agentapi.Report)) {
 	defer f.mu.Unlock()
 	r := f.reports[pod]
 	if r == nil {
-		r = &agentapi.Report{Name: pod, Boot: "1", Phase: cluster.PhaseWaiting, Data: cluster.DataEmpty}
+		r = &agentapi.Report{Name: pod, Boot: "1", Phase: galera.PhaseWaiting, Data: galera.DataEmpty}
 		f.reports[pod] = r
 	}
 	edit(r)
@@ -151,9 +151,9 @@ func (f *fakeAgents) longestPause(since time.Time) (most time.Duration) {
 
 // serve makes a report that of a Synced member.
 func serve(r *agentapi.Report) {
-	r.Phase, r.Data = cluster.PhaseRunning, cluster.DataPresent
-	r.Position = cluster.Position{UUID: history, Seqno: 7}
-	r.Server = &agentapi.Server{Component: cluster.ComponentPrimary, State: cluster.NodeSynced, ClusterUUID: history, Size: 3, Ready: true}
+	r.Phase, r.Data = galera.PhaseRunning, galera.DataPresent
+	r.Position = galera.Position{UUID: history, Seqno: 7}
+	r.Server = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: history, Size: 3, Ready: true}
 }
 
 // proved adds the evidence a healthy encrypted member gives.

@@ -25,7 +25,7 @@ import (
 	"github.com/galera-operator/galera-operator/controllers"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/apply"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/pki/pkitest"
 	"github.com/galera-operator/galera-operator/internal/resources"
@@ -218,7 +218,7 @@ func TestPrimaryMoves(t *testing.T) {
 	w := newWorld(t, "primary-moves", spec())
 	w.bringUp()
 	old := w.status().Primary
-	w.agents.change(old, func(r *agentapi.Report) { r.Server, r.Phase = nil, cluster.PhaseWaiting })
+	w.agents.change(old, func(r *agentapi.Report) { r.Server, r.Phase = nil, galera.PhaseWaiting })
 	w.Eventually(func() string { return w.status().Primary }).ShouldNot(Equal(old))
 	w.Expect(w.role(w.status().Primary)).To(Equal("primary"))
 	w.Expect(w.role(old)).To(Equal("replica"))
@@ -231,8 +231,8 @@ func TestRecovery(t *testing.T) {
 	w.bringUp()
 	down := func(pod string, seqno int64) {
 		w.agents.change(pod, func(r *agentapi.Report) {
-			r.Server, r.Phase = nil, cluster.PhaseWaiting
-			r.Position = cluster.Position{UUID: history, Seqno: seqno}
+			r.Server, r.Phase = nil, galera.PhaseWaiting
+			r.Position = galera.Position{UUID: history, Seqno: seqno}
 		})
 	}
 	w.agents.mu.Lock()
@@ -274,7 +274,7 @@ func TestEviction(t *testing.T) {
 	}
 	w.Consistently(w.agents.evictions, time.Second).Should(BeEmpty(), "all of them run")
 	w.agents.change("shop-1", func(r *agentapi.Report) {
-		r.Server, r.Phase, r.Ended = nil, cluster.PhaseWaiting, &agentapi.Ended{NodeUUID: "gone", ViewID: 7}
+		r.Server, r.Phase, r.Ended = nil, galera.PhaseWaiting, &agentapi.Ended{NodeUUID: "gone", ViewID: 7}
 	})
 	w.Eventually(w.agents.evictions).Should(ContainElement("shop-0 gone"))
 	w.Expect(w.agents.evictions()).To(HaveEach("shop-0 gone"))

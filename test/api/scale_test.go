@@ -15,7 +15,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // scaleTo does what kubectl scale does.
@@ -57,7 +57,7 @@ func TestScaleDown(t *testing.T) {
 	w.scaleTo(1)
 	w.Eventually(w.agents.given).Should(ContainElement("Stop shop-2"))
 	w.Expect(w.pods()).To(BeEquivalentTo(3))
-	w.agents.change("shop-2", func(r *agentapi.Report) { r.Server, r.Phase = nil, cluster.PhaseStopped })
+	w.agents.change("shop-2", func(r *agentapi.Report) { r.Server, r.Phase = nil, galera.PhaseStopped })
 	w.Eventually(w.agents.given).Should(ContainElements("Start shop-0", "Start shop-1"))
 	w.Consistently(w.pods, "500ms").Should(BeEquivalentTo(3), "the others still count it")
 

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 var _ = Describe("A cluster from the sample file", Label(Core), func() {
@@ -38,14 +38,14 @@ var _ = Describe("A cluster from the sample file", Label(Core), func() {
 			o.Expect(s.Nodes).To(Equal("3/3"))
 			o.Expect(s.ReadyReplicas).To(BeEquivalentTo(3))
 			o.Expect(s.Operation).To(BeNil())
-			o.Expect(s.TLS.Replication).To(Equal(string(cluster.SocketStrict)))
+			o.Expect(s.TLS.Replication).To(Equal(string(galera.SocketStrict)))
 			o.Expect(s.Members).To(HaveLen(3))
 
 			// Comparing the history's UUID with what the nodes say themselves.
 			for _, node := range client(ctx, shop).NodeStates(ctx, podNames(ctx, shop)) {
 				o.Expect(node.Err).NotTo(HaveOccurred())
 				o.Expect(node.ClusterUUID).To(Equal(s.ClusterUUID))
-				o.Expect(node.ClusterUUID).NotTo(Equal(cluster.ZeroUUID))
+				o.Expect(node.ClusterUUID).NotTo(Equal(galera.ZeroUUID))
 			}
 			// Comparing the primary with the pods' labels.
 			pods, err := shop.Pods(ctx)
@@ -82,7 +82,7 @@ func expectEncryptedMember(o Gomega, m v1alpha1.MemberStatus, s v1alpha1.GaleraC
 	o.Expect(m.NodeState).To(Equal("Synced"), m.Name)
 	o.Expect(m.ComponentState).To(Equal("Primary"), m.Name)
 	o.Expect(m.Message).To(BeEmpty(), m.Name)
-	position, err := cluster.ParsePosition(m.Position)
+	position, err := galera.ParsePosition(m.Position)
 	o.Expect(err).NotTo(HaveOccurred(), m.Name)
 	o.Expect(position.UUID).To(Equal(s.ClusterUUID), m.Name)
 	o.Expect(m.TLS).NotTo(BeNil(), m.Name)

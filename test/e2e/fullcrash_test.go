@@ -7,7 +7,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
@@ -82,7 +82,7 @@ func expectRecovery(ctx context.Context, c *harness.Cluster, w *harness.Writer, 
 // expectHistory checks, on every node, that the cluster goes on with the history it had.
 func expectHistory(ctx context.Context, c *harness.Cluster, uuid string) {
 	GinkgoHelper()
-	Expect(uuid).NotTo(Or(BeEmpty(), Equal(cluster.ZeroUUID)))
+	Expect(uuid).NotTo(Or(BeEmpty(), Equal(galera.ZeroUUID)))
 	for _, node := range client(ctx, c).NodeStates(ctx, podNames(ctx, c)) {
 		Expect(node.Err).NotTo(HaveOccurred())
 		Expect(node.ClusterUUID).To(Equal(uuid), node.Pod)

@@ -29,7 +29,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/watch"
 	"github.com/galera-operator/galera-operator/internal/agent/web"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // Options are what an arbitrator is started with.
@@ -110,7 +110,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	a := &arbitrator{Options: o, asker: peers.New(), events: make(chan func(), 64)}
 	a.garbd, a.cpuFlags = servercnf.FindTool("garbd"), servercnf.CPUFlags()
-	a.reports = report.New(agentapi.Report{Name: o.Name, AgentVersion: o.Version, Phase: cluster.PhaseWaiting,
+	a.reports = report.New(agentapi.Report{Name: o.Name, AgentVersion: o.Version, Phase: galera.PhaseWaiting,
 		Boot: fmt.Sprintf("%x-%d", time.Now().UnixNano(), os.Getpid())})
 	a.subject.Store(&prove.Subject{})
 	a.ident.Store(&web.Identity{})
@@ -206,7 +206,7 @@ func (a *arbitrator) stale() bool {
 }
 
 func usesTLS(s servercnf.Arbitrator) bool {
-	return s.Socket == cluster.SocketStrict || s.Socket == cluster.SocketDynamic
+	return s.Socket == galera.SocketStrict || s.Socket == galera.SocketDynamic
 }
 
 // askPeers asks the members over and over.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // patience is how long a garbd may run that no member counts: longer than group communication needs to
@@ -97,8 +97,8 @@ func Next(s Situation) Step {
 func Look(members []agentapi.Peer, views map[string]agentapi.PeerView) Peers {
 	p := Peers{Down: len(members) > 0 && len(views) == len(members)}
 	for _, v := range views {
-		p.Component = p.Component || v.Component == cluster.ComponentPrimary && withData(v.Members) > 1
-		p.Down = p.Down && v.Component == cluster.ComponentUnknown
+		p.Component = p.Component || v.Component == galera.ComponentPrimary && withData(v.Members) > 1
+		p.Down = p.Down && v.Component == galera.ComponentUnknown
 	}
 	return p
 }
@@ -116,7 +116,7 @@ func withData(members []string) int {
 // Counted says that a member of a Primary component lists the process.
 func Counted(views map[string]agentapi.PeerView, process string) bool {
 	for _, v := range views {
-		if v.Component == cluster.ComponentPrimary && slices.Contains(v.Members, process) {
+		if v.Component == galera.ComponentPrimary && slices.Contains(v.Members, process) {
 			return true
 		}
 	}
@@ -125,14 +125,14 @@ func Counted(views map[string]agentapi.PeerView, process string) bool {
 
 // Group returns the members a garbd is to dial: those in a Primary component. With dynamic sockets it is one of
 // them, another one at each attempt: two that are dialled at once are not told apart from plaintext ones.
-func Group(members []agentapi.Peer, views map[string]agentapi.PeerView, mode cluster.SocketMode, attempt int) []agentapi.Peer {
+func Group(members []agentapi.Peer, views map[string]agentapi.PeerView, mode galera.SocketMode, attempt int) []agentapi.Peer {
 	var out []agentapi.Peer
 	for _, m := range members {
-		if v, ok := views[m.Name]; ok && v.Component == cluster.ComponentPrimary && !v.Draining {
+		if v, ok := views[m.Name]; ok && v.Component == galera.ComponentPrimary && !v.Draining {
 			out = append(out, m)
 		}
 	}
-	if mode == cluster.SocketDynamic && len(out) > 1 {
+	if mode == galera.SocketDynamic && len(out) > 1 {
 		return out[attempt%len(out):][:1]
 	}
 	return out

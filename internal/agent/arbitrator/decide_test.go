@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 func TestNext(t *testing.T) {
@@ -38,13 +38,13 @@ func TestNext(t *testing.T) {
 	}
 }
 
-func view(c cluster.ComponentState, members ...string) agentapi.PeerView {
+func view(c galera.ComponentState, members ...string) agentapi.PeerView {
 	return agentapi.PeerView{Component: c, Members: members}
 }
 
 func TestLook(t *testing.T) {
 	both := []agentapi.Peer{{Name: "shop-0"}, {Name: "shop-1"}}
-	const primary, down, apart = cluster.ComponentPrimary, cluster.ComponentUnknown, cluster.ComponentNonPrimary
+	const primary, down, apart = galera.ComponentPrimary, galera.ComponentUnknown, galera.ComponentNonPrimary
 	for name, r := range map[string]struct {
 		views map[string]agentapi.PeerView
 		want  Peers
@@ -64,7 +64,7 @@ func TestLook(t *testing.T) {
 }
 
 func TestCounted(t *testing.T) {
-	views := map[string]agentapi.PeerView{"a": view(cluster.ComponentPrimary, "a", "arbitrator.x"), "b": view(cluster.ComponentNonPrimary, "b", "arbitrator.y")}
+	views := map[string]agentapi.PeerView{"a": view(galera.ComponentPrimary, "a", "arbitrator.x"), "b": view(galera.ComponentNonPrimary, "b", "arbitrator.y")}
 	if !Counted(views, "arbitrator.x") || Counted(views, "arbitrator.y") || Counted(views, "arbitrator.z") {
 		t.Error("only who is listed in a Primary component counts")
 	}
@@ -72,14 +72,14 @@ func TestCounted(t *testing.T) {
 
 func TestGroup(t *testing.T) {
 	members := []agentapi.Peer{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}}
-	leaving := view(cluster.ComponentPrimary)
+	leaving := view(galera.ComponentPrimary)
 	leaving.Draining = true
-	views := map[string]agentapi.PeerView{"a": view(cluster.ComponentPrimary), "b": view(cluster.ComponentPrimary), "c": view(cluster.ComponentNonPrimary), "d": leaving}
-	if got := Group(members, views, cluster.SocketStrict, 0); len(got) != 2 {
+	views := map[string]agentapi.PeerView{"a": view(galera.ComponentPrimary), "b": view(galera.ComponentPrimary), "c": view(galera.ComponentNonPrimary), "d": leaving}
+	if got := Group(members, views, galera.SocketStrict, 0); len(got) != 2 {
 		t.Errorf("%+v", got)
 	}
 	for attempt, want := range []string{"a", "b", "a"} {
-		if got := Group(members, views, cluster.SocketDynamic, attempt); len(got) != 1 || got[0].Name != want {
+		if got := Group(members, views, galera.SocketDynamic, attempt); len(got) != 1 || got[0].Name != want {
 			t.Errorf("attempt %d: %+v, want %s", attempt, got, want)
 		}
 	}

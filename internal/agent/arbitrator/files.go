@@ -13,7 +13,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agent/web"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // readFiles is called when a mounted file may have changed. What was read is for the next garbd: the one
@@ -111,16 +111,16 @@ func (a *arbitrator) updateSubject() {
 }
 
 // phase says what the arbitrator is doing.
-func (a *arbitrator) phase() cluster.Phase {
+func (a *arbitrator) phase() galera.Phase {
 	switch {
 	case a.proc == nil && (a.garbd == "" || a.failure != nil):
-		return cluster.PhaseFailed
+		return galera.PhaseFailed
 	case a.proc == nil:
-		return cluster.PhaseWaiting
+		return galera.PhaseWaiting
 	case !a.stopping.IsZero():
-		return cluster.PhaseStopping
+		return galera.PhaseStopping
 	case a.counted:
-		return cluster.PhaseRunning
+		return galera.PhaseRunning
 	}
-	return cluster.PhaseStarting
+	return galera.PhaseStarting
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const uuid = "90e0b86f-e577-11f1-b9b1-fa90d5744545"
@@ -17,7 +17,7 @@ const uuid = "90e0b86f-e577-11f1-b9b1-fa90d5744545"
 func TestParseGrastate(t *testing.T) {
 	good := "# GALERA saved state\nversion: 2.1\nuuid:    " + uuid + "\nseqno:   17\nsafe_to_bootstrap: 1\n"
 	g, err := ParseGrastate(good)
-	if err != nil || g.Position != (cluster.Position{UUID: uuid, Seqno: 17}) || !g.SafeToBootstrap {
+	if err != nil || g.Position != (galera.Position{UUID: uuid, Seqno: 17}) || !g.SafeToBootstrap {
 		t.Fatalf("%+v %v", g, err)
 	}
 	if again, err := ParseGrastate(g.render()); err != nil || again != g {
@@ -38,15 +38,15 @@ func TestParseGrastate(t *testing.T) {
 }
 
 func TestPermitBootstrap(t *testing.T) {
-	pos := cluster.Position{UUID: uuid, Seqno: 9}
+	pos := galera.Position{UUID: uuid, Seqno: 9}
 	for name, c := range map[string]struct {
 		before string
 		want   Grastate
 	}{
 		"keeps the position": {Grastate{Position: pos}.render(), Grastate{pos, true}},
-		"no file":            {"", Grastate{cluster.Position{UUID: uuid, Seqno: -1}, true}},
-		"damaged file":       {"garbage", Grastate{cluster.Position{UUID: uuid, Seqno: -1}, true}},
-		"other uuid":         {Grastate{Position: cluster.Position{UUID: cluster.ZeroUUID, Seqno: -1}}.render(), Grastate{cluster.Position{UUID: uuid, Seqno: -1}, true}},
+		"no file":            {"", Grastate{galera.Position{UUID: uuid, Seqno: -1}, true}},
+		"damaged file":       {"garbage", Grastate{galera.Position{UUID: uuid, Seqno: -1}, true}},
+		"other uuid":         {Grastate{Position: galera.Position{UUID: galera.ZeroUUID, Seqno: -1}}.render(), Grastate{galera.Position{UUID: uuid, Seqno: -1}, true}},
 	} {
 		dir := t.TempDir()
 		if c.before != "" {
@@ -68,18 +68,18 @@ func TestJudge(t *testing.T) {
 	for name, c := range map[string]struct {
 		look Look
 		note *Joining
-		want cluster.DataState
+		want galera.DataState
 	}{
-		"nothing":                               {Look{}, nil, cluster.DataEmpty},
-		"nothing, after an attempt":             {Look{}, begun, cluster.DataEmpty},
-		"a database":                            {full, nil, cluster.DataPresent},
-		"something that is no tablespace":       {Look{Database: true}, nil, cluster.DataPresent},
-		"a transfer's directory":                {Look{Transfer: true}, nil, cluster.DataIncomplete},
-		"a transfer's directory beside data":    {Look{Database: true, Tablespace: true, Transfer: true}, nil, cluster.DataIncomplete},
-		"IST cut off":                           {full, backup, cluster.DataPresent},
-		"transfer cut off":                      {full, begun, cluster.DataIncomplete},
-		"rsync writes into the data":            {full, rsync, cluster.DataIncomplete},
-		"tablespace gone in an unfinished join": {Look{Database: true}, backup, cluster.DataIncomplete},
+		"nothing":                               {Look{}, nil, galera.DataEmpty},
+		"nothing, after an attempt":             {Look{}, begun, galera.DataEmpty},
+		"a database":                            {full, nil, galera.DataPresent},
+		"something that is no tablespace":       {Look{Database: true}, nil, galera.DataPresent},
+		"a transfer's directory":                {Look{Transfer: true}, nil, galera.DataIncomplete},
+		"a transfer's directory beside data":    {Look{Database: true, Tablespace: true, Transfer: true}, nil, galera.DataIncomplete},
+		"IST cut off":                           {full, backup, galera.DataPresent},
+		"transfer cut off":                      {full, begun, galera.DataIncomplete},
+		"rsync writes into the data":            {full, rsync, galera.DataIncomplete},
+		"tablespace gone in an unfinished join": {Look{Database: true}, backup, galera.DataIncomplete},
 	} {
 		if got := Judge(c.look, c.note); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
@@ -161,7 +161,7 @@ func TestMarkers(t *testing.T) {
 	if j, err := m.Joining(); j != nil || err != nil {
 		t.Fatalf("%v %v", j, err)
 	}
-	want := Joining{Method: "MariaBackup", Transfer: true, From: cluster.Position{UUID: uuid, Seqno: 3}, Since: time.Unix(5, 0).UTC()}
+	want := Joining{Method: "MariaBackup", Transfer: true, From: galera.Position{UUID: uuid, Seqno: 3}, Since: time.Unix(5, 0).UTC()}
 	if err := m.SetJoining(want); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // grastateFile is where Galera keeps a stopped node's position.
@@ -20,7 +20,7 @@ var errBadGrastate = errors.New("grastate.dat is damaged")
 
 // Grastate is the content of grastate.dat.
 type Grastate struct {
-	Position        cluster.Position
+	Position        galera.Position
 	SafeToBootstrap bool
 }
 
@@ -46,7 +46,7 @@ func ParseGrastate(text string) (Grastate, error) {
 			g.SafeToBootstrap = value == "1"
 		}
 	}
-	pos, err := cluster.ParsePosition(uuid + ":" + seqno)
+	pos, err := galera.ParsePosition(uuid + ":" + seqno)
 	if err != nil {
 		return Grastate{}, fmt.Errorf("%w: %w", errBadGrastate, err)
 	}
@@ -77,10 +77,10 @@ func ReadGrastate(dir string) (Grastate, error) {
 // PermitBootstrap sets safe_to_bootstrap, without which mariadbd refuses --wsrep-new-cluster. It
 // keeps a good file's position and writes the given UUID with an undefined seqno otherwise: the
 // position itself is always given on the command line.
-func PermitBootstrap(dir string, pos cluster.Position) error {
+func PermitBootstrap(dir string, pos galera.Position) error {
 	g, err := ReadGrastate(dir)
 	if err != nil || g.Position.UUID != pos.UUID {
-		g = Grastate{Position: cluster.Position{UUID: pos.UUID, Seqno: cluster.UndefinedSeqno}}
+		g = Grastate{Position: galera.Position{UUID: pos.UUID, Seqno: galera.UndefinedSeqno}}
 	}
 	g.SafeToBootstrap = true
 	return WriteFile(filepath.Join(dir, grastateFile), []byte(g.render()), 0o660)

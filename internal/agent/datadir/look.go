@@ -10,7 +10,7 @@ import (
 	"path"
 	"path/filepath"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // by-products are what Galera, mariadbd and the transfer scripts leave in a directory that holds
@@ -77,18 +77,18 @@ func isByProduct(name string) bool {
 }
 
 // Judge says what a directory holds, from a look at it and the note of an unfinished join.
-func Judge(l Look, j *Joining) cluster.DataState {
+func Judge(l Look, j *Joining) galera.DataState {
 	switch {
 	case l.Transfer:
-		return cluster.DataIncomplete
+		return galera.DataIncomplete
 	case j != nil && (j.Transfer || j.Method == methodRsync) && l.Database:
-		return cluster.DataIncomplete
+		return galera.DataIncomplete
 	case j != nil && l.Database && !l.Tablespace:
-		return cluster.DataIncomplete
+		return galera.DataIncomplete
 	case l.Database:
-		return cluster.DataPresent
+		return galera.DataPresent
 	}
-	return cluster.DataEmpty
+	return galera.DataEmpty
 }
 
 // Clean removes what dead transfer scripts left. When incomplete is set it removes Galera's

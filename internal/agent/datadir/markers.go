@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // Names of the marker files in the state directory.
@@ -28,8 +28,8 @@ type Joining struct {
 	// Address is where the donor reaches the member, for as long as it tries to.
 	Address string `json:"address,omitempty"`
 	// From is the position the join started from, not known for an empty directory.
-	From  cluster.Position `json:"from,omitzero"`
-	Since time.Time        `json:"since"`
+	From  galera.Position `json:"from,omitzero"`
+	Since time.Time       `json:"since"`
 }
 
 // Markers reads and writes the notes.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const versionsFile = "versions.json"
@@ -48,10 +48,10 @@ func (m Markers) Versions(dir string) (Versions, error) {
 			return Versions{}, err
 		}
 		told := strings.TrimSpace(strings.Trim(string(data), "\x00"))
-		if v.Used == "" || cluster.Older(v.Used, told) {
+		if v.Used == "" || galera.Older(v.Used, told) {
 			v.Used = told
 		}
-		if v.Tables == "" || cluster.Older(v.Tables, told) {
+		if v.Tables == "" || galera.Older(v.Tables, told) {
 			v.Tables = told
 		}
 	}

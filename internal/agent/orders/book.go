@@ -14,7 +14,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const (
@@ -32,7 +32,7 @@ type Content struct {
 	// Held says that mariadbd stays down until an order lifts it.
 	Held bool `json:"held,omitempty"`
 	// Lineage are the lines of history the data belong to.
-	Lineage cluster.Lineage `json:"lineage,omitzero"`
+	Lineage galera.Lineage `json:"lineage,omitzero"`
 	// Records holds the last orders, the latest at the end.
 	Records []agentapi.OrderRecord `json:"records,omitempty"`
 }
@@ -164,7 +164,7 @@ func (b *Book) Finish(id string, state agentapi.OrderState, message string) Edit
 }
 
 // SetLineage records the lines of history the data belong to.
-func (b *Book) SetLineage(l cluster.Lineage) Edit {
+func (b *Book) SetLineage(l galera.Lineage) Edit {
 	return func(c *Content) bool {
 		same := c.Lineage.Equal(l)
 		c.Lineage = l
@@ -173,7 +173,7 @@ func (b *Book) SetLineage(l cluster.Lineage) Edit {
 }
 
 // BeginLine records that the data go on in a new line of history.
-func (b *Book) BeginLine(l cluster.Line) Edit {
+func (b *Book) BeginLine(l galera.Line) Edit {
 	return func(c *Content) bool { return b.SetLineage(c.Lineage.Then(l))(c) }
 }
 

@@ -6,15 +6,15 @@ import (
 	"strings"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // Facts are what a member knows of itself and of the others at the moment of an order.
 type Facts struct {
 	// Examined says that data and position are known as far as they can be.
 	Examined bool
-	Data     cluster.DataState
-	Position cluster.Position
+	Data     galera.DataState
+	Position galera.Position
 	// Alive says that a mariadbd process exists; Server is what it answers, if it does.
 	Alive  bool
 	Server *agentapi.Server
@@ -138,14 +138,14 @@ func judgeForming(o agentapi.Order, book Content, f Facts) (Verdict, bool) {
 }
 
 func judgeInitialise(o agentapi.Order, f Facts) Verdict {
-	if f.Data != cluster.DataEmpty {
+	if f.Data != galera.DataEmpty {
 		return refuse("the data directory is %s, not Empty", f.Data)
 	}
 	if o.ClusterUUID != "" {
 		return refuse("the cluster has a history already (%s): an empty member can only join it", o.ClusterUUID)
 	}
 	for _, p := range f.Peers {
-		if p.Data != cluster.DataEmpty && p.Data != cluster.DataUnknown || p.Position.Known() {
+		if p.Data != galera.DataEmpty && p.Data != galera.DataUnknown || p.Position.Known() {
 			return refuse("%s holds data (%s, position %s)", p.Name, p.Data, p.Position)
 		}
 	}
@@ -154,7 +154,7 @@ func judgeInitialise(o agentapi.Order, f Facts) Verdict {
 
 func judgeBootstrap(o agentapi.Order, f Facts) Verdict {
 	switch {
-	case f.Data != cluster.DataPresent:
+	case f.Data != galera.DataPresent:
 		return refuse("the data directory is %s: there is no complete database to go on from", f.Data)
 	case !f.Position.Known():
 		return refuse("this member's position is not known")
@@ -169,7 +169,7 @@ func judgeBootstrap(o agentapi.Order, f Facts) Verdict {
 		if slices.Contains(o.GivenUp, p.Name) {
 			continue // a person has accepted to lose what only it knows
 		}
-		if p.Position.UUID == f.Position.UUID && p.Position.Seqno > f.Position.Seqno && p.Data == cluster.DataPresent {
+		if p.Position.UUID == f.Position.UUID && p.Position.Seqno > f.Position.Seqno && p.Data == galera.DataPresent {
 			return refuse("%s is ahead: %s, this member is at %s", p.Name, p.Position, f.Position)
 		}
 	}
@@ -180,7 +180,7 @@ func judgeRebuild(o agentapi.Order, f Facts) Verdict {
 	if f.Server == nil {
 		return refuse("mariadbd does not answer on this member")
 	}
-	if f.Server.Component != cluster.ComponentNonPrimary {
+	if f.Server.Component != galera.ComponentNonPrimary {
 		return refuse("the member's component is %q, not non-Primary", f.Server.Component)
 	}
 	if v, bad := judgePeers(f.Peers); bad {
@@ -204,7 +204,7 @@ func judgePeers(peers []agentapi.PeerView) (Verdict, bool) {
 	byName := slices.SortedFunc(slices.Values(peers), func(x, y agentapi.PeerView) int { return strings.Compare(x.Name, y.Name) })
 	for _, p := range byName {
 		switch {
-		case p.Component == cluster.ComponentPrimary:
+		case p.Component == galera.ComponentPrimary:
 			return refuse("%s is in a Primary component: join it, never form a second one", p.Name), true
 		case p.Forming:
 			return refuse("%s is being made Primary by an order", p.Name), true

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const (
@@ -17,17 +17,17 @@ const (
 	other = "11111111-2222-3333-4444-555555555555"
 )
 
-var at17 = cluster.Position{UUID: uuid, Seqno: 17}
+var at17 = galera.Position{UUID: uuid, Seqno: 17}
 
-func order(kind agentapi.OrderKind, pos cluster.Position) agentapi.Order {
+func order(kind agentapi.OrderKind, pos galera.Position) agentapi.Order {
 	return agentapi.Order{ID: "x", Epoch: 5, Kind: kind, Position: pos, ClusterUUID: pos.UUID}
 }
 
 // The facts of a member that may carry out each kind; every case below spoils one thing.
-func empty() Facts { return Facts{Examined: true, Data: cluster.DataEmpty} }
-func down() Facts  { return Facts{Examined: true, Data: cluster.DataPresent, Position: at17} }
+func empty() Facts { return Facts{Examined: true, Data: galera.DataEmpty} }
+func down() Facts  { return Facts{Examined: true, Data: galera.DataPresent, Position: at17} }
 func nonPrimary() Facts {
-	return Facts{Alive: true, Position: at17, Server: &agentapi.Server{Component: cluster.ComponentNonPrimary}}
+	return Facts{Alive: true, Position: at17, Server: &agentapi.Server{Component: galera.ComponentNonPrimary}}
 }
 
 func TestJudgeAccepts(t *testing.T) {
@@ -35,14 +35,14 @@ func TestJudgeAccepts(t *testing.T) {
 		o agentapi.Order
 		f Facts
 	}{
-		"initialise":            {order(agentapi.OrderInitialise, cluster.Position{}), empty()},
+		"initialise":            {order(agentapi.OrderInitialise, galera.Position{}), empty()},
 		"bootstrap":             {order(agentapi.OrderBootstrap, at17), down()},
 		"rebuild":               {order(agentapi.OrderRebuildQuorum, at17), nonPrimary()},
-		"rebuild behind us":     {order(agentapi.OrderRebuildQuorum, cluster.Position{UUID: uuid, Seqno: 3}), nonPrimary()},
-		"restart":               {order(agentapi.OrderRestart, cluster.Position{}), nonPrimary()},
-		"restart of a dead one": {order(agentapi.OrderRestart, cluster.Position{}), down()},
-		"stop":                  {order(agentapi.OrderStop, cluster.Position{}), nonPrimary()},
-		"start":                 {order(agentapi.OrderStart, cluster.Position{}), down()},
+		"rebuild behind us":     {order(agentapi.OrderRebuildQuorum, galera.Position{UUID: uuid, Seqno: 3}), nonPrimary()},
+		"restart":               {order(agentapi.OrderRestart, galera.Position{}), nonPrimary()},
+		"restart of a dead one": {order(agentapi.OrderRestart, galera.Position{}), down()},
+		"stop":                  {order(agentapi.OrderStop, galera.Position{}), nonPrimary()},
+		"start":                 {order(agentapi.OrderStart, galera.Position{}), down()},
 	} {
 		if v := Judge(c.o, Content{}, nil, c.f); v.Decision != Accept {
 			t.Errorf("%s: %v %s", name, v.Decision, v.Message)
@@ -51,34 +51,34 @@ func TestJudgeAccepts(t *testing.T) {
 }
 
 func TestJudgeRefuses(t *testing.T) {
-	initialise, bootstrap, rebuild := order(agentapi.OrderInitialise, cluster.Position{}), order(agentapi.OrderBootstrap, at17), order(agentapi.OrderRebuildQuorum, at17)
-	primary := agentapi.PeerView{Name: "p", Component: cluster.ComponentPrimary, ClusterUUID: uuid}
+	initialise, bootstrap, rebuild := order(agentapi.OrderInitialise, galera.Position{}), order(agentapi.OrderBootstrap, at17), order(agentapi.OrderRebuildQuorum, at17)
+	primary := agentapi.PeerView{Name: "p", Component: galera.ComponentPrimary, ClusterUUID: uuid}
 	for name, c := range map[string]struct {
 		o    agentapi.Order
 		f    Facts
 		edit func(*agentapi.Order, *Facts)
 		says string
 	}{
-		"initialise over data":        {initialise, empty(), func(_ *agentapi.Order, f *Facts) { f.Data = cluster.DataPresent }, "not Empty"},
-		"initialise over half a copy": {initialise, empty(), func(_ *agentapi.Order, f *Facts) { f.Data = cluster.DataIncomplete }, "not Empty"},
+		"initialise over data":        {initialise, empty(), func(_ *agentapi.Order, f *Facts) { f.Data = galera.DataPresent }, "not Empty"},
+		"initialise over half a copy": {initialise, empty(), func(_ *agentapi.Order, f *Facts) { f.Data = galera.DataIncomplete }, "not Empty"},
 		"initialise an old cluster":   {initialise, empty(), func(o *agentapi.Order, _ *Facts) { o.ClusterUUID = uuid }, "history"},
 		"initialise beside a Primary": {initialise, empty(), func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{primary} }, "p is in a Primary"},
 		"initialise beside a forming": {initialise, empty(), func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{{Name: "p", Forming: true}} }, "p is being made"},
 		"bootstrap beside a forming":  {bootstrap, down(), func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{{Name: "p", Forming: true}} }, "p is being made"},
 		"rebuild beside a forming":    {rebuild, nonPrimary(), func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{{Name: "p", Forming: true}} }, "p is being made"},
 		"initialise beside data": {initialise, empty(), func(_ *agentapi.Order, f *Facts) {
-			f.Peers = []agentapi.PeerView{{Name: "q", Data: cluster.DataPresent}}
+			f.Peers = []agentapi.PeerView{{Name: "q", Data: galera.DataPresent}}
 		}, "q holds data"},
 		"initialise beside a position":  {initialise, empty(), func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{{Name: "q", Position: at17}} }, "q holds data"},
 		"initialise a running one":      {initialise, empty(), func(_ *agentapi.Order, f *Facts) { f.Alive = true }, "running"},
 		"initialise without config":     {initialise, empty(), func(_ *agentapi.Order, f *Facts) { f.Blocked = "why" }, "why"},
-		"bootstrap nothing":             {bootstrap, down(), func(_ *agentapi.Order, f *Facts) { f.Data = cluster.DataEmpty }, "no complete database"},
-		"bootstrap half a copy":         {bootstrap, down(), func(_ *agentapi.Order, f *Facts) { f.Data = cluster.DataIncomplete }, "no complete database"},
-		"bootstrap at an unknown place": {bootstrap, down(), func(_ *agentapi.Order, f *Facts) { f.Position = cluster.Position{} }, "not known"},
+		"bootstrap nothing":             {bootstrap, down(), func(_ *agentapi.Order, f *Facts) { f.Data = galera.DataEmpty }, "no complete database"},
+		"bootstrap half a copy":         {bootstrap, down(), func(_ *agentapi.Order, f *Facts) { f.Data = galera.DataIncomplete }, "no complete database"},
+		"bootstrap at an unknown place": {bootstrap, down(), func(_ *agentapi.Order, f *Facts) { f.Position = galera.Position{} }, "not known"},
 		"bootstrap for another seqno":   {bootstrap, down(), func(o *agentapi.Order, _ *Facts) { o.Position.Seqno-- }, "decided for"},
 		"bootstrap for a later seqno":   {bootstrap, down(), func(o *agentapi.Order, _ *Facts) { o.Position.Seqno++ }, "decided for"},
 		"bootstrap for another uuid":    {bootstrap, down(), func(o *agentapi.Order, _ *Facts) { o.Position.UUID = other }, "decided for"},
-		"bootstrap without a position":  {bootstrap, down(), func(o *agentapi.Order, _ *Facts) { o.Position = cluster.Position{} }, "names no position"},
+		"bootstrap without a position":  {bootstrap, down(), func(o *agentapi.Order, _ *Facts) { o.Position = galera.Position{} }, "names no position"},
 		"bootstrap of another cluster":  {bootstrap, down(), func(o *agentapi.Order, _ *Facts) { o.ClusterUUID = other }, "the cluster's UUID"},
 		"bootstrap beside a Primary":    {bootstrap, down(), func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{primary} }, "p is in a Primary"},
 		"beside a Primary that was given up": {bootstrap, down(), func(o *agentapi.Order, f *Facts) {
@@ -88,22 +88,22 @@ func TestJudgeRefuses(t *testing.T) {
 			o.GivenUp, f.Peers = []string{"p"}, []agentapi.PeerView{{Name: "p", Forming: true}}
 		}, "p is being made"},
 		"behind a peer, another was given up": {bootstrap, down(), func(o *agentapi.Order, f *Facts) {
-			o.GivenUp, f.Peers = []string{"p"}, []agentapi.PeerView{{Name: "p", Data: cluster.DataPresent, Position: at18}, {Name: "q", Data: cluster.DataPresent, Position: at18}}
+			o.GivenUp, f.Peers = []string{"p"}, []agentapi.PeerView{{Name: "p", Data: galera.DataPresent, Position: at18}, {Name: "q", Data: galera.DataPresent, Position: at18}}
 		}, "q is ahead"},
 		"bootstrap behind a peer": {bootstrap, down(), func(_ *agentapi.Order, f *Facts) {
-			f.Peers = []agentapi.PeerView{{Name: "q", Data: cluster.DataPresent, Position: cluster.Position{UUID: uuid, Seqno: 18}}}
+			f.Peers = []agentapi.PeerView{{Name: "q", Data: galera.DataPresent, Position: galera.Position{UUID: uuid, Seqno: 18}}}
 		}, "q is ahead"},
 		"bootstrap a running one":  {bootstrap, down(), func(_ *agentapi.Order, f *Facts) { f.Alive = true }, "running"},
 		"rebuild on a dead one":    {rebuild, nonPrimary(), func(_ *agentapi.Order, f *Facts) { f.Server = nil }, "does not answer"},
-		"rebuild on a Primary one": {rebuild, nonPrimary(), func(_ *agentapi.Order, f *Facts) { f.Server = &agentapi.Server{Component: cluster.ComponentPrimary} }, "not non-Primary"},
+		"rebuild on a Primary one": {rebuild, nonPrimary(), func(_ *agentapi.Order, f *Facts) { f.Server = &agentapi.Server{Component: galera.ComponentPrimary} }, "not non-Primary"},
 		"rebuild, disconnected": {rebuild, nonPrimary(), func(_ *agentapi.Order, f *Facts) {
-			f.Server = &agentapi.Server{Component: cluster.ComponentDisconnected}
+			f.Server = &agentapi.Server{Component: galera.ComponentDisconnected}
 		}, "not non-Primary"},
 		"rebuild beside a Primary": {rebuild, nonPrimary(), func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{primary} }, "p is in a Primary"},
 		"rebuild behind":           {rebuild, nonPrimary(), func(o *agentapi.Order, _ *Facts) { o.Position.Seqno = 18 }, "decided for"},
 		"rebuild for another uuid": {rebuild, nonPrimary(), func(o *agentapi.Order, _ *Facts) { o.Position.UUID = other }, "decided for"},
-		"rebuild without position": {rebuild, nonPrimary(), func(o *agentapi.Order, _ *Facts) { o.Position = cluster.Position{} }, "names no position"},
-		"rebuild at unknown place": {rebuild, nonPrimary(), func(_ *agentapi.Order, f *Facts) { f.Position = cluster.Position{} }, "not known"},
+		"rebuild without position": {rebuild, nonPrimary(), func(o *agentapi.Order, _ *Facts) { o.Position = galera.Position{} }, "names no position"},
+		"rebuild at unknown place": {rebuild, nonPrimary(), func(_ *agentapi.Order, f *Facts) { f.Position = galera.Position{} }, "not known"},
 	} {
 		o, f := c.o, c.f
 		c.edit(&o, &f)
@@ -114,12 +114,12 @@ func TestJudgeRefuses(t *testing.T) {
 	}
 }
 
-var at18 = cluster.Position{UUID: uuid, Seqno: 18}
+var at18 = galera.Position{UUID: uuid, Seqno: 18}
 
 func TestWhoWasGivenUpMayBeAhead(t *testing.T) {
 	o, f := order(agentapi.OrderBootstrap, at17), down()
 	o.GivenUp = []string{"p", "q"}
-	f.Peers = []agentapi.PeerView{{Name: "q", Data: cluster.DataPresent, Position: at18}}
+	f.Peers = []agentapi.PeerView{{Name: "q", Data: galera.DataPresent, Position: at18}}
 	if v := Judge(o, Content{}, nil, f); v.Decision != Accept {
 		t.Errorf("%v %s", v.Decision, v.Message)
 	}
@@ -145,7 +145,7 @@ func TestJudgeByTheBook(t *testing.T) {
 	changed.Position.Seqno = 18
 	second := bootstrap
 	second.ID = "y"
-	restart := order(agentapi.OrderRestart, cluster.Position{})
+	restart := order(agentapi.OrderRestart, galera.Position{})
 	running := order(agentapi.OrderBootstrap, at17)
 	running.ID = "running"
 	for name, c := range map[string]struct {
@@ -169,7 +169,7 @@ func TestJudgeByTheBook(t *testing.T) {
 		"not examined yet":              {bootstrap, Content{}, nil, func(f *Facts) { f.Examined = false }, Busy},
 		"draining":                      {bootstrap, Content{}, nil, func(f *Facts) { f.Draining = true }, Busy},
 		"in the middle of another":      {restart, Content{}, nil, func(f *Facts) { f.Current = &running }, Busy},
-		"stop goes before all":          {order(agentapi.OrderStop, cluster.Position{}), Content{}, nil, func(f *Facts) { f.Current = &running }, Accept},
+		"stop goes before all":          {order(agentapi.OrderStop, galera.Position{}), Content{}, nil, func(f *Facts) { f.Current = &running }, Accept},
 		"the other may be cut":          {restart, Content{}, nil, func(f *Facts) { f.Current, f.Cut = &running, true }, Accept},
 	} {
 		f := down()
@@ -206,7 +206,7 @@ func TestBookRemembersAcrossRestarts(t *testing.T) {
 	if err := do(b, b.Finish("x", agentapi.OrderDone, "well")); err != nil {
 		t.Fatal(err)
 	}
-	line := cluster.FirstLine(cluster.Line{Epoch: 5, Start: at17})
+	line := galera.FirstLine(galera.Line{Epoch: 5, Start: at17})
 	if err := do(b, b.SetLineage(line)); err != nil {
 		t.Fatal(err)
 	}
@@ -226,10 +226,10 @@ func TestBookOfAnOlderAgentIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := open(t, dir)
-	if l := b.Content().Lineage; b.Damaged() != nil || l.Line != (cluster.Line{Epoch: 7, Start: at17}) {
+	if l := b.Content().Lineage; b.Damaged() != nil || l.Line != (galera.Line{Epoch: 7, Start: at17}) {
 		t.Errorf("%+v (%v)", l, b.Damaged())
 	}
-	if err := do(b, b.BeginLine(cluster.Line{Epoch: 9, Start: at17})); err != nil {
+	if err := do(b, b.BeginLine(galera.Line{Epoch: 9, Start: at17})); err != nil {
 		t.Fatal(err)
 	}
 	if l := open(t, dir).Content().Lineage; l.Epoch != 9 || len(l.Earlier) != 1 || l.Earlier[0].Epoch != 7 {
@@ -297,7 +297,7 @@ func TestBookThatCannotBeWrittenChangesNothing(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := do(b, b.Accept(order(agentapi.OrderStop, cluster.Position{}))); err == nil {
+	if err := do(b, b.Accept(order(agentapi.OrderStop, galera.Position{}))); err == nil {
 		t.Fatal("no error")
 	}
 	if c := b.Content(); c.Held || c.HighestEpoch != 0 || len(c.Records) != 0 {
@@ -312,7 +312,7 @@ func TestDamagedBookIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := open(t, dir)
-	if b.Damaged() == nil || do(b, b.Accept(order(agentapi.OrderStop, cluster.Position{}))) == nil {
+	if b.Damaged() == nil || do(b, b.Accept(order(agentapi.OrderStop, galera.Position{}))) == nil {
 		t.Error("a damaged book takes orders")
 	}
 	if data, _ := os.ReadFile(path); string(data) != "{torn" {

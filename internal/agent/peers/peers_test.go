@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // TestAsk needs one port for all, as in a cluster; the members are told apart by loopback addresses.
@@ -32,7 +32,7 @@ func TestAsk(t *testing.T) {
 			case <-time.After(5 * time.Second):
 			}
 		default:
-			_ = json.NewEncoder(w).Encode(agentapi.PeerView{Name: names[host], Component: cluster.ComponentPrimary})
+			_ = json.NewEncoder(w).Encode(agentapi.PeerView{Name: names[host], Component: galera.ComponentPrimary})
 		}
 	})}}
 	server.Start()
@@ -45,7 +45,7 @@ func TestAsk(t *testing.T) {
 		{Name: "self", Host: "127.0.0.1"}, {Name: "a", Host: "127.0.0.1"}, {Name: "b", Host: "127.0.0.2"},
 		{Name: "c", Host: "127.0.0.3"}, {Name: "d", Host: "127.0.0.4"}, {Name: "e", Host: "127.0.0.5"}, {Name: "f", Host: "no.such.host.invalid"},
 	}, "self")
-	if len(got) != 2 || got["a"].Component != cluster.ComponentPrimary || got["b"].Name != "b" {
+	if len(got) != 2 || got["a"].Component != galera.ComponentPrimary || got["b"].Name != "b" {
 		t.Errorf("%v", got)
 	}
 	if took := time.Since(began); took > 4*time.Second {

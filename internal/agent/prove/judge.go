@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // Refused says what became of an attempt without TLS.
@@ -20,34 +20,34 @@ const (
 // JudgeGroup puts together what the dials of group communication showed and what the node was
 // started with. A node with dynamic sockets is never counted as encrypted, whatever it answers:
 // it would take a plaintext peer, and open plaintext links itself.
-func JudgeGroup(fact agentapi.ChannelFact, mode cluster.SocketMode, refused Refused) agentapi.ChannelFact {
+func JudgeGroup(fact agentapi.ChannelFact, mode galera.SocketMode, refused Refused) agentapi.ChannelFact {
 	if fact.Observed != agentapi.ObservedTLS {
 		return fact
 	}
 	switch {
-	case mode == cluster.SocketDynamic, refused == RefusedNo:
+	case mode == galera.SocketDynamic, refused == RefusedNo:
 		fact.Observed = agentapi.ObservedMixed
 	case refused == RefusedYes:
 		fact.PlaintextRefused = true
 	}
-	if mode == cluster.SocketStrict && refused == RefusedNo && fact.Problem == "" {
+	if mode == galera.SocketStrict && refused == RefusedNo && fact.Problem == "" {
 		fact.Problem = "a connection without TLS was accepted although TLS is required"
 	}
 	return fact
 }
 
 // JudgeClients puts together what the dials of the MySQL port showed.
-func JudgeClients(fact agentapi.ChannelFact, policy cluster.ChannelPolicy, refused Refused) agentapi.ChannelFact {
+func JudgeClients(fact agentapi.ChannelFact, policy galera.ChannelPolicy, refused Refused) agentapi.ChannelFact {
 	if fact.Observed != agentapi.ObservedTLS {
 		return fact
 	}
 	switch {
-	case policy != cluster.PolicyRequired, refused == RefusedNo:
+	case policy != galera.PolicyRequired, refused == RefusedNo:
 		fact.Observed = agentapi.ObservedMixed
 	case refused == RefusedYes:
 		fact.PlaintextRefused = true
 	}
-	if policy == cluster.PolicyRequired && refused == RefusedNo && fact.Problem == "" {
+	if policy == galera.PolicyRequired && refused == RefusedNo && fact.Problem == "" {
 		fact.Problem = "a login without TLS was accepted although TLS is required"
 	}
 	return fact

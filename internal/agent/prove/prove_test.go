@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // self is a self-signed pair and a pool that trusts it.
@@ -220,17 +220,17 @@ func TestJudges(t *testing.T) {
 		refused bool
 		problem bool
 	}{
-		"strict, refused":     {JudgeGroup(tlsFact, cluster.SocketStrict, RefusedYes), agentapi.ObservedTLS, true, false},
-		"strict, not tried":   {JudgeGroup(tlsFact, cluster.SocketStrict, RefusedUnknown), agentapi.ObservedTLS, false, false},
-		"strict, accepted":    {JudgeGroup(tlsFact, cluster.SocketStrict, RefusedNo), agentapi.ObservedMixed, false, true},
-		"dynamic":             {JudgeGroup(tlsFact, cluster.SocketDynamic, RefusedUnknown), agentapi.ObservedMixed, false, false},
-		"dynamic, refused":    {JudgeGroup(tlsFact, cluster.SocketDynamic, RefusedYes), agentapi.ObservedMixed, false, false},
-		"plain":               {JudgeGroup(plain, cluster.SocketPlain, RefusedUnknown), agentapi.ObservedPlaintext, false, false},
-		"required, refused":   {JudgeClients(tlsFact, cluster.PolicyRequired, RefusedYes), agentapi.ObservedTLS, true, false},
-		"required, accepted":  {JudgeClients(tlsFact, cluster.PolicyRequired, RefusedNo), agentapi.ObservedMixed, false, true},
-		"required, not tried": {JudgeClients(tlsFact, cluster.PolicyRequired, RefusedUnknown), agentapi.ObservedTLS, false, false},
-		"preferred":           {JudgeClients(tlsFact, cluster.PolicyPreferred, RefusedUnknown), agentapi.ObservedMixed, false, false},
-		"disabled":            {JudgeClients(plain, cluster.PolicyDisabled, RefusedUnknown), agentapi.ObservedPlaintext, false, false},
+		"strict, refused":     {JudgeGroup(tlsFact, galera.SocketStrict, RefusedYes), agentapi.ObservedTLS, true, false},
+		"strict, not tried":   {JudgeGroup(tlsFact, galera.SocketStrict, RefusedUnknown), agentapi.ObservedTLS, false, false},
+		"strict, accepted":    {JudgeGroup(tlsFact, galera.SocketStrict, RefusedNo), agentapi.ObservedMixed, false, true},
+		"dynamic":             {JudgeGroup(tlsFact, galera.SocketDynamic, RefusedUnknown), agentapi.ObservedMixed, false, false},
+		"dynamic, refused":    {JudgeGroup(tlsFact, galera.SocketDynamic, RefusedYes), agentapi.ObservedMixed, false, false},
+		"plain":               {JudgeGroup(plain, galera.SocketPlain, RefusedUnknown), agentapi.ObservedPlaintext, false, false},
+		"required, refused":   {JudgeClients(tlsFact, galera.PolicyRequired, RefusedYes), agentapi.ObservedTLS, true, false},
+		"required, accepted":  {JudgeClients(tlsFact, galera.PolicyRequired, RefusedNo), agentapi.ObservedMixed, false, true},
+		"required, not tried": {JudgeClients(tlsFact, galera.PolicyRequired, RefusedUnknown), agentapi.ObservedTLS, false, false},
+		"preferred":           {JudgeClients(tlsFact, galera.PolicyPreferred, RefusedUnknown), agentapi.ObservedMixed, false, false},
+		"disabled":            {JudgeClients(plain, galera.PolicyDisabled, RefusedUnknown), agentapi.ObservedPlaintext, false, false},
 	} {
 		if c.got.Observed != c.want || c.got.PlaintextRefused != c.refused || (c.got.Problem != "") != c.problem {
 			t.Errorf("%s: %+v", name, c.got)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const (
@@ -36,9 +36,9 @@ type Subject struct {
 	Key   int64
 	Since time.Time
 	// Mode is how group communication was started.
-	Mode cluster.SocketMode
+	Mode galera.SocketMode
 	// Clients is the policy in force for port 3306; "" when there is no such port.
-	Clients cluster.ChannelPolicy
+	Clients galera.ChannelPolicy
 	// TransferEncrypted says that the rendered [sst] section demands verified TLS.
 	TransferEncrypted bool
 	// Address is this member's own; Peers are the others.
@@ -60,8 +60,8 @@ type Result struct {
 // complete says that every dial showed something, and that plaintext was tried where that matters.
 func (r Result) complete(s Subject) bool {
 	group, clients := r.Channels[agentapi.ChannelReplication], r.Channels[agentapi.ChannelClients]
-	if s.Mode == cluster.SocketStrict && group.Observed == agentapi.ObservedTLS && !group.PlaintextRefused ||
-		s.Clients == cluster.PolicyRequired && clients.Observed == agentapi.ObservedTLS && !clients.PlaintextRefused {
+	if s.Mode == galera.SocketStrict && group.Observed == agentapi.ObservedTLS && !group.PlaintextRefused ||
+		s.Clients == galera.PolicyRequired && clients.Observed == agentapi.ObservedTLS && !clients.PlaintextRefused {
 		return false
 	}
 	for _, facts := range []map[string]agentapi.ChannelFact{r.Channels, r.Peers} {
@@ -142,7 +142,7 @@ func (p *Prover) look(ctx context.Context, s Subject) Result {
 	wg.Go(func() {
 		addr := net.JoinHostPort(s.Address, groupPort)
 		group = JudgeGroup(GroupTLS(ctx, addr, s.Credentials), s.Mode,
-			p.plain(ctx, s, addr, s.Mode == cluster.SocketStrict, GroupPlain))
+			p.plain(ctx, s, addr, s.Mode == galera.SocketStrict, GroupPlain))
 	})
 	wg.Go(func() {
 		if s.Clients == "" {
@@ -150,7 +150,7 @@ func (p *Prover) look(ctx context.Context, s Subject) Result {
 		}
 		addr := net.JoinHostPort(s.Address, clientPort)
 		clients = JudgeClients(ClientsTLS(ctx, addr, s.Credentials), s.Clients,
-			p.plain(ctx, s, addr, s.Clients == cluster.PolicyRequired, func(ctx context.Context, addr string) (bool, error) {
+			p.plain(ctx, s, addr, s.Clients == galera.PolicyRequired, func(ctx context.Context, addr string) (bool, error) {
 				return clientsPlain(ctx, addr, s)
 			}))
 	})
@@ -177,7 +177,7 @@ func (p *Prover) peers(ctx context.Context, s Subject) map[string]agentapi.Chann
 			fact := GroupTLS(ctx, addr, s.Credentials)
 			// Each node tries itself without TLS; the others only bear witness, later and seldom, as
 			// a dynamic node is held up for 750 ms while it makes out that a connection is not TLS.
-			wanted := s.Mode == cluster.SocketStrict && fact.Observed == agentapi.ObservedTLS && time.Since(s.Since) > settled
+			wanted := s.Mode == galera.SocketStrict && fact.Observed == agentapi.ObservedTLS && time.Since(s.Since) > settled
 			fact = JudgeGroup(fact, s.Mode, p.plain(ctx, s, addr, wanted, GroupPlain))
 			mu.Lock()
 			defer mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // Store holds the present Report. It is safe for concurrent use.
@@ -73,10 +73,10 @@ func (s *Store) Wait(ctx context.Context, since int64, wait time.Duration) agent
 // essence is the report without what may change without being news.
 func essence(r agentapi.Report) []byte {
 	r.Generation = 0
-	if r.Server != nil && (r.Server.Component == cluster.ComponentPrimary || r.Join != nil && r.Join.EndedAt == nil) {
+	if r.Server != nil && (r.Server.Component == galera.ComponentPrimary || r.Join != nil && r.Join.EndedAt == nil) {
 		// The position of a running Primary moves all the time, and that of one who catches up: its progress is
 		// told now and then. Anybody else's is news.
-		r.Position = cluster.Position{UUID: r.Position.UUID}
+		r.Position = galera.Position{UUID: r.Position.UUID}
 	}
 	if r.Server != nil {
 		server := *r.Server

@@ -6,20 +6,20 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const uuid = "90e0b86f-e577-11f1-b9b1-fa90d5744545"
 
 func TestGeneration(t *testing.T) {
-	base := agentapi.Report{Name: "a", Phase: cluster.PhaseRunning, Position: cluster.Position{UUID: uuid, Seqno: 1},
-		Server: &agentapi.Server{Component: cluster.ComponentPrimary, ReceiveQueue: 1},
+	base := agentapi.Report{Name: "a", Phase: galera.PhaseRunning, Position: galera.Position{UUID: uuid, Seqno: 1},
+		Server: &agentapi.Server{Component: galera.ComponentPrimary, ReceiveQueue: 1},
 		TLS:    agentapi.TLSReport{Channels: map[string]agentapi.ChannelFact{"x": {Observed: "TLS", CheckedAt: time.Unix(1, 0)}}},
 		Join:   &agentapi.Join{Kind: "SST", Bytes: 1}}
 	down := base
 	down.Server = nil
 	catchingUp, joined := base, base
-	catchingUp.Server = &agentapi.Server{Component: cluster.ComponentNonPrimary}
+	catchingUp.Server = &agentapi.Server{Component: galera.ComponentNonPrimary}
 	joined.Server, joined.Join = catchingUp.Server, &agentapi.Join{Kind: "IST", EndedAt: &time.Time{}}
 	for name, c := range map[string]struct {
 		from agentapi.Report
@@ -33,7 +33,7 @@ func TestGeneration(t *testing.T) {
 		"position without quorum": {joined, func(r *agentapi.Report) { r.Position.Seqno = 9 }, true},
 		"UUID":                    {base, func(r *agentapi.Report) { r.Position.UUID = "b" }, true},
 		"queue": {base, func(r *agentapi.Report) {
-			r.Server = &agentapi.Server{Component: cluster.ComponentPrimary, ReceiveQueue: 7}
+			r.Server = &agentapi.Server{Component: galera.ComponentPrimary, ReceiveQueue: 7}
 		}, false},
 		// The agent renews a join's numbers every ten seconds; what it shows is news.
 		"bytes":    {base, func(r *agentapi.Report) { r.Join = &agentapi.Join{Kind: "SST", Bytes: 2} }, true},
@@ -44,7 +44,7 @@ func TestGeneration(t *testing.T) {
 		"observed": {base, func(r *agentapi.Report) {
 			r.TLS.Channels = map[string]agentapi.ChannelFact{"x": {Observed: "Plaintext"}}
 		}, true},
-		"phase":    {base, func(r *agentapi.Report) { r.Phase = cluster.PhaseStopping }, true},
+		"phase":    {base, func(r *agentapi.Report) { r.Phase = galera.PhaseStopping }, true},
 		"order":    {base, func(r *agentapi.Report) { r.Order = &agentapi.OrderRecord{State: agentapi.OrderDone} }, true},
 		"restarts": {base, func(r *agentapi.Report) { r.Restarts++ }, true},
 	} {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/galera-operator/galera-operator/internal/agent/procs"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // ErrNoPosition is returned by Recover when mariadbd printed no position.
@@ -35,7 +35,7 @@ func (e *RecoverError) Unwrap() error { return e.Err }
 
 // Recovered is what --wsrep-recover found.
 type Recovered struct {
-	Position cluster.Position
+	Position galera.Position
 	// Start is the position as mariadbd printed it, for --wsrep-start-position. With wsrep_gtid_mode a
 	// GTID follows the seqno.
 	Start string
@@ -65,7 +65,7 @@ func ParseRecovered(lines []string) (Recovered, bool) {
 		}
 		start := strings.TrimSpace(after)
 		position, _, _ := strings.Cut(start, ",")
-		pos, err := cluster.ParsePosition(position)
+		pos, err := galera.ParsePosition(position)
 		if err != nil {
 			return Recovered{}, false
 		}

@@ -12,25 +12,25 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/procs"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const uuid = "90e0b86f-e577-11f1-b9b1-fa90d5744545"
 
 func TestParseRecovered(t *testing.T) {
-	at := func(seqno int64) cluster.Position { return cluster.Position{UUID: uuid, Seqno: seqno} }
+	at := func(seqno int64) galera.Position { return galera.Position{UUID: uuid, Seqno: seqno} }
 	line := "2026-11-21  7:43:19 0 [Note] WSREP: Recovered position: " + uuid
 	for name, c := range map[string]struct {
 		lines []string
-		want  cluster.Position
+		want  galera.Position
 		ok    bool
 	}{
 		"with a GTID": {[]string{line + ":17,0-1-2"}, at(17), true},
 		"one":         {[]string{"x", line + ":17"}, at(17), true},
 		"the last":    {[]string{line + ":17", line + ":18", "y"}, at(18), true},
-		"none":        {[]string{"x"}, cluster.Position{}, false},
-		"garbage":     {[]string{line}, cluster.Position{}, false},
-		"zero":        {[]string{"WSREP: Recovered position: " + cluster.ZeroUUID + ":-1"}, cluster.Position{UUID: cluster.ZeroUUID, Seqno: -1}, true},
+		"none":        {[]string{"x"}, galera.Position{}, false},
+		"garbage":     {[]string{line}, galera.Position{}, false},
+		"zero":        {[]string{"WSREP: Recovered position: " + galera.ZeroUUID + ":-1"}, galera.Position{UUID: galera.ZeroUUID, Seqno: -1}, true},
 	} {
 		got, ok := ParseRecovered(c.lines)
 		if got.Position != c.want || ok != c.ok {
@@ -214,7 +214,7 @@ func TestRecover(t *testing.T) {
 	fake := shell(`echo "[Note] WSREP: Recovered position: ` + uuid + `:5" >&2; for a; do echo "$a"; done >&2`)
 	fake.Args = append(fake.Args, "mariadbd", "--defaults-file=/x")
 	found, err := Recover(context.Background(), &table, fake)
-	if pos := found.Position; err != nil || pos != (cluster.Position{UUID: uuid, Seqno: 5}) {
+	if pos := found.Position; err != nil || pos != (galera.Position{UUID: uuid, Seqno: 5}) {
 		t.Errorf("%v %v", found, err)
 	}
 	fails := shell(`echo "[ERROR] InnoDB: broken" >&2; echo "WSREP: Recovered position: ` + uuid + `:5" >&2; exit 1`)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // Arbitrator is what a garbd runs with.
@@ -17,7 +17,7 @@ type Arbitrator struct {
 	Options string
 	// Hash covers all of it: garbd takes nothing over while it runs.
 	Hash   string
-	Socket cluster.SocketMode
+	Socket galera.SocketMode
 	Suites []string
 }
 
@@ -60,4 +60,4 @@ func group(c agentapi.NodeConfig) []agentapi.Peer {
 }
 
 // NeedsGroupPair says whether group communication needs a certificate.
-func NeedsGroupPair(t agentapi.TLSConfig) bool { return t.Replication != cluster.SocketPlain }
+func NeedsGroupPair(t agentapi.TLSConfig) bool { return t.Replication != galera.SocketPlain }

@@ -6,21 +6,21 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/place"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-func pairConfig(mode cluster.SocketMode) Input {
+func pairConfig(mode galera.SocketMode) Input {
 	return Input{Name: "shop-0", Address: "10.0.0.1", Provider: "/p.so", User: "mysql", Places: place.Default(), Config: agentapi.NodeConfig{
 		Cluster: "shop", Members: []agentapi.Peer{{Name: "shop-0", Host: "a"}, {Name: "shop-1", Host: "b"}},
 		Arbitrator:    &agentapi.Peer{Name: "shop-arbitrator", Host: "c"},
-		TLS:           agentapi.TLSConfig{Replication: mode, StateTransfer: cluster.PolicyRequired, Clients: cluster.PolicyRequired, MinVersion: "1.3"},
+		TLS:           agentapi.TLSConfig{Replication: mode, StateTransfer: galera.PolicyRequired, Clients: galera.PolicyRequired, MinVersion: "1.3"},
 		StateTransfer: agentapi.StateTransferConfig{Method: MariaBackup},
 	}}
 }
 
 // TestNodesDialTheArbitrator, and need no restart for it.
 func TestNodesDialTheArbitrator(t *testing.T) {
-	in := pairConfig(cluster.SocketStrict)
+	in := pairConfig(galera.SocketStrict)
 	with := Build(in)
 	if got, _ := with.MyCnf.Get("mysqld", "wsrep_cluster_address"); got != "gcomm://a,b,c" {
 		t.Error(got)
@@ -32,7 +32,7 @@ func TestNodesDialTheArbitrator(t *testing.T) {
 }
 
 func TestBuildArbitrator(t *testing.T) {
-	strict, dynamic, plain := BuildArbitrator(pairConfig(cluster.SocketStrict)), BuildArbitrator(pairConfig(cluster.SocketDynamic)), BuildArbitrator(pairConfig(cluster.SocketPlain))
+	strict, dynamic, plain := BuildArbitrator(pairConfig(galera.SocketStrict)), BuildArbitrator(pairConfig(galera.SocketDynamic)), BuildArbitrator(pairConfig(galera.SocketPlain))
 	if strict.Hash == dynamic.Hash || dynamic.Hash == plain.Hash {
 		t.Error("another encryption needs a restart")
 	}
@@ -45,7 +45,7 @@ func TestBuildArbitrator(t *testing.T) {
 			t.Errorf("%s: %s", c.a.Socket, c.a.Options)
 		}
 	}
-	file := strict.File("shop", "arbitrator.x", "shop-0", pairConfig(cluster.SocketStrict).Config.Members)
+	file := strict.File("shop", "arbitrator.x", "shop-0", pairConfig(galera.SocketStrict).Config.Members)
 	for _, line := range []string{"name = arbitrator.x\n", "group = shop\n", "address = gcomm://a,b\n", "donor = shop-1,\n", "options = pc.recovery=no;"} {
 		if !strings.Contains(file, line) {
 			t.Errorf("no %q in\n%s", line, file)

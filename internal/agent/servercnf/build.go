@@ -13,7 +13,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/place"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
 
@@ -55,7 +55,7 @@ type Output struct {
 	// Live are the settings a running server takes over by SET GLOBAL, in order.
 	Live []mycnf.Option
 	// Socket is the mode group communication runs with, Suites what it may negotiate.
-	Socket cluster.SocketMode
+	Socket galera.SocketMode
 	Suites []string
 }
 
@@ -131,11 +131,11 @@ func ClusterAddress(members []agentapi.Peer) string {
 
 // clientTLS is port 3306. MariaDB from 11.4 makes itself a certificate unless TLS is off.
 func clientTLS(in Input) []mycnf.Option {
-	if in.Config.TLS.Clients != cluster.PolicyRequired && in.Config.TLS.Clients != cluster.PolicyPreferred {
+	if in.Config.TLS.Clients != galera.PolicyRequired && in.Config.TLS.Clients != galera.PolicyPreferred {
 		return []mycnf.Option{mycnf.Set("ssl", "OFF")}
 	}
 	required := "OFF"
-	if in.Config.TLS.Clients == cluster.PolicyRequired {
+	if in.Config.TLS.Clients == galera.PolicyRequired {
 		required = "ON"
 	}
 	versions := "TLSv1.3"
@@ -160,7 +160,7 @@ var backupSection = mycnf.Section{Name: "mariabackup", Options: []mycnf.Option{{
 // clientSection is for people who run a client in the container.
 func clientSection(in Input) mycnf.Section {
 	opts := []mycnf.Option{mycnf.Set("socket", in.Places.Socket())}
-	if in.Config.TLS.Clients != cluster.PolicyDisabled {
+	if in.Config.TLS.Clients != galera.PolicyDisabled {
 		opts = append(opts, mycnf.Set("ssl-ca", in.Places.CA()))
 	}
 	return mycnf.Section{Name: "client", Options: opts}
@@ -183,7 +183,7 @@ func bracketed(host string) string {
 
 // NeedsPair says whether a configuration needs a certificate to run with.
 func NeedsPair(t agentapi.TLSConfig) bool {
-	return t.Replication != cluster.SocketPlain || t.StateTransfer == cluster.PolicyRequired || t.Clients != cluster.PolicyDisabled
+	return t.Replication != galera.SocketPlain || t.StateTransfer == galera.PolicyRequired || t.Clients != galera.PolicyDisabled
 }
 
 // Check says why a NodeConfig cannot be used by the member called name.
@@ -193,11 +193,11 @@ func Check(c agentapi.NodeConfig, name string) error {
 		return fmt.Errorf("the configuration names no cluster or no members")
 	case !slices.ContainsFunc(c.Members, func(p agentapi.Peer) bool { return p.Name == name }):
 		return fmt.Errorf("the configuration does not list %s as a member", name)
-	case !slices.Contains([]cluster.SocketMode{cluster.SocketPlain, cluster.SocketDynamic, cluster.SocketStrict}, c.TLS.Replication):
+	case !slices.Contains([]galera.SocketMode{galera.SocketPlain, galera.SocketDynamic, galera.SocketStrict}, c.TLS.Replication):
 		return fmt.Errorf("unknown replication mode %q", c.TLS.Replication)
-	case !slices.Contains([]cluster.ChannelPolicy{cluster.PolicyRequired, cluster.PolicyDisabled}, c.TLS.StateTransfer):
+	case !slices.Contains([]galera.ChannelPolicy{galera.PolicyRequired, galera.PolicyDisabled}, c.TLS.StateTransfer):
 		return fmt.Errorf("unknown state transfer policy %q", c.TLS.StateTransfer)
-	case !slices.Contains([]cluster.ChannelPolicy{cluster.PolicyRequired, cluster.PolicyPreferred, cluster.PolicyDisabled}, c.TLS.Clients):
+	case !slices.Contains([]galera.ChannelPolicy{galera.PolicyRequired, galera.PolicyPreferred, galera.PolicyDisabled}, c.TLS.Clients):
 		return fmt.Errorf("unknown client policy %q", c.TLS.Clients)
 	case c.TLS.MinVersion != "1.2" && c.TLS.MinVersion != "1.3":
 		return fmt.Errorf("unknown minimum TLS version %q", c.TLS.MinVersion)

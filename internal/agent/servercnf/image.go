@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // providers are where distributions and images put the Galera library.
@@ -50,7 +50,7 @@ func FindServer() string {
 // Needed lists, per line, tools of which one has to be there for state transfers.
 func Needed(c agentapi.NodeConfig) [][]string {
 	sockets := []string{"ss", "lsof", "sockstat"}
-	encrypted := c.TLS.StateTransfer == cluster.PolicyRequired
+	encrypted := c.TLS.StateTransfer == galera.PolicyRequired
 	if c.StateTransfer.Method == Rsync {
 		needed := [][]string{{"wsrep_sst_rsync"}, {"rsync"}, sockets, {"ps"}}
 		if encrypted {
@@ -69,7 +69,7 @@ func Needed(c agentapi.NodeConfig) [][]string {
 // Encrypted rsync goes through stunnel, which the scripts tell to ask for the joiner's common name
 // among the DNS names.
 func CertificateProblem(c agentapi.NodeConfig, leaf *x509.Certificate) string {
-	if c.StateTransfer.Method != Rsync || c.TLS.StateTransfer != cluster.PolicyRequired || leaf == nil {
+	if c.StateTransfer.Method != Rsync || c.TLS.StateTransfer != galera.PolicyRequired || leaf == nil {
 		return ""
 	}
 	if leaf.Subject.CommonName == "" || leaf.VerifyHostname(leaf.Subject.CommonName) != nil {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // All that goes into wsrep_provider_options is decided here, for nodes and for garbd.
@@ -38,11 +38,11 @@ func groupOptions(in Input) []string {
 		opts = append(opts, "gmcast.listen_addr=tcp://[::]:4567")
 	}
 	mode := in.Config.TLS.Replication
-	if mode == cluster.SocketStrict || mode == cluster.SocketDynamic {
+	if mode == galera.SocketStrict || mode == galera.SocketDynamic {
 		p := in.Places
 		opts = append(opts, "socket.ssl=yes", "socket.ssl_key="+p.Key(), "socket.ssl_cert="+p.Cert(), "socket.ssl_ca="+p.CA())
 	}
-	if mode == cluster.SocketDynamic {
+	if mode == galera.SocketDynamic {
 		opts = append(opts, "socket.dynamic=yes")
 	}
 	return opts

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // TestScriptEnvSocat: the scripts call socat in pipes and stunnel in the background, ask it for its version, and ask bash whether there is one.
@@ -65,7 +65,7 @@ func TestTunnel(t *testing.T) {
 	if got := tunnel(in); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	in.Config.TLS.StateTransfer = cluster.PolicyDisabled
+	in.Config.TLS.StateTransfer = galera.PolicyDisabled
 	if got := tunnel(in); got != "" {
 		t.Errorf("%q without TLS", got)
 	}
@@ -73,7 +73,7 @@ func TestTunnel(t *testing.T) {
 
 // required is a policy that encrypts transfers with one suite.
 func required() (in Input) {
-	in.Config.TLS.StateTransfer, in.Config.TLS.CipherSuites = cluster.PolicyRequired, []string{cluster.SuiteChaCha20}
+	in.Config.TLS.StateTransfer, in.Config.TLS.CipherSuites = galera.PolicyRequired, []string{galera.SuiteChaCha20}
 	return in
 }
 
@@ -108,7 +108,7 @@ func TestScriptEnvTunnel(t *testing.T) {
 			env, script := filepath.Join(dir, "env.sh"), filepath.Join(dir, tc.script)
 			in := required()
 			if !tc.encrypted {
-				in.Config.TLS.StateTransfer = cluster.PolicyDisabled
+				in.Config.TLS.StateTransfer = galera.PolicyDisabled
 			}
 			write(t, env, scriptEnv("/dev/null", "agent", tunnel(in)))
 			write(t, script, "echo copied")

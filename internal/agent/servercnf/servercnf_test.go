@@ -12,7 +12,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/place"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -22,8 +22,8 @@ func input(edit func(*Input)) Input {
 		Config: agentapi.NodeConfig{
 			Cluster: "shop", Namespace: "test", Revision: "1",
 			Members: []agentapi.Peer{{Name: "shop-0", Host: "shop-0.nodes"}, {Name: "shop-1", Host: "shop-1.nodes"}},
-			TLS: agentapi.TLSConfig{Replication: cluster.SocketStrict, StateTransfer: cluster.PolicyRequired,
-				Clients: cluster.PolicyRequired, MinVersion: "1.3"},
+			TLS: agentapi.TLSConfig{Replication: galera.SocketStrict, StateTransfer: galera.PolicyRequired,
+				Clients: galera.PolicyRequired, MinVersion: "1.3"},
 			StateTransfer: agentapi.StateTransferConfig{Method: MariaBackup, Parallel: 4},
 			Settings:      map[string]string{"max_connections": "100", "init_connect": "SET @a = 'x # y'"},
 		},
@@ -41,11 +41,11 @@ func TestGolden(t *testing.T) {
 	for name, edit := range map[string]func(*Input){
 		"strict": nil,
 		"plain": func(in *Input) {
-			in.Config.TLS = agentapi.TLSConfig{Replication: cluster.SocketPlain, StateTransfer: cluster.PolicyDisabled,
-				Clients: cluster.PolicyDisabled, MinVersion: "1.3"}
+			in.Config.TLS = agentapi.TLSConfig{Replication: galera.SocketPlain, StateTransfer: galera.PolicyDisabled,
+				Clients: galera.PolicyDisabled, MinVersion: "1.3"}
 		},
 		"dynamic": func(in *Input) {
-			in.Config.TLS.Replication, in.Config.TLS.Clients = cluster.SocketDynamic, cluster.PolicyPreferred
+			in.Config.TLS.Replication, in.Config.TLS.Clients = galera.SocketDynamic, galera.PolicyPreferred
 			in.Config.TLS.MinVersion, in.Config.TLS.CipherSuites = "1.2", []string{"TLS_AES_128_GCM_SHA256", "TLS_CHACHA20_POLY1305_SHA256"}
 		},
 		"rsync-ipv6": func(in *Input) {
@@ -80,7 +80,7 @@ func TestGolden(t *testing.T) {
 
 // TestPlainHasNoKeys guards a trap: IST picks its scheme by the key, whatever socket.ssl says.
 func TestPlainHasNoKeys(t *testing.T) {
-	out := Build(input(func(in *Input) { in.Config.TLS.Replication = cluster.SocketPlain }))
+	out := Build(input(func(in *Input) { in.Config.TLS.Replication = galera.SocketPlain }))
 	options, _ := out.MyCnf.Get("mysqld", "wsrep_provider_options")
 	if strings.Contains(options, "ssl") || strings.Contains(options, "dynamic") {
 		t.Errorf("plain sockets with %q", options)
@@ -125,17 +125,17 @@ func TestHash(t *testing.T) {
 		"revision":            {func(in *Input) { in.Config.Revision = "2" }, false},
 		"another member":      {func(in *Input) { in.Config.Members = in.Config.Members[:1] }, false},
 		"transfer method":     {func(in *Input) { in.Config.StateTransfer.Method = Rsync }, false},
-		"transfer encryption": {func(in *Input) { in.Config.TLS.StateTransfer = cluster.PolicyDisabled }, false},
+		"transfer encryption": {func(in *Input) { in.Config.TLS.StateTransfer = galera.PolicyDisabled }, false},
 		"rate limit":          {func(in *Input) { in.Config.StateTransfer.RateLimit = 1 << 20 }, false},
 		"compression":         {func(in *Input) { in.Config.StateTransfer.Compression = agentapi.CompressionZstd }, false},
 		"window":              {func(in *Input) { in.Config.StateTransfer.WindowSeconds = 3600 }, false},
 		"donors":              {func(in *Input) { in.Config.StateTransfer.Donors = []string{"shop-0"} }, false},
 		"transfer threads":    {func(in *Input) { in.Config.StateTransfer.Parallel = 8 }, false},
-		"clients preferred":   {func(in *Input) { in.Config.TLS.Clients = cluster.PolicyPreferred }, false},
+		"clients preferred":   {func(in *Input) { in.Config.TLS.Clients = galera.PolicyPreferred }, false},
 		"suspended":           {func(in *Input) { in.Config.Suspended = true }, false},
-		"clients without TLS": {func(in *Input) { in.Config.TLS.Clients = cluster.PolicyDisabled }, true},
-		"plain sockets":       {func(in *Input) { in.Config.TLS.Replication = cluster.SocketPlain }, true},
-		"dynamic sockets":     {func(in *Input) { in.Config.TLS.Replication = cluster.SocketDynamic }, true},
+		"clients without TLS": {func(in *Input) { in.Config.TLS.Clients = galera.PolicyDisabled }, true},
+		"plain sockets":       {func(in *Input) { in.Config.TLS.Replication = galera.SocketPlain }, true},
+		"dynamic sockets":     {func(in *Input) { in.Config.TLS.Replication = galera.SocketDynamic }, true},
 		"TLS 1.2":             {func(in *Input) { in.Config.TLS.MinVersion = "1.2" }, true},
 		"ciphers":             {func(in *Input) { in.Config.TLS.CipherSuites = []string{"TLS_AES_128_GCM_SHA256"} }, true},
 		"a setting":           {func(in *Input) { in.Config.Settings = map[string]string{"max_connections": "101"} }, true},
@@ -154,9 +154,9 @@ func TestTransferEncrypted(t *testing.T) {
 		"mariabackup":        {nil, true},
 		"rsync":              {func(in *Input) { in.Config.StateTransfer.Method = Rsync }, true},
 		"no openssl program": {func(in *Input) { in.OpenSSLTool = false }, true},
-		"disabled":           {func(in *Input) { in.Config.TLS.StateTransfer = cluster.PolicyDisabled }, false},
+		"disabled":           {func(in *Input) { in.Config.TLS.StateTransfer = galera.PolicyDisabled }, false},
 		"disabled with rsync": {func(in *Input) {
-			in.Config.TLS.StateTransfer, in.Config.StateTransfer.Method = cluster.PolicyDisabled, Rsync
+			in.Config.TLS.StateTransfer, in.Config.StateTransfer.Method = galera.PolicyDisabled, Rsync
 		}, false},
 	} {
 		if got := TransferEncrypted(Build(input(c.edit)).MyCnf); got != c.want {
@@ -174,7 +174,7 @@ func TestCheck(t *testing.T) {
 		"not a member": func(c *agentapi.NodeConfig) { c.Members = c.Members[:1] },
 		"no cluster":   func(c *agentapi.NodeConfig) { c.Cluster = "" },
 		"mode":         func(c *agentapi.NodeConfig) { c.TLS.Replication = "" },
-		"transfer":     func(c *agentapi.NodeConfig) { c.TLS.StateTransfer = cluster.PolicyPreferred },
+		"transfer":     func(c *agentapi.NodeConfig) { c.TLS.StateTransfer = galera.PolicyPreferred },
 		"clients":      func(c *agentapi.NodeConfig) { c.TLS.Clients = "Maybe" },
 		"version":      func(c *agentapi.NodeConfig) { c.TLS.MinVersion = "1.1" },
 		"method":       func(c *agentapi.NodeConfig) { c.StateTransfer.Method = "mysqldump" },
@@ -221,7 +221,7 @@ func TestCertificateProblem(t *testing.T) {
 			t.Errorf("rsync with %q: %q", cn, got)
 		}
 	}
-	config.TLS.StateTransfer = cluster.PolicyDisabled
+	config.TLS.StateTransfer = galera.PolicyDisabled
 	if got := CertificateProblem(config, leaf("shop")); got != "" {
 		t.Errorf("rsync without TLS: %s", got)
 	}

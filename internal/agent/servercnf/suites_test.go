@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 func TestSuitesComeInOrder(t *testing.T) {
@@ -14,11 +14,11 @@ func TestSuitesComeInOrder(t *testing.T) {
 		first string
 		count int
 	}{
-		"this CPU's, as long as the others' are not known": {agentapi.TLSConfig{}, []string{"aes"}, cluster.SuiteAES128, 3},
-		"this CPU has no AES":                              {agentapi.TLSConfig{}, nil, cluster.SuiteChaCha20, 3},
-		"another one has none":                             {agentapi.TLSConfig{PreferredSuite: cluster.SuiteChaCha20}, []string{"aes"}, cluster.SuiteChaCha20, 3},
-		"all have it":                                      {agentapi.TLSConfig{PreferredSuite: cluster.SuiteAES128}, nil, cluster.SuiteAES128, 3},
-		"one that is named": {agentapi.TLSConfig{CipherSuites: []string{"TLS_AES_256_GCM_SHA384"}, PreferredSuite: cluster.SuiteAES128},
+		"this CPU's, as long as the others' are not known": {agentapi.TLSConfig{}, []string{"aes"}, galera.SuiteAES128, 3},
+		"this CPU has no AES":                              {agentapi.TLSConfig{}, nil, galera.SuiteChaCha20, 3},
+		"another one has none":                             {agentapi.TLSConfig{PreferredSuite: galera.SuiteChaCha20}, []string{"aes"}, galera.SuiteChaCha20, 3},
+		"all have it":                                      {agentapi.TLSConfig{PreferredSuite: galera.SuiteAES128}, nil, galera.SuiteAES128, 3},
+		"one that is named": {agentapi.TLSConfig{CipherSuites: []string{"TLS_AES_256_GCM_SHA384"}, PreferredSuite: galera.SuiteAES128},
 			[]string{"aes"}, "TLS_AES_256_GCM_SHA384", 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/transfer"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
 
@@ -107,7 +107,7 @@ func transferSection(in Input) mycnf.Section {
 	if st.Method == MariaBackup {
 		opts = append(opts, mycnf.Set("sockopt", sockopt(in)))
 	}
-	if in.Config.TLS.StateTransfer == cluster.PolicyRequired {
+	if in.Config.TLS.StateTransfer == galera.PolicyRequired {
 		p := in.Places
 		if st.Method == MariaBackup {
 			opts = append(opts, mycnf.Set("encrypt", "4"))
@@ -168,7 +168,7 @@ func TransferEncrypted(f mycnf.File) bool {
 
 // tunnel is the policy for a joiner's stunnel, as lines that follow another one in sed.
 func tunnel(in Input) string {
-	if in.Config.TLS.StateTransfer != cluster.PolicyRequired {
+	if in.Config.TLS.StateTransfer != galera.PolicyRequired {
 		return ""
 	}
 	least := "TLSv1.3"
@@ -196,7 +196,7 @@ func openSSL(t agentapi.TLSConfig, cpuFlags []string) string {
 // the choice, first what all members' CPUs are quick at, as far as that is known what this host's is. All
 // are allowed then, as clients choose for themselves.
 func suites(t agentapi.TLSConfig, cpuFlags []string) []string {
-	const aes128, aes256, chacha = cluster.SuiteAES128, "TLS_AES_256_GCM_SHA384", cluster.SuiteChaCha20
+	const aes128, aes256, chacha = galera.SuiteAES128, "TLS_AES_256_GCM_SHA384", galera.SuiteChaCha20
 	switch {
 	case len(t.CipherSuites) > 0:
 		return t.CipherSuites

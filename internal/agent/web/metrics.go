@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 func (p Probe) metrics(w http.ResponseWriter, _ *http.Request) {
@@ -33,8 +33,8 @@ func writeMetrics(w io.Writer, r agentapi.Report, counters map[string]float64) {
 		gauge(w, "galera_last_committed", "Last committed seqno.", float64(r.Position.Seqno))
 	}
 	if s := r.Server; s != nil {
-		gauge(w, "galera_primary", "Whether the node is in a Primary component.", flag(s.Component == cluster.ComponentPrimary))
-		gauge(w, "galera_synced", "Whether the node is Synced.", flag(s.State == cluster.NodeSynced))
+		gauge(w, "galera_primary", "Whether the node is in a Primary component.", flag(s.Component == galera.ComponentPrimary))
+		gauge(w, "galera_synced", "Whether the node is Synced.", flag(s.State == galera.NodeSynced))
 		gauge(w, "galera_ready", "wsrep_ready.", flag(s.Ready))
 		gauge(w, "galera_cluster_size", "Members of the component.", float64(s.Size))
 		gauge(w, "galera_receive_queue", "Write-sets received and not yet applied.", float64(s.ReceiveQueue))

@@ -8,7 +8,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
 	"github.com/galera-operator/galera-operator/internal/agent/report"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // Probe is the probe port's handler.
@@ -60,17 +60,17 @@ func NotReady(r agentapi.Report, donorReady bool) string {
 	switch {
 	case r.Draining:
 		return "draining"
-	case r.Phase != cluster.PhaseRunning || r.Server == nil:
+	case r.Phase != galera.PhaseRunning || r.Server == nil:
 		return "mariadbd does not answer: " + string(r.Phase)
-	case r.Server.Component != cluster.ComponentPrimary:
+	case r.Server.Component != galera.ComponentPrimary:
 		return "the component is " + string(r.Server.Component)
-	case r.Server.ClusterUUID == "" || r.Server.ClusterUUID == cluster.ZeroUUID:
+	case r.Server.ClusterUUID == "" || r.Server.ClusterUUID == galera.ZeroUUID:
 		return "the component has no history"
 	case !r.Server.Ready:
 		return "wsrep is not ready"
-	case r.Data == cluster.DataIncomplete:
+	case r.Data == galera.DataIncomplete:
 		return "the full copy is not on the disk yet"
-	case r.Server.State == cluster.NodeSynced, r.Server.State == cluster.NodeDonor && donorReady:
+	case r.Server.State == galera.NodeSynced, r.Server.State == galera.NodeDonor && donorReady:
 		return ""
 	}
 	return "the node is " + string(r.Server.State)

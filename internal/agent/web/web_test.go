@@ -14,16 +14,16 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/report"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/usage"
 )
 
 const uuid = "90e0b86f-e577-11f1-b9b1-fa90d5744545"
 
 func serving() agentapi.Report {
-	return agentapi.Report{Name: "a", Phase: cluster.PhaseRunning, Data: cluster.DataPresent, Position: cluster.Position{UUID: uuid, Seqno: 4},
-		Config: agentapi.ConfigReport{Socket: cluster.SocketDynamic},
-		Server: &agentapi.Server{Component: cluster.ComponentPrimary, State: cluster.NodeSynced, Ready: true, ClusterUUID: uuid, Size: 3}}
+	return agentapi.Report{Name: "a", Phase: galera.PhaseRunning, Data: galera.DataPresent, Position: galera.Position{UUID: uuid, Seqno: 4},
+		Config: agentapi.ConfigReport{Socket: galera.SocketDynamic},
+		Server: &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: uuid, Size: 3}}
 }
 
 func TestNotReady(t *testing.T) {
@@ -36,15 +36,15 @@ func TestNotReady(t *testing.T) {
 		ready bool
 	}{
 		"draining":             {func(r *agentapi.Report) { r.Draining = true }, true, false},
-		"stopping":             {func(r *agentapi.Report) { r.Phase = cluster.PhaseStopping }, true, false},
+		"stopping":             {func(r *agentapi.Report) { r.Phase = galera.PhaseStopping }, true, false},
 		"no answer":            {func(r *agentapi.Report) { r.Server = nil }, true, false},
-		"non-Primary":          {func(r *agentapi.Report) { r.Server.Component = cluster.ComponentNonPrimary }, true, false},
-		"zero uuid":            {func(r *agentapi.Report) { r.Server.ClusterUUID = cluster.ZeroUUID }, true, false},
+		"non-Primary":          {func(r *agentapi.Report) { r.Server.Component = galera.ComponentNonPrimary }, true, false},
+		"zero uuid":            {func(r *agentapi.Report) { r.Server.ClusterUUID = galera.ZeroUUID }, true, false},
 		"wsrep not ready":      {func(r *agentapi.Report) { r.Server.Ready = false }, true, false},
-		"joined":               {func(r *agentapi.Report) { r.Server.State = cluster.NodeJoined }, true, false},
-		"copy not complete":    {func(r *agentapi.Report) { r.Data = cluster.DataIncomplete }, true, false},
-		"donor, not blocked":   {func(r *agentapi.Report) { r.Server.State = cluster.NodeDonor }, true, true},
-		"donor, blocked":       {func(r *agentapi.Report) { r.Server.State = cluster.NodeDonor }, false, false},
+		"joined":               {func(r *agentapi.Report) { r.Server.State = galera.NodeJoined }, true, false},
+		"copy not complete":    {func(r *agentapi.Report) { r.Data = galera.DataIncomplete }, true, false},
+		"donor, not blocked":   {func(r *agentapi.Report) { r.Server.State = galera.NodeDonor }, true, true},
+		"donor, blocked":       {func(r *agentapi.Report) { r.Server.State = galera.NodeDonor }, false, false},
 		"draining but healthy": {func(r *agentapi.Report) { r.Draining = true }, true, false},
 	} {
 		r := serving()
@@ -80,7 +80,7 @@ func TestProbe(t *testing.T) {
 		t.Errorf("a loop that stands still: %d", got)
 	}
 	var v agentapi.PeerView
-	if err := json.Unmarshal(get(h, agentapi.PathPeer).Body.Bytes(), &v); err != nil || v.Name != "a" || v.ClusterUUID != uuid || v.Position.Seqno != 4 || v.Socket != cluster.SocketDynamic {
+	if err := json.Unmarshal(get(h, agentapi.PathPeer).Body.Bytes(), &v); err != nil || v.Name != "a" || v.ClusterUUID != uuid || v.Position.Seqno != 4 || v.Socket != galera.SocketDynamic {
 		t.Errorf("%+v %v", v, err)
 	}
 	forming := serving()

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // statusNames are the status variables the agent reads.
@@ -24,7 +24,7 @@ var statusNames = []string{
 type Status struct {
 	Server agentapi.Server
 	// Position is the last committed one of the local state.
-	Position cluster.Position
+	Position galera.Position
 	// ProviderVersion is wsrep_provider_version.
 	ProviderVersion string
 	// CachedFrom is the oldest write-set others can catch up from, 0 for none.
@@ -65,13 +65,13 @@ func ParseStatus(v map[string]string) Status {
 	}
 	// Seen after a failed IST: the provider has closed its connection to the group and says nothing of it any
 	// more, and the server goes on telling what it was told last.
-	if s.Server.Component == cluster.ComponentNonPrimary && v["wsrep_gcomm_uuid"] == "" && v["wsrep_evs_state"] == "" {
-		s.Server.Component = cluster.ComponentDisconnected
+	if s.Server.Component == galera.ComponentNonPrimary && v["wsrep_gcomm_uuid"] == "" && v["wsrep_evs_state"] == "" {
+		s.Server.Component = galera.ComponentDisconnected
 	}
-	if s.Server.Component == cluster.ComponentDisconnected {
+	if s.Server.Component == galera.ComponentDisconnected {
 		s.Server.Size = 0
 	}
-	if pos, err := cluster.ParsePosition(v["wsrep_local_state_uuid"] + ":" + v["wsrep_last_committed"]); err == nil {
+	if pos, err := galera.ParsePosition(v["wsrep_local_state_uuid"] + ":" + v["wsrep_last_committed"]); err == nil {
 		s.Position = pos
 	}
 	for _, name := range counterNames {
@@ -82,31 +82,31 @@ func ParseStatus(v map[string]string) Status {
 	return s
 }
 
-func component(s string) cluster.ComponentState {
+func component(s string) galera.ComponentState {
 	switch strings.ToLower(s) {
 	case "primary":
-		return cluster.ComponentPrimary
+		return galera.ComponentPrimary
 	case "non-primary":
-		return cluster.ComponentNonPrimary
+		return galera.ComponentNonPrimary
 	case "disconnected":
-		return cluster.ComponentDisconnected
+		return galera.ComponentDisconnected
 	}
-	return cluster.ComponentUnknown
+	return galera.ComponentUnknown
 }
 
 // state reads wsrep_local_state_comment, which may be "Joining: receiving State Transfer".
-func state(s string) cluster.NodeState {
+func state(s string) galera.NodeState {
 	switch {
 	case s == "Synced":
-		return cluster.NodeSynced
+		return galera.NodeSynced
 	case s == "Joined":
-		return cluster.NodeJoined
+		return galera.NodeJoined
 	case strings.HasPrefix(s, "Donor"):
-		return cluster.NodeDonor
+		return galera.NodeDonor
 	case strings.HasPrefix(s, "Join"), s == "Initialized", s == "Undefined":
-		return cluster.NodeJoining
+		return galera.NodeJoining
 	}
-	return cluster.NodeUnknown
+	return galera.NodeUnknown
 }
 
 // number reads a count; Galera prints 18446744073709551615 for "none".

@@ -3,7 +3,7 @@ package wsrep
 import (
 	"testing"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const someUUID = "90e0b86f-e577-11f1-b9b1-fa90d5744545"
@@ -15,10 +15,10 @@ func TestParseStatus(t *testing.T) {
 		"wsrep_last_committed": "17", "wsrep_cluster_conf_id": "18446744073709551615", "wsrep_cluster_size": "3",
 		"wsrep_local_index": "18446744073709551615", "wsrep_local_recv_queue": "4", "wsrep_replicated_bytes": "12",
 	})
-	if s.Server.Component != cluster.ComponentPrimary || s.Server.State != cluster.NodeJoining || s.Server.Ready {
+	if s.Server.Component != galera.ComponentPrimary || s.Server.State != galera.NodeJoining || s.Server.Ready {
 		t.Errorf("state: %+v", s.Server)
 	}
-	if s.Position != (cluster.Position{UUID: someUUID, Seqno: 17}) {
+	if s.Position != (galera.Position{UUID: someUUID, Seqno: 17}) {
 		t.Errorf("position: %v", s.Position)
 	}
 	if s.Server.Index != -1 || s.Server.ViewID != 0 || s.Server.Size != 3 || s.Server.ReceiveQueue != 4 {
@@ -37,7 +37,7 @@ func TestParseStatus(t *testing.T) {
 
 func TestParseStatusKnowsNothingFromNothing(t *testing.T) {
 	s := ParseStatus(nil)
-	if s.Server.Component != cluster.ComponentUnknown || s.Server.State != cluster.NodeUnknown || s.Position.Known() || s.Server.Index != -1 {
+	if s.Server.Component != galera.ComponentUnknown || s.Server.State != galera.NodeUnknown || s.Position.Known() || s.Server.Index != -1 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -49,20 +49,20 @@ func TestParseStatusOfOneThatLeft(t *testing.T) {
 		"wsrep_ready": "OFF", "wsrep_cluster_state_uuid": someUUID, "wsrep_local_state_uuid": someUUID, "wsrep_last_committed": "150",
 		"wsrep_cluster_conf_id": "2", "wsrep_cluster_size": "2",
 	}
-	if s := ParseStatus(v); s.Server.Component != cluster.ComponentDisconnected || s.Server.Size != 0 {
+	if s := ParseStatus(v); s.Server.Component != galera.ComponentDisconnected || s.Server.Size != 0 {
 		t.Errorf("in no group: %+v", s.Server)
 	}
 	v["wsrep_gcomm_uuid"], v["wsrep_evs_state"] = someUUID, "GATHER"
-	if s := ParseStatus(v); s.Server.Component != cluster.ComponentNonPrimary {
+	if s := ParseStatus(v); s.Server.Component != galera.ComponentNonPrimary {
 		t.Errorf("in a group without quorum: %+v", s.Server)
 	}
 }
 
 func TestStates(t *testing.T) {
-	for text, want := range map[string]cluster.NodeState{
-		"Synced": cluster.NodeSynced, "Donor/Desynced": cluster.NodeDonor, "Joined": cluster.NodeJoined,
-		"Joining": cluster.NodeJoining, "Joining: preparing for State Transfer": cluster.NodeJoining,
-		"Initialized": cluster.NodeJoining, "": cluster.NodeUnknown, "Inconsistent": cluster.NodeUnknown,
+	for text, want := range map[string]galera.NodeState{
+		"Synced": galera.NodeSynced, "Donor/Desynced": galera.NodeDonor, "Joined": galera.NodeJoined,
+		"Joining": galera.NodeJoining, "Joining: preparing for State Transfer": galera.NodeJoining,
+		"Initialized": galera.NodeJoining, "": galera.NodeUnknown, "Inconsistent": galera.NodeUnknown,
 	} {
 		if got := state(text); got != want {
 			t.Errorf("state(%q) = %q, want %q", text, got, want)

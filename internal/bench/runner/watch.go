@@ -8,7 +8,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/bench/wire"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const watchPace = time.Second
@@ -61,11 +61,11 @@ func add(events []event, more ...event) []event {
 // judge says what is wrong by one node's account: with itself, and with those it does not see.
 func (a agents) judge(m wire.Member, v agentapi.PeerView) (out []event) {
 	switch {
-	case v.Component != cluster.ComponentPrimary:
+	case v.Component != galera.ComponentPrimary:
 		out = append(out, event{member: m.Name, text: m.Name + " was not in a Primary component during the run"})
-	case v.State != cluster.NodeSynced:
+	case v.State != galera.NodeSynced:
 		out = append(out, event{m.Name, fmt.Sprintf("%s was %s instead of Synced during the run", m.Name, v.State),
-			v.State == cluster.NodeDonor || v.State == cluster.NodeJoined})
+			v.State == galera.NodeDonor || v.State == galera.NodeJoined})
 	}
 	for _, other := range a.members {
 		if len(v.Members) > 0 && !slices.Contains(v.Members, other.Name) {

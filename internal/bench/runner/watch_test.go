@@ -6,7 +6,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/bench/wire"
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // TestWhatATransferMakes: the same events disturb a run of transactions, and most of them a transfer.
@@ -20,21 +20,21 @@ func TestWhatATransferMakes(t *testing.T) {
 		transfer *wire.TransferFacts
 		want     string
 	}{
-		"all well":        {"x-0", agentapi.PeerView{State: cluster.NodeSynced, Members: all}, nil, ""},
-		"names not known": {"x-0", agentapi.PeerView{State: cluster.NodeSynced}, nil, ""},
-		"gives":           {"x-0", agentapi.PeerView{State: cluster.NodeDonor}, nil, "x-0 was Donor instead of Synced"},
-		"victim is gone":  {"x-0", agentapi.PeerView{State: cluster.NodeDonor, Members: []string{"x-0", "x-2"}}, measured, ""},
-		"catches up":      {"x-0", agentapi.PeerView{State: cluster.NodeJoined}, measured, ""},
-		"a second donor":  {"x-2", agentapi.PeerView{State: cluster.NodeDonor}, measured, "x-2 was Donor instead of Synced"},
-		"donor not known": {"x-2", agentapi.PeerView{State: cluster.NodeDonor}, &wire.TransferFacts{Victim: "x-1"}, ""},
-		"victim joins":    {"x-1", agentapi.PeerView{State: cluster.NodeJoining}, measured, ""},
-		"third joins":     {"x-2", agentapi.PeerView{State: cluster.NodeJoining}, measured, "x-2 was Joining instead of Synced"},
-		"donor joins":     {"x-0", agentapi.PeerView{State: cluster.NodeJoining}, measured, "x-0 was Joining instead of Synced"},
-		"third is gone":   {"x-0", agentapi.PeerView{State: cluster.NodeSynced, Members: all[:2]}, measured, "x-2 was gone"},
-		"donor cut off":   {"x-0", agentapi.PeerView{Component: cluster.ComponentNonPrimary, State: cluster.NodeDonor}, measured, "x-0 was not in a Primary component"},
+		"all well":        {"x-0", agentapi.PeerView{State: galera.NodeSynced, Members: all}, nil, ""},
+		"names not known": {"x-0", agentapi.PeerView{State: galera.NodeSynced}, nil, ""},
+		"gives":           {"x-0", agentapi.PeerView{State: galera.NodeDonor}, nil, "x-0 was Donor instead of Synced"},
+		"victim is gone":  {"x-0", agentapi.PeerView{State: galera.NodeDonor, Members: []string{"x-0", "x-2"}}, measured, ""},
+		"catches up":      {"x-0", agentapi.PeerView{State: galera.NodeJoined}, measured, ""},
+		"a second donor":  {"x-2", agentapi.PeerView{State: galera.NodeDonor}, measured, "x-2 was Donor instead of Synced"},
+		"donor not known": {"x-2", agentapi.PeerView{State: galera.NodeDonor}, &wire.TransferFacts{Victim: "x-1"}, ""},
+		"victim joins":    {"x-1", agentapi.PeerView{State: galera.NodeJoining}, measured, ""},
+		"third joins":     {"x-2", agentapi.PeerView{State: galera.NodeJoining}, measured, "x-2 was Joining instead of Synced"},
+		"donor joins":     {"x-0", agentapi.PeerView{State: galera.NodeJoining}, measured, "x-0 was Joining instead of Synced"},
+		"third is gone":   {"x-0", agentapi.PeerView{State: galera.NodeSynced, Members: all[:2]}, measured, "x-2 was gone"},
+		"donor cut off":   {"x-0", agentapi.PeerView{Component: galera.ComponentNonPrimary, State: galera.NodeDonor}, measured, "x-0 was not in a Primary component"},
 	} {
 		if tc.view.Component == "" {
-			tc.view.Component = cluster.ComponentPrimary
+			tc.view.Component = galera.ComponentPrimary
 		}
 		r := &runner{agents: newAgents(members), out: wire.Output{Transfer: tc.transfer}}
 		got := strings.Join(r.noticed(r.agents.judge(wire.Member{Name: tc.member}, tc.view)), "; ")

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
@@ -160,7 +160,7 @@ func (h *byHand) crashAndRecover(ctx context.Context) (first, all time.Duration,
 	if err := h.each(func(n handNode) error { return n.kill() }); err != nil {
 		return 0, 0, err
 	}
-	positions := make([]cluster.Position, len(h.nodes))
+	positions := make([]galera.Position, len(h.nodes))
 	var group errgroup.Group
 	for i, n := range h.nodes {
 		group.Go(func() (err error) {

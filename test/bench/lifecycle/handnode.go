@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/galera-operator/galera-operator/internal/cluster"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
@@ -84,7 +84,7 @@ func (n handNode) start(options ...string) error {
 	return err
 }
 
-func (n handNode) startAsNew(position cluster.Position) error {
+func (n handNode) startAsNew(position galera.Position) error {
 	if _, err := n.sh.run("sed -i 's/^safe_to_bootstrap:.*/safe_to_bootstrap: 1/' " + handData + "/grastate.dat"); err != nil {
 		return err
 	}
@@ -105,16 +105,16 @@ func (n handNode) stop() error {
 var recoveredPosition = regexp.MustCompile(`Recovered position: (\S+)`)
 
 // recover asks InnoDB for the node's position.
-func (n handNode) recover() (cluster.Position, error) {
+func (n handNode) recover() (galera.Position, error) {
 	out, err := n.sh.run("mariadbd --defaults-file=" + handConfig + " --wsrep-recover --disable-log-error 2>&1")
 	if err != nil {
-		return cluster.Position{}, err
+		return galera.Position{}, err
 	}
 	m := recoveredPosition.FindStringSubmatch(out)
 	if m == nil {
-		return cluster.Position{}, errors.New("no position: " + out)
+		return galera.Position{}, errors.New("no position: " + out)
 	}
-	return cluster.ParsePosition(m[1])
+	return galera.ParsePosition(m[1])
 }
 
 func (n handNode) prepareTable(ctx context.Context) error {

@@ -1,0 +1,46 @@
+package galera
+
+// Arbitrator is the member without data: a vote, and nothing else. It is no Member, and its name is in no
+// list of members of a Snapshot, so that nobody ever looks for data there.
+type Arbitrator struct {
+	// Name of its Deployment, and of its agent.
+	Name string
+	// Wanted says that the spec asks for one.
+	Wanted bool
+	// Deployed says that there is a Deployment, and Scheduled that it is to have a pod.
+	Deployed, Scheduled bool
+	// Outdated says that the Deployment is not as the spec asks for it.
+	Outdated bool
+	// Pod is the newest one; Outdated means that it is not of the present Deployment.
+	Pod Pod
+
+	// Known says that the agent answered, so that the rest are facts.
+	Known bool
+	// Process is the running garbd, "" when none runs.
+	Process string
+	// Counted says that a member of a Primary component lists exactly that process.
+	Counted bool
+	// ConfigLoaded is the revision of the configuration the agent has read.
+	ConfigLoaded string
+	// RestartNeeded says that garbd runs with other settings, or another certificate, than the agent has read.
+	RestartNeeded bool
+	// Publication is the certificate the next garbd starts with.
+	Publication string
+	// Running is the encryption garbd was started with; zero while it is down.
+	Running Encryption
+	// DynamicSockets says that its Galera library has socket.dynamic.
+	DynamicSockets bool
+	// TLSProblem says why it could not run with TLS, "" when it could.
+	TLSProblem string
+	// LinksVerified says that it has seen every member answer with TLS and a trusted certificate.
+	LinksVerified bool
+	// LacksGarbd says that its image has none.
+	LacksGarbd bool
+	// Failure is why it cannot run, nil when it can.
+	Failure *Failure
+}
+
+// Votes says that it is counted, and that nothing is about to change that: one that is to go is not brought up to date.
+func (a *Arbitrator) Votes() bool {
+	return a != nil && a.Counted && (!a.Wanted || !a.Outdated) && !a.Pod.Outdated && !a.Pod.Terminating
+}

@@ -1,0 +1,40 @@
+package galera
+
+// Pair is a certificate with the CA certificates that come with it, by name only: a leaf by the
+// fingerprint of its certificate, a CA by that of its own. It is the zero Pair when there is none.
+type Pair struct {
+	Leaf string
+	CAs  []string
+	// Anchors are the CAs, of this pair's or of any other, by which the leaf verifies.
+	Anchors []string
+}
+
+// Certificates is what the choice of the pair to publish is made from.
+type Certificates struct {
+	// Published is what the nodes have been given.
+	Published Pair
+	// Valid says that the published pair can serve now: neither it nor its CA has expired.
+	Valid bool
+	// Issued is what the issuer has issued last, checked; the zero Pair without one, or when it
+	// was refused.
+	Issued Pair
+	// Expired are CAs whose time is over.
+	Expired []string
+	// Manual says that an old CA is dropped only when a person asks for it; Droppable are the CAs
+	// that were asked for.
+	Manual    bool
+	Droppable []string
+	// Members has an entry for every wanted node.
+	Members []CertificateUse
+}
+
+// CertificateUse is what one member does with the published pair.
+type CertificateUse struct {
+	Name string
+	// Loaded says that the member was observed to have taken over exactly what is published: a
+	// running server trusts all of its CAs, one that is down will when it starts.
+	Loaded bool
+	// Serves says that, beyond that, every encrypted channel of a running server was seen presenting
+	// the published leaf.
+	Serves bool
+}

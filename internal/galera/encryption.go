@@ -1,0 +1,79 @@
+package galera
+
+import (
+	"slices"
+	"strings"
+)
+
+// TLS 1.3 suites, by OpenSSL's names.
+const (
+	SuiteAES128   = "TLS_AES_128_GCM_SHA256"
+	SuiteChaCha20 = "TLS_CHACHA20_POLY1305_SHA256"
+)
+
+// Encryption is what two nodes have to agree on to find each other on the replication ports. The
+// zero value means that nothing is known.
+type Encryption struct {
+	Sockets SocketMode
+	// Suites are the TLS 1.3 suites that are allowed, sorted and joined by commas; "" for all.
+	Suites string
+}
+
+// NewEncryption returns the encryption with those suites.
+func NewEncryption(sockets SocketMode, suites []string) Encryption {
+	if sockets == SocketPlain {
+		return Encryption{Sockets: sockets}
+	}
+	sorted := slices.Clone(suites)
+	slices.Sort(sorted)
+	return Encryption{sockets, strings.Join(slices.Compact(sorted), ",")}
+}
+
+// String returns the sockets, and the suites where only some are allowed.
+func (e Encryption) String() string {
+	if e.Suites == "" {
+		return string(e.Sockets)
+	}
+	return string(e.Sockets) + " (" + e.Suites + ")"
+}
+
+// SuiteNames returns the suites one by one, nil for all.
+func (e Encryption) SuiteNames() []string {
+	if e.Suites == "" {
+		return nil
+	}
+	return strings.Split(e.Suites, ",")
+}
+
+// Meets says that a node with e and a node with o can make a link: plain nodes talk to plain and
+// dynamic ones, strict nodes to strict and dynamic ones, and TLS needs a common suite.
+func (e Encryption) Meets(o Encryption) bool {
+	if e.Sockets != o.Sockets && e.Sockets != SocketDynamic && o.Sockets != SocketDynamic {
+		return false
+	}
+	if e.Sockets == SocketPlain || o.Sockets == SocketPlain || e.Suites == "" || o.Suites == "" {
+		return true
+	}
+	return slices.ContainsFunc(e.SuiteNames(), func(s string) bool { return slices.Contains(o.SuiteNames(), s) })
+}
+
+// Bridge is the next encryption on the way from e to the wanted one: that itself where the two
+// meet, else one that meets both, and everything e meets.
+func (e Encryption) Bridge(wanted Encryption) Encryption {
+	if e.Meets(wanted) {
+		return wanted
+	}
+	bridge := Encryption{Sockets: wanted.Sockets}
+	if e.Sockets != wanted.Sockets {
+		bridge.Sockets = SocketDynamic // meets plain and strict ones alike
+	}
+	switch {
+	case e.Sockets == SocketPlain:
+		bridge.Suites = wanted.Suites
+	case wanted.Sockets == SocketPlain:
+		bridge.Suites = e.Suites
+	case e.Suites != "" && wanted.Suites != "":
+		return NewEncryption(bridge.Sockets, append(e.SuiteNames(), wanted.SuiteNames()...))
+	}
+	return bridge
+}

@@ -1,0 +1,80 @@
+package galera
+
+import "slices"
+
+// RememberedLines is how many lines of history a member remembers: one begins with every
+// bootstrap and every rebuilt quorum.
+const RememberedLines = 8
+
+// Line is a stretch of a cluster's history between one bootstrap (or rebuilt quorum) and the next.
+type Line struct {
+	// Epoch of the order that began the line; 0 when there is none.
+	Epoch int64 `json:"epoch,omitempty"`
+	// Start is the position the line went on from.
+	Start Position `json:"start,omitzero"`
+}
+
+// Lineage is the history that a member's data come from: the line they belong to and those before
+// it, at most RememberedLines in all. The zero value means that nothing is known.
+type Lineage struct {
+	Line
+	// Earlier are the lines before, the latest first. It is nil when they are not known (the book was
+	// lost, or an older agent kept one line only), and empty when there are none.
+	Earlier []Line `json:"earlier"`
+}
+
+// FirstLine is the lineage of a history that begins with l.
+func FirstLine(l Line) Lineage { return Lineage{Line: l, Earlier: []Line{}} }
+
+// Then returns the lineage of data that went on in line l. A line that is begun again, by an order
+// of the same epoch, is one line.
+func (l Lineage) Then(next Line) Lineage {
+	if l.Epoch == 0 {
+		return Lineage{Line: next}
+	}
+	if l.Epoch == next.Epoch {
+		return Lineage{Line: next, Earlier: slices.Clone(l.Earlier)}
+	}
+	earlier := append([]Line{l.Line}, l.Earlier...)
+	return Lineage{Line: next, Earlier: earlier[:min(len(earlier), RememberedLines-1)]}
+}
+
+// Lines returns all lines that are known, the latest first.
+func (l Lineage) Lines() []Line {
+	if l.Epoch == 0 {
+		return nil
+	}
+	return append([]Line{l.Line}, l.Earlier...)
+}
+
+// Equal says that both know the same lines.
+func (l Lineage) Equal(other Lineage) bool {
+	return l.Line == other.Line && slices.Equal(l.Earlier, other.Earlier)
+}
+
+// Diverged says that data of the lineage own that reach to p hold write-sets that l never had, and
+// returns the position up to which they are certainly the same. They do when they went on beyond the
+// start of a line of theirs that l does not know, or beyond the start of one of l's that is later than the
+// last line both have.
+func (l Lineage) Diverged(own Lineage, p Position) (from Position, diverged bool) {
+	common := int64(0)
+	for _, line := range own.Lines() {
+		if line.Start.UUID != p.UUID {
+			continue // of other data
+		}
+		if slices.Contains(l.Lines(), line) || l.Epoch != 0 && l.Earlier == nil && line.Epoch < l.Epoch {
+			common = line.Epoch
+			break
+		}
+		if p.Seqno > line.Start.Seqno {
+			return line.Start, true
+		}
+		// Nothing was written in that line.
+	}
+	for _, line := range l.Lines() {
+		if line.Epoch > common && line.Start.UUID == p.UUID && p.Seqno > line.Start.Seqno {
+			return line.Start, true
+		}
+	}
+	return Position{}, false
+}

@@ -1,0 +1,93 @@
+package galera
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+const (
+	ours   = "11111111-2222-4333-8444-555555555555"
+	theirs = "99999999-2222-4333-8444-555555555555"
+)
+
+func pos(seqno int64) Position { return Position{UUID: ours, Seqno: seqno} }
+
+// lineage has lines of epochs and starts, the earliest first.
+func lineage(pairs ...int64) Lineage {
+	l := FirstLine(Line{pairs[0], pos(pairs[1])})
+	for i := 2; i < len(pairs); i += 2 {
+		l = l.Then(Line{pairs[i], pos(pairs[i+1])})
+	}
+	return l
+}
+
+func TestDiverged(t *testing.T) {
+	old := Lineage{Line: Line{9, pos(40)}} // as an agent wrote it that kept one line only
+	foreign := Lineage{Line: Line{8, Position{theirs, 1}}, Earlier: []Line{{1, pos(0)}}}
+	for name, c := range map[string]struct {
+		own  Lineage
+		at   int64
+		peer Lineage
+		from int64 // -1: one history
+	}{
+		"the same line":                          {lineage(1, 0), 50, lineage(1, 0), -1},
+		"before a later line's start":            {lineage(1, 0), 39, lineage(1, 0, 5, 40), -1},
+		"at its start":                           {lineage(1, 0), 40, lineage(1, 0, 5, 40), -1},
+		"beyond it":                              {lineage(1, 0), 41, lineage(1, 0, 5, 40), 40},
+		"beyond that of an earlier one":          {lineage(1, 0), 41, lineage(1, 0, 5, 40, 9, 60), 40},
+		"beyond one, on the other":               {lineage(1, 0, 5, 40), 50, lineage(1, 0, 5, 40, 9, 60), -1},
+		"a line nobody went on with, untouched":  {lineage(1, 0, 4, 30), 30, lineage(1, 0, 5, 40), -1},
+		"a line nobody went on with, written to": {lineage(1, 0, 4, 30), 31, lineage(1, 0, 5, 40), 30},
+		"the later line is the given up one":     {lineage(1, 0, 7, 30), 35, lineage(1, 0, 5, 40), 30},
+		"two lines of one epoch":                 {lineage(1, 0, 5, 30), 35, lineage(1, 0, 5, 40), 30},
+		"the first of two untouched lines":       {lineage(1, 0, 3, 20, 4, 30), 30, lineage(1, 0, 5, 40), 20},
+		"the peer knows nothing":                 {lineage(1, 0), 1, Lineage{}, 0},
+		"nobody knows anything":                  {Lineage{}, 50, Lineage{}, -1},
+		"an old book, before the peer's line":    {Lineage{}, 40, lineage(1, 40), -1},
+		"an old book, beyond it":                 {Lineage{}, 41, lineage(1, 40), 40},
+		"the peer's book was lost before it":     {lineage(1, 0, 7, 20), 40, Lineage{}.Then(Line{9, pos(40)}), -1},
+		"the peer kept one line, before it":      {lineage(1, 0, 7, 20), 40, old, -1},
+		"the peer kept one line, beyond it":      {lineage(1, 0, 7, 20), 41, old, 40},
+		"the peer kept one line, an earlier one": {lineage(1, 0, 10, 41), 42, old, 41},
+		"lines of other data do not count":       {foreign, 50, lineage(1, 0), -1},
+	} {
+		from, diverged := c.peer.Diverged(c.own, pos(c.at))
+		if diverged != (c.from >= 0) || diverged && from != pos(c.from) {
+			t.Errorf("%s: %t from %s, want from %d", name, diverged, from, c.from)
+		}
+	}
+}
+
+func TestLineageIsBounded(t *testing.T) {
+	var l Lineage
+	for epoch := range int64(RememberedLines + 3) {
+		l = l.Then(Line{epoch + 1, pos(epoch)})
+	}
+	if n := len(l.Lines()); n != RememberedLines || l.Epoch != RememberedLines+3 || l.Earlier[0].Epoch != l.Epoch-1 {
+		t.Errorf("%d lines: %+v", n, l)
+	}
+	again := l.Then(Line{l.Epoch, pos(99)})
+	if len(again.Lines()) != RememberedLines || again.Start != pos(99) || again.Earlier[0] != l.Earlier[0] {
+		t.Errorf("a line begun again: %+v", again)
+	}
+}
+
+func TestLineageIsReadAsItWasWritten(t *testing.T) {
+	for name, l := range map[string]Lineage{"first": lineage(1, 0), "two": lineage(1, 0, 5, 40)} {
+		text, err := json.Marshal(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back Lineage
+		if err := json.Unmarshal(text, &back); err != nil || !back.Equal(l) || back.Earlier == nil {
+			t.Errorf("%s: %s is read as %+v (%v)", name, text, back, err)
+		}
+	}
+	var old Lineage
+	if err := json.Unmarshal([]byte(`{"epoch":7,"start":{"uuid":"`+ours+`","seqno":40}}`), &old); err != nil {
+		t.Fatal(err)
+	}
+	if old.Line != (Line{7, pos(40)}) || old.Earlier != nil {
+		t.Errorf("of an older agent: %+v", old)
+	}
+}

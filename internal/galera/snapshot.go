@@ -1,0 +1,240 @@
+package galera
+
+import "time"
+
+// Snapshot is one cluster at one moment: what is wanted, what was recorded, what was observed.
+// The planner decides from it and from nothing else.
+type Snapshot struct {
+	// Namespace and Name of the resource, for messages to a person.
+	Namespace, Name string
+	// Replicas is the wanted number of members. It says nothing of who is one: see Members.
+	Replicas int
+	// Suspend asks for an ordered stop of all nodes.
+	Suspend bool
+	// ConfigRevision is the revision of the published NodeConfig.
+	ConfigRevision string
+	// Publication identifies the certificate and the CAs the nodes have been given.
+	Publication string
+	// Wanted is the encryption of replication the spec asks for, Published the one the nodes have
+	// been given to run with.
+	Wanted, Published Encryption
+	// Rebootstrap asks for a switch of the encryption by stopping the nodes, instead of a rolling one.
+	Rebootstrap bool
+	// Trust is a person's approval to go ahead without the members that are missing.
+	Trust *Trust
+
+	// ClusterUUID is the recorded state UUID, "" before the first start.
+	ClusterUUID string
+	// Epoch is the number of the last operation.
+	Epoch int64
+	// Operation is the journalled operation in progress.
+	Operation *Operation
+	// Primary is the recorded writer.
+	Primary string
+	// Suspended says that the ordered stop is complete.
+	Suspended bool
+
+	// Members has one entry for every member that is recorded, in ordinal order. A member stays one until
+	// it was seen to have left in good order, whatever is wanted.
+	Members []Member
+	// Arbitrator is the member without data, nil when there is none and none is wanted.
+	Arbitrator *Arbitrator
+	// NoPrimarySince is when no Primary component was seen first, zero while there is one. See SeeLoss.
+	NoPrimarySince time.Time
+	// NoPrimaryFor is how long no Primary component has been seen, 0 while there is one.
+	NoPrimaryFor time.Duration
+}
+
+// Trust names the member and the position a person vouches for, the epoch of the operation it is
+// for (it is of no worth for any other), and the members the cluster may start without. Running are those of
+// them whose servers are to be ended first: that they do not run is nothing a person has vouched for.
+type Trust struct {
+	Member   string
+	Position Position
+	Epoch    int64
+	Without  []string
+	Running  []string
+}
+
+// OperationType names an operation of the journal.
+type OperationType string
+
+// The operations.
+const (
+	// OpFirstStart initialises the first node of a new cluster.
+	OpFirstStart OperationType = "FirstStart"
+	// OpRecover bootstraps the most advanced member after a full stop.
+	OpRecover OperationType = "Recover"
+	// OpRebuildQuorum makes running nodes that lost quorum Primary again.
+	OpRebuildQuorum OperationType = "RebuildQuorum"
+	// OpRestart restarts nodes one by one, for a new configuration or pod template.
+	OpRestart OperationType = "Restart"
+	// OpScaleDown lets the member of the highest ordinal leave.
+	OpScaleDown OperationType = "ScaleDown"
+	// OpSuspend stops all nodes, one after another.
+	OpSuspend OperationType = "Suspend"
+	// OpSwitchTLS changes the encryption of replication. Step is the strategy, Target the node
+	// whose turn it is.
+	OpSwitchTLS OperationType = "SwitchTLS"
+)
+
+// Operation is an entry of the journal: written before its first act.
+type Operation struct {
+	ID              string
+	Type            OperationType
+	Target          string
+	Step            string
+	Epoch           int64
+	BootstrapMember string
+	Position        Position
+}
+
+// Member is one node: its pod, and what its agent reports. Nothing is guessed: while Known
+// is false everything below it is empty.
+type Member struct {
+	Name    string
+	Ordinal int
+	Pod     Pod
+	// HeldData is recorded: the member was seen, once, with data of this cluster.
+	HeldData bool
+
+	// Known says that the agent answered, so that the rest are facts.
+	Known    bool
+	Phase    Phase
+	Data     DataState
+	Position Position
+	// Line is the epoch of the last bootstrap in the member's history, 0 when it knows of none.
+	Line            int64
+	SafeToBootstrap bool
+	Draining        bool
+	// Server is nil while mariadbd does not answer.
+	Server *Server
+	// Ended is the last run of mariadbd, when it ended in a Primary component without leaving it; nil else,
+	// and while one runs.
+	Ended *Ended
+	// ConfigLoaded is the revision of the configuration the agent has read.
+	ConfigLoaded string
+	// RestartNeeded says that mariadbd runs with other settings than the loaded ones.
+	RestartNeeded bool
+	// Publication is the one the agent has taken over; the next mariadbd starts with it.
+	Publication string
+	// StaleTrust says that mariadbd trusts a CA that is not published any more: only a restart
+	// makes it forget one.
+	StaleTrust bool
+	// StuckDonor says that the member stays Donor though it gives to nobody: only a restart ends that.
+	StuckDonor bool
+	// Running is the encryption mariadbd was started with; zero while it is down.
+	Running Encryption
+	// DynamicSockets says that the Galera provider has socket.dynamic, which a rolling switch needs.
+	DynamicSockets bool
+	// CacheWindow is about how long another member may be away and still catch up from this one's cache of
+	// write-sets; 0 when that is not known, as nothing was written.
+	CacheWindow time.Duration
+	// TLSProblem says why the member could not run with TLS, "" when it could.
+	TLSProblem string
+	// LinksVerified says that the member has seen every other one answer with TLS and a trusted
+	// certificate on the replication port.
+	LinksVerified bool
+	// Order is the last order the agent remembers.
+	Order *Order
+	// CannotAct says why the member cannot do what it is asked for, though its agent answers.
+	CannotAct Inability
+	// CannotStart says why mariadbd could not be started from the member's data, "" when it could.
+	CannotStart string
+	// Failure is why the member cannot run, nil when it can.
+	Failure *Failure
+	// Upgrading says that the member serves with system tables of an earlier version: mariadb-upgrade runs, or
+	// failed.
+	Upgrading bool
+	// LaterData says that a server of a later series has used the member's data, so that its own must not.
+	LaterData bool
+	// LacksTools says that the member's image lacks programs of a state transfer: it can neither give nor take one.
+	LacksTools bool
+	// ServerVersion is the image's, "" when it is not known.
+	ServerVersion string
+	// BookDamaged says that the agent cannot read what it was ordered before: it takes no orders and
+	// starts nothing.
+	BookDamaged bool
+}
+
+// Pod is what Kubernetes knows of a member.
+type Pod struct {
+	Exists      bool
+	Terminating bool
+	// Ready is the pod's Ready condition.
+	Ready bool
+	// Role is primary for the pod that NAME-primary leads to, replica for any other.
+	Role string
+	// Outdated says that the pod was made from an older template.
+	Outdated bool
+	// Waiting says that it found no host, or that kubelet cannot start one of its containers.
+	Waiting bool
+}
+
+// Server is what a running mariadbd says of itself.
+type Server struct {
+	Component ComponentState
+	State     NodeState
+	// ClusterUUID is the state UUID of the component.
+	ClusterUUID string
+	// ViewID counts the component's views.
+	ViewID int64
+	// Size is the number of members in the component.
+	Size int
+	// Members are the names of the component's members, empty when not known.
+	Members []string
+	// ReceiveQueue is the number of write-sets received and not yet applied.
+	ReceiveQueue int64
+}
+
+// Ended is a mariadbd whose agent saw it end, though its component may not know yet.
+type Ended struct {
+	// NodeUUID named it in the group, and never names another one.
+	NodeUUID string
+	// ViewID is the Primary view it was in.
+	ViewID int64
+}
+
+// Order is what an agent remembers of the last order it got.
+type Order struct {
+	ID    string
+	Epoch int64
+	Kind  string
+	State string // Accepted | Done | Refused | Failed
+	// Message says why it was refused or failed.
+	Message string
+}
+
+// Failure is why a member cannot run.
+type Failure struct {
+	Reason  string
+	Message string
+}
+
+// InPrimary says that the member's server is part of a Primary component with a real history.
+func (m Member) InPrimary() bool {
+	return m.Known && m.Server != nil && m.Server.Component == ComponentPrimary && m.Server.ClusterUUID != ZeroUUID
+}
+
+// Synced says that the member is up to date in a Primary component and stays there. A full copy that is not on the disk yet
+// is worth nothing after a power cut.
+func (m Member) Synced() bool {
+	return m.InPrimary() && m.Server.State == NodeSynced && m.Data != DataIncomplete && !m.Draining && !m.Pod.Terminating
+}
+
+// Down says that mariadbd is known not to run, and that it will not start by itself
+// without a Primary peer.
+func (m Member) Down() bool {
+	return m.Known && m.Server == nil &&
+		(m.Phase == PhaseWaiting || m.Phase == PhaseStopped || m.Phase == PhaseFailed)
+}
+
+// Member returns the member of that name, and whether there is one.
+func (s Snapshot) Member(name string) (Member, bool) {
+	for _, m := range s.Members {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	return Member{}, false
+}

@@ -1,0 +1,60 @@
+package galera
+
+// RunningSuffix marks, in an approval, a member whose server runs and is to be ended before the cluster starts without it.
+const RunningSuffix = "/running"
+
+// UnableSuffix marks, in an approval, a member whose position is known and ahead, and whose data cannot be started as things are:
+// what it holds is given up knowingly. One that was given up for its silence is not given up for this.
+const UnableSuffix = "/unable"
+
+// Inability says why a member whose agent answers cannot do what it is asked for.
+type Inability string
+
+const (
+	// Able is every member of which nothing else is known.
+	Able Inability = ""
+	// Hung means that mariadbd runs and has not answered for too long.
+	Hung Inability = "Hung"
+	// Killed means that mariadbd was sent SIGKILL and has not ended. It never runs another instruction; only what the
+	// kernel was doing for it, a write to its own volume, may still come to its end.
+	Killed Inability = "Killed"
+	// SlowLook means that the examination of the data directory takes too long. It goes on.
+	SlowLook Inability = "SlowLook"
+	// Frozen means that the data volume does not answer writes.
+	Frozen Inability = "Frozen"
+	// ReadOnly means that the data volume refuses writes.
+	ReadOnly Inability = "ReadOnly"
+)
+
+// Records says that the member can write an order into its book. One that cannot carries none out. Where a killed process does
+// not end, storage does not answer, or the pod goes: that agent can hardly write either.
+func (m Member) Records() bool {
+	return !m.BookDamaged && m.CannotAct != Frozen && m.CannotAct != ReadOnly && m.CannotAct != Killed
+}
+
+// MayRun says that the member has a mariadbd that may be part of a group, or become so.
+func (m Member) MayRun() bool {
+	if !m.Known || m.CannotAct == Killed {
+		return false
+	}
+	switch m.Phase {
+	case PhaseInitialising, PhaseStarting, PhaseRunning, PhaseStopping:
+		return true
+	}
+	return m.Server != nil
+}
+
+// AtRest says that the member was told to stop, in this epoch or later, and that nothing of it runs which could be part
+// of a group. That it was told, it keeps on its volume.
+func (m Member) AtRest(epoch int64) bool {
+	if !m.Known || m.Order == nil || m.Order.Epoch < epoch {
+		return false
+	}
+	switch {
+	case m.Phase == PhaseStopped:
+		return true
+	case m.CannotAct == Killed, m.CannotAct == SlowLook && m.Phase == PhaseExamining:
+		return m.Order.Kind == "Stop"
+	}
+	return false
+}

@@ -1,0 +1,11 @@
+// Package model is a small world in which the planner can be wrong without harm: members
+// with disks, agents that obey orders, Galera's groups and quorum, a network, a kubelet, an API
+// server with caches in front of it, operators that are killed and that overlap, and a person.
+//
+// The world is a plain comparable value and takes one Event at a time; everything that can
+// happen is an Event, so that a schedule of events is a complete, repeatable story. After every
+// event the invariants are checked. docs/model.md tells the rules and the promises.
+//
+// Where the behaviour of Galera or Kubernetes is not certain the world is the less friendly one:
+// a planner that is safe here is safe there too.
+package model

@@ -1,0 +1,67 @@
+package model
+
+import "github.com/galera-operator/galera-operator/internal/galera"
+
+// mode is the encryption of a member's replication.
+type mode int8
+
+const (
+	modeNone mode = iota
+	modePlain
+	modeDynamic
+	modeStrict
+)
+
+var encryptions = [...]galera.Encryption{{}, {Sockets: galera.SocketPlain}, {Sockets: galera.SocketDynamic}, {Sockets: galera.SocketStrict}}
+
+func modeOf(e galera.Encryption) mode {
+	for i, known := range encryptions {
+		if known == e {
+			return mode(i)
+		}
+	}
+	panic("model: unknown encryption")
+}
+
+// published is the configuration the nodes are to run with: a number, and the part of it the model
+// looks at.
+type published struct {
+	revision int8
+	mode     mode
+}
+
+// meets says that two running servers could make a link.
+func (m mode) meets(o mode) bool { return m == o || m == modeDynamic || o == modeDynamic }
+
+// linked says that two members' servers find each other.
+func (w *World) linked(i, j int) bool {
+	return w.reach(i, j) && !w.nodes[i].srv.hung && !w.nodes[j].srv.hung && w.nodes[i].agent.running.mode.meets(w.nodes[j].agent.running.mode)
+}
+
+// verified says that the member sees every other one answer with TLS.
+func (w *World) verified(i int) bool {
+	for j := range w.size() {
+		if j != i && (!w.reach(i, j) || !w.nodes[j].srv.on || w.nodes[j].agent.running.mode == modePlain) {
+			return false
+		}
+	}
+	return true
+}
+
+// reconfigure makes a new configuration with the mode; the agents read it when they come to it.
+func (w *World) reconfigure(m mode) {
+	w.api.config = published{(w.api.config.revision + 1) % 8, m}
+}
+
+// checkMixed: in one membership nobody is plain only while somebody is strict.
+func (w *World) checkMixed(members set) {
+	var seen [modeStrict + 1]bool
+	for i := range w.places {
+		if members.has(i) {
+			seen[w.nodes[i].agent.running.mode] = true
+		}
+	}
+	if seen[modePlain] && seen[modeStrict] {
+		w.violate(MixedMembership)
+	}
+}

@@ -1,0 +1,166 @@
+package model
+
+// Round lets everybody do the next thing, with fresh caches: what time brings when nothing
+// goes wrong.
+func (w *World) Round(p Planner) {
+	w.elapse()
+	for k := range w.wire {
+		w.step(w.deliver(k, false))
+	}
+	w.lookAround(0)
+	w.reconcile(0, p, noCrash)
+	w.tick()
+	w.step(true)
+}
+
+// elapse lets every member do the next thing it does by itself, while the operators do nothing.
+func (w *World) elapse() {
+	for i := range w.places {
+		w.step(w.regroup(i))
+	}
+	if w.arbitrated() {
+		w.step(w.tend())
+		w.nodes[w.n].agent.loaded = w.api.config
+		w.step(w.load(w.n))
+		w.step(w.arbitrate())
+	}
+	for i := range w.n {
+		w.step(w.stepKubelet(i))
+		w.nodes[i].agent.loaded = w.api.config
+		w.step(w.load(i))
+		if !w.step(w.stepAgent(i)) {
+			w.step(w.finishTransfer(i))
+		}
+		w.step(w.applyAll(i))
+	}
+}
+
+// step counts one thing that happened, and checks the promises after it.
+func (w *World) step(did bool) bool {
+	if did {
+		w.truth.steps++
+		w.checkAlways()
+	}
+	return did
+}
+
+// calm ends all faults that end by themselves, but for those of the member kept, if there is one.
+func (w *World) calm(keep int) {
+	w.partition(0)
+	for k := range w.ops {
+		w.ops[k].mute = 0
+	}
+	w.ops[1].clear()
+	for i := range w.places {
+		w.nodes[i].away, w.nodes[i].agent.blurred = false, false
+		if i != keep {
+			w.release(i)
+		}
+	}
+}
+
+// patience is how many Rounds a world without faults may take to arrive.
+const patience = 150
+
+// Converge lets the world run without faults, with a person who does what only a person can,
+// until it is as the spec asks. It returns the number of Rounds, and whether it arrived: all
+// Synced with the wanted configuration, or blocked for a reason only a person can remove.
+func (w *World) Converge(p Planner) (int, bool) {
+	w.calm(-1)
+	for round := range patience {
+		if w.arrived() || w.truth.violation != "" {
+			return round, true
+		}
+		w.Round(p)
+		if round%10 == 9 {
+			w.help()
+		}
+	}
+	if w.hopeless() {
+		w.truth.reached |= ReachedBlocked
+		return patience, true
+	}
+	w.violate(Stuck)
+	return patience, false
+}
+
+// help is what a person does after having read the conditions.
+func (w *World) help() {
+	w.approve()
+	if i := w.ops[0].deletes; i > 0 {
+		w.drain(int(i - 1))
+	}
+	for i := range w.n {
+		w.repair(i)
+		if w.nodes[i].agent.failure == failurePosition {
+			w.killAgent(i)
+		}
+	}
+}
+
+// arrived says that the spec is fulfilled.
+func (w *World) arrived() bool {
+	if w.api.suspend {
+		return w.asleep()
+	}
+	for i := range w.n {
+		n := &w.nodes[i]
+		if i >= w.size() {
+			if n.pod.exists {
+				return false
+			}
+			continue
+		}
+		if !w.ready(i) || !w.serves(i) || n.agent.running != w.api.config || !w.renewed(i) || n.pod.template != w.api.template {
+			return false
+		}
+	}
+	w.truth.reached |= ReachedSynced
+	return w.api.config.mode == w.api.wanted && w.api.status.size == w.api.replicas && w.settled() && w.writer() && !w.api.status.working && w.wireEmpty()
+}
+
+func (w *World) asleep() bool {
+	for i := range w.places {
+		if w.nodes[i].pod.exists {
+			return false
+		}
+	}
+	w.truth.reached |= ReachedSuspended
+	return w.api.status.suspended()
+}
+
+func (w *World) wireEmpty() bool { return w.wire == [maxMessages]message{} }
+
+// writer says that NAME-primary leads to a node that serves.
+func (w *World) writer() bool {
+	i := int(w.api.service.target)
+	return i < w.size() && w.nodes[i].pod.exists && w.serves(i)
+}
+
+// hopeless says that the operator waits for a person, and is right: no member has data of the
+// cluster's history, or nobody can tell which history that is.
+func (w *World) hopeless() bool {
+	if w.anyServes() || !w.ops[0].blocked {
+		return false
+	}
+	var histories [len(uuids)]bool
+	count, own, readable, blank := 0, false, false, true
+	for i := range w.size() {
+		v := &w.nodes[i].vol
+		blank = blank && v.data == dataEmpty && !v.book.damaged
+		if v.data != dataPresent {
+			continue
+		}
+		u := w.past.uuid(v.head)
+		readable = readable || !v.book.damaged
+		own = own || u == w.api.status.uuid && !v.book.damaged
+		if !histories[u] {
+			histories[u] = true
+			count++
+		}
+	}
+	if w.api.status.uuid != 0 {
+		return !own
+	}
+	return (count != 1 || !readable) && (!blank || w.api.status.held != 0)
+}

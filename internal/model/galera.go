@@ -1,0 +1,282 @@
+package model
+
+// view is a membership of Galera's group as one of its members knows it.
+type view struct {
+	id      int16
+	members set
+	primary bool
+	// garbd is the process of the arbitrator among them, 0 without one.
+	garbd int16
+}
+
+// server is a mariadbd that is part of the group, or was started to become it.
+type server struct {
+	on   bool
+	view view
+	// last is the last Primary view this mariadbd was in.
+	last view
+	// evicted are those of the last Primary view whose servers are known to have ended.
+	evicted set
+	// received is the last write-set that was delivered; vol.head is the last that was applied
+	// and is durable.
+	received write
+	// pair was loaded last; trusts are all CAs it was ever given.
+	pair   publication
+	trusts cas
+	// donor is the member a full transfer comes from, plus one; 0 when there is none.
+	donor int8
+	// stuck says that the transfer it gave ended while it had no quorum: its group never heard of the end, and
+	// takes it for a donor as long as it runs.
+	stuck bool
+	// hung says that the process does nothing: it does not answer, and is in nobody's sight. killed says that it was
+	// sent SIGKILL, and never will do anything again.
+	hung, killed bool
+}
+
+// whole says that a view is in force: all of its members run, know it and reach each other.
+// Only a whole Primary view can replicate.
+func (w *World) whole(v view) bool {
+	if v.id == 0 {
+		return false
+	}
+	first := -1
+	for i := range w.places {
+		if !v.members.has(i) {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		if !w.nodes[i].srv.on || w.nodes[i].srv.hung || w.nodes[i].srv.view.id != v.id || !w.reach(first, i) {
+			return false
+		}
+	}
+	return true
+}
+
+// serves says that the member is in a whole Primary view.
+func (w *World) serves(i int) bool {
+	s := &w.nodes[i].srv
+	return s.on && s.view.primary && w.whole(s.view)
+}
+
+func (w *World) anyServes() bool {
+	for i := range w.n {
+		if w.serves(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// donates says that a full transfer from the member is going on.
+func (w *World) donates(i int) bool {
+	for j := range w.n {
+		s := &w.nodes[j].srv
+		if s.on && int(s.donor) == i+1 {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *World) synced(i int) bool {
+	n := &w.nodes[i]
+	return n.srv.on && n.srv.view.primary && n.srv.donor == 0 && n.vol.head == n.srv.received && !w.donates(i) && !n.srv.stuck
+}
+
+// newView gives the members a common view.
+func (w *World) newView(members set, primary bool) {
+	w.viewIDs++
+	v := view{id: w.viewIDs, members: members, primary: primary}
+	if w.arbitrated() && members.has(w.n) {
+		v.garbd = w.garbd.process
+		if primary && members == 1<<w.n {
+			w.truth.reached |= ReachedLoneArbitrator
+		}
+	}
+	for i := range w.places {
+		if members.has(i) {
+			s := &w.nodes[i].srv
+			s.view = v
+			if primary {
+				s.last, s.evicted = v, 0
+			}
+		}
+	}
+}
+
+// regroup lets everybody on the member's side of the network find each other: Galera's
+// membership protocol and its quorum rule.
+func (w *World) regroup(i int) bool {
+	if !w.nodes[i].srv.on || w.nodes[i].srv.hung {
+		return false
+	}
+	var present set
+	for j := range w.places {
+		if w.nodes[j].srv.on && w.linked(i, j) {
+			present |= 1 << j
+		}
+	}
+	w.checkMixed(present)
+	if v := w.nodes[i].srv.view; v.id != 0 && v.members == present && w.whole(v) {
+		// All of them were told apart already; a non-Primary group may still be complete again.
+		return false
+	}
+	carriers, last, still := w.carriers(present)
+	primary := w.complete(carriers) != 0 && (w.quorum(carriers, last.members, still) || carriers == last.members&^w.evicted(carriers))
+	w.newView(present, primary)
+	if primary {
+		w.transfer(carriers, present)
+		w.checkFormed(carriers)
+	}
+	return true
+}
+
+// complete are those of the members that have what their component has: not who is still given a copy. Without one
+// of them there is no quorum (Galera's state_quorum_inherit).
+func (w *World) complete(members set) (c set) {
+	for j := range w.places {
+		if members.has(j) && w.nodes[j].srv.donor == 0 {
+			c |= 1 << j
+		}
+	}
+	return c
+}
+
+// carriers are the members present that were in the latest Primary view; still says that one
+// of them has not lost it.
+func (w *World) carriers(present set) (c set, last view, still bool) {
+	for j := range w.places {
+		if s := &w.nodes[j].srv; present.has(j) && s.last.id > last.id {
+			last = s.last
+		}
+	}
+	if last.id == 0 {
+		return 0, last, false
+	}
+	for j := range w.places {
+		if s := &w.nodes[j].srv; present.has(j) && s.last.id == last.id {
+			c |= 1 << j
+			still = still || s.view.primary
+		}
+	}
+	return c, last, still
+}
+
+// evict tells the member that another one's server, of its own view, has ended. It believes that of one in
+// each view.
+func (w *World) evict(i, gone int, view int16) bool {
+	n := &w.nodes[i]
+	if !n.agent.up || !n.srv.on || n.srv.hung || !n.srv.view.primary {
+		return false
+	}
+	if !w.careless && (n.srv.view.id != view || n.srv.evicted != 0) {
+		return false
+	}
+	if s := &w.nodes[gone].srv; s.on && s.view.id == view {
+		w.violate(EvictedAlive)
+	}
+	before := n.srv.evicted
+	n.srv.evicted |= 1 << gone
+	w.truth.reached |= ReachedEviction
+	return n.srv.evicted != before
+}
+
+// evicted are those that one of the members was told of.
+func (w *World) evicted(members set) set {
+	var out set
+	for j := range w.n {
+		if members.has(j) {
+			out |= w.nodes[j].srv.evicted
+		}
+	}
+	return out
+}
+
+// quorum: a component that never lost quorum goes on with a majority of its last view; parts
+// that did lose it merge by themselves when the last view is complete again. In an eager world a
+// majority is enough for that, too: less friendly than Galera, as parts may come back to life
+// behind the operator's back.
+func (w *World) quorum(carriers, last set, still bool) bool {
+	if still || w.eager {
+		return 2*carriers.len() > last.len()
+	}
+	return carriers == last
+}
+
+// leave takes the member out of its group in good order: what was received is applied, and the
+// others go on without it, whatever their number.
+func (w *World) leave(i int) {
+	n := &w.nodes[i]
+	v := n.srv.view
+	told := w.whole(v)
+	if n.srv.donor == 0 {
+		n.vol.head = n.srv.received
+		n.vol.safe = told && v.primary && v.members == 1<<i
+	}
+	w.transferEnds(i)
+	n.srv, n.agent.ended = server{}, 0
+	if rest := v.members &^ (1 << i); told && rest != 0 {
+		w.newView(rest, v.primary)
+	}
+	w.endTransfers(i)
+}
+
+// crash ends the member's mariadbd at once: what was not applied is forgotten.
+func (w *World) crash(i int) {
+	w.transferEnds(i)
+	n := &w.nodes[i]
+	if n.srv.on && n.srv.view.primary {
+		n.agent.ended = n.srv.view.id
+	}
+	if n.srv.on && !n.trouble.dies() {
+		n.srv.hung, n.srv.killed, n.agent.ended = true, true, 0
+		return
+	}
+	n.srv = server{}
+}
+
+// replicate makes a new write-set on a member that may write. With commit it is durable there and
+// the client is told so; without, the member had no time for either.
+func (w *World) replicate(i int, commit bool) bool {
+	n := &w.nodes[i]
+	if !w.serves(i) || n.srv.donor != 0 || n.trouble == frozen || !w.past.room() {
+		return false
+	}
+	if n.srv.received != n.vol.head && !w.applyAll(i) {
+		return false
+	}
+	ws := w.past.after(n.srv.received)
+	for j := range w.places {
+		if n.srv.view.members.has(j) {
+			w.nodes[j].srv.received = ws
+		}
+	}
+	if commit {
+		n.vol.head = ws
+		w.past.table[ws].acked = true
+	}
+	return true
+}
+
+// apply makes the next received write-set durable on the member.
+func (w *World) apply(i int) bool {
+	n := &w.nodes[i]
+	if !n.srv.on || n.srv.hung || n.trouble == frozen || n.srv.donor != 0 || n.srv.received == n.vol.head {
+		return false
+	}
+	if ws := w.past.next(n.vol.head, n.srv.received); ws != 0 {
+		n.vol.head = ws
+		return true
+	}
+	return false
+}
+
+func (w *World) applyAll(i int) bool {
+	did := false
+	for w.apply(i) {
+		did = true
+	}
+	return did
+}

@@ -1,0 +1,272 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/plan"
+)
+
+// The promises; docs/model.md explains them.
+const (
+	TwoBootstraps   = "two bootstraps in one epoch"
+	TwoPrimaries    = "two Primary components at once"
+	BehindAnother   = "bootstrapped a position behind another member's"
+	NotBootstrap    = "bootstrapped data that are empty, foreign or incomplete"
+	LostWrite       = "an acknowledged write is lost"
+	Unapproved      = "went on without an acknowledged write and without approval"
+	TwoTaken        = "two members taken down by the operator at once"
+	TakenWhileWeak  = "a healthy member taken down while another was not Synced"
+	WriterTaken     = "the writer taken down before the role had moved"
+	TouchedSplit    = "acted while two components were Primary"
+	SilentDivergent = "a member with other write-sets of the same numbers joined unnoticed"
+	EvictedAlive    = "a member that runs was evicted"
+	Stuck           = "does not converge"
+	Disorderly      = "suspended before the members were stopped in order"
+	BadAdvice       = "a person is asked to approve a position nobody has"
+	MixedMembership = "a strict and a plain member in one membership"
+	NewHistory      = "a second history was begun"
+	UntrustedLeaf   = "a certificate is presented that a member does not trust"
+	CADropped       = "a CA is dropped while a member presents a certificate of it"
+	RemovedRunning  = "a member removed that still ran"
+	ArbitratorTaken = "the arbitrator taken down while a node was not Synced"
+	WithoutVote     = "a node taken down while the arbitrator was not counted"
+	HeldUp          = "one member that cannot act holds up the rest"
+	RemovedAhead    = "a member removed that alone holds an acknowledged write"
+)
+
+// checkAlways looks at what must hold in every state.
+func (w *World) checkAlways() {
+	if w.truth.violation != "" || w.truth.split {
+		return
+	}
+	w.checkTrust()
+	var serving int16
+	for i := range w.places {
+		n := &w.nodes[i]
+		if i < w.n && w.truth.taken.has(i) && (i >= w.size() || w.synced(i) || w.api.suspend) {
+			w.truth.taken &^= 1 << i
+		}
+		if !n.srv.on || !n.srv.view.primary || n.srv.view.id == serving || !w.whole(n.srv.view) {
+			continue
+		}
+		if serving != 0 {
+			w.violate(TwoPrimaries)
+		}
+		serving = n.srv.view.id
+	}
+}
+
+// checkBootstrap judges the moment in which an order makes a component out of the member.
+func (w *World) checkBootstrap(i int, r record) {
+	w.note(r.kind)
+	slot := &w.truth.formed[r.epoch%int64(len(w.truth.formed))]
+	if slot.epoch == r.epoch && r.kind != orderRebuild {
+		w.violate(TwoBootstraps)
+	}
+	*slot = formedBy{r.epoch, int8(i)}
+	n := &w.nodes[i]
+	head := n.vol.head
+	if n.srv.on {
+		head = n.srv.received
+	}
+	if n.vol.data != dataPresent || head == 0 {
+		w.violate(NotBootstrap)
+		return
+	}
+	uuid := w.past.uuid(head)
+	if r.kind != orderInitialise && w.api.status.uuid != 0 && uuid != w.api.status.uuid {
+		w.violate(NotBootstrap)
+	}
+	if r.kind == orderInitialise && w.api.status.uuid != 0 && w.api.status.uuid != uuid {
+		w.violate(NewHistory)
+	}
+	trusted := w.approves(i, n.vol.head)
+	for j := range w.size() {
+		other := w.furthest(j)
+		given := w.nodes[j].vol.book.lines[0].epoch < n.vol.book.lines.before(r.epoch) // a person gave up what it has more
+		if !trusted && !given && w.past.uuid(other) == uuid && w.past.seqno(other) > w.past.seqno(head) {
+			w.violate(BehindAnother)
+		}
+	}
+	w.checkWrites(head, trusted, Unapproved)
+}
+
+// furthest is the last write-set the member has, on its disk or received.
+func (w *World) furthest(j int) write {
+	n := &w.nodes[j]
+	if n.srv.on && n.srv.donor == 0 {
+		return n.srv.received
+	}
+	if n.vol.data == dataPresent {
+		return n.vol.head
+	}
+	return 0
+}
+
+// approves says that a person has vouched for the member at that position, for this stop.
+func (w *World) approves(i int, head write) bool {
+	t := w.api.trust
+	return w.truth.approved && int(t.member) == i+1 && t.head == head
+}
+
+// checkWrites looks for acknowledged write-sets that head does not include. With accepted their
+// loss is a person's choice.
+func (w *World) checkWrites(head write, accepted bool, what string) {
+	for ws := write(1); ws <= w.past.used; ws++ {
+		e := &w.past.table[ws]
+		if !e.acked || e.gone || w.past.includes(head, ws) {
+			continue
+		}
+		if !accepted {
+			w.violate(what)
+			return
+		}
+		e.gone = true
+	}
+}
+
+// checkFormed judges a Primary component that was just formed out of the members.
+func (w *World) checkFormed(members set) {
+	best := write(0)
+	for j := range w.places {
+		if s := &w.nodes[j].srv; members.has(j) && s.on && s.donor == 0 && s.received > best {
+			best = s.received
+		}
+	}
+	if best != 0 && !w.truth.split {
+		w.checkWrites(best, false, LostWrite)
+	}
+}
+
+// checkAsleep judges the removal of the pods of a suspended cluster. One member may have come
+// back unseen; two have not been stopped at all.
+func (w *World) checkAsleep() {
+	on := 0
+	for i := range w.n {
+		if s := &w.nodes[i].srv; s.on && !s.killed && !w.nodes[i].pod.terminating {
+			on++
+		}
+	}
+	if on > 1 {
+		w.violate(Disorderly)
+	}
+}
+
+// onlyStuckServe says that whoever serves is a donor for ever: no other member comes back before it is restarted, the one
+// that was taken down before it included.
+func (w *World) onlyStuckServe() bool {
+	for i := range w.n {
+		if w.serves(i) && !w.nodes[i].srv.stuck {
+			return false
+		}
+	}
+	return true
+}
+
+// checkTaken judges an operator's act that takes the member down; stops are for suspension.
+func (w *World) checkTaken(i int, stop bool) {
+	if stop || !w.serves(i) {
+		return
+	}
+	if w.truth.taken&^(1<<i) != 0 && !w.onlyStuckServe() {
+		w.violate(TwoTaken)
+	}
+	w.truth.taken |= 1 << i
+	w.truth.reached |= ReachedRestart
+}
+
+// nobodyElseGives says that all members with the component's state are donors for ever.
+func nobodyElseGives(s galera.Snapshot) bool {
+	for _, m := range s.Members {
+		if m.InPrimary() && !m.StuckDonor && m.Server.State != galera.NodeJoining {
+			return false
+		}
+	}
+	return true
+}
+
+// checkDecision judges a decision by what its operator could see.
+func (w *World) checkDecision(s galera.Snapshot, d plan.Decision) {
+	if d.Action != nil && seesTwoPrimaries(s) {
+		w.violate(TouchedSplit)
+	}
+	w.checkArbitrator(s, d.Action)
+	name := ""
+	switch a := d.Action.(type) {
+	case plan.SendOrder:
+		if a.Kind == plan.OrderRestart {
+			name = a.Member
+		}
+		w.checkStopOrder(s, a)
+	case plan.DeletePod:
+		name = a.Member
+	}
+	target, ok := s.Member(name)
+	if !ok || !target.InPrimary() {
+		return
+	}
+	if target.StuckDonor && nobodyElseGives(s) {
+		if slices.ContainsFunc(s.Members, func(m galera.Member) bool { return !m.Known }) {
+			w.violate(TakenWhileWeak)
+		}
+		return // nobody becomes Synced, or the writer, before it is restarted
+	}
+	for _, m := range s.Members {
+		if m.Name != name && !m.Synced() && !m.StuckDonor {
+			w.violate(TakenWhileWeak)
+		}
+	}
+	if a := s.Arbitrator; a != nil && a.Wanted && !a.Counted && len(s.Members) > 1 && !target.StuckDonor {
+		w.violate(WithoutVote)
+	}
+	if target.Pod.Role == roles[rolePrimary] && len(s.Members) > 1 {
+		w.violate(WriterTaken)
+	}
+}
+
+// checkStopOrder: of a cluster that is suspended the writer is stopped last.
+func (w *World) checkStopOrder(s galera.Snapshot, a plan.SendOrder) {
+	target, _ := s.Member(a.Member)
+	if a.Kind == plan.OrderStop && s.Operation != nil && s.Operation.Type == galera.OpScaleDown {
+		w.checkLeave(s, target)
+	}
+	if !s.Suspend || a.Kind != plan.OrderStop || target.Pod.Role != roles[rolePrimary] {
+		return
+	}
+	for _, m := range s.Members {
+		if m.Name != a.Member && m.CannotAct == galera.Able && m.Synced() && m.Phase == galera.PhaseRunning && m.Pod.Role != roles[rolePrimary] {
+			w.violate(WriterTaken)
+		}
+	}
+}
+
+// seesTwoPrimaries is this package's own idea of a split, from the operator's view alone.
+func seesTwoPrimaries(s galera.Snapshot) bool {
+	for i, a := range s.Members {
+		for _, b := range s.Members[i+1:] {
+			if a.InPrimary() && b.InPrimary() && disjoint(a.Server.Members, b.Server.Members) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func disjoint(a, b []string) bool {
+	for _, name := range a {
+		if contains(b, name) {
+			return false
+		}
+	}
+	return true
+}
+
+func contains(list []string, s string) bool {
+	for _, e := range list {
+		if e == s {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,117 @@
+package model
+
+type role int8
+
+const (
+	rolePrimary role = iota
+	roleReplica
+)
+
+var roles = [...]string{"primary", "replica"}
+
+// service is NAME-primary: it leads to the pod of a name, be it there or not.
+type service struct {
+	target  int8
+	version int16
+}
+
+func (s service) role(i int) role {
+	if int(s.target) == i {
+		return rolePrimary
+	}
+	return roleReplica
+}
+
+// pod is the API object.
+type pod struct {
+	exists      bool
+	terminating bool
+	template    int8
+	uid         int16
+	// version is the resource version.
+	version int16
+}
+
+// apiServer holds the resource.
+type apiServer struct {
+	// the spec, and what is rendered from it
+	suspend  bool
+	replicas int8
+	config   published
+	// wanted is the mode the spec asks for, rebootstrap its strategy of getting there.
+	wanted      mode
+	rebootstrap bool
+	template    int8
+	// arbitrator says that the spec asks for one.
+	arbitrator bool
+	deployment deployment
+	service    service
+	trust      trust
+	certs      secrets
+	status     status
+}
+
+type trust struct {
+	member int8 // plus one; 0 is no approval
+	head   write
+	epoch  int64
+	// without are the members that may be missing.
+	without set
+	// running are those of them whose servers are ended first.
+	running set
+}
+
+// ready is the pod's Ready condition.
+func (w *World) ready(i int) bool {
+	n := &w.nodes[i]
+	return n.pod.exists && !n.pod.terminating && n.agent.up && n.agent.phase == phaseRunning && !n.srv.hung && w.synced(i)
+}
+
+// stepKubelet lets the StatefulSet controller and the kubelet do their next thing for the member.
+func (w *World) stepKubelet(i int) bool {
+	n := &w.nodes[i]
+	asleep := w.api.suspend && w.api.status.suspended()
+	wanted := !asleep && i < w.size()
+	switch {
+	case n.away, n.srv.killed && !n.agent.up:
+		return false // a container is over when all its processes are
+	case !n.pod.exists && wanted:
+		w.uids++
+		n.pod = pod{exists: true, template: w.api.template, uid: w.uids}
+		n.agent.pair = w.api.certs.published // kubelet mounts what is published now
+		w.boot(i)
+	case n.pod.exists && !wanted && !n.pod.terminating:
+		if asleep {
+			w.checkAsleep()
+		}
+		w.drain(i)
+	case n.pod.exists && n.pod.terminating && !n.agent.up:
+		w.podGone(i)
+	case n.pod.exists && !n.agent.up:
+		w.boot(i)
+	default:
+		return false
+	}
+	return true
+}
+
+// drain deletes the pod gracefully.
+func (w *World) drain(i int) bool {
+	n := &w.nodes[i]
+	if !n.pod.exists || n.pod.terminating {
+		return false
+	}
+	n.pod.terminating = true
+	n.pod.version++
+	if n.agent.up {
+		n.agent.phase, n.agent.alone = phaseStopping, false
+	}
+	return true
+}
+
+// podGone removes the pod; the volume stays.
+func (w *World) podGone(i int) {
+	w.killAgent(i)
+	w.nodes[i].srv = server{} // what could not be killed goes with its host
+	w.nodes[i].pod = pod{version: w.nodes[i].pod.version + 1}
+}

@@ -1,0 +1,90 @@
+package model
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/plan"
+)
+
+// searched is how many schedules a mutant may survive.
+const searched = 100000
+
+// TestMutants shows that the checker works: every deliberate bug is found, by the promise it
+// breaks. The schedules of bugs that were found before are tried first.
+func TestMutants(t *testing.T) {
+	hunt(t, mutants, false)
+}
+
+// TestArbitratorMutants is the same in worlds with an arbitrator.
+func TestArbitratorMutants(t *testing.T) {
+	hunt(t, arbitratorMutants, true)
+}
+
+func hunt(t *testing.T, mutants []mutant, arbiter bool) {
+	for _, m := range mutants {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			began, steps := time.Now(), 0
+			for n := range searched {
+				r := Run(m.schedule(n, arbiter), m.plan)
+				steps += r.Steps
+				if slices.Contains(m.breaks, r.Violation) {
+					t.Logf("caught: %s: schedule %d, step %d, %s", r.Violation, n+1, steps, time.Since(began).Round(time.Millisecond))
+					return
+				}
+			}
+			t.Errorf("survived %d schedules, %d steps, %s", searched, steps, time.Since(began))
+		})
+	}
+}
+
+// schedule is the n-th schedule the mutant is looked for in. A split made by a person is
+// tried only where it is the point.
+func (m mutant) schedule(n int, arbiter bool) Schedule {
+	if n < len(regressions) {
+		return regressions[n].Schedule
+	}
+	s := drawIn(m.in, uint64(n), 60+n%100, arbiter)
+	if m.breaks[0] == TouchedSplit {
+		for i := range s.Events {
+			if i%5 == 0 {
+				s.Events[i] = Event{SplitByHand, s.Events[i].A % uint8(s.Members), 0}
+			}
+		}
+	}
+	return s
+}
+
+// TestCarelessMembers shows why a member believes only one eviction in a view, and none from another view:
+// without that rule writes are lost, or two components serve.
+func TestCarelessMembers(t *testing.T) {
+	for n := range searched {
+		s := drawIn(evictions, uint64(n), 60+n%100, false)
+		s.Careless = true
+		if r := Run(s, plan.Plan); slices.Contains([]string{TwoPrimaries, LostWrite, BehindAnother}, r.Violation) {
+			t.Logf("caught: %s: schedule %d", r.Violation, n+1)
+			return
+		}
+	}
+	t.Errorf("survived %d schedules", searched)
+}
+
+// evictions: servers that end while the network is cut, and operators that hear of it late.
+var evictions = only(map[Kind]int{
+	Round: 2, Elapse: 10, Regroup: 30, Agent: 10, Hear: 40, Reconcile: 40, Write: 20, Apply: 4, ApplyAll: 4,
+	KillServer: 20, Partition: 12, Heal: 2, SeeStatus: 4, SeePod: 2})
+
+// TestMiscountedLoss: a count that began when the majority was lost, not the component, is noticed.
+func TestMiscountedLoss(t *testing.T) {
+	for n := range searched {
+		s := drawIn(anything, uint64(n), 60+n%100, false)
+		s.Miscounts = true
+		if r := Run(s, plan.Plan); r.Violation == MiscountedLoss {
+			t.Logf("caught: schedule %d", n+1)
+			return
+		}
+	}
+	t.Errorf("survived %d schedules", searched)
+}

@@ -1,0 +1,80 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/plan"
+)
+
+// Deliberate bugs about members that answer and cannot act, and about approvals.
+var stuckMutants = []mutant{
+	{"a member that hangs counts as busy", hungIsBusy, stuck, []string{HeldUp}},
+	{"a volume that refuses writes is not noticed", cannotWriteIsFine, stuck, []string{HeldUp}},
+	{"who cannot write an order is told all the same", tellsWhoCannotWrite, stuck, []string{HeldUp}},
+	{"the order does not name who was given up", namesNobody, stuck, []string{HeldUp, Stuck}},
+	{"a server that hangs is not ended before another one starts", leavesHung, stuckAlone, []string{TwoPrimaries}},
+	{"an approval to end a server counts when its agent is silent", endsUnseen, stuckAlone, []string{TwoPrimaries}},
+}
+
+func init() { mutants = append(mutants, stuckMutants...) }
+
+// stuckAlone: nodes that leave in good order, and the last one hangs, goes unheard, and goes on.
+var stuckAlone = only(map[Kind]int{
+	Round: 40, Drain: 12, Hang: 10, Thaw: 4, Elapse: 10, Approve: 20, Write: 6, LookAround: 10, Reconcile: 10, Deliver: 10, Mute: 4, Unmute: 2, KillServer: 4, KillPod: 2})
+
+func hungIsBusy(s galera.Snapshot) plan.Decision {
+	return plan.Plan(members(s, func(m *galera.Member) {
+		if m.CannotAct == galera.Hung {
+			m.CannotAct = galera.Able
+		}
+	}))
+}
+
+func cannotWriteIsFine(s galera.Snapshot) plan.Decision {
+	return plan.Plan(members(s, func(m *galera.Member) {
+		if m.CannotAct == galera.ReadOnly || m.CannotAct == galera.Frozen {
+			m.CannotAct = galera.Able
+		}
+	}))
+}
+
+func tellsWhoCannotWrite(s galera.Snapshot) plan.Decision {
+	d := plan.Plan(s)
+	o, ok := d.Action.(plan.SendOrder)
+	if !ok || o.Kind != plan.OrderBootstrap && o.Kind != plan.OrderRebuildQuorum {
+		return d
+	}
+	for _, m := range s.Members {
+		if m.Known && !m.BookDamaged && !m.Records() && (m.Order == nil || m.Order.Epoch < o.Epoch) {
+			return plan.Decision{Action: plan.SendOrder{Member: m.Name, ID: s.Operation.ID + "/" + m.Name + "/start", Epoch: o.Epoch, Kind: plan.OrderStart}}
+		}
+	}
+	return d
+}
+
+func namesNobody(s galera.Snapshot) plan.Decision {
+	d := plan.Plan(s)
+	if o, ok := d.Action.(plan.SendOrder); ok {
+		o.GivenUp = nil
+		d.Action = o
+	}
+	return d
+}
+
+func leavesHung(s galera.Snapshot) plan.Decision {
+	return plan.Plan(members(s, func(m *galera.Member) {
+		if m.CannotAct == galera.Hung {
+			m.CannotAct = galera.Killed
+		}
+	}))
+}
+
+func endsUnseen(s galera.Snapshot) plan.Decision {
+	if s.Trust != nil {
+		t := *s.Trust
+		t.Without = slices.Concat(t.Without, t.Running)
+		s.Trust = &t
+	}
+	return plan.Plan(s)
+}

@@ -1,0 +1,357 @@
+package model
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/plan"
+)
+
+// Planner is plan.Plan, or something that is wrong in an interesting way.
+type Planner func(galera.Snapshot) plan.Decision
+
+// status is the resource's status, as far as the planner sees it.
+type status struct {
+	version   int16
+	uuid      int8
+	epoch     int64
+	working   bool
+	operation galera.Operation
+	// stopped is the epoch of the last completed operation, if that was a Suspend.
+	stopped int64
+	primary int8
+	held    set
+	// size is the number of members.
+	size int8
+	// lostAt is the Tick at which the loss of the Primary component was recorded, -1 for never.
+	lostAt int16
+}
+
+// suspended is internal/observe.Suspended in this world.
+func (st *status) suspended() bool { return !st.working && st.stopped > 0 && st.stopped == st.epoch }
+
+// operator is one process of the operator: its caches, and nothing that has to survive.
+type operator struct {
+	status   status
+	suspend  bool
+	replicas int8
+	// config is what it knows to be published; wanted and rebootstrap are the spec's.
+	config      published
+	wanted      mode
+	rebootstrap bool
+	template    int8
+	arbitrator  bool
+	deployment  deployment
+	trust       trust
+	certs       secrets
+	pods        [maxNodes]seenPod
+	reports     [maxNodes]report
+	// service is seen anew when a pod is that it leads to, or led to.
+	service service
+	// mute are the agents this operator cannot reach.
+	mute set
+	// started says that its cache of the resource has been filled.
+	started bool
+	// blocked is the last decision's; advice is the approval its message asks for, deletes the pod (plus one) a person
+	// is told to delete.
+	blocked bool
+	advice  trust
+	deletes int8
+}
+
+type seenPod struct {
+	pod
+	ready bool
+}
+
+func (o *operator) clear() { *o = operator{mute: o.mute} }
+
+// seeStatus brings the operator's cache of the resource up to date.
+func (w *World) seeStatus(k int) {
+	o := &w.ops[k]
+	o.status, o.suspend, o.trust = w.api.status, w.api.suspend, w.api.trust
+	o.config, o.template = w.api.config, w.api.template
+	o.replicas, o.arbitrator = w.api.replicas, w.api.arbitrator
+	o.wanted, o.rebootstrap = w.api.wanted, w.api.rebootstrap
+	if !o.started {
+		o.started = true
+		w.seeSecrets(k)
+		for i := range w.places {
+			w.seePod(k, i) // nothing is done before all caches are filled
+		}
+	}
+}
+
+func (w *World) seePod(k, i int) {
+	o := &w.ops[k]
+	before := o.pods[i].uid
+	o.pods[i] = seenPod{w.nodes[i].pod, w.ready(i)}
+	if i == w.n {
+		o.deployment = w.api.deployment
+	}
+	if i == int(o.service.target) || i == int(w.api.service.target) {
+		o.service = w.api.service
+	}
+	if o.pods[i].uid != before {
+		o.reports[i] = report{} // another pod is another agent
+	}
+}
+
+// hear brings the operator's knowledge of an agent up to date.
+func (w *World) hear(k, i int) {
+	o := &w.ops[k]
+	if o.mute.has(i) || o.pods[i].uid != w.nodes[i].pod.uid || !o.pods[i].exists {
+		o.reports[i] = report{}
+		return
+	}
+	o.reports[i] = w.report(i)
+}
+
+// lookAround refreshes everything an operator can see.
+func (w *World) lookAround(k int) {
+	w.seeStatus(k)
+	w.seeSecrets(k)
+	for i := range w.places {
+		w.seePod(k, i)
+		w.hear(k, i)
+	}
+}
+
+// snapshot is internal/observe.Snapshot in this world.
+func (w *World) snapshot(o *operator) galera.Snapshot {
+	st := &o.status
+	s := galera.Snapshot{
+		Namespace: "world", Name: "db", Replicas: int(o.replicas), Suspend: o.suspend,
+		ConfigRevision: revisions[o.config.revision],
+		Wanted:         encryptions[o.wanted], Published: encryptions[o.config.mode], Rebootstrap: o.rebootstrap,
+		ClusterUUID: uuids[st.uuid], Epoch: st.epoch, Suspended: st.suspended(),
+		Publication: o.certs.published.name(),
+		Members:     make([]galera.Member, st.size),
+	}
+	if st.working {
+		op := st.operation
+		s.Operation = &op
+	}
+	if st.primary != none {
+		s.Primary = names[st.primary]
+	}
+	if o.trust.member > 0 {
+		s.Trust = w.trusted(o.trust)
+	}
+	for i := range s.Members {
+		m, p := &s.Members[i], &o.pods[i]
+		m.Name, m.Ordinal, m.HeldData = names[i], i, st.held.has(i)
+		m.Pod = galera.Pod{Exists: p.exists, Terminating: p.terminating, Ready: p.ready, Outdated: p.exists && p.template != o.template}
+		if p.exists {
+			m.Pod.Role = roles[o.service.role(i)]
+		}
+		if r := o.reports[i]; r.known {
+			w.fill(m, r)
+			m.StaleTrust = r.server && r.trusts&^o.certs.published.trusts != 0
+			if r.installed == o.certs.published {
+				m.Publication = s.Publication
+			}
+		}
+	}
+	w.seeLoss(&s, st)
+	if w.arbitrated() {
+		s.Arbitrator = w.seenArbitrator(o, &s)
+	}
+	return s
+}
+
+// advice reads the command a message tells a person to run.
+func (w *World) advice(o *operator, d plan.Decision) trust {
+	if d.Action != nil {
+		return trust{}
+	}
+	_, command, ok := strings.Cut(d.Message, "trust-member=")
+	if !ok {
+		return trust{}
+	}
+	name, position, _ := strings.Cut(command, "=")
+	position, at, _ := strings.Cut(position, "@")
+	at, missing, _ := strings.Cut(at, ",without=")
+	epoch, _ := strconv.ParseInt(at, 10, 64)
+	var without, running set
+	for _, name := range strings.Split(missing, ",") {
+		name, ends := strings.CutSuffix(name, galera.RunningSuffix)
+		switch j := nameNumber(name); {
+		case j >= 0 && ends:
+			running |= 1 << j
+		case j >= 0:
+			without |= 1 << j
+		}
+	}
+	i := nameNumber(name)
+	head := o.reports[i].head
+	if w.past.position(head).String() != position {
+		w.violate(BadAdvice)
+		return trust{}
+	}
+	return trust{int8(i + 1), head, epoch, without, running}
+}
+
+// podToDelete reads the other command a message may tell a person to run: the pod's number plus one, or 0.
+func podToDelete(d plan.Decision) int8 {
+	_, command, ok := strings.Cut(d.Message, "kubectl delete pod ")
+	if !ok || d.Action != nil {
+		return 0
+	}
+	name, _, _ := strings.Cut(command, " ")
+	return int8(nameNumber(name) + 1)
+}
+
+func (w *World) trusted(t trust) *galera.Trust {
+	return &galera.Trust{Member: names[t.member-1], Position: w.past.position(t.head), Epoch: t.epoch, Without: nameSets[t.without], Running: nameSets[t.running]}
+}
+
+// crashPoint is where an operator is killed during a pass.
+type crashPoint int8
+
+const (
+	noCrash crashPoint = iota
+	crashBeforeActing
+	crashBeforeStatus
+)
+
+// reconcile is one pass of an operator: plan, act, write the status.
+func (w *World) reconcile(k int, planner Planner, at crashPoint) bool {
+	o := &w.ops[k]
+	if !o.started {
+		return false
+	}
+	published := w.publish(o)
+	s := w.snapshot(o)
+	d := planner(s)
+	o.blocked, o.advice, o.deletes = d.Blocked, w.advice(o, d), podToDelete(d)
+	w.checkLoss(o, &s)
+	w.checkDecision(s, d)
+	if at == crashBeforeActing {
+		o.clear()
+		return true
+	}
+	acted := w.act(o, d.Action)
+	acted = w.tellEvictions(o, s) || acted
+	if at == crashBeforeStatus {
+		o.clear()
+		return true
+	}
+	return w.writeStatus(o, s, d.Action) || acted || published
+}
+
+// act carries out what reaches beyond the status.
+func (w *World) act(o *operator, a plan.Action) bool {
+	switch a := a.(type) {
+	case plan.SendOrder:
+		if i := w.placeOf(a.Member); i >= 0 && !o.mute.has(i) && o.pods[i].exists && o.pods[i].uid == w.nodes[i].pod.uid {
+			w.send(i, order{a.ID, a.Epoch, kindNumber(a.Kind), a.Position, numbers(a.GivenUp)})
+		}
+	case plan.AssignRoles:
+		w.assign(o, nameNumber(a.Primary))
+	case plan.DeletePod:
+		i := nameNumber(a.Member)
+		if p := &w.nodes[i].pod; p.exists && p.uid == o.pods[i].uid && !o.pods[i].terminating {
+			w.checkTaken(i, false)
+			w.drain(i)
+		}
+	case plan.PublishEncryption:
+		if o.config == w.api.config && modeOf(a.From) == o.config.mode { // the resource version guards it
+			w.reconfigure(modeOf(a.To))
+			o.config = w.api.config
+			w.truth.reached |= ReachedSwitch
+		}
+	case plan.ApplyArbitrator, plan.RemoveArbitrator:
+		w.deploy(o, a)
+	default:
+		return false
+	}
+	return true
+}
+
+// placeOf is where the agent of that name is, -1 for nowhere.
+func (w *World) placeOf(name string) int {
+	if name == arbitratorName {
+		return w.n
+	}
+	return nameNumber(name)
+}
+
+// assign moves the Service; one that has changed since it was seen ends the attempt.
+func (w *World) assign(o *operator, primary int) {
+	if o.pods[primary].exists && o.service == w.api.service {
+		w.api.service = service{int8(primary), o.service.version + 1}
+	}
+}
+
+// writeStatus stores the journal entry and what was observed, unless somebody else has written
+// since this operator has read.
+func (w *World) writeStatus(o *operator, s galera.Snapshot, a plan.Action) bool {
+	next := o.status
+	w.journal(&next, a)
+	w.observed(&next, o, s)
+	if o.status.version != w.api.status.version {
+		return false
+	}
+	w.noteServing(&s)
+	if next == o.status {
+		return false
+	}
+	next.version++
+	if next.size != w.api.status.size {
+		w.resized(int(w.api.status.size), int(next.size))
+	}
+	if _, ok := a.(plan.Complete); ok && w.anyServes() {
+		w.truth.approved = false // what the approval was for is over
+	}
+	w.api.status = next
+	return true
+}
+
+// journal is internal/apply.Journal in this world.
+func (w *World) journal(st *status, a plan.Action) {
+	switch a := a.(type) {
+	case plan.Begin:
+		st.epoch, st.working, st.operation = a.Operation.Epoch, true, a.Operation
+	case plan.Complete:
+		if !st.working {
+			return
+		}
+		st.working = false
+		if a.Size > 0 {
+			st.size = int8(a.Size)
+		}
+		if !a.Abandoned {
+			st.stopped = 0
+			if st.operation.Type == galera.OpSuspend {
+				st.stopped = st.operation.Epoch
+			}
+		}
+		st.operation = galera.Operation{}
+	case plan.Resize:
+		st.size = int8(a.Size)
+	case plan.RecordUUID:
+		st.uuid, st.epoch = uuidNumber(a.UUID), max(st.epoch, a.Epoch)
+		if a.Leap {
+			st.epoch = max(st.epoch+1, 1000*int64(w.truth.losses+1))
+		}
+	}
+}
+
+// observed is the part of the status that the planner reads back.
+func (w *World) observed(st *status, o *operator, s galera.Snapshot) {
+	for i, m := range s.Members {
+		if m.Known && m.Position.UUID != "" && m.Position.UUID != galera.ZeroUUID {
+			st.held |= 1 << i
+		}
+		if o.pods[i].exists && o.service.role(i) == rolePrimary {
+			st.primary = int8(i)
+		}
+	}
+	st.held &= 1<<st.size - 1 // of who is no member nothing is remembered
+	st.lostAt = -1
+	if !s.NoPrimarySince.IsZero() {
+		st.lostAt = tickOf(s.NoPrimarySince)
+	}
+}

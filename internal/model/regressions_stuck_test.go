@@ -1,0 +1,76 @@
+package model
+
+import (
+	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/plan"
+)
+
+// Schedules about members that answer and cannot act, and about approvals.
+var stuckRegressions = []regression{
+	{"a member that answers, is ahead and was given up: the agent that was ordered refuses", namesNobody,
+		Schedule{Members: 3, Hears: true, Events: []Event{
+			{Drain, 0, 0}, {Agent, 0, 0}, {MachineAway, 0, 0}, {Drain, 1, 0}, {Agent, 1, 0}, {MachineAway, 1, 0}, {Write, 2, 0}, {DamageBook, 2, 0},
+			{MachineBack, 0, 0}, {MachineBack, 1, 0},
+		}}},
+	{"a server hangs, and the others crash", hungIsBusy,
+		Schedule{Members: 3, Stays: true, Events: []Event{{Hang, 2, 0}, {Round, 0, 0}, {Round, 0, 0}, {KillServer, 0, 0}, {KillServer, 1, 0}}}},
+	{"one alone in a Primary component hangs, and goes on beside another one", leavesHung,
+		Schedule{Members: 3, Events: []Event{
+			{Drain, 0, 0}, {Round, 0, 0}, {Hang, 1, 0}, {Drain, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Hang, 2, 0}, {Round, 0, 0}, {Round, 0, 0}, {Approve, 0, 0}, {Reconcile, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+		}}},
+	{"a server that is to be ended first, and its agent goes silent", endsUnseen,
+		Schedule{Members: 3, Events: []Event{
+			{Drain, 2, 0}, {Round, 0, 0}, {Drain, 1, 0}, {Drain, 0, 0}, {Elapse, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Hang, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {Approve, 0, 0}, {Round, 0, 0}, {Mute, 0, 1}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+		}}},
+	{"a killed server that does not end is told of the operation in vain", tellsWhoCannotWrite,
+		Schedule{Members: 2, Hears: true, Stays: true, Events: []Event{{Freeze, 0, 0}, {Drain, 0, 0}, {Round, 0, 0}}}},
+	{"an order book that cannot be read, and an examination that does not end", nil,
+		Schedule{Members: 3, Eager: true, Stays: true, Events: []Event{{DamageBook, 0, 0}, {LookHangs, 0, 0}, {KillAgent, 1, 0}, {Round, 0, 0}}}},
+	{"who was to start the cluster is frozen in the middle of it", nil,
+		Schedule{Members: 4, Fresh: true, Hears: true, Stays: true, Events: []Event{
+			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {KillAll, 0, 0}, {Mute, 0, 2}, {Round, 0, 0},
+			{Approve, 0, 0}, {Round, 0, 0}, {Mute, 0, 1}, {Freeze, 0, 0}, {Round, 0, 0}, {Thaw, 0, 0}, {Approve, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0}, {Freeze, 3, 0},
+		}}},
+	{"a leaver is down already, and another member is examined for ever", leaverStaysAway,
+		Schedule{Members: 3, Eager: true, Stays: true, Events: []Event{
+			{Scale, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Drain, 1, 0}, {LookHangs, 1, 0}, {Round, 0, 0}, {Round, 0, 0},
+		}}},
+	{"a suspension with a frozen member, and with one that was killed and does not end", nil,
+		Schedule{Members: 3, Eager: true, Stays: true, Events: []Event{
+			{Freeze, 0, 0}, {Reconcile, 0, 0}, {Suspend, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Deliver, 0, 0}, {Round, 0, 0}, {HangHard, 2, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0},
+		}}},
+	{"an order that is over and whose end cannot be recorded makes the others refuse for ever", nil,
+		Schedule{Members: 3, Hears: true, Stays: true, Events: []Event{
+			{Blur, 1, 0}, {MachineAway, 0, 0}, {Round, 0, 0}, {Approve, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Protect, 2, 0}, {Freeze, 2, 0},
+		}}},
+	{"a killed server that does not end presents no certificate", nil,
+		Schedule{Members: 2, Arbiter: true, Stays: true, Events: []Event{
+			{Scale, 0, 0}, {HangHard, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {KillAll, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{ReplaceCA, 4, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+		}}},
+	{"a killed server that does not end is in the middle of making the cluster Primary, and is given up", nil,
+		Schedule{Members: 4, Eager: true, Arbiter: true, Hears: true, Stays: true, Events: []Event{
+			{DamageBook, 3, 0}, {Hang, 0, 0}, {Protect, 2, 0}, {Partition, 3, 0}, {Round, 0, 0}, {Approve, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {HangHard, 1, 0}, {KillServer, 1, 0},
+		}}},
+	{"a running node that is beyond the latest line is given up", nil,
+		Schedule{Members: 3, Hears: true, Stays: true, Events: []Event{
+			{Round, 0, 0}, {KillServer, 0, 0}, {LookAround, 1, 0}, {Reconcile, 1, 0}, {Round, 0, 0}, {KillPod, 2, 0}, {Agent, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Write, 0, 0}, {KillServer, 1, 0},
+		}}},
+}
+
+func init() { regressions = append(regressions, stuckRegressions...) }
+
+// leaverStaysAway waits for a member that cannot act, though the leaver is down.
+func leaverStaysAway(s galera.Snapshot) plan.Decision {
+	if _, ok := leaver(s); !ok {
+		return plan.Plan(s)
+	}
+	return plan.Plan(members(s, func(m *galera.Member) { m.CannotAct = galera.Able }))
+}

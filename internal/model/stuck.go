@@ -1,0 +1,266 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/galera-operator/galera-operator/internal/agent/orders"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+// trouble is what a member's storage does to those who use it.
+type trouble int8
+
+const (
+	fit trouble = iota
+	// lookHangs: the examination of the data directory does not end.
+	lookHangs
+	// frozen: nothing that writes goes on, nor can it be killed.
+	frozen
+	// protected: the volume is read-only.
+	protected
+	// undying: a server that hangs cannot be killed.
+	undying
+)
+
+var troubles = [...]string{"", "look hangs", "frozen", "read-only", "undying"}
+
+var inabilities = [...]galera.Inability{galera.Able, galera.Hung, galera.Killed, galera.SlowLook, galera.Frozen, galera.ReadOnly}
+
+// dies says that a process on such storage ends when it is killed.
+func (t trouble) dies() bool { return t != frozen && t != undying }
+
+// records says that the agent can write its order book.
+func (n *node) records() bool { return n.trouble != frozen && n.trouble != protected }
+
+// cannot is what the agent says of why it cannot act, as a place in inabilities.
+func (w *World) cannot(i int) int8 {
+	n := &w.nodes[i]
+	switch {
+	case n.srv.killed:
+		return 2
+	case n.trouble == frozen:
+		return 4
+	case n.trouble == protected:
+		return 5
+	case n.srv.hung && n.agent.failure == failureHung:
+		return 1
+	case n.trouble == lookHangs && n.agent.phase == phaseExamining:
+		return 3
+	}
+	return 0
+}
+
+// seize makes a member one that answers and cannot act, or ends that.
+func (w *World) seize(i int, k Kind) bool {
+	n := &w.nodes[i]
+	switch k {
+	case Hang, HangHard:
+		if !n.srv.on || n.srv.hung || n.srv.donor != 0 {
+			return false
+		}
+		n.srv.hung = true
+		if k == HangHard {
+			n.trouble = undying
+		}
+	case LookHangs:
+		n.trouble = lookHangs
+	case Freeze:
+		n.trouble = frozen
+	case Protect:
+		n.trouble = protected
+		if n.srv.on {
+			w.drop(i) // InnoDB gives up
+		} else if n.agent.phase == phaseStarting || n.agent.phase == phaseInitialising {
+			n.agent.phase, n.agent.alone = phaseExamining, false
+		}
+	default:
+		return w.release(i)
+	}
+	w.truth.reached |= ReachedStuck
+	return true
+}
+
+// release ends all that keeps a member from acting.
+func (w *World) release(i int) bool {
+	n := &w.nodes[i]
+	did := n.trouble != fit || n.srv.hung
+	n.trouble, n.srv.hung = fit, false
+	if n.srv.killed {
+		w.crash(i)
+		if n.agent.up {
+			n.agent.phase = phaseExamining
+		}
+	}
+	return did
+}
+
+// heldUp is what an agent does whose storage, or whose server, does not let it do the next thing.
+func (w *World) heldUp(i int) (did, held bool) {
+	n := &w.nodes[i]
+	switch {
+	case n.srv.killed:
+		n.agent.phase = phaseStopping
+		return false, true
+	case n.srv.hung && n.agent.phase == phaseStopping, n.trouble == frozen && n.srv.on && n.agent.phase == phaseStopping:
+		w.kill(i)
+		return true, true
+	case n.srv.hung:
+		did = n.agent.failure != failureHung
+		n.agent.failure = failureHung
+		return did, true
+	case n.trouble == lookHangs:
+		return false, n.agent.phase == phaseExamining
+	case n.trouble == frozen:
+		return false, n.agent.phase != phaseRunning && n.agent.phase != phaseWaiting && n.agent.phase != phaseStopping
+	}
+	return false, false
+}
+
+// kill ends a server that does not stop, when its patience is over.
+func (w *World) kill(i int) {
+	n := &w.nodes[i]
+	w.crash(i)
+	n.srv.hung = n.srv.on
+	if n.srv.on {
+		return
+	}
+	n.agent.phase, n.agent.failure = phaseExamining, failureNone
+	if n.pod.terminating {
+		w.podGone(i)
+	}
+}
+
+// obeyUnseen is the judgement of an order while the data directory is examined: what forms a component has to wait.
+func (w *World) obeyUnseen(i int, o order) {
+	b := &w.nodes[i].vol.book
+	switch o.kind {
+	case orderStop:
+		b.held = true
+	case orderStart:
+		b.held = false
+	default:
+		return
+	}
+	b.put(record{id: o.id, epoch: o.epoch, kind: o.kind, state: orderDone})
+}
+
+// lookAllows is the shipped judgement of an order that makes a member Primary, by what it hears of the others.
+func (w *World) lookAllows(i int, o order) bool {
+	if !w.hears {
+		return true
+	}
+	f := orders.Facts{Examined: true, Data: galera.DataPresent, Position: w.past.position(w.nodes[i].vol.head)}
+	if o.kind == orderRebuild {
+		f.Alive, f.Server = true, &agentapi.Server{Component: galera.ComponentNonPrimary}
+	}
+	for j := range w.n {
+		if p := &w.nodes[j]; j != i && p.agent.up && w.reach(i, j) {
+			f.Peers = append(f.Peers, w.peerView(j))
+		}
+	}
+	v := orders.Judge(agentapi.Order{ID: o.id, Epoch: o.epoch, Kind: agentapi.OrderKind(orderKinds[o.kind]), Position: o.position, GivenUp: nameSets[o.givenUp]},
+		orders.Content{}, nil, f)
+	return v.Decision == orders.Accept
+}
+
+// peerView is what the member's agent tells the others.
+func (w *World) peerView(j int) agentapi.PeerView {
+	r := w.report(j)
+	v := agentapi.PeerView{Name: names[j], Data: dataStates[r.data]}
+	if !r.blurred {
+		v.Position = w.past.position(r.head)
+	}
+	if r.server {
+		v.Component = galera.ComponentNonPrimary
+		if r.view.primary {
+			v.Component = galera.ComponentPrimary
+		}
+	}
+	if doing := w.nodes[j].vol.book.find(w.nodes[j].agent.doing); doing != nil {
+		// One that is over is told to be so, though its end cannot be recorded; so is one whose server was killed.
+		phase, srv := w.nodes[j].agent.phase, &w.nodes[j].srv
+		over := srv.killed || !srv.on && phase != phaseStarting && phase != phaseInitialising
+		v.Forming = !over && (doing.kind == orderInitialise || doing.kind == orderBootstrap || doing.kind == orderRebuild)
+	}
+	return v
+}
+
+// numbers is the set of the members named.
+func numbers(list []string) (out set) {
+	for _, name := range list {
+		if i := nameNumber(name); i >= 0 {
+			out |= 1 << i
+		}
+	}
+	return out
+}
+
+// stuckMember is a member whose agent answers and which cannot act, -1 when there is none.
+func (w *World) stuckMember() int {
+	for i := range w.size() {
+		if n := &w.nodes[i]; (n.trouble != fit || n.srv.hung) && n.agent.up {
+			return i
+		}
+	}
+	return -1
+}
+
+// goOn lets the world run with one member as it is that cannot act: the rest has to go on, by itself, or by the approval that
+// is printed; as far as what the others hold allows it.
+func (w *World) goOn(p Planner) {
+	keep := w.stuckMember()
+	if keep < 0 {
+		return
+	}
+	w.calm(keep)
+	without := w.truth.reached&ReachedApproval == 0
+	for round := range patience {
+		if w.truth.violation != "" || !w.nodes[keep].agent.up || w.goesOn(keep) {
+			if without && w.truth.reached&ReachedApproval != 0 && w.truth.violation == "" {
+				w.truth.reached |= ReachedWithoutStuck
+			}
+			return
+		}
+		w.Round(p)
+		if round%10 == 9 {
+			w.help()
+		}
+	}
+	if !w.nothingWithout(keep) {
+		w.violate(HeldUp)
+	}
+}
+
+// goesOn says that all is well but for one member.
+func (w *World) goesOn(keep int) bool {
+	if w.api.suspend {
+		return w.api.status.suspended()
+	}
+	gives := false
+	for i := range w.size() {
+		gives = gives || i != keep && w.serves(i)
+	}
+	if !gives && w.nodes[keep].trouble == frozen && w.serves(keep) {
+		return true // only it has what the others lack, and nobody can join before it can give
+	}
+	for i := range w.size() {
+		if n := &w.nodes[i]; i != keep && !w.synced(i) && !n.srv.stuck && !w.donates(i) {
+			return false
+		}
+	}
+	return w.anyServes() || w.size() == 1
+}
+
+// nothingWithout says that without one member there are no data to go on from, and the operator says so.
+func (w *World) nothingWithout(keep int) bool {
+	own := slices.ContainsFunc(w.nodes[:w.size()], func(n node) bool {
+		return n.vol.data == dataPresent && !n.vol.book.damaged && w.past.uuid(n.vol.head) == w.api.status.uuid
+	})
+	others := false
+	for i := range w.size() {
+		v := &w.nodes[i].vol
+		others = others || i != keep && v.data == dataPresent && !v.book.damaged && w.past.uuid(v.head) == w.api.status.uuid
+	}
+	return w.ops[0].blocked && (!others || !own || w.api.status.uuid == 0)
+}

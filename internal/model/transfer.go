@@ -1,0 +1,134 @@
+package model
+
+// transfer brings everybody in a new Primary view who was not in the last one to the group's
+// state: by the write-set cache where that is enough, else by a full copy.
+func (w *World) transfer(carriers, present set) {
+	donor := w.donorOf(carriers)
+	if donor < 0 {
+		w.turnAway(carriers, present)
+		if w.complete(carriers) == 1<<w.n {
+			w.meetArbitrator(present)
+		}
+		return
+	}
+	group := w.nodes[donor].srv.received
+	if w.arbitrated() && present.has(w.n) {
+		w.nodes[w.n].srv.received = group
+	}
+	for j := range w.n {
+		if present.has(j) && !carriers.has(j) {
+			w.receive(j, donor, group)
+		}
+	}
+}
+
+// turnAway lets those give up who came to a group in which the only one with data is a stuck donor, or frozen: Galera
+// lets them ask again and again, until they are stopped.
+func (w *World) turnAway(carriers, present set) {
+	for d := range w.n {
+		if !carriers.has(d) || !w.nodes[d].srv.stuck && w.nodes[d].trouble != frozen {
+			continue
+		}
+		for j := range w.n {
+			if present.has(j) && !carriers.has(j) {
+				w.leave(j)
+				w.nodes[j].agent.serverGone()
+			}
+		}
+		return
+	}
+}
+
+// transferEnds is the end of a transfer that the member does not receive any more.
+func (w *World) transferEnds(j int) {
+	if from := w.nodes[j].srv.donor; from != 0 {
+		d := &w.nodes[from-1].srv
+		if d.on && !d.view.primary {
+			d.stuck = true
+			w.truth.reached |= ReachedStuckDonor
+		}
+	}
+}
+
+// donorOf prefers a Synced member; one that still waits for its own copy, or is a donor already for
+// ever, has nothing to give.
+func (w *World) donorOf(carriers set) int {
+	best := -1
+	for j := range w.n {
+		s := &w.nodes[j].srv
+		if !carriers.has(j) || s.donor != 0 || s.stuck || w.nodes[j].trouble == frozen {
+			continue
+		}
+		if best < 0 || w.nodes[best].vol.head != w.nodes[best].srv.received && w.nodes[j].vol.head == s.received {
+			best = j
+		}
+	}
+	return best
+}
+
+// receive gives a joiner what it lacks. A donor has made all durable that the group had sent before the
+// request (Galera drains its monitors in process_state_req).
+func (w *World) receive(j, donor int, group write) {
+	n, h := &w.nodes[j], &w.past
+	w.applyAll(donor)
+	same := n.vol.data == dataPresent && h.uuid(n.vol.head) == h.uuid(group)
+	switch {
+	case same && h.seqno(n.vol.head) > h.seqno(group):
+		// Galera: "Local state seqno is greater than group seqno": the server aborts.
+		w.drop(j)
+		return
+	case same && h.seqno(n.vol.head)+1 >= w.nodes[donor].vol.cacheFrom:
+		if !h.includes(group, n.vol.head) {
+			w.violate("a member with other write-sets of the same numbers joined unnoticed")
+		}
+		n.srv.received = group
+		w.truth.reached |= ReachedIST
+	default:
+		n.vol.data, n.vol.head, n.vol.safe = dataIncomplete, 0, false
+		n.srv.received = group
+		n.srv.donor = int8(donor + 1)
+		w.truth.reached |= ReachedSST
+	}
+	if d := &w.nodes[donor].vol.book.lines; d[0].epoch > n.vol.book.lines[0].epoch {
+		n.vol.book.lines = *d
+	}
+}
+
+// finishTransfer completes the full transfer to the member.
+func (w *World) finishTransfer(j int) bool {
+	n := &w.nodes[j]
+	if !n.srv.on || n.srv.donor == 0 || n.srv.hung || n.trouble == frozen {
+		return false
+	}
+	d := &w.nodes[n.srv.donor-1]
+	if !d.srv.on || d.srv.hung || d.trouble == frozen || d.srv.view.id != n.srv.view.id || !w.reach(j, int(n.srv.donor-1)) {
+		w.drop(j)
+		return true
+	}
+	n.vol.data, n.vol.head = dataPresent, d.vol.head
+	n.vol.cacheFrom = w.past.seqno(d.vol.head) + 1
+	n.srv.donor = 0
+	if w.past.includes(n.vol.head, n.srv.received) {
+		n.srv.received = n.vol.head // the donor was a little further than when it was asked
+	}
+	return true
+}
+
+// endTransfers aborts the joiners that were copying from the member.
+func (w *World) endTransfers(donor int) {
+	for j := range w.n {
+		if s := &w.nodes[j].srv; s.on && int(s.donor) == donor+1 {
+			w.drop(j)
+		}
+	}
+}
+
+// drop is a mariadbd that gives up by itself; its agent is there to see it.
+func (w *World) drop(j int) {
+	w.crash(j)
+	if n := &w.nodes[j]; n.srv.on { // killed, and not ended
+		n.agent.phase, n.agent.alone = phaseStopping, false
+		return
+	}
+	w.nodes[j].agent.serverGone()
+}

@@ -1,0 +1,146 @@
+package model
+
+import "github.com/galera-operator/galera-operator/internal/galera"
+
+type dataState int8
+
+const (
+	dataEmpty dataState = iota
+	dataPresent
+	dataIncomplete
+)
+
+var dataStates = [...]galera.DataState{galera.DataEmpty, galera.DataPresent, galera.DataIncomplete}
+
+// volume is what survives a pod: the data and the agent's order book.
+type volume struct {
+	used bool // saved volumes: there is one
+	data dataState
+	head write
+	// safe is grastate's safe_to_bootstrap.
+	safe bool
+	// cacheFrom is the lowest seqno the write-set cache can send.
+	cacheFrom int8
+	book      book
+}
+
+// remembered is how many orders an agent recognises.
+const remembered = 4
+
+// book is the agent's order book.
+type book struct {
+	highest int64
+	// formedEpoch and formedID name the last order accepted that forms a component.
+	formedEpoch int64
+	formedID    string
+	held        bool
+	// damaged says that the agent cannot read the book.
+	damaged bool
+	lines   lines
+	records [remembered]record // the latest first
+}
+
+// lineage names a bootstrap that a member's data come from, and where it went on from.
+type lineage struct {
+	epoch int64
+	start int8
+}
+
+// lines are the last bootstraps of a member's history, the latest first: galera.Lineage in this
+// world, where a value must be comparable.
+type lines [6]lineage
+
+func (l *lines) add(x lineage) {
+	if l[0].epoch == x.epoch {
+		l[0] = x
+		return
+	}
+	copy(l[1:], l[:len(l)-1])
+	l[0] = x
+}
+
+// before is the epoch of the last bootstrap before the one of epoch.
+func (l *lines) before(epoch int64) int64 {
+	if l[0].epoch == epoch {
+		return l[1].epoch
+	}
+	return l[0].epoch
+}
+
+// diverges is galera.Lineage.Diverged in this world; a test compares them.
+func (l *lines) diverges(own *lines, seqno int8) bool {
+	common := int64(0)
+	for _, line := range own {
+		if line.epoch == 0 {
+			break
+		}
+		if l.has(line) {
+			common = line.epoch
+			break
+		}
+		if seqno > line.start {
+			return true
+		}
+	}
+	for _, line := range l {
+		if line.epoch > common && seqno > line.start {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *lines) has(line lineage) bool {
+	for _, x := range l {
+		if x == line {
+			return true
+		}
+	}
+	return false
+}
+
+type orderState int8
+
+const (
+	orderNone orderState = iota
+	orderAccepted
+	orderDone
+	orderRefused
+	orderFailed
+)
+
+var orderStates = [...]string{"", "Accepted", "Done", "Refused", "Failed"}
+
+type record struct {
+	id    string
+	epoch int64
+	kind  orderKind
+	state orderState
+}
+
+func (b *book) find(id string) *record {
+	for i := range b.records {
+		if b.records[i].state != orderNone && b.records[i].id == id {
+			return &b.records[i]
+		}
+	}
+	return nil
+}
+
+func (b *book) put(r record) {
+	copy(b.records[1:], b.records[:remembered-1])
+	b.records[0] = r
+	b.highest = max(b.highest, r.epoch)
+}
+
+// interrupt ends what was being carried out when the agent died.
+func (b *book) interrupt() {
+	for i := range b.records {
+		if r := &b.records[i]; r.state == orderAccepted {
+			r.state = orderFailed
+			if r.kind == orderStop {
+				r.state = orderDone
+			}
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package model
+
+import "math/bits"
+
+const (
+	maxNodes     = 5
+	maxWrites    = 120
+	maxHistories = 24
+	reserve      = 18
+	maxMessages  = 4
+	operators    = 2
+)
+
+// set is a set of members, by bit.
+type set uint8
+
+func (s set) has(i int) bool { return s&(1<<i) != 0 }
+func (s set) len() int       { return bits.OnesCount8(uint8(s)) }
+
+// World is the whole state. It is a value: a copy is a snapshot, and two equal worlds behave the same.
+type World struct {
+	// n is the number of members there is room for; how many there are is in the status.
+	n int
+	// places is n, or one more where there may be an arbitrator: the last place is its own.
+	places int
+	// eager: see quorum.
+	eager bool
+	// careless: see Schedule.
+	careless bool
+	// miscounts: see Schedule.
+	miscounts bool
+	// hears: see Schedule.
+	hears bool
+	nodes [maxNodes]node
+	// side is the part of the network each member is on: equal numbers reach each other.
+	side [maxNodes]int8
+	api  apiServer
+	ops  [operators]operator
+	wire [maxMessages]message
+	past history
+	// serials counts issued leaves; publisher is one of publishers.
+	serials   int16
+	publisher int8
+	garbd     garbd
+	// clock counts Ticks, of ten seconds each.
+	clock   int16
+	viewIDs int16
+	uids    int16
+	truth   truth
+}
+
+// node is one member: its machine, pod, volume, agent and mariadbd.
+type node struct {
+	vol   volume
+	saved volume // an old snapshot of the volume
+	pod   pod
+	agent agent
+	srv   server
+	// away says that the machine is gone: no pod runs here until it is back.
+	away bool
+	// trouble is what the member's storage does to those who use it.
+	trouble trouble
+}
+
+// truth is what nobody in the world knows: it is kept for the invariants alone.
+type truth struct {
+	violation string
+	// losses is how often the status was lost.
+	losses int16
+	// approved says that a person's approval is of now.
+	approved bool
+	// taken are the members an operator has taken down and that are not back yet.
+	taken set
+	// formed remembers which order bootstrapped in the last epochs.
+	formed [4]formedBy
+	// split says that a person made a second component by hand.
+	split bool
+	// reached has a bit for every situation the run has come through.
+	reached Reached
+	steps   int32
+	// servedAt is the Tick at which an operator with the last status has seen a Primary component last.
+	servedAt int16
+}
+
+type formedBy struct {
+	epoch  int64
+	member int8
+}
+
+// New returns a world of n members in which nothing has been started yet; with arbiter, for fewer than five, an
+// even number of them has an arbitrator.
+func New(n int, eager, arbiter bool) World {
+	w := World{n: n, places: n, eager: eager}
+	if arbiter {
+		w.places++
+	}
+	w.api.wanted, w.api.config.mode = modeStrict, modeStrict
+	w.api.status.primary = none
+	w.api.status.size = int8(n)
+	w.admits(n)
+	w.api.status.lostAt = -1
+	w.issue(0)
+	w.api.certs.published = w.api.certs.issued
+	for i := range operators {
+		w.ops[i].clear()
+	}
+	return w
+}
+
+// none is an index that names no member.
+const none = int8(-1)
+
+// size is the recorded number of members.
+func (w *World) size() int { return int(w.api.status.size) }
+
+// all is the set of all places.
+func (w *World) all() set { return set(1<<w.places - 1) }
+
+// reach says whether two members can talk to each other.
+func (w *World) reach(i, j int) bool { return w.side[i] == w.side[j] }
+
+// Violation is the first broken promise, "" while all are kept.
+func (w *World) Violation() string { return w.truth.violation }
+
+func (w *World) violate(what string) {
+	if w.truth.violation == "" {
+		w.truth.violation = what
+	}
+}
