@@ -33,6 +33,11 @@ func TestRegressions(t *testing.T) {
 }
 
 var regressions = []regression{
+	{"a donor that gives to nobody is restarted while the others catch up", nil,
+		Schedule{Members: 3, Eager: true, Hears: true, Events: []Event{
+			{Wipe, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Partition, 6, 0}, {Round, 0, 0}, {Heal, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Write, 0, 0}, {LookAround, 1, 0}, {CrashBeforeStatus, 1, 0},
+		}}},
 	{"earlier leaders tell a node for two configurations that its turn is over, and it shows the one it does not want", nil,
 		Schedule{Members: 3, Events: []Event{
 			{Round, 0, 0}, {SwitchTLS, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {KillAgent, 2, 0}, {Round, 0, 0}, {Round, 0, 0},

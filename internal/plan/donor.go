@@ -68,6 +68,11 @@ func aloneAndStuck(s galera.Snapshot, m galera.Member) string {
 		"kubectl delete pod %s -n %s, and then the approval that this condition will ask for", m.Name, list(missingBeside(s, m)), m.Name, s.Namespace)
 }
 
+// catchesUp says that a node has its data, applies what came meanwhile, and becomes Synced without a donor.
+func catchesUp(m galera.Member) bool {
+	return m.InPrimary() && m.Data != galera.DataIncomplete && !m.Draining && !m.Pod.Terminating && m.Server.State == galera.NodeJoined
+}
+
 func othersThanStuck(s galera.Snapshot) []galera.Member {
 	return slices.DeleteFunc(slices.Clone(s.Members), func(m galera.Member) bool { return m.StuckDonor })
 }
@@ -108,7 +113,7 @@ func waitForOthersOf(s galera.Snapshot, m galera.Member) (Decision, bool) {
 		return waitForSynced(s)
 	}
 	others := othersThanStuck(s)
-	if !slices.ContainsFunc(others, canWrite) {
+	if !slices.ContainsFunc(others, canWrite) && !slices.ContainsFunc(others, catchesUp) {
 		return Decision{}, false
 	}
 	rest := s
