@@ -19,6 +19,7 @@ type options struct {
 	metricsAddress  string
 	probeAddress    string
 	leaderElect     bool
+	benchmarks      bool
 }
 
 func bindFlags(fs *flag.FlagSet) *options {
@@ -32,6 +33,7 @@ func bindFlags(fs *flag.FlagSet) *options {
 	fs.StringVar(&o.controlCertDir, "control-cert-dir", "/etc/galera-operator/control", "directory with tls.crt, tls.key and ca.crt of the operator's client certificate")
 	fs.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of the metrics; 0: none")
 	fs.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
+	fs.BoolVar(&o.benchmarks, "benchmarks", true, "run GaleraBenchmarks; without them the operator needs neither their CRD nor config/benchmarks, the role that deletes volumes and makes RoleBindings")
 	fs.BoolVar(&o.leaderElect, "leader-elect", false, "let only one of several operators act")
 	return o
 }

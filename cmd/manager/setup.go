@@ -18,7 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/controllers"
+	"github.com/galera-operator/galera-operator/controllers/galerabenchmark"
+	"github.com/galera-operator/galera-operator/controllers/galeracluster"
 	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/resources"
@@ -46,9 +47,12 @@ func cacheOptions(opts *options) cache.Options {
 		DefaultLabelSelector: labels.NewSelector().Add(*hasCluster),
 		DefaultTransform:     strip,
 		ByObject: map[client.Object]cache.ByObject{
-			&v1alpha1.GaleraCluster{}: {Label: labels.Everything()}, &v1alpha1.GaleraBenchmark{}: {Label: labels.Everything()},
-			&corev1.ConfigMap{}: {Transform: controllers.SlimResults(strip)},
+			&v1alpha1.GaleraCluster{}: {Label: labels.Everything()},
+			&corev1.ConfigMap{}:       {Transform: galerabenchmark.SlimResults(strip)},
 		},
+	}
+	if opts.benchmarks {
+		o.ByObject[&v1alpha1.GaleraBenchmark{}] = cache.ByObject{Label: labels.Everything()}
 	}
 	for _, n := range opts.namespaces() {
 		if o.DefaultNamespaces == nil {
@@ -68,7 +72,7 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 	if err := mgr.Add(cert); err != nil {
 		return err
 	}
-	seen := &controllers.Metrics{}
+	seen := &galeracluster.Metrics{}
 	if err := metrics.Registry.Register(seen); err != nil {
 		return err
 	}
@@ -78,13 +82,12 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 		OperatorImage: opts.operatorImage, DefaultImage: opts.defaultImage,
 		OperatorNamespace: opts.namespace, ClusterDomain: opts.clusterDomain,
 	}
-	if err := (&controllers.GaleraBenchmarkReconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Options: options, Image: opts.benchmarkImage, Now: time.Now,
-		Nodes: controllers.AgentNodes{Agents: agents, Live: mgr.GetAPIReader(), Keep: asker.KeepAccount},
-	}).SetupWithManager(mgr); err != nil {
-		return err
+	if opts.benchmarks {
+		if err := benchmarks(mgr, opts, options, galerabenchmark.AgentNodes{Agents: agents, Live: mgr.GetAPIReader(), Keep: asker.KeepAccount}); err != nil {
+			return err
+		}
 	}
-	return (&controllers.GaleraClusterReconciler{
+	return (&galeracluster.Reconciler{
 		Client:    mgr.GetClient(),
 		Readers:   observe.Readers{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Signing: &observe.SigningCAs{}},
 		Agents:    agents,
@@ -95,5 +98,12 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 		ControlCA: func() ([]byte, error) { return os.ReadFile(filepath.Join(opts.controlCertDir, "ca.crt")) },
 		Metrics:   seen,
 		Now:       time.Now,
+	}).SetupWithManager(mgr)
+}
+
+// benchmarks adds the controller of GaleraBenchmarks.
+func benchmarks(mgr ctrl.Manager, opts *options, rendering resources.Options, nodes galerabenchmark.BenchmarkNodes) error {
+	return (&galerabenchmark.Reconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Options: rendering, Image: opts.benchmarkImage, Now: time.Now, Nodes: nodes,
 	}).SetupWithManager(mgr)
 }

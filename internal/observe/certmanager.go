@@ -7,6 +7,7 @@ import (
 	"time"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -46,6 +47,10 @@ func (e ErrNoCertManager) Error() string {
 	}
 	return e.Why
 }
+
+// WithoutCertManager says that the error of an apply comes from the absence of cert-manager's kinds. What is applied is made
+// when it is not there, so that "not found" can only mean the kind.
+func WithoutCertManager(err error) bool { return kindsMissing(err) || apierrors.IsNotFound(err) }
 
 func certManagerKinds() []client.Object {
 	return []client.Object{&certmanagerv1.Certificate{}, &certmanagerv1.Issuer{}}

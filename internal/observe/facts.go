@@ -115,15 +115,15 @@ func (r Readers) surroundings(ctx context.Context, f *Facts) {
 	defer cancel()
 	var errs []error
 	for _, read := range []func(context.Context, *Facts) error{r.certificate, r.issuer, r.signingCA, r.classes, r.storageClass} {
-		if err := read(ctx, f); !withoutCertManager(err) {
+		if err := read(ctx, f); !kindsMissing(err) {
 			errs = append(errs, err)
 		}
 	}
 	f.Unread = errors.Join(errs...)
 }
 
-// withoutCertManager says that cert-manager's kinds do not exist, which is told elsewhere.
-func withoutCertManager(err error) bool {
+// kindsMissing says that cert-manager's kinds do not exist, which is told elsewhere.
+func kindsMissing(err error) bool {
 	var none ErrNoCertManager
 	return errors.As(err, &none) || meta.IsNoMatchError(err)
 }

@@ -17,7 +17,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/controllers"
+	"github.com/galera-operator/galera-operator/controllers/galerabenchmark"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -58,7 +58,7 @@ func (s *stage) begin() {
 	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
 		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)}})
 	must(s.T, err)
-	must(s.T, (&controllers.GaleraBenchmarkReconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Image: "sysbench", Nodes: s.nodes,
+	must(s.T, (&galerabenchmark.Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Image: "sysbench", Nodes: s.nodes,
 		Options: resources.Options{OperatorImage: "operator"}, Now: time.Now}).SetupWithManager(mgr))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})

@@ -22,7 +22,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/controllers"
+	"github.com/galera-operator/galera-operator/controllers/galeracluster"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -66,7 +66,7 @@ func startOperator(t *testing.T, namespace string, fake *fakeAgents) (stop func(
 	agents := &observe.Agents{Client: fake}
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "ca.crt"), pkitest.NewCA("control").PEM, 0o600))
-	r := &controllers.GaleraClusterReconciler{
+	r := &galeracluster.Reconciler{
 		Client:  mgr.GetClient(),
 		Readers: observe.Readers{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()},
 		Agents:  agents,

@@ -1,0 +1,134 @@
+package galerabenchmark
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/bench/jobs"
+	"github.com/galera-operator/galera-operator/internal/bench/matrix"
+	"github.com/galera-operator/galera-operator/internal/bench/steps"
+)
+
+// suffixLength makes names nobody guesses: 50 bits.
+const suffixLength = 10
+
+// accessAgain is when to look again at what a Job waits for.
+const accessAgain = 5 * time.Second
+
+// chooseSuffix writes down, before anything is made, what the names of all that is made for the Jobs end with. A benchmark that
+// is over, or being deleted, and has none has made nothing.
+func (r *Reconciler) chooseSuffix(ctx context.Context, b *v1alpha1.GaleraBenchmark) (chosen bool, err error) {
+	if b.Status.Resources != nil || b.Status.CompletedAt != nil || b.DeletionTimestamp != nil {
+		return false, nil
+	}
+	next := b.DeepCopy()
+	next.Status.Resources = &v1alpha1.BenchmarkResources{Suffix: strings.ToLower(rand.Text()[:suffixLength])}
+	return true, r.Status().Update(ctx, next)
+}
+
+// readied looks, before a Job is begun, whether all it needs is there, and makes its account; and it drops the account before that
+// is written down as done. What it waits for takes the place of the decision, and is told.
+func (r *Reconciler) readied(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d steps.Decision) (steps.Decision, error) {
+	switch a := d.Action.(type) {
+	case steps.StartJob:
+		if b.Status.Resources == nil || !b.Status.Resources.Account {
+			return d, nil // is written down first
+		}
+		err := r.strangers(ctx, b, a)
+		if foreign := (apply.ErrForeign{}); errors.As(err, &foreign) {
+			return waitFor(d, v1alpha1.ReasonNameConflict, foreign.Error(), true), nil
+		}
+		if err != nil {
+			return d, err
+		}
+		return r.access(ctx, b, seen, d)
+	case steps.DropAccount:
+		if err := r.Nodes.KeepAccount(ctx, seen.Cluster, jobs.NoAccount(b)); err != nil {
+			return waitFor(d, v1alpha1.ReasonCleaningUp, "the benchmark's account in the database could not be dropped yet: "+err.Error(), false), nil //nolint:nilerr // it is told, and tried again
+		}
+	}
+	return d, nil
+}
+
+// access is a Job's way into the database: the cluster knows the CA of its certificate, and the account is there.
+func (r *Reconciler) access(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d steps.Decision) (steps.Decision, error) {
+	if matrix.ClientsUseTLS(seen.Cluster.Spec.TLS) {
+		why, err := r.Nodes.TrustClients(ctx, seen.Cluster)
+		if err != nil {
+			return d, err
+		}
+		if why != "" {
+			return waitFor(d, v1alpha1.ReasonPreparingAccess, "waiting until the nodes trust the clients' CA: "+why, false), nil
+		}
+	}
+	password, err := r.accountPassword(ctx, b)
+	if err != nil {
+		return d, err
+	}
+	if err := r.Nodes.KeepAccount(ctx, seen.Cluster, jobs.Account(b, password)); err != nil {
+		return waitFor(d, v1alpha1.ReasonPreparingAccess, "the Jobs' account in the database could not be made yet: "+err.Error(), false), nil //nolint:nilerr // it is told, and tried again
+	}
+	return d, nil
+}
+
+// waitFor takes the place of a decision whose action cannot be carried out yet.
+func waitFor(d steps.Decision, reason, message string, stalled bool) steps.Decision {
+	d.Action, d.Reason, d.Message, d.Again = nil, reason, message, accessAgain
+	d.Stalled = d.Stalled || stalled
+	return d
+}
+
+// strangers returns apply.ErrForeign for the first object of those a Job needs that belongs to another owner.
+func (r *Reconciler) strangers(ctx context.Context, b *v1alpha1.GaleraBenchmark, a steps.StartJob) error {
+	name := steps.Name(b.Name, a.Wire)
+	at := metav1.ObjectMeta{Namespace: b.Namespace, Name: name}
+	wanted := append(jobs.Access(b, name), &corev1.ConfigMap{ObjectMeta: at}, &batchv1.Job{ObjectMeta: at},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: jobs.AccountName(b)}})
+	for _, o := range append(wanted, jobs.Parts(b, name)...) {
+		if _, err := apply.Theirs(ctx, r.Client, r.Live, b.UID, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeAccess makes what lets a Job write its result, and where clients speak TLS their certificate.
+func (r *Reconciler) makeAccess(ctx context.Context, b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, output string) error {
+	objects := jobs.Access(b, output)
+	if matrix.ClientsUseTLS(c.Spec.TLS) {
+		objects = append(objects, jobs.Certificate(b, c))
+	}
+	for _, o := range objects {
+		if err := apply.Own(ctx, r.Client, r.Live, b.UID, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// accountPassword reads the password of the Jobs' account, which is made once.
+func (r *Reconciler) accountPassword(ctx context.Context, b *v1alpha1.GaleraBenchmark) (string, error) {
+	if err := apply.Keep(ctx, r.Client, r.Live, b.UID, jobs.AccountSecret(b, rand.Text())); err != nil {
+		return "", err
+	}
+	have := &corev1.Secret{}
+	if err := r.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: jobs.AccountName(b)}, have); err != nil {
+		return "", err
+	}
+	password := string(have.Data[jobs.PasswordKey])
+	if password == "" {
+		return "", fmt.Errorf("the Secret %q has no %s; delete it, and it is made anew", have.Name, jobs.PasswordKey)
+	}
+	return password, nil
+}

@@ -1,0 +1,234 @@
+package galerabenchmark
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/bench/jobs"
+	benchjudge "github.com/galera-operator/galera-operator/internal/bench/judge"
+	"github.com/galera-operator/galera-operator/internal/bench/matrix"
+	"github.com/galera-operator/galera-operator/internal/bench/steps"
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+)
+
+// actionName is the action's own name.
+func actionName(a steps.Action) string { return strings.TrimPrefix(fmt.Sprintf("%T", a), "steps.") }
+
+// actBenchmark carries out one action. Every one may be repeated.
+func (r *Reconciler) actBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, a steps.Action) error {
+	switch a := a.(type) {
+	case steps.MakeCluster:
+		return r.makeCluster(ctx, b, a.Run)
+	case steps.ChangeCluster:
+		return r.changeCluster(ctx, b, seen.Cluster, a)
+	case steps.StartJob:
+		return r.startJob(ctx, b, seen, a)
+	case steps.TakeData:
+		return r.takeData(ctx, seen, a.Member)
+	case steps.Judge:
+		return r.judgeRun(ctx, b, seen, a.Record)
+	case steps.RemoveJob:
+		// The Job goes last: while it is there, this is done again.
+		if err := r.removeParts(ctx, b, a.Name); err != nil {
+			return err
+		}
+		j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: a.Name}}
+		return apply.Remove(ctx, r.Client, r.Live, b.UID, j, client.PropagationPolicy(metav1.DeletePropagationForeground))
+	case steps.RestoreCluster:
+		own := steps.Own(b, seen.Cluster)
+		return r.patchCluster(ctx, seen.Cluster, func(c *v1alpha1.GaleraCluster) { c.Spec.TLS = own })
+	case steps.RemoveCluster:
+		return client.IgnoreNotFound(r.Delete(ctx, seen.Cluster))
+	case steps.Expire:
+		return client.IgnoreNotFound(r.Delete(ctx, b))
+	case steps.Claim, steps.Release:
+		return r.patchCluster(ctx, seen.Cluster, func(c *v1alpha1.GaleraCluster) { mark(c, b.Name, a == steps.Action(steps.Claim{})) })
+	case steps.GiveUp, steps.Finish, steps.DropAccount:
+		return nil // are written into the status
+	}
+	return fmt.Errorf("no way to carry out %T", a)
+}
+
+func (r *Reconciler) makeCluster(ctx context.Context, b *v1alpha1.GaleraBenchmark, run matrix.Run) error {
+	err := r.Create(ctx, jobs.Cluster(b, run), client.FieldOwner(apply.FieldOwner))
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	have := &v1alpha1.GaleraCluster{}
+	if err := r.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: jobs.ClusterName(b)}, have); err != nil {
+		return err
+	}
+	if have.DeletionTimestamp == nil && !metav1.IsControlledBy(have, b) {
+		return fmt.Errorf("the GaleraCluster %q exists and is not this benchmark's", have.Name)
+	}
+	return nil
+}
+
+func (r *Reconciler) changeCluster(ctx context.Context, b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a steps.ChangeCluster) error {
+	own := steps.Own(b, c)
+	return r.patchCluster(ctx, c, func(c *v1alpha1.GaleraCluster) {
+		if b.Spec.Cluster.Template == nil {
+			c.Spec.TLS = matrix.Policy(own, a.Run.Arm.TLS)
+			return
+		}
+		c.Spec = matrix.Spec(*b.Spec.Cluster.Template, a.Run)
+		if a.Rolling {
+			c.Spec.TLS.SwitchStrategy = v1alpha1.SwitchRolling
+		}
+		jobs.Accelerate(c, a.Run)
+	})
+}
+
+// mark says on a referenced cluster who measures it.
+func mark(c *v1alpha1.GaleraCluster, name string, is bool) {
+	if !is {
+		delete(c.Annotations, v1alpha1.AnnotationBenchmark)
+		return
+	}
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	c.Annotations[v1alpha1.AnnotationBenchmark] = name
+}
+
+// patchCluster changes exactly the version that was seen.
+func (r *Reconciler) patchCluster(ctx context.Context, c *v1alpha1.GaleraCluster, change func(*v1alpha1.GaleraCluster)) error {
+	next := c.DeepCopy()
+	change(next)
+	return r.Patch(ctx, next, client.MergeFromWithOptions(c, client.MergeFromWithOptimisticLock{}), client.FieldOwner(apply.FieldOwner))
+}
+
+// startJob makes what a Job needs, and the Job last.
+func (r *Reconciler) startJob(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, a steps.StartJob) error {
+	c := seen.Cluster
+	output, err := jobs.Output(b, c, a.Wire)
+	if err != nil {
+		return err
+	}
+	if err := apply.Keep(ctx, r.Client, r.Live, b.UID, output); err != nil {
+		return err
+	}
+	if err := r.makeAccess(ctx, b, c, output.Name); err != nil {
+		return err
+	}
+	images := jobs.Images{Operator: r.Options.OperatorImage, Client: r.Image}
+	if b.Spec.Client.Image != "" {
+		images.Client = b.Spec.Client.Image
+	}
+	plan := jobs.Plan(b, c, a, r.Options)
+	if a.Wire.Kind == a.Run.Cell.Kind {
+		if err := r.makeWay(ctx, b, seen, a.Run.Cell, output.Name, &plan, &images); err != nil {
+			return err
+		}
+	}
+	job, err := jobs.Job(b, c, a.Wire, plan, images)
+	if err != nil {
+		return err
+	}
+	return apply.Keep(ctx, r.Client, r.Live, b.UID, job)
+}
+
+// takeData deletes a private cluster's pod with its volume: the very pod that was there before the runner was.
+func (r *Reconciler) takeData(ctx context.Context, seen benchmarkFacts, member string) error {
+	if !metav1.IsControlledBy(seen.Cluster, seen.Benchmark) {
+		return errors.New("only a private cluster's data is ever taken away")
+	}
+	for i := range seen.Pods {
+		p := &seen.Pods[i]
+		if p.Name != member || p.DeletionTimestamp != nil || p.CreationTimestamp.After(seen.Job.RunningSince) {
+			continue
+		}
+		ordinal, err := strconv.Atoi(member[strings.LastIndexByte(member, '-')+1:])
+		if err != nil {
+			return err
+		}
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: claimName(seen.Cluster, ordinal)}}
+		if err := client.IgnoreNotFound(r.Delete(ctx, claim)); err != nil {
+			return err
+		}
+		uid := p.UID
+		return client.IgnoreNotFound(r.Delete(ctx, p, client.Preconditions{UID: &uid}))
+	}
+	return nil
+}
+
+// judgeRun writes down whether an attempt counts, and the pods that took part: some may be elsewhere for the next one. The
+// proof must still hold.
+func (r *Reconciler) judgeRun(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record wire.Record) error {
+	verdict := verdictOf(b, seen, record)
+	text, err := json.Marshal(verdict)
+	if err != nil {
+		return err
+	}
+	pods, err := json.Marshal(tookPart(steps.Name(b.Name, record.Run), seen.Pods))
+	if err != nil {
+		return err
+	}
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: steps.Name(b.Name, record.Run)}}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"labels": map[string]string{v1alpha1.LabelValid: strconv.FormatBool(verdict.Valid)}},
+		"data":     map[string]string{wire.KeyVerdict: string(text), wire.KeyPods: string(pods)},
+	})
+	if err != nil {
+		return err
+	}
+	return r.Patch(ctx, cm, client.RawPatch("application/merge-patch+json", patch))
+}
+
+func verdictOf(b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record wire.Record) wire.Verdict {
+	switch {
+	case record.Output == nil:
+		return wire.Verdict{Reason: record.Reason}
+	case record.Kind == wire.KindPrepare || record.Kind == wire.KindCleanup:
+		return wire.Verdict{Valid: record.Output.Error == "", Reason: withLastLines(record.Output)}
+	}
+	limits := benchjudge.Limits{FailedPercent: 5, Writes: matrix.Writes(&b.Spec, record.Workload)}
+	if b.Spec.MaxFailedPercent != nil {
+		limits.FailedPercent = float64(*b.Spec.MaxFailedPercent)
+	}
+	v := benchjudge.Run(record.Output, limits)
+	switch v.Reason {
+	case "":
+	case record.Output.Error:
+		v.Reason = withLastLines(record.Output)
+	default:
+		v.Reason = strings.TrimSuffix(v.Reason+"; "+withLastLines(record.Output), "; ")
+	}
+	if !v.Valid && seen.ProxyWords != "" {
+		v.Reason += "; the proxy crashed: " + seen.ProxyWords
+	}
+	if v.Valid && seen.Cluster != nil {
+		if why := provedAfter(seen.Cluster, record.Output); why != "" {
+			v = wire.Verdict{Reason: "after the run the encryption was not proved any more: " + why}
+		}
+	}
+	return v
+}
+
+// provedAfter says what is not proved after a run, "" when all is: of a transfer also the TLS it was seen to come over.
+func provedAfter(c *v1alpha1.GaleraCluster, o *wire.Output) string {
+	if why := matrix.Proof(c); why != "" || o.Transfer == nil {
+		return why
+	}
+	return matrix.Copied(c, o.Transfer.Victim)
+}
+
+// withLastLines adds what the load generator said last.
+func withLastLines(o *wire.Output) string {
+	if o.Error == "" || len(o.LastLines) == 0 {
+		return o.Error
+	}
+	return o.Error + "; the last lines were: " + strings.Join(o.LastLines, " / ")
+}

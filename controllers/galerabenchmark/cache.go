@@ -1,0 +1,37 @@
+package galerabenchmark
+
+import (
+	"encoding/json"
+
+	corev1 "k8s.io/api/core/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+)
+
+// SlimResults leaves out of the cache what only reports show of a benchmark's results: a long benchmark leaves more of it than
+// the operator has memory. Reports are made from the API. What the cache returns is not whole, so that such a ConfigMap must
+// never be written back: it is created, and its keys are patched. next is done as well.
+func SlimResults(next toolscache.TransformFunc) toolscache.TransformFunc {
+	return func(o any) (any, error) {
+		if cm, is := o.(*corev1.ConfigMap); is && cm.Labels[v1alpha1.LabelBenchmark] != "" {
+			delete(cm.Data, wire.KeyLog)
+			delete(cm.Data, wire.KeyProof)
+			slimOutput(cm.Data)
+		}
+		return next(o)
+	}
+}
+
+// slimOutput keeps of a run's result what the verdict and the figures are made of. What cannot be read stays as it is.
+func slimOutput(data map[string]string) {
+	var o wire.Output
+	if json.Unmarshal([]byte(data[wire.KeyOutput]), &o) != nil {
+		return
+	}
+	o.Slim(data[wire.KeyVerdict] != "")
+	if text, err := json.Marshal(o); err == nil {
+		data[wire.KeyOutput] = string(text)
+	}
+}

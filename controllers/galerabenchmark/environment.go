@@ -1,0 +1,84 @@
+package galerabenchmark
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+)
+
+// environment is what all runs that count have told so far. Of versions the first one that says something has its word.
+func environment(before *v1alpha1.BenchmarkEnvironment, seen benchmarkFacts, measured []wire.Record) *v1alpha1.BenchmarkEnvironment {
+	measured = slices.DeleteFunc(slices.Clone(measured), func(r wire.Record) bool { return !r.Valid || r.Output == nil })
+	if len(measured) == 0 {
+		return before
+	}
+	e := &v1alpha1.BenchmarkEnvironment{Seed: seen.Benchmark.Spec.Seed}
+	if before != nil {
+		e = before.DeepCopy()
+	}
+	for _, r := range measured {
+		x := r.Output.Environment
+		e.MariaDB, e.Galera, e.OpenSSL = cmp.Or(e.MariaDB, x.MariaDB), cmp.Or(e.Galera, x.Galera), cmp.Or(e.OpenSSL, x.OpenSSL)
+		e.Sysbench = cmp.Or(e.Sysbench, x.Sysbench)
+	}
+	placed(e, measured)
+	pulled(e, measured)
+	if seen.Cluster != nil {
+		e.Limits = cmp.Or(e.Limits, limits(seen.Cluster.Spec.Resources.Limits))
+		e.StorageClass = cmp.Or(e.StorageClass, seen.StorageClass, "default")
+	}
+	var sets []string
+	for _, d := range madeSets(seen) {
+		sets = append(sets, fmt.Sprintf("%s: %d tables of %d rows, %d MB, checksum %s", d.Name, d.Tables, d.Rows, d.Bytes/1e6, d.Checksum))
+	}
+	e.DataSet = clipped(strings.Join(sets, "; "), 1024)
+	return e
+}
+
+// clipped is as much of a text as the API admits, in bytes: a status that is too long would never be written.
+func clipped(text string, most int) string {
+	const more = "…"
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most-len(more)], "") + more
+}
+
+func limits(l corev1.ResourceList) string {
+	if len(l) == 0 {
+		return "none"
+	}
+	limit := func(q *resource.Quantity) string {
+		if q.IsZero() {
+			return "none"
+		}
+		return q.String()
+	}
+	return fmt.Sprintf("cpu %s, memory %s", limit(l.Cpu()), limit(l.Memory()))
+}
+
+// storageClass is that of the first node's volume, which knows what the default was when it was made; "" when there is no
+// volume, and no name.
+func (r *Reconciler) storageClass(ctx context.Context, c *v1alpha1.GaleraCluster) (string, error) {
+	if c == nil {
+		return "", nil
+	}
+	if name := c.Spec.Storage.StorageClassName; name != nil {
+		return *name, nil
+	}
+	claim := &corev1.PersistentVolumeClaim{}
+	err := r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: claimName(c, 0)}, claim)
+	if err != nil || claim.Spec.StorageClassName == nil {
+		return "", client.IgnoreNotFound(err)
+	}
+	return *claim.Spec.StorageClassName, nil
+}

@@ -1,0 +1,143 @@
+package galerabenchmark
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/steps"
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+)
+
+// told is a record of a run that counts, and what it says of where it was.
+func told(e wire.Environment) wire.Record {
+	return wire.Record{Run: wire.Run{Index: 1, Kind: wire.KindOLTP}, Verdict: wire.Verdict{Valid: true}, Output: &wire.Output{Environment: e}}
+}
+
+func TestEnvironmentOfAllRuns(t *testing.T) {
+	failed := told(wire.Environment{MariaDB: "of a run that does not count"})
+	failed.Valid = false
+	prepared := wire.Record{Run: wire.Run{Kind: wire.KindPrepare, Attempt: 1, Workload: "bench_1x10"}, Verdict: wire.Verdict{Valid: true},
+		Output: &wire.Output{Data: &wire.DataSet{Tables: 1, Rows: 10, Bytes: 3e6, Checksum: "abc"}}}
+	seen := benchmarkFacts{State: steps.State{Benchmark: &v1alpha1.GaleraBenchmark{}, Cluster: &v1alpha1.GaleraCluster{}, Records: []wire.Record{prepared}}}
+	seen.Cluster.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
+	if e := environment(nil, seen, []wire.Record{failed}); e != nil {
+		t.Errorf("nothing counts: %+v", e)
+	}
+	runs := []wire.Record{failed, {Verdict: wire.Verdict{Valid: true}}, told(wire.Environment{MariaDB: "11.4"}), told(wire.Environment{MariaDB: "11.5", Galera: "26.4"})}
+	e := environment(nil, seen, runs)
+	if e.MariaDB != "11.4" || e.Galera != "26.4" || e.Limits != "cpu 2, memory none" || e.StorageClass != "default" {
+		t.Errorf("got %+v", e)
+	}
+	if e.DataSet != "bench_1x10: 1 tables of 10 rows, 3 MB, checksum abc" {
+		t.Errorf("data: %q", e.DataSet)
+	}
+	seen.Cluster = nil // removed by now
+	if got := environment(e, seen, append(runs, told(wire.Environment{Sysbench: "1.0"}))); got.Sysbench != "1.0" || got.MariaDB != "11.4" || got.Limits != e.Limits {
+		t.Errorf("later: %+v", got)
+	}
+	seen.Cluster, seen.StorageClass = &v1alpha1.GaleraCluster{}, "standard"
+	if e := environment(nil, seen, runs); e.StorageClass != "standard" || e.Limits != "none" {
+		t.Errorf("got %+v", e)
+	}
+}
+
+// TestSpentAfterAFailure: a run that failed before its window has no end.
+func TestSpentAfterAFailure(t *testing.T) {
+	begun := metav1.NewTime(time.Unix(1e9, 0))
+	run := func(index int, end time.Duration) wire.Record {
+		r := wire.Record{Run: wire.Run{Index: index}, Output: &wire.Output{}}
+		if end > 0 {
+			r.Output.EndedAt = begun.Add(end)
+		}
+		return r
+	}
+	s := &v1alpha1.GaleraBenchmarkStatus{StartedAt: &begun}
+	for name, tc := range map[string]struct {
+		records []wire.Record
+		want    time.Duration
+	}{
+		"two runs":              {[]wire.Record{run(1, time.Minute), run(2, 5*time.Minute)}, 5 * time.Minute},
+		"the last one failed":   {[]wire.Record{run(1, time.Minute), run(2, 5*time.Minute), run(3, 0)}, 5 * time.Minute},
+		"the first one, by far": {[]wire.Record{run(1, 9*time.Minute), run(2, 5*time.Minute)}, 9 * time.Minute},
+		"none has ended":        {[]wire.Record{run(1, 0)}, time.Hour},
+	} {
+		if got := spent(s, benchmarkFacts{State: steps.State{Records: tc.records}}, begun.Add(time.Hour)); got != tc.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// TestTroubleOfTheScheduler: nobody but the scheduler speaks of a pod that no node takes.
+func TestTroubleOfTheScheduler(t *testing.T) {
+	since := metav1.NewTime(time.Unix(1e9, 0))
+	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{batchv1.JobNameLabel: "x-run-001-1"}}}
+	scheduled := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available", LastTransitionTime: since}
+	describe := func() *steps.Job {
+		pod.Status.Conditions = []corev1.PodCondition{scheduled}
+		f := benchmarkFacts{Pods: []corev1.Pod{pod}}
+		return f.describe(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "x-run-001-1"}})
+	}
+	if got := describe(); got.Message != "Unschedulable: 0/3 nodes are available" || !got.WaitingSince.Equal(since.Time) {
+		t.Errorf("got %+v", got)
+	}
+	scheduled.Status = corev1.ConditionTrue
+	if got := describe(); got.Message != "" || !got.WaitingSince.IsZero() {
+		t.Errorf("scheduled: %+v", got)
+	}
+}
+
+// TestTroubleOfJobsWithoutAPod: a quota, or a policy, may refuse it, and only an event tells.
+func TestTroubleOfJobsWithoutAPod(t *testing.T) {
+	made := time.Unix(1e9, 0)
+	for name, tc := range map[string]struct {
+		after  time.Duration
+		status batchv1.JobStatus
+		pods   []corev1.Pod
+		waits  bool
+	}{
+		"just made":        {10 * time.Second, batchv1.JobStatus{}, nil, false},
+		"made a while ago": {2 * time.Minute, batchv1.JobStatus{}, nil, true},
+		"with its pod":     {2 * time.Minute, batchv1.JobStatus{}, []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{batchv1.JobNameLabel: "x-run-001-1"}}}}, false},
+		"with another's":   {2 * time.Minute, batchv1.JobStatus{}, []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.LabelTunnel: "x-run-001-1-ssh"}}}}, true},
+		"not seen yet":     {2 * time.Minute, batchv1.JobStatus{Active: 1}, nil, false},
+		"it has failed":    {2 * time.Minute, batchv1.JobStatus{Failed: 1}, nil, false},
+	} {
+		f := benchmarkFacts{State: steps.State{Now: made.Add(tc.after)}, Pods: tc.pods}
+		got := f.describe(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "x-run-001-1", CreationTimestamp: metav1.NewTime(made)}, Status: tc.status})
+		if got.WaitingSince.Equal(made) != tc.waits || strings.Contains(got.Message, "kubectl describe job x-run-001-1") != tc.waits {
+			t.Errorf("%s: got %+v", name, got)
+		}
+	}
+}
+
+// TestTroubleOfVolumes: a Secret that is never made keeps a pod from beginning, and its containers say nothing.
+func TestTroubleOfVolumes(t *testing.T) {
+	since := time.Unix(1e9, 0)
+	for name, tc := range map[string]struct {
+		after time.Duration
+		phase corev1.PodPhase
+		ready corev1.ConditionStatus
+		waits bool
+	}{
+		"at first":    {10 * time.Second, corev1.PodPending, corev1.ConditionFalse, false},
+		"for a while": {2 * time.Minute, corev1.PodPending, corev1.ConditionFalse, true},
+		"begun":       {2 * time.Minute, corev1.PodPending, corev1.ConditionTrue, false},
+		"ended":       {2 * time.Minute, corev1.PodSucceeded, corev1.ConditionFalse, false},
+	} {
+		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "x-pod", Labels: map[string]string{batchv1.JobNameLabel: "x-run-001-1"}}}
+		p.Status.Phase, p.Status.StartTime = tc.phase, &metav1.Time{Time: since}
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReadyToStartContainers, Status: tc.ready, LastTransitionTime: metav1.NewTime(since)}}
+		f := benchmarkFacts{State: steps.State{Now: since.Add(tc.after)}, Pods: []corev1.Pod{p}}
+		got := f.describe(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "x-run-001-1"}})
+		if got.WaitingSince.Equal(since) != tc.waits || strings.Contains(got.Message, "kubectl describe pod x-pod") != tc.waits {
+			t.Errorf("%s: got %+v", name, got)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package galerabenchmark
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/jobs"
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+// tookPart returns the pods that took part in a Job's run: the cluster's nodes, the Job's own and its SSH server.
+func tookPart(job string, pods []corev1.Pod) (out []wire.Pod) {
+	for _, p := range pods {
+		images := map[string]string{}
+		for _, st := range append(slices.Clone(p.Status.InitContainerStatuses), p.Status.ContainerStatuses...) {
+			if st.ImageID != "" { // it has started
+				images[st.Name] = digest(p, st)
+			}
+		}
+		ours := p.Labels[batchv1.JobNameLabel] == job || p.Labels[v1alpha1.LabelTunnel] == jobs.TunnelName(job)
+		if ours || images[resources.ContainerName] != "" {
+			out = append(out, wire.Pod{Name: p.Name, Host: p.Spec.NodeName, Images: images})
+		}
+	}
+	slices.SortFunc(out, func(a, b wire.Pod) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// digest is the image that runs, as exactly as it is known.
+func digest(p corev1.Pod, st corev1.ContainerStatus) string {
+	for _, c := range append(slices.Clone(p.Spec.InitContainers), p.Spec.Containers...) {
+		if c.Name == st.Name {
+			return c.Image + " (" + st.ImageID + ")"
+		}
+	}
+	return st.ImageID
+}
+
+// role is what a pod is called in the environment, "" when it has no part in it; machine is what is known of its host.
+func role(p wire.Pod, told wire.Environment) (name string, machine wire.Machine) {
+	switch {
+	case p.Images[resources.ContainerName] != "":
+		return p.Name, told.Members[p.Name]
+	case p.Images[jobs.ClientContainer] != "":
+		return "client", told.Machine
+	case p.Images[jobs.TunnelContainer] != "":
+		return "ssh", wire.Machine{}
+	}
+	return "", wire.Machine{}
+}
+
+// host is one that was measured on.
+type host struct {
+	name    string
+	machine wire.Machine
+	pods    []string
+}
+
+// placed says which pods ran where, and what these hosts are.
+func placed(e *v1alpha1.BenchmarkEnvironment, measured []wire.Record) {
+	var hosts []host
+	var nodes, cpus, flags, kernels []string
+	for _, r := range measured {
+		for _, p := range r.Pods {
+			name, m := role(p, r.Output.Environment)
+			if name == "" || p.Host == "" {
+				continue
+			}
+			nodes, hosts = once(nodes, name+"="+p.Host), withPod(hosts, p.Host, name, m)
+			if p.Images[resources.ContainerName] != "" && m != (wire.Machine{}) {
+				cpus, flags, kernels = once(cpus, fmt.Sprintf("%s, %d CPUs", m.CPU, m.CPUs)), once(flags, m.CPUFlags), once(kernels, m.Kernel)
+			}
+		}
+	}
+	if len(hosts) == 0 {
+		return // an operator that noted no pods has judged these runs
+	}
+	e.Nodes = clipped(strings.Join(nodes, ", "), 1024)
+	e.CPU, e.CPUFlags, e.Kernel = together(cpus, 256), together(flags, 256), together(kernels, 256)
+	e.Hosts = nil
+	for _, h := range hosts[:min(len(hosts), mostHosts)] {
+		e.Hosts = append(e.Hosts, v1alpha1.BenchmarkHost{Name: h.name, Pods: h.pods, Kernel: clipped(h.machine.Kernel, 96), CPU: clipped(h.machine.CPU, 96),
+			CPUs: int32(h.machine.CPUs), CPUFlags: clipped(h.machine.CPUFlags, 96)}) //nolint:gosec // no host has more
+	}
+}
+
+// mostHosts is what the API admits.
+const mostHosts = 10
+
+// withPod adds a pod to its host. A machine nothing is known of is any that has this name.
+func withPod(hosts []host, name, pod string, m wire.Machine) []host {
+	var unknown wire.Machine
+	for i := range hosts {
+		h := &hosts[i]
+		if h.name != name || h.machine != m && h.machine != unknown && m != unknown {
+			continue
+		}
+		h.machine = cmp.Or(h.machine, m)
+		h.pods = once(h.pods, pod) // at most seven nodes, the client and its SSH server
+		return hosts
+	}
+	return append(hosts, host{name, m, []string{pod}})
+}
+
+// pulled says which images ran.
+func pulled(e *v1alpha1.BenchmarkEnvironment, measured []wire.Record) {
+	found := map[string][]string{}
+	for _, r := range measured {
+		for _, p := range r.Pods {
+			for _, container := range slices.Sorted(maps.Keys(p.Images)) {
+				found[container] = once(found[container], p.Images[container])
+			}
+		}
+	}
+	of := func(containers ...string) string {
+		var images []string
+		for _, c := range containers {
+			for _, image := range found[c] {
+				images = once(images, image)
+			}
+		}
+		return together(images, 512)
+	}
+	e.DatabaseImage = cmp.Or(of(resources.ContainerName), e.DatabaseImage)
+	e.ClientImage = cmp.Or(of(jobs.ClientContainer, jobs.TunnelContainer), e.ClientImage)
+	e.OperatorImage = cmp.Or(of(jobs.RunnerContainer, resources.AgentContainer), e.OperatorImage)
+	e.ProxyImage = cmp.Or(of(jobs.ProxyContainer), e.ProxyImage)
+}
+
+// once adds what is not there yet, and is something.
+func once(list []string, s string) []string {
+	if s == "" || slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}
+
+// together is everything there was, as one text.
+func together(list []string, most int) string { return clipped(strings.Join(list, "; "), most) }

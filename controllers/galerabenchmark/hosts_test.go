@@ -1,0 +1,130 @@
+package galerabenchmark
+
+import (
+	"reflect"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+)
+
+// TestTookPart: the nodes, the Job's own pod with what came before and beside the client, and its SSH server; no other
+// Job's, no arbitrator, and nothing that has not started.
+func TestTookPart(t *testing.T) {
+	pod := func(name, label, value string, containers ...string) corev1.Pod {
+		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{label: value}}, Spec: corev1.PodSpec{NodeName: "w"}}
+		for i, c := range containers {
+			image, st := corev1.Container{Name: c, Image: c + ":1"}, corev1.ContainerStatus{Name: c, ImageID: "sha-" + c}
+			if i == 0 {
+				p.Spec.Containers, p.Status.ContainerStatuses = append(p.Spec.Containers, image), append(p.Status.ContainerStatuses, st)
+			} else {
+				p.Spec.InitContainers, p.Status.InitContainerStatuses = append(p.Spec.InitContainers, image), append(p.Status.InitContainerStatuses, st)
+			}
+		}
+		return p
+	}
+	starts := pod("db-1", "x", "", "mariadb", "agent")
+	starts.Status.ContainerStatuses[0].ImageID = ""
+	got := tookPart("job", []corev1.Pod{pod("job-x", batchv1.JobNameLabel, "job", "bench", "runner", "proxy"), pod("db-0", "x", "", "mariadb", "agent"), starts,
+		pod("ssh", v1alpha1.LabelTunnel, "job-ssh", "sshd"), pod("old", batchv1.JobNameLabel, "other", "bench"), pod("arbitrator", "x", "", "garbd", "agent")})
+	want := []wire.Pod{
+		{Name: "db-0", Host: "w", Images: map[string]string{"mariadb": "mariadb:1 (sha-mariadb)", "agent": "agent:1 (sha-agent)"}},
+		{Name: "job-x", Host: "w", Images: map[string]string{"bench": "bench:1 (sha-bench)", "runner": "runner:1 (sha-runner)", "proxy": "proxy:1 (sha-proxy)"}},
+		{Name: "ssh", Host: "w", Images: map[string]string{"sshd": "sshd:1 (sha-sshd)"}},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// ran is a run that counts on db-0, db-1 and the client's host.
+func ran(zero, one, job string, e wire.Environment) wire.Record {
+	r := told(e)
+	r.Pods = []wire.Pod{
+		{Name: "db-0", Host: zero, Images: map[string]string{"mariadb": "db (1)", "agent": "operator (1)"}},
+		{Name: "db-1", Host: one, Images: map[string]string{"mariadb": "db (1)", "agent": "operator (1)"}},
+		{Name: "job", Host: job, Images: map[string]string{"bench": "client (1)", "runner": "operator (1)"}},
+	}
+	return r
+}
+
+// TestHosts: what is told of processors and kernels is that of the nodes' hosts, in all runs that count.
+func TestHosts(t *testing.T) {
+	big := wire.Machine{Kernel: "6.1", CPU: "Big", CPUs: 64, CPUFlags: "aes avx2"}
+	small := wire.Machine{Kernel: "6.1", CPU: "Small", CPUs: 2, CPUFlags: "aes"}
+	laptop := wire.Machine{Kernel: "5.4", CPU: "Laptop", CPUs: 4}
+	seen := benchmarkFacts{}
+	seen.Benchmark = &v1alpha1.GaleraBenchmark{}
+	first := ran("w1", "w2", "w3", wire.Environment{Machine: laptop, Members: map[string]wire.Machine{"db-0": big, "db-1": small}})
+	e := environment(nil, seen, []wire.Record{first})
+	want := []v1alpha1.BenchmarkHost{
+		{Name: "w1", Pods: []string{"db-0"}, Kernel: "6.1", CPU: "Big", CPUs: 64, CPUFlags: "aes avx2"},
+		{Name: "w2", Pods: []string{"db-1"}, Kernel: "6.1", CPU: "Small", CPUs: 2, CPUFlags: "aes"},
+		{Name: "w3", Pods: []string{"client"}, Kernel: "5.4", CPU: "Laptop", CPUs: 4},
+	}
+	if !reflect.DeepEqual(e.Hosts, want) || e.CPU != "Big, 64 CPUs; Small, 2 CPUs" || e.CPUFlags != "aes avx2; aes" || e.Kernel != "6.1" || e.Nodes != "db-0=w1, db-1=w2, client=w3" {
+		t.Errorf("got %+v", e)
+	}
+
+	// db-1 moves to w1, the client to w2, whose kernel is newer now; an SSH server is beside it.
+	newer := small
+	newer.Kernel = "6.2"
+	moved := ran("w1", "w1", "w2", wire.Environment{Machine: newer, Members: map[string]wire.Machine{"db-0": big, "db-1": big}})
+	moved.Pods = append(moved.Pods, wire.Pod{Name: "ssh", Host: "w1", Images: map[string]string{"sshd": "client (1)"}}, wire.Pod{Name: "waits", Images: map[string]string{"bench": "x"}})
+	unjudged := ran("w9", "w9", "w9", wire.Environment{Machine: laptop})
+	unjudged.Valid = false
+	e = environment(e, seen, []wire.Record{first, unjudged, moved})
+	want[0].Pods = []string{"db-0", "db-1", "ssh"}
+	want = append(want, v1alpha1.BenchmarkHost{Name: "w2", Pods: []string{"client"}, Kernel: "6.2", CPU: "Small", CPUs: 2, CPUFlags: "aes"})
+	if !reflect.DeepEqual(e.Hosts, want) || e.Kernel != "6.1" || e.Nodes != "db-0=w1, db-1=w2, client=w3, db-1=w1, client=w2, ssh=w1" {
+		t.Errorf("moved: %+v", e)
+	}
+
+	old := told(wire.Environment{})
+	if got := environment(e, seen, []wire.Record{old}); !reflect.DeepEqual(got, e) {
+		t.Errorf("judged by an operator that noted no pods: %+v", got)
+	}
+}
+
+// TestHostsOfWhichNothingIsKnown are told all the same, until a run knows more.
+func TestHostsOfWhichNothingIsKnown(t *testing.T) {
+	known := wire.Machine{Kernel: "6.1", CPU: "Big", CPUs: 64}
+	for name, runs := range map[string][]wire.Machine{"known later": {{}, known}, "known before": {known, {}}} {
+		var hosts []host
+		for i, m := range runs {
+			hosts = withPod(hosts, "w", []string{"a", "b"}[i], m)
+		}
+		if want := []host{{"w", known, []string{"a", "b"}}}; !reflect.DeepEqual(hosts, want) {
+			t.Errorf("%s: %+v", name, hosts)
+		}
+	}
+	e := &v1alpha1.BenchmarkEnvironment{}
+	placed(e, []wire.Record{ran("w1", "w1", "w1", wire.Environment{})})
+	if e.CPU != "" || len(e.Hosts) != 1 || len(e.Hosts[0].Pods) != 3 {
+		t.Errorf("got %+v", e)
+	}
+}
+
+// TestImages: every image that ran in a run that counts, once.
+func TestImages(t *testing.T) {
+	first, second := ran("w", "w", "w", wire.Environment{}), ran("w", "w", "w", wire.Environment{})
+	second.Pods[0].Images["mariadb"] = "db (2)"
+	second.Pods[2].Images["proxy"] = "proxy (1)"
+	e := &v1alpha1.BenchmarkEnvironment{ClientImage: "before"}
+	pulled(e, []wire.Record{first})
+	if e.DatabaseImage != "db (1)" || e.ClientImage != "client (1)" || e.OperatorImage != "operator (1)" || e.ProxyImage != "" {
+		t.Errorf("got %+v", e)
+	}
+	pulled(e, []wire.Record{first, second})
+	if e.DatabaseImage != "db (1); db (2)" || e.OperatorImage != "operator (1)" || e.ProxyImage != "proxy (1)" {
+		t.Errorf("got %+v", e)
+	}
+	pulled(e, []wire.Record{told(wire.Environment{})})
+	if e.ClientImage != "client (1)" {
+		t.Errorf("forgotten: %+v", e)
+	}
+}

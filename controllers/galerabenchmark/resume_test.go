@@ -1,0 +1,276 @@
+package galerabenchmark
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+var errKilled = errors.New("the operator was killed")
+
+// play is a benchmark with objects in memory. Every pass is another operator's; it plays everybody else.
+type play struct {
+	*testing.T
+	kube client.WithWatch
+	now  time.Time
+	// writes counts those of the operator; it is killed at the one with the number kill, before or after it was carried out.
+	writes, kill int
+	after        bool
+	// nodes are those of the cluster.
+	nodes fakeNodes
+	// started are the Jobs, in their order.
+	started []string
+}
+
+func newPlay(t *testing.T, kill int, after bool) *play {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, batchv1.AddToScheme, rbacv1.AddToScheme, certmanagerv1.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	workload := v1alpha1.OLTPWorkload{Profile: "WriteOnly", Tables: 1, TableSize: 10, Threads: []int32{1}, Target: "AllNodes", Distribution: "Uniform"}
+	b := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "ns", UID: "u", Generation: 1}, Spec: v1alpha1.GaleraBenchmarkSpec{
+		Cluster: v1alpha1.BenchmarkCluster{Template: &v1alpha1.GaleraClusterSpec{Replicas: 1, Storage: v1alpha1.StorageSpec{Size: resource.MustParse("1Gi")}}},
+		Arms:    []v1alpha1.BenchmarkArm{{Name: "plain", TLS: v1alpha1.BenchmarkTLS{Replication: "Disabled"}}, {Name: "encrypted", TLS: v1alpha1.BenchmarkTLS{Replication: "Required"}}},
+		Rounds:  1, Order: "Interleaved", Seed: 1, Workloads: []v1alpha1.BenchmarkWorkload{{Name: "write", OLTP: &workload}},
+	}}
+	p := &play{T: t, now: time.Unix(1e9, 0), kill: kill, after: after}
+	p.kube = fake.NewClientBuilder().WithScheme(scheme).WithObjects(b).WithStatusSubresource(&v1alpha1.GaleraBenchmark{}, &v1alpha1.GaleraCluster{}, &batchv1.Job{}).Build()
+	return p
+}
+
+// write carries a write of the operator out, unless that is killed.
+func (p *play) write(do func() error) error {
+	p.writes++
+	if p.writes == p.kill && !p.after {
+		return errKilled
+	}
+	err := do()
+	if p.writes == p.kill {
+		return errKilled
+	}
+	return err
+}
+
+// pass is made by an operator that was started just now.
+func (p *play) pass() {
+	p.Helper()
+	seen := interceptor.NewClient(p.kube, interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			err := c.List(ctx, list, opts...)
+			if maps, is := list.(*corev1.ConfigMapList); is {
+				for i := range maps.Items {
+					maps.Items[i] = *slimmed(p.T, &maps.Items[i])
+				}
+			}
+			return err
+		},
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			return p.write(func() error {
+				err := c.Create(ctx, o, opts...)
+				if _, is := o.(*batchv1.Job); is && err == nil {
+					p.started = append(p.started, o.GetName())
+				}
+				return err
+			})
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			return p.write(func() error { return c.Delete(ctx, o, opts...) })
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			return p.write(func() error { return c.Patch(ctx, o, patch, opts...) })
+		},
+		Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+			return p.write(func() error { return nil }) // roles, which nobody asks for here
+		},
+		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
+			return p.write(func() error { return c.SubResource(sub).Update(ctx, o, opts...) })
+		},
+	})
+	r := &Reconciler{Client: seen, Live: seen, Nodes: &p.nodes, Image: "sysbench", Options: resources.Options{OperatorImage: "operator"}, Now: func() time.Time { return p.now }}
+	_, err := r.Reconcile(p.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "x"}})
+	if err != nil && !errors.Is(err, errKilled) {
+		p.Fatal(err)
+	}
+}
+
+// fakeNodes keep accounts in memory.
+type fakeNodes struct {
+	// there are the accounts, with the hashes of their passwords; all those that ever were are in made.
+	there, made map[string]string
+	// refusal is why nothing is made or dropped, untrusted why certificates of clients are refused.
+	refusal   error
+	untrusted string
+}
+
+func (f *fakeNodes) TrustClients(context.Context, *v1alpha1.GaleraCluster) (string, error) {
+	return f.untrusted, nil
+}
+
+func (f *fakeNodes) KeepAccount(_ context.Context, _ *v1alpha1.GaleraCluster, a agentapi.BenchAccount) error {
+	if err := errors.Join(f.refusal, a.Check()); err != nil {
+		return err
+	}
+	if f.there == nil {
+		f.there, f.made = map[string]string{}, map[string]string{}
+	}
+	delete(f.there, a.Name())
+	if a.Present {
+		f.there[a.Name()], f.made[a.Name()] = a.Hash, a.Hash
+	}
+	return nil
+}
+
+// others do what their operator, the Job controller and the Jobs' program do.
+func (p *play) others() {
+	p.Helper()
+	ctx := p.Context()
+	var clusters v1alpha1.GaleraClusterList
+	p.must(p.kube.List(ctx, &clusters))
+	for i := range clusters.Items {
+		before := clusters.Items[i].DeepCopy()
+		if c := observedAs(&clusters.Items[i]); !equality.Semantic.DeepEqual(before.Status, c.Status) {
+			p.must(p.kube.Status().Update(ctx, c))
+		}
+	}
+	var all batchv1.JobList
+	p.must(p.kube.List(ctx, &all))
+	for i := range all.Items {
+		j := &all.Items[i]
+		if len(j.Status.Conditions) > 0 {
+			continue
+		}
+		cm := &corev1.ConfigMap{}
+		p.must(p.kube.Get(ctx, client.ObjectKeyFromObject(j), cm))
+		text, err := json.Marshal(p.result(j.Name))
+		p.must(err)
+		cm.Data[wire.KeyOutput], cm.Data[wire.KeyLog] = string(text), "words"
+		p.must(p.kube.Update(ctx, cm))
+		j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
+		p.must(p.kube.Status().Update(ctx, j))
+	}
+}
+
+// result is what a Job finds; of the second run the first attempt is disturbed.
+func (p *play) result(job string) wire.Output {
+	if strings.Contains(job, "-prepare-") {
+		return wire.Output{Kind: wire.KindPrepare, Data: &wire.DataSet{Database: "bench_1x10", Tables: 1, Rows: 10, Checksum: "abc"}}
+	}
+	at := wire.Sample{wire.MetricStarted: 1, wire.MetricView: 1, wire.MetricSynced: 1}
+	var run int
+	_, err := fmt.Sscanf(job, "x-run-%03d-", &run)
+	p.must(err)
+	o := wire.Output{Kind: wire.KindOLTP, OLTP: &wire.OLTPResult{Transactions: 1000, TPS: 100 + float64(run)}, StartedAt: time.Unix(1e9, 0), EndedAt: time.Unix(1e9+9, 0),
+		Members: map[string]wire.Window{"x-db-0": {Before: at, After: at}}}
+	if job == "x-run-002-1" {
+		o.Noticed = []string{"x-db-0 was Donor instead of Synced during the run"}
+	}
+	return o
+}
+
+// observedAs makes a cluster Ready, and what its spec says.
+func observedAs(c *v1alpha1.GaleraCluster) *v1alpha1.GaleraCluster {
+	seen := proved()
+	c.Status.ObservedGeneration, c.Status.ClusterUUID, c.Status.Conditions, c.Status.Members = c.Generation, "history", seen.Status.Conditions, seen.Status.Members
+	c.Status.Conditions[0].Reason, c.Status.Conditions[0].LastTransitionTime = "Ready", metav1.NewTime(time.Unix(1e9, 0))
+	if c.Spec.TLS.Replication == v1alpha1.TLSDisabled {
+		plain := &v1alpha1.ChannelStatus{Observed: "Plaintext"}
+		c.Status.Members[0].TLS.Replication, c.Status.Members[0].TLS.StateTransfer = plain, plain
+	}
+	return c
+}
+
+func (p *play) must(err error) {
+	p.Helper()
+	if err != nil {
+		p.Fatal(err)
+	}
+}
+
+// outcome is everything somebody can see of a benchmark that has ended, without its times.
+func (p *play) outcome() string {
+	p.Helper()
+	for range 200 {
+		p.pass()
+		p.others()
+		p.now = p.now.Add(time.Second)
+		b := &v1alpha1.GaleraBenchmark{}
+		p.must(p.kube.Get(p.Context(), client.ObjectKey{Namespace: "ns", Name: "x"}, b))
+		if b.Status.CompletedAt == nil {
+			continue
+		}
+		var clusters v1alpha1.GaleraClusterList
+		p.must(p.kube.List(p.Context(), &clusters))
+		var maps corev1.ConfigMapList
+		p.must(p.kube.List(p.Context(), &maps))
+		verdicts := []string{}
+		for _, cm := range maps.Items {
+			verdicts = append(verdicts, cm.Name+" "+cm.Data[wire.KeyVerdict])
+			if cm.Data[wire.KeyLog] == "" || cm.Data[wire.KeyProof] == "" {
+				p.Errorf("what the cache leaves out of %s is gone", cm.Name)
+			}
+		}
+		slices.Sort(verdicts)
+		s := b.Status
+		text, err := json.MarshalIndent(map[string]any{"jobs": p.started, "verdicts": verdicts, "clusters": len(clusters.Items), "results": s.Results,
+			"data": s.DataSets, "invalid": s.InvalidRuns, "verdict": s.Verdict, "progress": s.Progress, "reason": s.Conditions[0].Reason, "message": s.Conditions[0].Message}, "", " ")
+		p.must(err)
+		return string(text)
+	}
+	p.Fatalf("it never ends: %v", p.started)
+	return ""
+}
+
+// TestResumes kills the operator before and after each of its writes. The next one has nothing but the objects, and the same
+// comes out: each run is made once, with the same results.
+func TestResumes(t *testing.T) {
+	whole := newPlay(t, 0, false)
+	want := whole.outcome()
+	for _, part := range []string{`"x-prepare-1",`, `"x-run-002-1",`, `"x-run-002-2"`, `"progress": "2/2"`, `"reason": "Measured"`, `"clusters": 0`, `x-run-002-2 {\"valid\":true}`} {
+		if !strings.Contains(want, part) {
+			t.Fatalf("%s is missing in\n%s", part, want)
+		}
+	}
+	if whole.writes < 20 {
+		t.Fatalf("only %d writes", whole.writes)
+	}
+	for kill := 1; kill <= whole.writes; kill++ {
+		for _, after := range []bool{false, true} {
+			p := newPlay(t, kill, after)
+			if got := p.outcome(); got != want {
+				t.Errorf("killed at write %d (after it: %t):\n%s\nwant\n%s", kill, after, got, want)
+			}
+			if len(p.nodes.made) != 1 {
+				t.Errorf("killed at write %d (after it: %t): accounts %v", kill, after, p.nodes.made)
+			}
+			if p.writes < kill {
+				t.Errorf("not killed at write %d", kill)
+			}
+		}
+	}
+}

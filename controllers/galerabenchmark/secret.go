@@ -1,0 +1,121 @@
+package galerabenchmark
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	cmv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/bench/jobs"
+	"github.com/galera-operator/galera-operator/internal/bench/steps"
+	"github.com/galera-operator/galera-operator/internal/observe"
+)
+
+// keepClientSecret keeps the client's private key for as long as the benchmark measures.
+func (r *Reconciler) keepClientSecret(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d steps.Decision) error {
+	if _, over := d.Action.(steps.Finish); over {
+		return r.removeClientSecret(ctx, b)
+	}
+	if seen.Job != nil {
+		return r.ownClientSecret(ctx, b)
+	}
+	return nil
+}
+
+// ownClientSecret makes the client's private key go with the benchmark, whenever that is deleted: cert-manager writes it
+// without an owner.
+func (r *Reconciler) ownClientSecret(ctx context.Context, b *v1alpha1.GaleraBenchmark) error {
+	if jobs.Suffix(b) == "" {
+		return nil
+	}
+	have, err := r.clientSecret(ctx, b)
+	if have == nil || err != nil || len(have.OwnerReferences) > 0 {
+		return err
+	}
+	ref := metav1.NewControllerRef(b, v1alpha1.GroupVersion.WithKind("GaleraBenchmark"))
+	ref.Controller, ref.BlockOwnerDeletion = nil, nil // cert-manager may be told to be the controller
+	owned := have.DeepCopy()
+	owned.OwnerReferences = []metav1.OwnerReference{*ref}
+	return client.IgnoreNotFound(r.Patch(ctx, owned, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{})))
+}
+
+// removeClientSecret removes the client's certificate and its private key: a benchmark that has ended may be kept for
+// its figures. The Certificate goes first, or the Secret would come back.
+func (r *Reconciler) removeClientSecret(ctx context.Context, b *v1alpha1.GaleraBenchmark) error {
+	if jobs.Suffix(b) == "" {
+		return nil // nothing was made
+	}
+	certificate := &cmv1.Certificate{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: jobs.RunnerName(b)}}
+	if err := apply.Remove(ctx, r.Client, r.Live, b.UID, certificate); err != nil && !observe.WithoutCertManager(err) {
+		return err
+	}
+	account := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: jobs.AccountName(b)}}
+	if err := apply.Remove(ctx, r.Client, r.Live, b.UID, account); err != nil {
+		return err
+	}
+	have, err := r.clientSecret(ctx, b)
+	if have == nil || err != nil {
+		return err
+	}
+	return client.IgnoreNotFound(r.Delete(ctx, have, client.Preconditions{UID: &have.UID}))
+}
+
+// clientSecret is what cert-manager made of the benchmark's Certificate, nil when there is none.
+func (r *Reconciler) clientSecret(ctx context.Context, b *v1alpha1.GaleraBenchmark) (*corev1.Secret, error) {
+	have := &corev1.Secret{}
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: jobs.RunnerName(b)}, have)
+	if apierrors.IsNotFound(err) || err == nil && have.Labels[v1alpha1.LabelBenchmarkUID] != string(b.UID) {
+		return nil, nil
+	}
+	return have, err
+}
+
+// lateTime is what cert-manager may take to write a Secret whose Certificate is gone.
+const lateTime = 10 * time.Second
+
+// removeLeftSecret removes the client's private key after a benchmark that was deleted before the key had an owner. It says
+// when to look again.
+func (r *Reconciler) removeLeftSecret(ctx context.Context, key client.ObjectKey) (again time.Duration, err error) {
+	of := []client.ListOption{client.InNamespace(key.Namespace), client.MatchingLabels{v1alpha1.LabelBenchmark: key.Name}}
+	certificates, secrets := &cmv1.CertificateList{}, &corev1.SecretList{}
+	if err := r.Live.List(ctx, certificates, of...); err != nil && !observe.WithoutCertManager(err) {
+		return 0, err
+	}
+	for i := range certificates.Items {
+		c := &certificates.Items[i]
+		owner := metav1.GetControllerOf(c)
+		if owner == nil || owner.Kind != "GaleraBenchmark" || owner.Name != key.Name || !runners(key.Name, c) {
+			continue
+		}
+		again = lateTime
+		if err := client.IgnoreNotFound(r.Delete(ctx, c, client.Preconditions{UID: &c.UID})); err != nil {
+			return again, err
+		}
+	}
+	if err := r.Live.List(ctx, secrets, of...); err != nil {
+		return again, err
+	}
+	for i := range secrets.Items {
+		s := &secrets.Items[i]
+		if s.Labels[v1alpha1.LabelBenchmarkUID] == "" || metav1.GetControllerOf(s) != nil || !runners(key.Name, s) {
+			continue
+		}
+		if err := client.IgnoreNotFound(r.Delete(ctx, s, client.Preconditions{UID: &s.UID})); err != nil {
+			return again, err
+		}
+	}
+	return again, nil
+}
+
+// runners says that an object has one of RunnerName's names.
+func runners(benchmark string, o client.Object) bool {
+	suffix, is := strings.CutPrefix(o.GetName(), jobs.RunnerPrefix(benchmark))
+	return is && len(suffix) == suffixLength
+}

@@ -1,0 +1,173 @@
+package galerabenchmark
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/matrix"
+	"github.com/galera-operator/galera-operator/internal/bench/steps"
+	"github.com/galera-operator/galera-operator/internal/bench/summary"
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+func claimName(c *v1alpha1.GaleraCluster, ordinal int) string { return resources.ClaimName(c, ordinal) }
+
+// benchmarkStatus computes the status of what is known and decided.
+func benchmarkStatus(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d steps.Decision, now time.Time) {
+	s.ObservedGeneration = b.Generation
+	if s.CompletedAt != nil {
+		return // what was measured is measured
+	}
+	s.Run = d.Run
+	s.Arms = strings.Join(matrix.Arms(&b.Spec), ", ")
+	var measured []wire.Record
+	valid, seconds := 0, 0.0
+	for _, r := range seen.Records {
+		switch {
+		case r.Index == 0:
+			continue
+		case !seen.Judged[steps.Name(b.Name, r.Run)]:
+			continue
+		}
+		measured = append(measured, r)
+		if r.Valid {
+			valid++
+		}
+		if r.Output != nil && !r.Output.StartedAt.IsZero() {
+			seconds += r.Output.EndedAt.Sub(r.Output.StartedAt).Seconds()
+		}
+	}
+	if s.StartedAt == nil && d.Run != nil {
+		s.StartedAt = &metav1.Time{Time: now}
+	}
+	if s.EndingSince == nil && d.Ending {
+		s.EndingSince = &metav1.Time{Time: now}
+	}
+	s.DataSets = dataSets(seen)
+	s.MeasuredSeconds = int64(seconds)
+	s.Results = summary.Results(&b.Spec, measured)
+	if own, known := seen.Own(); known {
+		s.Verdict = summary.Verdict(s.Results, summary.Differences(&b.Spec, own))
+	}
+	s.InvalidRuns = summary.Invalid(measured)
+	s.Progress = summary.Progress(valid, len(matrix.Runs(&b.Spec)), spent(s, seen, now))
+	s.Environment = environment(s.Environment, seen, measured)
+	noteAction(s, seen, d, now)
+	benchmarkConditions(s, b, d)
+}
+
+// spent is the time that counts for the estimate: until the end of the last run, so that the text changes with runs only.
+func spent(s *v1alpha1.GaleraBenchmarkStatus, seen benchmarkFacts, now time.Time) time.Duration {
+	if s.StartedAt == nil {
+		return 0
+	}
+	var last time.Time // a run that failed before its window has no end
+	for _, r := range seen.Records {
+		if r.Output != nil && r.Index > 0 && r.Output.EndedAt.After(last) {
+			last = r.Output.EndedAt
+		}
+	}
+	if last.IsZero() {
+		last = now
+	}
+	return last.Sub(s.StartedAt.Time)
+}
+
+// noteAction keeps what an action needs to have written down before it.
+func noteAction(s *v1alpha1.GaleraBenchmarkStatus, seen benchmarkFacts, d steps.Decision, now time.Time) {
+	b := seen.Benchmark
+	switch d.Action.(type) {
+	case steps.ChangeCluster:
+		if b.Spec.Cluster.Ref != nil && s.Restore == "" {
+			s.Restore = steps.Note(seen.Cluster.Spec.TLS)
+		}
+	case steps.StartJob:
+		noteAccount(s, true)
+	case steps.DropAccount:
+		noteAccount(s, false)
+	case steps.GiveUp:
+		s.Failure = &v1alpha1.BenchmarkFailure{Reason: d.Reason, Message: shortened(d.Message)}
+	case steps.Finish:
+		s.CompletedAt, s.Run = &metav1.Time{Time: now}, nil
+	}
+	if s.Restore != "" && seen.Cluster != nil && d.Run == nil && equality.Semantic.DeepEqual(seen.Cluster.Spec.TLS, steps.Own(b, seen.Cluster)) {
+		if _, restoring := d.Action.(steps.RestoreCluster); restoring {
+			s.Restore = "" // it has its own policy
+		}
+	}
+}
+
+// noteAccount says whether the Jobs' account may be in the database: before it is made, and after it was dropped.
+func noteAccount(s *v1alpha1.GaleraBenchmarkStatus, is bool) {
+	if s.Resources != nil && s.Resources.Account != is {
+		next := *s.Resources
+		next.Account = is
+		s.Resources = &next
+	}
+}
+
+// dataSets are those that were made and not removed since.
+func dataSets(seen benchmarkFacts) (out []v1alpha1.BenchmarkDataSet) {
+	removed := map[string]bool{}
+	for _, r := range seen.Records {
+		if r.Valid && r.Kind == wire.KindCleanup {
+			removed[r.Workload] = true
+		}
+	}
+	for _, d := range madeSets(seen) {
+		if !removed[d.Name] {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// madeSets are all data sets that were ever made, each as it was made last.
+func madeSets(seen benchmarkFacts) (out []v1alpha1.BenchmarkDataSet) {
+	made := map[string]wire.Record{}
+	for _, r := range seen.Records {
+		if r.Valid && r.Kind == wire.KindPrepare && r.Output != nil && r.Output.Data != nil && r.Attempt > made[r.Workload].Attempt {
+			made[r.Workload] = r
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(made)) {
+		r := made[name]
+		d := r.Output.Data
+		out = append(out, v1alpha1.BenchmarkDataSet{Name: name, ClusterUUID: r.ClusterUUID, Tables: int32(d.Tables), //nolint:gosec // at most 256
+			Rows: d.Rows, Bytes: d.Bytes, Checksum: d.Checksum})
+	}
+	return out
+}
+
+// maxMessage keeps conditions readable.
+const maxMessage = 2000
+
+func shortened(message string) string {
+	if len(message) > maxMessage {
+		return strings.ToValidUTF8(message[:maxMessage], "") + "…"
+	}
+	return message
+}
+
+func benchmarkConditions(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchmark, d steps.Decision) {
+	message := shortened(d.Message)
+	set := func(kind string, is bool, reason string) {
+		status := metav1.ConditionFalse
+		if is {
+			status = metav1.ConditionTrue
+		}
+		meta.SetStatusCondition(&s.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: b.Generation})
+	}
+	_, over := d.Action.(steps.Finish)
+	set(v1alpha1.ConditionComplete, over && !d.Failed, d.Reason)
+	set(v1alpha1.ConditionReconciling, !over && !d.Stalled && d.Reason != v1alpha1.ReasonPaused, d.Reason)
+	set(v1alpha1.ConditionStalled, d.Stalled || over && d.Failed, d.Reason)
+}

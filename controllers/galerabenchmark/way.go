@@ -1,0 +1,47 @@
+package galerabenchmark
+
+import (
+	"context"
+	"crypto/rand"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/bench/jobs"
+	"github.com/galera-operator/galera-operator/internal/bench/matrix"
+	"github.com/galera-operator/galera-operator/internal/bench/wire"
+)
+
+// makeWay makes what a Job's connections go through, and tells the Job's plan and images about it. It may be repeated until
+// the Job is there.
+func (r *Reconciler) makeWay(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, cell matrix.Cell, job string, p *wire.Plan, images *jobs.Images) error {
+	if jobs.UsesTunnel(cell) {
+		return r.makeTunnel(ctx, b, seen, job, p, *images)
+	}
+	if spec := jobs.ProxyOf(cell); spec != nil {
+		images.Proxy = spec.Image
+		return r.makeProxy(ctx, b, job, *p)
+	}
+	return nil
+}
+
+// makeProxy makes the configuration of a Job's pooling proxy. One that is there is kept: the proxy may have read it.
+func (r *Reconciler) makeProxy(ctx context.Context, b *v1alpha1.GaleraBenchmark, job string, p wire.Plan) error {
+	password, err := r.accountPassword(ctx, b)
+	if err != nil {
+		return err
+	}
+	return apply.Keep(ctx, r.Client, r.Live, b.UID, jobs.ProxySecret(b, job, p, password, rand.Text()))
+}
+
+// removeParts removes what a Job's connections went through.
+func (r *Reconciler) removeParts(ctx context.Context, b *v1alpha1.GaleraBenchmark, job string) error {
+	for _, o := range jobs.Parts(b, job) {
+		if err := apply.Remove(ctx, r.Client, r.Live, b.UID, o, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

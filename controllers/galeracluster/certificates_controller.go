@@ -1,0 +1,164 @@
+package galeracluster
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/retry"
+	"github.com/galera-operator/galera-operator/internal/conditions"
+	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+const (
+	// askTime bounds one pass: a webhook may answer to nobody.
+	askTime = time.Minute
+	// tellAfter is how long errors that may pass are not told.
+	tellAfter = 20 * time.Second
+	// whileUnknown is how long it takes to find out whether cert-manager is there.
+	whileUnknown = 200 * time.Millisecond
+)
+
+// certificateKeeper asks cert-manager for what a cluster needs. It is a controller of its own, with workers and a back-off
+// of its own: however slowly cert-manager's webhook fails, nothing else of the cluster waits for it.
+type certificateKeeper struct {
+	*Reconciler
+}
+
+// Reconcile makes one pass.
+func (k certificateKeeper) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	c := &v1alpha1.GaleraCluster{}
+	if err := k.Get(ctx, req.NamespacedName, c); err != nil || c.DeletionTimestamp != nil {
+		k.asking.forget(req.NamespacedName)
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	facts, err := k.Readers.Gather(ctx, c)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	in := conditions.Input{Facts: facts, Now: k.Now(), Config: published(facts.Config)}
+	err = errors.Join(k.applyAll(ctx, &in, resources.Certificates(c, k.Options)), k.prune(ctx, in, resources.PrunableCertificates()), k.renew(ctx, in))
+	var none observe.ErrNoCertManager
+	if errors.As(err, &none) && none.Why == "" {
+		return ctrl.Result{RequeueAfter: whileUnknown}, nil
+	}
+	if k.asking.note(req.NamespacedName, in.Failed, err, k.Now()) {
+		k.Agents.Changed(req.NamespacedName)
+	}
+	switch {
+	case retry.OnlyConflicts(err):
+		return ctrl.Result{RequeueAfter: whileUnknown}, nil
+	case observe.WithoutCertManager(err):
+		log.FromContext(ctx).V(1).Info("cert-manager is asked again", "error", err.Error())
+		return ctrl.Result{RequeueAfter: whileWaiting}, nil
+	case err != nil:
+		return ctrl.Result{}, err
+	case in.Failed != nil:
+		return ctrl.Result{RequeueAfter: whileBlocked}, nil
+	case renewing(c):
+		return ctrl.Result{RequeueAfter: whileWaiting}, nil
+	}
+	return ctrl.Result{RequeueAfter: whileHealthy}, nil
+}
+
+func renewing(c *v1alpha1.GaleraCluster) bool {
+	if c.Status.TLS == nil {
+		return false
+	}
+	for _, r := range c.Status.TLS.Renewals {
+		if r.CompletedAt == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// asking remembers what came of asking cert-manager, for the status that another controller writes. The zero value is ready
+// for use.
+type asking struct {
+	mu       sync.Mutex
+	clusters map[types.NamespacedName]asked
+}
+
+type asked struct {
+	refused *conditions.Problem // what trying again does not cure
+	problem *conditions.Problem
+	since   time.Time // the problem lasts
+	at      time.Time // it was noted last
+}
+
+// note remembers a pass, and says whether there is something else to tell than before.
+func (a *asking) note(key types.NamespacedName, refused *conditions.Problem, err error, now time.Time) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	before := a.clusters[key]
+	next := asked{refused: refused, since: before.since, at: now}
+	if err != nil && !retry.OnlyConflicts(err) {
+		next.problem = troubleWith(err)
+	}
+	switch {
+	case next.problem == nil:
+		next.since = time.Time{}
+	case next.since.IsZero():
+		next.since = now
+	}
+	if a.clusters == nil {
+		a.clusters = map[types.NamespacedName]asked{}
+	}
+	a.clusters[key] = next
+	return !same(before.refused, next.refused) || !same(before.told(before.at), next.told(now))
+}
+
+// get returns what a person should hear of.
+func (a *asking) get(key types.NamespacedName, now time.Time) (refused, problem *conditions.Problem) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	of := a.clusters[key]
+	return of.refused, of.told(now)
+}
+
+func (a *asking) forget(key types.NamespacedName) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.clusters, key)
+}
+
+// told is nil while the problem may pass by itself.
+func (a asked) told(now time.Time) *conditions.Problem {
+	if a.problem == nil || a.problem.Reason != v1alpha1.ReasonCertManagerMissing && now.Sub(a.since) < tellAfter {
+		return nil
+	}
+	return a.problem
+}
+
+func same(a, b *conditions.Problem) bool {
+	return a == b || a != nil && b != nil && *a == *b
+}
+
+// goesOn says what does not depend on cert-manager.
+const goesOn = ". The nodes go on with the certificates they have; none is issued or renewed meanwhile"
+
+func troubleWith(err error) *conditions.Problem {
+	var none observe.ErrNoCertManager
+	switch {
+	case errors.As(err, &none):
+		return &conditions.Problem{Reason: v1alpha1.ReasonCertManagerMissing, Message: none.Why + goesOn, Blocked: true}
+	case observe.WithoutCertManager(err):
+		return &conditions.Problem{Reason: v1alpha1.ReasonCertManagerMissing, Blocked: true,
+			Message: "cert-manager is not installed: its kinds are gone from the API server; install it" + goesOn}
+	}
+	first, _, _ := strings.Cut(err.Error(), "\n") // the others are about the same
+	return &conditions.Problem{Reason: v1alpha1.ReasonCertManagerFails, Blocked: true,
+		Message: "cert-manager cannot be asked for certificates; look at its pods and its webhook: " + first + goesOn}
+}

@@ -1,0 +1,95 @@
+package galeracluster
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	kinds "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/retry"
+	"github.com/galera-operator/galera-operator/internal/conditions"
+	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/plan"
+)
+
+var (
+	errWebhook = fmt.Errorf("applying x: %w", apierrors.NewInternalError(errors.New("failed calling webhook")))
+	errNoKind  = fmt.Errorf("reading x: %w", &meta.NoKindMatchError{GroupKind: kinds.GroupKind{Kind: "Certificate"}})
+	gone       = apierrors.NewNotFound(kinds.GroupResource{}, "")
+	conflict   = apierrors.NewConflict(corev1.Resource("pods"), "x", nil)
+)
+
+func TestAsking(t *testing.T) {
+	key, start := types.NamespacedName{Name: "shop"}, time.Now()
+	type step struct {
+		after time.Duration
+		err   error
+		news  bool
+		want  string
+	}
+	for name, steps := range map[string][]step{
+		"what passes is not told": {{0, errWebhook, false, ""}, {5 * time.Second, nil, false, ""}, {tellAfter, errWebhook, false, ""}},
+		"what stays is": {{0, errWebhook, false, ""}, {tellAfter, errWebhook, true, v1alpha1.ReasonCertManagerFails},
+			{2 * tellAfter, errWebhook, false, v1alpha1.ReasonCertManagerFails}, {3 * tellAfter, nil, true, ""}},
+		"no kind":        {{0, errNoKind, true, v1alpha1.ReasonCertManagerMissing}, {1, errNoKind, false, v1alpha1.ReasonCertManagerMissing}, {2, nil, true, ""}},
+		"kinds are gone": {{0, gone, true, v1alpha1.ReasonCertManagerMissing}},
+		"known missing":  {{0, observe.ErrNoCertManager{Why: "it is not"}, true, v1alpha1.ReasonCertManagerMissing}},
+		"a lost race":    {{0, conflict, false, ""}, {tellAfter, conflict, false, ""}},
+	} {
+		var a asking
+		for i, s := range steps {
+			now := start.Add(s.after)
+			news := a.note(key, nil, s.err, now)
+			_, p := a.get(key, now)
+			got := ""
+			if p != nil {
+				got = p.Reason
+			}
+			if news != s.news || got != s.want {
+				t.Errorf("%s, step %d: %q, news %t", name, i, got, news)
+			}
+		}
+	}
+}
+
+// TestNextLook: a lost race of one part is tried again at once, an error at the latest when the plan wants to look.
+func TestNextLook(t *testing.T) {
+	problem := &conditions.Problem{}
+	decided := func(d plan.Decision) conditions.Input {
+		return conditions.Input{Decision: d, Published: &conditions.PublishedPair{}}
+	}
+	healthy, busy := decided(plan.Decision{Reason: plan.ReasonHealthy}), decided(plan.Decision{Reason: "x"})
+	refused, without, blocked := busy, healthy, decided(plan.Decision{Reason: "x", Blocked: true})
+	refused.Refused, without.CertManager = problem, problem
+	for name, tc := range map[string]struct {
+		in    conditions.Input
+		parts []error
+		want  time.Duration // 0: an error
+	}{
+		"healthy":                       {healthy, nil, whileHealthy},
+		"busy":                          {busy, nil, whileWaiting},
+		"busy, and a pair is refused":   {refused, nil, whileWaiting},
+		"blocked":                       {blocked, nil, whileBlocked},
+		"without cert-manager":          {without, nil, whileBlocked},
+		"an error":                      {healthy, []error{nil, errWebhook}, 0},
+		"a lost race":                   {healthy, []error{nil, conflict}, whileConflict},
+		"a lost race beside an error":   {busy, []error{errWebhook, conflict}, whileConflict},
+		"a lost race inside an error":   {busy, []error{errors.Join(errors.Join(conflict, errWebhook))}, 0},
+		"lost races, joined and joined": {busy, []error{errors.Join(errors.Join(conflict, conflict))}, whileConflict},
+	} {
+		got, err := (&Reconciler{}).result(t.Context(), tc.in, tc.parts...)
+		if got.RequeueAfter != tc.want || (err != nil) != (tc.want == 0) {
+			t.Errorf("%s: %s, %v", name, got.RequeueAfter, err)
+		}
+	}
+	if retry.Most > whileWaiting || retry.Most > whileBlocked || retry.Most > whileHealthy {
+		t.Error("an error delays the next look")
+	}
+}

@@ -1,0 +1,203 @@
+// Package galeracluster reconciles GaleraClusters: get, observe, publish, plan, apply, status. What to do is decided in
+// internal/plan, how it is told in internal/conditions. Certificates are asked for by a controller of their own.
+package galeracluster
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/retry"
+	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/conditions"
+	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/plan"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters/status,verbs=get;update;patch
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters/finalizers,verbs=update
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch;delete
+// +kubebuilder:rbac:groups="",resources=services;configmaps;secrets;serviceaccounts,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=cert-manager.io,resources=certificates;issuers,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=cert-manager.io,resources=clusterissuers,verbs=get
+// +kubebuilder:rbac:groups=storage.k8s.io,resources=storageclasses,verbs=get;list
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+const (
+	// whileHealthy is how often a cluster is looked at when nothing happens: dates go by and
+	// evidence ages without an event.
+	whileHealthy = time.Minute
+	// whileWaiting bounds the wait for what sends no event, for instance an issuer to be made.
+	whileWaiting = 5 * time.Second
+	whileBlocked = 15 * time.Second
+	// whileConflict is how long a change needs to come back through the cache.
+	whileConflict = 100 * time.Millisecond
+	// publishTime bounds what is applied in one pass; the next goes on from there.
+	publishTime = 30 * time.Second
+)
+
+// Reconciler brings one GaleraCluster a step nearer to its spec, every time it is asked.
+type Reconciler struct {
+	client.Client
+	Readers observe.Readers
+	Agents  *observe.Agents
+	Objects *apply.Objects
+	Actor   apply.Actor
+	Events  events.EventRecorder
+	Options resources.Options
+	// ControlCA returns the CA of the operator's own client certificate, in PEM.
+	ControlCA func() ([]byte, error)
+	// Metrics gets what was seen; nil for nobody.
+	Metrics *Metrics
+	// Now is the clock.
+	Now func() time.Time
+
+	asking asking
+}
+
+// Reconcile makes one pass: get, observe, plan, apply, status.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	c := &v1alpha1.GaleraCluster{}
+	if err := r.Get(ctx, req.NamespacedName, c); err != nil || c.DeletionTimestamp != nil {
+		r.Agents.Follow(req.NamespacedName, nil)
+		r.Metrics.forget(req.NamespacedName)
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	facts, err := r.Readers.Gather(ctx, c)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	in := conditions.Input{Facts: facts, Now: r.Now(), OperatorNamespace: r.Options.OperatorNamespace}
+	in.Failed, in.CertManager = r.asking.get(req.NamespacedName, in.Now)
+
+	in.Seen = r.Agents.Seen(req.NamespacedName)
+	renewals(&in)
+	pubErr := errors.Join(facts.Unread, r.publishAll(ctx, &in))
+
+	r.Agents.Follow(req.NamespacedName, r.targets(in.Facts))
+	if !r.Agents.Asked(req.NamespacedName) {
+		return ctrl.Result{}, pubErr // the first answers wake us
+	}
+	in.Seen = r.Agents.Seen(req.NamespacedName)
+	in.Snapshot = observe.Snapshot(in.Facts, in.Seen, in.Config, in.Now)
+	r.tellEvictions(ctx, in)
+	in.Decision = plan.Plan(in.Snapshot)
+
+	// What failed above is told, and keeps nothing below from being done.
+	actErr := r.act(ctx, in)
+	syncErr := errors.Join(r.sync(ctx, in), r.labelRoles(ctx, in))
+	r.tellPrimary(ctx, in)
+	statusErr := r.updateStatus(ctx, in)
+	return r.result(ctx, in, pubErr, actErr, syncErr, statusErr)
+}
+
+// publishAll brings every object but the certificates to what the spec asks for. A webhook that does not answer may hold
+// that up for a while, and not the recovery that comes after it.
+func (r *Reconciler) publishAll(ctx context.Context, in *conditions.Input) error {
+	ctx, cancel := context.WithTimeout(ctx, publishTime)
+	defer cancel()
+	return errors.Join(r.publish(ctx, in), r.ownSecrets(ctx, in.Facts), r.prune(ctx, *in, resources.Prunable()), r.expand(ctx, in))
+}
+
+// act carries out what reaches beyond the status; journal entries are written with the status.
+func (r *Reconciler) act(ctx context.Context, in conditions.Input) error {
+	a := in.Decision.Action
+	if a == nil || apply.Journal(in.Facts.Cluster.Status.DeepCopy(), a, in.Now) {
+		return nil
+	}
+	log.FromContext(ctx).Info("acting", "action", a, "reason", in.Decision.Reason)
+	if done, err := r.actOnArbitrator(ctx, in, a); done {
+		return err
+	}
+	if p, ok := a.(plan.PublishEncryption); ok {
+		return r.publishEncryption(ctx, in, p)
+	}
+	return r.Actor.Do(ctx, in.Facts, a)
+}
+
+// sync hurries kubelet for members that have not read what was published. One that does not answer is
+// hurried, too: its certificate may be the reason, and what is published the cure.
+func (r *Reconciler) sync(ctx context.Context, in conditions.Input) error {
+	publication := observe.Publication(in.Facts.Published)
+	if publication == "" || in.Config.Revision == "" {
+		return nil
+	}
+	version := in.Config.Revision + "-" + publication
+	var errs []error
+	for name, s := range in.Seen {
+		p := podOf(in, name)
+		if p == nil {
+			continue
+		}
+		// An agent that refuses what it was hurried to read goes on telling the revision it runs with,
+		// which may be the very one that is published again.
+		hurried := p.Annotations[v1alpha1.AnnotationSync]
+		if s.Live && s.Report.Config.Loaded == in.Config.Revision && s.Report.TLS.Installed == publication && (hurried == "" || hurried == version) {
+			continue
+		}
+		errs = append(errs, r.Actor.Sync(ctx, p, version))
+	}
+	return errors.Join(errs...)
+}
+
+// updateStatus writes the status once, with the journal, and only when it differs. The resource
+// version guards it: what was decided from an old state is never stored over a newer one.
+func (r *Reconciler) updateStatus(ctx context.Context, in conditions.Input) error {
+	c := in.Facts.Cluster.DeepCopy()
+	apply.Journal(&c.Status, in.Decision.Action, in.Now)
+	conditions.Update(&c.Status, in)
+	r.Metrics.see(client.ObjectKeyFromObject(c), in, c.Status)
+	before := in.Facts.Cluster.Status
+	if equality.Semantic.DeepEqual(before, c.Status) {
+		return nil
+	}
+	if err := r.Status().Update(ctx, c); err != nil {
+		return err
+	}
+	for _, e := range conditions.Events(before, c.Status) {
+		r.Events.Eventf(in.Facts.Cluster, nil, e.Type, e.Reason, e.Action, "%s", e.Message)
+	}
+	return nil
+}
+
+// result is when the cluster is looked at again without an event. Beside an error that is decided by newBackOff, which
+// waits no longer than any of these. A lost race of one part is tried again at once, whatever has happened to the others.
+func (r *Reconciler) result(ctx context.Context, in conditions.Input, parts ...error) (ctrl.Result, error) {
+	err := errors.Join(parts...)
+	if slices.ContainsFunc(parts, retry.OnlyConflicts) {
+		// The change is on its way through the cache.
+		log.FromContext(ctx).V(1).Info("conflict, trying again", "error", err.Error())
+		return ctrl.Result{RequeueAfter: whileConflict}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: nextLook(in)}, nil
+}
+
+func nextLook(in conditions.Input) time.Duration {
+	d := in.Decision
+	switch {
+	case d.Action != nil || d.Reason != plan.ReasonHealthy && !d.Blocked:
+		return whileWaiting
+	case d.Blocked || in.Refused != nil || in.Failed != nil || in.CertManager != nil:
+		return whileBlocked
+	case in.Published == nil:
+		return whileWaiting
+	}
+	return whileHealthy
+}

@@ -1,0 +1,39 @@
+package galeracluster
+
+import (
+	"context"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/conditions"
+	"github.com/galera-operator/galera-operator/internal/plan"
+)
+
+// tellEvictions tells members of servers that have ended. One that refuses, or could not be told, costs
+// nothing but time: the group finds out by itself.
+func (r *Reconciler) tellEvictions(ctx context.Context, in conditions.Input) {
+	key := client.ObjectKeyFromObject(in.Facts.Cluster)
+	ctx, cancel := context.WithTimeout(ctx, tellTime)
+	defer cancel()
+	var all sync.WaitGroup
+	defer all.Wait()
+	for _, e := range plan.Evictions(in.Snapshot) {
+		target, followed := r.Agents.Target(key, e.Member)
+		if !followed {
+			continue
+		}
+		all.Go(func() {
+			err := r.Agents.Client.Evict(ctx, target, agentapi.Eviction{NodeUUID: e.NodeUUID, ViewID: e.ViewID})
+			if err != nil {
+				log.FromContext(ctx).V(1).Info("a member was not told that a server has ended", "ended", e.Gone, "member", e.Member, "error", err.Error())
+				return
+			}
+			log.FromContext(ctx).Info("a server has ended, and its group was told", "ended", e.Gone, "by", e.Member)
+			r.Events.Eventf(in.Facts.Cluster, nil, corev1.EventTypeNormal, "Evicted", "Evict", "the mariadbd of %s has ended; %s has told the group", e.Gone, e.Member)
+		})
+	}
+}

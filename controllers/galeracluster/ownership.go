@@ -1,0 +1,36 @@
+package galeracluster
+
+import (
+	"context"
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+// ownSecrets makes the Secrets the operator does not apply itself go with the cluster when its data
+// do, and stay when they stay.
+func (r *Reconciler) ownSecrets(ctx context.Context, f observe.Facts) error {
+	var errs []error
+	for _, name := range resources.SecretNames(f.Cluster, r.Options) {
+		have := &corev1.Secret{}
+		err := r.Readers.Cached.Get(ctx, client.ObjectKey{Namespace: f.Cluster.Namespace, Name: name}, have)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		refs, differ := resources.Owned(f.Cluster, have)
+		if err != nil || !differ {
+			errs = append(errs, err)
+			continue
+		}
+		changed := have.DeepCopy()
+		changed.OwnerReferences = refs
+		err = r.Patch(ctx, changed, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{}))
+		errs = append(errs, client.IgnoreNotFound(err))
+	}
+	return errors.Join(errs...)
+}

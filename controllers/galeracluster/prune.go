@@ -1,0 +1,39 @@
+package galeracluster
+
+import (
+	"context"
+	"errors"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/conditions"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+// prune deletes what was made for something the spec does not ask for any more. Exactly what was seen goes. A
+// client's certificate that was given away stays good until its end.
+func (r *Reconciler) prune(ctx context.Context, in conditions.Input, kinds []client.ObjectList) error {
+	c := in.Facts.Cluster
+	if in.Config.Revision == "" {
+		return nil // nothing was made yet
+	}
+	var errs []error
+	for _, list := range kinds {
+		if err := r.List(ctx, list, client.InNamespace(c.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: c.Name}); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		errs = append(errs, meta.EachListItem(list, func(item runtime.Object) error {
+			o := item.(client.Object)
+			if o.GetDeletionTimestamp() != nil || !resources.LeftBehind(c, in.Config, r.Options, o) {
+				return nil
+			}
+			uid := o.GetUID()
+			return client.IgnoreNotFound(r.Delete(ctx, o, client.Preconditions{UID: &uid}))
+		}))
+	}
+	return errors.Join(errs...)
+}

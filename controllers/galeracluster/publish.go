@@ -1,0 +1,249 @@
+package galeracluster
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/conditions"
+	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/plan"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+// publish applies every child object but those for cert-manager, and fills in what the nodes have been given: the
+// configuration, the certificate, and why either was held back.
+func (r *Reconciler) publish(ctx context.Context, in *conditions.Input) error {
+	c := in.Facts.Cluster
+	var objects []client.Object
+
+	in.Config = published(in.Facts.Config)
+	if conditions.ForbiddenSettings(c) == nil {
+		in.Config = r.rendered(*in, resources.Encryption(in.Config.TLS))
+	}
+	if in.Config.Revision != "" {
+		objects = append(objects, resources.Static(c, in.Config, observe.PrimaryPod(in.Facts), r.Options)...)
+		guard(objects, in.Facts)
+	}
+	tls, err := r.publishTLS(in)
+	objects = append(objects, tls...)
+	rootErr := r.ensureRootSecret(ctx, in.Facts)
+	rootRefused := refusal(rootErr)
+	imaged := r.imaged(in)
+	in.Facts.ArbitratorRevision = resources.ArbitratorRevision(imaged, r.Options)
+	if in.Config.Revision != "" && rootErr == nil {
+		objects = append(objects, resources.StatefulSet(imaged, r.Options, statefulSet(in.Facts)))
+	}
+	if rootRefused != nil {
+		in.Failed, rootErr = rootRefused, nil
+	}
+	return errors.Join(err, rootErr, r.applyAll(ctx, in, objects))
+}
+
+// imaged is the cluster with the image its nodes are given: the present one while another is refused.
+func (r *Reconciler) imaged(in *conditions.Input) *v1alpha1.GaleraCluster {
+	c := in.Facts.Cluster
+	in.ImageRefused = conditions.ImageRefused(observe.RefusedImage(resources.Image(c, r.Options), in.Facts, in.Seen))
+	if in.ImageRefused != nil {
+		c = c.DeepCopy()
+		c.Spec.Image = observe.PublishedImage(in.Facts)
+	}
+	return c
+}
+
+// guard lets the configuration, and where the primary's Service leads, be replaced only if they still are what was
+// seen.
+func guard(objects []client.Object, f observe.Facts) {
+	for _, o := range objects {
+		switch o := o.(type) {
+		case *corev1.ConfigMap:
+			if f.Config != nil && o.Name == f.Config.Name {
+				o.ResourceVersion = f.Config.ResourceVersion
+			}
+		case *corev1.Service:
+			if f.PrimaryService != nil && o.Name == f.PrimaryService.Name {
+				o.ResourceVersion = f.PrimaryService.ResourceVersion
+			}
+		}
+	}
+}
+
+// applyAll applies what it can; what is refused for good becomes a Problem, not a retry storm.
+func (r *Reconciler) applyAll(ctx context.Context, in *conditions.Input, objects []client.Object) error {
+	var errs []error
+	for _, o := range objects {
+		err := r.Objects.Apply(ctx, in.Facts.Cluster.UID, o)
+		problem := refusal(err)
+		switch {
+		case err == nil:
+		case problem == nil:
+			errs = append(errs, err)
+		case in.Failed == nil:
+			in.Failed = problem
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// refusal explains an error that trying again does not cure, nil for any other.
+func refusal(err error) *conditions.Problem {
+	var taken apply.ErrNameTaken
+	switch {
+	case errors.As(err, &taken):
+		return &conditions.Problem{Reason: v1alpha1.ReasonNameConflict, Message: taken.Error(), Blocked: true}
+	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
+		return &conditions.Problem{Reason: v1alpha1.ReasonAdmissionRefused, Blocked: true,
+			Message: "the API server refuses an object of this cluster: " + err.Error()}
+	}
+	return nil
+}
+
+// expand makes volumes grow that are smaller than the spec asks for.
+func (r *Reconciler) expand(ctx context.Context, in *conditions.Input) error {
+	for _, p := range observe.Small(in.Facts) {
+		if in.Facts.Rigid[p.Name] {
+			continue // told by a condition
+		}
+		larger, err := r.Actor.Expand(ctx, p, in.Facts.Cluster.Spec.Storage.Size)
+		if problem := refusal(err); problem != nil && in.Failed == nil {
+			in.Failed = problem
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		in.Facts.Claims[p.Name] = larger // so that the status allows no way back below it
+	}
+	return nil
+}
+
+// statefulSet is what of the StatefulSet depends on more than the spec.
+func statefulSet(f observe.Facts) resources.StatefulSetState {
+	s := resources.StatefulSetState{Replicas: replicas(f), Claim: f.Cluster.Spec.Storage.Size}
+	have := f.StatefulSet
+	if have == nil {
+		return s
+	}
+	if templates := have.Spec.VolumeClaimTemplates; len(templates) > 0 {
+		s.Claim = templates[0].Spec.Resources.Requests[corev1.ResourceStorage]
+	}
+	// Nodes are on their way out while the set, or any pod, is beyond the recorded size.
+	size := observe.Size(f)
+	s.Leaving = have.Spec.Replicas != nil && int(*have.Spec.Replicas) > size
+	for name := range f.Pods {
+		s.Leaving = s.Leaving || name == resources.PodName(f.Cluster, size)
+	}
+	s.Leaving = s.Leaving && s.Replicas == int32(size)
+	return s
+}
+
+// replicas is 0 once a suspended cluster has stopped in order.
+func replicas(f observe.Facts) int32 {
+	if f.Cluster.Spec.Suspend && observe.Suspended(f.Cluster) {
+		return 0
+	}
+	return int32(observe.Size(f))
+}
+
+// published reads back the configuration the nodes were given last.
+func published(cm *corev1.ConfigMap) agentapi.NodeConfig {
+	var n agentapi.NodeConfig
+	if cm != nil {
+		_ = json.Unmarshal([]byte(cm.Data[agentapi.ConfigKey]), &n) // an unreadable document is written anew
+	}
+	return n
+}
+
+// rendered is the configuration with that encryption of replication in it. The resource version
+// guards it: what was decided from an old one never replaces a newer one.
+func (r *Reconciler) rendered(in conditions.Input, e galera.Encryption) agentapi.NodeConfig {
+	f, tls := in.Facts, resources.TLSConfig(in.Facts.Cluster)
+	before := published(f.Config)
+	tls.PreferredSuite = observe.PreferredSuite(f, in.Seen, before.TLS.PreferredSuite)
+	if before.Revision != "" {
+		tls = resources.Effective(tls, before.TLS, e)
+	}
+	return r.withArbitrator(f, resources.NodeConfig(f.Cluster, observe.Size(f), tls, r.Options))
+}
+
+// publishEncryption gives the nodes the next step of a switch.
+func (r *Reconciler) publishEncryption(ctx context.Context, in conditions.Input, p plan.PublishEncryption) error {
+	f := in.Facts
+	if before := published(f.Config); before.Revision == "" || resources.Encryption(before.TLS) != p.From {
+		return nil // it is another step's turn already
+	}
+	cm := resources.ConfigMap(f.Cluster, r.rendered(in, p.To))
+	cm.ResourceVersion = f.Config.ResourceVersion
+	return r.Objects.Apply(ctx, f.Cluster.UID, cm)
+}
+
+// ensureRootSecret makes root's password when there is none; one that exists is only labelled, so
+// that the cache can see it.
+func (r *Reconciler) ensureRootSecret(ctx context.Context, f observe.Facts) error {
+	if f.Root != nil {
+		return rootOf(f.Cluster, f.Root)
+	}
+	have := &corev1.Secret{}
+	key := client.ObjectKey{Namespace: f.Cluster.Namespace, Name: resources.RootSecretName(f.Cluster)}
+	err := r.Readers.Live.Get(ctx, key, have)
+	if apierrors.IsNotFound(err) {
+		return client.IgnoreAlreadyExists(r.Create(ctx, resources.RootSecret(f.Cluster, rand.Text()), client.FieldOwner(apply.FieldOwner)))
+	}
+	if err != nil {
+		return err
+	}
+	if err := rootOf(f.Cluster, have); err != nil {
+		return err
+	}
+	labelled := have.DeepCopy()
+	if labelled.Labels == nil {
+		labelled.Labels = map[string]string{}
+	}
+	labelled.Labels[v1alpha1.LabelCluster] = f.Cluster.Name
+	return r.Patch(ctx, labelled, client.MergeFrom(have))
+}
+
+// rootOf refuses another cluster's Secret; a user's own has no owner, and no label at first.
+func rootOf(c *v1alpha1.GaleraCluster, s *corev1.Secret) error {
+	owner := metav1.GetControllerOf(s)
+	if of := s.Labels[v1alpha1.LabelCluster]; owner != nil && owner.UID != c.UID || of != "" && of != c.Name {
+		return apply.ErrNameTaken{Kind: "Secret", Name: s.Name}
+	}
+	return nil
+}
+
+// targets are the agents of pods that have an address.
+func (r *Reconciler) targets(f observe.Facts) []observe.Target {
+	_, _, ca := observe.PairOf(f.Published)
+	if len(ca) == 0 {
+		return nil
+	}
+	var out []observe.Target
+	for i := range observe.Size(f) {
+		name := resources.PodName(f.Cluster, i)
+		p := f.Pods[name]
+		if p == nil || p.Status.PodIP == "" {
+			continue
+		}
+		out = append(out, observe.Target{Pod: name, UID: p.UID, Address: p.Status.PodIP, ServerName: serverName(f.Cluster, name), CA: string(ca)})
+	}
+	if t, ok := arbitratorTarget(f, ca); ok {
+		out = append(out, t)
+	}
+	return out
+}
+
+func serverName(c *v1alpha1.GaleraCluster, pod string) string {
+	return fmt.Sprintf("%s.%s.%s.svc", pod, resources.NodesServiceName(c), c.Namespace)
+}

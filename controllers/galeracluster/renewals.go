@@ -1,0 +1,167 @@
+package galeracluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	cmmeta "github.com/cert-manager/cert-manager/pkg/apis/meta/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/conditions"
+	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/pki"
+)
+
+// +kubebuilder:rbac:groups=cert-manager.io,resources=certificates/status,verbs=patch
+
+// Kinds of renewals.
+const (
+	renewLeaf   = "leaf"
+	renewCA     = "ca"
+	renewLeafOf = "leaf-of-ca"
+)
+
+// askAgain is how long after a failed attempt cert-manager is asked once more.
+const askAgain = time.Minute
+
+// renewals brings the record of renewals up to date: what is asked for by annotation, and a leaf that
+// became necessary because the issuer signs with another CA, which cert-manager does not notice.
+func renewals(in *conditions.Input) {
+	f := in.Facts
+	if f.Cluster.Status.TLS != nil {
+		in.Renewals = slices.Clone(f.Cluster.Status.TLS.Renewals)
+	}
+	for _, word := range strings.FieldsFunc(f.Cluster.Annotations[v1alpha1.AnnotationRenew], func(r rune) bool { return r == ',' || r == ' ' }) {
+		of, token, _ := strings.Cut(word, "@")
+		if why := wrongRequest(f.Cluster, of, token); why != "" {
+			in.RenewalRefused = &conditions.Problem{Reason: v1alpha1.ReasonRenewalRefused, Blocked: true,
+				Message: fmt.Sprintf("the annotation %s asks for %q: %s", v1alpha1.AnnotationRenew, word, why)}
+			continue
+		}
+		request(in, of, token)
+	}
+	if ca := first(f.SigningCA); ca != "" && f.Issued != nil && !comesFrom(f.Issued, ca) {
+		request(in, renewLeafOf, ca[:observe.MinFingerprint])
+	}
+	for i := range in.Renewals {
+		r := &in.Renewals[i]
+		if now := present(f, r.Of); r.CompletedAt == nil && now != "" && now != r.Previous {
+			at := metav1.NewTime(in.Now)
+			r.CompletedAt = &at
+		}
+	}
+}
+
+func wrongRequest(c *v1alpha1.GaleraCluster, of, token string) string {
+	switch {
+	case of != renewLeaf && of != renewCA:
+		return "write leaf@TOKEN or ca@TOKEN"
+	case token == "" || len(token) > 100:
+		return "a token of 1 to 100 characters must follow the @; each token is acted upon once"
+	case of == renewCA && c.Spec.TLS.IssuerRef != nil:
+		return "the CA belongs to the issuer that spec.tls.issuerRef names; replace it there, and the operator follows"
+	}
+	return ""
+}
+
+// request records a renewal, once for each token.
+func request(in *conditions.Input, of, token string) {
+	i := slices.IndexFunc(in.Renewals, func(r v1alpha1.RenewalStatus) bool { return r.Of == of })
+	if i >= 0 && in.Renewals[i].Token == token {
+		return
+	}
+	previous := present(in.Facts, of)
+	if previous == "" {
+		return // there is nothing to renew yet
+	}
+	r := v1alpha1.RenewalStatus{Of: of, Token: token, Previous: previous, RequestedAt: metav1.NewTime(in.Now)}
+	if i < 0 {
+		in.Renewals = append(in.Renewals, r)
+		return
+	}
+	in.Renewals[i] = r
+}
+
+// present is the fingerprint of what a renewal replaces.
+func present(f observe.Facts, of string) string {
+	if of == renewCA {
+		return first(f.SigningCA)
+	}
+	crt, _, _ := observe.PairOf(f.Issued)
+	return first(crt)
+}
+
+func first(pemBytes []byte) string {
+	if prints := pki.Fingerprints(pemBytes); len(prints) > 0 {
+		return prints[0]
+	}
+	return ""
+}
+
+// comesFrom says that a CA is among what was issued: as a link of the chain, or as its end.
+func comesFrom(issued *corev1.Secret, ca string) bool {
+	crt, _, root := observe.PairOf(issued)
+	return slices.Contains(pki.Fingerprints(crt), ca) || slices.Contains(pki.Fingerprints(root), ca)
+}
+
+// renew does what was recorded in an earlier pass, and is not done.
+func (r *Reconciler) renew(ctx context.Context, in conditions.Input) error {
+	if in.Facts.Cluster.Status.TLS == nil {
+		return nil
+	}
+	for _, recorded := range in.Facts.Cluster.Status.TLS.Renewals {
+		if recorded.CompletedAt != nil || present(in.Facts, recorded.Of) != recorded.Previous {
+			continue
+		}
+		if recorded.Of == renewCA {
+			return r.replaceCA(ctx, in.Facts.CAPair)
+		}
+		return r.reissue(ctx, in.Facts.Certificate, in.Now)
+	}
+	return nil
+}
+
+// replaceCA removes the private CA's pair: cert-manager makes another, with another key. Exactly the
+// Secret that was seen goes, never its successor.
+func (r *Reconciler) replaceCA(ctx context.Context, pair *corev1.Secret) error {
+	if pair == nil {
+		return nil
+	}
+	return client.IgnoreNotFound(r.Delete(ctx, pair, client.Preconditions{UID: &pair.UID, ResourceVersion: &pair.ResourceVersion}))
+}
+
+// reissue makes cert-manager issue a certificate now, the way its own command line does.
+func (r *Reconciler) reissue(ctx context.Context, cert *certmanagerv1.Certificate, now time.Time) error {
+	if cert == nil {
+		return nil
+	}
+	issuing := certmanagerv1.CertificateCondition{
+		Type: certmanagerv1.CertificateConditionIssuing, Status: cmmeta.ConditionTrue, Reason: "ManuallyTriggered",
+		Message: "galera-operator asks for a new certificate", ObservedGeneration: cert.Generation, LastTransitionTime: &metav1.Time{Time: now},
+	}
+	changed := cert.DeepCopy()
+	i := slices.IndexFunc(changed.Status.Conditions, func(c certmanagerv1.CertificateCondition) bool { return c.Type == issuing.Type })
+	switch {
+	case i < 0:
+		changed.Status.Conditions = append(changed.Status.Conditions, issuing)
+	case changed.Status.Conditions[i].Status == cmmeta.ConditionTrue, since(changed.Status.Conditions[i].LastTransitionTime, now) < askAgain:
+		return nil
+	default:
+		changed.Status.Conditions[i] = issuing
+	}
+	return r.Status().Patch(ctx, changed, client.MergeFromWithOptions(cert, client.MergeFromWithOptimisticLock{}))
+}
+
+func since(t *metav1.Time, now time.Time) time.Duration {
+	if t == nil {
+		return askAgain
+	}
+	return now.Sub(t.Time)
+}

@@ -1,0 +1,91 @@
+package galeracluster
+
+import (
+	"context"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/retry"
+	"github.com/galera-operator/galera-operator/internal/observe"
+)
+
+// concurrentClusters is how many clusters are looked at side by side, so that one whose agent
+// answers slowly does not hold up a recovery elsewhere.
+const concurrentClusters = 8
+
+// SetupWithManager registers the reconciler, which is woken by the cluster itself, by everything that carries the
+// cluster's label, and by news from the agents; and the keeper of its certificates.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	certManager := &observe.CertManager{Mapper: mgr.GetRESTMapper(), Cache: mgr.GetCache()}
+	r.Client = certManager.Guard(r.Client)
+	r.Readers.Cached, r.Objects.Client = r.Client, r.Client
+
+	news := make(chan event.GenericEvent, 256)
+	r.Agents.Changed = func(key types.NamespacedName) {
+		o := &v1alpha1.GaleraCluster{}
+		o.Namespace, o.Name = key.Namespace, key.Name
+		news <- event.GenericEvent{Object: o}
+	}
+	b := ctrl.NewControllerManagedBy(mgr).
+		For(&v1alpha1.GaleraCluster{}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: concurrentClusters, RateLimiter: retry.BackOff()}).
+		WatchesRawSource(source.Channel(news, &handler.EnqueueRequestForObject{}))
+	for _, child := range []client.Object{
+		&corev1.Pod{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}, &corev1.ServiceAccount{}, &corev1.PersistentVolumeClaim{},
+		&appsv1.StatefulSet{}, &appsv1.Deployment{}, &policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{},
+	} {
+		b = b.Watches(child, handler.EnqueueRequestsFromMapFunc(byLabel))
+	}
+	clusters, err := b.Build(r)
+	if err != nil {
+		return err
+	}
+	keeper, err := ctrl.NewControllerManagedBy(mgr).
+		Named("galeracluster-certificates").
+		For(&v1alpha1.GaleraCluster{}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: concurrentClusters, RateLimiter: retry.BackOff()}).
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(byLabel)).
+		Build(certificateKeeper{r})
+	if err != nil {
+		return err
+	}
+	certManager.Found = watchBy(mgr.GetCache(), clusters, keeper)
+	return mgr.Add(manager.RunnableFunc(certManager.Run))
+}
+
+// watchBy lets controllers watch kinds that may appear after they have been started.
+func watchBy(of cache.Cache, controllers ...controller.Controller) func(...client.Object) error {
+	return func(kinds ...client.Object) error {
+		for _, kind := range kinds {
+			for _, c := range controllers {
+				if err := c.Watch(source.Kind(of, kind, handler.EnqueueRequestsFromMapFunc(byLabel))); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+}
+
+// byLabel finds the cluster of an object that may outlive it, or that somebody else writes.
+func byLabel(_ context.Context, o client.Object) []reconcile.Request {
+	name := o.GetLabels()[v1alpha1.LabelCluster]
+	if name == "" {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}}}
+}

@@ -1,0 +1,25 @@
+package retry
+
+import (
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// TestBackOff: a quarter of an hour between two looks at a recovery is an outage.
+func TestBackOff(t *testing.T) {
+	b, item := BackOff(), reconcile.Request{}
+	var last time.Duration
+	for range 100 {
+		if last = b.When(item); last > Most {
+			t.Fatalf("%s", last)
+		}
+	}
+	if last < Most/2 {
+		t.Errorf("an error that stays is tried every %s", last)
+	}
+	if b.Forget(item); b.When(item) > First {
+		t.Error("what was cured is remembered")
+	}
+}
