@@ -75,9 +75,10 @@ generate: $(CONTROLLER_GEN) ## Generate deep copies.
 	@$(CONTROLLER_GEN) object paths=./api/...
 
 .PHONY: manifests
-manifests: $(CONTROLLER_GEN) ## Generate CRDs and the operator's role.
+manifests: $(CONTROLLER_GEN) ## Generate CRDs and the operator's roles.
 	@$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=config/crd/bases
-	@$(CONTROLLER_GEN) rbac:roleName=galera-operator-manager paths=./controllers/... output:rbac:dir=config/rbac
+	@$(CONTROLLER_GEN) rbac:roleName=galera-operator-manager paths=./controllers/galeracluster/... output:rbac:dir=config/rbac
+	@$(CONTROLLER_GEN) rbac:roleName=galera-operator-benchmarks paths=./controllers/galerabenchmark/... output:rbac:dir=config/benchmarks
 
 .PHONY: fmt
 fmt: $(GOLANGCI_LINT) ## Format the Go code.

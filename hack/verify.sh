@@ -19,10 +19,12 @@ same() {
 
 "$controller_gen" object paths=./api/... output:object:dir="$dir/object"
 "$controller_gen" crd paths=./api/... output:crd:dir="$dir/crd"
-"$controller_gen" rbac:roleName=galera-operator-manager paths=./controllers/... output:rbac:dir="$dir/rbac"
+"$controller_gen" rbac:roleName=galera-operator-manager paths=./controllers/galeracluster/... output:rbac:dir="$dir/rbac"
+"$controller_gen" rbac:roleName=galera-operator-benchmarks paths=./controllers/galerabenchmark/... output:rbac:dir="$dir/benchmarks"
 same "$dir/object/zz_generated.deepcopy.go" api/v1alpha1/zz_generated.deepcopy.go
 same "$dir/crd" config/crd/bases
 same "$dir/rbac/role.yaml" config/rbac/role.yaml
+same "$dir/benchmarks/role.yaml" config/benchmarks/role.yaml
 
 go mod tidy -diff || {
   echo "go.mod is not tidy: run go mod tidy" >&2
