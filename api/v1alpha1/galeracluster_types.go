@@ -127,6 +127,10 @@ type GaleraClusterSpec struct {
 	// false and the cluster resumes from the node that stopped last.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
+
+	// recovery holds what only a person can decide when a cluster cannot start by itself.
+	// +optional
+	Recovery *RecoverySpec `json:"recovery,omitempty"`
 }
 
 // SchedulingSpec says where nodes may run.

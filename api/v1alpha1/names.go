@@ -15,10 +15,6 @@ const (
 	// RoleReplica is the value of LabelRole on every other pod.
 	RoleReplica = "replica"
 
-	// AnnotationTrustMember approves, by hand, the recovery of a cluster some of whose members'
-	// positions can never be known again. Its value is MEMBER=UUID:SEQNO@EPOCH,without=MEMBER,MEMBER
-	// exactly as the condition QuorumHealthy prints it; it is ignored as soon as it does not fit the facts.
-	AnnotationTrustMember = "galera-operator.io/trust-member"
 	// AnnotationRenew asks for a new certificate now: leaf@TOKEN for the nodes' certificate, ca@TOKEN for
 	// a new CA of the operator's making, under which everything is issued anew; both with a comma between.
 	// TOKEN is any word; each is acted upon once.

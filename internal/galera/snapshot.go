@@ -45,15 +45,14 @@ type Snapshot struct {
 	NoPrimaryFor time.Duration
 }
 
-// Trust names the member and the position a person vouches for, the epoch of the operation it is
-// for (it is of no worth for any other), and the members the cluster may start without. Running are those of
-// them whose servers are to be ended first: that they do not run is nothing a person has vouched for.
+// Trust is a person's approval to recover without some members. It names the member and the position the person vouches for, the
+// epoch of the operation it is for (it is of no worth for any other), and the members given up, by what they are given up as.
 type Trust struct {
 	Member   string
 	Position Position
 	Epoch    int64
-	Without  []string
-	Running  []string
+	// Without are given up as Gone, Running as StillRunning, Unable as Unable.
+	Without, Running, Unable []string
 }
 
 // OperationType names an operation of the journal.

@@ -1,11 +1,18 @@
 package galera
 
-// RunningSuffix marks, in an approval, a member whose server runs and is to be ended before the cluster starts without it.
-const RunningSuffix = "/running"
+// GivenUpAs says as what an approval gives a member up.
+type GivenUpAs string
 
-// UnableSuffix marks, in an approval, a member whose position is known and ahead, and whose data cannot be started as things are:
-// what it holds is given up knowingly. One that was given up for its silence is not given up for this.
-const UnableSuffix = "/unable"
+// The states in which a member may be given up.
+const (
+	// Gone is a member that certainly does not run: a person vouches for it, or its agent tells it.
+	Gone GivenUpAs = "Gone"
+	// StillRunning is a member whose server runs and does not answer: it is ended before the cluster starts without it.
+	StillRunning GivenUpAs = "Running"
+	// Unable is a member whose position is known and ahead, and whose data cannot be started as things are: what it holds is
+	// given up knowingly. One that was given up as Gone is not given up for this.
+	Unable GivenUpAs = "Unable"
+)
 
 // Inability says why a member whose agent answers cannot do what it is asked for.
 type Inability string

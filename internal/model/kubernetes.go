@@ -57,8 +57,8 @@ type trust struct {
 	epoch  int64
 	// without are the members that may be missing.
 	without set
-	// running are those of them whose servers are ended first.
-	running set
+	// running are given up though their servers run, and are ended first; unable though they are ahead.
+	running, unable set
 }
 
 // ready is the pod's Ready condition.

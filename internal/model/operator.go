@@ -1,7 +1,7 @@
 package model
 
 import (
-	"strconv"
+	"encoding/json"
 	"strings"
 
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -161,36 +161,52 @@ func (w *World) snapshot(o *operator) galera.Snapshot {
 	return s
 }
 
+// approvalPatch is what the command writes into the spec.
+type approvalPatch struct {
+	Spec struct {
+		Recovery struct {
+			Approval struct {
+				Member, History string
+				Seqno, Epoch    int64
+				Without         []struct{ Name, As string }
+			}
+		}
+	}
+}
+
 // advice reads the command a message tells a person to run.
 func (w *World) advice(o *operator, d plan.Decision) trust {
 	if d.Action != nil {
 		return trust{}
 	}
-	_, command, ok := strings.Cut(d.Message, "trust-member=")
+	_, command, ok := strings.Cut(d.Message, " -p '")
 	if !ok {
 		return trust{}
 	}
-	name, position, _ := strings.Cut(command, "=")
-	position, at, _ := strings.Cut(position, "@")
-	at, missing, _ := strings.Cut(at, ",without=")
-	epoch, _ := strconv.ParseInt(at, 10, 64)
-	var without, running set
-	for _, name := range strings.Split(missing, ",") {
-		name, ends := strings.CutSuffix(name, galera.RunningSuffix)
-		switch j := nameNumber(name); {
-		case j >= 0 && ends:
-			running |= 1 << j
-		case j >= 0:
-			without |= 1 << j
-		}
-	}
-	i := nameNumber(name)
-	head := o.reports[i].head
-	if w.past.position(head).String() != position {
+	var patch approvalPatch
+	if err := json.Unmarshal([]byte(strings.TrimSuffix(command, "'")), &patch); err != nil {
 		w.violate(BadAdvice)
 		return trust{}
 	}
-	return trust{int8(i + 1), head, epoch, without, running}
+	a := patch.Spec.Recovery.Approval
+	var without, running, unable set
+	for _, m := range a.Without {
+		switch galera.GivenUpAs(m.As) {
+		case galera.StillRunning:
+			running |= numbers([]string{m.Name})
+		case galera.Unable:
+			unable |= numbers([]string{m.Name})
+		default:
+			without |= numbers([]string{m.Name})
+		}
+	}
+	i := nameNumber(a.Member)
+	head := o.reports[i].head
+	if w.past.position(head) != (galera.Position{UUID: a.History, Seqno: a.Seqno}) {
+		w.violate(BadAdvice)
+		return trust{}
+	}
+	return trust{int8(i + 1), head, a.Epoch, without, running, unable}
 }
 
 // podToDelete reads the other command a message may tell a person to run: the pod's number plus one, or 0.
@@ -204,7 +220,7 @@ func podToDelete(d plan.Decision) int8 {
 }
 
 func (w *World) trusted(t trust) *galera.Trust {
-	return &galera.Trust{Member: names[t.member-1], Position: w.past.position(t.head), Epoch: t.epoch, Without: nameSets[t.without], Running: nameSets[t.running]}
+	return &galera.Trust{Member: names[t.member-1], Position: w.past.position(t.head), Epoch: t.epoch, Without: nameSets[t.without], Running: nameSets[t.running], Unable: nameSets[t.unable]}
 }
 
 // crashPoint is where an operator is killed during a pass.

@@ -2,8 +2,6 @@ package observe
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -149,26 +147,24 @@ func heldData(c *v1alpha1.GaleraCluster, name string) bool {
 	return false
 }
 
-// trust reads the approval MEMBER=UUID:SEQNO@EPOCH,without=MEMBER,…; what cannot be read is no
-// approval. MEMBER/running is one whose server is to be ended first.
+// trust is the approval in the spec.
 func trust(c *v1alpha1.GaleraCluster) *galera.Trust {
-	value, without, _ := strings.Cut(c.Annotations[v1alpha1.AnnotationTrustMember], ",without=")
-	name, value, _ := strings.Cut(value, "=")
-	pos, epoch, _ := strings.Cut(value, "@")
-	p, err := galera.ParsePosition(pos)
-	if err != nil || !p.Known() {
+	if c.Spec.Recovery == nil || c.Spec.Recovery.Approval == nil {
 		return nil
 	}
-	n, err := strconv.ParseInt(strings.TrimSpace(epoch), 10, 64)
-	if err != nil {
+	a := c.Spec.Recovery.Approval
+	t := &galera.Trust{Member: a.Member, Position: galera.Position{UUID: a.History, Seqno: a.Seqno}, Epoch: a.Epoch}
+	if !t.Position.Known() {
 		return nil
 	}
-	t := &galera.Trust{Member: strings.TrimSpace(name), Position: p, Epoch: n}
-	for _, name := range strings.Split(strings.TrimSpace(without), ",") {
-		if running, ok := strings.CutSuffix(name, galera.RunningSuffix); ok {
-			t.Running = append(t.Running, running)
-		} else {
-			t.Without = append(t.Without, name)
+	for _, m := range a.Without {
+		switch galera.GivenUpAs(m.As) {
+		case galera.StillRunning:
+			t.Running = append(t.Running, m.Name)
+		case galera.Unable:
+			t.Unable = append(t.Unable, m.Name)
+		default:
+			t.Without = append(t.Without, m.Name)
 		}
 	}
 	return t

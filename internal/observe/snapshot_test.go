@@ -1,7 +1,8 @@
 package observe
 
 import (
-	"fmt"
+	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -12,39 +13,51 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/plan"
 )
 
+// TestTrust: what the planner prints is what is read from the spec.
 func TestTrust(t *testing.T) {
 	const uuid = "6b4c1a52-0000-11f0-a000-000000000001"
-	for value, want := range map[string]string{
-		"":                            "",
-		"shop-1":                      "",
-		"shop-1=" + uuid:              "",
-		"shop-1=" + uuid + ":-1@5":    "",
-		"shop-1=" + uuid + ":12":      "", // of which operation?
-		"shop-1=" + uuid + ":12@x":    "",
-		"shop-1=" + uuid + ":12@5":    "shop-1 " + uuid + ":12@5",
-		" shop-1 = " + uuid + ":12@5": "shop-1 " + uuid + ":12@5",
-		"shop-1=" + uuid + ":12@5,without=shop-0,shop-2":         "shop-1 " + uuid + ":12@5 without shop-0 shop-2",
-		"shop-1=" + uuid + ":12@5,without=shop-0/running":        "shop-1 " + uuid + ":12@5 ending shop-0",
-		"shop-1=" + uuid + ":12@5,without=shop-0,shop-2/running": "shop-1 " + uuid + ":12@5 without shop-0 ending shop-2",
-		"shop-1=00000000-0000-0000-0000-000000000000:3@5":        "",
+	down := func(name string, seqno int64) galera.Member {
+		return galera.Member{Name: name, Known: true, HeldData: true, Pod: galera.Pod{Exists: true}, Phase: galera.PhaseWaiting, Data: galera.DataPresent,
+			Position: galera.Position{UUID: uuid, Seqno: seqno}}
+	}
+	silent := galera.Member{Name: "shop-0", HeldData: true, Pod: galera.Pod{Exists: true}}
+	hung := down("shop-0", 11)
+	hung.Phase, hung.CannotAct = galera.PhaseRunning, galera.Hung
+	unable := down("shop-0", 14)
+	unable.CannotStart = "its image is gone"
+	for name, row := range map[string]struct {
+		missing galera.Member
+		want    galera.Trust
+	}{
+		"silent": {silent, galera.Trust{Without: []string{"shop-0"}}},
+		"hung":   {hung, galera.Trust{Running: []string{"shop-0"}}},
+		"unable": {unable, galera.Trust{Unable: []string{"shop-0"}}},
 	} {
+		s := galera.Snapshot{Name: "shop", Namespace: "default", ClusterUUID: uuid, Epoch: 4, NoPrimaryFor: time.Hour,
+			Members: []galera.Member{row.missing, down("shop-1", 12), down("shop-2", 12)}}
+		message := plan.Plan(s).Message
+		_, patch, found := strings.Cut(message, "kubectl patch galera shop -n default --type=merge -p '")
+		if !found {
+			t.Errorf("%s: no command in %q", name, message)
+			continue
+		}
 		c := &v1alpha1.GaleraCluster{}
-		c.Annotations = map[string]string{v1alpha1.AnnotationTrustMember: value}
-		got := ""
-		if tr := trust(c); tr != nil {
-			got = fmt.Sprintf("%s %s@%d", tr.Member, tr.Position, tr.Epoch)
-			if without := strings.Join(tr.Without, " "); without != "" {
-				got += " without " + without
-			}
-			if running := strings.Join(tr.Running, " "); running != "" {
-				got += " ending " + running
-			}
+		decoder := json.NewDecoder(strings.NewReader(strings.TrimSuffix(patch, "'")))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(c); err != nil {
+			t.Errorf("%s: %s: %v", name, patch, err)
+			continue
 		}
-		if got != want {
-			t.Errorf("%q is read as %q, want %q", value, got, want)
+		row.want.Member, row.want.Position, row.want.Epoch = "shop-1", galera.Position{UUID: uuid, Seqno: 12}, 5
+		if got := trust(c); got == nil || !reflect.DeepEqual(*got, row.want) {
+			t.Errorf("%s: %+v, want %+v", name, got, row.want)
 		}
+	}
+	if c := (&v1alpha1.GaleraCluster{}); trust(c) != nil {
+		t.Error("an approval of nothing")
 	}
 }
 

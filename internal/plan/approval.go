@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,7 +24,7 @@ func approved(s galera.Snapshot, v verdict, best galera.Member, ok bool) bool {
 func covered(t *galera.Trust, v verdict, name string) bool {
 	switch {
 	case slices.Contains(v.unable, name):
-		return slices.Contains(t.Without, name+galera.UnableSuffix)
+		return slices.Contains(t.Unable, name)
 	case slices.Contains(t.Without, name):
 		return true
 	case slices.Contains(v.silent, name), slices.Contains(v.later, name):
@@ -78,12 +79,47 @@ func explain(s galera.Snapshot, v verdict, best galera.Member, ok bool) (Decisio
 	}
 	ends := ""
 	if v.running(s) {
-		ends = " (a server marked " + galera.RunningSuffix + " is ended first, and counts with what it knows as soon as that can be told)"
+		ends = " (a server given up as " + string(galera.StillRunning) + " is ended first, and counts with what it knows as soon as that can be told)"
+	}
+	if s.Trust != nil {
+		text += ". The approval in spec.recovery is for another situation, and does nothing"
 	}
 	text += fmt.Sprintf(". Bring the missing members back; or, if they are gone for good and certainly not running, accept to lose what only they knew%s: "+
-		"kubectl annotate galera %s -n %s --overwrite galera-operator.io/trust-member=%s=%s@%d,without=%s",
-		ends, s.Name, s.Namespace, best.Name, best.Position, attempt(s, best), strings.Join(givenUp(s, v), ","))
+		"kubectl patch galera %s -n %s --type=merge -p '%s'", ends, s.Name, s.Namespace, approvalPatch(s, v, best))
 	return Decision{Reason: reason, Message: text, Blocked: reason != ReasonWaitingForMembers}, true
+}
+
+// approvalPatch is spec.recovery.approval as a merge patch: it fits this situation, and no other.
+func approvalPatch(s galera.Snapshot, v verdict, best galera.Member) string {
+	var patch struct {
+		Spec struct {
+			Recovery struct {
+				Approval approval `json:"approval"`
+			} `json:"recovery"`
+		} `json:"spec"`
+	}
+	patch.Spec.Recovery.Approval = approval{
+		Member: best.Name, History: best.Position.UUID, Seqno: best.Position.Seqno, Epoch: attempt(s, best), Without: givenUp(s, v),
+	}
+	text, err := json.Marshal(patch)
+	if err != nil {
+		panic(err) // strings and numbers
+	}
+	return string(text)
+}
+
+// approval has the fields of the API's RecoveryApproval.
+type approval struct {
+	Member  string          `json:"member"`
+	History string          `json:"history"`
+	Seqno   int64           `json:"seqno"`
+	Epoch   int64           `json:"epoch"`
+	Without []givenUpMember `json:"without"`
+}
+
+type givenUpMember struct {
+	Name string           `json:"name"`
+	As   galera.GivenUpAs `json:"as"`
 }
 
 func positions(s galera.Snapshot) string {

@@ -47,7 +47,7 @@ func TestContinueRecover(t *testing.T) {
 		{name: "a running one without quorum is stopped", s: crashed(db(0, nonPrimary(8, "db-0"))),
 			action: send("db-0", "recover-5", 5, OrderStop, none, "stop")},
 		{name: "one is stopping", s: crashed(db(0, phase(galera.PhaseStopping))), reason: ReasonWaitingForMembers},
-		{name: "one is silent again", s: crashed(db(0, silent)), reason: ReasonWaitingForMembers, says: "@5"},
+		{name: "one is silent again", s: crashed(db(0, silent)), reason: ReasonWaitingForMembers, says: `"epoch":5`},
 		{name: "one is silent, approved", s: crashed(db(0, silent), db(2, knows(5)), trust("db-1", at(9), 5, "db-0")),
 			action: giving(send("db-1", "recover-5", 5, OrderBootstrap, at(9), "bootstrap"), "db-0")},
 		{name: "one cannot read its order book", s: crashed(db(0, damaged(7))), reason: ReasonOrderBook, blocked: true,

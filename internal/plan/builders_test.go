@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -198,3 +199,9 @@ func check(t *testing.T, rows []row) {
 
 // halfKept is a member with a full copy that is not on the disk yet.
 func halfKept(m *galera.Member) { m.Data = galera.DataIncomplete }
+
+// printed is the approval a condition prints.
+func printed(member string, seqno, epoch int64, without string, as galera.GivenUpAs) string {
+	return fmt.Sprintf(`{"spec":{"recovery":{"approval":{"member":%q,"history":%q,"seqno":%d,"epoch":%d,"without":[{"name":%q,"as":%q}]}}}}`,
+		member, history, seqno, epoch, without, as)
+}

@@ -108,17 +108,20 @@ func (v verdict) running(s galera.Snapshot) bool {
 }
 
 // givenUp are the missing members as an approval names them.
-func givenUp(s galera.Snapshot, v verdict) []string {
+func givenUp(s galera.Snapshot, v verdict) []givenUpMember {
 	names := v.missing()
-	for i, name := range names {
+	out := make([]givenUpMember, 0, len(names))
+	for _, name := range names {
+		as := galera.Gone
 		switch m, _ := s.Member(name); {
 		case slices.Contains(v.unable, name):
-			names[i] += galera.UnableSuffix
+			as = galera.Unable
 		case m.MayRun():
-			names[i] += galera.RunningSuffix
+			as = galera.StillRunning
 		}
+		out = append(out, givenUpMember{name, as})
 	}
-	return names
+	return out
 }
 
 // endStuck ends a server that does not answer, or that cannot be told anything, before the cluster is started without

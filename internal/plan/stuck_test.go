@@ -27,6 +27,14 @@ func cannotStart(m *galera.Member) { m.Phase, m.CannotStart = galera.PhaseFailed
 
 func terminating(m *galera.Member) { m.Pod.Terminating = true }
 
+// trustUnable is an approval that gives one up though it is ahead.
+func trustUnable(member string, p galera.Position, epoch int64, unable string) change {
+	return func(s *galera.Snapshot) {
+		trust(member, p, epoch)(s)
+		s.Trust.Unable = []string{unable}
+	}
+}
+
 // trustBut is an approval that has some of the missing members' servers ended first.
 func trustBut(member string, p galera.Position, epoch int64, running string, without ...string) change {
 	return func(s *galera.Snapshot) {
@@ -36,20 +44,20 @@ func trustBut(member string, p galera.Position, epoch int64, running string, wit
 }
 
 func TestStuckMemberIsMissing(t *testing.T) {
-	command := func(without string) string {
-		return "galera-operator.io/trust-member=db-0=" + history + ":8@5,without=" + without
+	command := func(name string, as galera.GivenUpAs) string {
+		return printed("db-0", 8, 5, name, as)
 	}
 	check(t, []row{
-		{name: "hung: the approval is printed, and ends its server first", s: shop(all(down(8)), db(2, hung)), reason: ReasonMemberFailed, blocked: true, says: command("db-2/running")},
+		{name: "hung: the approval is printed, and ends its server first", s: shop(all(down(8)), db(2, hung)), reason: ReasonMemberFailed, blocked: true, says: command("db-2", galera.StillRunning)},
 		{name: "it says what is wrong", s: shop(all(down(8)), db(2, hung)), reason: ReasonMemberFailed, blocked: true, says: "db-2 run and do not answer"},
-		{name: "killed, and its process stays", s: shop(all(down(8)), db(2, undead)), reason: ReasonMemberFailed, blocked: true, says: command("db-2")},
-		{name: "the look hangs", s: shop(all(down(8)), db(2, slowLook)), reason: ReasonMemberFailed, blocked: true, says: command("db-2")},
-		{name: "a frozen volume, further on", s: shop(all(down(8)), db(2, down(9), cannot(galera.Frozen))), reason: ReasonMemberFailed, blocked: true, says: command("db-2")},
+		{name: "killed, and its process stays", s: shop(all(down(8)), db(2, undead)), reason: ReasonMemberFailed, blocked: true, says: command("db-2", galera.Gone)},
+		{name: "the look hangs", s: shop(all(down(8)), db(2, slowLook)), reason: ReasonMemberFailed, blocked: true, says: command("db-2", galera.Gone)},
+		{name: "a frozen volume, further on", s: shop(all(down(8)), db(2, down(9), cannot(galera.Frozen))), reason: ReasonMemberFailed, blocked: true, says: command("db-2", galera.Gone)},
 		{name: "a read-only volume", s: shop(all(down(8)), db(2, down(8), cannot(galera.ReadOnly))), reason: ReasonMemberFailed, blocked: true, says: "refuses writes"},
-		{name: "a read-only volume, and its server runs", s: shop(all(down(8)), db(2, nonPrimary(8, "db-2"), cannot(galera.ReadOnly))), reason: ReasonMemberFailed, blocked: true, says: command("db-2/running")},
+		{name: "a read-only volume, and its server runs", s: shop(all(down(8)), db(2, nonPrimary(8, "db-2"), cannot(galera.ReadOnly))), reason: ReasonMemberFailed, blocked: true, says: command("db-2", galera.StillRunning)},
 		{name: "approved", s: shop(all(down(8)), db(2, hung), trustBut("db-0", at(8), 5, "db-2")), action: recoverBy("db-0", 8, 5)},
 		{name: "approved by whoever has seen that it does not run", s: shop(all(down(8)), db(2, hung), trust("db-0", at(8), 5, "db-2")), action: recoverBy("db-0", 8, 5)},
-		{name: "approved while its agent answered, and it is silent now", s: shop(all(down(8)), db(2, silent), trustBut("db-0", at(8), 5, "db-2")), reason: ReasonWaitingForMembers, says: command("db-2")},
+		{name: "approved while its agent answered, and it is silent now", s: shop(all(down(8)), db(2, silent), trustBut("db-0", at(8), 5, "db-2")), reason: ReasonWaitingForMembers, says: command("db-2", galera.Gone)},
 		{name: "all are stuck", s: shop(all(hung)), reason: ReasonMemberFailed, blocked: true, says: "db-0, db-1 and db-2 run"},
 		{name: "nothing is known of the history", s: shop(all(hung), func(s *galera.Snapshot) { s.ClusterUUID = "" }), reason: ReasonMemberFailed, blocked: true, says: "no history can be found: db-0 runs"},
 		{name: "the first start", s: fresh(db(1, cannot(galera.ReadOnly))), reason: ReasonMemberFailed, blocked: true, says: "db-1 has a volume"},
@@ -63,9 +71,9 @@ func TestWhoCannotBeStartedIsMissing(t *testing.T) {
 		{name: "behind it does not matter", s: shop(all(down(8)), db(0, down(7), cannotStart)), action: recoverBy("db-1", 8, 5)},
 		{name: "ahead a person decides", s: shop(all(down(8)), db(1, down(9), cannotStart)), reason: ReasonMemberFailed, blocked: true,
 			says: "db-1 cannot start (no certificate); "},
-		{name: "and may", s: shop(all(down(8)), db(1, down(9), cannotStart), trust("db-0", at(8), 5, "db-1/unable")), action: recoverBy("db-0", 8, 5)},
+		{name: "and may", s: shop(all(down(8)), db(1, down(9), cannotStart), trustUnable("db-0", at(8), 5, "db-1")), action: recoverBy("db-0", 8, 5)},
 		{name: "it was given up for its silence", s: shop(all(down(8)), db(1, down(9), cannotStart), trust("db-0", at(8), 5, "db-1")),
-			reason: ReasonMemberFailed, blocked: true, says: "without=db-1/unable"},
+			reason: ReasonMemberFailed, blocked: true, says: `"without":[{"name":"db-1","as":"Unable"}]`},
 		{name: "the first start waits for it", s: fresh(db(0, cannotStart)), reason: ReasonMemberFailed, blocked: true, says: "no certificate"},
 		{name: "the others only join", s: fresh(db(1, cannotStart)), action: Begin{galera.Operation{ID: "firststart-1", Type: galera.OpFirstStart, Epoch: 1, BootstrapMember: "db-0"}}},
 	})
@@ -82,7 +90,7 @@ func TestRecoverWithoutStuckMember(t *testing.T) {
 	}
 	ordered := told("recover-5/db-2/stop", 5, OrderStop, orderAccepted)
 	check(t, []row{
-		{name: "not approved", s: crashed(db(0, knows(5)), db(2, hung)), reason: ReasonMemberFailed, blocked: true, says: "without=db-2/running"},
+		{name: "not approved", s: crashed(db(0, knows(5)), db(2, hung)), reason: ReasonMemberFailed, blocked: true, says: `"without":[{"name":"db-2","as":"Running"}]`},
 		{name: "a hung server is ended first", s: on(db(2, hung)), action: stop},
 		{name: "it may be on its way down already, for something else", s: on(db(2, hung, phase(galera.PhaseStopping))), action: stop},
 		{name: "and is waited for", s: on(db(2, hung, phase(galera.PhaseStopping), ordered)), reason: ReasonMemberFailed, says: "server of db-2"},
@@ -90,12 +98,12 @@ func TestRecoverWithoutStuckMember(t *testing.T) {
 		{name: "that takes too long", s: on(db(2, slowLook, ordered)), action: bootstrap("db-2")},
 		{name: "killed, and its process stays", s: on(db(2, undead, ordered)), action: bootstrap("db-2")},
 		{name: "it stands behind: nothing is given up", s: on(db(2, stopped(8), ordered)), action: bootstrap()},
-		{name: "its agent went silent before it was seen to end", s: on(db(2, silent)), reason: ReasonWaitingForMembers, says: "without=db-2"},
+		{name: "its agent went silent before it was seen to end", s: on(db(2, silent)), reason: ReasonWaitingForMembers, says: `"without":[{"name":"db-2","as":"Gone"}]`},
 		{name: "one that cannot write its book is not told", s: on(db(2, down(12), cannot(galera.ReadOnly))), action: bootstrap("db-2")},
 		{name: "nor one that is frozen", s: on(db(2, down(12), cannot(galera.Frozen))), action: bootstrap("db-2")},
 		{name: "its server runs and cannot be told to stop", s: on(db(2, nonPrimary(12, "db-2"), cannot(galera.Frozen))), action: DeletePod{"db-2"}},
 		{name: "its pod goes", s: on(db(2, nonPrimary(12, "db-2"), cannot(galera.Frozen), terminating)), reason: ReasonMemberFailed, says: "the pod db-2 to go"},
-		{name: "the approval was taken back before the order", s: on(db(2, undead, ordered), func(s *galera.Snapshot) { s.Trust = nil }), reason: ReasonMemberFailed, blocked: true, says: "without=db-2"},
+		{name: "the approval was taken back before the order", s: on(db(2, undead, ordered), func(s *galera.Snapshot) { s.Trust = nil }), reason: ReasonMemberFailed, blocked: true, says: `"without":[{"name":"db-2","as":"Gone"}]`},
 		{name: "and after it", s: on(db(2, undead, ordered), db(1, told("recover-5/db-1/bootstrap", 5, OrderBootstrap, orderAccepted)), func(s *galera.Snapshot) { s.Trust = nil }),
 			reason: ReasonRecovering, says: "db-1 is starting"},
 	})

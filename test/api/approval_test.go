@@ -5,8 +5,9 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -23,12 +24,10 @@ func TestApprovalReachesTheAgent(t *testing.T) {
 			}
 		})
 	}
-	w.Eventually(func() string { return w.message("QuorumHealthy") }).Should(HaveSuffix(":12@2,without=shop-2"))
-	_, command, found := strings.Cut(w.message("QuorumHealthy"), v1alpha1.AnnotationTrustMember+"=")
+	w.Eventually(func() string { return w.message("QuorumHealthy") }).Should(HaveSuffix(`"seqno":12,"epoch":2,"without":[{"name":"shop-2","as":"Gone"}]}}}}'`))
+	_, patch, found := strings.Cut(w.message("QuorumHealthy"), "kubectl patch galera shop -n approval --type=merge -p '")
 	w.Expect(found).To(BeTrue(), w.message("QuorumHealthy"))
-	w.edit(func(c *v1alpha1.GaleraCluster) {
-		c.Annotations = map[string]string{v1alpha1.AnnotationTrustMember: command}
-	})
+	must(t, kube.Patch(t.Context(), w.cluster.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(strings.TrimSuffix(patch, "'")))))
 	w.Eventually(w.agents.bootstraps).Should(Equal([]string{"Initialise shop-0", "Bootstrap shop-1"}))
 	w.agents.mu.Lock()
 	defer w.agents.mu.Unlock()

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"time"
@@ -15,7 +16,7 @@ import (
 )
 
 // approval finds the command that the condition prints for a person.
-var approval = regexp.MustCompile(`kubectl annotate galera (\S+) -n (\S+) --overwrite ` + regexp.QuoteMeta(v1alpha1.AnnotationTrustMember) + `=(\S+)`)
+var approval = regexp.MustCompile(`kubectl patch galera (\S+) -n (\S+) --type=merge -p '([^']+)'`)
 
 var _ = Describe("A lost or wrong volume", Label(Slow, Faults), func() {
 	It("lost while the others serve, is filled again by a full transfer", func(ctx SpecContext) {
@@ -45,21 +46,19 @@ var _ = Describe("A lost or wrong volume", Label(Slow, Faults), func() {
 		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionQuorumHealthy, metav1.ConditionFalse, v1alpha1.ReasonDataLost, recoverTime)).To(Succeed())
 		expectStalled(ctx, shop, v1alpha1.ReasonDataLost, lost, "shop-0 "+before.ClusterUUID, "shop-1 "+before.ClusterUUID)
 		By("checking that nothing happens without an approval, nor with a wrong one")
-		approve(ctx, shop, "shop-0="+before.ClusterUUID+":1")
+		approve(ctx, shop, fmt.Sprintf(`{"spec":{"recovery":{"approval":{"member":"shop-0","history":%q,"seqno":1,"epoch":1,"without":[{"name":"shop-2"}]}}}}`, before.ClusterUUID))
 		Consistently(w.Acknowledged).WithContext(ctx).WithTimeout(20 * time.Second).WithPolling(time.Second).Should(Equal(w.Acknowledged()))
 
 		By("doing what the condition says")
 		cond, err := shop.Condition(ctx, v1alpha1.ConditionQuorumHealthy)
 		Expect(err).NotTo(HaveOccurred())
-		words := approval.FindStringSubmatch(cond.Message)
-		Expect(words).To(HaveLen(4), cond.Message)
-		Expect(words[1:3]).To(Equal([]string{shop.Name, shop.Namespace}))
+		Expect(cond.Message).To(ContainSubstring("is for another situation"))
 		approved := time.Now()
-		approve(ctx, shop, words[3])
+		approve(ctx, shop, printedApproval(ctx, shop))
 		expectRecovery(ctx, shop, w, approved)
 		expectHistory(ctx, shop, before.ClusterUUID)
 		stopAndCheck(ctx, w, start)
-		Expect(shop.Change(ctx, func(g *v1alpha1.GaleraCluster) { delete(g.Annotations, v1alpha1.AnnotationTrustMember) })).To(Succeed())
+		removeApproval(ctx, shop)
 	}, SpecTimeout(12*time.Minute))
 
 	It("restored from an old snapshot, catches up", func(ctx SpecContext) {
@@ -141,12 +140,16 @@ func takeSnapshot(ctx context.Context, c *harness.Cluster, pod string) (out harn
 	return out
 }
 
-func approve(ctx context.Context, c *harness.Cluster, value string) {
+// approve makes the merge patch of an approval.
+func approve(ctx context.Context, c *harness.Cluster, patch string) {
 	GinkgoHelper()
-	Expect(c.Change(ctx, func(g *v1alpha1.GaleraCluster) {
-		if g.Annotations == nil {
-			g.Annotations = map[string]string{}
-		}
-		g.Annotations[v1alpha1.AnnotationTrustMember] = value
-	})).To(Succeed())
+	var given v1alpha1.GaleraCluster
+	Expect(json.Unmarshal([]byte(patch), &given)).To(Succeed())
+	Expect(given.Spec.Recovery).NotTo(BeNil())
+	change(ctx, c, func(s *v1alpha1.GaleraClusterSpec) { s.Recovery = given.Spec.Recovery })
+}
+
+func removeApproval(ctx context.Context, c *harness.Cluster) {
+	GinkgoHelper()
+	change(ctx, c, func(s *v1alpha1.GaleraClusterSpec) { s.Recovery = nil })
 }
