@@ -180,10 +180,9 @@ type ClusterTLSStatus struct {
 	// lastSwitch is the one that was completed last.
 	// +optional
 	LastSwitch *SwitchStatus `json:"lastSwitch,omitempty"`
-	// step of a replacement of the CA: Settled when there is none; Trusting while all nodes are made to
-	// trust the new CA; Presenting while all are made to present its certificate; Asking when
-	// spec.tls.dropOldCA is Manual and the old CA waits to be dropped; Forgetting while nodes are
-	// restarted, because only that makes them forget a CA.
+	// step of a replacement of the CA: Settled when there is none; DistributingTrust while all nodes are made to trust the new CA;
+	// RotatingCertificates while all are made to present its certificate; AwaitingApproval when spec.tls.dropOldCA is Manual and
+	// the old CA waits to be dropped; RemovingOldCA while nodes are restarted, because only that makes them forget a CA.
 	// +optional
 	Step string `json:"step,omitempty"`
 	// trustedCAs are all CAs some node trusts.

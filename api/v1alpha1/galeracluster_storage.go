@@ -18,22 +18,23 @@ type StorageSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	StorageClassName *string `json:"storageClassName,omitempty"`
 
-	// retain keeps the volumes when the cluster is deleted; with false they are deleted with it.
-	// Default: true.
-	// +optional
-	// +kubebuilder:default=true
-	Retain *bool `json:"retain,omitempty"`
-
-	// persistentVolumeClaimRetention says what becomes of the volume of a node that was scaled away.
+	// persistentVolumeClaimRetentionPolicy says what becomes of volumes that are not needed any more, as a StatefulSet's field of
+	// that name does. Default: all are kept.
 	// +optional
 	// +kubebuilder:default={}
-	PersistentVolumeClaimRetention ClaimRetention `json:"persistentVolumeClaimRetention,omitempty"`
+	PersistentVolumeClaimRetentionPolicy ClaimRetentionPolicy `json:"persistentVolumeClaimRetentionPolicy,omitempty"`
 }
 
-// ClaimRetention says what becomes of volumes that are not needed any more.
-type ClaimRetention struct {
-	// whenScaled is Retain or Delete. A volume that is kept makes its node catch up incrementally when
-	// it comes back; one that is deleted makes it copy all data. It is deleted only when the node was seen
+// ClaimRetentionPolicy says what becomes of volumes that are not needed any more.
+type ClaimRetentionPolicy struct {
+	// whenDeleted is Retain or Delete: what becomes of the volumes, and of the Secret with root's password, when the cluster is
+	// deleted. Default: Retain.
+	// +optional
+	// +kubebuilder:default=Retain
+	// +kubebuilder:validation:Enum=Retain;Delete
+	WhenDeleted ClaimPolicy `json:"whenDeleted,omitempty"`
+	// whenScaled is Retain or Delete: what becomes of the volume of a node that was scaled away. One that is kept makes its node
+	// catch up by IST when it comes back; one that is deleted makes it copy all data. It is deleted only when the node was seen
 	// to have left in good order. Default: Retain.
 	// +optional
 	// +kubebuilder:default=Retain

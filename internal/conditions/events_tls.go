@@ -13,11 +13,11 @@ const actionRenew = "Renew"
 
 // stepEvents say what a step of the replacement of a CA means.
 var stepEvents = map[string]string{
-	"Trusting":   "a new CA was issued: all nodes are made to trust it beside the old one",
-	"Presenting": "all nodes trust the new CA: its certificate is published",
-	"Asking":     "all nodes present the new certificate; the old CA waits to be dropped by hand",
-	"Forgetting": "the old CA is published no more: nodes are restarted one by one to forget it",
-	"Settled":    "the old CA is trusted by no node any more",
+	"DistributingTrust":    "a new CA was issued: all nodes are made to trust it beside the old one",
+	"RotatingCertificates": "all nodes trust the new CA: its certificate is published",
+	"AwaitingApproval":     "all nodes present the new certificate; the old CA waits to be dropped by hand",
+	"RemovingOldCA":        "the old CA is published no more: nodes are restarted one by one to forget it",
+	"Settled":              "the old CA is trusted by no node any more",
 }
 
 // certificateEvents tell what became of certificates.

@@ -12,8 +12,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
 
-// stepForgetting follows the planner's steps: nothing more is published, and nodes are restarted.
-const stepForgetting = "Forgetting"
+// stepRemovingOldCA follows the planner's steps: nothing more is published, and nodes are restarted.
+const stepRemovingOldCA = "RemovingOldCA"
 
 // trustedCAs are the CAs that are published, and those a running node trusts beside them.
 func trustedCAs(in Input) []v1alpha1.TrustedCA {
@@ -65,7 +65,7 @@ func trustStep(in Input) string {
 	}
 	step := string(in.Published.Choice.Step)
 	if step == string(plan.StepSettled) && slices.ContainsFunc(in.Snapshot.Members, stale) {
-		return stepForgetting
+		return stepRemovingOldCA
 	}
 	return step
 }
@@ -74,19 +74,19 @@ func trustStep(in Input) string {
 func oldTrust(in Input) string {
 	choice := in.Published.Choice
 	switch trustStep(in) {
-	case string(plan.StepTrusting):
+	case string(plan.StepDistributingTrust):
 		return "the CA is being replaced: waiting for every node to trust the new one" + waitingFor(choice.Waiting)
-	case string(plan.StepPresenting):
+	case string(plan.StepRotatingCertificates):
 		if len(choice.Old) == 0 {
 			return ""
 		}
 		return fmt.Sprintf("the CA is being replaced: %s still trusted; waiting for every node to present a certificate of the new one%s",
 			areTrusted(in, v1alpha1.CAOld), waitingFor(choice.Waiting))
-	case string(plan.StepAsking):
+	case string(plan.StepAwaitingApproval):
 		return fmt.Sprintf("the CA was replaced, and %s still trusted, because spec.tls.dropOldCA is Manual. To have it dropped, and the nodes restarted one by one: "+
 			"kubectl annotate --overwrite -n %s galeracluster %s %s=%s", areTrusted(in, v1alpha1.CAOld), in.cluster().Namespace, in.cluster().Name,
 			v1alpha1.AnnotationDropCA, strings.Join(choice.Old, ","))
-	case stepForgetting:
+	case stepRemovingOldCA:
 		return fmt.Sprintf("the CA was replaced, and %s still trusted by %s until its next restart", areTrusted(in, v1alpha1.CADropped), list(staleMembers(in)))
 	}
 	return ""

@@ -13,12 +13,12 @@ type CertificateStep string
 const (
 	// StepSettled means that one CA is trusted and the issued certificate is published.
 	StepSettled CertificateStep = "Settled"
-	// StepTrusting means that the old certificate is presented, and both CAs are to be trusted.
-	StepTrusting CertificateStep = "Trusting"
-	// StepPresenting means that both CAs are trusted, and the new certificate is to be presented.
-	StepPresenting CertificateStep = "Presenting"
-	// StepAsking means that the old CA could be dropped and that a person is to ask for it.
-	StepAsking CertificateStep = "Asking"
+	// StepDistributingTrust means that the old certificate is presented, and both CAs are to be trusted.
+	StepDistributingTrust CertificateStep = "DistributingTrust"
+	// StepRotatingCertificates means that both CAs are trusted, and the new certificate is to be presented.
+	StepRotatingCertificates CertificateStep = "RotatingCertificates"
+	// StepAwaitingApproval means that the old CA could be dropped and that a person is to ask for it.
+	StepAwaitingApproval CertificateStep = "AwaitingApproval"
 )
 
 // Publication is what the nodes are to be given.
@@ -58,13 +58,13 @@ func Publish(c galera.Certificates) Publication {
 	case issued.Leaf == published.Leaf:
 		return drop(c, p)
 	case !c.Valid, sameTrust(published, issued), trusted(c):
-		p.Issued, p.Step = true, StepPresenting
+		p.Issued, p.Step = true, StepRotatingCertificates
 		if len(p.Old) == 0 {
 			p.Step = StepSettled
 		}
 		return p
 	}
-	p.Step = StepTrusting
+	p.Step = StepDistributingTrust
 	p.Waiting = waiting(c.Members, func(u galera.CertificateUse) bool { return u.Loaded })
 	return p
 }
@@ -87,7 +87,7 @@ func drop(c galera.Certificates, p Publication) Publication {
 	if len(p.Old) == 0 {
 		return p
 	}
-	p.Step = StepPresenting
+	p.Step = StepRotatingCertificates
 	p.Waiting = waiting(c.Members, func(u galera.CertificateUse) bool { return u.Loaded && u.Serves })
 	if len(p.Waiting) > 0 || len(without(c.Issued.CAs, c.Published.CAs)) > 0 {
 		return p
@@ -99,7 +99,7 @@ func drop(c galera.Certificates, p Publication) Publication {
 	p.CAs, p.Old = without(p.CAs, gone), without(p.Old, gone)
 	p.Step = StepSettled
 	if len(p.Old) > 0 {
-		p.Step = StepAsking
+		p.Step = StepAwaitingApproval
 	}
 	return p
 }

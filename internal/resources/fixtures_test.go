@@ -26,7 +26,7 @@ func shop() *v1alpha1.GaleraCluster {
 		Spec: v1alpha1.GaleraClusterSpec{
 			Replicas:        3,
 			ImagePullPolicy: corev1.PullIfNotPresent,
-			Storage:         v1alpha1.StorageSpec{Size: resource.MustParse("1Gi"), Retain: new(true)},
+			Storage:         v1alpha1.StorageSpec{Size: resource.MustParse("1Gi")},
 			TLS: v1alpha1.TLSSpec{
 				Replication: v1alpha1.TLSRequired,
 				Clients:     v1alpha1.TLSRequired,
@@ -50,7 +50,8 @@ func everything() *v1alpha1.GaleraCluster {
 	c.Spec.Image = "example.org/mariadb:12.3"
 	c.Spec.ImagePullPolicy = corev1.PullAlways
 	c.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "registry"}}
-	c.Spec.Storage = v1alpha1.StorageSpec{Size: resource.MustParse("20Gi"), StorageClassName: new("fast"), Retain: new(false)}
+	c.Spec.Storage = v1alpha1.StorageSpec{Size: resource.MustParse("20Gi"), StorageClassName: new("fast"),
+		PersistentVolumeClaimRetentionPolicy: v1alpha1.ClaimRetentionPolicy{WhenDeleted: v1alpha1.ClaimDelete}}
 	c.Spec.Resources = corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("4Gi")},
 		Limits:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("4Gi")},

@@ -77,5 +77,5 @@ func ownedMeta(c *v1alpha1.GaleraCluster, name string) metav1.ObjectMeta {
 
 // retains says that data outlives the cluster, and with it what is needed to read the data.
 func retains(c *v1alpha1.GaleraCluster) bool {
-	return c.Spec.Storage.Retain == nil || *c.Spec.Storage.Retain
+	return c.Spec.Storage.PersistentVolumeClaimRetentionPolicy.WhenDeleted != v1alpha1.ClaimDelete
 }

@@ -34,19 +34,19 @@ func TestEveryObjectIsLabelledAndTyped(t *testing.T) {
 }
 
 func TestWhatOutlivesTheCluster(t *testing.T) {
-	for retain, kept := range map[bool][]string{true: {"Secret/shop-root"}, false: nil} {
+	for retain, kept := range map[v1alpha1.ClaimPolicy][]string{v1alpha1.ClaimRetain: {"Secret/shop-root"}, v1alpha1.ClaimDelete: nil} {
 		c := shop()
-		c.Spec.Storage.Retain = new(retain)
+		c.Spec.Storage.PersistentVolumeClaimRetentionPolicy.WhenDeleted = retain
 		for _, object := range render(c, testOptions) {
 			name := object.GetObjectKind().GroupVersionKind().Kind + "/" + object.GetName()
 			owner := metav1.GetControllerOf(object)
 			switch want := !slices.Contains(kept, name); {
 			case want && owner == nil:
-				t.Errorf("retain=%v: %s would outlive the cluster", retain, name)
+				t.Errorf("whenDeleted=%v: %s would outlive the cluster", retain, name)
 			case want && (owner.UID != c.UID || owner.Kind != "GaleraCluster" || owner.APIVersion != "galera-operator.io/v1alpha1" || !*owner.BlockOwnerDeletion):
-				t.Errorf("retain=%v: %s has the wrong owner %+v", retain, name, owner)
+				t.Errorf("whenDeleted=%v: %s has the wrong owner %+v", retain, name, owner)
 			case !want && owner != nil:
-				t.Errorf("retain=%v: %s would be deleted with the cluster", retain, name)
+				t.Errorf("whenDeleted=%v: %s would be deleted with the cluster", retain, name)
 			}
 		}
 	}

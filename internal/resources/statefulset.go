@@ -71,7 +71,7 @@ func claimRetention(c *v1alpha1.GaleraCluster, leaving bool) *appsv1.StatefulSet
 		WhenDeleted: appsv1.RetainPersistentVolumeClaimRetentionPolicyType,
 		WhenScaled:  appsv1.RetainPersistentVolumeClaimRetentionPolicyType,
 	}
-	if leaving && c.Spec.Storage.PersistentVolumeClaimRetention.WhenScaled == v1alpha1.ClaimDelete {
+	if leaving && c.Spec.Storage.PersistentVolumeClaimRetentionPolicy.WhenScaled == v1alpha1.ClaimDelete {
 		policy.WhenScaled = appsv1.DeletePersistentVolumeClaimRetentionPolicyType
 	}
 	if !retains(c) {

@@ -25,7 +25,9 @@ func TestTemplateIsUntouched(t *testing.T) {
 		"encryption": func(c *v1alpha1.GaleraCluster) { c.Spec.TLS = everyTLS() },
 		"suspend":    func(c *v1alpha1.GaleraCluster) { c.Spec.Suspend = true },
 		"services":   func(c *v1alpha1.GaleraCluster) { c.Spec.Service.Type = "NodePort" },
-		"retain":     func(c *v1alpha1.GaleraCluster) { c.Spec.Storage.Retain = new(false) },
+		"retain": func(c *v1alpha1.GaleraCluster) {
+			c.Spec.Storage.PersistentVolumeClaimRetentionPolicy.WhenDeleted = v1alpha1.ClaimDelete
+		},
 	} {
 		c := shop()
 		change(c)
@@ -97,7 +99,7 @@ func TestClaimRetention(t *testing.T) {
 	if got := StatefulSet(c, testOptions, pods(c, 3)).Spec.PersistentVolumeClaimRetentionPolicy; got.WhenDeleted != "Retain" || got.WhenScaled != "Retain" {
 		t.Errorf("got %+v", got)
 	}
-	c.Spec.Storage.Retain = new(false)
+	c.Spec.Storage.PersistentVolumeClaimRetentionPolicy.WhenDeleted = v1alpha1.ClaimDelete
 	if got := StatefulSet(c, testOptions, pods(c, 3)).Spec.PersistentVolumeClaimRetentionPolicy; got.WhenDeleted != "Delete" || got.WhenScaled != "Retain" {
 		t.Errorf("got %+v", got)
 	}
@@ -115,7 +117,7 @@ func TestClaimsOfWhoIsLeaving(t *testing.T) {
 	if got := policy(true); got != "Retain" {
 		t.Errorf("by default: %s", got)
 	}
-	c.Spec.Storage.PersistentVolumeClaimRetention.WhenScaled = v1alpha1.ClaimDelete
+	c.Spec.Storage.PersistentVolumeClaimRetentionPolicy.WhenScaled = v1alpha1.ClaimDelete
 	if got := policy(true); got != "Delete" {
 		t.Errorf("while one is leaving: %s", got)
 	}

@@ -21,7 +21,7 @@ import (
 func TestBenchmarkRuns(t *testing.T) {
 	s := perform(t, benchmark(t, "runs", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "rounds": "1", "workloads": oneWrite}))
 	c := s.cluster("runs-db")
-	if *c.Spec.Storage.Retain || !metav1.IsControlledBy(c, s.get()) {
+	if c.Spec.Storage.PersistentVolumeClaimRetentionPolicy.WhenDeleted != v1alpha1.ClaimDelete || !metav1.IsControlledBy(c, s.get()) {
 		t.Errorf("the private cluster outlives the benchmark: %+v", c.Spec.Storage)
 	}
 	s.prove("runs-db")

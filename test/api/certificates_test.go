@@ -66,7 +66,7 @@ func TestCAReplacement(t *testing.T) {
 
 	issue(t, w.cluster, next)
 	w.Eventually(func() []string { _, cas, _ := w.published(); return cas }).Should(Equal(both))
-	w.Eventually(w.step).Should(Equal("Trusting"))
+	w.Eventually(w.step).Should(Equal("DistributingTrust"))
 	w.Expect(w.condition("CertificatesValid")()).To(Equal("False OldCATrusted"))
 	w.load("shop-0")
 	w.load("shop-1")
@@ -81,7 +81,7 @@ func TestCAReplacement(t *testing.T) {
 	w.Eventually(func() string { return w.message("CertificatesValid") }).Should(ContainSubstring("(shop-2)"), "says who is waited for")
 	w.load("shop-2")
 
-	w.Eventually(w.step).Should(Equal("Asking"))
+	w.Eventually(w.step).Should(Equal("AwaitingApproval"))
 	w.Expect(w.message("CertificatesValid")).To(ContainSubstring("drop-old-ca=" + oldCAs[0]))
 	w.edit(func(c *v1alpha1.GaleraCluster) {
 		c.Annotations = map[string]string{v1alpha1.AnnotationDropCA: oldCAs[0][:16]}
@@ -89,7 +89,7 @@ func TestCAReplacement(t *testing.T) {
 	w.Eventually(func() []string { _, cas, _ := w.published(); return cas }).Should(Equal(both[1:]))
 	primary := w.status().Primary
 	w.load("shop-2")
-	w.Eventually(w.step).Should(Equal("Forgetting"))
+	w.Eventually(w.step).Should(Equal("RemovingOldCA"))
 	w.Expect(w.message("CertificatesValid")).To(ContainSubstring("until its next restart"))
 	w.Expect(w.agents.given()).To(HaveLen(1), "nobody is restarted before all have read it")
 	w.load("shop-0")

@@ -33,22 +33,24 @@ func TestSecretsGoWithTheData(t *testing.T) {
 		}
 		return out
 	}
-	retain := func(yes bool) {
-		w.edit(func(c *v1alpha1.GaleraCluster) { c.Spec.Storage.Retain = &yes })
+	whenDeleted := func(policy v1alpha1.ClaimPolicy) {
+		w.edit(func(c *v1alpha1.GaleraCluster) {
+			c.Spec.Storage.PersistentVolumeClaimRetentionPolicy.WhenDeleted = policy
+		})
 	}
 	w.Eventually(w.condition("Ready")).ShouldNot(BeEmpty())
 	w.Expect(owners()).To(BeEmpty(), "they are kept, like the data")
-	retain(false)
+	whenDeleted(v1alpha1.ClaimDelete)
 	w.Eventually(owners).Should(Equal("shop-root: GaleraCluster shop. shop-issued: GaleraCluster shop. shop-ca-pair: GaleraCluster shop. "))
-	retain(true)
+	whenDeleted(v1alpha1.ClaimRetain)
 	w.Eventually(owners).Should(BeEmpty())
 }
 
 // TestUsersSecretIsNeverOwned: a password of the user's own does not go with the cluster.
 func TestUsersSecretIsNeverOwned(t *testing.T) {
 	own := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "shop-root", Labels: map[string]string{v1alpha1.LabelCluster: "shop"}}}
-	no := false
-	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "shop", UID: "u"}, Spec: v1alpha1.GaleraClusterSpec{Storage: v1alpha1.StorageSpec{Retain: &no}}}
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "shop", UID: "u"}}
+	c.Spec.Storage.PersistentVolumeClaimRetentionPolicy.WhenDeleted = v1alpha1.ClaimDelete
 	if refs, differ := resources.Owned(c, own); differ || len(refs) > 0 {
 		t.Errorf("%v", refs)
 	}

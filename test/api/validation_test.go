@@ -109,7 +109,7 @@ func TestDefaults(t *testing.T) {
 	if k := s.TLS.Certificate; k.PrivateKey.Algorithm != "ECDSA" || k.Duration.Hours() != 2160 {
 		t.Errorf("certificate defaults: %+v", k)
 	}
-	if s.StateTransfer.Method != "MariaBackup" || s.StateTransfer.Parallel != 4 || !*s.Storage.Retain {
+	if s.StateTransfer.Method != "MariaBackup" || s.StateTransfer.Parallel != 4 || s.Storage.PersistentVolumeClaimRetentionPolicy != (v1alpha1.ClaimRetentionPolicy{WhenDeleted: "Retain", WhenScaled: "Retain"}) {
 		t.Errorf("defaults: %+v %+v", s.StateTransfer, s.Storage)
 	}
 }
@@ -122,7 +122,7 @@ func TestImmutable(t *testing.T) {
 		"same size":     {`storage: {size: 1Gi}`, `storage: {size: 1024Mi}`, ""},
 		"class":         {`storage: {size: 1Gi, storageClassName: a}`, `storage: {size: 1Gi, storageClassName: b}`, "storageClassName cannot be changed"},
 		"class removed": {`storage: {size: 1Gi, storageClassName: a}`, `storage: {size: 1Gi}`, "storageClassName cannot be changed"},
-		"retain":        {`storage: {size: 1Gi}`, `storage: {size: 1Gi, retain: false}`, ""},
+		"retention":     {`storage: {size: 1Gi}`, `storage: {size: 1Gi, persistentVolumeClaimRetentionPolicy: {whenDeleted: Delete}}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := fromYAML(t, "fixed", tc.before)

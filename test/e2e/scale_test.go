@@ -62,7 +62,7 @@ var _ = Describe("Scaling all the way", Label(Slow), func() {
 
 		By("deleting the volumes of those who leave")
 		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) {
-			s.Storage.PersistentVolumeClaimRetention.WhenScaled = v1alpha1.ClaimDelete
+			s.Storage.PersistentVolumeClaimRetentionPolicy.WhenScaled = v1alpha1.ClaimDelete
 		})
 		scale(ctx, shop, 3)
 		scale(ctx, shop, 1)
