@@ -20,10 +20,11 @@ const (
 
 // Reasons of conditions. Each is documented in docs/conditions.md with what to do.
 const (
-	ReasonReady     = "Ready"
-	ReasonSuspended = "Suspended"
-	ReasonHealthy   = "Healthy"
-	ReasonDone      = "Done"
+	ReasonReady       = "Ready"
+	ReasonHibernated  = "Hibernated"
+	ReasonHibernating = "Hibernating"
+	ReasonHealthy     = "Healthy"
+	ReasonDone        = "Done"
 
 	// What keeps a cluster from starting.
 	ReasonIssuerNotFound       = "IssuerNotFound"

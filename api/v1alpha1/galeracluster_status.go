@@ -268,7 +268,7 @@ type SwitchStatus struct {
 type OperationStatus struct {
 	// id is unique for every operation.
 	ID string `json:"id"`
-	// type of the operation: FirstStart, Recover, RebuildQuorum, Restart, ScaleDown, Suspend, SwitchTLS.
+	// type of the operation: FirstStart, Recover, RebuildQuorum, Restart, ScaleDown, Hibernate, SwitchTLS.
 	Type string `json:"type"`
 	// target is what the operation leads to, for instance a configuration revision.
 	// +optional

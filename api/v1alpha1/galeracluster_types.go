@@ -123,10 +123,10 @@ type GaleraClusterSpec struct {
 	// +kubebuilder:default={}
 	NetworkPolicy NetworkPolicySpec `json:"networkPolicy,omitempty"`
 
-	// suspend stops every node gracefully, one after another, and keeps the data. Set it back to
+	// hibernate stops every node gracefully, one after another, and keeps the data. Set it back to
 	// false and the cluster resumes from the node that stopped last.
 	// +optional
-	Suspend bool `json:"suspend,omitempty"`
+	Hibernate bool `json:"hibernate,omitempty"`
 
 	// recovery holds what only a person can decide when a cluster cannot start by itself.
 	// +optional

@@ -148,9 +148,9 @@ func statefulSet(f observe.Facts) resources.StatefulSetState {
 	return s
 }
 
-// replicas is 0 once a suspended cluster has stopped in order.
+// replicas is 0 once a hibernated cluster has stopped in order.
 func replicas(f observe.Facts) int32 {
-	if f.Cluster.Spec.Suspend && observe.Suspended(f.Cluster) {
+	if f.Cluster.Spec.Hibernate && observe.Hibernated(f.Cluster) {
 		return 0
 	}
 	return int32(observe.Size(f))

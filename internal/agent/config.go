@@ -67,7 +67,7 @@ func (a *agent) readConfig() {
 		Places: a.Places, OpenSSLTool: servercnf.HaveTool("openssl"), OldSocat: a.oldSocat,
 	})
 	if a.config != nil && a.config.Revision == config.Revision && sameOutput(a.output, output) {
-		a.config.Suspended, a.configProblem = config.Suspended, ""
+		a.config.Hibernated, a.configProblem = config.Hibernated, ""
 		return
 	}
 	if known, err := a.checkSettings(config, output); !known {

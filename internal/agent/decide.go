@@ -18,8 +18,8 @@ type Situation struct {
 	Draining, Held, Restart bool
 	// Condemned says that the running server must go: it is a danger to the data.
 	Condemned bool
-	// Suspended is NodeConfig.Suspended.
-	Suspended bool
+	// Hibernated is NodeConfig.Hibernated.
+	Hibernated bool
 	// Blind says why not even the position can be found out (no configuration, no mariadbd), nil when
 	// it can. Unusable says why nothing can be started (certificate, provider), nil when it can.
 	Blind, Unusable *agentapi.Failure
@@ -107,8 +107,8 @@ func Next(s Situation) Step {
 		return Step{Phase: galera.PhaseFailed, Failure: s.Sticky}
 	case s.Join.Failure != nil:
 		return Step{Phase: galera.PhaseFailed, Failure: s.Join.Failure}
-	case s.Suspended:
-		return Step{Phase: galera.PhaseWaiting, Waiting: "the cluster is suspended"}
+	case s.Hibernated:
+		return Step{Phase: galera.PhaseWaiting, Waiting: "the cluster is hibernated"}
 	case !s.Join.Join:
 		return Step{Phase: galera.PhaseWaiting, Waiting: s.Join.Wait}
 	case s.RetryIn > 0:

@@ -111,8 +111,8 @@ func TestNext(t *testing.T) {
 		"held, unusable, not looked":    {func(s *Situation) { s.Held, s.Unusable, s.Examined = true, failure, false }, ActExamine, galera.PhaseExamining},
 		"to form, unusable":             {func(s *Situation) { s.Held, s.Unusable, s.Form = true, failure, agentapi.OrderBootstrap }, ActNone, galera.PhaseFailed},
 		"settings are looked at":        {func(s *Situation) { s.Checking, s.Blind, s.Examined = true, failure, false }, ActNone, galera.PhaseExamining},
-		"suspended":                     {func(s *Situation) { s.Suspended = true }, ActNone, galera.PhaseWaiting},
-		"suspended, bootstrap":          {func(s *Situation) { s.Suspended, s.Form = true, agentapi.OrderBootstrap }, ActBootstrap, galera.PhaseStarting},
+		"hibernated":                    {func(s *Situation) { s.Hibernated = true }, ActNone, galera.PhaseWaiting},
+		"hibernated, bootstrap":         {func(s *Situation) { s.Hibernated, s.Form = true, agentapi.OrderBootstrap }, ActBootstrap, galera.PhaseStarting},
 		"initialise":                    {func(s *Situation) { s.Form = agentapi.OrderInitialise }, ActInitialise, galera.PhaseInitialising},
 		"foreign data":                  {func(s *Situation) { s.Join = JoinVerdict{Failure: failure} }, ActNone, galera.PhaseFailed},
 		"sticky failure":                {func(s *Situation) { s.Sticky = failure }, ActNone, galera.PhaseFailed},
@@ -130,7 +130,7 @@ func TestNext(t *testing.T) {
 		"running, to be restarted":      {func(s *Situation) { s.Alive, s.Restart = true, true }, ActStop, galera.PhaseStopping},
 		"running, condemned":            {func(s *Situation) { s.Alive, s.Condemned = true, true }, ActStop, galera.PhaseStopping},
 		"stopping once is enough":       {func(s *Situation) { s.Alive, s.Stopping, s.Draining = true, true, true }, ActNone, galera.PhaseStopping},
-		"suspension stops nobody":       {func(s *Situation) { s.Alive, s.Answers, s.Suspended = true, true, true }, ActNone, galera.PhaseRunning},
+		"hibernation stops nobody":      {func(s *Situation) { s.Alive, s.Answers, s.Hibernated = true, true, true }, ActNone, galera.PhaseRunning},
 	} {
 		s := ready
 		c.edit(&s)
@@ -151,13 +151,13 @@ func TestNext(t *testing.T) {
 func TestNeverStartsByItselfToForm(t *testing.T) {
 	for bits := range 1 << 9 {
 		on := func(i int) bool { return bits&(1<<i) != 0 }
-		s := Situation{Alive: on(0), Stopping: on(1), Answers: on(2), Draining: on(3), Held: on(4), Restart: on(5), Suspended: on(6), Examined: on(7)}
+		s := Situation{Alive: on(0), Stopping: on(1), Answers: on(2), Draining: on(3), Held: on(4), Restart: on(5), Hibernated: on(6), Examined: on(7)}
 		if on(8) {
 			s.Join.Join = true
 		}
 		if step := Next(s); step.Act == ActBootstrap || step.Act == ActInitialise {
 			t.Fatalf("%+v: %s", s, step.Act)
-		} else if step.Act == ActJoin && (!s.Join.Join || s.Alive || s.Draining || s.Held || s.Suspended || !s.Examined) {
+		} else if step.Act == ActJoin && (!s.Join.Join || s.Alive || s.Draining || s.Held || s.Hibernated || !s.Examined) {
 			t.Fatalf("%+v: joins", s)
 		}
 	}

@@ -180,7 +180,7 @@ func (a *agent) situation() Situation {
 	s := Situation{
 		Job: a.job, Alive: a.proc != nil, Stopping: a.run.stopping, Answers: a.status != nil,
 		Draining: a.draining, Held: content.Held, Restart: a.restart, Condemned: a.run.condemned,
-		Suspended: a.config != nil && a.config.Suspended, Blind: a.blind(), Unusable: a.unusable(), Examined: a.examined,
+		Hibernated: a.config != nil && a.config.Hibernated, Blind: a.blind(), Unusable: a.unusable(), Examined: a.examined,
 		Trouble: a.examining, Checking: a.config == nil && a.checking.busy,
 		Sticky: a.sticky, RetryIn: max(0, time.Until(a.retryAt), time.Until(a.quietUntil)), ExamineIn: max(0, time.Until(a.examineAt)),
 	}

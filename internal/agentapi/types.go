@@ -62,8 +62,8 @@ type NodeConfig struct {
 	StateTransfer StateTransferConfig `json:"stateTransfer"`
 	// Settings are the user's [mysqld] settings, already checked by the operator.
 	Settings map[string]string `json:"settings,omitempty"`
-	// InstanceSuspended tells a starting agent not to join by itself (hibernation).
-	Suspended bool `json:"suspended,omitempty"`
+	// Hibernated tells a starting agent not to join by itself.
+	Hibernated bool `json:"hibernated,omitempty"`
 }
 
 // ConfigKey is the key of the NodeConfig (JSON) in the ConfigMap.

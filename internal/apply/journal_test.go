@@ -20,7 +20,7 @@ func TestLeap(t *testing.T) {
 		"never back":                             {9, plan.RecordUUID{Epoch: 7}, 9},
 		"somebody may remember more":             {0, plan.RecordUUID{Epoch: 7, Leap: true}, now.Unix()},
 		"after a loss in the very same second":   {0, plan.RecordUUID{Epoch: now.Unix(), Leap: true}, now.Unix() + 1},
-		"a suspension was begun before, at that": {now.Unix() + 5, plan.RecordUUID{Epoch: 7, Leap: true}, now.Unix() + 6},
+		"a hibernation was begun before, at that": {now.Unix() + 5, plan.RecordUUID{Epoch: 7, Leap: true}, now.Unix() + 6},
 	} {
 		status := v1alpha1.GaleraClusterStatus{Epoch: row.had}
 		if !Journal(&status, row.a, now) || status.Epoch != row.want {

@@ -33,11 +33,11 @@ func quorumHealthy(in Input) verdict {
 
 // ready is True when everything the spec asks for was observed.
 func ready(in Input, problem *Problem, enc verdict) verdict {
-	if in.Snapshot.Suspend {
-		if in.Snapshot.Suspended {
-			return no(v1alpha1.ReasonSuspended, "the cluster is suspended; set spec.suspend to false to start it again")
+	if in.Snapshot.Hibernate {
+		if in.Snapshot.Hibernated {
+			return no(v1alpha1.ReasonHibernated, "the cluster is hibernated; set spec.hibernate to false to start it again")
 		}
-		return no(v1alpha1.ReasonSuspended, in.Decision.Message)
+		return no(v1alpha1.ReasonHibernating, in.Decision.Message)
 	}
 	// What keeps from a new pair is a person's business, yet the old one goes on serving.
 	if problem != nil && problem != in.RenewalRefused && (problem != in.Refused && problem != in.CertManager || in.Published == nil) {

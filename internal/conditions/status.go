@@ -60,8 +60,8 @@ func reconciling(rdy verdict, problem *Problem, in Input) verdict {
 	switch {
 	case rdy.status == metav1.ConditionTrue:
 		return no(v1alpha1.ReasonDone, "the cluster is as the spec asks for")
-	case in.Snapshot.Suspended && in.Snapshot.Suspend:
-		return no(v1alpha1.ReasonSuspended, "the cluster is suspended")
+	case in.Snapshot.Hibernated && in.Snapshot.Hibernate:
+		return no(v1alpha1.ReasonHibernated, "the cluster is hibernated")
 	case problem != nil && problem.Blocked:
 		return no(problem.Reason, problem.Message)
 	default:

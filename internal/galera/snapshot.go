@@ -9,8 +9,8 @@ type Snapshot struct {
 	Namespace, Name string
 	// Replicas is the wanted number of members. It says nothing of who is one: see Members.
 	Replicas int
-	// Suspend asks for an ordered stop of all nodes.
-	Suspend bool
+	// Hibernate asks for an ordered stop of all nodes.
+	Hibernate bool
 	// ConfigRevision is the revision of the published NodeConfig.
 	ConfigRevision string
 	// Publication identifies the certificate and the CAs the nodes have been given.
@@ -31,8 +31,8 @@ type Snapshot struct {
 	Operation *Operation
 	// Primary is the recorded writer.
 	Primary string
-	// Suspended says that the ordered stop is complete.
-	Suspended bool
+	// Hibernated says that the ordered stop is complete.
+	Hibernated bool
 
 	// Members has one entry for every member that is recorded, in ordinal order. A member stays one until
 	// it was seen to have left in good order, whatever is wanted.
@@ -70,8 +70,8 @@ const (
 	OpRestart OperationType = "Restart"
 	// OpScaleDown lets the member of the highest ordinal leave.
 	OpScaleDown OperationType = "ScaleDown"
-	// OpSuspend stops all nodes, one after another.
-	OpSuspend OperationType = "Suspend"
+	// OpHibernate stops all nodes, one after another.
+	OpHibernate OperationType = "Hibernate"
 	// OpSwitchTLS changes the encryption of replication. Step is the strategy, Target the node
 	// whose turn it is.
 	OpSwitchTLS OperationType = "SwitchTLS"

@@ -264,7 +264,7 @@ func (w *World) checkArbitrator(s galera.Snapshot, a plan.Action) {
 	case plan.RemoveArbitrator:
 		taken = true
 	}
-	if !taken || s.Suspend || s.Operation != nil && s.Operation.Step == "Rebootstrap" || !slices.ContainsFunc(s.Members, galera.Member.InPrimary) {
+	if !taken || s.Hibernate || s.Operation != nil && s.Operation.Step == "Rebootstrap" || !slices.ContainsFunc(s.Members, galera.Member.InPrimary) {
 		return
 	}
 	for _, m := range s.Members {

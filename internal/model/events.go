@@ -61,7 +61,7 @@ const (
 	LoseStatus
 	DamageBook
 	// people
-	Suspend
+	Hibernate
 	Configure
 	Upgrade
 	SwitchTLS
@@ -85,7 +85,7 @@ var kindNames = [kinds]string{"Round", "Elapse", "Agent", "Kubelet", "Regroup", 
 	"SeeStatus", "SeePod", "Hear", "SeeSecrets", "LookAround", "Load", "Reconcile", "Tick", "KillServer", "KillAgent", "KillPod", "KillAll", "Drain",
 	"MachineAway", "MachineBack", "Partition", "Shatter", "Heal", "Mute", "Unmute", "NotHear", "Duplicate", "DropMessage",
 	"CrashBeforeActing", "CrashBeforeStatus", "CrashOperator", "Wipe", "Save", "RollBack", "Swap", "Blur", "PurgeCache", "LoseStatus", "DamageBook",
-	"Suspend", "Configure", "Upgrade", "SwitchTLS", "Scale", "Approve", "Repair", "SplitByHand", "Renew", "ReplaceCA",
+	"Hibernate", "Configure", "Upgrade", "SwitchTLS", "Scale", "Approve", "Repair", "SplitByHand", "Renew", "ReplaceCA",
 	"Hang", "HangHard", "LookHangs", "Freeze", "Protect", "Thaw"}
 
 // String returns the event as Go source.
@@ -231,8 +231,8 @@ func (w *World) diskOrPerson(e Event) bool {
 		return w.loseStatus()
 	case DamageBook:
 		return w.damageBook(i)
-	case Suspend:
-		w.api.suspend = !w.api.suspend
+	case Hibernate:
+		w.api.hibernate = !w.api.hibernate
 	case Configure:
 		w.configure()
 	case Upgrade:

@@ -100,7 +100,7 @@ func (w *World) help() {
 
 // arrived says that the spec is fulfilled.
 func (w *World) arrived() bool {
-	if w.api.suspend {
+	if w.api.hibernate {
 		return w.asleep()
 	}
 	for i := range w.n {
@@ -125,8 +125,8 @@ func (w *World) asleep() bool {
 			return false
 		}
 	}
-	w.truth.reached |= ReachedSuspended
-	return w.api.status.suspended()
+	w.truth.reached |= ReachedHibernated
+	return w.api.status.hibernated()
 }
 
 func (w *World) wireEmpty() bool { return w.wire == [maxMessages]message{} }

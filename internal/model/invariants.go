@@ -22,7 +22,7 @@ const (
 	SilentDivergent = "a member with other write-sets of the same numbers joined unnoticed"
 	EvictedAlive    = "a member that runs was evicted"
 	Stuck           = "does not converge"
-	Disorderly      = "suspended before the members were stopped in order"
+	Disorderly      = "hibernated before the members were stopped in order"
 	BadAdvice       = "a person is asked to approve a position nobody has"
 	MixedMembership = "a strict and a plain member in one membership"
 	NewHistory      = "a second history was begun"
@@ -44,7 +44,7 @@ func (w *World) checkAlways() {
 	var serving int16
 	for i := range w.places {
 		n := &w.nodes[i]
-		if i < w.n && w.truth.taken.has(i) && (i >= w.size() || w.synced(i) || w.api.suspend) {
+		if i < w.n && w.truth.taken.has(i) && (i >= w.size() || w.synced(i) || w.api.hibernate) {
 			w.truth.taken &^= 1 << i
 		}
 		if !n.srv.on || !n.srv.view.primary || n.srv.view.id == serving || !w.whole(n.srv.view) {
@@ -139,7 +139,7 @@ func (w *World) checkFormed(members set) {
 	}
 }
 
-// checkAsleep judges the removal of the pods of a suspended cluster. One member may have come
+// checkAsleep judges the removal of the pods of a hibernated cluster. One member may have come
 // back unseen; two have not been stopped at all.
 func (w *World) checkAsleep() {
 	on := 0
@@ -164,7 +164,7 @@ func (w *World) onlyStuckServe() bool {
 	return true
 }
 
-// checkTaken judges an operator's act that takes the member down; stops are for suspension.
+// checkTaken judges an operator's act that takes the member down; stops are for hibernation.
 func (w *World) checkTaken(i int, stop bool) {
 	if stop || !w.serves(i) {
 		return
@@ -225,13 +225,13 @@ func (w *World) checkDecision(s galera.Snapshot, d plan.Decision) {
 	}
 }
 
-// checkStopOrder: of a cluster that is suspended the writer is stopped last.
+// checkStopOrder: of a cluster that is hibernated the writer is stopped last.
 func (w *World) checkStopOrder(s galera.Snapshot, a plan.SendOrder) {
 	target, _ := s.Member(a.Member)
 	if a.Kind == plan.OrderStop && s.Operation != nil && s.Operation.Type == galera.OpScaleDown {
 		w.checkLeave(s, target)
 	}
-	if !s.Suspend || a.Kind != plan.OrderStop || target.Pod.Role != roles[rolePrimary] {
+	if !s.Hibernate || a.Kind != plan.OrderStop || target.Pod.Role != roles[rolePrimary] {
 		return
 	}
 	for _, m := range s.Members {

@@ -35,9 +35,9 @@ type pod struct {
 // apiServer holds the resource.
 type apiServer struct {
 	// the spec, and what is rendered from it
-	suspend  bool
-	replicas int8
-	config   published
+	hibernate bool
+	replicas  int8
+	config    published
 	// wanted is the mode the spec asks for, rebootstrap its strategy of getting there.
 	wanted      mode
 	rebootstrap bool
@@ -70,7 +70,7 @@ func (w *World) ready(i int) bool {
 // stepKubelet lets the StatefulSet controller and the kubelet do their next thing for the member.
 func (w *World) stepKubelet(i int) bool {
 	n := &w.nodes[i]
-	asleep := w.api.suspend && w.api.status.suspended()
+	asleep := w.api.hibernate && w.api.status.hibernated()
 	wanted := !asleep && i < w.size()
 	switch {
 	case n.away, n.srv.killed && !n.agent.up:

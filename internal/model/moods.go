@@ -14,7 +14,7 @@ var (
 		Round: 3, Agent: 40, Kubelet: 16, Regroup: 24, Deliver: 30, Hear: 30, SeePod: 14, SeeStatus: 16, Reconcile: 50, Duplicate: 6})
 	// oldLeader: an operator that does not know yet that there is another.
 	oldLeader = newMood(map[Kind]int{
-		Round: 20, LookAround: 20, Reconcile: 60, Deliver: 20, Duplicate: 8, SeeStatus: 3, KillAll: 4, Configure: 6, Suspend: 4})
+		Round: 20, LookAround: 20, Reconcile: 60, Deliver: 20, Duplicate: 8, SeeStatus: 3, KillAll: 4, Configure: 6, Hibernate: 4})
 	// oldReports: members come and go faster than the operator hears of it.
 	oldReports = only(map[Kind]int{
 		Round: 1, Elapse: 60, Hear: 60, SeePod: 10, SeeStatus: 40, Reconcile: 60, Deliver: 40, Write: 10, Tick: 4,
@@ -27,17 +27,17 @@ var (
 		Round: 50, Wipe: 3, Save: 4, RollBack: 3, Swap: 3, Blur: 3, DamageBook: 2, LoseStatus: 3, KillAll: 6, MachineAway: 5, MachineBack: 4, Approve: 12, Write: 30})
 	// changes of the spec.
 	changes = newMood(map[Kind]int{
-		Round: 60, Suspend: 5, Configure: 8, Upgrade: 6, KillServer: 3, Drain: 3, CrashBeforeStatus: 6, CrashOperator: 4,
+		Round: 60, Hibernate: 5, Configure: 8, Upgrade: 6, KillServer: 3, Drain: 3, CrashBeforeStatus: 6, CrashOperator: 4,
 		Wipe: 0, Swap: 0, RollBack: 0, Blur: 0, DamageBook: 0, Partition: 1, Shatter: 0})
 	// sizes: members come and go by order, and by themselves.
 	sizes = newMood(map[Kind]int{
-		Round: 90, Scale: 14, KillServer: 5, KillAgent: 4, KillAll: 3, Write: 40, Suspend: 1, Configure: 1, Hear: 20, Elapse: 10, CrashBeforeStatus: 4})
+		Round: 90, Scale: 14, KillServer: 5, KillAgent: 4, KillAll: 3, Write: 40, Hibernate: 1, Configure: 1, Hear: 20, Elapse: 10, CrashBeforeStatus: 4})
 )
 
 // stuck: members that answer and cannot act, while the others come, go and crash.
 var stuck = newMood(map[Kind]int{
 	Round: 90, Hang: 10, HangHard: 4, LookHangs: 4, Freeze: 4, Protect: 4, Thaw: 8, KillAll: 6, KillServer: 10, KillAgent: 6, Drain: 6, Write: 30, Approve: 20,
-	Mute: 4, Unmute: 4, DamageBook: 2, Wipe: 1, Swap: 0, RollBack: 0, Suspend: 2, Scale: 2, Configure: 2})
+	Mute: 4, Unmute: 4, DamageBook: 2, Wipe: 1, Swap: 0, RollBack: 0, Hibernate: 2, Scale: 2, Configure: 2})
 
 // certificates: renewed and replaced, loaded late, and seen by operators of any age.
 var certificates = newMood(map[Kind]int{
@@ -47,13 +47,13 @@ var certificates = newMood(map[Kind]int{
 // switches of the encryption, with everything that can happen meanwhile.
 var switches = newMood(map[Kind]int{
 	Round: 90, SwitchTLS: 10, Configure: 3, KillServer: 5, KillAgent: 4, KillAll: 1, CrashBeforeStatus: 6, CrashBeforeActing: 4, CrashOperator: 4,
-	Suspend: 2, Wipe: 0, Swap: 0, RollBack: 0, Blur: 0, DamageBook: 0, LoseStatus: 0, Partition: 2, Shatter: 0, LookAround: 20, SeeStatus: 12, Hear: 20, Reconcile: 40})
+	Hibernate: 2, Wipe: 0, Swap: 0, RollBack: 0, Blur: 0, DamageBook: 0, LoseStatus: 0, Partition: 2, Shatter: 0, LookAround: 20, SeeStatus: 12, Hear: 20, Reconcile: 40})
 
 // arbiterMoods are for worlds with an arbitrator, beside the others.
 var arbiterMoods = [...]mood{
 	// servers that are stopped in good order and come back, and an arbitrator that is not always seen.
 	newMood(map[Kind]int{
-		Round: 60, Drain: 14, KillServer: 8, KillAgent: 6, Mute: 8, Unmute: 6, Configure: 6, Upgrade: 4, Renew: 4, Suspend: 3, Scale: 6, SwitchTLS: 3,
+		Round: 60, Drain: 14, KillServer: 8, KillAgent: 6, Mute: 8, Unmute: 6, Configure: 6, Upgrade: 4, Renew: 4, Hibernate: 3, Scale: 6, SwitchTLS: 3,
 		Tick: 6, Wipe: 0, Swap: 0, RollBack: 0, Blur: 0, DamageBook: 0, LoseStatus: 0}),
 	leftAlone,
 }
@@ -70,7 +70,7 @@ var weights = [kinds]int{
 	Partition: 5, Shatter: 2, Heal: 5, Mute: 3, Unmute: 3, NotHear: 2, Duplicate: 3, DropMessage: 2,
 	CrashBeforeActing: 1, CrashBeforeStatus: 2, CrashOperator: 2,
 	Wipe: 1, Save: 1, RollBack: 1, Swap: 1, Blur: 1, PurgeCache: 1, LoseStatus: 1, DamageBook: 1,
-	Suspend: 2, Configure: 2, Upgrade: 1, SwitchTLS: 1, Scale: 2, Approve: 2, Repair: 1, SplitByHand: 0, Renew: 1, ReplaceCA: 1,
+	Hibernate: 2, Configure: 2, Upgrade: 1, SwitchTLS: 1, Scale: 2, Approve: 2, Repair: 1, SplitByHand: 0, Renew: 1, ReplaceCA: 1,
 }
 
 // newMood is the usual weights with some of them changed.

@@ -15,7 +15,7 @@ var arbitratorMutants = []mutant{
 	{"the arbitrator is restarted while a node is down", restartsArbitratorAtOnce, arbiterMoods[0], []string{ArbitratorTaken}},
 	{"a node is restarted while the arbitrator is away", ignoresArbitrator, arbiterMoods[0], []string{WithoutVote}},
 	{"an arbitrator that runs with old settings is left alone", leavesStaleArbitrator, arbiterMoods[0], []string{Stuck}},
-	{"a suspension leaves the arbitrator", suspendsWithoutArbitrator, arbiterMoods[0], []string{Stuck}},
+	{"a hibernation leaves the arbitrator", hibernatesWithoutArbitrator, arbiterMoods[0], []string{Stuck}},
 	{"strict sockets are published before the arbitrator is dynamic", strictForArbitrator, switches, []string{Stuck, MixedMembership}},
 	{"an arbitrator that is to go is waited for until it is brought up to date", waitsForUpdate, sizes, []string{Stuck}},
 }
@@ -45,7 +45,7 @@ func forgetsSilentArbitrator(s galera.Snapshot) plan.Decision {
 }
 
 func restartsArbitratorAtOnce(s galera.Snapshot) plan.Decision {
-	if a := s.Arbitrator; a != nil && a.Wanted && a.RestartNeeded && !noPrimary(s) && !s.Suspend {
+	if a := s.Arbitrator; a != nil && a.Wanted && a.RestartNeeded && !noPrimary(s) && !s.Hibernate {
 		return plan.Decision{Action: plan.SendOrder{Member: a.Name, ID: a.Process, Epoch: s.Epoch, Kind: plan.OrderRestart}}
 	}
 	return plan.Plan(s)
@@ -59,8 +59,8 @@ func leavesStaleArbitrator(s galera.Snapshot) plan.Decision {
 	return plan.Plan(arbitrator(s, func(a *galera.Arbitrator) { a.RestartNeeded = false }))
 }
 
-func suspendsWithoutArbitrator(s galera.Snapshot) plan.Decision {
-	if s.Suspend {
+func hibernatesWithoutArbitrator(s galera.Snapshot) plan.Decision {
+	if s.Hibernate {
 		s.Arbitrator = nil
 	}
 	return plan.Plan(s)
@@ -109,7 +109,7 @@ var (
 	waitsWithDonor = waitsFor(func(s galera.Snapshot, _ plan.Action) bool {
 		return !s.Arbitrator.Counted && slices.ContainsFunc(s.Members, func(m galera.Member) bool { return m.StuckDonor })
 	})
-	leavesRestarted = waitsFor(func(s galera.Snapshot, _ plan.Action) bool { return s.Suspend && s.Suspended })
+	leavesRestarted = waitsFor(func(s galera.Snapshot, _ plan.Action) bool { return s.Hibernate && s.Hibernated })
 )
 
 func outdatedOnes(s galera.Snapshot) []galera.Member {

@@ -315,7 +315,7 @@ func stopsWriterFirst(s galera.Snapshot) plan.Decision {
 	d := plan.Plan(s)
 	o, ok := d.Action.(plan.SendOrder)
 	for _, m := range s.Members {
-		if ok && o.Kind == plan.OrderStop && s.Suspend && m.Pod.Role == roles[rolePrimary] && m.Known && m.Phase != galera.PhaseStopped {
+		if ok && o.Kind == plan.OrderStop && s.Hibernate && m.Pod.Role == roles[rolePrimary] && m.Known && m.Phase != galera.PhaseStopped {
 			o.Member, o.ID = m.Name, s.Operation.ID+"/"+m.Name+"/stop"
 			d.Action = o
 		}
@@ -325,7 +325,7 @@ func stopsWriterFirst(s galera.Snapshot) plan.Decision {
 
 func repeatsStop(s galera.Snapshot) plan.Decision {
 	return leapless(plan.Plan(members(s, func(m *galera.Member) {
-		if s.Operation != nil && s.Operation.Type == galera.OpSuspend && m.Order != nil && m.Order.Epoch == s.Operation.Epoch {
+		if s.Operation != nil && s.Operation.Type == galera.OpHibernate && m.Order != nil && m.Order.Epoch == s.Operation.Epoch {
 			m.Order = &galera.Order{ID: m.Order.ID, Epoch: m.Order.Epoch, Kind: string(plan.OrderStop), State: m.Order.State}
 		}
 	})))
@@ -341,7 +341,7 @@ func repeatsStart(s galera.Snapshot) plan.Decision {
 }
 
 func missingIsStopped(s galera.Snapshot) plan.Decision {
-	if s.Operation == nil || s.Operation.Type != galera.OpSuspend || !s.Suspend {
+	if s.Operation == nil || s.Operation.Type != galera.OpHibernate || !s.Hibernate {
 		return plan.Plan(s)
 	}
 	return plan.Plan(members(s, func(m *galera.Member) {
@@ -354,7 +354,7 @@ func missingIsStopped(s galera.Snapshot) plan.Decision {
 
 func believesOldStops(s galera.Snapshot) plan.Decision {
 	return plan.Plan(members(s, func(m *galera.Member) {
-		if s.Operation != nil && s.Operation.Type == galera.OpSuspend && m.Phase == galera.PhaseStopped {
+		if s.Operation != nil && s.Operation.Type == galera.OpHibernate && m.Phase == galera.PhaseStopped {
 			m.Order = &galera.Order{Epoch: s.Operation.Epoch, Kind: string(plan.OrderStop)}
 		}
 	}))

@@ -18,7 +18,7 @@ type status struct {
 	epoch     int64
 	working   bool
 	operation galera.Operation
-	// stopped is the epoch of the last completed operation, if that was a Suspend.
+	// stopped is the epoch of the last completed operation, if that was a Hibernate.
 	stopped int64
 	primary int8
 	held    set
@@ -28,14 +28,14 @@ type status struct {
 	lostAt int16
 }
 
-// suspended is internal/observe.Suspended in this world.
-func (st *status) suspended() bool { return !st.working && st.stopped > 0 && st.stopped == st.epoch }
+// hibernated is internal/observe.Hibernated in this world.
+func (st *status) hibernated() bool { return !st.working && st.stopped > 0 && st.stopped == st.epoch }
 
 // operator is one process of the operator: its caches, and nothing that has to survive.
 type operator struct {
-	status   status
-	suspend  bool
-	replicas int8
+	status    status
+	hibernate bool
+	replicas  int8
 	// config is what it knows to be published; wanted and rebootstrap are the spec's.
 	config      published
 	wanted      mode
@@ -70,7 +70,7 @@ func (o *operator) clear() { *o = operator{mute: o.mute} }
 // seeStatus brings the operator's cache of the resource up to date.
 func (w *World) seeStatus(k int) {
 	o := &w.ops[k]
-	o.status, o.suspend, o.trust = w.api.status, w.api.suspend, w.api.trust
+	o.status, o.hibernate, o.trust = w.api.status, w.api.hibernate, w.api.trust
 	o.config, o.template = w.api.config, w.api.template
 	o.replicas, o.arbitrator = w.api.replicas, w.api.arbitrator
 	o.wanted, o.rebootstrap = w.api.wanted, w.api.rebootstrap
@@ -122,10 +122,10 @@ func (w *World) lookAround(k int) {
 func (w *World) snapshot(o *operator) galera.Snapshot {
 	st := &o.status
 	s := galera.Snapshot{
-		Namespace: "world", Name: "db", Replicas: int(o.replicas), Suspend: o.suspend,
+		Namespace: "world", Name: "db", Replicas: int(o.replicas), Hibernate: o.hibernate,
 		ConfigRevision: revisions[o.config.revision],
 		Wanted:         encryptions[o.wanted], Published: encryptions[o.config.mode], Rebootstrap: o.rebootstrap,
-		ClusterUUID: uuids[st.uuid], Epoch: st.epoch, Suspended: st.suspended(),
+		ClusterUUID: uuids[st.uuid], Epoch: st.epoch, Hibernated: st.hibernated(),
 		Publication: o.certs.published.name(),
 		Members:     make([]galera.Member, st.size),
 	}
@@ -340,7 +340,7 @@ func (w *World) journal(st *status, a plan.Action) {
 		}
 		if !a.Abandoned {
 			st.stopped = 0
-			if st.operation.Type == galera.OpSuspend {
+			if st.operation.Type == galera.OpHibernate {
 				st.stopped = st.operation.Epoch
 			}
 		}

@@ -15,7 +15,7 @@ const (
 	ReachedSST
 	ReachedRestart
 	ReachedApproval
-	ReachedSuspended
+	ReachedHibernated
 	ReachedBlocked
 	ReachedPartition
 	ReachedSplit
@@ -36,7 +36,7 @@ const (
 )
 
 var situations = [...]string{"first start", "recovery", "rebuilt quorum", "IST", "SST", "rolling restart", "approval",
-	"suspension", "blocked", "partition", "split by hand", "lost status", "switch of encryption", "all Synced", "CA replaced", "scaled up", "scaled down", "donor for ever", "eviction",
+	"hibernation", "blocked", "partition", "split by hand", "lost status", "switch of encryption", "all Synced", "CA replaced", "scaled up", "scaled down", "donor for ever", "eviction",
 	"an arbitrator counted", "an arbitrator ended by order", "an arbitrator alone Primary",
 	"a member that cannot act", "started without one"}
 

@@ -6,7 +6,7 @@ func init() { regressions = append(regressions, arbitratorRegressions...) }
 var arbitratorRegressions = []regression{
 	{"one node is left, and its arbitrator stays", keepsArbitratorOfOne, pairOf(Event{Scale, 0, 0})},
 	{"an arbitrator that is to go is of an earlier template", waitsForUpdate, pairOf(Event{Scale, 0, 0}, Event{Upgrade, 0, 0})},
-	{"an arbitrator is not wanted any more when a suspension ends", keepsArbitratorAsleep, pairOf(Event{Suspend, 0, 0}, Event{Scale, 0, 0})},
+	{"an arbitrator is not wanted any more when a hibernation ends", keepsArbitratorAsleep, pairOf(Event{Hibernate, 0, 0}, Event{Scale, 0, 0})},
 	{"one node in the middle of a switch is to become two and an arbitrator", waitsBesideOne, pairOf(
 		Event{Scale, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{SwitchTLS, 0, 0},
 		Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Scale, 1, 0})},
@@ -19,13 +19,13 @@ var arbitratorRegressions = []regression{
 			{Round, 0, 0}, {LookAround, 1, 0}, {Reconcile, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
 			{Shatter, 0, 0}, {Regroup, 0, 0}, {KillPod, 3, 0},
 		}}},
-	{"an earlier leader starts the arbitrator of a suspended cluster", leavesRestarted, pairOf(
-		Event{Round, 0, 0}, Event{LookAround, 1, 0}, Event{Suspend, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0},
+	{"an earlier leader starts the arbitrator of a hibernated cluster", leavesRestarted, pairOf(
+		Event{Round, 0, 0}, Event{LookAround, 1, 0}, Event{Hibernate, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0},
 		Event{Round, 0, 0}, Event{Round, 0, 0}, Event{SeePod, 1, 2}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Reconcile, 1, 0})},
 	{"an arbitrator's Deployment is gone, and its pod is not yet", nil, pairOf(
 		Event{KillPod, 0, 0}, Event{Round, 0, 0}, Event{Drain, 2, 0}, Event{Upgrade, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Elapse, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Scale, 0, 0}, Event{ReplaceCA, 3, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Elapse, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{LookAround, 0, 0}, Event{CrashBeforeStatus, 0, 0})},
 	{"a CA comes back, and reports are of the time before it went", nil, pairOf(
-		Event{Suspend, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Suspend, 0, 0}, Event{ReplaceCA, 5, 0}, Event{Round, 0, 0},
+		Event{Hibernate, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Hibernate, 0, 0}, Event{ReplaceCA, 5, 0}, Event{Round, 0, 0},
 		Event{Partition, 2, 0}, Event{Round, 0, 0}, Event{Load, 1, 0}, Event{Load, 0, 0}, Event{LookAround, 1, 0}, Event{Partition, 0, 0},
 		Event{Round, 0, 0}, Event{ReplaceCA, 0, 0}, Event{Round, 0, 0}, Event{SeeSecrets, 1, 0}, Event{Reconcile, 1, 0})},
 	{"an earlier leader's order comes after the one that tells of a leave", tellsOnce,

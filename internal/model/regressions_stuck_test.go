@@ -38,9 +38,9 @@ var stuckRegressions = []regression{
 		Schedule{Members: 3, Eager: true, Stays: true, Events: []Event{
 			{Scale, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Drain, 1, 0}, {LookHangs, 1, 0}, {Round, 0, 0}, {Round, 0, 0},
 		}}},
-	{"a suspension with a frozen member, and with one that was killed and does not end", nil,
+	{"a hibernation with a frozen member, and with one that was killed and does not end", nil,
 		Schedule{Members: 3, Eager: true, Stays: true, Events: []Event{
-			{Freeze, 0, 0}, {Reconcile, 0, 0}, {Suspend, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Deliver, 0, 0}, {Round, 0, 0}, {HangHard, 2, 0}, {Round, 0, 0},
+			{Freeze, 0, 0}, {Reconcile, 0, 0}, {Hibernate, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Deliver, 0, 0}, {Round, 0, 0}, {HangHard, 2, 0}, {Round, 0, 0},
 			{Round, 0, 0}, {Round, 0, 0},
 		}}},
 	{"an order that is over and whose end cannot be recorded makes the others refuse for ever", nil,

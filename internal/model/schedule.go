@@ -82,12 +82,12 @@ func Run(s Schedule, p Planner) Result {
 	return r
 }
 
-// wake ends a suspension, and with it the story: all must be Synced again.
+// wake ends a hibernation, and with it the story: all must be Synced again.
 func (r *Result) wake(w *World, p Planner) {
-	if w.truth.violation != "" || !w.api.suspend || w.truth.reached&ReachedBlocked != 0 {
+	if w.truth.violation != "" || !w.api.hibernate || w.truth.reached&ReachedBlocked != 0 {
 		return
 	}
-	w.api.suspend = false
+	w.api.hibernate = false
 	rounds, _ := w.Converge(p)
 	r.Rounds += rounds
 }
@@ -96,7 +96,7 @@ func (r *Result) wake(w *World, p Planner) {
 func (e Event) plain(members, places int) Event {
 	n, all := uint8(members), uint8(places)
 	switch e.Kind {
-	case Round, Elapse, Tick, KillAll, Shatter, Heal, LoseStatus, Suspend, Configure, Upgrade, Approve, Renew:
+	case Round, Elapse, Tick, KillAll, Shatter, Heal, LoseStatus, Hibernate, Configure, Upgrade, Approve, Renew:
 		return Event{Kind: e.Kind}
 	case Deliver, Duplicate, DropMessage:
 		return Event{e.Kind, e.A % maxMessages, 0}

@@ -234,8 +234,8 @@ func (w *World) goOn(p Planner) {
 
 // goesOn says that all is well but for one member.
 func (w *World) goesOn(keep int) bool {
-	if w.api.suspend {
-		return w.api.status.suspended()
+	if w.api.hibernate {
+		return w.api.status.hibernated()
 	}
 	gives := false
 	for i := range w.size() {

@@ -78,8 +78,8 @@ func (w *World) String() string {
 		b.WriteString("\n")
 	}
 	st := &w.api.status
-	fmt.Fprintf(&b, "  status: uuid %s epoch %d operation %s stopped %d held %03b; suspend %t trust %v\n",
-		short(st.uuid), st.epoch, st.operation.ID, st.stopped, st.held, w.api.suspend, w.api.trust)
+	fmt.Fprintf(&b, "  status: uuid %s epoch %d operation %s stopped %d held %03b; hibernate %t trust %v\n",
+		short(st.uuid), st.epoch, st.operation.ID, st.stopped, st.held, w.api.hibernate, w.api.trust)
 	for _, m := range w.wire {
 		if m.used {
 			fmt.Fprintf(&b, "  on the way to %s: %s %s\n", w.nameOf(int(m.to)), m.id, m.position)

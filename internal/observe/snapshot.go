@@ -19,7 +19,7 @@ func Snapshot(f Facts, seen map[string]Seen, config agentapi.NodeConfig, now tim
 	s := galera.Snapshot{
 		Namespace: c.Namespace, Name: c.Name,
 		Replicas:       int(c.Spec.Replicas),
-		Suspend:        c.Spec.Suspend,
+		Hibernate:      c.Spec.Hibernate,
 		ConfigRevision: config.Revision,
 		Rebootstrap:    c.Spec.TLS.SwitchStrategy == v1alpha1.SwitchRebootstrap,
 		Publication:    Publication(f.Published),
@@ -28,7 +28,7 @@ func Snapshot(f Facts, seen map[string]Seen, config agentapi.NodeConfig, now tim
 		Epoch:          c.Status.Epoch,
 		Operation:      operation(c.Status.Operation),
 		Primary:        c.Status.Primary,
-		Suspended:      Suspended(c),
+		Hibernated:     Hibernated(c),
 	}
 	for i := range Size(f) {
 		s.Members = append(s.Members, member(f, seen, i, now))
@@ -39,11 +39,11 @@ func Snapshot(f Facts, seen map[string]Seen, config agentapi.NodeConfig, now tim
 	return s
 }
 
-// Suspended says that the last thing that was done to the cluster is its ordered stop. An
+// Hibernated says that the last thing that was done to the cluster is its ordered stop. An
 // operation that was given up later has a later epoch, and may have started nodes.
-func Suspended(c *v1alpha1.GaleraCluster) bool {
+func Hibernated(c *v1alpha1.GaleraCluster) bool {
 	last := c.Status.LastOperation
-	return c.Status.Operation == nil && last != nil && last.Type == string(galera.OpSuspend) && last.Epoch == c.Status.Epoch
+	return c.Status.Operation == nil && last != nil && last.Type == string(galera.OpHibernate) && last.Epoch == c.Status.Epoch
 }
 
 func member(f Facts, seen map[string]Seen, ordinal int, now time.Time) galera.Member {

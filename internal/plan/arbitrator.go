@@ -26,7 +26,7 @@ func (RemoveArbitrator) isAction() {}
 // very process it ends.
 func tendArbitrator(s galera.Snapshot) (Decision, bool) {
 	a := s.Arbitrator
-	if a == nil || s.Suspend || !everyoneServes(s) {
+	if a == nil || s.Hibernate || !everyoneServes(s) {
 		return Decision{}, false
 	}
 	switch {

@@ -67,7 +67,7 @@ func TestArbitrator(t *testing.T) {
 		{name: "all is well", s: pair(), reason: ReasonHealthy},
 		{name: "it is made when all nodes serve", s: pair(arb(undeployed)), action: ApplyArbitrator{Running: true}},
 		{name: "not before", s: pair(arb(undeployed), db(1, state(galera.NodeJoining))), reason: ReasonJoining},
-		{name: "it comes back after a suspension", s: pair(arb(asleep)), action: ApplyArbitrator{Running: true}},
+		{name: "it comes back after a hibernation", s: pair(arb(asleep)), action: ApplyArbitrator{Running: true}},
 		{name: "it is missed", s: pair(arb(uncounted)), reason: ReasonArbitratorAway},
 		{name: "it is told why", s: pair(arb(uncounted, func(a *galera.Arbitrator) { a.Failure = &galera.Failure{Message: "no garbd"} })), reason: ReasonArbitratorAway, says: "no garbd"},
 
@@ -98,7 +98,7 @@ func TestArbitrator(t *testing.T) {
 			action: RemoveArbitrator{}},
 		{name: "one that has crashed is", s: pair(wanted(1), arb(unwanted, ended, func(a *galera.Arbitrator) { a.Failure = &galera.Failure{Message: "killed"} }))},
 		{name: "nor one without a host", s: pair(wanted(1), arb(unwanted, mute, func(a *galera.Arbitrator) { a.Pod.Waiting = true })), action: RemoveArbitrator{}},
-		{name: "nor one that a suspension has sent away", s: pair(wanted(1), arb(unwanted, asleep)), action: RemoveArbitrator{}},
+		{name: "nor one that a hibernation has sent away", s: pair(wanted(1), arb(unwanted, asleep)), action: RemoveArbitrator{}},
 		{name: "one that starts is", s: pair(wanted(1), arb(unwanted, ended))},
 		{name: "one whose agent is silent is", s: pair(wanted(1), arb(unwanted, mute))},
 		{name: "then a node leaves", s: shop(wanted(2), func(s *galera.Snapshot) { s.Arbitrator = pair().Arbitrator }),
@@ -135,7 +135,7 @@ func TestArbitratorAndLoss(t *testing.T) {
 	crashed := func(changes ...change) galera.Snapshot {
 		return pair(append([]change{db(0, down(10), knows(5)), db(1, down(10), knows(5)), recovering, arb(uncounted)}, changes...)...)
 	}
-	suspending := running(galera.Operation{ID: "suspend-5", Type: galera.OpSuspend, Epoch: 5})
+	hibernating := running(galera.Operation{ID: "hibernate-5", Type: galera.OpHibernate, Epoch: 5})
 	check(t, []row{
 		{name: "a node is lost", s: pair(db(1, silent)), reason: ReasonJoining, says: "db-1"},
 		{name: "both are down: it knows nothing", s: pair(db(0, down(10)), db(1, down(12)), arb(uncounted)), action: recoverBy("db-1", 12, 5)},
@@ -145,16 +145,16 @@ func TestArbitratorAndLoss(t *testing.T) {
 		{name: "a silent one is given time to end", s: crashed(arb(mute), func(s *galera.Snapshot) { s.NoPrimaryFor = 20 * time.Second }), reason: ReasonRecovering, says: "does not answer"},
 		{name: "and no more", s: crashed(arb(mute), func(s *galera.Snapshot) { s.NoPrimaryFor = time.Minute }), action: send("db-0", "recover-5", 5, OrderBootstrap, at(10), "bootstrap")},
 		{name: "one without a pod is gone", s: crashed(arb(undeployed)), action: send("db-0", "recover-5", 5, OrderBootstrap, at(10), "bootstrap")},
-		{name: "one that an earlier leader has started again goes", s: pair(suspended, func(s *galera.Snapshot) { s.Suspended = true }, all(stopped(10)), arb(ended)),
-			action: ApplyArbitrator{Running: false}, reason: ReasonSuspended},
-		{name: "a suspended cluster stays so", s: pair(suspended, func(s *galera.Snapshot) { s.Suspended = true }, all(stopped(10)), arb(asleep)), reason: ReasonSuspended},
-		{name: "a suspension begins with it", s: pair(suspended, suspending), action: ApplyArbitrator{Running: false}, reason: ReasonSuspended},
-		{name: "the nodes wait for it", s: pair(suspended, suspending, arb(func(a *galera.Arbitrator) { a.Scheduled = false })), reason: ReasonSuspended, says: "the arbitrator to stop"},
-		{name: "also for one whose Deployment is gone", s: pair(suspended, suspending, arb(removed)), reason: ReasonSuspended, says: "the arbitrator to stop"},
+		{name: "one that an earlier leader has started again goes", s: pair(hibernated, func(s *galera.Snapshot) { s.Hibernated = true }, all(stopped(10)), arb(ended)),
+			action: ApplyArbitrator{Running: false}, reason: ReasonHibernated},
+		{name: "a hibernated cluster stays so", s: pair(hibernated, func(s *galera.Snapshot) { s.Hibernated = true }, all(stopped(10)), arb(asleep)), reason: ReasonHibernated},
+		{name: "a hibernation begins with it", s: pair(hibernated, hibernating), action: ApplyArbitrator{Running: false}, reason: ReasonHibernating},
+		{name: "the nodes wait for it", s: pair(hibernated, hibernating, arb(func(a *galera.Arbitrator) { a.Scheduled = false })), reason: ReasonHibernating, says: "the arbitrator to stop"},
+		{name: "also for one whose Deployment is gone", s: pair(hibernated, hibernating, arb(removed)), reason: ReasonHibernating, says: "the arbitrator to stop"},
 		{name: "which is ended before a start, too", s: crashed(arb(removed)), action: end(5), reason: ReasonRecovering},
 		{name: "and has no turn", s: pair(only(1), wanted(1), arb(removed, stale)), reason: ReasonHealthy},
 		{name: "nor is it waited for", s: pair(all(oldConfig), arb(removed, uncounted)), action: Begin{restartOf("db-1")}},
-		{name: "then they stop", s: pair(suspended, suspending, arb(asleep)), action: send("db-1", "suspend-5", 5, OrderStop, galera.Position{}, "stop")},
+		{name: "then they stop", s: pair(hibernated, hibernating, arb(asleep)), action: send("db-1", "hibernate-5", 5, OrderStop, galera.Position{}, "stop")},
 	})
 }
 

@@ -69,7 +69,7 @@ func all(facts ...is) change {
 	}
 }
 
-func suspended(s *galera.Snapshot) { s.Suspend = true }
+func hibernated(s *galera.Snapshot) { s.Hibernate = true }
 
 func running(op galera.Operation) change {
 	return func(s *galera.Snapshot) { s.Operation, s.Epoch = &op, op.Epoch }

@@ -15,7 +15,7 @@ func releaseDonor(s galera.Snapshot) (Decision, bool) {
 	m, found := stuckDonor(s)
 	op := s.Operation
 	switch {
-	case !found || s.Suspend || !releasable(s, m):
+	case !found || s.Hibernate || !releasable(s, m):
 		return Decision{}, false
 	case op == nil:
 		return begin(s, galera.Operation{Type: galera.OpRestart, Target: m.Name}, ReasonRestarting,

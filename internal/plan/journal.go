@@ -83,8 +83,8 @@ func continueOperation(s galera.Snapshot) (Decision, bool) {
 	switch op.Type {
 	case galera.OpFirstStart, galera.OpRecover, galera.OpRebuildQuorum:
 		return continueBootstrap(s, op)
-	case galera.OpSuspend:
-		return continueSuspend(s, op)
+	case galera.OpHibernate:
+		return continueHibernate(s, op)
 	case galera.OpScaleDown:
 		return continueScaleDown(s, op)
 	case galera.OpRestart:

@@ -13,7 +13,7 @@
 //     on waits for it.
 //  6. Go on with the journalled operation, until it is observed to be done.
 //  7. Nothing runs at all: the wanted encryption can be published at once.
-//  8. Stop everything in order, when the cluster is to be suspended.
+//  8. Stop everything in order, when the cluster is to hibernate.
 //  9. No Primary component: replace pods that cannot start as they are; then first start, rebuild quorum, or recover. All of them need facts
 //     about every member, or a person's approval; until then nothing happens.
 //  10. Start the arbitrator, let it go, or restart it, while every node serves.
@@ -45,7 +45,8 @@ type Decision struct {
 // Reasons of a Decision. They are also reasons of conditions (api/v1alpha1).
 const (
 	ReasonHealthy           = "Healthy"
-	ReasonSuspended         = "Suspended"
+	ReasonHibernating       = "Hibernating"
+	ReasonHibernated        = "Hibernated"
 	ReasonFirstStart        = "FirstStart"
 	ReasonJoining           = "Joining"
 	ReasonRestarting        = "Restarting"
@@ -82,7 +83,7 @@ var policies = []policy{
 	releaseGiver,
 	continueOperation,
 	publishWhileDown,
-	suspend,
+	hibernate,
 	replaceStuck,
 	startWithoutPrimary,
 	tendArbitrator,

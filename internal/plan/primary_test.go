@@ -42,7 +42,7 @@ func TestRecordUUID(t *testing.T) {
 	check(t, []row{
 		{name: "as soon as there is a component", s: shop(unrecorded, started), action: RecordUUID{history, 4, false}},
 		{name: "with the highest epoch that anybody remembers", s: shop(unrecorded, db(1, knows(7))), action: RecordUUID{history, 7, true}},
-		{name: "also in a suspension that was begun before", s: shop(unrecorded, func(s *galera.Snapshot) { s.Operation = &galera.Operation{Type: galera.OpSuspend, Epoch: 4} }),
+		{name: "also in a hibernation that was begun before", s: shop(unrecorded, func(s *galera.Snapshot) { s.Operation = &galera.Operation{Type: galera.OpHibernate, Epoch: 4} }),
 			action: RecordUUID{history, 4, true}},
 		{name: "an epoch that the status has lost", s: shop(db(1, knows(7))), action: RecordUUID{history, 7, false}},
 		{name: "an epoch known from a bootstrap", s: shop(db(1, line(6))), action: RecordUUID{history, 6, false}},

@@ -36,8 +36,8 @@ func continueRestart(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 	switch {
 	case !ok:
 		return abandon(ReasonRestarting, op.Target+" is no member any more")
-	case !anyPrimary(s) || s.Suspend:
-		return abandon(ReasonRecovering, "the rolling restart gives way: there is no Primary component any more, or the cluster is to be suspended")
+	case !anyPrimary(s) || s.Hibernate:
+		return abandon(ReasonRecovering, "the rolling restart gives way: there is no Primary component any more, or the cluster is to hibernate")
 	case broken(m):
 		return replace(m, "it does not run, and its pod is of an earlier template")
 	case m.Synced() && slices.ContainsFunc(s.Members, broken):
@@ -99,7 +99,7 @@ func broken(m galera.Member) bool {
 // replaceStuck replaces, while there is no Primary component, a pod that cannot start in its old
 // template: a corrected image must reach the very node that nothing starts without.
 func replaceStuck(s galera.Snapshot) (Decision, bool) {
-	if anyPrimary(s) || s.Suspend {
+	if anyPrimary(s) || s.Hibernate {
 		return Decision{}, false
 	}
 	for _, m := range s.Members {

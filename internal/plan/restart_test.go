@@ -51,7 +51,7 @@ func TestRestart(t *testing.T) {
 	gaveUp(t, shop(db(1, knows(5)), db(2, failed, outdatedPod), running(restartOf("db-1"))), "has its turn first")
 	gaveUp(t, shop(all(outdatedPod), db(2, failed, outdatedPod), running(restartOf("db-1"))), "has its turn first")
 	gaveUp(t, shop(all(down(9)), running(restartOf("db-2"))), "no Primary")
-	gaveUp(t, shop(suspended, running(restartOf("db-2"))), "to be suspended")
+	gaveUp(t, shop(hibernated, running(restartOf("db-2"))), "to hibernate")
 	gaveUp(t, shop(running(restartOf("db-9"))), "no member")
 }
 

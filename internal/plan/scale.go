@@ -52,8 +52,8 @@ func continueScaleDown(s galera.Snapshot, op galera.Operation) (Decision, bool) 
 	switch {
 	case !ok || m.Ordinal != len(s.Members)-1 || m.Ordinal == 0:
 		return abandon(ReasonScaling, op.Target+" is not the last member any more")
-	case !anyPrimary(s) || s.Suspend:
-		return abandon(ReasonRecovering, "scaling gives way: there is no Primary component any more, or the cluster is to be suspended")
+	case !anyPrimary(s) || s.Hibernate:
+		return abandon(ReasonRecovering, "scaling gives way: there is no Primary component any more, or the cluster is to hibernate")
 	case s.Replicas > m.Ordinal:
 		return abandon(ReasonScaling, m.Name+" is wanted again")
 	case m.Order != nil && m.Order.Epoch == op.Epoch && m.Order.Kind != string(OrderStop):

@@ -65,7 +65,7 @@ func TestScale(t *testing.T) {
 			action: send("db-2", "scaledown-5", 5, OrderStop, none, "stop")},
 	})
 	gaveUp(t, leaving(wanted(3)), "it is wanted again")
-	gaveUp(t, leaving(suspended), "the cluster is to be suspended")
+	gaveUp(t, leaving(hibernated), "the cluster is to hibernate")
 	gaveUp(t, leaving(all(down(10))), "there is no Primary component")
 	gaveUp(t, leaving(db(2, told("start-5/db-2/start", 5, OrderStart, orderDone))), "its stop was lifted")
 	gaveUp(t, leaving(running(galera.Operation{ID: "scaledown-5", Type: galera.OpScaleDown, Target: "db-3", Epoch: 5})), "it is no member any more")

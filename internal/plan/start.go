@@ -17,7 +17,7 @@ const catchUpTime = 15 * time.Minute
 // startWithoutPrimary is asked when nobody is Primary. It acts only when the position of
 // every member is known, or a person has vouched for one.
 func startWithoutPrimary(s galera.Snapshot) (Decision, bool) {
-	if anyPrimary(s) || s.Suspend {
+	if anyPrimary(s) || s.Hibernate {
 		return Decision{}, false
 	}
 	v := judge(s)

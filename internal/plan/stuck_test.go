@@ -113,10 +113,10 @@ func TestRecoverWithoutStuckMember(t *testing.T) {
 
 func TestWaitsForStuckMember(t *testing.T) {
 	none := galera.Position{}
-	suspending := func(changes ...change) galera.Snapshot {
-		return shop(append([]change{suspended, running(suspension)}, changes...)...)
+	hibernating := func(changes ...change) galera.Snapshot {
+		return shop(append([]change{hibernated, running(hibernation)}, changes...)...)
 	}
-	end := func(m *galera.Member) { told("suspend-5/"+m.Name+"/stop", 5, OrderStop, orderDone)(m) }
+	end := func(m *galera.Member) { told("hibernate-5/"+m.Name+"/stop", 5, OrderStop, orderDone)(m) }
 	leaving := galera.Operation{ID: "scaledown-5", Type: galera.OpScaleDown, Epoch: 5, Target: "db-2"}
 	down1 := func(changes ...change) galera.Snapshot {
 		return shop(append([]change{running(leaving), func(s *galera.Snapshot) { s.Replicas = 2 }}, changes...)...)
@@ -124,15 +124,15 @@ func TestWaitsForStuckMember(t *testing.T) {
 	check(t, []row{
 		{name: "a rolling restart tells whom it waits for", s: shop(all(oldConfig), db(2, hung)), reason: ReasonMemberFailed, says: "db-2, which runs and does not answer"},
 		{name: "also when it serves", s: shop(all(oldConfig), db(2, cannot(galera.Frozen))), reason: ReasonMemberFailed, says: "db-2, which has a volume that is frozen"},
-		{name: "a suspension ends a hung server", s: suspending(db(2, hung)), action: send("db-2", "suspend-5", 5, OrderStop, none, "stop")},
-		{name: "a killed one is as good as stopped", s: suspending(db(2, undead, end)), action: send("db-1", "suspend-5", 5, OrderStop, none, "stop")},
-		{name: "then all are", s: suspending(all(stopped(10), end), db(2, undead, end)), action: Complete{Message: "all nodes are stopped"}},
-		{name: "one that is examined for ever, too", s: suspending(db(2, slowLook, end)), action: send("db-1", "suspend-5", 5, OrderStop, none, "stop")},
-		{name: "not before it was told", s: suspending(db(2, slowLook)), action: send("db-2", "suspend-5", 5, OrderStop, none, "stop")},
-		{name: "one whose book cannot be written is passed over", s: suspending(db(2, down(8), cannot(galera.ReadOnly))), action: send("db-1", "suspend-5", 5, OrderStop, none, "stop")},
-		{name: "and goes with its pod", s: suspending(all(stopped(10), end), db(2, down(8), cannot(galera.ReadOnly))),
+		{name: "a hibernation ends a hung server", s: hibernating(db(2, hung)), action: send("db-2", "hibernate-5", 5, OrderStop, none, "stop")},
+		{name: "a killed one is as good as stopped", s: hibernating(db(2, undead, end)), action: send("db-1", "hibernate-5", 5, OrderStop, none, "stop")},
+		{name: "then all are", s: hibernating(all(stopped(10), end), db(2, undead, end)), action: Complete{Message: "all nodes are stopped"}},
+		{name: "one that is examined for ever, too", s: hibernating(db(2, slowLook, end)), action: send("db-1", "hibernate-5", 5, OrderStop, none, "stop")},
+		{name: "not before it was told", s: hibernating(db(2, slowLook)), action: send("db-2", "hibernate-5", 5, OrderStop, none, "stop")},
+		{name: "one whose book cannot be written is passed over", s: hibernating(db(2, down(8), cannot(galera.ReadOnly))), action: send("db-1", "hibernate-5", 5, OrderStop, none, "stop")},
+		{name: "and goes with its pod", s: hibernating(all(stopped(10), end), db(2, down(8), cannot(galera.ReadOnly))),
 			action: Complete{Message: "all nodes are stopped, but db-2, which goes with its pod: it " + plight(galera.Member{Known: true, CannotAct: galera.ReadOnly})}},
-		{name: "two of them are waited for", s: suspending(all(down(8), cannot(galera.ReadOnly)), db(0, stopped(8), cannot(galera.Able), end)), reason: ReasonSuspended, says: "db-1 and db-2"},
+		{name: "two of them are waited for", s: hibernating(all(down(8), cannot(galera.ReadOnly)), db(0, stopped(8), cannot(galera.Able), end)), reason: ReasonHibernating, says: "db-1 and db-2"},
 		{name: "a leaver that hangs is told to stop", s: down1(db(2, hung)), action: send("db-2", "scaledown-5", 5, OrderStop, none, "stop")},
 		{name: "one that is examined for ever leaves", s: down1(db(2, slowLook, told("scaledown-5/db-2/stop", 5, OrderStop, orderAccepted)), db(0, in("db-0", "db-1")), db(1, in("db-0", "db-1"))),
 			action: send("db-0", "scaledown-5", 5, OrderStart, none, "start")},

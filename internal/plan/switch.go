@@ -103,8 +103,8 @@ func continueSwitch(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 	switch {
 	case rebootstrapping(op) && s.Published == s.Wanted && allDown(s):
 		return complete("all nodes are stopped and have the new encryption; the recovery starts " + op.Target)
-	case !anyPrimary(s) || s.Suspend:
-		return abandon(ReasonRecovering, "the switch gives way: there is no Primary component any more, or the cluster is to be suspended")
+	case !anyPrimary(s) || s.Hibernate:
+		return abandon(ReasonRecovering, "the switch gives way: there is no Primary component any more, or the cluster is to hibernate")
 	case rebootstrapping(op):
 		return continueRebootstrap(s, op)
 	}

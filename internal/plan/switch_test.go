@@ -85,7 +85,7 @@ func TestRollingSwitch(t *testing.T) {
 			action: begun(6, "switchtls-6", "Rolling", "db-1"), reason: ReasonSwitching},
 		{name: "done", s: switching(strict, strict, rolling), action: Complete{Message: "replication runs with Strict sockets on all nodes"}},
 		{name: "gives way", s: switching(dynamic, strict, rolling, all(down(10))), action: Complete{Abandoned: true,
-			Message: "the switch gives way: there is no Primary component any more, or the cluster is to be suspended"}},
+			Message: "the switch gives way: there is no Primary component any more, or the cluster is to hibernate"}},
 	})
 }
 

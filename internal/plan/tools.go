@@ -13,7 +13,7 @@ func releaseGiver(s galera.Snapshot) (Decision, bool) {
 	m, found := onlyGiver(s)
 	op := s.Operation
 	switch {
-	case !found || s.Suspend || s.Replicas < len(s.Members):
+	case !found || s.Hibernate || s.Replicas < len(s.Members):
 		return Decision{}, false
 	case op == nil:
 		return begin(s, galera.Operation{Type: galera.OpRestart, Target: m.Name}, ReasonRestarting, m.Name+whyGiver)

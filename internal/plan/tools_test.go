@@ -63,7 +63,7 @@ func TestReleaseGiver(t *testing.T) {
 		{name: "a single node as ever", s: alone(func(s *galera.Snapshot) { s.Members, s.Replicas = s.Members[:1], 1 }), action: restart,
 			says: "rolling restart of db-0"},
 		{name: "who is to leave leaves", s: alone(wanted(1)), action: Begin{galera.Operation{ID: "scaledown-5", Type: galera.OpScaleDown, Target: "db-1", Epoch: 5}}},
-		{name: "suspended instead", s: alone(suspended), action: Begin{galera.Operation{ID: "suspend-5", Type: galera.OpSuspend, Epoch: 5}}},
+		{name: "hibernated instead", s: alone(hibernated), action: Begin{galera.Operation{ID: "hibernate-5", Type: galera.OpHibernate, Epoch: 5}}},
 	})
 	for _, op := range []galera.Operation{restartOf("db-1"), {ID: "switchtls-5", Type: galera.OpSwitchTLS, Epoch: 5, Step: stepRolling}} {
 		gaveUp(t, alone(running(op)), "has its turn first")

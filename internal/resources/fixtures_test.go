@@ -73,7 +73,7 @@ func everything() *v1alpha1.GaleraCluster {
 	c.Spec.NetworkPolicy.ClientsFrom = []networkingv1.NetworkPolicyPeer{{
 		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: "web"}},
 	}}
-	c.Spec.Suspend = true
+	c.Spec.Hibernate = true
 	return c
 }
 

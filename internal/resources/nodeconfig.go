@@ -21,7 +21,7 @@ func NodeConfig(c *v1alpha1.GaleraCluster, size int, tls agentapi.TLSConfig, opt
 		TLS:           tls,
 		StateTransfer: stateTransfer(c),
 		Settings:      settings(c),
-		Suspended:     c.Spec.Suspend,
+		Hibernated:    c.Spec.Hibernate,
 	}
 	n.Revision = revision(n)
 	return n

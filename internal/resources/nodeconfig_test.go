@@ -77,9 +77,9 @@ func TestRevision(t *testing.T) {
 		"setting": func(c *v1alpha1.GaleraCluster) {
 			c.Spec.MariaDB.Config = map[string]intstr.IntOrString{"max_connections": intstr.FromInt32(7)}
 		},
-		"policy":  func(c *v1alpha1.GaleraCluster) { c.Spec.TLS.Clients = "Preferred" },
-		"method":  func(c *v1alpha1.GaleraCluster) { c.Spec.StateTransfer.Method = "Rsync" },
-		"suspend": func(c *v1alpha1.GaleraCluster) { c.Spec.Suspend = true },
+		"policy":    func(c *v1alpha1.GaleraCluster) { c.Spec.TLS.Clients = "Preferred" },
+		"method":    func(c *v1alpha1.GaleraCluster) { c.Spec.StateTransfer.Method = "Rsync" },
+		"hibernate": func(c *v1alpha1.GaleraCluster) { c.Spec.Hibernate = true },
 	} {
 		if revisionOf(change) == base {
 			t.Errorf("%s: the revision stayed the same", name)

@@ -23,7 +23,7 @@ func TestTemplateIsUntouched(t *testing.T) {
 			c.Spec.MariaDB.Config = map[string]intstr.IntOrString{"max_connections": intstr.FromInt32(7)}
 		},
 		"encryption": func(c *v1alpha1.GaleraCluster) { c.Spec.TLS = everyTLS() },
-		"suspend":    func(c *v1alpha1.GaleraCluster) { c.Spec.Suspend = true },
+		"hibernate":  func(c *v1alpha1.GaleraCluster) { c.Spec.Hibernate = true },
 		"services":   func(c *v1alpha1.GaleraCluster) { c.Spec.Service.Type = "NodePort" },
 		"retain": func(c *v1alpha1.GaleraCluster) {
 			c.Spec.Storage.PersistentVolumeClaimRetentionPolicy.WhenDeleted = v1alpha1.ClaimDelete

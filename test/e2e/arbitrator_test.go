@@ -63,7 +63,7 @@ var _ = Describe("Two nodes and an arbitrator", func() {
 			To(MatchError(ContainSubstring("unless spec.arbitrator.enabled adds a vote")))
 	}, SpecTimeout(8*time.Minute))
 
-	It("switch their encryption, are suspended, and change places with a third node", Label(Slow), func(ctx SpecContext) {
+	It("switch their encryption, are hibernated, and change places with a third node", Label(Slow), func(ctx SpecContext) {
 		pair := create(ctx, sample(newNamespace(ctx, "pair"), "galera-arbitrator.yaml"))
 		Expect(pair.WaitReady(ctx, firstReady)).To(Succeed())
 		Expect(pair.WaitHealthy(ctx, shortly)).To(Succeed())
@@ -88,11 +88,11 @@ var _ = Describe("Two nodes and an arbitrator", func() {
 		}
 		Expect(pair.WaitCondition(ctx, v1alpha1.ConditionEncrypted, metav1.ConditionTrue, v1alpha1.ReasonProved, shortly)).To(Succeed())
 
-		By("suspending them")
-		suspend(ctx, pair)
+		By("hibernating them")
+		hibernate(ctx, pair)
 		Expect(pair.ArbitratorPods(ctx)).To(BeEmpty())
 		resumed := time.Now()
-		change(ctx, pair, func(s *v1alpha1.GaleraClusterSpec) { s.Suspend = false })
+		change(ctx, pair, func(s *v1alpha1.GaleraClusterSpec) { s.Hibernate = false })
 		Expect(pair.WaitHealthy(ctx, recoverTime)).To(Succeed())
 		expectNoFullTransfer(ctx, pair, resumed)
 

@@ -23,11 +23,11 @@ var _ = Describe("A member whose data cannot be read", Label(Slow, Faults), func
 		stopAndCheck(ctx, w, start)
 	}, SpecTimeout(12*time.Minute))
 
-	It("does not keep the cluster from being suspended", func(ctx SpecContext) {
+	It("does not keep the cluster from being hibernated", func(ctx SpecContext) {
 		shop := create(ctx, sampleCluster(newNamespace(ctx, "broken")))
 		Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())
 		breakMember(ctx, shop, "shop-2")
-		suspend(ctx, shop)
+		hibernate(ctx, shop)
 	}, SpecTimeout(12*time.Minute))
 })
 

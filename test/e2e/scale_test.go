@@ -71,9 +71,9 @@ var _ = Describe("Scaling all the way", Label(Slow), func() {
 			err := kube.List(ctx, &claims, ctrlclient.InNamespace(shop.Namespace))
 			return len(claims.Items), err
 		}).WithContext(ctx).WithTimeout(shortly).Should(Equal(1))
-		suspend(ctx, shop)
-		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.Suspend = false })
-		Expect(shop.WaitHealthy(ctx, recoverTime)).To(Succeed(), "a suspended cluster keeps its volume, whatever the policy for scaling")
+		hibernate(ctx, shop)
+		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.Hibernate = false })
+		Expect(shop.WaitHealthy(ctx, recoverTime)).To(Succeed(), "a hibernated cluster keeps its volume, whatever the policy for scaling")
 		stopAndCheck(ctx, w, start)
 	}, SpecTimeout(15*time.Minute))
 

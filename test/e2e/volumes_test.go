@@ -105,7 +105,7 @@ var _ = Describe("A lost or wrong volume", Label(Slow, Faults), func() {
 		other := create(ctx, harness.Build(newNamespace(ctx, "other"), "other", harness.Replicas(1)))
 		Expect(other.WaitReady(ctx, firstReady)).To(Succeed())
 		foreignUUID := status(ctx, other).ClusterUUID
-		suspend(ctx, other)
+		hibernate(ctx, other)
 		foreign, err := other.Volume(ctx, "other-0")
 		Expect(err).NotTo(HaveOccurred())
 

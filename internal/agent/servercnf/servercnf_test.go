@@ -132,7 +132,7 @@ func TestHash(t *testing.T) {
 		"donors":              {func(in *Input) { in.Config.StateTransfer.Donors = []string{"shop-0"} }, false},
 		"transfer threads":    {func(in *Input) { in.Config.StateTransfer.Parallel = 8 }, false},
 		"clients preferred":   {func(in *Input) { in.Config.TLS.Clients = galera.PolicyPreferred }, false},
-		"suspended":           {func(in *Input) { in.Config.Suspended = true }, false},
+		"hibernated":          {func(in *Input) { in.Config.Hibernated = true }, false},
 		"clients without TLS": {func(in *Input) { in.Config.TLS.Clients = galera.PolicyDisabled }, true},
 		"plain sockets":       {func(in *Input) { in.Config.TLS.Replication = galera.SocketPlain }, true},
 		"dynamic sockets":     {func(in *Input) { in.Config.TLS.Replication = galera.SocketDynamic }, true},

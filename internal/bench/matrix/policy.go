@@ -55,7 +55,7 @@ func Spec(template v1alpha1.GaleraClusterSpec, r Run) v1alpha1.GaleraClusterSpec
 		s.StateTransfer.Method = r.Cell.Method
 		s.StateTransfer.Parallel = int32(r.Cell.Parallel) //nolint:gosec // 1 to 64, says the API
 	}
-	s.Suspend = false
+	s.Hibernate = false
 	s.Storage.PersistentVolumeClaimRetentionPolicy.WhenDeleted = v1alpha1.ClaimDelete // the data is ours, and made up
 	return s
 }

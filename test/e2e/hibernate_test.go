@@ -11,20 +11,20 @@ import (
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
-var _ = Describe("A suspended cluster", Label(Core), func() {
+var _ = Describe("A hibernated cluster", Label(Core), func() {
 	It("stops in order, keeps its data, and goes on from where it was", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		before := status(ctx, shop)
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{})
-		suspend(ctx, shop)
-		suspended := status(ctx, shop)
-		for _, m := range suspended.Members {
+		hibernate(ctx, shop)
+		hibernated := status(ctx, shop)
+		for _, m := range hibernated.Members {
 			Expect(m.Position).To(HavePrefix(before.ClusterUUID), "the position of %s stays known", m.Name)
 		}
 
 		resumed := time.Now()
-		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.Suspend = false })
+		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.Hibernate = false })
 		expectRecovery(ctx, shop, w, resumed)
 		expectHistory(ctx, shop, before.ClusterUUID)
 		expectNoFullTransfer(ctx, shop, resumed)
@@ -32,14 +32,14 @@ var _ = Describe("A suspended cluster", Label(Core), func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-// suspend suspends a cluster and waits until all its pods are gone.
-func suspend(ctx SpecContext, c *harness.Cluster) {
+// hibernate hibernates a cluster and waits until all its pods are gone.
+func hibernate(ctx SpecContext, c *harness.Cluster) {
 	GinkgoHelper()
-	change(ctx, c, func(s *v1alpha1.GaleraClusterSpec) { s.Suspend = true })
-	Expect(c.WaitCondition(ctx, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonSuspended, shortly)).To(Succeed())
+	change(ctx, c, func(s *v1alpha1.GaleraClusterSpec) { s.Hibernate = true })
+	Expect(c.WaitCondition(ctx, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonHibernated, shortly)).To(Succeed())
 	Eventually(func() (int, error) {
 		pods, err := c.Pods(ctx)
 		return len(pods), err
 	}).WithContext(ctx).WithTimeout(recoverTime).WithPolling(200 * time.Millisecond).Should(BeZero())
-	Expect(c.WaitCondition(ctx, v1alpha1.ConditionReconciling, metav1.ConditionFalse, v1alpha1.ReasonSuspended, shortly)).To(Succeed())
+	Expect(c.WaitCondition(ctx, v1alpha1.ConditionReconciling, metav1.ConditionFalse, v1alpha1.ReasonHibernated, shortly)).To(Succeed())
 }

@@ -6,28 +6,28 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// suspend begins the ordered stop; when it is complete the planner has nothing to say until
+// hibernate begins the ordered stop; when it is complete the planner has nothing to say until
 // the cluster is wanted again.
-func suspend(s galera.Snapshot) (Decision, bool) {
-	if !s.Suspend {
+func hibernate(s galera.Snapshot) (Decision, bool) {
+	if !s.Hibernate {
 		return Decision{}, false
 	}
-	if s.Suspended {
-		if d, ok := dismissArbitrator(s, ReasonSuspended); ok {
+	if s.Hibernated {
+		if d, ok := dismissArbitrator(s, ReasonHibernated); ok {
 			return d, true // an earlier leader may have started it again
 		}
-		return wait(ReasonSuspended, "the cluster is suspended: all nodes are stopped, the data is kept")
+		return wait(ReasonHibernated, "the cluster is hibernated: all nodes are stopped, the data is kept")
 	}
-	return begin(s, galera.Operation{Type: galera.OpSuspend}, ReasonSuspended, "stopping all nodes, one after another")
+	return begin(s, galera.Operation{Type: galera.OpHibernate}, ReasonHibernating, "stopping all nodes, one after another")
 }
 
-// continueSuspend stops one node at a time, the primary last: the last one to stop is the one
+// continueHibernate stops one node at a time, the primary last: the last one to stop is the one
 // that knows everything, and Galera marks it safe to bootstrap.
-func continueSuspend(s galera.Snapshot, op galera.Operation) (Decision, bool) {
-	if !s.Suspend {
+func continueHibernate(s galera.Snapshot, op galera.Operation) (Decision, bool) {
+	if !s.Hibernate {
 		return abandon(ReasonJoining, "the cluster is wanted again")
 	}
-	if d, ok := dismissArbitrator(s, ReasonSuspended); ok {
+	if d, ok := dismissArbitrator(s, ReasonHibernating); ok {
 		return d, true
 	}
 	var running []galera.Member
@@ -36,7 +36,7 @@ func continueSuspend(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 	for _, m := range s.Members {
 		switch {
 		case m.AtRest(op.Epoch):
-			// The epoch shows that this is not an old report of an earlier suspension.
+			// The epoch shows that this is not an old report of an earlier hibernation.
 		case m.BookDamaged:
 			// It starts nothing, and takes no order.
 		case !m.Pod.Exists:
@@ -44,35 +44,35 @@ func continueSuspend(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 		case m.Known && !m.Records(), !m.Known && m.Pod.Waiting:
 			untold = append(untold, m)
 		case !m.Known, m.Phase == galera.PhaseStopping:
-			return wait(ReasonSuspended, "waiting for "+m.Name+" to stop"+but(m))
+			return wait(ReasonHibernating, "waiting for "+m.Name+" to stop"+but(m))
 		default:
 			running = append(running, m)
 		}
 	}
 	if len(running) == 0 && len(missing) > 0 {
 		// A pod that is not there may be on its way back, and would start its node.
-		return wait(ReasonSuspended, "all others are stopped; waiting for the pods "+list(missing))
+		return wait(ReasonHibernating, "all others are stopped; waiting for the pods "+list(missing))
 	}
 	if len(running) == 0 {
-		return completeSuspend(untold)
+		return completeHibernate(untold)
 	}
 	m := lastFirst(running, s.Primary)
 	if m.Order != nil && m.Order.Epoch == op.Epoch && m.Order.Kind != string(OrderStop) {
-		return abandon(ReasonSuspended, fmt.Sprintf("the Stop of epoch %d was lifted on %s: another epoch is needed", op.Epoch, m.Name))
+		return abandon(ReasonHibernating, fmt.Sprintf("the Stop of epoch %d was lifted on %s: another epoch is needed", op.Epoch, m.Name))
 	}
-	return order(op, m.Name, OrderStop, galera.Position{}, ReasonSuspended, fmt.Sprintf("stopping %s, %d still to stop", m.Name, len(running)))
+	return order(op, m.Name, OrderStop, galera.Position{}, ReasonHibernating, fmt.Sprintf("stopping %s, %d still to stop", m.Name, len(running)))
 }
 
-// completeSuspend ends the suspension when all that can be told to stop have. One that cannot be told may be left: its pod goes
+// completeHibernate ends the hibernation when all that can be told to stop have. One that cannot be told may be left: its pod goes
 // with the others, and nobody is there whom it could serve together with, or without. Of two each could.
-func completeSuspend(untold []galera.Member) (Decision, bool) {
+func completeHibernate(untold []galera.Member) (Decision, bool) {
 	switch {
 	case len(untold) == 0:
 		return complete("all nodes are stopped")
 	case len(untold) == 1:
 		return complete("all nodes are stopped, but " + untold[0].Name + ", which goes with its pod" + but(untold[0]))
 	}
-	return wait(ReasonSuspended, "all others are stopped; waiting for "+list(names(untold))+", which cannot be told to stop: only one may go untold. "+untold[0].Name+" "+plight(untold[0]))
+	return wait(ReasonHibernating, "all others are stopped; waiting for "+list(names(untold))+", which cannot be told to stop: only one may go untold. "+untold[0].Name+" "+plight(untold[0]))
 }
 
 // lastFirst picks the highest ordinal that is not the primary: neither by its role nor by the
@@ -98,11 +98,11 @@ func rank(m galera.Member, primary string) int {
 	}
 }
 
-// liftStops lets nodes join again that were stopped by an order which is over. A suspension has
+// liftStops lets nodes join again that were stopped by an order which is over. A hibernation has
 // to be over first: were it wanted again, its Stops would be known orders and do nothing. The epoch
 // is the journal's, so that an operator with an old status cannot lift a newer Stop.
 func liftStops(s galera.Snapshot) (Decision, bool) {
-	stopping := s.Suspend || s.Operation != nil && (s.Operation.Type == galera.OpSuspend || rebootstrapping(*s.Operation))
+	stopping := s.Hibernate || s.Operation != nil && (s.Operation.Type == galera.OpHibernate || rebootstrapping(*s.Operation))
 	if stopping || !anyPrimary(s) || highestEpoch(s) > s.Epoch {
 		return Decision{}, false
 	}
