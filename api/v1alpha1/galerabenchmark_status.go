@@ -6,7 +6,7 @@ import (
 
 // GaleraBenchmarkStatus is what has been measured so far. Every number is decimal text.
 type GaleraBenchmarkStatus struct {
-	// observedGeneration is the generation of the spec this status speaks of.
+	// observedGeneration is the generation of the spec this status speaks of; -1 before the operator has seen the benchmark.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 

@@ -31,6 +31,7 @@ type GaleraBenchmark struct {
 
 	// status is what has been measured so far.
 	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status GaleraBenchmarkStatus `json:"status,omitempty"`
 }
 

@@ -7,7 +7,8 @@ import (
 
 // GaleraClusterStatus is what the operator has observed.
 type GaleraClusterStatus struct {
-	// observedGeneration is the generation of the spec this status speaks of.
+	// observedGeneration is the generation of the spec the operator acts upon; -1 before it has seen the cluster. While
+	// the cluster is paused (annotation galera-operator.io/pause) it stays as it was.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
@@ -31,10 +32,6 @@ type GaleraClusterStatus struct {
 	// +optional
 	NoPrimarySince *metav1.Time `json:"noPrimarySince,omitempty"`
 
-	// nodes is the number of Synced nodes of the number of wanted ones, for instance 3/3.
-	// +optional
-	Nodes string `json:"nodes,omitempty"`
-
 	// replicas is the number of nodes the cluster consists of now. It follows spec.replicas one node at
 	// a time; a node that is to go counts until it was seen to have left in good order.
 	// +optional
@@ -51,7 +48,7 @@ type GaleraClusterStatus struct {
 
 	// readyReplicas is the number of Synced nodes.
 	// +optional
-	ReadyReplicas int32 `json:"readyReplicas,omitempty"`
+	ReadyReplicas int32 `json:"readyReplicas"`
 
 	// members holds one entry for every node, in ordinal order.
 	// +optional

@@ -15,7 +15,8 @@ import (
 // +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
 // +kubebuilder:resource:shortName=galera,categories=all
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
-// +kubebuilder:printcolumn:name="Nodes",type=string,JSONPath=`.status.nodes`,description="Synced nodes of all nodes"
+// +kubebuilder:printcolumn:name="Synced",type=integer,JSONPath=`.status.readyReplicas`,description="The number of Synced nodes"
+// +kubebuilder:printcolumn:name="Nodes",type=integer,JSONPath=`.status.replicas`,description="The number of nodes the cluster consists of now"
 // +kubebuilder:printcolumn:name="Primary",type=string,JSONPath=`.status.primary`,description="The node behind the Service NAME-primary"
 // +kubebuilder:printcolumn:name="Encrypted",type=string,JSONPath=`.status.conditions[?(@.type=="Encrypted")].status`
 // +kubebuilder:printcolumn:name="Arbitrator",type=boolean,priority=1,JSONPath=`.status.arbitrator.connected`,description="Whether the arbitrator is counted"
@@ -35,6 +36,7 @@ type GaleraCluster struct {
 	Spec GaleraClusterSpec `json:"spec"`
 	// status is what the operator has observed.
 	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status GaleraClusterStatus `json:"status,omitempty"`
 }
 

@@ -1,8 +1,6 @@
 package conditions
 
 import (
-	"fmt"
-
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -30,7 +28,6 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	}
 	status.VolumeSize = observe.VolumeSize(in.Facts)
 	status.Selector = labels.SelectorFromSet(resources.Selector(c)).String()
-	status.Nodes = fmt.Sprintf("%d/%d", status.ReadyReplicas, c.Spec.Replicas)
 	status.Arbitrator = arbitratorStatus(in, status.Arbitrator)
 	status.TLS = clusterTLS(in, status.TLS)
 

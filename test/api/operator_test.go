@@ -199,7 +199,7 @@ func TestFirstStart(t *testing.T) {
 
 	s := w.status()
 	w.Expect(w.agents.given()).To(Equal([]string{"Initialise shop-0"}), "one bootstrap, once")
-	w.Expect(s.Nodes).To(Equal("3/3"))
+	w.Expect([]int32{s.ReadyReplicas, s.Replicas}).To(Equal([]int32{3, 3}))
 	w.Expect(s.Operation).To(BeNil())
 	w.Expect(s.Epoch).To(BeEquivalentTo(1))
 	w.Expect(w.condition("Encrypted")()).To(Equal("True Proved"))

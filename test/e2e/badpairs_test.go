@@ -119,7 +119,7 @@ var _ = Describe("An expired certificate", Label(Slow, Faults), func() {
 		serial := shortLived(ctx, shop)
 		awaitExpired(ctx, shop)
 		Expect(shop.ForceDeletePods(ctx)).To(Succeed())
-		Eventually(func() string { return status(ctx, shop).Nodes }).WithContext(ctx).WithTimeout(shortly).Should(Equal("0/3"))
+		Eventually(func() int32 { return status(ctx, shop).ReadyReplicas }).WithContext(ctx).WithTimeout(shortly).Should(BeZero())
 		By("starting cert-manager, which renews it")
 		down := time.Now()
 		Expect(kube.ScaleCertManager(ctx, 1)).To(Succeed())

@@ -35,8 +35,7 @@ var _ = Describe("A cluster from the sample file", Label(Core), func() {
 			o.Expect(err).NotTo(HaveOccurred())
 			s := have.Status
 			o.Expect(s.ObservedGeneration).To(Equal(have.Generation))
-			o.Expect(s.Nodes).To(Equal("3/3"))
-			o.Expect(s.ReadyReplicas).To(BeEquivalentTo(3))
+			o.Expect([]int32{s.ReadyReplicas, s.Replicas}).To(Equal([]int32{3, 3}))
 			o.Expect(s.Operation).To(BeNil())
 			o.Expect(s.TLS.Replication).To(Equal(string(galera.SocketStrict)))
 			o.Expect(s.Members).To(HaveLen(3))

@@ -56,8 +56,8 @@ var _ = Describe("The encryption of replication", func() {
 			setReplication(ctx, shop, v1alpha1.TLSDisabled, v1alpha1.SwitchRolling)
 			Eventually(func() string { return status(ctx, shop).TLS.Replication }).WithContext(ctx).WithTimeout(switchTime).
 				WithPolling(100 * time.Millisecond).Should(Equal(mode))
-			Eventually(func() string { return status(ctx, shop).Nodes }).WithContext(ctx).WithTimeout(shortly).
-				WithPolling(100*time.Millisecond).ShouldNot(Equal("3/3"), "a node is on its way")
+			Eventually(func() int32 { return status(ctx, shop).ReadyReplicas }).WithContext(ctx).WithTimeout(shortly).
+				WithPolling(100*time.Millisecond).ShouldNot(BeEquivalentTo(3), "a node is on its way")
 			switchReplication(ctx, shop, v1alpha1.TLSRequired, v1alpha1.SwitchRolling)
 		}
 		stopAndCheck(ctx, w, start)

@@ -107,7 +107,7 @@ func (c *Cluster) WaitReady(ctx context.Context, timeout time.Duration) error {
 
 // Summary tells in one line how a cluster is.
 func Summary(c *v1alpha1.GaleraCluster) string {
-	out := "nodes " + c.Status.Nodes
+	out := fmt.Sprintf("%d of %d nodes Synced", c.Status.ReadyReplicas, c.Status.Replicas)
 	if op := c.Status.Operation; op != nil {
 		out += ", operation " + op.ID
 	}
