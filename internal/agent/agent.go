@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/volume"
+
 	"github.com/galera-operator/galera-operator/internal/agent/notify"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
 	"github.com/galera-operator/galera-operator/internal/agent/place"
@@ -102,10 +104,7 @@ type agent struct {
 	gauges    atomic.Pointer[map[string]float64]
 	pace      atomic.Int64 // of asking peers
 	donorOK   atomic.Bool
-	room      atomic.Int64 // what the volume has left, as measured last
-	// volume is where the loop has everything done that touches the data volume, disk tells whether that one answers.
-	volume *volumeQueue
-	disk   *diskWatch
+	volume    volume.Volume
 
 	state
 	membersTold time.Time // when state.members were told of; the loop's, as the state is
@@ -114,7 +113,7 @@ type agent struct {
 func newAgent(o Options) (*agent, error) {
 	a := &agent{Options: o, user: osUser(), asker: peers.New(), silence: streams.Silence, answers: streams.Answers, events: make(chan func(), 64),
 		poke: make(chan struct{}, 1), look: make(chan struct{}, 1)}
-	a.volume, a.disk = &volumeQueue{}, newDiskWatch(o.Places.State)
+	a.volume.Open(o.Places, a.post, volume.NewWatch(func() error { return volume.Touch(o.Places.State) }, time.Now))
 	a.downSince = time.Now()
 	a.mariadb = servercnf.FindServer()
 	a.image = agentapi.ImageReport{Provider: servercnf.FindProvider(), CPUFlags: servercnf.CPUFlags()}
@@ -157,7 +156,7 @@ func (a *agent) serve(ctx context.Context) error {
 		Alive:      func() time.Time { return time.Unix(0, a.beat.Load()) },
 		DonorReady: a.donorOK.Load,
 		Counters:   func() map[string]float64 { return *a.gauges.Load() },
-		Free:       func() (float64, bool) { return float64(a.room.Load()), a.room.Load() > 0 },
+		Free:       a.volume.Free,
 	}
 	if err := web.Serve(ctx, agentapi.ProbePort, probe.Handler(), nil, a.Logger); err != nil {
 		return err
@@ -180,7 +179,7 @@ func (a *agent) startWatchers(ctx context.Context) {
 	go watch.Dirs(ctx, []string{a.Places.Config, a.Places.TLS, a.Places.Root}, func() { a.post(a.onFiles) })
 	go a.askPeers(ctx)
 	go a.prover.Run(ctx)
-	go a.disk.run(ctx)
+	go a.volume.Run(ctx)
 }
 
 // askPeers asks the other members over and over: quickly while that decides something.

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/volume"
+
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agent/writerate"
@@ -15,7 +17,6 @@ import (
 
 const (
 	writeRateFile = "writerate.json"
-	cacheFile     = "galera.cache"
 	// rateEvery is the least time between two readings of how much was written, keepRate between two
 	// writes of the estimate to the volume.
 	rateEvery = 10 * time.Second
@@ -47,7 +48,7 @@ func (a *agent) keepWriteRate(now time.Time) {
 		return // cannot happen: the type has nothing json cannot write
 	}
 	path := filepath.Join(a.Places.State, writeRateFile)
-	a.onVolume(func() error { return datadir.WriteFile(path, data, 0o600) }, func(err error) {
+	a.volume.Do(func() error { return datadir.WriteFile(path, data, 0o600) }, func(err error) {
 		if err != nil {
 			a.Logger.Warn("the rate of writes could not be kept", "error", err)
 		}
@@ -66,7 +67,7 @@ func (a *agent) watchWrites(s wsrep.Status, now time.Time) {
 	case span >= rateEvery:
 		w.estimate = w.estimate.Add(int64(total-w.bytes), span, now)
 		w.bytes, w.readAt = total, now
-		w.window = writerate.Window(w.estimate, a.sizes.cache, w.window)
+		w.window = writerate.Window(w.estimate, a.volume.Sizes().Cache, w.window)
 	}
 	if now.Sub(w.keptAt) >= keepRate && !w.estimate.At.IsZero() {
 		a.keepWriteRate(now)
@@ -104,36 +105,36 @@ func (a *agent) cacheArgs(output servercnf.Output) func() []string {
 	}
 	places, logger := a.Places, a.Logger
 	return func() []string {
-		s := measure(places, w.replaced)
-		size := writerate.Size(w.estimate, w.window, w.budget, s.cache)
-		if size > max(s.cache, writerate.Least) {
-			size = min(size, max(s.cache+w.room(s), writerate.Least))
+		s := volume.Measure(places, w.replaced)
+		size := writerate.Size(w.estimate, w.window, w.budget, s.Cache)
+		if size > max(s.Cache, writerate.Least) {
+			size = min(size, max(s.Cache+w.room(s), writerate.Least))
 		}
 		if size <= writerate.Least {
 			return nil
 		}
-		logger.Info("cache of write-sets", "bytes", size, "before", s.cache, "bytesPerSecond", int64(w.estimate.High))
+		logger.Info("cache of write-sets", "bytes", size, "before", s.Cache, "bytesPerSecond", int64(w.estimate.High))
 		return []string{"--wsrep-provider-options=" + servercnf.WithCache(w.options, size)}
 	}
 }
 
 // room is what the cache may grow by: half of what the volume has left, beside a full copy that is to come. A copy of unknown
 // size gets all of it.
-func (w cacheWish) room(s sizes) int64 {
-	room := s.free
+func (w cacheWish) room(s volume.Sizes) int64 {
+	room := s.Free
 	if w.replaced {
 		if w.copied == 0 {
 			return 0
 		}
 		// What lies here is removed before the new data come.
-		room += s.data - w.copied
+		room += s.Data - w.copied
 	}
 	return max(room, 0) / 2
 }
 
 // cacheReport tells what the cache holds, nil while no server runs.
 func (a *agent) cacheReport() *agentapi.Cache {
-	size := a.sizes.cache
+	size := a.volume.Sizes().Cache
 	if a.status == nil || size == 0 {
 		return nil
 	}

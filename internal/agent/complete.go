@@ -47,7 +47,7 @@ func (a *agent) stateComplete() {
 	}
 	a.run.completing = true
 	proc, copied := a.proc, a.copiedVersions()
-	a.onVolume(func() error {
+	a.volume.Do(func() error {
 		if err := a.markers.ClearInitialising(); err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (a *agent) stateComplete() {
 		}
 		a.run.completing = false
 		if err != nil { // tried again at the next status
-			a.disk.suspect()
+			a.volume.Suspect()
 			a.Logger.Error("the notes of the join cannot be changed", "error", err)
 			return
 		}

@@ -38,7 +38,7 @@ func (a *agent) onTick() {
 	a.endExamination(time.Now())
 	a.enforceStop()
 	a.recordEnds()
-	a.watchSizes()
+	a.volume.Tick()
 	a.askAgain()
 	a.loadCertificates()
 	a.checkRoot()

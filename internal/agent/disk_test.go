@@ -3,53 +3,15 @@ package agent
 import (
 	"errors"
 	"os"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/volume"
 
 	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
-
-func TestDiskWatch(t *testing.T) {
-	var fails error
-	clock := time.Unix(1000, 0)
-	d := &diskWatch{write: func() error { return fails }, now: func() time.Time { return clock }, poke: make(chan struct{}, 1)}
-	for name, c := range map[string]struct {
-		err    error
-		reason string
-	}{
-		"well":        {nil, ""},
-		"read-only":   {&os.PathError{Op: "open", Path: "x", Err: syscall.EROFS}, agentapi.FailureReadOnly},
-		"broken":      {syscall.EIO, agentapi.FailureReadOnly},
-		"full":        {syscall.ENOSPC, agentapi.FailureDiskFull},
-		"quota":       {syscall.EDQUOT, agentapi.FailureDiskFull},
-		"not allowed": {os.ErrPermission, agentapi.FailureReadOnly},
-	} {
-		fails = c.err
-		d.try()
-		f := d.failure()
-		if (f == nil) != (c.reason == "") || f != nil && (f.Reason != c.reason || !strings.Contains(f.Message, c.err.Error())) {
-			t.Errorf("%s: %+v", name, f)
-		}
-		fails = nil
-		if d.try(); d.failure() != nil || !d.answers(clock.Add(-time.Second)) {
-			t.Errorf("%s: not well again", name)
-		}
-	}
-	d.since = clock
-	for after, want := range map[time.Duration]bool{frozenAfter: false, frozenAfter + time.Second: true, time.Hour: true} {
-		clock = time.Unix(1000, 0).Add(after)
-		if d.frozen() != want || want && d.answers(time.Time{}) {
-			t.Errorf("after %s: frozen %v", after, d.frozen())
-		}
-	}
-	if (*diskWatch)(nil).frozen() || (*diskWatch)(nil).answers(time.Time{}) {
-		t.Error("no watch, and an answer")
-	}
-}
 
 // TestUnwrittenOrderIsTold: the book cannot be written, the order is answered with an error, and the volume is tried at once.
 func TestUnwrittenOrderIsTold(t *testing.T) {
@@ -61,11 +23,12 @@ func TestUnwrittenOrderIsTold(t *testing.T) {
 	var answer error
 	s.accept(agentapi.Order{ID: "x", Epoch: 1, Kind: agentapi.OrderStop}, time.Now(), func(_ agentapi.OrderResult, err error) { answer = err })
 	s.nextEvent(t)
-	if answer == nil || s.current != nil || s.recording != nil || s.book.Content().Held || len(s.disk.poke) != 1 {
+	if answer == nil || s.current != nil || s.recording != nil || s.book.Content().Held || !s.volume.Suspected() {
 		t.Errorf("%v; %+v", answer, s.book.Content())
 	}
-	s.disk.write = func() error { return touch(s.Places.State) }
-	s.disk.try()
+	touch := func() error { return volume.Touch(s.Places.State) }
+	s.write.Store(&touch)
+	s.volume.Try()
 	s.publish(Step{Phase: galera.PhaseWaiting})
 	if s.shown() != agentapi.FailureReadOnly {
 		t.Errorf("told: %q", s.shown())
@@ -73,9 +36,9 @@ func TestUnwrittenOrderIsTold(t *testing.T) {
 	if err := os.MkdirAll(s.Places.State, 0o750); err != nil {
 		t.Fatal(err)
 	}
-	s.disk.try()
-	if s.disk.failure() != nil {
-		t.Error(s.disk.failure())
+	s.volume.Try()
+	if s.volume.Failure() != nil {
+		t.Error(s.volume.Failure())
 	}
 }
 
@@ -83,7 +46,7 @@ func TestUnwrittenOrderIsTold(t *testing.T) {
 func TestNothingIsKilledOnAFrozenVolume(t *testing.T) {
 	s := onSlowVolume(t)
 	s.proc, s.run = listener(t).proc, running{stopping: true, patience: time.Minute, stopAt: time.Now().Add(-time.Hour)}
-	s.disk.since = time.Now()
+	s.volume.Begin(time.Now())
 	s.ahead.Store(int64(time.Hour))
 	s.enforceStop()
 	if left := time.Until(s.run.stopAt); left < 50*time.Second || stillRuns(s.proc) != nil {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/volume"
+
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agent/writerate"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -110,28 +112,28 @@ func (a *agent) awaitRoom(v JoinVerdict) JoinVerdict {
 	if need == 0 || a.proc != nil {
 		return v
 	}
-	if a.sizes.at.IsZero() {
-		a.measureSizes(false)
+	if a.volume.Sizes().At.IsZero() {
+		a.volume.Measure(false)
 	}
-	if a.sizes.at.IsZero() {
+	if a.volume.Sizes().At.IsZero() {
 		return JoinVerdict{Wait: "the volume to tell how much room it has"}
 	}
 	// A larger cache takes only what the copy leaves (cacheWish.room).
-	if a.sizes.cache == 0 {
+	if a.volume.Sizes().Cache == 0 {
 		need += writerate.Least
 	}
-	free := a.sizes.free
+	free := a.volume.Sizes().Free
 	if free == 0 || need <= free {
 		return v // without a walk through the directory, in most cases
 	}
-	if time.Since(a.sizes.dataAt) >= walkLasts {
-		a.measureSizes(true)
+	if time.Since(a.volume.Sizes().DataAt) >= volume.WalkLasts {
+		a.volume.Measure(true)
 	}
-	if a.sizes.dataAt.IsZero() {
+	if a.volume.Sizes().DataAt.IsZero() {
 		return JoinVerdict{Wait: "the volume to tell how much lies on it"}
 	}
 	// What lies here is removed before the new data come.
-	room := a.sizes.free + a.sizes.data
+	room := a.volume.Sizes().Free + a.volume.Sizes().Data
 	if need <= room {
 		return v
 	}

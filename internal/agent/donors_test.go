@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/volume"
+
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/place"
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
@@ -66,6 +68,7 @@ func TestDonors(t *testing.T) {
 // TestAwaitRoom: a copy that cannot fit is not begun.
 func TestAwaitRoom(t *testing.T) {
 	a := &agent{Options: Options{Places: place.Places{Volume: t.TempDir(), Data: t.TempDir()}}}
+	a.volume.At(a.Places)
 	a.config = &agentapi.NodeConfig{}
 	yes := JoinVerdict{Join: true}
 	for name, c := range map[string]struct {
@@ -96,7 +99,7 @@ func TestCacheLeavesRoomForTheCopy(t *testing.T) {
 	a.config = &agentapi.NodeConfig{StateTransfer: agentapi.StateTransferConfig{WindowSeconds: 3600, CacheBudget: 1 << 50}}
 	a.writes.estimate.High = 1 << 40
 	output := servercnf.Output{MyCnf: mycnf.File{{Name: "mysqld", Options: []mycnf.Option{mycnf.Set("wsrep_provider_options", "x=1")}}}}
-	free := measure(a.Places, false).free
+	free := volume.Measure(a.Places, false).Free
 	if free < 4*gib {
 		t.Skip("too little room here")
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/volume"
+
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -58,14 +60,14 @@ func (a *agent) examine() {
 	a.job, a.examineFrom = JobExamine, time.Now()
 	ctx, cancel := a.workerContext(examineLimit(a.book.Content().Held && a.examining != nil, a.failures))
 	a.cutExamine = cancel
-	wait := a.afterVolume()
+	wait := a.volume.After()
 	go func() {
 		defer cancel()
 		wait()
-		s := measure(a.Places, false)
+		s := volume.Measure(a.Places, false)
 		found, err := a.examineData(ctx)
 		a.post(func() {
-			a.takeSizes(s)
+			a.volume.Take(s)
 			a.onExamined(found, err)
 		})
 	}()
@@ -83,7 +85,7 @@ func examineLimit(again bool, failures int) time.Duration {
 // endExamination cuts a look off that keeps a Stop from ending. A member that is stopped by order starts nothing, so that its
 // position may stay unknown for now.
 func (a *agent) endExamination(now time.Time) {
-	if a.job != JobExamine || a.current == nil || a.current.Kind != agentapi.OrderStop || a.disk.frozen() ||
+	if a.job != JobExamine || a.current == nil || a.current.Kind != agentapi.OrderStop || a.volume.Frozen() ||
 		now.Sub(a.examineFrom) < examinePatience || now.Sub(a.heldSince) < examinePatience {
 		return
 	}

@@ -23,7 +23,7 @@ func (a *agent) giveUp() {
 	if a.proc == nil || a.run.stopping || a.run.condemned {
 		return
 	}
-	if a.disk.frozen() {
+	if a.volume.Frozen() {
 		a.run.nowhereSince = time.Time{}
 		return
 	}

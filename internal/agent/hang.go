@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/volume"
+
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
@@ -80,14 +82,14 @@ func (a *agent) watchHang(now time.Time) {
 		a.status = nil // the question has not come back either
 		a.updateSubject()
 	}
-	if a.disk.frozen() || !h.answered && a.inTransfer() {
+	if a.volume.Frozen() || !h.answered && a.inTransfer() {
 		h.since = now
 	}
 	if a.run.stopping || a.run.condemned {
 		return
 	}
 	hung, kill := JudgeHang(Hang{Silent: now.Sub(h.since), Answered: h.answered, Self: a.Name, UUID: a.position.UUID, Peers: a.peers,
-		VolumeAnswers: a.disk.answers(now.Add(-2 * tryEvery))})
+		VolumeAnswers: a.volume.Answers(now.Add(-2 * volume.TryEvery))})
 	if hung && !h.hung {
 		a.Logger.Warn("mariadbd does not answer", "pid", a.proc.PID, "since", h.heardAt)
 		a.setPace(paceJoining) // who is Primary, and with whom, decides what becomes of it

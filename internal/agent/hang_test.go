@@ -68,7 +68,7 @@ func silent(t *testing.T, d time.Duration) *slowVolume {
 	t.Helper()
 	s := onSlowVolume(t)
 	s.release()
-	s.disk.try()
+	s.volume.Try()
 	s.proc, s.position = listener(t).proc, at(7)
 	s.run = running{served: true, hang: hanging{heardAt: time.Now().Add(-d), since: time.Now().Add(-d), answered: true}}
 	s.peers = primary("shop-1", func(p *agentapi.PeerView) { p.Members = []string{"shop-0", "shop-1"} })
@@ -97,11 +97,11 @@ func TestHungServerIsTold(t *testing.T) {
 func TestFrozenServerIsNotHung(t *testing.T) {
 	s := silent(t, 2*hungAfter)
 	s.peers = primary("shop-1", func(p *agentapi.PeerView) { p.Members = []string{"shop-1", "shop-2"} })
-	s.disk.since = time.Now()
+	s.volume.Begin(time.Now())
 	s.ahead.Store(int64(time.Hour))
 	s.watchHang(time.Now())
 	s.ahead.Store(0)
-	s.disk.since = time.Time{}
+	s.volume.End(nil)
 	s.watchHang(time.Now())
 	if s.run.hang.hung || stillRuns(s.proc) != nil {
 		t.Error("it has had no time")
@@ -208,7 +208,7 @@ func TestExaminationUnderAStop(t *testing.T) {
 		"no stop":           {func(s *slowVolume) { s.current = nil }, false},
 		"another order":     {func(s *slowVolume) { s.current = &agentapi.Order{Kind: agentapi.OrderRestart} }, false},
 		"nothing goes on":   {func(s *slowVolume) { s.job = JobNone }, false},
-		"the volume frozen": {func(s *slowVolume) { s.disk.since = now.Add(-time.Hour) }, false},
+		"the volume frozen": {func(s *slowVolume) { s.volume.Begin(now.Add(-time.Hour)) }, false},
 	} {
 		s := onSlowVolume(t)
 		ctx, cancel := context.WithCancel(t.Context())

@@ -151,7 +151,7 @@ func (a *agent) initialise() {
 	a.join = nil
 	a.Logger.Info("initialising", "order", id)
 	ctx, cancel := a.workerContext(installTime)
-	started, wait := time.Now(), a.afterVolume()
+	started, wait := time.Now(), a.volume.After()
 	go func() {
 		defer cancel()
 		wait()
@@ -253,7 +253,7 @@ func (a *agent) launch(run running, prepare func() error, args []string) {
 	run.output, run.clients, run.pair = a.output, a.config.TLS.Clients, a.installed
 	p := a.Places
 	command := server.Command{Path: a.mariadb, Env: a.serverEnv(), Dir: p.Data, Log: a.serverLine}
-	serverArgs, cacheArgs, wait := a.serverArgs(), a.cacheArgs(a.output), a.afterVolume()
+	serverArgs, cacheArgs, wait := a.serverArgs(), a.cacheArgs(a.output), a.volume.After()
 	go func() {
 		wait()
 		command.Args = slices.Concat(serverArgs, cacheArgs(), args)

@@ -127,7 +127,7 @@ func (a *agent) accept(o agentapi.Order, asked time.Time, reply replying) {
 			return
 		}
 		a.begin(o, asked)
-		a.onVolume(func() error { return nil }, func(error) { // what ended at once is in the book by then
+		a.volume.Do(func() error { return nil }, func(error) { // what ended at once is in the book by then
 			record := a.book.Content().Find(o.ID)
 			reply(agentapi.OrderResult{State: record.State, Message: record.Message}, nil)
 		})

@@ -84,7 +84,7 @@ func (a *agent) noteTransfer(last bool) bool {
 	f.noting = true
 	proc, note, begun, dir := a.proc, *a.run.note, a.copyGiven(), a.Places.Data
 	note.Transfer = true
-	a.onVolume(func() error {
+	a.volume.Do(func() error {
 		if look, err := datadir.LookAt(dir); !begun && err == nil {
 			begun = look.Transfer
 		}
@@ -98,7 +98,7 @@ func (a *agent) noteTransfer(last bool) bool {
 		}
 		f.noting = false
 		if err != nil {
-			a.disk.suspect()
+			a.volume.Suspect()
 			a.Logger.Error("the transfer could not be noted", "error", err)
 			return
 		}
@@ -278,7 +278,7 @@ func (a *agent) endStalled() {
 	if a.proc == nil || p == nil || a.run.stopping || a.run.condemned || a.run.note == nil || a.config == nil {
 		return
 	}
-	if a.disk.frozen() {
+	if a.volume.Frozen() {
 		p.Hold(time.Now())
 	}
 	limit := a.config.StateTransfer.Stall()

@@ -67,7 +67,7 @@ func (a *agent) publish(step Step) {
 // shownFailure is why the member is down, or was. What keeps it from obeying comes first, because the operator has to know it; then
 // what Next says, and what keeps it from acting now: a full volume may be why a server hangs.
 func (a *agent) shownFailure(step Step) *agentapi.Failure {
-	disk := a.disk.failure()
+	disk := a.volume.Failure()
 	deaf := disk
 	if disk != nil && disk.Reason == agentapi.FailureDiskFull {
 		deaf = nil

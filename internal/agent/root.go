@@ -72,7 +72,7 @@ func (a *agent) rootSet() {
 	}
 	a.run.noting = true
 	proc := a.proc
-	a.onVolume(a.markers.ClearInitialising, func(err error) {
+	a.volume.Do(a.markers.ClearInitialising, func(err error) {
 		if a.proc != proc {
 			return
 		}

@@ -29,7 +29,7 @@ func (a *agent) endSilent(now time.Time) {
 	case !ok:
 		f.silentSince = time.Time{}
 		return
-	case f.silentSince.IsZero(), a.disk.frozen(), silent < showEvery, a.position != f.silentAt:
+	case f.silentSince.IsZero(), a.volume.Frozen(), silent < showEvery, a.position != f.silentAt:
 		f.silentSince, f.silentAt = now, a.position
 		return
 	case silent <= limit, now.Sub(f.silentSince) <= limit:

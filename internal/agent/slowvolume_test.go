@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/volume"
+
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
 	"github.com/galera-operator/galera-operator/internal/agent/place"
@@ -26,7 +28,8 @@ import (
 type slowVolume struct {
 	*agent
 	release func()
-	ahead   atomic.Int64 // of the disk watch's clock
+	ahead   atomic.Int64 // of the volume watch's clock
+	write   atomic.Pointer[func() error]
 }
 
 func onSlowVolume(t *testing.T) *slowVolume {
@@ -50,10 +53,12 @@ func onSlowVolume(t *testing.T) *slowVolume {
 	s := &slowVolume{agent: a}
 	frozen, end := context.WithCancel(t.Context())
 	s.release = end
-	a.volume.add(func() { <-frozen.Done() })
-	a.disk.write = func() error { <-frozen.Done(); return nil }
+	a.volume.Hold(frozen.Done())
+	held := func() error { <-frozen.Done(); return nil }
+	s.write.Store(&held)
 	t.Cleanup(func() { end(); a.settle() })
-	a.disk.now = func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
+	a.volume.Watch = volume.NewWatch(func() error { return (*s.write.Load())() },
+		func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) })
 	return s
 }
 
@@ -61,7 +66,7 @@ func onSlowVolume(t *testing.T) *slowVolume {
 func (s *slowVolume) turning(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	go s.disk.run(ctx)
+	go s.volume.Run(ctx)
 	go func() { defer close(ended); _ = s.loop(ctx) }()
 	t.Cleanup(func() {
 		s.release()
@@ -74,7 +79,7 @@ func (s *slowVolume) turning(t *testing.T) {
 func (s *slowVolume) untilQuiet() {
 	for range 4 {
 		done := make(chan struct{})
-		wait := s.afterVolume()
+		wait := s.volume.After()
 		go func() { wait(); close(done) }()
 		for waiting := true; waiting; {
 			select {
@@ -118,7 +123,7 @@ func TestFrozenVolume(t *testing.T) {
 	if r := s.reports.Get(); r.Phase != galera.PhaseWaiting || r.Failure != nil {
 		t.Errorf("carried out before it is recorded, or told too early: %+v", r)
 	}
-	s.ahead.Store(int64(frozenAfter + time.Minute))
+	s.ahead.Store(int64(volume.FrozenAfter + time.Minute))
 	until(t, "the frozen volume is told", func() bool { return s.shown() == agentapi.FailureFrozen })
 
 	s.release()
@@ -195,11 +200,7 @@ func TestRefusedOrderIsNotForming(t *testing.T) {
 func TestLineIsAskedForOnce(t *testing.T) {
 	s := onSlowVolume(t)
 	line := galera.FirstLine(galera.Line{Epoch: 3, Start: at(1)})
-	waiting := func() int {
-		s.volume.mu.Lock()
-		defer s.volume.mu.Unlock()
-		return len(s.volume.jobs)
-	}
+	waiting := s.volume.Waiting
 	until(t, "the volume is busy", func() bool { return waiting() == 0 })
 	s.takeLineage(line)
 	s.takeLineage(line)
@@ -264,7 +265,7 @@ func TestFirstLineIsHeldBack(t *testing.T) {
 // TestNotesKeepTheirOrder: the note of a new join is written after whatever the run before it wanted written.
 func TestNotesKeepTheirOrder(t *testing.T) {
 	s := onSlowVolume(t)
-	s.onVolume(s.markers.ClearJoining, func(error) {})
+	s.volume.Do(s.markers.ClearJoining, func(error) {})
 	s.config.StateTransfer.Method = servercnf.MariaBackup
 	s.startJoin()
 	time.AfterFunc(50*time.Millisecond, s.release)

@@ -102,8 +102,6 @@ type state struct {
 	failedDonor string
 	own         ownData
 	writes      writes
-	sizes       sizes
-	measuring   bool   // the sizes
 	primary     string // the member clients are sent to, as the operator says; "" while not known
 	root        rootState
 	versions    datadir.Versions // of the data, as far as known

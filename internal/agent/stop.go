@@ -58,7 +58,7 @@ func terminate(proc *server.Process, conn *wsrep.Conn) {
 // enforceStop ends a server whose stop takes too long. InnoDB loses nothing by it.
 // Nothing ends while its volume is frozen, whatever it is sent; it has all its time again when that answers.
 func (a *agent) enforceStop() {
-	if a.proc != nil && a.run.stopping && a.disk.frozen() {
+	if a.proc != nil && a.run.stopping && a.volume.Frozen() {
 		a.run.stopAt = time.Now().Add(a.run.patience)
 		return
 	}

@@ -1,4 +1,4 @@
-package agent
+package volume
 
 import (
 	"context"
@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// tryEvery is the pause between two small writes to the volume.
-	tryEvery = 10 * time.Second
-	// frozenAfter is how long one may take before the volume counts as frozen.
-	frozenAfter = 15 * time.Second
+	// TryEvery is the pause between two small writes to the volume.
+	TryEvery = 10 * time.Second
+	// FrozenAfter is how long one may take before the volume counts as frozen.
+	FrozenAfter = 15 * time.Second
 	aliveFile   = "alive"
 )
 
-// diskWatch writes a small file to the volume over and over, beside the loop and the queue. It tells of a volume
-// that does not answer, or refuses; nothing is killed for either. The zero value knows nothing, and complains of nothing.
-type diskWatch struct {
+// Watch writes a small file to the volume over and over, beside the loop and the queue. It reports a volume that
+// does not answer, or refuses writes; nothing is killed for either. A nil Watch reports nothing. Safe for concurrent use.
+type Watch struct {
 	write func() error
 	now   func() time.Time
 	poke  chan struct{}
@@ -36,13 +36,14 @@ type diskWatch struct {
 	at    time.Time // when the trouble began
 }
 
-func newDiskWatch(dir string) *diskWatch {
-	return &diskWatch{write: func() error { return touch(dir) }, now: time.Now, poke: make(chan struct{}, 1)}
+// NewWatch returns a watch that calls write, which makes a small synced write to the volume, and reads the time from now.
+func NewWatch(write func() error, now func() time.Time) *Watch {
+	return &Watch{write: write, now: now, poke: make(chan struct{}, 1)}
 }
 
-// touch does what the order book is written with: a new file, synced, renamed over the old one. Its name is always the same, so that
+// Touch does what the order book is written with: a new file, synced, renamed over the old one. Its name is always the same, so that
 // nothing piles up.
-func touch(dir string) error {
+func Touch(dir string) error {
 	next := filepath.Join(dir, "."+aliveFile)
 	f, err := os.OpenFile(next, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -64,12 +65,12 @@ func touch(dir string) error {
 	return datadir.SyncDir(dir)
 }
 
-// run writes until ctx ends.
-func (d *diskWatch) run(ctx context.Context) {
-	pause := time.NewTicker(tryEvery)
+// Run writes until ctx ends.
+func (d *Watch) Run(ctx context.Context) {
+	pause := time.NewTicker(TryEvery)
 	defer pause.Stop()
 	for {
-		d.try()
+		d.Try()
 		select {
 		case <-ctx.Done():
 			return
@@ -79,11 +80,21 @@ func (d *diskWatch) run(ctx context.Context) {
 	}
 }
 
-func (d *diskWatch) try() {
+// Try makes one write.
+func (d *Watch) Try() {
+	d.Begin(d.now())
+	d.End(d.write())
+}
+
+// Begin notes that a write began.
+func (d *Watch) Begin(at time.Time) {
 	d.mu.Lock()
-	d.since = d.now()
-	d.mu.Unlock()
-	err := d.write()
+	defer d.mu.Unlock()
+	d.since = at
+}
+
+// End notes how the write ended.
+func (d *Watch) End(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err == nil {
@@ -94,8 +105,8 @@ func (d *diskWatch) try() {
 	d.err, d.since = err, time.Time{}
 }
 
-// suspect makes it write at once: something else could not.
-func (d *diskWatch) suspect() {
+// Suspect makes it write at once: something else could not.
+func (d *Watch) Suspect() {
 	if d == nil {
 		return
 	}
@@ -105,15 +116,18 @@ func (d *diskWatch) suspect() {
 	}
 }
 
-// frozen says that the volume has not answered for too long.
-func (d *diskWatch) frozen() bool {
-	f := d.failure()
+// Suspected says that a write at once has been asked for, and has not begun.
+func (d *Watch) Suspected() bool { return len(d.poke) > 0 }
+
+// Frozen says that the volume has not answered for too long.
+func (d *Watch) Frozen() bool {
+	f := d.Failure()
 	return f != nil && f.Reason == agentapi.FailureFrozen
 }
 
-// answers says that a write has succeeded since a moment, and none is late.
-func (d *diskWatch) answers(since time.Time) bool {
-	if d == nil || d.failure() != nil {
+// Answers says that a write has succeeded since a moment, and none is late.
+func (d *Watch) Answers(since time.Time) bool {
+	if d == nil || d.Failure() != nil {
 		return false
 	}
 	d.mu.Lock()
@@ -121,15 +135,15 @@ func (d *diskWatch) answers(since time.Time) bool {
 	return d.ok.After(since)
 }
 
-// failure is what is wrong with the volume, nil when nothing is known to be. A message changes every ten seconds at most.
-func (d *diskWatch) failure() *agentapi.Failure {
+// Failure is what is wrong with the volume, nil when nothing is known to be. A message changes every ten seconds at most.
+func (d *Watch) Failure() *agentapi.Failure {
 	if d == nil {
 		return nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if pending := d.now().Sub(d.since); !d.since.IsZero() && pending > frozenAfter {
-		return frozenVolume(d.since, pending)
+	if pending := d.now().Sub(d.since); !d.since.IsZero() && pending > FrozenAfter {
+		return FrozenFailure(d.since, pending)
 	}
 	if d.err == nil {
 		return nil
@@ -143,8 +157,9 @@ func (d *diskWatch) failure() *agentapi.Failure {
 			"a file system that was made read-only after an error has to be checked and mounted again", d.err)}
 }
 
-func frozenVolume(since time.Time, pending time.Duration) *agentapi.Failure {
+// FrozenFailure reports a volume that has not answered since a time, for so long.
+func FrozenFailure(since time.Time, pending time.Duration) *agentapi.Failure {
 	return &agentapi.Failure{Reason: agentapi.FailureFrozen, At: since, Message: fmt.Sprintf(
 		"the data volume has not answered for %s: nothing is killed for it, mariadbd goes on when it answers. "+
-			"Look at the storage behind the volume, at the host's kernel log, and for a file system that is frozen (fsfreeze)", pending.Truncate(tryEvery))}
+			"Look at the storage behind the volume, at the host's kernel log, and for a file system that is frozen (fsfreeze)", pending.Truncate(TryEvery))}
 }

@@ -1,0 +1,43 @@
+package volume
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/place"
+	"github.com/galera-operator/galera-operator/internal/usage"
+)
+
+// WalkLasts is how long the size of all files is good for.
+const WalkLasts = 10 * time.Second
+
+// gcacheFile is Galera's cache of write-sets.
+const gcacheFile = "galera.cache"
+
+// Sizes are in bytes.
+type Sizes struct {
+	// Cache is the size of the gcache, 0 without one; Free is what the volume has left.
+	Cache, Free int64
+	// At is when they were measured.
+	At time.Time
+	// Data are all files of the data directory, measured on demand, at DataAt.
+	Data   int64
+	DataAt time.Time
+}
+
+// Measure looks at the volume, at all files only when walk is set. It blocks while the volume does not answer.
+func Measure(p place.Places, walk bool) Sizes {
+	s := Sizes{At: time.Now()}
+	if info, err := os.Stat(filepath.Join(p.Data, gcacheFile)); err == nil {
+		s.Cache = info.Size() &^ (1<<20 - 1) // the file has a header beside its size
+	}
+	if free, ok := usage.FreeBytes(p.Volume); ok {
+		s.Free = int64(free)
+	}
+	if walk {
+		s.Data, s.DataAt = datadir.Size(p.Data), time.Now()
+	}
+	return s
+}

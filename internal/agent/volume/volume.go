@@ -1,0 +1,111 @@
+// Package volume is the agent's room of the data volume. Whatever touches the volume is done by its queue, in order and
+// beside the loop: a volume may freeze for minutes. A watch tells whether it answers, and sizes are measured by workers.
+package volume
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/place"
+)
+
+// sizesEvery is the pause between two looks at the volume's sizes.
+const sizesEvery = 3 * time.Second
+
+// Volume is the loop's, except for what is said to be safe elsewhere. The zero value does everything at once and
+// watches nothing.
+type Volume struct {
+	*Watch
+	places    place.Places
+	post      func(event func())
+	queue     *queue
+	sizes     Sizes
+	measuring bool
+	free      atomic.Int64
+}
+
+// Open makes the volume work beside the loop, which gets results by post.
+func (v *Volume) Open(places place.Places, post func(event func()), watch *Watch) {
+	v.places, v.post, v.Watch, v.queue = places, post, watch, &queue{}
+}
+
+// At says where the volume is, for one that does everything at once.
+func (v *Volume) At(places place.Places) { v.places = places }
+
+// Do lets the queue do job, behind everything that was asked for before, and hands the loop its error by done.
+func (v *Volume) Do(job func() error, done func(error)) {
+	if v.queue == nil {
+		done(job())
+		return
+	}
+	v.queue.add(func() {
+		err := job()
+		v.post(func() { done(err) })
+	})
+}
+
+// After returns a wait, for a worker, until everything that was asked for before is done: notes are written and read in
+// the order in which the loop wanted them.
+func (v *Volume) After() (wait func()) {
+	if v.queue == nil {
+		return func() {}
+	}
+	done := make(chan struct{})
+	v.queue.add(func() { close(done) })
+	return func() { <-done }
+}
+
+// Waiting is how many jobs of the queue have not begun.
+func (v *Volume) Waiting() int {
+	if v.queue == nil {
+		return 0
+	}
+	return v.queue.waiting()
+}
+
+// Hold makes the queue wait for release before it does anything that is asked for later. Tests freeze a volume by it.
+func (v *Volume) Hold(release <-chan struct{}) { v.queue.add(func() { <-release }) }
+
+// Sizes are what was measured last.
+func (v *Volume) Sizes() Sizes { return v.sizes }
+
+// Take keeps what a worker has measured; a walk that was not made keeps the one before.
+func (v *Volume) Take(s Sizes) {
+	if s.DataAt.IsZero() {
+		s.Data, s.DataAt = v.sizes.Data, v.sizes.DataAt
+	}
+	v.sizes = s
+	v.free.Store(s.Free)
+}
+
+// Measure lets a worker measure the sizes, that of all files only when walk is set.
+func (v *Volume) Measure(walk bool) {
+	if v.queue == nil {
+		v.Take(Measure(v.places, walk))
+		return
+	}
+	if v.measuring {
+		return
+	}
+	v.measuring = true
+	go func() {
+		s := Measure(v.places, walk)
+		v.post(func() {
+			v.measuring = false
+			v.Take(s)
+		})
+	}()
+}
+
+// Tick measures every few seconds.
+func (v *Volume) Tick() {
+	if time.Since(v.sizes.At) >= sizesEvery {
+		v.Measure(false)
+	}
+}
+
+// Free is how many bytes the volume had left when measured last; ok is false before. Safe for concurrent use.
+func (v *Volume) Free() (bytes float64, ok bool) {
+	free := v.free.Load()
+	return float64(free), free > 0
+}
