@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/gcache"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 
 	"github.com/galera-operator/galera-operator/internal/agent/notify"
@@ -105,6 +106,7 @@ type agent struct {
 	pace      atomic.Int64 // of asking peers
 	donorOK   atomic.Bool
 	volume    volume.Volume
+	gcache    gcache.Cache // the loop's
 
 	state
 	membersTold time.Time // when state.members were told of; the loop's, as the state is
@@ -114,6 +116,7 @@ func newAgent(o Options) (*agent, error) {
 	a := &agent{Options: o, user: osUser(), asker: peers.New(), silence: streams.Silence, answers: streams.Answers, events: make(chan func(), 64),
 		poke: make(chan struct{}, 1), look: make(chan struct{}, 1)}
 	a.volume.Open(o.Places, a.post, volume.NewWatch(func() error { return volume.Touch(o.Places.State) }, time.Now))
+	a.gcache = gcache.New(o.Places, &a.volume, o.Logger)
 	a.downSince = time.Now()
 	a.mariadb = servercnf.FindServer()
 	a.image = agentapi.ImageReport{Provider: servercnf.FindProvider(), CPUFlags: servercnf.CPUFlags()}

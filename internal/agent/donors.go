@@ -8,8 +8,8 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 
+	"github.com/galera-operator/galera-operator/internal/agent/gcache"
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
-	"github.com/galera-operator/galera-operator/internal/agent/writerate"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -118,9 +118,9 @@ func (a *agent) awaitRoom(v JoinVerdict) JoinVerdict {
 	if a.volume.Sizes().At.IsZero() {
 		return JoinVerdict{Wait: "the volume to tell how much room it has"}
 	}
-	// A larger cache takes only what the copy leaves (cacheWish.room).
+	// A larger cache takes only what the copy leaves (gcache.Wish).
 	if a.volume.Sizes().Cache == 0 {
-		need += writerate.Least
+		need += gcache.Least
 	}
 	free := a.volume.Sizes().Free
 	if free == 0 || need <= free {

@@ -1,23 +1,15 @@
 package agent
 
 import (
-	"log/slog"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/volume"
-
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/place"
-	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
-	"github.com/galera-operator/galera-operator/internal/agent/writerate"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
-	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
 
 func TestDonors(t *testing.T) {
@@ -88,50 +80,6 @@ func TestAwaitRoom(t *testing.T) {
 		if v.Join == c.fails || c.fails && v.Failure.Reason != agentapi.FailureDiskFull {
 			t.Errorf("%s: %+v", name, v)
 		}
-	}
-}
-
-// TestCacheLeavesRoomForTheCopy: what is held to have room, with the least of caches, is not begun with one it has no room beside.
-func TestCacheLeavesRoomForTheCopy(t *testing.T) {
-	const gib = 1 << 30
-	dir := t.TempDir()
-	a := &agent{Options: Options{Places: place.Places{Volume: dir, Data: dir}, Logger: slog.New(slog.DiscardHandler)}}
-	a.config = &agentapi.NodeConfig{StateTransfer: agentapi.StateTransferConfig{WindowSeconds: 3600, CacheBudget: 1 << 50}}
-	a.writes.estimate.High = 1 << 40
-	output := servercnf.Output{MyCnf: mycnf.File{{Name: "mysqld", Options: []mycnf.Option{mycnf.Set("wsrep_provider_options", "x=1")}}}}
-	free := volume.Measure(a.Places, false).Free
-	if free < 4*gib {
-		t.Skip("too little room here")
-	}
-	for name, c := range map[string]struct {
-		data   galera.DataState
-		copied int64
-		// least and most of what is free the cache may take, in percent.
-		least, most int64
-	}{
-		"a copy of nearly all":        {galera.DataEmpty, free - gib/4, 0, 10},
-		"a copy of the half":          {galera.DataEmpty, free / 2, 20, 30},
-		"instead of half a copy":      {galera.DataIncomplete, free / 2, 20, 30},
-		"a copy that does not fit":    {galera.DataEmpty, 2 * free, 0, 1},
-		"a copy of nobody knows what": {galera.DataEmpty, 0, 0, 1},
-		"what was missed":             {galera.DataPresent, free / 2, 40, 60},
-	} {
-		t.Run(name, func(t *testing.T) {
-			a.peers = primary("a", func(p *agentapi.PeerView) { p.DataBytes = c.copied })
-			a.found = examination{data: c.data}
-			size := int64(writerate.Least)
-			for _, arg := range a.cacheArgs(output)() {
-				_, text, _ := strings.Cut(arg, "gcache.size=")
-				n, err := strconv.ParseInt(strings.TrimSuffix(text, "M"), 10, 64)
-				if err != nil {
-					t.Fatal(arg)
-				}
-				size = n << 20
-			}
-			if percent := size * 100 / free; percent < c.least || percent > c.most {
-				t.Errorf("%d %% of what is free", percent)
-			}
-		})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/gcache"
 	"github.com/galera-operator/galera-operator/internal/agent/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -247,13 +248,21 @@ func (a *agent) methodArgs() []string {
 	return []string{"--wsrep-sst-method=" + method}
 }
 
+// cacheWish is what decides how large a gcache mariadbd is started with.
+func (a *agent) cacheWish() gcache.Wish {
+	st := a.config.StateTransfer
+	options, _ := a.output.MyCnf.Get("mysqld", "wsrep_provider_options")
+	return gcache.Wish{Options: options, Window: time.Duration(st.WindowSeconds) * time.Second, Budget: st.CacheBudget,
+		Replaced: a.found.replaced(), Copied: a.copySize()}
+}
+
 // launch prepares the data directory and starts mariadbd.
 func (a *agent) launch(run running, prepare func() error, args []string) {
 	a.job = JobLaunch
 	run.output, run.clients, run.pair = a.output, a.config.TLS.Clients, a.installed
 	p := a.Places
 	command := server.Command{Path: a.mariadb, Env: a.serverEnv(), Dir: p.Data, Log: a.serverLine}
-	serverArgs, cacheArgs, wait := a.serverArgs(), a.cacheArgs(a.output), a.volume.After()
+	serverArgs, cacheArgs, wait := a.serverArgs(), a.gcache.Args(a.cacheWish()), a.volume.After()
 	go func() {
 		wait()
 		command.Args = slices.Concat(serverArgs, cacheArgs(), args)

@@ -32,6 +32,9 @@ func (a *agent) publish(step Step) {
 		s := *a.status
 		r.Server = &s
 	}
+	if a.status != nil {
+		a.gcache.Report(&r)
+	}
 	if a.join != nil {
 		j := *a.join
 		r.Join = &j
@@ -49,7 +52,6 @@ func (a *agent) publish(step Step) {
 	}
 	r.Settling = a.forget.settling(time.Now())
 	r.StuckDonor = a.own.donation.Stuck(a.status, time.Now())
-	r.Cache = a.cacheReport()
 	r.Given, r.DataBytes, r.Primary = a.own.given, a.own.bytes, a.primary
 	r.Failure = a.shownFailure(step)
 	if u := a.upgrade.shown; u != nil {

@@ -89,7 +89,7 @@ func (a *agent) onStatus(proc *server.Process, asked time.Time, s wsrep.Status, 
 	a.watchService()
 	a.image.ProviderVersion = s.ProviderVersion
 	a.gauges.Store(&s.Counters)
-	a.watchWrites(s, time.Now())
+	a.gcache.Status(s, time.Now())
 	if s.Position.UUID != "" && s.Position.UUID != galera.ZeroUUID && s.Position.Seqno >= 0 {
 		a.position = s.Position
 	}
@@ -203,7 +203,7 @@ func (a *agent) onExit(proc *server.Process) {
 	}
 	a.leaveService()
 	run, exit := a.run, proc.Exit()
-	a.writes.readAt = time.Time{}
+	a.gcache.Exited()
 	orderly := run.stopping && exit.Code == 0 && exit.Signal == 0
 	a.ended, a.forget = a.endedAs(orderly), forgetting{}
 	if !orderly {

@@ -101,7 +101,6 @@ type state struct {
 	// failedDonor is the donor of the last attempt, when that failed in a full transfer.
 	failedDonor string
 	own         ownData
-	writes      writes
 	primary     string // the member clients are sent to, as the operator says; "" while not known
 	root        rootState
 	versions    datadir.Versions // of the data, as far as known
@@ -165,7 +164,7 @@ func (a *agent) initState() error {
 		a.Logger.Error("the order book cannot be read; orders are refused", "error", why)
 	}
 	a.drainContext, a.endWork = context.WithCancel(context.Background())
-	a.readWriteRate()
+	a.gcache.Open()
 	a.book, a.markers = book, datadir.Markers{Dir: a.Places.State}
 	a.adoptInstalled()
 	a.setPace(paceWaiting)

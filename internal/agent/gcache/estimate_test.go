@@ -1,4 +1,4 @@
-package writerate
+package gcache
 
 import (
 	"testing"

@@ -1,6 +1,4 @@
-// Package writerate estimates how much is written to the cluster, and how large a cache of write-sets
-// has to be to hold a given time of it. It is pure.
-package writerate
+package gcache
 
 import (
 	"math"
@@ -20,7 +18,7 @@ const (
 	Least = 128 << 20
 )
 
-// Estimate is what is remembered. The zero value knows nothing.
+// Estimate is what is remembered of the rate of writes. The zero value knows nothing.
 type Estimate struct {
 	// Average and High are in bytes per second: the recent average, and its highest value, fading.
 	Average float64 `json:"average"`

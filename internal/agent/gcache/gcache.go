@@ -1,0 +1,144 @@
+// Package gcache is the agent's room of Galera's cache of write-sets: how much is written to the cluster, how large the
+// cache has to be to hold a given time of it, and for how long an absent member can still be helped by IST.
+package gcache
+
+import (
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/place"
+	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
+	"github.com/galera-operator/galera-operator/internal/agent/volume"
+	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+const (
+	rateFile = "writerate.json"
+	// rateEvery is the least time between two readings of how much was written, keepRate between two
+	// writes of the estimate to the volume.
+	rateEvery = 10 * time.Second
+	keepRate  = 5 * time.Minute
+)
+
+// Cache is what the member knows of the rate of writes, and of its gcache. It is the loop's.
+type Cache struct {
+	places place.Places
+	volume *volume.Volume
+	logger *slog.Logger
+
+	estimate Estimate
+	bytes    float64 // counters of the server at the last reading
+	readAt   time.Time
+	keptAt   time.Time
+	window   time.Duration // as told last
+	oldest   int64
+}
+
+// New returns the room of a member that knows nothing of its rate of writes.
+func New(places place.Places, volume *volume.Volume, logger *slog.Logger) Cache {
+	return Cache{places: places, volume: volume, logger: logger}
+}
+
+// Open takes up the estimate an earlier run of the agent has kept. Without it, the estimate begins anew. It blocks while
+// the volume does not answer.
+func (c *Cache) Open() {
+	data, err := os.ReadFile(filepath.Join(c.places.State, rateFile))
+	if err == nil && json.Unmarshal(data, &c.estimate) != nil {
+		c.estimate = Estimate{}
+	}
+}
+
+func (c *Cache) keep(now time.Time) {
+	c.keptAt = now
+	data, err := json.Marshal(c.estimate)
+	if err != nil {
+		return // cannot happen: the type has nothing json cannot write
+	}
+	path := filepath.Join(c.places.State, rateFile)
+	c.volume.Do(func() error { return datadir.WriteFile(path, data, 0o600) }, func(err error) {
+		if err != nil {
+			c.logger.Warn("the rate of writes could not be kept", "error", err)
+		}
+	})
+}
+
+// Status takes one reading of the server's counters. Every write passes every member once: as its own, or as received.
+func (c *Cache) Status(s wsrep.Status, now time.Time) {
+	c.oldest = s.CachedFrom
+	total := s.Counters["wsrep_replicated_bytes"] + s.Counters["wsrep_received_bytes"]
+	switch span := now.Sub(c.readAt); {
+	case c.readAt.IsZero() || total < c.bytes:
+		c.bytes, c.readAt = total, now // another run of the server
+	case span >= rateEvery:
+		c.estimate = c.estimate.Add(int64(total-c.bytes), span, now)
+		c.bytes, c.readAt = total, now
+		c.window = Window(c.estimate, c.volume.Sizes().Cache, c.window)
+	}
+	if now.Sub(c.keptAt) >= keepRate && !c.estimate.At.IsZero() {
+		c.keep(now)
+	}
+}
+
+// Exited notes that the server has ended: the next one counts from 0.
+func (c *Cache) Exited() { c.readAt = time.Time{} }
+
+// Report tells what the gcache of a running server holds, once its size is known.
+func (c *Cache) Report(r *agentapi.Report) {
+	size := c.volume.Sizes().Cache
+	if size == 0 {
+		return
+	}
+	r.Cache = &agentapi.Cache{Size: size, Oldest: c.oldest, WindowSeconds: int64(c.window / time.Second)}
+}
+
+// Wish is what the configuration and the join say about the gcache mariadbd is started with.
+type Wish struct {
+	// Options are the configured wsrep_provider_options.
+	Options string
+	// Window is how long the gcache is to last, Budget the most it may take in bytes.
+	Window time.Duration
+	Budget int64
+	// Replaced says that a full copy is to come, of Copied bytes; 0 when that is not known.
+	Replaced bool
+	Copied   int64
+}
+
+// Args make mariadbd start with a gcache for the wanted window. The size is not part of the configuration, so that it
+// never is a reason for a restart. A worker calls what is returned: the size depends on what the volume has left.
+func (c *Cache) Args(w Wish) func() []string {
+	if w.Options == "" || w.Window <= 0 {
+		return func() []string { return nil }
+	}
+	estimate, places, logger := c.estimate, c.places, c.logger
+	return func() []string {
+		s := volume.Measure(places, w.Replaced)
+		size := Size(estimate, w.Window, w.Budget, s.Cache)
+		if size > max(s.Cache, Least) {
+			size = min(size, max(s.Cache+w.room(s), Least))
+		}
+		if size <= Least {
+			return nil
+		}
+		logger.Info("cache of write-sets", "bytes", size, "before", s.Cache, "bytesPerSecond", int64(estimate.High))
+		return []string{"--wsrep-provider-options=" + servercnf.WithCache(w.Options, size)}
+	}
+}
+
+// room is what the gcache may grow by: half of what the volume has left, beside a full copy that is to come. A copy of
+// unknown size gets all of it.
+func (w Wish) room(s volume.Sizes) int64 {
+	room := s.Free
+	if w.Replaced {
+		if w.Copied == 0 {
+			return 0
+		}
+		// What lies here is removed before the new data come.
+		room += s.Data - w.Copied
+	}
+	return max(room, 0) / 2
+}

@@ -1,0 +1,54 @@
+package gcache
+
+import (
+	"log/slog"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/place"
+	"github.com/galera-operator/galera-operator/internal/agent/volume"
+)
+
+// TestCacheLeavesRoomForTheCopy: what is held to have room, with the least of caches, is not begun with one it has no room beside.
+func TestCacheLeavesRoomForTheCopy(t *testing.T) {
+	const gib = 1 << 30
+	dir := t.TempDir()
+	places := place.Places{Volume: dir, Data: dir}
+	cache := New(places, &volume.Volume{}, slog.New(slog.DiscardHandler))
+	cache.estimate.High = 1 << 40
+	free := volume.Measure(places, false).Free
+	if free < 4*gib {
+		t.Skip("too little room here")
+	}
+	for name, c := range map[string]struct {
+		replaced bool
+		copied   int64
+		// least and most of what is free the cache may take, in percent.
+		least, most int64
+	}{
+		"a copy of nearly all":        {true, free - gib/4, 0, 10},
+		"a copy of the half":          {true, free / 2, 20, 30},
+		"instead of half a copy":      {true, free / 2, 20, 30},
+		"a copy that does not fit":    {true, 2 * free, 0, 1},
+		"a copy of nobody knows what": {true, 0, 0, 1},
+		"what was missed":             {false, free / 2, 40, 60},
+	} {
+		t.Run(name, func(t *testing.T) {
+			size := int64(Least)
+			wish := Wish{Options: "x=1", Window: time.Hour, Budget: 1 << 50, Replaced: c.replaced, Copied: c.copied}
+			for _, arg := range cache.Args(wish)() {
+				_, text, _ := strings.Cut(arg, "gcache.size=")
+				n, err := strconv.ParseInt(strings.TrimSuffix(text, "M"), 10, 64)
+				if err != nil {
+					t.Fatal(arg)
+				}
+				size = n << 20
+			}
+			if percent := size * 100 / free; percent < c.least || percent > c.most {
+				t.Errorf("%d %% of what is free", percent)
+			}
+		})
+	}
+}
