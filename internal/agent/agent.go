@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/gcache"
+	"github.com/galera-operator/galera-operator/internal/agent/image"
+	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 
 	"github.com/galera-operator/galera-operator/internal/agent/notify"
@@ -28,7 +30,6 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/prove"
 	"github.com/galera-operator/galera-operator/internal/agent/report"
-	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agent/streams"
 	"github.com/galera-operator/galera-operator/internal/agent/watch"
 	"github.com/galera-operator/galera-operator/internal/agent/web"
@@ -75,7 +76,7 @@ func Run(ctx context.Context, o Options) error {
 	if err := a.openVolume(); err != nil {
 		return err
 	}
-	a.lookAtImage(ctx)
+	a.image.Look(ctx)
 	a.startWatchers(ctx)
 	return a.loop(ctx)
 }
@@ -83,9 +84,8 @@ func Run(ctx context.Context, o Options) error {
 // agent holds what workers and the loop share; all of it is safe for concurrent use.
 type agent struct {
 	Options
-	user    string
-	image   agentapi.ImageReport
-	mariadb string
+	user  string
+	image image.Image // the loop's
 
 	table   procs.Table
 	reports *report.Store
@@ -118,8 +118,8 @@ func newAgent(o Options) (*agent, error) {
 	a.volume.Open(o.Places, a.post, volume.NewWatch(func() error { return volume.Touch(o.Places.State) }, time.Now))
 	a.gcache = gcache.New(o.Places, &a.volume, o.Logger)
 	a.downSince = time.Now()
-	a.mariadb = servercnf.FindServer()
-	a.image = agentapi.ImageReport{Provider: servercnf.FindProvider(), CPUFlags: servercnf.CPUFlags()}
+	loop := room.Loop{Post: a.post, Work: a.workerContext, Logger: o.Logger}
+	a.image = image.New(loop, &a.table)
 	conn, err := wsrep.Open(o.Places.Socket(), a.user)
 	if err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func newAgent(o Options) (*agent, error) {
 	a.conn = conn
 	a.evictions = evictions{logger: o.Logger, status: conn.Status, tell: conn.Evict,
 		settling: func() { a.post(func() { a.forget.since = time.Now() }) }}
-	a.reports = report.New(agentapi.Report{Name: o.Name, AgentVersion: o.Version, Image: a.image,
+	a.reports = report.New(agentapi.Report{Name: o.Name, AgentVersion: o.Version, Image: a.image.ImageReport,
 		Boot: bootID(), Phase: galera.PhaseExamining})
 	a.ident.Store(&web.Identity{})
 	a.subject.Store(&prove.Subject{})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/image"
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -39,7 +40,9 @@ func (a *agent) onTick() {
 	a.enforceStop()
 	a.recordEnds()
 	a.volume.Tick()
-	a.askAgain()
+	if !a.draining {
+		a.image.Tick()
+	}
 	a.loadCertificates()
 	a.checkRoot()
 	a.checkUpgrade()
@@ -64,7 +67,7 @@ func (a *agent) readConfig() {
 	output := servercnf.Build(servercnf.Input{
 		CPUFlags: a.image.CPUFlags,
 		Config:   config, Name: a.Name, Address: a.Address, Provider: a.image.Provider, User: a.user,
-		Places: a.Places, OpenSSLTool: servercnf.HaveTool("openssl"), OldSocat: a.oldSocat,
+		Places: a.Places, OpenSSLTool: image.Have("openssl"), OldSocat: a.image.OldSocat,
 	})
 	if a.config != nil && a.config.Revision == config.Revision && sameOutput(a.output, output) {
 		a.config.Hibernated, a.configProblem = config.Hibernated, ""
@@ -83,7 +86,7 @@ func (a *agent) readConfig() {
 	}
 	a.Logger.Info("configuration read", "revision", config.Revision)
 	a.config, a.output = &config, output
-	a.image.Missing = servercnf.Missing(servercnf.Needed(config), servercnf.HaveTool)
+	a.image.Missing = servercnf.Missing(servercnf.Needed(config), image.Have)
 	a.retryAt = time.Time{}
 	a.updateSubject()
 	a.setLive()

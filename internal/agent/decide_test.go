@@ -299,15 +299,3 @@ func TestDonorAmong(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
-
-func TestParseVersion(t *testing.T) {
-	for line, want := range map[string]string{
-		"mariadbd  Ver 11.8.6-MariaDB-0+deb13u1 from Debian for debian-linux-gnu on x86_64 (x)":      "11.8.6-MariaDB",
-		"mariadbd  Ver 10.11.19-MariaDB-ubu2204 for debian-linux-gnu on x86_64 (mariadb.org binary)": "10.11.19-MariaDB",
-		"something else": "",
-	} {
-		if got := parseVersion(line); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}

@@ -210,7 +210,7 @@ func (a *agent) findPosition(ctx context.Context, found examination) (examinatio
 	}
 	started := time.Now()
 	recovered, err := server.Recover(ctx, &a.table, server.Command{
-		Path: a.mariadb, Args: a.serverArgs(), Env: a.serverEnv(), Dir: a.Places.Data,
+		Path: a.image.Mariadbd, Args: server.Args(a.Places), Env: server.Env(a.Places), Dir: a.Places.Data,
 	})
 	if err != nil {
 		return found, err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/gcache"
+	"github.com/galera-operator/galera-operator/internal/agent/image"
 	"github.com/galera-operator/galera-operator/internal/agent/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -20,32 +20,6 @@ import (
 )
 
 const installTime = 10 * time.Minute
-
-// serverArgs are what every mariadbd is started with.
-func (a *agent) serverArgs() []string { return []string{"--defaults-file=" + a.Places.MyCnf()} }
-
-// serverEnv is the environment of mariadbd and, through it, of the transfer scripts.
-func (a *agent) serverEnv() []string {
-	own := map[string]string{
-		"OPENSSL_CONF": a.Places.OpenSSLCnf(),
-		"BASH_ENV":     a.Places.ScriptEnv(),
-		"TMPDIR":       a.Places.Tmp,
-	}
-	if os.Getenv("PATH") == "" {
-		own["PATH"] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-	}
-	var env []string
-	for _, e := range os.Environ() {
-		key, _, _ := strings.Cut(e, "=")
-		if _, ours := own[key]; !ours {
-			env = append(env, e)
-		}
-	}
-	for key, value := range own {
-		env = append(env, key+"="+value)
-	}
-	return env
-}
 
 // startJoin starts mariadbd to join the component the verdict is about.
 func (a *agent) startJoin() {
@@ -190,7 +164,7 @@ func (a *agent) initialiseFailed(id string, err error) {
 // directory.
 func (a *agent) makeDatabase(ctx context.Context) error {
 	p := a.Places
-	tool := firstTool("mariadb-install-db", "mysql_install_db")
+	tool := image.First("mariadb-install-db", "mysql_install_db")
 	if tool == "" {
 		return errors.New("the image has no mariadb-install-db")
 	}
@@ -200,7 +174,7 @@ func (a *agent) makeDatabase(ctx context.Context) error {
 	if err := a.markers.SetInitialising(); err != nil {
 		return err
 	}
-	err := server.Install(ctx, &a.table, server.Command{Path: tool, Env: a.serverEnv(), Dir: p.Volume, Log: a.Output},
+	err := server.Install(ctx, &a.table, server.Command{Path: tool, Env: server.Env(a.Places), Dir: p.Volume, Log: a.Output},
 		p.InitDir(), p.Tmp, a.user)
 	if err != nil {
 		return err
@@ -212,18 +186,6 @@ func (a *agent) makeDatabase(ctx context.Context) error {
 		return err
 	}
 	return datadir.Replace(p.InitDir(), p.Data)
-}
-
-func firstTool(names ...string) string {
-	for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), "/usr/bin", "/usr/local/bin") {
-		for _, name := range names {
-			path := filepath.Join(dir, name)
-			if info, err := os.Stat(path); err == nil && info.Mode()&0o111 != 0 {
-				return path
-			}
-		}
-	}
-	return ""
 }
 
 // positionArgs gives mariadbd the position the member was found at. One that is not known is not
@@ -261,13 +223,13 @@ func (a *agent) launch(run running, prepare func() error, args []string) {
 	a.job = JobLaunch
 	run.output, run.clients, run.pair = a.output, a.config.TLS.Clients, a.installed
 	p := a.Places
-	command := server.Command{Path: a.mariadb, Env: a.serverEnv(), Dir: p.Data, Log: a.serverLine}
-	serverArgs, cacheArgs, wait := a.serverArgs(), a.gcache.Args(a.cacheWish()), a.volume.After()
+	command := server.Command{Path: a.image.Mariadbd, Env: server.Env(a.Places), Dir: p.Data, Log: a.serverLine}
+	serverArgs, cacheArgs, wait := server.Args(a.Places), a.gcache.Args(a.cacheWish()), a.volume.After()
 	go func() {
 		wait()
 		command.Args = slices.Concat(serverArgs, cacheArgs(), args)
 		proc, err := start(&a.table, command, func() error {
-			killOrphans(&a.table)
+			server.KillOrphans(&a.table)
 			if err := datadir.Remove(p.TransferNotes()); err != nil {
 				return err
 			}
@@ -288,18 +250,6 @@ func start(table *procs.Table, c server.Command, prepare func() error) (*server.
 		return nil, err
 	}
 	return server.Start(table, c)
-}
-
-// killOrphans ends what a dead server left behind. A killed process's children become visible as
-// orphans only afterwards, hence the repetition.
-func killOrphans(table *procs.Table) {
-	for range 10 {
-		if table.KillOrphans() == 0 {
-			return
-		}
-		table.Reap()
-		time.Sleep(20 * time.Millisecond)
-	}
 }
 
 func (a *agent) onLaunched(run running, proc *server.Process, err error) {

@@ -38,8 +38,8 @@ func TestJoinUsesTheMethodItNoted(t *testing.T) {
 			a.Options = Options{Name: "shop-2", Address: "10.0.0.7", Logger: slog.New(slog.DiscardHandler), Output: func(string) {},
 				Places: place.Places{Volume: dir, Run: dir, State: dir, Tmp: dir, Data: filepath.Join(dir, "data")}}
 			a.events, a.markers = make(chan func(), 10), datadir.Markers{Dir: dir}
-			a.mariadb = filepath.Join(dir, "mariadbd")
-			if err := os.WriteFile(a.mariadb, []byte(reader), 0o700); err != nil {
+			a.image.Mariadbd = filepath.Join(dir, "mariadbd")
+			if err := os.WriteFile(a.image.Mariadbd, []byte(reader), 0o700); err != nil {
 				t.Fatal(err)
 			}
 			configured := func(method string) (*agentapi.NodeConfig, servercnf.Output) {

@@ -16,10 +16,10 @@ func (a *agent) publish(step Step) {
 	r := agentapi.Report{
 		Name: a.Name, AgentVersion: a.Version, Phase: step.Phase, Waiting: step.Waiting,
 		Data: a.found.data, Position: a.found.position, SafeToBootstrap: a.found.safe,
-		Draining: a.draining, Image: a.image, Restarts: a.restarts,
+		Draining: a.draining, Restarts: a.restarts,
 		Order: a.lastOrder(content.Last(), time.Now()), Lineage: content.Lineage, BookDamaged: a.book.Damaged() != nil,
 	}
-	r.Image.Missing = slices.Clone(r.Image.Missing)
+	a.image.Report(&r)
 	if a.proc != nil {
 		r.Killed = a.proc.Killed()
 		r.Position, r.SafeToBootstrap = a.position, false

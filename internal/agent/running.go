@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"syscall"
 	"time"
@@ -214,7 +213,7 @@ func (a *agent) onExit(proc *server.Process) {
 	a.examined, a.found, a.restart = false, examination{}, false
 	a.proved, a.peers, a.peersFrom = prove.Result{}, nil, time.Now()
 	a.setPace(paceWaiting)
-	go killOrphans(&a.table)
+	go server.KillOrphans(&a.table)
 	a.Logger.Info("mariadbd has ended", "code", exit.Code, "signal", int(exit.Signal), "asked", run.stopping)
 	join := a.join
 	if join != nil && join.EndedAt == nil {
@@ -232,7 +231,7 @@ func (a *agent) onExit(proc *server.Process) {
 		a.quietUntil = time.Now().Add(RetryAfterTransfer)
 	}
 	if a.current != nil && a.current.ID == run.order {
-		a.finish(run.order, agentapi.OrderFailed, "mariadbd ended before it served: "+describeExit(exit))
+		a.finish(run.order, agentapi.OrderFailed, "mariadbd ended before it served: "+exit.String())
 	}
 	a.updateSubject()
 }
@@ -258,10 +257,10 @@ func (a *agent) joiner(line galera.Lineage) Joiner {
 
 // crashed records why a server ended that nobody had stopped.
 func (a *agent) crashed(run running, exit server.Exit, join *agentapi.Join) {
-	f := &agentapi.Failure{Reason: server.Classify(exit.Lines), ExitCode: exit.Code, At: time.Now(), Message: describeExit(exit)}
+	f := &agentapi.Failure{Reason: server.Classify(exit.Lines), ExitCode: exit.Code, At: time.Now(), Message: exit.String()}
 	if run.served {
 		f.Reason = agentapi.FailureStart
-		f.Message = "mariadbd ended while it served: " + describeExit(exit)
+		f.Message = "mariadbd ended while it served: " + exit.String()
 		a.failure = f
 		a.retryAt = time.Now().Add(missedTime)
 		a.Logger.Error("mariadbd crashed", "message", f.Message)
@@ -281,28 +280,4 @@ func (a *agent) crashed(run running, exit server.Exit, join *agentapi.Join) {
 		f.Message = "the " + kind + " transfer from " + join.Donor + " failed: " + f.Message
 	}
 	a.transferFailed(f, join)
-}
-
-// describeExit says how a server ended, in words.
-func describeExit(e server.Exit) string {
-	text := fmt.Sprintf("exit code %d", e.Code)
-	if e.Signal != 0 {
-		text = "killed by signal " + signalName(e.Signal)
-	}
-	if why := server.Why(e.Lines); why != "" {
-		text += ": " + why
-	}
-	return text
-}
-
-func signalName(s syscall.Signal) string {
-	switch s {
-	case syscall.SIGKILL:
-		return "SIGKILL (a person, or the kernel for want of memory)"
-	case syscall.SIGSEGV:
-		return "SIGSEGV"
-	case syscall.SIGABRT:
-		return "SIGABRT"
-	}
-	return fmt.Sprint(int(s))
 }

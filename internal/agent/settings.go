@@ -24,7 +24,7 @@ type settingsCheck struct {
 // must never wait on the disk for the next crash to bring them up. That takes a while: the configuration is
 // read again when it is known.
 func (a *agent) checkSettings(config agentapi.NodeConfig, output servercnf.Output) (known bool, why error) {
-	if a.mariadb == "" || len(config.Settings) == 0 || a.config != nil && maps.Equal(a.config.Settings, config.Settings) {
+	if a.image.Mariadbd == "" || len(config.Settings) == 0 || a.config != nil && maps.Equal(a.config.Settings, config.Settings) {
 		return true, nil
 	}
 	c, text := a.checking, output.MyCnf.Render()
@@ -44,7 +44,7 @@ func (a *agent) checkSettings(config agentapi.NodeConfig, output servercnf.Outpu
 	go func() {
 		defer cancel()
 		err := server.CheckSettings(ctx, &a.table, server.Command{
-			Path: a.mariadb, Args: []string{"--defaults-file=" + draft}, Env: a.serverEnv(),
+			Path: a.image.Mariadbd, Args: []string{"--defaults-file=" + draft}, Env: server.Env(a.Places),
 		}, a.Places.Tmp)
 		a.post(func() {
 			a.checking = settingsCheck{text: text, err: err}

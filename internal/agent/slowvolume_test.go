@@ -48,7 +48,7 @@ func onSlowVolume(t *testing.T) *slowVolume {
 	if err := a.openVolume(); err != nil {
 		t.Fatal(err)
 	}
-	a.mariadb, a.image.Provider = "/bin/false", "/bin/false"
+	a.image.Mariadbd, a.image.Provider = "/bin/false", "/bin/false"
 	a.config, a.examined = &agentapi.NodeConfig{TLS: agentapi.TLSConfig{Replication: galera.SocketPlain, Clients: galera.PolicyDisabled}}, true
 	s := &slowVolume{agent: a}
 	frozen, end := context.WithCancel(t.Context())
@@ -305,8 +305,8 @@ func TestCopyIsNotedBeforeTheStateCounts(t *testing.T) {
 // TestSettingsAreCheckedBesideTheLoop: a mariadbd that takes its time is not waited for.
 func TestSettingsAreCheckedBesideTheLoop(t *testing.T) {
 	s := onSlowVolume(t)
-	s.mariadb = filepath.Join(s.Places.Run, "mariadbd")
-	if err := os.WriteFile(s.mariadb, []byte("#!/bin/sh\nsleep 1\necho '[ERROR] unknown variable'\nexit 1\n"), 0o700); err != nil {
+	s.image.Mariadbd = filepath.Join(s.Places.Run, "mariadbd")
+	if err := os.WriteFile(s.image.Mariadbd, []byte("#!/bin/sh\nsleep 1\necho '[ERROR] unknown variable'\nexit 1\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	config := agentapi.NodeConfig{Settings: map[string]string{"x": "y"}}

@@ -31,10 +31,6 @@ type state struct {
 	output        servercnf.Output
 	configProblem string
 	checking      settingsCheck
-	oldSocat      bool
-	// mute is why mariadbd does not tell its version, "" when it does.
-	mute   string
-	muteAt time.Time
 
 	// Certificates.
 	published  certs.Bundle
@@ -209,11 +205,10 @@ func (a *agent) transferPossible(v JoinVerdict) JoinVerdict {
 
 // blind says why not even the position can be found out.
 func (a *agent) blind() *agentapi.Failure {
+	if f := a.image.Problem(); f != nil {
+		return f
+	}
 	switch {
-	case a.mariadb == "":
-		return &agentapi.Failure{Reason: agentapi.FailureNoServer, Message: "the image has no mariadbd"}
-	case a.mute != "":
-		return &agentapi.Failure{Reason: agentapi.FailureNoServer, Message: "the image's mariadbd cannot be run: " + a.mute}
 	case a.config == nil && a.configProblem != "":
 		return &agentapi.Failure{Reason: agentapi.FailureConfig, Message: a.configProblem}
 	case a.config == nil:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/image"
 	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -80,7 +81,7 @@ func (a *agent) onUpgraded(proc *server.Process, err error) {
 
 // upgradeTables runs mariadb-upgrade over the socket, as the account that needs no password.
 func (a *agent) upgradeTables(ctx context.Context) error {
-	tool := firstTool("mariadb-upgrade", "mysql_upgrade")
+	tool := image.First("mariadb-upgrade", "mysql_upgrade")
 	if tool == "" {
 		return fmt.Errorf("the image has no mariadb-upgrade")
 	}
@@ -89,13 +90,13 @@ func (a *agent) upgradeTables(ctx context.Context) error {
 		return err
 	}
 	exit, err := server.Run(ctx, &a.table, server.Command{
-		Path: tool, Args: []string{"--defaults-file=" + a.Places.UpgradeCnf(), "--skip-write-binlog"}, Env: a.serverEnv(), Dir: a.Places.Tmp,
+		Path: tool, Args: []string{"--defaults-file=" + a.Places.UpgradeCnf(), "--skip-write-binlog"}, Env: server.Env(a.Places), Dir: a.Places.Tmp,
 	})
 	if err != nil {
 		return err
 	}
 	if exit.Code != 0 {
-		return fmt.Errorf("%s: %s", describeExit(exit), lastLines(exit.Lines, 3))
+		return fmt.Errorf("%s: %s", exit.String(), lastLines(exit.Lines, 3))
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
+	"github.com/galera-operator/galera-operator/internal/agent/image"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
 	"github.com/galera-operator/galera-operator/internal/agent/place"
 	"github.com/galera-operator/galera-operator/internal/agent/procs"
@@ -109,7 +110,7 @@ func Run(ctx context.Context, o Options) error {
 		o.Logger.Warn("cannot adopt orphans", "error", err)
 	}
 	a := &arbitrator{Options: o, asker: peers.New(), events: make(chan func(), 64)}
-	a.garbd, a.cpuFlags = servercnf.FindTool("garbd"), servercnf.CPUFlags()
+	a.garbd, a.cpuFlags = image.Find("garbd"), image.CPUFlags()
 	a.reports = report.New(agentapi.Report{Name: o.Name, AgentVersion: o.Version, Phase: galera.PhaseWaiting,
 		Boot: fmt.Sprintf("%x-%d", time.Now().UnixNano(), os.Getpid())})
 	a.subject.Store(&prove.Subject{})

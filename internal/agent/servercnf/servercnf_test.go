@@ -226,14 +226,3 @@ func TestCertificateProblem(t *testing.T) {
 		t.Errorf("rsync without TLS: %s", got)
 	}
 }
-
-func TestOldSocat(t *testing.T) {
-	for version, old := range map[string]bool{
-		"socat by Gerhard Rieger\nsocat version 1.7.4.4 on 06 Nov 2022": true, "socat version 1.8.0.3 on 03 Sep": false,
-		"socat version 2.0.0-b9": false, "": false, "no such program": false,
-	} {
-		if got := OldSocat(version); got != old {
-			t.Errorf("%q: %v", version, got)
-		}
-	}
-}

@@ -1,4 +1,4 @@
-package agent
+package image
 
 import (
 	"context"
@@ -26,6 +26,29 @@ func TestServerVersion(t *testing.T) {
 		}
 		if !strings.HasSuffix(got, want) {
 			t.Errorf("%s: %q, want %q", script, got, want)
+		}
+	}
+}
+
+func TestOldSocat(t *testing.T) {
+	for version, old := range map[string]bool{
+		"socat by Gerhard Rieger\nsocat version 1.7.4.4 on 06 Nov 2022": true, "socat version 1.8.0.3 on 03 Sep": false,
+		"socat version 2.0.0-b9": false, "": false, "no such program": false,
+	} {
+		if got := OldSocat(version); got != old {
+			t.Errorf("%q: %v", version, got)
+		}
+	}
+}
+
+func TestParseVersion(t *testing.T) {
+	for line, want := range map[string]string{
+		"mariadbd  Ver 11.8.6-MariaDB-0+deb13u1 from Debian for debian-linux-gnu on x86_64 (x)":      "11.8.6-MariaDB",
+		"mariadbd  Ver 10.11.19-MariaDB-ubu2204 for debian-linux-gnu on x86_64 (mariadb.org binary)": "10.11.19-MariaDB",
+		"something else": "",
+	} {
+		if got := parseVersion(line); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

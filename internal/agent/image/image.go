@@ -1,0 +1,119 @@
+// Package image is the agent's room of the database image: which programs it has, and of which version.
+package image
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/room"
+	"github.com/galera-operator/galera-operator/internal/agent/server"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// versionTime bounds a program's answer to the question for its version.
+const versionTime = 20 * time.Second
+
+// Image is what is known of the image. It is the loop's.
+type Image struct {
+	agentapi.ImageReport
+	// Mariadbd is the path of the server, "" when the image has none.
+	Mariadbd string
+	// OldSocat says that socat is older than 1.8.
+	OldSocat bool
+
+	loop  room.Loop
+	table *procs.Table
+	// mute is why mariadbd does not tell its version, "" when it does.
+	mute   string
+	muteAt time.Time
+}
+
+// New looks for the image's programs.
+func New(loop room.Loop, table *procs.Table) Image {
+	return Image{
+		ImageReport: agentapi.ImageReport{Provider: Provider(), CPUFlags: CPUFlags()},
+		Mariadbd:    Server(), loop: loop, table: table,
+	}
+}
+
+// Look asks the image's programs for their versions. It is known before anything else happens
+// which mariadbd would run: not every one may touch every data directory.
+func (i *Image) Look(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, versionTime)
+	defer cancel()
+	if i.Mariadbd != "" {
+		i.onVersion(serverVersion(ctx, i.table, i.Mariadbd))
+	}
+	if path, err := exec.LookPath("socat"); err == nil {
+		if exit, err := server.Run(ctx, i.table, server.Command{Path: path, Args: []string{"-V"}}); err == nil {
+			i.OldSocat = OldSocat(strings.Join(exit.Lines, " "))
+		}
+	}
+}
+
+func (i *Image) onVersion(version string, err error) {
+	i.ServerVersion, i.mute, i.muteAt = version, "", time.Now()
+	if err != nil {
+		i.mute = err.Error()
+	}
+}
+
+// Tick asks a mariadbd again that did not tell its version: the host may have been short of something.
+func (i *Image) Tick() {
+	if i.mute == "" || time.Since(i.muteAt) < versionTime {
+		return
+	}
+	i.muteAt = time.Now()
+	ctx, cancel := i.loop.Work(versionTime)
+	go func() {
+		defer cancel()
+		v, err := serverVersion(ctx, i.table, i.Mariadbd)
+		i.loop.Post(func() { i.onVersion(v, err) })
+	}()
+}
+
+// Problem is why no mariadbd of the image can be run at all, nil when one can.
+func (i *Image) Problem() *agentapi.Failure {
+	switch {
+	case i.Mariadbd == "":
+		return &agentapi.Failure{Reason: agentapi.FailureNoServer, Message: "the image has no mariadbd"}
+	case i.mute != "":
+		return &agentapi.Failure{Reason: agentapi.FailureNoServer, Message: "the image's mariadbd cannot be run: " + i.mute}
+	}
+	return nil
+}
+
+// Report tells of the image.
+func (i *Image) Report(r *agentapi.Report) {
+	r.Image = i.ImageReport
+	r.Image.Missing = slices.Clone(i.Missing)
+}
+
+// serverVersion asks mariadbd for its version: "mariadbd  Ver 11.8.6-MariaDB-… for …".
+func serverVersion(ctx context.Context, table *procs.Table, path string) (string, error) {
+	exit, err := server.Run(ctx, table, server.Command{Path: path, Args: []string{"--no-defaults", "--version"}})
+	if err != nil {
+		return "", err
+	}
+	if v := parseVersion(strings.Join(exit.Lines, " ")); v != "" && exit.Code == 0 {
+		return v, nil
+	}
+	return "", errors.New("asked for its version, it ended with " + exit.String())
+}
+
+func parseVersion(line string) string {
+	_, after, ok := strings.Cut(line, "Ver ")
+	if !ok {
+		return ""
+	}
+	version, _, _ := strings.Cut(strings.TrimSpace(after), " ")
+	if before, _, ok := strings.Cut(version, "-MariaDB"); ok {
+		return before + "-MariaDB"
+	}
+	return version
+}

@@ -1,0 +1,20 @@
+// Package room is what every room of the agent gets of its loop.
+//
+// A room owns a part of the agent's state. It is used by the loop's goroutine only; what is slow it lets a worker do, which
+// hands the result back as an event. No room imports package agent.
+package room
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// Loop is the agent's loop, as rooms know it.
+type Loop struct {
+	// Post hands an event to the loop. Workers call it, never the loop itself.
+	Post func(event func())
+	// Work returns a context for a worker, which ends after limit, or when the pod is drained. Cancel must be called.
+	Work   func(limit time.Duration) (ctx context.Context, cancel context.CancelFunc)
+	Logger *slog.Logger
+}

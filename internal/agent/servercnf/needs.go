@@ -1,0 +1,53 @@
+package servercnf
+
+import (
+	"crypto/x509"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+// Needed lists, per line, tools of which one has to be there for state transfers.
+func Needed(c agentapi.NodeConfig) [][]string {
+	sockets := []string{"ss", "lsof", "sockstat"}
+	encrypted := c.TLS.StateTransfer == galera.PolicyRequired
+	if c.StateTransfer.Method == Rsync {
+		needed := [][]string{{"wsrep_sst_rsync"}, {"rsync"}, sockets, {"ps"}}
+		if encrypted {
+			needed = append(needed, []string{"stunnel"}, []string{"openssl"})
+		}
+		return needed
+	}
+	needed := [][]string{{"wsrep_sst_mariabackup"}, {"mariadb-backup"}, {"mbstream"}, {"socat"}, sockets, {"ps"}}
+	if c.StateTransfer.Compression == agentapi.CompressionZstd {
+		needed = append(needed, []string{"zstd"})
+	}
+	return needed
+}
+
+// CertificateProblem says why a pair's leaf cannot serve the configured transfers, "" when it can.
+// Encrypted rsync goes through stunnel, which the scripts tell to ask for the joiner's common name
+// among the DNS names.
+func CertificateProblem(c agentapi.NodeConfig, leaf *x509.Certificate) string {
+	if c.StateTransfer.Method != Rsync || c.TLS.StateTransfer != galera.PolicyRequired || leaf == nil {
+		return ""
+	}
+	if leaf.Subject.CommonName == "" || leaf.VerifyHostname(leaf.Subject.CommonName) != nil {
+		return fmt.Sprintf("rsync transfers need a certificate whose common name (%q) is one of its DNS names; use MariaBackup, or another certificate", leaf.Subject.CommonName)
+	}
+	return ""
+}
+
+// Missing says which of the needed tools have returns false for.
+func Missing(needed [][]string, have func(string) bool) []string {
+	var missing []string
+	for _, group := range needed {
+		if !slices.ContainsFunc(group, have) {
+			missing = append(missing, strings.Join(group, " or "))
+		}
+	}
+	return missing
+}
