@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/certs"
 	"github.com/galera-operator/galera-operator/internal/agent/gcache"
 	"github.com/galera-operator/galera-operator/internal/agent/image"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
@@ -100,13 +101,13 @@ type agent struct {
 	poke      chan struct{} // something has changed in mariadbd
 	look      chan struct{} // the peers are to be asked now
 	beat      atomic.Int64
-	ident     atomic.Pointer[web.Identity]
 	subject   atomic.Pointer[prove.Subject]
 	gauges    atomic.Pointer[map[string]float64]
 	pace      atomic.Int64 // of asking peers
 	donorOK   atomic.Bool
 	volume    volume.Volume
 	gcache    gcache.Cache // the loop's
+	certs     certs.Room
 
 	state
 	membersTold time.Time // when state.members were told of; the loop's, as the state is
@@ -129,7 +130,7 @@ func newAgent(o Options) (*agent, error) {
 		settling: func() { a.post(func() { a.forget.since = time.Now() }) }}
 	a.reports = report.New(agentapi.Report{Name: o.Name, AgentVersion: o.Version, Image: a.image.ImageReport,
 		Boot: bootID(), Phase: galera.PhaseExamining})
-	a.ident.Store(&web.Identity{})
+	a.certs.Open(loop, o.Places, conn, a.updateSubject)
 	a.subject.Store(&prove.Subject{})
 	a.gauges.Store(&map[string]float64{})
 	a.prover = prove.New(func() prove.Subject { return *a.subject.Load() }, func(r prove.Result) {
@@ -168,7 +169,7 @@ func (a *agent) serve(ctx context.Context) error {
 		a.post(func() { a.primary = name })
 	}, Evict: a.evictions.evict,
 		Accounts: accounts{logger: a.Logger, status: a.conn.Status, make: a.conn.MakeBenchAccount, drop: a.conn.DropBenchAccount}.keep}
-	conf := web.TLSConfig(func() web.Identity { return *a.ident.Load() })
+	conf := web.TLSConfig(func() web.Identity { return web.Identity(a.certs.Identity()) })
 	if err := web.Serve(ctx, agentapi.ControlPort, control.Handler(), conf, a.Logger); err != nil {
 		return err
 	}

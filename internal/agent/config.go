@@ -26,7 +26,10 @@ const (
 
 // onFiles is called when a mounted file may have changed.
 func (a *agent) onFiles() {
-	a.readCertificates()
+	if a.certs.Read() {
+		a.updateSubject()
+		a.loadCertificates()
+	}
 	a.readConfig()
 	a.checkRoot()
 }
@@ -46,6 +49,13 @@ func (a *agent) onTick() {
 	a.loadCertificates()
 	a.checkRoot()
 	a.checkUpgrade()
+}
+
+// loadCertificates lets a running server load the installed pair.
+func (a *agent) loadCertificates() {
+	if a.status != nil && !a.run.stopping {
+		a.certs.Load(a.status.Component == galera.ComponentPrimary)
+	}
 }
 
 // readConfig takes a new NodeConfig over. One that cannot be used changes nothing.
@@ -175,13 +185,13 @@ func (a *agent) updateSubject() {
 	if a.proc != nil {
 		s.Mode, s.Clients = a.run.output.Socket, a.run.clients
 	}
-	s.Roots = a.installed.Roots
+	s.Roots = a.certs.Installed().Roots
 	s.Pair = nil
-	if a.installed.ID != "" {
-		pair := a.installed.Pair
+	if a.certs.Installed().ID != "" {
+		pair := a.certs.Installed().Pair
 		s.Pair = &pair
 	}
-	content := fmt.Sprint(s.Running, s.Mode, s.Clients, s.TransferEncrypted, a.loaded.ID, a.installed.ID, pidOf(a), s.Peers, a.config.Arbitrator != nil)
+	content := fmt.Sprint(s.Running, s.Mode, s.Clients, s.TransferEncrypted, a.certs.Loaded().ID, a.certs.Installed().ID, pidOf(a), s.Peers, a.config.Arbitrator != nil)
 	changed := content != a.subjectWas
 	if changed {
 		s.Key, s.Since, a.subjectWas = s.Key+1, time.Now(), content

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/certs"
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/gcache"
 	"github.com/galera-operator/galera-operator/internal/agent/image"
@@ -221,7 +222,8 @@ func (a *agent) cacheWish() gcache.Wish {
 // launch prepares the data directory and starts mariadbd.
 func (a *agent) launch(run running, prepare func() error, args []string) {
 	a.job = JobLaunch
-	run.output, run.clients, run.pair = a.output, a.config.TLS.Clients, a.installed
+	run.output, run.clients = a.output, a.config.TLS.Clients
+	run.certs = certs.Run{Provider: a.output.ProviderTLS(), Clients: a.output.ClientTLS(), Pair: a.certs.Installed()}
 	p := a.Places
 	command := server.Command{Path: a.image.Mariadbd, Env: server.Env(a.Places), Dir: p.Data, Log: a.serverLine}
 	serverArgs, cacheArgs, wait := server.Args(a.Places), a.gcache.Args(a.cacheWish()), a.volume.After()
@@ -263,8 +265,7 @@ func (a *agent) onLaunched(run running, proc *server.Process, err error) {
 	a.run.hang = hanging{heardAt: time.Now(), since: time.Now()}
 	a.status, a.members, a.missed = nil, nil, 0
 	a.restart = false
-	a.loaded, a.trusted = certificatesOf(run)
-	a.tlsTrouble = ""
+	a.certs.Started(proc.PID, run.certs)
 	a.liveTried = ""
 	a.examined = false // what was found holds no longer
 	a.position = run.from

@@ -62,7 +62,8 @@ func (a *agent) publish(step Step) {
 		r.Tables = a.versions.Tables
 	}
 	r.Config = a.configReport()
-	r.TLS = a.tlsReport()
+	a.certs.Report(&r)
+	r.TLS.Channels, r.TLS.Peers = maps.Clone(a.proved.Channels), maps.Clone(a.proved.Peers)
 	a.reports.Set(r)
 }
 
@@ -92,24 +93,7 @@ func (a *agent) configReport() agentapi.ConfigReport {
 	}
 	if a.proc != nil {
 		c.Socket, c.Suites = a.run.output.Socket, a.run.output.Suites
-		c.RestartNeeded = a.run.output.Hash != a.output.Hash || keepsOldKey(a.run)
+		c.RestartNeeded = a.run.output.Hash != a.output.Hash || a.certs.KeepsOldKey()
 	}
 	return c
-}
-
-func (a *agent) tlsReport() agentapi.TLSReport {
-	t := agentapi.TLSReport{
-		Installed: a.installed.ID, Loaded: a.loaded.ID, Reloads: a.reloads, ReloadSeconds: a.reloadTook.Seconds(),
-		PublishedSerial: a.published.Serial, PublishedCAs: a.published.CAs,
-		LoadedSerial: a.loaded.Serial, TrustedCAs: slices.Clone(a.trusted), Problem: a.tlsTrouble,
-		Channels: maps.Clone(a.proved.Channels), Peers: maps.Clone(a.proved.Peers),
-	}
-	if a.loaded.ID != "" {
-		notAfter := a.loaded.NotAfter.UTC()
-		t.LoadedNotAfter = &notAfter
-	}
-	if a.published.Problem != nil {
-		t.Problem = a.published.Problem.Error()
-	}
-	return t
 }

@@ -209,7 +209,7 @@ func (a *agent) onExit(proc *server.Process) {
 		a.downSince = time.Now()
 	}
 	a.proc, a.status, a.members, a.run = nil, nil, nil, running{}
-	a.loaded, a.trusted, a.tlsTrouble = emptyBundle, nil, ""
+	a.certs.Exited()
 	a.examined, a.found, a.restart = false, examination{}, false
 	a.proved, a.peers, a.peersFrom = prove.Result{}, nil, time.Now()
 	a.setPace(paceWaiting)

@@ -32,17 +32,6 @@ type state struct {
 	configProblem string
 	checking      settingsCheck
 
-	// Certificates.
-	published  certs.Bundle
-	installed  certs.Bundle
-	loaded     certs.Bundle // what the running server has, empty when it has none
-	trusted    []string     // all CAs the running server was ever given
-	tlsTrouble string       // why loading failed, "" when it did not
-	reloading  bool
-	reloadAt   time.Time
-	reloads    int           // since the agent started
-	reloadTook time.Duration // the last of them
-
 	// The member's own position, as of the last examination or status.
 	examined  bool
 	found     examination
@@ -119,12 +108,11 @@ type running struct {
 	formed    string             // UUID a bootstrap goes on with
 	output    servercnf.Output
 	clients   galera.ChannelPolicy // in force on port 3306
-	pair      certs.Bundle         // installed when it was started: what it reads then is this or newer
-	otherKey  bool                 // a pair with another kind of key was loaded since
-	from      galera.Position      // before a join
-	epoch     int64                // of an initialisation
-	note      *datadir.Joining     // the join's note, nil when it is over
-	served    bool                 // was Synced once
+	certs     certs.Run
+	from      galera.Position  // before a join
+	epoch     int64            // of an initialisation
+	note      *datadir.Joining // the join's note, nil when it is over
+	served    bool             // was Synced once
 	stopping  bool
 	stopAt    time.Time // when patience with a stop ends
 	patience  time.Duration
@@ -162,7 +150,7 @@ func (a *agent) initState() error {
 	a.drainContext, a.endWork = context.WithCancel(context.Background())
 	a.gcache.Open()
 	a.book, a.markers = book, datadir.Markers{Dir: a.Places.State}
-	a.adoptInstalled()
+	a.certs.Adopt()
 	a.setPace(paceWaiting)
 	return nil
 }
@@ -197,7 +185,7 @@ func (a *agent) transferPossible(v JoinVerdict) JoinVerdict {
 	if len(a.image.Missing) > 0 {
 		return failed(agentapi.FailureToolMissing, "the image lacks %s, which a state transfer needs", strings.Join(a.image.Missing, ", "))
 	}
-	if why := servercnf.CertificateProblem(*a.config, a.installed.Pair.Leaf); why != "" {
+	if why := servercnf.CertificateProblem(*a.config, a.certs.Installed().Pair.Leaf); why != "" {
 		return failed(agentapi.FailureCertificate, "%s", why)
 	}
 	return v
@@ -228,11 +216,7 @@ func (a *agent) unusable() *agentapi.Failure {
 	if a.image.Provider == "" {
 		return &agentapi.Failure{Reason: agentapi.FailureNoProvider, Message: "the image has no Galera provider (libgalera_smm.so)"}
 	}
-	if servercnf.NeedsPair(a.config.TLS) && a.installed.ID == "" {
-		why := "no certificate has been published yet"
-		if a.published.Problem != nil {
-			why = a.published.Problem.Error()
-		}
+	if why := a.certs.Missing(); why != "" && servercnf.NeedsPair(a.config.TLS) {
 		return &agentapi.Failure{Reason: agentapi.FailureCertificate, Message: why}
 	}
 	return nil

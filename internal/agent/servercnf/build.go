@@ -59,6 +59,17 @@ type Output struct {
 	Suites []string
 }
 
+// ProviderTLS says that the provider has a certificate.
+func (o Output) ProviderTLS() bool {
+	return o.Socket == galera.SocketStrict || o.Socket == galera.SocketDynamic
+}
+
+// ClientTLS says that port 3306 has one.
+func (o Output) ClientTLS() bool {
+	v, _ := o.MyCnf.Get("mysqld", "ssl")
+	return v == "ON"
+}
+
 // Build makes the configuration. The same input always gives the same output.
 func Build(in Input) Output {
 	mysqld, sst := serverSection(in), transferSection(in)

@@ -1,0 +1,223 @@
+package certs
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/place"
+	"github.com/galera-operator/galera-operator/internal/agent/room"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// reloadAgain is the pause after a reload that failed.
+const reloadAgain = 3 * time.Second
+
+// Server is the running mariadbd, as this room knows it.
+type Server interface {
+	// ReloadProviderTLS makes the provider load the installed pair, which it does in any state.
+	ReloadProviderTLS(ctx context.Context) error
+	// FlushTLS makes the server load it for port 3306, which it does only in a Primary component.
+	FlushTLS(ctx context.Context) error
+}
+
+// Run is what one run of mariadbd was started with.
+type Run struct {
+	// Provider and Clients say that the provider and port 3306 use TLS.
+	Provider, Clients bool
+	// Pair was installed then: what the server reads is this or newer.
+	Pair Bundle
+
+	pid      int
+	otherKey bool // a pair with another kind of key was loaded since
+}
+
+// Room watches the published certificate, installs a good one, and makes the running server load it. It is the loop's,
+// except for Identity.
+type Room struct {
+	loop   room.Loop
+	places place.Places
+	server Server
+	// changed is called when the server has loaded another pair.
+	changed func()
+
+	published  Bundle
+	installed  Bundle
+	loaded     Bundle   // what the running server has, empty when it has none
+	trusted    []string // all CAs the running server was ever given
+	run        Run
+	trouble    string // why loading failed, "" when it did not
+	reloading  bool
+	reloadAt   time.Time
+	reloads    int           // since the agent started
+	reloadTook time.Duration // the last of them
+	identity   atomic.Pointer[Identity]
+}
+
+// Identity is what the agent itself presents, and whom it believes.
+type Identity struct {
+	Pair         *tls.Certificate
+	ControlRoots *x509.CertPool
+}
+
+// Open gives the room its surroundings. changed is called when the server has loaded another pair.
+func (r *Room) Open(loop room.Loop, places place.Places, server Server, changed func()) {
+	r.loop, r.places, r.server, r.changed = loop, places, server, changed
+}
+
+// Adopt takes over the private copy an earlier run of this container has made, so that a bad pair
+// published meanwhile does not keep the member down.
+func (r *Room) Adopt() {
+	material, err := Read(r.places.PrivateTLS())
+	if err != nil || len(material.Cert) == 0 {
+		return
+	}
+	if b := Judge(material, time.Now()); b.Problem == nil {
+		r.installed = b
+	}
+}
+
+// Read judges what is published and installs it when it is good and new, which it says.
+func (r *Room) Read() (installed bool) {
+	material, err := Read(r.places.TLS)
+	if err != nil {
+		r.loop.Logger.Warn("the published certificate cannot be read", "error", err)
+		return false
+	}
+	b := Judge(material, time.Now())
+	if b.Problem != nil && (r.published.Problem == nil || r.published.Problem.Error() != b.Problem.Error()) && len(material.Cert) > 0 {
+		r.loop.Logger.Error("the published certificate is not used", "reason", b.Problem)
+	}
+	r.published = b
+	if b.Problem == nil && b.ID != r.installed.ID {
+		if err := Install(b, r.places); err != nil {
+			r.loop.Logger.Error("the certificate cannot be installed", "error", err)
+			return false
+		}
+		r.loop.Logger.Info("certificate installed", "serial", b.Serial, "notAfter", b.NotAfter.UTC().Format(time.RFC3339))
+		r.installed, installed = b, true
+	}
+	r.identify()
+	return installed
+}
+
+// identify settles what the control port presents. A pair that is not good enough for mariadbd is better than none here:
+// the operator judges for itself.
+func (r *Room) identify() {
+	id := Identity{ControlRoots: r.published.ControlRoots}
+	if r.installed.ID != "" {
+		pair := r.installed.Pair
+		id.Pair = &pair
+	} else if pair, err := tls.X509KeyPair(r.published.Material.Cert, r.published.Material.Key); err == nil {
+		id.Pair = &pair
+	}
+	r.identity.Store(&id)
+}
+
+// Identity is the agent's own. Safe for concurrent use.
+func (r *Room) Identity() Identity {
+	if id := r.identity.Load(); id != nil {
+		return *id
+	}
+	return Identity{}
+}
+
+// Installed is the pair mariadbd uses when it is started, empty when there is none.
+func (r *Room) Installed() Bundle { return r.installed }
+
+// Loaded is the pair the running server has, empty when it has none.
+func (r *Room) Loaded() Bundle { return r.loaded }
+
+// Missing is why no pair is installed, "" when one is.
+func (r *Room) Missing() string {
+	switch {
+	case r.installed.ID != "":
+		return ""
+	case r.published.Problem != nil:
+		return r.published.Problem.Error()
+	}
+	return "no certificate has been published yet"
+}
+
+// Started notes that a server was started.
+func (r *Room) Started(pid int, run Run) {
+	r.run, r.trouble = run, ""
+	r.run.pid = pid
+	r.loaded, r.trusted = Bundle{}, nil
+	if run.Provider || run.Clients {
+		r.loaded, r.trusted = run.Pair, slices.Clone(run.Pair.CAs)
+	}
+}
+
+// Exited notes that it has ended.
+func (r *Room) Exited() {
+	r.run, r.loaded, r.trusted, r.trouble = Run{}, Bundle{}, nil, ""
+}
+
+// KeepsOldKey says that the running provider also has a certificate that is not the installed one: OpenSSL
+// keeps one for each kind of key, and a reload replaces only that of the new one's kind. Peers choose
+// between them, and would be shown the old one to its end and beyond.
+func (r *Room) KeepsOldKey() bool { return r.run.otherKey && r.run.Provider }
+
+// Load makes a running server, which answers, load the installed pair if it has another one: first the provider, which
+// does it in any state, then the server, which does it only in a Primary component.
+func (r *Room) Load(primary bool) {
+	if r.reloading || r.loaded.ID == "" || r.loaded.ID == r.installed.ID || time.Now().Before(r.reloadAt) {
+		return
+	}
+	r.reloading = true
+	run, bundle, started := r.run, r.installed, time.Now()
+	go func() {
+		var err error
+		if run.Provider {
+			err = r.server.ReloadProviderTLS(context.Background())
+		}
+		if err == nil && run.Clients {
+			err = r.server.FlushTLS(context.Background())
+		}
+		r.loop.Post(func() { r.onReloaded(run.pid, bundle, err, primary, time.Since(started)) })
+	}()
+}
+
+func (r *Room) onReloaded(pid int, bundle Bundle, err error, primary bool, took time.Duration) {
+	r.reloading = false
+	if r.run.pid != pid {
+		return
+	}
+	// Whatever came of the rest, the provider may trust the new CAs from now on.
+	r.trusted = append(r.trusted, bundle.CAs...)
+	slices.Sort(r.trusted)
+	r.trusted = slices.Compact(r.trusted)
+	r.run.otherKey = r.run.otherKey || bundle.KeyKind() != r.run.Pair.KeyKind()
+	if err != nil {
+		r.reloadAt = time.Now().Add(reloadAgain)
+		r.trouble = "the new certificate could not be loaded: " + err.Error()
+		if !primary {
+			r.trouble = "the new certificate is loaded for replication; port 3306 follows when the node is Primary again"
+		}
+		r.loop.Logger.Warn("reload", "error", err)
+		return
+	}
+	r.trouble, r.loaded = "", bundle
+	r.reloads, r.reloadTook = r.reloads+1, took
+	r.loop.Logger.Info("certificate loaded", "serial", bundle.Serial, "took", took.Round(time.Millisecond).String())
+	r.changed()
+}
+
+// Report tells of the certificates. What was proved of the channels is the prover's to add.
+func (r *Room) Report(to *agentapi.Report) {
+	t := &to.TLS
+	t.Installed, t.Loaded, t.Reloads, t.ReloadSeconds = r.installed.ID, r.loaded.ID, r.reloads, r.reloadTook.Seconds()
+	t.PublishedSerial, t.PublishedCAs = r.published.Serial, r.published.CAs
+	t.LoadedSerial, t.TrustedCAs, t.Problem = r.loaded.Serial, slices.Clone(r.trusted), r.trouble
+	if r.loaded.ID != "" {
+		notAfter := r.loaded.NotAfter.UTC()
+		t.LoadedNotAfter = &notAfter
+	}
+	if r.published.Problem != nil {
+		t.Problem = r.published.Problem.Error()
+	}
+}
