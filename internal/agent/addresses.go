@@ -10,12 +10,12 @@ import (
 
 // addressArgs tells a node with dynamic sockets whom to dial when it starts; the rest of the group meets it then.
 func (a *agent) addressArgs() []string {
-	if a.output.Socket != galera.SocketDynamic {
+	if a.config.Output.Socket != galera.SocketDynamic {
 		return nil
 	}
 	names := dialFirst(staying(primaryPeers(a.peers)), a.failures)
 	var first []agentapi.Peer
-	for _, p := range a.config.Members {
+	for _, p := range a.config.Node.Members {
 		if slices.Contains(names, p.Name) {
 			first = append(first, p)
 		}

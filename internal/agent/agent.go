@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
+	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/gcache"
 	"github.com/galera-operator/galera-operator/internal/agent/image"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
@@ -108,6 +109,7 @@ type agent struct {
 	volume    volume.Volume
 	gcache    gcache.Cache // the loop's
 	certs     certs.Room
+	config    config.Room
 
 	state
 	membersTold time.Time // when state.members were told of; the loop's, as the state is
@@ -131,6 +133,8 @@ func newAgent(o Options) (*agent, error) {
 	a.reports = report.New(agentapi.Report{Name: o.Name, AgentVersion: o.Version, Image: a.image.ImageReport,
 		Boot: bootID(), Phase: galera.PhaseExamining})
 	a.certs.Open(loop, o.Places, conn, a.updateSubject)
+	a.config = config.New(loop, o.Places, config.Member{Name: o.Name, Address: o.Address, User: a.user}, &a.image, &a.table, conn,
+		config.Events{Taken: a.configTaken, Applied: a.updateSubject})
 	a.subject.Store(&prove.Subject{})
 	a.gauges.Store(&map[string]float64{})
 	a.prover = prove.New(func() prove.Subject { return *a.subject.Load() }, func(r prove.Result) {

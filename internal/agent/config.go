@@ -1,15 +1,9 @@
 package agent
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/datadir"
-	"github.com/galera-operator/galera-operator/internal/agent/image"
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -30,7 +24,7 @@ func (a *agent) onFiles() {
 		a.updateSubject()
 		a.loadCertificates()
 	}
-	a.readConfig()
+	a.config.Read()
 	a.checkRoot()
 }
 
@@ -58,132 +52,39 @@ func (a *agent) loadCertificates() {
 	}
 }
 
-// readConfig takes a new NodeConfig over. One that cannot be used changes nothing.
-func (a *agent) readConfig() {
-	data, err := os.ReadFile(filepath.Join(a.Places.Config, agentapi.ConfigKey))
-	if err != nil {
-		a.configTrouble(err)
-		return
-	}
-	var config agentapi.NodeConfig
-	if err := json.Unmarshal(data, &config); err != nil {
-		a.configTrouble(fmt.Errorf("%s: %w", agentapi.ConfigKey, err))
-		return
-	}
-	if err := servercnf.Check(config, a.Name); err != nil {
-		a.configTrouble(err)
-		return
-	}
-	output := servercnf.Build(servercnf.Input{
-		CPUFlags: a.image.CPUFlags,
-		Config:   config, Name: a.Name, Address: a.Address, Provider: a.image.Provider, User: a.user,
-		Places: a.Places, OpenSSLTool: image.Have("openssl"), OldSocat: a.image.OldSocat,
-	})
-	if a.config != nil && a.config.Revision == config.Revision && sameOutput(a.output, output) {
-		a.config.Hibernated, a.configProblem = config.Hibernated, ""
-		return
-	}
-	if known, err := a.checkSettings(config, output); !known {
-		return
-	} else if err != nil {
-		a.configTrouble(err)
-		return
-	}
-	a.configProblem = ""
-	if err := a.writeConfig(output); err != nil {
-		a.configTrouble(err)
-		return
-	}
-	a.Logger.Info("configuration read", "revision", config.Revision)
-	a.config, a.output = &config, output
-	a.image.Missing = servercnf.Missing(servercnf.Needed(config), image.Have)
+// configTaken is called when another configuration has been taken over.
+func (a *agent) configTaken() {
 	a.retryAt = time.Time{}
 	a.updateSubject()
 	a.setLive()
 }
 
-func sameOutput(x, y servercnf.Output) bool {
-	return x.MyCnf.Render() == y.MyCnf.Render() && x.OpenSSL == y.OpenSSL && x.Scripts == y.Scripts
-}
-
-func (a *agent) configTrouble(err error) {
-	if a.configProblem != err.Error() {
-		a.Logger.Error("the configuration cannot be used", "error", err)
-	}
-	a.configProblem = err.Error()
-}
-
-// writeConfig puts the rendered files where mariadbd, OpenSSL and the scripts read them. The
-// scripts read [sst] at every transfer, so this takes effect for transfers at once.
-func (a *agent) writeConfig(o servercnf.Output) error {
-	for path, text := range map[string]string{
-		a.Places.OpenSSLCnf(): o.OpenSSL,
-		a.Places.ScriptEnv():  o.Scripts,
-		a.Places.MyCnf():      o.MyCnf.Render(),
-	} {
-		if err := datadir.WriteFile(path, []byte(text), 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// setLive gives a running server the settings it can take over without a restart.
+// setLive gives a server that serves the settings it can take over without a restart.
 func (a *agent) setLive() {
-	if a.setting || !Serves(a.status) || a.config == nil || a.liveTried == a.liveKey() {
-		return
+	if Serves(a.status) {
+		a.config.SetLive()
 	}
-	a.setting = true
-	key, proc, output, clients := a.liveKey(), a.proc, a.output, a.config.TLS.Clients
-	// Without certificates in the running server, requiring TLS would lock every client out.
-	options := output.Live
-	if a.run.output.Hash != output.Hash {
-		options = nil
-	}
-	go func() {
-		ctx := context.Background()
-		err := a.conn.SetGlobal(ctx, options)
-		a.post(func() {
-			a.setting = false
-			if a.proc != proc {
-				return
-			}
-			if err != nil {
-				a.Logger.Warn("settings could not be changed", "error", err)
-				return
-			}
-			a.liveTried = key
-			if len(options) > 0 {
-				a.run.clients = clients
-			}
-			a.updateSubject()
-		})
-	}()
-}
-
-// liveKey changes when live settings have to be set again.
-func (a *agent) liveKey() string {
-	return fmt.Sprint(a.run.output.Hash, a.output.Hash, a.output.Live, a.proc.PID)
 }
 
 // updateSubject tells the prover and the asker what there is now.
 func (a *agent) updateSubject() {
-	if a.config == nil {
+	if a.config.Node == nil {
 		return
 	}
 	s := *a.subject.Load()
 	s.Peers = s.Peers[:0:0]
-	for _, p := range a.config.Members {
+	for _, p := range a.config.Node.Members {
 		if p.Name != a.Name {
 			s.Peers = append(s.Peers, p)
 		}
 	}
-	s.Address, s.Arbitrator, s.Password = a.Address, a.config.Arbitrator, a.rootPassword
+	s.Address, s.Arbitrator, s.Password = a.Address, a.config.Node.Arbitrator, a.rootPassword
 	s.Running = a.status != nil && a.proc != nil
-	s.TransferEncrypted = servercnf.TransferEncrypted(a.output.MyCnf)
+	s.TransferEncrypted = servercnf.TransferEncrypted(a.config.Output.MyCnf)
 	s.Mode, s.Clients = "", ""
 	if a.proc != nil {
-		s.Mode, s.Clients = a.run.output.Socket, a.run.clients
+		run := a.config.Running()
+		s.Mode, s.Clients = run.Output.Socket, run.Clients
 	}
 	s.Roots = a.certs.Installed().Roots
 	s.Pair = nil
@@ -191,13 +92,13 @@ func (a *agent) updateSubject() {
 		pair := a.certs.Installed().Pair
 		s.Pair = &pair
 	}
-	content := fmt.Sprint(s.Running, s.Mode, s.Clients, s.TransferEncrypted, a.certs.Loaded().ID, a.certs.Installed().ID, pidOf(a), s.Peers, a.config.Arbitrator != nil)
+	content := fmt.Sprint(s.Running, s.Mode, s.Clients, s.TransferEncrypted, a.certs.Loaded().ID, a.certs.Installed().ID, pidOf(a), s.Peers, a.config.Node.Arbitrator != nil)
 	changed := content != a.subjectWas
 	if changed {
 		s.Key, s.Since, a.subjectWas = s.Key+1, time.Now(), content
 	}
 	a.subject.Store(&s)
-	a.donorOK.Store(a.config.StateTransfer.Method == servercnf.MariaBackup)
+	a.donorOK.Store(a.config.Node.StateTransfer.Method == servercnf.MariaBackup)
 	if changed {
 		a.prover.Kick()
 	}

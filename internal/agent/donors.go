@@ -66,7 +66,7 @@ func Donors(peers map[string]agentapi.PeerView, wish DonorWish) (names []string,
 }
 
 func (a *agent) donorWish() DonorWish {
-	st := a.config.StateTransfer
+	st := a.config.Node.StateTransfer
 	return DonorWish{Preferred: st.Donors, Failed: a.failedDonor, Blocks: st.Method == servercnf.Rsync}
 }
 

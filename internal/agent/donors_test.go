@@ -61,7 +61,7 @@ func TestDonors(t *testing.T) {
 func TestAwaitRoom(t *testing.T) {
 	a := &agent{Options: Options{Places: place.Places{Volume: t.TempDir(), Data: t.TempDir()}}}
 	a.volume.At(a.Places)
-	a.config = &agentapi.NodeConfig{}
+	a.config.Node = &agentapi.NodeConfig{}
 	yes := JoinVerdict{Join: true}
 	for name, c := range map[string]struct {
 		data  galera.DataState

@@ -182,8 +182,8 @@ func TestStopEndsWithoutAPosition(t *testing.T) {
 		"another look goes on":               {func(a *agent) { a.examining, a.job = trouble, JobExamine }, false},
 		"a server runs":                      {func(a *agent) { a.examining, a.proc = trouble, listener(t).proc }, false},
 		"there is no mariadbd to look with":  {func(a *agent) { a.image.Mariadbd = "" }, true},
-		"the first settings are looked at":   {func(a *agent) { a.config, a.checking.busy = nil, true }, false},
-		"there is no configuration to go by": {func(a *agent) { a.config = nil }, true},
+		"the first settings are looked at":   {func(a *agent) { a.config.Node, a.config.Checking = nil, true }, false},
+		"there is no configuration to go by": {func(a *agent) { a.config.Node = nil }, true},
 	} {
 		s := onSlowVolume(t)
 		s.release()

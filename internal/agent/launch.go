@@ -26,7 +26,7 @@ const installTime = 10 * time.Minute
 func (a *agent) startJoin() {
 	run := running{from: a.found.position}
 	note := datadir.Joining{
-		Method: a.config.StateTransfer.Method, Address: a.Address, From: a.found.position, Since: time.Now(),
+		Method: a.config.Node.StateTransfer.Method, Address: a.Address, From: a.found.position, Since: time.Now(),
 		Transfer: a.found.replaced(),
 	}
 	run.note = &note
@@ -204,7 +204,7 @@ func positionArgs(found examination) []string {
 // methodArgs hold mariadbd to the transfer method the join was noted with: the option file may be another one by the time it reads
 // it. One that serves is told of a change (setLive).
 func (a *agent) methodArgs() []string {
-	method, ok := a.output.MyCnf.Get("mysqld", "wsrep_sst_method")
+	method, ok := a.config.Output.MyCnf.Get("mysqld", "wsrep_sst_method")
 	if !ok {
 		return nil
 	}
@@ -213,8 +213,8 @@ func (a *agent) methodArgs() []string {
 
 // cacheWish is what decides how large a gcache mariadbd is started with.
 func (a *agent) cacheWish() gcache.Wish {
-	st := a.config.StateTransfer
-	options, _ := a.output.MyCnf.Get("mysqld", "wsrep_provider_options")
+	st := a.config.Node.StateTransfer
+	options, _ := a.config.Output.MyCnf.Get("mysqld", "wsrep_provider_options")
 	return gcache.Wish{Options: options, Window: time.Duration(st.WindowSeconds) * time.Second, Budget: st.CacheBudget,
 		Replaced: a.found.replaced(), Copied: a.copySize()}
 }
@@ -222,8 +222,8 @@ func (a *agent) cacheWish() gcache.Wish {
 // launch prepares the data directory and starts mariadbd.
 func (a *agent) launch(run running, prepare func() error, args []string) {
 	a.job = JobLaunch
-	run.output, run.clients = a.output, a.config.TLS.Clients
-	run.certs = certs.Run{Provider: a.output.ProviderTLS(), Clients: a.output.ClientTLS(), Pair: a.certs.Installed()}
+	run.config = a.config.ForStart()
+	run.certs = certs.Run{Provider: a.config.Output.ProviderTLS(), Clients: a.config.Output.ClientTLS(), Pair: a.certs.Installed()}
 	p := a.Places
 	command := server.Command{Path: a.image.Mariadbd, Env: server.Env(a.Places), Dir: p.Data, Log: a.serverLine}
 	serverArgs, cacheArgs, wait := server.Args(a.Places), a.gcache.Args(a.cacheWish()), a.volume.After()
@@ -265,8 +265,8 @@ func (a *agent) onLaunched(run running, proc *server.Process, err error) {
 	a.run.hang = hanging{heardAt: time.Now(), since: time.Now()}
 	a.status, a.members, a.missed = nil, nil, 0
 	a.restart = false
+	a.config.Started(proc.PID, run.config)
 	a.certs.Started(proc.PID, run.certs)
-	a.liveTried = ""
 	a.examined = false // what was found holds no longer
 	a.position = run.from
 	a.setPace(paceJoining)

@@ -50,7 +50,7 @@ func TestJoinUsesTheMethodItNoted(t *testing.T) {
 			if err := os.WriteFile(a.Places.MyCnf(), []byte(changed.MyCnf.Render()), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			a.config, a.output = configured(noted)
+			a.config.Node, a.config.Output = configured(noted)
 			a.found = examination{data: galera.DataPresent, position: at(7)}
 			a.startJoin()
 			select {

@@ -285,7 +285,7 @@ func (a *agent) lastOrder(last *agentapi.OrderRecord, now time.Time) *agentapi.O
 // endStop ends a Stop once nothing runs any more and the position is known again, or is known not to be found out.
 func (a *agent) endStop() {
 	if a.current != nil && a.current.Kind == agentapi.OrderStop && a.proc == nil && a.job == JobNone &&
-		(a.examined || a.examining != nil || a.blind() != nil && !a.checking.busy) {
+		(a.examined || a.examining != nil || a.blind() != nil && !a.config.Checking) {
 		a.finish(a.current.ID, agentapi.OrderDone, "")
 	}
 }

@@ -275,13 +275,13 @@ func (a *agent) findDonor() {
 // endStalled ends a run whose full transfer has stood still for too long.
 func (a *agent) endStalled() {
 	p := a.run.follow.progress
-	if a.proc == nil || p == nil || a.run.stopping || a.run.condemned || a.run.note == nil || a.config == nil {
+	if a.proc == nil || p == nil || a.run.stopping || a.run.condemned || a.run.note == nil || a.config.Node == nil {
 		return
 	}
 	if a.volume.Frozen() {
 		p.Hold(time.Now())
 	}
-	limit := a.config.StateTransfer.Stall()
+	limit := a.config.Node.StateTransfer.Stall()
 	if p.Still(time.Now()) <= limit {
 		return
 	}

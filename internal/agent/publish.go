@@ -61,8 +61,9 @@ func (a *agent) publish(step Step) {
 	if r.Data == galera.DataPresent {
 		r.Tables = a.versions.Tables
 	}
-	r.Config = a.configReport()
+	a.config.Report(&r)
 	a.certs.Report(&r)
+	r.Config.RestartNeeded = r.Config.RestartNeeded || a.certs.KeepsOldKey()
 	r.TLS.Channels, r.TLS.Peers = maps.Clone(a.proved.Channels), maps.Clone(a.proved.Peers)
 	a.reports.Set(r)
 }
@@ -84,16 +85,4 @@ func (a *agent) shownFailure(step Step) *agentapi.Failure {
 		shown.At = time.Now()
 	}
 	return &shown
-}
-
-func (a *agent) configReport() agentapi.ConfigReport {
-	c := agentapi.ConfigReport{Problem: a.configProblem}
-	if a.config != nil {
-		c.Loaded = a.config.Revision
-	}
-	if a.proc != nil {
-		c.Socket, c.Suites = a.run.output.Socket, a.run.output.Suites
-		c.RestartNeeded = a.run.output.Hash != a.output.Hash || a.certs.KeepsOldKey()
-	}
-	return c
 }

@@ -54,8 +54,8 @@ func (a *agent) pollStatus(proc *server.Process) {
 
 // onNotify is called when mariadbd has told of a change.
 func (a *agent) onNotify(e notify.Event) {
-	if len(e.Members) > 0 && a.config != nil { // no server of ours runs without one
-		a.takeMembers(nodesOf(e.Members, a.config.Members))
+	if len(e.Members) > 0 && a.config.Node != nil { // no server of ours runs without one
+		a.takeMembers(nodesOf(e.Members, a.config.Node.Members))
 		a.prover.Kick() // somebody may have come back with another encryption
 	}
 	select {
@@ -210,6 +210,7 @@ func (a *agent) onExit(proc *server.Process) {
 	}
 	a.proc, a.status, a.members, a.run = nil, nil, nil, running{}
 	a.certs.Exited()
+	a.config.Exited()
 	a.examined, a.found, a.restart = false, examination{}, false
 	a.proved, a.peers, a.peersFrom = prove.Result{}, nil, time.Now()
 	a.setPace(paceWaiting)

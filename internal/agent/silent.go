@@ -19,11 +19,11 @@ const incrementalPort = 4568
 // time for it, has been silent for as long as that took, and for a moment after it was read at last.
 func (a *agent) endSilent(now time.Time) {
 	f := &a.run.follow
-	if a.proc == nil || a.run.note == nil || a.run.stopping || a.run.condemned || a.config == nil || now.Sub(f.heardAt) < showEvery {
+	if a.proc == nil || a.run.note == nil || a.run.stopping || a.run.condemned || a.config.Node == nil || now.Sub(f.heardAt) < showEvery {
 		return
 	}
 	f.heardAt = now
-	limit := a.config.StateTransfer.Stall()
+	limit := a.config.Node.StateTransfer.Stall()
 	silent, ok := a.silence(incrementalPort)
 	switch {
 	case !ok:

@@ -32,11 +32,11 @@ func TestSilentIsBegunAnew(t *testing.T) {
 		"it has joined":                  {silent: [3]time.Duration{long, long, long}, edit: func(a *agent) { a.run.note = nil }},
 		"ended already":                  {silent: [3]time.Duration{long, long, long}, edit: func(a *agent) { a.run.stopping = true }},
 		"looked at a moment ago":         {silent: [3]time.Duration{long, long, long}, between: func(a *agent) { a.run.follow.heardAt = start.Add(2*half - 1) }},
-		"somebody has more patience":     {silent: [3]time.Duration{long, long, long}, edit: func(a *agent) { a.config.StateTransfer.StallSeconds = 1300 }},
+		"somebody has more patience":     {silent: [3]time.Duration{long, long, long}, edit: func(a *agent) { a.config.Node.StateTransfer.StallSeconds = 1300 }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := listener(t)
-			a.config = &agentapi.NodeConfig{}
+			a.config.Node = &agentapi.NodeConfig{}
 			if c.edit != nil {
 				c.edit(a)
 			}

@@ -21,7 +21,6 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/web"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
-	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
 
 // slowVolume is an agent on a volume that answers nothing until it is let go.
@@ -49,7 +48,7 @@ func onSlowVolume(t *testing.T) *slowVolume {
 		t.Fatal(err)
 	}
 	a.image.Mariadbd, a.image.Provider = "/bin/false", "/bin/false"
-	a.config, a.examined = &agentapi.NodeConfig{TLS: agentapi.TLSConfig{Replication: galera.SocketPlain, Clients: galera.PolicyDisabled}}, true
+	a.config.Node, a.examined = &agentapi.NodeConfig{TLS: agentapi.TLSConfig{Replication: galera.SocketPlain, Clients: galera.PolicyDisabled}}, true
 	s := &slowVolume{agent: a}
 	frozen, end := context.WithCancel(t.Context())
 	s.release = end
@@ -266,7 +265,7 @@ func TestFirstLineIsHeldBack(t *testing.T) {
 func TestNotesKeepTheirOrder(t *testing.T) {
 	s := onSlowVolume(t)
 	s.volume.Do(s.markers.ClearJoining, func(error) {})
-	s.config.StateTransfer.Method = servercnf.MariaBackup
+	s.config.Node.StateTransfer.Method = servercnf.MariaBackup
 	s.startJoin()
 	time.AfterFunc(50*time.Millisecond, s.release)
 	for s.job == JobLaunch {
@@ -299,27 +298,5 @@ func TestCopyIsNotedBeforeTheStateCounts(t *testing.T) {
 	s.untilQuiet()
 	if s.run.note == nil || !s.run.note.Transfer || s.run.served || s.join.Kind != agentapi.JoinSST {
 		t.Errorf("%+v as %s", s.run.note, s.join.Kind)
-	}
-}
-
-// TestSettingsAreCheckedBesideTheLoop: a mariadbd that takes its time is not waited for.
-func TestSettingsAreCheckedBesideTheLoop(t *testing.T) {
-	s := onSlowVolume(t)
-	s.image.Mariadbd = filepath.Join(s.Places.Run, "mariadbd")
-	if err := os.WriteFile(s.image.Mariadbd, []byte("#!/bin/sh\nsleep 1\necho '[ERROR] unknown variable'\nexit 1\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	config := agentapi.NodeConfig{Settings: map[string]string{"x": "y"}}
-	output := servercnf.Output{MyCnf: mycnf.File{{Name: "mysqld", Options: []mycnf.Option{mycnf.Set("x", "y")}}}}
-	began := time.Now()
-	if known, err := s.checkSettings(config, output); known || err != nil || time.Since(began) > 900*time.Millisecond {
-		t.Fatalf("waited for: %v, %v", known, err)
-	}
-	if known, _ := s.checkSettings(config, output); known {
-		t.Error("known before the end")
-	}
-	s.nextEvent(t)
-	if known, err := s.checkSettings(config, output); !known || err == nil || !strings.Contains(err.Error(), "unknown variable") {
-		t.Errorf("%v, %v", known, err)
 	}
 }

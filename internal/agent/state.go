@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
+	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
 	"github.com/galera-operator/galera-operator/internal/agent/prove"
@@ -25,12 +27,6 @@ type state struct {
 	// drainContext ends when draining begins.
 	drainContext context.Context
 	endWork      context.CancelFunc
-
-	// Configuration.
-	config        *agentapi.NodeConfig
-	output        servercnf.Output
-	configProblem string
-	checking      settingsCheck
 
 	// The member's own position, as of the last examination or status.
 	examined  bool
@@ -91,8 +87,6 @@ type state struct {
 	versions    datadir.Versions // of the data, as far as known
 	upgrade     upgradeState
 	watchUntil  time.Time // the others are looked at often until then
-	liveTried   string    // configuration whose live settings were set last
-	setting     bool
 
 	subjectWas string
 	peers      map[string]agentapi.PeerView
@@ -106,8 +100,7 @@ type running struct {
 	kind      agentapi.OrderKind // Initialise, Bootstrap, or "" for a join
 	order     string             // id of the order that started it
 	formed    string             // UUID a bootstrap goes on with
-	output    servercnf.Output
-	clients   galera.ChannelPolicy // in force on port 3306
+	config    config.Run
 	certs     certs.Run
 	from      galera.Position  // before a join
 	epoch     int64            // of an initialisation
@@ -161,8 +154,8 @@ func (a *agent) situation() Situation {
 	s := Situation{
 		Job: a.job, Alive: a.proc != nil, Stopping: a.run.stopping, Answers: a.status != nil,
 		Draining: a.draining, Held: content.Held, Restart: a.restart, Condemned: a.run.condemned,
-		Hibernated: a.config != nil && a.config.Hibernated, Blind: a.blind(), Unusable: a.unusable(), Examined: a.examined,
-		Trouble: a.examining, Checking: a.config == nil && a.checking.busy,
+		Hibernated: a.config.Node != nil && a.config.Node.Hibernated, Blind: a.blind(), Unusable: a.unusable(), Examined: a.examined,
+		Trouble: a.examining, Checking: a.config.Node == nil && a.config.Checking,
 		Sticky: a.sticky, RetryIn: max(0, time.Until(a.retryAt), time.Until(a.quietUntil)), ExamineIn: max(0, time.Until(a.examineAt)),
 	}
 	if a.current != nil && orders.Forms(a.current.Kind) {
@@ -171,10 +164,10 @@ func (a *agent) situation() Situation {
 	a.verdict = JudgeJoin(a.joiner(content.Lineage), a.peers)
 	s.Join = a.verdict
 	s.Join = JudgeVersions(a.build(), s.Join, a.peers)
-	if s.Join.Join && a.config != nil {
+	if s.Join.Join && a.config.Node != nil {
 		s.Join = a.transferPossible(s.Join)
 	}
-	if s.Join.Join && a.proc == nil && a.config != nil {
+	if s.Join.Join && a.proc == nil && a.config.Node != nil {
 		s.Join = a.awaitDonor(s.Join)
 	}
 	return s
@@ -185,7 +178,7 @@ func (a *agent) transferPossible(v JoinVerdict) JoinVerdict {
 	if len(a.image.Missing) > 0 {
 		return failed(agentapi.FailureToolMissing, "the image lacks %s, which a state transfer needs", strings.Join(a.image.Missing, ", "))
 	}
-	if why := servercnf.CertificateProblem(*a.config, a.certs.Installed().Pair.Leaf); why != "" {
+	if why := servercnf.CertificateProblem(*a.config.Node, a.certs.Installed().Pair.Leaf); why != "" {
 		return failed(agentapi.FailureCertificate, "%s", why)
 	}
 	return v
@@ -193,16 +186,7 @@ func (a *agent) transferPossible(v JoinVerdict) JoinVerdict {
 
 // blind says why not even the position can be found out.
 func (a *agent) blind() *agentapi.Failure {
-	if f := a.image.Problem(); f != nil {
-		return f
-	}
-	switch {
-	case a.config == nil && a.configProblem != "":
-		return &agentapi.Failure{Reason: agentapi.FailureConfig, Message: a.configProblem}
-	case a.config == nil:
-		return &agentapi.Failure{Reason: agentapi.FailureConfig, Message: "no configuration has been published yet"}
-	}
-	return nil
+	return cmp.Or(a.image.Problem(), a.config.Missing())
 }
 
 // unusable says why nothing can be started.
@@ -216,7 +200,7 @@ func (a *agent) unusable() *agentapi.Failure {
 	if a.image.Provider == "" {
 		return &agentapi.Failure{Reason: agentapi.FailureNoProvider, Message: "the image has no Galera provider (libgalera_smm.so)"}
 	}
-	if why := a.certs.Missing(); why != "" && servercnf.NeedsPair(a.config.TLS) {
+	if why := a.certs.Missing(); why != "" && servercnf.NeedsPair(a.config.Node.TLS) {
 		return &agentapi.Failure{Reason: agentapi.FailureCertificate, Message: why}
 	}
 	return nil

@@ -70,7 +70,7 @@ func (a *agent) endUnheard(n transfer.Note, now time.Time) {
 	if h.script != n.PID {
 		*h = hearing{script: n.PID}
 	}
-	if a.config == nil || now.Sub(h.at) < showEvery {
+	if a.config.Node == nil || now.Sub(h.at) < showEvery {
 		return
 	}
 	if h.ended {
@@ -80,7 +80,7 @@ func (a *agent) endUnheard(n transfer.Note, now time.Time) {
 	}
 	answer, ok := a.answers(net.ParseIP(n.Host), transferPort)
 	h.look(now, answer, ok && !a.withoutQuorum())
-	silent := h.lost(a.config.StateTransfer.Stall())
+	silent := h.lost(a.config.Node.StateTransfer.Stall())
 	if silent == 0 {
 		return
 	}

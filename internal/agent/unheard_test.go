@@ -76,7 +76,7 @@ func donor(t *testing.T, script string) (*agent, transfer.Note) {
 		t.Skip("no bash here")
 	}
 	a := listener(t)
-	a.run.note, a.join, a.config = nil, nil, &agentapi.NodeConfig{}
+	a.run.note, a.join, a.config.Node = nil, nil, &agentapi.NodeConfig{}
 	a.status = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeDonor}
 	dir := t.TempDir()
 	a.Places = place.Places{Run: dir, Data: dir}
@@ -168,8 +168,8 @@ func TestUnheardTransferThatDoesNotHear(t *testing.T) {
 func TestUnheardTransferGoesOn(t *testing.T) {
 	for name, edit := range map[string]func(*agent, *transfer.Note){
 		"without a quorum":        func(a *agent, _ *transfer.Note) { a.status.Component = galera.ComponentNonPrimary },
-		"without a configuration": func(a *agent, _ *transfer.Note) { a.config = nil },
-		"somebody has patience":   func(a *agent, _ *transfer.Note) { a.config.StateTransfer.StallSeconds = 1300 },
+		"without a configuration": func(a *agent, _ *transfer.Note) { a.config.Node = nil },
+		"somebody has patience":   func(a *agent, _ *transfer.Note) { a.config.Node.StateTransfer.StallSeconds = 1300 },
 		"another one since":       func(a *agent, _ *transfer.Note) { a.own.hearing.script = 1 },
 		"looked at a moment ago": func(a *agent, _ *transfer.Note) {
 			a.own.hearing.at = time.Unix(100000, 0).Add(11*time.Minute - time.Second)

@@ -1,0 +1,84 @@
+package config
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
+	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/mycnf"
+)
+
+// Server is the running mariadbd, as this room knows it.
+type Server interface {
+	SetGlobal(ctx context.Context, options []mycnf.Option) error
+}
+
+// Run is the configuration one run of mariadbd has.
+type Run struct {
+	// Output is what it was started with, Clients what is in force on port 3306.
+	Output  servercnf.Output
+	Clients galera.ChannelPolicy
+
+	pid int
+}
+
+// live is how far the settings have got that a running server takes over.
+type live struct {
+	tried string // configuration whose live settings were set last
+	busy  bool
+}
+
+// ForStart is the configuration a server that is started now will have.
+func (r *Room) ForStart() Run { return Run{Output: r.Output, Clients: r.Node.TLS.Clients} }
+
+// Started notes that a server was started.
+func (r *Room) Started(pid int, run Run) {
+	r.run = run
+	r.run.pid = pid
+	r.live.tried = ""
+}
+
+// Exited notes that it has ended.
+func (r *Room) Exited() { r.run = Run{} }
+
+// Running is the configuration of the running server, zero when there is none.
+func (r *Room) Running() Run { return r.run }
+
+// SetLive gives a server that serves the settings it can take over without a restart.
+func (r *Room) SetLive() {
+	key := r.liveKey()
+	if r.live.busy || r.Node == nil || r.live.tried == key {
+		return
+	}
+	r.live.busy = true
+	pid, clients := r.run.pid, r.Node.TLS.Clients
+	// Without certificates in the running server, requiring TLS would lock every client out.
+	options := r.Output.Live
+	if r.run.Output.Hash != r.Output.Hash {
+		options = nil
+	}
+	go func() {
+		err := r.server.SetGlobal(context.Background(), options)
+		r.loop.Post(func() {
+			r.live.busy = false
+			if r.run.pid != pid {
+				return
+			}
+			if err != nil {
+				r.loop.Logger.Warn("settings could not be changed", "error", err)
+				return
+			}
+			r.live.tried = key
+			if len(options) > 0 {
+				r.run.Clients = clients
+			}
+			r.events.Applied()
+		})
+	}()
+}
+
+// liveKey changes when live settings have to be set again.
+func (r *Room) liveKey() string {
+	return fmt.Sprint(r.run.Output.Hash, r.Output.Hash, r.Output.Live, r.run.pid)
+}

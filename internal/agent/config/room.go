@@ -1,0 +1,149 @@
+// Package config is the agent's room of the published NodeConfig: it is read, checked, rendered into files, and a running
+// server is given what it can take over without a restart. What goes into the files is package servercnf's.
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/image"
+	"github.com/galera-operator/galera-operator/internal/agent/place"
+	"github.com/galera-operator/galera-operator/internal/agent/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/room"
+	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// Member is whose configuration it is.
+type Member struct {
+	// Name and Address are the pod's, User is the account mariadbd runs as.
+	Name, Address, User string
+}
+
+// Events are what the room tells the loop.
+type Events struct {
+	// Taken is called when another configuration has been taken over, Applied when a running server has settings of it.
+	Taken, Applied func()
+}
+
+// Room is the loop's.
+type Room struct {
+	// Node is the configuration in use, nil before the first one. Output is rendered from it.
+	Node   *agentapi.NodeConfig
+	Output servercnf.Output
+	// Checking says that mariadbd is looking at new settings.
+	Checking bool
+
+	loop   room.Loop
+	places place.Places
+	member Member
+	image  *image.Image
+	table  *procs.Table
+	server Server
+	events Events
+
+	problem string
+	checked checked
+	run     Run
+	live    live
+}
+
+// New returns a room without a configuration.
+func New(loop room.Loop, places place.Places, member Member, image *image.Image, table *procs.Table, server Server, events Events) Room {
+	return Room{loop: loop, places: places, member: member, image: image, table: table, server: server, events: events}
+}
+
+// Read takes a new NodeConfig over. One that cannot be used changes nothing.
+func (r *Room) Read() {
+	data, err := os.ReadFile(filepath.Join(r.places.Config, agentapi.ConfigKey))
+	if err != nil {
+		r.trouble(err)
+		return
+	}
+	var config agentapi.NodeConfig
+	if err := json.Unmarshal(data, &config); err != nil {
+		r.trouble(fmt.Errorf("%s: %w", agentapi.ConfigKey, err))
+		return
+	}
+	if err := servercnf.Check(config, r.member.Name); err != nil {
+		r.trouble(err)
+		return
+	}
+	output := servercnf.Build(servercnf.Input{
+		CPUFlags: r.image.CPUFlags,
+		Config:   config, Name: r.member.Name, Address: r.member.Address, Provider: r.image.Provider, User: r.member.User,
+		Places: r.places, OpenSSLTool: image.Have("openssl"), OldSocat: r.image.OldSocat,
+	})
+	if r.Node != nil && r.Node.Revision == config.Revision && sameOutput(r.Output, output) {
+		r.Node.Hibernated, r.problem = config.Hibernated, ""
+		return
+	}
+	if known, err := r.checkSettings(config, output); !known {
+		return
+	} else if err != nil {
+		r.trouble(err)
+		return
+	}
+	r.problem = ""
+	if err := r.write(output); err != nil {
+		r.trouble(err)
+		return
+	}
+	r.loop.Logger.Info("configuration read", "revision", config.Revision)
+	r.Node, r.Output = &config, output
+	r.image.Missing = servercnf.Missing(servercnf.Needed(config), image.Have)
+	r.events.Taken()
+}
+
+func sameOutput(x, y servercnf.Output) bool {
+	return x.MyCnf.Render() == y.MyCnf.Render() && x.OpenSSL == y.OpenSSL && x.Scripts == y.Scripts
+}
+
+func (r *Room) trouble(err error) {
+	if r.problem != err.Error() {
+		r.loop.Logger.Error("the configuration cannot be used", "error", err)
+	}
+	r.problem = err.Error()
+}
+
+// write puts the rendered files where mariadbd, OpenSSL and the scripts read them. The
+// scripts read [sst] at every transfer, so this takes effect for transfers at once.
+func (r *Room) write(o servercnf.Output) error {
+	for path, text := range map[string]string{
+		r.places.OpenSSLCnf(): o.OpenSSL,
+		r.places.ScriptEnv():  o.Scripts,
+		r.places.MyCnf():      o.MyCnf.Render(),
+	} {
+		if err := datadir.WriteFile(path, []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Missing is why there is no configuration, nil when there is one.
+func (r *Room) Missing() *agentapi.Failure {
+	switch {
+	case r.Node != nil:
+		return nil
+	case r.problem != "":
+		return &agentapi.Failure{Reason: agentapi.FailureConfig, Message: r.problem}
+	}
+	return &agentapi.Failure{Reason: agentapi.FailureConfig, Message: "no configuration has been published yet"}
+}
+
+// Report tells of the configuration, and of the one the running server has.
+func (r *Room) Report(to *agentapi.Report) {
+	c := &to.Config
+	c.Problem = r.problem
+	if r.Node != nil {
+		c.Loaded = r.Node.Revision
+	}
+	if r.run.pid != 0 {
+		c.Socket, c.Suites = r.run.Output.Socket, r.run.Output.Suites
+		c.RestartNeeded = r.run.Output.Hash != r.Output.Hash
+	}
+}

@@ -1,0 +1,55 @@
+package config
+
+import (
+	"maps"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/server"
+	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// checkTime bounds the check of the settings, which takes a fraction of a second.
+const checkTime = 20 * time.Second
+
+// checked is the last check of settings.
+type checked struct {
+	text string // the option file it was about
+	err  error
+}
+
+// checkSettings lets mariadbd look at new settings before they replace the old ones: refused ones
+// must never wait on the disk for the next crash to bring them up. That takes a while: the configuration is
+// read again when it is known.
+func (r *Room) checkSettings(config agentapi.NodeConfig, output servercnf.Output) (known bool, why error) {
+	if r.image.Mariadbd == "" || len(config.Settings) == 0 || r.Node != nil && maps.Equal(r.Node.Settings, config.Settings) {
+		return true, nil
+	}
+	c, text := r.checked, output.MyCnf.Render()
+	switch {
+	case r.Checking:
+		return false, nil
+	case c.text == text:
+		r.checked = checked{} // an answer counts once: the next look at the same files asks again
+		return true, c.err
+	}
+	draft := r.places.MyCnf() + ".new"
+	if err := datadir.WriteFile(draft, []byte(text), 0o600); err != nil {
+		return true, err
+	}
+	r.Checking, r.checked = true, checked{text: text}
+	ctx, cancel := r.loop.Work(checkTime)
+	mariadbd := r.image.Mariadbd
+	go func() {
+		defer cancel()
+		err := server.CheckSettings(ctx, r.table, server.Command{
+			Path: mariadbd, Args: []string{"--defaults-file=" + draft}, Env: server.Env(r.places),
+		}, r.places.Tmp)
+		r.loop.Post(func() {
+			r.Checking, r.checked = false, checked{text: text, err: err}
+			r.Read()
+		})
+	}()
+	return false, nil
+}
