@@ -24,6 +24,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/gcache"
 	"github.com/galera-operator/galera-operator/internal/agent/image"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
+	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 
 	"github.com/galera-operator/galera-operator/internal/agent/notify"
@@ -94,30 +95,29 @@ type agent struct {
 	conn    *wsrep.Conn
 	// evictions are asked for on the control port, beside the loop.
 	evictions evictions
-	asker     *peers.Asker
 	silence   func(port uint16) (time.Duration, bool)
 	answers   func(host net.IP, port uint16) (streams.Answer, bool)
-	prover    *prove.Prover
 	events    chan func()
 	poke      chan struct{} // something has changed in mariadbd
-	look      chan struct{} // the peers are to be asked now
 	beat      atomic.Int64
-	subject   atomic.Pointer[prove.Subject]
 	gauges    atomic.Pointer[map[string]float64]
-	pace      atomic.Int64 // of asking peers
 	donorOK   atomic.Bool
 	volume    volume.Volume
 	gcache    gcache.Cache // the loop's
 	certs     certs.Room
 	config    config.Room
+	prove     prove.Room
+	asking    peers.Asking
+	root      server.Root
+	upgrade   server.Upgrade
 
 	state
 	membersTold time.Time // when state.members were told of; the loop's, as the state is
 }
 
 func newAgent(o Options) (*agent, error) {
-	a := &agent{Options: o, user: osUser(), asker: peers.New(), silence: streams.Silence, answers: streams.Answers, events: make(chan func(), 64),
-		poke: make(chan struct{}, 1), look: make(chan struct{}, 1)}
+	a := &agent{Options: o, user: osUser(), silence: streams.Silence, answers: streams.Answers, events: make(chan func(), 64),
+		poke: make(chan struct{}, 1)}
 	a.volume.Open(o.Places, a.post, volume.NewWatch(func() error { return volume.Touch(o.Places.State) }, time.Now))
 	a.gcache = gcache.New(o.Places, &a.volume, o.Logger)
 	a.downSince = time.Now()
@@ -133,13 +133,14 @@ func newAgent(o Options) (*agent, error) {
 	a.reports = report.New(agentapi.Report{Name: o.Name, AgentVersion: o.Version, Image: a.image.ImageReport,
 		Boot: bootID(), Phase: galera.PhaseExamining})
 	a.certs.Open(loop, o.Places, conn, a.updateSubject)
+	a.prove.Open(a.post)
+	a.asking.Open(o.Name, func() []agentapi.Peer { return a.prove.Subject().Peers }, func(asked time.Time, views map[string]agentapi.PeerView) {
+		a.post(func() { a.onPeers(asked, views) })
+	})
+	a.root = server.NewRoot(loop, o.Places, conn.EnsureRoot)
+	a.upgrade = server.NewUpgrade(loop, o.Places, &a.table, a.user)
 	a.config = config.New(loop, o.Places, config.Member{Name: o.Name, Address: o.Address, User: a.user}, &a.image, &a.table, conn,
 		config.Events{Taken: a.configTaken, Applied: a.updateSubject})
-	a.subject.Store(&prove.Subject{})
-	a.gauges.Store(&map[string]float64{})
-	a.prover = prove.New(func() prove.Subject { return *a.subject.Load() }, func(r prove.Result) {
-		a.post(func() { a.proved = r })
-	})
 	return a, nil
 }
 
@@ -185,27 +186,9 @@ func (a *agent) serve(ctx context.Context) error {
 // startWatchers starts everything that feeds the loop.
 func (a *agent) startWatchers(ctx context.Context) {
 	go watch.Dirs(ctx, []string{a.Places.Config, a.Places.TLS, a.Places.Root}, func() { a.post(a.onFiles) })
-	go a.askPeers(ctx)
-	go a.prover.Run(ctx)
+	go a.asking.Run(ctx)
+	go a.prove.Run(ctx)
 	go a.volume.Run(ctx)
-}
-
-// askPeers asks the other members over and over: quickly while that decides something.
-func (a *agent) askPeers(ctx context.Context) {
-	for ctx.Err() == nil {
-		if members := a.subject.Load().Peers; len(members) > 0 {
-			asked := time.Now()
-			views := a.asker.Ask(ctx, members, a.Name)
-			a.post(func() { a.onPeers(asked, views) })
-		}
-		pause := time.NewTimer(time.Duration(a.pace.Load()))
-		select {
-		case <-ctx.Done():
-		case <-a.look:
-		case <-pause.C:
-		}
-		pause.Stop()
-	}
 }
 
 // loop turns until the agent has nothing left to do.

@@ -4,19 +4,16 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/peers"
+	"github.com/galera-operator/galera-operator/internal/agent/prove"
+	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// Paces of asking the other members.
-const (
-	paceWaiting = 500 * time.Millisecond
-	paceJoining = time.Second
-	paceIdle    = 15 * time.Second
-	// watchTime is how long others are looked at often after the component has changed.
-	watchTime = 20 * time.Second
-)
+// watchTime is how long others are looked at often after the component has changed.
+const watchTime = 20 * time.Second
 
 // onFiles is called when a mounted file may have changed.
 func (a *agent) onFiles() {
@@ -45,6 +42,31 @@ func (a *agent) onTick() {
 	a.checkUpgrade()
 }
 
+// checkRoot keeps root's password what the Secret says. The member with index 0 does it for all: the change is replicated.
+func (a *agent) checkRoot() {
+	if !Serves(a.status) || a.status.Index != 0 || a.run.stopping {
+		return
+	}
+	proc := a.proc
+	a.root.Check(func() {
+		if a.proc == proc {
+			a.rootSet()
+		}
+	})
+}
+
+// checkUpgrade has the system tables upgraded where the server is of another series.
+func (a *agent) checkUpgrade() {
+	if !Serves(a.status) || !a.run.served || a.run.stopping {
+		return
+	}
+	proc, markers, to := a.proc, a.markers, a.image.ServerVersion
+	a.upgrade.Check(server.Upgrading{From: a.versions.Tables, To: to,
+		Record:  func() error { return markers.SetVersions(made(to)) },
+		Done:    func() { a.versions = made(to) },
+		Running: func() bool { return a.proc == proc && !a.run.stopping }})
+}
+
 // loadCertificates lets a running server load the installed pair.
 func (a *agent) loadCertificates() {
 	if a.status != nil && !a.run.stopping {
@@ -71,37 +93,24 @@ func (a *agent) updateSubject() {
 	if a.config.Node == nil {
 		return
 	}
-	s := *a.subject.Load()
-	s.Peers = s.Peers[:0:0]
-	for _, p := range a.config.Node.Members {
+	config, output, run := a.config.Node, a.config.Output, a.config.Running()
+	s := prove.Subject{Address: a.Address, Arbitrator: config.Arbitrator, Credentials: prove.Credentials{Roots: a.certs.Installed().Roots},
+		Password: a.root.Password, Running: a.status != nil && a.proc != nil, TransferEncrypted: servercnf.TransferEncrypted(output.MyCnf)}
+	for _, p := range config.Members {
 		if p.Name != a.Name {
 			s.Peers = append(s.Peers, p)
 		}
 	}
-	s.Address, s.Arbitrator, s.Password = a.Address, a.config.Node.Arbitrator, a.rootPassword
-	s.Running = a.status != nil && a.proc != nil
-	s.TransferEncrypted = servercnf.TransferEncrypted(a.config.Output.MyCnf)
-	s.Mode, s.Clients = "", ""
 	if a.proc != nil {
-		run := a.config.Running()
 		s.Mode, s.Clients = run.Output.Socket, run.Clients
 	}
-	s.Roots = a.certs.Installed().Roots
-	s.Pair = nil
 	if a.certs.Installed().ID != "" {
 		pair := a.certs.Installed().Pair
 		s.Pair = &pair
 	}
-	content := fmt.Sprint(s.Running, s.Mode, s.Clients, s.TransferEncrypted, a.certs.Loaded().ID, a.certs.Installed().ID, pidOf(a), s.Peers, a.config.Node.Arbitrator != nil)
-	changed := content != a.subjectWas
-	if changed {
-		s.Key, s.Since, a.subjectWas = s.Key+1, time.Now(), content
-	}
-	a.subject.Store(&s)
-	a.donorOK.Store(a.config.Node.StateTransfer.Method == servercnf.MariaBackup)
-	if changed {
-		a.prover.Kick()
-	}
+	a.prove.Set(s, fmt.Sprint(s.Running, s.Mode, s.Clients, s.TransferEncrypted, a.certs.Loaded().ID, a.certs.Installed().ID, pidOf(a), s.Peers,
+		config.Arbitrator != nil))
+	a.donorOK.Store(config.StateTransfer.Method == servercnf.MariaBackup)
 }
 
 func pidOf(a *agent) int {
@@ -109,19 +118,6 @@ func pidOf(a *agent) int {
 		return 0
 	}
 	return a.proc.PID
-}
-
-func (a *agent) setPace(pace time.Duration) {
-	if time.Duration(a.pace.Swap(int64(pace))) > pace {
-		a.askNow()
-	}
-}
-
-func (a *agent) askNow() {
-	select {
-	case a.look <- struct{}{}:
-	default:
-	}
 }
 
 // onPeers takes the other members' answers to a question that was asked at a time.
@@ -133,7 +129,7 @@ func (a *agent) onPeers(asked time.Time, views map[string]agentapi.PeerView) {
 	a.findDonor()
 	a.adoptLineage()
 	if Serves(a.status) && a.run.served && time.Now().After(a.watchUntil) {
-		a.setPace(paceIdle)
+		a.asking.Set(peers.PaceIdle)
 	}
 }
 
@@ -143,7 +139,7 @@ func (a *agent) askAnew() {
 	if a.proc == nil {
 		a.peers, a.peersFrom = nil, time.Now()
 	}
-	a.askNow()
+	a.asking.Now()
 }
 
 // watchPeers looks at the others often for a while: the component has changed, and whoever goes down
@@ -151,9 +147,9 @@ func (a *agent) askAnew() {
 func (a *agent) watchPeers() {
 	a.watchUntil = time.Now().Add(watchTime)
 	if a.run.served {
-		a.setPace(paceJoining)
+		a.asking.Set(peers.PaceJoining)
 	}
-	a.askNow()
+	a.asking.Now()
 }
 
 // adoptLineage keeps a serving member's lineage that of its component: it is part of whatever line

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/peers"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -92,7 +93,7 @@ func (a *agent) watchHang(now time.Time) {
 		VolumeAnswers: a.volume.Answers(now.Add(-2 * volume.TryEvery))})
 	if hung && !h.hung {
 		a.Logger.Warn("mariadbd does not answer", "pid", a.proc.PID, "since", h.heardAt)
-		a.setPace(paceJoining) // who is Primary, and with whom, decides what becomes of it
+		a.asking.Set(peers.PaceJoining) // who is Primary, and with whom, decides what becomes of it
 	}
 	h.hung = hung
 	if kill {

@@ -13,7 +13,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/gcache"
-	"github.com/galera-operator/galera-operator/internal/agent/image"
+	"github.com/galera-operator/galera-operator/internal/agent/peers"
 	"github.com/galera-operator/galera-operator/internal/agent/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -165,7 +165,7 @@ func (a *agent) initialiseFailed(id string, err error) {
 // directory.
 func (a *agent) makeDatabase(ctx context.Context) error {
 	p := a.Places
-	tool := image.First("mariadb-install-db", "mysql_install_db")
+	tool := server.First("mariadb-install-db", "mysql_install_db")
 	if tool == "" {
 		return errors.New("the image has no mariadb-install-db")
 	}
@@ -269,7 +269,7 @@ func (a *agent) onLaunched(run running, proc *server.Process, err error) {
 	a.certs.Started(proc.PID, run.certs)
 	a.examined = false // what was found holds no longer
 	a.position = run.from
-	a.setPace(paceJoining)
+	a.asking.Set(peers.PaceJoining)
 	a.updateSubject()
 	go a.pollStatus(proc)
 	go func() {

@@ -12,7 +12,7 @@ import (
 
 func lineageAgent(t *testing.T, s agentapi.Server) *agent {
 	t.Helper()
-	a := &agent{Options: Options{Logger: slog.New(slog.DiscardHandler)}, look: make(chan struct{}, 1)}
+	a := &agent{Options: Options{Logger: slog.New(slog.DiscardHandler)}}
 	book, err := orders.Open(t.TempDir(), time.Now)
 	if err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ func (a *agent) takeOrder(ctx context.Context, o agentapi.Order) (agentapi.Order
 	var views map[string]agentapi.PeerView
 	asked := time.Now()
 	if orders.Forms(o.Kind) || o.Kind == agentapi.OrderRebuildQuorum {
-		views = a.asker.Ask(ctx, a.subject.Load().Peers, a.Name)
+		views = a.asking.AskOnce(ctx)
 	}
 	type answer struct {
 		result agentapi.OrderResult
@@ -155,7 +155,7 @@ func (a *agent) begin(o agentapi.Order, asked time.Time) {
 		if a.proc != nil {
 			a.restart = true
 		} else if a.job != JobLaunch {
-			a.askNow()
+			a.asking.Now()
 		}
 	case agentapi.OrderRebuildQuorum:
 		a.rebuildQuorum(o)

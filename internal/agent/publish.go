@@ -2,7 +2,6 @@ package agent
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -54,17 +53,14 @@ func (a *agent) publish(step Step) {
 	r.StuckDonor = a.own.donation.Stuck(a.status, time.Now())
 	r.Given, r.DataBytes, r.Primary = a.own.given, a.own.bytes, a.primary
 	r.Failure = a.shownFailure(step)
-	if u := a.upgrade.shown; u != nil {
-		shown := *u
-		r.Upgrade = &shown
-	}
+	a.upgrade.Report(&r)
 	if r.Data == galera.DataPresent {
 		r.Tables = a.versions.Tables
 	}
 	a.config.Report(&r)
 	a.certs.Report(&r)
 	r.Config.RestartNeeded = r.Config.RestartNeeded || a.certs.KeepsOldKey()
-	r.TLS.Channels, r.TLS.Peers = maps.Clone(a.proved.Channels), maps.Clone(a.proved.Peers)
+	a.prove.Report(&r)
 	a.reports.Set(r)
 }
 
@@ -76,7 +72,7 @@ func (a *agent) shownFailure(step Step) *agentapi.Failure {
 	if disk != nil && disk.Reason == agentapi.FailureDiskFull {
 		deaf = nil
 	}
-	f := cmp.Or(deaf, step.Failure, a.hungFailure(), disk, a.slowExamination(time.Now()), a.failure, a.upgrade.failure)
+	f := cmp.Or(deaf, step.Failure, a.hungFailure(), disk, a.slowExamination(time.Now()), a.failure, a.upgrade.Failure())
 	if f == nil {
 		return nil
 	}

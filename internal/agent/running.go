@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/notify"
-	"github.com/galera-operator/galera-operator/internal/agent/prove"
+	"github.com/galera-operator/galera-operator/internal/agent/peers"
 	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -56,7 +56,7 @@ func (a *agent) pollStatus(proc *server.Process) {
 func (a *agent) onNotify(e notify.Event) {
 	if len(e.Members) > 0 && a.config.Node != nil { // no server of ours runs without one
 		a.takeMembers(nodesOf(e.Members, a.config.Node.Members))
-		a.prover.Kick() // somebody may have come back with another encryption
+		a.prove.Kick() // somebody may have come back with another encryption
 	}
 	select {
 	case a.poke <- struct{}{}:
@@ -212,8 +212,9 @@ func (a *agent) onExit(proc *server.Process) {
 	a.certs.Exited()
 	a.config.Exited()
 	a.examined, a.found, a.restart = false, examination{}, false
-	a.proved, a.peers, a.peersFrom = prove.Result{}, nil, time.Now()
-	a.setPace(paceWaiting)
+	a.prove.Exited()
+	a.peers, a.peersFrom = nil, time.Now()
+	a.asking.Set(peers.PaceWaiting)
 	go server.KillOrphans(&a.table)
 	a.Logger.Info("mariadbd has ended", "code", exit.Code, "signal", int(exit.Signal), "asked", run.stopping)
 	join := a.join

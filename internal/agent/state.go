@@ -12,7 +12,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
-	"github.com/galera-operator/galera-operator/internal/agent/prove"
+	"github.com/galera-operator/galera-operator/internal/agent/peers"
 	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -82,17 +82,13 @@ type state struct {
 	// failedDonor is the donor of the last attempt, when that failed in a full transfer.
 	failedDonor string
 	own         ownData
-	primary     string // the member clients are sent to, as the operator says; "" while not known
-	root        rootState
+	primary     string           // the member clients are sent to, as the operator says; "" while not known
 	versions    datadir.Versions // of the data, as far as known
-	upgrade     upgradeState
-	watchUntil  time.Time // the others are looked at often until then
+	watchUntil  time.Time        // the others are looked at often until then
 
-	subjectWas string
-	peers      map[string]agentapi.PeerView
-	peersFrom  time.Time // what was asked before does not count
-	proved     prove.Result
-	verdict    JoinVerdict
+	peers     map[string]agentapi.PeerView
+	peersFrom time.Time // what was asked before does not count
+	verdict   JoinVerdict
 }
 
 // running is what is known of one run of mariadbd.
@@ -121,14 +117,6 @@ type running struct {
 	givenUp      bool
 }
 
-// rootState is how far root's password has got.
-type rootState struct {
-	applied string // hash that is known to be in force
-	busy    bool
-	retryAt time.Time
-	problem string
-}
-
 func (a *agent) initState() error {
 	if err := os.MkdirAll(a.Places.State, 0o750); err != nil {
 		return err
@@ -144,7 +132,7 @@ func (a *agent) initState() error {
 	a.gcache.Open()
 	a.book, a.markers = book, datadir.Markers{Dir: a.Places.State}
 	a.certs.Adopt()
-	a.setPace(paceWaiting)
+	a.asking.Set(peers.PaceWaiting)
 	return nil
 }
 

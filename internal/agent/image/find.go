@@ -57,19 +57,6 @@ func Find(name string) string {
 	return ""
 }
 
-// First returns the path of the first of the programs that PATH, or the usual directories, has; "" for none.
-func First(names ...string) string {
-	for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), "/usr/bin", "/usr/local/bin") {
-		for _, name := range names {
-			path := filepath.Join(dir, name)
-			if info, err := os.Stat(path); err == nil && info.Mode()&0o111 != 0 {
-				return path
-			}
-		}
-	}
-	return ""
-}
-
 // OldSocat says, from what socat -V prints, that it is older than 1.8.
 func OldSocat(version string) bool {
 	_, after, _ := strings.Cut(version, "socat version ")

@@ -1,0 +1,69 @@
+package peers
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// Paces of asking the other members.
+const (
+	PaceWaiting = 500 * time.Millisecond
+	PaceJoining = time.Second
+	PaceIdle    = 15 * time.Second
+)
+
+// Asking asks the other members over and over: quickly while that decides something. Safe for concurrent use; the zero
+// value asks nobody.
+type Asking struct {
+	Asker
+	self    string
+	members func() []agentapi.Peer
+	told    func(asked time.Time, views map[string]agentapi.PeerView)
+	pace    atomic.Int64
+	look    chan struct{} // the others are to be asked now
+}
+
+// Open says who asks whom; told gets the answers to a question that was asked at a time.
+func (a *Asking) Open(self string, members func() []agentapi.Peer, told func(asked time.Time, views map[string]agentapi.PeerView)) {
+	a.Asker, a.self, a.members, a.told, a.look = *New(), self, members, told, make(chan struct{}, 1)
+}
+
+// Run asks until ctx ends.
+func (a *Asking) Run(ctx context.Context) {
+	for ctx.Err() == nil {
+		if members := a.members(); len(members) > 0 {
+			asked := time.Now()
+			a.told(asked, a.Ask(ctx, members, a.self))
+		}
+		pause := time.NewTimer(time.Duration(a.pace.Load()))
+		select {
+		case <-ctx.Done():
+		case <-a.look:
+		case <-pause.C:
+		}
+		pause.Stop()
+	}
+}
+
+// Set sets the pace. A quicker one begins with a question at once.
+func (a *Asking) Set(pace time.Duration) {
+	if time.Duration(a.pace.Swap(int64(pace))) > pace {
+		a.Now()
+	}
+}
+
+// Now asks at once.
+func (a *Asking) Now() {
+	select {
+	case a.look <- struct{}{}:
+	default:
+	}
+}
+
+// AskOnce asks all others now and returns their answers.
+func (a *Asking) AskOnce(ctx context.Context) map[string]agentapi.PeerView {
+	return a.Ask(ctx, a.members(), a.self)
+}

@@ -1,0 +1,55 @@
+package prove
+
+import (
+	"maps"
+	"sync/atomic"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// Room tells the prover what there is to prove, and keeps what it saw. It is the loop's, except for Subject.
+type Room struct {
+	*Prover
+	subject atomic.Pointer[Subject]
+	was     string
+	result  Result
+}
+
+// Open makes a prover for the room; post hands events to the loop.
+func (r *Room) Open(post func(event func())) {
+	r.Prover = New(r.Subject, func(seen Result) {
+		post(func() { r.result = seen })
+	})
+}
+
+// Subject is what there is to prove about. Safe for concurrent use.
+func (r *Room) Subject() Subject {
+	if s := r.subject.Load(); s != nil {
+		return *s
+	}
+	return Subject{}
+}
+
+// Set takes another subject; its Key and Since follow from content, which differs when what was refused before says
+// nothing any more.
+func (r *Room) Set(s Subject, content string) {
+	before := r.Subject()
+	s.Key, s.Since = before.Key, before.Since
+	changed := content != r.was
+	if changed {
+		s.Key, s.Since, r.was = s.Key+1, time.Now(), content
+	}
+	r.subject.Store(&s)
+	if changed {
+		r.Kick()
+	}
+}
+
+// Exited forgets what was seen of a server that has ended.
+func (r *Room) Exited() { r.result = Result{} }
+
+// Report tells what was seen.
+func (r *Room) Report(to *agentapi.Report) {
+	to.TLS.Channels, to.TLS.Peers = maps.Clone(r.result.Channels), maps.Clone(r.result.Peers)
+}

@@ -1,0 +1,138 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/place"
+	"github.com/galera-operator/galera-operator/internal/agent/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/room"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+const (
+	// upgradeTime bounds mariadb-upgrade, which looks at every table once, and into none.
+	upgradeTime = 2 * time.Hour
+	// upgradeAgain is the pause after an attempt that failed.
+	upgradeAgain = time.Minute
+)
+
+// Upgrade lets mariadb-upgrade run on a member that serves with system tables of another series. It is the loop's.
+//
+// mariadb-upgrade says SET SQL_LOG_BIN=0, WSREP_ON=OFF by itself, so that nothing of it is replicated: each member does it
+// for itself, in its turn, and those that are not upgraded yet see nothing. A second run is harmless.
+type Upgrade struct {
+	loop   room.Loop
+	places place.Places
+	table  *procs.Table
+	user   string
+
+	shown   *agentapi.Upgrade
+	failure *agentapi.Failure
+	busy    bool
+	retryAt time.Time
+}
+
+// NewUpgrade returns the room. user is the account on the socket that needs no password.
+func NewUpgrade(loop room.Loop, places place.Places, table *procs.Table, user string) Upgrade {
+	return Upgrade{loop: loop, places: places, table: table, user: user}
+}
+
+// Upgrading is what there may be to do for a server that serves.
+type Upgrading struct {
+	// From is the version of the system tables, To that of the
+	From, To string
+	// Record notes on the volume that the tables are of To; a worker calls it. Done tells the loop.
+	Record func() error
+	Done   func()
+	// Running says that the server is still the same, and not stopping.
+	Running func() bool
+}
+
+// Check begins an upgrade where the system tables are of another series than the
+func (u *Upgrade) Check(up Upgrading) {
+	if u.busy {
+		return
+	}
+	if galera.SameSeries(up.From, up.To) {
+		if u.failure != nil { // meanwhile the data were replaced
+			u.shown, u.failure, u.retryAt = nil, nil, time.Time{}
+		}
+		return
+	}
+	if time.Now().Before(u.retryAt) {
+		return
+	}
+	u.busy = true
+	u.shown = &agentapi.Upgrade{From: up.From, To: up.To, State: agentapi.UpgradeRunning, StartedAt: time.Now()}
+	u.loop.Logger.Info("mariadb-upgrade begins", "from", u.shown.From, "to", u.shown.To)
+	ctx, cancel := u.loop.Work(upgradeTime)
+	go func() {
+		defer cancel()
+		err := u.tables(ctx)
+		if err == nil {
+			err = up.Record()
+		}
+		u.loop.Post(func() { u.onEnded(up, err) })
+	}()
+}
+
+func (u *Upgrade) onEnded(up Upgrading, err error) {
+	now := time.Now()
+	u.busy, u.shown.EndedAt = false, &now
+	if err == nil {
+		u.shown.State, u.failure = agentapi.UpgradeDone, nil
+		up.Done()
+		u.loop.Logger.Info("mariadb-upgrade has ended", "to", u.shown.To, "took", now.Sub(u.shown.StartedAt).Round(time.Millisecond).String())
+		return
+	}
+	u.shown.State = agentapi.UpgradeFailed
+	if !up.Running() {
+		return // the server has gone; the next one does it
+	}
+	u.retryAt = now.Add(upgradeAgain)
+	u.failure = &agentapi.Failure{Reason: agentapi.FailureUpgrade, At: now,
+		Message: fmt.Sprintf("mariadb-upgrade to %s failed, and is tried again: %v", u.shown.To, err)}
+	u.loop.Logger.Error("mariadb-upgrade failed", "error", err)
+}
+
+// Failure is why the last upgrade failed, nil when it did not.
+func (u *Upgrade) Failure() *agentapi.Failure { return u.failure }
+
+// Report tells of the last upgrade.
+func (u *Upgrade) Report(r *agentapi.Report) {
+	if u.shown != nil {
+		shown := *u.shown
+		r.Upgrade = &shown
+	}
+}
+
+// tables runs mariadb-upgrade over the socket, as the account that needs no password.
+func (u *Upgrade) tables(ctx context.Context) error {
+	tool := First("mariadb-upgrade", "mysql_upgrade")
+	if tool == "" {
+		return fmt.Errorf("the image has no mariadb-upgrade")
+	}
+	options := fmt.Sprintf("[client]\nsocket=%s\nuser=%s\nskip-ssl\n", u.places.Socket(), u.user)
+	if err := datadir.WriteFile(u.places.UpgradeCnf(), []byte(options), 0o600); err != nil {
+		return err
+	}
+	exit, err := Run(ctx, u.table, Command{
+		Path: tool, Args: []string{"--defaults-file=" + u.places.UpgradeCnf(), "--skip-write-binlog"}, Env: Env(u.places), Dir: u.places.Tmp,
+	})
+	if err != nil {
+		return err
+	}
+	if exit.Code != 0 {
+		return fmt.Errorf("%s: %s", exit.String(), lastLines(exit.Lines, 3))
+	}
+	return nil
+}
+
+func lastLines(lines []string, n int) string {
+	return strings.Join(lines[max(0, len(lines)-n):], "; ")
+}
