@@ -21,6 +21,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
 	"github.com/galera-operator/galera-operator/internal/agent/config"
+	"github.com/galera-operator/galera-operator/internal/agent/examine"
 	"github.com/galera-operator/galera-operator/internal/agent/gcache"
 	"github.com/galera-operator/galera-operator/internal/agent/image"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
@@ -106,6 +107,7 @@ type agent struct {
 	gcache    gcache.Cache // the loop's
 	certs     certs.Room
 	config    config.Room
+	exam      examine.Room
 	prove     prove.Room
 	asking    peers.Asking
 	root      server.Root
@@ -133,6 +135,7 @@ func newAgent(o Options) (*agent, error) {
 	a.reports = report.New(agentapi.Report{Name: o.Name, AgentVersion: o.Version, Image: a.image.ImageReport,
 		Boot: bootID(), Phase: galera.PhaseExamining})
 	a.certs.Open(loop, o.Places, conn, a.updateSubject)
+	a.exam = examine.New(loop, o.Places, o.Address, &a.image, &a.table, &a.volume)
 	a.prove.Open(a.post)
 	a.asking.Open(o.Name, func() []agentapi.Peer { return a.prove.Subject().Peers }, func(asked time.Time, views map[string]agentapi.PeerView) {
 		a.post(func() { a.onPeers(asked, views) })
@@ -156,6 +159,13 @@ func bootID() string { return fmt.Sprintf("%x-%d", time.Now().UnixNano(), os.Get
 
 // post hands an event to the loop.
 func (a *agent) post(event func()) { a.events <- event }
+
+// workerContext ends when the pod is drained.
+func (a *agent) workerContext(limit time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	stop := context.AfterFunc(a.drainContext, cancel)
+	return ctx, func() { stop(); cancel() }
+}
 
 // serve opens the two ports and the notify socket.
 func (a *agent) serve(ctx context.Context) error {

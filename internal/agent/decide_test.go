@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -226,45 +225,6 @@ func TestBackoff(t *testing.T) {
 	}
 	if Backoff(0) != 0 || Backoff(1) == 0 || last != backoffMost {
 		t.Errorf("%s %s %s", Backoff(0), Backoff(1), last)
-	}
-}
-
-func TestJudgeRecovered(t *testing.T) {
-	for name, c := range map[string]struct {
-		pos      galera.Position
-		marked   string
-		want     galera.Position
-		expelled galera.Position
-		reason   string
-	}{
-		"crashed":             {at(9), uuidA, at(9), galera.Position{}, ""},
-		"no grastate":         {at(9), "", at(9), galera.Position{}, ""},
-		"marked by Galera":    {at(9), galera.ZeroUUID, galera.Position{}, at(9), agentapi.FailureInconsistent},
-		"two histories":       {at(9), uuidB, galera.Position{}, galera.Position{}, agentapi.FailureRecovery},
-		"no history":          {galera.Position{UUID: galera.ZeroUUID, Seqno: -1}, uuidA, galera.Position{}, galera.Position{}, agentapi.FailureRecovery},
-		"no history at all":   {galera.Position{UUID: galera.ZeroUUID, Seqno: -1}, "", galera.Position{}, galera.Position{}, agentapi.FailureRecovery},
-		"a history, no seqno": {at(-1), uuidA, galera.Position{}, galera.Position{}, agentapi.FailureRecovery},
-	} {
-		got := judgeRecovered(examination{data: galera.DataPresent}, c.pos, c.marked)
-		reason := ""
-		if got.trouble != nil {
-			reason = got.trouble.Reason
-		}
-		if got.position != c.want || got.expelled != c.expelled || reason != c.reason {
-			t.Errorf("%s: %+v (%s)", name, got, reason)
-		}
-	}
-}
-
-func TestPositionArgs(t *testing.T) {
-	for want, found := range map[string]examination{
-		"":                                       {position: galera.Position{}, start: "x"},
-		"--wsrep-start-position=" + uuidA + ":9": {position: at(9)},
-		"--wsrep-start-position=" + uuidA + ":9,0-1-2": {position: at(9), start: uuidA + ":9,0-1-2"},
-	} {
-		if got := strings.Join(positionArgs(found), " "); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
 	}
 }
 

@@ -96,7 +96,7 @@ func (a *agent) awaitDonor(v JoinVerdict) JoinVerdict {
 	if later && !slices.ContainsFunc(primaryPeers(able), func(p agentapi.PeerView) bool { return p.State == galera.NodeSynced }) {
 		return JoinVerdict{Wait: "a member whose MariaDB is not of a later series, to join by"}
 	}
-	if !a.found.replaced() {
+	if !a.exam.Found.Replaced() {
 		return v
 	}
 	if _, busy := Donors(able, a.donorWish()); busy != "" {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/examine"
 	"github.com/galera-operator/galera-operator/internal/agent/place"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -75,7 +76,7 @@ func TestAwaitRoom(t *testing.T) {
 		"no copy is wanted": {galera.DataPresent, 1 << 60, false},
 	} {
 		a.peers = primary("a", func(p *agentapi.PeerView) { p.DataBytes = c.bytes })
-		a.found = examination{data: c.data}
+		a.exam.Found = examine.Found{Data: c.data}
 		v := a.awaitDonor(yes)
 		if v.Join == c.fails || c.fails && v.Failure.Reason != agentapi.FailureDiskFull {
 			t.Errorf("%s: %+v", name, v)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/examine"
 	"github.com/galera-operator/galera-operator/internal/agent/transfer"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -177,17 +178,17 @@ func TestStopEndsWithoutAPosition(t *testing.T) {
 		ends bool
 	}{
 		"not looked at yet":                  {func(*agent) {}, false},
-		"looked at":                          {func(a *agent) { a.examined = true }, true},
-		"the look failed":                    {func(a *agent) { a.examining = trouble }, true},
-		"another look goes on":               {func(a *agent) { a.examining, a.job = trouble, JobExamine }, false},
-		"a server runs":                      {func(a *agent) { a.examining, a.proc = trouble, listener(t).proc }, false},
+		"looked at":                          {func(a *agent) { a.exam.Done = true }, true},
+		"the look failed":                    {func(a *agent) { a.exam.Trouble = trouble }, true},
+		"another look goes on":               {func(a *agent) { a.exam.Trouble, a.job = trouble, JobExamine }, false},
+		"a server runs":                      {func(a *agent) { a.exam.Trouble, a.proc = trouble, listener(t).proc }, false},
 		"there is no mariadbd to look with":  {func(a *agent) { a.image.Mariadbd = "" }, true},
 		"the first settings are looked at":   {func(a *agent) { a.config.Node, a.config.Checking = nil, true }, false},
 		"there is no configuration to go by": {func(a *agent) { a.config.Node = nil }, true},
 	} {
 		s := onSlowVolume(t)
 		s.release()
-		s.examined, s.current = false, stop
+		s.exam.Done, s.current = false, stop
 		c.edit(s.agent)
 		if s.endStop(); (s.current == nil) != c.ends {
 			t.Errorf("%s: ends %v", name, s.current == nil)
@@ -203,7 +204,7 @@ func TestExaminationUnderAStop(t *testing.T) {
 		cut  bool
 	}{
 		"too long":          {func(*slowVolume) {}, true},
-		"just begun":        {func(s *slowVolume) { s.examineFrom = now }, false},
+		"just begun":        {func(s *slowVolume) { s.exam.From = now }, false},
 		"just ordered":      {func(s *slowVolume) { s.heldSince = now }, false},
 		"no stop":           {func(s *slowVolume) { s.current = nil }, false},
 		"another order":     {func(s *slowVolume) { s.current = &agentapi.Order{Kind: agentapi.OrderRestart} }, false},
@@ -212,8 +213,8 @@ func TestExaminationUnderAStop(t *testing.T) {
 	} {
 		s := onSlowVolume(t)
 		ctx, cancel := context.WithCancel(t.Context())
-		s.job, s.cutExamine, s.current = JobExamine, cancel, &agentapi.Order{Kind: agentapi.OrderStop}
-		s.examineFrom, s.heldSince = now.Add(-time.Hour), now.Add(-time.Hour)
+		s.job, s.exam.Cut, s.current = JobExamine, cancel, &agentapi.Order{Kind: agentapi.OrderStop}
+		s.exam.From, s.heldSince = now.Add(-time.Hour), now.Add(-time.Hour)
 		c.edit(s)
 		if s.endExamination(now); (ctx.Err() != nil) != c.cut {
 			t.Errorf("%s: cut %v", name, ctx.Err() != nil)
@@ -222,21 +223,10 @@ func TestExaminationUnderAStop(t *testing.T) {
 	}
 	s := onSlowVolume(t)
 	s.job = JobExamine
-	for took, want := range map[time.Duration]string{examinationSlow - time.Second: "", examinationSlow + time.Second: agentapi.FailureExamining} {
-		s.examineFrom = time.Now().Add(-took)
+	for took, want := range map[time.Duration]string{examine.SlowAfter - time.Second: "", examine.SlowAfter + time.Second: agentapi.FailureExamining} {
+		s.exam.From = time.Now().Add(-took)
 		if s.publish(Step{Phase: galera.PhaseExamining}); s.shown() != want {
 			t.Errorf("after %s: %q", took, s.shown())
 		}
-	}
-}
-
-func TestExamineLimit(t *testing.T) {
-	for failures, want := range map[int]time.Duration{0: heldTime, 1: heldTime, 2: 2 * heldTime, 3: 4 * heldTime, 20: recoverTime} {
-		if got := examineLimit(true, failures); got != want {
-			t.Errorf("after %d failures: %s", failures, got)
-		}
-	}
-	if examineLimit(false, 1) != recoverTime {
-		t.Error("nobody waits for the end of this one")
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/examine"
 	"github.com/galera-operator/galera-operator/internal/agent/gcache"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
 	"github.com/galera-operator/galera-operator/internal/agent/procs"
@@ -24,10 +25,10 @@ const installTime = 10 * time.Minute
 
 // startJoin starts mariadbd to join the component the verdict is about.
 func (a *agent) startJoin() {
-	run := running{from: a.found.position}
+	run := running{from: a.exam.Found.Position}
 	note := datadir.Joining{
-		Method: a.config.Node.StateTransfer.Method, Address: a.Address, From: a.found.position, Since: time.Now(),
-		Transfer: a.found.replaced(),
+		Method: a.config.Node.StateTransfer.Method, Address: a.Address, From: a.exam.Found.Position, Since: time.Now(),
+		Transfer: a.exam.Found.Replaced(),
 	}
 	run.note = &note
 	run.follow.before = a.givenBefore()
@@ -36,13 +37,13 @@ func (a *agent) startJoin() {
 		kind = agentapi.JoinSST
 	}
 	a.join = &agentapi.Join{Kind: kind, Phase: agentapi.JoinWaiting, StartedAt: time.Now()}
-	incomplete := note.Transfer && a.found.data != galera.DataEmpty
-	if a.found.newer != "" {
-		a.Logger.Warn("the data were used by a later MariaDB: a full copy will replace them", "version", a.found.newer)
-		a.found.position = galera.Position{}
+	incomplete := note.Transfer && a.exam.Found.Data != galera.DataEmpty
+	if a.exam.Found.Newer != "" {
+		a.Logger.Warn("the data were used by a later MariaDB: a full copy will replace them", "version", a.exam.Found.Newer)
+		a.exam.Found.Position = galera.Position{}
 	}
 	used := a.used()
-	a.Logger.Info("joining", "from", a.found.position.String(), "data", a.found.data)
+	a.Logger.Info("joining", "from", a.exam.Found.Position.String(), "data", a.exam.Found.Data)
 	// The verdict has just said that nothing here is beyond what the component has, so whatever is
 	// here later is part of its lines, also when nobody sees the join end.
 	a.setLineage(a.verdict.Line, func(error) {})
@@ -57,7 +58,7 @@ func (a *agent) startJoin() {
 			}
 		}
 		return datadir.Clean(a.Places.Data, incomplete)
-	}, slices.Concat(positionArgs(a.found), a.donorArgs(), a.addressArgs(), a.methodArgs()))
+	}, slices.Concat(a.exam.Found.Args(), a.donorArgs(), a.addressArgs(), a.methodArgs()))
 }
 
 // bootstrap starts the present database as a new component. The order is on the volume already.
@@ -65,7 +66,7 @@ func (a *agent) bootstrap() {
 	pos := a.current.Position
 	run := running{kind: agentapi.OrderBootstrap, order: a.current.ID, formed: pos.UUID, from: pos}
 	a.join = nil
-	if a.found.position != pos || a.found.data != galera.DataPresent || a.found.newer != "" {
+	if a.exam.Found.Position != pos || a.exam.Found.Data != galera.DataPresent || a.exam.Found.Newer != "" {
 		// Judge has seen to that; a bootstrap anywhere else would cost acknowledged writes.
 		a.endRun(run, "the member is not at the order's position any more")
 		return
@@ -82,7 +83,7 @@ func (a *agent) bootstrap() {
 		case err != nil:
 			a.endRun(run, unwritten(err).Error())
 		case a.current == nil || a.current.ID != run.order || a.outOfDate():
-			a.examined = false
+			a.exam.Done = false
 		case why != "" || a.draining:
 			a.endRun(run, cmp.Or(why, "the pod is on its way out"))
 		default:
@@ -116,7 +117,7 @@ func (a *agent) launchFormed(run running, pos galera.Position) {
 			return errors.New("the data volume took too long: another member may have been made Primary since")
 		}
 		return datadir.PermitBootstrap(a.Places.Data, pos)
-	}, append(positionArgs(a.found), "--wsrep-new-cluster"))
+	}, append(a.exam.Found.Args(), "--wsrep-new-cluster"))
 }
 
 // initialise makes a new database and starts it as the first component.
@@ -139,11 +140,11 @@ func (a *agent) initialise() {
 				return
 			}
 			if a.current == nil || a.current.ID != id {
-				a.examined = false // the order was superseded: what was made has no history and goes
+				a.exam.Done = false // the order was superseded: what was made has no history and goes
 				return
 			}
 			a.Logger.Info("database made", "took", time.Since(started).Round(time.Millisecond).String())
-			a.found = examination{data: galera.DataPresent}
+			a.exam.Found = examine.Found{Data: galera.DataPresent}
 			a.versions = made(a.image.ServerVersion)
 			run := running{kind: agentapi.OrderInitialise, order: id, epoch: epoch}
 			a.launch(run, func() error { return datadir.Clean(p.Data, false) }, []string{"--wsrep-new-cluster"})
@@ -153,7 +154,7 @@ func (a *agent) initialise() {
 
 func (a *agent) initialiseFailed(id string, err error) {
 	a.Logger.Error("the initialisation failed", "error", err)
-	a.examined = false
+	a.exam.Done = false
 	a.failure = &agentapi.Failure{Reason: agentapi.FailureInitialisation, Message: err.Error(), At: time.Now()}
 	if strings.Contains(err.Error(), "No space left") || strings.Contains(err.Error(), "no space left") {
 		a.failure.Reason = agentapi.FailureDiskFull
@@ -189,18 +190,6 @@ func (a *agent) makeDatabase(ctx context.Context) error {
 	return datadir.Replace(p.InitDir(), p.Data)
 }
 
-// positionArgs gives mariadbd the position the member was found at. One that is not known is not
-// given: the join is a full transfer then.
-func positionArgs(found examination) []string {
-	switch {
-	case !found.position.Known():
-		return nil
-	case found.start != "":
-		return []string{"--wsrep-start-position=" + found.start}
-	}
-	return []string{"--wsrep-start-position=" + found.position.String()}
-}
-
 // methodArgs hold mariadbd to the transfer method the join was noted with: the option file may be another one by the time it reads
 // it. One that serves is told of a change (setLive).
 func (a *agent) methodArgs() []string {
@@ -216,7 +205,7 @@ func (a *agent) cacheWish() gcache.Wish {
 	st := a.config.Node.StateTransfer
 	options, _ := a.config.Output.MyCnf.Get("mysqld", "wsrep_provider_options")
 	return gcache.Wish{Options: options, Window: time.Duration(st.WindowSeconds) * time.Second, Budget: st.CacheBudget,
-		Replaced: a.found.replaced(), Copied: a.copySize()}
+		Replaced: a.exam.Found.Replaced(), Copied: a.copySize()}
 }
 
 // launch prepares the data directory and starts mariadbd.
@@ -267,7 +256,7 @@ func (a *agent) onLaunched(run running, proc *server.Process, err error) {
 	a.restart = false
 	a.config.Started(proc.PID, run.config)
 	a.certs.Started(proc.PID, run.certs)
-	a.examined = false // what was found holds no longer
+	a.exam.Done = false // what was found holds no longer
 	a.position = run.from
 	a.asking.Set(peers.PaceJoining)
 	a.updateSubject()
@@ -301,6 +290,6 @@ func (a *agent) endRun(run running, why string) {
 		a.finish(run.order, agentapi.OrderFailed, why)
 	}
 	if run.kind != "" {
-		a.examined = false
+		a.exam.Done = false
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/examine"
 	"github.com/galera-operator/galera-operator/internal/agent/place"
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -51,7 +52,7 @@ func TestJoinUsesTheMethodItNoted(t *testing.T) {
 				t.Fatal(err)
 			}
 			a.config.Node, a.config.Output = configured(noted)
-			a.found = examination{data: galera.DataPresent, position: at(7)}
+			a.exam.Found = examine.Found{Data: galera.DataPresent, Position: at(7)}
 			a.startJoin()
 			select {
 			case <-a.events: // started

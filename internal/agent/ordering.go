@@ -92,7 +92,7 @@ func unwritten(err error) error { return fmt.Errorf("the order book cannot be wr
 
 func (a *agent) orderFacts(views map[string]agentapi.PeerView) orders.Facts {
 	f := orders.Facts{
-		Examined: a.examined && a.job == JobNone, Data: a.found.data, Position: a.found.position,
+		Examined: a.exam.Done && a.job == JobNone, Data: a.exam.Found.Data, Position: a.exam.Found.Position,
 		Alive: a.proc != nil || a.job == JobLaunch || a.job == JobInitialise, Server: a.status,
 		Draining: a.draining, Current: a.current, Cut: a.cuttable(),
 		Peers: slices.Collect(maps.Values(views)),
@@ -102,8 +102,8 @@ func (a *agent) orderFacts(views map[string]agentapi.PeerView) orders.Facts {
 	}
 	if u := a.unusable(); u != nil {
 		f.Blocked = u.Message
-	} else if a.found.newer != "" {
-		f.Blocked = downgrade(a.image.ServerVersion, a.found.newer)
+	} else if a.exam.Found.Newer != "" {
+		f.Blocked = downgrade(a.image.ServerVersion, a.exam.Found.Newer)
 	}
 	return f
 }
@@ -137,7 +137,7 @@ func (a *agent) accept(o agentapi.Order, asked time.Time, reply replying) {
 // begin carries out an order that is in the book.
 func (a *agent) begin(o agentapi.Order, asked time.Time) {
 	a.current, a.judgedAt = &o, asked
-	a.sticky, a.failures, a.examineAt = nil, 0, time.Time{}
+	a.sticky, a.failures, a.exam.RetryAt = nil, 0, time.Time{}
 	if a.outOfDate() {
 		return
 	}
@@ -285,7 +285,7 @@ func (a *agent) lastOrder(last *agentapi.OrderRecord, now time.Time) *agentapi.O
 // endStop ends a Stop once nothing runs any more and the position is known again, or is known not to be found out.
 func (a *agent) endStop() {
 	if a.current != nil && a.current.Kind == agentapi.OrderStop && a.proc == nil && a.job == JobNone &&
-		(a.examined || a.examining != nil || a.blind() != nil && !a.config.Checking) {
+		(a.exam.Done || a.exam.Trouble != nil || a.blind() != nil && !a.config.Checking) {
 		a.finish(a.current.ID, agentapi.OrderDone, "")
 	}
 }

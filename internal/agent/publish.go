@@ -14,7 +14,7 @@ func (a *agent) publish(step Step) {
 	content := a.book.Content()
 	r := agentapi.Report{
 		Name: a.Name, AgentVersion: a.Version, Phase: step.Phase, Waiting: step.Waiting,
-		Data: a.found.data, Position: a.found.position, SafeToBootstrap: a.found.safe,
+		Data: a.exam.Found.Data, Position: a.exam.Found.Position, SafeToBootstrap: a.exam.Found.Safe,
 		Draining: a.draining, Restarts: a.restarts,
 		Order: a.lastOrder(content.Last(), time.Now()), Lineage: content.Lineage, BookDamaged: a.book.Damaged() != nil,
 	}
@@ -64,6 +64,14 @@ func (a *agent) publish(step Step) {
 	a.reports.Set(r)
 }
 
+// slowExamination tells of a look at the data that goes on for long.
+func (a *agent) slowExamination() *agentapi.Failure {
+	if a.job != JobExamine {
+		return nil
+	}
+	return a.exam.Slow(time.Now())
+}
+
 // shownFailure is why the member is down, or was. What keeps it from obeying comes first, because the operator has to know it; then
 // what Next says, and what keeps it from acting now: a full volume may be why a server hangs.
 func (a *agent) shownFailure(step Step) *agentapi.Failure {
@@ -72,7 +80,7 @@ func (a *agent) shownFailure(step Step) *agentapi.Failure {
 	if disk != nil && disk.Reason == agentapi.FailureDiskFull {
 		deaf = nil
 	}
-	f := cmp.Or(deaf, step.Failure, a.hungFailure(), disk, a.slowExamination(time.Now()), a.failure, a.upgrade.Failure())
+	f := cmp.Or(deaf, step.Failure, a.hungFailure(), disk, a.slowExamination(), a.failure, a.upgrade.Failure())
 	if f == nil {
 		return nil
 	}

@@ -211,7 +211,8 @@ func (a *agent) onExit(proc *server.Process) {
 	a.proc, a.status, a.members, a.run = nil, nil, nil, running{}
 	a.certs.Exited()
 	a.config.Exited()
-	a.examined, a.found, a.restart = false, examination{}, false
+	a.exam.Exited()
+	a.restart = false
 	a.prove.Exited()
 	a.peers, a.peersFrom = nil, time.Now()
 	a.asking.Set(peers.PaceWaiting)
@@ -250,7 +251,7 @@ const (
 
 // joiner is what JudgeJoin is to know of this member.
 func (a *agent) joiner(line galera.Lineage) Joiner {
-	j := Joiner{Data: a.found.data, Position: a.found.position, Expelled: a.found.expelled, Lineage: line}
+	j := Joiner{Data: a.exam.Found.Data, Position: a.exam.Found.Position, Expelled: a.exam.Found.Expelled, Lineage: line}
 	if time.Since(a.downSince) < noticedTime {
 		j.Crashed = a.Name
 	}

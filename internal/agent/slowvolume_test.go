@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/examine"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
@@ -48,7 +49,7 @@ func onSlowVolume(t *testing.T) *slowVolume {
 		t.Fatal(err)
 	}
 	a.image.Mariadbd, a.image.Provider = "/bin/false", "/bin/false"
-	a.config.Node, a.examined = &agentapi.NodeConfig{TLS: agentapi.TLSConfig{Replication: galera.SocketPlain, Clients: galera.PolicyDisabled}}, true
+	a.config.Node, a.exam.Done = &agentapi.NodeConfig{TLS: agentapi.TLSConfig{Replication: galera.SocketPlain, Clients: galera.PolicyDisabled}}, true
 	s := &slowVolume{agent: a}
 	frozen, end := context.WithCancel(t.Context())
 	s.release = end
@@ -219,7 +220,7 @@ func TestBootstrapIsOnTheDiskFirst(t *testing.T) {
 	for name, others := range map[string]map[string]agentapi.PeerView{"alone": nil, "another is Primary": primary("shop-1", nil)} {
 		t.Run(name, func(t *testing.T) {
 			s := onSlowVolume(t)
-			s.found = examination{data: galera.DataPresent, position: at(7)}
+			s.exam.Found = examine.Found{Data: galera.DataPresent, Position: at(7)}
 			s.current, s.judgedAt = &agentapi.Order{ID: "x", Epoch: 4, Kind: agentapi.OrderBootstrap, Position: at(7)}, time.Now()
 			s.bootstrap()
 			if s.job != JobLaunch || s.book.Content().Lineage.Epoch != 0 {

@@ -28,15 +28,7 @@ type state struct {
 	drainContext context.Context
 	endWork      context.CancelFunc
 
-	// The member's own position, as of the last examination or status.
-	examined  bool
-	found     examination
-	waited    bool              // the first examination of this run of the agent is over
-	examining *agentapi.Failure // why the last examination failed
-	examineAt time.Time         // not before
-	// examineFrom is when the one under way began, cutExamine ends it.
-	examineFrom time.Time
-	cutExamine  context.CancelFunc
+	waited bool // the first examination of this run of the agent is over
 
 	// ended is the last run of mariadbd, when it ended without leaving its component.
 	ended  *agentapi.Ended
@@ -142,9 +134,9 @@ func (a *agent) situation() Situation {
 	s := Situation{
 		Job: a.job, Alive: a.proc != nil, Stopping: a.run.stopping, Answers: a.status != nil,
 		Draining: a.draining, Held: content.Held, Restart: a.restart, Condemned: a.run.condemned,
-		Hibernated: a.config.Node != nil && a.config.Node.Hibernated, Blind: a.blind(), Unusable: a.unusable(), Examined: a.examined,
-		Trouble: a.examining, Checking: a.config.Node == nil && a.config.Checking,
-		Sticky: a.sticky, RetryIn: max(0, time.Until(a.retryAt), time.Until(a.quietUntil)), ExamineIn: max(0, time.Until(a.examineAt)),
+		Hibernated: a.config.Node != nil && a.config.Node.Hibernated, Blind: a.blind(), Unusable: a.unusable(), Examined: a.exam.Done,
+		Trouble: a.exam.Trouble, Checking: a.config.Node == nil && a.config.Checking,
+		Sticky: a.sticky, RetryIn: max(0, time.Until(a.retryAt), time.Until(a.quietUntil)), ExamineIn: max(0, time.Until(a.exam.RetryAt)),
 	}
 	if a.current != nil && orders.Forms(a.current.Kind) {
 		s.Form = a.current.Kind

@@ -58,7 +58,7 @@ func ableDonors(image string, peers map[string]agentapi.PeerView) (able map[stri
 }
 
 func (a *agent) build() Build {
-	return Build{Name: a.Name, Image: a.image.ServerVersion, Newer: a.found.newer}
+	return Build{Name: a.Name, Image: a.image.ServerVersion, Newer: a.exam.Found.Newer}
 }
 
 // made are the versions of a database made by a server.

@@ -1,0 +1,117 @@
+package examine
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/server"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+// data finds out what the data directory holds. It changes nothing that could be data.
+func (r *Room) data(ctx context.Context) (Found, error) {
+	p := r.places
+	if err := os.RemoveAll(p.InitDir()); err != nil {
+		return Found{}, err
+	}
+	note, err := r.markers.Joining()
+	if err != nil {
+		return Found{}, err
+	}
+	look, err := datadir.LookAt(p.Data)
+	if err != nil {
+		return Found{}, err
+	}
+	found := Found{Data: datadir.Judge(look, note)}
+	found.Cut = note != nil && note.Transfer && (note.Address == "" || note.Address == r.address)
+	if found.Data != galera.DataPresent {
+		return found, nil
+	}
+	if found.Versions, err = r.markers.Versions(p.Data); err != nil {
+		return found, err
+	}
+	if galera.Older(r.image.ServerVersion, found.Versions.Used) {
+		return newerData(found, p.Data, note), nil
+	}
+	return r.findPosition(ctx, found)
+}
+
+// newerData finds out where data of a later series stand without letting mariadbd near them: Galera's own
+// file tells after a good end, and a join that did not end has begun from a known position.
+func newerData(found Found, dir string, note *datadir.Joining) Found {
+	found.Newer = found.Versions.Used
+	if grastate, err := datadir.ReadGrastate(dir); err == nil && grastate.Position.Known() {
+		found.Position, found.Safe = grastate.Position, grastate.SafeToBootstrap
+	} else if note != nil {
+		found.Position = note.From
+	}
+	return found
+}
+
+// findPosition trusts grastate.dat when it names a position, and asks InnoDB otherwise.
+func (r *Room) findPosition(ctx context.Context, found Found) (Found, error) {
+	grastate, grastateErr := datadir.ReadGrastate(r.places.Data)
+	if grastateErr == nil {
+		found.Safe = grastate.SafeToBootstrap
+		if grastate.Position.Known() {
+			found.Position = grastate.Position
+			return found, nil
+		}
+	}
+	started := time.Now()
+	recovered, err := server.Recover(ctx, r.table, server.Command{
+		Path: r.image.Mariadbd, Args: server.Args(r.places), Env: server.Env(r.places), Dir: r.places.Data,
+	})
+	if err != nil {
+		return found, err
+	}
+	pos := recovered.Position
+	found.Start = recovered.Start
+	r.loop.Logger.Info("position recovered", "position", pos.String(), "took", time.Since(started).Round(time.Millisecond).String())
+	if !pos.Known() && r.markers.Initialising() {
+		return r.discardUnborn()
+	}
+	marked := ""
+	if grastateErr == nil {
+		marked = grastate.Position.UUID
+	}
+	return judgeRecovered(found, pos, marked), nil
+}
+
+// judgeRecovered says what a recovered position is worth beside the UUID in grastate.dat, which is
+// "" when there is no such file.
+func judgeRecovered(found Found, pos galera.Position, marked string) Found {
+	switch {
+	case !pos.Known():
+		found.Trouble = &agentapi.Failure{Reason: agentapi.FailureRecovery,
+			Message: "the data directory holds a database without any Galera history; it was not made here, and joining would replace it"}
+	case marked == galera.ZeroUUID:
+		// Galera writes the zero UUID over a node's own when the others have voted it out.
+		found.Expelled = pos
+		found.Trouble = &agentapi.Failure{Reason: agentapi.FailureInconsistent,
+			Message: fmt.Sprintf("Galera has marked the data here, at %s, as differing from the other members'; a full transfer will replace them", pos)}
+	case marked != "" && marked != pos.UUID:
+		found.Trouble = &agentapi.Failure{Reason: agentapi.FailureRecovery,
+			Message: fmt.Sprintf("grastate.dat names the history %s, the database %s", marked, pos.UUID)}
+	default:
+		found.Position = pos
+	}
+	return found
+}
+
+// discardUnborn removes a database that was made by an Initialise order and never took part in a
+// component: its making was cut off, and it has not a single write-set.
+func (r *Room) discardUnborn() (Found, error) {
+	r.loop.Logger.Warn("removing a database whose initialisation was cut off before it had any history")
+	if err := os.RemoveAll(r.places.Data); err != nil {
+		return Found{}, err
+	}
+	if err := datadir.SyncDir(r.places.Volume); err != nil {
+		return Found{}, err
+	}
+	return Found{Data: galera.DataEmpty}, r.markers.ClearInitialising()
+}
