@@ -99,7 +99,7 @@ type agent struct {
 	silence   func(port uint16) (time.Duration, bool)
 	answers   func(host net.IP, port uint16) (streams.Answer, bool)
 	events    chan func()
-	poke      chan struct{} // something has changed in mariadbd
+	poll      wsrep.Poll
 	beat      atomic.Int64
 	gauges    atomic.Pointer[map[string]float64]
 	donorOK   atomic.Bool
@@ -114,12 +114,10 @@ type agent struct {
 	upgrade   server.Upgrade
 
 	state
-	membersTold time.Time // when state.members were told of; the loop's, as the state is
 }
 
 func newAgent(o Options) (*agent, error) {
-	a := &agent{Options: o, user: osUser(), silence: streams.Silence, answers: streams.Answers, events: make(chan func(), 64),
-		poke: make(chan struct{}, 1)}
+	a := &agent{Options: o, user: osUser(), silence: streams.Silence, answers: streams.Answers, events: make(chan func(), 64)}
 	a.volume.Open(o.Places, a.post, volume.NewWatch(func() error { return volume.Touch(o.Places.State) }, time.Now))
 	a.gcache = gcache.New(o.Places, &a.volume, o.Logger)
 	a.downSince = time.Now()
@@ -130,6 +128,7 @@ func newAgent(o Options) (*agent, error) {
 		return nil, err
 	}
 	a.conn = conn
+	a.poll = wsrep.NewPoll(conn.Status, func(s wsrep.Status) bool { return Serves(&s.Server) })
 	a.evictions = evictions{logger: o.Logger, status: conn.Status, tell: conn.Evict,
 		settling: func() { a.post(func() { a.forget.since = time.Now() }) }}
 	a.reports = report.New(agentapi.Report{Name: o.Name, AgentVersion: o.Version, Image: a.image.ImageReport,
@@ -183,7 +182,7 @@ func (a *agent) serve(ctx context.Context) error {
 	control := web.Control{Reports: a.reports, Order: a.takeOrder, Primary: func(name string) {
 		a.post(func() { a.primary = name })
 	}, Evict: a.evictions.evict,
-		Accounts: accounts{logger: a.Logger, status: a.conn.Status, make: a.conn.MakeBenchAccount, drop: a.conn.DropBenchAccount}.keep}
+		Accounts: wsrep.BenchAccounts{Logger: a.Logger, Status: a.conn.Status, Make: a.conn.MakeBenchAccount, Drop: a.conn.DropBenchAccount}.Keep}
 	conf := web.TLSConfig(func() web.Identity { return web.Identity(a.certs.Identity()) })
 	if err := web.Serve(ctx, agentapi.ControlPort, control.Handler(), conf, a.Logger); err != nil {
 		return err

@@ -76,7 +76,7 @@ func mayEvict(s agentapi.Server, v agentapi.Eviction) error {
 // what was applied. Then it has acknowledged nothing there.
 func (a *agent) endedAs(orderly bool) *agentapi.Ended {
 	s := a.status
-	if orderly || s == nil || s.Component != galera.ComponentPrimary || s.NodeUUID == "" || a.memberView != s.ViewID {
+	if orderly || s == nil || s.Component != galera.ComponentPrimary || s.NodeUUID == "" || a.view.ID != s.ViewID {
 		return nil
 	}
 	return &agentapi.Ended{NodeUUID: s.NodeUUID, ViewID: s.ViewID}

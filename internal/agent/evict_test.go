@@ -71,7 +71,7 @@ func TestEndedAs(t *testing.T) {
 		"seen in another than was told": {status: &primary, view: 6},
 	} {
 		a := &agent{}
-		a.status, a.memberView = tc.status, tc.view
+		a.status, a.view.ID = tc.status, tc.view
 		if got := a.endedAs(tc.orderly); (got != nil) != tc.known || tc.known && (got.ViewID != 7 || got.NodeUUID != goneUUID) {
 			t.Errorf("%s: %+v", name, got)
 		}

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"os"
 	"slices"
@@ -17,6 +16,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
 	"github.com/galera-operator/galera-operator/internal/agent/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/server"
+	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
+	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -128,11 +129,11 @@ func (a *agent) initialise() {
 	a.join = nil
 	a.Logger.Info("initialising", "order", id)
 	ctx, cancel := a.workerContext(installTime)
-	started, wait := time.Now(), a.volume.After()
+	started, wait, maker := time.Now(), a.volume.After(), a.maker()
 	go func() {
 		defer cancel()
 		wait()
-		err := a.makeDatabase(ctx)
+		err := maker.Make(ctx)
 		a.post(func() {
 			a.job = JobNone
 			if err != nil {
@@ -152,6 +153,11 @@ func (a *agent) initialise() {
 	}()
 }
 
+// maker makes the first database.
+func (a *agent) maker() server.Maker {
+	return server.Maker{Table: &a.table, Places: a.Places, User: a.user, Version: a.image.ServerVersion, Log: a.Output}
+}
+
 func (a *agent) initialiseFailed(id string, err error) {
 	a.Logger.Error("the initialisation failed", "error", err)
 	a.exam.Done = false
@@ -162,32 +168,22 @@ func (a *agent) initialiseFailed(id string, err error) {
 	a.finish(id, agentapi.OrderFailed, err.Error())
 }
 
-// makeDatabase works in a directory of its own; only a complete and synced one becomes the data
-// directory.
-func (a *agent) makeDatabase(ctx context.Context) error {
-	p := a.Places
-	tool := server.First("mariadb-install-db", "mysql_install_db")
-	if tool == "" {
-		return errors.New("the image has no mariadb-install-db")
+// addressArgs tells a node with dynamic sockets whom to dial when it starts; the rest of the group meets it then.
+func (a *agent) addressArgs() []string {
+	if a.config.Output.Socket != galera.SocketDynamic {
+		return nil
 	}
-	if err := os.RemoveAll(p.InitDir()); err != nil {
-		return err
+	names := peers.DialFirst(peers.Staying(primaryPeers(a.peers)), a.failures)
+	var first []agentapi.Peer
+	for _, p := range a.config.Node.Members {
+		if slices.Contains(names, p.Name) {
+			first = append(first, p)
+		}
 	}
-	if err := a.markers.SetInitialising(); err != nil {
-		return err
+	if len(first) == 0 {
+		return nil
 	}
-	err := server.Install(ctx, &a.table, server.Command{Path: tool, Env: server.Env(a.Places), Dir: p.Volume, Log: a.Output},
-		p.InitDir(), p.Tmp, a.user)
-	if err != nil {
-		return err
-	}
-	if err := a.markers.ClearJoining(); err != nil {
-		return err
-	}
-	if err := a.markers.SetVersions(made(a.image.ServerVersion)); err != nil {
-		return err
-	}
-	return datadir.Replace(p.InitDir(), p.Data)
+	return []string{"--wsrep-cluster-address=" + servercnf.ClusterAddress(first)}
 }
 
 // methodArgs hold mariadbd to the transfer method the join was noted with: the option file may be another one by the time it reads
@@ -252,7 +248,8 @@ func (a *agent) onLaunched(run running, proc *server.Process, err error) {
 	}
 	a.proc, a.run = proc, run
 	a.run.hang = hanging{heardAt: time.Now(), since: time.Now()}
-	a.status, a.members, a.missed = nil, nil, 0
+	a.status, a.missed = nil, 0
+	a.view.Exited()
 	a.restart = false
 	a.config.Started(proc.PID, run.config)
 	a.certs.Started(proc.PID, run.certs)
@@ -260,7 +257,9 @@ func (a *agent) onLaunched(run running, proc *server.Process, err error) {
 	a.position = run.from
 	a.asking.Set(peers.PaceJoining)
 	a.updateSubject()
-	go a.pollStatus(proc)
+	go a.poll.Run(proc.Done(), func(asked time.Time, s wsrep.Status, err error) {
+		a.post(func() { a.onStatus(proc, asked, s, err) })
+	})
 	go func() {
 		<-proc.Done()
 		a.post(func() { a.onExit(proc) })

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
+	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -204,7 +205,7 @@ func (a *agent) bootstrapComponent(o agentapi.Order) {
 				err = fmt.Errorf("the component did not become Primary within %s", quorumTime)
 				break
 			}
-			time.Sleep(pollFast)
+			time.Sleep(wsrep.PollFast)
 		}
 		a.post(func() {
 			if err != nil {

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -38,7 +37,7 @@ func (a *agent) publish(step Step) {
 		j := *a.join
 		r.Join = &j
 	}
-	r.Away = slices.Clone(a.away)
+	a.service.Report(&r)
 	if a.own.giving != nil {
 		g := *a.own.giving
 		r.Giving = &g

@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"context"
-	"slices"
 	"syscall"
 	"time"
 
@@ -14,54 +12,16 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-const (
-	pollFast = 200 * time.Millisecond
-	pollSlow = 1500 * time.Millisecond
-	// fastAfterPoke keeps the fast pace for a while after mariadbd has told of a change, as its
-	// status variables follow a little later.
-	fastAfterPoke = 2 * time.Second
-	// missedMost readings in a row make a server one that does not answer.
-	missedMost = 4
-	// statusTime bounds one reading: a server that hangs takes the connection and says nothing.
-	statusTime = 10 * time.Second
-)
-
-// pollStatus reads the status of one run of mariadbd until it ends.
-func (a *agent) pollStatus(proc *server.Process) {
-	fastUntil := time.Now()
-	pause := time.NewTimer(pollFast)
-	defer pause.Stop()
-	for {
-		select {
-		case <-proc.Done():
-			return
-		case <-a.poke:
-			fastUntil = time.Now().Add(fastAfterPoke)
-		case <-pause.C:
-		}
-		asked := time.Now()
-		ctx, cancel := context.WithTimeout(context.Background(), statusTime)
-		status, err := a.conn.Status(ctx)
-		cancel()
-		a.post(func() { a.onStatus(proc, asked, status, err) })
-		pace := pollSlow
-		if err != nil || !Serves(&status.Server) || time.Now().Before(fastUntil) {
-			pace = pollFast
-		}
-		pause.Reset(pace)
-	}
-}
+// missedMost readings of the status in a row that fail make a server one that does not answer.
+const missedMost = 4
 
 // onNotify is called when mariadbd has told of a change.
 func (a *agent) onNotify(e notify.Event) {
 	if len(e.Members) > 0 && a.config.Node != nil { // no server of ours runs without one
-		a.takeMembers(nodesOf(e.Members, a.config.Node.Members))
+		a.view.Take(wsrep.NodesOf(e.Members, a.config.Node.Members))
 		a.prove.Kick() // somebody may have come back with another encryption
 	}
-	select {
-	case a.poke <- struct{}{}:
-	default:
-	}
+	a.poll.Poke()
 	a.watchPeers()
 }
 
@@ -83,7 +43,7 @@ func (a *agent) onStatus(proc *server.Process, asked time.Time, s wsrep.Status, 
 	a.missed, a.run.hang = 0, hanging{heardAt: time.Now(), since: time.Now(), answered: true}
 	next := s.Server
 	next.StartedAt, next.Version = proc.StartedAt, a.image.ServerVersion
-	next.Members = a.membersOf(next, asked)
+	next.Members = a.view.Members(next, asked)
 	a.status = &next
 	a.watchService()
 	a.image.ProviderVersion = s.ProviderVersion
@@ -101,39 +61,20 @@ func (a *agent) onStatus(proc *server.Process, asked time.Time, s wsrep.Status, 
 	a.setLive()
 }
 
-// nodesOf returns whose names in the group those are. What is nobody's is kept: an arbitrator's, and one's who has left.
-func nodesOf(names []string, peers []agentapi.Peer) []string {
-	out := slices.Clone(names)
-	for i, name := range names {
-		for _, p := range peers {
-			if agentapi.GroupName(p.Name) == name {
-				out[i] = p.Name
-			}
-		}
+// watchService notes when a running server stops taking queries, and when it takes them again.
+func (a *agent) watchService() {
+	if !a.run.stopping && a.status.Component == galera.ComponentPrimary && a.status.Ready {
+		a.service.Back()
+		return
 	}
-	return out
+	a.leaveService()
 }
 
-// takeMembers keeps the members of a new view; the next status tells which one that is.
-func (a *agent) takeMembers(names []string) {
-	a.members, a.memberView, a.membersTold = names, 0, time.Now()
-}
-
-// membersOf names the members of the view a status was read in, nil when that is not known. The status
-// variables follow the notification a moment later, and before they do they may tell of an earlier view of the
-// same size; the notification may also be late. So for a moment after it the names are of the last view seen,
-// and then of no other.
-func (a *agent) membersOf(s agentapi.Server, asked time.Time) []string {
-	if s.Component != galera.ComponentPrimary || len(a.members) != s.Size {
-		return nil
+// leaveService notes since when a member that served does not.
+func (a *agent) leaveService() {
+	if a.run.served {
+		a.service.Leave()
 	}
-	if told := asked.Sub(a.membersTold); told >= 0 && (a.memberView == 0 || told < fastAfterPoke) {
-		a.memberView = s.ViewID
-	}
-	if a.memberView != s.ViewID {
-		return nil
-	}
-	return a.members
 }
 
 // judgeServer acts on what the server has become.
@@ -208,7 +149,8 @@ func (a *agent) onExit(proc *server.Process) {
 	if !orderly {
 		a.downSince = time.Now()
 	}
-	a.proc, a.status, a.members, a.run = nil, nil, nil, running{}
+	a.proc, a.status, a.run = nil, nil, running{}
+	a.view.Exited()
 	a.certs.Exited()
 	a.config.Exited()
 	a.exam.Exited()

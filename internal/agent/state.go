@@ -15,6 +15,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
 	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
+	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -55,18 +56,17 @@ type state struct {
 	sticky    *agentapi.Failure
 
 	// The running server.
-	proc       *server.Process
-	run        running
-	status     *agentapi.Server
-	members    []string // of the view the last notification told of
-	memberView int64    // its wsrep_cluster_conf_id, 0 until a status has told it
-	missed     int      // statuses in a row that could not be read
-	position   galera.Position
-	restarts   int
-	away       []agentapi.Away // the last times without service
-	failure    *agentapi.Failure
-	failures   int // failed attempts in a row
-	retryAt    time.Time
+	proc     *server.Process
+	run      running
+	status   *agentapi.Server
+	view     wsrep.View
+	service  wsrep.Service
+	missed   int // statuses in a row that could not be read
+	position galera.Position
+	restarts int
+	failure  *agentapi.Failure
+	failures int // failed attempts in a row
+	retryAt  time.Time
 	// quietUntil is when the donor of a transfer that was cut off is sure to have given up; nothing
 	// shortens it.
 	quietUntil time.Time

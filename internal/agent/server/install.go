@@ -2,9 +2,12 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/place"
 	"github.com/galera-operator/galera-operator/internal/agent/procs"
 )
 
@@ -34,4 +37,39 @@ func Install(ctx context.Context, table *procs.Table, c Command, dir, tmp, user 
 		return fmt.Errorf("mariadb-install-db exited with code %d: %s", exit.Code, Why(exit.Lines))
 	}
 	return nil
+}
+
+// Maker makes the first database of a cluster.
+type Maker struct {
+	Table  *procs.Table
+	Places place.Places
+	// User is the account mariadbd runs as, Version the server's.
+	User, Version string
+	Log           func(line string)
+}
+
+// Make works in a directory of its own; only a complete and synced one becomes the data directory.
+func (m Maker) Make(ctx context.Context) error {
+	p, markers := m.Places, datadir.Markers{Dir: m.Places.State}
+	tool := First("mariadb-install-db", "mysql_install_db")
+	if tool == "" {
+		return errors.New("the image has no mariadb-install-db")
+	}
+	if err := os.RemoveAll(p.InitDir()); err != nil {
+		return err
+	}
+	if err := markers.SetInitialising(); err != nil {
+		return err
+	}
+	err := Install(ctx, m.Table, Command{Path: tool, Env: Env(p), Dir: p.Volume, Log: m.Log}, p.InitDir(), p.Tmp, m.User)
+	if err != nil {
+		return err
+	}
+	if err := markers.ClearJoining(); err != nil {
+		return err
+	}
+	if err := markers.SetVersions(datadir.Versions{Used: m.Version, Tables: m.Version}); err != nil {
+		return err
+	}
+	return datadir.Replace(p.InitDir(), p.Data)
 }

@@ -1,33 +1,14 @@
-package agent
+package peers
 
 import (
 	"slices"
 
-	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// addressArgs tells a node with dynamic sockets whom to dial when it starts; the rest of the group meets it then.
-func (a *agent) addressArgs() []string {
-	if a.config.Output.Socket != galera.SocketDynamic {
-		return nil
-	}
-	names := dialFirst(staying(primaryPeers(a.peers)), a.failures)
-	var first []agentapi.Peer
-	for _, p := range a.config.Node.Members {
-		if slices.Contains(names, p.Name) {
-			first = append(first, p)
-		}
-	}
-	if len(first) == 0 {
-		return nil
-	}
-	return []string{"--wsrep-cluster-address=" + servercnf.ClusterAddress(first)}
-}
-
-// staying leaves out those that are about to leave, or have only come, unless there is nobody else.
-func staying(peers []agentapi.PeerView) []agentapi.PeerView {
+// Staying leaves out those that are about to leave, or have only come, unless there are no others.
+func Staying(peers []agentapi.PeerView) []agentapi.PeerView {
 	out := slices.DeleteFunc(slices.Clone(peers), func(p agentapi.PeerView) bool { return p.Draining || p.State == galera.NodeJoining })
 	if len(out) == 0 {
 		return peers
@@ -35,7 +16,7 @@ func staying(peers []agentapi.PeerView) []agentapi.PeerView {
 	return out
 }
 
-// dialFirst returns the peers that a node with dynamic sockets dials first. While it finds out how a peer speaks, its
+// DialFirst returns the peers that a node with dynamic sockets dials first. While it finds out how a peer speaks, its
 // only thread waits: half a second for a peer that speaks when it is spoken to (a strict one), three quarters for
 // a dynamic one, which waits as well and gives up sooner or later, not at all for a plain one. Whoever answers
 // its ClientHello after more than half a second is taken for one that speaks in clear (galerautils,
@@ -45,7 +26,7 @@ func staying(peers []agentapi.PeerView) []agentapi.PeerView {
 // them waits. Two strict ones dialled at once would make the node fail with "Failed to unserialize message": it begins with one,
 // if it can with a dynamic one, which would otherwise dial the node in its turn and wait once more. After a failed attempt it
 // is a single one, another one each time.
-func dialFirst(peers []agentapi.PeerView, attempt int) []string {
+func DialFirst(peers []agentapi.PeerView, attempt int) []string {
 	var all, dynamic []string
 	open := true
 	for _, p := range peers {

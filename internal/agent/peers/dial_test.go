@@ -1,4 +1,4 @@
-package agent
+package peers
 
 import (
 	"slices"
@@ -28,7 +28,7 @@ func TestDialFirst(t *testing.T) {
 			name, mode, _ := strings.Cut(p, "=")
 			peers = append(peers, agentapi.PeerView{Name: name, Socket: galera.SocketMode(mode)})
 		}
-		if got := dialFirst(peers, row.attempt); !slices.Equal(got, strings.Fields(row.want)) {
+		if got := DialFirst(peers, row.attempt); !slices.Equal(got, strings.Fields(row.want)) {
 			t.Errorf("%s: %v, want %s", name, got, row.want)
 		}
 	}
@@ -36,10 +36,10 @@ func TestDialFirst(t *testing.T) {
 
 func TestStaying(t *testing.T) {
 	leaves, comes, serves := agentapi.PeerView{Name: "a", Draining: true}, agentapi.PeerView{Name: "b", State: galera.NodeJoining}, agentapi.PeerView{Name: "c"}
-	if got := staying([]agentapi.PeerView{leaves, comes, serves}); len(got) != 1 || got[0].Name != "c" {
+	if got := Staying([]agentapi.PeerView{leaves, comes, serves}); len(got) != 1 || got[0].Name != "c" {
 		t.Errorf("%+v", got)
 	}
-	if got := staying([]agentapi.PeerView{leaves, comes}); len(got) != 2 {
+	if got := Staying([]agentapi.PeerView{leaves, comes}); len(got) != 2 {
 		t.Errorf("nobody else is there: %+v", got)
 	}
 }

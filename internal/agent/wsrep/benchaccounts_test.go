@@ -1,11 +1,10 @@
-package agent
+package wsrep
 
 import (
 	"context"
 	"log/slog"
 	"testing"
 
-	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -32,9 +31,9 @@ func TestAccountsAreKeptByPrimaryMembers(t *testing.T) {
 		note := func(what string) func(context.Context, agentapi.BenchAccount) (bool, error) {
 			return func(context.Context, agentapi.BenchAccount) (bool, error) { did = what; return true, nil }
 		}
-		s := accounts{logger: slog.New(slog.DiscardHandler), make: note("make"), drop: note("drop"),
-			status: func(context.Context) (wsrep.Status, error) { return wsrep.Status{Server: tc.server}, nil }}
-		if err := s.keep(t.Context(), tc.ask); did != tc.did || (err == nil) != (tc.did != "") {
+		s := BenchAccounts{Logger: slog.New(slog.DiscardHandler), Make: note("make"), Drop: note("drop"),
+			Status: func(context.Context) (Status, error) { return Status{Server: tc.server}, nil }}
+		if err := s.Keep(t.Context(), tc.ask); did != tc.did || (err == nil) != (tc.did != "") {
 			t.Errorf("%s: did %q, %v", name, did, err)
 		}
 	}

@@ -1,0 +1,42 @@
+package wsrep
+
+import (
+	"slices"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// awayKept is how many times without service are remembered: a switch of the encryption has two
+// for every member, and some to spare.
+const awayKept = 8
+
+// Service notes when a server that served stops taking queries, and when it takes them again. A donor that does not block
+// goes on taking them. It is the loop's.
+type Service struct {
+	away []agentapi.Away
+}
+
+// Leave notes since when a member that served does not.
+func (s *Service) Leave() {
+	if s.Away() {
+		return
+	}
+	s.away = append(s.away, agentapi.Away{From: time.Now()})
+	s.away = s.away[max(0, len(s.away)-awayKept):]
+}
+
+// Back notes that it serves again.
+func (s *Service) Back() {
+	if s.Away() {
+		s.away[len(s.away)-1].To = time.Now()
+	}
+}
+
+// Away says that it does not serve at present.
+func (s *Service) Away() bool {
+	return len(s.away) > 0 && s.away[len(s.away)-1].To.IsZero()
+}
+
+// Report tells the last times without service.
+func (s *Service) Report(r *agentapi.Report) { r.Away = slices.Clone(s.away) }

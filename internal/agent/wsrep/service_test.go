@@ -1,0 +1,65 @@
+package wsrep
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+func TestTimesWithoutServiceAreKept(t *testing.T) {
+	var s Service
+	if s.Back(); s.Away() || len(s.away) != 0 {
+		t.Fatalf("a start is no loss of service: %+v", s.away)
+	}
+	for range awayKept + 2 {
+		s.Leave()
+		s.Leave()
+		if !s.Away() {
+			t.Fatal("it is away")
+		}
+		s.Back()
+	}
+	if len(s.away) != awayKept || s.Away() || s.away[0].To.Before(s.away[0].From) {
+		t.Errorf("%+v", s.away)
+	}
+}
+
+func TestNodesOf(t *testing.T) {
+	const first, second = "a-cluster-with-quite-a-long-name-0", "a-cluster-with-quite-a-long-name-1"
+	peers := []agentapi.Peer{{Name: first}, {Name: second}, {Name: "shop-0"}}
+	got := NodesOf([]string{"shop-0", agentapi.GroupName(second), agentapi.GroupName(first), "arbitrator.x"}, peers)
+	if want := []string{"shop-0", second, first, "arbitrator.x"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestMembersAreOfTheViewOfTheStatus(t *testing.T) {
+	var a View
+	a.Take([]string{"shop-0", "shop-1"})
+	view := func(id int64, size int) agentapi.Server {
+		return agentapi.Server{Component: galera.ComponentPrimary, ViewID: id, Size: size}
+	}
+	if got := a.Members(view(3, 3), time.Now()); got != nil {
+		t.Errorf("of another size: %v", got)
+	}
+	if got := a.Members(view(4, 2), time.Now()); len(got) != 2 {
+		t.Errorf("of this view: %v", got)
+	}
+	if got := a.Members(view(5, 2), time.Now()); len(got) != 2 {
+		t.Errorf("the status was behind: %v", got)
+	}
+	if got := a.Members(view(6, 2), time.Now().Add(fastAfterPoke)); got != nil {
+		t.Errorf("of a view that was not told of: %v", got)
+	}
+	before := time.Now()
+	a.Take([]string{"shop-1", "shop-2"})
+	if got := a.Members(view(4, 2), before.Add(-time.Second)); got != nil {
+		t.Errorf("asked for before they were told of: %v", got)
+	}
+	if got := a.Members(view(6, 2), time.Now()); len(got) != 2 || got[1] != "shop-2" {
+		t.Errorf("told of: %v", got)
+	}
+}

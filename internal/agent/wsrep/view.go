@@ -1,0 +1,54 @@
+package wsrep
+
+import (
+	"slices"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+// View is what is known of the members of the last view. It is the loop's.
+type View struct {
+	// ID is the wsrep_cluster_conf_id of the view, 0 until a status has told it.
+	ID      int64
+	members []string // of the view the last notification told of
+	told    time.Time
+}
+
+// Take keeps the members of a new view; the next status tells which one that is.
+func (v *View) Take(names []string) { v.members, v.ID, v.told = names, 0, time.Now() }
+
+// Exited forgets the members: another server begins.
+func (v *View) Exited() { v.members = nil }
+
+// Members names the members of the view a status was read in, nil when that is not known. The status
+// variables follow the notification a moment later, and before they do they may tell of an earlier view of the
+// same size; the notification may also be late. So for a moment after it the names are of the last view seen,
+// and then of no other.
+func (v *View) Members(s agentapi.Server, asked time.Time) []string {
+	if s.Component != galera.ComponentPrimary || len(v.members) != s.Size {
+		return nil
+	}
+	if told := asked.Sub(v.told); told >= 0 && (v.ID == 0 || told < fastAfterPoke) {
+		v.ID = s.ViewID
+	}
+	if v.ID != s.ViewID {
+		return nil
+	}
+	return v.members
+}
+
+// NodesOf returns whose names in the group those are. A name that belongs to no peer is kept: an arbitrator's, and that of a
+// member who has left.
+func NodesOf(names []string, peers []agentapi.Peer) []string {
+	out := slices.Clone(names)
+	for i, name := range names {
+		for _, p := range peers {
+			if agentapi.GroupName(p.Name) == name {
+				out[i] = p.Name
+			}
+		}
+	}
+	return out
+}
