@@ -24,6 +24,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/examine"
 	"github.com/galera-operator/galera-operator/internal/agent/gcache"
 	"github.com/galera-operator/galera-operator/internal/agent/image"
+	"github.com/galera-operator/galera-operator/internal/agent/ordering"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
@@ -108,6 +109,7 @@ type agent struct {
 	certs     certs.Room
 	config    config.Room
 	exam      examine.Room
+	orders    ordering.Room
 	prove     prove.Room
 	asking    peers.Asking
 	root      server.Root
@@ -135,6 +137,7 @@ func newAgent(o Options) (*agent, error) {
 		Boot: bootID(), Phase: galera.PhaseExamining})
 	a.certs.Open(loop, o.Places, conn, a.updateSubject)
 	a.exam = examine.New(loop, o.Places, o.Address, &a.image, &a.table, &a.volume)
+	a.orders = ordering.New(loop, &a.volume)
 	a.prove.Open(a.post)
 	a.asking.Open(o.Name, func() []agentapi.Peer { return a.prove.Subject().Peers }, func(asked time.Time, views map[string]agentapi.PeerView) {
 		a.post(func() { a.onPeers(asked, views) })

@@ -8,8 +8,8 @@ func (a *agent) rootSet() {
 		return
 	}
 	if a.run.born {
-		if a.current != nil && a.current.ID == a.run.order {
-			a.finish(a.current.ID, agentapi.OrderDone, a.root.Problem())
+		if a.orders.Current != nil && a.orders.Current.ID == a.run.order {
+			a.orders.Finish(a.orders.Current.ID, agentapi.OrderDone, a.root.Problem())
 		}
 		return
 	}

@@ -15,12 +15,12 @@ func (a *agent) recordFirstLine() bool {
 		return true
 	}
 	line := galera.FirstLine(galera.Line{Epoch: a.run.epoch, Start: galera.Position{UUID: a.status.ClusterUUID}})
-	if line.Epoch <= a.book.Content().Lineage.Epoch {
+	if line.Epoch <= a.orders.Content().Lineage.Epoch {
 		a.run.lined = true
 	} else if !a.run.lining {
 		a.run.lining = true
 		proc := a.proc
-		a.setLineage(line, func(err error) {
+		a.orders.SetLineage(line, func(err error) {
 			if a.proc != proc {
 				return
 			}

@@ -32,7 +32,7 @@ func (a *agent) onTick() {
 	a.watchHang(time.Now())
 	a.endExamination(time.Now())
 	a.enforceStop()
-	a.recordEnds()
+	a.orders.Tick()
 	a.volume.Tick()
 	if !a.draining {
 		a.image.Tick()
@@ -160,27 +160,7 @@ func (a *agent) adoptLineage() {
 	}
 	for _, p := range primaryPeers(a.peers) {
 		if p.ClusterUUID == a.status.ClusterUUID && p.State != galera.NodeJoining {
-			a.takeLineage(p.Lineage)
+			a.orders.TakeLineage(p.Lineage)
 		}
 	}
-}
-
-func (a *agent) takeLineage(l galera.Lineage) {
-	if l.Epoch > max(a.book.Content().Lineage.Epoch, a.lineAsked) {
-		a.setLineage(l, func(error) {})
-	}
-}
-
-// setLineage records the line; after a failure it is asked for again by whoever wants it.
-func (a *agent) setLineage(l galera.Lineage, done func(error)) {
-	a.lineAsked = l.Epoch
-	a.record(a.book.SetLineage(l), func(err error) {
-		if a.lineAsked == l.Epoch {
-			a.lineAsked = 0
-		}
-		if err != nil {
-			a.Logger.Error("the line of history could not be recorded", "error", err)
-		}
-		done(err)
-	})
 }

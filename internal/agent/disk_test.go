@@ -23,8 +23,8 @@ func TestUnwrittenOrderIsTold(t *testing.T) {
 	var answer error
 	s.accept(agentapi.Order{ID: "x", Epoch: 1, Kind: agentapi.OrderStop}, time.Now(), func(_ agentapi.OrderResult, err error) { answer = err })
 	s.nextEvent(t)
-	if answer == nil || s.current != nil || s.recording != nil || s.book.Content().Held || !s.volume.Suspected() {
-		t.Errorf("%v; %+v", answer, s.book.Content())
+	if answer == nil || s.orders.Current != nil || s.orders.Recording() != nil || s.orders.Content().Held || !s.volume.Suspected() {
+		t.Errorf("%v; %+v", answer, s.orders.Content())
 	}
 	touch := func() error { return volume.Touch(s.Places.State) }
 	s.write.Store(&touch)

@@ -17,15 +17,15 @@ func TestEndThatCannotBeRecorded(t *testing.T) {
 	s.release()
 	order := agentapi.Order{ID: "x", Epoch: 1, Kind: agentapi.OrderBootstrap}
 	s.accept(order, time.Now(), func(agentapi.OrderResult, error) {})
-	for s.current == nil {
+	for s.orders.Current == nil {
 		s.nextEvent(t)
 	}
 	away := s.Places.State + ".away"
 	if err := os.Rename(s.Places.State, away); err != nil {
 		t.Fatal(err)
 	}
-	s.finish("x", agentapi.OrderFailed, "no room")
-	for s.ending {
+	s.orders.Finish("x", agentapi.OrderFailed, "no room")
+	for s.orders.Ending() {
 		s.nextEvent(t)
 	}
 	s.publish(Step{Phase: galera.PhaseWaiting})
@@ -36,11 +36,11 @@ func TestEndThatCannotBeRecorded(t *testing.T) {
 	if err := os.Rename(away, s.Places.State); err != nil {
 		t.Fatal(err)
 	}
-	s.recordEnds()
-	for s.ending {
+	s.orders.Tick()
+	for s.orders.Ending() {
 		s.nextEvent(t)
 	}
-	if last := s.book.Content().Find("x"); last.State != agentapi.OrderFailed || len(s.ends) != 0 {
-		t.Errorf("recorded: %+v, still to do: %v", last, s.ends)
+	if last := s.orders.Content().Find("x"); last.State != agentapi.OrderFailed || s.orders.Unrecorded() != 0 {
+		t.Errorf("recorded: %+v, still to do: %d", last, s.orders.Unrecorded())
 	}
 }

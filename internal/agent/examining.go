@@ -18,7 +18,7 @@ const (
 func (a *agent) examine() {
 	a.job = JobExamine
 	before := a.exam.Trouble
-	a.exam.Begin(examine.Limit(a.book.Content().Held && before != nil, a.failures), func(found examine.Found, err error) {
+	a.exam.Begin(examine.Limit(a.orders.Content().Held && before != nil, a.failures), func(found examine.Found, err error) {
 		a.job = JobNone
 		if err != nil {
 			a.examinationFailed(err)
@@ -31,7 +31,7 @@ func (a *agent) examine() {
 // endExamination cuts a look off that keeps a Stop from ending. A member that is stopped by order starts nothing, so that its
 // position may stay unknown for now.
 func (a *agent) endExamination(now time.Time) {
-	if a.job != JobExamine || a.current == nil || a.current.Kind != agentapi.OrderStop || a.volume.Frozen() ||
+	if a.job != JobExamine || a.orders.Current == nil || a.orders.Current.Kind != agentapi.OrderStop || a.volume.Frozen() ||
 		now.Sub(a.exam.From) < examinePatience || now.Sub(a.heldSince) < examinePatience {
 		return
 	}
@@ -41,7 +41,7 @@ func (a *agent) endExamination(now time.Time) {
 func (a *agent) examinationFailed(err error) {
 	a.failures++
 	a.exam.RetryAt = time.Now().Add(Backoff(a.failures))
-	if a.book.Content().Held {
+	if a.orders.Content().Held {
 		a.exam.RetryAt = time.Now().Add(heldAgain)
 	}
 	a.failure = a.exam.Trouble

@@ -188,10 +188,10 @@ func TestStopEndsWithoutAPosition(t *testing.T) {
 	} {
 		s := onSlowVolume(t)
 		s.release()
-		s.exam.Done, s.current = false, stop
+		s.exam.Done, s.orders.Current = false, stop
 		c.edit(s.agent)
-		if s.endStop(); (s.current == nil) != c.ends {
-			t.Errorf("%s: ends %v", name, s.current == nil)
+		if s.endStop(); (s.orders.Current == nil) != c.ends {
+			t.Errorf("%s: ends %v", name, s.orders.Current == nil)
 		}
 	}
 }
@@ -206,14 +206,14 @@ func TestExaminationUnderAStop(t *testing.T) {
 		"too long":          {func(*slowVolume) {}, true},
 		"just begun":        {func(s *slowVolume) { s.exam.From = now }, false},
 		"just ordered":      {func(s *slowVolume) { s.heldSince = now }, false},
-		"no stop":           {func(s *slowVolume) { s.current = nil }, false},
-		"another order":     {func(s *slowVolume) { s.current = &agentapi.Order{Kind: agentapi.OrderRestart} }, false},
+		"no stop":           {func(s *slowVolume) { s.orders.Current = nil }, false},
+		"another order":     {func(s *slowVolume) { s.orders.Current = &agentapi.Order{Kind: agentapi.OrderRestart} }, false},
 		"nothing goes on":   {func(s *slowVolume) { s.job = JobNone }, false},
 		"the volume frozen": {func(s *slowVolume) { s.volume.Begin(now.Add(-time.Hour)) }, false},
 	} {
 		s := onSlowVolume(t)
 		ctx, cancel := context.WithCancel(t.Context())
-		s.job, s.exam.Cut, s.current = JobExamine, cancel, &agentapi.Order{Kind: agentapi.OrderStop}
+		s.job, s.exam.Cut, s.orders.Current = JobExamine, cancel, &agentapi.Order{Kind: agentapi.OrderStop}
 		s.exam.From, s.heldSince = now.Add(-time.Hour), now.Add(-time.Hour)
 		c.edit(s)
 		if s.endExamination(now); (ctx.Err() != nil) != c.cut {

@@ -17,7 +17,7 @@ func copied(t *testing.T, data string) *agent {
 	t.Helper()
 	a, dir := listener(t), t.TempDir()
 	a.Places, a.markers = place.Places{Data: data}, datadir.Markers{Dir: dir}
-	a.book = lineageAgent(t, agentapi.Server{}).book
+	a.openBook(t)
 	a.status = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: uuidA, Index: 1}
 	a.position, a.image.ServerVersion = at(7), "11.8.6-MariaDB"
 	a.versions = made(a.image.ServerVersion)

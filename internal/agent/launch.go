@@ -13,6 +13,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/examine"
 	"github.com/galera-operator/galera-operator/internal/agent/gcache"
+	"github.com/galera-operator/galera-operator/internal/agent/ordering"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
 	"github.com/galera-operator/galera-operator/internal/agent/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/server"
@@ -47,7 +48,7 @@ func (a *agent) startJoin() {
 	a.Logger.Info("joining", "from", a.exam.Found.Position.String(), "data", a.exam.Found.Data)
 	// The verdict has just said that nothing here is beyond what the component has, so whatever is
 	// here later is part of its lines, also when nobody sees the join end.
-	a.setLineage(a.verdict.Line, func(error) {})
+	a.orders.SetLineage(a.verdict.Line, func(error) {})
 	a.launch(run, func() error {
 		// The note comes first: what Clean removes may be the only other trace of a transfer.
 		if err := a.markers.SetJoining(note); err != nil {
@@ -64,8 +65,8 @@ func (a *agent) startJoin() {
 
 // bootstrap starts the present database as a new component. The order is on the volume already.
 func (a *agent) bootstrap() {
-	pos := a.current.Position
-	run := running{kind: agentapi.OrderBootstrap, order: a.current.ID, formed: pos.UUID, from: pos}
+	pos := a.orders.Current.Position
+	run := running{kind: agentapi.OrderBootstrap, order: a.orders.Current.ID, formed: pos.UUID, from: pos}
 	a.join = nil
 	if a.exam.Found.Position != pos || a.exam.Found.Data != galera.DataPresent || a.exam.Found.Newer != "" {
 		// Judge has seen to that; a bootstrap anywhere else would cost acknowledged writes.
@@ -76,14 +77,14 @@ func (a *agent) bootstrap() {
 		a.endRun(run, why)
 		return
 	}
-	a.Logger.Info("bootstrapping", "order", a.current.ID, "position", pos.String())
+	a.Logger.Info("bootstrapping", "order", a.orders.Current.ID, "position", pos.String())
 	a.job = JobLaunch // the line is on the disk before anything is started
-	a.record(a.book.BeginLine(galera.Line{Epoch: a.current.Epoch, Start: pos}), func(err error) {
+	a.orders.Record(a.orders.BeginLine(galera.Line{Epoch: a.orders.Current.Epoch, Start: pos}), func(err error) {
 		a.job = JobNone
 		switch why := a.notAlone(); {
 		case err != nil:
-			a.endRun(run, unwritten(err).Error())
-		case a.current == nil || a.current.ID != run.order || a.outOfDate():
+			a.endRun(run, ordering.Unwritten(err).Error())
+		case a.orders.Current == nil || a.orders.Current.ID != run.order || a.orders.OutOfDate():
 			a.exam.Done = false
 		case why != "" || a.draining:
 			a.endRun(run, cmp.Or(why, "the pod is on its way out"))
@@ -103,7 +104,7 @@ func (a *agent) notAlone() string {
 
 // launchFormed starts mariadbd as a component of its own.
 func (a *agent) launchFormed(run running, pos galera.Position) {
-	used, judged := a.used(), a.judgedAt
+	used, judged := a.used(), a.orders.JudgedAt
 	a.launch(run, func() error {
 		if err := a.markers.SetVersions(used); err != nil {
 			return err
@@ -114,7 +115,7 @@ func (a *agent) launchFormed(run running, pos galera.Position) {
 		if err := a.markers.ClearJoining(); err != nil {
 			return err
 		}
-		if time.Since(judged) > 2*judgedLasts { // a frozen volume; the order was recorded in time
+		if time.Since(judged) > 2*ordering.JudgedLasts { // a frozen volume; the order was recorded in time
 			return errors.New("the data volume took too long: another member may have been made Primary since")
 		}
 		return datadir.PermitBootstrap(a.Places.Data, pos)
@@ -124,8 +125,8 @@ func (a *agent) launchFormed(run running, pos galera.Position) {
 // initialise makes a new database and starts it as the first component.
 func (a *agent) initialise() {
 	a.job = JobInitialise
-	id, p := a.current.ID, a.Places
-	epoch := a.current.Epoch
+	id, p := a.orders.Current.ID, a.Places
+	epoch := a.orders.Current.Epoch
 	a.join = nil
 	a.Logger.Info("initialising", "order", id)
 	ctx, cancel := a.workerContext(installTime)
@@ -140,7 +141,7 @@ func (a *agent) initialise() {
 				a.initialiseFailed(id, err)
 				return
 			}
-			if a.current == nil || a.current.ID != id {
+			if a.orders.Current == nil || a.orders.Current.ID != id {
 				a.exam.Done = false // the order was superseded: what was made has no history and goes
 				return
 			}
@@ -165,7 +166,7 @@ func (a *agent) initialiseFailed(id string, err error) {
 	if strings.Contains(err.Error(), "No space left") || strings.Contains(err.Error(), "no space left") {
 		a.failure.Reason = agentapi.FailureDiskFull
 	}
-	a.finish(id, agentapi.OrderFailed, err.Error())
+	a.orders.Finish(id, agentapi.OrderFailed, err.Error())
 }
 
 // addressArgs tells a node with dynamic sockets whom to dial when it starts; the rest of the group meets it then.
@@ -285,8 +286,8 @@ func (a *agent) attemptFailed(f *agentapi.Failure) {
 
 // endRun ends the order a run was for.
 func (a *agent) endRun(run running, why string) {
-	if a.current != nil && a.current.ID == run.order {
-		a.finish(run.order, agentapi.OrderFailed, why)
+	if a.orders.Current != nil && a.orders.Current.ID == run.order {
+		a.orders.Finish(run.order, agentapi.OrderFailed, why)
 	}
 	if run.kind != "" {
 		a.exam.Done = false

@@ -5,7 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/orders"
+	"github.com/galera-operator/galera-operator/internal/agent/ordering"
+	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -13,12 +14,18 @@ import (
 func lineageAgent(t *testing.T, s agentapi.Server) *agent {
 	t.Helper()
 	a := &agent{Options: Options{Logger: slog.New(slog.DiscardHandler)}}
-	book, err := orders.Open(t.TempDir(), time.Now)
-	if err != nil {
+	a.openBook(t)
+	a.status = &s
+	return a
+}
+
+// openBook gives an agent an order book, which is written at once.
+func (a *agent) openBook(t *testing.T) {
+	t.Helper()
+	a.orders = ordering.New(room.Loop{Logger: a.Logger}, &a.volume)
+	if err := a.orders.Open(t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
-	a.book, a.status = book, &s
-	return a
 }
 
 // TestFirstLineIsKnownBeforeAnybodyCanJoin: whoever joins takes over the lines it is told of, and a
@@ -27,7 +34,7 @@ func TestFirstLineIsKnownBeforeAnybodyCanJoin(t *testing.T) {
 	a := lineageAgent(t, agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeJoined, ClusterUUID: uuidA})
 	a.run.kind, a.run.epoch = agentapi.OrderInitialise, 1
 	a.judgeServer()
-	if l := a.book.Content().Lineage; a.run.served || l.Epoch != 1 || l.Start.UUID != uuidA || l.Earlier == nil {
+	if l := a.orders.Content().Lineage; a.run.served || l.Epoch != 1 || l.Start.UUID != uuidA || l.Earlier == nil {
 		t.Errorf("%+v (served %t)", l, a.run.served)
 	}
 }
@@ -38,7 +45,7 @@ func TestLinesAreTakenOver(t *testing.T) {
 	for state, want := range map[galera.NodeState]int64{galera.NodeDonor: 4, galera.NodeSynced: 4, galera.NodeJoined: 4, galera.NodeJoining: 0} {
 		a := lineageAgent(t, agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: uuidA})
 		a.onPeers(time.Now(), primary("a", func(p *agentapi.PeerView) { p.State, p.Lineage = state, line }))
-		if got := a.book.Content().Lineage; got.Epoch != want {
+		if got := a.orders.Content().Lineage; got.Epoch != want {
 			t.Errorf("%s: %+v, want epoch %d", state, got, want)
 		}
 	}

@@ -10,14 +10,13 @@ import (
 
 // publish makes the Report of the present state.
 func (a *agent) publish(step Step) {
-	content := a.book.Content()
 	r := agentapi.Report{
 		Name: a.Name, AgentVersion: a.Version, Phase: step.Phase, Waiting: step.Waiting,
 		Data: a.exam.Found.Data, Position: a.exam.Found.Position, SafeToBootstrap: a.exam.Found.Safe,
 		Draining: a.draining, Restarts: a.restarts,
-		Order: a.lastOrder(content.Last(), time.Now()), Lineage: content.Lineage, BookDamaged: a.book.Damaged() != nil,
 	}
 	a.image.Report(&r)
+	a.orders.Report(&r)
 	if a.proc != nil {
 		r.Killed = a.proc.Killed()
 		r.Position, r.SafeToBootstrap = a.position, false

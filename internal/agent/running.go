@@ -123,16 +123,16 @@ func (a *agent) firstServed() {
 	a.checkRoot()
 	a.checkUpgrade()
 	a.updateSubject()
-	if a.current == nil {
+	if a.orders.Current == nil {
 		return
 	}
 	switch {
-	case a.current.Kind == agentapi.OrderInitialise && a.current.ID == a.run.order:
+	case a.orders.Current.Kind == agentapi.OrderInitialise && a.orders.Current.ID == a.run.order:
 		// Done when root's password is set, so that it is when somebody is told.
-	case a.current.Kind == agentapi.OrderBootstrap && a.current.ID == a.run.order:
-		a.finish(a.current.ID, agentapi.OrderDone, "")
-	case a.current.Kind == agentapi.OrderRestart:
-		a.finish(a.current.ID, agentapi.OrderDone, "")
+	case a.orders.Current.Kind == agentapi.OrderBootstrap && a.orders.Current.ID == a.run.order:
+		a.orders.Finish(a.orders.Current.ID, agentapi.OrderDone, "")
+	case a.orders.Current.Kind == agentapi.OrderRestart:
+		a.orders.Finish(a.orders.Current.ID, agentapi.OrderDone, "")
 	}
 }
 
@@ -175,8 +175,8 @@ func (a *agent) onExit(proc *server.Process) {
 	if run.note != nil && run.note.Transfer {
 		a.quietUntil = time.Now().Add(RetryAfterTransfer)
 	}
-	if a.current != nil && a.current.ID == run.order {
-		a.finish(run.order, agentapi.OrderFailed, "mariadbd ended before it served: "+exit.String())
+	if a.orders.Current != nil && a.orders.Current.ID == run.order {
+		a.orders.Finish(run.order, agentapi.OrderFailed, "mariadbd ended before it served: "+exit.String())
 	}
 	a.updateSubject()
 }

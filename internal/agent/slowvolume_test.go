@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/examine"
+	"github.com/galera-operator/galera-operator/internal/agent/ordering"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
@@ -150,10 +151,10 @@ func TestOrdersThatFormAreNotCarriedOutLate(t *testing.T) {
 		want agentapi.OrderState
 	}{
 		"in time":         {agentapi.OrderInitialise, 0, agentapi.OrderAccepted},
-		"too late":        {agentapi.OrderInitialise, judgedLasts + time.Second, agentapi.OrderFailed},
-		"no matter when":  {agentapi.OrderStart, judgedLasts + time.Second, agentapi.OrderDone},
-		"a late quorum":   {agentapi.OrderRebuildQuorum, judgedLasts + time.Second, agentapi.OrderFailed},
-		"a late recovery": {agentapi.OrderBootstrap, judgedLasts + time.Second, agentapi.OrderFailed},
+		"too late":        {agentapi.OrderInitialise, ordering.JudgedLasts + time.Second, agentapi.OrderFailed},
+		"no matter when":  {agentapi.OrderStart, ordering.JudgedLasts + time.Second, agentapi.OrderDone},
+		"a late quorum":   {agentapi.OrderRebuildQuorum, ordering.JudgedLasts + time.Second, agentapi.OrderFailed},
+		"a late recovery": {agentapi.OrderBootstrap, ordering.JudgedLasts + time.Second, agentapi.OrderFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := onSlowVolume(t)
@@ -172,8 +173,8 @@ func TestOrdersThatFormAreNotCarriedOutLate(t *testing.T) {
 			for !done {
 				s.nextEvent(t)
 			}
-			if formed := s.current != nil; formed != (c.want == agentapi.OrderAccepted) {
-				t.Errorf("current: %+v", s.current)
+			if formed := s.orders.Current != nil; formed != (c.want == agentapi.OrderAccepted) {
+				t.Errorf("current: %+v", s.orders.Current)
 			}
 		})
 	}
@@ -186,12 +187,12 @@ func TestRefusedOrderIsNotForming(t *testing.T) {
 	s.onOrder(agentapi.Order{ID: "x", Epoch: 1, Kind: agentapi.OrderBootstrap}, nil, time.Now(), func(r agentapi.OrderResult, err error) {
 		refused = err == nil && r.State == agentapi.OrderRefused
 	})
-	if s.publish(Step{Phase: galera.PhaseWaiting}); s.recording == nil || web.PeerView(s.reports.Get()).Forming || refused {
-		t.Errorf("recording %v, answered %v", s.recording, refused)
+	if s.publish(Step{Phase: galera.PhaseWaiting}); s.orders.Recording() == nil || web.PeerView(s.reports.Get()).Forming || refused {
+		t.Errorf("recording %v, answered %v", s.orders.Recording(), refused)
 	}
 	s.release()
 	s.untilQuiet()
-	if !refused || s.recording != nil || s.current != nil {
+	if !refused || s.orders.Recording() != nil || s.orders.Current != nil {
 		t.Errorf("refused %v", refused)
 	}
 }
@@ -202,15 +203,15 @@ func TestLineIsAskedForOnce(t *testing.T) {
 	line := galera.FirstLine(galera.Line{Epoch: 3, Start: at(1)})
 	waiting := s.volume.Waiting
 	until(t, "the volume is busy", func() bool { return waiting() == 0 })
-	s.takeLineage(line)
-	s.takeLineage(line)
+	s.orders.TakeLineage(line)
+	s.orders.TakeLineage(line)
 	if n := waiting(); n != 1 {
 		t.Errorf("%d times", n)
 	}
 	s.release()
 	s.untilQuiet()
-	if s.book.Content().Lineage.Epoch != 3 || s.lineAsked != 0 {
-		t.Errorf("%+v, asked %d", s.book.Content().Lineage, s.lineAsked)
+	if s.orders.Content().Lineage.Epoch != 3 || s.orders.LineAsked() != 0 {
+		t.Errorf("%+v, asked %d", s.orders.Content().Lineage, s.orders.LineAsked())
 	}
 }
 
@@ -221,10 +222,10 @@ func TestBootstrapIsOnTheDiskFirst(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := onSlowVolume(t)
 			s.exam.Found = examine.Found{Data: galera.DataPresent, Position: at(7)}
-			s.current, s.judgedAt = &agentapi.Order{ID: "x", Epoch: 4, Kind: agentapi.OrderBootstrap, Position: at(7)}, time.Now()
+			s.orders.Current, s.orders.JudgedAt = &agentapi.Order{ID: "x", Epoch: 4, Kind: agentapi.OrderBootstrap, Position: at(7)}, time.Now()
 			s.bootstrap()
-			if s.job != JobLaunch || s.book.Content().Lineage.Epoch != 0 {
-				t.Fatalf("job %q, %+v", s.job, s.book.Content())
+			if s.job != JobLaunch || s.orders.Content().Lineage.Epoch != 0 {
+				t.Fatalf("job %q, %+v", s.job, s.orders.Content())
 			}
 			s.peers = others
 			s.release()

@@ -3,7 +3,6 @@ package agent
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -39,19 +38,8 @@ type state struct {
 	downSince time.Time
 
 	// Orders.
-	book    *orders.Book
-	markers datadir.Markers
-	current *agentapi.Order // accepted, not finished
-	// recording is an order on its way into the book, accepting the same unless it is refused; judgedAt is when the others were asked
-	// about the current one.
-	recording, accepting *agentapi.Order
-	acceptedAt           time.Time // when accepting was judged, by what the others said
-	// ends are orders that are over, and whose end could not be recorded yet; ending says that one is on its way.
-	ends      map[string]orderEnd
-	ending    bool
-	judgedAt  time.Time
+	markers   datadir.Markers
 	heldSince time.Time // when the last Stop began
-	lineAsked int64     // epoch of the line that is on its way into the book, 0 for none
 	restart   bool      // a Restart waits for mariadbd to go down
 	sticky    *agentapi.Failure
 
@@ -113,16 +101,12 @@ func (a *agent) initState() error {
 	if err := os.MkdirAll(a.Places.State, 0o750); err != nil {
 		return err
 	}
-	book, err := orders.Open(a.Places.State, time.Now)
-	if err != nil {
+	if err := a.orders.Open(a.Places.State); err != nil {
 		return err
-	}
-	if why := book.Damaged(); why != nil {
-		a.Logger.Error("the order book cannot be read; orders are refused", "error", why)
 	}
 	a.drainContext, a.endWork = context.WithCancel(context.Background())
 	a.gcache.Open()
-	a.book, a.markers = book, datadir.Markers{Dir: a.Places.State}
+	a.markers = datadir.Markers{Dir: a.Places.State}
 	a.certs.Adopt()
 	a.asking.Set(peers.PaceWaiting)
 	return nil
@@ -130,7 +114,7 @@ func (a *agent) initState() error {
 
 // situation gathers what Next decides from.
 func (a *agent) situation() Situation {
-	content := a.book.Content()
+	content := a.orders.Content()
 	s := Situation{
 		Job: a.job, Alive: a.proc != nil, Stopping: a.run.stopping, Answers: a.status != nil,
 		Draining: a.draining, Held: content.Held, Restart: a.restart, Condemned: a.run.condemned,
@@ -138,8 +122,8 @@ func (a *agent) situation() Situation {
 		Trouble: a.exam.Trouble, Checking: a.config.Node == nil && a.config.Checking,
 		Sticky: a.sticky, RetryIn: max(0, time.Until(a.retryAt), time.Until(a.quietUntil)), ExamineIn: max(0, time.Until(a.exam.RetryAt)),
 	}
-	if a.current != nil && orders.Forms(a.current.Kind) {
-		s.Form = a.current.Kind
+	if a.orders.Current != nil && orders.Forms(a.orders.Current.Kind) {
+		s.Form = a.orders.Current.Kind
 	}
 	a.verdict = JudgeJoin(a.joiner(content.Lineage), a.peers)
 	s.Join = a.verdict
@@ -174,8 +158,8 @@ func (a *agent) unusable() *agentapi.Failure {
 	if f := a.blind(); f != nil {
 		return f
 	}
-	if why := a.book.Damaged(); why != nil {
-		return damagedBook(a.Name, why)
+	if f := a.orders.Unusable(a.Name); f != nil {
+		return f
 	}
 	if a.image.Provider == "" {
 		return &agentapi.Failure{Reason: agentapi.FailureNoProvider, Message: "the image has no Galera provider (libgalera_smm.so)"}
@@ -184,13 +168,6 @@ func (a *agent) unusable() *agentapi.Failure {
 		return &agentapi.Failure{Reason: agentapi.FailureCertificate, Message: why}
 	}
 	return nil
-}
-
-// damagedBook says what a person can do about an order book that cannot be read.
-func damagedBook(name string, why error) *agentapi.Failure {
-	return &agentapi.Failure{Reason: agentapi.FailureOrderBook, Message: fmt.Sprintf("%v. What this member was ordered before is not known: it takes no orders "+
-		"and starts nothing, its data are left as they are. While others serve, delete its volume claim (data-%s) and then its pod: "+
-		"it comes back by a full transfer", why, name)}
 }
 
 // turn does the next thing and publishes; it says whether the agent is done.

@@ -3,7 +3,6 @@ package agent
 import (
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/orders"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 )
 
@@ -47,20 +46,4 @@ func (a *agent) settle() {
 			return
 		}
 	}
-}
-
-// record writes a change of the order book. The loop goes by what is on the disk: the book says it from the moment done is called.
-func (a *agent) record(e orders.Edit, done func(error)) {
-	var next orders.Content
-	a.volume.Do(func() (err error) {
-		next, err = a.book.Write(e)
-		return err
-	}, func(err error) {
-		if err == nil {
-			a.book.Take(next)
-		} else {
-			a.volume.Suspect()
-		}
-		done(err)
-	})
 }
