@@ -13,10 +13,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"os/signal"
 	"os/user"
-	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
@@ -101,9 +98,7 @@ type agent struct {
 	answers   func(host net.IP, port uint16) (streams.Answer, bool)
 	events    chan func()
 	poll      wsrep.Poll
-	beat      atomic.Int64
-	gauges    atomic.Pointer[map[string]float64]
-	donorOK   atomic.Bool
+	vitals    web.Vitals
 	volume    volume.Volume
 	gcache    gcache.Cache // the loop's
 	certs     certs.Room
@@ -159,24 +154,14 @@ func osUser() string {
 
 func bootID() string { return fmt.Sprintf("%x-%d", time.Now().UnixNano(), os.Getpid()) }
 
-// post hands an event to the loop.
-func (a *agent) post(event func()) { a.events <- event }
-
-// workerContext ends when the pod is drained.
-func (a *agent) workerContext(limit time.Duration) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	stop := context.AfterFunc(a.drainContext, cancel)
-	return ctx, func() { stop(); cancel() }
-}
-
 // serve opens the two ports and the notify socket.
 func (a *agent) serve(ctx context.Context) error {
-	a.beat.Store(time.Now().UnixNano())
+	a.vitals.Beat()
 	probe := web.Probe{
 		Reports:    a.reports,
-		Alive:      func() time.Time { return time.Unix(0, a.beat.Load()) },
-		DonorReady: a.donorOK.Load,
-		Counters:   func() map[string]float64 { return *a.gauges.Load() },
+		Alive:      a.vitals.Alive,
+		DonorReady: a.vitals.DonorReady,
+		Counters:   a.vitals.Counters,
 		Free:       a.volume.Free,
 	}
 	if err := web.Serve(ctx, agentapi.ProbePort, probe.Handler(), nil, a.Logger); err != nil {
@@ -201,37 +186,4 @@ func (a *agent) startWatchers(ctx context.Context) {
 	go a.asking.Run(ctx)
 	go a.prove.Run(ctx)
 	go a.volume.Run(ctx)
-}
-
-// loop turns until the agent has nothing left to do.
-func (a *agent) loop(ctx context.Context) error {
-	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	// A broken log pipe must not end the database. Ignoring the signal would do the same for the
-	// transfer scripts, whose pipelines need it.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	children := make(chan os.Signal, 1)
-	signal.Notify(children, syscall.SIGCHLD)
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
-	a.onFiles()
-	for !a.turn() {
-		select {
-		case event := <-a.events:
-			event()
-		case <-signals:
-			a.drain()
-		case <-ctx.Done():
-			a.drain()
-			ctx = context.Background()
-		case <-children:
-			a.table.Reap()
-		case <-ticker.C:
-			a.table.Reap()
-			a.onTick()
-		}
-		a.beat.Store(time.Now().UnixNano())
-	}
-	a.settle()
-	return nil
 }

@@ -3,7 +3,6 @@ package agent
 import (
 	"cmp"
 	"errors"
-	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -15,7 +14,6 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/gcache"
 	"github.com/galera-operator/galera-operator/internal/agent/ordering"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
-	"github.com/galera-operator/galera-operator/internal/agent/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
@@ -216,28 +214,9 @@ func (a *agent) launch(run running, prepare func() error, args []string) {
 	go func() {
 		wait()
 		command.Args = slices.Concat(serverArgs, cacheArgs(), args)
-		proc, err := start(&a.table, command, func() error {
-			server.KillOrphans(&a.table)
-			if err := datadir.Remove(p.TransferNotes()); err != nil {
-				return err
-			}
-			if err := os.MkdirAll(p.Data, 0o750); err != nil {
-				return err
-			}
-			if err := datadir.CleanTmp(p.Tmp); err != nil {
-				return err
-			}
-			return prepare()
-		})
+		proc, err := server.Launch(&a.table, p, command, prepare)
 		a.post(func() { a.onLaunched(run, proc, err) })
 	}()
-}
-
-func start(table *procs.Table, c server.Command, prepare func() error) (*server.Process, error) {
-	if err := prepare(); err != nil {
-		return nil, err
-	}
-	return server.Start(table, c)
 }
 
 func (a *agent) onLaunched(run running, proc *server.Process, err error) {

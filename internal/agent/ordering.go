@@ -11,14 +11,11 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/ordering"
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
-	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const (
-	// quorumTime is how long a rebuilt quorum may take to show.
-	quorumTime = 15 * time.Second
 	// answerTime is how long the caller waits at most for an order to be on the disk.
 	answerTime = 10 * time.Second
 )
@@ -154,19 +151,7 @@ func (a *agent) rebuildQuorum(o agentapi.Order) {
 
 func (a *agent) bootstrapComponent(o agentapi.Order) {
 	go func() {
-		err := a.conn.Bootstrap(context.Background())
-		deadline := time.Now().Add(quorumTime)
-		for err == nil {
-			s, statusErr := a.conn.Status(context.Background())
-			if statusErr == nil && s.Server.Component == galera.ComponentPrimary {
-				break
-			}
-			if time.Now().After(deadline) {
-				err = fmt.Errorf("the component did not become Primary within %s", quorumTime)
-				break
-			}
-			time.Sleep(wsrep.PollFast)
-		}
+		err := a.conn.RebuildQuorum(context.Background())
 		a.post(func() {
 			if err != nil {
 				a.orders.Finish(o.ID, agentapi.OrderFailed, err.Error())

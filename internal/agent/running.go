@@ -47,7 +47,7 @@ func (a *agent) onStatus(proc *server.Process, asked time.Time, s wsrep.Status, 
 	a.status = &next
 	a.watchService()
 	a.image.ProviderVersion = s.ProviderVersion
-	a.gauges.Store(&s.Counters)
+	a.vitals.Count(s.Counters)
 	a.gcache.Status(s, time.Now())
 	if s.Position.UUID != "" && s.Position.UUID != galera.ZeroUUID && s.Position.Seqno >= 0 {
 		a.position = s.Position

@@ -114,9 +114,9 @@ func TestFrozenVolume(t *testing.T) {
 	if r, err := s.takeOrder(t.Context(), agentapi.Order{ID: "start", Epoch: 1, Kind: agentapi.OrderStart}); err == nil || !strings.Contains(err.Error(), "being recorded") {
 		t.Errorf("another order meanwhile: %+v, %v", r, err)
 	}
-	probe := web.Probe{Reports: s.reports, Alive: func() time.Time { return time.Unix(0, s.beat.Load()) }, DonorReady: s.donorOK.Load}.Handler()
-	before := s.beat.Load()
-	until(t, "the loop turns", func() bool { return s.beat.Load() > before+int64(2*time.Second) })
+	probe := web.Probe{Reports: s.reports, Alive: s.vitals.Alive, DonorReady: s.vitals.DonorReady}.Handler()
+	before := s.vitals.Alive()
+	until(t, "the loop turns", func() bool { return s.vitals.Alive().After(before.Add(2 * time.Second)) })
 	w := httptest.NewRecorder()
 	if probe.ServeHTTP(w, httptest.NewRequest(http.MethodGet, agentapi.PathLive, nil)); w.Code != http.StatusOK {
 		t.Errorf("liveness: %d %s", w.Code, w.Body)

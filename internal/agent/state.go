@@ -3,7 +3,6 @@ package agent
 import (
 	"cmp"
 	"context"
-	"os"
 	"strings"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
-	"github.com/galera-operator/galera-operator/internal/agent/peers"
 	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
@@ -97,21 +95,6 @@ type running struct {
 	givenUp      bool
 }
 
-func (a *agent) initState() error {
-	if err := os.MkdirAll(a.Places.State, 0o750); err != nil {
-		return err
-	}
-	if err := a.orders.Open(a.Places.State); err != nil {
-		return err
-	}
-	a.drainContext, a.endWork = context.WithCancel(context.Background())
-	a.gcache.Open()
-	a.markers = datadir.Markers{Dir: a.Places.State}
-	a.certs.Adopt()
-	a.asking.Set(peers.PaceWaiting)
-	return nil
-}
-
 // situation gathers what Next decides from.
 func (a *agent) situation() Situation {
 	content := a.orders.Content()
@@ -168,38 +151,4 @@ func (a *agent) unusable() *agentapi.Failure {
 		return &agentapi.Failure{Reason: agentapi.FailureCertificate, Message: why}
 	}
 	return nil
-}
-
-// turn does the next thing and publishes; it says whether the agent is done.
-func (a *agent) turn() bool {
-	a.giveUp()
-	a.endStalled()
-	a.endSilent(time.Now())
-	step := Next(a.situation())
-	switch step.Act {
-	case ActExit:
-		a.exited = true
-	case ActStop:
-		a.stop()
-	case ActExamine:
-		a.examine()
-	case ActInitialise:
-		a.initialise()
-	case ActBootstrap:
-		a.bootstrap()
-	case ActJoin:
-		a.startJoin()
-	}
-	a.endStop()
-	a.publish(step)
-	return a.exited
-}
-
-// drain begins the end of the pod.
-func (a *agent) drain() {
-	if !a.draining {
-		a.Logger.Info("shutting down")
-		a.draining = true
-		a.endWork()
-	}
 }

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// PollFast and pollSlow are the pauses between two readings of the status.
-	PollFast = 200 * time.Millisecond
+	// pollFast and pollSlow are the pauses between two readings of the status.
+	pollFast = 200 * time.Millisecond
 	pollSlow = 1500 * time.Millisecond
 	// fastAfterPoke keeps the fast pace for a while after mariadbd has told of a change, as its
 	// status variables follow a little later.
@@ -41,7 +41,7 @@ func (p *Poll) Poke() {
 // Run reads until the run of the server is done; told gets every reading, and when it was asked for.
 func (p *Poll) Run(done <-chan struct{}, told func(asked time.Time, s Status, err error)) {
 	fastUntil := time.Now()
-	pause := time.NewTimer(PollFast)
+	pause := time.NewTimer(pollFast)
 	defer pause.Stop()
 	for {
 		select {
@@ -58,7 +58,7 @@ func (p *Poll) Run(done <-chan struct{}, told func(asked time.Time, s Status, er
 		told(asked, status, err)
 		pace := pollSlow
 		if err != nil || !p.Serves(status) || time.Now().Before(fastUntil) {
-			pace = PollFast
+			pace = pollFast
 		}
 		pause.Reset(pace)
 	}

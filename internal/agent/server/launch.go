@@ -1,0 +1,28 @@
+package server
+
+import (
+	"os"
+
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/place"
+	"github.com/galera-operator/galera-operator/internal/agent/procs"
+)
+
+// Launch starts mariadbd once nothing of an earlier run is in its way and prepare has prepared the data directory. A worker
+// calls it: the volume may not answer.
+func Launch(table *procs.Table, p place.Places, c Command, prepare func() error) (*Process, error) {
+	KillOrphans(table)
+	if err := datadir.Remove(p.TransferNotes()); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(p.Data, 0o750); err != nil {
+		return nil, err
+	}
+	if err := datadir.CleanTmp(p.Tmp); err != nil {
+		return nil, err
+	}
+	if err := prepare(); err != nil {
+		return nil, err
+	}
+	return Start(table, c)
+}

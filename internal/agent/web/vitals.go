@@ -1,0 +1,36 @@
+package web
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Vitals are what the probe port is told of the agent beside its report. Safe for concurrent use.
+type Vitals struct {
+	beat     atomic.Int64
+	donor    atomic.Bool
+	counters atomic.Pointer[map[string]float64]
+}
+
+// Beat notes that the loop has turned.
+func (v *Vitals) Beat() { v.beat.Store(time.Now().UnixNano()) }
+
+// Alive says when it turned last.
+func (v *Vitals) Alive() time.Time { return time.Unix(0, v.beat.Load()) }
+
+// SetDonorReady says whether a node that gives its state to another still serves.
+func (v *Vitals) SetDonorReady(ready bool) { v.donor.Store(ready) }
+
+// DonorReady is what was said last.
+func (v *Vitals) DonorReady() bool { return v.donor.Load() }
+
+// Count keeps the server's counters.
+func (v *Vitals) Count(counters map[string]float64) { v.counters.Store(&counters) }
+
+// Counters are those of the last status.
+func (v *Vitals) Counters() map[string]float64 {
+	if c := v.counters.Load(); c != nil {
+		return *c
+	}
+	return nil
+}

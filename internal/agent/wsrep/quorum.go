@@ -1,0 +1,30 @@
+package wsrep
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+// quorumTime is how long a rebuilt quorum may take to show.
+const quorumTime = 15 * time.Second
+
+// RebuildQuorum makes the server's non-Primary component Primary, and waits until the status says so. A worker calls it.
+func (c *Conn) RebuildQuorum(ctx context.Context) error {
+	if err := c.Bootstrap(ctx); err != nil {
+		return err
+	}
+	deadline := time.Now().Add(quorumTime)
+	for {
+		s, err := c.Status(ctx)
+		if err == nil && s.Server.Component == galera.ComponentPrimary {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("the component did not become Primary within %s", quorumTime)
+		}
+		time.Sleep(pollFast)
+	}
+}
