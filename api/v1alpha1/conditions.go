@@ -2,13 +2,19 @@ package v1alpha1
 
 // Condition types of a GaleraCluster.
 const (
-	// ConditionReady is True when every node is Synced in one Primary component, the wanted
-	// configuration runs on all of them and the TLS policy is observed to be in force.
+	// ConditionReady is True when the cluster is as the spec asks for: every node is Synced in one Primary component, the
+	// wanted configuration runs on all of them and the TLS policy is observed to be in force; or, with spec.hibernate, all
+	// nodes are stopped. It is False during routine work: alarms belong on Available and Stalled.
 	ConditionReady = "Ready"
+	// ConditionAvailable is True while the cluster accepts writes: the Service NAME-primary leads to a node of the Primary
+	// component that serves.
+	ConditionAvailable = "Available"
 	// ConditionReconciling is True while the operator works towards the spec (kstatus).
 	ConditionReconciling = "Reconciling"
 	// ConditionStalled is True when a person has to act before work can go on (kstatus).
 	ConditionStalled = "Stalled"
+	// ConditionPaused is True while the annotation AnnotationPause keeps the operator from acting.
+	ConditionPaused = "Paused"
 	// ConditionEncrypted is True when every channel whose policy is Required was observed, on every
 	// node, to speak TLS with the cluster's certificate and to refuse plaintext.
 	ConditionEncrypted = "Encrypted"
@@ -25,6 +31,10 @@ const (
 	ReasonHibernating = "Hibernating"
 	ReasonHealthy     = "Healthy"
 	ReasonDone        = "Done"
+	ReasonAvailable   = "Available"
+	ReasonNotPaused   = "NotPaused"
+	// ReasonPaused is one of a GaleraBenchmark, too.
+	ReasonPaused = "Paused"
 
 	// What keeps a cluster from starting.
 	ReasonIssuerNotFound       = "IssuerNotFound"
@@ -68,6 +78,7 @@ const (
 	ReasonMemberFailed       = "MemberFailed"
 	ReasonAgentUnreachable   = "AgentUnreachable"
 	ReasonNoMajority         = "NoMajority"
+	ReasonPrimaryNotServing  = "PrimaryNotServing"
 	ReasonConfigurationStale = "ConfigurationStale"
 
 	// Encryption.

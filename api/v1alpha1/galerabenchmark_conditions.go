@@ -12,7 +12,7 @@ const (
 	ReasonPreparingData       = "PreparingData"
 	ReasonMeasuring           = "Measuring"
 	ReasonCleaningUp          = "CleaningUp"
-	ReasonPaused              = "Paused"
+	ReasonClusterPaused       = "ClusterPaused"
 	ReasonClusterNotFound     = "ClusterNotFound"
 	ReasonClusterNotReady     = "ClusterNotReady"
 	ReasonClusterBusy         = "ClusterBusy"

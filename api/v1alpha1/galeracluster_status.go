@@ -12,7 +12,7 @@ type GaleraClusterStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions: Ready, Reconciling, Stalled, Encrypted, CertificatesValid, QuorumHealthy.
+	// conditions: Ready, Available, Reconciling, Stalled, Paused, Encrypted, CertificatesValid, QuorumHealthy.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -15,6 +15,7 @@ import (
 // +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
 // +kubebuilder:resource:shortName=galera,categories=all
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Available",type=string,JSONPath=`.status.conditions[?(@.type=="Available")].status`,description="Whether it accepts writes"
 // +kubebuilder:printcolumn:name="Synced",type=integer,JSONPath=`.status.readyReplicas`,description="The number of Synced nodes"
 // +kubebuilder:printcolumn:name="Nodes",type=integer,JSONPath=`.status.replicas`,description="The number of nodes the cluster consists of now"
 // +kubebuilder:printcolumn:name="Primary",type=string,JSONPath=`.status.primary`,description="The node behind the Service NAME-primary"
@@ -39,6 +40,9 @@ type GaleraCluster struct {
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status GaleraClusterStatus `json:"status,omitempty"`
 }
+
+// Paused says that the annotation AnnotationPause keeps the operator from acting on the cluster.
+func (c *GaleraCluster) Paused() bool { return c.Annotations[AnnotationPause] == "true" }
 
 // GaleraClusterList is a list of GaleraCluster.
 //
@@ -126,7 +130,8 @@ type GaleraClusterSpec struct {
 	NetworkPolicy NetworkPolicySpec `json:"networkPolicy,omitempty"`
 
 	// hibernate stops every node gracefully, one after another, and keeps the data. Set it back to
-	// false and the cluster resumes from the node that stopped last.
+	// false and the cluster resumes from the node that stopped last. To keep the operator from acting instead, and the
+	// nodes running, annotate the cluster with galera-operator.io/pause=true. Default: false.
 	// +optional
 	Hibernate bool `json:"hibernate,omitempty"`
 

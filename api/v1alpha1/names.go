@@ -22,6 +22,9 @@ const (
 	// AnnotationDropCA names, with spec.tls.dropOldCA Manual, the old CAs that may be dropped: their SHA-256
 	// fingerprints as status.tls.trustedCAs shows them, or at least the first 16 characters.
 	AnnotationDropCA = "galera-operator.io/drop-old-ca"
+	// AnnotationPause "true" on a GaleraCluster keeps the operator from acting: it sends nothing to the nodes, writes no object but
+	// the status, and goes on observing. Any other value, or none, lets it act.
+	AnnotationPause = "galera-operator.io/pause"
 	// AnnotationSync is changed on pods so that kubelet refreshes mounted configuration at once.
 	AnnotationSync = "galera-operator.io/sync"
 

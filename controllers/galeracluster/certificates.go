@@ -32,6 +32,9 @@ func (r *Reconciler) publishTLS(in *conditions.Input) ([]client.Object, error) {
 	if problem != nil && problem.Reason == v1alpha1.ReasonCertificateExpired {
 		in.Refused = nil // it is what the nodes have: the date says it all
 	}
+	if in.Facts.Cluster.Paused() {
+		issued = nil // nothing else is published
+	}
 	choice := plan.Publish(observe.Certificates(in.Facts, issued, in.Seen, in.Now))
 	from := in.Facts.Published
 	if choice.Issued {
@@ -42,6 +45,9 @@ func (r *Reconciler) publishTLS(in *conditions.Input) ([]client.Object, error) {
 		return nil, nil
 	}
 	cas := bundle(choice.CAs, in.Facts.Published, issued)
+	if in.Facts.Cluster.Paused() {
+		_, _, cas = observe.PairOf(in.Facts.Published)
+	}
 	in.Published = &conditions.PublishedPair{Choice: choice, CAs: pki.Parse(cas)}
 	if leaf := pki.Parse(crt); len(leaf) > 0 {
 		pair := pki.Pair{Leaf: leaf[0]}

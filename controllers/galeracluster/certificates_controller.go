@@ -41,6 +41,9 @@ func (k certificateKeeper) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 		k.asking.forget(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	if c.Paused() {
+		return ctrl.Result{}, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	facts, err := k.Readers.Gather(ctx, c)

@@ -94,10 +94,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	in.Seen = r.Agents.Seen(req.NamespacedName)
 	in.Snapshot = observe.Snapshot(in.Facts, in.Seen, in.Config, in.Now)
-	r.tellEvictions(ctx, in)
 	in.Decision = plan.Plan(in.Snapshot)
+	if c.Paused() {
+		in.Withhold()
+		return r.result(ctx, in, pubErr, r.updateStatus(ctx, in))
+	}
 
 	// What failed above is told, and keeps nothing below from being done.
+	r.tellEvictions(ctx, in)
 	actErr := r.act(ctx, in)
 	syncErr := errors.Join(r.sync(ctx, in), r.labelRoles(ctx, in))
 	r.tellPrimary(ctx, in)
@@ -110,6 +114,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *Reconciler) publishAll(ctx context.Context, in *conditions.Input) error {
 	ctx, cancel := context.WithTimeout(ctx, publishTime)
 	defer cancel()
+	if in.Facts.Cluster.Paused() {
+		return r.publish(ctx, in) // which only looks at what is published
+	}
 	return errors.Join(r.publish(ctx, in), r.ownSecrets(ctx, in.Facts), r.prune(ctx, *in, resources.Prunable()), r.expand(ctx, in))
 }
 

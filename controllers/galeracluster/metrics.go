@@ -30,6 +30,8 @@ var (
 		append(perCluster, "kind", "id"), nil)
 	encryptedNow = prometheus.NewDesc("galera_operator_encrypted",
 		"Whether the condition Encrypted is True.", perCluster, nil)
+	availableNow = prometheus.NewDesc("galera_operator_available",
+		"Whether the condition Available is True: the cluster accepts writes.", perCluster, nil)
 	certificatesValidNow = prometheus.NewDesc("galera_operator_certificates_valid",
 		"Whether the condition CertificatesValid is True.", perCluster, nil)
 	plaintextAccepted = prometheus.NewDesc("galera_operator_plaintext_accepted",
@@ -43,7 +45,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{certificateExpiry, encryptedNow, certificatesValidNow, plaintextAccepted, reloads, reloadSeconds} {
+	for _, d := range []*prometheus.Desc{certificateExpiry, availableNow, encryptedNow, certificatesValidNow, plaintextAccepted, reloads, reloadSeconds} {
 		ch <- d
 	}
 }
@@ -95,6 +97,7 @@ func collect(ch chan<- prometheus.Metric, key types.NamespacedName, in condition
 		}
 	}
 	status := in.Facts.Cluster.Status
+	send(availableNow, flag(meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionAvailable)))
 	send(encryptedNow, flag(meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionEncrypted)))
 	send(certificatesValidNow, flag(meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionCertificatesValid)))
 	if tls := status.TLS; tls != nil {

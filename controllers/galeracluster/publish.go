@@ -23,13 +23,14 @@ import (
 )
 
 // publish applies every child object but those for cert-manager, and fills in what the nodes have been given: the
-// configuration, the certificate, and why either was held back.
+// configuration, the certificate, and why either was held back. For a paused cluster it fills in what is published already,
+// and applies nothing.
 func (r *Reconciler) publish(ctx context.Context, in *conditions.Input) error {
 	c := in.Facts.Cluster
 	var objects []client.Object
 
 	in.Config = published(in.Facts.Config)
-	if conditions.ForbiddenSettings(c) == nil {
+	if conditions.ForbiddenSettings(c) == nil && (!c.Paused() || in.Config.Revision == "") {
 		in.Config = r.rendered(*in, resources.Encryption(in.Config.TLS))
 	}
 	if in.Config.Revision != "" {
@@ -38,10 +39,13 @@ func (r *Reconciler) publish(ctx context.Context, in *conditions.Input) error {
 	}
 	tls, err := r.publishTLS(in)
 	objects = append(objects, tls...)
-	rootErr := r.ensureRootSecret(ctx, in.Facts)
-	rootRefused := refusal(rootErr)
 	imaged := r.imaged(in)
 	in.Facts.ArbitratorRevision = resources.ArbitratorRevision(imaged, r.Options)
+	if c.Paused() {
+		return err
+	}
+	rootErr := r.ensureRootSecret(ctx, in.Facts)
+	rootRefused := refusal(rootErr)
 	if in.Config.Revision != "" && rootErr == nil {
 		objects = append(objects, resources.StatefulSet(imaged, r.Options, statefulSet(in.Facts)))
 	}

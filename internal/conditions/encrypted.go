@@ -23,9 +23,10 @@ type verdict struct {
 
 func yes(reason, message string) verdict { return verdict{metav1.ConditionTrue, reason, message} }
 func no(reason, message string) verdict  { return verdict{metav1.ConditionFalse, reason, message} }
-func unproved(message string) verdict {
-	return verdict{metav1.ConditionUnknown, v1alpha1.ReasonNotYetProved, message}
+func unknown(reason, message string) verdict {
+	return verdict{metav1.ConditionUnknown, reason, message}
 }
+func unproved(message string) verdict { return unknown(v1alpha1.ReasonNotYetProved, message) }
 
 // encrypted is True only from evidence: on every node, every channel whose policy is Required
 // was dialled, spoke TLS with a certificate of the trusted CA, and turned plaintext away. Whether

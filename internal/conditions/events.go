@@ -38,8 +38,8 @@ func Events(before, after v1alpha1.GaleraClusterStatus) []Event {
 	}
 	out = append(out, arbitratorEvents(before.Arbitrator, after.Arbitrator)...)
 	out = append(out, certificateEvents(before.TLS, after.TLS)...)
-	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionStalled, v1alpha1.ConditionEncrypted,
-		v1alpha1.ConditionCertificatesValid, v1alpha1.ConditionQuorumHealthy} {
+	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionAvailable, v1alpha1.ConditionStalled, v1alpha1.ConditionPaused,
+		v1alpha1.ConditionEncrypted, v1alpha1.ConditionCertificatesValid, v1alpha1.ConditionQuorumHealthy} {
 		out = append(out, conditionEvents(kind, before.Conditions, after.Conditions)...)
 	}
 	return append(out, memberEvents(before, after)...)
@@ -75,8 +75,11 @@ func conditionEvents(kind string, before, after []metav1.Condition) []Event {
 		return nil
 	}
 	bad := metav1.ConditionFalse
-	if kind == v1alpha1.ConditionStalled {
+	switch kind {
+	case v1alpha1.ConditionStalled:
 		bad = metav1.ConditionTrue
+	case v1alpha1.ConditionPaused:
+		bad = "" // a person's wish
 	}
 	turned := now.Status != old.Status
 	if !turned && (now.Status != bad || now.Reason == old.Reason) {

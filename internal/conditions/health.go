@@ -33,15 +33,17 @@ func quorumHealthy(in Input) verdict {
 
 // ready is True when everything the spec asks for was observed.
 func ready(in Input, problem *Problem, enc verdict) verdict {
-	if in.Snapshot.Hibernate {
-		if in.Snapshot.Hibernated {
-			return no(v1alpha1.ReasonHibernated, "the cluster is hibernated; set spec.hibernate to false to start it again")
-		}
+	if in.Snapshot.Hibernate && !asleep(in) && !in.Withheld {
 		return no(v1alpha1.ReasonHibernating, in.Decision.Message)
 	}
-	// What keeps from a new pair is a person's business, yet the old one goes on serving.
-	if problem != nil && problem != in.RenewalRefused && (problem != in.Refused && problem != in.CertManager || in.Published == nil) {
+	if keepsFromReady(in, problem) {
 		return no(problem.Reason, problem.Message)
+	}
+	if in.Withheld {
+		return no(v1alpha1.ReasonPaused, withheld(in))
+	}
+	if asleep(in) {
+		return yes(v1alpha1.ReasonHibernated, "all nodes are stopped, as spec.hibernate asks; the data is kept. Set it to false to start the cluster again")
 	}
 	if in.Decision.Action != nil || in.Snapshot.Operation != nil {
 		return no(in.Decision.Reason, in.Decision.Message+runningJoins(in))
@@ -70,6 +72,23 @@ func ready(in Input, problem *Problem, enc verdict) verdict {
 		return no(enc.reason, enc.message)
 	}
 	return yes(v1alpha1.ReasonReady, fmt.Sprintf("all %d nodes are Synced", len(in.Snapshot.Members)))
+}
+
+// asleep says that the cluster is hibernated, and nothing is left to do for it.
+func asleep(in Input) bool {
+	return in.Snapshot.Hibernate && in.Snapshot.Hibernated && in.Decision.Action == nil && !in.Withheld
+}
+
+// keepsFromReady says that a problem keeps the cluster from what the spec asks for. What keeps from a new pair is a
+// person's business, yet the old one goes on serving. What a hibernated cluster waits for comes when it is started.
+func keepsFromReady(in Input, problem *Problem) bool {
+	switch {
+	case problem == nil, problem == in.RenewalRefused, asleep(in) && !problem.Blocked:
+		return false
+	case problem == in.Refused, problem == in.CertManager:
+		return in.Published == nil
+	}
+	return true
 }
 
 func notSyncedReason(m galera.Member) string {

@@ -63,7 +63,7 @@ func TestImages(t *testing.T) {
 			if v.reason != c.ready || !strings.Contains(v.message, c.says) {
 				t.Errorf("%s: %s", v.reason, v.message)
 			}
-			if got := stalled(problem).status == "True"; got != c.stalled {
+			if got := stalled(in, problem, false).status == "True"; got != c.stalled {
 				t.Errorf("stalled: %t", got)
 			}
 		})

@@ -19,6 +19,8 @@ type Input struct {
 	Seen     map[string]observe.Seen
 	Snapshot galera.Snapshot
 	Decision plan.Decision
+	// Withheld says that the cluster is paused, and that Decision was to act: its Action is nil, its Message says which it was.
+	Withheld bool
 	// Config is the NodeConfig that is published.
 	Config agentapi.NodeConfig
 	// Refused is why the pair that was issued last is not published, nil when it is.
@@ -37,6 +39,13 @@ type Input struct {
 	// OperatorNamespace is where the operator runs, for hints.
 	OperatorNamespace string
 	Now               time.Time
+}
+
+// Withhold keeps the planner's action from a paused cluster.
+func (in *Input) Withhold() {
+	if in.cluster().Paused() && in.Decision.Action != nil {
+		in.Decision.Action, in.Withheld = nil, true
+	}
 }
 
 // PublishedPair describes the certificate the nodes have been given.

@@ -18,7 +18,9 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	enc := encrypted(in)
 	rdy := ready(in, problem, enc)
 
-	status.ObservedGeneration = c.Generation
+	if !c.Paused() {
+		status.ObservedGeneration = c.Generation
+	}
 	status.Members = members(in)
 	status.Primary = primary(in)
 	status.NoPrimarySince = timeOf(&in.Snapshot.NoPrimarySince)
@@ -31,34 +33,48 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	status.Arbitrator = arbitratorStatus(in, status.Arbitrator)
 	status.TLS = clusterTLS(in, status.TLS)
 
+	unseen := status.ObservedGeneration != c.Generation // changed while the operator is paused
 	set := func(kind string, v verdict) {
+		generation := c.Generation
+		if kind == v1alpha1.ConditionReady && unseen {
+			generation = max(status.ObservedGeneration, 0) // it says nothing of the spec as it is now
+		}
 		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
-			Type: kind, Status: v.status, Reason: v.reason, Message: clip(v.message, 32768), ObservedGeneration: c.Generation,
+			Type: kind, Status: v.status, Reason: v.reason, Message: clip(v.message, 32768), ObservedGeneration: generation,
 		})
 	}
 	set(v1alpha1.ConditionReady, rdy)
-	set(v1alpha1.ConditionStalled, stalled(problem))
+	set(v1alpha1.ConditionAvailable, available(in))
+	set(v1alpha1.ConditionPaused, paused(in))
+	set(v1alpha1.ConditionStalled, stalled(in, problem, unseen))
 	set(v1alpha1.ConditionReconciling, reconciling(rdy, problem, in))
 	set(v1alpha1.ConditionEncrypted, enc)
 	set(v1alpha1.ConditionCertificatesValid, certificatesValid(in))
 	set(v1alpha1.ConditionQuorumHealthy, quorumHealthy(in))
 }
 
-// stalled is True when a person has to act.
-func stalled(problem *Problem) verdict {
-	if problem != nil && problem.Blocked {
+// stalled is True when a person has to act. On a paused cluster that is so as soon as there is something to do.
+func stalled(in Input, problem *Problem, unseen bool) verdict {
+	switch {
+	case problem != nil && problem.Blocked:
 		return yes(problem.Reason, problem.Message)
+	case in.Withheld:
+		return yes(v1alpha1.ReasonPaused, withheld(in))
+	case unseen:
+		return yes(v1alpha1.ReasonPaused, "the spec as it is now was not acted upon, as the cluster is paused; "+unpause(in))
 	}
-	return no(v1alpha1.ReasonHealthy, "nothing waits for a person")
+	return no(v1alpha1.ReasonHealthy, "no manual action is required")
 }
 
 // reconciling is True while the operator works, and False when it is done or cannot go on.
 func reconciling(rdy verdict, problem *Problem, in Input) verdict {
 	switch {
+	case rdy.status == metav1.ConditionTrue && in.Snapshot.Hibernate:
+		return no(v1alpha1.ReasonHibernated, "the cluster is hibernated")
 	case rdy.status == metav1.ConditionTrue:
 		return no(v1alpha1.ReasonDone, "the cluster is as the spec asks for")
-	case in.Snapshot.Hibernated && in.Snapshot.Hibernate:
-		return no(v1alpha1.ReasonHibernated, "the cluster is hibernated")
+	case in.cluster().Paused():
+		return no(v1alpha1.ReasonPaused, "the operator does nothing while the cluster is paused")
 	case problem != nil && problem.Blocked:
 		return no(problem.Reason, problem.Message)
 	default:

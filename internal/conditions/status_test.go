@@ -39,7 +39,7 @@ func TestUpdate(t *testing.T) {
 		"a server that exited, tried again": {func(in *Input) { fails(in, agentapi.FailureStart) }, "False MemberFailed", "True MemberFailed", "False Healthy"},
 		"refused renewal": {func(in *Input) { in.Refused = &Problem{v1alpha1.ReasonCertificateRefused, "bad", true} },
 			"True Ready", "False Done", "True CertificateRefused"},
-		"hibernated":       {func(in *Input) { in.Snapshot.Hibernate, in.Snapshot.Hibernated = true, true }, "False Hibernated", "False Hibernated", "False Healthy"},
+		"hibernated":       {func(in *Input) { in.Snapshot.Hibernate, in.Snapshot.Hibernated = true, true }, "True Hibernated", "False Hibernated", "False Healthy"},
 		"scaling":          {func(in *Input) { in.Snapshot.Replicas = 5 }, "False Scaling", "True Scaling", "False Healthy"},
 		"volume too small": {rigid, "False VolumeNotExpandable", "False VolumeNotExpandable", "True VolumeNotExpandable"},
 		"volume too small, and a member needs help": {func(in *Input) { rigid(in); fails(in, agentapi.FailureDiverged) },

@@ -18,7 +18,8 @@ var _ = Describe("A cluster from the sample file", Label(Core), func() {
 		eventually(ctx, func(o Gomega) { // a proof is renewed all the time, and may be late once
 			s := status(ctx, shop)
 			for kind, want := range map[string]metav1.ConditionStatus{
-				v1alpha1.ConditionReady: "True", v1alpha1.ConditionEncrypted: "True", v1alpha1.ConditionCertificatesValid: "True",
+				v1alpha1.ConditionReady: "True", v1alpha1.ConditionAvailable: "True", v1alpha1.ConditionPaused: "False",
+				v1alpha1.ConditionEncrypted: "True", v1alpha1.ConditionCertificatesValid: "True",
 				v1alpha1.ConditionQuorumHealthy: "True", v1alpha1.ConditionReconciling: "False", v1alpha1.ConditionStalled: "False",
 			} {
 				cond := meta.FindStatusCondition(s.Conditions, kind)

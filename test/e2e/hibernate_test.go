@@ -36,10 +36,10 @@ var _ = Describe("A hibernated cluster", Label(Core), func() {
 func hibernate(ctx SpecContext, c *harness.Cluster) {
 	GinkgoHelper()
 	change(ctx, c, func(s *v1alpha1.GaleraClusterSpec) { s.Hibernate = true })
-	Expect(c.WaitCondition(ctx, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonHibernated, shortly)).To(Succeed())
 	Eventually(func() (int, error) {
 		pods, err := c.Pods(ctx)
 		return len(pods), err
 	}).WithContext(ctx).WithTimeout(recoverTime).WithPolling(200 * time.Millisecond).Should(BeZero())
-	Expect(c.WaitCondition(ctx, v1alpha1.ConditionReconciling, metav1.ConditionFalse, v1alpha1.ReasonHibernated, shortly)).To(Succeed())
+	Expect(c.WaitCondition(ctx, v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonHibernated, shortly)).To(Succeed())
+	Expect(c.WaitCondition(ctx, v1alpha1.ConditionAvailable, metav1.ConditionFalse, v1alpha1.ReasonHibernated, shortly)).To(Succeed())
 }

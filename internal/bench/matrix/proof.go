@@ -17,6 +17,8 @@ func Settled(c *v1alpha1.GaleraCluster) string {
 	switch {
 	case c.Status.ObservedGeneration != c.Generation:
 		return "the operator has not seen the cluster's spec yet"
+	case c.Spec.Hibernate:
+		return "the cluster hibernates: spec.hibernate is set"
 	case c.Status.Operation != nil:
 		return fmt.Sprintf("operation %s, step %s", c.Status.Operation.Type, c.Status.Operation.Step)
 	case ready == nil:

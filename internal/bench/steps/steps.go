@@ -171,6 +171,10 @@ func Next(s State) Decision {
 		return Decision{Reason: v1alpha1.ReasonClusterBusy, Again: 30 * time.Second,
 			Message: fmt.Sprintf("waiting for the benchmark %s, which measures the same cluster", busy(s))}
 	}
+	if s.Cluster != nil && s.Cluster.Paused() {
+		return Decision{Reason: v1alpha1.ReasonClusterPaused, Stalled: true, Again: 30 * time.Second, Message: fmt.Sprintf(
+			"no run begins while the cluster %s is paused; the next one does when the annotation %s is removed from it", s.Cluster.Name, v1alpha1.AnnotationPause)}
+	}
 	failure := fatal(s, run, attempt)
 	switch {
 	case failure.Reason != "":

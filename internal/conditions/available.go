@@ -1,0 +1,59 @@
+package conditions
+
+import (
+	"fmt"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+// available is True while clients can write: the Service NAME-primary leads to a node that takes writes.
+func available(in Input) verdict {
+	component, primary := false, ""
+	for _, m := range in.Snapshot.Members {
+		component = component || m.InPrimary()
+		if m.Pod.Role != v1alpha1.RolePrimary {
+			continue
+		}
+		primary = m.Name
+		switch {
+		case takesWrites(m):
+			return yes(v1alpha1.ReasonAvailable, m.Name+" accepts writes behind the Service "+in.cluster().Name+"-primary")
+		case !m.Known && m.Pod.Ready && !m.Pod.Terminating:
+			return unknown(v1alpha1.ReasonAgentUnreachable, fmt.Sprintf("the agent of the primary %s does not answer the operator; Kubernetes calls its pod ready", m.Name))
+		}
+	}
+	switch {
+	case asleep(in):
+		return no(v1alpha1.ReasonHibernated, "the cluster is hibernated")
+	case !component:
+		v := quorumHealthy(in)
+		return no(v.reason, v.message)
+	case primary == "":
+		return no(v1alpha1.ReasonPrimaryNotServing, "no pod is behind the Service "+in.cluster().Name+"-primary")
+	}
+	return no(v1alpha1.ReasonPrimaryNotServing, primary+", which the Service "+in.cluster().Name+"-primary leads to, does not serve")
+}
+
+// takesWrites says that a node accepts writes and gets those of the Services. Donors do while their agents call them ready.
+func takesWrites(m galera.Member) bool {
+	return m.InPrimary() && m.Pod.Ready && !m.Pod.Terminating && (m.Server.State == galera.NodeSynced || m.Server.State == galera.NodeDonor)
+}
+
+// paused is True while an annotation keeps the operator from acting.
+func paused(in Input) verdict {
+	if in.cluster().Paused() {
+		return yes(v1alpha1.ReasonPaused, "the operator observes, and does nothing; "+unpause(in))
+	}
+	return no(v1alpha1.ReasonNotPaused, "the operator acts")
+}
+
+// withheld tells what the operator would do.
+func withheld(in Input) string {
+	return "not done, as the cluster is paused: " + in.Decision.Message + ". " + unpause(in)
+}
+
+func unpause(in Input) string {
+	c := in.cluster()
+	return fmt.Sprintf("to let the operator act: kubectl annotate -n %s galeracluster %s %s-", c.Namespace, c.Name, v1alpha1.AnnotationPause)
+}
