@@ -41,7 +41,7 @@ type world struct {
 	stop    func() // the operator
 }
 
-func newWorld(t *testing.T, name string, spec v1alpha1.GaleraClusterSpec) *world {
+func newWorld(t *testing.T, name string, spec v1alpha1.GaleraClusterSpec, changes ...func(*v1alpha1.GaleraCluster)) *world {
 	t.Helper()
 	ctx := context.Background()
 	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}))
@@ -49,6 +49,9 @@ func newWorld(t *testing.T, name string, spec v1alpha1.GaleraClusterSpec) *world
 	w.SetDefaultEventuallyTimeout(20 * time.Second)
 	w.SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	w.cluster = &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "shop"}, Spec: spec}
+	for _, change := range changes {
+		change(w.cluster)
+	}
 	w.stop = startOperator(t, name, w.agents)
 	must(t, kube.Create(ctx, w.cluster))
 	return w
