@@ -1,8 +1,12 @@
 #!/usr/bin/env bash
-# Installs cert-manager in the local cluster, and waits until it issues certificates.
+# Installs cert-manager in the local cluster, and waits until it issues certificates and its webhook refuses a
+# bad one.
 set -euo pipefail
 # shellcheck source=hack/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+CHECK=galera-cert-manager-check
+PARTS=(cert-manager cert-manager-webhook cert-manager-cainjector)
 
 kubectl_cluster() { kubectl --kubeconfig "$CLUSTER_KUBECONFIG" "$@"; }
 
@@ -18,31 +22,53 @@ install_crds() {
   kubectl_cluster wait --for=condition=Established --timeout=60s "${arguments[@]}"
 }
 
-# install_controllers: the image's inputs are in the pod template, so that a rebuilt
-# image under the same name replaces the running one.
-install_controllers() {
-  local id
+# install_parts: the image's inputs are in the pod templates, so that a rebuilt image under the same name
+# replaces the running one. The webhook is registered once it runs: until then every write would fail.
+install_parts() {
+  local id part
   id=$(docker image inspect --format '{{.Id}}' "$CERT_MANAGER_IMAGE")
   sed "s|CERT_MANAGER_IMAGE|$CERT_MANAGER_IMAGE|" "$HACK_DIR/manifests/cert-manager.yaml" |
     sed "/^    metadata:/a\\      annotations: {galera-operator.io/image-id: \"$id\"}" |
     kubectl_cluster apply --server-side --force-conflicts -f -
-  kubectl_cluster -n cert-manager rollout status deployment/cert-manager --timeout=120s
+  for part in "${PARTS[@]}"; do
+    kubectl_cluster -n cert-manager rollout status "deployment/$part" --timeout=120s
+  done
+  kubectl_cluster apply --server-side --force-conflicts -f "$HACK_DIR/manifests/cert-manager-webhooks.yaml"
 }
 
-# prove: ready means that a chain (self-signed, CA, leaf) was issued.
+# webhook_answers: the API server reaches the webhook with the CA from cainjector, and the webhook refuses what
+# the CRD's schema admits.
+webhook_answers() {
+  local answer
+  for _ in $(seq 120); do
+    answer=$(kubectl_cluster create -n "$CHECK" --dry-run=server -f "$HACK_DIR/manifests/cert-manager-refused.yaml" 2>&1 || true)
+    if grep -q 'webhook.cert-manager.io" denied the request.*duration' <<<"$answer"; then return 0; fi
+    sleep 0.5
+  done
+  echo "cert-manager's webhook does not refuse $HACK_DIR/manifests/cert-manager-refused.yaml: $answer"
+  return 1
+}
+
+# prove: ready means that the webhook answers and a chain (self-signed, CA, leaf) was issued.
 prove() {
-  kubectl_cluster delete namespace galera-cert-manager-check --ignore-not-found --wait
-  kubectl_cluster create namespace galera-cert-manager-check
-  kubectl_cluster apply -n galera-cert-manager-check -f "$HACK_DIR/manifests/cert-manager-check.yaml"
-  kubectl_cluster wait -n galera-cert-manager-check --for=condition=Ready certificate/leaf --timeout=60s
+  kubectl_cluster delete namespace "$CHECK" --ignore-not-found --wait
+  kubectl_cluster create namespace "$CHECK"
+  webhook_answers
+  kubectl_cluster apply -n "$CHECK" -f "$HACK_DIR/manifests/cert-manager-check.yaml"
+  kubectl_cluster wait -n "$CHECK" --for=condition=Ready certificate/leaf --timeout=60s
 }
 
-# installed: the controllers of this very image are there and work.
+# installed: all parts of this very image are there and work, and the webhook is asked.
 installed() {
-  local have
-  have=$(kubectl_cluster -n cert-manager get deployment cert-manager --ignore-not-found \
-    -o jsonpath='{.spec.template.metadata.annotations.galera-operator\.io/image-id} {.status.availableReplicas}')
-  [ "$have" = "$(docker image inspect --format '{{.Id}}' "$CERT_MANAGER_IMAGE") 1" ]
+  local part id have
+  id=$(docker image inspect --format '{{.Id}}' "$CERT_MANAGER_IMAGE")
+  for part in "${PARTS[@]}"; do
+    have=$(kubectl_cluster -n cert-manager get deployment "$part" --ignore-not-found \
+      -o jsonpath='{.spec.template.metadata.annotations.galera-operator\.io/image-id} {.status.availableReplicas}')
+    [ "$have" = "$id 1" ] || return 1
+  done
+  have=$(kubectl_cluster get validatingwebhookconfiguration cert-manager-webhook --ignore-not-found -o jsonpath='{.webhooks[0].clientConfig.caBundle}')
+  [ -n "$have" ]
 }
 
 "$HACK_DIR/images.sh" cert-manager
@@ -52,6 +78,6 @@ if installed; then
   exit
 fi
 step "install cert-manager's CRDs" install_crds
-step "install cert-manager" install_controllers
+step "install cert-manager" install_parts
 step "issue a chain of certificates" prove
-kubectl_cluster delete namespace galera-cert-manager-check --wait=false >/dev/null
+kubectl_cluster delete namespace "$CHECK" --wait=false >/dev/null

@@ -1,98 +1,41 @@
-// Command cert-manager runs cert-manager's own controllers, for clusters without a
-// registry to pull its images from: those that issue from a self-signed or a CA issuer,
-// which is all that the operator and its tests ask for. No webhook, no ACME.
+// Command cert-manager runs cert-manager's own parts, for clusters without a registry to pull its images
+// from. The argument names the part: controller (issues from self-signed and CA issuers, which is all that
+// the operator and its tests ask for; no ACME), webhook, or cainjector.
+//
+// The webhook is one of cert-manager's internal packages, which only modules below its path may import. That
+// is how cert-manager's own programs do it, and why this module has the name it has.
 package main
 
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
-	"github.com/cert-manager/cert-manager/pkg/controller"
-	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/approver"
-	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/ca"
-	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/selfsigned"
-	_ "github.com/cert-manager/cert-manager/pkg/controller/certificates/issuing"
-	_ "github.com/cert-manager/cert-manager/pkg/controller/certificates/keymanager"
-	_ "github.com/cert-manager/cert-manager/pkg/controller/certificates/readiness"
-	_ "github.com/cert-manager/cert-manager/pkg/controller/certificates/requestmanager"
-	_ "github.com/cert-manager/cert-manager/pkg/controller/certificates/revisionmanager"
-	_ "github.com/cert-manager/cert-manager/pkg/controller/certificates/trigger"
-	_ "github.com/cert-manager/cert-manager/pkg/controller/clusterissuers"
-	_ "github.com/cert-manager/cert-manager/pkg/controller/issuers"
-	_ "github.com/cert-manager/cert-manager/pkg/issuer/ca"
-	_ "github.com/cert-manager/cert-manager/pkg/issuer/selfsigned"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// workers per controller: cert-manager's own default.
-const workers = 5
+var parts = map[string]func(context.Context) error{
+	"controller": runController,
+	"webhook":    runWebhook,
+	"cainjector": runCAInjector,
+}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx); err != nil {
+	ctrl.SetLogger(klog.Background())
+	if err := run(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// run starts every controller that the imports above registered. There is one replica
-// that is replaced, never doubled (strategy Recreate), so it needs no leader election.
-func run(ctx context.Context) error {
-	options := controller.ContextOptions{
-		KubernetesAPIQPS:   100,
-		KubernetesAPIBurst: 200,
-		IssuerOptions:      controller.IssuerOptions{ClusterResourceNamespace: os.Getenv("POD_NAMESPACE")},
-		CertificateOptions: controller.CertificateOptions{
-			// A test that repairs its issuer should not wait for the default hour.
-			CertificateRequestMinimumBackoffDuration: 10 * time.Second,
-			CertificateRequestMaximumBackoffDuration: time.Minute,
-		},
+func run(ctx context.Context, args []string) error {
+	if len(args) != 1 || parts[args[0]] == nil {
+		return fmt.Errorf("usage: cert-manager controller|webhook|cainjector, got %q", args)
 	}
-	factory, err := controller.NewContextFactory(ctx, options)
-	if err != nil {
-		return err
-	}
-	failed := make(chan error, len(controller.Known())+1)
-	for name, construct := range controller.Known() {
-		c, err := construct(factory)
-		if err != nil {
-			return fmt.Errorf("construct %s: %w", name, err)
-		}
-		go func() {
-			if err := c.Run(workers, ctx); err != nil {
-				failed <- fmt.Errorf("run %s: %w", name, err)
-			}
-		}()
-	}
-	base, err := factory.Build()
-	if err != nil {
-		return err
-	}
-	base.SharedInformerFactory.Start(ctx.Done())
-	base.KubeSharedInformerFactory.Start(ctx.Done())
-	base.HTTP01ResourceMetadataInformersFactory.Start(ctx.Done())
-	base.SharedInformerFactory.WaitForCacheSync(ctx.Done())
-	go func() { failed <- serveReadiness() }()
-
-	select {
-	case err := <-failed:
-		return err
-	case <-ctx.Done():
-		return nil
-	}
-}
-
-// serveReadiness answers the readiness probe, once the caches are filled.
-func serveReadiness() error {
-	server := &http.Server{
-		Addr:              ":9403",
-		ReadHeaderTimeout: 5 * time.Second,
-		Handler:           http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }),
-	}
-	return server.ListenAndServe()
+	return parts[args[0]](ctx)
 }
