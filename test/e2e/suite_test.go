@@ -46,6 +46,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(unlock)
 	Expect(kube.Heal(ctx)).To(Succeed(), "removing what an interrupted run has left on the nodes")
+	Expect(kube.LiftPolicies(ctx)).To(Succeed(), "ending the enforcement of policies of an interrupted run")
 	Expect(kube.DeleteLeftovers(ctx)).To(Succeed())
 	Expect(kube.ScaleOperator(ctx, harness.OperatorReplicas)).To(Succeed())
 }, NodeTimeout(45*time.Minute))

@@ -1,0 +1,283 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/bench/tunnel"
+	"github.com/galera-operator/galera-operator/test/harness"
+)
+
+// portNothing is one that no policy mentions.
+const portNothing uint16 = 22
+
+// dialled are the ports of database and arbitrator, of the operator (metrics) and of a benchmark's SSH server, and one of nothing.
+var dialled = []uint16{portClients, portReplication, portIncremental, portTransfer, agentapi.ControlPort, agentapi.ProbePort, tunnel.Port, portNothing}
+
+var (
+	membersReach  = []uint16{portClients, portReplication, portIncremental, portTransfer, agentapi.ProbePort}
+	operatorReach = []uint16{agentapi.ControlPort, agentapi.ProbePort}
+	clientsReach  = []uint16{portClients, agentapi.ProbePort}
+	anyoneReaches = []uint16{agentapi.ProbePort}
+	nobodyReaches []uint16
+)
+
+var _ = Describe("NetworkPolicies that are enforced", Label(Wire), func() {
+	It("let in members, the operator and clients, each where they have to, and no stranger", Label(Core), func(ctx SpecContext) {
+		shop := sharedCluster(ctx)
+		admitOnlyClients(ctx, shop)
+		policies := enforce(ctx)
+		people := bystanders(ctx, shop.Namespace)
+		operator, err := kube.OperatorPod(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		pods, err := shop.Pods(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		member, peer := &pods[0], &pods[1]
+
+		expectReach(ctx, member, map[string][]uint16{"member": membersReach, "operator": operatorReach, "client": clientsReach,
+			"stranger": anyoneReaches, "elsewhere": anyoneReaches, "itself": dialled},
+			withPods(people, "member", peer, "operator", operator, "itself", member))
+		expectReach(ctx, operator, map[string][]uint16{"member": nobodyReaches, "client": nobodyReaches, "stranger": nobodyReaches,
+			"elsewhere": {agentapi.ProbePort}},
+			withPods(people, "member", peer))
+		refused, err := policies.Refusals(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(refused).To(ContainElement(harness.Refusal{From: people["stranger"].Status.PodIP, To: member.Status.PodIP, Port: "4567"}))
+
+		By("naming no clients: everybody is one")
+		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.NetworkPolicy.ClientsFrom = nil })
+		eventually(ctx, func(o Gomega) {
+			open, err := harness.Reach(ctx, people["stranger"], member.Status.PodIP, portClients, portReplication)
+			o.Expect(err).NotTo(HaveOccurred())
+			o.Expect(open).To(Equal(map[uint16]bool{portClients: true, portReplication: false}))
+		})
+	}, SpecTimeout(6*time.Minute))
+
+	It("cut nothing that a cluster with an arbitrator needs: first start, proofs, crash, IST, SST", Label(Slow, Faults), func(ctx SpecContext) {
+		policies := enforce(ctx)
+		namespace := newNamespace(ctx, "policies")
+		spec := sample(namespace, "galera-arbitrator.yaml")
+		spec.Spec.NetworkPolicy.ClientsFrom = clientPeers(ctx)
+		pair := create(ctx, spec)
+		Expect(pair.WaitReady(ctx, firstReady)).To(Succeed())
+		Expect(pair.WaitHealthy(ctx, shortly)).To(Succeed())
+		Expect(pair.WaitCondition(ctx, v1alpha1.ConditionEncrypted, metav1.ConditionTrue, v1alpha1.ReasonProved, shortly)).To(Succeed())
+		start := time.Now()
+		w := startWriter(ctx, pair, harness.WriterOptions{})
+
+		By("killing every mariadbd")
+		crashed := time.Now()
+		Expect(pair.KillServers(ctx, podNames(ctx, pair)...)).To(Succeed())
+		expectRecovery(ctx, pair, w, crashed)
+		By("letting a node join")
+		replica, err := pair.Replica(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(loseIncrementally(ctx, pair, w, replica)).To(Equal("IST"))
+		Expect(pair.WaitHealthy(ctx, joinTime)).To(Succeed())
+		Expect(loseVolume(ctx, pair, replica)).To(Equal("SST"))
+		Expect(pair.WaitHealthy(ctx, joinTime)).To(Succeed())
+		stopAndCheck(ctx, w, start)
+		expectNothingRefused(ctx, policies, pair)
+
+		By("dialling the arbitrator")
+		people := bystanders(ctx, namespace)
+		operator, err := kube.OperatorPod(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		member, err := pair.Pod(ctx, replica)
+		Expect(err).NotTo(HaveOccurred())
+		arbitrators, err := pair.ArbitratorPods(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(arbitrators).To(HaveLen(1))
+		expectReach(ctx, &arbitrators[0], map[string][]uint16{"member": membersReach, "operator": operatorReach, "client": clientsReach,
+			"stranger": anyoneReaches, "elsewhere": anyoneReaches},
+			withPods(people, "member", member, "operator", operator))
+		expectReach(ctx, member, map[string][]uint16{"arbitrator": membersReach}, withPods(nil, "arbitrator", &arbitrators[0]))
+	}, SpecTimeout(12*time.Minute))
+
+	It("let a benchmark through, and only its pods to its SSH server", Label(Slow), func(ctx SpecContext) {
+		policies := enforce(ctx)
+		namespace := newNamespace(ctx, "bench")
+		people := bystanders(ctx, namespace)
+		benchmarks := networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app.kubernetes.io/component": "benchmark"}}}
+		b := createBenchmark(ctx, namespace, func(s *v1alpha1.GaleraBenchmarkSpec) {
+			s.Cluster.Template.Replicas = 1
+			s.Cluster.Template.NetworkPolicy.ClientsFrom = []networkingv1.NetworkPolicyPeer{benchmarks}
+			s.Arms = []v1alpha1.BenchmarkArm{{Name: "plain", TLS: v1alpha1.BenchmarkTLS{Clients: v1alpha1.TLSDisabled}}}
+			long := &metav1.Duration{Duration: 15 * time.Second}
+			s.Workloads = []v1alpha1.BenchmarkWorkload{
+				{Name: "direct", Connect: &v1alpha1.ConnectWorkload{Threads: []int32{4}, Duration: long}},
+				{Name: "through-ssh", Connect: &v1alpha1.ConnectWorkload{Threads: []int32{4}, Duration: long, Via: v1alpha1.ViaSSHTunnel}},
+			}
+		})
+		seen := false
+		b = waitMeasured(ctx, b, func(*v1alpha1.GaleraBenchmark) {
+			server, load := benchmarkPods(ctx, namespace)
+			if seen || server == nil || load == nil {
+				return
+			}
+			seen = true
+			expectNothingRefused(ctx, policies, kube.Cluster(namespace, b.Name+"-db"))
+			expectReach(ctx, server, map[string][]uint16{"load": {tunnel.Port}, "stranger": nobodyReaches, "client": nobodyReaches,
+				"elsewhere": nobodyReaches}, withPods(people, "load", load))
+			By("looking for what listens in the load generator, which no policy selects")
+			Expect(harness.Listens(server)).To(ContainElement(BeEquivalentTo(tunnel.Port)))
+			Expect(harness.Listens(load)).To(BeEmpty())
+		})
+		Expect(seen).To(BeTrue(), "the SSH server and the load generator were not seen at the same time")
+		Expect(b.Status.Results).To(HaveLen(2))
+		for _, r := range b.Status.Results {
+			Expect(r.Invalid).To(BeZero(), r.Workload)
+		}
+	}, SpecTimeout(10*time.Minute))
+})
+
+// enforce makes the nodes do what NetworkPolicies say, until the spec ends.
+func enforce(ctx context.Context) *harness.Enforcement {
+	GinkgoHelper()
+	policies, err := kube.EnforcePolicies(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func(ctx SpecContext) { Expect(policies.Stop(ctx)).To(Succeed()) }, NodeTimeout(time.Minute))
+	return policies
+}
+
+// ofClients is what namespaces of clients are labelled.
+var ofClients = map[string]string{"galera-operator.io/test-clients": "yes"}
+
+// clientPeers are the namespaces of clients, and this machine, from where tests write.
+func clientPeers(ctx context.Context) []networkingv1.NetworkPolicyPeer {
+	GinkgoHelper()
+	out := []networkingv1.NetworkPolicyPeer{{NamespaceSelector: &metav1.LabelSelector{MatchLabels: ofClients}}}
+	networks, err := harness.ThisMachine(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	for _, network := range networks {
+		out = append(out, networkingv1.NetworkPolicyPeer{IPBlock: &networkingv1.IPBlock{CIDR: network}})
+	}
+	return out
+}
+
+// admitOnlyClients names the clients of the shared cluster until the spec ends.
+func admitOnlyClients(ctx context.Context, c *harness.Cluster) {
+	GinkgoHelper()
+	DeferCleanup(func(ctx SpecContext) {
+		change(ctx, c, func(s *v1alpha1.GaleraClusterSpec) { s.NetworkPolicy.ClientsFrom = nil })
+	}, NodeTimeout(time.Minute))
+	peers := clientPeers(ctx)
+	change(ctx, c, func(s *v1alpha1.GaleraClusterSpec) { s.NetworkPolicy.ClientsFrom = peers })
+	eventually(ctx, func(o Gomega) {
+		policy := &networkingv1.NetworkPolicy{}
+		o.Expect(kube.Get(ctx, ctrlclient.ObjectKey{Namespace: c.Namespace, Name: c.Name}, policy)).To(Succeed())
+		o.Expect(slices.ContainsFunc(policy.Spec.Ingress, func(r networkingv1.NetworkPolicyIngressRule) bool {
+			return len(r.From) == len(peers) && len(r.From) > 1
+		})).To(BeTrue(), "%+v", policy.Spec.Ingress)
+	})
+}
+
+// bystanders are pods that belong to no cluster: a stranger in the namespace of one, a client in a namespace that may be named,
+// and one elsewhere, in a namespace that may read the operator's metrics.
+func bystanders(ctx context.Context, home string) map[string]*corev1.Pod {
+	GinkgoHelper()
+	namespaces := map[string]string{"stranger": home}
+	for who, labels := range map[string]map[string]string{"client": ofClients, "elsewhere": {"metrics": "enabled"}} {
+		ns := &corev1.Namespace{}
+		Expect(kube.Get(ctx, ctrlclient.ObjectKey{Name: newNamespace(ctx, who)}, ns)).To(Succeed())
+		maps.Copy(ns.Labels, labels)
+		Expect(kube.Update(ctx, ns)).To(Succeed())
+		namespaces[who] = ns.Name
+	}
+	out := map[string]*corev1.Pod{}
+	for who, namespace := range namespaces {
+		pod, err := kube.StartBystander(ctx, namespace, who)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func(ctx SpecContext) {
+			Expect(ctrlclient.IgnoreNotFound(kube.Delete(ctx, pod))).To(Succeed())
+		}, NodeTimeout(time.Minute))
+		out[who] = pod
+	}
+	return out
+}
+
+// withPods adds pairs of name and pod.
+func withPods(people map[string]*corev1.Pod, more ...any) map[string]*corev1.Pod {
+	out := map[string]*corev1.Pod{}
+	maps.Copy(out, people)
+	for i := 0; i+1 < len(more); i += 2 {
+		out[more[i].(string)] = more[i+1].(*corev1.Pod)
+	}
+	return out
+}
+
+// expectReach dials all ports of a pod from each of the pods that are named in want, and compares which let it in.
+func expectReach(ctx context.Context, target *corev1.Pod, want map[string][]uint16, from map[string]*corev1.Pod) {
+	GinkgoHelper()
+	expected := map[string]map[uint16]bool{}
+	for who, ports := range want {
+		Expect(from).To(HaveKey(who))
+		expected[who] = map[uint16]bool{}
+		for _, port := range dialled {
+			expected[who][port] = slices.Contains(ports, port)
+		}
+	}
+	eventually(ctx, func(o Gomega) { // rules come a moment after a pod
+		open, err := reachFromAll(ctx, target, slices.Collect(maps.Keys(want)), from)
+		o.Expect(err).NotTo(HaveOccurred())
+		for who := range want {
+			o.Expect(open[who]).To(Equal(expected[who]), "from %s to %s/%s", who, target.Namespace, target.Name)
+		}
+	})
+	progress("who reaches %s/%s where, and nowhere else: %v", target.Namespace, target.Name, want)
+}
+
+// reachFromAll dials from all of them at the same time: what is dropped is waited for.
+func reachFromAll(ctx context.Context, target *corev1.Pod, who []string, from map[string]*corev1.Pod) (map[string]map[uint16]bool, error) {
+	opens, errs := make([]map[uint16]bool, len(who)), make([]error, len(who))
+	var wg sync.WaitGroup
+	for i := range who {
+		wg.Go(func() { opens[i], errs[i] = harness.Reach(ctx, from[who[i]], target.Status.PodIP, dialled...) })
+	}
+	wg.Wait()
+	out := map[string]map[uint16]bool{}
+	for i := range who {
+		out[who[i]] = opens[i]
+	}
+	return out, errors.Join(errs...)
+}
+
+// expectNothingRefused checks that nothing was dropped, anywhere: as long as none of the bystanders dials, all is from and to pods of ours.
+func expectNothingRefused(ctx context.Context, policies *harness.Enforcement, c *harness.Cluster) {
+	GinkgoHelper()
+	refused, err := policies.Refusals(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	progress("dropped in %s: %v", c.Name, refused)
+	Expect(refused).To(BeEmpty())
+}
+
+// benchmarkPods are the SSH server and the load generator of a benchmark that run, or nil.
+func benchmarkPods(ctx context.Context, namespace string) (server, load *corev1.Pod) {
+	GinkgoHelper()
+	list := &corev1.PodList{}
+	Expect(kube.List(ctx, list, ctrlclient.InNamespace(namespace), ctrlclient.HasLabels{v1alpha1.LabelBenchmark})).To(Succeed())
+	for i := range list.Items {
+		p := &list.Items[i]
+		switch {
+		case p.Status.Phase != corev1.PodRunning || p.Status.PodIP == "" || p.DeletionTimestamp != nil:
+		case p.Labels[v1alpha1.LabelTunnel] != "":
+			server = p
+		default:
+			load = p
+		}
+	}
+	return server, load
+}
