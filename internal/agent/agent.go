@@ -21,6 +21,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/examine"
 	"github.com/galera-operator/galera-operator/internal/agent/gcache"
 	"github.com/galera-operator/galera-operator/internal/agent/image"
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/ordering"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agent/server"
@@ -125,7 +126,7 @@ func newAgent(o Options) (*agent, error) {
 		return nil, err
 	}
 	a.conn = conn
-	a.poll = wsrep.NewPoll(conn.Status, func(s wsrep.Status) bool { return Serves(&s.Server) })
+	a.poll = wsrep.NewPoll(conn.Status, func(s wsrep.Status) bool { return lifecycle.Serves(&s.Server) })
 	a.evictions = evictions{logger: o.Logger, status: conn.Status, tell: conn.Evict,
 		settling: func() { a.post(func() { a.forget.since = time.Now() }) }}
 	a.reports = report.New(agentapi.Report{Name: o.Name, AgentVersion: o.Version, Image: a.image.ImageReport,

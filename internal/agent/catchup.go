@@ -3,6 +3,7 @@ package agent
 import (
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
@@ -44,7 +45,7 @@ func (a *agent) followCatchUp(now time.Time) {
 // groupSeqno is the newest write-set any other member of our history is known to hold, -1 when none is.
 func (a *agent) groupSeqno() int64 {
 	newest := int64(-1)
-	for _, p := range primaryPeers(a.peers) {
+	for _, p := range lifecycle.PrimaryPeers(a.peers) {
 		if p.Position.UUID == a.position.UUID {
 			newest = max(newest, p.Position.Seqno)
 		}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -85,7 +86,7 @@ func (a *agent) joinComplete() {
 		return
 	}
 	a.join.Phase, a.join.Rate, a.join.ETA = agentapi.JoinApplying, 0, nil
-	a.join.Kind = joinKind(note.Transfer, a.run.from, a.position)
+	a.join.Kind = lifecycle.JoinKind(note.Transfer, a.run.from, a.position)
 	switch a.join.Kind {
 	case agentapi.JoinIST:
 		a.join.WriteSets = a.position.Seqno - a.run.from.Seqno

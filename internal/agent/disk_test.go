@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 
 	"github.com/galera-operator/galera-operator/internal/agent/server"
@@ -29,7 +30,7 @@ func TestUnwrittenOrderIsTold(t *testing.T) {
 	touch := func() error { return volume.Touch(s.Places.State) }
 	s.write.Store(&touch)
 	s.volume.Try()
-	s.publish(Step{Phase: galera.PhaseWaiting})
+	s.publish(lifecycle.Step{Phase: galera.PhaseWaiting})
 	if s.shown() != agentapi.FailureReadOnly {
 		t.Errorf("told: %q", s.shown())
 	}

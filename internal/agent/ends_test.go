@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/web"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -28,7 +29,7 @@ func TestEndThatCannotBeRecorded(t *testing.T) {
 	for s.orders.Ending() {
 		s.nextEvent(t)
 	}
-	s.publish(Step{Phase: galera.PhaseWaiting})
+	s.publish(lifecycle.Step{Phase: galera.PhaseWaiting})
 	r := s.reports.Get()
 	if r.Order.State != agentapi.OrderFailed || r.Order.Message != "no room" || web.PeerView(r).Forming {
 		t.Errorf("told: %+v", r.Order)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -96,18 +97,18 @@ func TestSettling(t *testing.T) {
 		"shop-0": {Name: "shop-0", Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: goneUUID},
 		"shop-1": {Name: "shop-1", Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: goneUUID, Settling: true},
 	}
-	if v := JudgeJoin(Joiner{}, peers); v.Join || v.Wait == "" || v.Failure != nil {
+	if v := lifecycle.JudgeJoin(lifecycle.Joiner{}, peers); v.Join || v.Wait == "" || v.Failure != nil {
 		t.Errorf("joins while the group settles: %+v", v)
 	}
 	delete(peers, "shop-1")
-	if v := JudgeJoin(Joiner{}, peers); !v.Join {
+	if v := lifecycle.JudgeJoin(lifecycle.Joiner{}, peers); !v.Join {
 		t.Errorf("does not join: %+v", v)
 	}
 	peers["shop-0"] = agentapi.PeerView{Name: "shop-0", Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: goneUUID, Members: []string{"shop-0", "shop-2"}}
-	if v := JudgeJoin(Joiner{Crashed: "shop-2"}, peers); v.Join || v.Wait == "" || v.Failure != nil {
+	if v := lifecycle.JudgeJoin(lifecycle.Joiner{Crashed: "shop-2"}, peers); v.Join || v.Wait == "" || v.Failure != nil {
 		t.Errorf("joins while the group counts on its last server: %+v", v)
 	}
-	if v := JudgeJoin(Joiner{Crashed: "shop-1"}, peers); !v.Join {
+	if v := lifecycle.JudgeJoin(lifecycle.Joiner{Crashed: "shop-1"}, peers); !v.Join {
 		t.Errorf("does not join, though nobody counts on it: %+v", v)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/examine"
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
@@ -16,10 +17,10 @@ const (
 
 // examine lets a worker look at the data directory.
 func (a *agent) examine() {
-	a.job = JobExamine
+	a.job = lifecycle.JobExamine
 	before := a.exam.Trouble
 	a.exam.Begin(examine.Limit(a.orders.Content().Held && before != nil, a.failures), func(found examine.Found, err error) {
-		a.job = JobNone
+		a.job = lifecycle.JobNone
 		if err != nil {
 			a.examinationFailed(err)
 			return
@@ -31,7 +32,7 @@ func (a *agent) examine() {
 // endExamination cuts a look off that keeps a Stop from ending. A member that is stopped by order starts nothing, so that its
 // position may stay unknown for now.
 func (a *agent) endExamination(now time.Time) {
-	if a.job != JobExamine || a.orders.Current == nil || a.orders.Current.Kind != agentapi.OrderStop || a.volume.Frozen() ||
+	if a.job != lifecycle.JobExamine || a.orders.Current == nil || a.orders.Current.Kind != agentapi.OrderStop || a.volume.Frozen() ||
 		now.Sub(a.exam.From) < examinePatience || now.Sub(a.heldSince) < examinePatience {
 		return
 	}
@@ -40,7 +41,7 @@ func (a *agent) endExamination(now time.Time) {
 
 func (a *agent) examinationFailed(err error) {
 	a.failures++
-	a.exam.RetryAt = time.Now().Add(Backoff(a.failures))
+	a.exam.RetryAt = time.Now().Add(lifecycle.Backoff(a.failures))
 	if a.orders.Content().Held {
 		a.exam.RetryAt = time.Now().Add(heldAgain)
 	}
@@ -55,7 +56,7 @@ func (a *agent) onExamined(found examine.Found, before *agentapi.Failure) {
 	a.versions = found.Versions
 	if found.Cut && !a.waited {
 		// Seen: the donor of a joiner that was killed streamed its data into the next attempt.
-		a.quietUntil = time.Now().Add(RetryAfterTransfer)
+		a.quietUntil = time.Now().Add(lifecycle.RetryAfterTransfer)
 	}
 	a.waited = true // from now on onExit sees to it
 	switch {

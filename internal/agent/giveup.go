@@ -3,19 +3,8 @@ package agent
 import (
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/galera"
-)
-
-const (
-	// hopeless is how long a starting joiner is left alone once no member is Primary any more.
-	// Galera itself would look for a component for 30 s, and nobody could be bootstrapped meanwhile.
-	hopeless = 1500 * time.Millisecond
-	// deaf is the same when the other members do not answer at all: that may as well be us.
-	deaf = 10 * time.Second
-	// cutOff is how long a server may answer and be in no group at all. Galera leaves it so for good
-	// after some failures ("node restart required").
-	cutOff = 3 * time.Second
 )
 
 // giveUp ends a run of mariadbd that leads nowhere.
@@ -52,14 +41,7 @@ func (a *agent) giveUp() {
 }
 
 func (a *agent) leadsNowhere() (why string, patience time.Duration) {
-	switch {
-	case a.status != nil && a.status.Component == galera.ComponentDisconnected:
-		return "it has left the group for good", cutOff
-	case a.status == nil && a.run.note != nil && !a.run.note.Transfer && !a.run.served && len(primaryPeers(a.peers)) == 0:
-		if len(a.peers) == 0 {
-			return "no other member answers any more", deaf
-		}
-		return "there is no Primary component to join any more", hopeless
-	}
-	return "", 0
+	note := a.run.note
+	return lifecycle.GiveUp(lifecycle.Run{Server: a.status, Joining: note != nil, FullCopy: note != nil && note.Transfer,
+		Served: a.run.served, Peers: a.peers})
 }

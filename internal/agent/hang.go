@@ -2,24 +2,16 @@ package agent
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
-
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-const (
-	// hungAfter is how long a server that had answered may be silent, hungStart one that has not answered yet.
-	hungAfter = time.Minute
-	hungStart = 10 * time.Minute
-	// hungAlone is how long it may be silent while no member is Primary.
-	hungAlone = 3 * time.Minute
-	// deafAfter is how long what a server said last is passed on.
-	deafAfter = 30 * time.Second
-)
+// deafAfter is how long what a server said last is passed on.
+const deafAfter = 30 * time.Second
 
 // hanging is what is known of the silence of one run of mariadbd.
 type hanging struct {
@@ -28,49 +20,6 @@ type hanging struct {
 	heardAt, since time.Time
 	answered       bool
 	hung           bool
-}
-
-// Hang is what decides about a server that exists and does not answer on its socket.
-type Hang struct {
-	// Silent is how long it has been so, beside state transfers and frozen volumes. Answered says that it had answered in this run.
-	Silent   time.Duration
-	Answered bool
-	// VolumeAnswers says that a write to its volume has just succeeded.
-	VolumeAnswers bool
-	// Self is the member's name, UUID that of its history.
-	Self, UUID string
-	Peers      map[string]agentapi.PeerView
-}
-
-// JudgeHang says whether a server is hung, and whether its agent kills it by itself.
-//
-// It does when others are in a Primary component, and each of them knows its members, and the server is none of them. Then it
-// can do nothing for its group any more: it comes back only by joining anew. Killing it loses nothing: whatever it has acknowledged was
-// delivered to all members of the view it was in, and those who are Primary now go on from that view; what it
-// has not brought to its disk they give it again. What it took after that view without them it cannot have acknowledged: it has no quorum.
-//
-// When others answer and no member is Primary, nothing serves, and no recovery can do without this member unless a person gives
-// it up. It is killed, too, after hungAlone: what it has committed is on its disk, as after any crash, and then its
-// position can be told, so that the operator decides with all positions on the table and gives up nothing.
-//
-// As long as a Primary component counts it, its group waits for it, and it may only be slow: it is told. One that never answered
-// may be at work, with a long log to replay. On a volume that does not answer a kill brings nothing: the next server would hang as
-// well. And when no other member answers, the fault may be the network's.
-func JudgeHang(h Hang) (hung, kill bool) {
-	limit := hungStart
-	if h.Answered {
-		limit = hungAfter
-	}
-	if h.Silent <= limit {
-		return false, false
-	}
-	others := primaryPeers(h.Peers)
-	counted := slices.ContainsFunc(others, func(p agentapi.PeerView) bool {
-		return p.ClusterUUID != h.UUID || len(p.Members) == 0 || slices.Contains(p.Members, h.Self)
-	})
-	needless := len(others) > 0 && !counted
-	alone := len(others) == 0 && len(h.Peers) > 0 && h.Silent > hungAlone
-	return true, h.Answered && h.VolumeAnswers && (needless || alone)
 }
 
 // watchHang follows the silence of the running server.
@@ -89,7 +38,7 @@ func (a *agent) watchHang(now time.Time) {
 	if a.run.stopping || a.run.condemned {
 		return
 	}
-	hung, kill := JudgeHang(Hang{Silent: now.Sub(h.since), Answered: h.answered, Self: a.Name, UUID: a.position.UUID, Peers: a.peers,
+	hung, kill := lifecycle.JudgeHang(lifecycle.Hang{Silent: now.Sub(h.since), Answered: h.answered, Self: a.Name, UUID: a.position.UUID, Peers: a.peers,
 		VolumeAnswers: a.volume.Answers(now.Add(-2 * volume.TryEvery))})
 	if hung && !h.hung {
 		a.Logger.Warn("mariadbd does not answer", "pid", a.proc.PID, "since", h.heardAt)
@@ -119,7 +68,7 @@ func (a *agent) killHung(now time.Time) {
 	a.restarts++
 	a.run.stopping, a.run.givenUp = true, true
 	a.run.patience, a.run.stopAt = patienceJoiner, now.Add(patienceJoiner)
-	a.retryAt = now.Add(missedTime)
+	a.retryAt = now.Add(lifecycle.RetryAfterCrash)
 	a.leaveService()
 	a.proc.Kill()
 }

@@ -2,67 +2,17 @@ package agent
 
 import (
 	"context"
-	"maps"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/examine"
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/transfer"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
-
-func TestJudgeHang(t *testing.T) {
-	view := func(name string, members ...string) map[string]agentapi.PeerView {
-		return primary(name, func(p *agentapi.PeerView) { p.Members = members })
-	}
-	both := func(x, y map[string]agentapi.PeerView) map[string]agentapi.PeerView {
-		out := maps.Clone(x)
-		maps.Copy(out, y)
-		return out
-	}
-	without := view("b", "b", "c")
-	for name, c := range map[string]struct {
-		edit       func(*Hang)
-		hung, kill bool
-	}{
-		"the group goes on without it":  {func(*Hang) {}, true, true},
-		"not for long":                  {func(h *Hang) { h.Silent = hungAfter }, false, false},
-		"never answered, not for long":  {func(h *Hang) { h.Answered, h.Silent = false, hungStart }, false, false},
-		"never answered":                {func(h *Hang) { h.Answered, h.Silent = false, hungStart+1 }, true, false},
-		"the volume does not answer":    {func(h *Hang) { h.VolumeAnswers = false }, true, false},
-		"nobody answers":                {func(h *Hang) { h.Peers = nil }, true, false},
-		"it is counted":                 {func(h *Hang) { h.Peers = view("b", "a", "b") }, true, false},
-		"one still counts it":           {func(h *Hang) { h.Peers = both(without, view("c", "a", "b", "c")) }, true, false},
-		"one does not know its members": {func(h *Hang) { h.Peers = both(without, view("c")) }, true, false},
-		"another history":               {func(h *Hang) { h.UUID = uuidB }, true, false},
-		"its own history is not known":  {func(h *Hang) { h.UUID = "" }, true, false},
-		"nobody is Primary": {func(h *Hang) {
-			h.Peers = primary("b", func(p *agentapi.PeerView) { p.Component, p.Members = galera.ComponentNonPrimary, []string{"b"} })
-		}, true, false},
-		"nobody is Primary, for long": {func(h *Hang) {
-			h.Silent = hungAlone + 1
-			h.Peers = primary("b", func(p *agentapi.PeerView) { p.Component, p.Members = galera.ComponentNonPrimary, []string{"b"} })
-		}, true, true},
-		"nobody answers, for long": {func(h *Hang) { h.Silent, h.Peers = hungAlone+1, nil }, true, false},
-		"it is counted, for long":  {func(h *Hang) { h.Silent, h.Peers = hungAlone+1, view("b", "a", "b") }, true, false},
-		"nobody is Primary, for long, and the volume does not answer": {func(h *Hang) {
-			h.Silent, h.VolumeAnswers = hungAlone+1, false
-			h.Peers = primary("b", func(p *agentapi.PeerView) { p.Component, p.Members = galera.ComponentNonPrimary, []string{"b"} })
-		}, true, false},
-		"one is Primary, another has left it": {func(h *Hang) {
-			h.Peers = both(without, primary("c", func(p *agentapi.PeerView) { p.Component = galera.ComponentNonPrimary }))
-		}, true, true},
-	} {
-		h := Hang{Silent: hungAfter + 1, Answered: true, VolumeAnswers: true, Self: "a", UUID: uuidA, Peers: without}
-		c.edit(&h)
-		if hung, kill := JudgeHang(h); hung != c.hung || kill != c.kill {
-			t.Errorf("%s: hung %v, kill %v", name, hung, kill)
-		}
-	}
-}
 
 // silent is an agent whose server had answered, and has said nothing for so long.
 func silent(t *testing.T, d time.Duration) *slowVolume {
@@ -78,10 +28,10 @@ func silent(t *testing.T, d time.Duration) *slowVolume {
 
 // TestHungServerIsTold, and killed when its group goes on without it.
 func TestHungServerIsTold(t *testing.T) {
-	s := silent(t, 2*hungAfter)
+	s := silent(t, 2*lifecycle.HungAfter)
 	s.status = &agentapi.Server{Component: galera.ComponentPrimary}
 	s.watchHang(time.Now())
-	s.publish(Step{Phase: galera.PhaseStarting})
+	s.publish(lifecycle.Step{Phase: galera.PhaseStarting})
 	if s.status != nil || s.shown() != agentapi.FailureHung || stillRuns(s.proc) != nil {
 		t.Fatalf("status %v, told %q", s.status, s.shown())
 	}
@@ -96,7 +46,7 @@ func TestHungServerIsTold(t *testing.T) {
 
 // TestFrozenServerIsNotHung: the silence of one whose volume is frozen counts from when that answers.
 func TestFrozenServerIsNotHung(t *testing.T) {
-	s := silent(t, 2*hungAfter)
+	s := silent(t, 2*lifecycle.HungAfter)
 	s.peers = primary("shop-1", func(p *agentapi.PeerView) { p.Members = []string{"shop-1", "shop-2"} })
 	s.volume.Begin(time.Now())
 	s.ahead.Store(int64(time.Hour))
@@ -127,7 +77,7 @@ func TestTransferIsNotHung(t *testing.T) {
 	} {
 		s := silent(t, 0)
 		s.run = c.run
-		s.run.hang = hanging{since: time.Now().Add(-hungStart - time.Second)}
+		s.run.hang = hanging{since: time.Now().Add(-lifecycle.HungStart - time.Second)}
 		if s.watchHang(time.Now()); s.run.hang.hung != c.want {
 			t.Errorf("%s: hung %v", name, s.run.hang.hung)
 		}
@@ -142,9 +92,9 @@ func TestPatienceWithAStop(t *testing.T) {
 		want    time.Duration
 	}{
 		"answers":                {0, true, patienceServer},
-		"hung":                   {2 * hungAfter, false, patienceJoiner},
-		"silent for half of it":  {hungAfter / 2, false, hungAfter/2 + patienceJoiner},
-		"answers, after a pause": {2 * hungAfter, true, patienceServer},
+		"hung":                   {2 * lifecycle.HungAfter, false, patienceJoiner},
+		"silent for half of it":  {lifecycle.HungAfter / 2, false, lifecycle.HungAfter/2 + patienceJoiner},
+		"answers, after a pause": {2 * lifecycle.HungAfter, true, patienceServer},
 	} {
 		s := silent(t, c.silent)
 		if c.answers {
@@ -159,7 +109,7 @@ func TestPatienceWithAStop(t *testing.T) {
 
 // TestHungServerIsKilled by a stop, which it does not hear (SIGSTOP).
 func TestHungServerIsKilled(t *testing.T) {
-	s := silent(t, 2*hungAfter)
+	s := silent(t, 2*lifecycle.HungAfter)
 	if err := syscall.Kill(s.proc.PID, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +130,7 @@ func TestStopEndsWithoutAPosition(t *testing.T) {
 		"not looked at yet":                  {func(*agent) {}, false},
 		"looked at":                          {func(a *agent) { a.exam.Done = true }, true},
 		"the look failed":                    {func(a *agent) { a.exam.Trouble = trouble }, true},
-		"another look goes on":               {func(a *agent) { a.exam.Trouble, a.job = trouble, JobExamine }, false},
+		"another look goes on":               {func(a *agent) { a.exam.Trouble, a.job = trouble, lifecycle.JobExamine }, false},
 		"a server runs":                      {func(a *agent) { a.exam.Trouble, a.proc = trouble, listener(t).proc }, false},
 		"there is no mariadbd to look with":  {func(a *agent) { a.image.Mariadbd = "" }, true},
 		"the first settings are looked at":   {func(a *agent) { a.config.Node, a.config.Checking = nil, true }, false},
@@ -208,12 +158,12 @@ func TestExaminationUnderAStop(t *testing.T) {
 		"just ordered":      {func(s *slowVolume) { s.heldSince = now }, false},
 		"no stop":           {func(s *slowVolume) { s.orders.Current = nil }, false},
 		"another order":     {func(s *slowVolume) { s.orders.Current = &agentapi.Order{Kind: agentapi.OrderRestart} }, false},
-		"nothing goes on":   {func(s *slowVolume) { s.job = JobNone }, false},
+		"nothing goes on":   {func(s *slowVolume) { s.job = lifecycle.JobNone }, false},
 		"the volume frozen": {func(s *slowVolume) { s.volume.Begin(now.Add(-time.Hour)) }, false},
 	} {
 		s := onSlowVolume(t)
 		ctx, cancel := context.WithCancel(t.Context())
-		s.job, s.exam.Cut, s.orders.Current = JobExamine, cancel, &agentapi.Order{Kind: agentapi.OrderStop}
+		s.job, s.exam.Cut, s.orders.Current = lifecycle.JobExamine, cancel, &agentapi.Order{Kind: agentapi.OrderStop}
 		s.exam.From, s.heldSince = now.Add(-time.Hour), now.Add(-time.Hour)
 		c.edit(s)
 		if s.endExamination(now); (ctx.Err() != nil) != c.cut {
@@ -222,10 +172,10 @@ func TestExaminationUnderAStop(t *testing.T) {
 		cancel()
 	}
 	s := onSlowVolume(t)
-	s.job = JobExamine
+	s.job = lifecycle.JobExamine
 	for took, want := range map[time.Duration]string{examine.SlowAfter - time.Second: "", examine.SlowAfter + time.Second: agentapi.FailureExamining} {
 		s.exam.From = time.Now().Add(-took)
-		if s.publish(Step{Phase: galera.PhaseExamining}); s.shown() != want {
+		if s.publish(lifecycle.Step{Phase: galera.PhaseExamining}); s.shown() != want {
 			t.Errorf("after %s: %q", took, s.shown())
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -53,5 +54,5 @@ func (a *agent) onKept(proc *server.Process, err error) {
 // disk yet, and after any join by rsync whatever its note is still there for.
 func (a *agent) incompleteAfterCrash() bool {
 	n := a.run.note
-	return n != nil && (n.Transfer || n.Method == servercnf.Rsync && HasState(a.status))
+	return n != nil && (n.Transfer || n.Method == servercnf.Rsync && lifecycle.HasState(a.status))
 }

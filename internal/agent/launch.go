@@ -12,6 +12,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/examine"
 	"github.com/galera-operator/galera-operator/internal/agent/gcache"
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/ordering"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
 	"github.com/galera-operator/galera-operator/internal/agent/server"
@@ -76,9 +77,9 @@ func (a *agent) bootstrap() {
 		return
 	}
 	a.Logger.Info("bootstrapping", "order", a.orders.Current.ID, "position", pos.String())
-	a.job = JobLaunch // the line is on the disk before anything is started
+	a.job = lifecycle.JobLaunch // the line is on the disk before anything is started
 	a.orders.Record(a.orders.BeginLine(galera.Line{Epoch: a.orders.Current.Epoch, Start: pos}), func(err error) {
-		a.job = JobNone
+		a.job = lifecycle.JobNone
 		switch why := a.notAlone(); {
 		case err != nil:
 			a.endRun(run, ordering.Unwritten(err).Error())
@@ -94,7 +95,7 @@ func (a *agent) bootstrap() {
 
 // notAlone says why a component must not be formed beside what the others are now, "" when it may.
 func (a *agent) notAlone() string {
-	if others := primaryPeers(a.peers); len(others) > 0 {
+	if others := lifecycle.PrimaryPeers(a.peers); len(others) > 0 {
 		return others[0].Name + " has become Primary meanwhile"
 	}
 	return ""
@@ -122,7 +123,7 @@ func (a *agent) launchFormed(run running, pos galera.Position) {
 
 // initialise makes a new database and starts it as the first component.
 func (a *agent) initialise() {
-	a.job = JobInitialise
+	a.job = lifecycle.JobInitialise
 	id, p := a.orders.Current.ID, a.Places
 	epoch := a.orders.Current.Epoch
 	a.join = nil
@@ -134,7 +135,7 @@ func (a *agent) initialise() {
 		wait()
 		err := maker.Make(ctx)
 		a.post(func() {
-			a.job = JobNone
+			a.job = lifecycle.JobNone
 			if err != nil {
 				a.initialiseFailed(id, err)
 				return
@@ -172,7 +173,7 @@ func (a *agent) addressArgs() []string {
 	if a.config.Output.Socket != galera.SocketDynamic {
 		return nil
 	}
-	names := peers.DialFirst(peers.Staying(primaryPeers(a.peers)), a.failures)
+	names := peers.DialFirst(peers.Staying(lifecycle.PrimaryPeers(a.peers)), a.failures)
 	var first []agentapi.Peer
 	for _, p := range a.config.Node.Members {
 		if slices.Contains(names, p.Name) {
@@ -200,12 +201,12 @@ func (a *agent) cacheWish() gcache.Wish {
 	st := a.config.Node.StateTransfer
 	options, _ := a.config.Output.MyCnf.Get("mysqld", "wsrep_provider_options")
 	return gcache.Wish{Options: options, Window: time.Duration(st.WindowSeconds) * time.Second, Budget: st.CacheBudget,
-		Replaced: a.exam.Found.Replaced(), Copied: a.copySize()}
+		Replaced: a.exam.Found.Replaced(), Copied: lifecycle.CopySize(a.peers)}
 }
 
 // launch prepares the data directory and starts mariadbd.
 func (a *agent) launch(run running, prepare func() error, args []string) {
-	a.job = JobLaunch
+	a.job = lifecycle.JobLaunch
 	run.config = a.config.ForStart()
 	run.certs = certs.Run{Provider: a.config.Output.ProviderTLS(), Clients: a.config.Output.ClientTLS(), Pair: a.certs.Installed()}
 	p := a.Places
@@ -220,7 +221,7 @@ func (a *agent) launch(run running, prepare func() error, args []string) {
 }
 
 func (a *agent) onLaunched(run running, proc *server.Process, err error) {
-	a.job = JobNone
+	a.job = lifecycle.JobNone
 	if err != nil {
 		a.attemptFailed(notStarted(err))
 		a.endRun(run, err.Error())
@@ -259,7 +260,7 @@ func notStarted(err error) *agentapi.Failure {
 func (a *agent) attemptFailed(f *agentapi.Failure) {
 	a.failures++
 	a.failure = f
-	a.retryAt = time.Now().Add(Backoff(a.failures))
+	a.retryAt = time.Now().Add(lifecycle.Backoff(a.failures))
 	a.Logger.Error("mariadbd is down", "reason", f.Reason, "message", f.Message)
 }
 

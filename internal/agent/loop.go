@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 )
@@ -89,19 +90,19 @@ func (a *agent) turn() bool {
 	a.giveUp()
 	a.endStalled()
 	a.endSilent(time.Now())
-	step := Next(a.situation())
+	step := lifecycle.Next(a.situation())
 	switch step.Act {
-	case ActExit:
+	case lifecycle.ActExit:
 		a.exited = true
-	case ActStop:
+	case lifecycle.ActStop:
 		a.stop()
-	case ActExamine:
+	case lifecycle.ActExamine:
 		a.examine()
-	case ActInitialise:
+	case lifecycle.ActInitialise:
 		a.initialise()
-	case ActBootstrap:
+	case lifecycle.ActBootstrap:
 		a.bootstrap()
-	case ActJoin:
+	case lifecycle.ActJoin:
 		a.startJoin()
 	}
 	a.endStop()

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/ordering"
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -76,8 +77,8 @@ func (a *agent) onOrder(o agentapi.Order, views map[string]agentapi.PeerView, as
 
 func (a *agent) orderFacts(views map[string]agentapi.PeerView) orders.Facts {
 	f := orders.Facts{
-		Examined: a.exam.Done && a.job == JobNone, Data: a.exam.Found.Data, Position: a.exam.Found.Position,
-		Alive: a.proc != nil || a.job == JobLaunch || a.job == JobInitialise, Server: a.status,
+		Examined: a.exam.Done && a.job == lifecycle.JobNone, Data: a.exam.Found.Data, Position: a.exam.Found.Position,
+		Alive: a.proc != nil || a.job == lifecycle.JobLaunch || a.job == lifecycle.JobInitialise, Server: a.status,
 		Draining: a.draining, Current: a.orders.Current, Cut: a.cuttable(),
 		Peers: slices.Collect(maps.Values(views)),
 	}
@@ -87,7 +88,7 @@ func (a *agent) orderFacts(views map[string]agentapi.PeerView) orders.Facts {
 	if u := a.unusable(); u != nil {
 		f.Blocked = u.Message
 	} else if a.exam.Found.Newer != "" {
-		f.Blocked = downgrade(a.image.ServerVersion, a.exam.Found.Newer)
+		f.Blocked = lifecycle.DowngradeMessage(a.image.ServerVersion, a.exam.Found.Newer)
 	}
 	return f
 }
@@ -95,7 +96,7 @@ func (a *agent) orderFacts(views map[string]agentapi.PeerView) orders.Facts {
 // cuttable says that the present order may be ended by another one: a restart that only waits for
 // somebody to join.
 func (a *agent) cuttable() bool {
-	return a.orders.Current != nil && a.orders.Current.Kind == agentapi.OrderRestart && a.proc == nil && a.job != JobLaunch
+	return a.orders.Current != nil && a.orders.Current.Kind == agentapi.OrderRestart && a.proc == nil && a.job != lifecycle.JobLaunch
 }
 
 // accept writes the order into the book, and only then begins. It was judged by what the others said at a time.
@@ -109,7 +110,7 @@ func (a *agent) begin(o agentapi.Order) {
 	if a.orders.OutOfDate() {
 		return
 	}
-	if orders.Forms(o.Kind) && (a.proc != nil || a.job != JobNone) {
+	if orders.Forms(o.Kind) && (a.proc != nil || a.job != lifecycle.JobNone) {
 		a.orders.Finish(o.ID, agentapi.OrderFailed, "something else was begun while the order was being recorded")
 		return
 	}
@@ -122,7 +123,7 @@ func (a *agent) begin(o agentapi.Order) {
 	case agentapi.OrderRestart:
 		if a.proc != nil {
 			a.restart = true
-		} else if a.job != JobLaunch {
+		} else if a.job != lifecycle.JobLaunch {
 			a.asking.Now()
 		}
 	case agentapi.OrderRebuildQuorum:
@@ -164,7 +165,7 @@ func (a *agent) bootstrapComponent(o agentapi.Order) {
 
 // endStop ends a Stop once nothing runs any more and the position is known again, or is known not to be found out.
 func (a *agent) endStop() {
-	if a.orders.Current != nil && a.orders.Current.Kind == agentapi.OrderStop && a.proc == nil && a.job == JobNone &&
+	if a.orders.Current != nil && a.orders.Current.Kind == agentapi.OrderStop && a.proc == nil && a.job == lifecycle.JobNone &&
 		(a.exam.Done || a.exam.Trouble != nil || a.blind() != nil && !a.config.Checking) {
 		a.orders.Finish(a.orders.Current.ID, agentapi.OrderDone, "")
 	}

@@ -3,6 +3,7 @@ package agent
 import (
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -19,7 +20,7 @@ func (a *agent) onPeers(asked time.Time, views map[string]agentapi.PeerView) {
 	a.peers = views
 	a.findDonor()
 	a.adoptLineage()
-	if Serves(a.status) && a.run.served && time.Now().After(a.watchUntil) {
+	if lifecycle.Serves(a.status) && a.run.served && time.Now().After(a.watchUntil) {
 		a.asking.Set(peers.PaceIdle)
 	}
 }
@@ -46,10 +47,10 @@ func (a *agent) watchPeers() {
 // adoptLineage keeps a serving member's lineage that of its component: it is part of whatever line
 // the component's other members are in.
 func (a *agent) adoptLineage() {
-	if !Serves(a.status) {
+	if !lifecycle.Serves(a.status) {
 		return
 	}
-	for _, p := range primaryPeers(a.peers) {
+	for _, p := range lifecycle.PrimaryPeers(a.peers) {
 		if p.ClusterUUID == a.status.ClusterUUID && p.State != galera.NodeJoining {
 			a.orders.TakeLineage(p.Lineage)
 		}

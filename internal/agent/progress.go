@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agent/transfer"
@@ -50,7 +51,7 @@ func (a *agent) watchTransfer() {
 	if a.proc == nil || a.run.note == nil {
 		return
 	}
-	if !a.noteTransfer(HasState(a.status)) {
+	if !a.noteTransfer(lifecycle.HasState(a.status)) {
 		a.setJoinPhase(a.incrementalPhase())
 		return
 	}
@@ -107,7 +108,7 @@ func (a *agent) noteTransfer(last bool) bool {
 			a.join.Kind = agentapi.JoinSST
 		}
 		switch {
-		case !last && HasState(a.status):
+		case !last && lifecycle.HasState(a.status):
 			a.noteTransfer(true)
 		case last:
 			f.known = true
@@ -139,7 +140,7 @@ func (a *agent) copyGiven() bool {
 // asked. What somebody gave to us before this join began, whether or not they noticed that that failed, is none; who was
 // not heard then may have given at any time.
 func (a *agent) givers() []agentapi.PeerView {
-	return slices.DeleteFunc(primaryPeers(a.peers), func(p agentapi.PeerView) bool {
+	return slices.DeleteFunc(lifecycle.PrimaryPeers(a.peers), func(p agentapi.PeerView) bool {
 		before, heard := a.run.follow.before[p.Name]
 		g := a.toUs(p)
 		return g == nil || g.Since.Equal(before) || !heard && p.Giving == nil
@@ -268,7 +269,7 @@ func (a *agent) findDonor() {
 		return
 	}
 	if a.join.Donor == "" && a.join.EndedAt == nil {
-		a.join.Donor = donorAmong(a.peers)
+		a.join.Donor = lifecycle.OnlyDonor(a.peers)
 	}
 }
 
@@ -315,7 +316,7 @@ func (a *agent) transferFailed(f *agentapi.Failure, join *agentapi.Join) {
 		a.failedDonor = join.Donor
 	}
 	a.attemptFailed(f)
-	a.retryAt = time.Now().Add(TransferBackoff(a.failures))
+	a.retryAt = time.Now().Add(lifecycle.TransferBackoff(a.failures))
 }
 
 // givenBefore tells of each member that is heard since when it gives to this one, or gave; zero when it does not. This one

@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // publish makes the Report of the present state.
-func (a *agent) publish(step Step) {
+func (a *agent) publish(step lifecycle.Step) {
 	r := agentapi.Report{
 		Name: a.Name, AgentVersion: a.Version, Phase: step.Phase, Waiting: step.Waiting,
 		Data: a.exam.Found.Data, Position: a.exam.Found.Position, SafeToBootstrap: a.exam.Found.Safe,
@@ -64,7 +65,7 @@ func (a *agent) publish(step Step) {
 
 // slowExamination tells of a look at the data that goes on for long.
 func (a *agent) slowExamination() *agentapi.Failure {
-	if a.job != JobExamine {
+	if a.job != lifecycle.JobExamine {
 		return nil
 	}
 	return a.exam.Slow(time.Now())
@@ -72,7 +73,7 @@ func (a *agent) slowExamination() *agentapi.Failure {
 
 // shownFailure is why the member is down, or was. What keeps it from obeying comes first, because the operator has to know it; then
 // what Next says, and what keeps it from acting now: a full volume may be why a server hangs.
-func (a *agent) shownFailure(step Step) *agentapi.Failure {
+func (a *agent) shownFailure(step lifecycle.Step) *agentapi.Failure {
 	disk := a.volume.Failure()
 	deaf := disk
 	if disk != nil && disk.Reason == agentapi.FailureDiskFull {

@@ -4,6 +4,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/notify"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
 	"github.com/galera-operator/galera-operator/internal/agent/server"
@@ -79,7 +80,7 @@ func (a *agent) leaveService() {
 
 // judgeServer acts on what the server has become.
 func (a *agent) judgeServer() {
-	if f := Condemn(a.status, a.run.formed); f != nil && !a.run.condemned {
+	if f := lifecycle.Condemn(a.status, a.run.formed); f != nil && !a.run.condemned {
 		f.At = time.Now()
 		a.Logger.Error("stopping mariadbd", "reason", f.Reason, "message", f.Message)
 		a.run.condemned, a.sticky, a.failure = true, f, f
@@ -91,26 +92,15 @@ func (a *agent) judgeServer() {
 	if !a.recordFirstLine() {
 		return
 	}
-	if HasState(a.status) && a.run.note != nil && a.transferKnown() && a.copyKept() {
+	if lifecycle.HasState(a.status) && a.run.note != nil && a.transferKnown() && a.copyKept() {
 		a.stateComplete()
 	}
 	if a.caughtUp() {
 		a.joinEnded()
 	}
-	if Serves(a.status) && a.run.note == nil && !a.run.served && !a.run.stopping {
+	if lifecycle.Serves(a.status) && a.run.note == nil && !a.run.served && !a.run.stopping {
 		a.firstServed()
 	}
-}
-
-// joinKind says how a member came by what it was missing.
-func joinKind(transfer bool, from, to galera.Position) string {
-	switch {
-	case transfer || from.UUID != to.UUID:
-		return agentapi.JoinSST
-	case to.Seqno > from.Seqno:
-		return agentapi.JoinIST
-	}
-	return agentapi.JoinNone
 }
 
 // firstServed is called once per run, when the member serves.
@@ -173,7 +163,7 @@ func (a *agent) onExit(proc *server.Process) {
 		a.crashed(run, exit, join)
 	}
 	if run.note != nil && run.note.Transfer {
-		a.quietUntil = time.Now().Add(RetryAfterTransfer)
+		a.quietUntil = time.Now().Add(lifecycle.RetryAfterTransfer)
 	}
 	if a.orders.Current != nil && a.orders.Current.ID == run.order {
 		a.orders.Finish(run.order, agentapi.OrderFailed, "mariadbd ended before it served: "+exit.String())
@@ -181,20 +171,13 @@ func (a *agent) onExit(proc *server.Process) {
 	a.updateSubject()
 }
 
-const (
-	// missedTime is how long a crashed member stays away at least.
-	missedTime = 2500 * time.Millisecond
-	// noticedTime is how long it stays away at most because others count on it still. One that came back before they
-	// agree that it is gone would lengthen their agreement, during which nobody can write.
-	noticedTime = 10 * time.Second
-	// endedTime is how long others are told that a server has ended. View numbers begin anew with a component.
-	endedTime = 30 * time.Second
-)
+// endedTime is how long others are told that a server has ended. View numbers begin anew with a component.
+const endedTime = 30 * time.Second
 
 // joiner is what JudgeJoin is to know of this member.
-func (a *agent) joiner(line galera.Lineage) Joiner {
-	j := Joiner{Data: a.exam.Found.Data, Position: a.exam.Found.Position, Expelled: a.exam.Found.Expelled, Lineage: line}
-	if time.Since(a.downSince) < noticedTime {
+func (a *agent) joiner(line galera.Lineage) lifecycle.Joiner {
+	j := lifecycle.Joiner{Data: a.exam.Found.Data, Position: a.exam.Found.Position, Expelled: a.exam.Found.Expelled, Lineage: line}
+	if lifecycle.AwaitNotice(time.Since(a.downSince)) {
 		j.Crashed = a.Name
 	}
 	return j
@@ -207,7 +190,7 @@ func (a *agent) crashed(run running, exit server.Exit, join *agentapi.Join) {
 		f.Reason = agentapi.FailureStart
 		f.Message = "mariadbd ended while it served: " + exit.String()
 		a.failure = f
-		a.retryAt = time.Now().Add(missedTime)
+		a.retryAt = time.Now().Add(lifecycle.RetryAfterCrash)
 		a.Logger.Error("mariadbd crashed", "message", f.Message)
 		return
 	}

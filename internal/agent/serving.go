@@ -3,6 +3,7 @@ package agent
 import (
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -10,7 +11,7 @@ import (
 
 // checkRoot keeps root's password what the Secret says. The member with index 0 does it for all: the change is replicated.
 func (a *agent) checkRoot() {
-	if !Serves(a.status) || a.status.Index != 0 || a.run.stopping {
+	if !lifecycle.Serves(a.status) || a.status.Index != 0 || a.run.stopping {
 		return
 	}
 	proc := a.proc
@@ -23,7 +24,7 @@ func (a *agent) checkRoot() {
 
 // checkUpgrade has the system tables upgraded where the server is of another series.
 func (a *agent) checkUpgrade() {
-	if !Serves(a.status) || !a.run.served || a.run.stopping {
+	if !lifecycle.Serves(a.status) || !a.run.served || a.run.stopping {
 		return
 	}
 	proc, markers, to := a.proc, a.markers, a.image.ServerVersion
@@ -49,7 +50,7 @@ func (a *agent) configTaken() {
 
 // setLive gives a server that serves the settings it can take over without a restart.
 func (a *agent) setLive() {
-	if Serves(a.status) {
+	if lifecycle.Serves(a.status) {
 		a.config.SetLive()
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/examine"
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
+	"github.com/galera-operator/galera-operator/internal/agent/orderbook"
 	"github.com/galera-operator/galera-operator/internal/agent/ordering"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 
@@ -136,7 +138,7 @@ func TestFrozenVolume(t *testing.T) {
 	if r, err := s.takeOrder(t.Context(), stop); err != nil || r.State != agentapi.OrderDone {
 		t.Errorf("the repeated order: %+v, %v", r, err)
 	}
-	book, err := orders.Open(s.Places.State, time.Now)
+	book, err := orderbook.Open(s.Places.State, time.Now)
 	if err != nil || !book.Content().Held {
 		t.Errorf("on the disk: %+v, %v", book.Content(), err)
 	}
@@ -165,7 +167,7 @@ func TestOrdersThatFormAreNotCarriedOutLate(t *testing.T) {
 					t.Errorf("%+v, %v; want %s", r, err, c.want)
 				}
 			})
-			s.publish(Step{Phase: galera.PhaseWaiting})
+			s.publish(lifecycle.Step{Phase: galera.PhaseWaiting})
 			if forming := web.PeerView(s.reports.Get()).Forming; forming != (orders.MakesPrimary(c.kind) && c.want == agentapi.OrderAccepted) {
 				t.Errorf("forming: %v", forming)
 			}
@@ -187,7 +189,7 @@ func TestRefusedOrderIsNotForming(t *testing.T) {
 	s.onOrder(agentapi.Order{ID: "x", Epoch: 1, Kind: agentapi.OrderBootstrap}, nil, time.Now(), func(r agentapi.OrderResult, err error) {
 		refused = err == nil && r.State == agentapi.OrderRefused
 	})
-	if s.publish(Step{Phase: galera.PhaseWaiting}); s.orders.Recording() == nil || web.PeerView(s.reports.Get()).Forming || refused {
+	if s.publish(lifecycle.Step{Phase: galera.PhaseWaiting}); s.orders.Recording() == nil || web.PeerView(s.reports.Get()).Forming || refused {
 		t.Errorf("recording %v, answered %v", s.orders.Recording(), refused)
 	}
 	s.release()
@@ -224,20 +226,20 @@ func TestBootstrapIsOnTheDiskFirst(t *testing.T) {
 			s.exam.Found = examine.Found{Data: galera.DataPresent, Position: at(7)}
 			s.orders.Current, s.orders.JudgedAt = &agentapi.Order{ID: "x", Epoch: 4, Kind: agentapi.OrderBootstrap, Position: at(7)}, time.Now()
 			s.bootstrap()
-			if s.job != JobLaunch || s.orders.Content().Lineage.Epoch != 0 {
+			if s.job != lifecycle.JobLaunch || s.orders.Content().Lineage.Epoch != 0 {
 				t.Fatalf("job %q, %+v", s.job, s.orders.Content())
 			}
 			s.peers = others
 			s.release()
 			s.nextEvent(t)
-			book, err := orders.Open(s.Places.State, time.Now)
+			book, err := orderbook.Open(s.Places.State, time.Now)
 			if err != nil || book.Content().Lineage.Epoch != 4 {
 				t.Errorf("on the disk: %+v, %v", book.Content(), err)
 			}
-			if started := s.job == JobLaunch; started != (others == nil) {
+			if started := s.job == lifecycle.JobLaunch; started != (others == nil) {
 				t.Errorf("started: %v", started)
 			}
-			for s.job == JobLaunch {
+			for s.job == lifecycle.JobLaunch {
 				s.nextEvent(t)
 			}
 		})
@@ -251,13 +253,13 @@ func TestFirstLineIsHeldBack(t *testing.T) {
 	s.run = running{kind: agentapi.OrderInitialise, epoch: 1}
 	s.status = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: uuidA}
 	s.judgeServer()
-	s.publish(Step{Phase: galera.PhaseRunning})
+	s.publish(lifecycle.Step{Phase: galera.PhaseRunning})
 	if r := s.reports.Get(); r.Server != nil || s.run.served {
 		t.Fatalf("told: %+v", r.Server)
 	}
 	s.release()
 	s.nextEvent(t)
-	s.publish(Step{Phase: galera.PhaseRunning})
+	s.publish(lifecycle.Step{Phase: galera.PhaseRunning})
 	if r := s.reports.Get(); r.Server == nil || r.Lineage.Epoch != 1 || !s.run.served {
 		t.Errorf("%+v", r)
 	}
@@ -270,7 +272,7 @@ func TestNotesKeepTheirOrder(t *testing.T) {
 	s.config.Node.StateTransfer.Method = servercnf.MariaBackup
 	s.startJoin()
 	time.AfterFunc(50*time.Millisecond, s.release)
-	for s.job == JobLaunch {
+	for s.job == lifecycle.JobLaunch {
 		s.nextEvent(t)
 	}
 	s.untilQuiet()

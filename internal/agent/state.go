@@ -9,6 +9,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
 	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
 	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
@@ -19,7 +20,7 @@ import (
 
 // state is what only the loop touches.
 type state struct {
-	job      Job
+	job      lifecycle.Job
 	draining bool
 	exited   bool
 	// drainContext ends when draining begins.
@@ -66,7 +67,7 @@ type state struct {
 
 	peers     map[string]agentapi.PeerView
 	peersFrom time.Time // what was asked before does not count
-	verdict   JoinVerdict
+	verdict   lifecycle.JoinVerdict
 }
 
 // running is what is known of one run of mariadbd.
@@ -96,9 +97,9 @@ type running struct {
 }
 
 // situation gathers what Next decides from.
-func (a *agent) situation() Situation {
+func (a *agent) situation() lifecycle.Situation {
 	content := a.orders.Content()
-	s := Situation{
+	s := lifecycle.Situation{
 		Job: a.job, Alive: a.proc != nil, Stopping: a.run.stopping, Answers: a.status != nil,
 		Draining: a.draining, Held: content.Held, Restart: a.restart, Condemned: a.run.condemned,
 		Hibernated: a.config.Node != nil && a.config.Node.Hibernated, Blind: a.blind(), Unusable: a.unusable(), Examined: a.exam.Done,
@@ -108,9 +109,9 @@ func (a *agent) situation() Situation {
 	if a.orders.Current != nil && orders.Forms(a.orders.Current.Kind) {
 		s.Form = a.orders.Current.Kind
 	}
-	a.verdict = JudgeJoin(a.joiner(content.Lineage), a.peers)
+	a.verdict = lifecycle.JudgeJoin(a.joiner(content.Lineage), a.peers)
 	s.Join = a.verdict
-	s.Join = JudgeVersions(a.build(), s.Join, a.peers)
+	s.Join = lifecycle.JudgeVersions(a.build(), s.Join, a.peers)
 	if s.Join.Join && a.config.Node != nil {
 		s.Join = a.transferPossible(s.Join)
 	}
@@ -121,12 +122,12 @@ func (a *agent) situation() Situation {
 }
 
 // transferPossible turns the verdict into a failure when no state transfer could succeed.
-func (a *agent) transferPossible(v JoinVerdict) JoinVerdict {
+func (a *agent) transferPossible(v lifecycle.JoinVerdict) lifecycle.JoinVerdict {
 	if len(a.image.Missing) > 0 {
-		return failed(agentapi.FailureToolMissing, "the image lacks %s, which a state transfer needs", strings.Join(a.image.Missing, ", "))
+		return lifecycle.Refused(agentapi.FailureToolMissing, "the image lacks %s, which a state transfer needs", strings.Join(a.image.Missing, ", "))
 	}
 	if why := servercnf.CertificateProblem(*a.config.Node, a.certs.Installed().Pair.Leaf); why != "" {
-		return failed(agentapi.FailureCertificate, "%s", why)
+		return lifecycle.Refused(agentapi.FailureCertificate, "%s", why)
 	}
 	return v
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 )
@@ -24,7 +25,7 @@ func (a *agent) stop() {
 	}
 	if h := a.run.hang; h.hung || h.answered && a.status == nil {
 		// It does not hear, or would count as hung soon; a server that is told to stop is silent in any case.
-		patience = min(patience, max(hungAfter-time.Since(h.since), 0)+patienceJoiner)
+		patience = min(patience, max(lifecycle.HungAfter-time.Since(h.since), 0)+patienceJoiner)
 	}
 	a.Logger.Info("stopping mariadbd", "pid", a.proc.PID)
 	a.run.stopping = true

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/orderbook"
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
@@ -21,7 +22,7 @@ type Reply func(agentapi.OrderResult, error)
 
 // Room is the loop's.
 type Room struct {
-	*orders.Book
+	*orderbook.Book
 	// Current is the order that is being carried out: accepted, not finished. JudgedAt is when the others were asked about it.
 	Current  *agentapi.Order
 	JudgedAt time.Time
@@ -42,7 +43,7 @@ func New(loop room.Loop, volume *volume.Volume) Room { return Room{loop: loop, v
 
 // Open reads the book in dir. It blocks while the volume does not answer.
 func (r *Room) Open(dir string) error {
-	book, err := orders.Open(dir, time.Now)
+	book, err := orderbook.Open(dir, time.Now)
 	if err != nil {
 		return err
 	}
@@ -54,7 +55,7 @@ func (r *Room) Open(dir string) error {
 }
 
 // Record writes a change of the book: it says it from the moment done is called.
-func (r *Room) Record(e orders.Edit, done func(error)) {
+func (r *Room) Record(e orderbook.Edit, done func(error)) {
 	var next orders.Content
 	r.volume.Do(func() (err error) {
 		next, err = r.Write(e)

@@ -1,4 +1,9 @@
-package agent
+// Package lifecycle holds what an agent decides about its own mariadbd: when it is started, stopped, given up or killed; which
+// component it may join, with which data and from which donors; and how long it waits between two attempts.
+//
+// It is pure: time and all facts come in as parameters, plain data come out, and nothing is done. The agent acts on it, and the
+// model (internal/model) runs the same functions.
+package lifecycle
 
 import (
 	"time"
@@ -147,58 +152,4 @@ func nextAlive(s Situation) Step {
 		return Step{Phase: galera.PhaseRunning}
 	}
 	return Step{Phase: galera.PhaseStarting}
-}
-
-const (
-	backoffMost = 10 * time.Second
-	// RetryAfterTransfer is waited after a join that failed in a full transfer: its donor may go on
-	// trying to reach us for the ten seconds sockopt allows, and must not find the next attempt.
-	RetryAfterTransfer = 15 * time.Second
-)
-
-// Backoff is how long to wait after the n-th failed attempt in a row, n from 1.
-func Backoff(n int) time.Duration {
-	if n < 1 {
-		return 0
-	}
-	return min(backoffMost, 500*time.Millisecond<<min(n-1, 10))
-}
-
-// transferBackoffMost bounds the wait after failed transfers. It never grows beyond that, nor ends: what
-// keeps a transfer from ending well goes away without a word, and the data are safe elsewhere.
-const transferBackoffMost = 5 * time.Minute
-
-// TransferBackoff is how long to wait after an attempt that failed in a full transfer, the n-th failed
-// one in a row, n from 1.
-func TransferBackoff(n int) time.Duration {
-	return min(transferBackoffMost, RetryAfterTransfer<<min(max(n, 1)-1, 8))
-}
-
-// Serves says that a server is a full member of a Primary component with a real history.
-func Serves(s *agentapi.Server) bool {
-	return s != nil && s.Component == galera.ComponentPrimary && s.State == galera.NodeSynced && s.Ready &&
-		s.ClusterUUID != "" && s.ClusterUUID != galera.ZeroUUID
-}
-
-// HasState says that a server's state transfer is over and all of it is there.
-func HasState(s *agentapi.Server) bool {
-	return s != nil && s.Component == galera.ComponentPrimary && s.ClusterUUID != galera.ZeroUUID &&
-		(s.State == galera.NodeJoined || s.State == galera.NodeSynced || s.State == galera.NodeDonor)
-}
-
-// Condemn says why a running server must be stopped at once, nil when it may run. formed is the
-// UUID it was bootstrapped with, "" when it joined or was initialised.
-func Condemn(s *agentapi.Server, formed string) *agentapi.Failure {
-	if s == nil || s.Component != galera.ComponentPrimary || !s.Ready && s.State != galera.NodeSynced {
-		return nil
-	}
-	switch {
-	case s.ClusterUUID == galera.ZeroUUID:
-		return &agentapi.Failure{Reason: agentapi.FailureZeroUUID,
-			Message: "mariadbd became Primary without a history (zero UUID): what it would accept could never be transferred to anybody; it was stopped"}
-	case formed != "" && s.ClusterUUID != "" && s.ClusterUUID != formed:
-		return &agentapi.Failure{Reason: agentapi.FailureForeignUUID,
-			Message: "mariadbd was to go on with the history " + formed + " and began " + s.ClusterUUID + "; it was stopped"}
-	}
-	return nil
 }

@@ -1,4 +1,4 @@
-package agent
+package lifecycle
 
 import (
 	"fmt"
@@ -36,7 +36,7 @@ type JoinVerdict struct {
 // is either nothing or an earlier state of what it joins: Galera would answer anything else with
 // a full state transfer over data that exist nowhere else.
 func JudgeJoin(self Joiner, peers map[string]agentapi.PeerView) JoinVerdict {
-	primaries := primaryPeers(peers)
+	primaries := PrimaryPeers(peers)
 	if len(primaries) == 0 {
 		return JoinVerdict{Wait: "no other member is in a Primary component"}
 	}
@@ -44,7 +44,7 @@ func JudgeJoin(self Joiner, peers map[string]agentapi.PeerView) JoinVerdict {
 	line := first.Lineage
 	for _, p := range primaries[1:] {
 		if p.ClusterUUID != first.ClusterUUID {
-			return failed(agentapi.FailureForeignUUID, "%s and %s are Primary with different histories (%s, %s)",
+			return Refused(agentapi.FailureForeignUUID, "%s and %s are Primary with different histories (%s, %s)",
 				first.Name, p.Name, first.ClusterUUID, p.ClusterUUID)
 		}
 		if p.Lineage.Epoch > line.Epoch {
@@ -76,25 +76,26 @@ func judgeHistory(self Joiner, first agentapi.PeerView, line galera.Lineage) (Jo
 	}
 	switch {
 	case !self.Position.Known():
-		return failed(agentapi.FailureRecovery, "the data directory holds a database whose place in the cluster's history is not known; "+
+		return Refused(agentapi.FailureRecovery, "the data directory holds a database whose place in the cluster's history is not known; "+
 			"joining would replace it"), true
 	case self.Position.UUID != first.ClusterUUID:
-		return failed(agentapi.FailureForeignUUID, "the data here belong to the history %s, %s is in %s; joining would replace them",
+		return Refused(agentapi.FailureForeignUUID, "the data here belong to the history %s, %s is in %s; joining would replace them",
 			self.Position.UUID, first.Name, first.ClusterUUID), true
 	}
 	if from, diverged := line.Diverged(self.Lineage, self.Position); diverged {
-		return failed(agentapi.FailureDiverged, "the cluster went on from %s without this member, which holds %d later write-sets up to %s; "+
+		return Refused(agentapi.FailureDiverged, "the cluster went on from %s without this member, which holds %d later write-sets up to %s; "+
 			"joining would lose or mix them", from, self.Position.Seqno-from.Seqno, self.Position), true
 	}
 	return JoinVerdict{}, false
 }
 
-func failed(reason, format string, args ...any) JoinVerdict {
+// Refused is the verdict on a member that must not join, with a reason of agentapi and what to do.
+func Refused(reason, format string, args ...any) JoinVerdict {
 	return JoinVerdict{Failure: &agentapi.Failure{Reason: reason, Message: fmt.Sprintf(format, args...)}}
 }
 
-// primaryPeers returns the members of Primary components with a real history, by name.
-func primaryPeers(peers map[string]agentapi.PeerView) []agentapi.PeerView {
+// PrimaryPeers returns the members of Primary components with a real history, by name.
+func PrimaryPeers(peers map[string]agentapi.PeerView) []agentapi.PeerView {
 	var out []agentapi.PeerView
 	for _, name := range slices.Sorted(maps.Keys(peers)) {
 		p := peers[name]
@@ -105,10 +106,10 @@ func primaryPeers(peers map[string]agentapi.PeerView) []agentapi.PeerView {
 	return out
 }
 
-// donorAmong returns the one member that gives its state, "" when it is not certain which.
-func donorAmong(peers map[string]agentapi.PeerView) string {
+// OnlyDonor returns the one member that gives its state, "" when it is not certain which.
+func OnlyDonor(peers map[string]agentapi.PeerView) string {
 	var donors []string
-	for _, p := range primaryPeers(peers) {
+	for _, p := range PrimaryPeers(peers) {
 		if p.State == galera.NodeDonor {
 			donors = append(donors, p.Name)
 		}

@@ -1,0 +1,41 @@
+package lifecycle
+
+import "time"
+
+const (
+	backoffMost = 10 * time.Second
+	// RetryAfterTransfer is waited after a join that failed in a full transfer: its donor may go on
+	// trying to reach us for the ten seconds sockopt allows, and must not find the next attempt.
+	RetryAfterTransfer = 15 * time.Second
+)
+
+// Backoff is how long to wait after the n-th failed attempt in a row, n from 1.
+func Backoff(n int) time.Duration {
+	if n < 1 {
+		return 0
+	}
+	return min(backoffMost, 500*time.Millisecond<<min(n-1, 10))
+}
+
+// transferBackoffMost bounds the wait after failed transfers. It never grows beyond that, nor ends: what
+// keeps a transfer from ending well goes away without a word, and the data are safe elsewhere.
+const transferBackoffMost = 5 * time.Minute
+
+// TransferBackoff is how long to wait after an attempt that failed in a full transfer, the n-th failed
+// one in a row, n from 1.
+func TransferBackoff(n int) time.Duration {
+	return min(transferBackoffMost, RetryAfterTransfer<<min(max(n, 1)-1, 8))
+}
+
+const (
+	// RetryAfterCrash is how long a member stays down at least whose server crashed while it served, or was killed because it
+	// hung.
+	RetryAfterCrash = 2500 * time.Millisecond
+	// noticedWithin is how long it stays down at most because others count on it still. One that came back before they
+	// agree that it is gone would lengthen their agreement, during which nobody can write.
+	noticedWithin = 10 * time.Second
+)
+
+// AwaitNotice says whether a member waits to join until the group has noticed that its last server ended, down being how long ago
+// that was.
+func AwaitNotice(down time.Duration) bool { return down < noticedWithin }

@@ -1,0 +1,101 @@
+package lifecycle
+
+import (
+	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+const (
+	uuidA = "90e0b86f-e577-11f1-b9b1-fa90d5744545"
+	uuidB = "11111111-2222-3333-4444-555555555555"
+)
+
+func at(seqno int64) galera.Position { return galera.Position{UUID: uuidA, Seqno: seqno} }
+
+func primary(name string, edit func(*agentapi.PeerView)) map[string]agentapi.PeerView {
+	p := agentapi.PeerView{Name: name, Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: uuidA, Position: at(100)}
+	if edit != nil {
+		edit(&p)
+	}
+	return map[string]agentapi.PeerView{name: p}
+}
+
+func TestJudgeJoin(t *testing.T) {
+	present := Joiner{Data: galera.DataPresent, Position: at(50)}
+	with := func(peers ...map[string]agentapi.PeerView) map[string]agentapi.PeerView {
+		all := map[string]agentapi.PeerView{}
+		for _, m := range peers {
+			for k, v := range m {
+				all[k] = v
+			}
+		}
+		return all
+	}
+	line := galera.FirstLine(galera.Line{Epoch: 7, Start: at(40)})
+	later := line.Then(galera.Line{Epoch: 9, Start: at(60)})
+	onLine := func(p *agentapi.PeerView) { p.Lineage = line }
+	for name, c := range map[string]struct {
+		self  Joiner
+		peers map[string]agentapi.PeerView
+		join  bool
+		fails string
+	}{
+		"present":                         {present, primary("a", nil), true, ""},
+		"empty":                           {Joiner{Data: galera.DataEmpty}, primary("a", nil), true, ""},
+		"incomplete":                      {Joiner{Data: galera.DataIncomplete}, primary("a", nil), true, ""},
+		"nobody":                          {present, nil, false, ""},
+		"nobody Primary":                  {present, primary("a", func(p *agentapi.PeerView) { p.Component = galera.ComponentNonPrimary }), false, ""},
+		"Primary of nothing":              {present, primary("a", func(p *agentapi.PeerView) { p.ClusterUUID = galera.ZeroUUID }), false, ""},
+		"Primary, no uuid":                {present, primary("a", func(p *agentapi.PeerView) { p.ClusterUUID = "" }), false, ""},
+		"only draining":                   {present, primary("a", func(p *agentapi.PeerView) { p.Draining = true }), false, ""},
+		"only joining":                    {present, primary("a", func(p *agentapi.PeerView) { p.State = galera.NodeJoining }), false, ""},
+		"a donor will do":                 {present, primary("a", func(p *agentapi.PeerView) { p.State = galera.NodeDonor }), true, ""},
+		"one draining of two":             {present, with(primary("a", func(p *agentapi.PeerView) { p.Draining = true }), primary("b", nil)), true, ""},
+		"foreign":                         {present, primary("a", func(p *agentapi.PeerView) { p.ClusterUUID = uuidB }), false, agentapi.FailureForeignUUID},
+		"foreign, draining":               {present, primary("a", func(p *agentapi.PeerView) { p.ClusterUUID, p.Draining = uuidB, true }), false, agentapi.FailureForeignUUID},
+		"two histories":                   {Joiner{Data: galera.DataEmpty}, with(primary("a", nil), primary("b", func(p *agentapi.PeerView) { p.ClusterUUID = uuidB })), false, agentapi.FailureForeignUUID},
+		"unknown position":                {Joiner{Data: galera.DataPresent}, primary("a", nil), false, agentapi.FailureRecovery},
+		"expelled":                        {Joiner{Data: galera.DataPresent, Expelled: at(50)}, primary("a", nil), true, ""},
+		"expelled, foreign":               {Joiner{Data: galera.DataPresent, Expelled: galera.Position{UUID: uuidB, Seqno: 1}}, primary("a", nil), false, agentapi.FailureForeignUUID},
+		"beyond a later line's start":     {present, primary("a", onLine), false, agentapi.FailureDiverged},
+		"expelled, beyond it":             {Joiner{Data: galera.DataPresent, Expelled: at(50)}, primary("a", onLine), false, agentapi.FailureDiverged},
+		"one member knows the line":       {present, with(primary("a", nil), primary("b", onLine)), false, agentapi.FailureDiverged},
+		"at its start":                    {Joiner{Data: galera.DataPresent, Position: at(40)}, primary("a", onLine), true, ""},
+		"before its start":                {Joiner{Data: galera.DataPresent, Position: at(39)}, primary("a", onLine), true, ""},
+		"on the line already":             {Joiner{Data: galera.DataPresent, Position: at(50), Lineage: line}, primary("a", onLine), true, ""},
+		"from an earlier line, too late":  {Joiner{Data: galera.DataPresent, Position: at(50), Lineage: galera.FirstLine(galera.Line{Epoch: 6, Start: at(10)})}, primary("a", onLine), false, agentapi.FailureDiverged},
+		"beyond an earlier line's start":  {Joiner{Data: galera.DataPresent, Position: at(50), Lineage: galera.FirstLine(galera.Line{Epoch: 6, Start: at(10)})}, primary("a", func(p *agentapi.PeerView) { p.Lineage = later }), false, agentapi.FailureDiverged},
+		"on a line that was given up":     {Joiner{Data: galera.DataPresent, Position: at(50), Lineage: line.Then(galera.Line{Epoch: 8, Start: at(49)})}, primary("a", func(p *agentapi.PeerView) { p.Lineage = later }), false, agentapi.FailureDiverged},
+		"on one nobody wrote to":          {Joiner{Data: galera.DataPresent, Position: at(50), Lineage: line.Then(galera.Line{Epoch: 8, Start: at(50)})}, primary("a", func(p *agentapi.PeerView) { p.Lineage = later }), true, ""},
+		"incomplete data have no history": {Joiner{Data: galera.DataIncomplete, Position: at(50)}, primary("a", onLine), true, ""},
+	} {
+		v := JudgeJoin(c.self, c.peers)
+		reason := ""
+		if v.Failure != nil {
+			reason = v.Failure.Reason
+		}
+		if v.Join != c.join || reason != c.fails || !v.Join && v.Failure == nil && v.Wait == "" {
+			t.Errorf("%s: %+v (%s), want join %v, failure %q", name, v, reason, c.join, c.fails)
+		}
+	}
+	if v := JudgeJoin(Joiner{Data: galera.DataEmpty}, with(primary("a", nil), primary("b", onLine))); !v.Line.Equal(line) {
+		t.Errorf("the latest line is the one that is joined: %+v", v.Line)
+	}
+}
+
+func TestDonorAmong(t *testing.T) {
+	donor := func(p *agentapi.PeerView) { p.State = galera.NodeDonor }
+	if got := OnlyDonor(primary("a", donor)); got != "a" {
+		t.Errorf("%q", got)
+	}
+	two := primary("a", donor)
+	two["b"] = primary("b", donor)["b"]
+	if got := OnlyDonor(two); got != "" {
+		t.Errorf("two donors, and %q was chosen", got)
+	}
+	if got := OnlyDonor(primary("a", nil)); got != "" {
+		t.Errorf("%q", got)
+	}
+}

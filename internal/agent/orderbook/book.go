@@ -1,0 +1,125 @@
+// Package orderbook keeps the order book, one file on the volume that remembers what this member has been ordered to do. What an
+// order changes in it is decided by package orders.
+package orderbook
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/orders"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+const bookFile = "orders.json"
+
+// Book is the order book on the volume. It is written beside the loop that owns it: Write is for the one worker that
+// writes, everything else for the loop, which goes by what it was told to be on the disk (Take).
+type Book struct {
+	path    string
+	content orders.Content // the loop's
+	disk    orders.Content // the worker's
+	damaged error
+	now     func() time.Time
+}
+
+// Edit changes what the book says; it returns false when there is nothing to change.
+type Edit func(*orders.Content) bool
+
+// Open reads the book in dir. Orders that were being carried out when the agent died are over:
+// nothing is ever carried out because of what the book says. A damaged book is kept as it is;
+// see Damaged.
+func Open(dir string, now func() time.Time) (*Book, error) {
+	b := &Book{path: filepath.Join(dir, bookFile), now: now}
+	data, err := os.ReadFile(b.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return b, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &b.content)
+	}
+	if err != nil {
+		b.content = orders.Content{}
+		b.damaged = fmt.Errorf("order book %s: %w", b.path, err)
+		return b, nil
+	}
+	err = b.endInterrupted()
+	b.disk = b.content
+	return b, err
+}
+
+func (b *Book) endInterrupted() error {
+	if !b.content.Interrupt(b.now()) {
+		return nil
+	}
+	return b.save(b.content)
+}
+
+// Damaged says why the book cannot be used, nil when it can. Nothing is written to a damaged book.
+func (b *Book) Damaged() error { return b.damaged }
+
+// Content returns what the book says.
+func (b *Book) Content() orders.Content {
+	c := b.content
+	c.Records = slices.Clone(c.Records)
+	return c
+}
+
+// Accept records an order before it is carried out. When it cannot be written nothing may be done.
+func (b *Book) Accept(o agentapi.Order) Edit {
+	return func(c *orders.Content) bool { c.Accept(o, b.now()); return true }
+}
+
+// Refuse records that an order was refused.
+func (b *Book) Refuse(o agentapi.Order, why string) Edit {
+	return func(c *orders.Content) bool { c.Refuse(o, why, b.now()); return true }
+}
+
+// Finish records how an accepted order ended.
+func (b *Book) Finish(id string, state agentapi.OrderState, message string) Edit {
+	return func(c *orders.Content) bool { c.Finish(id, state, message, b.now()); return true }
+}
+
+// SetLineage records the lines of history the data belong to.
+func (b *Book) SetLineage(l galera.Lineage) Edit {
+	return func(c *orders.Content) bool { return c.SetLineage(l) }
+}
+
+// BeginLine records that the data go on in a new line of history.
+func (b *Book) BeginLine(l galera.Line) Edit {
+	return func(c *orders.Content) bool { return c.BeginLine(l) }
+}
+
+// Write makes a change and brings it to the disk; the result is for Take. When it fails, nothing was changed.
+func (b *Book) Write(e Edit) (orders.Content, error) {
+	if b.damaged != nil {
+		return orders.Content{}, b.damaged
+	}
+	next := b.disk
+	next.Records = slices.Clone(next.Records)
+	if e(&next) {
+		if err := b.save(next); err != nil {
+			return orders.Content{}, err
+		}
+	}
+	b.disk = next
+	return next, nil
+}
+
+// Take makes what was written what the book says.
+func (b *Book) Take(c orders.Content) { b.content = c }
+
+func (b *Book) save(c orders.Content) error {
+	data, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return err
+	}
+	return datadir.WriteFile(b.path, data, 0o600)
+}

@@ -1,0 +1,166 @@
+package orderbook
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/orders"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+var at17 = galera.Position{UUID: "90e0b86f-e577-11f1-b9b1-fa90d5744545", Seqno: 17}
+
+func order(kind agentapi.OrderKind, pos galera.Position) agentapi.Order {
+	return agentapi.Order{ID: "x", Epoch: 5, Kind: kind, Position: pos, ClusterUUID: pos.UUID}
+}
+
+func fixed() time.Time { return time.Unix(1000, 0).UTC() }
+
+func open(t *testing.T, dir string) *Book {
+	t.Helper()
+	b, err := Open(dir, fixed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestBookRemembersAcrossRestarts(t *testing.T) {
+	dir := t.TempDir()
+	b := open(t, dir)
+	o := order(agentapi.OrderBootstrap, at17)
+	if err := do(b, b.Accept(o)); err != nil {
+		t.Fatal(err)
+	}
+	if c := open(t, dir).Content(); c.Find("x").State != agentapi.OrderFailed {
+		t.Errorf("an order that was being carried out when the agent died is over: %+v", c)
+	}
+	if err := do(b, b.Finish("x", agentapi.OrderDone, "well")); err != nil {
+		t.Fatal(err)
+	}
+	line := galera.FirstLine(galera.Line{Epoch: 5, Start: at17})
+	if err := do(b, b.SetLineage(line)); err != nil {
+		t.Fatal(err)
+	}
+	c := open(t, dir).Content()
+	if last := c.Last(); last.ID != "x" || last.State != agentapi.OrderDone || last.Message != "well" {
+		t.Errorf("%+v", last)
+	}
+	if c.HighestEpoch != 5 || c.Formed != (orders.FormedBy{Epoch: 5, ID: "x"}) || !c.Lineage.Equal(line) || c.Held {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestBookOfAnOlderAgentIsRead(t *testing.T) {
+	dir := t.TempDir()
+	old := `{"highestEpoch":7,"lineage":{"epoch":7,"start":{"uuid":"` + at17.UUID + `","seqno":17}}}`
+	if err := os.WriteFile(filepath.Join(dir, bookFile), []byte(old), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, dir)
+	if l := b.Content().Lineage; b.Damaged() != nil || l.Line != (galera.Line{Epoch: 7, Start: at17}) {
+		t.Errorf("%+v (%v)", l, b.Damaged())
+	}
+	if err := do(b, b.BeginLine(galera.Line{Epoch: 9, Start: at17})); err != nil {
+		t.Fatal(err)
+	}
+	if l := open(t, dir).Content().Lineage; l.Epoch != 9 || len(l.Earlier) != 1 || l.Earlier[0].Epoch != 7 {
+		t.Errorf("%+v", l)
+	}
+}
+
+func TestBookHolds(t *testing.T) {
+	dir := t.TempDir()
+	stop := agentapi.Order{ID: "stop", Epoch: 1, Kind: agentapi.OrderStop}
+	b := open(t, dir)
+	if err := do(b, b.Accept(stop)); err != nil {
+		t.Fatal(err)
+	}
+	b = open(t, dir)
+	if c := b.Content(); !c.Held || c.Find("stop").State != agentapi.OrderDone {
+		t.Errorf("a stop that was cut off by the end of the container is done, and holds: %+v", c)
+	}
+	if err := do(b, b.Refuse(agentapi.Order{ID: "no", Epoch: 7, Kind: agentapi.OrderStart}, "why")); err != nil {
+		t.Fatal(err)
+	}
+	if c := b.Content(); !c.Held || c.HighestEpoch != 7 || c.Last().Message != "why" {
+		t.Errorf("a refusal changes nothing but the record and the epoch: %+v", c)
+	}
+	if err := do(b, b.Accept(agentapi.Order{ID: "start", Epoch: 7, Kind: agentapi.OrderStart})); err != nil {
+		t.Fatal(err)
+	}
+	if open(t, dir).Content().Held {
+		t.Error("still held after a start")
+	}
+}
+
+func TestBookFinishTouchesOnlyAcceptedOrders(t *testing.T) {
+	b := open(t, t.TempDir())
+	if err := do(b, b.Refuse(order(agentapi.OrderBootstrap, at17), "why")); err != nil {
+		t.Fatal(err)
+	}
+	if err := do(b, b.Finish("x", agentapi.OrderDone, "")); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.Content().Find("x").State; got != agentapi.OrderRefused {
+		t.Errorf("a refused order became %s", got)
+	}
+}
+
+func TestBookIsBounded(t *testing.T) {
+	b := open(t, t.TempDir())
+	for i := range orders.Remembered + 5 {
+		o := agentapi.Order{ID: strings.Repeat("i", i+1), Epoch: int64(i + 1), Kind: agentapi.OrderStart}
+		if err := do(b, b.Accept(o)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c := b.Content(); len(c.Records) != orders.Remembered || c.HighestEpoch != orders.Remembered+5 {
+		t.Errorf("%d records, epoch %d", len(c.Records), c.HighestEpoch)
+	}
+}
+
+func TestBookThatCannotBeWrittenChangesNothing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, dir)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := do(b, b.Accept(order(agentapi.OrderStop, galera.Position{}))); err == nil {
+		t.Fatal("no error")
+	}
+	if c := b.Content(); c.Held || c.HighestEpoch != 0 || len(c.Records) != 0 {
+		t.Errorf("accepted without being written: %+v", c)
+	}
+}
+
+func TestDamagedBookIsLeftAlone(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, bookFile)
+	if err := os.WriteFile(path, []byte("{torn"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, dir)
+	if b.Damaged() == nil || do(b, b.Accept(order(agentapi.OrderStop, galera.Position{}))) == nil {
+		t.Error("a damaged book takes orders")
+	}
+	if data, _ := os.ReadFile(path); string(data) != "{torn" {
+		t.Errorf("it was overwritten with %q", data)
+	}
+}
+
+// do makes a change, as the agent does.
+func do(b *Book, e Edit) error {
+	c, err := b.Write(e)
+	if err == nil {
+		b.Take(c)
+	}
+	return err
+}
