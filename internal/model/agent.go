@@ -1,6 +1,13 @@
 package model
 
-import "github.com/galera-operator/galera-operator/internal/galera"
+import (
+	"slices"
+
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
+	"github.com/galera-operator/galera-operator/internal/agent/orders"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
 
 type phase int8
 
@@ -66,7 +73,7 @@ func (a *agent) serverGone() {
 func (w *World) boot(i int) {
 	n := &w.nodes[i]
 	n.agent = agent{up: true, boot: n.agent.boot + 1, blurred: n.agent.blurred, loaded: w.api.config, pair: n.agent.pair}
-	n.vol.book.interrupt()
+	w.interrupt(i)
 }
 
 // killAgent ends the container and everything in it.
@@ -81,8 +88,13 @@ func (w *World) stepAgent(i int) bool {
 	if !n.agent.up {
 		return false
 	}
-	if n.pod.terminating {
-		n.agent.phase, n.agent.alone = phaseStopping, false
+	if n.pod.terminating && n.agent.phase != phaseStopping {
+		if n.agent.phase == phaseExamining || n.agent.phase == phaseInitialising {
+			n.agent.phase = phaseWaiting // cut off
+		}
+		if w.turn(i, nil); !n.agent.up {
+			return true
+		}
 	}
 	if did, held := w.heldUp(i); held {
 		return did
@@ -90,8 +102,11 @@ func (w *World) stepAgent(i int) bool {
 	switch n.agent.phase {
 	case phaseExamining:
 		w.examined(i)
-	case phaseWaiting, phaseFailed:
-		return w.maybeJoin(i)
+	case phaseWaiting, phaseFailed, phaseStopped:
+		if n.vol.book.held || n.vol.book.damaged || n.agent.blurred && n.vol.data == dataPresent {
+			return w.turn(i, nil) // what the others say changes nothing
+		}
+		return w.turn(i, w.heard(i))
 	case phaseInitialising:
 		w.initialised(i)
 	case phaseStarting:
@@ -100,58 +115,60 @@ func (w *World) stepAgent(i int) bool {
 		return w.carryOn(i)
 	case phaseStopping:
 		w.stopped(i)
-	default:
-		return false
 	}
 	return true
 }
 
+// examined ends a look at the data directory.
 func (w *World) examined(i int) {
 	n := &w.nodes[i]
-	n.vol.book.interrupt()
-	n.agent.doing = ""
-	n.agent.failure, n.agent.phase = failureNone, phaseWaiting
-	switch {
-	case n.agent.blurred && n.vol.data == dataPresent:
-		n.agent.failure, n.agent.phase = failurePosition, phaseFailed
-	case n.vol.book.damaged:
-		n.agent.failure, n.agent.phase = failureBook, phaseFailed
-	case n.vol.book.held:
-		n.agent.phase = phaseStopped
-	}
+	w.interrupt(i)
+	n.agent.doing, n.agent.phase = "", phaseWaiting
+	w.turn(i, nil)
 }
 
-// maybeJoin is the rule for starting without an order: only towards a Primary peer.
-func (w *World) maybeJoin(i int) bool {
+// interrupt ends what was being carried out, in the book.
+func (w *World) interrupt(i int) {
+	if !slices.ContainsFunc(w.nodes[i].vol.book.records[:], func(r record) bool { return r.state == orderAccepted }) {
+		return
+	}
+	w.edit(i, func(c *orders.Content) { c.Interrupt(noTime) })
+}
+
+// turn lets the agent decide on its next step, and begin it; it says whether that changed anything. What takes time ends at a later
+// event.
+func (w *World) turn(i int, peers map[string]agentapi.PeerView) bool {
 	n := &w.nodes[i]
-	peer := w.primaryPeer(i)
-	if peer < 0 || n.pod.terminating || n.agent.failure == failurePosition || n.vol.book.damaged || !n.records() {
-		return false
-	}
-	p := &w.nodes[peer]
+	s := w.situation(i, peers)
+	step := lifecycle.Next(s)
 	before := n.agent
-	n.agent.failure = w.unfit(&n.vol, p)
-	if n.agent.failure != failureNone {
-		n.agent.phase = phaseFailed
-		return n.agent != before
+	switch step.Act {
+	case lifecycle.ActStop:
+		n.agent.phase, n.agent.alone = phaseStopping, false
+	case lifecycle.ActExit:
+		w.podGone(i)
+		return true
+	case lifecycle.ActInitialise:
+		n.agent.phase = phaseInitialising
+	case lifecycle.ActBootstrap:
+		n.agent.phase, n.agent.alone = phaseStarting, true
+		epoch, start := n.vol.book.find(n.agent.doing).epoch, w.past.position(n.vol.head)
+		w.edit(i, func(c *orders.Content) { c.BeginLine(galera.Line{Epoch: epoch, Start: start}) })
+	case lifecycle.ActJoin:
+		if !n.records() {
+			return false // the note of the join cannot be written
+		}
+		n.agent.phase, n.agent.failure, n.agent.alone, n.agent.running = phaseStarting, failureNone, false, n.agent.loaded
+		n.vol.book.lines = linesOf(s.Join.Line) // nothing here is beyond them
+	default:
+		if !s.Alive && s.Job == lifecycle.JobNone {
+			n.agent.phase, n.agent.failure = phase(slices.Index(phases[:], step.Phase)), failureNumber(step.Failure)
+			if s.Trouble != nil && step.Failure == nil {
+				n.agent.failure = failureNumber(s.Trouble)
+			}
+		}
 	}
-	n.agent.phase, n.agent.alone, n.agent.running = phaseStarting, false, n.agent.loaded
-	n.vol.book.lines = p.vol.book.lines // nothing here is beyond them
-	return true
-}
-
-// unfit says why a volume must not join the component of p.
-func (w *World) unfit(v *volume, p *node) failure {
-	if v.data != dataPresent {
-		return failureNone
-	}
-	switch {
-	case w.past.uuid(v.head) != w.past.uuid(p.srv.received):
-		return failureForeign
-	case p.vol.book.lines.diverges(&v.book.lines, w.past.seqno(v.head)):
-		return failureDiverged
-	}
-	return failureNone
+	return n.agent != before
 }
 
 // primaryPeer is a member that can be reached and says of itself that it is Primary, -1 for none.
@@ -167,6 +184,10 @@ func (w *World) primaryPeer(i int) int {
 
 func (w *World) initialised(i int) {
 	n := &w.nodes[i]
+	if r := n.vol.book.find(n.agent.doing); r == nil || r.kind != orderInitialise {
+		n.agent.phase = phaseExamining // another order came: what was made is removed
+		return
+	}
 	n.vol.data, n.vol.head, n.vol.cacheFrom = dataPresent, w.past.begin(1), 1
 	n.agent.phase, n.agent.alone = phaseStarting, true
 }
@@ -179,7 +200,7 @@ func (w *World) started(i int) {
 		return
 	}
 	peer := w.primaryPeer(i)
-	if peer < 0 || !w.linked(i, peer) || w.unfit(&n.vol, &w.nodes[peer]) != failureNone {
+	if peer < 0 || !w.linked(i, peer) || !w.judgeJoin(i, w.heard(i)).Join {
 		n.agent.phase = phaseWaiting
 		return
 	}
@@ -195,6 +216,12 @@ func (w *World) bootstrapped(i int) {
 	n.srv = w.newServer(i)
 	n.vol.safe = false
 	if r := n.vol.book.find(n.agent.doing); r != nil {
+		if r.kind == orderInitialise { // recorded before a joiner can be told of it
+			epoch, uuid := r.epoch, w.past.position(n.vol.head).UUID
+			w.edit(i, func(c *orders.Content) {
+				c.SetLineage(galera.FirstLine(galera.Line{Epoch: epoch, Start: galera.Position{UUID: uuid}}))
+			})
+		}
 		r.state = orderDone
 		w.checkBootstrap(i, *r)
 	}
@@ -284,12 +311,6 @@ func (w *World) stopped(i int) {
 	if r := n.vol.book.find(n.agent.doing); r != nil && r.state == orderAccepted {
 		r.state = orderDone
 	}
-	n.agent.doing = ""
-	n.agent.phase = phaseWaiting
-	switch {
-	case n.pod.terminating:
-		w.podGone(i)
-	case n.vol.book.held:
-		n.agent.phase = phaseStopped
-	}
+	n.agent.doing, n.agent.phase = "", phaseWaiting
+	w.turn(i, nil)
 }

@@ -5,43 +5,48 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/galera-operator/galera-operator/internal/agent/orders"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// TestLinesAreThoseOfTheAgents compares the model's rule for a history of its own with the agents'.
-func TestLinesAreThoseOfTheAgents(t *testing.T) {
+// TestBookIsTheAgents: the world's compact order book loses nothing of the agent's that decides, as long as it has room for it.
+func TestBookIsTheAgents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var ours, theirs lines
-		var own, peer galera.Lineage
-		shared := rapid.IntRange(0, 4).Draw(t, "shared")
-		for epoch := range int64(len(ours)) {
-			x := lineage{epoch + 1, int8(rapid.IntRange(0, 6).Draw(t, "start"))}
-			who := 2
-			if int(epoch) >= shared {
-				who = rapid.IntRange(0, 3).Draw(t, "whose")
+		var c orders.Content
+		epoch := int64(0)
+		for k := range rapid.IntRange(0, remembered).Draw(t, "orders") {
+			epoch += int64(rapid.IntRange(0, 2).Draw(t, "later"))
+			o := agentapi.Order{ID: string(rune('a' + k)), Epoch: epoch + 1, Kind: rapid.SampledFrom(agentOrders[:]).Draw(t, "kind")}
+			if rapid.Bool().Draw(t, "refused") {
+				c.Refuse(o, "", noTime)
+				continue
 			}
-			line := galera.Line{Epoch: x.epoch, Start: galera.Position{UUID: galera.ZeroUUID, Seqno: int64(x.start)}}
-			if who == 0 || who == 2 {
-				ours.add(x)
-				own = then(own, line)
-			}
-			if who == 1 || who == 2 {
-				theirs.add(x)
-				peer = then(peer, line)
+			c.Accept(o, noTime)
+			if rapid.Bool().Draw(t, "ends") {
+				c.Finish(o.ID, agentapi.OrderDone, "", noTime)
 			}
 		}
-		at := rapid.IntRange(0, 8).Draw(t, "at")
-		_, want := peer.Diverged(own, galera.Position{UUID: galera.ZeroUUID, Seqno: int64(at)})
-		if got := theirs.diverges(&ours, int8(at)); got != want {
-			t.Fatalf("own %v at %d, peer %v: the model says %t, the agents %t", ours, at, theirs, got, want)
+		for range rapid.IntRange(0, len(lines{})-1).Draw(t, "lines") {
+			epoch++
+			line := galera.Line{Epoch: epoch, Start: galera.Position{UUID: galera.ZeroUUID, Seqno: int64(rapid.IntRange(0, 9).Draw(t, "start"))}}
+			if c.Lineage.Epoch == 0 && rapid.Bool().Draw(t, "whole") {
+				c.SetLineage(galera.FirstLine(line))
+				continue
+			}
+			c.BeginLine(line)
+		}
+		var b book
+		b.take(c)
+		got := b.content(galera.ZeroUUID)
+		same := got.HighestEpoch == c.HighestEpoch && got.Held == c.Held && got.Formed == c.Formed && len(got.Records) == len(c.Records) &&
+			got.Lineage.Equal(c.Lineage) && (got.Lineage.Earlier == nil) == (c.Lineage.Earlier == nil)
+		for k := range min(len(c.Records), len(got.Records)) {
+			g, w := got.Records[k], c.Records[k]
+			same = same && g.ID == w.ID && g.Epoch == w.Epoch && g.Kind == w.Kind && g.State == w.State
+		}
+		if !same {
+			t.Fatalf("%+v\nbecame %+v", c, got)
 		}
 	})
-}
-
-// then begins with a first line: histories of which the beginning is not known are not in the model.
-func then(l galera.Lineage, line galera.Line) galera.Lineage {
-	if l.Epoch == 0 {
-		return galera.FirstLine(line)
-	}
-	return l.Then(line)
 }

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"github.com/galera-operator/galera-operator/internal/agent/orders"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
@@ -74,86 +76,45 @@ func (w *World) deliver(k int, keep bool) bool {
 	return true
 }
 
-// obey is the agent's judgement of an order.
+// obey gives an order to the agent, which judges it and begins to carry it out.
 func (w *World) obey(i int, o order) {
 	n := &w.nodes[i]
 	b := &n.vol.book
-	if b.damaged || !n.records() || b.find(o.id) != nil || o.epoch < b.highest {
+	if b.damaged || !n.records() {
 		return
 	}
-	if n.trouble == lookHangs && n.agent.phase == phaseExamining {
-		w.obeyUnseen(i, o)
-		return
+	order := agentapi.Order{ID: o.id, Epoch: o.epoch, Kind: agentOrders[o.kind], Position: o.position, GivenUp: nameSets[o.givenUp]}
+	v := w.judgeOrder(i, order)
+	switch v.Decision {
+	case orders.Refuse:
+		w.edit(i, func(c *orders.Content) { c.Refuse(order, v.Message, noTime) })
+	case orders.Accept:
+		if cut := b.find(n.agent.doing); cut != nil {
+			cut.state = orderFailed
+		}
+		w.edit(i, func(c *orders.Content) { c.Accept(order, noTime) })
+		w.carryOut(i, o)
 	}
-	if n.agent.phase == phaseExamining || n.agent.doing != "" && o.kind != orderStop {
-		return // busy: not recorded
-	}
-	r := record{id: o.id, epoch: o.epoch, kind: o.kind, state: orderAccepted}
-	if !w.allowed(i, o) {
-		r.state = orderRefused
-		b.put(r)
-		return
-	}
-	if cut := b.find(n.agent.doing); cut != nil {
-		cut.state = orderFailed
-	}
-	b.put(r)
-	w.carryOut(i, o)
 }
 
-func (w *World) allowed(i int, o order) bool {
-	n := &w.nodes[i]
-	b := &n.vol.book
-	switch o.kind {
-	case orderInitialise:
-		return !w.formedAlready(b, o) && w.idle(i) && n.vol.data == dataEmpty
-	case orderBootstrap:
-		return !w.formedAlready(b, o) && w.idle(i) && n.vol.data == dataPresent && !n.agent.blurred &&
-			o.position.Known() && w.past.position(n.vol.head) == o.position && w.lookAllows(i, o)
-	case orderRebuild:
-		p := w.past.position(n.vol.head)
-		return n.agent.phase == phaseRunning && n.srv.on && !n.srv.hung && !n.srv.view.primary &&
-			o.position.Known() && p.UUID == o.position.UUID && p.Seqno >= o.position.Seqno && w.lookAllows(i, o)
-	case orderRestart:
-		return !b.held
-	}
-	return true
-}
-
-func (w *World) formedAlready(b *book, o order) bool {
-	return b.formedID != "" && b.formedEpoch == o.epoch && b.formedID != o.id
-}
-
-// idle says that mariadbd does not run and is not on its way up or down.
-func (w *World) idle(i int) bool {
-	n := &w.nodes[i]
-	return !n.srv.on && (n.agent.phase == phaseWaiting || n.agent.phase == phaseStopped || n.agent.phase == phaseFailed)
-}
-
+// carryOut begins what is in the book.
 func (w *World) carryOut(i int, o order) {
 	n := &w.nodes[i]
 	b := &n.vol.book
 	n.agent.doing = o.id
 	switch o.kind {
-	case orderInitialise, orderBootstrap:
-		b.held, b.formedEpoch, b.formedID = false, o.epoch, o.id
-		b.lines.add(lineage{o.epoch, w.past.seqno(n.vol.head)})
-		n.agent.phase, n.agent.alone = phaseStarting, true
-		if o.kind == orderInitialise {
-			n.agent.phase = phaseInitialising
-		}
 	case orderRebuild:
-		b.lines.add(lineage{o.epoch, w.past.seqno(n.srv.received)})
+		start := w.past.position(n.srv.received)
+		w.edit(i, func(c *orders.Content) { c.BeginLine(galera.Line{Epoch: o.epoch, Start: start}) })
 	case orderStop, orderRestart:
-		b.held = b.held || o.kind == orderStop
 		w.checkTaken(i, o.kind == orderStop)
-		n.agent.phase, n.agent.alone = phaseStopping, false
 	case orderStart:
-		b.held = false
 		b.records[0].state = orderDone
 		n.agent.doing = ""
-		if n.agent.phase == phaseStopped {
-			n.agent.phase = phaseExamining
-		}
+	}
+	w.turn(i, nil)
+	if stop := o.kind == orderStop || o.kind == orderRestart; stop && n.agent.phase != phaseStopping && n.agent.phase != phaseInitialising {
+		b.records[0].state = orderDone // nothing runs
+		n.agent.doing = ""
 	}
 }

@@ -30,7 +30,7 @@ var arbitratorRegressions = []regression{
 		Event{Round, 0, 0}, Event{ReplaceCA, 0, 0}, Event{Round, 0, 0}, Event{SeeSecrets, 1, 0}, Event{Reconcile, 1, 0})},
 	{"an earlier leader's order comes after the one that tells of a leave", tellsOnce,
 		Schedule{Members: 3, Eager: true, Arbiter: true, Events: []Event{
-			{SwitchTLS, 0, 1}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {LookAround, 1, 0}, {SwitchTLS, 0, 0}, {Round, 0, 0},
+			{SwitchTLS, 0, 1}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {LookAround, 1, 0}, {SwitchTLS, 0, 0},
 			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Scale, 1, 0}, {Round, 0, 0}, {KillAgent, 2, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
 			{Round, 0, 0}, {SeeStatus, 1, 0}, {Round, 0, 0}, {CrashBeforeStatus, 1, 0},
 		}}},

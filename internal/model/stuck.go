@@ -3,8 +3,6 @@ package model
 import (
 	"slices"
 
-	"github.com/galera-operator/galera-operator/internal/agent/orders"
-	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
@@ -129,61 +127,6 @@ func (w *World) kill(i int) {
 	if n.pod.terminating {
 		w.podGone(i)
 	}
-}
-
-// obeyUnseen is the judgement of an order while the data directory is examined: what forms a component has to wait.
-func (w *World) obeyUnseen(i int, o order) {
-	b := &w.nodes[i].vol.book
-	switch o.kind {
-	case orderStop:
-		b.held = true
-	case orderStart:
-		b.held = false
-	default:
-		return
-	}
-	b.put(record{id: o.id, epoch: o.epoch, kind: o.kind, state: orderDone})
-}
-
-// lookAllows is the shipped judgement of an order that makes a member Primary, by what it hears of the others.
-func (w *World) lookAllows(i int, o order) bool {
-	if !w.hears {
-		return true
-	}
-	f := orders.Facts{Examined: true, Data: galera.DataPresent, Position: w.past.position(w.nodes[i].vol.head)}
-	if o.kind == orderRebuild {
-		f.Alive, f.Server = true, &agentapi.Server{Component: galera.ComponentNonPrimary}
-	}
-	for j := range w.n {
-		if p := &w.nodes[j]; j != i && p.agent.up && w.reach(i, j) {
-			f.Peers = append(f.Peers, w.peerView(j))
-		}
-	}
-	v := orders.Judge(agentapi.Order{ID: o.id, Epoch: o.epoch, Kind: agentapi.OrderKind(orderKinds[o.kind]), Position: o.position, GivenUp: nameSets[o.givenUp]},
-		orders.Content{}, nil, f)
-	return v.Decision == orders.Accept
-}
-
-// peerView is what the member's agent tells the others.
-func (w *World) peerView(j int) agentapi.PeerView {
-	r := w.report(j)
-	v := agentapi.PeerView{Name: names[j], Data: dataStates[r.data]}
-	if !r.blurred {
-		v.Position = w.past.position(r.head)
-	}
-	if r.server {
-		v.Component = galera.ComponentNonPrimary
-		if r.view.primary {
-			v.Component = galera.ComponentPrimary
-		}
-	}
-	if doing := w.nodes[j].vol.book.find(w.nodes[j].agent.doing); doing != nil {
-		// One that is over is told to be so, though its end cannot be recorded; so is one whose server was killed.
-		phase, srv := w.nodes[j].agent.phase, &w.nodes[j].srv
-		over := srv.killed || !srv.on && phase != phaseStarting && phase != phaseInitialising
-		v.Forming = !over && (doing.kind == orderInitialise || doing.kind == orderBootstrap || doing.kind == orderRebuild)
-	}
-	return v
 }
 
 // numbers is the set of the members named.

@@ -50,53 +50,12 @@ type lineage struct {
 // world, where a value must be comparable.
 type lines [6]lineage
 
-func (l *lines) add(x lineage) {
-	if l[0].epoch == x.epoch {
-		l[0] = x
-		return
-	}
-	copy(l[1:], l[:len(l)-1])
-	l[0] = x
-}
-
 // before is the epoch of the last bootstrap before the one of epoch.
 func (l *lines) before(epoch int64) int64 {
 	if l[0].epoch == epoch {
-		return l[1].epoch
+		return max(l[1].epoch, 0)
 	}
 	return l[0].epoch
-}
-
-// diverges is galera.Lineage.Diverged in this world; a test compares them.
-func (l *lines) diverges(own *lines, seqno int8) bool {
-	common := int64(0)
-	for _, line := range own {
-		if line.epoch == 0 {
-			break
-		}
-		if l.has(line) {
-			common = line.epoch
-			break
-		}
-		if seqno > line.start {
-			return true
-		}
-	}
-	for _, line := range l {
-		if line.epoch > common && seqno > line.start {
-			return true
-		}
-	}
-	return false
-}
-
-func (l *lines) has(line lineage) bool {
-	for _, x := range l {
-		if x == line {
-			return true
-		}
-	}
-	return false
 }
 
 type orderState int8
@@ -125,22 +84,4 @@ func (b *book) find(id string) *record {
 		}
 	}
 	return nil
-}
-
-func (b *book) put(r record) {
-	copy(b.records[1:], b.records[:remembered-1])
-	b.records[0] = r
-	b.highest = max(b.highest, r.epoch)
-}
-
-// interrupt ends what was being carried out when the agent died.
-func (b *book) interrupt() {
-	for i := range b.records {
-		if r := &b.records[i]; r.state == orderAccepted {
-			r.state = orderFailed
-			if r.kind == orderStop {
-				r.state = orderDone
-			}
-		}
-	}
 }
