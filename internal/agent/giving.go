@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/sst"
 	"github.com/galera-operator/galera-operator/internal/agent/transfer"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
@@ -20,14 +21,14 @@ type ownData struct {
 	giving     *agentapi.Giving
 	gave       *agentapi.Giving // the last one that was given
 	given      map[string]int64 // transfers given, by kind, since the agent started
-	donation   Donation
+	donation   sst.Donation
 	hearing    hearing
 }
 
 // watchGiving looks for what the transfer scripts have noted since the last look.
 func (a *agent) watchGiving() {
 	if a.proc == nil {
-		a.own.giving, a.own.donation = nil, Donation{}
+		a.own.giving, a.own.donation = nil, sst.Donation{}
 		return
 	}
 	notes := transfer.Notes(a.Places.TransferNotes())

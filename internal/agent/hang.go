@@ -57,7 +57,7 @@ func (a *agent) inTransfer() bool {
 		return false
 	}
 	copying := n.Transfer && (f.progress == nil || f.progress.Phase() != agentapi.JoinApplying)
-	return copying || !f.silentSince.IsZero()
+	return copying || f.ist.Silent()
 }
 
 // killHung ends a server that its group does without, or that keeps a recovery waiting.

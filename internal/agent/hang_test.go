@@ -9,7 +9,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/examine"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
-	"github.com/galera-operator/galera-operator/internal/agent/transfer"
+	"github.com/galera-operator/galera-operator/internal/agent/sst"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -62,17 +62,17 @@ func TestFrozenServerIsNotHung(t *testing.T) {
 // TestTransferIsNotHung: a join that takes its state has its own rules, until the server is to start with it.
 func TestTransferIsNotHung(t *testing.T) {
 	note := &datadir.Joining{Transfer: true}
-	applying := transfer.Begin(time.Now())
-	applying.Add(transfer.Look{At: time.Now(), Bytes: 1, Ended: true})
+	applying := sst.Begin(time.Now())
+	applying.Add(sst.Look{At: time.Now(), Bytes: 1, Ended: true})
 	for name, c := range map[string]struct {
 		run  running
 		want bool
 	}{
 		"no join":                        {running{}, true},
 		"a copy is awaited":              {running{note: note}, false},
-		"a copy comes":                   {running{note: note, follow: following{progress: transfer.Begin(time.Now())}}, false},
+		"a copy comes":                   {running{note: note, follow: following{progress: sst.Begin(time.Now())}}, false},
 		"the server starts with it":      {running{note: note, follow: following{progress: applying}}, true},
-		"write-sets come":                {running{note: &datadir.Joining{}, follow: following{silentSince: time.Now()}}, false},
+		"write-sets come":                {running{note: &datadir.Joining{}, follow: following{ist: silentIST()}}, false},
 		"a join that nothing comes over": {running{note: &datadir.Joining{}}, true},
 	} {
 		s := silent(t, 0)
@@ -179,4 +179,10 @@ func TestExaminationUnderAStop(t *testing.T) {
 			t.Errorf("after %s: %q", took, s.shown())
 		}
 	}
+}
+
+// silentIST has seen a connection over which nothing comes.
+func silentIST() (w sst.ISTWatch) {
+	w.See(time.Now(), sst.ISTLook{Connected: true}, showEvery, time.Minute)
+	return w
 }

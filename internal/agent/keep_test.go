@@ -7,7 +7,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/place"
-	"github.com/galera-operator/galera-operator/internal/agent/transfer"
+	"github.com/galera-operator/galera-operator/internal/agent/sst"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -78,12 +78,12 @@ func TestIncompleteAfterCrash(t *testing.T) {
 func TestCopyIsKeptWhileTheServerStarts(t *testing.T) {
 	a := copied(t, t.TempDir())
 	status, began := a.status, time.Now()
-	a.status, a.run.follow.progress = nil, transfer.Begin(began)
-	a.onLook(transfer.Look{At: began.Add(time.Second), Bytes: 1 << 20})
+	a.status, a.run.follow.progress = nil, sst.Begin(began)
+	a.onLook(sst.Look{At: began.Add(time.Second), Bytes: 1 << 20})
 	if a.run.follow.keeping {
 		t.Fatal("before all of it is there")
 	}
-	a.onLook(transfer.Look{At: began.Add(2 * time.Second), Bytes: 1 << 20, Ended: true})
+	a.onLook(sst.Look{At: began.Add(2 * time.Second), Bytes: 1 << 20, Ended: true})
 	a.nextEvent(t)
 	if !a.run.follow.kept || a.run.note == nil {
 		t.Fatalf("on the disk: %v, noted: %+v", a.run.follow.kept, a.run.note)

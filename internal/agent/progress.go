@@ -11,9 +11,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
+	"github.com/galera-operator/galera-operator/internal/agent/sst"
 	"github.com/galera-operator/galera-operator/internal/agent/transfer"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const (
@@ -25,14 +25,13 @@ const (
 
 // following is what is known of the state transfer of one run.
 type following struct {
-	progress *transfer.Progress // nil unless a full transfer is awaited or under way
+	progress *sst.Progress // nil unless a full transfer is awaited or under way
 	workers  *transfer.Workers
 	looking  bool
 	lookedAt time.Time
-	// heardAt is when the connection the write-sets come over was looked at, silentSince the first of the looks since which
-	// nothing has come and the member has stayed at one position.
-	heardAt, silentSince time.Time
-	silentAt             galera.Position
+	// heardAt is when the connection the write-sets come over was looked at.
+	heardAt time.Time
+	ist     sst.ISTWatch
 	// measuring says that what has come is being added up, at the end.
 	measuring bool
 	// noting says that a look for a full copy, and its note, are on their way; known that the last one is over.
@@ -57,7 +56,7 @@ func (a *agent) watchTransfer() {
 	}
 	f := &a.run.follow
 	if f.progress == nil {
-		f.progress, f.workers = transfer.Begin(time.Now()), &transfer.Workers{}
+		f.progress, f.workers = sst.Begin(time.Now()), &transfer.Workers{}
 	}
 	if f.looking || time.Since(f.lookedAt) < lookEvery {
 		return
@@ -181,7 +180,7 @@ func (a *agent) setJoinPhase(phase string) {
 }
 
 // lookAtTransfer looks at files and processes; it takes as long as a walk through the directory.
-func lookAtTransfer(pid int, started time.Time, workers *transfer.Workers, method, dir, notes string) transfer.Look {
+func lookAtTransfer(pid int, started time.Time, workers *transfer.Workers, method, dir, notes string) sst.Look {
 	below := procs.Below(pid)
 	var copiers []int
 	for _, p := range below {
@@ -190,7 +189,7 @@ func lookAtTransfer(pid int, started time.Time, workers *transfer.Workers, metho
 		}
 	}
 	written, work := workers.Count(copiers)
-	l := transfer.Look{At: time.Now(), Work: work, Preparing: transfer.PreparingSince(dir, started), Ended: scriptEnded(notes)}
+	l := sst.Look{At: time.Now(), Work: work, Preparing: transfer.PreparingSince(dir, started), Ended: scriptEnded(notes)}
 	if method == servercnf.Rsync {
 		l.Bytes = written // it writes over the old files: their size says nothing
 	} else {
@@ -211,7 +210,7 @@ func scriptEnded(path string) bool {
 	return ended
 }
 
-func (a *agent) onLook(l transfer.Look) {
+func (a *agent) onLook(l sst.Look) {
 	f := &a.run.follow
 	f.looking, f.lookedAt = false, l.At
 	before := f.progress.Phase()
@@ -283,7 +282,7 @@ func (a *agent) endStalled() {
 		p.Hold(time.Now())
 	}
 	limit := a.config.Node.StateTransfer.Stall()
-	if p.Still(time.Now()) <= limit {
+	if !sst.CopyStalled(p, time.Now(), limit) {
 		return
 	}
 	f := &agentapi.Failure{Reason: agentapi.FailureStalled, At: time.Now(), Message: stalledMessage(a.join, p, limit)}
@@ -298,7 +297,7 @@ func (a *agent) endTransfer(f *agentapi.Failure) {
 	a.proc.Kill() // it has served nobody: there is nothing to lose
 }
 
-func stalledMessage(j *agentapi.Join, p *transfer.Progress, limit time.Duration) string {
+func stalledMessage(j *agentapi.Join, p *sst.Progress, limit time.Duration) string {
 	from := "its donor"
 	if j != nil && j.Donor != "" {
 		from = j.Donor

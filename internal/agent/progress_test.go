@@ -9,7 +9,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/place"
-	"github.com/galera-operator/galera-operator/internal/agent/transfer"
+	"github.com/galera-operator/galera-operator/internal/agent/sst"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
@@ -79,12 +79,12 @@ func TestFailureEndsWithProgress(t *testing.T) {
 	a := &agent{Options: Options{Logger: slog.New(slog.DiscardHandler)}}
 	a.failure, a.join = &agentapi.Failure{Reason: agentapi.FailureTransfer}, &agentapi.Join{Kind: agentapi.JoinSST}
 	began := time.Now()
-	a.run.follow.progress = transfer.Begin(began)
-	a.onLook(transfer.Look{At: began.Add(time.Second)})
+	a.run.follow.progress = sst.Begin(began)
+	a.onLook(sst.Look{At: began.Add(time.Second)})
 	if a.failure == nil {
 		t.Error("forgotten before anything came")
 	}
-	a.onLook(transfer.Look{At: began.Add(2 * time.Second), Bytes: 1 << 20, Work: 1 << 20})
+	a.onLook(sst.Look{At: began.Add(2 * time.Second), Bytes: 1 << 20, Work: 1 << 20})
 	if a.failure != nil || a.join.Phase != agentapi.JoinTransferring {
 		t.Errorf("still %+v in the phase %s", a.failure, a.join.Phase)
 	}

@@ -1,8 +1,6 @@
-package transfer
+package sst
 
 import (
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -20,16 +18,6 @@ type Look struct {
 	// Work is what the transfer's processes have done so far, in no particular unit: while it
 	// grows, they are at work.
 	Work int64
-}
-
-// prepareLog is where the transfer script lets mariadb-backup write while it prepares.
-const prepareLog = "mariabackup.prepare.log"
-
-// PreparingSince says whether the preparation of a copy has begun after a moment. A log of an
-// earlier transfer may lie about.
-func PreparingSince(dataDir string, since time.Time) bool {
-	info, err := os.Stat(filepath.Join(dataDir, prepareLog))
-	return err == nil && info.ModTime().After(since)
 }
 
 // rateSpan is how far back the rate looks.
@@ -125,4 +113,9 @@ func (p *Progress) Still(now time.Time) time.Duration {
 		return 0
 	}
 	return now.Sub(p.moved)
+}
+
+// CopyStalled says whether a full copy has made no progress for longer than limit. The time before its first byte counts.
+func CopyStalled(p *Progress, now time.Time, limit time.Duration) bool {
+	return p != nil && p.Still(now) > limit
 }
