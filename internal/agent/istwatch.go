@@ -11,8 +11,8 @@ import (
 // incrementalPort is where a joiner is sent the write-sets it misses (ist.recv_addr).
 const incrementalPort = 4568
 
-// endSilent ends a run that waits for write-sets over a connection nothing comes over any more (sst.ISTWatch).
-func (a *agent) endSilent(now time.Time) {
+// endStalledIST ends a run that waits for write-sets over a connection nothing comes over any more (sst.ISTWatch).
+func (a *agent) endStalledIST(now time.Time) {
 	f := &a.run.follow
 	if a.proc == nil || a.run.note == nil || a.run.stopping || a.run.condemned || a.config.Node == nil || now.Sub(f.heardAt) < showEvery {
 		return

@@ -45,7 +45,7 @@ func TestSilentIsBegunAnew(t *testing.T) {
 				if i == 1 && c.between != nil {
 					c.between(a)
 				}
-				if a.endSilent(start.Add(time.Duration(i) * half)); i < 2 && a.failures > 0 {
+				if a.endStalledIST(start.Add(time.Duration(i) * half)); i < 2 && a.failures > 0 {
 					t.Fatal("ended too soon")
 				}
 			}

@@ -21,14 +21,14 @@ type hearing struct {
 	ended  bool
 }
 
-// endUnheard ends the script of a transfer this member gives when its joiner has gone without a word: its host has lost
+// endLostJoiner ends the script of a transfer this member gives when its joiner has gone without a word: its host has lost
 // power, or the network swallows everything (sst.JoinerWatch). The script would wait until the kernel gives up, a quarter of an hour, or for ever
 // while it has nothing to send; by rsync the member refuses all writes meanwhile. mariadbd goes on, and serves again.
 //
 // Only silence counts, not how far the copy comes: a joiner that is slow tells at least that it has no room, and one that
 // lives judges that itself. It is none without a quorum, either: the group would never hear that the transfer has ended (Donation),
 // and nobody can write.
-func (a *agent) endUnheard(n transfer.Note, now time.Time) {
+func (a *agent) endLostJoiner(n transfer.Note, now time.Time) {
 	h := &a.own.hearing
 	if h.script != n.PID {
 		*h = hearing{script: n.PID}

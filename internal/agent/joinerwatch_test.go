@@ -102,15 +102,15 @@ func TestUnheardTransferThatDoesNotHear(t *testing.T) {
 		return streams.Answer{Silent: time.Hour, Owed: true}, true
 	}
 	start := time.Unix(100000, 0)
-	a.endUnheard(n, start)
-	a.endUnheard(n, start.Add(11*time.Minute))
+	a.endLostJoiner(n, start)
+	a.endLostJoiner(n, start.Add(11*time.Minute))
 	until(t, "it goes on", func() bool { return n.Running() && len(procs.Below(n.PID)) >= 2 })
 	a.answers = func(net.IP, uint16) (streams.Answer, bool) { return streams.Answer{}, false }
-	a.endUnheard(n, start.Add(11*time.Minute+time.Second))
+	a.endLostJoiner(n, start.Add(11*time.Minute+time.Second))
 	if !n.Running() {
 		t.Fatal("it had no time")
 	}
-	a.endUnheard(n, start.Add(12*time.Minute))
+	a.endLostJoiner(n, start.Add(12*time.Minute))
 	until(t, "it ends", func() bool { return !n.Running() })
 }
 
@@ -131,9 +131,9 @@ func TestUnheardTransferGoesOn(t *testing.T) {
 			a.answers = func(host net.IP, _ uint16) (streams.Answer, bool) {
 				return streams.Answer{Silent: time.Hour, Owed: true}, host != nil
 			}
-			a.endUnheard(n, time.Unix(100000, 0))
+			a.endLostJoiner(n, time.Unix(100000, 0))
 			edit(a, &n)
-			a.endUnheard(n, time.Unix(100000, 0).Add(11*time.Minute))
+			a.endLostJoiner(n, time.Unix(100000, 0).Add(11*time.Minute))
 			if a.own.hearing.ended || !n.Running() {
 				t.Error("ended")
 			}

@@ -88,8 +88,8 @@ func (a *agent) loop(ctx context.Context) error {
 // turn does the next thing and publishes; it says whether the agent is done.
 func (a *agent) turn() bool {
 	a.giveUp()
-	a.endStalled()
-	a.endSilent(time.Now())
+	a.endStalledCopy()
+	a.endStalledIST(time.Now())
 	step := lifecycle.Next(a.situation())
 	switch step.Act {
 	case lifecycle.ActExit:

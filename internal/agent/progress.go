@@ -228,7 +228,7 @@ func (a *agent) onLook(l sst.Look) {
 			a.failure = nil // of the attempt before: this one is on its way
 		}
 		if phase == agentapi.JoinApplying {
-			a.copyKept() // while the server starts
+			a.copyDurable() // while the server starts
 		}
 	} else if l.At.Sub(f.shownAt) < showEvery {
 		return
@@ -272,8 +272,8 @@ func (a *agent) findDonor() {
 	}
 }
 
-// endStalled ends a run whose full transfer has stood still for too long.
-func (a *agent) endStalled() {
+// endStalledCopy ends a run whose full transfer has stood still for too long.
+func (a *agent) endStalledCopy() {
 	p := a.run.follow.progress
 	if a.proc == nil || p == nil || a.run.stopping || a.run.condemned || a.run.note == nil || a.config.Node == nil {
 		return

@@ -58,7 +58,7 @@ func (a *agent) onStatus(proc *server.Process, asked time.Time, s wsrep.Status, 
 		a.updateSubject()
 	}
 	a.judgeServer()
-	a.forgetEvicted(s)
+	a.unevict(s)
 	a.setLive()
 }
 
@@ -92,7 +92,7 @@ func (a *agent) judgeServer() {
 	if !a.recordFirstLine() {
 		return
 	}
-	if lifecycle.HasState(a.status) && a.run.note != nil && a.transferKnown() && a.copyKept() {
+	if lifecycle.HasState(a.status) && a.run.note != nil && a.transferKnown() && a.copyDurable() {
 		a.stateComplete()
 	}
 	if a.caughtUp() {

@@ -53,7 +53,7 @@ func (a *agent) watchGiving() {
 		case !last.Running():
 			a.own.giving = nil
 		case last.Role == transfer.RoleDonor:
-			a.endUnheard(last, time.Now())
+			a.endLostJoiner(last, time.Now())
 		}
 	}
 	a.own.donation.See(a.status, a.own.giving != nil, time.Now())

@@ -12,10 +12,10 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// copyKept says that what has come by a full copy is on the disk, and sees to it that it comes there. Neither mbstream nor rsync
+// copyDurable says that what has come by a full copy is on the disk, and sees to it that it comes there. Neither mbstream nor rsync
 // does, and InnoDB only for what it writes itself: after a power cut, pieces would be taken for the data that the copy was
 // noted as. Until then the note of the join stays, and nobody is served.
-func (a *agent) copyKept() bool {
+func (a *agent) copyDurable() bool {
 	f := &a.run.follow
 	if a.run.note == nil || !a.run.note.Transfer || f.kept {
 		return true
@@ -25,15 +25,15 @@ func (a *agent) copyKept() bool {
 		proc := a.proc
 		go func() {
 			err := datadir.SyncAll(a.Places.Data)
-			a.post(func() { a.onKept(proc, err) })
+			a.post(func() { a.onCopyDurable(proc, err) })
 		}()
 	}
 	return false
 }
 
-// onKept goes on where the copy is on the disk. One that cannot be brought there is worth nothing: the kernel tells of a
+// onCopyDurable goes on where the copy is on the disk. One that cannot be brought there is worth nothing: the kernel tells of a
 // failed write once, and another attempt would seem to succeed.
-func (a *agent) onKept(proc *server.Process, err error) {
+func (a *agent) onCopyDurable(proc *server.Process, err error) {
 	switch {
 	case a.proc != proc || a.run.stopping || a.run.condemned:
 	case err != nil:

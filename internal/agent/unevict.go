@@ -22,8 +22,8 @@ func (f forgetting) settling(now time.Time) bool {
 	return !f.since.IsZero() && now.Sub(f.since) < settleMost
 }
 
-// forgetEvicted makes the running server forget whom the group has evicted, when that is over.
-func (a *agent) forgetEvicted(s wsrep.Status) {
+// unevict makes the running server forget whom the group has evicted, when that is over.
+func (a *agent) unevict(s wsrep.Status) {
 	switch {
 	case !s.Evicted:
 		a.forget.since = time.Time{}
