@@ -192,7 +192,19 @@ func (w *World) initialised(i int) {
 	n.agent.phase, n.agent.alone = phaseStarting, true
 }
 
-// started ends the start of mariadbd: as a new component, or in the component it meets.
+// failStart is an attempt that was decided on and came to nothing. What was written before it stays.
+func (w *World) failStart(i int) bool {
+	n := &w.nodes[i]
+	if !n.agent.up || n.srv.on || n.agent.phase != phaseStarting && n.agent.phase != phaseInitialising {
+		return false
+	}
+	n.agent.serverGone()
+	w.truth.reached |= ReachedFailedStart
+	return true
+}
+
+// started ends the start of mariadbd: as a new component, or in the component it meets. It was decided on when it began, however long
+// ago that was.
 func (w *World) started(i int) {
 	n := &w.nodes[i]
 	if n.agent.alone {
@@ -200,7 +212,7 @@ func (w *World) started(i int) {
 		return
 	}
 	peer := w.primaryPeer(i)
-	if peer < 0 || !w.linked(i, peer) || !w.judgeJoin(i, w.heard(i)).Join {
+	if peer < 0 || !w.linked(i, peer) {
 		n.agent.phase = phaseWaiting
 		return
 	}

@@ -78,6 +78,7 @@ const (
 	Freeze    // the volume does not answer
 	Protect   // the volume is read-only
 	Thaw      // all this is over
+	FailStart // the agent's attempt to start mariadbd, or to make a database, fails
 	kinds
 )
 
@@ -86,7 +87,7 @@ var kindNames = [kinds]string{"Round", "Elapse", "Agent", "Kubelet", "Regroup", 
 	"MachineAway", "MachineBack", "Partition", "Shatter", "Heal", "Mute", "Unmute", "NotHear", "Duplicate", "DropMessage",
 	"CrashBeforeActing", "CrashBeforeStatus", "CrashOperator", "Wipe", "Save", "RollBack", "Swap", "Blur", "PurgeCache", "LoseStatus", "DamageBook",
 	"Hibernate", "Configure", "Upgrade", "SwitchTLS", "Scale", "Approve", "Repair", "SplitByHand", "Renew", "ReplaceCA",
-	"Hang", "HangHard", "LookHangs", "Freeze", "Protect", "Thaw"}
+	"Hang", "HangHard", "LookHangs", "Freeze", "Protect", "Thaw", "FailStart"}
 
 // String returns the event as Go source.
 func (e Event) String() string { return fmt.Sprintf("{%s, %d, %d}", kindNames[e.Kind], e.A, e.B) }
@@ -253,6 +254,8 @@ func (w *World) diskOrPerson(e Event) bool {
 		w.issue(int8(e.A % authorities))
 	case Hang, HangHard, LookHangs, Freeze, Protect, Thaw:
 		return w.seize(i, e.Kind)
+	case FailStart:
+		return w.failStart(i)
 	}
 	return true
 }

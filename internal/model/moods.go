@@ -5,7 +5,7 @@ type mood []Kind
 
 // moods differ in what goes wrong most. One distribution for all would spread every schedule
 // over all faults and reach none of the deep ones.
-var moods = [...]mood{anything, fineSteps, oldLeader, oldReports, network, disks, changes, certificates, switches, sizes, stuck}
+var moods = [...]mood{anything, fineSteps, oldLeader, oldReports, network, disks, changes, certificates, switches, sizes, stuck, lateShell}
 
 var (
 	anything = newMood(nil)
@@ -38,6 +38,11 @@ var (
 var stuck = newMood(map[Kind]int{
 	Round: 90, Hang: 10, HangHard: 4, LookHangs: 4, Freeze: 4, Protect: 4, Thaw: 8, KillAll: 6, KillServer: 10, KillAgent: 6, Drain: 6, Write: 30, Approve: 20,
 	Mute: 4, Unmute: 4, DamageBook: 2, Wipe: 1, Swap: 0, RollBack: 0, Hibernate: 2, Scale: 2, Configure: 2})
+
+// lateShell: what an agent has decided is done late, again, or not at all.
+var lateShell = newMood(map[Kind]int{
+	Round: 20, Agent: 40, Regroup: 24, Deliver: 30, Duplicate: 10, DropMessage: 4, Hear: 20, Reconcile: 40, FailStart: 30, KillAgent: 12, KillServer: 10, KillAll: 6,
+	Freeze: 3, Protect: 2, Thaw: 8, Write: 40, Partition: 8, Heal: 8, Wipe: 2, LoseStatus: 2, Approve: 20})
 
 // certificates: renewed and replaced, loaded late, and seen by operators of any age.
 var certificates = newMood(map[Kind]int{
