@@ -84,7 +84,8 @@ func Run(ctx context.Context, o Options) error {
 	return a.loop(ctx)
 }
 
-// agent holds what workers and the loop share; all of it is safe for concurrent use.
+// agent is the composition. Its rooms and its state are the loop's, except for what a room says is safe for concurrent use;
+// what workers share with the loop besides is safe for it.
 type agent struct {
 	Options
 	user  string
