@@ -29,6 +29,7 @@ type ArbitratorStatus struct {
 	// phase is what its agent is doing: Waiting, Starting, Running, Stopping, Failed; Unknown while it
 	// does not answer.
 	// +optional
+	// +kubebuilder:validation:Enum=Examining;Waiting;Initialising;Starting;Running;Stopping;Stopped;Failed;Unknown
 	Phase string `json:"phase,omitempty"`
 	// pod it runs in.
 	// +optional

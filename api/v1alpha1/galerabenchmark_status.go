@@ -123,7 +123,8 @@ type BenchmarkRun struct {
 	// variant of the workload, for instance threads=8.
 	// +optional
 	Variant string `json:"variant,omitempty"`
-	// step: Switch (the cluster gets the arm's policy), Prepare (the data set is made), Measure.
+	// step: Switch (the cluster gets the arm's policy), Prepare (the data set is made), Measure, Transfer (a node takes a full copy), CleanUp.
+	// +kubebuilder:validation:Enum=Switch;Prepare;Measure;Transfer;CleanUp
 	Step string `json:"step"`
 	// startedAt is when the step was begun.
 	StartedAt metav1.Time `json:"startedAt"`

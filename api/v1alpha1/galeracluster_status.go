@@ -85,12 +85,15 @@ type MemberStatus struct {
 	// phase is what the node's agent is doing: Examining, Waiting, Initialising, Starting, Running,
 	// Stopping, Stopped, Failed; Unknown while the agent does not answer.
 	// +optional
+	// +kubebuilder:validation:Enum=Examining;Waiting;Initialising;Starting;Running;Stopping;Stopped;Failed;Unknown
 	Phase string `json:"phase,omitempty"`
 	// nodeState is Joining, Donor, Joined or Synced; empty while the server does not answer.
 	// +optional
+	// +kubebuilder:validation:Enum=Joining;Donor;Joined;Synced
 	NodeState string `json:"nodeState,omitempty"`
 	// componentState is Primary, non-Primary or Disconnected; empty while the server does not answer.
 	// +optional
+	// +kubebuilder:validation:Enum=Primary;non-Primary;Disconnected
 	ComponentState string `json:"componentState,omitempty"`
 	// position is the node's place in the cluster's history, uuid:seqno, as it was when the node
 	// last changed its state; "unknown" when it cannot be told.
@@ -131,6 +134,7 @@ type MemberTLSStatus struct {
 // ChannelStatus is the observed encryption of one channel of one node.
 type ChannelStatus struct {
 	// observed is TLS, Plaintext, Mixed (both are accepted) or Unknown.
+	// +kubebuilder:validation:Enum=TLS;Plaintext;Mixed;Unknown
 	Observed string `json:"observed"`
 	// protocol that was negotiated, for instance TLSv1.3.
 	// +optional
@@ -161,6 +165,7 @@ type ChannelStatus struct {
 type ClusterTLSStatus struct {
 	// replication is what nodes run with: Plain, Dynamic (a step of a switch) or Strict.
 	// +optional
+	// +kubebuilder:validation:Enum=Plain;Dynamic;Strict
 	Replication string `json:"replication,omitempty"`
 	// serial of the certificate published to the nodes, in hexadecimal.
 	// +optional
@@ -209,6 +214,7 @@ type TrustedCA struct {
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`
 	// state is Current for a CA of the issued certificate, Old for one that is trusted beside it, and
 	// Dropped for one that is published no more and trusted by running nodes until they are restarted.
+	// +kubebuilder:validation:Enum=Current;Old;Dropped
 	State string `json:"state"`
 }
 
@@ -222,6 +228,7 @@ const (
 // RenewalStatus is a renewal that was asked for.
 type RenewalStatus struct {
 	// of is what is renewed: leaf, ca, or leaf-of-ca (a leaf that became necessary because the CA has changed).
+	// +kubebuilder:validation:Enum=leaf;ca;leaf-of-ca
 	Of string `json:"of"`
 	// token of the request.
 	// +kubebuilder:validation:MaxLength=128
@@ -243,6 +250,7 @@ type SwitchStatus struct {
 	// to is what they are to run with.
 	To string `json:"to"`
 	// strategy is Rolling or Rebootstrap.
+	// +kubebuilder:validation:Enum=Rolling;Rebootstrap
 	Strategy string `json:"strategy"`
 	// startedAt is when the switch was begun.
 	StartedAt metav1.Time `json:"startedAt"`
@@ -266,12 +274,14 @@ type OperationStatus struct {
 	// id is unique for every operation.
 	ID string `json:"id"`
 	// type of the operation: FirstStart, Recover, RebuildQuorum, Restart, ScaleDown, Hibernate, SwitchTLS.
+	// +kubebuilder:validation:Enum=FirstStart;Recover;RebuildQuorum;Restart;ScaleDown;Hibernate;SwitchTLS
 	Type string `json:"type"`
 	// target is what the operation leads to, for instance a configuration revision.
 	// +optional
 	Target string `json:"target,omitempty"`
 	// step that is being done.
 	// +optional
+	// +kubebuilder:validation:Enum=Rolling;Rebootstrap
 	Step string `json:"step,omitempty"`
 	// epoch of the operation. Nodes refuse orders of an earlier one.
 	Epoch int64 `json:"epoch"`
@@ -288,6 +298,7 @@ type OperationStatus struct {
 // CompletedOperation is an operation that has ended.
 type CompletedOperation struct {
 	// type of the operation.
+	// +kubebuilder:validation:Enum=FirstStart;Recover;RebuildQuorum;Restart;ScaleDown;Hibernate;SwitchTLS
 	Type string `json:"type"`
 	// epoch of the operation.
 	Epoch int64 `json:"epoch"`

@@ -9,6 +9,7 @@ import (
 // ten seconds at most.
 type JoinStatus struct {
 	// kind is IST (only what was missed), SST (a full copy) or None (nothing was missed).
+	// +kubebuilder:validation:Enum=IST;SST;None
 	Kind string `json:"kind,omitempty"`
 	// donor is the node that gives, or gave, the data.
 	// +optional
@@ -16,6 +17,7 @@ type JoinStatus struct {
 	// phase of a join that goes on: Waiting (for a donor, or for its first byte), Transferring, Preparing
 	// (the copy is made consistent), Applying (the database starts and catches up); empty afterwards.
 	// +optional
+	// +kubebuilder:validation:Enum=Waiting;Transferring;Preparing;Applying
 	Phase string `json:"phase,omitempty"`
 	// bytesDone is how much of a full copy has arrived, uncompressed.
 	// +optional

@@ -39,7 +39,7 @@ func arbitratorStatus(in Input, before *v1alpha1.ArbitratorStatus) *v1alpha1.Arb
 		out.Message = "the agent does not answer"
 		return out
 	}
-	out.Phase, out.Version, out.Message = string(r.Phase), r.Image.ProviderVersion, r.Waiting
+	out.Phase, out.Version, out.Message = known(r.Phase, phases, phaseUnknown), r.Image.ProviderVersion, r.Waiting
 	out.TLS = channel(in, r, agentapi.ChannelReplication, before.TLS)
 	if a.Failure != nil {
 		out.Message = a.Failure.Message

@@ -19,7 +19,7 @@ func join(j *agentapi.Join) *v1alpha1.JoinStatus {
 		return nil
 	}
 	out := &v1alpha1.JoinStatus{
-		Kind: j.Kind, Donor: j.Donor, Phase: j.Phase, WriteSets: j.WriteSets, WriteSetsBehind: j.Behind, ETA: timeOf(j.ETA),
+		Kind: known(j.Kind, joinKinds, ""), Donor: j.Donor, Phase: known(j.Phase, joinPhases, ""), WriteSets: j.WriteSets, WriteSetsBehind: j.Behind, ETA: timeOf(j.ETA),
 		Protocol: j.Protocol, Cipher: j.Cipher, StartedAt: timeOf(&j.StartedAt), EndedAt: timeOf(j.EndedAt),
 	}
 	if j.Kind == agentapi.JoinSST {

@@ -37,11 +37,11 @@ func memberStatus(in Input, m galera.Member, before v1alpha1.MemberStatus) v1alp
 		return out
 	}
 	out := v1alpha1.MemberStatus{
-		Name: m.Name, Phase: string(m.Phase), Position: position(m, before),
+		Name: m.Name, Phase: known(m.Phase, phases, phaseUnknown), Position: position(m, before),
 		Version: r.Image.ServerVersion, Join: join(r.Join), TLS: memberTLS(in, r, before.TLS),
 	}
 	if m.Server != nil {
-		out.NodeState, out.ComponentState = string(m.Server.State), string(m.Server.Component)
+		out.NodeState, out.ComponentState = known(m.Server.State, nodeStates, ""), known(m.Server.Component, componentStates, "")
 	}
 	out.Cache = cache(r.Cache, before, out.NodeState)
 	if m.Upgrading && r.Upgrade != nil {
@@ -92,7 +92,7 @@ func channel(in Input, r *agentapi.Report, name string, before *v1alpha1.Channel
 		f = agentapi.ChannelFact{Observed: agentapi.ObservedUnknown, Problem: "the last look was too long ago", CheckedAt: f.CheckedAt}
 	}
 	out := &v1alpha1.ChannelStatus{
-		Observed: f.Observed, Protocol: f.Protocol, Cipher: f.Cipher, Serial: f.Serial, NotAfter: timeOf(f.NotAfter),
+		Observed: known(f.Observed, observations, agentapi.ObservedUnknown), Protocol: f.Protocol, Cipher: f.Cipher, Serial: f.Serial, NotAfter: timeOf(f.NotAfter),
 		PlaintextRefused: f.PlaintextRefused, Message: clip(f.Problem, 512), CheckedAt: timeOf(&f.CheckedAt),
 	}
 	if before != nil && sameEvidence(*before, *out) {
