@@ -310,6 +310,27 @@ func TestSuspendWaitsForTheRun(t *testing.T) {
 	}
 }
 
+// TestPausedClusterIsNotMeasured: no run begins while the operator does nothing for the cluster.
+func TestPausedClusterIsNotMeasured(t *testing.T) {
+	w := newWorld(nil)
+	for w.Cluster == nil {
+		w.step()
+	}
+	if w.Cluster.Annotations == nil {
+		w.Cluster.Annotations = map[string]string{}
+	}
+	w.Cluster.Annotations[v1alpha1.AnnotationPause] = "true"
+	for range 3 {
+		if d := w.step(); d.Action != nil || d.Reason != v1alpha1.ReasonClusterPaused || !d.Stalled {
+			t.Fatalf("got %+v", d)
+		}
+	}
+	delete(w.Cluster.Annotations, v1alpha1.AnnotationPause)
+	if d := w.step(); d.Reason == v1alpha1.ReasonClusterPaused {
+		t.Errorf("it still waits: %+v", d)
+	}
+}
+
 // TestNotProvedIsNotMeasured: nothing is started while a node was not observed to do what the arm wants.
 func TestNotProvedIsNotMeasured(t *testing.T) {
 	w := newWorld(nil)
