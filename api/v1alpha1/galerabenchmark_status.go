@@ -47,10 +47,10 @@ type GaleraBenchmarkStatus struct {
 	// +optional
 	CompletedAt *metav1.Time `json:"completedAt,omitempty"`
 
-	// measuredSeconds is the time inside measured windows so far; the rest went into making clusters and
-	// data, and into switches.
+	// measuredTime is the time inside measured windows so far, in whole seconds, for instance 3m0s; the rest went into making
+	// clusters and data, and into switches.
 	// +optional
-	MeasuredSeconds int64 `json:"measuredSeconds,omitempty"`
+	MeasuredTime *metav1.Duration `json:"measuredTime,omitempty"`
 
 	// restore is the spec.tls of a referenced cluster, as it is put back at the end; JSON.
 	// +optional

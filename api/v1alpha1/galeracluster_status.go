@@ -257,10 +257,10 @@ type SwitchStatus struct {
 	// completedAt is when all nodes ran with the new encryption and were Synced.
 	// +optional
 	CompletedAt *metav1.Time `json:"completedAt,omitempty"`
-	// outageMilliseconds is how long no node at all served, as their agents saw it; 0 when there
+	// outage is how long no node at all served, as their agents saw it, to the millisecond, for instance 2.4s; 0s when there
 	// always was one.
 	// +optional
-	OutageMilliseconds int64 `json:"outageMilliseconds,omitempty"`
+	Outage *metav1.Duration `json:"outage,omitempty"`
 	// joinsByIST is the number of nodes whose last return took only what they had missed.
 	// +optional
 	JoinsByIST int32 `json:"joinsByIST,omitempty"`

@@ -686,6 +686,11 @@ func (in *GaleraBenchmarkStatus) DeepCopyInto(out *GaleraBenchmarkStatus) {
 		in, out := &in.CompletedAt, &out.CompletedAt
 		*out = (*in).DeepCopy()
 	}
+	if in.MeasuredTime != nil {
+		in, out := &in.MeasuredTime, &out.MeasuredTime
+		*out = new(v1.Duration)
+		**out = **in
+	}
 	if in.Failure != nil {
 		in, out := &in.Failure, &out.Failure
 		*out = new(BenchmarkFailure)
@@ -1380,6 +1385,11 @@ func (in *SwitchStatus) DeepCopyInto(out *SwitchStatus) {
 	if in.CompletedAt != nil {
 		in, out := &in.CompletedAt, &out.CompletedAt
 		*out = (*in).DeepCopy()
+	}
+	if in.Outage != nil {
+		in, out := &in.Outage, &out.Outage
+		*out = new(v1.Duration)
+		**out = **in
 	}
 }
 

@@ -29,7 +29,7 @@ func benchmarkStatus(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchm
 	s.Run = d.Run
 	s.Arms = strings.Join(matrix.Arms(&b.Spec), ", ")
 	var measured []wire.Record
-	valid, seconds := 0, 0.0
+	valid, inside := 0, time.Duration(0)
 	for _, r := range seen.Records {
 		switch {
 		case r.Index == 0:
@@ -42,7 +42,7 @@ func benchmarkStatus(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchm
 			valid++
 		}
 		if r.Output != nil && !r.Output.StartedAt.IsZero() {
-			seconds += r.Output.EndedAt.Sub(r.Output.StartedAt).Seconds()
+			inside += r.Output.EndedAt.Sub(r.Output.StartedAt)
 		}
 	}
 	if s.StartedAt == nil && d.Run != nil {
@@ -52,7 +52,7 @@ func benchmarkStatus(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchm
 		s.EndingSince = &metav1.Time{Time: now}
 	}
 	s.DataSets = dataSets(seen)
-	s.MeasuredSeconds = int64(seconds)
+	s.MeasuredTime = &metav1.Duration{Duration: inside.Truncate(time.Second)}
 	s.Results = summary.Results(&b.Spec, measured)
 	if own, known := seen.Own(); known {
 		s.Verdict = summary.Verdict(s.Results, summary.Differences(&b.Spec, own))

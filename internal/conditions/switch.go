@@ -31,7 +31,7 @@ func switches(in Input, before *v1alpha1.ClusterTLSStatus) (now, last *v1alpha1.
 	}
 	completed := metav1.NewTime(in.Now)
 	now.CompletedAt = &completed
-	now.OutageMilliseconds = outage(in, now.StartedAt.Time).Milliseconds()
+	now.Outage = &metav1.Duration{Duration: outage(in, now.StartedAt.Time).Truncate(time.Millisecond)}
 	now.JoinsByIST, now.JoinsBySST = joins(in, now.StartedAt.Time)
 	return nil, now
 }

@@ -55,11 +55,11 @@ func TestSwitchIsFollowed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		away   [3][2]int
 		kinds  [3]string
-		outage int64
+		outage time.Duration
 		sst    int32
 	}{
 		"one after another":   {[3][2]int{{50, 45}, {40, 35}, {30, 25}}, [3]string{"IST", "IST", "IST"}, 0, 0},
-		"all at once for 2 s": {[3][2]int{{50, 10}, {45, 12}, {20, 18}}, [3]string{"IST", "SST", "IST"}, 2000, 1},
+		"all at once for 2 s": {[3][2]int{{50, 10}, {45, 12}, {20, 18}}, [3]string{"IST", "SST", "IST"}, 2 * time.Second, 1},
 		"before the switch":   {[3][2]int{{90, 80}, {90, 80}, {90, 80}}, [3]string{"SST", "SST", "SST"}, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestSwitchIsFollowed(t *testing.T) {
 				returned(&done, m.Name, tc.away[i][0], tc.away[i][1], tc.kinds[i])
 			}
 			now, last := switches(done, before)
-			if now != nil || last == nil || last.CompletedAt == nil || last.OutageMilliseconds != tc.outage || last.JoinsBySST != tc.sst {
+			if now != nil || last == nil || last.CompletedAt == nil || last.Outage == nil || last.Outage.Duration != tc.outage || last.JoinsBySST != tc.sst {
 				t.Errorf("now %+v, last %+v", now, last)
 			}
 		})

@@ -27,7 +27,7 @@ var _ = Describe("The encryption of replication", func() {
 		for _, to := range []v1alpha1.ReplicationTLS{v1alpha1.TLSDisabled, v1alpha1.TLSRequired} {
 			s := switchReplication(ctx, shop, to, v1alpha1.SwitchRolling)
 			Expect(s.JoinsBySST).To(BeZero(), "nobody needs a full copy")
-			Expect(s.OutageMilliseconds).To(BeZero(), "somebody always serves")
+			Expect(s.Outage).To(HaveValue(BeZero()), "a node always serves")
 		}
 		most, together, _, err := down.Stop()
 		Expect(err).NotTo(HaveOccurred())
@@ -42,7 +42,7 @@ var _ = Describe("The encryption of replication", func() {
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 		for _, to := range []v1alpha1.ReplicationTLS{v1alpha1.TLSDisabled, v1alpha1.TLSRequired} {
 			s := switchReplication(ctx, shop, to, v1alpha1.SwitchRebootstrap)
-			Expect(s.OutageMilliseconds).To(BeNumerically(">", 0), "one restart is an outage")
+			Expect(s.Outage).To(HaveValue(HaveField("Duration", BeNumerically(">", 0))), "one restart is an outage")
 			Expect(s.JoinsBySST).To(BeZero(), "nobody needs a full copy")
 		}
 		stopAndCheck(ctx, w, start)
@@ -106,8 +106,8 @@ func switchReplication(ctx context.Context, c *harness.Cluster, to v1alpha1.Repl
 	}).WithContext(ctx).WithTimeout(switchTime).WithPolling(200 * time.Millisecond).Should(Equal(mode))
 	Expect(c.WaitHealthy(ctx, recoverTime)).To(Succeed())
 	last := status(ctx, c).TLS.LastSwitch
-	progress("%s to %s: %s, outage %d ms, joins by IST %d, by SST %d", last.Strategy, last.To,
-		time.Since(began).Round(time.Second), last.OutageMilliseconds, last.JoinsByIST, last.JoinsBySST)
+	progress("%s to %s: %s, outage %s, joins by IST %d, by SST %d", last.Strategy, last.To,
+		time.Since(began).Round(time.Second), last.Outage.Duration, last.JoinsByIST, last.JoinsBySST)
 	return last
 }
 

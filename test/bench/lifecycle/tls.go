@@ -38,7 +38,7 @@ func measureSwitches(ctx context.Context, b *bench) ([]Figure, error) {
 			if err != nil {
 				return nil, err
 			}
-			outages = append(outages, float64(c.Status.TLS.LastSwitch.OutageMilliseconds)/1000)
+			outages = append(outages, c.Status.TLS.LastSwitch.Outage.Seconds())
 		}
 	}
 	byHand, err := restartByHand(ctx, b)
