@@ -22,9 +22,11 @@ type GaleraBenchmarkStatus struct {
 	// +optional
 	Progress string `json:"progress,omitempty"`
 
-	// arms are the names of what is compared, the baseline first.
+	// armNames are the names of what is compared, the baseline first.
 	// +optional
-	Arms string `json:"arms,omitempty"`
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	ArmNames []string `json:"armNames,omitempty"`
 
 	// verdict is the answer in one line, for instance "replication TLS: −4.1 % tps (±1.2)".
 	// +optional
@@ -52,10 +54,10 @@ type GaleraBenchmarkStatus struct {
 	// +optional
 	MeasuredTime *metav1.Duration `json:"measuredTime,omitempty"`
 
-	// restore is the spec.tls of a referenced cluster, as it is put back at the end; JSON.
+	// restoreTLS is what arms change in the spec.tls of a referenced cluster, as it is put back at the end; absent when
+	// nothing has to be put back.
 	// +optional
-	// +kubebuilder:validation:MaxLength=4096
-	Restore string `json:"restore,omitempty"`
+	RestoreTLS *BenchmarkTLS `json:"restoreTLS,omitempty"`
 
 	// failure is why the benchmark ends without having measured everything: written before anything is put back.
 	// +optional

@@ -13,7 +13,7 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=gbench,categories=all
 // +kubebuilder:printcolumn:name="Progress",type=string,JSONPath=`.status.progress`,description="Runs that count of all runs"
-// +kubebuilder:printcolumn:name="Arms",type=string,JSONPath=`.status.arms`,description="What is compared; the baseline is the first"
+// +kubebuilder:printcolumn:name="Arms",type=string,JSONPath=`.status.armNames`,description="What is compared; the baseline is the first"
 // +kubebuilder:printcolumn:name="Verdict",type=string,JSONPath=`.status.verdict`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Status",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Complete")].message`

@@ -668,6 +668,11 @@ func (in *GaleraBenchmarkStatus) DeepCopyInto(out *GaleraBenchmarkStatus) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.ArmNames != nil {
+		in, out := &in.ArmNames, &out.ArmNames
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Run != nil {
 		in, out := &in.Run, &out.Run
 		*out = new(BenchmarkRun)
@@ -690,6 +695,11 @@ func (in *GaleraBenchmarkStatus) DeepCopyInto(out *GaleraBenchmarkStatus) {
 		in, out := &in.MeasuredTime, &out.MeasuredTime
 		*out = new(v1.Duration)
 		**out = **in
+	}
+	if in.RestoreTLS != nil {
+		in, out := &in.RestoreTLS, &out.RestoreTLS
+		*out = new(BenchmarkTLS)
+		(*in).DeepCopyInto(*out)
 	}
 	if in.Failure != nil {
 		in, out := &in.Failure, &out.Failure

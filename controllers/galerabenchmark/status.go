@@ -27,7 +27,7 @@ func benchmarkStatus(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchm
 		return // what was measured is measured
 	}
 	s.Run = d.Run
-	s.Arms = strings.Join(matrix.Arms(&b.Spec), ", ")
+	s.ArmNames = matrix.Arms(&b.Spec)
 	var measured []wire.Record
 	valid, inside := 0, time.Duration(0)
 	for _, r := range seen.Records {
@@ -86,8 +86,8 @@ func noteAction(s *v1alpha1.GaleraBenchmarkStatus, seen benchmarkFacts, d steps.
 	b := seen.Benchmark
 	switch d.Action.(type) {
 	case steps.ChangeCluster:
-		if b.Spec.Cluster.Ref != nil && s.Restore == "" {
-			s.Restore = steps.Note(seen.Cluster.Spec.TLS)
+		if b.Spec.Cluster.Ref != nil && s.RestoreTLS == nil {
+			s.RestoreTLS = steps.Note(seen.Cluster.Spec.TLS)
 		}
 	case steps.StartJob:
 		noteAccount(s, true)
@@ -98,9 +98,9 @@ func noteAction(s *v1alpha1.GaleraBenchmarkStatus, seen benchmarkFacts, d steps.
 	case steps.Finish:
 		s.CompletedAt, s.Run = &metav1.Time{Time: now}, nil
 	}
-	if s.Restore != "" && seen.Cluster != nil && d.Run == nil && equality.Semantic.DeepEqual(seen.Cluster.Spec.TLS, steps.Own(b, seen.Cluster)) {
+	if s.RestoreTLS != nil && seen.Cluster != nil && d.Run == nil && equality.Semantic.DeepEqual(seen.Cluster.Spec.TLS, steps.Own(b, seen.Cluster)) {
 		if _, restoring := d.Action.(steps.RestoreCluster); restoring {
-			s.Restore = "" // it has its own policy
+			s.RestoreTLS = nil // it has its own policy
 		}
 	}
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,7 +39,7 @@ func TestBenchmarkRuns(t *testing.T) {
 	b := s.waitFor("a run that counts", func(b *v1alpha1.GaleraBenchmark) bool {
 		return len(b.Status.Results) == 1 && b.Status.Results[0].Samples == 1
 	})
-	if len(b.Status.DataSets) != 1 || b.Status.DataSets[0].Checksum != "abc" || b.Status.Arms != "plain, encrypted" {
+	if len(b.Status.DataSets) != 1 || b.Status.DataSets[0].Checksum != "abc" || !slices.Equal(b.Status.ArmNames, []string{"plain", "encrypted"}) {
 		t.Errorf("status: %+v", b.Status)
 	}
 	eventually(t, "the switch to the other arm", func() bool {
@@ -122,7 +123,7 @@ func TestBenchmarkOfExistingCluster(t *testing.T) {
 	own := existingCluster(t, "shop").Spec.TLS
 	s := perform(t, benchmark(t, "guest", map[string]string{"cluster": `{ref: {name: shop, allowPolicyChanges: true}}`, "rounds": "1", "order": "Sequential", "workloads": oneWrite}))
 	eventually(t, "the first arm's policy", func() bool { return s.cluster("shop").Spec.TLS.Replication == v1alpha1.TLSDisabled })
-	if c := s.cluster("shop"); c.Annotations[v1alpha1.AnnotationBenchmark] != "guest" || s.get().Status.Restore == "" {
+	if c := s.cluster("shop"); c.Annotations[v1alpha1.AnnotationBenchmark] != "guest" || s.get().Status.RestoreTLS == nil {
 		t.Errorf("changed before it was written down: %v, %+v", c.Annotations, s.get().Status)
 	}
 	s.prove("shop")

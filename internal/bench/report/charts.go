@@ -154,7 +154,7 @@ func what(o *wire.Output) string {
 
 // overTime draws transactions, or connections, per second of the first round, one line for every arm, one chart for every workload.
 func overTime(b Benchmark) (out []*plot.Plot, err error) {
-	arms := strings.Split(b.Resource.Status.Arms, ", ")
+	arms := b.Resource.Status.ArmNames
 	plots, lines := map[string]*plot.Plot{}, map[*plot.Plot]int{}
 	for _, r := range b.Records {
 		if !r.Valid || r.Round != 1 || len(series(r.Output)) < 2 {

@@ -39,7 +39,7 @@ func putBack(s State, d Decision) (step Decision, ok bool) {
 		return d, false
 	case b.Spec.Cluster.Template != nil:
 		d.Action = RemoveCluster{}
-	case b.Status.Restore != "":
+	case b.Status.RestoreTLS != nil:
 		d.Action = RestoreCluster{}
 	case unsettled(s, data) != "" && !patienceOver(s):
 		return waiting(d, unsettled(s, data)), true
@@ -175,7 +175,7 @@ func NothingLeft(s State) bool {
 		return false
 	case s.Cluster == nil:
 		return true
-	case s.Benchmark.Status.Restore != "" || claimed(s) || hasAccount(s):
+	case s.Benchmark.Status.RestoreTLS != nil || claimed(s) || hasAccount(s):
 		return false
 	}
 	return len(leftData(s)) == 0 || cleanups(s) >= maxCleanups

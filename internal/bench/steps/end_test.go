@@ -154,12 +154,12 @@ func TestNothingIsLeft(t *testing.T) {
 		want   bool
 	}{
 		"measured":                  {func(*world) {}, true},
-		"its policy is not back":    {func(w *world) { w.Benchmark.Status.Restore = Note(v1alpha1.TLSSpec{}) }, false},
+		"its policy is not back":    {func(w *world) { w.Benchmark.Status.RestoreTLS = Note(v1alpha1.TLSSpec{}) }, false},
 		"still marked":              {func(w *world) { w.Cluster.Annotations = map[string]string{v1alpha1.AnnotationBenchmark: "x"} }, false},
 		"marked by the next one":    {func(w *world) { w.Cluster.Annotations = map[string]string{v1alpha1.AnnotationBenchmark: "y"} }, true},
 		"its data could not go":     {func(w *world) { w.Judged["x-cleanup-1"] = false }, false},
 		"and nobody tries again":    {func(w *world) { w.failedCleanups() }, true},
-		"its cluster is gone":       {func(w *world) { w.Cluster, w.Benchmark.Status.Restore = nil, Note(v1alpha1.TLSSpec{}) }, true},
+		"its cluster is gone":       {func(w *world) { w.Cluster, w.Benchmark.Status.RestoreTLS = nil, Note(v1alpha1.TLSSpec{}) }, true},
 		"not over":                  {func(w *world) { w.Benchmark.Status.CompletedAt = nil }, false},
 		"nothing was ever measured": {func(w *world) { w.Records, w.Judged = nil, map[string]bool{} }, true},
 	} {

@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -16,8 +17,8 @@ func TestNoteFits(t *testing.T) {
 		own.ClientCertificates = append(own.ClientCertificates, v1alpha1.ClientCertificateSpec{Name: fmt.Sprint("c", i), CommonName: strings.Repeat("s", 64), SecretName: strings.Repeat("s", 253)})
 	}
 	note := Note(own)
-	if len(note) > 4096 {
-		t.Fatalf("%d bytes", len(note))
+	if text, err := json.Marshal(note); err != nil || len(text) > 4096 {
+		t.Fatalf("%d bytes, %v", len(text), err)
 	}
 	c := &v1alpha1.GaleraCluster{}
 	c.Spec.TLS = own
@@ -25,7 +26,7 @@ func TestNoteFits(t *testing.T) {
 	c.Spec.TLS.Certificate.PrivateKey = v1alpha1.PrivateKeySpec{Algorithm: "ECDSA", Size: 256}
 	c.Spec.TLS.ClientCertificates = own.ClientCertificates[:3] // somebody has removed the others meanwhile
 	b := &v1alpha1.GaleraBenchmark{}
-	b.Status.Restore = note
+	b.Status.RestoreTLS = note
 	got := Own(b, c)
 	if got.Replication != "Required" || got.StateTransfer != "Disabled" || got.Clients != "Preferred" || got.MinVersion != "1.2" || got.Cipher != own.Cipher ||
 		got.Certificate.PrivateKey != own.Certificate.PrivateKey {

@@ -72,8 +72,8 @@ func (w *world) step() Decision {
 	case ChangeCluster:
 		w.note("switch " + a.Run.Arm.Name)
 		if b.Spec.Cluster.Ref != nil {
-			if b.Status.Restore == "" {
-				b.Status.Restore = Note(w.Cluster.Spec.TLS)
+			if b.Status.RestoreTLS == nil {
+				b.Status.RestoreTLS = Note(w.Cluster.Spec.TLS)
 			}
 			w.Cluster.Spec.TLS = matrix.Policy(Own(b, w.Cluster), a.Run.Arm.TLS)
 		} else {
@@ -107,7 +107,7 @@ func (w *world) step() Decision {
 		w.Job = nil
 	case RestoreCluster:
 		w.note("restore")
-		w.Cluster.Spec.TLS, b.Status.Restore = Own(b, w.Cluster), ""
+		w.Cluster.Spec.TLS, b.Status.RestoreTLS = Own(b, w.Cluster), nil
 		w.observed()
 	case RemoveCluster:
 		w.note("remove")
