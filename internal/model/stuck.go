@@ -107,6 +107,10 @@ func (w *World) heldUp(i int) (did, held bool) {
 		did = n.agent.failure != failureHung
 		n.agent.failure = failureHung
 		return did, true
+	case n.trouble == lookHangs && n.agent.phase == phaseExamining && n.agent.doing != "":
+		w.interrupt(i) // a Stop cuts the look off; what was begun before it has failed
+		n.agent.doing = ""
+		return true, true
 	case n.trouble == lookHangs:
 		return false, n.agent.phase == phaseExamining
 	case n.trouble == frozen:
