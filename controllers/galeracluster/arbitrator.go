@@ -22,7 +22,8 @@ func (r *Reconciler) actOnArbitrator(ctx context.Context, in conditions.Input, a
 	f := in.Facts
 	switch a := a.(type) {
 	case plan.ApplyArbitrator:
-		d := resources.Arbitrator(r.imaged(&in), r.Options, a.Running)
+		imaged, _ := r.imaged(f, in.Seen)
+		d := resources.Arbitrator(imaged, r.Options, a.Running)
 		if f.Arbitrator != nil {
 			// What was decided from an old state is never applied over a newer one.
 			d.ResourceVersion = f.Arbitrator.ResourceVersion

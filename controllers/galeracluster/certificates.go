@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,59 +19,67 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
+// tlsPublication are the objects that carry certificates, and what there is to tell of them.
+type tlsPublication struct {
+	objects  []client.Object
+	pair     *conditions.PublishedPair
+	refused  *conditions.Problem // why the issued pair is held back
+	reserved *conditions.Problem // a client's Secret that the cluster needs itself
+}
+
 // publishTLS gives the nodes what the planner chooses from the pair they have and the pair that was
 // issued; a bad one never reaches them.
-func (r *Reconciler) publishTLS(in *conditions.Input) ([]client.Object, error) {
+func (r *Reconciler) publishTLS(f observe.Facts, seen map[string]observe.Seen, now time.Time) (out tlsPublication, err error) {
 	controlCA, err := r.ControlCA()
 	if err != nil {
-		return nil, fmt.Errorf("reading the operator's own certificate: %w", err)
+		return out, fmt.Errorf("reading the operator's own certificate: %w", err)
 	}
-	issued, problem := in.Facts.Issued, judge(*in)
+	issued, problem := f.Issued, judge(f, now)
 	if problem != nil {
-		issued, in.Refused = nil, problem
+		issued = nil
 	}
-	if problem != nil && problem.Reason == v1alpha1.ReasonCertificateExpired {
-		in.Refused = nil // it is what the nodes have: the date says it all
+	if problem != nil && problem.Reason != v1alpha1.ReasonCertificateExpired { // of an expired one, which the nodes have, the date says it all
+		out.refused = problem
 	}
-	if in.Facts.Cluster.Paused() {
+	if f.Cluster.Paused() {
 		issued = nil // nothing else is published
 	}
-	choice := plan.Publish(observe.Certificates(in.Facts, issued, in.Seen, in.Now))
-	from := in.Facts.Published
+	choice := plan.Publish(observe.Certificates(f, issued, seen, now))
+	from := f.Published
 	if choice.Issued {
 		from = issued
 	}
 	crt, key, _ := observe.PairOf(from)
 	if crt == nil {
-		return nil, nil
+		return out, nil
 	}
-	cas := bundle(choice.CAs, in.Facts.Published, issued)
-	if in.Facts.Cluster.Paused() {
-		_, _, cas = observe.PairOf(in.Facts.Published)
+	cas := bundle(choice.CAs, f.Published, issued)
+	if f.Cluster.Paused() {
+		_, _, cas = observe.PairOf(f.Published)
 	}
-	in.Published = &conditions.PublishedPair{Choice: choice, CAs: pki.Parse(cas)}
+	out.pair = &conditions.PublishedPair{Choice: choice, CAs: pki.Parse(cas)}
 	if leaf := pki.Parse(crt); len(leaf) > 0 {
 		pair := pki.Pair{Leaf: leaf[0]}
-		in.Published.Serial, in.Published.Key, in.Published.NotAfter = pair.Serial(), pair.Key(), leaf[0].NotAfter
+		out.pair.Serial, out.pair.Key, out.pair.NotAfter = pair.Serial(), pair.Key(), leaf[0].NotAfter
 	}
-	_, _, clientCA := observe.PairOf(in.Facts.ClientCA)
-	secret := resources.PublishedTLS(in.Facts.Cluster, crt, key, cas, controlCA, clientCA)
-	if in.Facts.Published != nil {
+	_, _, clientCA := observe.PairOf(f.ClientCA)
+	secret := resources.PublishedTLS(f.Cluster, crt, key, cas, controlCA, clientCA)
+	if f.Published != nil {
 		// What was chosen from an old state is never published over a newer one.
-		secret.ResourceVersion = in.Facts.Published.ResourceVersion
+		secret.ResourceVersion = f.Published.ResourceVersion
 	}
-	return append(clientSecrets(in, cas), secret, resources.CAConfigMap(in.Facts.Cluster, cas)), nil
+	out.objects, out.reserved = clientSecrets(f, cas)
+	out.objects = append(out.objects, secret, resources.CAConfigMap(f.Cluster, cas))
+	return out, nil
 }
 
 // clientSecrets gives clients their pairs together with what verifies the servers, which the Secrets
 // cert-manager writes do not hold: the two CAs are not the same. A name that the cluster needs itself is refused by
 // the API; a spec from before that rule is told.
-func clientSecrets(in *conditions.Input, serverCA []byte) []client.Object {
-	f := in.Facts
-	var out []client.Object
+func clientSecrets(f observe.Facts, serverCA []byte) (out []client.Object, reserved *conditions.Problem) {
 	for _, spec := range f.Cluster.Spec.TLS.ClientCertificates {
 		if name := resources.ClientSecretName(f.Cluster, spec); resources.ReservedSecret(f.Cluster, name) {
-			in.Failed = &conditions.Problem{Reason: v1alpha1.ReasonNameConflict, Blocked: true, Message: fmt.Sprintf(
+			reserved = &conditions.Problem{Reason: v1alpha1.ReasonNameConflict, Blocked: true, Message: fmt.Sprintf(
 				"the client certificate %q asks for the Secret %q, which the cluster needs itself; choose another secretName", spec.Name, name)}
 			continue
 		}
@@ -78,25 +87,25 @@ func clientSecrets(in *conditions.Input, serverCA []byte) []client.Object {
 			out = append(out, resources.ClientSecret(f.Cluster, spec, crt, key, serverCA))
 		}
 	}
-	return out
+	return out, reserved
 }
 
 // judge says why the issued pair may not reach the nodes, nil when it may.
-func judge(in conditions.Input) *conditions.Problem {
-	if in.Facts.Issued == nil {
+func judge(f observe.Facts, now time.Time) *conditions.Problem {
+	if f.Issued == nil {
 		return nil
 	}
-	crt, key, ca := observe.PairOf(in.Facts.Issued)
-	_, err := pki.Check(crt, key, ca, requiredNames(in.Facts.Cluster), in.Now)
+	crt, key, ca := observe.PairOf(f.Issued)
+	_, err := pki.Check(crt, key, ca, requiredNames(f.Cluster), now)
 	var problem *pki.Problem
 	if !errors.As(err, &problem) {
 		return nil
 	}
-	if before, _, _ := observe.PairOf(in.Facts.Published); problem.Reason == pki.ReasonExpired && bytes.Equal(before, crt) {
+	if before, _, _ := observe.PairOf(f.Published); problem.Reason == pki.ReasonExpired && bytes.Equal(before, crt) {
 		return &conditions.Problem{Reason: v1alpha1.ReasonCertificateExpired}
 	}
 	return &conditions.Problem{Reason: v1alpha1.ReasonCertificateRefused, Blocked: true, Message: fmt.Sprintf(
-		"the certificate in the Secret %q is not given to the nodes (%s): %s", in.Facts.Issued.Name, problem.Reason, problem.Message)}
+		"the certificate in the Secret %q is not given to the nodes (%s): %s", f.Issued.Name, problem.Reason, problem.Message)}
 }
 
 // bundle makes ca.crt from the fingerprints that were chosen.

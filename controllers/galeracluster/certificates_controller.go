@@ -50,13 +50,13 @@ func (k certificateKeeper) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	in := conditions.Input{Facts: facts, Now: k.Now(), Config: published(facts.Config)}
-	err = errors.Join(k.applyAll(ctx, &in, resources.Certificates(c, k.Options)), k.prune(ctx, in, resources.PrunableCertificates()), k.renew(ctx, in))
+	refused, err := k.applyAll(ctx, c, resources.Certificates(c, k.Options))
+	err = errors.Join(err, k.prune(ctx, c, published(facts.Config), resources.PrunableCertificates()), k.renew(ctx, facts, k.Now()))
 	var none observe.ErrNoCertManager
 	if errors.As(err, &none) && none.Why == "" {
 		return ctrl.Result{RequeueAfter: whileUnknown}, nil
 	}
-	if k.asking.note(req.NamespacedName, in.Failed, err, k.Now()) {
+	if k.asking.note(req.NamespacedName, refused, err, k.Now()) {
 		k.Agents.Changed(req.NamespacedName)
 	}
 	switch {
@@ -67,7 +67,7 @@ func (k certificateKeeper) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 		return ctrl.Result{RequeueAfter: whileWaiting}, nil
 	case err != nil:
 		return ctrl.Result{}, err
-	case in.Failed != nil:
+	case refused != nil:
 		return ctrl.Result{RequeueAfter: whileBlocked}, nil
 	case renewing(c):
 		return ctrl.Result{RequeueAfter: whileWaiting}, nil

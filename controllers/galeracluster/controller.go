@@ -81,20 +81,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	in := conditions.Input{Facts: facts, Now: r.Now(), OperatorNamespace: r.Options.OperatorNamespace}
-	in.Failed, in.CertManager = r.asking.get(req.NamespacedName, in.Now)
+	now := r.Now()
+	refused, certManager := r.asking.get(req.NamespacedName, now)
+	given, pubErr := r.publishAll(ctx, facts, r.Agents.Seen(req.NamespacedName), refused, now)
+	facts = given.facts(facts)
 
-	in.Seen = r.Agents.Seen(req.NamespacedName)
-	renewals(&in)
-	pubErr := errors.Join(facts.Unread, r.publishAll(ctx, &in))
-
-	r.Agents.Follow(req.NamespacedName, r.targets(in.Facts))
+	r.Agents.Follow(req.NamespacedName, r.targets(facts))
 	if !r.Agents.Asked(req.NamespacedName) {
 		return ctrl.Result{}, pubErr // the first answers wake us
 	}
-	in.Seen = r.Agents.Seen(req.NamespacedName)
-	in.Snapshot = observe.Snapshot(in.Facts, in.Seen, in.Config, in.Now)
-	in.Decision = plan.Plan(in.Snapshot)
+	in := r.input(facts, given, r.Agents.Seen(req.NamespacedName), now)
+	in.CertManager = certManager
 	if c.Paused() {
 		in.Withhold()
 		return r.result(ctx, in, pubErr, r.updateStatus(ctx, in))
@@ -109,15 +106,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.result(ctx, in, pubErr, actErr, syncErr, statusErr)
 }
 
-// publishAll brings every object but the certificates to what the spec asks for. A webhook that does not answer may hold
-// that up for a while, and not the recovery that comes after it.
-func (r *Reconciler) publishAll(ctx context.Context, in *conditions.Input) error {
-	ctx, cancel := context.WithTimeout(ctx, publishTime)
-	defer cancel()
-	if in.Facts.Cluster.Paused() {
-		return r.publish(ctx, in) // which only looks at what is published
+// input puts together what this pass has found, and decides by it.
+func (r *Reconciler) input(f observe.Facts, given publication, seen map[string]observe.Seen, now time.Time) conditions.Input {
+	record, renewalRefused := renewals(f, now)
+	snapshot := observe.Snapshot(f, seen, given.config, now)
+	return conditions.Input{
+		Facts: f, Seen: seen, Snapshot: snapshot, Decision: plan.Plan(snapshot),
+		Config: given.config, Published: given.pair,
+		Refused: given.refused, ImageRefused: given.imageRefused, Failed: given.failed,
+		Renewals: record, RenewalRefused: renewalRefused,
+		OperatorNamespace: r.Options.OperatorNamespace, Now: now,
 	}
-	return errors.Join(r.publish(ctx, in), r.ownSecrets(ctx, in.Facts), r.prune(ctx, *in, resources.Prunable()), r.expand(ctx, in))
 }
 
 // act carries out what reaches beyond the status; journal entries are written with the status.

@@ -14,7 +14,6 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/apply"
-	"github.com/galera-operator/galera-operator/internal/conditions"
 	"github.com/galera-operator/galera-operator/internal/observe"
 )
 
@@ -39,12 +38,13 @@ func TestExpandAllowsNoWayBack(t *testing.T) {
 			}).Build()
 			c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "shop"}}
 			c.Status.Replicas, c.Spec.Storage.Size = 1, resource.MustParse("2Gi")
-			in := conditions.Input{Facts: observe.Facts{Cluster: c, Claims: map[string]*corev1.PersistentVolumeClaim{p.Name: p}}}
+			facts := observe.Facts{Cluster: c, Claims: map[string]*corev1.PersistentVolumeClaim{p.Name: p}}
 			r := &Reconciler{Actor: apply.Actor{Client: kube}}
-			if err := r.expand(t.Context(), &in); err != nil || tc.refuse != (in.Failed != nil) {
-				t.Fatal(err, in.Failed)
+			grown, err := r.expand(t.Context(), facts)
+			if tc.refuse != (refusal(err) != nil) || !tc.refuse && err != nil {
+				t.Fatal(err)
 			}
-			if got := observe.VolumeSize(in.Facts).String(); got != tc.want {
+			if got := observe.VolumeSize(publication{grown: grown}.facts(facts)).String(); got != tc.want {
 				t.Errorf("got %s, want %s", got, tc.want)
 			}
 		})

@@ -9,15 +9,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/conditions"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // prune deletes what was made for something the spec does not ask for any more. Exactly what was seen goes. A
 // client's certificate that was given away stays good until its end.
-func (r *Reconciler) prune(ctx context.Context, in conditions.Input, kinds []client.ObjectList) error {
-	c := in.Facts.Cluster
-	if in.Config.Revision == "" {
+func (r *Reconciler) prune(ctx context.Context, c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, kinds []client.ObjectList) error {
+	if config.Revision == "" {
 		return nil // nothing was made yet
 	}
 	var errs []error
@@ -28,7 +27,7 @@ func (r *Reconciler) prune(ctx context.Context, in conditions.Input, kinds []cli
 		}
 		errs = append(errs, meta.EachListItem(list, func(item runtime.Object) error {
 			o := item.(client.Object)
-			if o.GetDeletionTimestamp() != nil || !resources.LeftBehind(c, in.Config, r.Options, o) {
+			if o.GetDeletionTimestamp() != nil || !resources.LeftBehind(c, config, r.Options, o) {
 				return nil
 			}
 			uid := o.GetUID()

@@ -1,11 +1,14 @@
 package galeracluster
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,48 +25,97 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// publish applies every child object but those for cert-manager, and fills in what the nodes have been given: the
-// configuration, the certificate, and why either was held back. For a paused cluster it fills in what is published already,
-// and applies nothing.
-func (r *Reconciler) publish(ctx context.Context, in *conditions.Input) error {
-	c := in.Facts.Cluster
-	var objects []client.Object
-
-	in.Config = published(in.Facts.Config)
-	if conditions.ForbiddenSettings(c) == nil && (!c.Paused() || in.Config.Revision == "") {
-		in.Config = r.rendered(*in, resources.Encryption(in.Config.TLS))
-	}
-	if in.Config.Revision != "" {
-		objects = append(objects, resources.Static(c, in.Config, observe.PrimaryPod(in.Facts), r.Options)...)
-		guard(objects, in.Facts)
-	}
-	tls, err := r.publishTLS(in)
-	objects = append(objects, tls...)
-	imaged := r.imaged(in)
-	in.Facts.ArbitratorRevision = resources.ArbitratorRevision(imaged, r.Options)
-	if c.Paused() {
-		return err
-	}
-	rootErr := r.ensureRootSecret(ctx, in.Facts)
-	rootRefused := refusal(rootErr)
-	if in.Config.Revision != "" && rootErr == nil {
-		objects = append(objects, resources.StatefulSet(imaged, r.Options, statefulSet(in.Facts)))
-	}
-	if rootRefused != nil {
-		in.Failed, rootErr = rootRefused, nil
-	}
-	return errors.Join(err, rootErr, r.applyAll(ctx, in, objects))
+// publication is what one pass gave the nodes, and why it held anything back.
+type publication struct {
+	config             agentapi.NodeConfig
+	arbitratorRevision string
+	// pair is the certificate the nodes have, nil before there is one; refused is why a newer one is held back.
+	pair    *conditions.PublishedPair
+	refused *conditions.Problem
+	// imageRefused is why the nodes are not given spec.image.
+	imageRefused *conditions.Problem
+	// failed is the error of this pass that the status tells.
+	failed *conditions.Problem
+	// grown are the claims that were made larger, by name.
+	grown map[string]*corev1.PersistentVolumeClaim
 }
 
-// imaged is the cluster with the image its nodes are given: the present one while another is refused.
-func (r *Reconciler) imaged(in *conditions.Input) *v1alpha1.GaleraCluster {
-	c := in.Facts.Cluster
-	in.ImageRefused = conditions.ImageRefused(observe.RefusedImage(resources.Image(c, r.Options), in.Facts, in.Seen))
-	if in.ImageRefused != nil {
-		c = c.DeepCopy()
-		c.Spec.Image = observe.PublishedImage(in.Facts)
+// facts adds to the facts what this pass has changed in them.
+func (p publication) facts(f observe.Facts) observe.Facts {
+	f.ArbitratorRevision = p.arbitratorRevision
+	if len(p.grown) > 0 {
+		f.Claims = maps.Clone(f.Claims)
+		maps.Copy(f.Claims, p.grown) // so that the status allows no way back below them
 	}
-	return c
+	return f
+}
+
+// publishAll brings every object but the certificates to what the spec asks for. A webhook that does not answer may hold
+// that up for a while, and not the recovery that comes after it. What cert-manager refused is told unless the spec itself
+// is wrong.
+func (r *Reconciler) publishAll(ctx context.Context, f observe.Facts, seen map[string]observe.Seen, refused *conditions.Problem, now time.Time) (publication, error) {
+	ctx, cancel := context.WithTimeout(ctx, publishTime)
+	defer cancel()
+	given, notApplied, err := r.publish(ctx, f, seen, now)
+	given.failed = cmp.Or(given.failed, refused, notApplied)
+	if f.Cluster.Paused() {
+		return given, errors.Join(f.Unread, err)
+	}
+	errs := []error{f.Unread, err, r.ownSecrets(ctx, f), r.prune(ctx, f.Cluster, given.config, resources.Prunable())}
+	given.grown, err = r.expand(ctx, f)
+	if problem := refusal(err); problem != nil && given.failed == nil {
+		given.failed, err = problem, nil
+	}
+	return given, errors.Join(append(errs, err)...)
+}
+
+// publish applies every child object but those for cert-manager, and returns what the nodes have been given, why anything
+// was held back, and the first object that the API server refuses. For a paused cluster it returns what is published already,
+// and applies nothing.
+func (r *Reconciler) publish(ctx context.Context, f observe.Facts, seen map[string]observe.Seen, now time.Time) (given publication, notApplied *conditions.Problem, err error) {
+	c := f.Cluster
+	var objects []client.Object
+
+	given.config = published(f.Config)
+	if conditions.ForbiddenSettings(c) == nil && (!c.Paused() || given.config.Revision == "") {
+		given.config = r.rendered(f, seen, resources.Encryption(given.config.TLS))
+	}
+	if given.config.Revision != "" {
+		objects = append(objects, resources.Static(c, given.config, observe.PrimaryPod(f), r.Options)...)
+		guard(objects, f)
+	}
+	secrets, err := r.publishTLS(f, seen, now)
+	given.pair, given.refused = secrets.pair, secrets.refused
+	objects = append(objects, secrets.objects...)
+	var imaged *v1alpha1.GaleraCluster
+	imaged, given.imageRefused = r.imaged(f, seen)
+	given.arbitratorRevision = resources.ArbitratorRevision(imaged, r.Options)
+	if c.Paused() {
+		given.failed = secrets.reserved
+		return given, nil, err
+	}
+	rootErr := r.ensureRootSecret(ctx, f)
+	rootRefused := refusal(rootErr)
+	given.failed = cmp.Or(rootRefused, secrets.reserved)
+	if given.config.Revision != "" && rootErr == nil {
+		objects = append(objects, resources.StatefulSet(imaged, r.Options, statefulSet(f)))
+	}
+	if rootRefused != nil {
+		rootErr = nil
+	}
+	notApplied, applyErr := r.applyAll(ctx, c, objects)
+	return given, notApplied, errors.Join(err, rootErr, applyErr)
+}
+
+// imaged is the cluster with the image its nodes are given: the present one while another is refused, with the reason.
+func (r *Reconciler) imaged(f observe.Facts, seen map[string]observe.Seen) (*v1alpha1.GaleraCluster, *conditions.Problem) {
+	c := f.Cluster
+	refused := conditions.ImageRefused(observe.RefusedImage(resources.Image(c, r.Options), f, seen))
+	if refused != nil {
+		c = c.DeepCopy()
+		c.Spec.Image = observe.PublishedImage(f)
+	}
+	return c, refused
 }
 
 // guard lets the configuration, and where the primary's Service leads, be replaced only if they still are what was
@@ -83,21 +135,19 @@ func guard(objects []client.Object, f observe.Facts) {
 	}
 }
 
-// applyAll applies what it can; what is refused for good becomes a Problem, not a retry storm.
-func (r *Reconciler) applyAll(ctx context.Context, in *conditions.Input, objects []client.Object) error {
+// applyAll applies what it can; the first that is refused for good becomes a Problem, not a retry storm.
+func (r *Reconciler) applyAll(ctx context.Context, c *v1alpha1.GaleraCluster, objects []client.Object) (*conditions.Problem, error) {
+	var refused *conditions.Problem
 	var errs []error
 	for _, o := range objects {
-		err := r.Objects.Apply(ctx, in.Facts.Cluster.UID, o)
-		problem := refusal(err)
-		switch {
-		case err == nil:
-		case problem == nil:
-			errs = append(errs, err)
-		case in.Failed == nil:
-			in.Failed = problem
+		err := r.Objects.Apply(ctx, c.UID, o)
+		if problem := refusal(err); problem != nil {
+			refused = cmp.Or(refused, problem)
+			continue
 		}
+		errs = append(errs, err)
 	}
-	return errors.Join(errs...)
+	return refused, errors.Join(errs...)
 }
 
 // refusal explains an error that trying again does not cure, nil for any other.
@@ -113,23 +163,20 @@ func refusal(err error) *conditions.Problem {
 	return nil
 }
 
-// expand makes volumes grow that are smaller than the spec asks for.
-func (r *Reconciler) expand(ctx context.Context, in *conditions.Input) error {
-	for _, p := range observe.Small(in.Facts) {
-		if in.Facts.Rigid[p.Name] {
+// expand makes volumes grow that are smaller than the spec asks for, and returns those that do, also beside an error.
+func (r *Reconciler) expand(ctx context.Context, f observe.Facts) (map[string]*corev1.PersistentVolumeClaim, error) {
+	grown := map[string]*corev1.PersistentVolumeClaim{}
+	for _, p := range observe.Small(f) {
+		if f.Rigid[p.Name] {
 			continue // told by a condition
 		}
-		larger, err := r.Actor.Expand(ctx, p, in.Facts.Cluster.Spec.Storage.Size)
-		if problem := refusal(err); problem != nil && in.Failed == nil {
-			in.Failed = problem
-			return nil
-		}
+		larger, err := r.Actor.Expand(ctx, p, f.Cluster.Spec.Storage.Size)
 		if err != nil {
-			return err
+			return grown, err
 		}
-		in.Facts.Claims[p.Name] = larger // so that the status allows no way back below it
+		grown[p.Name] = larger
 	}
-	return nil
+	return grown, nil
 }
 
 // statefulSet is what of the StatefulSet depends on more than the spec.
@@ -171,10 +218,10 @@ func published(cm *corev1.ConfigMap) agentapi.NodeConfig {
 
 // rendered is the configuration with that encryption of replication in it. The resource version
 // guards it: what was decided from an old one never replaces a newer one.
-func (r *Reconciler) rendered(in conditions.Input, e galera.Encryption) agentapi.NodeConfig {
-	f, tls := in.Facts, resources.TLSConfig(in.Facts.Cluster)
+func (r *Reconciler) rendered(f observe.Facts, seen map[string]observe.Seen, e galera.Encryption) agentapi.NodeConfig {
+	tls := resources.TLSConfig(f.Cluster)
 	before := published(f.Config)
-	tls.PreferredSuite = observe.PreferredSuite(f, in.Seen, before.TLS.PreferredSuite)
+	tls.PreferredSuite = observe.PreferredSuite(f, seen, before.TLS.PreferredSuite)
 	if before.Revision != "" {
 		tls = resources.Effective(tls, before.TLS, e)
 	}
@@ -187,7 +234,7 @@ func (r *Reconciler) publishEncryption(ctx context.Context, in conditions.Input,
 	if before := published(f.Config); before.Revision == "" || resources.Encryption(before.TLS) != p.From {
 		return nil // it is another step's turn already
 	}
-	cm := resources.ConfigMap(f.Cluster, r.rendered(in, p.To))
+	cm := resources.ConfigMap(f.Cluster, r.rendered(f, in.Seen, p.To))
 	cm.ResourceVersion = f.Config.ResourceVersion
 	return r.Objects.Apply(ctx, f.Cluster.UID, cm)
 }

@@ -31,32 +31,33 @@ const (
 // askAgain is how long after a failed attempt cert-manager is asked once more.
 const askAgain = time.Minute
 
-// renewals brings the record of renewals up to date: what is asked for by annotation, and a leaf that
-// became necessary because the issuer signs with another CA, which cert-manager does not notice.
-func renewals(in *conditions.Input) {
-	f := in.Facts
+// renewals returns the record of renewals brought up to date, and what is wrong with a request. Renewed is what is asked
+// for by annotation, and a leaf that became necessary because the issuer signs with another CA, which cert-manager does
+// not notice.
+func renewals(f observe.Facts, now time.Time) (record []v1alpha1.RenewalStatus, refused *conditions.Problem) {
 	if f.Cluster.Status.TLS != nil {
-		in.Renewals = slices.Clone(f.Cluster.Status.TLS.Renewals)
+		record = slices.Clone(f.Cluster.Status.TLS.Renewals)
 	}
 	for _, word := range strings.FieldsFunc(f.Cluster.Annotations[v1alpha1.AnnotationRenew], func(r rune) bool { return r == ',' || r == ' ' }) {
 		of, token, _ := strings.Cut(word, "@")
 		if why := wrongRequest(f.Cluster, of, token); why != "" {
-			in.RenewalRefused = &conditions.Problem{Reason: v1alpha1.ReasonRenewalRefused, Blocked: true,
+			refused = &conditions.Problem{Reason: v1alpha1.ReasonRenewalRefused, Blocked: true,
 				Message: fmt.Sprintf("the annotation %s asks for %q: %s", v1alpha1.AnnotationRenew, word, why)}
 			continue
 		}
-		request(in, of, token)
+		record = request(record, f, of, token, now)
 	}
 	if ca := first(f.SigningCA); ca != "" && f.Issued != nil && !comesFrom(f.Issued, ca) {
-		request(in, renewLeafOf, ca[:observe.MinFingerprint])
+		record = request(record, f, renewLeafOf, ca[:observe.MinFingerprint], now)
 	}
-	for i := range in.Renewals {
-		r := &in.Renewals[i]
-		if now := present(f, r.Of); r.CompletedAt == nil && now != "" && now != r.Previous {
-			at := metav1.NewTime(in.Now)
+	for i := range record {
+		r := &record[i]
+		if is := present(f, r.Of); r.CompletedAt == nil && is != "" && is != r.Previous {
+			at := metav1.NewTime(now)
 			r.CompletedAt = &at
 		}
 	}
+	return record, refused
 }
 
 func wrongRequest(c *v1alpha1.GaleraCluster, of, token string) string {
@@ -72,21 +73,21 @@ func wrongRequest(c *v1alpha1.GaleraCluster, of, token string) string {
 }
 
 // request records a renewal, once for each token.
-func request(in *conditions.Input, of, token string) {
-	i := slices.IndexFunc(in.Renewals, func(r v1alpha1.RenewalStatus) bool { return r.Of == of })
-	if i >= 0 && in.Renewals[i].Token == token {
-		return
+func request(record []v1alpha1.RenewalStatus, f observe.Facts, of, token string, now time.Time) []v1alpha1.RenewalStatus {
+	i := slices.IndexFunc(record, func(r v1alpha1.RenewalStatus) bool { return r.Of == of })
+	if i >= 0 && record[i].Token == token {
+		return record
 	}
-	previous := present(in.Facts, of)
+	previous := present(f, of)
 	if previous == "" {
-		return // there is nothing to renew yet
+		return record // there is nothing to renew yet
 	}
-	r := v1alpha1.RenewalStatus{Of: of, Token: token, Previous: previous, RequestedAt: metav1.NewTime(in.Now)}
+	r := v1alpha1.RenewalStatus{Of: of, Token: token, Previous: previous, RequestedAt: metav1.NewTime(now)}
 	if i < 0 {
-		in.Renewals = append(in.Renewals, r)
-		return
+		return append(record, r)
 	}
-	in.Renewals[i] = r
+	record[i] = r
+	return record
 }
 
 // present is the fingerprint of what a renewal replaces.
@@ -112,18 +113,18 @@ func comesFrom(issued *corev1.Secret, ca string) bool {
 }
 
 // renew does what was recorded in an earlier pass, and is not done.
-func (r *Reconciler) renew(ctx context.Context, in conditions.Input) error {
-	if in.Facts.Cluster.Status.TLS == nil {
+func (r *Reconciler) renew(ctx context.Context, f observe.Facts, now time.Time) error {
+	if f.Cluster.Status.TLS == nil {
 		return nil
 	}
-	for _, recorded := range in.Facts.Cluster.Status.TLS.Renewals {
-		if recorded.CompletedAt != nil || present(in.Facts, recorded.Of) != recorded.Previous {
+	for _, recorded := range f.Cluster.Status.TLS.Renewals {
+		if recorded.CompletedAt != nil || present(f, recorded.Of) != recorded.Previous {
 			continue
 		}
 		if recorded.Of == renewCA {
-			return r.replaceCA(ctx, in.Facts.CAPair)
+			return r.replaceCA(ctx, f.CAPair)
 		}
-		return r.reissue(ctx, in.Facts.Certificate, in.Now)
+		return r.reissue(ctx, f.Certificate, now)
 	}
 	return nil
 }
