@@ -31,7 +31,7 @@ const usage = `usage:
   agent notify ...          called by mariadbd (wsrep_notify_cmd)
   agent throttle BYTES      copy standard input to standard output, so many bytes per second
   agent widen               let standard input and output hold more, where they are pipes
-  agent version             print the version`
+  agent --version           print the version`
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
@@ -43,6 +43,10 @@ func main() {
 func run(args []string) error {
 	if len(args) == 0 {
 		return fmt.Errorf("no command\n%s", usage)
+	}
+	if version.Asked(args) {
+		fmt.Println(version.Version)
+		return nil
 	}
 	switch args[0] {
 	case "run":
@@ -66,9 +70,6 @@ func run(args []string) error {
 		return throttle.Copy(os.Stdout, os.Stdin, rate)
 	case "widen":
 		widen.Standard()
-		return nil
-	case "version":
-		fmt.Println(version.Version)
 		return nil
 	}
 	return fmt.Errorf("unknown command %q\n%s", args[0], usage)

@@ -17,7 +17,7 @@ import (
 const usage = `usage:
   bench-runner run                 do what BENCH_PLAN says
   bench-runner install DIRECTORY   copy this binary to DIRECTORY/bench-runner
-  bench-runner version             print the version`
+  bench-runner --version           print the version`
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
@@ -35,7 +35,7 @@ func run(ctx context.Context, args []string) error {
 		return runner.Main(ctx)
 	case len(args) == 2 && args[0] == "install":
 		return install.CopyAs(args[1], "bench-runner")
-	case len(args) == 1 && args[0] == "version":
+	case version.Asked(args):
 		fmt.Println(version.Version)
 		return nil
 	}

@@ -7,11 +7,14 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/galera-operator/galera-operator/internal/version"
 )
 
 const usage = `usage:
   kubectl galera bench report NAME [-o table|md|html|json|csv|png] [flags]
   kubectl galera bench compare A B [-o table|md|html] [flags]
+  kubectl galera --version
 
 flags:
   -n, --namespace NAMESPACE   default: that of the current context
@@ -30,6 +33,10 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
+	if version.Asked(args) {
+		fmt.Println(version.Version)
+		return nil
+	}
 	if len(args) >= 3 && args[0] == "bench" {
 		switch args[1] {
 		case "report":

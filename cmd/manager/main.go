@@ -27,6 +27,10 @@ const (
 )
 
 func main() {
+	if version.Asked(os.Args[1:]) {
+		fmt.Println(version.Version)
+		return
+	}
 	opts := bindFlags(flag.CommandLine)
 	zapOpts := zap.Options{}
 	zapOpts.BindFlags(flag.CommandLine)
