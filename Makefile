@@ -164,16 +164,16 @@ install: ## Install the CRDs.
 	@kubectl apply --server-side -k config/crd
 
 .PHONY: uninstall
-uninstall: ## Remove the CRDs, and with them every GaleraCluster.
-	@kubectl delete --ignore-not-found -k config/crd
+uninstall: ## Remove the CRDs; refused while a GaleraCluster or GaleraBenchmark is left.
+	@hack/uninstall.sh
 
 .PHONY: deploy
 deploy: $(KUSTOMIZE) ## Install the operator with the image IMG; cert-manager must be there.
 	@hack/render.sh $(KUSTOMIZE) $(IMG) | kubectl apply --server-side -f -
 
 .PHONY: undeploy
-undeploy: $(KUSTOMIZE) ## Remove the operator, its CRDs, and with them every GaleraCluster.
-	@hack/render.sh $(KUSTOMIZE) $(IMG) | kubectl delete --ignore-not-found -f -
+undeploy: ## Remove the operator. CRDs, namespace, and every GaleraCluster and its data stay.
+	@kubectl delete --ignore-not-found -k config/undeploy
 
 ##@ Tools
 

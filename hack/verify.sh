@@ -36,4 +36,10 @@ for folder in config/{default,samples}; do
 done
 "$kustomize" build --load-restrictor LoadRestrictionsNone config/local >/dev/null || failed=1
 
+# What is removed with the operator must not take a database along.
+if "$kustomize" build config/undeploy | grep -E '^kind: (CustomResourceDefinition|Namespace|GaleraCluster)$'; then
+  echo "config/undeploy deletes what holds data" >&2
+  failed=1
+fi
+
 exit "$failed"
