@@ -1,3 +1,4 @@
+// Package galerabenchmark reconciles GaleraBenchmarks: it prepares clusters and Jobs, takes results in, and judges them.
 package galerabenchmark
 
 import (

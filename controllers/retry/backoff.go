@@ -13,7 +13,8 @@ const (
 	// First is the pause after an error, which doubles up to Most. Beside an error no other time can be asked for, so that
 	// Most is no longer than the shortest wait a pass asks for without one.
 	First = 50 * time.Millisecond
-	Most  = 5 * time.Second
+	// Most is the longest pause.
+	Most = 5 * time.Second
 )
 
 // backOff is when what failed is tried again: soon, however long it has been failing, because the error of one part says

@@ -242,7 +242,7 @@ func pause(in *Input) {
 
 // TestPause: nothing but "true" pauses a cluster.
 func TestPause(t *testing.T) {
-	for value, want := range map[string]bool{"true": true, "True": false, "yes": false, "": false, "false": false, " true": false} {
+	for value, want := range map[string]bool{"true": true, "True": false, "yes": false, "": false, "false": false, "yes, true": false} {
 		in := healthy()
 		in.Facts.Cluster.Annotations = map[string]string{v1alpha1.AnnotationPause: value}
 		in.Decision.Action = plan.DeletePod{Member: "n-1"}

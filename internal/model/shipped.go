@@ -43,10 +43,8 @@ func (w *World) situation(i int, peers map[string]agentapi.PeerView) lifecycle.S
 	case phaseStopping:
 		s.Alive, s.Stopping = true, true
 	default:
-		if kind := orderKind(-1); doing != nil {
-			if kind = doing.kind; kind == orderInitialise || kind == orderBootstrap {
-				s.Form = agentOrders[kind]
-			}
+		if doing != nil && (doing.kind == orderInitialise || doing.kind == orderBootstrap) {
+			s.Form = agentOrders[doing.kind]
 		}
 		s.Join = w.judgeJoin(i, peers)
 	}

@@ -26,7 +26,9 @@ func TestPause(t *testing.T) {
 	observed := w.status().ObservedGeneration
 
 	// The spec is not acted upon, and what is deleted is not made again.
-	w.edit(func(c *v1alpha1.GaleraCluster) { c.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: quantity("7m")} })
+	w.edit(func(c *v1alpha1.GaleraCluster) {
+		c.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: quantity("7m")}
+	})
 	w.Eventually(w.condition("Stalled")).Should(Equal("True Paused"))
 	service := &corev1.Service{}
 	w.Expect(w.get(service, "shop")).To(Succeed())
