@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -73,8 +74,9 @@ func TestReachOfStatus(t *testing.T) {
 		must(t, kube.Create(ctx, u))
 		t.Cleanup(func() { _ = kube.Delete(ctx, u) })
 		must(t, kube.Get(ctx, client.ObjectKeyFromObject(u), u))
-		if status, _, _ := unstructured.NestedMap(u.Object, "status"); len(status) > 0 {
-			t.Errorf("%s begins with %v", u.GetKind(), status)
+		status, _, _ := unstructured.NestedMap(u.Object, "status")
+		if want := map[string]any{"observedGeneration": int64(-1)}; !reflect.DeepEqual(status, want) {
+			t.Errorf("%s begins with %v, want the default alone: %v", u.GetKind(), status, want)
 		}
 	}
 }
