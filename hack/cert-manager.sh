@@ -23,13 +23,14 @@ install_crds() {
 }
 
 # install_parts: the image's inputs are in the pod templates, so that a rebuilt image under the same name
-# replaces the running one. The webhook is registered once it runs: until then every write would fail.
+# replaces the running one. Pods that kubelet restarted with another build of that name are replaced, too. The webhook is registered once it runs: until then every write would fail.
 install_parts() {
   local id part
   id=$(docker image inspect --format '{{.Id}}' "$CERT_MANAGER_IMAGE")
   sed "s|CERT_MANAGER_IMAGE|$CERT_MANAGER_IMAGE|" "$HACK_DIR/manifests/cert-manager.yaml" |
     sed "/^    metadata:/a\\      annotations: {galera-operator.io/image-id: \"$id\"}" |
     kubectl_cluster apply --server-side --force-conflicts -f -
+  kubectl_cluster -n cert-manager delete pods --all --wait=false
   for part in "${PARTS[@]}"; do
     kubectl_cluster -n cert-manager rollout status "deployment/$part" --timeout=120s
   done
