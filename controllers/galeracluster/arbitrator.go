@@ -9,16 +9,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/conditions"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/plan"
 	"github.com/galera-operator/galera-operator/internal/resources"
+	"github.com/galera-operator/galera-operator/internal/status"
 )
 
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
 
 // actOnArbitrator carries out what is done to the arbitrator's Deployment; done says that it was such an action.
-func (r *Reconciler) actOnArbitrator(ctx context.Context, in conditions.Input, a plan.Action) (done bool, err error) {
+func (r *Reconciler) actOnArbitrator(ctx context.Context, in status.Input, a plan.Action) (done bool, err error) {
 	f := in.Facts
 	switch a := a.(type) {
 	case plan.ApplyArbitrator:
@@ -62,12 +62,12 @@ func arbitratorTarget(f observe.Facts, ca []byte) (observe.Target, bool) {
 	}
 	return observe.Target{
 		Pod: resources.ArbitratorName(f.Cluster), UID: p.UID, Address: p.Status.PodIP,
-		ServerName: serverName(f.Cluster, resources.PodName(f.Cluster, 0)), CA: string(ca),
+		ServerName: resources.ServerName(f.Cluster, resources.PodName(f.Cluster, 0)), CA: string(ca),
 	}, true
 }
 
 // podOf is the pod of an agent.
-func podOf(in conditions.Input, name string) *corev1.Pod {
+func podOf(in status.Input, name string) *corev1.Pod {
 	if name == resources.ArbitratorName(in.Facts.Cluster) {
 		return in.Facts.ArbitratorPod
 	}

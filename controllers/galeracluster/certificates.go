@@ -1,9 +1,7 @@
 package galeracluster
 
 import (
-	"bytes"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -12,19 +10,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/conditions"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/pki"
 	"github.com/galera-operator/galera-operator/internal/plan"
 	"github.com/galera-operator/galera-operator/internal/resources"
+	"github.com/galera-operator/galera-operator/internal/status"
+	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
 // tlsPublication are the objects that carry certificates, and what there is to tell of them.
 type tlsPublication struct {
 	objects  []client.Object
-	pair     *conditions.PublishedPair
-	refused  *conditions.Problem // why the issued pair is held back
-	reserved *conditions.Problem // a client's Secret that the cluster needs itself
+	pair     *status.PublishedPair
+	refused  *validate.Problem // why the issued pair is held back
+	reserved *validate.Problem // a client's Secret that the cluster needs itself
 }
 
 // publishTLS gives the nodes what the planner chooses from the pair they have and the pair that was
@@ -34,7 +33,7 @@ func (r *Reconciler) publishTLS(f observe.Facts, seen map[string]observe.Seen, n
 	if err != nil {
 		return out, fmt.Errorf("reading the operator's own certificate: %w", err)
 	}
-	issued, problem := f.Issued, judge(f, now)
+	issued, problem := f.Issued, validate.Certificate(f, now)
 	if problem != nil {
 		issued = nil
 	}
@@ -57,7 +56,7 @@ func (r *Reconciler) publishTLS(f observe.Facts, seen map[string]observe.Seen, n
 	if f.Cluster.Paused() {
 		_, _, cas = observe.PairOf(f.Published)
 	}
-	out.pair = &conditions.PublishedPair{Choice: choice, CAs: pki.Parse(cas)}
+	out.pair = &status.PublishedPair{Choice: choice, CAs: pki.Parse(cas)}
 	if leaf := pki.Parse(crt); len(leaf) > 0 {
 		pair := pki.Pair{Leaf: leaf[0]}
 		out.pair.Serial, out.pair.Key, out.pair.NotAfter = pair.Serial(), pair.Key(), leaf[0].NotAfter
@@ -76,10 +75,10 @@ func (r *Reconciler) publishTLS(f observe.Facts, seen map[string]observe.Seen, n
 // clientSecrets gives clients their pairs together with what verifies the servers, which the Secrets
 // cert-manager writes do not hold: the two CAs are not the same. A name that the cluster needs itself is refused by
 // the API; a spec from before that rule is told.
-func clientSecrets(f observe.Facts, serverCA []byte) (out []client.Object, reserved *conditions.Problem) {
+func clientSecrets(f observe.Facts, serverCA []byte) (out []client.Object, reserved *validate.Problem) {
 	for _, spec := range f.Cluster.Spec.TLS.ClientCertificates {
 		if name := resources.ClientSecretName(f.Cluster, spec); resources.ReservedSecret(f.Cluster, name) {
-			reserved = &conditions.Problem{Reason: v1alpha1.ReasonNameConflict, Blocked: true, Message: fmt.Sprintf(
+			reserved = &validate.Problem{Reason: v1alpha1.ReasonNameConflict, Blocked: true, Message: fmt.Sprintf(
 				"the client certificate %q asks for the Secret %q, which the cluster needs itself; choose another secretName", spec.Name, name)}
 			continue
 		}
@@ -88,24 +87,6 @@ func clientSecrets(f observe.Facts, serverCA []byte) (out []client.Object, reser
 		}
 	}
 	return out, reserved
-}
-
-// judge says why the issued pair may not reach the nodes, nil when it may.
-func judge(f observe.Facts, now time.Time) *conditions.Problem {
-	if f.Issued == nil {
-		return nil
-	}
-	crt, key, ca := observe.PairOf(f.Issued)
-	_, err := pki.Check(crt, key, ca, requiredNames(f.Cluster), now)
-	var problem *pki.Problem
-	if !errors.As(err, &problem) {
-		return nil
-	}
-	if before, _, _ := observe.PairOf(f.Published); problem.Reason == pki.ReasonExpired && bytes.Equal(before, crt) {
-		return &conditions.Problem{Reason: v1alpha1.ReasonCertificateExpired}
-	}
-	return &conditions.Problem{Reason: v1alpha1.ReasonCertificateRefused, Blocked: true, Message: fmt.Sprintf(
-		"the certificate in the Secret %q is not given to the nodes (%s): %s", f.Issued.Name, problem.Reason, problem.Message)}
 }
 
 // bundle makes ca.crt from the fingerprints that were chosen.
@@ -122,9 +103,4 @@ func bundle(chosen []string, secrets ...*corev1.Secret) []byte {
 		}
 	}
 	return pki.Encode(out)
-}
-
-// requiredNames are names the certificate must carry: the agents are called by them.
-func requiredNames(c *v1alpha1.GaleraCluster) []string {
-	return []string{serverName(c, resources.PodName(c, 0)), resources.ServiceName(c)}
 }

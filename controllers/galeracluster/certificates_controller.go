@@ -14,9 +14,9 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/retry"
-	"github.com/galera-operator/galera-operator/internal/conditions"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/resources"
+	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
 const (
@@ -95,14 +95,14 @@ type asking struct {
 }
 
 type asked struct {
-	refused *conditions.Problem // what trying again does not cure
-	problem *conditions.Problem
+	refused *validate.Problem // what trying again does not cure
+	problem *validate.Problem
 	since   time.Time // the problem lasts
 	at      time.Time // it was noted last
 }
 
 // note remembers a pass, and says whether there is something else to tell than before.
-func (a *asking) note(key types.NamespacedName, refused *conditions.Problem, err error, now time.Time) bool {
+func (a *asking) note(key types.NamespacedName, refused *validate.Problem, err error, now time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	before := a.clusters[key]
@@ -124,7 +124,7 @@ func (a *asking) note(key types.NamespacedName, refused *conditions.Problem, err
 }
 
 // get returns what a person should hear of.
-func (a *asking) get(key types.NamespacedName, now time.Time) (refused, problem *conditions.Problem) {
+func (a *asking) get(key types.NamespacedName, now time.Time) (refused, problem *validate.Problem) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	of := a.clusters[key]
@@ -138,30 +138,30 @@ func (a *asking) forget(key types.NamespacedName) {
 }
 
 // told is nil while the problem may pass by itself.
-func (a asked) told(now time.Time) *conditions.Problem {
+func (a asked) told(now time.Time) *validate.Problem {
 	if a.problem == nil || a.problem.Reason != v1alpha1.ReasonCertManagerMissing && now.Sub(a.since) < tellAfter {
 		return nil
 	}
 	return a.problem
 }
 
-func same(a, b *conditions.Problem) bool {
+func same(a, b *validate.Problem) bool {
 	return a == b || a != nil && b != nil && *a == *b
 }
 
 // goesOn says what does not depend on cert-manager.
 const goesOn = ". The nodes go on with the certificates they have; none is issued or renewed meanwhile"
 
-func troubleWith(err error) *conditions.Problem {
+func troubleWith(err error) *validate.Problem {
 	var none observe.ErrNoCertManager
 	switch {
 	case errors.As(err, &none):
-		return &conditions.Problem{Reason: v1alpha1.ReasonCertManagerMissing, Message: none.Why + goesOn, Blocked: true}
+		return &validate.Problem{Reason: v1alpha1.ReasonCertManagerMissing, Message: none.Why + goesOn, Blocked: true}
 	case observe.WithoutCertManager(err):
-		return &conditions.Problem{Reason: v1alpha1.ReasonCertManagerMissing, Blocked: true,
+		return &validate.Problem{Reason: v1alpha1.ReasonCertManagerMissing, Blocked: true,
 			Message: "cert-manager is not installed: its kinds are gone from the API server; install it" + goesOn}
 	}
 	first, _, _ := strings.Cut(err.Error(), "\n") // the others are about the same
-	return &conditions.Problem{Reason: v1alpha1.ReasonCertManagerFails, Blocked: true,
+	return &validate.Problem{Reason: v1alpha1.ReasonCertManagerFails, Blocked: true,
 		Message: "cert-manager cannot be asked for certificates; look at its pods and its webhook: " + first + goesOn}
 }

@@ -14,9 +14,10 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/retry"
-	"github.com/galera-operator/galera-operator/internal/conditions"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/plan"
+	"github.com/galera-operator/galera-operator/internal/status"
+	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
 var (
@@ -61,15 +62,15 @@ func TestAsking(t *testing.T) {
 
 // TestNextLook: a lost race of one part is tried again at once, an error at the latest when the plan wants to look.
 func TestNextLook(t *testing.T) {
-	problem := &conditions.Problem{}
-	decided := func(d plan.Decision) conditions.Input {
-		return conditions.Input{Decision: d, Published: &conditions.PublishedPair{}}
+	problem := &validate.Problem{}
+	decided := func(d plan.Decision) status.Input {
+		return status.Input{Decision: d, Published: &status.PublishedPair{}}
 	}
 	healthy, busy := decided(plan.Decision{Reason: plan.ReasonHealthy}), decided(plan.Decision{Reason: "x"})
 	refused, without, blocked := busy, healthy, decided(plan.Decision{Reason: "x", Blocked: true})
 	refused.Refused, without.CertManager = problem, problem
 	for name, tc := range map[string]struct {
-		in    conditions.Input
+		in    status.Input
 		parts []error
 		want  time.Duration // 0: an error
 	}{

@@ -1,5 +1,5 @@
 // Package galeracluster reconciles GaleraClusters: get, observe, publish, plan, apply, status. What to do is decided in
-// internal/plan, how it is told in internal/conditions. Certificates are asked for by a controller of their own.
+// internal/plan, how it is told in internal/status. Certificates are asked for by a controller of their own.
 package galeracluster
 
 import (
@@ -17,10 +17,10 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/retry"
 	"github.com/galera-operator/galera-operator/internal/apply"
-	"github.com/galera-operator/galera-operator/internal/conditions"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/plan"
 	"github.com/galera-operator/galera-operator/internal/resources"
+	"github.com/galera-operator/galera-operator/internal/status"
 )
 
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters,verbs=get;list;watch
@@ -107,10 +107,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // input puts together what this pass has found, and decides by it.
-func (r *Reconciler) input(f observe.Facts, given publication, seen map[string]observe.Seen, now time.Time) conditions.Input {
+func (r *Reconciler) input(f observe.Facts, given publication, seen map[string]observe.Seen, now time.Time) status.Input {
 	record, renewalRefused := renewals(f, now)
 	snapshot := observe.Snapshot(f, seen, given.config, now)
-	return conditions.Input{
+	return status.Input{
 		Facts: f, Seen: seen, Snapshot: snapshot, Decision: plan.Plan(snapshot),
 		Config: given.config, Published: given.pair,
 		Refused: given.refused, ImageRefused: given.imageRefused, Failed: given.failed,
@@ -120,7 +120,7 @@ func (r *Reconciler) input(f observe.Facts, given publication, seen map[string]o
 }
 
 // act carries out what reaches beyond the status; journal entries are written with the status.
-func (r *Reconciler) act(ctx context.Context, in conditions.Input) error {
+func (r *Reconciler) act(ctx context.Context, in status.Input) error {
 	a := in.Decision.Action
 	if a == nil || apply.Journal(in.Facts.Cluster.Status.DeepCopy(), a, in.Now) {
 		return nil
@@ -137,7 +137,7 @@ func (r *Reconciler) act(ctx context.Context, in conditions.Input) error {
 
 // sync hurries kubelet for members that have not read what was published. One that does not answer is
 // hurried, too: its certificate may be the reason, and what is published the cure.
-func (r *Reconciler) sync(ctx context.Context, in conditions.Input) error {
+func (r *Reconciler) sync(ctx context.Context, in status.Input) error {
 	publication := observe.Publication(in.Facts.Published)
 	if publication == "" || in.Config.Revision == "" {
 		return nil
@@ -162,10 +162,10 @@ func (r *Reconciler) sync(ctx context.Context, in conditions.Input) error {
 
 // updateStatus writes the status once, with the journal, and only when it differs. The resource
 // version guards it: what was decided from an old state is never stored over a newer one.
-func (r *Reconciler) updateStatus(ctx context.Context, in conditions.Input) error {
+func (r *Reconciler) updateStatus(ctx context.Context, in status.Input) error {
 	c := in.Facts.Cluster.DeepCopy()
 	apply.Journal(&c.Status, in.Decision.Action, in.Now)
-	conditions.Update(&c.Status, in)
+	status.Update(&c.Status, in)
 	r.Metrics.see(client.ObjectKeyFromObject(c), in, c.Status)
 	before := in.Facts.Cluster.Status
 	if equality.Semantic.DeepEqual(before, c.Status) {
@@ -174,7 +174,7 @@ func (r *Reconciler) updateStatus(ctx context.Context, in conditions.Input) erro
 	if err := r.Status().Update(ctx, c); err != nil {
 		return err
 	}
-	for _, e := range conditions.Events(before, c.Status) {
+	for _, e := range status.Events(before, c.Status) {
 		r.Events.Eventf(in.Facts.Cluster, nil, e.Type, e.Reason, e.Action, "%s", e.Message)
 	}
 	return nil
@@ -182,7 +182,7 @@ func (r *Reconciler) updateStatus(ctx context.Context, in conditions.Input) erro
 
 // result is when the cluster is looked at again without an event. Beside an error that is decided by newBackOff, which
 // waits no longer than any of these. A lost race of one part is tried again at once, whatever has happened to the others.
-func (r *Reconciler) result(ctx context.Context, in conditions.Input, parts ...error) (ctrl.Result, error) {
+func (r *Reconciler) result(ctx context.Context, in status.Input, parts ...error) (ctrl.Result, error) {
 	err := errors.Join(parts...)
 	if slices.ContainsFunc(parts, retry.OnlyConflicts) {
 		// The change is on its way through the cache.
@@ -195,7 +195,7 @@ func (r *Reconciler) result(ctx context.Context, in conditions.Input, parts ...e
 	return ctrl.Result{RequeueAfter: nextLook(in)}, nil
 }
 
-func nextLook(in conditions.Input) time.Duration {
+func nextLook(in status.Input) time.Duration {
 	d := in.Decision
 	switch {
 	case d.Action != nil || d.Reason != plan.ReasonHealthy && !d.Blocked:

@@ -9,13 +9,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/conditions"
 	"github.com/galera-operator/galera-operator/internal/plan"
+	"github.com/galera-operator/galera-operator/internal/status"
 )
 
 // tellEvictions tells members of servers that have ended. One that refuses, or could not be told, costs
 // nothing but time: the group finds out by itself.
-func (r *Reconciler) tellEvictions(ctx context.Context, in conditions.Input) {
+func (r *Reconciler) tellEvictions(ctx context.Context, in status.Input) {
 	key := client.ObjectKeyFromObject(in.Facts.Cluster)
 	ctx, cancel := context.WithTimeout(ctx, tellTime)
 	defer cancel()

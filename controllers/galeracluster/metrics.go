@@ -11,14 +11,14 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/conditions"
+	"github.com/galera-operator/galera-operator/internal/status"
 )
 
 // Metrics tells Prometheus about every cluster as it was seen in its last pass. A cluster that is gone
 // leaves no series behind. The zero value is ready for use; a nil one ignores everything.
 type Metrics struct {
 	mu       sync.Mutex
-	clusters map[types.NamespacedName]conditions.Input
+	clusters map[types.NamespacedName]status.Input
 }
 
 var (
@@ -60,16 +60,16 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 }
 
 // see remembers a pass.
-func (m *Metrics) see(key types.NamespacedName, in conditions.Input, status v1alpha1.GaleraClusterStatus) {
+func (m *Metrics) see(key types.NamespacedName, in status.Input, told v1alpha1.GaleraClusterStatus) {
 	if m == nil {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.clusters == nil {
-		m.clusters = map[types.NamespacedName]conditions.Input{}
+		m.clusters = map[types.NamespacedName]status.Input{}
 	}
-	in.Facts.Cluster = &v1alpha1.GaleraCluster{Status: status}
+	in.Facts.Cluster = &v1alpha1.GaleraCluster{Status: told}
 	m.clusters[key] = in
 }
 
@@ -83,7 +83,7 @@ func (m *Metrics) forget(key types.NamespacedName) {
 	delete(m.clusters, key)
 }
 
-func collect(ch chan<- prometheus.Metric, key types.NamespacedName, in conditions.Input, now time.Time) {
+func collect(ch chan<- prometheus.Metric, key types.NamespacedName, in status.Input, now time.Time) {
 	send := func(d *prometheus.Desc, value float64, labels ...string) {
 		kind := prometheus.GaugeValue
 		if d == reloads {

@@ -11,14 +11,14 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/conditions"
 	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/status"
 )
 
 func TestMetrics(t *testing.T) {
 	m, key := &Metrics{}, types.NamespacedName{Namespace: "demo", Name: "shop"}
 	end := metav1.NewTime(time.Now().Add(time.Hour))
-	m.see(key, conditions.Input{Seen: map[string]observe.Seen{
+	m.see(key, status.Input{Seen: map[string]observe.Seen{
 		"shop-0": {Live: true, Report: agentapi.Report{TLS: agentapi.TLSReport{Reloads: 2, ReloadSeconds: 0.1, Channels: map[string]agentapi.ChannelFact{
 			agentapi.ChannelReplication: {Observed: agentapi.ObservedTLS}, agentapi.ChannelClients: {Observed: agentapi.ObservedMixed},
 			agentapi.ChannelStateTransfer: {Observed: agentapi.ObservedUnknown}}}}},

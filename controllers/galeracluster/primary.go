@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/galera-operator/galera-operator/internal/conditions"
 	"github.com/galera-operator/galera-operator/internal/plan"
+	"github.com/galera-operator/galera-operator/internal/status"
 )
 
 // tellTime bounds the telling of all agents, which answer from their memory: one that does not holds up no other.
@@ -17,7 +17,7 @@ const tellTime = 2 * time.Second
 
 // tellPrimary lets agents that believe otherwise know which member clients are sent to: it is the last
 // to give its data to others. One that could not be told is told at the next pass.
-func (r *Reconciler) tellPrimary(ctx context.Context, in conditions.Input) {
+func (r *Reconciler) tellPrimary(ctx context.Context, in status.Input) {
 	primary := in.Facts.Cluster.Status.Primary
 	if primary == "" {
 		return
@@ -41,7 +41,7 @@ func (r *Reconciler) tellPrimary(ctx context.Context, in conditions.Input) {
 }
 
 // labelRoles lets the pods' labels follow the primary's Service, which has just changed when the role was moved.
-func (r *Reconciler) labelRoles(ctx context.Context, in conditions.Input) error {
+func (r *Reconciler) labelRoles(ctx context.Context, in status.Input) error {
 	if _, moved := in.Decision.Action.(plan.AssignRoles); moved {
 		return nil
 	}

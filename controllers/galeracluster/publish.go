@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"time"
 
@@ -18,11 +17,12 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/apply"
-	"github.com/galera-operator/galera-operator/internal/conditions"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/plan"
 	"github.com/galera-operator/galera-operator/internal/resources"
+	"github.com/galera-operator/galera-operator/internal/status"
+	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
 // publication is what one pass gave the nodes, and why it held anything back.
@@ -30,12 +30,12 @@ type publication struct {
 	config             agentapi.NodeConfig
 	arbitratorRevision string
 	// pair is the certificate the nodes have, nil before there is one; refused is why a newer one is held back.
-	pair    *conditions.PublishedPair
-	refused *conditions.Problem
+	pair    *status.PublishedPair
+	refused *validate.Problem
 	// imageRefused is why the nodes are not given spec.image.
-	imageRefused *conditions.Problem
+	imageRefused *validate.Problem
 	// failed is the error of this pass that the status tells.
-	failed *conditions.Problem
+	failed *validate.Problem
 	// grown are the claims that were made larger, by name.
 	grown map[string]*corev1.PersistentVolumeClaim
 }
@@ -53,7 +53,7 @@ func (p publication) facts(f observe.Facts) observe.Facts {
 // publishAll brings every object but the certificates to what the spec asks for. A webhook that does not answer may hold
 // that up for a while, and not the recovery that comes after it. What cert-manager refused is told unless the spec itself
 // is wrong.
-func (r *Reconciler) publishAll(ctx context.Context, f observe.Facts, seen map[string]observe.Seen, refused *conditions.Problem, now time.Time) (publication, error) {
+func (r *Reconciler) publishAll(ctx context.Context, f observe.Facts, seen map[string]observe.Seen, refused *validate.Problem, now time.Time) (publication, error) {
 	ctx, cancel := context.WithTimeout(ctx, publishTime)
 	defer cancel()
 	given, notApplied, err := r.publish(ctx, f, seen, now)
@@ -72,12 +72,12 @@ func (r *Reconciler) publishAll(ctx context.Context, f observe.Facts, seen map[s
 // publish applies every child object but those for cert-manager, and returns what the nodes have been given, why anything
 // was held back, and the first object that the API server refuses. For a paused cluster it returns what is published already,
 // and applies nothing.
-func (r *Reconciler) publish(ctx context.Context, f observe.Facts, seen map[string]observe.Seen, now time.Time) (given publication, notApplied *conditions.Problem, err error) {
+func (r *Reconciler) publish(ctx context.Context, f observe.Facts, seen map[string]observe.Seen, now time.Time) (given publication, notApplied *validate.Problem, err error) {
 	c := f.Cluster
 	var objects []client.Object
 
 	given.config = published(f.Config)
-	if conditions.ForbiddenSettings(c) == nil && (!c.Paused() || given.config.Revision == "") {
+	if validate.Settings(c) == nil && (!c.Paused() || given.config.Revision == "") {
 		given.config = r.rendered(f, seen, resources.Encryption(given.config.TLS))
 	}
 	if given.config.Revision != "" {
@@ -108,9 +108,9 @@ func (r *Reconciler) publish(ctx context.Context, f observe.Facts, seen map[stri
 }
 
 // imaged is the cluster with the image its nodes are given: the present one while another is refused, with the reason.
-func (r *Reconciler) imaged(f observe.Facts, seen map[string]observe.Seen) (*v1alpha1.GaleraCluster, *conditions.Problem) {
+func (r *Reconciler) imaged(f observe.Facts, seen map[string]observe.Seen) (*v1alpha1.GaleraCluster, *validate.Problem) {
 	c := f.Cluster
-	refused := conditions.ImageRefused(observe.RefusedImage(resources.Image(c, r.Options), f, seen))
+	refused := validate.Image(resources.Image(c, r.Options), f, seen)
 	if refused != nil {
 		c = c.DeepCopy()
 		c.Spec.Image = observe.PublishedImage(f)
@@ -136,8 +136,8 @@ func guard(objects []client.Object, f observe.Facts) {
 }
 
 // applyAll applies what it can; the first that is refused for good becomes a Problem, not a retry storm.
-func (r *Reconciler) applyAll(ctx context.Context, c *v1alpha1.GaleraCluster, objects []client.Object) (*conditions.Problem, error) {
-	var refused *conditions.Problem
+func (r *Reconciler) applyAll(ctx context.Context, c *v1alpha1.GaleraCluster, objects []client.Object) (*validate.Problem, error) {
+	var refused *validate.Problem
 	var errs []error
 	for _, o := range objects {
 		err := r.Objects.Apply(ctx, c.UID, o)
@@ -151,13 +151,13 @@ func (r *Reconciler) applyAll(ctx context.Context, c *v1alpha1.GaleraCluster, ob
 }
 
 // refusal explains an error that trying again does not cure, nil for any other.
-func refusal(err error) *conditions.Problem {
+func refusal(err error) *validate.Problem {
 	var taken apply.ErrNameTaken
 	switch {
 	case errors.As(err, &taken):
-		return &conditions.Problem{Reason: v1alpha1.ReasonNameConflict, Message: taken.Error(), Blocked: true}
+		return &validate.Problem{Reason: v1alpha1.ReasonNameConflict, Message: taken.Error(), Blocked: true}
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
-		return &conditions.Problem{Reason: v1alpha1.ReasonAdmissionRefused, Blocked: true,
+		return &validate.Problem{Reason: v1alpha1.ReasonAdmissionRefused, Blocked: true,
 			Message: "the API server refuses an object of this cluster: " + err.Error()}
 	}
 	return nil
@@ -229,7 +229,7 @@ func (r *Reconciler) rendered(f observe.Facts, seen map[string]observe.Seen, e g
 }
 
 // publishEncryption gives the nodes the next step of a switch.
-func (r *Reconciler) publishEncryption(ctx context.Context, in conditions.Input, p plan.PublishEncryption) error {
+func (r *Reconciler) publishEncryption(ctx context.Context, in status.Input, p plan.PublishEncryption) error {
 	f := in.Facts
 	if before := published(f.Config); before.Revision == "" || resources.Encryption(before.TLS) != p.From {
 		return nil // it is another step's turn already
@@ -287,14 +287,10 @@ func (r *Reconciler) targets(f observe.Facts) []observe.Target {
 		if p == nil || p.Status.PodIP == "" {
 			continue
 		}
-		out = append(out, observe.Target{Pod: name, UID: p.UID, Address: p.Status.PodIP, ServerName: serverName(f.Cluster, name), CA: string(ca)})
+		out = append(out, observe.Target{Pod: name, UID: p.UID, Address: p.Status.PodIP, ServerName: resources.ServerName(f.Cluster, name), CA: string(ca)})
 	}
 	if t, ok := arbitratorTarget(f, ca); ok {
 		out = append(out, t)
 	}
 	return out
-}
-
-func serverName(c *v1alpha1.GaleraCluster, pod string) string {
-	return fmt.Sprintf("%s.%s.%s.svc", pod, resources.NodesServiceName(c), c.Namespace)
 }

@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/conditions"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/pki"
+	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
 // +kubebuilder:rbac:groups=cert-manager.io,resources=certificates/status,verbs=patch
@@ -34,14 +34,14 @@ const askAgain = time.Minute
 // renewals returns the record of renewals brought up to date, and what is wrong with a request. Renewed is what is asked
 // for by annotation, and a leaf that became necessary because the issuer signs with another CA, which cert-manager does
 // not notice.
-func renewals(f observe.Facts, now time.Time) (record []v1alpha1.RenewalStatus, refused *conditions.Problem) {
+func renewals(f observe.Facts, now time.Time) (record []v1alpha1.RenewalStatus, refused *validate.Problem) {
 	if f.Cluster.Status.TLS != nil {
 		record = slices.Clone(f.Cluster.Status.TLS.Renewals)
 	}
 	for _, word := range strings.FieldsFunc(f.Cluster.Annotations[v1alpha1.AnnotationRenew], func(r rune) bool { return r == ',' || r == ' ' }) {
 		of, token, _ := strings.Cut(word, "@")
 		if why := wrongRequest(f.Cluster, of, token); why != "" {
-			refused = &conditions.Problem{Reason: v1alpha1.ReasonRenewalRefused, Blocked: true,
+			refused = &validate.Problem{Reason: v1alpha1.ReasonRenewalRefused, Blocked: true,
 				Message: fmt.Sprintf("the annotation %s asks for %q: %s", v1alpha1.AnnotationRenew, word, why)}
 			continue
 		}

@@ -46,6 +46,11 @@ func PrimaryServiceName(c *v1alpha1.GaleraCluster) string { return c.Name + "-pr
 // NodesServiceName returns the name of the headless Service that gives every node its name.
 func NodesServiceName(c *v1alpha1.GaleraCluster) string { return c.Name + "-nodes" }
 
+// ServerName returns the DNS name by which the operator calls a pod's agent, and which the agent's certificate carries.
+func ServerName(c *v1alpha1.GaleraCluster, pod string) string {
+	return pod + "." + NodesServiceName(c) + "." + c.Namespace + ".svc"
+}
+
 // ServiceAccountName returns the name of the pods' ServiceAccount, which has no rights and no token.
 func ServiceAccountName(c *v1alpha1.GaleraCluster) string { return c.Name }
 

@@ -27,8 +27,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/matrix"
 	"github.com/galera-operator/galera-operator/internal/bench/steps"
 	"github.com/galera-operator/galera-operator/internal/bench/wire"
-	"github.com/galera-operator/galera-operator/internal/conditions"
 	"github.com/galera-operator/galera-operator/internal/resources"
+	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
 // The tests here are the lines of docs/security.md: what can be reached by whoever may create GaleraClusters and GaleraBenchmarks
@@ -233,7 +233,7 @@ func TestReachOfSettings(t *testing.T) {
 	} {
 		c := &v1alpha1.GaleraCluster{}
 		c.Spec.MariaDB.Config = map[string]intstr.IntOrString{name: intstr.FromString(value)}
-		if conditions.ForbiddenSettings(c) == nil {
+		if validate.Settings(c) == nil {
 			t.Errorf("%q: %q reaches my.cnf", name, value)
 		}
 	}

@@ -1,4 +1,4 @@
-package conditions
+package status
 
 import (
 	"fmt"
@@ -6,10 +6,11 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
 // memberFailure passes on why a node cannot run.
-func memberFailure(in Input) *Problem {
+func memberFailure(in Input) *validate.Problem {
 	for _, m := range in.Snapshot.Members {
 		if m.Failure == nil || roomComes(in, m) {
 			continue
@@ -53,7 +54,7 @@ func memberFailure(in Input) *Problem {
 			reason = v1alpha1.ReasonTransferFailed
 			advice = ". It is tried again, with another donor where there is one"
 		}
-		return &Problem{reason, m.Name + ": " + m.Failure.Message + advice, blocked}
+		return &validate.Problem{Reason: reason, Message: m.Name + ": " + m.Failure.Message + advice, Blocked: blocked}
 	}
 	return nil
 }

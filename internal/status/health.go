@@ -1,4 +1,4 @@
-package conditions
+package status
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/plan"
+	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
 // quorumHealthy is True when there is one Primary component with a majority of the nodes.
@@ -32,7 +33,7 @@ func quorumHealthy(in Input) verdict {
 }
 
 // ready is True when everything the spec asks for was observed.
-func ready(in Input, problem *Problem, enc verdict) verdict {
+func ready(in Input, problem *validate.Problem, enc verdict) verdict {
 	if in.Snapshot.Hibernate && !asleep(in) && !in.Withheld {
 		return no(v1alpha1.ReasonHibernating, in.Decision.Message)
 	}
@@ -81,7 +82,7 @@ func asleep(in Input) bool {
 
 // keepsFromReady says that a problem keeps the cluster from what the spec asks for. What keeps from a new pair is a
 // person's business, yet the old one goes on serving. What a hibernated cluster waits for comes when it is started.
-func keepsFromReady(in Input, problem *Problem) bool {
+func keepsFromReady(in Input, problem *validate.Problem) bool {
 	switch {
 	case problem == nil, problem == in.RenewalRefused, asleep(in) && !problem.Blocked:
 		return false

@@ -1,4 +1,4 @@
-package conditions
+package status
 
 import (
 	"fmt"
@@ -8,20 +8,13 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
-// ImageRefused makes a problem of why an image is refused, nil of "".
-func ImageRefused(why string) *Problem {
-	if why == "" {
-		return nil
-	}
-	return &Problem{v1alpha1.ReasonDowngradeRefused, why, true}
-}
-
-func imageRefused(in Input) *Problem { return in.ImageRefused }
+func imageRefused(in Input) *validate.Problem { return in.ImageRefused }
 
 // imagePull speaks when kubelet cannot get an image or cannot start the container from it.
-func imagePull(in Input) *Problem {
+func imagePull(in Input) *validate.Problem {
 	for _, p := range pods(in) {
 		for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 			w := s.State.Waiting
@@ -30,13 +23,13 @@ func imagePull(in Input) *Problem {
 			}
 			switch w.Reason {
 			case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
-				return &Problem{v1alpha1.ReasonImagePullFailed, fmt.Sprintf(
-					"%s cannot get the image %s: %s. Correct spec.image, or spec.imagePullSecrets", p.Name, s.Image, w.Message), true}
+				return blocking(v1alpha1.ReasonImagePullFailed, fmt.Sprintf(
+					"%s cannot get the image %s: %s. Correct spec.image, or spec.imagePullSecrets", p.Name, s.Image, w.Message))
 			case "CrashLoopBackOff":
-				return &Problem{v1alpha1.ReasonImageUnusable, fmt.Sprintf(
-					"%s: the container %s from the image %s ends again and again%s. Correct spec.image", p.Name, s.Name, s.Image, lastEnd(s)), true}
+				return blocking(v1alpha1.ReasonImageUnusable, fmt.Sprintf(
+					"%s: the container %s from the image %s ends again and again%s. Correct spec.image", p.Name, s.Name, s.Image, lastEnd(s)))
 			case "CreateContainerError", "RunContainerError", "CreateContainerConfigError":
-				return &Problem{v1alpha1.ReasonImageUnusable, fmt.Sprintf("%s cannot be started: %s", p.Name, w.Message), true}
+				return blocking(v1alpha1.ReasonImageUnusable, fmt.Sprintf("%s cannot be started: %s", p.Name, w.Message))
 			}
 		}
 	}
@@ -53,16 +46,16 @@ func lastEnd(s corev1.ContainerStatus) string {
 }
 
 // image speaks when an agent found that its image cannot run a Galera node.
-func image(in Input) *Problem {
+func image(in Input) *validate.Problem {
 	for _, m := range in.Snapshot.Members {
 		if m.Failure == nil {
 			continue
 		}
 		switch m.Failure.Reason {
 		case agentapi.FailureNoProvider, agentapi.FailureNoServer:
-			return &Problem{v1alpha1.ReasonImageUnusable, m.Name + ": " + m.Failure.Message, true}
+			return blocking(v1alpha1.ReasonImageUnusable, m.Name+": "+m.Failure.Message)
 		case agentapi.FailureToolMissing:
-			return &Problem{v1alpha1.ReasonTransferToolsMissing, m.Name + ": " + m.Failure.Message + toolAdvice, true}
+			return blocking(v1alpha1.ReasonTransferToolsMissing, m.Name+": "+m.Failure.Message+toolAdvice)
 		}
 	}
 	return missingTools(in)
@@ -72,11 +65,11 @@ const toolAdvice = "; use another image, or change spec.stateTransfer"
 
 // missingTools speaks before a node needs them: the next one to join would find out otherwise. Of a pod that is
 // about to be replaced the next one tells.
-func missingTools(in Input) *Problem {
+func missingTools(in Input) *validate.Problem {
 	for _, m := range in.Snapshot.Members {
 		if r := in.report(m.Name); r != nil && len(r.Image.Missing) > 0 && (!m.Pod.Outdated || !turn(in, m)) {
-			return &Problem{v1alpha1.ReasonTransferToolsMissing, fmt.Sprintf(
-				"%s: the image lacks %s, which a state transfer needs%s", m.Name, list(r.Image.Missing), toolAdvice), true}
+			return blocking(v1alpha1.ReasonTransferToolsMissing, fmt.Sprintf(
+				"%s: the image lacks %s, which a state transfer needs%s", m.Name, list(r.Image.Missing), toolAdvice))
 		}
 	}
 	return nil

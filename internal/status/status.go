@@ -1,4 +1,4 @@
-package conditions
+package status
 
 import (
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -8,6 +8,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/resources"
+	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
 // Update writes what was observed and decided into status. The journal's fields (clusterUUID,
@@ -54,7 +55,7 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 }
 
 // stalled is True when a person has to act. On a paused cluster that is so as soon as there is something to do.
-func stalled(in Input, problem *Problem, unseen bool) verdict {
+func stalled(in Input, problem *validate.Problem, unseen bool) verdict {
 	switch {
 	case problem != nil && problem.Blocked:
 		return yes(problem.Reason, problem.Message)
@@ -67,7 +68,7 @@ func stalled(in Input, problem *Problem, unseen bool) verdict {
 }
 
 // reconciling is True while the operator works, and False when it is done or cannot go on.
-func reconciling(rdy verdict, problem *Problem, in Input) verdict {
+func reconciling(rdy verdict, problem *validate.Problem, in Input) verdict {
 	switch {
 	case rdy.status == metav1.ConditionTrue && in.Snapshot.Hibernate:
 		return no(v1alpha1.ReasonHibernated, "the cluster is hibernated")

@@ -1,4 +1,4 @@
-package observe
+package validate
 
 import (
 	"testing"
@@ -9,10 +9,11 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-func TestRefusedImage(t *testing.T) {
+func TestImage(t *testing.T) {
 	const older, later = "10.11.18-MariaDB", "11.8.6-MariaDB"
 	for name, c := range map[string]struct {
 		have, wanted string
@@ -32,22 +33,22 @@ func TestRefusedImage(t *testing.T) {
 		"a port is no tag":                 {"mariadb:11.8", "reg:5/mariadb@sha256:1234", [3]string{later, later, later}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := Facts{Cluster: &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "n"}}}
+			f := observe.Facts{Cluster: &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "n"}}}
 			f.Cluster.Spec.Replicas, f.Cluster.Status.Replicas = 3, 3
 			if c.have != "" {
 				f.StatefulSet = &appsv1.StatefulSet{}
 				f.StatefulSet.Spec.Template.Spec.Containers = []corev1.Container{{Name: resources.ContainerName, Image: c.have}}
 			}
-			seen := map[string]Seen{}
+			seen := map[string]observe.Seen{}
 			for i, v := range c.versions {
 				pod := resources.PodName(f.Cluster, i)
 				if i == 0 { // its agent does not answer any more
 					f.Cluster.Status.Members = []v1alpha1.MemberStatus{{Name: pod, Version: v}}
 					continue
 				}
-				seen[pod] = Seen{Report: agentapi.Report{Image: agentapi.ImageReport{ServerVersion: v}}}
+				seen[pod] = observe.Seen{Report: agentapi.Report{Image: agentapi.ImageReport{ServerVersion: v}}}
 			}
-			if why := RefusedImage(c.wanted, f, seen); (why != "") != c.refused {
+			if why := Image(c.wanted, f, seen); (why != nil) != c.refused {
 				t.Error(why)
 			}
 		})

@@ -1,4 +1,4 @@
-package conditions
+package status
 
 import (
 	"strings"
@@ -13,6 +13,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/plan"
+	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
 const uuid = "6b4c1a52-0000-11f0-a000-000000000001"
@@ -37,7 +38,7 @@ func TestUpdate(t *testing.T) {
 		"a frozen volume":                   failing(agentapi.FailureFrozen, "MemberFailed"),
 		"a read-only volume":                failing(agentapi.FailureReadOnly, "MemberFailed"),
 		"a server that exited, tried again": {func(in *Input) { fails(in, agentapi.FailureStart) }, "False MemberFailed", "True MemberFailed", "False Healthy"},
-		"refused renewal": {func(in *Input) { in.Refused = &Problem{v1alpha1.ReasonCertificateRefused, "bad", true} },
+		"refused renewal": {func(in *Input) { in.Refused = blocking(v1alpha1.ReasonCertificateRefused, "bad") },
 			"True Ready", "False Done", "True CertificateRefused"},
 		"hibernated":       {func(in *Input) { in.Snapshot.Hibernate, in.Snapshot.Hibernated = true, true }, "True Hibernated", "False Hibernated", "False Healthy"},
 		"scaling":          {func(in *Input) { in.Snapshot.Replicas = 5 }, "False Scaling", "True Scaling", "False Healthy"},
@@ -147,7 +148,7 @@ func TestRigidAdvice(t *testing.T) {
 	}
 }
 
-func says(t *testing.T, p *Problem, want string) {
+func says(t *testing.T, p *validate.Problem, want string) {
 	t.Helper()
 	if p == nil || !strings.Contains(p.Message, want) {
 		t.Errorf("got %+v, want %q", p, want)

@@ -1,4 +1,4 @@
-package conditions
+package status
 
 import (
 	"strings"
@@ -10,6 +10,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/plan"
+	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
 // TestImages: what is said in the middle of a change of the image.
@@ -39,9 +40,11 @@ func TestImages(t *testing.T) {
 		ready, says string
 		stalled     bool
 	}{
-		"an older series, by its tag": {func(in *Input) { in.ImageRefused = ImageRefused("put it back") }, v1alpha1.ReasonDowngradeRefused, "put it back", true},
-		"an older series, by facts":   {func(in *Input) { fails(in, agentapi.FailureDowngrade) }, v1alpha1.ReasonDowngradeRefused, "n-1: why", true},
-		"mariadb-upgrade runs":        {func(in *Input) { in.Snapshot.Members[1].Upgrading = true }, v1alpha1.ReasonUpgrading, "n-1 serves", false},
+		"an older series, by its tag": {func(in *Input) {
+			in.ImageRefused = &validate.Problem{Reason: v1alpha1.ReasonDowngradeRefused, Message: "put it back", Blocked: true}
+		}, v1alpha1.ReasonDowngradeRefused, "put it back", true},
+		"an older series, by facts": {func(in *Input) { fails(in, agentapi.FailureDowngrade) }, v1alpha1.ReasonDowngradeRefused, "n-1: why", true},
+		"mariadb-upgrade runs":      {func(in *Input) { in.Snapshot.Members[1].Upgrading = true }, v1alpha1.ReasonUpgrading, "n-1 serves", false},
 		"mariadb-upgrade failed": {func(in *Input) {
 			in.Snapshot.Members[1].Upgrading = true
 			in.Snapshot.Members[1].Failure = &galera.Failure{Reason: agentapi.FailureUpgrade, Message: "why"}
@@ -67,8 +70,5 @@ func TestImages(t *testing.T) {
 				t.Errorf("stalled: %t", got)
 			}
 		})
-	}
-	if ImageRefused("") != nil {
-		t.Error("a refusal without a reason")
 	}
 }

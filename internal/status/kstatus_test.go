@@ -1,4 +1,4 @@
-package conditions
+package status
 
 import (
 	"testing"
@@ -90,7 +90,7 @@ var kstates = map[string]kstate{
 	"invalid spec": {func(in *Input) {
 		in.Facts.Cluster.Spec.MariaDB.Config = map[string]intstr.IntOrString{"wsrep_on": intstr.FromString("OFF")}
 	}, kstatus.FailedStatus, "True Available", "False ForbiddenSetting", "True ForbiddenSetting"},
-	"refused renewal": {func(in *Input) { in.Refused = &Problem{v1alpha1.ReasonCertificateRefused, "bad", true} },
+	"refused renewal": {func(in *Input) { in.Refused = blocking(v1alpha1.ReasonCertificateRefused, "bad") },
 		kstatus.FailedStatus, "True Available", "True Ready", "True CertificateRefused"},
 	"a member cannot run without help": {func(in *Input) { fails(in, agentapi.FailureForeignUUID) },
 		kstatus.FailedStatus, "True Available", "False ForeignData", "True ForeignData"},

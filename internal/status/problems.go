@@ -1,19 +1,18 @@
-package conditions
+package status
 
 import (
 	"fmt"
-	"slices"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/mycnf"
+	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
 // check looks for one kind of problem.
-type check func(Input) *Problem
+type check func(Input) *validate.Problem
 
 // checks in the order in which a person should hear of them: first what the spec itself says
 // wrongly, then what is missing around it, then what nodes report, and last the volumes with which
@@ -40,7 +39,7 @@ var checks = []check{
 }
 
 // FirstProblem returns the problem a person should hear of, nil when there is none.
-func FirstProblem(in Input) *Problem {
+func FirstProblem(in Input) *validate.Problem {
 	for _, c := range checks {
 		if p := c(in); p != nil {
 			return p
@@ -49,49 +48,27 @@ func FirstProblem(in Input) *Problem {
 	return nil
 }
 
-func failedPass(in Input) *Problem { return in.Failed }
+func failedPass(in Input) *validate.Problem { return in.Failed }
 
 // certManager is told after what keeps nodes from serving: they go on with what they have.
-func certManager(in Input) *Problem { return in.CertManager }
+func certManager(in Input) *validate.Problem { return in.CertManager }
 
-func renewalRefused(in Input) *Problem { return in.RenewalRefused }
+func renewalRefused(in Input) *validate.Problem { return in.RenewalRefused }
 
-// ForbiddenSettings names what spec.mariadb.config may not contain, nil when it is fine.
-func ForbiddenSettings(c *v1alpha1.GaleraCluster) *Problem {
-	keys := make([]string, 0, len(c.Spec.MariaDB.Config))
-	for k := range c.Spec.MariaDB.Config {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	for _, k := range keys {
-		if why, bad := mycnf.ForbiddenSetting(k); bad {
-			return &Problem{v1alpha1.ReasonForbiddenSetting,
-				fmt.Sprintf("spec.mariadb.config must not contain %q: %s. Remove it; until then the last accepted configuration stays in force", k, why), true}
-		}
-		if value := c.Spec.MariaDB.Config[k]; mycnf.CheckSetting(k, value.String()) != nil {
-			return &Problem{v1alpha1.ReasonForbiddenSetting,
-				fmt.Sprintf("the value of %q in spec.mariadb.config has line ends or other control characters, and an option file has one setting a line. "+
-					"Write it without them; until then the last accepted configuration stays in force", k), true}
-		}
-	}
-	return nil
-}
-
-func forbiddenSettings(in Input) *Problem { return ForbiddenSettings(in.cluster()) }
+func forbiddenSettings(in Input) *validate.Problem { return validate.Settings(in.cluster()) }
 
 // RootSecretProblem says what is wrong with the Secret that holds root's password.
-func RootSecretProblem(s *corev1.Secret) *Problem {
+func RootSecretProblem(s *corev1.Secret) *validate.Problem {
 	if s == nil || len(s.Data[agentapi.RootPasswordKey]) > 0 {
 		return nil
 	}
-	return &Problem{v1alpha1.ReasonSecretWrongKind,
-		fmt.Sprintf("the Secret %q has no key %q; add root's password there, or delete the Secret to have one made", s.Name, agentapi.RootPasswordKey), true}
+	return blocking(v1alpha1.ReasonSecretWrongKind, fmt.Sprintf("the Secret %q has no key %q; add root's password there, or delete the Secret to have one made", s.Name, agentapi.RootPasswordKey))
 }
 
-func rootSecret(in Input) *Problem { return RootSecretProblem(in.Facts.Root) }
+func rootSecret(in Input) *validate.Problem { return RootSecretProblem(in.Facts.Root) }
 
 // issuer speaks while there is no certificate and the user's issuer is the reason.
-func issuer(in Input) *Problem {
+func issuer(in Input) *validate.Problem {
 	ref := in.cluster().Spec.TLS.IssuerRef
 	if ref == nil || in.Published != nil {
 		return nil
@@ -100,18 +77,17 @@ func issuer(in Input) *Problem {
 		if in.Facts.Issued != nil {
 			return nil
 		}
-		return &Problem{v1alpha1.ReasonIssuerNotFound,
-			fmt.Sprintf("spec.tls.issuerRef names the %s %q, which does not exist; create it, or correct the name", ref.Kind, ref.Name), true}
+		return blocking(v1alpha1.ReasonIssuerNotFound, fmt.Sprintf("spec.tls.issuerRef names the %s %q, which does not exist; create it, or correct the name", ref.Kind, ref.Name))
 	}
 	for _, c := range in.Facts.Issuer.Conditions {
 		if c.Type == certmanagerv1.IssuerConditionReady && string(c.Status) != "True" {
-			return &Problem{v1alpha1.ReasonIssuerNotReady, fmt.Sprintf("the %s %q is not ready: %s", ref.Kind, ref.Name, c.Message), true}
+			return blocking(v1alpha1.ReasonIssuerNotReady, fmt.Sprintf("the %s %q is not ready: %s", ref.Kind, ref.Name, c.Message))
 		}
 	}
 	return nil
 }
 
-func certificate(in Input) *Problem {
+func certificate(in Input) *validate.Problem {
 	if in.Refused != nil {
 		return in.Refused
 	}
@@ -119,12 +95,12 @@ func certificate(in Input) *Problem {
 		return in.CertManager
 	}
 	if in.Published == nil {
-		return &Problem{v1alpha1.ReasonCertificatePending, "waiting for cert-manager to issue the nodes' certificate" + certificateMessage(in), false}
+		return passing(v1alpha1.ReasonCertificatePending, "waiting for cert-manager to issue the nodes' certificate"+certificateMessage(in))
 	}
 	if in.Now.After(in.Published.NotAfter) {
-		return &Problem{v1alpha1.ReasonCertificateExpired, fmt.Sprintf(
+		return blocking(v1alpha1.ReasonCertificateExpired, fmt.Sprintf(
 			"the nodes' certificate expired at %s and cert-manager has not renewed it%s; look at kubectl describe certificate -n %s",
-			in.Published.NotAfter.UTC().Format("2006-01-02 15:04:05"), certificateMessage(in), in.cluster().Namespace), true}
+			in.Published.NotAfter.UTC().Format("2006-01-02 15:04:05"), certificateMessage(in), in.cluster().Namespace))
 	}
 	return nil
 }
@@ -141,19 +117,19 @@ func certificateMessage(in Input) string {
 	return ""
 }
 
-func storageClass(in Input) *Problem {
+func storageClass(in Input) *validate.Problem {
 	if in.Facts.StorageClassProblem == "" {
 		return nil
 	}
-	return &Problem{v1alpha1.ReasonStorageClassMissing, in.Facts.StorageClassProblem, true}
+	return blocking(v1alpha1.ReasonStorageClassMissing, in.Facts.StorageClassProblem)
 }
 
-func scheduling(in Input) *Problem {
+func scheduling(in Input) *validate.Problem {
 	for _, p := range pods(in) {
 		for _, c := range p.Status.Conditions {
 			if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
-				return &Problem{v1alpha1.ReasonUnschedulable, fmt.Sprintf(
-					"%s cannot be scheduled: %s. Add hosts or room, or relax spec.scheduling and spec.resources", p.Name, c.Message), true}
+				return blocking(v1alpha1.ReasonUnschedulable, fmt.Sprintf(
+					"%s cannot be scheduled: %s. Add hosts or room, or relax spec.scheduling and spec.resources", p.Name, c.Message))
 			}
 		}
 	}
@@ -161,22 +137,22 @@ func scheduling(in Input) *Problem {
 }
 
 // configuration speaks when an agent does not take the published configuration.
-func configuration(in Input) *Problem {
+func configuration(in Input) *validate.Problem {
 	for _, m := range in.Snapshot.Members {
 		if r := in.report(m.Name); r != nil && r.Config.Problem != "" {
-			return &Problem{v1alpha1.ReasonSettingsRefused, fmt.Sprintf(
-				"%s: %s. Correct spec.mariadb.config; until then the nodes go on with the last accepted configuration", m.Name, r.Config.Problem), true}
+			return blocking(v1alpha1.ReasonSettingsRefused, fmt.Sprintf(
+				"%s: %s. Correct spec.mariadb.config; until then the nodes go on with the last accepted configuration", m.Name, r.Config.Problem))
 		}
 	}
 	return nil
 }
 
 // decision passes on what the planner waits for a person to do.
-func decision(in Input) *Problem {
+func decision(in Input) *validate.Problem {
 	if !in.Decision.Blocked {
 		return nil
 	}
-	return &Problem{in.Decision.Reason, in.Decision.Message, true}
+	return blocking(in.Decision.Reason, in.Decision.Message)
 }
 
 // pods in ordinal order, so that the same problem is told every time.

@@ -1,4 +1,4 @@
-package conditions
+package status
 
 import (
 	"fmt"
@@ -11,19 +11,20 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/resources"
+	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
 // volumes speaks of a volume that cannot become as large as the spec asks for.
-func volumes(in Input) *Problem {
+func volumes(in Input) *validate.Problem {
 	want := in.cluster().Spec.Storage.Size
 	for _, p := range observe.Small(in.Facts) {
 		if !in.Facts.Rigid[p.Name] {
 			continue
 		}
-		return &Problem{v1alpha1.ReasonVolumeNotExpandable, fmt.Sprintf(
+		return blocking(v1alpha1.ReasonVolumeNotExpandable, fmt.Sprintf(
 			"spec.storage.size asks for %s, and the class %q of %s does not allow volumes to be expanded; "+
 				"set allowVolumeExpansion: true there, if its driver can do it%s; or restore into a new cluster. "+
-				"The nodes go on with what they have", &want, class(p), p.Name, wayBack(in)), true}
+				"The nodes go on with what they have", &want, class(p), p.Name, wayBack(in)))
 	}
 	return nil
 }
@@ -38,7 +39,7 @@ func wayBack(in Input) string {
 }
 
 // expanding speaks while a volume is made larger, which may wait for its node: what a person has to do about that comes first.
-func expanding(in Input) *Problem {
+func expanding(in Input) *validate.Problem {
 	if growing := observe.Expanding(in.Facts); len(growing) > 0 {
 		p := growing[0]
 		text := fmt.Sprintf("%s has %s and is being expanded to %s", p.Name, p.Status.Capacity.Storage(), p.Spec.Resources.Requests.Storage())
@@ -47,7 +48,7 @@ func expanding(in Input) *Problem {
 				text += ": " + c.Message
 			}
 		}
-		return &Problem{v1alpha1.ReasonVolumeExpanding, text, false}
+		return passing(v1alpha1.ReasonVolumeExpanding, text)
 	}
 	return nil
 }

@@ -1,6 +1,6 @@
-// Package conditions turns what was observed and decided into status: one function for each
+// Package status turns what was observed and decided into status: one function for each
 // condition, one list of problems, one table of events. It is pure.
-package conditions
+package status
 
 import (
 	"crypto/x509"
@@ -11,6 +11,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/plan"
+	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
 // Input is everything a condition may be judged by.
@@ -24,18 +25,18 @@ type Input struct {
 	// Config is the NodeConfig that is published.
 	Config agentapi.NodeConfig
 	// Refused is why the pair that was issued last is not published, nil when it is.
-	Refused *Problem
+	Refused *validate.Problem
 	// ImageRefused is why the nodes are not given spec.image, nil when they are.
-	ImageRefused *Problem
+	ImageRefused *validate.Problem
 	// Published describes the pair the nodes have; nil before there is one.
 	Published *PublishedPair
 	// Renewals is the record of renewals, and RenewalRefused what is wrong with a request for one.
 	Renewals       []v1alpha1.RenewalStatus
-	RenewalRefused *Problem
+	RenewalRefused *validate.Problem
 	// Failed is an error of this pass that a person should see.
-	Failed *Problem
+	Failed *validate.Problem
 	// CertManager is why cert-manager cannot be asked for certificates, nil when it can.
-	CertManager *Problem
+	CertManager *validate.Problem
 	// OperatorNamespace is where the operator runs, for hints.
 	OperatorNamespace string
 	Now               time.Time
@@ -59,14 +60,6 @@ type PublishedPair struct {
 	CAs []*x509.Certificate
 }
 
-// Problem is something that keeps the cluster from what the spec asks for.
-type Problem struct {
-	Reason  string
-	Message string
-	// Blocked says that only a person can help.
-	Blocked bool
-}
-
 // report returns the live report of a member, nil when there is none.
 func (in Input) report(name string) *agentapi.Report {
 	s, ok := in.Seen[name]
@@ -77,3 +70,13 @@ func (in Input) report(name string) *agentapi.Report {
 }
 
 func (in Input) cluster() *v1alpha1.GaleraCluster { return in.Facts.Cluster }
+
+// blocking is a problem that only a person can end.
+func blocking(reason, message string) *validate.Problem {
+	return &validate.Problem{Reason: reason, Message: message, Blocked: true}
+}
+
+// passing is a problem that ends by itself.
+func passing(reason, message string) *validate.Problem {
+	return &validate.Problem{Reason: reason, Message: message}
+}

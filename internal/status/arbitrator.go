@@ -1,4 +1,4 @@
-package conditions
+package status
 
 import (
 	"crypto/x509"
@@ -9,6 +9,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/pki"
+	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
 // arbitratorStatus describes the arbitrator, nil without one: of one that was removed there may be a pod for a while.
@@ -51,12 +52,12 @@ func arbitratorStatus(in Input, before *v1alpha1.ArbitratorStatus) *v1alpha1.Arb
 }
 
 // arbitratorProblem speaks when the image has no garbd.
-func arbitratorProblem(in Input) *Problem {
+func arbitratorProblem(in Input) *validate.Problem {
 	a := in.Snapshot.Arbitrator
 	if a == nil || !a.Wanted && !a.Deployed || a.Failure == nil || a.Failure.Reason != agentapi.FailureNoArbitrator {
 		return nil
 	}
-	return &Problem{v1alpha1.ReasonArbitratorUnusable, "the arbitrator cannot run: " + a.Failure.Message + "; or use an odd number of nodes without one", true}
+	return blocking(v1alpha1.ReasonArbitratorUnusable, "the arbitrator cannot run: "+a.Failure.Message+"; or use an odd number of nodes without one")
 }
 
 // arbitratorReady says what is missing, ok when nothing is.

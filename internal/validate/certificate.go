@@ -1,0 +1,36 @@
+package validate
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/pki"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+// Certificate says why the issued pair may not reach the nodes, nil when it may.
+func Certificate(f observe.Facts, now time.Time) *Problem {
+	if f.Issued == nil {
+		return nil
+	}
+	crt, key, ca := observe.PairOf(f.Issued)
+	_, err := pki.Check(crt, key, ca, requiredNames(f.Cluster), now)
+	var problem *pki.Problem
+	if !errors.As(err, &problem) {
+		return nil
+	}
+	if before, _, _ := observe.PairOf(f.Published); problem.Reason == pki.ReasonExpired && bytes.Equal(before, crt) {
+		return &Problem{Reason: v1alpha1.ReasonCertificateExpired}
+	}
+	return &Problem{Reason: v1alpha1.ReasonCertificateRefused, Blocked: true, Message: fmt.Sprintf(
+		"the certificate in the Secret %q is not given to the nodes (%s): %s", f.Issued.Name, problem.Reason, problem.Message)}
+}
+
+// requiredNames are names the certificate must carry: the agents are called by them.
+func requiredNames(c *v1alpha1.GaleraCluster) []string {
+	return []string{resources.ServerName(c, resources.PodName(c, 0)), resources.ServiceName(c)}
+}

@@ -1,0 +1,30 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/mycnf"
+)
+
+// Settings names what spec.mariadb.config may not contain, nil when it is fine.
+func Settings(c *v1alpha1.GaleraCluster) *Problem {
+	keys := make([]string, 0, len(c.Spec.MariaDB.Config))
+	for k := range c.Spec.MariaDB.Config {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		if why, bad := mycnf.ForbiddenSetting(k); bad {
+			return &Problem{v1alpha1.ReasonForbiddenSetting,
+				fmt.Sprintf("spec.mariadb.config must not contain %q: %s. Remove it; until then the last accepted configuration stays in force", k, why), true}
+		}
+		if value := c.Spec.MariaDB.Config[k]; mycnf.CheckSetting(k, value.String()) != nil {
+			return &Problem{v1alpha1.ReasonForbiddenSetting,
+				fmt.Sprintf("the value of %q in spec.mariadb.config has line ends or other control characters, and an option file has one setting a line. "+
+					"Write it without them; until then the last accepted configuration stays in force", k), true}
+		}
+	}
+	return nil
+}
