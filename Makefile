@@ -104,7 +104,7 @@ test: test-unit test-model test-api test-agent test-e2e ## Unit, model, API, age
 # Kubernetes library is involved.
 RACE := $(if $(shell command -v gcc),-race)
 RACE_PACKAGES = ./internal/agent/... ./internal/agentapi/... ./internal/galera/... ./internal/mycnf/... ./internal/pki/... ./internal/plan/...
-OTHER_PACKAGES = $(shell comm -23 <(go list ./api/... ./cmd/... ./internal/... ./test/harness/... | sort) <(go list $(RACE_PACKAGES) ./internal/model/... | sort))
+OTHER_PACKAGES = $(shell comm -23 <(go list ./api/... ./cmd/... ./internal/... ./test/docs/... ./test/harness/... | sort) <(go list $(RACE_PACKAGES) ./internal/model/... | sort))
 
 .PHONY: test-unit
 test-unit: ## Tests of single packages.
