@@ -15,3 +15,4 @@ for crd in $(kubectl get -k config/crd --ignore-not-found -o 'jsonpath={.items[*
   fi
 done
 kubectl delete --ignore-not-found -k config/crd
+kubectl delete --ignore-not-found -k config/admission

@@ -37,7 +37,7 @@ done
 "$kustomize" build --load-restrictor LoadRestrictionsNone config/local >/dev/null || failed=1
 
 # What is removed with the operator must not take a database along.
-if "$kustomize" build config/undeploy | grep -E '^kind: (CustomResourceDefinition|Namespace|GaleraCluster)$'; then
+if "$kustomize" build config/undeploy | grep -E '^kind: (CustomResourceDefinition|Namespace|GaleraCluster|ValidatingAdmissionPolicy)$'; then
   echo "config/undeploy deletes what holds data" >&2
   failed=1
 fi

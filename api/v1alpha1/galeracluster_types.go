@@ -135,6 +135,12 @@ type GaleraClusterSpec struct {
 	// +optional
 	Hibernate bool `json:"hibernate,omitempty"`
 
+	// deletionProtection refuses every deletion of this resource, also by the deletion of its namespace, which then waits, until
+	// it is false again. The API server refuses it by a ValidatingAdmissionPolicy that is installed with the operator. It does
+	// not keep the CRD from being deleted. Default: false.
+	// +optional
+	DeletionProtection bool `json:"deletionProtection,omitempty"`
+
 	// recovery holds what only a person can decide when a cluster cannot start by itself.
 	// +optional
 	Recovery *RecoverySpec `json:"recovery,omitempty"`

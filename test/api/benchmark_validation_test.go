@@ -90,6 +90,7 @@ func TestBenchmarkAdmission(t *testing.T) {
 		"unknown order":                 {parts{"order": `Random`}, "supported values"},
 		"ECDSA of RSA's size":           {parts{"arms": `[{name: a, tls: {privateKey: {algorithm: ECDSA, size: 4096}}}]`}, "size must be 256 or 384 for ECDSA"},
 		"transfer of somebody's data":   {parts{"cluster": `{ref: {name: shop}}`, "workloads": `[{name: a, stateTransfer: {}}]`}, "needs a private cluster"},
+		"a template for ever":           {parts{"cluster": `{template: {storage: {size: 1Gi}, deletionProtection: true}}`}, "deletionProtection must be false"},
 		"a transfer without a giver":    {parts{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "workloads": `[{name: a, connect: {}}, {name: b, stateTransfer: {}}]`}, "it needs a cluster of two nodes at least"},
 		"a transfer between two":        {parts{"cluster": `{template: {replicas: 2, arbitrator: {enabled: true}, storage: {size: 1Gi}}}`, "workloads": `[{name: b, stateTransfer: {}}]`}, ""},
 		"rsync with a brake":            {parts{"cluster": `{template: {storage: {size: 1Gi}, stateTransfer: {rateLimit: 50Mi}}}`, "workloads": `[{name: b, stateTransfer: {methods: [MariaBackup, Rsync]}}]`}, "work with the method MariaBackup only"},
