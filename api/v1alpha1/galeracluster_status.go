@@ -186,6 +186,7 @@ type ClusterTLSStatus struct {
 	// RotatingCertificates while all are made to present its certificate; AwaitingApproval when spec.tls.dropOldCA is Manual and
 	// the old CA waits to be dropped; RemovingOldCA while nodes are restarted, because only that makes them forget a CA.
 	// +optional
+	// +kubebuilder:validation:Enum=Settled;DistributingTrust;RotatingCertificates;AwaitingApproval;RemovingOldCA
 	Step string `json:"step,omitempty"`
 	// trustedCAs are all CAs some node trusts.
 	// +optional

@@ -34,6 +34,7 @@ func TestEnumsAreTheConstants(t *testing.T) {
 		"operation.step":                       words(t, "../plan/*.go", "stepRolling", "stepRebootstrap"),
 		"tls.switch.strategy":                  words(t, "../plan/*.go", "stepRolling", "stepRebootstrap"),
 		"tls.lastSwitch.strategy":              words(t, "../plan/*.go", "stepRolling", "stepRebootstrap"),
+		"tls.step":                             append(words(t, "../plan/certificates.go", "Step"), stepRemovingOldCA),
 		"tls.replication":                      words(t, "../galera/*.go", "SocketPlain", "SocketDynamic", "SocketStrict"),
 		"tls.trustedCAs[].state":               words(t, "../../api/v1alpha1/*.go", "CACurrent", "CAOld", "CADropped"),
 	} {
