@@ -17,7 +17,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/report"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 // bench reads names benchmarks and writes a report of one, or a comparison of two.
@@ -100,14 +100,14 @@ func load(ctx context.Context, kube client.Client, key client.ObjectKey) (report
 		return out, err
 	}
 	for _, cm := range maps.Items {
-		r := wire.Record{Log: cm.Data[wire.KeyLog]}
-		if json.Unmarshal([]byte(cm.Data[wire.KeyRun]), &r.Run) != nil || r.Index == 0 {
+		r := result.Record{Log: cm.Data[result.KeyLog]}
+		if json.Unmarshal([]byte(cm.Data[result.KeyRun]), &r.Run) != nil || r.Index == 0 {
 			continue
 		}
-		_ = json.Unmarshal([]byte(cm.Data[wire.KeyVerdict]), &r.Verdict) // without one it does not count
-		_ = json.Unmarshal([]byte(cm.Data[wire.KeyPods]), &r.Pods)       // of a run that was not judged they are not known
-		o := &wire.Output{}
-		if json.Unmarshal([]byte(cm.Data[wire.KeyOutput]), o) == nil {
+		_ = json.Unmarshal([]byte(cm.Data[result.KeyVerdict]), &r.Verdict) // without one it does not count
+		_ = json.Unmarshal([]byte(cm.Data[result.KeyPods]), &r.Pods)       // of a run that was not judged they are not known
+		o := &result.Output{}
+		if json.Unmarshal([]byte(cm.Data[result.KeyOutput]), o) == nil {
 			r.Output = o
 		}
 		out.Records = append(out.Records, r)

@@ -15,9 +15,8 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/apply"
-	"github.com/galera-operator/galera-operator/internal/bench/jobs"
-	"github.com/galera-operator/galera-operator/internal/bench/matrix"
-	"github.com/galera-operator/galera-operator/internal/bench/steps"
+	"github.com/galera-operator/galera-operator/internal/bench/job"
+	"github.com/galera-operator/galera-operator/internal/bench/plan"
 )
 
 // suffixLength makes names nobody guesses: 50 bits.
@@ -39,9 +38,9 @@ func (r *Reconciler) chooseSuffix(ctx context.Context, b *v1alpha1.GaleraBenchma
 
 // readied looks, before a Job is begun, whether all it needs is there, and makes its account; and it drops the account before that
 // is written down as done. What it waits for takes the place of the decision, and is told.
-func (r *Reconciler) readied(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d steps.Decision) (steps.Decision, error) {
+func (r *Reconciler) readied(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d plan.Decision) (plan.Decision, error) {
 	switch a := d.Action.(type) {
-	case steps.StartJob:
+	case plan.StartJob:
 		if b.Status.Resources == nil || !b.Status.Resources.Account {
 			return d, nil // is written down first
 		}
@@ -53,8 +52,8 @@ func (r *Reconciler) readied(ctx context.Context, b *v1alpha1.GaleraBenchmark, s
 			return d, err
 		}
 		return r.access(ctx, b, seen, d)
-	case steps.DropAccount:
-		if err := r.Nodes.KeepAccount(ctx, seen.Cluster, jobs.NoAccount(b)); err != nil {
+	case plan.DropAccount:
+		if err := r.Nodes.KeepAccount(ctx, seen.Cluster, job.NoAccount(b)); err != nil {
 			return waitFor(d, v1alpha1.ReasonCleaningUp, "the benchmark's account in the database could not be dropped yet: "+err.Error(), false), nil //nolint:nilerr // it is told, and tried again
 		}
 	}
@@ -62,8 +61,8 @@ func (r *Reconciler) readied(ctx context.Context, b *v1alpha1.GaleraBenchmark, s
 }
 
 // access is a Job's way into the database: the cluster knows the CA of its certificate, and the account is there.
-func (r *Reconciler) access(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d steps.Decision) (steps.Decision, error) {
-	if matrix.ClientsUseTLS(seen.Cluster.Spec.TLS) {
+func (r *Reconciler) access(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d plan.Decision) (plan.Decision, error) {
+	if plan.ClientsUseTLS(seen.Cluster.Spec.TLS) {
 		why, err := r.Nodes.TrustClients(ctx, seen.Cluster)
 		if err != nil {
 			return d, err
@@ -76,26 +75,26 @@ func (r *Reconciler) access(ctx context.Context, b *v1alpha1.GaleraBenchmark, se
 	if err != nil {
 		return d, err
 	}
-	if err := r.Nodes.KeepAccount(ctx, seen.Cluster, jobs.Account(b, password)); err != nil {
+	if err := r.Nodes.KeepAccount(ctx, seen.Cluster, job.Account(b, password)); err != nil {
 		return waitFor(d, v1alpha1.ReasonPreparingAccess, "the Jobs' account in the database could not be made yet: "+err.Error(), false), nil //nolint:nilerr // it is told, and tried again
 	}
 	return d, nil
 }
 
 // waitFor takes the place of a decision whose action cannot be carried out yet.
-func waitFor(d steps.Decision, reason, message string, stalled bool) steps.Decision {
+func waitFor(d plan.Decision, reason, message string, stalled bool) plan.Decision {
 	d.Action, d.Reason, d.Message, d.Again = nil, reason, message, accessAgain
 	d.Stalled = d.Stalled || stalled
 	return d
 }
 
 // strangers returns apply.ErrForeign for the first object of those a Job needs that belongs to another owner.
-func (r *Reconciler) strangers(ctx context.Context, b *v1alpha1.GaleraBenchmark, a steps.StartJob) error {
-	name := steps.Name(b.Name, a.Wire)
+func (r *Reconciler) strangers(ctx context.Context, b *v1alpha1.GaleraBenchmark, a plan.StartJob) error {
+	name := plan.Name(b.Name, a.Wire)
 	at := metav1.ObjectMeta{Namespace: b.Namespace, Name: name}
-	wanted := append(jobs.Access(b, name), &corev1.ConfigMap{ObjectMeta: at}, &batchv1.Job{ObjectMeta: at},
-		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: jobs.AccountName(b)}})
-	for _, o := range append(wanted, jobs.Parts(b, name)...) {
+	wanted := append(job.Access(b, name), &corev1.ConfigMap{ObjectMeta: at}, &batchv1.Job{ObjectMeta: at},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: job.AccountName(b)}})
+	for _, o := range append(wanted, job.Parts(b, name)...) {
 		if _, err := apply.Theirs(ctx, r.Client, r.Live, b.UID, o); err != nil {
 			return err
 		}
@@ -105,9 +104,9 @@ func (r *Reconciler) strangers(ctx context.Context, b *v1alpha1.GaleraBenchmark,
 
 // makeAccess makes what lets a Job write its result, and where clients speak TLS their certificate.
 func (r *Reconciler) makeAccess(ctx context.Context, b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, output string) error {
-	objects := jobs.Access(b, output)
-	if matrix.ClientsUseTLS(c.Spec.TLS) {
-		objects = append(objects, jobs.Certificate(b, c))
+	objects := job.Access(b, output)
+	if plan.ClientsUseTLS(c.Spec.TLS) {
+		objects = append(objects, job.Certificate(b, c))
 	}
 	for _, o := range objects {
 		if err := apply.Own(ctx, r.Client, r.Live, b.UID, o); err != nil {
@@ -119,16 +118,16 @@ func (r *Reconciler) makeAccess(ctx context.Context, b *v1alpha1.GaleraBenchmark
 
 // accountPassword reads the password of the Jobs' account, which is made once.
 func (r *Reconciler) accountPassword(ctx context.Context, b *v1alpha1.GaleraBenchmark) (string, error) {
-	if err := apply.Keep(ctx, r.Client, r.Live, b.UID, jobs.AccountSecret(b, rand.Text())); err != nil {
+	if err := apply.Keep(ctx, r.Client, r.Live, b.UID, job.AccountSecret(b, rand.Text())); err != nil {
 		return "", err
 	}
 	have := &corev1.Secret{}
-	if err := r.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: jobs.AccountName(b)}, have); err != nil {
+	if err := r.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: job.AccountName(b)}, have); err != nil {
 		return "", err
 	}
-	password := string(have.Data[jobs.PasswordKey])
+	password := string(have.Data[job.PasswordKey])
 	if password == "" {
-		return "", fmt.Errorf("the Secret %q has no %s; delete it, and it is made anew", have.Name, jobs.PasswordKey)
+		return "", fmt.Errorf("the Secret %q has no %s; delete it, and it is made anew", have.Name, job.PasswordKey)
 	}
 	return password, nil
 }

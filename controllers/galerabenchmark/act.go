@@ -16,58 +16,56 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/apply"
-	"github.com/galera-operator/galera-operator/internal/bench/jobs"
-	benchjudge "github.com/galera-operator/galera-operator/internal/bench/judge"
-	"github.com/galera-operator/galera-operator/internal/bench/matrix"
-	"github.com/galera-operator/galera-operator/internal/bench/steps"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/job"
+	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 // actionName is the action's own name.
-func actionName(a steps.Action) string { return strings.TrimPrefix(fmt.Sprintf("%T", a), "steps.") }
+func actionName(a plan.Action) string { return strings.TrimPrefix(fmt.Sprintf("%T", a), "steps.") }
 
 // actBenchmark carries out one action. Every one may be repeated.
-func (r *Reconciler) actBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, a steps.Action) error {
+func (r *Reconciler) actBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, a plan.Action) error {
 	switch a := a.(type) {
-	case steps.MakeCluster:
+	case plan.MakeCluster:
 		return r.makeCluster(ctx, b, a.Run)
-	case steps.ChangeCluster:
+	case plan.ChangeCluster:
 		return r.changeCluster(ctx, b, seen.Cluster, a)
-	case steps.StartJob:
+	case plan.StartJob:
 		return r.startJob(ctx, b, seen, a)
-	case steps.TakeData:
+	case plan.TakeData:
 		return r.takeData(ctx, seen, a.Member)
-	case steps.Judge:
+	case plan.Judge:
 		return r.judgeRun(ctx, b, seen, a.Record)
-	case steps.RemoveJob:
+	case plan.RemoveJob:
 		// The Job goes last: while it is there, this is done again.
 		if err := r.removeParts(ctx, b, a.Name); err != nil {
 			return err
 		}
 		j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: a.Name}}
 		return apply.Remove(ctx, r.Client, r.Live, b.UID, j, client.PropagationPolicy(metav1.DeletePropagationForeground))
-	case steps.RestoreCluster:
-		own := steps.Own(b, seen.Cluster)
+	case plan.RestoreCluster:
+		own := plan.Own(b, seen.Cluster)
 		return r.patchCluster(ctx, seen.Cluster, func(c *v1alpha1.GaleraCluster) { c.Spec.TLS = own })
-	case steps.RemoveCluster:
+	case plan.RemoveCluster:
 		return client.IgnoreNotFound(r.Delete(ctx, seen.Cluster))
-	case steps.Expire:
+	case plan.Expire:
 		return client.IgnoreNotFound(r.Delete(ctx, b))
-	case steps.Claim, steps.Release:
-		return r.patchCluster(ctx, seen.Cluster, func(c *v1alpha1.GaleraCluster) { mark(c, b.Name, a == steps.Action(steps.Claim{})) })
-	case steps.GiveUp, steps.Finish, steps.DropAccount:
+	case plan.Claim, plan.Release:
+		return r.patchCluster(ctx, seen.Cluster, func(c *v1alpha1.GaleraCluster) { mark(c, b.Name, a == plan.Action(plan.Claim{})) })
+	case plan.GiveUp, plan.Finish, plan.DropAccount:
 		return nil // are written into the status
 	}
 	return fmt.Errorf("no way to carry out %T", a)
 }
 
-func (r *Reconciler) makeCluster(ctx context.Context, b *v1alpha1.GaleraBenchmark, run matrix.Run) error {
-	err := r.Create(ctx, jobs.Cluster(b, run), client.FieldOwner(apply.FieldOwner))
+func (r *Reconciler) makeCluster(ctx context.Context, b *v1alpha1.GaleraBenchmark, run plan.Run) error {
+	err := r.Create(ctx, job.Cluster(b, run), client.FieldOwner(apply.FieldOwner))
 	if !apierrors.IsAlreadyExists(err) {
 		return err
 	}
 	have := &v1alpha1.GaleraCluster{}
-	if err := r.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: jobs.ClusterName(b)}, have); err != nil {
+	if err := r.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: job.ClusterName(b)}, have); err != nil {
 		return err
 	}
 	if have.DeletionTimestamp == nil && !metav1.IsControlledBy(have, b) {
@@ -76,18 +74,18 @@ func (r *Reconciler) makeCluster(ctx context.Context, b *v1alpha1.GaleraBenchmar
 	return nil
 }
 
-func (r *Reconciler) changeCluster(ctx context.Context, b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a steps.ChangeCluster) error {
-	own := steps.Own(b, c)
+func (r *Reconciler) changeCluster(ctx context.Context, b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a plan.ChangeCluster) error {
+	own := plan.Own(b, c)
 	return r.patchCluster(ctx, c, func(c *v1alpha1.GaleraCluster) {
 		if b.Spec.Cluster.Template == nil {
-			c.Spec.TLS = matrix.Policy(own, a.Run.Arm.TLS)
+			c.Spec.TLS = plan.Policy(own, a.Run.Arm.TLS)
 			return
 		}
-		c.Spec = matrix.Spec(*b.Spec.Cluster.Template, a.Run)
+		c.Spec = plan.Spec(*b.Spec.Cluster.Template, a.Run)
 		if a.Rolling {
 			c.Spec.TLS.SwitchStrategy = v1alpha1.SwitchRolling
 		}
-		jobs.Accelerate(c, a.Run)
+		job.Accelerate(c, a.Run)
 	})
 }
 
@@ -111,9 +109,9 @@ func (r *Reconciler) patchCluster(ctx context.Context, c *v1alpha1.GaleraCluster
 }
 
 // startJob makes what a Job needs, and the Job last.
-func (r *Reconciler) startJob(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, a steps.StartJob) error {
+func (r *Reconciler) startJob(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, a plan.StartJob) error {
 	c := seen.Cluster
-	output, err := jobs.Output(b, c, a.Wire)
+	output, err := job.Output(b, c, a.Wire)
 	if err != nil {
 		return err
 	}
@@ -123,17 +121,17 @@ func (r *Reconciler) startJob(ctx context.Context, b *v1alpha1.GaleraBenchmark, 
 	if err := r.makeAccess(ctx, b, c, output.Name); err != nil {
 		return err
 	}
-	images := jobs.Images{Operator: r.Options.OperatorImage, Client: r.Image}
+	images := job.Images{Operator: r.Options.OperatorImage, Client: r.Image}
 	if b.Spec.Client.Image != "" {
 		images.Client = b.Spec.Client.Image
 	}
-	plan := jobs.Plan(b, c, a, r.Options)
+	plan := job.Plan(b, c, a, r.Options)
 	if a.Wire.Kind == a.Run.Cell.Kind {
 		if err := r.makeWay(ctx, b, seen, a.Run.Cell, output.Name, &plan, &images); err != nil {
 			return err
 		}
 	}
-	job, err := jobs.Job(b, c, a.Wire, plan, images)
+	job, err := job.Job(b, c, a.Wire, plan, images)
 	if err != nil {
 		return err
 	}
@@ -166,20 +164,20 @@ func (r *Reconciler) takeData(ctx context.Context, seen benchmarkFacts, member s
 
 // judgeRun writes down whether an attempt counts, and the pods that took part: some may be elsewhere for the next one. The
 // proof must still hold.
-func (r *Reconciler) judgeRun(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record wire.Record) error {
+func (r *Reconciler) judgeRun(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record result.Record) error {
 	verdict := verdictOf(b, seen, record)
 	text, err := json.Marshal(verdict)
 	if err != nil {
 		return err
 	}
-	pods, err := json.Marshal(tookPart(steps.Name(b.Name, record.Run), seen.Pods))
+	pods, err := json.Marshal(tookPart(plan.Name(b.Name, record.Run), seen.Pods))
 	if err != nil {
 		return err
 	}
-	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: steps.Name(b.Name, record.Run)}}
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: plan.Name(b.Name, record.Run)}}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"labels": map[string]string{v1alpha1.LabelValid: strconv.FormatBool(verdict.Valid)}},
-		"data":     map[string]string{wire.KeyVerdict: string(text), wire.KeyPods: string(pods)},
+		"data":     map[string]string{result.KeyVerdict: string(text), result.KeyPods: string(pods)},
 	})
 	if err != nil {
 		return err
@@ -187,18 +185,18 @@ func (r *Reconciler) judgeRun(ctx context.Context, b *v1alpha1.GaleraBenchmark, 
 	return r.Patch(ctx, cm, client.RawPatch("application/merge-patch+json", patch))
 }
 
-func verdictOf(b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record wire.Record) wire.Verdict {
+func verdictOf(b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record result.Record) result.Verdict {
 	switch {
 	case record.Output == nil:
-		return wire.Verdict{Reason: record.Reason}
-	case record.Kind == wire.KindPrepare || record.Kind == wire.KindCleanup:
-		return wire.Verdict{Valid: record.Output.Error == "", Reason: withLastLines(record.Output)}
+		return result.Verdict{Reason: record.Reason}
+	case record.Kind == result.KindPrepare || record.Kind == result.KindCleanup:
+		return result.Verdict{Valid: record.Output.Error == "", Reason: withLastLines(record.Output)}
 	}
-	limits := benchjudge.Limits{FailedPercent: 5, Writes: matrix.Writes(&b.Spec, record.Workload)}
+	limits := result.Limits{FailedPercent: 5, Writes: plan.Writes(&b.Spec, record.Workload)}
 	if b.Spec.MaxFailedPercent != nil {
 		limits.FailedPercent = float64(*b.Spec.MaxFailedPercent)
 	}
-	v := benchjudge.Run(record.Output, limits)
+	v := result.Judge(record.Output, limits)
 	switch v.Reason {
 	case "":
 	case record.Output.Error:
@@ -211,22 +209,22 @@ func verdictOf(b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record wire.Rec
 	}
 	if v.Valid && seen.Cluster != nil {
 		if why := provedAfter(seen.Cluster, record.Output); why != "" {
-			v = wire.Verdict{Reason: "after the run the encryption was not proved any more: " + why}
+			v = result.Verdict{Reason: "after the run the encryption was not proved any more: " + why}
 		}
 	}
 	return v
 }
 
 // provedAfter says what is not proved after a run, "" when all is: of a transfer also the TLS it was seen to come over.
-func provedAfter(c *v1alpha1.GaleraCluster, o *wire.Output) string {
-	if why := matrix.Proof(c); why != "" || o.Transfer == nil {
+func provedAfter(c *v1alpha1.GaleraCluster, o *result.Output) string {
+	if why := plan.Proof(c); why != "" || o.Transfer == nil {
 		return why
 	}
-	return matrix.Copied(c, o.Transfer.Victim)
+	return plan.Copied(c, o.Transfer.Victim)
 }
 
 // withLastLines adds what the load generator said last.
-func withLastLines(o *wire.Output) string {
+func withLastLines(o *result.Output) string {
 	if o.Error == "" || len(o.LastLines) == 0 {
 		return o.Error
 	}

@@ -7,7 +7,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 // SlimResults leaves out of the cache what only reports show of a benchmark's results: a long benchmark leaves more of it than
@@ -16,8 +16,8 @@ import (
 func SlimResults(next toolscache.TransformFunc) toolscache.TransformFunc {
 	return func(o any) (any, error) {
 		if cm, is := o.(*corev1.ConfigMap); is && cm.Labels[v1alpha1.LabelBenchmark] != "" {
-			delete(cm.Data, wire.KeyLog)
-			delete(cm.Data, wire.KeyProof)
+			delete(cm.Data, result.KeyLog)
+			delete(cm.Data, result.KeyProof)
 			slimOutput(cm.Data)
 		}
 		return next(o)
@@ -26,12 +26,12 @@ func SlimResults(next toolscache.TransformFunc) toolscache.TransformFunc {
 
 // slimOutput keeps of a run's result what the verdict and the figures are made of. What cannot be read stays as it is.
 func slimOutput(data map[string]string) {
-	var o wire.Output
-	if json.Unmarshal([]byte(data[wire.KeyOutput]), &o) != nil {
+	var o result.Output
+	if json.Unmarshal([]byte(data[result.KeyOutput]), &o) != nil {
 		return
 	}
-	o.Slim(data[wire.KeyVerdict] != "")
+	o.Slim(data[result.KeyVerdict] != "")
 	if text, err := json.Marshal(o); err == nil {
-		data[wire.KeyOutput] = string(text)
+		data[result.KeyOutput] = string(text)
 	}
 }

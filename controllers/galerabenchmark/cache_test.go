@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/steps"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 // slimmed is a ConfigMap as the operator's cache keeps it. It may be asked to more than once.
@@ -32,20 +32,20 @@ func slimmed(t *testing.T, cm *corev1.ConfigMap) *corev1.ConfigMap {
 func tenMinutes(t *testing.T, kind string, judged bool) *corev1.ConfigMap {
 	t.Helper()
 	o := wordy(kind, 1)
-	var points []wire.Point
+	var points []result.Point
 	for i := range 600 {
-		points = append(points, wire.Point{Second: float64(i + 1), TPS: 1234.56, P95: 12.34, Errors: 200})
+		points = append(points, result.Point{Second: float64(i + 1), TPS: 1234.56, P95: 12.34, Errors: 200})
 	}
 	switch {
 	case o.OLTP != nil:
-		o.OLTP.Series, o.OLTP.Histogram = points, make([]wire.Bucket, 300)
+		o.OLTP.Series, o.OLTP.Histogram = points, make([]result.Bucket, 300)
 	case o.Connect != nil:
 		o.Connect.Series = points
 	case o.Transfer != nil:
 		o.Transfer.Series = points
 	}
-	o.Members["x-0"].Before[wire.MetricSynced], o.Members["x-0"].After[wire.MetricSynced] = 1, 1
-	cm := &corev1.ConfigMap{Data: map[string]string{wire.KeyLog: strings.Repeat("[ 1s ] thds: 8 tps: 1\n", 3000), wire.KeyProof: strings.Repeat("[]", 2000)}}
+	o.Members["x-0"].Before[result.MetricSynced], o.Members["x-0"].After[result.MetricSynced] = 1, 1
+	cm := &corev1.ConfigMap{Data: map[string]string{result.KeyLog: strings.Repeat("[ 1s ] thds: 8 tps: 1\n", 3000), result.KeyProof: strings.Repeat("[]", 2000)}}
 	cm.Name, cm.Labels = "x-run-001-1", map[string]string{v1alpha1.LabelBenchmark: "x"}
 	put := func(key string, value any) {
 		text, err := json.Marshal(value)
@@ -54,18 +54,18 @@ func tenMinutes(t *testing.T, kind string, judged bool) *corev1.ConfigMap {
 		}
 		cm.Data[key] = string(text)
 	}
-	put(wire.KeyRun, wire.Run{Index: 1, Attempt: 1, Kind: kind})
-	put(wire.KeyOutput, o)
+	put(result.KeyRun, result.Run{Index: 1, Attempt: 1, Kind: kind})
+	put(result.KeyOutput, o)
 	if judged {
-		put(wire.KeyVerdict, wire.Verdict{Valid: true})
-		put(wire.KeyPods, pods(1)[:1])
+		put(result.KeyVerdict, result.Verdict{Valid: true})
+		put(result.KeyPods, pods(1)[:1])
 	}
 	return cm
 }
 
 // TestTheCacheIsSmall, and all that the operator makes of a run is the same with what the cache has kept.
 func TestTheCacheIsSmall(t *testing.T) {
-	for _, kind := range []string{wire.KindOLTP, wire.KindConnect, wire.KindTransfer} {
+	for _, kind := range []string{result.KindOLTP, result.KindConnect, result.KindTransfer} {
 		for _, judged := range []bool{false, true} {
 			whole := tenMinutes(t, kind, judged)
 			cached := slimmed(t, whole)
@@ -74,10 +74,10 @@ func TestTheCacheIsSmall(t *testing.T) {
 				size += len(text)
 			}
 			// Of a load beside a transfer the verdict wants every second.
-			if limit := 20 << 10; size > limit && (kind != wire.KindTransfer || judged) {
+			if limit := 20 << 10; size > limit && (kind != result.KindTransfer || judged) {
 				t.Errorf("%s, judged %t: %d bytes", kind, judged, size)
 			}
-			a, b := benchmarkFacts{State: steps.State{Judged: map[string]bool{}}}, benchmarkFacts{State: steps.State{Judged: map[string]bool{}}}
+			a, b := benchmarkFacts{State: plan.State{Judged: map[string]bool{}}}, benchmarkFacts{State: plan.State{Judged: map[string]bool{}}}
 			a.addRecord(whole)
 			b.addRecord(cached)
 			x, y := a.Records[0], b.Records[0]
@@ -95,14 +95,14 @@ func TestTheCacheIsSmall(t *testing.T) {
 
 // TestTheCacheKeepsOthersWhole: what is no benchmark's, and what cannot be read.
 func TestTheCacheKeepsOthersWhole(t *testing.T) {
-	other := tenMinutes(t, wire.KindOLTP, true)
+	other := tenMinutes(t, result.KindOLTP, true)
 	other.Labels = nil
 	if got := slimmed(t, other); !reflect.DeepEqual(got, other) {
 		t.Errorf("got %v", got)
 	}
-	odd := tenMinutes(t, wire.KindOLTP, true)
-	odd.Data[wire.KeyOutput] = `{"oltp":`
-	if got := slimmed(t, odd); got.Data[wire.KeyOutput] != `{"oltp":` {
+	odd := tenMinutes(t, result.KindOLTP, true)
+	odd.Data[result.KeyOutput] = `{"oltp":`
+	if got := slimmed(t, odd); got.Data[result.KeyOutput] != `{"oltp":` {
 		t.Errorf("got %v", got)
 	}
 	if got, err := SlimResults(cache.TransformStripManagedFields())(&corev1.Pod{}); err != nil || got == nil {

@@ -19,8 +19,8 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/retry"
-	"github.com/galera-operator/galera-operator/internal/bench/jobs"
-	"github.com/galera-operator/galera-operator/internal/bench/steps"
+	"github.com/galera-operator/galera-operator/internal/bench/job"
+	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -81,18 +81,18 @@ func (r *Reconciler) pass(ctx context.Context, b *v1alpha1.GaleraBenchmark) (ctr
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if b.DeletionTimestamp == nil && controllerutil.ContainsFinalizer(b, benchmarkFinalizer) && steps.NothingLeft(seen.State) {
+	if b.DeletionTimestamp == nil && controllerutil.ContainsFinalizer(b, benchmarkFinalizer) && plan.NothingLeft(seen.State) {
 		// Nobody would take it away at the deletion, nor at that of the namespace, once the operator is removed.
 		return ctrl.Result{}, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
 	}
-	d, err := r.readied(ctx, b, seen, steps.Next(seen.State))
+	d, err := r.readied(ctx, b, seen, plan.Next(seen.State))
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if err := r.keepClientSecret(ctx, b, seen, d); err != nil {
 		return ctrl.Result{}, err
 	}
-	if _, over := d.Action.(steps.Finish); over && b.DeletionTimestamp != nil {
+	if _, over := d.Action.(plan.Finish); over && b.DeletionTimestamp != nil {
 		return ctrl.Result{}, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
 	}
 	changed, err := r.updateBenchmark(ctx, b, seen, d)
@@ -127,7 +127,7 @@ func (r *Reconciler) patchFinalizers(ctx context.Context, b *v1alpha1.GaleraBenc
 }
 
 // updateBenchmark writes the status when it differs, and says whether it did.
-func (r *Reconciler) updateBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d steps.Decision) (bool, error) {
+func (r *Reconciler) updateBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d plan.Decision) (bool, error) {
 	next := b.DeepCopy()
 	benchmarkStatus(&next.Status, b, seen, d, r.Now())
 	if equality.Semantic.DeepEqual(b.Status, next.Status) {
@@ -156,7 +156,7 @@ func (r *Reconciler) byCluster(ctx context.Context, o client.Object) (out []reco
 		return nil // asked again soon
 	}
 	for i := range all.Items {
-		if jobs.ClusterName(&all.Items[i]) == o.GetName() {
+		if job.ClusterName(&all.Items[i]) == o.GetName() {
 			out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: all.Items[i].Name}})
 		}
 	}

@@ -12,12 +12,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 // environment is what all runs that count have told so far. Of versions the first one that says something has its word.
-func environment(before *v1alpha1.BenchmarkEnvironment, seen benchmarkFacts, measured []wire.Record) *v1alpha1.BenchmarkEnvironment {
-	measured = slices.DeleteFunc(slices.Clone(measured), func(r wire.Record) bool { return !r.Valid || r.Output == nil })
+func environment(before *v1alpha1.BenchmarkEnvironment, seen benchmarkFacts, measured []result.Record) *v1alpha1.BenchmarkEnvironment {
+	measured = slices.DeleteFunc(slices.Clone(measured), func(r result.Record) bool { return !r.Valid || r.Output == nil })
 	if len(measured) == 0 {
 		return before
 	}

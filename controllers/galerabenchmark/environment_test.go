@@ -11,26 +11,26 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/steps"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 // told is a record of a run that counts, and what it says of where it was.
-func told(e wire.Environment) wire.Record {
-	return wire.Record{Run: wire.Run{Index: 1, Kind: wire.KindOLTP}, Verdict: wire.Verdict{Valid: true}, Output: &wire.Output{Environment: e}}
+func told(e result.Environment) result.Record {
+	return result.Record{Run: result.Run{Index: 1, Kind: result.KindOLTP}, Verdict: result.Verdict{Valid: true}, Output: &result.Output{Environment: e}}
 }
 
 func TestEnvironmentOfAllRuns(t *testing.T) {
-	failed := told(wire.Environment{MariaDB: "of a run that does not count"})
+	failed := told(result.Environment{MariaDB: "of a run that does not count"})
 	failed.Valid = false
-	prepared := wire.Record{Run: wire.Run{Kind: wire.KindPrepare, Attempt: 1, Workload: "bench_1x10"}, Verdict: wire.Verdict{Valid: true},
-		Output: &wire.Output{Data: &wire.DataSet{Tables: 1, Rows: 10, Bytes: 3e6, Checksum: "abc"}}}
-	seen := benchmarkFacts{State: steps.State{Benchmark: &v1alpha1.GaleraBenchmark{}, Cluster: &v1alpha1.GaleraCluster{}, Records: []wire.Record{prepared}}}
+	prepared := result.Record{Run: result.Run{Kind: result.KindPrepare, Attempt: 1, Workload: "bench_1x10"}, Verdict: result.Verdict{Valid: true},
+		Output: &result.Output{Data: &result.DataSet{Tables: 1, Rows: 10, Bytes: 3e6, Checksum: "abc"}}}
+	seen := benchmarkFacts{State: plan.State{Benchmark: &v1alpha1.GaleraBenchmark{}, Cluster: &v1alpha1.GaleraCluster{}, Records: []result.Record{prepared}}}
 	seen.Cluster.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
-	if e := environment(nil, seen, []wire.Record{failed}); e != nil {
+	if e := environment(nil, seen, []result.Record{failed}); e != nil {
 		t.Errorf("nothing counts: %+v", e)
 	}
-	runs := []wire.Record{failed, {Verdict: wire.Verdict{Valid: true}}, told(wire.Environment{MariaDB: "11.4"}), told(wire.Environment{MariaDB: "11.5", Galera: "26.4"})}
+	runs := []result.Record{failed, {Verdict: result.Verdict{Valid: true}}, told(result.Environment{MariaDB: "11.4"}), told(result.Environment{MariaDB: "11.5", Galera: "26.4"})}
 	e := environment(nil, seen, runs)
 	if e.MariaDB != "11.4" || e.Galera != "26.4" || e.Limits != "cpu 2, memory none" || e.StorageClass != "default" {
 		t.Errorf("got %+v", e)
@@ -39,7 +39,7 @@ func TestEnvironmentOfAllRuns(t *testing.T) {
 		t.Errorf("data: %q", e.DataSet)
 	}
 	seen.Cluster = nil // removed by now
-	if got := environment(e, seen, append(runs, told(wire.Environment{Sysbench: "1.0"}))); got.Sysbench != "1.0" || got.MariaDB != "11.4" || got.Limits != e.Limits {
+	if got := environment(e, seen, append(runs, told(result.Environment{Sysbench: "1.0"}))); got.Sysbench != "1.0" || got.MariaDB != "11.4" || got.Limits != e.Limits {
 		t.Errorf("later: %+v", got)
 	}
 	seen.Cluster, seen.StorageClass = &v1alpha1.GaleraCluster{}, "standard"
@@ -51,8 +51,8 @@ func TestEnvironmentOfAllRuns(t *testing.T) {
 // TestSpentAfterAFailure: a run that failed before its window has no end.
 func TestSpentAfterAFailure(t *testing.T) {
 	begun := metav1.NewTime(time.Unix(1e9, 0))
-	run := func(index int, end time.Duration) wire.Record {
-		r := wire.Record{Run: wire.Run{Index: index}, Output: &wire.Output{}}
+	run := func(index int, end time.Duration) result.Record {
+		r := result.Record{Run: result.Run{Index: index}, Output: &result.Output{}}
 		if end > 0 {
 			r.Output.EndedAt = begun.Add(end)
 		}
@@ -60,15 +60,15 @@ func TestSpentAfterAFailure(t *testing.T) {
 	}
 	s := &v1alpha1.GaleraBenchmarkStatus{StartedAt: &begun}
 	for name, tc := range map[string]struct {
-		records []wire.Record
+		records []result.Record
 		want    time.Duration
 	}{
-		"two runs":              {[]wire.Record{run(1, time.Minute), run(2, 5*time.Minute)}, 5 * time.Minute},
-		"the last one failed":   {[]wire.Record{run(1, time.Minute), run(2, 5*time.Minute), run(3, 0)}, 5 * time.Minute},
-		"the first one, by far": {[]wire.Record{run(1, 9*time.Minute), run(2, 5*time.Minute)}, 9 * time.Minute},
-		"none has ended":        {[]wire.Record{run(1, 0)}, time.Hour},
+		"two runs":              {[]result.Record{run(1, time.Minute), run(2, 5*time.Minute)}, 5 * time.Minute},
+		"the last one failed":   {[]result.Record{run(1, time.Minute), run(2, 5*time.Minute), run(3, 0)}, 5 * time.Minute},
+		"the first one, by far": {[]result.Record{run(1, 9*time.Minute), run(2, 5*time.Minute)}, 9 * time.Minute},
+		"none has ended":        {[]result.Record{run(1, 0)}, time.Hour},
 	} {
-		if got := spent(s, benchmarkFacts{State: steps.State{Records: tc.records}}, begun.Add(time.Hour)); got != tc.want {
+		if got := spent(s, benchmarkFacts{State: plan.State{Records: tc.records}}, begun.Add(time.Hour)); got != tc.want {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -79,7 +79,7 @@ func TestTroubleOfTheScheduler(t *testing.T) {
 	since := metav1.NewTime(time.Unix(1e9, 0))
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{batchv1.JobNameLabel: "x-run-001-1"}}}
 	scheduled := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available", LastTransitionTime: since}
-	describe := func() *steps.Job {
+	describe := func() *plan.Job {
 		pod.Status.Conditions = []corev1.PodCondition{scheduled}
 		f := benchmarkFacts{Pods: []corev1.Pod{pod}}
 		return f.describe(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "x-run-001-1"}})
@@ -109,7 +109,7 @@ func TestTroubleOfJobsWithoutAPod(t *testing.T) {
 		"not seen yet":     {2 * time.Minute, batchv1.JobStatus{Active: 1}, nil, false},
 		"it has failed":    {2 * time.Minute, batchv1.JobStatus{Failed: 1}, nil, false},
 	} {
-		f := benchmarkFacts{State: steps.State{Now: made.Add(tc.after)}, Pods: tc.pods}
+		f := benchmarkFacts{State: plan.State{Now: made.Add(tc.after)}, Pods: tc.pods}
 		got := f.describe(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "x-run-001-1", CreationTimestamp: metav1.NewTime(made)}, Status: tc.status})
 		if got.WaitingSince.Equal(made) != tc.waits || strings.Contains(got.Message, "kubectl describe job x-run-001-1") != tc.waits {
 			t.Errorf("%s: got %+v", name, got)
@@ -134,7 +134,7 @@ func TestTroubleOfVolumes(t *testing.T) {
 		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "x-pod", Labels: map[string]string{batchv1.JobNameLabel: "x-run-001-1"}}}
 		p.Status.Phase, p.Status.StartTime = tc.phase, &metav1.Time{Time: since}
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReadyToStartContainers, Status: tc.ready, LastTransitionTime: metav1.NewTime(since)}}
-		f := benchmarkFacts{State: steps.State{Now: since.Add(tc.after)}, Pods: []corev1.Pod{p}}
+		f := benchmarkFacts{State: plan.State{Now: since.Add(tc.after)}, Pods: []corev1.Pod{p}}
 		got := f.describe(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "x-run-001-1"}})
 		if got.WaitingSince.Equal(since) != tc.waits || strings.Contains(got.Message, "kubectl describe pod x-pod") != tc.waits {
 			t.Errorf("%s: got %+v", name, got)

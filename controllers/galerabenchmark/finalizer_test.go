@@ -7,12 +7,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/steps"
+	"github.com/galera-operator/galera-operator/internal/bench/plan"
 )
 
 // TestTheFinalizerGoesWithItsReason: as long as there is something to put back it stays, and nothing brings it back after.
 func TestTheFinalizerGoesWithItsReason(t *testing.T) {
-	for name, restore := range map[string]*v1alpha1.BenchmarkTLS{"nothing to restore": nil, "a policy to restore": steps.Note(v1alpha1.TLSSpec{})} {
+	for name, restore := range map[string]*v1alpha1.BenchmarkTLS{"nothing to restore": nil, "a policy to restore": plan.Note(v1alpha1.TLSSpec{})} {
 		p := newPlay(t, 0, false)
 		ref := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "ns"}}
 		p.must(p.kube.Get(p.Context(), client.ObjectKeyFromObject(ref), ref))

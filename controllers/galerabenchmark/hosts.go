@@ -11,13 +11,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/jobs"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/job"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // tookPart returns the pods that took part in a Job's run: the cluster's nodes, the Job's own and its SSH server.
-func tookPart(job string, pods []corev1.Pod) (out []wire.Pod) {
+func tookPart(jobName string, pods []corev1.Pod) (out []result.Pod) {
 	for _, p := range pods {
 		images := map[string]string{}
 		for _, st := range append(slices.Clone(p.Status.InitContainerStatuses), p.Status.ContainerStatuses...) {
@@ -25,12 +25,12 @@ func tookPart(job string, pods []corev1.Pod) (out []wire.Pod) {
 				images[st.Name] = digest(p, st)
 			}
 		}
-		ours := p.Labels[batchv1.JobNameLabel] == job || p.Labels[v1alpha1.LabelTunnel] == jobs.TunnelName(job)
+		ours := p.Labels[batchv1.JobNameLabel] == jobName || p.Labels[v1alpha1.LabelTunnel] == job.TunnelName(jobName)
 		if ours || images[resources.ContainerName] != "" {
-			out = append(out, wire.Pod{Name: p.Name, Host: p.Spec.NodeName, Images: images})
+			out = append(out, result.Pod{Name: p.Name, Host: p.Spec.NodeName, Images: images})
 		}
 	}
-	slices.SortFunc(out, func(a, b wire.Pod) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b result.Pod) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
@@ -45,27 +45,27 @@ func digest(p corev1.Pod, st corev1.ContainerStatus) string {
 }
 
 // role is what a pod is called in the environment, "" when it has no part in it; machine is what is known of its host.
-func role(p wire.Pod, told wire.Environment) (name string, machine wire.Machine) {
+func role(p result.Pod, told result.Environment) (name string, machine result.Machine) {
 	switch {
 	case p.Images[resources.ContainerName] != "":
 		return p.Name, told.Members[p.Name]
-	case p.Images[jobs.ClientContainer] != "":
+	case p.Images[job.ClientContainer] != "":
 		return "client", told.Machine
-	case p.Images[jobs.TunnelContainer] != "":
-		return "ssh", wire.Machine{}
+	case p.Images[job.TunnelContainer] != "":
+		return "ssh", result.Machine{}
 	}
-	return "", wire.Machine{}
+	return "", result.Machine{}
 }
 
 // host is one that was measured on.
 type host struct {
 	name    string
-	machine wire.Machine
+	machine result.Machine
 	pods    []string
 }
 
 // placed says which pods ran where, and what these hosts are.
-func placed(e *v1alpha1.BenchmarkEnvironment, measured []wire.Record) {
+func placed(e *v1alpha1.BenchmarkEnvironment, measured []result.Record) {
 	var hosts []host
 	var nodes, cpus, flags, kernels []string
 	for _, r := range measured {
@@ -75,7 +75,7 @@ func placed(e *v1alpha1.BenchmarkEnvironment, measured []wire.Record) {
 				continue
 			}
 			nodes, hosts = once(nodes, name+"="+p.Host), withPod(hosts, p.Host, name, m)
-			if p.Images[resources.ContainerName] != "" && m != (wire.Machine{}) {
+			if p.Images[resources.ContainerName] != "" && m != (result.Machine{}) {
 				cpus, flags, kernels = once(cpus, fmt.Sprintf("%s, %d CPUs", m.CPU, m.CPUs)), once(flags, m.CPUFlags), once(kernels, m.Kernel)
 			}
 		}
@@ -96,8 +96,8 @@ func placed(e *v1alpha1.BenchmarkEnvironment, measured []wire.Record) {
 const mostHosts = 10
 
 // withPod adds a pod to its host. A machine nothing is known of is any that has this name.
-func withPod(hosts []host, name, pod string, m wire.Machine) []host {
-	var unknown wire.Machine
+func withPod(hosts []host, name, pod string, m result.Machine) []host {
+	var unknown result.Machine
 	for i := range hosts {
 		h := &hosts[i]
 		if h.name != name || h.machine != m && h.machine != unknown && m != unknown {
@@ -111,7 +111,7 @@ func withPod(hosts []host, name, pod string, m wire.Machine) []host {
 }
 
 // pulled says which images ran.
-func pulled(e *v1alpha1.BenchmarkEnvironment, measured []wire.Record) {
+func pulled(e *v1alpha1.BenchmarkEnvironment, measured []result.Record) {
 	found := map[string][]string{}
 	for _, r := range measured {
 		for _, p := range r.Pods {
@@ -130,9 +130,9 @@ func pulled(e *v1alpha1.BenchmarkEnvironment, measured []wire.Record) {
 		return together(images, 512)
 	}
 	e.DatabaseImage = cmp.Or(of(resources.ContainerName), e.DatabaseImage)
-	e.ClientImage = cmp.Or(of(jobs.ClientContainer, jobs.TunnelContainer), e.ClientImage)
-	e.OperatorImage = cmp.Or(of(jobs.RunnerContainer, resources.AgentContainer), e.OperatorImage)
-	e.ProxyImage = cmp.Or(of(jobs.ProxyContainer), e.ProxyImage)
+	e.ClientImage = cmp.Or(of(job.ClientContainer, job.TunnelContainer), e.ClientImage)
+	e.OperatorImage = cmp.Or(of(job.RunnerContainer, resources.AgentContainer), e.OperatorImage)
+	e.ProxyImage = cmp.Or(of(job.ProxyContainer), e.ProxyImage)
 }
 
 // once adds what is not there yet, and is something.

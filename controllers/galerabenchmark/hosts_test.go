@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 // TestTookPart: the nodes, the Job's own pod with what came before and beside the client, and its SSH server; no other
@@ -31,7 +31,7 @@ func TestTookPart(t *testing.T) {
 	starts.Status.ContainerStatuses[0].ImageID = ""
 	got := tookPart("job", []corev1.Pod{pod("job-x", batchv1.JobNameLabel, "job", "bench", "runner", "proxy"), pod("db-0", "x", "", "mariadb", "agent"), starts,
 		pod("ssh", v1alpha1.LabelTunnel, "job-ssh", "sshd"), pod("old", batchv1.JobNameLabel, "other", "bench"), pod("arbitrator", "x", "", "garbd", "agent")})
-	want := []wire.Pod{
+	want := []result.Pod{
 		{Name: "db-0", Host: "w", Images: map[string]string{"mariadb": "mariadb:1 (sha-mariadb)", "agent": "agent:1 (sha-agent)"}},
 		{Name: "job-x", Host: "w", Images: map[string]string{"bench": "bench:1 (sha-bench)", "runner": "runner:1 (sha-runner)", "proxy": "proxy:1 (sha-proxy)"}},
 		{Name: "ssh", Host: "w", Images: map[string]string{"sshd": "sshd:1 (sha-sshd)"}},
@@ -42,9 +42,9 @@ func TestTookPart(t *testing.T) {
 }
 
 // ran is a run that counts on db-0, db-1 and the client's host.
-func ran(zero, one, job string, e wire.Environment) wire.Record {
+func ran(zero, one, job string, e result.Environment) result.Record {
 	r := told(e)
-	r.Pods = []wire.Pod{
+	r.Pods = []result.Pod{
 		{Name: "db-0", Host: zero, Images: map[string]string{"mariadb": "db (1)", "agent": "operator (1)"}},
 		{Name: "db-1", Host: one, Images: map[string]string{"mariadb": "db (1)", "agent": "operator (1)"}},
 		{Name: "job", Host: job, Images: map[string]string{"bench": "client (1)", "runner": "operator (1)"}},
@@ -54,13 +54,13 @@ func ran(zero, one, job string, e wire.Environment) wire.Record {
 
 // TestHosts: what is told of processors and kernels is that of the nodes' hosts, in all runs that count.
 func TestHosts(t *testing.T) {
-	big := wire.Machine{Kernel: "6.1", CPU: "Big", CPUs: 64, CPUFlags: "aes avx2"}
-	small := wire.Machine{Kernel: "6.1", CPU: "Small", CPUs: 2, CPUFlags: "aes"}
-	laptop := wire.Machine{Kernel: "5.4", CPU: "Laptop", CPUs: 4}
+	big := result.Machine{Kernel: "6.1", CPU: "Big", CPUs: 64, CPUFlags: "aes avx2"}
+	small := result.Machine{Kernel: "6.1", CPU: "Small", CPUs: 2, CPUFlags: "aes"}
+	laptop := result.Machine{Kernel: "5.4", CPU: "Laptop", CPUs: 4}
 	seen := benchmarkFacts{}
 	seen.Benchmark = &v1alpha1.GaleraBenchmark{}
-	first := ran("w1", "w2", "w3", wire.Environment{Machine: laptop, Members: map[string]wire.Machine{"db-0": big, "db-1": small}})
-	e := environment(nil, seen, []wire.Record{first})
+	first := ran("w1", "w2", "w3", result.Environment{Machine: laptop, Members: map[string]result.Machine{"db-0": big, "db-1": small}})
+	e := environment(nil, seen, []result.Record{first})
 	want := []v1alpha1.BenchmarkHost{
 		{Name: "w1", Pods: []string{"db-0"}, Kernel: "6.1", CPU: "Big", CPUs: 64, CPUFlags: "aes avx2"},
 		{Name: "w2", Pods: []string{"db-1"}, Kernel: "6.1", CPU: "Small", CPUs: 2, CPUFlags: "aes"},
@@ -73,27 +73,27 @@ func TestHosts(t *testing.T) {
 	// db-1 moves to w1, the client to w2, whose kernel is newer now; an SSH server is beside it.
 	newer := small
 	newer.Kernel = "6.2"
-	moved := ran("w1", "w1", "w2", wire.Environment{Machine: newer, Members: map[string]wire.Machine{"db-0": big, "db-1": big}})
-	moved.Pods = append(moved.Pods, wire.Pod{Name: "ssh", Host: "w1", Images: map[string]string{"sshd": "client (1)"}}, wire.Pod{Name: "waits", Images: map[string]string{"bench": "x"}})
-	unjudged := ran("w9", "w9", "w9", wire.Environment{Machine: laptop})
+	moved := ran("w1", "w1", "w2", result.Environment{Machine: newer, Members: map[string]result.Machine{"db-0": big, "db-1": big}})
+	moved.Pods = append(moved.Pods, result.Pod{Name: "ssh", Host: "w1", Images: map[string]string{"sshd": "client (1)"}}, result.Pod{Name: "waits", Images: map[string]string{"bench": "x"}})
+	unjudged := ran("w9", "w9", "w9", result.Environment{Machine: laptop})
 	unjudged.Valid = false
-	e = environment(e, seen, []wire.Record{first, unjudged, moved})
+	e = environment(e, seen, []result.Record{first, unjudged, moved})
 	want[0].Pods = []string{"db-0", "db-1", "ssh"}
 	want = append(want, v1alpha1.BenchmarkHost{Name: "w2", Pods: []string{"client"}, Kernel: "6.2", CPU: "Small", CPUs: 2, CPUFlags: "aes"})
 	if !reflect.DeepEqual(e.Hosts, want) || e.Kernel != "6.1" || e.Nodes != "db-0=w1, db-1=w2, client=w3, db-1=w1, client=w2, ssh=w1" {
 		t.Errorf("moved: %+v", e)
 	}
 
-	old := told(wire.Environment{})
-	if got := environment(e, seen, []wire.Record{old}); !reflect.DeepEqual(got, e) {
+	old := told(result.Environment{})
+	if got := environment(e, seen, []result.Record{old}); !reflect.DeepEqual(got, e) {
 		t.Errorf("judged by an operator that noted no pods: %+v", got)
 	}
 }
 
 // TestHostsOfWhichNothingIsKnown are told all the same, until a run knows more.
 func TestHostsOfWhichNothingIsKnown(t *testing.T) {
-	known := wire.Machine{Kernel: "6.1", CPU: "Big", CPUs: 64}
-	for name, runs := range map[string][]wire.Machine{"known later": {{}, known}, "known before": {known, {}}} {
+	known := result.Machine{Kernel: "6.1", CPU: "Big", CPUs: 64}
+	for name, runs := range map[string][]result.Machine{"known later": {{}, known}, "known before": {known, {}}} {
 		var hosts []host
 		for i, m := range runs {
 			hosts = withPod(hosts, "w", []string{"a", "b"}[i], m)
@@ -103,7 +103,7 @@ func TestHostsOfWhichNothingIsKnown(t *testing.T) {
 		}
 	}
 	e := &v1alpha1.BenchmarkEnvironment{}
-	placed(e, []wire.Record{ran("w1", "w1", "w1", wire.Environment{})})
+	placed(e, []result.Record{ran("w1", "w1", "w1", result.Environment{})})
 	if e.CPU != "" || len(e.Hosts) != 1 || len(e.Hosts[0].Pods) != 3 {
 		t.Errorf("got %+v", e)
 	}
@@ -111,19 +111,19 @@ func TestHostsOfWhichNothingIsKnown(t *testing.T) {
 
 // TestImages: every image that ran in a run that counts, once.
 func TestImages(t *testing.T) {
-	first, second := ran("w", "w", "w", wire.Environment{}), ran("w", "w", "w", wire.Environment{})
+	first, second := ran("w", "w", "w", result.Environment{}), ran("w", "w", "w", result.Environment{})
 	second.Pods[0].Images["mariadb"] = "db (2)"
 	second.Pods[2].Images["proxy"] = "proxy (1)"
 	e := &v1alpha1.BenchmarkEnvironment{ClientImage: "before"}
-	pulled(e, []wire.Record{first})
+	pulled(e, []result.Record{first})
 	if e.DatabaseImage != "db (1)" || e.ClientImage != "client (1)" || e.OperatorImage != "operator (1)" || e.ProxyImage != "" {
 		t.Errorf("got %+v", e)
 	}
-	pulled(e, []wire.Record{first, second})
+	pulled(e, []result.Record{first, second})
 	if e.DatabaseImage != "db (1); db (2)" || e.OperatorImage != "operator (1)" || e.ProxyImage != "proxy (1)" {
 		t.Errorf("got %+v", e)
 	}
-	pulled(e, []wire.Record{told(wire.Environment{})})
+	pulled(e, []result.Record{told(result.Environment{})})
 	if e.ClientImage != "client (1)" {
 		t.Errorf("forgotten: %+v", e)
 	}

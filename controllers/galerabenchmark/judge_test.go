@@ -11,34 +11,34 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/jobs"
-	"github.com/galera-operator/galera-operator/internal/bench/steps"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/job"
+	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 func TestVerdicts(t *testing.T) {
-	window := func(view float64) wire.Window {
-		at := func(view float64) wire.Sample {
-			return wire.Sample{wire.MetricStarted: 1, wire.MetricSynced: 1, wire.MetricView: view}
+	window := func(view float64) result.Window {
+		at := func(view float64) result.Sample {
+			return result.Sample{result.MetricStarted: 1, result.MetricSynced: 1, result.MetricView: view}
 		}
-		return wire.Window{Before: at(1), After: at(view)}
+		return result.Window{Before: at(1), After: at(view)}
 	}
 	for name, tc := range map[string]struct {
 		kind   string
 		reason string
-		out    *wire.Output
+		out    *result.Output
 		want   string
 	}{
-		"no result":        {wire.KindOLTP, "the Job left no result: OOMKilled", nil, "the Job left no result: OOMKilled"},
-		"quiet":            {wire.KindOLTP, "", &wire.Output{OLTP: &wire.OLTPResult{Transactions: 1}, Members: map[string]wire.Window{"x-0": window(1)}}, ""},
-		"sysbench fails":   {wire.KindOLTP, "", &wire.Output{Error: "exit status 1", LastLines: []string{"FATAL: 1047", "bye"}}, "exit status 1; the last lines were: FATAL: 1047 / bye"},
-		"no data":          {wire.KindPrepare, "", &wire.Output{Error: "sysbench prepare: exit status 1", LastLines: []string{"FATAL"}}, "sysbench prepare: exit status 1; the last lines were: FATAL"},
-		"a node is lost":   {wire.KindOLTP, "", &wire.Output{Error: "exit status 1", LastLines: []string{"FATAL: 2013"}, Members: map[string]wire.Window{"x-0": window(2)}}, "left or joined during the run (seen by x-0); exit status 1; the last lines were: FATAL: 2013"},
-		"data":             {wire.KindPrepare, "", &wire.Output{Data: &wire.DataSet{}}, ""},
-		"nothing was left": {wire.KindCleanup, "", &wire.Output{}, ""},
+		"no result":        {result.KindOLTP, "the Job left no result: OOMKilled", nil, "the Job left no result: OOMKilled"},
+		"quiet":            {result.KindOLTP, "", &result.Output{OLTP: &result.OLTPResult{Transactions: 1}, Members: map[string]result.Window{"x-0": window(1)}}, ""},
+		"sysbench fails":   {result.KindOLTP, "", &result.Output{Error: "exit status 1", LastLines: []string{"FATAL: 1047", "bye"}}, "exit status 1; the last lines were: FATAL: 1047 / bye"},
+		"no data":          {result.KindPrepare, "", &result.Output{Error: "sysbench prepare: exit status 1", LastLines: []string{"FATAL"}}, "sysbench prepare: exit status 1; the last lines were: FATAL"},
+		"a node is lost":   {result.KindOLTP, "", &result.Output{Error: "exit status 1", LastLines: []string{"FATAL: 2013"}, Members: map[string]result.Window{"x-0": window(2)}}, "left or joined during the run (seen by x-0); exit status 1; the last lines were: FATAL: 2013"},
+		"data":             {result.KindPrepare, "", &result.Output{Data: &result.DataSet{}}, ""},
+		"nothing was left": {result.KindCleanup, "", &result.Output{}, ""},
 	} {
-		v := verdictOf(&v1alpha1.GaleraBenchmark{}, benchmarkFacts{}, wire.Record{Run: wire.Run{Kind: tc.kind}, Verdict: wire.Verdict{Reason: tc.reason}, Output: tc.out})
+		v := verdictOf(&v1alpha1.GaleraBenchmark{}, benchmarkFacts{}, result.Record{Run: result.Run{Kind: tc.kind}, Verdict: result.Verdict{Reason: tc.reason}, Output: tc.out})
 		if v.Valid != (tc.want == "") || !strings.HasSuffix(v.Reason, tc.want) {
 			t.Errorf("%s: %+v, want %q", name, v, tc.want)
 		}
@@ -49,8 +49,8 @@ func TestVerdicts(t *testing.T) {
 func TestJobsTellTheirVictim(t *testing.T) {
 	b := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "default"}}
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "x-db", Namespace: "default"}}
-	run := wire.Run{Index: 1, Attempt: 1, Kind: wire.KindTransfer}
-	j, err := jobs.Job(b, c, run, wire.Plan{Kind: run.Kind, Transfer: &wire.Transfer{Victim: "x-db-1"}}, jobs.Images{})
+	run := result.Run{Index: 1, Attempt: 1, Kind: result.KindTransfer}
+	j, err := job.Job(b, c, run, result.Plan{Kind: run.Kind, Transfer: &result.Transfer{Victim: "x-db-1"}}, job.Images{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestTheNewerJobIsLookedAt(t *testing.T) {
 	b := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", UID: "1"}}
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "x-db"}}
 	job := func(of *v1alpha1.GaleraBenchmark, attempt int, made int64, going bool) batchv1.Job {
-		j, err := jobs.Job(of, c, wire.Run{Index: 1, Attempt: attempt, Kind: wire.KindOLTP}, wire.Plan{}, jobs.Images{})
+		j, err := job.Job(of, c, result.Run{Index: 1, Attempt: attempt, Kind: result.KindOLTP}, result.Plan{}, job.Images{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,13 +118,13 @@ func TestTheNewerJobIsLookedAt(t *testing.T) {
 // TestRecordsAreInOrder of their runs, also of more than 999 and of more than nine attempts: the last invalid ones are told.
 func TestRecordsAreInOrder(t *testing.T) {
 	var f benchmarkFacts
-	for _, r := range []wire.Run{{Index: 1000, Attempt: 1}, {Kind: wire.KindPrepare, Attempt: 10}, {Index: 999, Attempt: 10}, {Index: 999, Attempt: 2}, {Kind: wire.KindPrepare, Attempt: 9}, {Kind: wire.KindCleanup, Attempt: 1}} {
-		f.Records = append(f.Records, wire.Record{Run: r})
+	for _, r := range []result.Run{{Index: 1000, Attempt: 1}, {Kind: result.KindPrepare, Attempt: 10}, {Index: 999, Attempt: 10}, {Index: 999, Attempt: 2}, {Kind: result.KindPrepare, Attempt: 9}, {Kind: result.KindCleanup, Attempt: 1}} {
+		f.Records = append(f.Records, result.Record{Run: r})
 	}
 	f.sortRecords()
 	var got []string
 	for _, r := range f.Records {
-		got = append(got, steps.Name("x", r.Run))
+		got = append(got, plan.Name("x", r.Run))
 	}
 	if want := []string{"x-cleanup-1", "x-prepare-9", "x-prepare-10", "x-run-999-2", "x-run-999-10", "x-run-1000-1"}; !slices.Equal(got, want) {
 		t.Errorf("got %v", got)
@@ -172,15 +172,15 @@ func TestTroubleOfTheProxy(t *testing.T) {
 	} {
 		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{batchv1.JobNameLabel: "x-run-001-1"}}}
 		pod.Status.StartTime = &since
-		pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: jobs.ProxyContainer, State: tc.proxy, LastTerminationState: tc.before}}
-		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: jobs.ClientContainer, State: tc.client}}
+		pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: job.ProxyContainer, State: tc.proxy, LastTerminationState: tc.before}}
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: job.ClientContainer, State: tc.client}}
 		f := benchmarkFacts{Pods: []corev1.Pod{pod}}
 		got := f.describe(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "x-run-001-1"}})
 		if f.ProxyWords != tc.words || got.WaitingSince.Equal(since.Time) != tc.waits {
 			t.Errorf("%s: %q, %+v", name, f.ProxyWords, got)
 		}
 	}
-	failed := wire.Record{Run: wire.Run{Kind: wire.KindConnect}, Output: &wire.Output{Error: "connecting to x: no such file"}}
+	failed := result.Record{Run: result.Run{Kind: result.KindConnect}, Output: &result.Output{Error: "connecting to x: no such file"}}
 	if v := verdictOf(&v1alpha1.GaleraBenchmark{}, benchmarkFacts{ProxyWords: "no disk"}, failed); v.Reason != "connecting to x: no such file; the proxy crashed: no disk" {
 		t.Errorf("got %q", v.Reason)
 	}

@@ -15,15 +15,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/jobs"
-	"github.com/galera-operator/galera-operator/internal/bench/steps"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/job"
+	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // benchmarkFacts is what is known of a benchmark.
 type benchmarkFacts struct {
-	steps.State
+	plan.State
 	// Pods of the cluster and of the Job.
 	Pods []corev1.Pod
 	// StorageClass of the cluster's volumes; "" when it is not known.
@@ -34,9 +34,9 @@ type benchmarkFacts struct {
 
 // observeBenchmark reads everything a decision depends on.
 func (r *Reconciler) observeBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchmark) (benchmarkFacts, error) {
-	f := benchmarkFacts{State: steps.State{Benchmark: b, Judged: map[string]bool{}, Now: r.Now()}}
+	f := benchmarkFacts{State: plan.State{Benchmark: b, Judged: map[string]bool{}, Now: r.Now()}}
 	c := &v1alpha1.GaleraCluster{}
-	switch err := r.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: jobs.ClusterName(b)}, c); {
+	switch err := r.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: job.ClusterName(b)}, c); {
 	case client.IgnoreNotFound(err) != nil:
 		return f, err
 	case err == nil && c.DeletionTimestamp == nil && (b.Spec.Cluster.Ref != nil || metav1.IsControlledBy(c, b)):
@@ -71,7 +71,7 @@ func (r *Reconciler) observeBenchmark(ctx context.Context, b *v1alpha1.GaleraBen
 	}
 	f.sortRecords()
 	var pods corev1.PodList
-	if err := r.List(ctx, &pods, client.InNamespace(b.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: jobs.ClusterName(b)}); err != nil {
+	if err := r.List(ctx, &pods, client.InNamespace(b.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: job.ClusterName(b)}); err != nil {
 		return f, err
 	}
 	f.Pods, f.Acceleration = pods.Items, acceleration(pods.Items)
@@ -123,16 +123,16 @@ func (r *Reconciler) holderGone(ctx context.Context, b *v1alpha1.GaleraBenchmark
 
 // addRecord reads one attempt; documents nobody has written yet are not there, nor is what the cache leaves out.
 func (f *benchmarkFacts) addRecord(cm *corev1.ConfigMap) {
-	var r wire.Record
-	if json.Unmarshal([]byte(cm.Data[wire.KeyRun]), &r.Run) != nil {
+	var r result.Record
+	if json.Unmarshal([]byte(cm.Data[result.KeyRun]), &r.Run) != nil {
 		return
 	}
-	if text := cm.Data[wire.KeyVerdict]; text != "" && json.Unmarshal([]byte(text), &r.Verdict) == nil {
+	if text := cm.Data[result.KeyVerdict]; text != "" && json.Unmarshal([]byte(text), &r.Verdict) == nil {
 		f.Judged[cm.Name] = true
 	}
-	_ = json.Unmarshal([]byte(cm.Data[wire.KeyPods]), &r.Pods) // there are none without a verdict
-	out := &wire.Output{}
-	if text := cm.Data[wire.KeyOutput]; text != "" && json.Unmarshal([]byte(text), out) == nil {
+	_ = json.Unmarshal([]byte(cm.Data[result.KeyPods]), &r.Pods) // there are none without a verdict
+	out := &result.Output{}
+	if text := cm.Data[result.KeyOutput]; text != "" && json.Unmarshal([]byte(text), out) == nil {
 		r.Output = out
 	}
 	f.Records = append(f.Records, r)
@@ -140,14 +140,14 @@ func (f *benchmarkFacts) addRecord(cm *corev1.ConfigMap) {
 
 // sortRecords puts them into the order of their runs; what has no number goes before.
 func (f *benchmarkFacts) sortRecords() {
-	slices.SortFunc(f.Records, func(a, b wire.Record) int {
+	slices.SortFunc(f.Records, func(a, b result.Record) int {
 		return cmp.Or(cmp.Compare(a.Index, b.Index), strings.Compare(a.Kind, b.Kind), cmp.Compare(a.Attempt, b.Attempt))
 	})
 }
 
 // describe says how far a Job is.
-func (f *benchmarkFacts) describe(j *batchv1.Job) *steps.Job {
-	out := &steps.Job{Name: j.Name, Victim: victim(j)}
+func (f *benchmarkFacts) describe(j *batchv1.Job) *plan.Job {
+	out := &plan.Job{Name: j.Name, Victim: victim(j)}
 	if j.DeletionTimestamp != nil {
 		out.GoingSince = j.DeletionTimestamp.Time
 	}
@@ -157,7 +157,7 @@ func (f *benchmarkFacts) describe(j *batchv1.Job) *steps.Job {
 		}
 	}
 	for _, p := range f.Pods {
-		if p.Labels[batchv1.JobNameLabel] != j.Name && p.Labels[v1alpha1.LabelTunnel] != jobs.TunnelName(j.Name) {
+		if p.Labels[batchv1.JobNameLabel] != j.Name && p.Labels[v1alpha1.LabelTunnel] != job.TunnelName(j.Name) {
 			continue
 		}
 		for _, s := range append(slices.Clone(p.Status.InitContainerStatuses), p.Status.ContainerStatuses...) {
@@ -166,10 +166,10 @@ func (f *benchmarkFacts) describe(j *batchv1.Job) *steps.Job {
 				out.Message = s.State.Terminated.Message
 			case s.State.Waiting != nil && s.State.Waiting.Message != "":
 				out.Message = s.State.Waiting.Reason + ": " + s.State.Waiting.Message
-			case s.Name == jobs.ClientContainer && s.State.Running != nil:
+			case s.Name == job.ClientContainer && s.State.Running != nil:
 				out.RunningSince = s.State.Running.StartedAt.Time
 			}
-			if s.Name == jobs.ProxyContainer {
+			if s.Name == job.ProxyContainer {
 				f.ProxyWords = crashed(s)
 			}
 		}
@@ -192,7 +192,7 @@ func (f *benchmarkFacts) describe(j *batchv1.Job) *steps.Job {
 func crashed(s corev1.ContainerStatus) string {
 	for _, state := range []corev1.ContainerState{s.State, s.LastTerminationState} {
 		if t := state.Terminated; t != nil && t.ExitCode != 0 {
-			return strings.Join(wire.LastWords(t.Message, 2), " / ")
+			return strings.Join(result.LastWords(t.Message, 2), " / ")
 		}
 	}
 	return ""
@@ -200,7 +200,7 @@ func crashed(s corev1.ContainerStatus) string {
 
 // waits says that the client's container has not started, and that kubelet complains of one: of an image, mostly.
 func waits(p *corev1.Pod) bool {
-	ofClient := func(s corev1.ContainerStatus) bool { return s.Name == jobs.ClientContainer && s.State.Waiting != nil }
+	ofClient := func(s corev1.ContainerStatus) bool { return s.Name == job.ClientContainer && s.State.Waiting != nil }
 	complains := func(s corev1.ContainerStatus) bool { return s.State.Waiting != nil && s.State.Waiting.Message != "" }
 	return slices.ContainsFunc(p.Status.ContainerStatuses, ofClient) &&
 		(slices.ContainsFunc(p.Status.InitContainerStatuses, complains) || slices.ContainsFunc(p.Status.ContainerStatuses, complains))
@@ -221,8 +221,8 @@ func unscheduled(p *corev1.Pod) *corev1.PodCondition {
 func victim(j *batchv1.Job) string {
 	for _, c := range j.Spec.Template.Spec.Containers {
 		for _, e := range c.Env {
-			var p wire.Plan
-			if e.Name == wire.EnvPlan && json.Unmarshal([]byte(e.Value), &p) == nil && p.Transfer != nil {
+			var p result.Plan
+			if e.Name == result.EnvPlan && json.Unmarshal([]byte(e.Value), &p) == nil && p.Transfer != nil {
 				return p.Transfer.Victim
 			}
 		}

@@ -25,7 +25,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -169,7 +169,7 @@ func (p *play) others() {
 		p.must(p.kube.Get(ctx, client.ObjectKeyFromObject(j), cm))
 		text, err := json.Marshal(p.result(j.Name))
 		p.must(err)
-		cm.Data[wire.KeyOutput], cm.Data[wire.KeyLog] = string(text), "words"
+		cm.Data[result.KeyOutput], cm.Data[result.KeyLog] = string(text), "words"
 		p.must(p.kube.Update(ctx, cm))
 		j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
 		p.must(p.kube.Status().Update(ctx, j))
@@ -177,16 +177,16 @@ func (p *play) others() {
 }
 
 // result is what a Job finds; of the second run the first attempt is disturbed.
-func (p *play) result(job string) wire.Output {
+func (p *play) result(job string) result.Output {
 	if strings.Contains(job, "-prepare-") {
-		return wire.Output{Kind: wire.KindPrepare, Data: &wire.DataSet{Database: "bench_1x10", Tables: 1, Rows: 10, Checksum: "abc"}}
+		return result.Output{Kind: result.KindPrepare, Data: &result.DataSet{Database: "bench_1x10", Tables: 1, Rows: 10, Checksum: "abc"}}
 	}
-	at := wire.Sample{wire.MetricStarted: 1, wire.MetricView: 1, wire.MetricSynced: 1}
+	at := result.Sample{result.MetricStarted: 1, result.MetricView: 1, result.MetricSynced: 1}
 	var run int
 	_, err := fmt.Sscanf(job, "x-run-%03d-", &run)
 	p.must(err)
-	o := wire.Output{Kind: wire.KindOLTP, OLTP: &wire.OLTPResult{Transactions: 1000, TPS: 100 + float64(run)}, StartedAt: time.Unix(1e9, 0), EndedAt: time.Unix(1e9+9, 0),
-		Members: map[string]wire.Window{"x-db-0": {Before: at, After: at}}}
+	o := result.Output{Kind: result.KindOLTP, OLTP: &result.OLTPResult{Transactions: 1000, TPS: 100 + float64(run)}, StartedAt: time.Unix(1e9, 0), EndedAt: time.Unix(1e9+9, 0),
+		Members: map[string]result.Window{"x-db-0": {Before: at, After: at}}}
 	if job == "x-run-002-1" {
 		o.Noticed = []string{"x-db-0 was Donor instead of Synced during the run"}
 	}
@@ -230,8 +230,8 @@ func (p *play) outcome() string {
 		p.must(p.kube.List(p.Context(), &maps))
 		verdicts := []string{}
 		for _, cm := range maps.Items {
-			verdicts = append(verdicts, cm.Name+" "+cm.Data[wire.KeyVerdict])
-			if cm.Data[wire.KeyLog] == "" || cm.Data[wire.KeyProof] == "" {
+			verdicts = append(verdicts, cm.Name+" "+cm.Data[result.KeyVerdict])
+			if cm.Data[result.KeyLog] == "" || cm.Data[result.KeyProof] == "" {
 				p.Errorf("what the cache leaves out of %s is gone", cm.Name)
 			}
 		}

@@ -13,14 +13,14 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/apply"
-	"github.com/galera-operator/galera-operator/internal/bench/jobs"
-	"github.com/galera-operator/galera-operator/internal/bench/steps"
+	"github.com/galera-operator/galera-operator/internal/bench/job"
+	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/observe"
 )
 
 // keepClientSecret keeps the client's private key for as long as the benchmark measures.
-func (r *Reconciler) keepClientSecret(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d steps.Decision) error {
-	if _, over := d.Action.(steps.Finish); over {
+func (r *Reconciler) keepClientSecret(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d plan.Decision) error {
+	if _, over := d.Action.(plan.Finish); over {
 		return r.removeClientSecret(ctx, b)
 	}
 	if seen.Job != nil {
@@ -32,7 +32,7 @@ func (r *Reconciler) keepClientSecret(ctx context.Context, b *v1alpha1.GaleraBen
 // ownClientSecret makes the client's private key go with the benchmark, whenever that is deleted: cert-manager writes it
 // without an owner.
 func (r *Reconciler) ownClientSecret(ctx context.Context, b *v1alpha1.GaleraBenchmark) error {
-	if jobs.Suffix(b) == "" {
+	if job.Suffix(b) == "" {
 		return nil
 	}
 	have, err := r.clientSecret(ctx, b)
@@ -49,14 +49,14 @@ func (r *Reconciler) ownClientSecret(ctx context.Context, b *v1alpha1.GaleraBenc
 // removeClientSecret removes the client's certificate and its private key: a benchmark that has ended may be kept for
 // its figures. The Certificate goes first, or the Secret would come back.
 func (r *Reconciler) removeClientSecret(ctx context.Context, b *v1alpha1.GaleraBenchmark) error {
-	if jobs.Suffix(b) == "" {
+	if job.Suffix(b) == "" {
 		return nil // nothing was made
 	}
-	certificate := &cmv1.Certificate{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: jobs.RunnerName(b)}}
+	certificate := &cmv1.Certificate{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: job.RunnerName(b)}}
 	if err := apply.Remove(ctx, r.Client, r.Live, b.UID, certificate); err != nil && !observe.WithoutCertManager(err) {
 		return err
 	}
-	account := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: jobs.AccountName(b)}}
+	account := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: job.AccountName(b)}}
 	if err := apply.Remove(ctx, r.Client, r.Live, b.UID, account); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (r *Reconciler) removeClientSecret(ctx context.Context, b *v1alpha1.GaleraB
 // clientSecret is what cert-manager made of the benchmark's Certificate, nil when there is none.
 func (r *Reconciler) clientSecret(ctx context.Context, b *v1alpha1.GaleraBenchmark) (*corev1.Secret, error) {
 	have := &corev1.Secret{}
-	err := r.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: jobs.RunnerName(b)}, have)
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: job.RunnerName(b)}, have)
 	if apierrors.IsNotFound(err) || err == nil && have.Labels[v1alpha1.LabelBenchmarkUID] != string(b.UID) {
 		return nil, nil
 	}
@@ -116,6 +116,6 @@ func (r *Reconciler) removeLeftSecret(ctx context.Context, key client.ObjectKey)
 
 // runners says that an object has one of RunnerName's names.
 func runners(benchmark string, o client.Object) bool {
-	suffix, is := strings.CutPrefix(o.GetName(), jobs.RunnerPrefix(benchmark))
+	suffix, is := strings.CutPrefix(o.GetName(), job.RunnerPrefix(benchmark))
 	return is && len(suffix) == suffixLength
 }

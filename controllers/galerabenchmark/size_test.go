@@ -14,9 +14,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/matrix"
-	"github.com/galera-operator/galera-operator/internal/bench/steps"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 // schema is what the CRD says of one field.
@@ -102,12 +101,12 @@ func largest() map[string]v1alpha1.GaleraBenchmarkSpec {
 }
 
 // machine is another one for each n, with a long name for everything.
-func machine(n int64) wire.Machine {
-	return wire.Machine{Kernel: long(200, int(n%100)), CPU: long(200, 0), CPUs: 1 << 20, CPUFlags: long(300, 0)}
+func machine(n int64) result.Machine {
+	return result.Machine{Kernel: long(200, int(n%100)), CPU: long(200, 0), CPUs: 1 << 20, CPUFlags: long(300, 0)}
 }
 
 // pods are those of a run, each on a host with a long name, and all elsewhere than in the other rounds.
-func pods(round int) (out []wire.Pod) {
+func pods(round int) (out []result.Pod) {
 	images := func(containers ...string) map[string]string {
 		all := map[string]string{}
 		for _, c := range containers {
@@ -116,31 +115,31 @@ func pods(round int) (out []wire.Pod) {
 		return all
 	}
 	for i := range 7 {
-		out = append(out, wire.Pod{Name: long(39, i), Host: long(253, (round+i)%20), Images: images("mariadb", "agent")})
+		out = append(out, result.Pod{Name: long(39, i), Host: long(253, (round+i)%20), Images: images("mariadb", "agent")})
 	}
-	return append(out, wire.Pod{Name: "job", Host: long(253, round), Images: images("bench", "runner", "proxy")}, wire.Pod{Name: "ssh", Host: long(253, round), Images: images("sshd")})
+	return append(out, result.Pod{Name: "job", Host: long(253, round), Images: images("bench", "runner", "proxy")}, result.Pod{Name: "ssh", Host: long(253, round), Images: images("sshd")})
 }
 
 // wordy is an output whose figures take many digits, all of them.
-func wordy(kind string, round int) *wire.Output {
+func wordy(kind string, round int) *result.Output {
 	v := 0.0012345 + float64(round)*1e-6 // 0.001235: eight characters
 	n := int64(1e9) + int64(round)
-	points := []wire.Point{{Second: 1, TPS: v}}
-	o := &wire.Output{StartedAt: time.Unix(0, 0), EndedAt: time.Unix(86400, 0), Client: wire.Usage{CPUSeconds: 1e4},
-		Environment: wire.Environment{MariaDB: long(128, 0), Galera: long(128, 0), OpenSSL: long(128, 0), Sysbench: long(128, 0), Machine: machine(n), Members: map[string]wire.Machine{}}}
+	points := []result.Point{{Second: 1, TPS: v}}
+	o := &result.Output{StartedAt: time.Unix(0, 0), EndedAt: time.Unix(86400, 0), Client: result.Usage{CPUSeconds: 1e4},
+		Environment: result.Environment{MariaDB: long(128, 0), Galera: long(128, 0), OpenSSL: long(128, 0), Sysbench: long(128, 0), Machine: machine(n), Members: map[string]result.Machine{}}}
 	for i := range 7 {
 		o.Environment.Members[long(39, i)] = machine(n + int64(i))
 	}
 	switch kind {
-	case wire.KindOLTP:
-		o.OLTP = &wire.OLTPResult{Seconds: v, Transactions: n, TPS: v, QPS: v, P50: v, P95: v, P99: v, LatencyMax: v, Errors: n, Reconnects: n, Series: points}
-	case wire.KindConnect:
-		o.Connect = &wire.ConnectResult{Seconds: v, Connections: n, PerSecond: v, P50: v, P95: v, P99: v, Max: v, Errors: n, Resumption: wire.ResumptionOn, Resumed: n}
-	case wire.KindTransfer:
-		o.Transfer = &wire.TransferFacts{Victim: "x-1", Kind: "SST", Seconds: v, Bytes: 1e12, LoadBefore: 1000, LoadDuring: v, Donor: "x-0", NodeLoads: map[string]wire.NodeLoad{"x-0": {Before: 1000, During: v}}, Series: points}
+	case result.KindOLTP:
+		o.OLTP = &result.OLTPResult{Seconds: v, Transactions: n, TPS: v, QPS: v, P50: v, P95: v, P99: v, LatencyMax: v, Errors: n, Reconnects: n, Series: points}
+	case result.KindConnect:
+		o.Connect = &result.ConnectResult{Seconds: v, Connections: n, PerSecond: v, P50: v, P95: v, P99: v, Max: v, Errors: n, Resumption: result.ResumptionOn, Resumed: n}
+	case result.KindTransfer:
+		o.Transfer = &result.TransferFacts{Victim: "x-1", Kind: "SST", Seconds: v, Bytes: 1e12, LoadBefore: 1000, LoadDuring: v, Donor: "x-0", NodeLoads: map[string]result.NodeLoad{"x-0": {Before: 1000, During: v}}, Series: points}
 	}
-	grows := wire.Sample{wire.MetricCPU: 1e4 + float64(round), wire.MetricReplicated: 1e9 + float64(round), wire.MetricPaused: 1e9, wire.MetricCertFailure: 1e9, wire.MetricBFAborts: 1e9}
-	o.Members = map[string]wire.Window{"x-0": {Before: wire.Sample{wire.MetricCPU: 0, wire.MetricReplicated: 0, wire.MetricPaused: 0, wire.MetricCertFailure: 0, wire.MetricBFAborts: 0}, After: grows}}
+	grows := result.Sample{result.MetricCPU: 1e4 + float64(round), result.MetricReplicated: 1e9 + float64(round), result.MetricPaused: 1e9, result.MetricCertFailure: 1e9, result.MetricBFAborts: 1e9}
+	o.Members = map[string]result.Window{"x-0": {Before: result.Sample{result.MetricCPU: 0, result.MetricReplicated: 0, result.MetricPaused: 0, result.MetricCertFailure: 0, result.MetricBFAborts: 0}, After: grows}}
 	return o
 }
 
@@ -149,24 +148,24 @@ func everything(spec v1alpha1.GaleraBenchmarkSpec) (*v1alpha1.GaleraBenchmark, b
 	b := &v1alpha1.GaleraBenchmark{Spec: spec}
 	b.Name = long(34, 0)
 	now := metav1.NewTime(time.Unix(2e9, 0))
-	b.Status.StartedAt, b.Status.EndingSince, b.Status.RestoreTLS = &now, &now, steps.Note(v1alpha1.TLSSpec{})
+	b.Status.StartedAt, b.Status.EndingSince, b.Status.RestoreTLS = &now, &now, plan.Note(v1alpha1.TLSSpec{})
 	b.Status.Failure = &v1alpha1.BenchmarkFailure{Reason: v1alpha1.ReasonPolicyChangeRefused, Message: shortened(strings.Repeat("é", 9999))}
-	seen := benchmarkFacts{State: steps.State{Benchmark: b, Judged: map[string]bool{}, Now: now.Time, Cluster: &v1alpha1.GaleraCluster{}}, StorageClass: long(253, 0)}
-	add := func(r wire.Record) {
+	seen := benchmarkFacts{State: plan.State{Benchmark: b, Judged: map[string]bool{}, Now: now.Time, Cluster: &v1alpha1.GaleraCluster{}}, StorageClass: long(253, 0)}
+	add := func(r result.Record) {
 		seen.Records = append(seen.Records, r)
-		seen.Judged[steps.Name(b.Name, r.Run)] = true
+		seen.Judged[plan.Name(b.Name, r.Run)] = true
 	}
-	for i, c := range matrix.Cells(&b.Spec) {
-		if d := matrix.DataSet(c); d.Database != "" && i < 8 {
+	for i, c := range plan.Cells(&b.Spec) {
+		if d := plan.DataSet(c); d.Database != "" && i < 8 {
 			d.Bytes, d.Checksum = 1<<55, long(16, 0)
-			add(wire.Record{Run: wire.Run{Kind: wire.KindPrepare, Attempt: i + 1, Workload: d.Database, ClusterUUID: long(36, 0)}, Verdict: wire.Verdict{Valid: true}, Output: &wire.Output{Data: &d}})
+			add(result.Record{Run: result.Run{Kind: result.KindPrepare, Attempt: i + 1, Workload: d.Database, ClusterUUID: long(36, 0)}, Verdict: result.Verdict{Valid: true}, Output: &result.Output{Data: &d}})
 		}
 	}
-	for _, run := range matrix.Runs(&b.Spec) {
+	for _, run := range plan.Runs(&b.Spec) {
 		for attempt := 1; attempt < 3; attempt++ {
-			add(wire.Record{Run: run.Wire(attempt), Verdict: wire.Verdict{Reason: strings.Repeat("é", 5000)}})
+			add(result.Record{Run: run.Wire(attempt), Verdict: result.Verdict{Reason: strings.Repeat("é", 5000)}})
 		}
-		add(wire.Record{Run: run.Wire(3), Verdict: wire.Verdict{Valid: true}, Output: wordy(run.Cell.Kind, run.Round), Pods: pods(run.Round)})
+		add(result.Record{Run: run.Wire(3), Verdict: result.Verdict{Valid: true}, Output: wordy(run.Cell.Kind, run.Round), Pods: pods(run.Round)})
 	}
 	return b, seen
 }
@@ -176,8 +175,8 @@ func TestStatusStaysSmall(t *testing.T) {
 	admitted := statusSchema(t)
 	for kind, spec := range largest() {
 		b, seen := everything(spec)
-		run := v1alpha1.BenchmarkRun{Arm: long(32, 0), Workload: long(32, 0), Variant: long(100, 0), Step: steps.StepTransfer}
-		d := steps.Decision{Run: &run, Failed: true, Reason: v1alpha1.ReasonPolicyChangeRefused, Message: strings.Repeat("é", 9999)}
+		run := v1alpha1.BenchmarkRun{Arm: long(32, 0), Workload: long(32, 0), Variant: long(100, 0), Step: plan.StepTransfer}
+		d := plan.Decision{Run: &run, Failed: true, Reason: v1alpha1.ReasonPolicyChangeRefused, Message: strings.Repeat("é", 9999)}
 		s := b.Status.DeepCopy()
 		benchmarkStatus(s, b, seen, d, seen.Now)
 

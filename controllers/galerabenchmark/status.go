@@ -11,30 +11,29 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/matrix"
-	"github.com/galera-operator/galera-operator/internal/bench/steps"
+	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/bench/summary"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 func claimName(c *v1alpha1.GaleraCluster, ordinal int) string { return resources.ClaimName(c, ordinal) }
 
 // benchmarkStatus computes the status of what is known and decided.
-func benchmarkStatus(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d steps.Decision, now time.Time) {
+func benchmarkStatus(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d plan.Decision, now time.Time) {
 	s.ObservedGeneration = b.Generation
 	if s.CompletedAt != nil {
 		return // what was measured is measured
 	}
 	s.Run = d.Run
-	s.ArmNames = matrix.Arms(&b.Spec)
-	var measured []wire.Record
+	s.ArmNames = plan.Arms(&b.Spec)
+	var measured []result.Record
 	valid, inside := 0, time.Duration(0)
 	for _, r := range seen.Records {
 		switch {
 		case r.Index == 0:
 			continue
-		case !seen.Judged[steps.Name(b.Name, r.Run)]:
+		case !seen.Judged[plan.Name(b.Name, r.Run)]:
 			continue
 		}
 		measured = append(measured, r)
@@ -58,7 +57,7 @@ func benchmarkStatus(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchm
 		s.Verdict = summary.Verdict(s.Results, summary.Differences(&b.Spec, own))
 	}
 	s.InvalidRuns = summary.Invalid(measured)
-	s.Progress = summary.Progress(valid, len(matrix.Runs(&b.Spec)), spent(s, seen, now))
+	s.Progress = summary.Progress(valid, len(plan.Runs(&b.Spec)), spent(s, seen, now))
 	s.Environment = environment(s.Environment, seen, measured)
 	noteAction(s, seen, d, now)
 	benchmarkConditions(s, b, d)
@@ -82,24 +81,24 @@ func spent(s *v1alpha1.GaleraBenchmarkStatus, seen benchmarkFacts, now time.Time
 }
 
 // noteAction keeps what an action needs to have written down before it.
-func noteAction(s *v1alpha1.GaleraBenchmarkStatus, seen benchmarkFacts, d steps.Decision, now time.Time) {
+func noteAction(s *v1alpha1.GaleraBenchmarkStatus, seen benchmarkFacts, d plan.Decision, now time.Time) {
 	b := seen.Benchmark
 	switch d.Action.(type) {
-	case steps.ChangeCluster:
+	case plan.ChangeCluster:
 		if b.Spec.Cluster.Ref != nil && s.RestoreTLS == nil {
-			s.RestoreTLS = steps.Note(seen.Cluster.Spec.TLS)
+			s.RestoreTLS = plan.Note(seen.Cluster.Spec.TLS)
 		}
-	case steps.StartJob:
+	case plan.StartJob:
 		noteAccount(s, true)
-	case steps.DropAccount:
+	case plan.DropAccount:
 		noteAccount(s, false)
-	case steps.GiveUp:
+	case plan.GiveUp:
 		s.Failure = &v1alpha1.BenchmarkFailure{Reason: d.Reason, Message: shortened(d.Message)}
-	case steps.Finish:
+	case plan.Finish:
 		s.CompletedAt, s.Run = &metav1.Time{Time: now}, nil
 	}
-	if s.RestoreTLS != nil && seen.Cluster != nil && d.Run == nil && equality.Semantic.DeepEqual(seen.Cluster.Spec.TLS, steps.Own(b, seen.Cluster)) {
-		if _, restoring := d.Action.(steps.RestoreCluster); restoring {
+	if s.RestoreTLS != nil && seen.Cluster != nil && d.Run == nil && equality.Semantic.DeepEqual(seen.Cluster.Spec.TLS, plan.Own(b, seen.Cluster)) {
+		if _, restoring := d.Action.(plan.RestoreCluster); restoring {
 			s.RestoreTLS = nil // it has its own policy
 		}
 	}
@@ -118,7 +117,7 @@ func noteAccount(s *v1alpha1.GaleraBenchmarkStatus, is bool) {
 func dataSets(seen benchmarkFacts) (out []v1alpha1.BenchmarkDataSet) {
 	removed := map[string]bool{}
 	for _, r := range seen.Records {
-		if r.Valid && r.Kind == wire.KindCleanup {
+		if r.Valid && r.Kind == result.KindCleanup {
 			removed[r.Workload] = true
 		}
 	}
@@ -132,9 +131,9 @@ func dataSets(seen benchmarkFacts) (out []v1alpha1.BenchmarkDataSet) {
 
 // madeSets are all data sets that were ever made, each as it was made last.
 func madeSets(seen benchmarkFacts) (out []v1alpha1.BenchmarkDataSet) {
-	made := map[string]wire.Record{}
+	made := map[string]result.Record{}
 	for _, r := range seen.Records {
-		if r.Valid && r.Kind == wire.KindPrepare && r.Output != nil && r.Output.Data != nil && r.Attempt > made[r.Workload].Attempt {
+		if r.Valid && r.Kind == result.KindPrepare && r.Output != nil && r.Output.Data != nil && r.Attempt > made[r.Workload].Attempt {
 			made[r.Workload] = r
 		}
 	}
@@ -157,7 +156,7 @@ func shortened(message string) string {
 	return message
 }
 
-func benchmarkConditions(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchmark, d steps.Decision) {
+func benchmarkConditions(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchmark, d plan.Decision) {
 	message := shortened(d.Message)
 	set := func(kind string, is bool, reason string) {
 		status := metav1.ConditionFalse
@@ -166,7 +165,7 @@ func benchmarkConditions(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBe
 		}
 		meta.SetStatusCondition(&s.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: b.Generation})
 	}
-	_, over := d.Action.(steps.Finish)
+	_, over := d.Action.(plan.Finish)
 	set(v1alpha1.ConditionComplete, over && !d.Failed, d.Reason)
 	set(v1alpha1.ConditionReconciling, !over && !d.Stalled && d.Reason != v1alpha1.ReasonPaused, d.Reason)
 	set(v1alpha1.ConditionStalled, d.Stalled || over && d.Failed, d.Reason)

@@ -5,20 +5,20 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/apply"
-	"github.com/galera-operator/galera-operator/internal/bench/jobs"
-	"github.com/galera-operator/galera-operator/internal/bench/tunnel"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/job"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
+	"github.com/galera-operator/galera-operator/internal/bench/way"
 )
 
 // makeTunnel makes the SSH server of a Job, and tells the Job's plan about it. It may be repeated until the Job is there.
-func (r *Reconciler) makeTunnel(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, job string, p *wire.Plan, images jobs.Images) error {
-	if err := jobs.RouteThrough(p, b, job, seen.Pods); err != nil {
+func (r *Reconciler) makeTunnel(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, jobName string, p *result.Plan, images job.Images) error {
+	if err := job.RouteThrough(p, b, jobName, seen.Pods); err != nil {
 		return err
 	}
-	if err := r.makeTunnelKeys(ctx, b, job); err != nil {
+	if err := r.makeTunnelKeys(ctx, b, jobName); err != nil {
 		return err
 	}
-	for _, o := range jobs.Tunnel(b, seen.Cluster, job, *p, images) {
+	for _, o := range job.Tunnel(b, seen.Cluster, jobName, *p, images) {
 		if err := apply.Own(ctx, r.Client, r.Live, b.UID, o); err != nil {
 			return err
 		}
@@ -27,10 +27,10 @@ func (r *Reconciler) makeTunnel(ctx context.Context, b *v1alpha1.GaleraBenchmark
 }
 
 // makeTunnelKeys keeps the keys that are there: the server may have read them.
-func (r *Reconciler) makeTunnelKeys(ctx context.Context, b *v1alpha1.GaleraBenchmark, job string) error {
-	files, err := tunnel.NewFiles()
+func (r *Reconciler) makeTunnelKeys(ctx context.Context, b *v1alpha1.GaleraBenchmark, jobName string) error {
+	files, err := way.NewSSHFiles()
 	if err != nil {
 		return err
 	}
-	return apply.Keep(ctx, r.Client, r.Live, b.UID, jobs.TunnelSecret(b, job, files))
+	return apply.Keep(ctx, r.Client, r.Live, b.UID, job.TunnelSecret(b, jobName, files))
 }

@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/steps"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 // proved is a Ready cluster of one node that was observed to encrypt everything.
@@ -27,12 +27,12 @@ func proved() *v1alpha1.GaleraCluster {
 func TestVerdictsWantTheProofAgain(t *testing.T) {
 	lost := proved()
 	lost.Status.Members[0].TLS = nil
-	for _, record := range []wire.Record{
-		{Run: wire.Run{Kind: wire.KindOLTP}, Output: &wire.Output{OLTP: &wire.OLTPResult{Transactions: 1}}},
-		{Run: wire.Run{Kind: wire.KindTransfer}, Output: &wire.Output{Transfer: &wire.TransferFacts{Kind: "SST", Victim: "x-db-0"}}},
+	for _, record := range []result.Record{
+		{Run: result.Run{Kind: result.KindOLTP}, Output: &result.Output{OLTP: &result.OLTPResult{Transactions: 1}}},
+		{Run: result.Run{Kind: result.KindTransfer}, Output: &result.Output{Transfer: &result.TransferFacts{Kind: "SST", Victim: "x-db-0"}}},
 	} {
 		for c, want := range map[*v1alpha1.GaleraCluster]string{proved(): "", lost: "after the run the encryption was not proved any more: x-db-0: nothing was observed yet"} {
-			v := verdictOf(&v1alpha1.GaleraBenchmark{}, benchmarkFacts{State: steps.State{Cluster: c}}, record)
+			v := verdictOf(&v1alpha1.GaleraBenchmark{}, benchmarkFacts{State: plan.State{Cluster: c}}, record)
 			if v.Valid != (want == "") || v.Reason != want {
 				t.Errorf("%s: %+v, want %q", record.Kind, v, want)
 			}
@@ -44,11 +44,11 @@ func TestVerdictsWantTheProofAgain(t *testing.T) {
 func TestVerdictsWantTheCopysTLS(t *testing.T) {
 	inClear := proved()
 	inClear.Status.Members[0].Join.Protocol = ""
-	for kind, record := range map[string]wire.Record{
-		"a load": {Run: wire.Run{Kind: wire.KindOLTP}, Output: &wire.Output{OLTP: &wire.OLTPResult{Transactions: 1}}},
-		"":       {Run: wire.Run{Kind: wire.KindTransfer}, Output: &wire.Output{Transfer: &wire.TransferFacts{Kind: "SST", Victim: "x-db-0"}}},
+	for kind, record := range map[string]result.Record{
+		"a load": {Run: result.Run{Kind: result.KindOLTP}, Output: &result.Output{OLTP: &result.OLTPResult{Transactions: 1}}},
+		"":       {Run: result.Run{Kind: result.KindTransfer}, Output: &result.Output{Transfer: &result.TransferFacts{Kind: "SST", Victim: "x-db-0"}}},
 	} {
-		v := verdictOf(&v1alpha1.GaleraBenchmark{}, benchmarkFacts{State: steps.State{Cluster: inClear}}, record)
+		v := verdictOf(&v1alpha1.GaleraBenchmark{}, benchmarkFacts{State: plan.State{Cluster: inClear}}, record)
 		if v.Valid != (kind != "") || !v.Valid && !strings.Contains(v.Reason, "x-db-0: its copy: no version of TLS was observed") {
 			t.Errorf("%s: %+v", kind, v)
 		}
@@ -57,13 +57,13 @@ func TestVerdictsWantTheCopysTLS(t *testing.T) {
 
 // TestVerdictsKnowWhoWrites: of a workload that writes, the nodes must have replicated something.
 func TestVerdictsKnowWhoWrites(t *testing.T) {
-	at := wire.Sample{wire.MetricStarted: 1, wire.MetricView: 1, wire.MetricSynced: 1, wire.MetricReplicated: 0, wire.MetricReceived: 0}
-	o := &wire.Output{OLTP: &wire.OLTPResult{Transactions: 1000}, StartedAt: time.Unix(1e9, 0), EndedAt: time.Unix(1e9+15, 0),
-		Members: map[string]wire.Window{"x-0": {Before: at, After: at}, "x-1": {Before: at, After: at}}}
+	at := result.Sample{result.MetricStarted: 1, result.MetricView: 1, result.MetricSynced: 1, result.MetricReplicated: 0, result.MetricReceived: 0}
+	o := &result.Output{OLTP: &result.OLTPResult{Transactions: 1000}, StartedAt: time.Unix(1e9, 0), EndedAt: time.Unix(1e9+15, 0),
+		Members: map[string]result.Window{"x-0": {Before: at, After: at}, "x-1": {Before: at, After: at}}}
 	b := &v1alpha1.GaleraBenchmark{}
 	for profile, counts := range map[string]bool{"WriteOnly": false, "ReadWrite": false, "ReadOnly": true, "PointSelect": true, "Custom": true} {
 		b.Spec.Workloads = []v1alpha1.BenchmarkWorkload{{Name: "other", OLTP: &v1alpha1.OLTPWorkload{Profile: "ReadOnly"}}, {Name: "w", OLTP: &v1alpha1.OLTPWorkload{Profile: profile}}}
-		v := verdictOf(b, benchmarkFacts{}, wire.Record{Run: wire.Run{Kind: wire.KindOLTP, Workload: "w"}, Output: o})
+		v := verdictOf(b, benchmarkFacts{}, result.Record{Run: result.Run{Kind: result.KindOLTP, Workload: "w"}, Output: o})
 		if v.Valid != counts || !counts && !strings.HasPrefix(v.Reason, "no node replicated anything") {
 			t.Errorf("%s: %+v", profile, v)
 		}
@@ -83,8 +83,8 @@ func TestEndsAreOneOrTheOther(t *testing.T) {
 	} {
 		b.Status.Failure = tc.failure
 		// The private cluster is still being deleted, and nobody waits for it any longer.
-		seen := benchmarkFacts{State: steps.State{Benchmark: b, Going: true, Now: time.Unix(1e9, 0).Add(24 * time.Hour)}}
-		d := steps.Next(seen.State)
+		seen := benchmarkFacts{State: plan.State{Benchmark: b, Going: true, Now: time.Unix(1e9, 0).Add(24 * time.Hour)}}
+		d := plan.Next(seen.State)
 		var s v1alpha1.GaleraBenchmarkStatus
 		benchmarkConditions(&s, b, d)
 		if meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionComplete) != tc.complete ||

@@ -6,14 +6,14 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/galera-operator/galera-operator/internal/bench/steps"
+	"github.com/galera-operator/galera-operator/internal/bench/plan"
 )
 
 // quietTime is what a pod may take to be made, and to have its volumes, before anything is said of it.
 const quietTime = time.Minute
 
 // podless says of a Job that its pod was never made: a quota, or a policy, may refuse it, and only an event tells which.
-func podless(j *batchv1.Job, out *steps.Job, pods []corev1.Pod, now time.Time) {
+func podless(j *batchv1.Job, out *plan.Job, pods []corev1.Pod, now time.Time) {
 	if out.Finished || j.Status.Active > 0 || j.Status.Failed > 0 || j.Status.Succeeded > 0 || now.Sub(j.CreationTimestamp.Time) < quietTime {
 		return
 	}
@@ -27,7 +27,7 @@ func podless(j *batchv1.Job, out *steps.Job, pods []corev1.Pod, now time.Time) {
 
 // unready says of a pod that it has waited for its volumes or its network: for a Secret, say, that nobody makes. Its
 // containers tell nothing of it.
-func unready(p *corev1.Pod, out *steps.Job, now time.Time) {
+func unready(p *corev1.Pod, out *plan.Job, now time.Time) {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodReadyToStartContainers && c.Status == corev1.ConditionFalse && p.Status.Phase == corev1.PodPending &&
 			now.Sub(c.LastTransitionTime.Time) >= quietTime {

@@ -9,36 +9,36 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/apply"
-	"github.com/galera-operator/galera-operator/internal/bench/jobs"
-	"github.com/galera-operator/galera-operator/internal/bench/matrix"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/job"
+	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 // makeWay makes what a Job's connections go through, and tells the Job's plan and images about it. It may be repeated until
 // the Job is there.
-func (r *Reconciler) makeWay(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, cell matrix.Cell, job string, p *wire.Plan, images *jobs.Images) error {
-	if jobs.UsesTunnel(cell) {
-		return r.makeTunnel(ctx, b, seen, job, p, *images)
+func (r *Reconciler) makeWay(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, cell plan.Cell, jobName string, p *result.Plan, images *job.Images) error {
+	if job.UsesTunnel(cell) {
+		return r.makeTunnel(ctx, b, seen, jobName, p, *images)
 	}
-	if spec := jobs.ProxyOf(cell); spec != nil {
+	if spec := job.ProxyOf(cell); spec != nil {
 		images.Proxy = spec.Image
-		return r.makeProxy(ctx, b, job, *p)
+		return r.makeProxy(ctx, b, jobName, *p)
 	}
 	return nil
 }
 
 // makeProxy makes the configuration of a Job's pooling proxy. One that is there is kept: the proxy may have read it.
-func (r *Reconciler) makeProxy(ctx context.Context, b *v1alpha1.GaleraBenchmark, job string, p wire.Plan) error {
+func (r *Reconciler) makeProxy(ctx context.Context, b *v1alpha1.GaleraBenchmark, jobName string, p result.Plan) error {
 	password, err := r.accountPassword(ctx, b)
 	if err != nil {
 		return err
 	}
-	return apply.Keep(ctx, r.Client, r.Live, b.UID, jobs.ProxySecret(b, job, p, password, rand.Text()))
+	return apply.Keep(ctx, r.Client, r.Live, b.UID, job.ProxySecret(b, jobName, p, password, rand.Text()))
 }
 
 // removeParts removes what a Job's connections went through.
-func (r *Reconciler) removeParts(ctx context.Context, b *v1alpha1.GaleraBenchmark, job string) error {
-	for _, o := range jobs.Parts(b, job) {
+func (r *Reconciler) removeParts(ctx context.Context, b *v1alpha1.GaleraBenchmark, jobName string) error {
+	for _, o := range job.Parts(b, jobName) {
 		if err := apply.Remove(ctx, r.Client, r.Live, b.UID, o, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
 			return err
 		}

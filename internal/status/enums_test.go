@@ -42,7 +42,7 @@ func TestEnumsAreTheConstants(t *testing.T) {
 			t.Errorf("GaleraCluster status.%s: the API has %v, code has %v", path, got, sorted(want))
 		}
 	}
-	if got, want := enum(t, benchmarks, "run.step"), sorted(words(t, "../bench/steps/steps.go", "Step")); !slices.Equal(got, want) {
+	if got, want := enum(t, benchmarks, "run.step"), sorted(words(t, "../bench/plan/steps.go", "Step")); !slices.Equal(got, want) {
 		t.Errorf("GaleraBenchmark status.run.step: the API has %v, code has %v", got, want)
 	}
 	if got := known(galera.Phase("Dreaming"), phasesKnown(), phaseUnknown); got != phaseUnknown {

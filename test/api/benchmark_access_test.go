@@ -20,7 +20,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/bench/jobs"
+	benchjob "github.com/galera-operator/galera-operator/internal/bench/job"
 )
 
 // fakeNodes are the agents of a cluster that is measured.
@@ -73,15 +73,15 @@ func TestBenchmarkTakesNothingOfOthers(t *testing.T) {
 	ctx := context.Background()
 	for name, stranger := range map[string]func(b *v1alpha1.GaleraBenchmark, at metav1.ObjectMeta) client.Object{
 		"account": func(b *v1alpha1.GaleraBenchmark, at metav1.ObjectMeta) client.Object {
-			at.Name = jobs.RunnerName(b)
+			at.Name = benchjob.RunnerName(b)
 			return &corev1.ServiceAccount{ObjectMeta: at}
 		},
 		"role": func(b *v1alpha1.GaleraBenchmark, at metav1.ObjectMeta) client.Object {
-			at.Name = jobs.RunnerName(b)
+			at.Name = benchjob.RunnerName(b)
 			return &rbacv1.Role{ObjectMeta: at, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}}}}
 		},
 		"secret": func(b *v1alpha1.GaleraBenchmark, at metav1.ObjectMeta) client.Object {
-			at.Name = jobs.AccountName(b)
+			at.Name = benchjob.AccountName(b)
 			return &corev1.Secret{ObjectMeta: at, Data: map[string][]byte{"password": []byte("known")}}
 		},
 		"result": func(b *v1alpha1.GaleraBenchmark, at metav1.ObjectMeta) client.Object {
@@ -120,7 +120,7 @@ func TestBenchmarkDeletesNothingOfOthers(t *testing.T) {
 	ctx := context.Background()
 	s := onProxy(t, "spares")
 	job := s.job("spares-run-001-1")
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: jobs.ProxyName(job.Name)}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: benchjob.ProxyName(job.Name)}}
 	must(t, kube.Delete(ctx, secret))
 	must(t, kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: secret.Name}}))
 	t.Cleanup(func() { _ = kube.Delete(ctx, secret) })
@@ -145,16 +145,16 @@ func TestWhatBenchmarkJobsHold(t *testing.T) {
 			t.Errorf("the Job has the Secret %s", secret)
 		}
 	}
-	if pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken || pod.ServiceAccountName != jobs.RunnerName(b) {
+	if pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken || pod.ServiceAccountName != benchjob.RunnerName(b) {
 		t.Errorf("every container has the token of %q", pod.ServiceAccountName)
 	}
 	for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
 		holds := slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == "token" })
-		if holds != (c.Name == jobs.ClientContainer) {
+		if holds != (c.Name == benchjob.ClientContainer) {
 			t.Errorf("%s has a token: %t", c.Name, holds)
 		}
 	}
-	key := client.ObjectKey{Namespace: "default", Name: jobs.RunnerName(b)}
+	key := client.ObjectKey{Namespace: "default", Name: benchjob.RunnerName(b)}
 	role, certificate := &rbacv1.Role{}, &cmv1.Certificate{}
 	must(t, kube.Get(ctx, key, role))
 	want := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{job.Name}, Verbs: []string{"patch"}}}
@@ -189,7 +189,7 @@ func TestBenchmarkDropsItsAccount(t *testing.T) {
 		t.Error("made before it was written down")
 	}
 	s.nodes.refuse("")
-	name := jobs.Account(b, "").Name()
+	name := benchjob.Account(b, "").Name()
 	s.job("leaver-prepare-1")
 	if s.nodes.hash(name) == "" {
 		t.Error("a Job without an account")

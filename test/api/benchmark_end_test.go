@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/jobs"
+	benchjob "github.com/galera-operator/galera-operator/internal/bench/job"
 )
 
 const onePrivate = `{template: {replicas: 1, storage: {size: 1Gi}}}`
@@ -50,7 +50,7 @@ func TestBenchmarkKeepsNoPrivateKey(t *testing.T) {
 	s.prove("keyless-db")
 	prepare := s.job("keyless-prepare-1")
 	certificate := &cmv1.Certificate{}
-	must(t, kube.Get(ctx, client.ObjectKey{Namespace: "default", Name: jobs.RunnerName(s.get())}, certificate))
+	must(t, kube.Get(ctx, client.ObjectKey{Namespace: "default", Name: benchjob.RunnerName(s.get())}, certificate))
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: certificate.Spec.SecretName, Labels: certificate.Spec.SecretTemplate.Labels}}
 	must(t, kube.Create(ctx, secret)) // as cert-manager does
 	t.Cleanup(func() { _ = kube.Delete(ctx, secret) })
@@ -76,7 +76,7 @@ func TestDeletedBenchmarkLeavesNoPrivateKey(t *testing.T) {
 	s.job("hasty-prepare-1")
 	s.stop()
 	certificate := &cmv1.Certificate{}
-	must(t, kube.Get(ctx, client.ObjectKey{Namespace: "default", Name: jobs.RunnerName(s.get())}, certificate))
+	must(t, kube.Get(ctx, client.ObjectKey{Namespace: "default", Name: benchjob.RunnerName(s.get())}, certificate))
 	secret := func() *corev1.Secret {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: certificate.Spec.SecretName, Labels: certificate.Spec.SecretTemplate.Labels}}
 		must(t, kube.Create(ctx, secret)) // as cert-manager does

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/jobs"
-	"github.com/galera-operator/galera-operator/internal/bench/proxy"
+	benchjob "github.com/galera-operator/galera-operator/internal/bench/job"
+	"github.com/galera-operator/galera-operator/internal/bench/way"
 )
 
 const throughProxy = `[{name: pool, connect: {via: PoolingProxy, proxy: {image: "proxysql:2"}}}]`
@@ -35,26 +35,26 @@ func TestBenchmarkThroughProxy(t *testing.T) {
 	job := s.job(first)
 	config := func(job string) string {
 		o := &corev1.Secret{}
-		must(t, kube.Get(context.Background(), client.ObjectKey{Namespace: "default", Name: jobs.ProxyName(job)}, o))
+		must(t, kube.Get(context.Background(), client.ObjectKey{Namespace: "default", Name: benchjob.ProxyName(job)}, o))
 		if !metav1.IsControlledBy(o, s.get()) {
 			t.Errorf("%s outlives the benchmark", o.Name)
 		}
-		return string(o.Data[proxy.ConfigFile])
+		return string(o.Data[way.ProxyConfigFile])
 	}
 	before := config(first)
 	b := s.get()
-	if hash := s.nodes.hash(jobs.Account(b, "").Name()); hash == "" || !strings.Contains(before, hash) || !strings.Contains(before, `"bench_`+jobs.Suffix(b)+`"`) || !strings.Contains(before, "use_ssl=1") || !strings.Contains(before, `address="pool-db-0.`) {
+	if hash := s.nodes.hash(benchjob.Account(b, "").Name()); hash == "" || !strings.Contains(before, hash) || !strings.Contains(before, `"bench_`+benchjob.Suffix(b)+`"`) || !strings.Contains(before, "use_ssl=1") || !strings.Contains(before, `address="pool-db-0.`) {
 		t.Errorf("got\n%s", before)
 	}
 	sidecar := job.Spec.Template.Spec.InitContainers[1]
-	if sidecar.Name != jobs.ProxyContainer || sidecar.Image != "proxysql:2" {
+	if sidecar.Name != benchjob.ProxyContainer || sidecar.Image != "proxysql:2" {
 		t.Errorf("got %+v", sidecar)
 	}
 	s.restart()
 	s.finish(job, `{"kind": "connect", "error": "the proxy did not answer within 1m0s", "lastLines": []}`)
 	next := s.job(second)
 	gone := &corev1.Secret{}
-	if err := kube.Get(context.Background(), client.ObjectKey{Namespace: "default", Name: jobs.ProxyName(first)}, gone); !apierrors.IsNotFound(err) {
+	if err := kube.Get(context.Background(), client.ObjectKey{Namespace: "default", Name: benchjob.ProxyName(first)}, gone); !apierrors.IsNotFound(err) {
 		t.Errorf("the configuration is left: %v", err)
 	}
 	if config(second) == before {
@@ -82,8 +82,8 @@ func TestProxyImageThatCannotBePulled(t *testing.T) {
 	}
 	long := metav1.NewTime(time.Now().Add(-time.Hour))
 	p.Status.StartTime = &long
-	p.Status.InitContainerStatuses = []corev1.ContainerStatus{waiting(jobs.ProxyContainer, "ImagePullBackOff", `Back-off pulling image "proxysql:2"`)}
-	p.Status.ContainerStatuses = []corev1.ContainerStatus{waiting(jobs.ClientContainer, "PodInitializing", "")}
+	p.Status.InitContainerStatuses = []corev1.ContainerStatus{waiting(benchjob.ProxyContainer, "ImagePullBackOff", `Back-off pulling image "proxysql:2"`)}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{waiting(benchjob.ClientContainer, "PodInitializing", "")}
 	must(t, kube.Status().Update(ctx, p))
 	s.job("nopull-run-001-2")
 	b := s.waitFor("the reason", func(b *v1alpha1.GaleraBenchmark) bool { return len(b.Status.InvalidRuns) == 1 })

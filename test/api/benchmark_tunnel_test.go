@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/jobs"
-	"github.com/galera-operator/galera-operator/internal/bench/tunnel"
+	benchjob "github.com/galera-operator/galera-operator/internal/bench/job"
+	"github.com/galera-operator/galera-operator/internal/bench/way"
 )
 
 // databasePod makes the pod of a node, with an address: there is no kubelet here.
@@ -30,7 +30,7 @@ func databasePod(t *testing.T, cluster, name string) {
 // there says which parts of a Job's tunnel are there, and ours.
 func (s *stage) there(job string) (n int) {
 	s.Helper()
-	for _, o := range jobs.TunnelParts(s.get(), job) {
+	for _, o := range benchjob.TunnelParts(s.get(), job) {
 		err := kube.Get(context.Background(), client.ObjectKeyFromObject(o), o)
 		switch {
 		case err == nil && metav1.IsControlledBy(o, s.get()):
@@ -58,7 +58,7 @@ func TestBenchmarkThroughSSH(t *testing.T) {
 	}
 	secret := func(job string) map[string][]byte {
 		o := &corev1.Secret{}
-		must(t, kube.Get(ctx, client.ObjectKey{Namespace: "default", Name: jobs.TunnelName(job)}, o))
+		must(t, kube.Get(ctx, client.ObjectKey{Namespace: "default", Name: benchjob.TunnelName(job)}, o))
 		return o.Data
 	}
 	keys := secret(first)
@@ -73,7 +73,7 @@ func TestBenchmarkThroughSSH(t *testing.T) {
 	if n := s.there(first); n != 0 {
 		t.Errorf("%d parts of the tunnel are left", n)
 	}
-	if again := secret(second); string(again[tunnel.Identity]) == string(keys[tunnel.Identity]) || string(again[tunnel.HostKey]) == string(keys[tunnel.HostKey]) {
+	if again := secret(second); string(again[way.Identity]) == string(keys[way.Identity]) || string(again[way.HostKey]) == string(keys[way.HostKey]) {
 		t.Error("the keys of the attempt before")
 	}
 	b := s.waitFor("the reason", func(b *v1alpha1.GaleraBenchmark) bool { return len(b.Status.InvalidRuns) == 1 })

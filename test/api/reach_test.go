@@ -23,10 +23,9 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/bench/jobs"
-	"github.com/galera-operator/galera-operator/internal/bench/matrix"
-	"github.com/galera-operator/galera-operator/internal/bench/steps"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	benchjob "github.com/galera-operator/galera-operator/internal/bench/job"
+	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/resources"
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
@@ -139,18 +138,18 @@ func reachingPods(t *testing.T) (b *v1alpha1.GaleraBenchmark, c *v1alpha1.Galera
 	must(t, yaml.Unmarshal([]byte(`{cluster: {ref: {name: shop}}, rounds: 1, arms: [{name: a}], client: {image: evil}, workloads: [
 		{name: own, oltp: {profile: Custom, threads: [1], script: {name: scripts, key: own.lua}}},
 		{name: pool, connect: {threads: [1], via: PoolingProxy, proxy: {image: evil}, tlsVersions: ["1.3"], sessionResumption: ["Off"], latency: ["0s"]}}]}`), &b.Spec))
-	opts, images := resources.Options{OperatorImage: "operator"}, jobs.Images{Operator: "operator", Client: "evil", Proxy: "evil"}
+	opts, images := resources.Options{OperatorImage: "operator"}, benchjob.Images{Operator: "operator", Client: "evil", Proxy: "evil"}
 	all = map[string]corev1.PodTemplateSpec{"nodes": resources.StatefulSet(c, opts, resources.StatefulSetState{Replicas: 2, Claim: c.Spec.Storage.Size}).Spec.Template}
-	for _, run := range matrix.Runs(&b.Spec) {
-		p := jobs.Plan(b, c, steps.StartJob{Wire: run.Wire(1), Run: run, Data: matrix.DataSet(run.Cell)}, opts)
-		job, err := jobs.Job(b, c, run.Wire(1), p, images)
+	for _, run := range plan.Runs(&b.Spec) {
+		p := benchjob.Plan(b, c, plan.StartJob{Wire: run.Wire(1), Run: run, Data: plan.DataSet(run.Cell)}, opts)
+		job, err := benchjob.Job(b, c, run.Wire(1), p, images)
 		must(t, err)
 		all["Job of "+run.Cell.Workload.Name] = job.Spec.Template
 		if p.Connect == nil {
 			continue
 		}
-		p.Connect.Tunnel = &wire.Tunnel{}
-		for _, o := range jobs.Tunnel(b, c, job.Name, p, images) {
+		p.Connect.Tunnel = &result.Tunnel{}
+		for _, o := range benchjob.Tunnel(b, c, job.Name, p, images) {
 			if d, is := o.(*appsv1.Deployment); is {
 				all["SSH server"] = d.Spec.Template
 			}
@@ -178,7 +177,7 @@ func TestReachOfImages(t *testing.T) {
 				t.Errorf("%s, %s: %+v", name, c.Name, s)
 			}
 			for _, m := range c.VolumeMounts {
-				if m.Name == "token" && (c.Name != jobs.ClientContainer || !strings.HasPrefix(name, "Job")) {
+				if m.Name == "token" && (c.Name != benchjob.ClientContainer || !strings.HasPrefix(name, "Job")) {
 					t.Errorf("%s, %s has a token", name, c.Name)
 				}
 			}
@@ -201,7 +200,7 @@ func TestReachOfBenchmarkPods(t *testing.T) {
 	policy := resources.NetworkPolicy(c, resources.Options{})
 	node, err := metav1.LabelSelectorAsSelector(&policy.Spec.PodSelector)
 	must(t, err)
-	own := []string{jobs.RunnerName(b), jobs.AccountName(b), jobs.ProxyName("x-run-002-1"), jobs.TunnelName("x-run-002-1"), jobs.ProxyName("x-run-001-1"), jobs.TunnelName("x-run-001-1")}
+	own := []string{benchjob.RunnerName(b), benchjob.AccountName(b), benchjob.ProxyName("x-run-002-1"), benchjob.TunnelName("x-run-002-1"), benchjob.ProxyName("x-run-001-1"), benchjob.TunnelName("x-run-001-1")}
 	for name, template := range all {
 		is := labels.Set(template.Labels)
 		if taken := node.Matches(is) || labels.SelectorFromSet(resources.Selector(c)).Matches(is); taken != (name == "nodes") {
@@ -217,7 +216,7 @@ func TestReachOfBenchmarkPods(t *testing.T) {
 		}
 		for _, container := range slices.Concat(template.Spec.InitContainers, template.Spec.Containers) {
 			for _, e := range container.Env {
-				if e.ValueFrom != nil && (e.ValueFrom.SecretKeyRef == nil || e.ValueFrom.SecretKeyRef.Name != jobs.AccountName(b)) {
+				if e.ValueFrom != nil && (e.ValueFrom.SecretKeyRef == nil || e.ValueFrom.SecretKeyRef.Name != benchjob.AccountName(b)) {
 					t.Errorf("%s takes %s from %+v", name, e.Name, e.ValueFrom)
 				}
 			}
@@ -269,7 +268,7 @@ func TestReachOfRoles(t *testing.T) {
 // internal/agent/wsrep, where a real server is asked what such an account may do.
 func TestReachOfAccounts(t *testing.T) {
 	b, _, _ := reachingPods(t)
-	for suffix, good := range map[string]bool{jobs.Suffix(b): true, "": false, "root": false, "x'@'%": false, "ABCDEFGHIJ": false, "abcdefghi%": false, "abcde_ghij": false} {
+	for suffix, good := range map[string]bool{benchjob.Suffix(b): true, "": false, "root": false, "x'@'%": false, "ABCDEFGHIJ": false, "abcdefghi%": false, "abcde_ghij": false} {
 		a := agentapi.BenchAccount{Suffix: suffix, Hash: agentapi.NativeHash("word"), Present: true}
 		if err := a.Check(); (err == nil) != good {
 			t.Errorf("%q: %v", suffix, err)

@@ -17,7 +17,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/bench/tunnel"
+	"github.com/galera-operator/galera-operator/internal/bench/way"
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
@@ -25,7 +25,7 @@ import (
 const portNothing uint16 = 22
 
 // dialled are the ports of database and arbitrator, of the operator (metrics) and of a benchmark's SSH server, and one of nothing.
-var dialled = []uint16{portClients, portReplication, portIncremental, portTransfer, agentapi.ControlPort, agentapi.ProbePort, tunnel.Port, portNothing}
+var dialled = []uint16{portClients, portReplication, portIncremental, portTransfer, agentapi.ControlPort, agentapi.ProbePort, way.SSHPort, portNothing}
 
 var (
 	membersReach  = []uint16{portClients, portReplication, portIncremental, portTransfer, agentapi.ProbePort}
@@ -130,10 +130,10 @@ var _ = Describe("NetworkPolicies that are enforced", Label(Wire), func() {
 			}
 			seen = true
 			expectNothingRefused(ctx, policies, kube.Cluster(namespace, b.Name+"-db"))
-			expectReach(ctx, server, map[string][]uint16{"load": {tunnel.Port}, "stranger": nobodyReaches, "client": nobodyReaches,
+			expectReach(ctx, server, map[string][]uint16{"load": {way.SSHPort}, "stranger": nobodyReaches, "client": nobodyReaches,
 				"elsewhere": nobodyReaches}, withPods(people, "load", load))
 			By("looking for what listens in the load generator, which no policy selects")
-			Expect(harness.Listens(server)).To(ContainElement(BeEquivalentTo(tunnel.Port)))
+			Expect(harness.Listens(server)).To(ContainElement(BeEquivalentTo(way.SSHPort)))
 			Expect(harness.Listens(load)).To(BeEmpty())
 		})
 		Expect(seen).To(BeTrue(), "the SSH server and the load generator were not seen at the same time")

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 // charts draws what a benchmark has figures for: overhead, the figures themselves, latencies, and each arm over time.
@@ -54,7 +54,7 @@ func overheads(results []v1alpha1.BenchmarkResult) ([]*plot.Plot, error) {
 
 // units are what the axis of a figure says.
 var units = map[string]string{
-	wire.FigureTPS: "transactions per second", wire.FigureConnectionsPerSecond: "connections per second", wire.FigureSeconds: "seconds",
+	result.FigureTPS: "transactions per second", result.FigureConnectionsPerSecond: "connections per second", result.FigureSeconds: "seconds",
 }
 
 // figures are the medians of what is compared, one chart for every kind of it.
@@ -100,12 +100,12 @@ func arrange(results []v1alpha1.BenchmarkResult) (groups, arms []string, at map[
 
 // latencies are percentiles of every workload, side by side for the arms.
 func latencies(results []v1alpha1.BenchmarkResult) ([]*plot.Plot, error) {
-	results = slices.DeleteFunc(slices.Clone(results), func(r v1alpha1.BenchmarkResult) bool { return figure(r, wire.FigureP95) == nil })
+	results = slices.DeleteFunc(slices.Clone(results), func(r v1alpha1.BenchmarkResult) bool { return figure(r, result.FigureP95) == nil })
 	if len(results) == 0 {
 		return nil, nil
 	}
 	workloads, arms, at := arrange(results)
-	percentiles := []struct{ name, figure string }{{"p50", wire.FigureP50}, {"p95", wire.FigureP95}, {"p99", wire.FigureP99}}
+	percentiles := []struct{ name, figure string }{{"p50", result.FigureP50}, {"p95", result.FigureP95}, {"p99", result.FigureP99}}
 	var groups []string
 	for _, w := range workloads {
 		for _, q := range percentiles {
@@ -130,7 +130,7 @@ func once(list []string, s string) []string {
 }
 
 // series is what a run tells second by second, nil when it tells nothing.
-func series(o *wire.Output) []wire.Point {
+func series(o *result.Output) []result.Point {
 	switch {
 	case o == nil:
 		return nil
@@ -145,7 +145,7 @@ func series(o *wire.Output) []wire.Point {
 }
 
 // what a run's series counts.
-func what(o *wire.Output) string {
+func what(o *result.Output) string {
 	if o.Connect != nil {
 		return "connections"
 	}

@@ -15,15 +15,15 @@ import (
 	"testing"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/bench/summary"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
 )
 
 // disturbed is sample with an attempt that does not count, for a reason that every format has to quote.
 func disturbed() Benchmark {
 	b := sample()
 	reason := `a <node> left, "for good"`
-	b.Records = append(b.Records, wire.Record{Run: wire.Run{Index: 3, Attempt: 2, Round: 2, Arm: "plain", Workload: "write-only", Kind: wire.KindOLTP}, Verdict: wire.Verdict{Reason: reason}})
+	b.Records = append(b.Records, result.Record{Run: result.Run{Index: 3, Attempt: 2, Round: 2, Arm: "plain", Workload: "write-only", Kind: result.KindOLTP}, Verdict: result.Verdict{Reason: reason}})
 	b.Resource.Status.InvalidRuns[0].Attempt, b.Resource.Status.InvalidRuns[0].Reason = 2, reason
 	return b
 }
@@ -97,7 +97,7 @@ func TestJSON(t *testing.T) {
 		Name   string
 		Spec   v1alpha1.GaleraBenchmarkSpec
 		Status v1alpha1.GaleraBenchmarkStatus
-		Runs   []wire.Record
+		Runs   []result.Record
 	}
 	if err := json.Unmarshal([]byte(written(t, "json", b)), &got); err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestCSV(t *testing.T) {
 	if err != nil || len(rows) != 14 {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
-	if want := append([]string{"run", "attempt", "round", "arm", "workload", "variant", "valid", "reason"}, wire.FigureNames...); !reflect.DeepEqual(rows[0], want) {
+	if want := append([]string{"run", "attempt", "round", "arm", "workload", "variant", "valid", "reason"}, result.FigureNames...); !reflect.DeepEqual(rows[0], want) {
 		t.Errorf("heading: %v", rows[0])
 	}
 	for i, r := range b.Records { // Write has sorted them
@@ -140,7 +140,7 @@ func TestCSV(t *testing.T) {
 		if r.Output != nil {
 			figures = r.Output.Figures()
 		}
-		for j, name := range wire.FigureNames {
+		for j, name := range result.FigureNames {
 			text := ""
 			if v, is := figures[name]; is {
 				text = summary.Decimal(v)

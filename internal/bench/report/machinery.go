@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 // machinery tells what measuring itself took: the time outside measured windows, and the processor time of
@@ -21,7 +21,7 @@ func machinery(b Benchmark) (out [][2]string) {
 		if s := b.Resource.Status.StartedAt; s != nil {
 			wall = max(wall, r.Output.EndedAt.Sub(s.Time))
 		}
-		if r.Kind == wire.KindOLTP {
+		if r.Kind == result.KindOLTP {
 			client, own = client+r.Output.Client.CPUSeconds, own+r.Output.Runner.CPUSeconds
 		}
 	}

@@ -12,20 +12,20 @@ import (
 	"text/tabwriter"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/matrix"
+	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/bench/summary"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
 )
 
 // Benchmark is a resource and the records of its runs.
 type Benchmark struct {
 	Resource *v1alpha1.GaleraBenchmark
-	Records  []wire.Record
+	Records  []result.Record
 }
 
 // Write writes a report in one of the formats table, md, html, json, csv and png. It returns an error for any other.
 func Write(w io.Writer, format string, b Benchmark) error {
-	slices.SortFunc(b.Records, func(a, c wire.Record) int { return 100*(a.Index-c.Index) + a.Attempt - c.Attempt })
+	slices.SortFunc(b.Records, func(a, c result.Record) int { return 100*(a.Index-c.Index) + a.Attempt - c.Attempt })
 	switch format {
 	case "table":
 		return table(w, b)
@@ -47,10 +47,10 @@ func Write(w io.Writer, format string, b Benchmark) error {
 
 // columns are the figures of the short forms, with their headings.
 var columns = []struct{ figure, heading string }{
-	{wire.FigureTPS, "TPS"}, {wire.FigureConnectionsPerSecond, "CONN/S"}, {wire.FigureMegabytesPerSecond, "MB/S"}, {wire.FigureSeconds, "SECONDS"},
-	{wire.FigureLoadLoss, "LOAD LOSS %"}, {wire.FigureDonorLoadLoss, "DONOR LOSS %"}, {wire.FigureCPUSeconds, "CPU S"}, {wire.FigureResumed, "RESUMED %"},
-	{wire.FigureP50, "P50 MS"}, {wire.FigureP95, "P95 MS"}, {wire.FigureP99, "P99 MS"},
-	{wire.FigureServerCPU, "SERVER CPU µS"}, {wire.FigureClientCPU, "CLIENT CPU µS"},
+	{result.FigureTPS, "TPS"}, {result.FigureConnectionsPerSecond, "CONN/S"}, {result.FigureMegabytesPerSecond, "MB/S"}, {result.FigureSeconds, "SECONDS"},
+	{result.FigureLoadLoss, "LOAD LOSS %"}, {result.FigureDonorLoadLoss, "DONOR LOSS %"}, {result.FigureCPUSeconds, "CPU S"}, {result.FigureResumed, "RESUMED %"},
+	{result.FigureP50, "P50 MS"}, {result.FigureP95, "P95 MS"}, {result.FigureP99, "P99 MS"},
+	{result.FigureServerCPU, "SERVER CPU µS"}, {result.FigureClientCPU, "CLIENT CPU µS"},
 }
 
 // figure returns one figure of a result, nil when there is none.
@@ -76,7 +76,7 @@ func grid(b Benchmark) [][]string {
 	}
 	out := [][]string{head}
 	for _, r := range results {
-		row := []string{title(r), r.Arm, strconv.Itoa(int(r.Samples)), cost(r, matrix.Baseline(&b.Resource.Spec))}
+		row := []string{title(r), r.Arm, strconv.Itoa(int(r.Samples)), cost(r, plan.Baseline(&b.Resource.Spec))}
 		for _, c := range used {
 			text := "-"
 			if f := figure(r, c.figure); f != nil {
@@ -204,14 +204,14 @@ func orDash(s string) string {
 func runs(w io.Writer, b Benchmark) error {
 	c := csv.NewWriter(w)
 	head := []string{"run", "attempt", "round", "arm", "workload", "variant", "valid", "reason"}
-	_ = c.Write(append(head, wire.FigureNames...)) // Error returns it below
+	_ = c.Write(append(head, result.FigureNames...)) // Error returns it below
 	for _, r := range b.Records {
 		row := []string{strconv.Itoa(r.Index), strconv.Itoa(r.Attempt), strconv.Itoa(r.Round), r.Arm, r.Workload, r.Variant, strconv.FormatBool(r.Valid), r.Reason}
 		figures := map[string]float64{}
 		if r.Output != nil {
 			figures = r.Output.Figures()
 		}
-		for _, name := range wire.FigureNames {
+		for _, name := range result.FigureNames {
 			text := ""
 			if v, ok := figures[name]; ok {
 				text = summary.Decimal(v)

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/bench/summary"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
 )
 
 // sample is a benchmark of two arms and two workloads in three rounds.
@@ -27,13 +27,13 @@ func sample() Benchmark {
 		for round := 1; round <= 3; round++ {
 			for i, arm := range []string{"plain", "encrypted"} {
 				tps := 1000 + 20*float64(round) - 60*float64(i)
-				o := &wire.OLTPResult{TPS: tps, QPS: 6 * tps, Transactions: 15000, Seconds: 15, P50: 6, P95: 14 + float64(i), P99: 22 + 2*float64(i), LatencyMax: 80}
+				o := &result.OLTPResult{TPS: tps, QPS: 6 * tps, Transactions: 15000, Seconds: 15, P50: 6, P95: 14 + float64(i), P99: 22 + 2*float64(i), LatencyMax: 80}
 				for second := 1; second <= 15; second++ {
-					o.Series = append(o.Series, wire.Point{Second: float64(second), TPS: tps + 30*float64(second%4)})
+					o.Series = append(o.Series, result.Point{Second: float64(second), TPS: tps + 30*float64(second%4)})
 				}
-				b.Records = append(b.Records, wire.Record{Run: wire.Run{Index: len(b.Records) + 1, Attempt: 1, Round: round, Arm: arm, Workload: w, Kind: wire.KindOLTP},
-					Verdict: wire.Verdict{Valid: true}, Output: &wire.Output{OLTP: o, StartedAt: time.Unix(100, 0), EndedAt: time.Unix(115, 0),
-						Client: wire.Usage{CPUSeconds: 4}, Runner: wire.Usage{CPUSeconds: 0.06}}})
+				b.Records = append(b.Records, result.Record{Run: result.Run{Index: len(b.Records) + 1, Attempt: 1, Round: round, Arm: arm, Workload: w, Kind: result.KindOLTP},
+					Verdict: result.Verdict{Valid: true}, Output: &result.Output{OLTP: o, StartedAt: time.Unix(100, 0), EndedAt: time.Unix(115, 0),
+						Client: result.Usage{CPUSeconds: 4}, Runner: result.Usage{CPUSeconds: 0.06}}})
 			}
 		}
 	}
@@ -51,7 +51,7 @@ func sample() Benchmark {
 func TestConnectionsOverTime(t *testing.T) {
 	b := sample()
 	for i := range b.Records {
-		b.Records[i].Output = &wire.Output{Connect: &wire.ConnectResult{Series: b.Records[i].Output.OLTP.Series}}
+		b.Records[i].Output = &result.Output{Connect: &result.ConnectResult{Series: b.Records[i].Output.OLTP.Series}}
 	}
 	plots, err := overTime(b)
 	if err != nil || len(plots) != 2 || plots[0].Y.Label.Text != "connections per second" {
@@ -66,8 +66,8 @@ func TestConnectionsOverTime(t *testing.T) {
 func TestTransfers(t *testing.T) {
 	b := sample()
 	b.Resource.Status.Results = []v1alpha1.BenchmarkResult{{Workload: "copy", Arm: "plain", Samples: 1, Figures: []v1alpha1.BenchmarkFigure{
-		{Name: wire.FigureLoadLoss, Median: "12"}, {Name: wire.FigureDonorLoadLoss, Median: "34"}}}}
-	b.Records = []wire.Record{{Output: &wire.Output{Transfer: &wire.TransferFacts{Donor: "x-0", NodeLoads: map[string]wire.NodeLoad{"x-0": {Before: 100, During: 66}}}}}}
+		{Name: result.FigureLoadLoss, Median: "12"}, {Name: result.FigureDonorLoadLoss, Median: "34"}}}}
+	b.Records = []result.Record{{Output: &result.Output{Transfer: &result.TransferFacts{Donor: "x-0", NodeLoads: map[string]result.NodeLoad{"x-0": {Before: 100, During: 66}}}}}}
 	for format, want := range map[string]string{"table": "LOAD LOSS %  DONOR LOSS %\n", "md": "| 12 | 34 |", "html": "<td>12</td><td>34</td>", "csv": ",34,", "json": `"donorLoadLossPercent"`} {
 		var out bytes.Buffer
 		if err := Write(&out, format, b); err != nil || !strings.Contains(out.String(), want) {
@@ -94,12 +94,12 @@ func TestOnlyTheBaselineIsCalledSo(t *testing.T) {
 	disturbed := encrypted
 	disturbed.Valid = false
 	for name, tc := range map[string]struct {
-		records []wire.Record
+		records []result.Record
 		want    [][]string
 	}{
-		"the other arm first":   {[]wire.Record{encrypted}, [][]string{{"encrypted", "1", "-"}}},
-		"the baseline first":    {[]wire.Record{plain}, [][]string{{"plain", "1", "baseline"}}},
-		"one that never counts": {[]wire.Record{plain, disturbed}, [][]string{{"plain", "1", "baseline"}, {"encrypted", "0", "-"}}},
+		"the other arm first":   {[]result.Record{encrypted}, [][]string{{"encrypted", "1", "-"}}},
+		"the baseline first":    {[]result.Record{plain}, [][]string{{"plain", "1", "baseline"}}},
+		"one that never counts": {[]result.Record{plain, disturbed}, [][]string{{"plain", "1", "baseline"}, {"encrypted", "0", "-"}}},
 	} {
 		b.Resource.Status.Results = summary.Results(&b.Resource.Spec, tc.records)
 		var got [][]string

@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 // agents reads what the nodes' agents tell anybody who asks.
 type agents struct {
-	members []wire.Member
+	members []result.Member
 	client  *http.Client
 }
 
@@ -29,11 +29,11 @@ const (
 	missedMost = 3
 )
 
-func newAgents(members []wire.Member) agents {
+func newAgents(members []result.Member) agents {
 	return agents{members: members, client: &http.Client{Timeout: askTime}}
 }
 
-func (a agents) get(ctx context.Context, m wire.Member, path string) ([]byte, error) {
+func (a agents) get(ctx context.Context, m result.Member, path string) ([]byte, error) {
 	url := "http://" + net.JoinHostPort(m.Host, strconv.Itoa(agentapi.ProbePort)) + path
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -51,10 +51,10 @@ func (a agents) get(ctx context.Context, m wire.Member, path string) ([]byte, er
 }
 
 // samples reads every node's metrics, side by side. A node that does not answer has none.
-func (a agents) samples(ctx context.Context) map[string]wire.Sample {
+func (a agents) samples(ctx context.Context) map[string]result.Sample {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	out := map[string]wire.Sample{}
+	out := map[string]result.Sample{}
 	for _, m := range a.members {
 		wg.Go(func() {
 			s := a.sample(ctx, m)
@@ -68,7 +68,7 @@ func (a agents) samples(ctx context.Context) map[string]wire.Sample {
 }
 
 // sample reads one node's metrics, with a second attempt.
-func (a agents) sample(ctx context.Context, m wire.Member) wire.Sample {
+func (a agents) sample(ctx context.Context, m result.Member) result.Sample {
 	for range 2 {
 		if text, err := a.get(ctx, m, agentapi.PathMetrics); err == nil {
 			return parseMetrics(string(text))
@@ -79,14 +79,14 @@ func (a agents) sample(ctx context.Context, m wire.Member) wire.Sample {
 
 // labelled are the labels that are an answer, of one metric each: others may have the same label for another purpose.
 var labelled = map[string]string{
-	"kind": wire.MetricJoinSeconds, "donor": "galera_join_running",
-	"provider": "galera_agent_info", "server": "galera_agent_info", "model": wire.MetricProcessors, "flags": wire.MetricProcessors, "release": wire.MetricKernel,
+	"kind": result.MetricJoinSeconds, "donor": "galera_join_running",
+	"provider": "galera_agent_info", "server": "galera_agent_info", "model": result.MetricProcessors, "flags": result.MetricProcessors, "release": result.MetricKernel,
 }
 
 // parseMetrics reads the Prometheus text format as the agent writes it. Labels are dropped, except
 // where they are the answer: these become names with the value after a colon.
-func parseMetrics(text string) wire.Sample {
-	out := wire.Sample{}
+func parseMetrics(text string) result.Sample {
+	out := result.Sample{}
 	lines := bufio.NewScanner(strings.NewReader(text))
 	for lines.Scan() {
 		line := lines.Text()
@@ -129,7 +129,7 @@ func parseLabels(text string) map[string]string {
 }
 
 // label returns the value of a label that parseMetrics has kept.
-func label(s wire.Sample, name string) string {
+func label(s result.Sample, name string) string {
 	for key := range s {
 		if value, ok := strings.CutPrefix(key, name+":"); ok {
 			return value
@@ -138,7 +138,7 @@ func label(s wire.Sample, name string) string {
 	return ""
 }
 
-func (a agents) peer(ctx context.Context, m wire.Member) (agentapi.PeerView, error) {
+func (a agents) peer(ctx context.Context, m result.Member) (agentapi.PeerView, error) {
 	var v agentapi.PeerView
 	text, err := a.get(ctx, m, agentapi.PathPeer)
 	if err != nil {

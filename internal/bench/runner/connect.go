@@ -14,7 +14,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/pki"
 )
 
@@ -26,11 +26,11 @@ func (r *runner) connect(ctx context.Context) error {
 	case spec.Proxy != "":
 		return r.connectPooled(ctx, spec.Proxy)
 	}
-	return r.connections(ctx, way{})
+	return r.connections(ctx, route{})
 }
 
-// way is what connections go through; the zero way leads to the hosts themselves.
-type way struct {
+// route is what connections go through; the zero way leads to the hosts themselves.
+type route struct {
 	// network and address are dialled instead of a host's own.
 	network, address string
 	// lost is closed when nothing can be measured any more; nil: never.
@@ -40,7 +40,7 @@ type way struct {
 }
 
 // connections are measured.
-func (r *runner) connections(ctx context.Context, w way) error {
+func (r *runner) connections(ctx context.Context, w route) error {
 	c, err := r.settled(ctx, w)
 	if err != nil {
 		return err
@@ -57,8 +57,8 @@ func (r *runner) connections(ctx context.Context, w way) error {
 
 // settled returns a connector whose first connections were made. They are not measured: they resolve names, and show whether
 // there is anything to measure.
-func (r *runner) settled(ctx context.Context, w way) (*connector, error) {
-	c := &connector{spec: *r.plan.Connect, way: w}
+func (r *runner) settled(ctx context.Context, w route) (*connector, error) {
+	c := &connector{spec: *r.plan.Connect, route: w}
 	settling, cancel := context.WithTimeout(ctx, keyTime)
 	defer cancel()
 	for i, host := range r.plan.Hosts {
@@ -81,11 +81,11 @@ func (r *runner) settled(ctx context.Context, w way) (*connector, error) {
 	return c, nil
 }
 
-func resumptionOf(spec wire.Connect) string {
+func resumptionOf(spec result.Connect) string {
 	if spec.Resumption {
-		return wire.ResumptionOn
+		return result.ResumptionOn
 	}
-	return wire.ResumptionOff
+	return result.ResumptionOff
 }
 
 // A certificate with another kind of key is loaded by servers that run, some time after the arm was changed.
@@ -113,9 +113,9 @@ func await(ctx context.Context, pace time.Duration, look func() (wrong string, e
 
 // connector is a run of connections.
 type connector struct {
-	spec  wire.Connect
+	spec  result.Connect
 	hosts []driver.Connector
-	way   way
+	route route
 	// resumption is what is done about sessions, "" where no TLS is spoken.
 	resumption string
 
@@ -136,10 +136,10 @@ func (c *connector) to(r *runner, host string) (driver.Connector, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.way.address != "" {
-		cfg.Net, cfg.Addr = c.way.network, c.way.address
+	if c.route.address != "" {
+		cfg.Net, cfg.Addr = c.route.network, c.route.address
 	}
-	if c.way.pooled {
+	if c.route.pooled {
 		cfg.TLS = nil
 	}
 	if cfg.TLS != nil {
@@ -215,7 +215,7 @@ func (c *connector) run(ctx context.Context) {
 	defer end()
 	go func() {
 		select {
-		case <-c.way.lost:
+		case <-c.route.lost:
 			end()
 		case <-ctx.Done():
 		}
@@ -257,9 +257,9 @@ func (c *connector) note(ms float64, err error) {
 	c.took = append(c.took, ms)
 }
 
-func (c *connector) result(wall time.Duration) *wire.ConnectResult {
+func (c *connector) result(wall time.Duration) *result.ConnectResult {
 	slices.Sort(c.took)
-	r := &wire.ConnectResult{
+	r := &result.ConnectResult{
 		Seconds: wall.Seconds(), Connections: int64(len(c.took)), Errors: c.failed,
 		Resumption: c.resumption, Resumed: c.resumed.Load(), Series: c.seconds.whole(wall),
 		P50: quantile(c.took, 50), P95: quantile(c.took, 95), P99: quantile(c.took, 99), Max: quantile(c.took, 100),

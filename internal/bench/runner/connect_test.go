@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 func TestAwait(t *testing.T) {
@@ -42,7 +42,7 @@ func (refusing) Connect(context.Context) (driver.Conn, error) { return nil, erro
 
 func TestConnectionsEndWithTheirWay(t *testing.T) {
 	lost := make(chan struct{})
-	c := &connector{spec: wire.Connect{Threads: 2, Seconds: 20}, hosts: []driver.Connector{refusing{}}, way: way{lost: lost}}
+	c := &connector{spec: result.Connect{Threads: 2, Seconds: 20}, hosts: []driver.Connector{refusing{}}, route: route{lost: lost}}
 	time.AfterFunc(20*time.Millisecond, func() { close(lost) })
 	begin := time.Now()
 	c.run(t.Context())
@@ -61,7 +61,7 @@ func (late) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), 
 func TestTheEndIsNoFailure(t *testing.T) {
 	lost := make(chan struct{})
 	time.AfterFunc(time.Second, func() { close(lost) })
-	c := &connector{spec: wire.Connect{Threads: 2, Seconds: 20}, hosts: []driver.Connector{refusing{}}, way: way{lost: lost}}
+	c := &connector{spec: result.Connect{Threads: 2, Seconds: 20}, hosts: []driver.Connector{refusing{}}, route: route{lost: lost}}
 	c.run(late{t.Context()})
 	if c.failed != 0 {
 		t.Errorf("%d connections failed after the end", c.failed)
@@ -79,19 +79,19 @@ func TestResumption(t *testing.T) {
 		asked   string
 		spoken  string
 	}{
-		"1.3":               {version: tls.VersionTLS13, on: true, resumed: 20, asked: wire.ResumptionOn, spoken: "TLS 1.3"},
-		"1.2":               {version: tls.VersionTLS12, on: true, resumed: 20, asked: wire.ResumptionOn, spoken: "TLS 1.2"},
-		"off":               {version: tls.VersionTLS13, asked: wire.ResumptionOff, spoken: "TLS 1.3"},
-		"the server cannot": {version: tls.VersionTLS13, on: true, server: func(c *tls.Config) { c.SessionTicketsDisabled = true }, asked: wire.ResumptionOn, spoken: "TLS 1.3"},
+		"1.3":               {version: tls.VersionTLS13, on: true, resumed: 20, asked: result.ResumptionOn, spoken: "TLS 1.3"},
+		"1.2":               {version: tls.VersionTLS12, on: true, resumed: 20, asked: result.ResumptionOn, spoken: "TLS 1.2"},
+		"off":               {version: tls.VersionTLS13, asked: result.ResumptionOff, spoken: "TLS 1.3"},
+		"the server cannot": {version: tls.VersionTLS13, on: true, server: func(c *tls.Config) { c.SessionTicketsDisabled = true }, asked: result.ResumptionOn, spoken: "TLS 1.3"},
 	} {
 		conf := serverTLS(t, dir, tc.version)
 		if tc.server != nil {
 			tc.server(conf)
 		}
 		address := listen(t, fakeDB{tls: conf, answer: func(string) (string, string) { return "1", "" }}.serve)
-		r := &runner{ca: filepath.Join(dir, "ca.crt"), plan: wire.Plan{TLS: true, Hosts: []string{serverIP},
-			Connect: &wire.Connect{Threads: 2, Connections: 20, TLSVersion: strings.TrimPrefix(tc.spoken, "TLS "), Resumption: tc.on}}}
-		if err := r.connections(t.Context(), way{network: "tcp", address: address}); err != nil {
+		r := &runner{ca: filepath.Join(dir, "ca.crt"), plan: result.Plan{TLS: true, Hosts: []string{serverIP},
+			Connect: &result.Connect{Threads: 2, Connections: 20, TLSVersion: strings.TrimPrefix(tc.spoken, "TLS "), Resumption: tc.on}}}
+		if err := r.connections(t.Context(), route{network: "tcp", address: address}); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
@@ -104,8 +104,8 @@ func TestResumption(t *testing.T) {
 // TestSeriesOfConnections: a chart is drawn of it.
 func TestSeriesOfConnections(t *testing.T) {
 	address := listen(t, fakeDB{answer: func(string) (string, string) { return "1", "" }}.serve)
-	r := &runner{plan: wire.Plan{Hosts: []string{serverIP}, Connect: &wire.Connect{Threads: 1, Seconds: 2}}}
-	if err := r.connections(t.Context(), way{network: "tcp", address: address}); err != nil {
+	r := &runner{plan: result.Plan{Hosts: []string{serverIP}, Connect: &result.Connect{Threads: 1, Seconds: 2}}}
+	if err := r.connections(t.Context(), route{network: "tcp", address: address}); err != nil {
 		t.Fatal(err)
 	}
 	got := r.out.Connect

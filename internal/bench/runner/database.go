@@ -17,7 +17,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 const (
@@ -109,9 +109,9 @@ func (r *runner) checkDisk(ctx context.Context) error {
 // fullDisk names a node without enough room, "" when there is none.
 func (r *runner) fullDisk(ctx context.Context) string {
 	for name, s := range r.agents.samples(ctx) {
-		free, known := s[wire.MetricFree]
+		free, known := s[result.MetricFree]
 		if known && free < float64(r.plan.RequiredBytes) {
-			return fmt.Sprintf("%s%s has %.0f MB free, and the data set needs some %.0f MB", wire.NotEnoughDisk, name, free/1e6, float64(r.plan.RequiredBytes)/1e6)
+			return fmt.Sprintf("%s%s has %.0f MB free, and the data set needs some %.0f MB", result.NotEnoughDisk, name, free/1e6, float64(r.plan.RequiredBytes)/1e6)
 		}
 	}
 	return ""

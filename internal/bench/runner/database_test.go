@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 // TestLeftoversAreNoWantOfRoom: what an attempt before has left is removed before there is a look at the disk. Other nodes remove
@@ -47,11 +47,11 @@ func TestLeftoversAreNoWantOfRoom(t *testing.T) {
 		if dropped.Load() == 1 && looks.Add(1) > 1 {
 			free = 1000
 		}
-		_, _ = fmt.Fprintf(w, "%s %d\n", wire.MetricFree, free)
+		_, _ = fmt.Fprintf(w, "%s %d\n", result.MetricFree, free)
 	}))
 	defer agent.Close()
 
-	r := &runner{plan: wire.Plan{Members: []wire.Member{{Name: "x-0", Host: ip}}, Data: wire.DataSet{Database: "bench_1x10", Owner: "owner"}, RequiredBytes: 500}}
+	r := &runner{plan: result.Plan{Members: []result.Member{{Name: "x-0", Host: ip}}, Data: result.DataSet{Database: "bench_1x10", Owner: "owner"}, RequiredBytes: 500}}
 	r.agents = newAgents(r.plan.Members)
 	r.agents.client.Transport = &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		var d net.Dialer
@@ -66,7 +66,7 @@ func TestLeftoversAreNoWantOfRoom(t *testing.T) {
 	r.plan.RequiredBytes = 5000
 	short, stop := context.WithTimeout(t.Context(), diskPace/2)
 	defer stop()
-	if err := r.checkDisk(short); err == nil || !strings.HasPrefix(err.Error(), wire.NotEnoughDisk+"x-0 has") {
+	if err := r.checkDisk(short); err == nil || !strings.HasPrefix(err.Error(), result.NotEnoughDisk+"x-0 has") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 const (
@@ -27,7 +27,7 @@ const (
 
 // deliver writes the result into its ConfigMap, which the operator has made. The pod's token may
 // do that and nothing else.
-func deliver(out wire.Output, log string) error {
+func deliver(out result.Output, log string) error {
 	data, err := contents(out, log)
 	if err != nil {
 		return err
@@ -50,14 +50,14 @@ func deliver(out wire.Output, log string) error {
 }
 
 // contents are what goes into the ConfigMap: all of it must fit, however long the run was.
-func contents(out wire.Output, log string) (map[string]string, error) {
+func contents(out result.Output, log string) (map[string]string, error) {
 	out.Thin()
 	text, err := json.Marshal(out)
-	return map[string]string{wire.KeyOutput: string(text), wire.KeyLog: log[max(0, len(log)-logMost):]}, err
+	return map[string]string{result.KeyOutput: string(text), result.KeyLog: log[max(0, len(log)-logMost):]}, err
 }
 
 func apiClient() (*http.Client, error) {
-	text, err := os.ReadFile(wire.TokenDir + "/ca.crt")
+	text, err := os.ReadFile(result.TokenDir + "/ca.crt")
 	if err != nil {
 		return nil, err
 	}
@@ -71,12 +71,12 @@ func apiClient() (*http.Client, error) {
 }
 
 func patchConfigMap(client *http.Client, patch []byte) error {
-	token, err := os.ReadFile(wire.TokenDir + "/token") // read every time: kubelet renews it
+	token, err := os.ReadFile(result.TokenDir + "/token") // read every time: kubelet renews it
 	if err != nil {
 		return err
 	}
 	url := fmt.Sprintf("https://%s/api/v1/namespaces/%s/configmaps/%s",
-		net.JoinHostPort(os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")), os.Getenv(wire.EnvNamespace), os.Getenv(wire.EnvOutput))
+		net.JoinHostPort(os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")), os.Getenv(result.EnvNamespace), os.Getenv(result.EnvOutput))
 	req, err := http.NewRequestWithContext(context.Background(), http.MethodPatch, url, bytes.NewReader(patch))
 	if err != nil {
 		return err

@@ -4,19 +4,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 // TestADayFitsIntoAConfigMap: its proof, run and verdict need room, too.
 func TestADayFitsIntoAConfigMap(t *testing.T) {
-	o := &wire.OLTPResult{}
+	o := &result.OLTPResult{}
 	for second := range 24 * 3600 {
-		o.Series = append(o.Series, wire.Point{Second: float64(second + 1), TPS: 12345.67 + float64(second), P95: 1234.56, Errors: 12.34, Reconnects: 1.23})
+		o.Series = append(o.Series, result.Point{Second: float64(second + 1), TPS: 12345.67 + float64(second), P95: 1234.56, Errors: 12.34, Reconnects: 1.23})
 	}
 	for i := range 1024 {
-		o.Histogram = append(o.Histogram, wire.Bucket{Value: 12345.678, Count: int64(1e9 + i)})
+		o.Histogram = append(o.Histogram, result.Bucket{Value: 12345.678, Count: int64(1e9 + i)})
 	}
-	data, err := contents(wire.Output{OLTP: o}, strings.Repeat("[ 1s ] thds: 8 tps: 1\n", 1e5)+"the end")
+	data, err := contents(result.Output{OLTP: o}, strings.Repeat("[ 1s ] thds: 8 tps: 1\n", 1e5)+"the end")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func TestADayFitsIntoAConfigMap(t *testing.T) {
 	for _, text := range data {
 		all += len(text)
 	}
-	if all > 700<<10 || len(o.Series) < 3000 || !strings.HasSuffix(data[wire.KeyLog], "the end") {
+	if all > 700<<10 || len(o.Series) < 3000 || !strings.HasSuffix(data[result.KeyLog], "the end") {
 		t.Errorf("%d bytes, %d points", all, len(o.Series))
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"strings"
 
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/usage"
 )
 
@@ -13,12 +13,12 @@ import (
 func (r *runner) environment(ctx context.Context) {
 	e := &r.out.Environment
 	p := usage.Host()
-	e.Machine = wire.Machine{Kernel: usage.Kernel(), CPU: p.Model, CPUs: p.Count, CPUFlags: strings.Join(p.Flags, " ")}
+	e.Machine = result.Machine{Kernel: usage.Kernel(), CPU: p.Model, CPUs: p.Count, CPUFlags: strings.Join(p.Flags, " ")}
 	if len(r.plan.Members) == 0 {
 		return
 	}
 	samples := r.agents.samples(ctx)
-	e.Members = map[string]wire.Machine{}
+	e.Members = map[string]result.Machine{}
 	for name, s := range samples {
 		if s != nil {
 			e.Members[name] = machine(s)
@@ -33,8 +33,8 @@ func (r *runner) environment(ctx context.Context) {
 }
 
 // machine is what an agent says of its host.
-func machine(s wire.Sample) wire.Machine {
-	return wire.Machine{Kernel: label(s, "release"), CPU: label(s, "model"), CPUs: int(s[wire.MetricProcessors]), CPUFlags: label(s, "flags")}
+func machine(s result.Sample) result.Machine {
+	return result.Machine{Kernel: label(s, "release"), CPU: label(s, "model"), CPUs: int(s[result.MetricProcessors]), CPUFlags: label(s, "flags")}
 }
 
 // dataBytes is what the tables take on the first node's disk as the server estimates it, 0 when it cannot be told. To see the

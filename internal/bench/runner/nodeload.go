@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 const (
@@ -28,7 +28,7 @@ type count struct {
 }
 
 // countCommits asks all nodes but one until ctx ends. The load itself does not tell which of its transactions was made where.
-func (r *runner) countCommits(ctx context.Context, but wire.Member) map[string][]count {
+func (r *runner) countCommits(ctx context.Context, but result.Member) map[string][]count {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	out := map[string][]count{}
@@ -48,7 +48,7 @@ func (r *runner) countCommits(ctx context.Context, but wire.Member) map[string][
 }
 
 // countOn asks one node. What it does not answer, or not in time, is missing.
-func (r *runner) countOn(ctx context.Context, m wire.Member) (counts []count) {
+func (r *runner) countOn(ctx context.Context, m result.Member) (counts []count) {
 	_ = r.withDB(m.Host, func(db *sql.DB) error { // unknown stays empty
 		tick := time.NewTicker(countPace)
 		defer tick.Stop()
@@ -80,13 +80,13 @@ func commits(ctx context.Context, db *sql.DB) (n float64, err error) {
 }
 
 // nodeLoads are the rates of those nodes of which enough is known, before the victim went and until it was back.
-func nodeLoads(counts map[string][]count, started, gone, back time.Time) map[string]wire.NodeLoad {
-	out := map[string]wire.NodeLoad{}
+func nodeLoads(counts map[string][]count, started, gone, back time.Time) map[string]result.NodeLoad {
+	out := map[string]result.NodeLoad{}
 	for name, all := range counts {
 		before, many, ok1 := rate(all, started.Add(connectingTime), gone)
 		during, _, ok2 := rate(all, gone, back)
 		if ok1 && ok2 && many >= commitsLeast {
-			out[name] = wire.NodeLoad{Before: before, During: during}
+			out[name] = result.NodeLoad{Before: before, During: during}
 		}
 	}
 	return out

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 // counts are those of a node that commits so many a second up to one time, and so many from then on; some of them.
@@ -35,12 +35,12 @@ func TestNodeLoads(t *testing.T) {
 	for name, tc := range map[string]struct {
 		counts     []count
 		gone, back float64
-		want       *wire.NodeLoad
+		want       *result.NodeLoad
 	}{
-		"loses":                   {counts(start, 10, 30, 40, 10, nil), 10, 20, &wire.NodeLoad{Before: 40, During: 10}},
-		"stands still":            {counts(start, 10, 30, 40, 0, nil), 10, 20, &wire.NodeLoad{Before: 40, During: 0}},
-		"short before":            {counts(start, 4, 30, 40, 20, nil), 4, 20, &wire.NodeLoad{Before: 40, During: 20}},
-		"short":                   {counts(start, 10, 30, 40, 20, nil), 10, 13, &wire.NodeLoad{Before: 40, During: 20}},
+		"loses":                   {counts(start, 10, 30, 40, 10, nil), 10, 20, &result.NodeLoad{Before: 40, During: 10}},
+		"stands still":            {counts(start, 10, 30, 40, 0, nil), 10, 20, &result.NodeLoad{Before: 40, During: 0}},
+		"short before":            {counts(start, 4, 30, 40, 20, nil), 4, 20, &result.NodeLoad{Before: 40, During: 20}},
+		"short":                   {counts(start, 10, 30, 40, 20, nil), 10, 13, &result.NodeLoad{Before: 40, During: 20}},
 		"too short":               {counts(start, 10, 30, 40, 20, nil), 10, 11.9, nil},
 		"too short before":        {counts(start, 2.5, 30, 400, 20, nil), 2.5, 20, nil},
 		"at once":                 {counts(start, 10, 30, 40, 20, nil), 10, 10, nil},
@@ -48,7 +48,7 @@ func TestNodeLoads(t *testing.T) {
 		"no load":                 {counts(start, 10, 30, 0, 0, nil), 10, 20, nil},
 		"never gone":              {counts(start, 10, 30, 40, 10, nil), -1000, -1000, nil},
 		"nothing told":            {nil, 10, 20, nil},
-		"some not told":           {counts(start, 10, 30, 40, 10, func(s float64) bool { return s < 5 || s > 6 && s < 12 || s > 16 }), 10, 20, &wire.NodeLoad{Before: 40, During: 10}},
+		"some not told":           {counts(start, 10, 30, 40, 10, func(s float64) bool { return s < 5 || s > 6 && s < 12 || s > 16 }), 10, 20, &result.NodeLoad{Before: 40, During: 10}},
 		"silent while it gives":   {counts(start, 10, 30, 40, 10, func(s float64) bool { return s < 10 || s > 16 }), 10, 20, nil},
 		"one answer while it did": {counts(start, 10, 30, 40, 10, func(s float64) bool { return s < 10.5 || s > 20 }), 10, 20, nil},
 		"another server":          {anew, 10, 28, nil},
@@ -64,7 +64,7 @@ func TestNodeLoads(t *testing.T) {
 // TestCountCommits: every node but the victim is asked, again and again, and what comes late is not believed.
 func TestCountCommits(t *testing.T) {
 	var asked atomic.Int64
-	members := []wire.Member{{Name: "x-0", Host: "127.0.0.35"}, {Name: "x-1", Host: "127.0.0.36"}, {Name: "x-2", Host: "127.0.0.37"}}
+	members := []result.Member{{Name: "x-0", Host: "127.0.0.35"}, {Name: "x-1", Host: "127.0.0.36"}, {Name: "x-2", Host: "127.0.0.37"}}
 	for i, m := range members {
 		var lc net.ListenConfig
 		l, err := lc.Listen(t.Context(), "tcp", net.JoinHostPort(m.Host, clientPort))
@@ -94,7 +94,7 @@ func TestCountCommits(t *testing.T) {
 			}
 		}()
 	}
-	r := &runner{plan: wire.Plan{Members: members}}
+	r := &runner{plan: result.Plan{Members: members}}
 	ctx, stop := context.WithTimeout(t.Context(), 5*countPace+countPace/2)
 	defer stop()
 	begin := time.Now()

@@ -19,13 +19,13 @@ const (
 // the proxy speaks with the database is what the arm says.
 func (r *runner) connectPooled(ctx context.Context, socket string) error {
 	// The key the servers present is not seen through the proxy, which is asked for nothing until they have the arm's.
-	if _, err := r.settled(ctx, way{}); err != nil {
+	if _, err := r.settled(ctx, route{}); err != nil {
 		return err
 	}
 	if err := awaitProxy(ctx, socket, proxyTime); err != nil {
 		return err
 	}
-	w := way{network: "unix", address: socket, pooled: true}
+	w := route{network: "unix", address: socket, pooled: true}
 	spoken, err := r.behind(ctx, w)
 	if err != nil {
 		return fmt.Errorf("through the proxy: %w", err)
@@ -60,8 +60,8 @@ func dialOnce(ctx context.Context, socket string) error {
 type backend struct{ version, cipher string }
 
 // behind asks the database what the proxy speaks with it; another thing than the arm says is an error.
-func (r *runner) behind(ctx context.Context, w way) (b backend, err error) {
-	c := &connector{spec: *r.plan.Connect, way: w}
+func (r *runner) behind(ctx context.Context, w route) (b backend, err error) {
+	c := &connector{spec: *r.plan.Connect, route: w}
 	one, err := c.to(r, r.plan.Hosts[0])
 	if err != nil {
 		return b, err

@@ -21,8 +21,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/bench/proxy"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
+	"github.com/galera-operator/galera-operator/internal/bench/way"
 )
 
 const (
@@ -133,16 +133,16 @@ func writePEM(t *testing.T, file, kind string, der []byte) {
 }
 
 // startProxy starts a real ProxySQL with our configuration, and returns its socket.
-func startProxy(t *testing.T, edit func(*proxy.Settings)) string {
+func startProxy(t *testing.T, edit func(*way.ProxySettings)) string {
 	t.Helper()
-	s := proxy.Settings{Host: serverIP, Port: 3306, User: "root", Hash: agentapi.NativeHash(rootPassword), AdminPassword: "WORD", Connections: 4}
+	s := way.ProxySettings{Host: serverIP, Port: 3306, User: "root", Hash: agentapi.NativeHash(rootPassword), AdminPassword: "WORD", Connections: 4}
 	edit(&s)
-	dir, file := shortDir(t), filepath.Join(t.TempDir(), proxy.ConfigFile)
-	if err := os.WriteFile(file, proxy.Config(dir, s), 0o600); err != nil {
+	dir, file := shortDir(t), filepath.Join(t.TempDir(), way.ProxyConfigFile)
+	if err := os.WriteFile(file, way.ProxyConfig(dir, s), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	start(t, proxy.Command(dir, file)...)
-	return proxy.Socket(dir)
+	start(t, way.ProxyCommand(dir, file)...)
+	return way.ProxySocket(dir)
 }
 
 // TestProxySQL: what connects to it is pooled, and a run counts only when what it speaks with the database is the arm's. It needs
@@ -156,13 +156,13 @@ func TestProxySQL(t *testing.T) {
 	}
 	ours, another := newAuthority(t), newAuthority(t)
 	tls := []string{"--ssl-ca=" + ours + "/ca.crt", "--ssl-cert=" + ours + "/tls.crt", "--ssl-key=" + ours + "/tls.key"}
-	verify := func(dir string) func(*proxy.Settings) {
-		return func(s *proxy.Settings) { s.CA = filepath.Join(dir, "ca.crt") }
+	verify := func(dir string) func(*way.ProxySettings) {
+		return func(s *way.ProxySettings) { s.CA = filepath.Join(dir, "ca.crt") }
 	}
-	plain := func(*proxy.Settings) {}
+	plain := func(*way.ProxySettings) {}
 	for name, tc := range map[string]struct {
 		server []string
-		proxy  func(*proxy.Settings)
+		proxy  func(*way.ProxySettings)
 		tls    bool
 		want   string
 	}{
@@ -172,12 +172,12 @@ func TestProxySQL(t *testing.T) {
 		"plain on encrypted":   {tls, plain, true, "the arm wants TLS, and the proxy speaks none with the database"},
 		"refused in plaintext": {append(tls, "--require-secure-transport"), plain, true, "through the proxy: Error "},
 		"encrypted on plain":   {tls, verify(ours), false, "the arm wants no TLS, and the proxy speaks TLSv1.3 with the database"},
-		"another password":     {[]string{"--skip-ssl"}, func(s *proxy.Settings) { s.Hash = agentapi.NativeHash("x") }, false, "through the proxy: Error 1045 (28000): ProxySQL Error: Access denied for user 'root'"},
+		"another password":     {[]string{"--skip-ssl"}, func(s *way.ProxySettings) { s.Hash = agentapi.NativeHash("x") }, false, "through the proxy: Error 1045 (28000): ProxySQL Error: Access denied for user 'root'"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := startMariaDB(t, tc.server...)
 			r := &runner{password: rootPassword, ca: filepath.Join(ours, "ca.crt")}
-			r.plan = wire.Plan{Hosts: []string{serverIP}, TLS: tc.tls, Connect: &wire.Connect{Threads: 4, Connections: 1000, TLSVersion: "1.3", Proxy: startProxy(t, tc.proxy)}}
+			r.plan = result.Plan{Hosts: []string{serverIP}, TLS: tc.tls, Connect: &result.Connect{Threads: 4, Connections: 1000, TLSVersion: "1.3", Proxy: startProxy(t, tc.proxy)}}
 			err := r.connect(t.Context())
 			if tc.want != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.want) {

@@ -1,5 +1,5 @@
-// Package runner is the program in a benchmark's Jobs. It is told a wire.Plan and leaves a
-// wire.Output in a ConfigMap; what it cannot do it says there, and in its termination message.
+// Package runner is the program in a benchmark's Jobs. It is told a result.Plan and leaves a
+// result.Output in a ConfigMap; what it cannot do it says there, and in its termination message.
 package runner
 
 import (
@@ -11,33 +11,33 @@ import (
 	"strings"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 // runner carries what every kind of run needs.
 type runner struct {
-	plan     wire.Plan
+	plan     result.Plan
 	password string
 	// ca is the file of the cluster's CA.
 	ca     string
 	agents agents
 	// log collects the load generator's own words.
 	log strings.Builder
-	out wire.Output
+	out result.Output
 }
 
 // Main does what the environment says. The error, if any, is in the Output as well.
 func Main(ctx context.Context) error {
-	r := &runner{password: os.Getenv(wire.EnvPassword), ca: filepath.Join(wire.CADir, "ca.crt")}
-	if err := json.Unmarshal([]byte(os.Getenv(wire.EnvPlan)), &r.plan); err != nil {
-		return terminate(fmt.Errorf("reading %s: %w", wire.EnvPlan, err))
+	r := &runner{password: os.Getenv(result.EnvPassword), ca: filepath.Join(result.CADir, "ca.crt")}
+	if err := json.Unmarshal([]byte(os.Getenv(result.EnvPlan)), &r.plan); err != nil {
+		return terminate(fmt.Errorf("reading %s: %w", result.EnvPlan, err))
 	}
 	r.agents = newAgents(r.plan.Members)
 	r.out.Kind = r.plan.Kind
 	workErr := r.work(ctx)
 	if workErr != nil {
 		r.out.Error = workErr.Error()
-		r.out.LastLines = wire.LastWords(r.log.String(), 8)
+		r.out.LastLines = result.LastWords(r.log.String(), 8)
 	}
 	r.environment(ctx)
 	if err := deliver(r.out, r.log.String()); err != nil {
@@ -48,15 +48,15 @@ func Main(ctx context.Context) error {
 
 func (r *runner) work(ctx context.Context) error {
 	switch r.plan.Kind {
-	case wire.KindPrepare:
+	case result.KindPrepare:
 		return r.prepare(ctx)
-	case wire.KindCleanup:
+	case result.KindCleanup:
 		return r.cleanUp(ctx)
-	case wire.KindOLTP:
+	case result.KindOLTP:
 		return r.oltp(ctx)
-	case wire.KindConnect:
+	case result.KindConnect:
 		return r.connect(ctx)
-	case wire.KindTransfer:
+	case result.KindTransfer:
 		return r.transfer(ctx)
 	}
 	return fmt.Errorf("unknown kind of run %q", r.plan.Kind)
@@ -95,13 +95,13 @@ func (r *runner) measure(ctx context.Context, do func(context.Context) error) er
 	stop()
 	r.out.Noticed = r.noticed(<-events)
 	after := r.agents.samples(ctx)
-	r.out.Members = map[string]wire.Window{}
+	r.out.Members = map[string]result.Window{}
 	for _, m := range r.plan.Members {
-		r.out.Members[m.Name] = wire.Window{Before: before[m.Name], After: after[m.Name]}
+		r.out.Members[m.Name] = result.Window{Before: before[m.Name], After: after[m.Name]}
 	}
-	r.out.Client = wire.Usage{CPUSeconds: clientAfter - clientBefore, Throttled: throttledPeriods() - throttled}
-	r.out.Runner = wire.Usage{CPUSeconds: selfAfter - selfBefore}
-	if err == nil && r.plan.Kind == wire.KindOLTP {
+	r.out.Client = result.Usage{CPUSeconds: clientAfter - clientBefore, Throttled: throttledPeriods() - throttled}
+	r.out.Runner = result.Usage{CPUSeconds: selfAfter - selfBefore}
+	if err == nil && r.plan.Kind == result.KindOLTP {
 		r.settle(ctx)
 	}
 	return err

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 func TestParseMetrics(t *testing.T) {
@@ -23,7 +23,7 @@ galera_cpu_info{model="Some, CPU",flags="aes avx2"} 2
 galera_kernel_info{release="6.1.0"} 1
 galera_container_cpu_seconds_total 123456.789012
 `)
-	if s[wire.MetricView] != 7 || s[wire.MetricJoinSeconds] != 12.5 || s[wire.MetricCPU] != 123456.789012 {
+	if s[result.MetricView] != 7 || s[result.MetricJoinSeconds] != 12.5 || s[result.MetricCPU] != 123456.789012 {
 		t.Errorf("got %v", s)
 	}
 	if _, is := s["kind:IST"]; is || label(s, "donor") != "x-2" {
@@ -32,7 +32,7 @@ galera_container_cpu_seconds_total 123456.789012
 	if label(s, "kind") != "SST" || label(s, "provider") != `26.4.25(r"1")` || label(s, "model") != "Some, CPU" || label(s, "server") != "11.8.6-MariaDB" {
 		t.Errorf("labels: %v", s)
 	}
-	if got := machine(s); got != (wire.Machine{Kernel: "6.1.0", CPU: "Some, CPU", CPUs: 2, CPUFlags: "aes avx2"}) {
+	if got := machine(s); got != (result.Machine{Kernel: "6.1.0", CPU: "Some, CPU", CPUs: 2, CPUFlags: "aes avx2"}) {
 		t.Errorf("machine: %+v", got)
 	}
 }
@@ -45,7 +45,7 @@ func TestAround(t *testing.T) {
 		if i > 4 && i < 8 {
 			tps = 40
 		}
-		l.series = append(l.series, wire.Point{Second: float64(i), TPS: tps})
+		l.series = append(l.series, result.Point{Second: float64(i), TPS: tps})
 	}
 	before, during := around(l, start.Add(4500*time.Millisecond), start.Add(7500*time.Millisecond))
 	if before != 100 || during != 40 {

@@ -4,12 +4,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 // seconds is a run of connections, second by second.
 type seconds struct {
-	points []wire.Point
+	points []result.Point
 	// took are the latencies of the last point.
 	took []float64
 }
@@ -30,7 +30,7 @@ func (s *seconds) add(at time.Duration, ms float64, failed bool) {
 func (s *seconds) upTo(at time.Duration) {
 	for len(s.points) <= int(at.Seconds()) {
 		s.end()
-		s.points = append(s.points, wire.Point{Second: float64(len(s.points) + 1)})
+		s.points = append(s.points, result.Point{Second: float64(len(s.points) + 1)})
 	}
 }
 
@@ -44,7 +44,7 @@ func (s *seconds) end() {
 }
 
 // whole returns the points of a run of some length, without the second it ended in: a part of one looks like a drop.
-func (s *seconds) whole(wall time.Duration) []wire.Point {
+func (s *seconds) whole(wall time.Duration) []result.Point {
 	s.end()
 	return s.points[:min(len(s.points), int(wall.Seconds()))]
 }

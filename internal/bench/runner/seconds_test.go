@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 func TestSeconds(t *testing.T) {
@@ -17,7 +17,7 @@ func TestSeconds(t *testing.T) {
 	}{{100, 7, false}, {900, 3, false}, {2100, 1, true}, {2200, 5, false}, {3100, 9, false}} {
 		s.add(time.Duration(c.at)*time.Millisecond, c.ms, c.failed)
 	}
-	want := []wire.Point{{Second: 1, TPS: 2, P95: 7}, {Second: 2}, {Second: 3, TPS: 1, P95: 5, Errors: 1}}
+	want := []result.Point{{Second: 1, TPS: 2, P95: 7}, {Second: 2}, {Second: 3, TPS: 1, P95: 5, Errors: 1}}
 	if got := s.whole(3500 * time.Millisecond); !slices.Equal(got, want) {
 		t.Errorf("got %+v", got)
 	}

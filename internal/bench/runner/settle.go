@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 const (
@@ -38,11 +38,11 @@ func (r *runner) missed() string {
 }
 
 // receivedSince takes over what the same servers say later of what they have received.
-func receivedSince(windows map[string]wire.Window, later map[string]wire.Sample) {
+func receivedSince(windows map[string]result.Window, later map[string]result.Sample) {
 	for name, w := range windows {
-		received, known := later[name][wire.MetricReceived]
-		if known && w.After != nil && later[name][wire.MetricStarted] == w.After[wire.MetricStarted] {
-			w.After[wire.MetricReceived] = received
+		received, known := later[name][result.MetricReceived]
+		if known && w.After != nil && later[name][result.MetricStarted] == w.After[result.MetricStarted] {
+			w.After[result.MetricReceived] = received
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 // told answers as agents do: what x-1 has received, more at each question.
@@ -32,8 +32,8 @@ func (t *told) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // TestSettle: a counter that is older than the end of the run is read again, and no other.
 func TestSettle(t *testing.T) {
-	at := func(replicated, received float64) wire.Sample {
-		return wire.Sample{wire.MetricStarted: 100, wire.MetricReplicated: replicated, wire.MetricReceived: received}
+	at := func(replicated, received float64) result.Sample {
+		return result.Sample{result.MetricStarted: 100, result.MetricReplicated: replicated, result.MetricReceived: received}
 	}
 	for name, tc := range map[string]struct {
 		first   float64
@@ -47,12 +47,12 @@ func TestSettle(t *testing.T) {
 		"another server": {0, []float64{19e6}, 200, -1, 0},
 	} {
 		agents := &told{received: tc.later, started: tc.started}
-		r := &runner{plan: wire.Plan{Members: []wire.Member{{Name: "x-0", Host: "x-0"}, {Name: "x-1", Host: "x-1"}}}}
+		r := &runner{plan: result.Plan{Members: []result.Member{{Name: "x-0", Host: "x-0"}, {Name: "x-1", Host: "x-1"}}}}
 		r.agents = newAgents(r.plan.Members)
 		r.agents.client.Transport = agents
 		r.out.StartedAt = time.Unix(1e9, 0)
 		r.out.EndedAt = r.out.StartedAt.Add(15 * time.Second)
-		r.out.Members = map[string]wire.Window{"x-0": {Before: at(0, 0), After: at(20e6, 0)}, "x-1": {Before: at(0, 0), After: at(0, tc.first)}}
+		r.out.Members = map[string]result.Window{"x-0": {Before: at(0, 0), After: at(20e6, 0)}, "x-1": {Before: at(0, 0), After: at(0, tc.first)}}
 		ctx := t.Context()
 		if tc.asked < 0 { // nothing it says helps
 			short, stop := context.WithTimeout(ctx, 100*time.Millisecond)
@@ -61,7 +61,7 @@ func TestSettle(t *testing.T) {
 		}
 		r.settle(ctx)
 		after := r.out.Members["x-1"].After
-		if after[wire.MetricReceived] != tc.want || after[wire.MetricReplicated] != 0 || r.out.Members["x-0"].After[wire.MetricReplicated] != 20e6 {
+		if after[result.MetricReceived] != tc.want || after[result.MetricReplicated] != 0 || r.out.Members["x-0"].After[result.MetricReplicated] != 20e6 {
 			t.Errorf("%s: %v", name, r.out.Members)
 		}
 		if tc.asked >= 0 && agents.asked != tc.asked {

@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/bench/sysbench"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
+	"github.com/galera-operator/galera-operator/internal/bench/runner/sysbench"
 )
 
 // ignored errors are counted and the transaction is tried again: certification failures (1213, 1020), lock
@@ -31,8 +31,8 @@ func (r *runner) sysbenchFiles() error {
 	if r.plan.TLS {
 		for name, from := range map[string]string{
 			"cacert.pem":      r.ca,
-			"client-cert.pem": filepath.Join(wire.ClientCertDir, "tls.crt"),
-			"client-key.pem":  filepath.Join(wire.ClientCertDir, "tls.key"),
+			"client-cert.pem": filepath.Join(result.ClientCertDir, "tls.crt"),
+			"client-key.pem":  filepath.Join(result.ClientCertDir, "tls.key"),
 		} {
 			text, err := os.ReadFile(from)
 			if err != nil {
@@ -45,7 +45,7 @@ func (r *runner) sysbenchFiles() error {
 		}
 	}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(wire.WorkDir, name), text, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(result.WorkDir, name), text, 0o600); err != nil {
 			return err
 		}
 	}
@@ -56,7 +56,7 @@ func (r *runner) sysbenchFiles() error {
 func (r *runner) arguments(script string, threads int) []string {
 	onOff := map[bool]string{true: "on", false: "off"}
 	return []string{
-		"--config-file=" + filepath.Join(wire.WorkDir, "sysbench.conf"), script,
+		"--config-file=" + filepath.Join(result.WorkDir, "sysbench.conf"), script,
 		"--db-driver=mysql", "--mysql-user=" + r.plan.User, "--mysql-db=" + r.plan.Data.Database,
 		"--mysql-host=" + strings.Join(r.plan.Hosts, ","), "--mysql-ssl=" + onOff[r.plan.TLS],
 		"--mysql-ignore-errors=" + ignored,
@@ -69,7 +69,7 @@ func (r *runner) arguments(script string, threads int) []string {
 func (r *runner) sysbench(ctx context.Context, args []string) (string, error) {
 	var text strings.Builder
 	cmd := exec.CommandContext(ctx, "sysbench", args...)
-	cmd.Dir = wire.WorkDir
+	cmd.Dir = result.WorkDir
 	cmd.Stdout = io.MultiWriter(&text, os.Stdout)
 	cmd.Stderr = cmd.Stdout
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -77,7 +77,7 @@ func (r *runner) sysbench(ctx context.Context, args []string) (string, error) {
 	err := cmd.Run()
 	r.log.WriteString(text.String())
 	if err != nil {
-		if words := wire.LastWords(text.String(), 3); len(words) > 0 {
+		if words := result.LastWords(text.String(), 3); len(words) > 0 {
 			err = fmt.Errorf("%w: %s", err, strings.Join(words, " / "))
 		}
 	}
@@ -94,7 +94,7 @@ func (r *runner) prepare(ctx context.Context) error {
 	}
 	script := prepareScript
 	if r.plan.Data.Script != "" {
-		script = filepath.Join(wire.ScriptDir, r.plan.Data.Script)
+		script = filepath.Join(result.ScriptDir, r.plan.Data.Script)
 	}
 	r.out.StartedAt = time.Now()
 	// One node writes: the same rows come in the same order, and nothing conflicts.

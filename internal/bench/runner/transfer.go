@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/bench/sysbench"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
+	"github.com/galera-operator/galera-operator/internal/bench/runner/sysbench"
 )
 
 const transferPace = 500 * time.Millisecond
@@ -23,7 +23,7 @@ func (r *runner) transfer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	facts := &wire.TransferFacts{Victim: victim.Name}
+	facts := &result.TransferFacts{Victim: victim.Name}
 	r.out.Transfer = facts
 	loading, stopLoad := context.WithCancel(ctx)
 	loaded := make(chan loadResult, 1)
@@ -48,22 +48,22 @@ func (r *runner) transfer(ctx context.Context) error {
 	return errors.Join(err, load.err)
 }
 
-func (r *runner) member(name string) (wire.Member, error) {
+func (r *runner) member(name string) (result.Member, error) {
 	for _, m := range r.plan.Members {
 		if m.Name == name {
 			return m, nil
 		}
 	}
-	return wire.Member{}, fmt.Errorf("there is no node %q", name)
+	return result.Member{}, fmt.Errorf("there is no node %q", name)
 }
 
 // watchTransfer waits until the victim serves as another server than before, and reads how it joined.
-func (r *runner) watchTransfer(ctx context.Context, victim wire.Member, facts *wire.TransferFacts) (gone, back time.Time, err error) {
+func (r *runner) watchTransfer(ctx context.Context, victim result.Member, facts *result.TransferFacts) (gone, back time.Time, err error) {
 	before := r.agents.sample(ctx, victim)
 	if before == nil {
 		return gone, back, fmt.Errorf("%s does not answer", victim.Name)
 	}
-	absence := absence{server: before[wire.MetricStarted]}
+	absence := absence{server: before[result.MetricStarted]}
 	tick := time.NewTicker(transferPace)
 	defer tick.Stop()
 	for {
@@ -75,9 +75,9 @@ func (r *runner) watchTransfer(ctx context.Context, victim wire.Member, facts *w
 		asked := time.Now()
 		s := r.agents.sample(ctx, victim)
 		absence.saw(asked, s)
-		if s[wire.MetricSynced] == 1 && s[wire.MetricStarted] != absence.server {
+		if s[result.MetricSynced] == 1 && s[result.MetricStarted] != absence.server {
 			facts.Kind, facts.Donor = label(s, "kind"), label(s, "donor")
-			facts.Seconds, facts.Bytes = s[wire.MetricJoinSeconds], s[wire.MetricJoinBytes]
+			facts.Seconds, facts.Bytes = s[result.MetricJoinSeconds], s[result.MetricJoinBytes]
 			return absence.began, time.Now(), nil
 		}
 	}
@@ -96,11 +96,11 @@ type absence struct {
 }
 
 // saw notes the answer to a question, nil when there was none.
-func (a *absence) saw(asked time.Time, s wire.Sample) {
+func (a *absence) saw(asked time.Time, s result.Sample) {
 	switch {
 	case !a.began.IsZero():
 		return
-	case s[wire.MetricSynced] == 1 && s[wire.MetricStarted] == a.server:
+	case s[result.MetricSynced] == 1 && s[result.MetricStarted] == a.server:
 		a.missed = 0
 		return
 	case a.missed == 0:
@@ -114,7 +114,7 @@ func (a *absence) saw(asked time.Time, s wire.Sample) {
 // loadResult is the load that runs beside a transfer.
 type loadResult struct {
 	started time.Time
-	series  []wire.Point
+	series  []result.Point
 	err     error
 }
 

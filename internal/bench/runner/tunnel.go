@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/bench/tunnel"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
+	"github.com/galera-operator/galera-operator/internal/bench/way"
 )
 
 const (
@@ -32,12 +32,12 @@ const (
 )
 
 // connectThrough measures connections through an SSH tunnel.
-func (r *runner) connectThrough(ctx context.Context, spec wire.Tunnel) error {
-	t, err := openTunnel(ctx, tunnel.Dir, spec, localEnd)
+func (r *runner) connectThrough(ctx context.Context, spec result.Tunnel) error {
+	t, err := openTunnel(ctx, way.SSHDir, spec, localEnd)
 	if err != nil {
 		return err
 	}
-	return r.while(t, func() error { return r.connections(ctx, way{network: "tcp", address: t.local, lost: t.ended}) })
+	return r.while(t, func() error { return r.connections(ctx, route{network: "tcp", address: t.local, lost: t.ended}) })
 }
 
 // while does something that needs a tunnel, and ends the tunnel. If that broke, nothing was measured.
@@ -51,7 +51,7 @@ func (r *runner) while(t *sshTunnel, do func() error) error {
 	if lost {
 		return t.complaint("the SSH tunnel broke")
 	}
-	if last := wire.LastWords(words, 1); err != nil && len(last) > 0 {
+	if last := result.LastWords(words, 1); err != nil && len(last) > 0 {
 		return fmt.Errorf("%w; ssh says: %s", err, last[0])
 	}
 	return err
@@ -69,12 +69,12 @@ type sshTunnel struct {
 }
 
 // openTunnel waits for the server, starts ssh with the files in dir, and returns when connections to local get through.
-func openTunnel(ctx context.Context, dir string, spec wire.Tunnel, local string) (*sshTunnel, error) {
+func openTunnel(ctx context.Context, dir string, spec result.Tunnel, local string) (*sshTunnel, error) {
 	banner, err := awaitServer(ctx, spec.Server)
 	if err != nil {
 		return nil, fmt.Errorf("the SSH server beside the database did not answer: %w", err)
 	}
-	args, err := tunnel.ClientCommand(dir, spec.Server, local, spec.Target)
+	args, err := way.SSHClientCommand(dir, spec.Server, local, spec.Target)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func (t *sshTunnel) isLost() bool {
 
 // complaint is why ssh ended: its last line says more than its exit code.
 func (t *sshTunnel) complaint(what string) error {
-	if last := wire.LastWords(t.words.String(), 1); len(last) > 0 {
+	if last := result.LastWords(t.words.String(), 1); len(last) > 0 {
 		return errors.New(what + ": " + last[0])
 	}
 	return fmt.Errorf("%s: ssh: %w", what, t.err)

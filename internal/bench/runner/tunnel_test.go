@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/bench/tunnel"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
+	"github.com/galera-operator/galera-operator/internal/bench/way"
 )
 
 // listen serves every connection on a free port of this host.
@@ -67,7 +67,7 @@ func startServer(t *testing.T) *sshServer {
 		}
 	}
 	s := &sshServer{dir: t.TempDir()}
-	files, err := tunnel.NewFiles()
+	files, err := way.NewSSHFiles()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func startServer(t *testing.T) *sshServer {
 	direct := freeAddress(t)
 	_, port, _ := net.SplitHostPort(direct)
 	number, _ := strconv.Atoi(port)
-	args := tunnel.ServerCommand(s.dir, number, s.target)
+	args := way.SSHServerCommand(s.dir, number, s.target)
 	cmd := exec.Command(args[0], args[1:]...)
 	var words bytes.Buffer
 	cmd.Stderr, cmd.WaitDelay = &words, 2*time.Second
@@ -121,7 +121,7 @@ func (s *sshServer) cut() {
 
 func (s *sshServer) open(t *testing.T, target string) (*sshTunnel, error) {
 	t.Helper()
-	tun, err := openTunnel(t.Context(), s.dir, wire.Tunnel{Server: s.address, Target: target}, freeAddress(t))
+	tun, err := openTunnel(t.Context(), s.dir, result.Tunnel{Server: s.address, Target: target}, freeAddress(t))
 	if err == nil {
 		t.Cleanup(func() { tun.end() })
 	}
@@ -219,7 +219,7 @@ func TestSSHServerDoesNothingElse(t *testing.T) {
 	if words := tun.words.String(); !strings.Contains(words, "administratively prohibited") {
 		t.Errorf("ssh says %q", words)
 	}
-	args, err := tunnel.ClientCommand(s.dir, s.address, freeAddress(t), s.target)
+	args, err := way.SSHClientCommand(s.dir, s.address, freeAddress(t), s.target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,11 +228,11 @@ func TestSSHServerDoesNothingElse(t *testing.T) {
 	if text, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err == nil || !strings.Contains(string(text), "open failed") {
 		t.Errorf("the server runs commands: %s, %v", text, err)
 	}
-	other, err := tunnel.NewFiles()
+	other, err := way.NewSSHFiles()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{tunnel.Identity: "Permission denied (publickey).", tunnel.KnownHosts: "Host key verification failed."} {
+	for name, want := range map[string]string{way.Identity: "Permission denied (publickey).", way.KnownHosts: "Host key verification failed."} {
 		file := filepath.Join(s.dir, name)
 		before, _ := os.ReadFile(file)
 		if err := os.WriteFile(file, other[name], 0o600); err != nil {
@@ -260,7 +260,7 @@ func leaveOut(args []string, arg string) (out []string) {
 func TestServerThatNeverAnswers(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := openTunnel(ctx, "", wire.Tunnel{Server: freeAddress(t)}, ""); err == nil || !strings.Contains(err.Error(), "did not answer") {
+	if _, err := openTunnel(ctx, "", result.Tunnel{Server: freeAddress(t)}, ""); err == nil || !strings.Contains(err.Error(), "did not answer") {
 		t.Errorf("got %v", err)
 	}
 	mariadb := listen(t, func(c net.Conn) { _, _ = io.WriteString(c, "5.5.5-11.8.6-MariaDB\n"); _ = c.Close() })

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
@@ -59,7 +59,7 @@ func add(events []event, more ...event) []event {
 }
 
 // judge says what is wrong by one node's account: with itself, and with those it does not see.
-func (a agents) judge(m wire.Member, v agentapi.PeerView) (out []event) {
+func (a agents) judge(m result.Member, v agentapi.PeerView) (out []event) {
 	switch {
 	case v.Component != galera.ComponentPrimary:
 		out = append(out, event{member: m.Name, text: m.Name + " was not in a Primary component during the run"})

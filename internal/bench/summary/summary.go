@@ -1,4 +1,4 @@
-// Package summary makes status.results of the records of all runs. It is pure.
+// Package summary turns the records of all runs into status.results: medians, intervals and differences over the rounds. It is pure.
 package summary
 
 import (
@@ -10,24 +10,23 @@ import (
 	"time"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/matrix"
-	"github.com/galera-operator/galera-operator/internal/bench/stats"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 // Results returns one result for every workload, variant and arm that has been run, the baseline
 // first.
-func Results(s *v1alpha1.GaleraBenchmarkSpec, records []wire.Record) []v1alpha1.BenchmarkResult {
+func Results(s *v1alpha1.GaleraBenchmarkSpec, records []result.Record) []v1alpha1.BenchmarkResult {
 	var out []v1alpha1.BenchmarkResult
-	baseline := matrix.Baseline(s)
-	for _, cell := range matrix.Cells(s) {
+	baseline := plan.Baseline(s)
+	for _, cell := range plan.Cells(s) {
 		base := collect(records, cell, baseline)
-		for _, arm := range matrix.Arms(s) {
+		for _, arm := range plan.Arms(s) {
 			g := collect(records, cell, arm)
 			if len(g.rounds) == 0 && g.invalid == 0 {
 				continue
 			}
-			r := result(cell, arm, g)
+			r := row(cell, arm, g)
 			r.Metric = Metric(cell)
 			if arm != baseline {
 				compare(&r, base, g)
@@ -39,16 +38,16 @@ func Results(s *v1alpha1.GaleraBenchmarkSpec, records []wire.Record) []v1alpha1.
 }
 
 // Metric is the figure the overhead of a cell speaks of.
-func Metric(c matrix.Cell) string {
+func Metric(c plan.Cell) string {
 	switch {
-	case c.Kind == wire.KindOLTP && c.Workload.OLTP.Events > 0, c.Kind == wire.KindTransfer:
-		return wire.FigureSeconds
-	case c.Kind == wire.KindConnect && c.Workload.Connect.Connections > 0:
-		return wire.FigureSeconds
-	case c.Kind == wire.KindConnect:
-		return wire.FigureConnectionsPerSecond
+	case c.Kind == result.KindOLTP && c.Workload.OLTP.Events > 0, c.Kind == result.KindTransfer:
+		return result.FigureSeconds
+	case c.Kind == result.KindConnect && c.Workload.Connect.Connections > 0:
+		return result.FigureSeconds
+	case c.Kind == result.KindConnect:
+		return result.FigureConnectionsPerSecond
 	}
-	return wire.FigureTPS
+	return result.FigureTPS
 }
 
 // group is what is known of one arm in one cell.
@@ -58,7 +57,7 @@ type group struct {
 	invalid int
 }
 
-func collect(records []wire.Record, c matrix.Cell, arm string) group {
+func collect(records []result.Record, c plan.Cell, arm string) group {
 	g := group{rounds: map[int]map[string]float64{}}
 	for _, r := range records {
 		if r.Arm != arm || r.Workload != c.Workload.Name || r.Variant != c.Variant || r.Kind != c.Kind {
@@ -85,11 +84,11 @@ func (g group) values(figure string) (out []float64) {
 
 const maxRounds = 20
 
-func result(c matrix.Cell, arm string, g group) v1alpha1.BenchmarkResult {
+func row(c plan.Cell, arm string, g group) v1alpha1.BenchmarkResult {
 	r := v1alpha1.BenchmarkResult{Workload: c.Workload.Name, Variant: c.Variant, Arm: arm,
 		Samples: int32(len(g.rounds)), Invalid: int32(g.invalid)} //nolint:gosec // at most 20 rounds and 11 attempts
-	for _, name := range wire.FigureNames {
-		if f, ok := stats.Summarise(g.values(name)); ok {
+	for _, name := range result.FigureNames {
+		if f, ok := Summarise(g.values(name)); ok {
 			r.Figures = append(r.Figures, v1alpha1.BenchmarkFigure{Name: name, Median: Decimal(f.Median), Low: Decimal(f.Low), High: Decimal(f.High)})
 		}
 	}
@@ -109,7 +108,7 @@ func compare(r *v1alpha1.BenchmarkResult, base, arm group) {
 	if len(a) == 0 {
 		return
 	}
-	o := stats.Compare(a, b, wire.LowerIsBetter(r.Metric))
+	o := Compare(a, b, result.LowerIsBetter(r.Metric))
 	r.OverheadPercent, r.Significant = Decimal(o.Percent), new(o.Significant)
 	if o.Known {
 		r.OverheadLow, r.OverheadHigh = Decimal(o.Low), Decimal(o.High)
@@ -159,10 +158,10 @@ func Cost(r v1alpha1.BenchmarkResult) string {
 	if err != nil {
 		return "not known"
 	}
-	unit := map[string]string{wire.FigureTPS: "tps", wire.FigureConnectionsPerSecond: "connections/s", wire.FigureSeconds: "time"}[r.Metric]
+	unit := map[string]string{result.FigureTPS: "tps", result.FigureConnectionsPerSecond: "connections/s", result.FigureSeconds: "time"}[r.Metric]
 	low, err1 := strconv.ParseFloat(r.OverheadLow, 64)
 	high, err2 := strconv.ParseFloat(r.OverheadHigh, 64)
-	if !wire.LowerIsBetter(r.Metric) {
+	if !result.LowerIsBetter(r.Metric) {
 		percent, low, high = -percent, -high, -low
 	}
 	text := fmt.Sprintf("%s %% %s", signed(percent), unit)
@@ -197,19 +196,19 @@ func signed(v float64) string {
 func Differences(s *v1alpha1.GaleraBenchmarkSpec, own v1alpha1.TLSSpec) map[string]string {
 	var base v1alpha1.BenchmarkTLS
 	for _, a := range s.Arms {
-		if a.Name == matrix.Baseline(s) {
+		if a.Name == plan.Baseline(s) {
 			base = a.TLS
 		}
 	}
 	out := map[string]string{}
-	b := matrix.Policy(own, base)
+	b := plan.Policy(own, base)
 	between := difference
 	if len(s.Workloads) > 0 && s.Workloads[0].StateTransfer != nil {
 		between = transferDifference
 	}
 	for _, a := range s.Arms {
-		what := between(b, matrix.Policy(own, a.TLS))
-		if a.Name == matrix.Baseline(s) || what == "" {
+		what := between(b, plan.Policy(own, a.TLS))
+		if a.Name == plan.Baseline(s) || what == "" {
 			continue
 		}
 		if len(s.Arms) > 2 {
@@ -268,7 +267,7 @@ func Progress(done, all int, spent time.Duration) string {
 const MaxReason = 256
 
 // Invalid returns the last runs that do not count.
-func Invalid(records []wire.Record) (out []v1alpha1.InvalidRun) {
+func Invalid(records []result.Record) (out []v1alpha1.InvalidRun) {
 	for _, r := range records {
 		if !r.Valid {
 			reason := r.Reason

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/wire"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 func spec() *v1alpha1.GaleraBenchmarkSpec {
@@ -20,16 +20,16 @@ func spec() *v1alpha1.GaleraBenchmarkSpec {
 	}
 }
 
-func record(round int, arm string, tps float64, valid bool) wire.Record {
-	return wire.Record{
-		Run:     wire.Run{Round: round, Arm: arm, Workload: "write", Kind: wire.KindOLTP},
-		Verdict: wire.Verdict{Valid: valid},
-		Output:  &wire.Output{OLTP: &wire.OLTPResult{TPS: tps, Transactions: 100, P50: 1}},
+func record(round int, arm string, tps float64, valid bool) result.Record {
+	return result.Record{
+		Run:     result.Run{Round: round, Arm: arm, Workload: "write", Kind: result.KindOLTP},
+		Verdict: result.Verdict{Valid: valid},
+		Output:  &result.Output{OLTP: &result.OLTPResult{TPS: tps, Transactions: 100, P50: 1}},
 	}
 }
 
-func records() []wire.Record {
-	return []wire.Record{
+func records() []result.Record {
+	return []result.Record{
 		record(1, "plain", 1000, true), record(1, "encrypted", 950, true),
 		record(2, "plain", 800, true), record(2, "encrypted", 770, true),
 		record(3, "plain", 900, true), record(3, "encrypted", 1, false), record(3, "encrypted", 862, true),
@@ -81,7 +81,7 @@ func TestOneRoundSaysSo(t *testing.T) {
 }
 
 func TestNotSignificantSaysSo(t *testing.T) {
-	results := Results(spec(), []wire.Record{
+	results := Results(spec(), []result.Record{
 		record(1, "plain", 1000, true), record(1, "encrypted", 950, true),
 		record(2, "plain", 800, true), record(2, "encrypted", 850, true),
 	})

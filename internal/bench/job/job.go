@@ -1,0 +1,252 @@
+// Package job renders the parts of a benchmark's Jobs. It is pure.
+package job
+
+import (
+	"encoding/json"
+	"strconv"
+
+	cmv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
+	"github.com/galera-operator/galera-operator/internal/bench/way"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+// Images of a Job.
+type Images struct {
+	// Operator brings the runner, Client has the load generator, Proxy the pooling proxy where a run has one.
+	Operator, Client, Proxy string
+}
+
+const (
+	component = "app.kubernetes.io/component"
+	// Component is the value of that label on everything of a benchmark.
+	Component = "benchmark"
+	uid       = int64(65532)
+	// ClientContainer is the load generator's name in a Job's pod.
+	ClientContainer = "bench"
+	// RunnerContainer brings the runner from the operator's image before.
+	RunnerContainer = "runner"
+
+	// slack is added to what a Job should take before it is given up, in seconds.
+	slack = 600
+	// longest a Job without an end of its own may take, in seconds. It is only for what hangs: a number of events takes what
+	// it takes, and a transfer without progress is ended by the node's agent.
+	longest = 24 * 3600
+)
+
+// ClusterName is the name of the cluster that is measured.
+func ClusterName(b *v1alpha1.GaleraBenchmark) string {
+	if b.Spec.Cluster.Ref != nil {
+		return b.Spec.Cluster.Ref.Name
+	}
+	return b.Name + "-db"
+}
+
+func labels(b *v1alpha1.GaleraBenchmark, extra ...string) map[string]string {
+	m := map[string]string{
+		v1alpha1.LabelCluster: ClusterName(b), v1alpha1.LabelBenchmark: b.Name, component: Component,
+		"app.kubernetes.io/managed-by": "galera-operator",
+	}
+	for i := 0; i+1 < len(extra); i += 2 {
+		m[extra[i]] = extra[i+1]
+	}
+	return m
+}
+
+func owned(b *v1alpha1.GaleraBenchmark, name string, extra ...string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: name, Namespace: b.Namespace, Labels: labels(b, extra...),
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(b, v1alpha1.GroupVersion.WithKind("GaleraBenchmark"))}}
+}
+
+// Cluster returns the private cluster as a run needs it.
+func Cluster(b *v1alpha1.GaleraBenchmark, run plan.Run) *v1alpha1.GaleraCluster {
+	c := &v1alpha1.GaleraCluster{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "GaleraCluster"},
+		ObjectMeta: owned(b, ClusterName(b)),
+		Spec:       plan.Spec(*b.Spec.Cluster.Template, run),
+	}
+	c.Annotations = map[string]string{v1alpha1.AnnotationTemplate: plan.TemplateSum(b.Spec.Cluster.Template)}
+	Accelerate(c, run)
+	return c
+}
+
+// Accelerate hides the CPU's AES instructions where a run wants it so.
+func Accelerate(c *v1alpha1.GaleraCluster, run plan.Run) {
+	if !run.Cell.WithoutAccelerator {
+		delete(c.Annotations, v1alpha1.AnnotationCPUAcceleration)
+		return
+	}
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	c.Annotations[v1alpha1.AnnotationCPUAcceleration] = "Off"
+}
+
+// Output returns the ConfigMap an attempt's result goes into. The proof is what every node was
+// observed to do right before.
+func Output(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, r result.Run) (*corev1.ConfigMap, error) {
+	r.ClusterUUID = c.Status.ClusterUUID
+	run, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	proof, err := json.Marshal(c.Status.Members)
+	if err != nil {
+		return nil, err
+	}
+	return &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: owned(b, plan.Name(b.Name, r), v1alpha1.LabelRun, strconv.Itoa(r.Index)),
+		Data:       map[string]string{result.KeyRun: string(run), result.KeyProof: string(proof)},
+	}, nil
+}
+
+// Access returns what lets a Job write its result, and nothing else.
+func Access(b *v1alpha1.GaleraBenchmark, output string) []client.Object {
+	name := RunnerName(b)
+	return []client.Object{
+		&corev1.ServiceAccount{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"}, ObjectMeta: owned(b, name),
+			AutomountServiceAccountToken: new(false)},
+		&rbacv1.Role{TypeMeta: metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role"}, ObjectMeta: owned(b, name),
+			Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{output}, Verbs: []string{"patch"}}}},
+		&rbacv1.RoleBinding{TypeMeta: metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"}, ObjectMeta: owned(b, name),
+			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: name, Namespace: b.Namespace}},
+			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name}},
+	}
+}
+
+// Certificate returns the client's certificate, which sysbench wants for TLS. The clients' CA signs it: whoever has a
+// certificate of the nodes' CA could become a node.
+func Certificate(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster) *cmv1.Certificate {
+	name, of := RunnerName(b), labels(b, v1alpha1.LabelBenchmarkUID, string(b.UID))
+	return &cmv1.Certificate{
+		TypeMeta: metav1.TypeMeta{APIVersion: cmv1.SchemeGroupVersion.String(), Kind: "Certificate"}, ObjectMeta: owned(b, name),
+		Spec: cmv1.CertificateSpec{
+			SecretName: name, CommonName: "benchmark client", Usages: []cmv1.KeyUsage{cmv1.UsageDigitalSignature, cmv1.UsageClientAuth},
+			SecretTemplate: &cmv1.CertificateSecretTemplate{Labels: of},
+			PrivateKey:     &cmv1.CertificatePrivateKey{Algorithm: cmv1.ECDSAKeyAlgorithm, Size: 256, Encoding: cmv1.PKCS8, RotationPolicy: cmv1.RotationPolicyNever},
+			IssuerRef:      resources.ClientIssuer(c),
+		},
+	}
+}
+
+// Job returns the Job of one attempt.
+func Job(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, r result.Run, p result.Plan, images Images) (*batchv1.Job, error) {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	name := plan.Name(b.Name, r)
+	return &batchv1.Job{
+		TypeMeta:   metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"},
+		ObjectMeta: owned(b, name, v1alpha1.LabelRun, strconv.Itoa(r.Index)),
+		Spec: batchv1.JobSpec{
+			BackoffLimit:          new(int32(0)), // a failed attempt is judged, and repeated as another one
+			ActiveDeadlineSeconds: new(deadline(p)),
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels(b, v1alpha1.LabelRun, strconv.Itoa(r.Index))},
+				Spec:       pod(b, c, name, string(text), p, images),
+			},
+		},
+	}, nil
+}
+
+// deadline is when a Job has failed, in seconds.
+func deadline(p result.Plan) int64 {
+	switch {
+	case p.OLTP != nil && p.OLTP.Events == 0:
+		return int64(p.OLTP.WarmupSeconds + p.OLTP.Seconds + slack)
+	case p.Connect != nil && p.Connect.Connections == 0:
+		return int64(p.Connect.Seconds + slack)
+	case p.Transfer != nil:
+		return int64(p.Transfer.PatienceSeconds + slack)
+	}
+	return longest
+}
+
+func pod(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, name, plan string, p result.Plan, images Images) corev1.PodSpec {
+	security := containerSecurity()
+	volumes, mounts := volumes(b, c, name, p)
+	spec := corev1.PodSpec{
+		RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: RunnerName(b), AutomountServiceAccountToken: new(false), EnableServiceLinks: new(false),
+		SecurityContext: podSecurity(),
+		NodeSelector:    b.Spec.Client.NodeSelector, Tolerations: b.Spec.Client.Tolerations, ImagePullSecrets: c.Spec.ImagePullSecrets,
+		Affinity: awayFromDatabases(c),
+		InitContainers: []corev1.Container{{
+			Name: RunnerContainer, Image: images.Operator, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{"/bench-runner", "install", result.ToolsDir},
+			SecurityContext: security, VolumeMounts: []corev1.VolumeMount{{Name: "tools", MountPath: result.ToolsDir}},
+		}},
+		Containers: []corev1.Container{{
+			Name: ClientContainer, Image: images.Client, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{result.ToolsDir + "/bench-runner", "run"},
+			Env: []corev1.EnvVar{
+				{Name: result.EnvPlan, Value: plan},
+				{Name: result.EnvOutput, Value: name},
+				{Name: result.EnvNamespace, Value: b.Namespace},
+				{Name: result.EnvPassword, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+					LocalObjectReference: corev1.LocalObjectReference{Name: AccountName(b)}, Key: PasswordKey}}},
+			},
+			Resources: *b.Spec.Client.Resources.DeepCopy(), SecurityContext: security, VolumeMounts: mounts, WorkingDir: result.WorkDir,
+			// Of one that was killed these are the last words.
+			TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+		}},
+		Volumes: volumes,
+	}
+	if p.Connect != nil && p.Connect.Proxy != "" {
+		addProxy(b, &spec, name, p, images)
+	}
+	return spec
+}
+
+func volumes(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string, p result.Plan) (v []corev1.Volume, m []corev1.VolumeMount) {
+	add := func(name, path string, source corev1.VolumeSource) {
+		v = append(v, corev1.Volume{Name: name, VolumeSource: source})
+		m = append(m, corev1.VolumeMount{Name: name, MountPath: path, ReadOnly: source.EmptyDir == nil})
+	}
+	limit := resource.MustParse("64Mi")
+	add("tools", result.ToolsDir, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
+	add("token", result.TokenDir, tokenVolume())
+	add("work", result.WorkDir, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: &limit}})
+	if p.TLS {
+		add("ca", result.CADir, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: resources.CAConfigMapName(c)}}})
+		add("client", result.ClientCertDir, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: RunnerName(b), DefaultMode: new(int32(0o440))}})
+	}
+	if p.Connect != nil && p.Connect.Tunnel != nil {
+		add("ssh", way.SSHDir, tunnelVolume(job, way.Identity, way.KnownHosts).VolumeSource)
+	}
+	if name := scriptMap(b, p); name != "" {
+		add("script", result.ScriptDir, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name},
+			Items: []corev1.KeyToPath{{Key: p.Data.Script, Path: p.Data.Script}}}})
+	}
+	return v, m
+}
+
+// scriptMap is the ConfigMap of the Lua script a plan uses.
+func scriptMap(b *v1alpha1.GaleraBenchmark, p result.Plan) string {
+	if p.Data.Script == "" {
+		return ""
+	}
+	for _, cell := range plan.Cells(&b.Spec) {
+		if Database(b, plan.DataSet(cell).Database) == p.Data.Database {
+			return cell.Workload.OLTP.Script.Name
+		}
+	}
+	return ""
+}
+
+// awayFromDatabases prefers hosts on which no node of the cluster runs.
+func awayFromDatabases(c *v1alpha1.GaleraCluster) *corev1.Affinity {
+	return &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100, PodAffinityTerm: corev1.PodAffinityTerm{
+			TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: resources.Selector(c)},
+		}}},
+	}}
+}

@@ -1,0 +1,107 @@
+package job
+
+import (
+	"path"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
+	"github.com/galera-operator/galera-operator/internal/bench/way"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+// scripts are sysbench's own.
+var scripts = map[string]string{
+	"WriteOnly": "oltp_write_only", "ReadOnly": "oltp_read_only", "ReadWrite": "oltp_read_write", "PointSelect": "oltp_point_select",
+}
+
+const (
+	defaultOLTPSeconds    = 60
+	defaultConnectSeconds = 30
+)
+
+// Plan returns what a Job is told.
+func Plan(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a plan.StartJob, opts resources.Options) result.Plan {
+	a.Data.Database = Database(b, a.Data.Database)
+	p := result.Plan{Kind: a.Wire.Kind, User: agentapi.BenchAccount{Suffix: Suffix(b)}.Name(), TLS: plan.ClientsUseTLS(c.Spec.TLS), Data: a.Data, Seed: b.Spec.Seed, RequiredBytes: plan.Bytes(a.Data)}
+	for i := range int(c.Spec.Replicas) {
+		p.Members = append(p.Members, result.Member{Name: resources.PodName(c, i), Host: resources.PodHost(c, i, opts)})
+		p.Hosts = append(p.Hosts, resources.PodHost(c, i, opts))
+	}
+	if a.Run.Arm == nil {
+		return p
+	}
+	cell := a.Run.Cell
+	switch a.Wire.Kind {
+	case result.KindOLTP:
+		p.OLTP = oltp(cell)
+		// Every round has its own random numbers, and all arms of a round the same.
+		p.Seed += int64(a.Run.Round)
+		if cell.Workload.OLTP.Target == "Primary" {
+			p.Hosts = primary(c, opts)
+		}
+	case result.KindConnect:
+		p.Connect = connect(c, cell)
+		if cell.Workload.Connect.Target == "Primary" {
+			p.Hosts = primary(c, opts)
+		}
+	case result.KindTransfer:
+		p.Transfer = &result.Transfer{Victim: plan.Victim(c), BaseSeconds: plan.BaseSeconds, LoadThreads: cell.Threads, PatienceSeconds: longest}
+		p.Hosts = without(p, p.Transfer.Victim)
+	}
+	return p
+}
+
+func oltp(cell plan.Cell) *result.OLTP {
+	w := cell.Workload.OLTP
+	o := &result.OLTP{Script: scripts[w.Profile], Threads: cell.Threads, Events: w.Events, Distribution: w.Distribution, WarmupSeconds: seconds(w.Warmup, 5)}
+	if w.Script != nil {
+		o.Script = path.Join(result.ScriptDir, w.Script.Key)
+	}
+	if w.Events == 0 {
+		o.Seconds = seconds(w.Duration, defaultOLTPSeconds)
+	}
+	return o
+}
+
+func connect(c *v1alpha1.GaleraCluster, cell plan.Cell) *result.Connect {
+	w := cell.Workload.Connect
+	out := &result.Connect{Threads: cell.Threads, Connections: w.Connections, TLSVersion: cell.TLSVersion, Resumption: cell.Resumption, Latency: cell.Latency}
+	out.KeyAlgorithm, out.KeySize = plan.Key(c.Spec.TLS)
+	if w.Via == v1alpha1.ViaPoolingProxy {
+		out.Proxy = way.ProxySocket(way.ProxyDir)
+	}
+	if w.Connections == 0 {
+		out.Seconds = seconds(w.Duration, defaultConnectSeconds)
+	}
+	return out
+}
+
+func seconds(d *metav1.Duration, otherwise int) int {
+	if d == nil {
+		return otherwise
+	}
+	return int(d.Seconds())
+}
+
+// primary is the one node behind NAME-primary, by its own name: a run must not change nodes.
+func primary(c *v1alpha1.GaleraCluster, opts resources.Options) []string {
+	for i := range int(c.Spec.Replicas) {
+		if resources.PodName(c, i) == c.Status.Primary {
+			return []string{resources.PodHost(c, i, opts)}
+		}
+	}
+	return []string{resources.PodHost(c, 0, opts)}
+}
+
+func without(p result.Plan, name string) (hosts []string) {
+	for _, m := range p.Members {
+		if m.Name != name {
+			hosts = append(hosts, m.Host)
+		}
+	}
+	return hosts
+}

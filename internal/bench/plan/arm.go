@@ -1,0 +1,232 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
+)
+
+// switchArm brings the cluster to a run's policy, and proves it. ok is false when that is done.
+func switchArm(s State, run Run) (d Decision, ok bool) {
+	_, attempt, _ := pending(s, []Run{run})
+	d = Decision{Run: journal(s, run, attempt, StepSwitch), Reason: v1alpha1.ReasonSwitchingArm, Again: 10 * time.Second}
+	if !Has(s.Benchmark, s.Cluster, run) {
+		d.Action, d.Message = ChangeCluster{Run: run}, "giving the cluster the policy of the arm "+run.Arm.Name
+		return d, true
+	}
+	why := Proof(s.Cluster)
+	if why == "" {
+		why = acceleration(s, run)
+	}
+	if why == "" {
+		return d, false
+	}
+	d.Message = fmt.Sprintf("waiting until the encryption is proved to be that of the arm %s: %s", run.Arm.Name, why)
+	if s.Benchmark.Status.StartedAt == nil {
+		d.Reason = v1alpha1.ReasonPreparingCluster
+	}
+	if c := stalled(s.Cluster); c != nil {
+		if refusesRebootstrap(s, c) {
+			d.Action = ChangeCluster{Run: run, Rolling: true}
+		}
+		d.Reason, d.Message = v1alpha1.ReasonClusterNotReady, fmt.Sprintf("waiting for the cluster, which is stalled: %s: %s", c.Reason, c.Message)
+	}
+	return d, true
+}
+
+// refusedTime is how long a re-bootstrap has to be refused: a certificate that is not there yet is no reason.
+const refusedTime = 30 * time.Second
+
+// refusesRebootstrap says that the private cluster cannot be switched by a re-bootstrap: its write-set cache may be too small for
+// what was written. The other way takes longer and needs no cache.
+func refusesRebootstrap(s State, c *metav1.Condition) bool {
+	return s.Benchmark.Spec.Cluster.Template != nil && c.Reason == v1alpha1.ReasonSwitchRefused &&
+		s.Now.Sub(c.LastTransitionTime.Time) >= refusedTime && s.Cluster.Spec.TLS.SwitchStrategy == v1alpha1.SwitchRebootstrap
+}
+
+// provedAgain is what a node that has just got its data has to be observed, and its cluster to be Ready.
+const provedAgain = 10 * time.Minute
+
+// unproved is what is missing of the proof after a transfer, "" when it is not waited for (any longer). The node that got its
+// data is another server now: what it does was never observed. Other runs change nothing, so that for them it must hold
+// at once.
+func unproved(s State, r result.Record) string {
+	if r.Kind != result.KindTransfer || r.Output == nil || r.Output.Error != "" || s.Cluster == nil || s.Now.Sub(r.Output.EndedAt) >= provedAgain {
+		return ""
+	}
+	return Proof(s.Cluster)
+}
+
+// acceleration says that nodes still run the other way. An annotation asks for it, which does not change the
+// generation of the cluster: only its pods tell.
+func acceleration(s State, run Run) string {
+	if s.Benchmark.Spec.Cluster.Template == nil {
+		return ""
+	}
+	want := "On"
+	if run.Cell.WithoutAccelerator {
+		want = "Off"
+	}
+	if s.Acceleration != want {
+		return "not every node runs with cpuAcceleration " + want + " yet"
+	}
+	return ""
+}
+
+// Has says that the cluster's spec is already what a run needs.
+func Has(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, run Run) bool {
+	if b.Spec.Cluster.Template == nil {
+		return SamePolicy(c.Spec.TLS, Policy(Own(b, c), run.Arm.TLS))
+	}
+	want := Spec(*b.Spec.Cluster.Template, run)
+	off := c.Annotations[v1alpha1.AnnotationCPUAcceleration] == "Off"
+	if run.Cell.Kind == result.KindTransfer || off {
+		if off != run.Cell.WithoutAccelerator || c.Spec.StateTransfer.Method != want.StateTransfer.Method || c.Spec.StateTransfer.Parallel != want.StateTransfer.Parallel {
+			return false
+		}
+	}
+	return SamePolicy(c.Spec.TLS, want.TLS)
+}
+
+// fatal is why the benchmark cannot go on, the zero Decision when it can.
+func fatal(s State, run Run, attempt int) Decision {
+	b := s.Benchmark
+	retries := 2
+	if b.Spec.MaxRetries != nil {
+		retries = int(*b.Spec.MaxRetries)
+	}
+	if run.Arm == nil {
+		return Decision{}
+	}
+	last := lastRecord(s.Records, run.Index)
+	if attempt > retries+1 && last != nil {
+		return Decision{Failed: true, Reason: v1alpha1.ReasonTooManyInvalidRuns,
+			Message: fmt.Sprintf("%s did not count %d times, the last time because: %s", run.Name(), attempt-1, last.Reason)}
+	}
+	for _, d := range []Decision{badData(s, retries), trouble(s, run)} {
+		if d.Reason != "" {
+			return d
+		}
+	}
+	own, known := s.Own()
+	if !known {
+		return Decision{}
+	}
+	if why := Versions(&b.Spec, own); why != "" {
+		return Decision{Failed: true, Reason: v1alpha1.ReasonWorkloadFailed, Message: why}
+	}
+	return refused(s)
+}
+
+func lastRecord(records []result.Record, index int) *result.Record {
+	var last *result.Record
+	for i, r := range records {
+		if r.Index == index && (last == nil || r.Attempt > last.Attempt) {
+			last = &records[i]
+		}
+	}
+	return last
+}
+
+// badData is why a data set could not be made.
+func badData(s State, retries int) Decision {
+	failures := 0
+	var last result.Record
+	for _, r := range s.Records {
+		if r.Kind == result.KindPrepare && !r.Valid && s.Judged[Name(s.Benchmark.Name, r.Run)] {
+			failures++
+			if r.Attempt > last.Attempt {
+				last = r
+			}
+		}
+	}
+	switch {
+	case failures == 0:
+		return Decision{}
+	case NotEnoughDisk(last.Reason):
+		return Decision{Failed: true, Reason: v1alpha1.ReasonNotEnoughDisk, Message: last.Reason}
+	case failures > retries:
+		return Decision{Failed: true, Reason: v1alpha1.ReasonWorkloadFailed, Message: "the test data could not be made: " + last.Reason}
+	}
+	return Decision{}
+}
+
+// refused is what the spec asks of the cluster and must not have.
+func refused(s State) Decision {
+	b := s.Benchmark
+	size := s.clusterSpec().Storage.Size
+	if need := DiskNeeded(&b.Spec); size.Value() > 0 && need > size.Value() {
+		return Decision{Failed: true, Reason: v1alpha1.ReasonNotEnoughDisk,
+			Message: fmt.Sprintf("the data sets need some %d MB, and storage.size is %s; choose a larger volume, or fewer rows", need/1e6, size.String())}
+	}
+	ref := b.Spec.Cluster.Ref
+	if ref == nil || ref.AllowPolicyChanges || s.Cluster == nil {
+		return Decision{}
+	}
+	if arm := foreign(s); arm != nil {
+		return Decision{Failed: true, Reason: v1alpha1.ReasonPolicyChangeRefused,
+			Message: fmt.Sprintf("the arm %s would change spec.tls of the cluster %s; make the benchmark anew, with cluster.ref.allowPolicyChanges, or with cluster.template for a private cluster", arm.Name, ref.Name)}
+	}
+	return Decision{}
+}
+
+// foreign is an arm whose policy is not a referenced cluster's own, nil when there is none.
+func foreign(s State) *v1alpha1.BenchmarkArm {
+	own := Own(s.Benchmark, s.Cluster)
+	for i, arm := range s.Benchmark.Spec.Arms {
+		if !SamePolicy(own, Policy(own, arm.TLS)) {
+			return &s.Benchmark.Spec.Arms[i]
+		}
+	}
+	return nil
+}
+
+// Own is the policy arms are laid over; it is not known while there is no cluster that has it.
+func (s State) Own() (own v1alpha1.TLSSpec, known bool) {
+	switch t := s.Benchmark.Spec.Cluster.Template; {
+	case t != nil:
+		return t.TLS, true
+	case s.Cluster == nil:
+		return own, false
+	}
+	return Own(s.Benchmark, s.Cluster), true
+}
+
+func (s State) clusterSpec() v1alpha1.GaleraClusterSpec {
+	if t := s.Benchmark.Spec.Cluster.Template; t != nil {
+		return *t
+	}
+	return s.Cluster.Spec
+}
+
+// start begins an attempt, or first makes its data set.
+func start(s State, run Run, attempt int) Decision {
+	data := DataSet(run.Cell)
+	data.Owner = string(s.Benchmark.UID)
+	if data.Database != "" && !s.made(data.Database) {
+		n := 1
+		for _, r := range s.Records {
+			if r.Kind == result.KindPrepare && s.Judged[Name(s.Benchmark.Name, r.Run)] {
+				n = max(n, r.Attempt+1)
+			}
+		}
+		return Decision{Run: journal(s, run, n, StepPrepare), Reason: v1alpha1.ReasonPreparingData, Message: "making the data set " + data.Database,
+			Action: StartJob{Wire: result.Run{Kind: result.KindPrepare, Attempt: n, Workload: data.Database}, Run: run, Data: data}}
+	}
+	return Decision{Run: journal(s, run, attempt, StepMeasure), Reason: v1alpha1.ReasonMeasuring, Message: "measuring " + run.Name(),
+		Action: StartJob{Wire: run.Wire(attempt), Run: run, Data: data}}
+}
+
+// made says that a data set is there, in this very cluster.
+func (s State) made(name string) bool {
+	for _, d := range s.Benchmark.Status.DataSets {
+		if d.Name == name && d.ClusterUUID == s.Cluster.Status.ClusterUUID {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,209 @@
+package plan
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
+)
+
+// Cell is one workload with one choice of everything it sweeps over.
+type Cell struct {
+	Workload *v1alpha1.BenchmarkWorkload
+	Kind     string
+	// Variant names the choice, "" when the workload sweeps over nothing.
+	Variant string
+
+	Threads int
+	// Of a connect workload:
+	TLSVersion string
+	Resumption bool
+	Latency    time.Duration
+	// Of a stateTransfer workload; Cipher is "" for the arm's.
+	Method             string
+	Parallel           int
+	Cipher             string
+	WithoutAccelerator bool
+}
+
+// Run is one measurement to be made.
+type Run struct {
+	// Index from 1, in order.
+	Index int
+	// Round from 1.
+	Round int
+	Arm   *v1alpha1.BenchmarkArm
+	Cell  Cell
+}
+
+// Name returns the run in words.
+func (r Run) Name() string {
+	name := fmt.Sprintf("%s on %s", r.Cell.Workload.Name, r.Arm.Name)
+	if r.Cell.Variant != "" {
+		name += " (" + r.Cell.Variant + ")"
+	}
+	return name
+}
+
+// Wire returns the run as it is recorded.
+func (r Run) Wire(attempt int) result.Run {
+	return result.Run{Index: r.Index, Attempt: attempt, Round: r.Round, Arm: r.Arm.Name,
+		Workload: r.Cell.Workload.Name, Variant: r.Cell.Variant, Kind: r.Cell.Kind}
+}
+
+// Baseline returns the arm the others are compared with.
+func Baseline(s *v1alpha1.GaleraBenchmarkSpec) string {
+	if s.Baseline != "" || len(s.Arms) == 0 {
+		return s.Baseline
+	}
+	return s.Arms[0].Name
+}
+
+// Arms returns the names of all arms, the baseline first.
+func Arms(s *v1alpha1.GaleraBenchmarkSpec) []string {
+	names := []string{Baseline(s)}
+	for _, a := range s.Arms {
+		if a.Name != names[0] {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+// Cells returns everything that is run against one arm, in the order of the spec.
+func Cells(s *v1alpha1.GaleraBenchmarkSpec) []Cell {
+	var out []Cell
+	for i := range s.Workloads {
+		w := &s.Workloads[i]
+		switch {
+		case w.OLTP != nil:
+			out = append(out, oltp(w)...)
+		case w.Connect != nil:
+			out = append(out, connect(w)...)
+		case w.StateTransfer != nil:
+			out = append(out, transfer(w)...)
+		}
+	}
+	return out
+}
+
+// variant joins those names that tell something apart.
+func variant(parts ...string) string {
+	var out []string
+	for _, p := range parts {
+		if p != "" {
+			out = append(out, p)
+		}
+	}
+	return strings.Join(out, ",")
+}
+
+// choice names one of several; of one there is nothing to say.
+func choice(of int, format string, args ...any) string {
+	if of < 2 {
+		return ""
+	}
+	return fmt.Sprintf(format, args...)
+}
+
+func oltp(w *v1alpha1.BenchmarkWorkload) (out []Cell) {
+	for _, n := range w.OLTP.Threads {
+		out = append(out, Cell{Workload: w, Kind: result.KindOLTP, Threads: int(n), Variant: choice(len(w.OLTP.Threads), "threads=%d", n)})
+	}
+	return out
+}
+
+func connect(w *v1alpha1.BenchmarkWorkload) (out []Cell) {
+	c := w.Connect
+	for _, version := range c.TLSVersions {
+		for _, resumption := range c.SessionResumption {
+			for _, text := range c.Latency {
+				latency, _ := time.ParseDuration(text) // the API admits only durations
+				for _, n := range c.Threads {
+					out = append(out, Cell{Workload: w, Kind: result.KindConnect, Threads: int(n), TLSVersion: version,
+						Resumption: resumption == "On", Latency: latency,
+						Variant: variant(choice(len(c.TLSVersions), "tls=%s", version), choice(len(c.SessionResumption), "resumption=%s", resumption),
+							choice(len(c.Latency), "latency=%s", text), choice(len(c.Threads), "threads=%d", n))})
+				}
+			}
+		}
+	}
+	return out
+}
+
+func transfer(w *v1alpha1.BenchmarkWorkload) (out []Cell) {
+	s := w.StateTransfer
+	for _, acceleration := range s.CPUAcceleration {
+		for _, method := range s.Methods {
+			for _, cipher := range s.Ciphers {
+				numbers := threads(s, method)
+				for _, n := range numbers {
+					cell := Cell{Workload: w, Kind: result.KindTransfer, Threads: int(s.LoadThreads), Method: method, Parallel: int(n),
+						WithoutAccelerator: acceleration == "Off",
+						Variant: variant(choice(len(s.Methods), "method=%s", method), choice(len(s.Ciphers), "cipher=%s", cipher),
+							choice(len(numbers), "parallel=%d", n), choice(len(s.CPUAcceleration), "cpuAcceleration=%s", acceleration))}
+					if cipher != "Arm" {
+						cell.Cipher = cipher
+					}
+					out = append(out, cell)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// threads are the numbers of them a method is measured with. What rsync copies side by side are whole databases, and the test
+// data is one: to measure it with each number would be to measure the same thing again.
+func threads(s *v1alpha1.StateTransferWorkload, method string) []int32 {
+	if method == "Rsync" {
+		return s.Parallel[max(0, len(s.Parallel)-1):]
+	}
+	return s.Parallel
+}
+
+// Runs returns all measurements in their order. Interleaved: in every round all arms, in an order of
+// the round's own; within an arm all cells, so that the cluster is switched once per arm and
+// round, and not at all between a round's last arm and the next round's first where they are the
+// same. Sequential: all rounds of one arm, then the next one.
+func Runs(s *v1alpha1.GaleraBenchmarkSpec) []Run {
+	cells := Cells(s)
+	r := rand.New(rand.NewPCG(uint64(s.Seed), 0x67616c657261)) //nolint:gosec // an order, not a secret
+	var out []Run
+	add := func(round, arm int) {
+		for _, c := range cells {
+			out = append(out, Run{Index: len(out) + 1, Round: round, Arm: &s.Arms[arm], Cell: c})
+		}
+	}
+	if s.Order == "Sequential" {
+		for arm := range s.Arms {
+			for round := range int(s.Rounds) {
+				add(round+1, arm)
+			}
+		}
+		return out
+	}
+	last := -1
+	for round := range int(s.Rounds) {
+		order := r.Perm(len(s.Arms))
+		startWith(order, last)
+		for _, arm := range order {
+			add(round+1, arm)
+			last = arm
+		}
+	}
+	return out
+}
+
+// startWith moves an arm to the front: the cluster runs with it already.
+func startWith(order []int, arm int) {
+	for i, a := range order {
+		if a == arm {
+			order[0], order[i] = order[i], order[0]
+			return
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// Policy lays an arm over a cluster's own spec.tls.
+func Policy(base v1alpha1.TLSSpec, arm v1alpha1.BenchmarkTLS) v1alpha1.TLSSpec {
+	t := *base.DeepCopy()
+	if arm.Replication != "" {
+		t.Replication = arm.Replication
+		t.StateTransfer = "" // follows, unless the arm says more
+	}
+	if arm.StateTransfer != "" {
+		t.StateTransfer = arm.StateTransfer
+	}
+	if arm.Clients != "" {
+		t.Clients = arm.Clients
+	}
+	if arm.MinVersion != "" {
+		t.MinVersion = arm.MinVersion
+	}
+	if arm.Cipher != "" {
+		t.Cipher = arm.Cipher
+	}
+	if arm.PrivateKey != nil {
+		t.Certificate.PrivateKey = *arm.PrivateKey
+	}
+	return t
+}
+
+// WithPart returns a policy with that part of another one that arms can change (see Policy).
+func WithPart(base, part v1alpha1.TLSSpec) v1alpha1.TLSSpec {
+	t := *base.DeepCopy()
+	t.Replication, t.StateTransfer, t.Clients = part.Replication, part.StateTransfer, part.Clients
+	t.MinVersion, t.Cipher = part.MinVersion, part.Cipher
+	t.Certificate.PrivateKey = part.Certificate.PrivateKey
+	return t
+}
+
+// Spec returns the private cluster's spec for a run. Nobody else uses it, so it is switched the way that takes the
+// least time.
+func Spec(template v1alpha1.GaleraClusterSpec, r Run) v1alpha1.GaleraClusterSpec {
+	s := *template.DeepCopy()
+	s.TLS = Policy(s.TLS, r.Arm.TLS)
+	s.TLS.SwitchStrategy = v1alpha1.SwitchRebootstrap
+	if r.Cell.Cipher != "" {
+		s.TLS.Cipher = r.Cell.Cipher
+	}
+	if r.Cell.Method != "" {
+		s.StateTransfer.Method = r.Cell.Method
+		s.StateTransfer.Parallel = int32(r.Cell.Parallel) //nolint:gosec // 1 to 64, says the API
+	}
+	s.Hibernate = false
+	s.Storage.PersistentVolumeClaimRetentionPolicy.WhenDeleted = v1alpha1.ClaimDelete // the data is ours, and made up
+	return s
+}
+
+// TemplateSum tells one template from another.
+func TemplateSum(t *v1alpha1.GaleraClusterSpec) string {
+	text, err := json.Marshal(t)
+	if err != nil {
+		return "" // strings, numbers and quantities: cannot fail
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
+
+// SamePolicy says that two policies lead to the same encryption.
+func SamePolicy(a, b v1alpha1.TLSSpec) bool {
+	a, b = normal(a), normal(b)
+	return a.Replication == b.Replication && a.StateTransfer == b.StateTransfer && a.Clients == b.Clients &&
+		a.MinVersion == b.MinVersion && a.Cipher == b.Cipher && a.Certificate.PrivateKey == b.Certificate.PrivateKey
+}
+
+// normal writes out what is left to defaults.
+func normal(t v1alpha1.TLSSpec) v1alpha1.TLSSpec {
+	fill := func(s, value string) string {
+		if s == "" {
+			return value
+		}
+		return s
+	}
+	t.Replication = v1alpha1.ReplicationTLS(fill(string(t.Replication), v1alpha1.TLSRequired))
+	t.StateTransfer = v1alpha1.ReplicationTLS(fill(string(t.StateTransfer), string(t.Replication)))
+	t.Clients = v1alpha1.ClientTLS(fill(string(t.Clients), v1alpha1.TLSRequired))
+	t.MinVersion = fill(t.MinVersion, "1.3")
+	t.Cipher = fill(t.Cipher, "Auto")
+	key := &t.Certificate.PrivateKey
+	key.Algorithm = fill(key.Algorithm, "ECDSA")
+	if key.Size == 0 {
+		key.Size = 256
+		if key.Algorithm == "RSA" {
+			key.Size = 2048
+		}
+	}
+	return t
+}
+
+// Key returns the kind of key a policy leads to.
+func Key(t v1alpha1.TLSSpec) (algorithm string, size int) {
+	key := normal(t).Certificate.PrivateKey
+	return key.Algorithm, int(key.Size)
+}
+
+// ClientsUseTLS says that load generators speak TLS under a policy.
+func ClientsUseTLS(t v1alpha1.TLSSpec) bool { return normal(t).Clients != v1alpha1.TLSDisabled }

@@ -1,0 +1,177 @@
+package result
+
+import "strings"
+
+// Names of figures, as they appear in status.results[].figures. Their units are in their names.
+const (
+	FigureTPS                  = "tps"
+	FigureQPS                  = "qps"
+	FigureP50                  = "latencyP50Ms"
+	FigureP95                  = "latencyP95Ms"
+	FigureP99                  = "latencyP99Ms"
+	FigureMax                  = "latencyMaxMs"
+	FigureErrors               = "errors"
+	FigureReconnects           = "reconnects"
+	FigureDeadlocks            = "deadlocks"
+	FigureServerCPU            = "serverCPUMicros"
+	FigureClientCPU            = "clientCPUMicros"
+	FigureReplicatedBytes      = "replicatedBytes"
+	FigureFlowControl          = "flowControlPausedPercent"
+	FigureSeconds              = "seconds"
+	FigureConnectionsPerSecond = "connectionsPerSecond"
+	FigureMegabytesPerSecond   = "megabytesPerSecond"
+	FigureLoadLoss             = "loadLossPercent"
+	FigureDonorLoadLoss        = "donorLoadLossPercent"
+	FigureCPUSeconds           = "cpuSeconds"
+	FigureResumed              = "sessionsResumedPercent"
+)
+
+// FigureNames are all of them, in the order they are shown in.
+var FigureNames = []string{
+	FigureTPS, FigureQPS, FigureConnectionsPerSecond, FigureSeconds, FigureMegabytesPerSecond, FigureLoadLoss, FigureDonorLoadLoss,
+	FigureCPUSeconds,
+	FigureResumed,
+	FigureP50, FigureP95, FigureP99, FigureMax, FigureErrors, FigureReconnects, FigureDeadlocks,
+	FigureServerCPU, FigureClientCPU, FigureReplicatedBytes, FigureFlowControl,
+}
+
+// Metrics of the agents that are read.
+const (
+	MetricCPU         = "galera_container_cpu_seconds_total"
+	MetricThrottled   = "galera_container_cpu_throttled_periods_total"
+	MetricView        = "galera_view"
+	MetricStarted     = "galera_server_started_seconds"
+	MetricSynced      = "galera_synced"
+	MetricPrimary     = "galera_primary"
+	MetricReplicated  = "galera_status_replicated_bytes"
+	MetricReceived    = "galera_status_received_bytes"
+	MetricPaused      = "galera_status_flow_control_paused_ns"
+	MetricCertFailure = "galera_status_local_cert_failures"
+	MetricBFAborts    = "galera_status_local_bf_aborts"
+	MetricFree        = "galera_volume_free_bytes"
+	MetricJoinSeconds = "galera_join_seconds"
+	MetricJoinBytes   = "galera_join_bytes"
+	MetricProcessors  = "galera_cpu_info"
+	MetricKernel      = "galera_kernel_info"
+)
+
+// LowerIsBetter says of a figure that less of it is better.
+func LowerIsBetter(figure string) bool {
+	switch figure {
+	case FigureTPS, FigureQPS, FigureConnectionsPerSecond, FigureMegabytesPerSecond, FigureResumed:
+		return false
+	}
+	return true
+}
+
+// Operations is how many transactions, connections or transfers were made.
+func (o Output) Operations() float64 {
+	switch {
+	case o.OLTP != nil:
+		return float64(o.OLTP.Transactions)
+	case o.Connect != nil:
+		return float64(o.Connect.Connections)
+	case o.Transfer != nil:
+		return 1
+	}
+	return 0
+}
+
+// Victim says that a node's data was taken for a transfer: its pod is another one since.
+func (o Output) Victim(member string) bool { return o.Transfer != nil && o.Transfer.Victim == member }
+
+// Figures computes what is compared; a figure that is not known is not there.
+func (o Output) Figures() map[string]float64 {
+	f := map[string]float64{}
+	switch {
+	case o.OLTP != nil:
+		r := o.OLTP
+		f[FigureTPS], f[FigureQPS], f[FigureSeconds] = r.TPS, r.QPS, r.Seconds
+		f[FigureP50], f[FigureP95], f[FigureP99], f[FigureMax] = r.P50, r.P95, r.P99, r.LatencyMax
+		f[FigureErrors], f[FigureReconnects] = float64(r.Errors), float64(r.Reconnects)
+	case o.Connect != nil:
+		r := o.Connect
+		f[FigureConnectionsPerSecond], f[FigureSeconds], f[FigureErrors] = r.PerSecond, r.Seconds, float64(r.Errors)
+		f[FigureP50], f[FigureP95], f[FigureP99], f[FigureMax] = r.P50, r.P95, r.P99, r.Max
+		if all := float64(r.Connections); r.Resumption == ResumptionOn && all > 0 {
+			f[FigureResumed] = min(100, 100*float64(r.Resumed)/all) // one that is cut off at the end may be counted, too
+		}
+	case o.Transfer != nil:
+		r := o.Transfer
+		f[FigureSeconds] = r.Seconds
+		if r.Seconds > 0 {
+			f[FigureMegabytesPerSecond] = r.Bytes / 1e6 / r.Seconds
+		}
+		if r.LoadBefore > 0 {
+			f[FigureLoadLoss] = 100 * (1 - r.LoadDuring/r.LoadBefore)
+		}
+		if l := r.NodeLoads[r.Donor]; l.Before > 0 {
+			f[FigureDonorLoadLoss] = 100 * (1 - l.During/l.Before)
+		}
+	}
+	o.addCounters(f)
+	return f
+}
+
+// addCounters adds what the agents counted during the window.
+func (o Output) addCounters(f map[string]float64) {
+	n := o.Operations()
+	if n == 0 || len(o.Members) == 0 {
+		return
+	}
+	cpu, ok := o.grown(MetricCPU)
+	switch {
+	case ok && o.Transfer != nil:
+		f[FigureCPUSeconds] = cpu
+	case ok:
+		f[FigureServerCPU] = cpu * 1e6 / n
+	}
+	if o.Client.CPUSeconds > 0 && o.Transfer == nil {
+		f[FigureClientCPU] = o.Client.CPUSeconds * 1e6 / n
+	}
+	if o.OLTP == nil {
+		return
+	}
+	if bytes, ok := o.grown(MetricReplicated); ok {
+		f[FigureReplicatedBytes] = bytes / n
+	}
+	if paused, ok := o.grown(MetricPaused); ok {
+		if wall := o.EndedAt.Sub(o.StartedAt).Seconds(); wall > 0 {
+			f[FigureFlowControl] = 100 * paused / 1e9 / wall / float64(len(o.Members))
+		}
+	}
+	failures, ok := o.grown(MetricCertFailure)
+	aborts, ok2 := o.grown(MetricBFAborts)
+	if ok && ok2 {
+		f[FigureDeadlocks] = failures + aborts
+	}
+}
+
+// grown adds up by how much a counter grew on all nodes. The node whose data was taken has another container, which
+// began at zero; so has any other whose counter is smaller than before.
+func (o Output) grown(metric string) (float64, bool) {
+	sum := 0.0
+	for name, w := range o.Members {
+		before, ok1 := w.Before[metric]
+		after, ok2 := w.After[metric]
+		if !ok1 || !ok2 {
+			return 0, false
+		}
+		if after >= before && !o.Victim(name) {
+			after -= before
+		}
+		sum += after
+	}
+	return sum, true
+}
+
+// LastWords are the last lines of a text, without empty ones, at most n.
+func LastWords(text string, n int) []string {
+	var out []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out[max(0, len(out)-n):]
+}

@@ -1,0 +1,79 @@
+package result
+
+import (
+	"testing"
+	"time"
+)
+
+func TestTransferFigures(t *testing.T) {
+	o := Output{
+		Transfer: &TransferFacts{Kind: "SST", Seconds: 20, Bytes: 1e9, LoadBefore: 200, LoadDuring: 150},
+		Members: map[string]Window{
+			"x-0": {Before: Sample{MetricCPU: 100}, After: Sample{MetricCPU: 112}},
+			"x-1": {Before: Sample{MetricCPU: 50}, After: Sample{MetricCPU: 7}}, // another container
+		},
+	}
+	f := o.Figures()
+	for name, want := range map[string]float64{FigureSeconds: 20, FigureMegabytesPerSecond: 50, FigureLoadLoss: 25, FigureCPUSeconds: 19} {
+		if f[name] != want {
+			t.Errorf("%s: %g, want %g", name, f[name], want)
+		}
+	}
+	// By the time it has all of the data, the new container may have taken more than the old one had.
+	o.Transfer.Victim, o.Members["x-1"] = "x-1", Window{Before: Sample{MetricCPU: 5}, After: Sample{MetricCPU: 7}}
+	if got := o.Figures()[FigureCPUSeconds]; got != 19 {
+		t.Errorf("a new container that took more than the old one: %g", got)
+	}
+	if _, is := f[FigureServerCPU]; is {
+		t.Error("a transfer has no transactions")
+	}
+	o.Members["x-1"] = Window{Before: Sample{MetricCPU: 1}}
+	if _, is := o.Figures()[FigureCPUSeconds]; is {
+		t.Error("a sum without one of the nodes")
+	}
+}
+
+// TestDonorLoadLoss: it is that of the donor, and there is none without one, or without its load.
+func TestDonorLoadLoss(t *testing.T) {
+	loads := map[string]NodeLoad{"x-0": {Before: 100, During: 25}, "x-1": {Before: 100, During: 50}, "x-2": {Before: 100, During: 0}, "x-3": {}}
+	for donor, want := range map[string]float64{"x-0": 75, "x-1": 50, "x-2": 100} {
+		if got, is := (Output{Transfer: &TransferFacts{Donor: donor, NodeLoads: loads}}).Figures()[FigureDonorLoadLoss]; got != want || !is {
+			t.Errorf("%s: %g", donor, got)
+		}
+	}
+	for _, donor := range []string{"", "x-3", "x-9"} {
+		if got, is := (Output{Transfer: &TransferFacts{Donor: donor, NodeLoads: loads}}).Figures()[FigureDonorLoadLoss]; is {
+			t.Errorf("%q: %g", donor, got)
+		}
+	}
+}
+
+func TestTransactionFigures(t *testing.T) {
+	at := func(cpu, bytes, paused, failed float64) Sample {
+		return Sample{MetricCPU: cpu, MetricReplicated: bytes, MetricPaused: paused, MetricCertFailure: failed, MetricBFAborts: failed}
+	}
+	start := time.Unix(1e9, 0)
+	o := Output{
+		StartedAt: start, EndedAt: start.Add(10 * time.Second),
+		OLTP:    &OLTPResult{Transactions: 1000, TPS: 100},
+		Client:  Usage{CPUSeconds: 2},
+		Members: map[string]Window{"x-0": {Before: at(1, 0, 0, 1), After: at(2, 5e5, 1e9, 2)}, "x-1": {Before: at(1, 0, 0, 0), After: at(3, 5e5, 0, 3)}},
+	}
+	f := o.Figures()
+	for name, want := range map[string]float64{FigureTPS: 100, FigureServerCPU: 3000, FigureClientCPU: 2000, FigureReplicatedBytes: 1000, FigureFlowControl: 5, FigureDeadlocks: 8} {
+		if f[name] != want {
+			t.Errorf("%s: %g, want %g", name, f[name], want)
+		}
+	}
+}
+
+func TestResumedFigure(t *testing.T) {
+	o := Output{Connect: &ConnectResult{Connections: 200, Resumed: 150, Resumption: ResumptionOn}}
+	if got := o.Figures()[FigureResumed]; got != 75 {
+		t.Errorf("got %g", got)
+	}
+	o.Connect.Resumption = ResumptionOff
+	if _, is := o.Figures()[FigureResumed]; is {
+		t.Error("a figure nobody asked for")
+	}
+}

@@ -1,0 +1,328 @@
+// Package result is what the operator gives the program in a benchmark's Jobs (Plan), what that program answers (Output), and whether
+// an answer counts (Judge). Plan and Output are kept as JSON in ConfigMaps.
+package result
+
+import "time"
+
+// Kinds of Plan.
+const (
+	KindPrepare  = "prepare"
+	KindOLTP     = "oltp"
+	KindConnect  = "connect"
+	KindTransfer = "stateTransfer"
+	KindCleanup  = "cleanup"
+)
+
+// Names shared by the operator, which mounts, and the runner, which reads.
+const (
+	// EnvPlan holds the Plan as JSON.
+	EnvPlan = "BENCH_PLAN"
+	// EnvPassword holds the password of Plan.User.
+	EnvPassword = "BENCH_PASSWORD"
+	// EnvOutput names the ConfigMap the Output goes into.
+	EnvOutput = "BENCH_OUTPUT"
+	// EnvNamespace is the Job's namespace.
+	EnvNamespace = "BENCH_NAMESPACE"
+	// ToolsDir is where the init container puts the runner.
+	ToolsDir = "/opt/galera-operator"
+	// TokenDir is where the token for the API server is mounted, and what the server is verified with.
+	TokenDir = "/var/run/secrets/kubernetes.io/serviceaccount"
+	// WorkDir is an emptyDir in memory.
+	WorkDir = "/work"
+	// CADir is where the cluster's ConfigMap NAME-ca is mounted.
+	CADir = "/etc/galera-operator/ca"
+	// ScriptDir is where a user's Lua script is mounted.
+	ScriptDir = "/etc/galera-operator/script"
+	// ClientCertDir is where the client's own certificate is mounted.
+	ClientCertDir = "/etc/galera-operator/client"
+	// KeyOutput is the key of the Output in its ConfigMap, KeyLog that of the load generator's own words.
+	KeyOutput = "output.json"
+	KeyLog    = "output.txt"
+	// KeyProof, KeyRun and KeyVerdict are the operator's keys beside them.
+	KeyProof   = "proof.json"
+	KeyRun     = "run.json"
+	KeyVerdict = "verdict.json"
+	// KeyPods is the key of the Pods, written with the verdict.
+	KeyPods = "pods.json"
+)
+
+// Plan is one Job's work.
+type Plan struct {
+	Kind string `json:"kind"`
+	// Members are the cluster's nodes in ordinal order.
+	Members []Member `json:"members"`
+	// Hosts are those that get load, in turn.
+	Hosts []string `json:"hosts"`
+	// User is the benchmark's account in the database.
+	User string `json:"user"`
+	// TLS says that clients speak TLS; it is verified against the CA in CADir.
+	TLS  bool    `json:"tls"`
+	Data DataSet `json:"data"`
+	Seed int64   `json:"seed"`
+	// RequiredBytes that must be free on every node before data is made.
+	RequiredBytes int64 `json:"requiredBytes,omitempty"`
+
+	OLTP     *OLTP     `json:"oltp,omitempty"`
+	Connect  *Connect  `json:"connect,omitempty"`
+	Transfer *Transfer `json:"transfer,omitempty"`
+}
+
+// Member is one database node.
+type Member struct {
+	Name string `json:"name"`
+	// Host resolves also while the node is not ready.
+	Host string `json:"host"`
+}
+
+// DataSet is test data.
+type DataSet struct {
+	Database string `json:"database"`
+	Tables   int    `json:"tables"`
+	Rows     int64  `json:"rows"`
+	// Script is the file of a Lua script that makes the data, "" for sysbench's own tables.
+	Script string `json:"script,omitempty"`
+	// Owner is the benchmark's UID. It is the database's comment: no other database is ever dropped.
+	Owner string `json:"owner,omitempty"`
+
+	// Bytes and Checksum are filled in by the runner.
+	Bytes    int64  `json:"bytes,omitempty"`
+	Checksum string `json:"checksum,omitempty"`
+}
+
+// OLTP is a run of sysbench.
+type OLTP struct {
+	// Script is sysbench's name of a script, for instance oltp_write_only, or a file.
+	Script        string `json:"script"`
+	Threads       int    `json:"threads"`
+	Seconds       int    `json:"seconds,omitempty"`
+	Events        int64  `json:"events,omitempty"`
+	WarmupSeconds int    `json:"warmupSeconds,omitempty"`
+	Distribution  string `json:"distribution"`
+}
+
+// Connect is a run of connections.
+type Connect struct {
+	Threads     int   `json:"threads"`
+	Seconds     int   `json:"seconds,omitempty"`
+	Connections int64 `json:"connections,omitempty"`
+	// TLSVersion is "1.2" or "1.3".
+	TLSVersion string `json:"tlsVersion,omitempty"`
+	Resumption bool   `json:"resumption,omitempty"`
+	// Latency is added to every round trip.
+	Latency time.Duration `json:"latency,omitempty"`
+	// Tunnel the connections go through; nil: none.
+	Tunnel *Tunnel `json:"tunnel,omitempty"`
+	// Proxy is the socket of the pooling proxy the connections go through; "": none.
+	Proxy string `json:"proxy,omitempty"`
+	// KeyAlgorithm and KeySize are what the servers' certificate must have.
+	KeyAlgorithm string `json:"keyAlgorithm,omitempty"`
+	KeySize      int    `json:"keySize,omitempty"`
+}
+
+// Tunnel is an SSH server and what it leads to. Both are host:port.
+type Tunnel struct {
+	Server string `json:"server"`
+	// Target is written as the server permits it: the address of the first of Plan.Hosts.
+	Target string `json:"target"`
+}
+
+// Transfer is the observation of a node that gets all of its data anew.
+type Transfer struct {
+	// Victim is the node the operator takes the data from, once the runner has watched for BaseSeconds.
+	Victim      string `json:"victim"`
+	BaseSeconds int    `json:"baseSeconds"`
+	// LoadThreads run transactions on Plan.Hosts meanwhile; 0: none.
+	LoadThreads int `json:"loadThreads,omitempty"`
+	// PatienceSeconds is when the runner gives up.
+	PatienceSeconds int `json:"patienceSeconds"`
+}
+
+// Output is what one Job found.
+type Output struct {
+	Kind string `json:"kind"`
+	// Error says why there is no result, "" when there is one. LastLines are the load generator's last words.
+	Error     string   `json:"error,omitempty"`
+	LastLines []string `json:"lastLines,omitempty"`
+	// StartedAt and EndedAt bound the measured window.
+	StartedAt time.Time `json:"startedAt"`
+	EndedAt   time.Time `json:"endedAt"`
+
+	Data     *DataSet       `json:"data,omitempty"`
+	OLTP     *OLTPResult    `json:"oltp,omitempty"`
+	Connect  *ConnectResult `json:"connect,omitempty"`
+	Transfer *TransferFacts `json:"transfer,omitempty"`
+
+	// Members holds every node's counters around the window.
+	Members map[string]Window `json:"members,omitempty"`
+	// Client is what the load generator used, Runner what this program used beside it.
+	Client Usage `json:"client"`
+	Runner Usage `json:"runner"`
+	// Noticed is what happened to nodes during the window, in words.
+	Noticed     []string    `json:"noticed,omitempty"`
+	Environment Environment `json:"environment"`
+}
+
+// Window holds one node's counters at both ends of the measured window.
+type Window struct {
+	Before Sample `json:"before"`
+	After  Sample `json:"after"`
+}
+
+// Sample is one reading of a node's agent: the names are those of its metrics. nil: no answer.
+type Sample map[string]float64
+
+// Usage of processor time.
+type Usage struct {
+	CPUSeconds float64 `json:"cpuSeconds"`
+	// Throttled is how many scheduling periods were cut short by a CPU limit.
+	Throttled float64 `json:"throttled,omitempty"`
+}
+
+// OLTPResult is what sysbench said. Latencies are milliseconds.
+type OLTPResult struct {
+	Seconds      float64 `json:"seconds"`
+	Transactions int64   `json:"transactions"`
+	Queries      int64   `json:"queries"`
+	TPS          float64 `json:"tps"`
+	QPS          float64 `json:"qps"`
+	Errors       int64   `json:"errors"`
+	Reconnects   int64   `json:"reconnects"`
+	LatencyAvg   float64 `json:"latencyAvg"`
+	LatencyMax   float64 `json:"latencyMax"`
+	P50          float64 `json:"p50"`
+	P95          float64 `json:"p95"`
+	P99          float64 `json:"p99"`
+	// Series has a point for every second.
+	Series []Point `json:"series,omitempty"`
+	// Histogram of latencies.
+	Histogram []Bucket `json:"histogram,omitempty"`
+}
+
+// Point is one second of a run; of a long run it is the average of some, and Second the last of them.
+type Point struct {
+	Second     float64 `json:"s"`
+	TPS        float64 `json:"tps"`
+	P95        float64 `json:"p95"`
+	Errors     float64 `json:"err,omitempty"`
+	Reconnects float64 `json:"reconn,omitempty"`
+}
+
+// Bucket of a latency histogram: Count events took about Value milliseconds.
+type Bucket struct {
+	Value float64 `json:"ms"`
+	Count int64   `json:"n"`
+}
+
+// ConnectResult is what our own client measured. Latencies are milliseconds.
+type ConnectResult struct {
+	Seconds     float64 `json:"seconds"`
+	Connections int64   `json:"connections"`
+	PerSecond   float64 `json:"perSecond"`
+	Errors      int64   `json:"errors"`
+	LastError   string  `json:"lastError,omitempty"`
+	P50         float64 `json:"p50"`
+	P95         float64 `json:"p95"`
+	P99         float64 `json:"p99"`
+	Max         float64 `json:"max"`
+	// Protocol, Cipher and Key are what the servers presented, to the proxy where there is one.
+	Protocol string `json:"protocol,omitempty"`
+	Cipher   string `json:"cipher,omitempty"`
+	Key      string `json:"key,omitempty"`
+	// Resumption is what the client was to do, "" where it spoke no TLS; Resumed counts the sessions it resumed.
+	Resumption string `json:"resumption,omitempty"`
+	Resumed    int64  `json:"resumed,omitempty"`
+	// Series has a point for every whole second.
+	Series []Point `json:"series,omitempty"`
+}
+
+// Values of ConnectResult.Resumption.
+const (
+	ResumptionOn  = "On"
+	ResumptionOff = "Off"
+)
+
+// TransferFacts is what was seen of one full transfer.
+type TransferFacts struct {
+	// Victim is the node whose data was taken.
+	Victim  string  `json:"victim"`
+	Kind    string  `json:"kind"`
+	Seconds float64 `json:"seconds"`
+	Bytes   float64 `json:"bytes"`
+	// Donor is the node that gave its own, "" when it is not known.
+	Donor string `json:"donor,omitempty"`
+	// LoadBefore and LoadDuring are transactions per second of the load beside it. Without LoadBefore neither is known.
+	LoadBefore float64 `json:"loadBefore,omitempty"`
+	LoadDuring float64 `json:"loadDuring,omitempty"`
+	// NodeLoads are the parts of the nodes, by their names; of one that is not there too little was seen.
+	NodeLoads map[string]NodeLoad `json:"nodeLoads,omitempty"`
+	Series    []Point             `json:"series,omitempty"`
+}
+
+// NodeLoad is what clients committed on one node, per second, by its own counter.
+type NodeLoad struct {
+	Before float64 `json:"before"`
+	During float64 `json:"during"`
+}
+
+// Environment is what the runner could find out.
+type Environment struct {
+	MariaDB  string `json:"mariadb,omitempty"`
+	Galera   string `json:"galera,omitempty"`
+	OpenSSL  string `json:"openssl,omitempty"`
+	Sysbench string `json:"sysbench,omitempty"`
+	// Machine is the one the runner itself is on.
+	Machine
+	// Members are those the nodes are on, by the nodes' names.
+	Members map[string]Machine `json:"members,omitempty"`
+}
+
+// Machine is what a host is.
+type Machine struct {
+	Kernel string `json:"kernel,omitempty"`
+	// CPU is the model, CPUs how many there are.
+	CPU      string `json:"cpu,omitempty"`
+	CPUs     int    `json:"cpus,omitempty"`
+	CPUFlags string `json:"cpuFlags,omitempty"`
+}
+
+// Pod is one that took part in a run: a node of the cluster, the client, or the client's SSH server.
+type Pod struct {
+	Name string `json:"name"`
+	// Host is the Kubernetes node it ran on.
+	Host string `json:"host"`
+	// Images are those that ran, with their digests, by the containers' names.
+	Images map[string]string `json:"images"`
+}
+
+// Run says what a ConfigMap with an Output is the result of.
+type Run struct {
+	Index    int    `json:"index"`
+	Attempt  int    `json:"attempt"`
+	Round    int    `json:"round"`
+	Arm      string `json:"arm"`
+	Workload string `json:"workload"`
+	Variant  string `json:"variant,omitempty"`
+	Kind     string `json:"kind"`
+	// ClusterUUID is the history the run was made in.
+	ClusterUUID string `json:"clusterUUID,omitempty"`
+}
+
+// Verdict says whether a run counts.
+type Verdict struct {
+	Valid  bool   `json:"valid"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// Record is one run with everything that is known of it.
+type Record struct {
+	Run
+	Verdict
+	Output *Output `json:"output,omitempty"`
+	// Pods that took part, as they were when the run was judged.
+	Pods []Pod `json:"pods,omitempty"`
+	// Log is the load generator's own output.
+	Log string `json:"-"`
+}
+
+// NotEnoughDisk begins the error of a data set that would not fit.
+const NotEnoughDisk = "not enough disk: "

@@ -1,0 +1,57 @@
+package result
+
+import "math"
+
+// seriesMost points are kept of a run: with the rest of it they must fit into a ConfigMap.
+const seriesMost = 3600
+
+// Thin shortens what is too long to be kept.
+func (o *Output) Thin() {
+	if o.OLTP != nil {
+		o.OLTP.Series = thinned(o.OLTP.Series)
+	}
+	if o.Connect != nil {
+		o.Connect.Series = thinned(o.Connect.Series)
+	}
+	if o.Transfer != nil {
+		o.Transfer.Series = thinned(o.Transfer.Series)
+	}
+}
+
+// Slim drops what no figure is made of, and, once there is one, what only the verdict wants.
+func (o *Output) Slim(judged bool) {
+	if o.OLTP != nil {
+		o.OLTP.Series, o.OLTP.Histogram = nil, nil
+	}
+	if o.Connect != nil {
+		o.Connect.Series = nil
+	}
+	if o.Transfer != nil && judged {
+		o.Transfer.Series = nil
+	}
+}
+
+// thinned makes one point of as many neighbours as it takes.
+func thinned(all []Point) []Point {
+	n := (len(all) + seriesMost - 1) / seriesMost
+	if n < 2 {
+		return all
+	}
+	out := make([]Point, 0, seriesMost)
+	for ; len(all) > 0; all = all[min(n, len(all)):] {
+		out = append(out, average(all[:min(n, len(all))]))
+	}
+	return out
+}
+
+func average(some []Point) Point {
+	var sum Point
+	for _, p := range some {
+		sum.TPS, sum.P95, sum.Errors, sum.Reconnects = sum.TPS+p.TPS, sum.P95+p.P95, sum.Errors+p.Errors, sum.Reconnects+p.Reconnects
+	}
+	n := float64(len(some))
+	return Point{Second: some[len(some)-1].Second, TPS: rounded(sum.TPS / n), P95: rounded(sum.P95 / n), Errors: rounded(sum.Errors / n), Reconnects: rounded(sum.Reconnects / n)}
+}
+
+// rounded is as exact as sysbench's own figures: all digits of a quotient would take more room than the points saved.
+func rounded(v float64) float64 { return math.Round(v*100) / 100 }

@@ -1,0 +1,102 @@
+package summary
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+func TestSummarise(t *testing.T) {
+	for name, tc := range map[string]struct {
+		values []float64
+		want   Figure
+	}{
+		"one":  {[]float64{7}, Figure{7, 7, 7, 0}},
+		"five": {[]float64{5, 1, 4, 2, 3}, Figure{3, 1, 5, 0.9375}},
+		"odd":  {[]float64{9, 1, 2, 3, 4, 5, 6, 7, 8}, Figure{Median: 5, Low: 2, High: 8, Confidence: 0.9609}},
+	} {
+		got, ok := Summarise(tc.values)
+		if !ok || got.Median != tc.want.Median || got.Low != tc.want.Low || got.High != tc.want.High || math.Abs(got.Confidence-tc.want.Confidence) > 0.01 {
+			t.Errorf("%s: got %+v, want %+v", name, got, tc.want)
+		}
+	}
+	if _, ok := Summarise(nil); ok {
+		t.Error("a median of nothing")
+	}
+}
+
+func TestCompareKnown(t *testing.T) {
+	// Ratios 0.9, 0.9 and 0.9 in rounds that differ by a factor of two.
+	o := Compare([]float64{100, 200, 150}, []float64{90, 180, 135}, false)
+	if math.Abs(o.Percent-10) > 1e-9 || !o.Significant {
+		t.Errorf("a tenth fewer: %+v", o)
+	}
+	if o = Compare([]float64{100, 200, 150}, []float64{110, 220, 165}, true); math.Abs(o.Percent-10) > 1e-9 || !o.Significant {
+		t.Errorf("a tenth longer: %+v", o)
+	}
+	if o = Compare([]float64{100}, []float64{90}, false); o.Known || o.Significant || math.Abs(o.Percent-10) > 1e-9 {
+		t.Errorf("one round: %+v", o)
+	}
+	if o = Compare(nil, []float64{1}, false); o != (Overhead{}) {
+		t.Errorf("nothing to compare with: %+v", o)
+	}
+	// By hand: log ratios -0.1, -0.2, -0.3, -0.2 have mean -0.2 and standard error 0.040825; t(3) is 3.4819 for 96 %.
+	o = Compare([]float64{1, 1, 1, 1}, []float64{math.Exp(-0.1), math.Exp(-0.2), math.Exp(-0.3), math.Exp(-0.2)}, false)
+	if want := 100 * (1 - math.Exp(-0.2+3.48191*0.0408248)); math.Abs(o.Low-want) > 0.01 {
+		t.Errorf("low end: %+v, want %.3f", o, want)
+	}
+}
+
+// noises of one run, as logarithms, all with a standard deviation of 1.
+var noises = map[string]func(*rand.Rand) float64{
+	"normal":      func(r *rand.Rand) float64 { return r.NormFloat64() },
+	"skewed":      func(r *rand.Rand) float64 { return -r.ExpFloat64() },                   // some are much slower
+	"long-tailed": func(r *rand.Rand) float64 { return -math.Exp(r.NormFloat64()) / 2.16 }, // and some are slower yet
+	"short tails": func(r *rand.Rand) float64 { return math.Sqrt(12) * r.Float64() },
+}
+
+// rounds draws one round after the other: both arms share what drifts, and each has noise of its own.
+func rounds(r *rand.Rand, n int, effect, width float64, noise func(*rand.Rand) float64) (base, arm []float64) {
+	for range n {
+		drift := 1000 * math.Exp(0.2*r.NormFloat64())
+		base = append(base, drift*math.Exp(width*noise(r)))
+		arm = append(arm, drift*effect*math.Exp(width*noise(r)))
+	}
+	return base, arm
+}
+
+// TestIdenticalArmsAreNotSignificant in at least 95 % of the cases, whatever the noise and the number of rounds.
+func TestIdenticalArmsAreNotSignificant(t *testing.T) {
+	const cases = 20000
+	for name, noise := range noises {
+		for _, n := range []int{3, 5, 10, 20} {
+			r, found := rand.New(rand.NewPCG(1, uint64(n))), 0
+			for range cases {
+				if base, arm := rounds(r, n, 1, 0.05, noise); Compare(base, arm, false).Significant {
+					found++
+				}
+			}
+			if found > cases/20 {
+				t.Errorf("%s noise, %d rounds: %.2f %% of identical arms differ", name, n, 100*float64(found)/cases)
+			}
+		}
+	}
+}
+
+// TestInjectedDifferenceIsFound: a tenth fewer, in noise of 2 %.
+func TestInjectedDifferenceIsFound(t *testing.T) {
+	const cases = 1000
+	for name, noise := range noises {
+		r, found := rand.New(rand.NewPCG(2, 2)), 0
+		for range cases {
+			base, arm := rounds(r, 5, 0.9, 0.02, noise)
+			o := Compare(base, arm, false)
+			if o.Significant && o.Low < 10 && o.High > 10 || o.Significant && math.Abs(o.Percent-10) < 5 {
+				found++
+			}
+		}
+		if found < 950 {
+			t.Errorf("%s noise: found in %d of %d cases", name, found, cases)
+		}
+	}
+}
