@@ -22,7 +22,7 @@ import (
 )
 
 // actionName is the action's own name.
-func actionName(a plan.Action) string { return strings.TrimPrefix(fmt.Sprintf("%T", a), "steps.") }
+func actionName(a plan.Action) string { return strings.TrimPrefix(fmt.Sprintf("%T", a), "plan.") }
 
 // actBenchmark carries out one action. Every one may be repeated.
 func (r *Reconciler) actBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, a plan.Action) error {
