@@ -2,45 +2,44 @@ package v1alpha1
 
 import corev1 "k8s.io/api/core/v1"
 
-// ArbitratorSpec asks for an arbitrator.
+// ArbitratorSpec configures the arbitrator.
 type ArbitratorSpec struct {
-	// enabled runs an arbitrator beside the database nodes: Galera's garbd, which holds no data and has a vote. With
-	// it replicas is 2, 4 or 6; two nodes and an arbitrator survive the loss of either node. It is encrypted
-	// and given new certificates like the nodes. The image needs garbd (in Debian the package
-	// galera-arbitrator-4). Default: false.
+	// enabled runs an arbitrator beside the database nodes: Galera's garbd, which has a vote and no data. It needs
+	// replicas 2, 4 or 6: two nodes and an arbitrator survive the loss of either node. Encryption and certificates
+	// are those of the nodes. The image must contain garbd (Debian package galera-arbitrator-4).
+	// Default: false.
 	// +optional
 	// +kubebuilder:default=false
 	Enabled bool `json:"enabled,omitempty"`
 	// resources of the arbitrator's container. Default: requests of 10m cpu and 32Mi memory.
 	// +optional
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
-	// scheduling says where the arbitrator may run: best in a zone of its own. By default it prefers a host without
-	// a database node of the cluster.
+	// scheduling selects the arbitrator's host, best in a zone of its own. Default: a host without a database node
+	// of the cluster is preferred.
 	// +optional
 	Scheduling SchedulingSpec `json:"scheduling,omitempty"`
 }
 
-// ArbitratorStatus is the arbitrator as observed.
+// ArbitratorStatus is the observed state of the arbitrator.
 type ArbitratorStatus struct {
-	// ready says that it is connected and runs with what was published.
+	// ready says that it is connected and runs with the published configuration and certificate.
 	Ready bool `json:"ready"`
-	// connected says that a database node counts it as a member of the Primary component.
+	// connected says that a database node has it in its view of the Primary component.
 	Connected bool `json:"connected"`
-	// phase is what its agent is doing: Waiting, Starting, Running, Stopping, Failed; Unknown while it
-	// does not answer.
+	// phase of its agent: Waiting, Starting, Running, Stopping or Failed; Unknown while the agent does not answer.
 	// +optional
 	// +kubebuilder:validation:Enum=Examining;Waiting;Initialising;Starting;Running;Stopping;Stopped;Failed;Unknown
 	Phase string `json:"phase,omitempty"`
-	// pod it runs in.
+	// pod of the arbitrator.
 	// +optional
 	Pod string `json:"pod,omitempty"`
-	// process is the name of the running garbd in the group; each has another one.
+	// process is the name of the running garbd in the group; each process has a name of its own.
 	// +optional
 	Process string `json:"process,omitempty"`
 	// version of garbd's Galera library.
 	// +optional
 	Version string `json:"version,omitempty"`
-	// message says what is wrong, or what it waits for, and is empty when all is well.
+	// message says what is wrong or what the arbitrator waits for. Empty when all is well.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
@@ -53,9 +52,9 @@ type ArbitratorStatus struct {
 const (
 	// ReasonArbitratorUnusable: the image has no garbd, or garbd cannot be run.
 	ReasonArbitratorUnusable = "ArbitratorUnusable"
-	// ReasonArbitratorAway: the arbitrator is not counted.
+	// ReasonArbitratorAway: the arbitrator is not in the Primary component.
 	ReasonArbitratorAway = "ArbitratorAway"
 )
 
-// AnnotationArbitratorRevision is a hash of the arbitrator's pod template: a new one is applied in its turn.
+// AnnotationArbitratorRevision is a hash of the arbitrator's pod template. A new template is applied when no node is being restarted.
 const AnnotationArbitratorRevision = "galera-operator.io/arbitrator-revision"

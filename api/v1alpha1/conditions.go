@@ -6,17 +6,17 @@ const (
 	// wanted configuration runs on all of them and the TLS policy is observed to be in force; or, with spec.hibernate, all
 	// nodes are stopped. It is False during routine work: alarms belong on Available and Stalled.
 	ConditionReady = "Ready"
-	// ConditionAvailable is True while the cluster accepts writes: the Service NAME-primary leads to a node of the Primary
-	// component that serves.
+	// ConditionAvailable is True while the cluster accepts writes: the node behind the Service NAME-primary is in the
+	// Primary component and serves.
 	ConditionAvailable = "Available"
 	// ConditionReconciling is True while the operator works towards the spec (kstatus).
 	ConditionReconciling = "Reconciling"
-	// ConditionStalled is True when a person has to act before work can go on (kstatus).
+	// ConditionStalled is True when manual action is required (kstatus).
 	ConditionStalled = "Stalled"
 	// ConditionPaused is True while the annotation AnnotationPause keeps the operator from acting.
 	ConditionPaused = "Paused"
 	// ConditionEncrypted is True when every channel whose policy is Required was observed, on every
-	// node, to speak TLS with the cluster's certificate and to refuse plaintext.
+	// node, to use TLS with the cluster's certificate and to refuse plaintext.
 	ConditionEncrypted = "Encrypted"
 	// ConditionCertificatesValid is True when the published certificate is valid and loaded by all nodes.
 	ConditionCertificatesValid = "CertificatesValid"
@@ -24,7 +24,7 @@ const (
 	ConditionQuorumHealthy = "QuorumHealthy"
 )
 
-// Reasons of conditions. Each is documented in docs/conditions.md with what to do.
+// Reasons of conditions. docs/conditions.md explains each of them and the remedy.
 const (
 	ReasonReady       = "Ready"
 	ReasonHibernated  = "Hibernated"
@@ -33,10 +33,10 @@ const (
 	ReasonDone        = "Done"
 	ReasonAvailable   = "Available"
 	ReasonNotPaused   = "NotPaused"
-	// ReasonPaused is one of a GaleraBenchmark, too.
+	// ReasonPaused is also a reason of a GaleraBenchmark.
 	ReasonPaused = "Paused"
 
-	// What keeps a cluster from starting.
+	// Problems with the environment: certificates, volumes, hosts, images and settings.
 	ReasonIssuerNotFound       = "IssuerNotFound"
 	ReasonIssuerNotReady       = "IssuerNotReady"
 	ReasonCertManagerMissing   = "CertManagerMissing"

@@ -4,9 +4,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// GaleraBenchmarkStatus is what has been measured so far. Every number is decimal text.
+// GaleraBenchmarkStatus holds the results so far. Every measured number is decimal text.
 type GaleraBenchmarkStatus struct {
-	// observedGeneration is the generation of the spec this status speaks of; -1 before the operator has seen the benchmark.
+	// observedGeneration is the generation of the spec that this status describes; -1 before the operator has seen the benchmark.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
@@ -17,57 +17,57 @@ type GaleraBenchmarkStatus struct {
 	// +kubebuilder:validation:MaxItems=8
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// progress is the number of measured runs of all runs, and what the rest will take, for instance
+	// progress is the number of measured runs of all runs, with an estimate of the time left, for instance
 	// "14/27, ~6 min left".
 	// +optional
 	Progress string `json:"progress,omitempty"`
 
-	// armNames are the names of what is compared, the baseline first.
+	// armNames lists the arms, the baseline first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	ArmNames []string `json:"armNames,omitempty"`
 
-	// verdict is the answer in one line, for instance "replication TLS: −4.1 % tps (±1.2)".
+	// verdict is the result in one line, for instance "replication TLS: −4.1 % tps (±1.2)".
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Verdict string `json:"verdict,omitempty"`
 
-	// run is the one that is going on: written before its first act.
+	// run in progress. It is written before the run's first step.
 	// +optional
 	Run *BenchmarkRun `json:"run,omitempty"`
 
-	// resources says what is made for the Jobs: written before any of it.
+	// resources names the objects and accounts of the Jobs. It is written before they are created.
 	// +optional
 	Resources *BenchmarkResources `json:"resources,omitempty"`
 
-	// startedAt is when the first run was begun.
+	// startedAt is when the first run began.
 	// +optional
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`
 
-	// completedAt is when all was measured and cleaned up, or given up.
+	// completedAt is when the benchmark and its clean-up were finished, or given up.
 	// +optional
 	CompletedAt *metav1.Time `json:"completedAt,omitempty"`
 
-	// measuredTime is the time inside measured windows so far, in whole seconds, for instance 3m0s; the rest went into making
-	// clusters and data, and into switches.
+	// measuredTime is the total length of the measured windows so far, in whole seconds, for instance 3m0s. Creating clusters
+	// and data, and switching arms, is not part of it.
 	// +optional
 	MeasuredTime *metav1.Duration `json:"measuredTime,omitempty"`
 
-	// restoreTLS is what arms change in the spec.tls of a referenced cluster, as it is put back at the end; absent when
-	// nothing has to be put back.
+	// restoreTLS holds the original values of the fields that arms change in the spec.tls of a referenced cluster. They are
+	// restored at the end. Absent when nothing has to be restored.
 	// +optional
 	RestoreTLS *BenchmarkTLS `json:"restoreTLS,omitempty"`
 
-	// failure is why the benchmark ends without having measured everything: written before anything is put back.
+	// failure is why the benchmark ends early. It is written before the clean-up begins.
 	// +optional
 	Failure *BenchmarkFailure `json:"failure,omitempty"`
 
-	// endingSince is when putting everything back was begun: it is not waited for without end.
+	// endingSince is when the clean-up began. The time for it is limited.
 	// +optional
 	EndingSince *metav1.Time `json:"endingSince,omitempty"`
 
-	// dataSets that have been made, with their checksums.
+	// dataSets lists the test data created, with checksums.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -79,33 +79,33 @@ type GaleraBenchmarkStatus struct {
 	// +kubebuilder:validation:MaxItems=56
 	Results []BenchmarkResult `json:"results,omitempty"`
 
-	// environment is where it was measured.
+	// environment in which the results were measured.
 	// +optional
 	Environment *BenchmarkEnvironment `json:"environment,omitempty"`
 
-	// invalidRuns did not count; the last ones, with their reasons.
+	// invalidRuns lists the last runs that do not count, with their reasons.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	InvalidRuns []InvalidRun `json:"invalidRuns,omitempty"`
 }
 
-// BenchmarkResources is what is made for a benchmark's Jobs.
+// BenchmarkResources names the objects and accounts of a benchmark's Jobs.
 type BenchmarkResources struct {
-	// suffix is chosen at random, once: NAME-bench-SUFFIX is the Jobs' account in Kubernetes, bench_SUFFIX the one in the
-	// database, and bench_…_SUFFIX are the databases of the test data.
+	// suffix is chosen at random, once. NAME-bench-SUFFIX is the Jobs' ServiceAccount, bench_SUFFIX their database
+	// account, and bench_…_SUFFIX are the databases of the test data.
 	// +kubebuilder:validation:MaxLength=16
 	Suffix string `json:"suffix"`
-	// account says that the account bench_SUFFIX is in the database, or may be: written before it is made, and taken back when it
-	// has been dropped.
+	// account says that the database may have the account bench_SUFFIX. It is set before the account is created, and removed
+	// after it was dropped.
 	// +optional
 	Account bool `json:"account,omitempty"`
 }
 
 // BenchmarkFailure is why a benchmark ends early.
 type BenchmarkFailure struct {
-	// reason in one word, that of the condition Complete.
+	// reason of the condition Complete.
 	Reason string `json:"reason"`
-	// message for a person.
+	// message of the condition Complete.
 	// +kubebuilder:validation:MaxLength=4096
 	Message string `json:"message"`
 }
@@ -114,66 +114,66 @@ type BenchmarkFailure struct {
 type BenchmarkRun struct {
 	// index of the run, from 1, in the order of the runs.
 	Index int32 `json:"index"`
-	// attempt at it, from 1.
+	// attempt at the run, from 1.
 	Attempt int32 `json:"attempt"`
-	// round the run belongs to, from 1.
+	// round of the run, from 1.
 	Round int32 `json:"round"`
-	// arm that is measured.
+	// arm to measure.
 	Arm string `json:"arm"`
-	// workload that is run.
+	// workload to run.
 	Workload string `json:"workload"`
 	// variant of the workload, for instance threads=8.
 	// +optional
 	Variant string `json:"variant,omitempty"`
-	// step: Switch (the cluster gets the arm's policy), Prepare (the data set is made), Measure, Transfer (a node takes a full copy), CleanUp.
+	// step: Switch (apply the arm's policy), Prepare (create the data set), Measure, Transfer (SST to a node) or CleanUp.
 	// +kubebuilder:validation:Enum=Switch;Prepare;Measure;Transfer;CleanUp
 	Step string `json:"step"`
-	// startedAt is when the step was begun.
+	// startedAt is when the step began.
 	StartedAt metav1.Time `json:"startedAt"`
 }
 
-// BenchmarkDataSet is test data that was made once.
+// BenchmarkDataSet is the test data of one database, created once.
 type BenchmarkDataSet struct {
 	// name of the database.
 	Name string `json:"name"`
-	// clusterUUID is the history the data is part of.
+	// clusterUUID is the state UUID of the history that contains the data.
 	ClusterUUID string `json:"clusterUUID,omitempty"`
-	// tables and rows in each of them.
+	// tables is the number of tables.
 	Tables int32 `json:"tables"`
 	// rows in each table.
 	Rows int64 `json:"rows"`
-	// bytes the tables take on disk.
+	// bytes is the size of the tables on disk.
 	Bytes int64 `json:"bytes,omitempty"`
-	// checksum over all tables as they were made, the same on every node.
+	// checksum of all tables after their creation, the same on every node.
 	Checksum string `json:"checksum,omitempty"`
 }
 
-// BenchmarkResult is what was measured for one workload, variant and arm.
+// BenchmarkResult is the result of one workload, variant and arm.
 type BenchmarkResult struct {
-	// workload and variant.
+	// workload that was run.
 	Workload string `json:"workload"`
 	// variant of the workload, for instance threads=8.
 	// +optional
 	Variant string `json:"variant,omitempty"`
 	// arm that was measured.
 	Arm string `json:"arm"`
-	// samples is the number of runs that count.
+	// samples is the number of valid runs.
 	Samples int32 `json:"samples"`
-	// invalid is the number of runs that do not.
+	// invalid is the number of invalid runs.
 	// +optional
 	Invalid int32 `json:"invalid,omitempty"`
 
-	// metric is the figure the overhead speaks of, for instance tps or seconds.
+	// metric is the figure that the overhead compares, for instance tps or seconds.
 	// +optional
 	Metric string `json:"metric,omitempty"`
-	// overheadPercent is what the arm costs against the baseline: so much fewer transactions or
-	// connections per second, or so much more time. Negative when the arm is quicker; empty for the baseline.
+	// overheadPercent is the cost of the arm compared with the baseline: fewer transactions or connections per second, or
+	// more time, in percent. Negative if the arm is faster; empty for the baseline.
 	// +optional
 	OverheadPercent string `json:"overheadPercent,omitempty"`
-	// overheadLow and overheadHigh are the ends of its confidence interval, of 95 % at least.
+	// overheadLow is the lower end of the overhead's confidence interval, of at least 95 %.
 	// +optional
 	OverheadLow string `json:"overheadLow,omitempty"`
-	// overheadHigh is the upper end.
+	// overheadHigh is the upper end of that interval.
 	// +optional
 	OverheadHigh string `json:"overheadHigh,omitempty"`
 	// significant says that the interval does not include zero.
@@ -183,10 +183,9 @@ type BenchmarkResult struct {
 	// figures by name, each as median with a confidence interval over the rounds: tps, qps, latencyP50Ms, latencyP95Ms,
 	// latencyP99Ms, latencyMaxMs, errors, reconnects, deadlocks, serverCPUMicros and clientCPUMicros (per
 	// transaction), replicatedBytes (per transaction), flowControlPausedPercent, seconds,
-	// connectionsPerSecond, sessionsResumedPercent, megabytesPerSecond, loadLossPercent (what the load beside a full transfer
-	// lost on all nodes together), donorLoadLossPercent (what it lost on the node that gave the copy; not there without
-	// loadThreads, and when too little of that node's load was seen), cpuSeconds (of all nodes while one took a full
-	// transfer, the load beside it included).
+	// connectionsPerSecond, sessionsResumedPercent, megabytesPerSecond, loadLossPercent (throughput lost on all nodes
+	// during an SST), donorLoadLossPercent (throughput lost on the donor; absent without loadThreads, or if the donor had
+	// too little load), cpuSeconds (CPU time of all nodes during an SST, the load included).
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -196,12 +195,12 @@ type BenchmarkResult struct {
 
 // BenchmarkFigure is one figure over all rounds.
 type BenchmarkFigure struct {
-	// name of the figure; units are part of it.
+	// name of the figure, with its unit.
 	Name string `json:"name"`
 	// median over the rounds.
 	Median string `json:"median"`
-	// low end of the median's interval: with fewer than 6 rounds the smallest value, which makes
-	// it an interval of less than 95 % (5 rounds: 94 %, 4: 88 %, 3: 75 %).
+	// low end of the median's confidence interval. With fewer than 6 rounds it is the smallest value, and the confidence is
+	// less than 95 % (5 rounds: 94 %, 4: 88 %, 3: 75 %).
 	// +optional
 	Low string `json:"low,omitempty"`
 	// high end of the interval.
@@ -211,32 +210,33 @@ type BenchmarkFigure struct {
 
 // InvalidRun is a run that does not count.
 type InvalidRun struct {
-	// index and attempt of the run.
+	// index of the run.
 	Index int32 `json:"index"`
-	// attempt at it.
+	// attempt at the run.
 	Attempt int32 `json:"attempt"`
-	// arm that was to be measured.
+	// arm of the run.
 	Arm string `json:"arm,omitempty"`
-	// reason: why it does not count.
+	// reason why the run is invalid.
 	// +kubebuilder:validation:MaxLength=512
 	Reason string `json:"reason"`
 }
 
-// BenchmarkEnvironment is where it was measured.
+// BenchmarkEnvironment is the environment in which the results were measured. If runs had different values, a field holds
+// all of them, separated by "; ".
 type BenchmarkEnvironment struct {
-	// databaseImage with its digest. Where runs had different ones, here as below, all of them, separated by "; ".
+	// databaseImage with its digest.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	DatabaseImage string `json:"databaseImage,omitempty"`
-	// clientImage with its digest: that of the load generator, and of the SSH server where there is one.
+	// clientImage with its digest: the image of the load generator, and of the SSH server if there is one.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	ClientImage string `json:"clientImage,omitempty"`
-	// operatorImage with its digest: the nodes' agent and the program in the Jobs come from it.
+	// operatorImage with its digest: it contains the nodes' agent and the program in the Jobs.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	OperatorImage string `json:"operatorImage,omitempty"`
-	// proxyImage with its digest: the pooling proxy's, where a workload goes via PoolingProxy.
+	// proxyImage with its digest: the pooling proxy, if a workload uses via PoolingProxy.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	ProxyImage string `json:"proxyImage,omitempty"`
@@ -252,35 +252,35 @@ type BenchmarkEnvironment struct {
 	// sysbench version.
 	// +optional
 	Sysbench string `json:"sysbench,omitempty"`
-	// cpu model of the database nodes' hosts, and how many CPUs each has; separated by "; " where hosts differ.
+	// cpu model and number of CPUs of the database nodes' hosts; separated by "; " if hosts differ.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	CPU string `json:"cpu,omitempty"`
-	// cpuFlags of the database nodes' hosts that matter for ciphers; separated by "; " where hosts differ.
+	// cpuFlags of the database nodes' hosts that matter for ciphers; separated by "; " if hosts differ.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	CPUFlags string `json:"cpuFlags,omitempty"`
-	// kernel of the database nodes' hosts; separated by "; " where hosts differ.
+	// kernel of the database nodes' hosts; separated by "; " if hosts differ.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Kernel string `json:"kernel,omitempty"`
-	// hosts of all runs that count, the client's among them; at most 10. One whose kernel was another one later is there twice.
+	// hosts of all valid runs, including the client's; at most 10. A host whose kernel changed is listed twice.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
 	Hosts []BenchmarkHost `json:"hosts,omitempty"`
-	// nodes: which pod ran on which host, for instance "db-0=worker1, client=worker3". A pod that was moved from one run to
-	// the next is there with each of its hosts.
+	// nodes maps pods to hosts, for instance "db-0=worker1, client=worker3". A pod that moved between runs is listed with
+	// each of its hosts.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Nodes string `json:"nodes,omitempty"`
 	// limits of the database containers, for instance "cpu 2, memory none".
 	// +optional
 	Limits string `json:"limits,omitempty"`
-	// storageClass of the volumes; "default" when it is neither named nor known.
+	// storageClass of the volumes; "default" if its name is unknown.
 	// +optional
 	StorageClass string `json:"storageClass,omitempty"`
-	// dataSet in words.
+	// dataSet describes the test data.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	DataSet string `json:"dataSet,omitempty"`
@@ -289,19 +289,19 @@ type BenchmarkEnvironment struct {
 	Seed int64 `json:"seed,omitempty"`
 }
 
-// BenchmarkHost is a host something was measured on.
+// BenchmarkHost is a host on which results were measured.
 type BenchmarkHost struct {
-	// name of the Kubernetes node.
+	// name of the host: its Kubernetes Node.
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// pods that ran there: database nodes by their names, "client" for where the load came from, "ssh" for the SSH server of a
-	// workload that goes via SSHTunnel.
+	// pods that ran on the host: database nodes by their names, "client" for the load generator, "ssh" for the SSH server of
+	// a workload via SSHTunnel.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=9
 	// +kubebuilder:validation:items:MaxLength=63
 	Pods []string `json:"pods,omitempty"`
-	// kernel release; empty, as the others below, when it is not known: of a host with the SSH server only, for instance.
+	// kernel release. This and the following fields are empty if unknown, for instance for a host with the SSH server only.
 	// +optional
 	// +kubebuilder:validation:MaxLength=96
 	Kernel string `json:"kernel,omitempty"`
@@ -309,7 +309,7 @@ type BenchmarkHost struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=96
 	CPU string `json:"cpu,omitempty"`
-	// cpus the host has, whatever the limits of the pods.
+	// cpus is the number of CPUs of the host, regardless of the pods' limits.
 	// +optional
 	CPUs int32 `json:"cpus,omitempty"`
 	// cpuFlags that matter for ciphers, separated by spaces.

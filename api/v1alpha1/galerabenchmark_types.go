@@ -5,14 +5,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// GaleraBenchmark measures what encryption costs on your nodes: every workload is run against
-// every arm (one TLS policy each), in several rounds, and the differences are reported with their
-// confidence intervals in status.
+// GaleraBenchmark measures the cost of encryption on your hosts. It runs every workload against every
+// arm (one TLS policy each), in several rounds, and reports the differences with their confidence
+// intervals in status.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=gbench,categories=all
-// +kubebuilder:printcolumn:name="Progress",type=string,JSONPath=`.status.progress`,description="Runs that count of all runs"
+// +kubebuilder:printcolumn:name="Progress",type=string,JSONPath=`.status.progress`,description="Valid runs of all runs"
 // +kubebuilder:printcolumn:name="Arms",type=string,JSONPath=`.status.armNames`,description="What is compared; the baseline is the first"
 // +kubebuilder:printcolumn:name="Verdict",type=string,JSONPath=`.status.verdict`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
@@ -23,13 +23,13 @@ type GaleraBenchmark struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what to measure. It cannot be changed once it is made, except for suspend and
-	// ttlAfterFinished: results of two different questions would be mixed. A benchmark whose
-	// cluster.template is edited after its cluster was made stops until that is set back.
+	// spec is what to measure. It is immutable, except for suspend and ttlAfterFinished: a change would mix the
+	// results of two different measurements. If cluster.template is changed after its cluster was created, the
+	// benchmark stops until the change is undone.
 	// +required
 	Spec GaleraBenchmarkSpec `json:"spec"`
 
-	// status is what has been measured so far.
+	// status holds the results so far.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status GaleraBenchmarkStatus `json:"status,omitempty"`
@@ -56,11 +56,11 @@ type GaleraBenchmarkList struct {
 // +kubebuilder:validation:XValidation:rule="self.client == oldSelf.client && self.maxRetries == oldSelf.maxRetries && self.maxFailedPercent == oldSelf.maxFailedPercent",message="client, maxRetries and maxFailedPercent cannot be changed: make another benchmark, and compare the two"
 // +kubebuilder:validation:XValidation:rule="has(self.baseline) == has(oldSelf.baseline) && (!has(self.baseline) || self.baseline == oldSelf.baseline)",message="baseline cannot be changed: make another benchmark, and compare the two"
 type GaleraBenchmarkSpec struct {
-	// cluster is what is measured.
+	// cluster to measure.
 	// +required
 	Cluster BenchmarkCluster `json:"cluster"`
 
-	// arms are the TLS policies that are compared, 1 to 12.
+	// arms are the TLS policies to compare, 1 to 12.
 	// +required
 	// +listType=map
 	// +listMapKey=name
@@ -68,12 +68,12 @@ type GaleraBenchmarkSpec struct {
 	// +kubebuilder:validation:MaxItems=12
 	Arms []BenchmarkArm `json:"arms"`
 
-	// baseline is the arm the others are compared with. Default: the first one.
+	// baseline is the arm that the others are compared with. Default: the first arm.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Baseline string `json:"baseline,omitempty"`
 
-	// workloads are what is run against every arm, 1 to 8.
+	// workloads to run against every arm, 1 to 8.
 	// +required
 	// +listType=map
 	// +listMapKey=name
@@ -81,74 +81,73 @@ type GaleraBenchmarkSpec struct {
 	// +kubebuilder:validation:MaxItems=8
 	Workloads []BenchmarkWorkload `json:"workloads"`
 
-	// rounds is how often every combination is measured, 1 to 20. With 1 there is no interval and
-	// nothing is ever significant; 5 or more are advisable. Default: 5.
+	// rounds is how often every combination is measured, 1 to 20. Use 5 or more: with 1 round there is no
+	// confidence interval, and no difference is significant. Default: 5.
 	// +optional
 	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=20
 	Rounds int32 `json:"rounds,omitempty"`
 
-	// order of the runs. Interleaved measures every arm once in every round, each round in another
-	// order, so that what drifts (caches, neighbours, temperature) touches all arms alike.
-	// Sequential measures all rounds of one arm before the next one, with the fewest switches.
-	// Default: Interleaved.
+	// order of the runs: Interleaved or Sequential. Interleaved measures every arm once per round, in a different
+	// order each round, so that drift (caches, neighbours, temperature) affects all arms alike. Sequential measures
+	// all rounds of one arm before the next arm, with the fewest switches. Default: Interleaved.
 	// +optional
 	// +kubebuilder:default=Interleaved
 	// +kubebuilder:validation:Enum=Interleaved;Sequential
 	Order string `json:"order,omitempty"`
 
-	// seed of the order and of the load generator's random numbers: the same seed makes the same
+	// seed of the order and of the load generator's random numbers. The same seed repeats the same
 	// benchmark. Default: 1.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	Seed int64 `json:"seed,omitempty"`
 
-	// maxRetries is how often a run that was disturbed (a restart, a node that left, CPU throttling,
-	// a transfer of state, too many failed transactions) is repeated, 0 to 10. Default: 2.
+	// maxRetries is how often an invalid run is repeated, 0 to 10. A run is invalid if it was disturbed: a restart, a
+	// node that left, CPU throttling, a state transfer, too many failed transactions. Default: 2.
 	// +optional
 	// +kubebuilder:default=2
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=10
 	MaxRetries *int32 `json:"maxRetries,omitempty"`
 
-	// maxFailedPercent is the share of failed transactions (certification failures, errors and
-	// reconnects) above which a run does not count, in percent, 0 to 100. Default: 5.
+	// maxFailedPercent is the percentage of failed transactions (certification failures, errors and reconnects)
+	// above which a run is invalid, 0 to 100. Default: 5.
 	// +optional
 	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	MaxFailedPercent *int32 `json:"maxFailedPercent,omitempty"`
 
-	// client is where the load comes from.
+	// client configures the pods that generate the load.
 	// +optional
 	// +kubebuilder:default={}
 	Client BenchmarkClient `json:"client,omitempty"`
 
-	// ttlAfterFinished is how long the benchmark, with its results, is kept after its end, for
-	// instance 168h; 0s removes it at once. Default: for ever.
+	// ttlAfterFinished is how long the benchmark and its results are kept after its end, for instance 168h;
+	// 0s deletes it at once. Default: for ever.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="ttlAfterFinished must be 0s or more, in hours, minutes and seconds (168h, not 7d)"
 	TTLAfterFinished *metav1.Duration `json:"ttlAfterFinished,omitempty"`
 
-	// suspend pauses after the run that is going on. Set it back to false and it goes on.
+	// suspend pauses the benchmark after the current run. Set it to false to continue. Default: false.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 }
 
-// BenchmarkCluster says what is measured: exactly one of template and ref.
+// BenchmarkCluster is the cluster to measure: exactly one of template and ref.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.template) != has(self.ref)",message="set exactly one of template (a private cluster) and ref (an existing one)"
 // +kubebuilder:validation:XValidation:rule="has(self.template) == has(oldSelf.template) && (!has(self.ref) || self.ref.name == oldSelf.ref.name)",message="the cluster cannot be exchanged for another one: make another benchmark, and compare the two"
 // +kubebuilder:validation:XValidation:rule="!has(self.ref) || !has(oldSelf.ref) || self.ref.allowPolicyChanges == oldSelf.ref.allowPolicyChanges",message="allowPolicyChanges cannot be changed: make the benchmark anew"
 type BenchmarkCluster struct {
-	// template is the spec of a private GaleraCluster NAME-db. It is made for the benchmark, switched from
-	// arm to arm, and removed with its data when all is measured.
+	// template is the spec of a private GaleraCluster NAME-db. The cluster is created for the benchmark, switched from
+	// arm to arm, and deleted with its data at the end.
 	// +optional
 	Template *GaleraClusterSpec `json:"template,omitempty"`
 
-	// ref names an existing GaleraCluster of the same namespace.
+	// ref names an existing GaleraCluster in the same namespace.
 	// +optional
 	Ref *BenchmarkClusterRef `json:"ref,omitempty"`
 }
@@ -161,9 +160,9 @@ type BenchmarkClusterRef struct {
 	// +kubebuilder:validation:MaxLength=40
 	Name string `json:"name"`
 
-	// allowPolicyChanges lets the benchmark change the cluster's spec.tls from arm to arm. The policy is put
-	// back at the end, also when the benchmark fails or is deleted. Without it, arms whose policy is
-	// not the cluster's own are refused. Default: false.
+	// allowPolicyChanges lets the benchmark change the cluster's spec.tls from arm to arm. The policy is restored at
+	// the end, also when the benchmark fails or is deleted. Without it, every arm must have the cluster's own
+	// policy. Default: false.
 	// +optional
 	// +kubebuilder:default=false
 	AllowPolicyChanges bool `json:"allowPolicyChanges,omitempty"`
@@ -177,20 +176,20 @@ type BenchmarkArm struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
 
-	// tls is laid over the cluster's own spec.tls; what is not set stays as it is there.
+	// tls overrides fields of the cluster's spec.tls. Fields that are not set keep the cluster's value.
 	// +optional
 	TLS BenchmarkTLS `json:"tls,omitempty,omitzero"`
 }
 
-// BenchmarkTLS is laid over a cluster's spec.tls.
+// BenchmarkTLS overrides fields of a cluster's spec.tls.
 type BenchmarkTLS struct {
 	// replication: Required or Disabled.
 	// +optional
 	Replication ReplicationTLS `json:"replication,omitempty"`
-	// stateTransfer: Required or Disabled. Without it, and with replication set, as replication.
+	// stateTransfer: Required or Disabled. Default: replication, if that is set.
 	// +optional
 	StateTransfer ReplicationTLS `json:"stateTransfer,omitempty"`
-	// clients: Required, Preferred or Disabled. Load generators use TLS unless it is Disabled.
+	// clients: Required, Preferred or Disabled. The load generators use TLS unless it is Disabled.
 	// +optional
 	Clients ClientTLS `json:"clients,omitempty"`
 	// minVersion: "1.2" or "1.3".
@@ -201,24 +200,24 @@ type BenchmarkTLS struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Auto;TLS_AES_128_GCM_SHA256;TLS_AES_256_GCM_SHA384;TLS_CHACHA20_POLY1305_SHA256
 	Cipher string `json:"cipher,omitempty"`
-	// privateKey is the kind of the nodes' key.
+	// privateKey is the type and size of the nodes' key.
 	// +optional
 	PrivateKey *PrivateKeySpec `json:"privateKey,omitempty"`
 }
 
-// BenchmarkClient is where the load comes from.
+// BenchmarkClient configures the pods that generate the load.
 type BenchmarkClient struct {
-	// image with sysbench, for Jobs, and with OpenSSH's client and server where anything goes via SSHTunnel.
+	// image of the Jobs. It must contain sysbench, and for workloads via SSHTunnel OpenSSH's client and server.
 	// Default: the operator's --benchmark-image.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Image string `json:"image,omitempty"`
-	// resources of the Jobs' container, and of the proxy's where anything goes via PoolingProxy. Default: none.
+	// resources of the Jobs' container, and of the proxy's container for workloads via PoolingProxy. Default: none.
 	// +optional
 	// +kubebuilder:default={}
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
-	// nodeSelector restricts the hosts the load comes from. By default Jobs prefer hosts without a
-	// node of the cluster.
+	// nodeSelector selects the hosts of the Jobs by label. By default Jobs prefer hosts without a database node
+	// of the cluster.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=16
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`

@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// BenchmarkWorkload is one kind of load: exactly one of oltp, connect and stateTransfer.
+// BenchmarkWorkload is one type of load: exactly one of oltp, connect and stateTransfer.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.oltp), has(self.connect), has(self.stateTransfer)].filter(x, x).size() == 1",message="set exactly one of oltp, connect and stateTransfer"
 type BenchmarkWorkload struct {
@@ -19,11 +19,11 @@ type BenchmarkWorkload struct {
 	// +optional
 	OLTP *OLTPWorkload `json:"oltp,omitempty"`
 
-	// connect makes connections as fast as it can: connect, SELECT 1, disconnect.
+	// connect measures new connections: connect, SELECT 1, disconnect, as fast as possible.
 	// +optional
 	Connect *ConnectWorkload `json:"connect,omitempty"`
 
-	// stateTransfer takes a node's data away and measures the full copy (SST) it then takes.
+	// stateTransfer deletes a node's data, and measures the SST that restores it.
 	// +optional
 	StateTransfer *StateTransferWorkload `json:"stateTransfer,omitempty"`
 }
@@ -40,8 +40,8 @@ type OLTPWorkload struct {
 	// +kubebuilder:validation:Enum=WriteOnly;ReadOnly;ReadWrite;PointSelect;Custom
 	Profile string `json:"profile"`
 
-	// script is a sysbench Lua script in a ConfigMap of the benchmark's namespace, for the profile Custom.
-	// It is asked to prepare and to run; it must come in one file.
+	// script is a sysbench Lua script in a ConfigMap of the benchmark's namespace, for the profile Custom: one file
+	// that implements the commands prepare and run.
 	// +optional
 	Script *corev1.ConfigMapKeySelector `json:"script,omitempty"`
 
@@ -60,7 +60,7 @@ type OLTPWorkload struct {
 	// +kubebuilder:validation:Maximum=1000000000
 	TableSize int64 `json:"tableSize,omitempty"`
 
-	// threads are the numbers of client threads, each 1 to 1024; every one is measured. Default: [8].
+	// threads lists numbers of client threads, each 1 to 1024. Each is measured. Default: [8].
 	// +optional
 	// +kubebuilder:default={8}
 	// +listType=set
@@ -70,23 +70,23 @@ type OLTPWorkload struct {
 	// +kubebuilder:validation:items:Maximum=1024
 	Threads []int32 `json:"threads,omitempty"`
 
-	// duration of the measured part of a run, 1s to 2h in whole seconds. Default: 60s, when events is not set.
+	// duration of the measured part of a run, 1s to 2h in whole seconds. Default: 60s, if events is not set.
 	// +optional
 	Duration *metav1.Duration `json:"duration,omitempty"`
 
-	// events ends a run after that many transactions instead; then what is compared is the time it takes.
+	// events ends a run after this number of transactions; then the time is compared. Use either duration or events.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000
 	Events int64 `json:"events,omitempty"`
 
-	// warmup is the same load before the measured part, 0s to 1h in whole seconds. Default: 5s.
+	// warmup is how long the same load runs before the measured part, 0s to 1h in whole seconds. Default: 5s.
 	// +optional
 	// +kubebuilder:default="5s"
 	Warmup *metav1.Duration `json:"warmup,omitempty"`
 
-	// distribution of the rows that are asked for: Uniform, Gaussian, Special (few rows are hot),
-	// Pareto or Zipfian. Default: Uniform.
+	// distribution of the accessed rows: Uniform, Gaussian, Special (a few hot rows), Pareto or Zipfian.
+	// Default: Uniform.
 	// +optional
 	// +kubebuilder:default=Uniform
 	// +kubebuilder:validation:Enum=Uniform;Gaussian;Special;Pareto;Zipfian
@@ -109,7 +109,7 @@ const (
 	ViaPoolingProxy = "PoolingProxy"
 )
 
-// ConnectWorkload makes connections as fast as it can.
+// ConnectWorkload opens and closes connections as fast as possible.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.duration) && has(self.connections))",message="set duration or connections, not both"
 // +kubebuilder:validation:XValidation:rule="!has(self.duration) || (duration(self.duration) >= duration('1s') && duration(self.duration) <= duration('2h') && duration(self.duration).getMilliseconds() % 1000 == 0)",message="duration must be 1s to 2h, in whole seconds"
@@ -122,7 +122,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.via != 'PoolingProxy' || self.tlsVersions == ['1.3']",message="clients of a proxy speak no TLS, and the proxy speaks the highest version the database has: with via PoolingProxy tlsVersions must be left out"
 // +kubebuilder:validation:XValidation:rule="self.via != 'PoolingProxy' || self.sessionResumption == ['Off']",message="clients of a proxy speak no TLS, and the proxy keeps its connections: with via PoolingProxy sessionResumption must be left out"
 type ConnectWorkload struct {
-	// threads are the numbers of clients connecting side by side, each 1 to 1024. Default: [1].
+	// threads lists numbers of concurrent clients, each 1 to 1024. Each is measured. Default: [1].
 	// +optional
 	// +kubebuilder:default={1}
 	// +listType=set
@@ -132,31 +132,32 @@ type ConnectWorkload struct {
 	// +kubebuilder:validation:items:Maximum=1024
 	Threads []int32 `json:"threads,omitempty"`
 
-	// duration of a run, 1s to 2h in whole seconds. Default: 30s, when connections is not set.
+	// duration of a run, 1s to 2h in whole seconds. Default: 30s, if connections is not set.
 	// +optional
 	Duration *metav1.Duration `json:"duration,omitempty"`
 
-	// connections ends a run after that many connections instead; then what is compared is the time it takes.
+	// connections ends a run after this number of connections; then the time is compared. Use either duration or
+	// connections.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
 	Connections int64 `json:"connections,omitempty"`
 
-	// via is how clients reach the database: Direct; SSHTunnel through a port that OpenSSH's client forwards
-	// to its server, which runs beside the database's node; or PoolingProxy through a ProxySQL beside the client, which
-	// keeps connections to the database open: clients connect to its local socket without TLS. The last leg is
-	// what the arm makes it. Default: Direct.
+	// via is how clients reach the database: Direct, SSHTunnel or PoolingProxy. SSHTunnel: OpenSSH's client forwards a
+	// port to an SSH server, on the database node's host if possible. PoolingProxy: a ProxySQL beside the client keeps
+	// connections to the database open; clients connect to its local socket without TLS. The arm's policy applies to
+	// the connection to the database. Default: Direct.
 	// +optional
 	// +kubebuilder:default=Direct
 	// +kubebuilder:validation:Enum=Direct;SSHTunnel;PoolingProxy
 	Via string `json:"via,omitempty"`
 
-	// proxy is needed with via PoolingProxy, and refused otherwise.
+	// proxy configures the pooling proxy. Required with via PoolingProxy, refused otherwise.
 	// +optional
 	Proxy *BenchmarkProxy `json:"proxy,omitempty"`
 
-	// tlsVersions clients speak; every one is measured. Only those the arm accepts: with "1.2" the
-	// arm's minVersion must be "1.2". Default: ["1.3"].
+	// tlsVersions lists the TLS versions of the clients. Each is measured. With "1.2" the arm's minVersion must be
+	// "1.2". Default: ["1.3"].
 	// +optional
 	// +kubebuilder:default={"1.3"}
 	// +listType=set
@@ -165,8 +166,8 @@ type ConnectWorkload struct {
 	// +kubebuilder:validation:items:Enum="1.2";"1.3"
 	TLSVersions []string `json:"tlsVersions,omitempty"`
 
-	// sessionResumption: Off makes a full handshake every time, On offers the session of the
-	// connection before; every one is measured. Default: [Off].
+	// sessionResumption lists On, Off or both. Each is measured. Off makes a full handshake for every connection; On
+	// offers the session of the previous connection. Default: [Off].
 	// +optional
 	// +kubebuilder:default={"Off"}
 	// +listType=set
@@ -175,8 +176,8 @@ type ConnectWorkload struct {
 	// +kubebuilder:validation:items:Enum=On;Off
 	SessionResumption []string `json:"sessionResumption,omitempty"`
 
-	// latency is added to every round trip, for instance 40ms, 0s to 5s; every one is measured.
-	// A relay in the client's pod holds every packet for half of it, in both directions. Default: [0s].
+	// latency lists latencies added to every round trip, each 0s to 5s, for instance 40ms. Each is measured. A relay
+	// in the client's pod delays the data by half of it in each direction. Default: [0s].
 	// +optional
 	// +kubebuilder:default={"0s"}
 	// +listType=set
@@ -193,18 +194,18 @@ type ConnectWorkload struct {
 	Target string `json:"target,omitempty"`
 }
 
-// BenchmarkProxy is the pooling proxy connections go through.
+// BenchmarkProxy is the pooling proxy between clients and database.
 type BenchmarkProxy struct {
-	// image with ProxySQL 2 as the program proxysql, for instance "proxysql/proxysql:2.7.1". It is configured for
-	// each run, runs as user 65532 on a read-only file system, has the resources of spec.client, and is pulled
-	// with the cluster's imagePullSecrets.
+	// image with ProxySQL 2 as the program proxysql, for instance "proxysql/proxysql:2.7.1". The benchmark
+	// configures it for each run. It runs as user 65532 on a read-only file system with the resources of
+	// spec.client, and is pulled with the cluster's imagePullSecrets.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	Image string `json:"image"`
 }
 
-// StateTransferWorkload takes a node's data away and measures the full copy it then takes.
+// StateTransferWorkload deletes a node's data, and measures the SST that restores it.
 type StateTransferWorkload struct {
 	// tables of the data set, 1 to 256. Default: 4.
 	// +optional
@@ -220,7 +221,7 @@ type StateTransferWorkload struct {
 	// +kubebuilder:validation:Maximum=1000000000
 	TableSize int64 `json:"tableSize,omitempty"`
 
-	// methods of transfer; every one is measured. Default: [MariaBackup].
+	// methods lists SST methods: MariaBackup, Rsync or both. Each is measured. Default: [MariaBackup].
 	// +optional
 	// +kubebuilder:default={"MariaBackup"}
 	// +listType=set
@@ -229,8 +230,8 @@ type StateTransferWorkload struct {
 	// +kubebuilder:validation:items:Enum=MariaBackup;Rsync
 	Methods []string `json:"methods,omitempty"`
 
-	// parallel numbers of threads that copy files, each 1 to 64; with MariaBackup every one is measured. Rsync copies whole
-	// databases side by side, and the test data is one: it is measured once. Default: [4].
+	// parallel lists numbers of threads that copy files, each 1 to 64. Each is measured with MariaBackup. Rsync is measured
+	// once: it copies whole databases in parallel, and the test data is one database. Default: [4].
 	// +optional
 	// +kubebuilder:default={4}
 	// +listType=set
@@ -240,7 +241,7 @@ type StateTransferWorkload struct {
 	// +kubebuilder:validation:items:Maximum=64
 	Parallel []int32 `json:"parallel,omitempty"`
 
-	// ciphers to measure: Arm is what the arm says. Default: [Arm].
+	// ciphers lists TLS 1.3 suites. Each is measured. Arm is the cipher of the arm. Default: [Arm].
 	// +optional
 	// +kubebuilder:default={"Arm"}
 	// +listType=set
@@ -249,8 +250,8 @@ type StateTransferWorkload struct {
 	// +kubebuilder:validation:items:Enum=Arm;TLS_AES_128_GCM_SHA256;TLS_AES_256_GCM_SHA384;TLS_CHACHA20_POLY1305_SHA256
 	Ciphers []string `json:"ciphers,omitempty"`
 
-	// cpuAcceleration: Off hides the CPU's AES instructions from the TLS library of all nodes, which shows what
-	// ciphers cost on processors without them; every one is measured. Default: [On].
+	// cpuAcceleration lists On, Off or both. Each is measured. Off hides the CPU's AES instructions from the TLS library
+	// of all nodes, which shows the cost of ciphers on CPUs without them. Default: [On].
 	// +optional
 	// +kubebuilder:default={"On"}
 	// +listType=set
@@ -259,9 +260,9 @@ type StateTransferWorkload struct {
 	// +kubebuilder:validation:items:Enum=On;Off
 	CPUAcceleration []string `json:"cpuAcceleration,omitempty"`
 
-	// loadThreads run read-write transactions on the other nodes meanwhile, 0 to 256, so that
-	// what a transfer takes from them is seen. They connect to these nodes in turn: with fewer threads than
-	// nodes the donor may have no load. Default: 0.
+	// loadThreads is the number of threads that run read-write transactions on the other nodes during the SST, 0 to 256. It
+	// shows how much the SST slows those nodes down. Threads are assigned to the nodes in turn: with fewer threads
+	// than nodes, the donor may have no load. Default: 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=256

@@ -6,9 +6,9 @@ import "k8s.io/apimachinery/pkg/api/resource"
 //
 // +kubebuilder:validation:XValidation:rule="has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)",message="storageClassName cannot be changed: a volume keeps the class it was made with; create a new cluster and restore into it"
 type StorageSpec struct {
-	// size of each node's volume, for instance 10Gi. At least 256Mi. It can be raised while the cluster
-	// runs, where the StorageClass allows it (allowVolumeExpansion): no node is restarted for it. A size
-	// that cannot be had can be set back, as far as status.volumeSize.
+	// size of each node's volume, for instance 10Gi. At least 256Mi. It can grow while the cluster runs if the
+	// StorageClass allows it (allowVolumeExpansion); no node is restarted. If an expansion is impossible, size can
+	// be set back to status.volumeSize.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="quantity(self).compareTo(quantity('256Mi')) >= 0",message="size must be at least 256Mi: an empty database with its write-set cache needs that much"
 	Size resource.Quantity `json:"size"`
@@ -18,24 +18,24 @@ type StorageSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	StorageClassName *string `json:"storageClassName,omitempty"`
 
-	// persistentVolumeClaimRetentionPolicy says what becomes of volumes that are not needed any more, as a StatefulSet's field of
-	// that name does. Default: all are kept.
+	// persistentVolumeClaimRetentionPolicy says whether volumes are kept or deleted after use, like the
+	// StatefulSet's field of that name. Default: all are kept.
 	// +optional
 	// +kubebuilder:default={}
 	PersistentVolumeClaimRetentionPolicy ClaimRetentionPolicy `json:"persistentVolumeClaimRetentionPolicy,omitempty"`
 }
 
-// ClaimRetentionPolicy says what becomes of volumes that are not needed any more.
+// ClaimRetentionPolicy says whether volumes are kept or deleted after use.
 type ClaimRetentionPolicy struct {
-	// whenDeleted is Retain or Delete: what becomes of the volumes, and of the Secret with root's password, when the cluster is
-	// deleted. Default: Retain.
+	// whenDeleted says whether the volumes and the Secret with root's password are kept when the cluster is deleted:
+	// Retain or Delete. Default: Retain.
 	// +optional
 	// +kubebuilder:default=Retain
 	// +kubebuilder:validation:Enum=Retain;Delete
 	WhenDeleted ClaimPolicy `json:"whenDeleted,omitempty"`
-	// whenScaled is Retain or Delete: what becomes of the volume of a node that was scaled away. One that is kept makes its node
-	// catch up by IST when it comes back; one that is deleted makes it copy all data. It is deleted only when the node was seen
-	// to have left in good order. Default: Retain.
+	// whenScaled says whether the volume of a node removed by scaling down is kept: Retain or Delete. With a kept
+	// volume the node can rejoin by IST; without it, it needs SST. A volume is deleted only after the node was seen to
+	// stop gracefully. Default: Retain.
 	// +optional
 	// +kubebuilder:default=Retain
 	// +kubebuilder:validation:Enum=Retain;Delete

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// GaleraCluster is an encrypted MariaDB Galera cluster: a set of database nodes that all hold
-// the same data, replicate synchronously and encrypt what they say to each other and to clients.
+// GaleraCluster is an encrypted MariaDB Galera cluster: database nodes that all hold the same data,
+// replicate synchronously, and encrypt the traffic between each other and with clients.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -17,10 +17,10 @@ import (
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Available",type=string,JSONPath=`.status.conditions[?(@.type=="Available")].status`,description="Whether it accepts writes"
 // +kubebuilder:printcolumn:name="Synced",type=integer,JSONPath=`.status.readyReplicas`,description="The number of Synced nodes"
-// +kubebuilder:printcolumn:name="Nodes",type=integer,JSONPath=`.status.replicas`,description="The number of nodes the cluster consists of now"
+// +kubebuilder:printcolumn:name="Nodes",type=integer,JSONPath=`.status.replicas`,description="The number of nodes in the cluster now"
 // +kubebuilder:printcolumn:name="Primary",type=string,JSONPath=`.status.primary`,description="The node behind the Service NAME-primary"
 // +kubebuilder:printcolumn:name="Encrypted",type=string,JSONPath=`.status.conditions[?(@.type=="Encrypted")].status`
-// +kubebuilder:printcolumn:name="Arbitrator",type=boolean,priority=1,JSONPath=`.status.arbitrator.connected`,description="Whether the arbitrator is counted"
+// +kubebuilder:printcolumn:name="Arbitrator",type=boolean,priority=1,JSONPath=`.status.arbitrator.connected`,description="Whether the arbitrator is in the Primary component"
 // +kubebuilder:printcolumn:name="Operation",type=string,JSONPath=`.status.operation.type`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Status",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
@@ -32,10 +32,10 @@ type GaleraCluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what you want. The operator never writes to it.
+	// spec is the desired state. The operator never writes to it.
 	// +required
 	Spec GaleraClusterSpec `json:"spec"`
-	// status is what the operator has observed.
+	// status is the observed state.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status GaleraClusterStatus `json:"status,omitempty"`
@@ -53,23 +53,23 @@ type GaleraClusterList struct {
 	Items           []GaleraCluster `json:"items"`
 }
 
-// GaleraClusterSpec is the wanted state of a cluster.
+// GaleraClusterSpec is the desired state of a cluster.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.arbitrator) && has(self.arbitrator.enabled) && self.arbitrator.enabled || self.replicas in [1, 3, 5, 7]",fieldPath=".replicas",message="replicas must be 1, 3, 5 or 7: with an even number the cluster would stop as soon as half of the nodes cannot be reached, unless spec.arbitrator.enabled adds a vote to 2, 4 or 6 of them; and more than 7 synchronous nodes only slow each other down"
 // +kubebuilder:validation:XValidation:rule="!has(self.arbitrator) || !has(self.arbitrator.enabled) || !self.arbitrator.enabled || self.replicas in [2, 4, 6]",fieldPath=".replicas",message="with spec.arbitrator.enabled replicas must be 2, 4 or 6: the arbitrator's vote makes an even number odd; beside an odd number of nodes it would make it even, and beside a single node there would be two votes, of which neither could be lost"
 type GaleraClusterSpec struct {
 	// replicas is the number of database nodes: 1, 3, 5 or 7; with an arbitrator 2, 4 or 6. An even number of
-	// votes is refused, because such a cluster stops as soon as half of them cannot be reached. Nodes are added and removed one
-	// at a time, and nobody else is restarted for it: a new one copies the data, the highest number leaves
-	// in good order. kubectl scale works, too. Default: 3.
+	// votes is refused: such a cluster loses quorum as soon as half of them are unreachable. Nodes are added and
+	// removed one at a time, without restarting the others: a new node joins by SST; scaling down stops the node
+	// with the highest number gracefully. kubectl scale works, too. Default: 3.
 	// +optional
 	// +kubebuilder:default=3
 	Replicas int32 `json:"replicas"`
 
 	// image is the container image of the database nodes: any image with the layout of the official
 	// one (mariadbd, mariadb-backup, the Galera provider, socat). Default: the operator's
-	// --default-image, normally mariadb:11.8. A change is rolled through the cluster one node at a time;
-	// one to an older series of MariaDB is refused.
+	// --default-image, normally mariadb:11.8. A change restarts one node at a time. A change to an older
+	// series of MariaDB is refused.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Image string `json:"image,omitempty"`
@@ -93,11 +93,11 @@ type GaleraClusterSpec struct {
 	// +optional
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
 
-	// scheduling says where nodes may run. By default they are spread over hosts as far as possible.
+	// scheduling selects the hosts for the nodes. Default: one node per host as far as possible.
 	// +optional
 	Scheduling SchedulingSpec `json:"scheduling,omitempty"`
 
-	// mariadb is the server's own configuration.
+	// mariadb configures the database server.
 	// +optional
 	MariaDB MariaDBSpec `json:"mariadb,omitempty"`
 
@@ -106,32 +106,32 @@ type GaleraClusterSpec struct {
 	// +kubebuilder:default={}
 	TLS TLSSpec `json:"tls,omitempty"`
 
-	// stateTransfer is how a node that joins gets the data: a full copy (SST), or only what it missed
-	// (IST).
+	// stateTransfer configures how a joiner gets its data: a full copy (SST), or only the write-sets it
+	// missed (IST).
 	// +optional
 	// +kubebuilder:default={}
 	StateTransfer StateTransferSpec `json:"stateTransfer,omitempty"`
 
-	// arbitrator is a member without data that has a vote.
+	// arbitrator configures garbd: a member of the group with a vote and no data.
 	// +optional
 	Arbitrator ArbitratorSpec `json:"arbitrator,omitempty"`
 
-	// service configures the Service NAME, which leads to every Synced node.
+	// service configures the Service NAME, which selects every Synced node.
 	// +optional
 	Service ServiceSpec `json:"service,omitempty"`
 
-	// primaryService configures the Service NAME-primary, which leads to one node at a time.
+	// primaryService configures the Service NAME-primary, which selects one node at a time: the primary.
 	// +optional
 	PrimaryService ServiceSpec `json:"primaryService,omitempty"`
 
-	// networkPolicy says who may reach the database port.
+	// networkPolicy restricts who can connect to the nodes.
 	// +optional
 	// +kubebuilder:default={}
 	NetworkPolicy NetworkPolicySpec `json:"networkPolicy,omitempty"`
 
-	// hibernate stops every node gracefully, one after another, and keeps the data. Set it back to
-	// false and the cluster resumes from the node that stopped last. To keep the operator from acting instead, and the
-	// nodes running, annotate the cluster with galera-operator.io/pause=true. Default: false.
+	// hibernate stops every node gracefully, one after another, and keeps the data. When set back to
+	// false, the cluster starts again from the node that stopped last. To stop the operator and keep the nodes
+	// running, set the annotation galera-operator.io/pause=true instead. Default: false.
 	// +optional
 	Hibernate bool `json:"hibernate,omitempty"`
 
@@ -141,14 +141,14 @@ type GaleraClusterSpec struct {
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty"`
 
-	// recovery holds what only a person can decide when a cluster cannot start by itself.
+	// recovery holds your decisions for a cluster that cannot start by itself without risking data.
 	// +optional
 	Recovery *RecoverySpec `json:"recovery,omitempty"`
 }
 
-// SchedulingSpec says where nodes may run.
+// SchedulingSpec selects hosts.
 type SchedulingSpec struct {
-	// nodeSelector restricts the hosts by label.
+	// nodeSelector selects the hosts by label.
 	// +optional
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 	// affinity replaces the default, which prefers a host without another node of the cluster.
@@ -167,12 +167,12 @@ type SchedulingSpec struct {
 	PriorityClassName string `json:"priorityClassName,omitempty"`
 }
 
-// MariaDBSpec is the server's own configuration.
+// MariaDBSpec configures the database server.
 type MariaDBSpec struct {
 	// config holds settings of my.cnf's [mysqld] section, for instance innodb_buffer_pool_size: 2G.
-	// A change is applied by a rolling restart, one node at a time, the primary last. Settings the
-	// operator owns (addresses, TLS, directories, wsrep_*) are reported in the condition Stalled
-	// with the reason ForbiddenSetting and nothing is changed.
+	// A change restarts one node at a time, the primary last. Settings the operator owns (addresses, TLS,
+	// directories, wsrep_*) are refused: the condition Stalled gets the reason ForbiddenSetting, and the
+	// nodes keep the last accepted configuration.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=256
 	Config map[string]intstr.IntOrString `json:"config,omitempty"`
@@ -209,15 +209,14 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="self.minVersion == '1.3' || !has(self.cipher) || self.cipher == 'Auto' || self.cipher == 'TLS_AES_256_GCM_SHA384' || self.cipher == 'TLS_AES_128_GCM_SHA256' || self.cipher == 'TLS_CHACHA20_POLY1305_SHA256'",message="cipher must be Auto or a TLS 1.3 suite"
 type TLSSpec struct {
-	// replication encrypts group communication and incremental state transfer (ports 4567, 4568):
-	// Required or Disabled. Both sides verify that the other's certificate comes from the
-	// cluster's CA; Galera does not check names. Default: Required.
+	// replication encrypts group communication and IST (ports 4567, 4568): Required or Disabled. Both sides
+	// verify that the other's certificate is issued by the cluster's CA; Galera does not check names.
+	// Default: Required.
 	// +optional
 	// +kubebuilder:default=Required
 	Replication ReplicationTLS `json:"replication,omitempty"`
 
-	// stateTransfer encrypts full state transfers (port 4444): Required or Disabled.
-	// Default: as replication.
+	// stateTransfer encrypts SST (port 4444): Required or Disabled. Default: as replication.
 	// +optional
 	StateTransfer ReplicationTLS `json:"stateTransfer,omitempty"`
 
@@ -227,17 +226,16 @@ type TLSSpec struct {
 	// +kubebuilder:default=Required
 	Clients ClientTLS `json:"clients,omitempty"`
 
-	// issuerRef names the cert-manager issuer of the cluster's certificate. Without it the operator
-	// creates a private CA for this cluster, which is the safest: Galera checks only that a
-	// certificate comes from the CA, so with a shared issuer whoever holds any certificate of it can
-	// join the replication group.
+	// issuerRef names the cert-manager issuer of the cluster's certificate. Default: a private CA for this
+	// cluster, which is safest. Galera checks only that a certificate is issued by the CA: with a shared
+	// issuer, the holder of any certificate it issued can join the group.
 	// +optional
 	IssuerRef *IssuerReference `json:"issuerRef,omitempty"`
 
-	// dropOldCA says when an old CA is let go of after the certificates of a new one are served by all
-	// nodes. Automatic: at once, by a rolling restart, because a running node forgets no CA. Manual: when the
-	// annotation galera-operator.io/drop-old-ca names its fingerprint; until then both are trusted.
-	// Default: Automatic.
+	// dropOldCA says when the old CA is removed after a replacement of the CA. Automatic: as soon as all nodes
+	// present a certificate of the new CA. Manual: when the annotation galera-operator.io/drop-old-ca names the
+	// old CA's fingerprint; until then both CAs are trusted. Removing a CA restarts one node at a time, because a
+	// running node cannot drop a CA it has loaded. Default: Automatic.
 	// +optional
 	// +kubebuilder:default=Automatic
 	// +kubebuilder:validation:Enum=Automatic;Manual
@@ -248,9 +246,9 @@ type TLSSpec struct {
 	// +kubebuilder:default={}
 	Certificate CertificateSpec `json:"certificate,omitempty"`
 
-	// clientCertificates are issued for database users that are created with REQUIRE X509 or REQUIRE SUBJECT.
-	// They come from a CA of their own that only the database port trusts: with none of them can anybody
-	// become a member of the cluster, as Galera takes every certificate of the nodes' CA for a member's.
+	// clientCertificates are issued for database users created with REQUIRE X509 or REQUIRE SUBJECT. They have
+	// a CA of their own, which only the database port trusts. A client certificate therefore never lets its
+	// holder join the group, where Galera accepts every certificate of the nodes' CA.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -265,43 +263,43 @@ type TLSSpec struct {
 	MinVersion string `json:"minVersion,omitempty"`
 
 	// switchStrategy is how replication is switched between Required and Disabled on a running cluster.
-	// Rolling restarts one node after another, twice, and needs a Galera provider with dynamic sockets
-	// (26.4.8 or later): there is no outage. Rebootstrap stops all nodes but one, and then restarts that
-	// one: the outage is one node's restart. Default: Rolling.
+	// Rolling restarts one node at a time, each node twice, without an outage; it needs a Galera provider with
+	// dynamic sockets (26.4.8 or later). Rebootstrap stops all nodes but one, and then restarts that one: the
+	// outage is the restart of one node. Default: Rolling.
 	// +optional
 	// +kubebuilder:default=Rolling
 	// +kubebuilder:validation:Enum=Rolling;Rebootstrap
 	SwitchStrategy string `json:"switchStrategy,omitempty"`
 
 	// cipher is the TLS 1.3 suite to use: Auto, TLS_AES_128_GCM_SHA256, TLS_AES_256_GCM_SHA384 or
-	// TLS_CHACHA20_POLY1305_SHA256. Auto allows all of them and puts first AES-128-GCM where the CPUs of all
-	// nodes have instructions for it, else ChaCha20-Poly1305. Default: Auto.
+	// TLS_CHACHA20_POLY1305_SHA256. Auto allows all three. It prefers AES-128-GCM if the CPUs of all hosts have
+	// AES instructions, and ChaCha20-Poly1305 otherwise. Default: Auto.
 	// +optional
 	// +kubebuilder:default=Auto
 	// +kubebuilder:validation:Enum=Auto;TLS_AES_128_GCM_SHA256;TLS_AES_256_GCM_SHA384;TLS_CHACHA20_POLY1305_SHA256
 	Cipher string `json:"cipher,omitempty"`
 }
 
-// ClientCertificateSpec asks for a client's certificate.
+// ClientCertificateSpec requests a client certificate.
 type ClientCertificateSpec struct {
-	// name of the certificate, unique in the cluster. Not ca-pair, and nothing that ends with -issued.
+	// name of the certificate, unique in the cluster. It must not be ca-pair, nor end with -issued.
 	// +required
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	// +kubebuilder:validation:XValidation:rule="self != 'ca-pair' && !self.endsWith('-issued')",message="name must not be ca-pair, nor end with -issued: the cluster has Secrets CLUSTER-client-… of these names itself"
 	Name string `json:"name"`
-	// commonName of the certificate: with REQUIRE SUBJECT '/CN=…' it says who the client is.
+	// commonName of the certificate. REQUIRE SUBJECT '/CN=…' identifies the client by it.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	CommonName string `json:"commonName"`
-	// duration is how long it is valid, for instance 2160h. At least 1h. Default: 2160h. It is renewed
-	// at two thirds of that.
+	// duration is how long the certificate is valid, for instance 2160h. At least 1h. Default: 2160h. It is
+	// renewed after two thirds of that time.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h')",message="duration must be at least 1h: cert-manager issues nothing shorter"
 	Duration *metav1.Duration `json:"duration,omitempty"`
-	// secretName is the Secret with tls.crt, tls.key, and the ca.crt that verifies the servers. It must be another
-	// one for each entry, and none the cluster needs itself. Default: CLUSTER-client-NAME.
+	// secretName is the Secret with tls.crt, tls.key, and the ca.crt that verifies the servers. Each entry needs
+	// a Secret of its own, which the cluster itself does not use. Default: CLUSTER-client-NAME.
 	// +optional
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
 	// +kubebuilder:validation:MaxLength=253
@@ -332,16 +330,17 @@ type CertificateSpec struct {
 	// +optional
 	// +kubebuilder:default="2160h"
 	Duration *metav1.Duration `json:"duration,omitempty"`
-	// renewBefore is how long before its end a certificate is renewed. Default: a third of duration.
+	// renewBefore is how long before its expiry a certificate is renewed. At least 5m, and less than duration.
+	// Default: a third of duration.
 	// +optional
 	RenewBefore *metav1.Duration `json:"renewBefore,omitempty"`
-	// privateKey is the kind of key.
+	// privateKey is the type and size of the key.
 	// +optional
 	// +kubebuilder:default={}
 	PrivateKey PrivateKeySpec `json:"privateKey,omitempty"`
 }
 
-// PrivateKeySpec is the kind of private key.
+// PrivateKeySpec is the type and size of a private key.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.size) || (self.algorithm == 'ECDSA' && self.size in [256, 384]) || (self.algorithm == 'RSA' && self.size in [2048, 3072, 4096])",message="size must be 256 or 384 for ECDSA, and 2048, 3072 or 4096 for RSA"
 type PrivateKeySpec struct {
@@ -368,20 +367,20 @@ type ServiceSpec struct {
 	// loadBalancerClass of a Service of type LoadBalancer.
 	// +optional
 	LoadBalancerClass *string `json:"loadBalancerClass,omitempty"`
-	// loadBalancerSourceRanges a load balancer accepts clients from, as CIDRs.
+	// loadBalancerSourceRanges are the CIDRs from which a load balancer accepts clients.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	LoadBalancerSourceRanges []string `json:"loadBalancerSourceRanges,omitempty"`
 }
 
-// NetworkPolicySpec says who may reach the database port.
+// NetworkPolicySpec restricts who can connect to the nodes.
 type NetworkPolicySpec struct {
-	// enabled creates a NetworkPolicy: replication ports only among the cluster's nodes, the agent's
-	// port only from the operator, 3306 from clientsFrom. false removes it. Default: true.
+	// enabled creates a NetworkPolicy. It allows the replication ports among the cluster's nodes only, the agent's
+	// port from the operator, and 3306 from clientsFrom. false removes it. Default: true.
 	// +optional
 	// +kubebuilder:default=true
 	Enabled *bool `json:"enabled,omitempty"`
-	// clientsFrom lists who may connect to 3306. Empty: everybody.
+	// clientsFrom lists who may connect to 3306. Empty: all pods and hosts.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	ClientsFrom []networkingv1.NetworkPolicyPeer `json:"clientsFrom,omitempty"`

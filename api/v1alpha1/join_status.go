@@ -5,66 +5,64 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// JoinStatus is how a node came into the cluster last, or how far it has come. Progress is written every
-// ten seconds at most.
+// JoinStatus describes a node's last or current join. Progress is updated every ten seconds at most.
 type JoinStatus struct {
-	// kind is IST (only what was missed), SST (a full copy) or None (nothing was missed).
+	// kind is IST (only the missed write-sets), SST (a full copy) or None (no write-set was missed).
 	// +kubebuilder:validation:Enum=IST;SST;None
 	Kind string `json:"kind,omitempty"`
-	// donor is the node that gives, or gave, the data.
+	// donor is the node that sends, or sent, the data.
 	// +optional
 	Donor string `json:"donor,omitempty"`
-	// phase of a join that goes on: Waiting (for a donor, or for its first byte), Transferring, Preparing
-	// (the copy is made consistent), Applying (the database starts and catches up); empty afterwards.
+	// phase of a running join: Waiting (for a donor, or for its first byte), Transferring, Preparing
+	// (mariadb-backup --prepare) or Applying (the server starts and applies write-sets). Empty after the join.
 	// +optional
 	// +kubebuilder:validation:Enum=Waiting;Transferring;Preparing;Applying
 	Phase string `json:"phase,omitempty"`
-	// bytesDone is how much of a full copy has arrived, uncompressed.
+	// bytesDone is the number of bytes of an SST received so far, uncompressed.
 	// +optional
 	BytesDone *resource.Quantity `json:"bytesDone,omitempty"`
-	// bytesTotal is the size of the donor's data, about as much as will arrive.
+	// bytesTotal is the size of the donor's data, an estimate of the bytes an SST sends.
 	// +optional
 	BytesTotal *resource.Quantity `json:"bytesTotal,omitempty"`
 	// rate is the recent rate of a running transfer, in bytes per second.
 	// +optional
 	Rate *resource.Quantity `json:"rate,omitempty"`
-	// eta is when the transfer ends, or the node has caught up, if it goes on at this rate.
+	// eta is when the transfer will end, or the node will have caught up, at the present rate.
 	// +optional
 	ETA *metav1.Time `json:"eta,omitempty"`
-	// writeSets is how many of the write-sets the node had missed it was given (IST), so far or in all.
+	// writeSets is the number of missed write-sets the node has received by IST.
 	// +optional
 	WriteSets int64 `json:"writeSets,omitempty"`
-	// writeSetsBehind is how many write-sets the others are ahead while the node catches up.
+	// writeSetsBehind is the number of write-sets the node has yet to apply to catch up.
 	// +optional
 	WriteSetsBehind int64 `json:"writeSetsBehind,omitempty"`
-	// protocol is the version of TLS the stream was seen to come over, such as TLSv1.3; absent for one in clear.
+	// protocol is the observed TLS version of the transfer, for instance TLSv1.3. Absent without encryption.
 	// +optional
 	Protocol string `json:"protocol,omitempty"`
-	// cipher is the suite the stream was seen to come with, such as TLS_AES_256_GCM_SHA384.
+	// cipher is the observed cipher suite of the transfer, for instance TLS_AES_256_GCM_SHA384.
 	// +optional
 	Cipher string `json:"cipher,omitempty"`
-	// message tells the above in a sentence while the join goes on.
+	// message sums up a running join in one sentence.
 	// +optional
 	Message string `json:"message,omitempty"`
 	// startedAt is when the node began to join.
 	// +optional
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`
-	// endedAt is when it had caught up.
+	// endedAt is when the node had caught up.
 	// +optional
 	EndedAt *metav1.Time `json:"endedAt,omitempty"`
 }
 
-// CacheStatus is a node's store of past write-sets. Its figures are those of the last change of the
-// node's state, or of the window.
+// CacheStatus describes a node's gcache. It is updated when the node's state, the size or the window changes.
 type CacheStatus struct {
-	// size of the store (gcache.size).
+	// size of the gcache (gcache.size).
 	Size resource.Quantity `json:"size"`
-	// oldestSeqno is the oldest write-set in it: a node at this place of the history, or later, can
-	// catch up.
+	// oldestSeqno is the oldest write-set in the gcache. A joiner that misses only later write-sets can get IST
+	// from this node.
 	// +optional
 	OldestSeqno int64 `json:"oldestSeqno,omitempty"`
-	// window is about how long a node may be away and still catch up from this one, at the rate of
-	// writes seen so far; absent while nothing, or next to nothing, was written.
+	// window is an estimate of how long a node may be away and still get IST from this one, at the observed write
+	// rate. Absent while almost nothing is written.
 	// +optional
 	Window *metav1.Duration `json:"window,omitempty"`
 }

@@ -1,17 +1,17 @@
 package v1alpha1
 
-// RecoverySpec is what a person decides about a recovery that the operator must not decide.
+// RecoverySpec holds the decisions about a recovery that the operator must not make itself.
 type RecoverySpec struct {
-	// approval permits one recovery without some of the members, whose positions can never be known again. The condition QuorumHealthy
-	// prints the whole command. It is for one situation: it does nothing when a position, the epoch or who is missing is another, and
-	// nothing once it was used. It may then be removed, or stay.
+	// approval permits one recovery without the listed members. Writes that only they hold are lost. The message of
+	// the condition QuorumHealthy contains the complete command. An approval is valid for one situation and once: it has no
+	// effect if the position, the epoch or the set of missing members differs. A used approval may stay in the spec.
 	// +optional
 	Approval *RecoveryApproval `json:"approval,omitempty"`
 }
 
 // RecoveryApproval permits one recovery without some members. Writes that only they hold are lost.
 type RecoveryApproval struct {
-	// member is the node that starts the cluster: the one with the latest position known.
+	// member is the node that bootstraps the cluster: the one with the latest known position.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -21,15 +21,15 @@ type RecoveryApproval struct {
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`
 	// +kubebuilder:validation:XValidation:rule="self != '00000000-0000-0000-0000-000000000000'",message="the zero UUID is no history"
 	History string `json:"history"`
-	// seqno is the number of the last write-set that node has.
+	// seqno of that node's position: the number of the last write-set it holds.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Seqno int64 `json:"seqno"`
-	// epoch is the number of the operation this is for: the one after status.epoch. Another operation makes the approval void.
+	// epoch is the number of the operation that is approved: the one after status.epoch. Any other operation makes the approval void.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	Epoch int64 `json:"epoch"`
-	// without lists the members the cluster starts without. One that is missing and not listed makes the approval void.
+	// without lists the members to give up. A missing member that is not listed makes the approval void.
 	// +required
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=7
@@ -38,15 +38,16 @@ type RecoveryApproval struct {
 	Without []GivenUpMember `json:"without"`
 }
 
-// GivenUpMember is a member a recovery goes on without.
+// GivenUpMember is a member that a recovery gives up.
 type GivenUpMember struct {
 	// name of the node.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
-	// as says what is known of it. Gone: it certainly does not run; make sure of it. Running: its server runs and does not answer, and is ended first.
-	// Unable: its position is known and ahead, and its data cannot be started; what only it has is lost. Default: Gone.
+	// as is the state in which the member is given up. Gone: its server does not run; make sure of that yourself.
+	// Running: its server may run and does not answer; the operator ends it first. Unable: its position is known and the latest,
+	// but mariadbd cannot start with its data; the writes only it holds are lost. Default: Gone.
 	// +optional
 	// +kubebuilder:default=Gone
 	// +kubebuilder:validation:Enum=Gone;Running;Unable
