@@ -12,7 +12,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
-// arbitratorStatus describes the arbitrator, nil without one: of one that was removed there may be a pod for a while.
+// arbitratorStatus describes the arbitrator, nil without one. The pod of a removed arbitrator may exist for a while.
 func arbitratorStatus(in Input, before *v1alpha1.ArbitratorStatus) *v1alpha1.ArbitratorStatus {
 	a := in.Snapshot.Arbitrator
 	if a == nil || !a.Wanted && !a.Deployed {
@@ -31,7 +31,7 @@ func arbitratorStatus(in Input, before *v1alpha1.ArbitratorStatus) *v1alpha1.Arb
 	r := in.report(a.Name)
 	switch {
 	case !a.Scheduled:
-		out.Phase, out.Message = string(galera.PhaseStopped), "it is started when two nodes serve"
+		out.Phase, out.Message = string(galera.PhaseStopped), "it starts when two nodes serve"
 		return out
 	case !a.Pod.Exists:
 		out.Message = "there is no pod"
@@ -45,22 +45,22 @@ func arbitratorStatus(in Input, before *v1alpha1.ArbitratorStatus) *v1alpha1.Arb
 	if a.Failure != nil {
 		out.Message = a.Failure.Message
 	} else if out.Message == "" && a.RestartNeeded {
-		out.Message = "it is restarted in its turn, for new settings or a new certificate"
+		out.Message = "waiting for its restart with new settings or a new certificate"
 	}
 	out.Message = clip(out.Message, 1024)
 	return out
 }
 
-// arbitratorProblem speaks when the image has no garbd.
+// arbitratorProblem reports an image without garbd.
 func arbitratorProblem(in Input) *validate.Problem {
 	a := in.Snapshot.Arbitrator
 	if a == nil || !a.Wanted && !a.Deployed || a.Failure == nil || a.Failure.Reason != agentapi.FailureNoArbitrator {
 		return nil
 	}
-	return blocking(v1alpha1.ReasonArbitratorUnusable, "the arbitrator cannot run: "+a.Failure.Message+"; or use an odd number of nodes without one")
+	return blocking(v1alpha1.ReasonArbitratorUnusable, "the arbitrator cannot run: "+a.Failure.Message+"; or use an odd number of nodes without an arbitrator")
 }
 
-// arbitratorReady says what is missing, ok when nothing is.
+// arbitratorReady says what keeps the arbitrator from being ready. ok is true if nothing does.
 func arbitratorReady(in Input) (v verdict, ok bool) {
 	a := in.Snapshot.Arbitrator
 	if a == nil || !a.Wanted {
@@ -69,15 +69,15 @@ func arbitratorReady(in Input) (v verdict, ok bool) {
 	s := arbitratorStatus(in, in.cluster().Status.Arbitrator)
 	switch {
 	case !s.Connected:
-		return no(v1alpha1.ReasonArbitratorAway, "the nodes do not count the arbitrator"+because(s.Message)), false
+		return no(v1alpha1.ReasonArbitratorAway, "the arbitrator is not in the Primary component"+because(s.Message)), false
 	case !s.Ready:
-		return no(v1alpha1.ReasonConfigurationStale, "the arbitrator does not run with what was published yet"+because(s.Message)), false
+		return no(v1alpha1.ReasonConfigurationStale, "the arbitrator does not run with the published configuration and certificate yet"+because(s.Message)), false
 	}
 	return verdict{}, true
 }
 
-// arbitratorEncrypted asks of the arbitrator what is asked of every node: it was dialled, by itself and by all nodes, and
-// has dialled all of them.
+// arbitratorEncrypted requires the same evidence from the arbitrator as from every node: its own checks, its handshakes with
+// all nodes, and theirs with it.
 func arbitratorEncrypted(in Input) (verdict, bool) {
 	a := in.Snapshot.Arbitrator
 	if a == nil || !a.Scheduled || in.Config.TLS.Replication == galera.SocketPlain {
@@ -110,8 +110,8 @@ func andArbitrator(in Input) string {
 	return " and the arbitrator"
 }
 
-// arbitratorCertificate says that the running garbd has another certificate, or trusts another CA, than is published: it
-// loads nothing, and waits for its turn to be restarted.
+// arbitratorCertificate says that the running garbd presents or trusts other certificates than the published ones. garbd
+// cannot load new ones; it waits for its restart.
 func arbitratorCertificate(in Input) (v verdict, ok bool) {
 	a := in.Snapshot.Arbitrator
 	if a == nil || a.Process == "" {
@@ -122,18 +122,18 @@ func arbitratorCertificate(in Input) (v verdict, ok bool) {
 		return verdict{}, true
 	}
 	if r.TLS.LoadedSerial != in.Published.Serial {
-		return no(v1alpha1.ReasonCertificateNotLive, fmt.Sprintf("the arbitrator still serves certificate %s, published is %s; it is restarted in its turn",
+		return no(v1alpha1.ReasonCertificateNotLive, fmt.Sprintf("the arbitrator still presents certificate %s; the published one is %s, which it gets with its restart",
 			r.TLS.LoadedSerial, in.Published.Serial)), false
 	}
 	for _, fp := range r.TLS.TrustedCAs {
 		if !slices.ContainsFunc(in.Published.CAs, func(c *x509.Certificate) bool { return pki.Fingerprint(c) == fp }) {
-			return no(v1alpha1.ReasonOldCATrusted, "the CA was replaced, and the arbitrator trusts the old one until it is restarted in its turn"), false
+			return no(v1alpha1.ReasonOldCATrusted, "the CA was replaced, and the arbitrator trusts the old one until its restart"), false
 		}
 	}
 	return verdict{}, true
 }
 
-// votes is how many there are in the Primary component, and in all.
+// votes counts the votes in the Primary component, and all votes.
 func votes(in Input) (present, all int, names string) {
 	for _, m := range in.Snapshot.Members {
 		if m.InPrimary() {
@@ -150,14 +150,14 @@ func votes(in Input) (present, all int, names string) {
 	return present, all, names
 }
 
-// arbitratorEvents tells when the arbitrator comes and goes.
+// arbitratorEvents reports that the arbitrator joined or left the Primary component.
 func arbitratorEvents(before, after *v1alpha1.ArbitratorStatus) []Event {
 	was, is := before != nil && before.Connected, after != nil && after.Connected
 	switch {
 	case is && (!was || before.Process != after.Process):
-		return []Event{{"Normal", "ArbitratorCounted", actionObserve, fmt.Sprintf("the nodes count the arbitrator (%s)", after.Process)}}
+		return []Event{{"Normal", "ArbitratorCounted", actionObserve, fmt.Sprintf("the arbitrator (%s) is in the Primary component", after.Process)}}
 	case was && !is && after != nil:
-		return []Event{{"Warning", v1alpha1.ReasonArbitratorAway, actionObserve, "the nodes do not count the arbitrator" + because(after.Message)}}
+		return []Event{{"Warning", v1alpha1.ReasonArbitratorAway, actionObserve, "the arbitrator is not in the Primary component" + because(after.Message)}}
 	}
 	return nil
 }

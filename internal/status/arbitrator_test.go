@@ -48,9 +48,9 @@ func TestArbitratorInConditions(t *testing.T) {
 	}{
 		"all is well": {func(*Input) {}, metav1.ConditionTrue, metav1.ConditionTrue, metav1.ConditionTrue, "2 nodes and the arbitrator"},
 		"it is not counted": {func(in *Input) { in.Snapshot.Arbitrator.Counted = false },
-			metav1.ConditionFalse, metav1.ConditionTrue, metav1.ConditionTrue, "do not count the arbitrator"},
+			metav1.ConditionFalse, metav1.ConditionTrue, metav1.ConditionTrue, "the arbitrator is not in the Primary component"},
 		"it is stale": {func(in *Input) { in.Snapshot.Arbitrator.RestartNeeded = true },
-			metav1.ConditionFalse, metav1.ConditionTrue, metav1.ConditionTrue, "in its turn"},
+			metav1.ConditionFalse, metav1.ConditionTrue, metav1.ConditionTrue, "waiting for its restart"},
 		"it is silent": {func(in *Input) { delete(in.Seen, "n-arbitrator") },
 			metav1.ConditionFalse, metav1.ConditionUnknown, metav1.ConditionTrue, "evidence from the arbitrator"},
 		"it accepts plaintext": {func(in *Input) {

@@ -7,7 +7,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// available is True while clients can write: the Service NAME-primary leads to a node that takes writes.
+// available is True while clients can write: the node behind the Service NAME-primary accepts writes.
 func available(in Input) verdict {
 	component, primary := false, ""
 	for _, m := range in.Snapshot.Members {
@@ -20,7 +20,7 @@ func available(in Input) verdict {
 		case takesWrites(m):
 			return yes(v1alpha1.ReasonAvailable, m.Name+" accepts writes behind the Service "+in.cluster().Name+"-primary")
 		case !m.Known && m.Pod.Ready && !m.Pod.Terminating:
-			return unknown(v1alpha1.ReasonAgentUnreachable, fmt.Sprintf("the agent of the primary %s does not answer the operator; Kubernetes calls its pod ready", m.Name))
+			return unknown(v1alpha1.ReasonAgentUnreachable, fmt.Sprintf("the agent of the primary %s does not answer the operator; its pod is ready", m.Name))
 		}
 	}
 	switch {
@@ -32,10 +32,10 @@ func available(in Input) verdict {
 	case primary == "":
 		return no(v1alpha1.ReasonPrimaryNotServing, "no pod is behind the Service "+in.cluster().Name+"-primary")
 	}
-	return no(v1alpha1.ReasonPrimaryNotServing, primary+", which the Service "+in.cluster().Name+"-primary leads to, does not serve")
+	return no(v1alpha1.ReasonPrimaryNotServing, primary+", the node behind the Service "+in.cluster().Name+"-primary, does not serve")
 }
 
-// takesWrites says that a node accepts writes and gets those of the Services. Donors do while their agents call them ready.
+// takesWrites says that a node accepts writes and is behind the Services. A donor is while its agent reports it ready.
 func takesWrites(m galera.Member) bool {
 	return m.InPrimary() && m.Pod.Ready && !m.Pod.Terminating && (m.Server.State == galera.NodeSynced || m.Server.State == galera.NodeDonor)
 }
@@ -43,14 +43,14 @@ func takesWrites(m galera.Member) bool {
 // paused is True while an annotation keeps the operator from acting.
 func paused(in Input) verdict {
 	if in.cluster().Paused() {
-		return yes(v1alpha1.ReasonPaused, "the operator observes, and does nothing; "+unpause(in))
+		return yes(v1alpha1.ReasonPaused, "the operator only observes; "+unpause(in))
 	}
-	return no(v1alpha1.ReasonNotPaused, "the operator acts")
+	return no(v1alpha1.ReasonNotPaused, "the cluster is not paused")
 }
 
-// withheld tells what the operator would do.
+// withheld says what the operator would do.
 func withheld(in Input) string {
-	return "not done, as the cluster is paused: " + in.Decision.Message + ". " + unpause(in)
+	return "not done because the cluster is paused: " + in.Decision.Message + ". " + unpause(in)
 }
 
 func unpause(in Input) string {

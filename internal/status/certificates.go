@@ -6,7 +6,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// certificatesValid is True when the published pair is in date and every answering node serves it.
+// certificatesValid is True when the published pair is valid and every node that answers presents it.
 func certificatesValid(in Input) verdict {
 	if p := issuer(in); p != nil {
 		return no(p.Reason, p.Message)
@@ -28,7 +28,7 @@ func certificatesValid(in Input) verdict {
 	}
 	for _, m := range in.Snapshot.Members {
 		if r := in.report(m.Name); r != nil && r.Server != nil && r.TLS.LoadedSerial != "" && r.TLS.LoadedSerial != in.Published.Serial {
-			return no(v1alpha1.ReasonCertificateNotLive, fmt.Sprintf("%s still serves certificate %s, published is %s", m.Name, r.TLS.LoadedSerial, in.Published.Serial))
+			return no(v1alpha1.ReasonCertificateNotLive, fmt.Sprintf("%s still presents certificate %s; the published one is %s", m.Name, r.TLS.LoadedSerial, in.Published.Serial))
 		}
 	}
 	if v, ok := arbitratorCertificate(in); !ok {
@@ -38,10 +38,10 @@ func certificatesValid(in Input) verdict {
 		in.Published.Serial, in.Published.NotAfter.UTC().Format("2006-01-02 15:04:05"))+sharedIssuerHint(in))
 }
 
-// sharedIssuerHint warns where it matters: Galera does not look at names.
+// sharedIssuerHint warns of an issuer that others may use: Galera does not check names.
 func sharedIssuerHint(in Input) string {
 	if in.cluster().Spec.TLS.IssuerRef == nil {
 		return ""
 	}
-	return "; note that Galera checks only that a certificate comes from the CA: whoever holds any certificate of this issuer can join the replication group, so use an issuer that serves nothing else"
+	return "; note that Galera checks only the CA of a certificate: the holder of any certificate of this issuer can join the group, so use an issuer for this cluster only"
 }

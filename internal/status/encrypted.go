@@ -11,7 +11,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// evidenceLasts is how long an observation counts; agents look every half minute.
+// evidenceLasts is how long a check counts; agents check every half minute.
 const evidenceLasts = 3 * time.Minute
 
 // verdict of a condition.
@@ -28,9 +28,9 @@ func unknown(reason, message string) verdict {
 }
 func unproved(message string) verdict { return unknown(v1alpha1.ReasonNotYetProved, message) }
 
-// encrypted is True only from evidence: on every node, every channel whose policy is Required
-// was dialled, spoke TLS with a certificate of the trusted CA, and turned plaintext away. Whether
-// it is the newest certificate is told by CertificatesValid.
+// encrypted is True only by evidence: on every node, every channel whose policy is Required was
+// dialled, used TLS with a certificate of the trusted CA, and refused plaintext. CertificatesValid
+// says whether it is the newest certificate.
 func encrypted(in Input) verdict {
 	tls := in.Config.TLS
 	required := requiredChannels(tls)
@@ -38,7 +38,7 @@ func encrypted(in Input) verdict {
 		return no(v1alpha1.ReasonDisabled, "spec.tls requires encryption on no channel")
 	}
 	if tls.Replication == galera.SocketDynamic {
-		return no(v1alpha1.ReasonSwitching, "replication is being switched: while sockets are dynamic, links may be in clear text")
+		return no(v1alpha1.ReasonSwitching, "replication is being switched: with dynamic sockets, connections may be unencrypted")
 	}
 	proof := ""
 	for _, m := range in.Snapshot.Members {
@@ -79,7 +79,7 @@ func requiredChannels(t agentapi.TLSConfig) []string {
 	return out
 }
 
-// judgeChannel says what is missing to count one channel of one member as encrypted.
+// judgeChannel says why one channel of one member does not count as encrypted. ok is true if it does.
 func judgeChannel(in Input, member, channel string, r *agentapi.Report) (verdict, bool) {
 	f, ok := r.TLS.Channels[channel]
 	if !ok || in.Now.Sub(f.CheckedAt) > evidenceLasts || f.Observed == agentapi.ObservedUnknown {
@@ -89,17 +89,17 @@ func judgeChannel(in Input, member, channel string, r *agentapi.Report) (verdict
 	case f.Observed != agentapi.ObservedTLS:
 		return no(v1alpha1.ReasonPlaintextAccepted, fmt.Sprintf("%s: %s accepts plaintext%s", member, channel, because(f.Problem))), false
 	case channel == agentapi.ChannelStateTransfer:
-		// No listener outside a transfer: the agent judges what the scripts are made to enforce.
+		// It listens only during an SST: the agent judges what the scripts are configured to enforce.
 		return verdict{}, true
 	case !f.PlaintextRefused:
-		return unproved(fmt.Sprintf("%s: it has not been seen yet that %s refuses plaintext%s", member, channel, because(f.Problem))), false
+		return unproved(fmt.Sprintf("%s: waiting for the proof that %s refuses plaintext%s", member, channel, because(f.Problem))), false
 	case !f.Verified:
 		return no(v1alpha1.ReasonPeerUnverified, fmt.Sprintf("%s: the certificate on %s is not trusted%s", member, channel, because(f.Problem))), false
 	}
 	return verdict{}, true
 }
 
-// judgePeers uses what this member saw of the others: a node cannot vouch for itself alone.
+// judgePeers requires this member's handshakes with the others: a node cannot prove its own encryption alone.
 func judgePeers(in Input, member string, r *agentapi.Report) (verdict, bool) {
 	if in.Config.TLS.Replication != galera.SocketStrict {
 		return verdict{}, true

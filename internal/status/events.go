@@ -10,7 +10,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// Event is something a person may want to read in kubectl describe.
+// Event is one event of a cluster, as kubectl describe prints it.
 type Event struct {
 	Type    string // corev1.EventTypeNormal | corev1.EventTypeWarning
 	Reason  string
@@ -25,7 +25,7 @@ const (
 	actionFailover = "MovePrimary"
 )
 
-// Events compares two statuses of a cluster and tells what has happened between them.
+// Events compares two statuses of a cluster and reports the changes.
 func Events(before, after v1alpha1.GaleraClusterStatus) []Event {
 	var out []Event
 	out = append(out, operationEvents(before, after)...)
@@ -48,7 +48,7 @@ func Events(before, after v1alpha1.GaleraClusterStatus) []Event {
 func operationEvents(before, after v1alpha1.GaleraClusterStatus) []Event {
 	var out []Event
 	if op := after.Operation; op != nil && (before.Operation == nil || before.Operation.ID != op.ID) {
-		msg := op.ID + " begun"
+		msg := op.ID + " started"
 		if op.BootstrapMember != "" {
 			msg += " on " + op.BootstrapMember
 		}
@@ -58,7 +58,7 @@ func operationEvents(before, after v1alpha1.GaleraClusterStatus) []Event {
 		out = append(out, Event{corev1.EventTypeNormal, op.Type + "Begun", actionOperate, msg})
 	}
 	if op := before.Operation; op != nil && (after.Operation == nil || after.Operation.ID != op.ID && after.Operation.Type != op.Type) {
-		e := Event{corev1.EventTypeWarning, op.Type + "Abandoned", actionOperate, op.ID + " did not reach its goal; the operator decides anew"}
+		e := Event{corev1.EventTypeWarning, op.Type + "Abandoned", actionOperate, op.ID + " was abandoned; the operator decides again"}
 		if last := after.LastOperation; last != nil && last.Epoch == op.Epoch {
 			e = Event{corev1.EventTypeNormal, op.Type + "Completed", actionOperate, op.ID + ": " + last.Message}
 		}
@@ -67,7 +67,7 @@ func operationEvents(before, after v1alpha1.GaleraClusterStatus) []Event {
 	return out
 }
 
-// conditionEvents speaks when a condition turns, and when a bad one gets another reason.
+// conditionEvents reports a condition that changed its status, or a bad one that changed its reason.
 func conditionEvents(kind string, before, after []metav1.Condition) []Event {
 	now := meta.FindStatusCondition(after, kind)
 	old := meta.FindStatusCondition(before, kind)
@@ -79,7 +79,7 @@ func conditionEvents(kind string, before, after []metav1.Condition) []Event {
 	case v1alpha1.ConditionStalled:
 		bad = metav1.ConditionTrue
 	case v1alpha1.ConditionPaused:
-		bad = "" // a person's wish
+		bad = "" // requested by a user
 	}
 	turned := now.Status != old.Status
 	if !turned && (now.Status != bad || now.Reason == old.Reason) {

@@ -57,10 +57,10 @@ func ready(in Input, problem *validate.Problem, enc verdict) verdict {
 			return no(notSyncedReason(m), in.Decision.Message+detail(in, m))
 		}
 		if !m.Pod.Ready {
-			return no(v1alpha1.ReasonJoining, m.Name+" is Synced, and not ready in the eyes of Kubernetes yet")
+			return no(v1alpha1.ReasonJoining, m.Name+" is Synced, but its pod is not ready yet")
 		}
 		if m.Upgrading {
-			return no(v1alpha1.ReasonUpgrading, m.Name+" serves, and mariadb-upgrade brings its system tables to the image's version")
+			return no(v1alpha1.ReasonUpgrading, m.Name+" serves while mariadb-upgrade upgrades its system tables")
 		}
 		if m.ConfigLoaded != in.Config.Revision {
 			return no(v1alpha1.ReasonConfigurationStale, m.Name+" has not read the new configuration yet")
@@ -80,8 +80,8 @@ func asleep(in Input) bool {
 	return in.Snapshot.Hibernate && in.Snapshot.Hibernated && in.Decision.Action == nil && !in.Withheld
 }
 
-// keepsFromReady says that a problem keeps the cluster from what the spec asks for. What keeps from a new pair is a
-// person's business, yet the old one goes on serving. What a hibernated cluster waits for comes when it is started.
+// keepsFromReady says that a problem keeps the cluster from what the spec asks for. A refused new pair does not: the old
+// one stays in use. Nor does what a hibernated cluster waits for: it comes when the cluster is started.
 func keepsFromReady(in Input, problem *validate.Problem) bool {
 	switch {
 	case problem == nil, problem == in.RenewalRefused, asleep(in) && !problem.Blocked:
@@ -103,15 +103,15 @@ func notSyncedReason(m galera.Member) string {
 	}
 }
 
-// scaling tells the sizes once: a decision about a node that joins for it tells them, too.
+// scaling names both sizes once: a decision about a node that joins for the scaling names them, too.
 func scaling(in Input) string {
 	if in.Decision.Reason == plan.ReasonScaling {
 		return in.Decision.Message
 	}
-	return fmt.Sprintf("on the way from %d to %d nodes; %s", len(in.Snapshot.Members), in.Snapshot.Replicas, in.Decision.Message)
+	return fmt.Sprintf("scaling from %d to %d nodes; %s", len(in.Snapshot.Members), in.Snapshot.Replicas, in.Decision.Message)
 }
 
-// runningJoins tells how far all running joins are.
+// runningJoins describes the progress of all running joins.
 func runningJoins(in Input) string {
 	var b strings.Builder
 	for _, m := range in.Snapshot.Members {

@@ -13,7 +13,7 @@ import (
 
 func imageRefused(in Input) *validate.Problem { return in.ImageRefused }
 
-// imagePull speaks when kubelet cannot get an image or cannot start the container from it.
+// imagePull reports that kubelet cannot pull an image or start its container.
 func imagePull(in Input) *validate.Problem {
 	for _, p := range pods(in) {
 		for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
@@ -24,10 +24,10 @@ func imagePull(in Input) *validate.Problem {
 			switch w.Reason {
 			case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
 				return blocking(v1alpha1.ReasonImagePullFailed, fmt.Sprintf(
-					"%s cannot get the image %s: %s. Correct spec.image, or spec.imagePullSecrets", p.Name, s.Image, w.Message))
+					"%s cannot pull the image %s: %s. Correct spec.image, or spec.imagePullSecrets", p.Name, s.Image, w.Message))
 			case "CrashLoopBackOff":
 				return blocking(v1alpha1.ReasonImageUnusable, fmt.Sprintf(
-					"%s: the container %s from the image %s ends again and again%s. Correct spec.image", p.Name, s.Name, s.Image, lastEnd(s)))
+					"%s: the container %s of the image %s crashes repeatedly%s. Correct spec.image", p.Name, s.Name, s.Image, lastEnd(s)))
 			case "CreateContainerError", "RunContainerError", "CreateContainerConfigError":
 				return blocking(v1alpha1.ReasonImageUnusable, fmt.Sprintf("%s cannot be started: %s", p.Name, w.Message))
 			}
@@ -36,7 +36,7 @@ func imagePull(in Input) *validate.Problem {
 	return nil
 }
 
-// lastEnd tells how a container ended the last time.
+// lastEnd says how a container last ended.
 func lastEnd(s corev1.ContainerStatus) string {
 	t := s.LastTerminationState.Terminated
 	if t == nil {
@@ -45,7 +45,7 @@ func lastEnd(s corev1.ContainerStatus) string {
 	return because(fmt.Sprintf("exit code %d, %s %s", t.ExitCode, t.Reason, t.Message))
 }
 
-// image speaks when an agent found that its image cannot run a Galera node.
+// image reports an agent's finding that its image cannot run a Galera node.
 func image(in Input) *validate.Problem {
 	for _, m := range in.Snapshot.Members {
 		if m.Failure == nil {
@@ -63,13 +63,13 @@ func image(in Input) *validate.Problem {
 
 const toolAdvice = "; use another image, or change spec.stateTransfer"
 
-// missingTools speaks before a node needs them: the next one to join would find out otherwise. Of a pod that is
-// about to be replaced the next one tells.
+// missingTools reports missing programs before a joiner needs them. A pod that is about to be replaced is left out: the
+// next pod reports for itself.
 func missingTools(in Input) *validate.Problem {
 	for _, m := range in.Snapshot.Members {
 		if r := in.report(m.Name); r != nil && len(r.Image.Missing) > 0 && (!m.Pod.Outdated || !turn(in, m)) {
 			return blocking(v1alpha1.ReasonTransferToolsMissing, fmt.Sprintf(
-				"%s: the image lacks %s, which a state transfer needs%s", m.Name, list(r.Image.Missing), toolAdvice))
+				"%s: the image lacks %s, which state transfers need%s", m.Name, list(r.Image.Missing), toolAdvice))
 		}
 	}
 	return nil

@@ -48,8 +48,8 @@ func TestImages(t *testing.T) {
 		"mariadb-upgrade failed": {func(in *Input) {
 			in.Snapshot.Members[1].Upgrading = true
 			in.Snapshot.Members[1].Failure = &galera.Failure{Reason: agentapi.FailureUpgrade, Message: "why"}
-		}, v1alpha1.ReasonUpgradeFailed, "n-1: why. Put another image", true},
-		"the server ends, in its turn":                      {both(func(in *Input) { fails(in, agentapi.FailureStart) }, turn), v1alpha1.ReasonMemberFailed, "The roll is halted here", false},
+		}, v1alpha1.ReasonUpgradeFailed, "n-1: why. Set spec.image to another image", true},
+		"the server ends, in its turn":                      {both(func(in *Input) { fails(in, agentapi.FailureStart) }, turn), v1alpha1.ReasonMemberFailed, "The rolling restart is halted", false},
 		"a program is missing, and another image is wanted": {lacks, v1alpha1.ReasonTransferToolsMissing, "n-1: the image lacks socat", true},
 		"the same, in its turn":                             {both(lacks, turn), v1alpha1.ReasonMemberFailed, "", false},
 		"the other image is as bad": {both(lacks, turn, func(in *Input) { in.Snapshot.Members[1].Pod.Outdated = false }),

@@ -20,22 +20,22 @@ type Input struct {
 	Seen     map[string]observe.Seen
 	Snapshot galera.Snapshot
 	Decision plan.Decision
-	// Withheld says that the cluster is paused, and that Decision was to act: its Action is nil, its Message says which it was.
+	// Withheld says that the cluster is paused and the planner wanted to act: Decision.Action is nil, Decision.Message describes it.
 	Withheld bool
 	// Config is the NodeConfig that is published.
 	Config agentapi.NodeConfig
-	// Refused is why the pair that was issued last is not published, nil when it is.
+	// Refused says why the last issued pair is not published, nil when it is.
 	Refused *validate.Problem
-	// ImageRefused is why the nodes are not given spec.image, nil when they are.
+	// ImageRefused says why spec.image is not published, nil when it is.
 	ImageRefused *validate.Problem
 	// Published describes the pair the nodes have; nil before there is one.
 	Published *PublishedPair
-	// Renewals is the record of renewals, and RenewalRefused what is wrong with a request for one.
+	// Renewals is the record of renewals, and RenewalRefused says why a request was refused.
 	Renewals       []v1alpha1.RenewalStatus
 	RenewalRefused *validate.Problem
-	// Failed is an error of this pass that a person should see.
+	// Failed is an error of this pass that the user should see.
 	Failed *validate.Problem
-	// CertManager is why cert-manager cannot be asked for certificates, nil when it can.
+	// CertManager says why cert-manager cannot be asked for certificates, nil when it can.
 	CertManager *validate.Problem
 	// OperatorNamespace is where the operator runs, for hints.
 	OperatorNamespace string
@@ -49,14 +49,14 @@ func (in *Input) Withhold() {
 	}
 }
 
-// PublishedPair describes the certificate the nodes have been given.
+// PublishedPair describes the certificate published to the nodes.
 type PublishedPair struct {
 	Serial   string
 	Key      string
 	NotAfter time.Time
-	// Choice is why it is this pair, and what comes next.
+	// Choice is the planner's decision for this pair, with the step of a CA's replacement.
 	Choice plan.Publication
-	// CAs are what is published beside it.
+	// CAs are the CAs published with it.
 	CAs []*x509.Certificate
 }
 
@@ -71,7 +71,7 @@ func (in Input) report(name string) *agentapi.Report {
 
 func (in Input) cluster() *v1alpha1.GaleraCluster { return in.Facts.Cluster }
 
-// blocking is a problem that only a person can end.
+// blocking is a problem that requires manual action.
 func blocking(reason, message string) *validate.Problem {
 	return &validate.Problem{Reason: reason, Message: message, Blocked: true}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// join passes on how a member came in. The agent renews the numbers of a running join every ten
-// seconds, and with them this status.
+// join describes a member's last or current join. The agent updates the numbers of a running join,
+// and so this status, every ten seconds.
 func join(j *agentapi.Join) *v1alpha1.JoinStatus {
 	if j == nil {
 		return nil
@@ -31,10 +31,10 @@ func join(j *agentapi.Join) *v1alpha1.JoinStatus {
 	return out
 }
 
-// joinMessage tells a running join in a sentence.
+// joinMessage describes a running join in one sentence.
 func joinMessage(j *agentapi.Join) string {
 	var b strings.Builder
-	b.WriteString(map[string]string{agentapi.JoinSST: "full copy", agentapi.JoinIST: "what it missed"}[j.Kind])
+	b.WriteString(map[string]string{agentapi.JoinSST: "SST", agentapi.JoinIST: "IST"}[j.Kind])
 	if j.Donor != "" {
 		b.WriteString(" from " + j.Donor)
 	}
@@ -52,7 +52,7 @@ func joinMessage(j *agentapi.Join) string {
 	}
 	switch {
 	case j.WriteSets > 0:
-		fmt.Fprintf(&b, ", %d write-sets done, %d behind", j.WriteSets, j.Behind)
+		fmt.Fprintf(&b, ", %d write-sets received, %d behind", j.WriteSets, j.Behind)
 	case j.Behind > 0:
 		fmt.Fprintf(&b, ", %d write-sets behind", j.Behind)
 	}
@@ -74,8 +74,8 @@ func rounded(bytes, unit int64) *resource.Quantity {
 	return resource.NewQuantity(max(bytes/unit, 1)*unit, resource.BinarySI)
 }
 
-// cache passes on what the member has kept of the past. The oldest write-set moves with every new one:
-// it is taken over only together with something else.
+// cache describes the member's gcache. The oldest write-set changes all the time: it is updated only together
+// with another field.
 func cache(c *agentapi.Cache, before v1alpha1.MemberStatus, nodeState string) *v1alpha1.CacheStatus {
 	if c == nil {
 		return nil

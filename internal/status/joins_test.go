@@ -20,15 +20,15 @@ func TestJoinIsTold(t *testing.T) {
 		in   agentapi.Join
 		want string
 	}{
-		"waiting": {agentapi.Join{Kind: "SST", Phase: agentapi.JoinWaiting}, "full copy, waiting"},
+		"waiting": {agentapi.Join{Kind: "SST", Phase: agentapi.JoinWaiting}, "SST, waiting"},
 		"transferring": {agentapi.Join{Kind: "SST", Donor: "shop-1", Phase: agentapi.JoinTransferring, Bytes: 512 << 20, Total: 2 << 30, Rate: 17 << 20, ETA: &eta},
-			"full copy from shop-1, transferring, 512 of 2048 MiB (25 %), 17.0 MiB/s, until about 12:01:30 UTC"},
-		"total not known": {agentapi.Join{Kind: "SST", Phase: agentapi.JoinTransferring, Bytes: 3 << 20}, "full copy, transferring, 3 MiB"},
-		"more than hoped": {agentapi.Join{Kind: "SST", Phase: agentapi.JoinPreparing, Bytes: 3 << 20, Total: 2 << 20}, "full copy, preparing, 3 of 2 MiB (100 %)"},
-		"incremental":     {agentapi.Join{Kind: "IST", Donor: "shop-2", Phase: agentapi.JoinApplying}, "what it missed from shop-2, applying"},
+			"SST from shop-1, transferring, 512 of 2048 MiB (25 %), 17.0 MiB/s, until about 12:01:30 UTC"},
+		"total not known": {agentapi.Join{Kind: "SST", Phase: agentapi.JoinTransferring, Bytes: 3 << 20}, "SST, transferring, 3 MiB"},
+		"more than hoped": {agentapi.Join{Kind: "SST", Phase: agentapi.JoinPreparing, Bytes: 3 << 20, Total: 2 << 20}, "SST, preparing, 3 of 2 MiB (100 %)"},
+		"incremental":     {agentapi.Join{Kind: "IST", Donor: "shop-2", Phase: agentapi.JoinApplying}, "IST from shop-2, applying"},
 		"catching up": {agentapi.Join{Kind: "IST", Donor: "shop-2", Phase: agentapi.JoinApplying, WriteSets: 40, Behind: 60, ETA: &eta},
-			"what it missed from shop-2, applying, 40 write-sets done, 60 behind, until about 12:01:30 UTC"},
-		"the queue": {agentapi.Join{Kind: "SST", Phase: agentapi.JoinApplying, Bytes: 3 << 20, Behind: 60}, "full copy, applying, 3 MiB, 60 write-sets behind"},
+			"IST from shop-2, applying, 40 write-sets received, 60 behind, until about 12:01:30 UTC"},
+		"the queue": {agentapi.Join{Kind: "SST", Phase: agentapi.JoinApplying, Bytes: 3 << 20, Behind: 60}, "SST, applying, 3 MiB, 60 write-sets behind"},
 		"over":      {agentapi.Join{Kind: "IST", WriteSets: 12, EndedAt: &eta}, ""},
 	} {
 		c.in.StartedAt = began
@@ -111,7 +111,7 @@ func TestTransferProblems(t *testing.T) {
 
 // TestReadyTellsJoins: a copy of an hour is told in Ready, whatever it is for.
 func TestReadyTellsJoins(t *testing.T) {
-	const progress = "n-2 joins: full copy from n-1, transferring"
+	const progress = "n-2 joins: SST from n-1, transferring"
 	joining := func(in *Input) {
 		in.Snapshot.Members[2].Server = nil
 		s := in.Seen["n-2"]
@@ -127,11 +127,11 @@ func TestReadyTellsJoins(t *testing.T) {
 		"by itself": {func(in *Input) { in.Decision = waiting }, v1alpha1.ReasonJoining, "waiting for n-2; " + progress},
 		"scaling": {func(in *Input) {
 			in.Snapshot.Replicas = 5
-			in.Decision = plan.Decision{Reason: plan.ReasonScaling, Message: "waiting for n-2, on the way from 3 to 5 nodes"}
-		}, v1alpha1.ReasonScaling, "waiting for n-2, on the way from 3 to 5 nodes; " + progress},
+			in.Decision = plan.Decision{Reason: plan.ReasonScaling, Message: "waiting for n-2, scaling from 3 to 5 nodes"}
+		}, v1alpha1.ReasonScaling, "waiting for n-2, scaling from 3 to 5 nodes; " + progress},
 		"scaling, for another reason": {func(in *Input) {
 			in.Snapshot.Replicas, in.Decision = 5, waiting
-		}, v1alpha1.ReasonScaling, "on the way from 3 to 5 nodes; waiting for n-2; " + progress},
+		}, v1alpha1.ReasonScaling, "scaling from 3 to 5 nodes; waiting for n-2; " + progress},
 		"an operation": {func(in *Input) {
 			in.Snapshot.Operation, in.Decision = &galera.Operation{}, waiting
 		}, v1alpha1.ReasonJoining, "waiting for n-2; " + progress},

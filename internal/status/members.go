@@ -12,8 +12,8 @@ import (
 
 const phaseUnknown = "Unknown"
 
-// members describes every wanted node. What changes all the time (positions, the time of a
-// check) is taken over only together with a change of state, so that an idle cluster writes nothing.
+// members describes every node. What changes all the time (positions, the time of a check) is
+// updated only together with a change of state, so that an idle cluster writes nothing.
 func members(in Input) []v1alpha1.MemberStatus {
 	before := map[string]v1alpha1.MemberStatus{}
 	for _, m := range in.cluster().Status.Members {
@@ -89,7 +89,7 @@ func channel(in Input, r *agentapi.Report, name string, before *v1alpha1.Channel
 		return &v1alpha1.ChannelStatus{Observed: agentapi.ObservedUnknown}
 	}
 	if in.Now.Sub(f.CheckedAt) > evidenceLasts {
-		f = agentapi.ChannelFact{Observed: agentapi.ObservedUnknown, Problem: "the last look was too long ago", CheckedAt: f.CheckedAt}
+		f = agentapi.ChannelFact{Observed: agentapi.ObservedUnknown, Problem: "the last check is too old", CheckedAt: f.CheckedAt}
 	}
 	out := &v1alpha1.ChannelStatus{
 		Observed: known(f.Observed, observations, agentapi.ObservedUnknown), Protocol: f.Protocol, Cipher: f.Cipher, Serial: f.Serial, NotAfter: timeOf(f.NotAfter),

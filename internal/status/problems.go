@@ -14,9 +14,8 @@ import (
 // check looks for one kind of problem.
 type check func(Input) *validate.Problem
 
-// checks in the order in which a person should hear of them: first what the spec itself says
-// wrongly, then what is missing around it, then what nodes report, and last the volumes with which
-// nodes go on as they are.
+// checks in order of priority: first errors in the spec, then what is missing around the cluster, then
+// what nodes report, and last volumes that do not keep nodes from serving.
 var checks = []check{
 	failedPass,
 	forbiddenSettings,
@@ -38,7 +37,7 @@ var checks = []check{
 	expanding,
 }
 
-// FirstProblem returns the problem a person should hear of, nil when there is none.
+// FirstProblem returns the most important problem, nil when there is none.
 func FirstProblem(in Input) *validate.Problem {
 	for _, c := range checks {
 		if p := c(in); p != nil {
@@ -50,7 +49,7 @@ func FirstProblem(in Input) *validate.Problem {
 
 func failedPass(in Input) *validate.Problem { return in.Failed }
 
-// certManager is told after what keeps nodes from serving: they go on with what they have.
+// certManager comes after what keeps nodes from serving: they continue with their certificates.
 func certManager(in Input) *validate.Problem { return in.CertManager }
 
 func renewalRefused(in Input) *validate.Problem { return in.RenewalRefused }
@@ -62,12 +61,12 @@ func RootSecretProblem(s *corev1.Secret) *validate.Problem {
 	if s == nil || len(s.Data[agentapi.RootPasswordKey]) > 0 {
 		return nil
 	}
-	return blocking(v1alpha1.ReasonSecretWrongKind, fmt.Sprintf("the Secret %q has no key %q; add root's password there, or delete the Secret to have one made", s.Name, agentapi.RootPasswordKey))
+	return blocking(v1alpha1.ReasonSecretWrongKind, fmt.Sprintf("the Secret %q has no key %q; add the root password under this key, or delete the Secret to have a password generated", s.Name, agentapi.RootPasswordKey))
 }
 
 func rootSecret(in Input) *validate.Problem { return RootSecretProblem(in.Facts.Root) }
 
-// issuer speaks while there is no certificate and the user's issuer is the reason.
+// issuer reports a missing or unready issuer while there is no certificate.
 func issuer(in Input) *validate.Problem {
 	ref := in.cluster().Spec.TLS.IssuerRef
 	if ref == nil || in.Published != nil {
@@ -99,7 +98,7 @@ func certificate(in Input) *validate.Problem {
 	}
 	if in.Now.After(in.Published.NotAfter) {
 		return blocking(v1alpha1.ReasonCertificateExpired, fmt.Sprintf(
-			"the nodes' certificate expired at %s and cert-manager has not renewed it%s; look at kubectl describe certificate -n %s",
+			"the nodes' certificate expired at %s and cert-manager has not renewed it%s; run kubectl describe certificate -n %s",
 			in.Published.NotAfter.UTC().Format("2006-01-02 15:04:05"), certificateMessage(in), in.cluster().Namespace))
 	}
 	return nil
@@ -129,25 +128,25 @@ func scheduling(in Input) *validate.Problem {
 		for _, c := range p.Status.Conditions {
 			if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
 				return blocking(v1alpha1.ReasonUnschedulable, fmt.Sprintf(
-					"%s cannot be scheduled: %s. Add hosts or room, or relax spec.scheduling and spec.resources", p.Name, c.Message))
+					"%s cannot be scheduled: %s. Add hosts or capacity, or relax spec.scheduling and spec.resources", p.Name, c.Message))
 			}
 		}
 	}
 	return nil
 }
 
-// configuration speaks when an agent does not take the published configuration.
+// configuration reports an agent that refuses the published configuration.
 func configuration(in Input) *validate.Problem {
 	for _, m := range in.Snapshot.Members {
 		if r := in.report(m.Name); r != nil && r.Config.Problem != "" {
 			return blocking(v1alpha1.ReasonSettingsRefused, fmt.Sprintf(
-				"%s: %s. Correct spec.mariadb.config; until then the nodes go on with the last accepted configuration", m.Name, r.Config.Problem))
+				"%s: %s. Correct spec.mariadb.config; until then the nodes keep the last accepted configuration", m.Name, r.Config.Problem))
 		}
 	}
 	return nil
 }
 
-// decision passes on what the planner waits for a person to do.
+// decision reports a planner's decision that requires manual action.
 func decision(in Input) *validate.Problem {
 	if !in.Decision.Blocked {
 		return nil
@@ -155,7 +154,7 @@ func decision(in Input) *validate.Problem {
 	return blocking(in.Decision.Reason, in.Decision.Message)
 }
 
-// pods in ordinal order, so that the same problem is told every time.
+// pods in ordinal order, so that the same problem is reported every time.
 func pods(in Input) []*corev1.Pod {
 	var out []*corev1.Pod
 	for _, m := range in.Snapshot.Members {

@@ -12,7 +12,7 @@ import (
 )
 
 // Update writes what was observed and decided into status. The journal's fields (clusterUUID,
-// epoch, operation, lastOperation) are not its business.
+// epoch, operation, lastOperation) are left alone.
 func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	c := in.cluster()
 	problem := FirstProblem(in)
@@ -27,7 +27,7 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	status.NoPrimarySince = timeOf(&in.Snapshot.NoPrimarySince)
 	status.ReadyReplicas = synced(in)
 	if status.Replicas == 0 {
-		status.Replicas = int32(len(in.Snapshot.Members)) // from now on it is the journal's
+		status.Replicas = int32(len(in.Snapshot.Members)) // from now on the journal owns it
 	}
 	status.VolumeSize = observe.VolumeSize(in.Facts)
 	status.Selector = labels.SelectorFromSet(resources.Selector(c)).String()
@@ -38,7 +38,7 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	set := func(kind string, v verdict) {
 		generation := c.Generation
 		if kind == v1alpha1.ConditionReady && unseen {
-			generation = max(status.ObservedGeneration, 0) // it says nothing of the spec as it is now
+			generation = max(status.ObservedGeneration, 0) // it does not describe the current spec
 		}
 		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
 			Type: kind, Status: v.status, Reason: v.reason, Message: clip(v.message, 32768), ObservedGeneration: generation,
@@ -54,7 +54,7 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	set(v1alpha1.ConditionQuorumHealthy, quorumHealthy(in))
 }
 
-// stalled is True when a person has to act. On a paused cluster that is so as soon as there is something to do.
+// stalled is True when manual action is required: on a paused cluster, as soon as there is something to do.
 func stalled(in Input, problem *validate.Problem, unseen bool) verdict {
 	switch {
 	case problem != nil && problem.Blocked:
@@ -62,7 +62,7 @@ func stalled(in Input, problem *validate.Problem, unseen bool) verdict {
 	case in.Withheld:
 		return yes(v1alpha1.ReasonPaused, withheld(in))
 	case unseen:
-		return yes(v1alpha1.ReasonPaused, "the spec as it is now was not acted upon, as the cluster is paused; "+unpause(in))
+		return yes(v1alpha1.ReasonPaused, "the current spec has not been applied because the cluster is paused; "+unpause(in))
 	}
 	return no(v1alpha1.ReasonHealthy, "no manual action is required")
 }

@@ -143,7 +143,7 @@ func TestRigidAdvice(t *testing.T) {
 	says(t, volumes(in), back)
 	fails(&in, agentapi.FailureDiskFull)
 	says(t, FirstProblem(in), back)
-	if p := FirstProblem(in); strings.Contains(p.Message, "let spec.storage.size grow") {
+	if p := FirstProblem(in); strings.Contains(p.Message, "raise spec.storage.size") {
 		t.Errorf("it cannot: %s", p.Message)
 	}
 }

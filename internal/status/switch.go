@@ -11,8 +11,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
 
-// switches follows a switch of replication's encryption from the entry in the journal to the moment
-// in which all nodes are Synced with the new one, whatever happens between.
+// switches follows a switch of replication's encryption from its entry in the journal until all nodes
+// are Synced with the new encryption.
 func switches(in Input, before *v1alpha1.ClusterTLSStatus) (now, last *v1alpha1.SwitchStatus) {
 	if before != nil {
 		now, last = before.Switch, before.LastSwitch
@@ -45,7 +45,7 @@ func switched(s galera.Snapshot) bool {
 	return s.Published == s.Wanted
 }
 
-// outage is how long all nodes were away at once since the switch began.
+// outage is how long no node served since the switch began.
 func outage(in Input, since time.Time) time.Duration {
 	together := []agentapi.Away{{From: since, To: in.Now}}
 	for _, m := range in.Snapshot.Members {
@@ -62,7 +62,7 @@ func outage(in Input, since time.Time) time.Duration {
 	return sum
 }
 
-// overlaps are the times that are in both lists. One in the second may be lasting.
+// overlaps intersects two lists of intervals. An interval of the second list without an end lasts until now.
 func overlaps(ended, others []agentapi.Away) []agentapi.Away {
 	var both []agentapi.Away
 	for _, a := range ended {

@@ -12,10 +12,10 @@ import (
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
 
-// stepRemovingOldCA follows the planner's steps: nothing more is published, and nodes are restarted.
+// stepRemovingOldCA follows the planner's steps: the old CA is no longer published, and nodes are restarted.
 const stepRemovingOldCA = "RemovingOldCA"
 
-// trustedCAs are the CAs that are published, and those a running node trusts beside them.
+// trustedCAs are the published CAs, and those that a running node still trusts.
 func trustedCAs(in Input) []v1alpha1.TrustedCA {
 	if in.Published == nil {
 		return nil
@@ -46,7 +46,7 @@ func describeCA(c *x509.Certificate, state string) v1alpha1.TrustedCA {
 	return v1alpha1.TrustedCA{Fingerprint: pki.Fingerprint(c), Subject: clip(c.Subject.String(), 512), NotAfter: timeOf(&c.NotAfter), State: state}
 }
 
-// remembered is what was recorded of a CA while it was published.
+// remembered returns the record of a CA from the time when it was published.
 func remembered(in Input, fingerprint string) v1alpha1.TrustedCA {
 	t := v1alpha1.TrustedCA{Fingerprint: fingerprint}
 	if tls := in.cluster().Status.TLS; tls != nil {
@@ -70,7 +70,7 @@ func trustStep(in Input) string {
 	return step
 }
 
-// oldTrust says that an old CA is still trusted, and what is done about it; "" when none is.
+// oldTrust says that an old CA is still trusted, and what happens next; "" when none is.
 func oldTrust(in Input) string {
 	choice := in.Published.Choice
 	switch trustStep(in) {
@@ -83,7 +83,7 @@ func oldTrust(in Input) string {
 		return fmt.Sprintf("the CA is being replaced: %s still trusted; waiting for every node to present a certificate of the new one%s",
 			areTrusted(in, v1alpha1.CAOld), waitingFor(choice.Waiting))
 	case string(plan.StepAwaitingApproval):
-		return fmt.Sprintf("the CA was replaced, and %s still trusted, because spec.tls.dropOldCA is Manual. To have it dropped, and the nodes restarted one by one: "+
+		return fmt.Sprintf("the CA was replaced, and %s still trusted, because spec.tls.dropOldCA is Manual. To remove it, and restart the nodes one at a time: "+
 			"kubectl annotate --overwrite -n %s galeracluster %s %s=%s", areTrusted(in, v1alpha1.CAOld), in.cluster().Namespace, in.cluster().Name,
 			v1alpha1.AnnotationDropCA, strings.Join(choice.Old, ","))
 	case stepRemovingOldCA:

@@ -14,7 +14,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
-// volumes speaks of a volume that cannot become as large as the spec asks for.
+// volumes reports a volume that cannot be expanded to the size in the spec.
 func volumes(in Input) *validate.Problem {
 	want := in.cluster().Spec.Storage.Size
 	for _, p := range observe.Small(in.Facts) {
@@ -22,14 +22,14 @@ func volumes(in Input) *validate.Problem {
 			continue
 		}
 		return blocking(v1alpha1.ReasonVolumeNotExpandable, fmt.Sprintf(
-			"spec.storage.size asks for %s, and the class %q of %s does not allow volumes to be expanded; "+
-				"set allowVolumeExpansion: true there, if its driver can do it%s; or restore into a new cluster. "+
-				"The nodes go on with what they have", &want, class(p), p.Name, wayBack(in)))
+			"spec.storage.size is %s, but the StorageClass %q of %s does not allow volume expansion; "+
+				"set allowVolumeExpansion: true there, if its driver supports it%s; or restore into a new cluster. "+
+				"The nodes continue with their present volumes", &want, class(p), p.Name, wayBack(in)))
 	}
 	return nil
 }
 
-// wayBack is advised where admission allows it.
+// wayBack advises the old size if admission allows it.
 func wayBack(in Input) string {
 	size := observe.VolumeSize(in.Facts)
 	if size == nil {
@@ -38,7 +38,7 @@ func wayBack(in Input) string {
 	return fmt.Sprintf("; or set spec.storage.size back to %s", size)
 }
 
-// expanding speaks while a volume is made larger, which may wait for its node: what a person has to do about that comes first.
+// expanding reports a volume that is being expanded. The expansion may wait for its node, so problems of nodes come first.
 func expanding(in Input) *validate.Problem {
 	if growing := observe.Expanding(in.Facts); len(growing) > 0 {
 		p := growing[0]
@@ -53,19 +53,19 @@ func expanding(in Input) *validate.Problem {
 	return nil
 }
 
-// roomComes says that a member's volume is full and is being made larger: nobody else has to make room.
+// roomComes says that a member's full volume is being expanded: no manual action is required.
 func roomComes(in Input, m galera.Member) bool {
 	return m.Failure.Reason == agentapi.FailureDiskFull && slices.ContainsFunc(observe.Expanding(in.Facts), func(p *corev1.PersistentVolumeClaim) bool {
 		return p.Name == resources.ClaimName(in.cluster(), m.Ordinal)
 	})
 }
 
-// makeRoom does not advise a larger volume where one was asked for in vain.
+// makeRoom does not advise a larger volume if the volume cannot be expanded.
 func makeRoom(in Input) string {
 	if p := volumes(in); p != nil {
-		return ". Make room; the node goes on by itself. It gets no larger volume: " + p.Message
+		return ". Free space; the node then continues by itself. Its volume cannot be expanded: " + p.Message
 	}
-	return ". Make room, or let spec.storage.size grow; the node goes on by itself"
+	return ". Free space, or raise spec.storage.size; the node then continues by itself"
 }
 
 func class(p *corev1.PersistentVolumeClaim) string {

@@ -7,8 +7,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// The words agents send that are enums in status. An agent may be of another version than the operator: a word that the API
-// does not know would keep the whole status from being written.
+// The values sent by agents that are enums in status. An agent may have another version than the operator: the API server
+// would refuse the whole status for one unknown value.
 var (
 	phases = []galera.Phase{galera.PhaseExamining, galera.PhaseWaiting, galera.PhaseInitialising, galera.PhaseStarting, galera.PhaseRunning,
 		galera.PhaseStopping, galera.PhaseStopped, galera.PhaseFailed}
@@ -19,7 +19,7 @@ var (
 	joinPhases      = []string{agentapi.JoinWaiting, agentapi.JoinTransferring, agentapi.JoinPreparing, agentapi.JoinApplying}
 )
 
-// known is a word the API knows, or otherwise in its place.
+// known returns word if the API knows it, and otherwise if not.
 func known[T ~string](word T, words []T, otherwise string) string {
 	if slices.Contains(words, word) {
 		return string(word)

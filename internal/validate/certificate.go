@@ -12,7 +12,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// Certificate says why the issued pair may not reach the nodes, nil when it may.
+// Certificate says why the issued pair must not be published to the nodes, nil when it may.
 func Certificate(f observe.Facts, now time.Time) *Problem {
 	if f.Issued == nil {
 		return nil
@@ -27,10 +27,10 @@ func Certificate(f observe.Facts, now time.Time) *Problem {
 		return &Problem{Reason: v1alpha1.ReasonCertificateExpired}
 	}
 	return &Problem{Reason: v1alpha1.ReasonCertificateRefused, Blocked: true, Message: fmt.Sprintf(
-		"the certificate in the Secret %q is not given to the nodes (%s): %s", f.Issued.Name, problem.Reason, problem.Message)}
+		"the certificate in the Secret %q is not published to the nodes (%s): %s", f.Issued.Name, problem.Reason, problem.Message)}
 }
 
-// requiredNames are names the certificate must carry: the agents are called by them.
+// requiredNames are the DNS names that the certificate must contain: the operator dials the agents by them.
 func requiredNames(c *v1alpha1.GaleraCluster) []string {
 	return []string{resources.ServerName(c, resources.PodName(c, 0)), resources.ServiceName(c)}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// Image says why the nodes are not given the wanted image, nil when they are. A tag is free text, so it
-// counts only where the tag of the present image tells the series that was seen to run. Everything else
-// the agents find out, who let no older server near the data.
+// Image says why the wanted image is not published to the nodes, nil when it is. A tag is free text: it counts
+// only if the tag of the present image names the series that was seen to run. The agents check the rest: they
+// never start an older server with the data.
 func Image(wanted string, f observe.Facts, seen map[string]observe.Seen) *Problem {
 	have := observe.PublishedImage(f)
 	if have == "" || have == wanted {
@@ -22,18 +22,18 @@ func Image(wanted string, f observe.Facts, seen map[string]observe.Seen) *Proble
 	for i := range observe.Size(f) {
 		version := versionOf(f, seen, resources.PodName(f.Cluster, i))
 		if !galera.Older(tag(wanted), version) {
-			return nil // unknown, or one that the others could be filled from again
+			return nil // unknown, or a possible donor for the others
 		}
 		told = told || galera.SameSeries(tag(have), version)
 	}
 	if !told {
 		return nil
 	}
-	return &Problem{v1alpha1.ReasonDowngradeRefused, fmt.Sprintf("spec.image asks for %s, and the nodes run a later series of MariaDB (%s): their data are not for an older one. "+
-		"Put an image of that series or a later one into spec.image; no node was touched. To go back, restore a backup into a new cluster", wanted, have), true}
+	return &Problem{v1alpha1.ReasonDowngradeRefused, fmt.Sprintf("spec.image is %s, but the nodes run a later series of MariaDB (%s), and an older series cannot use their data. "+
+		"Set spec.image to an image of that series or a later one; no node was changed. To go back, restore a backup into a new cluster", wanted, have), true}
 }
 
-// versionOf is what a member was last seen to run.
+// versionOf is the server version that a member was last seen to run.
 func versionOf(f observe.Facts, seen map[string]observe.Seen, name string) string {
 	if s, ok := seen[name]; ok && s.Report.Image.ServerVersion != "" {
 		return s.Report.Image.ServerVersion
@@ -46,7 +46,7 @@ func versionOf(f observe.Facts, seen map[string]observe.Seen, name string) strin
 	return ""
 }
 
-// tag is what stands behind the last colon of an image's name, "" without a tag.
+// tag is the tag of an image's name, "" without one.
 func tag(image string) string {
 	image, _, _ = strings.Cut(image, "@")
 	name := image[strings.LastIndex(image, "/")+1:]

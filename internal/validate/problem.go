@@ -1,11 +1,11 @@
-// Package validate says what may not reach the nodes: settings, images and certificates that would harm them. What it refuses
-// is held back, the last accepted one stays in force, and the status tells why. It is pure.
+// Package validate refuses settings, images and certificates that would harm the nodes. A refused value is not published, the
+// last accepted one stays in force, and the status says why. The package is pure.
 package validate
 
 // Problem is something that keeps the cluster from what the spec asks for.
 type Problem struct {
 	Reason  string
 	Message string
-	// Blocked says that only a person can help.
+	// Blocked says that manual action is required.
 	Blocked bool
 }

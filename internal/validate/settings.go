@@ -8,7 +8,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
 
-// Settings names what spec.mariadb.config may not contain, nil when it is fine.
+// Settings reports a forbidden setting in spec.mariadb.config, nil when there is none.
 func Settings(c *v1alpha1.GaleraCluster) *Problem {
 	keys := make([]string, 0, len(c.Spec.MariaDB.Config))
 	for k := range c.Spec.MariaDB.Config {
@@ -22,8 +22,8 @@ func Settings(c *v1alpha1.GaleraCluster) *Problem {
 		}
 		if value := c.Spec.MariaDB.Config[k]; mycnf.CheckSetting(k, value.String()) != nil {
 			return &Problem{v1alpha1.ReasonForbiddenSetting,
-				fmt.Sprintf("the value of %q in spec.mariadb.config has line ends or other control characters, and an option file has one setting a line. "+
-					"Write it without them; until then the last accepted configuration stays in force", k), true}
+				fmt.Sprintf("the value of %q in spec.mariadb.config contains line breaks or other control characters, which an option file cannot hold. "+
+					"Remove them; until then the last accepted configuration stays in force", k), true}
 		}
 	}
 	return nil

@@ -51,7 +51,7 @@ var _ = Describe("Input that cannot work", Label(Core, Input), Ordered, Continue
 		By("warning that a shared issuer admits every certificate it has signed")
 		cond, err := c.Condition(ctx, v1alpha1.ConditionCertificatesValid)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(cond.Message).To(ContainSubstring("whoever holds any certificate of this issuer"))
+		Expect(cond.Message).To(ContainSubstring("the holder of any certificate of this issuer"))
 	}, SpecTimeout(6*time.Minute))
 
 	It("an image without the Galera provider: says so, and goes on with another image", func(ctx SpecContext) {

@@ -16,7 +16,7 @@ const (
 	diskSmall  = 120
 	diskLarge  = 900
 	diskRate   = 8 << 20 // bytes per second: the copy takes more than 20 seconds
-	diskAdvice = "Make room, or let spec.storage.size grow; the node goes on by itself"
+	diskAdvice = "Free space, or raise spec.storage.size; the node then continues by itself"
 )
 
 var _ = Describe("A new volume that is too small for the data", Label(Slow, Faults), func() {

@@ -50,7 +50,7 @@ var _ = Describe("A full state transfer", Label(Slow, Faults), func() {
 
 		t.awaitReason(ctx, v1alpha1.ReasonTransferFailed, And(
 			ContainSubstring("the full transfer from "+t.donor+" failed"), MatchRegexp(`exit code \d+|signal \d+`),
-			ContainSubstring("It is tried again, with another donor where there is one")), shortly)
+			ContainSubstring("The node tries again, with another donor if there is one")), shortly)
 		t.expectQuorum(ctx, w)
 		t.expectRetries(ctx, recoverTime)
 		m, err := shop.Member(ctx, t.joiner)

@@ -62,7 +62,7 @@ var _ = Describe("Another image", Label(Slow), func() {
 		down, err = shop.WatchDown(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		setImage(ctx, shop, harness.OldImage)
-		expectStalled(ctx, shop, v1alpha1.ReasonDowngradeRefused, harness.OldImage, "no node was touched")
+		expectStalled(ctx, shop, v1alpha1.ReasonDowngradeRefused, harness.OldImage, "no node was changed")
 		setImage(ctx, shop, newer)
 		Expect(shop.WaitReady(ctx, joinTime)).To(Succeed())
 		most, together, _, err = down.Stop()
