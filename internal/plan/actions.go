@@ -5,15 +5,15 @@ import "github.com/galera-operator/galera-operator/internal/galera"
 // Action is one side effect. Each type is one thing that internal/apply knows how to do.
 type Action interface{ isAction() }
 
-// Begin writes an operation into the journal. Nothing is done before that is stored.
+// Begin writes an operation into the journal. No order is sent before it is stored.
 type Begin struct{ Operation galera.Operation }
 
-// Complete takes the operation out of the journal; it was observed to be done, or given up.
+// Complete removes the operation from the journal: it was observed to be done, or is abandoned.
 type Complete struct {
 	Message string
-	// Abandoned says that the operation did not reach its goal; the planner thinks anew.
+	// Abandoned says that the operation did not reach its goal; the planner decides again.
 	Abandoned bool
-	// Size is the number of members from now on, 0 when the operation has not changed it.
+	// Size is the new number of members, 0 if the operation has not changed it.
 	Size int
 }
 
@@ -21,17 +21,17 @@ type Complete struct {
 type Resize struct{ Size int }
 
 // RecordUUID stores the state UUID of the cluster's history, once, and the highest epoch that
-// anybody remembers: after the status was lost they come from the members.
+// any member remembers: after a loss of the status both come from the members.
 type RecordUUID struct {
 	UUID  string
 	Epoch int64
-	// Leap says that somebody may remember a higher epoch than Epoch: one is recorded that was never used, nor
-	// recorded by an earlier Leap.
+	// Leap says that a member may remember a higher epoch than Epoch: an epoch is recorded that was neither used
+	// before nor recorded by an earlier Leap.
 	Leap bool
 }
 
-// AssignRoles moves NAME-primary to Primary, by one write: a Service that was left without a pod takes kube-proxy
-// seconds to fill again. Open connections do not follow.
+// AssignRoles moves NAME-primary to Primary, by one write: kube-proxy needs seconds to refill a Service that was
+// without a pod for a moment. Open connections stay on the old primary.
 type AssignRoles struct{ Primary string }
 
 // SendOrder sends an order to a member's agent.
@@ -48,11 +48,11 @@ type SendOrder struct {
 // DeletePod replaces a member's pod by one made from the current template.
 type DeletePod struct{ Member string }
 
-// PublishEncryption gives the nodes another encryption of replication to run with. It is done only if the
-// published one is still From, so that an operator with old caches cannot turn back a step.
+// PublishEncryption publishes another encryption of replication to the nodes. It is applied only if the
+// published one is still From, so that an operator with a stale cache cannot undo a step.
 type PublishEncryption struct{ From, To galera.Encryption }
 
-// OrderKind names what an order asks for; the values are those of agentapi.OrderKind.
+// OrderKind is the kind of an order; the values are those of agentapi.OrderKind.
 type OrderKind string
 
 // Kinds of orders the planner uses.

@@ -9,9 +9,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// approved says that a person vouches for exactly the member that would be chosen, in exactly
-// this attempt, and without everybody who is missing: an approval that was used, or that a later
-// operation has overtaken, is none; and it is not for members that somebody just cannot see.
+// approved says that the approval names exactly the member that would be chosen, exactly this attempt, and
+// every missing member. A used approval, or one for an earlier operation, does not count; nor does one that
+// leaves out a missing member, even if that member is only unreachable.
 func approved(s galera.Snapshot, v verdict, best galera.Member, ok bool) bool {
 	t := s.Trust
 	if !ok || t == nil || t.Member != best.Name || t.Position != best.Position || t.Epoch != attempt(s, best) {
@@ -20,7 +20,7 @@ func approved(s galera.Snapshot, v verdict, best galera.Member, ok bool) bool {
 	return !slices.ContainsFunc(v.missing(), func(name string) bool { return !covered(t, v, name) })
 }
 
-// covered says that a person gave the member up for what keeps it away now.
+// covered says that the approval gives the member up in the state in which it is missing now.
 func covered(t *galera.Trust, v verdict, name string) bool {
 	switch {
 	case slices.Contains(v.unable, name):
@@ -28,11 +28,11 @@ func covered(t *galera.Trust, v verdict, name string) bool {
 	case slices.Contains(t.Without, name):
 		return true
 	case slices.Contains(v.silent, name), slices.Contains(v.later, name):
-		// That the server of a silent member does not run a person has to vouch for, and that the data of an ended one need another
-		// image was not known to that person.
+		// For a silent member the approval must say explicitly that its server does not run (Gone). For a member whose data need
+		// another image, that was not known at the time of the approval.
 		return false
 	}
-	// Where an agent answers, the server is ended, or seen not to run, before anything is started.
+	// The agent answers: the server is ended, or seen not to run, before any member is started.
 	return slices.Contains(t.Running, name)
 }
 
@@ -44,10 +44,10 @@ func attempt(s galera.Snapshot, best galera.Member) int64 {
 	return highestEpoch(s) + 1
 }
 
-// nobodyMissing says that all members are there, and no approval is needed.
-func nobodyMissing(s galera.Snapshot) bool { return len(judge(s).missing()) == 0 }
+// noneMissing says that the data of every member is known, and no approval is needed.
+func noneMissing(s galera.Snapshot) bool { return len(judge(s).missing()) == 0 }
 
-// explain says who is missed, what is known, and the exact command of the approval.
+// explain names the missing members and the known positions, and gives the exact command of the approval.
 func explain(s galera.Snapshot, v verdict, best galera.Member, ok bool) (Decision, bool) {
 	reason, text := ReasonWaitingForMembers, ""
 	for _, g := range []struct {
@@ -56,15 +56,15 @@ func explain(s galera.Snapshot, v verdict, best galera.Member, ok bool) (Decisio
 	}{
 		{ReasonDataLost, "lost their data", v.lost},
 		{ReasonForeignData, "hold data of another cluster", v.foreign},
-		{ReasonForeignData, "hold write-sets that the latest line of the history does not have", v.beyond},
+		{ReasonForeignData, "hold write-sets that the latest line of the history does not contain", v.beyond},
 		{ReasonOrderBook, "cannot read their order book", v.damaged},
-		{ReasonDowngrade, "hold data that a later MariaDB has used, which their image must not touch: put the later image back", v.later},
-		{ReasonPositionUnknown, "cannot tell their position", v.unknown},
-		{ReasonMemberFailed, "run and do not answer" + mend(galera.Hung), v.hung},
-		{ReasonMemberFailed, "were killed and have not ended" + mend(galera.Killed), v.killed},
-		{ReasonMemberFailed, "are still being examined" + mend(galera.SlowLook), v.slow},
-		{ReasonMemberFailed, "have a volume that is frozen" + mend(galera.Frozen), v.frozen},
-		{ReasonMemberFailed, "have a volume that refuses writes" + mend(galera.ReadOnly), v.readOnly},
+		{ReasonDowngrade, "hold data that a later MariaDB has used and their image must not open: set spec.image back to the later image", v.later},
+		{ReasonPositionUnknown, "cannot determine their position", v.unknown},
+		{ReasonMemberFailed, "run and do not answer" + remedy(galera.Hung), v.hung},
+		{ReasonMemberFailed, "were killed and have not ended" + remedy(galera.Killed), v.killed},
+		{ReasonMemberFailed, "are still being examined" + remedy(galera.SlowLook), v.slow},
+		{ReasonMemberFailed, "have a volume that is frozen" + remedy(galera.Frozen), v.frozen},
+		{ReasonMemberFailed, "have a volume that refuses writes" + remedy(galera.ReadOnly), v.readOnly},
 		{ReasonMemberFailed, "cannot start" + whyUnable(s, v), v.unable},
 		{ReasonWaitingForMembers, "do not answer", v.silent},
 	} {
@@ -79,17 +79,17 @@ func explain(s galera.Snapshot, v verdict, best galera.Member, ok bool) (Decisio
 	}
 	ends := ""
 	if v.running(s) {
-		ends = " (a server given up as " + string(galera.StillRunning) + " is ended first, and counts with what it knows as soon as that can be told)"
+		ends = " (the operator first ends a server given up as " + string(galera.StillRunning) + ", and takes its position into account if it can be determined then)"
 	}
 	if s.Trust != nil {
-		text += ". The approval in spec.recovery is for another situation, and does nothing"
+		text += ". The approval in spec.recovery is for another situation and has no effect"
 	}
-	text += fmt.Sprintf(". Bring the missing members back; or, if they are gone for good and certainly not running, accept to lose what only they knew%s: "+
+	text += fmt.Sprintf(". Bring the missing members back; or, if they are gone for good and certainly not running, accept the loss of the writes that only they hold%s: "+
 		"kubectl patch galera %s -n %s --type=merge -p '%s'", ends, s.Name, s.Namespace, approvalPatch(s, v, best))
 	return Decision{Reason: reason, Message: text, Blocked: reason != ReasonWaitingForMembers}, true
 }
 
-// approvalPatch is spec.recovery.approval as a merge patch: it fits this situation, and no other.
+// approvalPatch is spec.recovery.approval as a merge patch. It is valid for this situation only.
 func approvalPatch(s galera.Snapshot, v verdict, best galera.Member) string {
 	var patch struct {
 		Spec struct {

@@ -7,11 +7,11 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// silentArbitrator is how long there has to be no Primary component before an arbitrator that does not
-// answer counts as gone: its agent ends it sooner when nobody counts it.
+// silentArbitrator is how long there must be no Primary component before an arbitrator that does not
+// answer counts as ended: its own agent ends it sooner if it is in no Primary component.
 const silentArbitrator = 45 * time.Second
 
-// ApplyArbitrator brings the arbitrator's Deployment to what the spec asks for, with a pod or without.
+// ApplyArbitrator applies the arbitrator's Deployment as the spec asks for, with a pod or without.
 type ApplyArbitrator struct{ Running bool }
 
 // RemoveArbitrator deletes the arbitrator's Deployment.
@@ -20,10 +20,9 @@ type RemoveArbitrator struct{}
 func (ApplyArbitrator) isAction()  {}
 func (RemoveArbitrator) isAction() {}
 
-// tendArbitrator makes the arbitrator, lets it go, and takes it down for something new, only while every
-// node serves: then the nodes alone have a majority, and it is their turn when the arbitrator is back.
-// Nothing of this is journalled: what is to be done shows in the facts, and a repeated order names the
-// very process it ends.
+// tendArbitrator creates, removes and restarts the arbitrator, only while every node serves: then the
+// nodes alone have quorum. Nodes are restarted when it is back. None of this is journalled: the facts show
+// what is to be done, and a repeated order names the process it ends.
 func tendArbitrator(s galera.Snapshot) (Decision, bool) {
 	a := s.Arbitrator
 	if a == nil || s.Hibernate || !everyoneServes(s) {
@@ -31,38 +30,38 @@ func tendArbitrator(s galera.Snapshot) (Decision, bool) {
 	}
 	switch {
 	case !a.Wanted && a.Deployed && (len(s.Members) == s.Replicas || cannotRun(a)):
-		return Decision{Action: RemoveArbitrator{}, Reason: ReasonScaling, Message: fmt.Sprintf("the arbitrator goes: %d nodes need none", s.Replicas)}, true
+		return Decision{Action: RemoveArbitrator{}, Reason: ReasonScaling, Message: fmt.Sprintf("removing the arbitrator: %d nodes need none", s.Replicas)}, true
 	case len(s.Members) == 1:
 		return Decision{}, false // there is nothing to arbitrate yet
 	case a.Wanted && (!a.Deployed || !a.Scheduled):
-		return Decision{Action: ApplyArbitrator{Running: true}, Reason: ReasonScaling, Message: "the arbitrator is started"}, true
+		return Decision{Action: ApplyArbitrator{Running: true}, Reason: ReasonScaling, Message: "starting the arbitrator"}, true
 	case a.Wanted && a.Outdated:
-		return Decision{Action: ApplyArbitrator{Running: true}, Reason: ReasonRestarting, Message: "the arbitrator is replaced: its pod is of an earlier template"}, true
+		return Decision{Action: ApplyArbitrator{Running: true}, Reason: ReasonRestarting, Message: "replacing the arbitrator: its pod template has changed"}, true
 	case a.Process == "" || !a.RestartNeeded || a.Pod.Outdated || a.Pod.Terminating:
 		return Decision{}, false
 	}
 	if d, waiting := nodesRead(s); waiting {
-		return d, true // whoever is to meet it has to know what it will run with
+		return d, true // the nodes must have the configuration with which it starts again
 	}
-	return endArbitrator(s, ReasonRestarting, "the arbitrator is restarted, because it takes nothing over while it runs")
+	return endArbitrator(s, ReasonRestarting, "restarting the arbitrator: garbd reads new settings and certificates only when it starts")
 }
 
-// cannotRun says that the arbitrator has no vote that could be lost with it, and will have none: one that has crashed is started again.
+// cannotRun says that the arbitrator has no vote to lose, and will not get one: a crashed garbd, in contrast, is started again.
 func cannotRun(a *galera.Arbitrator) bool {
 	return a.Process == "" && (!a.Scheduled || a.LacksGarbd || !a.Known && a.Pod.Waiting)
 }
 
-// endArbitrator ends the garbd that runs. Another one is started as soon as two nodes are Primary.
+// endArbitrator ends the running garbd. Its agent starts another one as soon as two nodes are Primary.
 func endArbitrator(s galera.Snapshot, reason, message string) (Decision, bool) {
 	return Decision{Reason: reason, Message: message, Action: SendOrder{
 		Member: s.Arbitrator.Name, ID: s.Arbitrator.Process, Epoch: s.Epoch, Kind: OrderRestart,
 	}}, true
 }
 
-// allServe says that there is something to arbitrate, and everyoneServes.
+// allServe says that there is more than one node, and everyoneServes.
 func allServe(s galera.Snapshot) bool { return len(s.Members) > 1 && everyoneServes(s) }
 
-// everyoneServes says that every member is Synced and served, and that none has been told to do anything.
+// everyoneServes says that every member is Synced, that its pod is ready, and that it has no order to carry out.
 func everyoneServes(s galera.Snapshot) bool {
 	for _, m := range s.Members {
 		if !m.Synced() || !m.Pod.Ready || m.Order != nil && m.Order.State == orderAccepted {
@@ -72,21 +71,21 @@ func everyoneServes(s galera.Snapshot) bool {
 	return true
 }
 
-// waitForArbitrator waits until a wanted arbitrator is counted, before a node is taken down. Beside a single node
-// there is nothing it could be counted for.
+// waitForArbitrator waits until a wanted arbitrator is in the Primary component, before a node is stopped. Beside a
+// single node it does not run.
 func waitForArbitrator(s galera.Snapshot) (Decision, bool) {
 	a := s.Arbitrator
 	switch {
 	case a == nil || !a.Wanted && !a.Deployed || a.Votes() || len(s.Members) == 1:
 		return Decision{}, false
 	case a.Failure != nil:
-		return wait(ReasonArbitratorAway, "the arbitrator has to be there before a node is taken down: "+a.Failure.Message)
+		return wait(ReasonArbitratorAway, "the arbitrator must be in the Primary component before a node is stopped: "+a.Failure.Message)
 	}
-	return wait(ReasonArbitratorAway, "waiting for the arbitrator before a node is taken down")
+	return wait(ReasonArbitratorAway, "waiting for the arbitrator before a node is stopped")
 }
 
-// arbitratorReads waits until a running arbitrator knows what is published, and it is told whether it needs a
-// restart for it.
+// arbitratorReads waits until a running arbitrator has read the published configuration: then its report says
+// whether it needs a restart.
 func arbitratorReads(s galera.Snapshot) (Decision, bool) {
 	if a := s.Arbitrator; a != nil && a.Process != "" && a.ConfigLoaded != s.ConfigRevision {
 		return wait(ReasonConfiguration, "waiting for the arbitrator to read the new configuration")
@@ -94,14 +93,14 @@ func arbitratorReads(s galera.Snapshot) (Decision, bool) {
 	return Decision{}, false
 }
 
-// arbitratorFirst says that every node serves and the arbitrator does not: it is to be seen to before another
-// node is taken down.
+// arbitratorFirst says that every node serves and the arbitrator does not: it is restored before another node is
+// stopped.
 func arbitratorFirst(s galera.Snapshot) bool {
 	_, away := waitForArbitrator(s)
 	return away && allServe(s)
 }
 
-// dismissArbitrator sends the arbitrator's pod away: before the last node leaves, or the arbitrator alone would
+// dismissArbitrator removes the arbitrator's pod before the last node stops: otherwise the arbitrator alone would
 // remain as the Primary component.
 func dismissArbitrator(s galera.Snapshot, reason string) (Decision, bool) {
 	a := s.Arbitrator
@@ -109,29 +108,29 @@ func dismissArbitrator(s galera.Snapshot, reason string) (Decision, bool) {
 	case a == nil:
 		return Decision{}, false
 	case a.Scheduled:
-		return Decision{Action: ApplyArbitrator{Running: false}, Reason: reason, Message: "the arbitrator is stopped before the last node"}, true
+		return Decision{Action: ApplyArbitrator{Running: false}, Reason: reason, Message: "stopping the arbitrator before the last node"}, true
 	case a.Process != "":
 		return wait(reason, "waiting for the arbitrator to stop")
 	}
 	return Decision{}, false
 }
 
-// endLeftArbitrator sees to it, before a member is made the start of a component, that no arbitrator
-// runs that could be another Primary component, without any data, or could be taken for one with some.
+// endLeftArbitrator ends a running arbitrator before a member bootstraps: alone it could be another Primary
+// component, which has no data but looks like one that has.
 func endLeftArbitrator(s galera.Snapshot, _ galera.Operation, _ galera.Member) (Decision, bool) {
 	a := s.Arbitrator
 	switch {
 	case a == nil || !a.Pod.Exists:
 		return Decision{}, false
 	case a.Process != "":
-		return endArbitrator(s, ReasonRecovering, "the arbitrator is ended before the cluster starts anew")
+		return endArbitrator(s, ReasonRecovering, "ending the arbitrator before the cluster is bootstrapped")
 	case !a.Known && s.NoPrimaryFor < silentArbitrator && s.Operation.Type != galera.OpFirstStart:
-		return wait(ReasonRecovering, "the arbitrator does not answer; waiting until it has certainly ended")
+		return wait(ReasonRecovering, "the arbitrator does not answer; waiting until it has certainly ended by itself")
 	}
 	return Decision{}, false
 }
 
-// arbitratorHolds says why an encryption cannot be published yet because of the arbitrator, "" when it can.
+// arbitratorHolds says why the arbitrator delays the publication of an encryption, "" when it does not.
 func arbitratorHolds(s galera.Snapshot, to galera.Encryption) string {
 	a := s.Arbitrator
 	switch {
@@ -142,30 +141,30 @@ func arbitratorHolds(s galera.Snapshot, to galera.Encryption) string {
 	case a.ConfigLoaded != s.ConfigRevision:
 		return "waiting for the arbitrator to read the new configuration"
 	case a.Process == "" || !a.Votes():
-		return "waiting for the arbitrator to be counted"
+		return "waiting for the arbitrator to join the Primary component"
 	case !a.Running.Meets(to):
 		return fmt.Sprintf("waiting for the arbitrator to run with %s sockets", s.Published.Sockets)
 	case to.Sockets == galera.SocketStrict && s.Published.Sockets == galera.SocketDynamic && !a.LinksVerified:
-		return "waiting for the arbitrator to have verified every node's certificate"
+		return "waiting for the arbitrator to verify every node's certificate"
 	}
 	return ""
 }
 
-// arbitratorRefuses says why a switch could not be finished by the arbitrator.
+// arbitratorRefuses refuses, or delays, a switch that the arbitrator could not finish.
 func arbitratorRefuses(s galera.Snapshot, bridge galera.Encryption) (Decision, bool) {
 	a := s.Arbitrator
 	switch {
 	case a == nil || !a.Deployed || !a.Scheduled:
 		return Decision{}, false
 	case !a.Known:
-		return wait(ReasonSwitching, "the switch of encryption begins when the agent of the arbitrator answers")
+		return wait(ReasonSwitching, "waiting for the agent of the arbitrator before encryption is switched")
 	case s.Wanted.Sockets != galera.SocketPlain && a.TLSProblem != "":
-		return blocked(ReasonSwitchRefused, "encryption is not switched on, and nothing was touched: the arbitrator: "+a.TLSProblem)
+		return blocked(ReasonSwitchRefused, "encryption is not switched on, and nothing was changed: the arbitrator: "+a.TLSProblem)
 	case !s.Rebootstrap && !a.Votes():
-		return wait(ReasonArbitratorAway, "the switch of encryption begins when the arbitrator is counted")
+		return wait(ReasonArbitratorAway, "waiting for the arbitrator to join the Primary component before encryption is switched")
 	case !s.Rebootstrap && bridge.Sockets == galera.SocketDynamic && !a.DynamicSockets:
 		return blocked(ReasonRebootstrap, "the arbitrator's Galera library has no dynamic sockets, which a rolling switch needs; "+
-			"set spec.tls.switchStrategy to Rebootstrap, which costs the restart of one node")
+			"set spec.tls.switchStrategy to Rebootstrap: the outage is the restart of one node")
 	}
 	return Decision{}, false
 }

@@ -7,15 +7,15 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// continueBootstrap brings the chosen member to Primary. What was decided when the operation
-// began is not believed: it may have rested on old reports. First every other member is told of
-// the operation's epoch, which makes it refuse all orders of earlier ones, and is brought to a
-// state in which it cannot become Primary by itself. A report that shows the epoch is younger than
-// the journal's entry, so the choice is made again from such reports, and only then ordered.
+// continueBootstrap makes the chosen member Primary. The choice made when the operation began may have
+// used old reports. So every other member first gets an order with the operation's epoch, which makes it
+// refuse all earlier orders, and is brought to a state in which it cannot become Primary by itself. A
+// report that shows the epoch is newer than the journal's entry: the choice is made again from such
+// reports, and only then the order is sent.
 func continueBootstrap(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 	m, ok := s.Member(op.BootstrapMember)
 	if !ok {
-		return abandon(ReasonRecovering, op.BootstrapMember+" is no member any more")
+		return abandon(ReasonRecovering, op.BootstrapMember+" is no longer a member")
 	}
 	kind := orderFor(op.Type)
 	if m.Order != nil && m.Order.ID == orderID(op, m.Name, kind) {
@@ -28,7 +28,7 @@ func continueBootstrap(s galera.Snapshot, op galera.Operation) (Decision, bool) 
 			return d, true
 		}
 	}
-	d, ok := order(op, m.Name, kind, op.Position, ReasonRecovering, fmt.Sprintf("%s starts the cluster at %s", m.Name, op.Position))
+	d, ok := order(op, m.Name, kind, op.Position, ReasonRecovering, fmt.Sprintf("%s bootstraps the cluster at %s", m.Name, op.Position))
 	send := d.Action.(SendOrder)
 	if op.Type == galera.OpRecover {
 		send.GivenUp = judge(s).missing() // chooseAgain has seen that each is approved
@@ -48,23 +48,23 @@ func orderFor(t galera.OperationType) OrderKind {
 	}
 }
 
-// followOrder waits for an order that the agent has, and gives up when it came to nothing.
+// followOrder waits for an order that the agent has accepted, and abandons the operation if the order failed.
 func followOrder(m galera.Member, op galera.Operation) (Decision, bool) {
 	switch {
 	case m.CannotAct != galera.Able:
-		return abandon(ReasonRecovering, fmt.Sprintf("%s was to start the cluster, and %s", m.Name, plight(m)))
+		return abandon(ReasonRecovering, fmt.Sprintf("%s was chosen to bootstrap the cluster, but %s", m.Name, trouble(m)))
 	case m.Order.State == orderRefused, m.Order.State == orderFailed:
 		return abandon(ReasonRecovering, fmt.Sprintf("%s did not carry out %s: %s", m.Name, op.ID, m.Order.Message))
 	case m.Order.State == orderDone && m.Down():
-		return abandon(ReasonRecovering, m.Name+" went down again after it had been started")
+		return abandon(ReasonRecovering, m.Name+" stopped again after it had been started")
 	case m.Order.State == orderDone && withoutQuorum(m):
 		return abandon(ReasonQuorumLost, m.Name+" lost quorum again after it had been started")
 	default:
-		return wait(ReasonRecovering, fmt.Sprintf("%s is starting the cluster (%s)", m.Name, op.ID))
+		return wait(ReasonRecovering, fmt.Sprintf("%s is bootstrapping the cluster (%s)", m.Name, op.ID))
 	}
 }
 
-// chooseAgain asks whether the member would still be chosen.
+// chooseAgain checks that the member would still be chosen.
 func chooseAgain(s galera.Snapshot, op galera.Operation, m galera.Member) (Decision, bool) {
 	v := judge(s)
 	best, ok := v.best(s)
@@ -72,17 +72,17 @@ func chooseAgain(s galera.Snapshot, op galera.Operation, m galera.Member) (Decis
 	case op.Type == galera.OpFirstStart && len(v.silent) > 0:
 		return wait(ReasonWaitingForMembers, "waiting for the agents of "+list(v.silent))
 	case op.Type == galera.OpFirstStart && !neverStarted(s, v):
-		return abandon(ReasonRecovering, "there are data, or there have been: nothing is initialised")
+		return abandon(ReasonRecovering, "a member holds, or held, data: nothing is initialised")
 	case op.Type == galera.OpFirstStart:
 		return Decision{}, false
 	case len(v.later) > 0 && !approved(s, v, best, ok):
-		return abandon(ReasonDowngrade, list(v.later)+" cannot be started with this image") // another one has to reach it
+		return abandon(ReasonDowngrade, list(v.later)+" cannot be started with this image") // another image has to reach it
 	case len(v.missing()) > 0 && !approved(s, v, best, ok):
 		return explain(s, v, best, ok)
 	case len(v.missing()) > 0 && best.Name != m.Name:
-		return abandon(ReasonRecovering, "a person vouches for "+best.Name)
+		return abandon(ReasonRecovering, "the approval names "+best.Name)
 	case len(v.busy) > 0:
-		return wait(ReasonWaitingForMembers, "waiting for "+list(v.busy)+", still starting or stopping")
+		return wait(ReasonWaitingForMembers, "waiting for "+list(v.busy)+" to finish starting or stopping")
 	}
 	if problem := stillFits(m, best, op); problem != "" {
 		return abandon(ReasonRecovering, m.Name+": "+problem)
@@ -98,16 +98,16 @@ func stillFits(m, best galera.Member, op galera.Operation) string {
 	case m.Position.UUID != op.Position.UUID || m.Position.Seqno < op.Position.Seqno:
 		return fmt.Sprintf("its position is behind %s", op.Position)
 	case op.Type == galera.OpRebuildQuorum && !withoutQuorum(m):
-		return "it is not running without quorum any more"
+		return "it no longer runs without quorum"
 	case op.Type == galera.OpRecover && (!m.Down() || m.Data != galera.DataPresent || m.Position != op.Position):
-		return fmt.Sprintf("its position is not %s any more", op.Position)
+		return fmt.Sprintf("its position is no longer %s", op.Position)
 	}
 	return ""
 }
 
-// stopOthers stops running nodes that lost quorum and are not in the chosen member's component:
-// they could find each other and become Primary by themselves. One that does not answer may even be Primary, alone; it
-// is ended, too, and looked at again.
+// stopOthers stops running nodes that lost quorum and are not in the chosen member's component: they could merge and
+// become Primary by themselves. A server that does not answer may even be Primary alone; it is ended, too, and its
+// position is examined then.
 func stopOthers(s galera.Snapshot, op galera.Operation, chosen galera.Member) (Decision, bool) {
 	for _, m := range s.Members {
 		switch {
@@ -116,30 +116,30 @@ func stopOthers(s galera.Snapshot, op galera.Operation, chosen galera.Member) (D
 			return endStuck(op, m)
 		case m.Known && m.Server != nil:
 			return order(op, m.Name, OrderStop, galera.Position{}, ReasonRecovering,
-				fmt.Sprintf("stopping %s, which has no quorum and is apart from %s", m.Name, chosen.Name))
+				fmt.Sprintf("stopping %s, which has no quorum and is not in the component of %s", m.Name, chosen.Name))
 		}
 	}
 	return Decision{}, false
 }
 
-// together says that two running nodes are in the same component, and both know.
+// together says that two running nodes are in the same component by the views of both.
 func together(a, b galera.Member) bool {
 	return a.Server != nil && b.Server != nil &&
 		slices.Contains(a.Server.Members, b.Name) && slices.Contains(b.Server.Members, a.Name)
 }
 
-// tellOthers makes the other members remember the operation's epoch. A Start is an order that
-// changes nothing for a member that is not held. One that cannot read its order book refuses all
-// orders anyhow; one that cannot write it carries none out, and an approval comes later than any order that is
-// under way to it.
+// tellOthers makes the other members remember the operation's epoch, by a Start: an order that changes
+// nothing for a member that was not stopped by order. A member that cannot read its order book refuses all
+// orders anyhow. One that cannot write it carries none out; and an approval that gives it up is later than any order
+// still on its way to it.
 func tellOthers(s galera.Snapshot, op galera.Operation, chosen galera.Member) (Decision, bool) {
 	if op.Type == galera.OpFirstStart {
-		return Decision{}, false // there is nothing yet that an earlier order could harm
+		return Decision{}, false // there is no data yet that an earlier order could harm
 	}
 	for _, m := range s.Members {
 		if m.Name != chosen.Name && m.Known && m.Records() && seenEpoch(m) < op.Epoch {
 			return order(op, m.Name, OrderStart, galera.Position{}, ReasonRecovering,
-				fmt.Sprintf("telling %s that %s starts the cluster", m.Name, chosen.Name))
+				fmt.Sprintf("telling %s that %s bootstraps the cluster", m.Name, chosen.Name))
 		}
 	}
 	return Decision{}, false

@@ -64,13 +64,13 @@ func TestGiveUpRecover(t *testing.T) {
 	const order = "recover-5/db-1/bootstrap"
 	gaveUp(t, crashed(db(1, told(order, 5, OrderBootstrap, orderRefused))), "refused")
 	gaveUp(t, crashed(db(1, told(order, 5, OrderBootstrap, orderFailed))), "failed")
-	gaveUp(t, crashed(db(1, told(order, 5, OrderBootstrap, orderDone))), "down again")
+	gaveUp(t, crashed(db(1, told(order, 5, OrderBootstrap, orderDone))), "stopped again")
 	gaveUp(t, crashed(db(1, nonPrimary(9, "db-1"), told(order, 5, OrderBootstrap, orderDone))), "quorum lost again")
 	gaveUp(t, crashed(db(1, down(7))), "its position is another one")
 	gaveUp(t, crashed(db(0, down(12))), "another one is ahead")
 	gaveUp(t, crashed(db(0, knows(6))), "a later epoch is known")
-	gaveUp(t, crashed(db(1, silent), trust("db-0", at(8), 6, "db-1")), "a person vouches for another one")
-	gaveUp(t, shop(all(down(8)), running(galera.Operation{ID: "recover-5", Type: galera.OpRecover, Epoch: 5, BootstrapMember: "db-9"})), "no member")
+	gaveUp(t, crashed(db(1, silent), trust("db-0", at(8), 6, "db-1")), "the approval names another one")
+	gaveUp(t, shop(all(down(8)), running(galera.Operation{ID: "recover-5", Type: galera.OpRecover, Epoch: 5, BootstrapMember: "db-9"})), "no longer a member")
 	gaveUp(t, shop(running(galera.Operation{ID: "x-5", Type: "Unheard", Epoch: 5})), "unknown to this version")
 }
 
@@ -98,5 +98,5 @@ func TestContinueFirstStart(t *testing.T) {
 		{name: "done", s: shop(running(first)), action: Complete{Message: "db-0 is Primary"}},
 	})
 	gaveUp(t, fresh(running(first), func(s *galera.Snapshot) { s.ClusterUUID = history }), "there is a history")
-	gaveUp(t, fresh(running(first), db(1, down(3))), "there are data")
+	gaveUp(t, fresh(running(first), db(1, down(3))), "a member holds, or held, data")
 }

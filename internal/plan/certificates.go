@@ -6,31 +6,31 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// CertificateStep names how far the way from one CA to another has got.
+// CertificateStep is a step of the replacement of the CA.
 type CertificateStep string
 
 // The steps. Each is published, and observed on every member before the next.
 const (
 	// StepSettled means that one CA is trusted and the issued certificate is published.
 	StepSettled CertificateStep = "Settled"
-	// StepDistributingTrust means that the old certificate is presented, and both CAs are to be trusted.
+	// StepDistributingTrust means that the old certificate is presented, and all members have to trust both CAs.
 	StepDistributingTrust CertificateStep = "DistributingTrust"
-	// StepRotatingCertificates means that both CAs are trusted, and the new certificate is to be presented.
+	// StepRotatingCertificates means that both CAs are trusted, and all members have to present the new certificate.
 	StepRotatingCertificates CertificateStep = "RotatingCertificates"
-	// StepAwaitingApproval means that the old CA could be dropped and that a person is to ask for it.
+	// StepAwaitingApproval means that the old CA can be dropped as soon as the user approves it.
 	StepAwaitingApproval CertificateStep = "AwaitingApproval"
 )
 
-// Publication is what the nodes are to be given.
+// Publication is the certificate and the CAs to publish to the nodes.
 type Publication struct {
-	// Issued says that the leaf is the issued one; otherwise it is the one published already.
+	// Issued says that the leaf is the issued one; otherwise the published leaf stays.
 	Issued bool
 	// CAs are trusted by the nodes.
 	CAs []string
-	// Old are those of them that the issued certificate does not come with.
+	// Old are those of them that were not issued with the certificate.
 	Old  []string
 	Step CertificateStep
-	// Waiting are the members that hold up the next step.
+	// Waiting are the members that delay the next step.
 	Waiting []string
 }
 
@@ -39,9 +39,9 @@ type Publication struct {
 //
 //	old leaf, old CA → old leaf, both CAs → new leaf, both CAs → new leaf, new CA
 //
-// A leaf that verifies by whatever the published one verifies by needs no step of trust: who
-// presents the published one trusts that. It is then published at once, whoever is silent, so
-// that a renewal does not depend on anybody.
+// A leaf that verifies by every CA by which the published leaf verifies needs no step of trust: each member
+// trusts those CAs already. It is published at once, even if members are silent, so that a renewal
+// depends on no member.
 func Publish(c galera.Certificates) Publication {
 	published, issued := c.Published, c.Issued
 	switch {
@@ -69,7 +69,7 @@ func Publish(c galera.Certificates) Publication {
 	return p
 }
 
-// sameTrust says that whoever trusts the published leaf trusts the issued one, too.
+// sameTrust says that every member that trusts the published leaf trusts the issued one, too.
 func sameTrust(published, issued galera.Pair) bool {
 	by := common(published.Anchors, published.CAs)
 	return len(by) > 0 && len(without(by, issued.Anchors)) == 0
@@ -81,7 +81,7 @@ func trusted(c galera.Certificates) bool {
 		len(waiting(c.Members, func(u galera.CertificateUse) bool { return u.Loaded })) == 0
 }
 
-// drop lets go of the old CAs once everybody presents the new leaf.
+// drop removes the old CAs once every member presents the new leaf.
 func drop(c galera.Certificates, p Publication) Publication {
 	p.Issued, p.Step = true, StepSettled
 	if len(p.Old) == 0 {
@@ -104,7 +104,7 @@ func drop(c galera.Certificates, p Publication) Publication {
 	return p
 }
 
-// living leaves out what has expired, unless nothing would be left to trust.
+// living leaves out expired CAs, unless none would be left.
 func living(cas, expired []string) []string {
 	if alive := without(cas, expired); len(alive) > 0 {
 		return alive
@@ -112,8 +112,8 @@ func living(cas, expired []string) []string {
 	return cas
 }
 
-// waiting names the members that are not as they should be. One that is away counts: it may be
-// running where nobody sees it, and it may come back with what it knew.
+// waiting names the members that are not ready. An unreachable member is not: it may be running, and it may come
+// back with its old certificates.
 func waiting(members []galera.CertificateUse, ready func(galera.CertificateUse) bool) []string {
 	var out []string
 	for _, u := range members {

@@ -7,10 +7,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// releaseDonor restarts a node that would be a donor for ever: its group was lost in the middle of a
-// transfer, and Galera made it a donor again when the group came back. It takes nobody in and is
-// waited for by everything that asks for Synced nodes, so what goes on gives way, as soon as the restart can
-// go on in its place.
+// releaseDonor restarts a node that would stay a donor for ever: its component was lost during a transfer,
+// and Galera made it a donor again when the component came back. It accepts no joiner, and operations that
+// need Synced nodes wait for it. So the operation in progress gives way as soon as the restart can begin.
 func releaseDonor(s galera.Snapshot) (Decision, bool) {
 	m, found := stuckDonor(s)
 	op := s.Operation
@@ -19,16 +18,16 @@ func releaseDonor(s galera.Snapshot) (Decision, bool) {
 		return Decision{}, false
 	case op == nil:
 		return begin(s, galera.Operation{Type: galera.OpRestart, Target: m.Name}, ReasonRestarting,
-			m.Name+" stays a donor though it gives to nobody: it needs a restart")
+			m.Name+" stays a donor without a joiner: it needs a restart")
 	case op.Type == galera.OpRestart && op.Target != m.Name, op.Type == galera.OpScaleDown,
 		op.Type == galera.OpSwitchTLS && !rebootstrapping(*op):
-		return abandon(ReasonRestarting, m.Name+" stays a donor though it gives to nobody, and has its turn first")
+		return abandon(ReasonRestarting, m.Name+" stays a donor without a joiner, and is restarted first")
 	}
 	return Decision{}, false
 }
 
-// releasable says that the restart would not wait for anybody. Waiting, it would be in the way of what may help:
-// of the removal of a member that is gone for good, for one.
+// releasable says that the restart would not have to wait. A waiting restart would block other work that may help, for
+// instance the removal of a member that is gone for good.
 func releasable(s galera.Snapshot, m galera.Member) bool {
 	if _, waiting := waitForOthersOf(s, m); waiting {
 		return false
@@ -39,14 +38,14 @@ func releasable(s galera.Snapshot, m galera.Member) bool {
 	return comesBack(s, m)
 }
 
-// comesBack says that the cluster can be started again by itself when m, a stuck donor, is restarted: somebody else
-// serves, or everybody else is known to have nothing that m lacks. Otherwise it serves on as it is, alone.
+// comesBack says that the cluster can start again by itself after a restart of m, a stuck donor: another member
+// serves, or all others are known to hold no write-set that m lacks. Otherwise m continues to serve alone.
 func comesBack(s galera.Snapshot, m galera.Member) bool {
 	return slices.ContainsFunc(othersThanStuck(s), canWrite) || len(missingBeside(s, m)) == 0
 }
 
-// missingBeside are the members that may know more than m does, were all down. Those that try to join now and again
-// are down every other moment.
+// missingBeside are the members that would be missing if all members were down and m were the candidate. A member that
+// tries to join again and again counts as down: it is, between two attempts.
 func missingBeside(s galera.Snapshot, m galera.Member) []string {
 	var rest []galera.Member
 	for _, o := range s.Members {
@@ -63,12 +62,12 @@ func missingBeside(s galera.Snapshot, m galera.Member) []string {
 }
 
 func aloneAndStuck(s galera.Snapshot, m galera.Member) string {
-	return fmt.Sprintf("%s stays a donor though it gives to nobody, and takes nobody in before it is restarted. It serves alone, and the cluster could not be "+
-		"started again by itself without %s. Bring back what they had; or, to go on without it, accept a time without service: "+
+	return fmt.Sprintf("%s stays a donor without a joiner, and accepts no joiner before its restart. It serves alone, and after its restart the cluster could not "+
+		"start by itself without %s. Bring their data back; or, to give that data up, accept an outage: "+
 		"kubectl delete pod %s -n %s, and then the approval that this condition will ask for", m.Name, list(missingBeside(s, m)), m.Name, s.Namespace)
 }
 
-// catchesUp says that a node has its data, applies what came meanwhile, and becomes Synced without a donor.
+// catchesUp says that a node has its data, still applies write-sets, and will become Synced without a donor.
 func catchesUp(m galera.Member) bool {
 	return m.InPrimary() && m.Data != galera.DataIncomplete && !m.Draining && !m.Pod.Terminating && m.Server.State == galera.NodeJoined
 }
@@ -77,7 +76,7 @@ func othersThanStuck(s galera.Snapshot) []galera.Member {
 	return slices.DeleteFunc(slices.Clone(s.Members), func(m galera.Member) bool { return m.StuckDonor })
 }
 
-// stuckDonor is the one to release next: the writer's node last.
+// stuckDonor is the donor to release next: the primary last.
 func stuckDonor(s galera.Snapshot) (galera.Member, bool) {
 	var stuck []galera.Member
 	for _, m := range s.Members {
@@ -98,15 +97,15 @@ func stuckDonor(s galera.Snapshot) (galera.Member, bool) {
 	return lastFirst(stuck, chooseWriter(s)), true
 }
 
-// upToDate says of a stuck donor that it lacks nothing a Synced member has.
+// upToDate says that a stuck donor has applied everything, like a Synced member.
 func upToDate(m galera.Member) bool {
 	return m.StuckDonor && canWrite(m) && m.Server.ReceiveQueue == 0
 }
 
-// waitForOthersOf is waitForSynced, except for a node that nobody can join: a donor that has to be released, which is
-// never Synced itself, or the only giver. When nobody else can give, the others wait for it.
+// waitForOthersOf is waitForSynced, except for a node that no other can join: a stuck donor, which is never Synced
+// itself, or the only donor, whose image lacks programs. If no other node can be a donor, the others wait for this one.
 func waitForOthersOf(s galera.Snapshot, m galera.Member) (Decision, bool) {
-	if giver, found := onlyGiver(s); found && giver.Name == m.Name {
+	if donor, found := onlyDonor(s); found && donor.Name == m.Name {
 		return Decision{}, false
 	}
 	if !m.StuckDonor {
@@ -122,7 +121,7 @@ func waitForOthersOf(s galera.Snapshot, m galera.Member) (Decision, bool) {
 		return d, true
 	}
 	if a := s.Arbitrator; a != nil && (a.Outdated || cannotRun(a)) {
-		return Decision{}, false // its turn comes when every node serves
+		return Decision{}, false // it is restarted when every node serves
 	}
 	return waitForArbitrator(s)
 }

@@ -31,19 +31,19 @@ func TestReleaseDonor(t *testing.T) {
 		{name: "it is not begun where it had to wait: a member that is gone for good can leave", s: shop(wanted(1), db(0, stuckAsDonor), db(2, silent)),
 			action: Begin{galera.Operation{ID: "scaledown-5", Type: galera.OpScaleDown, Target: "db-2", Epoch: 5}}, reason: ReasonScaling},
 		{name: "nor while another comes back", s: shop(db(0, stuckAsDonor), db(1, waiting)), reason: ReasonRestarting, says: "waiting for"},
-		{name: "alone with one that is silent, it serves on", s: shop(db(0, stuckAsDonor), db(1, waiting), db(2, silent)), reason: ReasonRestarting, says: "could not be started again by itself without db-2"},
+		{name: "alone with one that is silent, it serves on", s: shop(db(0, stuckAsDonor), db(1, waiting), db(2, silent)), reason: ReasonRestarting, says: "could not start by itself without db-2"},
 		{name: "alone with one whose volume was lost, it serves on", s: shop(db(0, stuckAsDonor), db(1, waiting), db(2, empty)), reason: ReasonRestarting, says: "kubectl delete pod db-0 -n default"},
 		{name: "also while that one tries again", s: shop(db(0, stuckAsDonor), db(1, waiting), db(2, empty, phase(galera.PhaseStarting))), reason: ReasonRestarting, says: "without db-2"},
 		{name: "a donor that gives is left alone", s: shop(db(2, state(galera.NodeDonor))), reason: ReasonJoining, says: "db-2"},
 		{name: "a re-bootstrap restarts it anyway", s: switching(plain, strict, db(0, stuckAsDonor), journal("Rebootstrap", "db-0")),
 			action: SendOrder{Member: "db-1", ID: "switchtls-5/db-1/stop", Epoch: 5, Kind: OrderStop}, reason: ReasonSwitching},
 	})
-	gaveUp(t, shop(db(0, stuckAsDonor, outdatedPod), db(1, waiting), db(2, silent), running(restartOf("db-0"))), "could not be started again")
+	gaveUp(t, shop(db(0, stuckAsDonor, outdatedPod), db(1, waiting), db(2, silent), running(restartOf("db-0"))), "could not start by itself")
 	for _, op := range []galera.Operation{
 		restartOf("db-1"),
 		{ID: "scaledown-5", Type: galera.OpScaleDown, Epoch: 5, Target: "db-2"},
 		{ID: "switchtls-5", Type: galera.OpSwitchTLS, Epoch: 5, Step: stepRolling},
 	} {
-		gaveUp(t, shop(db(0, stuckAsDonor), running(op)), "gives to nobody")
+		gaveUp(t, shop(db(0, stuckAsDonor), running(op)), "without a joiner")
 	}
 }

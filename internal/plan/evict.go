@@ -2,31 +2,31 @@ package plan
 
 import "github.com/galera-operator/galera-operator/internal/galera"
 
-// Eviction tells a member's server that another one has ended: nobody waits for its silence then.
+// Eviction tells a member's server that another server has ended, so that the group need not wait for its silence.
 type Eviction struct {
-	// Member is who is told.
+	// Member is told.
 	Member string
-	// Gone is whose server has ended; NodeUUID named it in the group.
+	// Gone is the member whose server has ended; NodeUUID was its UUID in the group.
 	Gone, NodeUUID string
-	// ViewID is the Primary view both were in; in any other one the member refuses.
+	// ViewID is the Primary view of both; in any other view the member refuses.
 	ViewID int64
 }
 
-// Evictions finds the servers that their own agents saw end, and for each a member that still counts on it. A
-// group takes seconds of silence for the end of a member, because silence can have other reasons; nobody can
-// write meanwhile. Here the reason is known. It is no Action: it needs no journal, hurts nobody when it is
-// repeated or too late, and must not wait for what else is to be done.
+// Evictions finds the servers that their own agents saw end, and for each a member that still has it in its view. The
+// group would wait for seconds of silence, because silence can have other reasons, and no node can write meanwhile.
+// Here the reason is known. It is no Action: it needs no journal, does no harm when it is repeated or late, and must
+// not wait for other work.
 //
-// A member believes one eviction in each view, and that is harmless to quorum, whatever else happens. Say that some
-// component had a majority of a view, and went on. Its members evicted, while they were in that view, servers that
-// had ended, so nobody among themselves: only the others can evict any of them, and those are fewer than half, with
-// one eviction each. So they never evict the whole of that component, and cannot be Primary without it.
+// A member accepts one eviction in each view. That is safe for quorum, whatever else happens. Suppose that a component
+// had a majority of a view, and went on. While its members were in that view, they evicted only servers that had
+// ended, so none of each other. Only the rest of the view can evict any of them: fewer than half, with one eviction
+// each. So the rest never evicts that whole component, and cannot be Primary without it.
 func Evictions(s galera.Snapshot) []Eviction {
 	if _, grave := refuseTwoPrimaries(s); grave || s.Arbitrator != nil {
-		return nil // an arbitrator cannot be made to forget an eviction, and others learn of it again and again
+		return nil // garbd cannot be made to forget an eviction, and passes it on again and again
 	}
 	var out []Eviction
-	asked := map[string]bool{} // each believes but one
+	asked := map[string]bool{} // each accepts only one
 	for _, gone := range s.Members {
 		if gone.Ended == nil {
 			continue

@@ -6,8 +6,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// hibernate begins the ordered stop; when it is complete the planner has nothing to say until
-// the cluster is wanted again.
+// hibernate begins the ordered stop of all nodes; when it is complete the planner does nothing until
+// spec.hibernate is false again.
 func hibernate(s galera.Snapshot) (Decision, bool) {
 	if !s.Hibernate {
 		return Decision{}, false
@@ -21,11 +21,11 @@ func hibernate(s galera.Snapshot) (Decision, bool) {
 	return begin(s, galera.Operation{Type: galera.OpHibernate}, ReasonHibernating, "stopping all nodes, one after another")
 }
 
-// continueHibernate stops one node at a time, the primary last: the last one to stop is the one
-// that knows everything, and Galera marks it safe to bootstrap.
+// continueHibernate stops one node at a time, the primary last: the last node to stop holds every
+// write-set, and Galera marks it safe to bootstrap.
 func continueHibernate(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 	if !s.Hibernate {
-		return abandon(ReasonJoining, "the cluster is wanted again")
+		return abandon(ReasonJoining, "spec.hibernate is false again")
 	}
 	if d, ok := dismissArbitrator(s, ReasonHibernating); ok {
 		return d, true
@@ -50,8 +50,8 @@ func continueHibernate(s galera.Snapshot, op galera.Operation) (Decision, bool) 
 		}
 	}
 	if len(running) == 0 && len(missing) > 0 {
-		// A pod that is not there may be on its way back, and would start its node.
-		return wait(ReasonHibernating, "all others are stopped; waiting for the pods "+list(missing))
+		// A missing pod may be created again, and would start its node.
+		return wait(ReasonHibernating, "all other nodes are stopped; waiting for the pods "+list(missing))
 	}
 	if len(running) == 0 {
 		return completeHibernate(untold)
@@ -60,23 +60,24 @@ func continueHibernate(s galera.Snapshot, op galera.Operation) (Decision, bool) 
 	if m.Order != nil && m.Order.Epoch == op.Epoch && m.Order.Kind != string(OrderStop) {
 		return abandon(ReasonHibernating, fmt.Sprintf("the Stop of epoch %d was lifted on %s: another epoch is needed", op.Epoch, m.Name))
 	}
-	return order(op, m.Name, OrderStop, galera.Position{}, ReasonHibernating, fmt.Sprintf("stopping %s, %d still to stop", m.Name, len(running)))
+	return order(op, m.Name, OrderStop, galera.Position{}, ReasonHibernating, fmt.Sprintf("stopping %s, %d nodes left to stop", m.Name, len(running)))
 }
 
-// completeHibernate ends the hibernation when all that can be told to stop have. One that cannot be told may be left: its pod goes
-// with the others, and nobody is there whom it could serve together with, or without. Of two each could.
+// completeHibernate completes the hibernation when all nodes that accept a Stop have stopped. One node that cannot be told may be
+// left: its server ends with its pod, and no other node runs meanwhile with which, or without which, it could serve. With two such
+// nodes, either could serve with or without the other.
 func completeHibernate(untold []galera.Member) (Decision, bool) {
 	switch {
 	case len(untold) == 0:
 		return complete("all nodes are stopped")
 	case len(untold) == 1:
-		return complete("all nodes are stopped, but " + untold[0].Name + ", which goes with its pod" + but(untold[0]))
+		return complete("all nodes are stopped but " + untold[0].Name + ", which ends with its pod" + but(untold[0]))
 	}
-	return wait(ReasonHibernating, "all others are stopped; waiting for "+list(names(untold))+", which cannot be told to stop: only one may go untold. "+untold[0].Name+" "+plight(untold[0]))
+	return wait(ReasonHibernating, "all other nodes are stopped; waiting for "+list(names(untold))+", which cannot be told to stop: at most one such node may be left. "+untold[0].Name+" "+trouble(untold[0]))
 }
 
-// lastFirst picks the highest ordinal that is not the primary: neither by its role nor by the
-// record; then by its role alone; and the primary when it is alone.
+// lastFirst picks the highest ordinal that is the primary neither by its role nor by the record; then one that
+// is not by its role; and the primary itself if no other is left.
 func lastFirst(members []galera.Member, primary string) galera.Member {
 	last := members[0]
 	for _, m := range members[1:] {
@@ -98,9 +99,9 @@ func rank(m galera.Member, primary string) int {
 	}
 }
 
-// liftStops lets nodes join again that were stopped by an order which is over. A hibernation has
-// to be over first: were it wanted again, its Stops would be known orders and do nothing. The epoch
-// is the journal's, so that an operator with an old status cannot lift a newer Stop.
+// liftStops lets nodes join again that were stopped by order of an operation that has ended. A hibernation
+// must have ended first: if it were wanted again, the agents would ignore its Stops as known orders. The epoch
+// is the journal's, so that an operator with a stale status cannot lift a newer Stop.
 func liftStops(s galera.Snapshot) (Decision, bool) {
 	stopping := s.Hibernate || s.Operation != nil && (s.Operation.Type == galera.OpHibernate || rebootstrapping(*s.Operation))
 	if stopping || !anyPrimary(s) || highestEpoch(s) > s.Epoch {
@@ -114,12 +115,12 @@ func liftStops(s galera.Snapshot) (Decision, bool) {
 	return Decision{}, false
 }
 
-// leaving says that the operation in the journal takes the member out.
+// leaving says that the operation in the journal removes the member.
 func leaving(s galera.Snapshot, m galera.Member) bool {
 	return s.Operation != nil && s.Operation.Type == galera.OpScaleDown && s.Operation.Target == m.Name
 }
 
-// lift sends a Start whose ID names the Stop it ends: another Stop may still be on its way.
+// lift sends a Start whose ID names the Stop it lifts: another Stop may still be on its way.
 func lift(s galera.Snapshot, m galera.Member) (Decision, bool) {
 	op := galera.Operation{ID: fmt.Sprintf("start-%d", s.Epoch), Epoch: s.Epoch}
 	d, ok := order(op, m.Name, OrderStart, galera.Position{}, ReasonJoining, m.Name+" may join again")

@@ -34,7 +34,7 @@ func TestHibernate(t *testing.T) {
 		{name: "rests", s: shop(hibernated, all(noPod), func(s *galera.Snapshot) { s.Hibernated = true }), reason: ReasonHibernated},
 		{name: "wakes up", s: shop(all(stopped(10)), db(0, safe), func(s *galera.Snapshot) { s.Hibernated = true }), action: recoverBy("db-0", 10, 5)},
 	})
-	gaveUp(t, shop(running(hibernation), db(2, stopped(10))), "the cluster is wanted again")
+	gaveUp(t, shop(running(hibernation), db(2, stopped(10))), "spec.hibernate is false again")
 	gaveUp(t, stopping(db(2, told("start-5/db-2/start", 5, OrderStart, orderDone))), "its stop was lifted")
 }
 

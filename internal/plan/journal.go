@@ -7,7 +7,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// begin journals a new operation. Its epoch is above every epoch anybody remembers, of an order
+// begin journals a new operation. Its epoch is above every epoch that any member remembers, of an order
 // or of a bootstrap, so that a lost status can never make an old order look new.
 func begin(s galera.Snapshot, op galera.Operation, reason, message string) (Decision, bool) {
 	op.Epoch = highestEpoch(s) + 1
@@ -23,15 +23,15 @@ func highestEpoch(s galera.Snapshot) int64 {
 	return epoch
 }
 
-// recordAnew stores the history's UUID in a status that has none. Unless this is the first start, the status was lost, or the
-// volumes are of an earlier cluster, and whoever cannot be asked now, because its order book is damaged or
-// its volume was taken away, may remember a higher epoch than the others do.
+// recordAnew stores the history's UUID in a status that has none. Unless this is the first start, the status was lost or the
+// volumes are of an earlier cluster. Then a member that cannot be asked now, because its order book is damaged or its
+// volume is missing, may remember a higher epoch than the others.
 func recordAnew(s galera.Snapshot, uuid string) RecordUUID {
 	first := s.Operation != nil && s.Operation.Type == galera.OpFirstStart
 	return RecordUUID{UUID: uuid, Epoch: highestEpoch(s), Leap: !first}
 }
 
-// seenEpoch is the epoch of the last order a member remembers; it refuses all that are older.
+// seenEpoch is the epoch of the last order that a member remembers; it refuses orders of earlier epochs.
 func seenEpoch(m galera.Member) int64 {
 	if m.Order == nil {
 		return 0
@@ -51,13 +51,13 @@ func wait(reason, message string) (Decision, bool) {
 	return Decision{Reason: reason, Message: message}, true
 }
 
-// blocked waits for a person.
+// blocked waits for manual action.
 func blocked(reason, message string) (Decision, bool) {
 	return Decision{Reason: reason, Message: message, Blocked: true}, true
 }
 
-// order sends an order of the running operation. Its ID is the same every time it is sent,
-// so that a lost reply costs nothing.
+// order sends an order of the operation in progress. Its ID is the same every time it is sent,
+// so that it can be repeated after a lost reply.
 func order(op galera.Operation, member string, kind OrderKind, pos galera.Position, reason, message string) (Decision, bool) {
 	return Decision{Reason: reason, Message: message, Action: SendOrder{
 		Member: member, ID: orderID(op, member, kind), Epoch: op.Epoch, Kind: kind, Position: pos,
@@ -78,7 +78,7 @@ func continueOperation(s galera.Snapshot) (Decision, bool) {
 		return complete(m.Name + " is Primary")
 	}
 	if highestEpoch(s) > op.Epoch {
-		return abandon(ReasonRecovering, fmt.Sprintf("a later operation than %s is known to a member", op.ID))
+		return abandon(ReasonRecovering, fmt.Sprintf("a member remembers a later operation than %s", op.ID))
 	}
 	switch op.Type {
 	case galera.OpFirstStart, galera.OpRecover, galera.OpRebuildQuorum:
@@ -92,6 +92,6 @@ func continueOperation(s galera.Snapshot) (Decision, bool) {
 	case galera.OpSwitchTLS:
 		return continueSwitch(s, op)
 	default:
-		return abandon(ReasonRecovering, fmt.Sprintf("operation type %q is not known to this version", op.Type))
+		return abandon(ReasonRecovering, fmt.Sprintf("this version does not know the operation type %q", op.Type))
 	}
 }

@@ -2,27 +2,27 @@
 // wait. It is pure: no context, client, clock or logger; it imports only the standard library
 // and internal/galera, so that the simulator can run it millions of times.
 //
-// The algorithm is an ordered list of policies; the first one that has something to say wins:
+// The algorithm is an ordered list of policies; the first one that returns a decision wins:
 //
-//  1. What is too grave to touch: two Primary components, a Primary with a foreign history.
-//  2. Remember the history's UUID as soon as a component has one.
-//  3. The Service NAME-primary follows a node that can write.
-//     What is published must let nodes join the component that serves.
+//  1. Refuse all work with two Primary components, or a Primary with a foreign history.
+//  2. Record the history's UUID as soon as a component has one.
+//  3. Move the Service NAME-primary to a node that can write.
+//     Keep published an encryption with which nodes can join the component that serves.
 //  4. Let nodes join again that an earlier operation had stopped.
-//  5. Restart a donor that would stay one for ever, or the only node with data when its image cannot give them: what goes
-//     on waits for it.
-//  6. Go on with the journalled operation, until it is observed to be done.
-//  7. Nothing runs at all: the wanted encryption can be published at once.
-//  8. Stop everything in order, when the cluster is to hibernate.
-//  9. No Primary component: replace pods that cannot start as they are; then first start, rebuild quorum, or recover. All of them need facts
-//     about every member, or a person's approval; until then nothing happens.
-//  10. Start the arbitrator, let it go, or restart it, while every node serves.
-//  11. Bring the number of members to the wanted one, one by one.
+//  5. Restart a donor that would stay one for ever, or the only node with data if its image cannot be a donor: other
+//     operations wait for it.
+//  6. Continue the journalled operation, until it is observed to be done.
+//  7. No node runs: publish the wanted encryption at once.
+//  8. Stop all nodes in order, if the cluster is to hibernate.
+//  9. No Primary component: replace pods that cannot start as they are; then first start, rebuild quorum, or recover. All of
+//     them need facts about every member, or an approval; until then nothing happens.
+//  10. Start, remove or restart the arbitrator, while every node serves.
+//  11. Bring the number of members to the wanted one, one at a time.
 //  12. Switch the encryption of replication.
-//  13. Restart nodes that run with old settings or in an old pod, one by one, the primary last.
+//  13. Restart nodes that run with old settings or in an old pod, one at a time, the primary last.
 //
-// A node never bootstraps by itself, so "nobody is Primary, nobody runs" can only be ended by an
-// order; a slow or stale report can therefore delay a decision and never make it wrong.
+// A node never bootstraps by itself: without a running node only an order can make one Primary. So
+// a slow or stale report can delay a decision, but never make it wrong.
 package plan
 
 import (
@@ -36,9 +36,9 @@ type Decision struct {
 	Action Action
 	// Reason is one of the Reason… constants.
 	Reason string
-	// Message is a sentence for a person: what is the matter, and what helps.
+	// Message is a sentence for the user: what is wrong, then what to do.
 	Message string
-	// Blocked says that only a person can change the situation.
+	// Blocked says that manual action is required.
 	Blocked bool
 }
 
@@ -70,7 +70,7 @@ const (
 	ReasonTransferTools     = "TransferToolsMissing"
 )
 
-// policy looks at a Snapshot; ok says that it decides and that nobody after it is asked.
+// policy looks at a Snapshot; ok says that it decides, and that no later policy is asked.
 type policy func(galera.Snapshot) (d Decision, ok bool)
 
 var policies = []policy{
@@ -80,7 +80,7 @@ var policies = []policy{
 	keepJoinable,
 	liftStops,
 	releaseDonor,
-	releaseGiver,
+	releaseOnlyDonor,
 	continueOperation,
 	publishWhileDown,
 	hibernate,
@@ -103,7 +103,7 @@ func Plan(s galera.Snapshot) Decision {
 	return Decision{Reason: ReasonHealthy, Message: fmt.Sprintf("all %d nodes are Synced", len(s.Members))}
 }
 
-// reportMembers tells who is not Synced yet, though nothing has to be done about it.
+// reportMembers names the members that are not Synced yet, though no action is needed.
 func reportMembers(s galera.Snapshot) (Decision, bool) {
 	var joining []string
 	for _, m := range s.Members {
@@ -111,7 +111,7 @@ func reportMembers(s galera.Snapshot) (Decision, bool) {
 			continue
 		}
 		if m.CannotAct != galera.Able {
-			return Decision{Reason: ReasonMemberFailed, Message: m.Name + " " + plight(m)}, true
+			return Decision{Reason: ReasonMemberFailed, Message: m.Name + " " + trouble(m)}, true
 		}
 		if m.Failure != nil {
 			return Decision{Reason: ReasonMemberFailed, Message: m.Name + ": " + m.Failure.Message}, true
@@ -124,19 +124,19 @@ func reportMembers(s galera.Snapshot) (Decision, bool) {
 	d := Decision{Reason: ReasonJoining, Message: "waiting for " + list(joining) + " to become Synced"}
 	if s.Replicas != len(s.Members) && s.Replicas > 0 {
 		d.Reason = ReasonScaling
-		d.Message += fmt.Sprintf(", on the way from %d to %d nodes", len(s.Members), s.Replicas)
+		d.Message += fmt.Sprintf(", scaling from %d to %d nodes", len(s.Members), s.Replicas)
 	}
 	return d, true
 }
 
-// reportArbitrator tells that a wanted arbitrator is not counted.
+// reportArbitrator reports a wanted arbitrator that is not in the Primary component.
 func reportArbitrator(s galera.Snapshot) (Decision, bool) {
 	a := s.Arbitrator
 	switch {
 	case a == nil || !a.Wanted || a.Votes():
 		return Decision{}, false
 	case a.Failure != nil:
-		return wait(ReasonArbitratorAway, "the arbitrator is not counted: "+a.Failure.Message)
+		return wait(ReasonArbitratorAway, "the arbitrator is not in the Primary component: "+a.Failure.Message)
 	}
-	return wait(ReasonArbitratorAway, "waiting for the arbitrator to be counted")
+	return wait(ReasonArbitratorAway, "waiting for the arbitrator to join the Primary component")
 }

@@ -33,8 +33,8 @@ func anyPrimary(s galera.Snapshot) bool {
 	return ok
 }
 
-// refuseTwoPrimaries stops everything when two components serve at once: whatever is done
-// then can only make more of the data diverge.
+// refuseTwoPrimaries stops all work when two components serve at once: any action could make
+// the data diverge further.
 func refuseTwoPrimaries(s galera.Snapshot) (Decision, bool) {
 	for i, a := range s.Members {
 		if !a.InPrimary() {
@@ -42,13 +42,13 @@ func refuseTwoPrimaries(s galera.Snapshot) (Decision, bool) {
 		}
 		if s.ClusterUUID != "" && a.Server.ClusterUUID != s.ClusterUUID {
 			return blocked(ReasonForeignData, fmt.Sprintf(
-				"%s is Primary with the history %s, but this cluster's history is %s; the operator touches nothing until a person has looked at it",
+				"%s is Primary with the history %s, but this cluster's history is %s; the operator does nothing until this is resolved manually",
 				a.Name, a.Server.ClusterUUID, s.ClusterUUID))
 		}
 		for _, b := range s.Members[i+1:] {
 			if b.InPrimary() && apart(a, b) {
 				return blocked(ReasonTwoPrimaries, fmt.Sprintf(
-					"%s and %s are Primary in two different components: the data diverges; stop clients, keep both volumes, and decide by hand which one is right; the operator touches nothing",
+					"%s and %s are Primary in two different components: the data diverges; the operator does nothing. Stop the clients, keep both volumes, and decide manually which component is right",
 					a.Name, b.Name))
 			}
 		}
@@ -56,9 +56,9 @@ func refuseTwoPrimaries(s galera.Snapshot) (Decision, bool) {
 	return Decision{}, false
 }
 
-// apart says that two Primary members certainly are in different components: other histories,
-// or memberships that have nobody in common. What they share, in whatever way, shows that one of them
-// has not told its last view yet: a true split never overlaps.
+// apart says that two Primary members are certainly in different components: their histories differ,
+// or their views have no member in common. Any common member shows that one of them has not reported
+// its latest view yet: the views of a true split never overlap.
 func apart(a, b galera.Member) bool {
 	if a.Server.ClusterUUID != b.Server.ClusterUUID {
 		return true
@@ -67,17 +67,17 @@ func apart(a, b galera.Member) bool {
 		!slices.ContainsFunc(a.Server.Members, func(name string) bool { return slices.Contains(b.Server.Members, name) })
 }
 
-// recordUUID stores the history's UUID as soon as there is a component, or, after the status
-// was lost, as soon as all data agree on one. The epoch of the journal comes back in the same way.
+// recordUUID stores the history's UUID as soon as there is a component; after a loss of the status, as
+// soon as all data are of one history. The epoch of the journal is restored in the same way.
 func recordUUID(s galera.Snapshot) (Decision, bool) {
 	epoch := highestEpoch(s)
 	m, ok := firstPrimary(s)
 	switch {
 	case ok && s.ClusterUUID == "":
 		return Decision{Action: recordAnew(s, m.Server.ClusterUUID), Reason: ReasonJoining, Message: "the cluster's history is " + m.Server.ClusterUUID}, true
-	case s.ClusterUUID != "" && s.Trust != nil && s.Trust.Epoch == epoch+1 && (ok || nobodyMissing(s)):
-		// It must not be lying about when somebody is missing the next time.
-		return record(s.ClusterUUID, s.Trust.Epoch, "the approval to start without missing members is not needed any more")
+	case s.ClusterUUID != "" && s.Trust != nil && s.Trust.Epoch == epoch+1 && (ok || noneMissing(s)):
+		// Recording its epoch makes the approval void: it must not be valid when a member is missing the next time.
+		return record(s.ClusterUUID, s.Trust.Epoch, "the approval to start without missing members is no longer needed, and void now")
 	case s.ClusterUUID != "" && s.Operation == nil && epoch > s.Epoch:
 		return record(s.ClusterUUID, epoch, fmt.Sprintf("members remember epoch %d", epoch))
 	}
@@ -106,10 +106,10 @@ func assign(target string) (Decision, bool) {
 	return Decision{Action: AssignRoles{target}, Reason: ReasonJoining, Message: target + " becomes the primary"}, true
 }
 
-// rolePrimary is the role of the pod that NAME-primary leads to (api/v1alpha1.RolePrimary).
+// rolePrimary is the role of the pod behind NAME-primary (api/v1alpha1.RolePrimary).
 const rolePrimary = "primary"
 
-// chooseWriter prefers whoever is the writer now, then Synced nodes, then the lowest ordinal.
+// chooseWriter chooses the primary: it prefers the present one, then Synced nodes, then the lowest ordinal.
 func chooseWriter(s galera.Snapshot) string {
 	best, bestScore := "", 0
 	for _, m := range s.Members {
@@ -130,7 +130,7 @@ func writerScore(m galera.Member, recorded string) int {
 	}
 	switch {
 	case blockedDonor(m):
-		// Whoever else can write is the better one; among its like the writer stays.
+		// Any other node that can write is better. Among blocked donors, the present primary stays.
 		if m.Pod.Role == rolePrimary {
 			score++
 		}
@@ -142,13 +142,13 @@ func writerScore(m galera.Member, recorded string) int {
 	return score
 }
 
-// blockedDonor says that a node gives a copy in a way that lets nobody write there (Rsync): its agent calls it not ready then,
-// so that NAME-primary would have no endpoint for as long as the copy takes.
+// blockedDonor says that a node is a donor that cannot write meanwhile (method Rsync). Its agent reports it not ready,
+// so NAME-primary would have no endpoint during the SST.
 func blockedDonor(m galera.Member) bool {
 	return m.Server.State == galera.NodeDonor && !m.Pod.Ready
 }
 
-// canWrite includes donors: a node that gives a MariaBackup transfer goes on serving.
+// canWrite includes donors: a donor of a MariaBackup SST continues to serve.
 func canWrite(m galera.Member) bool {
 	return m.InPrimary() && m.Data != galera.DataIncomplete && !m.Draining && !m.Pod.Terminating &&
 		(m.Server.State == galera.NodeSynced || m.Server.State == galera.NodeDonor)

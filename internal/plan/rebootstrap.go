@@ -10,20 +10,20 @@ func rebootstrapping(op galera.Operation) bool {
 	return op.Type == galera.OpSwitchTLS && op.Step == stepRebootstrap
 }
 
-// continueRebootstrap switches without dynamic sockets: one node, the target, goes on serving while
-// the others are stopped and given the new encryption; then that one is stopped, and the recovery
-// from a full stop makes it the start of a component with the new encryption, which the others join.
+// continueRebootstrap switches without dynamic sockets. One node, the target, serves while the others are
+// stopped and get the new encryption. Then the target is stopped, too, and the recovery bootstraps it with
+// the new encryption; the others join it.
 func continueRebootstrap(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 	keeper, ok := s.Member(op.Target)
 	if !ok || !keeper.InPrimary() {
-		return abandon(ReasonSwitching, op.Target+" does not serve any more")
+		return abandon(ReasonSwitching, op.Target+" no longer serves")
 	}
 	if s.Published == s.Wanted && keeper.Running.Meets(s.Wanted) && keeper.ConfigLoaded == s.ConfigRevision {
 		return complete(fmt.Sprintf("%s runs with %s sockets", keeper.Name, s.Wanted.Sockets))
 	}
 	for _, m := range s.Members {
 		if why := wouldBeMissing(m); why != "" {
-			return abandon(ReasonSwitching, m.Name+" "+why+": without it the cluster could not be started again by itself")
+			return abandon(ReasonSwitching, m.Name+" "+why+": without it the cluster could not start again by itself")
 		}
 	}
 	for _, m := range s.Members {
@@ -42,17 +42,17 @@ func continueRebootstrap(s galera.Snapshot, op galera.Operation) (Decision, bool
 		return d, true
 	}
 	return order(op, keeper.Name, OrderStop, galera.Position{}, ReasonSwitching,
-		fmt.Sprintf("%s, the last node that serves, is restarted with %s sockets", keeper.Name, s.Wanted.Sockets))
+		fmt.Sprintf("restarting %s, the last node that serves, with %s sockets", keeper.Name, s.Wanted.Sockets))
 }
 
-// wouldBeMissing says why a member could not be told of a start, or not say where it stands; "" when it could. One that hangs is
-// killed by its Stop, and looked at.
+// wouldBeMissing says why a member could not take an order, or not determine its position, when the target is bootstrapped; ""
+// when it could. A server that hangs is killed by its Stop, and its position examined.
 func wouldBeMissing(m galera.Member) string {
 	switch {
 	case m.CannotAct != galera.Able && m.CannotAct != galera.Hung:
-		return plight(m)
+		return trouble(m)
 	case m.Down() && m.Failure != nil && !m.Position.Known() && m.Data != galera.DataEmpty && m.Data != galera.DataIncomplete:
-		return "cannot tell its position"
+		return "cannot determine its position"
 	}
 	return ""
 }
@@ -65,5 +65,5 @@ func stopForSwitch(op galera.Operation, m galera.Member) (Decision, bool) {
 		return abandon(ReasonSwitching, fmt.Sprintf("the Stop of epoch %d was lifted on %s: another epoch is needed", op.Epoch, m.Name))
 	}
 	return order(op, m.Name, OrderStop, galera.Position{}, ReasonSwitching,
-		fmt.Sprintf("stopping %s while %s goes on serving", m.Name, op.Target))
+		fmt.Sprintf("stopping %s while %s serves", m.Name, op.Target))
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// restartOutdated rolls a new configuration or pod template through the cluster: one node at
-// a time, only while all others are Synced and served, the primary last and after the writer
-// has moved. Each node is an operation of its own: the journal, not what an operator happens
-// to see, says whose turn it is.
+// restartOutdated is the rolling restart for a new configuration or pod template: one node at a
+// time, only while all others are Synced and ready, the primary last and after a switchover. The
+// restart of each node is an operation of its own: the journal, not an operator's view, says
+// which node is next.
 func restartOutdated(s galera.Snapshot) (Decision, bool) {
 	outdated := outdatedMembers(s)
 	if len(outdated) == 0 {
@@ -29,30 +29,30 @@ func restartOutdated(s galera.Snapshot) (Decision, bool) {
 		"rolling restart of "+list(names(outdated))+"; the next is "+next.Name)
 }
 
-// continueRestart restarts one node and waits until it is back. It gives way when the
+// continueRestart restarts one node and waits until it is back. It is abandoned if the
 // component is lost meanwhile.
 func continueRestart(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 	m, ok := s.Member(op.Target)
 	switch {
 	case !ok:
-		return abandon(ReasonRestarting, op.Target+" is no member any more")
+		return abandon(ReasonRestarting, op.Target+" is no longer a member")
 	case !anyPrimary(s) || s.Hibernate:
-		return abandon(ReasonRecovering, "the rolling restart gives way: there is no Primary component any more, or the cluster is to hibernate")
+		return abandon(ReasonRecovering, "the rolling restart is abandoned: the Primary component is lost, or the cluster is to hibernate")
 	case broken(m):
-		return replace(m, "it does not run, and its pod is of an earlier template")
+		return replace(m, "it does not run, and its pod template has changed")
 	case m.Synced() && slices.ContainsFunc(s.Members, broken):
 		if d, using := useUpTurn(s, op, m); using && !outdated(m) {
 			return d, true
 		}
-		return abandon(ReasonRestarting, "a node that cannot come up in its pod has its turn first: "+m.Name+" would wait for it")
+		return abandon(ReasonRestarting, "a node that cannot start in its pod is replaced first: "+m.Name+" would wait for it")
 	case arbitratorFirst(s):
-		return abandon(ReasonRestarting, "the arbitrator is away, and has its turn first")
+		return abandon(ReasonRestarting, "the arbitrator does not serve, and is restored first")
 	}
 	if d, waiting := waitForOthersOf(s, m); waiting {
 		return d, true
 	}
 	if m.StuckDonor && !comesBack(s, m) {
-		return abandon(ReasonRestarting, m.Name+" stays a donor though it gives to nobody, but without it the cluster could not be started again by itself")
+		return abandon(ReasonRestarting, m.Name+" stays a donor without a joiner, but the cluster could not start by itself after its restart")
 	}
 	if !outdated(m) {
 		if d, using := useUpTurn(s, op, m); using {
@@ -61,7 +61,7 @@ func continueRestart(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 		return complete(m.Name + " runs with the current configuration")
 	}
 	if turnUsed(op, m) {
-		// It may have been this very configuration before the last one, and the order would be a known one.
+		// The node may have had this configuration before the last one; the agent would ignore the order as a known one.
 		return abandon(ReasonRestarting, m.Name+" was restarted, and the configuration has changed again: another epoch is needed")
 	}
 	return restart(s, op, m)
@@ -89,22 +89,22 @@ func names(members []galera.Member) []string {
 	return out
 }
 
-// broken says that a member cannot come up in its old pod: replacing it takes nobody down
-// who serves. One that has failed and waits for the next attempt runs nothing at this moment.
+// broken says that a member cannot start in its old pod: replacing the pod stops no node that serves.
+// A member that has failed and waits for its next attempt runs no server at this moment.
 func broken(m galera.Member) bool {
 	return outdated(m) && m.Pod.Outdated && !m.Pod.Ready &&
 		(!m.Known || m.Phase == galera.PhaseFailed || m.Phase == galera.PhaseWaiting && m.Failure != nil)
 }
 
-// replaceStuck replaces, while there is no Primary component, a pod that cannot start in its old
-// template: a corrected image must reach the very node that nothing starts without.
+// replaceStuck replaces, while there is no Primary component, a pod of an old template that cannot start:
+// a corrected image must reach the node that has to bootstrap.
 func replaceStuck(s galera.Snapshot) (Decision, bool) {
 	if anyPrimary(s) || s.Hibernate {
 		return Decision{}, false
 	}
 	for _, m := range s.Members {
 		if broken(m) && (m.Known || m.Pod.Waiting) {
-			return replace(m, "it cannot start, and its pod is of an earlier template")
+			return replace(m, "it cannot start, and its pod template has changed")
 		}
 	}
 	return Decision{}, false
@@ -116,11 +116,11 @@ func waitForSynced(s galera.Snapshot) (Decision, bool) {
 	}
 	for _, m := range s.Members {
 		serves := m.Synced() && m.Pod.Ready && m.CannotAct == galera.Able
-		if serves && (!m.Upgrading || m.Pod.Outdated) { // in its next pod it is another matter
+		if serves && (!m.Upgrading || m.Pod.Outdated) { // a new pod begins the upgrade anew
 			continue
 		}
 		if m.CannotAct != galera.Able {
-			return wait(ReasonMemberFailed, fmt.Sprintf("no node is taken down beside %s, which %s", m.Name, plight(m)))
+			return wait(ReasonMemberFailed, fmt.Sprintf("no node is restarted while %s %s", m.Name, trouble(m)))
 		}
 		if m.Failure != nil {
 			return wait(ReasonMemberFailed, fmt.Sprintf("the rolling restart is halted: %s: %s", m.Name, m.Failure.Message))
@@ -128,13 +128,13 @@ func waitForSynced(s galera.Snapshot) (Decision, bool) {
 		if serves {
 			return wait(ReasonUpgrading, "waiting for mariadb-upgrade on "+m.Name+" before the next node is restarted")
 		}
-		return wait(ReasonRestarting, "waiting for "+m.Name+" to be Synced and served before the next node is restarted"+but(m))
+		return wait(ReasonRestarting, "waiting for "+m.Name+" to be Synced and ready before the next node is restarted"+but(m))
 	}
 	return waitForArbitrator(s)
 }
 
-// waitForConfiguration lets everybody read a new configuration before anybody is restarted for it: only
-// then is it known who needs a restart, and whose turn is the last.
+// waitForConfiguration lets every node read a new configuration before any node is restarted for it: only
+// then is it known which nodes need a restart, and which is last.
 func waitForConfiguration(s galera.Snapshot) (Decision, bool) {
 	if d, waiting := nodesRead(s); waiting {
 		return d, true
@@ -158,18 +158,18 @@ func restart(s galera.Snapshot, op galera.Operation, m galera.Member) (Decision,
 	if other := otherWriter(s, m.Name); m.Pod.Role == rolePrimary && other != m.Name {
 		return assign(other)
 	}
-	if _, found := onlyGiver(s); found {
-		return replace(m, "it"+whyGiver)
+	if _, found := onlyDonor(s); found {
+		return replace(m, "it"+whyOnlyDonor)
 	}
 	if m.Pod.Outdated {
-		return replace(m, "its pod is of an earlier template")
+		return replace(m, "its pod template has changed")
 	}
 	if d, waiting := waitForConfiguration(s); waiting {
 		return d, true
 	}
 	why := ""
 	if m.StuckDonor {
-		why = ": it stays a donor though it gives to nobody"
+		why = ": it stays a donor without a joiner"
 	}
 	d, ok := order(op, m.Name, OrderRestart, galera.Position{}, ReasonRestarting, "restarting "+m.Name+why)
 	send := d.Action.(SendOrder)
@@ -178,29 +178,29 @@ func restart(s galera.Snapshot, op galera.Operation, m galera.Member) (Decision,
 	return d, ok
 }
 
-// useUpTurn makes a node that came by its configuration without an order know the order all the same: one that an
-// earlier leader has sent may still be under way, and would take the node down in somebody else's turn. Under
-// the order's ID a Start, which changes nothing, takes its place.
+// useUpTurn records the restart order on a node that got its configuration without it: an order of an earlier
+// leader may still be on its way, and would stop the node while another one is restarted. A Start, which changes
+// nothing, uses up the order's ID.
 func useUpTurn(s galera.Snapshot, op galera.Operation, m galera.Member) (Decision, bool) {
 	if !m.Known || !m.Records() || m.Pod.Terminating || seenEpoch(m) >= op.Epoch {
 		return Decision{}, false
 	}
-	return Decision{Reason: ReasonRestarting, Message: m.Name + " runs with the current configuration: its turn is over", Action: SendOrder{
+	return Decision{Reason: ReasonRestarting, Message: m.Name + " runs with the current configuration: its restart is done", Action: SendOrder{
 		Member: m.Name, ID: restartID(s, op, m), Epoch: op.Epoch, Kind: OrderStart,
 	}}, true
 }
 
-// turnUsed says that the node was restarted in this turn, or told that it is over: another order may be one it knows, and
-// would not carry out.
+// turnUsed says that the node was restarted by this operation, or has recorded the order without a restart: it may know the
+// next order already, and would not carry it out.
 func turnUsed(op galera.Operation, m galera.Member) bool {
 	if m.Order == nil || m.Order.Epoch != op.Epoch || m.Order.State != orderDone || m.Pod.Outdated {
 		return false
 	}
-	// For whatever configuration it was told: an earlier leader may have told it so for several, of which it shows the last.
+	// For any configuration: an earlier leader may have sent orders for several, and the node reports the last one only.
 	return m.Order.Kind == string(OrderRestart) || m.Order.Kind == string(OrderStart) && strings.HasPrefix(m.Order.ID, orderID(op, m.Name, OrderRestart)+"/")
 }
 
-// restartID tells apart the configurations a node is restarted for: they may change again before it is back.
+// restartID is different for each configuration for which a node is restarted: it may change again before the node is back.
 func restartID(s galera.Snapshot, op galera.Operation, m galera.Member) string {
 	id := orderID(op, m.Name, OrderRestart) + "/" + s.ConfigRevision
 	if m.StaleTrust {
@@ -213,7 +213,7 @@ func replace(m galera.Member, why string) (Decision, bool) {
 	return Decision{Action: DeletePod{m.Name}, Reason: ReasonRestarting, Message: "replacing the pod " + m.Name + ": " + why}, true
 }
 
-// otherWriter is where the writer goes before its node is restarted: the lowest ordinal else.
+// otherWriter is the next primary before the present one is restarted: the lowest other ordinal that can write.
 func otherWriter(s galera.Snapshot, not string) string {
 	for _, m := range s.Members {
 		if m.Name != not && canWrite(m) {

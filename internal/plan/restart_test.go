@@ -48,11 +48,11 @@ func TestRestart(t *testing.T) {
 		{name: "its turn is used up before one that cannot run has its own", s: shop(db(2, failed, outdatedPod), running(restartOf("db-1"))),
 			action: SendOrder{Member: "db-1", ID: "restart-5/db-1/restart/r1", Epoch: 5, Kind: OrderStart}},
 	})
-	gaveUp(t, shop(db(1, knows(5)), db(2, failed, outdatedPod), running(restartOf("db-1"))), "has its turn first")
-	gaveUp(t, shop(all(outdatedPod), db(2, failed, outdatedPod), running(restartOf("db-1"))), "has its turn first")
+	gaveUp(t, shop(db(1, knows(5)), db(2, failed, outdatedPod), running(restartOf("db-1"))), "is replaced first")
+	gaveUp(t, shop(all(outdatedPod), db(2, failed, outdatedPod), running(restartOf("db-1"))), "is replaced first")
 	gaveUp(t, shop(all(down(9)), running(restartOf("db-2"))), "no Primary")
 	gaveUp(t, shop(hibernated, running(restartOf("db-2"))), "to hibernate")
-	gaveUp(t, shop(running(restartOf("db-9"))), "no member")
+	gaveUp(t, shop(running(restartOf("db-9"))), "no longer a member")
 }
 
 func TestReportMembers(t *testing.T) {

@@ -53,20 +53,20 @@ func TestScale(t *testing.T) {
 		{name: "also after an earlier leader's order", s: gone(db(1, told("start-5/db-1/start", 5, OrderStart, orderDone))), action: SendOrder{
 			Member: "db-1", ID: "scaledown-5/db-1/start/start-5/db-1/start", Epoch: 5, Kind: OrderStart}},
 		{name: "and is told then", s: gone(db(1, told("scaledown-5/db-1/start/start-5/db-1/start", 5, OrderStart, orderDone))),
-			action: Complete{Message: "db-2 has left", Size: 2}},
-		{name: "the others still count it", s: gone(db(1, in("db-0", "db-1", "db-2"))), reason: ReasonScaling, says: "db-1 to be Synced without it"},
-		{name: "the others' number still counts it", s: gone(db(1, func(m *galera.Member) { m.Server.Members, m.Server.Size = nil, 3 })), reason: ReasonScaling, says: "db-1 to be Synced without it"},
-		{name: "it has left", s: gone(), action: Complete{Message: "db-2 has left", Size: 2}},
+			action: Complete{Message: "db-2 was removed", Size: 2}},
+		{name: "the others still count it", s: gone(db(1, in("db-0", "db-1", "db-2"))), reason: ReasonScaling, says: "db-1 to be Synced in a view without it"},
+		{name: "the others' number still counts it", s: gone(db(1, func(m *galera.Member) { m.Server.Members, m.Server.Size = nil, 3 })), reason: ReasonScaling, says: "db-1 to be Synced in a view without it"},
+		{name: "it has left", s: gone(), action: Complete{Message: "db-2 was removed", Size: 2}},
 		{name: "its data are needed until the others' are on the disk", s: gone(db(1, halfKept)), reason: ReasonScaling, says: "waiting for db-1"},
-		{name: "a donor for ever would never be Synced", s: gone(db(0, stuckAsDonor)), action: Complete{Message: "db-2 has left", Size: 2}},
-		{name: "but has to have applied all", s: gone(db(0, stuckAsDonor, queue(3))), reason: ReasonScaling, says: "db-0 to be Synced without it"},
-		{name: "it never had a host", s: gone(db(2, waiting)), action: Complete{Message: "db-2 has left", Size: 2}},
+		{name: "a donor for ever would never be Synced", s: gone(db(0, stuckAsDonor)), action: Complete{Message: "db-2 was removed", Size: 2}},
+		{name: "but has to have applied all", s: gone(db(0, stuckAsDonor, queue(3))), reason: ReasonScaling, says: "db-0 to be Synced in a view without it"},
+		{name: "it never had a host", s: gone(db(2, waiting)), action: Complete{Message: "db-2 was removed", Size: 2}},
 		{name: "stopped by an earlier operation is not enough", s: gone(db(2, knows(4), phase(galera.PhaseStopped))),
 			action: send("db-2", "scaledown-5", 5, OrderStop, none, "stop")},
 	})
-	gaveUp(t, leaving(wanted(3)), "it is wanted again")
+	gaveUp(t, leaving(wanted(3)), "spec.replicas asks for it again")
 	gaveUp(t, leaving(hibernated), "the cluster is to hibernate")
-	gaveUp(t, leaving(all(down(10))), "there is no Primary component")
+	gaveUp(t, leaving(all(down(10))), "the Primary component is lost")
 	gaveUp(t, leaving(db(2, told("start-5/db-2/start", 5, OrderStart, orderDone))), "its stop was lifted")
-	gaveUp(t, leaving(running(galera.Operation{ID: "scaledown-5", Type: galera.OpScaleDown, Target: "db-3", Epoch: 5})), "it is no member any more")
+	gaveUp(t, leaving(running(galera.Operation{ID: "scaledown-5", Type: galera.OpScaleDown, Target: "db-3", Epoch: 5})), "it is no longer the last member")
 }

@@ -44,7 +44,7 @@ func TestAdoptHistory(t *testing.T) {
 		{name: "an order book that cannot be read, on data of another history", s: fresh(db(0, damaged(8)), db(1, foreign(9))), reason: ReasonForeignData, blocked: true},
 		{name: "who was told orders remembers the epoch, who cannot be asked may know a higher one", s: fresh(db(0, damaged(8)), db(1, down(7), knows(3))),
 			action: RecordUUID{history, 3, true}},
-		{name: "a later MariaDB has used them all", s: fresh(all(down(8)), all(func(m *galera.Member) { m.LaterData = true })), reason: ReasonDowngrade, blocked: true, says: "put the later image back"},
+		{name: "a later MariaDB has used them all", s: fresh(all(down(8)), all(func(m *galera.Member) { m.LaterData = true })), reason: ReasonDowngrade, blocked: true, says: "set spec.image back to the later image"},
 		{name: "no position anywhere", s: fresh(db(0, unreadable)), reason: ReasonPositionUnknown, blocked: true},
 	})
 }

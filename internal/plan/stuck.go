@@ -7,8 +7,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// plight says what is wrong with a member whose agent answers and which cannot act, and what helps.
-func plight(m galera.Member) string {
+// trouble says what is wrong with a member, and what to do, as the end of a sentence; "" when it can act.
+func trouble(m galera.Member) string {
 	what, ok := map[galera.Inability]string{
 		galera.Hung:     "runs and does not answer",
 		galera.Killed:   "was killed and has not ended",
@@ -18,7 +18,7 @@ func plight(m galera.Member) string {
 	}[m.CannotAct]
 	switch {
 	case ok:
-		return what + mend(m.CannotAct)
+		return what + remedy(m.CannotAct)
 	case m.Failure != nil:
 		return "has failed: " + m.Failure.Message
 	case m.Known:
@@ -27,32 +27,32 @@ func plight(m galera.Member) string {
 	return "does not answer"
 }
 
-// mend says what a person can do.
-func mend(i galera.Inability) string {
+// remedy says what to do about an inability, in parentheses.
+func remedy(i galera.Inability) string {
 	switch i {
 	case galera.Hung:
 		return " (delete the pod to restart it)"
 	case galera.Killed:
 		return " (its storage does not answer: restart its host)"
 	case galera.SlowLook:
-		return " (this goes on; look at its storage)"
+		return " (the examination continues; check its storage)"
 	case galera.Frozen:
-		return " (look at its storage; nothing is killed for it)"
+		return " (check its storage; its server is not killed)"
 	case galera.ReadOnly:
 		return " (repair the volume, then delete the pod)"
 	}
 	return ""
 }
 
-// but adds to a wait why the member it names may keep everybody waiting.
+// but adds to a wait the problem of the member that is waited for.
 func but(m galera.Member) string {
-	if why := plight(m); why != "" {
+	if why := trouble(m); why != "" {
 		return ": it " + why
 	}
 	return ""
 }
 
-// addStuck sorts in a member that cannot act. Whatever its position says, it cannot be told of a start, or may run.
+// addStuck adds a member that cannot act. Whatever its position, it cannot take an order, or its server may run.
 func (v *verdict) addStuck(m galera.Member) {
 	switch m.CannotAct {
 	case galera.Hung:
@@ -68,7 +68,7 @@ func (v *verdict) addStuck(m galera.Member) {
 	}
 }
 
-// setUnable takes out the candidates that would be chosen and cannot be started: their agents would refuse.
+// setUnable takes out the best candidates as long as they cannot start: their agents would refuse.
 func (v *verdict) setUnable(s galera.Snapshot) {
 	for {
 		best, ok := v.best(s)
@@ -88,13 +88,13 @@ func whyUnable(s galera.Snapshot, v verdict) string {
 	return " (" + m.CannotStart + ")"
 }
 
-// stuckOf tells of all members that cannot act, "" when there are none.
+// stuckOf describes all members that cannot act or start, "" when there are none.
 func stuckOf(s galera.Snapshot, v verdict) string {
 	text := ""
 	for _, m := range s.Members {
 		switch {
 		case m.CannotAct != galera.Able:
-			text += m.Name + " " + plight(m) + "; "
+			text += m.Name + " " + trouble(m) + "; "
 		case slices.Contains(v.unable, m.Name):
 			text += m.Name + " cannot start: " + m.CannotStart + "; "
 		}
@@ -102,7 +102,7 @@ func stuckOf(s galera.Snapshot, v verdict) string {
 	return text
 }
 
-// running says that servers have to be ended before the cluster can start without their members.
+// running says that a missing member's server may run, and has to be ended before the cluster starts without it.
 func (v verdict) running(s galera.Snapshot) bool {
 	return slices.ContainsFunc(s.Members, func(m galera.Member) bool { return m.MayRun() && slices.Contains(v.missing(), m.Name) })
 }
@@ -124,18 +124,18 @@ func givenUp(s galera.Snapshot, v verdict) []givenUpMember {
 	return out
 }
 
-// endStuck ends a server that does not answer, or that cannot be told anything, before the cluster is started without
-// it. It waits until the process has ended, or was sent SIGKILL: such a process never runs another instruction, so it takes
-// no write, forms no component and joins none. Anything less is not enough: the server may be alone in a
-// Primary component that the others have left, and go on serving there.
+// endStuck ends a server that does not answer, or takes no orders, before the cluster is started without it. It waits
+// until the process has ended, or was sent SIGKILL: such a process never runs another instruction, so it takes no write,
+// forms no component and joins none. Anything less is not enough: the server may be alone in a Primary component that
+// the others have left, and serve there.
 func endStuck(op galera.Operation, m galera.Member) (Decision, bool) {
 	switch {
 	case m.Pod.Terminating:
-		return wait(ReasonMemberFailed, fmt.Sprintf("waiting for the pod %s to go: the server there may run. Should it stay, restart its host", m.Name))
+		return wait(ReasonMemberFailed, fmt.Sprintf("waiting for the pod %s to end: its server may run. If the pod stays, restart its host", m.Name))
 	case !m.Records():
-		return replace(m, "its server may run, and its volume takes no order to stop")
+		return replace(m, "its server may run, and its volume cannot store an order to stop")
 	case m.Order != nil && m.Order.ID == orderID(op, m.Name, OrderStop):
-		return wait(ReasonMemberFailed, fmt.Sprintf("waiting for the server of %s, which does not answer, to be killed. Should it stay, restart its host", m.Name))
+		return wait(ReasonMemberFailed, fmt.Sprintf("waiting for the server of %s, which does not answer, to be killed. If it does not end, restart its host", m.Name))
 	}
 	return order(op, m.Name, OrderStop, galera.Position{}, ReasonRecovering, fmt.Sprintf("ending the server of %s, which does not answer", m.Name))
 }

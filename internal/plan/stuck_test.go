@@ -102,10 +102,10 @@ func TestRecoverWithoutStuckMember(t *testing.T) {
 		{name: "one that cannot write its book is not told", s: on(db(2, down(12), cannot(galera.ReadOnly))), action: bootstrap("db-2")},
 		{name: "nor one that is frozen", s: on(db(2, down(12), cannot(galera.Frozen))), action: bootstrap("db-2")},
 		{name: "its server runs and cannot be told to stop", s: on(db(2, nonPrimary(12, "db-2"), cannot(galera.Frozen))), action: DeletePod{"db-2"}},
-		{name: "its pod goes", s: on(db(2, nonPrimary(12, "db-2"), cannot(galera.Frozen), terminating)), reason: ReasonMemberFailed, says: "the pod db-2 to go"},
+		{name: "its pod goes", s: on(db(2, nonPrimary(12, "db-2"), cannot(galera.Frozen), terminating)), reason: ReasonMemberFailed, says: "the pod db-2 to end"},
 		{name: "the approval was taken back before the order", s: on(db(2, undead, ordered), func(s *galera.Snapshot) { s.Trust = nil }), reason: ReasonMemberFailed, blocked: true, says: `"without":[{"name":"db-2","as":"Gone"}]`},
 		{name: "and after it", s: on(db(2, undead, ordered), db(1, told("recover-5/db-1/bootstrap", 5, OrderBootstrap, orderAccepted)), func(s *galera.Snapshot) { s.Trust = nil }),
-			reason: ReasonRecovering, says: "db-1 is starting"},
+			reason: ReasonRecovering, says: "db-1 is bootstrapping"},
 	})
 	gaveUp(t, on(db(2, stopped(12), ordered)), "once ended, it turned out to be ahead: the choice is made anew")
 	gaveUp(t, crashed(db(1, hung, told("recover-5/db-1/bootstrap", 5, OrderBootstrap, orderAccepted))), "who was to start the cluster hangs")
@@ -122,8 +122,8 @@ func TestWaitsForStuckMember(t *testing.T) {
 		return shop(append([]change{running(leaving), func(s *galera.Snapshot) { s.Replicas = 2 }}, changes...)...)
 	}
 	check(t, []row{
-		{name: "a rolling restart tells whom it waits for", s: shop(all(oldConfig), db(2, hung)), reason: ReasonMemberFailed, says: "db-2, which runs and does not answer"},
-		{name: "also when it serves", s: shop(all(oldConfig), db(2, cannot(galera.Frozen))), reason: ReasonMemberFailed, says: "db-2, which has a volume that is frozen"},
+		{name: "a rolling restart tells whom it waits for", s: shop(all(oldConfig), db(2, hung)), reason: ReasonMemberFailed, says: "while db-2 runs and does not answer"},
+		{name: "also when it serves", s: shop(all(oldConfig), db(2, cannot(galera.Frozen))), reason: ReasonMemberFailed, says: "while db-2 has a volume that is frozen"},
 		{name: "a hibernation ends a hung server", s: hibernating(db(2, hung)), action: send("db-2", "hibernate-5", 5, OrderStop, none, "stop")},
 		{name: "a killed one is as good as stopped", s: hibernating(db(2, undead, end)), action: send("db-1", "hibernate-5", 5, OrderStop, none, "stop")},
 		{name: "then all are", s: hibernating(all(stopped(10), end), db(2, undead, end)), action: Complete{Message: "all nodes are stopped"}},
@@ -131,12 +131,12 @@ func TestWaitsForStuckMember(t *testing.T) {
 		{name: "not before it was told", s: hibernating(db(2, slowLook)), action: send("db-2", "hibernate-5", 5, OrderStop, none, "stop")},
 		{name: "one whose book cannot be written is passed over", s: hibernating(db(2, down(8), cannot(galera.ReadOnly))), action: send("db-1", "hibernate-5", 5, OrderStop, none, "stop")},
 		{name: "and goes with its pod", s: hibernating(all(stopped(10), end), db(2, down(8), cannot(galera.ReadOnly))),
-			action: Complete{Message: "all nodes are stopped, but db-2, which goes with its pod: it " + plight(galera.Member{Known: true, CannotAct: galera.ReadOnly})}},
+			action: Complete{Message: "all nodes are stopped but db-2, which ends with its pod: it " + trouble(galera.Member{Known: true, CannotAct: galera.ReadOnly})}},
 		{name: "two of them are waited for", s: hibernating(all(down(8), cannot(galera.ReadOnly)), db(0, stopped(8), cannot(galera.Able), end)), reason: ReasonHibernating, says: "db-1 and db-2"},
 		{name: "a leaver that hangs is told to stop", s: down1(db(2, hung)), action: send("db-2", "scaledown-5", 5, OrderStop, none, "stop")},
 		{name: "one that is examined for ever leaves", s: down1(db(2, slowLook, told("scaledown-5/db-2/stop", 5, OrderStop, orderAccepted)), db(0, in("db-0", "db-1")), db(1, in("db-0", "db-1"))),
 			action: send("db-0", "scaledown-5", 5, OrderStart, none, "start")},
-		{name: "one that cannot be told is named", s: down1(db(2, down(8), cannot(galera.ReadOnly))), reason: ReasonMemberFailed, says: "db-2 is to leave, and cannot be told to stop"},
+		{name: "one that cannot be told is named", s: down1(db(2, down(8), cannot(galera.ReadOnly))), reason: ReasonMemberFailed, says: "db-2 is to be removed, but cannot be told to stop"},
 		{name: "a stop is not lifted where that cannot be written", s: shop(db(2, stopped(9), cannot(galera.ReadOnly))), reason: ReasonMemberFailed, says: "db-2"},
 	})
 }

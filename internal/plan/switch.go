@@ -14,9 +14,9 @@ const (
 	stepRebootstrap = "Rebootstrap"
 )
 
-// keepJoinable publishes what the component that serves runs with, when nodes that start now could
-// not join it: a switch by re-bootstrap was given up half-way. Only a member that has read what is published
-// counts: what is known of another may be older than that, and from before a whole switch.
+// keepJoinable publishes the encryption of the component that serves, if nodes that start now could not
+// join it, because a switch by re-bootstrap was abandoned half-way. Only a member that has read the published
+// configuration counts: the report of another may be older, even from before a whole switch.
 func keepJoinable(s galera.Snapshot) (Decision, bool) {
 	if s.Operation != nil && rebootstrapping(*s.Operation) || len(s.Members) == 1 {
 		return Decision{}, false
@@ -29,8 +29,8 @@ func keepJoinable(s galera.Snapshot) (Decision, bool) {
 	return Decision{}, false
 }
 
-// publishWhileDown publishes the wanted encryption at once when no member runs: there is nobody
-// who could not be found. That a member is down has to be newer than what is published, too.
+// publishWhileDown publishes the wanted encryption at once when no member runs: then no node can have
+// another encryption. The report that a member is down must be newer than the published configuration, too.
 func publishWhileDown(s galera.Snapshot) (Decision, bool) {
 	if s.Published == s.Wanted || s.Operation != nil || !allDown(s) {
 		return Decision{}, false
@@ -52,14 +52,14 @@ func allDown(s galera.Snapshot) bool {
 	return s.Arbitrator == nil || s.Arbitrator.Process == ""
 }
 
-// switchEncryption begins the way from the published to the wanted encryption of replication.
-// What it needs is checked before anything is touched.
+// switchEncryption begins the switch from the published to the wanted encryption of replication.
+// Its requirements are checked before any node is changed.
 func switchEncryption(s galera.Snapshot) (Decision, bool) {
 	if s.Published == s.Wanted {
 		return Decision{}, false
 	}
 	if d, refused := preflight(s); refused {
-		return d, len(outdatedMembers(s)) == 0 // ordinary restarts go on meanwhile
+		return d, len(outdatedMembers(s)) == 0 // ordinary restarts continue meanwhile
 	}
 	op := galera.Operation{Type: galera.OpSwitchTLS, Step: stepRolling}
 	if s.Rebootstrap && len(s.Members) > 1 {
@@ -68,10 +68,10 @@ func switchEncryption(s galera.Snapshot) (Decision, bool) {
 		}
 		op.Step, op.Target = stepRebootstrap, chooseWriter(s)
 	}
-	return begin(s, op, ReasonSwitching, fmt.Sprintf("replication is switched from %s to %s sockets (%s)", s.Published.Sockets, s.Wanted.Sockets, op.Step))
+	return begin(s, op, ReasonSwitching, fmt.Sprintf("switching replication from %s to %s sockets (%s)", s.Published.Sockets, s.Wanted.Sockets, op.Step))
 }
 
-// awayInRebootstrap is how long the nodes that stop first are away at most, by far: they come back when the
+// awayInRebootstrap is an upper limit of how long the nodes that stop first are away: they come back when the
 // last one has been restarted.
 const awayInRebootstrap = time.Minute
 
@@ -81,30 +81,30 @@ func preflight(s galera.Snapshot) (Decision, bool) {
 	for _, m := range s.Members {
 		switch {
 		case !m.Known:
-			return wait(ReasonSwitching, "the switch of encryption begins when the agent of "+m.Name+" answers")
+			return wait(ReasonSwitching, "waiting for the agent of "+m.Name+" before encryption is switched")
 		case s.Wanted.Sockets != galera.SocketPlain && m.TLSProblem != "":
-			return blocked(ReasonSwitchRefused, fmt.Sprintf("encryption is not switched on, and nothing was touched: %s: %s", m.Name, m.TLSProblem))
+			return blocked(ReasonSwitchRefused, fmt.Sprintf("encryption is not switched on, and nothing was changed: %s: %s", m.Name, m.TLSProblem))
 		case !s.Rebootstrap && len(s.Members) > 1 && bridge.Sockets == galera.SocketDynamic && m.Server != nil && !m.DynamicSockets:
 			return blocked(ReasonRebootstrap, m.Name+"'s Galera provider has no dynamic sockets, which a rolling switch needs; "+
-				"set spec.tls.switchStrategy to Rebootstrap, which costs the restart of one node")
+				"set spec.tls.switchStrategy to Rebootstrap: the outage is the restart of one node")
 		case s.Rebootstrap && m.Name == chooseWriter(s) && m.CacheWindow > 0 && m.CacheWindow < awayInRebootstrap:
-			return blocked(ReasonSwitchRefused, fmt.Sprintf("encryption is not switched, and nothing was touched: the write-set cache of %s, which goes on serving, "+
-				"holds the writes of about %s, and the other nodes would need full copies when they come back; raise spec.stateTransfer.istWindow, "+
+			return blocked(ReasonSwitchRefused, fmt.Sprintf("encryption is not switched, and nothing was changed: the gcache of %s, the node that serves meanwhile, "+
+				"holds the writes of about %s, so the other nodes would need SST when they come back; raise spec.stateTransfer.istWindow, "+
 				"or switch when less is written", m.Name, m.CacheWindow))
 		}
 	}
 	return arbitratorRefuses(s, bridge)
 }
 
-// continueSwitch goes from the published to the wanted encryption, over one that meets both where
-// they do not meet. Between two publications each node is restarted, one at a time; the journal says
-// whose turn it is. What is wanted may change at any time: the next step is found from the facts.
+// continueSwitch goes from the published to the wanted encryption, through one compatible with both if
+// they are not compatible. Between two publications each node is restarted, one at a time; the journal says
+// which one is next. The spec may change at any time: the next step follows from the facts.
 func continueSwitch(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 	switch {
 	case rebootstrapping(op) && s.Published == s.Wanted && allDown(s):
-		return complete("all nodes are stopped and have the new encryption; the recovery starts " + op.Target)
+		return complete("all nodes are stopped and have the new encryption; the recovery bootstraps " + op.Target)
 	case !anyPrimary(s) || s.Hibernate:
-		return abandon(ReasonRecovering, "the switch gives way: there is no Primary component any more, or the cluster is to hibernate")
+		return abandon(ReasonRecovering, "the switch is abandoned: the Primary component is lost, or the cluster is to hibernate")
 	case rebootstrapping(op):
 		return continueRebootstrap(s, op)
 	}
@@ -122,19 +122,19 @@ func continueSwitch(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 	}
 	if s.Published == s.Wanted {
 		if d, waiting := waitForConfiguration(s); waiting {
-			return d, true // only then is it known who needs a restart
+			return d, true // only then is it known which nodes need a restart
 		}
 		return complete(fmt.Sprintf("replication runs with %s sockets on all nodes", s.Wanted.Sockets))
 	}
 	return wait(ReasonSwitching, holdingBack(s, s.Published.Bridge(s.Wanted)))
 }
 
-// finishTurn restarts the node whose turn it is, and waits for it.
+// finishTurn restarts the operation's node, and waits for it.
 func finishTurn(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 	m, ok := s.Member(op.Target)
 	switch {
 	case !ok, outdated(m) && turnUsed(op, m):
-		return Decision{}, false // it needs another turn
+		return Decision{}, false // it needs another operation
 	case outdated(m) || !m.Synced():
 		return restartInTurn(s, op, m)
 	default:
@@ -142,8 +142,8 @@ func finishTurn(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 	}
 }
 
-// holdingBack says why an encryption cannot be published yet, "" when it can. What meets every
-// encryption does no harm; anything else has to meet what runs, and what could be started meanwhile.
+// holdingBack says why an encryption cannot be published yet, "" when it can. The bridge is compatible with
+// every encryption. The wanted one must be compatible with all that run, and all that could start meanwhile.
 func holdingBack(s galera.Snapshot, to galera.Encryption) string {
 	if to != s.Wanted || len(s.Members) == 1 {
 		return ""
@@ -155,11 +155,11 @@ func holdingBack(s galera.Snapshot, to galera.Encryption) string {
 		case m.ConfigLoaded != s.ConfigRevision:
 			return "waiting for " + m.Name + " to read the new configuration" + but(m)
 		case m.Server == nil && m.Running != (galera.Encryption{}):
-			return "waiting for " + m.Name + " to start" + but(m) // it may not be what it was asked last
+			return "waiting for " + m.Name + " to start" + but(m) // it may start with an older configuration
 		case m.Running != (galera.Encryption{}) && !m.Running.Meets(to):
 			return fmt.Sprintf("waiting for %s to run with %s sockets", m.Name, s.Published.Sockets) + but(m)
 		case to.Sockets == galera.SocketStrict && s.Published.Sockets == galera.SocketDynamic && !m.LinksVerified:
-			return "waiting for " + m.Name + " to have verified every other node's certificate"
+			return "waiting for " + m.Name + " to verify every other node's certificate"
 		}
 	}
 	return arbitratorHolds(s, to)
@@ -167,11 +167,11 @@ func holdingBack(s galera.Snapshot, to galera.Encryption) string {
 
 func publish(s galera.Snapshot, to galera.Encryption) (Decision, bool) {
 	return Decision{Action: PublishEncryption{From: s.Published, To: to}, Reason: ReasonSwitching,
-		Message: fmt.Sprintf("the nodes are given %s sockets instead of %s ones", to.Sockets, s.Published.Sockets)}, true
+		Message: fmt.Sprintf("publishing %s sockets to the nodes instead of %s ones", to.Sockets, s.Published.Sockets)}, true
 }
 
-// nextTurn journals the restart of one more node. Each has an epoch of its own: a node may be
-// restarted for the same configuration twice, when what is wanted changes to and fro.
+// nextTurn journals the restart of the next node. Each restart has an epoch of its own: a node may be
+// restarted for the same configuration twice, if the spec is changed back and forth.
 func nextTurn(s galera.Snapshot, out []galera.Member) (Decision, bool) {
 	next := lastFirst(out, chooseWriter(s))
 	if i := slices.IndexFunc(out, broken); i >= 0 {
@@ -182,13 +182,13 @@ func nextTurn(s galera.Snapshot, out []galera.Member) (Decision, bool) {
 		return d, true
 	}
 	return begin(s, galera.Operation{Type: galera.OpSwitchTLS, Step: stepRolling, Target: next.Name}, ReasonSwitching,
-		fmt.Sprintf("switching to %s sockets: the next to be restarted is %s", s.Published.Sockets, next.Name))
+		fmt.Sprintf("switching to %s sockets: the next node to restart is %s", s.Published.Sockets, next.Name))
 }
 
-// restartInTurn restarts the node whose turn it is, and waits until it is back.
+// restartInTurn restarts the operation's node, and waits until it is back.
 func restartInTurn(s galera.Snapshot, op galera.Operation, m galera.Member) (Decision, bool) {
 	if broken(m) {
-		return replace(m, "it does not run, and its pod is of an earlier template")
+		return replace(m, "it does not run, and its pod template has changed")
 	}
 	if d, waiting := waitForSynced(s); waiting {
 		return d, true

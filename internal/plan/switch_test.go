@@ -45,7 +45,7 @@ func TestSwitchBegins(t *testing.T) {
 	check(t, []row{
 		{name: "on", s: switching(plain, strict), action: begun(5, "switchtls-5", "Rolling", ""), reason: ReasonSwitching},
 		{name: "by re-bootstrap around the writer", s: switching(plain, strict, rebootstrap), action: begun(5, "switchtls-5", "Rebootstrap", "db-0"), reason: ReasonSwitching},
-		{name: "a bad pair", s: switching(plain, strict, db(1, tlsProblem)), reason: ReasonSwitchRefused, blocked: true, says: "nothing was touched: db-1: the key"},
+		{name: "a bad pair", s: switching(plain, strict, db(1, tlsProblem)), reason: ReasonSwitchRefused, blocked: true, says: "nothing was changed: db-1: the key"},
 		{name: "a bad pair does not keep it on", s: switching(strict, plain, db(1, tlsProblem)), action: begun(5, "switchtls-5", "Rolling", ""), reason: ReasonSwitching},
 		{name: "no dynamic sockets", s: switching(plain, strict, db(2, oldProvider)), reason: ReasonRebootstrap, blocked: true, says: "spec.tls.switchStrategy to Rebootstrap"},
 		{name: "too small a cache to come back from", s: switching(plain, strict, rebootstrap, db(0, cacheOf(30*time.Second))),
@@ -53,7 +53,7 @@ func TestSwitchBegins(t *testing.T) {
 		{name: "a small cache where nobody comes back from", s: switching(plain, strict, rebootstrap, db(1, cacheOf(30*time.Second))),
 			action: begun(5, "switchtls-5", "Rebootstrap", "db-0"), reason: ReasonSwitching},
 		{name: "no dynamic sockets needed", s: switching(plain, strict, db(2, oldProvider), rebootstrap), action: begun(5, "switchtls-5", "Rebootstrap", "db-0"), reason: ReasonSwitching},
-		{name: "a silent member", s: switching(plain, strict, db(2, silent)), reason: ReasonSwitching, says: "when the agent of db-2 answers"},
+		{name: "a silent member", s: switching(plain, strict, db(2, silent)), reason: ReasonSwitching, says: "the agent of db-2 before encryption"},
 		{name: "re-bootstrap waits for all", s: switching(plain, strict, db(2, down(10)), rebootstrap), reason: ReasonRestarting},
 		{name: "nothing runs", s: switching(plain, strict, all(down(10), runs(galera.Encryption{}))), action: PublishEncryption{plain, strict}, reason: ReasonSwitching},
 		{name: "nothing ran before it was published", s: switching(plain, strict, all(down(10), runs(galera.Encryption{})), db(1, notYetRead)),
@@ -75,7 +75,7 @@ func TestRollingSwitch(t *testing.T) {
 		{name: "strict when all are dynamic", s: switching(dynamic, strict, rolling), action: PublishEncryption{dynamic, strict}, reason: ReasonSwitching},
 		{name: "not while one is plain", s: switching(dynamic, strict, rolling, db(0, runs(plain), oldConfig)),
 			action: begun(6, "switchtls-6", "Rolling", "db-0"), reason: ReasonSwitching},
-		{name: "not while links are unverified", s: switching(dynamic, strict, rolling, db(1, unverified)), reason: ReasonSwitching, says: "db-1 to have verified"},
+		{name: "not while links are unverified", s: switching(dynamic, strict, rolling, db(1, unverified)), reason: ReasonSwitching, says: "db-1 to verify"},
 		{name: "not while one is silent", s: switching(dynamic, strict, rolling, db(1, silent)), reason: ReasonSwitching, says: "agent of db-1"},
 		{name: "wanted no more: back at once", s: switching(dynamic, plain, rolling, db(0, runs(plain), oldConfig)), action: PublishEncryption{dynamic, plain}, reason: ReasonSwitching},
 		{name: "wanted no more, half strict: over dynamic", s: switching(strict, plain, journal("Rolling", "db-2"), db(0, runs(dynamic), oldConfig), db(2, down(10), runs(galera.Encryption{}))),
@@ -85,7 +85,7 @@ func TestRollingSwitch(t *testing.T) {
 			action: begun(6, "switchtls-6", "Rolling", "db-1"), reason: ReasonSwitching},
 		{name: "done", s: switching(strict, strict, rolling), action: Complete{Message: "replication runs with Strict sockets on all nodes"}},
 		{name: "gives way", s: switching(dynamic, strict, rolling, all(down(10))), action: Complete{Abandoned: true,
-			Message: "the switch gives way: there is no Primary component any more, or the cluster is to hibernate"}},
+			Message: "the switch is abandoned: the Primary component is lost, or the cluster is to hibernate"}},
 	})
 }
 
@@ -101,7 +101,7 @@ func TestRebootstrap(t *testing.T) {
 		{name: "then the last is stopped", s: switching(strict, strict, op, db(0, runs(plain)), db(1, off...), db(2, off...)),
 			action: SendOrder{Member: "db-0", ID: "switchtls-5/db-0/stop", Epoch: 5, Kind: OrderStop}, reason: ReasonSwitching},
 		{name: "and the recovery takes over", s: switching(strict, strict, op, all(off...)),
-			action: Complete{Message: "all nodes are stopped and have the new encryption; the recovery starts db-0"}},
+			action: Complete{Message: "all nodes are stopped and have the new encryption; the recovery bootstraps db-0"}},
 		{name: "given up half-way: back to what serves", s: switching(strict, strict, db(0, runs(plain)), db(1, off...), db(2, off...), func(s *galera.Snapshot) { s.Epoch = 5 }), action: PublishEncryption{strict, plain}, reason: ReasonSwitching},
 		{name: "what served before it was published", s: switching(strict, strict, db(0, runs(plain), notYetRead), db(1, off...), db(2, off...), func(s *galera.Snapshot) { s.Epoch = 5 }),
 			action: SendOrder{Member: "db-1", ID: "start-5/db-1/start/switchtls-5/db-1/stop", Epoch: 5, Kind: OrderStart}, reason: ReasonJoining},

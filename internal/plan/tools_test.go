@@ -32,7 +32,7 @@ func TestReleaseGiver(t *testing.T) {
 	check(t, []row{
 		{name: "it is restarted, though nobody else serves", s: alone(), action: restart, says: "db-0 is the only node with data"},
 		{name: "with half a copy beside it", s: alone(db(1, waits(galera.DataIncomplete))), action: restart},
-		{name: "its pod is replaced, and the reason told", s: alone(turn), action: DeletePod{"db-0"}, says: "nothing serves meanwhile"},
+		{name: "its pod is replaced, and the reason told", s: alone(turn), action: DeletePod{"db-0"}, says: "no node serves meanwhile"},
 		{name: "it is on its way", s: alone(turn, db(0, func(m *galera.Member) { m.Pod.Terminating = true })), reason: ReasonRestarting, says: "waiting for db-0"},
 		{name: "then the cluster starts anew from it", s: alone(db(0, down(10), func(m *galera.Member) { m.LacksTools, m.Pod.Outdated = false, false })),
 			action: recoverBy("db-0", 10, 5)},
@@ -66,6 +66,6 @@ func TestReleaseGiver(t *testing.T) {
 		{name: "hibernated instead", s: alone(hibernated), action: Begin{galera.Operation{ID: "hibernate-5", Type: galera.OpHibernate, Epoch: 5}}},
 	})
 	for _, op := range []galera.Operation{restartOf("db-1"), {ID: "switchtls-5", Type: galera.OpSwitchTLS, Epoch: 5, Step: stepRolling}} {
-		gaveUp(t, alone(running(op)), "has its turn first")
+		gaveUp(t, alone(running(op)), "is restarted first")
 	}
 }

@@ -54,7 +54,7 @@ func TestLaterData(t *testing.T) {
 		m.Phase, m.LaterData = galera.PhaseFailed, true
 	}
 	check(t, []row{
-		{name: "nothing starts without it", s: shop(all(down(10)), db(2, later)), reason: ReasonDowngrade, says: "put the later image back", blocked: true},
+		{name: "nothing starts without it", s: shop(all(down(10)), db(2, later)), reason: ReasonDowngrade, says: "set spec.image back to the later image", blocked: true},
 		{name: "its pod is replaced by one of another image", s: shop(all(down(10)), db(2, later, outdatedPod)), action: DeletePod{"db-2"}},
 	})
 	gaveUp(t, shop(all(down(10)), db(2, later), running(galera.Operation{ID: "recover-5", Type: galera.OpRecover, Epoch: 5, BootstrapMember: "db-0", Position: at(10)})),

@@ -40,7 +40,7 @@ var kstates = map[string]kstate{
 	"switching encryption": {func(in *Input) {
 		in.Snapshot.Operation = &galera.Operation{Type: galera.OpSwitchTLS, Step: "Rolling"}
 		in.Config.TLS.Replication = galera.SocketDynamic
-		decides(in, plan.ReasonSwitching, "the nodes are given Dynamic sockets")
+		decides(in, plan.ReasonSwitching, "publishing Dynamic sockets to the nodes")
 	}, kstatus.InProgressStatus, "True Available", "False Switching", "False Healthy"},
 	"scaling": {func(in *Input) {
 		in.Snapshot.Replicas = 5
@@ -98,7 +98,7 @@ var kstates = map[string]kstate{
 	"hibernating": {func(in *Input) {
 		in.Snapshot.Hibernate, in.Snapshot.Operation = true, &galera.Operation{Type: galera.OpHibernate}
 		away(in, 1, 2)
-		decides(in, plan.ReasonHibernating, "stopping n-0, 1 still to stop")
+		decides(in, plan.ReasonHibernating, "stopping n-0, 1 nodes left to stop")
 	}, kstatus.InProgressStatus, "True Available", "False Hibernating", "False Healthy"},
 	"hibernated": {hibernated, kstatus.CurrentStatus, "False Hibernated", "True Hibernated", "False Healthy"},
 	"hibernated, and a volume waits for its pod to grow": {func(in *Input) {
