@@ -25,16 +25,16 @@ type options struct {
 func bindFlags(fs *flag.FlagSet) *options {
 	o := &options{}
 	fs.StringVar(&o.defaultImage, "default-image", "mariadb:11.8", "database image of clusters that name none")
-	fs.StringVar(&o.operatorImage, "operator-image", os.Getenv("OPERATOR_IMAGE"), "image the agent is taken from; default: the environment's OPERATOR_IMAGE")
-	fs.StringVar(&o.benchmarkImage, "benchmark-image", os.Getenv("BENCHMARK_IMAGE"), "image with sysbench for benchmarks that name none; default: the environment's BENCHMARK_IMAGE")
-	fs.StringVar(&o.namespace, "operator-namespace", os.Getenv("POD_NAMESPACE"), "namespace the operator runs in; default: the environment's POD_NAMESPACE")
+	fs.StringVar(&o.operatorImage, "operator-image", os.Getenv("OPERATOR_IMAGE"), "image that contains the agent; default: the environment variable OPERATOR_IMAGE")
+	fs.StringVar(&o.benchmarkImage, "benchmark-image", os.Getenv("BENCHMARK_IMAGE"), "image with sysbench for benchmarks that name none; default: the environment variable BENCHMARK_IMAGE")
+	fs.StringVar(&o.namespace, "operator-namespace", os.Getenv("POD_NAMESPACE"), "namespace of the operator; default: the environment variable POD_NAMESPACE")
 	fs.StringVar(&o.watchNamespaces, "watch-namespaces", "", "comma-separated namespaces to watch; empty: all")
 	fs.StringVar(&o.clusterDomain, "cluster-domain", "cluster.local", "DNS domain of the Kubernetes cluster")
 	fs.StringVar(&o.controlCertDir, "control-cert-dir", "/etc/galera-operator/control", "directory with tls.crt, tls.key and ca.crt of the operator's client certificate")
 	fs.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of the metrics; 0: none")
 	fs.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
-	fs.BoolVar(&o.benchmarks, "benchmarks", true, "run GaleraBenchmarks; without them the operator needs neither their CRD nor config/benchmarks, the role that deletes volumes and makes RoleBindings")
-	fs.BoolVar(&o.leaderElect, "leader-elect", false, "let only one of several operators act")
+	fs.BoolVar(&o.benchmarks, "benchmarks", true, "run GaleraBenchmarks; if false, the operator needs neither their CRD nor config/benchmarks, the role that may delete volumes and create RoleBindings")
+	fs.BoolVar(&o.leaderElect, "leader-elect", false, "elect a leader, so that only one of several operators acts")
 	return o
 }
 

@@ -26,8 +26,8 @@ type tlsPublication struct {
 	reserved *validate.Problem // a client's Secret that the cluster needs itself
 }
 
-// publishTLS gives the nodes what the planner chooses from the pair they have and the pair that was
-// issued; a bad one never reaches them.
+// publishTLS publishes the pair and the CAs that the planner chooses, from the published pair and the
+// issued one. An invalid pair is never published.
 func (r *Reconciler) publishTLS(f observe.Facts, seen map[string]observe.Seen, now time.Time) (out tlsPublication, err error) {
 	controlCA, err := r.ControlCA()
 	if err != nil {
@@ -79,7 +79,7 @@ func clientSecrets(f observe.Facts, serverCA []byte) (out []client.Object, reser
 	for _, spec := range f.Cluster.Spec.TLS.ClientCertificates {
 		if name := resources.ClientSecretName(f.Cluster, spec); resources.ReservedSecret(f.Cluster, name) {
 			reserved = &validate.Problem{Reason: v1alpha1.ReasonNameConflict, Blocked: true, Message: fmt.Sprintf(
-				"the client certificate %q asks for the Secret %q, which the cluster needs itself; choose another secretName", spec.Name, name)}
+				"the client certificate %q names the Secret %q, which the cluster itself uses; choose another secretName", spec.Name, name)}
 			continue
 		}
 		if crt, key, _ := observe.PairOf(f.Clients[spec.Name]); len(crt) > 0 && len(key) > 0 {

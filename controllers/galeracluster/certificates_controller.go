@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// askTime bounds one pass: a webhook may answer to nobody.
+	// askTime bounds one pass: a webhook may never answer.
 	askTime = time.Minute
-	// tellAfter is how long errors that may pass are not told.
+	// tellAfter is how long errors that may pass by themselves are not reported.
 	tellAfter = 20 * time.Second
 	// whileUnknown is how long it takes to find out whether cert-manager is there.
 	whileUnknown = 200 * time.Millisecond
@@ -123,7 +123,7 @@ func (a *asking) note(key types.NamespacedName, refused *validate.Problem, err e
 	return !same(before.refused, next.refused) || !same(before.told(before.at), next.told(now))
 }
 
-// get returns what a person should hear of.
+// get returns the problem to report, nil when there is none.
 func (a *asking) get(key types.NamespacedName, now time.Time) (refused, problem *validate.Problem) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -137,7 +137,7 @@ func (a *asking) forget(key types.NamespacedName) {
 	delete(a.clusters, key)
 }
 
-// told is nil while the problem may pass by itself.
+// told returns the problem, nil while it may pass by itself.
 func (a asked) told(now time.Time) *validate.Problem {
 	if a.problem == nil || a.problem.Reason != v1alpha1.ReasonCertManagerMissing && now.Sub(a.since) < tellAfter {
 		return nil
@@ -163,5 +163,5 @@ func troubleWith(err error) *validate.Problem {
 	}
 	first, _, _ := strings.Cut(err.Error(), "\n") // the others are about the same
 	return &validate.Problem{Reason: v1alpha1.ReasonCertManagerFails, Blocked: true,
-		Message: "cert-manager cannot be asked for certificates; look at its pods and its webhook: " + first + goesOn}
+		Message: "cert-manager's objects cannot be written; check its pods and its webhook: " + first + goesOn}
 }

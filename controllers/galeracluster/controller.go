@@ -1,5 +1,5 @@
 // Package galeracluster reconciles GaleraClusters: get, observe, publish, plan, apply, status. What to do is decided in
-// internal/plan, how it is told in internal/status. Certificates are asked for by a controller of their own.
+// internal/plan, how it is reported in internal/status. Certificates are requested by a controller of their own.
 package galeracluster
 
 import (
@@ -38,19 +38,19 @@ import (
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 const (
-	// whileHealthy is how often a cluster is looked at when nothing happens: dates go by and
-	// evidence ages without an event.
+	// whileHealthy is the interval between passes without an event: certificates expire and
+	// evidence ages without one.
 	whileHealthy = time.Minute
-	// whileWaiting bounds the wait for what sends no event, for instance an issuer to be made.
+	// whileWaiting is the interval while waiting for something that sends no event, for instance a new issuer.
 	whileWaiting = 5 * time.Second
 	whileBlocked = 15 * time.Second
 	// whileConflict is how long a change needs to come back through the cache.
 	whileConflict = 100 * time.Millisecond
-	// publishTime bounds what is applied in one pass; the next goes on from there.
+	// publishTime bounds the applying of objects in one pass; the next pass continues.
 	publishTime = 30 * time.Second
 )
 
-// Reconciler brings one GaleraCluster a step nearer to its spec, every time it is asked.
+// Reconciler brings one GaleraCluster a step nearer to its spec in every pass.
 type Reconciler struct {
 	client.Client
 	Readers observe.Readers
@@ -61,7 +61,7 @@ type Reconciler struct {
 	Options resources.Options
 	// ControlCA returns the CA of the operator's own client certificate, in PEM.
 	ControlCA func() ([]byte, error)
-	// Metrics gets what was seen; nil for nobody.
+	// Metrics receives the result of each pass; nil for none.
 	Metrics *Metrics
 	// Now is the clock.
 	Now func() time.Time
@@ -97,7 +97,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return r.result(ctx, in, pubErr, r.updateStatus(ctx, in))
 	}
 
-	// What failed above is told, and keeps nothing below from being done.
+	// A failure above is reported, and keeps no later step from being done.
 	r.tellEvictions(ctx, in)
 	actErr := r.act(ctx, in)
 	syncErr := errors.Join(r.sync(ctx, in), r.labelRoles(ctx, in))
@@ -106,7 +106,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.result(ctx, in, pubErr, actErr, syncErr, statusErr)
 }
 
-// input puts together what this pass has found, and decides by it.
+// input collects the findings of this pass, and makes the decision.
 func (r *Reconciler) input(f observe.Facts, given publication, seen map[string]observe.Seen, now time.Time) status.Input {
 	record, renewalRefused := renewals(f, now)
 	snapshot := observe.Snapshot(f, seen, given.config, now)
@@ -119,7 +119,7 @@ func (r *Reconciler) input(f observe.Facts, given publication, seen map[string]o
 	}
 }
 
-// act carries out what reaches beyond the status; journal entries are written with the status.
+// act carries out an action outside of the status; journal entries are written with the status.
 func (r *Reconciler) act(ctx context.Context, in status.Input) error {
 	a := in.Decision.Action
 	if a == nil || apply.Journal(in.Facts.Cluster.Status.DeepCopy(), a, in.Now) {
@@ -135,8 +135,8 @@ func (r *Reconciler) act(ctx context.Context, in status.Input) error {
 	return r.Actor.Do(ctx, in.Facts, a)
 }
 
-// sync hurries kubelet for members that have not read what was published. One that does not answer is
-// hurried, too: its certificate may be the reason, and what is published the cure.
+// sync makes kubelet refresh the volumes of members that have not read what was published. It does so for a
+// member that does not answer, too: an expired certificate may be the reason, and the published one the remedy.
 func (r *Reconciler) sync(ctx context.Context, in status.Input) error {
 	publication := observe.Publication(in.Facts.Published)
 	if publication == "" || in.Config.Revision == "" {
@@ -149,8 +149,8 @@ func (r *Reconciler) sync(ctx context.Context, in status.Input) error {
 		if p == nil {
 			continue
 		}
-		// An agent that refuses what it was hurried to read goes on telling the revision it runs with,
-		// which may be the very one that is published again.
+		// An agent that refused a configuration reports the revision it runs with, which may be the one that is
+		// published again.
 		hurried := p.Annotations[v1alpha1.AnnotationSync]
 		if s.Live && s.Report.Config.Loaded == in.Config.Revision && s.Report.TLS.Installed == publication && (hurried == "" || hurried == version) {
 			continue
@@ -161,7 +161,7 @@ func (r *Reconciler) sync(ctx context.Context, in status.Input) error {
 }
 
 // updateStatus writes the status once, with the journal, and only when it differs. The resource
-// version guards it: what was decided from an old state is never stored over a newer one.
+// version guards it: a decision from an old state never overwrites a newer one.
 func (r *Reconciler) updateStatus(ctx context.Context, in status.Input) error {
 	c := in.Facts.Cluster.DeepCopy()
 	apply.Journal(&c.Status, in.Decision.Action, in.Now)

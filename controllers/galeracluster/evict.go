@@ -13,8 +13,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
-// tellEvictions tells members of servers that have ended. One that refuses, or could not be told, costs
-// nothing but time: the group finds out by itself.
+// tellEvictions tells members which servers have ended. If a member refuses or cannot be told, only time is
+// lost: the group's own timeout applies.
 func (r *Reconciler) tellEvictions(ctx context.Context, in status.Input) {
 	key := client.ObjectKeyFromObject(in.Facts.Cluster)
 	ctx, cancel := context.WithTimeout(ctx, tellTime)
@@ -29,11 +29,11 @@ func (r *Reconciler) tellEvictions(ctx context.Context, in status.Input) {
 		all.Go(func() {
 			err := r.Agents.Client.Evict(ctx, target, agentapi.Eviction{NodeUUID: e.NodeUUID, ViewID: e.ViewID})
 			if err != nil {
-				log.FromContext(ctx).V(1).Info("a member was not told that a server has ended", "ended", e.Gone, "member", e.Member, "error", err.Error())
+				log.FromContext(ctx).V(1).Info("eviction not delivered: the member refused it or did not answer", "ended", e.Gone, "member", e.Member, "error", err.Error())
 				return
 			}
-			log.FromContext(ctx).Info("a server has ended, and its group was told", "ended", e.Gone, "by", e.Member)
-			r.Events.Eventf(in.Facts.Cluster, nil, corev1.EventTypeNormal, "Evicted", "Evict", "the mariadbd of %s has ended; %s has told the group", e.Gone, e.Member)
+			log.FromContext(ctx).Info("evicted a server that has ended", "ended", e.Gone, "by", e.Member)
+			r.Events.Eventf(in.Facts.Cluster, nil, corev1.EventTypeNormal, "Evicted", "Evict", "the mariadbd of %s has ended; %s has evicted it from the group", e.Gone, e.Member)
 		})
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
-// Metrics tells Prometheus about every cluster as it was seen in its last pass. A cluster that is gone
-// leaves no series behind. The zero value is ready for use; a nil one ignores everything.
+// Metrics exports every cluster to Prometheus as of its last pass. The series of a deleted cluster
+// end. The zero value is ready for use; a nil one ignores everything.
 type Metrics struct {
 	mu       sync.Mutex
 	clusters map[types.NamespacedName]status.Input
@@ -26,7 +26,7 @@ var (
 	perMember  = []string{"namespace", "cluster", "member"}
 
 	certificateExpiry = prometheus.NewDesc("galera_operator_certificate_expiry_seconds",
-		"Seconds until a certificate ends, negative when it has: the leaf all nodes are given, and each CA some node trusts.",
+		"Seconds until a certificate expires, negative afterwards: the published leaf, and each CA that a node trusts.",
 		append(perCluster, "kind", "id"), nil)
 	encryptedNow = prometheus.NewDesc("galera_operator_encrypted",
 		"Whether the condition Encrypted is True.", perCluster, nil)
@@ -35,12 +35,12 @@ var (
 	certificatesValidNow = prometheus.NewDesc("galera_operator_certificates_valid",
 		"Whether the condition CertificatesValid is True.", perCluster, nil)
 	plaintextAccepted = prometheus.NewDesc("galera_operator_plaintext_accepted",
-		"Whether a channel of a node was seen taking connections without TLS; no series while that is not known.",
+		"Whether a channel of a node was seen to accept connections without TLS; no series while unknown.",
 		append(perMember, "channel"), nil)
 	reloads = prometheus.NewDesc("galera_operator_certificate_reloads_total",
 		"Certificates a node's server has loaded while running, since its agent started.", perMember, nil)
 	reloadSeconds = prometheus.NewDesc("galera_operator_certificate_reload_seconds",
-		"How long the last of them took to load.", perMember, nil)
+		"Seconds that the last certificate took to load.", perMember, nil)
 )
 
 // Describe implements prometheus.Collector.

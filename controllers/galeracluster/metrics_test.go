@@ -27,7 +27,7 @@ func TestMetrics(t *testing.T) {
 		Conditions: []metav1.Condition{{Type: v1alpha1.ConditionEncrypted, Status: metav1.ConditionTrue}},
 		TLS:        &v1alpha1.ClusterTLSStatus{Serial: "01", NotAfter: &end, TrustedCAs: []v1alpha1.TrustedCA{{Fingerprint: "aa", NotAfter: &end}}},
 	})
-	want := `# HELP galera_operator_plaintext_accepted Whether a channel of a node was seen taking connections without TLS; no series while that is not known.
+	want := `# HELP galera_operator_plaintext_accepted Whether a channel of a node was seen to accept connections without TLS; no series while unknown.
 # TYPE galera_operator_plaintext_accepted gauge
 galera_operator_plaintext_accepted{channel="clients",cluster="shop",member="shop-0",namespace="demo"} 1
 galera_operator_plaintext_accepted{channel="replication",cluster="shop",member="shop-0",namespace="demo"} 0

@@ -12,11 +12,11 @@ import (
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
-// tellTime bounds the telling of all agents, which answer from their memory: one that does not holds up no other.
+// tellTime bounds the calls to all agents, which answer from memory: an agent that does not answer delays no other.
 const tellTime = 2 * time.Second
 
-// tellPrimary lets agents that believe otherwise know which member clients are sent to: it is the last
-// to give its data to others. One that could not be told is told at the next pass.
+// tellPrimary tells the agents which member is the primary: it is the last choice as a donor. An agent that
+// could not be told is told in the next pass.
 func (r *Reconciler) tellPrimary(ctx context.Context, in status.Input) {
 	primary := in.Facts.Cluster.Status.Primary
 	if primary == "" {
@@ -34,7 +34,7 @@ func (r *Reconciler) tellPrimary(ctx context.Context, in status.Input) {
 		}
 		all.Go(func() {
 			if err := r.Agents.Client.TellPrimary(ctx, target, primary); err != nil {
-				log.FromContext(ctx).V(1).Info("an agent could not be told the primary", "pod", name, "error", err.Error())
+				log.FromContext(ctx).V(1).Info("could not tell an agent which member is the primary", "pod", name, "error", err.Error())
 			}
 		})
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// prune deletes what was made for something the spec does not ask for any more. Exactly what was seen goes. A
-// client's certificate that was given away stays good until its end.
+// prune deletes objects of features that the spec no longer asks for: exactly the objects that were seen. Copies of
+// a client's certificate stay valid until they expire.
 func (r *Reconciler) prune(ctx context.Context, c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, kinds []client.ObjectList) error {
 	if config.Revision == "" {
 		return nil // nothing was made yet

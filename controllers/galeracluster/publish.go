@@ -25,18 +25,18 @@ import (
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
-// publication is what one pass gave the nodes, and why it held anything back.
+// publication is what one pass published to the nodes, and why it held anything back.
 type publication struct {
 	config             agentapi.NodeConfig
 	arbitratorRevision string
 	// pair is the certificate the nodes have, nil before there is one; refused is why a newer one is held back.
 	pair    *status.PublishedPair
 	refused *validate.Problem
-	// imageRefused is why the nodes are not given spec.image.
+	// imageRefused says why spec.image is not published.
 	imageRefused *validate.Problem
-	// failed is the error of this pass that the status tells.
+	// failed is the error of this pass that the status reports.
 	failed *validate.Problem
-	// grown are the claims that were made larger, by name.
+	// grown are the claims that were expanded, by name.
 	grown map[string]*corev1.PersistentVolumeClaim
 }
 
@@ -50,8 +50,8 @@ func (p publication) facts(f observe.Facts) observe.Facts {
 	return f
 }
 
-// publishAll brings every object but the certificates to what the spec asks for. A webhook that does not answer may hold
-// that up for a while, and not the recovery that comes after it. What cert-manager refused is told unless the spec itself
+// publishAll applies every object but the certificates as the spec asks for. A webhook that does not answer may delay
+// it for a limited time, and never the recovery after it. A refusal by cert-manager is reported unless the spec itself
 // is wrong.
 func (r *Reconciler) publishAll(ctx context.Context, f observe.Facts, seen map[string]observe.Seen, refused *validate.Problem, now time.Time) (publication, error) {
 	ctx, cancel := context.WithTimeout(ctx, publishTime)
@@ -135,7 +135,7 @@ func guard(objects []client.Object, f observe.Facts) {
 	}
 }
 
-// applyAll applies what it can; the first that is refused for good becomes a Problem, not a retry storm.
+// applyAll applies what it can. The first object that is refused for good becomes a Problem, and is not retried at once.
 func (r *Reconciler) applyAll(ctx context.Context, c *v1alpha1.GaleraCluster, objects []client.Object) (*validate.Problem, error) {
 	var refused *validate.Problem
 	var errs []error
@@ -150,7 +150,7 @@ func (r *Reconciler) applyAll(ctx context.Context, c *v1alpha1.GaleraCluster, ob
 	return refused, errors.Join(errs...)
 }
 
-// refusal explains an error that trying again does not cure, nil for any other.
+// refusal explains an error that a retry cannot cure, nil for any other.
 func refusal(err error) *validate.Problem {
 	var taken apply.ErrNameTaken
 	switch {
@@ -216,8 +216,8 @@ func published(cm *corev1.ConfigMap) agentapi.NodeConfig {
 	return n
 }
 
-// rendered is the configuration with that encryption of replication in it. The resource version
-// guards it: what was decided from an old one never replaces a newer one.
+// rendered is the configuration with that encryption of replication. The resource version
+// guards it: a decision from an old configuration never replaces a newer one.
 func (r *Reconciler) rendered(f observe.Facts, seen map[string]observe.Seen, e galera.Encryption) agentapi.NodeConfig {
 	tls := resources.TLSConfig(f.Cluster)
 	before := published(f.Config)
@@ -239,7 +239,7 @@ func (r *Reconciler) publishEncryption(ctx context.Context, in status.Input, p p
 	return r.Objects.Apply(ctx, f.Cluster.UID, cm)
 }
 
-// ensureRootSecret makes root's password when there is none; one that exists is only labelled, so
+// ensureRootSecret creates root's password if there is none; an existing Secret is only labelled, so
 // that the cache can see it.
 func (r *Reconciler) ensureRootSecret(ctx context.Context, f observe.Facts) error {
 	if f.Root != nil {

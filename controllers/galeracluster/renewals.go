@@ -28,7 +28,7 @@ const (
 	renewLeafOf = "leaf-of-ca"
 )
 
-// askAgain is how long after a failed attempt cert-manager is asked once more.
+// askAgain is how long after a failed attempt cert-manager is asked again.
 const askAgain = time.Minute
 
 // renewals returns the record of renewals brought up to date, and what is wrong with a request. Renewed is what is asked
@@ -42,7 +42,7 @@ func renewals(f observe.Facts, now time.Time) (record []v1alpha1.RenewalStatus, 
 		of, token, _ := strings.Cut(word, "@")
 		if why := wrongRequest(f.Cluster, of, token); why != "" {
 			refused = &validate.Problem{Reason: v1alpha1.ReasonRenewalRefused, Blocked: true,
-				Message: fmt.Sprintf("the annotation %s asks for %q: %s", v1alpha1.AnnotationRenew, word, why)}
+				Message: fmt.Sprintf("the annotation %s requests %q: %s", v1alpha1.AnnotationRenew, word, why)}
 			continue
 		}
 		record = request(record, f, of, token, now)
@@ -65,7 +65,7 @@ func wrongRequest(c *v1alpha1.GaleraCluster, of, token string) string {
 	case of != renewLeaf && of != renewCA:
 		return "write leaf@TOKEN or ca@TOKEN"
 	case token == "" || len(token) > 100:
-		return "a token of 1 to 100 characters must follow the @; each token is acted upon once"
+		return "a token of 1 to 100 characters must follow the @; each token takes effect once"
 	case of == renewCA && c.Spec.TLS.IssuerRef != nil:
 		return "the CA belongs to the issuer that spec.tls.issuerRef names; replace it there, and the operator follows"
 	}
@@ -145,7 +145,7 @@ func (r *Reconciler) reissue(ctx context.Context, cert *certmanagerv1.Certificat
 	}
 	issuing := certmanagerv1.CertificateCondition{
 		Type: certmanagerv1.CertificateConditionIssuing, Status: cmmeta.ConditionTrue, Reason: "ManuallyTriggered",
-		Message: "galera-operator asks for a new certificate", ObservedGeneration: cert.Generation, LastTransitionTime: &metav1.Time{Time: now},
+		Message: "galera-operator requests a new certificate", ObservedGeneration: cert.Generation, LastTransitionTime: &metav1.Time{Time: now},
 	}
 	changed := cert.DeepCopy()
 	i := slices.IndexFunc(changed.Status.Conditions, func(c certmanagerv1.CertificateCondition) bool { return c.Type == issuing.Type })

@@ -23,8 +23,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/observe"
 )
 
-// concurrentClusters is how many clusters are looked at side by side, so that one whose agent
-// answers slowly does not hold up a recovery elsewhere.
+// concurrentClusters is the number of clusters reconciled in parallel, so that a cluster whose agent
+// answers slowly does not delay the recovery of another.
 const concurrentClusters = 8
 
 // SetupWithManager registers the reconciler, which is woken by the cluster itself, by everything that carries the

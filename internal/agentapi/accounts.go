@@ -58,7 +58,7 @@ func (c *Client) KeepAccount(ctx context.Context, host string, a BenchAccount) e
 	status, err := c.post(ctx, host, PathAccounts, body, &result)
 	switch {
 	case status == http.StatusNotFound:
-		return errors.New("its agent is of an earlier operator and knows no accounts of benchmarks: restart the nodes, one after another, by deleting their pods")
+		return errors.New("its agent is of an earlier operator and cannot create benchmark accounts: restart the nodes one at a time by deleting their pods")
 	case err == nil && status != http.StatusOK:
 		return fmt.Errorf("agent at %s: HTTP %d: %s", host, status, result.Message)
 	}

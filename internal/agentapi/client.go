@@ -164,14 +164,14 @@ func (c *Client) do(ctx context.Context, r request, into any) (int, error) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode/100 == 3 {
-		return resp.StatusCode, fmt.Errorf("agent at %s: HTTP %d: it sends to another address, which is never followed; look who answers there", r.host, resp.StatusCode)
+		return resp.StatusCode, fmt.Errorf("agent at %s: HTTP %d: redirects are never followed; check which process answers at this address", r.host, resp.StatusCode)
 	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, r.most+1))
 	if err != nil {
 		return 0, fmt.Errorf("agent at %s: %w", r.host, err)
 	}
 	if int64(len(data)) > r.most {
-		return resp.StatusCode, fmt.Errorf("agent at %s: HTTP %d: the answer is longer than %d KiB; look who answers there", r.host, resp.StatusCode, r.most>>10)
+		return resp.StatusCode, fmt.Errorf("agent at %s: HTTP %d: the answer is longer than %d KiB; check which process answers at this address", r.host, resp.StatusCode, r.most>>10)
 	}
 	if err := json.Unmarshal(data, into); err != nil {
 		return resp.StatusCode, fmt.Errorf("agent at %s: HTTP %d: %w", r.host, resp.StatusCode, err)

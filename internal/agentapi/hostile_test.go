@@ -32,7 +32,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		c := NewClient(tls.Certificate{}, pool, "example.com")
 		defer c.Close()
 		for of, err := range all(c, host) {
-			if err == nil || !strings.Contains(err.Error(), "sends to another address") {
+			if err == nil || !strings.Contains(err.Error(), "redirects are never followed") {
 				t.Errorf("%d, %s: %v", code, of, err)
 			}
 		}

@@ -2,7 +2,7 @@ package agentapi
 
 import "github.com/galera-operator/galera-operator/internal/galera"
 
-// PeerView is what any member may know of another without credentials.
+// PeerView is what a member may learn of another without credentials.
 type PeerView struct {
 	Name      string                `json:"name"`
 	Component galera.ComponentState `json:"component"`
@@ -10,22 +10,22 @@ type PeerView struct {
 	// ClusterUUID is wsrep_cluster_state_uuid, "" when not connected.
 	ClusterUUID string `json:"clusterUUID,omitempty"`
 	Draining    bool   `json:"draining,omitempty"`
-	// Forming says that the member is carrying out an order that makes it Primary: nobody else may
-	// be made so meanwhile.
+	// Forming says that the member is carrying out an order that makes it Primary: no other member may
+	// be made Primary meanwhile.
 	Forming bool `json:"forming,omitempty"`
 	// Data and Position are as in the Report.
 	Data     galera.DataState `json:"data,omitempty"`
 	Position galera.Position  `json:"position,omitzero"`
 	// Lineage are the lines of history the member belongs to.
 	Lineage galera.Lineage `json:"lineage,omitzero"`
-	// Primary says that the operator sends clients to this member, as far as it knows.
+	// Primary says that this member is the primary, as far as it knows.
 	Primary bool `json:"primary,omitempty"`
 	// DataBytes is the size of a full copy of its data, 0 while not known.
 	DataBytes int64 `json:"dataBytes,omitempty"`
-	// Settling says that the group remembers a server that was evicted: who joins now makes it wait for that
-	// one (evs.install_timeout).
+	// Settling says that the group remembers an evicted server: a joiner would make it wait for that server
+	// (evs.install_timeout).
 	Settling bool `json:"settling,omitempty"`
-	// Giving is the transfer the member gives at the moment.
+	// Giving is the transfer of which the member is the donor now.
 	Giving *Giving `json:"giving,omitempty"`
 	// Gave is the last transfer it has given, when it gives none: a joiner may not ask while a short one lasts.
 	Gave *Giving `json:"gave,omitempty"`

@@ -2,13 +2,13 @@ package agentapi
 
 import "time"
 
-// StateTransferConfig is how full state transfers (SST) are made.
+// StateTransferConfig configures SST.
 type StateTransferConfig struct {
 	// Method is MariaBackup or Rsync.
 	Method string `json:"method"`
 	// Parallel is the number of threads copying files, 1 or more.
 	Parallel int `json:"parallel"`
-	// Donors are members to be asked first for a full copy, by name.
+	// Donors are the preferred donors of SST, by name.
 	Donors []string `json:"donors,omitempty"`
 	// Compression is "" or Zstd.
 	Compression string `json:"compression,omitempty"`
@@ -18,9 +18,9 @@ type StateTransferConfig struct {
 	PrepareMemory int64 `json:"prepareMemory,omitempty"`
 	// StallSeconds is how long a transfer may make no progress; 0 for DefaultStall.
 	StallSeconds int64 `json:"stallSeconds,omitempty"`
-	// WindowSeconds is how long a member may be away and still get only what it missed; 0 for no wish.
+	// WindowSeconds is how long a member may be away and still get IST; 0 for no requirement.
 	WindowSeconds int64 `json:"windowSeconds,omitempty"`
-	// CacheBudget is the most the cache of write-sets may take of the volume, in bytes.
+	// CacheBudget is the maximum size of the gcache, in bytes.
 	CacheBudget int64 `json:"cacheBudget,omitempty"`
 }
 

@@ -1,4 +1,4 @@
-// Package agentapi is what the operator, the agents and the plugin say to each other:
+// Package agentapi is the protocol between the operator, the agents and the plugin:
 // the wire types, the ports and paths, and the mTLS client.
 //
 // The operator talks to an agent over mTLS on ControlPort. Kubelet, Prometheus and the
@@ -26,8 +26,8 @@ const (
 	PathOrders = "/v1/orders"
 	// PathPrimary takes POST of a Primary and answers with the same.
 	PathPrimary = "/v1/primary"
-	// PathEvictions takes POST of an Eviction. 200 means that the group is told, 409 that the member refused,
-	// and why.
+	// PathEvictions takes POST of an Eviction. 200 means that the server is evicted, 409 that the member refused,
+	// with the reason.
 	PathEvictions = "/v1/evictions"
 	// PathPeer answers GET on ProbePort with a PeerView.
 	PathPeer = "/v1/peer"
@@ -114,7 +114,7 @@ type Report struct {
 	BookDamaged bool `json:"bookDamaged,omitempty"`
 	// Killed says that mariadbd was sent SIGKILL and has not ended: it never runs another instruction.
 	Killed bool `json:"killed,omitempty"`
-	// StuckDonor says that the server stays a donor though it gives to nobody, until it is restarted.
+	// StuckDonor says that the server stays a donor without a joiner until it is restarted.
 	StuckDonor bool `json:"stuckDonor,omitempty"`
 	// Upgrade is the last, or the running, mariadb-upgrade of this run of the agent.
 	Upgrade *Upgrade `json:"upgrade,omitempty"`
@@ -124,7 +124,7 @@ type Report struct {
 	Given map[string]int64 `json:"given,omitempty"`
 	// DataBytes is the size of a full copy of the member's data, 0 while not known.
 	DataBytes int64 `json:"dataBytes,omitempty"`
-	// Primary is the member clients are sent to, as the operator has told this one; "" when it has not.
+	// Primary is the primary, as the operator has told this member; "" when it has not.
 	Primary  string       `json:"primary,omitempty"`
 	Failure  *Failure     `json:"failure,omitempty"`
 	Order    *OrderRecord `json:"order,omitempty"`
@@ -143,7 +143,7 @@ type Report struct {
 	// went on elsewhere has a history of its own: joining would lose or mix the two, so the agent
 	// refuses with FailureDiverged.
 	Lineage galera.Lineage `json:"lineage,omitzero"`
-	// Arbitration is what an arbitrator says of its garbd; nil from a member with data, and while
+	// Arbitration is an arbitrator's report of its garbd; nil from a member with data, and while
 	// none runs.
 	Arbitration *Arbitration `json:"arbitration,omitempty"`
 }
@@ -158,7 +158,7 @@ type Away struct {
 	ToAgeSeconds   *float64 `json:"toAgeSeconds,omitempty"`
 }
 
-// Server is what a running mariadbd says of itself.
+// Server is the state of a running mariadbd.
 type Server struct {
 	Version   string                `json:"version"`
 	Component galera.ComponentState `json:"component"`
@@ -248,7 +248,7 @@ const (
 	ChannelClients       = "clients"
 )
 
-// ChannelFact is what one dial, or one look, at one channel showed.
+// ChannelFact is the result of one check of one channel.
 type ChannelFact struct {
 	// Observed is TLS, Plaintext, Mixed (both accepted) or Unknown.
 	Observed string `json:"observed"`
@@ -259,13 +259,13 @@ type ChannelFact struct {
 	NotAfter *time.Time `json:"notAfter,omitempty"`
 	// Verified says that the presented chain leads to the trusted CA.
 	Verified bool `json:"verified"`
-	// PlaintextRefused says that an attempt without TLS was made and turned away.
+	// PlaintextRefused says that a connection without TLS was tried, and refused.
 	PlaintextRefused bool `json:"plaintextRefused"`
 	// Problem is what went wrong, in words, "" when all is well.
 	Problem string `json:"problem,omitempty"`
 	// CheckedAt is by the agent's clock. Received puts it on the receiver's.
 	CheckedAt time.Time `json:"checkedAt"`
-	// AgeSeconds is how long ago that was when the report was sent; nil from agents of before.
+	// AgeSeconds is how long ago that was when the report was sent; nil from agents of earlier versions.
 	AgeSeconds *float64 `json:"ageSeconds,omitempty"`
 }
 
@@ -281,7 +281,7 @@ const (
 type Failure struct {
 	// Reason is one of the Failure… constants.
 	Reason string `json:"reason"`
-	// Message is a sentence for a person.
+	// Message is a sentence for the user.
 	Message string    `json:"message"`
 	At      time.Time `json:"at"`
 	// ExitCode of mariadbd or of the tool that failed, where there was one.
@@ -301,25 +301,25 @@ const (
 	FailureForeignUUID    = "ForeignClusterUUID"
 	FailureCertificate    = "CertificateUnusable"
 	FailureDiskFull       = "DiskFull"
-	// FailureTransfer: a full transfer ended without the data being here; the message has the exit code
-	// and what the transfer's programs said.
+	// FailureTransfer: an SST ended without complete data; the message contains the exit code and the
+	// output of its programs.
 	FailureTransfer = "TransferFailed"
-	// FailureStalled: a full transfer made no progress for StateTransferConfig.Stall and was ended.
+	// FailureStalled: an SST made no progress for StateTransferConfig.Stall and was ended.
 	FailureStalled = "TransferStalled"
 	// FailureDonorLost: the donor left the group, or gave up, in the middle of a transfer.
 	FailureDonorLost = "TransferDonorLost"
 	// FailureDiverged: the member holds write-sets the Primary component never had (same UUID).
 	FailureDiverged = "HistoryDiverged"
 	// FailureInconsistent: Galera has expelled the member because its data differ from the others'.
-	// It rejoins by a full transfer; until then its position counts as unknown.
+	// It rejoins by SST; until then its position counts as unknown.
 	FailureInconsistent = "Inconsistent"
-	// FailureLeft: a member that had served fell out of the group and was started anew.
+	// FailureLeft: a member that had served lost its group, and was restarted.
 	FailureLeft = "LeftTheGroup"
-	// FailureOrderBook: the file on the volume that remembers orders cannot be read. The member takes no
-	// orders and starts nothing: it might repeat a bootstrap, or not know that its data were given up.
+	// FailureOrderBook: the order book on the volume cannot be read. The member refuses orders and does not
+	// start: it might repeat a bootstrap, or not know that its data were given up.
 	FailureOrderBook = "OrderBookDamaged"
 	// FailureDowngrade: the image's mariadbd is of an older series than one that has used the data here, or
-	// than all that could give a full copy.
+	// than all possible donors.
 	FailureDowngrade = "Downgrade"
 	// FailureUpgrade: mariadb-upgrade failed. The member serves, with system tables of an earlier version.
 	FailureUpgrade = "UpgradeFailed"
@@ -327,9 +327,9 @@ const (
 	FailureConfig = "ConfigUnusable"
 	// FailureHung: mariadbd runs and has not answered on its socket for too long.
 	FailureHung = "ServerHung"
-	// FailureExamining: the look at the data directory (mariadbd --wsrep-recover) takes too long. It goes on.
+	// FailureExamining: the examination of the data directory (mariadbd --wsrep-recover) takes too long. It continues.
 	FailureExamining = "ExaminationSlow"
-	// FailureFrozen: the data volume has not answered a small write for too long. Nothing is killed for it.
+	// FailureFrozen: the data volume has not answered a small write for too long. The server is not killed.
 	FailureFrozen = "VolumeFrozen"
 	// FailureReadOnly: the data volume refuses writes, so that no order can be recorded, and none is taken.
 	FailureReadOnly = "VolumeReadOnly"

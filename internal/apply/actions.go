@@ -14,7 +14,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
 
-// orderTime is what an agent is given to write an order to its volume and answer.
+// orderTime is the time limit for an agent to write an order to its volume and answer.
 const orderTime = 5 * time.Second
 
 // Actor carries out the actions that reach beyond the status.
@@ -37,8 +37,8 @@ func (x Actor) Do(ctx context.Context, f observe.Facts, a plan.Action) error {
 	}
 }
 
-// sendOrder is done when the agent has the order on its volume; a refusal is no error: the
-// agent's next report tells the planner.
+// sendOrder is done when the agent has the order on its volume. A refusal is no error: the
+// planner sees it in the agent's next report.
 func (x Actor) sendOrder(ctx context.Context, f observe.Facts, a plan.SendOrder) error {
 	target, ok := x.Agents.Target(client.ObjectKeyFromObject(f.Cluster), a.Member)
 	if !ok {

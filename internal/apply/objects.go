@@ -1,5 +1,5 @@
-// Package apply does things: each function is one side effect, idempotent, and safe to be
-// repeated by a process that does not remember having done it.
+// Package apply carries out actions: each function is one side effect, idempotent, and safe to
+// repeat after a restart of the operator.
 package apply
 
 import (
@@ -22,18 +22,18 @@ import (
 // FieldOwner is the name under which every field is applied.
 const FieldOwner = "galera-operator"
 
-// ErrNameTaken is returned by Objects.Apply when an object of that name exists and belongs
-// to somebody else, or serves another purpose of the same cluster: it is never taken over.
+// ErrNameTaken is returned by Objects.Apply when an object of that name exists and belongs to
+// another owner, or has another purpose in the same cluster: it is never taken over.
 type ErrNameTaken struct {
 	Kind, Name string
 	// Purpose is the object's, when it is one of the cluster.
 	Purpose string
 }
 
-// Error tells which object is in the way.
+// Error names the object that has the name.
 func (e ErrNameTaken) Error() string {
 	if e.Purpose != "" {
-		return fmt.Sprintf("the %s %q is there for another purpose of this cluster (%s=%s); choose another name in the spec", e.Kind, e.Name, v1alpha1.LabelPurpose, e.Purpose)
+		return fmt.Sprintf("the %s %q has another purpose in this cluster (%s=%s); choose another name in the spec", e.Kind, e.Name, v1alpha1.LabelPurpose, e.Purpose)
 	}
 	return fmt.Sprintf("the %s %q exists and does not belong to this cluster; remove it, or choose another name for the cluster", e.Kind, e.Name)
 }

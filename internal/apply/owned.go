@@ -17,7 +17,7 @@ type ErrForeign struct{ Kind, Name string }
 
 // Error tells which object is in the way.
 func (e ErrForeign) Error() string {
-	return fmt.Sprintf("the %s %q exists and belongs to another owner; it is left alone: remove it, or use another name", e.Kind, e.Name)
+	return fmt.Sprintf("the %s %q exists and belongs to another owner; it is left unchanged: remove it, or use another name", e.Kind, e.Name)
 }
 
 // Own makes an object as wanted for exactly one owner. One that is not there is created, never applied: an object that

@@ -1,7 +1,7 @@
 package galera
 
-// Arbitrator is the member without data: a vote, and nothing else. It is no Member, and its name is in no
-// list of members of a Snapshot, so that nobody ever looks for data there.
+// Arbitrator is garbd: a vote without data. It is no Member, and its name is in no list of members of a
+// Snapshot, so that it never counts as a member with data.
 type Arbitrator struct {
 	// Name of its Deployment, and of its agent.
 	Name string
@@ -18,7 +18,7 @@ type Arbitrator struct {
 	Known bool
 	// Process is the running garbd, "" when none runs.
 	Process string
-	// Counted says that a member of a Primary component lists exactly that process.
+	// Counted says that a member of a Primary component has exactly that process in its view.
 	Counted bool
 	// ConfigLoaded is the revision of the configuration the agent has read.
 	ConfigLoaded string
@@ -40,7 +40,7 @@ type Arbitrator struct {
 	Failure *Failure
 }
 
-// Votes says that it is counted, and that nothing is about to change that: one that is to go is not brought up to date.
+// Votes says that it is counted, and not about to be replaced or removed.
 func (a *Arbitrator) Votes() bool {
 	return a != nil && a.Counted && (!a.Wanted || !a.Outdated) && !a.Pod.Outdated && !a.Pod.Terminating
 }

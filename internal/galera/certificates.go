@@ -9,19 +9,19 @@ type Pair struct {
 	Anchors []string
 }
 
-// Certificates is what the choice of the pair to publish is made from.
+// Certificates are the facts from which the pair to publish is chosen.
 type Certificates struct {
-	// Published is what the nodes have been given.
+	// Published is the pair published to the nodes.
 	Published Pair
 	// Valid says that the published pair can serve now: neither it nor its CA has expired.
 	Valid bool
 	// Issued is what the issuer has issued last, checked; the zero Pair without one, or when it
 	// was refused.
 	Issued Pair
-	// Expired are CAs whose time is over.
+	// Expired are expired CAs.
 	Expired []string
-	// Manual says that an old CA is dropped only when a person asks for it; Droppable are the CAs
-	// that were asked for.
+	// Manual says that an old CA is dropped only when the user approves it; Droppable are the CAs
+	// that the user has approved to drop.
 	Manual    bool
 	Droppable []string
 	// Members has an entry for every wanted node.

@@ -11,8 +11,8 @@ const (
 	SuiteChaCha20 = "TLS_CHACHA20_POLY1305_SHA256"
 )
 
-// Encryption is what two nodes have to agree on to find each other on the replication ports. The
-// zero value means that nothing is known.
+// Encryption is what two nodes have to agree on to connect on the replication ports. The
+// zero value means unknown.
 type Encryption struct {
 	Sockets SocketMode
 	// Suites are the TLS 1.3 suites that are allowed, sorted and joined by commas; "" for all.
@@ -45,8 +45,8 @@ func (e Encryption) SuiteNames() []string {
 	return strings.Split(e.Suites, ",")
 }
 
-// Meets says that a node with e and a node with o can make a link: plain nodes talk to plain and
-// dynamic ones, strict nodes to strict and dynamic ones, and TLS needs a common suite.
+// Meets says that a node with e and a node with o can connect: plain nodes to plain and dynamic
+// ones, strict nodes to strict and dynamic ones; TLS needs a common suite.
 func (e Encryption) Meets(o Encryption) bool {
 	if e.Sockets != o.Sockets && e.Sockets != SocketDynamic && o.Sockets != SocketDynamic {
 		return false
@@ -57,8 +57,8 @@ func (e Encryption) Meets(o Encryption) bool {
 	return slices.ContainsFunc(e.SuiteNames(), func(s string) bool { return slices.Contains(o.SuiteNames(), s) })
 }
 
-// Bridge is the next encryption on the way from e to the wanted one: that itself where the two
-// meet, else one that meets both, and everything e meets.
+// Bridge is the next encryption on the way from e to the wanted one: the wanted one itself if the two
+// meet; otherwise one that meets both, and everything that e meets.
 func (e Encryption) Bridge(wanted Encryption) Encryption {
 	if e.Meets(wanted) {
 		return wanted

@@ -1,4 +1,4 @@
-// Package galera is the vocabulary every other part speaks: positions, states and
+// Package galera is the vocabulary of all other packages: positions, states and
 // the Snapshot of one cluster. It is data only and imports nothing but the standard
 // library, so that the planner, the simulator and the agent can share it.
 package galera
@@ -15,7 +15,7 @@ import (
 const UndefinedSeqno int64 = -1
 
 // ZeroUUID is the state UUID of a component without any state. A node that is
-// Primary with this UUID has lost its history: nobody can ever join it.
+// Primary with this UUID has lost its history: no node can ever join it.
 const ZeroUUID = "00000000-0000-0000-0000-000000000000"
 
 // ErrBadPosition is returned by ParsePosition for text that is not uuid:seqno.

@@ -7,20 +7,20 @@ import "time"
 type Snapshot struct {
 	// Namespace and Name of the resource, for messages to a person.
 	Namespace, Name string
-	// Replicas is the wanted number of members. It says nothing of who is one: see Members.
+	// Replicas is the wanted number of members. It does not say which nodes are members: see Members.
 	Replicas int
 	// Hibernate asks for an ordered stop of all nodes.
 	Hibernate bool
 	// ConfigRevision is the revision of the published NodeConfig.
 	ConfigRevision string
-	// Publication identifies the certificate and the CAs the nodes have been given.
+	// Publication identifies the certificate and the CAs published to the nodes.
 	Publication string
-	// Wanted is the encryption of replication the spec asks for, Published the one the nodes have
-	// been given to run with.
+	// Wanted is the encryption of replication in the spec, Published the one published to the
+	// nodes.
 	Wanted, Published Encryption
 	// Rebootstrap asks for a switch of the encryption by stopping the nodes, instead of a rolling one.
 	Rebootstrap bool
-	// Trust is a person's approval to go ahead without the members that are missing.
+	// Trust is the approval to recover without certain members, nil without one.
 	Trust *Trust
 
 	// ClusterUUID is the recorded state UUID, "" before the first start.
@@ -29,13 +29,13 @@ type Snapshot struct {
 	Epoch int64
 	// Operation is the journalled operation in progress.
 	Operation *Operation
-	// Primary is the recorded writer.
+	// Primary is the recorded primary: the node behind NAME-primary.
 	Primary string
 	// Hibernated says that the ordered stop is complete.
 	Hibernated bool
 
-	// Members has one entry for every member that is recorded, in ordinal order. A member stays one until
-	// it was seen to have left in good order, whatever is wanted.
+	// Members has one entry for every recorded member, in ordinal order. A member stays one until it was seen
+	// to leave gracefully, whatever the spec says.
 	Members []Member
 	// Arbitrator is the member without data, nil when there is none and none is wanted.
 	Arbitrator *Arbitrator
@@ -45,8 +45,8 @@ type Snapshot struct {
 	NoPrimaryFor time.Duration
 }
 
-// Trust is a person's approval to recover without some members. It names the member and the position the person vouches for, the
-// epoch of the operation it is for (it is of no worth for any other), and the members given up, by what they are given up as.
+// Trust is an approval to recover without some members. It names the member to bootstrap and its position, the epoch of the
+// operation (it is void for any other), and the members given up, by their state.
 type Trust struct {
 	Member   string
 	Position Position
@@ -68,12 +68,12 @@ const (
 	OpRebuildQuorum OperationType = "RebuildQuorum"
 	// OpRestart restarts nodes one by one, for a new configuration or pod template.
 	OpRestart OperationType = "Restart"
-	// OpScaleDown lets the member of the highest ordinal leave.
+	// OpScaleDown removes the member with the highest ordinal.
 	OpScaleDown OperationType = "ScaleDown"
 	// OpHibernate stops all nodes, one after another.
 	OpHibernate OperationType = "Hibernate"
 	// OpSwitchTLS changes the encryption of replication. Step is the strategy, Target the node
-	// whose turn it is.
+	// to restart, or the one that keeps serving.
 	OpSwitchTLS OperationType = "SwitchTLS"
 )
 
@@ -108,7 +108,7 @@ type Member struct {
 	Draining        bool
 	// Server is nil while mariadbd does not answer.
 	Server *Server
-	// Ended is the last run of mariadbd, when it ended in a Primary component without leaving it; nil else,
+	// Ended is the last run of mariadbd, if it ended in a Primary component without leaving it; nil otherwise,
 	// and while one runs.
 	Ended *Ended
 	// ConfigLoaded is the revision of the configuration the agent has read.
@@ -117,17 +117,17 @@ type Member struct {
 	RestartNeeded bool
 	// Publication is the one the agent has taken over; the next mariadbd starts with it.
 	Publication string
-	// StaleTrust says that mariadbd trusts a CA that is not published any more: only a restart
-	// makes it forget one.
+	// StaleTrust says that mariadbd trusts a CA that is no longer published: only a restart
+	// drops it.
 	StaleTrust bool
-	// StuckDonor says that the member stays Donor though it gives to nobody: only a restart ends that.
+	// StuckDonor says that the member stays a donor without a joiner: only a restart ends that.
 	StuckDonor bool
 	// Running is the encryption mariadbd was started with; zero while it is down.
 	Running Encryption
 	// DynamicSockets says that the Galera provider has socket.dynamic, which a rolling switch needs.
 	DynamicSockets bool
-	// CacheWindow is about how long another member may be away and still catch up from this one's cache of
-	// write-sets; 0 when that is not known, as nothing was written.
+	// CacheWindow is an estimate of how long another member may be away and still get IST from this one's gcache;
+	// 0 when unknown, because nothing was written.
 	CacheWindow time.Duration
 	// TLSProblem says why the member could not run with TLS, "" when it could.
 	TLSProblem string
@@ -136,7 +136,7 @@ type Member struct {
 	LinksVerified bool
 	// Order is the last order the agent remembers.
 	Order *Order
-	// CannotAct says why the member cannot do what it is asked for, though its agent answers.
+	// CannotAct says why the member cannot carry out orders, though its agent answers.
 	CannotAct Inability
 	// CannotStart says why mariadbd could not be started from the member's data, "" when it could.
 	CannotStart string
@@ -147,12 +147,12 @@ type Member struct {
 	Upgrading bool
 	// LaterData says that a server of a later series has used the member's data, so that its own must not.
 	LaterData bool
-	// LacksTools says that the member's image lacks programs of a state transfer: it can neither give nor take one.
+	// LacksTools says that the member's image lacks programs that state transfers need: it can be neither donor nor joiner.
 	LacksTools bool
 	// ServerVersion is the image's, "" when it is not known.
 	ServerVersion string
-	// BookDamaged says that the agent cannot read what it was ordered before: it takes no orders and
-	// starts nothing.
+	// BookDamaged says that the agent cannot read its order book: it refuses orders and does not
+	// start mariadbd.
 	BookDamaged bool
 }
 
@@ -162,7 +162,7 @@ type Pod struct {
 	Terminating bool
 	// Ready is the pod's Ready condition.
 	Ready bool
-	// Role is primary for the pod that NAME-primary leads to, replica for any other.
+	// Role is primary for the pod behind NAME-primary, replica for any other.
 	Role string
 	// Outdated says that the pod was made from an older template.
 	Outdated bool
@@ -215,8 +215,8 @@ func (m Member) InPrimary() bool {
 	return m.Known && m.Server != nil && m.Server.Component == ComponentPrimary && m.Server.ClusterUUID != ZeroUUID
 }
 
-// Synced says that the member is up to date in a Primary component and stays there. A full copy that is not on the disk yet
-// is worth nothing after a power cut.
+// Synced says that the member is up to date in a Primary component and stays there. A received SST counts only when it is
+// on the disk: a power cut would lose it.
 func (m Member) Synced() bool {
 	return m.InPrimary() && m.Server.State == NodeSynced && m.Data != DataIncomplete && !m.Draining && !m.Pod.Terminating
 }

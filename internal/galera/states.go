@@ -4,14 +4,14 @@ package galera
 type DataState string
 
 const (
-	// DataUnknown means that nobody has looked yet, or the look failed.
+	// DataUnknown means that the directory was not examined yet, or the examination failed.
 	DataUnknown DataState = ""
 	// DataEmpty means that the directory holds no database at all.
 	DataEmpty DataState = "Empty"
 	// DataPresent means that the directory holds a complete database.
 	DataPresent DataState = "Present"
-	// DataIncomplete means that a state transfer or an initialisation was cut off
-	// half-way: the files must never be taken for data.
+	// DataIncomplete means that a state transfer or an initialisation was interrupted:
+	// the files never count as data.
 	DataIncomplete DataState = "Incomplete"
 )
 

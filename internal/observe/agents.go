@@ -1,5 +1,5 @@
-// Package observe finds out what is: it reads the API server, follows the agents, and puts
-// both together into a Snapshot. It changes nothing.
+// Package observe gathers facts: it reads the API server, follows the agents, and combines
+// both into a Snapshot. It changes nothing.
 package observe
 
 import (
@@ -26,7 +26,7 @@ type Target struct {
 	CA string
 }
 
-// Client is how an agent is asked; internal/agentapi has the real one.
+// Client calls agents; internal/agentapi has the real one.
 type Client interface {
 	// Status returns the agent's report, at the latest after wait, at once when it differs from since.
 	Status(ctx context.Context, t Target, since int64, wait time.Duration) (agentapi.Report, error)
@@ -36,12 +36,12 @@ type Client interface {
 	TellPrimary(ctx context.Context, t Target, name string) error
 	// Evict asks the agent to tell its group that a server has ended.
 	Evict(ctx context.Context, t Target, e agentapi.Eviction) error
-	// Forget lets go of what is kept for an agent that is gone.
+	// Forget releases the resources kept for an agent that is gone.
 	Forget(t Target)
 }
 
 const (
-	// longPoll is how long an unchanged agent keeps a question; with answerTime, twice, it bounds the age of what is known.
+	// longPoll is how long an unchanged agent holds a request; with twice answerTime it bounds the age of the reports.
 	longPoll = 10 * time.Second
 	// answerTime is what is allowed on top of it, and for the one question more, before an agent counts as silent.
 	answerTime = 2 * time.Second
@@ -198,8 +198,8 @@ func (f *follower) set(r agentapi.Report, err error) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	before := f.seen
-	// One late answer is a busy machine's, and the primary need not move for it: the agent is asked once more. One that
-	// refuses has ended.
+	// After one late answer, as from a busy machine, the agent is asked again: no switchover is needed for it. An agent
+	// that refuses the connection has ended.
 	late := errors.Is(err, context.DeadlineExceeded) && before.Live && !f.late
 	f.late = late
 	if late {

@@ -43,7 +43,7 @@ type ErrNoCertManager struct{ Why string }
 // Error tells what to do.
 func (e ErrNoCertManager) Error() string {
 	if e.Why == "" {
-		return "it is not known yet whether cert-manager is installed"
+		return "checking whether cert-manager is installed"
 	}
 	return e.Why
 }
@@ -74,7 +74,7 @@ func (m *CertManager) Run(ctx context.Context) error {
 	return m.Found(certManagerKinds()...)
 }
 
-// exist asks the API server.
+// exist says that the API server knows the kinds of cert-manager.
 func (m *CertManager) exist() bool {
 	version := certmanagerv1.SchemeGroupVersion
 	for _, kind := range []string{certmanagerv1.CertificateKind, certmanagerv1.IssuerKind} {
@@ -96,7 +96,7 @@ func (m *CertManager) read(ctx context.Context, waited time.Duration) bool {
 			continue
 		}
 		if waited > readTime {
-			m.set(false, "cert-manager's objects cannot be listed; look at its CRDs, and at the operator's log and rights")
+			m.set(false, "cert-manager's objects cannot be listed; check its CRDs, and the operator's log and rights")
 		}
 		return false
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// Facts is what the API server knows of one cluster. A nil pointer means "does not exist".
+// Facts are the objects of one cluster in the API server. A nil pointer means "does not exist".
 type Facts struct {
 	Cluster     *v1alpha1.GaleraCluster
 	StatefulSet *appsv1.StatefulSet
@@ -199,7 +199,7 @@ func (r Readers) storageClass(ctx context.Context, f *Facts) error {
 	if name := f.Cluster.Spec.Storage.StorageClassName; name != nil && *name != "" {
 		err := r.Live.Get(ctx, client.ObjectKey{Name: *name}, &storagev1.StorageClass{})
 		if apierrors.IsNotFound(err) {
-			f.StorageClassProblem = fmt.Sprintf("the StorageClass %q does not exist; create it, or create the cluster with one that does", *name)
+			f.StorageClassProblem = fmt.Sprintf("the StorageClass %q does not exist; create it, or create the cluster with an existing one", *name)
 			return nil
 		}
 		return err

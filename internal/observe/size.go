@@ -7,10 +7,10 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// Size is the number of members: what was recorded. Before anything was, and after the status was
-// lost, it is the largest number for which there is any sign: the spec, the StatefulSet, or a volume.
-// A volume nobody counts could hold what was written last, so each one is looked at before any member
-// is made the start of the cluster; what is too many leaves in good order afterwards.
+// Size is the recorded number of members. Without a record, as after a loss of the status, it is the
+// largest number found in the spec, the StatefulSet or the volumes: a volume that is not counted could
+// hold the last writes. So each one is examined before a member is bootstrapped; superfluous members
+// are removed gracefully afterwards.
 func Size(f Facts) int {
 	c := f.Cluster
 	if c.Status.Replicas > 0 {

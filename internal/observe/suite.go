@@ -7,9 +7,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// PreferredSuite is the TLS 1.3 suite that comes first where the policy leaves the choice:
-// AES-128-GCM if the CPUs of all members have instructions for it, else ChaCha20-Poly1305, which is quick
-// without. Until every member has told its CPU's flags it stays what it was.
+// PreferredSuite is the preferred TLS 1.3 suite if the policy leaves the choice: AES-128-GCM if the CPUs of
+// all members have AES instructions, and ChaCha20-Poly1305 otherwise, which is fast without them. It does not
+// change until every member has reported its CPU flags.
 func PreferredSuite(f Facts, seen map[string]Seen, before string) string {
 	suite := galera.SuiteAES128
 	for i := range Size(f) {

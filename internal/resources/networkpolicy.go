@@ -56,7 +56,7 @@ func fromOperator(opts Options) networkingv1.NetworkPolicyIngressRule {
 	}
 }
 
-// fromClients admits everybody when the spec names nobody.
+// fromClients admits all clients if the spec names none.
 func fromClients(c *v1alpha1.GaleraCluster) networkingv1.NetworkPolicyIngressRule {
 	spec := c.Spec.NetworkPolicy.DeepCopy()
 	return networkingv1.NetworkPolicyIngressRule{From: spec.ClientsFrom, Ports: policyPorts(PortClients)}

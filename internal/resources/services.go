@@ -36,7 +36,7 @@ var podPorts = []namedPort{
 	{"metrics", agentapi.ProbePort},
 }
 
-// Service returns the Service that leads to every Synced node: those whose readiness probe says so.
+// Service returns the Service that selects every Synced node: those with a passing readiness probe.
 func Service(c *v1alpha1.GaleraCluster) *corev1.Service {
 	return clientService(c, ServiceName(c), c.Spec.Service, Selector(c))
 }

@@ -16,7 +16,7 @@ const (
 	volumeTLS    = "tls"
 	volumeRoot   = "root"
 
-	// secretMode lets the owner and the pod's fsGroup read, and nobody else.
+	// secretMode lets only the owner and the pod's fsGroup read.
 	secretMode int32 = 0o440
 )
 
