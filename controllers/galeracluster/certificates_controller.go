@@ -149,8 +149,8 @@ func same(a, b *validate.Problem) bool {
 	return a == b || a != nil && b != nil && *a == *b
 }
 
-// goesOn says what does not depend on cert-manager.
-const goesOn = ". The nodes go on with the certificates they have; none is issued or renewed meanwhile"
+// goesOn says that the nodes keep serving without cert-manager.
+const goesOn = ". The nodes keep their certificates; none is issued or renewed meanwhile"
 
 func troubleWith(err error) *validate.Problem {
 	var none observe.ErrNoCertManager

@@ -6,8 +6,8 @@ import "strings"
 // clusters have no dot. It is short, because Galera keeps no more than 31 characters of a name.
 const arbitratorName = "arbitrator."
 
-// ArbitratorName returns the name a garbd is started with. Each has one of its own, so that whoever counts
-// that name among the members means exactly that process, and none that was there before.
+// ArbitratorName returns the name of a garbd in the group. Each process has its own name, so that a node whose view
+// contains the name has exactly that process in its component, and no earlier one.
 func ArbitratorName(token string) string { return arbitratorName + token }
 
 // IsArbitrator says that a member of a component is an arbitrator, and holds no data.

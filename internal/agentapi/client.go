@@ -22,8 +22,8 @@ var ErrBusy = errors.New("the agent is busy with another order")
 
 const (
 	dialTimeout = 3 * time.Second
-	// maxReport and maxAnswer bound what is read from an agent: whoever holds the cluster's pair may answer in its place. A
-	// report is some ten KiB, most of it the evidence about channels and peers.
+	// maxReport and maxAnswer limit the answer of an agent: any holder of the cluster's pair may answer in its place. A
+	// report has about ten KiB, most of it evidence about channels and peers.
 	maxReport = 256 << 10
 	maxAnswer = 64 << 10
 	maxHeader = 16 << 10

@@ -8,8 +8,8 @@ type Ended struct {
 	ViewID int64 `json:"viewID"`
 }
 
-// Eviction asks a member to tell its group that a server has ended (evs.evict), so that nobody waits for its
-// silence. The member does so for one server in each view, and only in the view that is named.
+// Eviction asks a member to evict a server that has ended (evs.evict), so that the group does not wait for its
+// silence. The member does so for one server in each view, and only in the named view.
 type Eviction Ended
 
 // EvictionResult is the answer.

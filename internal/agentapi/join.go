@@ -24,23 +24,23 @@ type Join struct {
 	Donor     string    `json:"donor,omitempty"`
 	Phase     string    `json:"phase,omitempty"`
 	StartedAt time.Time `json:"startedAt"`
-	// AgeSeconds is how long ago the join was started when the report was sent; nil from agents of before.
+	// AgeSeconds is how long ago the join was started when the report was sent; nil from agents of earlier versions.
 	AgeSeconds *float64 `json:"ageSeconds,omitempty"`
-	// EndedAt is nil while the join goes on.
+	// EndedAt is nil during the join.
 	EndedAt *time.Time `json:"endedAt,omitempty"`
 	// Bytes received so far, measured on the data directory, and the size of the donor's data.
 	Bytes int64 `json:"bytes,omitempty"`
 	Total int64 `json:"total,omitempty"`
-	// Rate is the recent one, in bytes per second.
+	// Rate is the recent rate, in bytes per second.
 	Rate int64 `json:"rate,omitempty"`
-	// ETA is when the transfer ends if it goes on at this rate, nil when that cannot be told.
+	// ETA is when the transfer will end at this rate, nil when unknown.
 	ETA *time.Time `json:"eta,omitempty"`
-	// Protocol and Cipher are of the TLS the joiner's stream was seen to come over, "" where none was seen.
+	// Protocol and Cipher are the observed TLS version and suite of the transfer, "" if none was observed.
 	Protocol string `json:"protocol,omitempty"`
 	Cipher   string `json:"cipher,omitempty"`
-	// WriteSets is how many write-sets an IST has brought, so far or in all.
+	// WriteSets is the number of write-sets received by IST.
 	WriteSets int64 `json:"writeSets,omitempty"`
-	// Behind is how many write-sets the others are ahead while the member catches up.
+	// Behind is the number of write-sets the member has yet to apply to catch up.
 	Behind int64 `json:"behind,omitempty"`
 }
 

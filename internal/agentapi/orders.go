@@ -40,13 +40,13 @@ type Order struct {
 	Position galera.Position `json:"position"`
 	// ClusterUUID is status.clusterUUID, "" before the first start.
 	ClusterUUID string `json:"clusterUUID,omitempty"`
-	// GivenUp are the members a person has accepted to go on without: a Bootstrap is carried out even when one of
-	// these answers with a later position. Everything else is checked as ever.
+	// GivenUp are the members that an approval gives up: a Bootstrap is carried out even if one of these answers
+	// with a later position. All other checks stay.
 	GivenUp []string `json:"givenUp,omitempty"`
 }
 
-// Same says that two orders ask for the same. Who was given up is no part of that: it can change between two
-// sendings, and an order that was taken is not taken again.
+// Same says that two orders are the same. GivenUp does not count: it can change between two sendings, and an
+// accepted order is not carried out again.
 func (o Order) Same(other Order) bool {
 	return o.ID == other.ID && o.Epoch == other.Epoch && o.Kind == other.Kind &&
 		o.Position == other.Position && o.ClusterUUID == other.ClusterUUID

@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Expand asks for a larger volume. The node goes on running: Kubernetes grows the volume and the file
-// system in it. It returns the claim as it is then.
+// Expand requests a larger volume. The node keeps running: Kubernetes expands the volume and its file
+// system. It returns the changed claim.
 func (x Actor) Expand(ctx context.Context, p *corev1.PersistentVolumeClaim, size resource.Quantity) (*corev1.PersistentVolumeClaim, error) {
 	changed := p.DeepCopy()
 	changed.Spec.Resources.Requests[corev1.ResourceStorage] = size

@@ -2,8 +2,8 @@ package galera
 
 import "time"
 
-// SeeLoss fills in since when, and how long, no Primary component has been seen. recorded is what an earlier pass
-// found, zero when it saw one. A Primary component of a few members is one: what is counted begins with its end.
+// SeeLoss sets NoPrimarySince and NoPrimaryFor. recorded is the time that an earlier pass found, zero when it saw a
+// Primary component. A Primary component of a minority counts, too: the time begins with its end.
 func (s *Snapshot) SeeLoss(recorded, now time.Time) {
 	s.NoPrimarySince, s.NoPrimaryFor = time.Time{}, 0
 	for _, m := range s.Members {

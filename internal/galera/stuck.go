@@ -1,31 +1,31 @@
 package galera
 
-// GivenUpAs says as what an approval gives a member up.
+// GivenUpAs is the state in which an approval gives a member up.
 type GivenUpAs string
 
 // The states in which a member may be given up.
 const (
-	// Gone is a member that certainly does not run: a person vouches for it, or its agent tells it.
+	// Gone is a member that certainly does not run: the user has made sure, or its agent reports it.
 	Gone GivenUpAs = "Gone"
-	// StillRunning is a member whose server runs and does not answer: it is ended before the cluster starts without it.
+	// StillRunning is a member whose server may run and does not answer: it is ended before the cluster starts without it.
 	StillRunning GivenUpAs = "Running"
-	// Unable is a member whose position is known and ahead, and whose data cannot be started as things are: what it holds is
-	// given up knowingly. One that was given up as Gone is not given up for this.
+	// Unable is a member whose position is known and the latest, but whose server cannot start: its writes are given up
+	// knowingly. An approval that gives it up as Gone does not cover this.
 	Unable GivenUpAs = "Unable"
 )
 
-// Inability says why a member whose agent answers cannot do what it is asked for.
+// Inability says why a member whose agent answers cannot carry out orders.
 type Inability string
 
 const (
-	// Able is every member of which nothing else is known.
+	// Able means that no inability is known.
 	Able Inability = ""
 	// Hung means that mariadbd runs and has not answered for too long.
 	Hung Inability = "Hung"
 	// Killed means that mariadbd was sent SIGKILL and has not ended. It never runs another instruction; only what the
 	// kernel was doing for it, a write to its own volume, may still come to its end.
 	Killed Inability = "Killed"
-	// SlowLook means that the examination of the data directory takes too long. It goes on.
+	// SlowLook means that the examination of the data directory takes too long. It continues.
 	SlowLook Inability = "SlowLook"
 	// Frozen means that the data volume does not answer writes.
 	Frozen Inability = "Frozen"
@@ -33,8 +33,8 @@ const (
 	ReadOnly Inability = "ReadOnly"
 )
 
-// Records says that the member can write an order into its book. One that cannot carries none out. Where a killed process does
-// not end, storage does not answer, or the pod goes: that agent can hardly write either.
+// Records says that the member can write an order into its order book; otherwise it carries none out. If a killed process does
+// not end, its storage does not answer or its pod is ending: its agent can hardly write either.
 func (m Member) Records() bool {
 	return !m.BookDamaged && m.CannotAct != Frozen && m.CannotAct != ReadOnly && m.CannotAct != Killed
 }

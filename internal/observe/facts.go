@@ -105,11 +105,11 @@ func (r Readers) Gather(ctx context.Context, c *v1alpha1.GaleraCluster) (Facts, 
 	return f, nil
 }
 
-// surroundTime bounds what is read past the cache of what is not the cluster's own.
+// surroundTime bounds the uncached reads of objects that are not the cluster's own.
 const surroundTime = 2 * time.Second
 
-// surroundings reads what is not needed to keep a cluster running: what cert-manager says, and what storage can do. An
-// error there holds up nothing else.
+// surroundings reads objects that a running cluster does not need: those of cert-manager, and StorageClasses. An error
+// there delays nothing else.
 func (r Readers) surroundings(ctx context.Context, f *Facts) {
 	ctx, cancel := context.WithTimeout(ctx, surroundTime)
 	defer cancel()
@@ -122,7 +122,7 @@ func (r Readers) surroundings(ctx context.Context, f *Facts) {
 	f.Unread = errors.Join(errs...)
 }
 
-// kindsMissing says that cert-manager's kinds do not exist, which is told elsewhere.
+// kindsMissing says that cert-manager's kinds do not exist, which is reported elsewhere.
 func kindsMissing(err error) bool {
 	var none ErrNoCertManager
 	return errors.As(err, &none) || meta.IsNoMatchError(err)
@@ -159,8 +159,8 @@ func (r Readers) pods(ctx context.Context, f *Facts) error {
 	return nil
 }
 
-// issuer looks at the user's issuer only while no certificate has been issued from it: that
-// is when somebody needs to know.
+// issuer reads the user's issuer only while no certificate has been issued from it: only then
+// the status reports it.
 func (r Readers) issuer(ctx context.Context, f *Facts) error {
 	ref := f.Cluster.Spec.TLS.IssuerRef
 	if ref == nil || certificateReady(f.Certificate) {

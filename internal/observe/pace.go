@@ -9,13 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// What one cluster may cost, whatever answers in the place of its agents: one question at a time for each of them, so
-// many questions a second, and so many passes. An honest agent comes near none of it, and its news are never held back.
+// Limits per cluster, also for a process that answers in an agent's place: one request at a time for each agent, a number of
+// requests per second, and a number of passes. A real agent never reaches them, so its news are never delayed.
 const (
 	// questionsASecond an agent is asked for long, after a burst of questionsAtOnce.
 	questionsASecond = 4
 	questionsAtOnce  = 20
-	// wakesASecond a cluster is looked at because of its agents, after a burst of wakesAtOnce.
+	// wakesASecond is how many passes per second a cluster's agents may cause, after a burst of wakesAtOnce.
 	wakesASecond = 5
 	wakesAtOnce  = 30
 	// An agent keeps a question for longPoll when it has no news. One that answers within atOnce without any is asked

@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// lookAtIssuer is how often a user's issuer is asked for the CA it signs with: nobody tells when
-// that changes, as it carries no label of ours.
+// lookAtIssuer is the interval at which the CA of a user's issuer is read: the issuer carries no label of
+// the operator, so a change sends no event.
 const lookAtIssuer = 20 * time.Second
 
 // SigningCAs remembers for a while with which CA issuers sign.

@@ -50,7 +50,7 @@ func LeafIssuer(c *v1alpha1.GaleraCluster) cmmeta.IssuerReference {
 }
 
 // LeafCertificate returns the certificate of all nodes. One for all, because Galera checks only
-// that a peer's certificate comes from the CA: one for each would keep nobody out.
+// the CA of a peer's certificate: one for each node would not be safer.
 func LeafCertificate(c *v1alpha1.GaleraCluster, opts Options) *cmv1.Certificate {
 	cert := newCertificate(c, IssuedSecretName(c))
 	duration, renewBefore := leafTimes(c)

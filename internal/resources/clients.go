@@ -13,8 +13,8 @@ import (
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// clientCertificates returns what is asked for clients: a CA of their own, because whoever holds
-// a certificate of the nodes' CA could become a node.
+// clientCertificates returns the certificates of clients, under a CA of their own: the holder of
+// a certificate of the nodes' CA could join the group.
 func clientCertificates(c *v1alpha1.GaleraCluster) []client.Object {
 	if !HasClientCA(c) {
 		return nil

@@ -35,8 +35,8 @@ func agentResources(c *v1alpha1.GaleraCluster) corev1.ResourceRequirements {
 	}}
 }
 
-// databaseContainer runs mariadbd under the agent. It has no startup probe: a state transfer takes
-// as long as it takes, and the agent sees whether it goes on.
+// databaseContainer runs mariadbd under the agent. It has no startup probe: a state transfer may take
+// any time, and the agent watches its progress.
 func databaseContainer(c *v1alpha1.GaleraCluster, opts Options) corev1.Container {
 	return corev1.Container{
 		Name:            ContainerName,

@@ -13,9 +13,9 @@ import (
 // back together and cost two donors; and a cluster of one can still be drained.
 //
 // Pods that run but are not ready count against the budget (IfHealthyBudget). A donor is such a
-// pod, and so is a joiner: evicting both, as AlwaysAllow would, cuts the transfer off and leaves a
+// pod, and so is a joiner: evicting both, as AlwaysAllow would, interrupts the transfer and leaves a
 // cluster of three with a single node. The price is that a drain waits for a cluster that is
-// broken altogether, until somebody has looked at it, which is what its data deserves.
+// completely broken, until it is repaired; that protects its data.
 func PodDisruptionBudget(c *v1alpha1.GaleraCluster) *policyv1.PodDisruptionBudget {
 	return &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: policyv1.SchemeGroupVersion.String(), Kind: "PodDisruptionBudget"},

@@ -24,8 +24,8 @@ func PrunableCertificates() []client.ObjectList {
 	return []client.ObjectList{&cmv1.IssuerList{}, &cmv1.CertificateList{}}
 }
 
-// LeftBehind says that an object was made for something the spec does not ask for any more. Only what is named here
-// ever is: no volume, no password, and no CA's Certificate or key, because trust in it may outlive its use.
+// LeftBehind says that an object belongs to a feature that the spec no longer asks for. Only the kinds named here ever
+// are: no volume, no password, and no CA's Certificate or key, because trust in it may outlive its use.
 func LeftBehind(c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, opts Options, o client.Object) bool {
 	name, ours := o.GetName(), metav1.IsControlledBy(o, c)
 	switch o.(type) {

@@ -62,10 +62,10 @@ func dataClaim(c *v1alpha1.GaleraCluster, size resource.Quantity) corev1.Persist
 	}
 }
 
-// claimRetention keeps volumes of nodes that were scaled away: a node that comes back with its data
-// catches up incrementally. Where they are to be deleted, that is in force only while a pod is going that is no
-// member any more: a hibernated cluster has no pods either, and a StatefulSet that somebody has
-// scaled by hand must not take data with it.
+// claimRetention keeps volumes of nodes removed by scaling down: a node that comes back with its data
+// joins by IST. If they are to be deleted, the policy is set only while the pod of a former member is
+// being removed: a hibernated cluster has no pods either, and scaling the StatefulSet manually must not
+// delete data.
 func claimRetention(c *v1alpha1.GaleraCluster, leaving bool) *appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy {
 	policy := &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
 		WhenDeleted: appsv1.RetainPersistentVolumeClaimRetentionPolicyType,
