@@ -64,6 +64,11 @@ dist: $(KUSTOMIZE) ## Write dist/install.yaml: everything, with the image IMG.
 	@mv dist/install.yaml.tmp dist/install.yaml
 	@echo "dist/install.yaml uses $(IMG)"
 
+.PHONY: package
+package: ## Write dist/galera-operator-VERSION.tgz: the chart, with the version CHART_VERSION and its default image.
+	@hack/tools.sh build helm
+	@PATH="$$(hack/tools.sh path):$$PATH" helm package charts/galera-operator --destination dist $(if $(CHART_VERSION),--version $(CHART_VERSION:v%=%) --app-version v$(CHART_VERSION:v%=%))
+
 .PHONY: clean
 clean: ## Remove what was built here; tools stay.
 	@rm -rf dist bin/manager bin/agent bin/bench-runner bin/kubectl-galera bin/render cover.out
@@ -75,10 +80,15 @@ generate: $(CONTROLLER_GEN) ## Generate deep copies.
 	@$(CONTROLLER_GEN) object paths=./api/...
 
 .PHONY: manifests
-manifests: $(CONTROLLER_GEN) ## Generate CRDs and the operator's roles.
+manifests: $(CONTROLLER_GEN) ## Generate CRDs, the operator's roles, and what the chart has of them.
 	@$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=config/crd/bases
 	@$(CONTROLLER_GEN) rbac:roleName=galera-operator-manager paths=./controllers/galeracluster/... output:rbac:dir=config/rbac
 	@$(CONTROLLER_GEN) rbac:roleName=galera-operator-benchmarks paths=./controllers/galerabenchmark/... output:rbac:dir=config/benchmarks
+	@$(MAKE) chart
+
+.PHONY: chart
+chart: $(KUSTOMIZE) ## Generate the chart's templates, defaults and table of values from config.
+	@$(KUSTOMIZE) build config/default | go run ./hack/chart
 
 .PHONY: fmt
 fmt: $(GOLANGCI_LINT) ## Format the Go code.
@@ -104,7 +114,7 @@ test: test-unit test-model test-api test-agent test-e2e ## Unit, model, API, age
 # Kubernetes library is involved.
 RACE := $(if $(shell command -v gcc),-race)
 RACE_PACKAGES = ./internal/agent/... ./internal/agentapi/... ./internal/galera/... ./internal/mycnf/... ./internal/pki/... ./internal/plan/...
-OTHER_PACKAGES = $(shell comm -23 <(go list ./api/... ./cmd/... ./internal/... ./test/docs/... ./test/harness/... | sort) <(go list $(RACE_PACKAGES) ./internal/model/... | sort))
+OTHER_PACKAGES = $(shell comm -23 <(go list ./api/... ./cmd/... ./hack/... ./internal/... ./test/docs/... ./test/harness/... | sort) <(go list $(RACE_PACKAGES) ./internal/model/... | sort))
 
 .PHONY: test-unit
 test-unit: ## Tests of single packages.
@@ -120,7 +130,8 @@ test-model: ## The planner against a simulated cluster, with crashes and lost me
 .PHONY: test-api
 test-api: ## Against a real kube-apiserver and etcd.
 	$(call phase,API tests)
-	@KUBEBUILDER_ASSETS=$$(hack/tools.sh envtest) go test ./controllers/... ./test/api/...
+	@hack/tools.sh build helm
+	@KUBEBUILDER_ASSETS=$$(hack/tools.sh envtest) PATH="$$(hack/tools.sh path):$$PATH" go test ./controllers/... ./test/api/... ./test/chart/...
 
 .PHONY: test-agent
 test-agent: ## The agent with a real mariadbd, in containers of the database image.

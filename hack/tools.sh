@@ -98,6 +98,15 @@ kubernetes() {
   ensure "$set" k8s.io/kubernetes "$KUBERNETES_VERSION" "$(kubernetes_ldflags)" "${@/#/k8s.io/kubernetes/cmd/}"
 }
 
+# Without a cluster, helm template and helm lint take Kubernetes' version from how Helm was built.
+helm_ldflags() {
+  local base=helm.sh/helm/v3 minor=${KUBERNETES_VERSION#v1.} package
+  printf -- '-X %s/internal/version.version=%s ' $base "$HELM_VERSION"
+  for package in pkg/chartutil pkg/lint/rules; do
+    printf -- '-X %s/%s.k8sVersionMajor=1 -X %s/%s.k8sVersionMinor=%s ' $base $package $base $package "${minor%%.*}"
+  done
+}
+
 build_set() {
   local cni=github.com/containernetworking/plugins/plugins
   case $1 in
@@ -115,6 +124,7 @@ build_set() {
     $cni/main/{ptp,loopback} $cni/ipam/host-local $cni/meta/portmap ;;
   local-path) ensure local-path github.com/rancher/local-path-provisioner "$LOCAL_PATH_PROVISIONER_VERSION" "" \
     github.com/rancher/local-path-provisioner ;;
+  helm) ensure helm helm.sh/helm/v3 "$HELM_VERSION" "$(helm_ldflags)" helm.sh/helm/v3/cmd/helm ;;
   kind) ensure kind sigs.k8s.io/kind "$KIND_VERSION" "" sigs.k8s.io/kind ;;
   *) die "unknown set of tools: $1" ;;
   esac

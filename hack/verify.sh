@@ -11,7 +11,7 @@ failed=0
 
 # same GENERATED CHECKED_IN
 same() {
-  if ! diff -u "$2" "$1"; then
+  if ! diff -ru "$2" "$1"; then
     echo "$2 is not what is generated: run make generate manifests" >&2
     failed=1
   fi
@@ -25,6 +25,11 @@ same "$dir/object/zz_generated.deepcopy.go" api/v1alpha1/zz_generated.deepcopy.g
 same "$dir/crd" config/crd/bases
 same "$dir/rbac/role.yaml" config/rbac/role.yaml
 same "$dir/benchmarks/role.yaml" config/benchmarks/role.yaml
+
+# The chart, from config/.
+cp -r charts/galera-operator "$dir/chart"
+"$kustomize" build config/default | go run ./hack/chart -chart "$dir/chart"
+same "$dir/chart" charts/galera-operator
 
 go mod tidy -diff || {
   echo "go.mod is not tidy: run go mod tidy" >&2
