@@ -110,7 +110,7 @@ func (g *generator) networkPolicy(o object) error {
 	if err := g.value("networkPolicy.metricsFrom", rule["from"]); err != nil {
 		return err
 	}
-	rule["from"] = expression("toYaml $.Values.networkPolicy.metricsFrom | nindent 4")
+	rule["from"] = expression("toYaml $.Values.networkPolicy.metricsFrom | nindent 6")
 	return g.write("network-policy.yaml", "$.Values.networkPolicy.enabled", o)
 }
 
