@@ -3,6 +3,7 @@ package chart
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -146,6 +147,22 @@ func smallRelease(t *testing.T) {
 		t.Logf("%s has %d KiB", s.Name, size>>10)
 		if size > 512<<10 {
 			t.Errorf("%s has %d KiB; more than 1 MiB cannot be installed: move the CRDs into a chart of their own, or shorten them", s.Name, size>>10)
+		}
+	}
+}
+
+// TestCRDsAreSmall: `kubectl apply` without --server-side keeps the whole object in an annotation, and an object's annotations may have
+// 256 KiB together.
+func TestCRDsAreSmall(t *testing.T) {
+	crds := render(t, "").of("CustomResourceDefinition")
+	if len(crds) != 2 {
+		t.Errorf("%d CRDs", len(crds))
+	}
+	for _, o := range crds {
+		text, err := json.Marshal(o)
+		must(t, err)
+		if t.Logf("%s has %d KiB", o.id(), len(text)>>10); len(text) > 240<<10 {
+			t.Errorf("%s has %d KiB", o.id(), len(text)>>10)
 		}
 	}
 }

@@ -21,6 +21,7 @@ var effects = []struct{ value, values, kind, name, path, want string }{
 	{"imageRegistry", `{imageRegistry: m.example}`, "Deployment", manager, container + "env.3.value", `"m.example/mariadb:11.8"`},
 	{"imageRegistry", `{imageRegistry: m.example}`, "Deployment", manager, container + "env.4.value", `"m.example/galera-operator/galera-sysbench:1.0"`},
 	{"imageRegistry", `{imageRegistry: m.example, databaseImage: "localhost/a/b:1"}`, "Deployment", manager, container + "env.3.value", `"m.example/a/b:1"`},
+	{"imageRegistry", `{imageRegistry: m.example, databaseImage: "host:5000/a/b:1"}`, "Deployment", manager, container + "env.3.value", `"m.example/a/b:1"`},
 	{"imageRegistry", `{imageRegistry: m.example, databaseImage: "library/mariadb:11.8"}`, "Deployment", manager, container + "env.3.value", `"m.example/library/mariadb:11.8"`},
 	{"image.repository", `{image: {repository: "r.example:5000/op"}}`, "Deployment", manager, container + "image", `"r.example:5000/op:v0.1.0"`},
 	{"image.tag", `{image: {tag: v9}}`, "Deployment", manager, container + "image", `"ghcr.io/galera-operator/galera-operator:v9"`},
