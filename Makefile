@@ -143,6 +143,7 @@ test-agent: ## The agent with a real mariadbd, in containers of the database ima
 test-e2e: build ## On the local Kubernetes, with a real client, faults and captured packets (E2E='label filter').
 	$(call phase,end-to-end tests: the local Kubernetes)
 	@hack/stack.sh
+	@hack/tools.sh build helm
 	$(call phase,end-to-end tests)
 	@PATH="$$(hack/tools.sh path):$$PATH" go test ./test/e2e/... -count=1 -timeout=240m -ginkgo.timeout=239m -v -ginkgo.v -ginkgo.label-filter='$(if $(E2E),$(E2E),!slow)'
 

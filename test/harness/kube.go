@@ -28,6 +28,8 @@ type Kube struct {
 	Clientset kubernetes.Interface
 	Config    *rest.Config
 	Log       Logf
+	// Context is the name in the user's kubeconfig, for programs.
+	Context string
 }
 
 // Connect opens the named context of the user's kubeconfig.
@@ -55,7 +57,7 @@ func Connect(contextName string, log Logf) (*Kube, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Kube{Client: c, Clientset: set, Config: config, Log: onceInARow(log)}, nil
+	return &Kube{Client: c, Clientset: set, Config: config, Log: onceInARow(log), Context: contextName}, nil
 }
 
 // onceInARow drops a line that only repeats the one before it.
