@@ -45,6 +45,11 @@ func (g *generator) add(o object) error {
 		return g.write("metrics-service.yaml", "$.Values.metrics.service.enabled", o)
 	case "PodMonitor":
 		g.label(o)["«more metrics.podMonitors.labels»"] = nil
+		if o.at("spec", "namespaceSelector", "any") == true {
+			if err := o.set(expression(`include "galera-operator.watched" $`), "spec", "namespaceSelector"); err != nil {
+				return err
+			}
+		}
 		return g.write("pod-monitors.yaml", "$.Values.metrics.podMonitors.enabled", o)
 	}
 	return fmt.Errorf("hack/chart does not know this kind; teach it where the chart has it")

@@ -57,11 +57,12 @@ func writeValues(chart string, defaults map[string]any) error {
 	return writeReadme(filepath.Join(chart, "README.md"), rows)
 }
 
-// spaced puts an empty line before every comment that begins a line: an encoder drops them.
+// spaced puts an empty line before every key that begins a line, or its comment: an encoder drops them.
 func spaced(text []byte) []byte {
 	var out []string
 	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(line, "#") && len(out) > 0 && !strings.HasPrefix(out[len(out)-1], "#") && out[len(out)-1] != "\n" {
+		begins := !strings.HasPrefix(line, " ") && line != "\n"
+		if begins && len(out) > 0 && !strings.HasPrefix(out[len(out)-1], "#") && out[len(out)-1] != "\n" {
 			out = append(out, "\n")
 		}
 		out = append(out, line)

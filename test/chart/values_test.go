@@ -82,6 +82,9 @@ var effects = []struct{ value, values, kind, name, path, want string }{
 	{"metrics.serviceMonitor.interval", `{metrics: {serviceMonitor: {enabled: true, interval: 30s}}}`, "ServiceMonitor", manager, "spec.endpoints.0.interval", `"30s"`},
 	{"metrics.podMonitors.enabled", `{}`, "PodMonitor", "galera-operator-databases", "", "absent"},
 	{"metrics.podMonitors.enabled", `{metrics: {podMonitors: {enabled: true}}}`, "PodMonitor", "galera-operator-databases", "", "present"},
+	{"metrics.podMonitors.enabled", `{metrics: {podMonitors: {enabled: true}}}`, "PodMonitor", "galera-operator-databases", "spec.namespaceSelector", `{"any":true}`},
+	{"watchNamespaces", `{watchNamespaces: [a, b], metrics: {podMonitors: {enabled: true}}}`, "PodMonitor", "galera-operator-databases",
+		"spec.namespaceSelector", `{"matchNames":["a","b"]}`},
 	{"metrics.podMonitors.labels", `{metrics: {podMonitors: {enabled: true, labels: {a: b}}}}`, "PodMonitor", "galera-operator-databases", "metadata.labels.a", `"b"`},
 	{"fullnameOverride", `{fullnameOverride: db}`, "Deployment", "db-controller-manager", pod + "volumes.0.secret.secretName", `"db-control"`},
 }

@@ -25,6 +25,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
+{{- /* A selector of the namespaces that the operator watches. */ -}}
+{{- define "galera-operator.watched" -}}
+{{- if .Values.watchNamespaces -}}
+{{ dict "matchNames" .Values.watchNamespaces | toJson }}
+{{- else -}}
+{"any":true}
+{{- end -}}
+{{- end -}}
+
 {{- /* An image, from imageRegistry where one is set: (list $ IMAGE). What has a dot or a port before the first slash is a registry. */ -}}
 {{- define "galera-operator.mirrored" -}}
 {{- $root := index . 0 -}}
