@@ -11,6 +11,9 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # IMG is the operator's image for deploy and dist; the local cluster has its own (hack/versions.env).
 IMG ?= ghcr.io/galera-operator/galera-operator:$(VERSION)
 
+# OUT is the folder for install.yaml and the packaged chart.
+OUT ?= dist
+
 LDFLAGS := -s -w -X $(MODULE)/internal/version.Version=$(VERSION)
 GO_BUILD := CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)'
 
@@ -58,20 +61,25 @@ images: build ## Build all container images in the local Docker.
 	@hack/images.sh all operator
 
 .PHONY: dist
-dist: $(KUSTOMIZE) ## Write dist/install.yaml: everything, with the image IMG.
-	@mkdir -p dist
-	@hack/render.sh $(KUSTOMIZE) $(IMG) >dist/install.yaml.tmp
-	@mv dist/install.yaml.tmp dist/install.yaml
-	@echo "dist/install.yaml uses $(IMG)"
+dist: $(KUSTOMIZE) ## Write dist/install.yaml: everything, with the image IMG (OUT: another folder).
+	@mkdir -p $(OUT)
+	@hack/render.sh $(KUSTOMIZE) $(IMG) >$(OUT)/install.yaml.tmp
+	@mv $(OUT)/install.yaml.tmp $(OUT)/install.yaml
+	@echo "$(OUT)/install.yaml uses $(IMG)"
 
 .PHONY: package
 package: ## Write dist/galera-operator-VERSION.tgz: the chart, with the version CHART_VERSION and its default image.
 	@hack/tools.sh build helm
-	@PATH="$$(hack/tools.sh path):$$PATH" helm package charts/galera-operator --destination dist $(if $(CHART_VERSION),--version $(CHART_VERSION:v%=%) --app-version v$(CHART_VERSION:v%=%))
+	@PATH="$$(hack/tools.sh path):$$PATH" helm package charts/galera-operator --destination $(OUT) $(if $(CHART_VERSION),--version $(CHART_VERSION:v%=%) --app-version v$(CHART_VERSION:v%=%))
+
+.PHONY: release-dry-run
+release-dry-run: $(KUSTOMIZE) ## Leave what a release has beside images in dist: programs, chart, manifests, SBOMs, checksums, a signature.
+	@hack/tools.sh build goreleaser syft cosign helm
+	@hack/release-dry-run.sh
 
 .PHONY: clean
 clean: ## Remove what was built here; tools stay.
-	@rm -rf dist bin/manager bin/agent bin/bench-runner bin/kubectl-galera bin/render cover.out
+	@rm -rf dist bin/manager bin/agent bin/bench-runner bin/kubectl-galera bin/render bin/release cover.out
 
 ##@ Develop
 

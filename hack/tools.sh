@@ -125,6 +125,9 @@ build_set() {
   local-path) ensure local-path github.com/rancher/local-path-provisioner "$LOCAL_PATH_PROVISIONER_VERSION" "" \
     github.com/rancher/local-path-provisioner ;;
   helm) ensure helm helm.sh/helm/v3 "$HELM_VERSION" "$(helm_ldflags)" helm.sh/helm/v3/cmd/helm ;;
+  goreleaser) ensure goreleaser github.com/goreleaser/goreleaser/v2 "$GORELEASER_VERSION" "" github.com/goreleaser/goreleaser/v2 ;;
+  syft) ensure syft github.com/anchore/syft "$SYFT_VERSION" "" github.com/anchore/syft/cmd/syft ;;
+  cosign) ensure cosign github.com/sigstore/cosign/v3 "$COSIGN_VERSION" "" github.com/sigstore/cosign/v3/cmd/cosign ;;
   kind) ensure kind sigs.k8s.io/kind "$KIND_VERSION" "" sigs.k8s.io/kind ;;
   *) die "unknown set of tools: $1" ;;
   esac
