@@ -19,6 +19,10 @@ func (g *generator) add(o object) error {
 		return nil // helm install --create-namespace
 	case "CustomResourceDefinition":
 		return g.crd(o)
+	case "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding":
+		// It protects what the CRDs hold, and stays with them.
+		o.at("metadata").(map[string]any)["annotations"] = map[string]any{"helm.sh/resource-policy": "keep"}
+		return g.write("deletion-protection.yaml", "$.Values.crds.install", o)
 	case "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding":
 		return nil // see rbac
 	case "ServiceAccount":
