@@ -86,23 +86,23 @@ func writeVersion(name, version string) error {
 	return os.WriteFile(name, text, 0o644)
 }
 
-// child returns a key's node and value in a map.
-func child(m *yaml.Node, key string) (name, value *yaml.Node) {
+// child returns the value of a key in a map, nil without it.
+func child(m *yaml.Node, key string) *yaml.Node {
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		if m.Content[i].Value == key {
-			return m.Content[i], m.Content[i+1]
+			return m.Content[i+1]
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 func setDefault(m *yaml.Node, path []string, value any) error {
 	for _, key := range path[:len(path)-1] {
-		if _, m = child(m, key); m == nil {
+		if m = child(m, key); m == nil {
 			return fmt.Errorf("there is no %s", key)
 		}
 	}
-	_, old := child(m, path[len(path)-1])
+	old := child(m, path[len(path)-1])
 	if old == nil {
 		return fmt.Errorf("add it, with a comment that says what it is")
 	}
