@@ -54,10 +54,10 @@ type GaleraBenchmarkStatus struct {
 	// +optional
 	MeasuredTime *metav1.Duration `json:"measuredTime,omitempty"`
 
-	// restoreTLS holds the original values of the fields that arms change in the spec.tls of a referenced cluster. They are
-	// restored at the end. Absent when nothing has to be restored.
+	// override is laid over the spec.tls of the referenced cluster, which stays as it is: the cluster runs with both together until this
+	// field is empty, the benchmark has ended, or it is deleted. The cluster repeats what it runs with in its status.tls.override.
 	// +optional
-	RestoreTLS *BenchmarkTLS `json:"restoreTLS,omitempty"`
+	Override *BenchmarkTLS `json:"override,omitempty"`
 
 	// failure is why the benchmark ends early. It is written before the clean-up begins.
 	// +optional

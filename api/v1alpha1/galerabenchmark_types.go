@@ -160,9 +160,9 @@ type BenchmarkClusterRef struct {
 	// +kubebuilder:validation:MaxLength=40
 	Name string `json:"name"`
 
-	// allowPolicyChanges lets the benchmark change the cluster's spec.tls from arm to arm. The policy is restored at
-	// the end, also when the benchmark fails or is deleted. Without it, every arm must have the cluster's own
-	// policy. Default: false.
+	// allowPolicyChanges lets the benchmark lay the policy of each arm over the cluster's spec.tls, which itself stays as it is. The
+	// override ends with the benchmark, also when that fails or is deleted. Without it, arms whose policy is
+	// not the cluster's own are refused. Default: false.
 	// +optional
 	// +kubebuilder:default=false
 	AllowPolicyChanges bool `json:"allowPolicyChanges,omitempty"`

@@ -163,6 +163,14 @@ type ChannelStatus struct {
 	CheckedAt *metav1.Time `json:"checkedAt,omitempty"`
 }
 
+// TLSOverride is a TLS policy that is in force instead of parts of spec.tls.
+type TLSOverride struct {
+	// benchmark is the GaleraBenchmark, in the cluster's namespace, whose status.override this is.
+	Benchmark string `json:"benchmark"`
+	// policy is laid over spec.tls.
+	Policy BenchmarkTLS `json:"policy"`
+}
+
 // ClusterTLSStatus is the encryption in force.
 type ClusterTLSStatus struct {
 	// replication is the published socket mode: Plain (no TLS), Strict (TLS only), or Dynamic (accepts both, during a
@@ -179,6 +187,10 @@ type ClusterTLSStatus struct {
 	// notAfter is the expiry of that certificate.
 	// +optional
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`
+	// override is laid over spec.tls by a benchmark that measures this cluster, and ends with it. To end it at once, delete the
+	// benchmark. Absent when spec.tls alone is in force.
+	// +optional
+	Override *TLSOverride `json:"override,omitempty"`
 	// switch of replication's encryption in progress.
 	// +optional
 	Switch *SwitchStatus `json:"switch,omitempty"`

@@ -89,7 +89,7 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 	}
 	return (&galeracluster.Reconciler{
 		Client:    mgr.GetClient(),
-		Readers:   observe.Readers{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Signing: &observe.SigningCAs{}},
+		Readers:   observe.Readers{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Signing: &observe.SigningCAs{}, Benchmarks: opts.benchmarks},
 		Agents:    agents,
 		Objects:   &apply.Objects{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
 		Actor:     apply.Actor{Client: mgr.GetClient(), Agents: agents},

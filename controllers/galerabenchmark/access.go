@@ -62,7 +62,7 @@ func (r *Reconciler) readied(ctx context.Context, b *v1alpha1.GaleraBenchmark, s
 
 // access is a Job's way into the database: the cluster knows the CA of its certificate, and the account is there.
 func (r *Reconciler) access(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d plan.Decision) (plan.Decision, error) {
-	if plan.ClientsUseTLS(seen.Cluster.Spec.TLS) {
+	if plan.ClientsUseTLS(plan.InForce(seen.Benchmark, seen.Cluster)) {
 		why, err := r.Nodes.TrustClients(ctx, seen.Cluster)
 		if err != nil {
 			return d, err
@@ -105,7 +105,7 @@ func (r *Reconciler) strangers(ctx context.Context, b *v1alpha1.GaleraBenchmark,
 // makeAccess makes what lets a Job write its result, and where clients speak TLS their certificate.
 func (r *Reconciler) makeAccess(ctx context.Context, b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, output string) error {
 	objects := job.Access(b, output)
-	if plan.ClientsUseTLS(c.Spec.TLS) {
+	if plan.ClientsUseTLS(plan.InForce(b, c)) {
 		objects = append(objects, job.Certificate(b, c))
 	}
 	for _, o := range objects {

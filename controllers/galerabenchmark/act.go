@@ -44,16 +44,13 @@ func (r *Reconciler) actBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchma
 		}
 		j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: a.Name}}
 		return apply.Remove(ctx, r.Client, r.Live, b.UID, j, client.PropagationPolicy(metav1.DeletePropagationForeground))
-	case plan.RestoreCluster:
-		own := plan.Own(b, seen.Cluster)
-		return r.patchCluster(ctx, seen.Cluster, func(c *v1alpha1.GaleraCluster) { c.Spec.TLS = own })
 	case plan.RemoveCluster:
 		return client.IgnoreNotFound(r.Delete(ctx, seen.Cluster))
 	case plan.Expire:
 		return client.IgnoreNotFound(r.Delete(ctx, b))
 	case plan.Claim, plan.Release:
 		return r.patchCluster(ctx, seen.Cluster, func(c *v1alpha1.GaleraCluster) { mark(c, b.Name, a == plan.Action(plan.Claim{})) })
-	case plan.GiveUp, plan.Finish, plan.DropAccount:
+	case plan.GiveUp, plan.Finish, plan.DropAccount, plan.EndOverride:
 		return nil // are written into the status
 	}
 	return fmt.Errorf("no way to carry out %T", a)
@@ -74,13 +71,13 @@ func (r *Reconciler) makeCluster(ctx context.Context, b *v1alpha1.GaleraBenchmar
 	return nil
 }
 
+// changeCluster gives the private cluster the spec of a run. A referenced cluster's is its users': what an arm changes is written into the
+// benchmark's status.override.
 func (r *Reconciler) changeCluster(ctx context.Context, b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a plan.ChangeCluster) error {
-	own := plan.Own(b, c)
+	if b.Spec.Cluster.Template == nil {
+		return nil
+	}
 	return r.patchCluster(ctx, c, func(c *v1alpha1.GaleraCluster) {
-		if b.Spec.Cluster.Template == nil {
-			c.Spec.TLS = plan.Policy(own, a.Run.Arm.TLS)
-			return
-		}
 		c.Spec = plan.Spec(*b.Spec.Cluster.Template, a.Run)
 		if a.Rolling {
 			c.Spec.TLS.SwitchStrategy = v1alpha1.SwitchRolling
@@ -208,7 +205,7 @@ func verdictOf(b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record result.R
 		v.Reason += "; the proxy crashed: " + seen.ProxyWords
 	}
 	if v.Valid && seen.Cluster != nil {
-		if why := provedAfter(seen.Cluster, record.Output); why != "" {
+		if why := provedAfter(b, seen.Cluster, record.Output); why != "" {
 			v = result.Verdict{Reason: "after the run the encryption was not proved any more: " + why}
 		}
 	}
@@ -216,11 +213,11 @@ func verdictOf(b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record result.R
 }
 
 // provedAfter says what is not proved after a run, "" when all is: of a transfer also the TLS it was seen to come over.
-func provedAfter(c *v1alpha1.GaleraCluster, o *result.Output) string {
-	if why := plan.Proof(c); why != "" || o.Transfer == nil {
+func provedAfter(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, o *result.Output) string {
+	if why := plan.Proof(b, c); why != "" || o.Transfer == nil {
 		return why
 	}
-	return plan.Copied(c, o.Transfer.Victim)
+	return plan.Copied(b, c, o.Transfer.Victim)
 }
 
 // withLastLines adds what the load generator said last.

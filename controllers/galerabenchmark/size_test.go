@@ -148,7 +148,7 @@ func everything(spec v1alpha1.GaleraBenchmarkSpec) (*v1alpha1.GaleraBenchmark, b
 	b := &v1alpha1.GaleraBenchmark{Spec: spec}
 	b.Name = long(34, 0)
 	now := metav1.NewTime(time.Unix(2e9, 0))
-	b.Status.StartedAt, b.Status.EndingSince, b.Status.RestoreTLS = &now, &now, plan.Note(v1alpha1.TLSSpec{})
+	b.Status.StartedAt, b.Status.EndingSince, b.Status.Override = &now, &now, &v1alpha1.BenchmarkTLS{}
 	b.Status.Failure = &v1alpha1.BenchmarkFailure{Reason: v1alpha1.ReasonPolicyChangeRefused, Message: shortened(strings.Repeat("é", 9999))}
 	seen := benchmarkFacts{State: plan.State{Benchmark: b, Judged: map[string]bool{}, Now: now.Time, Cluster: &v1alpha1.GaleraCluster{}}, StorageClass: long(253, 0)}
 	add := func(r result.Record) {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -83,11 +82,13 @@ func spent(s *v1alpha1.GaleraBenchmarkStatus, seen benchmarkFacts, now time.Time
 // noteAction keeps what an action needs to have written down before it.
 func noteAction(s *v1alpha1.GaleraBenchmarkStatus, seen benchmarkFacts, d plan.Decision, now time.Time) {
 	b := seen.Benchmark
-	switch d.Action.(type) {
+	switch a := d.Action.(type) {
 	case plan.ChangeCluster:
-		if b.Spec.Cluster.Ref != nil && s.RestoreTLS == nil {
-			s.RestoreTLS = plan.Note(seen.Cluster.Spec.TLS)
+		if b.Spec.Cluster.Ref != nil {
+			s.Override = a.Run.Arm.TLS.DeepCopy()
 		}
+	case plan.EndOverride:
+		s.Override = nil
 	case plan.StartJob:
 		noteAccount(s, true)
 	case plan.DropAccount:
@@ -96,11 +97,6 @@ func noteAction(s *v1alpha1.GaleraBenchmarkStatus, seen benchmarkFacts, d plan.D
 		s.Failure = &v1alpha1.BenchmarkFailure{Reason: d.Reason, Message: shortened(d.Message)}
 	case plan.Finish:
 		s.CompletedAt, s.Run = &metav1.Time{Time: now}, nil
-	}
-	if s.RestoreTLS != nil && seen.Cluster != nil && d.Run == nil && equality.Semantic.DeepEqual(seen.Cluster.Spec.TLS, plan.Own(b, seen.Cluster)) {
-		if _, restoring := d.Action.(plan.RestoreCluster); restoring {
-			s.RestoreTLS = nil // it has its own policy
-		}
 	}
 }
 

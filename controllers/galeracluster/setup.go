@@ -50,16 +50,20 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	} {
 		b = b.Watches(child, handler.EnqueueRequestsFromMapFunc(byLabel))
 	}
+	k := ctrl.NewControllerManagedBy(mgr).
+		Named("galeracluster-certificates").
+		For(&v1alpha1.GaleraCluster{}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: concurrentClusters, RateLimiter: retry.BackOff()}).
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(byLabel))
+	if r.Readers.Benchmarks {
+		b = b.Watches(&v1alpha1.GaleraBenchmark{}, handler.EnqueueRequestsFromMapFunc(byReference))
+		k = k.Watches(&v1alpha1.GaleraBenchmark{}, handler.EnqueueRequestsFromMapFunc(byReference))
+	}
 	clusters, err := b.Build(r)
 	if err != nil {
 		return err
 	}
-	keeper, err := ctrl.NewControllerManagedBy(mgr).
-		Named("galeracluster-certificates").
-		For(&v1alpha1.GaleraCluster{}).
-		WithOptions(controller.Options{MaxConcurrentReconciles: concurrentClusters, RateLimiter: retry.BackOff()}).
-		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(byLabel)).
-		Build(certificateKeeper{r})
+	keeper, err := k.Build(certificateKeeper{r})
 	if err != nil {
 		return err
 	}
@@ -88,4 +92,13 @@ func byLabel(_ context.Context, o client.Object) []reconcile.Request {
 		return nil
 	}
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}}}
+}
+
+// byReference finds the cluster whose policy a benchmark may override.
+func byReference(_ context.Context, o client.Object) []reconcile.Request {
+	b, ok := o.(*v1alpha1.GaleraBenchmark)
+	if !ok || b.Spec.Cluster.Ref == nil {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: b.Namespace, Name: b.Spec.Cluster.Ref.Name}}}
 }

@@ -21,7 +21,9 @@ import (
 
 // Facts are the objects of one cluster in the API server. A nil pointer means "does not exist".
 type Facts struct {
+	// Cluster has in spec.tls the policy that is in force: with Override laid over its own.
 	Cluster     *v1alpha1.GaleraCluster
+	Override    *v1alpha1.TLSOverride
 	StatefulSet *appsv1.StatefulSet
 	// Pods by name.
 	Pods map[string]*corev1.Pod
@@ -63,12 +65,17 @@ type Readers struct {
 	Live   client.Reader
 	// Signing remembers what was read of users' issuers; nil to look at none.
 	Signing *SigningCAs
+	// Benchmarks says that GaleraBenchmarks may be read, whose overrides then hold.
+	Benchmarks bool
 }
 
 // Gather reads everything about a cluster.
 func (r Readers) Gather(ctx context.Context, c *v1alpha1.GaleraCluster) (Facts, error) {
-	f := Facts{Cluster: c, Pods: map[string]*corev1.Pod{}, Claims: map[string]*corev1.PersistentVolumeClaim{}, Rigid: map[string]bool{}}
-	var err error
+	c, override, err := r.overridden(ctx, c)
+	if err != nil {
+		return Facts{}, err
+	}
+	f := Facts{Cluster: c, Override: override, Pods: map[string]*corev1.Pod{}, Claims: map[string]*corev1.PersistentVolumeClaim{}, Rigid: map[string]bool{}}
 	get := func(name string, o client.Object) bool {
 		if err != nil {
 			return false

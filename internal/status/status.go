@@ -105,7 +105,7 @@ func synced(in Input) int32 {
 
 func clusterTLS(in Input, before *v1alpha1.ClusterTLSStatus) *v1alpha1.ClusterTLSStatus {
 	out := &v1alpha1.ClusterTLSStatus{Replication: string(in.Config.TLS.Replication)}
-	out.Renewals = in.Renewals
+	out.Renewals, out.Override = in.Renewals, in.Facts.Override
 	if in.Published != nil {
 		out.Serial, out.Key, out.NotAfter = in.Published.Serial, in.Published.Key, timeOf(&in.Published.NotAfter)
 		out.Step, out.TrustedCAs = trustStep(in), trustedCAs(in)

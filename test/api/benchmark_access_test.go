@@ -178,7 +178,9 @@ func TestWhatBenchmarkJobsHold(t *testing.T) {
 func TestBenchmarkDropsItsAccount(t *testing.T) {
 	existingCluster(t, "account")
 	s := perform(t, benchmark(t, "leaver", map[string]string{"cluster": `{ref: {name: account, allowPolicyChanges: true}}`, "rounds": "1", "order": "Sequential", "workloads": oneWrite}))
-	eventually(t, "the first arm's policy", func() bool { return s.cluster("account").Spec.TLS.Replication == v1alpha1.TLSDisabled })
+	s.waitFor("the first arm's policy", func(b *v1alpha1.GaleraBenchmark) bool {
+		return b.Status.Override != nil && b.Status.Override.Replication == v1alpha1.TLSDisabled
+	})
 	s.nodes.refuse("shop-0: this member is not Primary")
 	s.prove("account")
 	b := s.waitFor("the reason", func(b *v1alpha1.GaleraBenchmark) bool {
@@ -199,7 +201,7 @@ func TestBenchmarkDropsItsAccount(t *testing.T) {
 	s.begin()
 	eventually(t, "the cluster's own policy", func() bool {
 		s.collect()
-		return s.cluster("account").Spec.TLS.Replication != v1alpha1.TLSDisabled
+		return s.get().Status.Override == nil
 	})
 	s.prove("account")
 	cleanup := s.job("leaver-cleanup-1")

@@ -99,7 +99,7 @@ func (s *stage) cluster(name string) *v1alpha1.GaleraCluster {
 	return c
 }
 
-// prove makes a cluster what its spec says.
+// prove makes a cluster what its spec says, and what the benchmark lays over it while that holds.
 func (s *stage) prove(name string) {
 	s.Helper()
 	c := s.cluster(name)
@@ -109,7 +109,13 @@ func (s *stage) prove(name string) {
 		}
 		return &v1alpha1.ChannelStatus{Observed: "Plaintext"}
 	}
-	encrypted := c.Spec.TLS.Replication != v1alpha1.TLSDisabled
+	c.Status.TLS = nil
+	policy := c.Spec.TLS
+	if b := s.get(); b != nil && b.Spec.Cluster.Ref != nil && b.Status.Override != nil {
+		c.Status.TLS = &v1alpha1.ClusterTLSStatus{Override: &v1alpha1.TLSOverride{Benchmark: b.Name, Policy: *b.Status.Override}}
+		policy = policy.With(*b.Status.Override)
+	}
+	encrypted := policy.Replication != v1alpha1.TLSDisabled
 	c.Status.ObservedGeneration, c.Status.ClusterUUID = c.Generation, history
 	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Ready"})
 	c.Status.Members = []v1alpha1.MemberStatus{{Name: name + "-0", TLS: &v1alpha1.MemberTLSStatus{Replication: fact(encrypted), StateTransfer: fact(encrypted), Clients: fact(true)}}}

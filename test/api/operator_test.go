@@ -71,7 +71,7 @@ func startOperator(t *testing.T, namespace string, fake *fakeAgents) (stop func(
 	must(t, os.WriteFile(filepath.Join(dir, "ca.crt"), pkitest.NewCA("control").PEM, 0o600))
 	r := &galeracluster.Reconciler{
 		Client:  mgr.GetClient(),
-		Readers: observe.Readers{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()},
+		Readers: observe.Readers{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Benchmarks: true},
 		Agents:  agents,
 		Objects: &apply.Objects{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
 		Actor:   apply.Actor{Client: mgr.GetClient(), Agents: agents},

@@ -18,7 +18,7 @@ func switchArm(s State, run Run) (d Decision, ok bool) {
 		d.Action, d.Message = ChangeCluster{Run: run}, "giving the cluster the policy of the arm "+run.Arm.Name
 		return d, true
 	}
-	why := Proof(s.Cluster)
+	why := Proof(s.Benchmark, s.Cluster)
 	if why == "" {
 		why = acceleration(s, run)
 	}
@@ -58,7 +58,7 @@ func unproved(s State, r result.Record) string {
 	if r.Kind != result.KindTransfer || r.Output == nil || r.Output.Error != "" || s.Cluster == nil || s.Now.Sub(r.Output.EndedAt) >= provedAgain {
 		return ""
 	}
-	return Proof(s.Cluster)
+	return Proof(s.Benchmark, s.Cluster)
 }
 
 // acceleration says that nodes still run the other way. An annotation asks for it, which does not change the
@@ -77,10 +77,10 @@ func acceleration(s State, run Run) string {
 	return ""
 }
 
-// Has says that the cluster's spec is already what a run needs.
+// Has says that the cluster's policy is already what a run needs.
 func Has(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, run Run) bool {
 	if b.Spec.Cluster.Template == nil {
-		return SamePolicy(c.Spec.TLS, Policy(Own(b, c), run.Arm.TLS))
+		return SamePolicy(InForce(b, c), c.Spec.TLS.With(run.Arm.TLS))
 	}
 	want := Spec(*b.Spec.Cluster.Template, run)
 	off := c.Annotations[v1alpha1.AnnotationCPUAcceleration] == "Off"
@@ -169,16 +169,16 @@ func refused(s State) Decision {
 	}
 	if arm := foreign(s); arm != nil {
 		return Decision{Failed: true, Reason: v1alpha1.ReasonPolicyChangeRefused,
-			Message: fmt.Sprintf("the arm %s would change spec.tls of the cluster %s; make the benchmark anew, with cluster.ref.allowPolicyChanges, or with cluster.template for a private cluster", arm.Name, ref.Name)}
+			Message: fmt.Sprintf("the arm %s would change the TLS policy of the cluster %s; make the benchmark anew, with cluster.ref.allowPolicyChanges, or with cluster.template for a private cluster", arm.Name, ref.Name)}
 	}
 	return Decision{}
 }
 
 // foreign is an arm whose policy is not a referenced cluster's own, nil when there is none.
 func foreign(s State) *v1alpha1.BenchmarkArm {
-	own := Own(s.Benchmark, s.Cluster)
+	own := s.Cluster.Spec.TLS
 	for i, arm := range s.Benchmark.Spec.Arms {
-		if !SamePolicy(own, Policy(own, arm.TLS)) {
+		if !SamePolicy(own, own.With(arm.TLS)) {
 			return &s.Benchmark.Spec.Arms[i]
 		}
 	}
@@ -193,7 +193,7 @@ func (s State) Own() (own v1alpha1.TLSSpec, known bool) {
 	case s.Cluster == nil:
 		return own, false
 	}
-	return Own(s.Benchmark, s.Cluster), true
+	return s.Cluster.Spec.TLS, true
 }
 
 func (s State) clusterSpec() v1alpha1.GaleraClusterSpec {

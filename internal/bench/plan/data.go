@@ -74,7 +74,7 @@ func Versions(s *v1alpha1.GaleraBenchmarkSpec, own v1alpha1.TLSSpec) string {
 			continue
 		}
 		for _, a := range s.Arms {
-			if t := Policy(own, a.TLS); ClientsUseTLS(t) && normal(t).MinVersion != "1.2" {
+			if t := own.With(a.TLS); ClientsUseTLS(t) && normal(t).MinVersion != "1.2" {
 				return fmt.Sprintf("the workload %s has clients of TLS 1.2, and the arm %s accepts 1.3 only; set its tls.minVersion to \"1.2\"", w.Name, a.Name)
 			}
 		}

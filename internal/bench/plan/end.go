@@ -38,8 +38,8 @@ func putBack(s State, d Decision) (step Decision, ok bool) {
 		return d, false
 	case b.Spec.Cluster.Template != nil:
 		d.Action = RemoveCluster{}
-	case b.Status.RestoreTLS != nil:
-		d.Action = RestoreCluster{}
+	case b.Status.Override != nil:
+		d.Action = EndOverride{}
 	case unsettled(s, data) != "" && !patienceOver(s):
 		return waiting(d, unsettled(s, data)), true
 	case len(data) > 0 && !patienceOver(s):
@@ -64,7 +64,7 @@ func waiting(d Decision, message string) Decision {
 // unsettled is what a referenced cluster is waited for, "" for nothing. One that was not switched, and has no data of
 // the benchmark, is as it was.
 func unsettled(s State, data []string) string {
-	why := Settled(s.Cluster)
+	why := Settled(s.Benchmark, s.Cluster)
 	switch {
 	case why == "":
 		return ""
@@ -174,7 +174,7 @@ func NothingLeft(s State) bool {
 		return false
 	case s.Cluster == nil:
 		return true
-	case s.Benchmark.Status.RestoreTLS != nil || claimed(s) || hasAccount(s):
+	case s.Benchmark.Status.Override != nil || claimed(s) || hasAccount(s):
 		return false
 	}
 	return len(leftData(s)) == 0 || cleanups(s) >= maxCleanups

@@ -28,7 +28,7 @@ func (w *world) until(t *testing.T, is func(Action) bool) {
 	t.Fatalf("it never happened: %v", w.acts)
 }
 
-func restored(a Action) bool { _, is := a.(RestoreCluster); return is }
+func restored(a Action) bool { _, is := a.(EndOverride); return is }
 
 // TestEndWithoutItsCluster: a failed benchmark of a cluster that stays unwell ends, and says what it left there.
 func TestEndWithoutItsCluster(t *testing.T) {
@@ -154,12 +154,12 @@ func TestNothingIsLeft(t *testing.T) {
 		want   bool
 	}{
 		"measured":                  {func(*world) {}, true},
-		"its policy is not back":    {func(w *world) { w.Benchmark.Status.RestoreTLS = Note(v1alpha1.TLSSpec{}) }, false},
+		"its policy is not back":    {func(w *world) { w.Benchmark.Status.Override = &v1alpha1.BenchmarkTLS{} }, false},
 		"still marked":              {func(w *world) { w.Cluster.Annotations = map[string]string{v1alpha1.AnnotationBenchmark: "x"} }, false},
 		"marked by the next one":    {func(w *world) { w.Cluster.Annotations = map[string]string{v1alpha1.AnnotationBenchmark: "y"} }, true},
 		"its data could not go":     {func(w *world) { w.Judged["x-cleanup-1"] = false }, false},
 		"and nobody tries again":    {func(w *world) { w.failedCleanups() }, true},
-		"its cluster is gone":       {func(w *world) { w.Cluster, w.Benchmark.Status.RestoreTLS = nil, Note(v1alpha1.TLSSpec{}) }, true},
+		"its cluster is gone":       {func(w *world) { w.Cluster, w.Benchmark.Status.Override = nil, &v1alpha1.BenchmarkTLS{} }, true},
 		"not over":                  {func(w *world) { w.Benchmark.Status.CompletedAt = nil }, false},
 		"nothing was ever measured": {func(w *world) { w.Records, w.Judged = nil, map[string]bool{} }, true},
 	} {

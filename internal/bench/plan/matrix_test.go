@@ -134,14 +134,14 @@ func TestBaselineComesFirst(t *testing.T) {
 
 func TestPolicy(t *testing.T) {
 	base := v1alpha1.TLSSpec{Replication: "Required", StateTransfer: "Required", Clients: "Required", MinVersion: "1.3", Cipher: "Auto"}
-	off := Policy(base, v1alpha1.BenchmarkTLS{Replication: "Disabled"})
+	off := base.With(v1alpha1.BenchmarkTLS{Replication: "Disabled"})
 	if off.Replication != "Disabled" || off.StateTransfer != "" || off.Clients != "Required" {
 		t.Errorf("state transfer follows replication: %+v", off)
 	}
 	if SamePolicy(base, off) || !SamePolicy(base, v1alpha1.TLSSpec{}) {
 		t.Error("defaults count as what they stand for")
 	}
-	rsa := Policy(base, v1alpha1.BenchmarkTLS{PrivateKey: &v1alpha1.PrivateKeySpec{Algorithm: "RSA"}})
+	rsa := base.With(v1alpha1.BenchmarkTLS{PrivateKey: &v1alpha1.PrivateKeySpec{Algorithm: "RSA"}})
 	if a, n := Key(rsa); a != "RSA" || n != 2048 || SamePolicy(base, rsa) {
 		t.Errorf("got %s %d", a, n)
 	}
@@ -215,7 +215,7 @@ func TestProof(t *testing.T) {
 		if tc.edit != nil {
 			tc.edit(tc.c)
 		}
-		if got := Proof(tc.c); (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+		if got := Proof(&v1alpha1.GaleraBenchmark{}, tc.c); (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
 			t.Errorf("%s: got %q, want %q", name, got, tc.want)
 		}
 	}

@@ -1,24 +1,27 @@
 package plan
 
 import (
+	"k8s.io/apimachinery/pkg/api/equality"
+
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// Own is a referenced cluster's own policy: what arms can change as it was noted before the first change, and all else as it is.
-func Own(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster) v1alpha1.TLSSpec {
-	n := b.Status.RestoreTLS
-	if n == nil {
+// InForce is the policy a cluster is to run with: that of its spec, and what the benchmark lays over a referenced cluster's.
+func InForce(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster) v1alpha1.TLSSpec {
+	if b.Spec.Cluster.Ref == nil || b.Status.Override == nil {
 		return c.Spec.TLS
 	}
-	own := v1alpha1.TLSSpec{Replication: n.Replication, StateTransfer: n.StateTransfer, Clients: n.Clients, MinVersion: n.MinVersion, Cipher: n.Cipher}
-	if n.PrivateKey != nil {
-		own.Certificate.PrivateKey = *n.PrivateKey
-	}
-	return WithPart(c.Spec.TLS, own)
+	return c.Spec.TLS.With(*b.Status.Override)
 }
 
-// Note returns, for Own, what of a policy arms can change. The rest may be long, and somebody else's to change meanwhile.
-func Note(t v1alpha1.TLSSpec) *v1alpha1.BenchmarkTLS {
-	key := t.Certificate.PrivateKey
-	return &v1alpha1.BenchmarkTLS{Replication: t.Replication, StateTransfer: t.StateTransfer, Clients: t.Clients, MinVersion: t.MinVersion, Cipher: t.Cipher, PrivateKey: &key}
+// overrideSeen says that the operator of the cluster has seen what the benchmark lays over its policy, or that nothing is any more.
+func overrideSeen(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster) bool {
+	var seen *v1alpha1.TLSOverride
+	if c.Status.TLS != nil {
+		seen = c.Status.TLS.Override
+	}
+	if b.Spec.Cluster.Ref == nil || b.Status.Override == nil {
+		return seen == nil
+	}
+	return seen != nil && seen.Benchmark == b.Name && equality.Semantic.DeepEqual(seen.Policy, *b.Status.Override)
 }

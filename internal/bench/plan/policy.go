@@ -8,45 +8,11 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// Policy lays an arm over a cluster's own spec.tls.
-func Policy(base v1alpha1.TLSSpec, arm v1alpha1.BenchmarkTLS) v1alpha1.TLSSpec {
-	t := *base.DeepCopy()
-	if arm.Replication != "" {
-		t.Replication = arm.Replication
-		t.StateTransfer = "" // follows, unless the arm says more
-	}
-	if arm.StateTransfer != "" {
-		t.StateTransfer = arm.StateTransfer
-	}
-	if arm.Clients != "" {
-		t.Clients = arm.Clients
-	}
-	if arm.MinVersion != "" {
-		t.MinVersion = arm.MinVersion
-	}
-	if arm.Cipher != "" {
-		t.Cipher = arm.Cipher
-	}
-	if arm.PrivateKey != nil {
-		t.Certificate.PrivateKey = *arm.PrivateKey
-	}
-	return t
-}
-
-// WithPart returns a policy with that part of another one that arms can change (see Policy).
-func WithPart(base, part v1alpha1.TLSSpec) v1alpha1.TLSSpec {
-	t := *base.DeepCopy()
-	t.Replication, t.StateTransfer, t.Clients = part.Replication, part.StateTransfer, part.Clients
-	t.MinVersion, t.Cipher = part.MinVersion, part.Cipher
-	t.Certificate.PrivateKey = part.Certificate.PrivateKey
-	return t
-}
-
 // Spec returns the private cluster's spec for a run. Nobody else uses it, so it is switched the way that takes the
 // least time.
 func Spec(template v1alpha1.GaleraClusterSpec, r Run) v1alpha1.GaleraClusterSpec {
 	s := *template.DeepCopy()
-	s.TLS = Policy(s.TLS, r.Arm.TLS)
+	s.TLS = s.TLS.With(r.Arm.TLS)
 	s.TLS.SwitchStrategy = v1alpha1.SwitchRebootstrap
 	if r.Cell.Cipher != "" {
 		s.TLS.Cipher = r.Cell.Cipher

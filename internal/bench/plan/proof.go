@@ -11,12 +11,14 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// Settled says why a cluster is not yet what its spec says, "" when it is.
-func Settled(c *v1alpha1.GaleraCluster) string {
+// Settled says why a cluster is not yet what its spec, and the benchmark's override, say, "" when it is.
+func Settled(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster) string {
 	ready := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionReady)
 	switch {
 	case c.Status.ObservedGeneration != c.Generation:
 		return "the operator has not seen the cluster's spec yet"
+	case !overrideSeen(b, c):
+		return "the cluster's status.tls.override is not yet this benchmark's status.override"
 	case c.Spec.Hibernate:
 		return "the cluster hibernates: spec.hibernate is set"
 	case c.Status.Operation != nil:
@@ -31,13 +33,13 @@ func Settled(c *v1alpha1.GaleraCluster) string {
 	return ""
 }
 
-// Proof says why a cluster's encryption is not proved to be what its spec.tls says, "" when it is.
+// Proof says why a cluster's encryption is not proved to be what is in force (InForce), "" when it is.
 // What counts is what every node was observed to do, and not what it was told.
-func Proof(c *v1alpha1.GaleraCluster) string {
-	if why := Settled(c); why != "" {
+func Proof(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster) string {
+	if why := Settled(b, c); why != "" {
 		return why
 	}
-	want := normal(c.Spec.TLS)
+	want := normal(InForce(b, c))
 	if why := certified(c, want); why != "" {
 		return why
 	}
@@ -91,12 +93,12 @@ func certified(c *v1alpha1.GaleraCluster, want v1alpha1.TLSSpec) string {
 }
 
 // Copied says why the full copy a node has got last is not proved to have come as its cluster's spec.tls says, "" when it is.
-func Copied(c *v1alpha1.GaleraCluster, node string) string {
+func Copied(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, node string) string {
 	i := slices.IndexFunc(c.Status.Members, func(m v1alpha1.MemberStatus) bool { return m.Name == node })
 	if i < 0 || c.Status.Members[i].Join == nil {
 		return node + ": nothing is known of its copy"
 	}
-	join, want := c.Status.Members[i].Join, normal(c.Spec.TLS)
+	join, want := c.Status.Members[i].Join, normal(InForce(b, c))
 	why := ""
 	switch seen := (v1alpha1.ChannelStatus{Protocol: join.Protocol, Cipher: join.Cipher}); {
 	case string(want.StateTransfer) == v1alpha1.TLSDisabled && join.Protocol != "":

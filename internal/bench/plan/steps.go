@@ -114,8 +114,8 @@ type (
 	Judge struct{ Record result.Record }
 	// RemoveJob removes a finished Job; its result stays.
 	RemoveJob struct{ Name string }
-	// RestoreCluster gives a referenced cluster its own policy back.
-	RestoreCluster struct{}
+	// EndOverride ends what is laid over a referenced cluster's policy.
+	EndOverride struct{}
 	// RemoveCluster removes the private cluster with its data.
 	RemoveCluster struct{}
 	// GiveUp writes down why the benchmark ends early, before anything is put back.
@@ -133,20 +133,20 @@ type (
 	Expire struct{}
 )
 
-func (MakeCluster) action()    {}
-func (ChangeCluster) action()  {}
-func (StartJob) action()       {}
-func (TakeData) action()       {}
-func (Judge) action()          {}
-func (RemoveJob) action()      {}
-func (RestoreCluster) action() {}
-func (RemoveCluster) action()  {}
-func (GiveUp) action()         {}
-func (Claim) action()          {}
-func (Release) action()        {}
-func (DropAccount) action()    {}
-func (Finish) action()         {}
-func (Expire) action()         {}
+func (MakeCluster) action()   {}
+func (ChangeCluster) action() {}
+func (StartJob) action()      {}
+func (TakeData) action()      {}
+func (Judge) action()         {}
+func (RemoveJob) action()     {}
+func (EndOverride) action()   {}
+func (RemoveCluster) action() {}
+func (GiveUp) action()        {}
+func (Claim) action()         {}
+func (Release) action()       {}
+func (DropAccount) action()   {}
+func (Finish) action()        {}
+func (Expire) action()        {}
 
 // Next decides.
 func Next(s State) Decision {

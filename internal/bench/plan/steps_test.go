@@ -36,7 +36,7 @@ func newWorld(edit func(*v1alpha1.GaleraBenchmarkSpec)) *world {
 	return &world{State: State{Benchmark: b, Judged: map[string]bool{}, Now: time.Unix(1e9, 0), Acceleration: "On"}, spoil: map[string]string{}}
 }
 
-// observed makes the cluster what its spec says, and its operator see it.
+// observed makes the cluster what its spec and the override say, and its operator see it.
 func (w *world) observed() {
 	c := w.Cluster
 	c.Generation++
@@ -48,10 +48,14 @@ func (w *world) observed() {
 		}
 		return &v1alpha1.ChannelStatus{Observed: "TLS", PlaintextRefused: true, Protocol: "TLSv1.3", Cipher: "TLS_AES_128_GCM_SHA256"}
 	}
-	c.Status.Members = nil
+	c.Status.Members, c.Status.TLS = nil, &v1alpha1.ClusterTLSStatus{}
+	if over := w.Benchmark.Status.Override; over != nil {
+		c.Status.TLS.Override = &v1alpha1.TLSOverride{Benchmark: w.Benchmark.Name, Policy: *over}
+	}
+	policy := InForce(w.Benchmark, c)
 	for i := range c.Spec.Replicas {
 		c.Status.Members = append(c.Status.Members, v1alpha1.MemberStatus{Name: fmt.Sprintf("x-db-%d", i), TLS: &v1alpha1.MemberTLSStatus{
-			Replication: fact(string(c.Spec.TLS.Replication)), StateTransfer: fact(string(c.Spec.TLS.Replication)), Clients: fact(string(c.Spec.TLS.Clients))}})
+			Replication: fact(string(policy.Replication)), StateTransfer: fact(string(policy.Replication)), Clients: fact(string(policy.Clients))}})
 	}
 }
 
@@ -71,10 +75,7 @@ func (w *world) step() Decision {
 	case ChangeCluster:
 		w.note("switch " + a.Run.Arm.Name)
 		if b.Spec.Cluster.Ref != nil {
-			if b.Status.RestoreTLS == nil {
-				b.Status.RestoreTLS = Note(w.Cluster.Spec.TLS)
-			}
-			w.Cluster.Spec.TLS = Policy(Own(b, w.Cluster), a.Run.Arm.TLS)
+			b.Status.Override = a.Run.Arm.TLS.DeepCopy()
 		} else {
 			w.Cluster.Spec = Spec(*b.Spec.Cluster.Template, a.Run)
 			if a.Rolling {
@@ -104,9 +105,9 @@ func (w *world) step() Decision {
 		w.Judged[name] = true
 	case RemoveJob:
 		w.Job = nil
-	case RestoreCluster:
+	case EndOverride:
 		w.note("restore")
-		w.Cluster.Spec.TLS, b.Status.RestoreTLS = Own(b, w.Cluster), nil
+		b.Status.Override = nil
 		w.observed()
 	case RemoveCluster:
 		w.note("remove")

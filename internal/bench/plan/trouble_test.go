@@ -168,7 +168,7 @@ func TestDeletedWhileMakingData(t *testing.T) {
 	if got := w.run(t); !strings.HasSuffix(got, "start x-cleanup-1, finish CleaningUp") {
 		t.Errorf("got %s", got)
 	}
-	if w.Cluster.Spec.TLS.Replication != "Required" || len(w.Cluster.Annotations) != 0 {
+	if InForce(w.Benchmark, w.Cluster).Replication != "Required" || len(w.Cluster.Annotations) != 0 {
 		t.Errorf("left behind: %+v", w.Cluster)
 	}
 }
@@ -176,7 +176,7 @@ func TestDeletedWhileMakingData(t *testing.T) {
 // TestLostHosts: a Job whose pod can never end keeps nobody from getting the policy back.
 func TestLostHosts(t *testing.T) {
 	w := existing(true)
-	for w.Job == nil || w.Cluster.Spec.TLS.Replication == "Required" {
+	for w.Job == nil || InForce(w.Benchmark, w.Cluster).Replication == "Required" {
 		w.step()
 	}
 	w.Job.Finished, w.Job.GoingSince, w.Benchmark.DeletionTimestamp = false, w.Now, &metav1.Time{Time: w.Now}
@@ -199,7 +199,7 @@ func TestFailuresPutEverythingBack(t *testing.T) {
 	if got := w.run(t); !strings.HasSuffix(got, "x-cleanup-1, finish TooManyInvalidRuns") {
 		t.Errorf("got %s", got)
 	}
-	if !SamePolicy(w.Cluster.Spec.TLS, v1alpha1.TLSSpec{}) || len(w.Cluster.Annotations) != 0 {
+	if !SamePolicy(InForce(w.Benchmark, w.Cluster), v1alpha1.TLSSpec{}) || len(w.Cluster.Annotations) != 0 {
 		t.Errorf("left behind: %+v", w.Cluster)
 	}
 	if f := w.Benchmark.Status.Failure; f == nil || !strings.Contains(f.Message, "FATAL: error 1047") {

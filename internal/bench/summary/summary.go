@@ -201,13 +201,13 @@ func Differences(s *v1alpha1.GaleraBenchmarkSpec, own v1alpha1.TLSSpec) map[stri
 		}
 	}
 	out := map[string]string{}
-	b := plan.Policy(own, base)
+	b := own.With(base)
 	between := difference
 	if len(s.Workloads) > 0 && s.Workloads[0].StateTransfer != nil {
 		between = transferDifference
 	}
 	for _, a := range s.Arms {
-		what := between(b, plan.Policy(own, a.TLS))
+		what := between(b, own.With(a.TLS))
 		if a.Name == plan.Baseline(s) || what == "" {
 			continue
 		}
