@@ -50,6 +50,10 @@ func run(opts *options) error {
 	}
 	config := ctrl.GetConfigOrDie()
 	config.UserAgent = "galera-operator/" + version.Version
+	ctx := ctrl.SetupSignalHandler()
+	if err := waitForAPI(ctx, config); err != nil {
+		return err
+	}
 	mgr, err := newManager(config, opts)
 	if err != nil {
 		return err
@@ -58,7 +62,7 @@ func run(opts *options) error {
 		return err
 	}
 	ctrl.Log.WithName("setup").Info("starting", "version", version.Version, "operatorImage", opts.operatorImage, "defaultImage", opts.defaultImage)
-	return mgr.Start(ctrl.SetupSignalHandler())
+	return mgr.Start(ctx)
 }
 
 func newManager(config *rest.Config, opts *options) (ctrl.Manager, error) {
