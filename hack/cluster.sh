@@ -140,10 +140,19 @@ wait_for_kubelets() {
   done
 }
 
+# end_back_off: what failed while its node had no network is tried again at once, not after up to five minutes.
+end_back_off() {
+  local namespace pod
+  kubectl_cluster get pods -A -o jsonpath='{range .items[?(@.metadata.ownerReferences[0].kind=="ReplicaSet")]}{.metadata.namespace} {.metadata.name} {.status.containerStatuses[0].state}{"\n"}{end}' |
+    awk '/CrashLoopBackOff|terminated/ {print $1, $2}' |
+    while read -r namespace pod; do kubectl_cluster -n "$namespace" delete pod "$pod" --wait=false </dev/null; done
+}
+
 # wait_ready: nodes first; what runs on them is then given the time it needs.
 wait_ready() {
   wait_for_kubelets
   kubectl_cluster wait --for=condition=Ready nodes --all --timeout=120s
+  end_back_off
   kubectl_cluster -n kube-system rollout status daemonset/kube-proxy --timeout=120s
   kubectl_cluster -n kube-system rollout status deployment/coredns --timeout=120s
   kubectl_cluster -n local-path-storage rollout status deployment/local-path-provisioner --timeout=120s

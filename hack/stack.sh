@@ -30,7 +30,14 @@ restart_if_new() {
 deploy() {
   apply_operator
   restart_if_new
-  kubectl_cluster -n "$OPERATOR_NAMESPACE" rollout status "$DEPLOYMENT" --timeout=180s
+  kubectl_cluster -n "$OPERATOR_NAMESPACE" rollout status "$DEPLOYMENT" --timeout=180s || { explain; return 1; }
+}
+
+# explain: why pods of the operator are not there.
+explain() {
+  kubectl_cluster -n "$OPERATOR_NAMESPACE" get events --sort-by=.lastTimestamp | tail -n 8
+  kubectl_cluster -n "$OPERATOR_NAMESPACE" get pods -o wide
+  kubectl_cluster -n "$OPERATOR_NAMESPACE" logs --all-pods -l app.kubernetes.io/component=manager --tail=4
 }
 
 "$HACK_DIR/docker.sh"
