@@ -17,14 +17,20 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
+	"github.com/galera-operator/galera-operator/internal/agent/commands"
 	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/examine"
 	"github.com/galera-operator/galera-operator/internal/agent/gcache"
+	"github.com/galera-operator/galera-operator/internal/agent/giving"
 	"github.com/galera-operator/galera-operator/internal/agent/image"
+	"github.com/galera-operator/galera-operator/internal/agent/joining"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/ordering"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
+	"github.com/galera-operator/galera-operator/internal/agent/running"
 	"github.com/galera-operator/galera-operator/internal/agent/server"
+	"github.com/galera-operator/galera-operator/internal/agent/serving"
+	"github.com/galera-operator/galera-operator/internal/agent/starting"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 
 	"github.com/galera-operator/galera-operator/internal/agent/notify"
@@ -84,66 +90,85 @@ func Run(ctx context.Context, o Options) error {
 	return a.loop(ctx)
 }
 
-// agent is the composition. Its rooms and its state are the loop's, except for what a room says is safe for concurrent use;
-// what workers share with the loop besides is safe for it.
+// agent is the composition. Its rooms are the loop's, except for what a room says is safe for concurrent use.
 type agent struct {
 	Options
-	user  string
-	image image.Image // the loop's
+	user string
 
+	queue   *room.Queue
 	table   procs.Table
 	reports *report.Store
 	conn    *wsrep.Conn
-	// evictions are asked for on the control port, beside the loop.
-	evictions evictions
-	silence   func(port uint16) (time.Duration, bool)
-	answers   func(host net.IP, port uint16) (streams.Answer, bool)
-	events    chan func()
-	poll      wsrep.Poll
-	vitals    web.Vitals
-	volume    volume.Volume
-	gcache    gcache.Cache // the loop's
-	certs     certs.Room
-	config    config.Room
-	exam      examine.Room
-	orders    ordering.Room
-	prove     prove.Room
-	asking    peers.Asking
-	root      server.Root
-	upgrade   server.Upgrade
+	poll    wsrep.Poll
+	vitals  web.Vitals
+	exited  bool
+	primary string // the member clients are sent to, as the operator says; "" while not known
 
-	state
+	// What the member has.
+	image  image.Image
+	volume volume.Volume
+	config config.Room
+	certs  certs.Room
+	gcache gcache.Cache
+	exam   examine.Room
+	// The others, and what the group is told.
+	group     peers.Group
+	evictions wsrep.Evictions
+	evicted   wsrep.Forgetting
+	// What runs, and what is to run.
+	orders   ordering.Room
+	commands commands.Room
+	run      running.Room
+	start    starting.Room
+	join     joining.Room
+	giving   giving.Room
+	serving  serving.Room
+	prove    prove.Room
 }
 
 func newAgent(o Options) (*agent, error) {
-	a := &agent{Options: o, user: osUser(), silence: streams.Silence, answers: streams.Answers, events: make(chan func(), 64)}
-	a.volume.Open(o.Places, a.post, volume.NewWatch(func() error { return volume.Touch(o.Places.State) }, time.Now))
-	a.gcache = gcache.New(o.Places, &a.volume, o.Logger)
-	a.downSince = time.Now()
-	loop := room.Loop{Post: a.post, Work: a.workerContext, Logger: o.Logger}
-	a.image = image.New(loop, &a.table)
-	conn, err := wsrep.Open(o.Places.Socket(), a.user)
+	conn, err := wsrep.Open(o.Places.Socket(), osUser())
 	if err != nil {
 		return nil, err
 	}
-	a.conn = conn
-	a.poll = wsrep.NewPoll(conn.Status, func(s wsrep.Status) bool { return lifecycle.Serves(&s.Server) })
-	a.evictions = evictions{logger: o.Logger, status: conn.Status, tell: conn.Evict,
-		settling: func() { a.post(func() { a.forget.since = time.Now() }) }}
+	a := &agent{Options: o, user: osUser(), queue: room.NewQueue(), conn: conn}
+	a.build(streams.Silence, streams.Answers)
+	return a, nil
+}
+
+// build gives every room what it needs. silence and answers tell of the connections of transfers.
+func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(net.IP, uint16) (streams.Answer, bool)) {
+	o, conn, loop := a.Options, a.conn, a.queue.Loop(a.Logger)
+	a.volume.Open(o.Places, a.queue.Post, volume.NewWatch(func() error { return volume.Touch(o.Places.State) }, time.Now))
+	a.gcache = gcache.New(o.Places, &a.volume, o.Logger)
+	a.image = image.New(loop, &a.table)
 	a.reports = report.New(agentapi.Report{Name: o.Name, AgentVersion: o.Version, Image: a.image.ImageReport,
 		Boot: bootID(), Phase: galera.PhaseExamining})
-	a.certs.Open(loop, o.Places, conn, a.updateSubject)
-	a.exam = examine.New(loop, o.Places, o.Address, &a.image, &a.table, &a.volume)
-	a.orders = ordering.New(loop, &a.volume)
-	a.prove.Open(a.post)
-	a.asking.Open(o.Name, func() []agentapi.Peer { return a.prove.Subject().Peers }, func(asked time.Time, views map[string]agentapi.PeerView) {
-		a.post(func() { a.onPeers(asked, views) })
+	a.poll = wsrep.NewPoll(conn.Status, func(s wsrep.Status) bool { return lifecycle.Serves(&s.Server) })
+	a.evicted = wsrep.NewForgetting(loop, conn.ForgetEvicted)
+	a.evictions = wsrep.Evictions{Logger: o.Logger, Status: conn.Status, Tell: conn.Evict, Settling: func() { a.queue.Post(a.evicted.Begin) }}
+	a.prove.Open(a.queue.Post)
+	a.group.Open(o.Name, func() []agentapi.Peer { return a.prove.Subject().Peers }, func(asked time.Time, views map[string]agentapi.PeerView) {
+		a.queue.Post(func() { a.onPeers(asked, views) })
 	})
-	a.root = server.NewRoot(loop, o.Places, conn.EnsureRoot)
-	a.upgrade = server.NewUpgrade(loop, o.Places, &a.table, a.user)
-	a.config = config.New(loop, o.Places, config.Member{Name: o.Name, Address: o.Address, User: a.user}, &a.image, &a.table, conn,
-		config.Events{Taken: a.configTaken, Applied: a.updateSubject})
-	return a, nil
+	member := config.Member{Name: o.Name, Address: o.Address, User: a.user}
+	a.certs.Open(loop, o.Places, conn, a.updateSubject)
+	a.config = config.New(loop, o.Places, member, &a.image, &a.table, conn, config.Events{Taken: a.onConfig, Applied: a.updateSubject})
+	a.orders = ordering.New(loop, &a.volume)
+	a.run = running.New(loop, o.Name, conn, &a.volume, &a.group, running.Events{Changed: a.updateSubject})
+	a.exam = examine.New(loop, o.Places, o.Address, &a.image, &a.table, &a.volume, &a.run.Attempts, func() bool { return a.orders.Content().Held })
+	a.join = joining.New(loop, o.Places, o.Address, silence, joining.Rooms{
+		Run: &a.run, Group: &a.group, Volume: &a.volume, Config: &a.config, Image: &a.image, Exam: &a.exam}, joining.Events{Judge: a.judgeServer})
+	a.giving = giving.New(loop, o.Places, &a.run, &a.config, answers)
+	a.start = starting.New(loop, o.Places, member, starting.Rooms{
+		Run: &a.run, Join: &a.join, Giving: &a.giving, Config: &a.config, Image: &a.image, Exam: &a.exam, Orders: &a.orders,
+		Cache: &a.gcache, Certs: &a.certs, Group: &a.group, Volume: &a.volume, Table: &a.table,
+	}, starting.Events{Launched: a.onLaunched, Line: a.serverLine, Install: o.Output})
+	a.commands = commands.New(loop, commands.Rooms{
+		Orders: &a.orders, Run: &a.run, Start: &a.start, Exam: &a.exam, Group: &a.group, Image: &a.image, Config: &a.config}, conn.RebuildQuorum)
+	a.serving = serving.New(loop, o.Places.State, server.NewRoot(loop, o.Places, conn.EnsureRoot), server.NewUpgrade(loop, o.Places, &a.table, a.user),
+		serving.Rooms{Run: &a.run, Config: &a.config, Certs: &a.certs, Exam: &a.exam, Image: &a.image, Orders: &a.orders, Volume: &a.volume},
+		serving.Events{Judge: a.judgeServer})
 }
 
 func osUser() string {
@@ -169,23 +194,23 @@ func (a *agent) serve(ctx context.Context) error {
 	if err := web.Serve(ctx, agentapi.ProbePort, probe.Handler(), nil, a.Logger); err != nil {
 		return err
 	}
-	control := web.Control{Reports: a.reports, Order: a.takeOrder, Primary: func(name string) {
-		a.post(func() { a.primary = name })
-	}, Evict: a.evictions.evict,
+	control := web.Control{Reports: a.reports, Order: a.commands.Take, Primary: func(name string) {
+		a.queue.Post(func() { a.primary = name })
+	}, Evict: a.evictions.Evict,
 		Accounts: wsrep.BenchAccounts{Logger: a.Logger, Status: a.conn.Status, Make: a.conn.MakeBenchAccount, Drop: a.conn.DropBenchAccount}.Keep}
 	conf := web.TLSConfig(func() web.Identity { return web.Identity(a.certs.Identity()) })
 	if err := web.Serve(ctx, agentapi.ControlPort, control.Handler(), conf, a.Logger); err != nil {
 		return err
 	}
 	return notify.Listen(ctx, a.Places.NotifySocket(), func(e notify.Event) {
-		a.post(func() { a.onNotify(e) })
+		a.queue.Post(func() { a.onNotify(e) })
 	})
 }
 
 // startWatchers starts everything that feeds the loop.
 func (a *agent) startWatchers(ctx context.Context) {
-	go watch.Dirs(ctx, []string{a.Places.Config, a.Places.TLS, a.Places.Root}, func() { a.post(a.onFiles) })
-	go a.asking.Run(ctx)
+	go watch.Dirs(ctx, []string{a.Places.Config, a.Places.TLS, a.Places.Root}, func() { a.queue.Post(a.onFiles) })
+	go a.group.Run(ctx)
 	go a.prove.Run(ctx)
 	go a.volume.Run(ctx)
 }

@@ -1,15 +1,13 @@
 package agent
 
 import (
-	"errors"
 	"os"
 	"testing"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/agenttest"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
-
-	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -22,8 +20,8 @@ func TestUnwrittenOrderIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	var answer error
-	s.accept(agentapi.Order{ID: "x", Epoch: 1, Kind: agentapi.OrderStop}, time.Now(), func(_ agentapi.OrderResult, err error) { answer = err })
-	s.nextEvent(t)
+	s.commands.Accept(agentapi.Order{ID: "x", Epoch: 1, Kind: agentapi.OrderStop}, time.Now(), func(_ agentapi.OrderResult, err error) { answer = err })
+	agenttest.Next(t, s.queue)
 	if answer == nil || s.orders.Current != nil || s.orders.Recording() != nil || s.orders.Content().Held || !s.volume.Suspected() {
 		t.Errorf("%v; %+v", answer, s.orders.Content())
 	}
@@ -40,34 +38,5 @@ func TestUnwrittenOrderIsTold(t *testing.T) {
 	s.volume.Try()
 	if s.volume.Failure() != nil {
 		t.Error(s.volume.Failure())
-	}
-}
-
-// TestNothingIsKilledOnAFrozenVolume: neither a server that does not stop, nor a transfer that stands still.
-func TestNothingIsKilledOnAFrozenVolume(t *testing.T) {
-	s := onSlowVolume(t)
-	s.proc, s.run = listener(t).proc, running{stopping: true, patience: time.Minute, stopAt: time.Now().Add(-time.Hour)}
-	s.volume.Begin(time.Now())
-	s.ahead.Store(int64(time.Hour))
-	s.enforceStop()
-	if left := time.Until(s.run.stopAt); left < 50*time.Second || stillRuns(s.proc) != nil {
-		t.Errorf("patience %s", left)
-	}
-	s.ahead.Store(0)
-	s.enforceStop()
-	if stillRuns(s.proc) != nil {
-		t.Error("killed when the volume answers, without a new patience")
-	}
-	s.run.stopAt = time.Now().Add(-time.Second)
-	s.enforceStop()
-	<-s.proc.Done()
-}
-
-func stillRuns(p *server.Process) error {
-	select {
-	case <-p.Done():
-		return errors.New("it has ended")
-	default:
-		return nil
 	}
 }

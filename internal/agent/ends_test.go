@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/agenttest"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/web"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -17,9 +18,9 @@ func TestEndThatCannotBeRecorded(t *testing.T) {
 	s := onSlowVolume(t)
 	s.release()
 	order := agentapi.Order{ID: "x", Epoch: 1, Kind: agentapi.OrderBootstrap}
-	s.accept(order, time.Now(), func(agentapi.OrderResult, error) {})
+	s.commands.Accept(order, time.Now(), func(agentapi.OrderResult, error) {})
 	for s.orders.Current == nil {
-		s.nextEvent(t)
+		agenttest.Next(t, s.queue)
 	}
 	away := s.Places.State + ".away"
 	if err := os.Rename(s.Places.State, away); err != nil {
@@ -27,7 +28,7 @@ func TestEndThatCannotBeRecorded(t *testing.T) {
 	}
 	s.orders.Finish("x", agentapi.OrderFailed, "no room")
 	for s.orders.Ending() {
-		s.nextEvent(t)
+		agenttest.Next(t, s.queue)
 	}
 	s.publish(lifecycle.Step{Phase: galera.PhaseWaiting})
 	r := s.reports.Get()
@@ -39,7 +40,7 @@ func TestEndThatCannotBeRecorded(t *testing.T) {
 	}
 	s.orders.Tick()
 	for s.orders.Ending() {
-		s.nextEvent(t)
+		agenttest.Next(t, s.queue)
 	}
 	if last := s.orders.Content().Find("x"); last.State != agentapi.OrderFailed || s.orders.Unrecorded() != 0 {
 		t.Errorf("recorded: %+v, still to do: %d", last, s.orders.Unrecorded())

@@ -1,15 +1,13 @@
 package agent
 
 import (
-	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/agenttest"
 	"github.com/galera-operator/galera-operator/internal/agent/examine"
-	"github.com/galera-operator/galera-operator/internal/agent/place"
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -34,11 +32,11 @@ func TestJoinUsesTheMethodItNoted(t *testing.T) {
 		servercnf.Rsync:       servercnf.MariaBackup,
 	} {
 		t.Run(noted+", then "+later, func(t *testing.T) {
-			dir := t.TempDir()
-			a := lineageAgent(t, agentapi.Server{})
-			a.Options = Options{Name: "shop-2", Address: "10.0.0.7", Logger: slog.New(slog.DiscardHandler), Output: func(string) {},
-				Places: place.Places{Volume: dir, Run: dir, State: dir, Tmp: dir, Data: filepath.Join(dir, "data")}}
-			a.events, a.markers = make(chan func(), 10), datadir.Markers{Dir: dir}
+			a := fresh(t)
+			dir := a.Places.Run
+			if err := os.MkdirAll(a.Places.Tmp, 0o750); err != nil {
+				t.Fatal(err)
+			}
 			a.image.Mariadbd = filepath.Join(dir, "mariadbd")
 			if err := os.WriteFile(a.image.Mariadbd, []byte(reader), 0o700); err != nil {
 				t.Fatal(err)
@@ -52,20 +50,20 @@ func TestJoinUsesTheMethodItNoted(t *testing.T) {
 				t.Fatal(err)
 			}
 			a.config.Node, a.config.Output = configured(noted)
-			a.exam.Found = examine.Found{Data: galera.DataPresent, Position: at(7)}
-			a.startJoin()
+			a.exam.Found = examine.Found{Data: galera.DataPresent, Position: agenttest.At(7)}
+			a.start.ToJoin(galera.Lineage{})
 			select {
-			case <-a.events: // started
+			case <-a.queue.Events: // started
 			case <-time.After(time.Minute):
 				t.Fatal("nothing is started")
 			}
 			var method []byte
-			until(t, "it has read its options", func() (ok bool) {
+			agenttest.Until(t, "it has read its options", func() (ok bool) {
 				var err error
 				method, err = os.ReadFile(filepath.Join(dir, "method"))
 				return err == nil
 			})
-			note, err := a.markers.Joining()
+			note, err := a.markers().Joining()
 			if err != nil || note == nil || note.Method != noted || string(method) != names[noted]+"\n" {
 				t.Errorf("uses %q, noted is %+v (%v)", method, note, err)
 			}

@@ -2,39 +2,59 @@ package agent
 
 import (
 	"log/slog"
+	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 
+	"github.com/galera-operator/galera-operator/internal/agent/agenttest"
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
-	"github.com/galera-operator/galera-operator/internal/agent/procs"
-	"github.com/galera-operator/galera-operator/internal/agent/server"
+	"github.com/galera-operator/galera-operator/internal/agent/place"
+	"github.com/galera-operator/galera-operator/internal/agent/volume"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// listener is an agent whose posted work is done at once, with a server that joins.
-func listener(t *testing.T) *agent {
+// fresh is an agent that has been started in a directory of its own. Its volume answers at once.
+func fresh(t *testing.T) *agent {
 	t.Helper()
-	proc, err := server.Start(&procs.Table{}, server.Command{Path: "/bin/sleep", Args: []string{"60"}})
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	p := place.Places{Volume: dir, Data: at("data"), State: at("state"), Run: at("run"), Tmp: at("tmp"), Config: at("config"), TLS: at("tls"), Root: at("root")}
+	if err := os.MkdirAll(p.Run, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	a, err := newAgent(Options{Name: "a-cluster-with-a-long-name-shop-0", Address: "10.0.0.7", Places: p, Logger: slog.New(slog.DiscardHandler), Output: func(string) {}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(proc.Kill)
-	a := &agent{Options: Options{Name: "a-cluster-with-a-long-name-shop-2", Logger: slog.New(slog.DiscardHandler), Output: func(string) {}},
-		events: make(chan func(), 10)}
-	a.proc, a.run = proc, running{note: &datadir.Joining{Transfer: true}}
-	a.join = &agentapi.Join{Kind: agentapi.JoinSST, Donor: "shop-1"}
+	t.Cleanup(a.conn.Close)
+	if err := a.openVolume(); err != nil {
+		t.Fatal(err)
+	}
+	a.volume = volume.Volume{}
+	return a
+}
+
+func (a *agent) markers() datadir.Markers { return datadir.Markers{Dir: a.Places.State} }
+
+// joiner is an agent whose server joins with a full copy.
+func joiner(t *testing.T) *agent {
+	t.Helper()
+	a := fresh(t)
+	a.run.Proc, a.run.Note = agenttest.Server(t), &datadir.Joining{Transfer: true}
+	a.join.Join = &agentapi.Join{Kind: agentapi.JoinSST, Donor: "shop-1"}
 	return a
 }
 
 func (a *agent) hear(line string) {
 	a.serverLine(line)
-	for len(a.events) > 0 {
-		(<-a.events)()
+	for len(a.queue.Events) > 0 {
+		(<-a.queue.Events)()
 	}
 }
 
 func TestHandshakesAreHeard(t *testing.T) {
-	a := listener(t)
+	a := joiner(t)
 	for _, line := range []string{
 		"2026/11/22 12:06:47 socat[10] N SSL proto version used: TLSv1.3",
 		"2026/11/22 12:06:47 socat[10] N SSL connection using TLS_AES_256_GCM_SHA384",
@@ -42,13 +62,13 @@ func TestHandshakesAreHeard(t *testing.T) {
 	} {
 		a.hear(line)
 	}
-	if a.join.Protocol != "TLSv1.3" || a.join.Cipher != "TLS_AES_256_GCM_SHA384" {
-		t.Errorf("%+v", *a.join)
+	if a.join.Join.Protocol != "TLSv1.3" || a.join.Join.Cipher != "TLS_AES_256_GCM_SHA384" {
+		t.Errorf("%+v", *a.join.Join)
 	}
-	a.run.note = nil // it has joined, and gives to another one
+	a.run.Note = nil // it has joined, and gives to another one
 	a.hear("2026/11/22 12:06:47 socat[10] N SSL connection using TLS_AES_128_GCM_SHA256")
-	if a.join.Cipher != "TLS_AES_256_GCM_SHA384" {
-		t.Errorf("another transfer's suite: %+v", *a.join)
+	if a.join.Join.Cipher != "TLS_AES_256_GCM_SHA384" {
+		t.Errorf("another transfer's suite: %+v", *a.join.Join)
 	}
 }
 
@@ -57,25 +77,25 @@ func TestRejectedIsBegunAnew(t *testing.T) {
 	said := func(name string) string {
 		return "2026-11-22 12:15:04 0 [Warning] WSREP: Rejecting JOIN message from 0.0 (" + name + "): new State Transfer required."
 	}
-	a := listener(t)
+	a := joiner(t)
 	a.hear(said("shop-1"))
-	if a.run.givenUp || a.failure != nil {
-		t.Fatalf("another one's: %+v", a.failure)
+	if a.run.GivenUp || a.run.Attempts.Failure != nil {
+		t.Fatalf("another one's: %+v", a.run.Attempts.Failure)
 	}
 	a.hear(said(agentapi.GroupName(a.Name)))
-	<-a.proc.Done()
-	if !a.run.givenUp || a.failures != 1 || a.failure == nil || a.failure.Reason != agentapi.FailureTransfer || a.proc.Exit().Signal != syscall.SIGKILL {
-		t.Errorf("given up: %v, failures: %d, %+v, ended by %v", a.run.givenUp, a.failures, a.failure, a.proc.Exit())
+	<-a.run.Proc.Done()
+	if !a.run.GivenUp || a.run.Attempts.Failed != 1 || a.run.Attempts.Failure == nil || a.run.Attempts.Failure.Reason != agentapi.FailureTransfer || a.run.Proc.Exit().Signal != syscall.SIGKILL {
+		t.Errorf("given up: %v, failures: %d, %+v, ended by %v", a.run.GivenUp, a.run.Attempts.Failed, a.run.Attempts.Failure, a.run.Proc.Exit())
 	}
 	a.hear(said(agentapi.GroupName(a.Name)))
-	if a.failures != 1 {
+	if a.run.Attempts.Failed != 1 {
 		t.Error("counted twice")
 	}
 
-	a = listener(t)
-	a.run.note = nil
+	a = joiner(t)
+	a.run.Note = nil
 	a.hear(said(agentapi.GroupName(a.Name)))
-	if a.run.givenUp {
+	if a.run.GivenUp {
 		t.Error("one that has joined was ended")
 	}
 }

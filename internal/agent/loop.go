@@ -7,14 +7,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
+	"github.com/galera-operator/galera-operator/internal/agent/orders"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 )
-
-// settleTime is how long the end of the agent waits for what is on its way to the volume.
-const settleTime = 5 * time.Second
 
 // openVolume reads what an earlier run of the agent has left. The ports answer meanwhile, and tell of a volume that does not.
 func (a *agent) openVolume() error {
@@ -44,11 +41,9 @@ func (a *agent) initState() error {
 	if err := a.orders.Open(a.Places.State); err != nil {
 		return err
 	}
-	a.drainContext, a.endWork = context.WithCancel(context.Background())
 	a.gcache.Open()
-	a.markers = datadir.Markers{Dir: a.Places.State}
 	a.certs.Adopt()
-	a.asking.Set(peers.PaceWaiting)
+	a.group.Set(peers.PaceWaiting)
 	return nil
 }
 
@@ -66,7 +61,7 @@ func (a *agent) loop(ctx context.Context) error {
 	a.onFiles()
 	for !a.turn() {
 		select {
-		case event := <-a.events:
+		case event := <-a.queue.Events:
 			event()
 		case <-signals:
 			a.drain()
@@ -81,95 +76,81 @@ func (a *agent) loop(ctx context.Context) error {
 		}
 		a.vitals.Beat()
 	}
-	a.settle()
+	a.queue.Settle(a.volume.After())
 	return nil
 }
 
 // turn does the next thing and publishes; it says whether the agent is done.
 func (a *agent) turn() bool {
-	a.giveUp()
-	a.endStalledCopy()
-	a.endStalledIST(time.Now())
-	step := lifecycle.Next(a.situation())
+	a.run.GiveUp()
+	a.join.EndStalledCopy()
+	a.join.EndStalledIST(time.Now())
+	s := a.situation()
+	step := lifecycle.Next(s)
 	switch step.Act {
 	case lifecycle.ActExit:
 		a.exited = true
 	case lifecycle.ActStop:
-		a.stop()
+		a.run.Stop()
 	case lifecycle.ActExamine:
-		a.examine()
+		a.exam.Begin()
 	case lifecycle.ActInitialise:
-		a.initialise()
+		a.start.Initialise()
 	case lifecycle.ActBootstrap:
-		a.bootstrap()
+		a.start.Bootstrap()
 	case lifecycle.ActJoin:
-		a.startJoin()
+		a.start.ToJoin(s.Join.Line)
 	}
-	a.endStop()
+	a.commands.EndStop()
 	a.publish(step)
 	return a.exited
 }
 
+// situation gathers what Next decides from.
+func (a *agent) situation() lifecycle.Situation {
+	s := lifecycle.Situation{
+		Job: a.start.Job(), Alive: a.run.Proc != nil, Stopping: a.run.Stopping, Answers: a.run.Status != nil,
+		Draining: a.queue.Draining(), Held: a.orders.Content().Held, Restart: a.commands.Restart, Condemned: a.run.Condemned,
+		Hibernated: a.config.Node != nil && a.config.Node.Hibernated, Blind: a.start.Blind(), Unusable: a.start.Unusable(), Examined: a.exam.Done,
+		Trouble: a.exam.Trouble, Checking: a.config.Node == nil && a.config.Checking,
+		Sticky: a.run.Attempts.Sticky, RetryIn: a.run.Attempts.RetryIn(time.Now()), ExamineIn: max(0, time.Until(a.exam.RetryAt)),
+		Join: a.start.MayJoin(),
+	}
+	if a.orders.Current != nil && orders.Forms(a.orders.Current.Kind) {
+		s.Form = a.orders.Current.Kind
+	}
+	return s
+}
+
 // drain begins the end of the pod.
 func (a *agent) drain() {
-	if !a.draining {
+	if !a.queue.Draining() {
 		a.Logger.Info("shutting down")
-		a.draining = true
-		a.endWork()
+		a.queue.Drain()
 	}
-}
-
-// settle gives what is on its way to the volume a moment before the agent ends.
-func (a *agent) settle() {
-	done := make(chan struct{})
-	wait := a.volume.After()
-	go func() { wait(); close(done) }()
-	limit := time.NewTimer(settleTime)
-	defer limit.Stop()
-	for {
-		select {
-		case <-a.events: // nothing follows from it any more
-		case <-done:
-			return
-		case <-limit.C:
-			return
-		}
-	}
-}
-
-// post hands an event to the loop.
-func (a *agent) post(event func()) { a.events <- event }
-
-// workerContext ends when the pod is drained.
-func (a *agent) workerContext(limit time.Duration) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	stop := context.AfterFunc(a.drainContext, cancel)
-	return ctx, func() { stop(); cancel() }
 }
 
 // onFiles is called when a mounted file may have changed.
 func (a *agent) onFiles() {
 	if a.certs.Read() {
 		a.updateSubject()
-		a.loadCertificates()
+		a.serving.LoadCertificates()
 	}
 	a.config.Read()
-	a.checkRoot()
+	a.serving.CheckRoot()
 }
 
 // onTick is called every second.
 func (a *agent) onTick() {
-	a.watchTransfer()
-	a.watchGiving()
-	a.watchHang(time.Now())
-	a.endExamination(time.Now())
-	a.enforceStop()
+	a.join.Watch()
+	a.giving.Tick()
+	a.run.WatchHang(time.Now(), a.join.InTransfer())
+	a.commands.EndExamination(time.Now())
+	a.run.EnforceStop()
 	a.orders.Tick()
 	a.volume.Tick()
-	if !a.draining {
+	if !a.queue.Draining() {
 		a.image.Tick()
 	}
-	a.loadCertificates()
-	a.checkRoot()
-	a.checkUpgrade()
+	a.serving.Tick()
 }

@@ -2,73 +2,47 @@ package agent
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
+	"github.com/galera-operator/galera-operator/internal/agent/prove"
+	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // publish makes the Report of the present state.
 func (a *agent) publish(step lifecycle.Step) {
+	found := a.exam.Found
 	r := agentapi.Report{
 		Name: a.Name, AgentVersion: a.Version, Phase: step.Phase, Waiting: step.Waiting,
-		Data: a.exam.Found.Data, Position: a.exam.Found.Position, SafeToBootstrap: a.exam.Found.Safe,
-		Draining: a.draining, Restarts: a.restarts,
+		Data: found.Data, Position: found.Position, SafeToBootstrap: found.Safe,
+		Draining: a.queue.Draining(), Primary: a.primary,
 	}
 	a.image.Report(&r)
 	a.orders.Report(&r)
-	if a.proc != nil {
-		r.Killed = a.proc.Killed()
-		r.Position, r.SafeToBootstrap = a.position, false
-		r.Data = galera.DataPresent
-		if a.incompleteAfterCrash() {
-			r.Data, r.Position = galera.DataIncomplete, galera.Position{}
+	a.run.Report(&r)
+	if a.run.Status != nil {
+		if a.serving.LineTold() {
+			s := *a.run.Status
+			r.Server = &s
 		}
-	}
-	if a.status != nil && a.lineTold() {
-		s := *a.status
-		r.Server = &s
-	}
-	if a.status != nil {
 		a.gcache.Report(&r)
 	}
-	if a.join != nil {
-		j := *a.join
-		r.Join = &j
-	}
-	a.service.Report(&r)
-	if a.own.giving != nil {
-		g := *a.own.giving
-		r.Giving = &g
-	} else if a.own.gave != nil {
-		g := *a.own.gave
-		r.Gave = &g
-	}
-	if a.proc == nil && time.Since(a.downSince) < endedTime {
-		r.Ended = a.ended
-	}
-	r.Settling = a.forget.settling(time.Now())
-	r.StuckDonor = a.own.donation.Stuck(a.status, time.Now())
-	r.Given, r.DataBytes, r.Primary = a.own.given, a.own.bytes, a.primary
+	a.join.Report(&r)
+	a.giving.Report(&r)
+	r.Settling = a.evicted.Settling(time.Now())
 	r.Failure = a.shownFailure(step)
-	a.upgrade.Report(&r)
+	a.serving.Upgrade.Report(&r)
 	if r.Data == galera.DataPresent {
-		r.Tables = a.versions.Tables
+		r.Tables = a.exam.Versions.Tables
 	}
 	a.config.Report(&r)
 	a.certs.Report(&r)
 	r.Config.RestartNeeded = r.Config.RestartNeeded || a.certs.KeepsOldKey()
 	a.prove.Report(&r)
 	a.reports.Set(r)
-}
-
-// slowExamination tells of a look at the data that goes on for long.
-func (a *agent) slowExamination() *agentapi.Failure {
-	if a.job != lifecycle.JobExamine {
-		return nil
-	}
-	return a.exam.Slow(time.Now())
 }
 
 // shownFailure is why the member is down, or was. What keeps it from obeying comes first, because the operator has to know it; then
@@ -79,7 +53,7 @@ func (a *agent) shownFailure(step lifecycle.Step) *agentapi.Failure {
 	if disk != nil && disk.Reason == agentapi.FailureDiskFull {
 		deaf = nil
 	}
-	f := cmp.Or(deaf, step.Failure, a.hungFailure(), disk, a.slowExamination(), a.failure, a.upgrade.Failure())
+	f := cmp.Or(deaf, step.Failure, a.run.HungFailure(), disk, a.exam.Slow(time.Now()), a.run.Attempts.Failure, a.serving.Upgrade.Failure())
 	if f == nil {
 		return nil
 	}
@@ -88,4 +62,29 @@ func (a *agent) shownFailure(step lifecycle.Step) *agentapi.Failure {
 		shown.At = time.Now()
 	}
 	return &shown
+}
+
+// updateSubject tells the prover and the asker what there is now.
+func (a *agent) updateSubject() {
+	if a.config.Node == nil {
+		return
+	}
+	config, output, run := a.config.Node, a.config.Output, a.config.Running()
+	s := prove.Subject{Address: a.Address, Arbitrator: config.Arbitrator, Credentials: prove.Credentials{Roots: a.certs.Installed().Roots},
+		Password: a.serving.Root.Password, Running: a.run.Status != nil && a.run.Proc != nil, TransferEncrypted: servercnf.TransferEncrypted(output.MyCnf)}
+	for _, p := range config.Members {
+		if p.Name != a.Name {
+			s.Peers = append(s.Peers, p)
+		}
+	}
+	if a.run.Proc != nil {
+		s.Mode, s.Clients = run.Output.Socket, run.Clients
+	}
+	if a.certs.Installed().ID != "" {
+		pair := a.certs.Installed().Pair
+		s.Pair = &pair
+	}
+	a.prove.Set(s, fmt.Sprint(s.Running, s.Mode, s.Clients, s.TransferEncrypted, a.certs.Loaded().ID, a.certs.Installed().ID, a.run.PID(), s.Peers,
+		config.Arbitrator != nil))
+	a.vitals.SetDonorReady(config.StateTransfer.Method == servercnf.MariaBackup)
 }

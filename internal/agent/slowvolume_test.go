@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,16 +11,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/agenttest"
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/examine"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/orderbook"
 	"github.com/galera-operator/galera-operator/internal/agent/ordering"
-	"github.com/galera-operator/galera-operator/internal/agent/volume"
-
-	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
-	"github.com/galera-operator/galera-operator/internal/agent/place"
+	"github.com/galera-operator/galera-operator/internal/agent/running"
 	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
+	"github.com/galera-operator/galera-operator/internal/agent/volume"
 	"github.com/galera-operator/galera-operator/internal/agent/web"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -37,20 +36,8 @@ type slowVolume struct {
 
 func onSlowVolume(t *testing.T) *slowVolume {
 	t.Helper()
-	dir := t.TempDir()
-	at := func(name string) string { return filepath.Join(dir, name) }
-	p := place.Places{Volume: dir, Data: at("data"), State: at("state"), Run: at("run"), Tmp: at("tmp"), Config: at("config"), TLS: at("tls"), Root: at("root")}
-	if err := os.MkdirAll(p.Run, 0o750); err != nil {
-		t.Fatal(err)
-	}
-	a, err := newAgent(Options{Name: "shop-0", Address: "10.0.0.7", Places: p, Logger: slog.New(slog.DiscardHandler), Output: func(string) {}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(a.conn.Close)
-	if err := a.openVolume(); err != nil {
-		t.Fatal(err)
-	}
+	a := fresh(t)
+	a.volume.Open(a.Places, a.queue.Post, nil)
 	a.image.Mariadbd, a.image.Provider = "/bin/false", "/bin/false"
 	a.config.Node, a.exam.Done = &agentapi.NodeConfig{TLS: agentapi.TLSConfig{Replication: galera.SocketPlain, Clients: galera.PolicyDisabled}}, true
 	s := &slowVolume{agent: a}
@@ -59,7 +46,7 @@ func onSlowVolume(t *testing.T) *slowVolume {
 	a.volume.Hold(frozen.Done())
 	held := func() error { <-frozen.Done(); return nil }
 	s.write.Store(&held)
-	t.Cleanup(func() { end(); a.settle() })
+	t.Cleanup(func() { end(); a.queue.Settle(a.volume.After()) })
 	a.volume.Watch = volume.NewWatch(func() error { return (*s.write.Load())() },
 		func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) })
 	return s
@@ -86,7 +73,7 @@ func (s *slowVolume) untilQuiet() {
 		go func() { wait(); close(done) }()
 		for waiting := true; waiting; {
 			select {
-			case event := <-s.events:
+			case event := <-s.queue.Events:
 				event()
 			case <-done:
 				waiting = false
@@ -110,15 +97,15 @@ func TestFrozenVolume(t *testing.T) {
 	stop := agentapi.Order{ID: "stop", Epoch: 1, Kind: agentapi.OrderStop}
 	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if r, err := s.takeOrder(short, stop); err == nil {
+	if r, err := s.commands.Take(short, stop); err == nil {
 		t.Errorf("answered before it is recorded: %+v", r)
 	}
-	if r, err := s.takeOrder(t.Context(), agentapi.Order{ID: "start", Epoch: 1, Kind: agentapi.OrderStart}); err == nil || !strings.Contains(err.Error(), "being recorded") {
+	if r, err := s.commands.Take(t.Context(), agentapi.Order{ID: "start", Epoch: 1, Kind: agentapi.OrderStart}); err == nil || !strings.Contains(err.Error(), "being recorded") {
 		t.Errorf("another order meanwhile: %+v, %v", r, err)
 	}
 	probe := web.Probe{Reports: s.reports, Alive: s.vitals.Alive, DonorReady: s.vitals.DonorReady}.Handler()
 	before := s.vitals.Alive()
-	until(t, "the loop turns", func() bool { return s.vitals.Alive().After(before.Add(2 * time.Second)) })
+	agenttest.Until(t, "the loop turns", func() bool { return s.vitals.Alive().After(before.Add(2 * time.Second)) })
 	w := httptest.NewRecorder()
 	if probe.ServeHTTP(w, httptest.NewRequest(http.MethodGet, agentapi.PathLive, nil)); w.Code != http.StatusOK {
 		t.Errorf("liveness: %d %s", w.Code, w.Body)
@@ -127,15 +114,15 @@ func TestFrozenVolume(t *testing.T) {
 		t.Errorf("carried out before it is recorded, or told too early: %+v", r)
 	}
 	s.ahead.Store(int64(volume.FrozenAfter + time.Minute))
-	until(t, "the frozen volume is told", func() bool { return s.shown() == agentapi.FailureFrozen })
+	agenttest.Until(t, "the frozen volume is told", func() bool { return s.shown() == agentapi.FailureFrozen })
 
 	s.release()
-	until(t, "the stop is done", func() bool {
+	agenttest.Until(t, "the stop is done", func() bool {
 		r := s.reports.Get()
 		return r.Phase == galera.PhaseStopped && r.Order != nil && r.Order.State == agentapi.OrderDone
 	})
-	until(t, "all is well", func() bool { return s.shown() == "" })
-	if r, err := s.takeOrder(t.Context(), stop); err != nil || r.State != agentapi.OrderDone {
+	agenttest.Until(t, "all is well", func() bool { return s.shown() == "" })
+	if r, err := s.commands.Take(t.Context(), stop); err != nil || r.State != agentapi.OrderDone {
 		t.Errorf("the repeated order: %+v, %v", r, err)
 	}
 	book, err := orderbook.Open(s.Places.State, time.Now)
@@ -161,7 +148,7 @@ func TestOrdersThatFormAreNotCarriedOutLate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := onSlowVolume(t)
 			done := false
-			s.accept(agentapi.Order{ID: "x", Epoch: 1, Kind: c.kind}, time.Now().Add(-c.ago), func(r agentapi.OrderResult, err error) {
+			s.commands.Accept(agentapi.Order{ID: "x", Epoch: 1, Kind: c.kind}, time.Now().Add(-c.ago), func(r agentapi.OrderResult, err error) {
 				done = true
 				if err != nil || r.State != c.want {
 					t.Errorf("%+v, %v; want %s", r, err, c.want)
@@ -173,7 +160,7 @@ func TestOrdersThatFormAreNotCarriedOutLate(t *testing.T) {
 			}
 			s.release()
 			for !done {
-				s.nextEvent(t)
+				agenttest.Next(t, s.queue)
 			}
 			if formed := s.orders.Current != nil; formed != (c.want == agentapi.OrderAccepted) {
 				t.Errorf("current: %+v", s.orders.Current)
@@ -186,7 +173,7 @@ func TestOrdersThatFormAreNotCarriedOutLate(t *testing.T) {
 func TestRefusedOrderIsNotForming(t *testing.T) {
 	s := onSlowVolume(t)
 	refused := false
-	s.onOrder(agentapi.Order{ID: "x", Epoch: 1, Kind: agentapi.OrderBootstrap}, nil, time.Now(), func(r agentapi.OrderResult, err error) {
+	s.commands.Judge(agentapi.Order{ID: "x", Epoch: 1, Kind: agentapi.OrderBootstrap}, nil, time.Now(), func(r agentapi.OrderResult, err error) {
 		refused = err == nil && r.State == agentapi.OrderRefused
 	})
 	if s.publish(lifecycle.Step{Phase: galera.PhaseWaiting}); s.orders.Recording() == nil || web.PeerView(s.reports.Get()).Forming || refused {
@@ -202,9 +189,9 @@ func TestRefusedOrderIsNotForming(t *testing.T) {
 // TestLineIsAskedForOnce while it is on its way to the disk.
 func TestLineIsAskedForOnce(t *testing.T) {
 	s := onSlowVolume(t)
-	line := galera.FirstLine(galera.Line{Epoch: 3, Start: at(1)})
+	line := galera.FirstLine(galera.Line{Epoch: 3, Start: agenttest.At(1)})
 	waiting := s.volume.Waiting
-	until(t, "the volume is busy", func() bool { return waiting() == 0 })
+	agenttest.Until(t, "the volume is busy", func() bool { return waiting() == 0 })
 	s.orders.TakeLineage(line)
 	s.orders.TakeLineage(line)
 	if n := waiting(); n != 1 {
@@ -220,27 +207,27 @@ func TestLineIsAskedForOnce(t *testing.T) {
 // TestBootstrapIsOnTheDiskFirst: no server is started before the new line is recorded, nor when another member has become Primary
 // by then.
 func TestBootstrapIsOnTheDiskFirst(t *testing.T) {
-	for name, others := range map[string]map[string]agentapi.PeerView{"alone": nil, "another is Primary": primary("shop-1", nil)} {
+	for name, others := range map[string]map[string]agentapi.PeerView{"alone": nil, "another is Primary": agenttest.Primary("shop-1", nil)} {
 		t.Run(name, func(t *testing.T) {
 			s := onSlowVolume(t)
-			s.exam.Found = examine.Found{Data: galera.DataPresent, Position: at(7)}
-			s.orders.Current, s.orders.JudgedAt = &agentapi.Order{ID: "x", Epoch: 4, Kind: agentapi.OrderBootstrap, Position: at(7)}, time.Now()
-			s.bootstrap()
-			if s.job != lifecycle.JobLaunch || s.orders.Content().Lineage.Epoch != 0 {
-				t.Fatalf("job %q, %+v", s.job, s.orders.Content())
+			s.exam.Found = examine.Found{Data: galera.DataPresent, Position: agenttest.At(7)}
+			s.orders.Current, s.orders.JudgedAt = &agentapi.Order{ID: "x", Epoch: 4, Kind: agentapi.OrderBootstrap, Position: agenttest.At(7)}, time.Now()
+			s.start.Bootstrap()
+			if s.start.Job() != lifecycle.JobLaunch || s.orders.Content().Lineage.Epoch != 0 {
+				t.Fatalf("job %q, %+v", s.start.Job(), s.orders.Content())
 			}
-			s.peers = others
+			s.group.Views = others
 			s.release()
-			s.nextEvent(t)
+			agenttest.Next(t, s.queue)
 			book, err := orderbook.Open(s.Places.State, time.Now)
 			if err != nil || book.Content().Lineage.Epoch != 4 {
 				t.Errorf("on the disk: %+v, %v", book.Content(), err)
 			}
-			if started := s.job == lifecycle.JobLaunch; started != (others == nil) {
+			if started := s.start.Job() == lifecycle.JobLaunch; started != (others == nil) {
 				t.Errorf("started: %v", started)
 			}
-			for s.job == lifecycle.JobLaunch {
-				s.nextEvent(t)
+			for s.start.Job() == lifecycle.JobLaunch {
+				agenttest.Next(t, s.queue)
 			}
 		})
 	}
@@ -249,18 +236,18 @@ func TestBootstrapIsOnTheDiskFirst(t *testing.T) {
 // TestFirstLineIsHeldBack: nobody is told of a component whose first line is not recorded.
 func TestFirstLineIsHeldBack(t *testing.T) {
 	s := onSlowVolume(t)
-	s.proc = listener(t).proc
-	s.run = running{kind: agentapi.OrderInitialise, epoch: 1}
-	s.status = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: uuidA}
+	s.run.Proc = agenttest.Server(t)
+	s.run.Run = running.Run{Kind: agentapi.OrderInitialise, Epoch: 1}
+	s.run.Status = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: agenttest.UUID}
 	s.judgeServer()
 	s.publish(lifecycle.Step{Phase: galera.PhaseRunning})
-	if r := s.reports.Get(); r.Server != nil || s.run.served {
+	if r := s.reports.Get(); r.Server != nil || s.run.Served {
 		t.Fatalf("told: %+v", r.Server)
 	}
 	s.release()
-	s.nextEvent(t)
+	agenttest.Next(t, s.queue)
 	s.publish(lifecycle.Step{Phase: galera.PhaseRunning})
-	if r := s.reports.Get(); r.Server == nil || r.Lineage.Epoch != 1 || !s.run.served {
+	if r := s.reports.Get(); r.Server == nil || r.Lineage.Epoch != 1 || !s.run.Served {
 		t.Errorf("%+v", r)
 	}
 }
@@ -268,15 +255,15 @@ func TestFirstLineIsHeldBack(t *testing.T) {
 // TestNotesKeepTheirOrder: the note of a new join is written after whatever the run before it wanted written.
 func TestNotesKeepTheirOrder(t *testing.T) {
 	s := onSlowVolume(t)
-	s.volume.Do(s.markers.ClearJoining, func(error) {})
+	s.volume.Do(s.markers().ClearJoining, func(error) {})
 	s.config.Node.StateTransfer.Method = servercnf.MariaBackup
-	s.startJoin()
+	s.start.ToJoin(galera.Lineage{})
 	time.AfterFunc(50*time.Millisecond, s.release)
-	for s.job == lifecycle.JobLaunch {
-		s.nextEvent(t)
+	for s.start.Job() == lifecycle.JobLaunch {
+		agenttest.Next(t, s.queue)
 	}
 	s.untilQuiet()
-	if note, err := s.markers.Joining(); err != nil || note == nil {
+	if note, err := s.markers().Joining(); err != nil || note == nil {
 		t.Errorf("%+v, %v", note, err)
 	}
 }
@@ -285,22 +272,22 @@ func TestNotesKeepTheirOrder(t *testing.T) {
 // slow the look at the directory is.
 func TestCopyIsNotedBeforeTheStateCounts(t *testing.T) {
 	s := onSlowVolume(t)
-	s.proc = listener(t).proc
+	s.run.Proc = agenttest.Server(t)
 	if err := os.MkdirAll(filepath.Join(s.Places.Data, ".sst"), 0o750); err != nil {
 		t.Fatal(err)
 	}
 	note := datadir.Joining{Method: servercnf.MariaBackup}
-	s.run = running{note: &note}
-	s.join = &agentapi.Join{Kind: agentapi.JoinIST}
-	s.watchTransfer()
-	s.status = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: uuidA}
+	s.run.Run = running.Run{Note: &note}
+	s.join.Join = &agentapi.Join{Kind: agentapi.JoinIST}
+	s.join.Watch()
+	s.run.Status = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: agenttest.UUID}
 	s.judgeServer()
-	if s.run.note == nil || s.run.served {
+	if s.run.Note == nil || s.run.Served {
 		t.Fatal("complete before the look")
 	}
 	s.release()
 	s.untilQuiet()
-	if s.run.note == nil || !s.run.note.Transfer || s.run.served || s.join.Kind != agentapi.JoinSST {
-		t.Errorf("%+v as %s", s.run.note, s.join.Kind)
+	if s.run.Note == nil || !s.run.Note.Transfer || s.run.Served || s.join.Join.Kind != agentapi.JoinSST {
+		t.Errorf("%+v as %s", s.run.Note, s.join.Join.Kind)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/image"
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/place"
 	"github.com/galera-operator/galera-operator/internal/agent/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
@@ -26,8 +27,12 @@ const (
 	// heldTime bounds the first look that is made again while the member is stopped by order: whoever waits for the member to
 	// be Stopped must see it so.
 	heldTime = 10 * time.Minute
-	// SlowAfter is when a look that goes on is told of.
-	SlowAfter = 5 * time.Minute
+	// slowAfter is when a look that goes on is told of.
+	slowAfter = 5 * time.Minute
+	// stopPatience is how long a look may go on after a Stop; it is cut off then.
+	stopPatience = 30 * time.Second
+	// heldAgain is the pause between two looks at the data of a member that was stopped by order, after one that failed.
+	heldAgain = time.Minute
 )
 
 // Found is what a look at the data directory found, mariadbd being down.
@@ -76,29 +81,46 @@ type Room struct {
 	// Trouble is why the last look failed, nil when it did not. The next one is made at RetryAt.
 	Trouble *agentapi.Failure
 	RetryAt time.Time
-	// From is when the look under way began, Cut ends it.
-	From time.Time
-	Cut  context.CancelFunc
+	// Versions are those of the data, as far as known.
+	Versions datadir.Versions
 
-	loop    room.Loop
-	places  place.Places
-	address string
-	markers datadir.Markers
-	image   *image.Image
-	table   *procs.Table
-	volume  *volume.Volume
+	looking bool
+	from    time.Time // when the look under way began
+	cut     context.CancelFunc
+	waited  bool // the first look of this run of the agent is over
+
+	loop     room.Loop
+	places   place.Places
+	address  string
+	markers  datadir.Markers
+	image    *image.Image
+	table    *procs.Table
+	volume   *volume.Volume
+	attempts *lifecycle.Attempts
+	held     func() bool
 }
 
-// New returns a room that knows nothing of the data. address is the member's own.
-func New(loop room.Loop, places place.Places, address string, image *image.Image, table *procs.Table, volume *volume.Volume) Room {
-	return Room{loop: loop, places: places, address: address, markers: datadir.Markers{Dir: places.State}, image: image, table: table, volume: volume}
+// New returns a room that knows nothing of the data. address is the member's own; held says that it is stopped by order.
+func New(loop room.Loop, places place.Places, address string, image *image.Image, table *procs.Table, volume *volume.Volume,
+	attempts *lifecycle.Attempts, held func() bool) Room {
+	return Room{loop: loop, places: places, address: address, markers: datadir.Markers{Dir: places.State}, image: image, table: table,
+		volume: volume, attempts: attempts, held: held}
 }
 
-// Begin lets a worker look. done gets what it found after Done, Found and Trouble have been set.
-func (r *Room) Begin(limit time.Duration, done func(found Found, err error)) {
-	r.From = time.Now()
-	ctx, cancel := r.loop.Work(limit)
-	r.Cut = cancel
+// Job is what a worker of the room does at present.
+func (r *Room) Job() lifecycle.Job {
+	if r.looking {
+		return lifecycle.JobExamine
+	}
+	return lifecycle.JobNone
+}
+
+// Begin lets a worker look at the data directory.
+func (r *Room) Begin() {
+	before := r.Trouble
+	r.looking, r.from = true, time.Now()
+	ctx, cancel := r.loop.Work(Limit(r.held() && before != nil, r.attempts.Failed))
+	r.cut = cancel
 	wait := r.volume.After()
 	go func() {
 		defer cancel()
@@ -107,19 +129,53 @@ func (r *Room) Begin(limit time.Duration, done func(found Found, err error)) {
 		found, err := r.data(ctx)
 		r.loop.Post(func() {
 			r.volume.Take(sizes)
-			r.ended(found, err)
-			done(found, err)
+			r.looking = false
+			if err != nil {
+				r.failed(found, err)
+				return
+			}
+			r.ended(found, before)
 		})
 	}()
 }
 
-func (r *Room) ended(found Found, err error) {
-	if err != nil {
-		r.Found, r.Trouble = Found{Data: found.Data}, failure(err)
-		return
+func (r *Room) failed(found Found, err error) {
+	r.Found, r.Trouble = Found{Data: found.Data}, failure(err)
+	r.attempts.Failed++
+	r.RetryAt = time.Now().Add(lifecycle.Backoff(r.attempts.Failed))
+	if r.held() {
+		r.RetryAt = time.Now().Add(heldAgain)
 	}
-	r.Done, r.Found, r.Trouble = true, found, nil
+	r.attempts.Failure = r.Trouble
+	if !r.loop.Draining() {
+		r.loop.Logger.Error("the position could not be found out", "error", err)
+	}
+}
+
+// ended goes on from what was found; before is why the look before failed, nil when it did not.
+func (r *Room) ended(found Found, before *agentapi.Failure) {
+	r.Done, r.Found, r.Trouble, r.Versions = true, found, nil, found.Versions
 	r.loop.Logger.Info("examined", "data", found.Data, "position", found.Position.String(), "safeToBootstrap", found.Safe)
+	if found.Cut && !r.waited {
+		// Seen: the donor of a joiner that was killed streamed its data into the next attempt.
+		r.attempts.CutOff(time.Now())
+	}
+	r.waited = true // from now on the end of a run sees to it
+	switch {
+	case found.Trouble != nil:
+		found.Trouble.At = time.Now()
+		r.attempts.Failure = found.Trouble
+	case before != nil && r.attempts.Failure == before:
+		r.attempts.Failure = nil // it was the examination that had failed
+	}
+}
+
+// EndFor cuts a look off that keeps a Stop, given at a time, from ending. A member that is stopped by order starts nothing, so that its
+// position may stay unknown for now.
+func (r *Room) EndFor(stop, now time.Time) {
+	if r.looking && !r.volume.Frozen() && now.Sub(r.from) >= stopPatience && now.Sub(stop) >= stopPatience {
+		r.cut()
+	}
 }
 
 // Exited forgets what was found before a server ran.
@@ -127,12 +183,12 @@ func (r *Room) Exited() { r.Done, r.Found = false, Found{} }
 
 // Slow tells of a look under way that goes on for long, nil when it does not.
 func (r *Room) Slow(now time.Time) *agentapi.Failure {
-	if now.Sub(r.From) <= SlowAfter {
+	if !r.looking || now.Sub(r.from) <= slowAfter {
 		return nil
 	}
-	return &agentapi.Failure{Reason: agentapi.FailureExamining, At: r.From, Message: fmt.Sprintf(
+	return &agentapi.Failure{Reason: agentapi.FailureExamining, At: r.from, Message: fmt.Sprintf(
 		"the look at the data directory (mariadbd --wsrep-recover) has gone on since %s, and goes on: InnoDB may have a long log to replay, or hang. "+
-			"See mariadbd's log, and the storage", r.From.UTC().Format(time.RFC3339))}
+			"See mariadbd's log, and the storage", r.from.UTC().Format(time.RFC3339))}
 }
 
 // Limit bounds a look, after so many failures in a row. One that is made again while the member is stopped by order gets twice the time of the one before: whoever

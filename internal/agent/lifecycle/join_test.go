@@ -99,3 +99,25 @@ func TestDonorAmong(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestAwaitSettling: a join waits while the group counts on a server that has ended.
+func TestAwaitSettling(t *testing.T) {
+	peers := map[string]agentapi.PeerView{
+		"shop-0": {Name: "shop-0", Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: uuidA},
+		"shop-1": {Name: "shop-1", Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: uuidA, Settling: true},
+	}
+	if v := JudgeJoin(Joiner{}, peers); v.Join || v.Wait == "" || v.Failure != nil {
+		t.Errorf("joins while the group settles: %+v", v)
+	}
+	delete(peers, "shop-1")
+	if v := JudgeJoin(Joiner{}, peers); !v.Join {
+		t.Errorf("does not join: %+v", v)
+	}
+	peers["shop-0"] = agentapi.PeerView{Name: "shop-0", Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: uuidA, Members: []string{"shop-0", "shop-2"}}
+	if v := JudgeJoin(Joiner{Crashed: "shop-2"}, peers); v.Join || v.Wait == "" || v.Failure != nil {
+		t.Errorf("joins while the group counts on its last server: %+v", v)
+	}
+	if v := JudgeJoin(Joiner{Crashed: "shop-1"}, peers); !v.Join {
+		t.Errorf("does not join, though nobody counts on it: %+v", v)
+	}
+}

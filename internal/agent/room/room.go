@@ -15,6 +15,8 @@ type Loop struct {
 	// Post hands an event to the loop. Workers call it, never the loop itself.
 	Post func(event func())
 	// Work returns a context for a worker, which ends after limit, or when the pod is drained. Cancel must be called.
-	Work   func(limit time.Duration) (ctx context.Context, cancel context.CancelFunc)
-	Logger *slog.Logger
+	Work func(limit time.Duration) (ctx context.Context, cancel context.CancelFunc)
+	// Draining says that the pod is on its way out.
+	Draining func() bool
+	Logger   *slog.Logger
 }

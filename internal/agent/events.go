@@ -1,0 +1,159 @@
+package agent
+
+import (
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
+	"github.com/galera-operator/galera-operator/internal/agent/notify"
+	"github.com/galera-operator/galera-operator/internal/agent/peers"
+	"github.com/galera-operator/galera-operator/internal/agent/server"
+	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+// onConfig is called when another configuration has been taken over.
+func (a *agent) onConfig() {
+	a.run.Attempts.Retry()
+	a.updateSubject()
+	a.serving.SetLive()
+}
+
+// onLaunched is called when mariadbd has been started.
+func (a *agent) onLaunched(proc *server.Process) {
+	a.commands.Restart = false
+	a.serving.Began()
+	a.updateSubject()
+	go a.poll.Run(proc.Done(), func(asked time.Time, s wsrep.Status, err error) {
+		a.queue.Post(func() { a.onStatus(proc, asked, s, err) })
+	})
+	go func() {
+		<-proc.Done()
+		a.queue.Post(func() { a.onExit(proc) })
+	}()
+}
+
+// serverLine passes on a line of mariadbd's log. Two things are told nowhere else: the TLS a transfer's program has spoken,
+// as its port takes one connection only, and that the group does not count a transfer. Safe for concurrent use.
+func (a *agent) serverLine(line string) {
+	if !server.Chatter(line) {
+		a.Output(line)
+	}
+	if h, ok := server.ParseHandshake(line); ok {
+		a.queue.Post(func() { a.join.Handshake(h.Protocol, h.Cipher) })
+	}
+	if name := server.RejectedJoiner(line); name == agentapi.GroupName(a.Name) {
+		a.queue.Post(a.join.Rejected)
+	}
+}
+
+// onNotify is called when mariadbd has told of a change.
+func (a *agent) onNotify(e notify.Event) {
+	if len(e.Members) > 0 && a.config.Node != nil { // no server of ours runs without one
+		a.run.View.Take(wsrep.NodesOf(e.Members, a.config.Node.Members))
+		a.prove.Kick() // a member may have come back with another encryption
+	}
+	a.poll.Poke()
+	a.group.Watch(a.run.Served)
+}
+
+// onStatus takes one reading of the status, that was asked for at a time.
+func (a *agent) onStatus(proc *server.Process, asked time.Time, s wsrep.Status, err error) {
+	if a.run.Proc != proc {
+		return
+	}
+	a.join.Watch()
+	if err != nil {
+		a.run.Missed()
+		return
+	}
+	first := a.run.Heard(asked, s, a.image.ServerVersion)
+	a.image.ProviderVersion = s.ProviderVersion
+	a.vitals.Count(s.Counters)
+	a.gcache.Status(s, time.Now())
+	a.join.FollowCatchUp(time.Now())
+	if first {
+		a.updateSubject()
+	}
+	a.judgeServer()
+	a.evicted.See(s)
+	a.serving.SetLive()
+}
+
+// judgeServer acts on what the server has become.
+func (a *agent) judgeServer() {
+	if a.run.Condemned {
+		return
+	}
+	if f := lifecycle.Condemn(a.run.Status, a.run.Formed); f != nil {
+		f.At = time.Now()
+		a.Logger.Error("stopping mariadbd", "reason", f.Reason, "message", f.Message)
+		a.run.Condemned, a.run.Attempts.Sticky, a.run.Attempts.Failure = true, f, f
+		return
+	}
+	if !a.serving.RecordFirstLine() {
+		return
+	}
+	a.join.Judge()
+	if a.run.Serves() && a.run.Note == nil && !a.run.Served && !a.run.Stopping {
+		a.firstServed()
+	}
+}
+
+// firstServed is called once per run, when the member serves.
+func (a *agent) firstServed() {
+	a.run.Served = true
+	a.run.Attempts.Serve()
+	a.Logger.Info("serving", "uuid", a.run.Status.ClusterUUID, "size", a.run.Status.Size,
+		"took", time.Since(a.run.Proc.StartedAt).Round(time.Millisecond).String())
+	a.group.Watch(a.run.Served)
+	a.serving.CheckRoot()
+	a.serving.CheckUpgrade()
+	a.updateSubject()
+	a.commands.Served()
+}
+
+// onExit is called when mariadbd has ended.
+func (a *agent) onExit(proc *server.Process) {
+	if a.run.Proc != proc {
+		return
+	}
+	a.gcache.Exited()
+	run, exit, orderly := a.run.Exited()
+	a.evicted.Exited()
+	a.certs.Exited()
+	a.config.Exited()
+	a.exam.Exited()
+	a.prove.Exited()
+	a.group.Forget()
+	a.group.Set(peers.PaceWaiting)
+	go server.KillOrphans(&a.table)
+	a.run.CountEnd(run, exit, orderly, a.join.Exited())
+	a.commands.Exited(run.Order, exit)
+	a.updateSubject()
+}
+
+// onPeers takes the other members' answers to a question that was asked at a time.
+func (a *agent) onPeers(asked time.Time, views map[string]agentapi.PeerView) {
+	if !a.group.Take(asked, views) {
+		return
+	}
+	a.join.FindDonor()
+	if !a.run.Serves() {
+		return
+	}
+	a.adoptLineage()
+	if a.run.Served {
+		a.group.Rest()
+	}
+}
+
+// adoptLineage keeps a serving member's lineage that of its component: it is part of whatever line
+// the component's other members are in.
+func (a *agent) adoptLineage() {
+	for _, p := range lifecycle.PrimaryPeers(a.group.Views) {
+		if p.ClusterUUID == a.run.Status.ClusterUUID && p.State != galera.NodeJoining {
+			a.orders.TakeLineage(p.Lineage)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package joining
+
+import (
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+// Judge goes on with a join whose server has the component's state, and ends it when the member has caught up.
+func (r *Room) Judge() {
+	if lifecycle.HasState(r.Run.Status) && r.Run.Note != nil && r.kindKnown() && r.durable() {
+		r.stateComplete()
+	}
+	if r.caughtUp() {
+		r.ended()
+	}
+}
+
+// stateComplete is called when all of the component's state is here. What was written meanwhile may
+// have to be applied yet.
+func (r *Room) stateComplete() {
+	if r.completing {
+		return
+	}
+	r.completing = true
+	proc, copied := r.Run.Proc, r.copiedVersions()
+	r.Volume.Do(func() error {
+		if err := r.markers.ClearInitialising(); err != nil {
+			return err
+		}
+		if copied != nil {
+			if err := r.markers.SetVersions(*copied); err != nil {
+				return err
+			}
+		}
+		return r.markers.ClearJoining()
+	}, func(err error) {
+		if r.Run.Proc != proc {
+			return
+		}
+		r.completing = false
+		if err != nil { // tried again at the next status
+			r.Volume.Suspect()
+			r.loop.Logger.Error("the notes of the join cannot be changed", "error", err)
+			return
+		}
+		if copied != nil {
+			r.Exam.Versions = *copied
+		}
+		r.complete()
+		if r.Run.Status != nil {
+			r.events.Judge()
+		}
+	})
+}
+
+// copiedVersions are the versions of data that have come by a full copy, nil when none has: the system tables are the donor's.
+func (r *Room) copiedVersions() *datadir.Versions {
+	if !r.Run.Note.Transfer {
+		return nil
+	}
+	v := datadir.Versions{Used: r.Image.ServerVersion}
+	if r.Join != nil {
+		v.Tables = r.Group.Views[r.Join.Donor].Tables
+	}
+	return &v
+}
+
+// complete tells how a join went whose note is gone.
+func (r *Room) complete() {
+	note, j := *r.Run.Note, r.Join
+	r.Run.Note, r.Run.Attempts.FailedDonor = nil, ""
+	if j == nil {
+		return
+	}
+	j.Phase, j.Rate, j.ETA = agentapi.JoinApplying, 0, nil
+	j.Kind = lifecycle.JoinKind(note.Transfer, r.Run.From, r.Run.Position)
+	switch j.Kind {
+	case agentapi.JoinIST:
+		j.WriteSets = r.Run.Position.Seqno - r.Run.From.Seqno
+	case agentapi.JoinSST:
+		r.measureCopy()
+	}
+}
+
+// caughtUp says that a join is over, and all that is told of it known.
+func (r *Room) caughtUp() bool {
+	return r.Run.Note == nil && r.Join != nil && r.Join.EndedAt == nil && !r.measuring &&
+		r.Run.Status != nil && r.Run.Status.State != galera.NodeJoined
+}
+
+// ended is called when the member has caught up.
+func (r *Room) ended() {
+	now, j := time.Now(), r.Join
+	j.EndedAt, j.Phase, j.Behind, j.ETA = &now, "", 0, nil
+	r.loop.Logger.Info("joined", "kind", j.Kind, "donor", j.Donor, "took", now.Sub(j.StartedAt).Round(time.Millisecond).String(),
+		"writeSets", j.WriteSets, "position", r.Run.Position.String())
+}
+
+// measureCopy lets a worker add up the bytes of the copy.
+func (r *Room) measureCopy() {
+	r.measuring = true
+	proc := r.Run.Proc
+	go func() {
+		size := datadir.CopySize(r.places.Data)
+		r.loop.Post(func() {
+			if r.Run.Proc != proc {
+				return
+			}
+			r.measuring = false
+			if r.Join != nil {
+				r.Join.Bytes = size
+			}
+		})
+	}()
+}

@@ -1,0 +1,69 @@
+package lifecycle
+
+import (
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// Attempts is what is known of the attempts to run mariadbd, and when the next one may begin.
+type Attempts struct {
+	// Failed counts the failed ones in a row.
+	Failed int
+	// Failure is why mariadbd is down, or was; nil since it served. Sticky is one that only an order lifts.
+	Failure, Sticky *agentapi.Failure
+	// Restarts counts the runs that ended without having been asked to, since the agent started.
+	Restarts int
+	// FailedDonor is the donor of the last attempt, when that failed in a transfer the donor may be to blame for.
+	FailedDonor string
+
+	retryAt time.Time
+	// quietUntil is when the donor of a transfer that was cut off is sure to have given up; nothing shortens it.
+	quietUntil time.Time
+}
+
+// Fail counts a failed attempt.
+func (a *Attempts) Fail(f *agentapi.Failure, now time.Time) {
+	a.Failed++
+	a.Failure = f
+	a.retryAt = now.Add(Backoff(a.Failed))
+}
+
+// FailTransfer counts an attempt that failed in a transfer. The next one asks another donor first, where this one ("" when
+// it is not known) may be to blame, and waits longer every time: a copy costs its donor something.
+func (a *Attempts) FailTransfer(f *agentapi.Failure, donor string, now time.Time) {
+	a.Fail(f, now)
+	a.FailedDonor = donor
+	if f.Reason == agentapi.FailureDiskFull {
+		a.FailedDonor = "" // a full disk here is not the donor's fault; a certificate may be either's
+	}
+	a.retryAt = now.Add(TransferBackoff(a.Failed))
+}
+
+// Crash records the end of a server that had served, or that hung.
+func (a *Attempts) Crash(f *agentapi.Failure, now time.Time) {
+	a.Failure = f
+	a.retryAt = now.Add(RetryAfterCrash)
+}
+
+// CutOff records that a full transfer was cut off.
+func (a *Attempts) CutOff(now time.Time) { a.quietUntil = now.Add(RetryAfterTransfer) }
+
+// Serve forgets what went wrong: the member serves.
+func (a *Attempts) Serve() {
+	a.Failed, a.Failure, a.Sticky, a.retryAt = 0, nil, nil, time.Time{}
+}
+
+// Stop forgets failed attempts: the server ended in good order.
+func (a *Attempts) Stop() { a.Failed, a.retryAt = 0, time.Time{} }
+
+// Obey lets the next attempt begin as an order wants it.
+func (a *Attempts) Obey() { a.Sticky, a.Failed = nil, 0 }
+
+// Retry lets the next attempt begin at once: what it is made with has changed.
+func (a *Attempts) Retry() { a.retryAt = time.Time{} }
+
+// RetryIn is how long the next attempt has to wait.
+func (a *Attempts) RetryIn(now time.Time) time.Duration {
+	return max(0, a.retryAt.Sub(now), a.quietUntil.Sub(now))
+}

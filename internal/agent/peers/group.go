@@ -1,0 +1,55 @@
+package peers
+
+import (
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// watchTime is how long others are looked at often after the component has changed.
+const watchTime = 20 * time.Second
+
+// Group is the agent's room of the other members: what they answered last, and how often they are asked. It is the loop's, except
+// for what it embeds.
+type Group struct {
+	Asking
+	// Views are the last answers, by name; those of members that did not answer are missing.
+	Views map[string]agentapi.PeerView
+
+	from       time.Time // what was asked before does not count
+	watchUntil time.Time // the others are looked at often until then
+}
+
+// Take takes the answers to a question that was asked at a time; false says that they are out of date.
+func (g *Group) Take(asked time.Time, views map[string]agentapi.PeerView) bool {
+	if asked.Before(g.from) {
+		return false
+	}
+	g.Views = views
+	return true
+}
+
+// Decide takes answers something is decided by: what was asked before must not end what these allow.
+func (g *Group) Decide(asked time.Time, views map[string]agentapi.PeerView) {
+	g.Views, g.from = views, asked
+}
+
+// Forget forgets all answers, and takes none to a question that was asked before.
+func (g *Group) Forget() { g.Views, g.from = nil, time.Now() }
+
+// Watch looks at the others often for a while: the component has changed, and a member that goes down before it knows of a new line
+// of history would look as if it had gone on without the others.
+func (g *Group) Watch(served bool) {
+	g.watchUntil = time.Now().Add(watchTime)
+	if served {
+		g.Set(PaceJoining)
+	}
+	g.Now()
+}
+
+// Rest looks at the others rarely, once nothing has changed for a while.
+func (g *Group) Rest() {
+	if time.Now().After(g.watchUntil) {
+		g.Set(PaceIdle)
+	}
+}

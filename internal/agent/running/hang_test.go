@@ -1,0 +1,147 @@
+package running
+
+import (
+	"context"
+	"errors"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/agenttest"
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
+	"github.com/galera-operator/galera-operator/internal/agent/peers"
+	"github.com/galera-operator/galera-operator/internal/agent/volume"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+// member is the room of shop-0, whose server runs, on a volume that answers; ahead is how far the clock of the volume's watch is.
+func member(t *testing.T) (r *Room, ahead *time.Duration) {
+	t.Helper()
+	_, loop := agenttest.Loop()
+	ahead = new(time.Duration)
+	var v volume.Volume
+	v.Watch = volume.NewWatch(func() error { return nil }, func() time.Time { return time.Now().Add(*ahead) })
+	v.Try()
+	group := &peers.Group{Views: agenttest.Primary("shop-1", func(p *agentapi.PeerView) { p.Members = []string{"shop-0", "shop-1"} })}
+	room := New(loop, "shop-0", deaf{}, &v, group, Events{Changed: func() {}})
+	room.Proc, room.Position = agenttest.Server(t), agenttest.At(7)
+	return &room, ahead
+}
+
+// deaf cannot be asked to send clients away.
+type deaf struct{}
+
+func (deaf) Dismiss(context.Context) error { return errors.New("no answer") }
+
+// silent is a room whose server had answered, and has said nothing for so long.
+func silent(t *testing.T, d time.Duration) (r *Room, ahead *time.Duration) {
+	t.Helper()
+	r, ahead = member(t)
+	r.Served, r.hang = true, hanging{heardAt: time.Now().Add(-d), since: time.Now().Add(-d), answered: true}
+	return r, ahead
+}
+
+// without are the others that go on without shop-0.
+func without() map[string]agentapi.PeerView {
+	return agenttest.Primary("shop-1", func(p *agentapi.PeerView) { p.Members = []string{"shop-1", "shop-2"} })
+}
+
+// TestHungServerIsTold, and killed when its group goes on without it.
+func TestHungServerIsTold(t *testing.T) {
+	r, _ := silent(t, 2*lifecycle.HungAfter)
+	r.Status = &agentapi.Server{Component: galera.ComponentPrimary}
+	r.WatchHang(time.Now(), false)
+	if f := r.HungFailure(); r.Status != nil || f == nil || f.Reason != agentapi.FailureHung || !agenttest.Runs(r.Proc) {
+		t.Fatalf("status %v, told %+v", r.Status, f)
+	}
+	r.group.Views = without()
+	r.WatchHang(time.Now(), false)
+	<-r.Proc.Done()
+	run, exit, orderly := r.Exited()
+	r.CountEnd(run, exit, orderly, "")
+	if a := r.Attempts; a.Failure == nil || a.Failure.Reason != agentapi.FailureHung || a.Restarts != 1 || r.Proc != nil || a.RetryIn(time.Now()) == 0 {
+		t.Errorf("%+v", a)
+	}
+}
+
+// TestFrozenServerIsNotHung: the silence of one whose volume is frozen counts from when that answers.
+func TestFrozenServerIsNotHung(t *testing.T) {
+	r, ahead := silent(t, 2*lifecycle.HungAfter)
+	r.group.Views = without()
+	r.volume.Begin(time.Now())
+	*ahead = time.Hour
+	r.WatchHang(time.Now(), false)
+	*ahead = 0
+	r.volume.End(nil)
+	r.WatchHang(time.Now(), false)
+	if r.hang.hung || !agenttest.Runs(r.Proc) {
+		t.Error("it has had no time")
+	}
+}
+
+// TestTransferIsNotHung: a join that takes its state has its own rules.
+func TestTransferIsNotHung(t *testing.T) {
+	for _, inTransfer := range []bool{true, false} {
+		r, _ := member(t)
+		r.hang = hanging{since: time.Now().Add(-lifecycle.HungStart - time.Second)}
+		if r.WatchHang(time.Now(), inTransfer); r.hang.hung == inTransfer {
+			t.Errorf("in a transfer: %v, hung: %v", inTransfer, r.hang.hung)
+		}
+	}
+}
+
+// TestPatienceWithAStop: a server that hangs does not hear that it is to stop.
+func TestPatienceWithAStop(t *testing.T) {
+	for name, c := range map[string]struct {
+		silent  time.Duration
+		answers bool
+		want    time.Duration
+	}{
+		"answers":                {0, true, patienceServer},
+		"hung":                   {2 * lifecycle.HungAfter, false, patienceJoiner},
+		"silent for half of it":  {lifecycle.HungAfter / 2, false, lifecycle.HungAfter/2 + patienceJoiner},
+		"answers, after a pause": {2 * lifecycle.HungAfter, true, patienceServer},
+	} {
+		r, _ := silent(t, c.silent)
+		if c.answers {
+			r.Status = &agentapi.Server{}
+		}
+		r.Stop()
+		if got := r.patience; got > c.want || got < c.want-time.Second {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// TestHungServerIsKilled by a stop, which it does not hear (SIGSTOP).
+func TestHungServerIsKilled(t *testing.T) {
+	r, _ := silent(t, 2*lifecycle.HungAfter)
+	if err := syscall.Kill(r.Proc.PID, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	r.Stop()
+	r.stopAt = time.Now().Add(-time.Second)
+	r.EnforceStop()
+	<-r.Proc.Done()
+}
+
+// TestNothingIsKilledOnAFrozenVolume: a server that does not stop has all its time again when the volume answers.
+func TestNothingIsKilledOnAFrozenVolume(t *testing.T) {
+	r, ahead := member(t)
+	r.Stopping, r.patience, r.stopAt = true, time.Minute, time.Now().Add(-time.Hour)
+	r.volume.Begin(time.Now())
+	*ahead = time.Hour
+	r.EnforceStop()
+	if left := time.Until(r.stopAt); left < 50*time.Second || !agenttest.Runs(r.Proc) {
+		t.Errorf("patience %s", left)
+	}
+	*ahead = 0
+	r.EnforceStop()
+	if !agenttest.Runs(r.Proc) {
+		t.Error("killed when the volume answers, without a new patience")
+	}
+	r.stopAt = time.Now().Add(-time.Second)
+	r.EnforceStop()
+	<-r.Proc.Done()
+}

@@ -1,0 +1,265 @@
+// Package running is the agent's room of the mariadbd that runs: its process, what it answers, how it is stopped, and when it is
+// given up, taken for hung, or killed.
+package running
+
+import (
+	"context"
+	"syscall"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/certs"
+	"github.com/galera-operator/galera-operator/internal/agent/config"
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
+	"github.com/galera-operator/galera-operator/internal/agent/peers"
+	"github.com/galera-operator/galera-operator/internal/agent/room"
+	"github.com/galera-operator/galera-operator/internal/agent/server"
+	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
+	"github.com/galera-operator/galera-operator/internal/agent/volume"
+	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+// missedMost readings of the status in a row that fail make a server one that does not answer.
+const missedMost = 4
+
+// endedTime is how long others are told that a server has ended. View numbers begin anew with a component.
+const endedTime = 30 * time.Second
+
+// Run is what is known of one run of mariadbd.
+type Run struct {
+	// Kind is Initialise, Bootstrap, or "" for a join; Order is the id of the order that started it, Epoch that of an initialisation.
+	Kind  agentapi.OrderKind
+	Order string
+	Epoch int64
+	// Formed is the UUID a bootstrap goes on with, From the position before a join.
+	Formed string
+	From   galera.Position
+	Config config.Run
+	Certs  certs.Run
+	// Note is the join's, nil when that is over.
+	Note *datadir.Joining
+	// Served says that it was Synced once, Stopping that it was told to stop, GivenUp that it was ended by the agent, Condemned
+	// that it is a danger to the data.
+	Served, Stopping, GivenUp, Condemned bool
+
+	stopAt       time.Time // when patience with a stop ends
+	patience     time.Duration
+	hang         hanging
+	nowhereSince time.Time // since when the run leads nowhere
+}
+
+// Room is the loop's.
+type Room struct {
+	Run // the present one; zero while none
+	// Proc is the process, nil while there is none. Status is what it answered last, nil while it does not.
+	Proc   *server.Process
+	Status *agentapi.Server
+	// Position is the last one known of the run.
+	Position galera.Position
+	View     wsrep.View
+	Service  wsrep.Service
+	Attempts lifecycle.Attempts
+	// DownSince is when the last run that did not end in good order ended, or the agent started: with it, its predecessor's server may
+	// have ended.
+	DownSince time.Time
+
+	ended  *agentapi.Ended // the last run, when it ended without leaving its component
+	missed int             // readings in a row that failed
+
+	name   string
+	loop   room.Loop
+	conn   dismisser
+	volume *volume.Volume
+	group  *peers.Group
+	events Events
+}
+
+// dismisser sends a server's clients away.
+type dismisser interface {
+	Dismiss(ctx context.Context) error
+}
+
+// Events are what the room tells the loop.
+type Events struct {
+	// Changed is called when the server no longer answers.
+	Changed func()
+}
+
+// New returns the room of the member called name.
+func New(loop room.Loop, name string, conn dismisser, volume *volume.Volume, group *peers.Group, events Events) Room {
+	return Room{name: name, loop: loop, conn: conn, volume: volume, group: group, events: events, DownSince: time.Now()}
+}
+
+// Began takes a run over whose process has just started.
+func (r *Room) Began(run Run, proc *server.Process) {
+	r.Proc, r.Run, r.Position = proc, run, run.From
+	r.hang = hanging{heardAt: time.Now(), since: time.Now()}
+	r.Status, r.missed = nil, 0
+	r.View.Exited()
+}
+
+// Missed counts a reading of the status that failed.
+func (r *Room) Missed() {
+	r.missed++
+	if r.missed >= missedMost && r.Status != nil {
+		r.Status = nil
+		r.events.Changed()
+	}
+}
+
+// Heard takes a reading of the status that was asked for at a time, of a server of a version. It says whether it is the first one
+// since the server did not answer.
+func (r *Room) Heard(asked time.Time, s wsrep.Status, version string) (first bool) {
+	first = r.Status == nil
+	r.missed, r.hang = 0, hanging{heardAt: time.Now(), since: time.Now(), answered: true}
+	next := s.Server
+	next.StartedAt, next.Version = r.Proc.StartedAt, version
+	next.Members = r.View.Members(next, asked)
+	r.Status = &next
+	r.watchService()
+	if s.Position.UUID != "" && s.Position.UUID != galera.ZeroUUID && s.Position.Seqno >= 0 {
+		r.Position = s.Position
+	}
+	return first
+}
+
+// watchService notes when a running server stops taking queries, and when it takes them again.
+func (r *Room) watchService() {
+	if !r.Stopping && r.Status.Component == galera.ComponentPrimary && r.Status.Ready {
+		r.Service.Back()
+		return
+	}
+	r.leaveService()
+}
+
+// leaveService notes since when a member that served does not.
+func (r *Room) leaveService() {
+	if r.Served {
+		r.Service.Leave()
+	}
+}
+
+// Serves says that the server takes writes.
+func (r *Room) Serves() bool { return lifecycle.Serves(r.Status) }
+
+// WithoutQuorum says that the server is known to be in no Primary component.
+func (r *Room) WithoutQuorum() bool {
+	return r.Status != nil && r.Status.Component != galera.ComponentPrimary
+}
+
+// Leaving says that the run is about to end, whatever it answers.
+func (r *Room) Leaving() bool { return r.Stopping || r.Condemned }
+
+// PID is the process's, 0 while there is none.
+func (r *Room) PID() int {
+	if r.Proc == nil {
+		return 0
+	}
+	return r.Proc.PID
+}
+
+// Exited is called when the process has ended. It returns the run, and how that ended.
+func (r *Room) Exited() (run Run, exit server.Exit, orderly bool) {
+	r.leaveService()
+	run, exit = r.Run, r.Proc.Exit()
+	orderly = run.Stopping && exit.Code == 0 && exit.Signal == 0
+	r.ended = r.endedAs(orderly)
+	if !orderly {
+		r.DownSince = time.Now()
+	}
+	r.Proc, r.Status, r.Run = nil, nil, Run{}
+	r.View.Exited()
+	r.loop.Logger.Info("mariadbd has ended", "code", exit.Code, "signal", int(exit.Signal), "asked", run.Stopping)
+	return run, exit, orderly
+}
+
+// endedAs is what is told of a server that has ended: nil when it had left its component in good order, and
+// when what is known of its last view does not fit together. It may have been in a later one: the status follows
+// what was applied. Then it has acknowledged nothing there.
+func (r *Room) endedAs(orderly bool) *agentapi.Ended {
+	s := r.Status
+	if orderly || s == nil || s.Component != galera.ComponentPrimary || s.NodeUUID == "" || r.View.ID != s.ViewID {
+		return nil
+	}
+	return &agentapi.Ended{NodeUUID: s.NodeUUID, ViewID: s.ViewID}
+}
+
+// CountEnd counts how a run ended; donor is that of the join it was in, "" when none is known.
+func (r *Room) CountEnd(run Run, exit server.Exit, orderly bool, donor string) {
+	switch {
+	case run.Condemned, run.GivenUp: // counted when that was decided
+	case orderly:
+		r.Attempts.Stop()
+	default:
+		r.Attempts.Restarts++
+		r.crashed(run, exit, donor)
+	}
+	if run.Note != nil && run.Note.Transfer {
+		r.Attempts.CutOff(time.Now())
+	}
+}
+
+// crashed records why a server ended that nobody had stopped.
+func (r *Room) crashed(run Run, exit server.Exit, donor string) {
+	f := &agentapi.Failure{Reason: server.Classify(exit.Lines), ExitCode: exit.Code, At: time.Now(), Message: exit.String()}
+	if run.Served {
+		f.Reason = agentapi.FailureStart
+		f.Message = "mariadbd ended while it served: " + exit.String()
+		r.Attempts.Crash(f, time.Now())
+		r.loop.Logger.Error("mariadbd crashed", "message", f.Message)
+		return
+	}
+	// A joiner that was killed says nothing about its transfer.
+	if run.Note == nil || exit.Signal == syscall.SIGKILL || !run.Note.Transfer && !server.TransferBroke(exit) {
+		r.Fail(f)
+		return
+	}
+	f.Reason, f.Message = server.TransferFailure(exit)
+	kind := "incremental"
+	if run.Note.Transfer {
+		kind = "full"
+	}
+	if donor != "" {
+		f.Message = "the " + kind + " transfer from " + donor + " failed: " + f.Message
+	}
+	r.failTransfer(f, donor)
+}
+
+// Fail counts a failed attempt.
+func (r *Room) Fail(f *agentapi.Failure) {
+	r.Attempts.Fail(f, time.Now())
+	r.down(f)
+}
+
+func (r *Room) failTransfer(f *agentapi.Failure, donor string) {
+	r.Attempts.FailTransfer(f, donor, time.Now())
+	r.down(f)
+}
+
+func (r *Room) down(f *agentapi.Failure) {
+	r.loop.Logger.Error("mariadbd is down", "reason", f.Reason, "message", f.Message)
+}
+
+// Report tells of the process, and for a while of one that has ended.
+func (r *Room) Report(to *agentapi.Report) {
+	to.Restarts = r.Attempts.Restarts
+	if r.Proc != nil {
+		to.Killed = r.Proc.Killed()
+		to.Data, to.Position, to.SafeToBootstrap = galera.DataPresent, r.Position, false
+		if r.incompleteAfterCrash() {
+			to.Data, to.Position = galera.DataIncomplete, galera.Position{}
+		}
+	} else if time.Since(r.DownSince) < endedTime {
+		to.Ended = r.ended
+	}
+	r.Service.Report(to)
+}
+
+// incompleteAfterCrash says that what is here would count as half a copy if the server ended now: a full copy that is not on the
+// disk yet, and after any join by rsync whatever its note is still there for.
+func (r *Room) incompleteAfterCrash() bool {
+	n := r.Note
+	return n != nil && (n.Transfer || n.Method == servercnf.Rsync && lifecycle.HasState(r.Status))
+}

@@ -1,0 +1,97 @@
+package running
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/agenttest"
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+func TestEndedAs(t *testing.T) {
+	primary := agentapi.Server{Component: galera.ComponentPrimary, ViewID: 7, NodeUUID: agenttest.Other}
+	lost := primary
+	lost.Component = galera.ComponentNonPrimary
+	for name, tc := range map[string]struct {
+		status  *agentapi.Server
+		view    int64
+		orderly bool
+		known   bool
+	}{
+		"killed":                        {status: &primary, view: 7, known: true},
+		"stopped in good order":         {status: &primary, view: 7, orderly: true},
+		"never answered":                {},
+		"without quorum":                {status: &lost, view: 7},
+		"told of a view not seen yet":   {status: &primary, view: 0},
+		"seen in another than was told": {status: &primary, view: 6},
+	} {
+		r := Room{Status: tc.status, View: wsrep.View{ID: tc.view}}
+		if got := r.endedAs(tc.orderly); (got != nil) != tc.known || tc.known && (got.ViewID != 7 || got.NodeUUID != agenttest.Other) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestIncompleteAfterCrash: what a note of a join would make of the data after a crash is what the member says of them before.
+func TestIncompleteAfterCrash(t *testing.T) {
+	serves := &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: agenttest.UUID}
+	for name, c := range map[string]struct {
+		note   *datadir.Joining
+		status *agentapi.Server
+		want   bool
+	}{
+		"no join":      {nil, serves, false},
+		"a full copy":  {&datadir.Joining{Transfer: true}, serves, true},
+		"an increment": {&datadir.Joining{Method: "MariaBackup"}, serves, false},
+		"an increment by rsync that has not come":   {&datadir.Joining{Method: "Rsync"}, nil, false},
+		"one by rsync whose note cannot be removed": {&datadir.Joining{Method: "Rsync"}, serves, true},
+	} {
+		r := Room{Status: c.status, Run: Run{Note: c.note}}
+		if r.incompleteAfterCrash() != c.want {
+			t.Errorf("%s: %v", name, !c.want)
+		}
+	}
+}
+
+func TestOnlyOneThatServedLeavesService(t *testing.T) {
+	a := Room{}
+	in := agentapi.Server{Component: galera.ComponentPrimary, Ready: true}
+	alone := agentapi.Server{Component: galera.ComponentNonPrimary}
+	see := func(s agentapi.Server) {
+		a.Status = &s
+		a.watchService()
+	}
+	if see(alone); a.Service.Away() {
+		t.Fatal("a start is no loss of service")
+	}
+	a.Served = true
+	if see(alone); !a.Service.Away() {
+		t.Fatal("it is away")
+	}
+	if see(in); a.Service.Away() {
+		t.Fatal("it is back")
+	}
+	a.leaveService()
+	a.Stopping = true
+	see(in)
+	if !a.Service.Away() {
+		t.Error("it says that it serves, but it stops and refuses queries")
+	}
+}
+
+// TestGiveUpCounts: a joiner that is ended because it leads nowhere has failed once, so that its next attempt dials another member.
+func TestGiveUpCounts(t *testing.T) {
+	r, _ := member(t)
+	r.group.Views = nil
+	r.Note, r.nowhereSince = &datadir.Joining{}, time.Now().Add(-time.Minute)
+	r.GiveUp()
+	<-r.Proc.Done()
+	r.GiveUp()
+	if !r.GivenUp || r.Attempts.Failed != 1 || r.Proc.Exit().Signal != syscall.SIGKILL {
+		t.Errorf("given up: %v, failures: %d, ended by %v", r.GivenUp, r.Attempts.Failed, r.Proc.Exit())
+	}
+}

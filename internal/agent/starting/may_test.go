@@ -1,0 +1,43 @@
+package starting
+
+import (
+	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/agent/agenttest"
+	"github.com/galera-operator/galera-operator/internal/agent/config"
+	"github.com/galera-operator/galera-operator/internal/agent/examine"
+	"github.com/galera-operator/galera-operator/internal/agent/image"
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
+	"github.com/galera-operator/galera-operator/internal/agent/peers"
+	"github.com/galera-operator/galera-operator/internal/agent/place"
+	"github.com/galera-operator/galera-operator/internal/agent/running"
+	"github.com/galera-operator/galera-operator/internal/agent/volume"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+// TestAwaitRoom: a copy that cannot fit is not begun.
+func TestAwaitRoom(t *testing.T) {
+	r := Room{Rooms: Rooms{Run: &running.Room{}, Volume: &volume.Volume{}, Group: &peers.Group{}, Exam: &examine.Room{}, Image: &image.Image{},
+		Config: &config.Room{Node: &agentapi.NodeConfig{}}}}
+	r.Volume.At(place.Places{Volume: t.TempDir(), Data: t.TempDir()})
+	yes := lifecycle.JoinVerdict{Join: true}
+	for name, c := range map[string]struct {
+		data  galera.DataState
+		bytes int64
+		fails bool
+	}{
+		"not known":         {galera.DataEmpty, 0, false},
+		"little":            {galera.DataEmpty, 1 << 20, false},
+		"far too much":      {galera.DataEmpty, 1 << 60, true},
+		"half a copy here":  {galera.DataIncomplete, 1 << 60, true},
+		"no copy is wanted": {galera.DataPresent, 1 << 60, false},
+	} {
+		r.Group.Views = agenttest.Primary("a", func(p *agentapi.PeerView) { p.DataBytes = c.bytes })
+		r.Exam.Found = examine.Found{Data: c.data}
+		v := r.awaitDonor(yes)
+		if v.Join == c.fails || c.fails && v.Failure.Reason != agentapi.FailureDiskFull {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}

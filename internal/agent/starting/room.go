@@ -1,0 +1,141 @@
+// Package starting is the agent's room that starts mariadbd: to join a component, to go on from the data that are here as a new one, or
+// on a database it has just made. It says what keeps it from that.
+package starting
+
+import (
+	"errors"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/certs"
+	"github.com/galera-operator/galera-operator/internal/agent/config"
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/examine"
+	"github.com/galera-operator/galera-operator/internal/agent/gcache"
+	"github.com/galera-operator/galera-operator/internal/agent/giving"
+	"github.com/galera-operator/galera-operator/internal/agent/image"
+	"github.com/galera-operator/galera-operator/internal/agent/joining"
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
+	"github.com/galera-operator/galera-operator/internal/agent/ordering"
+	"github.com/galera-operator/galera-operator/internal/agent/peers"
+	"github.com/galera-operator/galera-operator/internal/agent/place"
+	"github.com/galera-operator/galera-operator/internal/agent/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/room"
+	"github.com/galera-operator/galera-operator/internal/agent/running"
+	"github.com/galera-operator/galera-operator/internal/agent/server"
+	"github.com/galera-operator/galera-operator/internal/agent/volume"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// Rooms are those a start has to do with.
+type Rooms struct {
+	Run    *running.Room
+	Join   *joining.Room
+	Giving *giving.Room
+	Config *config.Room
+	Image  *image.Image
+	Exam   *examine.Room
+	Orders *ordering.Room
+	Cache  *gcache.Cache
+	Certs  *certs.Room
+	Group  *peers.Group
+	Volume *volume.Volume
+	Table  *procs.Table
+}
+
+// Room is the loop's.
+type Room struct {
+	Rooms
+
+	job     lifecycle.Job
+	loop    room.Loop
+	places  place.Places
+	member  config.Member
+	markers datadir.Markers
+	events  Events
+}
+
+// Events are what the room tells the loop.
+type Events struct {
+	// Launched is called when a server has been started.
+	Launched func(*server.Process)
+	// Line gets the lines mariadbd prints, Install those of the tools that make the first database. Safe for concurrent use.
+	Line, Install func(line string)
+}
+
+// New returns the room of a member.
+func New(loop room.Loop, places place.Places, member config.Member, rooms Rooms, events Events) Room {
+	return Room{Rooms: rooms, loop: loop, places: places, member: member, markers: datadir.Markers{Dir: places.State}, events: events}
+}
+
+// Job is what a worker of the room, or of the examination, does at present.
+func (r *Room) Job() lifecycle.Job {
+	if r.job != lifecycle.JobNone {
+		return r.job
+	}
+	return r.Exam.Job()
+}
+
+// Starts says that there is a server, or that one is about to be started.
+func (r *Room) Starts() bool { return r.Run.Proc != nil || r.job != lifecycle.JobNone }
+
+// made are the versions of a database made by a server.
+func made(version string) datadir.Versions { return datadir.Versions{Used: version, Tables: version} }
+
+// used are the versions of the data here from the moment the image's server is started on them.
+func (r *Room) used() datadir.Versions {
+	r.Exam.Versions.Used = r.Image.ServerVersion
+	return r.Exam.Versions
+}
+
+// launch prepares the data directory and starts mariadbd.
+func (r *Room) launch(run running.Run, prepare func() error, args []string) {
+	r.job = lifecycle.JobLaunch
+	run.Config = r.Config.ForStart()
+	run.Certs = certs.Run{Provider: r.Config.Output.ProviderTLS(), Clients: r.Config.Output.ClientTLS(), Pair: r.Certs.Installed()}
+	p := r.places
+	command := server.Command{Path: r.Image.Mariadbd, Env: server.Env(p), Dir: p.Data, Log: r.events.Line}
+	serverArgs, cacheArgs, wait := server.Args(p), r.Cache.Args(r.cacheWish()), r.Volume.After()
+	go func() {
+		wait()
+		command.Args = slices.Concat(serverArgs, cacheArgs(), args)
+		proc, err := server.Launch(r.Table, p, command, prepare)
+		r.loop.Post(func() { r.onLaunched(run, proc, err) })
+	}()
+}
+
+func (r *Room) onLaunched(run running.Run, proc *server.Process, err error) {
+	r.job = lifecycle.JobNone
+	if err != nil {
+		r.Run.Fail(notStarted(err))
+		r.endRun(run, err.Error())
+		return
+	}
+	r.Run.Began(run, proc)
+	r.Giving.Began()
+	r.Config.Started(proc.PID, run.Config)
+	r.Certs.Started(proc.PID, run.Certs)
+	r.Exam.Done = false // what was found holds no longer
+	r.Group.Set(peers.PaceJoining)
+	r.events.Launched(proc)
+}
+
+// notStarted is why mariadbd was not started. What is written first, the notes, needs room on the volume.
+func notStarted(err error) *agentapi.Failure {
+	f := &agentapi.Failure{Reason: agentapi.FailureStart, Message: "mariadbd could not be started: " + err.Error(), At: time.Now()}
+	if errors.Is(err, syscall.ENOSPC) {
+		f.Reason = agentapi.FailureDiskFull
+	}
+	return f
+}
+
+// endRun ends the order a run was for.
+func (r *Room) endRun(run running.Run, why string) {
+	if r.Orders.Current != nil && r.Orders.Current.ID == run.Order {
+		r.Orders.Finish(run.Order, agentapi.OrderFailed, why)
+	}
+	if run.Kind != "" {
+		r.Exam.Done = false
+	}
+}

@@ -1,0 +1,156 @@
+package starting
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/examine"
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
+	"github.com/galera-operator/galera-operator/internal/agent/ordering"
+	"github.com/galera-operator/galera-operator/internal/agent/running"
+	"github.com/galera-operator/galera-operator/internal/agent/server"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+const installTime = 10 * time.Minute
+
+// ToJoin starts mariadbd to join the component whose lines are given.
+func (r *Room) ToJoin(line galera.Lineage) {
+	note := r.Join.Prepare()
+	run := running.Run{From: note.From, Note: &note}
+	incomplete := note.Transfer && r.Exam.Found.Data != galera.DataEmpty
+	if r.Exam.Found.Newer != "" {
+		r.loop.Logger.Warn("the data were used by a later MariaDB: a full copy will replace them", "version", r.Exam.Found.Newer)
+		r.Exam.Found.Position = galera.Position{}
+	}
+	used := r.used()
+	r.loop.Logger.Info("joining", "from", r.Exam.Found.Position.String(), "data", r.Exam.Found.Data)
+	// The verdict has just said that nothing here is beyond what the component has, so whatever is
+	// here later is part of its lines, also when the end of the join is not seen.
+	r.Orders.SetLineage(line, func(error) {})
+	r.launch(run, func() error {
+		// The note comes first: what Clean removes may be the only other trace of a transfer.
+		if err := r.markers.SetJoining(note); err != nil {
+			return err
+		}
+		if !note.Transfer {
+			if err := r.markers.SetVersions(used); err != nil {
+				return err
+			}
+		}
+		return datadir.Clean(r.places.Data, incomplete)
+	}, slices.Concat(r.Exam.Found.Args(), r.donorArgs(), r.addressArgs(), r.methodArgs()))
+}
+
+// Bootstrap starts the present database as a new component. The order is on the volume already.
+func (r *Room) Bootstrap() {
+	order := *r.Orders.Current
+	pos := order.Position
+	run := running.Run{Kind: agentapi.OrderBootstrap, Order: order.ID, Formed: pos.UUID, From: pos}
+	r.Join.None()
+	if r.Exam.Found.Position != pos || r.Exam.Found.Data != galera.DataPresent || r.Exam.Found.Newer != "" {
+		// Judge has seen to that; a bootstrap anywhere else would cost acknowledged writes.
+		r.endRun(run, "the member is not at the order's position any more")
+		return
+	}
+	if why := r.NotAlone(); why != "" {
+		r.endRun(run, why)
+		return
+	}
+	r.loop.Logger.Info("bootstrapping", "order", order.ID, "position", pos.String())
+	r.job = lifecycle.JobLaunch // the line is on the disk before anything is started
+	r.Orders.Record(r.Orders.BeginLine(galera.Line{Epoch: order.Epoch, Start: pos}), func(err error) {
+		r.job = lifecycle.JobNone
+		switch why := r.NotAlone(); {
+		case err != nil:
+			r.endRun(run, ordering.Unwritten(err).Error())
+		case r.Orders.Current == nil || r.Orders.Current.ID != run.Order || r.Orders.OutOfDate():
+			r.Exam.Done = false
+		case why != "" || r.loop.Draining():
+			r.endRun(run, cmp.Or(why, "the pod is on its way out"))
+		default:
+			r.launchFormed(run, pos)
+		}
+	})
+}
+
+// NotAlone says why a component must not be formed beside what the others are now, "" when it may.
+func (r *Room) NotAlone() string {
+	if others := lifecycle.PrimaryPeers(r.Group.Views); len(others) > 0 {
+		return others[0].Name + " has become Primary meanwhile"
+	}
+	return ""
+}
+
+// launchFormed starts mariadbd as a component of its own.
+func (r *Room) launchFormed(run running.Run, pos galera.Position) {
+	used, judged := r.used(), r.Orders.JudgedAt
+	r.launch(run, func() error {
+		if err := r.markers.SetVersions(used); err != nil {
+			return err
+		}
+		if err := datadir.Clean(r.places.Data, false); err != nil {
+			return err
+		}
+		if err := r.markers.ClearJoining(); err != nil {
+			return err
+		}
+		if time.Since(judged) > 2*ordering.JudgedLasts { // a frozen volume; the order was recorded in time
+			return errors.New("the data volume took too long: another member may have been made Primary since")
+		}
+		return datadir.PermitBootstrap(r.places.Data, pos)
+	}, append(r.Exam.Found.Args(), "--wsrep-new-cluster"))
+}
+
+// Initialise makes a new database and starts it as the first component.
+func (r *Room) Initialise() {
+	r.job = lifecycle.JobInitialise
+	order := *r.Orders.Current
+	r.Join.None()
+	r.loop.Logger.Info("initialising", "order", order.ID)
+	ctx, cancel := r.loop.Work(installTime)
+	started, wait, version := time.Now(), r.Volume.After(), r.Image.ServerVersion
+	maker := server.Maker{Table: r.Table, Places: r.places, User: r.member.User, Version: version, Log: r.events.Install}
+	go func() {
+		defer cancel()
+		wait()
+		err := maker.Make(ctx)
+		r.loop.Post(func() {
+			r.job = lifecycle.JobNone
+			if err != nil {
+				r.initialiseFailed(order.ID, err)
+				return
+			}
+			r.loop.Logger.Info("database made", "took", time.Since(started).Round(time.Millisecond).String())
+			r.launchMade(order)
+		})
+	}()
+}
+
+// launchMade starts mariadbd on a database that was made for an order.
+func (r *Room) launchMade(order agentapi.Order) {
+	if r.Orders.Current == nil || r.Orders.Current.ID != order.ID {
+		r.Exam.Done = false // the order was superseded: what was made has no history and goes
+		return
+	}
+	r.Exam.Found = examine.Found{Data: galera.DataPresent}
+	r.Exam.Versions = made(r.Image.ServerVersion)
+	run := running.Run{Kind: agentapi.OrderInitialise, Order: order.ID, Epoch: order.Epoch}
+	r.launch(run, func() error { return datadir.Clean(r.places.Data, false) }, []string{"--wsrep-new-cluster"})
+}
+
+func (r *Room) initialiseFailed(id string, err error) {
+	r.loop.Logger.Error("the initialisation failed", "error", err)
+	r.Exam.Done = false
+	f := &agentapi.Failure{Reason: agentapi.FailureInitialisation, Message: err.Error(), At: time.Now()}
+	if strings.Contains(strings.ToLower(err.Error()), "no space left") {
+		f.Reason = agentapi.FailureDiskFull
+	}
+	r.Run.Attempts.Failure = f
+	r.Orders.Finish(id, agentapi.OrderFailed, err.Error())
+}
