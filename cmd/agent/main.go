@@ -17,9 +17,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/arbitrator"
 	"github.com/galera-operator/galera-operator/internal/agent/install"
 	"github.com/galera-operator/galera-operator/internal/agent/notify"
-	"github.com/galera-operator/galera-operator/internal/agent/place"
-	"github.com/galera-operator/galera-operator/internal/agent/throttle"
-	"github.com/galera-operator/galera-operator/internal/agent/widen"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/sst/throttle"
+	"github.com/galera-operator/galera-operator/internal/agent/sst/widen"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/version"
 )

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
-	"github.com/galera-operator/galera-operator/internal/agent/commands"
 	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/examine"
 	"github.com/galera-operator/galera-operator/internal/agent/gcache"
@@ -25,22 +24,23 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/image"
 	"github.com/galera-operator/galera-operator/internal/agent/joining"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
-	"github.com/galera-operator/galera-operator/internal/agent/ordering"
+	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/agent/orders/commands"
+	"github.com/galera-operator/galera-operator/internal/agent/orders/ordering"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agent/running"
-	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agent/serving"
 	"github.com/galera-operator/galera-operator/internal/agent/starting"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 
 	"github.com/galera-operator/galera-operator/internal/agent/notify"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
-	"github.com/galera-operator/galera-operator/internal/agent/place"
-	"github.com/galera-operator/galera-operator/internal/agent/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/watch"
 	"github.com/galera-operator/galera-operator/internal/agent/prove"
 	"github.com/galera-operator/galera-operator/internal/agent/report"
-	"github.com/galera-operator/galera-operator/internal/agent/streams"
-	"github.com/galera-operator/galera-operator/internal/agent/watch"
+	"github.com/galera-operator/galera-operator/internal/agent/sst/streams"
 	"github.com/galera-operator/galera-operator/internal/agent/web"
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -166,7 +166,7 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 	}, starting.Events{Launched: a.onLaunched, Line: a.serverLine, Install: o.Output})
 	a.commands = commands.New(loop, commands.Rooms{
 		Orders: &a.orders, Run: &a.run, Start: &a.start, Exam: &a.exam, Group: &a.group, Image: &a.image, Config: &a.config}, conn.RebuildQuorum)
-	a.serving = serving.New(loop, o.Places.State, server.NewRoot(loop, o.Places, conn.EnsureRoot), server.NewUpgrade(loop, o.Places, &a.table, a.user),
+	a.serving = serving.New(loop, o.Places.State, mariadbd.NewRoot(loop, o.Places, conn.EnsureRoot), mariadbd.NewUpgrade(loop, o.Places, &a.table, a.user),
 		serving.Rooms{Run: &a.run, Config: &a.config, Certs: &a.certs, Exam: &a.exam, Image: &a.image, Orders: &a.orders, Volume: &a.volume},
 		serving.Events{Judge: a.judgeServer})
 }

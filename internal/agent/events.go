@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
+	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/agent/notify"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
-	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -20,7 +20,7 @@ func (a *agent) onConfig() {
 }
 
 // onLaunched is called when mariadbd has been started.
-func (a *agent) onLaunched(proc *server.Process) {
+func (a *agent) onLaunched(proc *mariadbd.Process) {
 	a.commands.Restart = false
 	a.serving.Began()
 	a.updateSubject()
@@ -36,13 +36,13 @@ func (a *agent) onLaunched(proc *server.Process) {
 // serverLine passes on a line of mariadbd's log. Two things are told nowhere else: the TLS a transfer's program has spoken,
 // as its port takes one connection only, and that the group does not count a transfer. Safe for concurrent use.
 func (a *agent) serverLine(line string) {
-	if !server.Chatter(line) {
+	if !mariadbd.Chatter(line) {
 		a.Output(line)
 	}
-	if h, ok := server.ParseHandshake(line); ok {
+	if h, ok := mariadbd.ParseHandshake(line); ok {
 		a.queue.Post(func() { a.join.Handshake(h.Protocol, h.Cipher) })
 	}
-	if name := server.RejectedJoiner(line); name == agentapi.GroupName(a.Name) {
+	if name := mariadbd.RejectedJoiner(line); name == agentapi.GroupName(a.Name) {
 		a.queue.Post(a.join.Rejected)
 	}
 }
@@ -58,7 +58,7 @@ func (a *agent) onNotify(e notify.Event) {
 }
 
 // onStatus takes one reading of the status, that was asked for at a time.
-func (a *agent) onStatus(proc *server.Process, asked time.Time, s wsrep.Status, err error) {
+func (a *agent) onStatus(proc *mariadbd.Process, asked time.Time, s wsrep.Status, err error) {
 	if a.run.Proc != proc {
 		return
 	}
@@ -114,7 +114,7 @@ func (a *agent) firstServed() {
 }
 
 // onExit is called when mariadbd has ended.
-func (a *agent) onExit(proc *server.Process) {
+func (a *agent) onExit(proc *mariadbd.Process) {
 	if a.run.Proc != proc {
 		return
 	}
@@ -127,7 +127,7 @@ func (a *agent) onExit(proc *server.Process) {
 	a.prove.Exited()
 	a.group.Forget()
 	a.group.Set(peers.PaceWaiting)
-	go server.KillOrphans(&a.table)
+	go mariadbd.KillOrphans(&a.table)
 	a.run.CountEnd(run, exit, orderly, a.join.Exited())
 	a.commands.Exited(run.Order, exit)
 	a.updateSubject()

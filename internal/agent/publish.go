@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/prove"
-	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )

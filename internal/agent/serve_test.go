@@ -2,7 +2,9 @@ package agent
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/agenttest"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -49,6 +51,35 @@ func TestStopEndsWithoutAPosition(t *testing.T) {
 		c.edit(s.agent)
 		if s.commands.EndStop(); (s.orders.Current == nil) != c.ends {
 			t.Errorf("%s: ends %v", name, s.orders.Current == nil)
+		}
+	}
+}
+
+// TestOnlyAStopEndsAnExamination that takes too long; whatever else is asked for waits for it.
+func TestOnlyAStopEndsAnExamination(t *testing.T) {
+	for kind, cut := range map[agentapi.OrderKind]bool{agentapi.OrderStop: true, agentapi.OrderRestart: false, "": false} {
+		a := fresh(t)
+		a.image.Mariadbd = filepath.Join(a.Places.Run, "mariadbd")
+		if err := os.WriteFile(a.image.Mariadbd, []byte("#!/bin/sh\nexec sleep 60\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Join(a.Places.Data, "mysql"), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if a.exam.Begin(); kind != "" {
+			a.orders.Current = &agentapi.Order{ID: "x", Kind: kind}
+		}
+		a.commands.EndExamination(time.Now().Add(time.Hour))
+		if !cut {
+			select {
+			case <-a.queue.Events:
+				t.Fatalf("%q: cut", kind)
+			case <-time.After(300 * time.Millisecond):
+				a.queue.Drain()
+			}
+		}
+		if agenttest.Next(t, a.queue); a.exam.Trouble == nil {
+			t.Errorf("%q: it has ended by itself", kind)
 		}
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
-	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -32,9 +32,9 @@ func Primary(name string, edit func(*agentapi.PeerView)) map[string]agentapi.Pee
 }
 
 // Server is a process that runs until the end of the test, in place of mariadbd.
-func Server(t *testing.T) *server.Process {
+func Server(t *testing.T) *mariadbd.Process {
 	t.Helper()
-	proc, err := server.Start(&procs.Table{}, server.Command{Path: "/bin/sleep", Args: []string{"60"}})
+	proc, err := mariadbd.Start(&procs.Table{}, mariadbd.Command{Path: "/bin/sleep", Args: []string{"60"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func Server(t *testing.T) *server.Process {
 }
 
 // Runs says that a process has not ended.
-func Runs(p *server.Process) bool {
+func Runs(p *mariadbd.Process) bool {
 	select {
 	case <-p.Done():
 		return false

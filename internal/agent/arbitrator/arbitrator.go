@@ -19,15 +19,15 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
+	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agent/image"
+	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
-	"github.com/galera-operator/galera-operator/internal/agent/place"
-	"github.com/galera-operator/galera-operator/internal/agent/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/watch"
 	"github.com/galera-operator/galera-operator/internal/agent/prove"
 	"github.com/galera-operator/galera-operator/internal/agent/report"
-	"github.com/galera-operator/galera-operator/internal/agent/server"
-	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
-	"github.com/galera-operator/galera-operator/internal/agent/watch"
 	"github.com/galera-operator/galera-operator/internal/agent/web"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -85,7 +85,7 @@ type state struct {
 	primary        string // the member clients are sent to
 
 	// The running garbd: what it is called and what it was started with.
-	proc     *server.Process
+	proc     *mariadbd.Process
 	process  string
 	run      servercnf.Arbitrator
 	pair     certs.Bundle
@@ -233,7 +233,7 @@ func garbdVersion(ctx context.Context, table *procs.Table, path string) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, stopTime)
 	defer cancel()
-	exit, err := server.Run(ctx, table, server.Command{Path: path, Args: []string{"--version"}, Env: os.Environ()})
+	exit, err := mariadbd.Run(ctx, table, mariadbd.Command{Path: path, Args: []string{"--version"}, Env: os.Environ()})
 	if err != nil {
 		return ""
 	}

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
+	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/agent/prove"
-	"github.com/galera-operator/galera-operator/internal/agent/server"
-	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
@@ -38,7 +38,7 @@ func (a *arbitrator) start() {
 	}()
 }
 
-func (a *arbitrator) launch(process string, members []agentapi.Peer) (*server.Process, error) {
+func (a *arbitrator) launch(process string, members []agentapi.Peer) (*mariadbd.Process, error) {
 	for path, text := range map[string]string{
 		a.Places.OpenSSLCnf(): a.wanted.OpenSSL,
 		a.configFile():        a.wanted.File(a.config.Cluster, process, a.primary, members),
@@ -47,7 +47,7 @@ func (a *arbitrator) launch(process string, members []agentapi.Peer) (*server.Pr
 			return nil, err
 		}
 	}
-	return server.Start(&a.table, server.Command{
+	return mariadbd.Start(&a.table, mariadbd.Command{
 		Path: a.garbd, Args: []string{"--cfg", a.configFile()}, Dir: a.Places.Run, Log: a.Output,
 		Env: append(os.Environ(), "OPENSSL_CONF="+a.Places.OpenSSLCnf()),
 	})
@@ -66,7 +66,7 @@ func (a *arbitrator) stop(why string) {
 }
 
 // onExit notes the end of a garbd.
-func (a *arbitrator) onExit(proc *server.Process) {
+func (a *arbitrator) onExit(proc *mariadbd.Process) {
 	if a.proc != proc {
 		return
 	}
@@ -91,7 +91,7 @@ func (a *arbitrator) failed(message string, code int) {
 	a.Logger.Warn(message)
 }
 
-func howItEnded(e server.Exit) string {
+func howItEnded(e mariadbd.Exit) string {
 	if e.Signal != 0 {
 		return e.Signal.String()
 	}

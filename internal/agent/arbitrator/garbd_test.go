@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/galera-operator/galera-operator/internal/agent/place"
+	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
 	"github.com/galera-operator/galera-operator/internal/agent/prove"
-	"github.com/galera-operator/galera-operator/internal/agent/server"
 )
 
 // running is an arbitrator whose garbd has said something and runs on.
@@ -16,7 +16,7 @@ func running(t *testing.T, says string) *arbitrator {
 	a := &arbitrator{Options: Options{Logger: slog.New(slog.DiscardHandler), Places: place.Places{}}}
 	a.subject.Store(&prove.Subject{})
 	said := make(chan struct{}, 1)
-	proc, err := server.Start(&a.table, server.Command{Path: "/bin/sh", Args: []string{"-c", "echo '" + says + "'; exec sleep 60"},
+	proc, err := mariadbd.Start(&a.table, mariadbd.Command{Path: "/bin/sh", Args: []string{"-c", "echo '" + says + "'; exec sleep 60"},
 		Log: func(string) { said <- struct{}{} }})
 	if err != nil {
 		t.Fatal(err)

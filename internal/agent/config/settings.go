@@ -4,9 +4,9 @@ import (
 	"maps"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
-	"github.com/galera-operator/galera-operator/internal/agent/server"
-	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
+	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
@@ -40,11 +40,11 @@ func (r *Room) checkSettings(config agentapi.NodeConfig, output servercnf.Output
 	}
 	r.Checking, r.checked = true, checked{text: text}
 	ctx, cancel := r.loop.Work(checkTime)
-	mariadbd := r.image.Mariadbd
+	path := r.image.Mariadbd
 	go func() {
 		defer cancel()
-		err := server.CheckSettings(ctx, r.table, server.Command{
-			Path: mariadbd, Args: []string{"--defaults-file=" + draft}, Env: server.Env(r.places),
+		err := mariadbd.CheckSettings(ctx, r.table, mariadbd.Command{
+			Path: path, Args: []string{"--defaults-file=" + draft}, Env: mariadbd.Env(r.places),
 		}, r.places.Tmp)
 		r.loop.Post(func() {
 			r.Checking, r.checked = false, checked{text: text, err: err}

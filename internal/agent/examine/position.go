@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
-	"github.com/galera-operator/galera-operator/internal/agent/server"
+	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -63,8 +63,8 @@ func (r *Room) findPosition(ctx context.Context, found Found) (Found, error) {
 		}
 	}
 	started := time.Now()
-	recovered, err := server.Recover(ctx, r.table, server.Command{
-		Path: r.image.Mariadbd, Args: server.Args(r.places), Env: server.Env(r.places), Dir: r.places.Data,
+	recovered, err := mariadbd.Recover(ctx, r.table, mariadbd.Command{
+		Path: r.image.Mariadbd, Args: mariadbd.Args(r.places), Env: mariadbd.Env(r.places), Dir: r.places.Data,
 	})
 	if err != nil {
 		return found, err

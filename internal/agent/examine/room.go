@@ -11,10 +11,10 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/image"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
-	"github.com/galera-operator/galera-operator/internal/agent/place"
-	"github.com/galera-operator/galera-operator/internal/agent/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
-	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -205,10 +205,10 @@ func failure(err error) *agentapi.Failure {
 	if errors.Is(err, context.Canceled) {
 		f.Message = "the look at the data directory was cut off by a stop before the position was known; it is made again: " + err.Error()
 	}
-	var failed *server.RecoverError
+	var failed *mariadbd.RecoverError
 	if errors.As(err, &failed) {
 		f.ExitCode = failed.Exit.Code
-		if reason := server.Classify(failed.Exit.Lines); reason != agentapi.FailureStart {
+		if reason := mariadbd.Classify(failed.Exit.Lines); reason != agentapi.FailureStart {
 			f.Reason = reason
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 )
 

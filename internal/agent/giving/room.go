@@ -9,13 +9,13 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
-	"github.com/galera-operator/galera-operator/internal/agent/place"
-	"github.com/galera-operator/galera-operator/internal/agent/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agent/running"
 	"github.com/galera-operator/galera-operator/internal/agent/sst"
-	"github.com/galera-operator/galera-operator/internal/agent/streams"
-	"github.com/galera-operator/galera-operator/internal/agent/transfer"
+	"github.com/galera-operator/galera-operator/internal/agent/sst/streams"
+	"github.com/galera-operator/galera-operator/internal/agent/sst/transfer"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
-	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
@@ -50,7 +50,7 @@ func (i *Image) Look(ctx context.Context) {
 		i.onVersion(serverVersion(ctx, i.table, i.Mariadbd))
 	}
 	if path, err := exec.LookPath("socat"); err == nil {
-		if exit, err := server.Run(ctx, i.table, server.Command{Path: path, Args: []string{"-V"}}); err == nil {
+		if exit, err := mariadbd.Run(ctx, i.table, mariadbd.Command{Path: path, Args: []string{"-V"}}); err == nil {
 			i.OldSocat = OldSocat(strings.Join(exit.Lines, " "))
 		}
 	}
@@ -96,7 +96,7 @@ func (i *Image) Report(r *agentapi.Report) {
 
 // serverVersion asks mariadbd for its version: "mariadbd  Ver 11.8.6-MariaDB-… for …".
 func serverVersion(ctx context.Context, table *procs.Table, path string) (string, error) {
-	exit, err := server.Run(ctx, table, server.Command{Path: path, Args: []string{"--no-defaults", "--version"}})
+	exit, err := mariadbd.Run(ctx, table, mariadbd.Command{Path: path, Args: []string{"--no-defaults", "--version"}})
 	if err != nil {
 		return "", err
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/galera-operator/galera-operator/internal/agent/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 )
 
 func TestServerVersion(t *testing.T) {

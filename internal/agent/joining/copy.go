@@ -7,13 +7,13 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
-	"github.com/galera-operator/galera-operator/internal/agent/procs"
-	"github.com/galera-operator/galera-operator/internal/agent/server"
-	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
+	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/sst"
-	"github.com/galera-operator/galera-operator/internal/agent/transfer"
+	"github.com/galera-operator/galera-operator/internal/agent/sst/transfer"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
@@ -167,12 +167,11 @@ func (r *Room) onLook(l sst.Look) {
 		return
 	}
 	r.shownAt = l.At
-	r.showProgress(l.At)
+	showProgress(r.Join, r.progress, l.At)
 }
 
-// showProgress puts the present numbers into the report.
-func (r *Room) showProgress(now time.Time) {
-	p, j := r.progress, r.Join
+// showProgress tells a join the present numbers.
+func showProgress(j *agentapi.Join, p *sst.Progress, now time.Time) {
 	j.Phase, j.Bytes, j.Rate = p.Phase(), p.Bytes(), p.Rate()
 	if p.Phase() == agentapi.JoinApplying {
 		return // the rest is counted in write-sets
@@ -230,7 +229,7 @@ func (r *Room) durable() bool {
 
 // onDurable goes on where the copy is on the disk. One that cannot be brought there is worth nothing: the kernel tells of a
 // failed write once, and another attempt would seem to succeed.
-func (r *Room) onDurable(proc *server.Process, err error) {
+func (r *Room) onDurable(proc *mariadbd.Process, err error) {
 	switch {
 	case r.Run.Proc != proc || r.Run.Leaving():
 	case err != nil:

@@ -4,17 +4,18 @@ package running
 
 import (
 	"context"
+	"log/slog"
 	"syscall"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
 	"github.com/galera-operator/galera-operator/internal/agent/config"
+	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
+	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
-	"github.com/galera-operator/galera-operator/internal/agent/server"
-	"github.com/galera-operator/galera-operator/internal/agent/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -54,7 +55,7 @@ type Run struct {
 type Room struct {
 	Run // the present one; zero while none
 	// Proc is the process, nil while there is none. Status is what it answered last, nil while it does not.
-	Proc   *server.Process
+	Proc   *mariadbd.Process
 	Status *agentapi.Server
 	// Position is the last one known of the run.
 	Position galera.Position
@@ -93,7 +94,7 @@ func New(loop room.Loop, name string, conn dismisser, volume *volume.Volume, gro
 }
 
 // Began takes a run over whose process has just started.
-func (r *Room) Began(run Run, proc *server.Process) {
+func (r *Room) Began(run Run, proc *mariadbd.Process) {
 	r.Proc, r.Run, r.Position = proc, run, run.From
 	r.hang = hanging{heardAt: time.Now(), since: time.Now()}
 	r.Status, r.missed = nil, 0
@@ -161,7 +162,7 @@ func (r *Room) PID() int {
 }
 
 // Exited is called when the process has ended. It returns the run, and how that ended.
-func (r *Room) Exited() (run Run, exit server.Exit, orderly bool) {
+func (r *Room) Exited() (run Run, exit mariadbd.Exit, orderly bool) {
 	r.leaveService()
 	run, exit = r.Run, r.Proc.Exit()
 	orderly = run.Stopping && exit.Code == 0 && exit.Signal == 0
@@ -187,7 +188,7 @@ func (r *Room) endedAs(orderly bool) *agentapi.Ended {
 }
 
 // CountEnd counts how a run ended; donor is that of the join it was in, "" when none is known.
-func (r *Room) CountEnd(run Run, exit server.Exit, orderly bool, donor string) {
+func (r *Room) CountEnd(run Run, exit mariadbd.Exit, orderly bool, donor string) {
 	switch {
 	case run.Condemned, run.GivenUp: // counted when that was decided
 	case orderly:
@@ -202,8 +203,8 @@ func (r *Room) CountEnd(run Run, exit server.Exit, orderly bool, donor string) {
 }
 
 // crashed records why a server ended that nobody had stopped.
-func (r *Room) crashed(run Run, exit server.Exit, donor string) {
-	f := &agentapi.Failure{Reason: server.Classify(exit.Lines), ExitCode: exit.Code, At: time.Now(), Message: exit.String()}
+func (r *Room) crashed(run Run, exit mariadbd.Exit, donor string) {
+	f := &agentapi.Failure{Reason: mariadbd.Classify(exit.Lines), ExitCode: exit.Code, At: time.Now(), Message: exit.String()}
 	if run.Served {
 		f.Reason = agentapi.FailureStart
 		f.Message = "mariadbd ended while it served: " + exit.String()
@@ -212,11 +213,11 @@ func (r *Room) crashed(run Run, exit server.Exit, donor string) {
 		return
 	}
 	// A joiner that was killed says nothing about its transfer.
-	if run.Note == nil || exit.Signal == syscall.SIGKILL || !run.Note.Transfer && !server.TransferBroke(exit) {
+	if run.Note == nil || exit.Signal == syscall.SIGKILL || !run.Note.Transfer && !mariadbd.TransferBroke(exit) {
 		r.Fail(f)
 		return
 	}
-	f.Reason, f.Message = server.TransferFailure(exit)
+	f.Reason, f.Message = mariadbd.TransferFailure(exit)
 	kind := "incremental"
 	if run.Note.Transfer {
 		kind = "full"
@@ -230,16 +231,16 @@ func (r *Room) crashed(run Run, exit server.Exit, donor string) {
 // Fail counts a failed attempt.
 func (r *Room) Fail(f *agentapi.Failure) {
 	r.Attempts.Fail(f, time.Now())
-	r.down(f)
+	logDown(r.loop.Logger, f)
 }
 
 func (r *Room) failTransfer(f *agentapi.Failure, donor string) {
 	r.Attempts.FailTransfer(f, donor, time.Now())
-	r.down(f)
+	logDown(r.loop.Logger, f)
 }
 
-func (r *Room) down(f *agentapi.Failure) {
-	r.loop.Logger.Error("mariadbd is down", "reason", f.Reason, "message", f.Message)
+func logDown(logger *slog.Logger, f *agentapi.Failure) {
+	logger.Error("mariadbd is down", "reason", f.Reason, "message", f.Message)
 }
 
 // Report tells of the process, and for a while of one that has ended.

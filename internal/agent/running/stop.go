@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
-	"github.com/galera-operator/galera-operator/internal/agent/server"
+	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
@@ -36,7 +36,7 @@ func (r *Room) Stop() {
 
 // terminate asks mariadbd to stop, and sends its clients away, which it would wait a second for: before, and
 // again those that came meanwhile. Once asked it takes no new ones.
-func terminate(proc *server.Process, conn dismisser) {
+func terminate(proc *mariadbd.Process, conn dismisser) {
 	alive, ended := context.WithCancel(context.Background())
 	defer ended()
 	go func() {

@@ -8,10 +8,10 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/examine"
 	"github.com/galera-operator/galera-operator/internal/agent/image"
-	"github.com/galera-operator/galera-operator/internal/agent/ordering"
+	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/agent/orders/ordering"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agent/running"
-	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -31,8 +31,8 @@ type Rooms struct {
 // Room is the loop's.
 type Room struct {
 	Rooms
-	Root    server.Root
-	Upgrade server.Upgrade
+	Root    mariadbd.Root
+	Upgrade mariadbd.Upgrade
 
 	founding founding
 	loop     room.Loop
@@ -54,7 +54,7 @@ type founding struct {
 }
 
 // New returns the room.
-func New(loop room.Loop, dir string, root server.Root, upgrade server.Upgrade, rooms Rooms, events Events) Room {
+func New(loop room.Loop, dir string, root mariadbd.Root, upgrade mariadbd.Upgrade, rooms Rooms, events Events) Room {
 	return Room{Rooms: rooms, Root: root, Upgrade: upgrade, loop: loop, markers: datadir.Markers{Dir: dir}, events: events}
 }
 
@@ -88,7 +88,7 @@ func (r *Room) CheckUpgrade() {
 	}
 	proc, to := r.Run.Proc, r.Image.ServerVersion
 	made := datadir.Versions{Used: to, Tables: to}
-	r.Upgrade.Check(server.Upgrading{From: r.Exam.Versions.Tables, To: to,
+	r.Upgrade.Check(mariadbd.Upgrading{From: r.Exam.Versions.Tables, To: to,
 		Record:  func() error { return r.markers.SetVersions(made) },
 		Done:    func() { r.Exam.Versions = made },
 		Running: func() bool { return r.Run.Proc == proc && !r.Run.Stopping }})

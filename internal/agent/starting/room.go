@@ -17,13 +17,13 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/image"
 	"github.com/galera-operator/galera-operator/internal/agent/joining"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
-	"github.com/galera-operator/galera-operator/internal/agent/ordering"
+	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/agent/orders/ordering"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
-	"github.com/galera-operator/galera-operator/internal/agent/place"
-	"github.com/galera-operator/galera-operator/internal/agent/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agent/running"
-	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
@@ -59,7 +59,7 @@ type Room struct {
 // Events are what the room tells the loop.
 type Events struct {
 	// Launched is called when a server has been started.
-	Launched func(*server.Process)
+	Launched func(*mariadbd.Process)
 	// Line gets the lines mariadbd prints, Install those of the tools that make the first database. Safe for concurrent use.
 	Line, Install func(line string)
 }
@@ -95,17 +95,17 @@ func (r *Room) launch(run running.Run, prepare func() error, args []string) {
 	run.Config = r.Config.ForStart()
 	run.Certs = certs.Run{Provider: r.Config.Output.ProviderTLS(), Clients: r.Config.Output.ClientTLS(), Pair: r.Certs.Installed()}
 	p := r.places
-	command := server.Command{Path: r.Image.Mariadbd, Env: server.Env(p), Dir: p.Data, Log: r.events.Line}
-	serverArgs, cacheArgs, wait := server.Args(p), r.Cache.Args(r.cacheWish()), r.Volume.After()
+	command := mariadbd.Command{Path: r.Image.Mariadbd, Env: mariadbd.Env(p), Dir: p.Data, Log: r.events.Line}
+	serverArgs, cacheArgs, wait := mariadbd.Args(p), r.Cache.Args(r.cacheWish()), r.Volume.After()
 	go func() {
 		wait()
 		command.Args = slices.Concat(serverArgs, cacheArgs(), args)
-		proc, err := server.Launch(r.Table, p, command, prepare)
+		proc, err := mariadbd.Launch(r.Table, p, command, prepare)
 		r.loop.Post(func() { r.onLaunched(run, proc, err) })
 	}()
 }
 
-func (r *Room) onLaunched(run running.Run, proc *server.Process, err error) {
+func (r *Room) onLaunched(run running.Run, proc *mariadbd.Process, err error) {
 	r.job = lifecycle.JobNone
 	if err != nil {
 		r.Run.Fail(notStarted(err))

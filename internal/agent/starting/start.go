@@ -10,9 +10,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/examine"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
-	"github.com/galera-operator/galera-operator/internal/agent/ordering"
+	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/agent/orders/ordering"
 	"github.com/galera-operator/galera-operator/internal/agent/running"
-	"github.com/galera-operator/galera-operator/internal/agent/server"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -115,7 +115,7 @@ func (r *Room) Initialise() {
 	r.loop.Logger.Info("initialising", "order", order.ID)
 	ctx, cancel := r.loop.Work(installTime)
 	started, wait, version := time.Now(), r.Volume.After(), r.Image.ServerVersion
-	maker := server.Maker{Table: r.Table, Places: r.places, User: r.member.User, Version: version, Log: r.events.Install}
+	maker := mariadbd.Maker{Table: r.Table, Places: r.places, User: r.member.User, Version: version, Log: r.events.Install}
 	go func() {
 		defer cancel()
 		wait()

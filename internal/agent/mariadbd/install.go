@@ -1,4 +1,4 @@
-package server
+package mariadbd
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"os"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
-	"github.com/galera-operator/galera-operator/internal/agent/place"
-	"github.com/galera-operator/galera-operator/internal/agent/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 )
 
 // installOptions make mariadb-install-db quick: what it writes is thrown away when anything

@@ -1,11 +1,11 @@
-package server
+package mariadbd
 
 import (
 	"os"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
-	"github.com/galera-operator/galera-operator/internal/agent/place"
-	"github.com/galera-operator/galera-operator/internal/agent/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 )
 
 // Launch starts mariadbd once nothing of an earlier run is in its way and prepare has prepared the data directory. A worker

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/orderbook"
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
+	"github.com/galera-operator/galera-operator/internal/agent/orders/orderbook"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 	"github.com/galera-operator/galera-operator/internal/agentapi"

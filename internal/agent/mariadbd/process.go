@@ -1,6 +1,6 @@
-// Package server runs mariadbd and its tools: start, stop, position recovery and the first
+// Package mariadbd runs mariadbd and its tools: start, stop, position recovery and the first
 // filling of a data directory.
-package server
+package mariadbd
 
 import (
 	"bufio"
@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 )
 
 // drainTime is how long the last lines of a dead server are waited for: an orphaned script may

@@ -1,11 +1,11 @@
-package server
+package mariadbd
 
 import (
 	"context"
 	"fmt"
 	"strings"
 
-	"github.com/galera-operator/galera-operator/internal/agent/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 )
 
 // CheckSettings asks mariadbd whether it knows and accepts all settings of the configuration c.Args

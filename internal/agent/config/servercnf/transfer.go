@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/galera-operator/galera-operator/internal/agent/transfer"
+	"github.com/galera-operator/galera-operator/internal/agent/sst/transfer"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/mycnf"

@@ -1,4 +1,4 @@
-package server
+package mariadbd
 
 import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"

@@ -1,12 +1,12 @@
-package server
+package mariadbd
 
 import (
 	"os"
 	"strings"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/place"
-	"github.com/galera-operator/galera-operator/internal/agent/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 )
 
 // Args are what every mariadbd is started with.
