@@ -15,6 +15,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent"
 	"github.com/galera-operator/galera-operator/internal/agent/arbitrator"
+	"github.com/galera-operator/galera-operator/internal/agent/handover"
 	"github.com/galera-operator/galera-operator/internal/agent/install"
 	"github.com/galera-operator/galera-operator/internal/agent/notify"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
@@ -31,6 +32,7 @@ const usage = `usage:
   agent notify ...          called by mariadbd (wsrep_notify_cmd)
   agent throttle BYTES      copy standard input to standard output, so many bytes per second
   agent widen               let standard input and output hold more, where they are pipes
+  agent check-handover      say whether an agent's state on standard input can be taken over
   agent --version           print the version`
 
 func main() {
@@ -53,6 +55,12 @@ func run(args []string) error {
 		return runAgent()
 	case "arbitrator":
 		return runArbitrator()
+	case handover.CheckCommand:
+		state, err := handover.Read(os.Stdin)
+		if err != nil {
+			return err
+		}
+		return state.Usable()
 	case "install":
 		if len(args) != 2 {
 			return fmt.Errorf("install needs a directory\n%s", usage)
@@ -78,10 +86,20 @@ func run(args []string) error {
 // memoryLimit keeps the agent small beside the database; it is a wish, not a wall.
 const memoryLimit = 48 << 20
 
-func runAgent() error { return agent.Run(context.Background(), options()) }
+func runAgent() error {
+	o := options()
+	digest, err := handover.Digest()
+	if err != nil {
+		return err
+	}
+	o.Digest = digest
+	return agent.Run(context.Background(), o)
+}
 
 func runArbitrator() error {
-	return arbitrator.Run(context.Background(), arbitrator.Options(options()))
+	o := options()
+	return arbitrator.Run(context.Background(), arbitrator.Options{Name: o.Name, Address: o.Address, Places: o.Places, Version: o.Version,
+		Logger: o.Logger, Output: o.Output})
 }
 
 // options are the same for both kinds of agent: what the pod says, and where the lines go.

@@ -9,11 +9,13 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"os"
 	"os/user"
+	"runtime"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
@@ -21,6 +23,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/examine"
 	"github.com/galera-operator/galera-operator/internal/agent/gcache"
 	"github.com/galera-operator/galera-operator/internal/agent/giving"
+	"github.com/galera-operator/galera-operator/internal/agent/handover"
 	"github.com/galera-operator/galera-operator/internal/agent/image"
 	"github.com/galera-operator/galera-operator/internal/agent/joining"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
@@ -37,6 +40,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/sockets"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/watch"
 	"github.com/galera-operator/galera-operator/internal/agent/prove"
 	"github.com/galera-operator/galera-operator/internal/agent/report"
@@ -52,8 +56,9 @@ type Options struct {
 	// Name and Address are the pod's.
 	Name, Address string
 	Places        place.Places
-	Version       string
-	Logger        *slog.Logger
+	// Version is that of the build, Digest the SHA-256 of the program in hexadecimal.
+	Version, Digest string
+	Logger          *slog.Logger
 	// Output gets mariadbd's log lines.
 	Output func(line string)
 }
@@ -61,33 +66,66 @@ type Options struct {
 // defaultUser is the account name when the operating system knows none for our user id.
 const defaultUser = "mysql"
 
-// Run runs the agent until a signal ends it, mariadbd included.
+// Run runs the agent until a signal ends it, mariadbd included. One that was started by another agent goes on with its mariadbd, or
+// goes back to it.
 func Run(ctx context.Context, o Options) error {
+	before, err := handover.Taken()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	a, err := start(ctx, o, before)
+	if err != nil {
+		if before == nil {
+			return err
+		}
+		return errors.Join(err, handover.Return(*before, err))
+	}
+	defer a.conn.Close()
+	return a.loop(ctx)
+}
+
+// start starts everything but the loop; before is the state of the agent before, nil when there was none.
+func start(ctx context.Context, o Options, before *handover.State) (*agent, error) {
 	if o.Name == "" || o.Address == "" {
-		return fmt.Errorf("%s and %s must be set", agentapi.EnvPodName, agentapi.EnvPodIP)
+		return nil, fmt.Errorf("%s and %s must be set", agentapi.EnvPodName, agentapi.EnvPodIP)
 	}
 	if err := os.MkdirAll(o.Places.Run, 0o750); err != nil {
-		return err
+		return nil, err
 	}
 	if err := procs.Adopt(); err != nil {
 		o.Logger.Warn("cannot adopt orphans", "error", err)
 	}
 	a, err := newAgent(o)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer a.conn.Close()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	if before != nil {
+		if err := a.handover.Sockets(before); err != nil {
+			return nil, err
+		}
+		a.reports.Continue(before.Report)
+		a.primary = before.Primary
+	}
 	if err := a.serve(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	if err := a.openVolume(); err != nil {
-		return err
+		return nil, err
 	}
 	a.image.Look(ctx)
+	if before != nil {
+		if err := a.handover.Load(before); err != nil {
+			return nil, err
+		}
+	}
+	a.onFiles()
+	if a.run.Proc != nil {
+		a.onLaunched(a.run.Proc)
+	}
 	a.startWatchers(ctx)
-	return a.loop(ctx)
+	return a, nil
 }
 
 // agent is the composition. Its rooms are the loop's, except for what a room says is safe for concurrent use.
@@ -124,6 +162,9 @@ type agent struct {
 	giving   giving.Room
 	serving  serving.Room
 	prove    prove.Room
+
+	sockets  sockets.Set
+	handover handover.Room
 }
 
 func newAgent(o Options) (*agent, error) {
@@ -142,7 +183,7 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 	a.volume.Open(o.Places, a.queue.Post, volume.NewWatch(func() error { return volume.Touch(o.Places.State) }, time.Now))
 	a.gcache = gcache.New(o.Places, &a.volume, o.Logger)
 	a.image = image.New(loop, &a.table)
-	a.reports = report.New(agentapi.Report{Name: o.Name, AgentVersion: o.Version, Image: a.image.ImageReport,
+	a.reports = report.New(agentapi.Report{Name: o.Name, AgentVersion: o.Version, AgentDigest: o.Digest, AgentArch: runtime.GOARCH, Image: a.image.ImageReport,
 		Boot: bootID(), Phase: galera.PhaseExamining})
 	a.poll = wsrep.NewPoll(conn.Status, func(s wsrep.Status) bool { return lifecycle.Serves(&s.Server) })
 	a.evicted = wsrep.NewForgetting(loop, conn.ForgetEvicted)
@@ -155,7 +196,7 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 	a.certs.Open(loop, o.Places, conn, a.updateSubject)
 	a.config = config.New(loop, o.Places, member, &a.image, &a.table, conn, config.Events{Taken: a.onConfig, Applied: a.updateSubject})
 	a.orders = ordering.New(loop, &a.volume)
-	a.run = running.New(loop, o.Name, conn, &a.volume, &a.group, running.Events{Changed: a.updateSubject})
+	a.run = running.New(loop, o.Name, &a.table, conn, &a.volume, &a.group, running.Events{Changed: a.updateSubject, Line: a.serverLine})
 	a.exam = examine.New(loop, o.Places, o.Address, &a.image, &a.table, &a.volume, &a.run.Attempts, func() bool { return a.orders.Content().Held })
 	a.join = joining.New(loop, o.Places, o.Address, silence, joining.Rooms{
 		Run: &a.run, Group: &a.group, Volume: &a.volume, Config: &a.config, Image: &a.image, Exam: &a.exam}, joining.Events{Judge: a.judgeServer})
@@ -169,6 +210,12 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 	a.serving = serving.New(loop, o.Places.State, mariadbd.NewRoot(loop, o.Places, conn.EnsureRoot), mariadbd.NewUpgrade(loop, o.Places, &a.table, a.user),
 		serving.Rooms{Run: &a.run, Config: &a.config, Certs: &a.certs, Exam: &a.exam, Image: &a.image, Orders: &a.orders, Volume: &a.volume},
 		serving.Events{Judge: a.judgeServer})
+	a.handover = handover.New(loop, handover.Rooms{
+		Parts: []handover.Part{&a.start, &a.orders, &a.commands, &a.serving, &a.volume, &a.evicted},
+		Keepers: []handover.Named{{Name: "examine", Keeper: &a.exam}, {Name: "config", Keeper: &a.config}, {Name: "certs", Keeper: &a.certs},
+			{Name: "join", Keeper: &a.join}, {Name: "giving", Keeper: &a.giving}, {Name: "prove", Keeper: &a.prove}, {Name: "running", Keeper: &a.run}},
+		Sockets: &a.sockets, Report: a.reports.Get, Primary: func() string { return a.primary },
+	})
 }
 
 func osUser() string {
@@ -191,18 +238,18 @@ func (a *agent) serve(ctx context.Context) error {
 		Counters:   a.vitals.Counters,
 		Free:       a.volume.Free,
 	}
-	if err := web.Serve(ctx, agentapi.ProbePort, probe.Handler(), nil, a.Logger); err != nil {
+	if err := web.Serve(ctx, &a.sockets, agentapi.ProbePort, probe.Handler(), nil, a.Logger); err != nil {
 		return err
 	}
 	control := web.Control{Reports: a.reports, Order: a.commands.Take, Primary: func(name string) {
 		a.queue.Post(func() { a.primary = name })
-	}, Evict: a.evictions.Evict,
+	}, Evict: a.evictions.Evict, Replace: a.handover.Take,
 		Accounts: wsrep.BenchAccounts{Logger: a.Logger, Status: a.conn.Status, Make: a.conn.MakeBenchAccount, Drop: a.conn.DropBenchAccount}.Keep}
 	conf := web.TLSConfig(func() web.Identity { return web.Identity(a.certs.Identity()) })
-	if err := web.Serve(ctx, agentapi.ControlPort, control.Handler(), conf, a.Logger); err != nil {
+	if err := web.Serve(ctx, &a.sockets, agentapi.ControlPort, control.Handler(), conf, a.Logger); err != nil {
 		return err
 	}
-	return notify.Listen(ctx, a.Places.NotifySocket(), func(e notify.Event) {
+	return notify.Listen(ctx, &a.sockets, a.Places.NotifySocket(), func(e notify.Event) {
 		a.queue.Post(func() { a.onNotify(e) })
 	})
 }

@@ -58,7 +58,6 @@ func (a *agent) loop(ctx context.Context) error {
 	signal.Notify(children, syscall.SIGCHLD)
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
-	a.onFiles()
 	for !a.turn() {
 		select {
 		case event := <-a.queue.Events:

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
@@ -14,9 +15,12 @@ import (
 
 // publish makes the Report of the present state.
 func (a *agent) publish(step lifecycle.Step) {
+	if a.handover.Holds(a.run.Proc == nil || a.config.Node != nil && a.image.ProviderVersion != "") {
+		return
+	}
 	found := a.exam.Found
 	r := agentapi.Report{
-		Name: a.Name, AgentVersion: a.Version, Phase: step.Phase, Waiting: step.Waiting,
+		Name: a.Name, AgentVersion: a.Version, AgentDigest: a.Digest, AgentArch: runtime.GOARCH, Phase: step.Phase, Waiting: step.Waiting,
 		Data: found.Data, Position: found.Position, SafeToBootstrap: found.Safe,
 		Draining: a.queue.Draining(), Primary: a.primary,
 	}
@@ -42,6 +46,7 @@ func (a *agent) publish(step lifecycle.Step) {
 	a.certs.Report(&r)
 	r.Config.RestartNeeded = r.Config.RestartNeeded || a.certs.KeepsOldKey()
 	a.prove.Report(&r)
+	a.handover.Report(&r)
 	a.reports.Set(r)
 }
 

@@ -87,8 +87,15 @@ type Report struct {
 	// Generation grows with every change of this report within one Boot, except for
 	// changes of Position, counters and times alone.
 	Generation int64 `json:"generation"`
-	// AgentVersion is the build version of the agent.
+	// AgentVersion is the build version of the agent, AgentDigest the SHA-256 of its program in hexadecimal, AgentArch the processor it is
+	// for (GOARCH).
 	AgentVersion string `json:"agentVersion"`
+	AgentDigest  string `json:"agentDigest,omitempty"`
+	AgentArch    string `json:"agentArch,omitempty"`
+	// Handovers counts how often an agent has replaced another one in this container; HandoverProblem is why the last one did not, ""
+	// when it did.
+	Handovers       int    `json:"handovers,omitempty"`
+	HandoverProblem string `json:"handoverProblem,omitempty"`
 
 	Phase galera.Phase     `json:"phase"`
 	Data  galera.DataState `json:"data"`

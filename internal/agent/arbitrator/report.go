@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/platform/sockets"
 	"github.com/galera-operator/galera-operator/internal/agent/web"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
@@ -50,13 +51,13 @@ func (a *arbitrator) publish(step Step) {
 // serve opens the two ports.
 func (a *arbitrator) serve(ctx context.Context) error {
 	a.beat.Store(time.Now().UnixNano())
-	if err := web.Serve(ctx, agentapi.ProbePort, a.probes(), nil, a.Logger); err != nil {
+	if err := web.Serve(ctx, &sockets.Set{}, agentapi.ProbePort, a.probes(), nil, a.Logger); err != nil {
 		return err
 	}
 	control := web.Control{Reports: a.reports, Order: a.takeOrder, Primary: func(name string) {
 		a.post(func() { a.primary = name })
 	}}
-	return web.Serve(ctx, agentapi.ControlPort, control.Handler(), web.TLSConfig(func() web.Identity { return *a.ident.Load() }), a.Logger)
+	return web.Serve(ctx, &sockets.Set{}, agentapi.ControlPort, control.Handler(), web.TLSConfig(func() web.Identity { return *a.ident.Load() }), a.Logger)
 }
 
 // takeOrder takes the one order there is: to end the garbd it names. Another one follows as soon as there is

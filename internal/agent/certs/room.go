@@ -162,9 +162,9 @@ func (r *Room) Exited() {
 // between them, and would be shown the old one to its end and beyond.
 func (r *Room) KeepsOldKey() bool { return r.run.otherKey && r.run.Provider }
 
-// Load makes a running server, which answers, load the installed pair if it has another one: first the provider, which
+// Reload makes a running server, which answers, load the installed pair if it has another one: first the provider, which
 // does it in any state, then the server, which does it only in a Primary component.
-func (r *Room) Load(primary bool) {
+func (r *Room) Reload(primary bool) {
 	if r.reloading || r.loaded.ID == "" || r.loaded.ID == r.installed.ID || time.Now().Before(r.reloadAt) {
 		return
 	}

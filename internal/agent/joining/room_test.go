@@ -24,7 +24,7 @@ func joiner(t *testing.T) *Room {
 	t.Helper()
 	_, loop := agenttest.Loop()
 	rooms := Rooms{Group: &peers.Group{}, Volume: &volume.Volume{}, Config: &config.Room{Node: &agentapi.NodeConfig{}}, Image: &image.Image{}, Exam: &examine.Room{}}
-	run := running.New(loop, "shop-2", nil, rooms.Volume, rooms.Group, running.Events{})
+	run := running.New(loop, "shop-2", nil, nil, rooms.Volume, rooms.Group, running.Events{})
 	run.Proc, run.Note = agenttest.Server(t), &datadir.Joining{Transfer: true}
 	rooms.Run = &run
 	r := New(loop, place.Places{Data: t.TempDir(), State: t.TempDir()}, "10.0.0.7", nil, rooms, Events{Judge: func() {}})

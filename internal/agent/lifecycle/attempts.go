@@ -17,16 +17,17 @@ type Attempts struct {
 	// FailedDonor is the donor of the last attempt, when that failed in a transfer the donor may be to blame for.
 	FailedDonor string
 
-	retryAt time.Time
-	// quietUntil is when the donor of a transfer that was cut off is sure to have given up; nothing shortens it.
-	quietUntil time.Time
+	// RetryAt is when the next one may begin.
+	RetryAt time.Time
+	// QuietUntil is when the donor of a transfer that was cut off is sure to have given up; nothing shortens it.
+	QuietUntil time.Time
 }
 
 // Fail counts a failed attempt.
 func (a *Attempts) Fail(f *agentapi.Failure, now time.Time) {
 	a.Failed++
 	a.Failure = f
-	a.retryAt = now.Add(Backoff(a.Failed))
+	a.RetryAt = now.Add(Backoff(a.Failed))
 }
 
 // FailTransfer counts an attempt that failed in a transfer. The next one asks another donor first, where this one ("" when
@@ -37,33 +38,33 @@ func (a *Attempts) FailTransfer(f *agentapi.Failure, donor string, now time.Time
 	if f.Reason == agentapi.FailureDiskFull {
 		a.FailedDonor = "" // a full disk here is not the donor's fault; a certificate may be either's
 	}
-	a.retryAt = now.Add(TransferBackoff(a.Failed))
+	a.RetryAt = now.Add(TransferBackoff(a.Failed))
 }
 
 // Crash records the end of a server that had served, or that hung.
 func (a *Attempts) Crash(f *agentapi.Failure, now time.Time) {
 	a.Failure = f
-	a.retryAt = now.Add(RetryAfterCrash)
+	a.RetryAt = now.Add(RetryAfterCrash)
 }
 
 // CutOff records that a full transfer was cut off.
-func (a *Attempts) CutOff(now time.Time) { a.quietUntil = now.Add(RetryAfterTransfer) }
+func (a *Attempts) CutOff(now time.Time) { a.QuietUntil = now.Add(RetryAfterTransfer) }
 
 // Serve forgets what went wrong: the member serves.
 func (a *Attempts) Serve() {
-	a.Failed, a.Failure, a.Sticky, a.retryAt = 0, nil, nil, time.Time{}
+	a.Failed, a.Failure, a.Sticky, a.RetryAt = 0, nil, nil, time.Time{}
 }
 
 // Stop forgets failed attempts: the server ended in good order.
-func (a *Attempts) Stop() { a.Failed, a.retryAt = 0, time.Time{} }
+func (a *Attempts) Stop() { a.Failed, a.RetryAt = 0, time.Time{} }
 
 // Obey lets the next attempt begin as an order wants it.
 func (a *Attempts) Obey() { a.Sticky, a.Failed = nil, 0 }
 
 // Retry lets the next attempt begin at once: what it is made with has changed.
-func (a *Attempts) Retry() { a.retryAt = time.Time{} }
+func (a *Attempts) Retry() { a.RetryAt = time.Time{} }
 
 // RetryIn is how long the next attempt has to wait.
 func (a *Attempts) RetryIn(now time.Time) time.Duration {
-	return max(0, a.retryAt.Sub(now), a.quietUntil.Sub(now))
+	return max(0, a.RetryAt.Sub(now), a.QuietUntil.Sub(now))
 }

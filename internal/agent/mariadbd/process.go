@@ -39,6 +39,7 @@ type Process struct {
 	killed    atomic.Bool
 	done      chan struct{}
 	exit      Exit
+	log       *os.File
 }
 
 // Command is what to run.
@@ -69,35 +70,82 @@ func Start(table *procs.Table, c Command) (*Process, error) {
 		_ = r.Close()
 		return nil, err
 	}
-	p := &Process{PID: cmd.Process.Pid, StartedAt: time.Now(), done: make(chan struct{})}
+	p := newProcess(cmd.Process.Pid, time.Now(), r)
+	p.follow(c.Log, func() *os.ProcessState {
+		_ = table.Wait(cmd)
+		return cmd.ProcessState
+	})
+	return p, nil
+}
+
+// Handed is what an agent leaves to its successor of a process that goes on.
+type Handed struct {
+	PID       int       `json:"pid"`
+	StartedAt time.Time `json:"startedAt"`
+	// Log is the descriptor the process's lines come from.
+	Log int `json:"log"`
+}
+
+// Hand returns what a successor needs.
+func (p *Process) Hand() (Handed, error) {
+	h := Handed{PID: p.PID, StartedAt: p.StartedAt}
+	raw, err := p.log.SyscallConn() // Fd would make it block
+	if err != nil {
+		return h, err
+	}
+	return h, raw.Control(func(fd uintptr) { h.Log = int(fd) })
+}
+
+// Take goes on with a process that an agent before this one has started. log gets its lines.
+func Take(table *procs.Table, h Handed, log func(line string)) (*Process, error) {
+	child, err := table.Take(h.PID)
+	if err != nil {
+		return nil, err
+	}
+	p := newProcess(h.PID, h.StartedAt, os.NewFile(uintptr(h.Log), "log"))
+	p.follow(log, func() *os.ProcessState {
+		state, _ := table.WaitFor(child)
+		return state
+	})
+	return p, nil
+}
+
+func newProcess(pid int, started time.Time, log *os.File) *Process {
+	return &Process{PID: pid, StartedAt: started, done: make(chan struct{}), log: log}
+}
+
+// follow reads the lines of the process, and waits for its end.
+func (p *Process) follow(log func(line string), wait func() *os.ProcessState) {
 	ring := &Ring{}
 	drained := make(chan struct{})
 	go func() {
 		defer close(drained)
-		defer func() { _ = r.Close() }()
-		forward(r, func(line string) {
+		defer func() { _ = p.log.Close() }()
+		forward(p.log, func(line string) {
 			if !Chatter(line) {
 				ring.Add(line)
 			}
-			if c.Log != nil {
-				c.Log(line)
+			if log != nil {
+				log(line)
 			}
 		})
 	}()
-	go p.wait(table, cmd, ring, drained)
-	return p, nil
+	go p.end(wait, ring, drained)
 }
 
-func (p *Process) wait(table *procs.Table, cmd *exec.Cmd, ring *Ring, drained <-chan struct{}) {
-	_ = table.Wait(cmd)
+func (p *Process) end(wait func() *os.ProcessState, ring *Ring, drained <-chan struct{}) {
+	state := wait()
 	p.ended.Store(true)
 	select {
 	case <-drained:
 	case <-time.After(drainTime):
 	}
-	p.exit = Exit{Code: cmd.ProcessState.ExitCode(), Lines: ring.Lines()}
-	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		p.exit.Signal = ws.Signal()
+	p.exit = Exit{Code: -1, Lines: ring.Lines()}
+	if state != nil {
+		p.exit.Code = state.ExitCode()
+		if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+			p.exit.Signal = ws.Signal()
+		}
 	}
 	close(p.done)
 }

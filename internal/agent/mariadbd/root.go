@@ -75,3 +75,11 @@ func (r *Root) Password() string {
 
 // Problem is why no password is set, "" when one is, or nothing is known.
 func (r *Root) Problem() string { return r.problem }
+
+// Busy says that the password is being set, "" when it is not.
+func (r *Root) Busy() string {
+	if r.busy {
+		return "root's password is being set"
+	}
+	return ""
+}

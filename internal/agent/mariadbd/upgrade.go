@@ -136,3 +136,11 @@ func (u *Upgrade) tables(ctx context.Context) error {
 func lastLines(lines []string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "; ")
 }
+
+// Busy says that an upgrade is under way, "" when none is.
+func (u *Upgrade) Busy() string {
+	if u.busy {
+		return "mariadb-upgrade is under way"
+	}
+	return ""
+}

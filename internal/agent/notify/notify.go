@@ -6,9 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"net"
-	"os"
 	"strings"
 	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/platform/sockets"
 )
 
 // limit bounds everything: mariadbd waits for its notify command.
@@ -60,10 +61,8 @@ func Send(socket string, e Event) error {
 }
 
 // Listen calls f for every event until ctx ends.
-func Listen(ctx context.Context, socket string, f func(Event)) error {
-	_ = os.Remove(socket)
-	var config net.ListenConfig
-	l, err := config.Listen(ctx, "unix", socket)
+func Listen(ctx context.Context, open *sockets.Set, socket string, f func(Event)) error {
+	l, err := open.Listen(ctx, "unix", socket)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/platform/sockets"
 )
 
 func TestParse(t *testing.T) {
@@ -30,7 +32,7 @@ func TestSendAndListen(t *testing.T) {
 	defer cancel()
 	events := make(chan Event, 1)
 	for range 2 { // a left-over socket file must not be in the way
-		if err := Listen(ctx, socket, func(e Event) { events <- e }); err != nil {
+		if err := Listen(ctx, &sockets.Set{}, socket, func(e Event) { events <- e }); err != nil {
 			t.Fatal(err)
 		}
 	}

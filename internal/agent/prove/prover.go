@@ -111,8 +111,8 @@ func (p *Prover) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		s := p.Subject()
 		r := p.look(ctx, s)
-		// What was begun before a change says nothing about what is after it.
-		if p.Subject().Key == s.Key {
+		// What was begun before a change says nothing about what is after it, and nothing is known before the first configuration.
+		if s.Key != 0 && p.Subject().Key == s.Key {
 			p.Seen(r)
 		}
 		next := every*3/4 + rand.N(every/2)

@@ -26,6 +26,15 @@ func New(first agentapi.Report) *Store {
 	return &Store{report: first, essence: essence(first), changed: make(chan struct{})}
 }
 
+// Continue tells the last report of an agent this one has replaced, until there is another one. Callers see one run.
+func (s *Store) Continue(last agentapi.Report) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last.AgentVersion, last.AgentDigest, last.AgentArch = s.report.AgentVersion, s.report.AgentDigest, s.report.AgentArch
+	last.Generation++
+	s.report, s.essence = last, essence(last)
+}
+
 // Set replaces the report. Generation grows only when something has changed beside position,
 // counters and times.
 func (s *Store) Set(r agentapi.Report) {

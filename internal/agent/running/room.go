@@ -15,6 +15,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
@@ -70,6 +71,7 @@ type Room struct {
 	missed int             // readings in a row that failed
 
 	name   string
+	take   func(mariadbd.Handed) (*mariadbd.Process, error)
 	loop   room.Loop
 	conn   dismisser
 	volume *volume.Volume
@@ -86,11 +88,14 @@ type dismisser interface {
 type Events struct {
 	// Changed is called when the server no longer answers.
 	Changed func()
+	// Line gets the lines of a server that another agent has started. Safe for concurrent use.
+	Line func(line string)
 }
 
 // New returns the room of the member called name.
-func New(loop room.Loop, name string, conn dismisser, volume *volume.Volume, group *peers.Group, events Events) Room {
-	return Room{name: name, loop: loop, conn: conn, volume: volume, group: group, events: events, DownSince: time.Now()}
+func New(loop room.Loop, name string, table *procs.Table, conn dismisser, volume *volume.Volume, group *peers.Group, events Events) Room {
+	take := func(h mariadbd.Handed) (*mariadbd.Process, error) { return mariadbd.Take(table, h, events.Line) }
+	return Room{name: name, take: take, loop: loop, conn: conn, volume: volume, group: group, events: events, DownSince: time.Now()}
 }
 
 // Began takes a run over whose process has just started.

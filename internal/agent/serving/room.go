@@ -3,6 +3,8 @@
 package serving
 
 import (
+	"cmp"
+
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
 	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
@@ -97,7 +99,7 @@ func (r *Room) CheckUpgrade() {
 // LoadCertificates lets a running server load the installed pair.
 func (r *Room) LoadCertificates() {
 	if r.Run.Status != nil && !r.Run.Stopping {
-		r.Certs.Load(r.Run.Status.Component == galera.ComponentPrimary)
+		r.Certs.Reload(r.Run.Status.Component == galera.ComponentPrimary)
 	}
 }
 
@@ -168,4 +170,13 @@ func (r *Room) rootSet() {
 		r.founding.born = true
 		r.rootSet()
 	})
+}
+
+// Busy implements handover.Part.
+func (r *Room) Busy() string {
+	f := r.founding
+	if f.lining || f.noting || r.Run.Kind == agentapi.OrderInitialise && !f.born {
+		return "the database is being initialised"
+	}
+	return cmp.Or(r.Root.Busy(), r.Upgrade.Busy())
 }

@@ -139,3 +139,11 @@ func (r *Room) endRun(run running.Run, why string) {
 		r.Exam.Done = false
 	}
 }
+
+// Busy implements handover.Part.
+func (r *Room) Busy() string {
+	if r.job != lifecycle.JobNone {
+		return "mariadbd is being started"
+	}
+	return ""
+}

@@ -25,6 +25,12 @@ func (q *queue) waiting() int {
 	return len(q.jobs)
 }
 
+func (q *queue) busy() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.running
+}
+
 func (q *queue) work() {
 	for {
 		q.mu.Lock()

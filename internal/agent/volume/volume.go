@@ -109,3 +109,11 @@ func (v *Volume) Free() (bytes float64, ok bool) {
 	free := v.free.Load()
 	return float64(free), free > 0
 }
+
+// Busy implements handover.Part.
+func (v *Volume) Busy() string {
+	if v.Frozen() || v.measuring || v.queue != nil && v.queue.busy() {
+		return "the volume is being written to"
+	}
+	return ""
+}

@@ -9,12 +9,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"strconv"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/platform/sockets"
 	"github.com/galera-operator/galera-operator/internal/agent/report"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
@@ -22,6 +24,9 @@ import (
 const (
 	maxOrder = 64 << 10
 	maxWait  = time.Minute
+	// replaceTime bounds the transport of another agent's program.
+	replaceTime = time.Minute
+	empty       = "{}\n"
 )
 
 // Control is the control port's handler.
@@ -36,6 +41,9 @@ type Control struct {
 	Accounts Accounts
 	// Primary is told which member clients are sent to.
 	Primary func(name string)
+	// Replace takes another agent, whose program is in body, and returns what makes it this one's successor; it is called once the
+	// answer is written. Nil where the agent cannot be replaced without its pod.
+	Replace func(ctx context.Context, sha256 string, body io.Reader) (commit func(), err error)
 }
 
 // Handler returns the routes. All of them are for the operator alone; the TLS configuration sees to that.
@@ -46,6 +54,7 @@ func (c Control) Handler() http.Handler {
 	mux.HandleFunc("POST "+agentapi.PathPrimary, c.primary)
 	mux.HandleFunc("POST "+agentapi.PathEvictions, c.evict)
 	mux.HandleFunc("POST "+agentapi.PathAccounts, c.Accounts.serve)
+	mux.HandleFunc("POST "+agentapi.PathAgent, c.replace)
 	return mux
 }
 
@@ -103,6 +112,28 @@ func (c Control) primary(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, p)
 }
 
+func (c Control) replace(w http.ResponseWriter, r *http.Request) {
+	if c.Replace == nil {
+		answer(w, http.StatusConflict, agentapi.ReplaceResult{Message: "this agent is replaced with its pod"})
+		return
+	}
+	controller := http.NewResponseController(w)
+	end := time.Now().Add(replaceTime)
+	_ = controller.SetReadDeadline(end) // a recorder of a test has no deadlines
+	_ = controller.SetWriteDeadline(end)
+	commit, err := c.Replace(r.Context(), r.URL.Query().Get("sha256"), r.Body)
+	if err != nil {
+		answer(w, http.StatusConflict, agentapi.ReplaceResult{Message: err.Error()})
+		return
+	}
+	// All of the answer is on its way before this process ends: with its length known, no last chunk follows.
+	w.Header().Set("Content-Length", strconv.Itoa(len(empty)))
+	w.WriteHeader(http.StatusAccepted)
+	_, _ = io.WriteString(w, empty)
+	_ = controller.Flush()
+	commit()
+}
+
 func answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
@@ -144,9 +175,8 @@ func TLSConfig(identity func() Identity) *tls.Config {
 }
 
 // Serve serves a handler on a port until ctx ends. conf is nil for plain HTTP.
-func Serve(ctx context.Context, port int, h http.Handler, conf *tls.Config, logger *slog.Logger) error {
-	var listen net.ListenConfig
-	plain, err := listen.Listen(ctx, "tcp", fmt.Sprintf(":%d", port))
+func Serve(ctx context.Context, open *sockets.Set, port int, h http.Handler, conf *tls.Config, logger *slog.Logger) error {
+	plain, err := open.Listen(ctx, "tcp", fmt.Sprintf(":%d", port))
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,8 @@ type limits struct {
 	// headerBytes and bodyBytes bound what a request may have.
 	headerBytes int
 	bodyBytes   int64
+	// programBytes bounds the body of agentapi.PathAgent, 0 where there is none.
+	programBytes int64
 }
 
 var (
@@ -26,7 +28,7 @@ var (
 		idle: 20 * time.Second, headerBytes: 8 << 10, bodyBytes: 4 << 10}
 	// controlLimits: the operator keeps two connections, and a question may wait for maxWait (see patient).
 	controlLimits = limits{total: 64, each: 16, header: 5 * time.Second, body: 30 * time.Second, answer: 30 * time.Second,
-		idle: 2 * time.Minute, headerBytes: 16 << 10, bodyBytes: maxOrder}
+		idle: 2 * time.Minute, headerBytes: 16 << 10, bodyBytes: maxOrder, programBytes: agentapi.LargestProgram}
 )
 
 // patient gives a question that may wait for news the time to do so. Without it, the time for reading a request would
@@ -150,10 +152,22 @@ func addressOf(a net.Addr) string {
 	return a.String()
 }
 
+// bounded bounds the bodies of requests.
+func (l limits) bounded(h http.Handler) http.Handler {
+	usual, program := http.MaxBytesHandler(h, l.bodyBytes), http.MaxBytesHandler(h, l.programBytes)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == agentapi.PathAgent && l.programBytes > 0 {
+			program.ServeHTTP(w, r)
+			return
+		}
+		usual.ServeHTTP(w, r)
+	})
+}
+
 // newServer makes the server of a limited port.
 func (l *limited) newServer(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler:           http.MaxBytesHandler(patient(h), l.limits.bodyBytes),
+		Handler:           l.limits.bounded(patient(h)),
 		ReadHeaderTimeout: l.limits.header,
 		ReadTimeout:       l.limits.body,
 		WriteTimeout:      l.limits.answer,

@@ -68,3 +68,11 @@ func (f *Forgetting) See(s Status) {
 		})
 	}()
 }
+
+// Busy implements handover.Part.
+func (f *Forgetting) Busy() string {
+	if f.busy || !f.since.IsZero() {
+		return "the group is settling after an eviction"
+	}
+	return ""
+}

@@ -40,3 +40,9 @@ func (s *Service) Away() bool {
 
 // Report tells the last times without service.
 func (s *Service) Report(r *agentapi.Report) { r.Away = slices.Clone(s.away) }
+
+// Save returns what Load takes.
+func (s *Service) Save() []agentapi.Away { return s.away }
+
+// Load takes over what an agent before has noted.
+func (s *Service) Load(away []agentapi.Away) { s.away = away }

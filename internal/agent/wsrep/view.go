@@ -52,3 +52,16 @@ func NodesOf(names []string, peers []agentapi.Peer) []string {
 	}
 	return out
 }
+
+// SavedView is a View that outlives its process.
+type SavedView struct {
+	ID      int64     `json:"id"`
+	Members []string  `json:"members,omitempty"`
+	Told    time.Time `json:"told"`
+}
+
+// Save returns what Load takes.
+func (v *View) Save() SavedView { return SavedView{v.ID, v.members, v.told} }
+
+// Load takes over what an agent before knew.
+func (v *View) Load(s SavedView) { v.ID, v.members, v.told = s.ID, s.Members, s.Told }

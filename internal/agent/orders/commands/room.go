@@ -249,3 +249,11 @@ func (r *Room) EndStop() {
 		r.Orders.Finish(r.Orders.Current.ID, agentapi.OrderDone, "")
 	}
 }
+
+// Busy implements handover.Part.
+func (r *Room) Busy() string {
+	if r.Restart {
+		return "a restart was ordered"
+	}
+	return ""
+}

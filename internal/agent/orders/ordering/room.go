@@ -161,3 +161,11 @@ func (r *Room) Report(to *agentapi.Report) {
 	to.Order = r.last(content.Last(), time.Now())
 	to.Lineage, to.BookDamaged = content.Lineage, r.Damaged() != nil
 }
+
+// Busy implements handover.Part.
+func (r *Room) Busy() string {
+	if r.Current != nil || r.recording != nil || r.ending || len(r.ends) > 0 || r.lineAsked != 0 {
+		return "an order is being carried out"
+	}
+	return ""
+}

@@ -50,6 +50,30 @@ func (t *Table) Wait(cmd *exec.Cmd) error {
 	return err
 }
 
+// Take makes a child known that an agent before this one has started. WaitFor must be called for it afterwards.
+func (t *Table) Take(pid int) (*os.Process, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return nil, err
+	}
+	if t.known == nil {
+		t.known = map[int]bool{}
+	}
+	t.known[pid] = true
+	return p, nil
+}
+
+// WaitFor waits for a child that Take has made known.
+func (t *Table) WaitFor(p *os.Process) (*os.ProcessState, error) {
+	state, err := p.Wait()
+	t.mu.Lock()
+	delete(t.known, p.Pid)
+	t.mu.Unlock()
+	return state, err
+}
+
 // Reap collects the exit status of every dead child nobody waits for, and says how many there were. While a child is
 // being started, which takes as long as its directory does, it leaves that for the next time.
 func (t *Table) Reap() int {

@@ -1,0 +1,48 @@
+package config
+
+import (
+	"encoding/json"
+
+	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+// saved is what a successor of the agent needs to know of the configuration of the server that runs.
+type saved struct {
+	PID     int                  `json:"pid"`
+	Hash    string               `json:"hash"`
+	Socket  galera.SocketMode    `json:"socket"`
+	Suites  []string             `json:"suites,omitempty"`
+	Clients galera.ChannelPolicy `json:"clients"`
+	// Checked is the option file that mariadbd has accepted: it does not have to look at the same again.
+	Checked string `json:"checked,omitempty"`
+}
+
+// Busy implements handover.Part.
+func (r *Room) Busy() string {
+	if r.Checking || r.live.busy {
+		return "settings are being changed"
+	}
+	return ""
+}
+
+// Save implements handover.Keeper.
+func (r *Room) Save() (any, []int, error) {
+	o := r.run.Output
+	s := saved{PID: r.run.pid, Hash: o.Hash, Socket: o.Socket, Suites: o.Suites, Clients: r.run.Clients}
+	if r.Node != nil {
+		s.Checked = r.Output.MyCnf.Render()
+	}
+	return s, nil, nil
+}
+
+// Load implements handover.Keeper.
+func (r *Room) Load(data json.RawMessage) error {
+	var s saved
+	if err := json.Unmarshal(data, &s); err != nil {
+		return err
+	}
+	r.run = Run{Output: servercnf.Output{Hash: s.Hash, Socket: s.Socket, Suites: s.Suites}, Clients: s.Clients, pid: s.PID}
+	r.checked = checked{text: s.Checked}
+	return nil
+}

@@ -1,0 +1,215 @@
+package handover
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/platform/sockets"
+	"github.com/galera-operator/galera-operator/internal/agent/room"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// Part is a room that must not be interrupted at any time.
+type Part interface {
+	// Busy says what a successor could not go on with, "" when it can go on with everything. The agent is replaced later then.
+	Busy() string
+}
+
+// Keeper is a room whose state must outlive the process.
+type Keeper interface {
+	Part
+	// Save returns what Load needs, and the descriptors in it.
+	Save() (state any, descriptors []int, err error)
+	// Load takes over what Save of an agent before has returned. After an error nothing has changed.
+	Load(data json.RawMessage) error
+}
+
+// Rooms are those of an agent.
+type Rooms struct {
+	// Parts are asked whether they are busy. Keepers are loaded in this order.
+	Parts   []Part
+	Keepers []Named
+	Sockets *sockets.Set
+	// Report is the last one that was told, Primary the member clients are sent to.
+	Report  func() agentapi.Report
+	Primary func() string
+}
+
+// Named is a room under the name it keeps from version to version.
+type Named struct {
+	Name string
+	Keeper
+}
+
+const (
+	socketsName = "sockets"
+	// holdMost bounds the time for which a successor tells what the agent before has told.
+	holdMost = 10 * time.Second
+)
+
+// Room replaces the agent by another one. It is the loop's, except for Take.
+type Room struct {
+	loop  room.Loop
+	rooms Rooms
+
+	one     sync.Mutex // one at a time
+	count   int
+	problem string
+	// until is when the last report of the agent before is no longer told, whatever this one knows by then.
+	until time.Time
+	exec  func(*os.File, State) error
+}
+
+// New returns the room.
+func New(loop room.Loop, rooms Rooms) Room { return Room{loop: loop, rooms: rooms, exec: Exec} }
+
+// Take reads another agent's program, whose SHA-256 is given in hexadecimal, and asks it whether it can take over. It returns what makes it
+// this one's successor. Safe for concurrent use.
+func (r *Room) Take(ctx context.Context, digest string, body io.Reader) (commit func(), err error) {
+	if !r.one.TryLock() {
+		return nil, errors.New("another program is being looked at")
+	}
+	defer r.one.Unlock()
+	hash := sha256.New()
+	binary, err := Binary(io.TeeReader(body, hash))
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = binary.Close()
+		}
+	}()
+	if got := hex.EncodeToString(hash.Sum(nil)); got != digest {
+		return nil, fmt.Errorf("the program has the digest %s, and not %s", got, digest)
+	}
+	s, err := r.ask(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := Check(ctx, binary, s); err != nil {
+		r.loop.Post(func() { r.fail(err) })
+		return nil, err
+	}
+	return func() { r.loop.Post(func() { r.replace(binary, digest) }) }, nil
+}
+
+// ask lets the loop write down the state.
+func (r *Room) ask(ctx context.Context) (State, error) {
+	type answer struct {
+		s   State
+		err error
+	}
+	done := make(chan answer, 1)
+	r.loop.Post(func() {
+		s, err := r.save()
+		done <- answer{s, err}
+	})
+	select {
+	case got := <-done:
+		return got.s, got.err
+	case <-ctx.Done():
+		return State{}, ctx.Err()
+	}
+}
+
+// save writes the state down, or says what keeps the agent from being replaced.
+func (r *Room) save() (State, error) {
+	if r.loop.Draining() {
+		return State{}, errors.New("the pod is on its way out")
+	}
+	for _, p := range r.rooms.Parts {
+		if why := p.Busy(); why != "" {
+			return State{}, errors.New("not now: " + why)
+		}
+	}
+	report := r.rooms.Report()
+	s := State{Format: Format, From: report.AgentVersion, Report: report, Primary: r.rooms.Primary(), Rooms: map[string]json.RawMessage{}}
+	s.Report.Handovers = r.count + 1
+	for _, k := range r.rooms.Keepers {
+		if why := k.Busy(); why != "" {
+			return State{}, errors.New("not now: " + why)
+		}
+		state, descriptors, err := k.Save()
+		if err == nil {
+			err = s.put(k.Name, state, descriptors)
+		}
+		if err != nil {
+			return State{}, fmt.Errorf("%s: %w", k.Name, err)
+		}
+	}
+	open := r.rooms.Sockets.Save()
+	var descriptors []int
+	for _, fd := range open {
+		descriptors = append(descriptors, fd)
+	}
+	return s, s.put(socketsName, open, descriptors)
+}
+
+func (s *State) put(name string, state any, descriptors []int) error {
+	data, err := json.Marshal(state)
+	s.Rooms[name], s.Descriptors = data, append(s.Descriptors, descriptors...)
+	return err
+}
+
+// replace replaces the process. It returns only when that fails, or has to wait.
+func (r *Room) replace(binary *os.File, digest string) {
+	defer func() { _ = binary.Close() }()
+	s, err := r.save()
+	if err != nil {
+		r.loop.Logger.Info("the agent is not replaced", "why", err)
+		return // asked again
+	}
+	r.loop.Logger.Info("the agent is replaced", "sha256", digest)
+	r.fail(r.exec(binary, s))
+}
+
+func (r *Room) fail(err error) {
+	r.problem = err.Error()
+	r.loop.Logger.Error("the agent could not be replaced", "error", err)
+}
+
+// Sockets makes the sockets of the agent before this one's.
+func (r *Room) Sockets(s *State) error {
+	if err := s.Usable(); err != nil {
+		return err
+	}
+	return r.rooms.Sockets.Inherit(s.Rooms[socketsName])
+}
+
+// Load takes over from the agent before. After an error the descriptors of s are still open, and it can go on.
+func (r *Room) Load(s *State) error {
+	for _, k := range r.rooms.Keepers {
+		data, ok := s.Rooms[k.Name]
+		if !ok {
+			continue // an agent of an earlier version
+		}
+		if err := k.Load(data); err != nil {
+			return fmt.Errorf("%s: %w", k.Name, err)
+		}
+	}
+	r.count, r.problem = s.Report.Handovers, s.Refused
+	r.rooms.Sockets.Settle()
+	r.until = time.Now().Add(holdMost)
+	return nil
+}
+
+// Holds says that the last report of the agent before is still told: this one has taken its server over, and does not know everything yet
+// that was told.
+func (r *Room) Holds(knows bool) bool {
+	if knows {
+		r.until = time.Time{}
+	}
+	return time.Now().Before(r.until)
+}
+
+// Report tells how often the agent was replaced, and why it was not the last time.
+func (r *Room) Report(to *agentapi.Report) { to.Handovers, to.HandoverProblem = r.count, r.problem }

@@ -1,0 +1,28 @@
+package joining
+
+import (
+	"encoding/json"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// Busy implements handover.Part.
+func (r *Room) Busy() string {
+	if r.measuring || r.completing || r.noting || r.keeping && !r.kept || r.Join != nil && r.Join.EndedAt == nil {
+		return "the member is joining"
+	}
+	return ""
+}
+
+// Save implements handover.Keeper.
+func (r *Room) Save() (any, []int, error) { return r.Join, nil, nil }
+
+// Load implements handover.Keeper.
+func (r *Room) Load(data json.RawMessage) error {
+	var j *agentapi.Join
+	if err := json.Unmarshal(data, &j); err != nil {
+		return err
+	}
+	r.Join = j
+	return nil
+}
