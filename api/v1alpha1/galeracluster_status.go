@@ -108,6 +108,9 @@ type MemberStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
+	// agent is the program in the pod that runs the server. An upgrade of the operator replaces it in place; the server goes on.
+	// +optional
+	Agent *AgentStatus `json:"agent,omitempty"`
 	// join is the node's last or current join.
 	// +optional
 	Join *JoinStatus `json:"join,omitempty"`
@@ -117,6 +120,18 @@ type MemberStatus struct {
 	// tls is the observed encryption, per channel.
 	// +optional
 	TLS *MemberTLSStatus `json:"tls,omitempty"`
+}
+
+// AgentStatus is a node's agent.
+type AgentStatus struct {
+	// version of the agent, that of the operator it comes from.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Version string `json:"version,omitempty"`
+	// message says why the agent was not replaced when that was tried last. Empty when it was, or nothing is to be replaced.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
 }
 
 // MemberTLSStatus is the observed encryption of one node, per channel.

@@ -25,6 +25,9 @@ const (
 	// AnnotationPause "true" on a GaleraCluster stops the operator from acting: it sends nothing to the nodes, writes nothing but the
 	// status, and continues to observe. Any other value, or none, lets it act.
 	AnnotationPause = "galera-operator.io/pause"
+	// AnnotationPodTemplate on the pods of a cluster is a hash of their template without the image the agent is taken from: that image does
+	// not make a pod outdated, because an agent is replaced in place.
+	AnnotationPodTemplate = "galera-operator.io/pod-template"
 	// AnnotationSync is changed on a pod to make kubelet refresh its mounted configuration at once.
 	AnnotationSync = "galera-operator.io/sync"
 

@@ -15,6 +15,8 @@ type options struct {
 	namespace       string
 	watchNamespaces string
 	clusterDomain   string
+	agentProgram    string
+	agentClusters   int
 	controlCertDir  string
 	metricsAddress  string
 	probeAddress    string
@@ -27,6 +29,8 @@ func bindFlags(fs *flag.FlagSet) *options {
 	fs.StringVar(&o.defaultImage, "default-image", "mariadb:11.8", "database image of clusters that name none")
 	fs.StringVar(&o.operatorImage, "operator-image", os.Getenv("OPERATOR_IMAGE"), "image that contains the agent; default: the environment variable OPERATOR_IMAGE")
 	fs.StringVar(&o.benchmarkImage, "benchmark-image", os.Getenv("BENCHMARK_IMAGE"), "image with sysbench for benchmarks that name none; default: the environment variable BENCHMARK_IMAGE")
+	fs.StringVar(&o.agentProgram, "agent", "/agent", "the agent's program that replaces those of an earlier operator in place; empty: agents are replaced with their pods only")
+	fs.IntVar(&o.agentClusters, "agent-upgrade-concurrency", 3, "in how many clusters an agent is replaced at the same time, one of each; at least 1")
 	fs.StringVar(&o.namespace, "operator-namespace", os.Getenv("POD_NAMESPACE"), "namespace of the operator; default: the environment variable POD_NAMESPACE")
 	fs.StringVar(&o.watchNamespaces, "watch-namespaces", "", "comma-separated namespaces to watch; empty: all")
 	fs.StringVar(&o.clusterDomain, "cluster-domain", "cluster.local", "DNS domain of the Kubernetes cluster")
@@ -44,6 +48,9 @@ func (o *options) check() error {
 		return errors.New("--operator-image (or OPERATOR_IMAGE) must name the image the agent is taken from")
 	case o.namespace == "":
 		return errors.New("--operator-namespace (or POD_NAMESPACE) must name the namespace the operator runs in")
+	}
+	if o.agentClusters < 1 {
+		return errors.New("--agent-upgrade-concurrency must be at least 1")
 	}
 	return nil
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	goruntime "runtime"
 	"time"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
@@ -20,9 +22,11 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/galerabenchmark"
 	"github.com/galera-operator/galera-operator/controllers/galeracluster"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/resources"
+	"github.com/galera-operator/galera-operator/internal/version"
 )
 
 func scheme() *runtime.Scheme {
@@ -87,7 +91,12 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 			return err
 		}
 	}
+	replacing, err := replacing(opts)
+	if err != nil {
+		return err
+	}
 	return (&galeracluster.Reconciler{
+		Replacing: replacing,
 		Client:    mgr.GetClient(),
 		Readers:   observe.Readers{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Signing: &observe.SigningCAs{}, Benchmarks: opts.benchmarks},
 		Agents:    agents,
@@ -99,6 +108,18 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 		Metrics:   seen,
 		Now:       time.Now,
 	}).SetupWithManager(mgr)
+}
+
+// replacing knows the agent's program, nil where agents are not to be replaced in place.
+func replacing(opts *options) (*galeracluster.Replacing, error) {
+	if opts.agentProgram == "" {
+		return nil, nil
+	}
+	program, err := agentapi.ReadProgram(opts.agentProgram, version.Version, goruntime.GOARCH)
+	if err != nil {
+		return nil, fmt.Errorf("--agent: %w", err)
+	}
+	return &galeracluster.Replacing{Program: program, Clusters: opts.agentClusters}, nil
 }
 
 // benchmarks adds the controller of GaleraBenchmarks.

@@ -61,6 +61,8 @@ type Reconciler struct {
 	Options resources.Options
 	// ControlCA returns the CA of the operator's own client certificate, in PEM.
 	ControlCA func() ([]byte, error)
+	// Replacing replaces agents in place; nil for never.
+	Replacing *Replacing
 	// Metrics receives the result of each pass; nil for none.
 	Metrics *Metrics
 	// Now is the clock.
@@ -102,6 +104,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	actErr := r.act(ctx, in)
 	syncErr := errors.Join(r.sync(ctx, in), r.labelRoles(ctx, in))
 	r.tellPrimary(ctx, in)
+	r.replaceAgents(ctx, in)
 	statusErr := r.updateStatus(ctx, in)
 	return r.result(ctx, in, pubErr, actErr, syncErr, statusErr)
 }
@@ -115,6 +118,7 @@ func (r *Reconciler) input(f observe.Facts, given publication, seen map[string]o
 		Config: given.config, Published: given.pair,
 		Refused: given.refused, ImageRefused: given.imageRefused, Failed: given.failed,
 		Renewals: record, RenewalRefused: renewalRefused,
+		AgentProblems:     r.Replacing.why(f),
 		OperatorNamespace: r.Options.OperatorNamespace, Now: now,
 	}
 }

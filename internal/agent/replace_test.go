@@ -28,7 +28,7 @@ func TestReplaced(t *testing.T) {
 	s := &story{T: t, world: w}
 	s.wait()
 	s.form()
-	first := got(agentapi.ReadProgram(filepath.Join(w.dir, "agent"), runtime.GOARCH))(t)
+	first := got(agentapi.ReadProgram(filepath.Join(w.dir, "agent"), "", runtime.GOARCH))(t)
 	second := w.program("next", "-ldflags=-X github.com/galera-operator/galera-operator/internal/version.Version=next", "../../cmd/agent")
 	load := w.load(t, w.nodes[1])
 	for _, step := range []struct {
@@ -54,7 +54,7 @@ func TestReplaced(t *testing.T) {
 	n := w.nodes[0]
 	garbage := filepath.Join(w.dir, "garbage")
 	check(t, os.WriteFile(garbage, []byte("#!/bin/false\n"), 0o700))
-	if err := n.replace(got(agentapi.ReadProgram(garbage, runtime.GOARCH))(t)); err == nil || !strings.Contains(err.Error(), "cannot take over") {
+	if err := n.replace(got(agentapi.ReadProgram(garbage, "", runtime.GOARCH))(t)); err == nil || !strings.Contains(err.Error(), "cannot take over") {
 		t.Errorf("garbage: %v", err)
 	}
 	wrong := *second
@@ -81,7 +81,7 @@ func (w *world) program(name string, args ...string) *agentapi.Program {
 	build := exec.Command("go", append([]string{"build", "-trimpath", "-o", path}, args...)...)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	w.run(build)
-	return got(agentapi.ReadProgram(path, runtime.GOARCH))(w.t)
+	return got(agentapi.ReadProgram(path, "", runtime.GOARCH))(w.t)
 }
 
 func (n *node) replace(p *agentapi.Program) error {
@@ -102,7 +102,7 @@ func (n *node) replaced(p *agentapi.Program, version string, count int) {
 		if err == nil {
 			break
 		}
-		if !strings.Contains(err.Error(), "not now") || time.Since(began) > time.Minute {
+		if !strings.Contains(err.Error(), agentapi.NotNow) || time.Since(began) > time.Minute {
 			n.w.t.Fatalf("%s: %v", n.name, err)
 		}
 		time.Sleep(100 * time.Millisecond)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -21,27 +22,34 @@ const LargestProgram = 128 << 20
 // sendTime bounds the transport of a program, and the agent's check whether it can take over.
 const sendTime = time.Minute
 
+// NotNow is part of the reason of an agent that is in the middle of something: it is to be asked again soon.
+const NotNow = "not now: "
+
 // ReplaceResult is the answer to PathAgent.
 type ReplaceResult struct {
 	// Message is why the agent is not replaced, "" when it is.
 	Message string `json:"message,omitempty"`
 }
 
-// Program is an agent's program.
+// Program is an agent's program, in a file.
 type Program struct {
-	// Digest is its SHA-256 in hexadecimal, Arch the processor it is for (GOARCH).
-	Digest, Arch string
-	data         []byte
+	// Digest is its SHA-256 in hexadecimal, Arch the processor it is for (GOARCH), Version that of its build.
+	Digest, Arch, Version string
+	path                  string
 }
 
-// ReadProgram reads the program in a file, which is for processors of arch.
-func ReadProgram(path, arch string) (*Program, error) {
-	data, err := os.ReadFile(path)
+// ReadProgram looks at the program in a file, which is of a version, and for processors of arch.
+func ReadProgram(path, version, arch string) (*Program, error) {
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(data)
-	return &Program{Digest: hex.EncodeToString(sum[:]), Arch: arch, data: data}, nil
+	defer func() { _ = f.Close() }()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, f); err != nil {
+		return nil, err
+	}
+	return &Program{Digest: hex.EncodeToString(hash.Sum(nil)), Arch: arch, Version: version, path: path}, nil
 }
 
 // Replace sends an agent the program of its successor. An error says why the agent goes on as it is: most often that it is in the middle of
@@ -49,9 +57,13 @@ func ReadProgram(path, arch string) (*Program, error) {
 func (c *Client) Replace(ctx context.Context, host string, p *Program) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
+	data, err := os.ReadFile(p.path)
+	if err != nil {
+		return err
+	}
 	var result ReplaceResult
 	status, err := c.do(ctx, request{method: http.MethodPost, host: host, path: PathAgent, query: url.Values{"sha256": {p.Digest}},
-		body: p.data, most: maxAnswer}, &result)
+		body: data, most: maxAnswer}, &result)
 	if err == nil && status != http.StatusAccepted {
 		err = fmt.Errorf("agent at %s: HTTP %d: %s", host, status, result.Message)
 	}

@@ -5,7 +5,9 @@ package observe
 import (
 	"context"
 	"errors"
+	"io"
 	"sync"
+	"syscall"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -36,6 +38,8 @@ type Client interface {
 	TellPrimary(ctx context.Context, t Target, name string) error
 	// Evict asks the agent to tell its group that a server has ended.
 	Evict(ctx context.Context, t Target, e agentapi.Eviction) error
+	// Replace sends the agent the program of its successor.
+	Replace(ctx context.Context, t Target, p *agentapi.Program) error
 	// Forget releases the resources kept for an agent that is gone.
 	Forget(t Target)
 }
@@ -177,6 +181,9 @@ func (a *Agents) follow(ctx context.Context, key types.NamespacedName, f *follow
 			continue
 		}
 		since = -1 // the agent may be another one now
+		if broken(err) && f.get().Live {
+			continue // at once: an agent that is being replaced takes connections all the time, one that has ended refuses
+		}
 		pause(ctx, retry)
 		retry = min(2*retry, retryMost)
 	}
@@ -198,9 +205,9 @@ func (f *follower) set(r agentapi.Report, err error) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	before := f.seen
-	// After one late answer, as from a busy machine, the agent is asked again: no switchover is needed for it. An agent
-	// that refuses the connection has ended.
-	late := errors.Is(err, context.DeadlineExceeded) && before.Live && !f.late
+	// After one late answer, as from a busy machine, or one that breaks off, as when an agent replaces itself, it is asked again: no
+	// switchover is needed for it. An agent that refuses the connection has ended.
+	late := (errors.Is(err, context.DeadlineExceeded) || broken(err)) && before.Live && !f.late
 	f.late = late
 	if late {
 		return false
@@ -212,6 +219,11 @@ func (f *follower) set(r agentapi.Report, err error) bool {
 	now := time.Now()
 	f.seen = Seen{Report: r.Received(now), At: now, Live: true}
 	return !before.Live || before.Report.Generation != r.Generation || before.Report.Boot != r.Boot
+}
+
+// broken says that a connection ended before the answer did.
+func broken(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 func (f *follower) get() Seen {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"testing"
 	"time"
@@ -38,7 +39,8 @@ func (s *scripted) Order(context.Context, Target, agentapi.Order) (agentapi.Orde
 
 func (s *scripted) Evict(context.Context, Target, agentapi.Eviction) error { return nil }
 
-func (s *scripted) TellPrimary(context.Context, Target, string) error { return nil }
+func (s *scripted) TellPrimary(context.Context, Target, string) error        { return nil }
+func (s *scripted) Replace(context.Context, Target, *agentapi.Program) error { return nil }
 
 func (s *scripted) Forget(t Target) {
 	s.mu.Lock()
@@ -84,7 +86,7 @@ func TestFollow(t *testing.T) {
 
 // TestLateAnswer: one does not make an agent silent, a second does, and so does one that refuses.
 func TestLateAnswer(t *testing.T) {
-	late := fmt.Errorf("asking: %w", context.DeadlineExceeded)
+	late, broken := fmt.Errorf("asking: %w", context.DeadlineExceeded), fmt.Errorf("asking: %w", io.EOF)
 	f := &follower{}
 	for i, step := range []struct {
 		err        error
@@ -92,6 +94,7 @@ func TestLateAnswer(t *testing.T) {
 	}{
 		{nil, true, true}, {late, false, true}, {nil, false, true}, {late, false, true}, {late, true, false}, {late, false, false},
 		{nil, true, true}, {late, false, true}, {errors.New("refused"), true, false}, {nil, true, true}, {errors.New("refused"), true, false},
+		{nil, true, true}, {broken, false, true}, {nil, false, true}, {broken, false, true}, {errors.New("refused"), true, false},
 	} {
 		if news := f.set(agentapi.Report{Generation: 1}, step.err); news != step.news || f.get().Live != step.live {
 			t.Errorf("step %d, %v: news %v, live %v", i, step.err, news, f.get().Live)

@@ -67,6 +67,15 @@ func (c *AgentClient) Evict(ctx context.Context, t Target, e agentapi.Eviction) 
 	return client.Evict(ctx, t.Address, e)
 }
 
+// Replace implements Client.
+func (c *AgentClient) Replace(ctx context.Context, t Target, p *agentapi.Program) error {
+	client, err := c.to(t)
+	if err != nil {
+		return err
+	}
+	return client.Replace(ctx, t.Address, p)
+}
+
 // Forget closes the connections to an agent that is gone.
 func (c *AgentClient) Forget(t Target) {
 	c.mu.Lock()

@@ -128,10 +128,15 @@ func podReady(p *corev1.Pod) bool {
 	return false
 }
 
-// outdated compares revisions only when the StatefulSet controller has seen the last template.
+// outdated compares templates only when the StatefulSet controller has seen the last one. A pod of an operator that wrote no hash is
+// compared by its revision.
 func outdated(p *corev1.Pod, sts *appsv1.StatefulSet) bool {
 	if sts == nil || sts.Status.ObservedGeneration < sts.Generation || sts.Status.UpdateRevision == "" {
 		return false
+	}
+	want, have := sts.Spec.Template.Annotations[v1alpha1.AnnotationPodTemplate], p.Annotations[v1alpha1.AnnotationPodTemplate]
+	if want != "" && have != "" {
+		return have != want
 	}
 	return p.Labels[appsv1.ControllerRevisionHashLabelKey] != sts.Status.UpdateRevision
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -114,6 +115,35 @@ func TestNoPrimary(t *testing.T) {
 		f.Cluster.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionQuorumHealthy, Status: metav1.ConditionFalse, LastTransitionTime: *ago(time.Hour)}}
 		if s := Snapshot(f, map[string]Seen{"shop-0": tc.seen}, agentapi.NodeConfig{}, now); s.NoPrimaryFor != tc.want {
 			t.Errorf("%s: %s without a Primary component, want %s", name, s.NoPrimaryFor, tc.want)
+		}
+	}
+}
+
+// TestOutdated: the image of the operator makes no pod outdated, any other change of the template does.
+func TestOutdated(t *testing.T) {
+	set := func(hash string) *appsv1.StatefulSet {
+		s := &appsv1.StatefulSet{Status: appsv1.StatefulSetStatus{UpdateRevision: "new"}}
+		s.Spec.Template.Annotations = map[string]string{v1alpha1.AnnotationPodTemplate: hash}
+		return s
+	}
+	for name, c := range map[string]struct {
+		revision, hash string
+		set            *appsv1.StatefulSet
+		want           bool
+	}{
+		"the same":                           {"new", "a", set("a"), false},
+		"another operator":                   {"old", "a", set("a"), false},
+		"another template":                   {"old", "b", set("a"), true},
+		"of an operator that wrote no hash":  {"old", "", set("a"), true},
+		"there is no StatefulSet":            {"old", "b", nil, false},
+		"one the controller has not seen":    {"old", "b", func() *appsv1.StatefulSet { s := set("a"); s.Generation = 1; return s }(), false},
+		"neither has a hash, same revision":  {"new", "", set(""), false},
+		"neither has a hash, other revision": {"old", "", set(""), true},
+	} {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{appsv1.ControllerRevisionHashLabelKey: c.revision},
+			Annotations: map[string]string{v1alpha1.AnnotationPodTemplate: c.hash}}}
+		if got := outdated(p, c.set); got != c.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

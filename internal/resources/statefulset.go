@@ -1,6 +1,9 @@
 package resources
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -30,20 +33,31 @@ func StatefulSet(c *v1alpha1.GaleraCluster, opts Options, state StatefulSetState
 		TypeMeta:   metav1.TypeMeta{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "StatefulSet"},
 		ObjectMeta: ownedMeta(c, StatefulSetName(c)),
 		Spec: appsv1.StatefulSetSpec{
-			Replicas:             new(state.Replicas),
-			ServiceName:          NodesServiceName(c),
-			PodManagementPolicy:  appsv1.ParallelPodManagement,
-			UpdateStrategy:       appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType},
-			RevisionHistoryLimit: new(int32(3)),
-			Selector:             &metav1.LabelSelector{MatchLabels: Selector(c)},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: Labels(c)},
-				Spec:       podSpec(c, opts),
-			},
+			Replicas:                             new(state.Replicas),
+			ServiceName:                          NodesServiceName(c),
+			PodManagementPolicy:                  appsv1.ParallelPodManagement,
+			UpdateStrategy:                       appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType},
+			RevisionHistoryLimit:                 new(int32(3)),
+			Selector:                             &metav1.LabelSelector{MatchLabels: Selector(c)},
+			Template:                             podTemplate(c, opts),
 			VolumeClaimTemplates:                 []corev1.PersistentVolumeClaim{dataClaim(c, state.Claim)},
 			PersistentVolumeClaimRetentionPolicy: claimRetention(c, state.Leaving),
 		},
 	}
+}
+
+func podTemplate(c *v1alpha1.GaleraCluster, opts Options) corev1.PodTemplateSpec {
+	anyOperator := opts
+	anyOperator.OperatorImage = ""
+	return corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: Labels(c), Annotations: map[string]string{v1alpha1.AnnotationPodTemplate: podHash(podSpec(c, anyOperator))}},
+		Spec:       podSpec(c, opts),
+	}
+}
+
+func podHash(spec corev1.PodSpec) string {
+	sum := sha256.Sum256(mustJSON(spec))
+	return hex.EncodeToString(sum[:8])
 }
 
 // dataClaim cannot be changed once the StatefulSet exists.

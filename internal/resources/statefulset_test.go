@@ -191,3 +191,19 @@ func TestWithoutAcceleration(t *testing.T) {
 		}
 	}
 }
+
+// TestOperatorImageIsNoNewTemplate: agents are replaced in place, so that another operator restarts no database.
+func TestOperatorImageIsNoNewTemplate(t *testing.T) {
+	hash := func(c *v1alpha1.GaleraCluster, o Options) string {
+		return StatefulSet(c, o, pods(c, 3)).Spec.Template.Annotations[v1alpha1.AnnotationPodTemplate]
+	}
+	before, other, larger := hash(shop(), testOptions), testOptions, shop()
+	other.OperatorImage = "operator:next"
+	if got := hash(shop(), other); got != before || before == "" {
+		t.Errorf("%q, was %q", got, before)
+	}
+	larger.Spec.Image = "mariadb:next"
+	if hash(larger, testOptions) == before {
+		t.Error("another database image is no new template")
+	}
+}

@@ -1,6 +1,8 @@
 package status
 
 import (
+	"cmp"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,6 +45,7 @@ func memberStatus(in Input, m galera.Member, before v1alpha1.MemberStatus) v1alp
 	if m.Server != nil {
 		out.NodeState, out.ComponentState = known(m.Server.State, nodeStates, ""), known(m.Server.Component, componentStates, "")
 	}
+	out.Agent = agent(in, r)
 	out.Cache = cache(r.Cache, before, out.NodeState)
 	if m.Upgrading && r.Upgrade != nil {
 		out.Message = "mariadb-upgrade to " + r.Upgrade.To
@@ -51,6 +54,14 @@ func memberStatus(in Input, m galera.Member, before v1alpha1.MemberStatus) v1alp
 		out.Message = clip(m.Failure.Message, 1024)
 	}
 	return out
+}
+
+func agent(in Input, r *agentapi.Report) *v1alpha1.AgentStatus {
+	a := &v1alpha1.AgentStatus{Version: clip(r.AgentVersion, 256), Message: clip(cmp.Or(in.AgentProblems[r.Name], r.HandoverProblem), 1024)}
+	if strings.Contains(a.Message, agentapi.NotNow) {
+		a.Message = "" // it is asked again in a moment
+	}
+	return a
 }
 
 // position keeps the old number while nothing else has changed, and keeps the memory of data

@@ -100,6 +100,12 @@ func (f *fakeAgents) TellPrimary(_ context.Context, t observe.Target, name strin
 	return nil
 }
 
+// Replace implements observe.Client.
+func (f *fakeAgents) Replace(_ context.Context, t observe.Target, p *agentapi.Program) error {
+	f.change(t.Pod, func(r *agentapi.Report) { r.AgentDigest, r.AgentVersion = p.Digest, p.Version })
+	return nil
+}
+
 // Evict implements observe.Client.
 func (f *fakeAgents) Evict(_ context.Context, t observe.Target, e agentapi.Eviction) error {
 	f.mu.Lock()

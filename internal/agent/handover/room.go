@@ -128,7 +128,7 @@ func (r *Room) save() (State, error) {
 	}
 	for _, p := range r.rooms.Parts {
 		if why := p.Busy(); why != "" {
-			return State{}, errors.New("not now: " + why)
+			return State{}, errors.New(agentapi.NotNow + why)
 		}
 	}
 	report := r.rooms.Report()
@@ -136,7 +136,7 @@ func (r *Room) save() (State, error) {
 	s.Report.Handovers = r.count + 1
 	for _, k := range r.rooms.Keepers {
 		if why := k.Busy(); why != "" {
-			return State{}, errors.New("not now: " + why)
+			return State{}, errors.New(agentapi.NotNow + why)
 		}
 		state, descriptors, err := k.Save()
 		if err == nil {

@@ -1,0 +1,159 @@
+package galeracluster
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/plan"
+	"github.com/galera-operator/galera-operator/internal/status"
+)
+
+const (
+	// replaceTime bounds the replacement of one agent, the transport of its program included.
+	replaceTime = time.Minute
+	// replaceAgain and replaceMost are the first and the longest pause after an agent that was not replaced; one that is only busy is asked
+	// again after replaceAgain.
+	replaceAgain = 5 * time.Second
+	replaceMost  = 10 * time.Minute
+	// unhealthyWait is how long after its start an operator leaves the agents of clusters alone that are not healthy: the others come
+	// first.
+	unhealthyWait = time.Minute
+	// keepTries is how long an attempt is remembered after the next one was due.
+	keepTries = time.Hour
+)
+
+// Replacing replaces the agents of an earlier operator in place, so that no database is restarted for an upgrade of the operator.
+// Safe for concurrent use.
+type Replacing struct {
+	// Program is the agent's that this operator brings along.
+	Program *agentapi.Program
+	// Clusters is how many clusters have an agent replaced at the same time.
+	Clusters int
+
+	mu    sync.Mutex
+	began time.Time
+	busy  map[types.NamespacedName]bool
+	tries map[types.UID]attempt // by pod
+}
+
+// attempt is what became of the last one.
+type attempt struct {
+	digest string // of the agent that was to be replaced
+	next   time.Time
+	pause  time.Duration
+	why    string
+}
+
+// agents are those of a cluster, as the plan needs them.
+func (r *Replacing) agents(in status.Input) []plan.Agent {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []plan.Agent
+	for _, m := range in.Snapshot.Members {
+		s, ok := in.Seen[m.Name]
+		a := plan.Agent{Name: m.Name, Answers: ok && s.Live, Digest: s.Report.AgentDigest, Arch: s.Report.AgentArch, Primary: m.Name == in.Facts.Cluster.Status.Primary}
+		if p := in.Facts.Pods[m.Name]; p != nil {
+			t, tried := r.tries[p.UID]
+			a.Wait = tried && t.digest == a.Digest && in.Now.Before(t.next)
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// why tells of each member why its agent was not replaced when that was tried last.
+func (r *Replacing) why(f observe.Facts) map[string]string {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := map[string]string{}
+	for name, p := range f.Pods {
+		if t, ok := r.tries[p.UID]; ok && t.why != "" {
+			out[name] = t.why
+		}
+	}
+	return out
+}
+
+// begin takes one of the places for a cluster.
+func (r *Replacing) begin(key types.NamespacedName, healthy bool, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.began.IsZero() {
+		r.began = now
+	}
+	if r.busy[key] || len(r.busy) >= r.Clusters || !healthy && now.Sub(r.began) < unhealthyWait {
+		return false
+	}
+	if r.busy == nil {
+		r.busy = map[types.NamespacedName]bool{}
+	}
+	r.busy[key] = true
+	return true
+}
+
+// end gives the place back, and remembers what became of the attempt.
+func (r *Replacing) end(key types.NamespacedName, pod types.UID, digest string, err error, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.busy, key)
+	if r.tries == nil {
+		r.tries = map[types.UID]attempt{}
+	}
+	for uid, t := range r.tries { // pods that are gone
+		if now.Sub(t.next) > keepTries {
+			delete(r.tries, uid)
+		}
+	}
+	before := r.tries[pod]
+	t := attempt{digest: digest, pause: replaceAgain, next: now.Add(replaceAgain)}
+	if err != nil {
+		t.why = err.Error()
+		if before.digest == digest && !strings.Contains(t.why, agentapi.NotNow) {
+			t.pause = min(2*max(before.pause, replaceAgain), replaceMost)
+		}
+		t.next = now.Add(t.pause)
+	}
+	r.tries[pod] = t
+}
+
+// replaceAgents lets the next agent be replaced that is not the one this operator brings along. Nothing waits for it: an agent that was
+// replaced tells its new digest, and wakes us.
+func (r *Reconciler) replaceAgents(ctx context.Context, in status.Input) {
+	if r.Replacing == nil || in.Decision.Action != nil || in.Facts.Cluster.Status.Operation != nil {
+		return
+	}
+	program, key, now := r.Replacing.Program, client.ObjectKeyFromObject(in.Facts.Cluster), in.Now
+	name := plan.NextAgent(r.Replacing.agents(in), program.Digest, program.Arch)
+	target, followed := r.Agents.Target(key, name)
+	pod := in.Facts.Pods[name]
+	if name == "" || !followed || pod == nil || !r.Replacing.begin(key, in.Decision.Reason == plan.ReasonHealthy, now) {
+		return
+	}
+	before := in.Seen[name].Report
+	logger := log.FromContext(ctx).WithValues("member", name)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), replaceTime)
+		defer cancel()
+		err := r.Agents.Client.Replace(ctx, target, program)
+		r.Replacing.end(key, pod.UID, before.AgentDigest, err, r.Now())
+		if err != nil {
+			logger.Info("the agent is not replaced", "why", err.Error())
+			return
+		}
+		logger.Info("the agent is replaced in place", "from", before.AgentVersion, "to", program.Version)
+		r.Events.Eventf(in.Facts.Cluster, nil, corev1.EventTypeNormal, "AgentReplaced", "ReplaceAgent", "the agent of %s is replaced in place: from %s to %s",
+			name, before.AgentVersion, program.Version)
+	}()
+}
