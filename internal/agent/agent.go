@@ -101,6 +101,7 @@ func start(ctx context.Context, o Options, before *handover.State) (*agent, erro
 	if err != nil {
 		return nil, err
 	}
+	a.certs.Adopt()
 	if before != nil {
 		if err := a.handover.Sockets(before); err != nil {
 			return nil, err

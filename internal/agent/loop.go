@@ -42,7 +42,6 @@ func (a *agent) initState() error {
 		return err
 	}
 	a.gcache.Open()
-	a.certs.Adopt()
 	a.group.Set(peers.PaceWaiting)
 	return nil
 }

@@ -6,13 +6,16 @@ import (
 	"context"
 	"crypto/tls"
 	"database/sql"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -107,20 +110,20 @@ func (n *node) replaced(p *agentapi.Program, version string, count int) {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	seen := 0
-	after := n.until("replaced", 20*time.Second, func(r agentapi.Report) bool {
-		seen++
-		if !synced(3)(r) || len(r.TLS.Channels) != len(before.TLS.Channels) || r.Draining || r.Boot != before.Boot || r.TLS.Loaded != before.TLS.Loaded ||
-			r.Config.RestartNeeded || r.Config.Loaded != before.Config.Loaded || r.Image.ProviderVersion != before.Image.ProviderVersion {
-			n.w.t.Errorf("%s: in between: generation %d, restart needed: %v, %d channels", n.name, r.Generation, r.Config.RestartNeeded, len(r.TLS.Channels))
+	var after agentapi.Report
+	for told := time.Now(); time.Since(told) < 2*time.Second || after.AgentDigest != p.Digest; {
+		if time.Since(told) > 20*time.Second {
+			n.w.t.Fatalf("%s: not replaced: %+v", n.name, after)
 		}
-		for name, c := range before.TLS.Channels {
-			if r.TLS.Channels[name].Observed != c.Observed {
-				n.w.t.Errorf("%s: %s: %+v", n.name, name, r.TLS.Channels[name])
-			}
+		r, err := n.report()
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) { // the connection of the agent before
+			n.w.t.Errorf("%s: turned away: %v", n.name, err)
 		}
-		return r.AgentDigest == p.Digest && r.Config.Loaded != "" && time.Since(began) > time.Second // also for a while after
-	})
+		if err == nil {
+			n.unchanged(before, r)
+			after = r
+		}
+	}
 	if after.AgentVersion != version || after.Handovers != count || after.HandoverProblem != "" {
 		n.w.t.Errorf("%s: version %s, handovers %d, problem %q", n.name, after.AgentVersion, after.Handovers, after.HandoverProblem)
 	}
@@ -130,6 +133,20 @@ func (n *node) replaced(p *agentapi.Program, version string, count int) {
 		n.w.t.Errorf("%s: pid %s was %s; %+v was %+v", n.name, now, pid, after.Config, before.Config)
 	}
 	n.w.t.Logf("%s: replaced in %s", n.name, time.Since(began).Round(time.Millisecond))
+}
+
+// unchanged wants a report to tell what was told before, but for the agent.
+func (n *node) unchanged(before, r agentapi.Report) {
+	n.w.t.Helper()
+	if !synced(3)(r) || len(r.TLS.Channels) != len(before.TLS.Channels) || r.Draining || r.Boot != before.Boot || r.TLS.Loaded != before.TLS.Loaded ||
+		r.Config.RestartNeeded || r.Config.Loaded != before.Config.Loaded || r.Image.ProviderVersion != before.Image.ProviderVersion {
+		n.w.t.Errorf("%s: in between: generation %d, restart needed: %v, %d channels", n.name, r.Generation, r.Config.RestartNeeded, len(r.TLS.Channels))
+	}
+	for name, c := range before.TLS.Channels {
+		if got := r.TLS.Channels[name]; got.Observed != c.Observed || got.Verified != c.Verified || got.Serial != c.Serial || got.Problem != c.Problem {
+			n.w.t.Errorf("%s: %s: %+v, was %+v", n.name, name, got, c)
+		}
+	}
 }
 
 // load is a client that writes row after row.

@@ -2,7 +2,6 @@ package certs
 
 import (
 	"encoding/json"
-	"fmt"
 	"time"
 )
 
@@ -12,7 +11,10 @@ type saved struct {
 	Provider bool          `json:"provider,omitempty"`
 	Clients  bool          `json:"clients,omitempty"`
 	OtherKey bool          `json:"otherKey,omitempty"`
+	KeyKind  string        `json:"keyKind,omitempty"`
 	Loaded   string        `json:"loaded,omitempty"`
+	Serial   string        `json:"serial,omitempty"`
+	NotAfter time.Time     `json:"notAfter"`
 	Trusted  []string      `json:"trusted,omitempty"`
 	Reloads  int           `json:"reloads,omitempty"`
 	Took     time.Duration `json:"took,omitempty"`
@@ -28,23 +30,24 @@ func (r *Room) Busy() string {
 
 // Save implements handover.Keeper.
 func (r *Room) Save() (any, []int, error) {
-	return saved{r.run.pid, r.run.Provider, r.run.Clients, r.run.otherKey, r.loaded.ID, r.trusted, r.reloads, r.reloadTook}, nil, nil
+	return saved{PID: r.run.pid, Provider: r.run.Provider, Clients: r.run.Clients, OtherKey: r.run.otherKey, KeyKind: r.run.keyKind,
+		Loaded: r.loaded.ID, Serial: r.loaded.Serial, NotAfter: r.loaded.NotAfter, Trusted: r.trusted, Reloads: r.reloads, Took: r.reloadTook}, nil, nil
 }
 
-// Load implements handover.Keeper. What the server has loaded is what is installed (Busy); where its keys were of another kind when it was
-// started, OtherKey says so already.
+// Load implements handover.Keeper. A pair that has been installed since is loaded as any new one.
 func (r *Room) Load(data json.RawMessage) error {
 	var s saved
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err
 	}
-	if s.Loaded != "" && s.Loaded != r.installed.ID {
-		return fmt.Errorf("the server has loaded the certificate %.12s, and %.12s is installed", s.Loaded, r.installed.ID)
+	r.run = Run{Provider: s.Provider, Clients: s.Clients, Pair: r.installed, pid: s.PID, keyKind: s.KeyKind, otherKey: s.OtherKey}
+	r.trusted, r.reloads, r.reloadTook = s.Trusted, s.Reloads, s.Took
+	switch s.Loaded {
+	case "":
+	case r.installed.ID:
+		r.loaded = r.installed
+	default:
+		r.loaded = Bundle{ID: s.Loaded, Serial: s.Serial, NotAfter: s.NotAfter}
 	}
-	r.run = Run{Provider: s.Provider, Clients: s.Clients, Pair: r.installed, pid: s.PID, otherKey: s.OtherKey}
-	if s.Loaded != "" {
-		r.loaded, r.trusted = r.installed, s.Trusted
-	}
-	r.reloads, r.reloadTook = s.Reloads, s.Took
 	return nil
 }

@@ -32,7 +32,8 @@ type Run struct {
 	Pair Bundle
 
 	pid      int
-	otherKey bool // a pair with another kind of key was loaded since
+	keyKind  string // of Pair
+	otherKey bool   // a pair with another kind of key was loaded since
 }
 
 // Room watches the published certificate, installs a good one, and makes the running server load it. It is the loop's,
@@ -69,14 +70,15 @@ func (r *Room) Open(loop room.Loop, places place.Places, server Server, changed 
 }
 
 // Adopt takes over the private copy an earlier run of this container has made, so that a bad pair
-// published meanwhile does not keep the member down.
+// published meanwhile does not keep the member down, and nobody is turned away for want of an identity.
 func (r *Room) Adopt() {
-	material, err := Read(r.places.PrivateTLS())
-	if err != nil || len(material.Cert) == 0 {
-		return
+	if material, err := Read(r.places.PrivateTLS()); err == nil && len(material.Cert) > 0 {
+		if b := Judge(material, time.Now()); b.Problem == nil {
+			r.installed = b
+		}
 	}
-	if b := Judge(material, time.Now()); b.Problem == nil {
-		r.installed = b
+	if material, err := Read(r.places.TLS); err == nil {
+		r.identify(Judge(material, time.Now()))
 	}
 }
 
@@ -100,18 +102,18 @@ func (r *Room) Read() (installed bool) {
 		r.loop.Logger.Info("certificate installed", "serial", b.Serial, "notAfter", b.NotAfter.UTC().Format(time.RFC3339))
 		r.installed, installed = b, true
 	}
-	r.identify()
+	r.identify(b)
 	return installed
 }
 
 // identify settles what the control port presents. A pair that is not good enough for mariadbd is better than none here:
 // the operator judges for itself.
-func (r *Room) identify() {
-	id := Identity{ControlRoots: r.published.ControlRoots}
+func (r *Room) identify(published Bundle) {
+	id := Identity{ControlRoots: published.ControlRoots}
 	if r.installed.ID != "" {
 		pair := r.installed.Pair
 		id.Pair = &pair
-	} else if pair, err := tls.X509KeyPair(r.published.Material.Cert, r.published.Material.Key); err == nil {
+	} else if pair, err := tls.X509KeyPair(published.Material.Cert, published.Material.Key); err == nil {
 		id.Pair = &pair
 	}
 	r.identity.Store(&id)
@@ -145,7 +147,7 @@ func (r *Room) Missing() string {
 // Started notes that a server was started.
 func (r *Room) Started(pid int, run Run) {
 	r.run, r.trouble = run, ""
-	r.run.pid = pid
+	r.run.pid, r.run.keyKind = pid, run.Pair.KeyKind()
 	r.loaded, r.trusted = Bundle{}, nil
 	if run.Provider || run.Clients {
 		r.loaded, r.trusted = run.Pair, slices.Clone(run.Pair.CAs)
@@ -191,7 +193,7 @@ func (r *Room) onReloaded(pid int, bundle Bundle, err error, primary bool, took 
 	r.trusted = append(r.trusted, bundle.CAs...)
 	slices.Sort(r.trusted)
 	r.trusted = slices.Compact(r.trusted)
-	r.run.otherKey = r.run.otherKey || bundle.KeyKind() != r.run.Pair.KeyKind()
+	r.run.otherKey = r.run.otherKey || bundle.KeyKind() != r.run.keyKind
 	if err != nil {
 		r.reloadAt = time.Now().Add(reloadAgain)
 		r.trouble = "the new certificate could not be loaded: " + err.Error()
