@@ -73,8 +73,8 @@ package: ## Write dist/galera-operator-VERSION.tgz: the chart, with the version 
 	@PATH="$$(hack/tools.sh path):$$PATH" helm package charts/galera-operator --destination $(OUT) $(if $(CHART_VERSION),--version $(CHART_VERSION:v%=%) --app-version v$(CHART_VERSION:v%=%))
 
 .PHONY: release-dry-run
-release-dry-run: $(KUSTOMIZE) ## Leave what a release has beside images in dist: programs, chart, manifests, SBOMs, checksums, a signature.
-	@hack/tools.sh build goreleaser syft cosign helm
+release-dry-run: $(KUSTOMIZE) ## Leave a release in dist: image, programs, chart, manifest, SBOMs, checksums, signatures; check it, publish nothing.
+	@hack/tools.sh build crane goreleaser syft cosign helm
 	@hack/release-dry-run.sh
 
 .PHONY: clean

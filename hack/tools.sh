@@ -128,6 +128,7 @@ build_set() {
   goreleaser) ensure goreleaser github.com/goreleaser/goreleaser/v2 "$GORELEASER_VERSION" "" github.com/goreleaser/goreleaser/v2 ;;
   syft) ensure syft github.com/anchore/syft "$SYFT_VERSION" "" github.com/anchore/syft/cmd/syft ;;
   cosign) ensure cosign github.com/sigstore/cosign/v3 "$COSIGN_VERSION" "" github.com/sigstore/cosign/v3/cmd/cosign ;;
+  crane) ensure crane github.com/google/go-containerregistry "$CRANE_VERSION" "" github.com/google/go-containerregistry/cmd/crane ;;
   kind) ensure kind sigs.k8s.io/kind "$KIND_VERSION" "" sigs.k8s.io/kind ;;
   *) die "unknown set of tools: $1" ;;
   esac
