@@ -22,6 +22,7 @@ TOOLS := $(CURDIR)/bin/tools
 CONTROLLER_GEN := $(TOOLS)/controller-gen-$(CONTROLLER_TOOLS_VERSION)/controller-gen
 KUSTOMIZE := $(TOOLS)/kustomize-$(KUSTOMIZE_VERSION)/kustomize
 GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
+ACTIONLINT := $(TOOLS)/actionlint-$(ACTIONLINT_VERSION)/actionlint
 
 # phase NAME: a line that can be found again in a long log.
 phase = @printf '\n==> %s  %s\n' "$$(date +%H:%M:%S)" "$(1)"
@@ -103,8 +104,9 @@ fmt: $(GOLANGCI_LINT) ## Format the Go code.
 	@$(GOLANGCI_LINT) fmt
 
 .PHONY: lint
-lint: $(GOLANGCI_LINT) ## Check code, import direction, sizes and shell scripts.
+lint: $(GOLANGCI_LINT) $(ACTIONLINT) ## Check code, import direction, sizes, shell scripts and workflows.
 	@$(GOLANGCI_LINT) run --allow-parallel-runners
+	@$(ACTIONLINT) -no-color .github/workflows/*.yaml
 	@hack/check-size.sh
 	@if command -v shellcheck >/dev/null; then shellcheck -x hack/*.sh .ci/run; else echo "shellcheck is not installed: scripts were not checked"; fi
 
@@ -198,7 +200,7 @@ undeploy: ## Remove the operator. CRDs, namespace, and every GaleraCluster and i
 ##@ Tools
 
 .PHONY: tools
-tools: $(CONTROLLER_GEN) $(KUSTOMIZE) $(GOLANGCI_LINT) ## Install the development tools in bin/tools.
+tools: $(CONTROLLER_GEN) $(KUSTOMIZE) $(GOLANGCI_LINT) $(ACTIONLINT) ## Install the development tools in bin/tools.
 
 # install-tool PACKAGE@VERSION: into the folder of the target. Go's own cache makes it work
 # without a network when the version was built here before.
@@ -212,3 +214,6 @@ $(KUSTOMIZE):
 
 $(GOLANGCI_LINT):
 	$(call install-tool,github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION))
+
+$(ACTIONLINT):
+	$(call install-tool,github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION))

@@ -1,14 +1,19 @@
 #!/usr/bin/env bash
 # Checks the release in dist as a user would: signatures, digests, versions. Every failure ends it.
-#   VERSION, REGISTRY as for hack/release.sh; COSIGN_PUB: the key of a dry run
+#   VERSION, REGISTRY as for hack/release.sh
+#   COSIGN_PUB  the key of a dry run, or IDENTITY  the workflow that signs (a regular expression)
 set -euo pipefail
 # shellcheck source=hack/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$REPO_DIR/dist"
-: "${VERSION:?}" "${REGISTRY:?}" "${COSIGN_PUB:?}"
+: "${VERSION:?}" "${REGISTRY:?}"
 number=${VERSION#v}
 digest=$(cat digest)
-verify=(--key "$COSIGN_PUB" --insecure-ignore-tlog)
+if [ -n "${COSIGN_PUB:-}" ]; then
+  verify=(--key "$COSIGN_PUB" --insecure-ignore-tlog)
+else
+  verify=(--certificate-identity-regexp "${IDENTITY:?}" --certificate-oidc-issuer https://token.actions.githubusercontent.com)
+fi
 
 # is WHAT HAVE WANT
 is() { [ "$2" = "$3" ] || die "$1 is '$2', and should be '$3'"; }
