@@ -70,20 +70,20 @@ func (a *agent) serverGone() {
 }
 
 // boot starts the agent on its volume.
-func (w *World) boot(i int) {
+func (w *platform) boot(i int) {
 	n := &w.nodes[i]
 	n.agent = agent{up: true, boot: n.agent.boot + 1, blurred: n.agent.blurred, loaded: w.api.config, pair: n.agent.pair}
 	w.interrupt(i)
 }
 
 // killAgent ends the container and everything in it.
-func (w *World) killAgent(i int) {
+func (w *platform) killAgent(i int) {
 	w.crash(i)
 	w.nodes[i].agent.up = false
 }
 
 // stepAgent lets the agent do the next thing it would do by itself.
-func (w *World) stepAgent(i int) bool {
+func (w *agents) stepAgent(i int) bool {
 	n := &w.nodes[i]
 	if !n.agent.up {
 		return false
@@ -120,7 +120,7 @@ func (w *World) stepAgent(i int) bool {
 }
 
 // examined ends a look at the data directory.
-func (w *World) examined(i int) {
+func (w *agents) examined(i int) {
 	n := &w.nodes[i]
 	w.interrupt(i)
 	n.agent.doing, n.agent.phase = "", phaseWaiting
@@ -128,7 +128,7 @@ func (w *World) examined(i int) {
 }
 
 // interrupt ends what was being carried out, in the book.
-func (w *World) interrupt(i int) {
+func (w *platform) interrupt(i int) {
 	if !slices.ContainsFunc(w.nodes[i].vol.book.records[:], func(r record) bool { return r.state == orderAccepted }) {
 		return
 	}
@@ -137,7 +137,7 @@ func (w *World) interrupt(i int) {
 
 // turn lets the agent decide on its next step, and begin it; it says whether that changed anything. What takes time ends at a later
 // event.
-func (w *World) turn(i int, peers map[string]agentapi.PeerView) bool {
+func (w *agents) turn(i int, peers map[string]agentapi.PeerView) bool {
 	n := &w.nodes[i]
 	s := w.situation(i, peers)
 	step := lifecycle.Next(s)
@@ -172,7 +172,7 @@ func (w *World) turn(i int, peers map[string]agentapi.PeerView) bool {
 }
 
 // primaryPeer is a member that can be reached and says of itself that it is Primary, -1 for none.
-func (w *World) primaryPeer(i int) int {
+func (w *agents) primaryPeer(i int) int {
 	for j := range w.n {
 		p := &w.nodes[j]
 		if j != i && w.reach(i, j) && p.agent.up && p.srv.on && !p.srv.hung && p.srv.view.primary && p.srv.donor == 0 && !p.pod.terminating {
@@ -182,7 +182,7 @@ func (w *World) primaryPeer(i int) int {
 	return -1
 }
 
-func (w *World) initialised(i int) {
+func (w *agents) initialised(i int) {
 	n := &w.nodes[i]
 	if r := n.vol.book.find(n.agent.doing); r == nil || r.kind != orderInitialise {
 		n.agent.phase = phaseExamining // another order came: what was made is removed
@@ -193,7 +193,7 @@ func (w *World) initialised(i int) {
 }
 
 // failStart is an attempt that was decided on and came to nothing. What was written before it stays.
-func (w *World) failStart(i int) bool {
+func (w *agents) failStart(i int) bool {
 	n := &w.nodes[i]
 	if !n.agent.up || n.srv.on || n.agent.phase != phaseStarting && n.agent.phase != phaseInitialising {
 		return false
@@ -205,7 +205,7 @@ func (w *World) failStart(i int) bool {
 
 // started ends the start of mariadbd: as a new component, or in the component it meets. It was decided on when it began, however long
 // ago that was.
-func (w *World) started(i int) {
+func (w *agents) started(i int) {
 	n := &w.nodes[i]
 	if n.agent.alone {
 		w.bootstrapped(i)
@@ -222,7 +222,7 @@ func (w *World) started(i int) {
 	w.regroup(i)
 }
 
-func (w *World) bootstrapped(i int) {
+func (w *agents) bootstrapped(i int) {
 	n := &w.nodes[i]
 	n.agent.phase, n.agent.alone, n.agent.running = phaseRunning, false, n.agent.loaded
 	n.srv = w.newServer(i)
@@ -243,7 +243,7 @@ func (w *World) bootstrapped(i int) {
 }
 
 // carryOn is a running member's own business: a rebuilt quorum, and noticing its server's end.
-func (w *World) carryOn(i int) bool {
+func (w *agents) carryOn(i int) bool {
 	n := &w.nodes[i]
 	if !n.srv.on {
 		n.agent.serverGone()
@@ -272,7 +272,7 @@ func (w *World) carryOn(i int) bool {
 }
 
 // adoptLines takes over what a member of the same Primary component knows of its history.
-func (w *World) adoptLines(i int) bool {
+func (w *agents) adoptLines(i int) bool {
 	n := &w.nodes[i]
 	for j := range w.n {
 		p := &w.nodes[j]
@@ -286,7 +286,7 @@ func (w *World) adoptLines(i int) bool {
 
 // rebuilt is pc.bootstrap: the member's present component becomes Primary as it is, at the
 // position of its most advanced member.
-func (w *World) rebuilt(i int, r record) {
+func (w *agents) rebuilt(i int, r record) {
 	v := w.nodes[i].srv.view
 	if !w.whole(v) {
 		return // nothing is agreed on while the group is changing
@@ -315,7 +315,7 @@ func (w *World) rebuilt(i int, r record) {
 }
 
 // stopped ends a graceful stop; what comes next depends on who asked for it.
-func (w *World) stopped(i int) {
+func (w *agents) stopped(i int) {
 	n := &w.nodes[i]
 	if n.srv.on {
 		w.leave(i)

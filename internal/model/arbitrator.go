@@ -35,16 +35,16 @@ type garbd struct {
 }
 
 // arbitrated says that there may be an arbitrator in this world.
-func (w *World) arbitrated() bool { return w.places > w.n }
+func (w *topology) arbitrated() bool { return w.places > w.n }
 
 // admits is what the API admits: an even number of members has an arbitrator, an odd one none.
-func (w *World) admits(replicas int) {
+func (w *platform) admits(replicas int) {
 	w.api.replicas = int8(replicas)
 	w.api.arbitrator = w.arbitrated() && replicas%2 == 0
 }
 
 // tend lets the Deployment's controller and the kubelet do their next thing for the arbitrator.
-func (w *World) tend() bool {
+func (w *platform) tend() bool {
 	n, d := &w.nodes[w.n], w.api.deployment
 	wanted := d.exists && d.scheduled
 	switch {
@@ -68,7 +68,7 @@ func (w *World) tend() bool {
 }
 
 // arbitrate lets the arbitrator's agent do what it would do by itself: the decision is the agent's own.
-func (w *World) arbitrate() bool {
+func (w *cluster) arbitrate() bool {
 	n := &w.nodes[w.n]
 	if !n.agent.up {
 		return false
@@ -101,7 +101,7 @@ func (w *World) arbitrate() bool {
 }
 
 // members is what the members answer the arbitrator's agent: agent.Look and agent.Counted in this world.
-func (w *World) members() (p voter.Peers, counted bool) {
+func (w *cluster) members() (p voter.Peers, counted bool) {
 	p.Down = true
 	for j := range w.size() {
 		n := &w.nodes[j]
@@ -121,13 +121,13 @@ func (w *World) members() (p voter.Peers, counted bool) {
 }
 
 // stale says that garbd would be started otherwise now.
-func (w *World) stale() bool {
+func (w *hosts) stale() bool {
 	n := &w.nodes[w.n]
 	return n.agent.running != n.agent.loaded || n.srv.pair != n.agent.pair
 }
 
 // endGarbd ends it in good order: the others go on without it.
-func (w *World) endGarbd() {
+func (w *group) endGarbd() {
 	n := &w.nodes[w.n]
 	v := n.srv.view
 	told := w.whole(v)
@@ -138,7 +138,7 @@ func (w *World) endGarbd() {
 }
 
 // tick is ten seconds. An agent turns more often than that: no garbd that nobody counts runs for longer than its patience.
-func (w *World) tick() {
+func (w *cluster) tick() {
 	w.clock++
 	if w.arbitrated() && w.nodes[w.n].srv.on {
 		w.uncounted()
@@ -146,14 +146,14 @@ func (w *World) tick() {
 }
 
 // uncounted lets the agent of a garbd look who counts it, and end it when nobody has for too long.
-func (w *World) uncounted() {
+func (w *cluster) uncounted() {
 	if _, counted := w.members(); counted || w.clock-w.garbd.counted > 3 {
 		w.arbitrate()
 	}
 }
 
 // outlive lets a garbd end that nobody counts: what happens now takes longer.
-func (w *World) outlive() {
+func (w *cluster) outlive() {
 	if w.arbitrated() && w.nodes[w.n].srv.on {
 		if _, counted := w.members(); !counted {
 			w.endGarbd()
@@ -163,7 +163,7 @@ func (w *World) outlive() {
 
 // meetArbitrator is for those who came to a Primary component in which nobody has data. There is no donor:
 // who has exactly what the component had goes on with it, and nobody else gets anywhere.
-func (w *World) meetArbitrator(present set) {
+func (w *group) meetArbitrator(present set) {
 	group := w.nodes[w.n].srv.received
 	for j := range w.n {
 		n := &w.nodes[j]
@@ -176,7 +176,7 @@ func (w *World) meetArbitrator(present set) {
 func garbdName(process int16) string { return "arbitrator." + strconv.Itoa(int(process)) }
 
 // seenArbitrator is internal/observe.arbitration in this world.
-func (w *World) seenArbitrator(o *operator, s *galera.Snapshot) *galera.Arbitrator {
+func (w *controllers) seenArbitrator(o *operator, s *galera.Snapshot) *galera.Arbitrator {
 	d, p, r := o.deployment, &o.pods[w.n], &o.reports[w.n]
 	if !d.exists && !o.arbitrator && !p.exists {
 		return nil
@@ -208,7 +208,7 @@ func (w *World) seenArbitrator(o *operator, s *galera.Snapshot) *galera.Arbitrat
 }
 
 // arbitratorUse is internal/observe.arbitratorUse in this world.
-func (w *World) arbitratorUse(o *operator) (u galera.CertificateUse, ok bool) {
+func (w *controllers) arbitratorUse(o *operator) (u galera.CertificateUse, ok bool) {
 	if !w.arbitrated() || !o.pods[w.n].exists && !o.deployment.scheduled {
 		return u, false
 	}
@@ -221,17 +221,17 @@ func (w *World) arbitratorUse(o *operator) (u galera.CertificateUse, ok bool) {
 }
 
 // deploy carries out what is planned about the Deployment.
-func (w *World) deploy(o *operator, a plan.Action) {
+func (w *apiServer) deploy(o *operator, a plan.Action) {
 	switch a := a.(type) {
 	case plan.ApplyArbitrator:
-		w.api.deployment = deployment{exists: true, scheduled: a.Running, template: o.template}
+		w.deployment = deployment{exists: true, scheduled: a.Running, template: o.template}
 	case plan.RemoveArbitrator:
-		w.api.deployment = deployment{}
+		w.deployment = deployment{}
 	}
 }
 
 // settled says that the arbitrator is as the spec asks.
-func (w *World) settled() bool {
+func (w *cluster) settled() bool {
 	if !w.arbitrated() {
 		return true
 	}
@@ -245,7 +245,7 @@ func (w *World) settled() bool {
 }
 
 // endOrdered is the agent's judgement of an order: it ends the garbd that is named, and no other one.
-func (w *World) endOrdered(o order) {
+func (w *cluster) endOrdered(o order) {
 	if w.nodes[w.n].srv.on && o.kind == orderRestart && o.id == garbdName(w.garbd.process) {
 		w.garbd.ordered = w.garbd.process
 		w.truth.reached |= ReachedEndedArbitrator
@@ -254,7 +254,7 @@ func (w *World) endOrdered(o order) {
 
 // checkArbitrator judges what takes the arbitrator down while a component serves, by what the operator could see.
 // It leaves first when all nodes are to be stopped.
-func (w *World) checkArbitrator(s galera.Snapshot, a plan.Action) {
+func (w *truth) checkArbitrator(s galera.Snapshot, a plan.Action) {
 	taken := false
 	switch a := a.(type) {
 	case plan.SendOrder:

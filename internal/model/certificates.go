@@ -42,17 +42,17 @@ type Publisher func(galera.Certificates) plan.Publication
 var publishers = []Publisher{plan.Publish}
 
 // issue makes the issuer issue a leaf under a CA.
-func (w *World) issue(ca int8) {
+func (w *apiServer) issue(ca int8) {
 	w.serials++
-	w.api.certs.issued = publication{w.serials, ca, 1 << ca}
+	w.certs.issued = publication{w.serials, ca, 1 << ca}
 }
 
 // seeSecrets brings the operator's cache of the two Secrets up to date.
-func (w *World) seeSecrets(k int) { w.ops[k].certs = w.api.certs }
+func (w *controllers) seeSecrets(k int) { w.ops[k].certs = w.api.certs }
 
 // load lets the agent take over what is published, and its server load it. A server adds CAs and
 // drops none.
-func (w *World) load(i int) bool {
+func (w *platform) load(i int) bool {
 	n := &w.nodes[i]
 	if !n.agent.up || n.agent.pair == w.api.certs.published && (!n.srv.on || i == w.n || n.srv.pair == n.agent.pair) {
 		return false
@@ -66,13 +66,13 @@ func (w *World) load(i int) bool {
 }
 
 // newServer is a mariadbd that was just started: it presents and trusts what the agent has.
-func (w *World) newServer(i int) server {
+func (w *hosts) newServer(i int) server {
 	n := &w.nodes[i]
 	return server{on: true, received: n.vol.head, pair: n.agent.pair, trusts: n.agent.pair.trusts}
 }
 
 // certificates is internal/observe.Certificates in this world.
-func (w *World) certificates(o *operator) galera.Certificates {
+func (w *controllers) certificates(o *operator) galera.Certificates {
 	known := o.certs.published.trusts | o.certs.issued.trusts
 	c := galera.Certificates{Valid: true, Published: o.certs.published.pair("published", known), Issued: o.certs.issued.pair("issued", known)}
 	if o.certs.issued.serial == o.certs.published.serial {
@@ -105,7 +105,7 @@ func (p publication) name() string {
 }
 
 // publish is the operator's choice and its application: it fails when somebody was quicker.
-func (w *World) publish(o *operator) bool {
+func (w *controllers) publish(o *operator) bool {
 	now := o.certs.published
 	if now.serial == o.certs.issued.serial && now.trusts == o.certs.issued.trusts {
 		return false
@@ -131,7 +131,7 @@ func (w *World) publish(o *operator) bool {
 
 // outlast forgets the reports from an earlier time when the same was published: another CA came and went since, which
 // takes longer than a report is believed.
-func (w *World) outlast(p publication) {
+func (w *controllers) outlast(p publication) {
 	for k := range w.ops {
 		for i := range w.places {
 			if r := &w.ops[k].reports[i]; r.installed == p {
@@ -142,7 +142,7 @@ func (w *World) outlast(p publication) {
 }
 
 // checkDropped: what a member presents must verify by what the others are given.
-func (w *World) checkDropped() {
+func (w *platform) checkDropped() {
 	for i := range w.places {
 		if s := &w.nodes[i].srv; s.on && !s.killed && s.pair.key()&w.api.certs.published.trusts.keys() == 0 {
 			w.violate(CADropped)
@@ -151,7 +151,7 @@ func (w *World) checkDropped() {
 }
 
 // checkTrust: every running server trusts what every other one presents. One that was killed presents nothing, and asks nothing.
-func (w *World) checkTrust() {
+func (w *hosts) checkTrust() {
 	presented, trusted := cas(0), ^cas(0)
 	for i := range w.places {
 		if s := &w.nodes[i].srv; s.on && !s.killed {
@@ -165,7 +165,7 @@ func (w *World) checkTrust() {
 }
 
 // renewed says that the issued pair, and nothing else, is in force on the member.
-func (w *World) renewed(i int) bool {
+func (w *platform) renewed(i int) bool {
 	s := &w.nodes[i].srv
 	return s.pair == w.api.certs.issued && s.trusts == s.pair.trusts
 }

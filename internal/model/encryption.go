@@ -34,12 +34,12 @@ type published struct {
 func (m mode) meets(o mode) bool { return m == o || m == modeDynamic || o == modeDynamic }
 
 // linked says that two members' servers find each other.
-func (w *World) linked(i, j int) bool {
+func (w *hosts) linked(i, j int) bool {
 	return w.reach(i, j) && !w.nodes[i].srv.hung && !w.nodes[j].srv.hung && w.nodes[i].agent.running.mode.meets(w.nodes[j].agent.running.mode)
 }
 
 // verified says that the member sees every other one answer with TLS.
-func (w *World) verified(i int) bool {
+func (w *platform) verified(i int) bool {
 	for j := range w.size() {
 		if j != i && (!w.reach(i, j) || !w.nodes[j].srv.on || w.nodes[j].agent.running.mode == modePlain) {
 			return false
@@ -49,12 +49,12 @@ func (w *World) verified(i int) bool {
 }
 
 // reconfigure makes a new configuration with the mode; the agents read it when they come to it.
-func (w *World) reconfigure(m mode) {
-	w.api.config = published{(w.api.config.revision + 1) % 8, m}
+func (w *apiServer) reconfigure(m mode) {
+	w.config = published{(w.config.revision + 1) % 8, m}
 }
 
 // checkMixed: in one membership nobody is plain only while somebody is strict.
-func (w *World) checkMixed(members set) {
+func (w *hosts) checkMixed(members set) {
 	var seen [modeStrict + 1]bool
 	for i := range w.places {
 		if members.has(i) {

@@ -203,7 +203,7 @@ func (w *World) fault(e Event) bool {
 	return true
 }
 
-func (w *World) killServer(i int) bool {
+func (w *group) killServer(i int) bool {
 	if !w.nodes[i].srv.on {
 		return false
 	}
@@ -235,11 +235,11 @@ func (w *World) diskOrPerson(e Event) bool {
 	case Hibernate:
 		w.api.hibernate = !w.api.hibernate
 	case Configure:
-		w.configure()
+		w.api.configure()
 	case Upgrade:
 		w.api.template = (w.api.template + 1) % 8
 	case SwitchTLS:
-		w.switchTLS(e.B%2 == 1)
+		w.api.switchTLS(e.B%2 == 1)
 	case Scale:
 		w.admits(i + 1)
 	case Approve:
@@ -249,9 +249,9 @@ func (w *World) diskOrPerson(e Event) bool {
 	case SplitByHand:
 		return w.splitByHand(i)
 	case Renew:
-		w.issue(w.api.certs.issued.ca)
+		w.api.issue(w.api.certs.issued.ca)
 	case ReplaceCA:
-		w.issue(int8(e.A % authorities))
+		w.api.issue(int8(e.A % authorities))
 	case Hang, HangHard, LookHangs, Freeze, Protect, Thaw:
 		return w.seize(i, e.Kind)
 	case FailStart:
@@ -261,11 +261,11 @@ func (w *World) diskOrPerson(e Event) bool {
 }
 
 // switchTLS turns the encryption of replication on, or off.
-func (w *World) switchTLS(rebootstrap bool) {
-	w.api.wanted, w.api.rebootstrap = modePlain+modeStrict-w.api.wanted, rebootstrap
+func (w *apiServer) switchTLS(rebootstrap bool) {
+	w.wanted, w.rebootstrap = modePlain+modeStrict-w.wanted, rebootstrap
 }
 
 // configure publishes a new configuration; the agents read it when they come to it.
-func (w *World) configure() {
-	w.reconfigure(w.api.config.mode)
+func (w *apiServer) configure() {
+	w.reconfigure(w.config.mode)
 }

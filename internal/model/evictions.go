@@ -8,7 +8,7 @@ import (
 )
 
 // tellEvictions is what an operator does beside its plan.
-func (w *World) tellEvictions(o *operator, s galera.Snapshot) bool {
+func (w *controllers) tellEvictions(o *operator, s galera.Snapshot) bool {
 	evictions := plan.Evictions(s)
 	if w.careless {
 		evictions = carelessEvictions(withoutViews(s))

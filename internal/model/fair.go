@@ -14,7 +14,7 @@ func (w *World) Round(p Planner) {
 }
 
 // elapse lets every member do the next thing it does by itself, while the operators do nothing.
-func (w *World) elapse() {
+func (w *cluster) elapse() {
 	for i := range w.places {
 		w.step(w.regroup(i))
 	}
@@ -36,7 +36,7 @@ func (w *World) elapse() {
 }
 
 // step counts one thing that happened, and checks the promises after it.
-func (w *World) step(did bool) bool {
+func (w *cluster) step(did bool) bool {
 	if did {
 		w.truth.steps++
 		w.checkAlways()
@@ -45,7 +45,7 @@ func (w *World) step(did bool) bool {
 }
 
 // calm ends all faults that end by themselves, but for those of the member kept, if there is one.
-func (w *World) calm(keep int) {
+func (w *faults) calm(keep int) {
 	w.partition(0)
 	for k := range w.ops {
 		w.ops[k].mute = 0
@@ -85,7 +85,7 @@ func (w *World) Converge(p Planner) (int, bool) {
 }
 
 // help is what a person does after having read the conditions.
-func (w *World) help() {
+func (w *faults) help() {
 	w.approve()
 	if i := w.ops[0].deletes; i > 0 {
 		w.drain(int(i - 1))
@@ -119,7 +119,7 @@ func (w *World) arrived() bool {
 	return w.api.config.mode == w.api.wanted && w.api.status.size == w.api.replicas && w.settled() && w.writer() && !w.api.status.working && w.wireEmpty()
 }
 
-func (w *World) asleep() bool {
+func (w *cluster) asleep() bool {
 	for i := range w.places {
 		if w.nodes[i].pod.exists {
 			return false
@@ -129,10 +129,10 @@ func (w *World) asleep() bool {
 	return w.api.status.hibernated()
 }
 
-func (w *World) wireEmpty() bool { return w.wire == [maxMessages]message{} }
+func (w *cluster) wireEmpty() bool { return w.wire == [maxMessages]message{} }
 
 // writer says that NAME-primary leads to a node that serves.
-func (w *World) writer() bool {
+func (w *cluster) writer() bool {
 	i := int(w.api.service.target)
 	return i < w.size() && w.nodes[i].pod.exists && w.serves(i)
 }

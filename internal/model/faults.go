@@ -2,7 +2,7 @@ package model
 
 // disturb changes the member's volume while its pod is away. Such a thing takes longer than any
 // cache lags or any old leader lives: see docs/model.md.
-func (w *World) disturb(i int, change func(*volume)) {
+func (w *faults) disturb(i int, change func(*volume)) {
 	w.podGone(i)
 	change(&w.nodes[i].vol)
 	w.excuse(i)
@@ -15,7 +15,7 @@ func (w *World) disturb(i int, change func(*volume)) {
 }
 
 // settleOperators ends old leaders, and lets caches catch up.
-func (w *World) settleOperators() {
+func (w *controllers) settleOperators() {
 	w.ops[1].clear()
 	if o := &w.ops[0]; o.started {
 		w.seeStatus(0)
@@ -31,7 +31,7 @@ func (w *World) settleOperators() {
 // excuse lifts the promise from acknowledged write-sets that are on no disk any more, when nobody
 // can see that one is missing: the disk went back to an older state of itself, it had never been
 // seen with data, or the cluster's history had not been recorded yet.
-func (w *World) excuse(i int) {
+func (w *platform) excuse(i int) {
 	v := &w.nodes[i].vol
 	older := v.data == dataPresent && w.past.uuid(v.head) == w.api.status.uuid
 	if !older && w.api.status.held.has(i) && w.api.status.uuid != 0 {
@@ -45,7 +45,7 @@ func (w *World) excuse(i int) {
 }
 
 // anybodyHolds says that the write-set is on the disk of some member; what is only received does not count.
-func (w *World) anybodyHolds(ws write) bool {
+func (w *platform) anybodyHolds(ws write) bool {
 	for j := range w.size() {
 		if v := &w.nodes[j].vol; v.data == dataPresent && w.past.includes(v.head, ws) {
 			return true
@@ -54,14 +54,14 @@ func (w *World) anybodyHolds(ws write) bool {
 	return false
 }
 
-func (w *World) wipe(i int) bool {
+func (w *faults) wipe(i int) bool {
 	w.disturb(i, func(v *volume) { *v = volume{} })
 	return true
 }
 
 // rollBack puts an old snapshot of the volume in its place. What was lost does not come back in
 // the middle of an operation that was begun without it.
-func (w *World) rollBack(i int) bool {
+func (w *faults) rollBack(i int) bool {
 	n := &w.nodes[i]
 	behind := n.vol.data == dataPresent && w.past.includes(n.vol.head, n.saved.head)
 	if !n.saved.used || w.api.status.working && !behind {
@@ -72,13 +72,13 @@ func (w *World) rollBack(i int) bool {
 }
 
 // damageBook makes the order book unreadable; agents look at it when they start.
-func (w *World) damageBook(i int) bool {
+func (w *platform) damageBook(i int) bool {
 	w.killAgent(i)
 	w.nodes[i].vol.book.damaged = true
 	return true
 }
 
-func (w *World) save(i int) bool {
+func (w *hosts) save(i int) bool {
 	n := &w.nodes[i]
 	if n.srv.on || n.vol.data != dataPresent || n.vol.book.damaged {
 		return false
@@ -89,7 +89,7 @@ func (w *World) save(i int) bool {
 }
 
 // swap puts another cluster's volume in place, further on than this one.
-func (w *World) swap(i int) bool {
+func (w *faults) swap(i int) bool {
 	if !w.past.room() {
 		return false
 	}
@@ -99,7 +99,7 @@ func (w *World) swap(i int) bool {
 }
 
 // loseStatus wipes the resource's status, as a restore from a manifest does.
-func (w *World) loseStatus() bool {
+func (w *faults) loseStatus() bool {
 	// Every volume there ever was is looked at again.
 	w.api.status = status{version: w.api.status.version + 1, primary: none, lostAt: -1, size: int8(w.n)}
 	for ws := write(1); ws <= w.past.used; ws++ {
@@ -114,7 +114,7 @@ func (w *World) loseStatus() bool {
 }
 
 // partition puts the members of the set on the other side of the network.
-func (w *World) partition(other set) {
+func (w *hosts) partition(other set) {
 	for i := range w.places {
 		w.side[i] = 0
 		if other.has(i) {
@@ -125,14 +125,14 @@ func (w *World) partition(other set) {
 }
 
 // shatter isolates every member.
-func (w *World) shatter() {
+func (w *topology) shatter() {
 	for i := range w.places {
 		w.side[i] = int8(i)
 	}
 }
 
 // splitByHand is a person who makes a minority Primary with pc.bootstrap.
-func (w *World) splitByHand(i int) bool {
+func (w *group) splitByHand(i int) bool {
 	n := &w.nodes[i]
 	if !n.srv.on || n.srv.view.primary || !w.whole(n.srv.view) || !w.anyServes() {
 		return false

@@ -35,7 +35,7 @@ type server struct {
 
 // whole says that a view is in force: all of its members run, know it and reach each other.
 // Only a whole Primary view can replicate.
-func (w *World) whole(v view) bool {
+func (w *hosts) whole(v view) bool {
 	if v.id == 0 {
 		return false
 	}
@@ -55,12 +55,12 @@ func (w *World) whole(v view) bool {
 }
 
 // serves says that the member is in a whole Primary view.
-func (w *World) serves(i int) bool {
+func (w *hosts) serves(i int) bool {
 	s := &w.nodes[i].srv
 	return s.on && s.view.primary && w.whole(s.view)
 }
 
-func (w *World) anyServes() bool {
+func (w *hosts) anyServes() bool {
 	for i := range w.n {
 		if w.serves(i) {
 			return true
@@ -70,7 +70,7 @@ func (w *World) anyServes() bool {
 }
 
 // donates says that a full transfer from the member is going on.
-func (w *World) donates(i int) bool {
+func (w *hosts) donates(i int) bool {
 	for j := range w.n {
 		s := &w.nodes[j].srv
 		if s.on && int(s.donor) == i+1 {
@@ -80,13 +80,13 @@ func (w *World) donates(i int) bool {
 	return false
 }
 
-func (w *World) synced(i int) bool {
+func (w *hosts) synced(i int) bool {
 	n := &w.nodes[i]
 	return n.srv.on && n.srv.view.primary && n.srv.donor == 0 && n.vol.head == n.srv.received && !w.donates(i) && !n.srv.stuck
 }
 
 // newView gives the members a common view.
-func (w *World) newView(members set, primary bool) {
+func (w *group) newView(members set, primary bool) {
 	w.viewIDs++
 	v := view{id: w.viewIDs, members: members, primary: primary}
 	if w.arbitrated() && members.has(w.n) {
@@ -108,7 +108,7 @@ func (w *World) newView(members set, primary bool) {
 
 // regroup lets everybody on the member's side of the network find each other: Galera's
 // membership protocol and its quorum rule.
-func (w *World) regroup(i int) bool {
+func (w *group) regroup(i int) bool {
 	if !w.nodes[i].srv.on || w.nodes[i].srv.hung {
 		return false
 	}
@@ -135,7 +135,7 @@ func (w *World) regroup(i int) bool {
 
 // complete are those of the members that have what their component has: not who is still given a copy. Without one
 // of them there is no quorum (Galera's state_quorum_inherit).
-func (w *World) complete(members set) (c set) {
+func (w *group) complete(members set) (c set) {
 	for j := range w.places {
 		if members.has(j) && w.nodes[j].srv.donor == 0 {
 			c |= 1 << j
@@ -146,7 +146,7 @@ func (w *World) complete(members set) (c set) {
 
 // carriers are the members present that were in the latest Primary view; still says that one
 // of them has not lost it.
-func (w *World) carriers(present set) (c set, last view, still bool) {
+func (w *group) carriers(present set) (c set, last view, still bool) {
 	for j := range w.places {
 		if s := &w.nodes[j].srv; present.has(j) && s.last.id > last.id {
 			last = s.last
@@ -166,7 +166,7 @@ func (w *World) carriers(present set) (c set, last view, still bool) {
 
 // evict tells the member that another one's server, of its own view, has ended. It believes that of one in
 // each view.
-func (w *World) evict(i, gone int, view int16) bool {
+func (w *group) evict(i, gone int, view int16) bool {
 	n := &w.nodes[i]
 	if !n.agent.up || !n.srv.on || n.srv.hung || !n.srv.view.primary {
 		return false
@@ -184,7 +184,7 @@ func (w *World) evict(i, gone int, view int16) bool {
 }
 
 // evicted are those that one of the members was told of.
-func (w *World) evicted(members set) set {
+func (w *group) evicted(members set) set {
 	var out set
 	for j := range w.n {
 		if members.has(j) {
@@ -198,7 +198,7 @@ func (w *World) evicted(members set) set {
 // that did lose it merge by themselves when the last view is complete again. In an eager world a
 // majority is enough for that, too: less friendly than Galera, as parts may come back to life
 // behind the operator's back.
-func (w *World) quorum(carriers, last set, still bool) bool {
+func (w *group) quorum(carriers, last set, still bool) bool {
 	if still || w.eager {
 		return 2*carriers.len() > last.len()
 	}
@@ -207,7 +207,7 @@ func (w *World) quorum(carriers, last set, still bool) bool {
 
 // leave takes the member out of its group in good order: what was received is applied, and the
 // others go on without it, whatever their number.
-func (w *World) leave(i int) {
+func (w *group) leave(i int) {
 	n := &w.nodes[i]
 	v := n.srv.view
 	told := w.whole(v)
@@ -224,7 +224,7 @@ func (w *World) leave(i int) {
 }
 
 // crash ends the member's mariadbd at once: what was not applied is forgotten.
-func (w *World) crash(i int) {
+func (w *group) crash(i int) {
 	w.transferEnds(i)
 	n := &w.nodes[i]
 	if n.srv.on && n.srv.view.primary {
@@ -239,7 +239,7 @@ func (w *World) crash(i int) {
 
 // replicate makes a new write-set on a member that may write. With commit it is durable there and
 // the client is told so; without, the member had no time for either.
-func (w *World) replicate(i int, commit bool) bool {
+func (w *group) replicate(i int, commit bool) bool {
 	n := &w.nodes[i]
 	if !w.serves(i) || n.srv.donor != 0 || n.trouble == frozen || !w.past.room() {
 		return false
@@ -261,7 +261,7 @@ func (w *World) replicate(i int, commit bool) bool {
 }
 
 // apply makes the next received write-set durable on the member.
-func (w *World) apply(i int) bool {
+func (w *hosts) apply(i int) bool {
 	n := &w.nodes[i]
 	if !n.srv.on || n.srv.hung || n.trouble == frozen || n.srv.donor != 0 || n.srv.received == n.vol.head {
 		return false
@@ -273,7 +273,7 @@ func (w *World) apply(i int) bool {
 	return false
 }
 
-func (w *World) applyAll(i int) bool {
+func (w *hosts) applyAll(i int) bool {
 	did := false
 	for w.apply(i) {
 		did = true

@@ -36,7 +36,7 @@ const (
 )
 
 // checkAlways looks at what must hold in every state.
-func (w *World) checkAlways() {
+func (w *cluster) checkAlways() {
 	if w.truth.violation != "" || w.truth.split {
 		return
 	}
@@ -58,7 +58,7 @@ func (w *World) checkAlways() {
 }
 
 // checkBootstrap judges the moment in which an order makes a component out of the member.
-func (w *World) checkBootstrap(i int, r record) {
+func (w *platform) checkBootstrap(i int, r record) {
 	w.note(r.kind)
 	slot := &w.truth.formed[r.epoch%int64(len(w.truth.formed))]
 	if slot.epoch == r.epoch && r.kind != orderRebuild {
@@ -93,7 +93,7 @@ func (w *World) checkBootstrap(i int, r record) {
 }
 
 // furthest is the last write-set the member has, on its disk or received.
-func (w *World) furthest(j int) write {
+func (w *hosts) furthest(j int) write {
 	n := &w.nodes[j]
 	if n.srv.on && n.srv.donor == 0 {
 		return n.srv.received
@@ -105,14 +105,14 @@ func (w *World) furthest(j int) write {
 }
 
 // approves says that a person has vouched for the member at that position, for this stop.
-func (w *World) approves(i int, head write) bool {
+func (w *platform) approves(i int, head write) bool {
 	t := w.api.trust
 	return w.truth.approved && int(t.member) == i+1 && t.head == head
 }
 
 // checkWrites looks for acknowledged write-sets that head does not include. With accepted their
 // loss is a person's choice.
-func (w *World) checkWrites(head write, accepted bool, what string) {
+func (w *hosts) checkWrites(head write, accepted bool, what string) {
 	for ws := write(1); ws <= w.past.used; ws++ {
 		e := &w.past.table[ws]
 		if !e.acked || e.gone || w.past.includes(head, ws) {
@@ -127,7 +127,7 @@ func (w *World) checkWrites(head write, accepted bool, what string) {
 }
 
 // checkFormed judges a Primary component that was just formed out of the members.
-func (w *World) checkFormed(members set) {
+func (w *hosts) checkFormed(members set) {
 	best := write(0)
 	for j := range w.places {
 		if s := &w.nodes[j].srv; members.has(j) && s.on && s.donor == 0 && s.received > best {
@@ -141,7 +141,7 @@ func (w *World) checkFormed(members set) {
 
 // checkAsleep judges the removal of the pods of a hibernated cluster. One member may have come
 // back unseen; two have not been stopped at all.
-func (w *World) checkAsleep() {
+func (w *platform) checkAsleep() {
 	on := 0
 	for i := range w.n {
 		if s := &w.nodes[i].srv; s.on && !s.killed && !w.nodes[i].pod.terminating {
@@ -155,7 +155,7 @@ func (w *World) checkAsleep() {
 
 // onlyStuckServe says that whoever serves is a donor for ever: no other member comes back before it is restarted, the one
 // that was taken down before it included.
-func (w *World) onlyStuckServe() bool {
+func (w *platform) onlyStuckServe() bool {
 	for i := range w.n {
 		if w.serves(i) && !w.nodes[i].srv.stuck {
 			return false
@@ -165,7 +165,7 @@ func (w *World) onlyStuckServe() bool {
 }
 
 // checkTaken judges an operator's act that takes the member down; stops are for hibernation.
-func (w *World) checkTaken(i int, stop bool) {
+func (w *platform) checkTaken(i int, stop bool) {
 	if stop || !w.serves(i) {
 		return
 	}
@@ -187,7 +187,7 @@ func nobodyElseGives(s galera.Snapshot) bool {
 }
 
 // checkDecision judges a decision by what its operator could see.
-func (w *World) checkDecision(s galera.Snapshot, d plan.Decision) {
+func (w *truth) checkDecision(s galera.Snapshot, d plan.Decision) {
 	if d.Action != nil && seesTwoPrimaries(s) {
 		w.violate(TouchedSplit)
 	}
@@ -226,7 +226,7 @@ func (w *World) checkDecision(s galera.Snapshot, d plan.Decision) {
 }
 
 // checkStopOrder: of a cluster that is hibernated the writer is stopped last.
-func (w *World) checkStopOrder(s galera.Snapshot, a plan.SendOrder) {
+func (w *truth) checkStopOrder(s galera.Snapshot, a plan.SendOrder) {
 	target, _ := s.Member(a.Member)
 	if a.Kind == plan.OrderStop && s.Operation != nil && s.Operation.Type == galera.OpScaleDown {
 		w.checkLeave(s, target)

@@ -48,7 +48,9 @@ type apiServer struct {
 	service    service
 	trust      trust
 	certs      secrets
-	status     status
+	// serials counts issued leaves.
+	serials int16
+	status  status
 }
 
 type trust struct {
@@ -62,13 +64,13 @@ type trust struct {
 }
 
 // ready is the pod's Ready condition.
-func (w *World) ready(i int) bool {
+func (w *platform) ready(i int) bool {
 	n := &w.nodes[i]
 	return n.pod.exists && !n.pod.terminating && n.agent.up && n.agent.phase == phaseRunning && !n.srv.hung && w.synced(i)
 }
 
 // stepKubelet lets the StatefulSet controller and the kubelet do their next thing for the member.
-func (w *World) stepKubelet(i int) bool {
+func (w *platform) stepKubelet(i int) bool {
 	n := &w.nodes[i]
 	asleep := w.api.hibernate && w.api.status.hibernated()
 	wanted := !asleep && i < w.size()
@@ -96,7 +98,7 @@ func (w *World) stepKubelet(i int) bool {
 }
 
 // drain deletes the pod gracefully.
-func (w *World) drain(i int) bool {
+func (w *platform) drain(i int) bool {
 	n := &w.nodes[i]
 	if !n.pod.exists || n.pod.terminating {
 		return false
@@ -110,7 +112,7 @@ func (w *World) drain(i int) bool {
 }
 
 // podGone removes the pod; the volume stays.
-func (w *World) podGone(i int) {
+func (w *platform) podGone(i int) {
 	w.killAgent(i)
 	w.nodes[i].srv = server{} // what could not be killed goes with its host
 	w.nodes[i].pod = pod{version: w.nodes[i].pod.version + 1}

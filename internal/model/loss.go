@@ -18,7 +18,7 @@ func tickOf(t time.Time) int16 { return int16(t.Sub(time.Unix(0, 0)) / tickTime)
 
 // seeLoss is the operator's own function, or what it replaced: a count that goes on through a Primary component
 // of a minority.
-func (w *World) seeLoss(s *galera.Snapshot, st *status) {
+func (w *controllers) seeLoss(s *galera.Snapshot, st *status) {
 	var recorded time.Time
 	if st.lostAt >= 0 {
 		recorded = timeOf(st.lostAt)
@@ -42,7 +42,7 @@ func inPrimary(s *galera.Snapshot) (n int) {
 }
 
 // checkLoss judges the count by what operators have seen that could tell it in the status.
-func (w *World) checkLoss(o *operator, s *galera.Snapshot) {
+func (w *controllers) checkLoss(o *operator, s *galera.Snapshot) {
 	if s.NoPrimaryFor == 0 {
 		return
 	}
@@ -53,7 +53,7 @@ func (w *World) checkLoss(o *operator, s *galera.Snapshot) {
 }
 
 // noteServing remembers that an operator with the last status has seen a Primary component, and has told so.
-func (w *World) noteServing(s *galera.Snapshot) {
+func (w *controllers) noteServing(s *galera.Snapshot) {
 	if inPrimary(s) > 0 {
 		w.truth.servedAt = w.clock
 	}

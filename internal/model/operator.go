@@ -68,7 +68,7 @@ type seenPod struct {
 func (o *operator) clear() { *o = operator{mute: o.mute} }
 
 // seeStatus brings the operator's cache of the resource up to date.
-func (w *World) seeStatus(k int) {
+func (w *controllers) seeStatus(k int) {
 	o := &w.ops[k]
 	o.status, o.hibernate, o.trust = w.api.status, w.api.hibernate, w.api.trust
 	o.config, o.template = w.api.config, w.api.template
@@ -83,7 +83,7 @@ func (w *World) seeStatus(k int) {
 	}
 }
 
-func (w *World) seePod(k, i int) {
+func (w *controllers) seePod(k, i int) {
 	o := &w.ops[k]
 	before := o.pods[i].uid
 	o.pods[i] = seenPod{w.nodes[i].pod, w.ready(i)}
@@ -99,7 +99,7 @@ func (w *World) seePod(k, i int) {
 }
 
 // hear brings the operator's knowledge of an agent up to date.
-func (w *World) hear(k, i int) {
+func (w *controllers) hear(k, i int) {
 	o := &w.ops[k]
 	if o.mute.has(i) || o.pods[i].uid != w.nodes[i].pod.uid || !o.pods[i].exists {
 		o.reports[i] = report{}
@@ -109,7 +109,7 @@ func (w *World) hear(k, i int) {
 }
 
 // lookAround refreshes everything an operator can see.
-func (w *World) lookAround(k int) {
+func (w *controllers) lookAround(k int) {
 	w.seeStatus(k)
 	w.seeSecrets(k)
 	for i := range w.places {
@@ -119,7 +119,7 @@ func (w *World) lookAround(k int) {
 }
 
 // snapshot is internal/observe.Snapshot in this world.
-func (w *World) snapshot(o *operator) galera.Snapshot {
+func (w *controllers) snapshot(o *operator) galera.Snapshot {
 	st := &o.status
 	s := galera.Snapshot{
 		Namespace: "world", Name: "db", Replicas: int(o.replicas), Hibernate: o.hibernate,
@@ -175,7 +175,7 @@ type approvalPatch struct {
 }
 
 // advice reads the command a message tells a person to run.
-func (w *World) advice(o *operator, d plan.Decision) trust {
+func (w *controllers) advice(o *operator, d plan.Decision) trust {
 	if d.Action != nil {
 		return trust{}
 	}
@@ -219,7 +219,7 @@ func podToDelete(d plan.Decision) int8 {
 	return int8(nameNumber(name) + 1)
 }
 
-func (w *World) trusted(t trust) *galera.Trust {
+func (w *controllers) trusted(t trust) *galera.Trust {
 	return &galera.Trust{Member: names[t.member-1], Position: w.past.position(t.head), Epoch: t.epoch, Without: nameSets[t.without], Running: nameSets[t.running], Unable: nameSets[t.unable]}
 }
 
@@ -233,7 +233,7 @@ const (
 )
 
 // reconcile is one pass of an operator: plan, act, write the status.
-func (w *World) reconcile(k int, planner Planner, at crashPoint) bool {
+func (w *controllers) reconcile(k int, planner Planner, at crashPoint) bool {
 	o := &w.ops[k]
 	if !o.started {
 		return false
@@ -258,14 +258,14 @@ func (w *World) reconcile(k int, planner Planner, at crashPoint) bool {
 }
 
 // act carries out what reaches beyond the status.
-func (w *World) act(o *operator, a plan.Action) bool {
+func (w *controllers) act(o *operator, a plan.Action) bool {
 	switch a := a.(type) {
 	case plan.SendOrder:
 		if i := w.placeOf(a.Member); i >= 0 && !o.mute.has(i) && o.pods[i].exists && o.pods[i].uid == w.nodes[i].pod.uid {
 			w.send(i, order{a.ID, a.Epoch, kindNumber(a.Kind), a.Position, numbers(a.GivenUp)})
 		}
 	case plan.AssignRoles:
-		w.assign(o, nameNumber(a.Primary))
+		w.api.assign(o, nameNumber(a.Primary))
 	case plan.DeletePod:
 		i := nameNumber(a.Member)
 		if p := &w.nodes[i].pod; p.exists && p.uid == o.pods[i].uid && !o.pods[i].terminating {
@@ -274,12 +274,12 @@ func (w *World) act(o *operator, a plan.Action) bool {
 		}
 	case plan.PublishEncryption:
 		if o.config == w.api.config && modeOf(a.From) == o.config.mode { // the resource version guards it
-			w.reconfigure(modeOf(a.To))
+			w.api.reconfigure(modeOf(a.To))
 			o.config = w.api.config
 			w.truth.reached |= ReachedSwitch
 		}
 	case plan.ApplyArbitrator, plan.RemoveArbitrator:
-		w.deploy(o, a)
+		w.api.deploy(o, a)
 	default:
 		return false
 	}
@@ -287,7 +287,7 @@ func (w *World) act(o *operator, a plan.Action) bool {
 }
 
 // placeOf is where the agent of that name is, -1 for nowhere.
-func (w *World) placeOf(name string) int {
+func (w *topology) placeOf(name string) int {
 	if name == arbitratorName {
 		return w.n
 	}
@@ -295,15 +295,15 @@ func (w *World) placeOf(name string) int {
 }
 
 // assign moves the Service; one that has changed since it was seen ends the attempt.
-func (w *World) assign(o *operator, primary int) {
-	if o.pods[primary].exists && o.service == w.api.service {
-		w.api.service = service{int8(primary), o.service.version + 1}
+func (w *apiServer) assign(o *operator, primary int) {
+	if o.pods[primary].exists && o.service == w.service {
+		w.service = service{int8(primary), o.service.version + 1}
 	}
 }
 
 // writeStatus stores the journal entry and what was observed, unless somebody else has written
 // since this operator has read.
-func (w *World) writeStatus(o *operator, s galera.Snapshot, a plan.Action) bool {
+func (w *controllers) writeStatus(o *operator, s galera.Snapshot, a plan.Action) bool {
 	next := o.status
 	w.journal(&next, a)
 	w.observed(&next, o, s)
@@ -326,7 +326,7 @@ func (w *World) writeStatus(o *operator, s galera.Snapshot, a plan.Action) bool 
 }
 
 // journal is internal/apply.Journal in this world.
-func (w *World) journal(st *status, a plan.Action) {
+func (w *controllers) journal(st *status, a plan.Action) {
 	switch a := a.(type) {
 	case plan.Begin:
 		st.epoch, st.working, st.operation = a.Operation.Epoch, true, a.Operation
@@ -356,7 +356,7 @@ func (w *World) journal(st *status, a plan.Action) {
 }
 
 // observed is the part of the status that the planner reads back.
-func (w *World) observed(st *status, o *operator, s galera.Snapshot) {
+func (w *controllers) observed(st *status, o *operator, s galera.Snapshot) {
 	for i, m := range s.Members {
 		if m.Known && m.Position.UUID != "" && m.Position.UUID != galera.ZeroUUID {
 			st.held |= 1 << i

@@ -48,7 +48,7 @@ type message struct {
 	order
 }
 
-func (w *World) send(to int, o order) {
+func (w *cluster) send(to int, o order) {
 	for k := range w.wire {
 		if !w.wire[k].used {
 			w.wire[k] = message{true, int8(to), w.nodes[to].agent.boot, o}
@@ -58,7 +58,7 @@ func (w *World) send(to int, o order) {
 }
 
 // deliver hands a message over; with keep a copy of it stays on the way.
-func (w *World) deliver(k int, keep bool) bool {
+func (w *cluster) deliver(k int, keep bool) bool {
 	m := w.wire[k]
 	if !m.used {
 		return false
@@ -77,7 +77,7 @@ func (w *World) deliver(k int, keep bool) bool {
 }
 
 // obey gives an order to the agent, which judges it and begins to carry it out.
-func (w *World) obey(i int, o order) {
+func (w *agents) obey(i int, o order) {
 	n := &w.nodes[i]
 	b := &n.vol.book
 	if b.damaged || !n.records() {
@@ -98,7 +98,7 @@ func (w *World) obey(i int, o order) {
 }
 
 // carryOut begins what is in the book.
-func (w *World) carryOut(i int, o order) {
+func (w *agents) carryOut(i int, o order) {
 	n := &w.nodes[i]
 	b := &n.vol.book
 	n.agent.doing = o.id

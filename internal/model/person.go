@@ -2,7 +2,7 @@ package model
 
 // approve is a person who runs the command that the condition of a stuck recovery prints, after
 // having made sure that the members the operator misses are certainly not running.
-func (w *World) approve() bool {
+func (w *faults) approve() bool {
 	t := w.ops[0].advice
 	if t.member == 0 || w.api.trust == t && w.truth.approved {
 		return false
@@ -25,7 +25,7 @@ func (w *World) approve() bool {
 }
 
 // repair is a person who gives a member that cannot join an empty volume.
-func (w *World) repair(i int) bool {
+func (w *faults) repair(i int) bool {
 	n := &w.nodes[i]
 	if !w.anyServes() || n.srv.on {
 		return false

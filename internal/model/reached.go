@@ -52,13 +52,13 @@ func (r Reached) String() string {
 	return strings.Join(out, ", ")
 }
 
-func (w *World) note(k orderKind) {
+func (w *truth) note(k orderKind) {
 	switch k {
 	case orderInitialise:
-		w.truth.reached |= ReachedFirstStart
+		w.reached |= ReachedFirstStart
 	case orderBootstrap:
-		w.truth.reached |= ReachedRecover
+		w.reached |= ReachedRecover
 	case orderRebuild:
-		w.truth.reached |= ReachedRebuild
+		w.reached |= ReachedRebuild
 	}
 }

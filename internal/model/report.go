@@ -38,7 +38,7 @@ const (
 var states = [...]galera.NodeState{galera.NodeJoining, galera.NodeDonor, galera.NodeJoined, galera.NodeSynced}
 
 // report is what the member's agent says now.
-func (w *World) report(i int) report {
+func (w *platform) report(i int) report {
 	n := &w.nodes[i]
 	if !n.agent.up || !n.pod.exists {
 		return report{}
@@ -77,7 +77,7 @@ func (w *World) report(i int) report {
 	return r
 }
 
-func (w *World) state(i int) int8 {
+func (w *hosts) state(i int) int8 {
 	n := &w.nodes[i]
 	switch {
 	case n.srv.donor != 0 || !n.srv.view.primary:
@@ -115,7 +115,7 @@ var nameSets = func() (out [1 << maxNodes][]string) {
 // revisions are the names of configuration revisions.
 var revisions = [...]string{"r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7"}
 
-func (w *World) fill(m *galera.Member, r report) {
+func (w *controllers) fill(m *galera.Member, r report) {
 	m.Known = true
 	m.Phase, m.Data = phases[r.phase], dataStates[r.data]
 	if r.phase == phaseExamining {

@@ -3,7 +3,7 @@ package model
 import "github.com/galera-operator/galera-operator/internal/galera"
 
 // resized judges another number of members at the moment it is recorded.
-func (w *World) resized(from, to int) {
+func (w *hosts) resized(from, to int) {
 	if to > from {
 		w.truth.reached |= ReachedLarger
 	}
@@ -14,7 +14,7 @@ func (w *World) resized(from, to int) {
 }
 
 // checkRemoved: who is no member any more does not run, and nothing is stored with it alone.
-func (w *World) checkRemoved(i, size int) {
+func (w *hosts) checkRemoved(i, size int) {
 	n := &w.nodes[i]
 	if w.truth.split {
 		return
@@ -32,7 +32,7 @@ func (w *World) checkRemoved(i, size int) {
 	}
 }
 
-func (w *World) heldBelow(size int, ws write) bool {
+func (w *hosts) heldBelow(size int, ws write) bool {
 	for j := range size {
 		if v := &w.nodes[j].vol; v.data == dataPresent && w.past.includes(v.head, ws) {
 			return true
@@ -42,7 +42,7 @@ func (w *World) heldBelow(size int, ws write) bool {
 }
 
 // checkLeave judges the order to leave: all others are in the component, and the writer has moved.
-func (w *World) checkLeave(s galera.Snapshot, target galera.Member) {
+func (w *truth) checkLeave(s galera.Snapshot, target galera.Member) {
 	for _, m := range s.Members {
 		if m.Name != target.Name && !m.InPrimary() {
 			w.violate(TakenWhileWeak)

@@ -18,7 +18,7 @@ const later = time.Second
 var noTime time.Time
 
 // situation is what the agent's next step is decided from, the others being what it has heard of them.
-func (w *World) situation(i int, peers map[string]agentapi.PeerView) lifecycle.Situation {
+func (w *agents) situation(i int, peers map[string]agentapi.PeerView) lifecycle.Situation {
 	n := &w.nodes[i]
 	b := &n.vol.book
 	s := lifecycle.Situation{Draining: n.pod.terminating, Held: b.held && !b.damaged, Examined: true}
@@ -52,7 +52,7 @@ func (w *World) situation(i int, peers map[string]agentapi.PeerView) lifecycle.S
 }
 
 // judgeJoin is the agent's own judgement of whether its member may join those it has heard of, and by whom.
-func (w *World) judgeJoin(i int, peers map[string]agentapi.PeerView) lifecycle.JoinVerdict {
+func (w *agents) judgeJoin(i int, peers map[string]agentapi.PeerView) lifecycle.JoinVerdict {
 	v := &w.nodes[i].vol
 	self := lifecycle.Joiner{Data: dataStates[v.data], Position: w.past.position(v.head)}
 	if len(peers) > 0 {
@@ -66,7 +66,7 @@ func (w *World) judgeJoin(i int, peers map[string]agentapi.PeerView) lifecycle.J
 }
 
 // heard is what the member's agent is told by the others, when it asks them now; nil when none answers.
-func (w *World) heard(i int) map[string]agentapi.PeerView {
+func (w *agents) heard(i int) map[string]agentapi.PeerView {
 	var out map[string]agentapi.PeerView
 	for j := range w.n {
 		if p := &w.nodes[j]; j != i && p.agent.up && w.reach(i, j) {
@@ -80,7 +80,7 @@ func (w *World) heard(i int) map[string]agentapi.PeerView {
 }
 
 // peerView is what the member's agent tells the others.
-func (w *World) peerView(j int) agentapi.PeerView {
+func (w *agents) peerView(j int) agentapi.PeerView {
 	r := w.report(j)
 	n := &w.nodes[j]
 	v := agentapi.PeerView{Name: names[j], Data: dataStates[r.data], Draining: r.draining, Primary: w.api.service.role(j) == rolePrimary}
@@ -109,7 +109,7 @@ func (w *World) peerView(j int) agentapi.PeerView {
 
 // judgeOrder is the agent's own judgement of an order. One that makes a member Primary is also judged by what is heard of the others,
 // in half of the schedules: the look may hear nothing.
-func (w *World) judgeOrder(i int, o agentapi.Order) orders.Verdict {
+func (w *agents) judgeOrder(i int, o agentapi.Order) orders.Verdict {
 	n := &w.nodes[i]
 	f := orders.Facts{
 		Examined: n.agent.phase != phaseExamining && n.agent.phase != phaseInitialising && !n.agent.blurred,
@@ -134,7 +134,7 @@ func (w *World) judgeOrder(i int, o agentapi.Order) orders.Verdict {
 }
 
 // edit changes the order book as the agent does.
-func (w *World) edit(i int, change func(*orders.Content)) {
+func (w *hosts) edit(i int, change func(*orders.Content)) {
 	b := &w.nodes[i].vol.book
 	c := b.content(w.past.position(w.nodes[i].vol.head).UUID)
 	change(&c)

@@ -32,7 +32,7 @@ func (t trouble) dies() bool { return t != frozen && t != undying }
 func (n *node) records() bool { return n.trouble != frozen && n.trouble != protected }
 
 // cannot is what the agent says of why it cannot act, as a place in inabilities.
-func (w *World) cannot(i int) int8 {
+func (w *hosts) cannot(i int) int8 {
 	n := &w.nodes[i]
 	switch {
 	case n.srv.killed:
@@ -50,7 +50,7 @@ func (w *World) cannot(i int) int8 {
 }
 
 // seize makes a member one that answers and cannot act, or ends that.
-func (w *World) seize(i int, k Kind) bool {
+func (w *agents) seize(i int, k Kind) bool {
 	n := &w.nodes[i]
 	switch k {
 	case Hang, HangHard:
@@ -80,7 +80,7 @@ func (w *World) seize(i int, k Kind) bool {
 }
 
 // release ends all that keeps a member from acting.
-func (w *World) release(i int) bool {
+func (w *group) release(i int) bool {
 	n := &w.nodes[i]
 	did := n.trouble != fit || n.srv.hung
 	n.trouble, n.srv.hung = fit, false
@@ -94,7 +94,7 @@ func (w *World) release(i int) bool {
 }
 
 // heldUp is what an agent does whose storage, or whose server, does not let it do the next thing.
-func (w *World) heldUp(i int) (did, held bool) {
+func (w *agents) heldUp(i int) (did, held bool) {
 	n := &w.nodes[i]
 	switch {
 	case n.srv.killed:
@@ -120,7 +120,7 @@ func (w *World) heldUp(i int) (did, held bool) {
 }
 
 // kill ends a server that does not stop, when its patience is over.
-func (w *World) kill(i int) {
+func (w *agents) kill(i int) {
 	n := &w.nodes[i]
 	w.crash(i)
 	n.srv.hung = n.srv.on
@@ -144,7 +144,7 @@ func numbers(list []string) (out set) {
 }
 
 // stuckMember is a member whose agent answers and which cannot act, -1 when there is none.
-func (w *World) stuckMember() int {
+func (w *cluster) stuckMember() int {
 	for i := range w.size() {
 		if n := &w.nodes[i]; (n.trouble != fit || n.srv.hung) && n.agent.up {
 			return i
@@ -180,7 +180,7 @@ func (w *World) goOn(p Planner) {
 }
 
 // goesOn says that all is well but for one member.
-func (w *World) goesOn(keep int) bool {
+func (w *cluster) goesOn(keep int) bool {
 	if w.api.hibernate {
 		return w.api.status.hibernated()
 	}

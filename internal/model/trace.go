@@ -89,14 +89,14 @@ func (w *World) String() string {
 }
 
 // nameOf is the name of the agent in that place.
-func (w *World) nameOf(i int) string {
+func (w *topology) nameOf(i int) string {
 	if i == w.n {
 		return arbitratorName
 	}
 	return names[i]
 }
 
-func (w *World) tellArbitrator() string {
+func (w *cluster) tellArbitrator() string {
 	n := &w.nodes[w.n]
 	s := fmt.Sprintf("%s wanted=%t %+v side %d pod=%t up=%t terminating=%t", arbitratorName, w.api.arbitrator, w.api.deployment, w.side[w.n], n.pod.exists, n.agent.up, n.pod.terminating)
 	if n.srv.on {

@@ -2,7 +2,7 @@ package model
 
 // transfer brings everybody in a new Primary view who was not in the last one to the group's
 // state: by the write-set cache where that is enough, else by a full copy.
-func (w *World) transfer(carriers, present set) {
+func (w *group) transfer(carriers, present set) {
 	donor := w.donorOf(carriers)
 	if donor < 0 {
 		w.turnAway(carriers, present)
@@ -24,7 +24,7 @@ func (w *World) transfer(carriers, present set) {
 
 // turnAway lets those give up who came to a group in which the only one with data is a stuck donor, or frozen: Galera
 // lets them ask again and again, until they are stopped.
-func (w *World) turnAway(carriers, present set) {
+func (w *group) turnAway(carriers, present set) {
 	for d := range w.n {
 		if !carriers.has(d) || !w.nodes[d].srv.stuck && w.nodes[d].trouble != frozen {
 			continue
@@ -40,7 +40,7 @@ func (w *World) turnAway(carriers, present set) {
 }
 
 // transferEnds is the end of a transfer that the member does not receive any more.
-func (w *World) transferEnds(j int) {
+func (w *group) transferEnds(j int) {
 	if from := w.nodes[j].srv.donor; from != 0 {
 		d := &w.nodes[from-1].srv
 		if d.on && !d.view.primary {
@@ -52,7 +52,7 @@ func (w *World) transferEnds(j int) {
 
 // donorOf prefers a Synced member; one that still waits for its own copy, or is a donor already for
 // ever, has nothing to give.
-func (w *World) donorOf(carriers set) int {
+func (w *group) donorOf(carriers set) int {
 	best := -1
 	for j := range w.n {
 		s := &w.nodes[j].srv
@@ -68,7 +68,7 @@ func (w *World) donorOf(carriers set) int {
 
 // receive gives a joiner what it lacks. A donor has made all durable that the group had sent before the
 // request (Galera drains its monitors in process_state_req).
-func (w *World) receive(j, donor int, group write) {
+func (w *group) receive(j, donor int, group write) {
 	n, h := &w.nodes[j], &w.past
 	w.applyAll(donor)
 	same := n.vol.data == dataPresent && h.uuid(n.vol.head) == h.uuid(group)
@@ -95,7 +95,7 @@ func (w *World) receive(j, donor int, group write) {
 }
 
 // finishTransfer completes the full transfer to the member.
-func (w *World) finishTransfer(j int) bool {
+func (w *group) finishTransfer(j int) bool {
 	n := &w.nodes[j]
 	if !n.srv.on || n.srv.donor == 0 || n.srv.hung || n.trouble == frozen {
 		return false
@@ -115,7 +115,7 @@ func (w *World) finishTransfer(j int) bool {
 }
 
 // endTransfers aborts the joiners that were copying from the member.
-func (w *World) endTransfers(donor int) {
+func (w *group) endTransfers(donor int) {
 	for j := range w.n {
 		if s := &w.nodes[j].srv; s.on && int(s.donor) == donor+1 {
 			w.drop(j)
@@ -124,7 +124,7 @@ func (w *World) endTransfers(donor int) {
 }
 
 // drop is a mariadbd that gives up by itself; its agent is there to see it.
-func (w *World) drop(j int) {
+func (w *group) drop(j int) {
 	w.crash(j)
 	if n := &w.nodes[j]; n.srv.on { // killed, and not ended
 		n.agent.phase, n.agent.alone = phaseStopping, false

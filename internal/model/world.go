@@ -18,35 +18,89 @@ func (s set) has(i int) bool { return s&(1<<i) != 0 }
 func (s set) len() int       { return bits.OnesCount8(uint8(s)) }
 
 // World is the whole state. It is a value: a copy is a snapshot, and two equal worlds behave the same.
+//
+// It is built in layers. Each layer is a struct that owns its part of the state and embeds the layer below: it uses
+// what is below it, and cannot reach what is above. The receiver is called w in all of them.
+//
+//	truth, topology   the promises; who reaches whom
+//	hosts             the nodes and the write-sets they hold
+//	group             Galera: views, quorum, transfers, evictions
+//	platform          the API server, kubelet and pods
+//	agents            the agents, who run the shipped decisions
+//	cluster           the arbitrator, orders under way, the clock
+//	controllers       the operator's processes
+//	faults            what breaks disks, and what users do
+//	World             events, rounds and convergence
 type World struct {
+	faults
+}
+
+// topology is how many places there are, and the network between them.
+type topology struct {
 	// n is the number of members there is room for; how many there are is in the status.
 	n int
 	// places is n, or one more where there may be an arbitrator: the last place is its own.
 	places int
+	// side is the part of the network each member is on: equal numbers reach each other.
+	side [maxNodes]int8
+}
+
+// hosts are the nodes, the write-sets they hold and the network between them.
+type hosts struct {
+	topology
+	truth
+	nodes [maxNodes]node
+	past  history
+}
+
+// group is Galera's group communication: views, quorum, evictions and state transfers.
+type group struct {
+	hosts
+	// viewIDs is the number of views there were.
+	viewIDs int16
+	garbd   garbd
 	// eager: see quorum.
 	eager bool
 	// careless: see Schedule.
 	careless bool
-	// miscounts: see Schedule.
-	miscounts bool
+}
+
+// platform is Kubernetes: the API server, the StatefulSet's controller and kubelet.
+type platform struct {
+	group
+	api apiServer
+	// uids is the number of pods there were.
+	uids int16
+}
+
+// agents are the members' agents. What they hold is in their nodes.
+type agents struct {
+	platform
 	// hears: see Schedule.
 	hears bool
-	nodes [maxNodes]node
-	// side is the part of the network each member is on: equal numbers reach each other.
-	side [maxNodes]int8
-	api  apiServer
-	ops  [operators]operator
+}
+
+// cluster is all that goes on without an operator: the members, the arbitrator, orders under way, and time.
+type cluster struct {
+	agents
 	wire [maxMessages]message
-	past history
-	// serials counts issued leaves; publisher is one of publishers.
-	serials   int16
-	publisher int8
-	garbd     garbd
 	// clock counts Ticks, of ten seconds each.
-	clock   int16
-	viewIDs int16
-	uids    int16
-	truth   truth
+	clock int16
+}
+
+// controllers are the processes of the operator.
+type controllers struct {
+	cluster
+	ops [operators]operator
+	// publisher is one of publishers.
+	publisher int8
+	// miscounts: see Schedule.
+	miscounts bool
+}
+
+// faults breaks disks and networks, and does what users do. It keeps nothing: the damage is in the layers below.
+type faults struct {
+	controllers
 }
 
 // node is one member: its machine, pod, volume, agent and mariadbd.
@@ -90,7 +144,8 @@ type formedBy struct {
 // New returns a world of n members in which nothing has been started yet; with arbiter, for fewer than five, an
 // even number of them has an arbitrator.
 func New(n int, eager, arbiter bool) World {
-	w := World{n: n, places: n, eager: eager}
+	var w World
+	w.n, w.places, w.eager = n, n, eager
 	if arbiter {
 		w.places++
 	}
@@ -99,7 +154,7 @@ func New(n int, eager, arbiter bool) World {
 	w.api.status.size = int8(n)
 	w.admits(n)
 	w.api.status.lostAt = -1
-	w.issue(0)
+	w.api.issue(0)
 	w.api.certs.published = w.api.certs.issued
 	for i := range operators {
 		w.ops[i].clear()
@@ -111,19 +166,19 @@ func New(n int, eager, arbiter bool) World {
 const none = int8(-1)
 
 // size is the recorded number of members.
-func (w *World) size() int { return int(w.api.status.size) }
+func (w *platform) size() int { return int(w.api.status.size) }
 
 // all is the set of all places.
-func (w *World) all() set { return set(1<<w.places - 1) }
+func (w *topology) all() set { return set(1<<w.places - 1) }
 
 // reach says whether two members can talk to each other.
-func (w *World) reach(i, j int) bool { return w.side[i] == w.side[j] }
+func (w *topology) reach(i, j int) bool { return w.side[i] == w.side[j] }
 
 // Violation is the first broken promise, "" while all are kept.
-func (w *World) Violation() string { return w.truth.violation }
+func (w *truth) Violation() string { return w.violation }
 
-func (w *World) violate(what string) {
-	if w.truth.violation == "" {
-		w.truth.violation = what
+func (w *truth) violate(what string) {
+	if w.violation == "" {
+		w.violation = what
 	}
 }
