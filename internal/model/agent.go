@@ -82,7 +82,7 @@ func (w *platform) killAgent(i int) {
 	w.nodes[i].agent.up = false
 }
 
-// stepAgent lets the agent do the next thing it would do by itself.
+// stepAgent lets the agent take its next step.
 func (w *agents) stepAgent(i int) bool {
 	n := &w.nodes[i]
 	if !n.agent.up {
@@ -92,7 +92,7 @@ func (w *agents) stepAgent(i int) bool {
 		if n.agent.phase == phaseExamining || n.agent.phase == phaseInitialising {
 			n.agent.phase = phaseWaiting // cut off
 		}
-		if w.turn(i, nil); !n.agent.up {
+		if w.decide(i, nil); !n.agent.up {
 			return true
 		}
 	}
@@ -104,9 +104,9 @@ func (w *agents) stepAgent(i int) bool {
 		w.examined(i)
 	case phaseWaiting, phaseFailed, phaseStopped:
 		if n.vol.book.held || n.vol.book.damaged || n.agent.blurred && n.vol.data == dataPresent {
-			return w.turn(i, nil) // what the others say changes nothing
+			return w.decide(i, nil) // the answers of the others change nothing
 		}
-		return w.turn(i, w.heard(i))
+		return w.decide(i, w.heard(i))
 	case phaseInitialising:
 		w.initialised(i)
 	case phaseStarting:
@@ -124,7 +124,7 @@ func (w *agents) examined(i int) {
 	n := &w.nodes[i]
 	w.interrupt(i)
 	n.agent.doing, n.agent.phase = "", phaseWaiting
-	w.turn(i, nil)
+	w.decide(i, nil)
 }
 
 // interrupt ends what was being carried out, in the book.
@@ -135,9 +135,9 @@ func (w *platform) interrupt(i int) {
 	w.edit(i, func(c *orders.Content) { c.Interrupt(noTime) })
 }
 
-// turn lets the agent decide on its next step, and begin it; it says whether that changed anything. What takes time ends at a later
-// event.
-func (w *agents) turn(i int, peers map[string]agentapi.PeerView) bool {
+// decide lets the agent decide on its next step, and begin it; it says whether that changed anything. A step that takes
+// time ends at a later event.
+func (w *agents) decide(i int, peers map[string]agentapi.PeerView) bool {
 	n := &w.nodes[i]
 	s := w.situation(i, peers)
 	step := lifecycle.Next(s)
@@ -192,7 +192,7 @@ func (w *agents) initialised(i int) {
 	n.agent.phase, n.agent.alone = phaseStarting, true
 }
 
-// failStart is an attempt that was decided on and came to nothing. What was written before it stays.
+// failStart is a start that fails after the agent has decided on it. All it wrote before stays.
 func (w *agents) failStart(i int) bool {
 	n := &w.nodes[i]
 	if !n.agent.up || n.srv.on || n.agent.phase != phaseStarting && n.agent.phase != phaseInitialising {
@@ -203,8 +203,8 @@ func (w *agents) failStart(i int) bool {
 	return true
 }
 
-// started ends the start of mariadbd: as a new component, or in the component it meets. It was decided on when it began, however long
-// ago that was.
+// started ends the start of mariadbd: as a new component, or in the component it meets. The decision was made when
+// it began, at any earlier time.
 func (w *agents) started(i int) {
 	n := &w.nodes[i]
 	if n.agent.alone {
@@ -314,7 +314,7 @@ func (w *agents) rebuilt(i int, r record) {
 	w.checkFormed(v.members)
 }
 
-// stopped ends a graceful stop; what comes next depends on who asked for it.
+// stopped ends a graceful stop; the next step depends on its reason.
 func (w *agents) stopped(i int) {
 	n := &w.nodes[i]
 	if n.srv.on {
@@ -324,5 +324,5 @@ func (w *agents) stopped(i int) {
 		r.state = orderDone
 	}
 	n.agent.doing, n.agent.phase = "", phaseWaiting
-	w.turn(i, nil)
+	w.decide(i, nil)
 }

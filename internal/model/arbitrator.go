@@ -43,8 +43,8 @@ func (w *platform) admits(replicas int) {
 	w.api.arbitrator = w.arbitrated() && replicas%2 == 0
 }
 
-// tend lets the Deployment's controller and the kubelet do their next thing for the arbitrator.
-func (w *platform) tend() bool {
+// stepDeployment lets the Deployment's controller and the kubelet take their next step for the arbitrator.
+func (w *platform) stepDeployment() bool {
 	n, d := &w.nodes[w.n], w.api.deployment
 	wanted := d.exists && d.scheduled
 	switch {
@@ -67,8 +67,8 @@ func (w *platform) tend() bool {
 	return true
 }
 
-// arbitrate lets the arbitrator's agent do what it would do by itself: the decision is the agent's own.
-func (w *cluster) arbitrate() bool {
+// stepArbitrator lets the arbitrator's agent take its next step, by its shipped decision.
+func (w *cluster) stepArbitrator() bool {
 	n := &w.nodes[w.n]
 	if !n.agent.up {
 		return false
@@ -100,7 +100,7 @@ func (w *cluster) arbitrate() bool {
 	return true
 }
 
-// members is what the members answer the arbitrator's agent: agent.Look and agent.Counted in this world.
+// members returns what the members answer the arbitrator's agent: agent.Look and agent.Counted in this world.
 func (w *cluster) members() (p voter.Peers, counted bool) {
 	p.Down = true
 	for j := range w.size() {
@@ -121,7 +121,7 @@ func (w *cluster) members() (p voter.Peers, counted bool) {
 }
 
 // stale says that garbd would be started otherwise now.
-func (w *hosts) stale() bool {
+func (w *database) stale() bool {
 	n := &w.nodes[w.n]
 	return n.agent.running != n.agent.loaded || n.srv.pair != n.agent.pair
 }
@@ -137,7 +137,7 @@ func (w *group) endGarbd() {
 	}
 }
 
-// tick is ten seconds. An agent turns more often than that: no garbd that nobody counts runs for longer than its patience.
+// tick is ten seconds. An agent decides more often than that: a garbd that is in no node's view ends once its limit has passed.
 func (w *cluster) tick() {
 	w.clock++
 	if w.arbitrated() && w.nodes[w.n].srv.on {
@@ -145,14 +145,14 @@ func (w *cluster) tick() {
 	}
 }
 
-// uncounted lets the agent of a garbd look who counts it, and end it when nobody has for too long.
+// uncounted lets the arbitrator's agent ask which members count garbd, and stop it when none has for too long.
 func (w *cluster) uncounted() {
 	if _, counted := w.members(); counted || w.clock-w.garbd.counted > 3 {
-		w.arbitrate()
+		w.stepArbitrator()
 	}
 }
 
-// outlive lets a garbd end that nobody counts: what happens now takes longer.
+// outlive stops a garbd that no member counts: the event that follows takes longer than its limit.
 func (w *cluster) outlive() {
 	if w.arbitrated() && w.nodes[w.n].srv.on {
 		if _, counted := w.members(); !counted {
@@ -161,8 +161,8 @@ func (w *cluster) outlive() {
 	}
 }
 
-// meetArbitrator is for those who came to a Primary component in which nobody has data. There is no donor:
-// who has exactly what the component had goes on with it, and nobody else gets anywhere.
+// meetArbitrator is for nodes that join a Primary component of garbd alone. It has no donor: a node at exactly the
+// component's position continues, any other server aborts.
 func (w *group) meetArbitrator(present set) {
 	group := w.nodes[w.n].srv.received
 	for j := range w.n {
@@ -220,7 +220,7 @@ func (w *controllers) arbitratorUse(o *operator) (u galera.CertificateUse, ok bo
 	return u, true
 }
 
-// deploy carries out what is planned about the Deployment.
+// deploy applies or removes the Deployment, as planned.
 func (w *apiServer) deploy(o *operator, a plan.Action) {
 	switch a := a.(type) {
 	case plan.ApplyArbitrator:

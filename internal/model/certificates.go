@@ -35,7 +35,7 @@ type secrets struct {
 	version   int16
 }
 
-// Publisher is plan.Publish, or something that is wrong in an interesting way.
+// Publisher is plan.Publish, or a copy of it with a deliberate bug.
 type Publisher func(galera.Certificates) plan.Publication
 
 // publishers are chosen from by Schedule.Publisher; tests add wrong ones.
@@ -66,7 +66,7 @@ func (w *platform) load(i int) bool {
 }
 
 // newServer is a mariadbd that was just started: it presents and trusts what the agent has.
-func (w *hosts) newServer(i int) server {
+func (w *database) newServer(i int) server {
 	n := &w.nodes[i]
 	return server{on: true, received: n.vol.head, pair: n.agent.pair, trusts: n.agent.pair.trusts}
 }
@@ -104,7 +104,7 @@ func (p publication) name() string {
 	return caSets[p.trusts] + strconv.Itoa(int(p.serial))
 }
 
-// publish is the operator's choice and its application: it fails when somebody was quicker.
+// publish is the operator's choice and its application: it fails if the Secret has changed since it was read.
 func (w *controllers) publish(o *operator) bool {
 	now := o.certs.published
 	if now.serial == o.certs.issued.serial && now.trusts == o.certs.issued.trusts {
@@ -141,7 +141,7 @@ func (w *controllers) outlast(p publication) {
 	}
 }
 
-// checkDropped: what a member presents must verify by what the others are given.
+// checkDropped: a member's certificate must verify by the published CAs.
 func (w *platform) checkDropped() {
 	for i := range w.places {
 		if s := &w.nodes[i].srv; s.on && !s.killed && s.pair.key()&w.api.certs.published.trusts.keys() == 0 {
@@ -151,7 +151,7 @@ func (w *platform) checkDropped() {
 }
 
 // checkTrust: every running server trusts what every other one presents. One that was killed presents nothing, and asks nothing.
-func (w *hosts) checkTrust() {
+func (w *database) checkTrust() {
 	presented, trusted := cas(0), ^cas(0)
 	for i := range w.places {
 		if s := &w.nodes[i].srv; s.on && !s.killed {

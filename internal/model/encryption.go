@@ -34,7 +34,7 @@ type published struct {
 func (m mode) meets(o mode) bool { return m == o || m == modeDynamic || o == modeDynamic }
 
 // linked says that two members' servers find each other.
-func (w *hosts) linked(i, j int) bool {
+func (w *database) linked(i, j int) bool {
 	return w.reach(i, j) && !w.nodes[i].srv.hung && !w.nodes[j].srv.hung && w.nodes[i].agent.running.mode.meets(w.nodes[j].agent.running.mode)
 }
 
@@ -53,8 +53,8 @@ func (w *apiServer) reconfigure(m mode) {
 	w.config = published{(w.config.revision + 1) % 8, m}
 }
 
-// checkMixed: in one membership nobody is plain only while somebody is strict.
-func (w *hosts) checkMixed(members set) {
+// checkMixed: one membership never has a plain member and a strict one.
+func (w *database) checkMixed(members set) {
 	var seen [modeStrict + 1]bool
 	for i := range w.places {
 		if members.has(i) {

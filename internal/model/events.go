@@ -14,7 +14,7 @@ type Kind uint8
 // The kinds of events. Those of the first group are life as usual, the others are faults,
 // or what people do.
 const (
-	Round  Kind = iota // everybody does the next thing, with fresh caches
+	Round  Kind = iota // every participant takes its next step, with fresh caches
 	Elapse             // the same without the operators, messages and caches
 	Agent
 	Kubelet
@@ -110,12 +110,12 @@ func (w *World) happen(e Event, p Planner) bool {
 		w.elapse()
 	case Agent:
 		if place == w.n {
-			return w.arbitrate()
+			return w.stepArbitrator()
 		}
 		return w.stepAgent(place)
 	case Kubelet:
 		if place == w.n {
-			return w.tend()
+			return w.stepDeployment()
 		}
 		return w.stepKubelet(place)
 	case Regroup:

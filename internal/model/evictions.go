@@ -7,7 +7,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
 
-// tellEvictions is what an operator does beside its plan.
+// tellEvictions sends the evictions, which are planned beside the action.
 func (w *controllers) tellEvictions(o *operator, s galera.Snapshot) bool {
 	evictions := plan.Evictions(s)
 	if w.careless {
@@ -23,7 +23,7 @@ func (w *controllers) tellEvictions(o *operator, s galera.Snapshot) bool {
 	return told
 }
 
-// carelessEvictions tells the same member of all of them.
+// carelessEvictions sends all evictions to the same member.
 func carelessEvictions(s galera.Snapshot) (out []plan.Eviction) {
 	for i := range s.Members {
 		one := s

@@ -1,7 +1,6 @@
 package model
 
-// Round lets everybody do the next thing, with fresh caches: what time brings when nothing
-// goes wrong.
+// Round lets every participant take its next step, with fresh caches and without faults.
 func (w *World) Round(p Planner) {
 	w.elapse()
 	for k := range w.wire {
@@ -13,16 +12,16 @@ func (w *World) Round(p Planner) {
 	w.step(true)
 }
 
-// elapse lets every member do the next thing it does by itself, while the operators do nothing.
+// elapse lets every member take its next step, while the operators do nothing.
 func (w *cluster) elapse() {
 	for i := range w.places {
 		w.step(w.regroup(i))
 	}
 	if w.arbitrated() {
-		w.step(w.tend())
+		w.step(w.stepDeployment())
 		w.nodes[w.n].agent.loaded = w.api.config
 		w.step(w.load(w.n))
-		w.step(w.arbitrate())
+		w.step(w.stepArbitrator())
 	}
 	for i := range w.n {
 		w.step(w.stepKubelet(i))
@@ -59,15 +58,15 @@ func (w *faults) calm(keep int) {
 	}
 }
 
-// patience is how many Rounds a world without faults may take to arrive.
-const patience = 150
+// maxRounds is how many Rounds a world without faults may take to arrive.
+const maxRounds = 150
 
-// Converge lets the world run without faults, with a person who does what only a person can,
+// Converge lets the world run without faults, with a user who does what conditions ask for,
 // until it is as the spec asks. It returns the number of Rounds, and whether it arrived: all
-// Synced with the wanted configuration, or blocked for a reason only a person can remove.
+// Synced with the wanted configuration, or blocked for a reason only a user can remove.
 func (w *World) Converge(p Planner) (int, bool) {
 	w.calm(-1)
-	for round := range patience {
+	for round := range maxRounds {
 		if w.arrived() || w.truth.violation != "" {
 			return round, true
 		}
@@ -78,13 +77,13 @@ func (w *World) Converge(p Planner) (int, bool) {
 	}
 	if w.hopeless() {
 		w.truth.reached |= ReachedBlocked
-		return patience, true
+		return maxRounds, true
 	}
 	w.violate(Stuck)
-	return patience, false
+	return maxRounds, false
 }
 
-// help is what a person does after having read the conditions.
+// help is a user who does what the conditions ask for.
 func (w *faults) help() {
 	w.approve()
 	if i := w.ops[0].deletes; i > 0 {
@@ -137,8 +136,8 @@ func (w *cluster) writer() bool {
 	return i < w.size() && w.nodes[i].pod.exists && w.serves(i)
 }
 
-// hopeless says that the operator waits for a person, and is right: no member has data of the
-// cluster's history, or nobody can tell which history that is.
+// hopeless says that the operator rightly waits for a user: no member has data of the cluster's
+// history, or the members do not show which history that is.
 func (w *World) hopeless() bool {
 	if w.anyServes() || !w.ops[0].blocked {
 		return false

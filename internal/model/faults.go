@@ -28,8 +28,8 @@ func (w *controllers) settleOperators() {
 	w.wire = [maxMessages]message{}
 }
 
-// excuse lifts the promise from acknowledged write-sets that are on no disk any more, when nobody
-// can see that one is missing: the disk went back to an older state of itself, it had never been
+// excuse lifts the promise from acknowledged write-sets that are on no disk any more, if no
+// report can show that one is missing: the disk went back to an older state of itself, it had never been
 // seen with data, or the cluster's history had not been recorded yet.
 func (w *platform) excuse(i int) {
 	v := &w.nodes[i].vol
@@ -38,14 +38,14 @@ func (w *platform) excuse(i int) {
 		return
 	}
 	for ws := write(1); ws <= w.past.used; ws++ {
-		if e := &w.past.table[ws]; e.acked && !w.anybodyHolds(ws) {
+		if e := &w.past.table[ws]; e.acked && !w.anyDiskHolds(ws) {
 			e.gone = true
 		}
 	}
 }
 
-// anybodyHolds says that the write-set is on the disk of some member; what is only received does not count.
-func (w *platform) anybodyHolds(ws write) bool {
+// anyDiskHolds says that the write-set is on the disk of some member; what is only received does not count.
+func (w *platform) anyDiskHolds(ws write) bool {
 	for j := range w.size() {
 		if v := &w.nodes[j].vol; v.data == dataPresent && w.past.includes(v.head, ws) {
 			return true
@@ -78,7 +78,7 @@ func (w *platform) damageBook(i int) bool {
 	return true
 }
 
-func (w *hosts) save(i int) bool {
+func (w *database) save(i int) bool {
 	n := &w.nodes[i]
 	if n.srv.on || n.vol.data != dataPresent || n.vol.book.damaged {
 		return false
@@ -103,7 +103,7 @@ func (w *faults) loseStatus() bool {
 	// Every volume there ever was is looked at again.
 	w.api.status = status{version: w.api.status.version + 1, primary: none, lostAt: -1, size: int8(w.n)}
 	for ws := write(1); ws <= w.past.used; ws++ {
-		if e := &w.past.table[ws]; e.acked && !w.anybodyHolds(ws) {
+		if e := &w.past.table[ws]; e.acked && !w.anyDiskHolds(ws) {
 			e.gone = true
 		}
 	}
@@ -114,7 +114,7 @@ func (w *faults) loseStatus() bool {
 }
 
 // partition puts the members of the set on the other side of the network.
-func (w *hosts) partition(other set) {
+func (w *database) partition(other set) {
 	for i := range w.places {
 		w.side[i] = 0
 		if other.has(i) {
@@ -131,7 +131,7 @@ func (w *topology) shatter() {
 	}
 }
 
-// splitByHand is a person who makes a minority Primary with pc.bootstrap.
+// splitByHand is a user who makes a minority Primary with pc.bootstrap.
 func (w *group) splitByHand(i int) bool {
 	n := &w.nodes[i]
 	if !n.srv.on || n.srv.view.primary || !w.whole(n.srv.view) || !w.anyServes() {

@@ -25,17 +25,17 @@ type server struct {
 	trusts cas
 	// donor is the member a full transfer comes from, plus one; 0 when there is none.
 	donor int8
-	// stuck says that the transfer it gave ended while it had no quorum: its group never heard of the end, and
-	// takes it for a donor as long as it runs.
+	// stuck says that the transfer it gave ended while it had no quorum: its group does not know of the end, and
+	// takes it for a donor until its server ends.
 	stuck bool
-	// hung says that the process does nothing: it does not answer, and is in nobody's sight. killed says that it was
-	// sent SIGKILL, and never will do anything again.
+	// hung says that the process does nothing: it answers no client and no other member. killed says that it was
+	// sent SIGKILL, and runs no further instruction.
 	hung, killed bool
 }
 
 // whole says that a view is in force: all of its members run, know it and reach each other.
 // Only a whole Primary view can replicate.
-func (w *hosts) whole(v view) bool {
+func (w *database) whole(v view) bool {
 	if v.id == 0 {
 		return false
 	}
@@ -55,12 +55,12 @@ func (w *hosts) whole(v view) bool {
 }
 
 // serves says that the member is in a whole Primary view.
-func (w *hosts) serves(i int) bool {
+func (w *database) serves(i int) bool {
 	s := &w.nodes[i].srv
 	return s.on && s.view.primary && w.whole(s.view)
 }
 
-func (w *hosts) anyServes() bool {
+func (w *database) anyServes() bool {
 	for i := range w.n {
 		if w.serves(i) {
 			return true
@@ -70,7 +70,7 @@ func (w *hosts) anyServes() bool {
 }
 
 // donates says that a full transfer from the member is going on.
-func (w *hosts) donates(i int) bool {
+func (w *database) donates(i int) bool {
 	for j := range w.n {
 		s := &w.nodes[j].srv
 		if s.on && int(s.donor) == i+1 {
@@ -80,7 +80,7 @@ func (w *hosts) donates(i int) bool {
 	return false
 }
 
-func (w *hosts) synced(i int) bool {
+func (w *database) synced(i int) bool {
 	n := &w.nodes[i]
 	return n.srv.on && n.srv.view.primary && n.srv.donor == 0 && n.vol.head == n.srv.received && !w.donates(i) && !n.srv.stuck
 }
@@ -106,7 +106,7 @@ func (w *group) newView(members set, primary bool) {
 	}
 }
 
-// regroup lets everybody on the member's side of the network find each other: Galera's
+// regroup lets all servers on the member's side of the network find each other: Galera's
 // membership protocol and its quorum rule.
 func (w *group) regroup(i int) bool {
 	if !w.nodes[i].srv.on || w.nodes[i].srv.hung {
@@ -133,7 +133,7 @@ func (w *group) regroup(i int) bool {
 	return true
 }
 
-// complete are those of the members that have what their component has: not who is still given a copy. Without one
+// complete returns the members that hold their component's state: all but the joiners during an SST. Without one
 // of them there is no quorum (Galera's state_quorum_inherit).
 func (w *group) complete(members set) (c set) {
 	for j := range w.places {
@@ -164,7 +164,7 @@ func (w *group) carriers(present set) (c set, last view, still bool) {
 	return c, last, still
 }
 
-// evict tells the member that another one's server, of its own view, has ended. It believes that of one in
+// evict tells the member that another one's server, of its own view, has ended. It accepts one eviction in
 // each view.
 func (w *group) evict(i, gone int, view int16) bool {
 	n := &w.nodes[i]
@@ -194,7 +194,7 @@ func (w *group) evicted(members set) set {
 	return out
 }
 
-// quorum: a component that never lost quorum goes on with a majority of its last view; parts
+// quorum: a component that never lost quorum continues with a majority of its last view; parts
 // that did lose it merge by themselves when the last view is complete again. In an eager world a
 // majority is enough for that, too: less friendly than Galera, as parts may come back to life
 // behind the operator's back.
@@ -205,8 +205,8 @@ func (w *group) quorum(carriers, last set, still bool) bool {
 	return carriers == last
 }
 
-// leave takes the member out of its group in good order: what was received is applied, and the
-// others go on without it, whatever their number.
+// leave takes the member out of its group gracefully: it applies all it received, and the
+// others continue without it, whatever their number.
 func (w *group) leave(i int) {
 	n := &w.nodes[i]
 	v := n.srv.view
@@ -223,7 +223,7 @@ func (w *group) leave(i int) {
 	w.endTransfers(i)
 }
 
-// crash ends the member's mariadbd at once: what was not applied is forgotten.
+// crash ends the member's mariadbd at once: write-sets received and not applied are lost.
 func (w *group) crash(i int) {
 	w.transferEnds(i)
 	n := &w.nodes[i]
@@ -261,7 +261,7 @@ func (w *group) replicate(i int, commit bool) bool {
 }
 
 // apply makes the next received write-set durable on the member.
-func (w *hosts) apply(i int) bool {
+func (w *database) apply(i int) bool {
 	n := &w.nodes[i]
 	if !n.srv.on || n.srv.hung || n.trouble == frozen || n.srv.donor != 0 || n.srv.received == n.vol.head {
 		return false
@@ -273,7 +273,7 @@ func (w *hosts) apply(i int) bool {
 	return false
 }
 
-func (w *hosts) applyAll(i int) bool {
+func (w *database) applyAll(i int) bool {
 	did := false
 	for w.apply(i) {
 		did = true

@@ -35,7 +35,7 @@ const (
 	RemovedAhead    = "a member removed that alone holds an acknowledged write"
 )
 
-// checkAlways looks at what must hold in every state.
+// checkAlways checks the promises that hold in every state.
 func (w *cluster) checkAlways() {
 	if w.truth.violation != "" || w.truth.split {
 		return
@@ -84,7 +84,7 @@ func (w *platform) checkBootstrap(i int, r record) {
 	trusted := w.approves(i, n.vol.head)
 	for j := range w.size() {
 		other := w.furthest(j)
-		given := w.nodes[j].vol.book.lines[0].epoch < n.vol.book.lines.before(r.epoch) // a person gave up what it has more
+		given := w.nodes[j].vol.book.lines[0].epoch < n.vol.book.lines.before(r.epoch) // a user gave up its further write-sets
 		if !trusted && !given && w.past.uuid(other) == uuid && w.past.seqno(other) > w.past.seqno(head) {
 			w.violate(BehindAnother)
 		}
@@ -93,7 +93,7 @@ func (w *platform) checkBootstrap(i int, r record) {
 }
 
 // furthest is the last write-set the member has, on its disk or received.
-func (w *hosts) furthest(j int) write {
+func (w *database) furthest(j int) write {
 	n := &w.nodes[j]
 	if n.srv.on && n.srv.donor == 0 {
 		return n.srv.received
@@ -104,15 +104,15 @@ func (w *hosts) furthest(j int) write {
 	return 0
 }
 
-// approves says that a person has vouched for the member at that position, for this stop.
+// approves says that the approval names the member at that position, for the present outage.
 func (w *platform) approves(i int, head write) bool {
 	t := w.api.trust
 	return w.truth.approved && int(t.member) == i+1 && t.head == head
 }
 
-// checkWrites looks for acknowledged write-sets that head does not include. With accepted their
-// loss is a person's choice.
-func (w *hosts) checkWrites(head write, accepted bool, what string) {
+// checkWrites looks for acknowledged write-sets that head does not include. With accepted, a
+// user has approved their loss.
+func (w *database) checkWrites(head write, accepted bool, what string) {
 	for ws := write(1); ws <= w.past.used; ws++ {
 		e := &w.past.table[ws]
 		if !e.acked || e.gone || w.past.includes(head, ws) {
@@ -127,7 +127,7 @@ func (w *hosts) checkWrites(head write, accepted bool, what string) {
 }
 
 // checkFormed judges a Primary component that was just formed out of the members.
-func (w *hosts) checkFormed(members set) {
+func (w *database) checkFormed(members set) {
 	best := write(0)
 	for j := range w.places {
 		if s := &w.nodes[j].srv; members.has(j) && s.on && s.donor == 0 && s.received > best {
@@ -153,7 +153,7 @@ func (w *platform) checkAsleep() {
 	}
 }
 
-// onlyStuckServe says that whoever serves is a donor for ever: no other member comes back before it is restarted, the one
+// onlyStuckServe says that every member that serves is a donor for ever: no other member comes back before it is restarted, the one
 // that was taken down before it included.
 func (w *platform) onlyStuckServe() bool {
 	for i := range w.n {
@@ -176,8 +176,8 @@ func (w *platform) checkTaken(i int, stop bool) {
 	w.truth.reached |= ReachedRestart
 }
 
-// nobodyElseGives says that all members with the component's state are donors for ever.
-func nobodyElseGives(s galera.Snapshot) bool {
+// onlyStuckDonors says that all members with the component's state are donors for ever.
+func onlyStuckDonors(s galera.Snapshot) bool {
 	for _, m := range s.Members {
 		if m.InPrimary() && !m.StuckDonor && m.Server.State != galera.NodeJoining {
 			return false
@@ -206,11 +206,11 @@ func (w *truth) checkDecision(s galera.Snapshot, d plan.Decision) {
 	if !ok || !target.InPrimary() {
 		return
 	}
-	if target.StuckDonor && nobodyElseGives(s) {
+	if target.StuckDonor && onlyStuckDonors(s) {
 		if slices.ContainsFunc(s.Members, func(m galera.Member) bool { return !m.Known }) {
 			w.violate(TakenWhileWeak)
 		}
-		return // nobody becomes Synced, or the writer, before it is restarted
+		return // no member becomes Synced, or the writer, before it is restarted
 	}
 	for _, m := range s.Members {
 		if m.Name != name && !m.Synced() && !m.StuckDonor {
@@ -241,7 +241,7 @@ func (w *truth) checkStopOrder(s galera.Snapshot, a plan.SendOrder) {
 	}
 }
 
-// seesTwoPrimaries is this package's own idea of a split, from the operator's view alone.
+// seesTwoPrimaries says that the reports show a split: two Primary components without a common member.
 func seesTwoPrimaries(s galera.Snapshot) bool {
 	for i, a := range s.Members {
 		for _, b := range s.Members[i+1:] {

@@ -69,7 +69,7 @@ func (w *platform) ready(i int) bool {
 	return n.pod.exists && !n.pod.terminating && n.agent.up && n.agent.phase == phaseRunning && !n.srv.hung && w.synced(i)
 }
 
-// stepKubelet lets the StatefulSet controller and the kubelet do their next thing for the member.
+// stepKubelet lets the StatefulSet controller and the kubelet take their next step for the member.
 func (w *platform) stepKubelet(i int) bool {
 	n := &w.nodes[i]
 	asleep := w.api.hibernate && w.api.status.hibernated()

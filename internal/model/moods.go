@@ -22,7 +22,7 @@ var (
 	// network: partitions under load.
 	network = newMood(map[Kind]int{
 		Round: 40, Elapse: 10, Partition: 14, Shatter: 6, Heal: 10, Write: 40, KillAgent: 5, Mute: 6, Unmute: 4, Tick: 8})
-	// disks: lost, old and foreign volumes, and a person.
+	// disks: lost, old and foreign volumes, and users.
 	disks = newMood(map[Kind]int{
 		Round: 50, Wipe: 3, Save: 4, RollBack: 3, Swap: 3, Blur: 3, DamageBook: 2, LoseStatus: 3, KillAll: 6, MachineAway: 5, MachineBack: 4, Approve: 12, Write: 30})
 	// changes of the spec.
@@ -63,7 +63,7 @@ var arbiterMoods = [...]mood{
 	leftAlone,
 }
 
-// leftAlone: nodes that stop in good order, and an arbitrator that is cut off before it sees it. Little time passes.
+// leftAlone: nodes that stop gracefully, and an arbitrator that is cut off before it sees it. Little time passes.
 var leftAlone = only(map[Kind]int{
 	Round: 2, Elapse: 40, Drain: 20, Partition: 14, Heal: 1, Mute: 6, LookAround: 40, Hear: 10, Reconcile: 60, Deliver: 40, Tick: 1})
 

@@ -8,7 +8,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
 
-// Planner is plan.Plan, or something that is wrong in an interesting way.
+// Planner is plan.Plan, or a copy of it with a deliberate bug.
 type Planner func(galera.Snapshot) plan.Decision
 
 // status is the resource's status, as far as the planner sees it.
@@ -53,8 +53,8 @@ type operator struct {
 	mute set
 	// started says that its cache of the resource has been filled.
 	started bool
-	// blocked is the last decision's; advice is the approval its message asks for, deletes the pod (plus one) a person
-	// is told to delete.
+	// blocked is the last decision's; advice is the approval its message asks for, deletes the pod (plus one) a user
+	// is asked to delete.
 	blocked bool
 	advice  trust
 	deletes int8
@@ -174,7 +174,7 @@ type approvalPatch struct {
 	}
 }
 
-// advice reads the command a message tells a person to run.
+// advice parses the approval command that a message prints.
 func (w *controllers) advice(o *operator, d plan.Decision) trust {
 	if d.Action != nil {
 		return trust{}
@@ -209,7 +209,7 @@ func (w *controllers) advice(o *operator, d plan.Decision) trust {
 	return trust{int8(i + 1), head, a.Epoch, without, running, unable}
 }
 
-// podToDelete reads the other command a message may tell a person to run: the pod's number plus one, or 0.
+// podToDelete parses the kubectl delete command that a message prints: the pod's number plus one, or 0.
 func podToDelete(d plan.Decision) int8 {
 	_, command, ok := strings.Cut(d.Message, "kubectl delete pod ")
 	if !ok || d.Action != nil {
@@ -301,8 +301,8 @@ func (w *apiServer) assign(o *operator, primary int) {
 	}
 }
 
-// writeStatus stores the journal entry and what was observed, unless somebody else has written
-// since this operator has read.
+// writeStatus stores the journal entry and what was observed, unless it has changed
+// since this operator read it.
 func (w *controllers) writeStatus(o *operator, s galera.Snapshot, a plan.Action) bool {
 	next := o.status
 	w.journal(&next, a)
@@ -365,7 +365,7 @@ func (w *controllers) observed(st *status, o *operator, s galera.Snapshot) {
 			st.primary = int8(i)
 		}
 	}
-	st.held &= 1<<st.size - 1 // of who is no member nothing is remembered
+	st.held &= 1<<st.size - 1 // only members are remembered
 	st.lostAt = -1
 	if !s.NoPrimarySince.IsZero() {
 		st.lostAt = tickOf(s.NoPrimarySince)

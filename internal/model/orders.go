@@ -39,8 +39,8 @@ type order struct {
 	givenUp  set
 }
 
-// message is an order in the network, for one run of one agent: what is under way to a
-// container dies with it.
+// message is an order in the network, for one run of one agent: an order under way to a
+// container is lost with it.
 type message struct {
 	used bool
 	to   int8
@@ -76,7 +76,7 @@ func (w *cluster) deliver(k int, keep bool) bool {
 	return true
 }
 
-// obey gives an order to the agent, which judges it and begins to carry it out.
+// obey gives an order to the agent, which judges it and begins its execution.
 func (w *agents) obey(i int, o order) {
 	n := &w.nodes[i]
 	b := &n.vol.book
@@ -97,7 +97,7 @@ func (w *agents) obey(i int, o order) {
 	}
 }
 
-// carryOut begins what is in the book.
+// carryOut begins the execution of an accepted order.
 func (w *agents) carryOut(i int, o order) {
 	n := &w.nodes[i]
 	b := &n.vol.book
@@ -112,7 +112,7 @@ func (w *agents) carryOut(i int, o order) {
 		b.records[0].state = orderDone
 		n.agent.doing = ""
 	}
-	w.turn(i, nil)
+	w.decide(i, nil)
 	if stop := o.kind == orderStop || o.kind == orderRestart; stop && n.agent.phase != phaseStopping && n.agent.phase != phaseInitialising {
 		b.records[0].state = orderDone // nothing runs
 		n.agent.doing = ""

@@ -2,7 +2,7 @@ package model
 
 import "github.com/galera-operator/galera-operator/internal/galera"
 
-// report is what an operator has heard from an agent.
+// report is an agent's report to an operator.
 type report struct {
 	known           bool
 	boot            int16
@@ -37,7 +37,7 @@ const (
 
 var states = [...]galera.NodeState{galera.NodeJoining, galera.NodeDonor, galera.NodeJoined, galera.NodeSynced}
 
-// report is what the member's agent says now.
+// report is the report of the member's agent now.
 func (w *platform) report(i int) report {
 	n := &w.nodes[i]
 	if !n.agent.up || !n.pod.exists {
@@ -77,7 +77,7 @@ func (w *platform) report(i int) report {
 	return r
 }
 
-func (w *hosts) state(i int) int8 {
+func (w *database) state(i int) int8 {
 	n := &w.nodes[i]
 	switch {
 	case n.srv.donor != 0 || !n.srv.view.primary:

@@ -3,7 +3,7 @@ package model
 import "github.com/galera-operator/galera-operator/internal/galera"
 
 // resized judges another number of members at the moment it is recorded.
-func (w *hosts) resized(from, to int) {
+func (w *database) resized(from, to int) {
 	if to > from {
 		w.truth.reached |= ReachedLarger
 	}
@@ -13,8 +13,8 @@ func (w *hosts) resized(from, to int) {
 	}
 }
 
-// checkRemoved: who is no member any more does not run, and nothing is stored with it alone.
-func (w *hosts) checkRemoved(i, size int) {
+// checkRemoved: a removed member does not run, and holds no acknowledged write-set that the others lack.
+func (w *database) checkRemoved(i, size int) {
 	n := &w.nodes[i]
 	if w.truth.split {
 		return
@@ -32,7 +32,7 @@ func (w *hosts) checkRemoved(i, size int) {
 	}
 }
 
-func (w *hosts) heldBelow(size int, ws write) bool {
+func (w *database) heldBelow(size int, ws write) bool {
 	for j := range size {
 		if v := &w.nodes[j].vol; v.data == dataPresent && w.past.includes(v.head, ws) {
 			return true

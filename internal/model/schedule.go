@@ -142,7 +142,7 @@ func settle(w World) World {
 	return w
 }
 
-// world is where a schedule begins, with what it says of those who act in it.
+// world returns the world a schedule begins in, with the behaviour it sets for its participants.
 func (s Schedule) world() World {
 	w := start(s)
 	w.publisher, w.careless, w.miscounts, w.hears = s.Publisher, s.Careless, s.Miscounts, s.Hears

@@ -10,14 +10,14 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// What is here puts this world's facts into the words of the agent's own, shipped, decisions, and their answers back.
+// This file translates the world's facts into the input of the shipped decisions of the agent, and their verdicts back.
 
-// later is any duration that is not over: how long does not matter here.
+// later is any positive duration: its length does not matter here.
 const later = time.Second
 
 var noTime time.Time
 
-// situation is what the agent's next step is decided from, the others being what it has heard of them.
+// situation is what the agent's next step is decided from, peers being the answers of the other agents.
 func (w *agents) situation(i int, peers map[string]agentapi.PeerView) lifecycle.Situation {
 	n := &w.nodes[i]
 	b := &n.vol.book
@@ -51,7 +51,7 @@ func (w *agents) situation(i int, peers map[string]agentapi.PeerView) lifecycle.
 	return s
 }
 
-// judgeJoin is the agent's own judgement of whether its member may join those it has heard of, and by whom.
+// judgeJoin is the agent's shipped decision whether its member may join the peers that answered, and with which donor.
 func (w *agents) judgeJoin(i int, peers map[string]agentapi.PeerView) lifecycle.JoinVerdict {
 	v := &w.nodes[i].vol
 	self := lifecycle.Joiner{Data: dataStates[v.data], Position: w.past.position(v.head)}
@@ -65,7 +65,7 @@ func (w *agents) judgeJoin(i int, peers map[string]agentapi.PeerView) lifecycle.
 	return verdict
 }
 
-// heard is what the member's agent is told by the others, when it asks them now; nil when none answers.
+// heard returns the answers of the other agents, if this one asks them now; nil if none answers.
 func (w *agents) heard(i int) map[string]agentapi.PeerView {
 	var out map[string]agentapi.PeerView
 	for j := range w.n {
@@ -107,8 +107,8 @@ func (w *agents) peerView(j int) agentapi.PeerView {
 	return v
 }
 
-// judgeOrder is the agent's own judgement of an order. One that makes a member Primary is also judged by what is heard of the others,
-// in half of the schedules: the look may hear nothing.
+// judgeOrder is the agent's own judgement of an order. One that makes a member Primary is also judged by the answers of the others,
+// in half of the schedules: in the other half none answers.
 func (w *agents) judgeOrder(i int, o agentapi.Order) orders.Verdict {
 	n := &w.nodes[i]
 	f := orders.Facts{
@@ -134,7 +134,7 @@ func (w *agents) judgeOrder(i int, o agentapi.Order) orders.Verdict {
 }
 
 // edit changes the order book as the agent does.
-func (w *hosts) edit(i int, change func(*orders.Content)) {
+func (w *database) edit(i int, change func(*orders.Content)) {
 	b := &w.nodes[i].vol.book
 	c := b.content(w.past.position(w.nodes[i].vol.head).UUID)
 	change(&c)

@@ -6,7 +6,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// trouble is what a member's storage does to those who use it.
+// trouble is a fault of a member's storage.
 type trouble int8
 
 const (
@@ -31,8 +31,8 @@ func (t trouble) dies() bool { return t != frozen && t != undying }
 // records says that the agent can write its order book.
 func (n *node) records() bool { return n.trouble != frozen && n.trouble != protected }
 
-// cannot is what the agent says of why it cannot act, as a place in inabilities.
-func (w *hosts) cannot(i int) int8 {
+// cannot is the agent's reason why it cannot act, as an index into inabilities.
+func (w *database) cannot(i int) int8 {
 	n := &w.nodes[i]
 	switch {
 	case n.srv.killed:
@@ -49,7 +49,7 @@ func (w *hosts) cannot(i int) int8 {
 	return 0
 }
 
-// seize makes a member one that answers and cannot act, or ends that.
+// seize begins or ends a fault in which a member answers and cannot act.
 func (w *agents) seize(i int, k Kind) bool {
 	n := &w.nodes[i]
 	switch k {
@@ -68,7 +68,7 @@ func (w *agents) seize(i int, k Kind) bool {
 	case Protect:
 		n.trouble = protected
 		if n.srv.on {
-			w.drop(i) // InnoDB gives up
+			w.drop(i) // InnoDB aborts
 		} else if n.agent.phase == phaseStarting || n.agent.phase == phaseInitialising {
 			n.agent.phase, n.agent.alone = phaseExamining, false
 		}
@@ -93,7 +93,7 @@ func (w *group) release(i int) bool {
 	return did
 }
 
-// heldUp is what an agent does whose storage, or whose server, does not let it do the next thing.
+// heldUp is the agent's step while its storage or its server keeps it from its usual one.
 func (w *agents) heldUp(i int) (did, held bool) {
 	n := &w.nodes[i]
 	switch {
@@ -119,7 +119,7 @@ func (w *agents) heldUp(i int) (did, held bool) {
 	return false, false
 }
 
-// kill ends a server that does not stop, when its patience is over.
+// kill sends SIGKILL to a server that does not stop in time.
 func (w *agents) kill(i int) {
 	n := &w.nodes[i]
 	w.crash(i)
@@ -153,8 +153,8 @@ func (w *cluster) stuckMember() int {
 	return -1
 }
 
-// goOn lets the world run with one member as it is that cannot act: the rest has to go on, by itself, or by the approval that
-// is printed; as far as what the others hold allows it.
+// goOn lets the world run with one member that still cannot act: the others have to continue, by themselves or by the
+// printed approval, as far as their data allow it.
 func (w *World) goOn(p Planner) {
 	keep := w.stuckMember()
 	if keep < 0 {
@@ -162,7 +162,7 @@ func (w *World) goOn(p Planner) {
 	}
 	w.calm(keep)
 	without := w.truth.reached&ReachedApproval == 0
-	for round := range patience {
+	for round := range maxRounds {
 		if w.truth.violation != "" || !w.nodes[keep].agent.up || w.goesOn(keep) {
 			if without && w.truth.reached&ReachedApproval != 0 && w.truth.violation == "" {
 				w.truth.reached |= ReachedWithoutStuck
@@ -189,7 +189,7 @@ func (w *cluster) goesOn(keep int) bool {
 		gives = gives || i != keep && w.serves(i)
 	}
 	if !gives && w.nodes[keep].trouble == frozen && w.serves(keep) {
-		return true // only it has what the others lack, and nobody can join before it can give
+		return true // only it holds what the others lack, and none can join before it can be a donor
 	}
 	for i := range w.size() {
 		if n := &w.nodes[i]; i != keep && !w.synced(i) && !n.srv.stuck && !w.donates(i) {

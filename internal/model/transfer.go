@@ -1,7 +1,7 @@
 package model
 
-// transfer brings everybody in a new Primary view who was not in the last one to the group's
-// state: by the write-set cache where that is enough, else by a full copy.
+// transfer brings the joiners of a new Primary view to the group's state: by IST where the donor's
+// gcache holds all they missed, else by SST.
 func (w *group) transfer(carriers, present set) {
 	donor := w.donorOf(carriers)
 	if donor < 0 {
@@ -22,8 +22,8 @@ func (w *group) transfer(carriers, present set) {
 	}
 }
 
-// turnAway lets those give up who came to a group in which the only one with data is a stuck donor, or frozen: Galera
-// lets them ask again and again, until they are stopped.
+// turnAway ends the joiners of a group whose only member with data is a stuck donor, or frozen: Galera lets a
+// joiner repeat its request until it is stopped.
 func (w *group) turnAway(carriers, present set) {
 	for d := range w.n {
 		if !carriers.has(d) || !w.nodes[d].srv.stuck && w.nodes[d].trouble != frozen {
@@ -39,7 +39,7 @@ func (w *group) turnAway(carriers, present set) {
 	}
 }
 
-// transferEnds is the end of a transfer that the member does not receive any more.
+// transferEnds ends the SST to the member, for its donor.
 func (w *group) transferEnds(j int) {
 	if from := w.nodes[j].srv.donor; from != 0 {
 		d := &w.nodes[from-1].srv
@@ -50,8 +50,8 @@ func (w *group) transferEnds(j int) {
 	}
 }
 
-// donorOf prefers a Synced member; one that still waits for its own copy, or is a donor already for
-// ever, has nothing to give.
+// donorOf prefers a Synced member; a joiner during its own SST, or a stuck donor, cannot
+// be one.
 func (w *group) donorOf(carriers set) int {
 	best := -1
 	for j := range w.n {
@@ -66,7 +66,7 @@ func (w *group) donorOf(carriers set) int {
 	return best
 }
 
-// receive gives a joiner what it lacks. A donor has made all durable that the group had sent before the
+// receive gives a joiner the write-sets it lacks. A donor has made all durable that the group had sent before the
 // request (Galera drains its monitors in process_state_req).
 func (w *group) receive(j, donor int, group write) {
 	n, h := &w.nodes[j], &w.past
@@ -123,7 +123,7 @@ func (w *group) endTransfers(donor int) {
 	}
 }
 
-// drop is a mariadbd that gives up by itself; its agent is there to see it.
+// drop is a mariadbd that aborts; its agent notices.
 func (w *group) drop(j int) {
 	w.crash(j)
 	if n := &w.nodes[j]; n.srv.on { // killed, and not ended

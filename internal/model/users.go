@@ -1,6 +1,6 @@
 package model
 
-// approve is a person who runs the command that the condition of a stuck recovery prints, after
+// approve is a user who runs the command that the condition of a blocked recovery prints, after
 // having made sure that the members the operator misses are certainly not running.
 func (w *faults) approve() bool {
 	t := w.ops[0].advice
@@ -9,7 +9,7 @@ func (w *faults) approve() bool {
 	}
 	for i := range w.n {
 		if w.nodes[i].srv.killed || t.running.has(i) && !w.serves(i) {
-			continue // its server does nothing any more, or is ended first
+			continue // its server runs no further instruction, or is ended first
 		}
 		if w.nodes[i].srv.on && (!w.ops[0].reports[i].known || w.nodes[i].srv.view.primary) {
 			return false
@@ -24,7 +24,7 @@ func (w *faults) approve() bool {
 	return true
 }
 
-// repair is a person who gives a member that cannot join an empty volume.
+// repair is a user who gives a member that cannot join an empty volume.
 func (w *faults) repair(i int) bool {
 	n := &w.nodes[i]
 	if !w.anyServes() || n.srv.on {

@@ -22,11 +22,11 @@ func (s set) len() int       { return bits.OnesCount8(uint8(s)) }
 // It is built in layers. Each layer is a struct that owns its part of the state and embeds the layer below: it uses
 // what is below it, and cannot reach what is above. The receiver is called w in all of them.
 //
-//	truth, topology   the promises; who reaches whom
-//	hosts             the nodes and the write-sets they hold
+//	truth, topology   the promises; which node reaches which
+//	database          the nodes and the write-sets they hold
 //	group             Galera: views, quorum, transfers, evictions
 //	platform          the API server, kubelet and pods
-//	agents            the agents, who run the shipped decisions
+//	agents            the agents, which run the shipped decisions
 //	cluster           the arbitrator, orders under way, the clock
 //	controllers       the operator's processes
 //	faults            what breaks disks, and what users do
@@ -45,8 +45,8 @@ type topology struct {
 	side [maxNodes]int8
 }
 
-// hosts are the nodes, the write-sets they hold and the network between them.
-type hosts struct {
+// database is the nodes, the write-sets they hold and the network between them.
+type database struct {
 	topology
 	truth
 	nodes [maxNodes]node
@@ -55,7 +55,7 @@ type hosts struct {
 
 // group is Galera's group communication: views, quorum, evictions and state transfers.
 type group struct {
-	hosts
+	database
 	// viewIDs is the number of views there were.
 	viewIDs int16
 	garbd   garbd
@@ -112,22 +112,22 @@ type node struct {
 	srv   server
 	// away says that the machine is gone: no pod runs here until it is back.
 	away bool
-	// trouble is what the member's storage does to those who use it.
+	// trouble is the fault of the member's storage.
 	trouble trouble
 }
 
-// truth is what nobody in the world knows: it is kept for the invariants alone.
+// truth is kept for the promises alone: no agent and no operator can see it.
 type truth struct {
 	violation string
 	// losses is how often the status was lost.
 	losses int16
-	// approved says that a person's approval is of now.
+	// approved says that the approval in the spec was given for the present outage.
 	approved bool
 	// taken are the members an operator has taken down and that are not back yet.
 	taken set
 	// formed remembers which order bootstrapped in the last epochs.
 	formed [4]formedBy
-	// split says that a person made a second component by hand.
+	// split says that a user made a second Primary component by hand.
 	split bool
 	// reached has a bit for every situation the run has come through.
 	reached Reached

@@ -15,7 +15,7 @@ type writeSet struct {
 	uuid   int8
 	seqno  int8
 	acked  bool
-	// gone says that no promise covers it any more: a disk took it away unseen, or a person
+	// gone says that no promise covers it any more: its last copy was lost with a disk unseen, or a user
 	// has accepted its loss.
 	gone bool
 }
