@@ -26,6 +26,8 @@ var _ = Describe("An upgrade of the operator", func() {
 		shop := sharedCluster(ctx)
 		Expect(kube.BuildOperator(ctx, filepath.Join("..", ".."), nextOperator, nextVersion)).To(Succeed())
 		before, nodes := status(ctx, shop), incarnations(ctx, shop)
+		runs, err := shop.ServerRuns(ctx)
+		Expect(err).NotTo(HaveOccurred())
 		version := before.Members[0].Agent.Version
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{})
@@ -41,6 +43,7 @@ var _ = Describe("An upgrade of the operator", func() {
 			progress("operator in %s, agents %s later", operator.Sub(began).Round(time.Second), time.Since(operator).Round(time.Second))
 			Expect(shop.WaitHealthy(ctx, shortly)).To(Succeed())
 			Expect(incarnations(ctx, shop)).To(Equal(nodes), "no container was replaced or restarted")
+			Expect(shop.ServerRuns(ctx)).To(Equal(runs), "no mariadbd was restarted")
 			Expect(w.WaitForMore(ctx, 20, shortly)).To(Succeed())
 			Expect(w.Errors()).To(BeEmpty(), "no client has seen anything")
 			after := status(ctx, shop)

@@ -59,3 +59,24 @@ func (k *Kube) SetOperatorImage(ctx context.Context, image string) (before strin
 	}
 	return before, k.WaitOperator(ctx, 2*time.Minute)
 }
+
+// ServerRuns tells of each node which run of mariadbd answers: Galera gives every one an ID of its own.
+func (c *Cluster) ServerRuns(ctx context.Context) (map[string]string, error) {
+	cl, err := c.Client(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pods, err := c.PodNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for _, pod := range pods {
+		id, err := cl.QueryPod(ctx, pod, "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'WSREP_GCOMM_UUID'")
+		if err != nil {
+			return nil, err
+		}
+		out[pod] = id
+	}
+	return out, nil
+}

@@ -61,6 +61,7 @@ func parts() []part {
 		{"switch", measureSwitches},
 		{"renew", measureRenewals},
 		{"ca", measureCA},
+		{"upgrade", measureUpgrade},
 		{"crash", measureFullCrash},
 		{"force", measureForceDeletion},
 	}
