@@ -44,7 +44,7 @@ func (r *Reconciler) readied(ctx context.Context, b *v1alpha1.GaleraBenchmark, s
 		if b.Status.Resources == nil || !b.Status.Resources.Account {
 			return d, nil // is written down first
 		}
-		err := r.strangers(ctx, b, a)
+		err := r.parts().strangers(ctx, b, a)
 		if foreign := (apply.ErrForeign{}); errors.As(err, &foreign) {
 			return waitFor(d, v1alpha1.ReasonNameConflict, foreign.Error(), true), nil
 		}
@@ -71,7 +71,7 @@ func (r *Reconciler) access(ctx context.Context, b *v1alpha1.GaleraBenchmark, se
 			return waitFor(d, v1alpha1.ReasonPreparingAccess, "waiting until the nodes trust the clients' CA: "+why, false), nil
 		}
 	}
-	password, err := r.accountPassword(ctx, b)
+	password, err := r.parts().accountPassword(ctx, b)
 	if err != nil {
 		return d, err
 	}
@@ -88,14 +88,22 @@ func waitFor(d plan.Decision, reason, message string, stalled bool) plan.Decisio
 	return d
 }
 
+// parts are the objects beside a benchmark's Jobs: access, keys, servers and proxies their connections go through.
+type parts struct {
+	client.Client
+	Live client.Reader
+}
+
+func (r *Reconciler) parts() parts { return parts{r.Client, r.Live} }
+
 // strangers returns apply.ErrForeign for the first object of those a Job needs that belongs to another owner.
-func (r *Reconciler) strangers(ctx context.Context, b *v1alpha1.GaleraBenchmark, a plan.StartJob) error {
+func (own parts) strangers(ctx context.Context, b *v1alpha1.GaleraBenchmark, a plan.StartJob) error {
 	name := plan.Name(b.Name, a.Wire)
 	at := metav1.ObjectMeta{Namespace: b.Namespace, Name: name}
 	wanted := append(job.Access(b, name), &corev1.ConfigMap{ObjectMeta: at}, &batchv1.Job{ObjectMeta: at},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: job.AccountName(b)}})
 	for _, o := range append(wanted, job.Parts(b, name)...) {
-		if _, err := apply.Theirs(ctx, r.Client, r.Live, b.UID, o); err != nil {
+		if _, err := apply.Theirs(ctx, own.Client, own.Live, b.UID, o); err != nil {
 			return err
 		}
 	}
@@ -103,13 +111,13 @@ func (r *Reconciler) strangers(ctx context.Context, b *v1alpha1.GaleraBenchmark,
 }
 
 // makeAccess makes what lets a Job write its result, and where clients speak TLS their certificate.
-func (r *Reconciler) makeAccess(ctx context.Context, b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, output string) error {
+func (own parts) makeAccess(ctx context.Context, b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, output string) error {
 	objects := job.Access(b, output)
 	if plan.ClientsUseTLS(plan.InForce(b, c)) {
 		objects = append(objects, job.Certificate(b, c))
 	}
 	for _, o := range objects {
-		if err := apply.Own(ctx, r.Client, r.Live, b.UID, o); err != nil {
+		if err := apply.Own(ctx, own.Client, own.Live, b.UID, o); err != nil {
 			return err
 		}
 	}
@@ -117,12 +125,12 @@ func (r *Reconciler) makeAccess(ctx context.Context, b *v1alpha1.GaleraBenchmark
 }
 
 // accountPassword reads the password of the Jobs' account, which is made once.
-func (r *Reconciler) accountPassword(ctx context.Context, b *v1alpha1.GaleraBenchmark) (string, error) {
-	if err := apply.Keep(ctx, r.Client, r.Live, b.UID, job.AccountSecret(b, rand.Text())); err != nil {
+func (own parts) accountPassword(ctx context.Context, b *v1alpha1.GaleraBenchmark) (string, error) {
+	if err := apply.Keep(ctx, own.Client, own.Live, b.UID, job.AccountSecret(b, rand.Text())); err != nil {
 		return "", err
 	}
 	have := &corev1.Secret{}
-	if err := r.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: job.AccountName(b)}, have); err != nil {
+	if err := own.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: job.AccountName(b)}, have); err != nil {
 		return "", err
 	}
 	password := string(have.Data[job.PasswordKey])

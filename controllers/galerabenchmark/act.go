@@ -39,7 +39,7 @@ func (r *Reconciler) actBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchma
 		return r.judgeRun(ctx, b, seen, a.Record)
 	case plan.RemoveJob:
 		// The Job goes last: while it is there, this is done again.
-		if err := r.removeParts(ctx, b, a.Name); err != nil {
+		if err := r.parts().removeParts(ctx, b, a.Name); err != nil {
 			return err
 		}
 		j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: a.Name}}
@@ -115,7 +115,7 @@ func (r *Reconciler) startJob(ctx context.Context, b *v1alpha1.GaleraBenchmark, 
 	if err := apply.Keep(ctx, r.Client, r.Live, b.UID, output); err != nil {
 		return err
 	}
-	if err := r.makeAccess(ctx, b, c, output.Name); err != nil {
+	if err := r.parts().makeAccess(ctx, b, c, output.Name); err != nil {
 		return err
 	}
 	images := job.Images{Operator: r.Options.OperatorImage, Client: r.Image}
@@ -124,7 +124,7 @@ func (r *Reconciler) startJob(ctx context.Context, b *v1alpha1.GaleraBenchmark, 
 	}
 	plan := job.Plan(b, c, a, r.Options)
 	if a.Wire.Kind == a.Run.Cell.Kind {
-		if err := r.makeWay(ctx, b, seen, a.Run.Cell, output.Name, &plan, &images); err != nil {
+		if err := r.parts().makeWay(ctx, b, seen, a.Run.Cell, output.Name, &plan, &images); err != nil {
 			return err
 		}
 	}

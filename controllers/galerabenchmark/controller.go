@@ -54,7 +54,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	b := &v1alpha1.GaleraBenchmark{}
 	err := r.Get(ctx, req.NamespacedName, b)
 	if apierrors.IsNotFound(err) {
-		again, err := r.removeLeftSecret(ctx, req.NamespacedName)
+		again, err := r.clientSecrets().removeLeftSecret(ctx, req.NamespacedName)
 		return ctrl.Result{RequeueAfter: again}, err
 	}
 	if err != nil {
@@ -89,7 +89,7 @@ func (r *Reconciler) pass(ctx context.Context, b *v1alpha1.GaleraBenchmark) (ctr
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if err := r.keepClientSecret(ctx, b, seen, d); err != nil {
+	if err := r.clientSecrets().keepClientSecret(ctx, b, seen, d); err != nil {
 		return ctrl.Result{}, err
 	}
 	if _, over := d.Action.(plan.Finish); over && b.DeletionTimestamp != nil {

@@ -18,24 +18,32 @@ import (
 	"github.com/galera-operator/galera-operator/internal/observe"
 )
 
+// clientSecrets are the client certificates of benchmarks, with their private keys.
+type clientSecrets struct {
+	client.Client
+	Live client.Reader
+}
+
+func (r *Reconciler) clientSecrets() clientSecrets { return clientSecrets{r.Client, r.Live} }
+
 // keepClientSecret keeps the client's private key for as long as the benchmark measures.
-func (r *Reconciler) keepClientSecret(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d plan.Decision) error {
+func (keys clientSecrets) keepClientSecret(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d plan.Decision) error {
 	if _, over := d.Action.(plan.Finish); over {
-		return r.removeClientSecret(ctx, b)
+		return keys.removeClientSecret(ctx, b)
 	}
 	if seen.Job != nil {
-		return r.ownClientSecret(ctx, b)
+		return keys.ownClientSecret(ctx, b)
 	}
 	return nil
 }
 
 // ownClientSecret makes the client's private key go with the benchmark, whenever that is deleted: cert-manager writes it
 // without an owner.
-func (r *Reconciler) ownClientSecret(ctx context.Context, b *v1alpha1.GaleraBenchmark) error {
+func (keys clientSecrets) ownClientSecret(ctx context.Context, b *v1alpha1.GaleraBenchmark) error {
 	if job.Suffix(b) == "" {
 		return nil
 	}
-	have, err := r.clientSecret(ctx, b)
+	have, err := keys.clientSecret(ctx, b)
 	if have == nil || err != nil || len(have.OwnerReferences) > 0 {
 		return err
 	}
@@ -43,34 +51,34 @@ func (r *Reconciler) ownClientSecret(ctx context.Context, b *v1alpha1.GaleraBenc
 	ref.Controller, ref.BlockOwnerDeletion = nil, nil // cert-manager may be told to be the controller
 	owned := have.DeepCopy()
 	owned.OwnerReferences = []metav1.OwnerReference{*ref}
-	return client.IgnoreNotFound(r.Patch(ctx, owned, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{})))
+	return client.IgnoreNotFound(keys.Patch(ctx, owned, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{})))
 }
 
 // removeClientSecret removes the client's certificate and its private key: a benchmark that has ended may be kept for
 // its figures. The Certificate goes first, or the Secret would come back.
-func (r *Reconciler) removeClientSecret(ctx context.Context, b *v1alpha1.GaleraBenchmark) error {
+func (keys clientSecrets) removeClientSecret(ctx context.Context, b *v1alpha1.GaleraBenchmark) error {
 	if job.Suffix(b) == "" {
 		return nil // nothing was made
 	}
 	certificate := &cmv1.Certificate{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: job.RunnerName(b)}}
-	if err := apply.Remove(ctx, r.Client, r.Live, b.UID, certificate); err != nil && !observe.WithoutCertManager(err) {
+	if err := apply.Remove(ctx, keys.Client, keys.Live, b.UID, certificate); err != nil && !observe.WithoutCertManager(err) {
 		return err
 	}
 	account := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: job.AccountName(b)}}
-	if err := apply.Remove(ctx, r.Client, r.Live, b.UID, account); err != nil {
+	if err := apply.Remove(ctx, keys.Client, keys.Live, b.UID, account); err != nil {
 		return err
 	}
-	have, err := r.clientSecret(ctx, b)
+	have, err := keys.clientSecret(ctx, b)
 	if have == nil || err != nil {
 		return err
 	}
-	return client.IgnoreNotFound(r.Delete(ctx, have, client.Preconditions{UID: &have.UID}))
+	return client.IgnoreNotFound(keys.Delete(ctx, have, client.Preconditions{UID: &have.UID}))
 }
 
 // clientSecret is what cert-manager made of the benchmark's Certificate, nil when there is none.
-func (r *Reconciler) clientSecret(ctx context.Context, b *v1alpha1.GaleraBenchmark) (*corev1.Secret, error) {
+func (keys clientSecrets) clientSecret(ctx context.Context, b *v1alpha1.GaleraBenchmark) (*corev1.Secret, error) {
 	have := &corev1.Secret{}
-	err := r.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: job.RunnerName(b)}, have)
+	err := keys.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: job.RunnerName(b)}, have)
 	if apierrors.IsNotFound(err) || err == nil && have.Labels[v1alpha1.LabelBenchmarkUID] != string(b.UID) {
 		return nil, nil
 	}
@@ -82,10 +90,10 @@ const lateTime = 10 * time.Second
 
 // removeLeftSecret removes the client's private key after a benchmark that was deleted before the key had an owner. It says
 // when to look again.
-func (r *Reconciler) removeLeftSecret(ctx context.Context, key client.ObjectKey) (again time.Duration, err error) {
+func (keys clientSecrets) removeLeftSecret(ctx context.Context, key client.ObjectKey) (again time.Duration, err error) {
 	of := []client.ListOption{client.InNamespace(key.Namespace), client.MatchingLabels{v1alpha1.LabelBenchmark: key.Name}}
 	certificates, secrets := &cmv1.CertificateList{}, &corev1.SecretList{}
-	if err := r.Live.List(ctx, certificates, of...); err != nil && !observe.WithoutCertManager(err) {
+	if err := keys.Live.List(ctx, certificates, of...); err != nil && !observe.WithoutCertManager(err) {
 		return 0, err
 	}
 	for i := range certificates.Items {
@@ -95,11 +103,11 @@ func (r *Reconciler) removeLeftSecret(ctx context.Context, key client.ObjectKey)
 			continue
 		}
 		again = lateTime
-		if err := client.IgnoreNotFound(r.Delete(ctx, c, client.Preconditions{UID: &c.UID})); err != nil {
+		if err := client.IgnoreNotFound(keys.Delete(ctx, c, client.Preconditions{UID: &c.UID})); err != nil {
 			return again, err
 		}
 	}
-	if err := r.Live.List(ctx, secrets, of...); err != nil {
+	if err := keys.Live.List(ctx, secrets, of...); err != nil {
 		return again, err
 	}
 	for i := range secrets.Items {
@@ -107,7 +115,7 @@ func (r *Reconciler) removeLeftSecret(ctx context.Context, key client.ObjectKey)
 		if s.Labels[v1alpha1.LabelBenchmarkUID] == "" || metav1.GetControllerOf(s) != nil || !runners(key.Name, s) {
 			continue
 		}
-		if err := client.IgnoreNotFound(r.Delete(ctx, s, client.Preconditions{UID: &s.UID})); err != nil {
+		if err := client.IgnoreNotFound(keys.Delete(ctx, s, client.Preconditions{UID: &s.UID})); err != nil {
 			return again, err
 		}
 	}

@@ -11,15 +11,15 @@ import (
 )
 
 // makeTunnel makes the SSH server of a Job, and tells the Job's plan about it. It may be repeated until the Job is there.
-func (r *Reconciler) makeTunnel(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, jobName string, p *result.Plan, images job.Images) error {
+func (own parts) makeTunnel(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, jobName string, p *result.Plan, images job.Images) error {
 	if err := job.RouteThrough(p, b, jobName, seen.Pods); err != nil {
 		return err
 	}
-	if err := r.makeTunnelKeys(ctx, b, jobName); err != nil {
+	if err := own.makeTunnelKeys(ctx, b, jobName); err != nil {
 		return err
 	}
 	for _, o := range job.Tunnel(b, seen.Cluster, jobName, *p, images) {
-		if err := apply.Own(ctx, r.Client, r.Live, b.UID, o); err != nil {
+		if err := apply.Own(ctx, own.Client, own.Live, b.UID, o); err != nil {
 			return err
 		}
 	}
@@ -27,10 +27,10 @@ func (r *Reconciler) makeTunnel(ctx context.Context, b *v1alpha1.GaleraBenchmark
 }
 
 // makeTunnelKeys keeps the keys that are there: the server may have read them.
-func (r *Reconciler) makeTunnelKeys(ctx context.Context, b *v1alpha1.GaleraBenchmark, jobName string) error {
+func (own parts) makeTunnelKeys(ctx context.Context, b *v1alpha1.GaleraBenchmark, jobName string) error {
 	files, err := way.NewSSHFiles()
 	if err != nil {
 		return err
 	}
-	return apply.Keep(ctx, r.Client, r.Live, b.UID, job.TunnelSecret(b, jobName, files))
+	return apply.Keep(ctx, own.Client, own.Live, b.UID, job.TunnelSecret(b, jobName, files))
 }

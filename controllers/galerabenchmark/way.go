@@ -16,30 +16,30 @@ import (
 
 // makeWay makes what a Job's connections go through, and tells the Job's plan and images about it. It may be repeated until
 // the Job is there.
-func (r *Reconciler) makeWay(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, cell plan.Cell, jobName string, p *result.Plan, images *job.Images) error {
+func (own parts) makeWay(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, cell plan.Cell, jobName string, p *result.Plan, images *job.Images) error {
 	if job.UsesTunnel(cell) {
-		return r.makeTunnel(ctx, b, seen, jobName, p, *images)
+		return own.makeTunnel(ctx, b, seen, jobName, p, *images)
 	}
 	if spec := job.ProxyOf(cell); spec != nil {
 		images.Proxy = spec.Image
-		return r.makeProxy(ctx, b, jobName, *p)
+		return own.makeProxy(ctx, b, jobName, *p)
 	}
 	return nil
 }
 
 // makeProxy makes the configuration of a Job's pooling proxy. One that is there is kept: the proxy may have read it.
-func (r *Reconciler) makeProxy(ctx context.Context, b *v1alpha1.GaleraBenchmark, jobName string, p result.Plan) error {
-	password, err := r.accountPassword(ctx, b)
+func (own parts) makeProxy(ctx context.Context, b *v1alpha1.GaleraBenchmark, jobName string, p result.Plan) error {
+	password, err := own.accountPassword(ctx, b)
 	if err != nil {
 		return err
 	}
-	return apply.Keep(ctx, r.Client, r.Live, b.UID, job.ProxySecret(b, jobName, p, password, rand.Text()))
+	return apply.Keep(ctx, own.Client, own.Live, b.UID, job.ProxySecret(b, jobName, p, password, rand.Text()))
 }
 
 // removeParts removes what a Job's connections went through.
-func (r *Reconciler) removeParts(ctx context.Context, b *v1alpha1.GaleraBenchmark, jobName string) error {
+func (own parts) removeParts(ctx context.Context, b *v1alpha1.GaleraBenchmark, jobName string) error {
 	for _, o := range job.Parts(b, jobName) {
-		if err := apply.Remove(ctx, r.Client, r.Live, b.UID, o, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
+		if err := apply.Remove(ctx, own.Client, own.Live, b.UID, o, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
 			return err
 		}
 	}

@@ -22,7 +22,7 @@ func (r *Reconciler) actOnArbitrator(ctx context.Context, in status.Input, a pla
 	f := in.Facts
 	switch a := a.(type) {
 	case plan.ApplyArbitrator:
-		imaged, _ := r.imaged(f, in.Seen)
+		imaged, _ := r.publisher().imaged(f, in.Seen)
 		d := resources.Arbitrator(imaged, r.Options, a.Running)
 		if f.Arbitrator != nil {
 			// What was decided from an old state is never applied over a newer one.
@@ -47,11 +47,11 @@ func (r *Reconciler) removeArbitrator(ctx context.Context, f observe.Facts) erro
 }
 
 // withArbitrator names the arbitrator to the nodes as long as there is one.
-func (r *Reconciler) withArbitrator(f observe.Facts, n agentapi.NodeConfig) agentapi.NodeConfig {
+func (pub publisher) withArbitrator(f observe.Facts, n agentapi.NodeConfig) agentapi.NodeConfig {
 	if !observe.HasArbitrator(f) {
 		return n
 	}
-	return resources.WithArbitrator(f.Cluster, n, r.Options)
+	return resources.WithArbitrator(f.Cluster, n, pub.Options)
 }
 
 // arbitratorTarget is the arbitrator's agent. All nodes have one certificate, and so has the arbitrator.

@@ -28,8 +28,8 @@ type tlsPublication struct {
 
 // publishTLS publishes the pair and the CAs that the planner chooses, from the published pair and the
 // issued one. An invalid pair is never published.
-func (r *Reconciler) publishTLS(f observe.Facts, seen map[string]observe.Seen, now time.Time) (out tlsPublication, err error) {
-	controlCA, err := r.ControlCA()
+func (pub publisher) publishTLS(f observe.Facts, seen map[string]observe.Seen, now time.Time) (out tlsPublication, err error) {
+	controlCA, err := pub.ControlCA()
 	if err != nil {
 		return out, fmt.Errorf("reading the operator's own certificate: %w", err)
 	}

@@ -85,7 +85,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	now := r.Now()
 	refused, certManager := r.asking.get(req.NamespacedName, now)
-	given, pubErr := r.publishAll(ctx, facts, r.Agents.Seen(req.NamespacedName), refused, now)
+	given, pubErr := r.publisher().publishAll(ctx, facts, r.Agents.Seen(req.NamespacedName), refused, now)
 	facts = given.facts(facts)
 
 	r.Agents.Follow(req.NamespacedName, r.targets(facts))
@@ -134,7 +134,7 @@ func (r *Reconciler) act(ctx context.Context, in status.Input) error {
 		return err
 	}
 	if p, ok := a.(plan.PublishEncryption); ok {
-		return r.publishEncryption(ctx, in, p)
+		return r.publisher().publishEncryption(ctx, in, p)
 	}
 	return r.Actor.Do(ctx, in.Facts, a)
 }

@@ -40,7 +40,7 @@ func TestExpandAllowsNoWayBack(t *testing.T) {
 			c.Status.Replicas, c.Spec.Storage.Size = 1, resource.MustParse("2Gi")
 			facts := observe.Facts{Cluster: c, Claims: map[string]*corev1.PersistentVolumeClaim{p.Name: p}}
 			r := &Reconciler{Actor: apply.Actor{Client: kube}}
-			grown, err := r.expand(t.Context(), facts)
+			grown, err := r.publisher().expand(t.Context(), facts)
 			if tc.refuse != (refusal(err) != nil) || !tc.refuse && err != nil {
 				t.Fatal(err)
 			}

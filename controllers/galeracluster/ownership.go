@@ -14,11 +14,11 @@ import (
 
 // ownSecrets makes the Secrets the operator does not apply itself go with the cluster when its data
 // do, and stay when they stay.
-func (r *Reconciler) ownSecrets(ctx context.Context, f observe.Facts) error {
+func (pub publisher) ownSecrets(ctx context.Context, f observe.Facts) error {
 	var errs []error
-	for _, name := range resources.SecretNames(f.Cluster, r.Options) {
+	for _, name := range resources.SecretNames(f.Cluster, pub.Options) {
 		have := &corev1.Secret{}
-		err := r.Readers.Cached.Get(ctx, client.ObjectKey{Namespace: f.Cluster.Namespace, Name: name}, have)
+		err := pub.Readers.Cached.Get(ctx, client.ObjectKey{Namespace: f.Cluster.Namespace, Name: name}, have)
 		if apierrors.IsNotFound(err) {
 			continue
 		}
@@ -29,7 +29,7 @@ func (r *Reconciler) ownSecrets(ctx context.Context, f observe.Facts) error {
 		}
 		changed := have.DeepCopy()
 		changed.OwnerReferences = refs
-		err = r.Patch(ctx, changed, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{}))
+		err = pub.Patch(ctx, changed, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{}))
 		errs = append(errs, client.IgnoreNotFound(err))
 	}
 	return errors.Join(errs...)

@@ -15,23 +15,23 @@ import (
 
 // prune deletes objects of features that the spec no longer asks for: exactly the objects that were seen. Copies of
 // a client's certificate stay valid until they expire.
-func (r *Reconciler) prune(ctx context.Context, c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, kinds []client.ObjectList) error {
+func (pub publisher) prune(ctx context.Context, c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, kinds []client.ObjectList) error {
 	if config.Revision == "" {
 		return nil // nothing was made yet
 	}
 	var errs []error
 	for _, list := range kinds {
-		if err := r.List(ctx, list, client.InNamespace(c.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: c.Name}); err != nil {
+		if err := pub.List(ctx, list, client.InNamespace(c.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: c.Name}); err != nil {
 			errs = append(errs, err)
 			continue
 		}
 		errs = append(errs, meta.EachListItem(list, func(item runtime.Object) error {
 			o := item.(client.Object)
-			if o.GetDeletionTimestamp() != nil || !resources.LeftBehind(c, config, r.Options, o) {
+			if o.GetDeletionTimestamp() != nil || !resources.LeftBehind(c, config, pub.Options, o) {
 				return nil
 			}
 			uid := o.GetUID()
-			return client.IgnoreNotFound(r.Delete(ctx, o, client.Preconditions{UID: &uid}))
+			return client.IgnoreNotFound(pub.Delete(ctx, o, client.Preconditions{UID: &uid}))
 		}))
 	}
 	return errors.Join(errs...)

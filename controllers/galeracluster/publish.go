@@ -50,19 +50,33 @@ func (p publication) facts(f observe.Facts) observe.Facts {
 	return f
 }
 
+// publisher applies the objects of a cluster.
+type publisher struct {
+	client.Client
+	Readers   observe.Readers
+	Objects   *apply.Objects
+	Actor     apply.Actor
+	Options   resources.Options
+	ControlCA func() ([]byte, error)
+}
+
+func (r *Reconciler) publisher() publisher {
+	return publisher{r.Client, r.Readers, r.Objects, r.Actor, r.Options, r.ControlCA}
+}
+
 // publishAll applies every object but the certificates as the spec asks for. A webhook that does not answer may delay
 // it for a limited time, and never the recovery after it. A refusal by cert-manager is reported unless the spec itself
 // is wrong.
-func (r *Reconciler) publishAll(ctx context.Context, f observe.Facts, seen map[string]observe.Seen, refused *validate.Problem, now time.Time) (publication, error) {
+func (pub publisher) publishAll(ctx context.Context, f observe.Facts, seen map[string]observe.Seen, refused *validate.Problem, now time.Time) (publication, error) {
 	ctx, cancel := context.WithTimeout(ctx, publishTime)
 	defer cancel()
-	given, notApplied, err := r.publish(ctx, f, seen, now)
+	given, notApplied, err := pub.publish(ctx, f, seen, now)
 	given.failed = cmp.Or(given.failed, refused, notApplied)
 	if f.Cluster.Paused() {
 		return given, errors.Join(f.Unread, err)
 	}
-	errs := []error{f.Unread, err, r.ownSecrets(ctx, f), r.prune(ctx, f.Cluster, given.config, resources.Prunable())}
-	given.grown, err = r.expand(ctx, f)
+	errs := []error{f.Unread, err, pub.ownSecrets(ctx, f), pub.prune(ctx, f.Cluster, given.config, resources.Prunable())}
+	given.grown, err = pub.expand(ctx, f)
 	if problem := refusal(err); problem != nil && given.failed == nil {
 		given.failed, err = problem, nil
 	}
@@ -72,45 +86,45 @@ func (r *Reconciler) publishAll(ctx context.Context, f observe.Facts, seen map[s
 // publish applies every child object but those for cert-manager, and returns what the nodes have been given, why anything
 // was held back, and the first object that the API server refuses. For a paused cluster it returns what is published already,
 // and applies nothing.
-func (r *Reconciler) publish(ctx context.Context, f observe.Facts, seen map[string]observe.Seen, now time.Time) (given publication, notApplied *validate.Problem, err error) {
+func (pub publisher) publish(ctx context.Context, f observe.Facts, seen map[string]observe.Seen, now time.Time) (given publication, notApplied *validate.Problem, err error) {
 	c := f.Cluster
 	var objects []client.Object
 
 	given.config = published(f.Config)
 	if validate.Settings(c) == nil && (!c.Paused() || given.config.Revision == "") {
-		given.config = r.rendered(f, seen, resources.Encryption(given.config.TLS))
+		given.config = pub.rendered(f, seen, resources.Encryption(given.config.TLS))
 	}
 	if given.config.Revision != "" {
-		objects = append(objects, resources.Static(c, given.config, observe.PrimaryPod(f), r.Options)...)
+		objects = append(objects, resources.Static(c, given.config, observe.PrimaryPod(f), pub.Options)...)
 		guard(objects, f)
 	}
-	secrets, err := r.publishTLS(f, seen, now)
+	secrets, err := pub.publishTLS(f, seen, now)
 	given.pair, given.refused = secrets.pair, secrets.refused
 	objects = append(objects, secrets.objects...)
 	var imaged *v1alpha1.GaleraCluster
-	imaged, given.imageRefused = r.imaged(f, seen)
-	given.arbitratorRevision = resources.ArbitratorRevision(imaged, r.Options)
+	imaged, given.imageRefused = pub.imaged(f, seen)
+	given.arbitratorRevision = resources.ArbitratorRevision(imaged, pub.Options)
 	if c.Paused() {
 		given.failed = secrets.reserved
 		return given, nil, err
 	}
-	rootErr := r.ensureRootSecret(ctx, f)
+	rootErr := pub.ensureRootSecret(ctx, f)
 	rootRefused := refusal(rootErr)
 	given.failed = cmp.Or(rootRefused, secrets.reserved)
 	if given.config.Revision != "" && rootErr == nil {
-		objects = append(objects, resources.StatefulSet(imaged, r.Options, statefulSet(f)))
+		objects = append(objects, resources.StatefulSet(imaged, pub.Options, statefulSet(f)))
 	}
 	if rootRefused != nil {
 		rootErr = nil
 	}
-	notApplied, applyErr := r.applyAll(ctx, c, objects)
+	notApplied, applyErr := pub.applyAll(ctx, c, objects)
 	return given, notApplied, errors.Join(err, rootErr, applyErr)
 }
 
 // imaged is the cluster with the image its nodes are given: the present one while another is refused, with the reason.
-func (r *Reconciler) imaged(f observe.Facts, seen map[string]observe.Seen) (*v1alpha1.GaleraCluster, *validate.Problem) {
+func (pub publisher) imaged(f observe.Facts, seen map[string]observe.Seen) (*v1alpha1.GaleraCluster, *validate.Problem) {
 	c := f.Cluster
-	refused := validate.Image(resources.Image(c, r.Options), f, seen)
+	refused := validate.Image(resources.Image(c, pub.Options), f, seen)
 	if refused != nil {
 		c = c.DeepCopy()
 		c.Spec.Image = observe.PublishedImage(f)
@@ -136,11 +150,11 @@ func guard(objects []client.Object, f observe.Facts) {
 }
 
 // applyAll applies what it can. The first object that is refused for good becomes a Problem, and is not retried at once.
-func (r *Reconciler) applyAll(ctx context.Context, c *v1alpha1.GaleraCluster, objects []client.Object) (*validate.Problem, error) {
+func (pub publisher) applyAll(ctx context.Context, c *v1alpha1.GaleraCluster, objects []client.Object) (*validate.Problem, error) {
 	var refused *validate.Problem
 	var errs []error
 	for _, o := range objects {
-		err := r.Objects.Apply(ctx, c.UID, o)
+		err := pub.Objects.Apply(ctx, c.UID, o)
 		if problem := refusal(err); problem != nil {
 			refused = cmp.Or(refused, problem)
 			continue
@@ -164,13 +178,13 @@ func refusal(err error) *validate.Problem {
 }
 
 // expand makes volumes grow that are smaller than the spec asks for, and returns those that do, also beside an error.
-func (r *Reconciler) expand(ctx context.Context, f observe.Facts) (map[string]*corev1.PersistentVolumeClaim, error) {
+func (pub publisher) expand(ctx context.Context, f observe.Facts) (map[string]*corev1.PersistentVolumeClaim, error) {
 	grown := map[string]*corev1.PersistentVolumeClaim{}
 	for _, p := range observe.Small(f) {
 		if f.Rigid[p.Name] {
 			continue // told by a condition
 		}
-		larger, err := r.Actor.Expand(ctx, p, f.Cluster.Spec.Storage.Size)
+		larger, err := pub.Actor.Expand(ctx, p, f.Cluster.Spec.Storage.Size)
 		if err != nil {
 			return grown, err
 		}
@@ -218,38 +232,38 @@ func published(cm *corev1.ConfigMap) agentapi.NodeConfig {
 
 // rendered is the configuration with that encryption of replication. The resource version
 // guards it: a decision from an old configuration never replaces a newer one.
-func (r *Reconciler) rendered(f observe.Facts, seen map[string]observe.Seen, e galera.Encryption) agentapi.NodeConfig {
+func (pub publisher) rendered(f observe.Facts, seen map[string]observe.Seen, e galera.Encryption) agentapi.NodeConfig {
 	tls := resources.TLSConfig(f.Cluster)
 	before := published(f.Config)
 	tls.PreferredSuite = observe.PreferredSuite(f, seen, before.TLS.PreferredSuite)
 	if before.Revision != "" {
 		tls = resources.Effective(tls, before.TLS, e)
 	}
-	return r.withArbitrator(f, resources.NodeConfig(f.Cluster, observe.Size(f), tls, r.Options))
+	return pub.withArbitrator(f, resources.NodeConfig(f.Cluster, observe.Size(f), tls, pub.Options))
 }
 
 // publishEncryption gives the nodes the next step of a switch.
-func (r *Reconciler) publishEncryption(ctx context.Context, in status.Input, p plan.PublishEncryption) error {
+func (pub publisher) publishEncryption(ctx context.Context, in status.Input, p plan.PublishEncryption) error {
 	f := in.Facts
 	if before := published(f.Config); before.Revision == "" || resources.Encryption(before.TLS) != p.From {
 		return nil // it is another step's turn already
 	}
-	cm := resources.ConfigMap(f.Cluster, r.rendered(f, in.Seen, p.To))
+	cm := resources.ConfigMap(f.Cluster, pub.rendered(f, in.Seen, p.To))
 	cm.ResourceVersion = f.Config.ResourceVersion
-	return r.Objects.Apply(ctx, f.Cluster.UID, cm)
+	return pub.Objects.Apply(ctx, f.Cluster.UID, cm)
 }
 
 // ensureRootSecret creates root's password if there is none; an existing Secret is only labelled, so
 // that the cache can see it.
-func (r *Reconciler) ensureRootSecret(ctx context.Context, f observe.Facts) error {
+func (pub publisher) ensureRootSecret(ctx context.Context, f observe.Facts) error {
 	if f.Root != nil {
 		return rootOf(f.Cluster, f.Root)
 	}
 	have := &corev1.Secret{}
 	key := client.ObjectKey{Namespace: f.Cluster.Namespace, Name: resources.RootSecretName(f.Cluster)}
-	err := r.Readers.Live.Get(ctx, key, have)
+	err := pub.Readers.Live.Get(ctx, key, have)
 	if apierrors.IsNotFound(err) {
-		return client.IgnoreAlreadyExists(r.Create(ctx, resources.RootSecret(f.Cluster, rand.Text()), client.FieldOwner(apply.FieldOwner)))
+		return client.IgnoreAlreadyExists(pub.Create(ctx, resources.RootSecret(f.Cluster, rand.Text()), client.FieldOwner(apply.FieldOwner)))
 	}
 	if err != nil {
 		return err
@@ -262,7 +276,7 @@ func (r *Reconciler) ensureRootSecret(ctx context.Context, f observe.Facts) erro
 		labelled.Labels = map[string]string{}
 	}
 	labelled.Labels[v1alpha1.LabelCluster] = f.Cluster.Name
-	return r.Patch(ctx, labelled, client.MergeFrom(have))
+	return pub.Patch(ctx, labelled, client.MergeFrom(have))
 }
 
 // rootOf refuses another cluster's Secret; a user's own has no owner, and no label at first.

@@ -89,8 +89,8 @@ func TestResumption(t *testing.T) {
 			tc.server(conf)
 		}
 		address := listen(t, fakeDB{tls: conf, answer: func(string) (string, string) { return "1", "" }}.serve)
-		r := &runner{ca: filepath.Join(dir, "ca.crt"), plan: result.Plan{TLS: true, Hosts: []string{serverIP},
-			Connect: &result.Connect{Threads: 2, Connections: 20, TLSVersion: strings.TrimPrefix(tc.spoken, "TLS "), Resumption: tc.on}}}
+		r := &runner{target: target{ca: filepath.Join(dir, "ca.crt"), plan: result.Plan{TLS: true, Hosts: []string{serverIP},
+			Connect: &result.Connect{Threads: 2, Connections: 20, TLSVersion: strings.TrimPrefix(tc.spoken, "TLS "), Resumption: tc.on}}}}
 		if err := r.connections(t.Context(), route{network: "tcp", address: address}); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -104,7 +104,7 @@ func TestResumption(t *testing.T) {
 // TestSeriesOfConnections: a chart is drawn of it.
 func TestSeriesOfConnections(t *testing.T) {
 	address := listen(t, fakeDB{answer: func(string) (string, string) { return "1", "" }}.serve)
-	r := &runner{plan: result.Plan{Hosts: []string{serverIP}, Connect: &result.Connect{Threads: 1, Seconds: 2}}}
+	r := &runner{target: target{plan: result.Plan{Hosts: []string{serverIP}, Connect: &result.Connect{Threads: 1, Seconds: 2}}}}
 	if err := r.connections(t.Context(), route{network: "tcp", address: address}); err != nil {
 		t.Fatal(err)
 	}

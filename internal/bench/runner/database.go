@@ -26,7 +26,7 @@ const (
 )
 
 // tlsConfig verifies chain and name against the cluster's CA; nil where clients speak no TLS.
-func (r *runner) tlsConfig(host string) (*tls.Config, error) {
+func (r *target) tlsConfig(host string) (*tls.Config, error) {
 	if !r.plan.TLS {
 		return nil, nil
 	}
@@ -42,7 +42,7 @@ func (r *runner) tlsConfig(host string) (*tls.Config, error) {
 }
 
 // mysqlConfig prepares connections to one host.
-func (r *runner) mysqlConfig(host string) (*mysql.Config, error) {
+func (r *target) mysqlConfig(host string) (*mysql.Config, error) {
 	c, err := r.tlsConfig(host)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (r *runner) mysqlConfig(host string) (*mysql.Config, error) {
 }
 
 // open returns a way to one node.
-func (r *runner) open(host string) (*sql.DB, error) {
+func (r *target) open(host string) (*sql.DB, error) {
 	cfg, err := r.mysqlConfig(host)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (r *runner) open(host string) (*sql.DB, error) {
 }
 
 // withDB does something on one node.
-func (r *runner) withDB(host string, do func(*sql.DB) error) error {
+func (r *target) withDB(host string, do func(*sql.DB) error) error {
 	db, err := r.open(host)
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (r *runner) fullDisk(ctx context.Context) string {
 	return ""
 }
 
-func (r *runner) createDatabase(ctx context.Context) error {
+func (r *target) createDatabase(ctx context.Context) error {
 	name := r.plan.Data.Database
 	return r.withDB(r.plan.Members[0].Host, func(db *sql.DB) error {
 		_, err := db.ExecContext(ctx, "CREATE DATABASE "+quoted(name)+" COMMENT "+literal(r.plan.Data.Owner))
@@ -130,13 +130,13 @@ func (r *runner) createDatabase(ctx context.Context) error {
 
 const errDatabaseExists = 1007
 
-func (r *runner) cleanUp(ctx context.Context) error {
+func (r *target) cleanUp(ctx context.Context) error {
 	return r.withDB(r.plan.Members[0].Host, func(db *sql.DB) error { return r.drop(ctx, db) })
 }
 
 // drop removes the database if this benchmark has made it: its comment says so. Another one of the same
 // name may be somebody's data.
-func (r *runner) drop(ctx context.Context, db *sql.DB) error {
+func (r *target) drop(ctx context.Context, db *sql.DB) error {
 	var owner string
 	err := db.QueryRowContext(ctx, "SELECT schema_comment FROM information_schema.schemata WHERE schema_name = ?", r.plan.Data.Database).Scan(&owner)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && owner != r.plan.Data.Owner {
@@ -155,7 +155,7 @@ func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "'
 func quoted(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
 // checksums returns the checksum of all tables, which must be the same on every node.
-func (r *runner) checksums(ctx context.Context) (string, error) {
+func (r *target) checksums(ctx context.Context) (string, error) {
 	var first string
 	for i, m := range r.plan.Members {
 		var sum string

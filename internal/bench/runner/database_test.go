@@ -51,7 +51,7 @@ func TestLeftoversAreNoWantOfRoom(t *testing.T) {
 	}))
 	defer agent.Close()
 
-	r := &runner{plan: result.Plan{Members: []result.Member{{Name: "x-0", Host: ip}}, Data: result.DataSet{Database: "bench_1x10", Owner: "owner"}, RequiredBytes: 500}}
+	r := &runner{target: target{plan: result.Plan{Members: []result.Member{{Name: "x-0", Host: ip}}, Data: result.DataSet{Database: "bench_1x10", Owner: "owner"}, RequiredBytes: 500}}}
 	r.agents = newAgents(r.plan.Members)
 	r.agents.client.Transport = &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		var d net.Dialer

@@ -39,7 +39,7 @@ func machine(s result.Sample) result.Machine {
 
 // dataBytes is what the tables take on the first node's disk as the server estimates it, 0 when it cannot be told. To see the
 // sizes of files takes the right to see everybody's queries, which a benchmark has not.
-func (r *runner) dataBytes(ctx context.Context) (bytes int64) {
+func (r *target) dataBytes(ctx context.Context) (bytes int64) {
 	_ = r.withDB(r.plan.Members[0].Host, func(db *sql.DB) error { // unknown is 0
 		return db.QueryRowContext(ctx, "SELECT CAST(COALESCE(SUM(DATA_LENGTH + INDEX_LENGTH + DATA_FREE), 0) AS SIGNED) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ?",
 			r.plan.Data.Database).Scan(&bytes)

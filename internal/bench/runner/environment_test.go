@@ -27,7 +27,7 @@ func (h hosts) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // TestEnvironmentOfAllNodes: each node's host is told, and the client's own beside them.
 func TestEnvironmentOfAllNodes(t *testing.T) {
-	r := &runner{plan: result.Plan{Members: []result.Member{{Name: "x-0", Host: "127.0.0.1"}, {Name: "x-1", Host: "x-1"}, {Name: "x-2", Host: "x-2"}}}}
+	r := &runner{target: target{plan: result.Plan{Members: []result.Member{{Name: "x-0", Host: "127.0.0.1"}, {Name: "x-1", Host: "x-1"}, {Name: "x-2", Host: "x-2"}}}}}
 	r.agents = newAgents(r.plan.Members)
 	r.agents.client.Transport = hosts{
 		"127.0.0.1": "galera_agent_info{server=\"11.8\",provider=\"26.4\"} 1\ngalera_cpu_info{model=\"Big\",flags=\"aes avx2\"} 64\ngalera_kernel_info{release=\"6.1\"} 1\n",

@@ -28,7 +28,7 @@ type count struct {
 }
 
 // countCommits asks all nodes but one until ctx ends. The load itself does not tell which of its transactions was made where.
-func (r *runner) countCommits(ctx context.Context, but result.Member) map[string][]count {
+func (r *target) countCommits(ctx context.Context, but result.Member) map[string][]count {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	out := map[string][]count{}
@@ -48,7 +48,7 @@ func (r *runner) countCommits(ctx context.Context, but result.Member) map[string
 }
 
 // countOn asks one node. What it does not answer, or not in time, is missing.
-func (r *runner) countOn(ctx context.Context, m result.Member) (counts []count) {
+func (r *target) countOn(ctx context.Context, m result.Member) (counts []count) {
 	_ = r.withDB(m.Host, func(db *sql.DB) error { // unknown stays empty
 		tick := time.NewTicker(countPace)
 		defer tick.Stop()

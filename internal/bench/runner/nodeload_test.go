@@ -94,7 +94,7 @@ func TestCountCommits(t *testing.T) {
 			}
 		}()
 	}
-	r := &runner{plan: result.Plan{Members: members}}
+	r := &runner{target: target{plan: result.Plan{Members: members}}}
 	ctx, stop := context.WithTimeout(t.Context(), 5*countPace+countPace/2)
 	defer stop()
 	begin := time.Now()

@@ -14,12 +14,17 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
-// runner carries what every kind of run needs.
-type runner struct {
+// target is the database a run is about, and how it is reached.
+type target struct {
 	plan     result.Plan
 	password string
 	// ca is the file of the cluster's CA.
-	ca     string
+	ca string
+}
+
+// runner carries what every kind of run needs.
+type runner struct {
+	target
 	agents agents
 	// log collects the load generator's own words.
 	log strings.Builder
@@ -28,7 +33,7 @@ type runner struct {
 
 // Main does what the environment says. The error, if any, is in the Output as well.
 func Main(ctx context.Context) error {
-	r := &runner{password: os.Getenv(result.EnvPassword), ca: filepath.Join(result.CADir, "ca.crt")}
+	r := &runner{target: target{password: os.Getenv(result.EnvPassword), ca: filepath.Join(result.CADir, "ca.crt")}}
 	if err := json.Unmarshal([]byte(os.Getenv(result.EnvPlan)), &r.plan); err != nil {
 		return terminate(fmt.Errorf("reading %s: %w", result.EnvPlan, err))
 	}

@@ -47,7 +47,7 @@ func TestSettle(t *testing.T) {
 		"another server": {0, []float64{19e6}, 200, -1, 0},
 	} {
 		agents := &told{received: tc.later, started: tc.started}
-		r := &runner{plan: result.Plan{Members: []result.Member{{Name: "x-0", Host: "x-0"}, {Name: "x-1", Host: "x-1"}}}}
+		r := &runner{target: target{plan: result.Plan{Members: []result.Member{{Name: "x-0", Host: "x-0"}, {Name: "x-1", Host: "x-1"}}}}}
 		r.agents = newAgents(r.plan.Members)
 		r.agents.client.Transport = agents
 		r.out.StartedAt = time.Unix(1e9, 0)

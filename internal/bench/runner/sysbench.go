@@ -26,7 +26,7 @@ const prepareScript = "oltp_read_write"
 
 // sysbenchFiles writes what sysbench reads from its directory: the password, which must not be on a
 // command line, and the CA and certificate it takes from fixed names.
-func (r *runner) sysbenchFiles() error {
+func (r *target) sysbenchFiles() error {
 	files := map[string][]byte{"sysbench.conf": []byte("mysql-password=" + r.password + "\n")}
 	if r.plan.TLS {
 		for name, from := range map[string]string{
@@ -53,7 +53,7 @@ func (r *runner) sysbenchFiles() error {
 }
 
 // arguments every call has.
-func (r *runner) arguments(script string, threads int) []string {
+func (r *target) arguments(script string, threads int) []string {
 	onOff := map[bool]string{true: "on", false: "off"}
 	return []string{
 		"--config-file=" + filepath.Join(result.WorkDir, "sysbench.conf"), script,

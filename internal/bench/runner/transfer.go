@@ -48,7 +48,7 @@ func (r *runner) transfer(ctx context.Context) error {
 	return errors.Join(err, load.err)
 }
 
-func (r *runner) member(name string) (result.Member, error) {
+func (r *target) member(name string) (result.Member, error) {
 	for _, m := range r.plan.Members {
 		if m.Name == name {
 			return m, nil
