@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -221,25 +222,32 @@ type InvalidRun struct {
 	Reason string `json:"reason"`
 }
 
-// BenchmarkEnvironment is the environment in which the results were measured. If runs had different values, a field holds
-// all of them, separated by "; ".
+// BenchmarkEnvironment is the environment in which the results were measured: that of all runs that count.
 type BenchmarkEnvironment struct {
-	// databaseImage with its digest.
+	// databaseImages with their digests: one, unless the image changed between runs.
 	// +optional
-	// +kubebuilder:validation:MaxLength=512
-	DatabaseImage string `json:"databaseImage,omitempty"`
-	// clientImage with its digest: the image of the load generator, and of the SSH server if there is one.
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:items:MaxLength=512
+	DatabaseImages []string `json:"databaseImages,omitempty"`
+	// clientImages with their digests: the load generator's, and that of the SSH server if there is one.
 	// +optional
-	// +kubebuilder:validation:MaxLength=512
-	ClientImage string `json:"clientImage,omitempty"`
-	// operatorImage with its digest: it contains the nodes' agent and the program in the Jobs.
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:items:MaxLength=512
+	ClientImages []string `json:"clientImages,omitempty"`
+	// operatorImages with their digests: they contain the nodes' agent and the program in the Jobs.
 	// +optional
-	// +kubebuilder:validation:MaxLength=512
-	OperatorImage string `json:"operatorImage,omitempty"`
-	// proxyImage with its digest: the pooling proxy, if a workload uses via PoolingProxy.
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:items:MaxLength=512
+	OperatorImages []string `json:"operatorImages,omitempty"`
+	// proxyImages with their digests: the pooling proxy's, if a workload uses via PoolingProxy.
 	// +optional
-	// +kubebuilder:validation:MaxLength=512
-	ProxyImage string `json:"proxyImage,omitempty"`
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:items:MaxLength=512
+	ProxyImages []string `json:"proxyImages,omitempty"`
 	// mariadb version of the servers.
 	// +optional
 	MariaDB string `json:"mariadb,omitempty"`
@@ -252,38 +260,23 @@ type BenchmarkEnvironment struct {
 	// sysbench version.
 	// +optional
 	Sysbench string `json:"sysbench,omitempty"`
-	// cpu model and number of CPUs of the database nodes' hosts; separated by "; " if hosts differ.
-	// +optional
-	// +kubebuilder:validation:MaxLength=256
-	CPU string `json:"cpu,omitempty"`
-	// cpuFlags of the database nodes' hosts that matter for ciphers; separated by "; " if hosts differ.
-	// +optional
-	// +kubebuilder:validation:MaxLength=256
-	CPUFlags string `json:"cpuFlags,omitempty"`
-	// kernel of the database nodes' hosts; separated by "; " if hosts differ.
-	// +optional
-	// +kubebuilder:validation:MaxLength=256
-	Kernel string `json:"kernel,omitempty"`
 	// hosts of all valid runs, including the client's; at most 10. A host whose kernel changed is listed twice.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
 	Hosts []BenchmarkHost `json:"hosts,omitempty"`
-	// nodes maps pods to hosts, for instance "db-0=worker1, client=worker3". A pod that moved between runs is listed with
-	// each of its hosts.
+	// limits of the database containers; a resource without a limit is missing.
 	// +optional
-	// +kubebuilder:validation:MaxLength=1024
-	Nodes string `json:"nodes,omitempty"`
-	// limits of the database containers, for instance "cpu 2, memory none".
-	// +optional
-	Limits string `json:"limits,omitempty"`
+	Limits corev1.ResourceList `json:"limits,omitempty"`
 	// storageClass of the volumes; "default" if its name is unknown.
 	// +optional
 	StorageClass string `json:"storageClass,omitempty"`
-	// dataSet describes the test data.
+	// dataSets is the test data, also after its removal.
 	// +optional
-	// +kubebuilder:validation:MaxLength=1024
-	DataSet string `json:"dataSet,omitempty"`
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	DataSets []BenchmarkDataSet `json:"dataSets,omitempty"`
 	// seed of the order and of the load generator.
 	// +optional
 	Seed int64 `json:"seed,omitempty"`
@@ -312,8 +305,10 @@ type BenchmarkHost struct {
 	// cpus is the number of CPUs of the host, regardless of the pods' limits.
 	// +optional
 	CPUs int32 `json:"cpus,omitempty"`
-	// cpuFlags that matter for ciphers, separated by spaces.
+	// cpuFlags that matter for ciphers.
 	// +optional
-	// +kubebuilder:validation:MaxLength=96
-	CPUFlags string `json:"cpuFlags,omitempty"`
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=32
+	CPUFlags []string `json:"cpuFlags,omitempty"`
 }

@@ -3,12 +3,10 @@ package galerabenchmark
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -33,14 +31,14 @@ func environment(before *v1alpha1.BenchmarkEnvironment, seen benchmarkFacts, mea
 	placed(e, measured)
 	pulled(e, measured)
 	if seen.Cluster != nil {
-		e.Limits = cmp.Or(e.Limits, limits(seen.Cluster.Spec.Resources.Limits))
+		if e.Limits == nil {
+			e.Limits = seen.Cluster.Spec.Resources.DeepCopy().Limits
+		}
 		e.StorageClass = cmp.Or(e.StorageClass, seen.StorageClass, "default")
 	}
-	var sets []string
-	for _, d := range madeSets(seen) {
-		sets = append(sets, fmt.Sprintf("%s: %d tables of %d rows, %d MB, checksum %s", d.Name, d.Tables, d.Rows, d.Bytes/1e6, d.Checksum))
+	if sets := madeSets(seen); len(sets) > 0 {
+		e.DataSets = sets
 	}
-	e.DataSet = clipped(strings.Join(sets, "; "), 1024)
 	return e
 }
 
@@ -51,19 +49,6 @@ func clipped(text string, most int) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:most-len(more)], "") + more
-}
-
-func limits(l corev1.ResourceList) string {
-	if len(l) == 0 {
-		return "none"
-	}
-	limit := func(q *resource.Quantity) string {
-		if q.IsZero() {
-			return "none"
-		}
-		return q.String()
-	}
-	return fmt.Sprintf("cpu %s, memory %s", limit(l.Cpu()), limit(l.Memory()))
 }
 
 // storageClass is that of the first node's volume, which knows what the default was when it was made; "" when there is no

@@ -1,6 +1,7 @@
 package galerabenchmark
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,18 +33,18 @@ func TestEnvironmentOfAllRuns(t *testing.T) {
 	}
 	runs := []result.Record{failed, {Verdict: result.Verdict{Valid: true}}, told(result.Environment{MariaDB: "11.4"}), told(result.Environment{MariaDB: "11.5", Galera: "26.4"})}
 	e := environment(nil, seen, runs)
-	if e.MariaDB != "11.4" || e.Galera != "26.4" || e.Limits != "cpu 2, memory none" || e.StorageClass != "default" {
+	if e.MariaDB != "11.4" || e.Galera != "26.4" || !e.Limits.Cpu().Equal(resource.MustParse("2")) || e.StorageClass != "default" {
 		t.Errorf("got %+v", e)
 	}
-	if e.DataSet != "bench_1x10: 1 tables of 10 rows, 3 MB, checksum abc" {
-		t.Errorf("data: %q", e.DataSet)
+	if want := []v1alpha1.BenchmarkDataSet{{Name: "bench_1x10", Tables: 1, Rows: 10, Bytes: 3e6, Checksum: "abc"}}; !slices.Equal(e.DataSets, want) {
+		t.Errorf("data: %+v", e.DataSets)
 	}
 	seen.Cluster = nil // removed by now
-	if got := environment(e, seen, append(runs, told(result.Environment{Sysbench: "1.0"}))); got.Sysbench != "1.0" || got.MariaDB != "11.4" || got.Limits != e.Limits {
+	if got := environment(e, seen, append(runs, told(result.Environment{Sysbench: "1.0"}))); got.Sysbench != "1.0" || got.MariaDB != "11.4" || !got.Limits.Cpu().Equal(*e.Limits.Cpu()) {
 		t.Errorf("later: %+v", got)
 	}
 	seen.Cluster, seen.StorageClass = &v1alpha1.GaleraCluster{}, "standard"
-	if e := environment(nil, seen, runs); e.StorageClass != "standard" || e.Limits != "none" {
+	if e := environment(nil, seen, runs); e.StorageClass != "standard" || len(e.Limits) != 0 {
 		t.Errorf("got %+v", e)
 	}
 }

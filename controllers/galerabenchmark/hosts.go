@@ -2,7 +2,6 @@ package galerabenchmark
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -67,33 +66,28 @@ type host struct {
 // placed says which pods ran where, and what these hosts are.
 func placed(e *v1alpha1.BenchmarkEnvironment, measured []result.Record) {
 	var hosts []host
-	var nodes, cpus, flags, kernels []string
 	for _, r := range measured {
 		for _, p := range r.Pods {
-			name, m := role(p, r.Output.Environment)
-			if name == "" || p.Host == "" {
-				continue
-			}
-			nodes, hosts = once(nodes, name+"="+p.Host), withPod(hosts, p.Host, name, m)
-			if p.Images[resources.ContainerName] != "" && m != (result.Machine{}) {
-				cpus, flags, kernels = once(cpus, fmt.Sprintf("%s, %d CPUs", m.CPU, m.CPUs)), once(flags, m.CPUFlags), once(kernels, m.Kernel)
+			if name, m := role(p, r.Output.Environment); name != "" && p.Host != "" {
+				hosts = withPod(hosts, p.Host, name, m)
 			}
 		}
 	}
 	if len(hosts) == 0 {
 		return // an operator that noted no pods has judged these runs
 	}
-	e.Nodes = clipped(strings.Join(nodes, ", "), 1024)
-	e.CPU, e.CPUFlags, e.Kernel = together(cpus, 256), together(flags, 256), together(kernels, 256)
 	e.Hosts = nil
 	for _, h := range hosts[:min(len(hosts), mostHosts)] {
 		e.Hosts = append(e.Hosts, v1alpha1.BenchmarkHost{Name: h.name, Pods: h.pods, Kernel: clipped(h.machine.Kernel, 96), CPU: clipped(h.machine.CPU, 96),
-			CPUs: int32(h.machine.CPUs), CPUFlags: clipped(h.machine.CPUFlags, 96)}) //nolint:gosec // no host has more
+			CPUs: int32(h.machine.CPUs), CPUFlags: flags(h.machine.CPUFlags)}) //nolint:gosec // no host has more
 	}
 }
 
-// mostHosts is what the API admits.
-const mostHosts = 10
+// mostHosts and mostImages are what the API admits.
+const (
+	mostHosts  = 10
+	mostImages = 4
+)
 
 // withPod adds a pod to its host. A machine nothing is known of is any that has this name.
 func withPod(hosts []host, name, pod string, m result.Machine) []host {
@@ -120,19 +114,21 @@ func pulled(e *v1alpha1.BenchmarkEnvironment, measured []result.Record) {
 			}
 		}
 	}
-	of := func(containers ...string) string {
+	note := func(into *[]string, containers ...string) {
 		var images []string
 		for _, c := range containers {
 			for _, image := range found[c] {
-				images = once(images, image)
+				images = once(images, clipped(image, 512))
 			}
 		}
-		return together(images, 512)
+		if len(images) > 0 {
+			*into = first(images, mostImages)
+		}
 	}
-	e.DatabaseImage = cmp.Or(of(resources.ContainerName), e.DatabaseImage)
-	e.ClientImage = cmp.Or(of(job.ClientContainer, job.TunnelContainer), e.ClientImage)
-	e.OperatorImage = cmp.Or(of(job.RunnerContainer, resources.AgentContainer), e.OperatorImage)
-	e.ProxyImage = cmp.Or(of(job.ProxyContainer), e.ProxyImage)
+	note(&e.DatabaseImages, resources.ContainerName)
+	note(&e.ClientImages, job.ClientContainer, job.TunnelContainer)
+	note(&e.OperatorImages, job.RunnerContainer, resources.AgentContainer)
+	note(&e.ProxyImages, job.ProxyContainer)
 }
 
 // once adds what is not there yet, and is something.
@@ -143,5 +139,13 @@ func once(list []string, s string) []string {
 	return append(list, s)
 }
 
-// together is everything there was, as one text.
-func together(list []string, most int) string { return clipped(strings.Join(list, "; "), most) }
+// first is as much of a list as the API admits.
+func first(list []string, most int) []string { return list[:min(len(list), most)] }
+
+// flags of a processor, as the API admits them.
+func flags(text string) (out []string) {
+	for f := range strings.FieldsSeq(text) {
+		out = once(out, clipped(f, 32))
+	}
+	return first(out, 16)
+}

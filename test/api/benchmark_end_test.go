@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -178,7 +179,7 @@ func TestBenchmarkTellsWhereItWas(t *testing.T) {
 	if e == nil || e.StorageClass != "quick" {
 		t.Fatalf("got %+v, %+v", e, b.Status.InvalidRuns)
 	}
-	if len(e.Hosts) != 1 || e.Hosts[0].Name != "w1" || e.Nodes != "client=w1" || e.ClientImage != "sysbench (sha256:2)" || !strings.HasSuffix(e.OperatorImage, " (sha256:1)") {
+	if len(e.Hosts) != 1 || e.Hosts[0].Name != "w1" || !slices.Equal(e.ClientImages, []string{"sysbench (sha256:2)"}) || len(e.OperatorImages) != 1 || !strings.HasSuffix(e.OperatorImages[0], " (sha256:1)") {
 		t.Errorf("got %+v", e)
 	}
 }

@@ -65,10 +65,9 @@ run 3, attempt 2 (plain) does not count: a <node> left, "for good"
 | read-only | encrypted | 3 | −5.8 % tps (±0.3) | 980 | 15 | 6 | 15 | 24 |
 
 - servers: 11.8.6-MariaDB, Galera 26.4.25, OpenSSL 3.5
-- CPU: Some CPU, 2 CPUs (aes)
-- kernel: 6.1
 - host w1: db-0, client: Some CPU, 2 CPUs (aes), kernel 6.1
 - host w2: ssh
+- limits: none
 - seed: 7
 - operator image: operator:1 (sha256:1)
 - proxy image: proxy:1 (sha256:2)
@@ -79,8 +78,8 @@ run 3, attempt 2 (plain) does not count: a <node> left, "for good"
 	} {
 		b := disturbed()
 		e := b.Resource.Status.Environment
-		e.CPUFlags, e.Seed, e.OperatorImage, e.ProxyImage = "aes", 7, "operator:1 (sha256:1)", "proxy:1 (sha256:2)"
-		e.Hosts = []v1alpha1.BenchmarkHost{{Name: "w1", Pods: []string{"db-0", "client"}, Kernel: "6.1", CPU: "Some CPU", CPUs: 2, CPUFlags: "aes"}, {Name: "w2", Pods: []string{"ssh"}}}
+		e.Seed, e.OperatorImages, e.ProxyImages = 7, []string{"operator:1 (sha256:1)"}, []string{"proxy:1 (sha256:2)"}
+		e.Hosts = []v1alpha1.BenchmarkHost{{Name: "w1", Pods: []string{"db-0", "client"}, Kernel: "6.1", CPU: "Some CPU", CPUs: 2, CPUFlags: []string{"aes"}}, {Name: "w2", Pods: []string{"ssh"}}}
 		if got := "\n" + written(t, format, b); got != want {
 			t.Errorf("%s:\n%s", format, got)
 		}
@@ -172,7 +171,7 @@ func TestPage(t *testing.T) {
 		want = append(want, line+"</tr>")
 	}
 	want = append(want, "<title>Benchmark sample</title>", `<p class="verdict">replication TLS: −5.8 % tps (±0.3)</p>`, "Runs: 12/12",
-		"<tr><th>run 3, attempt 2</th><td>plain: a &lt;node&gt; left, &#34;for good&#34;</td></tr>", "<tr><th>kernel</th><td>6.1</td></tr>")
+		"<tr><th>run 3, attempt 2</th><td>plain: a &lt;node&gt; left, &#34;for good&#34;</td></tr>", "<tr><th>limits</th><td>none</td></tr>")
 	for _, title := range []string{"Cost against the baseline", "Medians of all rounds", "Latency: median, 95th", "First round, second by second: write-only", "First round, second by second: read-only"} {
 		want = append(want, ">"+title)
 	}

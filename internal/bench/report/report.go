@@ -11,6 +11,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
@@ -169,20 +172,43 @@ func surroundings(b Benchmark) (out [][2]string) {
 	}
 	lines := [][2]string{
 		{"servers", strings.TrimSpace(e.MariaDB + ", Galera " + e.Galera + ", " + e.OpenSSL)}, {"load generator", "sysbench " + e.Sysbench},
-		{"CPU", e.CPU + " (" + e.CPUFlags + ")"}, {"kernel", e.Kernel}, {"nodes", e.Nodes},
 	}
 	for _, h := range e.Hosts {
 		lines = append(lines, [2]string{"host " + h.Name, strings.Join(h.Pods, ", ") + machine(h)})
 	}
-	for _, l := range append(lines, [][2]string{{"limits", e.Limits}, {"storage class", e.StorageClass},
-		{"data", e.DataSet}, {"seed", strconv.FormatInt(e.Seed, 10)}, {"database image", e.DatabaseImage}, {"client image", e.ClientImage},
-		{"operator image", e.OperatorImage}, {"proxy image", e.ProxyImage},
+	for _, l := range append(lines, [][2]string{{"limits", limits(e.Limits)}, {"storage class", e.StorageClass},
+		{"data", dataSets(e.DataSets)}, {"seed", strconv.FormatInt(e.Seed, 10)}, {"database image", together(e.DatabaseImages)},
+		{"client image", together(e.ClientImages)}, {"operator image", together(e.OperatorImages)}, {"proxy image", together(e.ProxyImages)},
 	}...) {
-		if l[1] != "" && l[1] != "sysbench " && l[1] != " ()" {
+		if l[1] != "" && l[1] != "sysbench " {
 			out = append(out, l)
 		}
 	}
 	return append(out, machinery(b)...)
+}
+
+func together(list []string) string { return strings.Join(list, "; ") }
+
+// limits of the database containers, in words.
+func limits(l corev1.ResourceList) string {
+	if len(l) == 0 {
+		return "none"
+	}
+	limit := func(q *resource.Quantity) string {
+		if q.IsZero() {
+			return "none"
+		}
+		return q.String()
+	}
+	return fmt.Sprintf("cpu %s, memory %s", limit(l.Cpu()), limit(l.Memory()))
+}
+
+func dataSets(sets []v1alpha1.BenchmarkDataSet) string {
+	var out []string
+	for _, d := range sets {
+		out = append(out, fmt.Sprintf("%s: %d tables of %d rows, %d MB, checksum %s", d.Name, d.Tables, d.Rows, d.Bytes/1e6, d.Checksum))
+	}
+	return together(out)
 }
 
 // machine is what is known of a host, "" when nothing is.
@@ -190,7 +216,7 @@ func machine(h v1alpha1.BenchmarkHost) string {
 	if h.CPUs == 0 {
 		return ""
 	}
-	return fmt.Sprintf(": %s, %d CPUs (%s), kernel %s", h.CPU, h.CPUs, h.CPUFlags, h.Kernel)
+	return fmt.Sprintf(": %s, %d CPUs (%s), kernel %s", h.CPU, h.CPUs, strings.Join(h.CPUFlags, " "), h.Kernel)
 }
 
 func orDash(s string) string {

@@ -41,7 +41,7 @@ func sample() Benchmark {
 	st.Results = summary.Results(s, b.Records)
 	st.Verdict, st.Progress = summary.Verdict(st.Results, summary.Differences(s, v1alpha1.TLSSpec{})), "12/12"
 	st.ArmNames = []string{"plain", "encrypted"}
-	st.Environment = &v1alpha1.BenchmarkEnvironment{MariaDB: "11.8.6-MariaDB", Galera: "26.4.25", OpenSSL: "OpenSSL 3.5", Kernel: "6.1", CPU: "Some CPU, 2 CPUs"}
+	st.Environment = &v1alpha1.BenchmarkEnvironment{MariaDB: "11.8.6-MariaDB", Galera: "26.4.25", OpenSSL: "OpenSSL 3.5", Hosts: []v1alpha1.BenchmarkHost{{Name: "w1", Kernel: "6.1", CPU: "Some CPU", CPUs: 2}}}
 	st.StartedAt, st.CompletedAt = &metav1.Time{Time: time.Unix(0, 0)}, &metav1.Time{Time: time.Unix(360, 0)}
 	st.InvalidRuns = []v1alpha1.InvalidRun{{Index: 3, Attempt: 1, Arm: "plain", Reason: "a <node> left"}}
 	return b
