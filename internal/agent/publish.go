@@ -83,13 +83,13 @@ func (a *agent) updateSubject() {
 		}
 	}
 	if a.run.Proc != nil {
-		s.Mode, s.Clients = run.Output.Socket, run.Clients
+		s.Socket, s.Clients = run.Output.Socket, run.Clients
 	}
 	if a.certs.Installed().ID != "" {
 		pair := a.certs.Installed().Pair
 		s.Pair = &pair
 	}
-	a.prove.Set(s, fmt.Sprint(s.Running, s.Mode, s.Clients, s.TransferEncrypted, a.certs.Loaded().ID, a.certs.Installed().ID, a.run.PID(), s.Peers,
+	a.prove.Set(s, fmt.Sprint(s.Running, s.Socket, s.Clients, s.TransferEncrypted, a.certs.Loaded().ID, a.certs.Installed().ID, a.run.PID(), s.Peers,
 		config.Arbitrator != nil))
 	a.vitals.SetDonorReady(config.StateTransfer.Method == servercnf.MariaBackup)
 }

@@ -14,7 +14,7 @@ const (
 // Encryption is what two nodes have to agree on to connect on the replication ports. The
 // zero value means unknown.
 type Encryption struct {
-	Sockets SocketMode
+	Socket SocketMode
 	// Suites are the TLS 1.3 suites that are allowed, sorted and joined by commas; "" for all.
 	Suites string
 }
@@ -22,7 +22,7 @@ type Encryption struct {
 // NewEncryption returns the encryption with those suites.
 func NewEncryption(sockets SocketMode, suites []string) Encryption {
 	if sockets == SocketPlain {
-		return Encryption{Sockets: sockets}
+		return Encryption{Socket: sockets}
 	}
 	sorted := slices.Clone(suites)
 	slices.Sort(sorted)
@@ -32,9 +32,9 @@ func NewEncryption(sockets SocketMode, suites []string) Encryption {
 // String returns the sockets, and the suites where only some are allowed.
 func (e Encryption) String() string {
 	if e.Suites == "" {
-		return string(e.Sockets)
+		return string(e.Socket)
 	}
-	return string(e.Sockets) + " (" + e.Suites + ")"
+	return string(e.Socket) + " (" + e.Suites + ")"
 }
 
 // SuiteNames returns the suites one by one, nil for all.
@@ -48,10 +48,10 @@ func (e Encryption) SuiteNames() []string {
 // Meets says that a node with e and a node with o can connect: plain nodes to plain and dynamic
 // ones, strict nodes to strict and dynamic ones; TLS needs a common suite.
 func (e Encryption) Meets(o Encryption) bool {
-	if e.Sockets != o.Sockets && e.Sockets != SocketDynamic && o.Sockets != SocketDynamic {
+	if e.Socket != o.Socket && e.Socket != SocketDynamic && o.Socket != SocketDynamic {
 		return false
 	}
-	if e.Sockets == SocketPlain || o.Sockets == SocketPlain || e.Suites == "" || o.Suites == "" {
+	if e.Socket == SocketPlain || o.Socket == SocketPlain || e.Suites == "" || o.Suites == "" {
 		return true
 	}
 	return slices.ContainsFunc(e.SuiteNames(), func(s string) bool { return slices.Contains(o.SuiteNames(), s) })
@@ -63,17 +63,17 @@ func (e Encryption) Bridge(wanted Encryption) Encryption {
 	if e.Meets(wanted) {
 		return wanted
 	}
-	bridge := Encryption{Sockets: wanted.Sockets}
-	if e.Sockets != wanted.Sockets {
-		bridge.Sockets = SocketDynamic // meets plain and strict ones alike
+	bridge := Encryption{Socket: wanted.Socket}
+	if e.Socket != wanted.Socket {
+		bridge.Socket = SocketDynamic // meets plain and strict ones alike
 	}
 	switch {
-	case e.Sockets == SocketPlain:
+	case e.Socket == SocketPlain:
 		bridge.Suites = wanted.Suites
-	case wanted.Sockets == SocketPlain:
+	case wanted.Socket == SocketPlain:
 		bridge.Suites = e.Suites
 	case e.Suites != "" && wanted.Suites != "":
-		return NewEncryption(bridge.Sockets, append(e.SuiteNames(), wanted.SuiteNames()...))
+		return NewEncryption(bridge.Socket, append(e.SuiteNames(), wanted.SuiteNames()...))
 	}
 	return bridge
 }

@@ -12,7 +12,7 @@ const (
 	modeStrict
 )
 
-var encryptions = [...]galera.Encryption{{}, {Sockets: galera.SocketPlain}, {Sockets: galera.SocketDynamic}, {Sockets: galera.SocketStrict}}
+var encryptions = [...]galera.Encryption{{}, {Socket: galera.SocketPlain}, {Socket: galera.SocketDynamic}, {Socket: galera.SocketStrict}}
 
 func modeOf(e galera.Encryption) mode {
 	for i, known := range encryptions {

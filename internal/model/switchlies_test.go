@@ -8,7 +8,7 @@ import (
 // strictAtOnce skips the dynamic step.
 func strictAtOnce(s galera.Snapshot) plan.Decision {
 	d := plan.Plan(s)
-	if p, ok := d.Action.(plan.PublishEncryption); ok && p.To.Sockets == galera.SocketDynamic {
+	if p, ok := d.Action.(plan.PublishEncryption); ok && p.To.Socket == galera.SocketDynamic {
 		d.Action = plan.PublishEncryption{From: p.From, To: s.Wanted}
 	}
 	return d
@@ -16,12 +16,12 @@ func strictAtOnce(s galera.Snapshot) plan.Decision {
 
 // strictTooEarly does not look at what the nodes run with.
 func strictTooEarly(s galera.Snapshot) plan.Decision {
-	if s.Operation == nil || s.Operation.Type != galera.OpSwitchTLS || s.Published.Sockets != galera.SocketDynamic {
+	if s.Operation == nil || s.Operation.Type != galera.OpSwitchTLS || s.Published.Socket != galera.SocketDynamic {
 		return plan.Plan(s)
 	}
 	return plan.Plan(members(s, func(m *galera.Member) {
-		if m.Running.Sockets == galera.SocketPlain {
-			m.Running.Sockets = galera.SocketDynamic
+		if m.Running.Socket == galera.SocketPlain {
+			m.Running.Socket = galera.SocketDynamic
 		}
 		m.LinksVerified = true
 	}))
@@ -30,7 +30,7 @@ func strictTooEarly(s galera.Snapshot) plan.Decision {
 // leavesUnjoinable does not go back to what the serving node runs with.
 func leavesUnjoinable(s galera.Snapshot) plan.Decision {
 	d := plan.Plan(s)
-	if p, ok := d.Action.(plan.PublishEncryption); ok && p.To != s.Wanted && p.To.Sockets != galera.SocketDynamic {
+	if p, ok := d.Action.(plan.PublishEncryption); ok && p.To != s.Wanted && p.To.Socket != galera.SocketDynamic {
 		return plan.Decision{}
 	}
 	return d

@@ -48,7 +48,7 @@ func TestArbitratorIsNoMember(t *testing.T) {
 			t.Errorf("%s: %+v", m.Name, m.Server)
 		}
 	}
-	if !s.Arbitrator.Votes() || s.Arbitrator.Process != "arbitrator.a" || s.Arbitrator.Running.Sockets != galera.SocketStrict {
+	if !s.Arbitrator.Votes() || s.Arbitrator.Process != "arbitrator.a" || s.Arbitrator.Running.Socket != galera.SocketStrict {
 		t.Errorf("%+v", s.Arbitrator)
 	}
 	if got := seen["shop-0"].Report.Server.Members; len(got) != 3 {

@@ -143,8 +143,8 @@ func arbitratorHolds(s galera.Snapshot, to galera.Encryption) string {
 	case a.Process == "" || !a.Votes():
 		return "waiting for the arbitrator to join the Primary component"
 	case !a.Running.Meets(to):
-		return fmt.Sprintf("waiting for the arbitrator to run with %s sockets", s.Published.Sockets)
-	case to.Sockets == galera.SocketStrict && s.Published.Sockets == galera.SocketDynamic && !a.LinksVerified:
+		return fmt.Sprintf("waiting for the arbitrator to run with %s sockets", s.Published.Socket)
+	case to.Socket == galera.SocketStrict && s.Published.Socket == galera.SocketDynamic && !a.LinksVerified:
 		return "waiting for the arbitrator to verify every node's certificate"
 	}
 	return ""
@@ -158,11 +158,11 @@ func arbitratorRefuses(s galera.Snapshot, bridge galera.Encryption) (Decision, b
 		return Decision{}, false
 	case !a.Known:
 		return wait(ReasonSwitching, "waiting for the agent of the arbitrator before encryption is switched")
-	case s.Wanted.Sockets != galera.SocketPlain && a.TLSProblem != "":
+	case s.Wanted.Socket != galera.SocketPlain && a.TLSProblem != "":
 		return blocked(ReasonSwitchRefused, "encryption is not switched on, and nothing was changed: the arbitrator: "+a.TLSProblem)
 	case !s.Rebootstrap && !a.Votes():
 		return wait(ReasonArbitratorAway, "waiting for the arbitrator to join the Primary component before encryption is switched")
-	case !s.Rebootstrap && bridge.Sockets == galera.SocketDynamic && !a.DynamicSockets:
+	case !s.Rebootstrap && bridge.Socket == galera.SocketDynamic && !a.DynamicSockets:
 		return blocked(ReasonRebootstrap, "the arbitrator's Galera library has no dynamic sockets, which a rolling switch needs; "+
 			"set spec.tls.switchStrategy to Rebootstrap: the outage is the restart of one node")
 	}

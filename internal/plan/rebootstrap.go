@@ -19,7 +19,7 @@ func continueRebootstrap(s galera.Snapshot, op galera.Operation) (Decision, bool
 		return abandon(ReasonSwitching, op.Target+" no longer serves")
 	}
 	if s.Published == s.Wanted && keeper.Running.Meets(s.Wanted) && keeper.ConfigLoaded == s.ConfigRevision {
-		return complete(fmt.Sprintf("%s runs with %s sockets", keeper.Name, s.Wanted.Sockets))
+		return complete(fmt.Sprintf("%s runs with %s sockets", keeper.Name, s.Wanted.Socket))
 	}
 	for _, m := range s.Members {
 		if why := wouldBeMissing(m); why != "" {
@@ -42,7 +42,7 @@ func continueRebootstrap(s galera.Snapshot, op galera.Operation) (Decision, bool
 		return d, true
 	}
 	return order(op, keeper.Name, OrderStop, galera.Position{}, ReasonSwitching,
-		fmt.Sprintf("restarting %s, the last node that serves, with %s sockets", keeper.Name, s.Wanted.Sockets))
+		fmt.Sprintf("restarting %s, the last node that serves, with %s sockets", keeper.Name, s.Wanted.Socket))
 }
 
 // wouldBeMissing says why a member could not take an order, or not determine its position, when the target is bootstrapped; ""

@@ -146,7 +146,7 @@ func TestRebootstrapGivesWay(t *testing.T) {
 	op := galera.Operation{ID: "switchtls-5", Type: galera.OpSwitchTLS, Step: stepRebootstrap, Epoch: 5, Target: "db-0"}
 	during := func(facts ...is) galera.Snapshot {
 		return shop(running(op), db(2, facts...), func(s *galera.Snapshot) {
-			s.Wanted, s.Rebootstrap = galera.Encryption{Sockets: galera.SocketStrict}, true
+			s.Wanted, s.Rebootstrap = galera.Encryption{Socket: galera.SocketStrict}, true
 		})
 	}
 	gaveUp(t, shop(running(galera.Operation{ID: "scaledown-5", Type: galera.OpScaleDown, Epoch: 5, Target: "db-2"}), db(1, hung), db(2, stopped(10)),

@@ -68,7 +68,7 @@ func switchEncryption(s galera.Snapshot) (Decision, bool) {
 		}
 		op.Step, op.Target = stepRebootstrap, chooseWriter(s)
 	}
-	return begin(s, op, ReasonSwitching, fmt.Sprintf("switching replication from %s to %s sockets (%s)", s.Published.Sockets, s.Wanted.Sockets, op.Step))
+	return begin(s, op, ReasonSwitching, fmt.Sprintf("switching replication from %s to %s sockets (%s)", s.Published.Socket, s.Wanted.Socket, op.Step))
 }
 
 // awayInRebootstrap is an upper limit of how long the nodes that stop first are away: they come back when the
@@ -82,9 +82,9 @@ func preflight(s galera.Snapshot) (Decision, bool) {
 		switch {
 		case !m.Known:
 			return wait(ReasonSwitching, "waiting for the agent of "+m.Name+" before encryption is switched")
-		case s.Wanted.Sockets != galera.SocketPlain && m.TLSProblem != "":
+		case s.Wanted.Socket != galera.SocketPlain && m.TLSProblem != "":
 			return blocked(ReasonSwitchRefused, fmt.Sprintf("encryption is not switched on, and nothing was changed: %s: %s", m.Name, m.TLSProblem))
-		case !s.Rebootstrap && len(s.Members) > 1 && bridge.Sockets == galera.SocketDynamic && m.Server != nil && !m.DynamicSockets:
+		case !s.Rebootstrap && len(s.Members) > 1 && bridge.Socket == galera.SocketDynamic && m.Server != nil && !m.DynamicSockets:
 			return blocked(ReasonRebootstrap, m.Name+"'s Galera provider has no dynamic sockets, which a rolling switch needs; "+
 				"set spec.tls.switchStrategy to Rebootstrap: the outage is the restart of one node")
 		case s.Rebootstrap && m.Name == chooseWriter(s) && m.CacheWindow > 0 && m.CacheWindow < awayInRebootstrap:
@@ -124,7 +124,7 @@ func continueSwitch(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 		if d, waiting := waitForConfiguration(s); waiting {
 			return d, true // only then is it known which nodes need a restart
 		}
-		return complete(fmt.Sprintf("replication runs with %s sockets on all nodes", s.Wanted.Sockets))
+		return complete(fmt.Sprintf("replication runs with %s sockets on all nodes", s.Wanted.Socket))
 	}
 	return wait(ReasonSwitching, holdingBack(s, s.Published.Bridge(s.Wanted)))
 }
@@ -157,8 +157,8 @@ func holdingBack(s galera.Snapshot, to galera.Encryption) string {
 		case m.Server == nil && m.Running != (galera.Encryption{}):
 			return "waiting for " + m.Name + " to start" + but(m) // it may start with an older configuration
 		case m.Running != (galera.Encryption{}) && !m.Running.Meets(to):
-			return fmt.Sprintf("waiting for %s to run with %s sockets", m.Name, s.Published.Sockets) + but(m)
-		case to.Sockets == galera.SocketStrict && s.Published.Sockets == galera.SocketDynamic && !m.LinksVerified:
+			return fmt.Sprintf("waiting for %s to run with %s sockets", m.Name, s.Published.Socket) + but(m)
+		case to.Socket == galera.SocketStrict && s.Published.Socket == galera.SocketDynamic && !m.LinksVerified:
 			return "waiting for " + m.Name + " to verify every other node's certificate"
 		}
 	}
@@ -167,7 +167,7 @@ func holdingBack(s galera.Snapshot, to galera.Encryption) string {
 
 func publish(s galera.Snapshot, to galera.Encryption) (Decision, bool) {
 	return Decision{Action: PublishEncryption{From: s.Published, To: to}, Reason: ReasonSwitching,
-		Message: fmt.Sprintf("publishing %s sockets to the nodes instead of %s ones", to.Sockets, s.Published.Sockets)}, true
+		Message: fmt.Sprintf("publishing %s sockets to the nodes instead of %s ones", to.Socket, s.Published.Socket)}, true
 }
 
 // nextTurn journals the restart of the next node. Each restart has an epoch of its own: a node may be
@@ -182,7 +182,7 @@ func nextTurn(s galera.Snapshot, out []galera.Member) (Decision, bool) {
 		return d, true
 	}
 	return begin(s, galera.Operation{Type: galera.OpSwitchTLS, Step: stepRolling, Target: next.Name}, ReasonSwitching,
-		fmt.Sprintf("switching to %s sockets: the next node to restart is %s", s.Published.Sockets, next.Name))
+		fmt.Sprintf("switching to %s sockets: the next node to restart is %s", s.Published.Socket, next.Name))
 }
 
 // restartInTurn restarts the operation's node, and waits until it is back.

@@ -8,9 +8,9 @@ import (
 )
 
 var (
-	plain   = galera.Encryption{Sockets: galera.SocketPlain}
-	dynamic = galera.Encryption{Sockets: galera.SocketDynamic}
-	strict  = galera.Encryption{Sockets: galera.SocketStrict}
+	plain   = galera.Encryption{Socket: galera.SocketPlain}
+	dynamic = galera.Encryption{Socket: galera.SocketDynamic}
+	strict  = galera.Encryption{Socket: galera.SocketStrict}
 )
 
 // switching is the shop on its way from what is published to what is wanted.

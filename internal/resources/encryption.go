@@ -18,11 +18,11 @@ func Effective(want, before agentapi.TLSConfig, published galera.Encryption) age
 		return want
 	}
 	out := want
-	out.Replication = published.Sockets
-	if published.Sockets != galera.SocketPlain {
+	out.Replication = published.Socket
+	if published.Socket != galera.SocketPlain {
 		out.CipherSuites = published.SuiteNames()
 	}
-	if out.StateTransfer != galera.PolicyRequired || published.Sockets == galera.SocketPlain {
+	if out.StateTransfer != galera.PolicyRequired || published.Socket == galera.SocketPlain {
 		out.StateTransfer = before.StateTransfer
 	}
 	return out

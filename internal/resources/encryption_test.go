@@ -13,7 +13,7 @@ func TestEffective(t *testing.T) {
 		return agentapi.TLSConfig{Replication: r, StateTransfer: sst, Clients: galera.PolicyRequired, MinVersion: "1.3", CipherSuites: suites}
 	}
 	strict, plain := policy(galera.SocketStrict, galera.PolicyRequired), policy(galera.SocketPlain, galera.PolicyDisabled)
-	dynamic := galera.Encryption{Sockets: galera.SocketDynamic}
+	dynamic := galera.Encryption{Socket: galera.SocketDynamic}
 	for _, r := range []struct {
 		name         string
 		want, before agentapi.TLSConfig

@@ -14,8 +14,8 @@ import (
 )
 
 var (
-	plainSockets  = galera.Encryption{Sockets: galera.SocketPlain}
-	strictSockets = galera.Encryption{Sockets: galera.SocketStrict}
+	plainSockets  = galera.Encryption{Socket: galera.SocketPlain}
+	strictSockets = galera.Encryption{Socket: galera.SocketStrict}
 )
 
 // switching is a healthy cluster that runs with one encryption and is wanted with another.

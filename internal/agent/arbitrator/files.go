@@ -90,9 +90,9 @@ func (a *arbitrator) updateSubject() {
 	}
 	before := *a.subject.Load()
 	s := before
-	s.Running, s.Mode = a.proc != nil, ""
+	s.Running, s.Socket = a.proc != nil, ""
 	if a.proc != nil {
-		s.Mode = a.run.Socket
+		s.Socket = a.run.Socket
 	}
 	s.Address, s.Peers = a.Address, a.config.Members
 	s.Roots, s.Pair = a.installed.Roots, nil
@@ -100,7 +100,7 @@ func (a *arbitrator) updateSubject() {
 		pair := a.installed.Pair
 		s.Pair = &pair
 	}
-	changed := s.Running != before.Running || s.Mode != before.Mode || !slices.Equal(s.Peers, before.Peers) || s.Roots != before.Roots
+	changed := s.Running != before.Running || s.Socket != before.Socket || !slices.Equal(s.Peers, before.Peers) || s.Roots != before.Roots
 	if changed {
 		s.Key, s.Since = s.Key+1, time.Now()
 	}

@@ -36,7 +36,7 @@ type Subject struct {
 	Key   int64
 	Since time.Time
 	// Mode is how group communication was started.
-	Mode galera.SocketMode
+	Socket galera.SocketMode
 	// Clients is the policy in force for port 3306; "" when there is no such port.
 	Clients galera.ChannelPolicy
 	// TransferEncrypted says that the rendered [sst] section demands verified TLS.
@@ -60,7 +60,7 @@ type Result struct {
 // complete says that every dial showed something, and that plaintext was tried where that matters.
 func (r Result) complete(s Subject) bool {
 	group, clients := r.Channels[agentapi.ChannelReplication], r.Channels[agentapi.ChannelClients]
-	if s.Mode == galera.SocketStrict && group.Observed == agentapi.ObservedTLS && !group.PlaintextRefused ||
+	if s.Socket == galera.SocketStrict && group.Observed == agentapi.ObservedTLS && !group.PlaintextRefused ||
 		s.Clients == galera.PolicyRequired && clients.Observed == agentapi.ObservedTLS && !clients.PlaintextRefused {
 		return false
 	}
@@ -141,8 +141,8 @@ func (p *Prover) look(ctx context.Context, s Subject) Result {
 	var group, clients agentapi.ChannelFact
 	wg.Go(func() {
 		addr := net.JoinHostPort(s.Address, groupPort)
-		group = JudgeGroup(GroupTLS(ctx, addr, s.Credentials), s.Mode,
-			p.plain(ctx, s, addr, s.Mode == galera.SocketStrict, GroupPlain))
+		group = JudgeGroup(GroupTLS(ctx, addr, s.Credentials), s.Socket,
+			p.plain(ctx, s, addr, s.Socket == galera.SocketStrict, GroupPlain))
 	})
 	wg.Go(func() {
 		if s.Clients == "" {
@@ -177,8 +177,8 @@ func (p *Prover) peers(ctx context.Context, s Subject) map[string]agentapi.Chann
 			fact := GroupTLS(ctx, addr, s.Credentials)
 			// Each node tries itself without TLS; the others only bear witness, later and seldom, as
 			// a dynamic node is held up for 750 ms while it makes out that a connection is not TLS.
-			wanted := s.Mode == galera.SocketStrict && fact.Observed == agentapi.ObservedTLS && time.Since(s.Since) > settled
-			fact = JudgeGroup(fact, s.Mode, p.plain(ctx, s, addr, wanted, GroupPlain))
+			wanted := s.Socket == galera.SocketStrict && fact.Observed == agentapi.ObservedTLS && time.Since(s.Since) > settled
+			fact = JudgeGroup(fact, s.Socket, p.plain(ctx, s, addr, wanted, GroupPlain))
 			mu.Lock()
 			defer mu.Unlock()
 			out[peer.Name] = fact
