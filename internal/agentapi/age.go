@@ -5,6 +5,10 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // Clocks of hosts differ, and a report tells times by its agent's. What is decided by an age is therefore sent as an
@@ -39,6 +43,18 @@ func (r Report) Received(now time.Time) Report {
 	for i := range r.Away {
 		a := &r.Away[i]
 		a.From, a.To = ago(a.FromAgeSeconds, now, a.From), ago(a.ToAgeSeconds, now, a.To)
+	}
+	return r.withoutForgedHistories()
+}
+
+// withoutForgedHistories leaves out what is no UUID: conditions print histories in commands for people to run, and whoever holds a
+// cluster's pair can answer in the place of its agents.
+func (r Report) withoutForgedHistories() Report {
+	if r.Position.UUID != "" && uuid.Validate(r.Position.UUID) != nil {
+		r.Position = galera.Position{}
+	}
+	if r.Server != nil && (r.Server.ClusterUUID != "" && uuid.Validate(r.Server.ClusterUUID) != nil || r.Server.NodeUUID != "" && uuid.Validate(r.Server.NodeUUID) != nil) {
+		r.Server = nil
 	}
 	return r
 }

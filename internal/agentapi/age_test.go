@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 	"time"
+
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // TestAges sends a report from a host whose clock is wrong.
@@ -67,5 +69,22 @@ func TestAgesThatCannotBe(t *testing.T) {
 	ahead := Report{TLS: TLSReport{Peers: map[string]ChannelFact{"p": {CheckedAt: now.Add(time.Hour)}}}}.Sent(now)
 	if got := *ahead.TLS.Peers["p"].AgeSeconds; got != 0 {
 		t.Errorf("a clock that was set back makes an age of %v", got)
+	}
+}
+
+// TestForgedHistories: conditions print them in commands for people to run.
+func TestForgedHistories(t *testing.T) {
+	const good, bad = "90e0b86f-e577-11f1-b9b1-fa90d5744545", "90e0b86f'; rm -rf ~; '"
+	for _, c := range []struct {
+		position, cluster, node string
+		keeps, serves           bool
+	}{
+		{good, good, good, true, true}, {"", "", "", true, true}, {bad, good, good, false, true}, {good, bad, good, true, false}, {good, good, bad, true, false},
+		{galera.ZeroUUID, good, good, true, true},
+	} {
+		r := Report{Position: galera.Position{UUID: c.position, Seqno: 7}, Server: &Server{ClusterUUID: c.cluster, NodeUUID: c.node}}.Received(time.Now())
+		if keeps := r.Position.Seqno == 7; keeps != c.keeps || (r.Server != nil) != c.serves {
+			t.Errorf("%+v: %+v, server %v", c, r.Position, r.Server)
+		}
 	}
 }
