@@ -141,6 +141,10 @@ type GaleraClusterSpec struct {
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty"`
 
+	// maintenance says when the operator does what only its own upgrade needs. Default: as soon as the cluster is healthy.
+	// +optional
+	Maintenance *MaintenanceSpec `json:"maintenance,omitempty"`
+
 	// recovery holds your decisions for a cluster that cannot start by itself without risking data.
 	// +optional
 	Recovery *RecoverySpec `json:"recovery,omitempty"`

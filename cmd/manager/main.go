@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"time"
+	_ "time/tzdata" // for windows of maintenance: the image holds no other files
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"

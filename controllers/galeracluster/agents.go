@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/maintenance"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/plan"
 	"github.com/galera-operator/galera-operator/internal/status"
@@ -70,14 +71,22 @@ func (r *Replacing) agents(in status.Input) []plan.Agent {
 	return out
 }
 
-// why tells of each member why its agent was not replaced when that was tried last.
-func (r *Replacing) why(f observe.Facts) map[string]string {
+// why tells of each member whose agent is outdated why that is so: the time has not come, or it did not go well when it was tried last.
+func (r *Replacing) why(f observe.Facts, seen map[string]observe.Seen, now time.Time) map[string]string {
 	if r == nil {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := map[string]string{}
+	if wait := maintenance.AgentUpgrade(f.Cluster.Spec.Maintenance, now); wait != "" {
+		for name, s := range seen {
+			if a := (plan.Agent{Digest: s.Report.AgentDigest, Arch: s.Report.AgentArch}); a.Outdated(r.Program.Digest, r.Program.Arch) {
+				out[name] = wait
+			}
+		}
+		return out
+	}
 	for name, p := range f.Pods {
 		if t, ok := r.tries[p.UID]; ok && t.why != "" {
 			out[name] = t.why
@@ -131,7 +140,7 @@ func (r *Replacing) end(key types.NamespacedName, pod types.UID, digest string, 
 // replaceAgents lets the next agent be replaced that is not the one this operator brings along. Nothing waits for it: an agent that was
 // replaced tells its new digest, and wakes us.
 func (r *Reconciler) replaceAgents(ctx context.Context, in status.Input) {
-	if r.Replacing == nil || in.Decision.Action != nil || in.Facts.Cluster.Status.Operation != nil {
+	if r.Replacing == nil || in.Decision.Action != nil || in.Facts.Cluster.Status.Operation != nil || maintenance.AgentUpgrade(in.Facts.Cluster.Spec.Maintenance, in.Now) != "" {
 		return
 	}
 	program, key, now := r.Replacing.Program, client.ObjectKeyFromObject(in.Facts.Cluster), in.Now

@@ -118,7 +118,7 @@ func (r *Reconciler) input(f observe.Facts, given publication, seen map[string]o
 		Config: given.config, Published: given.pair,
 		Refused: given.refused, ImageRefused: given.imageRefused, Failed: given.failed,
 		Renewals: record, RenewalRefused: renewalRefused,
-		AgentProblems:     r.Replacing.why(f),
+		AgentProblems:     r.Replacing.why(f, seen, now),
 		OperatorNamespace: r.Options.OperatorNamespace, Now: now,
 	}
 }

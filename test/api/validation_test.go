@@ -68,6 +68,11 @@ func TestAdmission(t *testing.T) {
 		"the default, written out":          {`{storage: {size: 1Gi}, tls: {clientCertificates: [{name: app, commonName: a, secretName: valid-client-app}]}}`, ""},
 		"a name that begins like it":        {`{storage: {size: 1Gi}, tls: {clientCertificates: [{name: app, commonName: a, secretName: valid-tls-app}]}}`, ""},
 		"a Secret's name that is none":      {`{storage: {size: 1Gi}, tls: {clientCertificates: [{name: app, commonName: a, secretName: A_B}]}}`, "secretName in body should match"},
+		"windows of maintenance":            {`{storage: {size: 1Gi}, maintenance: {agentUpgrade: Window, windows: [{name: night, schedule: "0 3 * * 1-5", duration: 2h, timeZone: Europe/Vienna}, {name: weekend, schedule: "@weekly", duration: 24h}]}}`, ""},
+		"a window without windows":          {`{storage: {size: 1Gi}, maintenance: {agentUpgrade: Window}}`, "agentUpgrade Window needs at least one of windows"},
+		"a schedule that is none":           {`{storage: {size: 1Gi}, maintenance: {windows: [{name: night, schedule: tonight, duration: 2h}]}}`, "schedule in body should match"},
+		"a short window":                    {`{storage: {size: 1Gi}, maintenance: {windows: [{name: night, schedule: "@daily", duration: 1m}]}}`, "duration must be between 5m and 168h"},
+		"maintenance at will":               {`{storage: {size: 1Gi}, maintenance: {agentUpgrade: Never}}`, `supported values: "Automatic", "Window", "Manual"`},
 		"unknown issuer kind":               {`{storage: {size: 1Gi}, tls: {issuerRef: {name: x, kind: Authority}}}`, `supported values: "Issuer", "ClusterIssuer"`},
 	} {
 		t.Run(name, func(t *testing.T) {

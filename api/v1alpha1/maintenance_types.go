@@ -1,0 +1,53 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Values of MaintenanceSpec.AgentUpgrade.
+const (
+	AgentUpgradeAutomatic = "Automatic"
+	AgentUpgradeWindow    = "Window"
+	AgentUpgradeManual    = "Manual"
+)
+
+// MaintenanceSpec says when the operator does what only its own upgrade needs. What you ask for, what a recovery needs, and the renewal of
+// certificates never wait for it.
+// +kubebuilder:validation:XValidation:rule="self.agentUpgrade != 'Window' || (has(self.windows) && size(self.windows) > 0)",message="agentUpgrade Window needs at least one of windows"
+type MaintenanceSpec struct {
+	// agentUpgrade says when the agents are replaced in place after an upgrade of the operator, which restarts no database: Automatic, as soon
+	// as the cluster is healthy (default); Window, within windows; or Manual, with their pods only.
+	// +optional
+	// +kubebuilder:default=Automatic
+	// +kubebuilder:validation:Enum=Automatic;Window;Manual
+	AgentUpgrade string `json:"agentUpgrade,omitempty"`
+
+	// windows in which maintenance may begin.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Windows []MaintenanceWindow `json:"windows,omitempty"`
+}
+
+// MaintenanceWindow is a span of time that comes again and again.
+type MaintenanceWindow struct {
+	// name of the window.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name"`
+
+	// schedule of its beginnings, in the five fields of cron (minute, hour, day of the month, month, day of the week), for instance
+	// "0 3 * * 6", or a word like @daily.
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|([0-9A-Za-z*,/?-]+ +){4}[0-9A-Za-z*,/?-]+)$`
+	Schedule string `json:"schedule"`
+
+	// duration of the window, from 5m to 168h.
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5m') && duration(self) <= duration('168h')",message="duration must be between 5m and 168h"
+	Duration metav1.Duration `json:"duration"`
+
+	// timeZone of the schedule, from the IANA database, for instance Europe/Vienna. Default: UTC.
+	// +optional
+	// +kubebuilder:default=UTC
+	// +kubebuilder:validation:MaxLength=64
+	TimeZone string `json:"timeZone,omitempty"`
+}
