@@ -21,7 +21,7 @@ const (
 	agentsNew = time.Minute
 )
 
-var _ = Describe("An upgrade of the operator", func() {
+var _ = Describe("An upgrade of the operator", Label(Core), func() {
 	It("replaces the agents in place, and back: no database is restarted, no write fails, no evidence is lost", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		Expect(kube.BuildOperator(ctx, filepath.Join("..", ".."), nextOperator, nextVersion)).To(Succeed())
