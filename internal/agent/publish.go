@@ -20,7 +20,7 @@ func (a *agent) publish(step lifecycle.Step) {
 	}
 	found := a.exam.Found
 	r := agentapi.Report{
-		Name: a.Name, AgentVersion: a.Version, AgentDigest: a.Digest, AgentArch: runtime.GOARCH, Phase: step.Phase, Waiting: step.Waiting,
+		Name: a.Name, Protocol: agentapi.Protocol, AgentVersion: a.Version, AgentDigest: a.Digest, AgentArch: runtime.GOARCH, Phase: step.Phase, Waiting: step.Waiting,
 		Data: found.Data, Position: found.Position, SafeToBootstrap: found.Safe,
 		Draining: a.queue.Draining(), Primary: a.primary,
 	}

@@ -155,6 +155,7 @@ func (c *Client) do(ctx context.Context, r request, into any) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	req.Header.Set(ProtocolHeader, strconv.Itoa(Protocol))
 	if r.body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}

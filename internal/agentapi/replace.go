@@ -12,6 +12,9 @@ import (
 	"time"
 )
 
+// Understands says that both sides of a protocol version understand each other.
+func Understands(protocol int) bool { return protocol >= Protocol-1 && protocol <= Protocol+1 }
+
 // PathAgent takes POST of an agent's program, with the query parameter sha256. 202 means that it is about to replace the agent, which
 // shows in Report.AgentDigest; 409 that it does not, with the reason.
 const PathAgent = "/v1/agent"

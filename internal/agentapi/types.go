@@ -11,6 +11,13 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
+// Protocol is the version of this protocol. It grows with a change that the other side cannot ignore; each side understands the
+// version before and after its own. An agent tells its own in Report.Protocol, the operator in the header ProtocolHeader.
+const Protocol = 1
+
+// ProtocolHeader is sent with every request to the control port.
+const ProtocolHeader = "Galera-Operator-Protocol"
+
 const (
 	// ControlPort is the agent's mTLS port; only the operator may call it.
 	ControlPort = 8443
@@ -87,6 +94,8 @@ type Report struct {
 	// Generation grows with every change of this report within one Boot, except for
 	// changes of Position, counters and times alone.
 	Generation int64 `json:"generation"`
+	// Protocol is the agent's version of this protocol, 0 of agents before the first one.
+	Protocol int `json:"protocol,omitempty"`
 	// AgentVersion is the build version of the agent, AgentDigest the SHA-256 of its program in hexadecimal, AgentArch the processor it is
 	// for (GOARCH).
 	AgentVersion string `json:"agentVersion"`

@@ -2,6 +2,7 @@ package status
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 	"time"
 
@@ -58,6 +59,9 @@ func memberStatus(in Input, m galera.Member, before v1alpha1.MemberStatus) v1alp
 
 func agent(in Input, r *agentapi.Report) *v1alpha1.AgentStatus {
 	a := &v1alpha1.AgentStatus{Version: clip(r.AgentVersion, 256), Message: clip(cmp.Or(in.AgentProblems[r.Name], r.HandoverProblem), 1024)}
+	if !agentapi.Understands(r.Protocol) {
+		a.Message = fmt.Sprintf("the agent speaks version %d of its protocol, this operator %d: upgrade the operator by one minor version at a time", r.Protocol, agentapi.Protocol)
+	}
 	if strings.Contains(a.Message, agentapi.NotNow) {
 		a.Message = "" // it is asked again in a moment
 	}

@@ -251,3 +251,12 @@ func TestStatusTellsThePublishedKey(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// TestAgentOfAnotherTime is told: one version before and after is understood.
+func TestAgentOfAnotherTime(t *testing.T) {
+	for protocol, told := range map[int]bool{agentapi.Protocol: false, agentapi.Protocol - 1: false, agentapi.Protocol + 1: false, agentapi.Protocol + 2: true} {
+		if a := agent(Input{}, &agentapi.Report{Name: "shop-0", Protocol: protocol}); (a.Message != "") != told {
+			t.Errorf("%d: %q", protocol, a.Message)
+		}
+	}
+}

@@ -17,7 +17,7 @@ import (
 // publish makes the Report of the present state.
 func (a *arbitrator) publish(step Step) {
 	r := agentapi.Report{
-		Name: a.Name, AgentVersion: a.Version, Phase: a.phase(), Draining: a.draining, Restarts: a.restarts, Failure: a.failure, Primary: a.primary,
+		Name: a.Name, Protocol: agentapi.Protocol, AgentVersion: a.Version, Phase: a.phase(), Draining: a.draining, Restarts: a.restarts, Failure: a.failure, Primary: a.primary,
 		Image:  agentapi.ImageReport{ProviderVersion: a.version, CPUFlags: a.cpuFlags},
 		Config: agentapi.ConfigReport{Problem: a.configProblem, RestartNeeded: a.stale()},
 		TLS: agentapi.TLSReport{Installed: a.installed.ID, PublishedSerial: a.published.Serial, PublishedCAs: a.published.CAs,
