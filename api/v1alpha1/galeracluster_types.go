@@ -97,6 +97,10 @@ type GaleraClusterSpec struct {
 	// +optional
 	Scheduling SchedulingSpec `json:"scheduling,omitempty"`
 
+	// podTemplate adds labels, annotations, environment, sidecars and more to the database pods.
+	// +optional
+	PodTemplate *PodTemplateSpec `json:"podTemplate,omitempty"`
+
 	// mariadb configures the database server.
 	// +optional
 	MariaDB MariaDBSpec `json:"mariadb,omitempty"`

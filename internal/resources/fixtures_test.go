@@ -74,6 +74,14 @@ func everything() *v1alpha1.GaleraCluster {
 		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: "web"}},
 	}}
 	c.Spec.Hibernate = true
+	c.Spec.PodTemplate = &v1alpha1.PodTemplateSpec{
+		Labels: map[string]string{"team": "shop"}, Annotations: map[string]string{"example.org/mesh": "off"},
+		Env: []v1alpha1.EnvValue{{Name: "TZ", Value: "UTC"}}, RuntimeClassName: new("gvisor"),
+		HostAliases: []corev1.HostAlias{{IP: "10.1.2.3", Hostnames: []string{"ldap"}}},
+		Volumes:     []v1alpha1.SidecarVolume{{Name: "rules", ConfigMap: "audit"}, {Name: "spool"}},
+		Sidecars: []v1alpha1.Sidecar{{Name: "audit", Image: "example.org/audit:1", Args: []string{"--verbose"}, Port: 9000,
+			VolumeMounts: []v1alpha1.SidecarMount{{Name: "rules", MountPath: "/etc/audit"}}}},
+	}
 	return c
 }
 

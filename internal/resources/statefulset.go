@@ -49,14 +49,16 @@ func StatefulSet(c *v1alpha1.GaleraCluster, opts Options, state StatefulSetState
 func podTemplate(c *v1alpha1.GaleraCluster, opts Options) corev1.PodTemplateSpec {
 	anyOperator := opts
 	anyOperator.OperatorImage = ""
-	return corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{Labels: Labels(c), Annotations: map[string]string{v1alpha1.AnnotationPodTemplate: podHash(podSpec(c, anyOperator))}},
-		Spec:       podSpec(c, opts),
-	}
+	t := corev1.PodTemplateSpec{Spec: podSpec(c, anyOperator)}
+	t.Labels, t.Annotations = podMeta(c)
+	hash := podHash(t)
+	t.Annotations[v1alpha1.AnnotationPodTemplate] = hash
+	t.Spec = podSpec(c, opts)
+	return t
 }
 
-func podHash(spec corev1.PodSpec) string {
-	sum := sha256.Sum256(mustJSON(spec))
+func podHash(t corev1.PodTemplateSpec) string {
+	sum := sha256.Sum256(mustJSON(t))
 	return hex.EncodeToString(sum[:8])
 }
 

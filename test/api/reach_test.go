@@ -45,7 +45,10 @@ func TestReachOfSpecs(t *testing.T) {
 			mustSay(t, kube.Create(ctx, fromYAML(t, "reach", tc.spec), client.DryRunAll), tc.want)
 		})
 	}
-	for _, field := range []string{"serviceAccountName: admin", "hostNetwork: true", "hostPID: true", "podTemplate: {spec: {hostNetwork: true}}", "volumes: [{hostPath: {path: /}}]",
+	for _, field := range []string{"serviceAccountName: admin", "hostNetwork: true", "hostPID: true", "podTemplate: {spec: {hostNetwork: true}}",
+		"podTemplate: {serviceAccountName: admin}", "podTemplate: {volumes: [{name: x, secret: {secretName: y}}]}", "podTemplate: {volumes: [{name: x, hostPath: {path: /}}]}",
+		"podTemplate: {sidecars: [{name: x, image: y, securityContext: {privileged: true}}]}", "podTemplate: {sidecars: [{name: x, image: y, envFrom: [{secretRef: {name: z}}]}]}",
+		"podTemplate: {env: [{name: A, valueFrom: {secretKeyRef: {name: x, key: y}}}]}", "volumes: [{hostPath: {path: /}}]",
 		"securityContext: {privileged: true}", "env: [{name: A}]", "namespace: kube-system", "rootPassword: {secretName: x}", "command: [sh]"} {
 		key, _, _ := strings.Cut(field, ":")
 		strict := client.WithFieldValidation(kube, metav1.FieldValidationStrict)

@@ -73,6 +73,16 @@ func TestAdmission(t *testing.T) {
 		"a schedule that is none":           {`{storage: {size: 1Gi}, maintenance: {windows: [{name: night, schedule: tonight, duration: 2h}]}}`, "schedule in body should match"},
 		"a short window":                    {`{storage: {size: 1Gi}, maintenance: {windows: [{name: night, schedule: "@daily", duration: 1m}]}}`, "duration must be between 5m and 168h"},
 		"maintenance at will":               {`{storage: {size: 1Gi}, maintenance: {agentUpgrade: Never}}`, `supported values: "Automatic", "Window", "Manual"`},
+		"a pod template":                    {`{storage: {size: 1Gi}, podTemplate: {labels: {team: a}, annotations: {example.org/mesh: "off"}, env: [{name: TZ, value: UTC}], volumes: [{name: x}, {name: rules, configMap: audit}], sidecars: [{name: audit, image: a, port: 9000, volumeMounts: [{name: x, mountPath: /x}]}], runtimeClassName: gvisor, hostAliases: [{ip: 10.1.2.3, hostnames: [ldap]}]}}`, ""},
+		"the operator's labels":             {`{storage: {size: 1Gi}, podTemplate: {labels: {galera-operator.io/cluster: other}}}`, "are set by others"},
+		"Kubernetes' labels":                {`{storage: {size: 1Gi}, podTemplate: {labels: {app.kubernetes.io/name: other}}}`, "are set by others"},
+		"the operator's annotations":        {`{storage: {size: 1Gi}, podTemplate: {annotations: {galera-operator.io/pod-template: x}}}`, "are the operator's"},
+		"a library for mariadbd":            {`{storage: {size: 1Gi}, podTemplate: {env: [{name: LD_PRELOAD, value: /x.so}]}}`, "read by mariadbd, its scripts or the agent"},
+		"another pod's name":                {`{storage: {size: 1Gi}, podTemplate: {env: [{name: POD_NAME, value: x}]}}`, "read by mariadbd, its scripts or the agent"},
+		"a sidecar called mariadb":          {`{storage: {size: 1Gi}, podTemplate: {sidecars: [{name: mariadb, image: x}]}}`, "mariadb and agent are the operator's containers"},
+		"a sidecar on the database's port":  {`{storage: {size: 1Gi}, podTemplate: {sidecars: [{name: x, image: x, port: 3306}]}}`, "the database and the agent listen on this port"},
+		"a sidecar with the data":           {`{storage: {size: 1Gi}, podTemplate: {sidecars: [{name: x, image: x, volumeMounts: [{name: data, mountPath: /x}]}]}}`, "sidecars may mount podTemplate.volumes only"},
+		"two sidecars of one name":          {`{storage: {size: 1Gi}, podTemplate: {sidecars: [{name: x, image: x}, {name: x, image: y}]}}`, "Duplicate value"},
 		"unknown issuer kind":               {`{storage: {size: 1Gi}, tls: {issuerRef: {name: x, kind: Authority}}}`, `supported values: "Issuer", "ClusterIssuer"`},
 	} {
 		t.Run(name, func(t *testing.T) {
