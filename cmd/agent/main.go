@@ -18,9 +18,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/handover"
 	"github.com/galera-operator/galera-operator/internal/agent/install"
 	"github.com/galera-operator/galera-operator/internal/agent/notify"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
+	"github.com/galera-operator/galera-operator/internal/agent/sst/pipes"
 	"github.com/galera-operator/galera-operator/internal/agent/sst/throttle"
-	"github.com/galera-operator/galera-operator/internal/agent/sst/widen"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/version"
 )
@@ -68,7 +68,7 @@ func run(args []string) error {
 		return install.Copy(args[1])
 	case "notify":
 		// An agent that is not there to listen will look for itself: mariadbd must not be troubled.
-		_ = notify.Send(place.Default().NotifySocket(), notify.Parse(args[1:]))
+		_ = notify.Send(paths.Default().NotifySocket(), notify.Parse(args[1:]))
 		return nil
 	case "throttle":
 		rate, err := strconv.ParseInt(strings.Join(args[1:], " "), 10, 64)
@@ -77,7 +77,7 @@ func run(args []string) error {
 		}
 		return throttle.Copy(os.Stdout, os.Stdin, rate)
 	case "widen":
-		widen.Standard()
+		pipes.Standard()
 		return nil
 	}
 	return fmt.Errorf("unknown command %q\n%s", args[0], usage)
@@ -109,7 +109,7 @@ func options() agent.Options {
 	return agent.Options{
 		Name:    os.Getenv(agentapi.EnvPodName),
 		Address: os.Getenv(agentapi.EnvPodIP),
-		Places:  place.Default(),
+		Places:  paths.Default(),
 		Version: version.Version,
 		Logger:  slog.New(slog.NewTextHandler(out, nil)),
 		Output:  out.line,

@@ -20,12 +20,12 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
 	"github.com/galera-operator/galera-operator/internal/agent/config"
+	"github.com/galera-operator/galera-operator/internal/agent/donor"
 	"github.com/galera-operator/galera-operator/internal/agent/examine"
 	"github.com/galera-operator/galera-operator/internal/agent/gcache"
-	"github.com/galera-operator/galera-operator/internal/agent/giving"
 	"github.com/galera-operator/galera-operator/internal/agent/handover"
 	"github.com/galera-operator/galera-operator/internal/agent/image"
-	"github.com/galera-operator/galera-operator/internal/agent/joining"
+	"github.com/galera-operator/galera-operator/internal/agent/joiner"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/agent/orders/commands"
@@ -38,7 +38,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/notify"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/sockets"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/watch"
@@ -55,7 +55,7 @@ import (
 type Options struct {
 	// Name and Address are the pod's.
 	Name, Address string
-	Places        place.Places
+	Places        paths.Places
 	// Version is that of the build, Digest the SHA-256 of the program in hexadecimal.
 	Version, Digest string
 	Logger          *slog.Logger
@@ -159,8 +159,8 @@ type agent struct {
 	commands commands.Room
 	run      running.Room
 	start    starting.Room
-	join     joining.Room
-	giving   giving.Room
+	joiner   joiner.Room
+	donor    donor.Room
 	serving  serving.Room
 	prove    prove.Room
 
@@ -199,11 +199,11 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 	a.orders = ordering.New(loop, &a.volume)
 	a.run = running.New(loop, o.Name, &a.table, conn, &a.volume, &a.group, running.Events{Changed: a.updateSubject, Line: a.serverLine})
 	a.exam = examine.New(loop, o.Places, o.Address, &a.image, &a.table, &a.volume, &a.run.Attempts, func() bool { return a.orders.Content().Held })
-	a.join = joining.New(loop, o.Places, o.Address, silence, joining.Rooms{
-		Run: &a.run, Group: &a.group, Volume: &a.volume, Config: &a.config, Image: &a.image, Exam: &a.exam}, joining.Events{Judge: a.judgeServer})
-	a.giving = giving.New(loop, o.Places, &a.run, &a.config, answers)
+	a.joiner = joiner.New(loop, o.Places, o.Address, silence, joiner.Rooms{
+		Run: &a.run, Group: &a.group, Volume: &a.volume, Config: &a.config, Image: &a.image, Exam: &a.exam}, joiner.Events{Judge: a.judgeServer})
+	a.donor = donor.New(loop, o.Places, &a.run, &a.config, answers)
 	a.start = starting.New(loop, o.Places, member, starting.Rooms{
-		Run: &a.run, Join: &a.join, Giving: &a.giving, Config: &a.config, Image: &a.image, Exam: &a.exam, Orders: &a.orders,
+		Run: &a.run, Join: &a.joiner, Giving: &a.donor, Config: &a.config, Image: &a.image, Exam: &a.exam, Orders: &a.orders,
 		Cache: &a.gcache, Certs: &a.certs, Group: &a.group, Volume: &a.volume, Table: &a.table,
 	}, starting.Events{Launched: a.onLaunched, Line: a.serverLine, Install: o.Output})
 	a.commands = commands.New(loop, commands.Rooms{
@@ -214,7 +214,7 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 	a.handover = handover.New(loop, handover.Rooms{
 		Parts: []handover.Part{&a.start, &a.orders, &a.commands, &a.serving, &a.volume, &a.evicted},
 		Keepers: []handover.Named{{Name: "examine", Keeper: &a.exam}, {Name: "config", Keeper: &a.config}, {Name: "certs", Keeper: &a.certs},
-			{Name: "join", Keeper: &a.join}, {Name: "giving", Keeper: &a.giving}, {Name: "prove", Keeper: &a.prove}, {Name: "running", Keeper: &a.run}},
+			{Name: "joiner", Keeper: &a.joiner}, {Name: "donor", Keeper: &a.donor}, {Name: "prove", Keeper: &a.prove}, {Name: "running", Keeper: &a.run}},
 		Sockets: &a.sockets, Report: a.reports.Get, Primary: func() string { return a.primary },
 	})
 }

@@ -40,10 +40,10 @@ func (a *agent) serverLine(line string) {
 		a.Output(line)
 	}
 	if h, ok := mariadbd.ParseHandshake(line); ok {
-		a.queue.Post(func() { a.join.Handshake(h.Protocol, h.Cipher) })
+		a.queue.Post(func() { a.joiner.Handshake(h.Protocol, h.Cipher) })
 	}
 	if name := mariadbd.RejectedJoiner(line); name == agentapi.GroupName(a.Name) {
-		a.queue.Post(a.join.Rejected)
+		a.queue.Post(a.joiner.Rejected)
 	}
 }
 
@@ -62,7 +62,7 @@ func (a *agent) onStatus(proc *mariadbd.Process, asked time.Time, s wsrep.Status
 	if a.run.Proc != proc {
 		return
 	}
-	a.join.Watch()
+	a.joiner.Watch()
 	if err != nil {
 		a.run.Missed()
 		return
@@ -71,7 +71,7 @@ func (a *agent) onStatus(proc *mariadbd.Process, asked time.Time, s wsrep.Status
 	a.image.ProviderVersion = s.ProviderVersion
 	a.vitals.Count(s.Counters)
 	a.gcache.Status(s, time.Now())
-	a.join.FollowCatchUp(time.Now())
+	a.joiner.FollowCatchUp(time.Now())
 	if first {
 		a.updateSubject()
 	}
@@ -94,7 +94,7 @@ func (a *agent) judgeServer() {
 	if !a.serving.RecordFirstLine() {
 		return
 	}
-	a.join.Judge()
+	a.joiner.Judge()
 	if a.run.Serves() && a.run.Note == nil && !a.run.Served && !a.run.Stopping {
 		a.firstServed()
 	}
@@ -128,7 +128,7 @@ func (a *agent) onExit(proc *mariadbd.Process) {
 	a.group.Forget()
 	a.group.Set(peers.PaceWaiting)
 	go mariadbd.KillOrphans(&a.table)
-	a.run.CountEnd(run, exit, orderly, a.join.Exited())
+	a.run.CountEnd(run, exit, orderly, a.joiner.Exited())
 	a.commands.Exited(run.Order, exit)
 	a.updateSubject()
 }
@@ -138,7 +138,7 @@ func (a *agent) onPeers(asked time.Time, views map[string]agentapi.PeerView) {
 	if !a.group.Take(asked, views) {
 		return
 	}
-	a.join.FindDonor()
+	a.joiner.FindDonor()
 	if !a.run.Serves() {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/agenttest"
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
@@ -19,7 +19,7 @@ func fresh(t *testing.T) *agent {
 	t.Helper()
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	p := place.Places{Volume: dir, Data: at("data"), State: at("state"), Run: at("run"), Tmp: at("tmp"), Config: at("config"), TLS: at("tls"), Root: at("root")}
+	p := paths.Places{Volume: dir, Data: at("data"), State: at("state"), Run: at("run"), Tmp: at("tmp"), Config: at("config"), TLS: at("tls"), Root: at("root")}
 	if err := os.MkdirAll(p.Run, 0o750); err != nil {
 		t.Fatal(err)
 	}
@@ -37,12 +37,12 @@ func fresh(t *testing.T) *agent {
 
 func (a *agent) markers() datadir.Markers { return datadir.Markers{Dir: a.Places.State} }
 
-// joiner is an agent whose server joins with a full copy.
-func joiner(t *testing.T) *agent {
+// joinerAgent is an agent whose server joins with a full copy.
+func joinerAgent(t *testing.T) *agent {
 	t.Helper()
 	a := fresh(t)
 	a.run.Proc, a.run.Note = agenttest.Server(t), &datadir.Joining{Transfer: true}
-	a.join.Join = &agentapi.Join{Kind: agentapi.JoinSST, Donor: "shop-1"}
+	a.joiner.Join = &agentapi.Join{Kind: agentapi.JoinSST, Donor: "shop-1"}
 	return a
 }
 
@@ -54,7 +54,7 @@ func (a *agent) hear(line string) {
 }
 
 func TestHandshakesAreHeard(t *testing.T) {
-	a := joiner(t)
+	a := joinerAgent(t)
 	for _, line := range []string{
 		"2026/11/22 12:06:47 socat[10] N SSL proto version used: TLSv1.3",
 		"2026/11/22 12:06:47 socat[10] N SSL connection using TLS_AES_256_GCM_SHA384",
@@ -62,13 +62,13 @@ func TestHandshakesAreHeard(t *testing.T) {
 	} {
 		a.hear(line)
 	}
-	if a.join.Join.Protocol != "TLSv1.3" || a.join.Join.Cipher != "TLS_AES_256_GCM_SHA384" {
-		t.Errorf("%+v", *a.join.Join)
+	if a.joiner.Join.Protocol != "TLSv1.3" || a.joiner.Join.Cipher != "TLS_AES_256_GCM_SHA384" {
+		t.Errorf("%+v", *a.joiner.Join)
 	}
 	a.run.Note = nil // it has joined, and gives to another one
 	a.hear("2026/11/22 12:06:47 socat[10] N SSL connection using TLS_AES_128_GCM_SHA256")
-	if a.join.Join.Cipher != "TLS_AES_256_GCM_SHA384" {
-		t.Errorf("another transfer's suite: %+v", *a.join.Join)
+	if a.joiner.Join.Cipher != "TLS_AES_256_GCM_SHA384" {
+		t.Errorf("another transfer's suite: %+v", *a.joiner.Join)
 	}
 }
 
@@ -77,7 +77,7 @@ func TestRejectedIsBegunAnew(t *testing.T) {
 	said := func(name string) string {
 		return "2026-11-22 12:15:04 0 [Warning] WSREP: Rejecting JOIN message from 0.0 (" + name + "): new State Transfer required."
 	}
-	a := joiner(t)
+	a := joinerAgent(t)
 	a.hear(said("shop-1"))
 	if a.run.GivenUp || a.run.Attempts.Failure != nil {
 		t.Fatalf("another one's: %+v", a.run.Attempts.Failure)
@@ -92,7 +92,7 @@ func TestRejectedIsBegunAnew(t *testing.T) {
 		t.Error("counted twice")
 	}
 
-	a = joiner(t)
+	a = joinerAgent(t)
 	a.run.Note = nil
 	a.hear(said(agentapi.GroupName(a.Name)))
 	if a.run.GivenUp {

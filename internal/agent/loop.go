@@ -81,8 +81,8 @@ func (a *agent) loop(ctx context.Context) error {
 // turn does the next thing and publishes; it says whether the agent is done.
 func (a *agent) turn() bool {
 	a.run.GiveUp()
-	a.join.EndStalledCopy()
-	a.join.EndStalledIST(time.Now())
+	a.joiner.EndStalledCopy()
+	a.joiner.EndStalledIST(time.Now())
 	s := a.situation()
 	step := lifecycle.Next(s)
 	switch step.Act {
@@ -140,9 +140,9 @@ func (a *agent) onFiles() {
 
 // onTick is called every second.
 func (a *agent) onTick() {
-	a.join.Watch()
-	a.giving.Tick()
-	a.run.WatchHang(time.Now(), a.join.InTransfer())
+	a.joiner.Watch()
+	a.donor.Tick()
+	a.run.WatchHang(time.Now(), a.joiner.InTransfer())
 	a.commands.EndExamination(time.Now())
 	a.run.EnforceStop()
 	a.orders.Tick()

@@ -34,8 +34,8 @@ func (a *agent) publish(step lifecycle.Step) {
 		}
 		a.gcache.Report(&r)
 	}
-	a.join.Report(&r)
-	a.giving.Report(&r)
+	a.joiner.Report(&r)
+	a.donor.Report(&r)
 	r.Settling = a.evicted.Settling(time.Now())
 	r.Failure = a.shownFailure(step)
 	a.serving.Upgrade.Report(&r)

@@ -13,7 +13,7 @@ import (
 
 // TestCopiedMemberServes once its copy is on the disk, and not before.
 func TestCopiedMemberServes(t *testing.T) {
-	a := joiner(t)
+	a := joinerAgent(t)
 	if err := os.MkdirAll(a.Places.Data, 0o750); err != nil {
 		t.Fatal(err)
 	}

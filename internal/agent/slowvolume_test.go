@@ -278,8 +278,8 @@ func TestCopyIsNotedBeforeTheStateCounts(t *testing.T) {
 	}
 	note := datadir.Joining{Method: servercnf.MariaBackup}
 	s.run.Run = running.Run{Note: &note}
-	s.join.Join = &agentapi.Join{Kind: agentapi.JoinIST}
-	s.join.Watch()
+	s.joiner.Join = &agentapi.Join{Kind: agentapi.JoinIST}
+	s.joiner.Watch()
 	s.run.Status = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: agenttest.UUID}
 	s.judgeServer()
 	if s.run.Note == nil || s.run.Served {
@@ -287,7 +287,7 @@ func TestCopyIsNotedBeforeTheStateCounts(t *testing.T) {
 	}
 	s.release()
 	s.untilQuiet()
-	if s.run.Note == nil || !s.run.Note.Transfer || s.run.Served || s.join.Join.Kind != agentapi.JoinSST {
-		t.Errorf("%+v as %s", s.run.Note, s.join.Join.Kind)
+	if s.run.Note == nil || !s.run.Note.Transfer || s.run.Served || s.joiner.Join.Kind != agentapi.JoinSST {
+		t.Errorf("%+v as %s", s.run.Note, s.joiner.Join.Kind)
 	}
 }

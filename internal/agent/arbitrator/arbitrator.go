@@ -23,7 +23,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/image"
 	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/watch"
 	"github.com/galera-operator/galera-operator/internal/agent/prove"
@@ -37,7 +37,7 @@ import (
 type Options struct {
 	// Name and Address are the pod's.
 	Name, Address string
-	Places        place.Places
+	Places        paths.Places
 	Version       string
 	Logger        *slog.Logger
 	// Output gets garbd's log lines.

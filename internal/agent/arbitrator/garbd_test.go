@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/prove"
 )
 
 // running is an arbitrator whose garbd has said something and runs on.
 func running(t *testing.T, says string) *arbitrator {
 	t.Helper()
-	a := &arbitrator{Options: Options{Logger: slog.New(slog.DiscardHandler), Places: place.Places{}}}
+	a := &arbitrator{Options: Options{Logger: slog.New(slog.DiscardHandler), Places: paths.Places{}}}
 	a.subject.Store(&prove.Subject{})
 	said := make(chan struct{}, 1)
 	proc, err := mariadbd.Start(&a.table, mariadbd.Command{Path: "/bin/sh", Args: []string{"-c", "echo '" + says + "'; exec sleep 60"},

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/pki"
 )
@@ -121,7 +121,7 @@ func lines(pemBytes []byte) []byte {
 
 // Install makes a bundle the one mariadbd uses: a new directory is written, then the symbolic
 // link is swapped, then older directories go.
-func Install(b Bundle, p place.Places) error {
+func Install(b Bundle, p paths.Places) error {
 	if b.Problem != nil {
 		return b.Problem
 	}

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
@@ -95,7 +95,7 @@ func TestJudge(t *testing.T) {
 		c.edit(&m)
 		if got := Judge(m, c.at); got.Problem == nil {
 			t.Errorf("%s: no problem", name)
-		} else if Install(got, place.Places{Run: t.TempDir()}) == nil {
+		} else if Install(got, paths.Places{Run: t.TempDir()}) == nil {
 			t.Errorf("%s: installed", name)
 		}
 	}
@@ -117,7 +117,7 @@ func TestIDCoversTheTrustBundle(t *testing.T) {
 // TestInstallSwapsInOneStep: whoever reads through the link sees one pair, before and after.
 func TestInstallSwapsInOneStep(t *testing.T) {
 	root := ca(t, nil)
-	p := place.Places{Run: t.TempDir()}
+	p := paths.Places{Run: t.TempDir()}
 	for range 2 {
 		b := Judge(material(t, root), now)
 		if err := Install(b, p); err != nil {
@@ -178,7 +178,7 @@ func TestClientsCA(t *testing.T) {
 	if b.Problem != nil || b.ID == without.ID || len(b.CAs) != len(without.CAs) {
 		t.Fatalf("%v, %s, %v", b.Problem, b.ID, b.CAs)
 	}
-	p := place.Places{Run: t.TempDir()}
+	p := paths.Places{Run: t.TempDir()}
 	if err := Install(b, p); err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
@@ -40,7 +40,7 @@ type Run struct {
 // except for Identity.
 type Room struct {
 	loop   room.Loop
-	places place.Places
+	places paths.Places
 	server Server
 	// changed is called when the server has loaded another pair.
 	changed func()
@@ -65,7 +65,7 @@ type Identity struct {
 }
 
 // Open gives the room its surroundings. changed is called when the server has loaded another pair.
-func (r *Room) Open(loop room.Loop, places place.Places, server Server, changed func()) {
+func (r *Room) Open(loop room.Loop, places paths.Places, server Server, changed func()) {
 	r.loop, r.places, r.server, r.changed = loop, places, server, changed
 }
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
 )
 
@@ -28,7 +28,7 @@ func TestAnotherKindOfKeyNeedsARestart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var r Room
-			r.Open(room.Loop{Logger: slog.New(slog.DiscardHandler)}, place.Places{}, nil, func() {})
+			r.Open(room.Loop{Logger: slog.New(slog.DiscardHandler)}, paths.Places{}, nil, func() {})
 			r.Started(7, Run{Provider: tc.provider, Pair: pair(x509.ECDSA)})
 			for _, kind := range tc.loaded {
 				r.onReloaded(7, pair(kind), nil, true, time.Second)

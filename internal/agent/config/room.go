@@ -11,7 +11,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/image"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -38,7 +38,7 @@ type Room struct {
 	Checking bool
 
 	loop   room.Loop
-	places place.Places
+	places paths.Places
 	member Member
 	image  *image.Image
 	table  *procs.Table
@@ -52,7 +52,7 @@ type Room struct {
 }
 
 // New returns a room without a configuration.
-func New(loop room.Loop, places place.Places, member Member, image *image.Image, table *procs.Table, server Server, events Events) Room {
+func New(loop room.Loop, places paths.Places, member Member, image *image.Image, table *procs.Table, server Server, events Events) Room {
 	return Room{loop: loop, places: places, member: member, image: image, table: table, server: server, events: events}
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agent/image"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -29,7 +29,7 @@ func TestSettingsAreCheckedBesideTheLoop(t *testing.T) {
 		Work: func(limit time.Duration) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(t.Context(), limit)
 		}}
-	s := New(loop, place.Places{Run: dir, Tmp: dir, Config: dir}, Member{Name: "shop-0"}, &img, &procs.Table{}, nil, Events{})
+	s := New(loop, paths.Places{Run: dir, Tmp: dir, Config: dir}, Member{Name: "shop-0"}, &img, &procs.Table{}, nil, Events{})
 	config := agentapi.NodeConfig{Settings: map[string]string{"x": "y"}}
 	output := servercnf.Output{MyCnf: mycnf.File{{Name: "mysqld", Options: []mycnf.Option{mycnf.Set("x", "y")}}}}
 	began := time.Now()

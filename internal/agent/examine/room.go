@@ -12,7 +12,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/image"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
@@ -90,7 +90,7 @@ type Room struct {
 	waited  bool // the first look of this run of the agent is over
 
 	loop     room.Loop
-	places   place.Places
+	places   paths.Places
 	address  string
 	markers  datadir.Markers
 	image    *image.Image
@@ -101,7 +101,7 @@ type Room struct {
 }
 
 // New returns a room that knows nothing of the data. address is the member's own; held says that it is stopped by order.
-func New(loop room.Loop, places place.Places, address string, image *image.Image, table *procs.Table, volume *volume.Volume,
+func New(loop room.Loop, places paths.Places, address string, image *image.Image, table *procs.Table, volume *volume.Volume,
 	attempts *lifecycle.Attempts, held func() bool) Room {
 	return Room{loop: loop, places: places, address: address, markers: datadir.Markers{Dir: places.State}, image: image, table: table,
 		volume: volume, attempts: attempts, held: held}

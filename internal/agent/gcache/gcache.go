@@ -11,7 +11,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -27,7 +27,7 @@ const (
 
 // Cache is what the member knows of the rate of writes, and of its gcache. It is the loop's.
 type Cache struct {
-	places place.Places
+	places paths.Places
 	volume *volume.Volume
 	logger *slog.Logger
 
@@ -40,7 +40,7 @@ type Cache struct {
 }
 
 // New returns the room of a member that knows nothing of its rate of writes.
-func New(places place.Places, volume *volume.Volume, logger *slog.Logger) Cache {
+func New(places paths.Places, volume *volume.Volume, logger *slog.Logger) Cache {
 	return Cache{places: places, volume: volume, logger: logger}
 }
 

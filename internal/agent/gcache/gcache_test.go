@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 )
 
@@ -15,7 +15,7 @@ import (
 func TestCacheLeavesRoomForTheCopy(t *testing.T) {
 	const gib = 1 << 30
 	dir := t.TempDir()
-	places := place.Places{Volume: dir, Data: dir}
+	places := paths.Places{Volume: dir, Data: dir}
 	cache := New(places, &volume.Volume{}, slog.New(slog.DiscardHandler))
 	cache.estimate.High = 1 << 40
 	free := volume.Measure(places, false).Free

@@ -5,15 +5,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 )
 
 // Args are what every mariadbd is started with.
-func Args(p place.Places) []string { return []string{"--defaults-file=" + p.MyCnf()} }
+func Args(p paths.Places) []string { return []string{"--defaults-file=" + p.MyCnf()} }
 
 // Env is the environment of mariadbd and, through it, of the transfer scripts.
-func Env(p place.Places) []string {
+func Env(p paths.Places) []string {
 	own := map[string]string{
 		"OPENSSL_CONF": p.OpenSSLCnf(),
 		"BASH_ENV":     p.ScriptEnv(),

@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 )
 
@@ -42,7 +42,7 @@ func Install(ctx context.Context, table *procs.Table, c Command, dir, tmp, user 
 // Maker makes the first database of a cluster.
 type Maker struct {
 	Table  *procs.Table
-	Places place.Places
+	Places paths.Places
 	// User is the account mariadbd runs as, Version the server's.
 	User, Version string
 	Log           func(line string)

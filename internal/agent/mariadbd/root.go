@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
@@ -17,7 +17,7 @@ const rootAgain = 2 * time.Second
 // Root keeps root's password what the Secret says. It is the loop's, except for Password.
 type Root struct {
 	loop   room.Loop
-	places place.Places
+	places paths.Places
 	ensure func(ctx context.Context, password string) error
 
 	applied string // hash that is known to be in force
@@ -27,7 +27,7 @@ type Root struct {
 }
 
 // NewRoot returns the room. ensure sets root's password where it is another one.
-func NewRoot(loop room.Loop, places place.Places, ensure func(ctx context.Context, password string) error) Root {
+func NewRoot(loop room.Loop, places paths.Places, ensure func(ctx context.Context, password string) error) Root {
 	return Root{loop: loop, places: places, ensure: ensure}
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -27,7 +27,7 @@ const (
 // for itself, in its turn, and those that are not upgraded yet see nothing. A second run is harmless.
 type Upgrade struct {
 	loop   room.Loop
-	places place.Places
+	places paths.Places
 	table  *procs.Table
 	user   string
 
@@ -38,7 +38,7 @@ type Upgrade struct {
 }
 
 // NewUpgrade returns the room. user is the account on the socket that needs no password.
-func NewUpgrade(loop room.Loop, places place.Places, table *procs.Table, user string) Upgrade {
+func NewUpgrade(loop room.Loop, places paths.Places, table *procs.Table, user string) Upgrade {
 	return Upgrade{loop: loop, places: places, table: table, user: user}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/image"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/running"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -20,7 +20,7 @@ import (
 func TestAwaitRoom(t *testing.T) {
 	r := Room{Rooms: Rooms{Run: &running.Room{}, Volume: &volume.Volume{}, Group: &peers.Group{}, Exam: &examine.Room{}, Image: &image.Image{},
 		Config: &config.Room{Node: &agentapi.NodeConfig{}}}}
-	r.Volume.At(place.Places{Volume: t.TempDir(), Data: t.TempDir()})
+	r.Volume.At(paths.Places{Volume: t.TempDir(), Data: t.TempDir()})
 	yes := lifecycle.JoinVerdict{Join: true}
 	for name, c := range map[string]struct {
 		data  galera.DataState

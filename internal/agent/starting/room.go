@@ -11,16 +11,16 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
 	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/donor"
 	"github.com/galera-operator/galera-operator/internal/agent/examine"
 	"github.com/galera-operator/galera-operator/internal/agent/gcache"
-	"github.com/galera-operator/galera-operator/internal/agent/giving"
 	"github.com/galera-operator/galera-operator/internal/agent/image"
-	"github.com/galera-operator/galera-operator/internal/agent/joining"
+	"github.com/galera-operator/galera-operator/internal/agent/joiner"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/agent/orders/ordering"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agent/running"
@@ -31,8 +31,8 @@ import (
 // Rooms are those a start has to do with.
 type Rooms struct {
 	Run    *running.Room
-	Join   *joining.Room
-	Giving *giving.Room
+	Join   *joiner.Room
+	Giving *donor.Room
 	Config *config.Room
 	Image  *image.Image
 	Exam   *examine.Room
@@ -50,7 +50,7 @@ type Room struct {
 
 	job     lifecycle.Job
 	loop    room.Loop
-	places  place.Places
+	places  paths.Places
 	member  config.Member
 	markers datadir.Markers
 	events  Events
@@ -65,7 +65,7 @@ type Events struct {
 }
 
 // New returns the room of a member.
-func New(loop room.Loop, places place.Places, member config.Member, rooms Rooms, events Events) Room {
+func New(loop room.Loop, places paths.Places, member config.Member, rooms Rooms, events Events) Room {
 	return Room{Rooms: rooms, loop: loop, places: places, member: member, markers: datadir.Markers{Dir: places.State}, events: events}
 }
 

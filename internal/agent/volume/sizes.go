@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/usage"
 )
 
@@ -28,7 +28,7 @@ type Sizes struct {
 }
 
 // Measure looks at the volume, at all files only when walk is set. It blocks while the volume does not answer.
-func Measure(p place.Places, walk bool) Sizes {
+func Measure(p paths.Places, walk bool) Sizes {
 	s := Sizes{At: time.Now()}
 	if info, err := os.Stat(filepath.Join(p.Data, gcacheFile)); err == nil {
 		s.Cache = info.Size() &^ (1<<20 - 1) // the file has a header beside its size

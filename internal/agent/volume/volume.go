@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 )
 
 // sizesEvery is the pause between two looks at the volume's sizes.
@@ -16,7 +16,7 @@ const sizesEvery = 3 * time.Second
 // watches nothing.
 type Volume struct {
 	*Watch
-	places    place.Places
+	places    paths.Places
 	post      func(event func())
 	queue     *queue
 	sizes     Sizes
@@ -25,12 +25,12 @@ type Volume struct {
 }
 
 // Open makes the volume work beside the loop, which gets results by post.
-func (v *Volume) Open(places place.Places, post func(event func()), watch *Watch) {
+func (v *Volume) Open(places paths.Places, post func(event func()), watch *Watch) {
 	v.places, v.post, v.Watch, v.queue = places, post, watch, &queue{}
 }
 
 // At says where the volume is, for one that does everything at once.
-func (v *Volume) At(places place.Places) { v.places = places }
+func (v *Volume) At(places paths.Places) { v.places = places }
 
 // Do lets the queue do job, behind everything that was asked for before, and hands the loop its error by done.
 func (v *Volume) Do(job func() error, done func(error)) {

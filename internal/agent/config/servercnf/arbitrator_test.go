@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 func pairConfig(mode galera.SocketMode) Input {
-	return Input{Name: "shop-0", Address: "10.0.0.1", Provider: "/p.so", User: "mysql", Places: place.Default(), Config: agentapi.NodeConfig{
+	return Input{Name: "shop-0", Address: "10.0.0.1", Provider: "/p.so", User: "mysql", Places: paths.Default(), Config: agentapi.NodeConfig{
 		Cluster: "shop", Members: []agentapi.Peer{{Name: "shop-0", Host: "a"}, {Name: "shop-1", Host: "b"}},
 		Arbitrator:    &agentapi.Peer{Name: "shop-arbitrator", Host: "c"},
 		TLS:           agentapi.TLSConfig{Replication: mode, StateTransfer: galera.PolicyRequired, Clients: galera.PolicyRequired, MinVersion: "1.3"},

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/mycnf"
@@ -33,7 +33,7 @@ type Input struct {
 	// User is the operating system user mariadbd runs as; it is also the name of the
 	// passwordless unix_socket account the transfer scripts and the agent log in with.
 	User   string
-	Places place.Places
+	Places paths.Places
 	// OpenSSLTool says that the image has the openssl program, which the transfer scripts need
 	// for all that goes beyond encrypt=4.
 	OpenSSLTool bool

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -28,7 +28,7 @@ func input(edit func(*Input)) Input {
 			Settings:      map[string]string{"max_connections": "100", "init_connect": "SET @a = 'x # y'"},
 		},
 		Name: "shop-1", Address: "10.0.0.2", Provider: "/usr/lib/galera/libgalera_smm.so", User: "mysql",
-		Places: place.Default(), OpenSSLTool: true, CPUFlags: []string{"aes"},
+		Places: paths.Default(), OpenSSLTool: true, CPUFlags: []string{"aes"},
 	}
 	if edit != nil {
 		edit(&in)

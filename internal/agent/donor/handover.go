@@ -1,4 +1,4 @@
-package giving
+package donor
 
 import (
 	"encoding/json"

@@ -1,7 +1,7 @@
-// Package joining is the agent's room of a join: it notes by which transfer the state comes and from which donor, follows how far it
+// Package joiner is the agent's room of a join: it notes by which transfer the state comes and from which donor, follows how far it
 // has come, ends a transfer that stands still, and removes the note of the join once the state is complete and on the disk. The rules
 // are package sst's.
-package joining
+package joiner
 
 import (
 	"time"
@@ -12,7 +12,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/image"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agent/running"
 	"github.com/galera-operator/galera-operator/internal/agent/sst"
@@ -44,7 +44,7 @@ type Room struct {
 	following
 
 	loop    room.Loop
-	places  place.Places
+	places  paths.Places
 	address string
 	markers datadir.Markers
 	// silence says for how long nothing has come over the connection of a port of ours.
@@ -81,7 +81,7 @@ type following struct {
 }
 
 // New returns the room of the member at an address.
-func New(loop room.Loop, places place.Places, address string, silence func(port uint16) (time.Duration, bool), rooms Rooms, events Events) Room {
+func New(loop room.Loop, places paths.Places, address string, silence func(port uint16) (time.Duration, bool), rooms Rooms, events Events) Room {
 	return Room{Rooms: rooms, loop: loop, places: places, address: address, markers: datadir.Markers{Dir: places.State},
 		silence: silence, events: events}
 }

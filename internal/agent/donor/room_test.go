@@ -1,4 +1,4 @@
-package giving
+package donor
 
 import (
 	"net"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/agenttest"
 	"github.com/galera-operator/galera-operator/internal/agent/config"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/running"
 	"github.com/galera-operator/galera-operator/internal/agent/sst"
@@ -32,7 +32,7 @@ func donor(t *testing.T, script string) (*Room, transfer.Note) {
 	a := &Room{loop: loop, run: &running.Room{Proc: agenttest.Server(t)}, config: &config.Room{Node: &agentapi.NodeConfig{}}}
 	a.run.Status = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeDonor}
 	dir := t.TempDir()
-	a.places = place.Places{Run: dir, Data: dir}
+	a.places = paths.Places{Run: dir, Data: dir}
 	path := filepath.Join(dir, "wsrep_sst_test")
 	text := "echo donor $$ SST 10.0.0.9 >" + a.places.TransferNotes() + "\n" + script
 	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {

@@ -1,4 +1,4 @@
-package joining
+package joiner
 
 import (
 	"maps"
@@ -11,7 +11,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/examine"
 	"github.com/galera-operator/galera-operator/internal/agent/image"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/running"
 	"github.com/galera-operator/galera-operator/internal/agent/sst"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
@@ -27,7 +27,7 @@ func joiner(t *testing.T) *Room {
 	run := running.New(loop, "shop-2", nil, nil, rooms.Volume, rooms.Group, running.Events{})
 	run.Proc, run.Note = agenttest.Server(t), &datadir.Joining{Transfer: true}
 	rooms.Run = &run
-	r := New(loop, place.Places{Data: t.TempDir(), State: t.TempDir()}, "10.0.0.7", nil, rooms, Events{Judge: func() {}})
+	r := New(loop, paths.Places{Data: t.TempDir(), State: t.TempDir()}, "10.0.0.7", nil, rooms, Events{Judge: func() {}})
 	r.Join = &agentapi.Join{Kind: agentapi.JoinSST, Donor: "shop-1"}
 	r.gifts.to = r.address
 	return &r

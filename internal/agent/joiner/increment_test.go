@@ -1,4 +1,4 @@
-package joining
+package joiner
 
 import (
 	"strings"

@@ -1,6 +1,6 @@
-// Package giving is the agent's room of the state transfers this member gives as donor, and of the size of its data, which others plan
+// Package donor is the agent's room of the state transfers this member gives as donor, and of the size of its data, which others plan
 // with.
-package giving
+package donor
 
 import (
 	"maps"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/place"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agent/running"
@@ -41,7 +41,7 @@ type Room struct {
 	notes      int // of the transfer scripts of this run, read so far
 
 	loop   room.Loop
-	places place.Places
+	places paths.Places
 	run    *running.Room
 	config *config.Room
 	// answers tells of the connection to a port of a host.
@@ -57,7 +57,7 @@ type hearing struct {
 }
 
 // New returns a room that has given nothing.
-func New(loop room.Loop, places place.Places, run *running.Room, config *config.Room, answers func(net.IP, uint16) (streams.Answer, bool)) Room {
+func New(loop room.Loop, places paths.Places, run *running.Room, config *config.Room, answers func(net.IP, uint16) (streams.Answer, bool)) Room {
 	return Room{loop: loop, places: places, run: run, config: config, answers: answers}
 }
 

@@ -1,4 +1,4 @@
-package widen
+package pipes
 
 import (
 	"bytes"

@@ -1,6 +1,6 @@
-// Package place names the files and directories the agent works with, so that tests can put
+// Package paths names the files and directories the agent works with, so that tests can put
 // them elsewhere.
-package place
+package paths
 
 import (
 	"path/filepath"
