@@ -43,6 +43,9 @@ type ArbitratorStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
+	// agent is the program in the pod that runs garbd. An upgrade of the operator replaces it in place; garbd goes on.
+	// +optional
+	Agent *AgentStatus `json:"agent,omitempty"`
 	// tls is the observed encryption of its replication port.
 	// +optional
 	TLS *ChannelStatus `json:"tls,omitempty"`
@@ -56,5 +59,5 @@ const (
 	ReasonArbitratorAway = "ArbitratorAway"
 )
 
-// AnnotationArbitratorRevision is a hash of the arbitrator's pod template. A new template is applied when no node is being restarted.
+// AnnotationArbitratorRevision is a hash of the arbitrator's pod template, without the image the agent is taken from. A new template is applied when no node is being restarted.
 const AnnotationArbitratorRevision = "galera-operator.io/arbitrator-revision"

@@ -22,6 +22,9 @@ const (
 	ConditionCertificatesValid = "CertificatesValid"
 	// ConditionQuorumHealthy is True when the cluster is one Primary component.
 	ConditionQuorumHealthy = "QuorumHealthy"
+	// ConditionUpToDate is True when every node runs with what the spec and this operator ask for, and every agent is the operator's. It is
+	// False while a restart or the replacement of an agent waits for a maintenance window: the cluster is Ready meanwhile.
+	ConditionUpToDate = "UpToDate"
 )
 
 // Reasons of conditions. docs/conditions.md explains each of them and the remedy.
@@ -35,6 +38,11 @@ const (
 	ReasonNotPaused   = "NotPaused"
 	// ReasonPaused is also a reason of a GaleraBenchmark.
 	ReasonPaused = "Paused"
+
+	// Reasons of UpToDate.
+	ReasonUpToDate           = "UpToDate"
+	ReasonUpdating           = "Updating"
+	ReasonMaintenancePending = "MaintenancePending"
 
 	// Problems with the environment: certificates, volumes, hosts, images and settings.
 	ReasonIssuerNotFound       = "IssuerNotFound"

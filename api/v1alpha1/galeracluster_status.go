@@ -12,11 +12,16 @@ type GaleraClusterStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions: Ready, Available, Reconciling, Stalled, Paused, Encrypted, CertificatesValid, QuorumHealthy.
+	// conditions: Ready, Available, Reconciling, Stalled, Paused, Encrypted, CertificatesValid, QuorumHealthy, UpToDate.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// appliedGeneration is the last generation of the spec that every node was seen to run with. While it is the current one, a node that is
+	// to be restarted is so for the operator's own sake, and waits for spec.maintenance.
+	// +optional
+	AppliedGeneration int64 `json:"appliedGeneration,omitempty"`
 
 	// clusterUUID is the state UUID of this cluster's history, set once at its first start. A node with
 	// another history, or with none, never bootstraps this cluster.

@@ -20,7 +20,8 @@ type MaintenanceSpec struct {
 	// +kubebuilder:validation:Enum=Automatic;Window;Manual
 	AgentUpgrade string `json:"agentUpgrade,omitempty"`
 
-	// windows in which maintenance may begin.
+	// windows in which maintenance may begin. If there are any, they also hold for rolling restarts that only another version of the operator
+	// needs; with agentUpgrade Manual such restarts wait until you delete the pods. Default: at any time.
 	// +optional
 	// +listType=map
 	// +listMapKey=name

@@ -87,23 +87,25 @@ func run(args []string) error {
 const memoryLimit = 48 << 20
 
 func runAgent() error {
-	o := options()
-	digest, err := handover.Digest()
+	o, err := options()
 	if err != nil {
 		return err
 	}
-	o.Digest = digest
 	return agent.Run(context.Background(), o)
 }
 
 func runArbitrator() error {
-	o := options()
-	return arbitrator.Run(context.Background(), arbitrator.Options{Name: o.Name, Address: o.Address, Places: o.Places, Version: o.Version,
+	o, err := options()
+	if err != nil {
+		return err
+	}
+	return arbitrator.Run(context.Background(), arbitrator.Options{Name: o.Name, Address: o.Address, Places: o.Places, Version: o.Version, Digest: o.Digest,
 		Logger: o.Logger, Output: o.Output})
 }
 
 // options are the same for both kinds of agent: what the pod says, and where the lines go.
-func options() agent.Options {
+func options() (agent.Options, error) {
+	digest, err := handover.Digest()
 	debug.SetMemoryLimit(memoryLimit)
 	out := &output{w: bufio.NewWriter(os.Stdout)}
 	return agent.Options{
@@ -111,9 +113,10 @@ func options() agent.Options {
 		Address: os.Getenv(agentapi.EnvPodIP),
 		Places:  paths.Default(),
 		Version: version.Version,
+		Digest:  digest,
 		Logger:  slog.New(slog.NewTextHandler(out, nil)),
 		Output:  out.line,
-	}
+	}, err
 }
 
 // output serialises the agent's own log and mariadbd's lines, so that none are torn.

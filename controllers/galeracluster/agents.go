@@ -13,7 +13,6 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/maintenance"
-	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/plan"
 	"github.com/galera-operator/galera-operator/internal/status"
 )
@@ -58,11 +57,18 @@ type attempt struct {
 func (r *Replacing) agents(in status.Input) []plan.Agent {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var out []plan.Agent
+	var names []string
 	for _, m := range in.Snapshot.Members {
-		s, ok := in.Seen[m.Name]
-		a := plan.Agent{Name: m.Name, Answers: ok && s.Live, Digest: s.Report.AgentDigest, Arch: s.Report.AgentArch, Primary: m.Name == in.Facts.Cluster.Status.Primary}
-		if p := in.Facts.Pods[m.Name]; p != nil {
+		names = append(names, m.Name)
+	}
+	if a := in.Snapshot.Arbitrator; a != nil {
+		names = append(names, a.Name)
+	}
+	var out []plan.Agent
+	for _, name := range names {
+		s, ok := in.Seen[name]
+		a := plan.Agent{Name: name, Answers: ok && s.Live, Digest: s.Report.AgentDigest, Arch: s.Report.AgentArch, Primary: name == in.Facts.Cluster.Status.Primary}
+		if p := podOf(in, name); p != nil {
 			t, tried := r.tries[p.UID]
 			a.Wait = tried && t.digest == a.Digest && in.Now.Before(t.next)
 		}
@@ -71,25 +77,24 @@ func (r *Replacing) agents(in status.Input) []plan.Agent {
 	return out
 }
 
-// why tells of each member whose agent is outdated why that is so: the time has not come, or it did not go well when it was tried last.
-func (r *Replacing) why(f observe.Facts, seen map[string]observe.Seen, now time.Time) map[string]string {
+// outdated tells of each outdated agent, by its name, why it is not replaced now: the time has not come, or it did not go well when it was
+// tried last; "" when it is about to be.
+func (r *Replacing) outdated(in status.Input) map[string]string {
 	if r == nil {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := map[string]string{}
-	if wait := maintenance.AgentUpgrade(f.Cluster.Spec.Maintenance, now); wait != "" {
-		for name, s := range seen {
-			if a := (plan.Agent{Digest: s.Report.AgentDigest, Arch: s.Report.AgentArch}); a.Outdated(r.Program.Digest, r.Program.Arch) {
-				out[name] = wait
-			}
+	wait := maintenance.AgentUpgrade(in.Facts.Cluster.Spec.Maintenance, in.Now)
+	for name, s := range in.Seen {
+		a := plan.Agent{Digest: s.Report.AgentDigest, Arch: s.Report.AgentArch}
+		if !s.Live || !a.Outdated(r.Program.Digest, r.Program.Arch) {
+			continue
 		}
-		return out
-	}
-	for name, p := range f.Pods {
-		if t, ok := r.tries[p.UID]; ok && t.why != "" {
-			out[name] = t.why
+		out[name] = wait
+		if p := podOf(in, name); p != nil && wait == "" {
+			out[name] = r.tries[p.UID].why
 		}
 	}
 	return out
@@ -146,7 +151,7 @@ func (r *Reconciler) replaceAgents(ctx context.Context, in status.Input) {
 	program, key, now := r.Replacing.Program, client.ObjectKeyFromObject(in.Facts.Cluster), in.Now
 	name := plan.NextAgent(r.Replacing.agents(in), program.Digest, program.Arch)
 	target, followed := r.Agents.Target(key, name)
-	pod := in.Facts.Pods[name]
+	pod := podOf(in, name)
 	if name == "" || !followed || pod == nil || !r.Replacing.begin(key, in.Decision.Reason == plan.ReasonHealthy, now) {
 		return
 	}

@@ -37,6 +37,10 @@ var (
 	plaintextAccepted = prometheus.NewDesc("galera_operator_plaintext_accepted",
 		"Whether a channel of a node was seen to accept connections without TLS; no series while unknown.",
 		append(perMember, "channel"), nil)
+	upToDateNow = prometheus.NewDesc("galera_operator_up_to_date",
+		"Whether the condition UpToDate is True.", perCluster, nil)
+	agentOutdated = prometheus.NewDesc("galera_operator_agent_outdated",
+		"Whether a node's agent is not the one of this operator; no series while it does not answer.", append(perMember, "version"), nil)
 	reloads = prometheus.NewDesc("galera_operator_certificate_reloads_total",
 		"Certificates a node's server has loaded while running, since its agent started.", perMember, nil)
 	reloadSeconds = prometheus.NewDesc("galera_operator_certificate_reload_seconds",
@@ -45,7 +49,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{certificateExpiry, availableNow, encryptedNow, certificatesValidNow, plaintextAccepted, reloads, reloadSeconds} {
+	for _, d := range []*prometheus.Desc{certificateExpiry, availableNow, encryptedNow, certificatesValidNow, upToDateNow, agentOutdated, plaintextAccepted, reloads, reloadSeconds} {
 		ch <- d
 	}
 }
@@ -100,6 +104,7 @@ func collect(ch chan<- prometheus.Metric, key types.NamespacedName, in status.In
 	send(availableNow, flag(meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionAvailable)))
 	send(encryptedNow, flag(meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionEncrypted)))
 	send(certificatesValidNow, flag(meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionCertificatesValid)))
+	send(upToDateNow, flag(meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionUpToDate)))
 	if tls := status.TLS; tls != nil {
 		until(tls.NotAfter, "leaf", tls.Serial)
 		for _, ca := range tls.TrustedCAs {
@@ -110,6 +115,8 @@ func collect(ch chan<- prometheus.Metric, key types.NamespacedName, in status.In
 		if !s.Live {
 			continue
 		}
+		_, outdated := in.OutdatedAgents[name]
+		send(agentOutdated, flag(outdated), name, s.Report.AgentVersion)
 		send(reloads, float64(s.Report.TLS.Reloads), name)
 		send(reloadSeconds, s.Report.TLS.ReloadSeconds, name)
 		for channel, fact := range s.Report.TLS.Channels {

@@ -27,8 +27,8 @@ import (
 
 // publication is what one pass published to the nodes, and why it held anything back.
 type publication struct {
-	config             agentapi.NodeConfig
-	arbitratorRevision string
+	config                                      agentapi.NodeConfig
+	arbitratorRevision, agentImage, podTemplate string
 	// pair is the certificate the nodes have, nil before there is one; refused is why a newer one is held back.
 	pair    *status.PublishedPair
 	refused *validate.Problem
@@ -42,7 +42,7 @@ type publication struct {
 
 // facts adds to the facts what this pass has changed in them.
 func (p publication) facts(f observe.Facts) observe.Facts {
-	f.ArbitratorRevision = p.arbitratorRevision
+	f.ArbitratorRevision, f.AgentImage, f.PodTemplate = p.arbitratorRevision, p.agentImage, p.podTemplate
 	if len(p.grown) > 0 {
 		f.Claims = maps.Clone(f.Claims)
 		maps.Copy(f.Claims, p.grown) // so that the status allows no way back below them
@@ -103,7 +103,8 @@ func (pub publisher) publish(ctx context.Context, f observe.Facts, seen map[stri
 	objects = append(objects, secrets.objects...)
 	var imaged *v1alpha1.GaleraCluster
 	imaged, given.imageRefused = pub.imaged(f, seen)
-	given.arbitratorRevision = resources.ArbitratorRevision(imaged, pub.Options)
+	given.arbitratorRevision, given.podTemplate = resources.ArbitratorRevision(imaged, pub.Options), resources.PodTemplateHash(imaged, pub.Options)
+	given.agentImage = pub.Options.OperatorImage
 	if c.Paused() {
 		given.failed = secrets.reserved
 		return given, nil, err

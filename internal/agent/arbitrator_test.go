@@ -5,6 +5,7 @@ package agent_test
 import (
 	"context"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,6 +44,7 @@ func TestArbitrator(t *testing.T) {
 		{"it waits for two nodes", (*arbitration).form},
 		{"encryption is proved", (*arbitration).prove},
 		{"either node may be lost", (*arbitration).lose},
+		{"its agent is replaced by another one, and back", (*arbitration).replace},
 		{"a killed garbd comes back as another", (*arbitration).kill},
 		{"a renewed certificate waits for the order", (*arbitration).renew},
 		{"a certificate of a foreign CA keeps it out", (*arbitration).foreign},
@@ -124,6 +126,44 @@ func (s *arbitration) lose() {
 		gone.start()
 		s.whole()
 	}
+}
+
+// replace leaves the same garbd, counted all the time, below another agent; kill then shows that this one sees its end.
+func (s *arbitration) replace() {
+	first := got(agentapi.ReadProgram(filepath.Join(s.w.dir, "agent"), "", runtime.GOARCH))(s.T)
+	second := s.w.program("next", "-ldflags=-X github.com/galera-operator/galera-operator/internal/version.Version=next", "../../cmd/agent")
+	before := s.whole()
+	for i, p := range []*agentapi.Program{second, first, second} {
+		s.eventually("the replacement", func() bool {
+			err := s.arb.replace(p)
+			if err != nil && !strings.Contains(err.Error(), agentapi.NotNow) {
+				s.Fatal(err)
+			}
+			return err == nil
+		})
+		var r agentapi.Report
+		for told := time.Now(); time.Since(told) < 2*time.Second || r.AgentDigest != p.Digest; {
+			if time.Since(told) > 20*time.Second {
+				s.Fatalf("not replaced: %+v", r)
+			}
+			got, err := s.arb.report()
+			if err != nil {
+				continue // the connection of the agent before
+			}
+			if r = got; !counted(r) || r.Arbitration.Process != before.Arbitration.Process || len(r.TLS.Channels) == 0 || r.Config.RestartNeeded ||
+				r.TLS.LoadedSerial != before.TLS.LoadedSerial || r.Boot != before.Boot {
+				s.Fatalf("in between: %+v", r)
+			}
+		}
+		if r.Handovers != i+1 || r.Restarts != before.Restarts {
+			s.Errorf("%d handovers, %d restarts", r.Handovers, r.Restarts)
+		}
+	}
+	check(s.T, s.arb.replace(s.w.program("refuses", "./testdata/refuses")))
+	s.arb.until("back", 20*time.Second, func(r agentapi.Report) bool {
+		return counted(r) && strings.Contains(r.HandoverProblem, "changed its mind") && r.Arbitration.Process == before.Arbitration.Process
+	})
+	s.whole()
 }
 
 func (s *arbitration) kill() {

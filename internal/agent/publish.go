@@ -44,7 +44,7 @@ func (a *agent) publish(step lifecycle.Step) {
 	}
 	a.config.Report(&r)
 	a.certs.Report(&r)
-	r.Config.RestartNeeded = r.Config.RestartNeeded || a.certs.KeepsOldKey()
+	r.Config.RestartNeeded = r.Config.RestartNeeded || r.TLS.KeepsOldKey
 	a.prove.Report(&r)
 	a.handover.Report(&r)
 	a.reports.Set(r)

@@ -249,6 +249,8 @@ type TLSReport struct {
 	TrustedCAs []string `json:"trustedCAs,omitempty"`
 	// PublishedCAs are the fingerprints of the certificates in the published ca.crt.
 	PublishedCAs []string `json:"publishedCAs,omitempty"`
+	// KeepsOldKey says that the running server still uses the key before: ConfigReport.RestartNeeded is true then, too.
+	KeepsOldKey bool `json:"keepsOldKey,omitempty"`
 	// Problem says why the published pair was not loaded, "" when all is well.
 	Problem string `json:"problem,omitempty"`
 	// Channels holds one entry for each of ChannelReplication, ChannelStateTransfer, ChannelClients.

@@ -18,6 +18,8 @@ type Snapshot struct {
 	// Wanted is the encryption of replication in the spec, Published the one published to the
 	// nodes.
 	Wanted, Published Encryption
+	// RestartsWait says why nodes are not restarted now that are outdated for the operator's own sake, "" when they may be.
+	RestartsWait string
 	// Rebootstrap asks for a switch of the encryption by stopping the nodes, instead of a rolling one.
 	Rebootstrap bool
 	// Trust is the approval to recover without certain members, nil without one.
@@ -117,6 +119,8 @@ type Member struct {
 	RestartNeeded bool
 	// Publication is the one the agent has taken over; the next mariadbd starts with it.
 	Publication string
+	// KeepsOldKey says that mariadbd still uses the key of the last certificate: only a restart ends that.
+	KeepsOldKey bool
 	// StaleTrust says that mariadbd trusts a CA that is no longer published: only a restart
 	// drops it.
 	StaleTrust bool

@@ -21,6 +21,19 @@ func AgentUpgrade(m *v1alpha1.MaintenanceSpec, now time.Time) (wait string) {
 	return outside(m.Windows, now)
 }
 
+// Restart says why no node is restarted now for the operator's own sake, "" when one may be: windows hold for that, if there are any.
+func Restart(m *v1alpha1.MaintenanceSpec, now time.Time) (wait string) {
+	switch {
+	case m == nil:
+		return ""
+	case m.AgentUpgrade == v1alpha1.AgentUpgradeManual:
+		return "spec.maintenance.agentUpgrade is Manual: delete the pods, one at a time, or change it"
+	case len(m.Windows) == 0:
+		return ""
+	}
+	return outside(m.Windows, now)
+}
+
 // outside says when the next window begins, or which one cannot be read; "" inside of one.
 func outside(windows []v1alpha1.MaintenanceWindow, now time.Time) string {
 	var next time.Time

@@ -10,6 +10,28 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
+func TestRestart(t *testing.T) {
+	saturday := time.Date(2026, 11, 21, 3, 30, 0, 0, time.UTC)
+	windows := func(schedule string) []v1alpha1.MaintenanceWindow {
+		return []v1alpha1.MaintenanceWindow{{Name: "w", Schedule: schedule, Duration: metav1.Duration{Duration: time.Hour}}}
+	}
+	for name, c := range map[string]struct {
+		spec *v1alpha1.MaintenanceSpec
+		want string // contained in the answer, "" for now
+	}{
+		"nothing is said":               {nil, ""},
+		"no windows":                    {&v1alpha1.MaintenanceSpec{AgentUpgrade: v1alpha1.AgentUpgradeAutomatic}, ""},
+		"in the window":                 {&v1alpha1.MaintenanceSpec{Windows: windows("0 3 * * 6")}, ""},
+		"before it, agents not waiting": {&v1alpha1.MaintenanceSpec{AgentUpgrade: v1alpha1.AgentUpgradeAutomatic, Windows: windows("0 4 * * 6")}, "2026-11-21T04:00:00Z"},
+		"by hand":                       {&v1alpha1.MaintenanceSpec{AgentUpgrade: v1alpha1.AgentUpgradeManual, Windows: windows("0 3 * * 6")}, "delete the pods"},
+	} {
+		got := Restart(c.spec, saturday)
+		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 func TestAgentUpgrade(t *testing.T) {
 	saturday := time.Date(2026, 11, 21, 3, 30, 0, 0, time.UTC)
 	window := func(schedule, zone string, d time.Duration) v1alpha1.MaintenanceWindow {

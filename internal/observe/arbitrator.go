@@ -64,7 +64,7 @@ func arbitration(s *galera.Snapshot, f Facts, seen map[string]Seen, now time.Tim
 	s.Arbitrator = a
 	if d := f.Arbitrator; d != nil {
 		a.Deployed, a.Scheduled = true, d.Spec.Replicas == nil || *d.Spec.Replicas > 0
-		a.Outdated = d.Spec.Template.Annotations[v1alpha1.AnnotationArbitratorRevision] != f.ArbitratorRevision
+		a.Outdated = arbitratorOutdated(d, f, s.RestartsWait != "")
 	}
 	p := f.ArbitratorPod
 	if p == nil {
@@ -77,6 +77,24 @@ func arbitration(s *galera.Snapshot, f Facts, seen map[string]Seen, now time.Tim
 		describe(a, known.Report, s.Members, now)
 		a.Counted = a.Process != "" && slices.Contains(processes, a.Process)
 	}
+}
+
+// arbitratorOutdated says that the Deployment is to be applied again. A running pod stays, as long as it runs, when only the agent's image is
+// another one; and while restarts for the operator's own sake wait.
+func arbitratorOutdated(d *appsv1.Deployment, f Facts, restartsWait bool) bool {
+	stays := f.ArbitratorPod != nil && podReady(f.ArbitratorPod)
+	if d.Spec.Template.Annotations[v1alpha1.AnnotationArbitratorRevision] != f.ArbitratorRevision {
+		return !stays || !restartsWait
+	}
+	return !stays && f.ArbitratorPod != nil && waiting(f.ArbitratorPod) && agentImage(d.Spec.Template.Spec) != f.AgentImage
+}
+
+// agentImage is the image an agent is taken from.
+func agentImage(p corev1.PodSpec) string {
+	if len(p.InitContainers) == 0 {
+		return ""
+	}
+	return p.InitContainers[0].Image
 }
 
 // withoutArbitrators leaves only members with data in what a server says of its component, and returns

@@ -138,3 +138,57 @@ func TestArbitratorLacksGarbd(t *testing.T) {
 		}
 	}
 }
+
+// TestArbitratorOutdated: a running arbitrator is not restarted for its agent, nor while restarts wait.
+func TestArbitratorOutdated(t *testing.T) {
+	ready := func(f *Facts) {
+		f.ArbitratorPod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	}
+	unpulled := func(f *Facts) {
+		f.ArbitratorPod.Status.InitContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}
+	}
+	template := func(f *Facts) { f.ArbitratorRevision = "r2" }
+	image := func(f *Facts) { f.AgentImage = "operator:2" }
+	for name, c := range map[string]struct {
+		changes []func(*Facts)
+		waits   bool
+		want    bool
+	}{
+		"nothing has changed":                          {[]func(*Facts){ready}, false, false},
+		"another template":                             {[]func(*Facts){ready, template}, false, true},
+		"another template, and restarts wait":          {[]func(*Facts){ready, template}, true, false},
+		"another template, it is down, restarts wait":  {[]func(*Facts){template}, true, true},
+		"another agent":                                {[]func(*Facts){ready, image}, false, false},
+		"another agent, it is down":                    {[]func(*Facts){image}, false, false},
+		"another agent, and the old one cannot be had": {[]func(*Facts){image, unpulled}, false, true},
+		"the same agent, which cannot be had":          {[]func(*Facts){unpulled}, false, false},
+	} {
+		f, _ := pair()
+		f.AgentImage = "operator:1"
+		f.Arbitrator.Spec.Template.Spec.InitContainers = []corev1.Container{{Image: "operator:1"}}
+		for _, change := range c.changes {
+			change(&f)
+		}
+		if got := arbitratorOutdated(f.Arbitrator, f, c.waits); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestRestartsWait: a change of the spec waits for no window.
+func TestRestartsWait(t *testing.T) {
+	f, _ := pair()
+	f.Cluster.Generation, f.Cluster.Status.AppliedGeneration = 5, 5
+	f.Cluster.Spec.Maintenance = &v1alpha1.MaintenanceSpec{AgentUpgrade: v1alpha1.AgentUpgradeManual}
+	if restartsWait(f, time.Now()) == "" {
+		t.Error("nothing waits")
+	}
+	f.Override = &v1alpha1.TLSOverride{}
+	if why := restartsWait(f, time.Now()); why != "" {
+		t.Errorf("a benchmark waits: %s", why)
+	}
+	f.Override, f.Cluster.Generation = nil, 6
+	if why := restartsWait(f, time.Now()); why != "" {
+		t.Errorf("the spec waits: %s", why)
+	}
+}

@@ -34,6 +34,10 @@ type Facts struct {
 	Arbitrator         *appsv1.Deployment
 	ArbitratorPod      *corev1.Pod
 	ArbitratorRevision string
+	// PodTemplate is the hash of the pods' template as it is to be: resources.PodTemplateHash.
+	PodTemplate string
+	// AgentImage is the image agents are taken from.
+	AgentImage string
 	// PrimaryService is NAME-primary, when it is this cluster's.
 	PrimaryService *corev1.Service
 	// Config is the published ConfigMap.

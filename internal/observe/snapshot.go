@@ -10,6 +10,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/maintenance"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -29,6 +30,7 @@ func Snapshot(f Facts, seen map[string]Seen, config agentapi.NodeConfig, now tim
 		Operation:      operation(c.Status.Operation),
 		Primary:        c.Status.Primary,
 		Hibernated:     Hibernated(c),
+		RestartsWait:   restartsWait(f, now),
 	}
 	for i := range Size(f) {
 		s.Members = append(s.Members, member(f, seen, i, now))
@@ -37,6 +39,15 @@ func Snapshot(f Facts, seen map[string]Seen, config agentapi.NodeConfig, now tim
 	arbitration(&s, f, seen, now)
 	observeEncryption(&s, f, seen, config, now)
 	return s
+}
+
+// restartsWait holds restarts back that no change of the spec asked for.
+func restartsWait(f Facts, now time.Time) string {
+	c := f.Cluster
+	if c.Status.AppliedGeneration != c.Generation || f.Override != nil {
+		return ""
+	}
+	return maintenance.Restart(c.Spec.Maintenance, now)
 }
 
 // Hibernated says that the last thing that was done to the cluster is its ordered stop. An
@@ -64,7 +75,7 @@ func member(f Facts, seen map[string]Seen, ordinal int, now time.Time) galera.Me
 	m.SafeToBootstrap, m.Draining = r.SafeToBootstrap, r.Draining
 	m.StuckDonor = r.StuckDonor
 	m.ConfigLoaded, m.RestartNeeded = r.Config.Loaded, r.Config.RestartNeeded
-	m.Publication, m.StaleTrust = r.TLS.Installed, len(staleCAs(f, r, now)) > 0
+	m.Publication, m.StaleTrust, m.KeepsOldKey = r.TLS.Installed, len(staleCAs(f, r, now)) > 0, r.TLS.KeepsOldKey
 	m.Server = server(r.Server)
 	if e := r.Ended; e != nil {
 		m.Ended = &galera.Ended{NodeUUID: e.NodeUUID, ViewID: e.ViewID}

@@ -13,7 +13,7 @@ import (
 // restart of each node is an operation of its own: the journal, not an operator's view, says
 // which node is next.
 func restartOutdated(s galera.Snapshot) (Decision, bool) {
-	outdated := outdatedMembers(s)
+	outdated := slices.DeleteFunc(outdatedMembers(s), func(m galera.Member) bool { return Deferred(s, m) })
 	if len(outdated) == 0 {
 		return Decision{}, false
 	}
@@ -65,6 +65,15 @@ func continueRestart(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 		return abandon(ReasonRestarting, m.Name+" was restarted, and the configuration has changed again: another epoch is needed")
 	}
 	return restart(s, op, m)
+}
+
+// Outdated says that a node is to be restarted for what it runs with.
+func Outdated(m galera.Member) bool { return outdated(m) }
+
+// Deferred says that the restart of an outdated node waits for maintenance: it serves, the spec does not ask for the restart, and no
+// certificate needs it.
+func Deferred(s galera.Snapshot, m galera.Member) bool {
+	return s.RestartsWait != "" && !broken(m) && !m.StaleTrust && !m.KeepsOldKey && !m.StuckDonor
 }
 
 func outdatedMembers(s galera.Snapshot) []galera.Member {

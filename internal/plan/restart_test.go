@@ -55,6 +55,21 @@ func TestRestart(t *testing.T) {
 	gaveUp(t, shop(running(restartOf("db-9"))), "no longer a member")
 }
 
+// TestRestartsWaitForMaintenance: what the operator wants for its own sake waits, and nothing else does.
+func TestRestartsWaitForMaintenance(t *testing.T) {
+	waits := func(s *galera.Snapshot) { s.RestartsWait = "waits for the window" }
+	check(t, []row{
+		{name: "settings", s: shop(waits, all(oldConfig)), reason: ReasonHealthy},
+		{name: "a template", s: shop(waits, all(outdatedPod)), reason: ReasonHealthy},
+		{name: "a restart that has begun", s: shop(waits, db(2, outdatedPod), running(restartOf("db-2"))), action: DeletePod{"db-2"}},
+		{name: "a replaced key", s: shop(waits, all(oldConfig), db(1, func(m *galera.Member) { m.KeepsOldKey = true })), action: Begin{restartOf("db-1")}},
+		{name: "an old CA", s: shop(waits, published, all(oldConfig), db(1, trustsOld)), action: Begin{restartOf("db-1")}},
+		{name: "a pod that cannot run", s: shop(waits, all(outdatedPod), db(2, down(9), func(m *galera.Member) {
+			m.Pod.Ready, m.Phase, m.Failure = false, galera.PhaseFailed, &galera.Failure{Reason: "ServerExited"}
+		})), action: Begin{restartOf("db-2")}},
+	})
+}
+
 func TestReportMembers(t *testing.T) {
 	check(t, []row{
 		{name: "one joins", s: shop(db(2, state(galera.NodeJoining))), reason: ReasonJoining, says: "db-2"},

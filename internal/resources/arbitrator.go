@@ -98,8 +98,9 @@ func Arbitrator(c *v1alpha1.GaleraCluster, opts Options, running bool) *appsv1.D
 	return d
 }
 
-// ArbitratorRevision is a hash of the pod template.
+// ArbitratorRevision is a hash of the pod template without the image the agent is taken from: a running agent is replaced in place.
 func ArbitratorRevision(c *v1alpha1.GaleraCluster, opts Options) string {
+	opts.OperatorImage = ""
 	sum := sha256.Sum256(mustJSON(arbitratorPod(c, opts)))
 	return hex.EncodeToString(sum[:8])
 }

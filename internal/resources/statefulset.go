@@ -46,20 +46,20 @@ func StatefulSet(c *v1alpha1.GaleraCluster, opts Options, state StatefulSetState
 	}
 }
 
-func podTemplate(c *v1alpha1.GaleraCluster, opts Options) corev1.PodTemplateSpec {
-	anyOperator := opts
-	anyOperator.OperatorImage = ""
-	t := corev1.PodTemplateSpec{Spec: podSpec(c, anyOperator)}
+// PodTemplateHash is a hash of the pods' template without the image the agent is taken from: agents are replaced in place.
+func PodTemplateHash(c *v1alpha1.GaleraCluster, opts Options) string {
+	opts.OperatorImage = ""
+	t := corev1.PodTemplateSpec{Spec: podSpec(c, opts)}
 	t.Labels, t.Annotations = podMeta(c)
-	hash := podHash(t)
-	t.Annotations[v1alpha1.AnnotationPodTemplate] = hash
-	t.Spec = podSpec(c, opts)
-	return t
-}
-
-func podHash(t corev1.PodTemplateSpec) string {
 	sum := sha256.Sum256(mustJSON(t))
 	return hex.EncodeToString(sum[:8])
+}
+
+func podTemplate(c *v1alpha1.GaleraCluster, opts Options) corev1.PodTemplateSpec {
+	t := corev1.PodTemplateSpec{Spec: podSpec(c, opts)}
+	t.Labels, t.Annotations = podMeta(c)
+	t.Annotations[v1alpha1.AnnotationPodTemplate] = PodTemplateHash(c, opts)
+	return t
 }
 
 // dataClaim cannot be changed once the StatefulSet exists.

@@ -41,6 +41,7 @@ func arbitratorStatus(in Input, before *v1alpha1.ArbitratorStatus) *v1alpha1.Arb
 		return out
 	}
 	out.Phase, out.Version, out.Message = known(r.Phase, phases, phaseUnknown), r.Image.ProviderVersion, r.Waiting
+	out.Agent = agent(in, r)
 	out.TLS = channel(in, r, agentapi.ChannelReplication, before.TLS)
 	if a.Failure != nil {
 		out.Message = a.Failure.Message

@@ -37,8 +37,8 @@ type Input struct {
 	Failed *validate.Problem
 	// CertManager says why cert-manager cannot be asked for certificates, nil when it can.
 	CertManager *validate.Problem
-	// AgentProblems says of members why their agents were not replaced when that was tried last.
-	AgentProblems map[string]string
+	// OutdatedAgents says of each agent that is not this operator's why it is not replaced now, "" when it is about to be.
+	OutdatedAgents map[string]string
 	// OperatorNamespace is where the operator runs, for hints.
 	OperatorNamespace string
 	Now               time.Time

@@ -58,7 +58,7 @@ func memberStatus(in Input, m galera.Member, before v1alpha1.MemberStatus) v1alp
 }
 
 func agent(in Input, r *agentapi.Report) *v1alpha1.AgentStatus {
-	a := &v1alpha1.AgentStatus{Version: clip(r.AgentVersion, 256), Message: clip(cmp.Or(in.AgentProblems[r.Name], r.HandoverProblem), 1024)}
+	a := &v1alpha1.AgentStatus{Version: clip(r.AgentVersion, 256), Message: clip(cmp.Or(in.OutdatedAgents[r.Name], r.HandoverProblem), 1024)}
 	if !agentapi.Understands(r.Protocol) {
 		a.Message = fmt.Sprintf("the agent speaks version %d of its protocol, this operator %d: upgrade the operator by one minor version at a time", r.Protocol, agentapi.Protocol)
 	}

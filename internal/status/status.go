@@ -22,6 +22,7 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	if !c.Paused() {
 		status.ObservedGeneration = c.Generation
 	}
+	status.AppliedGeneration = appliedGeneration(in, problem, status.AppliedGeneration)
 	status.Members = members(in)
 	status.Primary = primary(in)
 	status.NoPrimarySince = timeOf(&in.Snapshot.NoPrimarySince)
@@ -52,6 +53,7 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	set(v1alpha1.ConditionEncrypted, enc)
 	set(v1alpha1.ConditionCertificatesValid, certificatesValid(in))
 	set(v1alpha1.ConditionQuorumHealthy, quorumHealthy(in))
+	set(v1alpha1.ConditionUpToDate, upToDate(in))
 }
 
 // stalled is True when manual action is required: on a paused cluster, as soon as there is something to do.

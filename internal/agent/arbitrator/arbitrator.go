@@ -8,11 +8,13 @@ package arbitrator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -20,14 +22,17 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
 	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
+	"github.com/galera-operator/galera-operator/internal/agent/handover"
 	"github.com/galera-operator/galera-operator/internal/agent/image"
 	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/sockets"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/watch"
 	"github.com/galera-operator/galera-operator/internal/agent/prove"
 	"github.com/galera-operator/galera-operator/internal/agent/report"
+	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agent/web"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -38,8 +43,9 @@ type Options struct {
 	// Name and Address are the pod's.
 	Name, Address string
 	Places        paths.Places
-	Version       string
-	Logger        *slog.Logger
+	// Version is of the build, Digest the SHA-256 of this program in hexadecimal.
+	Version, Digest string
+	Logger          *slog.Logger
 	// Output gets garbd's log lines.
 	Output func(line string)
 }
@@ -66,7 +72,9 @@ type arbitrator struct {
 	ident   atomic.Pointer[web.Identity]
 	beat    atomic.Int64
 	pace    atomic.Int64
+	sockets sockets.Set
 
+	handover handover.Room
 	state
 }
 
@@ -101,17 +109,61 @@ type state struct {
 	failure  *agentapi.Failure
 }
 
-// Run runs the arbitrator until a signal ends it.
+// Run runs the arbitrator until a signal ends it, garbd included. One that was started by another agent goes on with its garbd, or goes
+// back to it.
 func Run(ctx context.Context, o Options) error {
+	before, err := handover.Taken()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	a, err := begin(ctx, o, before)
+	if err != nil {
+		if before == nil {
+			return err
+		}
+		return errors.Join(err, handover.Return(*before, err))
+	}
+	a.loop(ctx)
+	return nil
+}
+
+// begin starts everything but the loop; before is the state of the agent before, nil when there was none.
+func begin(ctx context.Context, o Options, before *handover.State) (*arbitrator, error) {
 	if o.Name == "" || o.Address == "" {
-		return fmt.Errorf("%s and %s must be set", agentapi.EnvPodName, agentapi.EnvPodIP)
+		return nil, fmt.Errorf("%s and %s must be set", agentapi.EnvPodName, agentapi.EnvPodIP)
 	}
 	if err := procs.Adopt(); err != nil {
 		o.Logger.Warn("cannot adopt orphans", "error", err)
 	}
+	a := newArbitrator(ctx, o)
+	if before != nil {
+		if err := a.handover.Sockets(before); err != nil {
+			return nil, err
+		}
+		a.reports.Continue(before.Report)
+		a.primary = before.Primary
+	}
+	if err := a.serve(ctx); err != nil {
+		return nil, err
+	}
+	if before != nil {
+		if err := a.handover.Load(before); err != nil {
+			return nil, err
+		}
+	}
+	a.readFiles()
+	go watch.Dirs(ctx, []string{o.Places.Config, o.Places.TLS}, func() { a.post(a.readFiles) })
+	go a.askPeers(ctx)
+	go a.prover.Run(ctx)
+	return a, nil
+}
+
+func newArbitrator(ctx context.Context, o Options) *arbitrator {
 	a := &arbitrator{Options: o, asker: peers.New(), events: make(chan func(), 64)}
 	a.garbd, a.cpuFlags = image.Find("garbd"), image.CPUFlags()
-	a.reports = report.New(agentapi.Report{Name: o.Name, AgentVersion: o.Version, Phase: galera.PhaseWaiting,
+	a.reports = report.New(agentapi.Report{Name: o.Name, AgentVersion: o.Version, AgentDigest: o.Digest, AgentArch: runtime.GOARCH, Phase: galera.PhaseWaiting,
 		Boot: fmt.Sprintf("%x-%d", time.Now().UnixNano(), os.Getpid())})
 	a.subject.Store(&prove.Subject{})
 	a.ident.Store(&web.Identity{})
@@ -121,16 +173,11 @@ func Run(ctx context.Context, o Options) error {
 	})
 	a.version = garbdVersion(ctx, &a.table, a.garbd)
 	a.adoptInstalled()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if err := a.serve(ctx); err != nil {
-		return err
-	}
-	go watch.Dirs(ctx, []string{o.Places.Config, o.Places.TLS}, func() { a.post(a.readFiles) })
-	go a.askPeers(ctx)
-	go a.prover.Run(ctx)
-	a.loop(ctx)
-	return nil
+	a.handover = handover.New(room.Loop{Post: a.post, Draining: func() bool { return a.draining }, Logger: o.Logger}, handover.Rooms{
+		Keepers: []handover.Named{{Name: "garbd", Keeper: keeper{a}}},
+		Sockets: &a.sockets, Report: a.reports.Get, Primary: func() string { return a.primary },
+	})
+	return a
 }
 
 func (a *arbitrator) post(event func()) { a.events <- event }
@@ -142,7 +189,6 @@ func (a *arbitrator) loop(ctx context.Context) {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a broken log pipe must not end it
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
-	a.readFiles()
 	for !a.turn() {
 		select {
 		case event := <-a.events:

@@ -32,6 +32,11 @@ func (a *arbitrator) start() {
 	a.ordered, a.stopping, a.stopWhy, a.counted, a.since = false, time.Time{}, "", false, time.Now()
 	a.proved = prove.Result{}
 	a.updateSubject()
+	a.follow(proc)
+}
+
+// follow waits for the end of a garbd.
+func (a *arbitrator) follow(proc *mariadbd.Process) {
 	go func() {
 		<-proc.Done()
 		a.post(func() { a.onExit(proc) })

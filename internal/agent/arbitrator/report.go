@@ -6,18 +6,21 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"runtime"
 	"slices"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/platform/sockets"
 	"github.com/galera-operator/galera-operator/internal/agent/web"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
 // publish makes the Report of the present state.
 func (a *arbitrator) publish(step Step) {
+	if a.handover.Holds(a.proc == nil || a.counted && len(a.proved.Channels) > 0) {
+		return
+	}
 	r := agentapi.Report{
-		Name: a.Name, Protocol: agentapi.Protocol, AgentVersion: a.Version, Phase: a.phase(), Draining: a.draining, Restarts: a.restarts, Failure: a.failure, Primary: a.primary,
+		Name: a.Name, Protocol: agentapi.Protocol, AgentVersion: a.Version, AgentDigest: a.Digest, AgentArch: runtime.GOARCH, Phase: a.phase(), Draining: a.draining, Restarts: a.restarts, Failure: a.failure, Primary: a.primary,
 		Image:  agentapi.ImageReport{ProviderVersion: a.version, CPUFlags: a.cpuFlags},
 		Config: agentapi.ConfigReport{Problem: a.configProblem, RestartNeeded: a.stale()},
 		TLS: agentapi.TLSReport{Installed: a.installed.ID, PublishedSerial: a.published.Serial, PublishedCAs: a.published.CAs,
@@ -45,19 +48,20 @@ func (a *arbitrator) publish(step Step) {
 	} else {
 		r.Waiting = step.Why
 	}
+	a.handover.Report(&r)
 	a.reports.Set(r)
 }
 
 // serve opens the two ports.
 func (a *arbitrator) serve(ctx context.Context) error {
 	a.beat.Store(time.Now().UnixNano())
-	if err := web.Serve(ctx, &sockets.Set{}, agentapi.ProbePort, a.probes(), nil, a.Logger); err != nil {
+	if err := web.Serve(ctx, &a.sockets, agentapi.ProbePort, a.probes(), nil, a.Logger); err != nil {
 		return err
 	}
 	control := web.Control{Reports: a.reports, Order: a.takeOrder, Primary: func(name string) {
 		a.post(func() { a.primary = name })
-	}}
-	return web.Serve(ctx, &sockets.Set{}, agentapi.ControlPort, control.Handler(), web.TLSConfig(func() web.Identity { return *a.ident.Load() }), a.Logger)
+	}, Replace: a.handover.Take}
+	return web.Serve(ctx, &a.sockets, agentapi.ControlPort, control.Handler(), web.TLSConfig(func() web.Identity { return *a.ident.Load() }), a.Logger)
 }
 
 // takeOrder takes the one order there is: to end the garbd it names. Another one follows as soon as there is

@@ -219,6 +219,7 @@ func (r *Room) Report(to *agentapi.Report) {
 		notAfter := r.loaded.NotAfter.UTC()
 		t.LoadedNotAfter = &notAfter
 	}
+	t.KeepsOldKey = r.KeepsOldKey()
 	if r.published.Problem != nil {
 		t.Problem = r.published.Problem.Error()
 	}
