@@ -179,6 +179,12 @@ bench-join: build ## Print how fast a node gets a full copy, encrypted and in cl
 	@hack/stack.sh
 	@PATH="$$(hack/tools.sh path):$$PATH" go run ./test/bench/join
 
+.PHONY: bench-scale
+bench: bench-scale
+
+bench-scale: build ## Print what one operator needs for 10 to 500 clusters, with simulated agents over real mTLS and a real API server.
+	@KUBEBUILDER_ASSETS="$$(hack/tools.sh envtest)" go run ./test/bench/scale
+
 ##@ Use on the cluster of the current kubectl context
 
 .PHONY: install
