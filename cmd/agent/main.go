@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -28,7 +29,7 @@ import (
 const usage = `usage:
   agent run                 be PID 1 of a database pod
   agent arbitrator          be PID 1 of the arbitrator's pod
-  agent install DIRECTORY   copy this binary to DIRECTORY/agent
+  agent install DIRECTORY   copy this binary to DIRECTORY/agent, and name its user in DIRECTORY/passwd
   agent notify ...          called by mariadbd (wsrep_notify_cmd)
   agent throttle BYTES      copy standard input to standard output, so many bytes per second
   agent widen               let standard input and output hold more, where they are pipes
@@ -65,7 +66,7 @@ func run(args []string) error {
 		if len(args) != 2 {
 			return fmt.Errorf("install needs a directory\n%s", usage)
 		}
-		return install.Copy(args[1])
+		return errors.Join(install.Copy(args[1]), install.Passwd(args[1]))
 	case "notify":
 		// An agent that is not there to listen will look for itself: mariadbd must not be troubled.
 		_ = notify.Send(paths.Default().NotifySocket(), notify.Parse(args[1:]))

@@ -4,7 +4,15 @@ import (
 	"errors"
 	"flag"
 	"os"
+	"slices"
 	"strings"
+)
+
+// Values of --pod-users.
+const (
+	podUsersAuto     = "auto"
+	podUsersFixed    = "fixed"
+	podUsersAssigned = "assigned"
 )
 
 // options are the operator's settings.
@@ -15,6 +23,7 @@ type options struct {
 	namespace       string
 	watchNamespaces string
 	clusterDomain   string
+	podUsers        string
 	agentProgram    string
 	agentClusters   int
 	controlCertDir  string
@@ -34,6 +43,7 @@ func bindFlags(fs *flag.FlagSet) *options {
 	fs.StringVar(&o.namespace, "operator-namespace", os.Getenv("POD_NAMESPACE"), "namespace of the operator; default: the environment variable POD_NAMESPACE")
 	fs.StringVar(&o.watchNamespaces, "watch-namespaces", "", "comma-separated namespaces to watch; empty: all")
 	fs.StringVar(&o.clusterDomain, "cluster-domain", "cluster.local", "DNS domain of the Kubernetes cluster")
+	fs.StringVar(&o.podUsers, "pod-users", podUsersAuto, "user and group of the pods of clusters and benchmarks: fixed, those of the official images; assigned, none is named, so that Kubernetes assigns them; auto: assigned on OpenShift, else fixed")
 	fs.StringVar(&o.controlCertDir, "control-cert-dir", "/etc/galera-operator/control", "directory with tls.crt, tls.key and ca.crt of the operator's client certificate")
 	fs.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of the metrics; 0: none")
 	fs.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
@@ -49,8 +59,11 @@ func (o *options) check() error {
 	case o.namespace == "":
 		return errors.New("--operator-namespace (or POD_NAMESPACE) must name the namespace the operator runs in")
 	}
-	if o.agentClusters < 1 {
+	switch {
+	case o.agentClusters < 1:
 		return errors.New("--agent-upgrade-concurrency must be at least 1")
+	case !slices.Contains([]string{podUsersAuto, podUsersFixed, podUsersAssigned}, o.podUsers):
+		return errors.New("--pod-users must be auto, fixed or assigned")
 	}
 	return nil
 }

@@ -5,14 +5,18 @@ import (
 	"os"
 	"path/filepath"
 	goruntime "runtime"
+	"slices"
 	"time"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
@@ -82,7 +86,12 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 	}
 	asker := observe.NewAgentClient(cert.GetCertificate)
 	agents := &observe.Agents{Client: asker}
+	assigned, err := assignedUsers(opts.podUsers, mgr.GetConfig())
+	if err != nil {
+		return err
+	}
 	options := resources.Options{
+		AssignedUsers: assigned,
 		OperatorImage: opts.operatorImage, DefaultImage: opts.defaultImage,
 		OperatorNamespace: opts.namespace, ClusterDomain: opts.clusterDomain,
 	}
@@ -108,6 +117,22 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 		Metrics:   seen,
 		Now:       time.Now,
 	}).SetupWithManager(mgr)
+}
+
+// assignedUsers says whether pods name no user. OpenShift, which assigns one to each namespace, serves an API group of its own.
+func assignedUsers(how string, config *rest.Config) (bool, error) {
+	if how != podUsersAuto {
+		return how == podUsersAssigned, nil
+	}
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return false, err
+	}
+	groups, err := client.ServerGroups()
+	if err != nil {
+		return false, fmt.Errorf("asking the API server for its groups: %w", err)
+	}
+	return slices.ContainsFunc(groups.Groups, func(g metav1.APIGroup) bool { return g.Name == "security.openshift.io" }), nil
 }
 
 // replacing knows the agent's program, nil where agents are not to be replaced in place.

@@ -4,6 +4,8 @@ package agentapi
 const (
 	// BinDir is an emptyDir into which the init container copies the agent.
 	BinDir = "/opt/galera-operator"
+	// PasswdFile is the file in BinDir that names the user of the pod.
+	PasswdFile = "passwd"
 	// VolumeDir is the persistent volume. Data and agent state are beside each other, because a
 	// state transfer wipes the data directory.
 	VolumeDir = "/var/lib/mysql"

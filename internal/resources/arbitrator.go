@@ -107,7 +107,7 @@ func ArbitratorRevision(c *v1alpha1.GaleraCluster, opts Options) string {
 
 func arbitratorPod(c *v1alpha1.GaleraCluster, opts Options) corev1.PodSpec {
 	scheduling := c.Spec.Arbitrator.DeepCopy().Scheduling
-	security := podSecurity()
+	security := podSecurity(opts)
 	security.FSGroupChangePolicy = nil // there is no volume to walk over
 	return corev1.PodSpec{
 		ServiceAccountName:            ServiceAccountName(c),

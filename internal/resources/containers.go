@@ -49,7 +49,7 @@ func databaseContainer(c *v1alpha1.GaleraCluster, opts Options) corev1.Container
 		LivenessProbe:   livenessProbe(),
 		Resources:       *c.Spec.Resources.DeepCopy(),
 		SecurityContext: containerSecurity(),
-		VolumeMounts:    volumeMounts(),
+		VolumeMounts:    volumeMounts(opts),
 	}
 }
 

@@ -14,6 +14,8 @@ type Options struct {
 	OperatorNamespace string
 	// ClusterDomain is the DNS domain of the Kubernetes cluster; "" stands for cluster.local.
 	ClusterDomain string
+	// AssignedUsers says that pods name no user and no group: the namespace assigns them, as on OpenShift.
+	AssignedUsers bool
 }
 
 const defaultClusterDomain = "cluster.local"

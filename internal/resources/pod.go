@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// mysqlID is the user and group mysql of the official image.
+	// mysqlID is the user and group mysql of the official image, for pods that get no user of their namespace.
 	mysqlID int64 = 999
 
 	// A graceful stop flushes the buffer pool and may have to wait for a transfer to end.
@@ -23,7 +23,7 @@ func podSpec(c *v1alpha1.GaleraCluster, opts Options) corev1.PodSpec {
 		AutomountServiceAccountToken:  new(false),
 		EnableServiceLinks:            new(false),
 		TerminationGracePeriodSeconds: new(stopGraceSeconds),
-		SecurityContext:               podSecurity(),
+		SecurityContext:               podSecurity(opts),
 		InitContainers:                []corev1.Container{agentContainer(c, opts)},
 		Containers:                    []corev1.Container{databaseContainer(c, opts)},
 		Volumes:                       volumes(c),
@@ -37,17 +37,18 @@ func podSpec(c *v1alpha1.GaleraCluster, opts Options) corev1.PodSpec {
 }
 
 // podSecurity, with containerSecurity, is what the Pod Security level "restricted" asks for, and a
-// fixed user, because the image's own would be root.
-func podSecurity() *corev1.PodSecurityContext {
-	return &corev1.PodSecurityContext{
+// fixed user, because the image's own would be root; unless one is assigned.
+func podSecurity(opts Options) *corev1.PodSecurityContext {
+	s := &corev1.PodSecurityContext{
 		RunAsNonRoot: new(true),
-		RunAsUser:    new(mysqlID),
-		RunAsGroup:   new(mysqlID),
-		FSGroup:      new(mysqlID),
 		// A walk over a large data directory at every start would take minutes.
 		FSGroupChangePolicy: new(corev1.FSGroupChangeOnRootMismatch),
 		SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 	}
+	if !opts.AssignedUsers {
+		s.RunAsUser, s.RunAsGroup, s.FSGroup = new(mysqlID), new(mysqlID), new(mysqlID)
+	}
+	return s
 }
 
 func containerSecurity() *corev1.SecurityContext {

@@ -34,8 +34,8 @@ func volumes(c *v1alpha1.GaleraCluster) []corev1.Volume {
 }
 
 // volumeMounts mounts whole volumes: kubelet does not refresh a file that is mounted by subPath.
-func volumeMounts() []corev1.VolumeMount {
-	return []corev1.VolumeMount{
+func volumeMounts(opts Options) []corev1.VolumeMount {
+	mounts := []corev1.VolumeMount{
 		{Name: DataVolume, MountPath: agentapi.VolumeDir},
 		{Name: volumeBin, MountPath: agentapi.BinDir, ReadOnly: true},
 		{Name: volumeRun, MountPath: agentapi.RunDir},
@@ -44,6 +44,10 @@ func volumeMounts() []corev1.VolumeMount {
 		{Name: volumeTLS, MountPath: agentapi.TLSDir, ReadOnly: true},
 		{Name: volumeRoot, MountPath: agentapi.RootDir, ReadOnly: true},
 	}
+	if opts.AssignedUsers { // the agent logs in to mariadbd by the name of its user, and no image knows an assigned one
+		mounts = append(mounts, corev1.VolumeMount{Name: volumeBin, MountPath: "/etc/passwd", SubPath: agentapi.PasswdFile, ReadOnly: true})
+	}
+	return mounts
 }
 
 func emptyDir(medium corev1.StorageMedium, limit string) corev1.VolumeSource {

@@ -264,6 +264,7 @@ crds: {install: false}
 imageRegistry: mirror.example/x
 imagePullSecrets: [{name: pull}]
 clusterDomain: k8s.example
+podUsers: assigned
 log: {format: console, level: 2}
 extraEnv: [{name: A, value: b}]
 serviceAccount: {annotations: {a: b}}

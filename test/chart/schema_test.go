@@ -42,6 +42,7 @@ func TestWrongValues(t *testing.T) {
 		`{watchNamespaces: [a, a]}`:                        "/watchNamespaces",
 		`{benchmarks: false}`:                              "/benchmarks",
 		`{benchmarks: {enabled: "no"}}`:                    "/benchmarks/enabled",
+		`{podUsers: root}`:                                 "/podUsers",
 		`{clusterDomain: ""}`:                              "/clusterDomain",
 		`{log: {format: text}}`:                            "/log/format",
 		`{log: {level: warn}}`:                             "/log/level",

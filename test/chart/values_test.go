@@ -37,6 +37,7 @@ var effects = []struct{ value, values, kind, name, path, want string }{
 	{"benchmarks.enabled", `{benchmarks: {enabled: false}}`, "ClusterRoleBinding", "galera-operator-benchmarks", "", "absent"},
 	{"benchmarks.enabled", `{benchmarks: {enabled: false}, watchNamespaces: [a]}`, "Role", "galera-operator-benchmarks", "", "absent"},
 	{"benchmarks.enabled", `{benchmarks: {enabled: false}, crds: {install: true}}`, "CustomResourceDefinition", "galerabenchmarks.galera-operator.io", "", "absent"},
+	{"podUsers", `{podUsers: assigned}`, "Deployment", manager, container + "args.6", `"--pod-users=assigned"`},
 	{"clusterDomain", `{clusterDomain: k8s.example}`, "Deployment", manager, container + "args.6", `"--cluster-domain=k8s.example"`},
 	{"log.format", `{log: {format: console}}`, "Deployment", manager, container + "args.6", `"--zap-encoder=console"`},
 	{"log.level", `{log: {level: debug}}`, "Deployment", manager, container + "args.6", `"--zap-log-level=debug"`},

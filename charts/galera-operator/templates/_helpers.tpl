@@ -64,6 +64,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if ne .Values.clusterDomain "cluster.local" }}
 - --cluster-domain={{ .Values.clusterDomain }}
 {{- end }}
+{{- if ne .Values.podUsers "auto" }}
+- --pod-users={{ .Values.podUsers }}
+{{- end }}
 {{- if ne .Values.log.format "json" }}
 - --zap-encoder={{ .Values.log.format }}
 {{- end }}

@@ -1,9 +1,13 @@
 package install
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
 func TestCopy(t *testing.T) {
@@ -24,5 +28,19 @@ func TestCopy(t *testing.T) {
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
 		t.Errorf("left %v", entries)
+	}
+}
+
+// TestPasswd: whatever the user is, it has a name.
+func TestPasswd(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 {
+		if err := Passwd(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(dir, agentapi.PasswdFile))
+	if err != nil || !strings.Contains(string(text), fmt.Sprintf(":x:%d:", os.Getuid())) || !strings.HasPrefix(string(text), "root:x:0:0:") {
+		t.Errorf("%q %v", text, err)
 	}
 }

@@ -24,6 +24,8 @@ import (
 type Images struct {
 	// Operator brings the runner, Client has the load generator, Proxy the pooling proxy where a run has one.
 	Operator, Client, Proxy string
+	// AssignedUsers says that pods name no user: resources.Options.
+	AssignedUsers bool
 }
 
 const (
@@ -178,7 +180,7 @@ func pod(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, name, plan stri
 	volumes, mounts := volumes(b, c, name, p)
 	spec := corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: RunnerName(b), AutomountServiceAccountToken: new(false), EnableServiceLinks: new(false),
-		SecurityContext: podSecurity(),
+		SecurityContext: podSecurity(images),
 		NodeSelector:    b.Spec.Client.NodeSelector, Tolerations: b.Spec.Client.Tolerations, ImagePullSecrets: c.Spec.ImagePullSecrets,
 		Affinity: awayFromDatabases(c),
 		InitContainers: []corev1.Container{{

@@ -4,10 +4,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// podSecurity is what all pods of a benchmark run with: the user of the images, and files of Secrets readable by its group.
-func podSecurity() *corev1.PodSecurityContext {
-	return &corev1.PodSecurityContext{RunAsNonRoot: new(true), RunAsUser: new(uid), RunAsGroup: new(uid), FSGroup: new(uid),
-		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}}
+// podSecurity is what all pods of a benchmark run with: the user of the images, unless one is assigned, and files of Secrets readable by its
+// group.
+func podSecurity(images Images) *corev1.PodSecurityContext {
+	s := &corev1.PodSecurityContext{RunAsNonRoot: new(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}}
+	if !images.AssignedUsers {
+		s.RunAsUser, s.RunAsGroup, s.FSGroup = new(uid), new(uid), new(uid)
+	}
+	return s
 }
 
 // containerSecurity gives containers nothing they do not need.

@@ -129,7 +129,7 @@ func tunnelPod(c *v1alpha1.GaleraCluster, job string, p result.Plan, images Imag
 	scheduling := c.Spec.DeepCopy().Scheduling
 	return corev1.PodSpec{
 		AutomountServiceAccountToken: new(false), EnableServiceLinks: new(false), TerminationGracePeriodSeconds: new(sshGraceSeconds),
-		SecurityContext: podSecurity(), ImagePullSecrets: c.Spec.DeepCopy().ImagePullSecrets,
+		SecurityContext: podSecurity(images), ImagePullSecrets: c.Spec.DeepCopy().ImagePullSecrets,
 		NodeSelector: scheduling.NodeSelector, Tolerations: scheduling.Tolerations, Affinity: beside(target(p)),
 		Containers: []corev1.Container{{
 			Name: TunnelContainer, Image: images.Client, ImagePullPolicy: corev1.PullIfNotPresent,
