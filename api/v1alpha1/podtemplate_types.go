@@ -34,7 +34,8 @@ type PodTemplateSpec struct {
 	// +kubebuilder:validation:MaxItems=16
 	Volumes []SidecarVolume `json:"volumes,omitempty"`
 
-	// sidecars run beside the database for as long as its pod does. They start first, and end last.
+	// sidecars run beside the database for as long as its pod does. They start first, and end last: one that
+	// ignores SIGTERM keeps its pod for 300 seconds after the database has stopped.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
