@@ -1,12 +1,15 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
+	"os"
 	"path/filepath"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	gtypes "github.com/onsi/gomega/types"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -17,58 +20,120 @@ import (
 const (
 	nextOperator = "galera-operator:e2e-next"
 	nextVersion  = "v0.0.0-next"
+
+	previousOperator = "galera-operator:e2e-previous"
+	previousVersion  = "v0.0.0-previous"
 	// agentsNew is how long all agents may take to be new, once the operator is.
 	agentsNew = time.Minute
 )
 
-var _ = Describe("An upgrade of the operator", Label(Core), func() {
-	It("replaces the agents in place, and back: no database is restarted, no write fails, no evidence is lost", func(ctx SpecContext) {
+var _ = Describe("An upgrade of the operator", func() {
+	It("replaces the agents in place, and back: no database is restarted, no write fails, no evidence is lost", Label(Core), func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		Expect(kube.BuildOperator(ctx, filepath.Join("..", ".."), nextOperator, nextVersion)).To(Succeed())
-		before, nodes := status(ctx, shop), incarnations(ctx, shop)
-		runs, err := shop.ServerRuns(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		version := before.Members[0].Agent.Version
-		start := time.Now()
-		w := startWriter(ctx, shop, harness.WriterOptions{})
-
-		rolls := func(image, version string) (was string) {
-			GinkgoHelper()
-			began := time.Now()
-			was, err := kube.SetOperatorImage(ctx, image)
-			Expect(err).NotTo(HaveOccurred())
-			operator := time.Now()
-			Eventually(ctx, func(ctx context.Context) []string { return agentVersions(ctx, shop) }).
-				WithTimeout(agentsNew).WithPolling(time.Second).Should(HaveEach(version))
-			progress("operator in %s, agents %s later", operator.Sub(began).Round(time.Second), time.Since(operator).Round(time.Second))
-			Expect(shop.WaitHealthy(ctx, shortly)).To(Succeed())
-			Expect(incarnations(ctx, shop)).To(Equal(nodes), "no container was replaced or restarted")
-			Expect(shop.ServerRuns(ctx)).To(Equal(runs), "no mariadbd was restarted")
-			Expect(w.WaitForMore(ctx, 20, shortly)).To(Succeed())
-			Expect(w.Errors()).To(BeEmpty(), "no client has seen anything")
-			after := status(ctx, shop)
-			Expect(after.Primary).To(Equal(before.Primary), "no switchover")
-			for _, c := range []string{v1alpha1.ConditionEncrypted, v1alpha1.ConditionAvailable} {
-				Expect(since(after.Conditions, c)).To(Equal(since(before.Conditions, c)), c+" has not changed meanwhile")
-			}
-			return was
-		}
-		old := rolls(nextOperator, nextVersion)
-		DeferCleanup(func(ctx SpecContext) {
-			_, err := kube.SetOperatorImage(ctx, old)
-			Expect(err).NotTo(HaveOccurred())
-		}, NodeTimeout(3*time.Minute))
-		rolls(old, version)
-		rolls(nextOperator, nextVersion)
+		u := followUpgrade(ctx, shop)
+		version := u.before.Members[0].Agent.Version
+		old := u.rolls(ctx, nextOperator, nextVersion)
+		restoreOperator(old)
+		u.rolls(ctx, old, version)
+		u.rolls(ctx, nextOperator, nextVersion)
 
 		progress("a server ends that another agent has started")
-		victim := before.Primary
-		Expect(shop.KillServers(ctx, victim)).To(Succeed())
+		Expect(shop.KillServers(ctx, u.before.Primary)).To(Succeed())
 		Expect(shop.WaitHealthy(ctx, shortly)).To(Succeed())
-		expectHistory(ctx, shop, before.ClusterUUID)
-		stopAndCheck(ctx, w, start)
+		expectHistory(ctx, shop, u.before.ClusterUUID)
+		stopAndCheck(ctx, u.w, u.start)
 	}, SpecTimeout(10*time.Minute))
+
+	It("of the commit before replaces its agents, and goes back", Label(Slow), func(ctx SpecContext) {
+		commit := cmp.Or(os.Getenv("GALERA_PREVIOUS"), "HEAD~1")
+		name, err := kube.BuildOperatorAt(ctx, filepath.Join("..", ".."), commit, previousOperator, previousVersion)
+		if err != nil {
+			Skip("there is no " + commit + " to upgrade from: " + err.Error())
+		}
+		progress("from %s", name)
+		current, err := kube.SetOperatorImage(ctx, previousOperator)
+		Expect(err).NotTo(HaveOccurred())
+		restoreOperator(current)
+		build := harness.Build(newNamespace(ctx, "upgrade"), "shop")
+		// Agents are replaced at once; a restart that another template would take waits.
+		build.Spec.Maintenance = &v1alpha1.MaintenanceSpec{Windows: []v1alpha1.MaintenanceWindow{
+			{Name: "leap-day", Schedule: "0 0 29 2 *", Duration: metav1.Duration{Duration: 5 * time.Minute}}}}
+		shop := create(ctx, build)
+		Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())
+		version := status(ctx, sharedCluster(ctx)).Members[0].Agent.Version
+		Expect(version).To(Equal(previousVersion), "the agents of other clusters went back, too")
+
+		u := followUpgrade(ctx, shop)
+		template := func() string {
+			return statefulSet(ctx, shop).Spec.Template.Annotations[v1alpha1.AnnotationPodTemplate]
+		}
+		was := template()
+		u.rolls(ctx, current, "")
+		if template() == was { // the operator before may know of no window
+			u.rolls(ctx, previousOperator, previousVersion)
+			u.rolls(ctx, current, "")
+		} else {
+			Expect(shop.WaitCondition(ctx, v1alpha1.ConditionUpToDate, metav1.ConditionFalse, v1alpha1.ReasonMaintenancePending, shortly)).To(Succeed())
+		}
+		stopAndCheck(ctx, u.w, u.start)
+	}, SpecTimeout(15*time.Minute))
 })
+
+// restoreOperator goes back to an operator at the end of the spec.
+func restoreOperator(image string) {
+	DeferCleanup(func(ctx SpecContext) {
+		_, err := kube.SetOperatorImage(ctx, image)
+		Expect(err).NotTo(HaveOccurred())
+	}, NodeTimeout(3*time.Minute))
+}
+
+// upgrading is a cluster under load of which nothing may change but the agents.
+type upgrading struct {
+	shop   *harness.Cluster
+	w      *harness.Writer
+	start  time.Time
+	before v1alpha1.GaleraClusterStatus
+	nodes  map[string]incarnation
+	runs   map[string]string
+}
+
+func followUpgrade(ctx context.Context, shop *harness.Cluster) *upgrading {
+	GinkgoHelper()
+	u := &upgrading{shop: shop, before: status(ctx, shop), nodes: incarnations(ctx, shop), start: time.Now()}
+	var err error
+	u.runs, err = shop.ServerRuns(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	u.w = startWriter(ctx, shop, harness.WriterOptions{})
+	return u
+}
+
+// rolls rolls the operator to an image, waits until all agents are of its version ("" for another one than now), and looks at everything else.
+func (u *upgrading) rolls(ctx context.Context, image, version string) (was string) {
+	GinkgoHelper()
+	began, now := time.Now(), agentVersions(ctx, u.shop)[0]
+	was, err := kube.SetOperatorImage(ctx, image)
+	Expect(err).NotTo(HaveOccurred())
+	operator := time.Now()
+	wanted := gtypes.GomegaMatcher(Equal(version))
+	if version == "" {
+		wanted = Not(Equal(now))
+	}
+	Eventually(ctx, func(ctx context.Context) []string { return agentVersions(ctx, u.shop) }).
+		WithTimeout(agentsNew).WithPolling(time.Second).Should(HaveEach(And(Not(BeEmpty()), wanted)))
+	progress("operator in %s, agents %s later", operator.Sub(began).Round(time.Second), time.Since(operator).Round(time.Second))
+	Expect(u.shop.WaitHealthy(ctx, shortly)).To(Succeed())
+	Expect(incarnations(ctx, u.shop)).To(Equal(u.nodes), "no container was replaced or restarted")
+	Expect(u.shop.ServerRuns(ctx)).To(Equal(u.runs), "no mariadbd was restarted")
+	Expect(u.w.WaitForMore(ctx, 20, shortly)).To(Succeed())
+	Expect(u.w.Errors()).To(BeEmpty(), "no client has seen anything")
+	after := status(ctx, u.shop)
+	Expect(after.Primary).To(Equal(u.before.Primary), "no switchover")
+	for _, c := range []string{v1alpha1.ConditionEncrypted, v1alpha1.ConditionAvailable} {
+		Expect(since(after.Conditions, c)).To(Equal(since(u.before.Conditions, c)), c+" has not changed meanwhile")
+	}
+	return was
+}
 
 func agentVersions(ctx context.Context, c *harness.Cluster) []string {
 	var out []string

@@ -2,10 +2,12 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,6 +40,28 @@ func (k *Kube) BuildOperator(ctx context.Context, repository, image, version str
 	}
 	_, err = run(ctx, "", filepath.Join(repository, "hack", "load.sh"), image)
 	return err
+}
+
+// BuildOperatorAt compiles the operator of another commit, and puts its image onto the nodes. It returns the commit's short name.
+func (k *Kube) BuildOperatorAt(ctx context.Context, repository, commit, image, version string) (name string, err error) {
+	dir, err := os.MkdirTemp("", "galera-operator-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	checkout := filepath.Join(dir, "checkout")
+	if _, err := run(ctx, "", "git", "-C", repository, "worktree", "add", "--detach", checkout, commit); err != nil {
+		return "", err
+	}
+	defer func() {
+		_, removed := run(context.WithoutCancel(ctx), "", "git", "-C", repository, "worktree", "remove", "--force", checkout)
+		err = errors.Join(err, removed)
+	}()
+	out, err := run(ctx, "", "git", "-C", checkout, "log", "-1", "--format=%h %s")
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimSpace(out), k.BuildOperator(ctx, checkout, image, version)
 }
 
 // SetOperatorImage rolls the operator to an image, waits for it, and returns the image before.
