@@ -16,20 +16,22 @@ apply_operator() {
     kubectl_cluster apply --server-side --force-conflicts -f -
 }
 
-# restart_if_new: a rebuilt image has the same name, so nothing else would notice.
+# restart_if_new RAN: a rebuilt image has the same name, so nothing else would notice. RAN is the Deployment there was before, "" for none.
 restart_if_new() {
   local id old key=galera-operator.io/image-id
   id=$(docker image inspect --format '{{.Id}}' "$OPERATOR_IMAGE")
   old=$(kubectl_cluster -n "$OPERATOR_NAMESPACE" get "$DEPLOYMENT" -o "jsonpath={.metadata.annotations.galera-operator\.io/image-id}")
-  if [ -n "$old" ] && [ "$old" != "$id" ]; then
+  if [ -n "$1" ] && [ "$old" != "$id" ]; then
     kubectl_cluster -n "$OPERATOR_NAMESPACE" rollout restart "$DEPLOYMENT"
   fi
   kubectl_cluster -n "$OPERATOR_NAMESPACE" annotate --overwrite "$DEPLOYMENT" "$key=$id"
 }
 
 deploy() {
+  local ran
+  ran=$(kubectl_cluster -n "$OPERATOR_NAMESPACE" get "$DEPLOYMENT" -o name --ignore-not-found)
   apply_operator
-  restart_if_new
+  restart_if_new "$ran"
   kubectl_cluster -n "$OPERATOR_NAMESPACE" rollout status "$DEPLOYMENT" --timeout=180s || { explain; return 1; }
 }
 

@@ -77,6 +77,7 @@ func (a *agent) onStatus(proc *mariadbd.Process, asked time.Time, s wsrep.Status
 	}
 	a.judgeServer()
 	a.evicted.See(s)
+	a.exam.See(s.VotedOut)
 	a.serving.SetLive()
 }
 

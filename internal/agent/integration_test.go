@@ -42,6 +42,7 @@ func TestCluster(t *testing.T) {
 		{"a bad pair is not loaded", (*story).badPair},
 		{"stop and start by order", (*story).stopStart},
 		{"SIGKILL of everything", (*story).killAll},
+		{"SIGKILL of everything in the middle of a statement", (*story).cutStatement},
 		{"a new volume joins the old history", (*story).newVolume},
 		{"a member with other data", (*story).expel},
 		{"quorum lost and rebuilt", (*story).quorum},

@@ -9,6 +9,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/agenttest"
 	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agent/examine"
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -51,7 +52,7 @@ func TestJoinUsesTheMethodItNoted(t *testing.T) {
 			}
 			a.config.Node, a.config.Output = configured(noted)
 			a.exam.Found = examine.Found{Data: galera.DataPresent, Position: agenttest.At(7)}
-			a.start.ToJoin(galera.Lineage{})
+			a.start.ToJoin(lifecycle.JoinVerdict{})
 			select {
 			case <-a.queue.Events: // started
 			case <-time.After(time.Minute):

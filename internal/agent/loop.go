@@ -97,7 +97,7 @@ func (a *agent) turn() bool {
 	case lifecycle.ActBootstrap:
 		a.start.Bootstrap()
 	case lifecycle.ActJoin:
-		a.start.ToJoin(s.Join.Line)
+		a.start.ToJoin(s.Join)
 	}
 	a.commands.EndStop()
 	a.publish(step)

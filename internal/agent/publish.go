@@ -37,6 +37,9 @@ func (a *agent) publish(step lifecycle.Step) {
 	a.joiner.Report(&r)
 	a.donor.Report(&r)
 	r.Settling = a.evicted.Settling(time.Now())
+	if f := a.exam.Found; a.exam.Done && a.run.Proc == nil {
+		r.Marked, r.VotedOut = f.Marked, f.VotedOut
+	}
 	r.Failure = a.shownFailure(step)
 	a.serving.Upgrade.Report(&r)
 	if r.Data == galera.DataPresent {

@@ -83,6 +83,55 @@ func (s *story) refuseWrongBootstraps(best *node, top galera.Position) {
 	}
 }
 
+// cutStatement kills everything while a statement changes tables. Galera has marked all data; one member is gone on from, and the others get
+// full copies.
+func (s *story) cutStatement() {
+	s.node(0).mustSQL("CREATE DATABASE cut; CREATE TABLE cut.t (id INT PRIMARY KEY); INSERT INTO cut.t SELECT seq FROM cut.seq_1_to_400")
+	go func() {
+		_, _ = s.node(1).sql("ALTER TABLE cut.t ADD COLUMN slow CHAR(32) AS (MD5(REPEAT(MD5(id), 400000))) STORED") // it is cut off
+	}()
+	for _, n := range s.world.nodes {
+		for end := time.Now().Add(20 * time.Second); n.mustSQL("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'ALTER TABLE cut%'") == "0"; {
+			if time.Now().After(end) {
+				s.Fatalf("%s: the statement does not run", n.name)
+			}
+		}
+	}
+	var wg sync.WaitGroup
+	for _, n := range s.world.nodes {
+		wg.Go(func() { n.stop(false) })
+	}
+	wg.Wait()
+	var at galera.Position
+	for _, n := range s.world.nodes {
+		n.start()
+	}
+	for _, n := range s.world.nodes {
+		r := n.until("waiting with marked data", time.Minute, func(r agentapi.Report) bool { return waiting(r) && r.Position.Known() })
+		if at = r.Position; !r.Marked || r.VotedOut {
+			s.Fatalf("%s at %s: marked %v, voted out %v", n.name, at, r.Marked, r.VotedOut)
+		}
+	}
+	s.epoch += 10
+	o, _ := s.node(2).send(agentapi.OrderBootstrap, s.epoch, at, s.uuid)
+	s.node(2).until("bootstrapped", time.Minute, done(o.ID))
+	s.all(2 * time.Minute)
+	tables := map[string]bool{}
+	for _, n := range s.world.nodes {
+		r := n.until("done", time.Minute, func(r agentapi.Report) bool { return n == s.node(2) || joined(3)(r) })
+		if r.Marked || n != s.node(2) && r.Join.Kind != agentapi.JoinSST || !r.Lineage.Copied {
+			s.Errorf("%s: marked %v, %+v, %+v", n.name, r.Marked, r.Join, r.Lineage)
+		}
+		tables[n.mustSQL("SELECT (SELECT COUNT(*) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'cut'), COUNT(*) FROM cut.t")] = true
+	}
+	if len(tables) != 1 {
+		s.Errorf("the members differ: %v", tables)
+	}
+	s.intact()
+	s.write(1)
+	s.node(0).mustSQL("DROP DATABASE cut")
+}
+
 func (s *story) newVolume() {
 	n := s.node(0)
 	n.stop(true)
@@ -103,10 +152,14 @@ func (s *story) expel() {
 	began := time.Now()
 	n.mustSQL(fmt.Sprintf("SET SESSION wsrep_on=OFF; INSERT INTO app.t VALUES (%d)", s.rows+1))
 	s.write(0)
+	n.until("told that it was voted out", time.Minute, func(r agentapi.Report) bool { return r.VotedOut && r.Marked && r.Position.Known() })
 	r := n.until("back by a full transfer", 90*time.Second, func(r agentapi.Report) bool {
 		return synced(3)(r) && r.Join != nil && r.Join.Kind == "SST" && r.Join.StartedAt.After(began)
 	})
 	s.Logf("expelled to serving: %s, restarts %d", time.Since(began).Round(time.Millisecond), r.Restarts)
+	if r.VotedOut || r.Marked {
+		s.Errorf("%s is still told to be voted out", n.name)
+	}
 	s.intact()
 }
 

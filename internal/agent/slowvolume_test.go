@@ -257,7 +257,7 @@ func TestNotesKeepTheirOrder(t *testing.T) {
 	s := onSlowVolume(t)
 	s.volume.Do(s.markers().ClearJoining, func(error) {})
 	s.config.Node.StateTransfer.Method = servercnf.MariaBackup
-	s.start.ToJoin(galera.Lineage{})
+	s.start.ToJoin(lifecycle.JoinVerdict{})
 	time.AfterFunc(50*time.Millisecond, s.release)
 	for s.start.Job() == lifecycle.JobLaunch {
 		agenttest.Next(t, s.queue)

@@ -111,6 +111,9 @@ type Report struct {
 	// Position is the last known one: wsrep_last_committed of a running node, else from
 	// grastate.dat or mariadbd --wsrep-recover. Not Known() when the member has none.
 	Position galera.Position `json:"position"`
+	// Marked says that Galera has marked the data as unsafe, and VotedOut that the group has found them to differ (galera.Member).
+	Marked   bool `json:"marked,omitempty"`
+	VotedOut bool `json:"votedOut,omitempty"`
 	// SafeToBootstrap is grastate's safe_to_bootstrap, read while mariadbd is down.
 	SafeToBootstrap bool `json:"safeToBootstrap,omitempty"`
 	// Server is nil while mariadbd does not answer on its socket.
@@ -328,8 +331,8 @@ const (
 	FailureDonorLost = "TransferDonorLost"
 	// FailureDiverged: the member holds write-sets the Primary component never had (same UUID).
 	FailureDiverged = "HistoryDiverged"
-	// FailureInconsistent: Galera has expelled the member because its data differ from the others'.
-	// It rejoins by SST; until then its position counts as unknown.
+	// FailureInconsistent: the group has voted the member out because its data differ from the others'. It rejoins by SST, and is
+	// never bootstrapped.
 	FailureInconsistent = "Inconsistent"
 	// FailureLeft: a member that had served lost its group, and was restarted.
 	FailureLeft = "LeftTheGroup"

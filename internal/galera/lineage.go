@@ -12,7 +12,12 @@ type Line struct {
 	Epoch int64 `json:"epoch,omitempty"`
 	// Start is the position the line went on from.
 	Start Position `json:"start,omitzero"`
+	// Copied says that the line began with marked data (Member.Marked): members that do not come from it get a full copy.
+	Copied bool `json:"copied,omitempty"`
 }
+
+// same says that both are one line. An earlier book may not know that it is Copied.
+func (l Line) same(other Line) bool { return l.Epoch == other.Epoch && l.Start == other.Start }
 
 // Lineage is the history that a member's data come from: the line they belong to and those before
 // it, at most RememberedLines in all. The zero value means that nothing is known.
@@ -33,10 +38,28 @@ func (l Lineage) Then(next Line) Lineage {
 		return Lineage{Line: next}
 	}
 	if l.Epoch == next.Epoch {
+		next.Copied = next.Copied || l.Copied
 		return Lineage{Line: next, Earlier: slices.Clone(l.Earlier)}
 	}
-	earlier := append([]Line{l.Line}, l.Earlier...)
-	return Lineage{Line: next, Earlier: earlier[:min(len(earlier), RememberedLines-1)]}
+	return Lineage{Line: next, Earlier: Forget(append([]Line{l.Line}, l.Earlier...), RememberedLines-1)}
+}
+
+// Forget keeps the latest lines, so many. Who does not come from a Copied one that is forgotten does not come from the last one kept.
+func Forget(lines []Line, keep int) []Line {
+	if len(lines) <= keep {
+		return lines
+	}
+	kept := slices.Clone(lines[:keep])
+	if slices.ContainsFunc(lines[keep:], func(l Line) bool { return l.Copied }) {
+		kept[keep-1].Copied = true
+	}
+	return kept
+}
+
+// Copies says that a member of the lineage own gets a full copy in l, whatever its position: a line of l began with marked data, and own
+// does not come from it.
+func (l Lineage) Copies(own Lineage) bool {
+	return slices.ContainsFunc(l.Lines(), func(line Line) bool { return line.Copied && !slices.ContainsFunc(own.Lines(), line.same) })
 }
 
 // Lines returns all lines that are known, the latest first.
@@ -62,7 +85,7 @@ func (l Lineage) Diverged(own Lineage, p Position) (from Position, diverged bool
 		if line.Start.UUID != p.UUID {
 			continue // of other data
 		}
-		if slices.Contains(l.Lines(), line) || l.Epoch != 0 && l.Earlier == nil && line.Epoch < l.Epoch {
+		if slices.ContainsFunc(l.Lines(), line.same) || l.Epoch != 0 && l.Earlier == nil && line.Epoch < l.Epoch {
 			common = line.Epoch
 			break
 		}

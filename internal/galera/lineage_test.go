@@ -14,16 +14,16 @@ func pos(seqno int64) Position { return Position{UUID: ours, Seqno: seqno} }
 
 // lineage has lines of epochs and starts, the earliest first.
 func lineage(pairs ...int64) Lineage {
-	l := FirstLine(Line{pairs[0], pos(pairs[1])})
+	l := FirstLine(Line{Epoch: pairs[0], Start: pos(pairs[1])})
 	for i := 2; i < len(pairs); i += 2 {
-		l = l.Then(Line{pairs[i], pos(pairs[i+1])})
+		l = l.Then(Line{Epoch: pairs[i], Start: pos(pairs[i+1])})
 	}
 	return l
 }
 
 func TestDiverged(t *testing.T) {
-	old := Lineage{Line: Line{9, pos(40)}} // as an agent wrote it that kept one line only
-	foreign := Lineage{Line: Line{8, Position{theirs, 1}}, Earlier: []Line{{1, pos(0)}}}
+	old := Lineage{Line: Line{Epoch: 9, Start: pos(40)}} // as an agent wrote it that kept one line only
+	foreign := Lineage{Line: Line{Epoch: 8, Start: Position{theirs, 1}}, Earlier: []Line{{Epoch: 1, Start: pos(0)}}}
 	for name, c := range map[string]struct {
 		own  Lineage
 		at   int64
@@ -45,7 +45,7 @@ func TestDiverged(t *testing.T) {
 		"nobody knows anything":                  {Lineage{}, 50, Lineage{}, -1},
 		"an old book, before the peer's line":    {Lineage{}, 40, lineage(1, 40), -1},
 		"an old book, beyond it":                 {Lineage{}, 41, lineage(1, 40), 40},
-		"the peer's book was lost before it":     {lineage(1, 0, 7, 20), 40, Lineage{}.Then(Line{9, pos(40)}), -1},
+		"the peer's book was lost before it":     {lineage(1, 0, 7, 20), 40, Lineage{}.Then(Line{Epoch: 9, Start: pos(40)}), -1},
 		"the peer kept one line, before it":      {lineage(1, 0, 7, 20), 40, old, -1},
 		"the peer kept one line, beyond it":      {lineage(1, 0, 7, 20), 41, old, 40},
 		"the peer kept one line, an earlier one": {lineage(1, 0, 10, 41), 42, old, 41},
@@ -61,12 +61,12 @@ func TestDiverged(t *testing.T) {
 func TestLineageIsBounded(t *testing.T) {
 	var l Lineage
 	for epoch := range int64(RememberedLines + 3) {
-		l = l.Then(Line{epoch + 1, pos(epoch)})
+		l = l.Then(Line{Epoch: epoch + 1, Start: pos(epoch)})
 	}
 	if n := len(l.Lines()); n != RememberedLines || l.Epoch != RememberedLines+3 || l.Earlier[0].Epoch != l.Epoch-1 {
 		t.Errorf("%d lines: %+v", n, l)
 	}
-	again := l.Then(Line{l.Epoch, pos(99)})
+	again := l.Then(Line{Epoch: l.Epoch, Start: pos(99)})
 	if len(again.Lines()) != RememberedLines || again.Start != pos(99) || again.Earlier[0] != l.Earlier[0] {
 		t.Errorf("a line begun again: %+v", again)
 	}
@@ -87,7 +87,38 @@ func TestLineageIsReadAsItWasWritten(t *testing.T) {
 	if err := json.Unmarshal([]byte(`{"epoch":7,"start":{"uuid":"`+ours+`","seqno":40}}`), &old); err != nil {
 		t.Fatal(err)
 	}
-	if old.Line != (Line{7, pos(40)}) || old.Earlier != nil {
+	if old.Line != (Line{Epoch: 7, Start: pos(40)}) || old.Earlier != nil {
 		t.Errorf("of an older agent: %+v", old)
+	}
+}
+
+// TestCopies: whoever does not come from marked data gets a copy of what came of them, however long ago that was.
+func TestCopies(t *testing.T) {
+	marked := lineage(1, 0).Then(Line{Epoch: 5, Start: pos(40), Copied: true})
+	later := marked.Then(Line{Epoch: 6, Start: pos(50)})
+	much := later
+	for epoch := int64(7); epoch < 20; epoch++ {
+		much = much.Then(Line{Epoch: epoch, Start: pos(50 + epoch)})
+	}
+	again := marked.Then(Line{Epoch: 5, Start: pos(40)})
+	for name, c := range map[string]struct {
+		l, own Lineage
+		want   bool
+	}{
+		"an ordinary line":             {lineage(1, 0, 5, 40), lineage(1, 0), false},
+		"marked data":                  {marked, lineage(1, 0), true},
+		"those it began with":          {marked, marked, false},
+		"before a later line":          {later, lineage(1, 0), true},
+		"those that came of it":        {later, marked, false},
+		"many lines later":             {much, lineage(1, 0), true},
+		"and those that came of it":    {much, much, false},
+		"the same order again":         {again, lineage(1, 0), true},
+		"a member that knows no line":  {marked, Lineage{}, true},
+		"one of another line since":    {marked, lineage(1, 0, 4, 39), true},
+		"an equal line without a mark": {marked, lineage(1, 0, 5, 40), false},
+	} {
+		if got := c.l.Copies(c.own); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }

@@ -104,6 +104,11 @@ type Member struct {
 	Phase    Phase
 	Data     DataState
 	Position Position
+	// Marked says that Galera has marked the data, while a statement that changes tables was under way, or as it asked for a state transfer.
+	// They hold everything up to Position, and may hold a part of what comes next: beside other members they need a full copy.
+	Marked bool
+	// VotedOut says that the group has found the data to differ from the other members': they are never gone on from.
+	VotedOut bool
 	// Line is the epoch of the last bootstrap in the member's history, 0 when it knows of none.
 	Line            int64
 	SafeToBootstrap bool

@@ -152,14 +152,15 @@ func (w *agents) decide(i int, peers map[string]agentapi.PeerView) bool {
 		n.agent.phase = phaseInitialising
 	case lifecycle.ActBootstrap:
 		n.agent.phase, n.agent.alone = phaseStarting, true
-		epoch, start := n.vol.book.find(n.agent.doing).epoch, w.past.position(n.vol.head)
-		w.edit(i, func(c *orders.Content) { c.BeginLine(galera.Line{Epoch: epoch, Start: start}) })
+		line := galera.Line{Epoch: n.vol.book.find(n.agent.doing).epoch, Start: w.past.position(n.vol.head), Copied: n.vol.marked && !w.unmarked}
+		w.edit(i, func(c *orders.Content) { c.BeginLine(line) })
 	case lifecycle.ActJoin:
 		if !n.records() {
 			return false // the note of the join cannot be written
 		}
 		n.agent.phase, n.agent.failure, n.agent.alone, n.agent.running = phaseStarting, failureNone, false, n.agent.loaded
-		n.vol.book.lines = linesOf(s.Join.Line) // nothing here is beyond them
+		n.vol.marked = s.Join.Copy && n.vol.data == dataPresent // noted first
+		n.vol.book.lines = linesOf(s.Join.Line)                 // nothing here is beyond them
 	default:
 		if !s.Alive && s.Job == lifecycle.JobNone {
 			n.agent.phase, n.agent.failure = phase(slices.Index(phases[:], step.Phase)), failureNumber(step.Failure)
@@ -226,7 +227,10 @@ func (w *agents) bootstrapped(i int) {
 	n := &w.nodes[i]
 	n.agent.phase, n.agent.alone, n.agent.running = phaseRunning, false, n.agent.loaded
 	n.srv = w.newServer(i)
-	n.vol.safe = false
+	n.vol.safe, n.vol.marked = false, false
+	if n.vol.book.lines[0].copied {
+		w.truth.reached |= ReachedMarkedStart
+	}
 	if r := n.vol.book.find(n.agent.doing); r != nil {
 		if r.kind == orderInitialise { // recorded before a joiner can be told of it
 			epoch, uuid := r.epoch, w.past.position(n.vol.head).UUID

@@ -79,6 +79,7 @@ const (
 	Protect   // the volume is read-only
 	Thaw      // all this is over
 	FailStart // the agent's attempt to start mariadbd, or to make a database, fails
+	CutAlter  // servers end while a statement changes tables: A of them, with a part of it on B
 	kinds
 )
 
@@ -87,7 +88,7 @@ var kindNames = [kinds]string{"Round", "Elapse", "Agent", "Kubelet", "Regroup", 
 	"MachineAway", "MachineBack", "Partition", "Shatter", "Heal", "Mute", "Unmute", "NotHear", "Duplicate", "DropMessage",
 	"CrashBeforeActing", "CrashBeforeStatus", "CrashOperator", "Wipe", "Save", "RollBack", "Swap", "Blur", "PurgeCache", "LoseStatus", "DamageBook",
 	"Hibernate", "Configure", "Upgrade", "SwitchTLS", "Scale", "Approve", "Repair", "SplitByHand", "Renew", "ReplaceCA",
-	"Hang", "HangHard", "LookHangs", "Freeze", "Protect", "Thaw", "FailStart"}
+	"Hang", "HangHard", "LookHangs", "Freeze", "Protect", "Thaw", "FailStart", "CutAlter"}
 
 // String returns the event as Go source.
 func (e Event) String() string { return fmt.Sprintf("{%s, %d, %d}", kindNames[e.Kind], e.A, e.B) }
@@ -256,6 +257,8 @@ func (w *World) diskOrPerson(e Event) bool {
 		return w.seize(i, e.Kind)
 	case FailStart:
 		return w.failStart(i)
+	case CutAlter:
+		return w.cutAlter(set(e.A)&(1<<w.n-1), set(e.B))
 	}
 	return true
 }

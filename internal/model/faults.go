@@ -78,6 +78,40 @@ func (w *platform) damageBook(i int) bool {
 	return true
 }
 
+// cutAlter ends servers while a statement that changes tables runs on all members of the Primary component: Galera has marked their data,
+// and parts holds those whose data have a part of it. The others finish it.
+func (w *group) cutAlter(ends, parts set) bool {
+	origin := -1
+	for i := range w.n {
+		if ends.has(i) && w.serves(i) && w.nodes[i].srv.donor == 0 {
+			origin = i
+		}
+	}
+	if origin < 0 {
+		return false
+	}
+	members := w.nodes[origin].srv.view.members
+	for j := range w.n { // it begins when all before it is applied
+		if ends.has(j) && members.has(j) {
+			w.applyAll(j)
+		}
+	}
+	if !w.replicate(origin, false) {
+		return false
+	}
+	for j := range w.n {
+		n := &w.nodes[j]
+		if !ends.has(j) || !members.has(j) || n.srv.donor != 0 || n.trouble != 0 {
+			continue
+		}
+		n.vol.marked = true
+		n.vol.half = n.vol.half != parts.has(j)
+		w.drop(j)
+		w.truth.reached |= ReachedCutAlter
+	}
+	return true
+}
+
 func (w *database) save(i int) bool {
 	n := &w.nodes[i]
 	if n.srv.on || n.vol.data != dataPresent || n.vol.book.damaged {

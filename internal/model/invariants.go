@@ -32,6 +32,7 @@ const (
 	ArbitratorTaken = "the arbitrator taken down while a node was not Synced"
 	WithoutVote     = "a node taken down while the arbitrator was not counted"
 	HeldUp          = "one member that cannot act holds up the rest"
+	HalfStatement   = "a member with a part of a statement, or without one that the others have, joined without a full copy"
 	RemovedAhead    = "a member removed that alone holds an acknowledged write"
 )
 

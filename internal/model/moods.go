@@ -5,7 +5,7 @@ type mood []Kind
 
 // moods differ in what goes wrong most. One distribution for all would spread every schedule
 // over all faults and reach none of the deep ones.
-var moods = [...]mood{anything, fineSteps, oldLeader, oldReports, network, disks, changes, certificates, switches, sizes, stuck, lateShell}
+var moods = [...]mood{anything, fineSteps, oldLeader, oldReports, network, disks, changes, certificates, switches, sizes, stuck, lateShell, alters}
 
 var (
 	anything = newMood(nil)
@@ -38,6 +38,11 @@ var (
 var stuck = newMood(map[Kind]int{
 	Round: 90, Hang: 10, HangHard: 4, LookHangs: 4, Freeze: 4, Protect: 4, Thaw: 8, KillAll: 6, KillServer: 10, KillAgent: 6, Drain: 6, Write: 30, Approve: 20,
 	Mute: 4, Unmute: 4, DamageBook: 2, Wipe: 1, Swap: 0, RollBack: 0, Hibernate: 2, Scale: 2, Configure: 2})
+
+// alters: statements that change tables, cut off on some members or on all.
+var alters = newMood(map[Kind]int{
+	Round: 60, CutAlter: 24, KillAll: 6, KillAgent: 6, KillServer: 6, Write: 40, Apply: 10, Save: 4, RollBack: 3, Partition: 5, Heal: 6, Mute: 3, Unmute: 4,
+	Approve: 8, MachineAway: 4, MachineBack: 4, Scale: 2, Hibernate: 2})
 
 // lateShell: what an agent has decided is done late, again, or not at all.
 var lateShell = newMood(map[Kind]int{
@@ -75,7 +80,7 @@ var weights = [kinds]int{
 	Partition: 5, Shatter: 2, Heal: 5, Mute: 3, Unmute: 3, NotHear: 2, Duplicate: 3, DropMessage: 2,
 	CrashBeforeActing: 1, CrashBeforeStatus: 2, CrashOperator: 2,
 	Wipe: 1, Save: 1, RollBack: 1, Swap: 1, Blur: 1, PurgeCache: 1, LoseStatus: 1, DamageBook: 1,
-	Hibernate: 2, Configure: 2, Upgrade: 1, SwitchTLS: 1, Scale: 2, Approve: 2, Repair: 1, SplitByHand: 0, Renew: 1, ReplaceCA: 1,
+	Hibernate: 2, Configure: 2, Upgrade: 1, SwitchTLS: 1, Scale: 2, Approve: 2, Repair: 1, SplitByHand: 0, Renew: 1, ReplaceCA: 1, CutAlter: 1,
 }
 
 // newMood is the usual weights with some of them changed.

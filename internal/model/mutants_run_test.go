@@ -71,6 +71,19 @@ func TestCarelessMembers(t *testing.T) {
 	t.Errorf("survived %d schedules", searched)
 }
 
+// TestUnmarkedLines shows why a component that was made of marked data gives the others a full copy.
+func TestUnmarkedLines(t *testing.T) {
+	for n := range searched {
+		s := drawIn(alters, uint64(n), 60+n%100, false)
+		s.Unmarked = true
+		if r := Run(s, plan.Plan); r.Violation == HalfStatement {
+			t.Logf("caught: schedule %d", n+1)
+			return
+		}
+	}
+	t.Errorf("survived %d schedules", searched)
+}
+
 // evictions: servers that end while the network is cut, and operators that hear of it late.
 var evictions = only(map[Kind]int{
 	Round: 2, Elapse: 10, Regroup: 30, Agent: 10, Hear: 40, Reconcile: 40, Write: 20, Apply: 4, ApplyAll: 4,

@@ -33,13 +33,15 @@ const (
 	ReachedStuck
 	ReachedWithoutStuck
 	ReachedFailedStart
+	ReachedCutAlter
+	ReachedMarkedStart
 	reachedAll = 1<<iota - 1
 )
 
 var situations = [...]string{"first start", "recovery", "rebuilt quorum", "IST", "SST", "rolling restart", "approval",
 	"hibernation", "blocked", "partition", "split by hand", "lost status", "switch of encryption", "all Synced", "CA replaced", "scaled up", "scaled down", "donor for ever", "eviction",
 	"an arbitrator counted", "an arbitrator ended by order", "an arbitrator alone Primary",
-	"a member that cannot act", "started without one", "a start that failed"}
+	"a member that cannot act", "started without one", "a start that failed", "a statement cut off", "a start from marked data"}
 
 // String lists the situations.
 func (r Reached) String() string {

@@ -11,6 +11,7 @@ type report struct {
 	head            write
 	ended           int16
 	blurred         bool
+	marked          bool
 	safe, draining  bool
 	server, stuck   bool
 	view            view
@@ -46,6 +47,7 @@ func (w *platform) report(i int) report {
 	r := report{
 		known: true, boot: n.agent.boot, phase: n.agent.phase, data: n.vol.data, head: n.vol.head,
 		blurred: n.agent.blurred && !n.srv.on || n.agent.phase == phaseExamining,
+		marked:  n.vol.marked && !n.srv.on,
 		safe:    n.vol.safe, draining: n.pod.terminating || n.agent.phase == phaseStopping,
 		line: n.vol.book.lines[0].epoch, loaded: n.agent.loaded, running: n.agent.running, last: n.vol.book.records[0], failure: n.agent.failure,
 	}
@@ -124,7 +126,7 @@ func (w *controllers) fill(m *galera.Member, r report) {
 	if !r.blurred {
 		m.Position = w.past.position(r.head)
 	}
-	m.Line = r.line
+	m.Line, m.Marked = r.line, r.marked
 	m.SafeToBootstrap, m.Draining = r.safe && !r.server, r.draining
 	m.ConfigLoaded, m.RestartNeeded = revisions[r.loaded.revision], r.loaded != r.running
 	m.DynamicSockets, m.LinksVerified = true, r.verified

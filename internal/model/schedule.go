@@ -20,6 +20,8 @@ type Schedule struct {
 	Arbiter bool
 	// Careless: operators and members take no notice of views when a server is evicted.
 	Careless bool
+	// Unmarked: who goes on from marked data does not tell the others.
+	Unmarked bool
 	// Miscounts: operators count the time without a Primary component through one of a minority.
 	Miscounts bool
 	// Hears: an agent that is to make its member Primary hears of the others. Otherwise its look at them hears nothing.
@@ -110,6 +112,8 @@ func (e Event) plain(members, places int) Event {
 		return Event{e.Kind, 0, e.B % 2}
 	case Partition:
 		return Event{e.Kind, e.A & (1<<all - 1), 0}
+	case CutAlter:
+		return Event{e.Kind, e.A & (1<<n - 1), e.B & (1<<n - 1)}
 	case Agent, Kubelet, Regroup, Load, KillServer, KillAgent, KillPod, Drain, MachineAway, MachineBack:
 		return Event{e.Kind, e.A % all, 0}
 	default:
@@ -145,7 +149,7 @@ func settle(w World) World {
 // world returns the world a schedule begins in, with the behaviour it sets for its participants.
 func (s Schedule) world() World {
 	w := start(s)
-	w.publisher, w.careless, w.miscounts, w.hears = s.Publisher, s.Careless, s.Miscounts, s.Hears
+	w.publisher, w.careless, w.miscounts, w.hears, w.unmarked = s.Publisher, s.Careless, s.Miscounts, s.Hears, s.Unmarked
 	return w
 }
 

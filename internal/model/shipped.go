@@ -54,13 +54,13 @@ func (w *agents) situation(i int, peers map[string]agentapi.PeerView) lifecycle.
 // judgeJoin is the agent's shipped decision whether its member may join the peers that answered, and with which donor.
 func (w *agents) judgeJoin(i int, peers map[string]agentapi.PeerView) lifecycle.JoinVerdict {
 	v := &w.nodes[i].vol
-	self := lifecycle.Joiner{Data: dataStates[v.data], Position: w.past.position(v.head)}
+	self := lifecycle.Joiner{Data: dataStates[v.data], Position: w.past.position(v.head), Marked: v.marked}
 	if len(peers) > 0 {
 		self.Lineage = v.book.lines.lineage(self.Position.UUID)
 	}
 	verdict := lifecycle.JudgeJoin(self, peers)
 	if verdict.Join {
-		verdict = lifecycle.AwaitDonor(verdict, "", v.data != dataPresent, peers, lifecycle.DonorWish{})
+		verdict = lifecycle.AwaitDonor(verdict, "", verdict.Copy, peers, lifecycle.DonorWish{})
 	}
 	return verdict
 }
@@ -177,7 +177,7 @@ const unknownBefore = -1
 // lineage are the lines as the agents have them.
 func (l *lines) lineage(uuid string) galera.Lineage {
 	line := func(x lineage) galera.Line {
-		return galera.Line{Epoch: x.epoch, Start: galera.Position{UUID: uuid, Seqno: int64(x.start)}}
+		return galera.Line{Epoch: x.epoch, Start: galera.Position{UUID: uuid, Seqno: int64(x.start)}, Copied: x.copied}
 	}
 	if l[0].epoch == 0 {
 		return galera.Lineage{}
@@ -197,10 +197,8 @@ func (l *lines) lineage(uuid string) galera.Lineage {
 }
 
 func linesOf(g galera.Lineage) (l lines) {
-	for k, x := range g.Lines() {
-		if k < len(l) {
-			l[k] = lineage{x.Epoch, int8(x.Start.Seqno)}
-		}
+	for k, x := range galera.Forget(g.Lines(), len(l)) {
+		l[k] = lineage{x.Epoch, int8(x.Start.Seqno), x.Copied}
 	}
 	if g.Epoch != 0 && g.Earlier == nil {
 		l[1].epoch = unknownBefore

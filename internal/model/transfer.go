@@ -77,14 +77,17 @@ func (w *group) receive(j, donor int, group write) {
 		// Galera: "Local state seqno is greater than group seqno": the server aborts.
 		w.drop(j)
 		return
-	case same && h.seqno(n.vol.head)+1 >= w.nodes[donor].vol.cacheFrom:
+	case same && !n.vol.marked && h.seqno(n.vol.head)+1 >= w.nodes[donor].vol.cacheFrom:
 		if !h.includes(group, n.vol.head) {
 			w.violate("a member with other write-sets of the same numbers joined unnoticed")
+		}
+		if n.vol.half != w.nodes[donor].vol.half {
+			w.violate(HalfStatement)
 		}
 		n.srv.received = group
 		w.truth.reached |= ReachedIST
 	default:
-		n.vol.data, n.vol.head, n.vol.safe = dataIncomplete, 0, false
+		n.vol.data, n.vol.head, n.vol.safe, n.vol.marked, n.vol.half = dataIncomplete, 0, false, false, false
 		n.srv.received = group
 		n.srv.donor = int8(donor + 1)
 		w.truth.reached |= ReachedSST
@@ -105,7 +108,7 @@ func (w *group) finishTransfer(j int) bool {
 		w.drop(j)
 		return true
 	}
-	n.vol.data, n.vol.head = dataPresent, d.vol.head
+	n.vol.data, n.vol.head, n.vol.half = dataPresent, d.vol.head, d.vol.half
 	n.vol.cacheFrom = w.past.seqno(d.vol.head) + 1
 	n.srv.donor = 0
 	if w.past.includes(n.vol.head, n.srv.received) {

@@ -19,6 +19,8 @@ type volume struct {
 	head write
 	// safe is grastate's safe_to_bootstrap.
 	safe bool
+	// marked says that Galera has marked the data, half that they hold a part of a statement beyond head.
+	marked, half bool
 	// cacheFrom is the lowest seqno the write-set cache can send.
 	cacheFrom int8
 	book      book
@@ -44,6 +46,8 @@ type book struct {
 type lineage struct {
 	epoch int64
 	start int8
+	// copied: galera.Line.
+	copied bool
 }
 
 // lines are the last bootstraps of a member's history, the latest first: galera.Lineage in this

@@ -61,6 +61,8 @@ type group struct {
 	garbd   garbd
 	// eager: see quorum.
 	eager bool
+	// unmarked: see Schedule.
+	unmarked bool
 	// careless: see Schedule.
 	careless bool
 }

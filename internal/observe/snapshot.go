@@ -71,7 +71,7 @@ func member(f Facts, seen map[string]Seen, ordinal int, now time.Time) galera.Me
 	r := s.Report
 	m.Known = true
 	m.Phase, m.Data, m.Position = r.Phase, r.Data, r.Position
-	m.Line = r.Lineage.Epoch
+	m.Line, m.Marked, m.VotedOut = r.Lineage.Epoch, r.Marked, r.VotedOut
 	m.SafeToBootstrap, m.Draining = r.SafeToBootstrap, r.Draining
 	m.StuckDonor = r.StuckDonor
 	m.ConfigLoaded, m.RestartNeeded = r.Config.Loaded, r.Config.RestartNeeded

@@ -60,6 +60,7 @@ func explain(s galera.Snapshot, v verdict, best galera.Member, ok bool) (Decisio
 		{ReasonOrderBook, "cannot read their order book", v.damaged},
 		{ReasonDowngrade, "hold data that a later MariaDB has used and their image must not open: set spec.image back to the later image", v.later},
 		{ReasonPositionUnknown, "cannot determine their position", v.unknown},
+		{ReasonPositionUnknown, "hold data that the group found to differ, further on than all others", v.differing},
 		{ReasonMemberFailed, "run and do not answer" + remedy(galera.Hung), v.hung},
 		{ReasonMemberFailed, "were killed and have not ended" + remedy(galera.Killed), v.killed},
 		{ReasonMemberFailed, "are still being examined" + remedy(galera.SlowLook), v.slow},

@@ -54,6 +54,8 @@ type verdict struct {
 	later      []string        // data used by a later MariaDB than the image's
 	lost       []string        // held data once, empty now
 	foreign    []string        // data of another history
+	votedOut   []galera.Member // found to differ by the group
+	differing  []string        // of those, further on than the best candidate
 	beyond     []string        // write-sets that the latest line of history does not contain
 	hung       []string        // mariadbd runs and does not answer
 	killed     []string        // mariadbd was killed and has not ended
@@ -69,7 +71,7 @@ type verdict struct {
 // missing are the members that may hold write-sets the candidates lack.
 func (v verdict) missing() []string {
 	var all []string
-	for _, group := range [][]string{v.silent, v.hung, v.killed, v.slow, v.frozen, v.readOnly, v.unknown, v.damaged, v.later, v.lost, v.foreign, v.beyond, v.unable} {
+	for _, group := range [][]string{v.silent, v.hung, v.killed, v.slow, v.frozen, v.readOnly, v.unknown, v.differing, v.damaged, v.later, v.lost, v.foreign, v.beyond, v.unable} {
 		all = append(all, group...)
 	}
 	return all
@@ -104,11 +106,14 @@ func judge(s galera.Snapshot) verdict {
 			v.unknown = append(v.unknown, m.Name)
 		case s.ClusterUUID != "" && m.Position.UUID != s.ClusterUUID:
 			v.foreign = append(v.foreign, m.Name)
+		case m.VotedOut:
+			v.votedOut = append(v.votedOut, m)
 		default:
 			v.candidates = append(v.candidates, m)
 		}
 	}
 	v.setApart(s)
+	v.setDiffering(s)
 	v.setUnable(s)
 	return v
 }
@@ -126,6 +131,17 @@ func (v *verdict) setApart(s galera.Snapshot) {
 		}
 	}
 	v.candidates = kept
+}
+
+// setDiffering keeps a recovery from going on without data that the group has voted out, if they reach further than all others: what
+// comes after the difference may be acknowledged, and nowhere else.
+func (v *verdict) setDiffering(s galera.Snapshot) {
+	best, ok := v.best(s)
+	for _, m := range v.votedOut {
+		if !ok || ahead(m, best) {
+			v.differing = append(v.differing, m.Name)
+		}
+	}
 }
 
 func withoutQuorum(m galera.Member) bool {
@@ -155,8 +171,8 @@ func readyForFirst(s galera.Snapshot) (Decision, bool) {
 	return Decision{}, false
 }
 
-// best is the most advanced candidate of the latest line of history. Ties go to the member that the approval
-// names, then one that can start, then safe_to_bootstrap, then a node that still runs, then the last
+// best is the most advanced candidate of the latest line of history. Ties go to one that Galera has not marked, then the member that the
+// approval names, then one that can start, then safe_to_bootstrap, then a node that still runs, then the last
 // primary, then the lowest ordinal.
 func (v verdict) best(s galera.Snapshot) (galera.Member, bool) {
 	if len(v.candidates) == 0 {
@@ -178,6 +194,8 @@ func better(a, b galera.Member, s galera.Snapshot) bool {
 		return true
 	case ahead(b, a):
 		return false
+	case a.Marked != b.Marked:
+		return b.Marked
 	case vouched(a) != vouched(b):
 		return vouched(a)
 	case (a.CannotStart == "") != (b.CannotStart == ""):
@@ -244,7 +262,11 @@ func startAt(s galera.Snapshot, v verdict, best galera.Member) (Decision, bool) 
 		return d, true
 	}
 	if !withoutQuorum(best) {
-		return begin(s, op, ReasonRecovering, fmt.Sprintf("all positions are known; %s is the most advanced at %s", best.Name, best.Position))
+		message := fmt.Sprintf("all positions are known; %s is the most advanced at %s", best.Name, best.Position)
+		if best.Marked {
+			message += "; it may hold a part of a statement that was under way: the other nodes get a full copy"
+		}
+		return begin(s, op, ReasonRecovering, message)
 	}
 	if separated(v, best) && s.NoPrimaryFor < mergeTime {
 		return wait(ReasonQuorumLost, "quorum is lost; giving the running nodes time to merge by themselves")

@@ -107,3 +107,21 @@ func TestQuorumLost(t *testing.T) {
 		{name: "a Primary exists: hands off", s: shop(db(0, nonPrimary(9, "db-0")), db(1, in("db-1", "db-2")), db(2, in("db-1", "db-2")), db(1, role(rolePrimary)), db(0, role("replica"))), reason: ReasonJoining},
 	})
 }
+
+// TestMarkedData: data that Galera has marked hold nothing beyond their position, and are gone on from when none are as far.
+func TestMarkedData(t *testing.T) {
+	marked := func(m *galera.Member) { m.Marked = true }
+	votedOut := func(m *galera.Member) { m.Marked, m.VotedOut = true, true }
+	from := func(name string, seqno int64) Begin {
+		return Begin{galera.Operation{ID: "recover-5", Type: galera.OpRecover, Epoch: 5, BootstrapMember: name, Position: at(seqno)}}
+	}
+	check(t, []row{
+		{name: "behind another one", s: shop(all(down(9)), db(0, down(8), marked)), action: from("db-1", 9)},
+		{name: "as far as another one", s: shop(all(down(9)), db(0, marked)), action: from("db-1", 9)},
+		{name: "further", s: shop(all(down(9)), db(0, down(10), marked)), action: from("db-0", 10)},
+		{name: "all of them", s: shop(all(down(9), marked)), action: from("db-0", 9), says: "the other nodes get a full copy"},
+		{name: "voted out, and behind", s: shop(all(down(9)), db(0, down(8), votedOut)), action: from("db-1", 9)},
+		{name: "voted out, and as far", s: shop(all(down(9), marked), db(0, votedOut)), action: from("db-1", 9)},
+		{name: "voted out, and further", s: shop(all(down(9)), db(0, down(10), votedOut)), reason: ReasonPositionUnknown, blocked: true, says: "db-0 hold data that the group found to differ"},
+	})
+}

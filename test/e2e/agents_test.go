@@ -9,7 +9,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	gtypes "github.com/onsi/gomega/types"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -115,7 +114,7 @@ func (u *upgrading) rolls(ctx context.Context, image, version string) (was strin
 	was, err := kube.SetOperatorImage(ctx, image)
 	Expect(err).NotTo(HaveOccurred())
 	operator := time.Now()
-	wanted := gtypes.GomegaMatcher(Equal(version))
+	wanted := Equal(version)
 	if version == "" {
 		wanted = Not(Equal(now))
 	}

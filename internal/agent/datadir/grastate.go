@@ -85,3 +85,13 @@ func PermitBootstrap(dir string, pos galera.Position) error {
 	g.SafeToBootstrap = true
 	return WriteFile(filepath.Join(dir, grastateFile), []byte(g.render()), 0o660)
 }
+
+// ForgetSeqno makes a position in grastate.dat one that is not known, as after a crash: without one Galera asks for a full transfer.
+func ForgetSeqno(dir string) error {
+	g, err := ReadGrastate(dir)
+	if err != nil || !g.Position.Known() {
+		return nil //nolint:nilerr // a file that cannot be read names no position
+	}
+	g.Position.Seqno, g.SafeToBootstrap = galera.UndefinedSeqno, false
+	return WriteFile(filepath.Join(dir, grastateFile), []byte(g.render()), 0o660)
+}

@@ -15,6 +15,7 @@ import (
 const (
 	joiningFile      = "joining.json"
 	initialisingFile = "initialising.json"
+	votedOutFile     = "votedout.json"
 )
 
 // Joining is the note that a join has begun and was never seen to end. It is kept beside the data
@@ -25,6 +26,9 @@ type Joining struct {
 	// Transfer says that a full transfer has begun, or has to: what the directory holds is no
 	// database until the join has ended well.
 	Transfer bool `json:"transfer"`
+	// Marked says that only a full transfer can end the join. Until that begins the directory holds what it held before, at From: a write
+	// that was acknowledged may be nowhere else on a disk yet.
+	Marked bool `json:"marked,omitempty"`
 	// Address is where the donor reaches the member, for as long as it tries to.
 	Address string `json:"address,omitempty"`
 	// From is the position the join started from, not known for an empty directory.
@@ -80,3 +84,17 @@ func (m Markers) SetInitialising() error {
 
 // ClearInitialising removes that note.
 func (m Markers) ClearInitialising() error { return Remove(filepath.Join(m.Dir, initialisingFile)) }
+
+// VotedOut says whether the group was seen to find the data to differ from the others'.
+func (m Markers) VotedOut() bool {
+	_, err := os.Stat(filepath.Join(m.Dir, votedOutFile))
+	return err == nil
+}
+
+// SetVotedOut notes that it has.
+func (m Markers) SetVotedOut() error {
+	return WriteFile(filepath.Join(m.Dir, votedOutFile), []byte("{}\n"), 0o600)
+}
+
+// ClearVotedOut removes that note: the data have been replaced.
+func (m Markers) ClearVotedOut() error { return Remove(filepath.Join(m.Dir, votedOutFile)) }

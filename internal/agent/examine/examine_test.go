@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -17,27 +18,36 @@ const (
 func at(seqno int64) galera.Position { return galera.Position{UUID: uuidA, Seqno: seqno} }
 
 func TestJudgeRecovered(t *testing.T) {
+	joined := func(from galera.Position, transfer bool) *datadir.Joining {
+		return &datadir.Joining{From: from, Transfer: transfer}
+	}
+	none := galera.Position{}
 	for name, c := range map[string]struct {
-		pos      galera.Position
-		marked   string
-		want     galera.Position
-		expelled galera.Position
-		reason   string
+		pos    galera.Position
+		uuid   string
+		note   *datadir.Joining
+		want   galera.Position
+		marked bool
+		reason string
 	}{
-		"crashed":             {at(9), uuidA, at(9), galera.Position{}, ""},
-		"no grastate":         {at(9), "", at(9), galera.Position{}, ""},
-		"marked by Galera":    {at(9), galera.ZeroUUID, galera.Position{}, at(9), agentapi.FailureInconsistent},
-		"two histories":       {at(9), uuidB, galera.Position{}, galera.Position{}, agentapi.FailureRecovery},
-		"no history":          {galera.Position{UUID: galera.ZeroUUID, Seqno: -1}, uuidA, galera.Position{}, galera.Position{}, agentapi.FailureRecovery},
-		"no history at all":   {galera.Position{UUID: galera.ZeroUUID, Seqno: -1}, "", galera.Position{}, galera.Position{}, agentapi.FailureRecovery},
-		"a history, no seqno": {at(-1), uuidA, galera.Position{}, galera.Position{}, agentapi.FailureRecovery},
+		"crashed":                            {at(9), uuidA, nil, at(9), false, ""},
+		"no grastate":                        {at(9), "", nil, at(9), false, ""},
+		"marked by Galera":                   {at(9), galera.ZeroUUID, nil, at(9), true, ""},
+		"a joiner that received nothing":     {at(9), galera.ZeroUUID, joined(at(9), false), at(9), false, ""},
+		"a joiner that applied something":    {at(9), galera.ZeroUUID, joined(at(8), false), at(9), true, ""},
+		"a joiner whose transfer had begun":  {at(9), galera.ZeroUUID, joined(at(9), true), at(9), true, ""},
+		"a joiner of which nothing is known": {at(9), galera.ZeroUUID, joined(none, false), at(9), true, ""},
+		"two histories":                      {at(9), uuidB, nil, none, false, agentapi.FailureRecovery},
+		"no history":                         {galera.Position{UUID: galera.ZeroUUID, Seqno: -1}, uuidA, nil, none, false, agentapi.FailureRecovery},
+		"no history at all":                  {galera.Position{UUID: galera.ZeroUUID, Seqno: -1}, "", nil, none, false, agentapi.FailureRecovery},
+		"a history, no seqno":                {at(-1), uuidA, nil, none, false, agentapi.FailureRecovery},
 	} {
-		got := judgeRecovered(Found{Data: galera.DataPresent}, c.pos, c.marked)
+		got := judgeRecovered(Found{Data: galera.DataPresent}, c.pos, c.uuid, c.note)
 		reason := ""
 		if got.Trouble != nil {
 			reason = got.Trouble.Reason
 		}
-		if got.Position != c.want || got.Expelled != c.expelled || reason != c.reason {
+		if got.Position != c.want || got.Marked != c.marked || reason != c.reason {
 			t.Errorf("%s: %+v (%s)", name, got, reason)
 		}
 	}
@@ -45,12 +55,22 @@ func TestJudgeRecovered(t *testing.T) {
 
 func TestPositionArgs(t *testing.T) {
 	for want, found := range map[string]Found{
-		"":                                       {Position: galera.Position{}, Start: "x"},
-		"--wsrep-start-position=" + uuidA + ":9": {Position: at(9)},
-		"--wsrep-start-position=" + uuidA + ":9,0-1-2": {Position: at(9), Start: uuidA + ":9,0-1-2"},
+		"":                                       {Position: galera.Position{}, Start: "x", Data: galera.DataPresent},
+		"--wsrep-start-position=" + uuidA + ":9": {Position: at(9), Data: galera.DataPresent},
+		"--wsrep-start-position=" + uuidA + ":9,0-1-2": {Position: at(9), Start: uuidA + ":9,0-1-2", Data: galera.DataPresent},
 	} {
-		if got := strings.Join(found.Args(), " "); got != want {
+		if got := strings.Join(found.Args(true), " "); got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestArgsOfACopy: Galera asks for a full copy when it is told no position; a bootstrap is told it all the same.
+func TestArgsOfACopy(t *testing.T) {
+	for _, f := range []Found{{Marked: true}, {VotedOut: true}, {Copy: true}, {Newer: "12"}} {
+		f.Data, f.Position = galera.DataPresent, at(9)
+		if f.Args(true) != nil || f.Args(false) == nil {
+			t.Errorf("%+v: %v, %v", f, f.Args(true), f.Args(false))
 		}
 	}
 }

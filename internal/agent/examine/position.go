@@ -37,7 +37,9 @@ func (r *Room) data(ctx context.Context) (Found, error) {
 	if galera.Older(r.image.ServerVersion, found.Versions.Used) {
 		return newerData(found, p.Data, note), nil
 	}
-	return r.findPosition(ctx, found)
+	found, err = r.findPosition(ctx, found, note)
+	found.Marked = found.Marked || note != nil && note.Marked
+	return found, err
 }
 
 // newerData finds out where data of a later series stand without letting mariadbd near them: Galera's own
@@ -53,7 +55,7 @@ func newerData(found Found, dir string, note *datadir.Joining) Found {
 }
 
 // findPosition trusts grastate.dat when it names a position, and asks InnoDB otherwise.
-func (r *Room) findPosition(ctx context.Context, found Found) (Found, error) {
+func (r *Room) findPosition(ctx context.Context, found Found, note *datadir.Joining) (Found, error) {
 	grastate, grastateErr := datadir.ReadGrastate(r.places.Data)
 	if grastateErr == nil {
 		found.Safe = grastate.SafeToBootstrap
@@ -79,21 +81,29 @@ func (r *Room) findPosition(ctx context.Context, found Found) (Found, error) {
 	if grastateErr == nil {
 		marked = grastate.Position.UUID
 	}
-	return judgeRecovered(found, pos, marked), nil
+	found = judgeRecovered(found, pos, marked, note)
+	if r.markers.VotedOut() {
+		found.Marked, found.VotedOut = true, true
+		found.Trouble = &agentapi.Failure{Reason: agentapi.FailureInconsistent,
+			Message: fmt.Sprintf("the group has found the data here, at %s, to differ from the other members'; a full transfer will replace them", pos)}
+	}
+	return found, nil
 }
 
 // judgeRecovered says what a recovered position is worth beside the UUID in grastate.dat, which is
-// "" when there is no such file.
-func judgeRecovered(found Found, pos galera.Position, marked string) Found {
+// "" when there is no such file, and the note of an unfinished join.
+//
+// Galera writes the zero UUID there while a statement runs that changes tables (the server may then hold a part of it), when it asks for a
+// state transfer, and for good when the group has voted the server out. A joiner that has received nothing and applied nothing holds what
+// it held before.
+func judgeRecovered(found Found, pos galera.Position, marked string, note *datadir.Joining) Found {
 	switch {
 	case !pos.Known():
 		found.Trouble = &agentapi.Failure{Reason: agentapi.FailureRecovery,
 			Message: "the data directory holds a database without any Galera history; it was not made here, and joining would replace it"}
 	case marked == galera.ZeroUUID:
-		// Galera writes the zero UUID over a node's own when the others have voted it out.
-		found.Expelled = pos
-		found.Trouble = &agentapi.Failure{Reason: agentapi.FailureInconsistent,
-			Message: fmt.Sprintf("Galera has marked the data here, at %s, as differing from the other members'; a full transfer will replace them", pos)}
+		found.Position = pos
+		found.Marked = note == nil || note.Transfer || note.From != pos
 	case marked != "" && marked != pos.UUID:
 		found.Trouble = &agentapi.Failure{Reason: agentapi.FailureRecovery,
 			Message: fmt.Sprintf("grastate.dat names the history %s, the database %s", marked, pos.UUID)}

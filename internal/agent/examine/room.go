@@ -47,9 +47,9 @@ type Found struct {
 	Cut bool
 	// Trouble is set when there is a database of which no position is known.
 	Trouble *agentapi.Failure
-	// Expelled is where a database stands that Galera has marked as differing from the others'. It
-	// may be replaced, and must not be gone on from.
-	Expelled galera.Position
+	// Marked says that Galera has marked the data as unsafe, VotedOut that the group has found them to differ from the others': they may be
+	// replaced, and must not be gone on from. Copy says that the component that is joined wants a full copy.
+	Marked, VotedOut, Copy bool
 	// Versions are the servers the data have seen; Newer is the one that has used them when that is of a
 	// later series than the image's. Then they must not be touched, and may be replaced.
 	Versions datadir.Versions
@@ -58,14 +58,13 @@ type Found struct {
 
 // Replaced says that only a full copy makes a member of the component out of what is here.
 func (f Found) Replaced() bool {
-	return f.Data != galera.DataPresent || f.Expelled.Known() || f.Newer != ""
+	return f.Data != galera.DataPresent || f.Marked || f.VotedOut || f.Copy || f.Newer != ""
 }
 
-// Args give mariadbd the position the member was found at. One that is not known is not given: the join is a full
-// transfer then.
-func (f Found) Args() []string {
+// Args give mariadbd the position the member was found at, or, for a join, none when a full copy is to come: without one Galera asks for it.
+func (f Found) Args(join bool) []string {
 	switch {
-	case !f.Position.Known():
+	case !f.Position.Known() || join && f.Replaced():
 		return nil
 	case f.Start != "":
 		return []string{"--wsrep-start-position=" + f.Start}
@@ -84,10 +83,11 @@ type Room struct {
 	// Versions are those of the data, as far as known.
 	Versions datadir.Versions
 
-	looking bool
-	from    time.Time // when the look under way began
-	cut     context.CancelFunc
-	waited  bool // the first look of this run of the agent is over
+	votedOut bool // noted of the server that runs
+	looking  bool
+	from     time.Time // when the look under way began
+	cut      context.CancelFunc
+	waited   bool // the first look of this run of the agent is over
 
 	loop     room.Loop
 	places   paths.Places
@@ -113,6 +113,16 @@ func (r *Room) Job() lifecycle.Job {
 		return lifecycle.JobExamine
 	}
 	return lifecycle.JobNone
+}
+
+// See notes that the group has voted the running server out: nothing in its data tells that from a statement that was cut off.
+func (r *Room) See(votedOut bool) {
+	if !votedOut || r.votedOut {
+		return
+	}
+	r.votedOut = true
+	r.loop.Logger.Error("the group has found the data to differ from the other members'")
+	r.volume.Do(r.markers.SetVotedOut, func(err error) { r.votedOut = err == nil })
 }
 
 // Begin lets a worker look at the data directory.

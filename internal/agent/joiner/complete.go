@@ -25,6 +25,11 @@ func (r *Room) stateComplete() {
 	if r.completing {
 		return
 	}
+	if note := r.Run.Note; note.Marked && !note.Transfer {
+		r.Run.EndTransfer(&agentapi.Failure{Reason: agentapi.FailureTransfer, At: time.Now(),
+			Message: "the member was let in without the full copy that its data need"}, r.donor())
+		return
+	}
 	r.completing = true
 	proc, copied := r.Run.Proc, r.copiedVersions()
 	r.Volume.Do(func() error {
@@ -35,6 +40,9 @@ func (r *Room) stateComplete() {
 			if err := r.markers.SetVersions(*copied); err != nil {
 				return err
 			}
+		}
+		if err := r.markers.ClearVotedOut(); err != nil {
+			return err
 		}
 		return r.markers.ClearJoining()
 	}, func(err error) {

@@ -90,10 +90,11 @@ func New(loop room.Loop, places paths.Places, address string, silence func(port 
 func (r *Room) Prepare() datadir.Joining {
 	note := datadir.Joining{
 		Method: r.Config.Node.StateTransfer.Method, Address: r.address, From: r.Exam.Found.Position, Since: time.Now(),
-		Transfer: r.Exam.Found.Replaced(),
+		Transfer: r.Exam.Found.Data != galera.DataPresent,
 	}
+	note.Marked = !note.Transfer && r.Exam.Found.Replaced()
 	kind := agentapi.JoinIST
-	if note.Transfer {
+	if note.Transfer || note.Marked {
 		kind = agentapi.JoinSST
 	}
 	r.Join = &agentapi.Join{Kind: kind, Phase: agentapi.JoinWaiting, StartedAt: time.Now()}

@@ -57,10 +57,10 @@ func TestJudgeJoin(t *testing.T) {
 		"foreign, draining":               {present, primary("a", func(p *agentapi.PeerView) { p.ClusterUUID, p.Draining = uuidB, true }), false, agentapi.FailureForeignUUID},
 		"two histories":                   {Joiner{Data: galera.DataEmpty}, with(primary("a", nil), primary("b", func(p *agentapi.PeerView) { p.ClusterUUID = uuidB })), false, agentapi.FailureForeignUUID},
 		"unknown position":                {Joiner{Data: galera.DataPresent}, primary("a", nil), false, agentapi.FailureRecovery},
-		"expelled":                        {Joiner{Data: galera.DataPresent, Expelled: at(50)}, primary("a", nil), true, ""},
-		"expelled, foreign":               {Joiner{Data: galera.DataPresent, Expelled: galera.Position{UUID: uuidB, Seqno: 1}}, primary("a", nil), false, agentapi.FailureForeignUUID},
+		"marked":                          {Joiner{Data: galera.DataPresent, Position: at(50), Marked: true}, primary("a", nil), true, ""},
+		"marked, foreign":                 {Joiner{Data: galera.DataPresent, Position: galera.Position{UUID: uuidB, Seqno: 1}, Marked: true}, primary("a", nil), false, agentapi.FailureForeignUUID},
 		"beyond a later line's start":     {present, primary("a", onLine), false, agentapi.FailureDiverged},
-		"expelled, beyond it":             {Joiner{Data: galera.DataPresent, Expelled: at(50)}, primary("a", onLine), false, agentapi.FailureDiverged},
+		"marked, beyond it":               {Joiner{Data: galera.DataPresent, Position: at(50), Marked: true}, primary("a", onLine), false, agentapi.FailureDiverged},
 		"one member knows the line":       {present, with(primary("a", nil), primary("b", onLine)), false, agentapi.FailureDiverged},
 		"at its start":                    {Joiner{Data: galera.DataPresent, Position: at(40)}, primary("a", onLine), true, ""},
 		"before its start":                {Joiner{Data: galera.DataPresent, Position: at(39)}, primary("a", onLine), true, ""},
@@ -119,5 +119,29 @@ func TestAwaitSettling(t *testing.T) {
 	}
 	if v := JudgeJoin(Joiner{Crashed: "shop-1"}, peers); !v.Join {
 		t.Errorf("does not join, though nobody counts on it: %+v", v)
+	}
+}
+
+// TestJudgeJoinCopies: what has to be replaced is, and nothing else.
+func TestJudgeJoinCopies(t *testing.T) {
+	line := galera.FirstLine(galera.Line{Epoch: 7, Start: at(40)})
+	copied := line.Then(galera.Line{Epoch: 9, Start: at(50), Copied: true})
+	in := func(l galera.Lineage) map[string]agentapi.PeerView {
+		return primary("a", func(p *agentapi.PeerView) { p.Lineage = l })
+	}
+	for name, c := range map[string]struct {
+		self Joiner
+		line galera.Lineage
+		want bool
+	}{
+		"an earlier state":                 {Joiner{Data: galera.DataPresent, Position: at(49), Lineage: line}, line, false},
+		"no data":                          {Joiner{Data: galera.DataEmpty}, line, true},
+		"marked":                           {Joiner{Data: galera.DataPresent, Position: at(49), Lineage: line, Marked: true}, line, true},
+		"a component that was marked":      {Joiner{Data: galera.DataPresent, Position: at(50), Lineage: line}, copied, true},
+		"of the component that was marked": {Joiner{Data: galera.DataPresent, Position: at(51), Lineage: copied}, copied, false},
+	} {
+		if v := JudgeJoin(c.self, in(c.line)); !v.Join || v.Copy != c.want {
+			t.Errorf("%s: %+v", name, v)
+		}
 	}
 }

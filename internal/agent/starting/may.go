@@ -41,7 +41,7 @@ func (r *Room) Unusable() *agentapi.Failure {
 // MayJoin judges whether this member may join the others, from which donor, and whether there is room for what comes.
 func (r *Room) MayJoin() lifecycle.JoinVerdict {
 	found := r.Exam.Found
-	joiner := lifecycle.Joiner{Data: found.Data, Position: found.Position, Expelled: found.Expelled, Lineage: r.Orders.Content().Lineage}
+	joiner := lifecycle.Joiner{Data: found.Data, Position: found.Position, Marked: found.Marked || found.VotedOut, Lineage: r.Orders.Content().Lineage}
 	if lifecycle.AwaitNotice(time.Since(r.Run.DownSince)) {
 		joiner.Crashed = r.member.Name
 	}
@@ -74,7 +74,7 @@ func (r *Room) donorWish() lifecycle.DonorWish {
 
 // awaitDonor holds a join back while no member could help, and a full copy while there is no room for it.
 func (r *Room) awaitDonor(v lifecycle.JoinVerdict) lifecycle.JoinVerdict {
-	copied := r.Exam.Found.Replaced()
+	copied := v.Copy || r.Exam.Found.Replaced()
 	v = lifecycle.AwaitDonor(v, r.Image.ServerVersion, copied, r.Group.Views, r.donorWish())
 	if !v.Join || !copied {
 		return v

@@ -19,32 +19,59 @@ import (
 
 const installTime = 10 * time.Minute
 
-// ToJoin starts mariadbd to join the component whose lines are given.
-func (r *Room) ToJoin(line galera.Lineage) {
+// ToJoin starts mariadbd to join the component of the verdict.
+func (r *Room) ToJoin(v lifecycle.JoinVerdict) {
+	found := &r.Exam.Found
+	found.Copy = v.Copy
 	note := r.Join.Prepare()
 	run := running.Run{From: note.From, Note: &note}
-	incomplete := note.Transfer && r.Exam.Found.Data != galera.DataEmpty
-	if r.Exam.Found.Newer != "" {
-		r.loop.Logger.Warn("the data were used by a later MariaDB: a full copy will replace them", "version", r.Exam.Found.Newer)
-		r.Exam.Found.Position = galera.Position{}
+	incomplete := note.Transfer && found.Data != galera.DataEmpty
+	if found.Newer != "" {
+		r.loop.Logger.Warn("the data were used by a later MariaDB: a full copy will replace them", "version", found.Newer)
+		found.Position = galera.Position{}
 	}
 	used := r.used()
-	r.loop.Logger.Info("joining", "from", r.Exam.Found.Position.String(), "data", r.Exam.Found.Data)
-	// The verdict has just said that nothing here is beyond what the component has, so whatever is
-	// here later is part of its lines, also when the end of the join is not seen.
-	r.Orders.SetLineage(line, func(error) {})
-	r.launch(run, func() error {
-		// The note comes first: what Clean removes may be the only other trace of a transfer.
-		if err := r.markers.SetJoining(note); err != nil {
-			return err
-		}
-		if !note.Transfer {
-			if err := r.markers.SetVersions(used); err != nil {
+	r.loop.Logger.Info("joining", "from", found.Position.String(), "data", found.Data, "copy", note.Transfer || note.Marked)
+	args := slices.Concat(found.Args(true), r.donorArgs(), r.addressArgs(), r.methodArgs())
+	start := func() {
+		// The verdict has just said that nothing here is beyond what the component has, so whatever is
+		// here later is part of its lines, also when the end of the join is not seen.
+		r.Orders.SetLineage(v.Line, func(error) {})
+		r.launch(run, func() error {
+			// The note comes first: what Clean removes may be the only other trace of a transfer.
+			if err := r.markers.SetJoining(note); err != nil {
 				return err
 			}
+			switch {
+			case note.Marked:
+				if err := datadir.ForgetSeqno(r.places.Data); err != nil {
+					return err
+				}
+			case !note.Transfer:
+				if err := r.markers.SetVersions(used); err != nil {
+					return err
+				}
+			}
+			return datadir.Clean(r.places.Data, incomplete)
+		}, args)
+	}
+	if !note.Marked {
+		start()
+		return
+	}
+	// Data that have to be replaced must not get the component's lines before they are noted as such.
+	r.job = lifecycle.JobLaunch
+	r.Volume.Do(func() error { return r.markers.SetJoining(note) }, func(err error) {
+		r.job = lifecycle.JobNone
+		switch {
+		case err != nil:
+			r.onLaunched(run, nil, err)
+		case r.loop.Draining():
+			r.Exam.Done = false
+		default:
+			start()
 		}
-		return datadir.Clean(r.places.Data, incomplete)
-	}, slices.Concat(r.Exam.Found.Args(), r.donorArgs(), r.addressArgs(), r.methodArgs()))
+	})
 }
 
 // Bootstrap starts the present database as a new component. The order is on the volume already.
@@ -53,7 +80,7 @@ func (r *Room) Bootstrap() {
 	pos := order.Position
 	run := running.Run{Kind: agentapi.OrderBootstrap, Order: order.ID, Formed: pos.UUID, From: pos}
 	r.Join.None()
-	if r.Exam.Found.Position != pos || r.Exam.Found.Data != galera.DataPresent || r.Exam.Found.Newer != "" {
+	if r.Exam.Found.Position != pos || r.Exam.Found.Data != galera.DataPresent || r.Exam.Found.Newer != "" || r.Exam.Found.VotedOut {
 		// Judge has seen to that; a bootstrap anywhere else would cost acknowledged writes.
 		r.endRun(run, "the member is not at the order's position any more")
 		return
@@ -64,7 +91,7 @@ func (r *Room) Bootstrap() {
 	}
 	r.loop.Logger.Info("bootstrapping", "order", order.ID, "position", pos.String())
 	r.job = lifecycle.JobLaunch // the line is on the disk before anything is started
-	r.Orders.Record(r.Orders.BeginLine(galera.Line{Epoch: order.Epoch, Start: pos}), func(err error) {
+	r.Orders.Record(r.Orders.BeginLine(galera.Line{Epoch: order.Epoch, Start: pos, Copied: r.Exam.Found.Marked}), func(err error) {
 		r.job = lifecycle.JobNone
 		switch why := r.NotAlone(); {
 		case err != nil:
@@ -104,7 +131,7 @@ func (r *Room) launchFormed(run running.Run, pos galera.Position) {
 			return errors.New("the data volume took too long: another member may have been made Primary since")
 		}
 		return datadir.PermitBootstrap(r.places.Data, pos)
-	}, append(r.Exam.Found.Args(), "--wsrep-new-cluster"))
+	}, append(r.Exam.Found.Args(false), "--wsrep-new-cluster"))
 }
 
 // Initialise makes a new database and starts it as the first component.

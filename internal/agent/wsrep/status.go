@@ -32,6 +32,8 @@ type Status struct {
 	// Evicted says that the group remembers servers that were evicted; Agreed that it is not about to
 	// change its membership.
 	Evicted, Agreed bool
+	// VotedOut says that the group has found the data to differ from the others'.
+	VotedOut bool
 	// Counters are the numbers that are only passed on to the metrics.
 	Counters map[string]float64
 }
@@ -61,6 +63,7 @@ func ParseStatus(v map[string]string) Status {
 		CachedFrom:      max(0, number(v["wsrep_local_cached_downto"], 0)),
 		Evicted:         v["wsrep_evs_evict_list"] != "",
 		Agreed:          v["wsrep_evs_state"] == "OPERATIONAL",
+		VotedOut:        v["wsrep_local_state_comment"] == "Inconsistent",
 		Counters:        map[string]float64{},
 	}
 	// Seen after a failed IST: the provider has closed its connection to the group and says nothing of it any
