@@ -61,6 +61,25 @@ func TestPermitBootstrap(t *testing.T) {
 	}
 }
 
+// TestForgetSeqno: a joiner that needs a full copy must name no position, and keeps its history.
+func TestForgetSeqno(t *testing.T) {
+	known, crashed := galera.Position{UUID: uuid, Seqno: 9}, galera.Position{UUID: uuid, Seqno: -1}
+	none := galera.Position{UUID: galera.ZeroUUID, Seqno: -1}
+	for before, want := range map[Grastate]Grastate{{known, true}: {crashed, false}, {crashed, false}: {crashed, false}, {none, false}: {none, false}} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, grastateFile), before.render())
+		if err := ForgetSeqno(dir); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ReadGrastate(dir); err != nil || got != want {
+			t.Errorf("%+v: %+v %v", before, got, err)
+		}
+	}
+	if err := ForgetSeqno(t.TempDir()); err != nil {
+		t.Errorf("no file: %v", err)
+	}
+}
+
 func TestJudge(t *testing.T) {
 	rsync, backup := &Joining{Method: "Rsync"}, &Joining{Method: "MariaBackup"}
 	begun := &Joining{Method: "MariaBackup", Transfer: true}
@@ -180,6 +199,9 @@ func TestMarkers(t *testing.T) {
 	}
 	if m.Initialising() || m.SetInitialising() != nil || !m.Initialising() || m.ClearInitialising() != nil || m.Initialising() {
 		t.Error("the note of an initialisation does not come and go")
+	}
+	if m.VotedOut() || m.SetVotedOut() != nil || !m.VotedOut() || m.ClearVotedOut() != nil || m.VotedOut() {
+		t.Error("the note of a lost vote does not come and go")
 	}
 }
 

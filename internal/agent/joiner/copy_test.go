@@ -155,3 +155,14 @@ func TestIncrementIsKeptByTheServer(t *testing.T) {
 		t.Errorf("waits: %+v", r.Run.Note)
 	}
 }
+
+// TestCopyThatIsNeeded: a member whose data have to be replaced serves nobody with them.
+func TestCopyThatIsNeeded(t *testing.T) {
+	r, _ := copied(t)
+	r.Run.Note.Transfer, r.Run.Note.Marked, r.known = false, true, true
+	r.Judge()
+	<-r.Run.Proc.Done()
+	if f := r.Run.Attempts.Failure; f == nil || f.Reason != agentapi.FailureTransfer || r.Run.Note == nil {
+		t.Errorf("%+v, %+v", f, r.Run.Note)
+	}
+}

@@ -148,7 +148,7 @@ func (r *Room) InTransfer() bool {
 	if n == nil {
 		return false
 	}
-	copying := n.Transfer && (r.progress == nil || r.progress.Phase() != agentapi.JoinApplying)
+	copying := (n.Transfer || n.Marked) && (r.progress == nil || r.progress.Phase() != agentapi.JoinApplying)
 	return copying || r.ist.Silent()
 }
 

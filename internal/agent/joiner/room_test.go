@@ -130,6 +130,7 @@ func TestTransferIsNotHung(t *testing.T) {
 		want bool
 	}{
 		"no join":                        {nil, following{}, false},
+		"a copy is needed":               {&datadir.Joining{Marked: true}, following{}, true},
 		"a copy is awaited":              {note, following{}, true},
 		"a copy comes":                   {note, following{progress: sst.Begin(time.Now())}, true},
 		"the server starts with it":      {note, following{progress: applying}, false},
