@@ -189,7 +189,7 @@ func (r *Room) EndFor(stop, now time.Time) {
 }
 
 // Exited forgets what was found before a server ran.
-func (r *Room) Exited() { r.Done, r.Found = false, Found{} }
+func (r *Room) Exited() { r.Done, r.Found, r.votedOut = false, Found{}, false }
 
 // Slow tells of a look under way that goes on for long, nil when it does not.
 func (r *Room) Slow(now time.Time) *agentapi.Failure {
