@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,18 +27,29 @@ type DownWatch struct {
 	err   error
 }
 
-// WatchDown begins to follow a cluster whose pods are all ready.
+// readyTime is how long a kubelet may take to see that a node is Synced. It probes once a second, and a
+// busy machine makes it late.
+const readyTime = 30 * time.Second
+
+// WatchDown begins to follow a cluster that is healthy, as soon as all its pods are ready.
 func (c *Cluster) WatchDown(ctx context.Context) (*DownWatch, error) {
-	pods, err := c.Pods(ctx)
+	d := &DownWatch{}
+	err := c.Kube.Until(ctx, "all pods ready", readyTime, func(ctx context.Context) (bool, string, error) {
+		pods, err := c.Pods(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		d.ready = map[string]bool{}
+		for _, p := range pods {
+			if !PodReady(&p) {
+				return false, p.Name + " is not ready", nil
+			}
+			d.ready[p.Name] = true
+		}
+		return true, "", nil
+	})
 	if err != nil {
 		return nil, err
-	}
-	d := &DownWatch{ready: map[string]bool{}}
-	for _, p := range pods {
-		if !PodReady(&p) {
-			return nil, fmt.Errorf("%s is not ready to begin with", p.Name)
-		}
-		d.ready[p.Name] = true
 	}
 	ctx, d.stop = context.WithCancel(context.WithoutCancel(ctx))
 	selector := metav1.ListOptions{LabelSelector: v1alpha1.LabelCluster + "=" + c.Name + ",app.kubernetes.io/component=database"}
