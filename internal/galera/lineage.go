@@ -56,10 +56,15 @@ func Forget(lines []Line, keep int) []Line {
 	return kept
 }
 
-// Copies says that a member of the lineage own gets a full copy in l, whatever its position: a line of l began with marked data, and own
-// does not come from it.
+// Copies says that a member of the lineage own gets a full copy in l, whatever its position: since the last line that both come from, one of
+// them has gone on from marked data.
 func (l Lineage) Copies(own Lineage) bool {
-	return slices.ContainsFunc(l.Lines(), func(line Line) bool { return line.Copied && !slices.ContainsFunc(own.Lines(), line.same) })
+	common := int64(0)
+	if i := slices.IndexFunc(own.Lines(), func(line Line) bool { return slices.ContainsFunc(l.Lines(), line.same) }); i >= 0 {
+		common = own.Lines()[i].Epoch
+	}
+	since := func(line Line) bool { return line.Copied && line.Epoch > common }
+	return slices.ContainsFunc(l.Lines(), since) || slices.ContainsFunc(own.Lines(), since)
 }
 
 // Lines returns all lines that are known, the latest first.

@@ -105,17 +105,19 @@ func TestCopies(t *testing.T) {
 		l, own Lineage
 		want   bool
 	}{
-		"an ordinary line":             {lineage(1, 0, 5, 40), lineage(1, 0), false},
-		"marked data":                  {marked, lineage(1, 0), true},
-		"those it began with":          {marked, marked, false},
-		"before a later line":          {later, lineage(1, 0), true},
-		"those that came of it":        {later, marked, false},
-		"many lines later":             {much, lineage(1, 0), true},
-		"and those that came of it":    {much, much, false},
-		"the same order again":         {again, lineage(1, 0), true},
-		"a member that knows no line":  {marked, Lineage{}, true},
-		"one of another line since":    {marked, lineage(1, 0, 4, 39), true},
-		"an equal line without a mark": {marked, lineage(1, 0, 5, 40), false},
+		"an ordinary line":              {lineage(1, 0, 5, 40), lineage(1, 0), false},
+		"marked data":                   {marked, lineage(1, 0), true},
+		"those it began with":           {marked, marked, false},
+		"before a later line":           {later, lineage(1, 0), true},
+		"those that came of it":         {later, marked, false},
+		"many lines later":              {much, lineage(1, 0), true},
+		"and those that came of it":     {much, much, false},
+		"the same order again":          {again, lineage(1, 0), true},
+		"a member that knows no line":   {marked, Lineage{}, true},
+		"one of another line since":     {marked, lineage(1, 0, 4, 39), true},
+		"an equal line without a mark":  {marked, lineage(1, 0, 5, 40), false},
+		"one that was given up, though": {lineage(1, 0, 6, 40), marked, true},
+		"both come of it":               {later, marked.Then(Line{Epoch: 7, Start: pos(50)}), false},
 	} {
 		if got := c.l.Copies(c.own); got != c.want {
 			t.Errorf("%s: %v", name, got)

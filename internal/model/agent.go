@@ -112,6 +112,9 @@ func (w *agents) stepAgent(i int) bool {
 	case phaseStarting:
 		w.started(i)
 	case phaseRunning:
+		if n.awaitsCopy() {
+			return w.giveUp(i)
+		}
 		return w.carryOn(i)
 	case phaseStopping:
 		w.stopped(i)
@@ -221,6 +224,18 @@ func (w *agents) started(i int) {
 	n.agent.phase = phaseRunning
 	n.vol.safe = false
 	w.regroup(i)
+}
+
+// awaitsCopy says that the server was started on marked data, and has not begun to receive a copy: it does not answer before it has one.
+func (n *node) awaitsCopy() bool { return n.srv.on && n.vol.marked }
+
+// giveUp ends a server that leads nowhere, by the shipped decision.
+func (w *agents) giveUp(i int) bool {
+	why, _ := lifecycle.GiveUp(lifecycle.Run{Joining: true, Peers: w.heard(i)})
+	if why != "" {
+		w.drop(i)
+	}
+	return why != ""
 }
 
 func (w *agents) bootstrapped(i int) {

@@ -33,6 +33,14 @@ func TestRegressions(t *testing.T) {
 }
 
 var regressions = []regression{
+	{"the only member that has gone on from marked data hangs, and is given up", nil,
+		Schedule{Members: 3, Events: []Event{
+			{Shatter, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0}, {CutAlter, 1, 1}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {HangHard, 0, 0}, {Round, 0, 0}, {Approve, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+		}}},
+	{"a joiner that waits for its copy of marked data loses the component", nil,
+		Schedule{Members: 3, Events: []Event{{CutAlter, 3, 2}, {Agent, 1, 0}, {Agent, 1, 0}, {KillServer, 2, 0}}}},
 	{"a donor that gives to nobody is restarted while the others catch up", nil,
 		Schedule{Members: 3, Eager: true, Hears: true, Events: []Event{
 			{Wipe, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Partition, 6, 0}, {Round, 0, 0}, {Heal, 0, 0}, {Round, 0, 0}, {Round, 0, 0},

@@ -67,6 +67,10 @@ func (w *platform) report(i int) report {
 		}
 		return r
 	}
+	if n.awaitsCopy() {
+		r.phase = phaseStarting
+		return r
+	}
 	if n.srv.on {
 		r.pair, r.trusts = n.srv.pair, n.srv.trusts
 		r.server, r.view, r.state = true, n.srv.view, w.state(i)

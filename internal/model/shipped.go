@@ -39,7 +39,7 @@ func (w *agents) situation(i int, peers map[string]agentapi.PeerView) lifecycle.
 	case phaseStarting:
 		s.Alive = true
 	case phaseRunning:
-		s.Alive, s.Answers = true, !n.srv.hung
+		s.Alive, s.Answers = true, !n.srv.hung && !n.awaitsCopy()
 	case phaseStopping:
 		s.Alive, s.Stopping = true, true
 	default:
@@ -116,7 +116,7 @@ func (w *agents) judgeOrder(i int, o agentapi.Order) orders.Verdict {
 		Data:     dataStates[n.vol.data], Position: w.past.position(n.vol.head),
 		Alive: n.srv.on || n.agent.phase == phaseStarting || n.agent.phase == phaseInitialising || n.agent.phase == phaseStopping,
 	}
-	if n.srv.on && !n.srv.hung && n.agent.phase == phaseRunning {
+	if n.srv.on && !n.srv.hung && !n.awaitsCopy() && n.agent.phase == phaseRunning {
 		f.Server = &agentapi.Server{Component: galera.ComponentNonPrimary}
 		if n.srv.view.primary {
 			f.Server.Component = galera.ComponentPrimary
