@@ -220,6 +220,7 @@ func (w *agents) started(i int) {
 		n.agent.phase = phaseWaiting
 		return
 	}
+	w.endTransfers(i) // those that the run before gave
 	n.srv = w.newServer(i)
 	n.agent.phase = phaseRunning
 	n.vol.safe = false
@@ -241,6 +242,7 @@ func (w *agents) giveUp(i int) bool {
 func (w *agents) bootstrapped(i int) {
 	n := &w.nodes[i]
 	n.agent.phase, n.agent.alone, n.agent.running = phaseRunning, false, n.agent.loaded
+	w.endTransfers(i)
 	n.srv = w.newServer(i)
 	n.vol.safe, n.vol.marked = false, false
 	if n.vol.book.lines[0].copied {
