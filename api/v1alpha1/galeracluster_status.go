@@ -28,6 +28,10 @@ type GaleraClusterStatus struct {
 	// +optional
 	ClusterUUID string `json:"clusterUUID,omitempty"`
 
+	// restore is how far spec.bootstrapFrom is. Absent without one.
+	// +optional
+	Restore *RestoreStatus `json:"restore,omitempty"`
+
 	// primary is the node behind the Service NAME-primary.
 	// +optional
 	Primary string `json:"primary,omitempty"`

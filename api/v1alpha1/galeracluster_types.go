@@ -28,6 +28,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.stateTransfer) || !has(self.spec.stateTransfer.donors) || self.spec.stateTransfer.donors.all(d, d.startsWith(self.metadata.name + '-') && d.size() == self.metadata.name.size() + 2 && d.matches('[0-6]$'))",message="spec.stateTransfer.donors must be names of this cluster's nodes: NAME-0 to NAME-6"
 // +kubebuilder:validation:XValidation:rule="quantity(self.spec.storage.size).compareTo(quantity(oldSelf.spec.storage.size)) >= 0 || has(self.status) && has(self.status.volumeSize) && quantity(self.spec.storage.size).compareTo(quantity(self.status.volumeSize)) >= 0",fieldPath=".spec.storage.size",message="size can grow, and can be set back as far as status.volumeSize, which every volume has: Kubernetes has no way to make a volume smaller; create a new cluster and restore into it"
 // +kubebuilder:validation:XValidation:optionalOldSelf=true,rule="!has(self.spec.tls) || !has(self.spec.tls.clientCertificates) || self.spec.tls.clientCertificates.all(e, !has(e.secretName) || e.secretName.size() <= self.metadata.name.size() || e.secretName.substring(0, self.metadata.name.size()) != self.metadata.name || !e.secretName.substring(self.metadata.name.size()).matches('^-(root|tls|issued|ca-pair|client-.*)$') || e.secretName.endsWith('-client-' + e.name)) || oldSelf.hasValue() && has(oldSelf.value().spec.tls) && has(oldSelf.value().spec.tls.clientCertificates) && oldSelf.value().spec.tls.clientCertificates == self.spec.tls.clientCertificates",fieldPath=".spec.tls.clientCertificates",message="secretName must not be a Secret that the cluster needs itself: CLUSTER-root, -tls, -issued, -ca-pair and CLUSTER-client-…; choose another one, or none for CLUSTER-client-NAME"
+// +kubebuilder:validation:XValidation:rule="has(self.spec.bootstrapFrom) == has(oldSelf.spec.bootstrapFrom) && (!has(self.spec.bootstrapFrom) || self.spec.bootstrapFrom == oldSelf.spec.bootstrapFrom) || !has(oldSelf.status) || !has(oldSelf.status.clusterUUID) && (!has(oldSelf.status.restore) || oldSelf.status.restore.phase in ['Finding', 'Failed']) || has(oldSelf.status.clusterUUID) && !has(self.spec.bootstrapFrom)",fieldPath=".spec.bootstrapFrom",message="bootstrapFrom says what a new cluster begins with: it cannot be changed once its volumes are being filled, and only be removed once it has started; restore into a new cluster"
 type GaleraCluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -148,6 +149,10 @@ type GaleraClusterSpec struct {
 	// maintenance says when the operator does what only its own upgrade needs. Default: as soon as the cluster is healthy.
 	// +optional
 	Maintenance *MaintenanceSpec `json:"maintenance,omitempty"`
+
+	// bootstrapFrom is the backup the cluster begins with. It may be removed once the cluster has started. Default: an empty database.
+	// +optional
+	BootstrapFrom *BootstrapFrom `json:"bootstrapFrom,omitempty"`
 
 	// recovery holds your decisions for a cluster that cannot start by itself without risking data.
 	// +optional

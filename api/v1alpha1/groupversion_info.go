@@ -14,7 +14,8 @@ var GroupVersion = schema.GroupVersion{Group: "galera-operator.io", Version: "v1
 
 // AddToScheme registers the types of this package.
 func AddToScheme(s *runtime.Scheme) error {
-	s.AddKnownTypes(GroupVersion, &GaleraCluster{}, &GaleraClusterList{}, &GaleraBenchmark{}, &GaleraBenchmarkList{})
+	s.AddKnownTypes(GroupVersion, &GaleraCluster{}, &GaleraClusterList{}, &GaleraBenchmark{}, &GaleraBenchmarkList{},
+		&GaleraBackupStore{}, &GaleraBackupStoreList{}, &GaleraBackup{}, &GaleraBackupList{}, &GaleraBackupSchedule{}, &GaleraBackupScheduleList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
 }

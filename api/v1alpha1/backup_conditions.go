@@ -1,0 +1,52 @@
+package v1alpha1
+
+// ConditionReachable of a GaleraBackupStore is True when an object was written, read and deleted there at the last check.
+const ConditionReachable = "Reachable"
+
+// ConditionVerified of a GaleraBackup is True when it has passed the test that spec.verify asks for.
+const ConditionVerified = "Verified"
+
+// Reasons of conditions of backups, stores, schedules and restores. docs/conditions.md explains each of them.
+const (
+	ReasonReachable        = "Reachable"
+	ReasonChecking         = "Checking"
+	ReasonStoreUnreachable = "StoreUnreachable"
+	ReasonStoreRefused     = "StoreRefused"
+	ReasonStoreFull        = "StoreFull"
+	ReasonStoreNotFound    = "StoreNotFound"
+
+	ReasonBackupWaiting  = "WaitingForCluster"
+	ReasonBackupRunning  = "BackupRunning"
+	ReasonBackupDone     = "BackupCompleted"
+	ReasonBackupFailed   = "BackupFailed"
+	ReasonBackupNotFound = "BackupNotFound"
+	ReasonBackupDamaged  = "BackupDamaged"
+	ReasonVerified       = "Verified"
+	ReasonVerifying      = "Verifying"
+	ReasonVerifyFailed   = "VerificationFailed"
+	ReasonBackupRemoving = "RemovingBackup"
+	ReasonNodeFailed     = "NodeFailed"
+	ReasonToolFailed     = "ToolFailed"
+
+	ReasonRestoring      = "Restoring"
+	ReasonRestoreFailed  = "RestoreFailed"
+	ReasonWrongKey       = "WrongKey"
+	ReasonVersionRefused = "VersionRefused"
+	ReasonVolumeNotEmpty = "VolumeNotEmpty"
+
+	ReasonScheduled       = "Scheduled"
+	ReasonSuspended       = "Suspended"
+	ReasonScheduleInvalid = "ScheduleInvalid"
+)
+
+// Labels of backups' objects.
+const (
+	// LabelBackup names the GaleraBackup an object belongs to.
+	LabelBackup = "galera-operator.io/backup"
+	// LabelStore names the GaleraBackupStore an object belongs to.
+	LabelStore = "galera-operator.io/backup-store"
+	// LabelSchedule names the GaleraBackupSchedule a GaleraBackup was made by.
+	LabelSchedule = "galera-operator.io/backup-schedule"
+	// LabelMember names the node a restore's Job is for.
+	LabelMember = "galera-operator.io/member"
+)

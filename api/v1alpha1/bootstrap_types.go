@@ -1,0 +1,115 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// BootstrapFrom says which backup a new cluster begins with. Every node restores it on its own volume; the cluster then forms with a new
+// history, and no node needs a copy of another's data. If the backup cannot be restored, the cluster is Stalled with the reason: it
+// never comes up empty.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.backup) != has(self.store)",message="name exactly one of backup and store"
+type BootstrapFrom struct {
+	// backup is a completed GaleraBackup in the cluster's namespace.
+	// +optional
+	Backup *LocalName `json:"backup,omitempty"`
+	// store is a backup in a GaleraBackupStore of the cluster's namespace, also of a cluster that is gone, or of another Kubernetes.
+	// +optional
+	Store *BootstrapStore `json:"store,omitempty"`
+	// identitySecretRef is a Secret in the cluster's namespace with the private key (age identity, "AGE-SECRET-KEY-1…") of one of the recipients. It
+	// is mounted into the Jobs of the restore only, and can be deleted when the cluster has started.
+	// +required
+	IdentitySecretRef SecretKey `json:"identitySecretRef"`
+}
+
+// SecretKey is a key of a Secret.
+type SecretKey struct {
+	// name of the Secret.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// key in it. Default: identity.
+	// +optional
+	// +kubebuilder:default=identity
+	// +kubebuilder:validation:MaxLength=253
+	Key string `json:"key,omitempty"`
+}
+
+// BootstrapStore is a backup in a store.
+type BootstrapStore struct {
+	// name of the GaleraBackupStore.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// namespace the backup's cluster was in. Default: this cluster's.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Namespace string `json:"namespace,omitempty"`
+	// cluster is the name of the backup's cluster. Default: this cluster's.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Cluster string `json:"cluster,omitempty"`
+	// id of the backup. Default: the latest of that cluster.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	ID string `json:"id,omitempty"`
+}
+
+// Phases of a RestoreStatus.
+const (
+	RestoreFinding   = "Finding"
+	RestoreRestoring = "Restoring"
+	RestoreCompleted = "Completed"
+	RestoreFailed    = "Failed"
+)
+
+// RestoreStatus is how far spec.bootstrapFrom is.
+type RestoreStatus struct {
+	// phase is Finding (the backup is looked for), Restoring (the volumes are filled), Completed or Failed.
+	// +kubebuilder:validation:Enum=Finding;Restoring;Completed;Failed
+	Phase string `json:"phase"`
+	// observedGeneration is the generation of the spec it is about. A failed restore is begun anew when the spec is changed.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// id of the backup.
+	// +optional
+	ID string `json:"id,omitempty"`
+	// directory of the store it lies in.
+	// +optional
+	Directory string `json:"directory,omitempty"`
+	// store is the GaleraBackupStore.
+	// +optional
+	Store string `json:"store,omitempty"`
+	// history is the UUID of the history the cluster begins with.
+	// +optional
+	History string `json:"history,omitempty"`
+	// source is the position of the restored data in the history they come from, UUID:SEQNO.
+	// +optional
+	Source string `json:"source,omitempty"`
+	// position is where every node begins in the new history.
+	// +optional
+	Position string `json:"position,omitempty"`
+	// restored are the nodes whose volume is filled.
+	// +optional
+	// +listType=set
+	Restored []string `json:"restored,omitempty"`
+	// attempts is how many times the failed parts were begun anew.
+	// +optional
+	Attempts int32 `json:"attempts,omitempty"`
+	// attemptedAt is when the last time was.
+	// +optional
+	AttemptedAt *metav1.Time `json:"attemptedAt,omitempty"`
+	// reason of a failure, or of an attempt that is made again.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+	// message says what is done, or what has failed and what to do.
+	// +optional
+	Message string `json:"message,omitempty"`
+	// startedAt is when the restore began.
+	// +optional
+	StartedAt *metav1.Time `json:"startedAt,omitempty"`
+	// completedAt is when every volume was filled.
+	// +optional
+	CompletedAt *metav1.Time `json:"completedAt,omitempty"`
+}

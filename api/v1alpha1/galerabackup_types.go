@@ -1,0 +1,241 @@
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// GaleraBackup is one backup of a cluster. A Synced node, not the primary where there is another one, streams a copy of its data
+// (mariadb-backup) to a Job, which compresses, encrypts and stores it. The cluster stays in service.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=gbackup,categories=all
+// +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.clusterRef.name`
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Progress",type=string,JSONPath=`.status.progress.summary`
+// +kubebuilder:printcolumn:name="Size",type=string,JSONPath=`.status.storedSize`
+// +kubebuilder:printcolumn:name="Completed",type=date,JSONPath=`.status.completedAt`
+// +kubebuilder:printcolumn:name="Verified",type=string,JSONPath=`.status.conditions[?(@.type=="Verified")].status`
+// +kubebuilder:printcolumn:name="Position",type=string,priority=1,JSONPath=`.status.position`
+// +kubebuilder:printcolumn:name="Status",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Complete")].message`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 52 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="the name becomes part of the Jobs' names: at most 52 lower-case letters, digits and '-', starting with a letter"
+type GaleraBackup struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec says what to back up, and where to. It is immutable, except for deletionPolicy, verify and identitySecretRef.
+	// +required
+	Spec GaleraBackupSpec `json:"spec"`
+	// status is how far the backup is, and what it became.
+	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
+	Status GaleraBackupStatus `json:"status,omitempty"`
+}
+
+// GaleraBackupList is a list of GaleraBackup.
+//
+// +kubebuilder:object:root=true
+type GaleraBackupList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []GaleraBackup `json:"items"`
+}
+
+// LocalName names an object in the same namespace.
+type LocalName struct {
+	// name of the object.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+}
+
+// Values of GaleraBackupSpec.
+const (
+	BackupMethodStream    = "Stream"
+	BackupCompressionZstd = "Zstd"
+	BackupCompressionNone = "None"
+	BackupRetain          = "Retain"
+	BackupDelete          = "Delete"
+	VerifyNone            = "None"
+	VerifyChecksum        = "Checksum"
+	VerifyRestore         = "Restore"
+)
+
+// GaleraBackupSpec says what to back up.
+//
+// +kubebuilder:validation:XValidation:rule="self.verify != 'Restore' || has(self.identitySecretRef)",message="verify: Restore needs identitySecretRef: a Secret with the private key of one of the store's recipients"
+// +kubebuilder:validation:XValidation:rule="self.clusterRef == oldSelf.clusterRef && self.storeRef == oldSelf.storeRef && self.method == oldSelf.method && self.compression == oldSelf.compression && has(self.rateLimit) == has(oldSelf.rateLimit) && (!has(self.rateLimit) || quantity(self.rateLimit).compareTo(quantity(oldSelf.rateLimit)) == 0)",message="a backup cannot be changed, except for deletionPolicy, verify and identitySecretRef: make another one"
+type GaleraBackupSpec struct {
+	// clusterRef is the GaleraCluster.
+	// +required
+	ClusterRef LocalName `json:"clusterRef"`
+	// storeRef is the GaleraBackupStore.
+	// +required
+	StoreRef LocalName `json:"storeRef"`
+	// method is Stream: mariadb-backup's copy goes to the store as one stream, and needs no room on any volume. Default: Stream.
+	// +optional
+	// +kubebuilder:default=Stream
+	// +kubebuilder:validation:Enum=Stream
+	Method string `json:"method,omitempty"`
+	// compression before the encryption: Zstd or None. Default: Zstd.
+	// +optional
+	// +kubebuilder:default=Zstd
+	// +kubebuilder:validation:Enum=Zstd;None
+	Compression string `json:"compression,omitempty"`
+	// rateLimit bounds what is read from the node per second, for instance 50Mi. Default: none.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="quantity(self).compareTo(quantity('64Ki')) >= 0",message="rateLimit must be at least 64Ki (bytes per second)"
+	RateLimit *resource.Quantity `json:"rateLimit,omitempty"`
+	// deletionPolicy says what becomes of the stored data when this object is deleted: Retain or Delete. Only backups with Delete are
+	// subject to the store's retention. Default: Retain.
+	// +optional
+	// +kubebuilder:default=Retain
+	// +kubebuilder:validation:Enum=Retain;Delete
+	DeletionPolicy string `json:"deletionPolicy,omitempty"`
+	// verify says how the backup is tested once it is in the store: None; Checksum, all of it is read again and compared with its
+	// checksums; or Restore, it is restored on a volume that is thrown away afterwards, and every table is checked there. Retention counts
+	// a backup with another value than None only when it has passed. Default: None.
+	// +optional
+	// +kubebuilder:default=None
+	// +kubebuilder:validation:Enum=None;Checksum;Restore
+	Verify string `json:"verify,omitempty"`
+	// identitySecretRef is a Secret in this namespace with the private key of one of the recipients (age identity, "AGE-SECRET-KEY-1…"),
+	// for verify: Restore only. Make a pair of its own for that, which you can replace, and add its public key to the store's recipients.
+	// +optional
+	IdentitySecretRef *SecretKey `json:"identitySecretRef,omitempty"`
+}
+
+// Phases of a GaleraBackup.
+const (
+	BackupPending   = "Pending"
+	BackupRunning   = "Running"
+	BackupCompleted = "Completed"
+	BackupFailed    = "Failed"
+)
+
+// GaleraBackupStatus is how far a backup is.
+type GaleraBackupStatus struct {
+	// observedGeneration is the generation of the spec the status is about; -1 before the first look.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration"`
+	// phase is Pending, Running, Completed or Failed.
+	// +optional
+	// +kubebuilder:validation:Enum=Pending;Running;Completed;Failed
+	Phase string `json:"phase,omitempty"`
+	// id of the backup in the store.
+	// +optional
+	ID string `json:"id,omitempty"`
+	// directory of the store the backup lies in.
+	// +optional
+	Directory string `json:"directory,omitempty"`
+	// clusterUID is the UID of the GaleraCluster.
+	// +optional
+	ClusterUID string `json:"clusterUID,omitempty"`
+	// attempts is how many Jobs were started for the backup: at most 5, and more while the store is away or full.
+	// +optional
+	Attempts int32 `json:"attempts,omitempty"`
+	// attemptedAt is when the last one was.
+	// +optional
+	AttemptedAt *metav1.Time `json:"attemptedAt,omitempty"`
+	// node the data are, or were, read from.
+	// +optional
+	Node string `json:"node,omitempty"`
+	// progress of a running backup.
+	// +optional
+	Progress *BackupProgress `json:"progress,omitempty"`
+	// progressAt is when progress was written down.
+	// +optional
+	ProgressAt *metav1.Time `json:"progressAt,omitempty"`
+	// removals is how many attempts to remove the data from the store have failed.
+	// +optional
+	Removals int32 `json:"removals,omitempty"`
+	// position of the backup in Galera's history, UUID:SEQNO.
+	// +optional
+	Position string `json:"position,omitempty"`
+	// gtid is the position in the binary log, where the cluster writes one.
+	// +optional
+	GTID string `json:"gtid,omitempty"`
+	// serverVersion of the node. A restore needs the same series or a later one.
+	// +optional
+	ServerVersion string `json:"serverVersion,omitempty"`
+	// dataSize is the size of the copy, storedSize what it takes in the store.
+	// +optional
+	DataSize *resource.Quantity `json:"dataSize,omitempty"`
+	// storedSize is what the backup takes in the store.
+	// +optional
+	StoredSize *resource.Quantity `json:"storedSize,omitempty"`
+	// checksum is the SHA-256 of the backup's manifest, which holds those of all its parts.
+	// +optional
+	Checksum string `json:"checksum,omitempty"`
+	// recipients are the public keys the backup is encrypted for.
+	// +optional
+	// +listType=atomic
+	Recipients []string `json:"recipients,omitempty"`
+	// startedAt is when the copy began.
+	// +optional
+	StartedAt *metav1.Time `json:"startedAt,omitempty"`
+	// completedAt is when the backup was complete in the store.
+	// +optional
+	CompletedAt *metav1.Time `json:"completedAt,omitempty"`
+	// verification is how far spec.verify is. The condition Verified says what came of it.
+	// +optional
+	Verification *BackupVerification `json:"verification,omitempty"`
+	// conditions are Complete, Verified, Reconciling and Stalled.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// Phases of a BackupVerification.
+const (
+	VerifyRunning   = "Running"
+	VerifySucceeded = "Succeeded"
+	VerifyFailed    = "Failed"
+)
+
+// BackupVerification is the test of a backup.
+type BackupVerification struct {
+	// method is spec.verify as it was when the test began. Another value begins another test.
+	Method string `json:"method"`
+	// phase is Running, Succeeded or Failed.
+	// +kubebuilder:validation:Enum=Running;Succeeded;Failed
+	Phase string `json:"phase"`
+	// attempts is how many Jobs were started.
+	// +optional
+	Attempts int32 `json:"attempts,omitempty"`
+	// attemptedAt is when the last one was.
+	// +optional
+	AttemptedAt *metav1.Time `json:"attemptedAt,omitempty"`
+	// failures is how many of them have failed in a row.
+	// +optional
+	Failures int32 `json:"failures,omitempty"`
+	// verifiedAt is when the backup has passed.
+	// +optional
+	VerifiedAt *metav1.Time `json:"verifiedAt,omitempty"`
+	// took is how long the Job was at work: with Restore, about what a restore of one node takes.
+	// +optional
+	Took *metav1.Duration `json:"took,omitempty"`
+	// tables is how many tables were found good, with Restore.
+	// +optional
+	Tables int32 `json:"tables,omitempty"`
+}
+
+// BackupProgress is how far a copy is. It is updated every ten seconds at most.
+type BackupProgress struct {
+	// bytesDone were read from the node.
+	BytesDone resource.Quantity `json:"bytesDone"`
+	// bytesTotal is the size of the node's data, an estimate of the bytes a backup reads.
+	// +optional
+	BytesTotal *resource.Quantity `json:"bytesTotal,omitempty"`
+	// rate since the beginning, in bytes per second.
+	// +optional
+	Rate *resource.Quantity `json:"rate,omitempty"`
+	// eta is when the copy will end at this rate.
+	// +optional
+	ETA *metav1.Time `json:"eta,omitempty"`
+	// summary is the progress in a word, for instance 40%.
+	// +optional
+	Summary string `json:"summary,omitempty"`
+}

@@ -1,0 +1,93 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// GaleraBackupSchedule makes GaleraBackups at certain times.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=gsched,categories=all
+// +kubebuilder:printcolumn:name="Schedule",type=string,JSONPath=`.spec.schedule`
+// +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.template.clusterRef.name`
+// +kubebuilder:printcolumn:name="Suspend",type=boolean,JSONPath=`.spec.suspend`
+// +kubebuilder:printcolumn:name="LastSuccess",type=date,JSONPath=`.status.lastSuccessTime`
+// +kubebuilder:printcolumn:name="Next",type=string,JSONPath=`.status.nextTime`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 36 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="the name becomes part of the backups' names: at most 36 lower-case letters, digits and '-', starting with a letter"
+type GaleraBackupSchedule struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec says when, and what.
+	// +required
+	Spec GaleraBackupScheduleSpec `json:"spec"`
+	// status says when the last backup was, and when the next one is due.
+	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
+	Status GaleraBackupScheduleStatus `json:"status,omitempty"`
+}
+
+// GaleraBackupScheduleList is a list of GaleraBackupSchedule.
+//
+// +kubebuilder:object:root=true
+type GaleraBackupScheduleList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []GaleraBackupSchedule `json:"items"`
+}
+
+// Values of GaleraBackupScheduleSpec.ConcurrencyPolicy.
+const (
+	ConcurrencyForbid = "Forbid"
+	ConcurrencyAllow  = "Allow"
+)
+
+// GaleraBackupScheduleSpec says when backups are made.
+type GaleraBackupScheduleSpec struct {
+	// schedule in the five fields of cron (minute, hour, day of the month, month, day of the week), for instance "30 2 * * *", or a word like
+	// @daily.
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|([0-9A-Za-z*,/?-]+ +){4}[0-9A-Za-z*,/?-]+)$`
+	Schedule string `json:"schedule"`
+	// timeZone of the schedule, from the IANA database, for instance Europe/Vienna. Default: UTC.
+	// +optional
+	// +kubebuilder:default=UTC
+	// +kubebuilder:validation:MaxLength=64
+	TimeZone string `json:"timeZone,omitempty"`
+	// concurrencyPolicy says what happens when a backup is due and the one before still runs: Forbid, it is left out; or Allow, both are
+	// made, one after another. Default: Forbid.
+	// +optional
+	// +kubebuilder:default=Forbid
+	// +kubebuilder:validation:Enum=Forbid;Allow
+	ConcurrencyPolicy string `json:"concurrencyPolicy,omitempty"`
+	// suspend makes no further backups. Default: false.
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
+	// template of the backups. Name deletionPolicy Delete in it for the store's retention to hold.
+	// +required
+	Template GaleraBackupSpec `json:"template"`
+}
+
+// GaleraBackupScheduleStatus says what the schedule has done.
+type GaleraBackupScheduleStatus struct {
+	// observedGeneration is the generation of the spec the status is about; -1 before the first look.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration"`
+	// lastScheduleTime is when the last backup was due. One that was due while the operator was away is made once.
+	// +optional
+	LastScheduleTime *metav1.Time `json:"lastScheduleTime,omitempty"`
+	// lastBackup is the name of the GaleraBackup that was made then.
+	// +optional
+	LastBackup string `json:"lastBackup,omitempty"`
+	// lastSuccessTime is when a backup of the schedule was last complete.
+	// +optional
+	LastSuccessTime *metav1.Time `json:"lastSuccessTime,omitempty"`
+	// nextTime is when the next backup is due.
+	// +optional
+	NextTime *metav1.Time `json:"nextTime,omitempty"`
+	// conditions are Reconciling and Stalled.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
