@@ -47,7 +47,7 @@ func (i *Image) Look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, versionTime)
 	defer cancel()
 	if i.Mariadbd != "" {
-		i.onVersion(serverVersion(ctx, i.table, i.Mariadbd))
+		i.onVersion(ServerVersion(ctx, i.table, i.Mariadbd))
 	}
 	if path, err := exec.LookPath("socat"); err == nil {
 		if exit, err := mariadbd.Run(ctx, i.table, mariadbd.Command{Path: path, Args: []string{"-V"}}); err == nil {
@@ -72,7 +72,7 @@ func (i *Image) Tick() {
 	ctx, cancel := i.loop.Work(versionTime)
 	go func() {
 		defer cancel()
-		v, err := serverVersion(ctx, i.table, i.Mariadbd)
+		v, err := ServerVersion(ctx, i.table, i.Mariadbd)
 		i.loop.Post(func() { i.onVersion(v, err) })
 	}()
 }
@@ -94,8 +94,8 @@ func (i *Image) Report(r *agentapi.Report) {
 	r.Image.Missing = slices.Clone(i.Missing)
 }
 
-// serverVersion asks mariadbd for its version: "mariadbd  Ver 11.8.6-MariaDB-… for …".
-func serverVersion(ctx context.Context, table *procs.Table, path string) (string, error) {
+// ServerVersion asks the mariadbd at path for its version: "mariadbd  Ver 11.8.6-MariaDB-… for …".
+func ServerVersion(ctx context.Context, table *procs.Table, path string) (string, error) {
 	exit, err := mariadbd.Run(ctx, table, mariadbd.Command{Path: path, Args: []string{"--no-defaults", "--version"}})
 	if err != nil {
 		return "", err

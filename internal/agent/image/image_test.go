@@ -20,7 +20,7 @@ func TestServerVersion(t *testing.T) {
 		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		got, err := serverVersion(context.Background(), &procs.Table{}, path)
+		got, err := ServerVersion(context.Background(), &procs.Table{}, path)
 		if err != nil {
 			got = err.Error()
 		}

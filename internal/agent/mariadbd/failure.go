@@ -1,6 +1,8 @@
 package mariadbd
 
 import (
+	"strings"
+
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
@@ -26,4 +28,17 @@ func Classify(lines []string) string {
 		}
 	}
 	return agentapi.FailureStart
+}
+
+// ToolWhy picks from the lines of a tool that failed, mariadb-backup or mbstream, the first that tells of an error, and else the last one.
+func ToolWhy(lines []string) string {
+	for _, line := range lines {
+		if l := strings.ToLower(line); strings.Contains(l, "error") || strings.Contains(l, "failed") || strings.Contains(l, "can't ") {
+			return strings.TrimSpace(line)
+		}
+	}
+	if len(lines) == 0 {
+		return "it has said nothing"
+	}
+	return strings.TrimSpace(lines[len(lines)-1])
 }

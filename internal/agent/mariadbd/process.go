@@ -50,6 +50,8 @@ type Command struct {
 	Dir  string
 	// Stdin is given to the process; nil for none.
 	Stdin io.Reader
+	// Stdout gets what the process prints there; nil for Log.
+	Stdout *os.File
 	// Log gets every line the process prints.
 	Log func(line string)
 }
@@ -63,6 +65,9 @@ func Start(table *procs.Table, c Command) (*Process, error) {
 	cmd := exec.Command(c.Path, c.Args...)
 	cmd.Env, cmd.Dir, cmd.Stdin = c.Env, c.Dir, c.Stdin
 	cmd.Stdout, cmd.Stderr = w, w
+	if c.Stdout != nil {
+		cmd.Stdout = c.Stdout
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	err = table.Start(cmd)
 	_ = w.Close()

@@ -1,0 +1,46 @@
+// Command backup is what the Jobs of backups run: it checks a store, takes a backup, restores one, or removes one. The init container of a
+// restore calls it to install it beside mariadb-backup.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/galera-operator/galera-operator/internal/agent/install"
+	"github.com/galera-operator/galera-operator/internal/backup/runner"
+	"github.com/galera-operator/galera-operator/internal/version"
+)
+
+const usage = `usage:
+  backup run                 do what BACKUP_TASK says
+  backup install DIRECTORY   copy this binary to DIRECTORY/backup
+  backup --version           print the version`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "backup:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	switch {
+	case len(args) == 1 && args[0] == "run":
+		return runner.Main(ctx)
+	case len(args) == 2 && args[0] == "install":
+		if err := install.Passwd(args[1]); err != nil {
+			return err
+		}
+		return install.CopyAs(args[1], "backup")
+	case version.Asked(args):
+		fmt.Println(version.Version)
+		return nil
+	}
+	return fmt.Errorf("no such command\n%s", usage)
+}

@@ -1,0 +1,156 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"filippo.io/age"
+
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+)
+
+const testPart = 64 << 10
+
+// shelf keeps parts in memory.
+type shelf struct {
+	mu    sync.Mutex
+	parts map[int][]byte
+	fail  int // the part that cannot be stored, -1 for none
+}
+
+var errFull = errors.New("the shelf is full")
+
+func (s *shelf) put(_ context.Context, index int, data []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if index == s.fail {
+		return errFull
+	}
+	s.parts[index] = bytes.Clone(data)
+	return nil
+}
+
+func (s *shelf) get(_ context.Context, index int) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	data, ok := s.parts[index]
+	if !ok {
+		return nil, errors.New("no such part")
+	}
+	return data, nil
+}
+
+func key(t *testing.T) *age.X25519Identity {
+	t.Helper()
+	k, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// noise is not compressible.
+func noise(n int) []byte {
+	r, out := rand.New(rand.NewPCG(1, 2)), make([]byte, n)
+	for i := range out {
+		out[i] = byte(r.Uint32())
+	}
+	return out
+}
+
+func stored(t *testing.T, data []byte, compression string, keys ...age.Recipient) (*shelf, manifest.Manifest) {
+	t.Helper()
+	s := &shelf{parts: map[int][]byte{}, fail: -1}
+	w, err := Write(t.Context(), bytes.NewReader(data), Options{Recipients: keys, Compression: compression, PartSize: testPart, Put: s.put})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, manifest.Manifest{Compression: compression, Parts: w.Parts, StreamBytes: w.StreamBytes, StreamSHA256: w.StreamSHA256}
+}
+
+func TestRoundTrip(t *testing.T) {
+	one, two := key(t), key(t)
+	for name, data := range map[string][]byte{"nothing": nil, "a little": []byte("secret"), "one part exactly": noise(testPart), "many parts": noise(20*testPart + 7)} {
+		for _, compression := range []string{manifest.CompressionZstd, manifest.CompressionNone} {
+			s, m := stored(t, data, compression, one.Recipient(), two.Recipient())
+			for i, p := range s.parts {
+				if bytes.Contains(p, []byte("secret")) {
+					t.Errorf("%s: part %d holds clear text", name, i)
+				}
+			}
+			var out bytes.Buffer
+			if err := Read(t.Context(), m, s.get, []age.Identity{two}, &out); err != nil || !bytes.Equal(out.Bytes(), data) {
+				t.Errorf("%s, %s: %d of %d bytes, %v", name, compression, out.Len(), len(data), err)
+			}
+		}
+	}
+}
+
+// TestAltered: nothing that was changed since passes, whoever has changed the manifest with it.
+func TestAltered(t *testing.T) {
+	own, data := key(t), noise(5*testPart)
+	for _, compression := range []string{manifest.CompressionZstd, manifest.CompressionNone} {
+		for name, c := range map[string]struct {
+			alter func(s *shelf, m *manifest.Manifest)
+			says  string
+		}{
+			"a bit of a part":                           {func(s *shelf, _ *manifest.Manifest) { s.parts[2][100] ^= 1 }, "part-000002 is not what was stored"},
+			"a part that is missing":                    {func(s *shelf, _ *manifest.Manifest) { delete(s.parts, 1) }, "no such part"},
+			"two parts exchanged":                       {func(s *shelf, _ *manifest.Manifest) { s.parts[1], s.parts[2] = s.parts[2], s.parts[1] }, "is not what was stored"},
+			"the end, by somebody who writes manifests": {func(_ *shelf, m *manifest.Manifest) { m.Parts = m.Parts[:3] }, "cannot be read to its end"},
+			"the order, by somebody who writes manifests": {func(s *shelf, m *manifest.Manifest) {
+				s.parts[1], s.parts[2] = s.parts[2], s.parts[1]
+				m.Parts[1], m.Parts[2] = m.Parts[2], m.Parts[1]
+			}, "cannot be read to its end"},
+			"the whole stream's checksum": {func(_ *shelf, m *manifest.Manifest) { m.StreamSHA256 = strings.Repeat("0", 64) }, "not what its manifest says"},
+		} {
+			s, m := stored(t, data, compression, own.Recipient())
+			c.alter(s, &m)
+			if err := Read(t.Context(), m, s.get, []age.Identity{own}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%s, %s: %v", compression, name, err)
+			}
+		}
+	}
+}
+
+func TestWrongKey(t *testing.T) {
+	s, m := stored(t, noise(100), manifest.CompressionZstd, key(t).Recipient())
+	if err := Read(t.Context(), m, s.get, []age.Identity{key(t)}, &bytes.Buffer{}); !errors.Is(err, ErrWrongKey) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestStoreFails: what failed first is what is told, and the writer does not hang.
+func TestStoreFails(t *testing.T) {
+	for _, at := range []int{0, 3, 20} {
+		s := &shelf{parts: map[int][]byte{}, fail: at}
+		_, err := Write(t.Context(), bytes.NewReader(noise(20*testPart+7)), Options{Recipients: []age.Recipient{key(t).Recipient()},
+			Compression: manifest.CompressionZstd, PartSize: testPart, Put: s.put})
+		if !errors.Is(err, errFull) {
+			t.Errorf("part %d: %v", at, err)
+		}
+	}
+}
+
+type broken struct{ n int }
+
+func (b *broken) Read(p []byte) (int, error) {
+	if b.n -= len(p); b.n < 0 {
+		return 0, errors.New("the node is gone")
+	}
+	copy(p, noise(len(p)))
+	return len(p), nil
+}
+
+func TestSourceFails(t *testing.T) {
+	s := &shelf{parts: map[int][]byte{}, fail: -1}
+	_, err := Write(t.Context(), &broken{n: 5 * testPart}, Options{Recipients: []age.Recipient{key(t).Recipient()}, PartSize: testPart, Put: s.put})
+	if err == nil || !strings.Contains(err.Error(), "the node is gone") {
+		t.Errorf("%v", err)
+	}
+}

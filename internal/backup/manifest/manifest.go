@@ -1,0 +1,119 @@
+// Package manifest describes a backup as it lies in its store: enough to restore it with nothing but the bucket and the private key.
+// It is pure.
+package manifest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+)
+
+// Format is the version of what this package writes, and the latest it reads.
+const Format = 1
+
+const (
+	// Name is the manifest's below the directory of a backup. It is written last: without it there is no backup.
+	Name = "manifest.json"
+	// MaxSize bounds a manifest that is read, in bytes.
+	MaxSize = 64 << 20
+)
+
+// Compressions of a stream.
+const (
+	CompressionNone = "None"
+	CompressionZstd = "Zstd"
+)
+
+// Manifest of one backup.
+type Manifest struct {
+	// Format is the version of this document.
+	Format int `json:"format"`
+	// ID is the backup's, unique in its store.
+	ID string `json:"id"`
+	// Namespace and Cluster are where the data come from, ClusterUID says which of that name.
+	Namespace  string `json:"namespace"`
+	Cluster    string `json:"cluster"`
+	ClusterUID string `json:"clusterUID"`
+	// Node the data were read from.
+	Node string `json:"node"`
+	// Position in Galera's history, UUID:SEQNO, and GTID the position in the binary log, "" without one.
+	Position string `json:"position"`
+	GTID     string `json:"gtid,omitempty"`
+	// ServerVersion that wrote the data, and the processor it ran on (GOARCH).
+	ServerVersion string    `json:"serverVersion"`
+	Arch          string    `json:"arch"`
+	StartedAt     time.Time `json:"startedAt"`
+	CompletedAt   time.Time `json:"completedAt"`
+	// Compression of the stream: None or Zstd. It is compressed first, then encrypted.
+	Compression string `json:"compression"`
+	// Recipients are the age public keys it was encrypted for: any of their private keys reads it.
+	Recipients []string `json:"recipients"`
+	// StreamBytes is the length of mariadb-backup's stream (mbstream), StreamSHA256 its checksum in hexadecimal.
+	StreamBytes  int64  `json:"streamBytes"`
+	StreamSHA256 string `json:"streamSHA256"`
+	// Parts, one after the other, are the encrypted stream.
+	Parts []Part `json:"parts"`
+}
+
+// Part is one object of the encrypted stream.
+type Part struct {
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+// Dir is where the backups of a cluster lie in a store. Clusters of one name, here or in another Kubernetes, are told apart by their UID.
+func Dir(namespace, cluster, uid string) string {
+	return path.Join(namespace, cluster, strings.SplitN(uid, "-", 2)[0])
+}
+
+// PartName is the name of a part below the directory of its backup.
+func PartName(index int) string { return fmt.Sprintf("part-%06d", index) }
+
+// StoredBytes is the length of all parts together.
+func (m Manifest) StoredBytes() (sum int64) {
+	for _, p := range m.Parts {
+		sum += p.Size
+	}
+	return sum
+}
+
+// Checksum is the SHA-256 of the manifest's own text, in hexadecimal: it covers the checksums of all parts.
+func Checksum(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// Parse reads a manifest. The error says what is wrong with one that cannot be used.
+func Parse(text []byte) (Manifest, error) {
+	var m Manifest
+	if err := json.Unmarshal(text, &m); err != nil {
+		return m, fmt.Errorf("the manifest is damaged: %w", err)
+	}
+	switch {
+	case m.Format > Format:
+		return m, fmt.Errorf("the manifest has format %d, and this program reads up to %d: use a later release", m.Format, Format)
+	case m.Format < 1 || m.ID == "" || len(m.Parts) == 0:
+		return m, errors.New("the manifest is damaged: it names no format, no ID or no parts")
+	case m.Compression != CompressionNone && m.Compression != CompressionZstd:
+		return m, fmt.Errorf("the manifest is damaged: compression %q", m.Compression)
+	}
+	return m, nil
+}
+
+// Later says whether the backup was written by a later series of MariaDB than version, which could not read it. Versions that cannot be
+// read are not compared.
+func Later(backup, version string) bool {
+	a, okA := series(backup)
+	b, okB := series(version)
+	return okA && okB && (a[0] > b[0] || a[0] == b[0] && a[1] > b[1])
+}
+
+func series(version string) (s [2]int, ok bool) {
+	n, err := fmt.Sscanf(version, "%d.%d", &s[0], &s[1])
+	return s, err == nil && n == len(s)
+}

@@ -1,0 +1,53 @@
+// Package retention says which backups are kept. It is pure.
+package retention
+
+import (
+	"slices"
+	"time"
+)
+
+// Policy keeps a backup that any of its rules keeps; a rule that is 0 keeps none.
+type Policy struct {
+	// Last is how many of the latest are kept, Within how old a backup may be.
+	Last   int
+	Within time.Duration
+	// Daily and Weekly are for how many days, and ISO weeks, in UTC, the last backup of each is kept.
+	Daily, Weekly int
+}
+
+// Expired returns the indices of the backups, given by when they were complete, that no rule keeps. The latest is always kept.
+func Expired(backups []time.Time, p Policy, now time.Time) (expired []int) {
+	order := make([]int, len(backups))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return backups[b].Compare(backups[a]) }) // the latest first
+	days, weeks := spans(p.Daily), spans(p.Weekly)
+	for rank, i := range order {
+		at := backups[i].UTC()
+		year, week := at.ISOWeek()
+		daily, weekly := days.first(at.Year()*1000+at.YearDay()), weeks.first(year*100+week)
+		if rank > 0 && rank >= p.Last && now.Sub(at) > p.Within && !daily && !weekly {
+			expired = append(expired, i)
+		}
+	}
+	return expired
+}
+
+// span counts days, or weeks, with a backup.
+type span struct {
+	left int
+	last int
+	any  bool
+}
+
+func spans(n int) *span { return &span{left: n} }
+
+// first says that a backup is the last of a day that is still to be kept. Days come in falling order.
+func (s *span) first(day int) bool {
+	if s.any && s.last == day || s.left == 0 {
+		return false
+	}
+	s.left, s.last, s.any = s.left-1, day, true
+	return true
+}

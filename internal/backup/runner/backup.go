@@ -1,0 +1,261 @@
+package runner
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"filippo.io/age"
+	"golang.org/x/time/rate"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/backup/archive"
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+	"github.com/galera-operator/galera-operator/internal/backup/store"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+const (
+	// putTime is how long a part is tried: meanwhile the node waits, and InnoDB's log must not be written over.
+	putTime  = 4 * time.Minute
+	putFirst = time.Second
+	putPause = 20 * time.Second
+	dialTime = 10 * time.Second
+	// silence is how long the node may send nothing: mariadb-backup may be waiting for a lock.
+	silence = 10 * time.Minute
+)
+
+// backup copies what the node streams into the store, and writes the manifest last.
+func backup(ctx context.Context, bucket *store.Bucket, t task.Backup) (task.Result, error) {
+	m := t.Manifest
+	base := path.Join(manifest.Dir(m.Namespace, m.Cluster, m.ClusterUID), m.ID)
+	if exists, err := bucket.Exists(ctx, path.Join(base, manifest.Name)); err != nil {
+		return task.Result{}, stored("the store could not be asked for the backup", err)
+	} else if exists {
+		return taken(ctx, bucket, base) // an attempt before has ended well, and was not heard
+	}
+	if err := remove(ctx, bucket, path.Dir(base), m.ID); err != nil {
+		return task.Result{}, err
+	}
+	recipients, err := recipients(m.Recipients)
+	if err != nil {
+		return task.Result{}, fatal(task.ReasonWrongKey, err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := open(ctx, t)
+	if err != nil {
+		return task.Result{}, because(task.ReasonNode, err)
+	}
+	defer stream.Close()
+	say("reading from %s", t.ServerName)
+	m.Format, m.StartedAt = manifest.Format, time.Now().UTC()
+	written, err := archive.Write(ctx, limited(ctx, stream.reader(), t.Rate), archive.Options{
+		Recipients: recipients, Compression: m.Compression,
+		Put: func(ctx context.Context, index int, data []byte) error {
+			return put(ctx, bucket, path.Join(base, manifest.PartName(index)), data)
+		},
+	})
+	if err != nil {
+		return task.Result{}, err
+	}
+	end, err := stream.end()
+	if err != nil {
+		return task.Result{}, because(task.ReasonNode, err)
+	}
+	m.Parts, m.StreamBytes, m.StreamSHA256 = written.Parts, written.StreamBytes, written.StreamSHA256
+	m.Position, m.GTID, m.ServerVersion, m.Arch, m.CompletedAt = end.Position, end.GTID, end.ServerVersion, end.Arch, time.Now().UTC()
+	text, err := json.Marshal(m)
+	if err != nil {
+		return task.Result{}, err
+	}
+	if err := put(ctx, bucket, path.Join(base, manifest.Name), text); err != nil {
+		return task.Result{}, err
+	}
+	return task.Result{Backup: describe(m, text)}, nil
+}
+
+func taken(ctx context.Context, bucket *store.Bucket, base string) (task.Result, error) {
+	m, text, err := readManifest(ctx, bucket, base)
+	if err != nil {
+		return task.Result{}, err
+	}
+	return task.Result{Backup: describe(m, text)}, nil
+}
+
+func describe(m manifest.Manifest, text []byte) *task.Stored {
+	return &task.Stored{ID: m.ID, Dir: manifest.Dir(m.Namespace, m.Cluster, m.ClusterUID), Node: m.Node, Position: m.Position, GTID: m.GTID,
+		ServerVersion: m.ServerVersion, StartedAt: m.StartedAt, CompletedAt: m.CompletedAt, StreamBytes: m.StreamBytes, StoredBytes: m.StoredBytes(),
+		Checksum: manifest.Checksum(text)}
+}
+
+func readManifest(ctx context.Context, bucket *store.Bucket, base string) (manifest.Manifest, []byte, error) {
+	r, err := bucket.NewReader(ctx, path.Join(base, manifest.Name), nil)
+	if store.Missing(err) {
+		return manifest.Manifest{}, nil, fatal(task.ReasonNotFound, fmt.Errorf("the store has no complete backup %s", base))
+	}
+	if err != nil {
+		return manifest.Manifest{}, nil, stored("the manifest could not be read", err)
+	}
+	defer func() { _ = r.Close() }()
+	text, err := io.ReadAll(io.LimitReader(r, manifest.MaxSize))
+	if err != nil {
+		return manifest.Manifest{}, nil, stored("the manifest could not be read", err)
+	}
+	m, err := manifest.Parse(text)
+	if err != nil {
+		return m, text, fatal(task.ReasonDamaged, err)
+	}
+	return m, text, nil
+}
+
+// put stores an object, and tries for a while.
+func put(ctx context.Context, bucket *store.Bucket, key string, data []byte) error {
+	return again(ctx, "an object could not be written", func(ctx context.Context) error { return bucket.WriteAll(ctx, key, data, nil) })
+}
+
+// again repeats what a store does not do at once, unless it refuses.
+func again(ctx context.Context, what string, do func(context.Context) error) error {
+	end := time.Now().Add(putTime)
+	for pause := putFirst; ; pause = min(2*pause, putPause) {
+		err := do(ctx)
+		if err == nil {
+			return nil
+		}
+		if _, final := store.Reason(err); final || ctx.Err() != nil || time.Now().Add(pause).After(end) {
+			return stored(what, err)
+		}
+		say("%s, and is tried again: %s", what, store.Explain(err))
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return stored(what, err)
+		}
+	}
+}
+
+func recipients(keys []string) ([]age.Recipient, error) {
+	var out []age.Recipient
+	for _, key := range keys {
+		r, err := age.ParseX25519Recipient(key)
+		if err != nil {
+			return nil, fmt.Errorf("the recipient %s: %w", key, err)
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// stream is what a node sends.
+type stream struct {
+	resp   *http.Response
+	cancel context.CancelFunc
+	idle   *time.Timer
+}
+
+// open asks the node's agent for the backup.
+func open(ctx context.Context, t task.Backup) (*stream, error) {
+	pair, err := tls.LoadX509KeyPair(filepath.Join(task.AgentDir, "tls.crt"), filepath.Join(task.AgentDir, "tls.key"))
+	if err != nil {
+		return nil, err
+	}
+	ca, err := os.ReadFile(filepath.Join(task.AgentDir, "ca.crt"))
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(ca)
+	client := &http.Client{Transport: &http.Transport{
+		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, RootCAs: roots, ServerName: t.ServerName},
+		TLSHandshakeTimeout: dialTime, DisableCompression: true, DisableKeepAlives: true, ResponseHeaderTimeout: silence,
+	}}
+	ctx, cancel := context.WithCancel(ctx)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+t.Address+agentapi.PathBackup+t.Manifest.ID, nil)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		cancel()
+		return nil, fmt.Errorf("the node could not be reached: %w", err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 1024))
+		_ = resp.Body.Close()
+		cancel()
+		return nil, fmt.Errorf("the node gives no backup: %s", strings.TrimSpace(string(text)))
+	}
+	return &stream{resp: resp, cancel: cancel, idle: time.AfterFunc(silence, cancel)}, nil
+}
+
+// Close ends the stream.
+func (s *stream) Close() {
+	s.idle.Stop()
+	s.cancel()
+	_ = s.resp.Body.Close()
+}
+
+func (s *stream) reader() io.Reader { return watched{s} }
+
+// watched ends a stream in which nothing comes any more.
+type watched struct{ s *stream }
+
+// Read implements io.Reader.
+func (w watched) Read(to []byte) (int, error) {
+	w.s.idle.Reset(silence)
+	n, err := w.s.resp.Body.Read(to)
+	w.s.idle.Stop() // while the store takes its time, the node is not the one that is late
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = because(task.ReasonNode, fmt.Errorf("the node's stream has broken off: %w", err))
+	}
+	return n, err
+}
+
+// end is what the agent says after the last byte; without it the stream was cut off.
+func (s *stream) end() (agentapi.BackupEnd, error) {
+	var end agentapi.BackupEnd
+	text := s.resp.Trailer.Get(agentapi.TrailerBackup)
+	if err := json.Unmarshal([]byte(text), &end); err != nil {
+		return end, errors.New("the node's stream has ended without a word of the agent")
+	}
+	if end.Error != "" {
+		return end, errors.New(end.Error)
+	}
+	return end, nil
+}
+
+// limited bounds the rate of a reader; 0 for no bound.
+func limited(ctx context.Context, r io.Reader, bytesPerSecond int64) io.Reader {
+	if bytesPerSecond <= 0 {
+		return r
+	}
+	return throttled{ctx, r, rate.NewLimiter(rate.Limit(bytesPerSecond), int(min(bytesPerSecond, 1<<20)))}
+}
+
+type throttled struct {
+	ctx   context.Context
+	r     io.Reader
+	limit *rate.Limiter
+}
+
+// Read implements io.Reader.
+func (t throttled) Read(to []byte) (int, error) {
+	n, err := t.r.Read(to[:min(len(to), t.limit.Burst())])
+	if n > 0 {
+		if err := t.limit.WaitN(t.ctx, n); err != nil {
+			return n, err
+		}
+	}
+	return n, err
+}

@@ -1,0 +1,50 @@
+package runner
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"gocloud.dev/blob/memblob"
+
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+)
+
+// TestList: complete backups are found at every depth that is asked for; parts, halves and what belongs to others are none.
+func TestList(t *testing.T) {
+	ctx := context.Background()
+	bucket := memblob.OpenBucket(nil)
+	defer func() { _ = bucket.Close() }()
+	put := func(key string) {
+		t.Helper()
+		if err := bucket.WriteAll(ctx, key, []byte("x"), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{"demo/shop/u1/a", "demo/shop/u1/b", "demo/shop/u2/c", "demo/shoppers/u3/d", "other/shop/u4/e"} {
+		for i := range 3 {
+			put(path.Join(dir, manifest.PartName(i)))
+		}
+		put(path.Join(dir, manifest.Name))
+	}
+	put("demo/shop/u1/half/part-000000")
+	put("readme.txt")
+	put("photos/2026/03/01/" + manifest.Name)
+	put("photos/2026/" + manifest.Name)
+	for dir, want := range map[string]string{"": "01 a b c d e", "demo/shop": "a b c", "demo/shop/u1": "a b", "demo/none": ""} {
+		found, err := list(ctx, bucket, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range found {
+			got = append(got, f.id)
+		}
+		slices.Sort(got)
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: %v, want %s", dir, got, want)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"filippo.io/age"
+
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+	"github.com/galera-operator/galera-operator/internal/backup/store"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+// find tells which backup a restore is of, and shows that the private keys open it: before any volume is filled.
+func find(ctx context.Context, bucket *store.Bucket, t task.Find) (task.Result, error) {
+	base, err := locate(ctx, bucket, t)
+	if err != nil {
+		return task.Result{}, err
+	}
+	m, text, err := readManifest(ctx, bucket, base)
+	if err != nil {
+		return task.Result{}, err
+	}
+	keys, err := identities()
+	if err != nil {
+		return task.Result{}, fatal(task.ReasonWrongKey, err)
+	}
+	first, err := bucket.ReadAll(ctx, path.Join(base, manifest.PartName(0)))
+	if store.Missing(err) {
+		return task.Result{}, fatal(task.ReasonDamaged, fmt.Errorf("%s of the backup %s is missing", manifest.PartName(0), base))
+	}
+	if err != nil {
+		return task.Result{}, stored("the backup's first part could not be read", err)
+	}
+	if _, err := age.Decrypt(bytes.NewReader(first), keys...); err != nil {
+		var noMatch *age.NoIdentityMatchError
+		if errors.As(err, &noMatch) {
+			return task.Result{}, fatal(task.ReasonWrongKey, fmt.Errorf("none of the private keys opens the backup %s; it was encrypted for %s", base, strings.Join(m.Recipients, ", ")))
+		}
+		return task.Result{}, fatal(task.ReasonDamaged, fmt.Errorf("the backup %s cannot be opened: %w", base, err))
+	}
+	found := describe(m, text)
+	found.Dir = path.Dir(base) // where it lies, whatever it says of itself
+	return task.Result{Backup: found}, nil
+}
+
+// locate returns where a backup lies: the latest below a directory when no ID is given.
+func locate(ctx context.Context, bucket *store.Bucket, t task.Find) (string, error) {
+	found, err := list(ctx, bucket, t.Dir)
+	if err != nil {
+		return "", stored("the backups could not be listed", err)
+	}
+	for _, f := range found {
+		if t.ID == "" || f.id == t.ID {
+			return path.Join(f.dir, f.id), nil
+		}
+	}
+	what := "a complete backup " + t.ID
+	if t.ID == "" {
+		what = "any complete backup"
+	}
+	return "", fatal(task.ReasonNotFound, fmt.Errorf("the store does not have %s below %q", what, t.Dir))
+}
+
+// identities are the private keys, from every file that is mounted.
+func identities() ([]age.Identity, error) {
+	files, err := os.ReadDir(task.KeysDir)
+	if err != nil {
+		return nil, err
+	}
+	var out []age.Identity
+	for _, f := range files {
+		if strings.HasPrefix(f.Name(), ".") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(task.KeysDir, f.Name()))
+		if err != nil {
+			return nil, err
+		}
+		keys, err := age.ParseIdentities(bytes.NewReader(text))
+		if err != nil {
+			// Never the error itself: it may quote the key.
+			return nil, fmt.Errorf("the private key in %q of the Secret is no age identity (AGE-SECRET-KEY-1…)", f.Name())
+		}
+		out = append(out, keys...)
+	}
+	if len(out) == 0 {
+		return nil, errors.New("the Secret with the private keys is empty")
+	}
+	return out, nil
+}

@@ -1,0 +1,141 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/image"
+	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+const (
+	// startTime bounds the start of the server on the prepared data, stopTime its end.
+	startTime = 15 * time.Minute
+	stopTime  = 5 * time.Minute
+	// synced is what mariadbd says when it has written the first view of the new history.
+	synced = "WSREP: Synchronized with group, ready for connections"
+)
+
+// begin gives the data a history of their own: mariadbd is started on them once, alone and without a network, from the position of the backup in a
+// history of another name, and stopped. InnoDB and grastate.dat tell the new position then. It is the same on every node that restores the
+// same backup, so that all of them go on from there without a copy of each other's data.
+func begin(ctx context.Context, p places, history string) (source, position galera.Position, err error) {
+	source, err = recovered(ctx, p)
+	if err != nil {
+		return source, position, err
+	}
+	if !source.Known() {
+		return source, position, fatal(task.ReasonDamaged, errors.New("the data have no position in any history of Galera"))
+	}
+	from := galera.Position{UUID: history, Seqno: source.Seqno}
+	if err := clean(p.work); err != nil {
+		return source, position, err
+	}
+	if err := datadir.PermitBootstrap(p.work, galera.Position{UUID: history, Seqno: galera.UndefinedSeqno}); err != nil {
+		return source, position, err
+	}
+	if err := runOnce(ctx, p, from); err != nil {
+		return source, position, err
+	}
+	state, err := datadir.ReadGrastate(p.work)
+	if err != nil {
+		return source, position, because(task.ReasonTool, err)
+	}
+	position, err = recovered(ctx, p)
+	if err == nil && (position != state.Position || position.UUID != history || position.Seqno <= source.Seqno) {
+		err = because(task.ReasonTool, fmt.Errorf("the new history does not begin as it should: InnoDB is at %s, Galera at %s", position, state.Position))
+	}
+	if err == nil {
+		err = clean(p.work)
+	}
+	return source, position, err
+}
+
+// clean removes what is of the backup, or of the run here, and not of the database: a cache of write-sets would be of the wrong size.
+func clean(dir string) error {
+	for _, pattern := range []string{"galera.cache", "gcache.page.*", "mariadb_backup_*", "xtrabackup_*", "donor_galera_info", "gvwstate.dat"} {
+		names, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if err := os.Remove(name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// server is a mariadbd on the prepared data that only this process reaches. What InnoDB has to know of them stands in backup-my.cnf.
+func (p places) server(args ...string) mariadbd.Command {
+	own := []string{
+		"--wsrep-on=ON", "--wsrep-provider=" + image.Provider(), "--wsrep-cluster-address=gcomm://", "--wsrep-cluster-name=restore", "--wsrep-node-name=restore",
+		"--wsrep-node-address=127.0.0.1", "--wsrep-sst-method=rsync",
+		"--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:4567;gcache.size=16M;gcache.dir=" + p.work + ";pc.recovery=false",
+	}
+	return p.serverOn(p.work, append(own, args...)...)
+}
+
+// serverOn is one on the data in a directory, without a network.
+func (p places) serverOn(dir string, args ...string) mariadbd.Command {
+	own := []string{
+		"--defaults-file=" + filepath.Join(dir, "backup-my.cnf"), "--datadir=" + dir, "--tmpdir=" + p.Tmp, "--innodb-undo-directory=" + dir,
+		"--socket=" + p.Socket(), "--pid-file=" + p.PidFile(), "--skip-networking", "--skip-log-bin", "--skip-ssl", "--skip-log-error", "--skip-slave-start",
+		"--skip-name-resolve", "--event-scheduler=DISABLED", "--binlog-format=ROW", "--innodb-autoinc-lock-mode=2",
+	}
+	return mariadbd.Command{Path: image.Server(), Args: append(own, args...), Env: mariadbd.Env(p.Places), Dir: dir}
+}
+
+func recovered(ctx context.Context, p places) (galera.Position, error) {
+	found, err := mariadbd.Recover(ctx, p.table, p.server())
+	if err != nil {
+		return galera.Position{}, because(task.ReasonTool, err)
+	}
+	return found.Position, nil
+}
+
+// runOnce starts the server, and stops it as soon as it is the Primary component of the new history.
+func runOnce(ctx context.Context, p places, from galera.Position) error {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	ready := make(chan struct{}, 1)
+	c := p.server("--wsrep-new-cluster", "--wsrep-start-position="+from.String())
+	c.Log = func(line string) {
+		if strings.Contains(line, synced) {
+			select {
+			case ready <- struct{}{}:
+			default:
+			}
+		}
+	}
+	proc, err := mariadbd.Start(p.table, c)
+	if err != nil {
+		return because(task.ReasonTool, err)
+	}
+	select {
+	case <-ready:
+	case <-proc.Done():
+		return because(task.ReasonTool, fmt.Errorf("mariadbd could not start on the restored data (exit code %d): %s", proc.Exit().Code, mariadbd.Why(proc.Exit().Lines)))
+	case <-ctx.Done():
+		proc.Kill()
+		<-proc.Done()
+		return because(task.ReasonTool, errors.New("mariadbd did not become ready on the restored data: "+mariadbd.Why(proc.Exit().Lines)))
+	}
+	proc.Terminate()
+	late := time.AfterFunc(stopTime, proc.Kill)
+	defer late.Stop()
+	<-proc.Done()
+	if exit := proc.Exit(); exit.Code != 0 {
+		return because(task.ReasonTool, fmt.Errorf("mariadbd did not stop in good order on the restored data: %s", mariadbd.Why(exit.Lines)))
+	}
+	return nil
+}

@@ -1,0 +1,246 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/image"
+	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/backup/archive"
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+	"github.com/galera-operator/galera-operator/internal/backup/store"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+// restoredFile is the note beside the data that they come from a backup. It is written before they become the data directory.
+const restoredFile = "restored.json"
+
+// places of a restore.
+type places struct {
+	paths.Places
+	// work becomes the data directory when all is done: until then nothing can be taken for a database.
+	work  string
+	table *procs.Table
+}
+
+func defaultPlaces() places {
+	p := paths.Default()
+	return places{Places: p, work: filepath.Join(p.Volume, "data.restore"), table: &procs.Table{}}
+}
+
+func (p places) note() string { return filepath.Join(p.State, restoredFile) }
+
+// restored is the note.
+type restored struct {
+	task.Restored
+	History string `json:"history"`
+}
+
+// restore fills the volume with a backup, as the beginning of a new history. It may be cut off anywhere: it begins anew then.
+func restore(ctx context.Context, bucket *store.Bucket, t task.Restore, p places) (task.Result, error) {
+	unlock, err := lock(p)
+	if err != nil {
+		return task.Result{}, err
+	}
+	defer unlock()
+	if done, err := look(p, t); done != nil || err != nil {
+		return task.Result{Restored: done}, err
+	}
+	m, _, err := readManifest(ctx, bucket, path.Join(t.Dir, t.ID))
+	if err != nil {
+		return task.Result{}, err
+	}
+	version, err := usable(ctx, p, m)
+	if err != nil {
+		return task.Result{}, err
+	}
+	if err := unpack(ctx, bucket, t, m, p); err != nil {
+		return task.Result{}, err
+	}
+	say("preparing the data")
+	if err := prepare(ctx, p); err != nil {
+		return task.Result{}, err
+	}
+	say("beginning the history %s", t.History)
+	source, position, err := begin(ctx, p, t.History)
+	if err != nil {
+		return task.Result{}, err
+	}
+	out := task.Restored{ID: t.ID, Position: position.String(), Source: source.String()}
+	return task.Result{Restored: &out}, finish(p, restored{out, t.History}, datadir.Versions{Used: version, Tables: m.ServerVersion})
+}
+
+// lockFile is on the volume, and held by the process that fills it.
+const lockFile = "restore.lock"
+
+// lock keeps a second attempt away from the volume while the one before is still at work: a pod that was deleted by force may go on for a while.
+func lock(p places) (unlock func(), err error) {
+	f, err := os.OpenFile(filepath.Join(p.Volume, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil { //nolint:gosec // descriptors are small
+		_ = f.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			err = errors.New("an attempt before this one is still at work on the volume")
+		}
+		return nil, because(task.ReasonTool, err)
+	}
+	return func() { _ = f.Close() }, nil
+}
+
+// look says whether the volume holds this restore already, and refuses one that holds anything else.
+func look(p places, t task.Restore) (*task.Restored, error) {
+	l, err := datadir.LookAt(p.Data)
+	if err != nil {
+		return nil, err
+	}
+	var note restored
+	text, err := os.ReadFile(p.note())
+	if err == nil {
+		err = json.Unmarshal(text, &note)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	switch {
+	case l.Database && note.History == t.History && note.ID == t.ID:
+		return &note.Restored, nil
+	case l.Database || l.Transfer:
+		return nil, fatal(task.ReasonVolumeInUse, errors.New("the volume holds a database already, and is left unchanged: to start with what it holds, remove spec.bootstrapFrom; otherwise delete the claim, or choose another name for the cluster"))
+	}
+	return nil, nil
+}
+
+// usable refuses a backup that this image, or this volume, cannot take, and returns the version of the image's server.
+func usable(ctx context.Context, p places, m manifest.Manifest) (string, error) {
+	server := image.Server()
+	if server == "" {
+		return "", fatal(task.ReasonTool, errors.New("the image has no mariadbd"))
+	}
+	version, err := image.ServerVersion(ctx, p.table, server)
+	if err != nil {
+		return "", because(task.ReasonTool, err)
+	}
+	if manifest.Later(m.ServerVersion, version) {
+		return "", fatal(task.ReasonVersion, fmt.Errorf("the backup was made by MariaDB %s, and the image has %s, which cannot read it: set spec.image to that series or a later one", m.ServerVersion, version))
+	}
+	for _, tool := range []string{"mbstream", "mariadb-backup"} {
+		if image.Find(tool) == "" {
+			return "", fatal(task.ReasonTool, fmt.Errorf("the image has no %s", tool))
+		}
+	}
+	if err := os.RemoveAll(p.work); err != nil {
+		return "", err
+	}
+	var fs unix.Statfs_t
+	if err := unix.Statfs(p.Volume, &fs); err != nil {
+		return "", err
+	}
+	if free := int64(fs.Bavail) * fs.Bsize; free < m.StreamBytes { //nolint:gosec // no file system has 2^63 blocks
+		return "", because(task.ReasonDiskFull, fmt.Errorf("the volume has room for %d MiB, and the backup's data take %d MiB: give the cluster larger volumes (spec.storage.size)",
+			free>>20, m.StreamBytes>>20))
+	}
+	return version, os.MkdirAll(p.State, 0o750)
+}
+
+// unpack fills the working directory.
+func unpack(ctx context.Context, bucket *store.Bucket, t task.Restore, m manifest.Manifest, p places) error {
+	keys, err := identities()
+	if err != nil {
+		return fatal(task.ReasonWrongKey, err)
+	}
+	if err := os.Mkdir(p.work, 0o750); err != nil {
+		return err
+	}
+	say("unpacking %d MiB of the backup %s", m.StreamBytes>>20, t.ID)
+	out, in := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := runTool(ctx, p, mariadbd.Command{Path: image.Find("mbstream"), Args: []string{"-x", "-C", p.work}, Stdin: out})
+		_ = out.CloseWithError(errors.Join(errUnpacked, err))
+		ended <- err
+	}()
+	readErr := archive.Read(ctx, m, partsOf(bucket, path.Join(t.Dir, t.ID)), keys, in)
+	_ = in.CloseWithError(readErr) // nil is the end of the stream
+	toolErr := <-ended
+	switch {
+	case toolErr != nil && (readErr == nil || errors.Is(readErr, errUnpacked)):
+		return toolErr
+	case errors.Is(readErr, archive.ErrWrongKey):
+		return fatal(task.ReasonWrongKey, readErr)
+	case isStore(readErr):
+		return readErr
+	case readErr != nil:
+		return fatal(task.ReasonDamaged, readErr)
+	}
+	return nil
+}
+
+// partsOf fetches the parts of a backup.
+func partsOf(bucket *store.Bucket, base string) archive.Get {
+	return func(ctx context.Context, index int) (data []byte, err error) {
+		err = again(ctx, "a part could not be read", func(ctx context.Context) error {
+			data, err = bucket.ReadAll(ctx, path.Join(base, manifest.PartName(index)))
+			return err
+		})
+		return data, err
+	}
+}
+
+var errUnpacked = errors.New("mbstream has ended")
+
+func isStore(err error) bool {
+	var f failure
+	return errors.As(err, &f)
+}
+
+// prepare makes a database of the copy: mariadb-backup applies the log it has taken along.
+func prepare(ctx context.Context, p places) error {
+	return runTool(ctx, p, mariadbd.Command{Path: image.Find("mariadb-backup"), Args: []string{"--prepare", "--target-dir=" + p.work, "--tmpdir=" + p.Tmp}})
+}
+
+// runTool runs a program to its end.
+func runTool(ctx context.Context, p places, c mariadbd.Command) error {
+	c.Env, c.Dir = mariadbd.Env(p.Places), p.Tmp
+	exit, err := mariadbd.Run(ctx, p.table, c)
+	if err != nil {
+		return because(task.ReasonTool, err)
+	}
+	if exit.Code == 0 {
+		return nil
+	}
+	err = fmt.Errorf("%s ended with exit code %d: %s", filepath.Base(c.Path), exit.Code, mariadbd.ToolWhy(exit.Lines))
+	if mariadbd.Classify(exit.Lines) == agentapi.FailureDiskFull {
+		return because(task.ReasonDiskFull, err)
+	}
+	return because(task.ReasonTool, err)
+}
+
+// finish makes the working directory the data directory. The note comes first: without it a volume with data is refused.
+func finish(p places, note restored, v datadir.Versions) error {
+	text, err := json.Marshal(note)
+	if err != nil {
+		return err
+	}
+	if err := (datadir.Markers{Dir: p.State}).SetVersions(v); err != nil {
+		return err
+	}
+	if err := datadir.WriteFile(p.note(), text, 0o600); err != nil {
+		return err
+	}
+	return datadir.Replace(p.work, p.Data)
+}

@@ -1,0 +1,92 @@
+package runner
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+// volume is one of a node, in a directory of the test.
+func volume(t *testing.T) places {
+	t.Helper()
+	p := defaultPlaces()
+	dir := t.TempDir()
+	p.Places = paths.Places{Volume: dir, Data: filepath.Join(dir, "data"), State: filepath.Join(dir, "state"), Tmp: dir}
+	p.work = filepath.Join(dir, "data.restore")
+	if err := os.MkdirAll(p.State, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestLock: one attempt at a time fills a volume. The next one is made when the one before has ended.
+func TestLock(t *testing.T) {
+	p := volume(t)
+	unlock, err := lock(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = lock(p)
+	var f failure
+	if !errors.As(err, &f) || f.fatal {
+		t.Errorf("a second attempt: %v", err)
+	}
+	unlock()
+	unlock, err = lock(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock()
+}
+
+// TestLook: a volume with data is refused, unless they are of this very restore.
+func TestLook(t *testing.T) {
+	asked := task.Restore{ID: "b1", History: "h1"}
+	database := func(p places) {
+		if err := os.MkdirAll(filepath.Join(p.Data, "mysql"), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(p.Data, "ibdata1"), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	note := func(id, history string) func(places) {
+		return func(p places) {
+			text, err := json.Marshal(restored{task.Restored{ID: id, Position: "h1:8"}, history})
+			if err == nil {
+				err = os.WriteFile(p.note(), text, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		made    []func(places)
+		done    bool
+		refused bool
+	}{
+		"an empty volume":               {nil, false, false},
+		"a database":                    {[]func(places){database}, false, true},
+		"this restore, done":            {[]func(places){database, note("b1", "h1")}, true, false},
+		"of another backup":             {[]func(places){database, note("b2", "h1")}, false, true},
+		"of another cluster":            {[]func(places){database, note("b1", "h2")}, false, true},
+		"a note, and the data not yet":  {[]func(places){note("b1", "h1")}, false, false},
+		"of another one, not yet there": {[]func(places){note("b2", "h2")}, false, false},
+	} {
+		p := volume(t)
+		for _, do := range c.made {
+			do(p)
+		}
+		done, err := look(p, asked)
+		var f failure
+		if (done != nil) != c.done || errors.As(err, &f) != c.refused || c.refused && (!f.fatal || f.reason != task.ReasonVolumeInUse) {
+			t.Errorf("%s: %+v %v", name, done, err)
+		}
+	}
+}

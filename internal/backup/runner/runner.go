@@ -1,0 +1,100 @@
+// Package runner is the program of a backup's Jobs: it checks a store, takes a backup from a node, fills a volume from one, or removes one.
+// It tells its Result in the pod's termination message, and needs no token of Kubernetes.
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/backup/store"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+// failure is an error with a reason of package task.
+type failure struct {
+	reason string
+	fatal  bool
+	err    error
+}
+
+// Error implements error.
+func (f failure) Error() string { return f.err.Error() }
+
+// Unwrap implements errors.Unwrap.
+func (f failure) Unwrap() error { return f.err }
+
+func because(reason string, err error) error { return failure{reason: reason, err: err} }
+
+func fatal(reason string, err error) error { return failure{reason: reason, fatal: true, err: err} }
+
+// stored wraps an error of the store.
+func stored(doing string, err error) error {
+	reason, final := store.Reason(err)
+	return failure{reason: reason, fatal: final, err: fmt.Errorf("%s: %s", doing, store.Explain(err))}
+}
+
+// Main does what the environment asks for, and writes the result.
+func Main(ctx context.Context) error {
+	var t task.Task
+	if err := json.Unmarshal([]byte(os.Getenv(task.EnvTask)), &t); err != nil {
+		return fmt.Errorf("%s: %w", task.EnvTask, err)
+	}
+	start := time.Now()
+	result, err := run(ctx, t)
+	if err != nil {
+		result = task.Result{Error: err.Error()}
+		var f failure
+		if errors.As(err, &f) {
+			result.Reason, result.Fatal = f.reason, f.fatal
+		}
+		if ctx.Err() != nil {
+			result.Error, result.Fatal = "the Job was told to stop: "+result.Error, false
+		}
+	}
+	result.TookSeconds = time.Since(start).Seconds()
+	return errors.Join(err, tell(result))
+}
+
+func run(ctx context.Context, t task.Task) (task.Result, error) {
+	bucket, err := store.Open(ctx, t.Store)
+	if err != nil {
+		return task.Result{}, fatal(task.ReasonStoreRefused, err)
+	}
+	defer func() { _ = bucket.Close() }()
+	switch {
+	case t.Check != nil:
+		return check(ctx, bucket)
+	case t.Backup != nil:
+		return backup(ctx, bucket, *t.Backup)
+	case t.Find != nil:
+		return find(ctx, bucket, *t.Find)
+	case t.Restore != nil:
+		return restore(ctx, bucket, *t.Restore, defaultPlaces())
+	case t.Verify != nil:
+		return verify(ctx, bucket, *t.Verify, defaultPlaces())
+	case t.Remove != nil:
+		return task.Result{}, remove(ctx, bucket, t.Remove.Dir, t.Remove.ID)
+	}
+	return task.Result{}, errors.New("the task names nothing to do")
+}
+
+// tell writes the result where kubelet reads it, shortened to what Kubernetes keeps.
+func tell(r task.Result) error {
+	r.Error = strings.ToValidUTF8(r.Error[:min(len(r.Error), task.ResultMost/2)], "")
+	text, err := json.Marshal(r)
+	for err == nil && len(text) > task.ResultMost && r.Checked != nil && len(r.Checked.Latest) > 0 {
+		r.Checked.Latest = r.Checked.Latest[:len(r.Checked.Latest)-1]
+		text, err = json.Marshal(r)
+	}
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(task.ResultFile, text, 0o600)
+}
+
+func say(format string, args ...any) { fmt.Printf(format+"\n", args...) }

@@ -1,0 +1,178 @@
+package runner
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/backup/archive"
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+	"github.com/galera-operator/galera-operator/internal/backup/store"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+// tellBad bounds how many damaged tables a message names.
+const tellBad = 5
+
+// verify tests a backup: it reads all of it, or restores it on this pod's volume and checks every table.
+func verify(ctx context.Context, bucket *store.Bucket, t task.Verify, p places) (task.Result, error) {
+	base := path.Join(t.Dir, t.ID)
+	m, text, err := readManifest(ctx, bucket, base)
+	if err != nil {
+		return task.Result{}, err
+	}
+	if t.Checksum != "" && manifest.Checksum(text) != t.Checksum {
+		return task.Result{}, fatal(task.ReasonDamaged, errors.New("the manifest in the store is another one than was written"))
+	}
+	out := &task.Verified{}
+	if t.Restore {
+		out.Tables, err = verifyTables(ctx, bucket, t, m, p)
+	} else {
+		err = verifyParts(ctx, bucket, base, m)
+	}
+	return task.Result{Verified: out}, err
+}
+
+func verifyParts(ctx context.Context, bucket *store.Bucket, base string, m manifest.Manifest) error {
+	say("reading %d parts", len(m.Parts))
+	err := archive.Check(ctx, m, partsOf(bucket, base))
+	if err != nil && !isStore(err) && ctx.Err() == nil {
+		return fatal(task.ReasonDamaged, err)
+	}
+	return err
+}
+
+// verifyTables restores the backup, and has a server look at every table.
+func verifyTables(ctx context.Context, bucket *store.Bucket, t task.Verify, m manifest.Manifest, p places) (int, error) {
+	done, err := restore(ctx, bucket, task.Restore{Dir: t.Dir, ID: t.ID, History: t.History}, p)
+	if err != nil {
+		return 0, err
+	}
+	if have := done.Restored.Source; m.Position != "" && have != m.Position {
+		return 0, fatal(task.ReasonDamaged, fmt.Errorf("the data are at %s, and the manifest says %s", have, m.Position))
+	}
+	proc, err := mariadbd.Start(p.table, p.serverOn(p.Data, "--skip-grant-tables", "--wsrep-on=OFF"))
+	if err != nil {
+		return 0, because(task.ReasonTool, err)
+	}
+	defer func() {
+		proc.Kill() // the data are thrown away
+		<-proc.Done()
+	}()
+	db, err := connect(ctx, p.Socket(), proc)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = db.Close() }()
+	return checkTables(ctx, db)
+}
+
+// connect waits until the server answers.
+func connect(ctx context.Context, socket string, proc *mariadbd.Process) (*sql.DB, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	cfg := mysql.NewConfig()
+	cfg.User, cfg.Net, cfg.Addr = "root", "unix", socket
+	cfg.Logger = log.New(io.Discard, "", 0) // every error is returned as well
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(connector)
+	for {
+		if err = db.PingContext(ctx); err == nil {
+			return db, nil
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			_ = db.Close()
+			return nil, because(task.ReasonTool, fmt.Errorf("mariadbd does not answer on the restored data: %w", err))
+		case <-proc.Done():
+			_ = db.Close()
+			return nil, because(task.ReasonTool, fmt.Errorf("mariadbd could not start on the restored data: %s", mariadbd.Why(proc.Exit().Lines)))
+		}
+	}
+}
+
+// checkTables runs CHECK TABLE, as mariadb-check does, and returns how many tables are good.
+func checkTables(ctx context.Context, db *sql.DB) (int, error) {
+	tables, err := strs(ctx, db, `SELECT CONCAT('`+"`"+`', REPLACE(table_schema, '`+"`', '``"+`'), '`+"`.`"+`', REPLACE(table_name, '`+"`', '``"+`'), '`+"`"+`')
+		FROM information_schema.tables WHERE table_type IN ('BASE TABLE', 'SEQUENCE') AND table_schema NOT IN ('information_schema', 'performance_schema')`)
+	if err != nil {
+		return 0, because(task.ReasonTool, err)
+	}
+	say("checking %d tables", len(tables))
+	var bad []string
+	for _, table := range tables {
+		why, err := checkTable(ctx, db, table)
+		if err != nil {
+			return 0, because(task.ReasonTool, fmt.Errorf("%s could not be checked: %w", table, err))
+		}
+		if why != "" {
+			bad = append(bad, table+": "+why)
+		}
+	}
+	if len(bad) > 0 {
+		return 0, fatal(task.ReasonDamaged, fmt.Errorf("%d of %d tables are damaged: %s", len(bad), len(tables), strings.Join(bad[:min(len(bad), tellBad)], "; ")))
+	}
+	return len(tables), nil
+}
+
+// checkTable says what is wrong with a table, "" for nothing.
+func checkTable(ctx context.Context, db *sql.DB, table string) (string, error) {
+	rows, err := db.QueryContext(ctx, "CHECK TABLE "+table)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = rows.Close() }()
+	var bad []string
+	for rows.Next() {
+		var name, op, kind, text string
+		if err := rows.Scan(&name, &op, &kind, &text); err != nil {
+			return "", err
+		}
+		if !good(kind, text) {
+			bad = append(bad, text)
+		}
+	}
+	return strings.Join(bad, ", "), rows.Err()
+}
+
+// good says whether a line of CHECK TABLE tells of no damage. A storage engine that cannot be checked says so in a note.
+func good(kind, text string) bool {
+	switch strings.ToLower(kind) {
+	case "error":
+		return false
+	case "status":
+		return slices.Contains([]string{"OK", "Table is already up to date"}, text)
+	}
+	return true
+}
+
+func strs(ctx context.Context, db *sql.DB, query string) ([]string, error) {
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var out []string
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, rows.Err()
+}

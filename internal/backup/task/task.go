@@ -1,0 +1,171 @@
+// Package task is what a Job of a backup is told, and what it tells: the vocabulary of the operator and of the program in the Job.
+package task
+
+import (
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+)
+
+// Where a Job's pod has what it needs.
+const (
+	// EnvTask is the environment variable with the Task, in JSON.
+	EnvTask = "BACKUP_TASK"
+	// BinDir has the program, in pods of another image.
+	BinDir = "/opt/backup"
+	// StoreDir has the credentials, and the CA, of the object store.
+	StoreDir = "/etc/backup/store"
+	// AccessKeyID, SecretAccessKey, SessionToken and CA are files in StoreDir.
+	AccessKeyID     = "access-key-id"
+	SecretAccessKey = "secret-access-key"
+	SessionToken    = "session-token"
+	CA              = "ca.crt"
+	// VolumeDir is the volume of a store that is one.
+	VolumeDir = "/var/lib/backups"
+	// AgentDir has the pair a backup's Job shows to the agent, and the CA it believes.
+	AgentDir = "/etc/backup/agent"
+	// KeysDir has the private keys of a restore.
+	KeysDir = "/etc/backup/keys"
+	// ResultFile is read by kubelet as the pod's termination message.
+	ResultFile = "/dev/termination-log"
+	// ResultMost is what Kubernetes keeps of it, in bytes.
+	ResultMost = 4096
+)
+
+// Task is what one Job does: exactly one of the pointers is set.
+type Task struct {
+	Store   Store    `json:"store"`
+	Check   *Check   `json:"check,omitempty"`
+	Backup  *Backup  `json:"backup,omitempty"`
+	Find    *Find    `json:"find,omitempty"`
+	Restore *Restore `json:"restore,omitempty"`
+	Remove  *Remove  `json:"remove,omitempty"`
+	Verify  *Verify  `json:"verify,omitempty"`
+}
+
+// Store is a place for backups.
+type Store struct {
+	// Bucket of an S3 store; "" for a volume.
+	Bucket    string `json:"bucket,omitempty"`
+	Prefix    string `json:"prefix,omitempty"`
+	Endpoint  string `json:"endpoint,omitempty"`
+	Region    string `json:"region,omitempty"`
+	PathStyle bool   `json:"pathStyle,omitempty"`
+	// Credentials says that they are in StoreDir; otherwise they are those of the pod's identity.
+	Credentials bool `json:"credentials,omitempty"`
+}
+
+// Check writes, reads and deletes an object, and counts the backups.
+type Check struct{}
+
+// Backup copies a node's data into the store.
+type Backup struct {
+	// Manifest is what is known of the backup before.
+	Manifest manifest.Manifest `json:"manifest"`
+	// Address of the node's agent, HOST:PORT, and the name in its certificate.
+	Address    string `json:"address"`
+	ServerName string `json:"serverName"`
+	// Rate bounds what is read from the node, in bytes per second; 0 for no bound.
+	Rate int64 `json:"rate,omitempty"`
+}
+
+// Find looks for a backup, and tries the private keys on it.
+type Find struct {
+	// Dir is a directory of the store, ID the backup's; "" for the latest below Dir.
+	Dir string `json:"dir"`
+	ID  string `json:"id,omitempty"`
+}
+
+// Restore fills an empty volume.
+type Restore struct {
+	// Dir is the directory the backup lies in, ID the backup's.
+	Dir string `json:"dir"`
+	ID  string `json:"id"`
+	// History is the UUID of the new history that the data begin.
+	History string `json:"history"`
+}
+
+// Remove deletes one backup.
+type Remove struct {
+	Dir string `json:"dir"`
+	ID  string `json:"id"`
+}
+
+// Verify tests a backup.
+type Verify struct {
+	// Dir is the directory the backup lies in, ID the backup's, Checksum that of its manifest.
+	Dir      string `json:"dir"`
+	ID       string `json:"id"`
+	Checksum string `json:"checksum,omitempty"`
+	// Restore says that it is restored, and every table checked; otherwise it is read only.
+	Restore bool `json:"restore,omitempty"`
+	// History is a UUID for the data while they are restored.
+	History string `json:"history,omitempty"`
+}
+
+// Result is what a Job tells.
+type Result struct {
+	// Error says why it has failed, "" when it has not; Reason is one of the Reason constants.
+	Error  string `json:"error,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Fatal says that another attempt would fail as well.
+	Fatal bool `json:"fatal,omitempty"`
+	// TookSeconds is how long the program was at work.
+	TookSeconds float64 `json:"tookSeconds,omitempty"`
+
+	Backup   *Stored   `json:"backup,omitempty"`
+	Restored *Restored `json:"restored,omitempty"`
+	Checked  *Checked  `json:"checked,omitempty"`
+	Verified *Verified `json:"verified,omitempty"`
+}
+
+// Stored is a backup as a status tells of it.
+type Stored struct {
+	ID            string    `json:"id"`
+	Dir           string    `json:"dir"`
+	Node          string    `json:"node,omitempty"`
+	Position      string    `json:"position,omitempty"`
+	GTID          string    `json:"gtid,omitempty"`
+	ServerVersion string    `json:"serverVersion,omitempty"`
+	StartedAt     time.Time `json:"startedAt,omitzero"`
+	CompletedAt   time.Time `json:"completedAt,omitzero"`
+	StreamBytes   int64     `json:"streamBytes,omitempty"`
+	StoredBytes   int64     `json:"storedBytes,omitempty"`
+	// Checksum is the manifest's.
+	Checksum string `json:"checksum,omitempty"`
+}
+
+// Restored is what a volume was filled with.
+type Restored struct {
+	ID string `json:"id"`
+	// Position of the data in their new history, Source in the old one.
+	Position string `json:"position"`
+	Source   string `json:"source"`
+}
+
+// Verified is what a test has found good.
+type Verified struct {
+	Tables int `json:"tables,omitempty"`
+}
+
+// Checked is what lies in a store that can be used.
+type Checked struct {
+	Backups int `json:"backups"`
+	// Latest are some of them, the newest first.
+	Latest []Stored `json:"latest,omitempty"`
+}
+
+// Reasons of a failure. They are also reasons of conditions (api/v1alpha1).
+const (
+	ReasonStoreUnreachable = "StoreUnreachable"
+	ReasonStoreRefused     = "StoreRefused"
+	ReasonStoreFull        = "StoreFull"
+	ReasonNotFound         = "BackupNotFound"
+	ReasonDamaged          = "BackupDamaged"
+	ReasonWrongKey         = "WrongKey"
+	ReasonVersion          = "VersionRefused"
+	ReasonVolumeInUse      = "VolumeNotEmpty"
+	ReasonDiskFull         = "DiskFull"
+	ReasonNode             = "NodeFailed"
+	ReasonTool             = "ToolFailed"
+)
