@@ -9,6 +9,7 @@ package agent
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/backup"
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
 	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/donor"
@@ -163,6 +165,7 @@ type agent struct {
 	donor    donor.Room
 	serving  serving.Room
 	prove    prove.Room
+	backup   *backup.Room
 
 	sockets  sockets.Set
 	handover handover.Room
@@ -211,8 +214,9 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 	a.serving = serving.New(loop, o.Places.State, mariadbd.NewRoot(loop, o.Places, conn.EnsureRoot), mariadbd.NewUpgrade(loop, o.Places, &a.table, a.user),
 		serving.Rooms{Run: &a.run, Config: &a.config, Certs: &a.certs, Exam: &a.exam, Image: &a.image, Orders: &a.orders, Volume: &a.volume},
 		serving.Events{Judge: a.judgeServer})
+	a.backup = backup.New(loop, o.Places, &a.table, &a.image, &a.run, a.user)
 	a.handover = handover.New(loop, handover.Rooms{
-		Parts: []handover.Part{&a.start, &a.orders, &a.commands, &a.serving, &a.volume, &a.evicted},
+		Parts: []handover.Part{&a.start, &a.orders, &a.commands, &a.serving, &a.volume, &a.evicted, a.backup},
 		Keepers: []handover.Named{{Name: "examine", Keeper: &a.exam}, {Name: "config", Keeper: &a.config}, {Name: "certs", Keeper: &a.certs},
 			{Name: "joiner", Keeper: &a.joiner}, {Name: "donor", Keeper: &a.donor}, {Name: "prove", Keeper: &a.prove}, {Name: "running", Keeper: &a.run}},
 		Sockets: &a.sockets, Report: a.reports.Get, Primary: func() string { return a.primary },
@@ -229,7 +233,7 @@ func osUser() string {
 
 func bootID() string { return fmt.Sprintf("%x-%d", time.Now().UnixNano(), os.Getpid()) }
 
-// serve opens the two ports and the notify socket.
+// serve opens the ports and the notify socket.
 func (a *agent) serve(ctx context.Context) error {
 	a.vitals.Beat()
 	probe := web.Probe{
@@ -244,10 +248,15 @@ func (a *agent) serve(ctx context.Context) error {
 	}
 	control := web.Control{Reports: a.reports, Order: a.commands.Take, Primary: func(name string) {
 		a.queue.Post(func() { a.primary = name })
-	}, Evict: a.evictions.Evict, Replace: a.handover.Take,
+	}, Evict: a.evictions.Evict, Replace: a.handover.Take, AdmitBackup: a.backup.Admit,
 		Accounts: wsrep.BenchAccounts{Logger: a.Logger, Status: a.conn.Status, Make: a.conn.MakeBenchAccount, Drop: a.conn.DropBenchAccount}.Keep}
 	conf := web.TLSConfig(func() web.Identity { return web.Identity(a.certs.Identity()) })
 	if err := web.Serve(ctx, &a.sockets, agentapi.ControlPort, control.Handler(), conf, a.Logger); err != nil {
+		return err
+	}
+	given := a.backup.TLSConfig(func() *tls.Certificate { return a.certs.Identity().Pair })
+	// Not handed over: an agent is not replaced during a backup, and one of an earlier version would keep a socket it does not know.
+	if err := web.Serve(ctx, &sockets.Set{}, agentapi.BackupPort, a.backup.Handler(), given, a.Logger); err != nil {
 		return err
 	}
 	return notify.Listen(ctx, &a.sockets, a.Places.NotifySocket(), func(e notify.Event) {

@@ -142,6 +142,7 @@ func (a *agent) onFiles() {
 func (a *agent) onTick() {
 	a.joiner.Watch()
 	a.donor.Tick()
+	a.backup.Tick()
 	a.run.WatchHang(time.Now(), a.joiner.InTransfer())
 	a.commands.EndExamination(time.Now())
 	a.run.EnforceStop()

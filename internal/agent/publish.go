@@ -36,6 +36,7 @@ func (a *agent) publish(step lifecycle.Step) {
 	}
 	a.joiner.Report(&r)
 	a.donor.Report(&r)
+	a.backup.Report(&r)
 	r.Settling = a.evicted.Settling(time.Now())
 	if f := a.exam.Found; a.exam.Done && a.run.Proc == nil {
 		r.Marked, r.VotedOut = f.Marked, f.VotedOut

@@ -143,6 +143,8 @@ type Report struct {
 	Given map[string]int64 `json:"given,omitempty"`
 	// DataBytes is the size of a full copy of the member's data, 0 while not known.
 	DataBytes int64 `json:"dataBytes,omitempty"`
+	// Backup is the backup the member gives, or gave last; nil when its agent has given none.
+	Backup *BackupReport `json:"backup,omitempty"`
 	// Primary is the primary, as the operator has told this member; "" when it has not.
 	Primary  string       `json:"primary,omitempty"`
 	Failure  *Failure     `json:"failure,omitempty"`

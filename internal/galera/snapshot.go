@@ -129,6 +129,8 @@ type Member struct {
 	// StaleTrust says that mariadbd trusts a CA that is no longer published: only a restart
 	// drops it.
 	StaleTrust bool
+	// Backup is the id of the backup the member gives now, "" for none.
+	Backup string
 	// StuckDonor says that the member stays a donor without a joiner: only a restart ends that.
 	StuckDonor bool
 	// Running is the encryption mariadbd was started with; zero while it is down.
@@ -228,6 +230,11 @@ func (m Member) InPrimary() bool {
 // on the disk: a power cut would lose it.
 func (m Member) Synced() bool {
 	return m.InPrimary() && m.Server.State == NodeSynced && m.Data != DataIncomplete && !m.Draining && !m.Pod.Terminating
+}
+
+// Copying says that the member is not Synced only because of the backup it gives: at its end mariadb-backup takes it out of step for a moment.
+func (m Member) Copying() bool {
+	return m.Backup != "" && m.InPrimary() && (m.Server.State == NodeDonor || m.Server.State == NodeJoined)
 }
 
 // Down says that mariadbd is known not to run, and that it will not start by itself

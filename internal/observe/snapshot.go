@@ -74,6 +74,9 @@ func member(f Facts, seen map[string]Seen, ordinal int, now time.Time) galera.Me
 	m.Line, m.Marked, m.VotedOut = r.Lineage.Epoch, r.Marked, r.VotedOut
 	m.SafeToBootstrap, m.Draining = r.SafeToBootstrap, r.Draining
 	m.StuckDonor = r.StuckDonor
+	if r.Backup != nil && r.Backup.Running {
+		m.Backup = r.Backup.ID
+	}
 	m.ConfigLoaded, m.RestartNeeded = r.Config.Loaded, r.Config.RestartNeeded
 	m.Publication, m.StaleTrust, m.KeepsOldKey = r.TLS.Installed, len(staleCAs(f, r, now)) > 0, r.TLS.KeepsOldKey
 	m.Server = server(r.Server)

@@ -107,7 +107,7 @@ func Plan(s galera.Snapshot) Decision {
 func reportMembers(s galera.Snapshot) (Decision, bool) {
 	var joining []string
 	for _, m := range s.Members {
-		if m.Synced() && m.CannotAct == galera.Able {
+		if (m.Synced() || m.Copying()) && m.CannotAct == galera.Able {
 			continue
 		}
 		if m.CannotAct != galera.Able {

@@ -25,8 +25,25 @@ func restartOutdated(s galera.Snapshot) (Decision, bool) {
 	} else if d, waiting := waitForConfiguration(s); waiting {
 		return d, true
 	}
+	if next.Backup != "" && !broken(next) {
+		other, found := withoutBackup(outdated, chooseWriter(s))
+		if !found {
+			return wait(ReasonRestarting, fmt.Sprintf("%s gives the backup %s, and is restarted when that has ended", next.Name, next.Backup))
+		}
+		next = other
+	}
 	return begin(s, galera.Operation{Type: galera.OpRestart, Target: next.Name}, ReasonRestarting,
 		"rolling restart of "+list(names(outdated))+"; the next is "+next.Name)
+}
+
+// withoutBackup is a node to restart while others give a backup: not the primary, which is the last one.
+func withoutBackup(outdated []galera.Member, writer string) (galera.Member, bool) {
+	for _, m := range outdated {
+		if m.Backup == "" && m.Name != writer {
+			return m, true
+		}
+	}
+	return galera.Member{}, false
 }
 
 // continueRestart restarts one node and waits until it is back. It is abandoned if the

@@ -29,6 +29,7 @@ func NetworkPolicy(c *v1alpha1.GaleraCluster, opts Options) *networkingv1.Networ
 			Ingress: []networkingv1.NetworkPolicyIngressRule{
 				fromMembers(c),
 				fromOperator(opts),
+				fromBackups(c),
 				fromClients(c),
 				{Ports: policyPorts(agentapi.ProbePort)}, // probes and metrics: nothing secret
 			},
@@ -53,6 +54,18 @@ func fromOperator(opts Options) networkingv1.NetworkPolicyIngressRule {
 			PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{labelName: OperatorLabel}},
 		}},
 		Ports: policyPorts(agentapi.ControlPort),
+	}
+}
+
+// ComponentBackup is the value of the component's label on the pods of a cluster's backups.
+const ComponentBackup = "backup"
+
+// fromBackups admits the Jobs that take backups of this cluster; the agent admits one key of them.
+func fromBackups(c *v1alpha1.GaleraCluster) networkingv1.NetworkPolicyIngressRule {
+	return networkingv1.NetworkPolicyIngressRule{
+		From: []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{
+			v1alpha1.LabelCluster: c.Name, labelComponent: ComponentBackup}}}},
+		Ports: policyPorts(agentapi.BackupPort),
 	}
 }
 

@@ -78,6 +78,13 @@ func dataClaim(c *v1alpha1.GaleraCluster, size resource.Quantity) corev1.Persist
 	}
 }
 
+// Claim is the claim of a node's volume as the StatefulSet makes it, for a volume that is filled before there is a pod.
+func Claim(c *v1alpha1.GaleraCluster, ordinal int) *corev1.PersistentVolumeClaim {
+	claim := dataClaim(c, c.Spec.Storage.Size)
+	claim.Name, claim.Namespace = ClaimName(c, ordinal), c.Namespace
+	return &claim
+}
+
 // claimRetention keeps volumes of nodes removed by scaling down: a node that comes back with its data
 // joins by IST. If they are to be deleted, the policy is set only while the pod of a former member is
 // being removed: a hibernated cluster has no pods either, and scaling the StatefulSet manually must not

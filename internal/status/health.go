@@ -53,10 +53,10 @@ func ready(in Input, problem *validate.Problem, enc verdict) verdict {
 		return no(v1alpha1.ReasonScaling, scaling(in)+runningJoins(in))
 	}
 	for _, m := range in.Snapshot.Members {
-		if !m.Synced() {
+		if !m.Synced() && !m.Copying() {
 			return no(notSyncedReason(m), in.Decision.Message+detail(in, m))
 		}
-		if !m.Pod.Ready {
+		if !m.Pod.Ready && !m.Copying() {
 			return no(v1alpha1.ReasonJoining, m.Name+" is Synced, but its pod is not ready yet")
 		}
 		if m.Upgrading {

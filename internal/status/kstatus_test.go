@@ -32,6 +32,10 @@ var kstates = map[string]kstate{
 		decides(in, plan.ReasonFirstStart, "the first node is initialised")
 	}, kstatus.InProgressStatus, "False FirstStart", "False CertificatePending", "False Healthy"},
 	"ready": {func(*Input) {}, kstatus.CurrentStatus, "True Available", "True Ready", "False Healthy"},
+	"ready, and a node gives a backup": {func(in *Input) {
+		m := &in.Snapshot.Members[2]
+		m.Backup, m.Server.State, m.Pod.Ready = "b1", galera.NodeDonor, false
+	}, kstatus.CurrentStatus, "True Available", "True Ready", "False Healthy"},
 	"rolling restart": {func(in *Input) {
 		in.Snapshot.Operation = &galera.Operation{Type: galera.OpRestart, Target: "n-1"}
 		away(in, 1)

@@ -82,6 +82,11 @@ func (s *Store) Wait(ctx context.Context, since int64, wait time.Duration) agent
 // essence is the report without what may change without being news.
 func essence(r agentapi.Report) []byte {
 	r.Generation = 0
+	if r.Backup != nil {
+		b := *r.Backup
+		b.Bytes = 0
+		r.Backup = &b
+	}
 	if r.Server != nil && (r.Server.Component == galera.ComponentPrimary || r.Join != nil && r.Join.EndedAt == nil) {
 		// The position of a running Primary moves all the time, and that of one who catches up: its progress is
 		// told now and then. Anybody else's is news.

@@ -41,6 +41,8 @@ type Control struct {
 	Accounts Accounts
 	// Primary is told which member clients are sent to.
 	Primary func(name string)
+	// AdmitBackup lets somebody take a backup; nil where there is none to take.
+	AdmitBackup func(agentapi.BackupAdmission) error
 	// Replace takes another agent, whose program is in body, and returns what makes it this one's successor; it is called once the
 	// answer is written. Nil where the agent cannot be replaced without its pod.
 	Replace func(ctx context.Context, sha256 string, body io.Reader) (commit func(), err error)
@@ -55,6 +57,9 @@ func (c Control) Handler() http.Handler {
 	mux.HandleFunc("POST "+agentapi.PathEvictions, c.evict)
 	mux.HandleFunc("POST "+agentapi.PathAccounts, c.Accounts.serve)
 	mux.HandleFunc("POST "+agentapi.PathAgent, c.replace)
+	if c.AdmitBackup != nil {
+		mux.HandleFunc("POST "+agentapi.PathBackups, c.admitBackup)
+	}
 	return mux
 }
 
@@ -110,6 +115,19 @@ func (c Control) primary(w http.ResponseWriter, r *http.Request) {
 	}
 	c.Primary(p.Name)
 	answer(w, http.StatusOK, p)
+}
+
+func (c Control) admitBackup(w http.ResponseWriter, r *http.Request) {
+	var a agentapi.BackupAdmission
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxOrder)).Decode(&a)
+	if err == nil {
+		err = c.AdmitBackup(a)
+	}
+	if err != nil {
+		answer(w, http.StatusBadRequest, agentapi.BackupResult{Message: err.Error()})
+		return
+	}
+	answer(w, http.StatusOK, agentapi.BackupResult{})
 }
 
 func (c Control) replace(w http.ResponseWriter, r *http.Request) {

@@ -1,0 +1,220 @@
+package backup
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/image"
+	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/room"
+	"github.com/galera-operator/galera-operator/internal/agent/running"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/pki/pkitest"
+)
+
+const (
+	complete = "printf data; echo '[00] Writing Galera info succeeded with 11111111-2222-4333-8444-555555555555:42 0-1-7' >&2"
+	fails    = "printf half; echo 'mariadb-backup: Error: cannot read' >&2; exit 1"
+	endless  = "while :; do printf data; sleep 0.01; done"
+)
+
+// server is an agent's backup port, with a program in the place of mariadb-backup.
+type server struct {
+	room *Room
+	url  string
+	run  *running.Room
+	do   func(func()) // on the loop
+	hash string
+	pair tls.Certificate
+}
+
+func start(t *testing.T, program string) *server {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "mariadb-backup"), []byte("#!/bin/sh\n"+program+"\n"), 0o755); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	queue := room.NewQueue()
+	go func() {
+		for {
+			select {
+			case e := <-queue.Events:
+				e()
+			case <-t.Context().Done():
+				return
+			}
+		}
+	}()
+	run := &running.Room{Proc: &mariadbd.Process{PID: 7}, Status: &agentapi.Server{
+		Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: "11111111-2222-4333-8444-555555555555"}}
+	s := &server{run: run, do: func(f func()) {
+		done := make(chan struct{})
+		queue.Post(func() { f(); close(done) })
+		<-done
+	}}
+	s.room = New(queue.Loop(slog.New(slog.DiscardHandler)), paths.Places{Tmp: dir, Run: dir}, &procs.Table{}, &image.Image{ImageReport: agentapi.ImageReport{ServerVersion: "11.8.6-MariaDB"}}, run, "mysql")
+	ca := pkitest.NewCA("ca")
+	cert, key := ca.Issue(pkitest.Leaf{Names: []string{"db"}, NotAfter: time.Now().Add(time.Hour)})
+	own, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewUnstartedServer(s.room.Handler())
+	web.TLS = s.room.TLSConfig(func() *tls.Certificate { return &own })
+	web.StartTLS()
+	t.Cleanup(web.Close)
+	s.url, s.pair, s.hash = web.URL, own, agentapi.KeyHash(own.Leaf) // any pair will do for the caller
+	return s
+}
+
+// take asks for a backup.
+func (s *server) take(ctx context.Context, id string, certificates ...tls.Certificate) (body string, end agentapi.BackupEnd, status int, err error) {
+	c := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: certificates}}} //nolint:gosec // whom it speaks to is not what is tested
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+agentapi.PathBackup+id, nil)
+	if err != nil {
+		return "", end, 0, err
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return "", end, 0, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if trailer := resp.Trailer.Get(agentapi.TrailerBackup); trailer != "" {
+		err = json.Unmarshal([]byte(trailer), &end)
+	}
+	return string(text), end, resp.StatusCode, err
+}
+
+func (s *server) admit(t *testing.T, id string) {
+	t.Helper()
+	if err := s.room.Admit(agentapi.BackupAdmission{ID: id, KeySHA256: s.hash}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *server) report() (r agentapi.Report) {
+	s.do(func() { s.room.Report(&r) })
+	return r
+}
+
+func TestStream(t *testing.T) {
+	s := start(t, complete)
+	s.admit(t, "b1")
+	body, end, _, err := s.take(t.Context(), "b1", s.pair)
+	if err != nil || body != "data" || end.Error != "" || end.Position != "11111111-2222-4333-8444-555555555555:42" || end.GTID != "0-1-7" || end.ServerVersion != "11.8.6-MariaDB" {
+		t.Errorf("%q %+v %v", body, end, err)
+	}
+	if b := s.report().Backup; b == nil || b.Running || b.Problem != "" || b.Bytes != 4 {
+		t.Errorf("%+v", b)
+	}
+}
+
+// TestFailedStream: half a copy is never taken for a whole one.
+func TestFailedStream(t *testing.T) {
+	s := start(t, fails)
+	s.admit(t, "b1")
+	if _, end, _, err := s.take(t.Context(), "b1", s.pair); err != nil || !strings.Contains(end.Error, "exit code 1") || !strings.Contains(end.Error, "cannot read") {
+		t.Errorf("%+v %v", end, err)
+	}
+}
+
+// TestWhoMayTake: only the key that is admitted, only that backup, and only for a while.
+func TestWhoMayTake(t *testing.T) {
+	s := start(t, complete)
+	if _, _, _, err := s.take(t.Context(), "b1", s.pair); err == nil {
+		t.Error("nothing is admitted, and it is given")
+	}
+	s.admit(t, "b1")
+	if _, _, _, err := s.take(t.Context(), "b1"); err == nil {
+		t.Error("a caller without a certificate is let in")
+	}
+	ca := pkitest.NewCA("other")
+	cert, key := ca.Issue(pkitest.Leaf{Names: []string{"x"}, NotAfter: time.Now().Add(time.Hour)})
+	other, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, _, err := s.take(t.Context(), "b1", other); err == nil {
+		t.Error("another key is let in")
+	}
+	if _, _, status, err := s.take(t.Context(), "b2", s.pair); err != nil || status != http.StatusForbidden {
+		t.Errorf("another backup: %d %v", status, err)
+	}
+	s.room.mu.Lock()
+	s.room.until = time.Now().Add(-time.Second)
+	s.room.mu.Unlock()
+	if _, _, _, err := s.take(t.Context(), "b1", s.pair); err == nil {
+		t.Error("an admission holds for ever")
+	}
+	for _, a := range []agentapi.BackupAdmission{{}, {ID: "../x", KeySHA256: s.hash}, {ID: "b1", KeySHA256: "short"}} {
+		if s.room.Admit(a) == nil {
+			t.Errorf("%+v is admitted", a)
+		}
+	}
+}
+
+// TestNotNow: one at a time, and only while the member serves.
+func TestNotNow(t *testing.T) {
+	s := start(t, endless)
+	s.admit(t, "b1")
+	ctx, cancel := context.WithCancel(t.Context())
+	first := make(chan error, 1)
+	go func() {
+		_, _, _, err := s.take(ctx, "b1", s.pair)
+		first <- err
+	}()
+	for b := s.report().Backup; b == nil || b.Bytes == 0; b = s.report().Backup {
+		time.Sleep(time.Millisecond)
+	}
+	if _, _, status, err := s.take(t.Context(), "b1", s.pair); err != nil || status != http.StatusConflict {
+		t.Errorf("a second one: %d %v", status, err)
+	}
+	var busy string
+	if s.do(func() { busy = s.room.Busy() }); busy == "" {
+		t.Error("the agent may be replaced meanwhile")
+	}
+	cancel() // the caller goes, and mariadb-backup with it
+	if err := <-first; err == nil {
+		t.Error("the stream of a caller that went has ended well")
+	}
+	for b := s.report().Backup; b.Running; b = s.report().Backup {
+		time.Sleep(time.Millisecond)
+	}
+	s.do(func() { s.run.Status.State = galera.NodeJoined })
+	if _, _, status, err := s.take(t.Context(), "b1", s.pair); err != nil || status != http.StatusConflict {
+		t.Errorf("of a member that does not serve: %d %v", status, err)
+	}
+}
+
+// TestServerGone: a backup ends with the server it is of.
+func TestServerGone(t *testing.T) {
+	s := start(t, endless)
+	s.admit(t, "b1")
+	ended := make(chan agentapi.BackupEnd, 1)
+	go func() {
+		_, end, _, _ := s.take(t.Context(), "b1", s.pair)
+		ended <- end
+	}()
+	for b := s.report().Backup; b == nil || b.Bytes == 0; b = s.report().Backup {
+		time.Sleep(time.Millisecond)
+	}
+	s.do(func() { s.run.Proc = nil; s.room.Tick() })
+	if end := <-ended; !strings.Contains(end.Error, "mariadbd has stopped") {
+		t.Errorf("%+v", end)
+	}
+}

@@ -1,0 +1,30 @@
+package status
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// Progress is where an object that is worked on stands, for the conditions that kstatus reads.
+type Progress struct {
+	// Working says that the operator has something to do, Stalled that a person has.
+	Working, Stalled bool
+	Reason, Message  string
+}
+
+// SetProgress sets Reconciling and Stalled.
+func SetProgress(conditions *[]metav1.Condition, generation int64, p Progress) {
+	SetCondition(conditions, generation, v1alpha1.ConditionReconciling, p.Working && !p.Stalled, p.Reason, p.Message)
+	SetCondition(conditions, generation, v1alpha1.ConditionStalled, p.Stalled, p.Reason, p.Message)
+}
+
+// SetCondition sets one condition.
+func SetCondition(conditions *[]metav1.Condition, generation int64, kind string, is bool, reason, message string) {
+	c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason, Message: message, ObservedGeneration: generation}
+	if is {
+		c.Status = metav1.ConditionTrue
+	}
+	meta.SetStatusCondition(conditions, c)
+}
