@@ -20,6 +20,7 @@ GO_BUILD := CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)'
 # Tools, each in a folder of its version, so that another version is another file.
 TOOLS := $(CURDIR)/bin/tools
 CONTROLLER_GEN := $(TOOLS)/controller-gen-$(CONTROLLER_TOOLS_VERSION)/controller-gen
+CRD_REF_DOCS := $(TOOLS)/crd-ref-docs-$(CRD_REF_DOCS_VERSION)/crd-ref-docs
 KUSTOMIZE := $(TOOLS)/kustomize-$(KUSTOMIZE_VERSION)/kustomize
 GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
 ACTIONLINT := $(TOOLS)/actionlint-$(ACTIONLINT_VERSION)/actionlint
@@ -55,6 +56,7 @@ build: ## Compile the programs into bin, statically.
 	@$(GO_BUILD) -o bin/manager ./cmd/manager
 	@$(GO_BUILD) -o bin/agent ./cmd/agent
 	@$(GO_BUILD) -o bin/bench-runner ./cmd/bench-runner
+	@$(GO_BUILD) -o bin/backup ./cmd/backup
 	@$(GO_BUILD) -o bin/kubectl-galera ./cmd/kubectl-galera
 
 .PHONY: images
@@ -80,7 +82,7 @@ release-dry-run: $(KUSTOMIZE) ## Leave a release in dist: image, programs, chart
 
 .PHONY: clean
 clean: ## Remove what was built here; tools stay.
-	@rm -rf dist bin/manager bin/agent bin/bench-runner bin/kubectl-galera bin/render bin/release cover.out
+	@rm -rf dist bin/manager bin/agent bin/backup bin/bench-runner bin/kubectl-galera bin/render bin/release cover.out
 
 ##@ Develop
 
@@ -89,10 +91,11 @@ generate: $(CONTROLLER_GEN) ## Generate deep copies.
 	@$(CONTROLLER_GEN) object paths=./api/...
 
 .PHONY: manifests
-manifests: $(CONTROLLER_GEN) ## Generate CRDs, the operator's roles, and what the chart has of them.
+manifests: $(CONTROLLER_GEN) $(CRD_REF_DOCS) ## Generate CRDs, their reference, the operator's roles, and what the chart has of them.
 	@$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=config/crd/bases
-	@$(CONTROLLER_GEN) rbac:roleName=galera-operator-manager paths=./controllers/galeracluster/... output:rbac:dir=config/rbac
+	@$(CONTROLLER_GEN) rbac:roleName=galera-operator-manager paths=./controllers/galera{cluster,backup,backupstore,backupschedule,restore}/... output:rbac:dir=config/rbac
 	@$(CONTROLLER_GEN) rbac:roleName=galera-operator-benchmarks paths=./controllers/galerabenchmark/... output:rbac:dir=config/benchmarks
+	@hack/reference.sh $(CRD_REF_DOCS) docs/reference.md
 	@$(MAKE) chart
 
 .PHONY: chart
@@ -111,8 +114,8 @@ lint: $(GOLANGCI_LINT) $(ACTIONLINT) ## Check code, import direction, sizes, she
 	@if command -v shellcheck >/dev/null; then shellcheck -x hack/*.sh .ci/run; else echo "shellcheck is not installed: scripts were not checked"; fi
 
 .PHONY: verify
-verify: $(CONTROLLER_GEN) $(KUSTOMIZE) ## Regenerate everything elsewhere and compare.
-	@hack/verify.sh $(CONTROLLER_GEN) $(KUSTOMIZE)
+verify: $(CONTROLLER_GEN) $(CRD_REF_DOCS) $(KUSTOMIZE) ## Regenerate everything elsewhere and compare.
+	@hack/verify.sh $(CONTROLLER_GEN) $(KUSTOMIZE) $(CRD_REF_DOCS)
 
 ##@ Test
 
@@ -179,6 +182,13 @@ bench-join: build ## Print how fast a node gets a full copy, encrypted and in cl
 	@hack/stack.sh
 	@PATH="$$(hack/tools.sh path):$$PATH" go run ./test/bench/join
 
+.PHONY: bench-backup
+bench: bench-backup
+
+bench-backup: build ## Print what backups and restores cost, by the operator and by hand, into a real S3 server on the local Kubernetes.
+	@hack/stack.sh
+	@PATH="$$(hack/tools.sh path):$$PATH" go run ./test/bench/backup
+
 .PHONY: bench-scale
 bench: bench-scale
 
@@ -214,6 +224,9 @@ install-tool = @echo "installing $(1)" && GOBIN=$(dir $@) GOFLAGS= go install $(
 
 $(CONTROLLER_GEN):
 	$(call install-tool,sigs.k8s.io/controller-tools/cmd/controller-gen@$(CONTROLLER_TOOLS_VERSION))
+
+$(CRD_REF_DOCS):
+	$(call install-tool,github.com/elastic/crd-ref-docs@$(CRD_REF_DOCS_VERSION))
 
 $(KUSTOMIZE):
 	$(call install-tool,sigs.k8s.io/kustomize/kustomize/v5@$(KUSTOMIZE_VERSION))

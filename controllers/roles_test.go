@@ -34,7 +34,6 @@ func TestRightsOfBenchmarks(t *testing.T) {
 	operator, benchmarks := role(t, "../config/rbac/role.yaml"), role(t, "../config/benchmarks/role.yaml")
 	for _, right := range [][3]string{
 		{"", "persistentvolumeclaims", "delete"},
-		{"batch", "jobs", "create"},
 		{"rbac.authorization.k8s.io", "roles", "create"},
 		{"rbac.authorization.k8s.io", "rolebindings", "create"},
 		{"galera-operator.io", "galeraclusters", "create"},

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Generates again what is generated, beside the tree, and compares; renders every kustomization.
-#   hack/verify.sh CONTROLLER_GEN KUSTOMIZE
+#   hack/verify.sh CONTROLLER_GEN KUSTOMIZE CRD_REF_DOCS
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-controller_gen=$1 kustomize=$2
+controller_gen=$1 kustomize=$2 crd_ref_docs=$3
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failed=0
@@ -19,12 +19,15 @@ same() {
 
 "$controller_gen" object paths=./api/... output:object:dir="$dir/object"
 "$controller_gen" crd paths=./api/... output:crd:dir="$dir/crd"
-"$controller_gen" rbac:roleName=galera-operator-manager paths=./controllers/galeracluster/... output:rbac:dir="$dir/rbac"
+"$controller_gen" rbac:roleName=galera-operator-manager paths=./controllers/galera{cluster,backup,backupstore,backupschedule,restore}/... output:rbac:dir="$dir/rbac"
 "$controller_gen" rbac:roleName=galera-operator-benchmarks paths=./controllers/galerabenchmark/... output:rbac:dir="$dir/benchmarks"
 same "$dir/object/zz_generated.deepcopy.go" api/v1alpha1/zz_generated.deepcopy.go
 same "$dir/crd" config/crd/bases
 same "$dir/rbac/role.yaml" config/rbac/role.yaml
 same "$dir/benchmarks/role.yaml" config/benchmarks/role.yaml
+
+hack/reference.sh "$crd_ref_docs" "$dir/reference.md"
+same "$dir/reference.md" docs/reference.md
 
 # The chart, from config/.
 cp -r charts/galera-operator "$dir/chart"

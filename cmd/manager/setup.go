@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,10 +25,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/galerabackup"
+	"github.com/galera-operator/galera-operator/controllers/galerabackupschedule"
+	"github.com/galera-operator/galera-operator/controllers/galerabackupstore"
 	"github.com/galera-operator/galera-operator/controllers/galerabenchmark"
 	"github.com/galera-operator/galera-operator/controllers/galeracluster"
+	"github.com/galera-operator/galera-operator/controllers/galerarestore"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/resources"
 	"github.com/galera-operator/galera-operator/internal/version"
@@ -58,6 +64,9 @@ func cacheOptions(opts *options) cache.Options {
 			&v1alpha1.GaleraCluster{}: {Label: labels.Everything()},
 			&corev1.ConfigMap{}:       {Transform: galerabenchmark.SlimResults(strip)},
 		},
+	}
+	for _, all := range []client.Object{&v1alpha1.GaleraBackup{}, &v1alpha1.GaleraBackupStore{}, &v1alpha1.GaleraBackupSchedule{}} {
+		o.ByObject[all] = cache.ByObject{Label: labels.Everything()}
 	}
 	if opts.benchmarks {
 		o.ByObject[&v1alpha1.GaleraBenchmark{}] = cache.ByObject{Label: labels.Everything()}
@@ -99,6 +108,9 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 		if err := benchmarks(mgr, opts, options, galerabenchmark.AgentNodes{Agents: agents, Live: mgr.GetAPIReader(), Keep: asker.KeepAccount}); err != nil {
 			return err
 		}
+	}
+	if err := backups(mgr, opts, options, agents, asker); err != nil {
+		return err
 	}
 	replacing, err := replacing(opts)
 	if err != nil {
@@ -145,6 +157,18 @@ func replacing(opts *options) (*galeracluster.Replacing, error) {
 		return nil, fmt.Errorf("--agent: %w", err)
 	}
 	return &galeracluster.Replacing{Program: program, Clusters: opts.agentClusters}, nil
+}
+
+// backups adds the controllers of backups, their stores and schedules, and of restores.
+func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agents *observe.Agents, asker *observe.AgentClient) error {
+	c, live, jobs := mgr.GetClient(), mgr.GetAPIReader(), job.Options{Image: opts.operatorImage, AssignedUsers: rendering.AssignedUsers}
+	return errors.Join(
+		metrics.Registry.Register(galerabackup.Metrics{Reader: c, Leads: mgr.Elected()}),
+		(&galerabackupstore.Reconciler{Client: c, Live: live, Jobs: jobs, Now: time.Now}).SetupWithManager(mgr),
+		(&galerabackup.Reconciler{Client: c, Live: live, Jobs: jobs, Options: rendering, Agents: agents, Admit: asker.AdmitBackup, Events: mgr.GetEventRecorder("galera-operator"), Now: time.Now}).SetupWithManager(mgr),
+		(&galerabackupschedule.Reconciler{Client: c, Now: time.Now}).SetupWithManager(mgr),
+		(&galerarestore.Reconciler{Client: c, Live: live, Jobs: jobs, Options: rendering, Now: time.Now}).SetupWithManager(mgr),
+	)
 }
 
 // benchmarks adds the controller of GaleraBenchmarks.

@@ -112,7 +112,9 @@ func (pub publisher) publish(ctx context.Context, f observe.Facts, seen map[stri
 	rootErr := pub.ensureRootSecret(ctx, f)
 	rootRefused := refusal(rootErr)
 	given.failed = cmp.Or(rootRefused, secrets.reserved)
-	if given.config.Revision != "" && rootErr == nil {
+	restoring := restoring(f)
+	given.failed = cmp.Or(given.failed, restoring)
+	if given.config.Revision != "" && rootErr == nil && restoring == nil {
 		objects = append(objects, resources.StatefulSet(imaged, pub.Options, statefulSet(f)))
 	}
 	if rootRefused != nil {

@@ -1,10 +1,13 @@
 package retry
 
 import (
+	"time"
+
 	"errors"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
 // OnlyConflicts says that err is not nil and holds nothing but lost races.
@@ -17,4 +20,18 @@ func OnlyConflicts(err error) bool {
 		return apierrors.IsConflict(err)
 	}
 	return !slices.ContainsFunc(joined.Unwrap(), func(e error) bool { return !OnlyConflicts(e) })
+}
+
+// afterConflict is how long a change needs to come back through the cache.
+const afterConflict = 100 * time.Millisecond
+
+// Pass is the result of a pass that looks again after some time: a lost race is no error.
+func Pass(again time.Duration, err error) (reconcile.Result, error) {
+	switch {
+	case OnlyConflicts(err):
+		return reconcile.Result{RequeueAfter: afterConflict}, nil
+	case err != nil:
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: again}, nil
 }

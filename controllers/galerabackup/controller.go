@@ -1,0 +1,272 @@
+// Package galerabackup reconciles GaleraBackups: it chooses a node, admits one Job to its data, and takes in what the Job tells.
+package galerabackup
+
+import (
+	"context"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/retry"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+	"github.com/galera-operator/galera-operator/internal/backup/outcome"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackups,verbs=get;list;watch;create;update;patch;delete
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackups/status,verbs=get;update;patch
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackups/finalizers,verbs=update
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackupstores,verbs=get;list;watch
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;delete
+
+// Finalizer holds a GaleraBackup with deletionPolicy Delete until its data are removed from the store.
+const Finalizer = "galera-operator.io/remove-backup"
+
+// whileWaiting is the interval while waiting for something that sends no event; an admission lasts longer (agentapi.BackupAdmitted).
+const whileWaiting = 5 * time.Second
+
+// Agents are those of the clusters.
+type Agents interface {
+	Seen(key types.NamespacedName) map[string]observe.Seen
+	Target(key types.NamespacedName, pod string) (observe.Target, bool)
+}
+
+// Reconciler brings one GaleraBackup a step further, every time it is asked.
+type Reconciler struct {
+	client.Client
+	// Live reads past the cache.
+	Live   client.Reader
+	Agents Agents
+	// Admit lets the holder of a key take a backup of an agent.
+	Admit func(ctx context.Context, t observe.Target, a agentapi.BackupAdmission) error
+	Jobs  job.Options
+	// Options render the pod that a test restores into.
+	Options resources.Options
+	// Events tells people.
+	Events events.EventRecorder
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// facts are what a pass decides from.
+type facts struct {
+	backup  *v1alpha1.GaleraBackup
+	cluster *v1alpha1.GaleraCluster     // nil when there is none
+	store   *v1alpha1.GaleraBackupStore // nil when there is none
+	// other is a backup of the same cluster that runs, "" for none.
+	other  string
+	agents map[string]observe.Seen
+	job    outcome.Outcome // of the last attempt
+	now    time.Time
+}
+
+// Reconcile makes one pass: get, observe, decide, act or write the status.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	b := &v1alpha1.GaleraBackup{}
+	if err := r.Get(ctx, req.NamespacedName, b); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if b.DeletionTimestamp != nil {
+		return retry.Pass(r.remove(ctx, b))
+	}
+	if changed, err := r.keepFinalizer(ctx, b); changed || err != nil {
+		return retry.Pass(whileWaiting, err)
+	}
+	if over(b) {
+		if err := r.tidy(ctx, b); err != nil || b.Status.Phase == v1alpha1.BackupFailed {
+			return retry.Pass(0, err)
+		}
+		return retry.Pass(r.verify(ctx, b))
+	}
+	f, err := r.observe(ctx, b)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	next := b.DeepCopy()
+	d := decide(&next.Status, f)
+	if !equality.Semantic.DeepEqual(b.Status, next.Status) {
+		err := r.Status().Update(ctx, next) // the intent first
+		if err == nil {
+			r.announce(b.Status.Phase, next)
+		}
+		return retry.Pass(d.again, err)
+	}
+	if d.run {
+		return retry.Pass(d.again, r.run(ctx, f))
+	}
+	return retry.Pass(d.again, nil)
+}
+
+// announce makes an event of a new phase.
+func (r *Reconciler) announce(before string, b *v1alpha1.GaleraBackup) {
+	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionComplete)
+	if b.Status.Phase == before || c == nil || before == "" && b.Status.Phase == v1alpha1.BackupPending {
+		return
+	}
+	kind := corev1.EventTypeNormal
+	if b.Status.Phase == v1alpha1.BackupFailed || b.Status.Phase == v1alpha1.BackupPending {
+		kind = corev1.EventTypeWarning
+	}
+	r.Events.Eventf(b, nil, kind, c.Reason, "Backup", "%s", c.Message)
+}
+
+// announceVerification makes an event of what a test has found.
+func (r *Reconciler) announceVerification(before, b *v1alpha1.GaleraBackup) {
+	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionVerified)
+	v := before.Status.Verification
+	if c == nil || b.Status.Verification.Phase == v1alpha1.VerifyRunning || v != nil && v.Phase == b.Status.Verification.Phase {
+		return
+	}
+	kind := corev1.EventTypeNormal
+	if c.Status != metav1.ConditionTrue {
+		kind = corev1.EventTypeWarning
+	}
+	r.Events.Eventf(b, nil, kind, c.Reason, "Verify", "%s", c.Message)
+}
+
+// over says that nothing is left to do.
+func over(b *v1alpha1.GaleraBackup) bool {
+	return b.Status.Phase == v1alpha1.BackupCompleted || b.Status.Phase == v1alpha1.BackupFailed
+}
+
+// keepFinalizer has the finalizer there while the stored data go with the object.
+func (r *Reconciler) keepFinalizer(ctx context.Context, b *v1alpha1.GaleraBackup) (changed bool, err error) {
+	wanted := b.Spec.DeletionPolicy == v1alpha1.BackupDelete
+	if wanted == controllerutil.ContainsFinalizer(b, Finalizer) {
+		return false, nil
+	}
+	change := controllerutil.RemoveFinalizer
+	if wanted {
+		change = controllerutil.AddFinalizer
+	}
+	return true, r.patchFinalizers(ctx, b, change)
+}
+
+func (r *Reconciler) patchFinalizers(ctx context.Context, b *v1alpha1.GaleraBackup, change func(client.Object, string) bool) error {
+	before := b.DeepCopy()
+	change(b, Finalizer)
+	return r.Patch(ctx, b, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+}
+
+// tidy removes the key once nobody uses it.
+func (r *Reconciler) tidy(ctx context.Context, b *v1alpha1.GaleraBackup) error {
+	key := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: job.KeyName(b)}}
+	return apply.Remove(ctx, r.Client, r.Live, b.UID, key)
+}
+
+func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.GaleraBackup) (facts, error) {
+	f := facts{backup: b, now: r.Now()}
+	cluster := &v1alpha1.GaleraCluster{}
+	err := r.Get(ctx, types.NamespacedName{Namespace: b.Namespace, Name: b.Spec.ClusterRef.Name}, cluster)
+	if err == nil {
+		f.cluster = cluster
+		f.agents = r.Agents.Seen(client.ObjectKeyFromObject(cluster))
+	} else if !apierrors.IsNotFound(err) {
+		return f, err
+	}
+	if f.store, err = r.storeOf(ctx, b); err != nil {
+		return f, err
+	}
+	var all v1alpha1.GaleraBackupList
+	if err := r.List(ctx, &all, client.InNamespace(b.Namespace)); err != nil {
+		return f, err
+	}
+	for i := range all.Items {
+		o := &all.Items[i]
+		if o.UID != b.UID && o.Spec.ClusterRef == b.Spec.ClusterRef && o.Status.Phase == v1alpha1.BackupRunning {
+			f.other = o.Name
+		}
+	}
+	if b.Status.Attempts > 0 {
+		f.job, err = outcome.Of(ctx, r.Client, b.Namespace, job.Name(b, b.Status.Attempts), f.now)
+	}
+	return f, err
+}
+
+// storeOf returns the store of a backup, nil when there is none.
+func (r *Reconciler) storeOf(ctx context.Context, b *v1alpha1.GaleraBackup) (*v1alpha1.GaleraBackupStore, error) {
+	s := &v1alpha1.GaleraBackupStore{}
+	err := r.Get(ctx, types.NamespacedName{Namespace: b.Namespace, Name: b.Spec.StoreRef.Name}, s)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return s, err
+}
+
+// run has the Job of the present attempt there, and the node's agent admit it.
+func (r *Reconciler) run(ctx context.Context, f facts) error {
+	b := f.backup
+	hash, err := r.key(ctx, f)
+	if err != nil {
+		return err
+	}
+	target, followed := r.Agents.Target(client.ObjectKeyFromObject(f.cluster), b.Status.Node)
+	if !followed {
+		return nil // the Job fails, and another node is chosen
+	}
+	if err := r.Admit(ctx, target, agentapi.BackupAdmission{ID: b.Status.ID, KeySHA256: hash}); err != nil {
+		log.FromContext(ctx).Info("the agent does not admit the backup", "node", b.Status.Node, "why", err.Error())
+	}
+	if f.job.Exists {
+		return nil
+	}
+	t := task.Backup{
+		Address: agentAddress(f.cluster, b.Status.Node), ServerName: resources.ServerName(f.cluster, b.Status.Node),
+		Manifest: manifest.Manifest{ID: b.Status.ID, Namespace: b.Namespace, Cluster: f.cluster.Name, ClusterUID: string(f.cluster.UID),
+			Node: b.Status.Node, Compression: b.Spec.Compression, Recipients: b.Status.Recipients},
+	}
+	if limit := b.Spec.RateLimit; limit != nil {
+		t.Rate = limit.Value()
+	}
+	j, err := job.Backup(b, f.store, t, b.Status.Attempts, r.Jobs)
+	if err != nil {
+		return err
+	}
+	return apply.Keep(ctx, r.Client, r.Live, b.UID, j)
+}
+
+// SetupWithManager registers the reconciler: it is woken by the backup, its Jobs, its cluster and its store.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		For(&v1alpha1.GaleraBackup{}).
+		WithOptions(controller.Options{RateLimiter: retry.BackOff()}).
+		Owns(&batchv1.Job{}).
+		Watches(&v1alpha1.GaleraBackupStore{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+			return r.waiting(ctx, o.GetNamespace(), func(b *v1alpha1.GaleraBackup) bool { return b.Spec.StoreRef.Name == o.GetName() })
+		})).
+		Complete(r)
+}
+
+// waiting finds the backups of a namespace that are not over.
+func (r *Reconciler) waiting(ctx context.Context, namespace string, of func(*v1alpha1.GaleraBackup) bool) (out []reconcile.Request) {
+	var all v1alpha1.GaleraBackupList
+	if r.List(ctx, &all, client.InNamespace(namespace)) != nil {
+		return nil // asked again soon
+	}
+	for i := range all.Items {
+		if b := &all.Items[i]; !over(b) && of(b) {
+			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(b)})
+		}
+	}
+	return out
+}

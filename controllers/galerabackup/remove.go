@@ -1,0 +1,70 @@
+package galerabackup
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/backup/outcome"
+	"github.com/galera-operator/galera-operator/internal/status"
+)
+
+// removeAgain is the pause after a removal that failed.
+const removeAgain = time.Minute
+
+// remove deletes the stored data of a backup that is being deleted, and lets it go then. A store, or a namespace, that is gone keeps nothing.
+func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time.Duration, error) {
+	if !controllerutil.ContainsFinalizer(b, Finalizer) {
+		return 0, nil
+	}
+	store, err := r.storeOf(ctx, b)
+	if err != nil {
+		return 0, err
+	}
+	if b.Status.ID == "" || b.Spec.DeletionPolicy != v1alpha1.BackupDelete || store == nil {
+		return 0, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
+	}
+	seen, err := outcome.Of(ctx, r.Client, b.Namespace, job.RemoveName(b), r.Now())
+	switch {
+	case err != nil:
+		return 0, err
+	case seen.Done && seen.Result.Error == "":
+		return 0, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
+	case seen.Done:
+		return r.removalFailed(ctx, b, seen.Result.Error)
+	case seen.Exists:
+		return whileWaiting, nil
+	}
+	j, err := job.Remove(b, store, r.Jobs)
+	if err != nil {
+		return 0, err
+	}
+	err = apply.Keep(ctx, r.Client, r.Live, b.UID, j)
+	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		// The namespace is being deleted, and takes no more Jobs. The data stay: nobody has asked for their removal.
+		return 0, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
+	}
+	return whileWaiting, err
+}
+
+// removalFailed tells why, and makes another attempt after a while.
+func (r *Reconciler) removalFailed(ctx context.Context, b *v1alpha1.GaleraBackup, why string) (time.Duration, error) {
+	now := r.Now()
+	if at := b.Status.AttemptedAt; at != nil && now.Sub(at.Time) < removeAgain {
+		return removeAgain - now.Sub(at.Time), nil
+	}
+	next := b.DeepCopy()
+	next.Status.Removals++
+	next.Status.AttemptedAt = new(metav1.NewTime(now))
+	message := "the data could not be removed from the store, and it is tried again: " + why + ". To keep them there and let this object go, set deletionPolicy to Retain"
+	status.SetProgress(&next.Status.Conditions, b.Generation, status.Progress{Working: true, Stalled: true, Reason: v1alpha1.ReasonBackupRemoving, Message: message})
+	return removeAgain, client.IgnoreNotFound(r.Status().Update(ctx, next))
+}

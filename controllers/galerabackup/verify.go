@@ -1,0 +1,190 @@
+package galerabackup
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/backup/outcome"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/status"
+)
+
+// verifyMost is after how many failures in a row a test is given up; what a test finds in the backup itself is final at once.
+const verifyMost = 5
+
+// verify brings the test of a complete backup a step further.
+func (r *Reconciler) verify(ctx context.Context, b *v1alpha1.GaleraBackup) (time.Duration, error) {
+	f, err := r.observeVerification(ctx, b)
+	if err != nil {
+		return 0, err
+	}
+	next := b.DeepCopy()
+	d := decideVerification(&next.Status, f)
+	if !equality.Semantic.DeepEqual(b.Status, next.Status) {
+		err := r.Status().Update(ctx, next) // the intent first
+		if err == nil {
+			r.announceVerification(b, next)
+		}
+		return d.again, err
+	}
+	switch {
+	case d.run && !f.job.Exists:
+		return d.again, r.runVerification(ctx, f)
+	case !d.run && f.job.Exists:
+		// The Job goes at once, and the volume with it.
+		old := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: job.VerifyName(b)}}
+		return d.again, apply.Remove(ctx, r.Client, r.Live, b.UID, old, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	}
+	return d.again, nil
+}
+
+func (r *Reconciler) observeVerification(ctx context.Context, b *v1alpha1.GaleraBackup) (facts, error) {
+	f := facts{backup: b, now: r.Now()}
+	var err error
+	if f.store, err = r.storeOf(ctx, b); err != nil {
+		return f, err
+	}
+	cluster := &v1alpha1.GaleraCluster{}
+	err = r.Get(ctx, types.NamespacedName{Namespace: b.Namespace, Name: b.Spec.ClusterRef.Name}, cluster)
+	if err == nil {
+		f.cluster = cluster
+	} else if !apierrors.IsNotFound(err) {
+		return f, err
+	}
+	f.job, err = outcome.Of(ctx, r.Client, b.Namespace, job.VerifyName(b), f.now)
+	return f, err
+}
+
+// decideVerification brings status.verification a step further. It is pure.
+func decideVerification(to *v1alpha1.GaleraBackupStatus, f facts) decision {
+	b := f.backup
+	v := to.Verification
+	switch {
+	case v == nil || v.Method != b.Spec.Verify:
+		if b.Spec.Verify == v1alpha1.VerifyNone || b.Spec.Verify == "" {
+			stop(to, f)
+			return decision{}
+		}
+		next := &v1alpha1.BackupVerification{Method: b.Spec.Verify, Phase: v1alpha1.VerifyRunning, Attempts: 1, AttemptedAt: new(metav1.NewTime(f.now))}
+		if v != nil {
+			next.Attempts = v.Attempts + 1 // the Job before may still be there
+		}
+		to.Verification = next
+		tellVerification(to, f, false, v1alpha1.ReasonVerifying, "the backup is being tested")
+		return decision{again: time.Second}
+	case v.Phase != v1alpha1.VerifyRunning:
+		return decision{}
+	case f.job.Done && f.job.Result.Error == "" && f.job.Result.Verified != nil:
+		passed(to, f, f.job.Result)
+		return decision{again: time.Second}
+	case f.job.Done:
+		return verificationFailed(to, f)
+	}
+	if reason, message := verificationHindrance(f); reason != "" {
+		tellVerification(to, f, false, reason, message)
+		return decision{again: whileWaiting}
+	}
+	if wait := verificationPause(v, f.now); !f.job.Exists && wait > 0 {
+		return decision{again: wait}
+	}
+	if f.job.Waits != "" {
+		tellVerification(to, f, false, v1alpha1.ReasonVerifying, f.job.Waits)
+	}
+	return decision{run: true, again: whileWaiting}
+}
+
+// stop ends a test that is not asked for any more. What one has found stays told.
+func stop(to *v1alpha1.GaleraBackupStatus, f facts) {
+	v := to.Verification
+	if v == nil {
+		return
+	}
+	v.Method = v1alpha1.VerifyNone
+	if v.Phase == v1alpha1.VerifyRunning {
+		v.Phase = v1alpha1.VerifyFailed
+		tellVerification(to, f, false, v1alpha1.ReasonVerifying, "the test was stopped: verify is None")
+	}
+}
+
+func verificationPause(v *v1alpha1.BackupVerification, now time.Time) time.Duration {
+	if v.Failures == 0 || v.AttemptedAt == nil {
+		return 0
+	}
+	return min(attemptFirst<<min(v.Failures-1, 10), attemptPause) - now.Sub(v.AttemptedAt.Time)
+}
+
+func verificationHindrance(f facts) (reason, message string) {
+	switch {
+	case f.store == nil:
+		return v1alpha1.ReasonStoreNotFound, fmt.Sprintf("there is no GaleraBackupStore %q in this namespace: create it, or set verify to None", f.backup.Spec.StoreRef.Name)
+	case f.cluster == nil && f.backup.Status.Verification.Method == v1alpha1.VerifyRestore:
+		return v1alpha1.ReasonClusterNotFound, fmt.Sprintf("there is no GaleraCluster %q in this namespace, whose image and volumes the test uses: create it, or set verify to Checksum or None", f.backup.Spec.ClusterRef.Name)
+	}
+	return "", ""
+}
+
+func passed(to *v1alpha1.GaleraBackupStatus, f facts, r task.Result) {
+	v := to.Verification
+	v.Phase, v.VerifiedAt, v.Failures = v1alpha1.VerifySucceeded, new(metav1.NewTime(f.now)), 0
+	v.Tables = int32(min(r.Verified.Tables, 1<<30)) //nolint:gosec // bounded
+	v.Took = &metav1.Duration{Duration: time.Duration(r.TookSeconds * float64(time.Second)).Round(time.Millisecond)}
+	message := fmt.Sprintf("all of it was read and is as it was written (%s)", v.Took.Duration)
+	if v.Method == v1alpha1.VerifyRestore {
+		message = fmt.Sprintf("it was restored, and %d tables were checked and are good (%s)", v.Tables, v.Took.Duration)
+	}
+	tellVerification(to, f, true, v1alpha1.ReasonVerified, message)
+}
+
+func verificationFailed(to *v1alpha1.GaleraBackupStatus, f facts) decision {
+	v, r := to.Verification, f.job.Result
+	v.Failures++
+	reason := r.Reason
+	if reason == "" {
+		reason = v1alpha1.ReasonVerifyFailed
+	}
+	if r.Fatal || v.Failures >= verifyMost {
+		v.Phase = v1alpha1.VerifyFailed
+		tellVerification(to, f, false, reason, "the test has failed: "+r.Error+". To test it again, set verify to None and back")
+		return decision{again: time.Second}
+	}
+	v.Attempts++
+	v.AttemptedAt = new(metav1.NewTime(f.now))
+	tellVerification(to, f, false, reason, "the test has failed and is made again: "+r.Error)
+	return decision{again: time.Second}
+}
+
+// tellVerification leaves Complete as it is: the backup is in the store, whatever the test says.
+func tellVerification(to *v1alpha1.GaleraBackupStatus, f facts, is bool, reason, message string) {
+	g := f.backup.Generation
+	to.ObservedGeneration = g
+	status.SetCondition(&to.Conditions, g, v1alpha1.ConditionVerified, is, reason, message)
+	running := to.Verification.Phase == v1alpha1.VerifyRunning
+	stalled := !is && reason != v1alpha1.ReasonVerifying
+	status.SetProgress(&to.Conditions, g, status.Progress{Working: running, Stalled: stalled, Reason: reason, Message: message})
+}
+
+// runVerification has the Job of the present test there.
+func (r *Reconciler) runVerification(ctx context.Context, f facts) error {
+	b := f.backup
+	t := task.Verify{Dir: b.Status.Directory, ID: b.Status.ID, Checksum: b.Status.Checksum, Restore: b.Status.Verification.Method == v1alpha1.VerifyRestore}
+	if t.Restore {
+		t.History = uuid.NewSHA1(uuid.NameSpaceOID, []byte(b.UID)).String()
+	}
+	j, err := job.Verify(b, f.store, f.cluster, t, r.Options, r.Jobs)
+	if err != nil {
+		return err
+	}
+	return apply.Keep(ctx, r.Client, r.Live, b.UID, j)
+}

@@ -1,0 +1,96 @@
+package galerabackup
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/outcome"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+// tested are the facts of a complete backup that is to be tested.
+func tested(method string, changes ...func(*facts)) facts {
+	return pending(append([]func(*facts){func(f *facts) {
+		f.backup.Spec.Verify, f.backup.Status.Phase = method, v1alpha1.BackupCompleted
+	}}, changes...)...)
+}
+
+func testing1(method string) func(*facts) {
+	return func(f *facts) {
+		f.backup.Status.Verification = &v1alpha1.BackupVerification{Method: method, Phase: v1alpha1.VerifyRunning, Attempts: 1, AttemptedAt: new(metav1.NewTime(noon))}
+	}
+}
+
+func told(r task.Result) func(*facts) {
+	return func(f *facts) { f.job = outcome.Outcome{Exists: true, Done: true, Result: r} }
+}
+
+func TestDecideVerification(t *testing.T) {
+	const restore, checksum, none = v1alpha1.VerifyRestore, v1alpha1.VerifyChecksum, v1alpha1.VerifyNone
+	for name, c := range map[string]struct {
+		f        facts
+		phase    string // "" for no test
+		attempts int32
+		reason   string
+		says     string
+		run      bool
+	}{
+		"none is asked for":    {tested(none), "", 0, "", "", false},
+		"begins":               {tested(checksum), v1alpha1.VerifyRunning, 1, v1alpha1.ReasonVerifying, "tested", false},
+		"runs":                 {tested(restore, testing1(restore)), v1alpha1.VerifyRunning, 1, "", "", true},
+		"its pod is kept off":  {tested(restore, testing1(restore), func(f *facts) { f.job = outcome.Outcome{Exists: true, Waits: "no such Secret"} }), v1alpha1.VerifyRunning, 1, v1alpha1.ReasonVerifying, "no such Secret", true},
+		"has passed":           {tested(restore, testing1(restore), told(task.Result{Verified: &task.Verified{Tables: 7}, TookSeconds: 2})), v1alpha1.VerifySucceeded, 1, v1alpha1.ReasonVerified, "7 tables", false},
+		"was read":             {tested(checksum, testing1(checksum), told(task.Result{Verified: &task.Verified{}, TookSeconds: 2})), v1alpha1.VerifySucceeded, 1, v1alpha1.ReasonVerified, "2s", false},
+		"is damaged":           {tested(checksum, testing1(checksum), told(task.Result{Error: "part-000000", Reason: task.ReasonDamaged, Fatal: true})), v1alpha1.VerifyFailed, 1, v1alpha1.ReasonBackupDamaged, "part-000000", false},
+		"the store is away":    {tested(checksum, testing1(checksum), told(task.Result{Error: "timeout", Reason: task.ReasonStoreUnreachable})), v1alpha1.VerifyRunning, 2, v1alpha1.ReasonStoreUnreachable, "made again", false},
+		"ended without a word": {tested(checksum, testing1(checksum), told(task.Result{})), v1alpha1.VerifyRunning, 2, v1alpha1.ReasonVerifyFailed, "made again", false},
+		"for the last time": {tested(checksum, testing1(checksum), told(task.Result{Error: "timeout"}), func(f *facts) { f.backup.Status.Verification.Failures = verifyMost - 1 }),
+			v1alpha1.VerifyFailed, 1, v1alpha1.ReasonVerifyFailed, "timeout", false},
+		"after a pause": {tested(checksum, testing1(checksum), func(f *facts) { f.backup.Status.Verification.Failures = 1 }), v1alpha1.VerifyRunning, 1, "", "", false},
+		"no store":      {tested(checksum, testing1(checksum), func(f *facts) { f.store = nil }), v1alpha1.VerifyRunning, 1, v1alpha1.ReasonStoreNotFound, "create it", false},
+		"no cluster":    {tested(restore, testing1(restore), func(f *facts) { f.cluster = nil }), v1alpha1.VerifyRunning, 1, v1alpha1.ReasonClusterNotFound, "Checksum", false},
+		"none to read":  {tested(checksum, testing1(checksum), func(f *facts) { f.cluster = nil }), v1alpha1.VerifyRunning, 1, "", "", true},
+		"another test":  {tested(restore, testing1(checksum)), v1alpha1.VerifyRunning, 2, v1alpha1.ReasonVerifying, "tested", false},
+		"no more":       {tested(none, testing1(checksum)), v1alpha1.VerifyFailed, 1, v1alpha1.ReasonVerifying, "stopped", false},
+	} {
+		next := c.f.backup.Status.DeepCopy()
+		d := decideVerification(next, c.f)
+		v, verified := next.Verification, meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionVerified)
+		if v == nil {
+			v = &v1alpha1.BackupVerification{}
+		}
+		if verified == nil {
+			verified = &metav1.Condition{}
+		}
+		if v.Phase != c.phase || v.Attempts != c.attempts || d.run != c.run || verified.Reason != c.reason || !strings.Contains(verified.Message, c.says) {
+			t.Errorf("%s: %+v, run %v, %s: %s", name, v, d.run, verified.Reason, verified.Message)
+		}
+		if good := v.Phase == v1alpha1.VerifySucceeded; good != (verified.Status == metav1.ConditionTrue) {
+			t.Errorf("%s: %s, and Verified is %s", name, v.Phase, verified.Status)
+		}
+	}
+}
+
+// TestVerifyAgain: a test that has ended is made anew after verify was None, by a Job of another name.
+func TestVerifyAgain(t *testing.T) {
+	f := tested(v1alpha1.VerifyChecksum, testing1(v1alpha1.VerifyChecksum), told(task.Result{Error: "x", Reason: task.ReasonDamaged, Fatal: true}))
+	s := f.backup.Status.DeepCopy()
+	decideVerification(s, f)
+	f.job = outcome.Outcome{}
+	for _, method := range []string{v1alpha1.VerifyChecksum, v1alpha1.VerifyNone, v1alpha1.VerifyChecksum} {
+		f.backup.Spec.Verify = method
+		f.backup.Status = *s.DeepCopy()
+		decideVerification(s, f)
+	}
+	if v := s.Verification; v.Phase != v1alpha1.VerifyRunning || v.Attempts != 2 || v.Failures != 0 {
+		t.Errorf("%+v", v)
+	}
+	if p := verificationPause(s.Verification, noon.Add(time.Second)); p > 0 {
+		t.Errorf("it waits %s", p)
+	}
+}

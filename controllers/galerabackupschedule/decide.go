@@ -1,0 +1,123 @@
+package galerabackupschedule
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/robfig/cron/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/status"
+)
+
+// retainEvery is how often retention is looked after: keepWithin ends without an event.
+const retainEvery = 10 * time.Minute
+
+// missedMost bounds how many times that have passed are looked through.
+const missedMost = 1000
+
+// decision is what to do beside the status.
+type decision struct {
+	make  string // the name of the backup that is due, "" for none
+	again time.Duration
+}
+
+// decide says what is due. It is pure.
+func decide(to *v1alpha1.GaleraBackupScheduleStatus, s *v1alpha1.GaleraBackupSchedule, all []v1alpha1.GaleraBackup, now time.Time) decision {
+	to.ObservedGeneration = s.Generation
+	running := succeeded(to, s, all)
+	next, err := parse(s.Spec)
+	if err != nil {
+		to.NextTime = nil
+		tell(to, s, true, v1alpha1.ReasonScheduleInvalid, err.Error()+"; correct spec.schedule or spec.timeZone")
+		return decision{}
+	}
+	if s.Spec.Suspend {
+		to.NextTime = nil
+		tell(to, s, false, v1alpha1.ReasonSuspended, "no backups are made while spec.suspend is true")
+		return decision{again: retainEvery}
+	}
+	due := last(next, since(s), now)
+	var d decision
+	switch {
+	case due.IsZero():
+	case running != "" && s.Spec.ConcurrencyPolicy != v1alpha1.ConcurrencyAllow:
+		to.LastScheduleTime = new(metav1.NewTime(due))
+		tell(to, s, false, v1alpha1.ReasonScheduled, fmt.Sprintf("the backup of %s was left out, because %s was still under way", due.UTC().Format(time.RFC3339), running))
+	default:
+		d.make = s.Name + "-" + due.UTC().Format("20060102-1504")
+		to.LastScheduleTime, to.LastBackup = new(metav1.NewTime(due)), d.make
+		tell(to, s, false, v1alpha1.ReasonScheduled, "backups are made on schedule")
+	}
+	if len(to.Conditions) == 0 || s.Status.ObservedGeneration != s.Generation {
+		tell(to, s, false, v1alpha1.ReasonScheduled, "backups are made on schedule")
+	}
+	coming := next.Next(now)
+	to.NextTime = new(metav1.NewTime(coming))
+	d.again = min(retainEvery, max(time.Second, coming.Sub(now)))
+	return d
+}
+
+// since is from when on times count: a backup that was due before the schedule was there is not made.
+func since(s *v1alpha1.GaleraBackupSchedule) time.Time {
+	if t := s.Status.LastScheduleTime; t != nil {
+		return t.Time
+	}
+	return s.CreationTimestamp.Time
+}
+
+// last is the last time after since that has come, zero for none: of several that were missed one is made up for.
+func last(next cron.Schedule, since, now time.Time) (due time.Time) {
+	t := next.Next(since)
+	for i := 0; !t.IsZero() && !t.After(now); i++ {
+		if due = t; i > missedMost {
+			return now.Truncate(time.Minute)
+		}
+		t = next.Next(t)
+	}
+	return due
+}
+
+// succeeded notes the last backup that is complete, and returns one that is under way, "" for none.
+func succeeded(to *v1alpha1.GaleraBackupScheduleStatus, s *v1alpha1.GaleraBackupSchedule, all []v1alpha1.GaleraBackup) (running string) {
+	for _, b := range all {
+		if b.Labels[v1alpha1.LabelSchedule] != s.Name {
+			continue
+		}
+		switch at := b.Status.CompletedAt; {
+		case b.Status.Phase == v1alpha1.BackupCompleted && at != nil:
+			if to.LastSuccessTime == nil || to.LastSuccessTime.Before(at) {
+				to.LastSuccessTime = at.DeepCopy()
+			}
+		case b.Status.Phase != v1alpha1.BackupFailed && b.DeletionTimestamp == nil:
+			running = b.Name
+		}
+	}
+	return running
+}
+
+// zoned is a schedule in a time zone.
+type zoned struct {
+	cron.Schedule
+	zone *time.Location
+}
+
+// Next implements cron.Schedule.
+func (z zoned) Next(t time.Time) time.Time { return z.Schedule.Next(t.In(z.zone)) }
+
+func parse(s v1alpha1.GaleraBackupScheduleSpec) (cron.Schedule, error) {
+	schedule, err := cron.ParseStandard(s.Schedule)
+	if err != nil {
+		return nil, fmt.Errorf("the schedule %q cannot be read: %w", s.Schedule, err)
+	}
+	zone, err := time.LoadLocation(s.TimeZone)
+	if err != nil {
+		return nil, fmt.Errorf("the time zone %q is not known: %w", s.TimeZone, err)
+	}
+	return zoned{schedule, zone}, nil
+}
+
+func tell(to *v1alpha1.GaleraBackupScheduleStatus, s *v1alpha1.GaleraBackupSchedule, stalled bool, reason, message string) {
+	status.SetProgress(&to.Conditions, s.Generation, status.Progress{Stalled: stalled, Reason: reason, Message: message})
+}

@@ -1,0 +1,233 @@
+// Package galerarestore fills the volumes of a new GaleraCluster with the backup that spec.bootstrapFrom names, before there is a pod of a
+// database. The cluster's own controller makes its StatefulSet when that is done.
+package galerarestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/retry"
+	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/backup/outcome"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters/status,verbs=get;update;patch
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackups;galerabackupstores,verbs=get;list;watch
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create
+
+const whileWaiting = 5 * time.Second
+
+// histories is the name space of the histories that restores begin: one backup, restored into one cluster, always begins the same one.
+var histories = uuid.MustParse("8f0f7c8e-9a0e-4a55-9c39-3f6a8f8a2d11")
+
+// Reconciler brings the restore of one GaleraCluster a step further, every time it is asked.
+type Reconciler struct {
+	client.Client
+	// Live reads past the cache.
+	Live    client.Reader
+	Options resources.Options
+	Jobs    job.Options
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// facts are what a pass decides from.
+type facts struct {
+	cluster *v1alpha1.GaleraCluster
+	// source is where the backup lies; hindrance why that is not known, "" when it is.
+	source    source
+	hindrance problem
+	find      outcome.Outcome
+	members   []outcome.Outcome // by ordinal
+	now       time.Time
+}
+
+// source is where a restore takes its backup from.
+type source struct {
+	store *v1alpha1.GaleraBackupStore
+	find  task.Find
+}
+
+// problem keeps a restore from going on.
+type problem struct{ reason, message string }
+
+// Reconcile makes one pass.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	c := &v1alpha1.GaleraCluster{}
+	if err := r.Get(ctx, req.NamespacedName, c); err != nil || c.DeletionTimestamp != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if c.Spec.BootstrapFrom == nil || c.Status.ClusterUUID != "" || c.Paused() || c.Status.ObservedGeneration < 0 ||
+		c.Status.Restore != nil && c.Status.Restore.Phase == v1alpha1.RestoreCompleted {
+		return ctrl.Result{}, nil
+	}
+	if started, err := r.started(ctx, c); started || err != nil {
+		return ctrl.Result{}, err
+	}
+	f, err := r.observe(ctx, c)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	next := c.DeepCopy()
+	d := decide(&next.Status, f)
+	if !equality.Semantic.DeepEqual(c.Status, next.Status) {
+		return retry.Pass(d.again, r.Status().Update(ctx, next)) // the intent first
+	}
+	return retry.Pass(d.again, r.act(ctx, f, d))
+}
+
+// started says that the cluster has pods, whatever its status has lost: their volumes are no longer this package's.
+func (r *Reconciler) started(ctx context.Context, c *v1alpha1.GaleraCluster) (bool, error) {
+	set := &metav1.PartialObjectMetadata{}
+	set.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("StatefulSet"))
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: resources.StatefulSetName(c)}, set)
+	return err == nil, client.IgnoreNotFound(err)
+}
+
+func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (facts, error) {
+	f := facts{cluster: c, now: r.Now()}
+	var err error
+	if f.source, f.hindrance, err = r.source(ctx, c); err != nil || c.Status.Restore == nil {
+		return f, err
+	}
+	if f.find, err = outcome.Of(ctx, r.Client, c.Namespace, job.FindName(c), f.now); err != nil {
+		return f, err
+	}
+	for i := range int(c.Spec.Replicas) {
+		o, err := outcome.Of(ctx, r.Client, c.Namespace, job.RestoreName(c, i), f.now)
+		if err != nil {
+			return f, err
+		}
+		f.members = append(f.members, o)
+	}
+	return f, nil
+}
+
+// source finds the store, and where in it the backup is looked for.
+func (r *Reconciler) source(ctx context.Context, c *v1alpha1.GaleraCluster) (source, problem, error) {
+	from := c.Spec.BootstrapFrom
+	s := source{store: &v1alpha1.GaleraBackupStore{}}
+	var name string
+	if from.Backup != nil {
+		b := &v1alpha1.GaleraBackup{}
+		err := r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: from.Backup.Name}, b)
+		switch {
+		case apierrors.IsNotFound(err):
+			return s, problem{v1alpha1.ReasonBackupNotFound, fmt.Sprintf("spec.bootstrapFrom names the GaleraBackup %q, which does not exist in this namespace", from.Backup.Name)}, nil
+		case err != nil:
+			return s, problem{}, err
+		case b.Status.Phase != v1alpha1.BackupCompleted:
+			return s, problem{v1alpha1.ReasonBackupNotFound, fmt.Sprintf("the GaleraBackup %q is not complete: it is %s", b.Name, b.Status.Phase)}, nil
+		}
+		name, s.find = b.Spec.StoreRef.Name, task.Find{Dir: b.Status.Directory, ID: b.Status.ID}
+	} else {
+		namespace, cluster := from.Store.Namespace, from.Store.Cluster
+		if namespace == "" {
+			namespace = c.Namespace
+		}
+		if cluster == "" {
+			cluster = c.Name
+		}
+		name, s.find = from.Store.Name, task.Find{Dir: namespace + "/" + cluster, ID: from.Store.ID}
+	}
+	err := r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, s.store)
+	if apierrors.IsNotFound(err) {
+		return s, problem{v1alpha1.ReasonStoreNotFound, fmt.Sprintf("there is no GaleraBackupStore %q in this namespace", name)}, nil
+	}
+	if err != nil {
+		return s, problem{}, err
+	}
+	if p := unreachable(s.store); p.reason != "" {
+		return s, p, nil
+	}
+	return r.identity(ctx, c, s)
+}
+
+// unreachable says why a store cannot be used, as it was last checked.
+func unreachable(s *v1alpha1.GaleraBackupStore) problem {
+	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReachable)
+	switch {
+	case c == nil:
+		return problem{v1alpha1.ReasonChecking, fmt.Sprintf("waiting for the check of the store %q", s.Name)}
+	case c.Status != metav1.ConditionTrue:
+		return problem{c.Reason, fmt.Sprintf("the store %q cannot be used: %s", s.Name, c.Message)}
+	}
+	return problem{}
+}
+
+// identity looks whether the Secret with the private key is there; what it holds only the Jobs see.
+func (r *Reconciler) identity(ctx context.Context, c *v1alpha1.GaleraCluster, s source) (source, problem, error) {
+	ref := c.Spec.BootstrapFrom.IdentitySecretRef
+	secret := &metav1.PartialObjectMetadata{}
+	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: ref.Name}, secret)
+	if apierrors.IsNotFound(err) {
+		return s, problem{v1alpha1.ReasonWrongKey, fmt.Sprintf("spec.bootstrapFrom.identitySecretRef names the Secret %q, which does not exist", ref.Name)}, nil
+	}
+	return s, problem{}, err
+}
+
+// act has the Jobs there that the phase needs.
+func (r *Reconciler) act(ctx context.Context, f facts, d decision) error {
+	c := f.cluster
+	if d.find {
+		j, err := job.Find(c, f.source.store, f.source.find, r.Jobs)
+		if err != nil {
+			return err
+		}
+		return apply.Keep(ctx, r.Client, r.Live, c.UID, j)
+	}
+	var errs []error
+	for _, ordinal := range d.restore {
+		errs = append(errs, r.restore(ctx, f, ordinal))
+	}
+	return errors.Join(errs...)
+}
+
+// restore has the volume of a member, and the Job that fills it.
+func (r *Reconciler) restore(ctx context.Context, f facts, ordinal int) error {
+	c, s := f.cluster, f.cluster.Status.Restore
+	if err := client.IgnoreAlreadyExists(r.Create(ctx, resources.Claim(c, ordinal), client.FieldOwner(apply.FieldOwner))); err != nil {
+		return err
+	}
+	j, err := job.Restore(c, f.source.store, ordinal, task.Restore{Dir: s.Directory, ID: s.ID, History: s.History}, r.Options, r.Jobs)
+	if err != nil {
+		return err
+	}
+	return apply.Keep(ctx, r.Client, r.Live, c.UID, j)
+}
+
+// history is the UUID of the history that a cluster begins from a backup.
+func history(c *v1alpha1.GaleraCluster, id string) string {
+	return uuid.NewSHA1(histories, []byte(string(c.UID)+"/"+id)).String()
+}
+
+// SetupWithManager registers the reconciler: it is woken by the cluster and its Jobs.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("galerarestore").
+		For(&v1alpha1.GaleraCluster{}).
+		WithOptions(controller.Options{RateLimiter: retry.BackOff()}).
+		Owns(&batchv1.Job{}).
+		Complete(r)
+}

@@ -1,0 +1,154 @@
+package galerarestore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+const (
+	// attemptFirst is the pause before what failed is begun anew, which doubles up to attemptMost.
+	attemptFirst = 5 * time.Second
+	attemptMost  = 5 * time.Minute
+)
+
+// decision is what is to be there beside the status.
+type decision struct {
+	find    bool  // the Job that looks for the backup
+	restore []int // the Jobs that fill the volumes of these members
+	again   time.Duration
+}
+
+// decide brings status.restore a step further. It is pure.
+func decide(to *v1alpha1.GaleraClusterStatus, f facts) decision {
+	c := f.cluster
+	if to.Restore == nil || to.Restore.Phase == v1alpha1.RestoreFailed && to.Restore.ObservedGeneration != c.Generation {
+		attempts := int32(0)
+		if to.Restore != nil {
+			attempts = to.Restore.Attempts + 1 // Jobs of the failed attempts may still be there
+		}
+		to.Restore = &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreFinding, ObservedGeneration: c.Generation, Attempts: attempts,
+			StartedAt: new(metav1.NewTime(f.now)), Message: "looking for the backup"}
+		return decision{again: time.Second}
+	}
+	s := to.Restore
+	switch s.Phase {
+	case v1alpha1.RestoreFinding:
+		return finding(s, f)
+	case v1alpha1.RestoreRestoring:
+		return restoring(s, f)
+	}
+	return decision{}
+}
+
+func finding(s *v1alpha1.RestoreStatus, f facts) decision {
+	switch {
+	case f.hindrance.reason != "":
+		// What is missing may be created later; until then it is told, and nothing is done.
+		s.Reason, s.Message = f.hindrance.reason, f.hindrance.message
+		return decision{again: whileWaiting}
+	case f.find.Done && f.find.Result.Error == "" && f.find.Result.Backup != nil:
+		b := f.find.Result.Backup
+		s.Phase, s.ID, s.Directory, s.Store, s.Source = v1alpha1.RestoreRestoring, b.ID, b.Dir, f.source.store.Name, b.Position
+		s.History, s.ObservedGeneration = history(f.cluster, b.ID), f.cluster.Generation
+		s.Reason, s.Message = "", fmt.Sprintf("filling the volumes with the backup %s", b.ID)
+		return decision{again: time.Second}
+	case f.find.Done:
+		return failed(s, f, f.find.Result, "")
+	}
+	switch {
+	case f.find.Waits != "":
+		s.Reason, s.Message = v1alpha1.ReasonRestoring, f.find.Waits
+	case due(s, f.now) <= 0:
+		s.Reason, s.Message = "", "looking for the backup"
+	}
+	return decision{find: !f.find.Exists && due(s, f.now) <= 0, again: min(whileWaiting, max(time.Second, due(s, f.now)))}
+}
+
+// due is how long an attempt that is made again waits.
+func due(s *v1alpha1.RestoreStatus, now time.Time) time.Duration {
+	if s.AttemptedAt == nil {
+		return 0
+	}
+	return min(attemptFirst<<min(s.Attempts, 10), attemptMost) - now.Sub(s.AttemptedAt.Time)
+}
+
+// failed tells why an attempt has failed; it is begun anew unless that makes no sense.
+func failed(s *v1alpha1.RestoreStatus, f facts, r task.Result, who string) decision {
+	s.Reason, s.Message = r.Reason, who+r.Error
+	if s.Reason == "" {
+		s.Reason = v1alpha1.ReasonRestoreFailed
+	}
+	if r.Fatal {
+		s.Phase, s.ObservedGeneration = v1alpha1.RestoreFailed, f.cluster.Generation
+		s.Message += "; the cluster is not started. Change spec.bootstrapFrom, or what is said to be wrong and then anything in spec"
+		return decision{}
+	}
+	s.Attempts++
+	s.AttemptedAt = new(metav1.NewTime(f.now))
+	s.Message += "; it is begun anew"
+	return decision{again: attemptFirst}
+}
+
+// restoring has every member's volume filled, side by side.
+func restoring(s *v1alpha1.RestoreStatus, f facts) decision {
+	var d decision
+	for i, o := range f.members {
+		name := resources.PodName(f.cluster, i)
+		switch {
+		case slices.Contains(s.Restored, name):
+		case o.Done && o.Result.Error == "" && o.Result.Restored != nil && !of(s, *o.Result.Restored):
+			s.Attempts++ // a Job that is left of another restore; the next ones have other names
+			return decision{again: time.Second}
+		case o.Done && o.Result.Error == "" && o.Result.Restored != nil:
+			if s.Position != "" && s.Position != o.Result.Restored.Position {
+				return failed(s, f, task.Result{Fatal: true, Reason: v1alpha1.ReasonRestoreFailed,
+					Error: fmt.Sprintf("it was restored to %s, and another node to %s", o.Result.Restored.Position, s.Position)}, name+": ")
+			}
+			s.Position, s.Source = o.Result.Restored.Position, o.Result.Restored.Source
+			s.Restored = append(s.Restored, name)
+		case o.Done:
+			return failed(s, f, o.Result, name+": ")
+		case o.Waits != "":
+			s.Reason, s.Message = v1alpha1.ReasonRestoring, o.Waits
+		case !o.Exists:
+			d.restore = append(d.restore, i)
+		}
+	}
+	slices.Sort(s.Restored)
+	d.again = whileWaiting
+	switch {
+	case len(s.Restored) >= len(f.members):
+		s.Phase, s.Reason, s.CompletedAt = v1alpha1.RestoreCompleted, "", new(metav1.NewTime(f.now))
+		s.Message = fmt.Sprintf("the backup %s, which was at %s, is on all %d volumes at %s", s.ID, s.Source, len(f.members), s.Position)
+		return decision{}
+	case f.hindrance.reason != "":
+		s.Reason, s.Message, d.restore = f.hindrance.reason, f.hindrance.message, nil
+	case due(s, f.now) > 0:
+		d.restore, d.again = nil, min(d.again, due(s, f.now))
+	case s.Reason == "":
+		s.Message = fmt.Sprintf("filling the volumes with the backup %s: %d of %d are done%s", s.ID, len(s.Restored), len(f.members), list(s.Restored))
+	case len(d.restore) > 0:
+		s.Reason = ""
+	}
+	return d
+}
+
+// of says that a volume was filled with this backup, in this history.
+func of(s *v1alpha1.RestoreStatus, r task.Restored) bool {
+	return r.ID == s.ID && strings.HasPrefix(r.Position, s.History+":")
+}
+
+func list(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(names, ", ") + ")"
+}

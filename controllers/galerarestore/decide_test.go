@@ -1,0 +1,102 @@
+package galerarestore
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/outcome"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+func done(r task.Result) outcome.Outcome {
+	return outcome.Outcome{Exists: true, Done: true, Result: r}
+}
+
+func restored(position string) outcome.Outcome {
+	return done(task.Result{Restored: &task.Restored{ID: "b1", Position: position, Source: "old:7"}})
+}
+
+// in are the facts of a cluster of three in a phase.
+func in(phase string, changes ...func(*facts)) facts {
+	f := facts{now: noon, cluster: &v1alpha1.GaleraCluster{}, source: source{store: &v1alpha1.GaleraBackupStore{}}, members: make([]outcome.Outcome, 3)}
+	f.cluster.Name, f.cluster.UID, f.cluster.Generation = "shop", "u1", 4
+	f.source.store.Name = "offsite"
+	if phase != "" {
+		f.cluster.Status.Restore = &v1alpha1.RestoreStatus{Phase: phase, ObservedGeneration: 4, ID: "b1", History: "new"}
+	}
+	for _, c := range changes {
+		c(&f)
+	}
+	return f
+}
+
+func TestDecide(t *testing.T) {
+	found := done(task.Result{Backup: &task.Stored{ID: "b1", Dir: "demo/shop/x", Position: "old:6"}})
+	for name, c := range map[string]struct {
+		f            facts
+		phase        string
+		reason, says string
+		find         bool
+		restore      []int
+	}{
+		"it begins":            {in(""), v1alpha1.RestoreFinding, "", "looking", false, nil},
+		"something is missing": {in(v1alpha1.RestoreFinding, func(f *facts) { f.hindrance = problem{v1alpha1.ReasonStoreNotFound, "no store"} }), v1alpha1.RestoreFinding, v1alpha1.ReasonStoreNotFound, "no store", false, nil},
+		"it is there again": {in(v1alpha1.RestoreFinding, func(f *facts) { f.cluster.Status.Restore.Reason = v1alpha1.ReasonStoreNotFound }),
+			v1alpha1.RestoreFinding, "", "looking", true, nil},
+		"looks":        {in(v1alpha1.RestoreFinding), v1alpha1.RestoreFinding, "", "", true, nil},
+		"is looking":   {in(v1alpha1.RestoreFinding, func(f *facts) { f.find.Exists = true }), v1alpha1.RestoreFinding, "", "", false, nil},
+		"has found it": {in(v1alpha1.RestoreFinding, func(f *facts) { f.find = found }), v1alpha1.RestoreRestoring, "", "b1", false, nil},
+		"the wrong key": {in(v1alpha1.RestoreFinding, func(f *facts) {
+			f.find = done(task.Result{Error: "none opens it", Reason: task.ReasonWrongKey, Fatal: true})
+		}), v1alpha1.RestoreFailed, v1alpha1.ReasonWrongKey, "not started", false, nil},
+		"the store is away":              {in(v1alpha1.RestoreFinding, func(f *facts) { f.find = done(task.Result{Error: "timeout", Reason: task.ReasonStoreUnreachable}) }), v1alpha1.RestoreFinding, v1alpha1.ReasonStoreUnreachable, "begun anew", false, nil},
+		"a failed one stays so":          {in(v1alpha1.RestoreFailed), v1alpha1.RestoreFailed, "", "", false, nil},
+		"until the spec is changed":      {in(v1alpha1.RestoreFailed, func(f *facts) { f.cluster.Generation = 5 }), v1alpha1.RestoreFinding, "", "looking", false, nil},
+		"all volumes, side by side":      {in(v1alpha1.RestoreRestoring), v1alpha1.RestoreRestoring, "", "0 of 3", false, []int{0, 1, 2}},
+		"only those that are missing":    {in(v1alpha1.RestoreRestoring, func(f *facts) { f.members[1].Exists, f.members[0] = true, restored("new:8") }), v1alpha1.RestoreRestoring, "", "1 of 3", false, []int{2}},
+		"one is left of another restore": {in(v1alpha1.RestoreRestoring, func(f *facts) { f.members[0] = restored("old:8") }), v1alpha1.RestoreRestoring, "", "", false, nil},
+		"one failed": {in(v1alpha1.RestoreRestoring, func(f *facts) { f.members[1] = done(task.Result{Error: "no room", Reason: task.ReasonDiskFull}) }),
+			v1alpha1.RestoreRestoring, task.ReasonDiskFull, "shop-1: no room; it is begun anew", false, nil},
+		"one holds other data": {in(v1alpha1.RestoreRestoring, func(f *facts) {
+			f.members[1] = done(task.Result{Error: "holds a database", Reason: task.ReasonVolumeInUse, Fatal: true})
+		}), v1alpha1.RestoreFailed, v1alpha1.ReasonVolumeNotEmpty, "shop-1: holds a database", false, nil},
+		"all are done": {in(v1alpha1.RestoreRestoring, func(f *facts) {
+			for i := range f.members {
+				f.members[i] = restored("new:8")
+			}
+		}), v1alpha1.RestoreCompleted, "", "all 3 volumes at new:8", false, nil},
+		"to different positions": {in(v1alpha1.RestoreRestoring, func(f *facts) { f.members[0], f.members[1] = restored("new:8"), restored("new:9") }),
+			v1alpha1.RestoreFailed, v1alpha1.ReasonRestoreFailed, "new:9", false, nil},
+		"a pause after a failure": {in(v1alpha1.RestoreRestoring, func(f *facts) {
+			f.cluster.Status.Restore.Attempts, f.cluster.Status.Restore.AttemptedAt = 1, new(metav1.NewTime(noon.Add(-time.Second)))
+			f.cluster.Status.Restore.Reason = task.ReasonDiskFull
+		}), v1alpha1.RestoreRestoring, task.ReasonDiskFull, "", false, nil},
+	} {
+		next := c.f.cluster.Status.DeepCopy()
+		d := decide(next, c.f)
+		s := next.Restore
+		if s.Phase != c.phase || s.Reason != c.reason || !strings.Contains(s.Message, c.says) || d.find != c.find || !slices.Equal(d.restore, c.restore) {
+			t.Errorf("%s: %s %s %q, find %v, restore %v", name, s.Phase, s.Reason, s.Message, d.find, d.restore)
+		}
+	}
+}
+
+// TestHistory: a restore that is begun anew begins the same history, and no other one does.
+func TestHistory(t *testing.T) {
+	f := in("")
+	if history(f.cluster, "b1") != history(f.cluster.DeepCopy(), "b1") || history(f.cluster, "b1") == history(f.cluster, "b2") {
+		t.Error("of one cluster")
+	}
+	other := f.cluster.DeepCopy()
+	other.UID = "u2"
+	if history(f.cluster, "b1") == history(other, "b1") {
+		t.Error("of two clusters")
+	}
+}

@@ -1,0 +1,176 @@
+package galerarestore
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/backup/outcome"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+// volume is what a node's volume holds: nothing, or the data of a history, which a restore of a backup has begun.
+type volume struct{ history, id string }
+
+// jobRun is a Job as Kubernetes has it.
+type jobRun struct {
+	member  int // -1 looks for the backup
+	id      string
+	history string
+	done    bool
+	result  task.Result
+}
+
+// simulated is a cluster that begins with a backup, in a Kubernetes that kills what it likes.
+type simulated struct {
+	cluster *v1alpha1.GaleraCluster
+	jobs    map[string]*jobRun
+	volumes []volume
+	now     time.Time
+	latest  string // the backup that the store has as its latest
+}
+
+func begin(nodes int) *simulated {
+	s := &simulated{cluster: &v1alpha1.GaleraCluster{}, jobs: map[string]*jobRun{}, volumes: make([]volume, nodes), now: noon, latest: "b1"}
+	s.cluster.Name, s.cluster.UID, s.cluster.Generation, s.cluster.Spec.Replicas = "shop", types.UID("u1"), 1, int32(nodes)
+	s.cluster.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{}
+	return s
+}
+
+func (s *simulated) outcome(name string) outcome.Outcome {
+	j, found := s.jobs[name]
+	if !found {
+		return outcome.Outcome{}
+	}
+	return outcome.Outcome{Exists: true, Done: j.done, Result: j.result}
+}
+
+// pass is what Reconcile does: the status first, and acts in a pass that changes nothing.
+func (s *simulated) pass() {
+	f := facts{cluster: s.cluster, now: s.now, source: source{store: &v1alpha1.GaleraBackupStore{}}}
+	if s.cluster.Status.Restore != nil {
+		f.find = s.outcome(job.FindName(s.cluster))
+		for i := range s.volumes {
+			f.members = append(f.members, s.outcome(job.RestoreName(s.cluster, i)))
+		}
+	}
+	if r := s.cluster.Status.Restore; r != nil && r.Phase == v1alpha1.RestoreCompleted {
+		return
+	}
+	before := fmt.Sprintf("%+v", s.cluster.Status.Restore)
+	next := s.cluster.Status.DeepCopy()
+	d := decide(next, f)
+	if fmt.Sprintf("%+v", next.Restore) != before {
+		s.cluster.Status = *next
+		return
+	}
+	if d.find {
+		s.make(job.FindName(s.cluster), &jobRun{member: -1})
+	}
+	for _, i := range d.restore {
+		r := s.cluster.Status.Restore
+		s.make(job.RestoreName(s.cluster, i), &jobRun{member: i, id: r.ID, history: r.History})
+	}
+}
+
+func (s *simulated) make(name string, j *jobRun) {
+	if s.jobs[name] == nil {
+		s.jobs[name] = j
+	}
+}
+
+// end brings a Job to its end, as its program would; or kills it, before or after it has filled the volume.
+func (s *simulated) end(name, how string) {
+	j := s.jobs[name]
+	j.done = true
+	switch {
+	case how == "killed before":
+		j.result = task.Result{Error: "killed"}
+	case j.member < 0:
+		j.result = task.Result{Backup: &task.Stored{ID: s.latest, Dir: "demo/shop/1", Position: "old:7"}}
+	case s.volumes[j.member] == volume{j.history, j.id} || s.volumes[j.member] == volume{}:
+		s.volumes[j.member] = volume{j.history, j.id}
+		j.result = task.Result{Restored: &task.Restored{ID: j.id, Position: j.history + ":8", Source: "old:7"}}
+	default:
+		j.result = task.Result{Error: "it holds a database", Reason: task.ReasonVolumeInUse, Fatal: true}
+	}
+	if how == "killed after" {
+		j.result = task.Result{Error: "killed"}
+	}
+}
+
+// calm lets everything go on for so many passes, and kills nothing.
+func (s *simulated) calm(passes int) {
+	for range passes {
+		s.pass()
+		s.now = s.now.Add(time.Minute)
+		for _, name := range s.open() {
+			s.end(name, "well")
+		}
+	}
+}
+
+func (s *simulated) open() (names []string) {
+	for name, j := range s.jobs {
+		if !j.done {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// TestPromises: whatever is killed, forgotten or late, a restore is complete only when every volume holds the same backup in the same history; and
+// once nothing is killed any more it comes to an end; one that was refused does when a person has made room.
+func TestPromises(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := begin(rapid.SampledFrom([]int{1, 3, 5}).Draw(t, "nodes"))
+		t.Repeat(map[string]func(*rapid.T){
+			"pass": func(*rapid.T) { s.pass() },
+			"calm": func(t *rapid.T) { s.calm(rapid.IntRange(1, 5).Draw(t, "passes")) },
+			"time": func(*rapid.T) { s.now = s.now.Add(7 * time.Second) },
+			"a Job ends": func(t *rapid.T) {
+				if open := s.open(); len(open) > 0 {
+					s.end(rapid.SampledFrom(open).Draw(t, "job"), rapid.SampledFrom([]string{"well", "killed before", "killed after"}).Draw(t, "how"))
+				}
+			},
+			"a Job is deleted": func(t *rapid.T) {
+				var names []string
+				for name := range s.jobs {
+					names = append(names, name)
+				}
+				if slices.Sort(names); len(names) > 0 {
+					delete(s.jobs, rapid.SampledFrom(names).Draw(t, "job"))
+				}
+			},
+			"the spec is changed":      func(*rapid.T) { s.cluster.Generation++ },
+			"the status is lost":       func(*rapid.T) { s.cluster.Status.Restore = nil },
+			"another backup is stored": func(*rapid.T) { s.latest = "b2" },
+			"": func(t *rapid.T) {
+				if r := s.cluster.Status.Restore; r != nil && r.Phase == v1alpha1.RestoreCompleted {
+					for i, v := range s.volumes {
+						if v != (volume{r.History, r.ID}) {
+							t.Fatalf("complete, and the volume of %d holds %+v instead of %s in %s", i, v, r.ID, r.History)
+						}
+					}
+				}
+			},
+		})
+		s.calm(400)
+		if r := s.cluster.Status.Restore; r.Phase == v1alpha1.RestoreFailed {
+			// A person deletes the claims, and changes the spec.
+			clear(s.volumes)
+			s.cluster.Generation++
+			s.calm(400)
+		}
+		if r := s.cluster.Status.Restore; r.Phase != v1alpha1.RestoreCompleted {
+			t.Fatalf("it has no end: %+v", r)
+		}
+	})
+}

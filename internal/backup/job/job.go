@@ -1,0 +1,219 @@
+// Package job renders the Jobs of backups, stores and restores, and what they need. It is pure.
+package job
+
+import (
+	"encoding/json"
+	"strconv"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+const (
+	component = "app.kubernetes.io/component"
+	// ComponentStore is the value of that label on the Jobs that check a store.
+	ComponentStore = "backup-store"
+	// ComponentBackup is that of Jobs that read a node, or remove a backup: agents are reached by them alone.
+	ComponentBackup = resources.ComponentBackup
+	// ComponentVerify is that of Jobs that test a backup.
+	ComponentVerify = "verify"
+	// ComponentRestore is that of Jobs that fill volumes.
+	ComponentRestore = "restore"
+
+	// Container is the name of the Job's container.
+	Container = "backup"
+	program   = "/backup"
+	uid       = int64(65532)
+
+	volumeStore = "store"
+	volumeAgent = "agent"
+	volumeKeys  = "keys"
+
+	// keepSeconds is how long a Job that has ended is kept for people to look at.
+	keepSeconds = 24 * 3600
+	// checkSeconds and longSeconds are when a Job is given up: one that looks, and one that copies.
+	checkSeconds = 10 * 60
+	longSeconds  = 7 * 24 * 3600
+)
+
+// Options of the operator.
+type Options struct {
+	// Image is the operator's, which has the program.
+	Image string
+	// AssignedUsers says that pods name no user: resources.Options.
+	AssignedUsers bool
+}
+
+// owned is the metadata of a Job of an owner. cluster is "" where there is none: the operator sees only what has the label.
+func owned(o client.Object, kind, name, cluster, of string, extra ...string) metav1.ObjectMeta {
+	labels := map[string]string{v1alpha1.LabelCluster: cluster, component: of, "app.kubernetes.io/managed-by": "galera-operator"}
+	for i := 0; i+1 < len(extra); i += 2 {
+		labels[extra[i]] = extra[i+1]
+	}
+	return metav1.ObjectMeta{Name: name, Namespace: o.GetNamespace(), Labels: labels,
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(o, gvk(kind))}}
+}
+
+func gvk(kind string) schema.GroupVersionKind { return v1alpha1.GroupVersion.WithKind(kind) }
+
+// Check is the Job that shows whether a store can be used.
+func Check(s *v1alpha1.GaleraBackupStore, o Options) (*batchv1.Job, error) {
+	meta := owned(s, "GaleraBackupStore", CheckName(s), "", ComponentStore, v1alpha1.LabelStore, s.Name)
+	return render(meta, s, task.Task{Check: &task.Check{}}, checkSeconds, o, nil)
+}
+
+// CheckName is the name of the check that was begun last.
+func CheckName(s *v1alpha1.GaleraBackupStore) string {
+	return s.Name + "-store-check-" + strconv.FormatInt(s.Status.Checks, 10)
+}
+
+// Backup is the Job of one attempt at a backup.
+func Backup(b *v1alpha1.GaleraBackup, s *v1alpha1.GaleraBackupStore, t task.Backup, attempt int32, o Options) (*batchv1.Job, error) {
+	meta := owned(b, "GaleraBackup", Name(b, attempt), b.Spec.ClusterRef.Name, ComponentBackup, v1alpha1.LabelBackup, b.Name, v1alpha1.LabelStore, s.Name)
+	return render(meta, s, task.Task{Backup: &t}, longSeconds, o, func(p *corev1.PodSpec) {
+		mount(p, volumeAgent, task.AgentDir, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: KeyName(b), DefaultMode: new(int32(0o440))}})
+	})
+}
+
+// Name of the Job of an attempt.
+func Name(b *v1alpha1.GaleraBackup, attempt int32) string {
+	return b.Name + "-backup-" + strconv.Itoa(int(attempt))
+}
+
+// KeyName is the Secret with the key that the Job shows to the node's agent.
+func KeyName(b *v1alpha1.GaleraBackup) string { return b.Name + "-backup-key" }
+
+// Key is that Secret. ca is what the agent's certificate is verified by.
+func Key(b *v1alpha1.GaleraBackup, cert, key, ca []byte) *corev1.Secret {
+	return &corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: owned(b, "GaleraBackup", KeyName(b), b.Spec.ClusterRef.Name, ComponentBackup, v1alpha1.LabelBackup, b.Name),
+		Data:       map[string][]byte{"tls.crt": cert, "tls.key": key, "ca.crt": ca},
+	}
+}
+
+// Remove is the Job that deletes a backup from its store.
+func Remove(b *v1alpha1.GaleraBackup, s *v1alpha1.GaleraBackupStore, o Options) (*batchv1.Job, error) {
+	meta := owned(b, "GaleraBackup", RemoveName(b), b.Spec.ClusterRef.Name, ComponentBackup, v1alpha1.LabelBackup, b.Name, v1alpha1.LabelStore, s.Name)
+	t := task.Task{Remove: &task.Remove{Dir: b.Status.Directory, ID: b.Status.ID}}
+	return render(meta, s, t, longSeconds, o, nil)
+}
+
+// RemoveName is the name of the attempt that was begun last.
+func RemoveName(b *v1alpha1.GaleraBackup) string {
+	return b.Name + "-remove-" + strconv.Itoa(int(b.Status.Removals))
+}
+
+// render is a Job that does a task with a store.
+func render(meta metav1.ObjectMeta, s *v1alpha1.GaleraBackupStore, t task.Task, seconds int64, o Options, more func(*corev1.PodSpec)) (*batchv1.Job, error) {
+	t.Store = Store(s)
+	text, err := json.Marshal(t)
+	if err != nil {
+		return nil, err
+	}
+	user := uid
+	if s.Spec.Volume != nil {
+		user = mysqlID // who restores reads what others have written there; many volumes know no groups
+	}
+	pod := corev1.PodSpec{
+		RestartPolicy: corev1.RestartPolicyNever, AutomountServiceAccountToken: new(false), EnableServiceLinks: new(false),
+		ServiceAccountName: s.Spec.ServiceAccountName, SecurityContext: podSecurity(user, o),
+		Containers: []corev1.Container{{
+			Name: Container, Image: o.Image, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{program, "run"},
+			Env: []corev1.EnvVar{{Name: task.EnvTask, Value: string(text)}}, SecurityContext: containerSecurity(), Resources: memory("64Mi", "512Mi"),
+			TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+		}},
+	}
+	addStore(&pod, s)
+	if more != nil {
+		more(&pod)
+	}
+	return &batchv1.Job{
+		TypeMeta:   metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"},
+		ObjectMeta: meta,
+		Spec: batchv1.JobSpec{
+			BackoffLimit:            new(int32(0)), // an attempt that failed is judged, and made again as another one
+			ActiveDeadlineSeconds:   new(seconds),
+			TTLSecondsAfterFinished: new(int32(keepSeconds)),
+			Template:                corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: meta.Labels}, Spec: pod},
+		},
+	}, nil
+}
+
+// Store is a store as a task names it.
+func Store(s *v1alpha1.GaleraBackupStore) task.Store {
+	b := s.Spec.S3
+	if b == nil {
+		return task.Store{}
+	}
+	return task.Store{Bucket: b.Bucket, Prefix: b.Prefix, Endpoint: b.Endpoint, Region: b.Region, PathStyle: b.ForcePathStyle, Credentials: b.Credentials != nil}
+}
+
+// addStore mounts what the store needs: credentials and a CA, or the volume.
+func addStore(p *corev1.PodSpec, s *v1alpha1.GaleraBackupStore) {
+	if v := s.Spec.Volume; v != nil {
+		p.Volumes = append(p.Volumes, corev1.Volume{Name: volumeStore, VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: v.ClaimName}}})
+		c := &p.Containers[0]
+		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: volumeStore, MountPath: task.VolumeDir})
+		return
+	}
+	var sources []corev1.VolumeProjection
+	if c := s.Spec.S3.Credentials; c != nil {
+		items := []corev1.KeyToPath{{Key: c.AccessKeyIDKey, Path: task.AccessKeyID}, {Key: c.SecretAccessKeyKey, Path: task.SecretAccessKey}}
+		if c.SessionTokenKey != "" {
+			items = append(items, corev1.KeyToPath{Key: c.SessionTokenKey, Path: task.SessionToken})
+		}
+		sources = append(sources, corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: c.SecretName}, Items: items}})
+	}
+	if ca := s.Spec.S3.CABundle; ca != nil {
+		items := []corev1.KeyToPath{{Key: ca.Key, Path: task.CA}}
+		if ca.SecretName != "" {
+			sources = append(sources, corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: ca.SecretName}, Items: items}})
+		} else {
+			sources = append(sources, corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: ca.ConfigMapName}, Items: items}})
+		}
+	}
+	if len(sources) > 0 {
+		mount(p, volumeStore, task.StoreDir, corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{DefaultMode: new(int32(0o440)), Sources: sources}})
+	}
+}
+
+// mount adds a volume that the container reads.
+func mount(p *corev1.PodSpec, name, path string, source corev1.VolumeSource) {
+	p.Volumes = append(p.Volumes, corev1.Volume{Name: name, VolumeSource: source})
+	c := &p.Containers[0]
+	c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: path, ReadOnly: true})
+}
+
+func memory(request, limit string) corev1.ResourceRequirements {
+	return corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m"), corev1.ResourceMemory: resource.MustParse(request)},
+		Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(limit)},
+	}
+}
+
+// podSecurity is that of the level "restricted".
+func podSecurity(user int64, o Options) *corev1.PodSecurityContext {
+	s := &corev1.PodSecurityContext{RunAsNonRoot: new(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+		FSGroupChangePolicy: new(corev1.FSGroupChangeOnRootMismatch)}
+	if !o.AssignedUsers {
+		s.RunAsUser, s.RunAsGroup, s.FSGroup = new(user), new(user), new(user)
+	}
+	return s
+}
+
+func containerSecurity() *corev1.SecurityContext {
+	return &corev1.SecurityContext{
+		AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(true), RunAsNonRoot: new(true),
+		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+	}
+}

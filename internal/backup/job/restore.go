@@ -1,0 +1,133 @@
+package job
+
+import (
+	"strconv"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+// mysqlID is the user of the database pods, whose volumes a restore fills.
+const mysqlID = int64(999)
+
+// Find is the Job that looks for the backup of a restore, and tries the private key on it.
+func Find(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, t task.Find, o Options) (*batchv1.Job, error) {
+	meta := owned(c, "GaleraCluster", FindName(c), c.Name, ComponentRestore)
+	return render(meta, s, task.Task{Find: &t}, checkSeconds, o, func(p *corev1.PodSpec) { addKeys(p, c.Spec.BootstrapFrom.IdentitySecretRef) })
+}
+
+// FindName is the name of an attempt's Job. Another spec may name another backup.
+func FindName(c *v1alpha1.GaleraCluster) string {
+	return c.Name + "-find-" + strconv.FormatInt(c.Generation, 10) + "-" + attempt(c)
+}
+
+func attempt(c *v1alpha1.GaleraCluster) string {
+	if c.Status.Restore == nil {
+		return "0"
+	}
+	return strconv.Itoa(int(c.Status.Restore.Attempts))
+}
+
+// RestoreName is the name of the Job that fills a member's volume. A restore that is begun anew after a change of the spec has Jobs of its own.
+func RestoreName(c *v1alpha1.GaleraCluster, ordinal int) string {
+	generation := int64(0)
+	if r := c.Status.Restore; r != nil {
+		generation = r.ObservedGeneration
+	}
+	return resources.PodName(c, ordinal) + "-restore-" + strconv.FormatInt(generation, 10) + "-" + attempt(c)
+}
+
+// Restore is the Job that fills a member's volume. It runs where the member could run, with the member's image and user.
+func Restore(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, ordinal int, t task.Restore, ro resources.Options, o Options) (*batchv1.Job, error) {
+	meta := owned(c, "GaleraCluster", RestoreName(c, ordinal), c.Name, ComponentRestore, v1alpha1.LabelMember, resources.PodName(c, ordinal))
+	return render(meta, s, task.Task{Restore: &t}, longSeconds, o, func(p *corev1.PodSpec) {
+		fill(p, c, c.Spec.BootstrapFrom.IdentitySecretRef, ro, o, corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: resources.ClaimName(c, ordinal)}})
+	})
+}
+
+// Verify is the Job that tests a backup: it reads all of it, or restores it on a volume that goes with its pod.
+func Verify(b *v1alpha1.GaleraBackup, s *v1alpha1.GaleraBackupStore, c *v1alpha1.GaleraCluster, t task.Verify, ro resources.Options, o Options) (*batchv1.Job, error) {
+	meta := owned(b, "GaleraBackup", VerifyName(b), b.Spec.ClusterRef.Name, ComponentVerify, v1alpha1.LabelBackup, b.Name, v1alpha1.LabelStore, s.Name)
+	return render(meta, s, task.Task{Verify: &t}, longSeconds, o, func(p *corev1.PodSpec) {
+		if !t.Restore {
+			return
+		}
+		claim := resources.Claim(c, 0).Spec
+		fill(p, c, *b.Spec.IdentitySecretRef, ro, o, corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{
+			VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{Spec: claim}}})
+	})
+}
+
+// VerifyName is the name of the test's Job that was begun last.
+func VerifyName(b *v1alpha1.GaleraBackup) string {
+	n := 0
+	if v := b.Status.Verification; v != nil {
+		n = int(v.Attempts)
+	}
+	return b.Name + "-verify-" + strconv.Itoa(n)
+}
+
+// fill makes a pod of one that restores a backup into a volume.
+func fill(p *corev1.PodSpec, c *v1alpha1.GaleraCluster, key v1alpha1.SecretKey, ro resources.Options, o Options, data corev1.VolumeSource) {
+	addKeys(p, key)
+	p.SecurityContext = podSecurity(mysqlID, o)
+	p.ImagePullSecrets = c.Spec.ImagePullSecrets
+	place(p, c)
+	container := &p.Containers[0]
+	container.Image, container.Command, container.Resources = resources.Image(c, ro), []string{task.BinDir + program, "run"}, *c.Spec.Resources.DeepCopy()
+	p.InitContainers = []corev1.Container{{
+		Name: "install", Image: o.Image, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{program, "install", task.BinDir},
+		SecurityContext: containerSecurity(), Resources: *c.Spec.Resources.DeepCopy(), VolumeMounts: []corev1.VolumeMount{{Name: "bin", MountPath: task.BinDir}},
+	}}
+	add := func(name, path string, source corev1.VolumeSource) {
+		p.Volumes = append(p.Volumes, corev1.Volume{Name: name, VolumeSource: source})
+		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: path})
+	}
+	add(resources.DataVolume, agentapi.VolumeDir, data)
+	add("bin", task.BinDir, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
+	add("run", agentapi.RunDir, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}})
+	add("tmp", agentapi.TmpDir, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
+	if o.AssignedUsers {
+		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: "bin", MountPath: "/etc/passwd", SubPath: agentapi.PasswdFile, ReadOnly: true})
+	}
+}
+
+// addKeys mounts the private key.
+func addKeys(p *corev1.PodSpec, ref v1alpha1.SecretKey) {
+	mount(p, volumeKeys, task.KeysDir, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: ref.Name, DefaultMode: new(int32(0o440)),
+		Items: []corev1.KeyToPath{{Key: ref.Key, Path: ref.Key}}}})
+}
+
+// place puts the Job where the member's pod may run: a volume that is made for it may stay on its host. The Jobs of one cluster keep away from
+// each other as its pods do.
+func place(p *corev1.PodSpec, c *v1alpha1.GaleraCluster) {
+	s := c.Spec.Scheduling.DeepCopy()
+	p.NodeSelector, p.Tolerations, p.PriorityClassName = s.NodeSelector, s.Tolerations, s.PriorityClassName
+	p.Affinity, p.TopologySpreadConstraints = s.Affinity, s.TopologySpreadConstraints
+	if p.Affinity == nil {
+		p.Affinity = &corev1.Affinity{}
+	}
+	own := corev1.PodAffinityTerm{TopologyKey: corev1.LabelHostname,
+		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{v1alpha1.LabelCluster: c.Name, component: ComponentRestore}}}
+	if p.Affinity.PodAntiAffinity == nil {
+		p.Affinity.PodAntiAffinity = &corev1.PodAntiAffinity{}
+	}
+	anti := p.Affinity.PodAntiAffinity
+	if len(anti.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
+		anti.RequiredDuringSchedulingIgnoredDuringExecution = append(anti.RequiredDuringSchedulingIgnoredDuringExecution, own)
+	} else {
+		anti.PreferredDuringSchedulingIgnoredDuringExecution = append(anti.PreferredDuringSchedulingIgnoredDuringExecution, corev1.WeightedPodAffinityTerm{Weight: 100, PodAffinityTerm: own})
+	}
+}
+
+// Claim is the claim of a member's volume, as its StatefulSet would make it.
+func Claim(c *v1alpha1.GaleraCluster, ordinal int) *corev1.PersistentVolumeClaim {
+	return resources.Claim(c, ordinal)
+}

@@ -1,0 +1,102 @@
+// Package outcome reads what became of a backup's Job.
+package outcome
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+// startTime is how long a pod may need before it counts as one that does not start.
+const startTime = time.Minute
+
+// Outcome of a Job.
+type Outcome struct {
+	// Exists says that there is a Job; Done that it has ended, well if Result.Error is "".
+	Exists, Done bool
+	Result       task.Result
+	// Waits is why its pod does not start, "" when it runs or has just been made.
+	Waits string
+}
+
+// Of reads the Job of that name.
+func Of(ctx context.Context, c client.Reader, namespace, name string, now time.Time) (Outcome, error) {
+	j := &batchv1.Job{}
+	err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, j)
+	if apierrors.IsNotFound(err) {
+		return Outcome{}, nil
+	}
+	if err != nil {
+		return Outcome{}, err
+	}
+	var pods corev1.PodList
+	if err := c.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{batchv1.JobNameLabel: name}); err != nil {
+		return Outcome{}, err
+	}
+	return judge(j, pods.Items, now), nil
+}
+
+func judge(j *batchv1.Job, pods []corev1.Pod, now time.Time) Outcome {
+	o := Outcome{Exists: true}
+	failed := ""
+	for _, c := range j.Status.Conditions {
+		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {
+			o.Done = true
+			if c.Type == batchv1.JobFailed {
+				failed = fmt.Sprintf("the Job %s has failed: %s: %s", j.Name, c.Reason, c.Message)
+			}
+		}
+	}
+	for i := range pods {
+		if told, ok := result(&pods[i]); ok {
+			o.Result = told
+		} else if !o.Done && pods[i].Status.Phase == corev1.PodPending && now.Sub(pods[i].CreationTimestamp.Time) > startTime {
+			o.Waits = fmt.Sprintf("the pod %s does not start: %s", pods[i].Name, why(&pods[i]))
+		}
+	}
+	switch {
+	case !o.Done:
+		o.Result = task.Result{} // the Job's own end counts
+	case failed != "" && o.Result.Error == "":
+		o.Result = task.Result{Error: failed, Reason: task.ReasonTool}
+	}
+	return o
+}
+
+// result is what the program has left as the pod's termination message.
+func result(p *corev1.Pod) (r task.Result, ok bool) {
+	for _, s := range p.Status.ContainerStatuses {
+		if s.Name != job.Container || s.State.Terminated == nil {
+			continue
+		}
+		text := s.State.Terminated.Message
+		if json.Unmarshal([]byte(text), &r) == nil {
+			return r, true
+		}
+		return task.Result{Error: fmt.Sprintf("the program ended with exit code %d (%s): %s", s.State.Terminated.ExitCode, s.State.Terminated.Reason, text), Reason: task.ReasonTool}, true
+	}
+	return task.Result{}, false
+}
+
+func why(p *corev1.Pod) string {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			return c.Message
+		}
+	}
+	for _, s := range append(append([]corev1.ContainerStatus{}, p.Status.InitContainerStatuses...), p.Status.ContainerStatuses...) {
+		if w := s.State.Waiting; w != nil && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing" {
+			return w.Reason + ": " + w.Message
+		}
+	}
+	return "a Secret, a ConfigMap or a volume that it mounts may be missing, or lack a key; see kubectl describe pod " + p.Name
+}
