@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the container images in Docker; nothing happens when their inputs are unchanged.
-#   hack/images.sh [database|database-old|sysbench|operator|cert-manager|all]...
+#   hack/images.sh [database|database-old|sysbench|operator|cert-manager|object-store|all]...
 # "all" is what the local cluster needs, without the operator and the older database.
 set -euo pipefail
 # shellcheck source=hack/lib.sh
@@ -57,10 +57,10 @@ from_base() {
 # operator: the Makefile compiles bin/manager and bin/agent; this only packs them.
 operator() {
   local hash
-  if [ ! -x "$REPO_DIR/bin/manager" ] || [ ! -x "$REPO_DIR/bin/agent" ] || [ ! -x "$REPO_DIR/bin/bench-runner" ]; then
-    die "bin/manager, bin/agent and bin/bench-runner are missing: compile them first (make build)"
+  if [ ! -x "$REPO_DIR/bin/manager" ] || [ ! -x "$REPO_DIR/bin/agent" ] || [ ! -x "$REPO_DIR/bin/backup" ] || [ ! -x "$REPO_DIR/bin/bench-runner" ]; then
+    die "bin/manager, bin/agent, bin/backup and bin/bench-runner are missing: compile them first (make build)"
   fi
-  hash=$(folder_hash "$REPO_DIR/bin/manager" "$REPO_DIR/bin/agent" "$REPO_DIR/bin/bench-runner" "$REPO_DIR/Dockerfile")
+  hash=$(folder_hash "$REPO_DIR/bin/manager" "$REPO_DIR/bin/agent" "$REPO_DIR/bin/backup" "$REPO_DIR/bin/bench-runner" "$REPO_DIR/Dockerfile")
   up_to_date "$OPERATOR_IMAGE" "$hash" && return 0
   step "build $OPERATOR_IMAGE" docker build -t "$OPERATOR_IMAGE" --label "$LABEL=$hash" "$REPO_DIR"
 }
@@ -83,6 +83,16 @@ compile_cert_manager() {
   (cd "$1" && CGO_ENABLED=0 GOWORK=off GOTOOLCHAIN=local go build -trimpath -ldflags '-s -w' -o "$2/cert-manager" .)
 }
 
+# object_store: a real S3 server over a directory, for the tests of backups.
+object_store() {
+  local folder="$REPO_DIR/images/object-store" hash out
+  "$HACK_DIR/tools.sh" build versitygw
+  hash=$(folder_hash "$folder")-$VERSITYGW_VERSION
+  up_to_date "$OBJECT_STORE_IMAGE" "$hash" && return 0
+  out="$CACHE/tools/versitygw-$VERSITYGW_VERSION"
+  step "build $OBJECT_STORE_IMAGE" docker build -t "$OBJECT_STORE_IMAGE" --label "$LABEL=$hash" -f "$folder/Dockerfile" "$out"
+}
+
 build_image() {
   case $1 in
   database) from_base "$DATABASE_IMAGE" database "$DATABASE_DEBIAN" "$PUBLIC_DATABASE_IMAGE" ;;
@@ -90,9 +100,10 @@ build_image() {
   sysbench) from_base "$SYSBENCH_IMAGE" sysbench "$DATABASE_DEBIAN" ;;
   operator) operator ;;
   cert-manager) cert_manager ;;
-  all) for image in database sysbench cert-manager; do build_image "$image"; done ;;
+  object-store) object_store ;;
+  all) for image in database sysbench cert-manager object-store; do build_image "$image"; done ;;
   base) debian_base "$2" ;;
-  *) die "usage: hack/images.sh [database|database-old|sysbench|operator|cert-manager|all]..." ;;
+  *) die "usage: hack/images.sh [database|database-old|sysbench|operator|cert-manager|object-store|all]..." ;;
   esac
 }
 

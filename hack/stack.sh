@@ -46,5 +46,5 @@ explain() {
 "$HACK_DIR/cluster.sh" up
 "$HACK_DIR/cert-manager.sh"
 "$HACK_DIR/images.sh" all operator
-"$HACK_DIR/load.sh" "$OPERATOR_IMAGE" "$DATABASE_IMAGE" "$SYSBENCH_IMAGE"
+"$HACK_DIR/load.sh" "$OPERATOR_IMAGE" "$DATABASE_IMAGE" "$SYSBENCH_IMAGE" "$OBJECT_STORE_IMAGE"
 step "deploy the operator" deploy

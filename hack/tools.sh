@@ -129,6 +129,7 @@ build_set() {
   syft) ensure syft github.com/anchore/syft "$SYFT_VERSION" "" github.com/anchore/syft/cmd/syft ;;
   cosign) ensure cosign github.com/sigstore/cosign/v3 "$COSIGN_VERSION" "" github.com/sigstore/cosign/v3/cmd/cosign ;;
   crane) ensure crane github.com/google/go-containerregistry "$CRANE_VERSION" "" github.com/google/go-containerregistry/cmd/crane ;;
+  versitygw) ensure versitygw github.com/versity/versitygw "$VERSITYGW_VERSION" "" github.com/versity/versitygw/cmd/versitygw ;;
   kind) ensure kind sigs.k8s.io/kind "$KIND_VERSION" "" sigs.k8s.io/kind ;;
   *) die "unknown set of tools: $1" ;;
   esac

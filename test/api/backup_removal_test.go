@@ -1,0 +1,64 @@
+package api
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/galerabackup"
+	"github.com/galera-operator/galera-operator/internal/backup/job"
+)
+
+// TestBackupRemoval: deletionPolicy Delete holds the object until a Job has removed the data; the deletion of its namespace does not wait for that,
+// and the data stay.
+func TestBackupRemoval(t *testing.T) {
+	ctx := context.Background()
+	for name, goes := range map[string]bool{"removal": false, "removal-of-all": true} {
+		t.Run(name, func(t *testing.T) {
+			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+			must(t, kube.Create(ctx, ns))
+			store := backupKind(t, "GaleraBackupStore", "offsite", `{s3: {bucket: bbb}, encryption: {recipients: [KEY]}}`)
+			store.SetNamespace(name)
+			must(t, kube.Create(ctx, store))
+			b := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "one"}, Spec: v1alpha1.GaleraBackupSpec{
+				ClusterRef: v1alpha1.LocalName{Name: "shop"}, StoreRef: v1alpha1.LocalName{Name: "offsite"}, DeletionPolicy: v1alpha1.BackupDelete}}
+			must(t, kube.Create(ctx, b))
+			r := galerabackup.Reconciler{Client: kube, Live: kube, Jobs: job.Options{Image: "operator"}, Now: time.Now}
+			pass := func() {
+				t.Helper()
+				_, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(b)})
+				must(t, err)
+			}
+			pass()
+			must(t, kube.Get(ctx, client.ObjectKeyFromObject(b), b))
+			if !controllerutil.ContainsFinalizer(b, galerabackup.Finalizer) {
+				t.Fatal("no finalizer")
+			}
+			b.Status.Phase, b.Status.ID, b.Status.Directory = v1alpha1.BackupCompleted, "b1", "removal/shop/1"
+			must(t, kube.Status().Update(ctx, b))
+			if goes {
+				must(t, kube.Delete(ctx, ns))
+			}
+			must(t, kube.Delete(ctx, b))
+			pass()
+			err := kube.Get(ctx, client.ObjectKeyFromObject(b), b)
+			var jobs batchv1.JobList
+			must(t, kube.List(ctx, &jobs, client.InNamespace(name)))
+			switch {
+			case goes && (!apierrors.IsNotFound(err) || len(jobs.Items) != 0):
+				t.Errorf("it holds its namespace: %v, %d Jobs", err, len(jobs.Items))
+			case !goes && (err != nil || len(jobs.Items) != 1):
+				t.Errorf("it is gone, or no Job removes its data: %v, %d Jobs", err, len(jobs.Items))
+			}
+		})
+	}
+}

@@ -1,0 +1,61 @@
+package api
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/galerabackupstore"
+	"github.com/galera-operator/galera-operator/internal/backup/job"
+)
+
+// TestStoreSecrets: credentials go to the endpoint that a store names. What belongs to a cluster is none of them.
+func TestStoreSecrets(t *testing.T) {
+	ctx := context.Background()
+	const ns = "stores"
+	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}))
+	secret := func(name string, labels map[string]string) {
+		must(t, kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: labels}}))
+	}
+	secret("shop-root", map[string]string{v1alpha1.LabelCluster: "shop"})
+	secret("s3", nil)
+	r := galerabackupstore.Reconciler{Client: kube, Live: kube, Jobs: job.Options{Image: "operator"}, Now: time.Now}
+	for name, tc := range map[string]struct{ spec, want string }{
+		"root":    {`{s3: {bucket: bbb, credentials: {secretName: shop-root, accessKeyIDKey: password, secretAccessKeyKey: password}}, encryption: {recipients: [KEY]}}`, `the Secret "shop-root" belongs to the cluster "shop"`},
+		"ca":      {`{s3: {bucket: bbb, credentials: {secretName: s3}, caBundle: {secretName: shop-root}}, encryption: {recipients: [KEY]}}`, `the Secret "shop-root" belongs to the cluster "shop"`},
+		"missing": {`{s3: {bucket: bbb, credentials: {secretName: s4}}, encryption: {recipients: [KEY]}}`, `there is no Secret "s4"`},
+		"map":     {`{s3: {bucket: bbb, caBundle: {configMapName: c}}, encryption: {recipients: [KEY]}}`, `there is no ConfigMap "c"`},
+		"claim":   {`{volume: {claimName: c}, encryption: {recipients: [KEY]}}`, `there is no PersistentVolumeClaim "c"`},
+		"good":    {`{s3: {bucket: bbb, credentials: {secretName: s3}}, encryption: {recipients: [KEY]}}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := backupKind(t, "GaleraBackupStore", name, tc.spec)
+			u.SetNamespace(ns)
+			must(t, kube.Create(ctx, u))
+			for range 2 { // the intent, then the act
+				_, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(u)})
+				must(t, err)
+			}
+			var s v1alpha1.GaleraBackupStore
+			must(t, kube.Get(ctx, client.ObjectKeyFromObject(u), &s))
+			c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReachable)
+			var jobs batchv1.JobList
+			must(t, kube.List(ctx, &jobs, client.InNamespace(ns), client.MatchingLabels{v1alpha1.LabelStore: name}))
+			switch {
+			case tc.want == "" && len(jobs.Items) != 1:
+				t.Errorf("%d Jobs, %+v", len(jobs.Items), c)
+			case tc.want != "" && (len(jobs.Items) != 0 || c == nil || c.Reason != v1alpha1.ReasonStoreRefused || !strings.Contains(c.Message, tc.want)):
+				t.Errorf("%d Jobs, %+v", len(jobs.Items), c)
+			}
+		})
+	}
+}

@@ -1,0 +1,181 @@
+package api
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// someone is a public key.
+const someone = "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kudasz3dsgtkzae"
+
+// backupKind makes an object of a kind from the YAML of its spec, in which KEY stands for a public key.
+func backupKind(t *testing.T, kind, name, spec string) *unstructured.Unstructured {
+	t.Helper()
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
+	u.SetName(name)
+	u.SetNamespace("default")
+	content := map[string]any{}
+	must(t, yaml.Unmarshal([]byte(strings.ReplaceAll(spec, "KEY", someone)), &content))
+	u.Object["spec"] = content
+	return u
+}
+
+// TestBackupAdmission writes stores, backups and schedules as a person would, and reads what the API answers.
+func TestBackupAdmission(t *testing.T) {
+	const store, backup, sched = "GaleraBackupStore", "GaleraBackup", "GaleraBackupSchedule"
+	for name, tc := range map[string]struct{ kind, spec, want string }{
+		"a bucket of Amazon":          {store, `{s3: {bucket: backups}, encryption: {recipients: [KEY]}}`, ""},
+		"a volume":                    {store, `{volume: {claimName: b}, encryption: {recipients: [KEY]}}`, ""},
+		"all of a bucket":             {store, `{s3: {bucket: b.b, prefix: a/b, endpoint: "https://s3.example.org:9000", region: eu-1, forcePathStyle: true, credentials: {secretName: s, sessionTokenKey: t}, caBundle: {configMapName: c, key: x}}, encryption: {recipients: [KEY]}, retention: {keepLast: 3, keepWithin: 168h}, serviceAccountName: backup}`, ""},
+		"no place":                    {store, `{encryption: {recipients: [KEY]}}`, "name exactly one of s3 and volume"},
+		"two places":                  {store, `{s3: {bucket: bbb}, volume: {claimName: b}, encryption: {recipients: [KEY]}}`, "name exactly one of s3 and volume"},
+		"in clear text":               {store, `{s3: {bucket: bbb}}`, "spec.encryption: Required value"},
+		"for nobody":                  {store, `{s3: {bucket: bbb}, encryption: {recipients: []}}`, "should have at least 1 items"},
+		"for a private key":           {store, `{s3: {bucket: bbb}, encryption: {recipients: [AGE-SECRET-KEY-1QQ]}}`, "should match"},
+		"a prefix with a slash":       {store, `{s3: {bucket: bbb, prefix: /a}, encryption: {recipients: [KEY]}}`, "prefix in body should match"},
+		"a prefix that climbs":        {store, `{s3: {bucket: bbb, prefix: "a/../b"}, encryption: {recipients: [KEY]}}`, "must not contain '.' or '..'"},
+		"an endpoint without scheme":  {store, `{s3: {bucket: bbb, endpoint: "s3.example.org"}, encryption: {recipients: [KEY]}}`, "endpoint in body should match"},
+		"an endpoint with a password": {store, `{s3: {bucket: bbb, endpoint: "https://u:p@s3.example.org"}, encryption: {recipients: [KEY]}}`, "endpoint in body should match"},
+		"two CAs":                     {store, `{s3: {bucket: bbb, caBundle: {secretName: a, configMapName: b}}, encryption: {recipients: [KEY]}}`, "name exactly one of secretName and configMapName"},
+		"an empty retention":          {store, `{s3: {bucket: bbb}, encryption: {recipients: [KEY]}, retention: {}}`, "name at least one of keepLast"},
+		"keep none":                   {store, `{s3: {bucket: bbb}, encryption: {recipients: [KEY]}, retention: {keepLast: 0}}`, "should be greater than or equal to 1"},
+		"a backup":                    {backup, `{clusterRef: {name: shop}, storeRef: {name: offsite}}`, ""},
+		"a backup of nothing":         {backup, `{storeRef: {name: offsite}}`, "spec.clusterRef: Required value"},
+		"a crawl":                     {backup, `{clusterRef: {name: shop}, storeRef: {name: offsite}, rateLimit: 1Ki}`, "rateLimit must be at least 64Ki"},
+		"a snapshot":                  {backup, `{clusterRef: {name: shop}, storeRef: {name: offsite}, method: Snapshot}`, `supported values: "Stream"`},
+		"with gzip":                   {backup, `{clusterRef: {name: shop}, storeRef: {name: offsite}, compression: Gzip}`, `supported values: "Zstd", "None"`},
+		"a test":                      {backup, `{clusterRef: {name: shop}, storeRef: {name: offsite}, verify: Checksum}`, ""},
+		"a restore":                   {backup, `{clusterRef: {name: shop}, storeRef: {name: offsite}, verify: Restore, identitySecretRef: {name: k}}`, ""},
+		"a restore without a key":     {backup, `{clusterRef: {name: shop}, storeRef: {name: offsite}, verify: Restore}`, "needs identitySecretRef"},
+		"a schedule":                  {sched, `{schedule: "30 2 * * *", timeZone: Europe/Vienna, template: {clusterRef: {name: shop}, storeRef: {name: offsite}}}`, ""},
+		"a schedule in words":         {sched, `{schedule: nightly, template: {clusterRef: {name: shop}, storeRef: {name: offsite}}}`, "schedule in body should match"},
+		"a schedule that replaces":    {sched, `{schedule: "@daily", concurrencyPolicy: Replace, template: {clusterRef: {name: shop}, storeRef: {name: offsite}}}`, `supported values: "Forbid", "Allow"`},
+		"a schedule of nothing":       {sched, `{schedule: "@daily"}`, "spec.template: Required value"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mustSay(t, kube.Create(context.Background(), backupKind(t, tc.kind, "valid", tc.spec), client.DryRunAll), tc.want)
+		})
+	}
+	for kind, most := range map[string]int{store: 40, backup: 52, sched: 36} {
+		spec := map[string]string{store: `{s3: {bucket: bbb}, encryption: {recipients: [KEY]}}`, backup: `{clusterRef: {name: shop}, storeRef: {name: offsite}}`,
+			sched: `{schedule: "@daily", template: {clusterRef: {name: shop}, storeRef: {name: offsite}}}`}[kind]
+		mustSay(t, kube.Create(context.Background(), backupKind(t, kind, strings.Repeat("a", most), spec), client.DryRunAll), "")
+		mustSay(t, kube.Create(context.Background(), backupKind(t, kind, strings.Repeat("a", most+1), spec), client.DryRunAll), "the name becomes part of")
+		mustSay(t, kube.Create(context.Background(), backupKind(t, kind, "a.b", spec), client.DryRunAll), "the name becomes part of")
+	}
+}
+
+// TestBackupImmutable: backups lie where a store said, and a backup is of what it was made of.
+func TestBackupImmutable(t *testing.T) {
+	const store, backup = "GaleraBackupStore", "GaleraBackup"
+	for name, tc := range map[string]struct{ kind, before, after, want string }{
+		"other keys":        {store, `{s3: {bucket: bbb}, encryption: {recipients: [KEY]}}`, `{s3: {bucket: bbb, region: x, credentials: {secretName: s}}, encryption: {recipients: [KEY]}, retention: {keepLast: 1}}`, ""},
+		"another bucket":    {store, `{s3: {bucket: bbb}, encryption: {recipients: [KEY]}}`, `{s3: {bucket: ccc}, encryption: {recipients: [KEY]}}`, "the place cannot be changed"},
+		"a prefix":          {store, `{s3: {bucket: bbb}, encryption: {recipients: [KEY]}}`, `{s3: {bucket: bbb, prefix: a}, encryption: {recipients: [KEY]}}`, "the place cannot be changed"},
+		"another prefix":    {store, `{s3: {bucket: bbb, prefix: b}, encryption: {recipients: [KEY]}}`, `{s3: {bucket: bbb, prefix: a}, encryption: {recipients: [KEY]}}`, "the place cannot be changed"},
+		"the same prefix":   {store, `{s3: {bucket: bbb, prefix: b}, encryption: {recipients: [KEY]}}`, `{s3: {bucket: bbb, prefix: b, region: x}, encryption: {recipients: [KEY]}}`, ""},
+		"a volume instead":  {store, `{s3: {bucket: bbb}, encryption: {recipients: [KEY]}}`, `{volume: {claimName: b}, encryption: {recipients: [KEY]}}`, "the place cannot be changed"},
+		"another volume":    {store, `{volume: {claimName: a}, encryption: {recipients: [KEY]}}`, `{volume: {claimName: b}, encryption: {recipients: [KEY]}}`, "the place cannot be changed"},
+		"the policy":        {backup, `{clusterRef: {name: a}, storeRef: {name: s}}`, `{clusterRef: {name: a}, storeRef: {name: s}, deletionPolicy: Delete}`, ""},
+		"another cluster":   {backup, `{clusterRef: {name: a}, storeRef: {name: s}}`, `{clusterRef: {name: b}, storeRef: {name: s}}`, "a backup cannot be changed"},
+		"another test":      {backup, `{clusterRef: {name: a}, storeRef: {name: s}}`, `{clusterRef: {name: a}, storeRef: {name: s}, verify: Checksum}`, ""},
+		"another rate":      {backup, `{clusterRef: {name: a}, storeRef: {name: s}, rateLimit: 1Mi}`, `{clusterRef: {name: a}, storeRef: {name: s}, rateLimit: 2Mi}`, "a backup cannot be changed"},
+		"the same rate":     {backup, `{clusterRef: {name: a}, storeRef: {name: s}, rateLimit: 1Mi}`, `{clusterRef: {name: a}, storeRef: {name: s}, rateLimit: 1024Ki}`, ""},
+		"without that rate": {backup, `{clusterRef: {name: a}, storeRef: {name: s}, rateLimit: 1Mi}`, `{clusterRef: {name: a}, storeRef: {name: s}}`, "a backup cannot be changed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := context.Background()
+			u := backupKind(t, tc.kind, "fixed", tc.before)
+			must(t, kube.Create(ctx, u))
+			t.Cleanup(func() { _ = kube.Delete(ctx, u) })
+			after := backupKind(t, tc.kind, "fixed", tc.after)
+			after.SetResourceVersion(u.GetResourceVersion())
+			mustSay(t, kube.Update(ctx, after, client.DryRunAll), tc.want)
+		})
+	}
+}
+
+// TestBootstrapFrom can be corrected while nothing was filled, and be removed once the cluster has started.
+func TestBootstrapFrom(t *testing.T) {
+	const key, refused = `identitySecretRef: {name: k}`, "bootstrapFrom says what a new cluster begins with"
+	started := func(s map[string]any) { s["clusterUUID"] = "729f74f0-e5ac-11f1-8d21-87263796a788" }
+	restoring := func(phase string) func(map[string]any) {
+		return func(s map[string]any) { s["restore"] = map[string]any{"phase": phase} }
+	}
+	for name, tc := range map[string]struct {
+		before string
+		status func(map[string]any)
+		after  string
+		want   string
+	}{
+		"before anything was seen":      {`backup: {name: a}`, func(map[string]any) {}, `backup: {name: b}`, ""},
+		"while it is looked for":        {`backup: {name: a}`, restoring("Finding"), `store: {name: b}`, ""},
+		"when it has failed":            {`backup: {name: a}`, restoring("Failed"), `backup: {name: b}`, ""},
+		"while volumes are filled":      {`backup: {name: a}`, restoring("Restoring"), `backup: {name: b}`, refused},
+		"removed while they are":        {`backup: {name: a}`, restoring("Restoring"), ``, refused},
+		"when they are":                 {`backup: {name: a}`, restoring("Completed"), `backup: {name: b}`, refused},
+		"once it has started":           {`backup: {name: a}`, started, `backup: {name: b}`, refused},
+		"removed once it has started":   {`backup: {name: a}`, started, ``, ""},
+		"for a cluster that runs":       {``, started, `backup: {name: a}`, refused},
+		"for a cluster that does not":   {``, func(map[string]any) {}, `backup: {name: a}`, ""},
+		"of both":                       {``, func(map[string]any) {}, `{backup: {name: a}, store: {name: b}}`, "name exactly one of backup and store"},
+		"of nothing":                    {``, func(map[string]any) {}, `{}`, "name exactly one of backup and store"},
+		"without the private key":       {``, func(map[string]any) {}, `{backup: {name: a}, identitySecretRef: null}`, "identitySecretRef"},
+		"of a path instead of a name":   {``, func(map[string]any) {}, `store: {name: b, namespace: "../x"}`, "namespace in body should match"},
+		"of a path instead of a backup": {``, func(map[string]any) {}, `store: {name: b, id: "a/b"}`, "id in body should match"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := context.Background()
+			with := func(from string) *unstructured.Unstructured {
+				u := fromYAML(t, "begins", `storage: {size: 1Gi}`)
+				if from == "" {
+					return u
+				}
+				content := map[string]any{}
+				must(t, yaml.Unmarshal([]byte(`{`+key+`}`), &content))
+				must(t, yaml.Unmarshal([]byte(from), &content))
+				must(t, unstructured.SetNestedField(u.Object, content, "spec", "bootstrapFrom"))
+				return u
+			}
+			u := with(tc.before)
+			must(t, kube.Create(ctx, u))
+			t.Cleanup(func() { _ = kube.Delete(ctx, u) })
+			status, _, _ := unstructured.NestedMap(u.Object, "status")
+			tc.status(status)
+			u.Object["status"] = status
+			must(t, kube.Status().Update(ctx, u))
+			after := with(tc.after)
+			after.SetResourceVersion(u.GetResourceVersion())
+			after.Object["status"] = status
+			mustSay(t, kube.Update(ctx, after, client.DryRunAll), tc.want)
+		})
+	}
+}
+
+// TestBackupSamples: what docs/backups.md tells people to apply is admitted.
+func TestBackupSamples(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "..", "config", "samples", "backup", "*.yaml"))
+	must(t, err)
+	if len(files) < 4 {
+		t.Errorf("only %v", files)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		must(t, err)
+		u := &unstructured.Unstructured{}
+		must(t, yaml.Unmarshal(text, &u.Object))
+		u.SetNamespace(metav1.NamespaceDefault)
+		t.Run(filepath.Base(file), func(t *testing.T) { mustSay(t, kube.Create(context.Background(), u, client.DryRunAll), "") })
+	}
+}
