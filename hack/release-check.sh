@@ -32,7 +32,7 @@ cosign verify-attestation "${verify[@]}" --type spdxjson "$REGISTRY/galera-opera
 cosign verify "${verify[@]}" "$REGISTRY/charts/galera-operator:$number" >/dev/null 2>&1 || die "the chart is not signed"
 
 is "the image's platforms" "$(crane manifest "$REGISTRY/galera-operator@$digest" | grep -o '"architecture": *"[a-z0-9]*"' | tr -dc 'a-z0-9\n' | sed s/architecture// | sort | xargs)" "amd64 arm64"
-is "the image's programs" "$(crane export --platform linux/arm64 "$REGISTRY/galera-operator@$digest" - | tar -t | sort | xargs)" "agent bench-runner manager"
+is "the image's programs" "$(crane export --platform linux/arm64 "$REGISTRY/galera-operator@$digest" - | tar -t | sort | xargs)" "agent backup bench-runner manager"
 is "the image in install.yaml" "$(sed -n 's/^ *image: \(.*galera-operator@.*\)/\1/p' install.yaml | sort -u)" "$REGISTRY/galera-operator@$digest"
 rendered=$(helm template galera-operator "galera-operator-$number.tgz")
 is "the image in the chart" "$(sed -n 's/^ *image: "\{0,1\}\([^"]*galera-operator@[^"]*\)"\{0,1\}/\1/p' <<<"$rendered" | sort -u)" "$REGISTRY/galera-operator@$digest"

@@ -20,7 +20,7 @@ sign() { cosign "$1" --yes ${SIGN[@]+"${SIGN[@]}"} "${@:2}"; }
 
 compile_for() {
   local program
-  for program in manager agent bench-runner; do
+  for program in manager agent backup bench-runner; do
     CGO_ENABLED=0 GOOS=linux GOARCH=$1 go build -trimpath \
       -ldflags "-s -w -X github.com/galera-operator/galera-operator/internal/version.Version=$VERSION" -o "$OUT/$1/$program" "./cmd/$program"
   done
@@ -29,7 +29,7 @@ compile_for() {
 # image_for ARCH: the Dockerfile in other words: an empty image, the programs, a user. The same commit gives the same digest.
 image_for() {
   compile_for "$1"
-  tar --sort=name --mtime="@$EPOCH" --owner=0 --group=0 --numeric-owner -cf "$OUT/$1.tar" -C "$OUT/$1" agent bench-runner manager
+  tar --sort=name --mtime="@$EPOCH" --owner=0 --group=0 --numeric-owner -cf "$OUT/$1.tar" -C "$OUT/$1" agent backup bench-runner manager
   crane append --oci-empty-base --new_layer "$OUT/$1.tar" --new_tag "$IMAGE:$VERSION-$1" >/dev/null
   crane mutate "$IMAGE:$VERSION-$1" --set-platform "linux/$1" --entrypoint /manager --user 65532:65532 --tag "$IMAGE:$VERSION-$1" \
     --label "org.opencontainers.image.source=https://github.com/galera-operator/galera-operator" \

@@ -1,0 +1,157 @@
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/plugin/screen"
+)
+
+// backup makes one.
+func (e *env) backup() *cobra.Command {
+	var store, name, verify, identity string
+	var wait bool
+	var timeout time.Duration
+	c := e.onCluster("backup", "Make a backup of a cluster now", func(ctx context.Context, cluster string) error {
+		if store == "" {
+			var err error
+			if store, err = e.onlyStore(ctx); err != nil {
+				return err
+			}
+		}
+		if name == "" {
+			name = backupName(cluster, time.Now())
+		}
+		b := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: name},
+			Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.LocalName{Name: cluster}, StoreRef: v1alpha1.LocalName{Name: store}, Verify: verify}}
+		if identity != "" {
+			b.Spec.IdentitySecretRef = &v1alpha1.SecretKey{Name: identity}
+		}
+		if err := e.kube.Create(ctx, b); err != nil {
+			return err
+		}
+		e.say("the backup %s is made", name)
+		if !wait {
+			return nil
+		}
+		return e.waitBackup(ctx, name, timeout)
+	})
+	c.Flags().StringVar(&store, "store", "", "GaleraBackupStore. Default: the only one of the namespace")
+	c.Flags().StringVar(&name, "name", "", "name of the GaleraBackup. Default: the cluster's and the time")
+	c.Flags().StringVar(&verify, "verify", "", "test it afterwards: None, Checksum or Restore. Default: None")
+	c.Flags().StringVar(&identity, "identity", "", "Secret with the private key, for --verify Restore")
+	waitFlags(c, &wait, &timeout)
+	return c
+}
+
+// backupName is unique to the second, and short enough for the names of Jobs.
+func backupName(cluster string, now time.Time) string {
+	const most = 36
+	return cluster[:min(len(cluster), most)] + "-" + now.UTC().Format("20060102-150405")
+}
+
+func (e *env) onlyStore(ctx context.Context) (string, error) {
+	var all v1alpha1.GaleraBackupStoreList
+	if err := e.kube.List(ctx, &all, client.InNamespace(e.namespace)); err != nil {
+		return "", err
+	}
+	if len(all.Items) != 1 {
+		return "", fmt.Errorf("this namespace has %d GaleraBackupStores: name one with --store", len(all.Items))
+	}
+	return all.Items[0].Name, nil
+}
+
+// waitBackup waits until a backup is complete, and tested if that is asked for, and tells how far it is.
+func (e *env) waitBackup(ctx context.Context, name string, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	last := ""
+	for {
+		b := &v1alpha1.GaleraBackup{}
+		if err := e.kube.Get(ctx, e.key(name), b); err != nil {
+			return err
+		}
+		line, done, err := backupLine(b)
+		if line != last {
+			e.say("%s", line)
+			last = line
+		}
+		if done || err != nil {
+			return err
+		}
+		select {
+		case <-time.After(lookEvery):
+		case <-ctx.Done():
+			return fmt.Errorf("the backup %s is not there after %s; it goes on: kubectl galera backups", name, timeout)
+		}
+	}
+}
+
+// backupLine says where a backup stands, and whether that is its end. It is pure.
+func backupLine(b *v1alpha1.GaleraBackup) (line string, done bool, err error) {
+	complete := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionComplete)
+	if complete == nil {
+		return "waiting for the operator", false, nil
+	}
+	line = complete.Message
+	if p := b.Status.Progress; p != nil && b.Status.Phase == v1alpha1.BackupRunning {
+		line += " " + screen.BackupProgress(p)
+	}
+	switch {
+	case b.Status.Phase == v1alpha1.BackupFailed:
+		return line, true, fmt.Errorf("the backup %s has failed: %s", b.Name, complete.Message)
+	case b.Status.Phase != v1alpha1.BackupCompleted:
+		return line, false, nil
+	case b.Spec.Verify == "" || b.Spec.Verify == v1alpha1.VerifyNone:
+		return line, true, nil
+	}
+	verified := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionVerified)
+	switch v := b.Status.Verification; {
+	case verified == nil || v == nil || v.Phase == v1alpha1.VerifyRunning:
+		return line + "; being tested", false, nil
+	case verified.Status != metav1.ConditionTrue:
+		return line, true, fmt.Errorf("the backup %s has not passed its test: %s", b.Name, verified.Message)
+	default:
+		return line + "; " + verified.Message, true, nil
+	}
+}
+
+// backups lists what there is: the objects, and what lies in stores without one.
+func (e *env) backups() *cobra.Command {
+	var format string
+	c := &cobra.Command{
+		Use: "backups [CLUSTER]", Short: "List backups, also those in a store that no GaleraBackup is about", Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: e.clusterNames,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := e.connect(); err != nil {
+				return err
+			}
+			var all v1alpha1.GaleraBackupList
+			if err := e.kube.List(cmd.Context(), &all, client.InNamespace(e.namespace)); err != nil {
+				return err
+			}
+			var stores v1alpha1.GaleraBackupStoreList
+			if err := e.kube.List(cmd.Context(), &stores, client.InNamespace(e.namespace)); err != nil {
+				return err
+			}
+			cluster := ""
+			if len(args) > 0 {
+				cluster = args[0]
+			}
+			if format != "" {
+				return e.print(&all, format)
+			}
+			_, err := fmt.Fprint(e.out, screen.Backups(all.Items, stores.Items, cluster, e.style()))
+			return err
+		},
+	}
+	c.Flags().StringVarP(&format, "output", "o", "", "json or yaml: the GaleraBackups. Default: a table for people")
+	return c
+}

@@ -1,0 +1,84 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/report"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
+)
+
+// bench has the reports of benchmarks.
+func (e *env) bench() *cobra.Command {
+	c := &cobra.Command{Use: "bench", Short: "Report and compare benchmarks"}
+	var format string
+	one := &cobra.Command{
+		Use: "report NAME", Short: "Write the report of a benchmark", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			all, err := e.load(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			return report.Write(e.out, format, all[0])
+		},
+	}
+	two := &cobra.Command{
+		Use: "compare A B", Short: "Compare what two benchmarks have measured", Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			all, err := e.load(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			return report.Compare(e.out, format, all[0], all[1])
+		},
+	}
+	one.Flags().StringVarP(&format, "output", "o", "table", "table, md, html, json, csv or png")
+	two.Flags().StringVarP(&format, "output", "o", "table", "table, md or html")
+	c.AddCommand(one, two)
+	return c
+}
+
+func (e *env) load(ctx context.Context, names []string) (out []report.Benchmark, err error) {
+	if err := e.connect(); err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		b, err := load(ctx, e.kube, e.key(name))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+// load reads a benchmark with all of its kept results.
+func load(ctx context.Context, kube client.Client, key client.ObjectKey) (report.Benchmark, error) {
+	out := report.Benchmark{Resource: &v1alpha1.GaleraBenchmark{}}
+	if err := kube.Get(ctx, key, out.Resource); err != nil {
+		return out, err
+	}
+	var maps corev1.ConfigMapList
+	if err := kube.List(ctx, &maps, client.InNamespace(key.Namespace), client.MatchingLabels{v1alpha1.LabelBenchmark: key.Name}); err != nil {
+		return out, err
+	}
+	for _, cm := range maps.Items {
+		r := result.Record{Log: cm.Data[result.KeyLog]}
+		if json.Unmarshal([]byte(cm.Data[result.KeyRun]), &r.Run) != nil || r.Index == 0 {
+			continue
+		}
+		_ = json.Unmarshal([]byte(cm.Data[result.KeyVerdict]), &r.Verdict) // without one it does not count
+		_ = json.Unmarshal([]byte(cm.Data[result.KeyPods]), &r.Pods)       // of a run that was not judged they are not known
+		o := &result.Output{}
+		if json.Unmarshal([]byte(cm.Data[result.KeyOutput]), o) == nil {
+			r.Output = o
+		}
+		out.Records = append(out.Records, r)
+	}
+	return out, nil
+}

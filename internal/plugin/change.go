@@ -1,0 +1,97 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// lookEvery is how often a wait looks.
+const lookEvery = time.Second
+
+// change patches a cluster. Where a tool such as Argo CD or Flux owns a field, which would set it back, the patch is printed instead.
+func (e *env) change(ctx context.Context, c *v1alpha1.GaleraCluster, patch map[string]any) error {
+	text, err := json.Marshal(patch)
+	if err != nil {
+		return err
+	}
+	if tool := owner(c.ManagedFields, patch); tool != "" {
+		_, _ = fmt.Fprintf(e.out, "%s\n", text)
+		return fmt.Errorf("nothing was changed: %q owns this field of %s and would set it back. Make the change where that tool takes it from (printed above, as a merge patch)", tool, c.Name)
+	}
+	return e.kube.Patch(ctx, c, client.RawPatch("application/merge-patch+json", text), client.FieldOwner("kubectl-galera"))
+}
+
+// owner is the manager that has applied one of the fields of a patch, "" when there is none but kubectl.
+func owner(fields []metav1.ManagedFieldsEntry, patch map[string]any) string {
+	for _, m := range fields {
+		if m.Operation != metav1.ManagedFieldsOperationApply || m.Subresource != "" || m.FieldsV1 == nil || strings.HasPrefix(m.Manager, "kubectl") {
+			continue
+		}
+		var owned map[string]any
+		if json.Unmarshal(m.FieldsV1.GetRawBytes(), &owned) == nil && overlap(owned, patch) {
+			return m.Manager
+		}
+	}
+	return ""
+}
+
+// overlap says whether a patch changes an owned field. In managed fields the field x is called f:x.
+func overlap(owned, patch map[string]any) bool {
+	for name, value := range patch {
+		under, is := owned["f:"+name].(map[string]any)
+		if !is {
+			continue
+		}
+		deeper, nested := value.(map[string]any)
+		if !nested || len(under) == 0 || overlap(under, deeper) {
+			return true
+		}
+	}
+	return false
+}
+
+// settle waits until the operator has done what the spec asks for, and tells what it does meanwhile.
+func (e *env) settle(ctx context.Context, name string, timeout time.Duration, done func(*v1alpha1.GaleraCluster) bool) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	last := ""
+	for {
+		c, err := e.cluster(ctx, name)
+		if err == nil {
+			ready := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionReady)
+			if ready != nil && ready.ObservedGeneration >= c.Generation && done(c) {
+				e.say("%s: %s", name, ready.Message)
+				return nil
+			}
+			if stalled := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionStalled); stalled != nil && stalled.Status == metav1.ConditionTrue && stalled.ObservedGeneration >= c.Generation {
+				return fmt.Errorf("%s needs you: %s: %s", name, stalled.Reason, stalled.Message)
+			}
+			if ready != nil && ready.Message != last {
+				last = ready.Message
+				e.say("%s: %s: %s", name, ready.Reason, ready.Message)
+			}
+		}
+		select {
+		case <-time.After(lookEvery):
+		case <-ctx.Done():
+			if err != nil {
+				return err
+			}
+			return fmt.Errorf("%s is not there after %s; the operator goes on: kubectl galera status %s", name, timeout, name)
+		}
+	}
+}
+
+// ready says that a cluster is as its spec asks.
+func ready(c *v1alpha1.GaleraCluster) bool {
+	return meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionReady)
+}

@@ -1,0 +1,63 @@
+package plugin
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/plugin/screen"
+)
+
+// recover shows what is known of a cluster that waits for a person, and gives the approval it asks for.
+func (e *env) recover() *cobra.Command {
+	var approve, yes bool
+	c := e.onCluster("recover", "Show what is known of a cluster that cannot start by itself, and approve what it asks for", func(ctx context.Context, name string) error {
+		c, err := e.cluster(ctx, name)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprint(e.out, screen.Recovery(c, e.style())); err != nil || !approve {
+			return err
+		}
+		patch, err := approval(c)
+		if err != nil {
+			return err
+		}
+		if !yes && !e.confirmed(os.Stdin, "Type the name of the cluster to approve this: ", name) {
+			return fmt.Errorf("nothing was changed")
+		}
+		return e.change(ctx, c, patch)
+	})
+	c.Flags().BoolVar(&approve, "approve", false, "give the approval that the cluster asks for, after a question")
+	c.Flags().BoolVar(&yes, "yes", false, "with --approve: do not ask")
+	return c
+}
+
+// approval is the patch that a stalled cluster asks for. It names the facts it is about: if they have changed, the operator refuses it.
+func approval(c *v1alpha1.GaleraCluster) (map[string]any, error) {
+	stalled := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionStalled)
+	if stalled == nil || stalled.Status != "True" {
+		return nil, fmt.Errorf("%s asks for nothing", c.Name)
+	}
+	_, text, found := strings.Cut(stalled.Message, "kubectl patch galera "+c.Name+" -n "+c.Namespace+" --type=merge -p '")
+	text, _, closed := strings.Cut(text, "'")
+	var patch map[string]any
+	if !found || !closed || json.Unmarshal([]byte(text), &patch) != nil {
+		return nil, fmt.Errorf("%s asks for no approval; it says: %s: %s", c.Name, stalled.Reason, stalled.Message)
+	}
+	return patch, nil
+}
+
+func (e *env) confirmed(in io.Reader, question, want string) bool {
+	_, _ = fmt.Fprint(e.err, question)
+	line, _ := bufio.NewReader(in).ReadString('\n')
+	return strings.TrimSpace(line) == want
+}

@@ -1,0 +1,141 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// restoreFlags are what a restore is made of.
+type restoreFlags struct {
+	backup, store, namespace, cluster, id, identity, like, size string
+}
+
+// restore makes a new cluster from a backup.
+func (e *env) restore() *cobra.Command {
+	var f restoreFlags
+	var wait, dryRun bool
+	var timeout time.Duration
+	c := e.onCluster("restore", "Make a new cluster that begins with a backup", func(ctx context.Context, name string) error {
+		c, err := e.restored(ctx, name, f)
+		if err != nil {
+			return err
+		}
+		if dryRun {
+			text, err := yaml.Marshal(manifestOf(c))
+			if err == nil {
+				_, err = e.out.Write(text)
+			}
+			return err
+		}
+		if err := e.kube.Create(ctx, c); err != nil {
+			return err
+		}
+		e.say("the cluster %s is made", name)
+		if !wait {
+			return nil
+		}
+		return e.settle(ctx, name, timeout, ready)
+	})
+	c.Long = "Make a new cluster that begins with a backup: every node restores it on its own volume. An existing cluster is never changed."
+	c.Example = "  kubectl galera restore shop2 --backup shop-now --identity backup-identity --like shop --wait\n" +
+		"  kubectl galera restore shop --store offsite --identity backup-identity --size 10Gi --dry-run >shop.yaml"
+	c.Flags().StringVar(&f.backup, "backup", "", "a complete GaleraBackup of this namespace")
+	c.Flags().StringVar(&f.store, "store", "", "a GaleraBackupStore of this namespace, instead of --backup")
+	c.Flags().StringVar(&f.namespace, "from-namespace", "", "with --store: namespace that was backed up. Default: this one")
+	c.Flags().StringVar(&f.cluster, "from-cluster", "", "with --store: cluster that was backed up. Default: NAME")
+	c.Flags().StringVar(&f.id, "id", "", "with --store: the backup's id. Default: the latest")
+	c.Flags().StringVar(&f.identity, "identity", "", "Secret with the private key (required)")
+	c.Flags().StringVar(&f.like, "like", "", "take the rest of the spec from this cluster")
+	c.Flags().StringVar(&f.size, "size", "", "size of the volumes, without --like")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "print the GaleraCluster, and make nothing")
+	waitFlags(c, &wait, &timeout)
+	return c
+}
+
+func (e *env) restored(ctx context.Context, name string, f restoreFlags) (*v1alpha1.GaleraCluster, error) {
+	var like *v1alpha1.GaleraCluster
+	if f.like != "" {
+		var err error
+		if like, err = e.cluster(ctx, f.like); err != nil {
+			return nil, err
+		}
+	}
+	c, err := newCluster(name, f, like)
+	if err == nil {
+		c.Namespace = e.namespace
+	}
+	return c, err
+}
+
+// newCluster is the cluster of a restore. It is pure.
+func newCluster(name string, f restoreFlags, like *v1alpha1.GaleraCluster) (*v1alpha1.GaleraCluster, error) {
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.GaleraClusterSpec{Replicas: 3}}
+	switch {
+	case f.identity == "":
+		return nil, errors.New("--identity is missing: the Secret with the private key of one of the backup's recipients, under the key \"identity\"")
+	case (f.backup == "") == (f.store == ""):
+		return nil, errors.New("name what to restore: one of --backup and --store")
+	case f.backup != "" && (f.namespace != "" || f.cluster != "" || f.id != ""):
+		return nil, errors.New("--from-namespace, --from-cluster and --id go with --store")
+	case like == nil && f.size == "":
+		return nil, errors.New("name --size, or a cluster with --like")
+	}
+	if like != nil {
+		c.Spec = *like.Spec.DeepCopy()
+		c.Spec.Recovery, c.Spec.Hibernate, c.Spec.StateTransfer.Donors = nil, false, nil // they are about the other cluster
+	}
+	if f.size != "" {
+		size, err := resource.ParseQuantity(f.size)
+		if err != nil {
+			return nil, fmt.Errorf("--size %s: %w", f.size, err)
+		}
+		c.Spec.Storage.Size = size
+	}
+	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{IdentitySecretRef: v1alpha1.SecretKey{Name: f.identity}}
+	if f.backup != "" {
+		c.Spec.BootstrapFrom.Backup = &v1alpha1.LocalName{Name: f.backup}
+	} else {
+		c.Spec.BootstrapFrom.Store = &v1alpha1.BootstrapStore{Name: f.store, Namespace: f.namespace, Cluster: f.cluster, ID: f.id}
+	}
+	return c, nil
+}
+
+// manifestOf is a cluster as people write it: without status, and without fields that say nothing.
+func manifestOf(c *v1alpha1.GaleraCluster) map[string]any {
+	metadata := map[string]any{"name": c.Name}
+	if c.Namespace != "" {
+		metadata["namespace"] = c.Namespace
+	}
+	spec := map[string]any{}
+	text, _ := yaml.Marshal(c.Spec) // our own type can be written
+	_ = yaml.Unmarshal(text, &spec)
+	return map[string]any{"apiVersion": v1alpha1.GroupVersion.String(), "kind": "GaleraCluster", "metadata": metadata, "spec": prune(spec)}
+}
+
+// prune leaves out empty objects and words: defaults are the API's.
+func prune(m map[string]any) map[string]any {
+	for k, v := range m {
+		switch v := v.(type) {
+		case map[string]any:
+			if prune(v); len(v) == 0 {
+				delete(m, k)
+			}
+		case string:
+			if v == "" {
+				delete(m, k)
+			}
+		case nil:
+			delete(m, k)
+		}
+	}
+	return m
+}

@@ -1,0 +1,196 @@
+package screen
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+var update = flag.Bool("update", false, "write testdata")
+
+var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func at(d time.Duration) *metav1.Time { return new(metav1.NewTime(now.Add(d))) }
+
+func set(c *v1alpha1.GaleraCluster, kind string, status metav1.ConditionStatus, reason, message string) {
+	for i := range c.Status.Conditions {
+		if c.Status.Conditions[i].Type == kind {
+			c.Status.Conditions[i].Status, c.Status.Conditions[i].Reason, c.Status.Conditions[i].Message = status, reason, message
+			return
+		}
+	}
+	c.Status.Conditions = append(c.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message})
+}
+
+// shop is a cluster that is as it should be.
+func shop(nodes int) *v1alpha1.GaleraCluster {
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "shop"}}
+	c.Spec.Replicas, c.Spec.TLS.Replication, c.Spec.TLS.StateTransfer, c.Spec.TLS.Clients = int32(nodes), "Required", "Required", "Required"
+	s := &c.Status
+	s.Replicas, s.ReadyReplicas, s.Primary = int32(nodes), int32(nodes), "shop-0"
+	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionAvailable, v1alpha1.ConditionEncrypted, v1alpha1.ConditionQuorumHealthy, v1alpha1.ConditionCertificatesValid} {
+		set(c, kind, metav1.ConditionTrue, kind, "")
+	}
+	for i := range nodes {
+		channel := func() *v1alpha1.ChannelStatus {
+			return &v1alpha1.ChannelStatus{Observed: "TLS", Protocol: "TLSv1.3", Cipher: "TLS_AES_128_GCM_SHA256", PlaintextRefused: true}
+		}
+		s.Members = append(s.Members, v1alpha1.MemberStatus{Name: "shop-" + string(rune('0'+i)), Phase: "Running", NodeState: "Synced", ComponentState: "Primary",
+			Position: "18cbf30b-e79e-11f1-acc2-86401dfd9420:1234", Version: "11.8.6-MariaDB",
+			TLS: &v1alpha1.MemberTLSStatus{Replication: channel(), StateTransfer: channel(), Clients: channel()}})
+	}
+	s.TLS = &v1alpha1.ClusterTLSStatus{Replication: "Strict", Serial: "9b50e370b338705ae79de4c2b7c139db4a9e5f01", Key: "ECDSA-256", NotAfter: at(89 * 24 * time.Hour), Step: "Settled",
+		TrustedCAs: []v1alpha1.TrustedCA{{Subject: "CN=shop Galera CA", State: v1alpha1.CACurrent, NotAfter: at(3649 * 24 * time.Hour)}}}
+	return c
+}
+
+func change(c *v1alpha1.GaleraCluster, do func(*v1alpha1.GaleraCluster)) *v1alpha1.GaleraCluster {
+	do(c)
+	return c
+}
+
+func backup(name, phase string) v1alpha1.GaleraBackup {
+	b := v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: *at(-5 * time.Hour)}}
+	b.Spec.ClusterRef.Name, b.Spec.StoreRef.Name = "shop", "offsite"
+	b.Status.Phase = phase
+	if phase == v1alpha1.BackupCompleted {
+		b.Status.CompletedAt, b.Status.StoredSize, b.Status.Position = at(-5*time.Hour), new(resource.MustParse("5422Ki")), "18cbf30b-e79e-11f1-acc2-86401dfd9420:9"
+		b.Status.ID, b.Status.Directory = name, "demo/shop/a54080f9"
+	}
+	return b
+}
+
+// screens are what people see in the situations that matter.
+var screens = map[string]func(Style) string{
+	"ready": func(s Style) string {
+		return Cluster(shop(3), []v1alpha1.GaleraBackup{backup("shop-now", v1alpha1.BackupCompleted)}, s)
+	},
+	"joining": func(s Style) string {
+		return Cluster(change(shop(3), func(c *v1alpha1.GaleraCluster) {
+			c.Status.ReadyReplicas = 2
+			set(c, v1alpha1.ConditionReady, metav1.ConditionFalse, "Joining", "waiting for shop-2 to become Synced; shop-2 joins: SST from shop-1, transferring, 512 of 2048 MiB (25 %)")
+			m := &c.Status.Members[2]
+			m.NodeState, m.Join = "Joining", &v1alpha1.JoinStatus{Kind: "SST", Donor: "shop-1", Phase: "Transferring", BytesDone: new(resource.MustParse("512Mi")), BytesTotal: new(resource.MustParse("2Gi")),
+				Message: "SST from shop-1, transferring, 512 of 2048 MiB (25 %), 17.0 MiB/s"}
+			m.TLS.Replication.Observed, m.TLS.Clients = "Unknown", nil
+		}), nil, s)
+	},
+	"stalled": func(s Style) string {
+		return Cluster(change(shop(3), func(c *v1alpha1.GaleraCluster) {
+			c.Status.ReadyReplicas, c.Status.Primary = 0, ""
+			message := `shop-2 was lost and may hold the latest writes. To start without it, and give up what only it has: kubectl patch galera shop -n demo --type=merge -p '{"spec":{"recovery":{"approval":{"member":"shop-1","seqno":1234}}}}'`
+			for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionAvailable, v1alpha1.ConditionQuorumHealthy} {
+				set(c, kind, metav1.ConditionFalse, "ApprovalNeeded", message)
+			}
+			set(c, v1alpha1.ConditionStalled, metav1.ConditionTrue, "ApprovalNeeded", message)
+			set(c, v1alpha1.ConditionEncrypted, metav1.ConditionUnknown, "NotYetProved", "")
+			for i := range c.Status.Members {
+				m := &c.Status.Members[i]
+				m.NodeState, m.ComponentState, m.Phase, m.TLS = "", "", "Waiting", nil
+			}
+			c.Status.Members[2].Phase, c.Status.Members[2].Position, c.Status.Members[2].Message = "Unknown", "", "its agent does not answer"
+		}), nil, s)
+	},
+	"switching": func(s Style) string {
+		return Cluster(change(shop(3), func(c *v1alpha1.GaleraCluster) {
+			set(c, v1alpha1.ConditionReady, metav1.ConditionFalse, "Switching", "rolling restart of shop-1 and shop-2; the next is shop-2")
+			c.Spec.TLS.Replication = "Disabled"
+			c.Status.Operation = &v1alpha1.OperationStatus{ID: "x", Type: "SwitchTLS", Step: "Rolling", StartedAt: *at(-42 * time.Second)}
+			c.Status.TLS.Switch = &v1alpha1.SwitchStatus{From: "Strict", To: "Plain", Strategy: "Rolling", StartedAt: *at(-42 * time.Second)}
+			c.Status.Members[0].TLS.Replication = &v1alpha1.ChannelStatus{Observed: "Mixed"}
+			c.Status.Members[1].TLS.Replication = &v1alpha1.ChannelStatus{Observed: "Plaintext", Message: "a connection without TLS was accepted"}
+		}), nil, s)
+	},
+	"seven nodes and an expired certificate": func(s Style) string {
+		return Cluster(change(shop(7), func(c *v1alpha1.GaleraCluster) {
+			c.Status.TLS.NotAfter = at(-time.Hour)
+			set(c, v1alpha1.ConditionCertificatesValid, metav1.ConditionFalse, "Expired", "the nodes' certificate has expired")
+			c.Status.Arbitrator = &v1alpha1.ArbitratorStatus{Phase: "Waiting", Version: "4.24", Message: "waits for a node"}
+		}), nil, s)
+	},
+	"backups": func(s Style) string {
+		running, bad := backup("shop-2", v1alpha1.BackupRunning), backup("shop-3", v1alpha1.BackupCompleted)
+		running.Status.Progress = &v1alpha1.BackupProgress{Summary: "40%"}
+		bad.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionVerified, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonBackupDamaged}}
+		good := backup("shop-4", v1alpha1.BackupCompleted)
+		good.Spec.Verify = v1alpha1.VerifyRestore
+		good.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionVerified, Status: metav1.ConditionTrue}}
+		store := v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Name: "offsite"}}
+		store.Status.Latest = []v1alpha1.StoredBackup{{ID: "shop-4", Directory: "demo/shop/a54080f9", CompletedAt: *at(-5 * time.Hour)}, {ID: "older", Directory: "demo/shop/827f65cc", CompletedAt: *at(-72 * time.Hour)}}
+		away := v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Name: "away"}}
+		away.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReachable, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonStoreRefused, Message: "AccessDenied"}}
+		return Backups([]v1alpha1.GaleraBackup{backup("shop-1", v1alpha1.BackupFailed), running, bad, good}, []v1alpha1.GaleraBackupStore{store, away}, "shop", s)
+	},
+	"recovery": func(s Style) string {
+		return Recovery(change(shop(3), func(c *v1alpha1.GaleraCluster) {
+			c.Status.ReadyReplicas, c.Status.NoPrimarySince = 0, at(-3*time.Minute)
+			set(c, v1alpha1.ConditionStalled, metav1.ConditionTrue, "DataLost", "shop-2 was lost. To start without it: kubectl patch galera shop -n demo --type=merge -p '{\"spec\":{}}'")
+			for i := range c.Status.Members {
+				c.Status.Members[i].Phase, c.Status.Members[i].ComponentState = "Waiting", ""
+			}
+			c.Status.Members[2].Phase, c.Status.Members[2].Position = "Unknown", ""
+		}), s)
+	},
+	"no backups": func(s Style) string { return Backups(nil, nil, "", s) },
+}
+
+// TestScreens: what people see, as it stands in testdata; in 80 columns nothing but messages that cannot be broken is wider.
+func TestScreens(t *testing.T) {
+	for name, draw := range screens {
+		got := draw(Style{Width: 80, Now: now})
+		file := filepath.Join("testdata", strings.ReplaceAll(name, " ", "-")+".txt")
+		if *update {
+			if err := os.WriteFile(file, []byte(got), 0o644); err != nil { //nolint:gosec // a test's file
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil || got != string(want) {
+			t.Errorf("%s (%v):\n%s\nwant:\n%s", name, err, got, want)
+		}
+		for line := range strings.Lines(got) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 && strings.Contains(strings.TrimSpace(line), " ") && !strings.Contains(line, "kubectl") {
+				t.Errorf("%s has a line of %d characters: %s", name, n, line)
+			}
+		}
+		coloured := draw(Style{Width: 80, Now: now, Colour: true})
+		if name != "no backups" && coloured == got {
+			t.Errorf("%s has no colours", name)
+		}
+	}
+}
+
+// TestMessage: a command can be copied as it stands.
+func TestMessage(t *testing.T) {
+	s := Style{Width: 60}
+	for text, want := range map[string]string{
+		"nothing to run": "nothing to run",
+		"stuck; run: kubectl delete pod db-0 -n default":                          "stuck; run\n  $ kubectl delete pod db-0 -n default",
+		"see kubectl describe pod x-pod; it says why":                             "see\n  $ kubectl describe pod x-pod\n  it says why",
+		"kubectl describe job x says why":                                         "$ kubectl describe job x\n  says why",
+		"run kubectl get pods. Then wait":                                         "run\n  $ kubectl get pods\n  Then wait",
+		"run kubectl patch galera a -p '{\"a\": 1}', or wait":                     "run\n  $ kubectl patch galera a -p '{\"a\": 1}'\n  or wait",
+		"to act: kubectl annotate -n a galeracluster b galera-operator.io/pause-": "to act\n  $ kubectl annotate -n a galeracluster b galera-operator.io/pause-",
+	} {
+		if got := s.message(text, 2); got != want {
+			t.Errorf("%q\nwant %q", got, want)
+		}
+	}
+}
+
+func TestAge(t *testing.T) {
+	for d, want := range map[time.Duration]string{5 * time.Second: "5 s", 119 * time.Second: "119 s", 3 * time.Minute: "3 min", 5 * time.Hour: "5 h", 72 * time.Hour: "3 days"} {
+		if got := age(d); got != want {
+			t.Errorf("%s: %s", d, got)
+		}
+	}
+}

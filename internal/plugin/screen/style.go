@@ -1,0 +1,153 @@
+// Package screen draws what `kubectl galera` shows to people. It is pure: the same objects give the same text.
+package screen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Style of a screen.
+type Style struct {
+	// Width in characters. Text is wrapped at it; tables are not.
+	Width int
+	// Colour says that the screen is a terminal's.
+	Colour bool
+	// Now is the time that ages are counted from.
+	Now time.Time
+}
+
+// Colours, as terminals know them.
+const (
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	bold   = "1"
+	dim    = "2"
+)
+
+func (s Style) paint(colour, text string) string {
+	if !s.Colour || text == "" {
+		return text
+	}
+	return "\033[" + colour + "m" + text + "\033[0m"
+}
+
+// wrap breaks text at the screen's width; all lines but the first are indented.
+func (s Style) wrap(text string, indent int) string {
+	room := max(20, s.Width-indent)
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > room {
+			lines, line = append(lines, line), ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return strings.Join(append(lines, line), "\n"+strings.Repeat(" ", indent))
+}
+
+// commandIn finds a command in a message: it ends where the sentence goes on. A quoted patch may hold anything.
+func commandIn(text string) (start, end int, found bool) {
+	if start = strings.Index(text, "kubectl "); start < 0 {
+		return 0, 0, false
+	}
+	quoted := false
+	word := start
+	for i, r := range text[start:] {
+		switch at := start + i; {
+		case r == '\'':
+			quoted = !quoted
+		case quoted:
+		case r == ';' || r == ',':
+			return start, at, true
+		case r == ' ':
+			if slices.Contains([]string{"says", "and", "or", "to"}, text[word:at]) {
+				return start, word - 1, true
+			}
+			if strings.HasSuffix(text[word:at], ".") {
+				return start, at - 1, true
+			}
+			word = at + 1
+		}
+	}
+	return start, len(strings.TrimRight(text, ".")), true
+}
+
+// message wraps a message, and gives each command a line of its own, so that it can be copied.
+func (s Style) message(text string, indent int) string {
+	var out []string
+	rest := text
+	for {
+		start, end, found := commandIn(rest)
+		if !found {
+			break
+		}
+		before := strings.TrimRight(strings.TrimSpace(rest[:start]), ":")
+		if before != "" {
+			out = append(out, s.wrap(before, indent))
+		}
+		out = append(out, s.paint(bold, "$ "+rest[start:end]))
+		rest = strings.TrimLeft(rest[end:], " .,;")
+	}
+	if rest = strings.TrimSpace(rest); rest != "" {
+		out = append(out, s.wrap(rest, indent))
+	}
+	return strings.Join(out, "\n"+strings.Repeat(" ", indent))
+}
+
+// age is a duration as people say it.
+func age(d time.Duration) string {
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}
+
+// cell is a text in a table, and its colour.
+type cell struct{ text, colour string }
+
+func plain(text string) cell { return cell{text: text} }
+
+// table aligns rows; the first one is the heading. Colours take no room.
+func (s Style) table(rows [][]cell) string {
+	widths := map[int]int{}
+	for _, row := range rows {
+		for i, c := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(c.text))
+		}
+	}
+	var b strings.Builder
+	for n, row := range rows {
+		line := strings.Builder{}
+		for i, c := range row {
+			colour := c.colour
+			if n == 0 {
+				colour = dim
+			}
+			line.WriteString(s.paint(colour, c.text))
+			if i < len(row)-1 {
+				line.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c.text)+2))
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return b.String()
+}
+
+// bar shows a share between 0 and 1.
+func bar(share float64) string {
+	const cells = 20
+	full := int(max(0, min(1, share)) * cells)
+	return "[" + strings.Repeat("#", full) + strings.Repeat(".", cells-full) + "]"
+}

@@ -1,0 +1,109 @@
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/plugin/screen"
+)
+
+var channels = []string{"replication", "stateTransfer", "clients"}
+
+// tls is the command with the actions as second argument: kubectl galera tls NAME [enable|disable|renew|replace-ca].
+func (e *env) tls() *cobra.Command {
+	var channel, strategy string
+	var wait bool
+	var timeout time.Duration
+	actions := []string{"enable", "disable", "renew", "replace-ca"}
+	c := &cobra.Command{
+		Use: "tls NAME [enable|disable|renew|replace-ca]", Short: "Show a cluster's encryption, switch it on or off, renew certificates",
+		Args: cobra.RangeArgs(1, 2),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, to string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 1 {
+				return actions, cobra.ShellCompDirectiveNoFileComp
+			}
+			return e.clusterNames(cmd, args, to)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := e.connect(); err != nil {
+				return err
+			}
+			c, err := e.cluster(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if len(args) == 1 {
+				_, err := fmt.Fprint(e.out, screen.Encryption(c, e.style()))
+				return err
+			}
+			patch, done, err := tlsChange(args[1], channel, strategy, time.Now())
+			if err != nil {
+				return err
+			}
+			if err := e.change(cmd.Context(), c, patch); err != nil || !wait {
+				return err
+			}
+			if err := e.settle(cmd.Context(), c.Name, timeout, done); err != nil {
+				return err
+			}
+			return e.showTLS(cmd.Context(), c.Name)
+		},
+	}
+	c.Flags().StringVar(&channel, "channel", "", "enable or disable one channel only: "+strings.Join(channels, ", ")+". Default: all")
+	c.Flags().StringVar(&strategy, "strategy", "", "how replication is switched: Rolling or Rebootstrap. Default: as the cluster's spec says")
+	waitFlags(c, &wait, &timeout)
+	return c
+}
+
+func (e *env) showTLS(ctx context.Context, name string) error {
+	c, err := e.cluster(ctx, name)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprint(e.out, screen.Encryption(c, e.style()))
+	return err
+}
+
+// tlsChange is the patch of an action, and when that has taken effect. It is pure.
+func tlsChange(action, channel, strategy string, now time.Time) (map[string]any, func(*v1alpha1.GaleraCluster) bool, error) {
+	switch action {
+	case "enable", "disable":
+		policy := map[string]string{"enable": "Required", "disable": "Disabled"}[action]
+		which := channels
+		if channel != "" {
+			if !slices.Contains(channels, channel) {
+				return nil, nil, fmt.Errorf("there is no channel %q: %s", channel, strings.Join(channels, ", "))
+			}
+			which = []string{channel}
+		}
+		tls := map[string]any{}
+		for _, name := range which {
+			tls[name] = policy
+		}
+		if strategy != "" {
+			tls["switchStrategy"] = strategy
+		}
+		return map[string]any{"spec": map[string]any{"tls": tls}}, ready, nil
+	case "renew", "replace-ca":
+		of := map[string]string{"renew": "leaf", "replace-ca": "ca"}[action]
+		token := now.UTC().Format("20060102-150405")
+		patch := map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationRenew: of + "@" + token}}}
+		return patch, func(c *v1alpha1.GaleraCluster) bool { return ready(c) && renewed(c, of, token) }, nil
+	}
+	return nil, nil, fmt.Errorf("there is no action %q: enable, disable, renew or replace-ca", action)
+}
+
+// renewed says that a renewal is complete, and the CA before is trusted no longer.
+func renewed(c *v1alpha1.GaleraCluster, of, token string) bool {
+	t := c.Status.TLS
+	if t == nil || t.Step != "Settled" {
+		return false
+	}
+	return slices.ContainsFunc(t.Renewals, func(r v1alpha1.RenewalStatus) bool { return r.Of == of && r.Token == token && r.CompletedAt != nil })
+}
