@@ -1,0 +1,115 @@
+// Command backup measures, on the local Kubernetes, backups and restores: by the operator and by the same programs called by hand on the same
+// node, in turns, into a real S3 server. It prints rates and ratios; it asserts nothing. make bench-backup runs it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"time"
+
+	"filippo.io/age"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/galera-operator/galera-operator/test/harness"
+)
+
+const (
+	longest  = time.Hour
+	patience = 15 * time.Minute
+)
+
+type options struct {
+	context   string
+	mebibytes int
+	rounds    int
+}
+
+// bench is a run.
+type bench struct {
+	kube      *harness.Kube
+	options   options
+	namespace string
+	cluster   *harness.Cluster
+	objects   *harness.ObjectStore
+	identity  *age.X25519Identity
+}
+
+func main() {
+	o := options{}
+	flag.StringVar(&o.context, "context", harness.DefaultContext, "kubectl context")
+	flag.IntVar(&o.mebibytes, "size", 512, "MiB of data")
+	flag.IntVar(&o.rounds, "rounds", 3, "how often each way is taken, in turns")
+	flag.Parse()
+	if err := run(o); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+func run(o options) (err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	if err := harness.CheckRequirements(ctx); err != nil {
+		return err
+	}
+	kube, err := harness.Connect(o.context, func(format string, args ...any) {
+		fmt.Fprintf(os.Stderr, time.Now().Format(time.TimeOnly)+" "+format+"\n", args...)
+	})
+	if err != nil {
+		return err
+	}
+	unlock, err := kube.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	namespace, err := kube.CreateNamespace(ctx, "benchbackup")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 4*time.Minute)
+		defer cancel()
+		err = errors.Join(err, kube.DeleteNamespace(end, namespace))
+	}()
+	b := &bench{kube: kube, options: o, namespace: namespace}
+	if err := b.prepare(ctx); err != nil {
+		return err
+	}
+	results, err := b.measure(ctx)
+	return errors.Join(err, results.print(os.Stdout, o))
+}
+
+// prepare makes a cluster with the data in it, an object store, and a store.
+func (b *bench) prepare(ctx context.Context) (err error) {
+	if b.identity, err = age.GenerateX25519Identity(); err != nil {
+		return err
+	}
+	if b.objects, err = b.kube.StartObjectStore(ctx, b.namespace); err != nil {
+		return err
+	}
+	size := fmt.Sprintf("%dMi", 4*b.options.mebibytes+512)
+	if b.cluster, err = b.kube.CreateCluster(ctx, harness.Build(b.namespace, "source", harness.Size(size))); err != nil {
+		return err
+	}
+	if err := b.cluster.WaitReady(ctx, patience); err != nil {
+		return err
+	}
+	store, err := b.objects.Place(ctx, b.namespace, b.identity.Recipient().String())
+	if err != nil {
+		return err
+	}
+	key := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: "identity"}, Data: map[string][]byte{"identity": []byte(b.identity.String() + "\n")}}
+	if err := errors.Join(b.kube.Create(ctx, store), b.kube.Create(ctx, key)); err != nil {
+		return err
+	}
+	b.kube.Log("filling in %d MiB", b.options.mebibytes)
+	return b.cluster.Grow(ctx, b.options.mebibytes)
+}
