@@ -14,6 +14,9 @@ import (
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
+// ageVersion of the program that a person would call.
+const ageVersion = "v1.3.2"
+
 // tools puts age, and a program that stores a stream, into a node's pod, and what they need.
 func (b *bench) tools(ctx context.Context, pod string) error {
 	dir, err := os.MkdirTemp("", "benchbackup")
@@ -21,13 +24,12 @@ func (b *bench) tools(ctx context.Context, pod string) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	files := map[string]string{}
-	for name, pkg := range map[string]string{"age": "filippo.io/age/cmd/age", "hand": "./test/bench/backup/hand"} {
-		files[name] = filepath.Join(dir, name)
-		build := exec.CommandContext(ctx, "go", "build", "-o", files[name], pkg)
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	files := map[string]string{"age": filepath.Join(dir, "age"), "hand": filepath.Join(dir, "hand")}
+	for _, args := range [][]string{{"build", "-o", files["hand"], "./test/bench/backup/hand"}, {"install", "filippo.io/age/cmd/age@" + ageVersion}} {
+		build := exec.CommandContext(ctx, "go", args...) //nolint:gosec // our own arguments
+		build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOBIN="+dir)
 		if out, err := build.CombinedOutput(); err != nil {
-			return fmt.Errorf("%s: %w: %s", pkg, err, out)
+			return fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, out)
 		}
 	}
 	for name, content := range map[string]string{"s3.env": b.objects.Environment("/tmp/ca.crt"), "ca.crt": b.objects.CA(), "key.txt": b.identity.String() + "\n"} {
