@@ -168,7 +168,7 @@ func (r *Reconciler) patchFinalizers(ctx context.Context, b *v1alpha1.GaleraBack
 	return r.Patch(ctx, b, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }
 
-// tidy removes the key once nobody uses it.
+// tidy removes the key once no Job uses it.
 func (r *Reconciler) tidy(ctx context.Context, b *v1alpha1.GaleraBackup) error {
 	key := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: job.KeyName(b)}}
 	return apply.Remove(ctx, r.Client, r.Live, b.UID, key)

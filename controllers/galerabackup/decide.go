@@ -86,13 +86,8 @@ func hindrance(f facts) (reason, message string, stalled bool) {
 	case f.other != "":
 		return v1alpha1.ReasonBackupWaiting, "the backup " + f.other + " of the same cluster is under way", false
 	}
-	if c := meta.FindStatusCondition(f.store.Status.Conditions, v1alpha1.ConditionReachable); c == nil || c.Status != metav1.ConditionTrue {
-		if c == nil {
-			return v1alpha1.ReasonChecking, "the store has not been checked yet", false
-		}
-		return c.Reason, fmt.Sprintf("the store %q cannot be used: %s", f.store.Name, c.Message), false
-	}
-	return "", "", false
+	reason, message = status.StoreProblem(f.store)
+	return reason, message, false
 }
 
 // choose names the node to read from: Synced, giving nothing else, and not the primary if there is another one; not the one of the
@@ -170,12 +165,21 @@ func running(to *v1alpha1.GaleraBackupStatus, f facts) decision {
 		reason, message, _ := hindrance(f)
 		failed(to, f, task.Result{Error: message, Reason: reason, Fatal: true})
 		return decision{}
+	case !f.job.Exists && storeProblem(f) != "":
+		tell(to, f, v1alpha1.ReasonBackupRunning, storeProblem(f), false)
+		return decision{again: whileWaiting}
 	case f.job.Waits != "":
 		tell(to, f, v1alpha1.ReasonBackupRunning, f.job.Waits, false)
 	default:
 		progress(to, f)
 	}
 	return decision{run: true, again: whileWaiting}
+}
+
+// storeProblem is why no Job may use the store now, "" when one may.
+func storeProblem(f facts) string {
+	_, message := status.StoreProblem(f.store)
+	return message
 }
 
 // failed ends an attempt, and the backup if another one makes no sense.

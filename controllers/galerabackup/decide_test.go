@@ -73,9 +73,11 @@ func TestDecide(t *testing.T) {
 		"a store that cannot be used": {pending(func(f *facts) {
 			meta.SetStatusCondition(&f.store.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReachable, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonStoreRefused, Message: "AccessDenied"})
 		}), v1alpha1.BackupPending, "", v1alpha1.ReasonStoreRefused, "AccessDenied", false},
-		"another backup":      {pending(func(f *facts) { f.other = "a" }), v1alpha1.BackupPending, "", v1alpha1.ReasonBackupWaiting, "the backup a", false},
-		"an operation":        {pending(func(f *facts) { f.cluster.Status.Operation = &v1alpha1.OperationStatus{Type: "Recover"} }), v1alpha1.BackupPending, "", v1alpha1.ReasonBackupWaiting, "Recover", false},
-		"a node that is away": {pending(func(f *facts) { delete(f.agents, "shop-1") }), v1alpha1.BackupPending, "", v1alpha1.ReasonBackupWaiting, "2 of 3", false},
+		"a store that was changed since its check": {pending(func(f *facts) { f.store.Generation = 2 }), v1alpha1.BackupPending, "", v1alpha1.ReasonChecking, "check of the store", false},
+		"changed before there is a Job":            {underWay(func(f *facts) { f.store.Generation, f.job.Exists = 2, false }), v1alpha1.BackupRunning, "shop-1", v1alpha1.ReasonBackupRunning, "check of the store", false},
+		"another backup":                           {pending(func(f *facts) { f.other = "a" }), v1alpha1.BackupPending, "", v1alpha1.ReasonBackupWaiting, "the backup a", false},
+		"an operation":                             {pending(func(f *facts) { f.cluster.Status.Operation = &v1alpha1.OperationStatus{Type: "Recover"} }), v1alpha1.BackupPending, "", v1alpha1.ReasonBackupWaiting, "Recover", false},
+		"a node that is away":                      {pending(func(f *facts) { delete(f.agents, "shop-1") }), v1alpha1.BackupPending, "", v1alpha1.ReasonBackupWaiting, "2 of 3", false},
 		"a node that is away for long": {pending(func(f *facts) {
 			delete(f.agents, "shop-1")
 			f.backup.CreationTimestamp = metav1.NewTime(noon.Add(-healthyWait))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -43,13 +44,16 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	case seen.Exists:
 		return whileWaiting, nil
 	}
+	if _, problem := status.StoreProblem(store); problem != "" {
+		return r.removalWaits(ctx, b, problem)
+	}
 	j, err := job.Remove(b, store, r.Jobs)
 	if err != nil {
 		return 0, err
 	}
 	err = apply.Keep(ctx, r.Client, r.Live, b.UID, j)
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		// The namespace is being deleted, and takes no more Jobs. The data stay: nobody has asked for their removal.
+		// The namespace is being deleted, and takes no more Jobs. The data stay: their removal was not asked for.
 		return 0, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
 	}
 	return whileWaiting, err
@@ -64,7 +68,19 @@ func (r *Reconciler) removalFailed(ctx context.Context, b *v1alpha1.GaleraBackup
 	next := b.DeepCopy()
 	next.Status.Removals++
 	next.Status.AttemptedAt = new(metav1.NewTime(now))
+	return removeAgain, r.tellRemoval(ctx, b, next, why)
+}
+
+// removalWaits tells what is wrong with the store. It is asked again soon.
+func (r *Reconciler) removalWaits(ctx context.Context, b *v1alpha1.GaleraBackup, why string) (time.Duration, error) {
+	return whileWaiting, r.tellRemoval(ctx, b, b.DeepCopy(), why)
+}
+
+func (r *Reconciler) tellRemoval(ctx context.Context, b, next *v1alpha1.GaleraBackup, why string) error {
 	message := "the data could not be removed from the store, and it is tried again: " + why + ". To keep them there and let this object go, set deletionPolicy to Retain"
 	status.SetProgress(&next.Status.Conditions, b.Generation, status.Progress{Working: true, Stalled: true, Reason: v1alpha1.ReasonBackupRemoving, Message: message})
-	return removeAgain, client.IgnoreNotFound(r.Status().Update(ctx, next))
+	if equality.Semantic.DeepEqual(b.Status, next.Status) {
+		return nil
+	}
+	return client.IgnoreNotFound(r.Status().Update(ctx, next))
 }

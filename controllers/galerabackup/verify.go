@@ -132,7 +132,7 @@ func verificationHindrance(f facts) (reason, message string) {
 	case f.cluster == nil && f.backup.Status.Verification.Method == v1alpha1.VerifyRestore:
 		return v1alpha1.ReasonClusterNotFound, fmt.Sprintf("there is no GaleraCluster %q in this namespace, whose image and volumes the test uses: create it, or set verify to Checksum or None", f.backup.Spec.ClusterRef.Name)
 	}
-	return "", ""
+	return status.StoreProblem(f.store)
 }
 
 func passed(to *v1alpha1.GaleraBackupStatus, f facts, r task.Result) {

@@ -51,12 +51,13 @@ func TestDecideVerification(t *testing.T) {
 		"ended without a word": {tested(checksum, testing1(checksum), told(task.Result{})), v1alpha1.VerifyRunning, 2, v1alpha1.ReasonVerifyFailed, "made again", false},
 		"for the last time": {tested(checksum, testing1(checksum), told(task.Result{Error: "timeout"}), func(f *facts) { f.backup.Status.Verification.Failures = verifyMost - 1 }),
 			v1alpha1.VerifyFailed, 1, v1alpha1.ReasonVerifyFailed, "timeout", false},
-		"after a pause": {tested(checksum, testing1(checksum), func(f *facts) { f.backup.Status.Verification.Failures = 1 }), v1alpha1.VerifyRunning, 1, "", "", false},
-		"no store":      {tested(checksum, testing1(checksum), func(f *facts) { f.store = nil }), v1alpha1.VerifyRunning, 1, v1alpha1.ReasonStoreNotFound, "create it", false},
-		"no cluster":    {tested(restore, testing1(restore), func(f *facts) { f.cluster = nil }), v1alpha1.VerifyRunning, 1, v1alpha1.ReasonClusterNotFound, "Checksum", false},
-		"none to read":  {tested(checksum, testing1(checksum), func(f *facts) { f.cluster = nil }), v1alpha1.VerifyRunning, 1, "", "", true},
-		"another test":  {tested(restore, testing1(checksum)), v1alpha1.VerifyRunning, 2, v1alpha1.ReasonVerifying, "tested", false},
-		"no more":       {tested(none, testing1(checksum)), v1alpha1.VerifyFailed, 1, v1alpha1.ReasonVerifying, "stopped", false},
+		"after a pause":   {tested(checksum, testing1(checksum), func(f *facts) { f.backup.Status.Verification.Failures = 1 }), v1alpha1.VerifyRunning, 1, "", "", false},
+		"no store":        {tested(checksum, testing1(checksum), func(f *facts) { f.store = nil }), v1alpha1.VerifyRunning, 1, v1alpha1.ReasonStoreNotFound, "create it", false},
+		"a changed store": {tested(checksum, testing1(checksum), func(f *facts) { f.store.Generation = 2 }), v1alpha1.VerifyRunning, 1, v1alpha1.ReasonChecking, "check of the store", false},
+		"no cluster":      {tested(restore, testing1(restore), func(f *facts) { f.cluster = nil }), v1alpha1.VerifyRunning, 1, v1alpha1.ReasonClusterNotFound, "Checksum", false},
+		"none to read":    {tested(checksum, testing1(checksum), func(f *facts) { f.cluster = nil }), v1alpha1.VerifyRunning, 1, "", "", true},
+		"another test":    {tested(restore, testing1(checksum)), v1alpha1.VerifyRunning, 2, v1alpha1.ReasonVerifying, "tested", false},
+		"no more":         {tested(none, testing1(checksum)), v1alpha1.VerifyFailed, 1, v1alpha1.ReasonVerifying, "stopped", false},
 	} {
 		next := c.f.backup.Status.DeepCopy()
 		d := decideVerification(next, c.f)

@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,6 +26,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/resources"
+	"github.com/galera-operator/galera-operator/internal/status"
 )
 
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters,verbs=get;list;watch
@@ -157,22 +157,10 @@ func (r *Reconciler) source(ctx context.Context, c *v1alpha1.GaleraCluster) (sou
 	if err != nil {
 		return s, problem{}, err
 	}
-	if p := unreachable(s.store); p.reason != "" {
-		return s, p, nil
+	if reason, message := status.StoreProblem(s.store); reason != "" {
+		return s, problem{reason, message}, nil
 	}
 	return r.identity(ctx, c, s)
-}
-
-// unreachable says why a store cannot be used, as it was last checked.
-func unreachable(s *v1alpha1.GaleraBackupStore) problem {
-	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReachable)
-	switch {
-	case c == nil:
-		return problem{v1alpha1.ReasonChecking, fmt.Sprintf("waiting for the check of the store %q", s.Name)}
-	case c.Status != metav1.ConditionTrue:
-		return problem{c.Reason, fmt.Sprintf("the store %q cannot be used: %s", s.Name, c.Message)}
-	}
-	return problem{}
 }
 
 // identity looks whether the Secret with the private key is there; what it holds only the Jobs see.

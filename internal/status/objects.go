@@ -1,6 +1,8 @@
 package status
 
 import (
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -27,4 +29,17 @@ func SetCondition(conditions *[]metav1.Condition, generation int64, kind string,
 		c.Status = metav1.ConditionTrue
 	}
 	meta.SetStatusCondition(conditions, c)
+}
+
+// StoreProblem says why a store cannot be used as it is now, "" when it can: what its spec names is mounted into Jobs only after it was checked,
+// because credentials go to the endpoint that the spec names, too.
+func StoreProblem(s *v1alpha1.GaleraBackupStore) (reason, message string) {
+	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReachable)
+	switch {
+	case c == nil || c.ObservedGeneration != s.Generation:
+		return v1alpha1.ReasonChecking, fmt.Sprintf("waiting for the check of the store %q", s.Name)
+	case c.Status != metav1.ConditionTrue:
+		return c.Reason, fmt.Sprintf("the store %q cannot be used: %s", s.Name, c.Message)
+	}
+	return "", ""
 }

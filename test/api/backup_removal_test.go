@@ -16,6 +16,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/galerabackup"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/status"
 )
 
 // TestBackupRemoval: deletionPolicy Delete holds the object until a Job has removed the data; the deletion of its namespace does not wait for that,
@@ -45,10 +46,19 @@ func TestBackupRemoval(t *testing.T) {
 			}
 			b.Status.Phase, b.Status.ID, b.Status.Directory = v1alpha1.BackupCompleted, "b1", "removal/shop/1"
 			must(t, kube.Status().Update(ctx, b))
+			must(t, kube.Delete(ctx, b))
+			pass()
+			var early batchv1.JobList
+			if must(t, kube.List(ctx, &early, client.InNamespace(name))); len(early.Items) != 0 {
+				t.Error("a Job gets the credentials of a store that was not checked as it is now")
+			}
+			reachable := &v1alpha1.GaleraBackupStore{}
+			must(t, kube.Get(ctx, client.ObjectKeyFromObject(store), reachable))
+			status.SetCondition(&reachable.Status.Conditions, reachable.Generation, v1alpha1.ConditionReachable, true, v1alpha1.ReasonReachable, "")
+			must(t, kube.Status().Update(ctx, reachable))
 			if goes {
 				must(t, kube.Delete(ctx, ns))
 			}
-			must(t, kube.Delete(ctx, b))
 			pass()
 			err := kube.Get(ctx, client.ObjectKeyFromObject(b), b)
 			var jobs batchv1.JobList

@@ -41,7 +41,7 @@ func TestBackupAdmission(t *testing.T) {
 		"no place":                    {store, `{encryption: {recipients: [KEY]}}`, "name exactly one of s3 and volume"},
 		"two places":                  {store, `{s3: {bucket: bbb}, volume: {claimName: b}, encryption: {recipients: [KEY]}}`, "name exactly one of s3 and volume"},
 		"in clear text":               {store, `{s3: {bucket: bbb}}`, "spec.encryption: Required value"},
-		"for nobody":                  {store, `{s3: {bucket: bbb}, encryption: {recipients: []}}`, "should have at least 1 items"},
+		"for no key":                  {store, `{s3: {bucket: bbb}, encryption: {recipients: []}}`, "should have at least 1 items"},
 		"for a private key":           {store, `{s3: {bucket: bbb}, encryption: {recipients: [AGE-SECRET-KEY-1QQ]}}`, "should match"},
 		"a prefix with a slash":       {store, `{s3: {bucket: bbb, prefix: /a}, encryption: {recipients: [KEY]}}`, "prefix in body should match"},
 		"a prefix that climbs":        {store, `{s3: {bucket: bbb, prefix: "a/../b"}, encryption: {recipients: [KEY]}}`, "must not contain '.' or '..'"},

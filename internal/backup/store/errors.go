@@ -14,7 +14,7 @@ import (
 )
 
 // fullCodes are what services answer when there is no room.
-var fullCodes = []string{"QuotaExceeded", "XMinioStorageFull", "EntityTooLarge", "InsufficientStorage"}
+var fullCodes = []string{"QuotaExceeded", "XMinioStorageFull", "InsufficientStorage"}
 
 // Reason classifies an error of a store: whether it can be reached, refuses, or is full. Fatal says that only a change of the store, or of its
 // credentials, cures it.
