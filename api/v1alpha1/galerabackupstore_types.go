@@ -3,7 +3,7 @@ package v1alpha1
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // GaleraBackupStore is a place where the backups of its namespace's clusters are kept: a bucket of an S3 service, or a volume. Backups
-// are encrypted before they leave the cluster's network, for the public keys in encryption.recipients. Whoever makes backups cannot read
+// are encrypted before they leave the cluster's network, for the public keys in encryption.recipients. The Jobs that make backups cannot read
 // them.
 //
 // +kubebuilder:object:root=true

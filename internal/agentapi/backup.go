@@ -84,7 +84,7 @@ type BackupResult struct {
 	Message string `json:"message,omitempty"`
 }
 
-// AdmitBackup tells an agent who may take a backup of it. An error says why nobody may.
+// AdmitBackup tells an agent who may take a backup of it. An error says why none is given.
 func (c *Client) AdmitBackup(ctx context.Context, host string, a BackupAdmission) error {
 	body, err := json.Marshal(a)
 	if err != nil {

@@ -29,7 +29,7 @@ func TestOwner(t *testing.T) {
 		patch  map[string]any
 		want   string
 	}{
-		"nobody":          {nil, tls, ""},
+		"no tool":         {nil, tls, ""},
 		"Argo CD":         {[]metav1.ManagedFieldsEntry{entry("argocd-controller", apply, "", owned)}, tls, "argocd-controller"},
 		"Flux":            {[]metav1.ManagedFieldsEntry{entry("kustomize-controller", apply, "", `{"f:spec":{"f:tls":{"f:clients":{}}}}`), entry("flux", apply, "", owned)}, tls, "flux"},
 		"kubectl":         {[]metav1.ManagedFieldsEntry{entry("kubectl", apply, "", owned), entry("kubectl-client-side-apply", metav1.ManagedFieldsOperationUpdate, "", owned)}, tls, ""},

@@ -26,7 +26,7 @@ const (
 	chunkSize = 256 << 10
 )
 
-// TLSConfig lets in whoever shows a key that is admitted. pair is asked at every handshake.
+// TLSConfig admits a client by its key alone. pair is asked at every handshake.
 func (r *Room) TLSConfig(pair func() *tls.Certificate) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13,

@@ -41,7 +41,7 @@ type Control struct {
 	Accounts Accounts
 	// Primary is told which member clients are sent to.
 	Primary func(name string)
-	// AdmitBackup lets somebody take a backup; nil where there is none to take.
+	// AdmitBackup lets the holder of a key take a backup; nil where there is none to take.
 	AdmitBackup func(agentapi.BackupAdmission) error
 	// Replace takes another agent, whose program is in body, and returns what makes it this one's successor; it is called once the
 	// answer is written. Nil where the agent cannot be replaced without its pod.

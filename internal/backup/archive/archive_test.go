@@ -91,7 +91,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestAltered: nothing that was changed since passes, whoever has changed the manifest with it.
+// TestAltered: nothing that was changed since passes, also when the manifest was changed with it.
 func TestAltered(t *testing.T) {
 	own, data := key(t), noise(5*testPart)
 	for _, compression := range []string{manifest.CompressionZstd, manifest.CompressionNone} {
@@ -99,11 +99,11 @@ func TestAltered(t *testing.T) {
 			alter func(s *shelf, m *manifest.Manifest)
 			says  string
 		}{
-			"a bit of a part":                           {func(s *shelf, _ *manifest.Manifest) { s.parts[2][100] ^= 1 }, "part-000002 is not what was stored"},
-			"a part that is missing":                    {func(s *shelf, _ *manifest.Manifest) { delete(s.parts, 1) }, "no such part"},
-			"two parts exchanged":                       {func(s *shelf, _ *manifest.Manifest) { s.parts[1], s.parts[2] = s.parts[2], s.parts[1] }, "is not what was stored"},
-			"the end, by somebody who writes manifests": {func(_ *shelf, m *manifest.Manifest) { m.Parts = m.Parts[:3] }, "cannot be read to its end"},
-			"the order, by somebody who writes manifests": {func(s *shelf, m *manifest.Manifest) {
+			"a bit of a part":            {func(s *shelf, _ *manifest.Manifest) { s.parts[2][100] ^= 1 }, "part-000002 is not what was stored"},
+			"a part that is missing":     {func(s *shelf, _ *manifest.Manifest) { delete(s.parts, 1) }, "no such part"},
+			"two parts exchanged":        {func(s *shelf, _ *manifest.Manifest) { s.parts[1], s.parts[2] = s.parts[2], s.parts[1] }, "is not what was stored"},
+			"the end, with the manifest": {func(_ *shelf, m *manifest.Manifest) { m.Parts = m.Parts[:3] }, "cannot be read to its end"},
+			"the order, with the manifest": {func(s *shelf, m *manifest.Manifest) {
 				s.parts[1], s.parts[2] = s.parts[2], s.parts[1]
 				m.Parts[1], m.Parts[2] = m.Parts[2], m.Parts[1]
 			}, "cannot be read to its end"},
