@@ -115,15 +115,21 @@ func (c *Conn) ForgetEvicted(ctx context.Context) error {
 	return c.provider(ctx, "evs.evict", "", "''")
 }
 
-// errReadOnly is ER_INCORRECT_GLOBAL_LOCAL_VAR: "… is a read only variable".
-const errReadOnly = 1238
+// How a server says that wsrep_provider_options cannot be set, because each option has a variable of its own.
+const (
+	// errReadOnly is ER_INCORRECT_GLOBAL_LOCAL_VAR: "… is a read only variable".
+	errReadOnly = 1238
+	// errArguments is ER_WRONG_ARGUMENTS: "… cannot be changed while the wsrep-provider plugin is loaded", which later releases of the same
+	// series say (seen with 11.8 as Debian has it in November 2026).
+	errArguments = 1210
+)
 
 // provider sets a provider option. Servers whose wsrep_provider plugin is active (11.4 and later) have
 // a typed variable for each option, and wsrep_provider_options is read-only.
 func (c *Conn) provider(ctx context.Context, option, text, typed string) error {
 	err := c.exec(ctx, fmt.Sprintf("SET GLOBAL wsrep_provider_options = '%s=%s'", option, text))
 	var refused *mysql.MySQLError
-	if errors.As(err, &refused) && refused.Number == errReadOnly {
+	if errors.As(err, &refused) && (refused.Number == errReadOnly || refused.Number == errArguments) {
 		err = c.exec(ctx, fmt.Sprintf("SET GLOBAL wsrep_provider_%s = %s", strings.ReplaceAll(option, ".", "_"), typed))
 	}
 	return err
