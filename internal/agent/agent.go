@@ -19,6 +19,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/accounts"
 	"github.com/galera-operator/galera-operator/internal/agent/backup"
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
 	"github.com/galera-operator/galera-operator/internal/agent/config"
@@ -246,9 +247,11 @@ func (a *agent) serve(ctx context.Context) error {
 	if err := web.Serve(ctx, &a.sockets, agentapi.ProbePort, probe.Handler(), nil, a.Logger); err != nil {
 		return err
 	}
-	control := web.Control{Reports: a.reports, Order: a.commands.Take, Primary: func(name string) {
-		a.queue.Post(func() { a.primary = name })
-	}, Evict: a.evictions.Evict, Replace: a.handover.Take, AdmitBackup: a.backup.Admit,
+	keeper := &accounts.Keeper{Logger: a.Logger, DB: a.conn.DB(), Status: a.conn.Status}
+	control := web.Control{Users: keeper.User, Databases: keeper.Database,
+		Reports: a.reports, Order: a.commands.Take, Primary: func(name string) {
+			a.queue.Post(func() { a.primary = name })
+		}, Evict: a.evictions.Evict, Replace: a.handover.Take, AdmitBackup: a.backup.Admit,
 		Accounts: wsrep.BenchAccounts{Logger: a.Logger, Status: a.conn.Status, Make: a.conn.MakeBenchAccount, Drop: a.conn.DropBenchAccount}.Keep}
 	conf := web.TLSConfig(func() web.Identity { return web.Identity(a.certs.Identity()) })
 	if err := web.Serve(ctx, &a.sockets, agentapi.ControlPort, control.Handler(), conf, a.Logger); err != nil {

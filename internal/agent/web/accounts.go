@@ -34,3 +34,34 @@ func (keep Accounts) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	answer(w, http.StatusOK, agentapi.AccountResult{})
 }
+
+// maxWish is more than an account with as many grants as the API allows takes.
+const maxWish = 1 << 20
+
+// wish is what users and databases are asked for with.
+type wish interface{ Check() error }
+
+// serveWish hands a wish on; keep is nil where there is no database.
+func serveWish[W wish](keep func(context.Context, W) agentapi.SQLResult) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var wanted W
+		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxWish)).Decode(&wanted)
+		if err == nil {
+			err = wanted.Check()
+		}
+		if err != nil {
+			answer(w, http.StatusBadRequest, agentapi.SQLResult{Reason: agentapi.SQLRefused, Message: err.Error()})
+			return
+		}
+		if keep == nil {
+			answer(w, http.StatusConflict, agentapi.SQLResult{Reason: agentapi.SQLNotServed, Message: "an arbitrator has no accounts"})
+			return
+		}
+		result := keep(r.Context(), wanted)
+		status := http.StatusOK
+		if result.Reason != "" {
+			status = http.StatusConflict
+		}
+		answer(w, status, result)
+	}
+}

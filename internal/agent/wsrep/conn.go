@@ -42,6 +42,9 @@ func Open(socket, user string) (*Conn, error) {
 	return &Conn{db: db}, nil
 }
 
+// DB returns the pool of connections.
+func (c *Conn) DB() *sql.DB { return c.db }
+
 // Close closes all connections.
 func (c *Conn) Close() { _ = c.db.Close() }
 

@@ -1,0 +1,139 @@
+package accounts
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// Numbers of the server's errors (include/mysqld_error.h in MariaDB's source).
+const (
+	errNoDatabase = 1049
+	errNoColumn   = 1054
+	errNoGrants   = 1141
+	errNoTable    = 1146
+	errNoPlugin   = 1524
+	errNoRoutine  = 1305
+	errNoRole     = 1959
+)
+
+func number(err error) uint16 {
+	var e *mysql.MySQLError
+	if errors.As(err, &e) {
+		return e.Number
+	}
+	return 0
+}
+
+// session is one connection with settings under which quoting and SHOW mean what this package thinks they do.
+type session struct{ *sql.Conn }
+
+func open(ctx context.Context, db *sql.DB) (session, error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return session{}, err
+	}
+	s := session{conn}
+	if _, err := conn.ExecContext(ctx, "SET SESSION sql_mode = '', sql_quote_show_create = 1"); err != nil {
+		_ = conn.Close()
+		return session{}, err
+	}
+	return s, nil
+}
+
+// first returns the first row's columns as text, nil when there is none.
+func (s session) first(ctx context.Context, query string, args ...any) ([]string, error) {
+	rows, err := s.rows(ctx, query, args...)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	return rows[0], nil
+}
+
+func (s session) rows(ctx context.Context, query string, args ...any) (out [][]string, err error) {
+	rows, err := s.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		row, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
+		for i := range row {
+			into[i] = &row[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return nil, err
+		}
+		texts := make([]string, len(row))
+		for i := range row {
+			texts[i] = row[i].String
+		}
+		out = append(out, texts)
+	}
+	return out, rows.Err()
+}
+
+// user reads an account, nil when there is none.
+func (s session) user(ctx context.Context, u agentapi.SQLUser) (*have, error) {
+	row, err := s.first(ctx, "SELECT Priv FROM mysql.global_priv WHERE User = ? AND Host = ?", u.Name, u.Host)
+	if err != nil || row == nil {
+		return nil, err
+	}
+	h := &have{}
+	if h.login, err = parseLogin(row[0]); err != nil {
+		return nil, err
+	}
+	lines, err := s.rows(ctx, "SHOW GRANTS FOR "+of(u))
+	if number(err) == errNoGrants {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	texts := make([]string, len(lines))
+	for i, l := range lines {
+		texts[i] = l[0]
+	}
+	if h.shown, err = parseGrants(texts); err != nil {
+		return nil, err
+	}
+	h.databases, err = s.databases(ctx, u.Grants)
+	return h, err
+}
+
+// databases says which of those that grants name exist, by the name or by the pattern that a grant has.
+func (s session) databases(ctx context.Context, grants []agentapi.SQLGrant) (map[string]bool, error) {
+	out := map[string]bool{}
+	for _, g := range grants {
+		if g.Database == all || out[g.Database] {
+			continue
+		}
+		is, err := s.schema(ctx, g.Database)
+		if err != nil {
+			return nil, err
+		}
+		if is != nil {
+			out[g.Database], out[pattern(g.Database)] = true, true
+		}
+	}
+	return out, nil
+}
+
+// schema reads a database, nil when there is none.
+func (s session) schema(ctx context.Context, name string) (*schema, error) {
+	rows, err := s.rows(ctx, "SELECT schema_name, default_character_set_name, default_collation_name FROM information_schema.schemata WHERE schema_name = ?", name)
+	for _, r := range rows {
+		if r[0] == name { // the server's comparison minds no case
+			return &schema{r[1], r[2]}, err
+		}
+	}
+	return nil, err
+}

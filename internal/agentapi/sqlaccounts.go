@@ -1,0 +1,221 @@
+package agentapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// PathUsers takes an SQLUser.
+	PathUsers = "/v1/users"
+	// PathDatabases takes an SQLDatabase.
+	PathDatabases = "/v1/databases"
+)
+
+// SQLUser is an account as it is to be in the database. It holds what the server keeps of passwords, and no password.
+type SQLUser struct {
+	// Owner marks whose it is, as NAMESPACE/NAME. No other owner changes it.
+	Owner string `json:"owner"`
+	// Instead is an owner whose mark may be replaced, because that owner is gone; "" for none.
+	Instead string `json:"instead,omitempty"`
+	// Adopt takes over an account without a mark.
+	Adopt bool `json:"adopt,omitempty"`
+
+	Name string `json:"name"`
+	Host string `json:"host"`
+	// Present says that the account is to be there. Otherwise it is dropped, or, with Keep, only its mark.
+	Present bool `json:"present"`
+	Keep    bool `json:"keep,omitempty"`
+
+	// Plugin is the authentication plugin, and Accepts is what it keeps of each password that is accepted: one or two.
+	Plugin  string   `json:"plugin,omitempty"`
+	Accepts []string `json:"accepts,omitempty"`
+	// TLS asks for TLS, Subject for a certificate with this subject as well.
+	TLS     bool   `json:"tls,omitempty"`
+	Subject string `json:"subject,omitempty"`
+
+	Grants []SQLGrant `json:"grants,omitempty"`
+	Roles  []string   `json:"roles,omitempty"`
+	Limits SQLLimits  `json:"limits"`
+}
+
+// SQLGrant is what an account may do with something.
+type SQLGrant struct {
+	Privileges []string `json:"privileges"`
+	// Database is "*" for all of them, Table "*" for all of a database.
+	Database  string   `json:"database"`
+	Table     string   `json:"table"`
+	Columns   []string `json:"columns,omitempty"`
+	WithGrant bool     `json:"withGrant,omitempty"`
+}
+
+// SQLLimits are an account's limits; 0 is none.
+type SQLLimits struct {
+	QueriesPerHour     int64 `json:"queriesPerHour,omitempty"`
+	UpdatesPerHour     int64 `json:"updatesPerHour,omitempty"`
+	ConnectionsPerHour int64 `json:"connectionsPerHour,omitempty"`
+	UserConnections    int64 `json:"userConnections,omitempty"`
+	// StatementMillis is how long a statement may take.
+	StatementMillis int64 `json:"statementMillis,omitempty"`
+}
+
+// SQLDatabase is a database as it is to be.
+type SQLDatabase struct {
+	Owner   string `json:"owner"`
+	Instead string `json:"instead,omitempty"`
+	Adopt   bool   `json:"adopt,omitempty"`
+
+	Name    string `json:"name"`
+	Present bool   `json:"present"`
+	Keep    bool   `json:"keep,omitempty"`
+	// CharacterSet and Collation are "" for the server's own.
+	CharacterSet string `json:"characterSet,omitempty"`
+	Collation    string `json:"collation,omitempty"`
+}
+
+// Why an agent did not do it. "" with a message is any other reason, which may pass.
+const (
+	SQLExists    = "Exists"    // it is there and has no mark
+	SQLOwned     = "Owned"     // it has the mark of another owner
+	SQLNoPlugin  = "NoPlugin"  // the server does not have the plugin
+	SQLWaits     = "Waits"     // a grant names what does not exist
+	SQLRefused   = "Refused"   // the server refused a statement
+	SQLNotServed = "NotServed" // the member does not take changes now
+)
+
+// SQLResult is the answer.
+type SQLResult struct {
+	// Statements is how many statements were carried out, each of them in every node.
+	Statements int `json:"statements"`
+	// Reason is one of those above, "" when all is done. Message says what it is about.
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+	// Number is the server's error number, 0 for none.
+	Number uint16 `json:"number,omitempty"`
+	// Owner is who has it, with SQLOwned.
+	Owner string `json:"owner,omitempty"`
+}
+
+const (
+	maxUserName   = 80
+	maxHost       = 255
+	maxIdentifier = 64
+	maxGrants     = 128
+)
+
+var (
+	owners     = regexp.MustCompile(`^[a-z0-9][-a-z0-9.]*/[a-z0-9][-a-z0-9.]*$`)
+	hosts      = regexp.MustCompile(`^[A-Za-z0-9.:%_/-]+$`)
+	privileges = regexp.MustCompile(`^[A-Za-z]+( [A-Za-z]+)*$`)
+	words      = regexp.MustCompile(`^[A-Za-z0-9_]*$`)
+	subjects   = regexp.MustCompile(`^(/[A-Z]+=[a-z0-9][-a-z0-9.]*)*$`)
+	// kept is what the plugins keep of a password: hexadecimal digits, base64, and parsec's parts.
+	kept = map[string]*regexp.Regexp{
+		"mysql_native_password": regexp.MustCompile(`^(\*[0-9A-F]{40})?$`),
+		"ed25519":               regexp.MustCompile(`^[A-Za-z0-9+/]{43}$`),
+		"parsec":                regexp.MustCompile(`^P[0-9]:[A-Za-z0-9+/=]{24}:[A-Za-z0-9+/=]{43,44}$`),
+	}
+	ownUsers     = []string{"root", "mysql", "mariadb.sys", "public", "galera"}
+	ownDatabases = []string{"mysql", "sys", "information_schema", "performance_schema", MarksDatabase, "lost+found"}
+)
+
+// MarksDatabase holds the marks of owners.
+const MarksDatabase = "galera_operator"
+
+// Check refuses what no operator asks for. Names need quoting all the same.
+func (u SQLUser) Check() error {
+	errs := []error{
+		must(owners.MatchString(u.Owner) && (u.Instead == "" || owners.MatchString(u.Instead)), "owner"),
+		must(name(u.Name, maxUserName) && !reserved(u.Name, ownUsers), "name"),
+		must(hosts.MatchString(u.Host) && len(u.Host) <= maxHost && u.Host != "localhost", "host"),
+	}
+	if !u.Present {
+		return errors.Join(errs...)
+	}
+	form := kept[u.Plugin]
+	errs = append(errs, must(form != nil && (len(u.Accepts) == 1 || len(u.Accepts) == 2), "plugin"), must(subjects.MatchString(u.Subject), "subject"),
+		must(len(u.Grants) <= maxGrants && len(u.Roles) <= maxGrants, "number of grants"))
+	for _, a := range u.Accepts {
+		// An empty password is for an account that needs a certificate.
+		errs = append(errs, must(form != nil && form.MatchString(a) && (a != "" || u.Subject != ""), "hash"))
+	}
+	for _, g := range u.Grants {
+		errs = append(errs, g.check())
+	}
+	for _, r := range u.Roles {
+		errs = append(errs, must(name(r, maxUserName), "role"))
+	}
+	l := u.Limits
+	return errors.Join(append(errs, must(min(l.ConnectionsPerHour, l.QueriesPerHour, l.UpdatesPerHour, l.UserConnections, l.StatementMillis) >= 0, "limits"))...)
+}
+
+func (g SQLGrant) check() error {
+	errs := []error{must(name(g.Database, maxIdentifier) && name(g.Table, maxIdentifier) && len(g.Privileges) > 0, "grant")}
+	for _, p := range g.Privileges {
+		errs = append(errs, must(privileges.MatchString(p), "privilege"))
+	}
+	for _, c := range g.Columns {
+		errs = append(errs, must(name(c, maxIdentifier) && g.Table != "*", "column"))
+	}
+	return errors.Join(append(errs, must(g.Table == "*" || g.Database != "*", "table"))...)
+}
+
+// Check refuses what no operator asks for.
+func (d SQLDatabase) Check() error {
+	return errors.Join(
+		must(owners.MatchString(d.Owner) && (d.Instead == "" || owners.MatchString(d.Instead)), "owner"),
+		must(name(d.Name, maxIdentifier) && !reserved(d.Name, ownDatabases), "name"),
+		must(words.MatchString(d.CharacterSet) && words.MatchString(d.Collation), "character set or collation"),
+	)
+}
+
+func must(good bool, what string) error {
+	if good {
+		return nil
+	}
+	return fmt.Errorf("not a valid %s", what)
+}
+
+// name says that the server can take a name: identifiers have no characters beyond U+FFFF and no space at their end.
+func name(s string, most int) bool {
+	return s != "" && utf8.ValidString(s) && utf8.RuneCountInString(s) <= most && !strings.HasSuffix(s, " ") &&
+		!strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f || r > 0xffff })
+}
+
+func reserved(name string, of []string) bool {
+	lower := strings.ToLower(name)
+	return slices.Contains(of, lower) || strings.HasPrefix(lower, "bench_")
+}
+
+// KeepUser asks an agent to have an account as it is to be. An error says that there is no answer.
+func (c *Client) KeepUser(ctx context.Context, host string, u SQLUser) (SQLResult, error) {
+	return c.keepSQL(ctx, host, PathUsers, u)
+}
+
+// KeepDatabase asks an agent to have a database as it is to be.
+func (c *Client) KeepDatabase(ctx context.Context, host string, d SQLDatabase) (SQLResult, error) {
+	return c.keepSQL(ctx, host, PathDatabases, d)
+}
+
+func (c *Client) keepSQL(ctx context.Context, host, path string, what any) (SQLResult, error) {
+	body, err := json.Marshal(what)
+	if err != nil {
+		return SQLResult{}, err
+	}
+	var result SQLResult
+	status, err := c.post(ctx, host, path, body, &result)
+	switch {
+	case status == http.StatusNotFound:
+		return SQLResult{}, errors.New("its agent is of an earlier operator and knows no users and databases: it is replaced soon, or with its pod")
+	case err == nil && status != http.StatusOK && status != http.StatusConflict:
+		err = fmt.Errorf("agent at %s: HTTP %d: %s", host, status, result.Message)
+	}
+	return result, err
+}
