@@ -93,7 +93,7 @@ generate: $(CONTROLLER_GEN) ## Generate deep copies.
 .PHONY: manifests
 manifests: $(CONTROLLER_GEN) $(CRD_REF_DOCS) ## Generate CRDs, their reference, the operator's roles, and what the chart has of them.
 	@$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=config/crd/bases
-	@$(CONTROLLER_GEN) rbac:roleName=galera-operator-manager paths=./controllers/galera{cluster,backup,backupstore,backupschedule,restore}/... output:rbac:dir=config/rbac
+	@$(CONTROLLER_GEN) rbac:roleName=galera-operator-manager paths=./controllers/{accounts,galera{cluster,backup,backupstore,backupschedule,restore,database,user}}/... output:rbac:dir=config/rbac
 	@$(CONTROLLER_GEN) rbac:roleName=galera-operator-benchmarks paths=./controllers/galerabenchmark/... output:rbac:dir=config/benchmarks
 	@hack/reference.sh $(CRD_REF_DOCS) docs/reference.md
 	@$(MAKE) chart
@@ -150,7 +150,7 @@ test-api: ## Against a real kube-apiserver and etcd.
 test-agent: ## The agent with a real mariadbd, in containers of the database image.
 	$(call phase,agent tests)
 	@hack/images.sh database database-old
-	@go test -tags=integration -count=1 -timeout=45m ./internal/agent/
+	@go test -tags=integration -count=1 -timeout=45m ./internal/agent/ ./internal/agent/accounts/
 
 .PHONY: test-e2e
 test-e2e: build ## On the local Kubernetes, with a real client, faults and captured packets (E2E='label filter').

@@ -27,7 +27,6 @@ import (
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="the name becomes part of Service and pod names: at most 40 lower-case letters, digits and '-', starting with a letter"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.stateTransfer) || !has(self.spec.stateTransfer.donors) || self.spec.stateTransfer.donors.all(d, d.startsWith(self.metadata.name + '-') && d.size() == self.metadata.name.size() + 2 && d.matches('[0-6]$'))",message="spec.stateTransfer.donors must be names of this cluster's nodes: NAME-0 to NAME-6"
 // +kubebuilder:validation:XValidation:rule="quantity(self.spec.storage.size).compareTo(quantity(oldSelf.spec.storage.size)) >= 0 || has(self.status) && has(self.status.volumeSize) && quantity(self.spec.storage.size).compareTo(quantity(self.status.volumeSize)) >= 0",fieldPath=".spec.storage.size",message="size can grow, and can be set back as far as status.volumeSize, which every volume has: Kubernetes has no way to make a volume smaller; create a new cluster and restore into it"
-// +kubebuilder:validation:XValidation:optionalOldSelf=true,rule="!has(self.spec.tls) || !has(self.spec.tls.clientCertificates) || self.spec.tls.clientCertificates.all(e, !has(e.secretName) || e.secretName.size() <= self.metadata.name.size() || e.secretName.substring(0, self.metadata.name.size()) != self.metadata.name || !e.secretName.substring(self.metadata.name.size()).matches('^-(root|tls|issued|ca-pair|client-.*)$') || e.secretName.endsWith('-client-' + e.name)) || oldSelf.hasValue() && has(oldSelf.value().spec.tls) && has(oldSelf.value().spec.tls.clientCertificates) && oldSelf.value().spec.tls.clientCertificates == self.spec.tls.clientCertificates",fieldPath=".spec.tls.clientCertificates",message="secretName must not be a Secret that the cluster needs itself: CLUSTER-root, -tls, -issued, -ca-pair and CLUSTER-client-…; choose another one, or none for CLUSTER-client-NAME"
 // +kubebuilder:validation:XValidation:rule="has(self.spec.bootstrapFrom) == has(oldSelf.spec.bootstrapFrom) && (!has(self.spec.bootstrapFrom) || self.spec.bootstrapFrom == oldSelf.spec.bootstrapFrom) || !has(oldSelf.status) || !has(oldSelf.status.clusterUUID) && (!has(oldSelf.status.restore) || oldSelf.status.restore.phase in ['Finding', 'Failed']) || has(oldSelf.status.clusterUUID) && !has(self.spec.bootstrapFrom)",fieldPath=".spec.bootstrapFrom",message="bootstrapFrom says what a new cluster begins with: it cannot be changed once its volumes are being filled, and only be removed once it has started; restore into a new cluster"
 type GaleraCluster struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -128,6 +127,11 @@ type GaleraClusterSpec struct {
 	// primaryService configures the Service NAME-primary, which selects one node at a time: the primary.
 	// +optional
 	PrimaryService ServiceSpec `json:"primaryService,omitempty"`
+
+	// allowedNamespaces selects the namespaces, by their labels, whose GaleraUsers and GaleraDatabases may name this cluster. They get accounts
+	// with privileges on their own GaleraDatabases only. {} selects all namespaces. Default: this cluster's namespace alone.
+	// +optional
+	AllowedNamespaces *metav1.LabelSelector `json:"allowedNamespaces,omitempty"`
 
 	// networkPolicy restricts who can connect to the nodes.
 	// +optional
@@ -259,16 +263,6 @@ type TLSSpec struct {
 	// +kubebuilder:default={}
 	Certificate CertificateSpec `json:"certificate,omitempty"`
 
-	// clientCertificates are issued for database users created with REQUIRE X509 or REQUIRE SUBJECT. They have
-	// a CA of their own, which only the database port trusts. A client certificate therefore never lets its
-	// holder join the group, where Galera accepts every certificate of the nodes' CA.
-	// +optional
-	// +listType=map
-	// +listMapKey=name
-	// +kubebuilder:validation:MaxItems=32
-	// +kubebuilder:validation:XValidation:rule="self.all(a, !has(a.secretName) || a.secretName.size() == 0 || self.exists_one(b, has(b.secretName) && b.secretName == a.secretName))",message="two client certificates have the same secretName: each needs a Secret of its own"
-	ClientCertificates []ClientCertificateSpec `json:"clientCertificates,omitempty"`
-
 	// minVersion is the lowest TLS version accepted on any channel: "1.2" or "1.3". Default: "1.3".
 	// +optional
 	// +kubebuilder:default="1.3"
@@ -291,32 +285,6 @@ type TLSSpec struct {
 	// +kubebuilder:default=Auto
 	// +kubebuilder:validation:Enum=Auto;TLS_AES_128_GCM_SHA256;TLS_AES_256_GCM_SHA384;TLS_CHACHA20_POLY1305_SHA256
 	Cipher string `json:"cipher,omitempty"`
-}
-
-// ClientCertificateSpec requests a client certificate.
-type ClientCertificateSpec struct {
-	// name of the certificate, unique in the cluster. It must not be ca-pair, nor end with -issued.
-	// +required
-	// +kubebuilder:validation:MaxLength=20
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
-	// +kubebuilder:validation:XValidation:rule="self != 'ca-pair' && !self.endsWith('-issued')",message="name must not be ca-pair, nor end with -issued: the cluster has Secrets CLUSTER-client-… of these names itself"
-	Name string `json:"name"`
-	// commonName of the certificate. REQUIRE SUBJECT '/CN=…' identifies the client by it.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=64
-	CommonName string `json:"commonName"`
-	// duration is how long the certificate is valid, for instance 2160h. At least 1h. Default: 2160h. It is
-	// renewed after two thirds of that time.
-	// +optional
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h')",message="duration must be at least 1h: cert-manager issues nothing shorter"
-	Duration *metav1.Duration `json:"duration,omitempty"`
-	// secretName is the Secret with tls.crt, tls.key, and the ca.crt that verifies the servers. Each entry needs
-	// a Secret of its own, which the cluster itself does not use. Default: CLUSTER-client-NAME.
-	// +optional
-	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
-	// +kubebuilder:validation:MaxLength=253
-	SecretName string `json:"secretName,omitempty"`
 }
 
 // IssuerReference names a cert-manager issuer.

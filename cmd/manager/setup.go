@@ -25,12 +25,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/accounts"
 	"github.com/galera-operator/galera-operator/controllers/galerabackup"
 	"github.com/galera-operator/galera-operator/controllers/galerabackupschedule"
 	"github.com/galera-operator/galera-operator/controllers/galerabackupstore"
 	"github.com/galera-operator/galera-operator/controllers/galerabenchmark"
 	"github.com/galera-operator/galera-operator/controllers/galeracluster"
+	"github.com/galera-operator/galera-operator/controllers/galeradatabase"
 	"github.com/galera-operator/galera-operator/controllers/galerarestore"
+	"github.com/galera-operator/galera-operator/controllers/galerauser"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
@@ -65,7 +68,7 @@ func cacheOptions(opts *options) cache.Options {
 			&corev1.ConfigMap{}:       {Transform: galerabenchmark.SlimResults(strip)},
 		},
 	}
-	for _, all := range []client.Object{&v1alpha1.GaleraBackup{}, &v1alpha1.GaleraBackupStore{}, &v1alpha1.GaleraBackupSchedule{}} {
+	for _, all := range []client.Object{&v1alpha1.GaleraBackup{}, &v1alpha1.GaleraBackupStore{}, &v1alpha1.GaleraBackupSchedule{}, &v1alpha1.GaleraUser{}, &v1alpha1.GaleraDatabase{}} {
 		o.ByObject[all] = cache.ByObject{Label: labels.Everything()}
 	}
 	if opts.benchmarks {
@@ -110,6 +113,9 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 		}
 	}
 	if err := backups(mgr, opts, options, agents, asker); err != nil {
+		return err
+	}
+	if err := users(mgr, agents, asker); err != nil {
 		return err
 	}
 	replacing, err := replacing(opts)
@@ -168,6 +174,16 @@ func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agent
 		(&galerabackup.Reconciler{Client: c, Live: live, Jobs: jobs, Options: rendering, Agents: agents, Admit: asker.AdmitBackup, Events: mgr.GetEventRecorder("galera-operator"), Now: time.Now}).SetupWithManager(mgr),
 		(&galerabackupschedule.Reconciler{Client: c, Now: time.Now}).SetupWithManager(mgr),
 		(&galerarestore.Reconciler{Client: c, Live: live, Jobs: jobs, Options: rendering, Now: time.Now}).SetupWithManager(mgr),
+	)
+}
+
+// users adds the controllers of users and databases.
+func users(mgr ctrl.Manager, agents *observe.Agents, asker *observe.AgentClient) error {
+	c, events := mgr.GetClient(), mgr.GetEventRecorder("galera-operator")
+	to := accounts.Reach{Reader: c, Live: mgr.GetAPIReader(), Agents: agents}
+	return errors.Join(
+		(&galeradatabase.Reconciler{Client: c, Reach: to, Keep: asker.KeepDatabase, Events: events}).SetupWithManager(mgr),
+		(&galerauser.Reconciler{Client: c, Reach: to, Keep: asker.KeepUser, Events: events, Now: time.Now}).SetupWithManager(mgr),
 	)
 }
 

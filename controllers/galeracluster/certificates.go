@@ -20,10 +20,9 @@ import (
 
 // tlsPublication are the objects that carry certificates, and what there is to tell of them.
 type tlsPublication struct {
-	objects  []client.Object
-	pair     *status.PublishedPair
-	refused  *validate.Problem // why the issued pair is held back
-	reserved *validate.Problem // a client's Secret that the cluster needs itself
+	objects []client.Object
+	pair    *status.PublishedPair
+	refused *validate.Problem // why the issued pair is held back
 }
 
 // publishTLS publishes the pair and the CAs that the planner chooses, from the published pair and the
@@ -67,26 +66,8 @@ func (pub publisher) publishTLS(f observe.Facts, seen map[string]observe.Seen, n
 		// What was chosen from an old state is never published over a newer one.
 		secret.ResourceVersion = f.Published.ResourceVersion
 	}
-	out.objects, out.reserved = clientSecrets(f, cas)
-	out.objects = append(out.objects, secret, resources.CAConfigMap(f.Cluster, cas))
+	out.objects = []client.Object{secret, resources.CAConfigMap(f.Cluster, cas)}
 	return out, nil
-}
-
-// clientSecrets gives clients their pairs together with what verifies the servers, which the Secrets
-// cert-manager writes do not hold: the two CAs are not the same. A name that the cluster needs itself is refused by
-// the API; a spec from before that rule is told.
-func clientSecrets(f observe.Facts, serverCA []byte) (out []client.Object, reserved *validate.Problem) {
-	for _, spec := range f.Cluster.Spec.TLS.ClientCertificates {
-		if name := resources.ClientSecretName(f.Cluster, spec); resources.ReservedSecret(f.Cluster, name) {
-			reserved = &validate.Problem{Reason: v1alpha1.ReasonNameConflict, Blocked: true, Message: fmt.Sprintf(
-				"the client certificate %q names the Secret %q, which the cluster itself uses; choose another secretName", spec.Name, name)}
-			continue
-		}
-		if crt, key, _ := observe.PairOf(f.Clients[spec.Name]); len(crt) > 0 && len(key) > 0 {
-			out = append(out, resources.ClientSecret(f.Cluster, spec, crt, key, serverCA))
-		}
-	}
-	return out, reserved
 }
 
 // bundle makes ca.crt from the fingerprints that were chosen.

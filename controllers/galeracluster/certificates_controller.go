@@ -50,8 +50,8 @@ func (k certificateKeeper) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	refused, err := k.publisher().applyAll(ctx, c, resources.Certificates(c, k.Options))
-	err = errors.Join(err, k.publisher().prune(ctx, c, published(facts.Config), resources.PrunableCertificates()), k.renew(ctx, facts, k.Now()))
+	refused, err := k.publisher().applyAll(ctx, c, resources.Certificates(c, k.Options, facts.Users))
+	err = errors.Join(err, k.publisher().prune(ctx, c, published(facts.Config), facts.Users, resources.PrunableCertificates()), k.renew(ctx, facts, k.Now()))
 	var none observe.ErrNoCertManager
 	if errors.As(err, &none) && none.Why == "" {
 		return ctrl.Result{RequeueAfter: whileUnknown}, nil

@@ -16,7 +16,7 @@ import (
 // do, and stay when they stay.
 func (pub publisher) ownSecrets(ctx context.Context, f observe.Facts) error {
 	var errs []error
-	for _, name := range resources.SecretNames(f.Cluster, pub.Options) {
+	for _, name := range resources.SecretNames(f.Cluster, pub.Options, f.Users) {
 		have := &corev1.Secret{}
 		err := pub.Readers.Cached.Get(ctx, client.ObjectKey{Namespace: f.Cluster.Namespace, Name: name}, have)
 		if apierrors.IsNotFound(err) {

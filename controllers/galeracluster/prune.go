@@ -13,9 +13,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// prune deletes objects of features that the spec no longer asks for: exactly the objects that were seen. Copies of
-// a client's certificate stay valid until they expire.
-func (pub publisher) prune(ctx context.Context, c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, kinds []client.ObjectList) error {
+// prune deletes objects of features that the spec no longer asks for: exactly the objects that were seen.
+func (pub publisher) prune(ctx context.Context, c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, users bool, kinds []client.ObjectList) error {
 	if config.Revision == "" {
 		return nil // nothing was made yet
 	}
@@ -27,7 +26,7 @@ func (pub publisher) prune(ctx context.Context, c *v1alpha1.GaleraCluster, confi
 		}
 		errs = append(errs, meta.EachListItem(list, func(item runtime.Object) error {
 			o := item.(client.Object)
-			if o.GetDeletionTimestamp() != nil || !resources.LeftBehind(c, config, pub.Options, o) {
+			if o.GetDeletionTimestamp() != nil || !resources.LeftBehind(c, config, pub.Options, users, o) {
 				return nil
 			}
 			uid := o.GetUID()

@@ -75,7 +75,7 @@ func (pub publisher) publishAll(ctx context.Context, f observe.Facts, seen map[s
 	if f.Cluster.Paused() {
 		return given, errors.Join(f.Unread, err)
 	}
-	errs := []error{f.Unread, err, pub.ownSecrets(ctx, f), pub.prune(ctx, f.Cluster, given.config, resources.Prunable())}
+	errs := []error{f.Unread, err, pub.ownSecrets(ctx, f), pub.prune(ctx, f.Cluster, given.config, f.Users, resources.Prunable())}
 	given.grown, err = pub.expand(ctx, f)
 	if problem := refusal(err); problem != nil && given.failed == nil {
 		given.failed, err = problem, nil
@@ -106,14 +106,12 @@ func (pub publisher) publish(ctx context.Context, f observe.Facts, seen map[stri
 	given.arbitratorRevision, given.podTemplate = resources.ArbitratorRevision(imaged, pub.Options), resources.PodTemplateHash(imaged, pub.Options)
 	given.agentImage = pub.Options.OperatorImage
 	if c.Paused() {
-		given.failed = secrets.reserved
 		return given, nil, err
 	}
 	rootErr := pub.ensureRootSecret(ctx, f)
 	rootRefused := refusal(rootErr)
-	given.failed = cmp.Or(rootRefused, secrets.reserved)
 	restoring := restoring(f)
-	given.failed = cmp.Or(given.failed, restoring)
+	given.failed = cmp.Or(rootRefused, restoring)
 	if given.config.Revision != "" && rootErr == nil && restoring == nil {
 		objects = append(objects, resources.StatefulSet(imaged, pub.Options, statefulSet(f)))
 	}

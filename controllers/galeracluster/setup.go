@@ -54,7 +54,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("galeracluster-certificates").
 		For(&v1alpha1.GaleraCluster{}).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrentClusters, RateLimiter: retry.BackOff()}).
-		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(byLabel))
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(byLabel)).
+		Watches(&v1alpha1.GaleraUser{}, handler.EnqueueRequestsFromMapFunc(byUser))
 	if r.Readers.Benchmarks {
 		b = b.Watches(&v1alpha1.GaleraBenchmark{}, handler.EnqueueRequestsFromMapFunc(byReference))
 		k = k.Watches(&v1alpha1.GaleraBenchmark{}, handler.EnqueueRequestsFromMapFunc(byReference))
@@ -101,4 +102,14 @@ func byReference(_ context.Context, o client.Object) []reconcile.Request {
 		return nil
 	}
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: b.Namespace, Name: b.Spec.Cluster.Ref.Name}}}
+}
+
+// byUser finds the cluster whose clients' CA issues a user's certificate.
+func byUser(_ context.Context, o client.Object) []reconcile.Request {
+	u, ok := o.(*v1alpha1.GaleraUser)
+	if !ok || u.Spec.Require != v1alpha1.RequireX509 {
+		return nil
+	}
+	namespace, name := u.Cluster()
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}}
 }

@@ -25,3 +25,21 @@ func (c *AgentClient) KeepAccount(ctx context.Context, t Target, a agentapi.Benc
 	}
 	return client.KeepAccount(ctx, t.Address, a)
 }
+
+// KeepUser asks an agent to have an account as it is to be.
+func (c *AgentClient) KeepUser(ctx context.Context, t Target, u agentapi.SQLUser) (agentapi.SQLResult, error) {
+	client, err := c.to(t)
+	if err != nil {
+		return agentapi.SQLResult{}, err
+	}
+	return client.KeepUser(ctx, t.Address, u)
+}
+
+// KeepDatabase asks an agent to have a database as it is to be.
+func (c *AgentClient) KeepDatabase(ctx context.Context, t Target, d agentapi.SQLDatabase) (agentapi.SQLResult, error) {
+	client, err := c.to(t)
+	if err != nil {
+		return agentapi.SQLResult{}, err
+	}
+	return client.KeepDatabase(ctx, t.Address, d)
+}

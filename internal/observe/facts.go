@@ -48,9 +48,9 @@ type Facts struct {
 	CAPair *corev1.Secret
 	// SigningCA is the certificate, in PEM, of the CA the issuer signs with, nil when it is not known.
 	SigningCA []byte
-	// ClientCA is the Secret of the clients' CA, and Clients are those of their issued certificates, by name.
+	// Users says that GaleraUsers have certificates for this cluster, and ClientCA is the Secret of the CA that issues them.
+	Users    bool
 	ClientCA *corev1.Secret
-	Clients  map[string]*corev1.Secret
 	// Certificate is the request for the nodes' certificate.
 	Certificate *certmanagerv1.Certificate
 	// Issuer is what the user's issuerRef names; nil without issuerRef or when it does not exist.
@@ -98,11 +98,8 @@ func (r Readers) Gather(ctx context.Context, c *v1alpha1.GaleraCluster) (Facts, 
 	if c.Spec.TLS.IssuerRef == nil {
 		f.CAPair = found(get, resources.CAPairName(c), &corev1.Secret{})
 	}
-	if resources.HasClientCA(c) {
-		f.ClientCA, f.Clients = found(get, resources.ClientCAPairName(c), &corev1.Secret{}), map[string]*corev1.Secret{}
-		for _, spec := range c.Spec.TLS.ClientCertificates {
-			f.Clients[spec.Name] = found(get, resources.ClientIssuedName(c, spec.Name), &corev1.Secret{})
-		}
+	if f.Users, err = r.certified(ctx, c, err); err == nil && resources.HasClientCA(c, f.Users) {
+		f.ClientCA = found(get, resources.ClientCAPairName(c), &corev1.Secret{})
 	}
 	if err != nil {
 		return f, err

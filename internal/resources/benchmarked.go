@@ -7,9 +7,9 @@ import (
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// HasClientCA says that a cluster has a CA for clients: its spec names clients, or a benchmark measures it, which has one.
-func HasClientCA(c *v1alpha1.GaleraCluster) bool {
-	if len(c.Spec.TLS.ClientCertificates) > 0 || c.Annotations[v1alpha1.AnnotationBenchmark] != "" {
+// HasClientCA says that a cluster has a CA for clients: it has users with certificates, or a benchmark measures it, which is one.
+func HasClientCA(c *v1alpha1.GaleraCluster, users bool) bool {
+	if users || c.Annotations[v1alpha1.AnnotationBenchmark] != "" {
 		return true
 	}
 	owner := metav1.GetControllerOf(c)

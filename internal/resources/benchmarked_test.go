@@ -13,24 +13,23 @@ import (
 func TestMeasuredClustersHaveAClientCA(t *testing.T) {
 	b := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", UID: "1"}}
 	for name, tc := range map[string]struct {
-		edit func(*v1alpha1.GaleraCluster)
-		has  bool
+		edit  func(*v1alpha1.GaleraCluster)
+		users bool
+		has   bool
 	}{
-		"nobody's": {func(*v1alpha1.GaleraCluster) {}, false},
-		"measured": {func(c *v1alpha1.GaleraCluster) { c.Annotations = map[string]string{v1alpha1.AnnotationBenchmark: "x"} }, true},
+		"nobody's": {func(*v1alpha1.GaleraCluster) {}, false, false},
+		"measured": {func(c *v1alpha1.GaleraCluster) { c.Annotations = map[string]string{v1alpha1.AnnotationBenchmark: "x"} }, false, true},
 		"private": {func(c *v1alpha1.GaleraCluster) {
 			c.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(b, v1alpha1.GroupVersion.WithKind("GaleraBenchmark"))}
-		}, true},
-		"clients": {func(c *v1alpha1.GaleraCluster) {
-			c.Spec.TLS.ClientCertificates = []v1alpha1.ClientCertificateSpec{{Name: "app", CommonName: "app"}}
-		}, true},
+		}, false, true},
+		"users": {func(*v1alpha1.GaleraCluster) {}, true, true},
 	} {
 		for _, issuer := range []*v1alpha1.IssuerReference{nil, {Name: "corporate"}} {
 			c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: "ns"}}
 			c.Spec.TLS.IssuerRef = issuer
 			tc.edit(c)
 			var ca, signer, root bool
-			for _, o := range Certificates(c, Options{}) {
+			for _, o := range Certificates(c, Options{}, tc.users) {
 				i, isIssuer := o.(*cmv1.Issuer)
 				ca = ca || o.GetName() == ClientCAPairName(c)
 				signer = signer || isIssuer && i.Name == ClientIssuer(c).Name && i.Spec.CA.SecretName == ClientCAPairName(c)

@@ -22,18 +22,18 @@ const (
 	defaultDuration = 90 * 24 * time.Hour
 )
 
-// Certificates returns what cert-manager is asked for: the leaf every node presents and, when the
-// spec names no issuer, the private CA that signs it.
-func Certificates(c *v1alpha1.GaleraCluster, opts Options) []client.Object {
-	if c.Spec.TLS.IssuerRef != nil {
-		return append([]client.Object{LeafCertificate(c, opts)}, clientCertificates(c)...)
+// Certificates returns what cert-manager is asked for: the leaf every node presents; when the spec names no issuer, the private
+// CA that signs it; and the clients' CA where there are users with certificates.
+func Certificates(c *v1alpha1.GaleraCluster, opts Options, users bool) []client.Object {
+	var out []client.Object
+	if c.Spec.TLS.IssuerRef == nil {
+		out = append(out, selfSignedIssuer(c), caCertificate(c, CAPairName(c), " Galera CA"), caIssuer(c, CAIssuerName(c), CAPairName(c)))
 	}
-	return append([]client.Object{
-		selfSignedIssuer(c),
-		caCertificate(c, CAPairName(c), " Galera CA"),
-		caIssuer(c, CAIssuerName(c), CAPairName(c)),
-		LeafCertificate(c, opts),
-	}, clientCertificates(c)...)
+	out = append(out, LeafCertificate(c, opts))
+	if HasClientCA(c, users) {
+		out = append(out, clientAuthority(c)...)
+	}
+	return out
 }
 
 // LeafIssuer returns the issuer of the nodes' certificate.
@@ -59,24 +59,23 @@ func LeafCertificate(c *v1alpha1.GaleraCluster, opts Options) *cmv1.Certificate 
 	cert.Spec.IPAddresses = []string{"127.0.0.1"}
 	cert.Spec.Duration = &metav1.Duration{Duration: duration}
 	cert.Spec.RenewBefore = &metav1.Duration{Duration: renewBefore}
-	cert.Spec.Usages = leafUsages(c)
-	cert.Spec.PrivateKey = leafKey(c)
+	cert.Spec.Usages = usages(c.Spec.TLS.Certificate.PrivateKey, cmv1.UsageServerAuth, cmv1.UsageClientAuth)
+	cert.Spec.PrivateKey = privateKey(c.Spec.TLS.Certificate.PrivateKey)
 	cert.Spec.IssuerRef = LeafIssuer(c)
 	return cert
 }
 
-// leafUsages has both authentications: a node is server to some peers and client to others, and
-// Galera refuses a certificate that is good for one side only.
-func leafUsages(c *v1alpha1.GaleraCluster) []cmv1.KeyUsage {
-	usages := []cmv1.KeyUsage{cmv1.UsageDigitalSignature, cmv1.UsageServerAuth, cmv1.UsageClientAuth}
-	if c.Spec.TLS.Certificate.PrivateKey.Algorithm == string(cmv1.RSAKeyAlgorithm) {
-		usages = append(usages, cmv1.UsageKeyEncipherment)
+// usages adds to those of a key what keys of its kind need. A node's certificate is for both authentications: it is server to some peers
+// and client to others, and Galera refuses a certificate that is good for one side only.
+func usages(key v1alpha1.PrivateKeySpec, of ...cmv1.KeyUsage) []cmv1.KeyUsage {
+	out := append([]cmv1.KeyUsage{cmv1.UsageDigitalSignature}, of...)
+	if key.Algorithm == string(cmv1.RSAKeyAlgorithm) {
+		out = append(out, cmv1.UsageKeyEncipherment)
 	}
-	return usages
+	return out
 }
 
-func leafKey(c *v1alpha1.GaleraCluster) *cmv1.CertificatePrivateKey {
-	spec := c.Spec.TLS.Certificate.PrivateKey
+func privateKey(spec v1alpha1.PrivateKeySpec) *cmv1.CertificatePrivateKey {
 	key := &cmv1.CertificatePrivateKey{
 		Algorithm:      cmv1.ECDSAKeyAlgorithm,
 		Size:           256,

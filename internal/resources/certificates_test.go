@@ -2,11 +2,13 @@ package resources
 
 import (
 	"crypto/x509"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	cmv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
 )
@@ -61,7 +63,7 @@ func TestCommonNameFits(t *testing.T) {
 	c := shop()
 	c.Name = strings.Repeat("a", 40)
 	c.Namespace = strings.Repeat("n", 63)
-	for _, object := range Certificates(c, testOptions) {
+	for _, object := range Certificates(c, testOptions, false) {
 		cert, ok := object.(*cmv1.Certificate)
 		if ok && (len(cert.Spec.CommonName) > 64 || cert.Spec.CommonName == "") {
 			t.Errorf("%s: common name %q", cert.Name, cert.Spec.CommonName)
@@ -104,7 +106,7 @@ func TestLeafKey(t *testing.T) {
 
 func TestIssuer(t *testing.T) {
 	c := shop()
-	if got := len(Certificates(c, testOptions)); got != 4 {
+	if got := len(Certificates(c, testOptions, false)); got != 4 {
 		t.Errorf("a private CA is made of 4 objects, got %d", got)
 	}
 	if ref := LeafIssuer(c); ref.Name != "shop-ca" || ref.Kind != "Issuer" {
@@ -115,37 +117,35 @@ func TestIssuer(t *testing.T) {
 		t.Errorf("got %+v", ref)
 	}
 	c.Spec.TLS.IssuerRef.Kind = "ClusterIssuer"
-	objects := Certificates(c, testOptions)
+	objects := Certificates(c, testOptions, false)
 	if len(objects) != 1 || objects[0].(*cmv1.Certificate).Spec.IssuerRef.Kind != "ClusterIssuer" {
 		t.Errorf("got %v", objects)
 	}
 }
 
-// TestClientsHaveTheirOwnCA: a certificate of the nodes' CA would let its holder become a node.
+// TestClientsHaveTheirOwnCA: a certificate of the nodes' CA would let its holder become a node. Users of one name in two namespaces are
+// two.
 func TestClientsHaveTheirOwnCA(t *testing.T) {
 	for _, ref := range []*v1alpha1.IssuerReference{nil, {Name: "corporate"}} {
 		c := shop()
 		c.Spec.TLS.IssuerRef = ref
-		c.Spec.TLS.ClientCertificates = []v1alpha1.ClientCertificateSpec{{Name: "app", CommonName: "app"}}
-		found, names := false, map[string]bool{}
-		for _, o := range Certificates(c, testOptions) {
+		names := map[string]bool{}
+		for _, o := range Certificates(c, testOptions, true) {
 			names[o.GetName()] = true
-			cert, ok := o.(*cmv1.Certificate)
-			if !ok || cert.Name != "shop-client-app-issued" {
-				continue
-			}
-			found = true
-			if cert.Spec.IssuerRef == LeafIssuer(c) || cert.Spec.IssuerRef.Name != ClientCAIssuerName(c) {
-				t.Errorf("issued by %s", cert.Spec.IssuerRef.Name)
-			}
-			for _, usage := range cert.Spec.Usages {
-				if usage == cmv1.UsageServerAuth {
-					t.Error("a client is no server")
-				}
-			}
 		}
-		if !found || !names[SelfSignedIssuerName(c)] || !names[ClientCAPairName(c)] || !names[ClientCAIssuerName(c)] {
+		if !names[SelfSignedIssuerName(c)] || !names[ClientCAPairName(c)] || !names[ClientCAIssuerName(c)] {
 			t.Errorf("something is missing: %v", names)
+		}
+		u := &v1alpha1.GaleraUser{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "app"}}
+		cert, other := UserCertificate(c, u), UserCertificate(c, &v1alpha1.GaleraUser{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "app"}})
+		if cert.Spec.IssuerRef == LeafIssuer(c) || cert.Spec.IssuerRef.Name != ClientCAIssuerName(c) {
+			t.Errorf("issued by %s", cert.Spec.IssuerRef.Name)
+		}
+		if slices.Contains(cert.Spec.Usages, cmv1.UsageServerAuth) {
+			t.Error("a client is no server")
+		}
+		if UserSubject(u) != "/O=team/CN=app" || cert.Spec.CommonName != "app" || !slices.Equal(cert.Spec.Subject.Organizations, []string{"team"}) || cert.Name == other.Name {
+			t.Errorf("%s: %s, %v", cert.Name, cert.Spec.CommonName, cert.Spec.Subject)
 		}
 	}
 }

@@ -1,24 +1,20 @@
 package resources
 
 import (
-	"slices"
-	"strings"
+	"crypto/sha256"
+	"encoding/hex"
 	"time"
 
 	cmv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// clientCertificates returns the certificates of clients, under a CA of their own: the holder of
-// a certificate of the nodes' CA could join the group.
-func clientCertificates(c *v1alpha1.GaleraCluster) []client.Object {
-	if !HasClientCA(c) {
-		return nil
-	}
+// clientAuthority returns the CA of clients' certificates. It is another one than the nodes': the holder of a certificate of
+// the nodes' CA could join the group.
+func clientAuthority(c *v1alpha1.GaleraCluster) []client.Object {
 	out := []client.Object{
 		caCertificate(c, ClientCAPairName(c), " clients CA"),
 		caIssuer(c, ClientCAIssuerName(c), ClientCAPairName(c)),
@@ -26,51 +22,37 @@ func clientCertificates(c *v1alpha1.GaleraCluster) []client.Object {
 	if c.Spec.TLS.IssuerRef != nil {
 		out = append(out, selfSignedIssuer(c))
 	}
-	for _, spec := range c.Spec.TLS.ClientCertificates {
-		out = append(out, clientCertificate(c, spec))
-	}
 	return out
 }
 
-// IsClientIssued says whether a name is one of ClientIssuedName's.
-func IsClientIssued(c *v1alpha1.GaleraCluster, name string) bool {
-	return strings.HasPrefix(name, c.Name+"-client-") && strings.HasSuffix(name, "-issued")
+// UserIssuedName returns the name of a GaleraUser's Certificate, and of the Secret cert-manager writes for it. Both are in the
+// cluster's namespace, where users of several namespaces meet.
+func UserIssuedName(c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser) string {
+	sum := sha256.Sum256([]byte(u.Namespace + "/" + u.Name))
+	return c.Name + "-user-" + hex.EncodeToString(sum[:6])
 }
 
-func clientCertificate(c *v1alpha1.GaleraCluster, spec v1alpha1.ClientCertificateSpec) *cmv1.Certificate {
-	cert := newCertificate(c, ClientIssuedName(c, spec.Name))
+// UserSubject returns the subject of a GaleraUser's certificate as REQUIRE SUBJECT has it.
+func UserSubject(u *v1alpha1.GaleraUser) string { return "/O=" + u.Namespace + "/CN=" + u.Name }
+
+// UserCertificate returns the certificate of a GaleraUser with require: X509.
+func UserCertificate(c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser) *cmv1.Certificate {
+	cert := newCertificate(c, UserIssuedName(c, u))
+	cert.Labels[v1alpha1.LabelUser] = u.Name
+	spec := v1alpha1.UserCertificateSpec{}
+	if u.Spec.Certificate != nil {
+		spec = *u.Spec.Certificate
+	}
 	duration := defaultDuration
 	if spec.Duration != nil {
 		duration = spec.Duration.Duration
 	}
-	cert.Spec.CommonName = spec.CommonName
+	cert.Spec.CommonName = u.Name
+	cert.Spec.Subject = &cmv1.X509Subject{Organizations: []string{u.Namespace}}
 	cert.Spec.Duration = &metav1.Duration{Duration: duration}
 	cert.Spec.RenewBefore = &metav1.Duration{Duration: (duration / 3).Truncate(time.Second)}
-	cert.Spec.Usages = []cmv1.KeyUsage{cmv1.UsageDigitalSignature, cmv1.UsageClientAuth}
-	cert.Spec.PrivateKey = &cmv1.CertificatePrivateKey{
-		Algorithm: cmv1.ECDSAKeyAlgorithm, Size: 256, Encoding: cmv1.PKCS8, RotationPolicy: cmv1.RotationPolicyAlways,
-	}
-	cert.Spec.IssuerRef = issuer(ClientCAIssuerName(c))
+	cert.Spec.PrivateKey = privateKey(spec.PrivateKey)
+	cert.Spec.Usages = usages(spec.PrivateKey, cmv1.UsageClientAuth)
+	cert.Spec.IssuerRef = ClientIssuer(c)
 	return cert
-}
-
-func clientPurpose(name string) string { return "client-" + name }
-
-// ReservedSecret says whether the cluster needs a Secret of that name for something else than a client. The
-// validation of GaleraCluster has the same list.
-func ReservedSecret(c *v1alpha1.GaleraCluster, name string) bool {
-	fixed := []string{RootSecretName(c), TLSSecretName(c), IssuedSecretName(c), CAPairName(c), ClientCAPairName(c)}
-	return slices.Contains(fixed, name) || IsClientIssued(c, name)
-}
-
-// ClientSecret returns the Secret a client uses: its pair, and what verifies the servers.
-func ClientSecret(c *v1alpha1.GaleraCluster, spec v1alpha1.ClientCertificateSpec, crt, key, serverCA []byte) *corev1.Secret {
-	meta := ownedMeta(c, ClientSecretName(c, spec))
-	meta.Labels[v1alpha1.LabelPurpose] = clientPurpose(spec.Name) // the name may be of the user's choice
-	return &corev1.Secret{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-		ObjectMeta: meta,
-		Type:       corev1.SecretTypeTLS,
-		Data:       map[string][]byte{corev1.TLSCertKey: crt, corev1.TLSPrivateKeyKey: key, CAKey: serverCA},
-	}
 }

@@ -152,7 +152,7 @@ func render(c *v1alpha1.GaleraCluster, opts Options) []client.Object {
 		config = WithArbitrator(c, config, opts)
 		arbitrator = append(arbitrator, Arbitrator(c, opts, true))
 	}
-	objects := append(Certificates(c, opts), Static(c, config, PodName(c, 0), opts)...)
+	objects := append(Certificates(c, opts, true), Static(c, config, PodName(c, 0), opts)...)
 	objects = append(objects,
 		RootSecret(c, "secret"),
 		CAConfigMap(c, []byte("ca")),

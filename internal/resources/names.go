@@ -89,18 +89,5 @@ func ClientCAPairName(c *v1alpha1.GaleraCluster) string { return c.Name + "-clie
 // ClientCAIssuerName returns the name of the Issuer that signs clients' certificates.
 func ClientCAIssuerName(c *v1alpha1.GaleraCluster) string { return c.Name + "-client-ca" }
 
-// ClientIssuedName returns the name of a client's Certificate, and of the Secret cert-manager writes.
-func ClientIssuedName(c *v1alpha1.GaleraCluster, name string) string {
-	return c.Name + "-client-" + name + "-issued"
-}
-
-// ClientSecretName returns the name of the Secret a client uses.
-func ClientSecretName(c *v1alpha1.GaleraCluster, spec v1alpha1.ClientCertificateSpec) string {
-	if spec.SecretName != "" {
-		return spec.SecretName
-	}
-	return c.Name + "-client-" + spec.Name
-}
-
 // CAIssuerName returns the name of the Issuer that signs with the private CA.
 func CAIssuerName(c *v1alpha1.GaleraCluster) string { return c.Name + "-ca" }

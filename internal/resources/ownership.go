@@ -12,9 +12,9 @@ import (
 
 // SecretNames returns the names of the Secrets that are not applied as a whole: root's password,
 // and those cert-manager writes for the cluster's Certificates, to which it gives no owner.
-func SecretNames(c *v1alpha1.GaleraCluster, opts Options) []string {
+func SecretNames(c *v1alpha1.GaleraCluster, opts Options, users bool) []string {
 	names := []string{RootSecretName(c)}
-	for _, o := range Certificates(c, opts) {
+	for _, o := range Certificates(c, opts, users) {
 		if cert, ok := o.(*cmv1.Certificate); ok {
 			names = append(names, cert.Spec.SecretName)
 		}

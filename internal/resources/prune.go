@@ -1,9 +1,6 @@
 package resources
 
 import (
-	"slices"
-	"strings"
-
 	cmv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -16,17 +13,17 @@ import (
 
 // Prunable returns one empty list for each kind of which a change of the spec may leave something behind.
 func Prunable() []client.ObjectList {
-	return []client.ObjectList{&networkingv1.NetworkPolicyList{}, &corev1.ServiceList{}, &corev1.SecretList{}}
+	return []client.ObjectList{&networkingv1.NetworkPolicyList{}, &corev1.ServiceList{}}
 }
 
 // PrunableCertificates returns the same for cert-manager's kinds.
 func PrunableCertificates() []client.ObjectList {
-	return []client.ObjectList{&cmv1.IssuerList{}, &cmv1.CertificateList{}}
+	return []client.ObjectList{&cmv1.IssuerList{}}
 }
 
 // LeftBehind says that an object belongs to a feature that the spec no longer asks for. Only the kinds named here ever
 // are: no volume, no password, and no CA's Certificate or key, because trust in it may outlive its use.
-func LeftBehind(c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, opts Options, o client.Object) bool {
+func LeftBehind(c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, opts Options, users bool, o client.Object) bool {
 	name, ours := o.GetName(), metav1.IsControlledBy(o, c)
 	switch o.(type) {
 	case *networkingv1.NetworkPolicy:
@@ -34,28 +31,7 @@ func LeftBehind(c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, opts Opti
 	case *corev1.Service:
 		return ours && name == ArbitratorName(c) && config.Arbitrator == nil
 	case *cmv1.Issuer: // the right to sign goes
-		return ours && (name == CAIssuerName(c) && c.Spec.TLS.IssuerRef != nil || name == ClientCAIssuerName(c) && !HasClientCA(c))
-	case *cmv1.Certificate:
-		return ours && IsClientIssued(c, name) && !slices.ContainsFunc(c.Spec.TLS.ClientCertificates, issuedAs(c, name))
-	case *corev1.Secret:
-		return leftSecret(c, o, ours)
+		return ours && (name == CAIssuerName(c) && c.Spec.TLS.IssuerRef != nil || name == ClientCAIssuerName(c) && !HasClientCA(c, users))
 	}
 	return false
-}
-
-// leftSecret knows a client's Secret by its purpose, and the one cert-manager writes, which has no owner, by its name.
-func leftSecret(c *v1alpha1.GaleraCluster, o client.Object, ours bool) bool {
-	name, clients := o.GetName(), c.Spec.TLS.ClientCertificates
-	if IsClientIssued(c, name) {
-		return metav1.GetControllerOf(o) == nil && o.GetLabels()[labelManagedBy] == managedBy && !slices.ContainsFunc(clients, issuedAs(c, name))
-	}
-	of, isClient := strings.CutPrefix(o.GetLabels()[v1alpha1.LabelPurpose], clientPurpose(""))
-	if !ours || !isClient || ReservedSecret(c, name) {
-		return false
-	}
-	return !slices.ContainsFunc(clients, func(s v1alpha1.ClientCertificateSpec) bool { return s.Name == of && ClientSecretName(c, s) == name })
-}
-
-func issuedAs(c *v1alpha1.GaleraCluster, name string) func(v1alpha1.ClientCertificateSpec) bool {
-	return func(s v1alpha1.ClientCertificateSpec) bool { return ClientIssuedName(c, s.Name) == name }
 }

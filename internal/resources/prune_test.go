@@ -12,21 +12,6 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// TestReservedSecrets: no client is given a Secret that something else is in.
-func TestReservedSecrets(t *testing.T) {
-	c := everything()
-	c.Spec.TLS.IssuerRef = nil
-	c.Spec.TLS.ClientCertificates = []v1alpha1.ClientCertificateSpec{{Name: "app", CommonName: "app"}}
-	for _, name := range append(SecretNames(c, testOptions), TLSSecretName(c)) {
-		if !ReservedSecret(c, name) {
-			t.Errorf("%s is not reserved", name)
-		}
-	}
-	if name := ClientSecretName(c, c.Spec.TLS.ClientCertificates[0]); ReservedSecret(c, name) {
-		t.Errorf("%s is reserved", name)
-	}
-}
-
 // TestNothingWantedIsLeftBehind: nothing that is rendered is deleted, nor, whatever the spec, what holds trust or data.
 func TestNothingWantedIsLeftBehind(t *testing.T) {
 	for name, c := range map[string]*v1alpha1.GaleraCluster{"default": shop(), "everything": everything(), "plaintext": plaintext(), "arbitrator": withArbitrator()} {
@@ -36,7 +21,7 @@ func TestNothingWantedIsLeftBehind(t *testing.T) {
 			if c.Spec.Arbitrator.Enabled {
 				config.Arbitrator = &agentapi.Peer{}
 			}
-			if LeftBehind(c, config, testOptions, o) {
+			if LeftBehind(c, config, testOptions, true, o) {
 				t.Errorf("%s: %T %s is rendered and deleted", name, o, o.GetName())
 			}
 		}
@@ -51,7 +36,7 @@ func TestNothingWantedIsLeftBehind(t *testing.T) {
 		&corev1.PersistentVolumeClaim{ObjectMeta: ownedMeta(c, ClaimName(c, 6))},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "theirs", Labels: Labels(c)}},
 	} {
-		if LeftBehind(c, agentapi.NodeConfig{}, testOptions, o) {
+		if LeftBehind(c, agentapi.NodeConfig{}, testOptions, false, o) {
 			t.Errorf("%T %s would be deleted", o, o.GetName())
 		}
 	}

@@ -1,0 +1,35 @@
+package v1alpha1
+
+// Condition types of a GaleraUser and a GaleraDatabase; ConditionReady is another.
+const (
+	// ConditionApplied is True when the account or the database is in the server as the spec asks for.
+	ConditionApplied = "Applied"
+	// ConditionPasswordRotated is True when the account accepts one password, and the binding Secret holds it. It is False while two are
+	// accepted, and while a new one is waited for.
+	ConditionPasswordRotated = "PasswordRotated"
+)
+
+// Reasons of conditions of users and databases. docs/conditions.md explains each of them.
+const (
+	ReasonApplied          = "Applied"
+	ReasonNamespaceRefused = "NamespaceNotAllowed"
+	ReasonWaitingCluster   = "ClusterBusy"
+	ReasonExistsAlready    = "ExistsAlready"
+	ReasonOwnedByAnother   = "OwnedByAnother"
+	ReasonGrantRefused     = "GrantNotAllowed"
+	ReasonMissingObject    = "GrantWaits"
+	ReasonServerRefused    = "ServerRefused"
+	ReasonPluginMissing    = "PluginMissing"
+	ReasonPasswordMissing  = "PasswordMissing"
+	ReasonNameTaken        = "NameTaken"
+	ReasonCertificateWaits = "CertificatePending"
+	ReasonNoClientTLS      = "NoClientTLS"
+	ReasonRotated          = "Rotated"
+	ReasonRotating         = "Rotating"
+	ReasonOverlap          = "OldPasswordAccepted"
+	ReasonNoPassword       = "NoPassword"
+	ReasonDropping         = "Dropping"
+)
+
+// LabelUser names the GaleraUser an object belongs to.
+const LabelUser = "galera-operator.io/user"

@@ -1,0 +1,317 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// GaleraUser is an account in a cluster, and a Secret with all that an application needs to connect with it.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=guser,categories=all
+// +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.clusterRef.name`
+// +kubebuilder:printcolumn:name="Account",type=string,JSONPath=`.status.account`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Binding",type=string,JSONPath=`.status.binding.name`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Status",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 50 && self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="the name becomes part of Secrets' names and of the certificate's subject: at most 50 lower-case letters, digits and '-'"
+// +kubebuilder:validation:XValidation:rule="has(self.spec.name) || !(self.metadata.name in ['root', 'mysql', 'public'])",message="this account is the server's or the operator's own: choose another name"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.authentication) || !has(self.spec.authentication.passwordSecretRef) || !(self.spec.authentication.passwordSecretRef.name in [self.metadata.name + '-password', has(self.spec.secretName) ? self.spec.secretName : self.metadata.name + '-binding'])",fieldPath=".spec.authentication.passwordSecretRef.name",message="passwordSecretRef must not be a Secret that the operator writes for this user: NAME-password and the binding"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.secretName) || self.spec.secretName != self.metadata.name + '-password'",fieldPath=".spec.secretName",message="secretName must not be NAME-password, which the operator writes for itself"
+type GaleraUser struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is the desired account.
+	// +required
+	Spec GaleraUserSpec `json:"spec"`
+	// status is the observed state.
+	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
+	Status GaleraUserStatus `json:"status,omitempty"`
+}
+
+// GaleraUserList is a list of GaleraUser.
+//
+// +kubebuilder:object:root=true
+type GaleraUserList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []GaleraUser `json:"items"`
+}
+
+// Values of GaleraUserSpec.
+const (
+	PluginNative  = "mysql_native_password"
+	PluginEd25519 = "ed25519"
+	PluginParsec  = "parsec"
+
+	RequireTLS  = "TLS"
+	RequireX509 = "X509"
+	RequireNone = "None"
+
+	EndpointPrimary = "Primary"
+	EndpointAny     = "Any"
+)
+
+// GaleraUserSpec is the desired account.
+//
+// +kubebuilder:validation:XValidation:rule="self.clusterRef == oldSelf.clusterRef",fieldPath=".clusterRef",message="clusterRef cannot be changed: create another GaleraUser"
+// +kubebuilder:validation:XValidation:rule="has(self.name) == has(oldSelf.name) && (!has(self.name) || self.name == oldSelf.name) && self.host == oldSelf.host",fieldPath=".name",message="name and host cannot be changed: create another GaleraUser, move the application, and delete this one"
+// +kubebuilder:validation:XValidation:rule="has(self.secretName) == has(oldSelf.secretName) && (!has(self.secretName) || self.secretName == oldSelf.secretName)",fieldPath=".secretName",message="secretName cannot be changed: applications mount it"
+// +kubebuilder:validation:XValidation:rule="!has(self.authentication) || !has(self.authentication.none) || !self.authentication.none || self.require == 'X509'",fieldPath=".authentication",message="an account without a password needs require: X509, or anyone could log in with its name"
+// +kubebuilder:validation:XValidation:rule="!has(self.certificate) || self.require == 'X509'",fieldPath=".certificate",message="certificate is for require: X509"
+type GaleraUserSpec struct {
+	// clusterRef is the GaleraCluster. It cannot be changed.
+	// +required
+	ClusterRef ClusterReference `json:"clusterRef"`
+	// name of the account: at most 80 characters. It cannot be changed. Default: metadata.name.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=80
+	// +kubebuilder:validation:XValidation:rule="!(self.lowerAscii() in ['root', 'mysql', 'mariadb.sys', 'public', 'galera']) && !self.lowerAscii().startsWith('bench_')",message="this account is the server's or the operator's own: choose another name"
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith(' ') && !self.endsWith(' ') && self.matches(r'^[^\\x00-\\x1f\\x7f\\x{10000}-\\x{10FFFF}]+$')",message="a name cannot begin or end with a space, and cannot have control characters or characters beyond U+FFFF"
+	Name string `json:"name,omitempty"`
+	// host from which the account may connect: a name, an address, a network (10.0.0.0/255.0.0.0), or a pattern with % and _. The server
+	// resolves no names: addresses only, unless its settings say otherwise. It cannot be changed. Default: "%", any host.
+	// +optional
+	// +kubebuilder:default="%"
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9.:%_/-]+$`
+	// +kubebuilder:validation:XValidation:rule="self != 'localhost'",message="localhost is the database's own pod: no application connects from there"
+	Host string `json:"host,omitempty"`
+	// authentication says where the password comes from. Default: the operator generates one.
+	// +optional
+	// +kubebuilder:default={}
+	Authentication AuthenticationSpec `json:"authentication,omitempty"`
+	// plugin is how passwords are checked: mysql_native_password, which every driver speaks; ed25519 and parsec (from MariaDB 11.6 on) keep
+	// passwords better, and need a driver that knows them, such as MariaDB's own. Default: mysql_native_password.
+	// +optional
+	// +kubebuilder:default=mysql_native_password
+	// +kubebuilder:validation:Enum=mysql_native_password;ed25519;parsec
+	Plugin string `json:"plugin,omitempty"`
+	// require is what a connection must have: TLS; X509, TLS with the certificate that is issued for this user and no other; or None. The
+	// cluster's spec.tls.clients may ask for TLS from everybody. Default: TLS.
+	// +optional
+	// +kubebuilder:default=TLS
+	// +kubebuilder:validation:Enum=TLS;X509;None
+	Require string `json:"require,omitempty"`
+	// certificate configures the certificate of require: X509.
+	// +optional
+	Certificate *UserCertificateSpec `json:"certificate,omitempty"`
+	// grants are the account's privileges. It has these and no others.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=128
+	Grants []GrantSpec `json:"grants,omitempty"`
+	// roles the account may take; the first one is its default role. They must exist.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=80
+	// +kubebuilder:validation:items:Pattern=`^[^\x00-\x1f\x7f]+$`
+	Roles []string `json:"roles,omitempty"`
+	// limits bound what the account may use.
+	// +optional
+	// +kubebuilder:default={}
+	Limits UserLimits `json:"limits,omitempty"`
+	// database is the one named in the binding Secret. Default: that of the first grant which names one.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Database string `json:"database,omitempty"`
+	// endpoint is where the binding Secret leads: Primary, the Service NAME-primary, which is the choice for everything that writes; or Any,
+	// the Service NAME of all Synced nodes. Default: Primary.
+	// +optional
+	// +kubebuilder:default=Primary
+	// +kubebuilder:validation:Enum=Primary;Any
+	Endpoint string `json:"endpoint,omitempty"`
+	// secretName is the binding Secret, which the operator makes. It cannot be changed. Default: NAME-binding.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	SecretName string `json:"secretName,omitempty"`
+	// mountPath is where the application's pod mounts the binding Secret. jdbc-url and sqlalchemy-url name ca.crt there. Default:
+	// /bindings/NAME.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^(/[A-Za-z0-9._-]+)+$`
+	MountPath string `json:"mountPath,omitempty"`
+	// deletionPolicy says what becomes of the account when this object is deleted: Delete drops it and ends its connections, Retain keeps
+	// it. Default: Delete.
+	// +optional
+	// +kubebuilder:default=Delete
+	// +kubebuilder:validation:Enum=Retain;Delete
+	DeletionPolicy string `json:"deletionPolicy,omitempty"`
+	// adopt takes over an account that exists already and belongs to no other GaleraUser: it gets the password, the privileges and the
+	// limits of this one, and loses its own. Default: false.
+	// +optional
+	Adopt bool `json:"adopt,omitempty"`
+}
+
+// AuthenticationSpec says where a password comes from.
+//
+// +kubebuilder:validation:XValidation:rule="(has(self.passwordSecretRef) ? 1 : 0) + (has(self.generated) && self.generated ? 1 : 0) + (has(self.none) && self.none ? 1 : 0) <= 1",message="set one of passwordSecretRef, generated and none"
+type AuthenticationSpec struct {
+	// passwordSecretRef is a Secret in this namespace with the password. When it changes, the account accepts both for a time.
+	// +optional
+	PasswordSecretRef *PasswordKey `json:"passwordSecretRef,omitempty"`
+	// generated says that the operator makes the password. The annotation galera-operator.io/renew: password@WORD makes a new one; each WORD
+	// takes effect once. It is what happens when none of the three is set.
+	// +optional
+	Generated bool `json:"generated,omitempty"`
+	// none says that the account has no password: its certificate is enough (require: X509).
+	// +optional
+	None bool `json:"none,omitempty"`
+	// overlap is how long the old password is accepted once the binding Secret holds the new one. From 1s to 720h. Default: 1h.
+	// +optional
+	// +kubebuilder:default="1h"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('720h')",message="overlap must be from 1s to 720h"
+	Overlap *metav1.Duration `json:"overlap,omitempty"`
+}
+
+// PasswordKey is a key of a Secret in the same namespace.
+type PasswordKey struct {
+	// name of the Secret.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// key in it. Default: password.
+	// +optional
+	// +kubebuilder:default=password
+	// +kubebuilder:validation:MaxLength=253
+	Key string `json:"key,omitempty"`
+}
+
+// UserCertificateSpec configures a user's certificate.
+type UserCertificateSpec struct {
+	// duration is how long the certificate is valid. At least 1h. It is renewed after two thirds of that time. Default: 2160h.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h')",message="duration must be at least 1h: cert-manager issues nothing shorter"
+	Duration *metav1.Duration `json:"duration,omitempty"`
+	// privateKey is the kind of key. Default: ECDSA with 256 bits.
+	// +optional
+	// +kubebuilder:default={}
+	PrivateKey PrivateKeySpec `json:"privateKey,omitempty"`
+}
+
+// GrantSpec is what an account may do with something.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.table) || self.table == '*' || has(self.database) && self.database != '*'",message="a table needs the name of its database"
+// +kubebuilder:validation:XValidation:rule="!has(self.columns) || self.columns.size() == 0 || has(self.table) && self.table != '*'",message="columns need the name of their table"
+// +kubebuilder:validation:XValidation:rule="!has(self.columns) || self.columns.size() == 0 || self.privileges.all(p, p.upperAscii() in ['SELECT', 'INSERT', 'UPDATE', 'REFERENCES'])",message="only SELECT, INSERT, UPDATE and REFERENCES can be granted on columns"
+type GrantSpec struct {
+	// privileges as GRANT has them, for instance SELECT or CREATE TEMPORARY TABLES; ALL PRIVILEGES for all there are.
+	// +required
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=32
+	// +kubebuilder:validation:items:Pattern=`^[A-Za-z]+( [A-Za-z]+)*$`
+	Privileges []string `json:"privileges"`
+	// database by its name, in which % and _ mean themselves; "*" for all of them and for global privileges. Default: "*".
+	// +optional
+	// +kubebuilder:default="*"
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Database string `json:"database,omitempty"`
+	// table by its name; "*" for all of them. Default: "*".
+	// +optional
+	// +kubebuilder:default="*"
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Table string `json:"table,omitempty"`
+	// columns of the table. Default: all of them.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=64
+	Columns []string `json:"columns,omitempty"`
+	// withGrantOption lets the account give these privileges to others. Default: false.
+	// +optional
+	WithGrantOption bool `json:"withGrantOption,omitempty"`
+}
+
+// UserLimits bound what an account may use; 0 is no limit. Each node counts for itself.
+type UserLimits struct {
+	// maxUserConnections at the same time.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	MaxUserConnections int32 `json:"maxUserConnections,omitempty"`
+	// maxConnectionsPerHour is how often the account may connect in an hour.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	MaxConnectionsPerHour int32 `json:"maxConnectionsPerHour,omitempty"`
+	// maxQueriesPerHour is how many statements the account may send in an hour.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	MaxQueriesPerHour int32 `json:"maxQueriesPerHour,omitempty"`
+	// maxUpdatesPerHour is how many changing statements the account may send in an hour.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	MaxUpdatesPerHour int32 `json:"maxUpdatesPerHour,omitempty"`
+	// maxStatementTime ends a statement that takes longer. In whole milliseconds. Default: none.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1ms') && duration(self) <= duration('8760h')",message="maxStatementTime must be from 1ms to 8760h"
+	MaxStatementTime *metav1.Duration `json:"maxStatementTime,omitempty"`
+}
+
+// GaleraUserStatus is the observed state of an account.
+type GaleraUserStatus struct {
+	// observedGeneration is the generation of the spec the status is about; -1 before the first look.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration"`
+	// account in the server, as 'NAME'@'HOST'.
+	// +optional
+	Account string `json:"account,omitempty"`
+	// binding is the Secret for the application. The field follows the Service Binding specification for Kubernetes.
+	// +optional
+	Binding *BindingStatus `json:"binding,omitempty"`
+	// renewed are the tokens of the annotation galera-operator.io/renew that have taken effect.
+	// +optional
+	Renewed string `json:"renewed,omitempty"`
+	// passwordChangedAt is when the binding Secret got its present password.
+	// +optional
+	PasswordChangedAt *metav1.Time `json:"passwordChangedAt,omitempty"`
+	// oldPasswordUntil is when the old password is refused again; none when one password is accepted.
+	// +optional
+	OldPasswordUntil *metav1.Time `json:"oldPasswordUntil,omitempty"`
+	// certificateNotAfter is when the certificate in the binding Secret ends.
+	// +optional
+	CertificateNotAfter *metav1.Time `json:"certificateNotAfter,omitempty"`
+	// conditions are Ready, Applied and PasswordRotated.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// BindingStatus names a binding Secret.
+type BindingStatus struct {
+	// name of the Secret.
+	Name string `json:"name"`
+}
+
+// Cluster returns the namespace and the name of the GaleraCluster.
+func (u *GaleraUser) Cluster() (namespace, name string) {
+	return u.Spec.ClusterRef.in(u.Namespace), u.Spec.ClusterRef.Name
+}
+
+// AccountName returns the name of the account in the server.
+func (u *GaleraUser) AccountName() string {
+	if u.Spec.Name != "" {
+		return u.Spec.Name
+	}
+	return u.Name
+}
+
+// BindingName returns the name of the binding Secret.
+func (u *GaleraUser) BindingName() string {
+	if u.Spec.SecretName != "" {
+		return u.Spec.SecretName
+	}
+	return u.Name + "-binding"
+}

@@ -1,0 +1,179 @@
+// Package accounts is what the controllers of GaleraUsers and GaleraDatabases have in common: which cluster, whether it may be changed
+// now, and what an agent's answer means.
+package accounts
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/accounts"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/observe"
+)
+
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get
+
+const (
+	// Soon is the interval while something is waited for that sends no event.
+	Soon = 3 * time.Second
+	// Seldom is how often a refusal by the server is tried again: each try may stop the cluster for a moment.
+	Seldom = time.Minute
+	// Look is how often what is applied is read again, to put right what was changed by hand.
+	Look = 5 * time.Minute
+)
+
+// Agents are those of the clusters.
+type Agents interface {
+	Seen(key types.NamespacedName) map[string]observe.Seen
+	Target(key types.NamespacedName, pod string) (observe.Target, bool)
+}
+
+// Hindrance is why something is not applied.
+type Hindrance struct {
+	Reason, Message string
+	// Passes says that it says nothing about what was applied before: the cluster is busy, or cannot be reached.
+	Passes bool
+	Again  time.Duration
+}
+
+// Reach finds clusters.
+type Reach struct {
+	client.Reader
+	// Live reads past the cache.
+	Live   client.Reader
+	Agents Agents
+}
+
+// Cluster returns the cluster that an object of a namespace names, nil when there is none. The hindrance is empty when the cluster takes
+// changes from that namespace now.
+func (r Reach) Cluster(ctx context.Context, from, namespace, name string) (*v1alpha1.GaleraCluster, Hindrance, error) {
+	c := &v1alpha1.GaleraCluster{}
+	err := r.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, c)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, Hindrance{}, err
+	}
+	if err != nil {
+		c = nil
+	}
+	if from != namespace {
+		// Whether there is a cluster of that name is told to those alone who may use it.
+		admitted, err := r.admitted(ctx, c, from)
+		if err != nil || !admitted {
+			return nil, Hindrance{Reason: v1alpha1.ReasonNamespaceRefused, Again: Look,
+				Message: fmt.Sprintf("no GaleraCluster %s/%s takes users and databases from the namespace %s: its spec.allowedNamespaces must select this namespace's labels", namespace, name, from)}, err
+		}
+	}
+	if c == nil {
+		return nil, Hindrance{Reason: v1alpha1.ReasonClusterNotFound, Again: Look,
+			Message: fmt.Sprintf("there is no GaleraCluster %q in the namespace %s: create it, or delete this object", name, namespace)}, nil
+	}
+	return c, busy(c), nil
+}
+
+func (r Reach) admitted(ctx context.Context, c *v1alpha1.GaleraCluster, namespace string) (bool, error) {
+	if c == nil || c.Spec.AllowedNamespaces == nil {
+		return false, nil
+	}
+	// Only its labels are read, and past the cache: no watch on all namespaces.
+	ns := &metav1.PartialObjectMetadata{}
+	ns.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	if err := r.Live.Get(ctx, client.ObjectKey{Name: namespace}, ns); err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	return accounts.Admits(c, namespace, ns.Labels)
+}
+
+// busy says why nothing is written to a cluster now.
+func busy(c *v1alpha1.GaleraCluster) Hindrance {
+	h := Hindrance{Reason: v1alpha1.ReasonWaitingCluster, Passes: true, Again: Soon}
+	switch op := c.Status.Operation; {
+	case c.DeletionTimestamp != nil:
+		h.Message = "the cluster is being deleted"
+	case c.Paused():
+		h.Reason, h.Message = v1alpha1.ReasonClusterPaused, "the cluster is paused (annotation galera-operator.io/pause)"
+	case c.Spec.Hibernate:
+		h.Message = "the cluster hibernates"
+	case op != nil:
+		h.Message = fmt.Sprintf("waiting for the cluster's operation %s to end", op.Type)
+	case !meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionAvailable):
+		h.Message = "waiting for the cluster to accept writes"
+	default:
+		return Hindrance{}
+	}
+	return h
+}
+
+// Primary returns the agent to ask: that of the primary.
+func (r Reach) Primary(c *v1alpha1.GaleraCluster) (observe.Target, Hindrance) {
+	key := client.ObjectKeyFromObject(c)
+	seen := r.Agents.Seen(key)[c.Status.Primary]
+	target, followed := r.Agents.Target(key, c.Status.Primary)
+	if !followed || !seen.Live || seen.Report.Server == nil || seen.Report.Server.State != galera.NodeSynced {
+		return target, Hindrance{Reason: v1alpha1.ReasonAgentUnreachable, Passes: true, Again: Soon,
+			Message: "waiting for the agent of the primary " + cmp.Or(c.Status.Primary, "node")}
+	}
+	return target, Hindrance{}
+}
+
+// Others returns the agents of the other nodes that serve, in the order of their names.
+func (r Reach) Others(c *v1alpha1.GaleraCluster) (out []observe.Target) {
+	key := client.ObjectKeyFromObject(c)
+	for pod, seen := range r.Agents.Seen(key) {
+		if t, followed := r.Agents.Target(key, pod); followed && seen.Live && seen.Report.Server != nil && pod != c.Status.Primary {
+			out = append(out, t)
+		}
+	}
+	slices.SortFunc(out, func(a, b observe.Target) int { return cmp.Compare(a.Pod, b.Pod) })
+	return out
+}
+
+// Answer says what an agent's answer about a thing means, and what is to be done about it.
+func Answer(what, kind string, result agentapi.SQLResult, err error) Hindrance {
+	message := result.Message
+	if result.Number != 0 {
+		message = fmt.Sprintf("the server's error %d: %s", result.Number, result.Message)
+	}
+	switch {
+	case err != nil:
+		return Hindrance{Reason: v1alpha1.ReasonAgentUnreachable, Message: err.Error(), Passes: true, Again: Soon}
+	case result.Reason == "":
+		return Hindrance{}
+	case result.Reason == agentapi.SQLNotServed:
+		return Hindrance{Reason: v1alpha1.ReasonWaitingCluster, Message: message, Passes: true, Again: Soon}
+	case result.Reason == agentapi.SQLExists:
+		return Hindrance{Reason: v1alpha1.ReasonExistsAlready, Again: Seldom,
+			Message: fmt.Sprintf("%s exists and was not made by a %s: choose another name, or take it over with spec.adopt: true", what, kind)}
+	case result.Reason == agentapi.SQLOwned:
+		return Hindrance{Reason: v1alpha1.ReasonOwnedByAnother, Again: Seldom,
+			Message: fmt.Sprintf("%s belongs to the %s %s: choose another name, or delete that one", what, kind, result.Owner)}
+	case result.Reason == agentapi.SQLNoPlugin:
+		return Hindrance{Reason: v1alpha1.ReasonPluginMissing, Again: Seldom,
+			Message: message + ": load it with spec.mariadb.config of the cluster (plugin_load_add: auth_ed25519 or auth_parsec), or choose another spec.plugin"}
+	case result.Reason == agentapi.SQLWaits:
+		return Hindrance{Reason: v1alpha1.ReasonMissingObject, Again: 10 * time.Second, Message: message + "; it is granted when it exists"}
+	}
+	return Hindrance{Reason: v1alpha1.ReasonServerRefused, Again: Seldom, Message: message + "; correct the spec"}
+}
+
+// Gone says whether a resource that is marked as an owner no longer exists: its mark may be replaced then.
+func Gone(ctx context.Context, live client.Reader, owner string, o client.Object) (bool, error) {
+	namespace, name, ok := strings.Cut(owner, "/")
+	if !ok {
+		return false, nil
+	}
+	err := live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o)
+	return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+}

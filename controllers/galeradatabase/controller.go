@@ -1,0 +1,188 @@
+// Package galeradatabase reconciles GaleraDatabases.
+package galeradatabase
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	reach "github.com/galera-operator/galera-operator/controllers/accounts"
+	"github.com/galera-operator/galera-operator/controllers/retry"
+	"github.com/galera-operator/galera-operator/internal/accounts"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/observe"
+)
+
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galeradatabases,verbs=get;list;watch;update;patch
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galeradatabases/status,verbs=get;update;patch
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galeradatabases/finalizers,verbs=update
+
+// Finalizer holds a GaleraDatabase until its database is dropped, or its mark is.
+const Finalizer = "galera-operator.io/drop-database"
+
+// Reconciler brings one GaleraDatabase a step further, every time it is asked.
+type Reconciler struct {
+	client.Client
+	reach.Reach
+	// Keep asks an agent to have a database as it is to be.
+	Keep func(ctx context.Context, t observe.Target, d agentapi.SQLDatabase) (agentapi.SQLResult, error)
+	// Events tells people.
+	Events events.EventRecorder
+}
+
+// Reconcile makes one pass.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	d := &v1alpha1.GaleraDatabase{}
+	if err := r.Client.Get(ctx, req.NamespacedName, d); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if d.DeletionTimestamp != nil {
+		return retry.Pass(r.remove(ctx, d))
+	}
+	if !controllerutil.ContainsFinalizer(d, Finalizer) {
+		return retry.Pass(time.Millisecond, r.finalizer(ctx, d, controllerutil.AddFinalizer))
+	}
+	namespace, name := d.Cluster()
+	c, h, err := r.Cluster(ctx, d.Namespace, namespace, name)
+	if err == nil && h.Reason == "" {
+		h, err = r.keep(ctx, c, d, true)
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	again := reach.Look
+	if h.Reason != "" {
+		again = h.Again
+	}
+	return retry.Pass(again, r.tell(ctx, d, h))
+}
+
+func (r *Reconciler) finalizer(ctx context.Context, d *v1alpha1.GaleraDatabase, change func(client.Object, string) bool) error {
+	before := d.DeepCopy()
+	change(d, Finalizer)
+	return client.IgnoreNotFound(r.Patch(ctx, d, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
+}
+
+// keep has the database there, or gone.
+func (r *Reconciler) keep(ctx context.Context, c *v1alpha1.GaleraCluster, d *v1alpha1.GaleraDatabase, present bool) (reach.Hindrance, error) {
+	target, h := r.Primary(c)
+	if h.Reason != "" {
+		return h, nil
+	}
+	wish := accounts.Database(d, present)
+	result, err := r.Keep(ctx, target, wish)
+	if err == nil && result.Reason == agentapi.SQLOwned && d.Spec.Adopt {
+		gone, goneErr := reach.Gone(ctx, r.Live, result.Owner, &v1alpha1.GaleraDatabase{})
+		if goneErr != nil {
+			return h, goneErr
+		}
+		if gone {
+			wish.Instead = result.Owner
+			result, err = r.Keep(ctx, target, wish)
+		}
+	}
+	return reach.Answer("the database "+wish.Name, "GaleraDatabase", result, err), nil
+}
+
+// tell writes down what the pass has found.
+func (r *Reconciler) tell(ctx context.Context, d *v1alpha1.GaleraDatabase, h reach.Hindrance) error {
+	was := meta.IsStatusConditionTrue(d.Status.Conditions, v1alpha1.ConditionReady)
+	if h.Passes && was && d.Status.ObservedGeneration == d.Generation {
+		return nil // a cluster that is busy says nothing about what was applied
+	}
+	next := d.DeepCopy()
+	next.Status.ObservedGeneration, next.Status.Name = d.Generation, d.DatabaseName()
+	status, kind := metav1.ConditionTrue, corev1.EventTypeNormal
+	if h.Reason == "" {
+		h = reach.Hindrance{Reason: v1alpha1.ReasonApplied, Message: "the database " + next.Status.Name + " is in the cluster as the spec asks for"}
+	} else {
+		status, kind = metav1.ConditionFalse, corev1.EventTypeWarning
+	}
+	for _, condition := range []string{v1alpha1.ConditionApplied, v1alpha1.ConditionReady} {
+		meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{Type: condition, Status: status, Reason: h.Reason, Message: h.Message, ObservedGeneration: d.Generation})
+	}
+	if equality.Semantic.DeepEqual(d.Status, next.Status) {
+		return nil
+	}
+	err := r.Status().Update(ctx, next)
+	if before := meta.FindStatusCondition(d.Status.Conditions, v1alpha1.ConditionReady); err == nil && (before == nil || before.Reason != h.Reason) {
+		r.Events.Eventf(d, nil, kind, h.Reason, "Apply", "%s", h.Message)
+	}
+	return err
+}
+
+// remove drops the database, or its mark, and lets the object go.
+func (r *Reconciler) remove(ctx context.Context, d *v1alpha1.GaleraDatabase) (time.Duration, error) {
+	if !controllerutil.ContainsFinalizer(d, Finalizer) {
+		return 0, nil
+	}
+	namespace, name := d.Cluster()
+	c := &v1alpha1.GaleraCluster{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, c)
+	if client.IgnoreNotFound(err) != nil {
+		return 0, err
+	}
+	if err == nil && c.DeletionTimestamp == nil && d.Status.Name != "" {
+		// A namespace that is no longer admitted may still take away what is its own.
+		_, h, err := r.Cluster(ctx, namespace, namespace, name)
+		if err == nil && h.Reason == "" {
+			h, err = r.keep(ctx, c, d, false)
+		}
+		if err != nil {
+			return 0, err
+		}
+		if h.Reason != "" {
+			return h.Again, r.waits(ctx, d, h)
+		}
+	}
+	return 0, r.finalizer(ctx, d, controllerutil.RemoveFinalizer)
+}
+
+// waits tells what the deletion waits for, and what ends it.
+func (r *Reconciler) waits(ctx context.Context, d *v1alpha1.GaleraDatabase, h reach.Hindrance) error {
+	next := d.DeepCopy()
+	meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDropping, ObservedGeneration: d.Generation,
+		Message: fmt.Sprintf("waiting for the cluster to take changes: %s. To delete this object without that, remove its finalizer %s; the database then stays", h.Message, Finalizer)})
+	if equality.Semantic.DeepEqual(d.Status, next.Status) {
+		return nil
+	}
+	return r.Status().Update(ctx, next)
+}
+
+// SetupWithManager registers the reconciler: it is woken by the database, and, while it waits, by its cluster.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		For(&v1alpha1.GaleraDatabase{}).
+		WithOptions(controller.Options{RateLimiter: retry.BackOff()}).
+		Watches(&v1alpha1.GaleraCluster{}, handler.EnqueueRequestsFromMapFunc(r.waiting)).
+		Complete(r)
+}
+
+// waiting finds the databases of a cluster that are not Ready, or not gone.
+func (r *Reconciler) waiting(ctx context.Context, cluster client.Object) (out []reconcile.Request) {
+	var all v1alpha1.GaleraDatabaseList
+	if r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy) != nil {
+		return nil // asked again soon
+	}
+	for i := range all.Items {
+		d := &all.Items[i]
+		namespace, name := d.Cluster()
+		if namespace == cluster.GetNamespace() && name == cluster.GetName() && !meta.IsStatusConditionTrue(d.Status.Conditions, v1alpha1.ConditionReady) {
+			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(d)})
+		}
+	}
+	return out
+}

@@ -1,0 +1,178 @@
+// Package galerauser reconciles GaleraUsers: the account in the cluster, its password and its certificate, and the Secret for the
+// application.
+package galerauser
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	reach "github.com/galera-operator/galera-operator/controllers/accounts"
+	"github.com/galera-operator/galera-operator/controllers/retry"
+	"github.com/galera-operator/galera-operator/internal/accounts"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/observe"
+)
+
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerausers,verbs=get;list;watch;update;patch
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerausers/status,verbs=get;update;patch
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerausers/finalizers,verbs=update
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galeradatabases,verbs=get;list;watch
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=cert-manager.io,resources=certificates,verbs=get;list;watch;create;patch;delete
+
+// Finalizer holds a GaleraUser until its account is dropped.
+const Finalizer = "galera-operator.io/drop-user"
+
+// given is how often a person's Secret with a password is read: it sends no event.
+const given = 15 * time.Second
+
+// Reconciler brings one GaleraUser a step further, every time it is asked.
+type Reconciler struct {
+	client.Client
+	reach.Reach
+	// Keep asks an agent to have an account as it is to be.
+	Keep func(ctx context.Context, t observe.Target, u agentapi.SQLUser) (agentapi.SQLResult, error)
+	// Events tells people.
+	Events events.EventRecorder
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// Reconcile makes one pass: get, observe, decide, act, write the status.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	u := &v1alpha1.GaleraUser{}
+	if err := r.Client.Get(ctx, req.NamespacedName, u); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if u.DeletionTimestamp != nil {
+		return retry.Pass(r.remove(ctx, u))
+	}
+	if !controllerutil.ContainsFinalizer(u, Finalizer) {
+		before := u.DeepCopy()
+		controllerutil.AddFinalizer(u, Finalizer)
+		return retry.Pass(time.Millisecond, r.Patch(ctx, u, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
+	}
+	p := &pass{Reconciler: r, user: u, now: r.Now()}
+	again, err := p.make(ctx)
+	if err != nil {
+		return retry.Pass(0, err)
+	}
+	next := u.DeepCopy()
+	p.tell(&next.Status)
+	if !equality.Semantic.DeepEqual(u.Status, next.Status) {
+		if err := r.Status().Update(ctx, next); err != nil {
+			return retry.Pass(0, err)
+		}
+		p.announce(u, next)
+	}
+	if p.drifted(next) {
+		r.Events.Eventf(u, nil, corev1.EventTypeWarning, "DriftCorrected", "Apply", "the account %s had been changed by hand, and is again as the spec asks for", next.Status.Account)
+	}
+	return retry.Pass(again, nil)
+}
+
+// pass is one look at a user, and what came of it.
+type pass struct {
+	*Reconciler
+	user *v1alpha1.GaleraUser
+	now  time.Time
+
+	cluster  *v1alpha1.GaleraCluster
+	rotation *accounts.Rotation // nil without a password
+	// noGiven says why the person's Secret has no password, "" when it has one.
+	noGiven string
+	// hindrance is why the account is not as it is to be; unbound is why the application has not all that it needs.
+	hindrance, unbound reach.Hindrance
+	// mended says that statements were needed for what had been applied.
+	mended bool
+	bound  *boundTo
+}
+
+// make brings the user a step further, and says when to look again.
+func (p *pass) make(ctx context.Context) (time.Duration, error) {
+	u := p.user
+	namespace, name := u.Cluster()
+	var err error
+	if p.cluster, p.hindrance, err = p.Reach.Cluster(ctx, u.Namespace, namespace, name); err != nil || p.hindrance.Reason != "" {
+		return p.hindrance.Again, err
+	}
+	if p.hindrance, err = p.refused(ctx); err != nil || p.hindrance.Reason != "" {
+		return p.hindrance.Again, err
+	}
+	bound, err := p.readBinding(ctx)
+	if err != nil {
+		return p.hindrance.Again, p.taken(err)
+	}
+	if written, err := p.passwords(ctx, bound); written || err != nil || p.hindrance.Reason != "" {
+		return max(p.hindrance.Again, time.Millisecond), p.taken(err)
+	}
+	pair, err := p.certificate(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if p.hindrance, err = p.apply(ctx, bound); err != nil || p.hindrance.Reason != "" {
+		return p.hindrance.Again, err
+	}
+	if p.unbound.Reason != "" {
+		return p.unbound.Again, nil
+	}
+	changed, err := p.bind(ctx, pair)
+	if changed && err == nil {
+		return time.Millisecond, nil // the overlap begins when the binding Secret is seen to hold the password
+	}
+	return p.next(), p.taken(err)
+}
+
+// next is when to look again at what is well.
+func (p *pass) next() time.Duration {
+	again := reach.Look
+	if p.user.Spec.Authentication.PasswordSecretRef != nil {
+		again = given
+	}
+	if p.rotation != nil && !p.rotation.Until.IsZero() {
+		again = min(again, max(p.rotation.Until.Sub(p.now), time.Second))
+	}
+	return again
+}
+
+// apply has the account in the cluster.
+func (p *pass) apply(ctx context.Context, bound *boundTo) (reach.Hindrance, error) {
+	var passwords []string
+	if p.rotation != nil {
+		published := ""
+		if bound != nil && p.user.Spec.Plugin != v1alpha1.PluginNative {
+			published = bound.password // with the native plugin every driver gets in with either, and the order is left alone
+		}
+		passwords = p.rotation.Accepted(published)
+	}
+	wish, err := accounts.User(p.user, passwords)
+	if err != nil {
+		return reach.Hindrance{}, err
+	}
+	target, hindrance := p.Primary(p.cluster)
+	if hindrance.Reason != "" {
+		return hindrance, nil
+	}
+	result, err := p.Keep(ctx, target, wish)
+	if err == nil && result.Reason == agentapi.SQLOwned && p.user.Spec.Adopt {
+		gone, goneErr := reach.Gone(ctx, p.Live, result.Owner, &v1alpha1.GaleraUser{})
+		if goneErr != nil {
+			return reach.Hindrance{}, goneErr
+		}
+		if gone {
+			wish.Instead = result.Owner
+			result, err = p.Keep(ctx, target, wish)
+		}
+	}
+	p.mended = result.Statements > 0
+	return reach.Answer("the account "+accounts.Account(p.user), "GaleraUser", result, err), nil
+}

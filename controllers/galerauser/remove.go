@@ -1,0 +1,85 @@
+package galerauser
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	reach "github.com/galera-operator/galera-operator/controllers/accounts"
+	"github.com/galera-operator/galera-operator/internal/accounts"
+)
+
+// remove drops the account of a GaleraUser that is being deleted, ends its connections on every node, and lets the object go.
+func (r *Reconciler) remove(ctx context.Context, u *v1alpha1.GaleraUser) (time.Duration, error) {
+	if !controllerutil.ContainsFinalizer(u, Finalizer) {
+		return 0, nil
+	}
+	namespace, name := u.Cluster()
+	c := &v1alpha1.GaleraCluster{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, c)
+	if client.IgnoreNotFound(err) != nil {
+		return 0, err
+	}
+	if err == nil && c.DeletionTimestamp == nil {
+		h, err := r.drop(ctx, c, u)
+		if err != nil {
+			return 0, err
+		}
+		if h.Reason != "" {
+			return h.Again, r.waits(ctx, u, h)
+		}
+	}
+	c.Namespace, c.Name = namespace, name
+	if err := r.dropIssued(ctx, c, u); err != nil {
+		return 0, err
+	}
+	before := u.DeepCopy()
+	controllerutil.RemoveFinalizer(u, Finalizer)
+	return 0, client.IgnoreNotFound(r.Patch(ctx, u, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
+}
+
+// drop has the account gone. What the primary drops, the other nodes hear of: they are asked to end its connections.
+func (r *Reconciler) drop(ctx context.Context, c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser) (reach.Hindrance, error) {
+	if u.Status.Account == "" {
+		return reach.Hindrance{}, nil // nothing was ever asked for
+	}
+	// A namespace that is no longer admitted may still take away what is its own.
+	_, h, err := r.Reach.Cluster(ctx, c.Namespace, c.Namespace, c.Name)
+	if err != nil || h.Reason != "" {
+		return h, err
+	}
+	target, h := r.Primary(c)
+	if h.Reason != "" {
+		return h, nil
+	}
+	wish := accounts.NoUser(u)
+	result, err := r.Keep(ctx, target, wish)
+	if h := reach.Answer("the account "+accounts.Account(u), "GaleraUser", result, err); h.Reason != "" {
+		return h, nil
+	}
+	for _, t := range r.Others(c) {
+		if result, err := r.Keep(ctx, t, wish); err != nil || result.Reason != "" {
+			h := reach.Answer("a connection on "+t.Pod, "GaleraUser", result, err)
+			return h, nil
+		}
+	}
+	return reach.Hindrance{}, nil
+}
+
+// waits tells what the deletion waits for, and what ends it.
+func (r *Reconciler) waits(ctx context.Context, u *v1alpha1.GaleraUser, h reach.Hindrance) error {
+	next := u.DeepCopy()
+	meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDropping, ObservedGeneration: u.Generation,
+		Message: fmt.Sprintf("the account is dropped when the cluster takes changes again: %s. To delete this object without that, remove its finalizer %s; the account then stays", h.Message, Finalizer)})
+	if equality.Semantic.DeepEqual(u.Status, next.Status) {
+		return nil
+	}
+	return r.Status().Update(ctx, next)
+}

@@ -1,0 +1,281 @@
+package galerauser
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	reach "github.com/galera-operator/galera-operator/controllers/accounts"
+	"github.com/galera-operator/galera-operator/internal/accounts"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/pki"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+// Keys of the Secret NAME-password.
+const (
+	keyPassword = "password"
+	keyPrevious = "previous"
+	keySince    = "since"
+	keyRenewed  = "renewed"
+)
+
+// boundTo is what the binding Secret holds.
+type boundTo struct {
+	password string
+	notAfter time.Time
+}
+
+// read reads a Secret of the user's past the cache, nil when there is none. One that belongs to something else is an error.
+func (p *pass) read(ctx context.Context, name string) (*corev1.Secret, error) {
+	s := &corev1.Secret{}
+	err := p.Live.Get(ctx, client.ObjectKey{Namespace: p.user.Namespace, Name: name}, s)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err == nil && !metav1.IsControlledBy(s, p.user) {
+		err = apply.ErrForeign{Kind: "Secret", Name: name}
+	}
+	return s, err
+}
+
+// write makes a Secret of the user's hold exactly this. It says whether anything was to be changed.
+func (p *pass) write(ctx context.Context, name string, kind corev1.SecretType, data map[string][]byte) (bool, error) {
+	have, err := p.read(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	if have == nil {
+		s := &corev1.Secret{Type: kind, Data: data}
+		s.Namespace, s.Name = p.user.Namespace, name
+		s.Labels = map[string]string{v1alpha1.LabelCluster: p.cluster.Name, v1alpha1.LabelUser: p.user.Name}
+		s.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(p.user, v1alpha1.GroupVersion.WithKind("GaleraUser"))}
+		return true, p.Create(ctx, s, client.FieldOwner(apply.FieldOwner))
+	}
+	if maps.EqualFunc(have.Data, data, func(a, b []byte) bool { return string(a) == string(b) }) {
+		return false, nil
+	}
+	changed := have.DeepCopy()
+	changed.Data = data
+	return true, p.Patch(ctx, changed, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{}), client.FieldOwner(apply.FieldOwner))
+}
+
+// taken makes a hindrance of a Secret that belongs to something else.
+func (p *pass) taken(err error) error {
+	var foreign apply.ErrForeign
+	if !errors.As(err, &foreign) {
+		return err
+	}
+	p.hindrance = reach.Hindrance{Reason: v1alpha1.ReasonNameTaken, Message: foreign.Error(), Again: reach.Seldom}
+	return nil
+}
+
+func (p *pass) readBinding(ctx context.Context) (*boundTo, error) {
+	s, err := p.read(ctx, p.user.BindingName())
+	if s == nil || err != nil {
+		return nil, err
+	}
+	b := &boundTo{password: string(s.Data["password"])}
+	if leaf := pki.Parse(s.Data[corev1.TLSCertKey]); len(leaf) > 0 {
+		b.notAfter = leaf[0].NotAfter
+	}
+	p.bound = b
+	return b, nil
+}
+
+// passwords decides the next step of the password's life, and writes it down if there is one.
+func (p *pass) passwords(ctx context.Context, bound *boundTo) (written bool, err error) {
+	spec := p.user.Spec.Authentication
+	if spec.None {
+		return false, nil
+	}
+	name := p.user.Name + "-password"
+	s, err := p.read(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	ask := accounts.Asked{Token: renewal(p.user), Fresh: fresh, Overlap: time.Hour, Now: p.now}
+	if spec.Overlap != nil {
+		ask.Overlap = spec.Overlap.Duration
+	}
+	if bound != nil {
+		ask.Published = bound.password
+	}
+	if s != nil {
+		since, _ := time.Parse(time.RFC3339, string(s.Data[keySince]))
+		ask.Have = &accounts.Passwords{Password: string(s.Data[keyPassword]), Previous: string(s.Data[keyPrevious]), Since: since, Renewed: string(s.Data[keyRenewed])}
+	}
+	if ref := spec.PasswordSecretRef; ref != nil {
+		if ask.Given, p.noGiven, err = p.given(ctx, *ref); err != nil {
+			return false, err
+		}
+		if p.noGiven != "" && s == nil {
+			p.hindrance = reach.Hindrance{Reason: v1alpha1.ReasonPasswordMissing, Message: p.noGiven, Again: given}
+			return false, nil
+		}
+		if p.noGiven != "" {
+			ask.Given = ask.Have.Password // what the account has stays
+		}
+	}
+	r, err := accounts.Rotate(ask)
+	if err != nil {
+		return false, err
+	}
+	p.rotation = &r
+	if !r.Write {
+		return false, nil
+	}
+	data := map[string][]byte{keyPassword: []byte(r.Password)}
+	put := func(key, value string) {
+		if value != "" {
+			data[key] = []byte(value)
+		}
+	}
+	put(keyPrevious, r.Previous)
+	put(keyRenewed, r.Renewed)
+	if !r.Since.IsZero() {
+		put(keySince, r.Since.UTC().Format(time.RFC3339))
+	}
+	return p.write(ctx, name, corev1.SecretTypeOpaque, data)
+}
+
+// given reads the password of a person's Secret.
+func (p *pass) given(ctx context.Context, ref v1alpha1.PasswordKey) (password, missing string, err error) {
+	s := &corev1.Secret{}
+	err = p.Live.Get(ctx, client.ObjectKey{Namespace: p.user.Namespace, Name: ref.Name}, s)
+	switch {
+	case apierrors.IsNotFound(err):
+		return "", fmt.Sprintf("there is no Secret %q in this namespace: create it with the key %s", ref.Name, ref.Key), nil
+	case err != nil:
+		return "", "", err
+	case s.Labels[v1alpha1.LabelCluster] != "":
+		return "", fmt.Sprintf("the Secret %q belongs to the cluster %q: name another one", ref.Name, s.Labels[v1alpha1.LabelCluster]), nil
+	}
+	password = agentapi.RootPassword(s.Data[ref.Key])
+	if password == "" {
+		return "", fmt.Sprintf("the Secret %q has no key %q, or an empty one", ref.Name, ref.Key), nil
+	}
+	return password, "", nil
+}
+
+// renewal is the token of the annotation that asks for another password, "" for none.
+func renewal(u *v1alpha1.GaleraUser) string {
+	for _, one := range strings.Split(u.Annotations[v1alpha1.AnnotationRenew], ",") {
+		if token, ok := strings.CutPrefix(strings.TrimSpace(one), "password@"); ok {
+			return token
+		}
+	}
+	return ""
+}
+
+// fresh makes a password of 26 letters and digits: 128 random bits, and nothing that needs quoting anywhere.
+func fresh() (string, error) { return rand.Text(), nil }
+
+// certificate has the user's certificate requested, and returns it once it is issued. Without it the application waits, and the account does
+// not.
+func (p *pass) certificate(ctx context.Context) (pair *corev1.Secret, err error) {
+	if p.user.Spec.Require != v1alpha1.RequireX509 {
+		return nil, p.dropCertificate(ctx, p.cluster)
+	}
+	err = apply.Own(ctx, p.Client, p.Live, p.cluster.UID, resources.UserCertificate(p.cluster, p.user))
+	if meta.IsNoMatchError(err) {
+		p.unbound = reach.Hindrance{Reason: v1alpha1.ReasonCertManagerMissing, Message: "cert-manager is not installed", Again: reach.Seldom}
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	pair = &corev1.Secret{}
+	err = p.Live.Get(ctx, client.ObjectKey{Namespace: p.cluster.Namespace, Name: resources.UserIssuedName(p.cluster, p.user)}, pair)
+	crt, key, _ := observe.PairOf(pair)
+	if err == nil && len(crt) > 0 && len(key) > 0 {
+		return pair, nil
+	}
+	p.unbound = reach.Hindrance{Reason: v1alpha1.ReasonCertificateWaits, Again: reach.Soon, Message: "waiting for cert-manager to issue the user's certificate (Certificate " +
+		resources.UserIssuedName(p.cluster, p.user) + " in the namespace " + p.cluster.Namespace + ")"}
+	return nil, client.IgnoreNotFound(err)
+}
+
+// dropIssued removes a user's certificate and its key.
+func (r *Reconciler) dropIssued(ctx context.Context, c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser) error {
+	certificate := resources.UserCertificate(c, u)
+	err := apply.Remove(ctx, r.Client, r.Live, c.UID, certificate)
+	if meta.IsNoMatchError(err) {
+		err = nil
+	}
+	key := &corev1.Secret{}
+	key.Namespace, key.Name = certificate.Namespace, certificate.Name
+	return errors.Join(err, client.IgnoreNotFound(r.Delete(ctx, key)))
+}
+
+func (p *pass) dropCertificate(ctx context.Context, c *v1alpha1.GaleraCluster) error {
+	if p.user.Status.CertificateNotAfter == nil {
+		return nil // there was none
+	}
+	return p.dropIssued(ctx, c, p.user)
+}
+
+// bind gives the application all that it needs.
+func (p *pass) bind(ctx context.Context, pair *corev1.Secret) (bool, error) {
+	login := accounts.Login{}
+	if p.rotation != nil {
+		login.Password = p.rotation.Password
+	}
+	ca := &corev1.ConfigMap{}
+	err := p.Client.Get(ctx, client.ObjectKey{Namespace: p.cluster.Namespace, Name: resources.CAConfigMapName(p.cluster)}, ca)
+	if client.IgnoreNotFound(err) != nil {
+		return false, err
+	}
+	login.CA = []byte(ca.Data[resources.CAKey])
+	login.Cert, login.Key, _ = observe.PairOf(pair)
+	data := accounts.Binding(p.cluster, p.user, login)
+	changed, err := p.write(ctx, p.user.BindingName(), accounts.BindingType, data)
+	if err != nil {
+		return false, err
+	}
+	p.bound = &boundTo{password: login.Password}
+	if leaf := pki.Parse(login.Cert); len(leaf) > 0 {
+		p.bound.notAfter = leaf[0].NotAfter
+	}
+	return changed, nil
+}
+
+// refused says what the user asks for and cannot have.
+func (p *pass) refused(ctx context.Context) (reach.Hindrance, error) {
+	u, c := p.user, p.cluster
+	if u.Spec.Require != v1alpha1.RequireNone && c.Spec.TLS.Clients == v1alpha1.TLSDisabled {
+		return reach.Hindrance{Reason: v1alpha1.ReasonNoClientTLS, Again: reach.Look,
+			Message: "the cluster offers clients no TLS (spec.tls.clients: Disabled): set it to Preferred or Required, or spec.require of this user to None"}, nil
+	}
+	own := map[string]bool{}
+	if u.Namespace != c.Namespace {
+		var all v1alpha1.GaleraDatabaseList
+		if err := p.Client.List(ctx, &all, client.InNamespace(u.Namespace)); err != nil {
+			return reach.Hindrance{}, err
+		}
+		for i := range all.Items {
+			d := &all.Items[i]
+			namespace, name := d.Cluster()
+			if namespace == c.Namespace && name == c.Name && meta.IsStatusConditionTrue(d.Status.Conditions, v1alpha1.ConditionApplied) {
+				own[d.DatabaseName()] = true
+			}
+		}
+	}
+	if why := accounts.Overreach(u, c.Namespace, own); why != "" {
+		return reach.Hindrance{Reason: v1alpha1.ReasonGrantRefused, Message: why, Again: reach.Seldom}, nil
+	}
+	return reach.Hindrance{}, nil
+}

@@ -1,0 +1,72 @@
+package galerauser
+
+import (
+	"context"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/retry"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+// workers is how many users are looked at side by side; each agent takes one wish at a time.
+const workers = 4
+
+// SetupWithManager registers the reconciler. It is woken by the user and its Secrets; by its certificate and the cluster's CA; and, while it
+// waits, by its cluster and by databases.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	waiting := func(u *v1alpha1.GaleraUser) bool {
+		return u.DeletionTimestamp != nil || !meta.IsStatusConditionTrue(u.Status.Conditions, v1alpha1.ConditionReady)
+	}
+	return ctrl.NewControllerManagedBy(mgr).
+		For(&v1alpha1.GaleraUser{}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: retry.BackOff()}).
+		Owns(&corev1.Secret{}).
+		Watches(&v1alpha1.GaleraCluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+			return r.usersOf(ctx, o.GetNamespace(), o.GetName(), waiting)
+		})).
+		Watches(&v1alpha1.GaleraDatabase{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+			namespace, name := o.(*v1alpha1.GaleraDatabase).Cluster()
+			return r.usersOf(ctx, namespace, name, waiting)
+		})).
+		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+			c := &v1alpha1.GaleraCluster{}
+			c.Name = o.GetLabels()[v1alpha1.LabelCluster]
+			if c.Name == "" || o.GetName() != resources.CAConfigMapName(c) {
+				return nil
+			}
+			return r.usersOf(ctx, o.GetNamespace(), c.Name, func(*v1alpha1.GaleraUser) bool { return true })
+		})).
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+			c := &v1alpha1.GaleraCluster{}
+			c.Name = o.GetLabels()[v1alpha1.LabelCluster]
+			if c.Name == "" || !strings.HasPrefix(o.GetName(), c.Name+"-user-") {
+				return nil
+			}
+			return r.usersOf(ctx, o.GetNamespace(), c.Name, func(u *v1alpha1.GaleraUser) bool { return resources.UserIssuedName(c, u) == o.GetName() })
+		})).
+		Complete(r)
+}
+
+// usersOf finds users of a cluster.
+func (r *Reconciler) usersOf(ctx context.Context, namespace, name string, which func(*v1alpha1.GaleraUser) bool) (out []reconcile.Request) {
+	var all v1alpha1.GaleraUserList
+	if r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy) != nil {
+		return nil // asked again soon
+	}
+	for i := range all.Items {
+		u := &all.Items[i]
+		if ns, n := u.Cluster(); ns == namespace && n == name && which(u) {
+			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(u)})
+		}
+	}
+	return out
+}

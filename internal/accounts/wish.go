@@ -1,0 +1,56 @@
+package accounts
+
+import (
+	"time"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+// Owner is how a resource is marked in the database.
+func Owner(namespace, name string) string { return namespace + "/" + name }
+
+// User is what a user's account is to be, given the passwords that it accepts, the one in use first.
+func User(u *v1alpha1.GaleraUser, passwords []string) (agentapi.SQLUser, error) {
+	w := agentapi.SQLUser{Owner: Owner(u.Namespace, u.Name), Adopt: u.Spec.Adopt, Name: u.AccountName(), Host: u.Spec.Host, Present: true,
+		Plugin: u.Spec.Plugin, TLS: u.Spec.Require == v1alpha1.RequireTLS, Roles: u.Spec.Roles, Limits: limits(u.Spec.Limits)}
+	if u.Spec.Require == v1alpha1.RequireX509 {
+		w.TLS, w.Subject = true, resources.UserSubject(u)
+	}
+	if len(passwords) == 0 {
+		// Only the native plugin takes a certificate alone: its empty password is no password.
+		w.Plugin, passwords = v1alpha1.PluginNative, []string{""}
+	}
+	for _, p := range passwords {
+		kept, err := agentapi.Kept(w.Plugin, p, string(u.UID))
+		if err != nil {
+			return w, err
+		}
+		w.Accepts = append(w.Accepts, kept)
+	}
+	for _, g := range u.Spec.Grants {
+		w.Grants = append(w.Grants, agentapi.SQLGrant{Privileges: g.Privileges, Database: g.Database, Table: g.Table, Columns: g.Columns, WithGrant: g.WithGrantOption})
+	}
+	return w, nil
+}
+
+// NoUser is the wish that a user's account be gone, or no longer be marked.
+func NoUser(u *v1alpha1.GaleraUser) agentapi.SQLUser {
+	return agentapi.SQLUser{Owner: Owner(u.Namespace, u.Name), Name: u.AccountName(), Host: u.Spec.Host, Keep: u.Spec.DeletionPolicy == v1alpha1.AccountRetain}
+}
+
+func limits(l v1alpha1.UserLimits) agentapi.SQLLimits {
+	out := agentapi.SQLLimits{QueriesPerHour: int64(l.MaxQueriesPerHour), UpdatesPerHour: int64(l.MaxUpdatesPerHour),
+		ConnectionsPerHour: int64(l.MaxConnectionsPerHour), UserConnections: int64(l.MaxUserConnections)}
+	if l.MaxStatementTime != nil {
+		out.StatementMillis = int64(l.MaxStatementTime.Duration / time.Millisecond)
+	}
+	return out
+}
+
+// Database is what a database is to be; present says whether it is to be there.
+func Database(d *v1alpha1.GaleraDatabase, present bool) agentapi.SQLDatabase {
+	return agentapi.SQLDatabase{Owner: Owner(d.Namespace, d.Name), Adopt: d.Spec.Adopt, Name: d.DatabaseName(), Present: present,
+		Keep: d.Spec.DeletionPolicy != v1alpha1.AccountDelete, CharacterSet: d.Spec.CharacterSet, Collation: d.Spec.Collation}
+}
