@@ -48,10 +48,7 @@ func TestWhatTheSpecTakesAway(t *testing.T) {
 	w := newWorld(t, "taken-away", spec())
 	policy := child{&networkingv1.NetworkPolicy{}, "shop"}
 	signer := child{&certmanagerv1.Issuer{}, "shop-ca"}
-	clients := []child{
-		{&certmanagerv1.Issuer{}, "shop-client-ca"}, {&certmanagerv1.Certificate{}, "shop-client-app-issued"},
-		{&corev1.Secret{}, "shop-client-app-issued"}, {&corev1.Secret{}, "shop-client-app"},
-	}
+	clientSigner := child{&certmanagerv1.Issuer{}, "shop-client-ca"}
 	stays := []child{{&certmanagerv1.Certificate{}, "shop-ca-pair"}, {&corev1.Secret{}, "shop-root"}, {&corev1.Secret{}, "shop-tls"}, {&certmanagerv1.Certificate{}, "shop-issued"}}
 	w.bringUp()
 	w.Eventually(w.there(append(stays, policy, signer)...)).Should(BeTrue())
@@ -62,20 +59,12 @@ func TestWhatTheSpecTakesAway(t *testing.T) {
 	w.edit(func(c *v1alpha1.GaleraCluster) { c.Spec.NetworkPolicy.Enabled = nil })
 	w.Eventually(w.there(policy)).Should(BeTrue(), "the policy again")
 
-	w.edit(func(c *v1alpha1.GaleraCluster) {
-		c.Spec.TLS.ClientCertificates = []v1alpha1.ClientCertificateSpec{clientNamed("app", ""), clientNamed("web", "")}
-	})
-	w.issueClient("app")
-	w.issueClient("web")
-	web := child{&corev1.Secret{}, "shop-client-web"}
-	w.Eventually(w.there(append(clients, web)...)).Should(BeTrue(), "what is made for clients")
-	w.edit(func(c *v1alpha1.GaleraCluster) {
-		c.Spec.TLS.ClientCertificates = []v1alpha1.ClientCertificateSpec{clientNamed("web", "web.pair")}
-	})
-	w.Eventually(w.gone(append(clients[1:], web)...)).Should(BeTrue(), "what was made for a client, and the Secret under its old name")
-	w.Expect(w.there(clients[0], child{&corev1.Secret{}, "web.pair"}, child{&corev1.Secret{}, "shop-client-web-issued"})()).To(BeTrue())
-	w.edit(func(c *v1alpha1.GaleraCluster) { c.Spec.TLS.ClientCertificates = nil })
-	w.Eventually(w.gone(clients[0], child{&corev1.Secret{}, "web.pair"})).Should(BeTrue())
+	user := &v1alpha1.GaleraUser{ObjectMeta: metav1.ObjectMeta{Namespace: w.cluster.Namespace, Name: "app"},
+		Spec: v1alpha1.GaleraUserSpec{ClusterRef: v1alpha1.ClusterReference{Name: "shop"}, Require: v1alpha1.RequireX509}}
+	must(t, kube.Create(t.Context(), user))
+	w.Eventually(w.there(clientSigner, child{&certmanagerv1.Certificate{}, "shop-client-ca-pair"})).Should(BeTrue(), "the clients' CA")
+	must(t, kube.Delete(t.Context(), user))
+	w.Eventually(w.gone(clientSigner)).Should(BeTrue(), "the right to sign for clients")
 	w.Expect(w.there(child{&certmanagerv1.Certificate{}, "shop-client-ca-pair"})()).To(BeTrue(), "the CA's key is kept")
 
 	w.edit(func(c *v1alpha1.GaleraCluster) { c.Spec.TLS.IssuerRef = &v1alpha1.IssuerReference{Name: "corporate"} })

@@ -155,7 +155,7 @@ func smallRelease(t *testing.T) {
 // 256 KiB together.
 func TestCRDsAreSmall(t *testing.T) {
 	crds := render(t, "").of("CustomResourceDefinition")
-	if len(crds) != 5 {
+	if len(crds) != 7 {
 		t.Errorf("%d CRDs", len(crds))
 	}
 	for _, o := range crds {

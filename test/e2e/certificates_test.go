@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"slices"
 	"time"
@@ -190,31 +189,3 @@ func replaceAndCheck(ctx context.Context, shop *harness.Cluster, replace func())
 		Expect(greeting.Welcomed).To(BeFalse(), "%s still takes a peer of the old CA", pod)
 	}
 }
-
-var _ = Describe("A client certificate", Label(Slow, Wire), func() {
-	It("opens the database port, and nothing else", func(ctx SpecContext) {
-		shop := sharedCluster(ctx)
-		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) {
-			s.TLS.ClientCertificates = []v1alpha1.ClientCertificateSpec{{Name: "app", CommonName: "app"}}
-		})
-		DeferCleanup(func(ctx SpecContext) {
-			change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.TLS.ClientCertificates = nil })
-		})
-		secret := &corev1.Secret{}
-		Eventually(func() error {
-			return kube.Get(ctx, ctrlclient.ObjectKey{Namespace: shop.Namespace, Name: shop.Name + "-client-app"}, secret)
-		}).WithTimeout(shortly).Should(Succeed())
-		pair, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
-		Expect(err).NotTo(HaveOccurred())
-		root := client(ctx, shop)
-		Expect(root.Exec(ctx, shop.Name+"-primary", "CREATE OR REPLACE USER app@'%' REQUIRE SUBJECT '/CN=app'")).To(Succeed())
-		pod := podNames(ctx, shop)[0]
-		Eventually(func() (string, error) { return root.As("app", &pair).QueryPod(ctx, pod, "SELECT CURRENT_USER()") }).
-			WithTimeout(shortly).Should(Equal("app@%"), "all nodes load the clients' CA live")
-		_, err = root.As("app", nil).QueryPod(ctx, pod, "SELECT 1")
-		Expect(err).To(MatchError(ContainSubstring("1045")), "REQUIRE SUBJECT wants the certificate")
-		greeting, err := shop.DialPeer(ctx, pod, &harness.Pair{Certificate: secret.Data["tls.crt"], Key: secret.Data["tls.key"]}, harness.GreetingTime)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(greeting.Welcomed).To(BeFalse(), "a client's certificate must not open replication")
-	}, SpecTimeout(6*time.Minute))
-})

@@ -1,0 +1,150 @@
+package harness
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"database/sql"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// Binding is what an application finds in a user's binding Secret.
+type Binding struct {
+	// Data are the Secret's keys.
+	Data map[string][]byte
+	addr string
+}
+
+// Binding reads a user's binding Secret. Nothing else is used to connect, but the address behind the name in it: this process is no pod.
+func (c *Cluster) Binding(ctx context.Context, namespace, user string) (*Binding, error) {
+	var u v1alpha1.GaleraUser
+	if err := c.Kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: user}, &u); err != nil {
+		return nil, err
+	}
+	var secret corev1.Secret
+	if err := c.Kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: u.BindingName()}, &secret); err != nil {
+		return nil, err
+	}
+	var svc corev1.Service
+	if err := c.Kube.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.Name + "-primary"}, &svc); err != nil {
+		return nil, err
+	}
+	return &Binding{Data: secret.Data, addr: net.JoinHostPort(svc.Spec.ClusterIP, databasePort)}, nil
+}
+
+// With returns the binding with another value of a key; nil is none.
+func (b *Binding) With(key string, value []byte) *Binding {
+	out := &Binding{Data: map[string][]byte{}, addr: b.addr}
+	for k, v := range b.Data {
+		out.Data[k] = v
+	}
+	out.Data[key] = value
+	return out
+}
+
+// Password of the account.
+func (b *Binding) Password() string { return string(b.Data["password"]) }
+
+// Open connects by go-dsn, verifying the server by ca.crt, and with the certificate if there is one. The password is that of the key.
+func (b *Binding) Open() (*sql.DB, error) {
+	conf := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool(), ServerName: string(b.Data["host"])}
+	if !conf.RootCAs.AppendCertsFromPEM(b.Data["ca.crt"]) {
+		return nil, fmt.Errorf("no ca.crt in the binding")
+	}
+	if len(b.Data["tls.crt"]) > 0 {
+		pair, err := tls.X509KeyPair(b.Data["tls.crt"], b.Data["tls.key"])
+		if err != nil {
+			return nil, err
+		}
+		conf.Certificates = []tls.Certificate{pair}
+	}
+	if err := mysql.RegisterTLSConfig("galera", &tls.Config{MinVersion: tls.VersionTLS12}); err != nil {
+		return nil, err
+	}
+	cfg, err := mysql.ParseDSN(string(b.Data["go-dsn"]))
+	if err != nil {
+		return nil, err
+	}
+	cfg.TLS, cfg.TLSConfig, cfg.Addr, cfg.Passwd = conf, "", b.addr, b.Password()
+	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = answerTimeout, answerTimeout, answerTimeout
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(1)
+	return db, nil
+}
+
+// Login connects once.
+func (b *Binding) Login(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*answerTimeout)
+	defer cancel()
+	db, err := b.Open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	return db.PingContext(ctx)
+}
+
+// Knocker logs in again and again: with what the binding Secret held at the beginning and with what it holds now, as applications do that
+// read it at their start and those that read it each time.
+type Knocker struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+	// Logins is how often it got in, Failures what it was told otherwise.
+	Logins   int
+	Failures []string
+}
+
+// Knock starts logging in. The binding of the beginning is used until before, which the overlap of passwords allows.
+func (c *Cluster) Knock(ctx context.Context, namespace, user string, before time.Time) (*Knocker, error) {
+	first, err := c.Binding(ctx, namespace, user)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	k := &Knocker{cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(k.done)
+		for ctx.Err() == nil {
+			now, err := c.Binding(ctx, namespace, user)
+			if err == nil {
+				err = now.Login(ctx)
+			}
+			k.note(ctx, "now", err)
+			if time.Now().Before(before) {
+				k.note(ctx, "first", first.Login(ctx))
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}()
+	return k, nil
+}
+
+func (k *Knocker) note(ctx context.Context, which string, err error) {
+	switch {
+	case err == nil:
+		k.Logins++
+	case ctx.Err() == nil:
+		k.Failures = append(k.Failures, which+": "+err.Error())
+	}
+}
+
+// Stop ends it.
+func (k *Knocker) Stop() {
+	k.cancel()
+	<-k.done
+}
