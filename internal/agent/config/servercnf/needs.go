@@ -3,6 +3,7 @@ package servercnf
 import (
 	"crypto/x509"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -28,15 +29,18 @@ func Needed(c agentapi.NodeConfig) [][]string {
 	return needed
 }
 
+var safeNames = regexp.MustCompile("^[" + safeName + "]+$")
+
 // CertificateProblem says why a pair's leaf cannot serve the configured transfers, "" when it can.
 // Encrypted rsync goes through stunnel, which the scripts tell to ask for the joiner's common name
-// among the DNS names.
+// among the DNS names. MariaDB takes no other characters in it than safeName's.
 func CertificateProblem(c agentapi.NodeConfig, leaf *x509.Certificate) string {
 	if c.StateTransfer.Method != Rsync || c.TLS.StateTransfer != galera.PolicyRequired || leaf == nil {
 		return ""
 	}
-	if leaf.Subject.CommonName == "" || leaf.VerifyHostname(leaf.Subject.CommonName) != nil {
-		return fmt.Sprintf("rsync transfers need a certificate whose common name (%q) is one of its DNS names; use MariaBackup, or another certificate", leaf.Subject.CommonName)
+	cn := leaf.Subject.CommonName
+	if !safeNames.MatchString(cn) || leaf.VerifyHostname(cn) != nil {
+		return fmt.Sprintf("rsync transfers need a certificate whose common name (%q) is one of its DNS names, without a wildcard; use MariaBackup, or another certificate", cn)
 	}
 	return ""
 }

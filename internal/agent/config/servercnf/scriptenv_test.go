@@ -19,6 +19,8 @@ func TestScriptEnvSocat(t *testing.T) {
 	}{
 		"a pipe":         {script: `echo $$ >me; socat -u stdio TCP:x | sed "s/^$(cat me):/itself:/"; echo ${PIPESTATUS[0]}`, want: "agent widen\nitself: -d -d -b 65536 -u stdio TCP:x\n3\n"},
 		"evaluated":      {script: `tcmd="socat -u 'a b' stdio"; eval "$tcmd | sed s/^.*:.-d/-d/"`, want: "agent widen\n-d -d -b 65536 -u a b stdio\n"},
+		"a stand-in":     {script: `tcmd="socat stdio openssl-connect:x:1,verify=1,commonname='unnamed',retry=5"; eval "$tcmd | sed s/^.*:.-d/-d/"`, want: "agent widen\n-d -d -b 65536 stdio openssl-connect:x:1,verify=1,commonname=,retry=5\n"},
+		"a real name":    {script: `socat stdio openssl-connect:x:1,commonname=unname | sed s/^.*:.-d/-d/`, want: "agent widen\n-d -d -b 65536 stdio openssl-connect:x:1,commonname=unname\n"},
 		"awaited":        {script: `timeout -k 9 5 socat -u 'a b' stdio | sed s/^.*:.-d/-d/; echo ${PIPESTATUS[0]}`, want: "-d -d -d -u a b stdio\n3\n"},
 		"another wait":   {script: `timeout 5 echo 'a b'`, want: "a b\n"},
 		"the version":    {script: `socat -V | cut -d: -f2`, want: "agent widen\n -d -d -b 65536 -V\n"},
@@ -51,6 +53,37 @@ func TestScriptEnvSocat(t *testing.T) {
 			cmd.Dir, cmd.Env = dir, []string{"PATH=" + dir + ":" + path, "BASH_ENV=" + env}
 			out, err := cmd.CombinedOutput()
 			if string(out) != tc.want {
+				t.Errorf("%q (%v), want %q", out, err, tc.want)
+			}
+		})
+	}
+}
+
+// TestScriptEnvCommonName: a common name that MariaDB refuses in a request for a transfer is not given to the script.
+func TestScriptEnvCommonName(t *testing.T) {
+	const subject = `set -ue; PATH="$PWD:$PATH"; "$(command -v openssl)" x509 -noout -subject -in cert`
+	for name, tc := range map[string]struct{ script, cn, want string }{
+		"plain":           {script: subject, cn: "shop-1.test_a", want: "subject=CN = shop-1.test_a\n"},
+		"a space":         {script: subject, cn: "shop.test cluster", want: "subject=CN = unnamed\n"},
+		"a wildcard":      {script: subject, cn: "*.shop.test", want: "subject=CN = unnamed\n"},
+		"none":            {script: subject, want: "subject=CN = unnamed\n"},
+		"another letter":  {script: "export LC_ALL=C.UTF-8; " + subject, cn: "caf\u00e9", want: "subject=CN = unnamed\n"},
+		"another command": {script: "openssl rand -hex 16", cn: "shop.test cluster", want: "ran rand -hex 16\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, filepath.Join(dir, "openssl"), `#!/bin/sh
+case "$*" in
+*multiline) echo subject=; echo "    organizationName          = Acme Inc"; echo "    commonName                = `+tc.cn+`" ;;
+*-subject*) echo "subject=CN = `+tc.cn+`" ;;
+*) echo "ran $*" ;;
+esac
+`)
+			write(t, filepath.Join(dir, "env.sh"), scriptEnv("/dev/null", "true", ""))
+			write(t, filepath.Join(dir, "wsrep_sst_rsync"), tc.script)
+			cmd := exec.Command("bash", filepath.Join(dir, "wsrep_sst_rsync"))
+			cmd.Dir, cmd.Env = dir, []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "BASH_ENV=" + filepath.Join(dir, "env.sh")}
+			if out, err := cmd.CombinedOutput(); string(out) != tc.want || err != nil {
 				t.Errorf("%q (%v), want %q", out, err, tc.want)
 			}
 		})

@@ -210,13 +210,13 @@ func TestMissing(t *testing.T) {
 func TestCertificateProblem(t *testing.T) {
 	config := input(nil).Config
 	leaf := func(cn string) *x509.Certificate {
-		return &x509.Certificate{Subject: pkix.Name{CommonName: cn}, DNSNames: []string{"shop.test"}}
+		return &x509.Certificate{Subject: pkix.Name{CommonName: cn}, DNSNames: []string{"shop.test", "*.shop.test"}}
 	}
 	if got := CertificateProblem(config, leaf("anything")); got != "" {
 		t.Errorf("mariabackup: %s", got)
 	}
 	config.StateTransfer.Method = Rsync
-	for cn, bad := range map[string]bool{"shop.test": false, "shop": true, "": true} {
+	for cn, bad := range map[string]bool{"shop.test": false, "shop": true, "": true, "a.shop.test": false, "*.shop.test": true} {
 		if got := CertificateProblem(config, leaf(cn)); (got != "") != bad {
 			t.Errorf("rsync with %q: %q", cn, got)
 		}

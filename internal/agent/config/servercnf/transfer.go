@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/galera-operator/galera-operator/internal/agent/sst/transfer"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/mycnf"
@@ -21,78 +20,6 @@ func sockopt(in Input) string {
 		return "retry=50,interval=0.2"
 	}
 	return "retry=50,interval=0.2,connect-timeout=3"
-}
-
-// scriptEnv makes transfers faster: it shortens the donor's fixed ten-second sleep between the two streams of a
-// mariabackup transfer (sockopt makes the donor wait for the joiner itself), and lets socat move eight times as much
-// at a time as it does by itself, which takes a third less of the processors, and tell which TLS was spoken
-// (server.ParseHandshake), as it lets a joiner's stunnel. It also notes who gives what to
-// whom. The file is BASH_ENV of mariadbd, so bash reads it before each script. A directory in PATH
-// would not do: mariadbd puts its own bin directory in front.
-//
-// The joiner's first stream, which is awaited with timeout, tells more: with a number of retries a listening socat goes
-// on when it has turned somebody away, and calls the reason no error.
-//
-// The pipes between socat and its neighbours are widened (package widen): socat's own option for that fails, and with it the
-// transfer, where the host does not give so much, and older ones have none.
-//
-// In a pipe socat takes the place of its shell, so that its exit code and its process are where the scripts look. So does
-// stunnel, which a joiner starts in the background.
-//
-// Where a transfer is to be encrypted, rsync's script is not let go on without a stunnel that it would find: it would copy in
-// clear, without a word, whatever ssl-mode says. The image was looked at (Needed), but not through this very PATH.
-//
-// stunnel takes its own settings for OpenSSL's: a joiner's, whose word counts, is given the policy (tunnel, "" where a transfer
-// is not to be encrypted).
-func scriptEnv(notes, agent, tunnel string) string {
-	guard := ""
-	if tunnel != "" {
-		guard = `	if [ "${0##*/}" = wsrep_sst_rsync ] && ! type -P stunnel >/dev/null; then
-		echo 'WSREP_SST: [ERROR] stunnel not found in PATH: rsync would send everything in clear' >&2
-		exit 2
-	fi
-`
-	}
-	return `# Read by bash before each transfer script (BASH_ENV).
-case "${0##*/}" in
-wsrep_sst_mariabackup | wsrep_sst_rsync)
-` + guard + transfer.Script(notes) + `	sleep() {
-		if [ "$*" = 10 ]; then
-			command sleep 0.3
-		else
-			command sleep "$@"
-		fi
-	}
-	if type -P socat >/dev/null; then
-		socat() {
-			if [ "$BASHPID" != $$ ]; then
-				` + agent + ` widen || :
-				exec socat -d -d -b 65536 "$@"
-			fi
-			command socat -d -d -b 65536 "$@"
-		}
-	fi
-	if type -P stunnel >/dev/null; then
-		stunnel() {
-			sed -i 's/^debug = warning$/debug = info` + tunnel + `/' "$1" || exit 2
-			if [ "$BASHPID" != $$ ]; then exec stunnel "$@"; fi
-			command stunnel "$@"
-		}
-	fi
-	if type -P timeout >/dev/null; then
-		timeout() {
-			local word words=()
-			for word; do
-				words+=("$word")
-				if [ "$word" = socat ]; then words+=(-d -d -d); fi
-			done
-			if [ "$BASHPID" != $$ ]; then exec timeout "${words[@]}"; fi
-			command timeout "${words[@]}"
-		}
-	fi
-	;;
-esac
-`
 }
 
 // transferSection is [sst], which the scripts read from the disk at every transfer.
@@ -164,18 +91,6 @@ func TransferEncrypted(f mycnf.File) bool {
 	encrypt, _ := f.Get("sst", "encrypt")
 	ca, _ := f.Get("sst", "tca")
 	return (mode == "VERIFY_CA" || encrypt == "4") && ca != ""
-}
-
-// tunnel is the policy for a joiner's stunnel, as lines that follow another one in sed.
-func tunnel(in Input) string {
-	if in.Config.TLS.StateTransfer != galera.PolicyRequired {
-		return ""
-	}
-	least := "TLSv1.3"
-	if in.Config.TLS.MinVersion == "1.2" {
-		least = "TLSv1.2"
-	}
-	return `\nsslVersionMin = ` + least + `\nciphersuites = ` + strings.Join(suites(in.Config.TLS, in.CPUFlags), ":") + `\noptions = CIPHER_SERVER_PREFERENCE`
 }
 
 // openSSL is the policy for all that links OpenSSL: provider, server and socat. It is the only
