@@ -128,6 +128,11 @@ type GaleraClusterSpec struct {
 	// +optional
 	PrimaryService ServiceSpec `json:"primaryService,omitempty"`
 
+	// readOnlyService configures the Service NAME-readonly, which selects the Synced nodes that are not the primary, and the
+	// primary when there is no other. It refuses no writes: every node of a cluster accepts them.
+	// +optional
+	ReadOnlyService ServiceSpec `json:"readOnlyService,omitempty"`
+
 	// allowedNamespaces selects the namespaces, by their labels, whose GaleraUsers and GaleraDatabases may name this cluster. They get accounts
 	// with privileges on their own GaleraDatabases only. {} selects all namespaces. Default: this cluster's namespace alone.
 	// +optional
@@ -319,6 +324,21 @@ type CertificateSpec struct {
 	// +optional
 	// +kubebuilder:default={}
 	PrivateKey PrivateKeySpec `json:"privateKey,omitempty"`
+	// dnsNames are further names in the certificate, by which clients outside the cluster reach it, for instance that of a load
+	// balancer. The first label may be a wildcard (*). The issuer must accept them.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:items:Pattern=`^(\*\.)?[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$`
+	DNSNames []string `json:"dnsNames,omitempty"`
+	// ipAddresses are addresses in the certificate, for clients that connect to one: IPv4 or IPv6. The issuer must accept them.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=45
+	// +kubebuilder:validation:items:XValidation:rule="isIP(self)",message="must be an IPv4 or IPv6 address"
+	IPAddresses []string `json:"ipAddresses,omitempty"`
 }
 
 // PrivateKeySpec is the type and size of a private key.
@@ -333,25 +353,6 @@ type PrivateKeySpec struct {
 	// size in bits: 256 or 384 for ECDSA (default 256); 2048, 3072 or 4096 for RSA (default 2048).
 	// +optional
 	Size int32 `json:"size,omitempty"`
-}
-
-// ServiceSpec configures a Service.
-type ServiceSpec struct {
-	// type of the Service: ClusterIP, NodePort or LoadBalancer. Default: ClusterIP.
-	// +optional
-	// +kubebuilder:default=ClusterIP
-	// +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer
-	Type corev1.ServiceType `json:"type,omitempty"`
-	// annotations of the Service, for instance for a load balancer.
-	// +optional
-	Annotations map[string]string `json:"annotations,omitempty"`
-	// loadBalancerClass of a Service of type LoadBalancer.
-	// +optional
-	LoadBalancerClass *string `json:"loadBalancerClass,omitempty"`
-	// loadBalancerSourceRanges are the CIDRs from which a load balancer accepts clients.
-	// +optional
-	// +kubebuilder:validation:MaxItems=64
-	LoadBalancerSourceRanges []string `json:"loadBalancerSourceRanges,omitempty"`
 }
 
 // NetworkPolicySpec restricts who can connect to the nodes.

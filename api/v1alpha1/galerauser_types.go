@@ -49,8 +49,9 @@ const (
 	RequireX509 = "X509"
 	RequireNone = "None"
 
-	EndpointPrimary = "Primary"
-	EndpointAny     = "Any"
+	EndpointPrimary  = "Primary"
+	EndpointAny      = "Any"
+	EndpointReadOnly = "ReadOnly"
 )
 
 // GaleraUserSpec is the desired account.
@@ -120,11 +121,11 @@ type GaleraUserSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Database string `json:"database,omitempty"`
-	// endpoint is where the binding Secret leads: Primary, the Service NAME-primary, which is the choice for everything that writes; or Any,
-	// the Service NAME of all Synced nodes. Default: Primary.
+	// endpoint is where the binding Secret leads: Primary, the Service NAME-primary, which is the choice for everything that writes; Any,
+	// the Service NAME of all Synced nodes; or ReadOnly, the Service NAME-readonly of those that are not the primary. Default: Primary.
 	// +optional
 	// +kubebuilder:default=Primary
-	// +kubebuilder:validation:Enum=Primary;Any
+	// +kubebuilder:validation:Enum=Primary;Any;ReadOnly
 	Endpoint string `json:"endpoint,omitempty"`
 	// secretName is the binding Secret, which the operator makes. It cannot be changed. Default: NAME-binding.
 	// +optional

@@ -95,7 +95,7 @@ func (pub publisher) publish(ctx context.Context, f observe.Facts, seen map[stri
 		given.config = pub.rendered(f, seen, resources.Encryption(given.config.TLS))
 	}
 	if given.config.Revision != "" {
-		objects = append(objects, resources.Static(c, given.config, observe.PrimaryPod(f), pub.Options)...)
+		objects = append(objects, resources.Static(c, given.config, observe.Roles(f), pub.Options)...)
 		guard(objects, f)
 	}
 	secrets, err := pub.publishTLS(f, seen, now)

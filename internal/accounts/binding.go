@@ -57,8 +57,11 @@ type binding struct {
 
 func host(c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser) string {
 	name := resources.PrimaryServiceName(c)
-	if u.Spec.Endpoint == v1alpha1.EndpointAny {
+	switch u.Spec.Endpoint {
+	case v1alpha1.EndpointAny:
 		name = resources.ServiceName(c)
+	case v1alpha1.EndpointReadOnly:
+		name = resources.ReadOnlyServiceName(c)
 	}
 	return name + "." + c.Namespace + ".svc"
 }

@@ -47,6 +47,10 @@ func TestBinding(t *testing.T) {
 	if _, has := b["password"]; has || string(b["host"]) != "shop.data.svc" || string(b["tls.crt"]) != "c" || !strings.Contains(string(b["sqlalchemy-url"]), "ssl_cert=%2Fb%2Ftls.crt") {
 		t.Errorf("%s", b)
 	}
+	u.Spec.Endpoint = v1alpha1.EndpointReadOnly
+	if host := string(Binding(c, u, Login{})["host"]); host != "shop-readonly.data.svc" {
+		t.Error(host)
+	}
 	c.Spec.TLS.Clients = v1alpha1.TLSDisabled
 	if b := Binding(c, u, Login{CA: []byte("ca")}); strings.Contains(string(b["jdbc-url"])+string(b["go-dsn"])+string(b["sqlalchemy-url"]), "ssl") || len(b["ca.crt"]) > 0 {
 		t.Errorf("without TLS: %s", b)

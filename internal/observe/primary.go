@@ -51,6 +51,16 @@ func PrimaryPod(f Facts) string {
 	return resources.PodName(f.Cluster, 0)
 }
 
+// Roles say where the Services of f's cluster lead. A replica serves while its pod is Ready.
+func Roles(f Facts) resources.Roles {
+	roles := resources.Roles{Primary: PrimaryPod(f)}
+	for name, p := range f.Pods {
+		roles.Replicas = roles.Replicas || name != roles.Primary && p.DeletionTimestamp == nil &&
+			p.Labels[v1alpha1.LabelRole] == v1alpha1.RoleReplica && podReady(p)
+	}
+	return roles
+}
+
 // Role is what NAME-primary makes of a pod.
 func Role(f Facts, pod string) string {
 	if pod == PrimaryPod(f) {

@@ -5,6 +5,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
@@ -45,6 +46,36 @@ func TestPrimaryPod(t *testing.T) {
 		}
 		if Role(f, tc.want) != v1alpha1.RolePrimary || Role(f, "shop-9") != v1alpha1.RoleReplica {
 			t.Errorf("%s: the roles are wrong", name)
+		}
+	}
+}
+
+// TestReplicas: a replica serves while it is Ready, and is not on its way out.
+func TestReplicas(t *testing.T) {
+	for name, tc := range map[string]struct {
+		pod   string
+		ready corev1.ConditionStatus
+		role  string
+		gone  bool
+		want  bool
+	}{
+		"a replica":                {"shop-1", corev1.ConditionTrue, v1alpha1.RoleReplica, false, true},
+		"not Synced":               {"shop-1", corev1.ConditionFalse, v1alpha1.RoleReplica, false, false},
+		"deleted":                  {"shop-1", corev1.ConditionTrue, v1alpha1.RoleReplica, true, false},
+		"made anew, no label yet":  {"shop-1", corev1.ConditionTrue, "", false, false},
+		"the primary":              {"shop-0", corev1.ConditionTrue, v1alpha1.RolePrimary, false, false},
+		"the primary, until today": {"shop-0", corev1.ConditionTrue, v1alpha1.RoleReplica, false, false},
+	} {
+		p := &corev1.Pod{}
+		p.Name, p.Labels = tc.pod, map[string]string{v1alpha1.LabelRole: tc.role}
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: tc.ready}}
+		if tc.gone {
+			p.DeletionTimestamp = new(metav1.Now())
+		}
+		f := Facts{Cluster: &v1alpha1.GaleraCluster{}, Pods: map[string]*corev1.Pod{tc.pod: p}}
+		f.Cluster.Name, f.Cluster.Status.Primary = "shop", "shop-0"
+		if got := Roles(f); got.Replicas != tc.want || got.Primary != "shop-0" {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func LeafCertificate(c *v1alpha1.GaleraCluster, opts Options) *cmv1.Certificate 
 	duration, renewBefore := leafTimes(c)
 	cert.Spec.CommonName = commonName(c, "")
 	cert.Spec.DNSNames = dnsNames(c, opts)
-	cert.Spec.IPAddresses = []string{"127.0.0.1"}
+	cert.Spec.IPAddresses = ipAddresses(c)
 	cert.Spec.Duration = &metav1.Duration{Duration: duration}
 	cert.Spec.RenewBefore = &metav1.Duration{Duration: renewBefore}
 	cert.Spec.Usages = usages(c.Spec.TLS.Certificate.PrivateKey, cmv1.UsageServerAuth, cmv1.UsageClientAuth)

@@ -63,7 +63,13 @@ func everything() *v1alpha1.GaleraCluster {
 	}
 	c.Spec.TLS = everyTLS()
 	c.Spec.StateTransfer = everyTransfer()
-	c.Spec.Service = v1alpha1.ServiceSpec{Type: corev1.ServiceTypeNodePort, LoadBalancerClass: new("ignored")}
+	c.Spec.Service = v1alpha1.ServiceSpec{Type: corev1.ServiceTypeNodePort, LoadBalancerClass: new("ignored"),
+		ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal}
+	c.Spec.ReadOnlyService = v1alpha1.ServiceSpec{InternalTrafficPolicy: corev1.ServiceInternalTrafficPolicyLocal,
+		ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal,
+		Labels:                map[string]string{"team": "shop", v1alpha1.LabelCluster: "other"}}
+	c.Spec.TLS.Certificate.DNSNames = []string{"shop.example.org", "*.db.example.org", "localhost"}
+	c.Spec.TLS.Certificate.IPAddresses = []string{"192.0.2.7", "127.0.0.1"}
 	c.Spec.PrimaryService = v1alpha1.ServiceSpec{
 		Type:                     corev1.ServiceTypeLoadBalancer,
 		Annotations:              map[string]string{"example.org/internal": "true"},
@@ -152,7 +158,7 @@ func render(c *v1alpha1.GaleraCluster, opts Options) []client.Object {
 		config = WithArbitrator(c, config, opts)
 		arbitrator = append(arbitrator, Arbitrator(c, opts, true))
 	}
-	objects := append(Certificates(c, opts, true), Static(c, config, PodName(c, 0), opts)...)
+	objects := append(Certificates(c, opts, true), Static(c, config, Roles{PodName(c, 0), true}, opts)...)
 	objects = append(objects,
 		RootSecret(c, "secret"),
 		CAConfigMap(c, []byte("ca")),

@@ -43,6 +43,9 @@ func ServiceName(c *v1alpha1.GaleraCluster) string { return c.Name }
 // PrimaryServiceName returns the name of the Service that leads to one writer at a time.
 func PrimaryServiceName(c *v1alpha1.GaleraCluster) string { return c.Name + "-primary" }
 
+// ReadOnlyServiceName returns the name of the Service that leads to every Synced node but the writer.
+func ReadOnlyServiceName(c *v1alpha1.GaleraCluster) string { return c.Name + "-readonly" }
+
 // NodesServiceName returns the name of the headless Service that gives every node its name.
 func NodesServiceName(c *v1alpha1.GaleraCluster) string { return c.Name + "-nodes" }
 

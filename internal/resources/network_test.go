@@ -72,7 +72,7 @@ func TestNoPolicy(t *testing.T) {
 	if NetworkPolicy(c, testOptions) != nil {
 		t.Error("a policy nobody wants")
 	}
-	for _, object := range Static(c, NodeConfig(c, int(c.Spec.Replicas), TLSConfig(c), testOptions), PodName(c, 0), testOptions) {
+	for _, object := range Static(c, NodeConfig(c, int(c.Spec.Replicas), TLSConfig(c), testOptions), Roles{PodName(c, 0), true}, testOptions) {
 		if object.GetObjectKind().GroupVersionKind().Kind == "NetworkPolicy" {
 			t.Error("a policy nobody wants is applied")
 		}
@@ -88,6 +88,13 @@ func TestServices(t *testing.T) {
 		s.Spec.Selector[v1alpha1.LabelRole] != "" || !s.Spec.PublishNotReadyAddresses ||
 		s.Annotations["example.org/internal"] != "true" {
 		t.Errorf("got %+v", s.Spec)
+	}
+	if s := ReadOnlyService(c, true); s.Spec.Selector[v1alpha1.LabelRole] != v1alpha1.RoleReplica || s.Labels["team"] != "shop" ||
+		s.Labels[v1alpha1.LabelCluster] != "shop" || s.Spec.ExternalTrafficPolicy != "" || *s.Spec.InternalTrafficPolicy != "Local" {
+		t.Errorf("got %+v", s)
+	}
+	if s := ReadOnlyService(c, false); s.Spec.Selector[v1alpha1.LabelRole] != "" || s.Spec.PublishNotReadyAddresses {
+		t.Errorf("without replicas: %+v", s.Spec)
 	}
 	if s := NodesService(c); s.Spec.ClusterIP != "None" || !s.Spec.PublishNotReadyAddresses || len(s.Spec.Ports) != 6 {
 		t.Errorf("got %+v", s.Spec)

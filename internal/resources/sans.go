@@ -1,6 +1,8 @@
 package resources
 
 import (
+	"slices"
+
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
@@ -16,11 +18,11 @@ func commonName(c *v1alpha1.GaleraCluster, suffix string) string {
 	return name
 }
 
-// dnsNames lists every name a client or a node may dial: the three Services, and every pod by
+// dnsNames lists every name a client or a node may dial: the four Services, and every pod by
 // itself, for as many nodes as a cluster can have, so that scaling asks for no new certificate.
-// There is no wildcard: it would add nothing to the list, and some issuers refuse one.
+// There is no wildcard: it would add nothing to the list, and some issuers refuse one. The names that the spec adds come last.
 func dnsNames(c *v1alpha1.GaleraCluster, opts Options) []string {
-	short := []string{ServiceName(c), PrimaryServiceName(c), NodesServiceName(c)}
+	short := []string{ServiceName(c), PrimaryServiceName(c), ReadOnlyServiceName(c), NodesServiceName(c)}
 	for i := range MaxReplicas {
 		short = append(short, PodName(c, i)+"."+NodesServiceName(c))
 	}
@@ -29,5 +31,19 @@ func dnsNames(c *v1alpha1.GaleraCluster, opts Options) []string {
 		namespaced := name + "." + c.Namespace
 		names = append(names, name, namespaced, namespaced+".svc", namespaced+".svc."+opts.clusterDomain())
 	}
-	return append(names, "localhost")
+	return withNew(append(names, "localhost"), c.Spec.TLS.Certificate.DNSNames)
+}
+
+// ipAddresses are 127.0.0.1, for clients within the pod, and those that the spec adds.
+func ipAddresses(c *v1alpha1.GaleraCluster) []string {
+	return withNew([]string{"127.0.0.1"}, c.Spec.TLS.Certificate.IPAddresses)
+}
+
+func withNew(names, more []string) []string {
+	for _, name := range more {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }

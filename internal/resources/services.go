@@ -55,6 +55,16 @@ func PrimaryService(c *v1alpha1.GaleraCluster, primary string) *corev1.Service {
 	return s
 }
 
+// ReadOnlyService returns the Service that leads to every Synced node but the primary. Without replicas that serve it leads to every
+// Synced node, which is the primary: so a replica that comes back has clients although no operator is there.
+func ReadOnlyService(c *v1alpha1.GaleraCluster, replicas bool) *corev1.Service {
+	selector := Selector(c)
+	if replicas {
+		selector = withLabel(selector, v1alpha1.LabelRole, v1alpha1.RoleReplica)
+	}
+	return clientService(c, ReadOnlyServiceName(c), c.Spec.ReadOnlyService, selector)
+}
+
 // NodesService returns the headless Service that gives every node its DNS name. It publishes nodes
 // that are not ready, because a node must be found before it can become ready.
 func NodesService(c *v1alpha1.GaleraCluster) *corev1.Service {
@@ -71,6 +81,12 @@ func NodesService(c *v1alpha1.GaleraCluster) *corev1.Service {
 func clientService(c *v1alpha1.GaleraCluster, name string, spec v1alpha1.ServiceSpec, selector map[string]string) *corev1.Service {
 	s := newService(c, name, selector)
 	s.Annotations = maps.Clone(spec.Annotations)
+	labels := maps.Clone(spec.Labels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	maps.Copy(labels, s.Labels)
+	s.Labels = labels
 	s.Spec.Type = spec.Type
 	if s.Spec.Type == "" {
 		s.Spec.Type = corev1.ServiceTypeClusterIP
@@ -79,6 +95,13 @@ func clientService(c *v1alpha1.GaleraCluster, name string, spec v1alpha1.Service
 	if s.Spec.Type == corev1.ServiceTypeLoadBalancer {
 		s.Spec.LoadBalancerClass = spec.LoadBalancerClass
 		s.Spec.LoadBalancerSourceRanges = slices.Clone(spec.LoadBalancerSourceRanges)
+	}
+	// The API server refuses this one without ports on the hosts.
+	if s.Spec.Type != corev1.ServiceTypeClusterIP {
+		s.Spec.ExternalTrafficPolicy = spec.ExternalTrafficPolicy
+	}
+	if spec.InternalTrafficPolicy != "" {
+		s.Spec.InternalTrafficPolicy = &spec.InternalTrafficPolicy
 	}
 	s.Spec.Ports = []corev1.ServicePort{servicePort(podPorts[0])}
 	return s

@@ -7,14 +7,21 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// Static returns the objects that depend on nothing but the spec and the name of the primary: they can be applied
+// Roles say where the Services lead: Primary is the primary's pod, and Replicas says that others serve.
+type Roles struct {
+	Primary  string
+	Replicas bool
+}
+
+// Static returns the objects that depend on nothing but the spec and the roles of the nodes: they can be applied
 // at any moment, in this order, and disturb no running node.
-func Static(c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, primary string, opts Options) []client.Object {
+func Static(c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, roles Roles, opts Options) []client.Object {
 	objects := []client.Object{
 		ServiceAccount(c),
 		NodesService(c),
 		Service(c),
-		PrimaryService(c, primary),
+		PrimaryService(c, roles.Primary),
+		ReadOnlyService(c, roles.Replicas),
 		PodDisruptionBudget(c),
 		ConfigMap(c, config),
 	}

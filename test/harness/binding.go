@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -33,8 +34,9 @@ func (c *Cluster) Binding(ctx context.Context, namespace, user string) (*Binding
 	if err := c.Kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: u.BindingName()}, &secret); err != nil {
 		return nil, err
 	}
+	service, _, _ := strings.Cut(string(secret.Data["host"]), ".")
 	var svc corev1.Service
-	if err := c.Kube.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.Name + "-primary"}, &svc); err != nil {
+	if err := c.Kube.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: service}, &svc); err != nil {
 		return nil, err
 	}
 	return &Binding{Data: secret.Data, addr: net.JoinHostPort(svc.Spec.ClusterIP, databasePort)}, nil
