@@ -103,7 +103,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	r.tellEvictions(ctx, in)
 	actErr := r.act(ctx, in)
 	syncErr := errors.Join(r.sync(ctx, in), r.labelRoles(ctx, in))
-	r.tellPrimary(ctx, in)
+	r.tellPrimary(ctx, in, actErr)
 	r.replaceAgents(ctx, in)
 	statusErr := r.updateStatus(ctx, in)
 	return r.result(ctx, in, pubErr, actErr, syncErr, statusErr)

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/plan"
 	"github.com/galera-operator/galera-operator/internal/status"
 )
@@ -15,10 +16,10 @@ import (
 // tellTime bounds the calls to all agents, which answer from memory: an agent that does not answer delays no other.
 const tellTime = 2 * time.Second
 
-// tellPrimary tells the agents which member is the primary: it is the last choice as a donor. An agent that
-// could not be told is told in the next pass.
-func (r *Reconciler) tellPrimary(ctx context.Context, in status.Input) {
-	primary := in.Facts.Cluster.Status.Primary
+// tellPrimary tells the agents which member is the primary: it is the last choice as a donor, and one that was it until a moment ago
+// serves on until clients are sent to the new one. An agent that could not be told is told in the next pass.
+func (r *Reconciler) tellPrimary(ctx context.Context, in status.Input, actErr error) {
+	primary := primaryAfter(in, actErr)
 	if primary == "" {
 		return
 	}
@@ -38,6 +39,17 @@ func (r *Reconciler) tellPrimary(ctx context.Context, in status.Input) {
 			}
 		})
 	}
+}
+
+// primaryAfter is where the primary's Service leads after this pass's act, "" when there has been no primary yet.
+func primaryAfter(in status.Input, actErr error) string {
+	if a, moved := in.Decision.Action.(plan.AssignRoles); moved && actErr == nil {
+		return a.Primary
+	}
+	if in.Facts.Cluster.Status.Primary == "" {
+		return ""
+	}
+	return observe.PrimaryPod(in.Facts)
 }
 
 // labelRoles lets the pods' labels follow the primary's Service, which has just changed when the role was moved.

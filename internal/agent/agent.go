@@ -110,7 +110,7 @@ func start(ctx context.Context, o Options, before *handover.State) (*agent, erro
 			return nil, err
 		}
 		a.reports.Continue(before.Report)
-		a.primary = before.Primary
+		a.role.primary = before.Primary
 	}
 	if err := a.serve(ctx); err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ type agent struct {
 	poll    wsrep.Poll
 	vitals  web.Vitals
 	exited  bool
-	primary string // the member clients are sent to, as the operator says; "" while not known
+	role    role
 
 	// What the member has.
 	image  image.Image
@@ -220,7 +220,7 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 		Parts: []handover.Part{&a.start, &a.orders, &a.commands, &a.serving, &a.volume, &a.evicted, a.backup},
 		Keepers: []handover.Named{{Name: "examine", Keeper: &a.exam}, {Name: "config", Keeper: &a.config}, {Name: "certs", Keeper: &a.certs},
 			{Name: "joiner", Keeper: &a.joiner}, {Name: "donor", Keeper: &a.donor}, {Name: "prove", Keeper: &a.prove}, {Name: "running", Keeper: &a.run}},
-		Sockets: &a.sockets, Report: a.reports.Get, Primary: func() string { return a.primary },
+		Sockets: &a.sockets, Report: a.reports.Get, Primary: func() string { return a.role.primary },
 	})
 }
 
@@ -250,7 +250,7 @@ func (a *agent) serve(ctx context.Context) error {
 	keeper := &accounts.Keeper{Logger: a.Logger, DB: a.conn.DB(), Status: a.conn.Status}
 	control := web.Control{Users: keeper.User, Databases: keeper.Database,
 		Reports: a.reports, Order: a.commands.Take, Primary: func(name string) {
-			a.queue.Post(func() { a.primary = name })
+			a.queue.Post(func() { a.role.tell(a.Name, name, time.Now()) })
 		}, Evict: a.evictions.Evict, Replace: a.handover.Take, AdmitBackup: a.backup.Admit,
 		Accounts: wsrep.BenchAccounts{Logger: a.Logger, Status: a.conn.Status, Make: a.conn.MakeBenchAccount, Drop: a.conn.DropBenchAccount}.Keep}
 	conf := web.TLSConfig(func() web.Identity { return web.Identity(a.certs.Identity()) })

@@ -37,6 +37,7 @@ func TestCluster(t *testing.T) {
 		{"repeated and old orders", (*story).repeat},
 		{"SIGKILL of one mariadbd", (*story).killOne},
 		{"restart with a changed setting", (*story).restart},
+		{"the primary leaves", (*story).farewell},
 		{"settings that need no restart", (*story).liveSettings},
 		{"certificate renewal", (*story).renew},
 		{"a bad pair is not loaded", (*story).badPair},

@@ -85,6 +85,7 @@ func (a *agent) turn() bool {
 	a.joiner.EndStalledIST(time.Now())
 	s := a.situation()
 	step := lifecycle.Next(s)
+	a.turnAgain(s.Farewell.Wait())
 	switch step.Act {
 	case lifecycle.ActExit:
 		a.exited = true
@@ -112,7 +113,7 @@ func (a *agent) situation() lifecycle.Situation {
 		Hibernated: a.config.Node != nil && a.config.Node.Hibernated, Blind: a.start.Blind(), Unusable: a.start.Unusable(), Examined: a.exam.Done,
 		Trouble: a.exam.Trouble, Checking: a.config.Node == nil && a.config.Checking,
 		Sticky: a.run.Attempts.Sticky, RetryIn: a.run.Attempts.RetryIn(time.Now()), ExamineIn: max(0, time.Until(a.exam.RetryAt)),
-		Join: a.start.MayJoin(),
+		Join: a.start.MayJoin(), Farewell: a.farewell(time.Now()),
 	}
 	if a.orders.Current != nil && orders.Forms(a.orders.Current.Kind) {
 		s.Form = a.orders.Current.Kind
@@ -124,6 +125,7 @@ func (a *agent) situation() lifecycle.Situation {
 func (a *agent) drain() {
 	if !a.queue.Draining() {
 		a.Logger.Info("shutting down")
+		a.role.drained = time.Now()
 		a.queue.Drain()
 	}
 }

@@ -22,7 +22,7 @@ func (a *agent) publish(step lifecycle.Step) {
 	r := agentapi.Report{
 		Name: a.Name, Protocol: agentapi.Protocol, AgentVersion: a.Version, AgentDigest: a.Digest, AgentArch: runtime.GOARCH, Phase: step.Phase, Waiting: step.Waiting,
 		Data: found.Data, Position: found.Position, SafeToBootstrap: found.Safe,
-		Draining: a.queue.Draining(), Primary: a.primary,
+		Draining: a.queue.Draining(), Primary: a.role.primary,
 	}
 	a.image.Report(&r)
 	a.orders.Report(&r)

@@ -21,6 +21,8 @@ type Situation struct {
 	Alive, Stopping, Answers bool
 	// Draining: the pod goes. Held: stopped by order. Restart: to be stopped and started again.
 	Draining, Held, Restart bool
+	// Farewell is what an order or the end of the pod waits for.
+	Farewell Farewell
 	// Condemned says that the running server must go: it is a danger to the data.
 	Condemned bool
 	// Hibernated is NodeConfig.Hibernated.
@@ -146,6 +148,8 @@ func nextAlive(s Situation) Step {
 	switch {
 	case s.Stopping:
 		return Step{Phase: galera.PhaseStopping}
+	case (s.Draining || s.Held || s.Restart) && !s.Condemned && s.Answers && s.Farewell.Wait() > 0:
+		return Step{Phase: galera.PhaseRunning, Waiting: "new clients to be sent to other nodes, before mariadbd is stopped"}
 	case s.Draining, s.Held, s.Restart, s.Condemned:
 		return Step{Act: ActStop, Phase: galera.PhaseStopping}
 	case s.Answers:

@@ -10,6 +10,7 @@ import (
 func TestNext(t *testing.T) {
 	ready := Situation{Examined: true, Join: JoinVerdict{Join: true}}
 	failure := &agentapi.Failure{Reason: "x"}
+	leaves := Farewell{Serves: true, Others: true, Draining: 1}
 	for name, c := range map[string]struct {
 		edit  func(*Situation)
 		act   Act
@@ -51,8 +52,13 @@ func TestNext(t *testing.T) {
 		"running, held":                {func(s *Situation) { s.Alive, s.Held = true, true }, ActStop, galera.PhaseStopping},
 		"running, to be restarted":     {func(s *Situation) { s.Alive, s.Restart = true, true }, ActStop, galera.PhaseStopping},
 		"running, condemned":           {func(s *Situation) { s.Alive, s.Condemned = true, true }, ActStop, galera.PhaseStopping},
-		"stopping once is enough":      {func(s *Situation) { s.Alive, s.Stopping, s.Draining = true, true, true }, ActNone, galera.PhaseStopping},
-		"hibernation stops nobody":     {func(s *Situation) { s.Alive, s.Answers, s.Hibernated = true, true, true }, ActNone, galera.PhaseRunning},
+		"clients follow first":         {func(s *Situation) { s.Alive, s.Answers, s.Draining, s.Farewell = true, true, true, leaves }, ActNone, galera.PhaseRunning},
+		"it does not answer":           {func(s *Situation) { s.Alive, s.Draining, s.Farewell = true, true, leaves }, ActStop, galera.PhaseStopping},
+		"a danger to the data waits for none": {func(s *Situation) {
+			s.Alive, s.Answers, s.Draining, s.Condemned, s.Farewell = true, true, true, true, leaves
+		}, ActStop, galera.PhaseStopping},
+		"stopping once is enough":  {func(s *Situation) { s.Alive, s.Stopping, s.Draining = true, true, true }, ActNone, galera.PhaseStopping},
+		"hibernation stops nobody": {func(s *Situation) { s.Alive, s.Answers, s.Hibernated = true, true, true }, ActNone, galera.PhaseRunning},
 	} {
 		s := ready
 		c.edit(&s)

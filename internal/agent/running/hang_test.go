@@ -32,6 +32,8 @@ func member(t *testing.T) (r *Room, ahead *time.Duration) {
 // deaf cannot be asked to send clients away.
 type deaf struct{}
 
+func (deaf) SendAway(context.Context) error { return errors.New("no answer") }
+
 func (deaf) Dismiss(context.Context) error { return errors.New("no answer") }
 
 // silent is a room whose server had answered, and has said nothing for so long.

@@ -79,8 +79,9 @@ type Room struct {
 	events Events
 }
 
-// dismisser sends a server's clients away.
+// dismisser sends a server's clients away: between their transactions, and by force.
 type dismisser interface {
+	SendAway(ctx context.Context) error
 	Dismiss(ctx context.Context) error
 }
 

@@ -13,8 +13,10 @@ const (
 	// patience with a stop: a joiner has nothing to lose, a server that served flushes its pages.
 	patienceJoiner = 10 * time.Second
 	patienceServer = 15 * time.Minute
-	// dismissTime is how long a stop is put off at most to send clients away.
-	dismissTime = 300 * time.Millisecond
+	// transactionTime is how long the transactions of clients have at most to end before a stop, and dismissTime how long it is
+	// put off after that.
+	transactionTime = 2 * time.Second
+	dismissTime     = 300 * time.Millisecond
 )
 
 // Stop asks mariadbd to stop.
@@ -31,12 +33,12 @@ func (r *Room) Stop() {
 	r.Stopping = true
 	r.leaveService()
 	r.patience, r.stopAt = patience, time.Now().Add(patience)
-	go terminate(r.Proc, r.conn)
+	go terminate(r.Proc, r.conn, !r.Condemned && r.Serves())
 }
 
-// terminate asks mariadbd to stop, and sends its clients away, which it would wait a second for: before, and
-// again those that came meanwhile. Once asked it takes no new ones.
-func terminate(proc *mariadbd.Process, conn dismisser) {
+// terminate asks mariadbd to stop, and sends its clients away, which it would wait a second for: before, each between two
+// transactions if it serves, and again those that came meanwhile. Once asked it takes no new ones.
+func terminate(proc *mariadbd.Process, conn dismisser, serves bool) {
 	alive, ended := context.WithCancel(context.Background())
 	defer ended()
 	go func() {
@@ -50,6 +52,11 @@ func terminate(proc *mariadbd.Process, conn dismisser) {
 		ctx, cancel := context.WithTimeout(alive, dismissTime)
 		defer cancel()
 		_ = conn.Dismiss(ctx) // one that does not answer is stopped all the same
+	}
+	if serves {
+		ctx, cancel := context.WithTimeout(alive, transactionTime)
+		_ = conn.SendAway(ctx) // who is left is sent away by force
+		cancel()
 	}
 	dismiss()
 	proc.Terminate()

@@ -1,0 +1,75 @@
+//go:build integration
+
+package agent_test
+
+import (
+	"context"
+	"crypto/tls"
+	"database/sql"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+// session is one connection over the network.
+func (n *node) session() *sql.Conn {
+	n.w.t.Helper()
+	c := mysql.NewConfig()
+	c.User, c.Passwd, c.Net, c.Addr = "root", rootPassword, "tcp", n.ip+":3306"
+	c.TLS = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // the certificate is not what is tested
+	db := sql.OpenDB(got(mysql.NewConnector(c))(n.w.t))
+	n.w.t.Cleanup(func() { _ = db.Close() })
+	return got(db.Conn(context.Background()))(n.w.t)
+}
+
+// farewell: the pod of the primary goes. It serves on until its role has moved, ends idle connections, and lets a transaction end.
+func (s *story) farewell() {
+	ctx, cancel := context.WithTimeout(s.Context(), time.Minute)
+	defer cancel()
+	tell := func(primary string) {
+		for _, n := range s.world.nodes {
+			check(s.T, s.world.client.TellPrimary(ctx, n.ip, primary))
+		}
+	}
+	n, other := s.node(1), s.node(0)
+	do := func(c *sql.Conn, statement string) {
+		s.Helper()
+		if _, err := c.ExecContext(ctx, statement); err != nil {
+			s.Fatalf("%s: %v", statement, err)
+		}
+	}
+	tell(n.name)
+	writer, idle := n.session(), n.session()
+	do(writer, "CREATE TABLE app.farewell (id INT PRIMARY KEY)")
+	do(writer, "BEGIN")
+	do(writer, "INSERT INTO app.farewell VALUES (1)")
+
+	s.world.run(exec.Command("docker", "kill", "-s", "TERM", n.container()))
+	n.until("on its way out, and serving", 3*time.Second, func(r agentapi.Report) bool {
+		return r.Draining && r.Phase == galera.PhaseRunning && strings.Contains(r.Waiting, "new clients")
+	})
+	if code := n.probe(agentapi.PathReady); code == 200 {
+		s.Error("it is ready for more")
+	}
+	do(n.session(), "INSERT INTO app.farewell VALUES (2)")
+	tell(other.name)
+	do(n.session(), "INSERT INTO app.farewell VALUES (3)")
+	for deadline := time.Now().Add(5 * time.Second); idle.PingContext(ctx) == nil; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.Fatal("an idle connection is not ended")
+		}
+	}
+	do(writer, "INSERT INTO app.farewell VALUES (4)")
+	do(writer, "COMMIT")
+	s.Logf("ended %s after that", n.stop(true).Round(time.Millisecond))
+	if got := other.mustSQL("SELECT GROUP_CONCAT(id ORDER BY id) FROM app.farewell"); got != "1,2,3,4" {
+		s.Errorf("rows %s", got)
+	}
+	n.start()
+	s.all(60 * time.Second)
+}
