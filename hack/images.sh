@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the container images in Docker; nothing happens when their inputs are unchanged.
-#   hack/images.sh [database|database-old|sysbench|operator|cert-manager|object-store|all]...
-# "all" is what the local cluster needs, without the operator and the older database.
+#   hack/images.sh [database|database-old|drivers|sysbench|operator|cert-manager|object-store|all]...
+# "all" is what the local cluster needs, without the operator, the older database and the drivers.
 set -euo pipefail
 # shellcheck source=hack/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -97,13 +97,14 @@ build_image() {
   case $1 in
   database) from_base "$DATABASE_IMAGE" database "$DATABASE_DEBIAN" "$PUBLIC_DATABASE_IMAGE" ;;
   database-old) from_base "$DATABASE_OLD_IMAGE" database "$DATABASE_OLD_DEBIAN" ;;
+  drivers) from_base "$DRIVERS_IMAGE" drivers "$DATABASE_DEBIAN" ;;
   sysbench) from_base "$SYSBENCH_IMAGE" sysbench "$DATABASE_DEBIAN" ;;
   operator) operator ;;
   cert-manager) cert_manager ;;
   object-store) object_store ;;
   all) for image in database sysbench cert-manager object-store; do build_image "$image"; done ;;
   base) debian_base "$2" ;;
-  *) die "usage: hack/images.sh [database|database-old|sysbench|operator|cert-manager|object-store|all]..." ;;
+  *) die "usage: hack/images.sh [database|database-old|drivers|sysbench|operator|cert-manager|object-store|all]..." ;;
   esac
 }
 

@@ -10,16 +10,25 @@ import (
 // OldImage is a database image of an earlier series than the default one.
 const OldImage = "galera-mariadb:10.11"
 
+// DriversImage has clients of several languages.
+const DriversImage = "galera-drivers:1.0"
+
+// LoadDrivers makes DriversImage where it is missing, and brings it to the nodes.
+func (k *Kube) LoadDrivers(ctx context.Context) error { return k.made(ctx, "drivers", DriversImage) }
+
 // LoadOld makes OldImage where it is missing, and brings it to the nodes.
-func (k *Kube) LoadOld(ctx context.Context) error {
+func (k *Kube) LoadOld(ctx context.Context) error { return k.made(ctx, "database-old", OldImage) }
+
+// made makes an image of hack/images.sh, and brings it to the nodes.
+func (k *Kube) made(ctx context.Context, what, image string) error {
 	root, err := repository()
 	if err != nil {
 		return err
 	}
-	if _, err := run(ctx, "", filepath.Join(root, "hack", "images.sh"), "database-old"); err != nil {
+	if _, err := run(ctx, "", filepath.Join(root, "hack", "images.sh"), what); err != nil {
 		return err
 	}
-	return k.load(ctx, OldImage)
+	return k.load(ctx, image)
 }
 
 // LoadVariant makes an image from another one with a Dockerfile's lines, and brings it to the nodes.
