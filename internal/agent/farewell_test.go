@@ -16,6 +16,49 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
+// login logs in as root over the network.
+func (n *node) login(password string) error {
+	c := mysql.NewConfig()
+	c.User, c.Passwd, c.Net, c.Addr = "root", password, "tcp", n.ip+":3306"
+	c.TLS = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // the certificate is not what is tested
+	db := sql.OpenDB(got(mysql.NewConnector(c))(n.w.t))
+	defer func() { _ = db.Close() }()
+	return db.Ping()
+}
+
+// rootPassword: the password before is accepted until the overlap ends.
+func (s *story) rootPassword() {
+	const next, overlap = "another one", 6 * time.Second
+	n := s.node(1)
+	publish := func(word, overlap string) {
+		for _, n := range s.world.nodes {
+			n.mount("root", map[string][]byte{agentapi.RootPasswordKey: []byte(word), agentapi.RootOverlapKey: []byte(overlap)})
+		}
+	}
+	until := func(what string, ok func() bool) {
+		s.Helper()
+		for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(50 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				s.Fatal(what)
+			}
+		}
+	}
+	publish(next, overlap.String())
+	until("the new password is not accepted", func() bool { return n.login(next) == nil })
+	began := time.Now()
+	check(s.T, n.login(rootPassword))
+	until("the old password is accepted for ever", func() bool { return n.login(rootPassword) != nil })
+	if took := time.Since(began); took < overlap/2 {
+		s.Errorf("the old password was refused after %s", took)
+	}
+	check(s.T, n.login(next))
+	publish(rootPassword, "0s")
+	until("the first password is not accepted again", func() bool { return n.login(rootPassword) == nil })
+	if n.login(next) == nil {
+		s.Error("an overlap that is not wanted")
+	}
+}
+
 // session is one connection over the network.
 func (n *node) session() *sql.Conn {
 	n.w.t.Helper()

@@ -38,6 +38,7 @@ func TestCluster(t *testing.T) {
 		{"SIGKILL of one mariadbd", (*story).killOne},
 		{"restart with a changed setting", (*story).restart},
 		{"the primary leaves", (*story).farewell},
+		{"root has another password", (*story).rootPassword},
 		{"settings that need no restart", (*story).liveSettings},
 		{"certificate renewal", (*story).renew},
 		{"a bad pair is not loaded", (*story).badPair},

@@ -31,6 +31,8 @@ const (
 	ClientCAKey = "client-ca.crt"
 	// RootPasswordKey holds the password of root@'%'.
 	RootPasswordKey = "password"
+	// RootOverlapKey holds for how long the password before is accepted, as a Go duration; it may be missing.
+	RootOverlapKey = "overlap"
 )
 
 // Environment variables the operator sets on the database container.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/accounts"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -14,21 +16,40 @@ import (
 // rootAgain is the pause after an attempt to set root's password that failed.
 const rootAgain = 2 * time.Second
 
+const (
+	// rootOverlap is how long root's password before is accepted, unless the Secret says something else.
+	rootOverlap = time.Hour
+	// rootLook is how often the end of an overlap is looked for: the Secret may cut it short.
+	rootLook = 10 * time.Second
+)
+
 // Root keeps root's password what the Secret says. It is the loop's, except for Password.
 type Root struct {
 	loop   room.Loop
 	places paths.Places
-	ensure func(ctx context.Context, password string) error
+	keep   KeepRoot
 
-	applied string // hash that is known to be in force
-	busy    bool
-	retryAt time.Time
-	problem string
+	read, before string // hashes of the password in the Secret, and of the one that was in it before
+	applied      string // hash that is known to be in force
+	again        time.Time
+	busy         bool
+	retryAt      time.Time
+	problem      string
 }
 
-// NewRoot returns the room. ensure sets root's password where it is another one.
-func NewRoot(loop room.Loop, places paths.Places, ensure func(ctx context.Context, password string) error) Root {
-	return Root{loop: loop, places: places, ensure: ensure}
+// KeepRoot sets root's password where it is another one. It returns how long the one before is accepted yet, 0 when it is not.
+type KeepRoot func(ctx context.Context, w accounts.RootWish) (time.Duration, error)
+
+// NewRoot returns the room.
+func NewRoot(loop room.Loop, places paths.Places, keep KeepRoot) Root {
+	return Root{loop: loop, places: places, keep: keep}
+}
+
+// Look notes what the Secret says, so that every member knows which password was the one before.
+func (r *Root) Look() {
+	if word := r.Password(); word != "" && r.read != agentapi.NativeHash(word) {
+		r.read, r.before = agentapi.NativeHash(word), r.read
+	}
 }
 
 // Check sets root's password where it is not what the Secret says, on a server that serves. It calls settled when nothing
@@ -44,13 +65,14 @@ func (r *Root) Check(settled func()) {
 		return
 	}
 	hash := agentapi.NativeHash(word)
-	if r.applied == hash {
+	if r.applied == hash && (r.again.IsZero() || time.Now().Before(r.again)) {
 		settled()
 		return
 	}
 	r.busy = true
+	wish := accounts.RootWish{Hash: hash, Before: r.before, Overlap: r.overlap()}
 	go func() {
-		err := r.ensure(context.Background(), word)
+		left, err := r.keep(context.Background(), wish)
 		r.loop.Post(func() {
 			r.busy = false
 			if err != nil {
@@ -58,7 +80,10 @@ func (r *Root) Check(settled func()) {
 				r.loop.Logger.Warn("root's password could not be set", "error", err)
 				return
 			}
-			r.applied, r.problem = hash, ""
+			r.applied, r.problem, r.again = hash, "", time.Time{}
+			if left > 0 {
+				r.again = time.Now().Add(min(left, rootLook))
+			}
 			settled()
 		})
 	}()
@@ -71,6 +96,19 @@ func (r *Root) Password() string {
 		return ""
 	}
 	return agentapi.RootPassword(password)
+}
+
+// overlap is how long the password before is accepted: what the Secret says, else an hour.
+func (r *Root) overlap() time.Duration {
+	raw, err := os.ReadFile(filepath.Join(r.places.Root, agentapi.RootOverlapKey))
+	if err != nil {
+		return rootOverlap
+	}
+	d, err := time.ParseDuration(strings.TrimSpace(string(raw)))
+	if err != nil || d < 0 {
+		return rootOverlap
+	}
+	return d
 }
 
 // Problem is why no password is set, "" when one is, or nothing is known.

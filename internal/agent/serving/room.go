@@ -72,6 +72,7 @@ func (r *Room) Tick() {
 
 // CheckRoot keeps root's password what the Secret says. The member with index 0 does it for all: the change is replicated.
 func (r *Room) CheckRoot() {
+	r.Root.Look()
 	if !r.Run.Serves() || r.Run.Status.Index != 0 || r.Run.Stopping {
 		return
 	}

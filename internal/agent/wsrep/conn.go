@@ -13,7 +13,6 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
 
@@ -170,33 +169,6 @@ func (c *Conn) exec(ctx context.Context, statement string) error {
 	defer cancel()
 	_, err := c.db.ExecContext(ctx, statement)
 	return err
-}
-
-// EnsureRoot gives root@'%' all privileges and the given password. Only the password's hash
-// leaves the agent, so that no log of any kind can hold more. It changes nothing, and
-// replicates nothing, when all is as it should be.
-func (c *Conn) EnsureRoot(ctx context.Context, password string) error {
-	hash := agentapi.NativeHash(password)
-	var found string
-	ctx, cancel := context.WithTimeout(ctx, queryTime)
-	defer cancel()
-	err := c.db.QueryRowContext(ctx, "SELECT authentication_string FROM mysql.user WHERE User = 'root' AND Host = '%' AND Super_priv = 'Y' AND Grant_priv = 'Y'").Scan(&found)
-	if err == nil && found == hash {
-		return nil
-	}
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return err
-	}
-	for _, statement := range []string{
-		"CREATE USER IF NOT EXISTS root@'%' IDENTIFIED BY PASSWORD '" + hash + "'",
-		"ALTER USER root@'%' IDENTIFIED BY PASSWORD '" + hash + "'",
-		"GRANT ALL PRIVILEGES ON *.* TO root@'%' WITH GRANT OPTION",
-	} {
-		if err := c.exec(ctx, statement); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // literal quotes a value for SET; plain words and numbers go as they are.
