@@ -67,6 +67,8 @@ func (p *pass) tellPassword(to *v1alpha1.GaleraUserStatus, set func(kind string,
 	switch {
 	case p.noGiven != "":
 		set(v1alpha1.ConditionPasswordRotated, metav1.ConditionFalse, v1alpha1.ReasonPasswordMissing, p.noGiven+"; the account keeps the password it has")
+	case r.Waiting && r.Until.IsZero():
+		set(v1alpha1.ConditionPasswordRotated, metav1.ConditionFalse, v1alpha1.ReasonRotating, "the next password is made")
 	case r.Waiting:
 		set(v1alpha1.ConditionPasswordRotated, metav1.ConditionFalse, v1alpha1.ReasonRotating, fmt.Sprintf("another password waits until the old one is no longer accepted, at %s: spec.authentication.overlap can be made shorter", r.Until.UTC().Format(time.RFC3339)))
 	case r.Previous != "" && published:

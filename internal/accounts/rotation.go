@@ -34,7 +34,8 @@ type Rotation struct {
 	Passwords
 	// Write says that the Secret is to hold Passwords before anything else is done.
 	Write bool
-	// Waiting says that another password waits until the one before the present one is no longer accepted.
+	// Waiting says that another password waits until the one before the present one is no longer accepted. It is next when that has just
+	// ended.
 	Waiting bool
 	// Until is when Previous is no longer accepted; zero while that is not known, or when there is none.
 	Until time.Time
@@ -59,19 +60,20 @@ func Rotate(a Asked) (r Rotation, err error) {
 	}
 	r.Passwords = *a.Have
 	published := a.Published == r.Password
+	asked := a.Given != "" && a.Given != r.Password || a.Given == "" && a.Token != "" && a.Token != r.Renewed
 	if r.Previous != "" && published {
 		if r.Since.IsZero() {
 			// Kept in whole seconds, and never earlier than it was.
 			r.Since, r.Write = a.Now.Add(time.Second).Truncate(time.Second), true
+			r.Until, r.Waiting = r.Since.Add(a.Overlap), asked
 			return r, nil
 		}
 		r.Until = r.Since.Add(a.Overlap)
 		if !a.Now.Before(r.Until) {
-			r.Previous, r.Since, r.Until, r.Write = "", time.Time{}, time.Time{}, true
+			r.Previous, r.Since, r.Until, r.Write, r.Waiting = "", time.Time{}, time.Time{}, true, asked
 			return r, nil
 		}
 	}
-	asked := a.Given != "" && a.Given != r.Password || a.Given == "" && a.Token != "" && a.Token != r.Renewed
 	switch {
 	case !asked:
 		return r, nil
