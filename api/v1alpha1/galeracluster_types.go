@@ -193,8 +193,8 @@ type SchedulingSpec struct {
 type MariaDBSpec struct {
 	// config holds settings of my.cnf's [mysqld] section, for instance innodb_buffer_pool_size: 2G.
 	// A change restarts one node at a time, the primary last. Settings the operator owns (addresses, TLS,
-	// directories, wsrep_*) are refused: the condition Stalled gets the reason ForbiddenSetting, and the
-	// nodes keep the last accepted configuration.
+	// directories, most of wsrep_*; docs/settings.md lists them) are refused: the condition Stalled gets the reason
+	// ForbiddenSetting, and the nodes keep the last accepted configuration.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=256
 	Config map[string]intstr.IntOrString `json:"config,omitempty"`

@@ -28,9 +28,9 @@ func unknown(reason, message string) verdict {
 }
 func unproved(message string) verdict { return unknown(v1alpha1.ReasonNotYetProved, message) }
 
-// encrypted is True only by evidence: on every node, every channel whose policy is Required was
-// dialled, used TLS with a certificate of the trusted CA, and refused plaintext. CertificatesValid
-// says whether it is the newest certificate.
+// encrypted is True only by evidence of the last minutes, from every node and from the arbitrator: each required channel uses TLS with a
+// certificate of the trusted CA, and refuses plaintext. The port of an SST cannot be dialled; there the scripts' configuration counts.
+// CertificatesValid says whether it is the newest certificate.
 func encrypted(in Input) verdict {
 	tls := in.Config.TLS
 	required := requiredChannels(tls)

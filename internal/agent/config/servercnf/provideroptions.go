@@ -8,12 +8,12 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// All that goes into wsrep_provider_options is decided here, for nodes and for garbd.
+// The start options in wsrep_provider_options are decided here, for nodes and for garbd. docs/settings.md tells users of them.
 
-// providerOptions: pc.recovery=no keeps gvwstate.dat from forming a component by itself;
-// without TLS the keys must be absent too, because IST picks its scheme by the key.
+// providerOptions are those of a node.
 func providerOptions(in Input) string {
 	opts := []string{
+		// A node that was restarted can still be the donor of an IST.
 		"gcache.recover=yes",
 		// Every message costs each member a record of TLS and several calls of the kernel, however small it is. With one
 		// message on its way, the write-sets that come meanwhile go together in the next: docs/figures.md has both sides.
@@ -22,13 +22,16 @@ func providerOptions(in Input) string {
 	return strings.Join(append(opts, groupOptions(in)...), ";")
 }
 
-// groupOptions are those options of the provider that a garbd has, too.
+// groupOptions are those options of the provider that a garbd has, too. Without TLS the keys must be absent, because IST picks its scheme by
+// the key.
 func groupOptions(in Input) []string {
 	opts := []string{
-		"pc.recovery=no", "evs.inactive_check_period=PT0.25S",
-		// What the members agree on in a change of the membership is often complete only when it is said again, and the
-		// first messages after it are delivered only when nodes that have nothing to say have said that: writers
-		// waited 1.2 s for a node to join with 0.5 s and 0.2 s here, 0.4 s with Galera's least.
+		// gvwstate.dat must not form a component by itself.
+		"pc.recovery=no",
+		// How often Galera looks for silent members, half its default: an eviction takes effect sooner.
+		"evs.inactive_check_period=PT0.25S",
+		// A change of the membership often needs a lost message again, and the first messages after it are delivered only when idle
+		// nodes have acknowledged them: writers waited 1.2 s for a node to join with 0.5 s and 0.2 s here, 0.4 s with Galera's least.
 		"evs.join_retrans_period=PT0.1S", "evs.keepalive_period=PT0.1S",
 		// How long silence is waited for (suspect, install and inactive timeouts) is Galera's own, five seconds and more,
 		// though nobody can write meanwhile: on a host whose processors are all taken, members that were well lost each
