@@ -31,6 +31,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/joiner"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/agent/metrics"
+	"github.com/galera-operator/galera-operator/internal/agent/metrics/mysqld"
 	"github.com/galera-operator/galera-operator/internal/agent/orders/commands"
 	"github.com/galera-operator/galera-operator/internal/agent/orders/ordering"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
@@ -241,8 +243,7 @@ func (a *agent) serve(ctx context.Context) error {
 		Reports:    a.reports,
 		Alive:      a.vitals.Alive,
 		DonorReady: a.vitals.DonorReady,
-		Counters:   a.vitals.Counters,
-		Free:       a.volume.Free,
+		Metrics:    metrics.NewHandler(metrics.NewCollector(metrics.NodeFamilies(), a.facts), mysqld.New(a.conn.DB())),
 	}
 	if err := web.Serve(ctx, &a.sockets, agentapi.ProbePort, probe.Handler(), nil, a.Logger); err != nil {
 		return err

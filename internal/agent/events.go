@@ -69,7 +69,6 @@ func (a *agent) onStatus(proc *mariadbd.Process, asked time.Time, s wsrep.Status
 	}
 	first := a.run.Heard(asked, s, a.image.ServerVersion)
 	a.image.ProviderVersion = s.ProviderVersion
-	a.vitals.Count(s.Counters)
 	a.gcache.Status(s, time.Now())
 	a.joiner.FollowCatchUp(time.Now())
 	if first {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
+	"github.com/galera-operator/galera-operator/internal/agent/metrics"
 	"github.com/galera-operator/galera-operator/internal/agent/prove"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -52,6 +53,15 @@ func (a *agent) publish(step lifecycle.Step) {
 	a.prove.Report(&r)
 	a.handover.Report(&r)
 	a.reports.Set(r)
+}
+
+// facts are what the metrics are made of. Safe for concurrent use.
+func (a *agent) facts() metrics.Facts {
+	f := metrics.Facts{Report: a.reports.Get(), Now: time.Now()}
+	if space := a.volume.Space(); space != nil {
+		f.Volume = &metrics.Volume{Free: float64(space.Free), Size: float64(space.Size)}
+	}
+	return f
 }
 
 // shownFailure is why the member is down, or was. What keeps it from obeying comes first, because the operator has to know it; then

@@ -103,7 +103,7 @@ func TestFrozenVolume(t *testing.T) {
 	if r, err := s.commands.Take(t.Context(), agentapi.Order{ID: "start", Epoch: 1, Kind: agentapi.OrderStart}); err == nil || !strings.Contains(err.Error(), "being recorded") {
 		t.Errorf("another order meanwhile: %+v, %v", r, err)
 	}
-	probe := web.Probe{Reports: s.reports, Alive: s.vitals.Alive, DonorReady: s.vitals.DonorReady}.Handler()
+	probe := web.Probe{Reports: s.reports, Alive: s.vitals.Alive, DonorReady: s.vitals.DonorReady, Metrics: http.NotFoundHandler()}.Handler()
 	before := s.vitals.Alive()
 	agenttest.Until(t, "the loop turns", func() bool { return s.vitals.Alive().After(before.Add(2 * time.Second)) })
 	w := httptest.NewRecorder()

@@ -42,6 +42,16 @@ type Join struct {
 	WriteSets int64 `json:"writeSets,omitempty"`
 	// Behind is the number of write-sets the member has yet to apply to catch up.
 	Behind int64 `json:"behind,omitempty"`
+	// MovedAt is when the join made progress last, zero before it did. It is the agent's own, and not told: it changes all the time.
+	MovedAt time.Time `json:"-"`
+}
+
+// Progress is when the join made progress last.
+func (j *Join) Progress() time.Time {
+	if j.MovedAt.Before(j.StartedAt) {
+		return j.StartedAt
+	}
+	return j.MovedAt
 }
 
 // Primary tells an agent which member clients are sent to: it gives its data to others last.

@@ -65,13 +65,14 @@ func pairs(path string) map[string]float64 {
 	return out
 }
 
-// FreeBytes returns how much a process without privileges may still write under a path.
-func FreeBytes(path string) (float64, bool) {
+// Space returns how many bytes a process without privileges may still write under a path, and of how many in all.
+func Space(path string) (free, size float64, ok bool) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(path, &s); err != nil {
-		return 0, false
+		return 0, 0, false
 	}
-	return float64(s.Bavail) * float64(s.Bsize), true
+	reserved := s.Bfree - s.Bavail
+	return float64(s.Bavail) * float64(s.Bsize), float64(s.Blocks-reserved) * float64(s.Bsize), true
 }
 
 // Processor describes the host's processors.

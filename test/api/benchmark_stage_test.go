@@ -170,7 +170,7 @@ const (
 
 // measured is the result of a run on one node.
 func measured(member, kind string) string {
-	window := `{"galera_server_started_seconds": 1, "galera_view": 1, "galera_synced": 1}`
+	window := `{"galera_server_start_time_seconds": 1, "galera_view": 1, "galera_synced": 1}`
 	return `{"kind": "` + kind + `", "oltp": {"tps": 100, "transactions": 1000}, "members": {"` + member + `": {"before": ` + window + `, "after": ` + window + `}}}`
 }
 

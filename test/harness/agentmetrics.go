@@ -62,7 +62,7 @@ func (c *Cluster) GivenBy(ctx context.Context, kind string, pods ...string) (map
 		if err != nil {
 			return nil, err
 		}
-		out[pod] = int(m[fmt.Sprintf("galera_transfers_given{kind=%q}", kind)])
+		out[pod] = int(m[fmt.Sprintf("galera_transfers_given_total{kind=%q}", kind)])
 	}
 	return out, nil
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/metrics"
 	"github.com/galera-operator/galera-operator/internal/agent/web"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
@@ -99,9 +100,7 @@ func (a *arbitrator) probes() http.Handler {
 		}
 		_, _ = fmt.Fprintln(w, "ok")
 	})
-	mux.HandleFunc("GET "+agentapi.PathMetrics, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		web.WriteArbitratorMetrics(w, a.reports.Get())
-	})
+	own := metrics.NewCollector(metrics.ArbitratorFamilies(), func() metrics.Facts { return metrics.Facts{Report: a.reports.Get(), Now: time.Now()} })
+	mux.Handle("GET "+agentapi.PathMetrics, metrics.NewHandler(own, nil))
 	return mux
 }

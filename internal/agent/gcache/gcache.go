@@ -32,7 +32,7 @@ type Cache struct {
 	logger *slog.Logger
 
 	estimate Estimate
-	bytes    float64 // counters of the server at the last reading
+	bytes    int64 // written by the server at the last reading
 	readAt   time.Time
 	keptAt   time.Time
 	window   time.Duration // as told last
@@ -70,12 +70,12 @@ func (c *Cache) keep(now time.Time) {
 // Status takes one reading of the server's counters. Every write passes every member once: as its own, or as received.
 func (c *Cache) Status(s wsrep.Status, now time.Time) {
 	c.oldest = s.CachedFrom
-	total := s.Counters["wsrep_replicated_bytes"] + s.Counters["wsrep_received_bytes"]
+	total := s.Written
 	switch span := now.Sub(c.readAt); {
 	case c.readAt.IsZero() || total < c.bytes:
 		c.bytes, c.readAt = total, now // another run of the server
 	case span >= rateEvery:
-		c.estimate = c.estimate.Add(int64(total-c.bytes), span, now)
+		c.estimate = c.estimate.Add(total-c.bytes, span, now)
 		c.bytes, c.readAt = total, now
 		c.window = Window(c.estimate, c.volume.Sizes().Cache, c.window)
 	}

@@ -154,6 +154,9 @@ func (r *Room) onLook(l sst.Look) {
 	if j == nil || j.EndedAt != nil {
 		return
 	}
+	if moved := r.progress.Moved(); moved.After(j.MovedAt) {
+		j.MovedAt = moved
+	}
 	if phase := r.progress.Phase(); phase != before {
 		r.loop.Logger.Info("state transfer", "phase", phase, "donor", j.Donor, "bytes", r.progress.Bytes(),
 			"after", l.At.Sub(j.StartedAt).Round(time.Millisecond).String())

@@ -57,6 +57,9 @@ func (r *Room) FollowCatchUp(now time.Time) {
 	if note := r.Run.Note; note != nil && !note.Transfer && r.Run.From.UUID == at.UUID {
 		j.WriteSets = at.Seqno - r.Run.From.Seqno
 	}
+	if at.Seqno > r.applied {
+		r.applied, j.MovedAt = at.Seqno, now
+	}
 	l := lag{at: now, behind: ahead - at.Seqno}
 	j.Behind, j.ETA = l.behind, l.closed(r.lag)
 	r.lag = l

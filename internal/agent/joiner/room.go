@@ -76,7 +76,8 @@ type following struct {
 	// completing says that the note of the join is being removed.
 	completing bool
 	shownAt    time.Time
-	lag        lag // the last one shown
+	lag        lag   // the last one shown
+	applied    int64 // the seqno it was shown at
 	gifts      gifts
 }
 

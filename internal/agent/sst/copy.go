@@ -104,6 +104,9 @@ func (p *Progress) Rate() int64 {
 	return int64(float64(last.bytes-first.bytes) / span)
 }
 
+// Moved is when something moved last.
+func (p *Progress) Moved() time.Time { return p.moved }
+
 // Hold begins patience with the transfer anew: what it writes to does not answer.
 func (p *Progress) Hold(now time.Time) { p.moved = now }
 

@@ -18,8 +18,8 @@ const gcacheFile = "galera.cache"
 
 // Sizes are in bytes.
 type Sizes struct {
-	// Cache is the size of the gcache, 0 without one; Free is what the volume has left.
-	Cache, Free int64
+	// Cache is the size of the gcache, 0 without one; Free is what the volume has left, Total what it holds in all.
+	Cache, Free, Total int64
 	// At is when they were measured.
 	At time.Time
 	// Data are all files of the data directory, measured on demand, at DataAt.
@@ -33,8 +33,8 @@ func Measure(p paths.Places, walk bool) Sizes {
 	if info, err := os.Stat(filepath.Join(p.Data, gcacheFile)); err == nil {
 		s.Cache = info.Size() &^ (1<<20 - 1) // the file has a header beside its size
 	}
-	if free, ok := usage.FreeBytes(p.Volume); ok {
-		s.Free = int64(free)
+	if free, total, ok := usage.Space(p.Volume); ok {
+		s.Free, s.Total = int64(free), int64(total)
 	}
 	if walk {
 		s.Data, s.DataAt = datadir.Size(p.Data), time.Now()

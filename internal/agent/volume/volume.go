@@ -21,7 +21,7 @@ type Volume struct {
 	queue     *queue
 	sizes     Sizes
 	measuring bool
-	free      atomic.Int64
+	space     atomic.Pointer[Space]
 }
 
 // Open makes the volume work beside the loop, which gets results by post.
@@ -75,7 +75,7 @@ func (v *Volume) Take(s Sizes) {
 		s.Data, s.DataAt = v.sizes.Data, v.sizes.DataAt
 	}
 	v.sizes = s
-	v.free.Store(s.Free)
+	v.space.Store(&Space{Free: s.Free, Size: s.Total})
 }
 
 // Measure lets a worker measure the sizes, that of all files only when walk is set.
@@ -104,11 +104,11 @@ func (v *Volume) Tick() {
 	}
 }
 
-// Free is how many bytes the volume had left when measured last; ok is false before. Safe for concurrent use.
-func (v *Volume) Free() (bytes float64, ok bool) {
-	free := v.free.Load()
-	return float64(free), free > 0
-}
+// Space is what a volume has left, and what it holds in all, in bytes.
+type Space struct{ Free, Size int64 }
+
+// Space is what was measured last, nil before. Safe for concurrent use.
+func (v *Volume) Space() *Space { return v.space.Load() }
 
 // Busy implements handover.Part.
 func (v *Volume) Busy() string {

@@ -19,10 +19,8 @@ type Probe struct {
 	// DonorReady says whether a node that gives its state to another still serves (it does while the
 	// transfer method does not block it).
 	DonorReady func() bool
-	// Counters are passed on to the metrics.
-	Counters func() map[string]float64
-	// Free is what the volume has left, as measured last: a scrape must not wait for a volume. nil without one.
-	Free func() (float64, bool)
+	// Metrics answers Prometheus.
+	Metrics http.Handler
 }
 
 // stuck is how long the loop may stand still before the agent counts as dead.
@@ -34,7 +32,7 @@ func (p Probe) Handler() http.Handler {
 	mux.HandleFunc("GET "+agentapi.PathLive, p.Live)
 	mux.HandleFunc("GET "+agentapi.PathReady, p.ready)
 	mux.HandleFunc("GET "+agentapi.PathPeer, p.peer)
-	mux.HandleFunc("GET "+agentapi.PathMetrics, p.metrics)
+	mux.Handle("GET "+agentapi.PathMetrics, p.Metrics)
 	return mux
 }
 

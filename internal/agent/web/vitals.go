@@ -7,9 +7,8 @@ import (
 
 // Vitals are what the probe port is told of the agent beside its report. Safe for concurrent use.
 type Vitals struct {
-	beat     atomic.Int64
-	donor    atomic.Bool
-	counters atomic.Pointer[map[string]float64]
+	beat  atomic.Int64
+	donor atomic.Bool
 }
 
 // Beat notes that the loop has turned.
@@ -23,14 +22,3 @@ func (v *Vitals) SetDonorReady(ready bool) { v.donor.Store(ready) }
 
 // DonorReady is what was said last.
 func (v *Vitals) DonorReady() bool { return v.donor.Load() }
-
-// Count keeps the server's counters.
-func (v *Vitals) Count(counters map[string]float64) { v.counters.Store(&counters) }
-
-// Counters are those of the last status.
-func (v *Vitals) Counters() map[string]float64 {
-	if c := v.counters.Load(); c != nil {
-		return *c
-	}
-	return nil
-}

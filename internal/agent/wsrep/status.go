@@ -15,9 +15,7 @@ var statusNames = []string{
 	"wsrep_cluster_status", "wsrep_local_state_comment", "wsrep_ready", "wsrep_cluster_state_uuid",
 	"wsrep_local_state_uuid", "wsrep_last_committed", "wsrep_cluster_conf_id", "wsrep_cluster_size",
 	"wsrep_local_index", "wsrep_gcomm_uuid", "wsrep_local_recv_queue", "wsrep_provider_version",
-	"wsrep_local_send_queue", "wsrep_flow_control_paused_ns", "wsrep_replicated_bytes", "wsrep_received_bytes",
-	"wsrep_local_cert_failures", "wsrep_local_bf_aborts", "Threads_connected", "Ssl_accepts", "wsrep_local_cached_downto",
-	"wsrep_evs_state", "wsrep_evs_evict_list",
+	"wsrep_replicated_bytes", "wsrep_received_bytes", "wsrep_local_cached_downto", "wsrep_evs_state", "wsrep_evs_evict_list",
 }
 
 // Status is one reading.
@@ -34,14 +32,8 @@ type Status struct {
 	Evicted, Agreed bool
 	// VotedOut says that the group has found the data to differ from the others'.
 	VotedOut bool
-	// Counters are the numbers that are only passed on to the metrics.
-	Counters map[string]float64
-}
-
-// counterNames are passed on to the metrics as they are.
-var counterNames = []string{
-	"wsrep_local_send_queue", "wsrep_flow_control_paused_ns", "wsrep_replicated_bytes", "wsrep_received_bytes",
-	"wsrep_local_cert_failures", "wsrep_local_bf_aborts", "Threads_connected", "Ssl_accepts",
+	// Written is how many bytes of write-sets the server has sent to its group, or received, since it was started.
+	Written int64
 }
 
 // ParseStatus makes a Status of what SHOW GLOBAL STATUS returned. What is missing or strange
@@ -64,7 +56,7 @@ func ParseStatus(v map[string]string) Status {
 		Evicted:         v["wsrep_evs_evict_list"] != "",
 		Agreed:          v["wsrep_evs_state"] == "OPERATIONAL",
 		VotedOut:        v["wsrep_local_state_comment"] == "Inconsistent",
-		Counters:        map[string]float64{},
+		Written:         number(v["wsrep_replicated_bytes"], 0) + number(v["wsrep_received_bytes"], 0),
 	}
 	// Seen after a failed IST: the provider has closed its connection to the group and says nothing of it any
 	// more, and the server goes on telling what it was told last.
@@ -76,11 +68,6 @@ func ParseStatus(v map[string]string) Status {
 	}
 	if pos, err := galera.ParsePosition(v["wsrep_local_state_uuid"] + ":" + v["wsrep_last_committed"]); err == nil {
 		s.Position = pos
-	}
-	for _, name := range counterNames {
-		if n, err := strconv.ParseFloat(v[name], 64); err == nil {
-			s.Counters[name] = n
-		}
 	}
 	return s
 }

@@ -13,7 +13,7 @@ func TestParseStatus(t *testing.T) {
 		"wsrep_cluster_status": "Primary", "wsrep_local_state_comment": "Joining: receiving State Transfer",
 		"wsrep_ready": "OFF", "wsrep_cluster_state_uuid": someUUID, "wsrep_local_state_uuid": someUUID,
 		"wsrep_last_committed": "17", "wsrep_cluster_conf_id": "18446744073709551615", "wsrep_cluster_size": "3",
-		"wsrep_local_index": "18446744073709551615", "wsrep_local_recv_queue": "4", "wsrep_replicated_bytes": "12",
+		"wsrep_local_index": "18446744073709551615", "wsrep_local_recv_queue": "4", "wsrep_replicated_bytes": "12", "wsrep_received_bytes": "3",
 	})
 	if s.Server.Component != galera.ComponentPrimary || s.Server.State != galera.NodeJoining || s.Server.Ready {
 		t.Errorf("state: %+v", s.Server)
@@ -30,8 +30,8 @@ func TestParseStatus(t *testing.T) {
 	if s := ParseStatus(map[string]string{"wsrep_evs_state": "OPERATIONAL", "wsrep_evs_evict_list": someUUID}); !s.Evicted || !s.Agreed {
 		t.Errorf("somebody was evicted: %+v", s)
 	}
-	if s.Counters["wsrep_replicated_bytes"] != 12 {
-		t.Errorf("counters: %v", s.Counters)
+	if s.Written != 15 {
+		t.Errorf("written: %d", s.Written)
 	}
 }
 

@@ -23,6 +23,9 @@ type agents struct {
 	client  *http.Client
 }
 
+// wantedMetrics leave out the server's variables, which are as many again.
+const wantedMetrics = agentapi.PathMetrics + "?collect[]=galera&collect[]=global_status"
+
 const (
 	askTime = 3 * time.Second
 	// missedMost answers in a row make a node one that does not answer; one may be lost to a busy host.
@@ -70,7 +73,7 @@ func (a agents) samples(ctx context.Context) map[string]result.Sample {
 // sample reads one node's metrics, with a second attempt.
 func (a agents) sample(ctx context.Context, m result.Member) result.Sample {
 	for range 2 {
-		if text, err := a.get(ctx, m, agentapi.PathMetrics); err == nil {
+		if text, err := a.get(ctx, m, wantedMetrics); err == nil {
 			return parseMetrics(string(text))
 		}
 	}
@@ -79,11 +82,11 @@ func (a agents) sample(ctx context.Context, m result.Member) result.Sample {
 
 // labelled are the labels that are an answer, of one metric each: others may have the same label for another purpose.
 var labelled = map[string]string{
-	"kind": result.MetricJoinSeconds, "donor": "galera_join_running",
+	"kind": result.MetricJoinSeconds, "donor": "galera_join_info",
 	"provider": "galera_agent_info", "server": "galera_agent_info", "model": result.MetricProcessors, "flags": result.MetricProcessors, "release": result.MetricKernel,
 }
 
-// parseMetrics reads the Prometheus text format as the agent writes it. Labels are dropped, except
+// parseMetrics reads the Prometheus text format. Labels are dropped, except
 // where they are the answer: these become names with the value after a colon.
 func parseMetrics(text string) result.Sample {
 	out := result.Sample{}
@@ -112,7 +115,7 @@ func parseMetrics(text string) result.Sample {
 	return out
 }
 
-// parseLabels reads name="value" pairs; values are quoted as Go does it.
+// parseLabels reads name="value" pairs.
 func parseLabels(text string) map[string]string {
 	out := map[string]string{}
 	for text != "" {

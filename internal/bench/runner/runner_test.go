@@ -14,12 +14,12 @@ func TestParseMetrics(t *testing.T) {
 	s := parseMetrics(`# HELP galera_view x
 # TYPE galera_view gauge
 galera_view 7
-galera_join_running{kind="SST",donor="x-2",phase=""} 0
+galera_join_info{kind="SST",donor="x-2",phase=""} 1
 galera_join_seconds{kind="SST"} 12.5
-galera_transfers_given{kind="IST"} 3
-galera_transfers_given{kind="SST"} 1
+galera_transfers_given_total{kind="IST"} 3
+galera_transfers_given_total{kind="SST"} 1
 galera_agent_info{version="v1",server="11.8.6-MariaDB",provider="26.4.25(r\"1\")"} 1
-galera_cpu_info{model="Some, CPU",flags="aes avx2"} 2
+galera_host_cpus{model="Some, CPU",flags="aes avx2"} 2
 galera_kernel_info{release="6.1.0"} 1
 galera_container_cpu_seconds_total 123456.789012
 `)

@@ -22,9 +22,9 @@ type told struct {
 
 // RoundTrip answers for both nodes.
 func (t *told) RoundTrip(r *http.Request) (*http.Response, error) {
-	text := "galera_server_started_seconds 100\ngalera_status_received_bytes 0\ngalera_status_replicated_bytes 99e6\n"
+	text := "galera_server_start_time_seconds 100\nmysql_global_status_wsrep_received_bytes 0\nmysql_global_status_wsrep_replicated_bytes 99e6\n"
 	if r.URL.Hostname() == "x-1" {
-		text = fmt.Sprintf("galera_server_started_seconds %g\ngalera_status_received_bytes %g\n", t.started, t.received[min(t.asked, len(t.received)-1)])
+		text = fmt.Sprintf("galera_server_start_time_seconds %g\nmysql_global_status_wsrep_received_bytes %g\n", t.started, t.received[min(t.asked, len(t.received)-1)])
 		t.asked++
 	}
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(text)), Request: r}, nil

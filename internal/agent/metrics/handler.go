@@ -1,0 +1,84 @@
+package metrics
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/galera-operator/galera-operator/internal/agent/metrics/mysqld"
+)
+
+// What can be asked for with collect[], as mysqld_exporter names its own; without it, everything is answered.
+const (
+	CollectGalera    = "galera"
+	CollectStatus    = "global_status"
+	CollectVariables = "global_variables"
+)
+
+// most is how many scrapes are answered at a time. Each costs memory that is mariadbd's, too.
+const most = 4
+
+// Handler answers scrapes.
+type Handler struct {
+	own *Collector
+	db  *mysqld.Server // nil without a database
+	// ready are the handlers of everything that can be asked for.
+	ready map[selection]http.Handler
+}
+
+type selection struct {
+	galera bool
+	db     mysqld.What
+}
+
+// NewHandler returns the handler of an agent's own metrics and of those of its database, nil without one.
+func NewHandler(own *Collector, db *mysqld.Server) *Handler {
+	h := &Handler{own: own, db: db, ready: map[selection]http.Handler{}}
+	for _, galera := range []bool{true, false} {
+		for _, status := range []bool{true, false} {
+			for _, variables := range []bool{true, false} {
+				s := selection{galera, mysqld.What{Status: status, Variables: variables}}
+				h.ready[s] = promhttp.HandlerFor(h.registry(s), promhttp.HandlerOpts{
+					// A metric that cannot be written keeps no other from being read. Compressing takes more memory than it saves here.
+					ErrorHandling: promhttp.ContinueOnError, DisableCompression: true, MaxRequestsInFlight: most, CoalesceGather: true,
+				})
+			}
+		}
+	}
+	return h
+}
+
+func (h *Handler) registry(s selection) *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	if s.galera {
+		r.MustRegister(h.own)
+	}
+	if h.db != nil && s.db != (mysqld.What{}) {
+		r.MustRegister(h.db.Collector(s.db))
+	}
+	return r
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	wanted := selection{true, mysqld.What{Status: true, Variables: true}}
+	if names := r.URL.Query()["collect[]"]; len(names) > 0 {
+		wanted = selection{}
+		for _, name := range names {
+			switch name {
+			case CollectGalera:
+				wanted.galera = true
+			case CollectStatus:
+				wanted.db.Status = true
+			case CollectVariables:
+				wanted.db.Variables = true
+			default:
+				http.Error(w, fmt.Sprintf("collect[]: there are %s, %s and %s", CollectGalera, CollectStatus, CollectVariables), http.StatusBadRequest)
+				return
+			}
+		}
+	}
+	h.ready[wanted].ServeHTTP(w, r)
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package mysqld
+
+const race = false
