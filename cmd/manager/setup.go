@@ -10,6 +10,7 @@ import (
 	"time"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -92,11 +93,10 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 	if err := mgr.Add(cert); err != nil {
 		return err
 	}
-	seen := &galeracluster.Metrics{}
-	if err := metrics.Registry.Register(seen); err != nil {
+	seen, asker := galeracluster.NewMetrics(), observe.NewAgentClient(cert.GetCertificate)
+	if err := register(seen, asker.Requests, buildInfo()); err != nil {
 		return err
 	}
-	asker := observe.NewAgentClient(cert.GetCertificate)
 	agents := &observe.Agents{Client: asker}
 	assigned, err := assignedUsers(opts.podUsers, mgr.GetConfig())
 	if err != nil {
@@ -137,6 +137,22 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 	}).SetupWithManager(mgr)
 }
 
+func register(collectors ...prometheus.Collector) error {
+	var errs []error
+	for _, c := range collectors {
+		errs = append(errs, metrics.Registry.Register(c))
+	}
+	return errors.Join(errs...)
+}
+
+// buildInfo tells the operator's version.
+func buildInfo() prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "galera_operator_build_info", Help: "Version of the operator, and of the Go it was built with.",
+		ConstLabels: prometheus.Labels{"version": version.Version, "go_version": goruntime.Version()},
+	}, func() float64 { return 1 })
+}
+
 // assignedUsers says whether pods name no user. OpenShift, which assigns one to each namespace, serves an API group of its own.
 func assignedUsers(how string, config *rest.Config) (bool, error) {
 	if how != podUsersAuto {
@@ -169,7 +185,7 @@ func replacing(opts *options) (*galeracluster.Replacing, error) {
 func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agents *observe.Agents, asker *observe.AgentClient) error {
 	c, live, jobs := mgr.GetClient(), mgr.GetAPIReader(), job.Options{Image: opts.operatorImage, AssignedUsers: rendering.AssignedUsers}
 	return errors.Join(
-		metrics.Registry.Register(galerabackup.Metrics{Reader: c, Leads: mgr.Elected()}),
+		register(galerabackup.Metrics{Reader: c, Leads: mgr.Elected()}),
 		(&galerabackupstore.Reconciler{Client: c, Live: live, Jobs: jobs, Now: time.Now}).SetupWithManager(mgr),
 		(&galerabackup.Reconciler{Client: c, Live: live, Jobs: jobs, Options: rendering, Agents: agents, Admit: asker.AdmitBackup, Events: mgr.GetEventRecorder("galera-operator"), Now: time.Now}).SetupWithManager(mgr),
 		(&galerabackupschedule.Reconciler{Client: c, Now: time.Now}).SetupWithManager(mgr),

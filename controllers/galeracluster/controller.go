@@ -179,6 +179,7 @@ func (r *Reconciler) updateStatus(ctx context.Context, in status.Input) error {
 	if err := r.Status().Update(ctx, c); err != nil {
 		return err
 	}
+	r.Metrics.count(client.ObjectKeyFromObject(c), before, c.Status)
 	for _, e := range status.Events(before, c.Status) {
 		r.Events.Eventf(in.Facts.Cluster, nil, e.Type, e.Reason, e.Action, "%s", e.Message)
 	}

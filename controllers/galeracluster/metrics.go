@@ -2,10 +2,8 @@ package galeracluster
 
 import (
 	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -14,33 +12,42 @@ import (
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
-// Metrics exports every cluster to Prometheus as of its last pass. The series of a deleted cluster
-// end. The zero value is ready for use; a nil one ignores everything.
+// Metrics exports every cluster to Prometheus as of its last pass, and counts what has happened to them since the operator started. The
+// series of a deleted cluster end. A nil one ignores everything.
 type Metrics struct {
+	history
+
 	mu       sync.Mutex
 	clusters map[types.NamespacedName]status.Input
+}
+
+// NewMetrics returns the metrics of no cluster.
+func NewMetrics() *Metrics {
+	return &Metrics{history: newHistory(), clusters: map[types.NamespacedName]status.Input{}}
 }
 
 var (
 	perCluster = []string{"namespace", "cluster"}
 	perMember  = []string{"namespace", "cluster", "member"}
 
-	certificateExpiry = prometheus.NewDesc("galera_operator_certificate_expiry_seconds",
-		"Seconds until a certificate expires, negative afterwards: the published leaf, and each CA that a node trusts.",
-		append(perCluster, "kind", "id"), nil)
-	encryptedNow = prometheus.NewDesc("galera_operator_encrypted",
-		"Whether the condition Encrypted is True.", perCluster, nil)
-	availableNow = prometheus.NewDesc("galera_operator_available",
-		"Whether the condition Available is True: the cluster accepts writes.", perCluster, nil)
-	certificatesValidNow = prometheus.NewDesc("galera_operator_certificates_valid",
-		"Whether the condition CertificatesValid is True.", perCluster, nil)
-	plaintextAccepted = prometheus.NewDesc("galera_operator_plaintext_accepted",
-		"Whether a channel of a node was seen to accept connections without TLS; no series while unknown.",
-		append(perMember, "channel"), nil)
-	upToDateNow = prometheus.NewDesc("galera_operator_up_to_date",
-		"Whether the condition UpToDate is True.", perCluster, nil)
+	conditionNow = prometheus.NewDesc("galera_operator_condition",
+		"Whether a condition of a GaleraCluster is True (1) or False (0); no series while it is Unknown.", append(perCluster, "condition"), nil)
+	nodesWanted = prometheus.NewDesc("galera_operator_nodes_wanted",
+		"Nodes that the spec asks for, 0 of a hibernated cluster.", perCluster, nil)
+	nodesSynced = prometheus.NewDesc("galera_operator_nodes_synced",
+		"Nodes that are Synced.", perCluster, nil)
+	operationStart = prometheus.NewDesc("galera_operator_operation_start_timestamp_seconds",
+		"When the running operation began, in seconds since 1970; no series without one.", append(perCluster, "type"), nil)
+	certificateExpiration = prometheus.NewDesc("galera_operator_certificate_expiration_timestamp_seconds",
+		"End of validity in seconds since 1970: of the published leaf, and of each CA that a node trusts.", append(perCluster, "kind", "id"), nil)
+	memberInfo = prometheus.NewDesc("galera_operator_member_info",
+		"Versions of a node's agent, of its mariadbd, and of Galera.", append(perMember, "agent", "server", "provider"), nil)
+	agentUp = prometheus.NewDesc("galera_operator_agent_up",
+		"Whether a node's agent answers the operator.", perMember, nil)
 	agentOutdated = prometheus.NewDesc("galera_operator_agent_outdated",
 		"Whether a node's agent is not the one of this operator; no series while it does not answer.", append(perMember, "version"), nil)
+	plaintextAccepted = prometheus.NewDesc("galera_operator_plaintext_accepted",
+		"Whether a channel of a node was seen to accept connections without TLS; no series while unknown.", append(perMember, "channel"), nil)
 	reloads = prometheus.NewDesc("galera_operator_certificate_reloads_total",
 		"Certificates a node's server has loaded while running, since its agent started.", perMember, nil)
 	reloadSeconds = prometheus.NewDesc("galera_operator_certificate_reload_seconds",
@@ -49,17 +56,24 @@ var (
 
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{certificateExpiry, availableNow, encryptedNow, certificatesValidNow, upToDateNow, agentOutdated, plaintextAccepted, reloads, reloadSeconds} {
+	for _, d := range []*prometheus.Desc{conditionNow, nodesWanted, nodesSynced, operationStart, certificateExpiration, memberInfo, agentUp, agentOutdated,
+		plaintextAccepted, reloads, reloadSeconds} {
 		ch <- d
+	}
+	for _, c := range m.collectors() {
+		c.Describe(ch)
 	}
 }
 
 // Collect implements prometheus.Collector.
 func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
+	for _, c := range m.collectors() {
+		c.Collect(ch)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for key, in := range m.clusters {
-		collect(ch, key, in, time.Now())
+		collect(ch, key, in)
 	}
 }
 
@@ -70,10 +84,8 @@ func (m *Metrics) see(key types.NamespacedName, in status.Input, told v1alpha1.G
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.clusters == nil {
-		m.clusters = map[types.NamespacedName]status.Input{}
-	}
-	in.Facts.Cluster = &v1alpha1.GaleraCluster{Status: told}
+	spec := in.Facts.Cluster.Spec
+	in.Facts.Cluster = &v1alpha1.GaleraCluster{Spec: v1alpha1.GaleraClusterSpec{Replicas: spec.Replicas, Hibernate: spec.Hibernate}, Status: told}
 	m.clusters[key] = in
 }
 
@@ -85,44 +97,71 @@ func (m *Metrics) forget(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.clusters, key)
+	m.history.forget(key)
 }
 
-func collect(ch chan<- prometheus.Metric, key types.NamespacedName, in status.Input, now time.Time) {
+// sender adds a series of one cluster.
+type sender func(d *prometheus.Desc, value float64, labels ...string)
+
+func collect(ch chan<- prometheus.Metric, key types.NamespacedName, in status.Input) {
 	send := func(d *prometheus.Desc, value float64, labels ...string) {
 		kind := prometheus.GaugeValue
 		if d == reloads {
 			kind = prometheus.CounterValue
 		}
-		ch <- prometheus.MustNewConstMetric(d, kind, value, append([]string{key.Namespace, key.Name}, labels...)...)
-	}
-	until := func(t *metav1.Time, kind, id string) {
-		if t != nil {
-			send(certificateExpiry, t.Sub(now).Seconds(), kind, id)
+		m, err := prometheus.NewConstMetric(d, kind, value, append([]string{key.Namespace, key.Name}, labels...)...)
+		if err != nil { // what an agent tells may be no text
+			m = prometheus.NewInvalidMetric(d, err)
 		}
+		ch <- m
 	}
-	status := in.Facts.Cluster.Status
-	send(availableNow, flag(meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionAvailable)))
-	send(encryptedNow, flag(meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionEncrypted)))
-	send(certificatesValidNow, flag(meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionCertificatesValid)))
-	send(upToDateNow, flag(meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionUpToDate)))
-	if tls := status.TLS; tls != nil {
-		until(tls.NotAfter, "leaf", tls.Serial)
-		for _, ca := range tls.TrustedCAs {
-			until(ca.NotAfter, "ca", ca.Fingerprint)
-		}
-	}
+	collectCluster(send, in)
 	for name, s := range in.Seen {
-		if !s.Live {
-			continue
+		send(agentUp, flag(s.Live), name)
+		if s.Live {
+			_, outdated := in.OutdatedAgents[name]
+			collectMember(send, name, s.Report, outdated)
 		}
-		_, outdated := in.OutdatedAgents[name]
-		send(agentOutdated, flag(outdated), name, s.Report.AgentVersion)
-		send(reloads, float64(s.Report.TLS.Reloads), name)
-		send(reloadSeconds, s.Report.TLS.ReloadSeconds, name)
-		for channel, fact := range s.Report.TLS.Channels {
-			if fact.Observed != agentapi.ObservedUnknown {
-				send(plaintextAccepted, flag(fact.Observed != agentapi.ObservedTLS), name, channel)
-			}
+	}
+}
+
+func collectCluster(send sender, in status.Input) {
+	spec, now := in.Facts.Cluster.Spec, in.Facts.Cluster.Status
+	for _, c := range now.Conditions {
+		if c.Status != metav1.ConditionUnknown {
+			send(conditionNow, flag(c.Status == metav1.ConditionTrue), c.Type)
+		}
+	}
+	wanted := float64(spec.Replicas)
+	if spec.Hibernate {
+		wanted = 0
+	}
+	send(nodesWanted, wanted)
+	send(nodesSynced, float64(now.ReadyReplicas))
+	if op := now.Operation; op != nil {
+		send(operationStart, float64(op.StartedAt.Unix()), op.Type)
+	}
+	end := func(t *metav1.Time, kind, id string) {
+		if t != nil {
+			send(certificateExpiration, float64(t.Unix()), kind, id)
+		}
+	}
+	if tls := now.TLS; tls != nil {
+		end(tls.NotAfter, "leaf", tls.Serial)
+		for _, ca := range tls.TrustedCAs {
+			end(ca.NotAfter, "ca", ca.Fingerprint)
+		}
+	}
+}
+
+func collectMember(send sender, name string, r agentapi.Report, outdated bool) {
+	send(memberInfo, 1, name, r.AgentVersion, r.Image.ServerVersion, r.Image.ProviderVersion)
+	send(agentOutdated, flag(outdated), name, r.AgentVersion)
+	send(reloads, float64(r.TLS.Reloads), name)
+	send(reloadSeconds, r.TLS.ReloadSeconds, name)
+	for channel, fact := range r.TLS.Channels {
+		if fact.Observed != agentapi.ObservedUnknown {
+			send(plaintextAccepted, flag(fact.Observed != agentapi.ObservedTLS), name, channel)
 		}
 	}
 }
@@ -133,3 +172,6 @@ func flag(b bool) float64 {
 	}
 	return 0
 }
+
+// span is a duration between two times of a status.
+func span(from, to metav1.Time) float64 { return max(0, to.Sub(from.Time)).Seconds() }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,18 +17,38 @@ import (
 )
 
 func TestMetrics(t *testing.T) {
-	m, key := &Metrics{}, types.NamespacedName{Namespace: "demo", Name: "shop"}
+	m, key := NewMetrics(), types.NamespacedName{Namespace: "demo", Name: "shop"}
 	end := metav1.NewTime(time.Now().Add(time.Hour))
-	m.see(key, status.Input{Seen: map[string]observe.Seen{
+	spec := v1alpha1.GaleraClusterSpec{Replicas: 3}
+	m.see(key, status.Input{Facts: observe.Facts{Cluster: &v1alpha1.GaleraCluster{Spec: spec}}, Seen: map[string]observe.Seen{
 		"shop-0": {Live: true, Report: agentapi.Report{TLS: agentapi.TLSReport{Reloads: 2, ReloadSeconds: 0.1, Channels: map[string]agentapi.ChannelFact{
 			agentapi.ChannelReplication: {Observed: agentapi.ObservedTLS}, agentapi.ChannelClients: {Observed: agentapi.ObservedMixed},
 			agentapi.ChannelStateTransfer: {Observed: agentapi.ObservedUnknown}}}}},
 		"shop-1": {},
 	}}, v1alpha1.GaleraClusterStatus{
-		Conditions: []metav1.Condition{{Type: v1alpha1.ConditionEncrypted, Status: metav1.ConditionTrue}},
-		TLS:        &v1alpha1.ClusterTLSStatus{Serial: "01", NotAfter: &end, TrustedCAs: []v1alpha1.TrustedCA{{Fingerprint: "aa", NotAfter: &end}}},
+		Conditions: []metav1.Condition{{Type: v1alpha1.ConditionEncrypted, Status: metav1.ConditionTrue}, {Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionFalse},
+			{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown}},
+		ReadyReplicas: 2, Operation: &v1alpha1.OperationStatus{Type: "Recover", StartedAt: metav1.Unix(1800000000, 0)},
+		TLS: &v1alpha1.ClusterTLSStatus{Serial: "01", NotAfter: &end, TrustedCAs: []v1alpha1.TrustedCA{{Fingerprint: "aa", NotAfter: &end}}},
 	})
-	want := `# HELP galera_operator_plaintext_accepted Whether a channel of a node was seen to accept connections without TLS; no series while unknown.
+	want := `# HELP galera_operator_agent_up Whether a node's agent answers the operator.
+# TYPE galera_operator_agent_up gauge
+galera_operator_agent_up{cluster="shop",member="shop-0",namespace="demo"} 1
+galera_operator_agent_up{cluster="shop",member="shop-1",namespace="demo"} 0
+# HELP galera_operator_condition Whether a condition of a GaleraCluster is True (1) or False (0); no series while it is Unknown.
+# TYPE galera_operator_condition gauge
+galera_operator_condition{cluster="shop",condition="Available",namespace="demo"} 0
+galera_operator_condition{cluster="shop",condition="Encrypted",namespace="demo"} 1
+# HELP galera_operator_nodes_synced Nodes that are Synced.
+# TYPE galera_operator_nodes_synced gauge
+galera_operator_nodes_synced{cluster="shop",namespace="demo"} 2
+# HELP galera_operator_nodes_wanted Nodes that the spec asks for, 0 of a hibernated cluster.
+# TYPE galera_operator_nodes_wanted gauge
+galera_operator_nodes_wanted{cluster="shop",namespace="demo"} 3
+# HELP galera_operator_operation_start_timestamp_seconds When the running operation began, in seconds since 1970; no series without one.
+# TYPE galera_operator_operation_start_timestamp_seconds gauge
+galera_operator_operation_start_timestamp_seconds{cluster="shop",namespace="demo",type="Recover"} 1.8e+09
+# HELP galera_operator_plaintext_accepted Whether a channel of a node was seen to accept connections without TLS; no series while unknown.
 # TYPE galera_operator_plaintext_accepted gauge
 galera_operator_plaintext_accepted{channel="clients",cluster="shop",member="shop-0",namespace="demo"} 1
 galera_operator_plaintext_accepted{channel="replication",cluster="shop",member="shop-0",namespace="demo"} 0
@@ -35,14 +56,89 @@ galera_operator_plaintext_accepted{channel="replication",cluster="shop",member="
 # TYPE galera_operator_certificate_reloads_total counter
 galera_operator_certificate_reloads_total{cluster="shop",member="shop-0",namespace="demo"} 2
 `
-	if err := testutil.CollectAndCompare(m, strings.NewReader(want), "galera_operator_plaintext_accepted", "galera_operator_certificate_reloads_total"); err != nil {
+	if err := testutil.CollectAndCompare(m, strings.NewReader(want), "galera_operator_agent_up", "galera_operator_condition", "galera_operator_nodes_synced",
+		"galera_operator_nodes_wanted", "galera_operator_operation_start_timestamp_seconds", "galera_operator_plaintext_accepted", "galera_operator_certificate_reloads_total"); err != nil {
 		t.Error(err)
 	}
-	if n := testutil.CollectAndCount(m, "galera_operator_certificate_expiry_seconds"); n != 2 {
+	if n := testutil.CollectAndCount(m, "galera_operator_certificate_expiration_timestamp_seconds"); n != 2 {
 		t.Errorf("%d certificates, want the leaf and the CA", n)
 	}
+	if problems, err := testutil.CollectAndLint(m); err != nil || len(problems) > 0 {
+		t.Errorf("%v %v", problems, err)
+	}
 	m.forget(key)
-	if n := testutil.CollectAndCount(m); n != 0 {
+	if n := testutil.CollectAndCount(m); n != 1 { // the histogram of outages is of all clusters
 		t.Errorf("%d series of a cluster that is gone", n)
 	}
+}
+
+// TestHistory: each thing that happens to a cluster is counted once, when its status says so.
+func TestHistory(t *testing.T) {
+	at := func(seconds int64) metav1.Time { return metav1.Unix(1800000000+seconds, 0) }
+	condition := func(s metav1.ConditionStatus, reason string, since int64) []metav1.Condition {
+		return []metav1.Condition{{Type: v1alpha1.ConditionAvailable, Status: s, Reason: reason, LastTransitionTime: at(since)}}
+	}
+	running := func(id, kind string, epoch int64) *v1alpha1.OperationStatus {
+		return &v1alpha1.OperationStatus{ID: id, Type: kind, Epoch: epoch, StartedAt: at(0)}
+	}
+	switching := &v1alpha1.SwitchStatus{Strategy: "Rolling", StartedAt: at(0)}
+	switched := &v1alpha1.SwitchStatus{Strategy: "Rolling", StartedAt: at(0), CompletedAt: new(at(40)), Outage: &metav1.Duration{Duration: 300 * time.Millisecond}}
+	statuses := []v1alpha1.GaleraClusterStatus{
+		{Primary: "shop-0", Conditions: condition(metav1.ConditionTrue, "Available", 0)},
+		{Primary: "shop-0", Conditions: condition(metav1.ConditionFalse, "QuorumLost", 10), Operation: running("a", "Recover", 1)},
+		{Primary: "shop-1", Conditions: condition(metav1.ConditionFalse, "PrimaryNotServing", 10), LastOperation: &v1alpha1.CompletedOperation{Type: "Recover", Epoch: 1, CompletedAt: at(7)}},
+		{Primary: "shop-1", Conditions: condition(metav1.ConditionTrue, "Available", 18), Operation: running("b", "SwitchTLS", 2), TLS: &v1alpha1.ClusterTLSStatus{Switch: switching},
+			LastOperation: &v1alpha1.CompletedOperation{Type: "Recover", Epoch: 1}},
+		{Primary: "shop-1", Conditions: condition(metav1.ConditionTrue, "Available", 18), Operation: running("c", "SwitchTLS", 3), TLS: &v1alpha1.ClusterTLSStatus{Switch: switching}}, // its next node
+		{Primary: "shop-1", Conditions: condition(metav1.ConditionTrue, "Available", 18), TLS: &v1alpha1.ClusterTLSStatus{LastSwitch: switched}, LastOperation: &v1alpha1.CompletedOperation{Epoch: 1}},
+		{Primary: "shop-1", Conditions: condition(metav1.ConditionTrue, "Available", 18), TLS: &v1alpha1.ClusterTLSStatus{LastSwitch: switched}},
+		{Primary: "shop-1", Conditions: condition(metav1.ConditionFalse, v1alpha1.ReasonHibernated, 50)},
+		{Primary: "shop-1", Conditions: condition(metav1.ConditionTrue, "Available", 500)},
+	}
+	m, key := NewMetrics(), types.NamespacedName{Namespace: "demo", Name: "shop"}
+	for i := range statuses[1:] {
+		m.count(key, statuses[i], statuses[i+1])
+	}
+	const want = `# HELP galera_operator_operations_total Operations that have ended, by type and result (Completed, Abandoned).
+# TYPE galera_operator_operations_total counter
+galera_operator_operations_total{cluster="shop",namespace="demo",result="Abandoned",type="SwitchTLS"} 1
+galera_operator_operations_total{cluster="shop",namespace="demo",result="Completed",type="Recover"} 1
+# HELP galera_operator_primary_moves_total Times another node has become the primary.
+# TYPE galera_operator_primary_moves_total counter
+galera_operator_primary_moves_total{cluster="shop",namespace="demo"} 1
+`
+	if err := testutil.CollectAndCompare(m, strings.NewReader(want), "galera_operator_operations_total", "galera_operator_primary_moves_total"); err != nil {
+		t.Error(err)
+	}
+	for name, of := range map[string]struct{ count, sum float64 }{
+		"galera_operator_operation_duration_seconds": {1, 7}, "galera_operator_switch_duration_seconds": {1, 40},
+		"galera_operator_switch_outage_seconds": {1, 0.3}, "galera_operator_outage_duration_seconds": {1, 8},
+	} {
+		if count, sum := histogram(t, m, name); count != of.count || sum != of.sum {
+			t.Errorf("%s: %v times, %v s in all; want %+v", name, count, sum, of)
+		}
+	}
+	m.forget(key)
+	if n := testutil.CollectAndCount(m, "galera_operator_operations_total", "galera_operator_primary_moves_total"); n != 0 {
+		t.Errorf("%d series of a cluster that is gone", n)
+	}
+}
+
+// histogram adds up the series of one.
+func histogram(t *testing.T, c prometheus.Collector, name string) (count, sum float64) {
+	t.Helper()
+	r := prometheus.NewRegistry()
+	r.MustRegister(c)
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == name {
+			for _, m := range f.Metric {
+				count, sum = count+float64(m.Histogram.GetSampleCount()), sum+m.Histogram.GetSampleSum()
+			}
+		}
+	}
+	return count, sum
 }

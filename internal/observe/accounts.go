@@ -2,12 +2,14 @@ package observe
 
 import (
 	"context"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
 // AdmitBackup lets the holder of a key take a backup of an agent.
-func (c *AgentClient) AdmitBackup(ctx context.Context, t Target, a agentapi.BackupAdmission) error {
+func (c *AgentClient) AdmitBackup(ctx context.Context, t Target, a agentapi.BackupAdmission) (err error) {
+	defer func(began time.Time) { c.Requests.end("backup", began, 0, err) }(time.Now())
 	client, err := c.to(t)
 	if err != nil {
 		return err
@@ -18,7 +20,8 @@ func (c *AgentClient) AdmitBackup(ctx context.Context, t Target, a agentapi.Back
 }
 
 // KeepAccount asks an agent to make or to drop a benchmark's account.
-func (c *AgentClient) KeepAccount(ctx context.Context, t Target, a agentapi.BenchAccount) error {
+func (c *AgentClient) KeepAccount(ctx context.Context, t Target, a agentapi.BenchAccount) (err error) {
+	defer func(began time.Time) { c.Requests.end("account", began, 0, err) }(time.Now())
 	client, err := c.to(t)
 	if err != nil {
 		return err
@@ -27,7 +30,8 @@ func (c *AgentClient) KeepAccount(ctx context.Context, t Target, a agentapi.Benc
 }
 
 // KeepUser asks an agent to have an account as it is to be.
-func (c *AgentClient) KeepUser(ctx context.Context, t Target, u agentapi.SQLUser) (agentapi.SQLResult, error) {
+func (c *AgentClient) KeepUser(ctx context.Context, t Target, u agentapi.SQLUser) (result agentapi.SQLResult, err error) {
+	defer func(began time.Time) { c.Requests.end("user", began, 0, err) }(time.Now())
 	client, err := c.to(t)
 	if err != nil {
 		return agentapi.SQLResult{}, err
@@ -36,7 +40,8 @@ func (c *AgentClient) KeepUser(ctx context.Context, t Target, u agentapi.SQLUser
 }
 
 // KeepDatabase asks an agent to have a database as it is to be.
-func (c *AgentClient) KeepDatabase(ctx context.Context, t Target, d agentapi.SQLDatabase) (agentapi.SQLResult, error) {
+func (c *AgentClient) KeepDatabase(ctx context.Context, t Target, d agentapi.SQLDatabase) (result agentapi.SQLResult, err error) {
+	defer func(began time.Time) { c.Requests.end("database", began, 0, err) }(time.Now())
 	client, err := c.to(t)
 	if err != nil {
 		return agentapi.SQLResult{}, err

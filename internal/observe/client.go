@@ -14,6 +14,9 @@ import (
 // AgentClient asks agents over mTLS with the operator's client certificate. It keeps one
 // connection pool per agent, and makes it anew when the certificate was renewed.
 type AgentClient struct {
+	// Requests are the metrics of what is asked.
+	Requests requests
+
 	certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 
 	mu    sync.Mutex
@@ -28,11 +31,12 @@ type pool struct {
 
 // NewAgentClient returns a client that takes its certificate from certificate each time.
 func NewAgentClient(certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)) *AgentClient {
-	return &AgentClient{certificate: certificate, pools: map[Target]pool{}}
+	return &AgentClient{Requests: newRequests(), certificate: certificate, pools: map[Target]pool{}}
 }
 
 // Status implements Client.
-func (c *AgentClient) Status(ctx context.Context, t Target, since int64, wait time.Duration) (agentapi.Report, error) {
+func (c *AgentClient) Status(ctx context.Context, t Target, since int64, wait time.Duration) (result agentapi.Report, err error) {
+	defer func(began time.Time) { c.Requests.end("status", began, wait, err) }(time.Now())
 	client, err := c.to(t)
 	if err != nil {
 		return agentapi.Report{}, err
@@ -41,7 +45,8 @@ func (c *AgentClient) Status(ctx context.Context, t Target, since int64, wait ti
 }
 
 // Order implements Client.
-func (c *AgentClient) Order(ctx context.Context, t Target, o agentapi.Order) (agentapi.OrderResult, error) {
+func (c *AgentClient) Order(ctx context.Context, t Target, o agentapi.Order) (result agentapi.OrderResult, err error) {
+	defer func(began time.Time) { c.Requests.end("order", began, 0, err) }(time.Now())
 	client, err := c.to(t)
 	if err != nil {
 		return agentapi.OrderResult{}, err
@@ -50,7 +55,8 @@ func (c *AgentClient) Order(ctx context.Context, t Target, o agentapi.Order) (ag
 }
 
 // TellPrimary implements Client.
-func (c *AgentClient) TellPrimary(ctx context.Context, t Target, name string) error {
+func (c *AgentClient) TellPrimary(ctx context.Context, t Target, name string) (err error) {
+	defer func(began time.Time) { c.Requests.end("primary", began, 0, err) }(time.Now())
 	client, err := c.to(t)
 	if err != nil {
 		return err
@@ -59,7 +65,8 @@ func (c *AgentClient) TellPrimary(ctx context.Context, t Target, name string) er
 }
 
 // Evict implements Client.
-func (c *AgentClient) Evict(ctx context.Context, t Target, e agentapi.Eviction) error {
+func (c *AgentClient) Evict(ctx context.Context, t Target, e agentapi.Eviction) (err error) {
+	defer func(began time.Time) { c.Requests.end("evict", began, 0, err) }(time.Now())
 	client, err := c.to(t)
 	if err != nil {
 		return err
@@ -68,7 +75,8 @@ func (c *AgentClient) Evict(ctx context.Context, t Target, e agentapi.Eviction) 
 }
 
 // Replace implements Client.
-func (c *AgentClient) Replace(ctx context.Context, t Target, p *agentapi.Program) error {
+func (c *AgentClient) Replace(ctx context.Context, t Target, p *agentapi.Program) (err error) {
+	defer func(began time.Time) { c.Requests.end("replace", began, 0, err) }(time.Now())
 	client, err := c.to(t)
 	if err != nil {
 		return err

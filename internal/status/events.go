@@ -57,10 +57,10 @@ func operationEvents(before, after v1alpha1.GaleraClusterStatus) []Event {
 		}
 		out = append(out, Event{corev1.EventTypeNormal, op.Type + "Begun", actionOperate, msg})
 	}
-	if op := before.Operation; op != nil && (after.Operation == nil || after.Operation.ID != op.ID && after.Operation.Type != op.Type) {
+	if op, completed := EndedOperation(before, after); op != nil {
 		e := Event{corev1.EventTypeWarning, op.Type + "Abandoned", actionOperate, op.ID + " was abandoned; the operator decides again"}
-		if last := after.LastOperation; last != nil && last.Epoch == op.Epoch {
-			e = Event{corev1.EventTypeNormal, op.Type + "Completed", actionOperate, op.ID + ": " + last.Message}
+		if completed {
+			e = Event{corev1.EventTypeNormal, op.Type + "Completed", actionOperate, op.ID + ": " + after.LastOperation.Message}
 		}
 		out = append(out, e)
 	}

@@ -177,4 +177,3 @@ func names() map[string]bool {
 	}
 	return out
 }
-

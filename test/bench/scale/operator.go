@@ -127,7 +127,7 @@ func (o *operator) metrics(ctx context.Context) (map[string]*dto.MetricFamily, e
 // clusters is how many the operator has looked at: 0 for one that does not lead.
 func (o *operator) clusters(ctx context.Context) (int, error) {
 	families, err := o.metrics(ctx)
-	return len(families["galera_operator_available"].GetMetric()), err
+	return len(families["galera_operator_nodes_wanted"].GetMetric()), err
 }
 
 // watching is the beginning of a window.
