@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -12,17 +11,19 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/galera-operator/galera-operator/internal/agent"
 	"github.com/galera-operator/galera-operator/internal/agent/arbitrator"
+	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/handover"
 	"github.com/galera-operator/galera-operator/internal/agent/install"
+	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/agent/notify"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/sst/pipes"
 	"github.com/galera-operator/galera-operator/internal/agent/sst/throttle"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/logs"
 	"github.com/galera-operator/galera-operator/internal/version"
 )
 
@@ -88,7 +89,7 @@ func run(args []string) error {
 const memoryLimit = 48 << 20
 
 func runAgent() error {
-	o, err := options()
+	o, err := options("mariadbd")
 	if err != nil {
 		return err
 	}
@@ -96,51 +97,30 @@ func runAgent() error {
 }
 
 func runArbitrator() error {
-	o, err := options()
+	o, err := options("garbd")
 	if err != nil {
 		return err
 	}
 	return arbitrator.Run(context.Background(), arbitrator.Options{Name: o.Name, Address: o.Address, Places: o.Places, Version: o.Version, Digest: o.Digest,
-		Logger: o.Logger, Output: o.Output})
+		Logger: o.Logger, Output: o.Output, LogFormat: o.LogFormat})
 }
 
-// options are the same for both kinds of agent: what the pod says, and where the lines go.
-func options() (agent.Options, error) {
+// options are the same for both kinds of agent: what the pod says, and where the lines go, those of the server included.
+func options(server string) (agent.Options, error) {
 	digest, err := handover.Digest()
 	debug.SetMemoryLimit(memoryLimit)
-	out := &output{w: bufio.NewWriter(os.Stdout)}
+	places, out := paths.Default(), logs.New(os.Stdout)
+	format := func(format string) { out.SetFormat(logs.Format(format)) }
+	format(config.LogFormat(places)) // of the first line, too
+	slog.SetDefault(out.Logger())    // what a library says
 	return agent.Options{
-		Name:    os.Getenv(agentapi.EnvPodName),
-		Address: os.Getenv(agentapi.EnvPodIP),
-		Places:  paths.Default(),
-		Version: version.Version,
-		Digest:  digest,
-		Logger:  slog.New(slog.NewTextHandler(out, nil)),
-		Output:  out.line,
+		Name:      os.Getenv(agentapi.EnvPodName),
+		Address:   os.Getenv(agentapi.EnvPodIP),
+		Places:    places,
+		Version:   version.Version,
+		Digest:    digest,
+		Logger:    out.Logger(),
+		Output:    func(line string) { out.Line(server, line, mariadbd.ParseLine) },
+		LogFormat: format,
 	}, err
-}
-
-// output serialises the agent's own log and mariadbd's lines, so that none are torn.
-type output struct {
-	mu sync.Mutex
-	w  *bufio.Writer
-}
-
-// Write writes one record of the agent's log.
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	n, err := o.w.Write(p)
-	if flushErr := o.w.Flush(); err == nil {
-		err = flushErr
-	}
-	return n, err
-}
-
-func (o *output) line(line string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	_, _ = o.w.WriteString(line)
-	_ = o.w.WriteByte('\n')
-	_ = o.w.Flush()
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/install"
 	"github.com/galera-operator/galera-operator/internal/backup/runner"
+	"github.com/galera-operator/galera-operator/internal/logs"
 	"github.com/galera-operator/galera-operator/internal/version"
 )
 
@@ -24,7 +25,7 @@ func main() {
 	err := run(ctx, os.Args[1:])
 	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "backup:", err)
+		logs.FromEnv(os.Stderr).Logger().Error(err.Error())
 		os.Exit(1)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/galera-operator/galera-operator/internal/version"
@@ -33,10 +32,9 @@ func main() {
 		return
 	}
 	opts := bindFlags(flag.CommandLine)
-	zapOpts := zap.Options{}
-	zapOpts.BindFlags(flag.CommandLine)
+	setLogger := bindLogFlags(flag.CommandLine)
 	flag.Parse()
-	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&zapOpts)))
+	setLogger(opts.logFormat)
 	log := ctrl.Log.WithName("setup")
 
 	if err := run(opts); err != nil {

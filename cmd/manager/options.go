@@ -3,9 +3,12 @@ package main
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/galera-operator/galera-operator/internal/logs"
 )
 
 // Values of --pod-users.
@@ -29,6 +32,7 @@ type options struct {
 	controlCertDir  string
 	metricsAddress  string
 	probeAddress    string
+	logFormat       string
 	leaderElect     bool
 	benchmarks      bool
 }
@@ -47,6 +51,7 @@ func bindFlags(fs *flag.FlagSet) *options {
 	fs.StringVar(&o.controlCertDir, "control-cert-dir", "/etc/galera-operator/control", "directory with tls.crt, tls.key and ca.crt of the operator's client certificate")
 	fs.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of the metrics; 0: none")
 	fs.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
+	fs.StringVar(&o.logFormat, "log-format", string(logs.Text), "how the operator, the agents, their databases and the Jobs write their logs: text or json; nothing is restarted for it")
 	fs.BoolVar(&o.benchmarks, "benchmarks", true, "run GaleraBenchmarks; if false, the operator needs neither their CRD nor config/benchmarks, the role that may delete volumes and create RoleBindings")
 	fs.BoolVar(&o.leaderElect, "leader-elect", false, "elect a leader, so that only one of several operators acts")
 	return o
@@ -58,6 +63,9 @@ func (o *options) check() error {
 		return errors.New("--operator-image (or OPERATOR_IMAGE) must name the image the agent is taken from")
 	case o.namespace == "":
 		return errors.New("--operator-namespace (or POD_NAMESPACE) must name the namespace the operator runs in")
+	}
+	if _, err := logs.Parse(o.logFormat); err != nil {
+		return fmt.Errorf("--log-format: %w", err)
 	}
 	switch {
 	case o.agentClusters < 1:

@@ -105,7 +105,7 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 	options := resources.Options{
 		AssignedUsers: assigned,
 		OperatorImage: opts.operatorImage, DefaultImage: opts.defaultImage,
-		OperatorNamespace: opts.namespace, ClusterDomain: opts.clusterDomain,
+		OperatorNamespace: opts.namespace, ClusterDomain: opts.clusterDomain, LogFormat: opts.logFormat,
 	}
 	if opts.benchmarks {
 		if err := benchmarks(mgr, opts, options, galerabenchmark.AgentNodes{Agents: agents, Live: mgr.GetAPIReader(), Keep: asker.KeepAccount}); err != nil {
@@ -183,7 +183,7 @@ func replacing(opts *options) (*galeracluster.Replacing, error) {
 
 // backups adds the controllers of backups, their stores and schedules, and of restores.
 func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agents *observe.Agents, asker *observe.AgentClient) error {
-	c, live, jobs := mgr.GetClient(), mgr.GetAPIReader(), job.Options{Image: opts.operatorImage, AssignedUsers: rendering.AssignedUsers}
+	c, live, jobs := mgr.GetClient(), mgr.GetAPIReader(), job.Options{Image: opts.operatorImage, AssignedUsers: rendering.AssignedUsers, LogFormat: rendering.LogFormat}
 	return errors.Join(
 		register(galerabackup.Metrics{Reader: c, Leads: mgr.Elected()}),
 		(&galerabackupstore.Reconciler{Client: c, Live: live, Jobs: jobs, Now: time.Now}).SetupWithManager(mgr),

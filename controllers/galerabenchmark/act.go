@@ -118,7 +118,7 @@ func (r *Reconciler) startJob(ctx context.Context, b *v1alpha1.GaleraBenchmark, 
 	if err := r.parts().makeAccess(ctx, b, c, output.Name); err != nil {
 		return err
 	}
-	images := job.Images{Operator: r.Options.OperatorImage, Client: r.Image, AssignedUsers: r.Options.AssignedUsers}
+	images := job.Images{Operator: r.Options.OperatorImage, Client: r.Image, AssignedUsers: r.Options.AssignedUsers, LogFormat: r.Options.LogFormat}
 	if b.Spec.Client.Image != "" {
 		images.Client = b.Spec.Client.Image
 	}

@@ -66,6 +66,8 @@ type Options struct {
 	Logger          *slog.Logger
 	// Output gets mariadbd's log lines.
 	Output func(line string)
+	// LogFormat takes the format the operator has published; nil ignores it.
+	LogFormat func(format string)
 }
 
 // defaultUser is the account name when the operating system knows none for our user id.
@@ -175,6 +177,9 @@ type agent struct {
 }
 
 func newAgent(o Options) (*agent, error) {
+	if o.LogFormat == nil {
+		o.LogFormat = func(string) {}
+	}
 	conn, err := wsrep.Open(o.Places.Socket(), osUser())
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 
 // onConfig is called when another configuration has been taken over.
 func (a *agent) onConfig() {
+	a.LogFormat(a.config.Node.LogFormat)
 	a.run.Attempts.Retry()
 	a.updateSubject()
 	a.serving.SetLive()

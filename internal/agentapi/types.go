@@ -71,6 +71,8 @@ type NodeConfig struct {
 	Settings map[string]string `json:"settings,omitempty"`
 	// Hibernated tells a starting agent not to join by itself.
 	Hibernated bool `json:"hibernated,omitempty"`
+	// LogFormat is how the agent writes its log and its server's: text or json; "" is text. Nothing is restarted for it.
+	LogFormat string `json:"logFormat,omitempty"`
 }
 
 // ConfigKey is the key of the NodeConfig (JSON) in the ConfigMap.

@@ -23,9 +23,15 @@ func NodeConfig(c *v1alpha1.GaleraCluster, size int, tls agentapi.TLSConfig, opt
 		Settings:      settings(c),
 		Hibernated:    c.Spec.Hibernate,
 	}
+	if opts.LogFormat != logText {
+		n.LogFormat = opts.LogFormat
+	}
 	n.Revision = revision(n)
 	return n
 }
+
+// logText is what agents write when they are told nothing.
+const logText = "text"
 
 // TLSConfig returns the policy of the spec.
 func TLSConfig(c *v1alpha1.GaleraCluster) agentapi.TLSConfig {

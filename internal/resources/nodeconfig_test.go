@@ -97,6 +97,23 @@ func TestRevision(t *testing.T) {
 	}
 }
 
+// TestLogFormat is told to the agents, who restart nothing for it: the pods stay as they are. Text is what they write when they are told nothing,
+// so that an upgrade of the operator changes nothing.
+func TestLogFormat(t *testing.T) {
+	c, opts := shop(), testOptions
+	render := func(format string) (agentapi.NodeConfig, string) {
+		opts.LogFormat = format
+		return NodeConfig(c, int(c.Spec.Replicas), TLSConfig(c), opts), PodTemplateHash(c, opts) + ArbitratorRevision(c, opts)
+	}
+	untold, pods := render("")
+	if text, same := render("text"); text.Revision != untold.Revision || same != pods {
+		t.Error("text is news")
+	}
+	if json, same := render("json"); json.LogFormat != "json" || json.Revision == untold.Revision || same != pods {
+		t.Errorf("%q, revision %s, pods as before: %t", json.LogFormat, json.Revision, same == pods)
+	}
+}
+
 func TestConfigMapHoldsTheDocument(t *testing.T) {
 	c := everything()
 	want := NodeConfig(c, int(c.Spec.Replicas), TLSConfig(c), testOptions)

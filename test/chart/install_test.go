@@ -265,7 +265,7 @@ imageRegistry: mirror.example/x
 imagePullSecrets: [{name: pull}]
 clusterDomain: k8s.example
 podUsers: assigned
-log: {format: console, level: 2}
+log: {format: json, level: 2}
 extraEnv: [{name: A, value: b}]
 serviceAccount: {annotations: {a: b}}
 podSecurityContext: {runAsUser: null, runAsGroup: null, fsGroup: null}

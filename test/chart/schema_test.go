@@ -44,7 +44,7 @@ func TestWrongValues(t *testing.T) {
 		`{benchmarks: {enabled: "no"}}`:                    "/benchmarks/enabled",
 		`{podUsers: root}`:                                 "/podUsers",
 		`{clusterDomain: ""}`:                              "/clusterDomain",
-		`{log: {format: text}}`:                            "/log/format",
+		`{log: {format: console}}`:                         "/log/format",
 		`{log: {level: warn}}`:                             "/log/level",
 		`{log: {level: 0}}`:                                "/log/level",
 		`{extraArgs: "--x"}`:                               "/extraArgs",

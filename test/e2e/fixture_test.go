@@ -50,7 +50,19 @@ func removeNamespace(ctx context.Context, ns string) {
 	if os.Getenv("GALERA_E2E_KEEP") != "" {
 		return
 	}
+	found, err := secretsInLogs(ctx, ns)
 	Expect(kube.DeleteNamespace(ctx, ns)).To(Succeed())
+	Expect(err).NotTo(HaveOccurred())
+	Expect(found).To(BeEmpty(), "secrets in logs")
+}
+
+// secretsInLogs looks at everything the pods of a namespace have said. Every namespace is looked at before it is removed, the operator's at
+// the end: no secret is ever in a log.
+func secretsInLogs(ctx context.Context, ns string) ([]string, error) {
+	if secrets == nil {
+		return nil, nil // the suite has not begun
+	}
+	return secrets.InLogs(ctx, ns)
 }
 
 // create makes a cluster and does not wait for it.

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"testing"
@@ -13,8 +14,11 @@ import (
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
-// kube is the Kubernetes under test.
-var kube *harness.Kube
+// kube is the Kubernetes under test, secrets are all that it has had since the suite began.
+var (
+	kube    *harness.Kube
+	secrets *harness.Secrets
+)
 
 func TestE2E(t *testing.T) {
 	if GinkgoLabelFilter() == "" {
@@ -49,11 +53,17 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(kube.LiftPolicies(ctx)).To(Succeed(), "ending the enforcement of policies of an interrupted run")
 	Expect(kube.DeleteLeftovers(ctx)).To(Succeed())
 	Expect(kube.ScaleOperator(ctx, harness.OperatorReplicas)).To(Succeed())
+	watching, stop := context.WithCancel(context.Background())
+	DeferCleanup(stop)
+	secrets, err = kube.WatchSecrets(watching)
+	Expect(err).NotTo(HaveOccurred())
 }, NodeTimeout(45*time.Minute))
 
 var _ = AfterSuite(func(ctx SpecContext) {
 	if kube != nil {
 		dropShared(ctx)
+		Expect(secretsInLogs(ctx, harness.OperatorNamespace)).To(BeEmpty(), "secrets in the operator's logs")
+		progress("no log has one of the %d secret values there were", secrets.Known())
 	}
 }, NodeTimeout(4*time.Minute))
 

@@ -67,8 +67,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if ne .Values.podUsers "auto" }}
 - --pod-users={{ .Values.podUsers }}
 {{- end }}
-{{- if ne .Values.log.format "json" }}
-- --zap-encoder={{ .Values.log.format }}
+{{- if ne .Values.log.format "text" }}
+- --log-format={{ .Values.log.format }}
 {{- end }}
 {{- if ne (toString .Values.log.level) "info" }}
 - --zap-log-level={{ .Values.log.level }}

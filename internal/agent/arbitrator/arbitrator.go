@@ -48,6 +48,8 @@ type Options struct {
 	Logger          *slog.Logger
 	// Output gets garbd's log lines.
 	Output func(line string)
+	// LogFormat takes the format the operator has published; nil ignores it.
+	LogFormat func(format string)
 }
 
 const (
@@ -161,6 +163,9 @@ func begin(ctx context.Context, o Options, before *handover.State) (*arbitrator,
 }
 
 func newArbitrator(ctx context.Context, o Options) *arbitrator {
+	if o.LogFormat == nil {
+		o.LogFormat = func(string) {}
+	}
 	a := &arbitrator{Options: o, asker: peers.New(), events: make(chan func(), 64)}
 	a.garbd, a.cpuFlags = image.Find("garbd"), image.CPUFlags()
 	a.reports = report.New(agentapi.Report{Name: o.Name, AgentVersion: o.Version, AgentDigest: o.Digest, AgentArch: runtime.GOARCH, Phase: galera.PhaseWaiting,

@@ -79,6 +79,7 @@ func (a *arbitrator) readConfig() error {
 		return err
 	}
 	a.config = &config
+	a.LogFormat(config.LogFormat)
 	a.wanted = servercnf.BuildArbitrator(servercnf.Input{Config: config, Address: a.Address, Places: a.Places, CPUFlags: a.cpuFlags})
 	return nil
 }

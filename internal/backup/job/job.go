@@ -14,6 +14,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/logs"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -50,6 +51,8 @@ type Options struct {
 	Image string
 	// AssignedUsers says that pods name no user: resources.Options.
 	AssignedUsers bool
+	// LogFormat is how it writes its log: text or json; "" is text.
+	LogFormat string
 }
 
 // owned is the metadata of a Job of an owner. cluster is "" where there is none: the operator sees only what has the label.
@@ -128,7 +131,7 @@ func render(meta metav1.ObjectMeta, s *v1alpha1.GaleraBackupStore, t task.Task, 
 		ServiceAccountName: s.Spec.ServiceAccountName, SecurityContext: podSecurity(user, o),
 		Containers: []corev1.Container{{
 			Name: Container, Image: o.Image, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{program, "run"},
-			Env: []corev1.EnvVar{{Name: task.EnvTask, Value: string(text)}}, SecurityContext: containerSecurity(), Resources: memory("64Mi", "512Mi"),
+			Env: []corev1.EnvVar{{Name: task.EnvTask, Value: string(text)}, {Name: logs.EnvFormat, Value: o.LogFormat}}, SecurityContext: containerSecurity(), Resources: memory("64Mi", "512Mi"),
 			TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		}},
 	}

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/logs"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -106,5 +108,18 @@ func mounts(t *testing.T, name string, volume bool, p corev1.PodSpec) {
 		}
 	} else if c.Image != "operator" {
 		t.Errorf("%s has the image %s", name, c.Image)
+	}
+}
+
+// TestLogFormat is told to the program in the Job.
+func TestLogFormat(t *testing.T) {
+	store := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "s"}}
+	store.Spec.Volume = &v1alpha1.VolumeStore{ClaimName: "backups"}
+	j, err := Check(store, Options{LogFormat: "json"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(j.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: logs.EnvFormat, Value: "json"}) {
+		t.Errorf("%+v", j.Spec.Template.Spec.Containers[0].Env)
 	}
 }

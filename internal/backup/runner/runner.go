@@ -13,6 +13,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/backup/store"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/logs"
 )
 
 // failure is an error with a reason of package task.
@@ -97,4 +98,7 @@ func tell(r task.Result) error {
 	return os.WriteFile(task.ResultFile, text, 0o600)
 }
 
-func say(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+// out is the pod's log.
+var out = logs.FromEnv(os.Stdout)
+
+func say(format string, args ...any) { out.Logger().Info(fmt.Sprintf(format, args...)) }

@@ -17,6 +17,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/bench/way"
+	"github.com/galera-operator/galera-operator/internal/logs"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -26,6 +27,8 @@ type Images struct {
 	Operator, Client, Proxy string
 	// AssignedUsers says that pods name no user: resources.Options.
 	AssignedUsers bool
+	// LogFormat is how the runner writes its log: text or json; "" is text.
+	LogFormat string
 }
 
 const (
@@ -193,6 +196,7 @@ func pod(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, name, plan stri
 				{Name: result.EnvPlan, Value: plan},
 				{Name: result.EnvOutput, Value: name},
 				{Name: result.EnvNamespace, Value: b.Namespace},
+				{Name: logs.EnvFormat, Value: images.LogFormat},
 				{Name: result.EnvPassword, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
 					LocalObjectReference: corev1.LocalObjectReference{Name: AccountName(b)}, Key: PasswordKey}}},
 			},

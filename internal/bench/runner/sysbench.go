@@ -70,7 +70,9 @@ func (r *runner) sysbench(ctx context.Context, args []string) (string, error) {
 	var text strings.Builder
 	cmd := exec.CommandContext(ctx, "sysbench", args...)
 	cmd.Dir = result.WorkDir
-	cmd.Stdout = io.MultiWriter(&text, os.Stdout)
+	shown := podLog.Writer("sysbench")
+	defer func() { _ = shown.Close() }()
+	cmd.Stdout = io.MultiWriter(&text, shown)
 	cmd.Stderr = cmd.Stdout
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 5 * time.Second

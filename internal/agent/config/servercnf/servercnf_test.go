@@ -133,6 +133,7 @@ func TestHash(t *testing.T) {
 		"transfer threads":    {func(in *Input) { in.Config.StateTransfer.Parallel = 8 }, false},
 		"clients preferred":   {func(in *Input) { in.Config.TLS.Clients = galera.PolicyPreferred }, false},
 		"hibernated":          {func(in *Input) { in.Config.Hibernated = true }, false},
+		"log format":          {func(in *Input) { in.Config.LogFormat = "json" }, false},
 		"clients without TLS": {func(in *Input) { in.Config.TLS.Clients = galera.PolicyDisabled }, true},
 		"plain sockets":       {func(in *Input) { in.Config.TLS.Replication = galera.SocketPlain }, true},
 		"dynamic sockets":     {func(in *Input) { in.Config.TLS.Replication = galera.SocketDynamic }, true},
