@@ -94,7 +94,7 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 		return err
 	}
 	seen, asker := galeracluster.NewMetrics(), observe.NewAgentClient(cert.GetCertificate)
-	if err := register(seen, asker.Requests, buildInfo()); err != nil {
+	if err := register(seen, asker.Requests, galeracluster.BuildInfo()); err != nil {
 		return err
 	}
 	agents := &observe.Agents{Client: asker}
@@ -143,14 +143,6 @@ func register(collectors ...prometheus.Collector) error {
 		errs = append(errs, metrics.Registry.Register(c))
 	}
 	return errors.Join(errs...)
-}
-
-// buildInfo tells the operator's version.
-func buildInfo() prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "galera_operator_build_info", Help: "Version of the operator, and of the Go it was built with.",
-		ConstLabels: prometheus.Labels{"version": version.Version, "go_version": goruntime.Version()},
-	}, func() float64 { return 1 })
 }
 
 // assignedUsers says whether pods name no user. OpenShift, which assigns one to each namespace, serves an API group of its own.
