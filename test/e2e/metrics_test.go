@@ -1,0 +1,135 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/galera-operator/galera-operator/test/harness"
+)
+
+// lint looks at the metrics whose name begins so. Those of the database have mysqld_exporter's names, whatever these are like.
+func lint(s harness.Scrape, prefix string) []promlint.Problem {
+	GinkgoHelper()
+	var families []*dto.MetricFamily
+	for name, f := range s.Families {
+		if strings.HasPrefix(name, prefix) {
+			families = append(families, f)
+		}
+	}
+	Expect(families).NotTo(BeEmpty())
+	problems, err := promlint.NewWithMetricFamilies(families).Lint()
+	Expect(err).NotTo(HaveOccurred())
+	return problems
+}
+
+var _ = Describe("Metrics", func() {
+	It("of nodes and operator are right, linted, and cheap", Label(Core), func(ctx SpecContext) {
+		shop := sharedCluster(ctx)
+		for _, pod := range podNames(ctx, shop) {
+			before, err := shop.AgentResident(ctx, pod)
+			Expect(err).NotTo(HaveOccurred())
+			var took []time.Duration
+			var s harness.Scrape
+			for range 20 {
+				s, err = shop.ScrapeAgent(ctx, pod)
+				Expect(err).NotTo(HaveOccurred())
+				took = append(took, s.Took)
+			}
+			slices.Sort(took)
+			after, err := shop.AgentResident(ctx, pod)
+			Expect(err).NotTo(HaveOccurred())
+			progress("%s: a scrape of %d metrics takes %s (%s at most); the agent grew from %d to %d KiB", pod, len(s.Families), took[len(took)/2], took[len(took)-1], before>>10, after>>10)
+			Expect(took[0]).To(BeNumerically("<", 20*time.Millisecond), "the fastest, on a machine that does other things, too")
+			Expect(after - before).To(BeNumerically("<", 10<<20))
+			Expect(lint(s, "galera_")).To(BeEmpty())
+			expectValues(s, map[string]float64{
+				"mysql_up": 1, "mysql_global_status_wsrep_cluster_size": 3, "mysql_global_status_wsrep_cluster_status": 1, "mysql_galera_status_info": 1, "mysql_version_info": 1,
+				"galera_synced": 1, "galera_cluster_size": 3, "galera_primary_component": 1, "galera_agent_info": 1,
+			})
+			encrypted, _ := s.Value("galera_channel_encrypted", "channel", "replication")
+			accepted, known := s.Value("galera_channel_plaintext_accepted", "channel", "replication")
+			Expect([]any{encrypted, accepted, known}).To(Equal([]any{1.0, 0.0, true}))
+			size, _ := s.Value("mysql_galera_gcache_size_bytes")
+			Expect(size).To(BeNumerically(">=", 1<<20))
+		}
+		eventually(ctx, func(o Gomega) {
+			s, err := kube.ScrapeOperator(ctx)
+			o.Expect(err).NotTo(HaveOccurred())
+			of := []string{"namespace", shop.Namespace, "cluster", shop.Name}
+			for name, want := range map[string]float64{"galera_operator_nodes_wanted": 3, "galera_operator_nodes_synced": 3, "galera_operator_agent_up": 1} {
+				got, known := s.Value(name, of...)
+				o.Expect([]any{got, known}).To(Equal([]any{want, true}), name)
+			}
+			for _, condition := range []string{"Ready", "Available", "Encrypted"} {
+				got, known := s.Value("galera_operator_condition", append(of, "condition", condition)...)
+				o.Expect([]any{got, known}).To(Equal([]any{1.0, true}), condition)
+			}
+			o.Expect(s.Families).To(HaveKey("galera_operator_build_info"))
+			o.Expect(s.Families).To(HaveKey("galera_operator_agent_request_duration_seconds"))
+			o.Expect(lint(s, "galera_operator_")).To(BeEmpty())
+		})
+	}, SpecTimeout(6*time.Minute))
+})
+
+func expectValues(s harness.Scrape, want map[string]float64) {
+	GinkgoHelper()
+	for name, value := range want {
+		got, known := s.Value(name)
+		Expect([]any{got, known}).To(Equal([]any{value, true}), name)
+	}
+}
+
+// The format is the operator's to say, and nobody's pod is restarted for it.
+var _ = Describe("Logs as JSON", Label(Slow), func() {
+	It("come from the operator, the agents and their databases when the operator says so", func(ctx SpecContext) {
+		shop := sharedCluster(ctx)
+		before := runs(ctx, shop)
+		undo, err := kube.SetOperatorArgument(ctx, "--log-format=json")
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func(ctx SpecContext) { Expect(undo(ctx)).To(Succeed()) }, NodeTimeout(4*time.Minute))
+		pod, err := shop.Replica(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		eventually(ctx, func(o Gomega) {
+			text, err := shop.Logs(ctx, pod, 1, false)
+			o.Expect(err).NotTo(HaveOccurred())
+			o.Expect(json.Valid([]byte(text))).To(BeTrue(), text)
+		})
+		Expect(runs(ctx, shop)).To(Equal(before), "no server was restarted")
+		since := time.Now()
+		Expect(shop.KillServers(ctx, pod)).To(Succeed()) // its log has a lot to say
+		Expect(shop.WaitHealthy(ctx, recoverTime)).To(Succeed())
+		text, err := shop.LogsSince(ctx, pod, since)
+		Expect(err).NotTo(HaveOccurred())
+		subsystems := map[any]int{}
+		for line := range strings.Lines(text) {
+			var record map[string]any
+			Expect(json.Unmarshal([]byte(line), &record)).To(Succeed(), line)
+			Expect(record).To(And(HaveKey("time"), HaveKey("level"), HaveKey("msg")), line)
+			if record["source"] == "mariadbd" {
+				subsystems[record["subsystem"]]++
+			}
+		}
+		progress("lines of mariadbd by subsystem: %v", subsystems)
+		Expect(subsystems["WSREP"]).To(BeNumerically(">", 50))
+		Expect(subsystems["InnoDB"]).To(BeNumerically(">", 3))
+		expectJSON(ctx)
+	}, SpecTimeout(10*time.Minute))
+})
+
+// expectJSON looks at what the operator has said.
+func expectJSON(ctx context.Context) {
+	GinkgoHelper()
+	text, err := kube.OperatorLog(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	for line := range strings.Lines(text) {
+		Expect(json.Valid([]byte(line))).To(BeTrue(), line)
+	}
+}
