@@ -101,4 +101,7 @@ const (
 	ReasonCertificateNotLive = "CertificateNotLoaded"
 	ReasonOldCATrusted       = "OldCATrusted"
 	ReasonRenewalRefused     = "RenewalRefused"
+
+	// Requests by annotation.
+	ReasonRequestRefused = "RequestRefused"
 )

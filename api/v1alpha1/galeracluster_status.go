@@ -82,6 +82,13 @@ type GaleraClusterStatus struct {
 	// +optional
 	LastOperation *CompletedOperation `json:"lastOperation,omitempty"`
 
+	// requests are what the annotations galera-operator.io/primary and galera-operator.io/restart asked for, the last of each kind.
+	// +optional
+	// +listType=map
+	// +listMapKey=kind
+	// +kubebuilder:validation:MaxItems=2
+	Requests []RequestStatus `json:"requests,omitempty"`
+
 	// tls is the encryption in force.
 	// +optional
 	TLS *ClusterTLSStatus `json:"tls,omitempty"`

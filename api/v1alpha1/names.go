@@ -19,6 +19,11 @@ const (
 	// a new CA of the operator and new certificates under it; or both, separated by a comma.
 	// TOKEN is any word; each token takes effect once.
 	AnnotationRenew = "galera-operator.io/renew"
+	// AnnotationPrimary requests that the primary is moved: NODE@TOKEN. AnnotationRestart requests a rolling restart: all@TOKEN, or
+	// NODE@TOKEN for one node. TOKEN is any word; each token takes effect once. Without the annotation, a request that has not been met
+	// is cancelled; status.requests tells what became of it.
+	AnnotationPrimary = "galera-operator.io/primary"
+	AnnotationRestart = "galera-operator.io/restart"
 	// AnnotationDropCA lists the old CAs that may be removed when spec.tls.dropOldCA is Manual: their SHA-256
 	// fingerprints from status.tls.trustedCAs, or at least the first 16 characters.
 	AnnotationDropCA = "galera-operator.io/drop-old-ca"

@@ -113,11 +113,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *Reconciler) input(f observe.Facts, given publication, seen map[string]observe.Seen, now time.Time) status.Input {
 	record, renewalRefused := renewals(f, now)
 	snapshot := observe.Snapshot(f, seen, given.config, now)
+	asked, requestRefused := requests(f, seen, snapshot, now)
 	in := status.Input{
 		Facts: f, Seen: seen, Snapshot: snapshot, Decision: plan.Plan(snapshot),
 		Config: given.config, Published: given.pair,
 		Refused: given.refused, ImageRefused: given.imageRefused, Failed: given.failed,
 		Renewals: record, RenewalRefused: renewalRefused,
+		Requests: asked, RequestRefused: requestRefused,
 		OperatorNamespace: r.Options.OperatorNamespace, Now: now,
 	}
 	in.OutdatedAgents = r.Replacing.outdated(in)

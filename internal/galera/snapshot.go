@@ -22,6 +22,8 @@ type Snapshot struct {
 	RestartsWait string
 	// Rebootstrap asks for a switch of the encryption by stopping the nodes, instead of a rolling one.
 	Rebootstrap bool
+	// Promote is the node that is to be the primary at a person's request, "" without one. It is fulfilled once.
+	Promote string
 	// Trust is the approval to recover without certain members, nil without one.
 	Trust *Trust
 
@@ -131,6 +133,8 @@ type Member struct {
 	StaleTrust bool
 	// Backup is the id of the backup the member gives now, "" for none.
 	Backup string
+	// RestartAsked says that a person has asked for a restart, and that mariadbd is the same since.
+	RestartAsked bool
 	// StuckDonor says that the member stays a donor without a joiner: only a restart ends that.
 	StuckDonor bool
 	// Running is the encryption mariadbd was started with; zero while it is down.

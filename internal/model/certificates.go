@@ -68,7 +68,8 @@ func (w *platform) load(i int) bool {
 // newServer is a mariadbd that was just started: it presents and trusts what the agent has.
 func (w *database) newServer(i int) server {
 	n := &w.nodes[i]
-	return server{on: true, received: n.vol.head, pair: n.agent.pair, trusts: n.agent.pair.trusts}
+	w.runs++
+	return server{on: true, run: w.runs, received: n.vol.head, pair: n.agent.pair, trusts: n.agent.pair.trusts}
 }
 
 // certificates is internal/observe.Certificates in this world.

@@ -80,6 +80,9 @@ const (
 	Thaw      // all this is over
 	FailStart // the agent's attempt to start mariadbd, or to make a database, fails
 	CutAlter  // servers end while a statement changes tables: A of them, with a part of it on B
+	// people again
+	Promote    // another primary is asked for
+	AskRestart // a rolling restart of the members A is asked for
 	kinds
 )
 
@@ -88,7 +91,8 @@ var kindNames = [kinds]string{"Round", "Elapse", "Agent", "Kubelet", "Regroup", 
 	"MachineAway", "MachineBack", "Partition", "Shatter", "Heal", "Mute", "Unmute", "NotHear", "Duplicate", "DropMessage",
 	"CrashBeforeActing", "CrashBeforeStatus", "CrashOperator", "Wipe", "Save", "RollBack", "Swap", "Blur", "PurgeCache", "LoseStatus", "DamageBook",
 	"Hibernate", "Configure", "Upgrade", "SwitchTLS", "Scale", "Approve", "Repair", "SplitByHand", "Renew", "ReplaceCA",
-	"Hang", "HangHard", "LookHangs", "Freeze", "Protect", "Thaw", "FailStart", "CutAlter"}
+	"Hang", "HangHard", "LookHangs", "Freeze", "Protect", "Thaw", "FailStart", "CutAlter",
+	"Promote", "AskRestart"}
 
 // String returns the event as Go source.
 func (e Event) String() string { return fmt.Sprintf("{%s, %d, %d}", kindNames[e.Kind], e.A, e.B) }
@@ -253,6 +257,10 @@ func (w *World) diskOrPerson(e Event) bool {
 		w.api.issue(w.api.certs.issued.ca)
 	case ReplaceCA:
 		w.api.issue(int8(e.A % authorities))
+	case Promote:
+		w.api.askPromotion(i)
+	case AskRestart:
+		w.api.askRestart(set(e.A) & (1<<w.n - 1))
 	case Hang, HangHard, LookHangs, Freeze, Protect, Thaw:
 		return w.seize(i, e.Kind)
 	case FailStart:

@@ -125,6 +125,17 @@ func (w World) canonical() World {
 	if w.api.status.lostAt >= 0 {
 		w.api.status.lostAt = min(w.clock-w.api.status.lostAt, 3)
 	}
+	w.runs = 0
+	if w.api.wish.restarts == 0 { // then the planner sees no run
+		for i := range w.places {
+			w.nodes[i].srv.run = 0
+		}
+		for k := range w.ops {
+			for i := range w.places {
+				w.ops[k].reports[i].run = 0
+			}
+		}
+	}
 	w.api.status.version, w.api.service.version, w.viewIDs, w.uids, w.clock = 0, 0, 0, 0, 0
 	return w
 }

@@ -50,6 +50,8 @@ var themes = []theme{
 		join(each(3, Regroup), []Event{{Partition, 1, 0}, {Partition, 4, 0}, {Heal, 0, 0}, {Round, 0, 0}, {KillServer, 0, 0}}), 11, 16},
 	{"two operators restart", []Event{{Round, 0, 0}, {LookAround, 1, 0}, {Configure, 0, 0}, {Round, 0, 0}},
 		join(each(2, LookAround, Reconcile), []Event{{Elapse, 0, 0}, {Deliver, 0, 0}, {Duplicate, 0, 0}, {Deliver, 1, 0}, {KillServer, 1, 0}, {Configure, 0, 0}}), 9, 12},
+	{"restarts and primaries are asked for, with an operator that dies", []Event{{Round, 0, 0}, {LookAround, 1, 0}, {AskRestart, 6, 0}, {Round, 0, 0}},
+		join(each(2, LookAround, Reconcile), []Event{{Elapse, 0, 0}, {Deliver, 0, 0}, {Promote, 2, 0}, {AskRestart, 1, 0}, {KillServer, 1, 0}, {CrashBeforeStatus, 0, 0}}), 8, 11},
 	{"hibernated, and not, and again", []Event{{Round, 0, 0}, {Hibernate, 0, 0}, {Round, 0, 0}},
 		[]Event{{Hibernate, 0, 0}, {Round, 0, 0}, {Elapse, 0, 0}, {LookAround, 1, 0}, {Reconcile, 1, 0}, {Deliver, 0, 0}, {KillAgent, 2, 0}, {CrashBeforeStatus, 0, 0}}, 9, 13},
 	{"a CA is replaced", []Event{{Round, 0, 0}, {LookAround, 1, 0}, {ReplaceCA, 2, 0}},

@@ -115,7 +115,7 @@ func (w *World) arrived() bool {
 		}
 	}
 	w.truth.reached |= ReachedSynced
-	return w.api.config.mode == w.api.wanted && w.api.status.size == w.api.replicas && w.settled() && w.writer() && !w.api.status.working && w.wireEmpty()
+	return w.api.config.mode == w.api.wanted && w.api.status.size == w.api.replicas && w.settled() && w.writer() && w.met() && !w.api.status.working && w.wireEmpty()
 }
 
 func (w *cluster) asleep() bool {

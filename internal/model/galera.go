@@ -31,6 +31,8 @@ type server struct {
 	// hung says that the process does nothing: it answers no client and no other member. killed says that it was
 	// sent SIGKILL, and runs no further instruction.
 	hung, killed bool
+	// run tells it from every other one.
+	run int16
 }
 
 // whole says that a view is in force: all of its members run, know it and reach each other.

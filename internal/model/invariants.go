@@ -33,6 +33,7 @@ const (
 	WithoutVote     = "a node taken down while the arbitrator was not counted"
 	HeldUp          = "one member that cannot act holds up the rest"
 	HalfStatement   = "a member with a part of a statement, or without one that the others have, joined without a full copy"
+	PrimaryUnfit    = "the primary's role was given to a node that does not serve"
 	RemovedAhead    = "a member removed that alone holds an acknowledged write"
 )
 
@@ -202,6 +203,10 @@ func (w *truth) checkDecision(s galera.Snapshot, d plan.Decision) {
 		w.checkStopOrder(s, a)
 	case plan.DeletePod:
 		name = a.Member
+	case plan.AssignRoles:
+		if m, ok := s.Member(a.Primary); !ok || !m.InPrimary() || m.Draining || m.Pod.Terminating || m.Server.State != galera.NodeSynced && m.Server.State != galera.NodeDonor {
+			w.violate(PrimaryUnfit)
+		}
 	}
 	target, ok := s.Member(name)
 	if !ok || !target.InPrimary() {

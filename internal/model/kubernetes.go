@@ -47,6 +47,7 @@ type apiServer struct {
 	deployment deployment
 	service    service
 	trust      trust
+	wish       wish
 	certs      secrets
 	// serials counts issued leaves.
 	serials int16

@@ -5,7 +5,7 @@ type mood []Kind
 
 // moods differ in what goes wrong most. One distribution for all would spread every schedule
 // over all faults and reach none of the deep ones.
-var moods = [...]mood{anything, fineSteps, oldLeader, oldReports, network, disks, changes, certificates, switches, sizes, stuck, lateShell, alters}
+var moods = [...]mood{anything, fineSteps, oldLeader, oldReports, network, disks, changes, certificates, switches, sizes, stuck, lateShell, alters, requests}
 
 var (
 	anything = newMood(nil)
@@ -59,6 +59,11 @@ var switches = newMood(map[Kind]int{
 	Round: 90, SwitchTLS: 10, Configure: 3, KillServer: 5, KillAgent: 4, KillAll: 1, CrashBeforeStatus: 6, CrashBeforeActing: 4, CrashOperator: 4,
 	Hibernate: 2, Wipe: 0, Swap: 0, RollBack: 0, Blur: 0, DamageBook: 0, LoseStatus: 0, Partition: 2, Shatter: 0, LookAround: 20, SeeStatus: 12, Hear: 20, Reconcile: 40})
 
+// requests: people name another primary, and want restarts, while nodes come and go and operators die.
+var requests = newMood(map[Kind]int{
+	Round: 60, Promote: 12, AskRestart: 10, KillServer: 6, KillAgent: 4, Drain: 4, Configure: 3, Scale: 3, Hibernate: 2, LookAround: 20, SeeStatus: 12, Hear: 20,
+	Reconcile: 40, Deliver: 20, Duplicate: 6, CrashBeforeStatus: 6, CrashBeforeActing: 4, CrashOperator: 4, LoseStatus: 1, Wipe: 0, Swap: 0, RollBack: 0, Blur: 0})
+
 // arbiterMoods are for worlds with an arbitrator, beside the others.
 var arbiterMoods = [...]mood{
 	// servers that are stopped in good order and come back, and an arbitrator that is not always seen.
@@ -80,7 +85,7 @@ var weights = [kinds]int{
 	Partition: 5, Shatter: 2, Heal: 5, Mute: 3, Unmute: 3, NotHear: 2, Duplicate: 3, DropMessage: 2,
 	CrashBeforeActing: 1, CrashBeforeStatus: 2, CrashOperator: 2,
 	Wipe: 1, Save: 1, RollBack: 1, Swap: 1, Blur: 1, PurgeCache: 1, LoseStatus: 1, DamageBook: 1,
-	Hibernate: 2, Configure: 2, Upgrade: 1, SwitchTLS: 1, Scale: 2, Approve: 2, Repair: 1, SplitByHand: 0, Renew: 1, ReplaceCA: 1, CutAlter: 1,
+	Hibernate: 2, Configure: 2, Upgrade: 1, SwitchTLS: 1, Scale: 2, Approve: 2, Repair: 1, SplitByHand: 0, Renew: 1, ReplaceCA: 1, CutAlter: 1, Promote: 1, AskRestart: 1,
 }
 
 // newMood is the usual weights with some of them changed.

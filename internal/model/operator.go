@@ -24,6 +24,8 @@ type status struct {
 	held    set
 	// size is the number of members.
 	size int8
+	// asked is the record of what people have asked for.
+	asked asked
 	// lostAt is the Tick at which the loss of the Primary component was recorded, -1 for never.
 	lostAt int16
 }
@@ -44,6 +46,7 @@ type operator struct {
 	arbitrator  bool
 	deployment  deployment
 	trust       trust
+	wish        wish
 	certs       secrets
 	pods        [maxNodes]seenPod
 	reports     [maxNodes]report
@@ -71,6 +74,7 @@ func (o *operator) clear() { *o = operator{mute: o.mute} }
 func (w *controllers) seeStatus(k int) {
 	o := &w.ops[k]
 	o.status, o.hibernate, o.trust = w.api.status, w.api.hibernate, w.api.trust
+	o.wish = w.api.wish
 	o.config, o.template = w.api.config, w.api.template
 	o.replicas, o.arbitrator = w.api.replicas, w.api.arbitrator
 	o.wanted, o.rebootstrap = w.api.wanted, w.api.rebootstrap
@@ -154,6 +158,7 @@ func (w *controllers) snapshot(o *operator) galera.Snapshot {
 			}
 		}
 	}
+	st.asked.show(&s, o)
 	w.seeLoss(&s, st)
 	if w.arbitrated() {
 		s.Arbitrator = w.seenArbitrator(o, &s)
@@ -311,6 +316,7 @@ func (w *controllers) writeStatus(o *operator, s galera.Snapshot, a plan.Action)
 		return false
 	}
 	w.noteServing(&s)
+	w.noteMet(o.status.asked, next.asked)
 	if next == o.status {
 		return false
 	}
@@ -365,6 +371,7 @@ func (w *controllers) observed(st *status, o *operator, s galera.Snapshot) {
 			st.primary = int8(i)
 		}
 	}
+	st.asked.follow(o, s)
 	st.held &= 1<<st.size - 1 // only members are remembered
 	st.lostAt = -1
 	if !s.NoPrimarySince.IsZero() {

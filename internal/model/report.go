@@ -27,6 +27,7 @@ type report struct {
 	trusts          cas
 	garbd           int16
 	cannot          int8
+	run             int16
 }
 
 const (
@@ -73,7 +74,7 @@ func (w *platform) report(i int) report {
 	}
 	if n.srv.on {
 		r.pair, r.trusts = n.srv.pair, n.srv.trusts
-		r.server, r.view, r.state = true, n.srv.view, w.state(i)
+		r.server, r.view, r.state, r.run = true, n.srv.view, w.state(i), n.srv.run
 		r.uuid = w.past.uuid(n.srv.received)
 		r.queue = w.past.seqno(n.srv.received) - w.past.seqno(n.vol.head)
 		r.verified, r.stuck = w.verified(i), n.srv.stuck && r.state == stateDonor

@@ -112,6 +112,8 @@ func (e Event) plain(members, places int) Event {
 		return Event{e.Kind, 0, e.B % 2}
 	case Partition:
 		return Event{e.Kind, e.A & (1<<all - 1), 0}
+	case AskRestart:
+		return Event{e.Kind, e.A & (1<<n - 1), 0}
 	case CutAlter:
 		return Event{e.Kind, e.A & (1<<n - 1), e.B & (1<<n - 1)}
 	case Agent, Kubelet, Regroup, Load, KillServer, KillAgent, KillPod, Drain, MachineAway, MachineBack:

@@ -51,6 +51,8 @@ type database struct {
 	truth
 	nodes [maxNodes]node
 	past  history
+	// runs is the number of servers there were.
+	runs int16
 }
 
 // group is Galera's group communication: views, quorum, evictions and state transfers.

@@ -1,44 +1,53 @@
 package observe
 
 import (
-	"context"
-	"errors"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// requests measures how long agents take to answer.
-type requests struct{ times *prometheus.HistogramVec }
-
-func newRequests() requests {
-	return requests{prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "galera_operator_agent_request_duration_seconds",
-		Help: "How long agents took to answer, by request and result (ok, error); of a question that waits for news, the time beyond its wait.",
-		// An agent answers from memory; after 2 s it counts as silent.
-		Buckets: []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30},
-	}, []string{"request", "result"})}
+// pendingRequest is the recorded request of a kind, nil when there is none to be met. Only what was recorded is acted upon.
+func pendingRequest(c *v1alpha1.GaleraCluster, kind string, now time.Time) *v1alpha1.RequestStatus {
+	for i := range c.Status.Requests {
+		if r := &c.Status.Requests[i]; r.Kind == kind && r.State == v1alpha1.RequestPending && now.Before(r.ExpiresAt.Time) {
+			return r
+		}
+	}
+	return nil
 }
 
-// Describe implements prometheus.Collector.
-func (r requests) Describe(ch chan<- *prometheus.Desc) { r.times.Describe(ch) }
-
-// Collect implements prometheus.Collector.
-func (r requests) Collect(ch chan<- prometheus.Metric) { r.times.Collect(ch) }
-
-// end notes the end of a request that began at a time. One that was answered before its wait was over had news for an unknown time.
-func (r requests) end(request string, began time.Time, wait time.Duration, err error) {
-	took, result := time.Since(began), "ok"
-	switch {
-	case errors.Is(err, context.Canceled): // asked no more
-		return
-	case err != nil:
-		result = "error"
-	case wait > 0 && took < wait:
-		return
+// promoted is the node that is to be the primary at a person's request, "" without one.
+func promoted(c *v1alpha1.GaleraCluster, now time.Time) string {
+	if r := pendingRequest(c, v1alpha1.RequestPromote, now); r != nil {
+		return r.Node
 	}
-	if took >= wait {
-		took -= wait
+	return ""
+}
+
+// restartAsked says that a person has asked for a restart of the node, and that its mariadbd is the one of that time. While none
+// answers there is nothing to restart.
+func restartAsked(c *v1alpha1.GaleraCluster, name string, s *agentapi.Server, now time.Time) bool {
+	r := pendingRequest(c, v1alpha1.RequestRestart, now)
+	run := RunOf(s)
+	if r == nil || run == nil {
+		return false
 	}
-	r.times.WithLabelValues(request, result).Observe(took.Seconds())
+	for _, p := range r.Pending {
+		if p.Name == name {
+			return p.StartedAt != nil && p.StartedAt.Equal(run)
+		}
+	}
+	return false
+}
+
+// RunOf tells one run of mariadbd from another: when it was started, nil while none answers. It survives the replacement of the agent.
+func RunOf(s *agentapi.Server) *metav1.MicroTime {
+	if s == nil || s.StartedAt.IsZero() {
+		return nil
+	}
+	t := metav1.NewMicroTime(s.StartedAt.UTC().Truncate(time.Microsecond))
+	return &t
 }

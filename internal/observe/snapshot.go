@@ -24,6 +24,7 @@ func Snapshot(f Facts, seen map[string]Seen, config agentapi.NodeConfig, now tim
 		ConfigRevision: config.Revision,
 		Rebootstrap:    c.Spec.TLS.SwitchStrategy == v1alpha1.SwitchRebootstrap,
 		Publication:    Publication(f.Published),
+		Promote:        promoted(c, now),
 		Trust:          trust(c),
 		ClusterUUID:    c.Status.ClusterUUID,
 		Epoch:          c.Status.Epoch,
@@ -80,6 +81,7 @@ func member(f Facts, seen map[string]Seen, ordinal int, now time.Time) galera.Me
 	m.ConfigLoaded, m.RestartNeeded = r.Config.Loaded, r.Config.RestartNeeded
 	m.Publication, m.StaleTrust, m.KeepsOldKey = r.TLS.Installed, len(staleCAs(f, r, now)) > 0, r.TLS.KeepsOldKey
 	m.Server = server(r.Server)
+	m.RestartAsked = restartAsked(f.Cluster, name, r.Server, now)
 	if e := r.Ended; e != nil {
 		m.Ended = &galera.Ended{NodeUUID: e.NodeUUID, ViewID: e.ViewID}
 	}

@@ -16,10 +16,11 @@
 //  8. Stop all nodes in order, if the cluster is to hibernate.
 //  9. No Primary component: replace pods that cannot start as they are; then first start, rebuild quorum, or recover. All of
 //     them need facts about every member, or an approval; until then nothing happens.
-//  10. Start, remove or restart the arbitrator, while every node serves.
-//  11. Bring the number of members to the wanted one, one at a time.
-//  12. Switch the encryption of replication.
-//  13. Restart nodes that run with old settings or in an old pod, one at a time, the primary last.
+//  10. Move the primary to the node a person has named.
+//  11. Start, remove or restart the arbitrator, while every node serves.
+//  12. Bring the number of members to the wanted one, one at a time.
+//  13. Switch the encryption of replication.
+//  14. Restart nodes that run with old settings or in an old pod, or that a person has named, one at a time, the primary last.
 //
 // A node never bootstraps by itself: without a running node only an order can make one Primary. So
 // a slow or stale report can delay a decision, but never make it wrong.
@@ -86,6 +87,7 @@ var policies = []policy{
 	hibernate,
 	replaceStuck,
 	startWithoutPrimary,
+	promote,
 	tendArbitrator,
 	scale,
 	switchEncryption,

@@ -87,10 +87,10 @@ func continueRestart(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 // Outdated says that a node is to be restarted for what it runs with.
 func Outdated(m galera.Member) bool { return outdated(m) }
 
-// Deferred says that the restart of an outdated node waits for maintenance: it serves, the spec does not ask for the restart, and no
-// certificate needs it.
+// Deferred says that the restart of an outdated node waits for maintenance: it serves, neither the spec nor a person asks for the
+// restart, and no certificate needs it.
 func Deferred(s galera.Snapshot, m galera.Member) bool {
-	return s.RestartsWait != "" && !broken(m) && !m.StaleTrust && !m.KeepsOldKey && !m.StuckDonor
+	return s.RestartsWait != "" && !broken(m) && !m.RestartAsked && !m.StaleTrust && !m.KeepsOldKey && !m.StuckDonor
 }
 
 func outdatedMembers(s galera.Snapshot) []galera.Member {
@@ -104,7 +104,7 @@ func outdatedMembers(s galera.Snapshot) []galera.Member {
 }
 
 func outdated(m galera.Member) bool {
-	return m.Pod.Exists && !m.Pod.Terminating && (m.Pod.Outdated || m.RestartNeeded || m.StaleTrust || m.StuckDonor)
+	return m.Pod.Exists && !m.Pod.Terminating && (m.Pod.Outdated || m.RestartNeeded || m.RestartAsked || m.StaleTrust || m.StuckDonor)
 }
 
 func names(members []galera.Member) []string {
@@ -216,10 +216,10 @@ func useUpTurn(s galera.Snapshot, op galera.Operation, m galera.Member) (Decisio
 	}}, true
 }
 
-// turnUsed says that the node was restarted by this operation, or has recorded the order without a restart: it may know the
-// next order already, and would not carry it out.
+// turnUsed says that the node was restarted by this operation, or has recorded the order without a restart, or that something else has
+// ended its server meanwhile: it may know the next order already, and would not carry it out.
 func turnUsed(op galera.Operation, m galera.Member) bool {
-	if m.Order == nil || m.Order.Epoch != op.Epoch || m.Order.State != orderDone || m.Pod.Outdated {
+	if m.Order == nil || m.Order.Epoch != op.Epoch || m.Order.State != orderDone && m.Order.State != orderFailed || m.Pod.Outdated {
 		return false
 	}
 	// For any configuration: an earlier leader may have sent orders for several, and the node reports the last one only.

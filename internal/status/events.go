@@ -38,6 +38,7 @@ func Events(before, after v1alpha1.GaleraClusterStatus) []Event {
 	}
 	out = append(out, arbitratorEvents(before.Arbitrator, after.Arbitrator)...)
 	out = append(out, certificateEvents(before.TLS, after.TLS)...)
+	out = append(out, requestEvents(before.Requests, after.Requests)...)
 	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionAvailable, v1alpha1.ConditionStalled, v1alpha1.ConditionPaused,
 		v1alpha1.ConditionEncrypted, v1alpha1.ConditionCertificatesValid, v1alpha1.ConditionQuorumHealthy} {
 		out = append(out, conditionEvents(kind, before.Conditions, after.Conditions)...)

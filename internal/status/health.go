@@ -84,7 +84,7 @@ func asleep(in Input) bool {
 // one stays in use. Nor does what a hibernated cluster waits for: it comes when the cluster is started.
 func keepsFromReady(in Input, problem *validate.Problem) bool {
 	switch {
-	case problem == nil, problem == in.RenewalRefused, asleep(in) && !problem.Blocked:
+	case problem == nil, problem == in.RenewalRefused, problem == in.RequestRefused, asleep(in) && !problem.Blocked:
 		return false
 	case problem == in.Refused, problem == in.CertManager:
 		return in.Published == nil

@@ -33,6 +33,9 @@ type Input struct {
 	// Renewals is the record of renewals, and RenewalRefused says why a request was refused.
 	Renewals       []v1alpha1.RenewalStatus
 	RenewalRefused *validate.Problem
+	// Requests is the record of requests, and RequestRefused says why an annotation was refused.
+	Requests       []v1alpha1.RequestStatus
+	RequestRefused *validate.Problem
 	// Failed is an error of this pass that the user should see.
 	Failed *validate.Problem
 	// CertManager says why cert-manager cannot be asked for certificates, nil when it can.

@@ -32,6 +32,7 @@ var checks = []check{
 	decision,
 	certManager,
 	renewalRefused,
+	requestRefused,
 	memberFailure,
 	volumes,
 	expanding,
@@ -53,6 +54,8 @@ func failedPass(in Input) *validate.Problem { return in.Failed }
 func certManager(in Input) *validate.Problem { return in.CertManager }
 
 func renewalRefused(in Input) *validate.Problem { return in.RenewalRefused }
+
+func requestRefused(in Input) *validate.Problem { return in.RequestRefused }
 
 func forbiddenSettings(in Input) *validate.Problem { return validate.Settings(in.cluster()) }
 

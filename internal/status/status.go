@@ -34,6 +34,7 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	status.Selector = labels.SelectorFromSet(resources.Selector(c)).String()
 	status.Arbitrator = arbitratorStatus(in, status.Arbitrator)
 	status.TLS = clusterTLS(in, status.TLS)
+	status.Requests = in.Requests
 
 	unseen := status.ObservedGeneration != c.Generation // changed while the operator is paused
 	set := func(kind string, v verdict) {

@@ -88,6 +88,10 @@ func (f *fakeAgents) Order(_ context.Context, t observe.Target, o agentapi.Order
 			serve(r)
 		case agentapi.OrderRestart:
 			r.Config.RestartNeeded = false
+			if r.Server != nil {
+				again := *r.Server
+				again.StartedAt, r.Server = time.Now(), &again
+			}
 			r.TLS.TrustedCAs = r.TLS.PublishedCAs
 		}
 	})
@@ -159,7 +163,11 @@ func (f *fakeAgents) longestPause(since time.Time) (most time.Duration) {
 func serve(r *agentapi.Report) {
 	r.Phase, r.Data = galera.PhaseRunning, galera.DataPresent
 	r.Position = galera.Position{UUID: history, Seqno: 7}
-	r.Server = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: history, Size: 3, Ready: true}
+	started := time.Now()
+	if r.Server != nil {
+		started = r.Server.StartedAt
+	}
+	r.Server = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: history, Size: 3, Ready: true, StartedAt: started}
 }
 
 // proved adds the evidence a healthy encrypted member gives.

@@ -1,0 +1,61 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Kinds of requests.
+const (
+	RequestPromote = "Promote"
+	RequestRestart = "Restart"
+)
+
+// States of a request.
+const (
+	RequestPending   = "Pending"
+	RequestDone      = "Done"
+	RequestExpired   = "Expired"
+	RequestCancelled = "Cancelled"
+)
+
+// AllNodes in the annotation AnnotationRestart restarts every node.
+const AllNodes = "all"
+
+// RequestStatus is what became of a request by annotation. It is recorded before it is acted upon.
+type RequestStatus struct {
+	// kind is Promote (the primary is moved) or Restart (nodes are restarted, one at a time).
+	// +kubebuilder:validation:Enum=Promote;Restart
+	Kind string `json:"kind"`
+	// node that was named; all for a restart of every node.
+	// +kubebuilder:validation:MaxLength=253
+	Node string `json:"node"`
+	// token of the request.
+	// +kubebuilder:validation:MaxLength=100
+	Token string `json:"token"`
+	// state is Pending; Done; Expired when it could not be met in time; Cancelled when its annotation was removed, or replaced, before it was met.
+	// +kubebuilder:validation:Enum=Pending;Done;Expired;Cancelled
+	State string `json:"state"`
+	// message says what a pending request waits for, or why one was not met.
+	// +optional
+	Message string `json:"message,omitempty"`
+	// pending are the nodes that have not been restarted yet.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Pending []PendingRestart `json:"pending,omitempty"`
+	// requestedAt is when the request was recorded.
+	RequestedAt metav1.Time `json:"requestedAt"`
+	// expiresAt is when the request is given up: 10 minutes after it was recorded for Promote, 24 hours for Restart.
+	ExpiresAt metav1.Time `json:"expiresAt"`
+	// endedAt is when it was met, expired or was cancelled.
+	// +optional
+	EndedAt *metav1.Time `json:"endedAt,omitempty"`
+}
+
+// PendingRestart is a node to be restarted.
+type PendingRestart struct {
+	// name of the node.
+	Name string `json:"name"`
+	// startedAt tells the mariadbd to be ended from its successor: it is when it was started. Absent while it is not known.
+	// +optional
+	StartedAt *metav1.MicroTime `json:"startedAt,omitempty"`
+}
