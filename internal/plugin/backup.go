@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,7 +17,7 @@ import (
 
 // backup makes one.
 func (e *env) backup() *cobra.Command {
-	var store, name, verify, identity string
+	var store, name, verify, identity, format string
 	var wait bool
 	var timeout time.Duration
 	c := e.onCluster("backup", "Make a backup of a cluster now", func(ctx context.Context, cluster string) error {
@@ -38,11 +39,17 @@ func (e *env) backup() *cobra.Command {
 			return err
 		}
 		e.say("the backup %s is made", name)
-		if !wait {
-			return nil
+		if wait {
+			if err := e.waitBackup(ctx, name, timeout); err != nil {
+				return err
+			}
 		}
-		return e.waitBackup(ctx, name, timeout)
+		if format != "" {
+			return e.printObject(ctx, b, format)
+		}
+		return nil
 	})
+	outputFlag(c, &format)
 	c.Flags().StringVar(&store, "store", "", "GaleraBackupStore. Default: the only one of the namespace")
 	c.Flags().StringVar(&name, "name", "", "name of the GaleraBackup. Default: the cluster's and the time")
 	c.Flags().StringVar(&verify, "verify", "", "test it afterwards: None, Checksum or Restore. Default: None")
@@ -70,28 +77,13 @@ func (e *env) onlyStore(ctx context.Context) (string, error) {
 
 // waitBackup waits until a backup is complete, and tested if that is asked for, and tells how far it is.
 func (e *env) waitBackup(ctx context.Context, name string, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	last := ""
-	for {
+	return e.await(ctx, timeout, func(ctx context.Context) (string, bool, error) {
 		b := &v1alpha1.GaleraBackup{}
 		if err := e.kube.Get(ctx, e.key(name), b); err != nil {
-			return err
+			return "", false, forGood(err)
 		}
-		line, done, err := backupLine(b)
-		if line != last {
-			e.say("%s", line)
-			last = line
-		}
-		if done || err != nil {
-			return err
-		}
-		select {
-		case <-time.After(lookEvery):
-		case <-ctx.Done():
-			return fmt.Errorf("the backup %s is not there after %s; it goes on: kubectl galera backups", name, timeout)
-		}
-	}
+		return backupLine(b)
+	}, fmt.Sprintf("the backup %s is not there yet; it goes on: kubectl galera backups", name))
 }
 
 // backupLine says where a backup stands, and whether that is its end. It is pure.
@@ -133,25 +125,34 @@ func (e *env) backups() *cobra.Command {
 			if err := e.connect(); err != nil {
 				return err
 			}
-			var all v1alpha1.GaleraBackupList
-			if err := e.kube.List(cmd.Context(), &all, client.InNamespace(e.namespace)); err != nil {
-				return err
-			}
-			var stores v1alpha1.GaleraBackupStoreList
-			if err := e.kube.List(cmd.Context(), &stores, client.InNamespace(e.namespace)); err != nil {
-				return err
-			}
 			cluster := ""
 			if len(args) > 0 {
 				cluster = args[0]
 			}
-			if format != "" {
-				return e.print(&all, format)
-			}
-			_, err := fmt.Fprint(e.out, screen.Backups(all.Items, stores.Items, cluster, e.style()))
-			return err
+			return e.listBackups(cmd.Context(), cluster, format)
 		},
 	}
-	c.Flags().StringVarP(&format, "output", "o", "", "json or yaml: the GaleraBackups. Default: a table for people")
+	outputFlag(c, &format)
 	return c
+}
+
+func (e *env) listBackups(ctx context.Context, cluster, format string) error {
+	var all v1alpha1.GaleraBackupList
+	if err := e.kube.List(ctx, &all, client.InNamespace(e.namespace)); err != nil {
+		return err
+	}
+	if format != "" {
+		all.Items = slices.DeleteFunc(all.Items, func(b v1alpha1.GaleraBackup) bool { return cluster != "" && b.Spec.ClusterRef.Name != cluster })
+		for i := range all.Items {
+			all.Items[i].ManagedFields = nil
+		}
+		all.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("GaleraBackupList"))
+		return e.print(&all, format)
+	}
+	var stores v1alpha1.GaleraBackupStoreList
+	if err := e.kube.List(ctx, &stores, client.InNamespace(e.namespace)); err != nil {
+		e.say("stores are not shown: %s", err)
+	}
+	_, err := fmt.Fprint(e.out, screen.Backups(all.Items, stores.Items, cluster, e.style()))
+	return err
 }

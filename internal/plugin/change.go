@@ -5,17 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
-
-// lookEvery is how often a wait looks.
-const lookEvery = time.Second
 
 // change patches a cluster. Where a tool such as Argo CD or Flux owns a field, which would set it back, the patch is printed instead.
 func (e *env) change(ctx context.Context, c *v1alpha1.GaleraCluster, patch map[string]any) error {
@@ -59,39 +55,10 @@ func overlap(owned, patch map[string]any) bool {
 	return false
 }
 
-// settle waits until the operator has done what the spec asks for, and tells what it does meanwhile.
-func (e *env) settle(ctx context.Context, name string, timeout time.Duration, done func(*v1alpha1.GaleraCluster) bool) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	last := ""
-	for {
-		c, err := e.cluster(ctx, name)
-		if err == nil {
-			ready := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionReady)
-			if ready != nil && ready.ObservedGeneration >= c.Generation && done(c) {
-				e.say("%s: %s", name, ready.Message)
-				return nil
-			}
-			if stalled := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionStalled); stalled != nil && stalled.Status == metav1.ConditionTrue && stalled.ObservedGeneration >= c.Generation {
-				return fmt.Errorf("%s needs you: %s: %s", name, stalled.Reason, stalled.Message)
-			}
-			if ready != nil && ready.Message != last {
-				last = ready.Message
-				e.say("%s: %s: %s", name, ready.Reason, ready.Message)
-			}
-		}
-		select {
-		case <-time.After(lookEvery):
-		case <-ctx.Done():
-			if err != nil {
-				return err
-			}
-			return fmt.Errorf("%s is not there after %s; the operator goes on: kubectl galera status %s", name, timeout, name)
-		}
+// forGood keeps an error that no waiting ends: what is not there, or not permitted.
+func forGood(err error) error {
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+		return err
 	}
-}
-
-// ready says that a cluster is as its spec asks.
-func ready(c *v1alpha1.GaleraCluster) bool {
-	return meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionReady)
+	return nil
 }

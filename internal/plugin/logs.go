@@ -3,6 +3,7 @@ package plugin
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -25,10 +26,14 @@ const longLine = 1 << 20
 func (e *env) logs() *cobra.Command {
 	var since time.Duration
 	var follow bool
+	var format string
 	c := e.onCluster("logs", "Print the logs of all nodes, in order of time", func(ctx context.Context, name string) error {
 		var pods corev1.PodList
 		if err := e.kube.List(ctx, &pods, client.InNamespace(e.namespace), client.MatchingLabels{v1alpha1.LabelCluster: name}, client.HasLabels{v1alpha1.LabelRole}); err != nil {
 			return err
+		}
+		if format != "" && format != "json" {
+			return fmt.Errorf("-o %s is not known here: json, one object a line", format)
 		}
 		if len(pods.Items) == 0 {
 			return fmt.Errorf("%s has no database pods: kubectl galera status %s", name, name)
@@ -43,13 +48,33 @@ func (e *env) logs() *cobra.Command {
 		}
 		o := corev1.PodLogOptions{Container: "mariadb", Timestamps: true, Follow: follow, SinceSeconds: new(int64(max(1, since/time.Second)))}
 		if follow {
-			return e.followLogs(ctx, set, pods.Items, o)
+			return e.followLogs(ctx, set, pods.Items, o, e.lineOf(format))
 		}
-		return e.mergeLogs(ctx, set, pods.Items, o)
+		return e.mergeLogs(ctx, set, pods.Items, o, e.lineOf(format))
 	})
+	c.Flags().StringVarP(&format, "output", "o", "", "json: one object a line. Default: text")
 	c.Flags().DurationVar(&since, "since", time.Hour, "how far back")
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what comes")
 	return c
+}
+
+// lineOf writes a line as the format asks.
+func (e *env) lineOf(format string) func(logLine) error {
+	if format != "json" {
+		return func(l logLine) error {
+			_, err := fmt.Fprintf(e.out, "%s  %s  %s\n", l.at, l.node, l.text)
+			return err
+		}
+	}
+	lines := json.NewEncoder(e.out)
+	lines.SetEscapeHTML(false)
+	return func(l logLine) error {
+		var text any = l.text
+		if raw := json.RawMessage(l.text); json.Valid(raw) { // an agent that writes JSON
+			text = raw
+		}
+		return lines.Encode(map[string]any{"time": l.at, "node": l.node, "line": text})
+	}
 }
 
 // logLine is one line of a node. Kubernetes puts the time before it.
@@ -70,7 +95,7 @@ func merge(lines []logLine) {
 	slices.SortStableFunc(lines, func(a, b logLine) int { return strings.Compare(a.at, b.at) })
 }
 
-func (e *env) mergeLogs(ctx context.Context, set kubernetes.Interface, pods []corev1.Pod, o corev1.PodLogOptions) error {
+func (e *env) mergeLogs(ctx context.Context, set kubernetes.Interface, pods []corev1.Pod, o corev1.PodLogOptions, write func(logLine) error) error {
 	var all []logLine
 	for _, p := range pods {
 		stream, err := set.CoreV1().Pods(p.Namespace).GetLogs(p.Name, &o).Stream(ctx)
@@ -86,7 +111,7 @@ func (e *env) mergeLogs(ctx context.Context, set kubernetes.Interface, pods []co
 	}
 	merge(all)
 	for _, l := range all {
-		if _, err := fmt.Fprintf(e.out, "%s  %s  %s\n", l.at, l.node, l.text); err != nil {
+		if err := write(l); err != nil {
 			return err
 		}
 	}
@@ -94,7 +119,7 @@ func (e *env) mergeLogs(ctx context.Context, set kubernetes.Interface, pods []co
 }
 
 // followLogs prints lines as they come, until it is interrupted or every pod has ended.
-func (e *env) followLogs(ctx context.Context, set kubernetes.Interface, pods []corev1.Pod, o corev1.PodLogOptions) error {
+func (e *env) followLogs(ctx context.Context, set kubernetes.Interface, pods []corev1.Pod, o corev1.PodLogOptions, write func(logLine) error) error {
 	var mu sync.Mutex
 	var wait sync.WaitGroup
 	for _, p := range pods {
@@ -104,7 +129,7 @@ func (e *env) followLogs(ctx context.Context, set kubernetes.Interface, pods []c
 				err = read(stream, p.Name, func(l logLine) {
 					mu.Lock()
 					defer mu.Unlock()
-					_, _ = fmt.Fprintf(e.out, "%s  %s  %s\n", l.at, l.node, l.text)
+					_ = write(l)
 				})
 				_ = stream.Close()
 			}

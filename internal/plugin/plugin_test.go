@@ -210,6 +210,10 @@ func TestCommands(t *testing.T) {
 		"backup a --x":  "unknown flag: --x",
 		"no-such-thing": "unknown command",
 		"restore":       "accepts 1 arg(s)",
+		"promote a":     "accepts 2 arg(s), received 1",
+		"restart":       "accepts between 1 and 2 arg(s)",
+		"report":        "accepts 1 arg(s)",
+		"status a -o x": "-o x is not known: json or yaml",
 		"backups a b":   "accepts at most 1 arg(s)",
 	} {
 		var out bytes.Buffer

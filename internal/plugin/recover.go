@@ -18,13 +18,14 @@ import (
 
 // recover shows what is known of a cluster that waits for a person, and gives the approval it asks for.
 func (e *env) recover() *cobra.Command {
-	var approve, yes bool
+	var approve, yes, follow bool
+	var format string
 	c := e.onCluster("recover", "Show what is known of a cluster that cannot start by itself, and approve what it asks for", func(ctx context.Context, name string) error {
-		c, err := e.cluster(ctx, name)
-		if err != nil {
+		if err := e.show(ctx, name, format, follow && !approve, e.recovery()); err != nil || !approve {
 			return err
 		}
-		if _, err := fmt.Fprint(e.out, screen.Recovery(c, e.style())); err != nil || !approve {
+		c, err := e.cluster(ctx, name)
+		if err != nil {
 			return err
 		}
 		patch, err := approval(c)
@@ -36,9 +37,26 @@ func (e *env) recover() *cobra.Command {
 		}
 		return e.change(ctx, c, patch)
 	})
+	outputFlag(c, &format)
+	watchFlag(c, &follow)
 	c.Flags().BoolVar(&approve, "approve", false, "give the approval that the cluster asks for, after a question")
 	c.Flags().BoolVar(&yes, "yes", false, "with --approve: do not ask")
 	return c
+}
+
+// recovery is what recover shows.
+func (e *env) recovery() screenful {
+	return screenful{
+		text: func(c *v1alpha1.GaleraCluster) string { return screen.Recovery(c, e.style()) },
+		value: func(c *v1alpha1.GaleraCluster) any {
+			out := map[string]any{"cluster": c.Name, "namespace": c.Namespace, "members": c.Status.Members, "noPrimarySince": c.Status.NoPrimarySince,
+				"operation": c.Status.Operation, "stalled": condition(c, v1alpha1.ConditionStalled), "quorumHealthy": condition(c, v1alpha1.ConditionQuorumHealthy)}
+			if patch, err := approval(c); err == nil {
+				out["approval"] = patch
+			}
+			return out
+		},
+	}
 }
 
 // approval is the patch that a stalled cluster asks for. It names the facts it is about: if they have changed, the operator refuses it.

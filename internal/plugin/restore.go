@@ -22,6 +22,7 @@ type restoreFlags struct {
 // restore makes a new cluster from a backup.
 func (e *env) restore() *cobra.Command {
 	var f restoreFlags
+	var format string
 	var wait, dryRun bool
 	var timeout time.Duration
 	c := e.onCluster("restore", "Make a new cluster that begins with a backup", func(ctx context.Context, name string) error {
@@ -30,21 +31,23 @@ func (e *env) restore() *cobra.Command {
 			return err
 		}
 		if dryRun {
-			text, err := yaml.Marshal(manifestOf(c))
-			if err == nil {
-				_, err = e.out.Write(text)
-			}
-			return err
+			return e.print(manifestOf(c), format)
 		}
 		if err := e.kube.Create(ctx, c); err != nil {
 			return err
 		}
 		e.say("the cluster %s is made", name)
-		if !wait {
-			return nil
+		if wait {
+			if err := e.settle(ctx, name, timeout, ready); err != nil {
+				return err
+			}
 		}
-		return e.settle(ctx, name, timeout, ready)
+		if format != "" {
+			return e.printObject(ctx, c, format)
+		}
+		return nil
 	})
+	outputFlag(c, &format)
 	c.Long = "Make a new cluster that begins with a backup: every node restores it on its own volume. An existing cluster is never changed."
 	c.Example = "  kubectl galera restore shop2 --backup shop-now --identity backup-identity --like shop --wait\n" +
 		"  kubectl galera restore shop --store offsite --identity backup-identity --size 10Gi --dry-run >shop.yaml"

@@ -27,6 +27,8 @@ type env struct {
 	// kube and namespace are known once connect was called.
 	kube      client.WithWatch
 	namespace string
+	// toldBackups says that the missing right to read backups was told.
+	toldBackups bool
 }
 
 // New returns the root command.
@@ -43,7 +45,7 @@ func New(out, errOut io.Writer) *cobra.Command {
 	root.SetErr(errOut)
 	root.SetVersionTemplate("{{.Version}}\n")
 	e.flags.AddFlags(root.PersistentFlags())
-	root.AddCommand(e.status(), e.tls(), e.backup(), e.backups(), e.restore(), e.connectCommand(), e.logs(), e.recover(), e.bench())
+	root.AddCommand(e.status(), e.tls(), e.backup(), e.backups(), e.restore(), e.connectCommand(), e.logs(), e.recover(), e.bench(), e.promote(), e.restart(), e.report())
 	root.AddCommand(e.switches()...)
 	return root
 }

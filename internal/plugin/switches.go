@@ -27,16 +27,26 @@ func (e *env) switches() []*cobra.Command {
 func (e *env) simple(use, short string, patch map[string]any, done func(*v1alpha1.GaleraCluster) bool) *cobra.Command {
 	var wait bool
 	var timeout time.Duration
+	var format string
 	c := e.onCluster(use, short, func(ctx context.Context, name string) error {
 		c, err := e.cluster(ctx, name)
 		if err != nil {
 			return err
 		}
-		if err := e.change(ctx, c, patch); err != nil || !wait || done == nil {
+		if err := e.change(ctx, c, patch); err != nil {
 			return err
 		}
-		return e.settle(ctx, name, timeout, done)
+		if wait && done != nil {
+			if err := e.settle(ctx, name, timeout, done); err != nil {
+				return err
+			}
+		}
+		if format != "" {
+			return e.printObject(ctx, c, format)
+		}
+		return nil
 	})
+	outputFlag(c, &format)
 	if done != nil {
 		waitFlags(c, &wait, &timeout)
 	}

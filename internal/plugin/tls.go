@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,8 +16,8 @@ var channels = []string{"replication", "stateTransfer", "clients"}
 
 // tls is the command with the actions as second argument: kubectl galera tls NAME [enable|disable|renew|replace-ca].
 func (e *env) tls() *cobra.Command {
-	var channel, strategy string
-	var wait bool
+	var channel, strategy, format string
+	var wait, follow bool
 	var timeout time.Duration
 	actions := []string{"enable", "disable", "renew", "replace-ca"}
 	c := &cobra.Command{
@@ -34,12 +33,11 @@ func (e *env) tls() *cobra.Command {
 			if err := e.connect(); err != nil {
 				return err
 			}
+			if len(args) == 1 {
+				return e.show(cmd.Context(), args[0], format, follow, e.encryption())
+			}
 			c, err := e.cluster(cmd.Context(), args[0])
 			if err != nil {
-				return err
-			}
-			if len(args) == 1 {
-				_, err := fmt.Fprint(e.out, screen.Encryption(c, e.style()))
 				return err
 			}
 			patch, done, err := tlsChange(args[1], channel, strategy, time.Now())
@@ -52,22 +50,32 @@ func (e *env) tls() *cobra.Command {
 			if err := e.settle(cmd.Context(), c.Name, timeout, done); err != nil {
 				return err
 			}
-			return e.showTLS(cmd.Context(), c.Name)
+			return e.show(cmd.Context(), c.Name, format, false, e.encryption())
 		},
 	}
+	outputFlag(c, &format)
+	watchFlag(c, &follow)
 	c.Flags().StringVar(&channel, "channel", "", "enable or disable one channel only: "+strings.Join(channels, ", ")+". Default: all")
+	_ = c.RegisterFlagCompletionFunc("channel", cobra.FixedCompletions(channels, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	c.Flags().StringVar(&strategy, "strategy", "", "how replication is switched: Rolling or Rebootstrap. Default: as the cluster's spec says")
+	_ = c.RegisterFlagCompletionFunc("strategy", cobra.FixedCompletions([]string{"Rolling", "Rebootstrap"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	waitFlags(c, &wait, &timeout)
 	return c
 }
 
-func (e *env) showTLS(ctx context.Context, name string) error {
-	c, err := e.cluster(ctx, name)
-	if err != nil {
-		return err
+// encryption is what tls shows.
+func (e *env) encryption() screenful {
+	return screenful{
+		text: func(c *v1alpha1.GaleraCluster) string { return screen.Encryption(c, e.style()) },
+		value: func(c *v1alpha1.GaleraCluster) any {
+			nodes := map[string]any{}
+			for _, m := range c.Status.Members {
+				nodes[m.Name] = m.TLS
+			}
+			return map[string]any{"cluster": c.Name, "namespace": c.Namespace, "policy": c.Spec.TLS, "status": c.Status.TLS, "nodes": nodes,
+				"encrypted": condition(c, v1alpha1.ConditionEncrypted), "certificatesValid": condition(c, v1alpha1.ConditionCertificatesValid)}
+		},
 	}
-	_, err = fmt.Fprint(e.out, screen.Encryption(c, e.style()))
-	return err
 }
 
 // tlsChange is the patch of an action, and when that has taken effect. It is pure.

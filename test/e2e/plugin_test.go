@@ -1,13 +1,20 @@
 package e2e
 
 import (
+	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kubeclient "sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -49,6 +56,59 @@ var _ = Describe("kubectl galera", Label(Core), func() {
 		Expect(kube.Get(ctx, kubeclient.ObjectKey{Namespace: shop.Namespace, Name: "again"}, &v1alpha1.GaleraCluster{})).NotTo(Succeed())
 	})
 })
+
+var _ = Describe("kubectl galera that acts", Label(Slow), func() {
+	It("moves the primary, restarts one node, and collects a bundle without secrets", func(ctx SpecContext) {
+		shop := sharedCluster(ctx)
+		kubectlGalera(ctx, shop.Namespace, "promote", shop.Name, "2", "--wait")
+		Expect(shop.Primary(ctx)).To(Equal(shop.Name + "-2"))
+		before := kubectlGalera(ctx, shop.Namespace, "status", shop.Name, "-o", "json")
+		kubectlGalera(ctx, shop.Namespace, "restart", shop.Name, "1", "--wait")
+		Expect(kubectlGalera(ctx, shop.Namespace, "status", shop.Name, "-o", "json")).NotTo(Equal(before))
+		Expect(shop.Primary(ctx)).To(Equal(shop.Name+"-2"), "another node was restarted")
+
+		file := filepath.Join(GinkgoT().TempDir(), "report.tar.gz")
+		kubectlGalera(ctx, shop.Namespace, "report", shop.Name, "--file", file)
+		files := unpackBundle(file)
+		var secrets corev1.SecretList
+		Expect(kube.List(ctx, &secrets, kubeclient.InNamespace(shop.Namespace))).To(Succeed())
+		for name, text := range files {
+			for _, s := range secrets.Items {
+				for key, value := range s.Data {
+					if key == "password" || strings.HasSuffix(key, ".key") {
+						Expect(text).NotTo(ContainSubstring(strings.TrimSpace(string(value))), "%s/%s in %s", s.Name, key, name)
+					}
+				}
+			}
+		}
+		for _, pod := range podNames(ctx, shop) {
+			Expect(files).To(HaveKeyWithValue(HaveSuffix("/logs/"+pod+"/mariadb.log"), ContainSubstring("WSREP")))
+			Expect(files).To(HaveKey(HaveSuffix("/agents/" + pod + "/peer.json")))
+		}
+		Expect(files).To(HaveKeyWithValue(MatchRegexp("/operator/.*/manager.log$"), ContainSubstring(shop.Namespace)))
+	})
+})
+
+// unpackBundle returns the files of a support bundle by name.
+func unpackBundle(file string) map[string]string {
+	GinkgoHelper()
+	f, err := os.Open(file)
+	Expect(err).NotTo(HaveOccurred())
+	defer f.Close()
+	packed, err := gzip.NewReader(f)
+	Expect(err).NotTo(HaveOccurred())
+	files := map[string]string{}
+	for archive := tar.NewReader(packed); ; {
+		h, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return files
+		}
+		Expect(err).NotTo(HaveOccurred())
+		text, err := io.ReadAll(archive)
+		Expect(err).NotTo(HaveOccurred())
+		files[h.Name] = string(text)
+	}
+}
 
 // kubectlGalera runs the plugin as a person would, and returns what it prints.
 func kubectlGalera(ctx context.Context, namespace string, args ...string) string {

@@ -36,7 +36,8 @@ func Backups(all []v1alpha1.GaleraBackup, stores []v1alpha1.GaleraBackupStore, c
 	}
 	out := "no backups in this namespace\n"
 	if len(all) > 0 {
-		out = s.table(rows)
+		const position, store = 6, 2
+		out = s.table(rows, position, store)
 	}
 	return out + besides(stores, known, cluster, s)
 }
@@ -85,6 +86,7 @@ func verified(b v1alpha1.GaleraBackup) cell {
 // besides are the latest backups of stores that no GaleraBackup is about: of another namespace, another Kubernetes, or a deleted object.
 func besides(stores []v1alpha1.GaleraBackupStore, known map[string]bool, cluster string, s Style) string {
 	rows := [][]cell{{plain("IN STORE"), plain("DIRECTORY"), plain("ID"), plain("AGE")}}
+	out := ""
 	for _, store := range stores {
 		for _, b := range store.Status.Latest {
 			parts := strings.Split(b.Directory, "/")
@@ -94,11 +96,14 @@ func besides(stores []v1alpha1.GaleraBackupStore, known map[string]bool, cluster
 			rows = append(rows, []cell{plain(store.Name), plain(b.Directory), plain(b.ID), plain(age(s.Now.Sub(b.CompletedAt.Time)))})
 		}
 		if c := meta.FindStatusCondition(store.Status.Conditions, v1alpha1.ConditionReachable); c != nil && c.Status != metav1.ConditionTrue {
-			rows = append(rows, []cell{{store.Name, red}, {s.wrap(fmt.Sprintf("cannot be used: %s: %s", c.Reason, c.Message), len(store.Name)+2), red}})
+			out += s.note(red, store.Name, fmt.Sprintf("cannot be used: %s: %s", c.Reason, c.Message))
 		}
 	}
-	if len(rows) == 1 {
+	if len(rows) > 1 {
+		out = s.table(rows) + out
+	}
+	if out == "" {
 		return ""
 	}
-	return "\n" + s.table(rows)
+	return "\n" + out
 }

@@ -17,8 +17,11 @@ func Cluster(c *v1alpha1.GaleraCluster, backups []v1alpha1.GaleraBackup, s Style
 	b.WriteString(headline(c, s))
 	b.WriteString(troubles(c, s))
 	b.WriteString(operation(c, s))
-	b.WriteString("\n" + nodes(c, s))
-	b.WriteString("\n" + Encryption(c, s))
+	b.WriteString(requests(c, s))
+	if len(c.Status.Members) > 0 {
+		b.WriteString("\n" + nodes(c, s))
+		b.WriteString("\n" + Encryption(c, s))
+	}
 	if len(backups) > 0 {
 		b.WriteString("\n" + backupsLine(backups, s))
 	}
@@ -26,27 +29,30 @@ func Cluster(c *v1alpha1.GaleraCluster, backups []v1alpha1.GaleraBackup, s Style
 }
 
 func headline(c *v1alpha1.GaleraCluster, s Style) string {
-	words := []string{s.paint(bold, c.Namespace+"/"+c.Name)}
+	words := []cell{{c.Namespace + "/" + c.Name, bold}}
 	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionAvailable, v1alpha1.ConditionEncrypted} {
-		words = append(words, mark(s, kind, condition(c, kind).Status))
+		words = append(words, mark(kind, condition(c, kind).Status))
 	}
 	replicas := c.Status.Replicas
 	if replicas == 0 {
 		replicas = c.Spec.Replicas
 	}
-	words = append(words, fmt.Sprintf("%d of %d nodes Synced", c.Status.ReadyReplicas, replicas))
-	return strings.Join(words, "  ") + "\n"
+	words = append(words, plain(fmt.Sprintf("%d of %d nodes Synced", c.Status.ReadyReplicas, replicas)))
+	if c.DeletionTimestamp != nil {
+		words = append(words, cell{"being deleted", red})
+	}
+	return s.words(words)
 }
 
 // mark is a condition in a word.
-func mark(s Style, kind string, status metav1.ConditionStatus) string {
+func mark(kind string, status metav1.ConditionStatus) cell {
 	switch status {
 	case metav1.ConditionTrue:
-		return s.paint(green, "✓ "+kind)
+		return cell{"✓ " + kind, green}
 	case metav1.ConditionFalse:
-		return s.paint(red, "✗ "+kind)
+		return cell{"✗ " + kind, red}
 	}
-	return s.paint(yellow, "? "+kind)
+	return cell{"? " + kind, yellow}
 }
 
 func condition(c *v1alpha1.GaleraCluster, kind string) metav1.Condition {
@@ -65,8 +71,10 @@ func troubles(c *v1alpha1.GaleraCluster, s Style) string {
 			return
 		}
 		told[of.Message] = true
-		indent := len(word) + 2
-		b.WriteString("\n" + s.paint(colour, word) + "  " + s.message(of.Reason+": "+of.Message, indent) + "\n")
+		b.WriteString("\n" + s.note(colour, word, of.Reason+": "+of.Message))
+	}
+	if len(c.Status.Conditions) == 0 {
+		tell(yellow, "not seen", metav1.Condition{Reason: "NoOperator", Message: "no operator has seen this cluster yet: does one run, and does it watch this namespace? kubectl get pods -A -l app.kubernetes.io/name=galera-operator"})
 	}
 	if stalled := condition(c, v1alpha1.ConditionStalled); stalled.Status == metav1.ConditionTrue {
 		tell(red, "DO THIS", stalled)
@@ -97,7 +105,22 @@ func operation(c *v1alpha1.GaleraCluster, s Style) string {
 	if o.BootstrapMember != "" {
 		what += ", begins with " + o.BootstrapMember + " at " + o.Position
 	}
-	return "\n" + s.paint(bold, "operation") + "  " + what + ", for " + age(s.Now.Sub(o.StartedAt.Time)) + "\n"
+	return "\n" + s.note(bold, "operation", what+", for "+age(s.Now.Sub(o.StartedAt.Time)))
+}
+
+// requests are what people asked for and did not get yet, and what could not be met during the last hour.
+func requests(c *v1alpha1.GaleraCluster, s Style) string {
+	out := ""
+	for _, r := range c.Status.Requests {
+		what := strings.ToLower(r.Kind) + " " + r.Node
+		switch {
+		case r.State == v1alpha1.RequestPending:
+			out += "\n" + s.note(yellow, what, "asked for "+age(s.Now.Sub(r.RequestedAt.Time))+" ago: "+r.Message)
+		case r.State == v1alpha1.RequestExpired && r.EndedAt != nil && s.Now.Sub(r.EndedAt.Time) < time.Hour:
+			out += "\n" + s.note(red, what, "was given up "+age(s.Now.Sub(r.EndedAt.Time))+" ago: "+r.Message)
+		}
+	}
+	return out
 }
 
 func nodes(c *v1alpha1.GaleraCluster, s Style) string {
@@ -106,7 +129,7 @@ func nodes(c *v1alpha1.GaleraCluster, s Style) string {
 	for _, m := range c.Status.Members {
 		rows = append(rows, nodeRow(c, m))
 		if m.Message != "" {
-			notes = append(notes, s.paint(red, m.Name)+"  "+s.message(m.Message, len(m.Name)+2))
+			notes = append(notes, s.note(red, m.Name, m.Message))
 		}
 		if j := m.Join; j != nil && j.EndedAt == nil && j.Message != "" {
 			notes = append(notes, joinLine(m.Name, j, s))
@@ -115,14 +138,11 @@ func nodes(c *v1alpha1.GaleraCluster, s Style) string {
 	if a := c.Status.Arbitrator; a != nil {
 		rows = append(rows, []cell{plain("arbitrator"), arbitrator(a), plain(""), plain(""), plain(a.Version), plain("")})
 		if a.Message != "" {
-			notes = append(notes, s.paint(yellow, "arbitrator")+"  "+s.wrap(a.Message, 12))
+			notes = append(notes, s.note(yellow, "arbitrator", a.Message))
 		}
 	}
-	out := s.table(rows)
-	if len(notes) > 0 {
-		out += strings.Join(notes, "\n") + "\n"
-	}
-	return out
+	const component, version, join = 2, 4, 5
+	return s.table(rows, version, component, join) + strings.Join(notes, "")
 }
 
 func arbitrator(a *v1alpha1.ArbitratorStatus) cell {
@@ -167,7 +187,7 @@ func joinLine(name string, j *v1alpha1.JoinStatus, s Style) string {
 	if j.BytesDone != nil && j.BytesTotal != nil && j.BytesTotal.Value() > 0 {
 		line += bar(float64(j.BytesDone.Value())/float64(j.BytesTotal.Value())) + " "
 	}
-	return s.paint(yellow, name) + "  " + s.wrap(line+j.Message, len(name)+2)
+	return s.note(yellow, name, line+j.Message)
 }
 
 func backupsLine(backups []v1alpha1.GaleraBackup, s Style) string {
@@ -177,14 +197,17 @@ func backupsLine(backups []v1alpha1.GaleraBackup, s Style) string {
 			if b.Status.StoredSize != nil {
 				size = ", " + b.Status.StoredSize.String()
 			}
-			verified := ""
-			if c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionVerified); c != nil {
-				verified = "  " + mark(s, "Verified", c.Status)
+			line := []cell{plain(fmt.Sprintf("last backup: %s, %s ago%s, at %s", b.Name, age(s.Now.Sub(b.Status.CompletedAt.Time)), size, short(b.Status.Position)))}
+			if s.tooWide([][]cell{line}) {
+				line = []cell{plain("last backup: " + b.Name), plain(age(s.Now.Sub(b.Status.CompletedAt.Time)) + " ago" + size), plain("at " + short(b.Status.Position))}
 			}
-			return fmt.Sprintf("last backup: %s, %s ago%s, at %s%s\n", b.Name, age(s.Now.Sub(b.Status.CompletedAt.Time)), size, short(b.Status.Position), verified)
+			if c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionVerified); c != nil {
+				line = append(line, mark("Verified", c.Status))
+			}
+			return s.words(line)
 		}
 	}
-	return s.paint(yellow, "no backup is complete: "+backups[0].Name+" is "+backups[0].Status.Phase) + "\n"
+	return s.paint(yellow, s.wrap("no backup is complete: "+backups[0].Name+" is "+backups[0].Status.Phase, 0)) + "\n"
 }
 
 // left is how long something is valid.
@@ -213,7 +236,7 @@ func Recovery(c *v1alpha1.GaleraCluster, s Style) string {
 		}
 		rows = append(rows, []cell{plain(m.Name), plain(m.Phase), plain(m.ComponentState), plain(m.Position)})
 		if note != "" {
-			notes += s.paint(red, m.Name) + "  " + s.message(note, len(m.Name)+2) + "\n"
+			notes += s.note(red, m.Name, note)
 		}
 	}
 	out := headline(c, s) + "\n" + s.table(rows) + notes

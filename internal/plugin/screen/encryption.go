@@ -11,7 +11,32 @@ import (
 
 // Encryption is the matrix of nodes and channels as it was observed, and the certificates behind it.
 func Encryption(c *v1alpha1.GaleraCluster, s Style) string {
+	out, wrong := matrix(c, s, full)
+	for _, as := range []detail{protocol, symbols} {
+		if s.tooWide(out) {
+			out, wrong = matrix(c, s, as)
+		}
+	}
+	return s.table(out) + strings.Join(wrong, "") + s.wrap("✓ TLS was observed, = and plaintext was refused", 0) + "\n" + certificates(c, s)
+}
+
+// detail is how much of a channel has room.
+type detail int
+
+const (
+	full detail = iota
+	// protocol leaves the cipher suite out.
+	protocol
+	// symbols has only ✓, = and ✗.
+	symbols
+)
+
+// matrix is the table of nodes and channels, and what is wrong with them.
+func matrix(c *v1alpha1.GaleraCluster, s Style, as detail) ([][]cell, []string) {
 	rows := [][]cell{{plain("ENCRYPTION"), plain("replication"), plain("stateTransfer"), plain("clients")}}
+	if as == symbols {
+		rows = [][]cell{{plain("NODE"), plain("repl."), plain("transfer"), plain("clients")}}
+	}
 	rows = append(rows, []cell{{"policy", dim}, {string(c.Spec.TLS.Replication), dim}, {orFollows(string(c.Spec.TLS.StateTransfer)), dim}, {string(c.Spec.TLS.Clients), dim}})
 	var wrong []string
 	p := c.Spec.TLS
@@ -20,19 +45,15 @@ func Encryption(c *v1alpha1.GaleraCluster, s Style) string {
 		if t == nil {
 			t = &v1alpha1.MemberTLSStatus{}
 		}
-		rows = append(rows, []cell{plain(m.Name), channel(t.Replication, string(p.Replication)), channel(t.StateTransfer, cmp.Or(string(p.StateTransfer), string(p.Replication))), channel(t.Clients, string(p.Clients))})
+		rows = append(rows, []cell{plain(m.Name), channel(t.Replication, string(p.Replication), as), channel(t.StateTransfer, cmp.Or(string(p.StateTransfer), string(p.Replication)), as), channel(t.Clients, string(p.Clients), as)})
 		for name, ch := range map[string]*v1alpha1.ChannelStatus{"replication": t.Replication, "stateTransfer": t.StateTransfer, "clients": t.Clients} {
 			if ch != nil && ch.Message != "" {
-				wrong = append(wrong, s.paint(red, m.Name+" "+name)+"  "+s.wrap(ch.Message, len(m.Name)+len(name)+3))
+				wrong = append(wrong, s.note(red, m.Name+" "+name, ch.Message))
 			}
 		}
 	}
-	out := s.table(rows)
-	if len(wrong) > 0 {
-		slices.Sort(wrong)
-		out += strings.Join(wrong, "\n") + "\n"
-	}
-	return out + "✓ TLS was observed, = and plaintext was refused\n" + certificates(c, s)
+	slices.Sort(wrong)
+	return rows, wrong
 }
 
 func orFollows(policy string) string {
@@ -43,7 +64,7 @@ func orFollows(policy string) string {
 }
 
 // channel is what was observed of one: the protocol, the suite without what all of them have, and = where plaintext was refused.
-func channel(c *v1alpha1.ChannelStatus, policy string) cell {
+func channel(c *v1alpha1.ChannelStatus, policy string, as detail) cell {
 	if c == nil {
 		return cell{"?", yellow}
 	}
@@ -53,7 +74,14 @@ func channel(c *v1alpha1.ChannelStatus, policy string) cell {
 		for _, end := range []string{"_SHA256", "_SHA384"} {
 			suite = strings.TrimSuffix(suite, end)
 		}
-		text := strings.TrimSpace("✓ " + strings.TrimPrefix(c.Protocol, "TLSv") + " " + suite)
+		text := "✓ " + strings.TrimPrefix(c.Protocol, "TLSv") + " " + suite
+		switch as {
+		case protocol:
+			text = "✓ " + strings.TrimPrefix(c.Protocol, "TLSv")
+		case symbols:
+			text = "✓"
+		}
+		text = strings.TrimSpace(text)
 		if c.PlaintextRefused {
 			return cell{text + " =", green}
 		}
@@ -64,6 +92,9 @@ func channel(c *v1alpha1.ChannelStatus, policy string) cell {
 		}
 		return cell{"✗ plaintext", red}
 	case "Mixed":
+		if as != full {
+			return cell{"~ mixed", yellow}
+		}
 		return cell{"~ TLS and plaintext", yellow}
 	}
 	return cell{"? " + strings.ToLower(c.Observed), yellow}
@@ -83,13 +114,14 @@ func certificates(c *v1alpha1.GaleraCluster, s Style) string {
 	}
 	out := ""
 	if len(rows) > 1 {
-		out = "\n" + s.table(rows)
+		const which = 2
+		out = "\n" + s.table(rows, which)
 	}
 	if t.Step != "" && t.Step != "Settled" {
-		out += s.paint(yellow, "the CA is being replaced: "+t.Step) + "\n"
+		out += s.paint(yellow, s.wrap("the CA is being replaced: "+t.Step, 0)) + "\n"
 	}
 	if sw := t.Switch; sw != nil {
-		out += s.paint(yellow, fmt.Sprintf("switching replication from %s to %s (%s), for %s", sw.From, sw.To, sw.Strategy, age(s.Now.Sub(sw.StartedAt.Time)))) + "\n"
+		out += s.paint(yellow, s.wrap(fmt.Sprintf("switching replication from %s to %s (%s), for %s", sw.From, sw.To, sw.Strategy, age(s.Now.Sub(sw.StartedAt.Time))), 0)) + "\n"
 	}
 	return out
 }

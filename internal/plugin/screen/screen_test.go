@@ -117,6 +117,43 @@ var screens = map[string]func(Style) string{
 			c.Status.Arbitrator = &v1alpha1.ArbitratorStatus{Phase: "Waiting", Version: "4.24", Message: "waits for a node"}
 		}), nil, s)
 	},
+	"requests": func(s Style) string {
+		return Cluster(change(shop(3), func(c *v1alpha1.GaleraCluster) {
+			c.Status.Requests = []v1alpha1.RequestStatus{
+				{Kind: v1alpha1.RequestPromote, Node: "shop-2", State: v1alpha1.RequestExpired, EndedAt: at(-5 * time.Minute), Message: "it could not be met in 10m0s: shop-2 is not Synced: Joined"},
+				{Kind: v1alpha1.RequestRestart, Node: "all", State: v1alpha1.RequestPending, RequestedAt: *at(-3 * time.Minute), Message: "to be restarted: shop-0, shop-1"},
+			}
+		}), nil, s)
+	},
+	"half gone": func(s Style) string {
+		return Cluster(change(shop(5), func(c *v1alpha1.GaleraCluster) {
+			c.DeletionTimestamp = at(-time.Minute)
+			c.Status.ReadyReplicas, c.Status.Primary, c.Status.TLS = 0, "", nil
+			for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionAvailable, v1alpha1.ConditionEncrypted, v1alpha1.ConditionCertificatesValid} {
+				set(c, kind, metav1.ConditionUnknown, "AgentUnreachable", "")
+			}
+			set(c, v1alpha1.ConditionQuorumHealthy, metav1.ConditionFalse, "WaitingForMembers", "the agents of shop-1, shop-2, shop-3 and shop-4 do not answer")
+			for i := range c.Status.Members {
+				m := &c.Status.Members[i]
+				*m = v1alpha1.MemberStatus{Name: m.Name, Phase: "Unknown"}
+			}
+			c.Status.Members[0].Phase, c.Status.Members[0].Position = "Waiting", "18cbf30b-e79e-11f1-acc2-86401dfd9420:1234"
+		}), nil, s)
+	},
+	"not seen": func(s Style) string {
+		c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "shop"}}
+		c.Spec.Replicas = 3
+		return Cluster(c, nil, s)
+	},
+	"seven nodes with a long name": func(s Style) string {
+		return Cluster(change(shop(7), func(c *v1alpha1.GaleraCluster) {
+			for i := range c.Status.Members {
+				c.Status.Members[i].Name = "warehouse-and-shipping-production-" + string(rune('0'+i))
+				c.Status.Members[i].Join = &v1alpha1.JoinStatus{Kind: "IST", Donor: "warehouse-and-shipping-production-0", EndedAt: at(-time.Hour)}
+			}
+			c.Status.Primary = c.Status.Members[0].Name
+		}), nil, s)
+	},
 	"backups": func(s Style) string {
 		running, bad := backup("shop-2", v1alpha1.BackupRunning), backup("shop-3", v1alpha1.BackupCompleted)
 		running.Status.Progress = &v1alpha1.BackupProgress{Summary: "40%"}
@@ -143,27 +180,31 @@ var screens = map[string]func(Style) string{
 	"no backups": func(s Style) string { return Backups(nil, nil, "", s) },
 }
 
-// TestScreens: what people see, as it stands in testdata; in 80 columns nothing but messages that cannot be broken is wider.
+// TestScreens: what people see, as it stands in testdata, on a usual terminal and on a narrow one. Nothing is wider but commands, and words that cannot be
+// broken.
 func TestScreens(t *testing.T) {
 	for name, draw := range screens {
-		got := draw(Style{Width: 80, Now: now})
-		file := filepath.Join("testdata", strings.ReplaceAll(name, " ", "-")+".txt")
-		if *update {
-			if err := os.WriteFile(file, []byte(got), 0o644); err != nil { //nolint:gosec // a test's file
-				t.Fatal(err)
+		for _, width := range []int{80, 40} {
+			got := draw(Style{Width: width, Now: now})
+			file := filepath.Join("testdata", strings.ReplaceAll(name, " ", "-")+map[int]string{80: ".txt", 40: ".narrow.txt"}[width])
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil { //nolint:gosec // a test's file
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil || got != string(want) {
+				t.Errorf("%s in %d columns (%v):\n%s\nwant:\n%s", name, width, err, got, want)
+			}
+			for line := range strings.Lines(got) {
+				words := strings.Fields(line)
+				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > width && len(words) > 0 && len(words[len(words)-1]) < width/2 && !strings.Contains(line, "kubectl") {
+					t.Errorf("%s has a line of %d characters: %s", name, n, line)
+				}
 			}
 		}
-		want, err := os.ReadFile(file)
-		if err != nil || got != string(want) {
-			t.Errorf("%s (%v):\n%s\nwant:\n%s", name, err, got, want)
-		}
-		for line := range strings.Lines(got) {
-			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 && strings.Contains(strings.TrimSpace(line), " ") && !strings.Contains(line, "kubectl") {
-				t.Errorf("%s has a line of %d characters: %s", name, n, line)
-			}
-		}
-		coloured := draw(Style{Width: 80, Now: now, Colour: true})
-		if name != "no backups" && coloured == got {
+		plain, coloured := draw(Style{Width: 80, Now: now}), draw(Style{Width: 80, Now: now, Colour: true})
+		if name != "no backups" && coloured == plain {
 			t.Errorf("%s has no colours", name)
 		}
 	}

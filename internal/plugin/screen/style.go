@@ -11,7 +11,7 @@ import (
 
 // Style of a screen.
 type Style struct {
-	// Width in characters. Text is wrapped at it; tables are not.
+	// Width in characters. Text is wrapped at it; tables lose columns, and become lists. Commands stay whole: they are to be copied.
 	Width int
 	// Colour says that the screen is a terminal's.
 	Colour bool
@@ -34,6 +34,39 @@ func (s Style) paint(colour, text string) string {
 	}
 	return "\033[" + colour + "m" + text + "\033[0m"
 }
+
+// words joins pieces with two spaces, and breaks lines between them.
+func (s Style) words(pieces []cell) string {
+	var b strings.Builder
+	used := 0
+	for i, p := range pieces {
+		n := utf8.RuneCountInString(p.text)
+		switch {
+		case i > 0 && used+2+n > s.Width:
+			b.WriteString("\n  ")
+			used = 2
+		case i > 0:
+			b.WriteString("  ")
+			used += 2
+		}
+		b.WriteString(s.paint(p.colour, p.text))
+		used += n
+	}
+	return b.String() + "\n"
+}
+
+// note is a message behind a title, or below it where there is no room for it.
+func (s Style) note(colour, title, text string) string {
+	indent := utf8.RuneCountInString(title) + 2
+	between := "  "
+	if s.Width-indent < minRoom {
+		indent, between = 2, "\n  "
+	}
+	return s.paint(colour, title) + between + s.message(text, indent) + "\n"
+}
+
+// minRoom is the least number of characters that text is wrapped to.
+const minRoom = 30
 
 // wrap breaks text at the screen's width; all lines but the first are indented.
 func (s Style) wrap(text string, indent int) string {
@@ -119,14 +152,16 @@ type cell struct{ text, colour string }
 
 func plain(text string) cell { return cell{text: text} }
 
-// table aligns rows; the first one is the heading. Colours take no room.
-func (s Style) table(rows [][]cell) string {
-	widths := map[int]int{}
-	for _, row := range rows {
-		for i, c := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(c.text))
-		}
+// table aligns rows; the first one is the heading. Colours take no room. On a narrow screen the columns named in drop are left out, one
+// after the other; what is still too wide becomes a list.
+func (s Style) table(rows [][]cell, drop ...int) string {
+	for len(drop) > 0 && s.tooWide(rows) {
+		rows, drop = without(rows, drop[0]), after(drop)
 	}
+	if s.tooWide(rows) {
+		return s.list(rows)
+	}
+	w := widths(rows)
 	var b strings.Builder
 	for n, row := range rows {
 		line := strings.Builder{}
@@ -137,10 +172,78 @@ func (s Style) table(rows [][]cell) string {
 			}
 			line.WriteString(s.paint(colour, c.text))
 			if i < len(row)-1 {
-				line.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c.text)+2))
+				line.WriteString(strings.Repeat(" ", w[i]-utf8.RuneCountInString(c.text)+2))
 			}
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return b.String()
+}
+
+// after is what is left to drop: the columns behind the dropped one have moved.
+func after(drop []int) (rest []int) {
+	for _, i := range drop[1:] {
+		if i > drop[0] {
+			i--
+		}
+		rest = append(rest, i)
+	}
+	return rest
+}
+
+func without(rows [][]cell, column int) (out [][]cell) {
+	for _, row := range rows {
+		if column < len(row) {
+			row = append(slices.Clone(row[:column]), row[column+1:]...)
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+func widths(rows [][]cell) map[int]int {
+	w := map[int]int{}
+	for _, row := range rows {
+		for i, c := range row {
+			w[i] = max(w[i], utf8.RuneCountInString(c.text))
+		}
+	}
+	return w
+}
+
+// tooWide says that rows do not fit as they are. Without a width, all do.
+func (s Style) tooWide(rows [][]cell) bool {
+	sum := -2
+	for _, w := range widths(rows) {
+		sum += w + 2
+	}
+	return s.Width > 0 && sum > s.Width
+}
+
+// list has a paragraph for each row of a table: its first cell, and the others below it with their headings.
+func (s Style) list(rows [][]cell) string {
+	var b strings.Builder
+	head := rows[0]
+	wide := 0
+	for _, h := range head[1:] {
+		wide = max(wide, utf8.RuneCountInString(h.text))
+	}
+	for _, row := range rows[1:] {
+		b.WriteString(s.paint(bold, strings.TrimSpace(head[0].text+" "+row[0].text)) + "\n")
+		for i, c := range row[1:] {
+			if c.text == "" {
+				continue
+			}
+			title := ""
+			if i+1 < len(head) {
+				title = head[i+1].text
+			}
+			line := "  " + s.paint(dim, title) + strings.Repeat(" ", max(0, wide-utf8.RuneCountInString(title)))
+			if wide > 0 {
+				line += "  "
+			}
+			b.WriteString(line + s.paint(c.colour, s.wrap(c.text, wide+4)) + "\n")
+		}
 	}
 	return b.String()
 }

@@ -1,0 +1,74 @@
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// lookEvery is how often a wait looks.
+const lookEvery = time.Second
+
+// look says where a task stands: a line for people, and whether that is its end. An error ends it, too.
+type look func(ctx context.Context) (line string, done bool, err error)
+
+// await looks until a task is done, and tells what happens meanwhile. An API server that does not answer for a moment is asked again.
+func (e *env) await(ctx context.Context, timeout time.Duration, at look, late string) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	last := ""
+	for {
+		line, done, err := at(ctx)
+		if line != "" && line != last {
+			last = line
+			e.say("%s", line)
+		}
+		if err != nil || done {
+			return err
+		}
+		select {
+		case <-time.After(lookEvery):
+		case <-ctx.Done():
+			return fmt.Errorf("after %s: %s", timeout, late)
+		}
+	}
+}
+
+// settle waits until the operator has done what the spec asks for, and tells what it does meanwhile.
+func (e *env) settle(ctx context.Context, name string, timeout time.Duration, done func(*v1alpha1.GaleraCluster) bool) error {
+	return e.await(ctx, timeout, func(ctx context.Context) (string, bool, error) {
+		c, err := e.cluster(ctx, name)
+		if err != nil {
+			return "", false, forGood(err)
+		}
+		return settled(c, done)
+	}, fmt.Sprintf("%s is not there yet; the operator goes on: kubectl galera status %s", name, name))
+}
+
+// settled says where a cluster stands on its way to its spec. It is pure.
+func settled(c *v1alpha1.GaleraCluster, done func(*v1alpha1.GaleraCluster) bool) (line string, is bool, err error) {
+	ready, stalled := condition(c, v1alpha1.ConditionReady), condition(c, v1alpha1.ConditionStalled)
+	switch {
+	case ready == nil:
+		return "", false, nil
+	case ready.ObservedGeneration >= c.Generation && done(c):
+		return c.Name + ": " + ready.Message, true, nil
+	case stalled != nil && stalled.Status == metav1.ConditionTrue && stalled.ObservedGeneration >= c.Generation:
+		return "", false, fmt.Errorf("%s needs you: %s: %s", c.Name, stalled.Reason, stalled.Message)
+	}
+	return c.Name + ": " + ready.Reason + ": " + ready.Message, false, nil
+}
+
+func condition(c *v1alpha1.GaleraCluster, kind string) *metav1.Condition {
+	return meta.FindStatusCondition(c.Status.Conditions, kind)
+}
+
+// ready says that a cluster is as its spec asks.
+func ready(c *v1alpha1.GaleraCluster) bool {
+	return meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionReady)
+}

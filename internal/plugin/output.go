@@ -1,0 +1,128 @@
+package plugin
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// home moves the cursor to the beginning, and clears the screen.
+const home = "\033[H\033[2J"
+
+// outputFlag is -o, "" for people.
+func outputFlag(c *cobra.Command, format *string) {
+	c.Flags().StringVarP(format, "output", "o", "", "json or yaml. Default: text for people")
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	before := c.PreRunE
+	c.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if before != nil {
+			if err := before(cmd, args); err != nil {
+				return err
+			}
+		}
+		return known(*format)
+	}
+}
+
+func known(format string) error {
+	if format != "" && format != "json" && format != "yaml" {
+		return fmt.Errorf("-o %s is not known: json or yaml", format)
+	}
+	return nil
+}
+
+// print writes a value for programs.
+func (e *env) print(value any, format string) error {
+	text, err := yaml.Marshal(value)
+	if err == nil && format == "json" {
+		if text, err = yaml.YAMLToJSON(text); err == nil {
+			text = append(text, '\n')
+		}
+	}
+	if err != nil {
+		return err
+	}
+	_, err = e.out.Write(text)
+	return err
+}
+
+// printObject prints an object as the API server has it: with fields that this plugin does not know, and without managed fields.
+func (e *env) printObject(ctx context.Context, o client.Object, format string) error {
+	gvk, err := e.kube.GroupVersionKindFor(o)
+	if err != nil {
+		return err
+	}
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(gvk)
+	if err := e.kube.Get(ctx, client.ObjectKeyFromObject(o), u); err != nil {
+		return err
+	}
+	u.SetManagedFields(nil)
+	return e.print(u.Object, format)
+}
+
+// screenful draws a cluster for people, or as values for programs.
+type screenful struct {
+	text  func(*v1alpha1.GaleraCluster) string
+	value func(*v1alpha1.GaleraCluster) any
+}
+
+// show prints a view of a cluster once, or at every change.
+func (e *env) show(ctx context.Context, name, format string, follow bool, view screenful) error {
+	c, err := e.cluster(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err := e.draw(ctx, c, format, view); err != nil || !follow {
+		return err
+	}
+	events, err := e.kube.Watch(ctx, &v1alpha1.GaleraClusterList{}, client.InNamespace(e.namespace), client.MatchingFields{"metadata.name": name})
+	if err != nil {
+		return err
+	}
+	defer events.Stop()
+	version := c.ResourceVersion
+	for event := range events.ResultChan() {
+		if event.Type == watch.Deleted {
+			return fmt.Errorf("the cluster %s was deleted", name)
+		}
+		c, ok := event.Object.(*v1alpha1.GaleraCluster)
+		if !ok || c.ResourceVersion == version {
+			continue
+		}
+		version = c.ResourceVersion
+		switch {
+		case format == "yaml":
+			_, _ = fmt.Fprintln(e.out, "---")
+		case format == "" && e.style().Colour:
+			_, _ = fmt.Fprint(e.out, home)
+		case format == "":
+			_, _ = fmt.Fprintln(e.out)
+		}
+		if err := e.draw(ctx, c, format, view); err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return nil // interrupted
+	}
+	return fmt.Errorf("the API server has ended the watch; run the command again")
+}
+
+func (e *env) draw(ctx context.Context, c *v1alpha1.GaleraCluster, format string, view screenful) error {
+	switch {
+	case format == "":
+		_, err := fmt.Fprint(e.out, view.text(c))
+		return err
+	case view.value == nil:
+		return e.printObject(ctx, c, format)
+	}
+	return e.print(view.value(c), format)
+}
