@@ -39,7 +39,7 @@ go mod tidy -diff || {
   failed=1
 }
 
-for folder in config/{default,samples}; do
+for folder in config/{default,samples,argocd} config/samples/gitops/{production,flux,argocd}; do
   "$kustomize" build "$folder" >/dev/null || failed=1
 done
 "$kustomize" build --load-restrictor LoadRestrictionsNone config/local >/dev/null || failed=1
