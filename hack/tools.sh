@@ -130,6 +130,16 @@ build_set() {
   cosign) ensure cosign github.com/sigstore/cosign/v3 "$COSIGN_VERSION" "" github.com/sigstore/cosign/v3/cmd/cosign ;;
   crane) ensure crane github.com/google/go-containerregistry "$CRANE_VERSION" "" github.com/google/go-containerregistry/cmd/crane ;;
   versitygw) ensure versitygw github.com/versity/versitygw "$VERSITYGW_VERSION" "" github.com/versity/versitygw/cmd/versitygw ;;
+  # The web pages are left out, and of the ways to find targets all but Kubernetes'.
+  prometheus)
+    local base=github.com/prometheus/prometheus
+    GOFLAGS="$GOFLAGS -tags=remove_all_sd,enable_kubernetes_sd" \
+      ensure prometheus $base "$PROMETHEUS_VERSION" "-X github.com/prometheus/common/version.Version=$PROMETHEUS_VERSION" $base/cmd/{prometheus,promtool}
+    ;;
+  prometheus-operator)
+    local base=github.com/prometheus-operator/prometheus-operator
+    ensure prometheus-operator $base "$PROMETHEUS_OPERATOR_VERSION" "" $base/cmd/{operator,prometheus-config-reloader}
+    ;;
   kind) ensure kind sigs.k8s.io/kind "$KIND_VERSION" "" sigs.k8s.io/kind ;;
   *) die "unknown set of tools: $1" ;;
   esac

@@ -178,6 +178,7 @@ func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agent
 	c, live, jobs := mgr.GetClient(), mgr.GetAPIReader(), job.Options{Image: opts.operatorImage, AssignedUsers: rendering.AssignedUsers, LogFormat: rendering.LogFormat}
 	return errors.Join(
 		register(galerabackup.Metrics{Reader: c, Leads: mgr.Elected()}),
+		register(galerabackupschedule.Metrics{Reader: c, Leads: mgr.Elected()}),
 		(&galerabackupstore.Reconciler{Client: c, Live: live, Jobs: jobs, Now: time.Now}).SetupWithManager(mgr),
 		(&galerabackup.Reconciler{Client: c, Live: live, Jobs: jobs, Options: rendering, Agents: agents, Admit: asker.AdmitBackup, Events: mgr.GetEventRecorder("galera-operator"), Now: time.Now}).SetupWithManager(mgr),
 		(&galerabackupschedule.Reconciler{Client: c, Now: time.Now}).SetupWithManager(mgr),

@@ -47,6 +47,8 @@ func (g *generator) add(o object) error {
 		}
 		o.at("metadata").(map[string]any)["annotations"] = block("metrics.service.annotations")
 		return g.write("metrics-service.yaml", "$.Values.metrics.service.enabled", o)
+	case "PrometheusRule":
+		return g.rules(o)
 	case "PodMonitor":
 		g.label(o)["«more metrics.podMonitors.labels»"] = nil
 		if o.at("spec", "namespaceSelector", "any") == true {

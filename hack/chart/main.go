@@ -1,9 +1,9 @@
 // Command chart writes what the Helm chart shares with config/ into the chart's folder, so that both have one source:
 //
-//	kustomize build config/default | go run ./hack/chart -chart charts/galera-operator -monitors config/prometheus
+//	kustomize build config/default | go run ./hack/chart -chart charts/galera-operator -monitors config/prometheus -dashboards config/grafana
 //
-// It generates templates (the CRDs, RBAC, Deployment, certificates, network policy, monitors), sets the defaults in values.yaml
-// that config/ decides, and the table of values in README.md. Everything else in the chart is written by hand.
+// It generates templates (the CRDs, RBAC, Deployment, certificates, network policy, monitors, alerts), sets the defaults in values.yaml
+// that config/ decides, copies the dashboards, and writes the table of values in README.md. Everything else in the chart is written by hand.
 package main
 
 import (
@@ -22,9 +22,14 @@ import (
 
 func main() {
 	chart := flag.String("chart", "charts/galera-operator", "folder of the chart")
-	monitors := flag.String("monitors", "config/prometheus", "folder with the PodMonitors")
+	monitors := flag.String("monitors", "config/prometheus", "folder with the PodMonitors and alerts")
+	dashboards := flag.String("dashboards", "config/grafana", "folder with the dashboards")
 	flag.Parse()
-	if err := run(*chart, *monitors, os.Stdin); err != nil {
+	err := run(*chart, *monitors, os.Stdin)
+	if err == nil {
+		err = copyDashboards(*dashboards, filepath.Join(*chart, "dashboards"))
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "chart:", err)
 		os.Exit(1)
 	}

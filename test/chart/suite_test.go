@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
@@ -34,7 +35,8 @@ const (
 )
 
 var (
-	kube client.Client
+	kube       client.Client
+	restConfig *rest.Config
 	// kubeconfig is a file for helm and kubectl; helmHome has what Helm would have in the home directory.
 	kubeconfig, helmHome string
 )
@@ -77,6 +79,7 @@ func run(m *testing.M) (int, error) {
 		return 1, fmt.Errorf("starting kube-apiserver and etcd: %w", err)
 	}
 	defer func() { _ = env.Stop() }()
+	restConfig = config
 	if kube, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
 		return 1, err
 	}

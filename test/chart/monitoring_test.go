@@ -1,0 +1,101 @@
+package chart
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+const monitored = `
+crds: {install: false}
+metrics:
+  serviceMonitor: {enabled: true, interval: 30s}
+  podMonitors: {enabled: true}
+  prometheusRules: {enabled: true}
+  dashboards: {enabled: true}
+`
+
+// TestMonitoringIsConfigs: monitors and alerts of the chart are those of config/prometheus, dashboards those of config/grafana.
+func TestMonitoringIsConfigs(t *testing.T) {
+	all := render(t, monitored)
+	seen := 0
+	for _, part := range []string{"prometheus", "grafana"} {
+		out, err := exec.Command(filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl"), "kustomize", "../../config/"+part).Output()
+		must(t, err)
+		for _, want := range parse(t, out) {
+			seen++
+			got := all.named(want.kind(), want.at("metadata.name").(string))
+			if got == nil {
+				t.Errorf("the chart has no %s", want.id())
+				continue
+			}
+			for _, path := range differences("", inEffect(want), inEffect(got)) {
+				t.Errorf("%s: %s differs", want.id(), path)
+			}
+		}
+	}
+	if seen < 8 {
+		t.Errorf("config has %d objects only", seen)
+	}
+}
+
+// TestMonitoringIsAdmitted by the CRDs of the Prometheus operator, nothing of it pruned; and without them the chart installs all else.
+func TestMonitoringIsAdmitted(t *testing.T) {
+	const name = "monitored"
+	if _, err := helm(monitored, "install", name, folder, "--namespace", namespace, "--create-namespace", "--values", "-"); err == nil {
+		t.Error("it was installed without the CRDs of the Prometheus operator")
+	}
+	_, err := envtest.InstallCRDs(restConfig, envtest.CRDInstallOptions{Paths: []string{prometheusOperatorCRDs(t)}, ErrorIfPathMissing: true})
+	must(t, err)
+	t.Cleanup(func() { uninstall(t, name, namespace) })
+	helmOn(t, monitored, "upgrade", "--install", name, folder, "--create-namespace", "--values", "-")
+	out, err := helm("", "get", "manifest", name, "--namespace", namespace)
+	must(t, err)
+	seen := 0
+	for _, want := range parse(t, out) {
+		if want["apiVersion"] != "monitoring.coreos.com/v1" {
+			continue
+		}
+		seen++
+		got := &unstructured.Unstructured{Object: map[string]any{"apiVersion": want["apiVersion"], "kind": want["kind"]}}
+		must(t, kube.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: want.at("metadata.name").(string)}, got))
+		if a, b := want["spec"], got.Object["spec"]; !reflect.DeepEqual(plainJSON(t, a), plainJSON(t, b)) {
+			t.Errorf("%s: the API server keeps another spec:\n%v\n%v", want.id(), a, b)
+		}
+	}
+	if seen != 4 {
+		t.Errorf("%d objects of the Prometheus operator's kinds", seen)
+	}
+}
+
+// plainJSON gives numbers one type.
+func plainJSON(t *testing.T, v any) (out any) {
+	t.Helper()
+	text, err := json.Marshal(v)
+	must(t, err)
+	must(t, json.Unmarshal(text, &out))
+	return out
+}
+
+// prometheusOperatorCRDs is the folder of its module with them, in the version of the local cluster.
+func prometheusOperatorCRDs(t *testing.T) string {
+	t.Helper()
+	versions, err := os.ReadFile("../../hack/versions.env")
+	must(t, err)
+	m := regexp.MustCompile(`(?m)^PROMETHEUS_OPERATOR_VERSION=(.*)$`).FindSubmatch(versions)
+	cmd := exec.Command("go", "mod", "download", "-json", "github.com/prometheus-operator/prometheus-operator@"+string(m[1]))
+	cmd.Dir = t.TempDir() // it is no module of ours
+	out, err := cmd.Output()
+	must(t, err)
+	var module struct{ Dir string }
+	must(t, json.Unmarshal(out, &module))
+	return filepath.Join(module.Dir, "example", "prometheus-operator-crd")
+}
