@@ -143,8 +143,8 @@ test-model: ## The planner against a simulated cluster, with crashes and lost me
 .PHONY: test-api
 test-api: ## Against a real kube-apiserver and etcd.
 	$(call phase,API tests)
-	@hack/tools.sh build helm
-	@KUBEBUILDER_ASSETS=$$(hack/tools.sh envtest) PATH="$$(hack/tools.sh path):$$PATH" go test ./controllers/... ./test/api/... ./test/chart/...
+	@hack/tools.sh build helm prometheus
+	@KUBEBUILDER_ASSETS=$$(hack/tools.sh envtest) PATH="$$(hack/tools.sh path):$$PATH" go test ./controllers/... ./test/api/... ./test/chart/... ./test/monitoring/...
 
 .PHONY: test-agent
 test-agent: ## The agent with a real mariadbd, in containers of the database image.

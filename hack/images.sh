@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the container images in Docker; nothing happens when their inputs are unchanged.
-#   hack/images.sh [database|database-old|drivers|sysbench|operator|cert-manager|object-store|all]...
-# "all" is what the local cluster needs, without the operator, the older database and the drivers.
+#   hack/images.sh [database|database-old|drivers|sysbench|operator|cert-manager|object-store|monitoring|all]...
+# "all" is what the local cluster needs, without the operator, the older database, the drivers and monitoring.
 set -euo pipefail
 # shellcheck source=hack/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -93,6 +93,23 @@ object_store() {
   step "build $OBJECT_STORE_IMAGE" docker build -t "$OBJECT_STORE_IMAGE" --label "$LABEL=$hash" -f "$folder/Dockerfile" "$out"
 }
 
+# monitoring: Prometheus and its operator, for hack/monitoring.sh.
+monitoring() {
+  local folder="$REPO_DIR/images/monitoring" hash
+  "$HACK_DIR/tools.sh" build prometheus prometheus-operator
+  hash=$(folder_hash "$folder")-$PROMETHEUS_VERSION-$PROMETHEUS_OPERATOR_VERSION
+  up_to_date "$MONITORING_IMAGE" "$hash" && return 0
+  step "build $MONITORING_IMAGE" monitoring_image "$folder" "$hash"
+}
+
+monitoring_image() {
+  local out
+  out=$(mktemp -d)
+  cp "$CACHE/tools/prometheus-$PROMETHEUS_VERSION/prometheus" "$CACHE/tools/prometheus-operator-$PROMETHEUS_OPERATOR_VERSION/"* "$out"
+  docker build -t "$MONITORING_IMAGE" --label "$LABEL=$2" -f "$1/Dockerfile" "$out"
+  rm -r "$out"
+}
+
 build_image() {
   case $1 in
   database) from_base "$DATABASE_IMAGE" database "$DATABASE_DEBIAN" "$PUBLIC_DATABASE_IMAGE" ;;
@@ -102,9 +119,10 @@ build_image() {
   operator) operator ;;
   cert-manager) cert_manager ;;
   object-store) object_store ;;
+  monitoring) monitoring ;;
   all) for image in database sysbench cert-manager object-store; do build_image "$image"; done ;;
   base) debian_base "$2" ;;
-  *) die "usage: hack/images.sh [database|database-old|drivers|sysbench|operator|cert-manager|object-store|all]..." ;;
+  *) die "usage: hack/images.sh [database|database-old|drivers|sysbench|operator|cert-manager|object-store|monitoring|all]..." ;;
   esac
 }
 

@@ -57,7 +57,7 @@ var (
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{conditionNow, nodesWanted, nodesSynced, operationStart, certificateExpiration, memberInfo, agentUp, agentOutdated,
-		plaintextAccepted, reloads, reloadSeconds} {
+		plaintextAccepted, reloads, reloadSeconds, encryptionRequired, certificateRenewal} {
 		ch <- d
 	}
 	for _, c := range m.collectors() {
@@ -116,6 +116,7 @@ func collect(ch chan<- prometheus.Metric, key types.NamespacedName, in status.In
 		ch <- m
 	}
 	collectCluster(send, in)
+	collectTLS(send, in)
 	for name, s := range in.Seen {
 		send(agentUp, flag(s.Live), name)
 		if s.Live {

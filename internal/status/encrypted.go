@@ -33,7 +33,7 @@ func unproved(message string) verdict { return unknown(v1alpha1.ReasonNotYetProv
 // CertificatesValid says whether it is the newest certificate.
 func encrypted(in Input) verdict {
 	tls := in.Config.TLS
-	required := requiredChannels(tls)
+	required := RequiredChannels(tls)
 	if len(required) == 0 {
 		return no(v1alpha1.ReasonDisabled, "spec.tls requires encryption on no channel")
 	}
@@ -65,7 +65,8 @@ func encrypted(in Input) verdict {
 		"observed on all %d nodes%s: %s encrypted with the cluster's certificate%s, plaintext refused", len(in.Snapshot.Members), andArbitrator(in), list(required), proof))
 }
 
-func requiredChannels(t agentapi.TLSConfig) []string {
+// RequiredChannels are the channels that Encrypted asks for: those whose policy is Required, and replication unless its sockets are plain.
+func RequiredChannels(t agentapi.TLSConfig) []string {
 	var out []string
 	if t.Replication != galera.SocketPlain {
 		out = append(out, agentapi.ChannelReplication)

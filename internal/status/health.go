@@ -69,7 +69,7 @@ func ready(in Input, problem *validate.Problem, enc verdict) verdict {
 	if v, ok := arbitratorReady(in); !ok {
 		return v
 	}
-	if len(requiredChannels(in.Config.TLS)) > 0 && enc.status != yes("", "").status {
+	if len(RequiredChannels(in.Config.TLS)) > 0 && enc.status != yes("", "").status {
 		return no(enc.reason, enc.message)
 	}
 	return yes(v1alpha1.ReasonReady, fmt.Sprintf("all %d nodes are Synced", len(in.Snapshot.Members)))

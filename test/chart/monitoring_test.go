@@ -2,11 +2,13 @@ package chart
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -37,8 +39,12 @@ func TestMonitoringIsConfigs(t *testing.T) {
 				t.Errorf("the chart has no %s", want.id())
 				continue
 			}
-			for _, path := range differences("", inEffect(want), inEffect(got)) {
-				t.Errorf("%s: %s differs", want.id(), path)
+			a, b := inEffect(want), inEffect(got)
+			for _, path := range differences("", a, b) {
+				x, y := fmt.Sprint(object(a.(map[string]any)).at(path)), fmt.Sprint(object(b.(map[string]any)).at(path))
+				if strings.TrimSpace(x) != strings.TrimSpace(y) { // the last line of a document may have lost its end
+					t.Errorf("%s: %s differs", want.id(), path)
+				}
 			}
 		}
 	}

@@ -1,0 +1,32 @@
+package galeracluster
+
+import (
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/status"
+)
+
+var (
+	encryptionRequired = prometheus.NewDesc("galera_operator_encryption_required",
+		"Whether the policy in force asks for encryption of a channel.", append(perCluster, "channel"), nil)
+	certificateRenewal = prometheus.NewDesc("galera_operator_certificate_renewal_timestamp_seconds",
+		"When cert-manager is, or was, to renew the published leaf, in seconds since 1970.", perCluster, nil)
+)
+
+// collectTLS tells what is asked for, by which what is observed can be judged.
+func collectTLS(send sender, in status.Input) {
+	if in.Config.TLS.Replication != "" { // something is published
+		required := status.RequiredChannels(in.Config.TLS)
+		for _, channel := range []string{agentapi.ChannelReplication, agentapi.ChannelStateTransfer, agentapi.ChannelClients} {
+			send(encryptionRequired, flag(slices.Contains(required, channel)), channel)
+		}
+	}
+	// cert-manager tells the time for the pair it has issued last, which the nodes may not have: it was refused.
+	tls, c := in.Facts.Cluster.Status.TLS, in.Facts.Certificate
+	if tls != nil && tls.NotAfter != nil && c != nil && c.Status.NotAfter != nil && c.Status.RenewalTime != nil {
+		send(certificateRenewal, float64(tls.NotAfter.Add(-c.Status.NotAfter.Sub(c.Status.RenewalTime.Time)).Unix()))
+	}
+}
