@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs Prometheus in the local cluster, by the Prometheus operator, and has it scrape the operator and all databases and load the alerts, from
 # config/prometheus. Needs hack/stack.sh first. Prints the address of Prometheus, which this machine reaches.
+#   hack/monitoring.sh [up|down]
 set -euo pipefail
 # shellcheck source=hack/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -32,7 +33,20 @@ install() {
   kubectl_cluster -n "$NAMESPACE" wait --for=condition=Available prometheus/galera --timeout=180s
 }
 
-"$HACK_DIR/images.sh" monitoring
-"$HACK_DIR/load.sh" "$MONITORING_IMAGE"
-step "install Prometheus in the namespace $NAMESPACE" install
-kubectl_cluster -n "$NAMESPACE" get pod prometheus-galera-0 -o 'jsonpath=http://{.status.podIP}:9090{"\n"}'
+remove() {
+  kubectl_cluster delete --ignore-not-found -k "$REPO_DIR/config/prometheus" || true # the kinds may be gone
+  kubectl_cluster delete namespace "$NAMESPACE" --ignore-not-found --wait
+  sed "s|\${IMAGE}|$MONITORING_IMAGE|" "$HACK_DIR/manifests/prometheus.yaml" | kubectl_cluster delete --ignore-not-found -f - || true
+  bundle | kubectl_cluster delete --ignore-not-found -f -
+}
+
+case "${1:-up}" in
+up)
+  "$HACK_DIR/images.sh" monitoring
+  "$HACK_DIR/load.sh" "$MONITORING_IMAGE"
+  step "install Prometheus in the namespace $NAMESPACE" install
+  kubectl_cluster -n "$NAMESPACE" get pod prometheus-galera-0 -o 'jsonpath=http://{.status.podIP}:9090{"\n"}'
+  ;;
+down) step "remove Prometheus" remove ;;
+*) die "usage: hack/monitoring.sh [up|down]" ;;
+esac

@@ -61,11 +61,12 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 
 var _ = AfterSuite(func(ctx SpecContext) {
 	if kube != nil {
+		dropAlarms(ctx)
 		dropShared(ctx)
 		Expect(secretsInLogs(ctx, harness.OperatorNamespace)).To(BeEmpty(), "secrets in the operator's logs")
 		progress("no log has one of the %d secret values there were", secrets.Known())
 	}
-}, NodeTimeout(4*time.Minute))
+}, NodeTimeout(6*time.Minute))
 
 // What a failed spec leaves behind is written down before anything is cleaned up.
 var _ = JustAfterEach(func(ctx SpecContext) {

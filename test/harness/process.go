@@ -15,6 +15,9 @@ import (
 // serverProgram is the database server's process; the agent above it is PID 1 of its container.
 const serverProgram = "mariadbd"
 
+// agentProgram is that agent.
+const agentProgram = "agent"
+
 // KillServers sends SIGKILL to mariadbd, and to nothing else, in the named pods, all at once.
 func (c *Cluster) KillServers(ctx context.Context, names ...string) error {
 	var pids []int

@@ -42,3 +42,16 @@ func (v Volume) DamageOrderBook(ctx context.Context) error {
 	_, err := onNode(ctx, v.Node, `[ -e "$1/agent/orders.json" ] && echo '{"highestEpoch": torn' >"$1/agent/orders.json"`, v.Path)
 	return err
 }
+
+// SignalAgent sends a signal to the agent, and to nothing else, in one pod: one that is stopped answers nobody, while its mariadbd goes on.
+func (c *Cluster) SignalAgent(ctx context.Context, pod string, signal syscall.Signal) error {
+	p, err := c.Pod(ctx, pod)
+	if err != nil {
+		return err
+	}
+	n, err := killInPod(p, agentProgram, signal)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("no %s runs in %s", agentProgram, pod)
+	}
+	return err
+}

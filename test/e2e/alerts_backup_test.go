@@ -1,0 +1,68 @@
+package e2e
+
+import (
+	"context"
+	"time"
+
+	"filippo.io/age"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubeclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/test/harness"
+)
+
+var _ = Describe("Alerts about backups", Label(Slow, Faults), func() {
+	It("tell of a backup that is not tested, of a store that is away, and of a backup that is overdue", func(ctx SpecContext) {
+		a := watchAlarms(ctx)
+		objects, err := kube.StartObjectStore(ctx, newNamespace(ctx, "s3"))
+		Expect(err).NotTo(HaveOccurred())
+		c := create(ctx, harness.Build(newNamespace(ctx, "backups"), "shop", harness.Replicas(1)))
+		Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
+		identity, err := age.GenerateX25519Identity()
+		Expect(err).NotTo(HaveOccurred())
+		makeStore(ctx, objects, c.Namespace, identity)
+		wrong, err := age.GenerateX25519Identity()
+		Expect(err).NotTo(HaveOccurred())
+		makeIdentity(ctx, c.Namespace, "tests", wrong)
+		Expect(kube.Create(ctx, everyMinute(c, "tests"))).To(Succeed())
+		a.fire(ctx, c, "GaleraBackupUnverified")
+		By("giving the tests the right key")
+		Expect(kube.Update(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: "tests"}, Data: map[string][]byte{"identity": []byte(identity.String() + "\n")}})).To(Succeed())
+		Expect(a.WaitAlert(ctx, false, backupTime+alarmTime, map[string]string{"alertname": "GaleraBackupUnverified", hasty: "yes", "namespace": c.Namespace})).To(Succeed())
+		a.clear(ctx, c, "GaleraBackupUnverified")
+
+		endpoint := moveStore(ctx, c, "https://s3.nowhere.svc:9000")
+		a.fire(ctx, c, "GaleraBackupStoreUnreachable", "GaleraBackupTooOld")
+		moveStore(ctx, c, endpoint)
+		a.clear(ctx, c, "GaleraBackupStoreUnreachable")
+		Expect(a.WaitAlert(ctx, false, backupTime+alarmTime, map[string]string{"alertname": "GaleraBackupTooOld", hasty: "yes", "namespace": c.Namespace})).To(Succeed())
+		a.clear(ctx, c, "GaleraBackupTooOld")
+	}, SpecTimeout(15*time.Minute))
+})
+
+// everyMinute is a schedule of backups that are restored for a test, with the key of a Secret.
+func everyMinute(c *harness.Cluster, identity string) *v1alpha1.GaleraBackupSchedule {
+	s := &v1alpha1.GaleraBackupSchedule{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: "often"}}
+	s.Spec.Schedule = "* * * * *"
+	s.Spec.Template = newBackup(c, "").Spec
+	s.Spec.Template.DeletionPolicy = v1alpha1.BackupDelete
+	s.Spec.Template.Verify, s.Spec.Template.IdentitySecretRef = v1alpha1.VerifyRestore, &v1alpha1.SecretKey{Name: identity}
+	return s
+}
+
+// moveStore gives the store offsite another endpoint, and returns the one it had.
+func moveStore(ctx context.Context, c *harness.Cluster, endpoint string) (was string) {
+	GinkgoHelper()
+	eventually(ctx, func(o Gomega) {
+		store := &v1alpha1.GaleraBackupStore{}
+		o.Expect(kube.Get(ctx, kubeclient.ObjectKey{Namespace: c.Namespace, Name: "offsite"}, store)).To(Succeed())
+		was = store.Spec.S3.Endpoint
+		store.Spec.S3.Endpoint = endpoint
+		o.Expect(kube.Update(ctx, store)).To(Succeed())
+	})
+	return was
+}

@@ -1,0 +1,78 @@
+package e2e
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/galera-operator/galera-operator/test/harness"
+)
+
+var _ = Describe("Alerts about load and storage", Label(Slow, Faults), func() {
+	It("tell of a short gcache, of flow control and of conflicts", func(ctx SpecContext) {
+		a, shop := watchAlarms(ctx), sharedCluster(ctx)
+		names := podNames(ctx, shop)
+		w := startWriter(ctx, shop, harness.WriterOptions{Connections: 8, Interval: time.Millisecond})
+		a.fire(ctx, shop, "GaleraCacheWindowShort")
+		By("locking the tables of one node")
+		db, err := client(ctx, shop).OpenPod(ctx, names[2])
+		Expect(err).NotTo(HaveOccurred())
+		defer func() { _ = db.Close() }()
+		conn, err := db.Conn(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		_, err = conn.ExecContext(ctx, "FLUSH TABLES WITH READ LOCK")
+		Expect(err).NotTo(HaveOccurred())
+		a.fire(ctx, shop, "GaleraFlowControl")
+		_, err = conn.ExecContext(ctx, "UNLOCK TABLES")
+		Expect(err).NotTo(HaveOccurred())
+		a.clear(ctx, shop, "GaleraFlowControl")
+		w.Stop()
+
+		By("writing one row through two nodes")
+		Expect(client(ctx, shop).Exec(ctx, shop.Name+"-primary", "CREATE OR REPLACE TABLE e2e.hot (id INT PRIMARY KEY, n BIGINT)", "INSERT INTO e2e.hot VALUES (1, 0)")).To(Succeed())
+		fighting, stop := context.WithCancel(ctx)
+		defer stop()
+		for _, pod := range names[:2] {
+			db, err := client(ctx, shop).OpenPod(ctx, pod)
+			Expect(err).NotTo(HaveOccurred())
+			for range 2 {
+				go func() {
+					for fighting.Err() == nil {
+						_, _ = db.ExecContext(fighting, "UPDATE e2e.hot SET n = n + 1 WHERE id = 1") // that many fail is meant
+					}
+				}()
+			}
+		}
+		a.fire(ctx, shop, "GaleraCertificationConflicts")
+		stop()
+		a.clear(ctx, shop, "GaleraCertificationConflicts")
+	}, SpecTimeout(10*time.Minute))
+
+	It("tell that a copy stands still", func(ctx SpecContext) {
+		a, shop := watchAlarms(ctx), slowTransfers(ctx)
+		t := beginCopy(ctx, shop)
+		DeferCleanup(func(ctx SpecContext) { Expect(kube.Heal(ctx)).To(Succeed()) })
+		Expect(shop.Partition(ctx, []string{t.joiner}, t.others)).To(Succeed())
+		a.fire(ctx, shop, "GaleraJoinStalled")
+		Expect(kube.Heal(ctx)).To(Succeed())
+		a.clear(ctx, shop, "GaleraJoinStalled")
+		Expect(shop.WaitHealthy(ctx, 2*recoverTime)).To(Succeed())
+	}, SpecTimeout(12*time.Minute))
+
+	It("tell that a volume is full", func(ctx SpecContext) {
+		a := watchAlarms(ctx)
+		disks, err := kube.CreateSmallDisks(ctx, 800)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func(ctx SpecContext) { Expect(disks.Remove(ctx)).To(Succeed()) })
+		c := create(ctx, harness.Build(newNamespace(ctx, "small"), "small", harness.Replicas(1), harness.StorageClass(disks.Class), harness.Size("512Mi")))
+		Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
+		host, err := c.NodeOf(ctx, "small-0")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(disks.Fill(ctx, host)).To(Succeed())
+		a.fire(ctx, c, "GaleraVolumeFilling", "GaleraVolumeFull")
+		Expect(disks.Free(ctx, host)).To(Succeed())
+		a.clear(ctx, c, "GaleraVolumeFull", "GaleraVolumeFilling")
+	}, SpecTimeout(8*time.Minute))
+})

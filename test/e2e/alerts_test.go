@@ -1,0 +1,182 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kubeclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/pki/pkitest"
+	"github.com/galera-operator/galera-operator/test/harness"
+)
+
+// Each breaks something, sees alerts fire, mends it, and sees them clear.
+var _ = Describe("Alerts", Label(Slow, Faults), func() {
+	It("are loaded, their metrics arrive, and none of the shipped ones fires while all is well", func(ctx SpecContext) {
+		a, shop := watchAlarms(ctx), sharedCluster(ctx)
+		eventually(ctx, func(o Gomega) {
+			up, err := a.Ask(ctx, fmt.Sprintf(`sum(up{namespace=%q,cluster=%q}) == 3 and on () sum(galera_operator_build_info) == 2`, shop.Namespace, shop.Name))
+			o.Expect(err).NotTo(HaveOccurred())
+			o.Expect(up).To(HaveLen(1), "three nodes and two operators are scraped")
+		})
+		eventually(ctx, func(o Gomega) {
+			loaded, err := a.API.Rules(ctx, nil)
+			o.Expect(err).NotTo(HaveOccurred())
+			n := 0
+			for _, g := range loaded.Groups {
+				for _, r := range g.Rules {
+					n++
+					o.Expect(fmt.Sprintf("%+v", r)).NotTo(ContainSubstring("Health:err"))
+				}
+			}
+			o.Expect(n).To(BeNumerically(">", 50), "the shipped ones and the shortened ones")
+		})
+		Consistently(func(o Gomega) {
+			found, err := a.Firing(ctx, map[string]string{"namespace": shop.Namespace})
+			o.Expect(err).NotTo(HaveOccurred())
+			for _, alert := range found {
+				o.Expect(alert).To(Or(ContainSubstring("GaleraCAExpiring"), ContainSubstring("GaleraCacheWindowShort")), "only those that were shortened so far that they always fire")
+			}
+		}).WithContext(ctx).WithTimeout(30 * time.Second).WithPolling(5 * time.Second).Should(Succeed())
+		a.fire(ctx, shop, "GaleraCAExpiring")
+	}, SpecTimeout(15*time.Minute))
+
+	It("tell that a cluster waits for a person", func(ctx SpecContext) {
+		a, shop := watchAlarms(ctx), sharedCluster(ctx)
+		change(ctx, shop, harness.Setting("wsrep_on", "OFF"))
+		a.fire(ctx, shop, "GaleraStalled")
+		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { delete(s.MariaDB.Config, "wsrep_on") })
+		a.clear(ctx, shop, "GaleraStalled")
+	}, SpecTimeout(8*time.Minute))
+
+	It("tell that plaintext is accepted", func(ctx SpecContext) {
+		a, shop := watchAlarms(ctx), sharedCluster(ctx)
+		db, err := client(ctx, shop).OpenPod(ctx, podNames(ctx, shop)[0])
+		Expect(err).NotTo(HaveOccurred())
+		defer func() { _ = db.Close() }()
+		_, err = db.ExecContext(ctx, "SET GLOBAL require_secure_transport=OFF")
+		Expect(err).NotTo(HaveOccurred())
+		a.fire(ctx, shop, "GaleraPlaintextAccepted", "GaleraNotEncrypted")
+		_, err = db.ExecContext(ctx, "SET GLOBAL require_secure_transport=ON")
+		Expect(err).NotTo(HaveOccurred())
+		a.clear(ctx, shop, "GaleraPlaintextAccepted", "GaleraNotEncrypted")
+	}, SpecTimeout(8*time.Minute))
+
+	It("tell that a server hangs, and what is not known meanwhile", func(ctx SpecContext) {
+		a, shop := watchAlarms(ctx), sharedCluster(ctx)
+		replica, err := shop.Replica(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(shop.SignalServer(ctx, replica, syscall.SIGSTOP)).To(Succeed())
+		a.fire(ctx, shop, "GaleraNodesMissing", "GaleraEncryptionUnproved")
+		By("waiting: its agent kills it after a minute, and it joins")
+		a.clear(ctx, shop, "GaleraNodesMissing", "GaleraEncryptionUnproved")
+	}, SpecTimeout(8*time.Minute))
+
+	It("tell that a node is cut off, that no quorum is left, and that nothing accepts writes", func(ctx SpecContext) {
+		a, shop := watchAlarms(ctx), sharedCluster(ctx)
+		names := primaryFirst(podNames(ctx, shop), status(ctx, shop).Primary)
+		setPause(ctx, shop, true)
+		DeferCleanup(func(ctx SpecContext) { Expect(kube.Heal(ctx)).To(Succeed()) })
+		Expect(shop.Partition(ctx, names[:2], names[2:])).To(Succeed())
+		a.fire(ctx, shop, "GaleraNodeNotPrimary")
+		By("cutting the other link, too")
+		Expect(shop.Partition(ctx, names[:1], names[1:2], names[2:])).To(Succeed())
+		a.fire(ctx, shop, "GaleraNotPrimary", "GaleraNotAvailable")
+		a.clear(ctx, shop, "GaleraNodeNotPrimary")
+		Expect(kube.Heal(ctx)).To(Succeed())
+		setPause(ctx, shop, false)
+		a.clear(ctx, shop, "GaleraNotPrimary", "GaleraNotAvailable")
+	}, SpecTimeout(8*time.Minute))
+
+	It("tell that two components serve at once", func(ctx SpecContext) {
+		a := watchAlarms(ctx)
+		c := create(ctx, sampleCluster(newNamespace(ctx, "two")))
+		Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
+		names := primaryFirst(podNames(ctx, c), status(ctx, c).Primary)
+		setPause(ctx, c, true)
+		DeferCleanup(func(ctx SpecContext) { Expect(kube.Heal(ctx)).To(Succeed()) })
+		Expect(c.Partition(ctx, names[:2], names[2:])).To(Succeed())
+		a.fire(ctx, c, "GaleraNodeNotPrimary")
+		By("doing by hand what nobody should")
+		db, err := client(ctx, c).OpenPod(ctx, names[2])
+		Expect(err).NotTo(HaveOccurred())
+		_, err = db.ExecContext(ctx, "SET GLOBAL wsrep_provider_options='pc.bootstrap=YES'")
+		Expect(err).NotTo(HaveOccurred())
+		a.fire(ctx, c, "GaleraTwoComponents")
+		By("ending the server of the wrong side")
+		Expect(c.KillServers(ctx, names[2])).To(Succeed())
+		a.clear(ctx, c, "GaleraTwoComponents")
+	}, SpecTimeout(10*time.Minute))
+
+	It("tell that the operator is away, that nodes are not scraped, and that an agent does not answer", func(ctx SpecContext) {
+		a, shop := watchAlarms(ctx), sharedCluster(ctx)
+		DeferCleanup(func(ctx SpecContext) { Expect(kube.ScaleOperator(ctx, harness.OperatorReplicas)).To(Succeed()) })
+		Expect(kube.ScaleOperator(ctx, 0)).To(Succeed())
+		a.fire(ctx, nil, "GaleraOperatorAbsent")
+		Expect(kube.ScaleOperator(ctx, harness.OperatorReplicas)).To(Succeed())
+		a.clear(ctx, nil, "GaleraOperatorAbsent")
+
+		By("taking the PodMonitor away")
+		monitor := &unstructured.Unstructured{}
+		monitor.SetGroupVersionKind(schema.GroupVersionKind{Group: "monitoring.coreos.com", Version: "v1", Kind: "PodMonitor"})
+		Expect(kube.Get(ctx, kubeclient.ObjectKey{Namespace: harness.OperatorNamespace, Name: "galera-operator-databases"}, monitor)).To(Succeed())
+		Expect(kube.Delete(ctx, monitor)).To(Succeed())
+		a.fire(ctx, shop, "GaleraMetricsMissing")
+		monitor.SetResourceVersion("")
+		Expect(kube.Create(ctx, monitor)).To(Succeed())
+		a.clear(ctx, shop, "GaleraMetricsMissing")
+
+		By("stopping an agent")
+		replica, err := shop.Replica(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(shop.SignalAgent(ctx, replica, syscall.SIGSTOP)).To(Succeed())
+		a.fire(ctx, shop, "GaleraAgentUnreachable")
+		if err := shop.SignalAgent(ctx, replica, syscall.SIGCONT); err != nil {
+			progress("the agent is another one by now: %v", err)
+		}
+		a.clear(ctx, shop, "GaleraAgentUnreachable")
+	}, SpecTimeout(10*time.Minute))
+
+	It("tell that a certificate is not renewed, and that it has expired", func(ctx SpecContext) {
+		a, shop := watchAlarms(ctx), sharedCluster(ctx)
+		withoutCertManager(ctx)
+		Expect(shop.Hand(ctx, issue(ctx, shop, pkitest.Leaf{NotAfter: time.Now().Add(45 * time.Second)}))).To(Succeed())
+		a.fire(ctx, shop, "GaleraCertificateExpiring", "GaleraCertificateExpired")
+		Expect(kube.ScaleCertManager(ctx, 1)).To(Succeed())
+		a.clear(ctx, shop, "GaleraCertificateExpiring", "GaleraCertificateExpired")
+	}, SpecTimeout(8*time.Minute))
+
+	It("tell that an old CA is trusted, and that an operation takes long", func(ctx SpecContext) {
+		a, shop := watchAlarms(ctx), sharedCluster(ctx)
+		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.TLS.DropOldCA = v1alpha1.DropManual })
+		askFor(ctx, shop, "ca@"+time.Now().Format("150405"))
+		a.fire(ctx, shop, "GaleraOldCATrusted")
+		Expect(kube.Until(ctx, "the old CA may be dropped", replaceTime, func(ctx context.Context) (bool, string, error) {
+			have, err := shop.Get(ctx)
+			return err == nil && have.Status.TLS.Step == "AwaitingApproval", harness.Summary(have), err
+		})).To(Succeed())
+		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.TLS.DropOldCA = "" })
+		a.fire(ctx, shop, "GaleraOperationStuck") // a restart takes more than five seconds
+		Expect(a.WaitAlert(ctx, false, replaceTime, map[string]string{"alertname": "GaleraOldCATrusted", hasty: "yes", "namespace": shop.Namespace})).To(Succeed())
+		a.clear(ctx, shop, "GaleraOldCATrusted", "GaleraOperationStuck")
+	}, SpecTimeout(12*time.Minute))
+})
+
+// setPause pauses the operator for a cluster, or ends that.
+func setPause(ctx context.Context, c *harness.Cluster, paused bool) {
+	GinkgoHelper()
+	Expect(c.Change(ctx, func(g *v1alpha1.GaleraCluster) {
+		if g.Annotations == nil {
+			g.Annotations = map[string]string{}
+		}
+		g.Annotations[v1alpha1.AnnotationPause] = strings.ToLower(fmt.Sprint(paused))
+	})).To(Succeed())
+}
