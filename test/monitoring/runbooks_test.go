@@ -38,3 +38,13 @@ func TestEachAlertHasARunbook(t *testing.T) {
 		t.Errorf("runbooks without an alert: %v", pages)
 	}
 }
+
+// TestMonitoringTellsOfEachAlert, with its severity.
+func TestMonitoringTellsOfEachAlert(t *testing.T) {
+	text := string(read(t, root, "docs", "monitoring.md"))
+	for _, r := range shipped(t).rules() {
+		if row := "| [" + r.Alert + "](runbooks/" + r.Alert + ".md) | " + r.Labels["severity"] + " | "; !strings.Contains(text, row) {
+			t.Errorf("docs/monitoring.md has no row %q", row)
+		}
+	}
+}
