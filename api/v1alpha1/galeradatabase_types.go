@@ -69,7 +69,7 @@ type GaleraDatabaseSpec struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:XValidation:rule="!(self.lowerAscii() in ['mysql', 'sys', 'information_schema', 'performance_schema', 'galera_operator', 'lost+found']) && !self.lowerAscii().startsWith('bench_')",message="this database is the server's or the operator's own: choose another name"
+	// +kubebuilder:validation:XValidation:rule="!(self.lowerAscii() in ['mysql', 'sys', 'information_schema', 'performance_schema', 'galera_operator', 'lost+found']) && !self.lowerAscii().startsWith('bench_') && !self.startsWith('#mysql50#')",message="this database is the server's or the operator's own: choose another name"
 	// +kubebuilder:validation:XValidation:rule="!self.endsWith(' ') && self.matches(r'^[^\\x00-\\x1f\\x7f\\x{10000}-\\x{10FFFF}]+$')",message="a name cannot end with a space, and cannot have control characters or characters beyond U+FFFF"
 	Name string `json:"name,omitempty"`
 	// characterSet is the default of new tables, for instance utf8mb4. It can be changed, which changes no table. Default: the server's.
@@ -83,13 +83,14 @@ type GaleraDatabaseSpec struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_]*$`
 	Collation string `json:"collation,omitempty"`
-	// deletionPolicy says what becomes of the database when this object is deleted: Retain keeps it, Delete drops it with all its data.
-	// Default: Retain.
+	// deletionPolicy says what becomes of the database when this object is deleted: Retain keeps it, for an object of the same name; Delete
+	// drops it with all its data, and takes the privileges on it from the accounts of GaleraUsers. Default: Retain.
 	// +optional
 	// +kubebuilder:default=Retain
 	// +kubebuilder:validation:Enum=Retain;Delete
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
-	// adopt takes over a database that exists already and belongs to no other GaleraDatabase. Its data are not changed. Default: false.
+	// adopt takes over a database that exists already and belongs to no other GaleraDatabase; only in the cluster's namespace. Its data are
+	// not changed. Default: false.
 	// +optional
 	Adopt bool `json:"adopt,omitempty"`
 }
@@ -99,7 +100,7 @@ type GaleraDatabaseStatus struct {
 	// observedGeneration is the generation of the spec the status is about; -1 before the first look.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration"`
-	// name of the database in the server.
+	// name of the database in the server; none before it is made.
 	// +optional
 	Name string `json:"name,omitempty"`
 	// conditions are Ready and Applied.

@@ -14,9 +14,10 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Status",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 50 && self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="the name becomes part of Secrets' names and of the certificate's subject: at most 50 lower-case letters, digits and '-'"
-// +kubebuilder:validation:XValidation:rule="has(self.spec.name) || !(self.metadata.name in ['root', 'mysql', 'public'])",message="this account is the server's or the operator's own: choose another name"
+// +kubebuilder:validation:XValidation:rule="has(self.spec.name) || !(self.metadata.name in ['root', 'mysql', 'public', 'galera'])",message="this account is the server's or the operator's own: choose another name"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.authentication) || !has(self.spec.authentication.passwordSecretRef) || !(self.spec.authentication.passwordSecretRef.name in [self.metadata.name + '-password', has(self.spec.secretName) ? self.spec.secretName : self.metadata.name + '-binding'])",fieldPath=".spec.authentication.passwordSecretRef.name",message="passwordSecretRef must not be a Secret that the operator writes for this user: NAME-password and the binding"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.secretName) || self.spec.secretName != self.metadata.name + '-password'",fieldPath=".spec.secretName",message="secretName must not be NAME-password, which the operator writes for itself"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.secretName) || self.spec.secretName.size() <= self.spec.clusterRef.name.size() || self.spec.secretName.substring(0, self.spec.clusterRef.name.size()) != self.spec.clusterRef.name || !self.spec.secretName.substring(self.spec.clusterRef.name.size()).matches('^-(root|tls|issued|ca-pair|client-ca-pair|user-[0-9a-f]{20})$')",fieldPath=".spec.secretName",message="secretName must not be a Secret that the cluster needs itself: CLUSTER-root, -tls, -issued, -ca-pair, -client-ca-pair and -user-…"
 type GaleraUser struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -69,17 +70,18 @@ type GaleraUserSpec struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=80
-	// +kubebuilder:validation:XValidation:rule="!(self.lowerAscii() in ['root', 'mysql', 'mariadb.sys', 'public', 'galera']) && !self.lowerAscii().startsWith('bench_')",message="this account is the server's or the operator's own: choose another name"
+	// +kubebuilder:validation:XValidation:rule="!(self.lowerAscii() in ['root', 'mysql', 'mariadb.sys', 'public', 'galera', 'system user', 'event_scheduler', 'unauthenticated user']) && !self.lowerAscii().startsWith('bench_')",message="this account is the server's or the operator's own: choose another name"
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith(' ') && !self.endsWith(' ') && self.matches(r'^[^\\x00-\\x1f\\x7f\\x{10000}-\\x{10FFFF}]+$')",message="a name cannot begin or end with a space, and cannot have control characters or characters beyond U+FFFF"
 	Name string `json:"name,omitempty"`
-	// host from which the account may connect: a name, an address, a network (10.0.0.0/255.0.0.0), or a pattern with % and _. The server
+	// host from which the account may connect: a name, an address, a network (10.0.0.0/255.0.0.0), or a pattern with % and _; in lower case. The server
 	// resolves no names: addresses only, unless its settings say otherwise. It cannot be changed. Default: "%", any host.
 	// +optional
 	// +kubebuilder:default="%"
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9.:%_/-]+$`
-	// +kubebuilder:validation:XValidation:rule="self != 'localhost'",message="localhost is the database's own pod: no application connects from there"
+	// +kubebuilder:validation:XValidation:rule="self == self.lowerAscii()",message="host must be in lower case, as the server keeps it"
+	// +kubebuilder:validation:XValidation:rule="self.lowerAscii() != 'localhost'",message="localhost is the database's own pod: no application connects from there"
 	Host string `json:"host,omitempty"`
 	// authentication says where the password comes from. Default: the operator generates one.
 	// +optional
@@ -140,7 +142,7 @@ type GaleraUserSpec struct {
 	// +kubebuilder:validation:Pattern=`^(/[A-Za-z0-9._-]+)+$`
 	MountPath string `json:"mountPath,omitempty"`
 	// deletionPolicy says what becomes of the account when this object is deleted: Delete drops it and ends its connections, Retain keeps
-	// it. Default: Delete.
+	// it for an object of the same name. Default: Delete.
 	// +optional
 	// +kubebuilder:default=Delete
 	// +kubebuilder:validation:Enum=Retain;Delete
@@ -265,7 +267,7 @@ type GaleraUserStatus struct {
 	// observedGeneration is the generation of the spec the status is about; -1 before the first look.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration"`
-	// account in the server, as 'NAME'@'HOST'.
+	// account in the server, as 'NAME'@'HOST'; none before anything is made.
 	// +optional
 	Account string `json:"account,omitempty"`
 	// binding is the Secret for the application. The field follows the Service Binding specification for Kubernetes.

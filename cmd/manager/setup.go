@@ -192,7 +192,7 @@ func users(mgr ctrl.Manager, agents *observe.Agents, asker *observe.AgentClient)
 	to := accounts.Reach{Reader: c, Live: mgr.GetAPIReader(), Agents: agents}
 	return errors.Join(
 		(&galeradatabase.Reconciler{Client: c, Reach: to, Keep: asker.KeepDatabase, Events: events}).SetupWithManager(mgr),
-		(&galerauser.Reconciler{Client: c, Reach: to, Keep: asker.KeepUser, Events: events, Now: time.Now}).SetupWithManager(mgr),
+		(&galerauser.Reconciler{Client: c, Reach: to, Keep: (&accounts.Batches{Keep: asker.KeepUsers}).User, Events: events, Now: time.Now}).SetupWithManager(mgr),
 	)
 }
 

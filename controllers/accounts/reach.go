@@ -96,9 +96,10 @@ func (r Reach) admitted(ctx context.Context, c *v1alpha1.GaleraCluster, namespac
 	return accounts.Admits(c, namespace, ns.Labels)
 }
 
-// busy says why nothing is written to a cluster now.
+// busy says why nothing is written to a cluster now. One that has not begun yet, though a cluster of its name may have been there before,
+// has nothing that was applied.
 func busy(c *v1alpha1.GaleraCluster) Hindrance {
-	h := Hindrance{Reason: v1alpha1.ReasonWaitingCluster, Passes: true, Again: Soon}
+	h := Hindrance{Reason: v1alpha1.ReasonWaitingCluster, Passes: c.Status.ClusterUUID != "", Again: Soon}
 	switch op := c.Status.Operation; {
 	case c.DeletionTimestamp != nil:
 		h.Message = "the cluster is being deleted"
@@ -142,7 +143,10 @@ func (r Reach) Others(c *v1alpha1.GaleraCluster) (out []observe.Target) {
 
 // Answer says what an agent's answer about a thing means, and what is to be done about it.
 func Answer(what, kind string, result agentapi.SQLResult, err error) Hindrance {
-	message := result.Message
+	message, owner := result.Message, "another namespace"
+	if result.Owner != "" {
+		owner = "the " + kind + " " + result.Owner
+	}
 	if result.Number != 0 {
 		message = fmt.Sprintf("the server's error %d: %s", result.Number, result.Message)
 	}
@@ -158,7 +162,9 @@ func Answer(what, kind string, result agentapi.SQLResult, err error) Hindrance {
 			Message: fmt.Sprintf("%s exists and was not made by a %s: choose another name, or take it over with spec.adopt: true", what, kind)}
 	case result.Reason == agentapi.SQLOwned:
 		return Hindrance{Reason: v1alpha1.ReasonOwnedByAnother, Again: Seldom,
-			Message: fmt.Sprintf("%s belongs to the %s %s: choose another name, or delete that one", what, kind, result.Owner)}
+			Message: fmt.Sprintf("%s belongs to %s: choose another name, delete that one, or, once it is gone, take this over with spec.adopt: true", what, owner)}
+	case result.Reason == agentapi.SQLForeign:
+		return Hindrance{Reason: v1alpha1.ReasonGrantRefused, Again: Seldom, Message: accounts.Foreign(message)}
 	case result.Reason == agentapi.SQLNoPlugin:
 		return Hindrance{Reason: v1alpha1.ReasonPluginMissing, Again: Seldom,
 			Message: message + ": load it with spec.mariadb.config of the cluster (plugin_load_add: auth_ed25519 or auth_parsec), or choose another spec.plugin"}
@@ -166,6 +172,13 @@ func Answer(what, kind string, result agentapi.SQLResult, err error) Hindrance {
 		return Hindrance{Reason: v1alpha1.ReasonMissingObject, Again: 10 * time.Second, Message: message + "; it is granted when it exists"}
 	}
 	return Hindrance{Reason: v1alpha1.ReasonServerRefused, Again: Seldom, Message: message + "; correct the spec"}
+}
+
+// Waiting says that a look at an object of a cluster is due when the cluster changes: it waits for it, or the cluster has not begun yet, and
+// does not have what was applied to one of its name before.
+func Waiting(c client.Object, o client.Object, conditions []metav1.Condition) bool {
+	cluster, ok := c.(*v1alpha1.GaleraCluster)
+	return ok && cluster.Status.ClusterUUID == "" || o.GetDeletionTimestamp() != nil || !meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReady)
 }
 
 // Gone says whether a resource that is marked as an owner no longer exists: its mark may be replaced then.

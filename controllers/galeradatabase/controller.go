@@ -30,7 +30,7 @@ import (
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galeradatabases/status,verbs=get;update;patch
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galeradatabases/finalizers,verbs=update
 
-// Finalizer holds a GaleraDatabase until its database is dropped, or its mark is.
+// Finalizer holds a GaleraDatabase until its database is dropped.
 const Finalizer = "galera-operator.io/drop-database"
 
 // Reconciler brings one GaleraDatabase a step further, every time it is asked.
@@ -57,6 +57,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	namespace, name := d.Cluster()
 	c, h, err := r.Cluster(ctx, d.Namespace, namespace, name)
+	if why := accounts.DatabaseOverreach(d, namespace); err == nil && h.Reason == "" && why != "" {
+		h = reach.Hindrance{Reason: v1alpha1.ReasonGrantRefused, Message: why, Again: reach.Seldom}
+	}
+	if err == nil && h.Reason == "" && d.Status.Name == "" {
+		// Written down before it is made: when this object is deleted, the database is not forgotten.
+		next := d.DeepCopy()
+		next.Status.Name = d.DatabaseName()
+		return retry.Pass(time.Millisecond, r.Status().Update(ctx, next))
+	}
 	if err == nil && h.Reason == "" {
 		h, err = r.keep(ctx, c, d, true)
 	}
@@ -104,10 +113,10 @@ func (r *Reconciler) tell(ctx context.Context, d *v1alpha1.GaleraDatabase, h rea
 		return nil // a cluster that is busy says nothing about what was applied
 	}
 	next := d.DeepCopy()
-	next.Status.ObservedGeneration, next.Status.Name = d.Generation, d.DatabaseName()
+	next.Status.ObservedGeneration = d.Generation
 	status, kind := metav1.ConditionTrue, corev1.EventTypeNormal
 	if h.Reason == "" {
-		h = reach.Hindrance{Reason: v1alpha1.ReasonApplied, Message: "the database " + next.Status.Name + " is in the cluster as the spec asks for"}
+		h = reach.Hindrance{Reason: v1alpha1.ReasonApplied, Message: "the database " + d.DatabaseName() + " is in the cluster as the spec asks for"}
 	} else {
 		status, kind = metav1.ConditionFalse, corev1.EventTypeWarning
 	}
@@ -124,7 +133,8 @@ func (r *Reconciler) tell(ctx context.Context, d *v1alpha1.GaleraDatabase, h rea
 	return err
 }
 
-// remove drops the database, or its mark, and lets the object go.
+// remove drops the database and lets the object go. With Retain the database stays, and stays marked: this object can be made again, and no
+// other takes it over without being asked to.
 func (r *Reconciler) remove(ctx context.Context, d *v1alpha1.GaleraDatabase) (time.Duration, error) {
 	if !controllerutil.ContainsFinalizer(d, Finalizer) {
 		return 0, nil
@@ -135,7 +145,7 @@ func (r *Reconciler) remove(ctx context.Context, d *v1alpha1.GaleraDatabase) (ti
 	if client.IgnoreNotFound(err) != nil {
 		return 0, err
 	}
-	if err == nil && c.DeletionTimestamp == nil && d.Status.Name != "" {
+	if err == nil && c.DeletionTimestamp == nil && d.Status.Name != "" && d.Spec.DeletionPolicy == v1alpha1.AccountDelete {
 		// A namespace that is no longer admitted may still take away what is its own.
 		_, h, err := r.Cluster(ctx, namespace, namespace, name)
 		if err == nil && h.Reason == "" {
@@ -171,7 +181,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// waiting finds the databases of a cluster that are not Ready, or not gone.
+// waiting finds the databases that wait for a cluster.
 func (r *Reconciler) waiting(ctx context.Context, cluster client.Object) (out []reconcile.Request) {
 	var all v1alpha1.GaleraDatabaseList
 	if r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy) != nil {
@@ -180,7 +190,7 @@ func (r *Reconciler) waiting(ctx context.Context, cluster client.Object) (out []
 	for i := range all.Items {
 		d := &all.Items[i]
 		namespace, name := d.Cluster()
-		if namespace == cluster.GetNamespace() && name == cluster.GetName() && !meta.IsStatusConditionTrue(d.Status.Conditions, v1alpha1.ConditionReady) {
+		if namespace == cluster.GetNamespace() && name == cluster.GetName() && reach.Waiting(cluster, d, d.Status.Conditions) {
 			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(d)})
 		}
 	}

@@ -95,6 +95,8 @@ type pass struct {
 	// mended says that statements were needed for what had been applied.
 	mended bool
 	bound  *boundTo
+	// begins says that nothing was made yet, and that this is written down first.
+	begins bool
 }
 
 // make brings the user a step further, and says when to look again.
@@ -105,15 +107,19 @@ func (p *pass) make(ctx context.Context) (time.Duration, error) {
 	if p.cluster, p.hindrance, err = p.Reach.Cluster(ctx, u.Namespace, namespace, name); err != nil || p.hindrance.Reason != "" {
 		return p.hindrance.Again, err
 	}
-	if p.hindrance, err = p.refused(ctx); err != nil || p.hindrance.Reason != "" {
-		return p.hindrance.Again, err
+	if p.hindrance = refused(u, p.cluster); p.hindrance.Reason != "" {
+		return p.hindrance.Again, nil
 	}
 	bound, err := p.readBinding(ctx)
-	if err != nil {
-		return p.hindrance.Again, p.taken(err)
+	if err = p.taken(err); err != nil || p.hindrance.Reason != "" {
+		return p.hindrance.Again, err
 	}
-	if written, err := p.passwords(ctx, bound); written || err != nil || p.hindrance.Reason != "" {
-		return max(p.hindrance.Again, time.Millisecond), p.taken(err)
+	written, err := p.passwords(ctx, bound)
+	if err = p.taken(err); written || err != nil || p.hindrance.Reason != "" {
+		return max(p.hindrance.Again, time.Millisecond), err
+	}
+	if p.begins = u.Status.Account == ""; p.begins {
+		return time.Millisecond, nil
 	}
 	pair, err := p.certificate(ctx)
 	if err != nil {
@@ -126,10 +132,13 @@ func (p *pass) make(ctx context.Context) (time.Duration, error) {
 		return p.unbound.Again, nil
 	}
 	changed, err := p.bind(ctx, pair)
-	if changed && err == nil {
+	if err = p.taken(err); err != nil || p.hindrance.Reason != "" {
+		return p.hindrance.Again, err
+	}
+	if changed {
 		return time.Millisecond, nil // the overlap begins when the binding Secret is seen to hold the password
 	}
-	return p.next(), p.taken(err)
+	return p.next(), nil
 }
 
 // next is when to look again at what is well.

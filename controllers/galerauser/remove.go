@@ -16,7 +16,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/accounts"
 )
 
-// remove drops the account of a GaleraUser that is being deleted, ends its connections on every node, and lets the object go.
+// remove drops the account of a GaleraUser that is being deleted, ends its connections on every node, and lets the object go. With Retain
+// the account stays, and stays marked: this object can be made again, and no other takes it over without being asked to.
 func (r *Reconciler) remove(ctx context.Context, u *v1alpha1.GaleraUser) (time.Duration, error) {
 	if !controllerutil.ContainsFinalizer(u, Finalizer) {
 		return 0, nil
@@ -47,8 +48,8 @@ func (r *Reconciler) remove(ctx context.Context, u *v1alpha1.GaleraUser) (time.D
 
 // drop has the account gone. What the primary drops, the other nodes hear of: they are asked to end its connections.
 func (r *Reconciler) drop(ctx context.Context, c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser) (reach.Hindrance, error) {
-	if u.Status.Account == "" {
-		return reach.Hindrance{}, nil // nothing was ever asked for
+	if u.Status.Account == "" || u.Spec.DeletionPolicy == v1alpha1.AccountRetain {
+		return reach.Hindrance{}, nil // nothing was ever asked for, or it stays
 	}
 	// A namespace that is no longer admitted may still take away what is its own.
 	_, h, err := r.Reach.Cluster(ctx, c.Namespace, c.Namespace, c.Name)

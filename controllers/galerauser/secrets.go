@@ -11,7 +11,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -184,50 +183,6 @@ func renewal(u *v1alpha1.GaleraUser) string {
 // fresh makes a password of 26 letters and digits: 128 random bits, and nothing that needs quoting anywhere.
 func fresh() (string, error) { return rand.Text(), nil }
 
-// certificate has the user's certificate requested, and returns it once it is issued. Without it the application waits, and the account does
-// not.
-func (p *pass) certificate(ctx context.Context) (pair *corev1.Secret, err error) {
-	if p.user.Spec.Require != v1alpha1.RequireX509 {
-		return nil, p.dropCertificate(ctx, p.cluster)
-	}
-	err = apply.Own(ctx, p.Client, p.Live, p.cluster.UID, resources.UserCertificate(p.cluster, p.user))
-	if meta.IsNoMatchError(err) {
-		p.unbound = reach.Hindrance{Reason: v1alpha1.ReasonCertManagerMissing, Message: "cert-manager is not installed", Again: reach.Seldom}
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	pair = &corev1.Secret{}
-	err = p.Live.Get(ctx, client.ObjectKey{Namespace: p.cluster.Namespace, Name: resources.UserIssuedName(p.cluster, p.user)}, pair)
-	crt, key, _ := observe.PairOf(pair)
-	if err == nil && len(crt) > 0 && len(key) > 0 {
-		return pair, nil
-	}
-	p.unbound = reach.Hindrance{Reason: v1alpha1.ReasonCertificateWaits, Again: reach.Soon, Message: "waiting for cert-manager to issue the user's certificate (Certificate " +
-		resources.UserIssuedName(p.cluster, p.user) + " in the namespace " + p.cluster.Namespace + ")"}
-	return nil, client.IgnoreNotFound(err)
-}
-
-// dropIssued removes a user's certificate and its key.
-func (r *Reconciler) dropIssued(ctx context.Context, c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser) error {
-	certificate := resources.UserCertificate(c, u)
-	err := apply.Remove(ctx, r.Client, r.Live, c.UID, certificate)
-	if meta.IsNoMatchError(err) {
-		err = nil
-	}
-	key := &corev1.Secret{}
-	key.Namespace, key.Name = certificate.Namespace, certificate.Name
-	return errors.Join(err, client.IgnoreNotFound(r.Delete(ctx, key)))
-}
-
-func (p *pass) dropCertificate(ctx context.Context, c *v1alpha1.GaleraCluster) error {
-	if p.user.Status.CertificateNotAfter == nil {
-		return nil // there was none
-	}
-	return p.dropIssued(ctx, c, p.user)
-}
-
 // bind gives the application all that it needs.
 func (p *pass) bind(ctx context.Context, pair *corev1.Secret) (bool, error) {
 	login := accounts.Login{}
@@ -253,29 +208,14 @@ func (p *pass) bind(ctx context.Context, pair *corev1.Secret) (bool, error) {
 	return changed, nil
 }
 
-// refused says what the user asks for and cannot have.
-func (p *pass) refused(ctx context.Context) (reach.Hindrance, error) {
-	u, c := p.user, p.cluster
+// refused says what a user asks for and cannot have.
+func refused(u *v1alpha1.GaleraUser, c *v1alpha1.GaleraCluster) reach.Hindrance {
 	if u.Spec.Require != v1alpha1.RequireNone && c.Spec.TLS.Clients == v1alpha1.TLSDisabled {
 		return reach.Hindrance{Reason: v1alpha1.ReasonNoClientTLS, Again: reach.Look,
-			Message: "the cluster offers clients no TLS (spec.tls.clients: Disabled): set it to Preferred or Required, or spec.require of this user to None"}, nil
+			Message: "the cluster offers clients no TLS (spec.tls.clients: Disabled): set it to Preferred or Required, or spec.require of this user to None"}
 	}
-	own := map[string]bool{}
-	if u.Namespace != c.Namespace {
-		var all v1alpha1.GaleraDatabaseList
-		if err := p.Client.List(ctx, &all, client.InNamespace(u.Namespace)); err != nil {
-			return reach.Hindrance{}, err
-		}
-		for i := range all.Items {
-			d := &all.Items[i]
-			namespace, name := d.Cluster()
-			if namespace == c.Namespace && name == c.Name && meta.IsStatusConditionTrue(d.Status.Conditions, v1alpha1.ConditionApplied) {
-				own[d.DatabaseName()] = true
-			}
-		}
+	if why := accounts.Overreach(u, c.Namespace); why != "" {
+		return reach.Hindrance{Reason: v1alpha1.ReasonGrantRefused, Message: why, Again: reach.Seldom}
 	}
-	if why := accounts.Overreach(u, c.Namespace, own); why != "" {
-		return reach.Hindrance{Reason: v1alpha1.ReasonGrantRefused, Message: why, Again: reach.Seldom}, nil
-	}
-	return reach.Hindrance{}, nil
+	return reach.Hindrance{}
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -13,47 +12,58 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	reach "github.com/galera-operator/galera-operator/controllers/accounts"
 	"github.com/galera-operator/galera-operator/controllers/retry"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// workers is how many users are looked at side by side; each agent takes one wish at a time.
-const workers = 4
+// workers is how many users are looked at side by side: as many as may go to an agent together.
+const workers = agentapi.MaxUsers
 
 // SetupWithManager registers the reconciler. It is woken by the user and its Secrets; by its certificate and the cluster's CA; and, while it
 // waits, by its cluster and by databases.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	waiting := func(u *v1alpha1.GaleraUser) bool {
-		return u.DeletionTimestamp != nil || !meta.IsStatusConditionTrue(u.Status.Conditions, v1alpha1.ConditionReady)
-	}
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.GaleraUser{}).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: retry.BackOff()}).
 		Owns(&corev1.Secret{}).
-		Watches(&v1alpha1.GaleraCluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
-			return r.usersOf(ctx, o.GetNamespace(), o.GetName(), waiting)
-		})).
-		Watches(&v1alpha1.GaleraDatabase{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
-			namespace, name := o.(*v1alpha1.GaleraDatabase).Cluster()
-			return r.usersOf(ctx, namespace, name, waiting)
-		})).
-		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
-			c := &v1alpha1.GaleraCluster{}
-			c.Name = o.GetLabels()[v1alpha1.LabelCluster]
-			if c.Name == "" || o.GetName() != resources.CAConfigMapName(c) {
-				return nil
-			}
-			return r.usersOf(ctx, o.GetNamespace(), c.Name, func(*v1alpha1.GaleraUser) bool { return true })
-		})).
-		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
-			c := &v1alpha1.GaleraCluster{}
-			c.Name = o.GetLabels()[v1alpha1.LabelCluster]
-			if c.Name == "" || !strings.HasPrefix(o.GetName(), c.Name+"-user-") {
-				return nil
-			}
-			return r.usersOf(ctx, o.GetNamespace(), c.Name, func(u *v1alpha1.GaleraUser) bool { return resources.UserIssuedName(c, u) == o.GetName() })
-		})).
+		Watches(&v1alpha1.GaleraCluster{}, handler.EnqueueRequestsFromMapFunc(r.byCluster)).
+		Watches(&v1alpha1.GaleraDatabase{}, handler.EnqueueRequestsFromMapFunc(r.byDatabase)).
+		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.byCA)).
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.byCertificate)).
 		Complete(r)
+}
+
+func (r *Reconciler) byCluster(ctx context.Context, o client.Object) []reconcile.Request {
+	return r.usersOf(ctx, o.GetNamespace(), o.GetName(), func(u *v1alpha1.GaleraUser) bool { return reach.Waiting(o, u, u.Status.Conditions) })
+}
+
+// byDatabase finds users that may wait for a database, and those that lose it.
+func (r *Reconciler) byDatabase(ctx context.Context, o client.Object) []reconcile.Request {
+	d := o.(*v1alpha1.GaleraDatabase)
+	namespace, name := d.Cluster()
+	return r.usersOf(ctx, namespace, name, func(u *v1alpha1.GaleraUser) bool {
+		return reach.Waiting(nil, u, u.Status.Conditions) || u.Namespace == d.Namespace && d.DeletionTimestamp != nil
+	})
+}
+
+func (r *Reconciler) byCA(ctx context.Context, o client.Object) []reconcile.Request {
+	c := &v1alpha1.GaleraCluster{}
+	c.Name = o.GetLabels()[v1alpha1.LabelCluster]
+	if c.Name == "" || o.GetName() != resources.CAConfigMapName(c) {
+		return nil
+	}
+	return r.usersOf(ctx, o.GetNamespace(), c.Name, func(*v1alpha1.GaleraUser) bool { return true })
+}
+
+func (r *Reconciler) byCertificate(ctx context.Context, o client.Object) []reconcile.Request {
+	c := &v1alpha1.GaleraCluster{}
+	c.Name = o.GetLabels()[v1alpha1.LabelCluster]
+	if c.Name == "" || !strings.HasPrefix(o.GetName(), c.Name+"-user-") {
+		return nil
+	}
+	return r.usersOf(ctx, o.GetNamespace(), c.Name, func(u *v1alpha1.GaleraUser) bool { return resources.UserIssuedName(c, u) == o.GetName() })
 }
 
 // usersOf finds users of a cluster.

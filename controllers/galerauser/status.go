@@ -18,7 +18,9 @@ func (p *pass) tell(to *v1alpha1.GaleraUserStatus) {
 	set := func(kind string, status metav1.ConditionStatus, reason, message string) {
 		meta.SetStatusCondition(&to.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: u.Generation})
 	}
-	to.Account = accounts.Account(u)
+	if p.begins {
+		to.Account = accounts.Account(u) // a deletion asks for it
+	}
 	if p.bound != nil {
 		to.Binding = &v1alpha1.BindingStatus{Name: u.BindingName()}
 		to.CertificateNotAfter = moment(p.bound.notAfter)
@@ -28,14 +30,14 @@ func (p *pass) tell(to *v1alpha1.GaleraUserStatus) {
 	if p.hindrance.Passes && ready != nil && ready.Status == metav1.ConditionTrue && to.ObservedGeneration == u.Generation {
 		return // a cluster that is busy says nothing about what was applied
 	}
+	if p.hindrance.Reason == "" && (p.begins || p.rotation != nil && p.rotation.Write) {
+		return // the next pass applies it
+	}
 	to.ObservedGeneration = u.Generation
 	if h := p.hindrance; h.Reason != "" {
 		set(v1alpha1.ConditionApplied, metav1.ConditionFalse, h.Reason, h.Message)
 		set(v1alpha1.ConditionReady, metav1.ConditionFalse, h.Reason, h.Message)
 		return
-	}
-	if p.rotation != nil && p.rotation.Write {
-		return // the next pass applies it
 	}
 	set(v1alpha1.ConditionApplied, metav1.ConditionTrue, v1alpha1.ReasonApplied, "the account "+to.Account+" is in the cluster as the spec asks for")
 	if h := p.unbound; h.Reason != "" {
@@ -96,15 +98,12 @@ func (p *pass) announce(before, after *v1alpha1.GaleraUser) {
 // drifted says that statements were needed though neither the spec nor the password had changed.
 func (p *pass) drifted(after *v1alpha1.GaleraUser) bool {
 	before := p.user.Status
-	at := func(conditions []metav1.Condition) string {
-		c := meta.FindStatusCondition(conditions, v1alpha1.ConditionPasswordRotated)
-		if c == nil {
-			return ""
+	for _, conditions := range [][]metav1.Condition{before.Conditions, after.Status.Conditions} {
+		if !meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionPasswordRotated) {
+			return false
 		}
-		return c.Reason
 	}
-	return p.mended && before.ObservedGeneration == p.user.Generation && meta.IsStatusConditionTrue(before.Conditions, v1alpha1.ConditionReady) &&
-		at(before.Conditions) == v1alpha1.ReasonRotated && at(after.Status.Conditions) == v1alpha1.ReasonRotated
+	return p.mended && before.ObservedGeneration == p.user.Generation && meta.IsStatusConditionTrue(before.Conditions, v1alpha1.ConditionReady)
 }
 
 func moment(t time.Time) *metav1.Time {

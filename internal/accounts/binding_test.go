@@ -77,27 +77,34 @@ func TestTenancy(t *testing.T) {
 			t.Errorf("%s: %t, %v", name, got, err)
 		}
 	}
-	own := map[string]bool{"mine": true}
 	for name, tc := range map[string]struct {
 		spec v1alpha1.GaleraUserSpec
 		good bool
 	}{
-		"nothing":   {v1alpha1.GaleraUserSpec{}, true},
-		"its own":   {v1alpha1.GaleraUserSpec{Grants: []v1alpha1.GrantSpec{{Database: "mine"}}}, true},
-		"another's": {v1alpha1.GaleraUserSpec{Grants: []v1alpha1.GrantSpec{{Database: "mine"}, {Database: "theirs"}}}, false},
-		"all":       {v1alpha1.GaleraUserSpec{Grants: []v1alpha1.GrantSpec{{Database: "*"}}}, false},
-		"unset":     {v1alpha1.GaleraUserSpec{Grants: []v1alpha1.GrantSpec{{}}}, false},
-		"give away": {v1alpha1.GaleraUserSpec{Grants: []v1alpha1.GrantSpec{{Database: "mine", WithGrantOption: true}}}, false},
-		"roles":     {v1alpha1.GaleraUserSpec{Roles: []string{"admin"}}, false},
-		"adopt":     {v1alpha1.GaleraUserSpec{Adopt: true}, false},
+		"nothing":                {v1alpha1.GaleraUserSpec{}, true},
+		"a database":             {v1alpha1.GaleraUserSpec{Grants: []v1alpha1.GrantSpec{{Database: "mine"}}}, true},
+		"all":                    {v1alpha1.GaleraUserSpec{Grants: []v1alpha1.GrantSpec{{Database: "mine"}, {Database: "*"}}}, false},
+		"unset":                  {v1alpha1.GaleraUserSpec{Grants: []v1alpha1.GrantSpec{{}}}, false},
+		"give away":              {v1alpha1.GaleraUserSpec{Grants: []v1alpha1.GrantSpec{{Database: "mine", WithGrantOption: true}}}, false},
+		"give away, by its name": {v1alpha1.GaleraUserSpec{Grants: []v1alpha1.GrantSpec{{Database: "mine", Privileges: []string{"SELECT", "Grant Option"}}}}, false},
+		"roles":                  {v1alpha1.GaleraUserSpec{Roles: []string{"admin"}}, false},
+		"adopt":                  {v1alpha1.GaleraUserSpec{Adopt: true}, false},
 	} {
 		u := &v1alpha1.GaleraUser{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "app"}, Spec: tc.spec}
-		if why := Overreach(u, "data", own); (why == "") != tc.good {
+		if why := Overreach(u, "data"); (why == "") != tc.good {
 			t.Errorf("%s: %q", name, why)
 		}
 		u.Namespace = "data"
-		if why := Overreach(u, "data", nil); why != "" {
+		if why := Overreach(u, "data"); why != "" {
 			t.Errorf("%s, in the cluster's namespace: %q", name, why)
+		}
+	}
+	for _, adopt := range []bool{false, true} {
+		for _, namespace := range []string{"data", "team"} {
+			d := &v1alpha1.GaleraDatabase{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "app"}, Spec: v1alpha1.GaleraDatabaseSpec{Adopt: adopt}}
+			if why := DatabaseOverreach(d, "data"); (why != "") != (adopt && namespace == "team") {
+				t.Errorf("a database of %s, adopt %t: %q", namespace, adopt, why)
+			}
 		}
 	}
 }

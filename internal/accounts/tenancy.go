@@ -1,7 +1,8 @@
 package accounts
 
 import (
-	"fmt"
+	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -21,21 +22,20 @@ func Admits(c *v1alpha1.GaleraCluster, namespace string, has map[string]string) 
 	return err == nil && selector.Matches(labels.Set(has)), err
 }
 
-// Overreach says what a user of another namespace asks for and may not have, "" for nothing: it gets privileges on the databases that
-// GaleraDatabases of its namespace have made, and can give none away.
-func Overreach(u *v1alpha1.GaleraUser, clusterNamespace string, own map[string]bool) string {
+const rule = "a user from another namespace than the cluster's gets privileges on databases of GaleraDatabases in its own namespace only"
+
+// Overreach says what a user of another namespace asks for and may not have, "" for nothing: it gets privileges on databases, and can give
+// none away. Whose a database is, is marked in the database, and looked up there.
+func Overreach(u *v1alpha1.GaleraUser, clusterNamespace string) string {
 	if u.Namespace == clusterNamespace {
 		return ""
 	}
-	const rule = "a user from another namespace than the cluster's gets privileges on databases of GaleraDatabases in its own namespace only"
 	for _, g := range u.Spec.Grants {
 		switch {
 		case g.Database == "" || g.Database == "*":
 			return "a grant on all databases: " + rule
-		case !own[g.Database]:
-			return fmt.Sprintf("a grant on the database %s: %s, and none of them has made this one", g.Database, rule)
-		case g.WithGrantOption:
-			return "withGrantOption: " + rule + ", and cannot give them away"
+		case g.WithGrantOption || slices.ContainsFunc(g.Privileges, func(p string) bool { return strings.EqualFold(p, "GRANT OPTION") }):
+			return "the grant option: " + rule + ", and cannot give them away"
 		}
 	}
 	switch {
@@ -45,4 +45,17 @@ func Overreach(u *v1alpha1.GaleraUser, clusterNamespace string, own map[string]b
 		return "adopt: an account of the cluster's namespace is not given to another one"
 	}
 	return ""
+}
+
+// DatabaseOverreach says what a database of another namespace asks for and may not have, "" for nothing.
+func DatabaseOverreach(d *v1alpha1.GaleraDatabase, clusterNamespace string) string {
+	if d.Namespace == clusterNamespace || !d.Spec.Adopt {
+		return ""
+	}
+	return "adopt: a database of the cluster's namespace is not given to another one"
+}
+
+// Foreign says that a user from another namespace asks for privileges on these databases.
+func Foreign(databases string) string {
+	return "a grant on " + databases + ": " + rule + ", and none of them has made this one"
 }

@@ -3,17 +3,21 @@ package accounts
 import (
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// Owner is how a resource is marked in the database.
-func Owner(namespace, name string) string { return namespace + "/" + name }
+// owner is how a resource is marked in the database.
+func owner(o metav1.Object, clusterNamespace string, adopt bool) agentapi.SQLOwner {
+	return agentapi.SQLOwner{Owner: o.GetNamespace() + "/" + o.GetName(), Adopt: adopt, Tenant: o.GetNamespace() != clusterNamespace}
+}
 
 // User is what a user's account is to be, given the passwords that it accepts, the one in use first.
 func User(u *v1alpha1.GaleraUser, passwords []string) (agentapi.SQLUser, error) {
-	w := agentapi.SQLUser{Owner: Owner(u.Namespace, u.Name), Adopt: u.Spec.Adopt, Name: u.AccountName(), Host: u.Spec.Host, Present: true,
+	w := agentapi.SQLUser{SQLOwner: userOwner(u), Name: u.AccountName(), Host: u.Spec.Host, Present: true,
 		Plugin: u.Spec.Plugin, TLS: u.Spec.Require == v1alpha1.RequireTLS, Roles: u.Spec.Roles, Limits: limits(u.Spec.Limits)}
 	if u.Spec.Require == v1alpha1.RequireX509 {
 		w.TLS, w.Subject = true, resources.UserSubject(u)
@@ -35,9 +39,14 @@ func User(u *v1alpha1.GaleraUser, passwords []string) (agentapi.SQLUser, error) 
 	return w, nil
 }
 
-// NoUser is the wish that a user's account be gone, or no longer be marked.
+// NoUser is the wish that a user's account be gone.
 func NoUser(u *v1alpha1.GaleraUser) agentapi.SQLUser {
-	return agentapi.SQLUser{Owner: Owner(u.Namespace, u.Name), Name: u.AccountName(), Host: u.Spec.Host, Keep: u.Spec.DeletionPolicy == v1alpha1.AccountRetain}
+	return agentapi.SQLUser{SQLOwner: userOwner(u), Name: u.AccountName(), Host: u.Spec.Host}
+}
+
+func userOwner(u *v1alpha1.GaleraUser) agentapi.SQLOwner {
+	namespace, _ := u.Cluster()
+	return owner(u, namespace, u.Spec.Adopt)
 }
 
 func limits(l v1alpha1.UserLimits) agentapi.SQLLimits {
@@ -51,6 +60,7 @@ func limits(l v1alpha1.UserLimits) agentapi.SQLLimits {
 
 // Database is what a database is to be; present says whether it is to be there.
 func Database(d *v1alpha1.GaleraDatabase, present bool) agentapi.SQLDatabase {
-	return agentapi.SQLDatabase{Owner: Owner(d.Namespace, d.Name), Adopt: d.Spec.Adopt, Name: d.DatabaseName(), Present: present,
-		Keep: d.Spec.DeletionPolicy != v1alpha1.AccountDelete, CharacterSet: d.Spec.CharacterSet, Collation: d.Spec.Collation}
+	namespace, _ := d.Cluster()
+	return agentapi.SQLDatabase{SQLOwner: owner(d, namespace, d.Spec.Adopt), Name: d.DatabaseName(), Present: present,
+		CharacterSet: d.Spec.CharacterSet, Collation: d.Spec.Collation}
 }

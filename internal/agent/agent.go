@@ -254,7 +254,7 @@ func (a *agent) serve(ctx context.Context) error {
 		return err
 	}
 	keeper := &accounts.Keeper{Logger: a.Logger, DB: a.conn.DB(), Status: a.conn.Status}
-	control := web.Control{Users: keeper.User, Databases: keeper.Database,
+	control := web.Control{Users: keeper.Users, Databases: keeper.Database,
 		Reports: a.reports, Order: a.commands.Take, Primary: func(name string) {
 			a.queue.Post(func() { a.role.tell(a.Name, name, time.Now()) })
 		}, Evict: a.evictions.Evict, Replace: a.handover.Take, AdmitBackup: a.backup.Admit,

@@ -13,26 +13,51 @@ import (
 )
 
 const (
-	// PathUsers takes an SQLUser.
+	// PathUsers takes SQLUsers.
 	PathUsers = "/v1/users"
 	// PathDatabases takes an SQLDatabase.
 	PathDatabases = "/v1/databases"
 )
 
-// SQLUser is an account as it is to be in the database. It holds what the server keeps of passwords, and no password.
-type SQLUser struct {
+// SQLOwner is whose an account or a database is to be.
+type SQLOwner struct {
 	// Owner marks whose it is, as NAMESPACE/NAME. No other owner changes it.
 	Owner string `json:"owner"`
 	// Instead is an owner whose mark may be replaced, because that owner is gone; "" for none.
 	Instead string `json:"instead,omitempty"`
-	// Adopt takes over an account without a mark.
+	// Adopt takes over what has no mark.
 	Adopt bool `json:"adopt,omitempty"`
+	// Tenant says that the owner is of another namespace than the cluster's: it gets privileges on its own namespace's databases, and
+	// hears nothing of other owners.
+	Tenant bool `json:"tenant,omitempty"`
+}
+
+// Namespace returns the namespace of an owner.
+func (o SQLOwner) Namespace() string {
+	namespace, _, _ := strings.Cut(o.Owner, "/")
+	return namespace
+}
+
+// Has says whether another owner is of the same namespace.
+func (o SQLOwner) Has(other string) bool { return strings.HasPrefix(other, o.Namespace()+"/") }
+
+func (o SQLOwner) check() error {
+	return must(owners.MatchString(o.Owner) && (o.Instead == "" || owners.MatchString(o.Instead)), "owner")
+}
+
+// SQLUsers are accounts as they are to be, asked for together.
+type SQLUsers struct {
+	Users []SQLUser `json:"users"`
+}
+
+// SQLUser is an account as it is to be in the database. It holds what the server keeps of passwords, and no password.
+type SQLUser struct {
+	SQLOwner
 
 	Name string `json:"name"`
 	Host string `json:"host"`
-	// Present says that the account is to be there. Otherwise it is dropped, or, with Keep, only its mark.
+	// Present says that the account is to be there. Otherwise it is dropped.
 	Present bool `json:"present"`
-	Keep    bool `json:"keep,omitempty"`
 
 	// Plugin is the authentication plugin, and Accepts is what it keeps of each password that is accepted: one or two.
 	Plugin  string   `json:"plugin,omitempty"`
@@ -68,13 +93,10 @@ type SQLLimits struct {
 
 // SQLDatabase is a database as it is to be.
 type SQLDatabase struct {
-	Owner   string `json:"owner"`
-	Instead string `json:"instead,omitempty"`
-	Adopt   bool   `json:"adopt,omitempty"`
+	SQLOwner
 
 	Name    string `json:"name"`
 	Present bool   `json:"present"`
-	Keep    bool   `json:"keep,omitempty"`
 	// CharacterSet and Collation are "" for the server's own.
 	CharacterSet string `json:"characterSet,omitempty"`
 	Collation    string `json:"collation,omitempty"`
@@ -86,20 +108,28 @@ const (
 	SQLOwned     = "Owned"     // it has the mark of another owner
 	SQLNoPlugin  = "NoPlugin"  // the server does not have the plugin
 	SQLWaits     = "Waits"     // a grant names what does not exist
+	SQLForeign   = "Foreign"   // a tenant's grant names a database that is not its own
 	SQLRefused   = "Refused"   // the server refused a statement
 	SQLNotServed = "NotServed" // the member does not take changes now
 )
 
+// SQLResults are the answers about accounts, in the order of the question.
+type SQLResults struct {
+	Results []SQLResult `json:"results"`
+	// Message says why there are none.
+	Message string `json:"message,omitempty"`
+}
+
 // SQLResult is the answer.
 type SQLResult struct {
-	// Statements is how many statements were carried out, each of them in every node.
+	// Statements is how many statements were carried out, each of them in every node. One that made several accounts counts for each.
 	Statements int `json:"statements"`
 	// Reason is one of those above, "" when all is done. Message says what it is about.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 	// Number is the server's error number, 0 for none.
 	Number uint16 `json:"number,omitempty"`
-	// Owner is who has it, with SQLOwned.
+	// Owner is who has it, with SQLOwned; "" for a tenant.
 	Owner string `json:"owner,omitempty"`
 }
 
@@ -108,11 +138,14 @@ const (
 	maxHost       = 255
 	maxIdentifier = 64
 	maxGrants     = 128
+	// MaxUsers is how many accounts may be asked for together.
+	MaxUsers = 64
 )
 
 var (
 	owners     = regexp.MustCompile(`^[a-z0-9][-a-z0-9.]*/[a-z0-9][-a-z0-9.]*$`)
-	hosts      = regexp.MustCompile(`^[A-Za-z0-9.:%_/-]+$`)
+	// hosts are in lower case, as the server keeps them: otherwise one account would have two names.
+	hosts      = regexp.MustCompile(`^[a-z0-9.:%_/-]+$`)
 	privileges = regexp.MustCompile(`^[A-Za-z]+( [A-Za-z]+)*$`)
 	words      = regexp.MustCompile(`^[A-Za-z0-9_]*$`)
 	subjects   = regexp.MustCompile(`^(/[A-Z]+=[a-z0-9][-a-z0-9.]*)*$`)
@@ -122,17 +155,26 @@ var (
 		"ed25519":               regexp.MustCompile(`^[A-Za-z0-9+/]{43}$`),
 		"parsec":                regexp.MustCompile(`^P[0-9]:[A-Za-z0-9+/=]{24}:[A-Za-z0-9+/=]{43,44}$`),
 	}
-	ownUsers     = []string{"root", "mysql", "mariadb.sys", "public", "galera"}
+	// ownUsers are accounts of the server and of the operator, and what PROCESSLIST calls the server's threads.
+	ownUsers     = []string{"root", "mysql", "mariadb.sys", "public", "galera", "system user", "event_scheduler", "unauthenticated user"}
 	ownDatabases = []string{"mysql", "sys", "information_schema", "performance_schema", MarksDatabase, "lost+found"}
 )
+
+// rawName begins a name that the server takes as that of a folder, whatever it is quoted in.
+const rawName = "#mysql50#"
 
 // MarksDatabase holds the marks of owners.
 const MarksDatabase = "galera_operator"
 
+// Check refuses what no operator asks for. Each account is checked for itself: a wrong one keeps no other waiting.
+func (all SQLUsers) Check() error {
+	return must(len(all.Users) > 0 && len(all.Users) <= MaxUsers, "number of users")
+}
+
 // Check refuses what no operator asks for. Names need quoting all the same.
 func (u SQLUser) Check() error {
 	errs := []error{
-		must(owners.MatchString(u.Owner) && (u.Instead == "" || owners.MatchString(u.Instead)), "owner"),
+		u.check(),
 		must(name(u.Name, maxUserName) && !reserved(u.Name, ownUsers), "name"),
 		must(hosts.MatchString(u.Host) && len(u.Host) <= maxHost && u.Host != "localhost", "host"),
 	}
@@ -170,8 +212,8 @@ func (g SQLGrant) check() error {
 // Check refuses what no operator asks for.
 func (d SQLDatabase) Check() error {
 	return errors.Join(
-		must(owners.MatchString(d.Owner) && (d.Instead == "" || owners.MatchString(d.Instead)), "owner"),
-		must(name(d.Name, maxIdentifier) && !reserved(d.Name, ownDatabases), "name"),
+		d.check(),
+		must(name(d.Name, maxIdentifier) && !reserved(d.Name, ownDatabases) && !strings.HasPrefix(d.Name, rawName), "name"),
 		must(words.MatchString(d.CharacterSet) && words.MatchString(d.Collation), "character set or collation"),
 	)
 }
@@ -194,28 +236,34 @@ func reserved(name string, of []string) bool {
 	return slices.Contains(of, lower) || strings.HasPrefix(lower, "bench_")
 }
 
-// KeepUser asks an agent to have an account as it is to be. An error says that there is no answer.
-func (c *Client) KeepUser(ctx context.Context, host string, u SQLUser) (SQLResult, error) {
-	return c.keepSQL(ctx, host, PathUsers, u)
+// KeepUsers asks an agent to have accounts as they are to be. An error says that there is no answer.
+func (c *Client) KeepUsers(ctx context.Context, host string, users []SQLUser) ([]SQLResult, error) {
+	var out SQLResults
+	status, err := c.keepSQL(ctx, host, PathUsers, SQLUsers{users}, &out)
+	if err == nil && len(out.Results) != len(users) {
+		err = fmt.Errorf("agent at %s: HTTP %d: %d answers about %d accounts: %s", host, status, len(out.Results), len(users), out.Message)
+	}
+	return out.Results, err
 }
 
 // KeepDatabase asks an agent to have a database as it is to be.
 func (c *Client) KeepDatabase(ctx context.Context, host string, d SQLDatabase) (SQLResult, error) {
-	return c.keepSQL(ctx, host, PathDatabases, d)
+	var out SQLResult
+	status, err := c.keepSQL(ctx, host, PathDatabases, d, &out)
+	if err == nil && status != http.StatusOK && status != http.StatusConflict {
+		err = fmt.Errorf("agent at %s: HTTP %d: %s", host, status, out.Message)
+	}
+	return out, err
 }
 
-func (c *Client) keepSQL(ctx context.Context, host, path string, what any) (SQLResult, error) {
+func (c *Client) keepSQL(ctx context.Context, host, path string, what, into any) (int, error) {
 	body, err := json.Marshal(what)
 	if err != nil {
-		return SQLResult{}, err
+		return 0, err
 	}
-	var result SQLResult
-	status, err := c.post(ctx, host, path, body, &result)
-	switch {
-	case status == http.StatusNotFound:
-		return SQLResult{}, errors.New("its agent is of an earlier operator and knows no users and databases: it is replaced soon, or with its pod")
-	case err == nil && status != http.StatusOK && status != http.StatusConflict:
-		err = fmt.Errorf("agent at %s: HTTP %d: %s", host, status, result.Message)
+	status, err := c.post(ctx, host, path, body, into)
+	if status == http.StatusNotFound {
+		err = errors.New("its agent is of an earlier operator and knows no users and databases: it is replaced soon, or with its pod")
 	}
-	return result, err
+	return status, err
 }

@@ -29,14 +29,14 @@ func (c *AgentClient) KeepAccount(ctx context.Context, t Target, a agentapi.Benc
 	return client.KeepAccount(ctx, t.Address, a)
 }
 
-// KeepUser asks an agent to have an account as it is to be.
-func (c *AgentClient) KeepUser(ctx context.Context, t Target, u agentapi.SQLUser) (result agentapi.SQLResult, err error) {
-	defer func(began time.Time) { c.Requests.end("user", began, 0, err) }(time.Now())
+// KeepUsers asks an agent to have accounts as they are to be.
+func (c *AgentClient) KeepUsers(ctx context.Context, t Target, users []agentapi.SQLUser) (results []agentapi.SQLResult, err error) {
+	defer func(began time.Time) { c.Requests.end("users", began, 0, err) }(time.Now())
 	client, err := c.to(t)
 	if err != nil {
-		return agentapi.SQLResult{}, err
+		return nil, err
 	}
-	return client.KeepUser(ctx, t.Address, u)
+	return client.KeepUsers(ctx, t.Address, users)
 }
 
 // KeepDatabase asks an agent to have a database as it is to be.

@@ -26,10 +26,10 @@ func clientAuthority(c *v1alpha1.GaleraCluster) []client.Object {
 }
 
 // UserIssuedName returns the name of a GaleraUser's Certificate, and of the Secret cert-manager writes for it. Both are in the
-// cluster's namespace, where users of several namespaces meet.
+// cluster's namespace, where users of several namespaces meet: it is too long to choose a user with the name of another.
 func UserIssuedName(c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser) string {
 	sum := sha256.Sum256([]byte(u.Namespace + "/" + u.Name))
-	return c.Name + "-user-" + hex.EncodeToString(sum[:6])
+	return c.Name + "-user-" + hex.EncodeToString(sum[:10])
 }
 
 // UserSubject returns the subject of a GaleraUser's certificate as REQUIRE SUBJECT has it.

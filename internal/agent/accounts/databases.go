@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"context"
 	"strings"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -36,4 +37,46 @@ func sameCharacterSet(want, is string) bool {
 func sameCollation(want string, is schema) bool {
 	return strings.EqualFold(want, is.collation) || strings.EqualFold(is.characterSet+"_"+want, is.collation) ||
 		strings.HasPrefix(strings.ToLower(want), "utf8_") && strings.EqualFold(is.characterSet+want[4:], is.collation)
+}
+
+func (w *work) database(ctx context.Context, d agentapi.SQLDatabase) error {
+	d.Name = w.name(d.Name)
+	k := key{kind: databaseMark, name: d.Name}
+	owner, err := w.owner(ctx, k)
+	if err != nil {
+		return err
+	}
+	is, err := w.schema(ctx, d.Name)
+	if err != nil {
+		return err
+	}
+	if !d.Present {
+		if owner != d.Owner {
+			return nil
+		}
+		return w.dropDatabase(ctx, k, is != nil)
+	}
+	if err := w.claim(ctx, k, owner, d.SQLOwner, is != nil); err != nil {
+		return err
+	}
+	for _, statement := range schemaStatements(d, is) {
+		if err := w.do(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropDatabase drops a database with what was granted on it. Its mark goes last: until then it is nobody else's.
+func (w *work) dropDatabase(ctx context.Context, k key, exists bool) error {
+	if err := w.forget(ctx, k.name); err != nil {
+		return err
+	}
+	if exists {
+		if err := w.do(ctx, "DROP DATABASE IF EXISTS "+ident(k.name)); err != nil {
+			return err
+		}
+	}
+	w.done++
+	return w.unmark(ctx, k)
 }

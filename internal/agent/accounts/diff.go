@@ -13,26 +13,17 @@ import (
 type have struct {
 	login login
 	shown
-	// databases that exist, of those the wish names.
-	databases map[string]bool
 }
 
-// statements are what makes an account what it is to be: nothing when it is that already. waits names what is not there yet, for which a
-// grant waits. They are pure, and in an order in which an application notices the least: a new right comes before an old one goes, except
-// where the server takes both together.
-func statements(u agentapi.SQLUser, h *have) (do, waits []string) {
+// statements are what makes an account that exists what it is to be: nothing when it is that already. waits names what is not there yet,
+// for which a grant waits. They are pure, and in an order in which an application notices the least: a new right comes before an old one
+// goes, except where the server takes both together.
+func statements(u agentapi.SQLUser, h have, exists objects) (do, waits []string) {
 	who, login := of(u), wantedLogin(u)
-	is := shown{rights: rights{}}
-	if h == nil {
-		// With IF NOT EXISTS a repetition after a lost answer is no error; the pass after it reads what there is.
-		do = append(do, "CREATE USER IF NOT EXISTS "+who+" "+login.clauses())
-	} else {
-		is = h.shown
-		if !h.login.equal(login) {
-			do = append(do, "ALTER USER "+who+" "+login.clauses())
-		}
+	if !h.login.equal(login) {
+		do = append(do, "ALTER USER "+who+" "+login.identified()+login.terms())
 	}
-	want := wanted(u.Grants)
+	want, is := wanted(u.Grants), h.shown
 	is.rights = maps.Clone(is.rights)
 	first := narrowed(is.rights, want)
 	extra := minus(is.rights, want)
@@ -41,16 +32,21 @@ func statements(u agentapi.SQLUser, h *have) (do, waits []string) {
 	})
 	missing := minus(want, is.rights)
 	for r := range missing {
-		if r.database != all && h != nil && h.databases != nil && !h.databases[r.database] {
+		if what := exists.lacks(r, want); what != "" {
 			delete(missing, r)
-			waits = append(waits, "the database "+strings.NewReplacer(`\_`, "_", `\%`, "%", `\\`, `\`).Replace(r.database)+" does not exist")
+			waits = append(waits, what+" does not exist")
 		}
 	}
 	do = append(do, grouped(first, "REVOKE", "FROM", who)...)
 	do = append(do, grouped(missing, "GRANT", "TO", who)...)
 	do = append(do, grouped(extra, "REVOKE", "FROM", who)...)
-	do = append(do, roles(u, is.roles)...)
-	if len(u.Roles) > 0 && (h == nil || h.login.Role != login.Role) {
+	for _, r := range u.Roles {
+		if !exists.roles[r] {
+			waits = append(waits, "the role "+r+" does not exist")
+		}
+	}
+	do = append(do, roles(u, is.roles, exists)...)
+	if login.Role != "" && h.login.Role != login.Role && exists.roles[login.Role] {
 		do = append(do, "SET DEFAULT ROLE "+ident(login.Role)+" FOR "+who)
 	}
 	slices.Sort(waits)
@@ -81,9 +77,9 @@ func narrowed(is, want rights) rights {
 	return out
 }
 
-func roles(u agentapi.SQLUser, is []string) (do []string) {
+func roles(u agentapi.SQLUser, is []string, exists objects) (do []string) {
 	for _, r := range u.Roles {
-		if !slices.Contains(is, r) {
+		if !slices.Contains(is, r) && exists.roles[r] {
 			do = append(do, "GRANT "+ident(r)+" TO "+of(u))
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // TestStatements: the difference alone, one statement for each scope, and what is taken away in an order that leaves what is wanted.
 func TestStatements(t *testing.T) {
 	base := agentapi.SQLUser{Name: "app", Host: "%", Plugin: "mysql_native_password", Accepts: []string{"*A"}}
-	there := map[string]bool{"shop": true}
+	exists := objects{databases: map[string]bool{"shop": true}, tables: map[scope]map[string]bool{{database: "shop", table: "t"}: {"a": true}, {database: "shop", table: "a`b"}: {"a": true}}}
 	for name, tc := range map[string]struct {
 		grants []agentapi.SQLGrant
 		shown  []string
@@ -38,15 +38,38 @@ func TestStatements(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := maps.Clone(is.rights)
-		do, waits := statements(u, &have{login: wantedLogin(u), shown: is, databases: there})
+		do, waits := statements(u, have{login: wantedLogin(u), shown: is}, exists)
 		if !slices.Equal(do, tc.want) || len(waits) > 0 || !maps.Equal(before, is.rights) {
 			t.Errorf("%s:\n%s", name, strings.Join(do, "\n"))
 		}
 	}
-	u := base
-	u.Grants = []agentapi.SQLGrant{{Privileges: []string{"SELECT"}, Database: "la_ter", Table: "*"}}
-	if do, waits := statements(u, &have{login: wantedLogin(u), shown: shown{rights: rights{}}, databases: there}); len(do) > 0 || len(waits) != 1 || !strings.Contains(waits[0], "la_ter ") {
-		t.Errorf("%q, %q", do, waits)
+}
+
+// TestWaits: what does not exist costs no statement, and is named.
+func TestWaits(t *testing.T) {
+	exists := objects{databases: map[string]bool{"shop": true}, tables: map[scope]map[string]bool{{database: "shop", table: "t"}: {"a": true}, {database: "shop", table: "later"}: {}}, roles: map[string]bool{"clerk": true}}
+	for name, tc := range map[string]struct {
+		grant agentapi.SQLGrant
+		roles []string
+		waits string
+	}{
+		"a database":              {agentapi.SQLGrant{Database: "la_ter", Table: "*"}, nil, "the database la_ter does not exist"},
+		"a table's database":      {agentapi.SQLGrant{Database: "la_ter", Table: "t"}, nil, "the database la_ter does not exist"},
+		"a table":                 {agentapi.SQLGrant{Database: "shop", Table: "later"}, nil, "the table shop.later does not exist"},
+		"a column's table":        {agentapi.SQLGrant{Database: "shop", Table: "later", Columns: []string{"a"}}, nil, "the table shop.later does not exist"},
+		"a column":                {agentapi.SQLGrant{Database: "shop", Table: "t", Columns: []string{"A", "b"}}, nil, "the column shop.t.b does not exist"},
+		"a role":                  {agentapi.SQLGrant{Database: "shop", Table: "t"}, []string{"clerk", "boss"}, "the role boss does not exist"},
+		"a table that it creates": {agentapi.SQLGrant{Privileges: []string{"CREATE", "SELECT"}, Database: "shop", Table: "later"}, nil, ""},
+		"all there is":            {agentapi.SQLGrant{Database: "*", Table: "*"}, []string{"clerk"}, ""},
+	} {
+		if tc.grant.Privileges == nil {
+			tc.grant.Privileges = []string{"SELECT"}
+		}
+		u := agentapi.SQLUser{Name: "app", Host: "%", Plugin: "mysql_native_password", Accepts: []string{"*A"}, Grants: []agentapi.SQLGrant{tc.grant}, Roles: tc.roles}
+		do, waits := statements(u, have{login: wantedLogin(u), shown: shown{rights: rights{}}}, exists)
+		if got := strings.Join(waits, "; "); got != tc.waits || strings.Contains(strings.Join(do, ";"), "later") != (name == "a table that it creates") || strings.Contains(strings.Join(do, ";"), "boss") {
+			t.Errorf("%s: %q, %q", name, do, waits)
+		}
 	}
 }
 

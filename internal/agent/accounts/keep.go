@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +22,9 @@ import (
 // keepTime bounds one request: less than a caller waits.
 const keepTime = 20 * time.Second
 
+// maxMessage bounds what is told of one account or database.
+const maxMessage = 700
+
 // Keeper carries out the operator's wishes in the member's own server.
 type Keeper struct {
 	Logger *slog.Logger
@@ -30,21 +32,36 @@ type Keeper struct {
 	// Status asks the server how it is.
 	Status func(context.Context) (wsrep.Status, error)
 
-	mu sync.Mutex // one wish at a time
+	mu sync.Mutex // one request at a time
 }
 
-// User makes an account what it is to be.
-func (k *Keeper) User(ctx context.Context, u agentapi.SQLUser) agentapi.SQLResult {
-	return k.keep(ctx, func(ctx context.Context, w *work) error { return w.user(ctx, u) })
+// Users makes accounts what they are to be, and answers for each of them.
+func (k *Keeper) Users(ctx context.Context, users []agentapi.SQLUser) []agentapi.SQLResult {
+	wishes := make([]*userWish, len(users))
+	for i, u := range users {
+		wishes[i] = &userWish{u: u, err: u.Check()}
+	}
+	unserved := k.keep(ctx, func(ctx context.Context, s session) { keepUsers(ctx, s, k.Logger, wishes) })
+	out := make([]agentapi.SQLResult, len(users))
+	for i, w := range wishes {
+		out[i] = w.result(unserved)
+	}
+	return out
 }
 
 // Database makes a database what it is to be.
 func (k *Keeper) Database(ctx context.Context, d agentapi.SQLDatabase) agentapi.SQLResult {
-	return k.keep(ctx, func(ctx context.Context, w *work) error { return w.database(ctx, d) })
+	var w work
+	var err error
+	unserved := k.keep(ctx, func(ctx context.Context, s session) {
+		w = work{session: s, logger: k.Logger}
+		err = w.database(ctx, d)
+	})
+	return result(errors.Join(unserved, err), w.done)
 }
 
 // keep does so only on a member that is Primary and takes queries: elsewhere nothing would be replicated.
-func (k *Keeper) keep(ctx context.Context, do func(context.Context, *work) error) agentapi.SQLResult {
+func (k *Keeper) keep(ctx context.Context, do func(context.Context, session)) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, keepTime)
@@ -54,15 +71,15 @@ func (k *Keeper) keep(ctx context.Context, do func(context.Context, *work) error
 		err = errors.New("this member is not Primary, or takes no queries")
 	}
 	if err != nil {
-		return agentapi.SQLResult{Reason: agentapi.SQLNotServed, Message: err.Error()}
+		return hindered{agentapi.SQLResult{Reason: agentapi.SQLNotServed, Message: err.Error()}}
 	}
 	s, err := open(ctx, k.DB)
 	if err != nil {
-		return agentapi.SQLResult{Reason: agentapi.SQLNotServed, Message: err.Error()}
+		return hindered{agentapi.SQLResult{Reason: agentapi.SQLNotServed, Message: err.Error()}}
 	}
 	defer func() { _ = s.Close() }()
-	w := &work{session: s, logger: k.Logger}
-	return w.result(do(ctx, w))
+	do(ctx, s)
+	return nil
 }
 
 // work is one wish being carried out.
@@ -81,8 +98,9 @@ func refuse(reason, format string, args ...any) error {
 	return hindered{agentapi.SQLResult{Reason: reason, Message: fmt.Sprintf(format, args...)}}
 }
 
-// result sorts out what an error means for the one who wishes.
-func (w *work) result(err error) agentapi.SQLResult {
+// result sorts out what an error means for the one who wishes. What the server keeps of passwords is told to none, though its errors may
+// quote it.
+func result(err error, done int, secrets ...string) agentapi.SQLResult {
 	var h hindered
 	var refused *mysql.MySQLError
 	out := agentapi.SQLResult{}
@@ -95,7 +113,15 @@ func (w *work) result(err error) agentapi.SQLResult {
 	default:
 		out = agentapi.SQLResult{Reason: agentapi.SQLNotServed, Message: err.Error()}
 	}
-	out.Statements = w.done
+	for _, s := range secrets {
+		if s != "" {
+			out.Message = strings.ReplaceAll(out.Message, s, "…")
+		}
+	}
+	if len(out.Message) > maxMessage {
+		out.Message = strings.ToValidUTF8(out.Message[:maxMessage], "") + "…"
+	}
+	out.Statements = done
 	return out
 }
 
@@ -111,6 +137,11 @@ func meaning(number uint16) string {
 	return agentapi.SQLRefused
 }
 
+// passes says that an error says nothing about the statement: the server does not take any now.
+func passes(err error) bool {
+	return err != nil && (number(err) == 0 || meaning(number(err)) == agentapi.SQLNotServed)
+}
+
 // do carries out one statement. A log line has its first words, which hold no name and nothing of a password.
 func (w *work) do(ctx context.Context, statement string) error {
 	_, err := w.ExecContext(ctx, statement)
@@ -120,167 +151,25 @@ func (w *work) do(ctx context.Context, statement string) error {
 }
 
 // mine says whether an owner may change what is marked so, and whether it has to be marked first.
-func mine(owner, want, instead string, exists, adopt bool) (mark bool, err error) {
+func mine(owner string, by agentapi.SQLOwner, exists bool) (mark bool, err error) {
 	switch {
-	case owner == want:
+	case owner == by.Owner:
 		return false, nil
-	case owner != "" && owner != instead:
+	case owner != "" && owner != by.Instead && by.Tenant && !by.Has(owner):
+		return false, refuse(agentapi.SQLOwned, "it belongs to another namespace")
+	case owner != "" && owner != by.Instead:
 		return false, hindered{agentapi.SQLResult{Reason: agentapi.SQLOwned, Owner: owner, Message: "it belongs to " + owner}}
-	case owner == "" && exists && !adopt:
+	case owner == "" && exists && !by.Adopt:
 		return false, refuse(agentapi.SQLExists, "it exists, and was not made by this operator")
 	}
 	return true, nil
 }
 
-func (w *work) user(ctx context.Context, u agentapi.SQLUser) error {
-	k := key{userMark, u.Name, u.Host}
-	owner, err := w.owner(ctx, k)
-	if err != nil {
-		return err
-	}
-	h, err := w.session.user(ctx, u)
-	if err != nil {
-		return err
-	}
-	if !u.Present {
-		return w.dropUser(ctx, u, k, owner, h != nil)
-	}
-	if err := w.claim(ctx, k, owner, u.Owner, u.Instead, h != nil, u.Adopt); err != nil {
-		return err
-	}
-	if err := w.plugin(ctx, u.Plugin); err != nil {
-		return err
-	}
-	if h == nil {
-		h = &have{shown: shown{rights: rights{}}}
-		if h.databases, err = w.databases(ctx, u.Grants); err != nil {
-			return err
-		}
-		if err := w.do(ctx, "CREATE USER IF NOT EXISTS "+of(u)+" "+wantedLogin(u).clauses()); err != nil {
-			return err
-		}
-		h.login = wantedLogin(u)
-		h.login.Role = ""
-	}
-	do, waits := statements(u, h)
-	var hindrance error
-	for _, statement := range do {
-		err := w.do(ctx, statement)
-		if err != nil && meaning(number(err)) == agentapi.SQLNotServed || number(err) == 0 && err != nil {
-			return err
-		}
-		hindrance = errors.Join(hindrance, err) // one grant that waits keeps no other waiting
-	}
-	if hindrance != nil {
-		return hindrance
-	}
-	if len(waits) > 0 {
-		return refuse(agentapi.SQLWaits, "%s", strings.Join(waits, "; "))
-	}
-	if len(do) == 0 {
-		return nil
-	}
-	return w.settled(ctx, u)
-}
-
-// plugin refuses what the server has not loaded: ALTER USER would not tell why it fails. mysql_native_password is always there.
-func (w *work) plugin(ctx context.Context, name string) error {
-	if name == "mysql_native_password" {
-		return nil
-	}
-	active, err := w.first(ctx, "SELECT 1 FROM information_schema.plugins WHERE plugin_name = ? AND plugin_status = 'ACTIVE'", name)
-	if err == nil && active == nil {
-		err = refuse(agentapi.SQLNoPlugin, "the server has not loaded the plugin %s", name)
-	}
-	return err
-}
-
-// settled makes sure that the statements had the effect that is read: otherwise they would be repeated for ever.
-func (w *work) settled(ctx context.Context, u agentapi.SQLUser) error {
-	h, err := w.session.user(ctx, u)
-	if err != nil || h == nil {
-		return err
-	}
-	if left, _ := statements(u, h); len(left) > 0 {
-		verbs := make([]string, len(left))
-		for i, s := range left {
-			verbs[i], _, _ = strings.Cut(s, " IDENTIFIED ")
-		}
-		return refuse(agentapi.SQLRefused, "the server took the statements and shows another result: write the privileges as SHOW GRANTS does. Left are: %s", strings.Join(verbs, "; "))
-	}
-	return nil
-}
-
-func (w *work) claim(ctx context.Context, k key, owner, want, instead string, exists, adopt bool) error {
-	mark, err := mine(owner, want, instead, exists, adopt)
+func (w *work) claim(ctx context.Context, k key, owner string, by agentapi.SQLOwner, exists bool) error {
+	mark, err := mine(owner, by, exists)
 	if err != nil || !mark {
 		return err
 	}
 	w.done++
-	return w.mark(ctx, k, want)
-}
-
-// dropUser drops the owner's account, and ends the connections that no account allows any more: each node has its own.
-func (w *work) dropUser(ctx context.Context, u agentapi.SQLUser, k key, owner string, exists bool) error {
-	if owner == u.Owner {
-		if exists && !u.Keep {
-			if err := w.do(ctx, "DROP USER IF EXISTS "+of(u)); err != nil {
-				return err
-			}
-		}
-		w.done++
-		if err := w.unmark(ctx, k); err != nil {
-			return err
-		}
-	}
-	if u.Keep {
-		return nil
-	}
-	left, err := w.first(ctx, "SELECT 1 FROM mysql.global_priv WHERE User = ? LIMIT 1", u.Name)
-	if err != nil || left != nil {
-		return err
-	}
-	connections, err := w.rows(ctx, "SELECT ID FROM information_schema.processlist WHERE USER = ?", u.Name)
-	if err != nil {
-		return err
-	}
-	for _, c := range connections {
-		if id, err := strconv.ParseUint(c[0], 10, 64); err == nil {
-			_, _ = w.ExecContext(ctx, "KILL CONNECTION "+strconv.FormatUint(id, 10)) // it may have ended by itself
-		}
-	}
-	return nil
-}
-
-func (w *work) database(ctx context.Context, d agentapi.SQLDatabase) error {
-	k := key{kind: databaseMark, name: d.Name}
-	owner, err := w.owner(ctx, k)
-	if err != nil {
-		return err
-	}
-	is, err := w.schema(ctx, d.Name)
-	if err != nil {
-		return err
-	}
-	if !d.Present {
-		if owner != d.Owner {
-			return nil
-		}
-		if is != nil && !d.Keep {
-			if err := w.do(ctx, "DROP DATABASE IF EXISTS "+ident(d.Name)); err != nil {
-				return err
-			}
-		}
-		w.done++
-		return w.unmark(ctx, k)
-	}
-	if err := w.claim(ctx, k, owner, d.Owner, d.Instead, is != nil, d.Adopt); err != nil {
-		return err
-	}
-	for _, statement := range schemaStatements(d, is) {
-		if err := w.do(ctx, statement); err != nil {
-			return err
-		}
-	}
-	return nil
+	return w.mark(ctx, k, by.Owner)
 }

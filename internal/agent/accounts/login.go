@@ -95,12 +95,17 @@ func (l login) equal(o login) bool {
 	return l.Plugin == o.Plugin && slices.Equal(l.Accepts, o.Accepts) && l.SSL == o.SSL && l.Subject == o.Subject && l.Limits == o.Limits
 }
 
-// clauses are what follows the name in CREATE USER and ALTER USER.
-func (l login) clauses() string {
+// identified is how the account logs in, as CREATE USER and ALTER USER have it after its name.
+func (l login) identified() string {
 	ways := make([]string, len(l.Accepts))
 	for i, kept := range l.Accepts {
 		ways[i] = l.Plugin + " USING " + text(kept)
 	}
+	return "IDENTIFIED VIA " + strings.Join(ways, " OR ")
+}
+
+// terms are what follows all accounts of a CREATE USER or ALTER USER, and holds for each of them.
+func (l login) terms() string {
 	require := "NONE"
 	switch l.SSL {
 	case sslAny:
@@ -108,7 +113,7 @@ func (l login) clauses() string {
 	case sslSpecified:
 		require = "SUBJECT " + text(l.Subject)
 	}
-	return fmt.Sprintf("IDENTIFIED VIA %s REQUIRE %s WITH MAX_QUERIES_PER_HOUR %d MAX_UPDATES_PER_HOUR %d MAX_CONNECTIONS_PER_HOUR %d MAX_USER_CONNECTIONS %d MAX_STATEMENT_TIME %s",
-		strings.Join(ways, " OR "), require, l.Limits.QueriesPerHour, l.Limits.UpdatesPerHour, l.Limits.ConnectionsPerHour, l.Limits.UserConnections,
+	return fmt.Sprintf(" REQUIRE %s WITH MAX_QUERIES_PER_HOUR %d MAX_UPDATES_PER_HOUR %d MAX_CONNECTIONS_PER_HOUR %d MAX_USER_CONNECTIONS %d MAX_STATEMENT_TIME %s",
+		require, l.Limits.QueriesPerHour, l.Limits.UpdatesPerHour, l.Limits.ConnectionsPerHour, l.Limits.UserConnections,
 		strconv.FormatFloat(float64(l.Limits.StatementMillis)/1000, 'f', -1, 64))
 }

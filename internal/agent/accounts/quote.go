@@ -25,4 +25,9 @@ func pattern(database string) string {
 	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(database)
 }
 
+// plain is the name that a pattern of pattern's stands for.
+func plain(pattern string) string {
+	return strings.NewReplacer(`\_`, "_", `\%`, "%", `\\`, `\`).Replace(pattern)
+}
+
 func of(u agentapi.SQLUser) string { return account(u.Name, u.Host) }

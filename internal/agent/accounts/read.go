@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -30,19 +32,45 @@ func number(err error) uint16 {
 }
 
 // session is one connection with settings under which quoting and SHOW mean what this package thinks they do.
-type session struct{ *sql.Conn }
+type session struct {
+	*sql.Conn
+	// folds says that the server keeps the names of databases and tables in lower case.
+	folds bool
+}
 
 func open(ctx context.Context, db *sql.DB) (session, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return session{}, err
 	}
-	s := session{conn}
+	s := session{Conn: conn}
 	if _, err := conn.ExecContext(ctx, "SET SESSION sql_mode = '', sql_quote_show_create = 1"); err != nil {
 		_ = conn.Close()
 		return session{}, err
 	}
+	row, err := s.first(ctx, "SELECT @@lower_case_table_names")
+	if err != nil {
+		_ = conn.Close()
+		return session{}, err
+	}
+	s.folds = row[0] == "1"
 	return s, nil
+}
+
+// name is a database's or a table's as the server keeps it.
+func (s session) name(of string) string {
+	if s.folds {
+		return strings.ToLower(of)
+	}
+	return of
+}
+
+func (s session) names(of []agentapi.SQLGrant) []agentapi.SQLGrant {
+	out := slices.Clone(of)
+	for i := range out {
+		out[i].Database, out[i].Table = s.name(out[i].Database), s.name(out[i].Table)
+	}
+	return out
 }
 
 // first returns the first row's columns as text, nil when there is none.
@@ -82,8 +110,8 @@ func (s session) rows(ctx context.Context, query string, args ...any) (out [][]s
 }
 
 // user reads an account, nil when there is none.
-func (s session) user(ctx context.Context, u agentapi.SQLUser) (*have, error) {
-	row, err := s.first(ctx, "SELECT Priv FROM mysql.global_priv WHERE User = ? AND Host = ?", u.Name, u.Host)
+func (s session) user(ctx context.Context, name, host string) (*have, error) {
+	row, err := s.first(ctx, "SELECT Priv FROM mysql.global_priv WHERE User = ? AND Host = ?", name, host)
 	if err != nil || row == nil {
 		return nil, err
 	}
@@ -91,7 +119,7 @@ func (s session) user(ctx context.Context, u agentapi.SQLUser) (*have, error) {
 	if h.login, err = parseLogin(row[0]); err != nil {
 		return nil, err
 	}
-	lines, err := s.rows(ctx, "SHOW GRANTS FOR "+of(u))
+	lines, err := s.rows(ctx, "SHOW GRANTS FOR "+account(name, host))
 	if number(err) == errNoGrants {
 		return nil, nil
 	}
@@ -102,29 +130,8 @@ func (s session) user(ctx context.Context, u agentapi.SQLUser) (*have, error) {
 	for i, l := range lines {
 		texts[i] = l[0]
 	}
-	if h.shown, err = parseGrants(texts); err != nil {
-		return nil, err
-	}
-	h.databases, err = s.databases(ctx, u.Grants)
+	h.shown, err = parseGrants(texts)
 	return h, err
-}
-
-// databases says which of those that grants name exist, by the name or by the pattern that a grant has.
-func (s session) databases(ctx context.Context, grants []agentapi.SQLGrant) (map[string]bool, error) {
-	out := map[string]bool{}
-	for _, g := range grants {
-		if g.Database == all || out[g.Database] {
-			continue
-		}
-		is, err := s.schema(ctx, g.Database)
-		if err != nil {
-			return nil, err
-		}
-		if is != nil {
-			out[g.Database], out[pattern(g.Database)] = true, true
-		}
-	}
-	return out, nil
 }
 
 // schema reads a database, nil when there is none.

@@ -117,7 +117,7 @@ func kept(t *testing.T, plugin, password string) string {
 
 // app is an account with nothing but a password.
 func app(t *testing.T, edit func(*agentapi.SQLUser)) agentapi.SQLUser {
-	u := agentapi.SQLUser{Owner: "demo/app", Name: "app", Host: "%", Present: true, Plugin: "mysql_native_password", Accepts: []string{kept(t, "mysql_native_password", "word")}}
+	u := agentapi.SQLUser{SQLOwner: agentapi.SQLOwner{Owner: "demo/app"}, Name: "app", Host: "%", Present: true, Plugin: "mysql_native_password", Accepts: []string{kept(t, "mysql_native_password", "word")}}
 	if edit != nil {
 		edit(&u)
 	}
@@ -129,7 +129,7 @@ func app(t *testing.T, edit func(*agentapi.SQLUser)) agentapi.SQLUser {
 
 func (s *server) keepUser(t *testing.T, u agentapi.SQLUser) agentapi.SQLResult {
 	t.Helper()
-	return s.keeper.User(t.Context(), u)
+	return s.keeper.Users(t.Context(), []agentapi.SQLUser{u})[0]
 }
 
 // done fails unless all was done, by so many statements; -1 is any number.
@@ -237,12 +237,12 @@ func TestHostileNames(t *testing.T) {
 			if len(name) > 64 {
 				continue
 			}
-			d := agentapi.SQLDatabase{Owner: "demo/d", Name: name, Present: true, CharacterSet: "latin1"}
+			d := agentapi.SQLDatabase{SQLOwner: agentapi.SQLOwner{Owner: "demo/d"}, Name: name, Present: true, CharacterSet: "latin1"}
 			done(t, s.keeper.Database(t.Context(), d), -1)
 			done(t, s.keeper.Database(t.Context(), d), 0)
 			d.Present = false
 			done(t, s.keeper.Database(t.Context(), d), -1)
-			if is, err := (session{conn(t, s)}).schema(t.Context(), name); err != nil || is != nil {
+			if is, err := (session{Conn: conn(t, s)}).schema(t.Context(), name); err != nil || is != nil {
 				t.Errorf("%s: %v, %v", name, is, err)
 			}
 		}

@@ -35,33 +35,46 @@ func (keep Accounts) serve(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, agentapi.AccountResult{})
 }
 
-// maxWish is more than an account with as many grants as the API allows takes.
-const maxWish = 1 << 20
+// maxWish is more than MaxUsers accounts take, or one with as many grants as the API allows.
+const maxWish = 8 << 20
 
 // wish is what users and databases are asked for with.
 type wish interface{ Check() error }
 
-// serveWish hands a wish on; keep is nil where there is no database.
-func serveWish[W wish](keep func(context.Context, W) agentapi.SQLResult) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		var wanted W
-		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxWish)).Decode(&wanted)
-		if err == nil {
-			err = wanted.Check()
-		}
-		if err != nil {
-			answer(w, http.StatusBadRequest, agentapi.SQLResult{Reason: agentapi.SQLRefused, Message: err.Error()})
-			return
-		}
-		if keep == nil {
-			answer(w, http.StatusConflict, agentapi.SQLResult{Reason: agentapi.SQLNotServed, Message: "an arbitrator has no accounts"})
-			return
-		}
-		result := keep(r.Context(), wanted)
-		status := http.StatusOK
-		if result.Reason != "" {
-			status = http.StatusConflict
-		}
-		answer(w, status, result)
+// taken reads a wish, or answers why it cannot be carried out.
+func taken[W wish](w http.ResponseWriter, r *http.Request, kept bool, refused func(reason, message string) any) (wanted W, ok bool) {
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxWish)).Decode(&wanted)
+	if err == nil {
+		err = wanted.Check()
 	}
+	switch {
+	case err != nil:
+		answer(w, http.StatusBadRequest, refused(agentapi.SQLRefused, err.Error()))
+	case !kept:
+		answer(w, http.StatusConflict, refused(agentapi.SQLNotServed, "an arbitrator has no accounts"))
+	default:
+		return wanted, true
+	}
+	return wanted, false
+}
+
+func (c Control) users(w http.ResponseWriter, r *http.Request) {
+	refused := func(_, message string) any { return agentapi.SQLResults{Message: message} }
+	if wanted, ok := taken[agentapi.SQLUsers](w, r, c.Users != nil, refused); ok {
+		answer(w, http.StatusOK, agentapi.SQLResults{Results: c.Users(r.Context(), wanted.Users)})
+	}
+}
+
+func (c Control) databases(w http.ResponseWriter, r *http.Request) {
+	refused := func(reason, message string) any { return agentapi.SQLResult{Reason: reason, Message: message} }
+	wanted, ok := taken[agentapi.SQLDatabase](w, r, c.Databases != nil, refused)
+	if !ok {
+		return
+	}
+	result := c.Databases(r.Context(), wanted)
+	status := http.StatusOK
+	if result.Reason != "" {
+		status = http.StatusConflict
+	}
+	answer(w, status, result)
 }

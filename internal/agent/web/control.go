@@ -40,7 +40,7 @@ type Control struct {
 	// Accounts makes and drops benchmarks' accounts.
 	Accounts Accounts
 	// Users and Databases make accounts and databases what they are to be; nil where there is no database.
-	Users     func(context.Context, agentapi.SQLUser) agentapi.SQLResult
+	Users     func(context.Context, []agentapi.SQLUser) []agentapi.SQLResult
 	Databases func(context.Context, agentapi.SQLDatabase) agentapi.SQLResult
 	// Primary is told which member clients are sent to.
 	Primary func(name string)
@@ -59,8 +59,8 @@ func (c Control) Handler() http.Handler {
 	mux.HandleFunc("POST "+agentapi.PathPrimary, c.primary)
 	mux.HandleFunc("POST "+agentapi.PathEvictions, c.evict)
 	mux.HandleFunc("POST "+agentapi.PathAccounts, c.Accounts.serve)
-	mux.HandleFunc("POST "+agentapi.PathUsers, serveWish(c.Users))
-	mux.HandleFunc("POST "+agentapi.PathDatabases, serveWish(c.Databases))
+	mux.HandleFunc("POST "+agentapi.PathUsers, c.users)
+	mux.HandleFunc("POST "+agentapi.PathDatabases, c.databases)
 	mux.HandleFunc("POST "+agentapi.PathAgent, c.replace)
 	if c.AdmitBackup != nil {
 		mux.HandleFunc("POST "+agentapi.PathBackups, c.admitBackup)

@@ -25,6 +25,8 @@ type CA struct {
 
 // Leaf says what to issue.
 type Leaf struct {
+	// Subject is the leaf's, without one its common name is leaf.
+	Subject   pkix.Name
 	Names     []string
 	Usages    []x509.ExtKeyUsage
 	NotBefore time.Time
@@ -93,9 +95,12 @@ func (ca CA) Issue(l Leaf) (cert, key []byte) {
 	if l.Usages == nil {
 		l.Usages = Both
 	}
+	if l.Subject.CommonName == "" {
+		l.Subject.CommonName = "leaf"
+	}
 	k := newKey()
 	t := &x509.Certificate{
-		SerialNumber: serial(), Subject: pkix.Name{CommonName: "leaf"}, DNSNames: l.Names,
+		SerialNumber: serial(), Subject: l.Subject, DNSNames: l.Names,
 		NotBefore: l.NotBefore, NotAfter: l.NotAfter, ExtKeyUsage: l.Usages, KeyUsage: x509.KeyUsageDigitalSignature,
 	}
 	return sign(t, ca.cert, k, ca.key).PEM, encodeKey(k)
