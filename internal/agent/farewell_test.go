@@ -70,7 +70,8 @@ func (n *node) session() *sql.Conn {
 	return got(db.Conn(context.Background()))(n.w.t)
 }
 
-// farewell: the pod of the primary goes. It serves on until its role has moved, ends idle connections, and lets a transaction end.
+// farewell: the pod of the primary goes. It serves on until its role has moved, ends idle connections, and lets transactions end: one that was
+// there before, and one that begins meanwhile.
 func (s *story) farewell() {
 	ctx, cancel := context.WithTimeout(s.Context(), time.Minute)
 	defer cancel()
@@ -87,7 +88,7 @@ func (s *story) farewell() {
 		}
 	}
 	tell(n.name)
-	writer, idle := n.session(), n.session()
+	writer, idle, late := n.session(), n.session(), n.session()
 	do(writer, "CREATE TABLE app.farewell (id INT PRIMARY KEY)")
 	do(writer, "BEGIN")
 	do(writer, "INSERT INTO app.farewell VALUES (1)")
@@ -102,6 +103,11 @@ func (s *story) farewell() {
 	do(n.session(), "INSERT INTO app.farewell VALUES (2)")
 	tell(other.name)
 	do(n.session(), "INSERT INTO app.farewell VALUES (3)")
+	asleep := make(chan error, 1)
+	go func() { // until others have been sent away
+		_, err := late.ExecContext(ctx, "DO SLEEP(1.8)")
+		asleep <- err
+	}()
 	for deadline := time.Now().Add(5 * time.Second); idle.PingContext(ctx) == nil; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			s.Fatal("an idle connection is not ended")
@@ -109,8 +115,13 @@ func (s *story) farewell() {
 	}
 	do(writer, "INSERT INTO app.farewell VALUES (4)")
 	do(writer, "COMMIT")
+	check(s.T, <-asleep)
+	do(late, "BEGIN")
+	do(late, "INSERT INTO app.farewell VALUES (5)")
+	time.Sleep(300 * time.Millisecond) // as an application that thinks
+	do(late, "COMMIT")
 	s.Logf("ended %s after that", n.stop(true).Round(time.Millisecond))
-	if got := other.mustSQL("SELECT GROUP_CONCAT(id ORDER BY id) FROM app.farewell"); got != "1,2,3,4" {
+	if got := other.mustSQL("SELECT GROUP_CONCAT(id ORDER BY id) FROM app.farewell"); got != "1,2,3,4,5" {
 		s.Errorf("rows %s", got)
 	}
 	n.start()
