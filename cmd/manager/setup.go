@@ -67,6 +67,7 @@ func cacheOptions(opts *options) cache.Options {
 		ByObject: map[client.Object]cache.ByObject{
 			&v1alpha1.GaleraCluster{}: {Label: labels.Everything()},
 			&corev1.ConfigMap{}:       {Transform: galerabenchmark.SlimResults(strip)},
+			&corev1.Node{}:            {Label: labels.Everything(), Transform: slimHost},
 		},
 	}
 	for _, all := range []client.Object{&v1alpha1.GaleraBackup{}, &v1alpha1.GaleraBackupStore{}, &v1alpha1.GaleraBackupSchedule{}, &v1alpha1.GaleraUser{}, &v1alpha1.GaleraDatabase{}} {
@@ -82,6 +83,17 @@ func cacheOptions(opts *options) cache.Options {
 		o.DefaultNamespaces[n] = cache.Config{}
 	}
 	return o
+}
+
+// slimHost keeps what is read of a host: whether it takes new pods.
+func slimHost(o any) (any, error) {
+	n, ok := o.(*corev1.Node)
+	if !ok {
+		return o, nil
+	}
+	slim := &corev1.Node{Spec: corev1.NodeSpec{Unschedulable: n.Spec.Unschedulable}}
+	slim.Name, slim.UID, slim.ResourceVersion = n.Name, n.UID, n.ResourceVersion
+	return slim, nil
 }
 
 // setUp wires the parts together.

@@ -10,11 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -50,6 +52,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	} {
 		b = b.Watches(child, handler.EnqueueRequestsFromMapFunc(byLabel))
 	}
+	b = b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.onHost), builder.WithPredicates(cordoned))
 	k := ctrl.NewControllerManagedBy(mgr).
 		Named("galeracluster-certificates").
 		For(&v1alpha1.GaleraCluster{}).
@@ -93,6 +96,31 @@ func byLabel(_ context.Context, o client.Object) []reconcile.Request {
 		return nil
 	}
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}}}
+}
+
+// cordoned lets through that a host takes no new pods, or takes them again.
+var cordoned = predicate.Funcs{
+	CreateFunc: func(event.CreateEvent) bool { return false },
+	DeleteFunc: func(event.DeleteEvent) bool { return false },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, is := e.ObjectOld.(*corev1.Node)
+		after, too := e.ObjectNew.(*corev1.Node)
+		return is && too && before.Spec.Unschedulable != after.Spec.Unschedulable
+	},
+}
+
+// onHost finds the clusters with pods on a host.
+func (r *Reconciler) onHost(ctx context.Context, host client.Object) (out []reconcile.Request) {
+	var pods corev1.PodList
+	if r.Client.List(ctx, &pods, client.UnsafeDisableDeepCopy) != nil {
+		return nil // seen in the next pass
+	}
+	for i := range pods.Items {
+		if p := &pods.Items[i]; p.Spec.NodeName == host.GetName() {
+			out = append(out, byLabel(ctx, p)...)
+		}
+	}
+	return out
 }
 
 // byReference finds the cluster whose policy a benchmark may override.

@@ -183,6 +183,8 @@ type Pod struct {
 	Outdated bool
 	// Waiting says that it found no host, or that kubelet cannot start one of its containers.
 	Waiting bool
+	// Cordoned says that its host takes no new pods: it may be drained soon.
+	Cordoned bool
 }
 
 // Server is what a running mariadbd says of itself.

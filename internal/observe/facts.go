@@ -57,6 +57,8 @@ type Facts struct {
 	Issuer *certmanagerv1.IssuerStatus
 	// StorageClassProblem says what is wrong with the storage class, "" when nothing is.
 	StorageClassProblem string
+	// Cordoned are the hosts of its pods that take no new ones.
+	Cordoned map[string]bool
 	// Unread is what could not be read and is taken as not known: it keeps nothing from being done that does not need it.
 	Unread error
 	// Rigid are the claims that are smaller than wanted and whose class does not let them grow.
@@ -116,13 +118,13 @@ func (r Readers) Gather(ctx context.Context, c *v1alpha1.GaleraCluster) (Facts, 
 // surroundTime bounds the uncached reads of objects that are not the cluster's own.
 const surroundTime = 2 * time.Second
 
-// surroundings reads objects that a running cluster does not need: those of cert-manager, and StorageClasses. An error
+// surroundings reads objects that a running cluster does not need: those of cert-manager, StorageClasses, and hosts. An error
 // there delays nothing else.
 func (r Readers) surroundings(ctx context.Context, f *Facts) {
 	ctx, cancel := context.WithTimeout(ctx, surroundTime)
 	defer cancel()
 	var errs []error
-	for _, read := range []func(context.Context, *Facts) error{r.certificate, r.issuer, r.signingCA, r.classes, r.storageClass} {
+	for _, read := range []func(context.Context, *Facts) error{r.certificate, r.issuer, r.signingCA, r.classes, r.storageClass, r.hosts} {
 		if err := read(ctx, f); !kindsMissing(err) {
 			errs = append(errs, err)
 		}

@@ -64,6 +64,7 @@ func member(f Facts, seen map[string]Seen, ordinal int, now time.Time) galera.Me
 	if p := f.Pods[name]; p != nil {
 		m.Pod = pod(p, f.StatefulSet)
 		m.Pod.Role = Role(f, name)
+		m.Pod.Cordoned = f.Cordoned[p.Spec.NodeName]
 	}
 	s, ok := seen[name]
 	if !ok || !s.Live {

@@ -120,24 +120,39 @@ func chooseWriter(s galera.Snapshot) string {
 	return best
 }
 
+// Scores of a node that can write. The present primary is worth more than any other, unless it is soon to go or blocked: then it
+// is worth a little more than others of its kind.
+const (
+	scoreBlocked  = 2
+	scoreDonor    = 4
+	scoreLeaving  = 6
+	scoreSynced   = 8
+	scorePresent  = 10
+	scoreRecorded = 1
+)
+
 func writerScore(m galera.Member, recorded string) int {
 	if !canWrite(m) {
 		return 0
 	}
-	score := 1
-	if m.Server.State == galera.NodeSynced {
-		score += 2
-	}
+	present := m.Pod.Role == rolePrimary
+	score := scoreSynced
 	switch {
 	case blockedDonor(m):
-		// Any other node that can write is better. Among blocked donors, the present primary stays.
-		if m.Pod.Role == rolePrimary {
-			score++
-		}
-	case m.Pod.Role == rolePrimary:
-		score += 8
-	case m.Name == recorded:
-		score += 4
+		score = scoreBlocked
+	case m.Server.State == galera.NodeDonor:
+		score = scoreDonor
+	case m.Pod.Cordoned:
+		// Its host may be drained: the role goes before anybody is evicted, to a node that is Synced.
+		score = scoreLeaving
+	case present:
+		return scoreSynced + scorePresent
+	}
+	switch {
+	case present && score == scoreDonor:
+		return scoreDonor + scorePresent
+	case present, m.Name == recorded && score >= scoreDonor:
+		score += scoreRecorded
 	}
 	return score
 }

@@ -56,7 +56,15 @@ func TestFollowWriter(t *testing.T) {
 	terminating := func(m *galera.Member) { m.Pod.Terminating = true }
 	draining := func(m *galera.Member) { m.Draining = true }
 	unready := func(m *galera.Member) { m.Pod.Ready = false }
+	cordoned := func(m *galera.Member) { m.Pod.Cordoned = true }
 	check(t, []row{
+		{name: "leaves a host that may be drained", s: shop(db(0, cordoned)), action: AssignRoles{Primary: "db-1"}},
+		{name: "not to another such host", s: shop(db(0, cordoned), db(1, cordoned)), action: AssignRoles{Primary: "db-2"}},
+		{name: "stays when all hosts are like that", s: shop(all(cordoned)), reason: ReasonHealthy},
+		{name: "stays where it went, once the host takes pods again", s: shop(db(0, role("replica")), db(1, role(rolePrimary)), func(s *galera.Snapshot) { s.Primary = "db-1" }), reason: ReasonHealthy},
+		{name: "stays on such a host while no other node is Synced", s: shop(db(0, cordoned), db(1, state(galera.NodeDonor)), db(2, state(galera.NodeJoining))), reason: ReasonJoining},
+		{name: "does not go to such a host for its sake alone", s: shop(db(0, draining), db(1, cordoned)), action: AssignRoles{Primary: "db-2"}},
+		{name: "a donor on such a host stays, as any", s: shop(db(0, cordoned, state(galera.NodeDonor)), db(1, cordoned), db(2, state(galera.NodeJoining))), reason: ReasonJoining},
 		{name: "stays where it is", s: shop(), reason: ReasonHealthy},
 		{name: "leaves a node that stops", s: shop(db(0, draining)), action: AssignRoles{Primary: "db-1"}},
 		{name: "leaves a pod that is deleted", s: shop(db(0, terminating)), action: AssignRoles{Primary: "db-1"}},

@@ -178,7 +178,7 @@ func visit(v any, f func(key, text string)) {
 	}
 }
 
-// TestNamedNamespacesNeedRoles: where namespaces are named, the operator's rights are those namespaces', but for three reads of what is
+// TestNamedNamespacesNeedRoles: where namespaces are named, the operator's rights are those namespaces', but for reads of what is
 // in none; and they are no others than everywhere.
 func TestNamedNamespacesNeedRoles(t *testing.T) {
 	all := render(t, `{watchNamespaces: [one, two], rbac: {aggregate: false}}`)
@@ -187,7 +187,7 @@ func TestNamedNamespacesNeedRoles(t *testing.T) {
 	if len(clusterRoles) != 1 {
 		t.Fatalf("%d ClusterRoles", len(clusterRoles))
 	}
-	want := []string{"clusterissuers get", "namespaces get", "storageclasses get", "storageclasses list"}
+	want := []string{"clusterissuers get", "namespaces get", "nodes get", "nodes list", "nodes watch", "storageclasses get", "storageclasses list"}
 	if got := rights(clusterRoles); !slices.Equal(got, want) {
 		t.Errorf("cluster-wide it may %v, want %v", got, want)
 	}

@@ -11,6 +11,28 @@ import (
 )
 
 var _ = Describe("A drain", Label(Core), func() {
+	It("finds no primary: that has left its host when it was cordoned", func(ctx SpecContext) {
+		shop := sharedCluster(ctx)
+		primary, err := shop.Primary(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		host, err := shop.NodeOf(ctx, primary)
+		Expect(err).NotTo(HaveOccurred())
+		before := runs(ctx, shop)
+		DeferCleanup(func(ctx SpecContext) { Expect(kube.Cordon(ctx, host, false)).To(Succeed()) })
+		Expect(kube.Cordon(ctx, host, true)).To(Succeed())
+		var next string
+		eventually(ctx, func(o Gomega) {
+			next, err = shop.Primary(ctx)
+			o.Expect(err).NotTo(HaveOccurred())
+			o.Expect(next).NotTo(Equal(primary))
+			o.Expect(askService(ctx, client(ctx, shop), shop.Name+"-primary", "SELECT @@hostname")).To(Equal(next))
+		})
+		Expect(shop.NodeOf(ctx, next)).NotTo(Equal(host))
+		Expect(kube.Cordon(ctx, host, false)).To(Succeed())
+		Consistently(func() (string, error) { return shop.Primary(ctx) }).WithTimeout(3*time.Second).Should(Equal(next), "it stays where it went")
+		Expect(runs(ctx, shop)).To(Equal(before), "nothing was restarted")
+	}, SpecTimeout(4*time.Minute))
+
 	It("takes one node at a time", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		start := time.Now()
