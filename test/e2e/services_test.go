@@ -28,11 +28,13 @@ var _ = Describe("A reader outside the cluster", Label(Core), func() {
 		awaitRenewed(ctx, shop, before.TLS.Serial)
 		Expect(runs(ctx, shop)).To(Equal(running), "nothing was restarted")
 		for range 12 {
-			db, err := outside.Open()
-			Expect(err).NotTo(HaveOccurred())
 			var host string
-			Expect(db.QueryRowContext(ctx, "SELECT @@hostname").Scan(&host)).To(Succeed())
-			Expect(db.Close()).To(Succeed())
+			eventually(ctx, func(o Gomega) {
+				db, err := outside.Open()
+				o.Expect(err).NotTo(HaveOccurred())
+				defer func() { _ = db.Close() }()
+				o.Expect(db.QueryRowContext(ctx, "SELECT @@hostname").Scan(&host)).To(Succeed())
+			})
 			Expect(host).NotTo(Equal(before.Primary))
 		}
 		var service corev1.Service
