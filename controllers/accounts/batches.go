@@ -20,6 +20,18 @@ type Batches struct {
 	asking map[observe.Target]bool
 }
 
+// maxWeight bounds a request of several users: no one's long list keeps the others' short ones waiting.
+const maxWeight = 1000
+
+// weight is how many names and privileges a wish has.
+func weight(u agentapi.SQLUser) int {
+	n := 1 + len(u.Roles)
+	for _, g := range u.Grants {
+		n += 1 + len(g.Privileges) + len(g.Columns)
+	}
+	return n
+}
+
 type wish struct {
 	user   agentapi.SQLUser
 	done   chan struct{}
@@ -58,7 +70,13 @@ func (b *Batches) add(t observe.Target, w *wish) bool {
 func (b *Batches) next(t observe.Target) []*wish {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	n := min(len(b.waiting[t]), agentapi.MaxUsers)
+	n, size := 0, 0
+	for _, w := range b.waiting[t][:min(len(b.waiting[t]), agentapi.MaxUsers)] {
+		if size += weight(w.user); n > 0 && size > maxWeight {
+			break
+		}
+		n++
+	}
 	out := b.waiting[t][:n:n]
 	b.waiting[t] = b.waiting[t][n:]
 	if n == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,23 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/observe"
 )
+
+// TestWeights: a long wish goes alone, and none is left out.
+func TestWeights(t *testing.T) {
+	heavy := agentapi.SQLUser{Grants: make([]agentapi.SQLGrant, maxWeight+1)}
+	to := observe.Target{Pod: "a"}
+	b := &Batches{}
+	for _, u := range []agentapi.SQLUser{heavy, {}, {}, heavy, {}} {
+		b.add(to, &wish{user: u})
+	}
+	var got []int
+	for next := b.next(to); len(next) > 0; next = b.next(to) {
+		got = append(got, len(next))
+	}
+	if !slices.Equal(got, []int{1, 2, 1, 1}) {
+		t.Errorf("%v", got)
+	}
+}
 
 // TestBatches: 500 wishes at once cost as many requests as they fill, each gets its own answer, and agents do not wait for each other.
 func TestBatches(t *testing.T) {

@@ -77,7 +77,7 @@ func (k *Keeper) keep(ctx context.Context, do func(context.Context, session)) er
 	if err != nil {
 		return hindered{agentapi.SQLResult{Reason: agentapi.SQLNotServed, Message: err.Error()}}
 	}
-	defer func() { _ = s.Close() }()
+	defer s.close()
 	do(ctx, s)
 	return nil
 }

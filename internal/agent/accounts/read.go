@@ -3,6 +3,7 @@ package accounts
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"slices"
 	"strings"
@@ -44,17 +45,23 @@ func open(ctx context.Context, db *sql.DB) (session, error) {
 		return session{}, err
 	}
 	s := session{Conn: conn}
-	if _, err := conn.ExecContext(ctx, "SET SESSION sql_mode = '', sql_quote_show_create = 1"); err != nil {
-		_ = conn.Close()
+	// With wsrep_sync_wait it reads what the cluster has committed, also right after the role of the primary has moved.
+	if _, err := conn.ExecContext(ctx, "SET SESSION sql_mode = '', sql_quote_show_create = 1, wsrep_sync_wait = 1"); err != nil {
+		s.close()
 		return session{}, err
 	}
 	row, err := s.first(ctx, "SELECT @@lower_case_table_names")
 	if err != nil {
-		_ = conn.Close()
+		s.close()
 		return session{}, err
 	}
 	s.folds = row[0] == "1"
 	return s, nil
+}
+
+// close ends the connection: its settings are for no one else, and a server that is not Primary must answer the agent all the same.
+func (s session) close() {
+	_ = s.Raw(func(any) error { return driver.ErrBadConn })
 }
 
 // name is a database's or a table's as the server keeps it.

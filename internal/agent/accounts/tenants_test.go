@@ -119,6 +119,10 @@ func TestManyUsers(t *testing.T) {
 		}
 		before := counted()
 		all(0)
+		var waits int
+		if err := s.root.QueryRow("SELECT @@SESSION.wsrep_sync_wait").Scan(&waits); err != nil || waits != 0 {
+			t.Errorf("the agent's own connections wait, too: %d, %v", waits, err)
+		}
 		if after := counted(); after != before {
 			t.Errorf("%d unchanged users cost %d statements", many, after-before)
 		}
