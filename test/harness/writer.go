@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -20,6 +21,8 @@ const (
 	tableTime = 15 * time.Second
 	// mostErrors bounds how many kinds of errors are remembered.
 	mostErrors = 20
+	// perWorker are the bits of the numbers that every connection has for itself.
+	perWorker = 40
 )
 
 // WriterOptions say how a Writer writes.
@@ -51,6 +54,8 @@ type Writer struct {
 	acknowledged map[int64]struct{}
 	uncertain    map[int64]struct{}
 	errors       map[string]int
+	// failed counts the errors of each connection's worker.
+	failed []int
 }
 
 // StartWriter makes a table of its own and starts to write.
@@ -83,7 +88,7 @@ func StartWriter(ctx context.Context, c *Cluster, opts WriterOptions) (*Writer, 
 	}
 	// Detached: the writer ends with Stop, and not with the step that started it.
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	w.stop, w.meter = cancel, newGapMeter()
+	w.stop, w.meter, w.failed = cancel, newGapMeter(), make([]int, opts.Connections)
 	for i := range opts.Connections {
 		w.done.Go(func() { w.work(running, connector, int64(i)) })
 	}
@@ -104,7 +109,7 @@ func (o *WriterOptions) setDefaults(c *Cluster) {
 
 // work writes over one connection at a time until it is stopped.
 func (w *Writer) work(ctx context.Context, connector driver.Connector, worker int64) {
-	id := worker << 40 // every connection has its own range of numbers
+	id := worker << perWorker
 	for ctx.Err() == nil {
 		db := sql.OpenDB(connector)
 		db.SetMaxOpenConns(1)
@@ -129,6 +134,7 @@ func (w *Writer) write(ctx context.Context, db *sql.DB, id int64) error {
 		w.acknowledged[id] = struct{}{}
 	} else {
 		w.uncertain[id] = struct{}{}
+		w.failed[id>>perWorker]++
 		if text := err.Error(); len(w.errors) < mostErrors || w.errors[text] > 0 {
 			w.errors[text]++
 		}
@@ -176,6 +182,13 @@ func (w *Writer) Errors() map[string]int {
 		out[text] = n
 	}
 	return out
+}
+
+// MostFailed returns how many statements failed for the connection that had the most of them.
+func (w *Writer) MostFailed() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Max(w.failed)
 }
 
 // WaitForMore waits until that many further rows were acknowledged.

@@ -57,6 +57,7 @@ func parts() []part {
 		{"start", measureStart},
 		{"idle", measureIdle},
 		{"delete", measureDeletedPrimary},
+		{"planned", measurePlanned},
 		{"kill", measureKilledPrimary},
 		{"switch", measureSwitches},
 		{"renew", measureRenewals},

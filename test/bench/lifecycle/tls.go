@@ -58,8 +58,8 @@ func measureSwitches(ctx context.Context, b *bench) ([]Figure, error) {
 type byWriter struct {
 	// gap is the longest interval without a write, and took the time it all took, in seconds.
 	gap, took float64
-	// failed counts refused writes and dropped connections.
-	failed float64
+	// failed counts refused writes and dropped connections, most those of the connection that had the most.
+	failed, most float64
 }
 
 // underWriter does something while a writer writes.
@@ -81,6 +81,7 @@ func (b *bench) underWriter(ctx context.Context, do func(context.Context) error)
 	for _, n := range w.Errors() {
 		seen.failed += float64(n)
 	}
+	seen.most = float64(w.MostFailed())
 	if err := check(ctx, w); err != nil {
 		return seen, err
 	}
