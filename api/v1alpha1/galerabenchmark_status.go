@@ -133,13 +133,16 @@ type BenchmarkRun struct {
 	StartedAt metav1.Time `json:"startedAt"`
 }
 
-// BenchmarkDataSet is the test data of one database, created once.
+// BenchmarkDataSet is test data, created once.
 type BenchmarkDataSet struct {
-	// name of the database.
+	// name of the database, or of the first one.
 	Name string `json:"name"`
 	// clusterUUID is the state UUID of the history that contains the data.
 	ClusterUUID string `json:"clusterUUID,omitempty"`
-	// tables is the number of tables.
+	// databases it consists of, if more than one.
+	// +optional
+	Databases int32 `json:"databases,omitempty"`
+	// tables is the number of tables of each database.
 	Tables int32 `json:"tables"`
 	// rows in each table.
 	Rows int64 `json:"rows"`
@@ -181,16 +184,19 @@ type BenchmarkResult struct {
 	// +optional
 	Significant *bool `json:"significant,omitempty"`
 
-	// figures by name, each as median with a confidence interval over the rounds: tps, qps, latencyP50Ms, latencyP95Ms,
-	// latencyP99Ms, latencyMaxMs, errors, reconnects, deadlocks, serverCPUMicros and clientCPUMicros (per
-	// transaction), replicatedBytes (per transaction), flowControlPausedPercent, seconds,
-	// connectionsPerSecond, sessionsResumedPercent, megabytesPerSecond, loadLossPercent (throughput lost on all nodes
+	// figures by name, each as median with a confidence interval over the rounds: tps, qps, latencyAvgMs, latencyP50Ms,
+	// latencyP95Ms, latencyP99Ms, latencyMaxMs, errors, reconnects, deadlocks, serverCPUMicros, clientCPUMicros and
+	// proxyCPUMicros (per transaction or connection; the client's includes the proxy's), replicatedBytes and sentBytes (per
+	// transaction: write-sets, and everything the nodes' network interfaces sent), flowControlPausedPercent, seconds,
+	// connectionsPerSecond, sessionsResumedPercent, backendConnectionsPercent (connections that a pooling proxy opened to the
+	// database, of those it took), megabytesPerSecond (of a cipher: with records of 16384 bytes), megabytesPerSecond16B
+	// to megabytesPerSecond8KiB (of a cipher, with smaller records), loadLossPercent (throughput lost on all nodes
 	// during an SST), donorLoadLossPercent (throughput lost on the donor; absent without loadThreads, or if the donor had
 	// too little load), cpuSeconds (CPU time of all nodes during an SST, the load included).
 	// +optional
 	// +listType=map
 	// +listMapKey=name
-	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:MaxItems=24
 	Figures []BenchmarkFigure `json:"figures,omitempty"`
 }
 

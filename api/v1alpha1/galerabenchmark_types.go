@@ -47,7 +47,9 @@ type GaleraBenchmarkList struct {
 // GaleraBenchmarkSpec is what to measure.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.baseline) || self.arms.exists(a, a.name == self.baseline)",message="baseline must be the name of one of the arms"
-// +kubebuilder:validation:XValidation:rule="self.arms.size() * self.workloads.map(w, has(w.oltp) ? w.oltp.threads.size() : has(w.connect) ? w.connect.threads.size() * w.connect.tlsVersions.size() * w.connect.sessionResumption.size() * w.connect.latency.size() : has(w.stateTransfer) ? w.stateTransfer.methods.map(m, m == 'Rsync' ? 1 : w.stateTransfer.parallel.size()).sum() * w.stateTransfer.ciphers.size() * w.stateTransfer.cpuAcceleration.size() : 0).sum() <= 56",message="the matrix has more than 56 combinations of arm and workload: make several benchmarks, which can be compared with each other"
+// +kubebuilder:validation:XValidation:rule="self.arms.size() * self.workloads.map(w, has(w.oltp) ? w.oltp.threads.size() : has(w.connect) ? w.connect.threads.size() * w.connect.tlsVersions.size() * w.connect.sessionResumption.size() * w.connect.latency.size() * (has(w.connect.sshCiphers) ? w.connect.sshCiphers.size() : 1) : has(w.stateTransfer) ? w.stateTransfer.methods.map(m, m == 'Rsync' && w.stateTransfer.databases == 1 ? 1 : w.stateTransfer.parallel.size()).sum() * w.stateTransfer.ciphers.size() * w.stateTransfer.cpuAcceleration.size() : 0).sum() + self.workloads.map(w, has(w.cipher) ? w.cipher.ciphers.size() * w.cipher.cpuAcceleration.size() : 0).sum() <= 56",message="the matrix has more than 56 combinations of arm and workload: make several benchmarks, which can be compared with each other"
+// +kubebuilder:validation:XValidation:rule="has(self.cluster.template) || !self.arms.exists(a, a.cpuAcceleration == 'Off')",message="cpuAcceleration Off of an arm restarts all nodes: it needs a private cluster (cluster.template)"
+// +kubebuilder:validation:XValidation:rule="!self.arms.exists(a, a.cpuAcceleration == 'Off') || !self.workloads.exists(w, has(w.stateTransfer) && w.stateTransfer.cpuAcceleration != ['On'])",message="set cpuAcceleration of the arms or of the stateTransfer workloads, not of both: an arm with Off has no run with On"
 // +kubebuilder:validation:XValidation:rule="!has(self.cluster.template) || !has(self.cluster.template.deletionProtection) || !self.cluster.template.deletionProtection",fieldPath=".cluster.template.deletionProtection",message="a benchmark deletes its private cluster at the end: deletionProtection must be false"
 // +kubebuilder:validation:XValidation:rule="has(self.cluster.template) || !self.workloads.exists(w, has(w.stateTransfer))",message="a stateTransfer workload throws a node's data away again and again: it needs a private cluster (cluster.template)"
 // +kubebuilder:validation:XValidation:rule="!has(self.cluster.template) || self.cluster.template.replicas > 1 || !self.workloads.exists(w, has(w.stateTransfer))",message="a stateTransfer workload takes a node's data away, and another node has to give it a copy: it needs a cluster of two nodes at least"
@@ -168,7 +170,7 @@ type BenchmarkClusterRef struct {
 	AllowPolicyChanges bool `json:"allowPolicyChanges,omitempty"`
 }
 
-// BenchmarkArm is one TLS policy.
+// BenchmarkArm is one TLS policy, on CPUs with or without their AES instructions.
 type BenchmarkArm struct {
 	// name of the arm: lower-case letters, digits and '-', at most 32.
 	// +required
@@ -179,7 +181,21 @@ type BenchmarkArm struct {
 	// tls overrides fields of the cluster's spec.tls. Fields that are not set keep the cluster's value.
 	// +optional
 	TLS BenchmarkTLS `json:"tls,omitempty,omitzero"`
+
+	// cpuAcceleration: On or Off. Off hides the CPU's AES instructions from the TLS libraries of all nodes and of the load
+	// generator, which shows the cost of ciphers on CPUs without them. It needs cluster.template, and every change
+	// restarts all nodes, one at a time. Default: On.
+	// +optional
+	// +kubebuilder:default=On
+	// +kubebuilder:validation:Enum=On;Off
+	CPUAcceleration string `json:"cpuAcceleration,omitempty"`
 }
+
+// Values of cpuAcceleration.
+const (
+	AccelerationOn  = "On"
+	AccelerationOff = "Off"
+)
 
 // BenchmarkTLS overrides fields of a cluster's spec.tls.
 type BenchmarkTLS struct {
@@ -207,8 +223,8 @@ type BenchmarkTLS struct {
 
 // BenchmarkClient configures the pods that generate the load.
 type BenchmarkClient struct {
-	// image of the Jobs. It must contain sysbench, and for workloads via SSHTunnel OpenSSH's client and server.
-	// Default: the operator's --benchmark-image.
+	// image of the Jobs. It must contain sysbench, and for workloads via SSHTunnel OpenSSH's client and server. Workloads of
+	// the kind cipher use the database image instead. Default: the operator's --benchmark-image.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Image string `json:"image,omitempty"`

@@ -5,9 +5,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// BenchmarkWorkload is one type of load: exactly one of oltp, connect and stateTransfer.
+// BenchmarkWorkload is one type of load: exactly one of oltp, connect, stateTransfer and cipher.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.oltp), has(self.connect), has(self.stateTransfer)].filter(x, x).size() == 1",message="set exactly one of oltp, connect and stateTransfer"
+// +kubebuilder:validation:XValidation:rule="[has(self.oltp), has(self.connect), has(self.stateTransfer), has(self.cipher)].filter(x, x).size() == 1",message="set exactly one of oltp, connect, stateTransfer and cipher"
 type BenchmarkWorkload struct {
 	// name of the workload: lower-case letters, digits and '-', at most 32.
 	// +required
@@ -19,13 +19,17 @@ type BenchmarkWorkload struct {
 	// +optional
 	OLTP *OLTPWorkload `json:"oltp,omitempty"`
 
-	// connect measures new connections: connect, SELECT 1, disconnect, as fast as possible.
+	// connect measures new connections: connect, query, disconnect, as fast as possible.
 	// +optional
 	Connect *ConnectWorkload `json:"connect,omitempty"`
 
 	// stateTransfer deletes a node's data, and measures the SST that restores it.
 	// +optional
 	StateTransfer *StateTransferWorkload `json:"stateTransfer,omitempty"`
+
+	// cipher measures how fast one CPU encrypts, without a database: the ceiling of every encrypted copy.
+	// +optional
+	Cipher *CipherWorkload `json:"cipher,omitempty"`
 }
 
 // OLTPWorkload runs transactions with sysbench.
@@ -109,6 +113,17 @@ const (
 	ViaPoolingProxy = "PoolingProxy"
 )
 
+// Values of ConnectWorkload.Query.
+const (
+	// QuerySelect1 sends SELECT 1 on every connection.
+	QuerySelect1 = "Select1"
+	// QueryNone logs in and closes.
+	QueryNone = "None"
+)
+
+// DefaultSSHCipher is what OpenSSH's client and server choose by themselves.
+const DefaultSSHCipher = "chacha20-poly1305@openssh.com"
+
 // ConnectWorkload opens and closes connections as fast as possible.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.duration) && has(self.connections))",message="set duration or connections, not both"
@@ -116,6 +131,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.latency.all(l, duration(l) >= duration('0s') && duration(l) <= duration('5s'))",message="latency must be 0s to 5s"
 // +kubebuilder:validation:XValidation:rule="self.via != 'SSHTunnel' || self.latency.all(l, duration(l) == duration('0s'))",message="latency is added between client and tunnel, where there is no distance: with via SSHTunnel it must be 0s"
 // +kubebuilder:validation:XValidation:rule="self.via != 'SSHTunnel' || self.target == 'Primary'",message="an SSH tunnel leads to one node: with via SSHTunnel target must be Primary"
+// +kubebuilder:validation:XValidation:rule="!has(self.sshCiphers) || self.via == 'SSHTunnel'",message="sshCiphers are those of an SSH tunnel: set via SSHTunnel, or leave them out"
 // +kubebuilder:validation:XValidation:rule="(self.via == 'PoolingProxy') == has(self.proxy)",message="via PoolingProxy needs proxy with an image, and only PoolingProxy takes one"
 // +kubebuilder:validation:XValidation:rule="self.via != 'PoolingProxy' || self.latency.all(l, duration(l) == duration('0s'))",message="latency is added between client and proxy, where there is no distance: with via PoolingProxy it must be 0s"
 // +kubebuilder:validation:XValidation:rule="self.via != 'PoolingProxy' || self.target == 'Primary'",message="the proxy leads to one node: with via PoolingProxy target must be Primary"
@@ -151,6 +167,22 @@ type ConnectWorkload struct {
 	// +kubebuilder:default=Direct
 	// +kubebuilder:validation:Enum=Direct;SSHTunnel;PoolingProxy
 	Via string `json:"via,omitempty"`
+
+	// sshCiphers lists ciphers of the SSH tunnel by OpenSSH's names. Each is measured; both ends offer nothing else. Only with via
+	// SSHTunnel. Default: ["chacha20-poly1305@openssh.com"], which is what OpenSSH chooses by itself.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=6
+	// +kubebuilder:validation:items:Enum="chacha20-poly1305@openssh.com";"aes128-gcm@openssh.com";"aes256-gcm@openssh.com";"aes128-ctr";"aes256-ctr";"aes256-cbc"
+	SSHCiphers []string `json:"sshCiphers,omitempty"`
+
+	// query is what clients send on each connection: Select1 (SELECT 1) or None. With None they log in and close. A pooling
+	// proxy may then open no connection to the database at all. Default: Select1.
+	// +optional
+	// +kubebuilder:default=Select1
+	// +kubebuilder:validation:Enum=Select1;None
+	Query string `json:"query,omitempty"`
 
 	// proxy configures the pooling proxy. Required with via PoolingProxy, refused otherwise.
 	// +optional
@@ -207,7 +239,15 @@ type BenchmarkProxy struct {
 
 // StateTransferWorkload deletes a node's data, and measures the SST that restores it.
 type StateTransferWorkload struct {
-	// tables of the data set, 1 to 256. Default: 4.
+	// databases the data set consists of, 1 to 16, each with the same tables. Rsync copies one database per process, so
+	// that its parallel has an effect with several only. Load runs on the first one. Default: 1.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=16
+	Databases int32 `json:"databases,omitempty"`
+
+	// tables of each database, 1 to 256. Default: 4.
 	// +optional
 	// +kubebuilder:default=4
 	// +kubebuilder:validation:Minimum=1
@@ -230,8 +270,8 @@ type StateTransferWorkload struct {
 	// +kubebuilder:validation:items:Enum=MariaBackup;Rsync
 	Methods []string `json:"methods,omitempty"`
 
-	// parallel lists numbers of threads that copy files, each 1 to 64. Each is measured with MariaBackup. Rsync is measured
-	// once: it copies whole databases in parallel, and the test data is one database. Default: [4].
+	// parallel lists numbers of threads that copy files, each 1 to 64. Each is measured with MariaBackup. Rsync copies whole
+	// databases in parallel: with one database it is measured once, with the last of these numbers. Default: [4].
 	// +optional
 	// +kubebuilder:default={4}
 	// +listType=set
@@ -267,4 +307,36 @@ type StateTransferWorkload struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=256
 	LoadThreads int32 `json:"loadThreads,omitempty"`
+}
+
+// CipherWorkload measures the CPU alone: one process of "openssl speed" in the database image, on the host of a database node if
+// possible. No policy changes its result, so it runs once per round, with the baseline.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.duration) || (duration(self.duration) >= duration('1s') && duration(self.duration) <= duration('60s') && duration(self.duration).getMilliseconds() % 1000 == 0)",message="duration must be 1s to 60s, in whole seconds"
+type CipherWorkload struct {
+	// ciphers lists the suites of TLS 1.3 and AES-128-CTR, with which earlier figures were published. Each is measured with
+	// records of 16, 64, 256, 1024, 8192 and 16384 bytes, of which the last is the largest that TLS has.
+	// Default: the three suites.
+	// +optional
+	// +kubebuilder:default={"TLS_AES_128_GCM_SHA256","TLS_AES_256_GCM_SHA384","TLS_CHACHA20_POLY1305_SHA256"}
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:items:Enum=TLS_AES_128_GCM_SHA256;TLS_AES_256_GCM_SHA384;TLS_CHACHA20_POLY1305_SHA256;AES-128-CTR
+	Ciphers []string `json:"ciphers,omitempty"`
+
+	// cpuAcceleration lists On, Off or both. Each is measured. Off hides the CPU's AES instructions from OpenSSL.
+	// Default: [On, Off].
+	// +optional
+	// +kubebuilder:default={"On","Off"}
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=2
+	// +kubebuilder:validation:items:Enum=On;Off
+	CPUAcceleration []string `json:"cpuAcceleration,omitempty"`
+
+	// duration of the measurement of one record size, 1s to 60s in whole seconds; a run takes six times as long. Default: 1s.
+	// +optional
+	// +kubebuilder:default="1s"
+	Duration *metav1.Duration `json:"duration,omitempty"`
 }

@@ -18,6 +18,8 @@ import (
 const usage = `usage:
   bench-runner run                 do what BENCH_PLAN says
   bench-runner install DIRECTORY   copy this binary to DIRECTORY/bench-runner
+  bench-runner beside SOCKET PROGRAM [ARGUMENT]...
+                                   run PROGRAM, and tell on SOCKET what this container has used
   bench-runner --version           print the version`
 
 func main() {
@@ -36,6 +38,8 @@ func run(ctx context.Context, args []string) error {
 		return runner.Main(ctx)
 	case len(args) == 2 && args[0] == "install":
 		return install.CopyAs(args[1], "bench-runner")
+	case len(args) > 2 && args[0] == "beside":
+		return runner.Beside(ctx, args[1], args[2:])
 	case version.Asked(args):
 		fmt.Println(version.Version)
 		return nil

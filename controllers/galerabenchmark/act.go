@@ -19,6 +19,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/job"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
+	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // actionName is the action's own name.
@@ -121,6 +122,9 @@ func (r *Reconciler) startJob(ctx context.Context, b *v1alpha1.GaleraBenchmark, 
 	images := job.Images{Operator: r.Options.OperatorImage, Client: r.Image, AssignedUsers: r.Options.AssignedUsers, LogFormat: r.Options.LogFormat}
 	if b.Spec.Client.Image != "" {
 		images.Client = b.Spec.Client.Image
+	}
+	if a.Wire.Kind == result.KindCipher {
+		images.Client = resources.Image(c, r.Options) // the library whose speed is asked for
 	}
 	plan := job.Plan(b, c, a, r.Options)
 	if a.Wire.Kind == a.Run.Cell.Kind {

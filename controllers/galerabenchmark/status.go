@@ -136,7 +136,7 @@ func madeSets(seen benchmarkFacts) (out []v1alpha1.BenchmarkDataSet) {
 	for _, name := range slices.Sorted(maps.Keys(made)) {
 		r := made[name]
 		d := r.Output.Data
-		out = append(out, v1alpha1.BenchmarkDataSet{Name: name, ClusterUUID: r.ClusterUUID, Tables: int32(d.Tables), //nolint:gosec // at most 256
+		out = append(out, v1alpha1.BenchmarkDataSet{Name: name, ClusterUUID: r.ClusterUUID, Tables: int32(d.Tables), Databases: int32(d.Databases), //nolint:gosec // at most 256
 			Rows: d.Rows, Bytes: d.Bytes, Checksum: d.Checksum})
 	}
 	return out

@@ -11,8 +11,8 @@ import (
 )
 
 // makeTunnel makes the SSH server of a Job, and tells the Job's plan about it. It may be repeated until the Job is there.
-func (own parts) makeTunnel(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, jobName string, p *result.Plan, images job.Images) error {
-	if err := job.RouteThrough(p, b, jobName, seen.Pods); err != nil {
+func (own parts) makeTunnel(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, jobName, cipher string, p *result.Plan, images job.Images) error {
+	if err := job.RouteThrough(p, b, jobName, cipher, seen.Pods); err != nil {
 		return err
 	}
 	if err := own.makeTunnelKeys(ctx, b, jobName); err != nil {

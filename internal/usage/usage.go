@@ -65,6 +65,32 @@ func pairs(path string) map[string]float64 {
 	return out
 }
 
+// SentBytes returns what all network interfaces of this network namespace but the loopback have sent, headers included. ok is false where there are none.
+func SentBytes() (bytes float64, ok bool) {
+	text, err := os.ReadFile("/proc/net/dev")
+	if err != nil {
+		return 0, false
+	}
+	return sentBytes(string(text))
+}
+
+// sentField is the ninth number of an interface: the first of those that tell what was sent.
+const sentField = 8
+
+func sentBytes(text string) (sum float64, ok bool) {
+	for line := range strings.SplitSeq(text, "\n") {
+		name, counters, found := strings.Cut(line, ":")
+		f := strings.Fields(counters)
+		if !found || strings.TrimSpace(name) == "lo" || len(f) <= sentField {
+			continue
+		}
+		if v, err := strconv.ParseFloat(f[sentField], 64); err == nil {
+			sum, ok = sum+v, true
+		}
+	}
+	return sum, ok
+}
+
 // Space returns how many bytes a process without privileges may still write under a path, and of how many in all.
 func Space(path string) (free, size float64, ok bool) {
 	var s syscall.Statfs_t

@@ -46,3 +46,21 @@ func TestProcessor(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+func TestSentBytes(t *testing.T) {
+	head := "Inter-|   Receive                                                |  Transmit\n face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n"
+	for name, tc := range map[string]struct {
+		text string
+		want float64
+		ok   bool
+	}{
+		"a pod":          {head + "    lo:    1000      10    0    0    0     0          0         0     1000      10    0    0    0     0       0          0\n  eth0: 5000 50 0 0 0 0 0 0 7000 70 0 0 0 0 0 0\n", 7000, true},
+		"two":            {head + "eth0:5000 50 0 0 0 0 0 0 7000 70 0 0 0 0 0 0\nnet1: 1 1 0 0 0 0 0 0 500 1 0 0 0 0 0 0\n", 7500, true},
+		"loopback alone": {head + "lo: 1 1 0 0 0 0 0 0 500 1 0 0 0 0 0 0\n", 0, false},
+		"nothing":        {"", 0, false},
+	} {
+		if got, ok := sentBytes(tc.text); got != tc.want || ok != tc.ok {
+			t.Errorf("%s: got %g, %v", name, got, ok)
+		}
+	}
+}

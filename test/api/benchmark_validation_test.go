@@ -63,8 +63,8 @@ func TestBenchmarkAdmission(t *testing.T) {
 		"no workloads":                  {parts{"workloads": `[]`}, "at least 1 items"},
 		"arms of one name":              {parts{"arms": `[{name: a}, {name: a}]`}, "Duplicate value"},
 		"workloads of one name":         {parts{"workloads": `[{name: a, connect: {}}, {name: a, connect: {}}]`}, "Duplicate value"},
-		"a workload of no kind":         {parts{"workloads": `[{name: a}]`}, "exactly one of oltp, connect and stateTransfer"},
-		"a workload of two kinds":       {parts{"workloads": `[{name: a, connect: {}, oltp: {profile: ReadOnly}}]`}, "exactly one of oltp, connect and stateTransfer"},
+		"a workload of no kind":         {parts{"workloads": `[{name: a}]`}, "exactly one of oltp, connect, stateTransfer and cipher"},
+		"a workload of two kinds":       {parts{"workloads": `[{name: a, connect: {}, oltp: {profile: ReadOnly}}]`}, "exactly one of oltp, connect, stateTransfer and cipher"},
 		"unknown profile":               {parts{"workloads": `[{name: a, oltp: {profile: Fast}}]`}, "supported values"},
 		"custom without script":         {parts{"workloads": `[{name: a, oltp: {profile: Custom}}]`}, "Custom needs a script"},
 		"duration and events":           {parts{"workloads": `[{name: a, oltp: {profile: ReadOnly, duration: 5s, events: 5}}]`}, "not both"},
@@ -84,6 +84,28 @@ func TestBenchmarkAdmission(t *testing.T) {
 		"an SSH tunnel":                 {parts{"workloads": `[{name: a, connect: {via: SSHTunnel, sessionResumption: ["Off", "On"], tlsVersions: ["1.2", "1.3"], latency: [0s, 0ms]}}]`}, ""},
 		"an SSH tunnel of some length":  {parts{"workloads": `[{name: a, connect: {via: SSHTunnel, latency: [0s, 40ms]}}]`}, "with via SSHTunnel it must be 0s"},
 		"an SSH tunnel to many":         {parts{"workloads": `[{name: a, connect: {via: SSHTunnel, target: AllNodes}}]`}, "with via SSHTunnel target must be Primary"},
+		"SSH's ciphers":                 {parts{"workloads": `[{name: a, connect: {via: SSHTunnel, sshCiphers: [aes256-ctr, aes256-cbc, "chacha20-poly1305@openssh.com"]}}]`}, ""},
+		"SSH's ciphers without SSH":     {parts{"workloads": `[{name: a, connect: {sshCiphers: [aes256-ctr]}}]`}, "set via SSHTunnel, or leave them out"},
+		"a cipher SSH has not":          {parts{"workloads": `[{name: a, connect: {via: SSHTunnel, sshCiphers: [rot13]}}]`}, "supported values"},
+		"a silent client":               {parts{"workloads": `[{name: a, connect: {query: None}}]`}, ""},
+		"a client that says more":       {parts{"workloads": `[{name: a, connect: {query: Select2}}]`}, `supported values: "Select1", "None"`},
+		"a cipher alone":                {parts{"workloads": `[{name: a, cipher: {}}]`}, ""},
+		"a cipher nobody has":           {parts{"workloads": `[{name: a, cipher: {ciphers: [DES]}}]`}, "supported values"},
+		"a cipher for hours":            {parts{"workloads": `[{name: a, cipher: {duration: 2h}}]`}, "duration must be 1s to 60s, in whole seconds"},
+		"a cipher for less":             {parts{"workloads": `[{name: a, cipher: {duration: 500ms}}]`}, "duration must be 1s to 60s, in whole seconds"},
+		"a cipher and a load":           {parts{"workloads": `[{name: a, cipher: {}, connect: {}}]`}, "exactly one of oltp, connect, stateTransfer and cipher"},
+		"ciphers count once":            {parts{"arms": `[{name: a}, {name: b}, {name: c}, {name: d}, {name: e}, {name: f}, {name: g}]`, "workloads": `[{name: w, oltp: {profile: ReadWrite, threads: [1, 2, 3, 4, 5, 6, 7]}}, {name: c, cipher: {}}]`}, ""},
+		"too many ciphers":              {parts{"arms": `[{name: a}, {name: b}, {name: c}, {name: d}, {name: e}, {name: f}, {name: g}]`, "workloads": `[{name: w, oltp: {profile: ReadWrite, threads: [1, 2, 3, 4, 5, 6, 7]}}, {name: c, cipher: {}}, {name: d, cipher: {}}]`}, "more than 56 combinations"},
+		"many of SSH's ciphers":         {parts{"arms": `[{name: a}, {name: b}, {name: c}]`, "workloads": `[{name: w, connect: {via: SSHTunnel, threads: [1, 2, 3, 4], sshCiphers: [aes256-ctr, aes256-cbc, aes128-ctr, "aes128-gcm@openssh.com", "aes256-gcm@openssh.com"]}}]`}, "more than 56 combinations"},
+		"an arm without acceleration":   {parts{"arms": `[{name: a}, {name: b, cpuAcceleration: "Off"}]`}, ""},
+		"restarts of a guest":           {parts{"cluster": `{ref: {name: shop}}`, "arms": `[{name: a, cpuAcceleration: "Off"}]`}, "it needs a private cluster"},
+		"acceleration of both":          {parts{"arms": `[{name: a, cpuAcceleration: "Off"}]`, "workloads": `[{name: b, stateTransfer: {cpuAcceleration: ["On", "Off"]}}]`}, "not of both"},
+		"acceleration of the arm":       {parts{"arms": `[{name: a, cpuAcceleration: "Off"}]`, "workloads": `[{name: b, stateTransfer: {}}, {name: c, cipher: {}}]`}, ""},
+		"no such acceleration":          {parts{"arms": `[{name: a, cpuAcceleration: Half}]`}, "supported values"},
+		"several databases":             {parts{"workloads": `[{name: b, stateTransfer: {databases: 4, methods: [Rsync], parallel: [1, 4]}}]`}, ""},
+		"databases without end":         {parts{"workloads": `[{name: b, stateTransfer: {databases: 17}}]`}, "less than or equal to 16"},
+		"rsync's threads count":         {parts{"arms": `[{name: a}, {name: b}, {name: c}, {name: d}, {name: e}, {name: f}, {name: g}, {name: h}]`, "workloads": `[{name: b, stateTransfer: {databases: 4, methods: [Rsync], parallel: [1, 2, 3, 4], cpuAcceleration: ["On", "Off"]}}]`}, "more than 56 combinations"},
+		"one rsync counts once":         {parts{"arms": `[{name: a}, {name: b}, {name: c}, {name: d}, {name: e}, {name: f}, {name: g}, {name: h}]`, "workloads": `[{name: b, stateTransfer: {methods: [Rsync], parallel: [1, 2, 3, 4], cpuAcceleration: ["On", "Off"]}}]`}, ""},
 		"long latency":                  {parts{"workloads": `[{name: a, connect: {latency: [10s]}}]`}, "latency must be 0s to 5s"},
 		"no rounds":                     {parts{"rounds": `-1`}, "greater than or equal to 1"},
 		"rounds without end":            {parts{"rounds": `100`}, "less than or equal to 20"},
@@ -125,7 +147,7 @@ func TestBenchmarkAdmission(t *testing.T) {
 
 func TestBenchmarkDefaults(t *testing.T) {
 	ctx := context.Background()
-	u := benchmark(t, "defaults", map[string]string{"workloads": `[{name: a, oltp: {profile: ReadOnly}}, {name: b, connect: {}}, {name: c, stateTransfer: {}}]`})
+	u := benchmark(t, "defaults", map[string]string{"workloads": `[{name: a, oltp: {profile: ReadOnly}}, {name: b, connect: {}}, {name: c, stateTransfer: {}}, {name: d, cipher: {}}]`})
 	must(t, kube.Create(ctx, u))
 	t.Cleanup(func() { _ = kube.Delete(ctx, u) })
 	b := &v1alpha1.GaleraBenchmark{}
@@ -138,10 +160,13 @@ func TestBenchmarkDefaults(t *testing.T) {
 	if o.Tables != 4 || o.TableSize != 100000 || o.Threads[0] != 8 || o.Warmup.Seconds() != 5 || o.Target != "AllNodes" || o.Distribution != "Uniform" {
 		t.Errorf("oltp: %+v", o)
 	}
-	if c.Via != "Direct" || c.TLSVersions[0] != "1.3" || c.SessionResumption[0] != "Off" || c.Latency[0] != "0s" || c.Target != "Primary" {
+	if c.Via != "Direct" || c.Query != "Select1" || c.SSHCiphers != nil || c.TLSVersions[0] != "1.3" || c.SessionResumption[0] != "Off" || c.Latency[0] != "0s" || c.Target != "Primary" {
 		t.Errorf("connect: %+v", c)
 	}
-	if x.Methods[0] != "MariaBackup" || x.Parallel[0] != 4 || x.Ciphers[0] != "Arm" || x.CPUAcceleration[0] != "On" {
+	if d := s.Workloads[3].Cipher; len(d.Ciphers) != 3 || len(d.CPUAcceleration) != 2 || d.Duration.Seconds() != 1 || s.Arms[0].CPUAcceleration != "On" {
+		t.Errorf("cipher: %+v of %+v", d, s.Arms)
+	}
+	if x.Databases != 1 || x.Methods[0] != "MariaBackup" || x.Parallel[0] != 4 || x.Ciphers[0] != "Arm" || x.CPUAcceleration[0] != "On" {
 		t.Errorf("stateTransfer: %+v", x)
 	}
 }

@@ -33,6 +33,11 @@ var containerFamilies = []Family{
 			send(c.Throttled)
 		}
 	}},
+	{"galera_network_sent_bytes_total", "Bytes the pod's network interfaces have sent, headers included.", counter, nil, func(_ Facts, send send) {
+		if sent, ok := usage.SentBytes(); ok {
+			send(sent)
+		}
+	}},
 }
 
 // host and kernel cannot change while the agent runs.

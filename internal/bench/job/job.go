@@ -86,14 +86,17 @@ func Cluster(b *v1alpha1.GaleraBenchmark, run plan.Run) *v1alpha1.GaleraCluster 
 
 // Accelerate hides the CPU's AES instructions where a run wants it so.
 func Accelerate(c *v1alpha1.GaleraCluster, run plan.Run) {
-	if !run.Cell.WithoutAccelerator {
+	if run.Cell.Kind == result.KindCipher {
+		return // is measured beside the nodes
+	}
+	if !run.WithoutAccelerator() {
 		delete(c.Annotations, v1alpha1.AnnotationCPUAcceleration)
 		return
 	}
 	if c.Annotations == nil {
 		c.Annotations = map[string]string{}
 	}
-	c.Annotations[v1alpha1.AnnotationCPUAcceleration] = "Off"
+	c.Annotations[v1alpha1.AnnotationCPUAcceleration] = v1alpha1.AccelerationOff
 }
 
 // Output returns the ConfigMap an attempt's result goes into. The proof is what every node was
@@ -174,6 +177,8 @@ func deadline(p result.Plan) int64 {
 		return int64(p.Connect.Seconds + slack)
 	case p.Transfer != nil:
 		return int64(p.Transfer.PatienceSeconds + slack)
+	case p.Cipher != nil:
+		return int64(len(result.CipherFigures)*p.Cipher.Seconds + slack)
 	}
 	return longest
 }
@@ -185,21 +190,14 @@ func pod(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, name, plan stri
 		RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: RunnerName(b), AutomountServiceAccountToken: new(false), EnableServiceLinks: new(false),
 		SecurityContext: podSecurity(images),
 		NodeSelector:    b.Spec.Client.NodeSelector, Tolerations: b.Spec.Client.Tolerations, ImagePullSecrets: c.Spec.ImagePullSecrets,
-		Affinity: awayFromDatabases(c),
+		Affinity: placed(c, p),
 		InitContainers: []corev1.Container{{
 			Name: RunnerContainer, Image: images.Operator, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{"/bench-runner", "install", result.ToolsDir},
 			SecurityContext: security, VolumeMounts: []corev1.VolumeMount{{Name: "tools", MountPath: result.ToolsDir}},
 		}},
 		Containers: []corev1.Container{{
 			Name: ClientContainer, Image: images.Client, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{result.ToolsDir + "/bench-runner", "run"},
-			Env: []corev1.EnvVar{
-				{Name: result.EnvPlan, Value: plan},
-				{Name: result.EnvOutput, Value: name},
-				{Name: result.EnvNamespace, Value: b.Namespace},
-				{Name: logs.EnvFormat, Value: images.LogFormat},
-				{Name: result.EnvPassword, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
-					LocalObjectReference: corev1.LocalObjectReference{Name: AccountName(b)}, Key: PasswordKey}}},
-			},
+			Env:       environment(b, images, name, plan, p),
 			Resources: *b.Spec.Client.Resources.DeepCopy(), SecurityContext: security, VolumeMounts: mounts, WorkingDir: result.WorkDir,
 			// Of one that was killed these are the last words.
 			TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
@@ -210,6 +208,22 @@ func pod(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, name, plan stri
 		addProxy(b, &spec, name, p, images)
 	}
 	return spec
+}
+
+func environment(b *v1alpha1.GaleraBenchmark, images Images, name, plan string, p result.Plan) []corev1.EnvVar {
+	env := []corev1.EnvVar{
+		{Name: result.EnvPlan, Value: plan}, {Name: result.EnvOutput, Value: name}, {Name: result.EnvNamespace, Value: b.Namespace},
+		{Name: logs.EnvFormat, Value: images.LogFormat},
+	}
+	if p.Kind != result.KindCipher { // which speaks with no database
+		env = append(env, corev1.EnvVar{Name: result.EnvPassword, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+			LocalObjectReference: corev1.LocalObjectReference{Name: AccountName(b)}, Key: PasswordKey}}})
+	}
+	if p.WithoutAcceleration {
+		// The client of connections is a Go program.
+		env = append(append(env, resources.WithoutAcceleration()...), corev1.EnvVar{Name: "GODEBUG", Value: "cpu.aes=off"})
+	}
+	return env
 }
 
 func volumes(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string, p result.Plan) (v []corev1.Volume, m []corev1.VolumeMount) {
@@ -246,6 +260,14 @@ func scriptMap(b *v1alpha1.GaleraBenchmark, p result.Plan) string {
 		}
 	}
 	return ""
+}
+
+// placed prefers a host without a database for what loads one, and a database's own to find out how fast its CPU is.
+func placed(c *v1alpha1.GaleraCluster, p result.Plan) *corev1.Affinity {
+	if p.Cipher != nil {
+		return beside(resources.PodName(c, 0))
+	}
+	return awayFromDatabases(c)
 }
 
 // awayFromDatabases prefers hosts on which no node of the cluster runs.

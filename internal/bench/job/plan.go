@@ -35,6 +35,7 @@ func Plan(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a plan.StartJo
 		return p
 	}
 	cell := a.Run.Cell
+	p.WithoutAcceleration = a.Run.WithoutAccelerator()
 	switch a.Wire.Kind {
 	case result.KindOLTP:
 		p.OLTP = oltp(cell)
@@ -51,6 +52,9 @@ func Plan(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a plan.StartJo
 	case result.KindTransfer:
 		p.Transfer = &result.Transfer{Victim: plan.Victim(c), BaseSeconds: plan.BaseSeconds, LoadThreads: cell.Threads, PatienceSeconds: longest}
 		p.Hosts = without(p, p.Transfer.Victim)
+	case result.KindCipher:
+		return result.Plan{Kind: p.Kind, Seed: p.Seed, WithoutAcceleration: p.WithoutAcceleration,
+			Cipher: &result.Cipher{Name: cell.Cipher, Seconds: seconds(cell.Workload.Cipher.Duration, 1)}}
 	}
 	return p
 }
@@ -69,7 +73,7 @@ func oltp(cell plan.Cell) *result.OLTP {
 
 func connect(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, cell plan.Cell) *result.Connect {
 	w := cell.Workload.Connect
-	out := &result.Connect{Threads: cell.Threads, Connections: w.Connections, TLSVersion: cell.TLSVersion, Resumption: cell.Resumption, Latency: cell.Latency}
+	out := &result.Connect{Threads: cell.Threads, Connections: w.Connections, TLSVersion: cell.TLSVersion, Resumption: cell.Resumption, Latency: cell.Latency, NoQuery: w.Query == v1alpha1.QueryNone}
 	out.KeyAlgorithm, out.KeySize = plan.Key(plan.InForce(b, c))
 	if w.Via == v1alpha1.ViaPoolingProxy {
 		out.Proxy = way.ProxySocket(way.ProxyDir)

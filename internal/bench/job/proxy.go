@@ -73,12 +73,15 @@ func addProxy(b *v1alpha1.GaleraBenchmark, pod *corev1.PodSpec, job string, p re
 	pod.Volumes = append(pod.Volumes,
 		corev1.Volume{Name: meeting.Name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: &limit}}},
 		corev1.Volume{Name: config.Name, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: ProxyName(job), DefaultMode: new(int32(0o440))}}})
-	mounts := []corev1.VolumeMount{meeting, config}
+	// The runner starts the proxy, and tells what its container has used.
+	mounts := []corev1.VolumeMount{meeting, config, {Name: "tools", MountPath: result.ToolsDir, ReadOnly: true}}
 	if p.TLS {
 		mounts = append(mounts, corev1.VolumeMount{Name: "ca", MountPath: result.CADir, ReadOnly: true})
 	}
 	pod.InitContainers = append(pod.InitContainers, corev1.Container{
-		Name: ProxyContainer, Image: images.Proxy, ImagePullPolicy: corev1.PullIfNotPresent, Command: way.ProxyCommand(way.ProxyDir, path.Join(way.ProxyConfigDir, way.ProxyConfigFile)), WorkingDir: way.ProxyDir,
+		Name: ProxyContainer, Image: images.Proxy, ImagePullPolicy: corev1.PullIfNotPresent, WorkingDir: way.ProxyDir,
+		Command: append([]string{path.Join(result.ToolsDir, "bench-runner"), "beside", way.UsageSocket(way.ProxyDir)},
+			way.ProxyCommand(way.ProxyDir, path.Join(way.ProxyConfigDir, way.ProxyConfigFile))...),
 		RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
 		// Its last words are all that is left of it when it crashes.
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,

@@ -55,7 +55,8 @@ func TestProxyBesideTheClient(t *testing.T) {
 		t.Errorf("got %+v", sidecar)
 	}
 	// The password the client logs in with is nowhere near.
-	if len(sidecar.Env) != 0 || !slices.Equal(sidecar.Command, way.ProxyCommand("/run/galera-proxy", "/etc/galera-operator/proxy/proxysql.cnf")) {
+	if len(sidecar.Env) != 0 || !slices.Equal(sidecar.Command[3:], way.ProxyCommand("/run/galera-proxy", "/etc/galera-operator/proxy/proxysql.cnf")) ||
+		!slices.Equal(sidecar.Command[:3], []string{"/opt/galera-operator/bench-runner", "beside", "/run/galera-proxy/usage.sock"}) {
 		t.Errorf("got %+v", sidecar)
 	}
 	paths := func(c corev1.Container) (writable, readOnly []string) {
@@ -69,7 +70,7 @@ func TestProxyBesideTheClient(t *testing.T) {
 		return writable, readOnly
 	}
 	writable, readOnly := paths(sidecar)
-	if !slices.Equal(writable, []string{way.ProxyDir}) || !slices.Equal(readOnly, []string{way.ProxyConfigDir}) {
+	if !slices.Equal(writable, []string{way.ProxyDir}) || !slices.Equal(readOnly, []string{way.ProxyConfigDir, result.ToolsDir}) {
 		t.Errorf("the proxy has %v and %v", writable, readOnly)
 	}
 	if writable, readOnly := paths(client); !slices.Contains(writable, way.ProxyDir) || slices.Contains(readOnly, way.ProxyConfigDir) {

@@ -47,13 +47,14 @@ func HasTunnels(b *v1alpha1.GaleraBenchmark) bool {
 
 // RouteThrough makes a plan use the SSH server of a Job. It leads to the address of the database's pod and not to
 // its name, because sshd would look a name up for every connection, one after another.
-func RouteThrough(p *result.Plan, b *v1alpha1.GaleraBenchmark, job string, pods []corev1.Pod) error {
+func RouteThrough(p *result.Plan, b *v1alpha1.GaleraBenchmark, job, cipher string, pods []corev1.Pod) error {
 	name := target(*p)
 	for i := range pods {
 		if pod := &pods[i]; pod.Name == name && pod.Status.PodIP != "" {
 			p.Connect.Tunnel = &result.Tunnel{
 				Server: net.JoinHostPort(TunnelName(job)+"."+b.Namespace+".svc", strconv.Itoa(way.SSHPort)),
 				Target: net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(resources.PortClients)),
+				Cipher: cipher,
 			}
 			return nil
 		}
@@ -133,7 +134,7 @@ func tunnelPod(c *v1alpha1.GaleraCluster, job string, p result.Plan, images Imag
 		NodeSelector: scheduling.NodeSelector, Tolerations: scheduling.Tolerations, Affinity: beside(target(p)),
 		Containers: []corev1.Container{{
 			Name: TunnelContainer, Image: images.Client, ImagePullPolicy: corev1.PullIfNotPresent,
-			Command:         way.SSHServerCommand(way.SSHDir, way.SSHPort, p.Connect.Tunnel.Target),
+			Command:         way.SSHServerCommand(way.SSHDir, way.SSHPort, p.Connect.Tunnel.Target, p.Connect.Tunnel.Cipher),
 			Ports:           []corev1.ContainerPort{{Name: TunnelContainer, ContainerPort: way.SSHPort, Protocol: corev1.ProtocolTCP}},
 			SecurityContext: containerSecurity(), VolumeMounts: []corev1.VolumeMount{{Name: volume.Name, MountPath: way.SSHDir, ReadOnly: true}},
 		}},

@@ -42,12 +42,14 @@ func overSSH() (*v1alpha1.GaleraBenchmark, *v1alpha1.GaleraCluster, []corev1.Pod
 
 const sshJob = "x-run-001-1"
 
+func run0(b *v1alpha1.GaleraBenchmark) plan.Run { return plan.Runs(&b.Spec)[0] }
+
 func planOverSSH(t *testing.T) (*v1alpha1.GaleraBenchmark, *v1alpha1.GaleraCluster, result.Plan) {
 	t.Helper()
 	b, c, pods := overSSH()
 	run := plan.Runs(&b.Spec)[0]
 	p := Plan(b, c, plan.StartJob{Wire: run.Wire(1), Run: run}, resources.Options{})
-	if err := RouteThrough(&p, b, sshJob, pods); err != nil {
+	if err := RouteThrough(&p, b, sshJob, run0(b).Cell.SSHCipher, pods); err != nil {
 		t.Fatal(err)
 	}
 	return b, c, p
@@ -55,15 +57,15 @@ func planOverSSH(t *testing.T) (*v1alpha1.GaleraBenchmark, *v1alpha1.GaleraClust
 
 func TestRouteThrough(t *testing.T) {
 	b, _, p := planOverSSH(t)
-	if want := (result.Tunnel{Server: "x-run-001-1-ssh.shops.svc:2222", Target: "10.0.0.2:3306"}); *p.Connect.Tunnel != want {
+	if want := (result.Tunnel{Server: "x-run-001-1-ssh.shops.svc:2222", Target: "10.0.0.2:3306", Cipher: "chacha20-poly1305@openssh.com"}); *p.Connect.Tunnel != want {
 		t.Errorf("got %+v", *p.Connect.Tunnel)
 	}
 	_, _, pods := overSSH()
 	pods[1].Status.PodIP = "fd00::2"
-	if err := RouteThrough(&p, b, sshJob, pods); err != nil || p.Connect.Tunnel.Target != "[fd00::2]:3306" {
+	if err := RouteThrough(&p, b, sshJob, run0(b).Cell.SSHCipher, pods); err != nil || p.Connect.Tunnel.Target != "[fd00::2]:3306" {
 		t.Errorf("got %+v, %v", p.Connect.Tunnel, err)
 	}
-	if err := RouteThrough(&p, b, sshJob, pods[:1]); err == nil || !strings.Contains(err.Error(), "x-db-1") {
+	if err := RouteThrough(&p, b, sshJob, run0(b).Cell.SSHCipher, pods[:1]); err == nil || !strings.Contains(err.Error(), "x-db-1") {
 		t.Errorf("a way to a pod that is not there: %v", err)
 	}
 }
@@ -106,7 +108,7 @@ func TestTunnelServer(t *testing.T) {
 	if s := container.SecurityContext; *s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem || s.Capabilities.Drop[0] != "ALL" || len(s.Capabilities.Add) != 0 || s.Privileged != nil {
 		t.Errorf("container security: %+v", s)
 	}
-	if container.Image != "client:1" || !slices.Equal(container.Command, way.SSHServerCommand(way.SSHDir, way.SSHPort, "10.0.0.2:3306")) {
+	if container.Image != "client:1" || !slices.Equal(container.Command, way.SSHServerCommand(way.SSHDir, way.SSHPort, "10.0.0.2:3306", v1alpha1.DefaultSSHCipher)) {
 		t.Errorf("container: %+v", container)
 	}
 	if term := pod.Affinity.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution[0].PodAffinityTerm; term.TopologyKey != corev1.LabelHostname ||

@@ -62,14 +62,14 @@ func unproved(s State, r result.Record) string {
 }
 
 // acceleration says that nodes still run the other way. An annotation asks for it, which does not change the
-// generation of the cluster: only its pods tell.
+// generation of the cluster: only its pods tell. A cipher is measured beside them, whatever they run with.
 func acceleration(s State, run Run) string {
-	if s.Benchmark.Spec.Cluster.Template == nil {
+	if s.Benchmark.Spec.Cluster.Template == nil || run.Cell.Kind == result.KindCipher {
 		return ""
 	}
-	want := "On"
-	if run.Cell.WithoutAccelerator {
-		want = "Off"
+	want := v1alpha1.AccelerationOn
+	if run.WithoutAccelerator() {
+		want = v1alpha1.AccelerationOff
 	}
 	if s.Acceleration != want {
 		return "not every node runs with cpuAcceleration " + want + " yet"
@@ -83,11 +83,12 @@ func Has(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, run Run) bool {
 		return SamePolicy(InForce(b, c), c.Spec.TLS.With(run.Arm.TLS))
 	}
 	want := Spec(*b.Spec.Cluster.Template, run)
-	off := c.Annotations[v1alpha1.AnnotationCPUAcceleration] == "Off"
-	if run.Cell.Kind == result.KindTransfer || off {
-		if off != run.Cell.WithoutAccelerator || c.Spec.StateTransfer.Method != want.StateTransfer.Method || c.Spec.StateTransfer.Parallel != want.StateTransfer.Parallel {
-			return false
-		}
+	off := c.Annotations[v1alpha1.AnnotationCPUAcceleration] == v1alpha1.AccelerationOff
+	if run.Cell.Kind != result.KindCipher && off != run.WithoutAccelerator() {
+		return false
+	}
+	if run.Cell.Kind == result.KindTransfer && (c.Spec.StateTransfer.Method != want.StateTransfer.Method || c.Spec.StateTransfer.Parallel != want.StateTransfer.Parallel) {
+		return false
 	}
 	return SamePolicy(c.Spec.TLS, want.TLS)
 }

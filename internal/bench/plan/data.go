@@ -30,7 +30,11 @@ func DataSet(c Cell) result.DataSet {
 		return d
 	case result.KindTransfer:
 		t := c.Workload.StateTransfer
-		return result.DataSet{Database: fmt.Sprintf("bench_%dx%d", t.Tables, t.TableSize), Tables: int(t.Tables), Rows: t.TableSize}
+		d := result.DataSet{Database: fmt.Sprintf("bench_%dx%d", t.Tables, t.TableSize), Tables: int(t.Tables), Rows: t.TableSize}
+		if t.Databases > 1 {
+			d.Database, d.Databases = fmt.Sprintf("bench_%dof%dx%d", t.Databases, t.Tables, t.TableSize), int(t.Databases)
+		}
+		return d
 	}
 	return result.DataSet{}
 }
@@ -46,7 +50,9 @@ func Writes(s *v1alpha1.GaleraBenchmarkSpec, workload string) bool {
 }
 
 // Bytes is what a data set will take, at least.
-func Bytes(d result.DataSet) int64 { return int64(d.Tables) * d.Rows * rowBytes }
+func Bytes(d result.DataSet) int64 {
+	return int64(max(1, d.Databases)) * int64(d.Tables) * d.Rows * rowBytes
+}
 
 // DiskNeeded is what all data sets of a benchmark, and a node itself, take on a volume.
 func DiskNeeded(s *v1alpha1.GaleraBenchmarkSpec) int64 {
@@ -74,7 +80,7 @@ func Versions(s *v1alpha1.GaleraBenchmarkSpec, own v1alpha1.TLSSpec) string {
 			continue
 		}
 		for _, a := range s.Arms {
-			if t := own.With(a.TLS); ClientsUseTLS(t) && normal(t).MinVersion != "1.2" {
+			if t := own.With(a.TLS); ClientsUseTLS(t) && Normal(t).MinVersion != "1.2" {
 				return fmt.Sprintf("the workload %s has clients of TLS 1.2, and the arm %s accepts 1.3 only; set its tls.minVersion to \"1.2\"", w.Name, a.Name)
 			}
 		}

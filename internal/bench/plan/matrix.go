@@ -22,9 +22,12 @@ type Cell struct {
 	TLSVersion string
 	Resumption bool
 	Latency    time.Duration
-	// Of a stateTransfer workload; Cipher is "" for the arm's.
-	Method             string
-	Parallel           int
+	// SSHCipher is "" where there is no tunnel.
+	SSHCipher string
+	// Of a stateTransfer workload.
+	Method   string
+	Parallel int
+	// Of a stateTransfer or a cipher workload; Cipher is "" for the arm's.
 	Cipher             string
 	WithoutAccelerator bool
 }
@@ -37,6 +40,11 @@ type Run struct {
 	Round int
 	Arm   *v1alpha1.BenchmarkArm
 	Cell  Cell
+}
+
+// WithoutAccelerator says that the CPU's AES instructions are hidden from the nodes, and from the load generator.
+func (r Run) WithoutAccelerator() bool {
+	return r.Cell.WithoutAccelerator || r.Arm != nil && r.Arm.CPUAcceleration == v1alpha1.AccelerationOff
 }
 
 // Name returns the run in words.
@@ -85,6 +93,8 @@ func Cells(s *v1alpha1.GaleraBenchmarkSpec) []Cell {
 			out = append(out, connect(w)...)
 		case w.StateTransfer != nil:
 			out = append(out, transfer(w)...)
+		case w.Cipher != nil:
+			out = append(out, cipher(w)...)
 		}
 	}
 	return out
@@ -122,13 +132,37 @@ func connect(w *v1alpha1.BenchmarkWorkload) (out []Cell) {
 		for _, resumption := range c.SessionResumption {
 			for _, text := range c.Latency {
 				latency, _ := time.ParseDuration(text) // the API admits only durations
-				for _, n := range c.Threads {
-					out = append(out, Cell{Workload: w, Kind: result.KindConnect, Threads: int(n), TLSVersion: version,
-						Resumption: resumption == "On", Latency: latency,
-						Variant: variant(choice(len(c.TLSVersions), "tls=%s", version), choice(len(c.SessionResumption), "resumption=%s", resumption),
-							choice(len(c.Latency), "latency=%s", text), choice(len(c.Threads), "threads=%d", n))})
+				for _, ssh := range sshCiphers(c) {
+					for _, n := range c.Threads {
+						out = append(out, Cell{Workload: w, Kind: result.KindConnect, Threads: int(n), TLSVersion: version,
+							Resumption: resumption == "On", Latency: latency, SSHCipher: ssh,
+							Variant: variant(choice(len(c.TLSVersions), "tls=%s", version), choice(len(c.SessionResumption), "resumption=%s", resumption),
+								choice(len(c.Latency), "latency=%s", text), choice(len(c.SSHCiphers), "ssh=%s", ssh), choice(len(c.Threads), "threads=%d", n))})
+					}
 				}
 			}
+		}
+	}
+	return out
+}
+
+// sshCiphers are those of a tunnel; without one it is none, once.
+func sshCiphers(c *v1alpha1.ConnectWorkload) []string {
+	switch {
+	case c.Via != v1alpha1.ViaSSHTunnel:
+		return []string{""}
+	case len(c.SSHCiphers) == 0:
+		return []string{v1alpha1.DefaultSSHCipher}
+	}
+	return c.SSHCiphers
+}
+
+func cipher(w *v1alpha1.BenchmarkWorkload) (out []Cell) {
+	c := w.Cipher
+	for _, acceleration := range c.CPUAcceleration {
+		for _, name := range c.Ciphers {
+			out = append(out, Cell{Workload: w, Kind: result.KindCipher, Cipher: name, WithoutAccelerator: acceleration == v1alpha1.AccelerationOff,
+				Variant: variant(choice(len(c.Ciphers), "cipher=%s", name), choice(len(c.CPUAcceleration), "cpuAcceleration=%s", acceleration))})
 		}
 	}
 	return out
@@ -142,7 +176,7 @@ func transfer(w *v1alpha1.BenchmarkWorkload) (out []Cell) {
 				numbers := threads(s, method)
 				for _, n := range numbers {
 					cell := Cell{Workload: w, Kind: result.KindTransfer, Threads: int(s.LoadThreads), Method: method, Parallel: int(n),
-						WithoutAccelerator: acceleration == "Off",
+						WithoutAccelerator: acceleration == v1alpha1.AccelerationOff,
 						Variant: variant(choice(len(s.Methods), "method=%s", method), choice(len(s.Ciphers), "cipher=%s", cipher),
 							choice(len(numbers), "parallel=%d", n), choice(len(s.CPUAcceleration), "cpuAcceleration=%s", acceleration))}
 					if cipher != "Arm" {
@@ -156,10 +190,10 @@ func transfer(w *v1alpha1.BenchmarkWorkload) (out []Cell) {
 	return out
 }
 
-// threads are the numbers of them a method is measured with. What rsync copies side by side are whole databases, and the test
-// data is one: to measure it with each number would be to measure the same thing again.
+// threads are the numbers of them a method is measured with. What rsync copies side by side are whole databases: to measure one with
+// each number would be to measure the same thing again.
 func threads(s *v1alpha1.StateTransferWorkload, method string) []int32 {
-	if method == "Rsync" {
+	if method == "Rsync" && s.Databases < 2 {
 		return s.Parallel[max(0, len(s.Parallel)-1):]
 	}
 	return s.Parallel
@@ -175,6 +209,9 @@ func Runs(s *v1alpha1.GaleraBenchmarkSpec) []Run {
 	var out []Run
 	add := func(round, arm int) {
 		for _, c := range cells {
+			if c.Kind == result.KindCipher && s.Arms[arm].Name != Baseline(s) {
+				continue // no policy changes how fast a CPU encrypts
+			}
 			out = append(out, Run{Index: len(out) + 1, Round: round, Arm: &s.Arms[arm], Cell: c})
 		}
 	}

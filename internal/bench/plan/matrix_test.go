@@ -2,6 +2,8 @@ package plan
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +65,68 @@ func TestRsyncHasNoThreadsToChoose(t *testing.T) {
 		if strings.Join(got, ", ") != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+// TestRsyncCopiesDatabasesSideBySide: of several it is measured with each number.
+func TestRsyncCopiesDatabasesSideBySide(t *testing.T) {
+	st := &v1alpha1.StateTransferWorkload{Databases: 4, Tables: 2, TableSize: 10, Methods: []string{"Rsync"}, Parallel: []int32{1, 4}, Ciphers: []string{"Arm"}, CPUAcceleration: []string{"On"}}
+	cells := Cells(&v1alpha1.GaleraBenchmarkSpec{Workloads: []v1alpha1.BenchmarkWorkload{{Name: "sst", StateTransfer: st}}})
+	if len(cells) != 2 || cells[0].Parallel != 1 || cells[1].Variant != "parallel=4" {
+		t.Errorf("got %+v", cells)
+	}
+	d := DataSet(cells[0])
+	if want := []string{"bench_4of2x10", "bench_2_4of2x10", "bench_3_4of2x10", "bench_4_4of2x10"}; !slices.Equal(d.Names(), want) || Bytes(d) != 4*2*10*rowBytes {
+		t.Errorf("got %v of %d bytes", d.Names(), Bytes(d))
+	}
+	st.Databases = 1
+	if d := DataSet(cells[0]); d.Database != "bench_2x10" || !slices.Equal(d.Names(), []string{"bench_2x10"}) || Bytes(d) != 2*10*rowBytes {
+		t.Errorf("one database: %+v", d)
+	}
+}
+
+func TestSSHCiphers(t *testing.T) {
+	w := &v1alpha1.ConnectWorkload{Threads: []int32{1}, TLSVersions: []string{"1.3"}, SessionResumption: []string{"Off"}, Latency: []string{"0s"}}
+	s := &v1alpha1.GaleraBenchmarkSpec{Workloads: []v1alpha1.BenchmarkWorkload{{Name: "w", Connect: w}}}
+	for want, set := range map[string]func(){
+		" ":                              func() {},
+		" chacha20-poly1305@openssh.com": func() { w.Via = v1alpha1.ViaSSHTunnel },
+		" aes256-cbc":                    func() { w.SSHCiphers = []string{"aes256-cbc"} },
+		"ssh=aes256-ctr aes256-ctr, ssh=aes256-cbc aes256-cbc": func() { w.SSHCiphers = []string{"aes256-ctr", "aes256-cbc"} },
+	} {
+		w.Via, w.SSHCiphers = v1alpha1.ViaDirect, nil
+		if set(); len(w.SSHCiphers) > 0 {
+			w.Via = v1alpha1.ViaSSHTunnel
+		}
+		var got []string
+		for _, c := range Cells(s) {
+			got = append(got, c.Variant+" "+c.SSHCipher)
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// TestCiphersAreMeasuredOnce: no arm changes them, and they change nothing of an arm's cluster.
+func TestCiphersAreMeasuredOnce(t *testing.T) {
+	s := spec()
+	s.Baseline = "b"
+	s.Workloads = []v1alpha1.BenchmarkWorkload{
+		{Name: "w", OLTP: &v1alpha1.OLTPWorkload{Threads: []int32{1}}},
+		{Name: "cipher", Cipher: &v1alpha1.CipherWorkload{Ciphers: []string{"TLS_AES_128_GCM_SHA256", "AES-128-CTR"}, CPUAcceleration: []string{"On", "Off"}}},
+	}
+	n := map[string]int{}
+	for i, r := range Runs(s) {
+		if n[r.Arm.Name+" "+r.Cell.Kind]++; r.Index != i+1 {
+			t.Errorf("run %d is called %d", i+1, r.Index)
+		}
+	}
+	if want := map[string]int{"a oltp": 3, "b oltp": 3, "c oltp": 3, "b cipher": 12}; !maps.Equal(n, want) {
+		t.Errorf("got %v", n)
+	}
+	if c := Cells(s)[3]; c.Variant != "cipher=TLS_AES_128_GCM_SHA256,cpuAcceleration=Off" || !c.WithoutAccelerator {
+		t.Errorf("got %+v", c)
 	}
 }
 

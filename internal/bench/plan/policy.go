@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 // Spec returns the private cluster's spec for a run. Nobody else uses it, so it is switched the way that takes the
@@ -14,7 +15,7 @@ func Spec(template v1alpha1.GaleraClusterSpec, r Run) v1alpha1.GaleraClusterSpec
 	s := *template.DeepCopy()
 	s.TLS = s.TLS.With(r.Arm.TLS)
 	s.TLS.SwitchStrategy = v1alpha1.SwitchRebootstrap
-	if r.Cell.Cipher != "" {
+	if r.Cell.Kind == result.KindTransfer && r.Cell.Cipher != "" {
 		s.TLS.Cipher = r.Cell.Cipher
 	}
 	if r.Cell.Method != "" {
@@ -38,13 +39,13 @@ func TemplateSum(t *v1alpha1.GaleraClusterSpec) string {
 
 // SamePolicy says that two policies lead to the same encryption.
 func SamePolicy(a, b v1alpha1.TLSSpec) bool {
-	a, b = normal(a), normal(b)
+	a, b = Normal(a), Normal(b)
 	return a.Replication == b.Replication && a.StateTransfer == b.StateTransfer && a.Clients == b.Clients &&
 		a.MinVersion == b.MinVersion && a.Cipher == b.Cipher && a.Certificate.PrivateKey == b.Certificate.PrivateKey
 }
 
-// normal writes out what is left to defaults.
-func normal(t v1alpha1.TLSSpec) v1alpha1.TLSSpec {
+// Normal writes out what is left to defaults.
+func Normal(t v1alpha1.TLSSpec) v1alpha1.TLSSpec {
 	fill := func(s, value string) string {
 		if s == "" {
 			return value
@@ -69,9 +70,9 @@ func normal(t v1alpha1.TLSSpec) v1alpha1.TLSSpec {
 
 // Key returns the kind of key a policy leads to.
 func Key(t v1alpha1.TLSSpec) (algorithm string, size int) {
-	key := normal(t).Certificate.PrivateKey
+	key := Normal(t).Certificate.PrivateKey
 	return key.Algorithm, int(key.Size)
 }
 
 // ClientsUseTLS says that load generators speak TLS under a policy.
-func ClientsUseTLS(t v1alpha1.TLSSpec) bool { return normal(t).Clients != v1alpha1.TLSDisabled }
+func ClientsUseTLS(t v1alpha1.TLSSpec) bool { return Normal(t).Clients != v1alpha1.TLSDisabled }

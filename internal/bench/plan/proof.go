@@ -39,7 +39,7 @@ func Proof(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster) string {
 	if why := Settled(b, c); why != "" {
 		return why
 	}
-	want := normal(InForce(b, c))
+	want := Normal(InForce(b, c))
 	if why := certified(c, want); why != "" {
 		return why
 	}
@@ -98,7 +98,7 @@ func Copied(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, node string)
 	if i < 0 || c.Status.Members[i].Join == nil {
 		return node + ": nothing is known of its copy"
 	}
-	join, want := c.Status.Members[i].Join, normal(InForce(b, c))
+	join, want := c.Status.Members[i].Join, Normal(InForce(b, c))
 	why := ""
 	switch seen := (v1alpha1.ChannelStatus{Protocol: join.Protocol, Cipher: join.Cipher}); {
 	case string(want.StateTransfer) == v1alpha1.TLSDisabled && join.Protocol != "":

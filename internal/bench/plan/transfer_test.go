@@ -80,6 +80,50 @@ func TestAccelerationIsSeen(t *testing.T) {
 	}
 }
 
+// TestAccelerationOfAnArm: every kind of workload has it, and a cipher, which is measured beside the nodes, changes nothing of it.
+func TestAccelerationOfAnArm(t *testing.T) {
+	for name, tc := range map[string]struct {
+		workload              v1alpha1.BenchmarkWorkload
+		arm                   string
+		annotated, has, waits bool
+	}{
+		"hidden and wanted":       {oltpWorkload(), "Off", true, true, false},
+		"not hidden yet":          {oltpWorkload(), "Off", false, false, false},
+		"hidden, and not wanted":  {oltpWorkload(), "On", true, false, true},
+		"not hidden":              {oltpWorkload(), "On", false, true, true},
+		"a cipher beside hidden":  {cipherWorkload(), "On", true, true, false},
+		"a cipher beside another": {cipherWorkload(), "On", false, true, false},
+	} {
+		w := newWorld(func(s *v1alpha1.GaleraBenchmarkSpec) {
+			s.Workloads = []v1alpha1.BenchmarkWorkload{tc.workload}
+			for i := range s.Arms {
+				s.Arms[i].CPUAcceleration = tc.arm
+			}
+		})
+		w.step()
+		run := Runs(&w.Benchmark.Spec)[0]
+		w.Cluster.Annotations = map[string]string{}
+		if tc.annotated {
+			w.Cluster.Annotations[v1alpha1.AnnotationCPUAcceleration] = "Off"
+		}
+		if got := Has(w.Benchmark, w.Cluster, run); got != tc.has {
+			t.Errorf("%s: the cluster has it: %v", name, got)
+		}
+		w.Acceleration = "Off"
+		if got := acceleration(w.State, run) != ""; got != tc.waits {
+			t.Errorf("%s: waits for pods without it: %v", name, got)
+		}
+	}
+}
+
+func oltpWorkload() v1alpha1.BenchmarkWorkload {
+	return v1alpha1.BenchmarkWorkload{Name: "w", OLTP: &v1alpha1.OLTPWorkload{Threads: []int32{1}}}
+}
+
+func cipherWorkload() v1alpha1.BenchmarkWorkload {
+	return v1alpha1.BenchmarkWorkload{Name: "c", Cipher: &v1alpha1.CipherWorkload{Ciphers: []string{"AES-128-CTR"}, CPUAcceleration: []string{"On"}}}
+}
+
 // TestTransferIsProvedAgain: the node that got its data is another server, which nobody has observed yet.
 func TestTransferIsProvedAgain(t *testing.T) {
 	ended := func(t *testing.T) *world {

@@ -6,6 +6,7 @@ import "strings"
 const (
 	FigureTPS                  = "tps"
 	FigureQPS                  = "qps"
+	FigureAverage              = "latencyAvgMs"
 	FigureP50                  = "latencyP50Ms"
 	FigureP95                  = "latencyP95Ms"
 	FigureP99                  = "latencyP99Ms"
@@ -15,7 +16,9 @@ const (
 	FigureDeadlocks            = "deadlocks"
 	FigureServerCPU            = "serverCPUMicros"
 	FigureClientCPU            = "clientCPUMicros"
+	FigureProxyCPU             = "proxyCPUMicros"
 	FigureReplicatedBytes      = "replicatedBytes"
+	FigureSentBytes            = "sentBytes"
 	FigureFlowControl          = "flowControlPausedPercent"
 	FigureSeconds              = "seconds"
 	FigureConnectionsPerSecond = "connectionsPerSecond"
@@ -24,15 +27,23 @@ const (
 	FigureDonorLoadLoss        = "donorLoadLossPercent"
 	FigureCPUSeconds           = "cpuSeconds"
 	FigureResumed              = "sessionsResumedPercent"
+	FigureBackend              = "backendConnectionsPercent"
 )
+
+// CipherFigures are the figures of records, by their sizes in bytes. What is compared, and stands beside the rates of copies, are the
+// largest that TLS has.
+var CipherFigures = map[int]string{
+	16: "megabytesPerSecond16B", 64: "megabytesPerSecond64B", 256: "megabytesPerSecond256B", 1024: "megabytesPerSecond1KiB",
+	8192: "megabytesPerSecond8KiB", 16384: FigureMegabytesPerSecond,
+}
 
 // FigureNames are all of them, in the order they are shown in.
 var FigureNames = []string{
-	FigureTPS, FigureQPS, FigureConnectionsPerSecond, FigureSeconds, FigureMegabytesPerSecond, FigureLoadLoss, FigureDonorLoadLoss,
-	FigureCPUSeconds,
-	FigureResumed,
-	FigureP50, FigureP95, FigureP99, FigureMax, FigureErrors, FigureReconnects, FigureDeadlocks,
-	FigureServerCPU, FigureClientCPU, FigureReplicatedBytes, FigureFlowControl,
+	FigureTPS, FigureQPS, FigureConnectionsPerSecond, FigureSeconds,
+	CipherFigures[16], CipherFigures[64], CipherFigures[256], CipherFigures[1024], CipherFigures[8192], FigureMegabytesPerSecond,
+	FigureLoadLoss, FigureDonorLoadLoss, FigureCPUSeconds, FigureResumed, FigureBackend,
+	FigureAverage, FigureP50, FigureP95, FigureP99, FigureMax, FigureErrors, FigureReconnects, FigureDeadlocks,
+	FigureServerCPU, FigureClientCPU, FigureProxyCPU, FigureReplicatedBytes, FigureSentBytes, FigureFlowControl,
 }
 
 // Metrics of the agents that are read.
@@ -53,15 +64,16 @@ const (
 	MetricJoinBytes   = "galera_join_bytes"
 	MetricProcessors  = "galera_host_cpus"
 	MetricKernel      = "galera_kernel_info"
+	MetricSent        = "galera_network_sent_bytes_total"
 )
 
 // LowerIsBetter says of a figure that less of it is better.
 func LowerIsBetter(figure string) bool {
 	switch figure {
-	case FigureTPS, FigureQPS, FigureConnectionsPerSecond, FigureMegabytesPerSecond, FigureResumed:
+	case FigureTPS, FigureQPS, FigureConnectionsPerSecond, FigureResumed:
 		return false
 	}
-	return true
+	return !strings.HasPrefix(figure, FigureMegabytesPerSecond)
 }
 
 // Operations is how many transactions, connections or transfers were made.
@@ -71,7 +83,7 @@ func (o Output) Operations() float64 {
 		return float64(o.OLTP.Transactions)
 	case o.Connect != nil:
 		return float64(o.Connect.Connections)
-	case o.Transfer != nil:
+	case o.Transfer != nil, o.Cipher != nil:
 		return 1
 	}
 	return 0
@@ -87,14 +99,13 @@ func (o Output) Figures() map[string]float64 {
 	case o.OLTP != nil:
 		r := o.OLTP
 		f[FigureTPS], f[FigureQPS], f[FigureSeconds] = r.TPS, r.QPS, r.Seconds
-		f[FigureP50], f[FigureP95], f[FigureP99], f[FigureMax] = r.P50, r.P95, r.P99, r.LatencyMax
+		f[FigureAverage], f[FigureP50], f[FigureP95], f[FigureP99], f[FigureMax] = r.LatencyAvg, r.P50, r.P95, r.P99, r.LatencyMax
 		f[FigureErrors], f[FigureReconnects] = float64(r.Errors), float64(r.Reconnects)
 	case o.Connect != nil:
-		r := o.Connect
-		f[FigureConnectionsPerSecond], f[FigureSeconds], f[FigureErrors] = r.PerSecond, r.Seconds, float64(r.Errors)
-		f[FigureP50], f[FigureP95], f[FigureP99], f[FigureMax] = r.P50, r.P95, r.P99, r.Max
-		if all := float64(r.Connections); r.Resumption == ResumptionOn && all > 0 {
-			f[FigureResumed] = min(100, 100*float64(r.Resumed)/all) // one that is cut off at the end may be counted, too
+		o.Connect.addTo(f)
+	case o.Cipher != nil:
+		for _, s := range o.Cipher.Speeds {
+			f[CipherFigures[s.Record]] = s.Megabytes
 		}
 	case o.Transfer != nil:
 		r := o.Transfer
@@ -113,6 +124,18 @@ func (o Output) Figures() map[string]float64 {
 	return f
 }
 
+func (r *ConnectResult) addTo(f map[string]float64) {
+	f[FigureConnectionsPerSecond], f[FigureSeconds], f[FigureErrors] = r.PerSecond, r.Seconds, float64(r.Errors)
+	f[FigureP50], f[FigureP95], f[FigureP99], f[FigureMax] = r.P50, r.P95, r.P99, r.Max
+	all := float64(r.Connections)
+	if r.Resumption == ResumptionOn && all > 0 {
+		f[FigureResumed] = min(100, 100*float64(r.Resumed)/all) // one that is cut off at the end may be counted, too
+	}
+	if r.Pooled && all > 0 {
+		f[FigureBackend] = 100 * r.Backend / all
+	}
+}
+
 // addCounters adds what the agents counted during the window.
 func (o Output) addCounters(f map[string]float64) {
 	n := o.Operations()
@@ -129,11 +152,17 @@ func (o Output) addCounters(f map[string]float64) {
 	if o.Client.CPUSeconds > 0 && o.Transfer == nil {
 		f[FigureClientCPU] = o.Client.CPUSeconds * 1e6 / n
 	}
+	if o.Proxy.CPUSeconds > 0 {
+		f[FigureProxyCPU] = o.Proxy.CPUSeconds * 1e6 / n
+	}
 	if o.OLTP == nil {
 		return
 	}
 	if bytes, ok := o.grown(MetricReplicated); ok {
 		f[FigureReplicatedBytes] = bytes / n
+	}
+	if bytes, ok := o.grown(MetricSent); ok {
+		f[FigureSentBytes] = bytes / n
 	}
 	if paused, ok := o.grown(MetricPaused); ok {
 		if wall := o.EndedAt.Sub(o.StartedAt).Seconds(); wall > 0 {

@@ -1,6 +1,9 @@
 package result
 
 import (
+	"maps"
+	"math"
+	"slices"
 	"testing"
 	"time"
 )
@@ -75,5 +78,47 @@ func TestResumedFigure(t *testing.T) {
 	o.Connect.Resumption = ResumptionOff
 	if _, is := o.Figures()[FigureResumed]; is {
 		t.Error("a figure nobody asked for")
+	}
+}
+
+func TestCipherFigures(t *testing.T) {
+	o := Output{Cipher: &CipherResult{Speeds: []Speed{{Record: 16, Megabytes: 54}, {Record: 8192, Megabytes: 924}, {Record: 16384, Megabytes: 1000}}}}
+	want := map[string]float64{"megabytesPerSecond16B": 54, "megabytesPerSecond8KiB": 924, FigureMegabytesPerSecond: 1000}
+	if got := o.Figures(); !maps.Equal(got, want) {
+		t.Errorf("got %v", got)
+	}
+	for record, name := range CipherFigures {
+		if !slices.Contains(FigureNames, name) || LowerIsBetter(name) {
+			t.Errorf("%d: %s", record, name)
+		}
+	}
+}
+
+func TestProxyFigures(t *testing.T) {
+	o := Output{Connect: &ConnectResult{Connections: 1000, Pooled: true, Backend: 1}, Client: Usage{CPUSeconds: 0.5}, Proxy: Usage{CPUSeconds: 0.2},
+		Members: map[string]Window{"x-0": {Before: Sample{MetricCPU: 1}, After: Sample{MetricCPU: 2}}}}
+	f := o.Figures()
+	for name, want := range map[string]float64{FigureClientCPU: 500, FigureProxyCPU: 200, FigureBackend: 0.1} {
+		if math.Abs(f[name]-want) > 1e-9 {
+			t.Errorf("%s: %g, want %g", name, f[name], want)
+		}
+	}
+	o.Connect.Pooled, o.Proxy = false, Usage{}
+	for _, name := range []string{FigureProxyCPU, FigureBackend} {
+		if _, is := o.Figures()[name]; is {
+			t.Errorf("%s without a proxy", name)
+		}
+	}
+}
+
+func TestSentFigures(t *testing.T) {
+	o := Output{OLTP: &OLTPResult{Transactions: 1000, LatencyAvg: 5}, Members: map[string]Window{
+		"x-0": {Before: Sample{MetricSent: 1e6}, After: Sample{MetricSent: 3e6}}, "x-1": {Before: Sample{MetricSent: 0}, After: Sample{MetricSent: 1e6}}}}
+	if f := o.Figures(); f[FigureSentBytes] != 3000 || f[FigureAverage] != 5 {
+		t.Errorf("got %v", f)
+	}
+	o.Members["x-1"] = Window{Before: Sample{MetricCPU: 1}}
+	if _, is := o.Figures()[FigureSentBytes]; is {
+		t.Error("a sum without one of the nodes")
 	}
 }

@@ -92,6 +92,9 @@ func throttled(o *Output, _ Limits) string {
 	if o.Client.Throttled > 0 {
 		return fmt.Sprintf("the client ran into its CPU limit (%g periods)", o.Client.Throttled)
 	}
+	if o.Proxy.Throttled > 0 {
+		return fmt.Sprintf("the pooling proxy ran into its CPU limit (%g periods)", o.Proxy.Throttled)
+	}
 	for _, name := range slices.Sorted(maps.Keys(o.Members)) {
 		w := o.Members[name]
 		n := w.After[MetricThrottled]

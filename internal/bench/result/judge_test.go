@@ -26,6 +26,7 @@ func TestRun(t *testing.T) {
 		"node change":      {func(o *Output) { o.Members["x-0"].After[MetricView] = 9 }, "left or joined"},
 		"throttled":        {func(o *Output) { o.Members["x-1"].After[MetricThrottled] = 5 }, "x-1 ran into its CPU limit (2 periods)"},
 		"client throttled": {func(o *Output) { o.Client.Throttled = 1 }, "the client ran into its CPU limit"},
+		"proxy throttled":  {func(o *Output) { o.Proxy.Throttled = 2 }, "the pooling proxy ran into its CPU limit (2 periods)"},
 		"donor":            {func(o *Output) { o.Noticed = []string{"x-0 was not Synced"} }, "x-0 was not Synced"},
 		"desynced at end":  {func(o *Output) { o.Members["x-0"].After[MetricSynced] = 0 }, "x-0 was not Synced"},
 		"silent":           {func(o *Output) { o.Members["x-0"] = Window{Before: Sample{"a": 1}} }, "x-0 did not answer"},

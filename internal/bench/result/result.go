@@ -2,7 +2,11 @@
 // an answer counts (Judge). Plan and Output are kept as JSON in ConfigMaps.
 package result
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // Kinds of Plan.
 const (
@@ -10,6 +14,7 @@ const (
 	KindOLTP     = "oltp"
 	KindConnect  = "connect"
 	KindTransfer = "stateTransfer"
+	KindCipher   = "cipher"
 	KindCleanup  = "cleanup"
 )
 
@@ -61,10 +66,13 @@ type Plan struct {
 	Seed int64   `json:"seed"`
 	// RequiredBytes that must be free on every node before data is made.
 	RequiredBytes int64 `json:"requiredBytes,omitempty"`
+	// WithoutAcceleration says that the AES instructions are hidden from the Job as well.
+	WithoutAcceleration bool `json:"withoutAcceleration,omitempty"`
 
 	OLTP     *OLTP     `json:"oltp,omitempty"`
 	Connect  *Connect  `json:"connect,omitempty"`
 	Transfer *Transfer `json:"transfer,omitempty"`
+	Cipher   *Cipher   `json:"cipher,omitempty"`
 }
 
 // Member is one database node.
@@ -76,9 +84,12 @@ type Member struct {
 
 // DataSet is test data.
 type DataSet struct {
+	// Database is its name, and that of its first database.
 	Database string `json:"database"`
-	Tables   int    `json:"tables"`
-	Rows     int64  `json:"rows"`
+	// Databases it consists of, each with all of the tables; 0: one.
+	Databases int   `json:"databases,omitempty"`
+	Tables    int   `json:"tables"`
+	Rows      int64 `json:"rows"`
 	// Script is the file of a Lua script that makes the data, "" for sysbench's own tables.
 	Script string `json:"script,omitempty"`
 	// Owner is the benchmark's UID. It is the database's comment: no other database is ever dropped.
@@ -87,6 +98,15 @@ type DataSet struct {
 	// Bytes and Checksum are filled in by the runner.
 	Bytes    int64  `json:"bytes,omitempty"`
 	Checksum string `json:"checksum,omitempty"`
+}
+
+// Names of all its databases, the first one first. Each has the benchmark's suffix at its end, as its account's rights want it.
+func (d DataSet) Names() []string {
+	names := []string{d.Database}
+	for i := 2; i <= d.Databases; i++ {
+		names = append(names, fmt.Sprintf("bench_%d_%s", i, strings.TrimPrefix(d.Database, "bench_")))
+	}
+	return names
 }
 
 // OLTP is a run of sysbench.
@@ -110,6 +130,8 @@ type Connect struct {
 	Resumption bool   `json:"resumption,omitempty"`
 	// Latency is added to every round trip.
 	Latency time.Duration `json:"latency,omitempty"`
+	// NoQuery says that clients log in and close.
+	NoQuery bool `json:"noQuery,omitempty"`
 	// Tunnel the connections go through; nil: none.
 	Tunnel *Tunnel `json:"tunnel,omitempty"`
 	// Proxy is the socket of the pooling proxy the connections go through; "": none.
@@ -124,6 +146,16 @@ type Tunnel struct {
 	Server string `json:"server"`
 	// Target is written as the server permits it: the address of the first of Plan.Hosts.
 	Target string `json:"target"`
+	// Cipher is the only one that both ends offer.
+	Cipher string `json:"cipher"`
+}
+
+// Cipher is a run of "openssl speed".
+type Cipher struct {
+	// Name is the suite's.
+	Name string `json:"name"`
+	// Seconds for each size of records.
+	Seconds int `json:"seconds"`
 }
 
 // Transfer is the observation of a node that gets all of its data anew.
@@ -151,12 +183,17 @@ type Output struct {
 	OLTP     *OLTPResult    `json:"oltp,omitempty"`
 	Connect  *ConnectResult `json:"connect,omitempty"`
 	Transfer *TransferFacts `json:"transfer,omitempty"`
+	Cipher   *CipherResult  `json:"cipher,omitempty"`
 
 	// Members holds every node's counters around the window.
 	Members map[string]Window `json:"members,omitempty"`
 	// Client is what the load generator used, Runner what this program used beside it.
 	Client Usage `json:"client"`
 	Runner Usage `json:"runner"`
+	// Proxy is the pooling proxy's, which is a part of the client's; zero where there is none.
+	Proxy Usage `json:"proxy,omitzero"`
+	// Load is what all nodes together used over time.
+	Load []LoadPoint `json:"load,omitempty"`
 	// Noticed is what happened to nodes during the window, in words.
 	Noticed     []string    `json:"noticed,omitempty"`
 	Environment Environment `json:"environment"`
@@ -170,6 +207,28 @@ type Window struct {
 
 // Sample is one reading of a node's agent: the names are those of its metrics. nil: no answer.
 type Sample map[string]float64
+
+// LoadPoint is what all nodes together used in the seconds since the point before.
+type LoadPoint struct {
+	Second float64 `json:"s"`
+	// CPU is the number of processors that were busy.
+	CPU float64 `json:"cpu"`
+	// Sent is what their network interfaces sent, in megabytes per second; 0 where it is not known.
+	Sent float64 `json:"mbps,omitempty"`
+}
+
+// CipherResult is what one CPU encrypted, by the size of records.
+type CipherResult struct {
+	Speeds []Speed `json:"speeds"`
+}
+
+// Speed of one size of records.
+type Speed struct {
+	// Record is the size in bytes.
+	Record int `json:"record"`
+	// Megabytes per second.
+	Megabytes float64 `json:"mbps"`
+}
 
 // Usage of processor time.
 type Usage struct {
@@ -231,6 +290,11 @@ type ConnectResult struct {
 	// Resumption is what the client was to do, "" where it spoke no TLS; Resumed counts the sessions it resumed.
 	Resumption string `json:"resumption,omitempty"`
 	Resumed    int64  `json:"resumed,omitempty"`
+	// Tunnel is the SSH server's own name and the tunnel's cipher, "" where there is none.
+	Tunnel string `json:"tunnel,omitempty"`
+	// Pooled says that connections went to a pooling proxy; Backend counts those that the database got meanwhile.
+	Pooled  bool    `json:"pooled,omitempty"`
+	Backend float64 `json:"backend,omitempty"`
 	// Series has a point for every whole second.
 	Series []Point `json:"series,omitempty"`
 }

@@ -8,14 +8,15 @@ const seriesMost = 3600
 // Thin shortens what is too long to be kept.
 func (o *Output) Thin() {
 	if o.OLTP != nil {
-		o.OLTP.Series = thinned(o.OLTP.Series)
+		o.OLTP.Series = thinned(o.OLTP.Series, average)
 	}
 	if o.Connect != nil {
-		o.Connect.Series = thinned(o.Connect.Series)
+		o.Connect.Series = thinned(o.Connect.Series, average)
 	}
 	if o.Transfer != nil {
-		o.Transfer.Series = thinned(o.Transfer.Series)
+		o.Transfer.Series = thinned(o.Transfer.Series, average)
 	}
+	o.Load = thinned(o.Load, averageLoad)
 }
 
 // Slim drops what no figure is made of, and, once there is one, what only the verdict wants.
@@ -29,15 +30,16 @@ func (o *Output) Slim(judged bool) {
 	if o.Transfer != nil && judged {
 		o.Transfer.Series = nil
 	}
+	o.Load = nil
 }
 
 // thinned makes one point of as many neighbours as it takes.
-func thinned(all []Point) []Point {
+func thinned[P any](all []P, average func([]P) P) []P {
 	n := (len(all) + seriesMost - 1) / seriesMost
 	if n < 2 {
 		return all
 	}
-	out := make([]Point, 0, seriesMost)
+	out := make([]P, 0, seriesMost)
 	for ; len(all) > 0; all = all[min(n, len(all)):] {
 		out = append(out, average(all[:min(n, len(all))]))
 	}
@@ -51,6 +53,15 @@ func average(some []Point) Point {
 	}
 	n := float64(len(some))
 	return Point{Second: some[len(some)-1].Second, TPS: rounded(sum.TPS / n), P95: rounded(sum.P95 / n), Errors: rounded(sum.Errors / n), Reconnects: rounded(sum.Reconnects / n)}
+}
+
+func averageLoad(some []LoadPoint) LoadPoint {
+	var sum LoadPoint
+	for _, p := range some {
+		sum.CPU, sum.Sent = sum.CPU+p.CPU, sum.Sent+p.Sent
+	}
+	n := float64(len(some))
+	return LoadPoint{Second: some[len(some)-1].Second, CPU: rounded(sum.CPU / n), Sent: rounded(sum.Sent / n)}
 }
 
 // rounded is as exact as sysbench's own figures: all digits of a quotient would take more room than the points saved.

@@ -18,7 +18,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/pki"
 )
 
-// connect makes connections as fast as it can: connect, SELECT 1, disconnect.
+// connect makes connections as fast as it can: connect, ask, disconnect.
 func (r *runner) connect(ctx context.Context) error {
 	switch spec := r.plan.Connect; {
 	case spec.Tunnel != nil:
@@ -35,8 +35,9 @@ type route struct {
 	network, address string
 	// lost is closed when nothing can be measured any more; nil: never.
 	lost <-chan struct{}
-	// pooled says that clients speak no TLS on it: what is at its end does, on connections of its own.
+	// pooled says that clients speak no TLS on it: what is at its end does, on connections of its own, which opened counts.
 	pooled bool
+	opened func(context.Context) (float64, error)
 }
 
 // connections are measured.
@@ -45,14 +46,30 @@ func (r *runner) connections(ctx context.Context, w route) error {
 	if err != nil {
 		return err
 	}
+	backend, err := w.count(ctx)
+	if err != nil {
+		return err
+	}
 	err = r.measure(ctx, func(ctx context.Context) error {
 		c.run(ctx)
 		return nil
 	})
-	// Our own client is the load here: what it uses is the client's.
-	r.out.Client.CPUSeconds, r.out.Runner.CPUSeconds = r.out.Runner.CPUSeconds, 0
+	// Our own client is the load here: what it uses is the client's, and so is what it goes through.
+	r.out.Client.CPUSeconds, r.out.Runner.CPUSeconds = r.out.Runner.CPUSeconds+r.out.Proxy.CPUSeconds, 0
 	r.out.Connect = c.result(r.out.EndedAt.Sub(r.out.StartedAt))
+	if after, countErr := w.count(ctx); w.pooled {
+		r.out.Connect.Pooled, r.out.Connect.Backend = true, max(0, after-backend)
+		err = errors.Join(err, countErr)
+	}
 	return err
+}
+
+// count is how many connections the database has taken so far, where that is asked.
+func (w route) count(ctx context.Context) (float64, error) {
+	if w.opened == nil {
+		return 0, nil
+	}
+	return w.opened(ctx)
 }
 
 // settled returns a connector whose first connections were made. They are not measured: they resolve names, and show whether
@@ -189,13 +206,16 @@ func (c *connector) wrongTLS(wanted bool) string {
 	return ""
 }
 
-// once connects, asks, and disconnects.
+// once connects, asks if it is to, and disconnects.
 func (c *connector) once(ctx context.Context, host int) error {
 	conn, err := c.hosts[host].Connect(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
+	if c.spec.NoQuery {
+		return nil
+	}
 	rows, err := conn.(driver.QueryerContext).QueryContext(ctx, "SELECT 1", nil)
 	if err != nil {
 		return err

@@ -7,10 +7,13 @@ import (
 	"errors"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/bench/result"
+	"github.com/galera-operator/galera-operator/internal/bench/way"
+	"github.com/galera-operator/galera-operator/internal/usage"
 )
 
 func TestAwait(t *testing.T) {
@@ -98,6 +101,56 @@ func TestResumption(t *testing.T) {
 		if got := r.out.Connect; got.Connections != 20 || got.Resumed != tc.resumed || got.Resumption != tc.asked || got.Protocol != tc.spoken {
 			t.Errorf("%s: %+v", name, got)
 		}
+	}
+}
+
+// TestNoQuery: clients log in and close.
+func TestNoQuery(t *testing.T) {
+	for _, silent := range []bool{false, true} {
+		var asked atomic.Int64
+		address := listen(t, fakeDB{answer: func(string) (string, string) { asked.Add(1); return "1", "" }}.serve)
+		r := &runner{target: target{plan: result.Plan{Hosts: []string{serverIP}, Connect: &result.Connect{Threads: 1, Connections: 10, NoQuery: silent}}}}
+		if err := r.connections(t.Context(), route{network: "tcp", address: address}); err != nil {
+			t.Fatal(err)
+		}
+		if r.out.Connect.Connections != 10 || (asked.Load() == 0) != silent {
+			t.Errorf("silent %v: %d connections, %d queries", silent, r.out.Connect.Connections, asked.Load())
+		}
+	}
+}
+
+// TestPooled: what the proxy's container used is the client's, and what it opened is counted.
+func TestPooled(t *testing.T) {
+	dir := shortDir(t)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- Beside(ctx, way.UsageSocket(dir), []string{"sh", "-c", "while :; do :; done"}) }()
+	defer func() { stop(); <-ended }()
+	address := listen(t, fakeDB{answer: func(string) (string, string) { return "1", "" }}.serve)
+	taken := 100.0
+	w := route{network: "tcp", address: address, pooled: true, opened: func(context.Context) (float64, error) { taken += 2; return taken, nil }}
+	r := &runner{beside: way.UsageSocket(dir), target: target{plan: result.Plan{Hosts: []string{serverIP}, Connect: &result.Connect{Threads: 1, Seconds: 1}}}}
+	if err := await(t.Context(), 10*time.Millisecond, func() (string, error) {
+		_, err := besideUsage(ctx, r.beside)
+		return inWords(err), nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.connections(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	if c := r.out.Connect; !c.Pooled || c.Backend != 2 {
+		t.Errorf("got %+v", c)
+	}
+	// Where there are no counters nothing can be told.
+	if u, known := usage.CPU(); known && u.CPUSeconds > 0 && (r.out.Proxy.CPUSeconds <= 0 || r.out.Client.CPUSeconds <= r.out.Proxy.CPUSeconds) {
+		t.Errorf("the proxy %+v, the client %+v", r.out.Proxy, r.out.Client)
+	}
+	stop()
+	<-ended
+	ended <- nil
+	if err := r.connections(t.Context(), w); err == nil || !strings.Contains(err.Error(), "asking the proxy's container") {
+		t.Errorf("a proxy that tells nothing: %v", err)
 	}
 }
 

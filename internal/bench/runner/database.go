@@ -118,34 +118,45 @@ func (r *runner) fullDisk(ctx context.Context) string {
 }
 
 func (r *target) createDatabase(ctx context.Context) error {
-	name := r.plan.Data.Database
 	return r.withDB(r.plan.Members[0].Host, func(db *sql.DB) error {
-		_, err := db.ExecContext(ctx, "CREATE DATABASE "+quoted(name)+" COMMENT "+literal(r.plan.Data.Owner))
-		if known := (*mysql.MySQLError)(nil); errors.As(err, &known) && known.Number == errDatabaseExists {
-			return fmt.Errorf("the database %s is there already, and this benchmark has not made it; drop it if it is worth nothing, or choose another number of tables or rows", name)
+		for _, name := range r.plan.Data.Names() {
+			_, err := db.ExecContext(ctx, "CREATE DATABASE "+quoted(name)+" COMMENT "+literal(r.plan.Data.Owner))
+			if known := (*mysql.MySQLError)(nil); errors.As(err, &known) && known.Number == errDatabaseExists {
+				return fmt.Errorf("the database %s is there already, and this benchmark has not made it; drop it if it is worth nothing, or choose another number of tables or rows", name)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		return err
+		return nil
 	})
 }
 
 const errDatabaseExists = 1007
 
 func (r *target) cleanUp(ctx context.Context) error {
-	return r.withDB(r.plan.Members[0].Host, func(db *sql.DB) error { return r.drop(ctx, db) })
+	return r.withDB(r.plan.Members[0].Host, func(db *sql.DB) error {
+		for _, name := range r.plan.Data.Names() {
+			if err := r.drop(ctx, db, name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
-// drop removes the database if this benchmark has made it: its comment says so. Another one of the same
+// drop removes a database if this benchmark has made it: its comment says so. Another one of the same
 // name may be somebody's data.
-func (r *target) drop(ctx context.Context, db *sql.DB) error {
+func (r *target) drop(ctx context.Context, db *sql.DB, name string) error {
 	var owner string
-	err := db.QueryRowContext(ctx, "SELECT schema_comment FROM information_schema.schemata WHERE schema_name = ?", r.plan.Data.Database).Scan(&owner)
+	err := db.QueryRowContext(ctx, "SELECT schema_comment FROM information_schema.schemata WHERE schema_name = ?", name).Scan(&owner)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && owner != r.plan.Data.Owner {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	_, err = db.ExecContext(ctx, "DROP DATABASE "+quoted(r.plan.Data.Database))
+	_, err = db.ExecContext(ctx, "DROP DATABASE "+quoted(name))
 	return err
 }
 
@@ -160,7 +171,7 @@ func (r *target) checksums(ctx context.Context) (string, error) {
 	for i, m := range r.plan.Members {
 		var sum string
 		err := r.withDB(m.Host, func(db *sql.DB) (err error) {
-			sum, err = checksum(ctx, db, r.plan.Data.Database)
+			sum, err = checksum(ctx, db, r.plan.Data.Names())
 			return err
 		})
 		if err != nil {
@@ -176,23 +187,25 @@ func (r *target) checksums(ctx context.Context) (string, error) {
 	return first, nil
 }
 
-func checksum(ctx context.Context, db *sql.DB, database string) (string, error) {
+func checksum(ctx context.Context, db *sql.DB, databases []string) (string, error) {
 	// Wait until this node has applied what was written elsewhere.
 	if _, err := db.ExecContext(ctx, "SET SESSION wsrep_sync_wait = 15"); err != nil {
 		return "", err
 	}
-	names, err := tables(ctx, db, database)
-	if err != nil {
-		return "", err
-	}
 	h := fnv.New64a()
-	for _, name := range names {
-		var table string
-		var sum sql.NullInt64
-		if err := db.QueryRowContext(ctx, "CHECKSUM TABLE "+quoted(database)+"."+quoted(name)).Scan(&table, &sum); err != nil {
+	for _, database := range databases {
+		names, err := tables(ctx, db, database)
+		if err != nil {
 			return "", err
 		}
-		_, _ = fmt.Fprintf(h, "%s=%d;", name, sum.Int64)
+		for _, name := range names {
+			var table string
+			var sum sql.NullInt64
+			if err := db.QueryRowContext(ctx, "CHECKSUM TABLE "+quoted(database)+"."+quoted(name)).Scan(&table, &sum); err != nil {
+				return "", err
+			}
+			_, _ = fmt.Fprintf(h, "%s=%d;", name, sum.Int64)
+		}
 	}
 	return fmt.Sprintf("%016x", h.Sum64()), nil
 }

@@ -63,6 +63,13 @@ func TestLeftoversAreNoWantOfRoom(t *testing.T) {
 	if !slices.Equal(asked, []string{"SELECT", "DROP", "CREATE"}) {
 		t.Errorf("got %v", asked)
 	}
+	asked, r.plan.Data.Databases = nil, 2
+	if err := r.emptyDatabase(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(asked, []string{"SELECT", "DROP", "SELECT", "DROP", "CREATE", "CREATE"}) {
+		t.Errorf("of two: %v", asked)
+	}
 	r.plan.RequiredBytes = 5000
 	short, stop := context.WithTimeout(t.Context(), diskPace/2)
 	defer stop()

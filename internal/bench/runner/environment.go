@@ -41,8 +41,15 @@ func machine(s result.Sample) result.Machine {
 // sizes of files takes the right to see everybody's queries, which a benchmark has not.
 func (r *target) dataBytes(ctx context.Context) (bytes int64) {
 	_ = r.withDB(r.plan.Members[0].Host, func(db *sql.DB) error { // unknown is 0
-		return db.QueryRowContext(ctx, "SELECT CAST(COALESCE(SUM(DATA_LENGTH + INDEX_LENGTH + DATA_FREE), 0) AS SIGNED) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ?",
-			r.plan.Data.Database).Scan(&bytes)
+		for _, name := range r.plan.Data.Names() {
+			var one int64
+			if err := db.QueryRowContext(ctx, "SELECT CAST(COALESCE(SUM(DATA_LENGTH + INDEX_LENGTH + DATA_FREE), 0) AS SIGNED) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ?",
+				name).Scan(&one); err != nil {
+				return err
+			}
+			bytes += one
+		}
+		return nil
 	})
 	return bytes
 }

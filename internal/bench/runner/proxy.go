@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
 	"time"
+
+	"github.com/galera-operator/galera-operator/internal/bench/way"
 )
 
 const (
@@ -30,11 +33,24 @@ func (r *runner) connectPooled(ctx context.Context, socket string) error {
 	if err != nil {
 		return fmt.Errorf("through the proxy: %w", err)
 	}
-	if err := r.connections(ctx, w); err != nil {
-		return err
+	return r.withDB(r.plan.Hosts[0], func(db *sql.DB) error {
+		w.opened = func(ctx context.Context) (float64, error) { return connectionsTaken(ctx, db) }
+		r.beside = way.UsageSocket(filepath.Dir(socket))
+		if err := r.connections(ctx, w); err != nil {
+			return err
+		}
+		r.out.Connect.Protocol, r.out.Connect.Cipher = spoken.version, spoken.cipher
+		return nil
+	})
+}
+
+// connectionsTaken is the server's own counter. It has the agent's connections as well, which are few.
+func connectionsTaken(ctx context.Context, db *sql.DB) (n float64, err error) {
+	var name string
+	if err := db.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Connections'").Scan(&name, &n); err != nil {
+		return 0, fmt.Errorf("asking how many connections the database has taken: %w", err)
 	}
-	r.out.Connect.Protocol, r.out.Connect.Cipher = spoken.version, spoken.cipher
-	return nil
+	return n, nil
 }
 
 // awaitProxy waits until somebody listens.

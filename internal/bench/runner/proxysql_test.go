@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -141,7 +142,10 @@ func startProxy(t *testing.T, edit func(*way.ProxySettings)) string {
 	if err := os.WriteFile(file, way.ProxyConfig(dir, s), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	start(t, way.ProxyCommand(dir, file)...)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- Beside(ctx, way.UsageSocket(dir), way.ProxyCommand(dir, file)) }()
+	t.Cleanup(func() { stop(); <-ended })
 	return way.ProxySocket(dir)
 }
 
@@ -192,6 +196,9 @@ func TestProxySQL(t *testing.T) {
 			got := r.out.Connect
 			if got.Connections != 1000 || got.Errors != 0 || strings.HasPrefix(got.Protocol, "TLSv1.3") != tc.tls {
 				t.Errorf("got %+v", got)
+			}
+			if r.out.Proxy.CPUSeconds == 0 || r.out.Client.CPUSeconds <= r.out.Proxy.CPUSeconds || !got.Pooled || got.Backend > 20 {
+				t.Errorf("the proxy's part: %+v of %+v; %+v", r.out.Proxy, r.out.Client, got)
 			}
 			if made, asked := m.count(t, "Connections"), m.count(t, "Com_select"); made > 20 || asked < 1000 {
 				t.Errorf("%d connections and %d queries reached the database", made, asked)

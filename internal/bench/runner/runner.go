@@ -5,6 +5,7 @@ package runner
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,6 +27,8 @@ type target struct {
 type runner struct {
 	target
 	agents agents
+	// beside is the socket of the container whose usage is a part of the client's; "": none.
+	beside string
 	// log collects the load generator's own words.
 	log strings.Builder
 	out result.Output
@@ -63,6 +66,8 @@ func (r *runner) work(ctx context.Context) error {
 		return r.connect(ctx)
 	case result.KindTransfer:
 		return r.transfer(ctx)
+	case result.KindCipher:
+		return r.cipher(ctx)
 	}
 	return fmt.Errorf("unknown kind of run %q", r.plan.Kind)
 }
@@ -88,17 +93,23 @@ func (r *runner) measure(ctx context.Context, do func(context.Context) error) er
 	before, selfBefore := r.agents.samples(ctx), self()
 	clientBefore := children()
 	throttled := throttledPeriods()
+	proxyBefore, err := besideUsage(ctx, r.beside)
+	if err != nil {
+		return err
+	}
 	watching, stop := context.WithCancel(ctx)
-	events := make(chan []event)
+	events, load := make(chan []event), make(chan []result.LoadPoint)
 	go func() { events <- r.agents.watch(watching) }()
+	go func() { load <- r.agents.record(watching) }()
 
 	r.out.StartedAt = time.Now()
-	err := do(ctx)
+	err = do(ctx)
 	r.out.EndedAt = time.Now()
 
 	clientAfter, selfAfter := children(), self()
 	stop()
-	r.out.Noticed = r.noticed(<-events)
+	r.out.Noticed, r.out.Load = r.noticed(<-events), <-load
+	proxyAfter, proxyErr := besideUsage(ctx, r.beside)
 	after := r.agents.samples(ctx)
 	r.out.Members = map[string]result.Window{}
 	for _, m := range r.plan.Members {
@@ -106,8 +117,9 @@ func (r *runner) measure(ctx context.Context, do func(context.Context) error) er
 	}
 	r.out.Client = result.Usage{CPUSeconds: clientAfter - clientBefore, Throttled: throttledPeriods() - throttled}
 	r.out.Runner = result.Usage{CPUSeconds: selfAfter - selfBefore}
+	r.out.Proxy = result.Usage{CPUSeconds: proxyAfter.CPUSeconds - proxyBefore.CPUSeconds, Throttled: proxyAfter.Throttled - proxyBefore.Throttled}
 	if err == nil && r.plan.Kind == result.KindOLTP {
 		r.settle(ctx)
 	}
-	return err
+	return errors.Join(err, proxyErr)
 }

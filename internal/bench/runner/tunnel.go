@@ -36,7 +36,13 @@ func (r *runner) connectThrough(ctx context.Context, spec result.Tunnel) error {
 	if err != nil {
 		return err
 	}
-	return r.while(t, func() error { return r.connections(ctx, route{network: "tcp", address: t.local, lost: t.ended}) })
+	return r.while(t, func() error {
+		err := r.connections(ctx, route{network: "tcp", address: t.local, lost: t.ended})
+		if r.out.Connect != nil {
+			r.out.Connect.Tunnel = t.banner + ", " + spec.Cipher
+		}
+		return err
+	})
 }
 
 // while does something that needs a tunnel, and ends the tunnel. If that broke, nothing was measured.
@@ -73,7 +79,7 @@ func openTunnel(ctx context.Context, dir string, spec result.Tunnel, local strin
 	if err != nil {
 		return nil, fmt.Errorf("the SSH server beside the database did not answer: %w", err)
 	}
-	args, err := way.SSHClientCommand(dir, spec.Server, local, spec.Target)
+	args, err := way.SSHClientCommand(dir, spec.Server, local, spec.Target, spec.Cipher)
 	if err != nil {
 		return nil, err
 	}

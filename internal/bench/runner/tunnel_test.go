@@ -52,6 +52,9 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
+// testCipher is not OpenSSH's own choice.
+const testCipher = "aes256-cbc"
+
 // sshServer is a real sshd, and a wire to it that can be cut.
 type sshServer struct {
 	dir, address, target string
@@ -80,7 +83,7 @@ func startServer(t *testing.T) *sshServer {
 	direct := freeAddress(t)
 	_, port, _ := net.SplitHostPort(direct)
 	number, _ := strconv.Atoi(port)
-	args := way.SSHServerCommand(s.dir, number, s.target)
+	args := way.SSHServerCommand(s.dir, number, s.target, testCipher)
 	cmd := exec.Command(args[0], args[1:]...)
 	var words bytes.Buffer
 	cmd.Stderr, cmd.WaitDelay = &words, 2*time.Second
@@ -121,7 +124,7 @@ func (s *sshServer) cut() {
 
 func (s *sshServer) open(t *testing.T, target string) (*sshTunnel, error) {
 	t.Helper()
-	tun, err := openTunnel(t.Context(), s.dir, result.Tunnel{Server: s.address, Target: target}, freeAddress(t))
+	tun, err := openTunnel(t.Context(), s.dir, result.Tunnel{Server: s.address, Target: target, Cipher: testCipher}, freeAddress(t))
 	if err == nil {
 		t.Cleanup(func() { tun.end() })
 	}
@@ -219,7 +222,7 @@ func TestSSHServerDoesNothingElse(t *testing.T) {
 	if words := tun.words.String(); !strings.Contains(words, "administratively prohibited") {
 		t.Errorf("ssh says %q", words)
 	}
-	args, err := way.SSHClientCommand(s.dir, s.address, freeAddress(t), s.target)
+	args, err := way.SSHClientCommand(s.dir, s.address, freeAddress(t), s.target, testCipher)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,6 +46,8 @@ func Metric(c plan.Cell) string {
 		return result.FigureSeconds
 	case c.Kind == result.KindConnect:
 		return result.FigureConnectionsPerSecond
+	case c.Kind == result.KindCipher:
+		return result.FigureMegabytesPerSecond
 	}
 	return result.FigureTPS
 }

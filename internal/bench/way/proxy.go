@@ -40,6 +40,9 @@ func ProxyCommand(dir, file string) []string {
 // ProxySocket is where clients connect to a proxy that writes to dir.
 func ProxySocket(dir string) string { return path.Join(dir, "mysql.sock") }
 
+// UsageSocket is where the proxy's container tells what it has used.
+func UsageSocket(dir string) string { return path.Join(dir, "usage.sock") }
+
 // ProxyConfig returns the configuration of a proxy that writes to dir.
 func ProxyConfig(dir string, s ProxySettings) []byte {
 	var b strings.Builder

@@ -28,9 +28,10 @@ const (
 
 // SSHServerCommand starts the server: who has the key may have connections opened to target (host:port), and
 // nothing else.
-func SSHServerCommand(dir string, port int, target string) []string {
+func SSHServerCommand(dir string, port int, target, cipher string) []string {
 	return append([]string{"/usr/sbin/sshd", "-D", "-e", "-f", "/dev/null"}, options(
 		"Port="+strconv.Itoa(port),
+		"Ciphers="+cipher,
 		"PidFile=none",
 		"HostKey="+filepath.Join(dir, HostKey),
 		"AuthorizedKeysFile="+filepath.Join(dir, AuthorizedKeys),
@@ -56,14 +57,16 @@ func SSHServerCommand(dir string, port int, target string) []string {
 }
 
 // SSHClientCommand starts the client: it leads connections to local (host:port) through the server, which is also
-// host:port, to target. It asks nobody anything, and ends when it cannot listen or the server is lost.
-func SSHClientCommand(dir, server, local, target string) ([]string, error) {
+// host:port, to target. It asks nobody anything, and ends when it cannot listen or the server is lost. Both ends offer one cipher only: it
+// is the one that is used.
+func SSHClientCommand(dir, server, local, target, cipher string) ([]string, error) {
 	host, port, err := net.SplitHostPort(server)
 	if err != nil {
 		return nil, err
 	}
 	return append(append([]string{"ssh", "-F", "none", "-N", "-T"}, options(
 		"BatchMode=yes",
+		"Ciphers="+cipher,
 		"ExitOnForwardFailure=yes",
 		"StrictHostKeyChecking=yes",
 		"HostKeyAlias="+hostAlias,

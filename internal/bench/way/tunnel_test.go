@@ -28,13 +28,13 @@ func optionsOf(t *testing.T, args []string) map[string]string {
 }
 
 func TestServerCommand(t *testing.T) {
-	args := SSHServerCommand("/keys", 2222, "10.0.0.7:3306")
+	args := SSHServerCommand("/keys", 2222, "10.0.0.7:3306", "aes256-cbc")
 	if !slices.Equal(args[:5], []string{"/usr/sbin/sshd", "-D", "-e", "-f", "/dev/null"}) {
 		t.Errorf("got %v", args[:5])
 	}
 	got := optionsOf(t, args)
 	for name, want := range map[string]string{
-		"Port": "2222", "HostKey": "/keys/host_key", "AuthorizedKeysFile": "/keys/authorized_keys", "PidFile": "none",
+		"Port": "2222", "Ciphers": "aes256-cbc", "HostKey": "/keys/host_key", "AuthorizedKeysFile": "/keys/authorized_keys", "PidFile": "none",
 		"UsePAM": "no", "AuthenticationMethods": "publickey", "PasswordAuthentication": "no", "KbdInteractiveAuthentication": "no",
 		"AllowTcpForwarding": "local", "PermitOpen": "10.0.0.7:3306", "PermitListen": "none", "GatewayPorts": "no", "PermitTunnel": "no",
 		"AllowStreamLocalForwarding": "no", "AllowAgentForwarding": "no", "X11Forwarding": "no",
@@ -47,7 +47,7 @@ func TestServerCommand(t *testing.T) {
 }
 
 func TestClientCommand(t *testing.T) {
-	args, err := SSHClientCommand("/keys", "x-ssh.default.svc:2222", "127.0.0.1:13306", "[fd00::7]:3306")
+	args, err := SSHClientCommand("/keys", "x-ssh.default.svc:2222", "127.0.0.1:13306", "[fd00::7]:3306", "aes256-ctr")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestClientCommand(t *testing.T) {
 	}
 	got := optionsOf(t, args)
 	for name, want := range map[string]string{
-		"BatchMode": "yes", "ExitOnForwardFailure": "yes", "StrictHostKeyChecking": "yes", "UserKnownHostsFile": "/keys/known_hosts",
+		"BatchMode": "yes", "Ciphers": "aes256-ctr", "ExitOnForwardFailure": "yes", "StrictHostKeyChecking": "yes", "UserKnownHostsFile": "/keys/known_hosts",
 		"GlobalKnownHostsFile": "none", "HostKeyAlias": "benchmark", "IdentityFile": "/keys/identity", "IdentitiesOnly": "yes",
 		"IdentityAgent": "none", "PreferredAuthentications": "publickey",
 	} {
@@ -65,7 +65,7 @@ func TestClientCommand(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, got[name], want)
 		}
 	}
-	if _, err := SSHClientCommand("/keys", "no-port", "", ""); err == nil {
+	if _, err := SSHClientCommand("/keys", "no-port", "", "", ""); err == nil {
 		t.Error("a server without a port")
 	}
 }
