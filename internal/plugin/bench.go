@@ -9,13 +9,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/advice"
 	"github.com/galera-operator/galera-operator/internal/bench/report"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 // bench has the reports of benchmarks.
 func (e *env) bench() *cobra.Command {
-	c := &cobra.Command{Use: "bench", Short: "Report and compare benchmarks"}
+	c := &cobra.Command{Use: "bench", Short: "Report and compare benchmarks, and read a policy out of one"}
 	var format string
 	one := &cobra.Command{
 		Use: "report NAME", Short: "Write the report of a benchmark", Args: cobra.ExactArgs(1),
@@ -37,9 +38,23 @@ func (e *env) bench() *cobra.Command {
 			return report.Compare(e.out, format, all[0], all[1])
 		},
 	}
-	one.Flags().StringVarP(&format, "output", "o", "table", "table, md, html, json, csv or png")
+	advise := &cobra.Command{
+		Use: "recommend NAME", Short: "Say which policy the results of a benchmark are for, in words and YAML", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			all, err := e.load(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			a, err := advice.For(all[0].Resource)
+			if err != nil {
+				return err
+			}
+			return a.Write(e.out, args[0])
+		},
+	}
+	one.Flags().StringVarP(&format, "output", "o", "table", "table, md, html, json, csv, png or svg")
 	two.Flags().StringVarP(&format, "output", "o", "table", "table, md or html")
-	c.AddCommand(one, two)
+	c.AddCommand(one, two, advise)
 	return c
 }
 

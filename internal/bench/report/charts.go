@@ -55,6 +55,7 @@ func overheads(results []v1alpha1.BenchmarkResult) ([]*plot.Plot, error) {
 // units are what the axis of a figure says.
 var units = map[string]string{
 	result.FigureTPS: "transactions per second", result.FigureConnectionsPerSecond: "connections per second", result.FigureSeconds: "seconds",
+	result.FigureMegabytesPerSecond: "MB per second",
 }
 
 // figures are the medians of what is compared, one chart for every kind of it.
@@ -130,55 +131,80 @@ func once(list []string, s string) []string {
 }
 
 // series is what a run tells second by second, nil when it tells nothing.
-func series(o *result.Output) []result.Point {
+func series(o *result.Output) (points plotter.XYs) {
+	var all []result.Point
 	switch {
-	case o == nil:
-		return nil
 	case o.OLTP != nil:
-		return o.OLTP.Series
+		all = o.OLTP.Series
 	case o.Connect != nil:
-		return o.Connect.Series
+		all = o.Connect.Series
 	case o.Transfer != nil:
-		return o.Transfer.Series
+		all = o.Transfer.Series
 	}
-	return nil
+	for _, s := range all {
+		points = append(points, plotter.XY{X: s.Second, Y: s.TPS})
+	}
+	return points
+}
+
+// load is one figure of what all nodes used.
+func load(o *result.Output, of func(result.LoadPoint) float64) (points plotter.XYs) {
+	for _, p := range o.Load {
+		points = append(points, plotter.XY{X: p.Second, Y: of(p)})
+	}
+	return points
 }
 
 // what a run's series counts.
 func what(o *result.Output) string {
 	if o.Connect != nil {
-		return "connections"
+		return "connections per second"
 	}
-	return "transactions"
+	return "transactions per second"
 }
 
-// overTime draws transactions, or connections, per second of the first round, one line for every arm, one chart for every workload.
+// tracks are what is drawn over time.
+var tracks = []struct {
+	title  string
+	label  func(*result.Output) string
+	points func(*result.Output) plotter.XYs
+}{
+	{"First round, second by second: ", what, series},
+	{"First round, CPU of all nodes: ", func(*result.Output) string { return "busy processors" },
+		func(o *result.Output) plotter.XYs { return load(o, func(p result.LoadPoint) float64 { return p.CPU }) }},
+	{"First round, network of all nodes: ", func(*result.Output) string { return "MB sent per second" },
+		func(o *result.Output) plotter.XYs { return load(o, func(p result.LoadPoint) float64 { return p.Sent }) }},
+}
+
+// overTime draws the tracks of the first round, one line for every arm, one chart for every workload.
 func overTime(b Benchmark) (out []*plot.Plot, err error) {
 	arms := b.Resource.Status.ArmNames
 	plots, lines := map[string]*plot.Plot{}, map[*plot.Plot]int{}
 	for _, r := range b.Records {
-		if !r.Valid || r.Round != 1 || len(series(r.Output)) < 2 {
+		if !r.Valid || r.Round != 1 || r.Output == nil {
 			continue
 		}
-		name := strings.TrimSpace(r.Workload + " " + r.Variant)
-		p := plots[name]
-		if p == nil {
-			p = newPlot("First round, second by second: "+name, "seconds", what(r.Output)+" per second")
-			plots[name] = p
-			out = append(out, p)
+		for _, t := range tracks {
+			points := t.points(r.Output)
+			if len(points) < 2 {
+				continue
+			}
+			name := t.title + strings.TrimSpace(r.Workload+" "+r.Variant)
+			p := plots[name]
+			if p == nil {
+				p = newPlot(name, "seconds", t.label(r.Output))
+				plots[name] = p
+				out = append(out, p)
+			}
+			line, err := plotter.NewLine(points)
+			if err != nil {
+				return nil, err
+			}
+			line.Color, line.Width = palette[max(0, slices.Index(arms, r.Arm))%len(palette)], vg.Points(1.6)
+			lines[p]++
+			p.Add(line)
+			p.Legend.Add(r.Arm, line)
 		}
-		var points plotter.XYs
-		for _, s := range series(r.Output) {
-			points = append(points, plotter.XY{X: s.Second, Y: s.TPS})
-		}
-		line, err := plotter.NewLine(points)
-		if err != nil {
-			return nil, err
-		}
-		line.Color, line.Width = palette[max(0, slices.Index(arms, r.Arm))%len(palette)], vg.Points(1.6)
-		lines[p]++
-		p.Add(line)
-		p.Legend.Add(r.Arm, line)
 	}
 	for _, p := range out {
 		p.Y.Min = 0

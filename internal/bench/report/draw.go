@@ -142,27 +142,47 @@ func svg(p *plot.Plot) (string, error) {
 	if _, err := c.WriteTo(&out); err != nil {
 		return "", err
 	}
-	// Within a page there is no XML declaration, and not every reader has the font.
+	// Within a page there is no XML declaration.
 	if at := bytes.Index(out.Bytes(), []byte("<svg")); at > 0 {
 		out.Next(at)
 	}
-	return string(bytes.ReplaceAll(out.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;"))), nil
+	return string(withFonts(out.Bytes())), nil
 }
 
+// withFonts names others than the library's, which not every reader has.
+func withFonts(text []byte) []byte {
+	return bytes.ReplaceAll(text, []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;"))
+}
+
+// canvas is a picture of one format.
+type canvas interface {
+	vg.CanvasSizer
+	io.WriterTo
+}
+
+func pngCanvas(width, height vg.Length) canvas {
+	return vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(120))}
+}
+
+func svgCanvas(width, height vg.Length) canvas { return vgsvg.New(width, height) }
+
 // picture draws all charts below each other.
-func picture(w io.Writer, b Benchmark) error {
+func picture(w io.Writer, b Benchmark, on func(width, height vg.Length) canvas) error {
 	all, err := charts(b)
 	if err != nil {
 		return err
 	}
-	n := max(1, len(all))
-	img := vgimg.NewWith(vgimg.UseWH(chartWidth, chartHeight*vg.Length(n)), vgimg.UseDPI(120))
+	img := on(chartWidth, chartHeight*vg.Length(max(1, len(all))))
 	whole := draw.New(img)
 	for i, p := range all {
 		top := whole.Max.Y - chartHeight*vg.Length(i)
 		part := draw.Canvas{Canvas: whole.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: whole.Min.X, Y: top - chartHeight}, Max: vg.Point{X: whole.Max.X, Y: top}}}
 		p.Draw(draw.Crop(part, vg.Points(8), -vg.Points(8), vg.Points(8), -vg.Points(8)))
 	}
-	_, err = vgimg.PngCanvas{Canvas: img}.WriteTo(w)
+	var out bytes.Buffer
+	if _, err := img.WriteTo(&out); err != nil {
+		return err
+	}
+	_, err = w.Write(withFonts(out.Bytes()))
 	return err
 }

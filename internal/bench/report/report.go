@@ -26,7 +26,7 @@ type Benchmark struct {
 	Records  []result.Record
 }
 
-// Write writes a report in one of the formats table, md, html, json, csv and png. It returns an error for any other.
+// Write writes a report in one of the formats table, md, html, json, csv, png and svg. It returns an error for any other.
 func Write(w io.Writer, format string, b Benchmark) error {
 	slices.SortFunc(b.Records, func(a, c result.Record) int { return 100*(a.Index-c.Index) + a.Attempt - c.Attempt })
 	switch format {
@@ -43,17 +43,23 @@ func Write(w io.Writer, format string, b Benchmark) error {
 	case "csv":
 		return runs(w, b)
 	case "png":
-		return picture(w, b)
+		return picture(w, b, pngCanvas)
+	case "svg":
+		return picture(w, b, svgCanvas)
 	}
-	return fmt.Errorf("unknown format %q: use table, md, html, json, csv or png", format)
+	return fmt.Errorf("unknown format %q: use table, md, html, json, csv, png or svg", format)
 }
 
 // columns are the figures of the short forms, with their headings.
 var columns = []struct{ figure, heading string }{
-	{result.FigureTPS, "TPS"}, {result.FigureConnectionsPerSecond, "CONN/S"}, {result.FigureMegabytesPerSecond, "MB/S"}, {result.FigureSeconds, "SECONDS"},
-	{result.FigureLoadLoss, "LOAD LOSS %"}, {result.FigureDonorLoadLoss, "DONOR LOSS %"}, {result.FigureCPUSeconds, "CPU S"}, {result.FigureResumed, "RESUMED %"},
-	{result.FigureP50, "P50 MS"}, {result.FigureP95, "P95 MS"}, {result.FigureP99, "P99 MS"},
-	{result.FigureServerCPU, "SERVER CPU µS"}, {result.FigureClientCPU, "CLIENT CPU µS"},
+	{result.FigureTPS, "TPS"}, {result.FigureConnectionsPerSecond, "CONN/S"},
+	// What a CPU encrypts in the largest records, 16 KiB, stands in one column with what copies bring: it is their ceiling.
+	{result.CipherFigures[16], "16 B MB/S"}, {result.CipherFigures[256], "256 B MB/S"}, {result.CipherFigures[1024], "1 KIB MB/S"}, {result.CipherFigures[8192], "8 KIB MB/S"},
+	{result.FigureMegabytesPerSecond, "MB/S"}, {result.FigureSeconds, "SECONDS"},
+	{result.FigureLoadLoss, "LOAD LOSS %"}, {result.FigureDonorLoadLoss, "DONOR LOSS %"}, {result.FigureCPUSeconds, "CPU S"}, {result.FigureResumed, "RESUMED %"}, {result.FigureBackend, "BACKEND %"},
+	{result.FigureAverage, "AVG MS"}, {result.FigureP50, "P50 MS"}, {result.FigureP95, "P95 MS"}, {result.FigureP99, "P99 MS"},
+	{result.FigureServerCPU, "SERVER CPU µS"}, {result.FigureClientCPU, "CLIENT CPU µS"}, {result.FigureProxyCPU, "PROXY CPU µS"},
+	{result.FigureReplicatedBytes, "REPLICATED B"}, {result.FigureSentBytes, "SENT B"},
 }
 
 // figure returns one figure of a result, nil when there is none.
@@ -184,7 +190,21 @@ func surroundings(b Benchmark) (out [][2]string) {
 			out = append(out, l)
 		}
 	}
-	return append(out, machinery(b)...)
+	return append(append(out, tunnels(b)...), machinery(b)...)
+}
+
+// tunnels are the SSH servers and ciphers that connections went through.
+func tunnels(b Benchmark) [][2]string {
+	var all []string
+	for _, r := range b.Records {
+		if r.Valid && r.Output != nil && r.Output.Connect != nil && r.Output.Connect.Tunnel != "" {
+			all = once(all, r.Output.Connect.Tunnel)
+		}
+	}
+	if all == nil {
+		return nil
+	}
+	return [][2]string{{"SSH", together(all)}}
 }
 
 func together(list []string) string { return strings.Join(list, "; ") }
@@ -206,7 +226,11 @@ func limits(l corev1.ResourceList) string {
 func dataSets(sets []v1alpha1.BenchmarkDataSet) string {
 	var out []string
 	for _, d := range sets {
-		out = append(out, fmt.Sprintf("%s: %d tables of %d rows, %d MB, checksum %s", d.Name, d.Tables, d.Rows, d.Bytes/1e6, d.Checksum))
+		many := ""
+		if d.Databases > 1 {
+			many = fmt.Sprintf("%d databases of ", d.Databases)
+		}
+		out = append(out, fmt.Sprintf("%s: %s%d tables of %d rows, %d MB, checksum %s", d.Name, many, d.Tables, d.Rows, d.Bytes/1e6, d.Checksum))
 	}
 	return together(out)
 }

@@ -27,7 +27,7 @@ func sample() Benchmark {
 		for round := 1; round <= 3; round++ {
 			for i, arm := range []string{"plain", "encrypted"} {
 				tps := 1000 + 20*float64(round) - 60*float64(i)
-				o := &result.OLTPResult{TPS: tps, QPS: 6 * tps, Transactions: 15000, Seconds: 15, P50: 6, P95: 14 + float64(i), P99: 22 + 2*float64(i), LatencyMax: 80}
+				o := &result.OLTPResult{TPS: tps, QPS: 6 * tps, Transactions: 15000, Seconds: 15, LatencyAvg: 7, P50: 6, P95: 14 + float64(i), P99: 22 + 2*float64(i), LatencyMax: 80}
 				for second := 1; second <= 15; second++ {
 					o.Series = append(o.Series, result.Point{Second: float64(second), TPS: tps + 30*float64(second%4)})
 				}
@@ -80,7 +80,7 @@ func TestTransfers(t *testing.T) {
 func TestNothingYet(t *testing.T) {
 	b := sample()
 	b.Records, b.Resource.Status = nil, v1alpha1.GaleraBenchmarkStatus{}
-	for _, format := range []string{"table", "md", "html", "json", "csv", "png"} {
+	for _, format := range []string{"table", "md", "html", "json", "csv", "png", "svg"} {
 		if err := Write(&bytes.Buffer{}, format, b); err != nil {
 			t.Errorf("%s: %v", format, err)
 		}

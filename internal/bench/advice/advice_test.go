@@ -1,0 +1,174 @@
+package advice
+
+import (
+	"strings"
+	"testing"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// measured is a result whose interval is a tenth of a percent wide on both sides.
+func measured(workload, variant, arm, metric string, value string, low, high string) v1alpha1.BenchmarkResult {
+	return v1alpha1.BenchmarkResult{Workload: workload, Variant: variant, Arm: arm, Samples: 5, Metric: metric,
+		Figures: []v1alpha1.BenchmarkFigure{{Name: metric, Median: value, Low: low, High: high}}}
+}
+
+// costing adds what a result costs against the baseline.
+func costing(r v1alpha1.BenchmarkResult, percent, low, high string, significant bool) v1alpha1.BenchmarkResult {
+	r.OverheadPercent, r.OverheadLow, r.OverheadHigh, r.Significant = percent, low, high, &significant
+	return r
+}
+
+func benchmark(arms []v1alpha1.BenchmarkArm, workloads []v1alpha1.BenchmarkWorkload, results ...v1alpha1.BenchmarkResult) *v1alpha1.GaleraBenchmark {
+	b := &v1alpha1.GaleraBenchmark{}
+	b.Spec.Cluster.Template = &v1alpha1.GaleraClusterSpec{}
+	b.Spec.Arms, b.Spec.Workloads, b.Status.Results = arms, workloads, results
+	return b
+}
+
+var (
+	write   = v1alpha1.BenchmarkWorkload{Name: "write", OLTP: &v1alpha1.OLTPWorkload{}}
+	connect = v1alpha1.BenchmarkWorkload{Name: "connect", Connect: &v1alpha1.ConnectWorkload{Via: "Direct"}}
+	ssh     = v1alpha1.BenchmarkWorkload{Name: "ssh", Connect: &v1alpha1.ConnectWorkload{Via: "SSHTunnel"}}
+	copies  = v1alpha1.BenchmarkWorkload{Name: "copy", StateTransfer: &v1alpha1.StateTransferWorkload{}}
+	cpu     = v1alpha1.BenchmarkWorkload{Name: "cpu", Cipher: &v1alpha1.CipherWorkload{}}
+)
+
+func arms(all ...v1alpha1.BenchmarkArm) []v1alpha1.BenchmarkArm { return all }
+
+func with(name string, tls v1alpha1.BenchmarkTLS) v1alpha1.BenchmarkArm {
+	return v1alpha1.BenchmarkArm{Name: name, TLS: tls, CPUAcceleration: "On"}
+}
+
+func keyed(name, algorithm string, size int32) v1alpha1.BenchmarkArm {
+	return with(name, v1alpha1.BenchmarkTLS{PrivateKey: &v1alpha1.PrivateKeySpec{Algorithm: algorithm, Size: size}})
+}
+
+func TestFor(t *testing.T) {
+	list := func(all ...v1alpha1.BenchmarkWorkload) []v1alpha1.BenchmarkWorkload { return all }
+	plain := with("plain", v1alpha1.BenchmarkTLS{Replication: "Disabled"})
+	noClients := with("plain", v1alpha1.BenchmarkTLS{Clients: "Disabled"})
+	aes128arm, chacha := with("aes-128", v1alpha1.BenchmarkTLS{Cipher: aes128}), with("chacha20", v1alpha1.BenchmarkTLS{Cipher: chacha20})
+	old := chacha
+	old.CPUAcceleration = "Off"
+	for name, tc := range map[string]struct {
+		b *v1alpha1.GaleraBenchmark
+		// want has parts of the text, not what must not be in it.
+		want []string
+		not  []string
+	}{
+		"the price of replication": {
+			benchmark(arms(plain, with("encrypted", v1alpha1.BenchmarkTLS{})), list(write), measured("write", "", "plain", "tps", "1000", "990", "1010"),
+				costing(measured("write", "", "encrypted", "tps", "890", "880", "900"), "11", "8", "14", true)),
+			[]string{"* tls.replication: Required. Encrypting replication costs, as a part of what is measured: write −11.0 % tps (±3.0).\n",
+				"* tls.clients: Required. The cost of encrypting clients was not measured here.\n", "  tls:\n    certificate:\n      privateKey:\n        algorithm: ECDSA\n        size: 256\n    cipher: Auto\n    clients: Required\n    minVersion: \"1.3\"\n    replication: Required\n    stateTransfer: Required\n"},
+			[]string{"fewer than five"},
+		},
+		"a channel that both encrypt has no price": {
+			benchmark(arms(with("aes", v1alpha1.BenchmarkTLS{}), chacha), list(write), measured("write", "", "aes", "tps", "1000", "990", "1010"),
+				costing(measured("write", "", "chacha20", "tps", "990", "980", "1000"), "1", "-1", "3", false)),
+			[]string{"The cost of encrypting replication was not measured here.", "* tls.cipher: Auto. No cipher was proved to be faster than " + aes128},
+			nil,
+		},
+		"two channels at once have no price each": {
+			benchmark(arms(with("plain", v1alpha1.BenchmarkTLS{Replication: "Disabled", Clients: "Disabled"}), with("encrypted", v1alpha1.BenchmarkTLS{})), list(write),
+				measured("write", "", "plain", "tps", "1000", "990", "1010"), costing(measured("write", "", "encrypted", "tps", "800", "790", "810"), "20", "18", "22", true)),
+			[]string{"cost of encrypting replication was not measured", "cost of encrypting clients was not measured"}, nil,
+		},
+		"a faster cipher": {
+			benchmark(arms(aes128arm, chacha), list(write), measured("write", "", "aes-128", "tps", "1000", "990", "1010"), measured("write", "", "chacha20", "tps", "1200", "1180", "1220")),
+			[]string{"* tls.cipher: " + chacha20 + ". " + chacha20 + " is faster than " + aes128 + " by 20 % at least, as in write: 1200 tps instead of 1000.", "cipher: " + chacha20 + "\n"}, nil,
+		},
+		"a cipher that may be faster": {
+			benchmark(arms(aes128arm, chacha), list(write), measured("write", "", "aes-128", "tps", "1000", "900", "1100"), measured("write", "", "chacha20", "tps", "1200", "1050", "1300")),
+			[]string{"* tls.cipher: Auto. No cipher was proved"}, nil,
+		},
+		"a cipher that is faster here and slower there": {
+			benchmark(arms(aes128arm, chacha), list(write, copies), measured("write", "", "aes-128", "tps", "1000", "990", "1010"), measured("write", "", "chacha20", "tps", "1200", "1180", "1220"),
+				measured("copy", "", "aes-128", "seconds", "10", "9.9", "10.1"), measured("copy", "", "chacha20", "seconds", "12", "11.9", "12.1")),
+			[]string{"* tls.cipher: Auto. No cipher was proved"}, nil,
+		},
+		"a cipher on CPUs nobody has here": {
+			benchmark(arms(aes128arm, old), list(write), measured("write", "", "aes-128", "tps", "1000", "990", "1010"), measured("write", "", "chacha20", "tps", "1200", "1180", "1220")),
+			[]string{"no other cipher was measured"}, []string{"faster"},
+		},
+		"a CPU is no cluster": {
+			benchmark(arms(plain), list(cpu), measured("cpu", "cipher="+aes128, "plain", "megabytesPerSecond", "1000", "990", "1010"), measured("cpu", "cipher="+chacha20, "plain", "megabytesPerSecond", "2000", "1990", "2010")),
+			[]string{"no other cipher was measured"}, []string{"faster"},
+		},
+		"one round proves nothing": {
+			func() *v1alpha1.GaleraBenchmark {
+				b := benchmark(arms(aes128arm, chacha), list(write), measured("write", "", "aes-128", "tps", "1000", "1000", "1000"), measured("write", "", "chacha20", "tps", "1200", "1200", "1200"))
+				b.Status.Results[0].Samples, b.Status.Results[1].Samples = 1, 1
+				return b
+			}(),
+			[]string{"* tls.cipher: Auto. No cipher was proved", "Fewer than five rounds prove little"}, nil,
+		},
+		"keys": {
+			benchmark(arms(noClients, keyed("ecdsa", "ECDSA", 256), keyed("rsa", "RSA", 4096)), list(connect), measured("connect", "", "plain", "connectionsPerSecond", "850", "840", "860"),
+				costing(measured("connect", "", "ecdsa", "connectionsPerSecond", "343", "340", "350"), "59", "53", "65", true),
+				costing(measured("connect", "", "rsa", "connectionsPerSecond", "183", "180", "190"), "78", "74", "82", true)),
+			[]string{"* tls.clients: Required. Encrypting clients costs, as a part of what is measured: connect −59.0 % connections/s (±6.0).", "algorithm: ECDSA. No key was proved to be faster than ECDSA 256.",
+				"Connections are dear (connect, ecdsa: 59 % fewer or slower): keep them open"}, []string{"* tls.certificate.privateKey.size"},
+		},
+		"a faster key": {
+			benchmark(arms(keyed("ecdsa", "ECDSA", 256), keyed("rsa", "RSA", 2048)), list(connect), measured("connect", "", "ecdsa", "connectionsPerSecond", "300", "290", "310"), measured("connect", "", "rsa", "connectionsPerSecond", "600", "590", "610")),
+			[]string{"RSA 2048 is faster than ECDSA 256 by 100 % at least", "algorithm: RSA\n        size: 2048\n"}, nil,
+		},
+		"1.2 is not for sale": {
+			benchmark(arms(with("a", v1alpha1.BenchmarkTLS{})), list(connect), measured("connect", "tls=1.3", "a", "connectionsPerSecond", "343", "340", "350"), measured("connect", "tls=1.2", "a", "connectionsPerSecond", "386", "380", "390")),
+			[]string{"* tls.minVersion: 1.3. TLS 1.2 connects faster by 13 % here; that is no reason"}, nil,
+		},
+		"resumption": {
+			benchmark(arms(with("a", v1alpha1.BenchmarkTLS{})), list(connect), measured("connect", "resumption=Off", "a", "connectionsPerSecond", "343", "340", "350"), measured("connect", "resumption=On", "a", "connectionsPerSecond", "430", "420", "440")),
+			[]string{"Clients that resume TLS sessions (On) connect 25 % faster at least."}, nil,
+		},
+		"SSH is no price of clients": {
+			benchmark(arms(noClients, with("a", v1alpha1.BenchmarkTLS{})), list(ssh), measured("ssh", "", "plain", "connectionsPerSecond", "850", "840", "860"), costing(measured("ssh", "", "a", "connectionsPerSecond", "343", "340", "350"), "59", "53", "65", true)),
+			[]string{"cost of encrypting clients was not measured"}, []string{"dear"},
+		},
+		"copies": {
+			benchmark(arms(with("plain", v1alpha1.BenchmarkTLS{StateTransfer: "Disabled", Replication: "Disabled"}), with("a", v1alpha1.BenchmarkTLS{})), list(copies),
+				measured("copy", "method=MariaBackup,parallel=1", "a", "seconds", "20", "19", "21"), measured("copy", "method=MariaBackup,parallel=4", "a", "seconds", "10", "9.9", "10.1"),
+				measured("copy", "method=Rsync,parallel=1", "a", "seconds", "19", "18", "20"), costing(measured("copy", "method=Rsync,parallel=4", "a", "seconds", "5", "4.9", "5.1"), "3", "1", "5", true)),
+			[]string{"* stateTransfer.method: MariaBackup. Rsync is faster by 100 % at least, but blocks its donor", "* stateTransfer.parallel: 4. 4 is faster than 1 thread(s) by 100 % at least",
+				"Encrypting full copies costs, as a part of what is measured: copy method=Rsync,parallel=4 +3.0 % time (±2.0).", "stateTransfer:\n    method: MariaBackup\n    parallel: 4\n"}, nil,
+		},
+	} {
+		a, err := For(tc.b)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var out strings.Builder
+		if err := a.Write(&out, "x"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, want := range tc.want {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s: %q is not in\n%s", name, want, out.String())
+			}
+		}
+		for _, not := range tc.not {
+			if strings.Contains(out.String(), not) {
+				t.Errorf("%s: %q is in\n%s", name, not, out.String())
+			}
+		}
+	}
+}
+
+// TestUsualCipher: a host without AES instructions makes ChaCha20 what Auto chooses.
+func TestUsualCipher(t *testing.T) {
+	for want, flags := range map[string][]string{aes128: {"aes", "avx2"}, chacha20: {"avx2"}} {
+		s := subject{env: &v1alpha1.BenchmarkEnvironment{Hosts: []v1alpha1.BenchmarkHost{{CPUFlags: []string{"aes", "avx2"}}, {CPUFlags: flags}, {}}}}
+		if got := s.usualCipher(); got != want {
+			t.Errorf("%v: %s", flags, got)
+		}
+	}
+}
+
+func TestNothingToAdviseFrom(t *testing.T) {
+	if _, err := For(benchmark(arms(with("a", v1alpha1.BenchmarkTLS{})), nil)); err == nil || !strings.Contains(err.Error(), "no run of this benchmark counts yet") {
+		t.Errorf("got %v", err)
+	}
+}
