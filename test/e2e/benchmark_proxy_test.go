@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"time"
 
@@ -11,18 +13,39 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/test/harness"
 )
 
-// proxyImageVariable names an image with ProxySQL, which is the user's to choose: nothing here makes one.
-const proxyImageVariable = "PROXY_IMAGE"
+const (
+	// proxyImageVariable names an image with ProxySQL, which is the user's to choose: nothing here makes one.
+	proxyImageVariable = "PROXY_IMAGE"
+	// publicProxyImage is the sample's.
+	publicProxyImage = "proxysql/proxysql:2.7.1"
+	// pullTime is what a registry has to answer.
+	pullTime = 2 * time.Minute
+)
+
+// loadProxy brings an image with ProxySQL into the local Kubernetes: the one that is named, or the public one where its registry answers. It
+// skips the spec, and says why, where it does not.
+func loadProxy(ctx context.Context) (image string) {
+	GinkgoHelper()
+	if image = os.Getenv(proxyImageVariable); image == "" {
+		image = publicProxyImage
+		pulling, stop := context.WithTimeout(ctx, pullTime)
+		defer stop()
+		if _, err := harness.Docker(pulling, "image", "inspect", image); err != nil {
+			if _, err := harness.Docker(pulling, "pull", "--quiet", image); err != nil {
+				Skip(fmt.Sprintf("the image %s cannot be pulled here: %v; name another one, as in make test-e2e E2E=slow %s=NAME", image, err, proxyImageVariable))
+			}
+		}
+	}
+	Expect(kube.LoadOwn(ctx, image)).To(Succeed())
+	return image
+}
 
 var _ = Describe("A benchmark of connections through a pooling proxy", Label(Slow), func() {
 	It("speaks with the nodes what the arm says, and leaves nothing of the proxy", func(ctx SpecContext) {
-		image := os.Getenv(proxyImageVariable)
-		if image == "" {
-			Skip("without an image of a proxy: give one, as in make test-full " + proxyImageVariable + "=proxysql/proxysql:2.7.1")
-		}
-		Expect(kube.LoadOwn(ctx, image)).To(Succeed())
+		image := loadProxy(ctx)
 		b := createBenchmark(ctx, newNamespace(ctx, "bench"), func(s *v1alpha1.GaleraBenchmarkSpec) {
 			s.Cluster.Template.Replicas = 1
 			s.Arms = []v1alpha1.BenchmarkArm{
@@ -39,7 +62,9 @@ var _ = Describe("A benchmark of connections through a pooling proxy", Label(Slo
 		Expect(b.Status.Results).To(HaveLen(2))
 		for _, r := range b.Status.Results {
 			Expect(r.Samples).To(BeEquivalentTo(1), r.Arm)
-			Expect(r.Figures).To(ContainElement(HaveField("Name", "connectionsPerSecond")), r.Arm)
+			for _, figure := range []string{"connectionsPerSecond", "backendConnectionsPercent", "proxyCPUMicros"} {
+				Expect(r.Figures).To(ContainElement(HaveField("Name", figure)), r.Arm)
+			}
 		}
 		Expect(inClear.byArm["plain"]).To(BeNumerically(">", 0), "the capture must be able to find queries")
 		Expect(inClear.byArm).To(HaveKeyWithValue("encrypted", 0))

@@ -19,6 +19,11 @@ var _ = DescribeTable("A small benchmark among the samples", Label(Slow, Samples
 	Expect(err).NotTo(HaveOccurred())
 	b := &v1alpha1.GaleraBenchmark{}
 	Expect(yaml.UnmarshalStrict(file, b)).To(Succeed())
+	for i := range b.Spec.Workloads {
+		if c := b.Spec.Workloads[i].Connect; c != nil && c.Proxy != nil {
+			c.Proxy.Image = loadProxy(ctx)
+		}
+	}
 	b.Namespace = newNamespace(ctx, "sample")
 	Expect(kube.Create(ctx, b)).To(Succeed())
 	look := func(*v1alpha1.GaleraBenchmark) {}
@@ -40,6 +45,7 @@ var _ = DescribeTable("A small benchmark among the samples", Label(Slow, Samples
 	GinkgoWriter.Printf("%s\n", report)
 },
 	Entry("of replication", wholeTime, "replication-encryption-small"),
+	Entry("of a pooling proxy", wholeTime, "pooled-connections"),
 	Entry("of clients", wholeTime, "client-encryption-small"),
 	Entry("of connections", wholeTime, "connections-small"),
 	Entry("of connections one by one", wholeTime, "connections-one-by-one-small"),
