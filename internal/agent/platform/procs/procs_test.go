@@ -1,6 +1,7 @@
 package procs
 
 import (
+	"os"
 	"os/exec"
 	"syscall"
 	"testing"
@@ -57,11 +58,20 @@ func TestKillOrphansSparesKnownChildren(t *testing.T) {
 	if err := table.Start(known); err != nil {
 		t.Fatal(err)
 	}
-	parent := exec.Command("sh", "-c", "(sh -c 'sleep 60; :' &) ")
+	started, line, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent := exec.Command("sh", "-c", "(sh -c 'sleep 60 & echo; wait' &) ")
+	parent.Stdout = line
 	if err := table.Start(parent); err != nil {
 		t.Fatal(err)
 	}
 	if err := table.Wait(parent); err != nil {
+		t.Fatal(err)
+	}
+	// Only then are there two: a shell that is killed before it forks leaves one.
+	if _, err := started.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
 	deadline := time.Now().Add(5 * time.Second)
