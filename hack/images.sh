@@ -110,11 +110,31 @@ monitoring_image() {
   rm -r "$out"
 }
 
+# drivers: what Debian does not have of them is fetched here, by the pinned versions beside the programs.
+drivers() {
+  local folder="$REPO_DIR/images/drivers" base="debian:$DATABASE_DEBIAN-slim" hash out
+  hash=$(image_hash "$folder" "$base")
+  up_to_date "$DRIVERS_IMAGE" "$hash" && return 0
+  debian_base "$DATABASE_DEBIAN"
+  need npm npm
+  need pip3 python3-pip
+  out="$CACHE/tools/drivers-$hash"
+  step "fetch drivers" fetch_drivers "$folder" "$out"
+  step "build $DRIVERS_IMAGE" docker build -t "$DRIVERS_IMAGE" --label "$LABEL=$hash" \
+    --build-arg "BASE=$base" --build-arg "MIRROR=$(debian_mirror)" "$out"
+}
+
+fetch_drivers() {
+  rm -rf "$2"
+  cp -r "$1" "$2"
+  (cd "$2" && npm ci --omit=dev --no-fund --no-audit && pip3 download --no-deps --only-binary :all: -d wheels -r requirements.txt)
+}
+
 build_image() {
   case $1 in
   database) from_base "$DATABASE_IMAGE" database "$DATABASE_DEBIAN" "$PUBLIC_DATABASE_IMAGE" ;;
   database-old) from_base "$DATABASE_OLD_IMAGE" database "$DATABASE_OLD_DEBIAN" ;;
-  drivers) from_base "$DRIVERS_IMAGE" drivers "$DATABASE_DEBIAN" ;;
+  drivers) drivers ;;
   sysbench) from_base "$SYSBENCH_IMAGE" sysbench "$DATABASE_DEBIAN" ;;
   operator) operator ;;
   cert-manager) cert_manager ;;

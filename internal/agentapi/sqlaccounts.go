@@ -143,7 +143,7 @@ const (
 )
 
 var (
-	owners     = regexp.MustCompile(`^[a-z0-9][-a-z0-9.]*/[a-z0-9][-a-z0-9.]*$`)
+	owners = regexp.MustCompile(`^[a-z0-9][-a-z0-9.]*/[a-z0-9][-a-z0-9.]*$`)
 	// hosts are in lower case, as the server keeps them: otherwise one account would have two names.
 	hosts      = regexp.MustCompile(`^[a-z0-9.:%_/-]+$`)
 	privileges = regexp.MustCompile(`^[A-Za-z]+( [A-Za-z]+)*$`)

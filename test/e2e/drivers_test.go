@@ -20,8 +20,10 @@ var drivers = map[string][]string{
 	"mariadb":    {"bash", "/drivers/mariadb.sh"},
 	"pymysql":    {"python3", "/drivers/with_pymysql.py"},
 	"sqlalchemy": {"python3", "/drivers/with_sqlalchemy.py"},
+	"mariadb-py": {"python3", "/drivers/with_mariadb.py"},
 	"mysqli":     {"php", "/drivers/mysqli.php"},
-	"node":       {"node", "/drivers/mysql.js"},
+	"mysql2":     {"node", "/drivers/mysql2.js"},
+	"mariadb-js": {"node", "/drivers/mariadb.js"},
 	"jdbc":       {"java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", "/drivers:/usr/share/java/mariadb-java-client.jar", "Jdbc"},
 }
 

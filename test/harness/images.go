@@ -11,7 +11,7 @@ import (
 const OldImage = "galera-mariadb:10.11"
 
 // DriversImage has clients of several languages.
-const DriversImage = "galera-drivers:1.0"
+const DriversImage = "galera-drivers:1.1"
 
 // LoadDrivers makes DriversImage where it is missing, and brings it to the nodes.
 func (k *Kube) LoadDrivers(ctx context.Context) error { return k.made(ctx, "drivers", DriversImage) }
