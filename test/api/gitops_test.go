@@ -271,7 +271,9 @@ func operateByGit(g *tool) {
 	w.Expect(err).NotTo(HaveOccurred(), notes)
 	ready("promoted and restarted")
 
-	g.commit(func(spec map[string]any) { spec["mariadb"] = map[string]any{"config": map[string]any{"max_connections": int64(99)}} })
+	g.commit(func(spec map[string]any) {
+		spec["mariadb"] = map[string]any{"config": map[string]any{"max_connections": int64(99)}}
+	})
 	w.Eventually(func() intstr.IntOrString { return w.spec().MariaDB.Config["max_connections"] }).Should(Equal(intstr.FromInt32(99)))
 	ready("configured")
 

@@ -258,8 +258,11 @@ func TestReachOfRoles(t *testing.T) {
 		}
 	}
 	for _, rule := range slices.Concat(read("role.yaml").Rules, read("../benchmarks/role.yaml").Rules) {
+		if slices.Contains(rule.Resources, "nodes") && !slices.Equal(rule.Verbs, []string{"get", "list", "watch"}) {
+			t.Errorf("the operator may %v hosts", rule.Verbs)
+		}
 		for _, what := range slices.Concat(rule.APIGroups, rule.Resources, rule.Verbs) {
-			if slices.Contains([]string{"*", "bind", "escalate", "impersonate", "pods/exec", "pods/attach", "pods/portforward", "pods/ephemeralcontainers", "serviceaccounts/token", "nodes",
+			if slices.Contains([]string{"*", "bind", "escalate", "impersonate", "pods/exec", "pods/attach", "pods/portforward", "pods/ephemeralcontainers", "serviceaccounts/token", "nodes/proxy",
 				"clusterroles", "clusterrolebindings", "certificatesigningrequests"}, what) {
 				t.Errorf("the operator may %v %v of %v", rule.Verbs, rule.Resources, rule.APIGroups)
 			}
