@@ -104,6 +104,16 @@ func TestDriftIsTold(t *testing.T) {
 	if w.told("DriftCorrected") {
 		t.Error("nothing was changed by hand")
 	}
+	w.must(w.kube.Get(t.Context(), client.ObjectKeyFromObject(u), u))
+	u.Annotations = map[string]string{v1alpha1.AnnotationRenew: "password@1"}
+	w.must(w.kube.Update(t.Context(), u))
+	for range 3 {
+		w.rest(r, u)
+		w.now = w.now.Add(2 * time.Hour)
+	}
+	if w.condition(u, v1alpha1.ConditionPasswordRotated) != "True Rotated" || len(w.accounts["app"].Accepts) != 1 || w.told("DriftCorrected") {
+		t.Error("a rotation is no drift")
+	}
 	delete(w.accounts, "app")
 	w.rest(r, u)
 	if !w.told("DriftCorrected") || !w.opens() {

@@ -77,7 +77,7 @@ func (p *pass) tellPassword(to *v1alpha1.GaleraUserStatus, set func(kind string,
 		set(v1alpha1.ConditionPasswordRotated, metav1.ConditionFalse, v1alpha1.ReasonOverlap, fmt.Sprintf("the binding Secret has the new password; the old one is accepted until %s", r.Until.UTC().Format(time.RFC3339)))
 	case !published:
 		set(v1alpha1.ConditionPasswordRotated, metav1.ConditionFalse, v1alpha1.ReasonRotating, "the binding Secret gets the password as soon as the account accepts it")
-	default:
+	case !r.Write: // else the account is yet to be told
 		set(v1alpha1.ConditionPasswordRotated, metav1.ConditionTrue, v1alpha1.ReasonRotated, "the account accepts the binding Secret's password and no other")
 	}
 }
