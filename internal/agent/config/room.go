@@ -92,10 +92,10 @@ func (r *Room) Read() {
 		r.trouble(err)
 		return
 	}
-	r.loop.Logger.Info("configuration read", "revision", config.Revision)
 	r.Node, r.Output = &config, output
 	r.image.Missing = servercnf.Missing(servercnf.Needed(config), image.Have)
 	r.events.Taken()
+	r.loop.Logger.Info("configuration read", "revision", config.Revision) // in the format it asks for
 }
 
 func sameOutput(x, y servercnf.Output) bool {
