@@ -8,7 +8,7 @@ set -euo pipefail
 # remove_images: by name, never everything that Docker has.
 remove_images() {
   local image
-  for image in "$OPERATOR_IMAGE" "$DATABASE_IMAGE" "$DATABASE_OLD_IMAGE" "$DRIVERS_IMAGE" "$SYSBENCH_IMAGE" "$CERT_MANAGER_IMAGE" \
+  for image in "$OPERATOR_IMAGE" "$DATABASE_IMAGE" "$DATABASE_OLD_IMAGE" "$DRIVERS_IMAGE" "$EXPORTER_IMAGE" "$SYSBENCH_IMAGE" "$CERT_MANAGER_IMAGE" \
     "galera-node:$KUBERNETES_VERSION"; do
     docker rmi -f "$image" >/dev/null 2>&1 || true
   done

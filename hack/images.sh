@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the container images in Docker; nothing happens when their inputs are unchanged.
-#   hack/images.sh [database|database-old|drivers|sysbench|operator|cert-manager|object-store|monitoring|all]...
-# "all" is what the local cluster needs, without the operator, the older database, the drivers and monitoring.
+#   hack/images.sh [database|database-old|drivers|exporter|sysbench|operator|cert-manager|object-store|monitoring|all]...
+# "all" is what the local cluster needs, without the operator, the older database, the drivers, the exporter and monitoring.
 set -euo pipefail
 # shellcheck source=hack/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -135,6 +135,7 @@ build_image() {
   database) from_base "$DATABASE_IMAGE" database "$DATABASE_DEBIAN" "$PUBLIC_DATABASE_IMAGE" ;;
   database-old) from_base "$DATABASE_OLD_IMAGE" database "$DATABASE_OLD_DEBIAN" ;;
   drivers) drivers ;;
+  exporter) from_base "$EXPORTER_IMAGE" exporter "$DATABASE_DEBIAN" ;;
   sysbench) from_base "$SYSBENCH_IMAGE" sysbench "$DATABASE_DEBIAN" ;;
   operator) operator ;;
   cert-manager) cert_manager ;;
@@ -142,7 +143,7 @@ build_image() {
   monitoring) monitoring ;;
   all) for image in database sysbench cert-manager object-store; do build_image "$image"; done ;;
   base) debian_base "$2" ;;
-  *) die "usage: hack/images.sh [database|database-old|drivers|sysbench|operator|cert-manager|object-store|monitoring|all]..." ;;
+  *) die "usage: hack/images.sh [database|database-old|drivers|exporter|sysbench|operator|cert-manager|object-store|monitoring|all]..." ;;
   esac
 }
 

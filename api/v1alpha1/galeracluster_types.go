@@ -57,6 +57,7 @@ type GaleraClusterList struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.arbitrator) && has(self.arbitrator.enabled) && self.arbitrator.enabled || self.replicas in [1, 3, 5, 7]",fieldPath=".replicas",message="replicas must be 1, 3, 5 or 7: with an even number the cluster would stop as soon as half of the nodes cannot be reached, unless spec.arbitrator.enabled adds a vote to 2, 4 or 6 of them; and more than 7 synchronous nodes only slow each other down"
 // +kubebuilder:validation:XValidation:rule="!has(self.arbitrator) || !has(self.arbitrator.enabled) || !self.arbitrator.enabled || self.replicas in [2, 4, 6]",fieldPath=".replicas",message="with spec.arbitrator.enabled replicas must be 2, 4 or 6: the arbitrator's vote makes an even number odd; beside an odd number of nodes it would make it even, and beside a single node there would be two votes, of which neither could be lost"
+// +kubebuilder:validation:XValidation:rule="!has(self.monitoring) || !has(self.monitoring.exporter) || !has(self.podTemplate) || !has(self.podTemplate.sidecars) || !self.podTemplate.sidecars.exists(s, s.name == 'exporter' || has(s.port) && s.port == 9104)",fieldPath=".podTemplate",message="with spec.monitoring.exporter no sidecar can be called exporter, or listen on port 9104: remove that sidecar, or the exporter"
 type GaleraClusterSpec struct {
 	// replicas is the number of database nodes: 1, 3, 5 or 7; with an arbitrator 2, 4 or 6. An even number of
 	// votes is refused: such a cluster loses quorum as soon as half of them are unreachable. Nodes are added and
@@ -100,6 +101,10 @@ type GaleraClusterSpec struct {
 	// podTemplate adds labels, annotations, environment, sidecars and more to the database pods.
 	// +optional
 	PodTemplate *PodTemplateSpec `json:"podTemplate,omitempty"`
+
+	// monitoring adds to the metrics that every node serves by itself (docs/metrics.md).
+	// +optional
+	Monitoring *MonitoringSpec `json:"monitoring,omitempty"`
 
 	// mariadb configures the database server.
 	// +optional

@@ -108,7 +108,7 @@ func (pub publisher) publish(ctx context.Context, f observe.Facts, seen map[stri
 	if c.Paused() {
 		return given, nil, err
 	}
-	rootErr := pub.ensureRootSecret(ctx, f)
+	rootErr := errors.Join(pub.ensureRootSecret(ctx, f), pub.ensureExporterSecret(ctx, c))
 	rootRefused := refusal(rootErr)
 	restoring := restoring(f)
 	given.failed = cmp.Or(rootRefused, restoring)

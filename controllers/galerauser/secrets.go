@@ -160,7 +160,7 @@ func (p *pass) given(ctx context.Context, ref v1alpha1.PasswordKey) (password, m
 		return "", fmt.Sprintf("there is no Secret %q in this namespace: create it with the key %s", ref.Name, ref.Key), nil
 	case err != nil:
 		return "", "", err
-	case s.Labels[v1alpha1.LabelCluster] != "":
+	case s.Labels[v1alpha1.LabelCluster] != "" && !exporters(p.cluster, p.user, s):
 		return "", fmt.Sprintf("the Secret %q belongs to the cluster %q: name another one", ref.Name, s.Labels[v1alpha1.LabelCluster]), nil
 	}
 	password = agentapi.RootPassword(s.Data[ref.Key])
@@ -168,6 +168,13 @@ func (p *pass) given(ctx context.Context, ref v1alpha1.PasswordKey) (password, m
 		return "", fmt.Sprintf("the Secret %q has no key %q, or an empty one", ref.Name, ref.Key), nil
 	}
 	return password, "", nil
+}
+
+// exporters says that a Secret is what the cluster has made for its mysqld_exporter, and the user that one's account, made by it, too. No
+// other user is given a Secret of a cluster.
+func exporters(c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser, s *corev1.Secret) bool {
+	name := resources.ExporterName(c)
+	return u.Name == name && s.Name == name && metav1.IsControlledBy(u, c) && metav1.IsControlledBy(s, c)
 }
 
 // renewal is the token of the annotation that asks for another password, "" for none.

@@ -80,6 +80,8 @@ func everything() *v1alpha1.GaleraCluster {
 		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: "web"}},
 	}}
 	c.Spec.Hibernate = true
+	c.Spec.Monitoring = &v1alpha1.MonitoringSpec{Exporter: &v1alpha1.ExporterSpec{Image: "example.org/exporter:1",
+		Collectors: []string{"perf_schema.tableiowaits", "info_schema.innodb_cmp"}}}
 	c.Spec.PodTemplate = &v1alpha1.PodTemplateSpec{
 		Labels: map[string]string{"team": "shop"}, Annotations: map[string]string{"example.org/mesh": "off"},
 		Env: []v1alpha1.EnvValue{{Name: "TZ", Value: "UTC"}}, RuntimeClassName: new("gvisor"),

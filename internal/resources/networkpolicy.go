@@ -31,10 +31,19 @@ func NetworkPolicy(c *v1alpha1.GaleraCluster, opts Options) *networkingv1.Networ
 				fromOperator(opts),
 				fromBackups(c),
 				fromClients(c),
-				{Ports: policyPorts(agentapi.ProbePort)}, // probes and metrics: nothing secret
+				{Ports: policyPorts(openPorts(c)...)},
 			},
 		},
 	}
+}
+
+// openPorts are for kubelet and Prometheus: probes and metrics, nothing secret.
+func openPorts(c *v1alpha1.GaleraCluster) []int32 {
+	ports := []int32{agentapi.ProbePort}
+	if Exporter(c) != nil {
+		ports = append(ports, PortExporter)
+	}
+	return ports
 }
 
 // fromMembers includes the arbitrator, which is one, and the clients' port, because members prove to each other what it speaks.

@@ -13,7 +13,7 @@ import (
 
 // Prunable returns one empty list for each kind of which a change of the spec may leave something behind.
 func Prunable() []client.ObjectList {
-	return []client.ObjectList{&networkingv1.NetworkPolicyList{}, &corev1.ServiceList{}}
+	return []client.ObjectList{&networkingv1.NetworkPolicyList{}, &corev1.ServiceList{}, &v1alpha1.GaleraUserList{}, &corev1.SecretList{}}
 }
 
 // PrunableCertificates returns the same for cert-manager's kinds.
@@ -22,7 +22,7 @@ func PrunableCertificates() []client.ObjectList {
 }
 
 // LeftBehind says that an object belongs to a feature that the spec no longer asks for. Only the kinds named here ever
-// are: no volume, no password, and no CA's Certificate or key, because trust in it may outlive its use.
+// are: no volume, no password but the exporter's, and no CA's Certificate or key, because trust in it may outlive its use.
 func LeftBehind(c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, opts Options, users bool, o client.Object) bool {
 	name, ours := o.GetName(), metav1.IsControlledBy(o, c)
 	switch o.(type) {
@@ -30,6 +30,8 @@ func LeftBehind(c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, opts Opti
 		return ours && name == NetworkPolicyName(c) && NetworkPolicy(c, opts) == nil
 	case *corev1.Service:
 		return ours && name == ArbitratorName(c) && config.Arbitrator == nil
+	case *v1alpha1.GaleraUser, *corev1.Secret:
+		return ours && name == ExporterName(c) && Exporter(c) == nil
 	case *cmv1.Issuer: // the right to sign goes
 		return ours && (name == CAIssuerName(c) && c.Spec.TLS.IssuerRef != nil || name == ClientCAIssuerName(c) && !HasClientCA(c, users))
 	}

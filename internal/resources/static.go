@@ -28,6 +28,9 @@ func Static(c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, roles Roles, 
 	if config.Arbitrator != nil {
 		objects = append(objects, ArbitratorService(c))
 	}
+	if Exporter(c) != nil {
+		objects = append(objects, ExporterUser(c))
+	}
 	if policy := NetworkPolicy(c, opts); policy != nil {
 		objects = append(objects, policy)
 	}

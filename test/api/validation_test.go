@@ -78,6 +78,12 @@ func TestAdmission(t *testing.T) {
 		"a sidecar called mariadb":          {`{storage: {size: 1Gi}, podTemplate: {sidecars: [{name: mariadb, image: x}]}}`, "mariadb and agent are the operator's containers"},
 		"a sidecar on the database's port":  {`{storage: {size: 1Gi}, podTemplate: {sidecars: [{name: x, image: x, port: 3306}]}}`, "the database and the agent listen on this port"},
 		"a sidecar with the data":           {`{storage: {size: 1Gi}, podTemplate: {sidecars: [{name: x, image: x, volumeMounts: [{name: data, mountPath: /x}]}]}}`, "sidecars may mount podTemplate.volumes only"},
+		"an exporter":                       {`{storage: {size: 1Gi}, monitoring: {exporter: {}}, podTemplate: {sidecars: [{name: audit, image: a, port: 9000}]}}`, ""},
+		"an exporter of choice":             {`{storage: {size: 1Gi}, monitoring: {exporter: {image: x, collectors: [perf_schema.eventswaits], resources: {limits: {memory: 64Mi}}}}}`, ""},
+		"an exporter of the agent's":        {`{storage: {size: 1Gi}, monitoring: {exporter: {collectors: [global_status]}}}`, "supported values"},
+		"an exporter of nothing":            {`{storage: {size: 1Gi}, monitoring: {exporter: {collectors: []}}}`, "should have at least 1 items"},
+		"a second exporter":                 {`{storage: {size: 1Gi}, monitoring: {exporter: {}}, podTemplate: {sidecars: [{name: exporter, image: x}]}}`, "no sidecar can be called exporter"},
+		"a sidecar on the exporter's port":  {`{storage: {size: 1Gi}, monitoring: {exporter: {}}, podTemplate: {sidecars: [{name: x, image: x, port: 9104}]}}`, "or listen on port 9104"},
 		"two sidecars of one name":          {`{storage: {size: 1Gi}, podTemplate: {sidecars: [{name: x, image: x}, {name: x, image: y}]}}`, "Duplicate value"},
 		"unknown issuer kind":               {`{storage: {size: 1Gi}, tls: {issuerRef: {name: x, kind: Authority}}}`, `supported values: "Issuer", "ClusterIssuer"`},
 	} {

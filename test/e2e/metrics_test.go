@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -11,7 +12,11 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
@@ -84,6 +89,69 @@ func expectValues(s harness.Scrape, want map[string]float64) {
 	for name, value := range want {
 		got, known := s.Value(name)
 		Expect([]any{got, known}).To(Equal([]any{value, true}), name)
+	}
+}
+
+// The real exporter, for what agents do not read.
+var _ = Describe("mysqld_exporter beside the nodes", Label(Slow), func() {
+	It("has an account of its own, serves digests, and no metric of the agent's", func(ctx SpecContext) {
+		Expect(kube.LoadExporter(ctx)).To(Succeed())
+		c := sampleCluster(newNamespace(ctx, "exporter"))
+		c.Spec.MariaDB.Config = map[string]intstr.IntOrString{"performance_schema": intstr.FromString("ON")}
+		c.Spec.Monitoring = &v1alpha1.MonitoringSpec{Exporter: &v1alpha1.ExporterSpec{Image: harness.ExporterImage}}
+		shop := create(ctx, c)
+		Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())
+		for _, pod := range podNames(ctx, shop) {
+			runStatements(ctx, shop, pod)
+			eventually(ctx, func(o Gomega) {
+				s, err := shop.ScrapeExporter(ctx, pod)
+				o.Expect(err).NotTo(HaveOccurred())
+				up, _ := s.Value("mysql_up")
+				o.Expect(up).To(Equal(1.0), "the account is there, and may log in")
+				_, digests := s.Value("mysql_perf_schema_events_statements_total", "schema", "digests")
+				_, tables := s.Value("mysql_perf_schema_table_io_waits_total", "schema", "digests", "name", "t")
+				o.Expect([]bool{digests, tables}).To(Equal([]bool{true, true}))
+			})
+			theirs, err := shop.ScrapeExporter(ctx, pod)
+			Expect(err).NotTo(HaveOccurred())
+			ours, err := shop.ScrapeAgent(ctx, pod)
+			Expect(err).NotTo(HaveOccurred())
+			var both []string
+			for name := range theirs.Families {
+				if ours.Families[name] != nil {
+					both = append(both, name)
+				}
+			}
+			Expect(both).To(ConsistOf("mysql_up"), "which the PodMonitor drops")
+			failed, _ := theirs.Value("mysql_exporter_last_scrape_error")
+			Expect(failed).To(BeZero(), "every collector may read what it wants to")
+		}
+		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.Monitoring = nil })
+		eventually(ctx, func(o Gomega) {
+			err := kube.Get(ctx, ctrlclient.ObjectKey{Namespace: shop.Namespace, Name: shop.Name + "-exporter"}, &v1alpha1.GaleraUser{})
+			o.Expect(apierrors.IsNotFound(err)).To(BeTrue())
+		})
+		Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())
+		for _, pod := range podNames(ctx, shop) {
+			p, err := shop.Pod(ctx, pod)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(p.Spec.InitContainers).To(HaveLen(1))
+		}
+	}, SpecTimeout(12*time.Minute))
+})
+
+// runStatements gives a node's performance_schema something to tell: the exporter counts statements by their default database.
+func runStatements(ctx context.Context, c *harness.Cluster, pod string) {
+	GinkgoHelper()
+	to, err := client(ctx, c).Pod(ctx, pod, shortly)
+	Expect(err).NotTo(HaveOccurred())
+	db := sql.OpenDB(to)
+	defer func() { _ = db.Close() }()
+	conn, err := db.Conn(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	for _, statement := range []string{"CREATE DATABASE IF NOT EXISTS digests", "USE digests", "CREATE TABLE IF NOT EXISTS t (id INT PRIMARY KEY)", "INSERT IGNORE INTO t VALUES (1)", "SELECT * FROM t"} {
+		_, err := conn.ExecContext(ctx, statement)
+		Expect(err).NotTo(HaveOccurred(), statement)
 	}
 }
 

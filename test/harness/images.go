@@ -16,6 +16,12 @@ const DriversImage = "galera-drivers:1.1"
 // LoadDrivers makes DriversImage where it is missing, and brings it to the nodes.
 func (k *Kube) LoadDrivers(ctx context.Context) error { return k.made(ctx, "drivers", DriversImage) }
 
+// ExporterImage has mysqld_exporter.
+const ExporterImage = "galera-exporter:0.14"
+
+// LoadExporter makes ExporterImage where it is missing, and brings it to the nodes.
+func (k *Kube) LoadExporter(ctx context.Context) error { return k.made(ctx, "exporter", ExporterImage) }
+
 // LoadOld makes OldImage where it is missing, and brings it to the nodes.
 func (k *Kube) LoadOld(ctx context.Context) error { return k.made(ctx, "database-old", OldImage) }
 

@@ -52,6 +52,15 @@ func (c *Cluster) ScrapeAgent(ctx context.Context, pod string, parts ...string) 
 	return scrape(ctx, net.JoinHostPort(p.Status.PodIP, strconv.Itoa(agentapi.ProbePort)), query)
 }
 
+// ScrapeExporter scrapes the mysqld_exporter beside a node.
+func (c *Cluster) ScrapeExporter(ctx context.Context, pod string) (Scrape, error) {
+	p, err := c.Pod(ctx, pod)
+	if err != nil {
+		return Scrape{}, err
+	}
+	return scrape(ctx, net.JoinHostPort(p.Status.PodIP, "9104"), nil)
+}
+
 // ScrapeOperator scrapes the operator that acts.
 func (k *Kube) ScrapeOperator(ctx context.Context) (Scrape, error) {
 	p, err := k.OperatorPod(ctx)
