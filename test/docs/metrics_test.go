@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/galera-operator/galera-operator/controllers/galerabackup"
+	"github.com/galera-operator/galera-operator/controllers/galerabackupschedule"
 	"github.com/galera-operator/galera-operator/controllers/galeracluster"
 	"github.com/galera-operator/galera-operator/internal/agent/metrics"
 	"github.com/galera-operator/galera-operator/internal/observe"
@@ -77,7 +78,7 @@ var described = regexp.MustCompile(`^Desc\{fqName: "([^"]*)", help: "([^"]*)", u
 
 func operatorTable(t *testing.T) string {
 	var rows []string
-	for _, c := range []prometheus.Collector{galeracluster.BuildInfo(), galeracluster.NewMetrics(), observe.NewAgentClient(nil).Requests, galerabackup.Metrics{}} {
+	for _, c := range []prometheus.Collector{galeracluster.BuildInfo(), galeracluster.NewMetrics(), observe.NewAgentClient(nil).Requests, galerabackup.Metrics{}, galerabackupschedule.Metrics{}} {
 		ch := make(chan *prometheus.Desc, 100)
 		c.Describe(ch)
 		close(ch)
