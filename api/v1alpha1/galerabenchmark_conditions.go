@@ -30,7 +30,7 @@ const (
 	LabelBenchmark = "galera-operator.io/benchmark"
 	// LabelBenchmarkUID is the UID of that GaleraBenchmark, on the Secret cert-manager writes for it, which has no owner at first.
 	LabelBenchmarkUID = "galera-operator.io/benchmark-uid"
-	// LabelTunnel is the name of the SSH server, on its pod.
+	// LabelTunnel is the name of the tunnel's server, on its pod.
 	LabelTunnel = "galera-operator.io/tunnel"
 	// AnnotationBenchmark on a GaleraCluster names the GaleraBenchmark that measures it: one at a time.
 	AnnotationBenchmark = "galera-operator.io/benchmark"

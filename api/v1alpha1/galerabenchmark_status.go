@@ -294,7 +294,7 @@ type BenchmarkHost struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 	// pods that ran on the host: database nodes by their names, "client" for the load generator, "ssh" for the SSH server of
-	// a workload via SSHTunnel.
+	// a workload via SSHTunnel, "vpn" for that of WireGuard.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=9

@@ -109,6 +109,8 @@ const (
 	ViaDirect = "Direct"
 	// ViaSSHTunnel connects through OpenSSH.
 	ViaSSHTunnel = "SSHTunnel"
+	// ViaWireGuard connects through a VPN.
+	ViaWireGuard = "WireGuard"
 	// ViaPoolingProxy connects to a ProxySQL beside the client.
 	ViaPoolingProxy = "PoolingProxy"
 )
@@ -129,8 +131,8 @@ const DefaultSSHCipher = "chacha20-poly1305@openssh.com"
 // +kubebuilder:validation:XValidation:rule="!(has(self.duration) && has(self.connections))",message="set duration or connections, not both"
 // +kubebuilder:validation:XValidation:rule="!has(self.duration) || (duration(self.duration) >= duration('1s') && duration(self.duration) <= duration('2h') && duration(self.duration).getMilliseconds() % 1000 == 0)",message="duration must be 1s to 2h, in whole seconds"
 // +kubebuilder:validation:XValidation:rule="self.latency.all(l, duration(l) >= duration('0s') && duration(l) <= duration('5s'))",message="latency must be 0s to 5s"
-// +kubebuilder:validation:XValidation:rule="self.via != 'SSHTunnel' || self.latency.all(l, duration(l) == duration('0s'))",message="latency is added between client and tunnel, where there is no distance: with via SSHTunnel it must be 0s"
-// +kubebuilder:validation:XValidation:rule="self.via != 'SSHTunnel' || self.target == 'Primary'",message="an SSH tunnel leads to one node: with via SSHTunnel target must be Primary"
+// +kubebuilder:validation:XValidation:rule="!(self.via in ['SSHTunnel', 'WireGuard']) || self.latency.all(l, duration(l) == duration('0s'))",message="latency is added between client and tunnel, where there is no distance: with via SSHTunnel or WireGuard it must be 0s"
+// +kubebuilder:validation:XValidation:rule="!(self.via in ['SSHTunnel', 'WireGuard']) || self.target == 'Primary'",message="a tunnel leads to one node: with via SSHTunnel or WireGuard target must be Primary"
 // +kubebuilder:validation:XValidation:rule="!has(self.sshCiphers) || self.via == 'SSHTunnel'",message="sshCiphers are those of an SSH tunnel: set via SSHTunnel, or leave them out"
 // +kubebuilder:validation:XValidation:rule="(self.via == 'PoolingProxy') == has(self.proxy)",message="via PoolingProxy needs proxy with an image, and only PoolingProxy takes one"
 // +kubebuilder:validation:XValidation:rule="self.via != 'PoolingProxy' || self.latency.all(l, duration(l) == duration('0s'))",message="latency is added between client and proxy, where there is no distance: with via PoolingProxy it must be 0s"
@@ -159,13 +161,15 @@ type ConnectWorkload struct {
 	// +kubebuilder:validation:Maximum=100000000
 	Connections int64 `json:"connections,omitempty"`
 
-	// via is how clients reach the database: Direct, SSHTunnel or PoolingProxy. SSHTunnel: OpenSSH's client forwards a
-	// port to an SSH server, on the database node's host if possible. PoolingProxy: a ProxySQL beside the client keeps
+	// via is how clients reach the database: Direct, SSHTunnel, WireGuard or PoolingProxy. SSHTunnel: OpenSSH's client
+	// forwards a port to an SSH server, on the database node's host if possible. WireGuard: the same with a VPN, both ends of
+	// which are programs with a network stack of their own, so that no pod needs a privilege; a kernel's WireGuard takes
+	// less CPU. PoolingProxy: a ProxySQL beside the client keeps
 	// connections to the database open; clients connect to its local socket without TLS. The arm's policy applies to
 	// the connection to the database. Default: Direct.
 	// +optional
 	// +kubebuilder:default=Direct
-	// +kubebuilder:validation:Enum=Direct;SSHTunnel;PoolingProxy
+	// +kubebuilder:validation:Enum=Direct;SSHTunnel;WireGuard;PoolingProxy
 	Via string `json:"via,omitempty"`
 
 	// sshCiphers lists ciphers of the SSH tunnel by OpenSSH's names. Each is measured; both ends offer nothing else. Only with via

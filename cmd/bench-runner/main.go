@@ -20,6 +20,8 @@ const usage = `usage:
   bench-runner install DIRECTORY   copy this binary to DIRECTORY/bench-runner
   bench-runner beside SOCKET PROGRAM [ARGUMENT]...
                                    run PROGRAM, and tell on SOCKET what this container has used
+  bench-runner wireguard DIRECTORY TARGET
+                                   pass connections on to TARGET, through the tunnel whose keys are in DIRECTORY
   bench-runner --version           print the version`
 
 func main() {
@@ -40,6 +42,8 @@ func run(ctx context.Context, args []string) error {
 		return install.CopyAs(args[1], "bench-runner")
 	case len(args) > 2 && args[0] == "beside":
 		return runner.Beside(ctx, args[1], args[2:])
+	case len(args) == 3 && args[0] == "wireguard":
+		return runner.ServeWireGuard(ctx, args[1], args[2])
 	case version.Asked(args):
 		fmt.Println(version.Version)
 		return nil

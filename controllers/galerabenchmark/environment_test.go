@@ -106,7 +106,7 @@ func TestTroubleOfJobsWithoutAPod(t *testing.T) {
 		"just made":        {10 * time.Second, batchv1.JobStatus{}, nil, false},
 		"made a while ago": {2 * time.Minute, batchv1.JobStatus{}, nil, true},
 		"with its pod":     {2 * time.Minute, batchv1.JobStatus{}, []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{batchv1.JobNameLabel: "x-run-001-1"}}}}, false},
-		"with another's":   {2 * time.Minute, batchv1.JobStatus{}, []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.LabelTunnel: "x-run-001-1-ssh"}}}}, true},
+		"with another's":   {2 * time.Minute, batchv1.JobStatus{}, []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.LabelTunnel: "x-run-001-1-tunnel"}}}}, true},
 		"not seen yet":     {2 * time.Minute, batchv1.JobStatus{Active: 1}, nil, false},
 		"it has failed":    {2 * time.Minute, batchv1.JobStatus{Failed: 1}, nil, false},
 	} {

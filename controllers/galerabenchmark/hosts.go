@@ -15,7 +15,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// tookPart returns the pods that took part in a Job's run: the cluster's nodes, the Job's own and its SSH server.
+// tookPart returns the pods that took part in a Job's run: the cluster's nodes, the Job's own and its tunnel's server.
 func tookPart(jobName string, pods []corev1.Pod) (out []result.Pod) {
 	for _, p := range pods {
 		images := map[string]string{}
@@ -52,6 +52,8 @@ func role(p result.Pod, told result.Environment) (name string, machine result.Ma
 		return "client", told.Machine
 	case p.Images[job.TunnelContainer] != "":
 		return "ssh", result.Machine{}
+	case p.Images[job.VPNContainer] != "":
+		return "vpn", result.Machine{}
 	}
 	return "", result.Machine{}
 }
@@ -127,7 +129,7 @@ func pulled(e *v1alpha1.BenchmarkEnvironment, measured []result.Record) {
 	}
 	note(&e.DatabaseImages, resources.ContainerName)
 	note(&e.ClientImages, job.ClientContainer, job.TunnelContainer)
-	note(&e.OperatorImages, job.RunnerContainer, resources.AgentContainer)
+	note(&e.OperatorImages, job.RunnerContainer, resources.AgentContainer, job.VPNContainer)
 	note(&e.ProxyImages, job.ProxyContainer)
 }
 

@@ -31,7 +31,7 @@ func TestTookPart(t *testing.T) {
 	starts := pod("db-1", "x", "", "mariadb", "agent")
 	starts.Status.ContainerStatuses[0].ImageID = ""
 	got := tookPart("job", []corev1.Pod{pod("job-x", batchv1.JobNameLabel, "job", "bench", "runner", "proxy"), pod("db-0", "x", "", "mariadb", "agent"), starts,
-		pod("ssh", v1alpha1.LabelTunnel, "job-ssh", "sshd"), pod("old", batchv1.JobNameLabel, "other", "bench"), pod("arbitrator", "x", "", "garbd", "agent")})
+		pod("ssh", v1alpha1.LabelTunnel, "job-tunnel", "sshd"), pod("old", batchv1.JobNameLabel, "other", "bench"), pod("arbitrator", "x", "", "garbd", "agent")})
 	want := []result.Pod{
 		{Name: "db-0", Host: "w", Images: map[string]string{"mariadb": "mariadb:1 (sha-mariadb)", "agent": "agent:1 (sha-agent)"}},
 		{Name: "job-x", Host: "w", Images: map[string]string{"bench": "bench:1 (sha-bench)", "runner": "runner:1 (sha-runner)", "proxy": "proxy:1 (sha-proxy)"}},

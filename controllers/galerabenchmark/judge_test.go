@@ -139,7 +139,7 @@ func TestTroubleOfTheSSHServer(t *testing.T) {
 		return p
 	}
 	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "x-run-001-1"}}
-	for tunnel, want := range map[string]string{"x-run-001-1-ssh": "ImagePullBackOff: no such image", "x-run-002-1-ssh": "", "": ""} {
+	for tunnel, want := range map[string]string{"x-run-001-1-tunnel": "ImagePullBackOff: no such image", "x-run-002-1-tunnel": "", "": ""} {
 		f := benchmarkFacts{Pods: []corev1.Pod{waiting(tunnel)}}
 		if got := f.describe(j); got.Message != want || !got.RunningSince.IsZero() {
 			t.Errorf("%q: got %+v", tunnel, got)

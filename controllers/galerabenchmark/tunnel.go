@@ -6,16 +6,16 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/bench/job"
+	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
-	"github.com/galera-operator/galera-operator/internal/bench/way"
 )
 
-// makeTunnel makes the SSH server of a Job, and tells the Job's plan about it. It may be repeated until the Job is there.
-func (own parts) makeTunnel(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, jobName, cipher string, p *result.Plan, images job.Images) error {
-	if err := job.RouteThrough(p, b, jobName, cipher, seen.Pods); err != nil {
+// makeTunnel makes the tunnel's server of a Job, and tells the Job's plan about it. It may be repeated until the Job is there.
+func (own parts) makeTunnel(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, jobName string, cell plan.Cell, p *result.Plan, images job.Images) error {
+	if err := job.RouteThrough(p, b, jobName, cell, seen.Pods); err != nil {
 		return err
 	}
-	if err := own.makeTunnelKeys(ctx, b, jobName); err != nil {
+	if err := own.makeTunnelKeys(ctx, b, jobName, cell); err != nil {
 		return err
 	}
 	for _, o := range job.Tunnel(b, seen.Cluster, jobName, *p, images) {
@@ -27,8 +27,8 @@ func (own parts) makeTunnel(ctx context.Context, b *v1alpha1.GaleraBenchmark, se
 }
 
 // makeTunnelKeys keeps the keys that are there: the server may have read them.
-func (own parts) makeTunnelKeys(ctx context.Context, b *v1alpha1.GaleraBenchmark, jobName string) error {
-	files, err := way.NewSSHFiles()
+func (own parts) makeTunnelKeys(ctx context.Context, b *v1alpha1.GaleraBenchmark, jobName string, cell plan.Cell) error {
+	files, err := job.TunnelFiles(cell)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 // the Job is there.
 func (own parts) makeWay(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, cell plan.Cell, jobName string, p *result.Plan, images *job.Images) error {
 	if job.UsesTunnel(cell) {
-		return own.makeTunnel(ctx, b, seen, jobName, cell.SSHCipher, p, *images)
+		return own.makeTunnel(ctx, b, seen, jobName, cell, p, *images)
 	}
 	if spec := job.ProxyOf(cell); spec != nil {
 		images.Proxy = spec.Image

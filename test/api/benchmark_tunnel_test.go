@@ -63,7 +63,7 @@ func TestBenchmarkThroughSSH(t *testing.T) {
 	}
 	keys := secret(first)
 	for _, env := range job.Spec.Template.Spec.Containers[0].Env {
-		if env.Name == "BENCH_PLAN" && !strings.Contains(env.Value, `"tunnel":{"server":"tunnel-run-001-1-ssh.default.svc:2222","target":"10.0.0.9:3306","cipher":"chacha20-poly1305@openssh.com"}`) {
+		if env.Name == "BENCH_PLAN" && !strings.Contains(env.Value, `"tunnel":{"server":"tunnel-run-001-1-tunnel.default.svc:2222","target":"10.0.0.9:3306","cipher":"chacha20-poly1305@openssh.com"}`) {
 			t.Errorf("the plan: %s", env.Value)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 // What the published experiments took: each way once, with small sizes.
 var _ = Describe("A benchmark of what was published", Label(Slow), func() {
-	It("measures ciphers, arms without AES instructions, chosen ciphers of SSH and clients without a query", func(ctx SpecContext) {
+	It("measures ciphers, arms without AES instructions, chosen ciphers of SSH, a VPN and clients without a query", func(ctx SpecContext) {
 		short := &metav1.Duration{Duration: 3 * time.Second}
 		b := createBenchmark(ctx, newNamespace(ctx, "bench"), func(s *v1alpha1.GaleraBenchmarkSpec) {
 			s.Cluster.Template.Replicas = 1
@@ -27,12 +27,13 @@ var _ = Describe("A benchmark of what was published", Label(Slow), func() {
 				{Name: "read", OLTP: &v1alpha1.OLTPWorkload{Profile: "ReadWrite", Tables: 1, TableSize: 1000, Threads: []int32{4}, Duration: &metav1.Duration{Duration: 6 * time.Second}, Target: "Primary"}},
 				{Name: "silent", Connect: &v1alpha1.ConnectWorkload{Connections: 100, Query: v1alpha1.QueryNone}},
 				{Name: "ssh", Connect: &v1alpha1.ConnectWorkload{Duration: short, Via: v1alpha1.ViaSSHTunnel, SSHCiphers: []string{"aes256-ctr", "aes256-cbc"}}},
+				{Name: "vpn", Connect: &v1alpha1.ConnectWorkload{Duration: short, Via: v1alpha1.ViaWireGuard}},
 				{Name: "cipher", Cipher: &v1alpha1.CipherWorkload{Ciphers: []string{"TLS_AES_128_GCM_SHA256", "AES-128-CTR"}}},
 			}
 		})
 		b = waitMeasured(ctx, b, func(*v1alpha1.GaleraBenchmark) {})
 
-		Expect(b.Status.Results).To(HaveLen(2*4+4), "ciphers are measured with the baseline alone")
+		Expect(b.Status.Results).To(HaveLen(2*5+4), "ciphers are measured with the baseline alone")
 		for _, name := range []string{result.FigureAverage, result.FigureSentBytes, result.FigureReplicatedBytes} {
 			Expect(figureOf(b, "read", "", "in-software", name)).To(BeNumerically(">", 0), name)
 		}
@@ -40,6 +41,7 @@ var _ = Describe("A benchmark of what was published", Label(Slow), func() {
 		for _, cipher := range []string{"aes256-ctr", "aes256-cbc"} {
 			Expect(figureOf(b, "ssh", "ssh="+cipher, "plain", result.FigureConnectionsPerSecond)).To(BeNumerically(">", 0))
 		}
+		Expect(figureOf(b, "vpn", "", "plain", result.FigureConnectionsPerSecond)).To(BeNumerically(">", 0))
 		with := figureOf(b, "cipher", "cipher=TLS_AES_128_GCM_SHA256,cpuAcceleration=On", "plain", result.FigureMegabytesPerSecond)
 		without := figureOf(b, "cipher", "cipher=TLS_AES_128_GCM_SHA256,cpuAcceleration=Off", "plain", result.FigureMegabytesPerSecond)
 		Expect(with).To(BeNumerically(">", 2*without), "the instructions are hidden")

@@ -16,7 +16,6 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
-	"github.com/galera-operator/galera-operator/internal/bench/way"
 	"github.com/galera-operator/galera-operator/internal/logs"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
@@ -240,7 +239,8 @@ func volumes(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string,
 		add("client", result.ClientCertDir, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: RunnerName(b), DefaultMode: new(int32(0o440))}})
 	}
 	if p.Connect != nil && p.Connect.Tunnel != nil {
-		add("ssh", way.SSHDir, tunnelVolume(job, way.Identity, way.KnownHosts).VolumeSource)
+		kind := tunnelOf(*p.Connect.Tunnel)
+		add("tunnel", kind.dir, tunnelVolume(job, kind.clientFiles...).VolumeSource)
 	}
 	if name := scriptMap(b, p); name != "" {
 		add("script", result.ScriptDir, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name},

@@ -20,22 +20,51 @@ import (
 )
 
 const (
-	// TunnelContainer is the server's container, and its port's name.
+	// TunnelContainer is the SSH server's container, and its port's name.
 	TunnelContainer = "sshd"
-	// sshGraceSeconds: nobody is waited for at the end of a run.
-	sshGraceSeconds = int64(2)
+	// VPNContainer is that of WireGuard.
+	VPNContainer = "wireguard"
+	// tunnelGraceSeconds: nobody is waited for at the end of a run.
+	tunnelGraceSeconds = int64(2)
 )
 
-// TunnelName is the name of everything that belongs to the SSH server of a Job. Every attempt has its own, so
+// TunnelName is the name of everything that belongs to the SSH server, or that of the VPN, of a Job. Every attempt has its own, so
 // that none meets the keys of the one before.
-func TunnelName(job string) string { return job + "-ssh" }
+func TunnelName(job string) string { return job + "-tunnel" }
 
-// UsesTunnel says that connections of a cell go through SSH.
-func UsesTunnel(c plan.Cell) bool {
-	return c.Kind == result.KindConnect && c.Workload != nil && c.Workload.Connect.Via == v1alpha1.ViaSSHTunnel
+// tunnel is what the two kinds of it differ in.
+type tunnel struct {
+	container string
+	port      int32
+	protocol  corev1.Protocol
+	// dir is where each end mounts its files.
+	dir                      string
+	serverFiles, clientFiles []string
 }
 
-// HasTunnels says that any run of a benchmark goes through SSH.
+func tunnelOf(t result.Tunnel) tunnel {
+	if t.VPN {
+		return tunnel{VPNContainer, way.WireGuardPort, corev1.ProtocolUDP, way.WireGuardDir, []string{way.WireGuardServer}, []string{way.WireGuardClient}}
+	}
+	return tunnel{TunnelContainer, way.SSHPort, corev1.ProtocolTCP, way.SSHDir, []string{way.HostKey, way.AuthorizedKeys}, []string{way.Identity, way.KnownHosts}}
+}
+
+// UsesTunnel says that connections of a cell go through SSH or a VPN.
+func UsesTunnel(c plan.Cell) bool {
+	return c.Kind == result.KindConnect && c.Workload != nil && (c.Workload.Connect.Via == v1alpha1.ViaSSHTunnel || usesVPN(c))
+}
+
+func usesVPN(c plan.Cell) bool { return c.Workload.Connect.Via == v1alpha1.ViaWireGuard }
+
+// TunnelFiles makes new keys for both ends of a cell's tunnel.
+func TunnelFiles(c plan.Cell) (map[string][]byte, error) {
+	if usesVPN(c) {
+		return way.NewWireGuardFiles()
+	}
+	return way.NewSSHFiles()
+}
+
+// HasTunnels says that any run of a benchmark goes through SSH or a VPN.
 func HasTunnels(b *v1alpha1.GaleraBenchmark) bool {
 	for _, c := range plan.Cells(&b.Spec) {
 		if UsesTunnel(c) {
@@ -45,17 +74,15 @@ func HasTunnels(b *v1alpha1.GaleraBenchmark) bool {
 	return false
 }
 
-// RouteThrough makes a plan use the SSH server of a Job. It leads to the address of the database's pod and not to
+// RouteThrough makes a plan use the tunnel's server of a Job. It leads to the address of the database's pod and not to
 // its name, because sshd would look a name up for every connection, one after another.
-func RouteThrough(p *result.Plan, b *v1alpha1.GaleraBenchmark, job, cipher string, pods []corev1.Pod) error {
+func RouteThrough(p *result.Plan, b *v1alpha1.GaleraBenchmark, job string, c plan.Cell, pods []corev1.Pod) error {
 	name := target(*p)
 	for i := range pods {
 		if pod := &pods[i]; pod.Name == name && pod.Status.PodIP != "" {
-			p.Connect.Tunnel = &result.Tunnel{
-				Server: net.JoinHostPort(TunnelName(job)+"."+b.Namespace+".svc", strconv.Itoa(way.SSHPort)),
-				Target: net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(resources.PortClients)),
-				Cipher: cipher,
-			}
+			t := &result.Tunnel{Target: net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(resources.PortClients)), Cipher: c.SSHCipher, VPN: usesVPN(c)}
+			t.Server = net.JoinHostPort(TunnelName(job)+"."+b.Namespace+".svc", strconv.Itoa(int(tunnelOf(*t).port)))
+			p.Connect.Tunnel = t
 			return nil
 		}
 	}
@@ -77,11 +104,12 @@ func TunnelSecret(b *v1alpha1.GaleraBenchmark, job string, files map[string][]by
 	return &corev1.Secret{ObjectMeta: owned(b, TunnelName(job)), Type: corev1.SecretTypeOpaque, Data: files, Immutable: new(true)}
 }
 
-// Tunnel returns the SSH server of a Job and what it needs, except for its Secret.
+// Tunnel returns the tunnel's server of a Job and what it needs, except for its Secret.
 func Tunnel(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string, p result.Plan, images Images) []client.Object {
-	objects := []client.Object{tunnelService(b, job), tunnelServer(b, c, job, p, images)}
+	kind := tunnelOf(*p.Connect.Tunnel)
+	objects := []client.Object{tunnelService(b, job, kind), tunnelServer(b, c, job, p, images)}
 	if enabled := c.Spec.NetworkPolicy.Enabled; enabled == nil || *enabled {
-		objects = append(objects, tunnelPolicy(b, c, job))
+		objects = append(objects, tunnelPolicy(b, c, job, kind))
 	}
 	return objects
 }
@@ -101,11 +129,11 @@ func tunnelSelector(job string) map[string]string {
 
 // tunnelService has an address of its own: it is known before the server runs, and then nothing has to be
 // asked again.
-func tunnelService(b *v1alpha1.GaleraBenchmark, job string) *corev1.Service {
+func tunnelService(b *v1alpha1.GaleraBenchmark, job string, kind tunnel) *corev1.Service {
 	return &corev1.Service{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: owned(b, TunnelName(job)),
 		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Selector: tunnelSelector(job), Ports: []corev1.ServicePort{{
-			Name: TunnelContainer, Port: way.SSHPort, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromInt32(way.SSHPort)}}},
+			Name: kind.container, Port: kind.port, Protocol: kind.protocol, TargetPort: intstr.FromInt32(kind.port)}}},
 	}
 }
 
@@ -126,17 +154,21 @@ func tunnelServer(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job st
 }
 
 func tunnelPod(c *v1alpha1.GaleraCluster, job string, p result.Plan, images Images) corev1.PodSpec {
-	volume := tunnelVolume(job, way.HostKey, way.AuthorizedKeys)
+	kind, spec := tunnelOf(*p.Connect.Tunnel), p.Connect.Tunnel
+	image, command := images.Client, way.SSHServerCommand(kind.dir, int(kind.port), spec.Target, spec.Cipher)
+	if spec.VPN {
+		image, command = images.Operator, []string{"/bench-runner", "wireguard", kind.dir, spec.Target}
+	}
+	volume := tunnelVolume(job, kind.serverFiles...)
 	scheduling := c.Spec.DeepCopy().Scheduling
 	return corev1.PodSpec{
-		AutomountServiceAccountToken: new(false), EnableServiceLinks: new(false), TerminationGracePeriodSeconds: new(sshGraceSeconds),
+		AutomountServiceAccountToken: new(false), EnableServiceLinks: new(false), TerminationGracePeriodSeconds: new(tunnelGraceSeconds),
 		SecurityContext: podSecurity(images), ImagePullSecrets: c.Spec.DeepCopy().ImagePullSecrets,
 		NodeSelector: scheduling.NodeSelector, Tolerations: scheduling.Tolerations, Affinity: beside(target(p)),
 		Containers: []corev1.Container{{
-			Name: TunnelContainer, Image: images.Client, ImagePullPolicy: corev1.PullIfNotPresent,
-			Command:         way.SSHServerCommand(way.SSHDir, way.SSHPort, p.Connect.Tunnel.Target, p.Connect.Tunnel.Cipher),
-			Ports:           []corev1.ContainerPort{{Name: TunnelContainer, ContainerPort: way.SSHPort, Protocol: corev1.ProtocolTCP}},
-			SecurityContext: containerSecurity(), VolumeMounts: []corev1.VolumeMount{{Name: volume.Name, MountPath: way.SSHDir, ReadOnly: true}},
+			Name: kind.container, Image: image, ImagePullPolicy: corev1.PullIfNotPresent, Command: command,
+			Ports:           []corev1.ContainerPort{{Name: kind.container, ContainerPort: kind.port, Protocol: kind.protocol}},
+			SecurityContext: containerSecurity(), VolumeMounts: []corev1.VolumeMount{{Name: volume.Name, MountPath: kind.dir, ReadOnly: true}},
 		}},
 		Volumes: []corev1.Volume{volume},
 	}
@@ -148,7 +180,7 @@ func tunnelVolume(job string, files ...string) corev1.Volume {
 	for _, f := range files {
 		source.Items = append(source.Items, corev1.KeyToPath{Key: f, Path: f})
 	}
-	return corev1.Volume{Name: "ssh", VolumeSource: corev1.VolumeSource{Secret: source}}
+	return corev1.Volume{Name: "tunnel", VolumeSource: corev1.VolumeSource{Secret: source}}
 }
 
 // beside prefers the host of a pod: what the tunnel does not encrypt should not leave it.
@@ -164,9 +196,9 @@ func beside(pod string) *corev1.Affinity {
 const podNameLabel = "statefulset.kubernetes.io/pod-name"
 
 // tunnelPolicy lets the benchmark's own pods in, and the server out to the databases.
-func tunnelPolicy(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string) *networkingv1.NetworkPolicy {
-	to := func(port int32) []networkingv1.NetworkPolicyPort {
-		return []networkingv1.NetworkPolicyPort{{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(port))}}
+func tunnelPolicy(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string, kind tunnel) *networkingv1.NetworkPolicy {
+	to := func(protocol corev1.Protocol, port int32) []networkingv1.NetworkPolicyPort {
+		return []networkingv1.NetworkPolicyPort{{Protocol: &protocol, Port: new(intstr.FromInt32(port))}}
 	}
 	pods := func(labels map[string]string) []networkingv1.NetworkPolicyPeer {
 		return []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{MatchLabels: labels}}}
@@ -177,8 +209,8 @@ func tunnelPolicy(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job st
 		Spec: networkingv1.NetworkPolicySpec{
 			PodSelector: metav1.LabelSelector{MatchLabels: tunnelSelector(job)},
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress},
-			Ingress:     []networkingv1.NetworkPolicyIngressRule{{From: pods(map[string]string{v1alpha1.LabelBenchmark: b.Name}), Ports: to(way.SSHPort)}},
-			Egress:      []networkingv1.NetworkPolicyEgressRule{{To: pods(resources.Selector(c)), Ports: to(resources.PortClients)}},
+			Ingress:     []networkingv1.NetworkPolicyIngressRule{{From: pods(map[string]string{v1alpha1.LabelBenchmark: b.Name}), Ports: to(kind.protocol, kind.port)}},
+			Egress:      []networkingv1.NetworkPolicyEgressRule{{To: pods(resources.Selector(c)), Ports: to(corev1.ProtocolTCP, resources.PortClients)}},
 		},
 	}
 }

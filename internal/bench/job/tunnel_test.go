@@ -49,7 +49,7 @@ func planOverSSH(t *testing.T) (*v1alpha1.GaleraBenchmark, *v1alpha1.GaleraClust
 	b, c, pods := overSSH()
 	run := plan.Runs(&b.Spec)[0]
 	p := Plan(b, c, plan.StartJob{Wire: run.Wire(1), Run: run}, resources.Options{})
-	if err := RouteThrough(&p, b, sshJob, run0(b).Cell.SSHCipher, pods); err != nil {
+	if err := RouteThrough(&p, b, sshJob, run0(b).Cell, pods); err != nil {
 		t.Fatal(err)
 	}
 	return b, c, p
@@ -57,15 +57,15 @@ func planOverSSH(t *testing.T) (*v1alpha1.GaleraBenchmark, *v1alpha1.GaleraClust
 
 func TestRouteThrough(t *testing.T) {
 	b, _, p := planOverSSH(t)
-	if want := (result.Tunnel{Server: "x-run-001-1-ssh.shops.svc:2222", Target: "10.0.0.2:3306", Cipher: "chacha20-poly1305@openssh.com"}); *p.Connect.Tunnel != want {
+	if want := (result.Tunnel{Server: "x-run-001-1-tunnel.shops.svc:2222", Target: "10.0.0.2:3306", Cipher: "chacha20-poly1305@openssh.com"}); *p.Connect.Tunnel != want {
 		t.Errorf("got %+v", *p.Connect.Tunnel)
 	}
 	_, _, pods := overSSH()
 	pods[1].Status.PodIP = "fd00::2"
-	if err := RouteThrough(&p, b, sshJob, run0(b).Cell.SSHCipher, pods); err != nil || p.Connect.Tunnel.Target != "[fd00::2]:3306" {
+	if err := RouteThrough(&p, b, sshJob, run0(b).Cell, pods); err != nil || p.Connect.Tunnel.Target != "[fd00::2]:3306" {
 		t.Errorf("got %+v, %v", p.Connect.Tunnel, err)
 	}
-	if err := RouteThrough(&p, b, sshJob, run0(b).Cell.SSHCipher, pods[:1]); err == nil || !strings.Contains(err.Error(), "x-db-1") {
+	if err := RouteThrough(&p, b, sshJob, run0(b).Cell, pods[:1]); err == nil || !strings.Contains(err.Error(), "x-db-1") {
 		t.Errorf("a way to a pod that is not there: %v", err)
 	}
 }
@@ -123,7 +123,7 @@ func TestTunnelServer(t *testing.T) {
 		t.Errorf("who admits the clients does not admit the server: %v", meta.Labels)
 	}
 	for _, o := range objects {
-		if !metav1.IsControlledBy(o, b) || o.GetName() != "x-run-001-1-ssh" {
+		if !metav1.IsControlledBy(o, b) || o.GetName() != "x-run-001-1-tunnel" {
 			t.Errorf("%T %s outlives the benchmark", o, o.GetName())
 		}
 	}
@@ -179,7 +179,7 @@ func TestTunnelKeysStayApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	secret := TunnelSecret(b, sshJob, files)
-	if secret.Name != "x-run-001-1-ssh" || !metav1.IsControlledBy(secret, b) || len(secret.Data) != 4 {
+	if secret.Name != "x-run-001-1-tunnel" || !metav1.IsControlledBy(secret, b) || len(secret.Data) != 4 {
 		t.Errorf("got %+v", secret.ObjectMeta)
 	}
 	job, err := Job(b, c, result.Run{Index: 1, Attempt: 1}, p, Images{})

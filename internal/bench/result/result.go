@@ -141,13 +141,15 @@ type Connect struct {
 	KeySize      int    `json:"keySize,omitempty"`
 }
 
-// Tunnel is an SSH server and what it leads to. Both are host:port.
+// Tunnel is an SSH server, or that of a VPN, and what it leads to. Both are host:port.
 type Tunnel struct {
 	Server string `json:"server"`
 	// Target is written as the server permits it: the address of the first of Plan.Hosts.
 	Target string `json:"target"`
-	// Cipher is the only one that both ends offer.
-	Cipher string `json:"cipher"`
+	// Cipher is the only one that both ends of SSH offer.
+	Cipher string `json:"cipher,omitempty"`
+	// VPN says that it is WireGuard and not SSH.
+	VPN bool `json:"vpn,omitempty"`
 }
 
 // Cipher is a run of "openssl speed".
@@ -290,7 +292,7 @@ type ConnectResult struct {
 	// Resumption is what the client was to do, "" where it spoke no TLS; Resumed counts the sessions it resumed.
 	Resumption string `json:"resumption,omitempty"`
 	Resumed    int64  `json:"resumed,omitempty"`
-	// Tunnel is the SSH server's own name and the tunnel's cipher, "" where there is none.
+	// Tunnel is the SSH server's own name, or WireGuard, and the cipher; "" where there is none.
 	Tunnel string `json:"tunnel,omitempty"`
 	// Pooled says that connections went to a pooling proxy; Backend counts those that the database got meanwhile.
 	Pooled  bool    `json:"pooled,omitempty"`

@@ -21,6 +21,8 @@ import (
 // connect makes connections as fast as it can: connect, ask, disconnect.
 func (r *runner) connect(ctx context.Context) error {
 	switch spec := r.plan.Connect; {
+	case spec.Tunnel != nil && spec.Tunnel.VPN:
+		return r.connectVPN(ctx, *spec.Tunnel)
 	case spec.Tunnel != nil:
 		return r.connectThrough(ctx, *spec.Tunnel)
 	case spec.Proxy != "":
@@ -33,6 +35,8 @@ func (r *runner) connect(ctx context.Context) error {
 type route struct {
 	// network and address are dialled instead of a host's own.
 	network, address string
+	// dial, if any, makes connections instead.
+	dial func(context.Context) (net.Conn, error)
 	// lost is closed when nothing can be measured any more; nil: never.
 	lost <-chan struct{}
 	// pooled says that clients speak no TLS on it: what is at its end does, on connections of its own, which opened counts.
@@ -171,6 +175,9 @@ func (c *connector) to(r *runner, host string) (driver.Connector, error) {
 			cfg.TLS.SessionTicketsDisabled = true
 		}
 		cfg.TLS.VerifyConnection = c.observe
+	}
+	if c.route.dial != nil {
+		cfg.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) { return c.route.dial(ctx) }
 	}
 	if c.spec.Latency > 0 {
 		cfg.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
