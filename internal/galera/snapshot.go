@@ -24,8 +24,8 @@ type Snapshot struct {
 	Rebootstrap bool
 	// Promote is the node that is to be the primary at a person's request, "" without one. It is fulfilled once.
 	Promote string
-	// Trust is the approval to recover without certain members, nil without one.
-	Trust *Trust
+	// Approval is the permission to recover without certain members, nil without one.
+	Approval *Approval
 
 	// ClusterUUID is the recorded state UUID, "" before the first start.
 	ClusterUUID string
@@ -49,9 +49,9 @@ type Snapshot struct {
 	NoPrimaryFor time.Duration
 }
 
-// Trust is an approval to recover without some members. It names the member to bootstrap and its position, the epoch of the
+// Approval permits to recover without some members. It names the member to bootstrap and its position, the epoch of the
 // operation (it is void for any other), and the members given up, by their state.
-type Trust struct {
+type Approval struct {
 	Member   string
 	Position Position
 	Epoch    int64

@@ -71,10 +71,10 @@ func leavesHung(s galera.Snapshot) plan.Decision {
 }
 
 func endsUnseen(s galera.Snapshot) plan.Decision {
-	if s.Trust != nil {
-		t := *s.Trust
+	if s.Approval != nil {
+		t := *s.Approval
 		t.Without = slices.Concat(t.Without, t.Running)
-		s.Trust = &t
+		s.Approval = &t
 	}
 	return plan.Plan(s)
 }

@@ -212,39 +212,39 @@ func forgetsHeldData(s galera.Snapshot) plan.Decision {
 }
 
 func trustsAnyPosition(s galera.Snapshot) plan.Decision {
-	if s.Trust != nil {
-		if m, ok := s.Member(s.Trust.Member); ok && m.Position.Known() {
-			s.Trust = &galera.Trust{Member: m.Name, Position: m.Position, Epoch: s.Trust.Epoch, Without: s.Trust.Without}
+	if s.Approval != nil {
+		if m, ok := s.Member(s.Approval.Member); ok && m.Position.Known() {
+			s.Approval = &galera.Approval{Member: m.Name, Position: m.Position, Epoch: s.Approval.Epoch, Without: s.Approval.Without}
 		}
 	}
 	return trustsForever(s)
 }
 
 func trustsWithoutAll(s galera.Snapshot) plan.Decision {
-	if s.Trust != nil {
-		t := *s.Trust
+	if s.Approval != nil {
+		t := *s.Approval
 		t.Without = names[:]
-		s.Trust = &t
+		s.Approval = &t
 	}
 	return plan.Plan(s)
 }
 
 func trustsForever(s galera.Snapshot) plan.Decision {
-	if s.Trust != nil && noPrimary(s) {
-		t := *s.Trust
+	if s.Approval != nil && noPrimary(s) {
+		t := *s.Approval
 		t.Epoch = topEpoch(s) + 1
 		if s.Operation != nil && s.Operation.BootstrapMember == t.Member {
 			t.Epoch = s.Operation.Epoch
 		}
-		s.Trust = &t
+		s.Approval = &t
 	}
 	return plan.Plan(s)
 }
 
 func leavesApproval(s galera.Snapshot) plan.Decision {
 	d := plan.Plan(s)
-	if r, ok := d.Action.(plan.RecordUUID); ok && s.Trust != nil && r.Epoch == s.Trust.Epoch {
-		s.Trust = nil
+	if r, ok := d.Action.(plan.RecordUUID); ok && s.Approval != nil && r.Epoch == s.Approval.Epoch {
+		s.Approval = nil
 		d = plan.Plan(s)
 	}
 	return d

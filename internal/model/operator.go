@@ -141,7 +141,7 @@ func (w *controllers) snapshot(o *operator) galera.Snapshot {
 		s.Primary = names[st.primary]
 	}
 	if o.trust.member > 0 {
-		s.Trust = w.trusted(o.trust)
+		s.Approval = w.trusted(o.trust)
 	}
 	for i := range s.Members {
 		m, p := &s.Members[i], &o.pods[i]
@@ -224,8 +224,8 @@ func podToDelete(d plan.Decision) int8 {
 	return int8(nameNumber(name) + 1)
 }
 
-func (w *controllers) trusted(t trust) *galera.Trust {
-	return &galera.Trust{Member: names[t.member-1], Position: w.past.position(t.head), Epoch: t.epoch, Without: nameSets[t.without], Running: nameSets[t.running], Unable: nameSets[t.unable]}
+func (w *controllers) trusted(t trust) *galera.Approval {
+	return &galera.Approval{Member: names[t.member-1], Position: w.past.position(t.head), Epoch: t.epoch, Without: nameSets[t.without], Running: nameSets[t.running], Unable: nameSets[t.unable]}
 }
 
 // crashPoint is where an operator is killed during a pass.

@@ -25,7 +25,7 @@ func Snapshot(f Facts, seen map[string]Seen, config agentapi.NodeConfig, now tim
 		Rebootstrap:    c.Spec.TLS.SwitchStrategy == v1alpha1.SwitchRebootstrap,
 		Publication:    Publication(f.Published),
 		Promote:        promoted(c, now),
-		Trust:          trust(c),
+		Approval:       approval(c),
 		ClusterUUID:    c.Status.ClusterUUID,
 		Epoch:          c.Status.Epoch,
 		Operation:      operation(c.Status.Operation),
@@ -169,13 +169,13 @@ func heldData(c *v1alpha1.GaleraCluster, name string) bool {
 	return false
 }
 
-// trust is the approval in the spec.
-func trust(c *v1alpha1.GaleraCluster) *galera.Trust {
+// approval is the approval in the spec.
+func approval(c *v1alpha1.GaleraCluster) *galera.Approval {
 	if c.Spec.Recovery == nil || c.Spec.Recovery.Approval == nil {
 		return nil
 	}
 	a := c.Spec.Recovery.Approval
-	t := &galera.Trust{Member: a.Member, Position: galera.Position{UUID: a.History, Seqno: a.Seqno}, Epoch: a.Epoch}
+	t := &galera.Approval{Member: a.Member, Position: galera.Position{UUID: a.History, Seqno: a.Seqno}, Epoch: a.Epoch}
 	if !t.Position.Known() {
 		return nil
 	}

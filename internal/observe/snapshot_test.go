@@ -31,11 +31,11 @@ func TestTrust(t *testing.T) {
 	unable.CannotStart = "its image is gone"
 	for name, row := range map[string]struct {
 		missing galera.Member
-		want    galera.Trust
+		want    galera.Approval
 	}{
-		"silent": {silent, galera.Trust{Without: []string{"shop-0"}}},
-		"hung":   {hung, galera.Trust{Running: []string{"shop-0"}}},
-		"unable": {unable, galera.Trust{Unable: []string{"shop-0"}}},
+		"silent": {silent, galera.Approval{Without: []string{"shop-0"}}},
+		"hung":   {hung, galera.Approval{Running: []string{"shop-0"}}},
+		"unable": {unable, galera.Approval{Unable: []string{"shop-0"}}},
 	} {
 		s := galera.Snapshot{Name: "shop", Namespace: "default", ClusterUUID: uuid, Epoch: 4, NoPrimaryFor: time.Hour,
 			Members: []galera.Member{row.missing, down("shop-1", 12), down("shop-2", 12)}}
@@ -53,11 +53,11 @@ func TestTrust(t *testing.T) {
 			continue
 		}
 		row.want.Member, row.want.Position, row.want.Epoch = "shop-1", galera.Position{UUID: uuid, Seqno: 12}, 5
-		if got := trust(c); got == nil || !reflect.DeepEqual(*got, row.want) {
+		if got := approval(c); got == nil || !reflect.DeepEqual(*got, row.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, row.want)
 		}
 	}
-	if c := (&v1alpha1.GaleraCluster{}); trust(c) != nil {
+	if c := (&v1alpha1.GaleraCluster{}); approval(c) != nil {
 		t.Error("an approval of nothing")
 	}
 }

@@ -13,7 +13,7 @@ import (
 // every missing member. A used approval, or one for an earlier operation, does not count; nor does one that
 // leaves out a missing member, even if that member is only unreachable.
 func approved(s galera.Snapshot, v verdict, best galera.Member, ok bool) bool {
-	t := s.Trust
+	t := s.Approval
 	if !ok || t == nil || t.Member != best.Name || t.Position != best.Position || t.Epoch != attempt(s, best) {
 		return false
 	}
@@ -21,13 +21,13 @@ func approved(s galera.Snapshot, v verdict, best galera.Member, ok bool) bool {
 }
 
 // covered says that the approval gives the member up in the state in which it is missing now.
-func covered(t *galera.Trust, v verdict, name string) bool {
+func covered(t *galera.Approval, v verdict, name string) bool {
 	switch {
 	case slices.Contains(v.unable, name):
 		return slices.Contains(t.Unable, name)
 	case slices.Contains(t.Without, name):
 		return true
-	case slices.Contains(v.silent, name), slices.Contains(v.later, name):
+	case slices.Contains(v.silent, name), slices.Contains(v.laterMariaDB, name):
 		// For a silent member the approval must say explicitly that its server does not run (Gone). For a member whose data need
 		// another image, that was not known at the time of the approval.
 		return false
@@ -45,7 +45,7 @@ func attempt(s galera.Snapshot, best galera.Member) int64 {
 }
 
 // noneMissing says that the data of every member is known, and no approval is needed.
-func noneMissing(s galera.Snapshot) bool { return len(judge(s).missing()) == 0 }
+func noneMissing(s galera.Snapshot) bool { return len(sortMembers(s).missing()) == 0 }
 
 // explain names the missing members and the known positions, and gives the exact command of the approval.
 func explain(s galera.Snapshot, v verdict, best galera.Member, ok bool) (Decision, bool) {
@@ -58,7 +58,7 @@ func explain(s galera.Snapshot, v verdict, best galera.Member, ok bool) (Decisio
 		{ReasonForeignData, "hold data of another cluster", v.foreign},
 		{ReasonForeignData, "hold write-sets that the latest line of the history does not contain", v.beyond},
 		{ReasonOrderBook, "cannot read their order book", v.damaged},
-		{ReasonDowngrade, "hold data that a later MariaDB has used and their image must not open: set spec.image back to the later image", v.later},
+		{ReasonDowngrade, "hold data that a later MariaDB has used and their image must not open: set spec.image back to the later image", v.laterMariaDB},
 		{ReasonPositionUnknown, "cannot determine their position", v.unknown},
 		{ReasonPositionUnknown, "hold data that the group found to differ, further on than all others", v.differing},
 		{ReasonMemberFailed, "run and do not answer" + remedy(galera.Hung), v.hung},
@@ -82,7 +82,7 @@ func explain(s galera.Snapshot, v verdict, best galera.Member, ok bool) (Decisio
 	if v.running(s) {
 		ends = " (the operator first ends a server given up as " + string(galera.StillRunning) + ", and takes its position into account if it can be determined then)"
 	}
-	if s.Trust != nil {
+	if s.Approval != nil {
 		text += ". The approval in spec.recovery is for another situation and has no effect"
 	}
 	text += fmt.Sprintf(". Bring the missing members back; or, if they are gone for good and certainly not running, accept the loss of the writes that only they hold%s: "+

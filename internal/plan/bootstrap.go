@@ -31,7 +31,7 @@ func continueBootstrap(s galera.Snapshot, op galera.Operation) (Decision, bool) 
 	d, ok := order(op, m.Name, kind, op.Position, ReasonRecovering, fmt.Sprintf("%s bootstraps the cluster at %s", m.Name, op.Position))
 	send := d.Action.(SendOrder)
 	if op.Type == galera.OpRecover {
-		send.GivenUp = judge(s).missing() // chooseAgain has seen that each is approved
+		send.GivenUp = sortMembers(s).missing() // chooseAgain has seen that each is approved
 	}
 	d.Action = send
 	return d, ok
@@ -66,7 +66,7 @@ func followOrder(m galera.Member, op galera.Operation) (Decision, bool) {
 
 // chooseAgain checks that the member would still be chosen.
 func chooseAgain(s galera.Snapshot, op galera.Operation, m galera.Member) (Decision, bool) {
-	v := judge(s)
+	v := sortMembers(s)
 	best, ok := v.best(s)
 	switch {
 	case op.Type == galera.OpFirstStart && len(v.silent) > 0:
@@ -75,8 +75,8 @@ func chooseAgain(s galera.Snapshot, op galera.Operation, m galera.Member) (Decis
 		return abandon(ReasonRecovering, "a member holds, or held, data: nothing is initialised")
 	case op.Type == galera.OpFirstStart:
 		return Decision{}, false
-	case len(v.later) > 0 && !approved(s, v, best, ok):
-		return abandon(ReasonDowngrade, list(v.later)+" cannot be started with this image") // another image has to reach it
+	case len(v.laterMariaDB) > 0 && !approved(s, v, best, ok):
+		return abandon(ReasonDowngrade, list(v.laterMariaDB)+" cannot be started with this image") // another image has to reach it
 	case len(v.missing()) > 0 && !approved(s, v, best, ok):
 		return explain(s, v, best, ok)
 	case len(v.missing()) > 0 && best.Name != m.Name:

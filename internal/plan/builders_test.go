@@ -77,7 +77,7 @@ func running(op galera.Operation) change {
 
 func trust(member string, p galera.Position, epoch int64, without ...string) change {
 	return func(s *galera.Snapshot) {
-		s.Trust = &galera.Trust{Member: member, Position: p, Epoch: epoch, Without: without}
+		s.Approval = &galera.Approval{Member: member, Position: p, Epoch: epoch, Without: without}
 	}
 }
 

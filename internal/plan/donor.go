@@ -35,12 +35,12 @@ func releasable(s galera.Snapshot, m galera.Member) bool {
 	if _, waiting := waitForConfiguration(s); waiting {
 		return false
 	}
-	return comesBack(s, m)
+	return canStartAgain(s, m)
 }
 
-// comesBack says that the cluster can start again by itself after a restart of m, a stuck donor: another member
+// canStartAgain returns whether the cluster can start again by itself after a restart of m, a stuck donor: another member
 // serves, or all others are known to hold no write-set that m lacks. Otherwise m continues to serve alone.
-func comesBack(s galera.Snapshot, m galera.Member) bool {
+func canStartAgain(s galera.Snapshot, m galera.Member) bool {
 	return slices.ContainsFunc(othersThanStuck(s), canWrite) || len(missingBeside(s, m)) == 0
 }
 
@@ -58,7 +58,7 @@ func missingBeside(s galera.Snapshot, m galera.Member) []string {
 		rest = append(rest, o)
 	}
 	s.Members = rest
-	return judge(s).missing()
+	return sortMembers(s).missing()
 }
 
 func aloneAndStuck(s galera.Snapshot, m galera.Member) string {
@@ -94,7 +94,7 @@ func stuckDonor(s galera.Snapshot) (galera.Member, bool) {
 			}
 		}
 	}
-	return lastFirst(stuck, chooseWriter(s)), true
+	return nextToStop(stuck, chooseWriter(s)), true
 }
 
 // upToDate says that a stuck donor has applied everything, like a Synced member.

@@ -56,7 +56,7 @@ func continueHibernate(s galera.Snapshot, op galera.Operation) (Decision, bool) 
 	if len(running) == 0 {
 		return completeHibernate(untold)
 	}
-	m := lastFirst(running, s.Primary)
+	m := nextToStop(running, s.Primary)
 	if m.Order != nil && m.Order.Epoch == op.Epoch && m.Order.Kind != string(OrderStop) {
 		return abandon(ReasonHibernating, fmt.Sprintf("the Stop of epoch %d was lifted on %s: another epoch is needed", op.Epoch, m.Name))
 	}
@@ -76,9 +76,9 @@ func completeHibernate(untold []galera.Member) (Decision, bool) {
 	return wait(ReasonHibernating, "all other nodes are stopped; waiting for "+list(names(untold))+", which cannot be told to stop: at most one such node may be left. "+untold[0].Name+" "+trouble(untold[0]))
 }
 
-// lastFirst picks the highest ordinal that is the primary neither by its role nor by the record; then one that
-// is not by its role; and the primary itself if no other is left.
-func lastFirst(members []galera.Member, primary string) galera.Member {
+// nextToStop is the highest ordinal that is the primary neither by its role nor by the record; then one that is not by its
+// role; and the primary itself if no other is left.
+func nextToStop(members []galera.Member, primary string) galera.Member {
 	last := members[0]
 	for _, m := range members[1:] {
 		if rank(m, primary) >= rank(last, primary) {

@@ -75,9 +75,9 @@ func recordUUID(s galera.Snapshot) (Decision, bool) {
 	switch {
 	case ok && s.ClusterUUID == "":
 		return Decision{Action: recordAnew(s, m.Server.ClusterUUID), Reason: ReasonJoining, Message: "the cluster's history is " + m.Server.ClusterUUID}, true
-	case s.ClusterUUID != "" && s.Trust != nil && s.Trust.Epoch == epoch+1 && (ok || noneMissing(s)):
+	case s.ClusterUUID != "" && s.Approval != nil && s.Approval.Epoch == epoch+1 && (ok || noneMissing(s)):
 		// Recording its epoch makes the approval void: it must not be valid when a member is missing the next time.
-		return record(s.ClusterUUID, s.Trust.Epoch, "the approval to start without missing members is no longer needed, and void now")
+		return record(s.ClusterUUID, s.Approval.Epoch, "the approval to start without missing members is no longer needed, and void now")
 	case s.ClusterUUID != "" && s.Operation == nil && epoch > s.Epoch:
 		return record(s.ClusterUUID, epoch, fmt.Sprintf("members remember epoch %d", epoch))
 	}

@@ -17,7 +17,7 @@ func restartOutdated(s galera.Snapshot) (Decision, bool) {
 	if len(outdated) == 0 {
 		return Decision{}, false
 	}
-	next := lastFirst(outdated, chooseWriter(s))
+	next := nextToStop(outdated, chooseWriter(s))
 	if i := slices.IndexFunc(outdated, broken); i >= 0 {
 		next = outdated[i]
 	} else if d, waiting := waitForSynced(s); waiting {
@@ -58,7 +58,7 @@ func continueRestart(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 	case broken(m):
 		return replace(m, "it does not run, and its pod template has changed")
 	case m.Synced() && slices.ContainsFunc(s.Members, broken):
-		if d, using := useUpTurn(s, op, m); using && !outdated(m) {
+		if d, using := recordRestart(s, op, m); using && !outdated(m) {
 			return d, true
 		}
 		return abandon(ReasonRestarting, "a node that cannot start in its pod is replaced first: "+m.Name+" would wait for it")
@@ -68,16 +68,16 @@ func continueRestart(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 	if d, waiting := waitForOthersOf(s, m); waiting {
 		return d, true
 	}
-	if m.StuckDonor && !comesBack(s, m) {
+	if m.StuckDonor && !canStartAgain(s, m) {
 		return abandon(ReasonRestarting, m.Name+" stays a donor without a joiner, but the cluster could not start by itself after its restart")
 	}
 	if !outdated(m) {
-		if d, using := useUpTurn(s, op, m); using {
+		if d, using := recordRestart(s, op, m); using {
 			return d, true
 		}
 		return complete(m.Name + " runs with the current configuration")
 	}
-	if turnUsed(op, m) {
+	if restartRecorded(op, m) {
 		// The node may have had this configuration before the last one; the agent would ignore the order as a known one.
 		return abandon(ReasonRestarting, m.Name+" was restarted, and the configuration has changed again: another epoch is needed")
 	}
@@ -137,7 +137,7 @@ func replaceStuck(s galera.Snapshot) (Decision, bool) {
 }
 
 func waitForSynced(s galera.Snapshot) (Decision, bool) {
-	if m, found := stuckDonor(s); found && !comesBack(s, m) {
+	if m, found := stuckDonor(s); found && !canStartAgain(s, m) {
 		return wait(ReasonRestarting, aloneAndStuck(s, m))
 	}
 	for _, m := range s.Members {
@@ -204,10 +204,10 @@ func restart(s galera.Snapshot, op galera.Operation, m galera.Member) (Decision,
 	return d, ok
 }
 
-// useUpTurn records the restart order on a node that got its configuration without it: an order of an earlier
-// leader may still be on its way, and would stop the node while another one is restarted. A Start, which changes
-// nothing, uses up the order's ID.
-func useUpTurn(s galera.Snapshot, op galera.Operation, m galera.Member) (Decision, bool) {
+// recordRestart records the restart order on a node that got its configuration without it: an order of an earlier leader may
+// still be under way, and would stop the node while another one is restarted. A Start, which changes nothing, uses up the
+// order's ID.
+func recordRestart(s galera.Snapshot, op galera.Operation, m galera.Member) (Decision, bool) {
 	if !m.Known || !m.Records() || m.Pod.Terminating || seenEpoch(m) >= op.Epoch {
 		return Decision{}, false
 	}
@@ -216,9 +216,9 @@ func useUpTurn(s galera.Snapshot, op galera.Operation, m galera.Member) (Decisio
 	}}, true
 }
 
-// turnUsed says that the node was restarted by this operation, or has recorded the order without a restart, or that something else has
+// restartRecorded says that the node was restarted by this operation, or has recorded the order without a restart, or that something else has
 // ended its server meanwhile: it may know the next order already, and would not carry it out.
-func turnUsed(op galera.Operation, m galera.Member) bool {
+func restartRecorded(op galera.Operation, m galera.Member) bool {
 	if m.Order == nil || m.Order.Epoch != op.Epoch || m.Order.State != orderDone && m.Order.State != orderFailed || m.Pod.Outdated {
 		return false
 	}
@@ -240,11 +240,11 @@ func replace(m galera.Member, why string) (Decision, bool) {
 }
 
 // otherWriter is the next primary before the present one is restarted: the lowest other ordinal that can write.
-func otherWriter(s galera.Snapshot, not string) string {
+func otherWriter(s galera.Snapshot, present string) string {
 	for _, m := range s.Members {
-		if m.Name != not && canWrite(m) {
+		if m.Name != present && canWrite(m) {
 			return m.Name
 		}
 	}
-	return not
+	return present
 }

@@ -20,7 +20,7 @@ func startWithoutPrimary(s galera.Snapshot) (Decision, bool) {
 	if anyPrimary(s) || s.Hibernate {
 		return Decision{}, false
 	}
-	v := judge(s)
+	v := sortMembers(s)
 	if len(v.busy) > 0 {
 		return wait(ReasonWaitingForMembers, "waiting for "+list(v.busy)+" to finish starting or stopping")
 	}
@@ -47,37 +47,38 @@ func startWithoutPrimary(s galera.Snapshot) (Decision, bool) {
 
 // verdict sorts the members by what is known of their data while there is no Primary component.
 type verdict struct {
-	candidates []galera.Member // data of this history, position known
-	silent     []string        // agent does not answer
-	unknown    []string        // data there, position cannot be determined
-	damaged    []string        // order book cannot be read
-	later      []string        // data used by a later MariaDB than the image's
-	lost       []string        // held data once, empty now
-	foreign    []string        // data of another history
-	votedOut   []galera.Member // found to differ by the group
-	differing  []string        // of those, further on than the best candidate
-	beyond     []string        // write-sets that the latest line of history does not contain
-	hung       []string        // mariadbd runs and does not answer
-	killed     []string        // mariadbd was killed and has not ended
-	slow       []string        // the examination takes too long
-	frozen     []string        // the volume does not answer
-	readOnly   []string        // the volume refuses writes
-	unable     []string        // the most advanced, but mariadbd cannot start there
-	busy       []string        // starting or stopping right now
-	empty      int             // never held data, or interrupted during SST
-	blank      int             // of those, with an empty data directory
+	candidates   []galera.Member // data of this history, position known
+	silent       []string        // agent does not answer
+	unknown      []string        // data there, position cannot be determined
+	damaged      []string        // order book cannot be read
+	laterMariaDB []string        // data used by a later MariaDB than the image's
+	lost         []string        // held data once, empty now
+	foreign      []string        // data of another history
+	votedOut     []galera.Member // found to differ by the group
+	differing    []string        // of those, further on than the best candidate
+	beyond       []string        // write-sets that the latest line of history does not contain
+	hung         []string        // mariadbd runs and does not answer
+	killed       []string        // mariadbd was killed and has not ended
+	slow         []string        // the examination takes too long
+	frozen       []string        // the volume does not answer
+	readOnly     []string        // the volume refuses writes
+	unable       []string        // the most advanced, but mariadbd cannot start there
+	busy         []string        // starting or stopping right now
+	empty        int             // never held data, or interrupted during SST
+	blank        int             // of those, with an empty data directory
 }
 
 // missing are the members that may hold write-sets the candidates lack.
 func (v verdict) missing() []string {
 	var all []string
-	for _, group := range [][]string{v.silent, v.hung, v.killed, v.slow, v.frozen, v.readOnly, v.unknown, v.differing, v.damaged, v.later, v.lost, v.foreign, v.beyond, v.unable} {
+	for _, group := range [][]string{v.silent, v.hung, v.killed, v.slow, v.frozen, v.readOnly, v.unknown, v.differing, v.damaged, v.laterMariaDB, v.lost, v.foreign, v.beyond, v.unable} {
 		all = append(all, group...)
 	}
 	return all
 }
 
-func judge(s galera.Snapshot) verdict {
+// sortMembers sorts the members into a verdict.
+func sortMembers(s galera.Snapshot) verdict {
 	var v verdict
 	for _, m := range s.Members {
 		switch {
@@ -88,7 +89,7 @@ func judge(s galera.Snapshot) verdict {
 			v.damaged = append(v.damaged, m.Name)
 		case m.LaterData:
 			// Whatever its position: its server cannot be started.
-			v.later = append(v.later, m.Name)
+			v.laterMariaDB = append(v.laterMariaDB, m.Name)
 		case m.CannotAct != galera.Able:
 			v.addStuck(m)
 		case !m.Down() && !withoutQuorum(m):
@@ -112,15 +113,15 @@ func judge(s galera.Snapshot) verdict {
 			v.candidates = append(v.candidates, m)
 		}
 	}
-	v.setApart(s)
-	v.setDiffering(s)
+	v.separateBeyond(s)
+	v.separateDiffering(s)
 	v.setUnable(s)
 	return v
 }
 
-// setApart takes out the candidates of earlier lines that have higher seqnos than the latest
-// line: an approval gave up their write-sets, or they did not know of the line yet. Both look alike.
-func (v *verdict) setApart(s galera.Snapshot) {
+// separateBeyond moves the candidates of earlier lines that have higher seqnos than the latest line to beyond: an approval gave
+// up their write-sets, or they did not know of the line yet. Both look alike.
+func (v *verdict) separateBeyond(s galera.Snapshot) {
 	best, _ := v.best(s)
 	kept := v.candidates[:0]
 	for _, m := range v.candidates {
@@ -133,9 +134,9 @@ func (v *verdict) setApart(s galera.Snapshot) {
 	v.candidates = kept
 }
 
-// setDiffering keeps a recovery from going on without data that the group has voted out, if they reach further than all others: what
-// comes after the difference may be acknowledged, and nowhere else.
-func (v *verdict) setDiffering(s galera.Snapshot) {
+// separateDiffering finds the voted-out members that are ahead of all candidates: recovery waits for an approval, because what
+// they hold beyond the inconsistency may be acknowledged, and nowhere else.
+func (v *verdict) separateDiffering(s galera.Snapshot) {
 	best, ok := v.best(s)
 	for _, m := range v.votedOut {
 		if !ok || ahead(m, best) {
@@ -188,7 +189,7 @@ func (v verdict) best(s galera.Snapshot) (galera.Member, bool) {
 }
 
 func better(a, b galera.Member, s galera.Snapshot) bool {
-	vouched := func(m galera.Member) bool { return s.Trust != nil && s.Trust.Member == m.Name }
+	approvedFor := func(m galera.Member) bool { return s.Approval != nil && s.Approval.Member == m.Name }
 	switch {
 	case ahead(a, b):
 		return true
@@ -196,8 +197,8 @@ func better(a, b galera.Member, s galera.Snapshot) bool {
 		return false
 	case a.Marked != b.Marked:
 		return b.Marked
-	case vouched(a) != vouched(b):
-		return vouched(a)
+	case approvedFor(a) != approvedFor(b):
+		return approvedFor(a)
 	case (a.CannotStart == "") != (b.CannotStart == ""):
 		return a.CannotStart == ""
 	case a.SafeToBootstrap != b.SafeToBootstrap:
@@ -243,8 +244,8 @@ func adoptHistory(s galera.Snapshot, v verdict) (Decision, bool) {
 	if stuck := stuckOf(s, v); len(v.candidates) == 0 && stuck != "" {
 		return blocked(ReasonMemberFailed, "no history can be found: "+stuck+"Positions: "+positions(s))
 	}
-	if len(v.candidates) == 0 && len(v.later) > 0 {
-		return blocked(ReasonDowngrade, "the data were used by a later MariaDB than the image's: "+list(v.later)+
+	if len(v.candidates) == 0 && len(v.laterMariaDB) > 0 {
+		return blocked(ReasonDowngrade, "the data were used by a later MariaDB than the image's: "+list(v.laterMariaDB)+
 			"; set spec.image back to the later image. Positions: "+positions(s))
 	}
 	if len(v.candidates) == 0 {
@@ -264,7 +265,7 @@ func startAt(s galera.Snapshot, v verdict, best galera.Member) (Decision, bool) 
 	if !withoutQuorum(best) {
 		message := fmt.Sprintf("all positions are known; %s is the most advanced at %s", best.Name, best.Position)
 		if best.Marked {
-			message += "; it may hold a part of a statement that was under way: the other nodes get a full copy"
+			message += "; it may hold a part of a statement that was under way: the other nodes join by SST"
 		}
 		return begin(s, op, ReasonRecovering, message)
 	}

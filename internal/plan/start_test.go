@@ -119,7 +119,7 @@ func TestMarkedData(t *testing.T) {
 		{name: "behind another one", s: shop(all(down(9)), db(0, down(8), marked)), action: from("db-1", 9)},
 		{name: "as far as another one", s: shop(all(down(9)), db(0, marked)), action: from("db-1", 9)},
 		{name: "further", s: shop(all(down(9)), db(0, down(10), marked)), action: from("db-0", 10)},
-		{name: "all of them", s: shop(all(down(9), marked)), action: from("db-0", 9), says: "the other nodes get a full copy"},
+		{name: "all of them", s: shop(all(down(9), marked)), action: from("db-0", 9), says: "the other nodes join by SST"},
 		{name: "voted out, and behind", s: shop(all(down(9)), db(0, down(8), votedOut)), action: from("db-1", 9)},
 		{name: "voted out, and as far", s: shop(all(down(9), marked), db(0, votedOut)), action: from("db-1", 9)},
 		{name: "voted out, and further", s: shop(all(down(9)), db(0, down(10), votedOut)), reason: ReasonPositionUnknown, blocked: true, says: "db-0 hold data that the group found to differ"},

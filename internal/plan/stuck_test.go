@@ -31,7 +31,7 @@ func terminating(m *galera.Member) { m.Pod.Terminating = true }
 func trustUnable(member string, p galera.Position, epoch int64, unable string) change {
 	return func(s *galera.Snapshot) {
 		trust(member, p, epoch)(s)
-		s.Trust.Unable = []string{unable}
+		s.Approval.Unable = []string{unable}
 	}
 }
 
@@ -39,7 +39,7 @@ func trustUnable(member string, p galera.Position, epoch int64, unable string) c
 func trustBut(member string, p galera.Position, epoch int64, running string, without ...string) change {
 	return func(s *galera.Snapshot) {
 		trust(member, p, epoch, without...)(s)
-		s.Trust.Running = []string{running}
+		s.Approval.Running = []string{running}
 	}
 }
 
@@ -103,8 +103,8 @@ func TestRecoverWithoutStuckMember(t *testing.T) {
 		{name: "nor one that is frozen", s: on(db(2, down(12), cannot(galera.Frozen))), action: bootstrap("db-2")},
 		{name: "its server runs and cannot be told to stop", s: on(db(2, nonPrimary(12, "db-2"), cannot(galera.Frozen))), action: DeletePod{"db-2"}},
 		{name: "its pod goes", s: on(db(2, nonPrimary(12, "db-2"), cannot(galera.Frozen), terminating)), reason: ReasonMemberFailed, says: "the pod db-2 to end"},
-		{name: "the approval was taken back before the order", s: on(db(2, undead, ordered), func(s *galera.Snapshot) { s.Trust = nil }), reason: ReasonMemberFailed, blocked: true, says: `"without":[{"name":"db-2","as":"Gone"}]`},
-		{name: "and after it", s: on(db(2, undead, ordered), db(1, told("recover-5/db-1/bootstrap", 5, OrderBootstrap, orderAccepted)), func(s *galera.Snapshot) { s.Trust = nil }),
+		{name: "the approval was taken back before the order", s: on(db(2, undead, ordered), func(s *galera.Snapshot) { s.Approval = nil }), reason: ReasonMemberFailed, blocked: true, says: `"without":[{"name":"db-2","as":"Gone"}]`},
+		{name: "and after it", s: on(db(2, undead, ordered), db(1, told("recover-5/db-1/bootstrap", 5, OrderBootstrap, orderAccepted)), func(s *galera.Snapshot) { s.Approval = nil }),
 			reason: ReasonRecovering, says: "db-1 is bootstrapping"},
 	})
 	gaveUp(t, on(db(2, stopped(12), ordered)), "once ended, it turned out to be ahead: the choice is made anew")

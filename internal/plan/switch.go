@@ -133,12 +133,12 @@ func continueSwitch(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 func finishTurn(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 	m, ok := s.Member(op.Target)
 	switch {
-	case !ok, outdated(m) && turnUsed(op, m):
+	case !ok, outdated(m) && restartRecorded(op, m):
 		return Decision{}, false // it needs another operation
 	case outdated(m) || !m.Synced():
 		return restartInTurn(s, op, m)
 	default:
-		return useUpTurn(s, op, m)
+		return recordRestart(s, op, m)
 	}
 }
 
@@ -173,7 +173,7 @@ func publish(s galera.Snapshot, to galera.Encryption) (Decision, bool) {
 // nextTurn journals the restart of the next node. Each restart has an epoch of its own: a node may be
 // restarted for the same configuration twice, if the spec is changed back and forth.
 func nextTurn(s galera.Snapshot, out []galera.Member) (Decision, bool) {
-	next := lastFirst(out, chooseWriter(s))
+	next := nextToStop(out, chooseWriter(s))
 	if i := slices.IndexFunc(out, broken); i >= 0 {
 		next = out[i]
 	} else if d, waiting := waitForSynced(s); waiting {
