@@ -100,7 +100,7 @@ func (w *cluster) stepArbitrator() bool {
 	return true
 }
 
-// members returns what the members answer the arbitrator's agent: agent.Look and agent.Counted in this world.
+// members returns what the members answer the arbitrator's agent: arbitrator.Summarise and agent.Counted in this world.
 func (w *cluster) members() (p voter.Peers, counted bool) {
 	p.Down = true
 	for j := range w.size() {

@@ -28,9 +28,10 @@ func unknown(reason, message string) verdict {
 }
 func unproved(message string) verdict { return unknown(v1alpha1.ReasonNotYetProved, message) }
 
-// encrypted is True only by evidence of the last minutes, from every node and from the arbitrator: each required channel uses TLS with a
-// certificate of the trusted CA, and refuses plaintext. The port of an SST cannot be dialled; there the scripts' configuration counts.
-// CertificatesValid says whether it is the newest certificate.
+// encrypted is True only by evidence, at most evidenceLasts old. Replication and client connections of every node, if required,
+// were dialled, used TLS with a certificate of the trusted CA, and refused plaintext; with strict sockets each node verified
+// every other one, and the arbitrator likewise. SST is never dialled: the configuration of its scripts must require TLS.
+// CertificatesValid says whether the certificates are the newest.
 func encrypted(in Input) verdict {
 	tls := in.Config.TLS
 	required := RequiredChannels(tls)

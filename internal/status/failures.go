@@ -28,7 +28,7 @@ func memberFailure(in Input) *validate.Problem {
 			reason, blocked = v1alpha1.ReasonUpgradeFailed, true
 			advice = ". Set spec.image to another image, or back to the previous one"
 		case agentapi.FailureStart:
-			if turn(in, m) {
+			if beingRestarted(in, m) {
 				advice = ". The rolling restart is halted: correct the change, or undo it"
 			}
 		case agentapi.FailureOrderBook:
@@ -59,8 +59,8 @@ func memberFailure(in Input) *validate.Problem {
 	return nil
 }
 
-// turn says that the rolling restart in progress is that of this node.
-func turn(in Input, m galera.Member) bool {
+// beingRestarted returns whether the rolling restart in progress is that of this node.
+func beingRestarted(in Input, m galera.Member) bool {
 	op := in.Snapshot.Operation
 	return op != nil && op.Type == galera.OpRestart && op.Target == m.Name
 }

@@ -67,7 +67,7 @@ const toolAdvice = "; use another image, or change spec.stateTransfer"
 // next pod reports for itself.
 func missingTools(in Input) *validate.Problem {
 	for _, m := range in.Snapshot.Members {
-		if r := in.report(m.Name); r != nil && len(r.Image.Missing) > 0 && (!m.Pod.Outdated || !turn(in, m)) {
+		if r := in.report(m.Name); r != nil && len(r.Image.Missing) > 0 && (!m.Pod.Outdated || !beingRestarted(in, m)) {
 			return blocking(v1alpha1.ReasonTransferToolsMissing, fmt.Sprintf(
 				"%s: the image lacks %s, which state transfers need%s", m.Name, list(r.Image.Missing), toolAdvice))
 		}

@@ -248,7 +248,7 @@ func (a *arbitrator) situation() Situation {
 	case servercnf.NeedsGroupPair(a.config.TLS) && a.installed.ID == "":
 		s.Waiting = "waiting for a certificate"
 	}
-	s.Peers = Look(a.config.Members, a.views)
+	s.Peers = Summarise(a.config.Members, a.views)
 	return s
 }
 

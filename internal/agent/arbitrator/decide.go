@@ -8,9 +8,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// patience is how long a garbd may run that no member counts: longer than group communication needs to
+// uncountedTimeout is how long a garbd may run that no member counts: longer than group communication needs to
 // agree on anything, and than a start that finds nobody.
-const patience = 35 * time.Second
+const uncountedTimeout = 35 * time.Second
 
 // whyUncounted is why such a garbd is stopped.
 const whyUncounted = "no member has counted it for too long"
@@ -75,7 +75,7 @@ func Next(s Situation) Step {
 		return Step{Stop, "no member with data runs"}
 	case s.Running && !s.Counted && s.Stale:
 		return Step{Stop, "it is not counted, and runs with old settings"}
-	case s.Running && !s.Counted && s.Uncounted > patience:
+	case s.Running && !s.Counted && s.Uncounted > uncountedTimeout:
 		return Step{Stop, whyUncounted}
 	case s.Running:
 		return Step{Act: Wait}
@@ -93,8 +93,8 @@ func Next(s Situation) Step {
 	return Step{Act: Start}
 }
 
-// Look sums up what the members answered.
-func Look(members []agentapi.Peer, views map[string]agentapi.PeerView) Peers {
+// Summarise sums up what the members answered.
+func Summarise(members []agentapi.Peer, views map[string]agentapi.PeerView) Peers {
 	p := Peers{Down: len(members) > 0 && len(views) == len(members)}
 	for _, v := range views {
 		p.Component = p.Component || v.Component == galera.ComponentPrimary && withData(v.Members) > 1

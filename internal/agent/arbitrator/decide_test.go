@@ -10,7 +10,7 @@ import (
 
 func TestNext(t *testing.T) {
 	pair := Peers{Component: true}
-	long := patience + time.Second
+	long := uncountedTimeout + time.Second
 	for name, r := range map[string]struct {
 		s    Situation
 		want Act
@@ -57,7 +57,7 @@ func TestLook(t *testing.T) {
 		"one is down, one silent": {map[string]agentapi.PeerView{"shop-0": view(down)}, Peers{}},
 		"both have lost quorum":   {map[string]agentapi.PeerView{"shop-0": view(apart), "shop-1": view(apart)}, Peers{}},
 	} {
-		if got := Look(both, r.views); got != r.want {
+		if got := Summarise(both, r.views); got != r.want {
 			t.Errorf("%s: %+v, want %+v", name, got, r.want)
 		}
 	}

@@ -35,7 +35,7 @@ func TestTurnedAwayIsTold(t *testing.T) {
 		s    Situation
 		told bool
 	}{
-		{Situation{Running: true, Uncounted: patience + 1}, true},
+		{Situation{Running: true, Uncounted: uncountedTimeout + 1}, true},
 		{Situation{Running: true, Ordered: true}, false},
 		{Situation{Running: true, Draining: true}, false},
 	} {

@@ -17,9 +17,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// Part is a room that must not be interrupted at any time.
+// Part is a room that can be busy: it may postpone a handover.
 type Part interface {
-	// Busy says what a successor could not go on with, "" when it can go on with everything. The agent is replaced later then.
+	// Busy returns what a successor could not continue, "" when it can continue everything. The handover is postponed then.
 	Busy() string
 }
 
@@ -38,7 +38,7 @@ type Rooms struct {
 	Parts   []Part
 	Keepers []Named
 	Sockets *sockets.Set
-	// Report is the last one that was told, Primary the member clients are sent to.
+	// Report is the last one published, Primary the member clients are sent to.
 	Report  func() agentapi.Report
 	Primary func() string
 }
@@ -51,7 +51,7 @@ type Named struct {
 
 const (
 	socketsName = "sockets"
-	// holdMost bounds the time for which a successor tells what the agent before has told.
+	// holdMost bounds how long a successor publishes its predecessor's last report.
 	holdMost = 10 * time.Second
 )
 
@@ -63,7 +63,7 @@ type Room struct {
 	one     sync.Mutex // one at a time
 	count   int
 	problem string
-	// until is when the last report of the agent before is no longer told, whatever this one knows by then.
+	// until is when the previous agent's last report is dropped, whatever this one knows by then.
 	until time.Time
 	exec  func(*os.File, State) error
 }
@@ -177,7 +177,7 @@ func (r *Room) fail(err error) {
 	r.loop.Logger.Error("the agent could not be replaced", "error", err)
 }
 
-// Sockets makes the sockets of the agent before this one's.
+// Sockets inherits the previous agent's sockets.
 func (r *Room) Sockets(s *State) error {
 	if err := s.Usable(); err != nil {
 		return err
@@ -202,8 +202,7 @@ func (r *Room) Load(s *State) error {
 	return nil
 }
 
-// Holds says that the last report of the agent before is still told: this one has taken its server over, and does not know everything yet
-// that was told.
+// Holds returns whether the previous agent's last report is still published, because this agent does not know everything yet.
 func (r *Room) Holds(knows bool) bool {
 	if knows {
 		r.until = time.Time{}

@@ -9,7 +9,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 )
 
-// sizesEvery is the pause between two looks at the volume's sizes.
+// sizesEvery is the pause between two measurements of the volume's sizes.
 const sizesEvery = 3 * time.Second
 
 // Volume is the loop's, except for what is said to be safe elsewhere. The zero value does everything at once and
@@ -113,7 +113,7 @@ func (v *Volume) Space() *Space { return v.space.Load() }
 // Busy implements handover.Part.
 func (v *Volume) Busy() string {
 	if v.Frozen() || v.measuring || v.queue != nil && v.queue.busy() {
-		return "the volume is being written to"
+		return "the volume is busy or does not answer"
 	}
 	return ""
 }

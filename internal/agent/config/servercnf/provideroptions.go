@@ -8,7 +8,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// The start options in wsrep_provider_options are decided here, for nodes and for garbd. docs/settings.md tells users of them.
+// wsrep_provider_options of nodes and garbd at the start; docs/settings.md tells users of them. Two things are added elsewhere:
+// gcache.size (WithCache, by package gcache), and pc.bootstrap and evs.evict at runtime (package wsrep).
 
 // providerOptions are those of a node.
 func providerOptions(in Input) string {
@@ -33,9 +34,9 @@ func groupOptions(in Input) []string {
 		// A change of the membership often needs a lost message again, and the first messages after it are delivered only when idle
 		// nodes have acknowledged them: writers waited 1.2 s for a node to join with 0.5 s and 0.2 s here, 0.4 s with Galera's least.
 		"evs.join_retrans_period=PT0.1S", "evs.keepalive_period=PT0.1S",
-		// How long silence is waited for (suspect, install and inactive timeouts) is Galera's own, five seconds and more,
-		// though nobody can write meanwhile: on a host whose processors are all taken, members that were well lost each
-		// other after 1.75 s. A server that has ended is not waited for: it is evicted.
+		// The suspect, install and inactive timeouts stay Galera's own, five seconds and more, though no client can write
+		// meanwhile: on a host without idle processors, healthy members lost each other after 1.75 s. A server that has
+		// ended is evicted, without a wait for these timeouts.
 	}
 	if ip := net.ParseIP(in.Address); ip != nil && ip.To4() == nil {
 		opts = append(opts, "gmcast.listen_addr=tcp://[::]:4567")
@@ -51,8 +52,8 @@ func groupOptions(in Input) []string {
 	return opts
 }
 
-// WithCache adds the size of the cache of write-sets, which each node decides by its own rate of writes and which is no
-// part of the configuration. bytes is rounded down to MiB.
+// WithCache adds the size of the gcache, which each node decides by its own write rate and which is not part of the
+// configuration. bytes is rounded down to MiB.
 func WithCache(options string, bytes int64) string {
 	return options + ";gcache.size=" + strconv.FormatInt(bytes>>20, 10) + "M"
 }
