@@ -133,7 +133,7 @@ func rank(name, primary, last string) int {
 
 func serves(s observe.Seen) bool {
 	r := s.Report
-	return s.Live && r.Server != nil && r.Server.State == galera.NodeSynced && r.Server.Ready && r.Giving == nil && !r.Draining &&
+	return s.Live && r.Server != nil && r.Server.State == galera.NodeSynced && r.Server.Ready && r.Donation == nil && !r.Draining &&
 		(r.Backup == nil || !r.Backup.Running)
 }
 

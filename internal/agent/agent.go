@@ -122,7 +122,7 @@ func start(ctx context.Context, o Options, before *handover.State) (*agent, erro
 	if err := a.openVolume(); err != nil {
 		return nil, err
 	}
-	a.image.Look(ctx)
+	a.image.ReadVersions(ctx)
 	if before != nil {
 		if err := a.handover.Load(before); err != nil {
 			return nil, err
@@ -214,7 +214,7 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 		Run: &a.run, Group: &a.group, Volume: &a.volume, Config: &a.config, Image: &a.image, Exam: &a.exam}, joiner.Events{Judge: a.judgeServer})
 	a.donor = donor.New(loop, o.Places, &a.run, &a.config, answers)
 	a.start = starting.New(loop, o.Places, member, starting.Rooms{
-		Run: &a.run, Join: &a.joiner, Giving: &a.donor, Config: &a.config, Image: &a.image, Exam: &a.exam, Orders: &a.orders,
+		Run: &a.run, Join: &a.joiner, Donor: &a.donor, Config: &a.config, Image: &a.image, Exam: &a.exam, Orders: &a.orders,
 		Cache: &a.gcache, Certs: &a.certs, Group: &a.group, Volume: &a.volume, Table: &a.table,
 	}, starting.Events{Launched: a.onLaunched, Line: a.serverLine, Install: o.Output})
 	a.commands = commands.New(loop, commands.Rooms{

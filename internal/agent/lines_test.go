@@ -41,7 +41,7 @@ func (a *agent) markers() datadir.Markers { return datadir.Markers{Dir: a.Places
 func joinerAgent(t *testing.T) *agent {
 	t.Helper()
 	a := fresh(t)
-	a.run.Proc, a.run.Note = agenttest.Server(t), &datadir.Joining{Transfer: true}
+	a.run.Proc, a.run.Note = agenttest.Server(t), &datadir.Joining{SST: true}
 	a.joiner.Join = &agentapi.Join{Kind: agentapi.JoinSST, Donor: "shop-1"}
 	return a
 }

@@ -81,7 +81,7 @@ func (a *agent) loop(ctx context.Context) error {
 // turn does the next thing and publishes; it says whether the agent is done.
 func (a *agent) turn() bool {
 	a.run.GiveUp()
-	a.joiner.EndStalledCopy()
+	a.joiner.EndStalledSST()
 	a.joiner.EndStalledIST(time.Now())
 	s := a.situation()
 	step := lifecycle.Next(s)

@@ -22,14 +22,14 @@ func (a *agent) publish(step lifecycle.Step) {
 	found := a.exam.Found
 	r := agentapi.Report{
 		Name: a.Name, Protocol: agentapi.Protocol, AgentVersion: a.Version, AgentDigest: a.Digest, AgentArch: runtime.GOARCH, Phase: step.Phase, Waiting: step.Waiting,
-		Data: found.Data, Position: found.Position, SafeToBootstrap: found.Safe,
+		Data: found.Data, Position: found.Position, SafeToBootstrap: found.SafeToBootstrap,
 		Draining: a.queue.Draining(), Primary: a.role.primary,
 	}
 	a.image.Report(&r)
 	a.orders.Report(&r)
 	a.run.Report(&r)
 	if a.run.Status != nil {
-		if a.serving.LineTold() {
+		if a.serving.MayReportComponent() {
 			s := *a.run.Status
 			r.Server = &s
 		}

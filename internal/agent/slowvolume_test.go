@@ -287,7 +287,7 @@ func TestCopyIsNotedBeforeTheStateCounts(t *testing.T) {
 	}
 	s.release()
 	s.untilQuiet()
-	if s.run.Note == nil || !s.run.Note.Transfer || s.run.Served || s.joiner.Join.Kind != agentapi.JoinSST {
+	if s.run.Note == nil || !s.run.Note.SST || s.run.Served || s.joiner.Join.Kind != agentapi.JoinSST {
 		t.Errorf("%+v as %s", s.run.Note, s.joiner.Join.Kind)
 	}
 }

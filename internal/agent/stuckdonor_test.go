@@ -25,10 +25,10 @@ func TestStuckDonor(t *testing.T) {
 	s.inTransfer(joiner)
 	w.run(exec.Command("docker", "pause", joiner.container()))
 	lone := donor.until("without quorum", 60*time.Second, func(r agentapi.Report) bool {
-		return r.Server != nil && r.Server.Component == galera.ComponentNonPrimary && r.Giving != nil
+		return r.Server != nil && r.Server.Component == galera.ComponentNonPrimary && r.Donation != nil
 	})
 	donor.exec("bash", "-c", `for p in /proc/[0-9]*; do if [ "$(cat "$p/comm")" = socat ]; then kill -9 "${p#/proc/}"; fi; done`)
-	donor.until("done with giving", 30*time.Second, func(r agentapi.Report) bool { return r.Giving == nil })
+	donor.until("done with giving", 30*time.Second, func(r agentapi.Report) bool { return r.Donation == nil })
 	joiner.stop(false)
 
 	s.epoch++

@@ -82,7 +82,7 @@ func (s *story) given(i int) map[string]int64 {
 	s.Helper()
 	r, err := s.node(i).report()
 	check(s.T, err)
-	return map[string]int64{"IST": r.Given["IST"], "SST": r.Given["SST"]}
+	return map[string]int64{"IST": r.Donations["IST"], "SST": r.Donations["SST"]}
 }
 
 func (s *story) increment() {
@@ -103,11 +103,11 @@ func (s *story) increment() {
 	}
 	donors := 0
 	for i := range 2 {
-		d := s.node(i).until("telling", 10*time.Second, func(r agentapi.Report) bool { return r.Giving == nil })
-		if now := d.Given["IST"] - before[i]["IST"]; now > 0 {
+		d := s.node(i).until("telling", 10*time.Second, func(r agentapi.Report) bool { return r.Donation == nil })
+		if now := d.Donations["IST"] - before[i]["IST"]; now > 0 {
 			donors++
 		}
-		if d.Given["SST"] != before[i]["SST"] {
+		if d.Donations["SST"] != before[i]["SST"] {
 			s.Errorf("%s has given a full copy", s.node(i).name)
 		}
 	}

@@ -59,8 +59,8 @@ type Primary struct {
 	Name string `json:"primary"`
 }
 
-// Giving is what a donor knows of a transfer it gives or gave.
-type Giving struct {
+// Donation is a state transfer as its donor knows it.
+type Donation struct {
 	// Kind is JoinIST or JoinSST.
 	Kind string `json:"kind"`
 	// To is the joiner's address.

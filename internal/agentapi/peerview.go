@@ -20,15 +20,15 @@ type PeerView struct {
 	Lineage galera.Lineage `json:"lineage,omitzero"`
 	// Primary says that this member is the primary, as far as it knows.
 	Primary bool `json:"primary,omitempty"`
-	// DataBytes is the size of a full copy of its data, 0 while not known.
+	// DataBytes is the size of an SST of its data, 0 while not known.
 	DataBytes int64 `json:"dataBytes,omitempty"`
 	// Settling says that the group remembers an evicted server: a joiner would make it wait for that server
 	// (evs.install_timeout).
 	Settling bool `json:"settling,omitempty"`
-	// Giving is the transfer of which the member is the donor now.
-	Giving *Giving `json:"giving,omitempty"`
-	// Gave is the last transfer it has given, when it gives none: a joiner may not ask while a short one lasts.
-	Gave *Giving `json:"gave,omitempty"`
+	// Donation is the state transfer of which the member is the donor now.
+	Donation *Donation `json:"giving,omitempty"`
+	// LastDonation is the last one that ended, nil while Donation is set: a short transfer may begin and end between two questions of its joiner.
+	LastDonation *Donation `json:"gave,omitempty"`
 	// Version is that of the image's mariadbd, Tables that of the system tables; "" while not known.
 	Version string `json:"version,omitempty"`
 	Tables  string `json:"tables,omitempty"`

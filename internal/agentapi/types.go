@@ -123,14 +123,14 @@ type Report struct {
 	// Draining is true from the moment a stop was asked for.
 	Draining bool `json:"draining,omitempty"`
 
-	Config ConfigReport `json:"config"`
-	Image  ImageReport  `json:"image"`
-	TLS    TLSReport    `json:"tls"`
-	Join   *Join        `json:"join,omitempty"`
-	Cache  *Cache       `json:"cache,omitempty"`
-	Giving *Giving      `json:"giving,omitempty"`
-	// Gave is the last transfer the member has given, when it gives none.
-	Gave *Giving `json:"gave,omitempty"`
+	Config   ConfigReport `json:"config"`
+	Image    ImageReport  `json:"image"`
+	TLS      TLSReport    `json:"tls"`
+	Join     *Join        `json:"join,omitempty"`
+	Cache    *Cache       `json:"cache,omitempty"`
+	Donation *Donation    `json:"giving,omitempty"`
+	// LastDonation is the last one that ended, nil while Donation is set.
+	LastDonation *Donation `json:"gave,omitempty"`
 	// BookDamaged says that the order book cannot be read, whatever else has failed.
 	BookDamaged bool `json:"bookDamaged,omitempty"`
 	// Killed says that mariadbd was sent SIGKILL and has not ended: it never runs another instruction.
@@ -141,9 +141,9 @@ type Report struct {
 	Upgrade *Upgrade `json:"upgrade,omitempty"`
 	// Tables is the version the system tables are of, "" while not known.
 	Tables string `json:"tables,omitempty"`
-	// Given counts the transfers the member has given since its agent started, by kind.
-	Given map[string]int64 `json:"given,omitempty"`
-	// DataBytes is the size of a full copy of the member's data, 0 while not known.
+	// Donations counts the transfers of which the member was the donor since its agent started, by kind.
+	Donations map[string]int64 `json:"given,omitempty"`
+	// DataBytes is the size of an SST of the member's data, 0 while not known.
 	DataBytes int64 `json:"dataBytes,omitempty"`
 	// Backup is the backup the member gives, or gave last; nil when its agent has given none.
 	Backup *BackupReport `json:"backup,omitempty"`
@@ -329,7 +329,8 @@ const (
 	// FailureTransfer: an SST ended without complete data; the message contains the exit code and the
 	// output of its programs.
 	FailureTransfer = "TransferFailed"
-	// FailureStalled: an SST made no progress for StateTransferConfig.Stall and was ended.
+	// FailureStalled: an SST or IST made no progress for StateTransferConfig.Stall, and mariadbd was killed (package sst). Conditions show it
+	// with the reason TransferFailed.
 	FailureStalled = "TransferStalled"
 	// FailureDonorLost: the donor left the group, or gave up, in the middle of a transfer.
 	FailureDonorLost = "TransferDonorLost"

@@ -162,8 +162,8 @@ func (w *agents) decide(i int, peers map[string]agentapi.PeerView) bool {
 			return false // the note of the join cannot be written
 		}
 		n.agent.phase, n.agent.failure, n.agent.alone, n.agent.running = phaseStarting, failureNone, false, n.agent.loaded
-		n.vol.marked = s.Join.Copy && n.vol.data == dataPresent // noted first
-		n.vol.book.lines = linesOf(s.Join.Line)                 // nothing here is beyond them
+		n.vol.marked = s.Join.SST && n.vol.data == dataPresent // noted first
+		n.vol.book.lines = linesOf(s.Join.Line)                // nothing here is beyond them
 	default:
 		if !s.Alive && s.Job == lifecycle.JobNone {
 			n.agent.phase, n.agent.failure = phase(slices.Index(phases[:], step.Phase)), failureNumber(step.Failure)

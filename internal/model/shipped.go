@@ -60,7 +60,7 @@ func (w *agents) judgeJoin(i int, peers map[string]agentapi.PeerView) lifecycle.
 	}
 	verdict := lifecycle.JudgeJoin(self, peers)
 	if verdict.Join {
-		verdict = lifecycle.AwaitDonor(verdict, "", verdict.Copy, peers, lifecycle.DonorWish{})
+		verdict = lifecycle.AwaitDonor(verdict, "", verdict.SST, peers, lifecycle.DonorWish{})
 	}
 	return verdict
 }
@@ -93,7 +93,7 @@ func (w *agents) peerView(j int) agentapi.PeerView {
 			v.Component = galera.ComponentPrimary
 		}
 		if w.donates(j) {
-			v.Giving = &agentapi.Giving{Kind: agentapi.JoinSST}
+			v.Donation = &agentapi.Donation{Kind: agentapi.JoinSST}
 		}
 		if r.view.primary {
 			v.Lineage = n.vol.book.lines.lineage(v.ClusterUUID) // of no other one it counts

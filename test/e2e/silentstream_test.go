@@ -34,7 +34,7 @@ var _ = Describe("An incremental state transfer", Label(Slow, Faults), func() {
 		})).To(Succeed())
 
 		t.awaitReason(ctx, v1alpha1.ReasonTransferFailed, And(
-			ContainSubstring("no write-set has come from"), ContainSubstring("for 1m0s over a connection that is still there")), 4*time.Minute)
+			ContainSubstring("IST from"), ContainSubstring("nothing received for 1m0s on an established connection")), 4*time.Minute)
 		t.expectQuorum(ctx, w)
 		healed := time.Now()
 		Expect(kube.Heal(ctx)).To(Succeed())

@@ -46,7 +46,7 @@ var _ = Describe("A new volume that is too small for the data", Label(Slow, Faul
 		Expect(t.joiner).To(Equal(replica))
 		given, err := t.given(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		expectStalled(ctx, c, v1alpha1.ReasonDiskFull, replica, "the volume has room for", diskAdvice)
+		expectStalled(ctx, c, v1alpha1.ReasonDiskFull, replica, "no SST requested: it needs", diskAdvice)
 		t.expectNobodyAsked(ctx, given)
 		t.expectQuorum(ctx, w)
 

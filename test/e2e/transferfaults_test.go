@@ -49,7 +49,7 @@ var _ = Describe("A full state transfer", Label(Slow, Faults), func() {
 		Expect(shop.KillBackup(ctx, t.donor)).To(Succeed())
 
 		t.awaitReason(ctx, v1alpha1.ReasonTransferFailed, And(
-			ContainSubstring("the full transfer from "+t.donor+" failed"), MatchRegexp(`exit code \d+|signal \d+`),
+			ContainSubstring("SST from "+t.donor+" failed"), MatchRegexp(`exit code \d+|signal \d+`),
 			ContainSubstring("The node tries again, with another donor if there is one")), shortly)
 		t.expectQuorum(ctx, w)
 		t.expectRetries(ctx, recoverTime)

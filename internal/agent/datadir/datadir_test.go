@@ -82,25 +82,25 @@ func TestForgetSeqno(t *testing.T) {
 
 func TestJudge(t *testing.T) {
 	rsync, backup := &Joining{Method: "Rsync"}, &Joining{Method: "MariaBackup"}
-	begun := &Joining{Method: "MariaBackup", Transfer: true}
-	full := Look{Database: true, Tablespace: true}
+	begun := &Joining{Method: "MariaBackup", SST: true}
+	full := Contents{Database: true, Tablespace: true}
 	for name, c := range map[string]struct {
-		look Look
+		look Contents
 		note *Joining
 		want galera.DataState
 	}{
-		"nothing":                               {Look{}, nil, galera.DataEmpty},
-		"nothing, after an attempt":             {Look{}, begun, galera.DataEmpty},
+		"nothing":                               {Contents{}, nil, galera.DataEmpty},
+		"nothing, after an attempt":             {Contents{}, begun, galera.DataEmpty},
 		"a database":                            {full, nil, galera.DataPresent},
-		"something that is no tablespace":       {Look{Database: true}, nil, galera.DataPresent},
-		"a transfer's directory":                {Look{Transfer: true}, nil, galera.DataIncomplete},
-		"a transfer's directory beside data":    {Look{Database: true, Tablespace: true, Transfer: true}, nil, galera.DataIncomplete},
+		"something that is no tablespace":       {Contents{Database: true}, nil, galera.DataPresent},
+		"a transfer's directory":                {Contents{SST: true}, nil, galera.DataIncomplete},
+		"a transfer's directory beside data":    {Contents{Database: true, Tablespace: true, SST: true}, nil, galera.DataIncomplete},
 		"IST cut off":                           {full, backup, galera.DataPresent},
 		"transfer cut off":                      {full, begun, galera.DataIncomplete},
 		"rsync writes into the data":            {full, rsync, galera.DataIncomplete},
-		"tablespace gone in an unfinished join": {Look{Database: true}, backup, galera.DataIncomplete},
+		"tablespace gone in an unfinished join": {Contents{Database: true}, backup, galera.DataIncomplete},
 	} {
-		if got := Judge(c.look, c.note); got != c.want {
+		if got := Classify(c.look, c.note); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
@@ -109,22 +109,22 @@ func TestJudge(t *testing.T) {
 func TestLookAt(t *testing.T) {
 	for name, c := range map[string]struct {
 		files []string
-		want  Look
+		want  Contents
 	}{
 		"by-products only": {[]string{"lost+found/", "galera.cache", "grastate.dat", "gvwstate.dat", "wsrep_sst.pid", "sst_in_progress",
-			"gcache.page.000001", "mariabackup.backup.log", "aria_log_control", "aria_log.00000001", "ddl_recovery.log", "tc.log"}, Look{}},
-		"database":         {[]string{"ibdata1", "mysql/", "grastate.dat"}, Look{Database: true, Tablespace: true}},
-		"half a database":  {[]string{"mysql/"}, Look{Database: true}},
-		"unknown file":     {[]string{"precious"}, Look{Database: true}},
-		"transfer":         {[]string{".sst/", "galera.cache"}, Look{Transfer: true}},
-		"transfer, beside": {[]string{".sst/", "app/"}, Look{Transfer: true, Database: true}},
+			"gcache.page.000001", "mariabackup.backup.log", "aria_log_control", "aria_log.00000001", "ddl_recovery.log", "tc.log"}, Contents{}},
+		"database":         {[]string{"ibdata1", "mysql/", "grastate.dat"}, Contents{Database: true, Tablespace: true}},
+		"half a database":  {[]string{"mysql/"}, Contents{Database: true}},
+		"unknown file":     {[]string{"precious"}, Contents{Database: true}},
+		"transfer":         {[]string{".sst/", "galera.cache"}, Contents{SST: true}},
+		"transfer, beside": {[]string{".sst/", "app/"}, Contents{SST: true, Database: true}},
 	} {
 		dir := fill(t, c.files...)
-		if got, err := LookAt(dir); err != nil || got != c.want {
+		if got, err := Inspect(dir); err != nil || got != c.want {
 			t.Errorf("%s: %+v %v, want %+v", name, got, err, c.want)
 		}
 	}
-	if got, err := LookAt(filepath.Join(t.TempDir(), "none")); err != nil || got != (Look{}) {
+	if got, err := Inspect(filepath.Join(t.TempDir(), "none")); err != nil || got != (Contents{}) {
 		t.Errorf("a directory that is not there: %+v %v", got, err)
 	}
 }
@@ -180,7 +180,7 @@ func TestMarkers(t *testing.T) {
 	if j, err := m.Joining(); j != nil || err != nil {
 		t.Fatalf("%v %v", j, err)
 	}
-	want := Joining{Method: "MariaBackup", Transfer: true, From: galera.Position{UUID: uuid, Seqno: 3}, Since: time.Unix(5, 0).UTC()}
+	want := Joining{Method: "MariaBackup", SST: true, From: galera.Position{UUID: uuid, Seqno: 3}, Since: time.Unix(5, 0).UTC()}
 	if err := m.SetJoining(want); err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestMarkers(t *testing.T) {
 		t.Errorf("%+v %v", j, err)
 	}
 	write(t, filepath.Join(m.Dir, joiningFile), "{torn")
-	if j, err := m.Joining(); err != nil || j == nil || !j.Transfer {
+	if j, err := m.Joining(); err != nil || j == nil || !j.SST {
 		t.Errorf("a torn note must count as a transfer: %+v %v", j, err)
 	}
 	if err := m.ClearJoining(); err != nil {

@@ -78,8 +78,8 @@ func SyncAll(dir string) error {
 // as they are in use.
 var notCopied = []string{"galera.cache*", "gcache.page.*", "ib_logfile*", "ibtmp*", "mariabackup.*.log"}
 
-// CopySize returns about how many bytes a full copy of a data directory has.
-func CopySize(dir string) int64 {
+// SSTSize returns about how many bytes an SST of a data directory has.
+func SSTSize(dir string) int64 {
 	return sizeWithout(dir, func(name string) bool {
 		return slices.ContainsFunc(notCopied, func(pattern string) bool {
 			ok, _ := filepath.Match(pattern, name)

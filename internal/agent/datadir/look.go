@@ -34,30 +34,30 @@ var leftovers = []string{
 // half written from one it has not touched.
 const methodRsync = "Rsync"
 
-// Look is what can be seen of a data directory without opening the database.
-type Look struct {
-	// Database says that there is something beyond by-products.
+// Contents is what can be seen of a data directory without opening the database.
+type Contents struct {
+	// Database is true if there is anything beyond by-products.
 	Database bool
-	// Tablespace says that InnoDB's system tablespace is there.
+	// Tablespace is true if InnoDB's system tablespace is there.
 	Tablespace bool
-	// Transfer says that a full transfer's directory is there.
-	Transfer bool
+	// SST is true if mariadb-backup's directory of an SST is there.
+	SST bool
 }
 
-// LookAt looks at a directory. One that is not there is like an empty one.
-func LookAt(dir string) (Look, error) {
+// Inspect lists a directory. One that does not exist counts as empty.
+func Inspect(dir string) (Contents, error) {
 	entries, err := os.ReadDir(dir)
 	if os.IsNotExist(err) {
-		return Look{}, nil
+		return Contents{}, nil
 	}
 	if err != nil {
-		return Look{}, err
+		return Contents{}, err
 	}
-	var l Look
+	var l Contents
 	for _, e := range entries {
 		switch {
 		case e.Name() == ".sst":
-			l.Transfer = true
+			l.SST = true
 		case e.Name() == "ibdata1":
 			l.Tablespace, l.Database = true, true
 		case !isByProduct(e.Name()):
@@ -76,12 +76,12 @@ func isByProduct(name string) bool {
 	return false
 }
 
-// Judge says what a directory holds, from a look at it and the note of an unfinished join.
-func Judge(l Look, j *Joining) galera.DataState {
+// Classify returns the state of a directory, by its contents and the marker of an unfinished join.
+func Classify(l Contents, j *Joining) galera.DataState {
 	switch {
-	case l.Transfer:
+	case l.SST:
 		return galera.DataIncomplete
-	case j != nil && (j.Transfer || j.Method == methodRsync) && l.Database:
+	case j != nil && (j.SST || j.Method == methodRsync) && l.Database:
 		return galera.DataIncomplete
 	case j != nil && l.Database && !l.Tablespace:
 		return galera.DataIncomplete
@@ -91,9 +91,9 @@ func Judge(l Look, j *Joining) galera.DataState {
 	return galera.DataEmpty
 }
 
-// Clean removes what dead transfer scripts left. When incomplete is set it removes Galera's
-// state files as well, so that the next join is a full transfer into a directory nobody takes for
-// data; the rest stays until that transfer replaces it. The caller has noted the transfer before.
+// Clean removes what dead transfer scripts left. When incomplete is set it removes Galera's state files as well, so that the
+// next join is an SST and the directory never counts as data; the rest stays until the SST replaces it. The caller has set the
+// joining marker before.
 func Clean(dir string, incomplete bool) error {
 	names := leftovers
 	if incomplete {
@@ -127,11 +127,11 @@ func CleanTmp(dir string) error {
 // Replace makes from, a complete directory, the data directory. It refuses when that one
 // holds anything but by-products.
 func Replace(from, dir string) error {
-	l, err := LookAt(dir)
+	l, err := Inspect(dir)
 	if err != nil {
 		return err
 	}
-	if l.Database || l.Transfer {
+	if l.Database || l.SST {
 		return &os.PathError{Op: "replace", Path: dir, Err: os.ErrExist}
 	}
 	entries, err := os.ReadDir(dir)

@@ -18,15 +18,14 @@ const (
 	votedOutFile     = "votedout.json"
 )
 
-// Joining is the note that a join has begun and was never seen to end. It is kept beside the data
-// directory, as a state transfer wipes that one.
+// Joining is the marker of a join that has begun and was not seen to end. It is kept beside the data directory, as an SST wipes
+// that one.
 type Joining struct {
 	// Method is the state transfer method the join may use.
 	Method string `json:"method"`
-	// Transfer says that a full transfer has begun, or has to: what the directory holds is no
-	// database until the join has ended well.
-	Transfer bool `json:"transfer"`
-	// Marked says that only a full transfer can end the join. Until that begins the directory holds what it held before, at From: a write
+	// SST is true if an SST has begun, or must: the directory holds no database until the join has succeeded.
+	SST bool `json:"transfer"`
+	// Marked is true if only an SST can end the join. Until that begins the directory holds what it held before, at From: a write
 	// that was acknowledged may be nowhere else on a disk yet.
 	Marked bool `json:"marked,omitempty"`
 	// Address is where the donor reaches the member, for as long as it tries to.
@@ -36,13 +35,13 @@ type Joining struct {
 	Since time.Time       `json:"since"`
 }
 
-// Markers reads and writes the notes.
+// Markers reads and writes the markers.
 type Markers struct {
 	// Dir is the state directory.
 	Dir string
 }
 
-// Joining returns the note of an unfinished join, nil when there is none. A note that cannot be
+// Joining returns the marker of an unfinished join, nil when there is none. A note that cannot be
 // read counts as the worst one: something had begun.
 func (m Markers) Joining() (*Joining, error) {
 	data, err := os.ReadFile(filepath.Join(m.Dir, joiningFile))
@@ -54,12 +53,12 @@ func (m Markers) Joining() (*Joining, error) {
 	}
 	var j Joining
 	if json.Unmarshal(data, &j) != nil {
-		return &Joining{Transfer: true}, nil //nolint:nilerr // what was torn is worse than what is missing, not an error
+		return &Joining{SST: true}, nil //nolint:nilerr // what was torn is worse than what is missing, not an error
 	}
 	return &j, nil
 }
 
-// SetJoining writes the note.
+// SetJoining writes the marker.
 func (m Markers) SetJoining(j Joining) error {
 	data, err := json.Marshal(j)
 	if err != nil {
@@ -68,7 +67,7 @@ func (m Markers) SetJoining(j Joining) error {
 	return WriteFile(filepath.Join(m.Dir, joiningFile), data, 0o600)
 }
 
-// ClearJoining removes the note: the join has ended well.
+// ClearJoining removes the marker: the join has succeeded.
 func (m Markers) ClearJoining() error { return Remove(filepath.Join(m.Dir, joiningFile)) }
 
 // Initialising says whether an initialisation was begun and never seen to serve.

@@ -1,5 +1,5 @@
-// Package donor is the agent's room of the state transfers this member gives as donor, and of the size of its data, which others plan
-// with.
+// Package donor is the agent's room of the state transfers of which this member is the donor, and of the size of its data, by which
+// joiners judge whether an SST fits.
 package donor
 
 import (
@@ -20,54 +20,54 @@ import (
 )
 
 const (
-	// sizeLasts is how long a measured size of the data is good enough for others to plan with.
+	// sizeLasts is how long a measured size of the data is good enough for joiners.
 	sizeLasts = 10 * time.Minute
-	// transferPort is where a joiner takes the stream of a transfer script.
+	// transferPort is where a joiner receives the stream of a transfer script.
 	transferPort = 4444
-	// listenEvery is the pause between two looks at the connection to a joiner.
-	listenEvery = 10 * time.Second
+	// observeEvery is the pause between two observations of the connection to a joiner.
+	observeEvery = 10 * time.Second
 )
 
 // Room is the loop's.
 type Room struct {
-	bytes      int64
-	measuredAt time.Time
-	measuring  bool
-	giving     *agentapi.Giving
-	gave       *agentapi.Giving // the last one that was given
-	given      map[string]int64 // transfers given, by kind, since the agent started
-	donation   sst.Donation
-	hearing    hearing
-	notes      int // of the transfer scripts of this run, read so far
+	bytes       int64
+	measuredAt  time.Time
+	measuring   bool
+	current     *agentapi.Donation
+	last        *agentapi.Donation // the last one that was given
+	counts      map[string]int64   // transfers given, by kind, since the agent started
+	donation    sst.Donation
+	joinerWatch joinerWatch
+	notes       int // of the transfer scripts of this run, read so far
 
 	loop   room.Loop
 	places paths.Places
 	run    *running.Room
 	config *config.Room
-	// answers tells of the connection to a port of a host.
-	answers func(host net.IP, port uint16) (streams.Answer, bool)
+	// peerAnswer observes the connection to a port of a host.
+	peerAnswer func(host net.IP, port uint16) (streams.Answer, bool)
 }
 
-// hearing is what is known of the joiner a script of this member gives to.
-type hearing struct {
+// joinerWatch is the state of the watch over the joiner of one transfer script.
+type joinerWatch struct {
 	script int // its process
 	at     time.Time
 	watch  sst.JoinerWatch
 	ended  bool
 }
 
-// New returns a room that has given nothing.
-func New(loop room.Loop, places paths.Places, run *running.Room, config *config.Room, answers func(net.IP, uint16) (streams.Answer, bool)) Room {
-	return Room{loop: loop, places: places, run: run, config: config, answers: answers}
+// New returns the room of a member that was no donor yet.
+func New(loop room.Loop, places paths.Places, run *running.Room, config *config.Room, peerAnswer func(net.IP, uint16) (streams.Answer, bool)) Room {
+	return Room{loop: loop, places: places, run: run, config: config, peerAnswer: peerAnswer}
 }
 
 // Began is called for a new run, whose scripts have noted nothing yet.
 func (r *Room) Began() { r.notes = 0 }
 
-// Tick looks for what the transfer scripts have noted since the last look.
+// Tick reads what the transfer scripts have noted since the last time.
 func (r *Room) Tick() {
 	if r.run.Proc == nil {
-		r.giving, r.donation = nil, sst.Donation{}
+		r.current, r.donation = nil, sst.Donation{}
 		return
 	}
 	notes := transfer.Notes(r.places.TransferNotes())
@@ -80,83 +80,83 @@ func (r *Room) Tick() {
 	if len(notes) > 0 {
 		switch last := notes[len(notes)-1]; {
 		case !last.Running():
-			r.giving = nil
+			r.current = nil
 		case last.Role == transfer.RoleDonor:
 			r.endLostJoiner(last, time.Now())
 		}
 	}
-	r.donation.See(r.run.Status, r.giving != nil, time.Now())
+	r.donation.See(r.run.Status, r.current != nil, time.Now())
 	r.measure()
 }
 
-// began notes a transfer that a script has begun to give.
+// began records that a transfer script of this donor has begun.
 func (r *Room) began(n transfer.Note) {
-	given := maps.Clone(r.given) // reports hold the old one
+	given := maps.Clone(r.counts) // reports hold the old one
 	if given == nil {
 		given = map[string]int64{}
 	}
 	given[n.Kind]++
-	r.given = given
-	r.giving = &agentapi.Giving{Kind: n.Kind, To: n.Host, Since: time.Now()}
-	r.gave = r.giving
+	r.counts = given
+	r.current = &agentapi.Donation{Kind: n.Kind, To: n.Host, Since: time.Now()}
+	r.last = r.current
 	r.measuredAt = time.Time{}
-	r.loop.Logger.Info("giving a state transfer", "kind", n.Kind, "to", n.Host)
+	r.loop.Logger.Info("state transfer started as donor", "kind", n.Kind, "to", n.Host)
 }
 
-// measure lets a worker find out how large a full copy would be.
+// measure starts a worker that measures how large an SST would be.
 func (r *Room) measure() {
 	if r.measuring || !r.run.Served || time.Since(r.measuredAt) < sizeLasts {
 		return
 	}
 	r.measuring = true
 	go func() {
-		size := datadir.CopySize(r.places.Data)
+		size := datadir.SSTSize(r.places.Data)
 		r.loop.Post(func() { r.measuring, r.measuredAt, r.bytes = false, time.Now(), size })
 	}()
 }
 
-// endLostJoiner ends the script of a transfer this member gives when its joiner has gone without a word: its host has lost
-// power, or the network swallows everything (sst.JoinerWatch). The script would wait until the kernel gives up, a quarter of an hour, or for ever
-// while it has nothing to send; by rsync the member refuses all writes meanwhile. mariadbd goes on, and serves again.
+// endLostJoiner ends the transfer script when its joiner is unreachable: its host lost power, or the network drops all packets
+// (sst.JoinerWatch). The script would wait a quarter of an hour for the kernel to give up, or for ever with nothing to send;
+// with rsync the donor rejects all writes meanwhile. mariadbd goes on, and serves again.
 //
-// Only silence counts, not how far the copy comes: a joiner that is slow tells at least that it has no room, and one that
-// lives judges that itself. It is none without a quorum, either: the group would never hear that the transfer has ended (sst.Donation),
-// and no member can write.
+// Only silence counts, not progress: a slow joiner still answers window probes, and a live one ends a stalled transfer itself.
+// Without quorum, silence does not count: the end of the transfer could not be reported to the group (sst.Donation), and no
+// member can write.
 func (r *Room) endLostJoiner(n transfer.Note, now time.Time) {
-	h := &r.hearing
-	if h.script != n.PID {
-		*h = hearing{script: n.PID}
+	w := &r.joinerWatch
+	if w.script != n.PID {
+		*w = joinerWatch{script: n.PID}
 	}
-	if r.config.Node == nil || now.Sub(h.at) < listenEvery {
+	if r.config.Node == nil || now.Sub(w.at) < observeEvery {
 		return
 	}
-	if h.ended {
-		h.at = now
-		procs.Kill(n.PID) // it has not heard
+	if w.ended {
+		w.at = now
+		procs.Kill(n.PID) // it ignored SIGTERM
 		return
 	}
-	answer, ok := r.answers(net.ParseIP(n.Host), transferPort)
-	h.at = now
-	silent := h.watch.See(now, sst.JoinerLook{Connected: ok && !r.run.WithoutQuorum(), Silent: answer.Silent, OwesACK: answer.Owed},
+	answer, ok := r.peerAnswer(net.ParseIP(n.Host), transferPort)
+	w.at = now
+	silent := w.watch.See(now, sst.JoinerObservation{Connected: ok && !r.run.WithoutQuorum(), Silent: answer.Silent, OwesACK: answer.Owed},
 		r.config.Node.StateTransfer.Stall())
 	if silent == 0 {
 		return
 	}
-	h.ended = true
-	r.loop.Logger.Warn("nothing comes from the joiner any more: ending the transfer to it", "kind", n.Kind, "to", n.Host,
+	w.ended = true
+	r.loop.Logger.Warn("joiner unreachable: ending the state transfer to it", "kind", n.Kind, "to", n.Host,
 		"silent", silent.Round(time.Second).String())
 	procs.End(n.PID)
 }
 
-// Report tells of the transfer that is given, or was given last, and of the size of the data.
+// Report adds the running or last transfer as donor, and the size of the data.
 func (r *Room) Report(to *agentapi.Report) {
-	if r.giving != nil {
-		g := *r.giving
-		to.Giving = &g
-	} else if r.gave != nil {
-		g := *r.gave
-		to.Gave = &g
+	if r.current != nil {
+		g := *r.current
+		to.Donation = &g
+	} else if r.last != nil {
+		g := *r.last
+		to.LastDonation = &g
 	}
 	to.StuckDonor = r.donation.Stuck(r.run.Status, time.Now())
-	to.Given, to.DataBytes = r.given, r.bytes
+	to.Donations, to.DataBytes = r.counts, r.bytes
 }

@@ -62,16 +62,16 @@ const gives = "trap 'touch cleaned' EXIT\nsleep 1000 | sleep 1000\nsleep 1000\n"
 func TestUnheardTransferIsEnded(t *testing.T) {
 	a, n := donor(t, gives)
 	below := procs.Below(n.PID)
-	a.answers = func(host net.IP, port uint16) (streams.Answer, bool) {
+	a.peerAnswer = func(host net.IP, port uint16) (streams.Answer, bool) {
 		return streams.Answer{Silent: time.Hour, Owed: true}, host.String() == "10.0.0.9" && port == 4444
 	}
 	a.Tick()
-	if a.giving == nil || !n.Running() {
+	if a.current == nil || !n.Running() {
 		t.Fatal("ended at the first look")
 	}
-	then := a.hearing.at.Add(-agentapi.DefaultStall - time.Second)
-	a.hearing.at, a.hearing.watch = then, sst.JoinerWatch{}
-	a.hearing.watch.See(then, sst.JoinerLook{Connected: true, OwesACK: true}, agentapi.DefaultStall)
+	then := a.joinerWatch.at.Add(-agentapi.DefaultStall - time.Second)
+	a.joinerWatch.at, a.joinerWatch.watch = then, sst.JoinerWatch{}
+	a.joinerWatch.watch.See(then, sst.JoinerObservation{Connected: true, OwesACK: true}, agentapi.DefaultStall)
 	a.Tick()
 	agenttest.Until(t, "the script ends", func() bool { return !n.Running() })
 	for _, pid := range below {
@@ -81,25 +81,25 @@ func TestUnheardTransferIsEnded(t *testing.T) {
 		t.Error("it could not clean up: ", err)
 	}
 	a.Tick()
-	if g := a.gave; g == nil || g.To != "10.0.0.9" {
+	if g := a.last; g == nil || g.To != "10.0.0.9" {
 		t.Errorf("it has given %+v", g)
 	}
-	if a.giving != nil || procs.Name(a.run.Proc.PID) != "sleep" || a.run.Attempts.Failure != nil {
-		t.Errorf("gives %+v, server %q, %+v", a.giving, procs.Name(a.run.Proc.PID), a.run.Attempts.Failure)
+	if a.current != nil || procs.Name(a.run.Proc.PID) != "sleep" || a.run.Attempts.Failure != nil {
+		t.Errorf("gives %+v, server %q, %+v", a.current, procs.Name(a.run.Proc.PID), a.run.Attempts.Failure)
 	}
 }
 
 // TestUnheardTransferThatDoesNotHear is killed at the next look.
 func TestUnheardTransferThatDoesNotHear(t *testing.T) {
 	a, n := donor(t, "trap '' TERM\nwhile :; do sleep 1000 | sleep 1000; done\n")
-	a.answers = func(net.IP, uint16) (streams.Answer, bool) {
+	a.peerAnswer = func(net.IP, uint16) (streams.Answer, bool) {
 		return streams.Answer{Silent: time.Hour, Owed: true}, true
 	}
 	start := time.Unix(100000, 0)
 	a.endLostJoiner(n, start)
 	a.endLostJoiner(n, start.Add(11*time.Minute))
 	agenttest.Until(t, "it goes on", func() bool { return n.Running() && len(procs.Below(n.PID)) >= 2 })
-	a.answers = func(net.IP, uint16) (streams.Answer, bool) { return streams.Answer{}, false }
+	a.peerAnswer = func(net.IP, uint16) (streams.Answer, bool) { return streams.Answer{}, false }
 	a.endLostJoiner(n, start.Add(11*time.Minute+time.Second))
 	if !n.Running() {
 		t.Fatal("it had no time")
@@ -114,21 +114,21 @@ func TestUnheardTransferGoesOn(t *testing.T) {
 		"without a quorum":        func(a *Room, _ *transfer.Note) { a.run.Status.Component = galera.ComponentNonPrimary },
 		"without a configuration": func(a *Room, _ *transfer.Note) { a.config.Node = nil },
 		"somebody has patience":   func(a *Room, _ *transfer.Note) { a.config.Node.StateTransfer.StallSeconds = 1300 },
-		"another one since":       func(a *Room, _ *transfer.Note) { a.hearing.script = 1 },
+		"another one since":       func(a *Room, _ *transfer.Note) { a.joinerWatch.script = 1 },
 		"looked at a moment ago": func(a *Room, _ *transfer.Note) {
-			a.hearing.at = time.Unix(100000, 0).Add(11*time.Minute - time.Second)
+			a.joinerWatch.at = time.Unix(100000, 0).Add(11*time.Minute - time.Second)
 		},
 		"to nobody that has a name": func(_ *Room, n *transfer.Note) { n.Host = "shop-2" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, n := donor(t, gives)
-			a.answers = func(host net.IP, _ uint16) (streams.Answer, bool) {
+			a.peerAnswer = func(host net.IP, _ uint16) (streams.Answer, bool) {
 				return streams.Answer{Silent: time.Hour, Owed: true}, host != nil
 			}
 			a.endLostJoiner(n, time.Unix(100000, 0))
 			edit(a, &n)
 			a.endLostJoiner(n, time.Unix(100000, 0).Add(11*time.Minute))
-			if a.hearing.ended || !n.Running() {
+			if a.joinerWatch.ended || !n.Running() {
 				t.Error("ended")
 			}
 		})

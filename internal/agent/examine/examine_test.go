@@ -19,7 +19,7 @@ func at(seqno int64) galera.Position { return galera.Position{UUID: uuidA, Seqno
 
 func TestJudgeRecovered(t *testing.T) {
 	joined := func(from galera.Position, transfer bool) *datadir.Joining {
-		return &datadir.Joining{From: from, Transfer: transfer}
+		return &datadir.Joining{From: from, SST: transfer}
 	}
 	none := galera.Position{}
 	for name, c := range map[string]struct {
@@ -55,9 +55,9 @@ func TestJudgeRecovered(t *testing.T) {
 
 func TestPositionArgs(t *testing.T) {
 	for want, found := range map[string]Found{
-		"":                                       {Position: galera.Position{}, Start: "x", Data: galera.DataPresent},
+		"":                                       {Position: galera.Position{}, StartPosition: "x", Data: galera.DataPresent},
 		"--wsrep-start-position=" + uuidA + ":9": {Position: at(9), Data: galera.DataPresent},
-		"--wsrep-start-position=" + uuidA + ":9,0-1-2": {Position: at(9), Start: uuidA + ":9,0-1-2", Data: galera.DataPresent},
+		"--wsrep-start-position=" + uuidA + ":9,0-1-2": {Position: at(9), StartPosition: uuidA + ":9,0-1-2", Data: galera.DataPresent},
 	} {
 		if got := strings.Join(found.Args(true), " "); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -67,7 +67,7 @@ func TestPositionArgs(t *testing.T) {
 
 // TestArgsOfACopy: Galera asks for a full copy when it is told no position; a bootstrap is told it all the same.
 func TestArgsOfACopy(t *testing.T) {
-	for _, f := range []Found{{Marked: true}, {VotedOut: true}, {Copy: true}, {Newer: "12"}} {
+	for _, f := range []Found{{Marked: true}, {VotedOut: true}, {NeedsSST: true}, {Newer: "12"}} {
 		f.Data, f.Position = galera.DataPresent, at(9)
 		if f.Args(true) != nil || f.Args(false) == nil {
 			t.Errorf("%+v: %v, %v", f, f.Args(true), f.Args(false))

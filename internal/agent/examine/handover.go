@@ -8,8 +8,8 @@ import (
 
 // Busy implements handover.Part.
 func (r *Room) Busy() string {
-	if r.looking {
-		return "the data directory is being looked at"
+	if r.examining {
+		return "the data directory is being examined"
 	}
 	return ""
 }

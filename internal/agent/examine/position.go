@@ -22,12 +22,12 @@ func (r *Room) data(ctx context.Context) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	look, err := datadir.LookAt(p.Data)
+	look, err := datadir.Inspect(p.Data)
 	if err != nil {
 		return Found{}, err
 	}
-	found := Found{Data: datadir.Judge(look, note)}
-	found.Cut = note != nil && note.Transfer && (note.Address == "" || note.Address == r.address)
+	found := Found{Data: datadir.Classify(look, note)}
+	found.SSTInterrupted = note != nil && note.SST && (note.Address == "" || note.Address == r.address)
 	if found.Data != galera.DataPresent {
 		return found, nil
 	}
@@ -42,12 +42,12 @@ func (r *Room) data(ctx context.Context) (Found, error) {
 	return found, err
 }
 
-// newerData finds out where data of a later series stand without letting mariadbd near them: Galera's own
-// file tells after a good end, and a join that did not end has begun from a known position.
+// newerData determines where data of a later series stand without starting mariadbd on them: by grastate.dat after a clean
+// stop, else by the joining marker's start position.
 func newerData(found Found, dir string, note *datadir.Joining) Found {
 	found.Newer = found.Versions.Used
 	if grastate, err := datadir.ReadGrastate(dir); err == nil && grastate.Position.Known() {
-		found.Position, found.Safe = grastate.Position, grastate.SafeToBootstrap
+		found.Position, found.SafeToBootstrap = grastate.Position, grastate.SafeToBootstrap
 	} else if note != nil {
 		found.Position = note.From
 	}
@@ -58,7 +58,7 @@ func newerData(found Found, dir string, note *datadir.Joining) Found {
 func (r *Room) findPosition(ctx context.Context, found Found, note *datadir.Joining) (Found, error) {
 	grastate, grastateErr := datadir.ReadGrastate(r.places.Data)
 	if grastateErr == nil {
-		found.Safe = grastate.SafeToBootstrap
+		found.SafeToBootstrap = grastate.SafeToBootstrap
 		if grastate.Position.Known() {
 			found.Position = grastate.Position
 			return found, nil
@@ -72,10 +72,10 @@ func (r *Room) findPosition(ctx context.Context, found Found, note *datadir.Join
 		return found, err
 	}
 	pos := recovered.Position
-	found.Start = recovered.Start
+	found.StartPosition = recovered.Start
 	r.loop.Logger.Info("position recovered", "position", pos.String(), "took", time.Since(started).Round(time.Millisecond).String())
 	if !pos.Known() && r.markers.Initialising() {
-		return r.discardUnborn()
+		return r.discardUninitialised()
 	}
 	marked := ""
 	if grastateErr == nil {
@@ -85,7 +85,7 @@ func (r *Room) findPosition(ctx context.Context, found Found, note *datadir.Join
 	if r.markers.VotedOut() {
 		found.Marked, found.VotedOut = true, true
 		found.Trouble = &agentapi.Failure{Reason: agentapi.FailureInconsistent,
-			Message: fmt.Sprintf("the group has found the data here, at %s, to differ from the other members'; a full transfer will replace them", pos)}
+			Message: fmt.Sprintf("this node was voted out: the group found its data, at %s, inconsistent; an SST will replace them", pos)}
 	}
 	return found, nil
 }
@@ -100,10 +100,10 @@ func judgeRecovered(found Found, pos galera.Position, marked string, note *datad
 	switch {
 	case !pos.Known():
 		found.Trouble = &agentapi.Failure{Reason: agentapi.FailureRecovery,
-			Message: "the data directory holds a database without any Galera history; it was not made here, and joining would replace it"}
+			Message: "the data directory holds a database without a Galera position; the operator did not create it, and a join would replace it by SST"}
 	case marked == galera.ZeroUUID:
 		found.Position = pos
-		found.Marked = note == nil || note.Transfer || note.From != pos
+		found.Marked = note == nil || note.SST || note.From != pos
 	case marked != "" && marked != pos.UUID:
 		found.Trouble = &agentapi.Failure{Reason: agentapi.FailureRecovery,
 			Message: fmt.Sprintf("grastate.dat names the history %s, the database %s", marked, pos.UUID)}
@@ -113,10 +113,10 @@ func judgeRecovered(found Found, pos galera.Position, marked string, note *datad
 	return found
 }
 
-// discardUnborn removes a database that was made by an Initialise order and never took part in a
-// component: its making was cut off, and it has not a single write-set.
-func (r *Room) discardUnborn() (Found, error) {
-	r.loop.Logger.Warn("removing a database whose initialisation was cut off before it had any history")
+// discardUninitialised removes a database that an Initialise order made and that never was in a component: its initialisation
+// was interrupted, and it holds no write-set.
+func (r *Room) discardUninitialised() (Found, error) {
+	r.loop.Logger.Warn("removing a database whose initialisation was interrupted: it has no Galera UUID")
 	if err := os.RemoveAll(r.places.Data); err != nil {
 		return Found{}, err
 	}

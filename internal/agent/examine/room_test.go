@@ -22,7 +22,7 @@ func TestEndFor(t *testing.T) {
 		"the volume frozen": {long, long, true, true, false},
 	} {
 		cut := false
-		r := Room{volume: &volume.Volume{Watch: volume.NewWatch(nil, time.Now)}, looking: c.looking, from: now.Add(-c.looked), cut: func() { cut = true }}
+		r := Room{volume: &volume.Volume{Watch: volume.NewWatch(nil, time.Now)}, examining: c.looking, from: now.Add(-c.looked), cancel: func() { cut = true }}
 		if c.frozen {
 			r.volume.Begin(now.Add(-time.Hour))
 		}
@@ -37,7 +37,7 @@ func TestSlow(t *testing.T) {
 	now := time.Now()
 	for took, want := range map[time.Duration]bool{slowAfter - time.Second: false, slowAfter + time.Second: true} {
 		for _, looking := range []bool{true, false} {
-			r := Room{looking: looking, from: now.Add(-took)}
+			r := Room{examining: looking, from: now.Add(-took)}
 			if f := r.Slow(now); (f != nil) != (want && looking) {
 				t.Errorf("after %s, looking %v: %+v", took, looking, f)
 			}

@@ -41,9 +41,9 @@ func New(loop room.Loop, table *procs.Table) Image {
 	}
 }
 
-// Look asks the image's programs for their versions. It is known before anything else happens
+// ReadVersions asks the image's programs for their versions. It is known before anything else happens
 // which mariadbd would run: not every one may touch every data directory.
-func (i *Image) Look(ctx context.Context) {
+func (i *Image) ReadVersions(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, versionTime)
 	defer cancel()
 	if i.Mariadbd != "" {

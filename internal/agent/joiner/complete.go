@@ -9,7 +9,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// Judge goes on with a join whose server has the component's state, and ends it when the member has caught up.
+// Judge continues a join whose node has the component's state, and ends it when the node has caught up.
 func (r *Room) Judge() {
 	if lifecycle.HasState(r.Run.Status) && r.Run.Note != nil && r.kindKnown() && r.durable() {
 		r.stateComplete()
@@ -19,19 +19,19 @@ func (r *Room) Judge() {
 	}
 }
 
-// stateComplete is called when all of the component's state is here. What was written meanwhile may
-// have to be applied yet.
+// stateComplete is called when the IST or SST is complete (Joined, Donor or Synced). Write-sets received meanwhile may still
+// have to be applied.
 func (r *Room) stateComplete() {
 	if r.completing {
 		return
 	}
-	if note := r.Run.Note; note.Marked && !note.Transfer {
+	if note := r.Run.Note; note.Marked && !note.SST {
 		r.Run.EndTransfer(&agentapi.Failure{Reason: agentapi.FailureTransfer, At: time.Now(),
-			Message: "the member was let in without the full copy that its data need"}, r.donor())
+			Message: "the node joined without the SST that its data need; it is restarted to get one"}, r.donor())
 		return
 	}
 	r.completing = true
-	proc, copied := r.Run.Proc, r.copiedVersions()
+	proc, copied := r.Run.Proc, r.sstVersions()
 	r.Volume.Do(func() error {
 		if err := r.markers.ClearInitialising(); err != nil {
 			return err
@@ -52,7 +52,7 @@ func (r *Room) stateComplete() {
 		r.completing = false
 		if err != nil { // tried again at the next status
 			r.Volume.Suspect()
-			r.loop.Logger.Error("the notes of the join cannot be changed", "error", err)
+			r.loop.Logger.Error("cannot update the markers of the join", "error", err)
 			return
 		}
 		if copied != nil {
@@ -65,9 +65,9 @@ func (r *Room) stateComplete() {
 	})
 }
 
-// copiedVersions are the versions of data that have come by a full copy, nil when none has: the system tables are the donor's.
-func (r *Room) copiedVersions() *datadir.Versions {
-	if !r.Run.Note.Transfer {
+// sstVersions returns the versions of data received by SST, nil without one: the system tables are the donor's.
+func (r *Room) sstVersions() *datadir.Versions {
+	if !r.Run.Note.SST {
 		return nil
 	}
 	v := datadir.Versions{Used: r.Image.ServerVersion}
@@ -77,7 +77,7 @@ func (r *Room) copiedVersions() *datadir.Versions {
 	return &v
 }
 
-// complete tells how a join went whose note is gone.
+// complete records how the state came, after the joining marker was removed.
 func (r *Room) complete() {
 	note, j := *r.Run.Note, r.Join
 	r.Run.Note, r.Run.Attempts.FailedDonor = nil, ""
@@ -85,16 +85,16 @@ func (r *Room) complete() {
 		return
 	}
 	j.Phase, j.Rate, j.ETA = agentapi.JoinApplying, 0, nil
-	j.Kind = lifecycle.JoinKind(note.Transfer, r.Run.From, r.Run.Position)
+	j.Kind = lifecycle.JoinKind(note.SST, r.Run.From, r.Run.Position)
 	switch j.Kind {
 	case agentapi.JoinIST:
 		j.WriteSets = r.Run.Position.Seqno - r.Run.From.Seqno
 	case agentapi.JoinSST:
-		r.measureCopy()
+		r.measureSST()
 	}
 }
 
-// caughtUp says that a join is over, and all that is told of it known.
+// caughtUp returns whether the join is over and its numbers are known.
 func (r *Room) caughtUp() bool {
 	return r.Run.Note == nil && r.Join != nil && r.Join.EndedAt == nil && !r.measuring &&
 		r.Run.Status != nil && r.Run.Status.State != galera.NodeJoined
@@ -108,12 +108,12 @@ func (r *Room) ended() {
 		"writeSets", j.WriteSets, "position", r.Run.Position.String())
 }
 
-// measureCopy lets a worker add up the bytes of the copy.
-func (r *Room) measureCopy() {
+// measureSST starts a worker that adds up the bytes of the SST.
+func (r *Room) measureSST() {
 	r.measuring = true
 	proc := r.Run.Proc
 	go func() {
-		size := datadir.CopySize(r.places.Data)
+		size := datadir.SSTSize(r.places.Data)
 		r.loop.Post(func() {
 			if r.Run.Proc != proc {
 				return

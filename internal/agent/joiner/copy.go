@@ -17,15 +17,15 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// lookEvery is the pause between two looks at a running transfer.
-const lookEvery = time.Second
+// observeEvery is the pause between two observations of a running SST.
+const observeEvery = time.Second
 
-// Watch notes that a full transfer has begun, and follows it.
+// Watch records that an SST has begun, and follows it.
 func (r *Room) Watch() {
 	if r.Run.Proc == nil || r.Run.Note == nil {
 		return
 	}
-	if !r.noteCopy(lifecycle.HasState(r.Run.Status)) {
+	if !r.recordSST(lifecycle.HasState(r.Run.Status)) {
 		if r.Join != nil && r.Join.EndedAt == nil {
 			r.Join.Phase = istPhase(r.Run.Status)
 		}
@@ -34,23 +34,23 @@ func (r *Room) Watch() {
 	if r.progress == nil {
 		r.progress, r.workers = sst.Begin(time.Now()), &transfer.Workers{}
 	}
-	if r.looking || time.Since(r.lookedAt) < lookEvery {
+	if r.observing || time.Since(r.observedAt) < observeEvery {
 		return
 	}
-	r.looking = true
+	r.observing = true
 	proc, workers, method, dir := r.Run.Proc, r.workers, r.Run.Note.Method, r.places.Data
 	notes := r.places.TransferNotes()
 	go func() {
-		look := lookAt(proc.PID, proc.StartedAt, workers, method, dir, notes)
+		look := observe(proc.PID, proc.StartedAt, workers, method, dir, notes)
 		r.loop.Post(func() {
 			if r.Run.Proc == proc && r.progress != nil {
-				r.onLook(look)
+				r.onObservation(look)
 			}
 		})
 	}()
 }
 
-// istPhase is how far a join without a full transfer is.
+// istPhase is the phase of a join without SST.
 func istPhase(status *agentapi.Server) string {
 	if status != nil {
 		return agentapi.JoinApplying
@@ -58,18 +58,18 @@ func istPhase(status *agentapi.Server) string {
 	return agentapi.JoinWaiting
 }
 
-// noteCopy says whether a full transfer is awaited or under way, and sees to it that that is put down. The last look is the one at
-// a server that has its state.
-func (r *Room) noteCopy(last bool) bool {
-	if r.Run.Note.Transfer || r.noting || r.completing {
-		return r.Run.Note.Transfer
+// recordSST returns whether this join is an SST, and writes that to the joining marker when it detects one. last is the final
+// check, once the node is Joined, Donor or Synced.
+func (r *Room) recordSST(last bool) bool {
+	if r.Run.Note.SST || r.recording || r.completing {
+		return r.Run.Note.SST
 	}
-	r.noting = true
-	proc, note, begun, dir := r.Run.Proc, *r.Run.Note, r.gifts.copied(r.Group.Views), r.places.Data
-	note.Transfer = true
+	r.recording = true
+	proc, note, begun, dir := r.Run.Proc, *r.Run.Note, r.reports.sstReported(r.Group.Views), r.places.Data
+	note.SST = true
 	r.Volume.Do(func() error {
-		if look, err := datadir.LookAt(dir); !begun && err == nil {
-			begun = look.Transfer
+		if look, err := datadir.Inspect(dir); !begun && err == nil {
+			begun = look.SST
 		}
 		if !begun {
 			return nil
@@ -79,10 +79,10 @@ func (r *Room) noteCopy(last bool) bool {
 		if r.Run.Proc != proc || r.Run.Note == nil {
 			return
 		}
-		r.noting = false
+		r.recording = false
 		if err != nil {
 			r.Volume.Suspect()
-			r.loop.Logger.Error("the transfer could not be noted", "error", err)
+			r.loop.Logger.Error("cannot record the SST in the joining marker", "error", err)
 			return
 		}
 		if begun {
@@ -91,7 +91,7 @@ func (r *Room) noteCopy(last bool) bool {
 		}
 		switch {
 		case !last && lifecycle.HasState(r.Run.Status):
-			r.noteCopy(true)
+			r.recordSST(true)
 		case last:
 			r.known = true
 			if r.Run.Status != nil {
@@ -99,21 +99,20 @@ func (r *Room) noteCopy(last bool) bool {
 			}
 		}
 	})
-	return r.Run.Note != nil && r.Run.Note.Transfer
+	return r.Run.Note != nil && r.Run.Note.SST
 }
 
-// kindKnown says whether it is known by which kind of transfer the state has come. A copy that was not noticed would be
-// taken for write-sets, and not be brought to the disk.
+// kindKnown returns whether IST or SST is certain. An SST taken for IST would not be synced to disk.
 func (r *Room) kindKnown() bool {
-	if r.Run.Note.Transfer || r.known {
+	if r.Run.Note.SST || r.known {
 		return true
 	}
-	r.noteCopy(true)
-	return r.Run.Note != nil && (r.Run.Note.Transfer || r.known)
+	r.recordSST(true)
+	return r.Run.Note != nil && (r.Run.Note.SST || r.known)
 }
 
-// lookAt looks at files and processes; it takes as long as a walk through the directory.
-func lookAt(pid int, started time.Time, workers *transfer.Workers, method, dir, notes string) sst.Look {
+// observe reads files and processes; it takes as long as a walk through the directory.
+func observe(pid int, started time.Time, workers *transfer.Workers, method, dir, notes string) sst.Observation {
 	below := procs.Below(pid)
 	var copiers []int
 	for _, p := range below {
@@ -122,17 +121,16 @@ func lookAt(pid int, started time.Time, workers *transfer.Workers, method, dir, 
 		}
 	}
 	written, work := workers.Count(copiers)
-	l := sst.Look{At: time.Now(), Work: work, Preparing: transfer.PreparingSince(dir, started), Ended: scriptEnded(notes)}
+	l := sst.Observation{At: time.Now(), Work: work, Preparing: transfer.PreparingSince(dir, started), Ended: scriptEnded(notes)}
 	if method == servercnf.Rsync {
-		l.Bytes = written // it writes over the old files: their size says nothing
+		l.Bytes = written // rsync overwrites the old files: their size says nothing
 	} else {
-		l.Bytes = datadir.CopySize(filepath.Join(dir, ".sst"))
+		l.Bytes = datadir.SSTSize(filepath.Join(dir, ".sst"))
 	}
 	return l
 }
 
-// scriptEnded says whether the joiner's script has begun and ended. mariadbd would have ended, too, if
-// it had failed.
+// scriptEnded returns whether the joiner's script has begun and ended. If it had failed, mariadbd would have ended, too.
 func scriptEnded(path string) bool {
 	ended := false
 	for _, n := range transfer.Notes(path) {
@@ -143,8 +141,8 @@ func scriptEnded(path string) bool {
 	return ended
 }
 
-func (r *Room) onLook(l sst.Look) {
-	r.looking, r.lookedAt = false, l.At
+func (r *Room) onObservation(l sst.Observation) {
+	r.observing, r.observedAt = false, l.At
 	before := r.progress.Phase()
 	if r.Run.Status != nil {
 		l.Ended = true
@@ -173,7 +171,7 @@ func (r *Room) onLook(l sst.Look) {
 	showProgress(r.Join, r.progress, l.At)
 }
 
-// showProgress tells a join the present numbers.
+// showProgress copies the present numbers to the report's join.
 func showProgress(j *agentapi.Join, p *sst.Progress, now time.Time) {
 	j.Phase, j.Bytes, j.Rate = p.Phase(), p.Bytes(), p.Rate()
 	if p.Phase() == agentapi.JoinApplying {
@@ -186,21 +184,21 @@ func showProgress(j *agentapi.Join, p *sst.Progress, now time.Time) {
 	}
 }
 
-// EndStalledCopy ends a run whose full transfer has stood still for too long (sst.CopyStalled).
-func (r *Room) EndStalledCopy() {
+// EndStalledSST kills mariadbd when its SST has stalled (sst.SSTStalled).
+func (r *Room) EndStalledSST() {
 	p := r.progress
 	if p == nil || !r.under() || r.Config.Node == nil {
 		return
 	}
 	if r.Volume.Frozen() {
-		p.Hold(time.Now())
+		p.ResetStall(time.Now())
 	}
 	limit := r.Config.Node.StateTransfer.Stall()
-	if !sst.CopyStalled(p, time.Now(), limit) {
+	if !sst.SSTStalled(p, time.Now(), limit) {
 		return
 	}
 	r.end(&agentapi.Failure{Reason: agentapi.FailureStalled, At: time.Now(), Message: fmt.Sprintf(
-		"the full transfer from %s made no progress for %s in the phase %s, after %d MiB; it was ended and will be begun anew",
+		"SST from %s: no progress for %s in phase %s, after %d MiB; mariadbd was killed, the join is tried again",
 		r.donor(), limit, p.Phase(), p.Bytes()>>20)})
 }
 
@@ -212,15 +210,15 @@ func (r *Room) donor() string {
 	return r.Join.Donor
 }
 
-// durable says that the full copy is on the disk, and sees to it that it comes there. Neither mbstream nor rsync
-// does, and InnoDB only for what it writes itself: after a power cut, pieces would be taken for the data that the copy was
-// noted as. Until then the note of the join stays, and no client is served.
+// durable returns whether the SST is synced to disk, and starts the sync. Neither mbstream nor rsync syncs, and InnoDB syncs
+// only its own writes: after a power cut a partial SST could count as complete. Until then the joining marker stays, and the
+// node serves no client.
 func (r *Room) durable() bool {
-	if r.Run.Note == nil || !r.Run.Note.Transfer || r.kept {
+	if r.Run.Note == nil || !r.Run.Note.SST || r.synced {
 		return true
 	}
-	if !r.keeping {
-		r.keeping = true
+	if !r.syncing {
+		r.syncing = true
 		proc := r.Run.Proc
 		go func() {
 			err := datadir.SyncAll(r.places.Data)
@@ -230,19 +228,19 @@ func (r *Room) durable() bool {
 	return false
 }
 
-// onDurable goes on where the copy is on the disk. One that cannot be brought there is worth nothing: the kernel tells of a
-// failed write once, and another attempt would seem to succeed.
+// onDurable continues the join after the sync. If the sync failed the SST is useless: the kernel reports a failed write once,
+// so a second sync would seem to succeed.
 func (r *Room) onDurable(proc *mariadbd.Process, err error) {
 	switch {
 	case r.Run.Proc != proc || r.Run.Leaving():
 	case err != nil:
-		f := &agentapi.Failure{Reason: agentapi.FailureTransfer, At: time.Now(), Message: "the full copy could not be brought to the disk: " + err.Error()}
+		f := &agentapi.Failure{Reason: agentapi.FailureTransfer, At: time.Now(), Message: "the received SST could not be synced to disk: " + err.Error()}
 		if errors.Is(err, syscall.ENOSPC) {
 			f.Reason = agentapi.FailureDiskFull
 		}
 		r.end(f)
 	default:
-		r.kept = true
+		r.synced = true
 		if r.Run.Status != nil {
 			r.events.Judge()
 		}

@@ -16,7 +16,7 @@ import (
 // TestCopyBegun: rsync's copy over old data leaves no directory, and only its donor knows what it gives.
 func TestCopyBegun(t *testing.T) {
 	for name, c := range map[string]struct {
-		giving  *agentapi.Giving
+		giving  *agentapi.Donation
 		over    bool
 		stale   bool
 		unheard bool
@@ -24,12 +24,12 @@ func TestCopyBegun(t *testing.T) {
 		want    bool
 	}{
 		"nobody gives":                       {nil, false, false, false, false, false},
-		"a full copy":                        {&agentapi.Giving{Kind: agentapi.JoinSST, To: "10.0.0.7", Since: time.Unix(7, 0)}, false, false, false, false, true},
-		"one that is over":                   {&agentapi.Giving{Kind: agentapi.JoinSST, To: "10.0.0.7", Since: time.Unix(7, 0)}, true, false, false, false, true},
-		"one of which it was not heard when": {&agentapi.Giving{Kind: agentapi.JoinSST, To: "10.0.0.7", Since: time.Unix(7, 0)}, true, false, true, false, false},
-		"what is missing only":               {&agentapi.Giving{Kind: agentapi.JoinIST, To: "10.0.0.7", Since: time.Unix(7, 0)}, false, false, false, false, false},
-		"to another":                         {&agentapi.Giving{Kind: agentapi.JoinSST, To: "10.0.0.8", Since: time.Unix(7, 0)}, false, false, false, false, false},
-		"a donation of before":               {&agentapi.Giving{Kind: agentapi.JoinSST, To: "10.0.0.7", Since: time.Unix(7, 0)}, false, true, false, false, false},
+		"a full copy":                        {&agentapi.Donation{Kind: agentapi.JoinSST, To: "10.0.0.7", Since: time.Unix(7, 0)}, false, false, false, false, true},
+		"one that is over":                   {&agentapi.Donation{Kind: agentapi.JoinSST, To: "10.0.0.7", Since: time.Unix(7, 0)}, true, false, false, false, true},
+		"one of which it was not heard when": {&agentapi.Donation{Kind: agentapi.JoinSST, To: "10.0.0.7", Since: time.Unix(7, 0)}, true, false, true, false, false},
+		"what is missing only":               {&agentapi.Donation{Kind: agentapi.JoinIST, To: "10.0.0.7", Since: time.Unix(7, 0)}, false, false, false, false, false},
+		"to another":                         {&agentapi.Donation{Kind: agentapi.JoinSST, To: "10.0.0.8", Since: time.Unix(7, 0)}, false, false, false, false, false},
+		"a donation of before":               {&agentapi.Donation{Kind: agentapi.JoinSST, To: "10.0.0.7", Since: time.Unix(7, 0)}, false, true, false, false, false},
 		"MariaBackup's directory":            {nil, false, false, false, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -44,17 +44,17 @@ func TestCopyBegun(t *testing.T) {
 			a.Run.Note, a.Join = &datadir.Joining{Method: "Rsync"}, &agentapi.Join{Kind: agentapi.JoinIST}
 			a.Group.Views = agenttest.Primary("b", func(*agentapi.PeerView) {})
 			if !c.unheard {
-				a.gifts.before = givenBefore(a.address, a.Group.Views)
+				a.reports.earlier = earlierTransfers(a.address, a.Group.Views)
 			}
 			a.Group.Views = agenttest.Primary("b", func(p *agentapi.PeerView) {
-				if p.Giving = c.giving; c.over {
-					p.Giving, p.Gave = nil, c.giving
+				if p.Donation = c.giving; c.over {
+					p.Donation, p.LastDonation = nil, c.giving
 				}
 			})
 			if c.stale {
-				a.gifts.before = givenBefore(a.address, a.Group.Views)
+				a.reports.earlier = earlierTransfers(a.address, a.Group.Views)
 			}
-			if got := a.noteCopy(false); got != c.want || a.Run.Note.Transfer != c.want || (a.Join.Kind == agentapi.JoinSST) != c.want {
+			if got := a.recordSST(false); got != c.want || a.Run.Note.SST != c.want || (a.Join.Kind == agentapi.JoinSST) != c.want {
 				t.Errorf("%v, want %v; noted %+v as %s", got, c.want, a.Run.Note, a.Join.Kind)
 			}
 		})
@@ -67,11 +67,11 @@ func TestFailureEndsWithProgress(t *testing.T) {
 	a.Run.Attempts.Failure, a.Join = &agentapi.Failure{Reason: agentapi.FailureTransfer}, &agentapi.Join{Kind: agentapi.JoinSST}
 	began := time.Now()
 	a.progress = sst.Begin(began)
-	a.onLook(sst.Look{At: began.Add(time.Second)})
+	a.onObservation(sst.Observation{At: began.Add(time.Second)})
 	if a.Run.Attempts.Failure == nil {
 		t.Error("forgotten before anything came")
 	}
-	a.onLook(sst.Look{At: began.Add(2 * time.Second), Bytes: 1 << 20, Work: 1 << 20})
+	a.onObservation(sst.Observation{At: began.Add(2 * time.Second), Bytes: 1 << 20, Work: 1 << 20})
 	if a.Run.Attempts.Failure != nil || a.Join.Phase != agentapi.JoinTransferring {
 		t.Errorf("still %+v in the phase %s", a.Run.Attempts.Failure, a.Join.Phase)
 	}
@@ -116,14 +116,14 @@ func TestCopyIsKeptWhileTheServerStarts(t *testing.T) {
 	r, next := copied(t)
 	status, began := r.Run.Status, time.Now()
 	r.Run.Status, r.progress = nil, sst.Begin(began)
-	r.onLook(sst.Look{At: began.Add(time.Second), Bytes: 1 << 20})
-	if r.keeping {
+	r.onObservation(sst.Observation{At: began.Add(time.Second), Bytes: 1 << 20})
+	if r.syncing {
 		t.Fatal("before all of it is there")
 	}
-	r.onLook(sst.Look{At: began.Add(2 * time.Second), Bytes: 1 << 20, Ended: true})
+	r.onObservation(sst.Observation{At: began.Add(2 * time.Second), Bytes: 1 << 20, Ended: true})
 	next()
-	if !r.kept || r.Run.Note == nil {
-		t.Fatalf("on the disk: %v, noted: %+v", r.kept, r.Run.Note)
+	if !r.synced || r.Run.Note == nil {
+		t.Fatalf("on the disk: %v, noted: %+v", r.synced, r.Run.Note)
 	}
 	r.Run.Status = status
 	if r.Judge(); r.Run.Note != nil {
@@ -150,7 +150,7 @@ func TestCopyCannotBeKept(t *testing.T) {
 func TestIncrementIsKeptByTheServer(t *testing.T) {
 	r, _ := copied(t)
 	r.places.Data = filepath.Join(t.TempDir(), "gone")
-	r.Run.Note.Transfer, r.known, r.Join.Kind = false, true, agentapi.JoinIST
+	r.Run.Note.SST, r.known, r.Join.Kind = false, true, agentapi.JoinIST
 	if r.Judge(); r.Run.Note != nil {
 		t.Errorf("waits: %+v", r.Run.Note)
 	}
@@ -159,7 +159,7 @@ func TestIncrementIsKeptByTheServer(t *testing.T) {
 // TestCopyThatIsNeeded: a member whose data have to be replaced serves nobody with them.
 func TestCopyThatIsNeeded(t *testing.T) {
 	r, _ := copied(t)
-	r.Run.Note.Transfer, r.Run.Note.Marked, r.known = false, true, true
+	r.Run.Note.SST, r.Run.Note.Marked, r.known = false, true, true
 	r.Judge()
 	<-r.Run.Proc.Done()
 	if f := r.Run.Attempts.Failure; f == nil || f.Reason != agentapi.FailureTransfer || r.Run.Note == nil {

@@ -8,7 +8,7 @@ import (
 
 // Busy implements handover.Part.
 func (r *Room) Busy() string {
-	if r.measuring || r.completing || r.noting || r.keeping && !r.kept || r.Join != nil && r.Join.EndedAt == nil {
+	if r.measuring || r.completing || r.recording || r.syncing && !r.synced || r.Join != nil && r.Join.EndedAt == nil {
 		return "the member is joining"
 	}
 	return ""

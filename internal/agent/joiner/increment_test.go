@@ -66,7 +66,7 @@ func TestFollowCatchUp(t *testing.T) {
 	}
 
 	a = fresh()
-	a.Run.Note.Transfer = true
+	a.Run.Note.SST = true
 	if j := show(a, 0, 25); j.WriteSets != 0 || j.Behind != 80 {
 		t.Errorf("after a full copy: %+v", j)
 	}
@@ -94,7 +94,7 @@ func TestSilentIsBegunAnew(t *testing.T) {
 		ended   bool
 	}{
 		"for too long":                   {silent: [3]time.Duration{long, long, long}, ended: true},
-		"in an incremental one":          {silent: [3]time.Duration{long, long, long}, edit: func(a *Room) { a.Run.Note.Transfer = false }, ended: true},
+		"in an incremental one":          {silent: [3]time.Duration{long, long, long}, edit: func(a *Room) { a.Run.Note.SST = false }, ended: true},
 		"not for long":                   {silent: [3]time.Duration{showEvery, half, limit}},
 		"only since it was read at last": {silent: [3]time.Duration{-1, long, long}},
 		"unread between":                 {silent: [3]time.Duration{long, -1, long}},
@@ -103,7 +103,7 @@ func TestSilentIsBegunAnew(t *testing.T) {
 		"something was applied":          {silent: [3]time.Duration{long, long, long}, between: func(a *Room) { a.Run.Position = agenttest.At(8) }},
 		"it has joined":                  {silent: [3]time.Duration{long, long, long}, edit: func(a *Room) { a.Run.Note = nil }},
 		"ended already":                  {silent: [3]time.Duration{long, long, long}, edit: func(a *Room) { a.Run.Stopping = true }},
-		"looked at a moment ago":         {silent: [3]time.Duration{long, long, long}, between: func(a *Room) { a.heardAt = start.Add(2*half - 1) }},
+		"looked at a moment ago":         {silent: [3]time.Duration{long, long, long}, between: func(a *Room) { a.istObservedAt = start.Add(2*half - 1) }},
 		"somebody has more patience":     {silent: [3]time.Duration{long, long, long}, edit: func(a *Room) { a.Config.Node.StateTransfer.StallSeconds = 1300 }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestSilentIsBegunAnew(t *testing.T) {
 			if !c.ended {
 				return
 			}
-			if f := a.Run.Attempts.Failure; f == nil || f.Reason != agentapi.FailureStalled || !strings.HasPrefix(f.Message, "no write-set has come from shop-1 for 10m0s") {
+			if f := a.Run.Attempts.Failure; f == nil || f.Reason != agentapi.FailureStalled || !strings.HasPrefix(f.Message, "IST from shop-1: nothing received for 10m0s") {
 				t.Errorf("%+v", f)
 			}
 			<-a.Run.Proc.Done()
@@ -140,6 +140,6 @@ func TestSilentIsBegunAnew(t *testing.T) {
 
 // silentIST has seen a connection over which nothing comes.
 func silentIST() (w sst.ISTWatch) {
-	w.See(time.Now(), sst.ISTLook{Connected: true}, showEvery, time.Minute)
+	w.See(time.Now(), sst.ISTObservation{Connected: true}, showEvery, time.Minute)
 	return w
 }

@@ -1,6 +1,5 @@
-// Package joiner is the agent's room of a join: it notes by which transfer the state comes and from which donor, follows how far it
-// has come, ends a transfer that stands still, and removes the note of the join once the state is complete and on the disk. The rules
-// are package sst's.
+// Package joiner is the agent's room of a join: it records the kind of the state transfer and its donor, follows its progress, ends
+// a stalled one, and removes the joining marker once the state is complete and synced to disk. The rules are package sst's.
 package joiner
 
 import (
@@ -47,7 +46,7 @@ type Room struct {
 	places  paths.Places
 	address string
 	markers datadir.Markers
-	// silence says for how long nothing has come over the connection of a port of ours.
+	// silence returns how long nothing was received on any established connection to a local port.
 	silence func(port uint16) (time.Duration, bool)
 	events  Events
 }
@@ -58,27 +57,27 @@ type Events struct {
 	Judge func()
 }
 
-// following is what is known of the state transfer of one run.
+// following is the state of the transfer of one run.
 type following struct {
-	progress *sst.Progress // nil unless a full transfer is awaited or under way
-	workers  *transfer.Workers
-	looking  bool
-	lookedAt time.Time
-	// heardAt is when the connection the write-sets come over was looked at.
-	heardAt time.Time
-	ist     sst.ISTWatch
-	// measuring says that the bytes that came are being added up, at the end.
+	progress   *sst.Progress // nil unless an SST is awaited or running
+	workers    *transfer.Workers
+	observing  bool
+	observedAt time.Time
+	// istObservedAt is when the IST connection was last observed.
+	istObservedAt time.Time
+	ist           sst.ISTWatch
+	// measuring is true while the received bytes are added up, at the end.
 	measuring bool
-	// noting says that a look for a full copy, and its note, are on their way; known that the last one is over.
-	noting, known bool
-	// kept says that the copy is on the disk, keeping that it is on its way there.
-	keeping, kept bool
-	// completing says that the note of the join is being removed.
+	// recording is true while a check for an SST, and its record in the marker, are under way; known once the last one is over.
+	recording, known bool
+	// synced is true once the SST is synced to disk, syncing from the start of that.
+	syncing, synced bool
+	// completing is true while the joining marker is being removed.
 	completing bool
 	shownAt    time.Time
 	lag        lag   // the last one shown
 	applied    int64 // the seqno it was shown at
-	gifts      gifts
+	reports    donorReports
 }
 
 // New returns the room of the member at an address.
@@ -87,24 +86,24 @@ func New(loop room.Loop, places paths.Places, address string, silence func(port 
 		silence: silence, events: events}
 }
 
-// Prepare begins a join, and returns its note, which the launch writes down first.
+// Prepare begins a join, and returns its marker, which the launch writes first.
 func (r *Room) Prepare() datadir.Joining {
 	note := datadir.Joining{
 		Method: r.Config.Node.StateTransfer.Method, Address: r.address, From: r.Exam.Found.Position, Since: time.Now(),
-		Transfer: r.Exam.Found.Data != galera.DataPresent,
+		SST: r.Exam.Found.Data != galera.DataPresent,
 	}
-	note.Marked = !note.Transfer && r.Exam.Found.Replaced()
+	note.Marked = !note.SST && r.Exam.Found.Replaced()
 	kind := agentapi.JoinIST
-	if note.Transfer || note.Marked {
+	if note.SST || note.Marked {
 		kind = agentapi.JoinSST
 	}
 	r.Join = &agentapi.Join{Kind: kind, Phase: agentapi.JoinWaiting, StartedAt: time.Now()}
-	r.following = following{gifts: gifts{to: r.address, before: givenBefore(r.address, r.Group.Views)}}
+	r.following = following{reports: donorReports{to: r.address, earlier: earlierTransfers(r.address, r.Group.Views)}}
 	return note
 }
 
-// None says that the next run is no join.
-func (r *Room) None() { r.Join, r.following = nil, following{} }
+// Clear forgets the last join: the next mariadbd is started by Bootstrap or Initialise.
+func (r *Room) Clear() { r.Join, r.following = nil, following{} }
 
 // Exited ends a join whose server has ended, and returns its donor, "" when none is known.
 func (r *Room) Exited() (donor string) {
@@ -122,18 +121,19 @@ func (r *Room) Exited() (donor string) {
 // under says that a join is under way on a server that is not about to end.
 func (r *Room) under() bool { return r.Run.Proc != nil && r.Run.Note != nil && !r.Run.Leaving() }
 
-// donorTold is how long after a join its donor is asked for: a short one is over before the answers come.
-const donorTold = 10 * time.Second
+// donorLookupTime is how long after the end of a join its donor is still looked up: a short transfer ends before the other
+// agents answer.
+const donorLookupTime = 10 * time.Second
 
-// FindDonor takes from the other members' answers who gives to this one, and how much there is.
+// FindDonor finds the donor and the size of its data in the other members' reports.
 func (r *Room) FindDonor() {
 	j := r.Join
-	if j == nil || j.EndedAt != nil && (j.Kind == agentapi.JoinNone || time.Since(*j.EndedAt) > donorTold) {
+	if j == nil || j.EndedAt != nil && (j.Kind == agentapi.JoinNone || time.Since(*j.EndedAt) > donorLookupTime) {
 		return
 	}
-	if p, ok := r.gifts.last(r.Group.Views); ok {
+	if p, ok := r.reports.last(r.Group.Views); ok {
 		j.Donor = p.Name
-		if r.Run.Note != nil && r.Run.Note.Transfer && r.gifts.toUs(p).Kind == agentapi.JoinSST {
+		if r.Run.Note != nil && r.Run.Note.SST && r.reports.transferToUs(p).Kind == agentapi.JoinSST {
 			j.Total = max(j.Total, p.DataBytes)
 		}
 		return
@@ -143,17 +143,17 @@ func (r *Room) FindDonor() {
 	}
 }
 
-// InTransfer says that a state transfer is awaited or under way, which has its own rules about standing still.
+// InTransfer returns whether a state transfer is awaited or running. It has its own stall rules (package sst).
 func (r *Room) InTransfer() bool {
 	n := r.Run.Note
 	if n == nil {
 		return false
 	}
-	copying := (n.Transfer || n.Marked) && (r.progress == nil || r.progress.Phase() != agentapi.JoinApplying)
+	copying := (n.SST || n.Marked) && (r.progress == nil || r.progress.Phase() != agentapi.JoinApplying)
 	return copying || r.ist.Silent()
 }
 
-// Handshake notes the TLS of the copy that comes. That of one that goes is in its joiner's report.
+// Handshake records the TLS of the received state transfer. That of one this member sends is in its joiner's report.
 func (r *Room) Handshake(protocol, cipher string) {
 	j := r.Join
 	if j == nil || j.EndedAt != nil || r.Run.Note == nil {
@@ -167,12 +167,12 @@ func (r *Room) Handshake(protocol, cipher string) {
 	}
 }
 
-// Rejected ends a server that the group will never let in. It was lost to the group while its data came, and to the
-// group it is a new node since; its own Galera goes on as if nothing had been, and waits for ever.
+// Rejected kills mariadbd when the group rejects its JOIN message. The group had dropped it during the state transfer and
+// counts it as a new node since; its own Galera has not noticed, and would wait for ever.
 func (r *Room) Rejected() {
 	if r.under() {
-		r.end(&agentapi.Failure{Reason: agentapi.FailureTransfer, At: time.Now(), Message: "the group lost sight of the node " +
-			"while its data came, and wants a new state transfer; this one is begun anew"})
+		r.end(&agentapi.Failure{Reason: agentapi.FailureTransfer, At: time.Now(), Message: "the group dropped this node during " +
+			"its state transfer and rejects its JOIN message; a new state transfer is started"})
 	}
 }
 
@@ -185,7 +185,7 @@ func (r *Room) end(f *agentapi.Failure) {
 	r.Run.EndTransfer(f, donor)
 }
 
-// Report tells of the last join.
+// Report adds the last join to the report.
 func (r *Room) Report(to *agentapi.Report) {
 	if r.Join != nil {
 		j := *r.Join
@@ -193,7 +193,7 @@ func (r *Room) Report(to *agentapi.Report) {
 	}
 }
 
-// peerNewest is the newest write-set any other member of a history is known to hold, -1 when none is.
+// peerNewest is the highest seqno of the history that another Primary member reports, -1 without one.
 func peerNewest(views map[string]agentapi.PeerView, at galera.Position) int64 {
 	newest := int64(-1)
 	for _, p := range lifecycle.PrimaryPeers(views) {

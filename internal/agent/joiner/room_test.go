@@ -25,18 +25,18 @@ func joiner(t *testing.T) *Room {
 	_, loop := agenttest.Loop()
 	rooms := Rooms{Group: &peers.Group{}, Volume: &volume.Volume{}, Config: &config.Room{Node: &agentapi.NodeConfig{}}, Image: &image.Image{}, Exam: &examine.Room{}}
 	run := running.New(loop, "shop-2", nil, nil, rooms.Volume, rooms.Group, running.Events{})
-	run.Proc, run.Note = agenttest.Server(t), &datadir.Joining{Transfer: true}
+	run.Proc, run.Note = agenttest.Server(t), &datadir.Joining{SST: true}
 	rooms.Run = &run
 	r := New(loop, paths.Places{Data: t.TempDir(), State: t.TempDir()}, "10.0.0.7", nil, rooms, Events{Judge: func() {}})
 	r.Join = &agentapi.Join{Kind: agentapi.JoinSST, Donor: "shop-1"}
-	r.gifts.to = r.address
+	r.reports.to = r.address
 	return &r
 }
 
 // gave makes a peer that has given an increment, at a second.
 func gave(to string, at int64) func(*agentapi.PeerView) {
 	return func(p *agentapi.PeerView) {
-		p.Gave = &agentapi.Giving{Kind: agentapi.JoinIST, To: to, Since: time.Unix(at, 0)}
+		p.LastDonation = &agentapi.Donation{Kind: agentapi.JoinIST, To: to, Since: time.Unix(at, 0)}
 	}
 }
 
@@ -50,7 +50,7 @@ func TestFindDonorOfAShortTransfer(t *testing.T) {
 	if a.FindDonor(); a.Join.Donor != "" {
 		t.Errorf("nobody had been heard when the join began, so that may have been given before: %+v", a.Join)
 	}
-	a.gifts.before = map[string]time.Time{"a": {}, "b": time.Unix(5, 0)}
+	a.reports.earlier = map[string]time.Time{"a": {}, "b": time.Unix(5, 0)}
 	if a.FindDonor(); a.Join.Donor != "b" {
 		t.Errorf("while the server starts: %+v", a.Join)
 	}
@@ -64,7 +64,7 @@ func TestFindDonorOfAShortTransfer(t *testing.T) {
 		t.Errorf("b gave to an attempt before, and was not asked in time: %+v", a.Join)
 	}
 	maps.Copy(a.Group.Views, agenttest.Primary("b", func(p *agentapi.PeerView) {
-		p.Giving = &agentapi.Giving{Kind: agentapi.JoinIST, To: "10.0.0.7", Since: time.Unix(11, 0)}
+		p.Donation = &agentapi.Donation{Kind: agentapi.JoinIST, To: "10.0.0.7", Since: time.Unix(11, 0)}
 	}))
 	if a.FindDonor(); a.Join.Donor != "b" {
 		t.Errorf("who gives at the moment: %+v", a.Join)
@@ -89,10 +89,10 @@ func TestFindDonorOfAShortTransfer(t *testing.T) {
 func TestFindDonor(t *testing.T) {
 	a := joiner(t)
 	a.Run.Note = nil
-	a.Run.Note = &datadir.Joining{Transfer: true}
+	a.Run.Note = &datadir.Joining{SST: true}
 	giving := func(to string) func(*agentapi.PeerView) {
 		return func(p *agentapi.PeerView) {
-			p.State, p.DataBytes, p.Giving = galera.NodeDonor, 77, &agentapi.Giving{Kind: agentapi.JoinSST, To: to, Since: time.Unix(7, 0)}
+			p.State, p.DataBytes, p.Donation = galera.NodeDonor, 77, &agentapi.Donation{Kind: agentapi.JoinSST, To: to, Since: time.Unix(7, 0)}
 		}
 	}
 	a.Group.Views = agenttest.Primary("a", giving("10.0.0.8"))
@@ -102,7 +102,7 @@ func TestFindDonor(t *testing.T) {
 	if a.Join.Donor != "b" || a.Join.Total != 77 {
 		t.Errorf("of two donors: %+v", a.Join)
 	}
-	a.gifts.before = givenBefore(a.address, a.Group.Views)
+	a.reports.earlier = earlierTransfers(a.address, a.Group.Views)
 	a.Join = &agentapi.Join{}
 	if a.FindDonor(); a.Join.Donor != "" {
 		t.Errorf("one that still gives to an attempt that failed: %+v", a.Join)
@@ -121,9 +121,9 @@ func TestFindDonor(t *testing.T) {
 
 // TestTransferIsNotHung: a join that takes its state has its own rules, until the server is to start with it.
 func TestTransferIsNotHung(t *testing.T) {
-	note := &datadir.Joining{Transfer: true}
+	note := &datadir.Joining{SST: true}
 	applying := sst.Begin(time.Now())
-	applying.Add(sst.Look{At: time.Now(), Bytes: 1, Ended: true})
+	applying.Add(sst.Observation{At: time.Now(), Bytes: 1, Ended: true})
 	for name, c := range map[string]struct {
 		note *datadir.Joining
 		f    following

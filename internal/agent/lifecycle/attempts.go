@@ -31,7 +31,7 @@ func (a *Attempts) Fail(f *agentapi.Failure, now time.Time) {
 }
 
 // FailTransfer counts an attempt that failed in a transfer. The next one asks another donor first, where this one ("" when
-// it is not known) may be to blame, and waits longer every time: a copy costs its donor something.
+// it is not known) may be to blame, and waits longer every time: an SST burdens its donor.
 func (a *Attempts) FailTransfer(f *agentapi.Failure, donor string, now time.Time) {
 	a.Fail(f, now)
 	a.FailedDonor = donor
@@ -47,7 +47,7 @@ func (a *Attempts) Crash(f *agentapi.Failure, now time.Time) {
 	a.RetryAt = now.Add(RetryAfterCrash)
 }
 
-// CutOff records that a full transfer was cut off.
+// CutOff records that an SST was interrupted.
 func (a *Attempts) CutOff(now time.Time) { a.QuietUntil = now.Add(RetryAfterTransfer) }
 
 // Serve forgets what went wrong: the member serves.

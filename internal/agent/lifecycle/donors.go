@@ -7,21 +7,20 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// DonorWish is what decides among the members that can give a full copy.
+// DonorWish are the facts and wishes that decide the order of donors for an SST.
 type DonorWish struct {
 	// Preferred come first.
 	Preferred []string
 	// Failed is the donor of the last attempt, when that failed and it may be to blame; "" otherwise.
 	Failed string
-	// Blocks says that a donor serves nobody while it gives.
+	// Blocks is true if a donor rejects writes during SST (rsync).
 	Blocks bool
 }
 
-// Donors lists the members to ask for a full copy, in this order: the preferred ones, then the others
-// by name. The member clients are sent to is not among them: Galera takes it when nobody listed can
-// give, which the trailing comma allows. Only when all others are the one that failed is it asked before
-// that, unless giving would block it. Without anybody listed, busy names a member that could give if it
-// were not giving already; the one that failed is not waited for, as it may hang.
+// Donors lists the members to ask for an SST, in this order: the preferred ones, then the others by name. The primary is not
+// among them: Galera takes it when none on the list can be the donor, which the trailing comma allows. It is on the list only
+// when all others are the one that failed, and before that one, unless SST would block it. With an empty list, busy names a
+// member that could be the donor if it were not one already; the one that failed is not waited for, as it may hang.
 func Donors(peers map[string]agentapi.PeerView, wish DonorWish) (names []string, busy string) {
 	spare, again := "", ""
 	for _, p := range PrimaryPeers(peers) {
@@ -35,7 +34,7 @@ func Donors(peers map[string]agentapi.PeerView, wish DonorWish) (names []string,
 			again = p.Name
 		case p.State == galera.NodeSynced:
 			names = append(names, p.Name)
-		case p.State == galera.NodeDonor && p.Name != wish.Failed && p.Giving != nil && p.Giving.Kind == agentapi.JoinSST:
+		case p.State == galera.NodeDonor && p.Name != wish.Failed && p.Donation != nil && p.Donation.Kind == agentapi.JoinSST:
 			busy = p.Name
 		}
 	}
@@ -75,24 +74,23 @@ func DonorList(image string, peers map[string]agentapi.PeerView, wish DonorWish)
 	return names, false
 }
 
-// AwaitDonor holds a join back while no able member is Synced, and one by a full copy while that would have to come from the member
-// clients are sent to.
-func AwaitDonor(v JoinVerdict, image string, fullCopy bool, peers map[string]agentapi.PeerView, wish DonorWish) JoinVerdict {
+// AwaitDonor delays a join while no able member is Synced, and one by SST while only the primary could be its donor.
+func AwaitDonor(v JoinVerdict, image string, sst bool, peers map[string]agentapi.PeerView, wish DonorWish) JoinVerdict {
 	able, later := AbleDonors(image, peers)
 	if later && !slices.ContainsFunc(PrimaryPeers(able), func(p agentapi.PeerView) bool { return p.State == galera.NodeSynced }) {
 		return JoinVerdict{Wait: "a member whose MariaDB is not of a later series, to join by"}
 	}
-	if !fullCopy {
+	if !sst {
 		return v
 	}
 	if _, busy := Donors(able, wish); busy != "" {
-		return JoinVerdict{Wait: busy + " gives its data to another member, and the primary is spared"}
+		return JoinVerdict{Wait: busy + " is the donor of another joiner, and the primary is spared"}
 	}
 	return v
 }
 
-// CopySize is how large a full copy of the others' data is in bytes, 0 when no member has told.
-func CopySize(peers map[string]agentapi.PeerView) int64 {
+// SSTSize is the size of an SST in bytes, 0 when no member has reported its own.
+func SSTSize(peers map[string]agentapi.PeerView) int64 {
 	var size int64
 	for _, p := range PrimaryPeers(peers) {
 		size = max(size, p.DataBytes)

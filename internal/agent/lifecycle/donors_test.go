@@ -13,10 +13,10 @@ func TestDonors(t *testing.T) {
 	is := primary
 	clients := func(p *agentapi.PeerView) { p.Primary = true }
 	gives := func(p *agentapi.PeerView) {
-		p.State, p.Giving = galera.NodeDonor, &agentapi.Giving{Kind: agentapi.JoinSST, To: "10.0.0.9"}
+		p.State, p.Donation = galera.NodeDonor, &agentapi.Donation{Kind: agentapi.JoinSST, To: "10.0.0.9"}
 	}
 	givesIncrement := func(p *agentapi.PeerView) {
-		p.State, p.Giving = galera.NodeDonor, &agentapi.Giving{Kind: agentapi.JoinIST, To: "10.0.0.9"}
+		p.State, p.Donation = galera.NodeDonor, &agentapi.Donation{Kind: agentapi.JoinIST, To: "10.0.0.9"}
 	}
 	for name, c := range map[string]struct {
 		peers     []map[string]agentapi.PeerView

@@ -18,14 +18,14 @@ func TestGiveUp(t *testing.T) {
 		want   time.Duration
 	}{
 		"joining":                        {nil, Run{Joining: true}, primary("a", nil), 0},
-		"nobody is Primary any more":     {nil, Run{Joining: true}, nonPrimary, noPrimaryPatience},
-		"nobody answers":                 {nil, Run{Joining: true}, nil, noPeersPatience},
-		"in a full transfer":             {nil, Run{Joining: true, FullCopy: true}, nonPrimary, 0},
+		"nobody is Primary any more":     {nil, Run{Joining: true}, nonPrimary, noPrimaryTimeout},
+		"nobody answers":                 {nil, Run{Joining: true}, nil, noPeersTimeout},
+		"in a full transfer":             {nil, Run{Joining: true, SST: true}, nonPrimary, 0},
 		"bootstrapping":                  {nil, Run{}, nonPrimary, 0},
 		"served, busy":                   {nil, Run{Served: true}, nonPrimary, 0},
 		"running":                        {up(galera.ComponentPrimary), Run{Served: true}, nil, 0},
 		"without quorum":                 {up(galera.ComponentNonPrimary), Run{Served: true}, nil, 0},
-		"left the group, as if for good": {up(galera.ComponentDisconnected), Run{Served: true}, primary("a", nil), disconnectedPatience},
+		"left the group, as if for good": {up(galera.ComponentDisconnected), Run{Served: true}, primary("a", nil), disconnectedTimeout},
 	} {
 		c.run.Server, c.run.Peers = c.status, c.peers
 		if why, got := GiveUp(c.run); got != c.want || (why != "") != (c.want != 0) {

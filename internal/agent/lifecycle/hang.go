@@ -12,13 +12,14 @@ const (
 	HungAfter = time.Minute
 	// HungStart is how long one may be silent that has not answered yet.
 	HungStart = 10 * time.Minute
-	// hungAlone is how long it may be silent while no member is Primary, before it is killed.
-	hungAlone = 3 * time.Minute
+	// hungNoPrimary is how long it may be silent while no member is Primary, before it is killed.
+	hungNoPrimary = 3 * time.Minute
 )
 
 // Hang is what decides about a server that exists and does not answer on its socket.
 type Hang struct {
-	// Silent is how long it has been so, beside state transfers and frozen volumes. Answered says that it had answered in this run.
+	// Silent is how long it has been so, without state transfers and frozen volumes. Answered is true if it had answered in this
+	// run.
 	Silent   time.Duration
 	Answered bool
 	// VolumeAnswers says that a write to its volume has just succeeded.
@@ -36,7 +37,7 @@ type Hang struct {
 // has not brought to its disk they give it again. What it took after that view without them it cannot have acknowledged: it has no quorum.
 //
 // When others answer and no member is Primary, nothing serves, and no recovery can do without this member unless a person gives
-// it up. It is killed, too, after hungAlone: what it has committed is on its disk, as after any crash, and then its
+// it up. It is killed, too, after hungNoPrimary: what it has committed is on its disk, as after any crash, and then its
 // position can be told, so that the operator decides with all positions on the table and gives up nothing.
 //
 // As long as a Primary component counts it, its group waits for it, and it may only be slow: it is told. One that never answered
@@ -55,6 +56,6 @@ func JudgeHang(h Hang) (hung, kill bool) {
 		return p.ClusterUUID != h.UUID || len(p.Members) == 0 || slices.Contains(p.Members, h.Self)
 	})
 	needless := len(others) > 0 && !counted
-	alone := len(others) == 0 && len(h.Peers) > 0 && h.Silent > hungAlone
+	alone := len(others) == 0 && len(h.Peers) > 0 && h.Silent > hungNoPrimary
 	return true, h.Answered && h.VolumeAnswers && (needless || alone)
 }

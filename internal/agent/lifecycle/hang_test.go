@@ -37,13 +37,13 @@ func TestJudgeHang(t *testing.T) {
 			h.Peers = primary("b", func(p *agentapi.PeerView) { p.Component, p.Members = galera.ComponentNonPrimary, []string{"b"} })
 		}, true, false},
 		"nobody is Primary, for long": {func(h *Hang) {
-			h.Silent = hungAlone + 1
+			h.Silent = hungNoPrimary + 1
 			h.Peers = primary("b", func(p *agentapi.PeerView) { p.Component, p.Members = galera.ComponentNonPrimary, []string{"b"} })
 		}, true, true},
-		"nobody answers, for long": {func(h *Hang) { h.Silent, h.Peers = hungAlone+1, nil }, true, false},
-		"it is counted, for long":  {func(h *Hang) { h.Silent, h.Peers = hungAlone+1, view("b", "a", "b") }, true, false},
+		"nobody answers, for long": {func(h *Hang) { h.Silent, h.Peers = hungNoPrimary+1, nil }, true, false},
+		"it is counted, for long":  {func(h *Hang) { h.Silent, h.Peers = hungNoPrimary+1, view("b", "a", "b") }, true, false},
 		"nobody is Primary, for long, and the volume does not answer": {func(h *Hang) {
-			h.Silent, h.VolumeAnswers = hungAlone+1, false
+			h.Silent, h.VolumeAnswers = hungNoPrimary+1, false
 			h.Peers = primary("b", func(p *agentapi.PeerView) { p.Component, p.Members = galera.ComponentNonPrimary, []string{"b"} })
 		}, true, false},
 		"one is Primary, another has left it": {func(h *Hang) {

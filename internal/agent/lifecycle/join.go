@@ -14,7 +14,7 @@ import (
 type Joiner struct {
 	Data     galera.DataState
 	Position galera.Position
-	// Marked says that only a full copy makes a member of a component out of the data (galera.Member).
+	// Marked is true if only an SST makes a member of a component out of the data (galera.Member).
 	Marked  bool
 	Lineage galera.Lineage
 	// Crashed is the member's name while others may still count on the server that has ended.
@@ -30,8 +30,8 @@ type JoinVerdict struct {
 	Wait string
 	// Line is the history that is joined.
 	Line galera.Lineage
-	// Copy says that a full copy replaces what the member holds, if it holds anything.
-	Copy bool
+	// SST is true if an SST replaces the member's data.
+	SST bool
 }
 
 // JudgeJoin is the join rule. A member joins only what is Primary, and only when what it holds
@@ -65,7 +65,7 @@ func JudgeJoin(self Joiner, peers map[string]agentapi.PeerView) JoinVerdict {
 	if !slices.ContainsFunc(primaries, func(p agentapi.PeerView) bool { return !p.Draining && p.State != galera.NodeJoining }) {
 		return JoinVerdict{Wait: "the members of the Primary component are joining or on their way out"}
 	}
-	return JoinVerdict{Join: true, Line: line, Copy: self.Data != galera.DataPresent || self.Marked || line.Copies(self.Lineage)}
+	return JoinVerdict{Join: true, Line: line, SST: self.Data != galera.DataPresent || self.Marked || line.Copies(self.Lineage)}
 }
 
 // judgeHistory says whether what a member holds may be brought to the state of the component.

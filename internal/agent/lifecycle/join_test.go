@@ -140,7 +140,7 @@ func TestJudgeJoinCopies(t *testing.T) {
 		"a component that was marked":      {Joiner{Data: galera.DataPresent, Position: at(50), Lineage: line}, copied, true},
 		"of the component that was marked": {Joiner{Data: galera.DataPresent, Position: at(51), Lineage: copied}, copied, false},
 	} {
-		if v := JudgeJoin(c.self, in(c.line)); !v.Join || v.Copy != c.want {
+		if v := JudgeJoin(c.self, in(c.line)); !v.Join || v.SST != c.want {
 			t.Errorf("%s: %+v", name, v)
 		}
 	}

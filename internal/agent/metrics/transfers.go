@@ -48,10 +48,10 @@ var joinFamilies = []Family{
 var donorFamilies = []Family{
 	{"galera_transfers_given_total", "State transfers given to other nodes since the agent started.", counter, []string{"kind"}, func(f Facts, send send) {
 		for _, kind := range []string{agentapi.JoinIST, agentapi.JoinSST} {
-			send(float64(f.Report.Given[kind]), kind)
+			send(float64(f.Report.Donations[kind]), kind)
 		}
 	}},
-	{"galera_transfer_giving", "Whether the node is the donor of a state transfer.", gauge, nil, func(f Facts, send send) { send(flag(f.Report.Giving != nil)) }},
+	{"galera_transfer_giving", "Whether the node is the donor of a state transfer.", gauge, nil, func(f Facts, send send) { send(flag(f.Report.Donation != nil)) }},
 	{"galera_backup_giving", "Whether the node streams a backup.", gauge, nil, func(f Facts, send send) {
 		send(flag(f.Report.Backup != nil && f.Report.Backup.Running))
 	}},

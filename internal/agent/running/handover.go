@@ -53,7 +53,7 @@ func (r *Room) Save() (any, []int, error) {
 	return s, []int{h.Log}, err
 }
 
-// Load implements handover.Keeper. The server has answered a moment ago: patience with it begins anew.
+// Load implements handover.Keeper. The server has answered a moment ago: its hang timeout starts again.
 func (r *Room) Load(data json.RawMessage) error {
 	var s saved
 	if err := json.Unmarshal(data, &s); err != nil {

@@ -10,26 +10,26 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// deafAfter is how long what a server said last is passed on.
-const deafAfter = 30 * time.Second
+// statusExpires is how long the last status stays in the report after mariadbd stops answering.
+const statusExpires = 30 * time.Second
 
-// hanging is what is known of the silence of one run of mariadbd.
+// hanging is the state of the hang watch over one run of mariadbd.
 type hanging struct {
-	// heardAt is when it answered last, or was started. since is when patience with it began: no earlier, and later while it
-	// takes its state, or its volume is frozen.
+	// heardAt is when mariadbd last answered, or was started. since starts the hang timeout: heardAt, or later while the node was
+	// in a state transfer before its first answer, or its volume was frozen.
 	heardAt, since time.Time
 	answered       bool
 	hung           bool
 }
 
-// WatchHang follows the silence of the running server. inTransfer says that a state transfer is awaited or under way, which has its
-// own rules about standing still.
+// WatchHang follows the silence of the running mariadbd. inTransfer is true while a state transfer is awaited or running, which
+// has its own stall rules (package sst).
 func (r *Room) WatchHang(now time.Time, inTransfer bool) {
 	if r.Proc == nil {
 		return
 	}
 	h := &r.hang
-	if r.Status != nil && now.Sub(h.heardAt) > deafAfter {
+	if r.Status != nil && now.Sub(h.heardAt) > statusExpires {
 		r.Status = nil // the question has not come back either
 		r.events.Changed()
 	}
@@ -51,10 +51,14 @@ func (r *Room) WatchHang(now time.Time, inTransfer bool) {
 	}
 }
 
-// killHung ends a server that its group does without, or that keeps a recovery waiting.
+// killHung kills a mariadbd that the Primary component does not list, or whose position a recovery needs (lifecycle.JudgeHang).
 func (r *Room) killHung(now time.Time) {
 	f := r.HungFailure()
-	f.Message += "; its group does not have it any more, so it was killed, and is to join anew"
+	why := "no node is Primary, and recovery needs its position"
+	if len(lifecycle.PrimaryPeers(r.group.Views)) > 0 {
+		why = "the Primary component does not list it as a member"
+	}
+	f.Message += "; it was killed and will rejoin: " + why
 	r.loop.Logger.Error("killing mariadbd", "reason", f.Reason, "message", f.Message)
 	r.Attempts.Restarts++
 	r.Attempts.Crash(f, now)
@@ -63,7 +67,7 @@ func (r *Room) killHung(now time.Time) {
 	r.Proc.Kill()
 }
 
-// HungFailure tells of a server that does not answer, nil when there is none.
+// HungFailure describes a mariadbd that does not answer, nil while it answers.
 func (r *Room) HungFailure() *agentapi.Failure {
 	h := r.hang
 	if r.Proc == nil || !h.hung || r.GivenUp {

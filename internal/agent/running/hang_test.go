@@ -32,9 +32,9 @@ func member(t *testing.T) (r *Room, ahead *time.Duration) {
 // deaf cannot be asked to send clients away.
 type deaf struct{}
 
-func (deaf) SendAway(context.Context) error { return errors.New("no answer") }
+func (deaf) CloseIdle(context.Context) error { return errors.New("no answer") }
 
-func (deaf) Dismiss(context.Context) error { return errors.New("no answer") }
+func (deaf) CloseAll(context.Context) error { return errors.New("no answer") }
 
 // silent is a room whose server had answered, and has said nothing for so long.
 func silent(t *testing.T, d time.Duration) (r *Room, ahead *time.Duration) {
@@ -100,17 +100,17 @@ func TestPatienceWithAStop(t *testing.T) {
 		answers bool
 		want    time.Duration
 	}{
-		"answers":                {0, true, patienceServer},
-		"hung":                   {2 * lifecycle.HungAfter, false, patienceJoiner},
-		"silent for half of it":  {lifecycle.HungAfter / 2, false, lifecycle.HungAfter/2 + patienceJoiner},
-		"answers, after a pause": {2 * lifecycle.HungAfter, true, patienceServer},
+		"answers":                {0, true, stopTimeoutServer},
+		"hung":                   {2 * lifecycle.HungAfter, false, stopTimeoutJoiner},
+		"silent for half of it":  {lifecycle.HungAfter / 2, false, lifecycle.HungAfter/2 + stopTimeoutJoiner},
+		"answers, after a pause": {2 * lifecycle.HungAfter, true, stopTimeoutServer},
 	} {
 		r, _ := silent(t, c.silent)
 		if c.answers {
 			r.Status = &agentapi.Server{}
 		}
 		r.Stop()
-		if got := r.patience; got > c.want || got < c.want-time.Second {
+		if got := r.stopTimeout; got > c.want || got < c.want-time.Second {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
@@ -131,7 +131,7 @@ func TestHungServerIsKilled(t *testing.T) {
 // TestNothingIsKilledOnAFrozenVolume: a server that does not stop has all its time again when the volume answers.
 func TestNothingIsKilledOnAFrozenVolume(t *testing.T) {
 	r, ahead := member(t)
-	r.Stopping, r.patience, r.stopAt = true, time.Minute, time.Now().Add(-time.Hour)
+	r.Stopping, r.stopTimeout, r.stopAt = true, time.Minute, time.Now().Add(-time.Hour)
 	r.volume.Begin(time.Now())
 	*ahead = time.Hour
 	r.EnforceStop()

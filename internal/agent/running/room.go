@@ -1,5 +1,5 @@
-// Package running is the agent's room of the mariadbd that runs: its process, what it answers, how it is stopped, and when it is
-// given up, taken for hung, or killed.
+// Package running is the agent's room of the running mariadbd: its process, its status, how it is stopped, and when it is given up,
+// counts as hung, or is killed.
 package running
 
 import (
@@ -23,33 +23,33 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// missedMost readings of the status in a row that fail make a server one that does not answer.
+// missedMost failed readings of the status in a row mean that mariadbd does not answer.
 const missedMost = 4
 
-// endedTime is how long others are told that a server has ended. View numbers begin anew with a component.
+// endedTime is how long the report shows that a server has ended. View numbers begin anew with a component.
 const endedTime = 30 * time.Second
 
-// Run is what is known of one run of mariadbd.
+// Run is the state of one run of mariadbd.
 type Run struct {
 	// Kind is Initialise, Bootstrap, or "" for a join; Order is the id of the order that started it, Epoch that of an initialisation.
 	Kind  agentapi.OrderKind
 	Order string
 	Epoch int64
-	// Formed is the UUID a bootstrap goes on with, From the position before a join.
+	// Formed is the UUID that a bootstrap continues, From the position before a join.
 	Formed string
 	From   galera.Position
 	Config config.Run
 	Certs  certs.Run
-	// Note is the join's, nil when that is over.
+	// Note is the joining marker, nil once the join is over.
 	Note *datadir.Joining
 	// Served says that it was Synced once, Stopping that it was told to stop, GivenUp that it was ended by the agent, Condemned
 	// that it is a danger to the data.
 	Served, Stopping, GivenUp, Condemned bool
 
-	stopAt       time.Time // when patience with a stop ends
-	patience     time.Duration
-	hang         hanging
-	nowhereSince time.Time // since when the run leads nowhere
+	stopAt      time.Time // when mariadbd is killed if it has not stopped
+	stopTimeout time.Duration
+	hang        hanging
+	giveUpSince time.Time // since when lifecycle.GiveUp has a reason to end it
 }
 
 // Room is the loop's.
@@ -63,8 +63,8 @@ type Room struct {
 	View     wsrep.View
 	Service  wsrep.Service
 	Attempts lifecycle.Attempts
-	// DownSince is when the last run that did not end in good order ended, or the agent started: with it, its predecessor's server may
-	// have ended.
+	// DownSince is the time of the last unclean exit of mariadbd, or of the agent's start: the mariadbd of an earlier agent may
+	// have ended then.
 	DownSince time.Time
 
 	ended  *agentapi.Ended // the last run, when it ended without leaving its component
@@ -73,16 +73,16 @@ type Room struct {
 	name   string
 	take   func(mariadbd.Handed) (*mariadbd.Process, error)
 	loop   room.Loop
-	conn   dismisser
+	conn   connCloser
 	volume *volume.Volume
 	group  *peers.Group
 	events Events
 }
 
-// dismisser sends a server's clients away: between their transactions, and by force.
-type dismisser interface {
-	SendAway(ctx context.Context) error
-	Dismiss(ctx context.Context) error
+// connCloser closes client connections: each between two transactions, or all at once.
+type connCloser interface {
+	CloseIdle(ctx context.Context) error
+	CloseAll(ctx context.Context) error
 }
 
 // Events are what the room tells the loop.
@@ -94,12 +94,12 @@ type Events struct {
 }
 
 // New returns the room of the member called name.
-func New(loop room.Loop, name string, table *procs.Table, conn dismisser, volume *volume.Volume, group *peers.Group, events Events) Room {
+func New(loop room.Loop, name string, table *procs.Table, conn connCloser, volume *volume.Volume, group *peers.Group, events Events) Room {
 	take := func(h mariadbd.Handed) (*mariadbd.Process, error) { return mariadbd.Take(table, h, events.Line) }
 	return Room{name: name, take: take, loop: loop, conn: conn, volume: volume, group: group, events: events, DownSince: time.Now()}
 }
 
-// Began takes a run over whose process has just started.
+// Began takes over a run whose process has just started.
 func (r *Room) Began(run Run, proc *mariadbd.Process) {
 	r.Proc, r.Run, r.Position = proc, run, run.From
 	r.hang = hanging{heardAt: time.Now(), since: time.Now()}
@@ -116,8 +116,8 @@ func (r *Room) Missed() {
 	}
 }
 
-// Heard takes a reading of the status that was asked for at a time, of a server of a version. It says whether it is the first one
-// since the server did not answer.
+// Heard takes a status that was asked for at a time, of a server of a version. first is true for the first one since mariadbd
+// did not answer.
 func (r *Room) Heard(asked time.Time, s wsrep.Status, version string) (first bool) {
 	first = r.Status == nil
 	r.missed, r.hang = 0, hanging{heardAt: time.Now(), since: time.Now(), answered: true}
@@ -132,7 +132,7 @@ func (r *Room) Heard(asked time.Time, s wsrep.Status, version string) (first boo
 	return first
 }
 
-// watchService notes when a running server stops taking queries, and when it takes them again.
+// watchService records when a running server stops accepting queries, and when it accepts them again.
 func (r *Room) watchService() {
 	if !r.Stopping && r.Status.Component == galera.ComponentPrimary && r.Status.Ready {
 		r.Service.Back()
@@ -141,22 +141,22 @@ func (r *Room) watchService() {
 	r.leaveService()
 }
 
-// leaveService notes since when a member that served does not.
+// leaveService records since when a member that was Synced does not serve.
 func (r *Room) leaveService() {
 	if r.Served {
 		r.Service.Leave()
 	}
 }
 
-// Serves says that the server takes writes.
+// Serves returns whether the server accepts writes.
 func (r *Room) Serves() bool { return lifecycle.Serves(r.Status) }
 
-// WithoutQuorum says that the server is known to be in no Primary component.
+// WithoutQuorum returns whether the server reports that it is in no Primary component.
 func (r *Room) WithoutQuorum() bool {
 	return r.Status != nil && r.Status.Component != galera.ComponentPrimary
 }
 
-// Leaving says that the run is about to end, whatever it answers.
+// Leaving returns whether the run is about to end, whatever its status.
 func (r *Room) Leaving() bool { return r.Stopping || r.Condemned }
 
 // PID is the process's, 0 while there is none.
@@ -182,9 +182,9 @@ func (r *Room) Exited() (run Run, exit mariadbd.Exit, orderly bool) {
 	return run, exit, orderly
 }
 
-// endedAs is what is told of a server that has ended: nil when it had left its component in good order, and
-// when what is known of its last view does not fit together. It may have been in a later one: the status follows
-// what was applied. Then it has acknowledged nothing there.
+// endedAs names the node and the view for evs.evict; nil after a graceful leave, outside a Primary component, or when the
+// status and the last view notification disagree. The node may have been in a later view, as the status follows applied
+// write-sets; it has acknowledged nothing there.
 func (r *Room) endedAs(orderly bool) *agentapi.Ended {
 	s := r.Status
 	if orderly || s == nil || s.Component != galera.ComponentPrimary || s.NodeUUID == "" || r.View.ID != s.ViewID {
@@ -203,12 +203,12 @@ func (r *Room) CountEnd(run Run, exit mariadbd.Exit, orderly bool, donor string)
 		r.Attempts.Restarts++
 		r.crashed(run, exit, donor)
 	}
-	if run.Note != nil && run.Note.Transfer {
+	if run.Note != nil && run.Note.SST {
 		r.Attempts.CutOff(time.Now())
 	}
 }
 
-// crashed records why a server ended that nobody had stopped.
+// crashed records why a server ended that was not stopped.
 func (r *Room) crashed(run Run, exit mariadbd.Exit, donor string) {
 	f := &agentapi.Failure{Reason: mariadbd.Classify(exit.Lines), ExitCode: exit.Code, At: time.Now(), Message: exit.String()}
 	if run.Served {
@@ -219,17 +219,17 @@ func (r *Room) crashed(run Run, exit mariadbd.Exit, donor string) {
 		return
 	}
 	// A joiner that was killed says nothing about its transfer.
-	if run.Note == nil || exit.Signal == syscall.SIGKILL || !run.Note.Transfer && !mariadbd.TransferBroke(exit) {
+	if run.Note == nil || exit.Signal == syscall.SIGKILL || !run.Note.SST && !mariadbd.TransferBroke(exit) {
 		r.Fail(f)
 		return
 	}
 	f.Reason, f.Message = mariadbd.TransferFailure(exit)
-	kind := "incremental"
-	if run.Note.Transfer {
-		kind = "full"
+	kind := agentapi.JoinIST
+	if run.Note.SST {
+		kind = agentapi.JoinSST
 	}
 	if donor != "" {
-		f.Message = "the " + kind + " transfer from " + donor + " failed: " + f.Message
+		f.Message = kind + " from " + donor + " failed: " + f.Message
 	}
 	r.failTransfer(f, donor)
 }
@@ -249,7 +249,7 @@ func logDown(logger *slog.Logger, f *agentapi.Failure) {
 	logger.Error("mariadbd is down", "reason", f.Reason, "message", f.Message)
 }
 
-// Report tells of the process, and for a while of one that has ended.
+// Report adds the process to the report, and for a while one that has ended.
 func (r *Room) Report(to *agentapi.Report) {
 	to.Restarts = r.Attempts.Restarts
 	if r.Proc != nil {
@@ -264,9 +264,9 @@ func (r *Room) Report(to *agentapi.Report) {
 	r.Service.Report(to)
 }
 
-// incompleteAfterCrash says that what is here would count as half a copy if the server ended now: a full copy that is not on the
-// disk yet, and after any join by rsync whatever its note is still there for.
+// incompleteAfterCrash returns whether the data directory would be Incomplete if mariadbd died now: an SST not yet synced to
+// disk or, with rsync, any join that has its state while the joining marker is still there.
 func (r *Room) incompleteAfterCrash() bool {
 	n := r.Note
-	return n != nil && (n.Transfer || n.Method == servercnf.Rsync && lifecycle.HasState(r.Status))
+	return n != nil && (n.SST || n.Method == servercnf.Rsync && lifecycle.HasState(r.Status))
 }

@@ -45,7 +45,7 @@ func TestIncompleteAfterCrash(t *testing.T) {
 		want   bool
 	}{
 		"no join":      {nil, serves, false},
-		"a full copy":  {&datadir.Joining{Transfer: true}, serves, true},
+		"a full copy":  {&datadir.Joining{SST: true}, serves, true},
 		"an increment": {&datadir.Joining{Method: "MariaBackup"}, serves, false},
 		"an increment by rsync that has not come":   {&datadir.Joining{Method: "Rsync"}, nil, false},
 		"one by rsync whose note cannot be removed": {&datadir.Joining{Method: "Rsync"}, serves, true},
@@ -87,7 +87,7 @@ func TestOnlyOneThatServedLeavesService(t *testing.T) {
 func TestGiveUpCounts(t *testing.T) {
 	r, _ := member(t)
 	r.group.Views = nil
-	r.Note, r.nowhereSince = &datadir.Joining{}, time.Now().Add(-time.Minute)
+	r.Note, r.giveUpSince = &datadir.Joining{}, time.Now().Add(-time.Minute)
 	r.GiveUp()
 	<-r.Proc.Done()
 	r.GiveUp()

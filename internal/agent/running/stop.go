@@ -10,35 +10,36 @@ import (
 )
 
 const (
-	// patience with a stop: a joiner has nothing to lose, a server that served flushes its pages.
-	patienceJoiner = 10 * time.Second
-	patienceServer = 15 * time.Minute
-	// transactionTime is how long the transactions of clients have at most to end before a stop, and dismissTime how long it is
-	// put off after that.
+	// The time mariadbd has for a stop: a joiner has no write to lose, a server that served flushes its pages.
+	stopTimeoutJoiner = 10 * time.Second
+	stopTimeoutServer = 15 * time.Minute
+	// transactionTime is how long a stop waits at most for the clients' transactions to end, closeTime how long closing the
+	// connections may delay it after that.
 	transactionTime = 2 * time.Second
-	dismissTime     = 300 * time.Millisecond
+	closeTime       = 300 * time.Millisecond
 )
 
 // Stop asks mariadbd to stop.
 func (r *Room) Stop() {
-	patience := patienceServer
+	timeout := stopTimeoutServer
 	if r.Note != nil && !r.Served {
-		patience = patienceJoiner
+		timeout = stopTimeoutJoiner
 	}
 	if h := r.hang; h.hung || h.answered && r.Status == nil {
-		// It does not hear, or would count as hung soon; a server that is told to stop is silent in any case.
-		patience = min(patience, max(lifecycle.HungAfter-time.Since(h.since), 0)+patienceJoiner)
+		// mariadbd is hung or silent, and after SIGTERM silence proves nothing: it is killed when it would have counted as
+		// hung, plus stopTimeoutJoiner.
+		timeout = min(timeout, max(lifecycle.HungAfter-time.Since(h.since), 0)+stopTimeoutJoiner)
 	}
 	r.loop.Logger.Info("stopping mariadbd", "pid", r.Proc.PID)
 	r.Stopping = true
 	r.leaveService()
-	r.patience, r.stopAt = patience, time.Now().Add(patience)
+	r.stopTimeout, r.stopAt = timeout, time.Now().Add(timeout)
 	go terminate(r.Proc, r.conn, !r.Condemned && r.Serves())
 }
 
-// terminate asks mariadbd to stop, and sends its clients away, which it would wait a second for: before, each between two
-// transactions if it serves, and again those that came meanwhile. Once asked it takes no new ones.
-func terminate(proc *mariadbd.Process, conn dismisser, serves bool) {
+// terminate sends SIGTERM, and closes client connections itself, because mariadbd would wait one second for them: before, each
+// between two transactions if the node serves, then the rest; afterwards, those opened meanwhile.
+func terminate(proc *mariadbd.Process, conn connCloser, serves bool) {
 	alive, ended := context.WithCancel(context.Background())
 	defer ended()
 	go func() {
@@ -48,29 +49,29 @@ func terminate(proc *mariadbd.Process, conn dismisser, serves bool) {
 		case <-alive.Done():
 		}
 	}()
-	dismiss := func() {
-		ctx, cancel := context.WithTimeout(alive, dismissTime)
+	closeAll := func() {
+		ctx, cancel := context.WithTimeout(alive, closeTime)
 		defer cancel()
-		_ = conn.Dismiss(ctx) // one that does not answer is stopped all the same
+		_ = conn.CloseAll(ctx) // one that does not answer is stopped all the same
 	}
 	if serves {
 		ctx, cancel := context.WithTimeout(alive, transactionTime)
-		_ = conn.SendAway(ctx) // who is left is sent away by force
+		_ = conn.CloseIdle(ctx) // the rest is closed below
 		cancel()
 	}
-	dismiss()
+	closeAll()
 	proc.Terminate()
-	dismiss()
+	closeAll()
 }
 
-// EnforceStop ends a server whose stop takes too long. InnoDB loses nothing by it.
-// Nothing ends while its volume is frozen, whatever it is sent; it has all its time again when that answers.
+// EnforceStop kills a mariadbd that takes too long to stop. InnoDB loses nothing by it. While its volume is frozen no process
+// ends, whatever signal it gets; its full time starts again when the volume answers.
 func (r *Room) EnforceStop() {
 	if r.Proc == nil || !r.Stopping {
 		return
 	}
 	if r.volume.Frozen() {
-		r.stopAt = time.Now().Add(r.patience)
+		r.stopAt = time.Now().Add(r.stopTimeout)
 		return
 	}
 	if time.Now().After(r.stopAt) {
@@ -79,49 +80,49 @@ func (r *Room) EnforceStop() {
 	}
 }
 
-// end gives a server that is ended by the agent itself the time of a joiner.
+// end marks a server that the agent ends by itself; it has the time of a joiner.
 func (r *Room) end(now time.Time) {
 	r.Stopping, r.GivenUp = true, true
-	r.patience, r.stopAt = patienceJoiner, now.Add(patienceJoiner)
+	r.stopTimeout, r.stopAt = stopTimeoutJoiner, now.Add(stopTimeoutJoiner)
 }
 
-// EndTransfer ends a run whose transfer from donor ("" when it is not known) has failed though its server goes on.
+// EndTransfer kills mariadbd when its transfer from donor ("" when not known) has failed though the process runs on.
 func (r *Room) EndTransfer(f *agentapi.Failure, donor string) {
 	r.failTransfer(f, donor)
 	r.end(time.Now())
-	r.Proc.Kill() // it has served nobody: there is nothing to lose
+	r.Proc.Kill() // never Synced: no write is lost
 }
 
-// GiveUp ends a run of mariadbd that leads nowhere.
+// GiveUp ends mariadbd when Galera was disconnected from the group for good, or has no Primary component to join.
 func (r *Room) GiveUp() {
 	if r.Proc == nil || r.Leaving() {
 		return
 	}
 	if r.volume.Frozen() {
-		r.nowhereSince = time.Time{}
+		r.giveUpSince = time.Time{}
 		return
 	}
-	why, patience := lifecycle.GiveUp(lifecycle.Run{Server: r.Status, Joining: r.Note != nil, FullCopy: r.Note != nil && r.Note.Transfer,
+	why, timeout := lifecycle.GiveUp(lifecycle.Run{Server: r.Status, Joining: r.Note != nil, SST: r.Note != nil && r.Note.SST,
 		Served: r.Served, Peers: r.group.Views})
 	switch {
 	case why == "":
-		r.nowhereSince = time.Time{}
-	case r.nowhereSince.IsZero():
-		r.nowhereSince = time.Now()
-	case time.Since(r.nowhereSince) > patience:
-		r.endNowhere(why)
+		r.giveUpSince = time.Time{}
+	case r.giveUpSince.IsZero():
+		r.giveUpSince = time.Now()
+	case time.Since(r.giveUpSince) > timeout:
+		r.endGivenUp(why)
 	}
 }
 
-func (r *Room) endNowhere(why string) {
+func (r *Room) endGivenUp(why string) {
 	r.loop.Logger.Warn("ending mariadbd", "why", why)
 	r.end(time.Now())
 	if r.Served {
 		r.Attempts.Restarts++
-		r.Attempts.Failure = &agentapi.Failure{Reason: agentapi.FailureLeft, At: time.Now(), Message: "mariadbd had left the group and was started anew"}
+		r.Attempts.Failure = &agentapi.Failure{Reason: agentapi.FailureLeft, At: time.Now(), Message: "Galera was disconnected from the group for good; mariadbd is restarted"}
 		r.Proc.Terminate()
 		return
 	}
 	r.Attempts.Failed++ // the next attempt dials another member
-	r.Proc.Kill()       // in the middle of connecting it hears nothing else, and there is nothing to lose
+	r.Proc.Kill()       // SIGTERM is ignored while Galera connects to the group; it was never Synced, so no write is lost
 }

@@ -36,7 +36,7 @@ type Room struct {
 	Root    mariadbd.Root
 	Upgrade mariadbd.Upgrade
 
-	founding founding
+	firstRun firstRun
 	loop     room.Loop
 	markers  datadir.Markers
 	events   Events
@@ -48,11 +48,11 @@ type Events struct {
 	Judge func()
 }
 
-// founding is what is left to do in a run that started the first component of a history.
-type founding struct {
-	// lining says that the first line is on its way into the book, lined that it is there; noting and born the same of the removal of
-	// the initialisation's note.
-	lining, lined, noting, born bool
+// firstRun is the state of a run that started the first component of a history.
+type firstRun struct {
+	// lineRecording is true while the first line of history is written to the order book, lineRecorded once it is there;
+	// markerRemoving and initialised are the same for the removal of the initialising marker.
+	lineRecording, lineRecorded, markerRemoving, initialised bool
 }
 
 // New returns the room.
@@ -61,7 +61,7 @@ func New(loop room.Loop, dir string, root mariadbd.Root, upgrade mariadbd.Upgrad
 }
 
 // Began is called for a new run.
-func (r *Room) Began() { r.founding = founding{} }
+func (r *Room) Began() { r.firstRun = firstRun{} }
 
 // Tick does what is to be done now and then.
 func (r *Room) Tick() {
@@ -79,7 +79,7 @@ func (r *Room) CheckRoot() {
 	proc := r.Run.Proc
 	r.Root.Check(func() {
 		if r.Run.Proc == proc {
-			r.rootSet()
+			r.finishInitialise()
 		}
 	})
 }
@@ -111,72 +111,73 @@ func (r *Room) SetLive() {
 	}
 }
 
-// LineTold says that what the server tells of its component may be passed on: a joiner takes over the lines it is told of.
-func (r *Room) LineTold() bool {
+// MayReportComponent returns whether the report may name the component: a joiner takes over the lines of history it reads
+// there.
+func (r *Room) MayReportComponent() bool {
 	s := r.Run.Status
-	return r.founding.lined || r.Run.Kind != agentapi.OrderInitialise || s == nil || s.Component != galera.ComponentPrimary || s.ClusterUUID == ""
+	return r.firstRun.lineRecorded || r.Run.Kind != agentapi.OrderInitialise || s == nil || s.Component != galera.ComponentPrimary || s.ClusterUUID == ""
 }
 
-// RecordFirstLine records the first line of a history that was initialised here, before any member is
-// told that there is a component to join. It says whether that is done.
+// RecordFirstLine records the first line of a history that was initialised here, before the report names a component to join.
+// It returns whether that is done.
 func (r *Room) RecordFirstLine() bool {
-	if r.LineTold() {
+	if r.MayReportComponent() {
 		return true
 	}
-	f := &r.founding
+	f := &r.firstRun
 	line := galera.FirstLine(galera.Line{Epoch: r.Run.Epoch, Start: galera.Position{UUID: r.Run.Status.ClusterUUID}})
 	if line.Epoch <= r.Orders.Content().Lineage.Epoch {
-		f.lined = true
-	} else if !f.lining {
-		f.lining = true
+		f.lineRecorded = true
+	} else if !f.lineRecording {
+		f.lineRecording = true
 		proc := r.Run.Proc
 		r.Orders.SetLineage(line, func(err error) {
 			if r.Run.Proc != proc {
 				return
 			}
-			f.lining, f.lined = false, err == nil
-			if f.lined && r.Run.Status != nil {
+			f.lineRecording, f.lineRecorded = false, err == nil
+			if f.lineRecorded && r.Run.Status != nil {
 				r.events.Judge()
 			}
 		})
 	}
-	return f.lined
+	return f.lineRecorded
 }
 
-// rootSet ends an initialisation, whose last part root's password is.
-func (r *Room) rootSet() {
+// finishInitialise ends an initialisation, whose last part is root's password.
+func (r *Room) finishInitialise() {
 	if r.Run.Kind != agentapi.OrderInitialise || !r.Run.Served {
 		return
 	}
-	if r.founding.born {
+	if r.firstRun.initialised {
 		if o := r.Orders.Current; o != nil && o.ID == r.Run.Order {
 			r.Orders.Finish(o.ID, agentapi.OrderDone, r.Root.Problem())
 		}
 		return
 	}
-	if r.founding.noting {
+	if r.firstRun.markerRemoving {
 		return
 	}
-	r.founding.noting = true
+	r.firstRun.markerRemoving = true
 	proc := r.Run.Proc
 	r.Volume.Do(r.markers.ClearInitialising, func(err error) {
 		if r.Run.Proc != proc {
 			return
 		}
-		r.founding.noting = false
+		r.firstRun.markerRemoving = false
 		if err != nil {
-			r.loop.Logger.Error("a note cannot be removed", "error", err)
+			r.loop.Logger.Error("cannot remove the initialising marker", "error", err)
 			return
 		}
-		r.founding.born = true
-		r.rootSet()
+		r.firstRun.initialised = true
+		r.finishInitialise()
 	})
 }
 
 // Busy implements handover.Part.
 func (r *Room) Busy() string {
-	f := r.founding
-	if f.lining || f.noting || r.Run.Kind == agentapi.OrderInitialise && !f.born {
+	f := r.firstRun
+	if f.lineRecording || f.markerRemoving || r.Run.Kind == agentapi.OrderInitialise && !f.initialised {
 		return "the database is being initialised"
 	}
 	return cmp.Or(r.Root.Busy(), r.Upgrade.Busy())

@@ -6,29 +6,28 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// Look is what can be seen of a running full transfer on the joiner.
-type Look struct {
+// Observation is what the joiner sees of its running SST.
+type Observation struct {
 	At time.Time
-	// Bytes of the copy that have arrived.
+	// Bytes of the SST that have arrived.
 	Bytes int64
-	// Preparing says that the copy has arrived and is made consistent.
+	// Preparing is true while mariadb-backup --prepare makes the received data consistent.
 	Preparing bool
-	// Ended says that the script has done its work: the database starts.
+	// Ended is true once the script has ended: mariadbd starts with the data.
 	Ended bool
-	// Work is what the transfer's processes have done so far, in no particular unit: while it
-	// grows, they are at work.
+	// Work grows with any I/O and CPU time of the SST's processes; it has no unit.
 	Work int64
 }
 
 // rateSpan is how far back the rate looks.
 const rateSpan = 20 * time.Second
 
-// Progress puts looks together. The zero value is not ready: use Begin.
+// Progress sums up observations. The zero value is not ready: use Begin.
 type Progress struct {
 	phase  string
 	bytes  int64
 	work   int64
-	moved  time.Time // when something moved last
+	moved  time.Time // when the last progress was seen
 	recent []sample
 }
 
@@ -42,8 +41,8 @@ func Begin(now time.Time) *Progress {
 	return &Progress{phase: agentapi.JoinWaiting, moved: now}
 }
 
-// Add takes a look into account. Phases only go forward, and bytes only up.
-func (p *Progress) Add(l Look) {
+// Add takes an observation into account. Phases only go forward, and bytes only up.
+func (p *Progress) Add(l Observation) {
 	if phase := l.phase(p.bytes); order(phase) > order(p.phase) {
 		p.phase, p.moved, p.recent = phase, l.At, nil
 	}
@@ -64,7 +63,7 @@ func (p *Progress) Add(l Look) {
 	}
 }
 
-func (l Look) phase(before int64) string {
+func (l Observation) phase(before int64) string {
 	switch {
 	case l.Ended:
 		return agentapi.JoinApplying
@@ -104,21 +103,21 @@ func (p *Progress) Rate() int64 {
 	return int64(float64(last.bytes-first.bytes) / span)
 }
 
-// Moved is when something moved last.
+// Moved is when the last progress was seen.
 func (p *Progress) Moved() time.Time { return p.moved }
 
-// Hold begins patience with the transfer anew: what it writes to does not answer.
-func (p *Progress) Hold(now time.Time) { p.moved = now }
+// ResetStall restarts the stall timeout: the volume is frozen.
+func (p *Progress) ResetStall(now time.Time) { p.moved = now }
 
-// Still is how long nothing has moved. The start of the database is not the transfer's business any more.
-func (p *Progress) Still(now time.Time) time.Duration {
+// Idle is how long there was no progress. While mariadbd starts with the data it is 0: the SST is over.
+func (p *Progress) Idle(now time.Time) time.Duration {
 	if p.phase == agentapi.JoinApplying {
 		return 0
 	}
 	return now.Sub(p.moved)
 }
 
-// CopyStalled says whether a full copy has made no progress for longer than limit. The time before its first byte counts.
-func CopyStalled(p *Progress, now time.Time, limit time.Duration) bool {
-	return p != nil && p.Still(now) > limit
+// SSTStalled returns whether an SST has made no progress for longer than limit. The time before its first byte counts.
+func SSTStalled(p *Progress, now time.Time, limit time.Duration) bool {
+	return p != nil && p.Idle(now) > limit
 }

@@ -6,31 +6,31 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// ISTWatch follows the connection a joiner gets its write-sets over. A donor whose stream is cut off gives up after a quarter of an
-// hour, when its kernel does, and its joiner was seen waiting even then: Galera has no keepalive there. Nothing is judged while
-// write-sets come or are applied one after the other; a single one may take as long as it takes while the connection is well.
+// ISTWatch follows the connection a joiner receives IST on. When the network drops its packets, the donor's kernel closes the
+// connection after a quarter of an hour; the joiner kept waiting even then, as Galera sets no keepalive on it. While write-sets
+// arrive or are applied there is no stall; one write-set may take any time as long as the connection is alive.
 //
-// The connection has to have been silent at every look for as long: one that was not read while a copy came, because the joiner had
-// no time for it, has been silent for as long as that took, and for a moment after it was read at last.
+// One observation is not enough: a connection whose data waited unread during an SST still shows an old receive time for a
+// moment after it is read.
 type ISTWatch struct {
-	// since is the first of the looks since which nothing has come and the joiner has stayed at one position.
+	// since is the first observation of the present silence at one position.
 	since time.Time
 	at    galera.Position
 }
 
-// ISTLook is what a joiner sees of the connection its write-sets come over.
-type ISTLook struct {
-	// Connected says that there is one, and how long it has been Silent is known.
+// ISTObservation is what a joiner sees of its IST connection.
+type ISTObservation struct {
+	// Connected is false without a connection, or if Silent is not known (streams.Silence).
 	Connected bool
 	Silent    time.Duration
 	// Position is the joiner's.
 	Position galera.Position
-	// Frozen says that its volume does not answer.
+	// Frozen is true while its volume does not answer.
 	Frozen bool
 }
 
-// See takes one look and says whether the transfer is stalled. every is the pause between two looks.
-func (w *ISTWatch) See(now time.Time, l ISTLook, every, limit time.Duration) bool {
+// See takes one observation and returns whether the IST has stalled. every is the pause between two.
+func (w *ISTWatch) See(now time.Time, l ISTObservation, every, limit time.Duration) bool {
 	switch {
 	case !l.Connected:
 		w.since = time.Time{}
@@ -42,5 +42,5 @@ func (w *ISTWatch) See(now time.Time, l ISTLook, every, limit time.Duration) boo
 	return l.Silent > limit && now.Sub(w.since) > limit
 }
 
-// Silent says that nothing came at the last look.
+// Silent returns whether the last observation saw a silent connection.
 func (w *ISTWatch) Silent() bool { return !w.since.IsZero() }

@@ -3,35 +3,32 @@ package sst
 import "time"
 
 const (
-	// graceNoACK is added to the limit when the joiner owes no TCP ACK: one that lives has ended the transfer by then.
+	// graceNoACK is added to the limit when no TCP ACK is outstanding: a live joiner has stopped a stalled SST itself by then.
 	graceNoACK = time.Minute
-	// leastNoACK is the least limit then. The kernel asks a joiner that has no room whether it has some every two
-	// minutes, in the end, and one answer may be lost.
+	// leastNoACK is the least limit then. Zero-window probes are up to two minutes apart, and one answer may be lost.
 	leastNoACK = 4 * time.Minute
 )
 
 // JoinerWatch is what a donor knows of the joiner its transfer script sends to.
 type JoinerWatch struct {
 	at time.Time
-	// silentSince is the first of the looks since which nothing has come from the joiner, owedSince the first of those at
-	// which it has owed an ACK, too.
+	// silentSince is the first observation of the present silence, owedSince the first of those without an ACK that is due.
 	silentSince, owedSince time.Time
 }
 
-// JoinerLook is what a donor sees of the connection to its joiner.
-type JoinerLook struct {
+// JoinerObservation is what a donor sees of the connection to its joiner.
+type JoinerObservation struct {
 	// Connected says that there is one, and that the donor has quorum.
 	Connected bool
-	// Silent is how long nothing has come from the joiner, OwesACK says that something sent to it is not acknowledged.
+	// Silent is how long nothing was received from the joiner. OwesACK is true if sent data is not acknowledged.
 	Silent  time.Duration
 	OwesACK bool
 }
 
-// See takes one look and returns for how long the joiner has been silent when that is too long, 0 otherwise.
+// See takes one observation and returns how long the joiner has been silent if that is too long, 0 otherwise.
 //
-// Only silence counts, not how far the copy comes: a joiner that is slow tells at least that it has no room, and one that lives
-// judges the copy itself.
-func (w *JoinerWatch) See(now time.Time, l JoinerLook, limit time.Duration) time.Duration {
+// Only silence counts, not progress: a slow joiner still answers window probes, and a live one ends a stalled SST itself.
+func (w *JoinerWatch) See(now time.Time, l JoinerObservation, limit time.Duration) time.Duration {
 	switch {
 	case !l.Connected:
 		w.silentSince = time.Time{}

@@ -43,7 +43,7 @@ func TestLostJoiner(t *testing.T) {
 					if silent += every; p.heard {
 						silent = time.Millisecond
 					}
-					if h.See(start.Add(passed), JoinerLook{Connected: !p.gone, Silent: silent, OwesACK: p.owed}, c.limit) > 0 {
+					if h.See(start.Add(passed), JoinerObservation{Connected: !p.gone, Silent: silent, OwesACK: p.owed}, c.limit) > 0 {
 						lost = passed
 					}
 				}

@@ -16,12 +16,12 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// Blind says why not even the position can be found out, nil when it can.
+// Blind returns why not even the position can be determined, nil when it can.
 func (r *Room) Blind() *agentapi.Failure {
 	return cmp.Or(r.Image.Problem(), r.Config.Missing())
 }
 
-// Unusable says why nothing can be started, nil when something can.
+// Unusable returns why mariadbd cannot be started, nil when it can.
 func (r *Room) Unusable() *agentapi.Failure {
 	if f := r.Blind(); f != nil {
 		return f
@@ -38,7 +38,7 @@ func (r *Room) Unusable() *agentapi.Failure {
 	return nil
 }
 
-// MayJoin judges whether this member may join the others, from which donor, and whether there is room for what comes.
+// MayJoin decides whether this member may join the others, from which donor, and whether an SST would fit.
 func (r *Room) MayJoin() lifecycle.JoinVerdict {
 	found := r.Exam.Found
 	joiner := lifecycle.Joiner{Data: found.Data, Position: found.Position, Marked: found.Marked || found.VotedOut, Lineage: r.Orders.Content().Lineage}
@@ -72,9 +72,9 @@ func (r *Room) donorWish() lifecycle.DonorWish {
 	return lifecycle.DonorWish{Preferred: st.Donors, Failed: r.Run.Attempts.FailedDonor, Blocks: st.Method == servercnf.Rsync}
 }
 
-// awaitDonor holds a join back while no member could help, and a full copy while there is no room for it.
+// awaitDonor delays a join while no member can be its donor, and an SST while it does not fit on the volume.
 func (r *Room) awaitDonor(v lifecycle.JoinVerdict) lifecycle.JoinVerdict {
-	copied := v.Copy || r.Exam.Found.Replaced()
+	copied := v.SST || r.Exam.Found.Replaced()
 	v = lifecycle.AwaitDonor(v, r.Image.ServerVersion, copied, r.Group.Views, r.donorWish())
 	if !v.Join || !copied {
 		return v
@@ -82,10 +82,10 @@ func (r *Room) awaitDonor(v lifecycle.JoinVerdict) lifecycle.JoinVerdict {
 	return r.awaitRoom(v)
 }
 
-// awaitRoom compares the size of the donors' data with what the volume has: a transfer that cannot
-// end well would only trouble its donor.
+// awaitRoom compares the size of the donors' data with the space on the volume: an SST that cannot succeed would only burden
+// its donor.
 func (r *Room) awaitRoom(v lifecycle.JoinVerdict) lifecycle.JoinVerdict {
-	need := lifecycle.CopySize(r.Group.Views)
+	need := lifecycle.SSTSize(r.Group.Views)
 	if need == 0 {
 		return v
 	}
@@ -93,29 +93,29 @@ func (r *Room) awaitRoom(v lifecycle.JoinVerdict) lifecycle.JoinVerdict {
 		r.Volume.Measure(false)
 	}
 	if r.Volume.Sizes().At.IsZero() {
-		return lifecycle.JoinVerdict{Wait: "the volume to tell how much room it has"}
+		return lifecycle.JoinVerdict{Wait: "the volume's free space to be measured"}
 	}
-	// A larger cache takes only what the copy leaves (gcache.Wish).
+	// A larger gcache takes only what the SST leaves (gcache.Wish).
 	if r.Volume.Sizes().Cache == 0 {
 		need += gcache.Least
 	}
 	free := r.Volume.Sizes().Free
 	if free == 0 || need <= free {
-		return v // without a walk through the directory, in most cases
+		return v // in most cases without a walk through the directory
 	}
 	if time.Since(r.Volume.Sizes().DataAt) >= volume.WalkLasts {
 		r.Volume.Measure(true)
 	}
 	if r.Volume.Sizes().DataAt.IsZero() {
-		return lifecycle.JoinVerdict{Wait: "the volume to tell how much lies on it"}
+		return lifecycle.JoinVerdict{Wait: "the size of the data directory to be measured"}
 	}
-	// What lies here is removed before the new data come.
+	// An SST replaces the present data.
 	room := r.Volume.Sizes().Free + r.Volume.Sizes().Data
 	if need <= room {
 		return v
 	}
-	return lifecycle.Refused(agentapi.FailureDiskFull, "the volume has room for %s, and a full copy of the other members' data with the cache of write-sets "+
-		"takes %s; make room on the volume, or give the cluster larger ones", inMiB(room), inMiB(need))
+	return lifecycle.Refused(agentapi.FailureDiskFull, "no SST requested: it needs %s (the other members' data and the gcache), the volume has %s "+
+		"(free space and the present data, which an SST replaces)", inMiB(need), inMiB(room))
 }
 
 func inMiB(bytes int64) string { return fmt.Sprintf("%d MiB", bytes>>20) }
@@ -151,8 +151,8 @@ func (r *Room) addressArgs() []string {
 	return []string{"--wsrep-cluster-address=" + servercnf.ClusterAddress(first)}
 }
 
-// methodArgs hold mariadbd to the transfer method the join was noted with: the option file may be another one by the time it reads
-// it. One that serves is told of a change (config.Room.SetLive).
+// methodArgs sets the transfer method that the joining marker names: the option file may have another one by the time mariadbd
+// reads it. A serving node is told of a change (config.Room.SetLive).
 func (r *Room) methodArgs() []string {
 	method, ok := r.Config.Output.MyCnf.Get("mysqld", "wsrep_sst_method")
 	if !ok {
@@ -166,5 +166,5 @@ func (r *Room) cacheWish() gcache.Wish {
 	st := r.Config.Node.StateTransfer
 	options, _ := r.Config.Output.MyCnf.Get("mysqld", "wsrep_provider_options")
 	return gcache.Wish{Options: options, Window: time.Duration(st.WindowSeconds) * time.Second, Budget: st.CacheBudget,
-		Replaced: r.Exam.Found.Replaced(), Copied: lifecycle.CopySize(r.Group.Views)}
+		Replaced: r.Exam.Found.Replaced(), Copied: lifecycle.SSTSize(r.Group.Views)}
 }

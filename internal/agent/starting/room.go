@@ -1,5 +1,5 @@
-// Package starting is the agent's room that starts mariadbd: to join a component, to go on from the data that are here as a new one, or
-// on a database it has just made. It says what keeps it from that.
+// Package starting is the agent's room that starts mariadbd: to join a component, to bootstrap one from the present data, or to
+// initialise a database. It reports what prevents a start.
 package starting
 
 import (
@@ -32,7 +32,7 @@ import (
 type Rooms struct {
 	Run    *running.Room
 	Join   *joiner.Room
-	Giving *donor.Room
+	Donor  *donor.Room
 	Config *config.Room
 	Image  *image.Image
 	Exam   *examine.Room
@@ -113,15 +113,15 @@ func (r *Room) onLaunched(run running.Run, proc *mariadbd.Process, err error) {
 		return
 	}
 	r.Run.Began(run, proc)
-	r.Giving.Began()
+	r.Donor.Began()
 	r.Config.Started(proc.PID, run.Config)
 	r.Certs.Started(proc.PID, run.Certs)
-	r.Exam.Done = false // what was found holds no longer
+	r.Exam.Done = false // mariadbd may change what the examination found
 	r.Group.Set(peers.PaceJoining)
 	r.events.Launched(proc)
 }
 
-// notStarted is why mariadbd was not started. What is written first, the notes, needs room on the volume.
+// notStarted is why mariadbd was not started. The markers, written first, need free space on the volume.
 func notStarted(err error) *agentapi.Failure {
 	f := &agentapi.Failure{Reason: agentapi.FailureStart, Message: "mariadbd could not be started: " + err.Error(), At: time.Now()}
 	if errors.Is(err, syscall.ENOSPC) {

@@ -22,23 +22,23 @@ const installTime = 10 * time.Minute
 // ToJoin starts mariadbd to join the component of the verdict.
 func (r *Room) ToJoin(v lifecycle.JoinVerdict) {
 	found := &r.Exam.Found
-	found.Copy = v.Copy
+	found.NeedsSST = v.SST
 	note := r.Join.Prepare()
 	run := running.Run{From: note.From, Note: &note}
-	incomplete := note.Transfer && found.Data != galera.DataEmpty
+	incomplete := note.SST && found.Data != galera.DataEmpty
 	if found.Newer != "" {
-		r.loop.Logger.Warn("the data were used by a later MariaDB: a full copy will replace them", "version", found.Newer)
+		r.loop.Logger.Warn("the data were used by a later MariaDB: an SST will replace them", "version", found.Newer)
 		found.Position = galera.Position{}
 	}
 	used := r.used()
-	r.loop.Logger.Info("joining", "from", found.Position.String(), "data", found.Data, "copy", note.Transfer || note.Marked)
+	r.loop.Logger.Info("joining", "from", found.Position.String(), "data", found.Data, "sst", note.SST || note.Marked)
 	args := slices.Concat(found.Args(true), r.donorArgs(), r.addressArgs(), r.methodArgs())
 	start := func() {
-		// The verdict has just said that nothing here is beyond what the component has, so whatever is
-		// here later is part of its lines, also when the end of the join is not seen.
+		// JudgeJoin found no write-set here that the component lacks, so the data belong to its lines of history
+		// from now on, even if the agent does not see the join end.
 		r.Orders.SetLineage(v.Line, func(error) {})
 		r.launch(run, func() error {
-			// The note comes first: what Clean removes may be the only other trace of a transfer.
+			// The marker comes first: what Clean removes may be the only other trace of an SST.
 			if err := r.markers.SetJoining(note); err != nil {
 				return err
 			}
@@ -47,7 +47,7 @@ func (r *Room) ToJoin(v lifecycle.JoinVerdict) {
 				if err := datadir.ForgetSeqno(r.places.Data); err != nil {
 					return err
 				}
-			case !note.Transfer:
+			case !note.SST:
 				if err := r.markers.SetVersions(used); err != nil {
 					return err
 				}
@@ -59,7 +59,7 @@ func (r *Room) ToJoin(v lifecycle.JoinVerdict) {
 		start()
 		return
 	}
-	// Data that have to be replaced must not get the component's lines before they are noted as such.
+	// Data that need an SST must not get the component's lines before the marker says so.
 	r.job = lifecycle.JobLaunch
 	r.Volume.Do(func() error { return r.markers.SetJoining(note) }, func(err error) {
 		r.job = lifecycle.JobNone
@@ -79,13 +79,13 @@ func (r *Room) Bootstrap() {
 	order := *r.Orders.Current
 	pos := order.Position
 	run := running.Run{Kind: agentapi.OrderBootstrap, Order: order.ID, Formed: pos.UUID, From: pos}
-	r.Join.None()
+	r.Join.Clear()
 	if r.Exam.Found.Position != pos || r.Exam.Found.Data != galera.DataPresent || r.Exam.Found.Newer != "" || r.Exam.Found.VotedOut {
-		// Judge has seen to that; a bootstrap anywhere else would cost acknowledged writes.
-		r.endRun(run, "the member is not at the order's position any more")
+		// orders.Judge has checked that; a bootstrap at any other position would lose acknowledged writes.
+		r.endRun(run, "the member cannot be bootstrapped at the order's position any more")
 		return
 	}
-	if why := r.NotAlone(); why != "" {
+	if why := r.OtherPrimary(); why != "" {
 		r.endRun(run, why)
 		return
 	}
@@ -93,7 +93,7 @@ func (r *Room) Bootstrap() {
 	r.job = lifecycle.JobLaunch // the line is on the disk before anything is started
 	r.Orders.Record(r.Orders.BeginLine(galera.Line{Epoch: order.Epoch, Start: pos, Copied: r.Exam.Found.Marked}), func(err error) {
 		r.job = lifecycle.JobNone
-		switch why := r.NotAlone(); {
+		switch why := r.OtherPrimary(); {
 		case err != nil:
 			r.endRun(run, ordering.Unwritten(err).Error())
 		case r.Orders.Current == nil || r.Orders.Current.ID != run.Order || r.Orders.OutOfDate():
@@ -101,21 +101,21 @@ func (r *Room) Bootstrap() {
 		case why != "" || r.loop.Draining():
 			r.endRun(run, cmp.Or(why, "the pod is on its way out"))
 		default:
-			r.launchFormed(run, pos)
+			r.launchBootstrap(run, pos)
 		}
 	})
 }
 
-// NotAlone says why a component must not be formed beside what the others are now, "" when it may.
-func (r *Room) NotAlone() string {
+// OtherPrimary returns which other member is Primary, so that no second component may be formed; "" when none is.
+func (r *Room) OtherPrimary() string {
 	if others := lifecycle.PrimaryPeers(r.Group.Views); len(others) > 0 {
 		return others[0].Name + " has become Primary meanwhile"
 	}
 	return ""
 }
 
-// launchFormed starts mariadbd as a component of its own.
-func (r *Room) launchFormed(run running.Run, pos galera.Position) {
+// launchBootstrap starts mariadbd as a component of its own.
+func (r *Room) launchBootstrap(run running.Run, pos galera.Position) {
 	used, judged := r.used(), r.Orders.JudgedAt
 	r.launch(run, func() error {
 		if err := r.markers.SetVersions(used); err != nil {
@@ -138,7 +138,7 @@ func (r *Room) launchFormed(run running.Run, pos galera.Position) {
 func (r *Room) Initialise() {
 	r.job = lifecycle.JobInitialise
 	order := *r.Orders.Current
-	r.Join.None()
+	r.Join.Clear()
 	r.loop.Logger.Info("initialising", "order", order.ID)
 	ctx, cancel := r.loop.Work(installTime)
 	started, wait, version := time.Now(), r.Volume.After(), r.Image.ServerVersion
@@ -154,13 +154,13 @@ func (r *Room) Initialise() {
 				return
 			}
 			r.loop.Logger.Info("database made", "took", time.Since(started).Round(time.Millisecond).String())
-			r.launchMade(order)
+			r.launchInitialised(order)
 		})
 	}()
 }
 
-// launchMade starts mariadbd on a database that was made for an order.
-func (r *Room) launchMade(order agentapi.Order) {
+// launchInitialised starts mariadbd on a database that was made for an order.
+func (r *Room) launchInitialised(order agentapi.Order) {
 	if r.Orders.Current == nil || r.Orders.Current.ID != order.ID {
 		r.Exam.Done = false // the order was superseded: what was made has no history and goes
 		return

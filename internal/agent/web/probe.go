@@ -67,7 +67,7 @@ func NotReady(r agentapi.Report, donorReady bool) string {
 	case !r.Server.Ready:
 		return "wsrep is not ready"
 	case r.Data == galera.DataIncomplete:
-		return "the full copy is not on the disk yet"
+		return "the received SST is not synced to disk yet"
 	case r.Server.State == galera.NodeSynced, r.Server.State == galera.NodeDonor && donorReady:
 		return ""
 	}
@@ -81,7 +81,7 @@ func (p Probe) peer(w http.ResponseWriter, _ *http.Request) {
 // PeerView is the part of a report other members may know.
 func PeerView(r agentapi.Report) agentapi.PeerView {
 	v := agentapi.PeerView{Name: r.Name, Draining: r.Draining, Data: r.Data, Position: r.Position, Lineage: r.Lineage,
-		Primary: r.Primary != "" && r.Primary == r.Name, DataBytes: r.DataBytes, Giving: r.Giving, Gave: r.Gave, Settling: r.Settling,
+		Primary: r.Primary != "" && r.Primary == r.Name, DataBytes: r.DataBytes, Donation: r.Donation, LastDonation: r.LastDonation, Settling: r.Settling,
 		Version: r.Image.ServerVersion, Tables: r.Tables, Socket: r.Config.Socket}
 	// A server that was sent SIGKILL makes nothing Primary, however long its end takes.
 	v.Forming = !r.Killed && r.Order != nil && r.Order.State == agentapi.OrderAccepted && orders.MakesPrimary(r.Order.Kind)

@@ -140,11 +140,11 @@ func (c *Conn) provider(ctx context.Context, option, text, typed string) error {
 // commitTime is how long commits that are under way are left to end by themselves.
 const commitTime = 100 * time.Millisecond
 
-// Dismiss refuses queries from now on, and a moment later ends the connections of all clients: one that is killed in
+// CloseAll refuses queries from now on, and a moment later ends the connections of all clients: one that is killed in
 // the middle of a commit would have to be replayed. A mariadbd that stops waits a whole second when it still has a
 // client (wsrep_close_client_connections), and one whose session is part of replication is one: the session
 // that asks leaves it first.
-func (c *Conn) Dismiss(ctx context.Context) error {
+func (c *Conn) CloseAll(ctx context.Context) error {
 	conn, err := c.db.Conn(ctx)
 	if err != nil {
 		return err

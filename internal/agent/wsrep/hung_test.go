@@ -23,9 +23,9 @@ func TestHungServer(t *testing.T) {
 	}
 	t.Cleanup(c.Close)
 	for name, ask := range map[string]func(context.Context) error{
-		"status":    func(ctx context.Context) error { _, err := c.Status(ctx); return err },
-		"dismiss":   c.Dismiss,
-		"send away": c.SendAway,
+		"status":     func(ctx context.Context) error { _, err := c.Status(ctx); return err },
+		"close all":  c.CloseAll,
+		"close idle": c.CloseIdle,
 	} {
 		for range 5 { // more than there may be connections
 			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)

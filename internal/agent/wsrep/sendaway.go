@@ -23,9 +23,9 @@ const clients = `SELECT p.ID, p.COMMAND = 'Sleep' AND t.trx_id IS NULL
 FROM information_schema.PROCESSLIST p LEFT JOIN information_schema.INNODB_TRX t ON t.trx_mysql_thread_id = p.ID
 WHERE p.HOST LIKE '%:%' AND p.COMMAND NOT LIKE 'Binlog Dump%'`
 
-// SendAway closes the connections of clients, each between two of its transactions, and returns when those that were there at the
+// CloseIdle closes the connections of clients, each between two of its transactions, and returns when those that were there at the
 // beginning are gone. The server goes on serving meanwhile, new clients too. It returns ctx's error when that ends first.
-func (c *Conn) SendAway(ctx context.Context) error {
+func (c *Conn) CloseIdle(ctx context.Context) error {
 	var first map[int64]bool
 	for {
 		now, err := c.clients(ctx)

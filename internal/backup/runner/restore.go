@@ -104,7 +104,7 @@ func lock(p places) (unlock func(), err error) {
 
 // look says whether the volume holds this restore already, and refuses one that holds anything else.
 func look(p places, t task.Restore) (*task.Restored, error) {
-	l, err := datadir.LookAt(p.Data)
+	l, err := datadir.Inspect(p.Data)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func look(p places, t task.Restore) (*task.Restored, error) {
 	switch {
 	case l.Database && note.History == t.History && note.ID == t.ID:
 		return &note.Restored, nil
-	case l.Database || l.Transfer:
+	case l.Database || l.SST:
 		return nil, fatal(task.ReasonVolumeInUse, errors.New("the volume holds a database already, and is left unchanged: to start with what it holds, remove spec.bootstrapFrom; otherwise delete the claim, or choose another name for the cluster"))
 	}
 	return nil, nil

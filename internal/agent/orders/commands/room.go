@@ -181,7 +181,7 @@ func (r *Room) askAnew() {
 func (r *Room) rebuildQuorum(o agentapi.Order) {
 	proc := r.Run.Proc
 	r.Orders.Record(r.Orders.BeginLine(galera.Line{Epoch: o.Epoch, Start: r.Run.Position}), func(err error) {
-		why := r.Start.NotAlone()
+		why := r.Start.OtherPrimary()
 		switch {
 		case err != nil:
 			r.Orders.Finish(o.ID, agentapi.OrderFailed, ordering.Unwritten(err).Error())

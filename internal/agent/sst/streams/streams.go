@@ -10,9 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Silence returns how long nothing has come over any established connection to a local port. ok is false when there is
-// none, when something that came has not been read yet, or when the kernel does not tell: then it is not the others who are
-// waited for.
+// Silence returns how long nothing was received on any established connection to a local port. ok is false without a
+// connection, with unread data in the receive queue (this side is the slow one), or if the kernel does not report it.
 func Silence(port uint16) (silent time.Duration, ok bool) {
 	found, ok := all()
 	if !ok {
@@ -36,10 +35,10 @@ func Silence(port uint16) (silent time.Duration, ok bool) {
 
 // Answer is how the other side of this pod's connections to one port of one host answers.
 type Answer struct {
-	// Silent is how long nothing has come from there over any of them, not even that what was sent has arrived.
+	// Silent is how long nothing was received from there on any of them, neither data nor an ACK.
 	Silent time.Duration
-	// Owed says that something was sent that the other side would have told the arrival of at once. One that has no room
-	// for more owes nothing: the kernel only asks it now and then whether it has.
+	// Owed is true if sent data is unacknowledged although the peer's receive window has room: a live peer would have sent an ACK.
+	// With a full window the kernel only sends window probes.
 	Owed bool
 }
 
@@ -51,7 +50,7 @@ func Answers(host net.IP, port uint16) (a Answer, ok bool) {
 	}
 	for _, s := range found {
 		m := s.InetDiagMsg
-		// What has no inode was closed by its process, and goes on without it.
+		// A socket without an inode was closed by its process and lives on without it.
 		if m.INode == 0 || m.ID.DestinationPort != port || !m.ID.Destination.Equal(host) {
 			continue
 		}

@@ -1,5 +1,5 @@
-// Package transfer follows state transfers from outside: who gives to whom, how far a copy has come,
-// whether it still moves. It looks at files and processes and changes nothing.
+// Package transfer observes state transfers from outside: their scripts' roles, peers and progress. It reads files and processes and
+// changes nothing.
 package transfer
 
 import (
@@ -22,8 +22,8 @@ const (
 type Note struct {
 	Role string
 	PID  int
-	// Kind is JoinIST when a donor gives only what is missing, else JoinSST; a joiner's script is
-	// not told.
+	// Kind is JoinIST for a donor's script with --bypass, else JoinSST; a joiner's script does
+	// not know it.
 	Kind string
 	// Host is the joiner's address.
 	Host string
@@ -78,7 +78,7 @@ func Notes(path string) []Note {
 	return out
 }
 
-// Running says whether the script that wrote the note is still at it.
+// Running returns whether the script that wrote the note still runs.
 func (n Note) Running() bool {
 	data, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(n.PID), "cmdline"))
 	return err == nil && strings.Contains(string(data), "wsrep_sst_")

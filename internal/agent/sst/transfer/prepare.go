@@ -9,8 +9,7 @@ import (
 // prepareLog is where the transfer script lets mariadb-backup write while it prepares.
 const prepareLog = "mariabackup.prepare.log"
 
-// PreparingSince says whether the preparation of a copy has begun after a moment. A log of an
-// earlier transfer may lie about.
+// PreparingSince returns whether mariadb-backup --prepare has started after since; a log of an earlier SST may still be there.
 func PreparingSince(dataDir string, since time.Time) bool {
 	info, err := os.Stat(filepath.Join(dataDir, prepareLog))
 	return err == nil && info.ModTime().After(since)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Workers counts what processes do, beyond their end.
+// Workers adds up the I/O and CPU time of the SST's processes, exited ones included.
 type Workers struct {
 	seen map[int]counts
 }
