@@ -3,6 +3,7 @@ package running
 import (
 	"context"
 	"errors"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -64,6 +65,21 @@ func TestHungServerIsTold(t *testing.T) {
 	r.CountEnd(run, exit, orderly, "")
 	if a := r.Attempts; a.Failure == nil || a.Failure.Reason != agentapi.FailureHung || a.Restarts != 1 || r.Proc != nil || a.RetryIn(time.Now()) == 0 {
 		t.Errorf("%+v", a)
+	}
+}
+
+// TestHungServerSaysWhy: it is killed for two causes.
+func TestHungServerSaysWhy(t *testing.T) {
+	for want, views := range map[string]map[string]agentapi.PeerView{
+		"the Primary component does not list it as a member":  without(),
+		"no node is Primary, and recovery needs its position": {"shop-1": {Name: "shop-1", Component: galera.ComponentNonPrimary}},
+	} {
+		r, _ := silent(t, 5*lifecycle.HungAfter)
+		r.group.Views = views
+		r.WatchHang(time.Now(), false)
+		if f := r.Attempts.Failure; f == nil || !strings.HasSuffix(f.Message, want) {
+			t.Errorf("want %q, got %+v", want, f)
+		}
 	}
 }
 
