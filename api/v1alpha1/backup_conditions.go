@@ -34,6 +34,16 @@ const (
 	ReasonVersionRefused = "VersionRefused"
 	ReasonVolumeNotEmpty = "VolumeNotEmpty"
 
+	ReasonPointInTimeUnavailable = "PointInTimeUnavailable"
+	ReasonReplayFailed           = "ReplayFailed"
+
+	ReasonArchiving        = "Archiving"
+	ReasonArchiverStarting = "ArchiverStarting"
+	ReasonArchiverFailing  = "ArchiverFailing"
+	ReasonArchiveGap       = "ArchiveGap"
+	ReasonArchiveLags      = "ArchiveLags"
+	ReasonBaseMissing      = "BaseMissing"
+
 	ReasonScheduled       = "Scheduled"
 	ReasonSuspended       = "Suspended"
 	ReasonScheduleInvalid = "ScheduleInvalid"

@@ -18,6 +18,28 @@ type BootstrapFrom struct {
 	// is mounted into the Jobs of the restore only, and can be deleted when the cluster has started.
 	// +required
 	IdentitySecretRef SecretKey `json:"identitySecretRef"`
+	// pointInTime goes on from the backup to a later point in time, with the archive of the binary log that spec.backup.pointInTime has
+	// made. Without backup.name or store.id the latest backup before that point is taken. Default: the backup as it is.
+	// +optional
+	PointInTime *RestorePoint `json:"pointInTime,omitempty"`
+}
+
+// RestorePoint is where a restore ends.
+//
+// +kubebuilder:validation:XValidation:rule="(has(self.time) ? 1 : 0) + (has(self.gtid) ? 1 : 0) + (has(self.latest) && self.latest ? 1 : 0) == 1",message="name exactly one of time, gtid and latest: true"
+type RestorePoint struct {
+	// time: everything is restored before the first transaction that is later, for instance 2026-11-24T12:30:00Z. The time of a
+	// transaction is when its last statement began.
+	// +optional
+	Time *metav1.Time `json:"time,omitempty"`
+	// gtid: everything is restored up to this transaction, and with it, for instance 0-1-4711.
+	// +optional
+	// +kubebuilder:validation:MaxLength=42
+	// +kubebuilder:validation:Pattern=`^(0|[1-9][0-9]{0,9})-(0|[1-9][0-9]{0,9})-[1-9][0-9]{0,18}$`
+	GTID string `json:"gtid,omitempty"`
+	// latest: everything that was archived.
+	// +optional
+	Latest bool `json:"latest,omitempty"`
 }
 
 // SecretKey is a key of a Secret.
@@ -90,6 +112,9 @@ type RestoreStatus struct {
 	// position is where every node begins in the new history.
 	// +optional
 	Position string `json:"position,omitempty"`
+	// replay is what of the archive follows the backup, with spec.bootstrapFrom.pointInTime.
+	// +optional
+	Replay *ReplayStatus `json:"replay,omitempty"`
 	// restored are the nodes whose volume is filled.
 	// +optional
 	// +listType=set
@@ -112,4 +137,24 @@ type RestoreStatus struct {
 	// completedAt is when every volume was filled.
 	// +optional
 	CompletedAt *metav1.Time `json:"completedAt,omitempty"`
+}
+
+// ReplayStatus is what of the archive follows a backup.
+type ReplayStatus struct {
+	// target is what was asked for.
+	Target string `json:"target"`
+	// from and to are the numbers of the first and the last segment that are applied, 0 for none.
+	// +optional
+	From int64 `json:"from,omitempty"`
+	// +optional
+	To int64 `json:"to,omitempty"`
+	// bytes is how much binary log they hold.
+	// +optional
+	Bytes int64 `json:"bytes,omitempty"`
+	// domain of the GTIDs.
+	// +optional
+	Domain int64 `json:"domain,omitempty"`
+	// reached is the last transaction that was applied, the same on every node.
+	// +optional
+	Reached string `json:"reached,omitempty"`
 }

@@ -25,6 +25,9 @@ const (
 	// ConditionUpToDate is True when every node runs with what the spec and this operator ask for, and every agent is the operator's. It is
 	// False while a restart or the replacement of an agent waits for a maintenance window: the cluster is Ready meanwhile.
 	ConditionUpToDate = "UpToDate"
+	// ConditionPointInTimeRecoverable is True when the archive of the binary log goes on from a backup without a gap, and keeps up. It
+	// is there with spec.backup.pointInTime only.
+	ConditionPointInTimeRecoverable = "PointInTimeRecoverable"
 )
 
 // Reasons of conditions. docs/conditions.md explains each of them and the remedy.

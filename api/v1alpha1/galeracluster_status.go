@@ -32,6 +32,10 @@ type GaleraClusterStatus struct {
 	// +optional
 	Restore *RestoreStatus `json:"restore,omitempty"`
 
+	// backup is how far the archive of the binary log is, with spec.backup.pointInTime.
+	// +optional
+	Backup *ArchiveStatus `json:"backup,omitempty"`
+
 	// primary is the node behind the Service NAME-primary.
 	// +optional
 	Primary string `json:"primary,omitempty"`

@@ -132,6 +132,12 @@ func TestBootstrapFrom(t *testing.T) {
 		"of both":                       {``, func(map[string]any) {}, `{backup: {name: a}, store: {name: b}}`, "name exactly one of backup and store"},
 		"of nothing":                    {``, func(map[string]any) {}, `{}`, "name exactly one of backup and store"},
 		"without the private key":       {``, func(map[string]any) {}, `{backup: {name: a}, identitySecretRef: null}`, "identitySecretRef"},
+		"to a time":                     {``, func(map[string]any) {}, `{store: {name: b}, pointInTime: {time: "2026-11-24T12:30:00Z"}}`, ""},
+		"to a transaction":              {``, func(map[string]any) {}, `{store: {name: b}, pointInTime: {gtid: 0-1-4711}}`, ""},
+		"to the latest":                 {``, func(map[string]any) {}, `{backup: {name: a}, pointInTime: {latest: true}}`, ""},
+		"to two points":                 {``, func(map[string]any) {}, `{backup: {name: a}, pointInTime: {latest: true, gtid: 0-1-5}}`, "name exactly one of time, gtid and latest"},
+		"to no point":                   {``, func(map[string]any) {}, `{backup: {name: a}, pointInTime: {latest: false}}`, "name exactly one of time, gtid and latest"},
+		"to a number":                   {``, func(map[string]any) {}, `{backup: {name: a}, pointInTime: {gtid: "4711"}}`, "gtid in body should match"},
 		"of a path instead of a name":   {``, func(map[string]any) {}, `store: {name: b, namespace: "../x"}`, "namespace in body should match"},
 		"of a path instead of a backup": {``, func(map[string]any) {}, `store: {name: b, id: "a/b"}`, "id in body should match"},
 	} {
@@ -177,5 +183,22 @@ func TestBackupSamples(t *testing.T) {
 		must(t, yaml.Unmarshal(text, &u.Object))
 		u.SetNamespace(metav1.NamespaceDefault)
 		t.Run(filepath.Base(file), func(t *testing.T) { mustSay(t, kube.Create(context.Background(), u, client.DryRunAll), "") })
+	}
+}
+
+// TestPointInTime: what cannot be archived is refused.
+func TestPointInTime(t *testing.T) {
+	for name, tc := range map[string]struct{ spec, want string }{
+		"an archive":           {`{storage: {size: 1Gi}, backup: {storeRef: {name: s}, pointInTime: {enabled: true}}}`, ""},
+		"every second":         {`{storage: {size: 1Gi}, backup: {storeRef: {name: s}, pointInTime: {enabled: true, interval: 1s}}}`, ""},
+		"more often":           {`{storage: {size: 1Gi}, backup: {storeRef: {name: s}, pointInTime: {enabled: true, interval: 100ms}}}`, "interval must be between 1s and 10m"},
+		"hardly ever":          {`{storage: {size: 1Gi}, backup: {storeRef: {name: s}, pointInTime: {enabled: true, interval: 1h}}}`, "interval must be between 1s and 10m"},
+		"nowhere":              {`{storage: {size: 1Gi}, backup: {pointInTime: {enabled: true}}}`, "storeRef: Required value"},
+		"without TLS":          {`{storage: {size: 1Gi}, tls: {clients: Disabled}, backup: {storeRef: {name: s}, pointInTime: {enabled: true}}}`, "set spec.tls.clients to Required or Preferred"},
+		"without TLS, and off": {`{storage: {size: 1Gi}, tls: {clients: Disabled}, backup: {storeRef: {name: s}, pointInTime: {enabled: false}}}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mustSay(t, kube.Create(context.Background(), backupKind(t, "GaleraCluster", "archived", tc.spec), client.DryRunAll), tc.want)
+		})
 	}
 }
