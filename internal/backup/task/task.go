@@ -4,6 +4,7 @@ package task
 import (
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 )
 
@@ -24,6 +25,12 @@ const (
 	VolumeDir = "/var/lib/backups"
 	// AgentDir has the pair a backup's Job shows to the agent, and the CA it believes.
 	AgentDir = "/etc/backup/agent"
+	// ClientDir has the archiver's certificate and its key, and the CA of the nodes.
+	ClientDir = "/etc/backup/client"
+	// ArchiverPort is where the archiver tells Archived.
+	ArchiverPort = 8445
+	// PathArchived is the path there.
+	PathArchived = "/archived"
 	// KeysDir has the private keys of a restore.
 	KeysDir = "/etc/backup/keys"
 	// ResultFile is read by kubelet as the pod's termination message.
@@ -41,6 +48,7 @@ type Task struct {
 	Restore *Restore `json:"restore,omitempty"`
 	Remove  *Remove  `json:"remove,omitempty"`
 	Verify  *Verify  `json:"verify,omitempty"`
+	Archive *Archive `json:"archive,omitempty"`
 }
 
 // Store is a place for backups.
@@ -74,6 +82,21 @@ type Find struct {
 	// Dir is a directory of the store, ID the backup's; "" for the latest below Dir.
 	Dir string `json:"dir"`
 	ID  string `json:"id,omitempty"`
+	// Target is the point in time to restore, nil for the backup itself. Without an ID the latest backup before it is taken.
+	Target *binlog.Target `json:"target,omitempty"`
+}
+
+// Replay applies the archive to a restored backup.
+type Replay struct {
+	Target binlog.Target `json:"target"`
+	// From and To are the numbers of the first and the last segment that are needed, 0 for none; Bytes is what they hold.
+	From  uint64 `json:"from,omitempty"`
+	To    uint64 `json:"to,omitempty"`
+	Bytes int64  `json:"bytes,omitempty"`
+	// Domain is the archive's.
+	Domain uint32 `json:"domain,omitempty"`
+	// Settings of the cluster's configuration.
+	Settings map[string]string `json:"settings,omitempty"`
 }
 
 // Restore fills an empty volume.
@@ -83,6 +106,8 @@ type Restore struct {
 	ID  string `json:"id"`
 	// History is the UUID of the new history that the data begin.
 	History string `json:"history"`
+	// Replay is what is applied to it, nil for nothing.
+	Replay *Replay `json:"replay,omitempty"`
 }
 
 // Remove deletes one backup.
@@ -103,6 +128,41 @@ type Verify struct {
 	History string `json:"history,omitempty"`
 }
 
+// Archive follows the binary log of a cluster.
+type Archive struct {
+	// Dir is the cluster's directory of the store (manifest.Dir).
+	Dir string `json:"dir"`
+	// Recipients are the age public keys it is encrypted for.
+	Recipients []string `json:"recipients"`
+	// Nodes are the hosts of the nodes, ReadOnly the host of the Service that leads to one that is better than others.
+	Nodes    []string `json:"nodes"`
+	ReadOnly string   `json:"readOnly"`
+	// User is the account, which has the certificate in ClientDir and no password.
+	User string `json:"user"`
+	// IntervalSeconds is how often what was read is stored.
+	IntervalSeconds int `json:"intervalSeconds"`
+}
+
+// Archived is what the archiver tells.
+type Archived struct {
+	// Node is the one that is followed, "" for none.
+	Node string `json:"node,omitempty"`
+	// Through is until when the archive has all that was committed, GTID its last transaction, Segment the number of its last segment.
+	Through time.Time `json:"through,omitzero"`
+	GTID    string    `json:"gtid,omitempty"`
+	Segment uint64    `json:"segment,omitempty"`
+	// Chain is the number of the segment that the archive has begun with, or begun anew after a gap; Why tells why.
+	Chain uint64 `json:"chain,omitempty"`
+	Why   string `json:"why,omitempty"`
+	// Base is the earliest backup that the archive goes on from, complete at From; "" for none. Surveyed says that it was looked for.
+	Base     string    `json:"base,omitempty"`
+	From     time.Time `json:"from,omitzero"`
+	Surveyed bool      `json:"surveyed,omitempty"`
+	// Problem is what has failed last, "" when all is well; Reason is one of the Reason constants.
+	Problem string `json:"problem,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+}
+
 // Result is what a Job tells.
 type Result struct {
 	// Error says why it has failed, "" when it has not; Reason is one of the Reason constants.
@@ -114,6 +174,7 @@ type Result struct {
 	TookSeconds float64 `json:"tookSeconds,omitempty"`
 
 	Backup   *Stored   `json:"backup,omitempty"`
+	Replay   *Replay   `json:"replay,omitempty"`
 	Restored *Restored `json:"restored,omitempty"`
 	Checked  *Checked  `json:"checked,omitempty"`
 	Verified *Verified `json:"verified,omitempty"`
@@ -141,6 +202,8 @@ type Restored struct {
 	// Position of the data in their new history, Source in the old one.
 	Position string `json:"position"`
 	Source   string `json:"source"`
+	// GTID is the last transaction of the archive that was applied, "" when none was to be.
+	GTID string `json:"gtid,omitempty"`
 }
 
 // Verified is what a test has found good.
@@ -168,4 +231,6 @@ const (
 	ReasonDiskFull         = "DiskFull"
 	ReasonNode             = "NodeFailed"
 	ReasonTool             = "ToolFailed"
+	ReasonOutside          = "PointInTimeUnavailable"
+	ReasonReplay           = "ReplayFailed"
 )

@@ -1,0 +1,110 @@
+package binlog
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"testing"
+)
+
+// event makes one with a checksum of zeros.
+func event(kind byte, second uint32, body ...byte) Event {
+	e := make(Event, headerSize, headerSize+len(body)+sumSize)
+	binary.LittleEndian.PutUint32(e, second)
+	e[4] = kind
+	binary.LittleEndian.PutUint32(e[5:], 1)
+	e = append(append(e, body...), 0, 0, 0, 0)
+	binary.LittleEndian.PutUint32(e[9:], uint32(len(e)))
+	return e
+}
+
+func begin(seq byte, flags byte) Event {
+	return event(typeGTID, 100, seq, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, flags, 0, 0, 0, 0, 0, 0)
+}
+
+func statement(text string) Event {
+	return event(typeQuery, 100, append([]byte{0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 'd', 0}, text...)...)
+}
+
+func rows(table byte, flags byte, image string) Event {
+	return event(23, 105, append([]byte{table, 0, 0, 0, 0, 0, flags, 0}, image...)...)
+}
+
+var format = event(typeFormat, 1, 4, 0, 1)
+
+// see gives the kinds of a stream's events, and the last transaction.
+func see(t *testing.T, events ...Event) (kinds []int, last Transaction) {
+	t.Helper()
+	var g Grouper
+	for _, e := range events {
+		k, err := g.See(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds = append(kinds, k)
+	}
+	return kinds, g.Done()
+}
+
+func TestGrouper(t *testing.T) {
+	xid := event(typeXid, 106, 9, 0, 0, 0, 0, 0, 0, 0)
+	for name, c := range map[string]struct {
+		events []Event
+		want   []int
+	}{
+		"a transaction":              {[]Event{format, begin(1, 0), event(160, 105, 'x'), rows(7, 1, "a"), xid}, []int{Format, Begin, Inside, Inside, End}},
+		"a DDL statement":            {[]Event{format, begin(1, standalone), statement("CREATE TABLE t (i INT)")}, []int{Format, Begin, End}},
+		"an engine without Xid":      {[]Event{format, begin(1, 0), rows(7, 1, "a"), statement("COMMIT")}, []int{Format, Begin, Inside, End}},
+		"a statement that is no end": {[]Event{format, begin(1, 0), statement("SAVEPOINT a"), xid}, []int{Format, Begin, Inside, End}},
+		"what is outside":            {[]Event{format, event(27, 0), event(163, 0), begin(1, 0), xid, event(161, 0)}, []int{Format, Outside, Outside, Begin, End, Outside}},
+		"one that is cut off":        {[]Event{format, begin(1, 0), format, begin(1, 0), xid}, []int{Format, Begin, Format, Begin, End}},
+	} {
+		kinds, _ := see(t, c.events...)
+		if len(kinds) != len(c.want) {
+			t.Fatalf("%s: %v", name, kinds)
+		}
+		for i := range kinds {
+			if kinds[i] != c.want[i] {
+				t.Errorf("%s: %v instead of %v", name, kinds, c.want)
+				break
+			}
+		}
+	}
+}
+
+// TestSum: two nodes give the same transaction other tables' numbers, times and flags; another content is another transaction.
+func TestSum(t *testing.T) {
+	xid := event(typeXid, 106, 9, 0, 0, 0, 0, 0, 0, 0)
+	_, a := see(t, format, begin(1, 0), rows(7, 1, "a"), xid)
+	_, b := see(t, format, begin(1, 0), rows(32, 5, "a"), xid)
+	_, c := see(t, format, begin(1, 0), rows(7, 1, "b"), xid)
+	_, d := see(t, format, begin(1, 0), rows(7, 1, "a"), event(typeXid, 106, 8, 0, 0, 0, 0, 0, 0, 0))
+	if a.Sum != b.Sum || a.Sum == c.Sum || a.Sum == d.Sum || a.GTID.Seq != 1 || a.GTID.Server != 1 || a.Time.Unix() != 106 {
+		t.Errorf("%+v %+v %+v %+v", a, b, c, d)
+	}
+	_, e := see(t, format, begin(2, standalone), statement("DROP TABLE a"))
+	_, f := see(t, format, begin(2, standalone), statement("DROP TABLE b"))
+	if e.Sum == f.Sum {
+		t.Error("another statement is the same transaction")
+	}
+}
+
+func TestNext(t *testing.T) {
+	r := bytes.NewReader(append(append([]byte{}, format...), begin(1, 0)[:20]...))
+	if e, err := Next(r); err != nil || !e.IsFormat() || !e.Sums() {
+		t.Errorf("%v %v", e, err)
+	}
+	if _, err := Next(r); !errors.Is(err, ErrEvent) {
+		t.Errorf("an event that is cut off: %v", err)
+	}
+	if _, err := Next(bytes.NewReader(nil)); !errors.Is(err, io.EOF) {
+		t.Errorf("the end: %v", err)
+	}
+	if _, err := Next(bytes.NewReader(make([]byte, 40))); !errors.Is(err, ErrEvent) {
+		t.Errorf("no event: %v", err)
+	}
+	if (Event{1, 2}).Check() == nil {
+		t.Error("a fragment is an event")
+	}
+}

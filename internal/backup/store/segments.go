@@ -1,0 +1,27 @@
+package store
+
+import (
+	"context"
+	"io"
+
+	"gocloud.dev/blob"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+)
+
+// Head reads the head of a segment of a binary log.
+func Head(ctx context.Context, bucket *blob.Bucket, key string) (binlog.Head, error) {
+	r, err := bucket.NewRangeReader(ctx, key, 0, binlog.HeadMost, nil)
+	if err != nil {
+		return binlog.Head{}, err
+	}
+	text, err := io.ReadAll(r)
+	if closeErr := r.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return binlog.Head{}, err
+	}
+	h, _, err := binlog.Decode(text)
+	return h, err
+}
