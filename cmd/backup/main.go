@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/galera-operator/galera-operator/internal/agent/install"
+	"github.com/galera-operator/galera-operator/internal/backup/archiver"
 	"github.com/galera-operator/galera-operator/internal/backup/runner"
 	"github.com/galera-operator/galera-operator/internal/logs"
 	"github.com/galera-operator/galera-operator/internal/version"
@@ -17,6 +18,7 @@ import (
 
 const usage = `usage:
   backup run                 do what BACKUP_TASK says
+  backup archive             follow the binary log of the cluster that BACKUP_TASK names, until told to stop
   backup install DIRECTORY   copy this binary to DIRECTORY/backup
   backup --version           print the version`
 
@@ -34,6 +36,8 @@ func run(ctx context.Context, args []string) error {
 	switch {
 	case len(args) == 1 && args[0] == "run":
 		return runner.Main(ctx)
+	case len(args) == 1 && args[0] == "archive":
+		return archiver.Main(ctx)
 	case len(args) == 2 && args[0] == "install":
 		if err := install.Passwd(args[1]); err != nil {
 			return err

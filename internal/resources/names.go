@@ -94,3 +94,6 @@ func ClientCAIssuerName(c *v1alpha1.GaleraCluster) string { return c.Name + "-cl
 
 // CAIssuerName returns the name of the Issuer that signs with the private CA.
 func CAIssuerName(c *v1alpha1.GaleraCluster) string { return c.Name + "-ca" }
+
+// ArchiverName returns the name of the Deployment that archives the binary log, and of its GaleraUser.
+func ArchiverName(c *v1alpha1.GaleraCluster) string { return c.Name + "-archiver" }

@@ -20,7 +20,7 @@ func NetworkPolicy(c *v1alpha1.GaleraCluster, opts Options) *networkingv1.Networ
 	if spec.Enabled != nil && !*spec.Enabled {
 		return nil
 	}
-	return &networkingv1.NetworkPolicy{
+	p := &networkingv1.NetworkPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: "NetworkPolicy"},
 		ObjectMeta: ownedMeta(c, NetworkPolicyName(c)),
 		Spec: networkingv1.NetworkPolicySpec{
@@ -35,6 +35,10 @@ func NetworkPolicy(c *v1alpha1.GaleraCluster, opts Options) *networkingv1.Networ
 			},
 		},
 	}
+	if c.ArchivesBinlog() {
+		p.Spec.Ingress = append(p.Spec.Ingress, fromArchiver(c))
+	}
+	return p
 }
 
 // openPorts are for kubelet and Prometheus: probes and metrics, nothing secret.
@@ -75,6 +79,18 @@ func fromBackups(c *v1alpha1.GaleraCluster) networkingv1.NetworkPolicyIngressRul
 		From: []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{
 			v1alpha1.LabelCluster: c.Name, labelComponent: ComponentBackup}}}},
 		Ports: policyPorts(agentapi.BackupPort),
+	}
+}
+
+// ComponentArchiver is the value of the component's label on the pod that archives the binary log.
+const ComponentArchiver = "archiver"
+
+// fromArchiver admits the archiver, which clientsFrom need not name.
+func fromArchiver(c *v1alpha1.GaleraCluster) networkingv1.NetworkPolicyIngressRule {
+	return networkingv1.NetworkPolicyIngressRule{
+		From: []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{
+			v1alpha1.LabelCluster: c.Name, labelComponent: ComponentArchiver}}}},
+		Ports: policyPorts(PortClients),
 	}
 }
 

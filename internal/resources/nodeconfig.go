@@ -4,10 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
 
 // NodeConfig returns what the agents are to run with. The policy is a parameter, because a step of
@@ -70,12 +72,23 @@ func members(c *v1alpha1.GaleraCluster, size int, opts Options) []agentapi.Peer 
 }
 
 func settings(c *v1alpha1.GaleraCluster) map[string]string {
-	if len(c.Spec.MariaDB.Config) == 0 {
+	if len(c.Spec.MariaDB.Config) == 0 && !c.ArchivesBinlog() {
 		return nil
 	}
 	out := make(map[string]string, len(c.Spec.MariaDB.Config))
+	if c.ArchivesBinlog() {
+		maps.Copy(out, BinlogDefaults(c))
+	}
 	for name, value := range c.Spec.MariaDB.Config {
+		for own := range out { // the same one in another spelling
+			if mycnf.Normalise(own) == mycnf.Normalise(name) {
+				delete(out, own)
+			}
+		}
 		out[name] = value.String()
+	}
+	if c.ArchivesBinlog() {
+		maps.Copy(out, BinlogSettings())
 	}
 	return out
 }

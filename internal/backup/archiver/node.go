@@ -1,0 +1,257 @@
+package archiver
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-mysql-org/go-mysql/client"
+	gomysql "github.com/go-mysql-org/go-mysql/mysql"
+	"github.com/go-mysql-org/go-mysql/replication"
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+const (
+	port = "3306"
+	// askTime bounds a question to a node.
+	askTime = 15 * time.Second
+	// heartbeat is how often an idle server says that it is there; silence after how long it is given up.
+	heartbeat = 5 * time.Second
+	silence   = 20 * time.Second
+	// noPosition is what a server answers that does not have what follows a GTID.
+	noPosition = 1236
+)
+
+// node is a node that can be followed.
+type node struct {
+	host   string
+	user   string
+	config *tls.Config
+	db     *sql.DB
+	domain uint32
+}
+
+// tlsConfig reads the certificate anew for every connection: it is renewed.
+func tlsConfig() (*tls.Config, error) {
+	pair, err := tls.LoadX509KeyPair(filepath.Join(task.ClientDir, "tls.crt"), filepath.Join(task.ClientDir, "tls.key"))
+	if err != nil {
+		return nil, err
+	}
+	ca, err := os.ReadFile(filepath.Join(task.ClientDir, "ca.crt"))
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(ca) {
+		return nil, errors.New("the Secret of the archiver's account has no CA")
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, RootCAs: roots}, nil
+}
+
+// nodes are those that serve, the one that the Service for reading leads to first; away is how many of the others there are.
+func (a *archiver) nodes(ctx context.Context) (synced []*node, away int, err error) {
+	config, err := tlsConfig()
+	if err != nil {
+		return nil, 0, err
+	}
+	hosts := slices.Clone(a.task.Nodes)
+	if first := a.best(ctx, config); first != "" {
+		slices.SortStableFunc(hosts, func(x, y string) int { return rank(x, first) - rank(y, first) })
+	}
+	var errs []error
+	for _, host := range hosts {
+		n, err := connect(ctx, a.task.User, host, config)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", host, err))
+			away++
+			continue
+		}
+		synced = append(synced, n)
+	}
+	if len(synced) == 0 {
+		return nil, away, fmt.Errorf("no node serves: %w", errors.Join(errs...))
+	}
+	return synced, away, nil
+}
+
+func rank(host, first string) int {
+	if name, _, _ := strings.Cut(host, "."); name == first {
+		return 0
+	}
+	return 1
+}
+
+// best is the name of the node that the Service for reading leads to: not the primary, if there is another one.
+func (a *archiver) best(ctx context.Context, config *tls.Config) (name string) {
+	db, err := open(a.task.User, a.task.ReadOnly, config)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = db.Close() }()
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	_ = db.QueryRowContext(ctx, "SELECT @@hostname").Scan(&name)
+	return name
+}
+
+func open(user, host string, config *tls.Config) (*sql.DB, error) {
+	cfg := mysql.NewConfig()
+	cfg.User, cfg.Net, cfg.Addr, cfg.Timeout, cfg.ReadTimeout = user, "tcp", net.JoinHostPort(host, port), askTime, askTime
+	cfg.TLS = config.Clone()
+	cfg.TLS.ServerName = host
+	cfg.Logger = log.New(io.Discard, "", 0) // every error is returned as well
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(1)
+	return db, nil
+}
+
+// connect takes only a node that is Synced in the Primary component, and writes a binary log.
+func connect(ctx context.Context, user, host string, config *tls.Config) (*node, error) {
+	db, err := open(user, host, config)
+	if err != nil {
+		return nil, err
+	}
+	n := &node{host: host, user: user, config: config, db: db}
+	if _, _, err := n.position(ctx); err != nil {
+		n.close()
+		return nil, err
+	}
+	return n, nil
+}
+
+func (n *node) close() { _ = n.db.Close() }
+
+func closeAll(all []*node) {
+	for _, n := range all {
+		n.close()
+	}
+}
+
+// position is what the node has in its binary log now: all that was committed anywhere before. others are positions of what is the node's own.
+func (n *node) position(ctx context.Context) (at binlog.GTID, others []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	var state, component, name string
+	row := n.db.QueryRowContext(ctx, `SELECT MAX(IF(variable_name = 'WSREP_LOCAL_STATE', variable_value, '')), MAX(IF(variable_name = 'WSREP_CLUSTER_STATUS', variable_value, '')), @@hostname
+		FROM information_schema.global_status WHERE variable_name IN ('WSREP_LOCAL_STATE', 'WSREP_CLUSTER_STATUS')`)
+	if err := row.Scan(&state, &component, &name); err != nil {
+		return at, nil, err
+	}
+	if state != "4" || component != "Primary" {
+		return at, nil, errors.New("it is not Synced in the Primary component")
+	}
+	var position string
+	var mode, logs bool
+	err = n.db.QueryRowContext(ctx, "SET STATEMENT wsrep_sync_wait = 1 FOR SELECT @@gtid_binlog_pos, @@wsrep_gtid_domain_id, @@wsrep_gtid_mode, @@log_bin").Scan(&position, &n.domain, &mode, &logs)
+	if err == nil && (!mode || !logs) {
+		err = errors.New("it does not write a binary log yet: it was not restarted since spec.backup.pointInTime is enabled")
+	}
+	if err != nil {
+		return at, nil, err
+	}
+	at, others = binlog.In(position, n.domain)
+	return at, others, nil
+}
+
+// stream is a node's binary log.
+type stream struct {
+	syncer *replication.BinlogSyncer
+	events *replication.BinlogStreamer
+}
+
+// open asks for what follows a position.
+func (n *node) open(position []string) (*stream, error) {
+	host := n.host
+	config := n.config.Clone()
+	config.ServerName = host
+	s := replication.NewBinlogSyncer(replication.BinlogSyncerConfig{
+		ServerID: 1<<31 + rand.Uint32N(1<<30), Flavor: gomysql.MariaDBFlavor, Host: host, Port: 3306, User: n.user, TLSConfig: config, //nolint:gosec // it has to differ from others, not to be secret
+		RawModeEnabled: true, DisableRetrySync: true, HeartbeatPeriod: heartbeat, ReadTimeout: silence, EventCacheCount: 16, DiscardGTIDSet: true,
+		Localhost: "archiver", DumpCommandFlag: replication.BINLOG_SEND_ANNOTATE_ROWS_EVENT,
+		Logger: slog.New(slog.DiscardHandler), Option: func(*client.Conn) error { return nil },
+	})
+	set, err := gomysql.ParseMariadbGTIDSet(strings.Join(position, ","))
+	if err != nil {
+		return nil, err
+	}
+	events, err := s.StartSyncGTID(set)
+	if err != nil {
+		s.Close()
+		return nil, refused(err)
+	}
+	return &stream{s, events}, nil
+}
+
+// Close ends the stream.
+func (s *stream) Close() { s.syncer.Close() }
+
+// event is the next one, nil when none comes for a while.
+func (s *stream) event(ctx context.Context, wait time.Duration) (binlog.Event, error) {
+	limit, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	e, err := s.events.GetEvent(limit)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, nil
+	case err != nil:
+		return nil, refused(err)
+	}
+	return binlog.Event(e.RawData), nil
+}
+
+// refused sorts out whether the server lacks what it was asked for.
+func refused(err error) error {
+	var answer *gomysql.MyError
+	if errors.As(err, &answer) && answer.Code == noPosition {
+		return refusal{errors.New(answer.Message)}
+	}
+	return fmt.Errorf("the stream of the binary log has ended: %w", err)
+}
+
+// after is the first transaction that the node has after one, none when it has none.
+func (n *node) after(ctx context.Context, last binlog.GTID) (binlog.GTID, error) {
+	at, others, err := n.position(ctx)
+	if err != nil || !at.Follows(last) {
+		return binlog.GTID{}, err
+	}
+	s, err := n.open(append(others, last.String()))
+	if err != nil {
+		return binlog.GTID{}, err
+	}
+	defer s.Close()
+	for end := time.Now().Add(askTime); time.Now().Before(end); {
+		e, err := s.event(ctx, time.Second)
+		if err != nil {
+			return binlog.GTID{}, err
+		}
+		if e == nil || e.Check() != nil {
+			continue
+		}
+		if g, ok := e.GTID(); ok && g.Domain == last.Domain {
+			return g, nil
+		}
+	}
+	return binlog.GTID{}, errors.New("it gives nothing")
+}

@@ -1,0 +1,184 @@
+package archiver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"time"
+
+	"filippo.io/age"
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/store"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+const (
+	// putTries is how many times a segment is tried, putTime for how long each time.
+	putTries = 3
+	putTime  = 5 * time.Minute
+)
+
+// errTaken is returned for a segment that another archiver has stored.
+var errTaken = errors.New("the segment exists")
+
+// place is where the archive ends: the head of its last segment.
+type place struct{ binlog.Head }
+
+// verifies says that the last transaction can be compared with the node's.
+func (p place) verifies() bool { return p.LastSum != "" && p.BeforeLast != binlog.GTID{} }
+
+// resume is the transaction after which a node is followed.
+func (p place) resume() binlog.GTID {
+	if p.verifies() {
+		return p.BeforeLast
+	}
+	return p.Last
+}
+
+// archive is the store's side.
+type archive struct {
+	bucket     *store.Bucket
+	cluster    string // the directory of the cluster's backups
+	dir        string
+	recipients []age.Recipient
+	names      []string
+}
+
+func newArchive(bucket *store.Bucket, t task.Archive) (*archive, error) {
+	a := &archive{bucket: bucket, cluster: t.Dir, dir: binlog.Dir(t.Dir), names: t.Recipients}
+	for _, key := range t.Recipients {
+		r, err := age.ParseX25519Recipient(key)
+		if err != nil {
+			return nil, fmt.Errorf("the recipient %s: %w", key, err)
+		}
+		a.recipients = append(a.recipients, r)
+	}
+	return a, nil
+}
+
+func (a *archive) key(number uint64) string { return path.Join(a.dir, binlog.Name(number)) }
+
+// numbers are those of the segments, in order.
+func (a *archive) numbers(ctx context.Context) (out []uint64, err error) {
+	objects := a.bucket.List(&blob.ListOptions{Prefix: a.dir + "/"})
+	for {
+		o, err := objects.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, explained("the archive could not be listed", err)
+		}
+		if n, ok := binlog.Number(o.Key); ok {
+			out = append(out, n)
+		}
+	}
+}
+
+// head reads that of a segment.
+func (a *archive) head(ctx context.Context, number uint64) (binlog.Head, error) {
+	h, err := store.Head(ctx, a.bucket, a.key(number))
+	if err != nil {
+		return h, explained("the segment "+binlog.Name(number)+" could not be read", err)
+	}
+	return h, nil
+}
+
+// load finds where the archive ends.
+func (a *archive) load(ctx context.Context) (place, error) {
+	all, err := a.numbers(ctx)
+	if err != nil || len(all) == 0 {
+		return place{}, err
+	}
+	h, err := a.head(ctx, all[len(all)-1])
+	return place{h}, err
+}
+
+// put stores a segment, unless there is one of its number.
+func (a *archive) put(ctx context.Context, h binlog.Head, s *spool) error {
+	if s != nil {
+		h.Recipients = a.names
+		if err := s.end(&h); err != nil {
+			return err
+		}
+	}
+	var err error
+	for try := range putTries {
+		if err = a.putOnce(ctx, h, s); err == nil {
+			return nil
+		}
+		if gcerrors.Code(err) == gcerrors.FailedPrecondition || gcerrors.Code(err) == gcerrors.AlreadyExists {
+			have, headErr := a.head(ctx, h.Number)
+			if headErr == nil && have.SHA256 == h.SHA256 && have.Last == h.Last {
+				return nil // an attempt before was not heard
+			}
+			return errTaken
+		}
+		if _, final := store.Reason(err); final || ctx.Err() != nil {
+			break
+		}
+		select {
+		case <-time.After(time.Second << try):
+		case <-ctx.Done():
+		}
+	}
+	return explained("a segment could not be written", err)
+}
+
+func (a *archive) putOnce(ctx context.Context, h binlog.Head, s *spool) error {
+	ctx, cancel := context.WithTimeout(ctx, putTime)
+	defer cancel()
+	head, err := h.Encode()
+	if err != nil {
+		return err
+	}
+	var body io.Reader = bytes.NewReader(head)
+	if s != nil {
+		if _, err := s.file.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		body = io.MultiReader(body, s.file)
+	}
+	w, err := a.bucket.NewWriter(ctx, a.key(h.Number), &blob.WriterOptions{IfNotExist: true, ContentType: "application/octet-stream"})
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(w, body); err != nil {
+		cancel() // nothing is stored
+		return errors.Join(err, w.Close())
+	}
+	return w.Close()
+}
+
+// tell stores how far the archive is while nothing is written.
+func (a *archive) tell(ctx context.Context, t binlog.Through) error {
+	text, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	if err := a.bucket.WriteAll(ctx, path.Join(a.dir, binlog.ThroughName), text, nil); err != nil {
+		return explained("an object could not be written", err)
+	}
+	return nil
+}
+
+// storeError is one of the store, in its words.
+type storeError struct {
+	reason string
+	text   string
+}
+
+// Error implements error.
+func (e storeError) Error() string { return e.text }
+
+func explained(doing string, err error) error {
+	reason, _ := store.Reason(err)
+	return storeError{reason, doing + ": " + store.Explain(err)}
+}
