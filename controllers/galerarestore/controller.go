@@ -160,6 +160,11 @@ func (r *Reconciler) source(ctx context.Context, c *v1alpha1.GaleraCluster) (sou
 	if reason, message := status.StoreProblem(s.store); reason != "" {
 		return s, problem{reason, message}, nil
 	}
+	t, wrong := target(c)
+	if wrong != "" {
+		return s, problem{v1alpha1.ReasonPointInTimeUnavailable, wrong}, nil
+	}
+	s.find.Target = t
 	return r.identity(ctx, c, s)
 }
 
@@ -198,16 +203,24 @@ func (r *Reconciler) restore(ctx context.Context, f facts, ordinal int) error {
 	if err := client.IgnoreAlreadyExists(r.Create(ctx, resources.Claim(c, ordinal), client.FieldOwner(apply.FieldOwner))); err != nil {
 		return err
 	}
-	j, err := job.Restore(c, f.source.store, ordinal, task.Restore{Dir: s.Directory, ID: s.ID, History: s.History}, r.Options, r.Jobs)
+	replay, err := replay(c)
+	if err != nil {
+		return err
+	}
+	j, err := job.Restore(c, f.source.store, ordinal, task.Restore{Dir: s.Directory, ID: s.ID, History: s.History, Replay: replay}, r.Options, r.Jobs)
 	if err != nil {
 		return err
 	}
 	return apply.Keep(ctx, r.Client, r.Live, c.UID, j)
 }
 
-// history is the UUID of the history that a cluster begins from a backup.
-func history(c *v1alpha1.GaleraCluster, id string) string {
-	return uuid.NewSHA1(histories, []byte(string(c.UID)+"/"+id)).String()
+// history is the UUID of the history that a cluster begins from a backup, and a point in time after it.
+func history(c *v1alpha1.GaleraCluster, id string, replay *v1alpha1.ReplayStatus) string {
+	name := string(c.UID) + "/" + id
+	if replay != nil {
+		name += fmt.Sprintf("/%s/%d-%d", replay.Target, replay.From, replay.To)
+	}
+	return uuid.NewSHA1(histories, []byte(name)).String()
 }
 
 // SetupWithManager registers the reconciler: it is woken by the cluster and its Jobs.

@@ -57,8 +57,9 @@ func finding(s *v1alpha1.RestoreStatus, f facts) decision {
 	case f.find.Done && f.find.Result.Error == "" && f.find.Result.Backup != nil:
 		b := f.find.Result.Backup
 		s.Phase, s.ID, s.Directory, s.Store, s.Source = v1alpha1.RestoreRestoring, b.ID, b.Dir, f.source.store.Name, b.Position
-		s.History, s.ObservedGeneration = history(f.cluster, b.ID), f.cluster.Generation
-		s.Reason, s.Message = "", fmt.Sprintf("filling the volumes with the backup %s", b.ID)
+		s.Replay = replayStatus(f.find.Result.Replay)
+		s.History, s.ObservedGeneration = history(f.cluster, b.ID, s.Replay), f.cluster.Generation
+		s.Reason, s.Message = "", fmt.Sprintf("filling the volumes with %s", what(s))
 		return decision{again: time.Second}
 	case f.find.Done:
 		return failed(s, f, f.find.Result, "")
@@ -112,6 +113,13 @@ func restoring(s *v1alpha1.RestoreStatus, f facts) decision {
 				return failed(s, f, task.Result{Fatal: true, Reason: v1alpha1.ReasonRestoreFailed,
 					Error: fmt.Sprintf("it was restored to %s, and another node to %s", o.Result.Restored.Position, s.Position)}, name+": ")
 			}
+			if r := s.Replay; r != nil && r.Reached != "" && r.Reached != o.Result.Restored.GTID {
+				return failed(s, f, task.Result{Fatal: true, Reason: v1alpha1.ReasonReplayFailed,
+					Error: fmt.Sprintf("it has the archive up to %s, and another node up to %s", o.Result.Restored.GTID, r.Reached)}, name+": ")
+			}
+			if s.Replay != nil {
+				s.Replay.Reached = o.Result.Restored.GTID
+			}
 			s.Position, s.Source = o.Result.Restored.Position, o.Result.Restored.Source
 			s.Restored = append(s.Restored, name)
 		case o.Done:
@@ -128,13 +136,16 @@ func restoring(s *v1alpha1.RestoreStatus, f facts) decision {
 	case len(s.Restored) >= len(f.members):
 		s.Phase, s.Reason, s.CompletedAt = v1alpha1.RestoreCompleted, "", new(metav1.NewTime(f.now))
 		s.Message = fmt.Sprintf("the backup %s, which was at %s, is on all %d volumes at %s", s.ID, s.Source, len(f.members), s.Position)
+		if r := s.Replay; r != nil {
+			s.Message += fmt.Sprintf(", with the archive up to the GTID %s (%s was asked for)", r.Reached, r.Target)
+		}
 		return decision{}
 	case f.hindrance.reason != "":
 		s.Reason, s.Message, d.restore = f.hindrance.reason, f.hindrance.message, nil
 	case due(s, f.now) > 0:
 		d.restore, d.again = nil, min(d.again, due(s, f.now))
 	case s.Reason == "":
-		s.Message = fmt.Sprintf("filling the volumes with the backup %s: %d of %d are done%s", s.ID, len(s.Restored), len(f.members), list(s.Restored))
+		s.Message = fmt.Sprintf("filling the volumes with %s: %d of %d are done%s", what(s), len(s.Restored), len(f.members), list(s.Restored))
 	case len(d.restore) > 0:
 		s.Reason = ""
 	}
@@ -143,7 +154,15 @@ func restoring(s *v1alpha1.RestoreStatus, f facts) decision {
 
 // of says that a volume was filled with this backup, in this history.
 func of(s *v1alpha1.RestoreStatus, r task.Restored) bool {
-	return r.ID == s.ID && strings.HasPrefix(r.Position, s.History+":")
+	return r.ID == s.ID && (s.Replay == nil) == (r.GTID == "") && strings.HasPrefix(r.Position, s.History+":")
+}
+
+// what is restored.
+func what(s *v1alpha1.RestoreStatus) string {
+	if s.Replay == nil {
+		return "the backup " + s.ID
+	}
+	return fmt.Sprintf("the backup %s and the archive up to %s", s.ID, s.Replay.Target)
 }
 
 func list(names []string) string {

@@ -74,6 +74,22 @@ func TestDecide(t *testing.T) {
 		}), v1alpha1.RestoreCompleted, "", "all 3 volumes at new:8", false, nil},
 		"to different positions": {in(v1alpha1.RestoreRestoring, func(f *facts) { f.members[0], f.members[1] = restored("new:8"), restored("new:9") }),
 			v1alpha1.RestoreFailed, v1alpha1.ReasonRestoreFailed, "new:9", false, nil},
+		"with the archive": {in(v1alpha1.RestoreRestoring, func(f *facts) {
+			f.cluster.Status.Restore.Replay = &v1alpha1.ReplayStatus{Target: "the latest transaction", From: 3, To: 4}
+			for i := range f.members {
+				f.members[i] = restored("new:8")
+				f.members[i].Result.Restored.GTID = "0-1-30"
+			}
+		}), v1alpha1.RestoreCompleted, "", "up to the GTID 0-1-30", false, nil},
+		"with the archive, and not as far": {in(v1alpha1.RestoreRestoring, func(f *facts) {
+			f.cluster.Status.Restore.Replay = &v1alpha1.ReplayStatus{Target: "the latest transaction", From: 3, To: 4, Reached: "0-1-29"}
+			f.members[0] = restored("new:8")
+			f.members[0].Result.Restored.GTID = "0-1-30"
+		}), v1alpha1.RestoreFailed, v1alpha1.ReasonReplayFailed, "0-1-30", false, nil},
+		"without the archive that was asked for": {in(v1alpha1.RestoreRestoring, func(f *facts) {
+			f.cluster.Status.Restore.Replay = &v1alpha1.ReplayStatus{Target: "the latest transaction", From: 3, To: 4}
+			f.members[0] = restored("new:8")
+		}), v1alpha1.RestoreRestoring, "", "", false, nil},
 		"a pause after a failure": {in(v1alpha1.RestoreRestoring, func(f *facts) {
 			f.cluster.Status.Restore.Attempts, f.cluster.Status.Restore.AttemptedAt = 1, new(metav1.NewTime(noon.Add(-time.Second)))
 			f.cluster.Status.Restore.Reason = task.ReasonDiskFull
@@ -91,12 +107,12 @@ func TestDecide(t *testing.T) {
 // TestHistory: a restore that is begun anew begins the same history, and no other one does.
 func TestHistory(t *testing.T) {
 	f := in("")
-	if history(f.cluster, "b1") != history(f.cluster.DeepCopy(), "b1") || history(f.cluster, "b1") == history(f.cluster, "b2") {
+	if history(f.cluster, "b1", nil) != history(f.cluster.DeepCopy(), "b1", nil) || history(f.cluster, "b1", nil) == history(f.cluster, "b2", nil) {
 		t.Error("of one cluster")
 	}
 	other := f.cluster.DeepCopy()
 	other.UID = "u2"
-	if history(f.cluster, "b1") == history(other, "b1") {
+	if history(f.cluster, "b1", nil) == history(other, "b1", nil) {
 		t.Error("of two clusters")
 	}
 }

@@ -6,23 +6,26 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
-// volume is what a node's volume holds: nothing, or the data of a history, which a restore of a backup has begun.
-type volume struct{ history, id string }
+// volume is what a node's volume holds: nothing, or the data of a history, which a restore of a backup, and of the archive after it, has begun.
+type volume struct{ history, id, gtid string }
 
 // jobRun is a Job as Kubernetes has it.
 type jobRun struct {
 	member  int // -1 looks for the backup
 	id      string
 	history string
+	replay  *v1alpha1.ReplayStatus
 	done    bool
 	result  task.Result
 }
@@ -34,6 +37,7 @@ type simulated struct {
 	volumes []volume
 	now     time.Time
 	latest  string // the backup that the store has as its latest
+	archive uint64 // the last segment of the archive; 0 when no point in time is asked for
 }
 
 func begin(nodes int) *simulated {
@@ -63,10 +67,9 @@ func (s *simulated) pass() {
 	if r := s.cluster.Status.Restore; r != nil && r.Phase == v1alpha1.RestoreCompleted {
 		return
 	}
-	before := fmt.Sprintf("%+v", s.cluster.Status.Restore)
 	next := s.cluster.Status.DeepCopy()
 	d := decide(next, f)
-	if fmt.Sprintf("%+v", next.Restore) != before {
+	if !equality.Semantic.DeepEqual(next.Restore, s.cluster.Status.Restore) {
 		s.cluster.Status = *next
 		return
 	}
@@ -75,7 +78,7 @@ func (s *simulated) pass() {
 	}
 	for _, i := range d.restore {
 		r := s.cluster.Status.Restore
-		s.make(job.RestoreName(s.cluster, i), &jobRun{member: i, id: r.ID, history: r.History})
+		s.make(job.RestoreName(s.cluster, i), &jobRun{member: i, id: r.ID, history: r.History, replay: r.Replay.DeepCopy()})
 	}
 }
 
@@ -94,15 +97,28 @@ func (s *simulated) end(name, how string) {
 		j.result = task.Result{Error: "killed"}
 	case j.member < 0:
 		j.result = task.Result{Backup: &task.Stored{ID: s.latest, Dir: "demo/shop/1", Position: "old:7"}}
-	case s.volumes[j.member] == volume{j.history, j.id} || s.volumes[j.member] == volume{}:
-		s.volumes[j.member] = volume{j.history, j.id}
-		j.result = task.Result{Restored: &task.Restored{ID: j.id, Position: j.history + ":8", Source: "old:7"}}
+		if s.archive > 0 {
+			j.result.Replay = &task.Replay{Target: binlog.Target{Latest: true}, From: 1, To: s.archive}
+		}
+	case s.volumes[j.member].history == j.history && s.volumes[j.member].id == j.id || s.volumes[j.member] == volume{}:
+		if s.volumes[j.member] == (volume{}) {
+			s.volumes[j.member] = volume{j.history, j.id, reached(j.replay)}
+		}
+		j.result = task.Result{Restored: &task.Restored{ID: j.id, Position: j.history + ":8", Source: "old:7", GTID: s.volumes[j.member].gtid}}
 	default:
 		j.result = task.Result{Error: "it holds a database", Reason: task.ReasonVolumeInUse, Fatal: true}
 	}
 	if how == "killed after" {
 		j.result = task.Result{Error: "killed"}
 	}
+}
+
+// reached is the last transaction of the segments that a Job applies.
+func reached(r *v1alpha1.ReplayStatus) string {
+	if r == nil {
+		return ""
+	}
+	return fmt.Sprintf("0-1-%d", r.To)
 }
 
 // calm lets everything go on for so many passes, and kills nothing.
@@ -131,6 +147,7 @@ func (s *simulated) open() (names []string) {
 func TestPromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := begin(rapid.SampledFrom([]int{1, 3, 5}).Draw(t, "nodes"))
+		s.archive = rapid.SampledFrom([]uint64{0, 7}).Draw(t, "archive")
 		t.Repeat(map[string]func(*rapid.T){
 			"pass": func(*rapid.T) { s.pass() },
 			"calm": func(t *rapid.T) { s.calm(rapid.IntRange(1, 5).Draw(t, "passes")) },
@@ -152,11 +169,16 @@ func TestPromises(t *testing.T) {
 			"the spec is changed":      func(*rapid.T) { s.cluster.Generation++ },
 			"the status is lost":       func(*rapid.T) { s.cluster.Status.Restore = nil },
 			"another backup is stored": func(*rapid.T) { s.latest = "b2" },
+			"a segment is archived": func(*rapid.T) {
+				if s.archive > 0 {
+					s.archive++
+				}
+			},
 			"": func(t *rapid.T) {
 				if r := s.cluster.Status.Restore; r != nil && r.Phase == v1alpha1.RestoreCompleted {
 					for i, v := range s.volumes {
-						if v != (volume{r.History, r.ID}) {
-							t.Fatalf("complete, and the volume of %d holds %+v instead of %s in %s", i, v, r.ID, r.History)
+						if v != (volume{r.History, r.ID, reached(r.Replay)}) || r.Replay != nil && r.Replay.Reached != reached(r.Replay) {
+							t.Fatalf("complete, and the volume of %d holds %+v instead of %s in %s with %+v", i, v, r.ID, r.History, r.Replay)
 						}
 					}
 				}

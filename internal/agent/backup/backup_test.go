@@ -26,9 +26,10 @@ import (
 )
 
 const (
-	complete = "printf data; echo '[00] Writing Galera info succeeded with 11111111-2222-4333-8444-555555555555:42 0-1-7' >&2"
-	fails    = "printf half; echo 'mariadb-backup: Error: cannot read' >&2; exit 1"
-	endless  = "while :; do printf data; sleep 0.01; done"
+	complete = "printf data; echo '[00] Writing Galera info succeeded with 11111111-2222-4333-8444-555555555555:42 0' >&2; " +
+		"echo \"[00] MySQL binlog position: filename 'binlog.000003', position '379', GTID of the last change '0-1-7'\" >&2"
+	fails   = "printf half; echo 'mariadb-backup: Error: cannot read' >&2; exit 1"
+	endless = "while :; do printf data; sleep 0.01; done"
 )
 
 // server is an agent's backup port, with a program in the place of mariadb-backup.

@@ -150,10 +150,13 @@ func pour(from io.Reader, take func([]byte) error) error {
 // galeraInfo is how mariadb-backup tells the position it writes into the stream; there is no other way to get it.
 const galeraInfo = "Writing Galera info succeeded with "
 
+// binlogInfo is how it tells the position in the binary log, which it writes beside the data: a GTID for each domain.
+const binlogInfo = "GTID of the last change '"
+
 // words keeps what mariadb-backup says of the position. Its lines come from another goroutine.
 type words struct {
-	mu   sync.Mutex
-	info string
+	mu         sync.Mutex
+	info, gtid string
 }
 
 func (w *words) line(text string) {
@@ -162,15 +165,17 @@ func (w *words) line(text string) {
 		defer w.mu.Unlock()
 		w.info = strings.TrimSpace(after)
 	}
+	if _, after, ok := strings.Cut(text, binlogInfo); ok {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.gtid, _, _ = strings.Cut(after, "'")
+	}
 }
 
 // position is UUID:SEQNO, and the GTID, "" without a binary log.
 func (w *words) position() (position, gtid string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	position, gtid, _ = strings.Cut(w.info, " ")
-	if gtid == "0" {
-		gtid = ""
-	}
-	return position, gtid
+	position, _, _ = strings.Cut(w.info, " ") // what follows is the domain alone
+	return position, w.gtid
 }

@@ -129,8 +129,8 @@ func again(ctx context.Context, what string, do func(context.Context) error) err
 	end := time.Now().Add(putTime)
 	for pause := putFirst; ; pause = min(2*pause, putPause) {
 		err := do(ctx)
-		if err == nil {
-			return nil
+		if err == nil || isStore(err) { // it is judged already
+			return err
 		}
 		if _, final := store.Reason(err); final || ctx.Err() != nil || time.Now().Add(pause).After(end) {
 			return stored(what, err)

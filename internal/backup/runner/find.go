@@ -19,7 +19,7 @@ import (
 
 // find tells which backup a restore is of, and shows that the private keys open it: before any volume is filled.
 func find(ctx context.Context, bucket *store.Bucket, t task.Find) (task.Result, error) {
-	base, err := locate(ctx, bucket, t)
+	base, replay, err := locate(ctx, bucket, t)
 	if err != nil {
 		return task.Result{}, err
 	}
@@ -47,25 +47,28 @@ func find(ctx context.Context, bucket *store.Bucket, t task.Find) (task.Result, 
 	}
 	found := describe(m, text)
 	found.Dir = path.Dir(base) // where it lies, whatever it says of itself
-	return task.Result{Backup: found}, nil
+	return task.Result{Backup: found, Replay: replay}, nil
 }
 
-// locate returns where a backup lies: the latest below a directory when no ID is given.
-func locate(ctx context.Context, bucket *store.Bucket, t task.Find) (string, error) {
+// locate returns where a backup lies: the latest below a directory when no ID is given, and the latest before a point in time.
+func locate(ctx context.Context, bucket *store.Bucket, t task.Find) (string, *task.Replay, error) {
+	if t.Target != nil {
+		return target(ctx, bucket, t)
+	}
 	found, err := list(ctx, bucket, t.Dir)
 	if err != nil {
-		return "", stored("the backups could not be listed", err)
+		return "", nil, stored("the backups could not be listed", err)
 	}
 	for _, f := range found {
 		if t.ID == "" || f.id == t.ID {
-			return path.Join(f.dir, f.id), nil
+			return path.Join(f.dir, f.id), nil, nil
 		}
 	}
 	what := "a complete backup " + t.ID
 	if t.ID == "" {
 		what = "any complete backup"
 	}
-	return "", fatal(task.ReasonNotFound, fmt.Errorf("the store does not have %s below %q", what, t.Dir))
+	return "", nil, fatal(task.ReasonNotFound, fmt.Errorf("the store does not have %s below %q", what, t.Dir))
 }
 
 // identities are the private keys, from every file that is mounted.

@@ -61,7 +61,8 @@ func begin(ctx context.Context, p places, history string) (source, position gale
 
 // clean removes what is of the backup, or of the run here, and not of the database: a cache of write-sets would be of the wrong size.
 func clean(dir string) error {
-	for _, pattern := range []string{"galera.cache", "gcache.page.*", "mariadb_backup_*", "xtrabackup_*", "donor_galera_info", "gvwstate.dat"} {
+	for _, pattern := range []string{"galera.cache", "gcache.page.*", "mariadb_backup_*", "xtrabackup_*", "donor_galera_info", "gvwstate.dat",
+		"binlog.*", "relay.*", "master.info", "relay-log.info", "multi-master.info", "tc.log"} {
 		names, err := filepath.Glob(filepath.Join(dir, pattern))
 		if err != nil {
 			return err
@@ -130,6 +131,11 @@ func runOnce(ctx context.Context, p places, from galera.Position) error {
 		<-proc.Done()
 		return because(task.ReasonTool, errors.New("mariadbd did not become ready on the restored data: "+mariadbd.Why(proc.Exit().Lines)))
 	}
+	return stop(proc)
+}
+
+// stop ends a server in good order.
+func stop(proc *mariadbd.Process) error {
 	proc.Terminate()
 	late := time.AfterFunc(stopTime, proc.Kill)
 	defer late.Stop()

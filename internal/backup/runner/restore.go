@@ -74,12 +74,18 @@ func restore(ctx context.Context, bucket *store.Bucket, t task.Restore, p places
 	if err := prepare(ctx, p); err != nil {
 		return task.Result{}, err
 	}
+	reached := ""
+	if t.Replay != nil {
+		if reached, err = replay(ctx, bucket, t, m, p); err != nil {
+			return task.Result{}, err
+		}
+	}
 	say("beginning the history %s", t.History)
 	source, position, err := begin(ctx, p, t.History)
 	if err != nil {
 		return task.Result{}, err
 	}
-	out := task.Restored{ID: t.ID, Position: position.String(), Source: source.String()}
+	out := task.Restored{ID: t.ID, Position: position.String(), Source: source.String(), GTID: reached}
 	return task.Result{Restored: &out}, finish(p, restored{out, t.History}, datadir.Versions{Used: version, Tables: m.ServerVersion})
 }
 
@@ -146,15 +152,23 @@ func usable(ctx context.Context, p places, m manifest.Manifest) (string, error) 
 	if err := os.RemoveAll(p.work); err != nil {
 		return "", err
 	}
-	var fs unix.Statfs_t
-	if err := unix.Statfs(p.Volume, &fs); err != nil {
+	if err := roomFor(p, m.StreamBytes, "the backup's data"); err != nil {
 		return "", err
 	}
-	if free := int64(fs.Bavail) * fs.Bsize; free < m.StreamBytes { //nolint:gosec // no file system has 2^63 blocks
-		return "", because(task.ReasonDiskFull, fmt.Errorf("the volume has room for %d MiB, and the backup's data take %d MiB: give the cluster larger volumes (spec.storage.size)",
-			free>>20, m.StreamBytes>>20))
-	}
 	return version, os.MkdirAll(p.State, 0o750)
+}
+
+// roomFor refuses what the volume has no room for.
+func roomFor(p places, bytes int64, what string) error {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(p.Volume, &fs); err != nil {
+		return err
+	}
+	if free := int64(fs.Bavail) * fs.Bsize; free < bytes { //nolint:gosec // no file system has 2^63 blocks
+		return because(task.ReasonDiskFull, fmt.Errorf("the volume has room for %d MiB, and %s take %d MiB: give the cluster larger volumes (spec.storage.size)",
+			free>>20, what, bytes>>20))
+	}
+	return nil
 }
 
 // unpack fills the working directory.

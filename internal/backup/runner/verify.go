@@ -79,10 +79,14 @@ func verifyTables(ctx context.Context, bucket *store.Bucket, t task.Verify, m ma
 
 // connect waits until the server answers.
 func connect(ctx context.Context, socket string, proc *mariadbd.Process) (*sql.DB, error) {
+	return connectAs(ctx, "root", socket, proc)
+}
+
+func connectAs(ctx context.Context, user, socket string, proc *mariadbd.Process) (*sql.DB, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	cfg := mysql.NewConfig()
-	cfg.User, cfg.Net, cfg.Addr = "root", "unix", socket
+	cfg.User, cfg.Net, cfg.Addr = user, "unix", socket
 	cfg.Logger = log.New(io.Discard, "", 0) // every error is returned as well
 	connector, err := mysql.NewConnector(cfg)
 	if err != nil {

@@ -1,0 +1,184 @@
+package runner
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"filippo.io/age"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/store"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+// relay is the relay log that is being written: the wanted transactions of the segments, and nothing else.
+type relay struct {
+	file  *os.File
+	out   *bufio.Writer
+	cut   *binlog.Cut
+	size  int64 // to the end of the last wanted transaction
+	at    int64
+	count int
+}
+
+// fetch adds a segment. One that broke off is begun anew.
+func (w *relay) fetch(ctx context.Context, bucket *store.Bucket, key string, keys []age.Identity) error {
+	size, cut, count := w.size, *w.cut, w.count
+	return again(ctx, "a segment could not be read", func(ctx context.Context) error {
+		w.size, *w.cut, w.count = size, cut, count
+		r, err := bucket.NewReader(ctx, key, nil)
+		if store.Missing(err) {
+			return fatal(task.ReasonOutside, fmt.Errorf("the segment %s is missing", key))
+		}
+		if err != nil {
+			return err
+		}
+		defer func() { _ = r.Close() }()
+		from := &noting{r: r}
+		if err = w.add(from, keys); from.err != nil {
+			return from.err // the store's, whatever was made of it
+		}
+		if err != nil && !isStore(err) {
+			err = fatal(task.ReasonDamaged, fmt.Errorf("the segment %s: %w", key, err))
+		}
+		return err
+	})
+}
+
+// noting keeps the error of a reader.
+type noting struct {
+	r   io.Reader
+	err error
+}
+
+// Read implements io.Reader.
+func (n *noting) Read(to []byte) (int, error) {
+	k, err := n.r.Read(to)
+	if err != nil && !errors.Is(err, io.EOF) {
+		n.err = err
+	}
+	return k, err
+}
+
+// add decrypts a segment, and takes the transactions that are wanted.
+func (w *relay) add(from io.Reader, keys []age.Identity) error {
+	r := bufio.NewReaderSize(from, binlog.HeadMost)
+	line, err := r.ReadSlice('\n')
+	if err != nil {
+		return fmt.Errorf("it has no head: %w", err)
+	}
+	if _, _, err := binlog.Decode(line); err != nil {
+		return err
+	}
+	plain, err := age.Decrypt(r, keys...)
+	var noMatch *age.NoIdentityMatchError
+	if errors.As(err, &noMatch) {
+		return fatal(task.ReasonWrongKey, errors.New("none of the private keys opens the archive's segments"))
+	}
+	if err != nil {
+		return err
+	}
+	packed, err := zstd.NewReader(plain, zstd.WithDecoderMaxWindow(128<<20))
+	if err != nil {
+		return err
+	}
+	defer packed.Close()
+	w.out = bufio.NewWriterSize(w.file, 1<<20)
+	if err := w.rewind(); err != nil {
+		return err
+	}
+	if err := w.copy(bufio.NewReaderSize(packed, 1<<20)); err != nil {
+		return err
+	}
+	if !w.cut.Ended() {
+		if _, err := io.Copy(io.Discard, plain); err != nil { // only its end proves that nothing was cut off
+			return err
+		}
+	}
+	return w.rewind() // without a transaction that the segment has not to its end
+}
+
+// rewind drops what is written after the last wanted transaction.
+func (w *relay) rewind() error {
+	err := w.out.Flush()
+	if err == nil {
+		err = w.file.Truncate(w.size)
+	}
+	if err == nil {
+		_, err = w.file.Seek(w.size, io.SeekStart)
+	}
+	if err != nil {
+		return because(task.ReasonDiskFull, err)
+	}
+	w.at = w.size
+	return nil
+}
+
+func (w *relay) write(b []byte) error {
+	n, err := w.out.Write(b)
+	w.at += int64(n)
+	if err != nil {
+		return because(task.ReasonDiskFull, err)
+	}
+	return nil
+}
+
+// copy takes a segment's transactions. The time of one is known at its end: one that is too late is dropped again.
+func (w *relay) copy(from io.Reader) error {
+	magic := make([]byte, len(binlog.Magic))
+	if _, err := io.ReadFull(from, magic); err != nil || string(magic) != binlog.Magic {
+		return errors.New("it holds no binary log")
+	}
+	var g binlog.Grouper
+	for !w.cut.Ended() {
+		e, err := binlog.Next(from)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		kind, err := g.See(e)
+		if err != nil {
+			return err
+		}
+		if err := w.take(kind, e, g.Done()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *relay) take(kind int, e binlog.Event, t binlog.Transaction) error {
+	switch {
+	case kind == binlog.Format:
+		if w.size == 0 {
+			if err := w.write([]byte(binlog.Magic)); err != nil {
+				return err
+			}
+		}
+		if err := w.write(e); err != nil {
+			return err
+		}
+		w.size = w.at
+	case kind == binlog.Outside || t.GTID.Seq <= w.cut.Base.Seq:
+	default:
+		if err := w.write(e); err != nil {
+			return err
+		}
+		if kind != binlog.End {
+			return nil
+		}
+		if !w.cut.Takes(t) {
+			return w.rewind()
+		}
+		w.size = w.at
+		w.count++
+	}
+	return nil
+}

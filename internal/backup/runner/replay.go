@@ -1,0 +1,245 @@
+package runner
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"maps"
+	"os"
+	"os/user"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+	"github.com/galera-operator/galera-operator/internal/backup/store"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/mycnf"
+)
+
+const (
+	// relayLog is what the server's own replication reads, relayIndex names it.
+	relayLog   = "relay.000001"
+	relayIndex = "relay.index"
+	// replayer is the account of the replay, which is dropped at its end.
+	replayer = "galera-operator-replay"
+	// replayServer is another server than any the transactions are of: a server does not apply its own.
+	replayServer = "4294967295"
+	// stuckTime is how long the server may apply nothing: one transaction may be a long one.
+	stuckTime = 2 * time.Hour
+	tellEvery = 30 * time.Second
+)
+
+// replay applies the archive to the prepared data, by MariaDB's own replication: the segments become a relay log that ends at the target.
+func replay(ctx context.Context, bucket *store.Bucket, t task.Restore, m manifest.Manifest, p places) (string, error) {
+	r := *t.Replay
+	base, err := readBase(m, binlogInfo(p.work), r.Domain)
+	if err != nil || r.From == 0 {
+		return base.String(), err
+	}
+	if err := roomFor(p, r.Bytes, "the archive's transactions"); err != nil {
+		return "", err
+	}
+	keys, err := identities()
+	if err != nil {
+		return "", fatal(task.ReasonWrongKey, err)
+	}
+	cut := &binlog.Cut{Base: base, Target: r.Target, Last: base}
+	f, err := os.Create(filepath.Join(p.work, relayLog))
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }()
+	w := &relay{file: f, cut: cut}
+	say("fetching the transactions after %s, up to %s", base, r.Target)
+	for n := r.From; n <= r.To && !cut.Ended(); n++ {
+		if err := w.fetch(ctx, bucket, path.Join(binlog.Dir(t.Dir), binlog.Name(n)), keys); err != nil {
+			return "", err
+		}
+	}
+	if g := r.Target.GTID; g != (binlog.GTID{}) && cut.Last != g {
+		return "", fatal(task.ReasonOutside, fmt.Errorf("the archive has no transaction %s: the one before that number is %s", g, cut.Last))
+	}
+	if err := f.Close(); err != nil {
+		return "", err
+	}
+	if cut.Last == base {
+		return base.String(), clean(p.work)
+	}
+	return cut.Last.String(), apply(ctx, p, r, cut.Last, w.count)
+}
+
+// binlogInfo is the position in the binary log that mariadb-backup has written beside the data.
+func binlogInfo(dir string) string {
+	for _, name := range []string{"mariadb_backup_binlog_info", "xtrabackup_binlog_info"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if fields := strings.Split(strings.TrimSpace(string(text)), "\t"); err == nil && len(fields) == 3 {
+			return fields[2]
+		}
+	}
+	return ""
+}
+
+// apply has the server apply the relay log, and makes sure that it has done so to the last transaction.
+func apply(ctx context.Context, p places, r task.Replay, last binlog.GTID, count int) error {
+	index := filepath.Join(p.work, relayIndex)
+	if err := os.WriteFile(index, []byte("./"+relayLog+"\n"), 0o600); err != nil {
+		return err
+	}
+	init, err := initFile(p)
+	if err != nil {
+		return err
+	}
+	args := append(settings(r.Settings),
+		"--wsrep-on=OFF", "--server-id="+replayServer, "--relay-log="+filepath.Join(p.work, "relay"), "--relay-log-index="+index, "--relay-log-purge=OFF",
+		"--relay-log-recovery=OFF", "--init-file="+init, "--innodb-flush-log-at-trx-commit=0", "--slave-exec-mode=STRICT", "--read-only=OFF", "--master-info-file="+filepath.Join(p.work, "master.info"),
+		"--relay-log-info-file="+filepath.Join(p.work, "relay-log.info"), "--replicate-same-server-id=OFF")
+	proc, err := mariadbd.Start(p.table, p.serverOn(p.work, args...))
+	if err != nil {
+		return because(task.ReasonTool, err)
+	}
+	ended := false
+	defer func() {
+		if !ended {
+			proc.Kill() // it is begun anew
+			<-proc.Done()
+		}
+	}()
+	db, err := connectAs(ctx, replayer, p.Socket(), proc)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	if err := follow(ctx, db, proc, last, count); err != nil {
+		return err
+	}
+	for _, statement := range []string{"STOP SLAVE", "SET GLOBAL gtid_slave_pos = ''", "RESET SLAVE ALL", "DROP USER '" + replayer + "'@'localhost'"} {
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			return because(task.ReasonTool, fmt.Errorf("%s: %w", statement, err))
+		}
+	}
+	_ = db.Close()
+	ended = true
+	if err := stop(proc); err != nil {
+		return err
+	}
+	return clean(p.work)
+}
+
+// initFile is what the server does first: it makes the account of the replay, and begins it.
+func initFile(p places) (string, error) {
+	own, err := user.Current()
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(p.Tmp, "replay.sql")
+	text := strings.Join([]string{
+		"CREATE OR REPLACE USER '" + replayer + "'@'localhost' IDENTIFIED VIA unix_socket AS '" + own.Username + "'",
+		"GRANT ALL ON *.* TO '" + replayer + "'@'localhost' WITH GRANT OPTION",
+		"SET GLOBAL gtid_slave_pos = ''",
+		"CHANGE MASTER TO MASTER_HOST = 'archive', RELAY_LOG_FILE = '" + relayLog + "', RELAY_LOG_POS = 4, MASTER_USE_GTID = no",
+		"START SLAVE SQL_THREAD", ""}, ";\n")
+	return name, os.WriteFile(name, []byte(text), 0o600)
+}
+
+// settings are the cluster's own, as far as they are about data and memory.
+func settings(all map[string]string) (out []string) {
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		name := mycnf.Normalise(key)
+		if _, forbidden := mycnf.ForbiddenSetting(key); forbidden || mycnf.CheckSetting(key, all[key]) != nil {
+			continue
+		}
+		if slices.ContainsFunc([]string{"wsrep", "log-", "binlog", "gtid", "server-id", "slave", "replicate", "relay", "master", "read-only", "init-", "sync-", "expire", "max-binlog", "rpl-", "report-", "general-log"},
+			func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
+			continue
+		}
+		out = append(out, "--"+strings.ReplaceAll(key, "_", "-")+"="+all[key])
+	}
+	return out
+}
+
+// follow waits until the server has applied the last transaction. The server itself says which one that is.
+func follow(ctx context.Context, db *sql.DB, proc *mariadbd.Process, last binlog.GTID, count int) error {
+	moved, told := time.Now(), time.Now()
+	var before binlog.GTID
+	for {
+		s, err := slave(ctx, db)
+		if err != nil {
+			return because(task.ReasonTool, err)
+		}
+		at, _ := binlog.In(s["gtid_slave_pos"], last.Domain)
+		switch {
+		case at == last:
+			say("applied all %d transactions, up to %s", count, last)
+			return nil
+		case s["Last_SQL_Errno"] != "0":
+			return failedReplay(s, at)
+		case at != before:
+			before, moved = at, time.Now()
+		case time.Since(moved) > stuckTime || s["Slave_SQL_Running"] != "Yes" && time.Since(moved) > time.Minute:
+			return because(task.ReasonReplay, fmt.Errorf("the server has stopped to apply transactions after %s, before %s", at, last))
+		}
+		if time.Since(told) > tellEvery {
+			told = time.Now()
+			say("applied up to %s, of %s", at, last)
+		}
+		select {
+		case <-time.After(500 * time.Millisecond):
+		case <-proc.Done():
+			return because(task.ReasonTool, fmt.Errorf("mariadbd has ended while it applied the archive: %s", mariadbd.Why(proc.Exit().Lines)))
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// failedReplay sorts out an error of the server: another attempt helps only against a full disk, or a lock.
+func failedReplay(s map[string]string, at binlog.GTID) error {
+	err := fmt.Errorf("the server could not apply the transaction after %s: %s", at, s["Last_SQL_Error"])
+	switch n, _ := strconv.Atoi(s["Last_SQL_Errno"]); n {
+	case 1021, 1114:
+		return because(task.ReasonDiskFull, err)
+	case 1205, 1213:
+		return because(task.ReasonReplay, err)
+	}
+	return fatal(task.ReasonReplay, err)
+}
+
+// slave is the state of the server's replication.
+func slave(ctx context.Context, db *sql.DB) (map[string]string, error) {
+	rows, err := db.QueryContext(ctx, "SHOW SLAVE STATUS")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	names, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	values, to := make([]sql.NullString, len(names)), make([]any, len(names))
+	for i := range values {
+		to[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(to...); err != nil {
+			return nil, err
+		}
+		for i, name := range names {
+			out[name] = values[i].String
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	var at string
+	err = db.QueryRowContext(ctx, "SELECT @@gtid_slave_pos").Scan(&at)
+	out["gtid_slave_pos"] = at
+	return out, err
+}
