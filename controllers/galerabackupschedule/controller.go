@@ -28,7 +28,7 @@ import (
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackupschedules/status,verbs=get;update;patch
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackupschedules/finalizers,verbs=update
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackups,verbs=get;list;watch;create;delete
-// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackupstores,verbs=get;list;watch
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackupstores;galeraclusters,verbs=get;list;watch
 
 // Reconciler makes backups.
 type Reconciler struct {
@@ -80,7 +80,12 @@ func (r *Reconciler) retain(ctx context.Context, s *v1alpha1.GaleraBackupSchedul
 	if err != nil {
 		return err
 	}
-	for _, b := range append(expired(s, all, *store.Spec.Retention, now), failures(s, all)...) {
+	c := &v1alpha1.GaleraCluster{}
+	if err := r.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Spec.Template.ClusterRef.Name}, c); client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	archived := c.ArchivesBinlog() && c.Spec.Backup.StoreRef == s.Spec.Template.StoreRef
+	for _, b := range append(expired(s, all, *store.Spec.Retention, archived, now), failures(s, all)...) {
 		log.FromContext(ctx).Info("retention deletes a backup", "backup", b.Name)
 		if err := r.Delete(ctx, b, client.Preconditions{UID: &b.UID}); client.IgnoreNotFound(err) != nil {
 			return err
@@ -90,7 +95,8 @@ func (r *Reconciler) retain(ctx context.Context, s *v1alpha1.GaleraBackupSchedul
 }
 
 // expired are the backups that no rule keeps. Only those with deletionPolicy Delete are asked about; the others count as kept.
-func expired(s *v1alpha1.GaleraBackupSchedule, all []v1alpha1.GaleraBackup, rules v1alpha1.BackupRetention, now time.Time) (out []*v1alpha1.GaleraBackup) {
+// archived says that the cluster's binary log is archived beside them.
+func expired(s *v1alpha1.GaleraBackupSchedule, all []v1alpha1.GaleraBackup, rules v1alpha1.BackupRetention, archived bool, now time.Time) (out []*v1alpha1.GaleraBackup) {
 	t := s.Spec.Template
 	var complete []*v1alpha1.GaleraBackup
 	for i := range all {
@@ -103,7 +109,7 @@ func expired(s *v1alpha1.GaleraBackupSchedule, all []v1alpha1.GaleraBackup, rule
 	for i, b := range complete {
 		times[i] = b.Status.CompletedAt.Time
 	}
-	policy := retention.Policy{Last: int(rules.KeepLast), Daily: int(rules.KeepDaily), Weekly: int(rules.KeepWeekly)}
+	policy := retention.Policy{Last: int(rules.KeepLast), Daily: int(rules.KeepDaily), Weekly: int(rules.KeepWeekly), Base: archived}
 	if w := rules.KeepWithin; w != nil {
 		policy.Within = w.Duration
 	}

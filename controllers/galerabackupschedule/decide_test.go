@@ -92,7 +92,7 @@ func TestExpired(t *testing.T) {
 	damaged := one("damaged", "2026-11-20T12:00:00Z", v1alpha1.BackupDelete, "shop")
 	damaged.Spec.Verify = v1alpha1.VerifyChecksum
 	all = append(all, damaged)
-	got := expired(s, all, v1alpha1.BackupRetention{KeepLast: 1}, at("2026-11-21T00:00:00Z"))
+	got := expired(s, all, v1alpha1.BackupRetention{KeepLast: 1}, false, at("2026-11-21T00:00:00Z"))
 	if len(got) != 1 || got[0].Name != "old" {
 		t.Errorf("%+v", got)
 	}

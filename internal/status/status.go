@@ -55,6 +55,11 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	set(v1alpha1.ConditionCertificatesValid, certificatesValid(in))
 	set(v1alpha1.ConditionQuorumHealthy, quorumHealthy(in))
 	set(v1alpha1.ConditionUpToDate, upToDate(in))
+	if c.ArchivesBinlog() {
+		set(v1alpha1.ConditionPointInTimeRecoverable, recoverable(c))
+	} else {
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionPointInTimeRecoverable)
+	}
 }
 
 // stalled is True when manual action is required: on a paused cluster, as soon as there is something to do.

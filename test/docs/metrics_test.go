@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/galera-operator/galera-operator/controllers/galeraarchive"
 	"github.com/galera-operator/galera-operator/controllers/galerabackup"
 	"github.com/galera-operator/galera-operator/controllers/galerabackupschedule"
 	"github.com/galera-operator/galera-operator/controllers/galeracluster"
@@ -78,7 +79,7 @@ var described = regexp.MustCompile(`^Desc\{fqName: "([^"]*)", help: "([^"]*)", u
 
 func operatorTable(t *testing.T) string {
 	var rows []string
-	for _, c := range []prometheus.Collector{galeracluster.BuildInfo(), galeracluster.NewMetrics(), observe.NewAgentClient(nil).Requests, galerabackup.Metrics{}, galerabackupschedule.Metrics{}} {
+	for _, c := range []prometheus.Collector{galeracluster.BuildInfo(), galeracluster.NewMetrics(), observe.NewAgentClient(nil).Requests, galerabackup.Metrics{}, galerabackupschedule.Metrics{}, galeraarchive.Metrics{}} {
 		ch := make(chan *prometheus.Desc, 100)
 		c.Describe(ch)
 		close(ch)

@@ -13,6 +13,8 @@ type Policy struct {
 	Within time.Duration
 	// Daily and Weekly are for how many days, and ISO weeks, in UTC, the last backup of each is kept.
 	Daily, Weekly int
+	// Base says that any point in time of Within can be restored: the last backup before it is kept, because an archive goes on from it.
+	Base bool
 }
 
 // Expired returns the indices of the backups, given by when they were complete, that no rule keeps. The latest is always kept.
@@ -23,15 +25,28 @@ func Expired(backups []time.Time, p Policy, now time.Time) (expired []int) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return backups[b].Compare(backups[a]) }) // the latest first
 	days, weeks := spans(p.Daily), spans(p.Weekly)
+	based := !p.Base || p.Within == 0
 	for rank, i := range order {
-		at := backups[i].UTC()
-		year, week := at.ISOWeek()
-		daily, weekly := days.first(at.Year()*1000+at.YearDay()), weeks.first(year*100+week)
+		if !based && now.Sub(backups[i]) > p.Within {
+			based = true
+			days.first(day(backups[i]))
+			weeks.first(week(backups[i]))
+			continue
+		}
+		at := backups[i]
+		daily, weekly := days.first(day(at)), weeks.first(week(at))
 		if rank > 0 && rank >= p.Last && now.Sub(at) > p.Within && !daily && !weekly {
 			expired = append(expired, i)
 		}
 	}
 	return expired
+}
+
+func day(t time.Time) int { return t.UTC().Year()*1000 + t.UTC().YearDay() }
+
+func week(t time.Time) int {
+	year, week := t.UTC().ISOWeek()
+	return year*100 + week
 }
 
 // span counts days, or weeks, with a backup.

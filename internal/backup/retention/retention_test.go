@@ -26,6 +26,9 @@ func TestExpired(t *testing.T) {
 		"days without a backup count not": {hours(1, 100, 200), Policy{Daily: 3}, nil},
 		"one of each of two weeks":        {hours(1, 24*3, 24*4, 24*9), Policy{Weekly: 2}, []int{2, 3}},
 		"any rule keeps":                  {hours(1, 2, 30, 24*8), Policy{Last: 1, Daily: 2, Weekly: 3}, []int{1}},
+		"the base of the window":          {hours(1, 23, 25, 49, 73), Policy{Within: 24 * time.Hour, Base: true}, []int{3, 4}},
+		"the base is one of two days":     {hours(1, 2, 25, 49), Policy{Within: 90 * time.Minute, Daily: 2, Base: true}, []int{3}},
+		"no window, no base":              {hours(1, 23, 25), Policy{Last: 2, Base: true}, []int{2}},
 		"the only one":                    {hours(10000), Policy{Last: 1}, nil},
 		"none":                            {nil, Policy{Last: 1}, nil},
 	} {

@@ -1,0 +1,55 @@
+package galeraarchive
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+// askTime bounds one question, answerMost an answer in bytes.
+const (
+	askTime    = 5 * time.Second
+	answerMost = 64 << 10
+)
+
+// Ask asks an archiver. It shows the certificate that it logs in with, which the operator knows: no other one is believed.
+func Ask(ctx context.Context, address string, leaf []byte) (out task.Archived, err error) {
+	block, _ := pem.Decode(leaf)
+	if block == nil {
+		return out, errors.New("the archiver's Secret holds no certificate")
+	}
+	client := &http.Client{Timeout: askTime, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{
+		MinVersion:         tls.VersionTLS13,
+		InsecureSkipVerify: true, //nolint:gosec // the certificate itself is compared: it names no host
+		VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
+			if len(raw) == 0 || !bytes.Equal(raw[0], block.Bytes) {
+				return errors.New("it shows another certificate than that of its account; after a renewal that passes")
+			}
+			return nil
+		},
+	}}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+net.JoinHostPort(address, strconv.Itoa(task.ArchiverPort))+task.PathArchived, nil)
+	if err != nil {
+		return out, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return out, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return out, fmt.Errorf("it answers %s", resp.Status)
+	}
+	return out, json.NewDecoder(http.MaxBytesReader(nil, resp.Body, answerMost)).Decode(&out)
+}

@@ -1,0 +1,238 @@
+// Package galeraarchive has the binary log of a GaleraCluster archived: it keeps the archiver's account and its Deployment, asks it how far it is,
+// and asks for the backup that the archive goes on from.
+package galeraarchive
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/retry"
+	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/resources"
+	"github.com/galera-operator/galera-operator/internal/status"
+)
+
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters/status,verbs=get;update;patch
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerausers,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackups,verbs=get;list;watch;create
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackupstores,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=pods;secrets,verbs=get;list;watch
+
+// again is how often the archiver is asked.
+const again = 5 * time.Second
+
+// Reconciler looks after the archive of one GaleraCluster.
+type Reconciler struct {
+	client.Client
+	// Live reads past the cache.
+	Live    client.Reader
+	Objects *apply.Objects
+	Options resources.Options
+	Jobs    job.Options
+	// Ask asks an archiver at an address for how far it is. leaf is its certificate, in PEM.
+	Ask func(ctx context.Context, address string, leaf []byte) (task.Archived, error)
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// facts are what a pass decides from.
+type facts struct {
+	cluster  *v1alpha1.GaleraCluster
+	problem  problem // what keeps the archiver from running
+	archived *task.Archived
+	silent   string                 // why it does not answer
+	base     *v1alpha1.GaleraBackup // the one that was asked for
+	now      time.Time
+}
+
+type problem struct{ reason, message string }
+
+// Reconcile makes one pass.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	c := &v1alpha1.GaleraCluster{}
+	if err := r.Get(ctx, req.NamespacedName, c); err != nil || c.DeletionTimestamp != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if c.Paused() {
+		return ctrl.Result{}, nil
+	}
+	if !c.ArchivesBinlog() {
+		return retry.Pass(0, r.end(ctx, c))
+	}
+	if c.Status.ClusterUUID == "" {
+		return ctrl.Result{}, nil
+	}
+	if c.Spec.Hibernate {
+		return retry.Pass(0, r.rest(ctx, c))
+	}
+	f, err := r.observe(ctx, c)
+	if err != nil {
+		return retry.Pass(0, err)
+	}
+	next := c.DeepCopy()
+	if next.Status.Backup == nil {
+		next.Status.Backup = &v1alpha1.ArchiveStatus{}
+	}
+	base := decide(next.Status.Backup, f)
+	if !equality.Semantic.DeepEqual(c.Status, next.Status) {
+		if err := r.Status().Update(ctx, next); err != nil {
+			return retry.Pass(again, err)
+		}
+	}
+	if base != "" {
+		err = r.makeBase(ctx, c, base)
+	}
+	return retry.Pass(again, err)
+}
+
+// observe has the archiver there, and asks it.
+func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (facts, error) {
+	f := facts{cluster: c, now: r.Now()}
+	s := &v1alpha1.GaleraBackupStore{}
+	err := r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.Spec.Backup.StoreRef.Name}, s)
+	if apierrors.IsNotFound(err) {
+		f.problem = problem{v1alpha1.ReasonStoreNotFound, "there is no GaleraBackupStore " + c.Spec.Backup.StoreRef.Name + " in this namespace"}
+		return f, nil
+	}
+	if err != nil {
+		return f, err
+	}
+	if err := r.Objects.Apply(ctx, c.UID, job.ArchiverUser(c)); err != nil {
+		return f, err
+	}
+	binding := &corev1.Secret{}
+	err = r.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: job.ArchiverUser(c).BindingName()}, binding)
+	if apierrors.IsNotFound(err) || err == nil && len(binding.Data[corev1.TLSCertKey]) == 0 {
+		f.problem = problem{v1alpha1.ReasonArchiverStarting, "waiting for the archiver's account and certificate (GaleraUser " + resources.ArchiverName(c) + ")"}
+		return f, nil
+	}
+	if err != nil {
+		return f, err
+	}
+	d, err := job.Archiver(c, s, r.Options, r.Jobs)
+	if err != nil {
+		return f, err
+	}
+	if err := r.Objects.Apply(ctx, c.UID, d); err != nil {
+		return f, err
+	}
+	if reason, message := status.StoreProblem(s); reason != "" && reason != v1alpha1.ReasonChecking {
+		f.problem = problem{reason, message}
+	}
+	if f.base, err = r.base(ctx, c); err != nil {
+		return f, err
+	}
+	return r.ask(ctx, f, binding.Data[corev1.TLSCertKey])
+}
+
+// base is the backup that was asked for after the archive has begun, nil for none.
+func (r *Reconciler) base(ctx context.Context, c *v1alpha1.GaleraCluster) (*v1alpha1.GaleraBackup, error) {
+	if c.Status.Backup == nil || c.Status.Backup.Chain == 0 {
+		return nil, nil
+	}
+	b := &v1alpha1.GaleraBackup{}
+	err := r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: baseName(c, c.Status.Backup.Chain)}, b)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return b, err
+}
+
+// ask asks the pod of the archiver.
+func (r *Reconciler) ask(ctx context.Context, f facts, leaf []byte) (facts, error) {
+	var pods corev1.PodList
+	if err := r.List(ctx, &pods, client.InNamespace(f.cluster.Namespace), client.MatchingLabels(job.ArchiverLabels(f.cluster))); err != nil {
+		return f, err
+	}
+	f.silent = "there is no pod of the Deployment " + resources.ArchiverName(f.cluster)
+	for i := range pods.Items {
+		p := &pods.Items[i]
+		if p.DeletionTimestamp != nil {
+			continue
+		}
+		f.silent = "the pod " + p.Name + " is not running: " + why(p)
+		if p.Status.Phase != corev1.PodRunning || p.Status.PodIP == "" {
+			continue
+		}
+		told, err := r.Ask(ctx, p.Status.PodIP, leaf)
+		if err == nil {
+			f.archived, f.silent = &told, ""
+			return f, nil
+		}
+		f.silent = "the pod " + p.Name + " does not answer: " + err.Error()
+	}
+	return f, nil
+}
+
+func why(p *corev1.Pod) string {
+	for _, c := range p.Status.ContainerStatuses {
+		if w := c.State.Waiting; w != nil {
+			return w.Reason + " " + w.Message
+		}
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Status == corev1.ConditionFalse && c.Message != "" {
+			return c.Message
+		}
+	}
+	return string(p.Status.Phase)
+}
+
+// makeBase asks for the backup that the archive goes on from.
+func (r *Reconciler) makeBase(ctx context.Context, c *v1alpha1.GaleraCluster, name string) error {
+	b := &v1alpha1.GaleraBackup{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: c.Namespace, Labels: map[string]string{v1alpha1.LabelCluster: c.Name}},
+		Spec:       v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.LocalName{Name: c.Name}, StoreRef: c.Spec.Backup.StoreRef, DeletionPolicy: v1alpha1.BackupRetain},
+	}
+	return client.IgnoreAlreadyExists(r.Create(ctx, b, client.FieldOwner(apply.FieldOwner)))
+}
+
+// end removes the archiver. What lies in the store stays.
+func (r *Reconciler) end(ctx context.Context, c *v1alpha1.GaleraCluster) error {
+	if c.Status.Backup == nil {
+		return nil
+	}
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: resources.ArchiverName(c)}}
+	if err := errors.Join(apply.Remove(ctx, r.Client, r.Live, c.UID, d), apply.Remove(ctx, r.Client, r.Live, c.UID, job.ArchiverUser(c))); err != nil {
+		return err
+	}
+	next := c.DeepCopy()
+	next.Status.Backup = nil
+	return r.Status().Update(ctx, next)
+}
+
+// rest stops the archiver of a cluster that hibernates. It goes on from the nodes' binary logs.
+func (r *Reconciler) rest(ctx context.Context, c *v1alpha1.GaleraCluster) error {
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: resources.ArchiverName(c)}}
+	if err := apply.Remove(ctx, r.Client, r.Live, c.UID, d); err != nil || c.Status.Backup == nil || c.Status.Backup.Reason == v1alpha1.ReasonHibernated {
+		return err
+	}
+	next := c.DeepCopy()
+	next.Status.Backup.Reason, next.Status.Backup.Message, next.Status.Backup.Node = v1alpha1.ReasonHibernated, "the cluster hibernates", ""
+	return r.Status().Update(ctx, next)
+}
+
+// SetupWithManager registers the reconciler.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("galeraarchive").
+		For(&v1alpha1.GaleraCluster{}).
+		Owns(&appsv1.Deployment{}).
+		WithOptions(controller.Options{RateLimiter: retry.BackOff()}).
+		Complete(r)
+}
