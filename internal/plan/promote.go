@@ -52,6 +52,8 @@ func unfit(m galera.Member) string {
 		return "has no pod"
 	case m.Pod.Terminating, m.Draining:
 		return "is being stopped"
+	case m.Pod.Cordoned:
+		return "is on a host that is cordoned, from which the primary moves away"
 	case trouble(m) != "":
 		return trouble(m)
 	case m.Server == nil:
