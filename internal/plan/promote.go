@@ -58,8 +58,6 @@ func unfit(m galera.Member) string {
 		return trouble(m)
 	case m.Server == nil:
 		return "is " + strings.ToLower(string(m.Phase))
-	case m.Pod.Cordoned:
-		return "is on a host that is cordoned"
 	case m.Backup != "":
 		return "gives the backup " + m.Backup
 	case !m.InPrimary():

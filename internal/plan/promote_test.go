@@ -17,7 +17,6 @@ func TestPromote(t *testing.T) {
 	check(t, []row{
 		{name: "moves", s: shop(promoteTo("db-2")), action: moves},
 		{name: "is there", s: shop(promoteTo("db-0")), reason: ReasonHealthy},
-		{name: "on a host that may be drained", s: shop(promoteTo("db-2"), db(2, func(m *galera.Member) { m.Pod.Cordoned = true })), reason: ReasonHealthy},
 		{name: "a stranger", s: shop(promoteTo("db-7")), reason: ReasonHealthy},
 		{name: "on a cordoned host, which it would leave at once", s: shop(promoteTo("db-2"), db(2, func(m *galera.Member) { m.Pod.Cordoned = true })), reason: ReasonHealthy},
 		{name: "not Synced", s: shop(promoteTo("db-2"), db(2, state(galera.NodeJoined))), reason: ReasonJoining},
