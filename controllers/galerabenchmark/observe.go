@@ -81,8 +81,27 @@ func (r *Reconciler) observeBenchmark(ctx context.Context, b *v1alpha1.GaleraBen
 	}
 	if j := current(b, list.Items); j != nil {
 		f.Job = f.describe(j)
+		err = r.lateResult(ctx, b, &f)
 	}
-	return f, nil
+	return f, err
+}
+
+// lateResult reads the result of a Job that has ended from the API server if the cache has none: the two are watched apart, and the
+// Job's end may be seen first.
+func (r *Reconciler) lateResult(ctx context.Context, b *v1alpha1.GaleraBenchmark, f *benchmarkFacts) error {
+	at := slices.IndexFunc(f.Records, func(rec result.Record) bool { return plan.Name(b.Name, rec.Run) == f.Job.Name })
+	if !f.Job.Finished || at < 0 || f.Records[at].Output != nil || f.Judged[f.Job.Name] {
+		return nil
+	}
+	cm := &corev1.ConfigMap{}
+	if err := r.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: f.Job.Name}, cm); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	out := &result.Output{}
+	if text := cm.Data[result.KeyOutput]; text != "" && json.Unmarshal([]byte(text), out) == nil {
+		f.Records[at].Output = out
+	}
+	return nil
 }
 
 // current is the one of a benchmark's Jobs that is looked at, nil when there is none. One that is deleted, and whose pod
