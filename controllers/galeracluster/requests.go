@@ -111,7 +111,7 @@ func end(r *v1alpha1.RequestStatus, state, message string, now time.Time) {
 
 // advance compares a pending request with what is observed.
 func advance(r *v1alpha1.RequestStatus, f observe.Facts, seen map[string]observe.Seen, s galera.Snapshot, now time.Time) {
-	waits := ""
+	var waits string
 	if r.Kind == v1alpha1.RequestRestart {
 		waits = restartWaits(r, f, seen, s)
 	} else {
