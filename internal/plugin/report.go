@@ -3,7 +3,6 @@ package plugin
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
@@ -78,7 +77,7 @@ func (r *reporter) parts() []func(context.Context) {
 }
 
 func (e *env) writeBundle(b *bundle.Bundle, file string, now time.Time) error {
-	var to io.Writer = e.out
+	to := e.out
 	if file != "-" {
 		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the person names it
 		if err != nil {

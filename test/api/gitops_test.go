@@ -92,15 +92,15 @@ func (g *tool) diff() string {
 		live, dry := u.DeepCopy(), u.DeepCopy()
 		g.w.Expect(kube.Get(context.Background(), client.ObjectKeyFromObject(u), live)).To(Succeed())
 		g.w.Expect(kube.Apply(context.Background(), client.ApplyConfigurationFromUnstructured(dry), client.FieldOwner(g.name), client.ForceOwnership, client.DryRunAll)).To(Succeed())
-		if is, would := comparable(live), comparable(dry); is != would {
+		if is, would := comparison(live), comparison(dry); is != would {
 			fmt.Fprintf(&out, "%s %s:\n%s\nwould be\n%s\n", u.GetKind(), u.GetName(), is, would)
 		}
 	}
 	return out.String()
 }
 
-// comparable leaves out what is the API server's own, and the status, which goes on meanwhile.
-func comparable(u *unstructured.Unstructured) string {
+// comparison leaves out what is the API server's own, and the status, which goes on meanwhile.
+func comparison(u *unstructured.Unstructured) string {
 	o := maps.Clone(u.Object)
 	delete(o, "status")
 	m := maps.Clone(o["metadata"].(map[string]any))

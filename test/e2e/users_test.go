@@ -274,14 +274,14 @@ var _ = Describe("Users", Label(Slow, Faults), func() {
 		const many = 500
 		shop := sharedCluster(ctx)
 		ours := ctrlclient.MatchingLabels{"many": "users"}
-		all := func() []v1alpha1.GaleraUser {
+		all := func(ctx context.Context) []v1alpha1.GaleraUser {
 			var list v1alpha1.GaleraUserList
 			Expect(kube.List(ctx, &list, ctrlclient.InNamespace(shop.Namespace), ours)).To(Succeed())
 			return list.Items
 		}
 		DeferCleanup(func(ctx SpecContext) {
 			Expect(kube.DeleteAllOf(ctx, &v1alpha1.GaleraUser{}, ctrlclient.InNamespace(shop.Namespace), ours)).To(Succeed())
-			Eventually(all).WithTimeout(4 * time.Minute).WithPolling(time.Second).Should(BeEmpty())
+			Eventually(all).WithArguments(ctx).WithTimeout(4 * time.Minute).WithPolling(time.Second).Should(BeEmpty())
 		})
 		count := func(variable string) int {
 			out, err := client(ctx, shop).QueryPod(ctx, status(ctx, shop).Primary, "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = '"+variable+"'")
@@ -300,7 +300,7 @@ var _ = Describe("Users", Label(Slow, Faults), func() {
 			}
 		}
 		Eventually(func() (ready int) {
-			for _, u := range all() {
+			for _, u := range all(ctx) {
 				if meta.IsStatusConditionTrue(u.Status.Conditions, v1alpha1.ConditionReady) {
 					ready++
 				}
@@ -309,10 +309,10 @@ var _ = Describe("Users", Label(Slow, Faults), func() {
 		}).WithTimeout(6 * time.Minute).WithPolling(time.Second).Should(Equal(many))
 		progress("%d users Ready after %s, made by %d statements", many, time.Since(start).Round(time.Second), count("COM_CREATE_USER")-created)
 		for i := 0; i < many; i += 50 {
-			Expect(bindingOf(ctx, shop, &all()[i]).Login(ctx)).To(Succeed())
+			Expect(bindingOf(ctx, shop, &all(ctx)[i]).Login(ctx)).To(Succeed())
 		}
 		before := count("WSREP_LAST_COMMITTED")
-		for _, u := range all() {
+		for _, u := range all(ctx) {
 			changeUser(ctx, &u, func(u *v1alpha1.GaleraUser) { u.Annotations = map[string]string{"look": "again"} })
 		}
 		Consistently(func() int { return count("WSREP_LAST_COMMITTED") }).WithTimeout(20*time.Second).WithPolling(time.Second).Should(Equal(before), "unchanged users cost no statement")

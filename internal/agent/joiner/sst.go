@@ -184,7 +184,7 @@ func showProgress(j *agentapi.Join, p *sst.Progress, now time.Time) {
 	}
 }
 
-// EndStalledSST kills mariadbd when its SST has stalled (sst.SSTStalled).
+// EndStalledSST kills mariadbd when its SST has stalled (sst.Stalled).
 func (r *Room) EndStalledSST() {
 	p := r.progress
 	if p == nil || !r.under() || r.Config.Node == nil {
@@ -194,7 +194,7 @@ func (r *Room) EndStalledSST() {
 		p.ResetStall(time.Now())
 	}
 	limit := r.Config.Node.StateTransfer.Stall()
-	if !sst.SSTStalled(p, time.Now(), limit) {
+	if !sst.Stalled(p, time.Now(), limit) {
 		return
 	}
 	r.end(&agentapi.Failure{Reason: agentapi.FailureStalled, At: time.Now(), Message: fmt.Sprintf(

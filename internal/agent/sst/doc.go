@@ -5,7 +5,7 @@
 //
 //	who watches, what        signal                                           limit                          effect
 //	joiner, SST              no byte, no next phase, and during the           stallTimeout                   kills its mariadbd (never Synced, so no
-//	(SSTStalled)             preparation no work of mariadb-backup                                           write is lost): TransferStalled; another
+//	(Stalled)                preparation no work of mariadb-backup                                           write is lost): TransferStalled; another
 //	                                                                                                         donor is asked first, after a longer wait
 //	joiner, IST              nothing received on port 4568, nothing           stallTimeout, at every         the same
 //	(ISTWatch)               received unread, and its position unchanged      observation without a break

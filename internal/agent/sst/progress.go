@@ -117,7 +117,7 @@ func (p *Progress) Idle(now time.Time) time.Duration {
 	return now.Sub(p.moved)
 }
 
-// SSTStalled returns whether an SST has made no progress for longer than limit. The time before its first byte counts.
-func SSTStalled(p *Progress, now time.Time, limit time.Duration) bool {
+// Stalled returns whether an SST has made no progress for longer than limit. The time before its first byte counts.
+func Stalled(p *Progress, now time.Time, limit time.Duration) bool {
 	return p != nil && p.Idle(now) > limit
 }

@@ -64,7 +64,7 @@ func (s subject) cipher() Line {
 			choices = append(choices, s.betweenArms(a, value, func(t v1alpha1.TLSSpec) v1alpha1.TLSSpec { t.Cipher = auto; return t })...)
 		}
 	}
-	choices = slices.DeleteFunc(choices, func(c choice) bool { return s.onlyCPU(c) })
+	choices = slices.DeleteFunc(choices, s.onlyCPU)
 	if len(choices) == 0 {
 		return l
 	}

@@ -125,7 +125,7 @@ func TestPooled(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- Beside(ctx, way.UsageSocket(dir), []string{"sh", "-c", "while :; do :; done"}) }()
-	defer func() { stop(); <-ended }()
+	defer func() { stop(); t.Log(<-ended) }()
 	address := listen(t, fakeDB{answer: func(string) (string, string) { return "1", "" }}.serve)
 	taken := 100.0
 	w := route{network: "tcp", address: address, pooled: true, opened: func(context.Context) (float64, error) { taken += 2; return taken, nil }}
@@ -147,7 +147,7 @@ func TestPooled(t *testing.T) {
 		t.Errorf("the proxy %+v, the client %+v", r.out.Proxy, r.out.Client)
 	}
 	stop()
-	<-ended
+	t.Log(<-ended)
 	ended <- nil
 	if err := r.connections(t.Context(), w); err == nil || !strings.Contains(err.Error(), "asking the proxy's container") {
 		t.Errorf("a proxy that tells nothing: %v", err)

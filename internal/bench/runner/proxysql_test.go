@@ -145,7 +145,7 @@ func startProxy(t *testing.T, edit func(*way.ProxySettings)) string {
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- Beside(ctx, way.UsageSocket(dir), way.ProxyCommand(dir, file)) }()
-	t.Cleanup(func() { stop(); <-ended })
+	t.Cleanup(func() { stop(); t.Log(<-ended) })
 	return way.ProxySocket(dir)
 }
 

@@ -81,7 +81,7 @@ func freeUDP(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	_, port, _ := net.SplitHostPort(c.LocalAddr().String())
 	return port
 }
