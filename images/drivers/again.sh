@@ -12,7 +12,7 @@ login() {
   shift
   mkdir "$copy"
   cp -L "$from"/* "$copy"
-  sed -i "s|$binding|$copy|g" "$copy/jdbc-url" "$copy/sqlalchemy-url"
+  sed -i "s|$binding|$copy|g; s|${binding//\//%2F}|${copy//\//%2F}|g" "$copy/jdbc-url" "$copy/sqlalchemy-url"
   if [ -n "${OTHER_CA:-}" ]; then cp "$OTHER_CA" "$copy/ca.crt"; fi
   local store=()
   if [ "$name" = jdbc ] && [ -e "$copy/tls.crt" ]; then

@@ -99,7 +99,8 @@ func (b binding) uri(scheme string, query url.Values) string {
 func (b binding) jdbc() string {
 	out := "jdbc:mariadb://" + net.JoinHostPort(b.host, port) + "/" + url.PathEscape(b.database)
 	if b.tls {
-		out += "?sslMode=verify-full&serverSslCert=" + b.dir + "/ca.crt"
+		// sslMode came with version 3; version 2 knows useSsl, and verifies by default.
+		out += "?useSsl=true&sslMode=verify-full&serverSslCert=" + b.dir + "/ca.crt"
 	}
 	return out
 }
@@ -114,13 +115,13 @@ func (b binding) goDSN() string {
 	return cfg.FormatDSN()
 }
 
-// sqlAlchemy is for PyMySQL below SQLAlchemy.
+// sqlAlchemy is for PyMySQL below SQLAlchemy. With a CA PyMySQL verifies by default. Its own parameters ssl_verify_cert and
+// ssl_verify_identity must not be there: SQLAlchemy hands them on without the CA, and PyMySQL would take the system's.
 func (b binding) sqlAlchemy() string {
 	query := url.Values{"charset": {"utf8mb4"}}
 	if b.tls {
 		query.Set("ssl_ca", b.dir+"/ca.crt")
-		query.Set("ssl_verify_cert", "true")
-		query.Set("ssl_verify_identity", "true")
+		query.Set("ssl_check_hostname", "true")
 	}
 	if b.certificate {
 		query.Set("ssl_cert", b.dir+"/tls.crt")

@@ -28,7 +28,7 @@ func TestBinding(t *testing.T) {
 			if at.User.Username() != user || password != word || at.Host != "shop-primary.data.svc:3306" || at.Path != "/my_db" {
 				t.Errorf("%s: %s", key, at)
 			}
-			if q := at.Query(); key == "sqlalchemy-url" && (q.Get("ssl_ca") != "/bindings/app/ca.crt" || q.Get("ssl_verify_identity") != "true" || q.Has("ssl_cert")) {
+			if q := at.Query(); key == "sqlalchemy-url" && (q.Get("ssl_ca") != "/bindings/app/ca.crt" || q.Get("ssl_check_hostname") != "true" || q.Has("ssl_verify_cert") || q.Has("ssl_cert")) {
 				t.Errorf("%s", at)
 			}
 		}
@@ -37,7 +37,7 @@ func TestBinding(t *testing.T) {
 		if err != nil || cfg.User != user || cfg.Passwd != word || cfg.DBName != "my_db" || !strings.Contains(dsn, "tls=galera") {
 			t.Errorf("%s: %v", dsn, err)
 		}
-		if got := string(b["jdbc-url"]); got != "jdbc:mariadb://shop-primary.data.svc:3306/my_db?sslMode=verify-full&serverSslCert=/bindings/app/ca.crt" {
+		if got := string(b["jdbc-url"]); got != "jdbc:mariadb://shop-primary.data.svc:3306/my_db?useSsl=true&sslMode=verify-full&serverSslCert=/bindings/app/ca.crt" {
 			t.Error(got)
 		}
 	}
