@@ -111,9 +111,16 @@ func (n *node) replaced(p *agentapi.Program, version string, count int) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	var after agentapi.Report
-	for told := time.Now(); time.Since(told) < 2*time.Second || after.AgentDigest != p.Digest; {
-		if time.Since(told) > 20*time.Second {
+	for told, asked := time.Now(), time.Now(); time.Since(told) < 2*time.Second || after.AgentDigest != p.Digest; {
+		switch {
+		case time.Since(told) > time.Minute:
 			n.w.t.Fatalf("%s: not replaced: %+v", n.name, after)
+		case after.AgentDigest != p.Digest && time.Since(asked) > 5*time.Second:
+			// Its volume was busy at the last moment. The operator asks again, too.
+			asked = time.Now()
+			if err := n.replace(p); err != nil {
+				n.w.t.Logf("%s: asked again: %v", n.name, err)
+			}
 		}
 		r, err := n.report()
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) { // the connection of the agent before
