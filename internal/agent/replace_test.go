@@ -134,6 +134,9 @@ func (n *node) replaced(p *agentapi.Program, version string, count int) {
 	if after.AgentVersion != version || after.Handovers != count || after.HandoverProblem != "" {
 		n.w.t.Errorf("%s: version %s, handovers %d, problem %q", n.name, after.AgentVersion, after.Handovers, after.HandoverProblem)
 	}
+	if name := n.exec("cat", "/proc/1/comm"); name != "agent" {
+		n.w.t.Errorf("%s: the process is called %s", n.name, name)
+	}
 	if now := n.serverPID(); now != pid || after.Restarts != before.Restarts || !after.Server.StartedAt.Equal(before.Server.StartedAt) ||
 		after.Config.RestartNeeded || after.Config.Socket != before.Config.Socket || fmt.Sprint(after.TLS.TrustedCAs) != fmt.Sprint(before.TLS.TrustedCAs) ||
 		after.Tables != before.Tables || len(after.Server.Members) != 3 || (after.Join == nil) != (before.Join == nil) {

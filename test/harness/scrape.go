@@ -99,7 +99,7 @@ func (c *Cluster) AgentResident(ctx context.Context, pod string) (int64, error) 
 	if err != nil {
 		return 0, err
 	}
-	pids := processes(p, "agent")
+	pids := processes(p, agentProgram)
 	if len(pids) == 0 {
 		return 0, fmt.Errorf("no agent runs in %s", pod)
 	}

@@ -38,6 +38,8 @@ const (
 	CheckCommand = "check-handover"
 	// checkTime bounds that.
 	checkTime = 20 * time.Second
+	// programName is what the process is called, as the file is in the pod.
+	programName = "agent"
 )
 
 // State is what an agent leaves to its successor.
@@ -69,7 +71,7 @@ func (s State) Usable() error {
 
 // Binary is a sealed copy of a program in memory: nobody can change it, and it needs no volume that may be written and executed.
 func Binary(r io.Reader) (*os.File, error) {
-	return sealed("agent", 0o500, io.LimitReader(r, agentapi.LargestProgram+1))
+	return sealed(programName, 0o500, io.LimitReader(r, agentapi.LargestProgram+1))
 }
 
 func sealed(name string, mode uint32, r io.Reader) (*os.File, error) {
@@ -201,8 +203,13 @@ func Taken() (*State, error) {
 	for _, fd := range keep {
 		unix.CloseOnExec(fd)
 	}
+	rename()
 	return s, nil
 }
+
+// rename gives the process its name again: execve of a descriptor names it after the descriptor's number in ps and top. A failure harms
+// nothing.
+func rename() { _ = os.WriteFile("/proc/self/comm", []byte(programName), 0) }
 
 // Read reads a state.
 func Read(r io.Reader) (*State, error) {
