@@ -45,12 +45,7 @@ var _ = Describe("An upgrade of the operator", func() {
 	}, SpecTimeout(10*time.Minute))
 
 	It("of the commit before replaces its agents, and goes back", Label(Slow), func(ctx SpecContext) {
-		commit := cmp.Or(os.Getenv("GALERA_PREVIOUS"), "HEAD~1")
-		name, err := kube.BuildOperatorAt(ctx, filepath.Join("..", ".."), commit, previousOperator, previousVersion)
-		if err != nil {
-			Skip("there is no " + commit + " to upgrade from: " + err.Error())
-		}
-		progress("from %s", name)
+		checkoutBefore(ctx)
 		current, err := kube.SetOperatorImage(ctx, previousOperator)
 		Expect(err).NotTo(HaveOccurred())
 		restoreOperator(current)
@@ -78,6 +73,20 @@ var _ = Describe("An upgrade of the operator", func() {
 		stopAndCheck(ctx, u.w, u.start)
 	}, SpecTimeout(15*time.Minute))
 })
+
+// checkoutBefore is the folder of the commit to upgrade from, with its operator's image built.
+func checkoutBefore(ctx context.Context) string {
+	GinkgoHelper()
+	commit := cmp.Or(os.Getenv("GALERA_PREVIOUS"), "HEAD~1")
+	dir, name, remove, err := harness.Checkout(ctx, filepath.Join("..", ".."), commit)
+	if err != nil {
+		Skip("there is no " + commit + " to upgrade from: " + err.Error())
+	}
+	DeferCleanup(func(ctx SpecContext) { Expect(remove(ctx)).To(Succeed()) })
+	progress("from %s", name)
+	Expect(kube.BuildOperator(ctx, dir, previousOperator, previousVersion)).To(Succeed())
+	return dir
+}
 
 // restoreOperator goes back to an operator at the end of the spec.
 func restoreOperator(image string) {
@@ -110,9 +119,18 @@ func followUpgrade(ctx context.Context, shop *harness.Cluster) *upgrading {
 // rolls rolls the operator to an image, waits until all agents are of its version ("" for another one than now), and looks at everything else.
 func (u *upgrading) rolls(ctx context.Context, image, version string) (was string) {
 	GinkgoHelper()
+	u.upgraded(ctx, version, func() (err error) {
+		was, err = kube.SetOperatorImage(ctx, image)
+		return err
+	})
+	return was
+}
+
+// upgraded does what brings another operator, and waits and looks as rolls does.
+func (u *upgrading) upgraded(ctx context.Context, version string, upgrade func() error) {
+	GinkgoHelper()
 	began, now := time.Now(), agentVersions(ctx, u.shop)[0]
-	was, err := kube.SetOperatorImage(ctx, image)
-	Expect(err).NotTo(HaveOccurred())
+	Expect(upgrade()).To(Succeed())
 	operator := time.Now()
 	wanted := Equal(version)
 	if version == "" {
@@ -131,7 +149,6 @@ func (u *upgrading) rolls(ctx context.Context, image, version string) (was strin
 	for _, c := range []string{v1alpha1.ConditionEncrypted, v1alpha1.ConditionAvailable} {
 		Expect(since(after.Conditions, c)).To(Equal(since(u.before.Conditions, c)), c+" has not changed meanwhile")
 	}
-	return was
 }
 
 func agentVersions(ctx context.Context, c *harness.Cluster) []string {

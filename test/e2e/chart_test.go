@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"path/filepath"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -28,10 +29,7 @@ var _ = Describe("The Helm chart", Label(Slow), func() {
 		chart := filepath.Join(repository, "charts", "galera-operator")
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{})
-		DeferCleanup(func(ctx SpecContext) {
-			Expect(kube.UninstallChart(ctx)).To(Succeed())
-			Expect(kube.DeployOperator(ctx, repository)).To(Succeed())
-		}, NodeTimeout(6*time.Minute))
+		restoreChart(repository)
 
 		serves := func() {
 			GinkgoHelper()
@@ -83,7 +81,67 @@ var _ = Describe("The Helm chart", Label(Slow), func() {
 		Expect(other.WaitReady(ctx, firstReady)).To(Succeed())
 		Expect(other.WaitCondition(ctx, v1alpha1.ConditionEncrypted, metav1.ConditionTrue, v1alpha1.ReasonProved, shortly)).To(Succeed())
 	}, SpecTimeout(15*time.Minute))
+
+	It("of the commit before is upgraded to this one, and downgraded, and no database is restarted", func(ctx SpecContext) {
+		values, err := kube.ChartValues(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		repository := filepath.Join("..", "..")
+		before := checkoutBefore(ctx)
+		old := maps.Clone(values)
+		name, tag, _ := strings.Cut(previousOperator, ":")
+		old["image"] = map[string]any{"repository": name, "tag": tag}
+		restoreChart(repository)
+		Expect(kube.InstallChart(ctx, filepath.Join(before, "charts", "galera-operator"), old)).To(Succeed())
+		build := harness.Build(newNamespace(ctx, "chart"), "shop")
+		// Agents are replaced at once; a restart that another template would take waits.
+		build.Spec.Maintenance = &v1alpha1.MaintenanceSpec{Windows: []v1alpha1.MaintenanceWindow{
+			{Name: "leap-day", Schedule: "0 0 29 2 *", Duration: metav1.Duration{Duration: 5 * time.Minute}}}}
+		shop := create(ctx, build)
+		Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())
+		u := followUpgrade(ctx, shop)
+		this := filepath.Join(repository, "charts", "galera-operator")
+		u.upgraded(ctx, "", func() error { return kube.InstallChart(ctx, this, values) })
+		u.upgraded(ctx, previousVersion, func() error {
+			return kube.InstallChart(ctx, filepath.Join(before, "charts", "galera-operator"), old)
+		})
+		u.upgraded(ctx, "", func() error { return kube.InstallChart(ctx, this, values) })
+		expectHistory(ctx, shop, u.before.ClusterUUID)
+		stopAndCheck(ctx, u.w, u.start)
+	}, SpecTimeout(15*time.Minute))
+
+	It("with named namespaces sees and may nothing anywhere else", func(ctx SpecContext) {
+		values, err := kube.ChartValues(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		watched, other := newNamespace(ctx, "watched"), newNamespace(ctx, "unwatched")
+		values["watchNamespaces"] = []string{watched}
+		repository := filepath.Join("..", "..")
+		restoreChart(repository)
+		Expect(kube.UndeployOperator(ctx, repository)).To(Succeed(), "its rights everywhere go with it")
+		Expect(kube.InstallChart(ctx, filepath.Join(repository, "charts", "galera-operator"), values)).To(Succeed())
+		unseen := create(ctx, harness.Build(other, "unseen", harness.Replicas(1)))
+		seen := create(ctx, harness.Build(watched, "seen", harness.Replicas(1)))
+		Expect(seen.WaitReady(ctx, firstReady)).To(Succeed())
+		left, err := unseen.Get(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(left.Status.Conditions).To(BeEmpty())
+		Expect(left.Finalizers).To(BeEmpty())
+		for _, resource := range []string{"secrets", "pods", "statefulsets.apps", "galeraclusters.galera-operator.io"} {
+			for ns, want := range map[string]bool{watched: true, other: false} {
+				may, err := kube.OperatorMay(ctx, "list", resource, ns)
+				Expect(err).NotTo(HaveOccurred())
+				Expect(may).To(Equal(want), "listing %s in %s", resource, ns)
+			}
+		}
+	}, SpecTimeout(12*time.Minute))
 })
+
+// restoreChart puts the operator of make up back at the end of the spec.
+func restoreChart(repository string) {
+	DeferCleanup(func(ctx SpecContext) {
+		Expect(kube.UninstallChart(ctx)).To(Succeed())
+		Expect(kube.DeployOperator(ctx, repository)).To(Succeed())
+	}, NodeTimeout(6*time.Minute))
+}
 
 // incarnation is one start of a container.
 type incarnation struct {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"filippo.io/age"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -317,4 +318,37 @@ var _ = Describe("Users", Label(Slow, Faults), func() {
 		}
 		Consistently(func() int { return count("WSREP_LAST_COMMITTED") }).WithTimeout(20*time.Second).WithPolling(time.Second).Should(Equal(before), "unchanged users cost no statement")
 	}, SpecTimeout(15*time.Minute))
+
+	It("are in a cluster restored from a backup of before them, with the passwords of before", func(ctx SpecContext) {
+		identity, err := age.GenerateX25519Identity()
+		Expect(err).NotTo(HaveOccurred())
+		objects, err := kube.StartObjectStore(ctx, newNamespace(ctx, "s3"))
+		Expect(err).NotTo(HaveOccurred())
+		ns := newNamespace(ctx, "accounts")
+		makeStore(ctx, objects, ns, identity)
+		shop := create(ctx, harness.Build(ns, "shop", harness.Replicas(1)))
+		Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())
+		early := userOf(ctx, shop, ns, "early", nil)
+		awaitUser(ctx, early, v1alpha1.ConditionReady, "True Ready")
+		backup := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "before"},
+			Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.LocalName{Name: shop.Name}, StoreRef: v1alpha1.LocalName{Name: "offsite"}}}
+		Expect(kube.Create(ctx, backup)).To(Succeed())
+		waitBackup(ctx, backup)
+		late := userOf(ctx, shop, ns, "late", nil)
+		awaitUser(ctx, late, v1alpha1.ConditionReady, "True Ready")
+		before := []*harness.Binding{bindingOf(ctx, shop, early), bindingOf(ctx, shop, late)}
+
+		By("deleting the cluster and its volume, and restoring the backup")
+		Expect(shop.Delete(ctx)).To(Succeed())
+		Expect(shop.DeleteClaim(ctx, "shop-0")).To(Succeed())
+		again := harness.Build(ns, "shop", harness.Replicas(1))
+		again.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"}, Backup: &v1alpha1.LocalName{Name: backup.Name}}
+		shop = create(ctx, again)
+		Expect(shop.WaitReady(ctx, firstReady+backupTime)).To(Succeed())
+		for i, u := range []*v1alpha1.GaleraUser{early, late} {
+			Eventually(func() error { return bindingOf(ctx, shop, u).Login(ctx) }).WithTimeout(shortly).Should(Succeed(), u.Name)
+			Expect(bindingOf(ctx, shop, u).Password()).To(Equal(before[i].Password()), u.Name)
+			awaitUser(ctx, u, v1alpha1.ConditionReady, "True Ready")
+		}
+	}, SpecTimeout(12*time.Minute))
 })

@@ -53,7 +53,7 @@ func (g *gapMeter) longest(since time.Time) Gap {
 	if !g.ended.IsZero() {
 		now = g.ended
 	}
-	best := Gap{Start: g.last, Length: now.Sub(g.last)}
+	best := Gap{Start: g.last, Length: max(0, now.Sub(g.last))} // an answer may come after the end
 	for _, gap := range g.gaps {
 		if gap.Start.Add(gap.Length).After(since) && gap.Length > best.Length {
 			best = gap

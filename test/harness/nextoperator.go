@@ -42,26 +42,25 @@ func (k *Kube) BuildOperator(ctx context.Context, repository, image, version str
 	return err
 }
 
-// BuildOperatorAt compiles the operator of another commit, and puts its image onto the nodes. It returns the commit's short name.
-func (k *Kube) BuildOperatorAt(ctx context.Context, repository, commit, image, version string) (name string, err error) {
-	dir, err := os.MkdirTemp("", "galera-operator-")
+// Checkout is a commit's files in a folder of their own, until remove is called. The commit is given with its subject.
+func Checkout(ctx context.Context, repository, commit string) (dir, name string, remove func(context.Context) error, err error) {
+	parent, err := os.MkdirTemp("", "galera-operator-")
 	if err != nil {
-		return "", err
+		return "", "", nil, err
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	checkout := filepath.Join(dir, "checkout")
-	if _, err := run(ctx, "", "git", "-C", repository, "worktree", "add", "--detach", checkout, commit); err != nil {
-		return "", err
+	dir = filepath.Join(parent, "checkout")
+	if _, err := run(ctx, "", "git", "-C", repository, "worktree", "add", "--detach", dir, commit); err != nil {
+		return "", "", nil, errors.Join(err, os.RemoveAll(parent))
 	}
-	defer func() {
-		_, removed := run(context.WithoutCancel(ctx), "", "git", "-C", repository, "worktree", "remove", "--force", checkout)
-		err = errors.Join(err, removed)
-	}()
-	out, err := run(ctx, "", "git", "-C", checkout, "log", "-1", "--format=%h %s")
+	remove = func(ctx context.Context) error {
+		_, err := run(ctx, "", "git", "-C", repository, "worktree", "remove", "--force", dir)
+		return errors.Join(err, os.RemoveAll(parent))
+	}
+	out, err := run(ctx, "", "git", "-C", dir, "log", "-1", "--format=%h %s")
 	if err != nil {
-		return "", err
+		return "", "", nil, errors.Join(err, remove(context.WithoutCancel(ctx)))
 	}
-	return strings.TrimSpace(out), k.BuildOperator(ctx, checkout, image, version)
+	return dir, strings.TrimSpace(out), remove, nil
 }
 
 // SetOperatorImage rolls the operator to an image, waits for it, and returns the image before.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -77,4 +78,25 @@ func (k *Kube) DeployOperator(ctx context.Context, repository string) error {
 		return err
 	}
 	return k.WaitOperator(ctx, 3*time.Minute)
+}
+
+// UndeployOperator removes the operator and its rights, as make undeploy does.
+func (k *Kube) UndeployOperator(ctx context.Context, repository string) error {
+	_, err := run(ctx, "", "kubectl", "--context", k.Context, "delete", "--ignore-not-found", "-k", filepath.Join(repository, "config", "undeploy"))
+	return err
+}
+
+// OperatorMay asks the API server whether the operator has a right in a namespace. The resource is written RESOURCE or RESOURCE.GROUP.
+func (k *Kube) OperatorMay(ctx context.Context, verb, resource, namespace string) (bool, error) {
+	d, err := k.operatorDeployment(ctx)
+	if err != nil {
+		return false, err
+	}
+	name, group, _ := strings.Cut(resource, ".")
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User:               "system:serviceaccount:" + d.Namespace + ":" + d.Spec.Template.Spec.ServiceAccountName,
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: verb, Group: group, Resource: name},
+	}}
+	err = k.Create(ctx, review)
+	return review.Status.Allowed, err
 }
