@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,6 +39,12 @@ func main() {
 	flag.DurationVar(&o.idle, "idle", 150*time.Second, "how long the idle operator is watched")
 	flag.BoolVar(&o.keep, "keep", false, "leave the namespace for a look at it")
 	flag.Parse()
+	for name := range strings.SplitSeq(o.only, ",") {
+		if name != "" && !slices.Contains(names(), name) {
+			fmt.Fprintln(os.Stderr, "error: -only: there is no part", name)
+			os.Exit(2)
+		}
+	}
 
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
@@ -142,15 +149,7 @@ func (b *bench) measure(ctx context.Context) ([]Figure, error) {
 }
 
 func (b *bench) wanted(name string) bool {
-	if b.options.only == "" {
-		return true
-	}
-	for n := range strings.SplitSeq(b.options.only, ",") {
-		if strings.TrimSpace(n) == name {
-			return true
-		}
-	}
-	return false
+	return b.options.only == "" || slices.Contains(strings.Split(b.options.only, ","), name)
 }
 
 // cleanUp removes the namespace; after a failure it first shows what was in it.

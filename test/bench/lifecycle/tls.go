@@ -78,8 +78,9 @@ func (b *bench) underWriter(ctx context.Context, do func(context.Context) error)
 		return seen, err
 	}
 	seen.took = seconds(time.Since(start))
-	for _, n := range w.Errors() {
+	for text, n := range w.Errors() {
 		seen.failed += float64(n)
+		b.kube.Log("the writer saw %d times: %s", n, text)
 	}
 	seen.most = float64(w.MostFailed())
 	if err := check(ctx, w); err != nil {
