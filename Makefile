@@ -7,7 +7,8 @@ SHELL := /usr/bin/env bash -euo pipefail
 MAKEFLAGS += --no-print-directory
 
 MODULE := github.com/galera-operator/galera-operator
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# VERSION is a semantic version, without a tag too: v0.0.0-gCOMMIT.
+VERSION ?= $(shell git describe --tags --match 'v*' --dirty 2>/dev/null || echo "v0.0.0-g$$(git describe --always --exclude '*' --dirty 2>/dev/null || echo dev)")
 # IMG is the operator's image for deploy and dist; the local cluster has its own (hack/versions.env).
 IMG ?= ghcr.io/galera-operator/galera-operator:$(VERSION)
 
