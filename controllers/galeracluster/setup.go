@@ -25,9 +25,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/observe"
 )
 
-// concurrentClusters is the number of clusters reconciled in parallel, so that a cluster whose agent
-// answers slowly does not delay the recovery of another.
-const concurrentClusters = 8
+// concurrentClusters is the number of clusters reconciled in parallel. It is large because a pass waits for the agents it sends
+// orders to: the recovery of a cluster must not wait behind others whose agents answer slowly.
+const concurrentClusters = 64
 
 // SetupWithManager registers the reconciler, which is woken by the cluster itself, by everything that carries the
 // cluster's label, and by news from the agents; and the keeper of its certificates.
