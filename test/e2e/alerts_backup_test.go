@@ -39,6 +39,34 @@ var _ = Describe("Alerts about backups", Label(Slow, Faults), func() {
 		moveStore(ctx, c, endpoint)
 		a.clear(ctx, c, "GaleraBackupStoreUnreachable", "GaleraBackupTooOld")
 	}, SpecTimeout(15*time.Minute))
+
+	It("tell of an archive that is behind, and of a gap in it", func(ctx SpecContext) {
+		a := watchAlarms(ctx)
+		objects, err := kube.StartObjectStore(ctx, newNamespace(ctx, "s3"))
+		Expect(err).NotTo(HaveOccurred())
+		c := create(ctx, harness.Build(newNamespace(ctx, "archive"), "shop", harness.Replicas(1), func(s *v1alpha1.GaleraClusterSpec) {
+			s.Backup = &v1alpha1.ClusterBackup{StoreRef: v1alpha1.LocalName{Name: "offsite"},
+				PointInTime: &v1alpha1.PointInTime{Enabled: true, Interval: &metav1.Duration{Duration: 2 * time.Second}}}
+		}))
+		identity, err := age.GenerateX25519Identity()
+		Expect(err).NotTo(HaveOccurred())
+		makeStore(ctx, objects, c.Namespace, identity)
+		Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
+		Expect(c.WaitCondition(ctx, v1alpha1.ConditionPointInTimeRecoverable, metav1.ConditionTrue, v1alpha1.ReasonArchiving, archiveTime)).To(Succeed())
+
+		By("purging what the archiver has not read yet")
+		endpoint := moveStore(ctx, c, "https://s3.nowhere.svc:9000")
+		Expect(kube.DeleteAllOf(ctx, &corev1.Pod{}, kubeclient.InNamespace(c.Namespace), kubeclient.GracePeriodSeconds(0),
+			kubeclient.MatchingLabels{v1alpha1.LabelCluster: c.Name, "app.kubernetes.io/component": "archiver"})).To(Succeed())
+		cl := client(ctx, c)
+		Expect(cl.Exec(ctx, c.Name, "CREATE DATABASE lost", "FLUSH BINARY LOGS", "CREATE TABLE lost.t (id INT PRIMARY KEY)", "FLUSH BINARY LOGS")).To(Succeed())
+		a.fire(ctx, c, "GaleraArchiveBehind")
+		Expect(cl.Exec(ctx, c.Name, "PURGE BINARY LOGS BEFORE NOW() + INTERVAL 1 DAY")).To(Succeed())
+		moveStore(ctx, c, endpoint)
+		a.fire(ctx, c, "GaleraArchiveGap")
+		By("waiting: the operator asks for a backup that makes up for it")
+		a.clear(ctx, c, "GaleraArchiveBehind", "GaleraArchiveGap")
+	}, SpecTimeout(15*time.Minute))
 })
 
 // everyMinute is a schedule of backups that are restored for a test, with the key of a Secret.
