@@ -24,7 +24,7 @@ install_wrapper() {
 }
 
 # drop_stale_pid FILE NAME: a pid file of an earlier boot may name a process that is
-# something else by now, or a dead one nobody has waited for; dockerd would refuse to start.
+# something else by now, or a dead one that was not reaped; dockerd would refuse to start.
 drop_stale_pid() {
   local pid stat
   pid=$(cat "$1" 2>/dev/null) || return 0

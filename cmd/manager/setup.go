@@ -54,7 +54,7 @@ func scheme() *runtime.Scheme {
 	return s
 }
 
-// cacheOptions keep only objects with the cluster label, without their managed fields and what nobody reads of them here: the
+// cacheOptions keep only objects with the cluster label, without their managed fields and what is not read of them here: the
 // operator's memory grows with its clusters and not with everything else in Kubernetes.
 func cacheOptions(opts *options) cache.Options {
 	hasCluster, err := labels.NewRequirement(v1alpha1.LabelCluster, selection.Exists, nil)

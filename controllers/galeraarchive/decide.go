@@ -39,7 +39,7 @@ func decide(to *v1alpha1.ArchiveStatus, f facts) (base string) {
 	return base
 }
 
-// lag tells how far behind the archive is, in steps: a status that changes with every look wakes everybody.
+// lag tells how far behind the archive is, in steps: a status that changes with every look wakes every watcher.
 func lag(to *v1alpha1.ArchiveStatus, now time.Time) {
 	if to.ArchivedThrough == nil {
 		to.Lag = nil

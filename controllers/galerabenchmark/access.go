@@ -19,7 +19,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 )
 
-// suffixLength makes names nobody guesses: 50 bits.
+// suffixLength makes names that cannot be guessed: 50 bits.
 const suffixLength = 10
 
 // accessAgain is when to look again at what a Job waits for.

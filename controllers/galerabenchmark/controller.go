@@ -82,7 +82,7 @@ func (r *Reconciler) pass(ctx context.Context, b *v1alpha1.GaleraBenchmark) (ctr
 		return ctrl.Result{}, err
 	}
 	if b.DeletionTimestamp == nil && controllerutil.ContainsFinalizer(b, benchmarkFinalizer) && plan.NothingLeft(seen.State) {
-		// Nobody would take it away at the deletion, nor at that of the namespace, once the operator is removed.
+		// Once the operator is removed, nothing would take it away at the deletion, nor at that of the namespace.
 		return ctrl.Result{}, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
 	}
 	d, err := r.readied(ctx, b, seen, plan.Next(seen.State))

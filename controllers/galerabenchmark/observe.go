@@ -140,7 +140,7 @@ func (r *Reconciler) holderGone(ctx context.Context, b *v1alpha1.GaleraBenchmark
 	return err == nil && (other.Status.CompletedAt != nil || other.Spec.Cluster.Ref == nil || other.Spec.Cluster.Ref.Name != c.Name), err
 }
 
-// addRecord reads one attempt; documents nobody has written yet are not there, nor is what the cache leaves out.
+// addRecord reads one attempt; documents that are not written yet are not there, nor is what the cache leaves out.
 func (f *benchmarkFacts) addRecord(cm *corev1.ConfigMap) {
 	var r result.Record
 	if json.Unmarshal([]byte(cm.Data[result.KeyRun]), &r.Run) != nil {
@@ -235,7 +235,7 @@ func unscheduled(p *corev1.Pod) *corev1.PodCondition {
 	return nil
 }
 
-// victim is the node a Job was told to watch losing its data. Another one must never lose its own, whoever is the
+// victim is the node a Job was told to watch losing its data. Another one must never lose its own, whichever is the
 // primary by now.
 func victim(j *batchv1.Job) string {
 	for _, c := range j.Spec.Template.Spec.Containers {

@@ -25,7 +25,7 @@ func podless(j *batchv1.Job, out *plan.Job, pods []corev1.Pod, now time.Time) {
 	out.WaitingSince, out.Message = j.CreationTimestamp.Time, "it has no pod; kubectl describe job "+j.Name+" says why"
 }
 
-// unready says of a pod that it has waited for its volumes or its network: for a Secret, say, that nobody makes. Its
+// unready says of a pod that it has waited for its volumes or its network: for a Secret, say, that does not exist. Its
 // containers tell nothing of it.
 func unready(p *corev1.Pod, out *plan.Job, now time.Time) {
 	for _, c := range p.Status.Conditions {

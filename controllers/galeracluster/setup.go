@@ -89,7 +89,7 @@ func watchBy(of cache.Cache, controllers ...controller.Controller) func(...clien
 	}
 }
 
-// byLabel finds the cluster of an object that may outlive it, or that somebody else writes.
+// byLabel finds the cluster of an object that may outlive it, or that another program writes.
 func byLabel(_ context.Context, o client.Object) []reconcile.Request {
 	name := o.GetLabels()[v1alpha1.LabelCluster]
 	if name == "" {

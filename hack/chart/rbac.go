@@ -150,7 +150,7 @@ func (g *generator) writeEach(condition string, o object) error {
 	return nil
 }
 
-// split divides rules into those of resources in namespaces and the others. Every rule names resources; URLs are for nobody here.
+// split divides rules into those of resources in namespaces and the others. Every rule names resources; there are no URLs.
 func split(rules []any) (inside, outside []any) {
 	for _, r := range rules {
 		rule := r.(map[string]any)

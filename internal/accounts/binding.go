@@ -1,5 +1,5 @@
 // Package accounts decides what becomes of GaleraUsers and GaleraDatabases: what an account is to be, how its password changes without
-// anybody being refused, and what an application is given to connect with. All of it is pure.
+// a login being refused, and what an application is given to connect with. All of it is pure.
 package accounts
 
 import (

@@ -47,7 +47,7 @@ func (r Report) Received(now time.Time) Report {
 	return r.withoutForgedHistories()
 }
 
-// withoutForgedHistories leaves out what is no UUID: conditions print histories in commands for people to run, and whoever holds a
+// withoutForgedHistories leaves out what is no UUID: conditions print histories in commands for people to run, and the holder of a
 // cluster's pair can answer in the place of its agents.
 func (r Report) withoutForgedHistories() Report {
 	if r.Position.UUID != "" && uuid.Validate(r.Position.UUID) != nil {

@@ -25,7 +25,7 @@ func NativeHash(password string) string {
 func RootPassword(raw []byte) string { return strings.TrimRight(string(raw), "\r\n") }
 
 // Kept returns what the server keeps of a password with a plugin: mysql_native_password, ed25519 or parsec. The salt, which parsec alone
-// needs, is one for an account: whoever asks twice gets the same.
+// needs, is one for an account: a caller that asks twice gets the same.
 func Kept(plugin, password, salt string) (string, error) {
 	switch plugin {
 	case "mysql_native_password":

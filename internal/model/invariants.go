@@ -23,7 +23,7 @@ const (
 	EvictedAlive    = "a member that runs was evicted"
 	Stuck           = "does not converge"
 	Disorderly      = "hibernated before the members were stopped in order"
-	BadAdvice       = "a person is asked to approve a position nobody has"
+	BadAdvice       = "a person is asked to approve a position that no member has"
 	MixedMembership = "a strict and a plain member in one membership"
 	NewHistory      = "a second history was begun"
 	UntrustedLeaf   = "a certificate is presented that a member does not trust"

@@ -17,7 +17,7 @@ const (
 	reasonMalformed   = "it is not the name of a setting"
 )
 
-// owned lists the settings nobody but the operator may write, by normalised name.
+// owned lists the settings that only the operator may write, by normalised name.
 var owned = map[string]string{
 	"datadir": reasonPlaces, "basedir": reasonPlaces, "tmpdir": reasonPlaces, "socket": reasonPlaces,
 	"pid-file": reasonPlaces, "port": reasonPlaces, "bind-address": reasonPlaces, "user": reasonPlaces,

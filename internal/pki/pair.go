@@ -79,7 +79,7 @@ func Check(certPEM, keyPEM, caPEM []byte, names []string, now time.Time) (Pair, 
 		return Pair{}, &Problem{ReasonIncomplete, "tls.key is missing"}
 	}
 	if isEncrypted(keyPEM) {
-		return Pair{}, &Problem{ReasonKeyEncrypted, "the private key is encrypted with a passphrase; issue it without one, as nobody can type it in"}
+		return Pair{}, &Problem{ReasonKeyEncrypted, "the private key is encrypted with a passphrase; issue it without one, because a server cannot enter it"}
 	}
 	pair, err := tls.X509KeyPair(certPEM, keyPEM)
 	if err != nil {

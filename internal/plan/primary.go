@@ -143,7 +143,7 @@ func writerScore(m galera.Member, recorded string) int {
 	case m.Server.State == galera.NodeDonor:
 		score = scoreDonor
 	case m.Pod.Cordoned:
-		// Its host may be drained: the role goes before anybody is evicted, to a node that is Synced.
+		// Its host may be drained: the role goes before its pod is evicted, to a node that is Synced.
 		score = scoreLeaving
 	case present:
 		return scoreSynced + scorePresent

@@ -42,7 +42,7 @@ func (e *env) report() *cobra.Command {
 		e.tellBundle(b, file)
 		return nil
 	})
-	c.Long = "Collect what support needs to know of a cluster: the resource, its objects, events, logs of nodes and operator, and what agents tell everybody.\n\n" +
+	c.Long = "Collect what support needs to know of a cluster: the resource, its objects, events, logs of nodes and operator, and what agents tell without a secret.\n\n" +
 		"Secrets are never in it. With the right to read them, their values are taken out of all texts, too; without, only what looks like a password, a key or a token is. " +
 		"README.txt says what was taken out, and what could not be read."
 	outputFlag(c, &format)

@@ -52,7 +52,7 @@ func sourcesOf(set kubernetes.Interface) sources {
 	}
 }
 
-// nodes has the logs of the cluster's pods, and what their agents tell everybody.
+// nodes has the logs of the cluster's pods, and what their agents tell without a secret.
 func (r *reporter) nodes(ctx context.Context) {
 	var pods corev1.PodList
 	if err := r.env.kube.List(ctx, &pods, client.InNamespace(r.env.namespace), client.MatchingLabels{v1alpha1.LabelCluster: r.cluster.Name}); err != nil {

@@ -192,7 +192,7 @@ func arbitratorAffinity(c *v1alpha1.GaleraCluster) *corev1.Affinity {
 	}}
 }
 
-// selectVoters lets constraints without a selector count everybody with a vote.
+// selectVoters lets constraints without a selector count all members with a vote.
 func selectVoters(c *v1alpha1.GaleraCluster, constraints []corev1.TopologySpreadConstraint) []corev1.TopologySpreadConstraint {
 	for i := range constraints {
 		if constraints[i].LabelSelector == nil {

@@ -18,7 +18,7 @@ func ConfigMap(c *v1alpha1.GaleraCluster, config agentapi.NodeConfig) *corev1.Co
 	return cm
 }
 
-// CAConfigMap returns what a client needs to trust, for everybody to read.
+// CAConfigMap returns what a client needs to trust, for all to read.
 func CAConfigMap(c *v1alpha1.GaleraCluster, caPEM []byte) *corev1.ConfigMap {
 	cm := newConfigMap(c, CAConfigMapName(c))
 	cm.Data = map[string]string{CAKey: string(caPEM)}

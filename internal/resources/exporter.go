@@ -25,7 +25,7 @@ const (
 	exporterHost = "127.0.0.1"
 )
 
-// usuallyOn are the exporter's collectors that are on by default. The agent serves the first two, and nobody has asked for the others.
+// usuallyOn are the exporter's collectors that are on by default. The agent serves the first two, and the others are not asked for.
 var usuallyOn = []string{"global_status", "global_variables", "slave_status", "info_schema.innodb_cmp", "info_schema.innodb_cmpmem", "info_schema.query_response_time"}
 
 // Exporter is what the spec says of mysqld_exporter, nil without one.
@@ -103,7 +103,7 @@ func exported(c *v1alpha1.GaleraCluster, pod corev1.PodSpec) corev1.PodSpec {
 	return pod
 }
 
-// exporterArgs turn off what the agent serves, and turn on what is asked for. The server is in the same pod: nobody can be between, so that
+// exporterArgs turn off what the agent serves, and turn on what is asked for. The server is in the same pod: no other process can be between, so that
 // its certificate, which may come after the exporter, is not verified.
 func exporterArgs(c *v1alpha1.GaleraCluster, e *v1alpha1.ExporterSpec) []string {
 	args := []string{"--config.my-cnf=" + exporterDir + "/" + exporterFile, "--web.listen-address=:9104"}

@@ -110,7 +110,7 @@ func (r *receiver) accept() {
 	}
 }
 
-// take counts what one connection brings. Whoever does not like the certificate says so before the handshake is over.
+// take counts what one connection brings. A side that refuses the certificate says so before the handshake is over.
 func (r *receiver) take(conn *tls.Conn) {
 	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(time.Now().Add(2 * time.Minute))

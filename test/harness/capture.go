@@ -18,7 +18,7 @@ const (
 	receiveBuffer = 64 << 20
 	// longestPacket is more than what segmentation offload makes of a stream.
 	longestPacket = 128 << 10
-	// mostBytes and longestCapture bound a capture that nobody stops.
+	// mostBytes and longestCapture bound a capture that is not stopped.
 	mostBytes      = 8 << 30
 	longestCapture = 15 * time.Minute
 )

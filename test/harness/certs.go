@@ -47,7 +47,7 @@ func (c *Cluster) ForeignPair(ctx context.Context) (Pair, error) {
 	return pair, err
 }
 
-// ForeignMaterial is a foreign pair that trusts its own CA alone: right in itself, and of nobody in the cluster.
+// ForeignMaterial is a foreign pair that trusts its own CA alone: right in itself, and unknown to the cluster.
 func (c *Cluster) ForeignMaterial(ctx context.Context) (Pair, error) {
 	pair, _, err := c.foreign(ctx)
 	return pair, err

@@ -216,7 +216,7 @@ func parseRefusals(text string) []Refusal {
 	return out
 }
 
-// Stop ends the enforcement: every port is open to everybody again.
+// Stop ends the enforcement: every port is open to all again.
 func (e *Enforcement) Stop(ctx context.Context) error {
 	e.cancel()
 	e.done.Wait()

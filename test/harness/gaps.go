@@ -36,7 +36,7 @@ func (g *gapMeter) success() {
 	g.last = now
 }
 
-// end notes that nobody writes any more.
+// end notes that no client writes any more.
 func (g *gapMeter) end() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

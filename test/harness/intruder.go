@@ -13,10 +13,10 @@ import (
 
 const (
 	transferPort = "4444"
-	// knockEvery is the pause between two dials of a port that nobody listens on yet: the intruder wants to be
+	// knockEvery is the pause between two dials of a port that is not listened on yet: the intruder wants to be
 	// there before the donor is.
 	knockEvery = 10 * time.Millisecond
-	// refusalTime is what a busy node may take to turn somebody away: it hears all others only after that.
+	// refusalTime is what a busy node may take to turn a peer away: it hears all others only after that.
 	refusalTime = 5 * time.Second
 )
 
@@ -72,7 +72,7 @@ func intruderConfig(pair *Pair) (*tls.Config, error) {
 	}, nil
 }
 
-// knock says whether somebody listened.
+// knock says whether the port answered.
 func (in *Intruder) knock(ctx context.Context, address string, config *tls.Config) bool {
 	dialer := net.Dialer{Timeout: GreetingTime}
 	conn, err := dialer.DialContext(ctx, "tcp", address)
@@ -115,7 +115,7 @@ func offer(ctx context.Context, conn net.Conn, config *tls.Config) error {
 	case err != nil:
 		return err
 	}
-	return errors.New("an answer without TLS") // an alert, to somebody who speaks none
+	return errors.New("an answer without TLS") // an alert, to a peer that speaks none
 }
 
 // Stop ends the dialling. It returns in what words the intruder was refused, and when it was not.

@@ -21,7 +21,7 @@ const (
 	JoiningTime = 10 * time.Second
 )
 
-// Greeting is what a node's replication port answers to somebody who dials it.
+// Greeting is what a node's replication port answers to a peer that dials it.
 type Greeting struct {
 	// Welcomed says that the node sent its part of the group's handshake.
 	Welcomed bool

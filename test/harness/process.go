@@ -40,7 +40,7 @@ func (c *Cluster) KillServers(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// HangServer stops a pod's mariadbd where it is (SIGSTOP): it exists, holds its connections, and answers nobody.
+// HangServer stops a pod's mariadbd where it is (SIGSTOP): it exists, holds its connections, and does not answer.
 func (c *Cluster) HangServer(ctx context.Context, pod string) error {
 	p, err := c.Pod(ctx, pod)
 	if err != nil {

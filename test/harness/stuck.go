@@ -43,7 +43,7 @@ func (v Volume) DamageOrderBook(ctx context.Context) error {
 	return err
 }
 
-// SignalAgent sends a signal to the agent, and to nothing else, in one pod: one that is stopped answers nobody, while its mariadbd goes on.
+// SignalAgent sends a signal to the agent, and to nothing else, in one pod: one that is stopped does not answer, while its mariadbd goes on.
 func (c *Cluster) SignalAgent(ctx context.Context, pod string, signal syscall.Signal) error {
 	p, err := c.Pod(ctx, pod)
 	if err != nil {

@@ -78,7 +78,7 @@ func (v Volume) Has(ctx context.Context, name string) (bool, error) {
 }
 
 // Disguise makes what an aborted full transfer has left look like a database that knows where it stands, and better than
-// anybody else. The pod must not be running.
+// any other node. The pod must not be running.
 func (v Volume) Disguise(ctx context.Context, clusterUUID string) error {
 	const script = `cd "$1/data"; rm -rf .sst sst_in_progress; [ -e ibdata1 ] || head -c 1048576 /dev/zero >ibdata1
 printf '# GALERA saved state\nversion: 2.1\nuuid:    %s\nseqno:   999999999\nsafe_to_bootstrap: 1\n' "$2" >grastate.dat

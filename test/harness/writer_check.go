@@ -100,7 +100,7 @@ func (w *Writer) compare(pod string, rows map[int64]int) error {
 	return errors.Join(
 		complain("acknowledged rows are lost on "+pod, lost),
 		complain("rows are there more than once on "+pod, double),
-		complain("rows that nobody wrote are on "+pod, strange))
+		complain("rows that no client wrote are on "+pod, strange))
 }
 
 func sameRows(podA string, a map[int64]int, podB string, b map[int64]int) error {

@@ -26,7 +26,7 @@ func TestWriterFindsWrongRows(t *testing.T) {
 		"lost answer, written": {map[int64]int{1: 1, 2: 1, 3: 1}, ""},
 		"lost":                 {map[int64]int{1: 1}, "1 acknowledged rows are lost on shop-0, for instance [2]"},
 		"twice":                {map[int64]int{1: 2, 2: 1}, "1 rows are there more than once on shop-0"},
-		"from nowhere":         {map[int64]int{1: 1, 2: 1, 9: 1}, "1 rows that nobody wrote are on shop-0"},
+		"from nowhere":         {map[int64]int{1: 1, 2: 1, 9: 1}, "1 rows that no client wrote are on shop-0"},
 	} {
 		err := newTestWriter([]int64{1, 2}, []int64{3}).compare("shop-0", c.rows)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

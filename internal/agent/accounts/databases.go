@@ -67,7 +67,7 @@ func (w *work) database(ctx context.Context, d agentapi.SQLDatabase) error {
 	return nil
 }
 
-// dropDatabase drops a database with what was granted on it. Its mark goes last: until then it is nobody else's.
+// dropDatabase drops a database with what was granted on it. Its mark goes last: until then no other resource can have it.
 func (w *work) dropDatabase(ctx context.Context, k key, exists bool) error {
 	if err := w.forget(ctx, k.name); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 )
 
 // uncountedTimeout is how long a garbd may run that no member counts: longer than group communication needs to
-// agree on anything, and than a start that finds nobody.
+// agree on anything, and than a start that finds no member.
 const uncountedTimeout = 35 * time.Second
 
 // whyUncounted is why such a garbd is stopped.

@@ -69,7 +69,7 @@ func (s State) Usable() error {
 	return nil
 }
 
-// Binary is a sealed copy of a program in memory: nobody can change it, and it needs no volume that may be written and executed.
+// Binary is a sealed copy of a program in memory: it cannot be changed, and it needs no volume that may be written and executed.
 func Binary(r io.Reader) (*os.File, error) {
 	return sealed(programName, 0o500, io.LimitReader(r, agentapi.LargestProgram+1))
 }

@@ -32,7 +32,7 @@ const (
 	// hung.
 	RetryAfterCrash = 2500 * time.Millisecond
 	// noticedWithin is how long it stays down at most because others count on it still. One that came back before they
-	// agree that it is gone would lengthen their agreement, during which nobody can write.
+	// agree that it is gone would lengthen their agreement, during which no node can write.
 	noticedWithin = 10 * time.Second
 )
 

@@ -125,7 +125,7 @@ func Next(s Situation) Step {
 }
 
 // stoppedBy is what is wrong with a member that runs nothing, by order, and could start nothing either; nil when nothing is, or when it
-// is looked at first. It is Stopped all the same: whoever waits for that must not wait for a person.
+// is looked at first. It is Stopped all the same: an operation that waits for that must not wait for a person.
 func (s Situation) stoppedBy() *agentapi.Failure {
 	switch {
 	case s.Blind != nil:

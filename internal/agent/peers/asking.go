@@ -16,7 +16,7 @@ const (
 )
 
 // Asking asks the other members over and over: quickly while that decides something. Safe for concurrent use; the zero
-// value asks nobody.
+// value asks no peer.
 type Asking struct {
 	Asker
 	self    string

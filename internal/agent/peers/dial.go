@@ -18,7 +18,7 @@ func Staying(peers []agentapi.PeerView) []agentapi.PeerView {
 
 // DialFirst returns the peers that a node with dynamic sockets dials first. While it finds out how a peer speaks, its
 // only thread waits: half a second for a peer that speaks when it is spoken to (a strict one), three quarters for
-// a dynamic one, which waits as well and gives up sooner or later, not at all for a plain one. Whoever answers
+// a dynamic one, which waits as well and gives up sooner or later, not at all for a plain one. A peer that answers
 // its ClientHello after more than half a second is taken for one that speaks in clear (galerautils,
 // AsioDynamicStreamEngine).
 //

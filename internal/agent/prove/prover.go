@@ -47,7 +47,7 @@ type Subject struct {
 	// Arbitrator is dialled like them; nil when there is none.
 	Arbitrator *agentapi.Peer
 	Credentials
-	// Password returns root's, nil where nobody is to log in.
+	// Password returns root's, nil where no login is to be tried.
 	Password func() string
 }
 

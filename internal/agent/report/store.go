@@ -89,7 +89,7 @@ func essence(r agentapi.Report) []byte {
 	}
 	if r.Server != nil && (r.Server.Component == galera.ComponentPrimary || r.Join != nil && r.Join.EndedAt == nil) {
 		// The position of a running Primary moves all the time, and that of one who catches up: its progress is
-		// told now and then. Anybody else's is news.
+		// told now and then. Any other's is news.
 		r.Position = galera.Position{UUID: r.Position.UUID}
 	}
 	if r.Server != nil {

@@ -46,7 +46,7 @@ func patient(h http.Handler) http.Handler {
 }
 
 // limited bounds the connections of a port. A newcomer is never turned away, because it may be kubelet's, whose probe must not
-// fail because others hold connections: the oldest connection of whoever holds too many is closed for it, one without a request
+// fail because others hold connections: the oldest connection of the address that holds too many is closed for it, one without a request
 // before one with a request.
 type limited struct {
 	net.Listener

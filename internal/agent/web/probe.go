@@ -26,7 +26,7 @@ type Probe struct {
 // stuck is how long the loop may stand still before the agent counts as dead.
 const stuck = 45 * time.Second
 
-// Handler returns the routes. Anybody who reaches the pod may call them.
+// Handler returns the routes. Any client that reaches the pod may call them.
 func (p Probe) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+agentapi.PathLive, p.Live)

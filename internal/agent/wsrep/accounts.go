@@ -56,7 +56,7 @@ func (c *Conn) benchAccountThere(ctx context.Context, a agentapi.BenchAccount) (
 	return err == nil && hash == a.Hash, err
 }
 
-// DropBenchAccount drops a benchmark's account and all of its databases: the account first, so that nobody makes another one
+// DropBenchAccount drops a benchmark's account and all of its databases: the account first, so that the account makes no other one
 // meanwhile.
 func (c *Conn) DropBenchAccount(ctx context.Context, a agentapi.BenchAccount) (changed bool, err error) {
 	if err := a.Check(); err != nil {

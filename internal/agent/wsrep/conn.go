@@ -149,7 +149,7 @@ func (c *Conn) CloseAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }() // nobody else shall use this session
+	defer func() { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }() // this session must not be used again
 	for _, statement := range []string{"SET SESSION wsrep_on = OFF", "SET GLOBAL wsrep_reject_queries = ALL"} {
 		if _, err := conn.ExecContext(ctx, statement); err != nil {
 			return err

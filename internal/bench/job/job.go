@@ -131,7 +131,7 @@ func Access(b *v1alpha1.GaleraBenchmark, output string) []client.Object {
 	}
 }
 
-// Certificate returns the client's certificate, which sysbench wants for TLS. The clients' CA signs it: whoever has a
+// Certificate returns the client's certificate, which sysbench wants for TLS. The clients' CA signs it: the holder of a
 // certificate of the nodes' CA could become a node.
 func Certificate(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster) *cmv1.Certificate {
 	name, of := RunnerName(b), labels(b, v1alpha1.LabelBenchmarkUID, string(b.UID))

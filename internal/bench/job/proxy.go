@@ -20,7 +20,7 @@ import (
 const (
 	// ProxyContainer is the proxy's name in a Job's pod.
 	ProxyContainer = "proxy"
-	// proxyGraceSeconds: nobody is waited for at the end of a run.
+	// proxyGraceSeconds: nothing is waited for at the end of a run.
 	proxyGraceSeconds = int64(2)
 )
 

@@ -24,7 +24,7 @@ const (
 	TunnelContainer = "sshd"
 	// VPNContainer is that of WireGuard.
 	VPNContainer = "wireguard"
-	// tunnelGraceSeconds: nobody is waited for at the end of a run.
+	// tunnelGraceSeconds: nothing is waited for at the end of a run.
 	tunnelGraceSeconds = int64(2)
 )
 
@@ -138,7 +138,7 @@ func tunnelService(b *v1alpha1.GaleraBenchmark, job string, kind tunnel) *corev1
 }
 
 // tunnelServer is a Deployment because the operator needs no right to make pods otherwise. Its pod has the labels
-// of the benchmark's clients, too: whoever admits these admits it.
+// of the benchmark's clients, too: a policy that admits these admits it.
 func tunnelServer(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string, p result.Plan, images Images) *appsv1.Deployment {
 	return &appsv1.Deployment{
 		TypeMeta: metav1.TypeMeta{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment"}, ObjectMeta: owned(b, TunnelName(job)),

@@ -39,7 +39,7 @@ func DataSet(c Cell) result.DataSet {
 	return result.DataSet{}
 }
 
-// Writes says that every transaction of a workload changes data. What a script of somebody's own does is not known.
+// Writes says that every transaction of a workload changes data. What a user's script does is not known.
 func Writes(s *v1alpha1.GaleraBenchmarkSpec, workload string) bool {
 	for _, w := range s.Workloads {
 		if w.Name == workload && w.OLTP != nil {

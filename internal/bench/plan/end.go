@@ -23,7 +23,7 @@ func end(s State, d Decision) Decision {
 	return d
 }
 
-// putBack is the next step on the way to what was there before. ok is false when there is none, or nobody waits for it
+// putBack is the next step on the way to what was there before. ok is false when there is none, or it is not waited for
 // any longer.
 func putBack(s State, d Decision) (step Decision, ok bool) {
 	b := s.Benchmark
@@ -76,7 +76,7 @@ func unsettled(s State, data []string) string {
 	return ""
 }
 
-// leftBehind is what nobody waits for any longer, and how to get rid of it.
+// leftBehind is what is not waited for any longer, and how to get rid of it.
 func leftBehind(s State) string {
 	b := s.Benchmark
 	if s.Going {
@@ -147,7 +147,7 @@ func hasAccount(s State) bool {
 }
 
 // leftData are the databases some attempt may have made, also one that failed or never came to its end, and
-// nobody has removed since.
+// that were not removed since.
 func leftData(s State) (names []string) {
 	if r := s.Benchmark.Status.Resources; r != nil && !r.Account {
 		return nil // the account was never made, or is dropped with all of its databases

@@ -9,7 +9,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
-// Spec returns the private cluster's spec for a run. Nobody else uses it, so it is switched the way that takes the
+// Spec returns the private cluster's spec for a run. It has no other user, so it is switched the way that takes the
 // least time.
 func Spec(template v1alpha1.GaleraClusterSpec, r Run) v1alpha1.GaleraClusterSpec {
 	s := *template.DeepCopy()

@@ -133,7 +133,7 @@ func contradicts(policy string, f v1alpha1.ChannelStatus, dialled bool) string {
 	return ""
 }
 
-// handshake says how the one that was made differs from a policy. Whoever dialled it has noted what was spoken: without
+// handshake says how the one that was made differs from a policy. The one that dialled it has noted what was spoken: without
 // that, there was none.
 func handshake(f v1alpha1.ChannelStatus, want v1alpha1.TLSSpec) string {
 	switch least := "TLSv" + want.MinVersion; {

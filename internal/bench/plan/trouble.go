@@ -16,7 +16,7 @@ import (
 const (
 	// hopelessTime is for what only another spec can mend; a glimpse of it is not enough.
 	hopelessTime = time.Minute
-	// stalledTime is for what somebody, or time, may mend.
+	// stalledTime is for what a user, or time, may mend.
 	stalledTime = 20 * time.Minute
 	// switchTime is for a cluster with which nothing is wrong, and which is not what a run needs all the same.
 	switchTime = 2 * time.Hour

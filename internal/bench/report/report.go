@@ -72,7 +72,7 @@ func figure(r v1alpha1.BenchmarkResult, name string) *v1alpha1.BenchmarkFigure {
 	return nil
 }
 
-// grid is the short table: a heading and a row for every result. Columns nobody has are left out.
+// grid is the short table: a heading and a row for every result. Empty columns are left out.
 func grid(b Benchmark) [][]string {
 	results := b.Resource.Status.Results
 	head := []string{"WORKLOAD", "ARM", "RUNS", "COST (95 % INTERVAL)"}

@@ -21,7 +21,7 @@ const (
 // Missed says that so little was received that the others' writes took another way, or none.
 func (r Receipt) Missed() bool { return r.Due >= receiptLeast && r.Got < receiptShare*r.Due }
 
-// Receipts returns those of all nodes. They are nil where there is nobody to receive anything or the window is too
+// Receipts returns those of all nodes. They are nil where there is no node to receive anything or the window is too
 // short to tell, and where a node did not tell its counters at both ends.
 func (o Output) Receipts() map[string]Receipt {
 	if !o.TellsReceipts() {

@@ -18,7 +18,7 @@ import (
 // besideTime is what a program has to end after it was asked to.
 const besideTime = 5 * time.Second
 
-// Beside runs a program in a container of its own, and tells everybody who connects to a socket what this container has used: no other
+// Beside runs a program in a container of its own, and tells every client of a socket what this container has used: no other
 // container can read that. It returns when the program has ended, with its error, and asks it to end when ctx does.
 func Beside(ctx context.Context, socket string, program []string) error {
 	var lc net.ListenConfig

@@ -146,7 +146,7 @@ func (r *target) cleanUp(ctx context.Context) error {
 }
 
 // drop removes a database if this benchmark has made it: its comment says so. Another one of the same
-// name may be somebody's data.
+// name may be a user's data.
 func (r *target) drop(ctx context.Context, db *sql.DB, name string) error {
 	var owner string
 	err := db.QueryRowContext(ctx, "SELECT schema_comment FROM information_schema.schemata WHERE schema_name = ?", name).Scan(&owner)

@@ -38,7 +38,7 @@ func machine(s result.Sample) result.Machine {
 }
 
 // dataBytes is what the tables take on the first node's disk as the server estimates it, 0 when it cannot be told. To see the
-// sizes of files takes the right to see everybody's queries, which a benchmark has not.
+// sizes of files takes the right to see the queries of all users, which a benchmark has not.
 func (r *target) dataBytes(ctx context.Context) (bytes int64) {
 	_ = r.withDB(r.plan.Members[0].Host, func(db *sql.DB) error { // unknown is 0
 		for _, name := range r.plan.Data.Names() {

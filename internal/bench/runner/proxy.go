@@ -53,7 +53,7 @@ func connectionsTaken(ctx context.Context, db *sql.DB) (n float64, err error) {
 	return n, nil
 }
 
-// awaitProxy waits until somebody listens.
+// awaitProxy waits until the proxy listens.
 func awaitProxy(ctx context.Context, socket string, patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

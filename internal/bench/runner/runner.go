@@ -78,7 +78,7 @@ const (
 	terminationMost = 3000
 )
 
-// terminate leaves the reason of a failure for whoever looks at the pod.
+// terminate leaves the reason of a failure for readers of the pod's status.
 func terminate(err error) error {
 	if err != nil {
 		text := err.Error()

@@ -23,7 +23,7 @@ type ProxySettings struct {
 	// User and Hash are the account clients log in with. Of its password, ProxySQL needs the hash only: it takes from the
 	// clients' login what it logs in to the database with.
 	User, Hash string
-	// AdminPassword of the proxy itself. Nobody uses it; without one it would be a well-known word.
+	// AdminPassword of the proxy itself. It is not used; without one it would be a well-known word.
 	AdminPassword string
 	// CA is the file to verify the database's certificate with; "" for no TLS.
 	CA string
@@ -31,7 +31,7 @@ type ProxySettings struct {
 	Connections int
 }
 
-// ProxyCommand starts ProxySQL with the configuration in a file. It begins with nothing else, writes to dir only, and asks nobody for
+// ProxyCommand starts ProxySQL with the configuration in a file. It begins with nothing else, writes to dir only, and asks no server for
 // a newer version.
 func ProxyCommand(dir, file string) []string {
 	return []string{"proxysql", "--foreground", "--exit-on-error", "--initial", "--no-monitor", "--no-version-check", "--datadir", dir, "--config", file}
@@ -47,7 +47,7 @@ func UsageSocket(dir string) string { return path.Join(dir, "usage.sock") }
 func ProxyConfig(dir string, s ProxySettings) []byte {
 	var b strings.Builder
 	section(&b, "admin_variables", [][2]string{
-		// It cannot be switched off: it listens where nobody else gets.
+		// It cannot be switched off: it listens where no other process gets.
 		{"mysql_ifaces", text(path.Join(dir, "admin.sock"))},
 		{"admin_credentials", text("admin:" + s.AdminPassword)},
 		{"stats_credentials", text("stats:" + s.AdminPassword)},

@@ -35,7 +35,7 @@ func SSHServerCommand(dir string, port int, target, cipher string) []string {
 		"PidFile=none",
 		"HostKey="+filepath.Join(dir, HostKey),
 		"AuthorizedKeysFile="+filepath.Join(dir, AuthorizedKeys),
-		// A Secret's directory may be written to by everybody, if it were not read-only: kubelet makes it so.
+		// A Secret's directory may be written to by all, if it were not read-only: kubelet makes it so.
 		"StrictModes=no",
 		"UsePAM=no",
 		"AuthenticationMethods=publickey",
@@ -57,7 +57,7 @@ func SSHServerCommand(dir string, port int, target, cipher string) []string {
 }
 
 // SSHClientCommand starts the client: it leads connections to local (host:port) through the server, which is also
-// host:port, to target. It asks nobody anything, and ends when it cannot listen or the server is lost. Both ends offer one cipher only: it
+// host:port, to target. It asks no questions, and ends when it cannot listen or the server is lost. Both ends offer one cipher only: it
 // is the one that is used.
 func SSHClientCommand(dir, server, local, target, cipher string) ([]string, error) {
 	host, port, err := net.SplitHostPort(server)

@@ -40,7 +40,7 @@ func (a Arbitrator) File(group, name, primary string, members []agentapi.Peer) s
 	var donors strings.Builder
 	for _, m := range members {
 		if m.Name != primary {
-			donors.WriteString(agentapi.GroupName(m.Name) + ",") // the last comma stands for anybody else
+			donors.WriteString(agentapi.GroupName(m.Name) + ",") // the last comma stands for any other node
 		}
 	}
 	text := "name = " + name + "\ngroup = " + group + "\naddress = " + ClusterAddress(members) + "\noptions = " + a.Options + "\n"
@@ -50,7 +50,7 @@ func (a Arbitrator) File(group, name, primary string, members []agentapi.Peer) s
 	return text
 }
 
-// group is everybody a member is to dial. In a switch of the encryption the arbitrator must be among them: members
+// group is every member that a member is to dial. In a switch of the encryption the arbitrator must be among them: members
 // with dynamic sockets hand its address on as one without TLS, and a strict member would never find it there.
 func group(c agentapi.NodeConfig) []agentapi.Peer {
 	if c.Arbitrator == nil {

@@ -21,7 +21,7 @@ const standIn = "unnamed"
 // would not do: mariadbd puts its own bin directory in front.
 //
 // The joiner's first stream, which is awaited with timeout, tells more: with a number of retries a listening socat goes
-// on when it has turned somebody away, and calls the reason no error.
+// on when it has turned a client away, and calls the reason no error.
 //
 // The pipes between socat and its neighbours are widened (package widen): socat's own option for that fails, and with it the
 // transfer, where the host does not give so much, and older ones have none.

@@ -13,8 +13,8 @@ import (
 
 // sockopt lets the donor's socat wait for the joiner's listener (ten seconds, which must stay below
 // what the agent waits after a failed transfer: see RetryAfterTransfer), and, where that is possible,
-// give up sooner than the kernel would on an address nobody answers from. On the listening side it
-// repeats a bind that failed, and goes on after somebody was turned away.
+// give up sooner than the kernel would on an address that does not answer. On the listening side it
+// repeats a bind that failed, and goes on after a client was turned away.
 func sockopt(in Input) string {
 	if in.OldSocat {
 		return "retry=50,interval=0.2"

@@ -66,7 +66,7 @@ func (r *Room) Unrecorded() int { return len(r.ends) }
 // last is the last order of the book, as it ended, or the one on its way there.
 func (r *Room) last(last *agentapi.OrderRecord, now time.Time) *agentapi.OrderRecord {
 	if o := r.accepting; o != nil && orders.MakesPrimary(o.Kind) && now.Sub(r.acceptedAt) <= JudgedLasts {
-		// Others see it as Forming while it is on its way to the disk: nobody else may be made Primary meanwhile. After
+		// Others see it as Forming while it is on its way to the disk: no other member may be made Primary meanwhile. After
 		// JudgedLasts it fails, whenever it gets there.
 		return &agentapi.OrderRecord{Order: *o, State: agentapi.OrderAccepted, At: r.acceptedAt}
 	}

@@ -130,7 +130,7 @@ func (r *Room) TakeLineage(l galera.Lineage) {
 // LineAsked is the epoch of the line on its way into the book, 0 for none.
 func (r *Room) LineAsked() int64 { return r.lineAsked }
 
-// SetLineage records the line; after a failure it is asked for again by whoever wants it.
+// SetLineage records the line; after a failure its caller asks for it again.
 func (r *Room) SetLineage(l galera.Lineage, done func(error)) {
 	r.lineAsked = l.Epoch
 	r.Record(r.Book.SetLineage(l), func(err error) {

@@ -28,7 +28,7 @@ func Kill(pid int) { killTree(list(), pid) }
 
 // End asks a process to end, which may have something to clean up, and kills what it has started: what it waits for.
 func End(pid int) {
-	all := list() // before it ends, and they are somebody else's
+	all := list() // before it ends, and they are another process's
 	_ = syscall.Kill(pid, syscall.SIGTERM)
 	for _, p := range all {
 		if p.parent == pid {

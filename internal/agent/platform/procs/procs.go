@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Table knows which children somebody waits for. The zero value is ready.
+// Table knows which children are waited for. The zero value is ready.
 type Table struct {
 	mu    sync.Mutex
 	known map[int]bool
@@ -74,7 +74,7 @@ func (t *Table) WaitFor(p *os.Process) (*os.ProcessState, error) {
 	return state, err
 }
 
-// Reap collects the exit status of every dead child nobody waits for, and says how many there were. While a child is
+// Reap collects the exit status of every dead child that is not waited for, and says how many there were. While a child is
 // being started, which takes as long as its directory does, it leaves that for the next time.
 func (t *Table) Reap() int {
 	if !t.mu.TryLock() {

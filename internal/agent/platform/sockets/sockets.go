@@ -64,7 +64,7 @@ func (s *Set) Save() map[string]int {
 	return s.open
 }
 
-// Settle closes the descriptors that were inherited: nobody goes back to them.
+// Settle closes the descriptors that were inherited: no program goes back to them.
 func (s *Set) Settle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

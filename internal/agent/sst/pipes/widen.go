@@ -5,7 +5,7 @@ package pipes
 
 import "golang.org/x/sys/unix"
 
-// size in bytes is what Linux gives an ordinary user at most (fs.pipe-max-size), where nobody has changed that.
+// size in bytes is what Linux gives an ordinary user at most (fs.pipe-max-size), where that was not changed.
 const size = 1 << 20
 
 // Standard widens standard input and output, where they are pipes. What a host does not give
