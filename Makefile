@@ -118,6 +118,12 @@ lint: $(GOLANGCI_LINT) $(ACTIONLINT) ## Check code, import direction, sizes, she
 verify: $(CONTROLLER_GEN) $(CRD_REF_DOCS) $(KUSTOMIZE) ## Regenerate everything elsewhere and compare.
 	@hack/verify.sh $(CONTROLLER_GEN) $(KUSTOMIZE) $(CRD_REF_DOCS)
 
+##@ Documents
+
+.PHONY: docs
+docs: ## Build the site of docs/ (SITE: the folder, by default in the cache); a broken link fails. Needs Python and npm.
+	@hack/docs.sh $(SITE)
+
 ##@ Test
 
 .PHONY: test
