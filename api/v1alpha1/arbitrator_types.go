@@ -22,9 +22,9 @@ type ArbitratorSpec struct {
 
 // ArbitratorStatus is the observed state of the arbitrator.
 type ArbitratorStatus struct {
-	// ready says that it is connected and runs with the published configuration and certificate.
+	// ready says that the arbitrator is connected, and runs with the published configuration and certificate.
 	Ready bool `json:"ready"`
-	// connected says that a database node has it in its view of the Primary component.
+	// connected says that a database node has the arbitrator in its view of the Primary component.
 	Connected bool `json:"connected"`
 	// phase of its agent: Waiting, Starting, Running, Stopping or Failed; Unknown while the agent does not answer.
 	// +optional
@@ -43,7 +43,7 @@ type ArbitratorStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
-	// agent is the program in the pod that runs garbd. An upgrade of the operator replaces it in place; garbd goes on.
+	// agent is the program in the pod that runs garbd. An upgrade of the operator replaces it in place; garbd continues.
 	// +optional
 	Agent *AgentStatus `json:"agent,omitempty"`
 	// tls is the observed encryption of its replication port.

@@ -2,9 +2,9 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// ClusterBackup is what is kept of a cluster outside of it all the time.
+// ClusterBackup configures what the operator continuously copies from a cluster to a store.
 type ClusterBackup struct {
-	// storeRef names the GaleraBackupStore in the cluster's namespace.
+	// storeRef names the GaleraBackupStore, in the cluster's namespace.
 	// +required
 	StoreRef LocalName `json:"storeRef"`
 	// pointInTime archives the binary log, so that the cluster can be restored to any point in time after a backup
@@ -33,39 +33,40 @@ func (c *GaleraCluster) ArchivesBinlog() bool {
 	return c.Spec.Backup != nil && c.Spec.Backup.PointInTime != nil && c.Spec.Backup.PointInTime.Enabled
 }
 
-// ArchiveStatus is how far the archive of the binary log is.
+// ArchiveStatus is the state of the archive of the binary log.
 type ArchiveStatus struct {
-	// archivedThrough is a time until which everything that was committed is in the store.
+	// archivedThrough is a point in time: the store holds everything that was committed before it.
 	// +optional
 	ArchivedThrough *metav1.Time `json:"archivedThrough,omitempty"`
 	// archivedGTID is the last transaction in the store.
 	// +optional
 	ArchivedGTID string `json:"archivedGTID,omitempty"`
-	// lag is how far archivedThrough is behind, when the archiver was asked last.
+	// lag is how far archivedThrough was behind the present at the archiver's last answer.
 	// +optional
 	Lag *metav1.Duration `json:"lag,omitempty"`
-	// recoverableFrom is the earliest point in time that can be restored: the first backup that the archive goes on from without a gap.
+	// recoverableFrom is the earliest point in time that can be restored: that of the first backup which the archive continues
+	// without a gap.
 	// +optional
 	RecoverableFrom *metav1.Time `json:"recoverableFrom,omitempty"`
 	// base is the id of that backup.
 	// +optional
 	Base string `json:"base,omitempty"`
-	// node is the one that is followed.
+	// node that the archiver follows.
 	// +optional
 	Node string `json:"node,omitempty"`
-	// segments is how many were stored since the archive exists.
+	// segments is the number of segments stored since the archive was created.
 	// +optional
 	Segments int64 `json:"segments,omitempty"`
-	// chain is the number of the segment that the archive has begun with, or begun anew after a gap.
+	// chain is the number of the segment with which the archive began, at first or after its last gap.
 	// +optional
 	Chain int64 `json:"chain,omitempty"`
-	// gap says why it has begun anew, until a backup makes up for it.
+	// gap says why the archive began again. Empty once a later backup makes up for the gap.
 	// +optional
 	Gap string `json:"gap,omitempty"`
 	// reason of the message, one of the reasons of the condition PointInTimeRecoverable.
 	// +optional
 	Reason string `json:"reason,omitempty"`
-	// message says what is wrong, or waited for.
+	// message says what is wrong, or what the archiver waits for.
 	// +optional
 	Message string `json:"message,omitempty"`
 }

@@ -2,24 +2,25 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// BootstrapFrom says which backup a new cluster begins with. Every node restores it on its own volume; the cluster then forms with a new
-// history, and no node needs a copy of another's data. If the backup cannot be restored, the cluster is Stalled with the reason: it
-// never comes up empty.
+// BootstrapFrom names the backup that a new cluster begins with. Every node restores it on its own volume. The cluster then forms with a new
+// history, without any SST. If the backup cannot be restored, the cluster is Stalled with the reason. It never comes up empty.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.backup) != has(self.store)",message="name exactly one of backup and store"
 type BootstrapFrom struct {
 	// backup is a completed GaleraBackup in the cluster's namespace.
 	// +optional
 	Backup *LocalName `json:"backup,omitempty"`
-	// store is a backup in a GaleraBackupStore of the cluster's namespace, also of a cluster that is gone, or of another Kubernetes.
+	// store names a backup in a GaleraBackupStore of the cluster's namespace. The backup may be that of a deleted cluster, or from
+	// another Kubernetes.
 	// +optional
 	Store *BootstrapStore `json:"store,omitempty"`
-	// identitySecretRef is a Secret in the cluster's namespace with the private key (age identity, "AGE-SECRET-KEY-1…") of one of the recipients. It
-	// is mounted into the Jobs of the restore only, and can be deleted when the cluster has started.
+	// identitySecretRef names a Secret in the cluster's namespace with the private key of one of the recipients (an age identity,
+	// "AGE-SECRET-KEY-1…"). Only the Jobs of the restore mount it. You can delete it when the cluster has started.
 	// +required
 	IdentitySecretRef SecretKey `json:"identitySecretRef"`
-	// pointInTime goes on from the backup to a later point in time, with the archive of the binary log that spec.backup.pointInTime has
-	// made. Without backup.name or store.id the latest backup before that point is taken. Default: the backup as it is.
+	// pointInTime continues from the backup to a later point in time, with the archive of the binary log that
+	// spec.backup.pointInTime made. Without backup.name and store.id the operator takes the latest backup before that point.
+	// Default: none; the data are those of the backup.
 	// +optional
 	PointInTime *RestorePoint `json:"pointInTime,omitempty"`
 }
@@ -28,16 +29,16 @@ type BootstrapFrom struct {
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.time) ? 1 : 0) + (has(self.gtid) ? 1 : 0) + (has(self.latest) && self.latest ? 1 : 0) == 1",message="name exactly one of time, gtid and latest: true"
 type RestorePoint struct {
-	// time: everything is restored before the first transaction that is later, for instance 2026-11-24T12:30:00Z. The time of a
-	// transaction is when its last statement began.
+	// time: the restore ends before the first transaction that is later than this, for instance 2026-11-24T12:30:00Z. The time of
+	// a transaction is when its last statement began.
 	// +optional
 	Time *metav1.Time `json:"time,omitempty"`
-	// gtid: everything is restored up to this transaction, and with it, for instance 0-1-4711.
+	// gtid: the restore ends with this transaction, for instance 0-1-4711.
 	// +optional
 	// +kubebuilder:validation:MaxLength=42
 	// +kubebuilder:validation:Pattern=`^(0|[1-9][0-9]{0,9})-(0|[1-9][0-9]{0,9})-[1-9][0-9]{0,18}$`
 	GTID string `json:"gtid,omitempty"`
-	// latest: everything that was archived.
+	// latest: the restore ends with the last archived transaction. Default: false.
 	// +optional
 	Latest bool `json:"latest,omitempty"`
 }
@@ -48,7 +49,7 @@ type SecretKey struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// key in it. Default: identity.
+	// key in the Secret. Default: identity.
 	// +optional
 	// +kubebuilder:default=identity
 	// +kubebuilder:validation:MaxLength=253
@@ -71,7 +72,7 @@ type BootstrapStore struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Cluster string `json:"cluster,omitempty"`
-	// id of the backup. Default: the latest of that cluster.
+	// id of the backup. Default: the latest backup of that cluster.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
@@ -86,18 +87,19 @@ const (
 	RestoreFailed    = "Failed"
 )
 
-// RestoreStatus is how far spec.bootstrapFrom is.
+// RestoreStatus is the progress of spec.bootstrapFrom.
 type RestoreStatus struct {
 	// phase is Finding (the backup is looked for), Restoring (the volumes are filled), Completed or Failed.
 	// +kubebuilder:validation:Enum=Finding;Restoring;Completed;Failed
 	Phase string `json:"phase"`
-	// observedGeneration is the generation of the spec it is about. A failed restore is begun anew when the spec is changed.
+	// observedGeneration is the generation of the spec that this status describes. A failed restore begins again when the spec
+	// changes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// id of the backup.
 	// +optional
 	ID string `json:"id,omitempty"`
-	// directory of the store it lies in.
+	// directory of the store that holds the backup.
 	// +optional
 	Directory string `json:"directory,omitempty"`
 	// store is the GaleraBackupStore.
@@ -112,23 +114,23 @@ type RestoreStatus struct {
 	// position is where every node begins in the new history.
 	// +optional
 	Position string `json:"position,omitempty"`
-	// replay is what of the archive follows the backup, with spec.bootstrapFrom.pointInTime.
+	// replay is the part of the archive that is applied to the backup. Absent without spec.bootstrapFrom.pointInTime.
 	// +optional
 	Replay *ReplayStatus `json:"replay,omitempty"`
 	// restored are the nodes whose volume is filled.
 	// +optional
 	// +listType=set
 	Restored []string `json:"restored,omitempty"`
-	// attempts is how many times the failed parts were begun anew.
+	// attempts is how often failed parts were repeated.
 	// +optional
 	Attempts int32 `json:"attempts,omitempty"`
-	// attemptedAt is when the last time was.
+	// attemptedAt is when they were last repeated.
 	// +optional
 	AttemptedAt *metav1.Time `json:"attemptedAt,omitempty"`
-	// reason of a failure, or of an attempt that is made again.
+	// reason of a failure, or of a repeated attempt.
 	// +optional
 	Reason string `json:"reason,omitempty"`
-	// message says what is done, or what has failed and what to do.
+	// message says what is being done, or what failed and what to do.
 	// +optional
 	Message string `json:"message,omitempty"`
 	// startedAt is when the restore began.
@@ -139,22 +141,22 @@ type RestoreStatus struct {
 	CompletedAt *metav1.Time `json:"completedAt,omitempty"`
 }
 
-// ReplayStatus is what of the archive follows a backup.
+// ReplayStatus is the part of the archive that is applied to a backup.
 type ReplayStatus struct {
-	// target is what was asked for.
+	// target is the requested point in time.
 	Target string `json:"target"`
 	// from and to are the numbers of the first and the last segment that are applied, 0 for none.
 	// +optional
 	From int64 `json:"from,omitempty"`
 	// +optional
 	To int64 `json:"to,omitempty"`
-	// bytes is how much binary log they hold.
+	// bytes is the size of the binary log in these segments.
 	// +optional
 	Bytes int64 `json:"bytes,omitempty"`
 	// domain of the GTIDs.
 	// +optional
 	Domain int64 `json:"domain,omitempty"`
-	// reached is the last transaction that was applied, the same on every node.
+	// reached is the GTID of the last applied transaction, the same on every node.
 	// +optional
 	Reached string `json:"reached,omitempty"`
 }

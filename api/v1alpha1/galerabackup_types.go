@@ -27,7 +27,7 @@ type GaleraBackup struct {
 	// spec says what to back up, and where to. It is immutable, except for deletionPolicy, verify and identitySecretRef.
 	// +required
 	Spec GaleraBackupSpec `json:"spec"`
-	// status is how far the backup is, and what it became.
+	// status is the backup's progress and result.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status GaleraBackupStatus `json:"status,omitempty"`
@@ -65,7 +65,7 @@ const (
 // GaleraBackupSpec says what to back up.
 //
 // +kubebuilder:validation:XValidation:rule="self.verify != 'Restore' || has(self.identitySecretRef)",message="verify: Restore needs identitySecretRef: a Secret with the private key of one of the store's recipients"
-// +kubebuilder:validation:XValidation:rule="self.clusterRef == oldSelf.clusterRef && self.storeRef == oldSelf.storeRef && self.method == oldSelf.method && self.compression == oldSelf.compression && has(self.rateLimit) == has(oldSelf.rateLimit) && (!has(self.rateLimit) || quantity(self.rateLimit).compareTo(quantity(oldSelf.rateLimit)) == 0)",message="a backup cannot be changed, except for deletionPolicy, verify and identitySecretRef: make another one"
+// +kubebuilder:validation:XValidation:rule="self.clusterRef == oldSelf.clusterRef && self.storeRef == oldSelf.storeRef && self.method == oldSelf.method && self.compression == oldSelf.compression && has(self.rateLimit) == has(oldSelf.rateLimit) && (!has(self.rateLimit) || quantity(self.rateLimit).compareTo(quantity(oldSelf.rateLimit)) == 0)",message="a backup cannot be changed, except for deletionPolicy, verify and identitySecretRef: create another GaleraBackup"
 type GaleraBackupSpec struct {
 	// clusterRef is the GaleraCluster.
 	// +required
@@ -73,7 +73,8 @@ type GaleraBackupSpec struct {
 	// storeRef is the GaleraBackupStore.
 	// +required
 	StoreRef LocalName `json:"storeRef"`
-	// method is Stream: mariadb-backup's copy goes to the store as one stream, and needs no room on any volume. Default: Stream.
+	// method of the backup: Stream. mariadb-backup's copy goes to the store as one stream, and needs no space on any volume.
+	// Default: Stream.
 	// +optional
 	// +kubebuilder:default=Stream
 	// +kubebuilder:validation:Enum=Stream
@@ -83,25 +84,26 @@ type GaleraBackupSpec struct {
 	// +kubebuilder:default=Zstd
 	// +kubebuilder:validation:Enum=Zstd;None
 	Compression string `json:"compression,omitempty"`
-	// rateLimit bounds what is read from the node per second, for instance 50Mi. Default: none.
+	// rateLimit is the most that is read from the node, in bytes per second, for instance 50Mi. At least 64Ki. Default: no limit.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="quantity(self).compareTo(quantity('64Ki')) >= 0",message="rateLimit must be at least 64Ki (bytes per second)"
 	RateLimit *resource.Quantity `json:"rateLimit,omitempty"`
-	// deletionPolicy says what becomes of the stored data when this object is deleted: Retain or Delete. Only backups with Delete are
-	// subject to the store's retention. Default: Retain.
+	// deletionPolicy says what happens to the stored data when this object is deleted: Retain keeps them, Delete removes them. The
+	// store's retention removes only backups with Delete. Default: Retain.
 	// +optional
 	// +kubebuilder:default=Retain
 	// +kubebuilder:validation:Enum=Retain;Delete
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
-	// verify says how the backup is tested once it is in the store: None; Checksum, all of it is read again and compared with its
-	// checksums; or Restore, it is restored on a volume that is thrown away afterwards, and every table is checked there. Retention counts
-	// a backup with another value than None only when it has passed. Default: None.
+	// verify says how the backup is tested once it is in the store. None: not at all. Checksum: all of it is read again, and
+	// compared with its checksums. Restore: it is restored on a temporary volume, and every table is checked. With Checksum and
+	// Restore, retention counts the backup only after it has passed. Default: None.
 	// +optional
 	// +kubebuilder:default=None
 	// +kubebuilder:validation:Enum=None;Checksum;Restore
 	Verify string `json:"verify,omitempty"`
-	// identitySecretRef is a Secret in this namespace with the private key of one of the recipients (age identity, "AGE-SECRET-KEY-1…"),
-	// for verify: Restore only. Make a pair of its own for that, which you can replace, and add its public key to the store's recipients.
+	// identitySecretRef names a Secret in this namespace with the private key of one of the recipients (an age identity,
+	// "AGE-SECRET-KEY-1…"). Only verify: Restore needs it. Use a key pair of its own for that, and add its public key to the
+	// store's recipients.
 	// +optional
 	IdentitySecretRef *SecretKey `json:"identitySecretRef,omitempty"`
 }
@@ -114,9 +116,9 @@ const (
 	BackupFailed    = "Failed"
 )
 
-// GaleraBackupStatus is how far a backup is.
+// GaleraBackupStatus is a backup's progress and result.
 type GaleraBackupStatus struct {
-	// observedGeneration is the generation of the spec the status is about; -1 before the first look.
+	// observedGeneration is the generation of the spec that this status describes; -1 before the operator has seen it.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration"`
 	// phase is Pending, Running, Completed or Failed.
@@ -126,49 +128,49 @@ type GaleraBackupStatus struct {
 	// id of the backup in the store.
 	// +optional
 	ID string `json:"id,omitempty"`
-	// directory of the store the backup lies in.
+	// directory of the store that holds the backup.
 	// +optional
 	Directory string `json:"directory,omitempty"`
 	// clusterUID is the UID of the GaleraCluster.
 	// +optional
 	ClusterUID string `json:"clusterUID,omitempty"`
-	// attempts is how many Jobs were started for the backup: at most 5, and more while the store is away or full.
+	// attempts is the number of Jobs started for the backup: at most 5, or more if the store cannot be reached or is full.
 	// +optional
 	Attempts int32 `json:"attempts,omitempty"`
-	// attemptedAt is when the last one was.
+	// attemptedAt is when the last Job was started.
 	// +optional
 	AttemptedAt *metav1.Time `json:"attemptedAt,omitempty"`
-	// node the data are, or were, read from.
+	// node from which the data are, or were, read.
 	// +optional
 	Node string `json:"node,omitempty"`
 	// progress of a running backup.
 	// +optional
 	Progress *BackupProgress `json:"progress,omitempty"`
-	// progressAt is when progress was written down.
+	// progressAt is when progress was last updated.
 	// +optional
 	ProgressAt *metav1.Time `json:"progressAt,omitempty"`
-	// removals is how many attempts to remove the data from the store have failed.
+	// removals is the number of failed attempts to remove the data from the store.
 	// +optional
 	Removals int32 `json:"removals,omitempty"`
 	// position of the backup in Galera's history, UUID:SEQNO.
 	// +optional
 	Position string `json:"position,omitempty"`
-	// gtid is the position in the binary log, where the cluster writes one.
+	// gtid is the position in the binary log. Absent if the cluster writes none.
 	// +optional
 	GTID string `json:"gtid,omitempty"`
 	// serverVersion of the node. A restore needs the same series or a later one.
 	// +optional
 	ServerVersion string `json:"serverVersion,omitempty"`
-	// dataSize is the size of the copy, storedSize what it takes in the store.
+	// dataSize is the size of the copy before compression.
 	// +optional
 	DataSize *resource.Quantity `json:"dataSize,omitempty"`
-	// storedSize is what the backup takes in the store.
+	// storedSize is the size of the backup in the store.
 	// +optional
 	StoredSize *resource.Quantity `json:"storedSize,omitempty"`
-	// checksum is the SHA-256 of the backup's manifest, which holds those of all its parts.
+	// checksum is the SHA-256 of the backup's manifest, which contains the checksums of all parts.
 	// +optional
 	Checksum string `json:"checksum,omitempty"`
-	// recipients are the public keys the backup is encrypted for.
+	// recipients are the public keys for which the backup is encrypted.
 	// +optional
 	// +listType=atomic
 	Recipients []string `json:"recipients,omitempty"`
@@ -178,7 +180,7 @@ type GaleraBackupStatus struct {
 	// completedAt is when the backup was complete in the store.
 	// +optional
 	CompletedAt *metav1.Time `json:"completedAt,omitempty"`
-	// verification is how far spec.verify is. The condition Verified says what came of it.
+	// verification is the progress of the test of spec.verify. The condition Verified has the result.
 	// +optional
 	Verification *BackupVerification `json:"verification,omitempty"`
 	// conditions are Complete, Verified, Reconciling and Stalled.
@@ -197,45 +199,45 @@ const (
 
 // BackupVerification is the test of a backup.
 type BackupVerification struct {
-	// method is spec.verify as it was when the test began. Another value begins another test.
+	// method is the value of spec.verify when the test began. Another value begins another test.
 	Method string `json:"method"`
 	// phase is Running, Succeeded or Failed.
 	// +kubebuilder:validation:Enum=Running;Succeeded;Failed
 	Phase string `json:"phase"`
-	// attempts is how many Jobs were started.
+	// attempts is the number of Jobs started.
 	// +optional
 	Attempts int32 `json:"attempts,omitempty"`
-	// attemptedAt is when the last one was.
+	// attemptedAt is when the last Job was started.
 	// +optional
 	AttemptedAt *metav1.Time `json:"attemptedAt,omitempty"`
-	// failures is how many of them have failed in a row.
+	// failures is the number of Jobs that failed in a row.
 	// +optional
 	Failures int32 `json:"failures,omitempty"`
-	// verifiedAt is when the backup has passed.
+	// verifiedAt is when the backup passed.
 	// +optional
 	VerifiedAt *metav1.Time `json:"verifiedAt,omitempty"`
-	// took is how long the Job was at work: with Restore, about what a restore of one node takes.
+	// took is how long the Job worked. With Restore it is about the time that a restore of one node takes.
 	// +optional
 	Took *metav1.Duration `json:"took,omitempty"`
-	// tables is how many tables were found good, with Restore.
+	// tables is the number of tables that passed, with Restore.
 	// +optional
 	Tables int32 `json:"tables,omitempty"`
 }
 
-// BackupProgress is how far a copy is. It is updated every ten seconds at most.
+// BackupProgress is the progress of a copy. It is updated every ten seconds at most.
 type BackupProgress struct {
-	// bytesDone were read from the node.
+	// bytesDone is the number of bytes read from the node so far.
 	BytesDone resource.Quantity `json:"bytesDone"`
 	// bytesTotal is the size of the node's data, an estimate of the bytes a backup reads.
 	// +optional
 	BytesTotal *resource.Quantity `json:"bytesTotal,omitempty"`
-	// rate since the beginning, in bytes per second.
+	// rate is the average rate so far, in bytes per second.
 	// +optional
 	Rate *resource.Quantity `json:"rate,omitempty"`
 	// eta is when the copy will end at this rate.
 	// +optional
 	ETA *metav1.Time `json:"eta,omitempty"`
-	// summary is the progress in a word, for instance 40%.
+	// summary is the progress as text, for instance 40%.
 	// +optional
 	Summary string `json:"summary,omitempty"`
 }

@@ -18,10 +18,10 @@ type GaleraBackupSchedule struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec says when, and what.
+	// spec says when to make backups, and of what.
 	// +required
 	Spec GaleraBackupScheduleSpec `json:"spec"`
-	// status says when the last backup was, and when the next one is due.
+	// status says when the last backup was made, and when the next one is due.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status GaleraBackupScheduleStatus `json:"status,omitempty"`
@@ -54,32 +54,33 @@ type GaleraBackupScheduleSpec struct {
 	// +kubebuilder:default=UTC
 	// +kubebuilder:validation:MaxLength=64
 	TimeZone string `json:"timeZone,omitempty"`
-	// concurrencyPolicy says what happens when a backup is due and the one before still runs: Forbid, it is left out; or Allow, both are
-	// made, one after another. Default: Forbid.
+	// concurrencyPolicy says what happens when a backup is due while the previous one still runs. Forbid: it is skipped. Allow: it
+	// is made after the previous one. Default: Forbid.
 	// +optional
 	// +kubebuilder:default=Forbid
 	// +kubebuilder:validation:Enum=Forbid;Allow
 	ConcurrencyPolicy string `json:"concurrencyPolicy,omitempty"`
-	// suspend makes no further backups. Default: false.
+	// suspend stops the schedule: no further backups are made. Default: false.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
-	// template of the backups. Name deletionPolicy Delete in it for the store's retention to hold.
+	// template is the spec of each backup. Set deletionPolicy: Delete in it, or the store's retention removes none of them.
 	// +required
 	Template GaleraBackupSpec `json:"template"`
 }
 
-// GaleraBackupScheduleStatus says what the schedule has done.
+// GaleraBackupScheduleStatus is what the schedule has done.
 type GaleraBackupScheduleStatus struct {
-	// observedGeneration is the generation of the spec the status is about; -1 before the first look.
+	// observedGeneration is the generation of the spec that this status describes; -1 before the operator has seen it.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration"`
-	// lastScheduleTime is when the last backup was due. One that was due while the operator was away is made once.
+	// lastScheduleTime is when the last backup was due. Backups that were due while the operator did not run are made up for by
+	// one.
 	// +optional
 	LastScheduleTime *metav1.Time `json:"lastScheduleTime,omitempty"`
-	// lastBackup is the name of the GaleraBackup that was made then.
+	// lastBackup is the name of the GaleraBackup created then.
 	// +optional
 	LastBackup string `json:"lastBackup,omitempty"`
-	// lastSuccessTime is when a backup of the schedule was last complete.
+	// lastSuccessTime is when a backup of this schedule last completed.
 	// +optional
 	LastSuccessTime *metav1.Time `json:"lastSuccessTime,omitempty"`
 	// nextTime is when the next backup is due.

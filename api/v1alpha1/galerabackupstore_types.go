@@ -2,9 +2,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// GaleraBackupStore is a place where the backups of its namespace's clusters are kept: a bucket of an S3 service, or a volume. Backups
-// are encrypted before they leave the cluster's network, for the public keys in encryption.recipients. The Jobs that make backups cannot read
-// them.
+// GaleraBackupStore is a place for the backups of its namespace's clusters: a bucket of an S3 service, or a volume. Backups are encrypted
+// for the public keys in encryption.recipients before they leave the Kubernetes cluster. The Jobs that make backups cannot read them again.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -19,10 +18,10 @@ type GaleraBackupStore struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec says where the store is, and who can read its backups.
+	// spec says where the store is, and which keys can read its backups.
 	// +required
 	Spec GaleraBackupStoreSpec `json:"spec"`
-	// status is what was last found there.
+	// status is the result of the last check.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status GaleraBackupStoreStatus `json:"status,omitempty"`
@@ -40,7 +39,7 @@ type GaleraBackupStoreList struct {
 // GaleraBackupStoreSpec says where a store is.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.s3) != has(self.volume)",message="name exactly one of s3 and volume"
-// +kubebuilder:validation:XValidation:rule="has(self.s3) == has(oldSelf.s3) && (!has(self.s3) || self.s3.bucket == oldSelf.s3.bucket && has(self.s3.prefix) == has(oldSelf.s3.prefix) && (!has(self.s3.prefix) || self.s3.prefix == oldSelf.s3.prefix)) && (!has(self.volume) || self.volume.claimName == oldSelf.volume.claimName)",message="the place cannot be changed, because backups lie there: make another GaleraBackupStore"
+// +kubebuilder:validation:XValidation:rule="has(self.s3) == has(oldSelf.s3) && (!has(self.s3) || self.s3.bucket == oldSelf.s3.bucket && has(self.s3.prefix) == has(oldSelf.s3.prefix) && (!has(self.s3.prefix) || self.s3.prefix == oldSelf.s3.prefix)) && (!has(self.volume) || self.volume.claimName == oldSelf.volume.claimName)",message="the bucket, prefix or claim cannot be changed, because backups are stored there: create another GaleraBackupStore"
 type GaleraBackupStoreSpec struct {
 	// s3 is a bucket of Amazon S3, or of a service that speaks its protocol.
 	// +optional
@@ -54,12 +53,12 @@ type GaleraBackupStoreSpec struct {
 	// +required
 	Encryption BackupEncryption `json:"encryption"`
 
-	// retention says which backups with deletionPolicy Delete are kept. Default: all.
+	// retention says which backups with deletionPolicy: Delete are kept; the others are removed. Default: all are kept.
 	// +optional
 	Retention *BackupRetention `json:"retention,omitempty"`
 
-	// serviceAccountName is the ServiceAccount of the Jobs that use the store, for workload identity: the cloud gives rights to it by
-	// its annotations. Default: the namespace's default. The Jobs have no token of Kubernetes itself.
+	// serviceAccountName is the ServiceAccount of the Jobs that use the store, for the cloud's workload identity. The Jobs get no
+	// token for the Kubernetes API. Default: the namespace's ServiceAccount default.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
@@ -67,7 +66,7 @@ type GaleraBackupStoreSpec struct {
 
 // S3Store is a bucket.
 type S3Store struct {
-	// bucket must exist.
+	// bucket is the name of an existing bucket.
 	// +kubebuilder:validation:MinLength=3
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9][a-z0-9.-]*[a-z0-9]$`
@@ -78,7 +77,7 @@ type S3Store struct {
 	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*)?$`
 	// +kubebuilder:validation:XValidation:rule="!self.matches('(^|/)[.][.]?(/|$)')",message="must not contain '.' or '..' between slashes"
 	Prefix string `json:"prefix,omitempty"`
-	// endpoint of a service other than Amazon's, https://HOST[:PORT]. Default: Amazon's in the region.
+	// endpoint of a service other than Amazon's: https://HOST[:PORT]. Default: Amazon's endpoint in the region.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:Pattern=`^https?://[][A-Za-z0-9.:-]+/?$`
@@ -91,17 +90,19 @@ type S3Store struct {
 	// credentials in a Secret. Default: those of serviceAccountName's workload identity.
 	// +optional
 	Credentials *S3Credentials `json:"credentials,omitempty"`
-	// caBundle is the CA of the endpoint's certificate, and the only one that is trusted then. Default: the public CAs (Mozilla's list).
+	// caBundle holds the CA of the endpoint's certificate. Then no other CA is trusted. Default: the public CAs (Mozilla's list).
 	// +optional
 	CABundle *CABundle `json:"caBundle,omitempty"`
-	// forcePathStyle puts the bucket's name into the path instead of the host name, as most services other than Amazon's need. Default: false.
+	// forcePathStyle puts the bucket's name into the path instead of the host name. Most services other than Amazon's need it.
+	// Default: false.
 	// +optional
 	ForcePathStyle bool `json:"forcePathStyle,omitempty"`
 }
 
-// S3Credentials is a Secret in the store's namespace. It is mounted into the Jobs that use the store, and into no pod of a database.
+// S3Credentials names a Secret in the store's namespace. Only the Jobs and the archiver that use the store mount it; database pods
+// do not.
 type S3Credentials struct {
-	// secretName is the Secret.
+	// secretName is the name of the Secret.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	SecretName string `json:"secretName"`
@@ -122,15 +123,15 @@ type S3Credentials struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.secretName) != has(self.configMapName)",message="name exactly one of secretName and configMapName"
 type CABundle struct {
-	// secretName is a Secret.
+	// secretName is the name of a Secret.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	SecretName string `json:"secretName,omitempty"`
-	// configMapName is a ConfigMap.
+	// configMapName is the name of a ConfigMap.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ConfigMapName string `json:"configMapName,omitempty"`
-	// key in it. Default: ca.crt.
+	// key in the Secret or ConfigMap. Default: ca.crt.
 	// +optional
 	// +kubebuilder:default=ca.crt
 	Key string `json:"key,omitempty"`
@@ -138,16 +139,17 @@ type CABundle struct {
 
 // VolumeStore is a volume.
 type VolumeStore struct {
-	// claimName is a PersistentVolumeClaim. Jobs on several hosts need one with ReadWriteMany.
+	// claimName is the name of a PersistentVolumeClaim. Jobs on several hosts need the access mode ReadWriteMany.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	ClaimName string `json:"claimName"`
 }
 
-// BackupEncryption says who can read backups.
+// BackupEncryption says which keys can read the backups.
 type BackupEncryption struct {
-	// recipients are age public keys (X25519, "age1…"), made by age-keygen. Any of their private keys opens a backup; a restore names it
-	// in identitySecretRef, and nothing else needs it. Keep the private keys outside of this Kubernetes. A change holds for new backups.
+	// recipients are age public keys (X25519, "age1…"), as age-keygen makes them. Any one of their private keys opens a backup.
+	// Only a restore needs a private key (identitySecretRef): keep them outside of this Kubernetes. A change applies to new
+	// backups only.
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
@@ -159,7 +161,7 @@ type BackupEncryption struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.keepLast) || has(self.keepWithin) || has(self.keepDaily) || has(self.keepWeekly)",message="name at least one of keepLast, keepWithin, keepDaily and keepWeekly"
 type BackupRetention struct {
-	// keepLast is how many of the latest backups are kept.
+	// keepLast keeps this number of the latest backups.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10000
@@ -167,43 +169,43 @@ type BackupRetention struct {
 	// keepWithin keeps backups that are younger than this, for instance 168h.
 	// +optional
 	KeepWithin *metav1.Duration `json:"keepWithin,omitempty"`
-	// keepDaily is for how many days, counted from the latest backup, the last backup of the day (UTC) is kept.
+	// keepDaily keeps the last backup of each day (UTC), for this number of days before the latest backup.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3660
 	KeepDaily int32 `json:"keepDaily,omitempty"`
-	// keepWeekly is for how many weeks the last backup of the week (ISO 8601, UTC) is kept.
+	// keepWeekly keeps the last backup of each week (ISO 8601, UTC), for this number of weeks.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=520
 	KeepWeekly int32 `json:"keepWeekly,omitempty"`
 }
 
-// GaleraBackupStoreStatus is what was last found in a store.
+// GaleraBackupStoreStatus is the result of the last check of a store.
 type GaleraBackupStoreStatus struct {
-	// observedGeneration is the generation of the spec the status is about; -1 before the first look.
+	// observedGeneration is the generation of the spec that this status describes; -1 before the operator has seen it.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration"`
-	// checkedAt is when the store was last written, read and cleaned up.
+	// checkedAt is when an object was last written, read and deleted in the store.
 	// +optional
 	CheckedAt *metav1.Time `json:"checkedAt,omitempty"`
 	// backups is the number of complete backups in the store, of all clusters.
 	// +optional
 	Backups *int32 `json:"backups,omitempty"`
-	// latest are the latest backups in the store, at most 20: also those that no GaleraBackup is about any more.
+	// latest lists the latest backups in the store, at most 20, including those whose GaleraBackup is gone.
 	// +optional
 	// +listType=atomic
 	Latest []StoredBackup `json:"latest,omitempty"`
-	// checking says that a check is under way.
+	// checking says that a check is in progress.
 	// +optional
 	Checking bool `json:"checking,omitempty"`
-	// checks is how many checks were begun.
+	// checks is the number of checks started.
 	// +optional
 	Checks int64 `json:"checks,omitempty"`
-	// attemptedAt is when the last check was begun.
+	// attemptedAt is when the last check was started.
 	// +optional
 	AttemptedAt *metav1.Time `json:"attemptedAt,omitempty"`
-	// failures is the number of checks that have failed in a row.
+	// failures is the number of checks that failed in a row.
 	// +optional
 	Failures int32 `json:"failures,omitempty"`
 	// conditions are Reachable, Reconciling and Stalled.
@@ -217,8 +219,8 @@ type GaleraBackupStoreStatus struct {
 type StoredBackup struct {
 	// id of the backup.
 	ID string `json:"id"`
-	// directory of the store it lies in: NAMESPACE/CLUSTER/UID.
+	// directory of the store that holds the backup: NAMESPACE/CLUSTER/UID.
 	Directory string `json:"directory"`
-	// completedAt is when it was complete.
+	// completedAt is when the backup was complete.
 	CompletedAt metav1.Time `json:"completedAt"`
 }

@@ -51,12 +51,12 @@ type GaleraBenchmarkList struct {
 // +kubebuilder:validation:XValidation:rule="has(self.cluster.template) || !self.arms.exists(a, a.cpuAcceleration == 'Off')",message="cpuAcceleration Off of an arm restarts all nodes: it needs a private cluster (cluster.template)"
 // +kubebuilder:validation:XValidation:rule="!self.arms.exists(a, a.cpuAcceleration == 'Off') || !self.workloads.exists(w, has(w.stateTransfer) && w.stateTransfer.cpuAcceleration != ['On'])",message="set cpuAcceleration of the arms or of the stateTransfer workloads, not of both: an arm with Off has no run with On"
 // +kubebuilder:validation:XValidation:rule="!has(self.cluster.template) || !has(self.cluster.template.deletionProtection) || !self.cluster.template.deletionProtection",fieldPath=".cluster.template.deletionProtection",message="a benchmark deletes its private cluster at the end: deletionProtection must be false"
-// +kubebuilder:validation:XValidation:rule="has(self.cluster.template) || !self.workloads.exists(w, has(w.stateTransfer))",message="a stateTransfer workload throws a node's data away again and again: it needs a private cluster (cluster.template)"
+// +kubebuilder:validation:XValidation:rule="has(self.cluster.template) || !self.workloads.exists(w, has(w.stateTransfer))",message="a stateTransfer workload deletes a node's data repeatedly: it needs a private cluster (cluster.template)"
 // +kubebuilder:validation:XValidation:rule="!has(self.cluster.template) || self.cluster.template.replicas > 1 || !self.workloads.exists(w, has(w.stateTransfer))",message="a stateTransfer workload takes a node's data away, and another node has to give it a copy: it needs a cluster of two nodes at least"
 // +kubebuilder:validation:XValidation:rule="!has(self.cluster.template) || !has(self.cluster.template.stateTransfer) || !(has(self.cluster.template.stateTransfer.rateLimit) || has(self.cluster.template.stateTransfer.bufferPoolHint) || has(self.cluster.template.stateTransfer.compression) && self.cluster.template.stateTransfer.compression != 'None') || !self.workloads.exists(w, has(w.stateTransfer) && 'Rsync' in w.stateTransfer.methods)",message="compression, rateLimit and bufferPoolHint of cluster.template work with the method MariaBackup only, and a stateTransfer workload has Rsync among its methods"
-// +kubebuilder:validation:XValidation:rule="self.arms == oldSelf.arms && self.workloads == oldSelf.workloads && self.rounds == oldSelf.rounds && self.order == oldSelf.order && self.seed == oldSelf.seed",message="arms, workloads, rounds, order and seed cannot be changed: make another benchmark, and compare the two"
-// +kubebuilder:validation:XValidation:rule="self.client == oldSelf.client && self.maxRetries == oldSelf.maxRetries && self.maxFailedPercent == oldSelf.maxFailedPercent",message="client, maxRetries and maxFailedPercent cannot be changed: make another benchmark, and compare the two"
-// +kubebuilder:validation:XValidation:rule="has(self.baseline) == has(oldSelf.baseline) && (!has(self.baseline) || self.baseline == oldSelf.baseline)",message="baseline cannot be changed: make another benchmark, and compare the two"
+// +kubebuilder:validation:XValidation:rule="self.arms == oldSelf.arms && self.workloads == oldSelf.workloads && self.rounds == oldSelf.rounds && self.order == oldSelf.order && self.seed == oldSelf.seed",message="arms, workloads, rounds, order and seed cannot be changed: create another benchmark, and compare the two"
+// +kubebuilder:validation:XValidation:rule="self.client == oldSelf.client && self.maxRetries == oldSelf.maxRetries && self.maxFailedPercent == oldSelf.maxFailedPercent",message="client, maxRetries and maxFailedPercent cannot be changed: create another benchmark, and compare the two"
+// +kubebuilder:validation:XValidation:rule="has(self.baseline) == has(oldSelf.baseline) && (!has(self.baseline) || self.baseline == oldSelf.baseline)",message="baseline cannot be changed: create another benchmark, and compare the two"
 type GaleraBenchmarkSpec struct {
 	// cluster to measure.
 	// +required
@@ -127,8 +127,8 @@ type GaleraBenchmarkSpec struct {
 	// +kubebuilder:default={}
 	Client BenchmarkClient `json:"client,omitempty"`
 
-	// ttlAfterFinished is how long the benchmark and its results are kept after its end, for instance 168h;
-	// 0s deletes it at once. Default: for ever.
+	// ttlAfterFinished is how long the benchmark and its results are kept after its end, for instance 168h. 0s deletes it at once.
+	// Default: for ever.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="ttlAfterFinished must be 0s or more, in hours, minutes and seconds (168h, not 7d)"
 	TTLAfterFinished *metav1.Duration `json:"ttlAfterFinished,omitempty"`
@@ -141,8 +141,8 @@ type GaleraBenchmarkSpec struct {
 // BenchmarkCluster is the cluster to measure: exactly one of template and ref.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.template) != has(self.ref)",message="set exactly one of template (a private cluster) and ref (an existing one)"
-// +kubebuilder:validation:XValidation:rule="has(self.template) == has(oldSelf.template) && (!has(self.ref) || self.ref.name == oldSelf.ref.name)",message="the cluster cannot be exchanged for another one: make another benchmark, and compare the two"
-// +kubebuilder:validation:XValidation:rule="!has(self.ref) || !has(oldSelf.ref) || self.ref.allowPolicyChanges == oldSelf.ref.allowPolicyChanges",message="allowPolicyChanges cannot be changed: make the benchmark anew"
+// +kubebuilder:validation:XValidation:rule="has(self.template) == has(oldSelf.template) && (!has(self.ref) || self.ref.name == oldSelf.ref.name)",message="the cluster cannot be replaced by another one: create another benchmark, and compare the two"
+// +kubebuilder:validation:XValidation:rule="!has(self.ref) || !has(oldSelf.ref) || self.ref.allowPolicyChanges == oldSelf.ref.allowPolicyChanges",message="allowPolicyChanges cannot be changed: create another benchmark"
 type BenchmarkCluster struct {
 	// template is the spec of a private GaleraCluster NAME-db. The cluster is created for the benchmark, switched from
 	// arm to arm, and deleted with its data at the end.
@@ -162,9 +162,9 @@ type BenchmarkClusterRef struct {
 	// +kubebuilder:validation:MaxLength=40
 	Name string `json:"name"`
 
-	// allowPolicyChanges lets the benchmark lay the policy of each arm over the cluster's spec.tls, which itself stays as it is. The
-	// override ends with the benchmark, also when that fails or is deleted. Without it, arms whose policy is
-	// not the cluster's own are refused. Default: false.
+	// allowPolicyChanges lets the benchmark lay the policy of each arm over the cluster's spec.tls, which is not changed. The
+	// override ends with the benchmark, even if that fails or is deleted. Without it, arms whose policy differs from the cluster's
+	// are refused. Default: false.
 	// +optional
 	// +kubebuilder:default=false
 	AllowPolicyChanges bool `json:"allowPolicyChanges,omitempty"`

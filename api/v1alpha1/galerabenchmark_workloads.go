@@ -161,12 +161,11 @@ type ConnectWorkload struct {
 	// +kubebuilder:validation:Maximum=100000000
 	Connections int64 `json:"connections,omitempty"`
 
-	// via is how clients reach the database: Direct, SSHTunnel, WireGuard or PoolingProxy. SSHTunnel: OpenSSH's client
-	// forwards a port to an SSH server, on the database node's host if possible. WireGuard: the same with a VPN, both ends of
-	// which are programs with a network stack of their own, so that no pod needs a privilege; a kernel's WireGuard takes
-	// less CPU. PoolingProxy: a ProxySQL beside the client keeps
-	// connections to the database open; clients connect to its local socket without TLS. The arm's policy applies to
-	// the connection to the database. Default: Direct.
+	// via is how clients reach the database: Direct, SSHTunnel, WireGuard or PoolingProxy. SSHTunnel: OpenSSH's client forwards a
+	// port to an SSH server, on the database node's host if possible. WireGuard: the same with a VPN. Both of its ends have a
+	// network stack of their own, so that no pod needs a privilege; a kernel's WireGuard takes less CPU. PoolingProxy: a ProxySQL
+	// beside the client keeps connections to the database open; clients connect to its local socket without TLS. The arm's policy
+	// applies to the connection to the database. Default: Direct.
 	// +optional
 	// +kubebuilder:default=Direct
 	// +kubebuilder:validation:Enum=Direct;SSHTunnel;WireGuard;PoolingProxy
@@ -243,15 +242,15 @@ type BenchmarkProxy struct {
 
 // StateTransferWorkload deletes a node's data, and measures the SST that restores it.
 type StateTransferWorkload struct {
-	// databases the data set consists of, 1 to 16, each with the same tables. Rsync copies one database per process, so
-	// that its parallel has an effect with several only. Load runs on the first one. Default: 1.
+	// databases is the number of databases in the data set, 1 to 16, each with the same tables. Rsync copies one database per
+	// process, so parallel has no effect on it with a single database. The load runs on the first one. Default: 1.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16
 	Databases int32 `json:"databases,omitempty"`
 
-	// tables of each database, 1 to 256. Default: 4.
+	// tables is the number of tables in each database, 1 to 256. Default: 4.
 	// +optional
 	// +kubebuilder:default=4
 	// +kubebuilder:validation:Minimum=1

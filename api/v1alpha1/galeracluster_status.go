@@ -18,8 +18,8 @@ type GaleraClusterStatus struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// appliedGeneration is the last generation of the spec that every node was seen to run with. While it is the current one, a node that is
-	// to be restarted is so for the operator's own sake, and waits for spec.maintenance.
+	// appliedGeneration is the last generation of the spec that every node was seen to run with. While it equals
+	// metadata.generation, only the operator itself needs a restart, which waits for spec.maintenance.
 	// +optional
 	AppliedGeneration int64 `json:"appliedGeneration,omitempty"`
 
@@ -28,11 +28,11 @@ type GaleraClusterStatus struct {
 	// +optional
 	ClusterUUID string `json:"clusterUUID,omitempty"`
 
-	// restore is how far spec.bootstrapFrom is. Absent without one.
+	// restore is the progress of spec.bootstrapFrom. Absent without it.
 	// +optional
 	Restore *RestoreStatus `json:"restore,omitempty"`
 
-	// backup is how far the archive of the binary log is, with spec.backup.pointInTime.
+	// backup is the state of the archive of the binary log. Absent without spec.backup.pointInTime.
 	// +optional
 	Backup *ArchiveStatus `json:"backup,omitempty"`
 
@@ -86,7 +86,7 @@ type GaleraClusterStatus struct {
 	// +optional
 	LastOperation *CompletedOperation `json:"lastOperation,omitempty"`
 
-	// requests are what the annotations galera-operator.io/primary and galera-operator.io/restart asked for, the last of each kind.
+	// requests were made by the annotations galera-operator.io/primary and galera-operator.io/restart: the last of each kind.
 	// +optional
 	// +listType=map
 	// +listMapKey=kind
@@ -128,7 +128,7 @@ type MemberStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
-	// agent is the program in the pod that runs the server. An upgrade of the operator replaces it in place; the server goes on.
+	// agent is the program in the pod that runs the server. An upgrade of the operator replaces it in place; the server continues.
 	// +optional
 	Agent *AgentStatus `json:"agent,omitempty"`
 	// join is the node's last or current join.
@@ -144,11 +144,11 @@ type MemberStatus struct {
 
 // AgentStatus is a node's agent.
 type AgentStatus struct {
-	// version of the agent, that of the operator it comes from.
+	// version of the agent: that of the operator whose image it comes from.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Version string `json:"version,omitempty"`
-	// message says why the agent was not replaced when that was tried last. Empty when it was, or nothing is to be replaced.
+	// message says why the last replacement of the agent failed, or what it waits for. Empty when it succeeded, or none is needed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
@@ -222,8 +222,8 @@ type ClusterTLSStatus struct {
 	// notAfter is the expiry of that certificate.
 	// +optional
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`
-	// override is laid over spec.tls by a benchmark that measures this cluster, and ends with it. To end it at once, delete the
-	// benchmark. Absent when spec.tls alone is in force.
+	// override is the policy of a benchmark that measures this cluster, laid over spec.tls until the benchmark ends. To end it at
+	// once, delete the benchmark. Absent when spec.tls alone is in force.
 	// +optional
 	Override *TLSOverride `json:"override,omitempty"`
 	// switch of replication's encryption in progress.

@@ -135,12 +135,12 @@ type GaleraClusterSpec struct {
 	PrimaryService ServiceSpec `json:"primaryService,omitempty"`
 
 	// readOnlyService configures the Service NAME-readonly, which selects the Synced nodes that are not the primary, and the
-	// primary when there is no other. It refuses no writes: every node of a cluster accepts them.
+	// primary when there is no other. It does not refuse writes, because every node accepts them.
 	// +optional
 	ReadOnlyService ServiceSpec `json:"readOnlyService,omitempty"`
 
-	// allowedNamespaces selects the namespaces, by their labels, whose GaleraUsers and GaleraDatabases may name this cluster. They get accounts
-	// with privileges on their own GaleraDatabases only. {} selects all namespaces. Default: this cluster's namespace alone.
+	// allowedNamespaces selects, by label, the other namespaces whose GaleraUsers and GaleraDatabases may name this cluster. Their
+	// accounts get privileges on their own GaleraDatabases only. {} selects all namespaces. Default: none but this cluster's own.
 	// +optional
 	AllowedNamespaces *metav1.LabelSelector `json:"allowedNamespaces,omitempty"`
 
@@ -149,27 +149,29 @@ type GaleraClusterSpec struct {
 	// +kubebuilder:default={}
 	NetworkPolicy NetworkPolicySpec `json:"networkPolicy,omitempty"`
 
-	// hibernate stops every node gracefully, one after another, and keeps the data. When set back to
-	// false, the cluster starts again from the node that stopped last. To stop the operator and keep the nodes
-	// running, set the annotation galera-operator.io/pause=true instead. Default: false.
+	// hibernate stops all nodes gracefully, one after another, and keeps the data. Set it to false to start the cluster again,
+	// from the node that stopped last. To stop the operator and keep the nodes running, set the annotation
+	// galera-operator.io/pause=true instead. Default: false.
 	// +optional
 	Hibernate bool `json:"hibernate,omitempty"`
 
-	// deletionProtection refuses every deletion of this resource, also by the deletion of its namespace, which then waits, until
-	// it is false again. The API server refuses it by a ValidatingAdmissionPolicy that is installed with the operator. It does
-	// not keep the CRD from being deleted. Default: false.
+	// deletionProtection makes the API server refuse to delete this resource while it is true. A deletion of its namespace waits.
+	// The ValidatingAdmissionPolicy for this is installed with the operator. It does not protect against a deletion of the CRD.
+	// Default: false.
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty"`
 
-	// maintenance says when the operator does what only its own upgrade needs. Default: as soon as the cluster is healthy.
+	// maintenance says when work may begin that only an upgrade of the operator needs. Default: as soon as the cluster is healthy.
 	// +optional
 	Maintenance *MaintenanceSpec `json:"maintenance,omitempty"`
 
-	// bootstrapFrom is the backup the cluster begins with. It may be removed once the cluster has started. Default: an empty database.
+	// bootstrapFrom is the backup that a new cluster begins with. It may be removed once the cluster has started. Default: none;
+	// the cluster begins empty.
 	// +optional
 	BootstrapFrom *BootstrapFrom `json:"bootstrapFrom,omitempty"`
 
-	// backup archives the cluster's binary log, for point-in-time recovery. Backups themselves are made by GaleraBackup and GaleraBackupSchedule.
+	// backup archives the cluster's binary log, for point-in-time recovery. For the backups themselves create a GaleraBackup or a
+	// GaleraBackupSchedule.
 	// +optional
 	Backup *ClusterBackup `json:"backup,omitempty"`
 
@@ -334,7 +336,7 @@ type CertificateSpec struct {
 	// +optional
 	// +kubebuilder:default={}
 	PrivateKey PrivateKeySpec `json:"privateKey,omitempty"`
-	// dnsNames are further names in the certificate, by which clients outside the cluster reach it, for instance that of a load
+	// dnsNames are further DNS names in the certificate, for clients outside the cluster, for instance the name of a load
 	// balancer. The first label may be a wildcard (*). The issuer must accept them.
 	// +optional
 	// +listType=set
@@ -342,7 +344,8 @@ type CertificateSpec struct {
 	// +kubebuilder:validation:items:MaxLength=253
 	// +kubebuilder:validation:items:Pattern=`^(\*\.)?[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$`
 	DNSNames []string `json:"dnsNames,omitempty"`
-	// ipAddresses are addresses in the certificate, for clients that connect to one: IPv4 or IPv6. The issuer must accept them.
+	// ipAddresses are IPv4 or IPv6 addresses in the certificate, for clients that connect to an address. The issuer must accept
+	// them.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
@@ -367,12 +370,12 @@ type PrivateKeySpec struct {
 
 // NetworkPolicySpec restricts who can connect to the nodes.
 type NetworkPolicySpec struct {
-	// enabled creates a NetworkPolicy. It allows the replication ports among the cluster's nodes only, the agent's
-	// port from the operator, and 3306 from clientsFrom. false removes it. Default: true.
+	// enabled creates a NetworkPolicy. It admits the cluster's nodes to the replication ports, the operator to the agent's port,
+	// and clientsFrom to 3306. With false the policy is removed. Default: true.
 	// +optional
 	// +kubebuilder:default=true
 	Enabled *bool `json:"enabled,omitempty"`
-	// clientsFrom lists who may connect to 3306. Empty: all pods and hosts.
+	// clientsFrom lists the pods and networks that may connect to 3306. Default: all pods and hosts.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	ClientsFrom []networkingv1.NetworkPolicyPeer `json:"clientsFrom,omitempty"`

@@ -72,35 +72,36 @@ type GaleraDatabaseSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!(self.lowerAscii() in ['mysql', 'sys', 'information_schema', 'performance_schema', 'galera_operator', 'lost+found']) && !self.lowerAscii().startsWith('bench_') && !self.startsWith('#mysql50#')",message="this database is the server's or the operator's own: choose another name"
 	// +kubebuilder:validation:XValidation:rule="!self.endsWith(' ') && self.matches(r'^[^\\x00-\\x1f\\x7f\\x{10000}-\\x{10FFFF}]+$')",message="a name cannot end with a space, and cannot have control characters or characters beyond U+FFFF"
 	Name string `json:"name,omitempty"`
-	// characterSet is the default of new tables, for instance utf8mb4. It can be changed, which changes no table. Default: the server's.
+	// characterSet is the default for new tables, for instance utf8mb4. A change does not affect existing tables. Default: the
+	// server's.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_]*$`
 	CharacterSet string `json:"characterSet,omitempty"`
-	// collation is the default of new tables, for instance utf8mb4_unicode_ci. It can be changed, which changes no table. Default: the
-	// character set's.
+	// collation is the default for new tables, for instance utf8mb4_unicode_ci. A change does not affect existing tables. Default:
+	// that of the character set.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_]*$`
 	Collation string `json:"collation,omitempty"`
-	// deletionPolicy says what becomes of the database when this object is deleted: Retain keeps it, for an object of the same name; Delete
-	// drops it with all its data, and takes the privileges on it from the accounts of GaleraUsers. Default: Retain.
+	// deletionPolicy says what happens to the database when this object is deleted. Retain: it is kept; a later object of the same
+	// name takes it over. Delete: it is dropped with all its data, and GaleraUsers lose their privileges on it. Default: Retain.
 	// +optional
 	// +kubebuilder:default=Retain
 	// +kubebuilder:validation:Enum=Retain;Delete
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
-	// adopt takes over a database that exists already and belongs to no other GaleraDatabase; only in the cluster's namespace. Its data are
-	// not changed. Default: false.
+	// adopt takes over an existing database that belongs to no other GaleraDatabase. Its data are not changed. It works in the
+	// cluster's namespace only. Default: false.
 	// +optional
 	Adopt bool `json:"adopt,omitempty"`
 }
 
 // GaleraDatabaseStatus is the observed state of a database.
 type GaleraDatabaseStatus struct {
-	// observedGeneration is the generation of the spec the status is about; -1 before the first look.
+	// observedGeneration is the generation of the spec that this status describes; -1 before the operator has seen it.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration"`
-	// name of the database in the server; none before it is made.
+	// name of the database in the server. Absent before it is created.
 	// +optional
 	Name string `json:"name,omitempty"`
 	// conditions are Ready and Applied.

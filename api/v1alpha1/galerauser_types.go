@@ -60,8 +60,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.clusterRef == oldSelf.clusterRef",fieldPath=".clusterRef",message="clusterRef cannot be changed: create another GaleraUser"
 // +kubebuilder:validation:XValidation:rule="has(self.name) == has(oldSelf.name) && (!has(self.name) || self.name == oldSelf.name) && self.host == oldSelf.host",fieldPath=".name",message="name and host cannot be changed: create another GaleraUser, move the application, and delete this one"
 // +kubebuilder:validation:XValidation:rule="has(self.secretName) == has(oldSelf.secretName) && (!has(self.secretName) || self.secretName == oldSelf.secretName)",fieldPath=".secretName",message="secretName cannot be changed: applications mount it"
-// +kubebuilder:validation:XValidation:rule="!has(self.authentication) || !has(self.authentication.none) || !self.authentication.none || self.require == 'X509'",fieldPath=".authentication",message="an account without a password needs require: X509, or anyone could log in with its name"
-// +kubebuilder:validation:XValidation:rule="!has(self.certificate) || self.require == 'X509'",fieldPath=".certificate",message="certificate is for require: X509"
+// +kubebuilder:validation:XValidation:rule="!has(self.authentication) || !has(self.authentication.none) || !self.authentication.none || self.require == 'X509'",fieldPath=".authentication",message="without a password any client could log in to this account: set require: X509"
+// +kubebuilder:validation:XValidation:rule="!has(self.certificate) || self.require == 'X509'",fieldPath=".certificate",message="certificate works with require: X509 only: set that, or remove certificate"
 type GaleraUserSpec struct {
 	// clusterRef is the GaleraCluster. It cannot be changed.
 	// +required
@@ -73,8 +73,9 @@ type GaleraUserSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!(self.lowerAscii() in ['root', 'mysql', 'mariadb.sys', 'public', 'galera', 'system user', 'event_scheduler', 'unauthenticated user']) && !self.lowerAscii().startsWith('bench_')",message="this account is the server's or the operator's own: choose another name"
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith(' ') && !self.endsWith(' ') && self.matches(r'^[^\\x00-\\x1f\\x7f\\x{10000}-\\x{10FFFF}]+$')",message="a name cannot begin or end with a space, and cannot have control characters or characters beyond U+FFFF"
 	Name string `json:"name,omitempty"`
-	// host from which the account may connect: a name, an address, a network (10.0.0.0/255.0.0.0), or a pattern with % and _; in lower case. The server
-	// resolves no names: addresses only, unless its settings say otherwise. It cannot be changed. Default: "%", any host.
+	// host from which the account may connect: an address, a network (10.0.0.0/255.0.0.0), or a pattern with % and _, in lower
+	// case. A name works only if the server resolves names, which it does not by default. It cannot be changed. Default: "%", any
+	// host.
 	// +optional
 	// +kubebuilder:default="%"
 	// +kubebuilder:validation:MinLength=1
@@ -87,14 +88,15 @@ type GaleraUserSpec struct {
 	// +optional
 	// +kubebuilder:default={}
 	Authentication AuthenticationSpec `json:"authentication,omitempty"`
-	// plugin is how passwords are checked: mysql_native_password, which every driver speaks; ed25519 and parsec (from MariaDB 11.6 on) keep
-	// passwords better, and need a driver that knows them, such as MariaDB's own. Default: mysql_native_password.
+	// plugin checks the password: mysql_native_password, ed25519 or parsec (MariaDB 11.6 or later). Every driver supports
+	// mysql_native_password. The other two protect passwords better, but need a driver that supports them, such as MariaDB's own.
+	// Default: mysql_native_password.
 	// +optional
 	// +kubebuilder:default=mysql_native_password
 	// +kubebuilder:validation:Enum=mysql_native_password;ed25519;parsec
 	Plugin string `json:"plugin,omitempty"`
-	// require is what a connection must have: TLS; X509, TLS with the certificate that is issued for this user and no other; or None. The
-	// cluster's spec.tls.clients may ask for TLS from everybody. Default: TLS.
+	// require says what a connection must have. TLS: encryption. X509: TLS with the certificate issued for this user. None:
+	// nothing, but the cluster's spec.tls.clients may still require TLS. Default: TLS.
 	// +optional
 	// +kubebuilder:default=TLS
 	// +kubebuilder:validation:Enum=TLS;X509;None
@@ -102,12 +104,12 @@ type GaleraUserSpec struct {
 	// certificate configures the certificate of require: X509.
 	// +optional
 	Certificate *UserCertificateSpec `json:"certificate,omitempty"`
-	// grants are the account's privileges. It has these and no others.
+	// grants are the account's privileges. Privileges that are not listed are revoked.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=128
 	Grants []GrantSpec `json:"grants,omitempty"`
-	// roles the account may take; the first one is its default role. They must exist.
+	// roles of the account; the first one is its default role. They must exist.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16
@@ -115,59 +117,60 @@ type GaleraUserSpec struct {
 	// +kubebuilder:validation:items:MaxLength=80
 	// +kubebuilder:validation:items:Pattern=`^[^\x00-\x1f\x7f]+$`
 	Roles []string `json:"roles,omitempty"`
-	// limits bound what the account may use.
+	// limits of what the account may use.
 	// +optional
 	// +kubebuilder:default={}
 	Limits UserLimits `json:"limits,omitempty"`
-	// database is the one named in the binding Secret. Default: that of the first grant which names one.
+	// database in the binding Secret. Default: the first one that grants name.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Database string `json:"database,omitempty"`
-	// endpoint is where the binding Secret leads: Primary, the Service NAME-primary, which is the choice for everything that writes; Any,
-	// the Service NAME of all Synced nodes; or ReadOnly, the Service NAME-readonly of those that are not the primary. Default: Primary.
+	// endpoint selects the Service in the binding Secret. Primary: CLUSTER-primary, one node, for all applications that write.
+	// Any: CLUSTER, all Synced nodes. ReadOnly: CLUSTER-readonly, the Synced nodes that are not the primary. Default: Primary.
 	// +optional
 	// +kubebuilder:default=Primary
 	// +kubebuilder:validation:Enum=Primary;Any;ReadOnly
 	Endpoint string `json:"endpoint,omitempty"`
-	// secretName is the binding Secret, which the operator makes. It cannot be changed. Default: NAME-binding.
+	// secretName is the name of the binding Secret, which the operator creates. It cannot be changed. Default: NAME-binding.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	SecretName string `json:"secretName,omitempty"`
-	// mountPath is where the application's pod mounts the binding Secret. jdbc-url and sqlalchemy-url name ca.crt there. Default:
+	// mountPath is where the application mounts the binding Secret: jdbc-url and sqlalchemy-url refer to ca.crt below it. Default:
 	// /bindings/NAME.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^(/[A-Za-z0-9._-]+)+$`
 	MountPath string `json:"mountPath,omitempty"`
-	// deletionPolicy says what becomes of the account when this object is deleted: Delete drops it and ends its connections, Retain keeps
-	// it for an object of the same name. Default: Delete.
+	// deletionPolicy says what happens to the account when this object is deleted. Delete: it is dropped, and its connections are
+	// ended. Retain: it is kept; a later object of the same name takes it over. Default: Delete.
 	// +optional
 	// +kubebuilder:default=Delete
 	// +kubebuilder:validation:Enum=Retain;Delete
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
-	// adopt takes over an account that exists already and belongs to no other GaleraUser: it gets the password, the privileges and the
-	// limits of this one, and loses its own. Default: false.
+	// adopt takes over an existing account that belongs to no other GaleraUser. Its password, privileges and limits are replaced
+	// by those of this object. It works in the cluster's namespace only. Default: false.
 	// +optional
 	Adopt bool `json:"adopt,omitempty"`
 }
 
 // AuthenticationSpec says where a password comes from.
 //
-// +kubebuilder:validation:XValidation:rule="(has(self.passwordSecretRef) ? 1 : 0) + (has(self.generated) && self.generated ? 1 : 0) + (has(self.none) && self.none ? 1 : 0) <= 1",message="set one of passwordSecretRef, generated and none"
+// +kubebuilder:validation:XValidation:rule="(has(self.passwordSecretRef) ? 1 : 0) + (has(self.generated) && self.generated ? 1 : 0) + (has(self.none) && self.none ? 1 : 0) <= 1",message="set at most one of passwordSecretRef, generated and none"
 type AuthenticationSpec struct {
-	// passwordSecretRef is a Secret in this namespace with the password. When it changes, the account accepts both for a time.
+	// passwordSecretRef names a Secret in this namespace with the password. After a change the account accepts the old and the new
+	// password for overlap.
 	// +optional
 	PasswordSecretRef *PasswordKey `json:"passwordSecretRef,omitempty"`
-	// generated says that the operator makes the password. The annotation galera-operator.io/renew: password@WORD makes a new one; each WORD
-	// takes effect once. It is what happens when none of the three is set.
+	// generated lets the operator generate the password. The annotation galera-operator.io/renew: password@WORD requests a new
+	// one; each WORD takes effect once. Default: true, if neither passwordSecretRef nor none is set.
 	// +optional
 	Generated bool `json:"generated,omitempty"`
-	// none says that the account has no password: its certificate is enough (require: X509).
+	// none gives the account no password: its certificate is enough. Needs require: X509. Default: false.
 	// +optional
 	None bool `json:"none,omitempty"`
-	// overlap is how long the old password is accepted once the binding Secret holds the new one. From 1s to 720h. Default: 1h.
+	// overlap is how long the old password is still accepted after the binding Secret has the new one. 1s to 720h. Default: 1h.
 	// +optional
 	// +kubebuilder:default="1h"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('720h')",message="overlap must be from 1s to 720h"
@@ -181,7 +184,7 @@ type PasswordKey struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// key in it. Default: password.
+	// key in the Secret. Default: password.
 	// +optional
 	// +kubebuilder:default=password
 	// +kubebuilder:validation:MaxLength=253
@@ -194,19 +197,19 @@ type UserCertificateSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h')",message="duration must be at least 1h: cert-manager issues nothing shorter"
 	Duration *metav1.Duration `json:"duration,omitempty"`
-	// privateKey is the kind of key. Default: ECDSA with 256 bits.
+	// privateKey is the type and size of the key. Default: ECDSA with 256 bits.
 	// +optional
 	// +kubebuilder:default={}
 	PrivateKey PrivateKeySpec `json:"privateKey,omitempty"`
 }
 
-// GrantSpec is what an account may do with something.
+// GrantSpec grants privileges on a database, a table or columns.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.table) || self.table == '*' || has(self.database) && self.database != '*'",message="a table needs the name of its database"
 // +kubebuilder:validation:XValidation:rule="!has(self.columns) || self.columns.size() == 0 || has(self.table) && self.table != '*'",message="columns need the name of their table"
 // +kubebuilder:validation:XValidation:rule="!has(self.columns) || self.columns.size() == 0 || self.privileges.all(p, p.upperAscii() in ['SELECT', 'INSERT', 'UPDATE', 'REFERENCES'])",message="only SELECT, INSERT, UPDATE and REFERENCES can be granted on columns"
 type GrantSpec struct {
-	// privileges as GRANT has them, for instance SELECT or CREATE TEMPORARY TABLES; ALL PRIVILEGES for all there are.
+	// privileges as in GRANT, for instance SELECT or CREATE TEMPORARY TABLES, or ALL PRIVILEGES.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -214,49 +217,49 @@ type GrantSpec struct {
 	// +kubebuilder:validation:items:MaxLength=32
 	// +kubebuilder:validation:items:Pattern=`^[A-Za-z]+( [A-Za-z]+)*$`
 	Privileges []string `json:"privileges"`
-	// database by its name, in which % and _ mean themselves; "*" for all of them and for global privileges. Default: "*".
+	// database by name; % and _ are no wildcards. "*" stands for all databases, and for global privileges. Default: "*".
 	// +optional
 	// +kubebuilder:default="*"
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	Database string `json:"database,omitempty"`
-	// table by its name; "*" for all of them. Default: "*".
+	// table by name. "*" stands for all tables. Default: "*".
 	// +optional
 	// +kubebuilder:default="*"
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	Table string `json:"table,omitempty"`
-	// columns of the table. Default: all of them.
+	// columns of the table. Default: all columns.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=64
 	Columns []string `json:"columns,omitempty"`
-	// withGrantOption lets the account give these privileges to others. Default: false.
+	// withGrantOption lets the account grant these privileges to other accounts. Default: false.
 	// +optional
 	WithGrantOption bool `json:"withGrantOption,omitempty"`
 }
 
-// UserLimits bound what an account may use; 0 is no limit. Each node counts for itself.
+// UserLimits limit what an account may use. 0 means no limit. Each node counts separately.
 type UserLimits struct {
-	// maxUserConnections at the same time.
+	// maxUserConnections is the number of simultaneous connections. Default: 0, no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxUserConnections int32 `json:"maxUserConnections,omitempty"`
-	// maxConnectionsPerHour is how often the account may connect in an hour.
+	// maxConnectionsPerHour is how often the account may connect per hour. Default: 0, no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxConnectionsPerHour int32 `json:"maxConnectionsPerHour,omitempty"`
-	// maxQueriesPerHour is how many statements the account may send in an hour.
+	// maxQueriesPerHour is how many statements the account may send per hour. Default: 0, no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxQueriesPerHour int32 `json:"maxQueriesPerHour,omitempty"`
-	// maxUpdatesPerHour is how many changing statements the account may send in an hour.
+	// maxUpdatesPerHour is how many statements that change data the account may send per hour. Default: 0, no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxUpdatesPerHour int32 `json:"maxUpdatesPerHour,omitempty"`
-	// maxStatementTime ends a statement that takes longer. In whole milliseconds. Default: none.
+	// maxStatementTime ends statements that take longer than this, in whole milliseconds. 1ms to 8760h. Default: no limit.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1ms') && duration(self) <= duration('8760h')",message="maxStatementTime must be from 1ms to 8760h"
 	MaxStatementTime *metav1.Duration `json:"maxStatementTime,omitempty"`
@@ -264,10 +267,10 @@ type UserLimits struct {
 
 // GaleraUserStatus is the observed state of an account.
 type GaleraUserStatus struct {
-	// observedGeneration is the generation of the spec the status is about; -1 before the first look.
+	// observedGeneration is the generation of the spec that this status describes; -1 before the operator has seen it.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration"`
-	// account in the server, as 'NAME'@'HOST'; none before anything is made.
+	// account in the server, as 'NAME'@'HOST'. Absent before it is created.
 	// +optional
 	Account string `json:"account,omitempty"`
 	// binding is the Secret for the application. The field follows the Service Binding specification for Kubernetes.
@@ -279,10 +282,10 @@ type GaleraUserStatus struct {
 	// passwordChangedAt is when the binding Secret got its present password.
 	// +optional
 	PasswordChangedAt *metav1.Time `json:"passwordChangedAt,omitempty"`
-	// oldPasswordUntil is when the old password is refused again; none when one password is accepted.
+	// oldPasswordUntil is when the old password will be refused. Absent when only one password is accepted.
 	// +optional
 	OldPasswordUntil *metav1.Time `json:"oldPasswordUntil,omitempty"`
-	// certificateNotAfter is when the certificate in the binding Secret ends.
+	// certificateNotAfter is the expiry of the certificate in the binding Secret.
 	// +optional
 	CertificateNotAfter *metav1.Time `json:"certificateNotAfter,omitempty"`
 	// conditions are Ready, Applied and PasswordRotated.

@@ -9,19 +9,20 @@ const (
 	AgentUpgradeManual    = "Manual"
 )
 
-// MaintenanceSpec says when the operator does what only its own upgrade needs. What you ask for, what a recovery needs, and the renewal of
+// MaintenanceSpec says when work may begin that only an upgrade of the operator needs. Your own changes, recovery and the renewal of
 // certificates never wait for it.
 // +kubebuilder:validation:XValidation:rule="self.agentUpgrade != 'Window' || (has(self.windows) && size(self.windows) > 0)",message="agentUpgrade Window needs at least one of windows"
 type MaintenanceSpec struct {
-	// agentUpgrade says when the agents are replaced in place after an upgrade of the operator, which restarts no database: Automatic, as soon
-	// as the cluster is healthy (default); Window, within windows; or Manual, with their pods only.
+	// agentUpgrade says when the agents are replaced after an upgrade of the operator. Automatic: as soon as the cluster is
+	// healthy. Window: within windows. Manual: only together with their pods. Agents are replaced in place, which restarts no
+	// database. Default: Automatic.
 	// +optional
 	// +kubebuilder:default=Automatic
 	// +kubebuilder:validation:Enum=Automatic;Window;Manual
 	AgentUpgrade string `json:"agentUpgrade,omitempty"`
 
-	// windows in which maintenance may begin. If there are any, they also hold for rolling restarts that only another version of the operator
-	// needs; with agentUpgrade Manual such restarts wait until you delete the pods. Default: at any time.
+	// windows in which maintenance may begin. They also hold for rolling restarts that only an upgrade of the operator needs; with
+	// agentUpgrade Manual such restarts wait until you delete the pods. Default: maintenance may begin at any time.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -29,15 +30,15 @@ type MaintenanceSpec struct {
 	Windows []MaintenanceWindow `json:"windows,omitempty"`
 }
 
-// MaintenanceWindow is a span of time that comes again and again.
+// MaintenanceWindow is a recurring span of time.
 type MaintenanceWindow struct {
 	// name of the window.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
 
-	// schedule of its beginnings, in the five fields of cron (minute, hour, day of the month, month, day of the week), for instance
-	// "0 3 * * 6", or a word like @daily.
+	// schedule says when the window opens, in the five fields of cron (minute, hour, day of the month, month, day of the week),
+	// for instance "0 3 * * 6", or as a word like @daily.
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:Pattern=`^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|([0-9A-Za-z*,/?-]+ +){4}[0-9A-Za-z*,/?-]+)$`
 	Schedule string `json:"schedule"`

@@ -19,21 +19,21 @@ const (
 // AllNodes in the annotation AnnotationRestart restarts every node.
 const AllNodes = "all"
 
-// RequestStatus is what became of a request by annotation. It is recorded before it is acted upon.
+// RequestStatus is the state of a request by annotation. The operator records a request before it acts on it.
 type RequestStatus struct {
 	// kind is Promote (the primary is moved) or Restart (nodes are restarted, one at a time).
 	// +kubebuilder:validation:Enum=Promote;Restart
 	Kind string `json:"kind"`
-	// node that was named; all for a restart of every node.
+	// node that the request names; "all" for a restart of every node.
 	// +kubebuilder:validation:MaxLength=253
 	Node string `json:"node"`
 	// token of the request.
 	// +kubebuilder:validation:MaxLength=100
 	Token string `json:"token"`
-	// state is Pending; Done; Expired when it could not be met in time; Cancelled when its annotation was removed, or replaced, before it was met.
+	// state is Pending, Done, Expired (not met in time) or Cancelled (the annotation was removed or replaced first).
 	// +kubebuilder:validation:Enum=Pending;Done;Expired;Cancelled
 	State string `json:"state"`
-	// message says what a pending request waits for, or why one was not met.
+	// message says what the request waits for, or why it was not met.
 	// +optional
 	Message string `json:"message,omitempty"`
 	// pending are the nodes that have not been restarted yet.
@@ -46,7 +46,7 @@ type RequestStatus struct {
 	RequestedAt metav1.Time `json:"requestedAt"`
 	// expiresAt is when the request is given up: 10 minutes after it was recorded for Promote, 24 hours for Restart.
 	ExpiresAt metav1.Time `json:"expiresAt"`
-	// endedAt is when it was met, expired or was cancelled.
+	// endedAt is when the request was met, expired or was cancelled.
 	// +optional
 	EndedAt *metav1.Time `json:"endedAt,omitempty"`
 }
@@ -55,7 +55,8 @@ type RequestStatus struct {
 type PendingRestart struct {
 	// name of the node.
 	Name string `json:"name"`
-	// startedAt tells the mariadbd to be ended from its successor: it is when it was started. Absent while it is not known.
+	// startedAt is the start time of the mariadbd to restart; a later one shows that the restart has happened. Absent while
+	// unknown.
 	// +optional
 	StartedAt *metav1.MicroTime `json:"startedAt,omitempty"`
 }

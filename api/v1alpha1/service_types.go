@@ -11,10 +11,10 @@ type ServiceSpec struct {
 	// +kubebuilder:default=ClusterIP
 	// +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer
 	Type corev1.ServiceType `json:"type,omitempty"`
-	// labels of the Service, beside the operator's. Keys of galera-operator.io and kubernetes.io are set by others.
+	// labels of the Service, beside the operator's. Keys of galera-operator.io and kubernetes.io are reserved.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
-	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.contains('galera-operator.io/') && !k.contains('kubernetes.io/'))",message="labels of galera-operator.io and kubernetes.io are set by others"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.contains('galera-operator.io/') && !k.contains('kubernetes.io/'))",message="labels of galera-operator.io and kubernetes.io are reserved: choose another key"
 	Labels map[string]string `json:"labels,omitempty"`
 	// annotations of the Service, for instance for a load balancer.
 	// +optional
@@ -22,16 +22,17 @@ type ServiceSpec struct {
 	// loadBalancerClass of a Service of type LoadBalancer.
 	// +optional
 	LoadBalancerClass *string `json:"loadBalancerClass,omitempty"`
-	// loadBalancerSourceRanges are the CIDRs from which a load balancer accepts clients.
+	// loadBalancerSourceRanges are the CIDRs from which a load balancer accepts clients. Default: all.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	LoadBalancerSourceRanges []string `json:"loadBalancerSourceRanges,omitempty"`
-	// externalTrafficPolicy of a Service of type NodePort or LoadBalancer: Cluster, or Local, which keeps the clients' addresses and
-	// answers only on hosts with such a node. Default: Cluster.
+	// externalTrafficPolicy of a Service of type NodePort or LoadBalancer: Cluster or Local. Local keeps the clients' addresses,
+	// and answers only on hosts that run a selected node. Default: Cluster.
 	// +optional
 	// +kubebuilder:validation:Enum=Cluster;Local
 	ExternalTrafficPolicy corev1.ServiceExternalTrafficPolicy `json:"externalTrafficPolicy,omitempty"`
-	// internalTrafficPolicy: Cluster, or Local, which leads a pod to nodes on its own host only, and nowhere if there is none. Default: Cluster.
+	// internalTrafficPolicy: Cluster or Local. With Local a client pod reaches nodes on its own host only, and none if the host
+	// runs none. Default: Cluster.
 	// +optional
 	// +kubebuilder:validation:Enum=Cluster;Local
 	InternalTrafficPolicy corev1.ServiceInternalTrafficPolicy `json:"internalTrafficPolicy,omitempty"`

@@ -81,12 +81,12 @@ func TestBackupImmutable(t *testing.T) {
 	const store, backup = "GaleraBackupStore", "GaleraBackup"
 	for name, tc := range map[string]struct{ kind, before, after, want string }{
 		"other keys":        {store, `{s3: {bucket: bbb}, encryption: {recipients: [KEY]}}`, `{s3: {bucket: bbb, region: x, credentials: {secretName: s}}, encryption: {recipients: [KEY]}, retention: {keepLast: 1}}`, ""},
-		"another bucket":    {store, `{s3: {bucket: bbb}, encryption: {recipients: [KEY]}}`, `{s3: {bucket: ccc}, encryption: {recipients: [KEY]}}`, "the place cannot be changed"},
-		"a prefix":          {store, `{s3: {bucket: bbb}, encryption: {recipients: [KEY]}}`, `{s3: {bucket: bbb, prefix: a}, encryption: {recipients: [KEY]}}`, "the place cannot be changed"},
-		"another prefix":    {store, `{s3: {bucket: bbb, prefix: b}, encryption: {recipients: [KEY]}}`, `{s3: {bucket: bbb, prefix: a}, encryption: {recipients: [KEY]}}`, "the place cannot be changed"},
+		"another bucket":    {store, `{s3: {bucket: bbb}, encryption: {recipients: [KEY]}}`, `{s3: {bucket: ccc}, encryption: {recipients: [KEY]}}`, "bucket, prefix or claim cannot be changed"},
+		"a prefix":          {store, `{s3: {bucket: bbb}, encryption: {recipients: [KEY]}}`, `{s3: {bucket: bbb, prefix: a}, encryption: {recipients: [KEY]}}`, "bucket, prefix or claim cannot be changed"},
+		"another prefix":    {store, `{s3: {bucket: bbb, prefix: b}, encryption: {recipients: [KEY]}}`, `{s3: {bucket: bbb, prefix: a}, encryption: {recipients: [KEY]}}`, "bucket, prefix or claim cannot be changed"},
 		"the same prefix":   {store, `{s3: {bucket: bbb, prefix: b}, encryption: {recipients: [KEY]}}`, `{s3: {bucket: bbb, prefix: b, region: x}, encryption: {recipients: [KEY]}}`, ""},
-		"a volume instead":  {store, `{s3: {bucket: bbb}, encryption: {recipients: [KEY]}}`, `{volume: {claimName: b}, encryption: {recipients: [KEY]}}`, "the place cannot be changed"},
-		"another volume":    {store, `{volume: {claimName: a}, encryption: {recipients: [KEY]}}`, `{volume: {claimName: b}, encryption: {recipients: [KEY]}}`, "the place cannot be changed"},
+		"a volume instead":  {store, `{s3: {bucket: bbb}, encryption: {recipients: [KEY]}}`, `{volume: {claimName: b}, encryption: {recipients: [KEY]}}`, "bucket, prefix or claim cannot be changed"},
+		"another volume":    {store, `{volume: {claimName: a}, encryption: {recipients: [KEY]}}`, `{volume: {claimName: b}, encryption: {recipients: [KEY]}}`, "bucket, prefix or claim cannot be changed"},
 		"the policy":        {backup, `{clusterRef: {name: a}, storeRef: {name: s}}`, `{clusterRef: {name: a}, storeRef: {name: s}, deletionPolicy: Delete}`, ""},
 		"another cluster":   {backup, `{clusterRef: {name: a}, storeRef: {name: s}}`, `{clusterRef: {name: b}, storeRef: {name: s}}`, "a backup cannot be changed"},
 		"another test":      {backup, `{clusterRef: {name: a}, storeRef: {name: s}}`, `{clusterRef: {name: a}, storeRef: {name: s}, verify: Checksum}`, ""},

@@ -189,7 +189,7 @@ func TestBenchmarkImmutable(t *testing.T) {
 		"baseline": {func(s *v1alpha1.GaleraBenchmarkSpec) { s.Baseline = "encrypted" }, "baseline cannot be changed"},
 		"cluster": {func(s *v1alpha1.GaleraBenchmarkSpec) {
 			s.Cluster = v1alpha1.BenchmarkCluster{Ref: &v1alpha1.BenchmarkClusterRef{Name: "shop"}}
-		}, "cannot be exchanged"},
+		}, "cannot be replaced"},
 		"client's image":     {func(s *v1alpha1.GaleraBenchmarkSpec) { s.Client.Image = "other" }, "client, maxRetries and maxFailedPercent cannot be changed"},
 		"client's resources": {func(s *v1alpha1.GaleraBenchmarkSpec) { s.Client.Resources.Limits = corev1.ResourceList{"cpu": oneGi} }, "client, maxRetries and maxFailedPercent cannot be changed"},
 		"maxRetries":         {func(s *v1alpha1.GaleraBenchmarkSpec) { s.MaxRetries = new(int32(9)) }, "maxRetries and maxFailedPercent cannot be changed"},
@@ -207,7 +207,7 @@ func TestBenchmarkImmutable(t *testing.T) {
 	t.Cleanup(func() { _ = kube.Delete(ctx, guest) })
 	other := guest.DeepCopy()
 	must(t, unstructured.SetNestedField(other.Object, "other", "spec", "cluster", "ref", "name"))
-	mustSay(t, kube.Update(ctx, other, client.DryRunAll), "cannot be exchanged")
+	mustSay(t, kube.Update(ctx, other, client.DryRunAll), "cannot be replaced")
 	allowed := guest.DeepCopy()
 	must(t, unstructured.SetNestedField(allowed.Object, true, "spec", "cluster", "ref", "allowPolicyChanges"))
 	mustSay(t, kube.Update(ctx, allowed, client.DryRunAll), "allowPolicyChanges cannot be changed")
