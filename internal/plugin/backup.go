@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -137,17 +138,12 @@ func (e *env) backups() *cobra.Command {
 }
 
 func (e *env) listBackups(ctx context.Context, cluster, format string) error {
+	if format != "" {
+		return e.printBackups(ctx, cluster, format)
+	}
 	var all v1alpha1.GaleraBackupList
 	if err := e.kube.List(ctx, &all, client.InNamespace(e.namespace)); err != nil {
 		return err
-	}
-	if format != "" {
-		all.Items = slices.DeleteFunc(all.Items, func(b v1alpha1.GaleraBackup) bool { return cluster != "" && b.Spec.ClusterRef.Name != cluster })
-		for i := range all.Items {
-			all.Items[i].ManagedFields = nil
-		}
-		all.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("GaleraBackupList"))
-		return e.print(&all, format)
 	}
 	var stores v1alpha1.GaleraBackupStoreList
 	if err := e.kube.List(ctx, &stores, client.InNamespace(e.namespace)); err != nil {
@@ -155,4 +151,21 @@ func (e *env) listBackups(ctx context.Context, cluster, format string) error {
 	}
 	_, err := fmt.Fprint(e.out, screen.Backups(all.Items, stores.Items, cluster, e.style()))
 	return err
+}
+
+// printBackups prints the objects as the API server has them: with fields that this plugin does not know, and without managed fields.
+func (e *env) printBackups(ctx context.Context, cluster, format string) error {
+	all := &unstructured.UnstructuredList{}
+	all.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("GaleraBackupList"))
+	if err := e.kube.List(ctx, all, client.InNamespace(e.namespace)); err != nil {
+		return err
+	}
+	all.Items = slices.DeleteFunc(all.Items, func(b unstructured.Unstructured) bool {
+		of, _, _ := unstructured.NestedString(b.Object, "spec", "clusterRef", "name")
+		return cluster != "" && of != cluster
+	})
+	for i := range all.Items {
+		all.Items[i].SetManagedFields(nil)
+	}
+	return e.print(all.UnstructuredContent(), format)
 }

@@ -221,6 +221,8 @@ func TestRequestLine(t *testing.T) {
 		{v1alpha1.RequestPending, "shop-2 is not Synced", time.Hour, "shop-2 is not Synced", false, ""},
 		{v1alpha1.RequestDone, "shop-2 is the primary", time.Second, "shop-2 is the primary", true, ""},
 		{v1alpha1.RequestExpired, "could not", time.Second, "", true, "expired: could not"},
+		{v1alpha1.RequestCancelled, "replaced", time.Second, "", true, "cancelled: replaced"},
+		{"Deferred", "waits for the night", time.Second, "Deferred: waits for the night", false, ""},
 	} {
 		c.Status.Requests = nil
 		if tc.state != "" {

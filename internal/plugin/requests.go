@@ -123,8 +123,10 @@ func requestLine(c *v1alpha1.GaleraCluster, kind, token string, waited time.Dura
 		return line, false, nil
 	case v1alpha1.RequestDone:
 		return c.Name + ": " + r.Message, true, nil
-	default:
+	case v1alpha1.RequestExpired, v1alpha1.RequestCancelled:
 		return "", true, fmt.Errorf("%s: %s", strings.ToLower(r.State), r.Message)
+	default: // the word of a later release
+		return fmt.Sprintf("%s: %s: %s", c.Name, r.State, r.Message), false, nil
 	}
 }
 

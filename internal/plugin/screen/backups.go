@@ -93,7 +93,7 @@ func besides(stores []v1alpha1.GaleraBackupStore, known map[string]bool, cluster
 			if known[b.Directory+"/"+b.ID] || cluster != "" && (len(parts) < 2 || parts[1] != cluster) {
 				continue
 			}
-			rows = append(rows, []cell{plain(store.Name), plain(b.Directory), plain(b.ID), plain(age(s.Now.Sub(b.CompletedAt.Time)))})
+			rows = append(rows, []cell{plain(store.Name), plain(b.Directory), plain(b.ID), plain(s.since(b.CompletedAt.Time))})
 		}
 		if c := meta.FindStatusCondition(store.Status.Conditions, v1alpha1.ConditionReachable); c != nil && c.Status != metav1.ConditionTrue {
 			out += s.note(red, store.Name, fmt.Sprintf("cannot be used: %s: %s", c.Reason, c.Message))

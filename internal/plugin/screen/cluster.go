@@ -105,7 +105,7 @@ func operation(c *v1alpha1.GaleraCluster, s Style) string {
 	if o.BootstrapMember != "" {
 		what += ", begins with " + o.BootstrapMember + " at " + o.Position
 	}
-	return "\n" + s.note(bold, "operation", what+", for "+age(s.Now.Sub(o.StartedAt.Time)))
+	return "\n" + s.note(bold, "operation", what+", for "+s.since(o.StartedAt.Time))
 }
 
 // requests are what people asked for and did not get yet, and what could not be met during the last hour.
@@ -113,11 +113,16 @@ func requests(c *v1alpha1.GaleraCluster, s Style) string {
 	out := ""
 	for _, r := range c.Status.Requests {
 		what := strings.ToLower(r.Kind) + " " + r.Node
-		switch {
-		case r.State == v1alpha1.RequestPending:
-			out += "\n" + s.note(yellow, what, "asked for "+age(s.Now.Sub(r.RequestedAt.Time))+" ago: "+r.Message)
-		case r.State == v1alpha1.RequestExpired && r.EndedAt != nil && s.Now.Sub(r.EndedAt.Time) < time.Hour:
-			out += "\n" + s.note(red, what, "was given up "+age(s.Now.Sub(r.EndedAt.Time))+" ago: "+r.Message)
+		switch r.State {
+		case v1alpha1.RequestPending:
+			out += "\n" + s.note(yellow, what, "asked for "+s.since(r.RequestedAt.Time)+" ago: "+r.Message)
+		case v1alpha1.RequestExpired:
+			if r.EndedAt != nil && s.Now.Sub(r.EndedAt.Time) < time.Hour {
+				out += "\n" + s.note(red, what, "was given up "+age(s.Now.Sub(r.EndedAt.Time))+" ago: "+r.Message)
+			}
+		case v1alpha1.RequestDone, v1alpha1.RequestCancelled:
+		default: // the word of a later release
+			out += "\n" + s.note(yellow, what, r.State+": "+r.Message)
 		}
 	}
 	return out
@@ -241,7 +246,7 @@ func Recovery(c *v1alpha1.GaleraCluster, s Style) string {
 	}
 	out := headline(c, s) + "\n" + s.table(rows) + notes
 	if since := c.Status.NoPrimarySince; since != nil {
-		out += "no Primary component for " + age(s.Now.Sub(since.Time)) + "\n"
+		out += "no Primary component for " + s.since(since.Time) + "\n"
 	}
 	if t := troubles(c, s); t != "" {
 		return out + t

@@ -97,7 +97,7 @@ func channel(c *v1alpha1.ChannelStatus, policy string, as detail) cell {
 		}
 		return cell{"~ TLS and plaintext", yellow}
 	}
-	return cell{"? " + strings.ToLower(c.Observed), yellow}
+	return cell{strings.TrimSpace("? " + strings.ToLower(c.Observed)), yellow}
 }
 
 func certificates(c *v1alpha1.GaleraCluster, s Style) string {
@@ -121,7 +121,7 @@ func certificates(c *v1alpha1.GaleraCluster, s Style) string {
 		out += s.paint(yellow, s.wrap("the CA is being replaced: "+t.Step, 0)) + "\n"
 	}
 	if sw := t.Switch; sw != nil {
-		out += s.paint(yellow, s.wrap(fmt.Sprintf("switching replication from %s to %s (%s), for %s", sw.From, sw.To, sw.Strategy, age(s.Now.Sub(sw.StartedAt.Time))), 0)) + "\n"
+		out += s.paint(yellow, s.wrap(fmt.Sprintf("switching replication from %s to %s (%s), for %s", sw.From, sw.To, sw.Strategy, s.since(sw.StartedAt.Time)), 0)) + "\n"
 	}
 	return out
 }

@@ -147,6 +147,14 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
+// since is how long ago a time was; "an unknown time" where an operator of another release tells none.
+func (s Style) since(t time.Time) string {
+	if t.IsZero() {
+		return "an unknown time"
+	}
+	return age(s.Now.Sub(t))
+}
+
 // cell is a text in a table, and its colour.
 type cell struct{ text, colour string }
 
