@@ -12,15 +12,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// labelTest marks what tests have made, so that leftovers can be found.
-const labelTest = "galera-operator.io/test"
+// LabelTest marks what tests have made, so that leftovers can be found.
+const LabelTest = "galera-operator.io/test"
 
 // CreateNamespace makes a namespace in which only pods of the level "restricted" are admitted.
 func (k *Kube) CreateNamespace(ctx context.Context, prefix string) (string, error) {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		GenerateName: prefix + "-",
 		Labels: map[string]string{
-			labelTest:                            "true",
+			LabelTest:                            "true",
 			"pod-security.kubernetes.io/enforce": "restricted",
 		},
 	}}
@@ -50,7 +50,7 @@ func (k *Kube) DeleteNamespace(ctx context.Context, name string) error {
 // DeleteLeftovers removes what interrupted runs have left.
 func (k *Kube) DeleteLeftovers(ctx context.Context) error {
 	var list corev1.NamespaceList
-	if err := k.List(ctx, &list, client.MatchingLabels{labelTest: "true"}); err != nil {
+	if err := k.List(ctx, &list, client.MatchingLabels{LabelTest: "true"}); err != nil {
 		return err
 	}
 	var errs []error
