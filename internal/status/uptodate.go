@@ -17,13 +17,17 @@ import (
 func upToDate(in Input) verdict {
 	var pending, now []string
 	for _, m := range in.Snapshot.Members {
-		switch {
-		case !plan.Outdated(m):
-		case plan.Deferred(in.Snapshot, m):
+		switch outdated := plan.Outdated(m); {
+		case outdated && plan.Deferred(in.Snapshot, m):
 			pending = append(pending, m.Name+" is to be restarted: "+in.Snapshot.RestartsWait)
-		default:
+		case outdated:
 			now = append(now, m.Name+" is to be restarted")
+		case m.Known && m.Pod.Exists && m.ConfigLoaded != in.Config.Revision: // it may need a restart then
+			now = append(now, m.Name+" has not read the new configuration yet")
 		}
+	}
+	if in.Facts.StatefulSet != nil && !templateApplied(in.Facts) {
+		now = append(now, "the pods' new template is not written yet")
 	}
 	for _, name := range slices.Sorted(maps.Keys(in.OutdatedAgents)) {
 		switch why := in.OutdatedAgents[name]; {

@@ -24,6 +24,11 @@ func TestUpToDate(t *testing.T) {
 			"n-1 is to be restarted: waits for the window that begins at 3"},
 		"one that waits beside one that does not": {[]func(*Input){outdated, waits, func(in *Input) { in.Snapshot.Members[2].StaleTrust = true }}, "Updating",
 			"n-2 is to be restarted; n-1 is to be restarted: waits for the window that begins at 3"},
+		"a node that has not read it": {[]func(*Input){func(in *Input) { in.Snapshot.Members[1].ConfigLoaded = "r0" }}, "Updating", "n-1 has not read the new configuration yet"},
+		"a node that does not answer": {[]func(*Input){func(in *Input) { in.Snapshot.Members[1].ConfigLoaded, in.Snapshot.Members[1].Known = "", false }}, "UpToDate",
+			"all nodes and agents are as the spec and this operator ask for"},
+		"a new template": {[]func(*Input){func(in *Input) { in.Facts.PodTemplate, in.Facts.StatefulSet = "t", &appsv1.StatefulSet{} }}, "Updating",
+			"the pods' new template is not written yet"},
 		"agents": {[]func(*Input){func(in *Input) {
 			in.OutdatedAgents = map[string]string{"n-2": "", "n-1": agentapi.NotNow + "the member is joining"}
 		}}, "Updating", "the agent of n-1 is to be replaced; the agent of n-2 is to be replaced"},
