@@ -62,7 +62,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestQuiet: a status that changes with every look wakes everybody.
+// TestQuiet: a status that changes with every look wakes every watcher.
 func TestQuiet(t *testing.T) {
 	var to v1alpha1.ArchiveStatus
 	decide(&to, with())

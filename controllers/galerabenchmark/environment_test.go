@@ -75,7 +75,7 @@ func TestSpentAfterAFailure(t *testing.T) {
 	}
 }
 
-// TestTroubleOfTheScheduler: nobody but the scheduler speaks of a pod that no node takes.
+// TestTroubleOfTheScheduler: only the scheduler speaks of a pod that no node takes.
 func TestTroubleOfTheScheduler(t *testing.T) {
 	since := metav1.NewTime(time.Unix(1e9, 0))
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{batchv1.JobNameLabel: "x-run-001-1"}}}

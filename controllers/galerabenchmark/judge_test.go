@@ -111,7 +111,7 @@ func TestTheNewerJobIsLookedAt(t *testing.T) {
 		}
 	}
 	if got := current(b, []batchv1.Job{namesake}); got != nil {
-		t.Errorf("somebody else's: %s", got.Name)
+		t.Errorf("another owner's: %s", got.Name)
 	}
 }
 
@@ -131,7 +131,7 @@ func TestRecordsAreInOrder(t *testing.T) {
 	}
 }
 
-// TestTroubleOfTheSSHServer: a Job that waits for it says why, and nobody's else.
+// TestTroubleOfTheSSHServer: a Job that waits for it says why, and no other Job does.
 func TestTroubleOfTheSSHServer(t *testing.T) {
 	waiting := func(tunnel string) corev1.Pod {
 		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.LabelTunnel: tunnel}}}

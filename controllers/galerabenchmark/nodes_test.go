@@ -106,6 +106,6 @@ func TestOneNodeKeepsTheAccount(t *testing.T) {
 	}
 	c.Name = "other"
 	if err := nodes.KeepAccount(t.Context(), c, agentapi.BenchAccount{}); err == nil {
-		t.Error("nobody was asked")
+		t.Error("no agent was asked")
 	}
 }

@@ -31,7 +31,7 @@ import (
 
 var errKilled = errors.New("the operator was killed")
 
-// play is a benchmark with objects in memory. Every pass is another operator's; it plays everybody else.
+// play is a benchmark with objects in memory. Every pass is another operator's; it plays all others.
 type play struct {
 	*testing.T
 	kube client.WithWatch
@@ -106,7 +106,7 @@ func (p *play) pass() {
 			return p.write(func() error { return c.Patch(ctx, o, patch, opts...) })
 		},
 		Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
-			return p.write(func() error { return nil }) // roles, which nobody asks for here
+			return p.write(func() error { return nil }) // roles, which are not asked for here
 		},
 		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
 			return p.write(func() error { return c.SubResource(sub).Update(ctx, o, opts...) })
@@ -212,7 +212,7 @@ func (p *play) must(err error) {
 	}
 }
 
-// outcome is everything somebody can see of a benchmark that has ended, without its times.
+// outcome is everything a user can see of a benchmark that has ended, without its times.
 func (p *play) outcome() string {
 	p.Helper()
 	for range 200 {

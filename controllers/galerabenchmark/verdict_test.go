@@ -82,7 +82,7 @@ func TestEndsAreOneOrTheOther(t *testing.T) {
 		"given up": {&v1alpha1.BenchmarkFailure{Reason: v1alpha1.ReasonTooManyInvalidRuns, Message: "again and again"}, false},
 	} {
 		b.Status.Failure = tc.failure
-		// The private cluster is still being deleted, and nobody waits for it any longer.
+		// The private cluster is still being deleted, and is not waited for any longer.
 		seen := benchmarkFacts{State: plan.State{Benchmark: b, Going: true, Now: time.Unix(1e9, 0).Add(24 * time.Hour)}}
 		d := plan.Next(seen.State)
 		var s v1alpha1.GaleraBenchmarkStatus

@@ -9,7 +9,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// TestOnlyTheExporterIsGivenASecretOfTheCluster: root's password, for instance, becomes nobody's.
+// TestOnlyTheExporterIsGivenASecretOfTheCluster: root's password, for instance, becomes no user's.
 func TestOnlyTheExporterIsGivenASecretOfTheCluster(t *testing.T) {
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "shop", UID: "1"}}
 	other := c.DeepCopy()

@@ -215,7 +215,7 @@ func (s *arbitration) foreign() {
 	for i := range 2 {
 		s.node(i).until("without the arbitrator", time.Minute, func(r agentapi.Report) bool { return synced(2)(r) })
 	}
-	// garbd runs and tries; nobody lets it in.
+	// garbd runs and tries; no node lets it in.
 	for end := time.Now().Add(8 * time.Second); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
 		if r := got(s.node(0).report())(s.T); r.Server.Size != 2 {
 			s.Fatalf("a foreign certificate was let in: %+v", r.Server)

@@ -16,9 +16,9 @@ func lineageAgent(t *testing.T, s agentapi.Server) *agent {
 	return a
 }
 
-// TestFirstLineIsKnownBeforeAnybodyCanJoin: whoever joins takes over the lines it is told of, and a
+// TestFirstLineIsKnownBeforeAJoin: a joiner takes over the lines it is told of, and a
 // member is told to be Primary before it serves.
-func TestFirstLineIsKnownBeforeAnybodyCanJoin(t *testing.T) {
+func TestFirstLineIsKnownBeforeAJoin(t *testing.T) {
 	a := lineageAgent(t, agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeJoined, ClusterUUID: agenttest.UUID})
 	a.run.Kind, a.run.Epoch = agentapi.OrderInitialise, 1
 	a.judgeServer()
@@ -39,7 +39,7 @@ func TestLinesAreTakenOver(t *testing.T) {
 	}
 }
 
-// TestWhoIsLetGoAsksAnew: a member that is told to go on, because another one is about to start the cluster, joins nobody
+// TestWhoIsLetGoAsksAnew: a member that is told to go on, because another one is about to start the cluster, joins no peer
 // who was Primary before.
 func TestWhoIsLetGoAsksAnew(t *testing.T) {
 	a := fresh(t)

@@ -132,7 +132,7 @@ func TestFrozenVolume(t *testing.T) {
 }
 
 // TestOrdersThatFormAreNotCarriedOutLate: while one is on its way to the disk others see the member as Forming, and one that has taken too
-// long is over: somebody else may be Primary by then.
+// long is over: another member may be Primary by then.
 func TestOrdersThatFormAreNotCarriedOutLate(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind agentapi.OrderKind
@@ -233,7 +233,7 @@ func TestBootstrapIsOnTheDiskFirst(t *testing.T) {
 	}
 }
 
-// TestFirstLineIsHeldBack: nobody is told of a component whose first line is not recorded.
+// TestFirstLineIsHeldBack: no peer is told of a component whose first line is not recorded.
 func TestFirstLineIsHeldBack(t *testing.T) {
 	s := onSlowVolume(t)
 	s.run.Proc = agenttest.Server(t)

@@ -40,7 +40,7 @@ func TestStuckDonor(t *testing.T) {
 
 	s.epoch++
 	donor.send(agentapi.OrderRestart, s.epoch, galera.Position{}, s.uuid)
-	r = donor.until("down", 60*time.Second, waiting) // and not back: there is nobody to join
+	r = donor.until("down", 60*time.Second, waiting) // and not back: there is no peer to join
 	s.epoch++
 	if _, result := donor.send(agentapi.OrderBootstrap, s.epoch, r.Position, s.uuid); result.State != agentapi.OrderAccepted {
 		t.Fatalf("%+v", result)

@@ -179,14 +179,14 @@ func (s *story) followJoin(n *node, limit time.Duration, each func(agentapi.Repo
 }
 
 func (s *story) spare() {
-	for range 2 { // whoever is first in the list: once is chance
+	for range 2 { // the first in the list: once is chance
 		before := s.given(1)
 		r, phases := s.rejoin(s.node(2), 90*time.Second, nil)
 		s.Logf("%v %+v", phases, *r.Join)
 		if r.Join.Donor != "shop-1" || r.Join.Kind != agentapi.JoinSST || s.given(1)["SST"] != before["SST"]+1 {
 			s.Errorf("from %q: %+v", r.Join.Donor, s.given(1))
 		}
-		// The later ones may be over before anybody has asked.
+		// The later ones may be over before they are asked for.
 		if !slices.IsSorted(ranks(phases)) || !slices.Contains(phases, agentapi.JoinWaiting) || r.Join.Bytes < rows*rowMiB<<20 {
 			s.Errorf("phases %v", phases)
 		}
@@ -334,7 +334,7 @@ func (s *story) disagree() {
 	s.intact()
 }
 
-// foreignCertificate gives the joiner a pair of somebody else's.
+// foreignCertificate gives the joiner a pair of another CA.
 func (s *story) foreignCertificate() {
 	n := s.node(2)
 	other := newAuthority(s.T, "somebody else", nil)

@@ -18,7 +18,7 @@ func all(c *Client, host string) map[string]error {
 	return map[string]error{"status": status, "order": order, "primary": c.TellPrimary(ctx, host, "a"), "evict": c.Evict(ctx, host, Eviction{})}
 }
 
-// TestRedirectsAreNotFollowed: whoever answers in an agent's place sends the operator nowhere.
+// TestRedirectsAreNotFollowed: a server in an agent's place sends the operator nowhere.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	var asked atomic.Int32
 	elsewhere, _ := agentServer(t, func(w http.ResponseWriter, _ *http.Request) {

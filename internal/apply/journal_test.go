@@ -18,7 +18,7 @@ func TestLeap(t *testing.T) {
 	}{
 		"what members remember":                   {2, plan.RecordUUID{Epoch: 7}, 7},
 		"never back":                              {9, plan.RecordUUID{Epoch: 7}, 9},
-		"somebody may remember more":              {0, plan.RecordUUID{Epoch: 7, Leap: true}, now.Unix()},
+		"a member may remember more":              {0, plan.RecordUUID{Epoch: 7, Leap: true}, now.Unix()},
 		"after a loss in the very same second":    {0, plan.RecordUUID{Epoch: now.Unix(), Leap: true}, now.Unix() + 1},
 		"a hibernation was begun before, at that": {now.Unix() + 5, plan.RecordUUID{Epoch: 7, Leap: true}, now.Unix() + 6},
 	} {

@@ -22,7 +22,7 @@ func waitsForDonor(s galera.Snapshot) plan.Decision {
 	return d
 }
 
-// restartsDonorAtOnce believes that nobody else could give.
+// restartsDonorAtOnce believes that no other node could give.
 func restartsDonorAtOnce(s galera.Snapshot) plan.Decision {
 	op := s.Operation
 	if op == nil || op.Type != galera.OpRestart {

@@ -8,7 +8,7 @@ import (
 // Deliberate bugs of requests by annotation.
 var requestMutants = []mutant{
 	{"a node that does not serve is promoted", promotesUnfit, requests, []string{PrimaryUnfit}},
-	{"a restart that was asked for waits for nobody", restartsAskedAtOnce, requests, []string{TakenWhileWeak, TwoTaken, WriterTaken}},
+	{"a restart that was asked for does not wait", restartsAskedAtOnce, requests, []string{TakenWhileWeak, TwoTaken, WriterTaken}},
 	{"a restart that was cut off counts as under way", awaitsCutRestarts, requests, []string{Stuck}},
 	{"requests are recorded and forgotten", forgetsRequests, requests, []string{Stuck}},
 }

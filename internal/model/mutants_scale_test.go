@@ -57,7 +57,7 @@ func removesUnseen(s galera.Snapshot) plan.Decision {
 	return plan.Plan(s)
 }
 
-// believesOldViews pretends that everybody has been told.
+// believesOldViews pretends that all have been told.
 func believesOldViews(s galera.Snapshot) plan.Decision {
 	target, ok := leaver(s)
 	if !ok || target.Phase != galera.PhaseStopped {

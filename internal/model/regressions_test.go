@@ -41,7 +41,7 @@ var regressions = []regression{
 		}}},
 	{"a joiner that waits for its copy of marked data loses the component", nil,
 		Schedule{Members: 3, Events: []Event{{CutAlter, 3, 2}, {Agent, 1, 0}, {Agent, 1, 0}, {KillServer, 2, 0}}}},
-	{"a donor that gives to nobody is restarted while the others catch up", nil,
+	{"a donor without a joiner is restarted while the others catch up", nil,
 		Schedule{Members: 3, Eager: true, Hears: true, Events: []Event{
 			{Wipe, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Partition, 6, 0}, {Round, 0, 0}, {Heal, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
 			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Write, 0, 0}, {LookAround, 1, 0}, {CrashBeforeStatus, 1, 0},

@@ -36,7 +36,7 @@ func pair() (Facts, map[string]Seen) {
 	return f, seen
 }
 
-// TestArbitratorIsNoMember: nobody may look for data there, nor miss it where members are counted.
+// TestArbitratorIsNoMember: no policy may look for data there, nor miss it where members are counted.
 func TestArbitratorIsNoMember(t *testing.T) {
 	f, seen := pair()
 	s := Snapshot(f, seen, agentapi.NodeConfig{}, time.Now())
@@ -102,7 +102,7 @@ func TestArbitratorAndThePublishedPair(t *testing.T) {
 	f, seen := pair()
 	f.ArbitratorPod, f.Arbitrator.Spec.Replicas = nil, new(int32)
 	if _, ok := arbitratorUse(f, seen); ok {
-		t.Error("one that is asleep holds nobody up")
+		t.Error("one that is asleep holds up no other")
 	}
 	f.Arbitrator = nil
 	if _, ok := arbitratorUse(f, seen); ok {

@@ -56,7 +56,7 @@ func TestContinueRecover(t *testing.T) {
 			action: giving(send("db-1", "recover-5", 5, OrderBootstrap, at(9), "bootstrap"), "db-0")},
 		{name: "one lost its disk", s: crashed(db(0, empty)), reason: ReasonDataLost, blocked: true},
 		{name: "it is Primary", s: crashed(db(1, synced), db(1, role(rolePrimary)), db(0, role("replica"))), action: Complete{Message: "db-1 is Primary"}},
-		{name: "somebody else is Primary", s: crashed(db(0, synced)), action: Complete{Message: "db-0 is Primary"}},
+		{name: "another member is Primary", s: crashed(db(0, synced)), action: Complete{Message: "db-0 is Primary"}},
 	})
 }
 

@@ -36,7 +36,7 @@ func TestPublish(t *testing.T) {
 		"renewed, all there":                 {galera.Certificates{Published: old, Valid: true, Issued: renewed, Members: all}, "issued [A] Settled []"},
 		"renewed, one silent":                {galera.Certificates{Published: old, Valid: true, Issued: renewed, Members: uses("serves", "", "serves")}, "issued [A] Settled []"},
 		"another CA":                         {galera.Certificates{Published: old, Valid: true, Issued: other, Members: all}, "published [A B] DistributingTrust []"},
-		"another CA, nobody there":           {galera.Certificates{Published: old, Valid: true, Issued: other, Members: uses("", "")}, "published [A B] DistributingTrust [n-0 n-1]"},
+		"another CA, no node there":          {galera.Certificates{Published: old, Valid: true, Issued: other, Members: uses("", "")}, "published [A B] DistributingTrust [n-0 n-1]"},
 		"both published, one has not loaded": {galera.Certificates{Published: both, Valid: true, Issued: other, Members: uses("loaded", "", "serves")}, "published [A B] DistributingTrust [n-1]"},
 		"both trusted":                       {galera.Certificates{Published: both, Valid: true, Issued: other, Members: uses("loaded", "loaded")}, "issued [A B] RotatingCertificates []"},
 		"new leaf, one not seen serving":     {galera.Certificates{Published: certPair("l3", "A B", "B"), Valid: true, Issued: other, Members: uses("serves", "serves", "loaded")}, "issued [A B] RotatingCertificates [n-2]"},

@@ -20,9 +20,9 @@ func TestReleaseDonor(t *testing.T) {
 		return SendOrder{Member: member, ID: "restart-5/" + member + "/restart/r1", Epoch: 5, Kind: OrderRestart}
 	}
 	check(t, []row{
-		{name: "the only one with data is restarted, though nobody is Synced", s: shop(db(0, stuckAsDonor), db(1, waiting), db(2, waiting)),
+		{name: "the only one with data is restarted, though no node is Synced", s: shop(db(0, stuckAsDonor), db(1, waiting), db(2, waiting)),
 			action: Begin{restartOf("db-0")}},
-		{name: "and keeps its role, as there is nobody to take it", s: shop(db(0, stuckAsDonor), db(1, waiting), db(2, waiting), running(restartOf("db-0"))),
+		{name: "and keeps its role, as there is no node to take it", s: shop(db(0, stuckAsDonor), db(1, waiting), db(2, waiting), running(restartOf("db-0"))),
 			action: order("db-0")},
 		{name: "while another gives, the others come first", s: shop(db(2, stuckAsDonor), db(1, waiting), running(restartOf("db-2"))),
 			reason: ReasonRestarting, says: "db-1"},

@@ -41,7 +41,7 @@ func TestTwoPrimaries(t *testing.T) {
 func TestRecordUUID(t *testing.T) {
 	check(t, []row{
 		{name: "as soon as there is a component", s: shop(unrecorded, started), action: RecordUUID{history, 4, false}},
-		{name: "with the highest epoch that anybody remembers", s: shop(unrecorded, db(1, knows(7))), action: RecordUUID{history, 7, true}},
+		{name: "with the highest epoch that any member remembers", s: shop(unrecorded, db(1, knows(7))), action: RecordUUID{history, 7, true}},
 		{name: "also in a hibernation that was begun before", s: shop(unrecorded, func(s *galera.Snapshot) { s.Operation = &galera.Operation{Type: galera.OpHibernate, Epoch: 4} }),
 			action: RecordUUID{history, 4, true}},
 		{name: "an epoch that the status has lost", s: shop(db(1, knows(7))), action: RecordUUID{history, 7, false}},
@@ -72,12 +72,12 @@ func TestFollowWriter(t *testing.T) {
 		{name: "leaves a server that has ended", s: shop(db(0, down(10))), action: AssignRoles{Primary: "db-1"}},
 		{name: "stays on a donor", s: shop(db(0, state(galera.NodeDonor)), db(2, state(galera.NodeJoining))), reason: ReasonJoining},
 		{name: "leaves a donor that is blocked", s: shop(db(0, state(galera.NodeDonor), unready), db(2, state(galera.NodeJoining))), action: AssignRoles{Primary: "db-1"}},
-		{name: "stays on a blocked donor when nobody else can write", s: shop(db(0, state(galera.NodeDonor), unready), db(1, state(galera.NodeJoining)), db(2, state(galera.NodeJoining))), reason: ReasonJoining},
+		{name: "stays on a blocked donor when no other node can write", s: shop(db(0, state(galera.NodeDonor), unready), db(1, state(galera.NodeJoining)), db(2, state(galera.NodeJoining))), reason: ReasonJoining},
 		{name: "stays on one of two blocked donors", s: shop(db(0, state(galera.NodeDonor), unready, role("replica")), db(1, state(galera.NodeDonor), unready, role(rolePrimary)), db(2, state(galera.NodeJoining))), reason: ReasonJoining},
 		{name: "a pod that came back is no reason to move", s: shop(db(2, role("replica"), state(galera.NodeJoining))), reason: ReasonJoining},
 		{name: "of two roles one goes", s: shop(db(2, role(rolePrimary))), action: AssignRoles{Primary: "db-0"}},
 		{name: "comes back to the recorded primary", s: shop(all(role("replica")), func(s *galera.Snapshot) { s.Primary = "db-2" }), action: AssignRoles{Primary: "db-2"}},
 		{name: "not to a copy that is not on the disk", s: shop(all(role("replica")), db(0, halfKept)), action: AssignRoles{Primary: "db-1"}},
-		{name: "nobody can write", s: shop(all(state(galera.NodeJoining))), reason: ReasonJoining},
+		{name: "no node can write", s: shop(all(state(galera.NodeJoining))), reason: ReasonJoining},
 	})
 }

@@ -40,7 +40,7 @@ func TestRestart(t *testing.T) {
 		{name: "and not before the new ones are there", s: shop(published, db(2, trustsOld, func(m *galera.Member) { m.Publication = "before" })),
 			reason: ReasonConfiguration, says: "db-2 to read the new certificates"},
 		{name: "halted by a failure", s: shop(db(1, oldConfig), db(2, failed), running(restartOf("db-1"))), reason: ReasonMemberFailed, says: "bad setting"},
-		{name: "nobody else is touched while it is down", s: shop(db(1, down(9)), db(2, failed, outdatedPod), running(restartOf("db-1"))), reason: ReasonRestarting, says: "waiting for db-1"},
+		{name: "no other node is touched while it is down", s: shop(db(1, down(9)), db(2, failed, outdatedPod), running(restartOf("db-1"))), reason: ReasonRestarting, says: "waiting for db-1"},
 		{name: "one that cannot run in its old pod is replaced at once", s: shop(db(1, oldConfig), db(2, failed, outdatedPod)), action: Begin{restartOf("db-2")}},
 		{name: "and its pod deleted", s: shop(db(2, failed, outdatedPod), running(restartOf("db-2"))), action: DeletePod{"db-2"}},
 	})

@@ -36,7 +36,7 @@ func TestScale(t *testing.T) {
 		{name: "down waits for the others", s: shop(wanted(1), db(1, silent)), reason: ReasonScaling, says: "db-1"},
 		{name: "a broken last member may go", s: shop(wanted(1), db(2, unreadable)), action: Begin{leave}},
 		{name: "before old pods are restarted", s: shop(wanted(1), all(outdatedPod)), action: Begin{leave}},
-		{name: "nobody is removed while the cluster is down", s: shop(wanted(1), db(0, down(10)), db(1, down(10)), db(2, down(12))), action: recoverBy("db-2", 12, 5)},
+		{name: "no node is removed while the cluster is down", s: shop(wanted(1), db(0, down(10)), db(1, down(10)), db(2, down(12))), action: recoverBy("db-2", 12, 5)},
 
 		{name: "the writer moves first", s: leaving(db(0, func(m *galera.Member) { m.Pod.Role = "replica" }), db(2, func(m *galera.Member) { m.Pod.Role = rolePrimary })),
 			action: AssignRoles{Primary: "db-0"}},

@@ -62,7 +62,7 @@ func TestRecover(t *testing.T) {
 			reason: ReasonForeignData, blocked: true, says: "db-1 hold write-sets that the latest line"},
 		{name: "a later line and the higher seqno", s: shop(db(0, down(9), line(3)), db(1, down(8), line(1)), db(2, down(7), line(3))), action: recoverBy("db-0", 9, 5)},
 		{name: "one is still stopping", s: shop(all(down(8)), db(1, phase(galera.PhaseStopping))), reason: ReasonWaitingForMembers, says: "db-1"},
-		{name: "nobody has data", s: shop(all(incomplete)), reason: ReasonDataLost, blocked: true},
+		{name: "no member has data", s: shop(all(incomplete)), reason: ReasonDataLost, blocked: true},
 	})
 }
 
@@ -79,9 +79,9 @@ func TestMissingMembers(t *testing.T) {
 		{name: "never had data", s: shop(all(down(8)), db(2, empty, func(m *galera.Member) { m.HeldData = false })), action: recoverBy("db-0", 8, 5)},
 		{name: "foreign", s: shop(all(down(8)), db(2, foreign(99))), reason: ReasonForeignData, blocked: true, says: "db-2 hold data of another cluster"},
 		{name: "position unreadable", s: shop(all(down(8)), db(2, unreadable)), reason: ReasonPositionUnknown, blocked: true},
-		{name: "nobody to vouch for", s: shop(all(foreign(9))), reason: ReasonForeignData, blocked: true, says: "known positions"},
+		{name: "no member to vouch for", s: shop(all(foreign(9))), reason: ReasonForeignData, blocked: true, says: "known positions"},
 		{name: "approved", s: shop(all(down(8)), db(2, silent), trust("db-0", at(8), 5, "db-2")), action: recoverBy("db-0", 8, 5)},
-		{name: "approved, but somebody else is missing too", s: shop(all(down(8)), db(1, silent), db(2, silent), trust("db-0", at(8), 5, "db-2")), reason: ReasonWaitingForMembers, says: `"without":[{"name":"db-1","as":"Gone"},{"name":"db-2","as":"Gone"}]`},
+		{name: "approved, but another member is missing too", s: shop(all(down(8)), db(1, silent), db(2, silent), trust("db-0", at(8), 5, "db-2")), reason: ReasonWaitingForMembers, says: `"without":[{"name":"db-1","as":"Gone"},{"name":"db-2","as":"Gone"}]`},
 		{name: "approved of equals", s: shop(all(down(8)), db(2, silent), trust("db-1", at(8), 5, "db-2")), action: recoverBy("db-1", 8, 5)},
 		{name: "approved at another position", s: shop(all(down(8)), db(2, silent), trust("db-0", at(7), 5, "db-2")), reason: ReasonWaitingForMembers,
 			says: "The approval in spec.recovery is for another situation"},

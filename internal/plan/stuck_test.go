@@ -56,7 +56,7 @@ func TestStuckMemberIsMissing(t *testing.T) {
 		{name: "a read-only volume", s: shop(all(down(8)), db(2, down(8), cannot(galera.ReadOnly))), reason: ReasonMemberFailed, blocked: true, says: "refuses writes"},
 		{name: "a read-only volume, and its server runs", s: shop(all(down(8)), db(2, nonPrimary(8, "db-2"), cannot(galera.ReadOnly))), reason: ReasonMemberFailed, blocked: true, says: command("db-2", galera.StillRunning)},
 		{name: "approved", s: shop(all(down(8)), db(2, hung), trustBut("db-0", at(8), 5, "db-2")), action: recoverBy("db-0", 8, 5)},
-		{name: "approved by whoever has seen that it does not run", s: shop(all(down(8)), db(2, hung), trust("db-0", at(8), 5, "db-2")), action: recoverBy("db-0", 8, 5)},
+		{name: "approved by a user who has seen that it does not run", s: shop(all(down(8)), db(2, hung), trust("db-0", at(8), 5, "db-2")), action: recoverBy("db-0", 8, 5)},
 		{name: "approved while its agent answered, and it is silent now", s: shop(all(down(8)), db(2, silent), trustBut("db-0", at(8), 5, "db-2")), reason: ReasonWaitingForMembers, says: command("db-2", galera.Gone)},
 		{name: "all are stuck", s: shop(all(hung)), reason: ReasonMemberFailed, blocked: true, says: "db-0, db-1 and db-2 run"},
 		{name: "nothing is known of the history", s: shop(all(hung), func(s *galera.Snapshot) { s.ClusterUUID = "" }), reason: ReasonMemberFailed, blocked: true, says: "no history can be found: db-0 runs"},

@@ -50,7 +50,7 @@ func TestSwitchBegins(t *testing.T) {
 		{name: "no dynamic sockets", s: switching(plain, strict, db(2, oldProvider)), reason: ReasonRebootstrap, blocked: true, says: "spec.tls.switchStrategy to Rebootstrap"},
 		{name: "too small a cache to come back from", s: switching(plain, strict, rebootstrap, db(0, cacheOf(30*time.Second))),
 			reason: ReasonSwitchRefused, blocked: true, says: "spec.stateTransfer.istWindow"},
-		{name: "a small cache where nobody comes back from", s: switching(plain, strict, rebootstrap, db(1, cacheOf(30*time.Second))),
+		{name: "a small cache of a node that stops for good", s: switching(plain, strict, rebootstrap, db(1, cacheOf(30*time.Second))),
 			action: begun(5, "switchtls-5", "Rebootstrap", "db-0"), reason: ReasonSwitching},
 		{name: "no dynamic sockets needed", s: switching(plain, strict, db(2, oldProvider), rebootstrap), action: begun(5, "switchtls-5", "Rebootstrap", "db-0"), reason: ReasonSwitching},
 		{name: "a silent member", s: switching(plain, strict, db(2, silent)), reason: ReasonSwitching, says: "the agent of db-2 before encryption"},

@@ -30,7 +30,7 @@ func TestReleaseGiver(t *testing.T) {
 	restart := Begin{restartOf("db-0")}
 	turn := running(restartOf("db-0"))
 	check(t, []row{
-		{name: "it is restarted, though nobody else serves", s: alone(), action: restart, says: "db-0 is the only node with data"},
+		{name: "it is restarted, though no other node serves", s: alone(), action: restart, says: "db-0 is the only node with data"},
 		{name: "with half a copy beside it", s: alone(db(1, waits(galera.DataIncomplete))), action: restart},
 		{name: "its pod is replaced, and the reason told", s: alone(turn), action: DeletePod{"db-0"}, says: "no node serves meanwhile"},
 		{name: "it is on its way", s: alone(turn, db(0, func(m *galera.Member) { m.Pod.Terminating = true })), reason: ReasonRestarting, says: "waiting for db-0"},
@@ -54,7 +54,7 @@ func TestReleaseGiver(t *testing.T) {
 		{name: "not while another starts", s: alone(db(1, phase(galera.PhaseStarting))), reason: ReasonMemberFailed},
 		{name: "not beside one that is silent", s: alone(db(1, silent)), reason: ReasonRestarting, says: "waiting for db-1"},
 		{name: "not beside one that has data", s: alone(db(1, down(8))), reason: ReasonMemberFailed},
-		{name: "not beside one whose data nobody has looked at", s: alone(db(1, func(m *galera.Member) { m.Data = galera.DataUnknown })), reason: ReasonMemberFailed},
+		{name: "not beside one whose data are not examined", s: alone(db(1, func(m *galera.Member) { m.Data = galera.DataUnknown })), reason: ReasonMemberFailed},
 		{name: "not beside one that has lost its data", s: alone(db(1, func(m *galera.Member) { m.HeldData = true })), reason: ReasonMemberFailed},
 		{name: "not beside one whose pod goes", s: alone(db(1, func(m *galera.Member) { m.Pod.Terminating = true })), reason: ReasonMemberFailed},
 		{name: "not while another serves", s: shop(all(lacksTools, outdatedPod), db(2, waits(galera.DataEmpty), func(m *galera.Member) {

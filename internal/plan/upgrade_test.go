@@ -43,7 +43,7 @@ func TestRollOfAnImage(t *testing.T) {
 			action: Begin{restartOf("db-2")}},
 		{name: "not while it starts", s: shop(db(2, crashing, outdatedPod, func(m *galera.Member) { m.Phase = galera.PhaseStarting }), turn),
 			reason: ReasonMemberFailed, says: "halted"},
-		{name: "nobody else is touched meanwhile", s: shop(first, rest, db(2, crashing, outdatedPod, func(m *galera.Member) { m.Pod.Terminating = true }), turn),
+		{name: "no other node is touched meanwhile", s: shop(first, rest, db(2, crashing, outdatedPod, func(m *galera.Member) { m.Pod.Terminating = true }), turn),
 			reason: ReasonMemberFailed, says: "halted"},
 	})
 }

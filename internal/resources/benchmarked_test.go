@@ -17,8 +17,8 @@ func TestMeasuredClustersHaveAClientCA(t *testing.T) {
 		users bool
 		has   bool
 	}{
-		"nobody's": {func(*v1alpha1.GaleraCluster) {}, false, false},
-		"measured": {func(c *v1alpha1.GaleraCluster) { c.Annotations = map[string]string{v1alpha1.AnnotationBenchmark: "x"} }, false, true},
+		"no benchmark": {func(*v1alpha1.GaleraCluster) {}, false, false},
+		"measured":     {func(c *v1alpha1.GaleraCluster) { c.Annotations = map[string]string{v1alpha1.AnnotationBenchmark: "x"} }, false, true},
 		"private": {func(c *v1alpha1.GaleraCluster) {
 			c.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(b, v1alpha1.GroupVersion.WithKind("GaleraBenchmark"))}
 		}, false, true},

@@ -19,7 +19,7 @@ func exporting(tls v1alpha1.ClientTLS) *v1alpha1.GaleraCluster {
 	return c
 }
 
-// TestExporterReadsWhatTheAgentDoesNot: nothing that the agent serves, and nothing nobody has asked for.
+// TestExporterReadsWhatTheAgentDoesNot: nothing that the agent serves, and nothing that is not asked for.
 func TestExporterReadsWhatTheAgentDoesNot(t *testing.T) {
 	c := exporting(v1alpha1.TLSRequired)
 	c.Spec.Monitoring.Exporter.Collectors = []string{"perf_schema.tableiowaits", "info_schema.innodb_cmp"}

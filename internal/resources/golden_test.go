@@ -54,7 +54,7 @@ func TestRenderingIsDeterministic(t *testing.T) {
 	}
 }
 
-// TestInputIsNotShared: whoever changes a rendered object must not change the cluster.
+// TestInputIsNotShared: a change of a rendered object must not change the cluster.
 func TestInputIsNotShared(t *testing.T) {
 	c := everything()
 	sts := StatefulSet(c, testOptions, pods(c, 5))

@@ -56,11 +56,11 @@ func TestClientsPort(t *testing.T) {
 		return false
 	}
 	if !open() {
-		t.Error("3306 is closed although nobody is named")
+		t.Error("3306 is closed although no client is named")
 	}
 	c.Spec.NetworkPolicy.ClientsFrom = everything().Spec.NetworkPolicy.ClientsFrom
 	if open() {
-		t.Error("3306 is open to everybody although somebody is named")
+		t.Error("3306 is open to all although a client is named")
 	}
 	if len(rulesFor(NetworkPolicy(c, testOptions), PortClients)) != 2 {
 		t.Error("members may not prove each other's port 3306")
@@ -70,11 +70,11 @@ func TestClientsPort(t *testing.T) {
 func TestNoPolicy(t *testing.T) {
 	c := plaintext()
 	if NetworkPolicy(c, testOptions) != nil {
-		t.Error("a policy nobody wants")
+		t.Error("a policy that is not wanted")
 	}
 	for _, object := range Static(c, NodeConfig(c, int(c.Spec.Replicas), TLSConfig(c), testOptions), Roles{PodName(c, 0), true}, testOptions) {
 		if object.GetObjectKind().GroupVersionKind().Kind == "NetworkPolicy" {
-			t.Error("a policy nobody wants is applied")
+			t.Error("a policy that is not wanted is applied")
 		}
 	}
 }

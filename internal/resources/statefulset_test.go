@@ -122,7 +122,7 @@ func TestClaimsOfWhoIsLeaving(t *testing.T) {
 		t.Errorf("while one is leaving: %s", got)
 	}
 	if got := policy(false); got != "Retain" {
-		t.Errorf("while nobody is leaving: %s", got)
+		t.Errorf("while no node is leaving: %s", got)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestReplicasAreTheOperators(t *testing.T) {
 	}
 }
 
-// TestWithoutAcceleration: each kind of processor has a variable of its own, and nobody knows where a pod will run.
+// TestWithoutAcceleration: each kind of processor has a variable of its own, and it is not known where a pod will run.
 func TestWithoutAcceleration(t *testing.T) {
 	c := shop()
 	for off, want := range map[string]map[string]string{

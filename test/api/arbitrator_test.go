@@ -52,7 +52,7 @@ func TestArbitrator(t *testing.T) {
 	w.Expect(*d.Spec.Replicas).To(BeEquivalentTo(1))
 	w.Expect(w.get(&corev1.Service{}, "shop-arbitrator")).To(Succeed())
 	w.views(3, func(*agentapi.Report) {})
-	w.Consistently(w.agents.given, "1s").ShouldNot(ContainElement("Stop shop-2"), "nobody leaves before the arbitrator is counted")
+	w.Consistently(w.agents.given, "1s").ShouldNot(ContainElement("Stop shop-2"), "no node leaves before the arbitrator is counted")
 
 	w.arbitrate(d)
 	w.views(3, func(r *agentapi.Report) {

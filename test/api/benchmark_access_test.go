@@ -127,12 +127,12 @@ func TestBenchmarkDeletesNothingOfOthers(t *testing.T) {
 	s.finish(job, `{"kind": "connect", "error": "x", "lastLines": []}`)
 	s.job("spares-run-001-2")
 	if gone(secret) {
-		t.Error("somebody else's Secret was deleted")
+		t.Error("another owner's Secret was deleted")
 	}
 }
 
-// TestWhatBenchmarkJobsHold: of the cluster nothing but its CA's certificate, one right in the API, and a certificate that makes
-// nobody a node.
+// TestWhatBenchmarkJobsHold: of the cluster nothing but its CA's certificate, one right in the API, and a certificate with which
+// none of them can join the group.
 func TestWhatBenchmarkJobsHold(t *testing.T) {
 	ctx := context.Background()
 	s := onProxy(t, "holds")

@@ -102,7 +102,7 @@ func TestBenchmarkLeavesSecretsOfOthers(t *testing.T) {
 	s := perform(t, benchmark(t, "polite", map[string]string{"cluster": `{ref: {name: own-keys}}`, "workloads": oneWrite}))
 	s.waitFor("the end", completed)
 	if gone(own) {
-		t.Error("somebody else's Secret was deleted")
+		t.Error("another owner's Secret was deleted")
 	}
 }
 

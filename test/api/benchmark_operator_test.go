@@ -92,7 +92,7 @@ func TestBenchmarkFails(t *testing.T) {
 	}
 }
 
-// TestBenchmarkWithoutANameForItsCluster: one of that name is somebody else's. It is left alone, and the benchmark says so.
+// TestBenchmarkWithoutANameForItsCluster: one of that name has another owner. It is left alone, and the benchmark says so.
 func TestBenchmarkWithoutANameForItsCluster(t *testing.T) {
 	existingCluster(t, "taken-db")
 	s := perform(t, benchmark(t, "taken", map[string]string{"cluster": onePrivate, "workloads": oneWrite}))
@@ -107,7 +107,7 @@ func TestBenchmarkWithoutANameForItsCluster(t *testing.T) {
 	}
 }
 
-// existingCluster makes a cluster somebody else owns.
+// existingCluster makes a cluster of another owner.
 func existingCluster(t *testing.T, name string) *v1alpha1.GaleraCluster {
 	t.Helper()
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}

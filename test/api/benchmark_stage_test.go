@@ -32,7 +32,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 	t.Fatal("it never happened: " + what)
 }
 
-// stage has one benchmark on it, and plays everybody but the benchmark's controller: the cluster's
+// stage has one benchmark on it, and plays all but the benchmark's controller: the cluster's
 // operator, the Job controller, the Jobs' programs and the garbage collector.
 type stage struct {
 	*testing.T

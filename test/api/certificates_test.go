@@ -91,7 +91,7 @@ func TestCAReplacement(t *testing.T) {
 	w.load("shop-2")
 	w.Eventually(w.step).Should(Equal("RemovingOldCA"))
 	w.Expect(w.message("CertificatesValid")).To(ContainSubstring("until its next restart"))
-	w.Expect(w.agents.given()).To(HaveLen(1), "nobody is restarted before all have read it")
+	w.Expect(w.agents.given()).To(HaveLen(1), "no node is restarted before all have read it")
 	w.load("shop-0")
 	w.load("shop-1")
 	w.Eventually(w.agents.given).Should(HaveLen(4))
@@ -102,7 +102,7 @@ func TestCAReplacement(t *testing.T) {
 	w.Expect(w.status().TLS.TrustedCAs[0].State).To(Equal(v1alpha1.CACurrent))
 }
 
-// TestExpiry: what has expired does not keep out what comes after it, whoever is silent.
+// TestExpiry: what has expired does not keep out what comes after it, whichever node is silent.
 func TestExpiry(t *testing.T) {
 	w := newWorld(t, "expiry", spec())
 	w.ca = pkitest.NewCA("first")
@@ -118,7 +118,7 @@ func TestExpiry(t *testing.T) {
 	second, _, _ := w.published()
 	w.Eventually(w.condition("CertificatesValid")).Should(Equal("False CertificateExpired"))
 	issueUntil(pkitest.NewCA("second"), time.Now().Add(time.Hour))
-	w.Eventually(func() string { leaf, _, _ := w.published(); return leaf }).ShouldNot(Equal(second), "another CA, as nobody can use the old leaf")
+	w.Eventually(func() string { leaf, _, _ := w.published(); return leaf }).ShouldNot(Equal(second), "another CA, as no node can use the old leaf")
 	_, cas, _ := w.published()
 	w.Expect(cas).To(HaveLen(2), "and the old one stays trusted")
 }

@@ -24,7 +24,7 @@ import (
 
 const history = "6b4c1a52-0000-11f0-a000-000000000001"
 
-// fakeAgents answer for pods that nobody runs.
+// fakeAgents answer for pods that do not run.
 type fakeAgents struct {
 	mu      sync.Mutex
 	reports map[string]*agentapi.Report
@@ -39,7 +39,7 @@ func newFakeAgents() *fakeAgents {
 	return &fakeAgents{reports: map[string]*agentapi.Report{}, silent: map[string]bool{}, news: make(chan struct{})}
 }
 
-// change edits a report and wakes everybody who waits for news.
+// change edits a report and wakes every client that waits for news.
 func (f *fakeAgents) change(pod string, edit func(*agentapi.Report)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

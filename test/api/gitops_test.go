@@ -259,7 +259,7 @@ func operateByGit(g *tool) {
 		w.t.Helper()
 		w.Eventually(w.condition("Ready"), "60s").Should(HavePrefix("True"), what+": "+w.message("Ready"))
 		w.Expect(g.diff()).To(BeEmpty(), what)
-		w.Expect(g.ownersOfSpec()).To(HaveEach(g.name), what+": nobody else writes to the spec")
+		w.Expect(g.ownersOfSpec()).To(HaveEach(g.name), what+": no other writes to the spec")
 	}
 	ready("created")
 	g.revertEverySecond()

@@ -330,7 +330,7 @@ func TestNameTaken(t *testing.T) {
 	must(t, kube.Create(ctx, w.cluster))
 	w.Eventually(w.condition("Stalled")).Should(Equal("True NameConflict"), func() string { return w.message("Stalled") })
 	w.Expect(w.get(theirs, "shop-primary")).To(Succeed())
-	w.Expect(theirs.Spec.Ports[0].Port).To(BeEquivalentTo(80), "somebody else's Service is left alone")
+	w.Expect(theirs.Spec.Ports[0].Port).To(BeEquivalentTo(80), "another owner's Service is left alone")
 	must(t, kube.Delete(ctx, theirs))
 	w.Eventually(w.condition("Stalled")).Should(HavePrefix("False"))
 }

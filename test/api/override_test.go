@@ -51,7 +51,7 @@ func TestOverride(t *testing.T) {
 	w.Eventually(func() *v1alpha1.TLSOverride { return w.status().TLS.Override }).Should(Equal(&v1alpha1.TLSOverride{Benchmark: "guest", Policy: *b.Status.Override}))
 	w.Expect(now()).To(Equal(before))
 
-	must(t, kube.Delete(ctx, b)) // its finalizer keeps it, and nobody ends the override in its status
+	must(t, kube.Delete(ctx, b)) // its finalizer keeps it, and nothing ends the override in its status
 	w.Eventually(clients).Should(Equal(v1alpha1.TLSRequired))
 	w.Eventually(func() *v1alpha1.TLSOverride { return w.status().TLS.Override }).Should(BeNil())
 	w.Expect(now()).To(Equal(before))

@@ -33,7 +33,7 @@ func TestPause(t *testing.T) {
 	service := &corev1.Service{}
 	w.Expect(w.get(service, "shop")).To(Succeed())
 	must(t, kube.Delete(context.Background(), service))
-	// The primary's role does not move, and nobody is started.
+	// The primary's role does not move, and no node is started.
 	orders, primary := len(w.agents.given()), w.status().Primary
 	for _, p := range []string{"shop-0", "shop-1", "shop-2"} {
 		w.agents.change(p, func(r *agentapi.Report) { r.Server, r.Phase = nil, galera.PhaseWaiting })

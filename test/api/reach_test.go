@@ -30,7 +30,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
-// The tests here are the lines of docs/security.md: what can be reached by whoever may create GaleraClusters and GaleraBenchmarks
+// The tests here are the lines of docs/security.md: what can be reached by a user who may create GaleraClusters and GaleraBenchmarks
 // in one namespace, and nothing else.
 
 // TestReachOfSpecs: what a pod could be given beside its image is no field, and what is one has no dangerous value.
@@ -241,7 +241,7 @@ func TestReachOfSettings(t *testing.T) {
 	}
 }
 
-// TestReachOfRoles: the role for people has these kinds and nothing else, and the operator's own lets nobody reach more through
+// TestReachOfRoles: the role for people has these kinds and nothing else, and the operator's own lets no user reach more through
 // it: it may neither enter pods nor give away rights it has not.
 func TestReachOfRoles(t *testing.T) {
 	read := func(file string) (r rbacv1.ClusterRole) {
@@ -270,7 +270,7 @@ func TestReachOfRoles(t *testing.T) {
 	}
 }
 
-// TestReachOfAccounts: whoever speaks with an agent as the operator touches no account but benchmarks' own; see also
+// TestReachOfAccounts: a client that speaks with an agent as the operator touches no account but benchmarks' own; see also
 // internal/agent/wsrep, where a real server is asked what such an account may do.
 func TestReachOfAccounts(t *testing.T) {
 	b, _, _ := reachingPods(t)

@@ -92,7 +92,7 @@ func TestServiceOfAnEarlierOperator(t *testing.T) {
 		}
 		return s.Spec.Selector
 	}
-	w.Eventually(selector).Should(HaveKeyWithValue(appsv1.StatefulSetPodNameLabel, "shop-0"), "somebody is better than nobody")
+	w.Eventually(selector).Should(HaveKeyWithValue(appsv1.StatefulSetPodNameLabel, "shop-0"), "any node is better than none")
 	w.bringUp()
 	primary := w.status().Primary
 	want := resources.PrimaryService(w.cluster, primary).Spec.Selector

@@ -43,7 +43,7 @@ func (w *world) views(n int, change func(*agentapi.Report)) {
 	}
 }
 
-// TestScaleDown: nobody is taken away before all others were seen without it.
+// TestScaleDown: no node is taken away before all others were seen without it.
 func TestScaleDown(t *testing.T) {
 	w := newWorld(t, "scale-down", spec())
 	w.bringUp()

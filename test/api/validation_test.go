@@ -154,7 +154,7 @@ func TestImmutable(t *testing.T) {
 	}
 }
 
-// TestSizeIsSetBack as far as the volumes have it, by what the operator has recorded and nobody else.
+// TestSizeIsSetBack as far as the volumes have it, by what the operator has recorded and no other client.
 func TestSizeIsSetBack(t *testing.T) {
 	ctx := context.Background()
 	const refused = "spec.storage.size: Invalid value"

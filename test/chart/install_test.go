@@ -56,7 +56,7 @@ func operator(t *testing.T, name string) *appsv1.Deployment {
 	return d
 }
 
-// shop is a GaleraCluster that somebody has created; it is deleted with the test.
+// shop is a GaleraCluster that a user has created; it is deleted with the test.
 func shop(t *testing.T) *v1alpha1.GaleraCluster {
 	t.Helper()
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "shop"}}

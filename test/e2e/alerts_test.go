@@ -114,7 +114,7 @@ var _ = Describe("Alerts", Label(Slow, Faults), func() {
 		DeferCleanup(func(ctx SpecContext) { Expect(kube.Heal(ctx)).To(Succeed()) })
 		Expect(c.Partition(ctx, names[:2], names[2:])).To(Succeed())
 		a.fire(ctx, c, "GaleraNodeNotPrimary")
-		By("doing by hand what nobody should")
+		By("doing by hand what should not be done")
 		db, err := client(ctx, c).OpenPod(ctx, names[2])
 		Expect(err).NotTo(HaveOccurred())
 		_, err = db.ExecContext(ctx, "SET GLOBAL wsrep_provider_pc_bootstrap = ON")

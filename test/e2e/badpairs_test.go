@@ -71,7 +71,7 @@ var _ = Describe("A bad certificate", Label(Slow, Input), func() {
 		Expect(shop.Hand(ctx, good)).To(Succeed())
 		awaitRenewed(ctx, shop, before)
 		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionCertificatesValid, metav1.ConditionTrue, v1alpha1.ReasonHealthy, shortly)).To(Succeed())
-		Expect(w.Errors()).To(BeEmpty(), "nobody noticed anything")
+		Expect(w.Errors()).To(BeEmpty(), "no client noticed anything")
 		stopAndCheck(ctx, w, start)
 		Expect(runs(ctx, shop)).To(Equal(running), "nothing was restarted")
 	}, SpecTimeout(8*time.Minute))
@@ -110,7 +110,7 @@ var _ = Describe("An expired certificate", Label(Slow, Faults), func() {
 		Expect(runs(ctx, shop)).To(Equal(running), "nothing was restarted")
 	}, SpecTimeout(8*time.Minute))
 
-	It("holds nobody up for good that went down with it", func(ctx SpecContext) {
+	It("holds up no node for good that went down with it", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		withoutCertManager(ctx)
 		w := startWriter(ctx, shop, harness.WriterOptions{})

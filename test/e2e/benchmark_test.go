@@ -271,7 +271,7 @@ func watchArms(ctx context.Context, port uint16, text string) *armWatch {
 	return &armWatch{capture: capture, port: port, byArm: map[string]int{}}
 }
 
-// look attributes what has passed since the last time; between runs nobody writes.
+// look attributes what has passed since the last time; between runs no client writes.
 func (w *armWatch) look(b *v1alpha1.GaleraBenchmark) {
 	now := w.capture.Counts()[w.port].Markers
 	if r := b.Status.Run; r != nil && r.Step == "Measure" {

@@ -61,7 +61,7 @@ func awaitRenewed(ctx context.Context, c *harness.Cluster, before string) string
 }
 
 var _ = Describe("The nodes' certificate", Label(Core, Wire), func() {
-	It("is renewed on request under load, and nobody notices", func(ctx SpecContext) {
+	It("is renewed on request under load, and no client notices", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		before, running := status(ctx, shop).TLS.Serial, runs(ctx, shop)
 		w := startWriter(ctx, shop, harness.WriterOptions{})

@@ -9,7 +9,7 @@ import (
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
-// A process that exists and answers nobody is worse than one that has died: nothing notices by itself.
+// A process that exists and does not answer is worse than one that has died: nothing notices by itself.
 var _ = Describe("A mariadbd that hangs", Label(Slow, Faults), func() {
 	It("while the others serve, is told, killed and Synced again", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
@@ -33,7 +33,7 @@ var _ = Describe("A mariadbd that hangs", Label(Slow, Faults), func() {
 		after := runs(ctx, shop)
 		Expect(after[pod]).NotTo(Equal(before[pod]), "another mariadbd runs")
 		before[pod], after[pod] = "", ""
-		Expect(after).To(Equal(before), "nobody else was restarted")
+		Expect(after).To(Equal(before), "no other node was restarted")
 		stopAndCheck(ctx, w, start)
 	}, SpecTimeout(8*time.Minute))
 

@@ -39,7 +39,7 @@ var _ = Describe("A cluster whose status is lost", Label(Slow, Faults), func() {
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 
-		By("losing the status and all servers while nobody looks")
+		By("losing the status and all servers while no operator looks")
 		Expect(kube.ScaleOperator(ctx, 0)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(kube.ScaleOperator(ctx, harness.OperatorReplicas)).To(Succeed()) })
 		crashed := time.Now()

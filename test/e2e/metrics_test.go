@@ -155,7 +155,7 @@ func runStatements(ctx context.Context, c *harness.Cluster, pod string) {
 	}
 }
 
-// The format is the operator's to say, and nobody's pod is restarted for it.
+// The format is the operator's to say, and no pod is restarted for it.
 var _ = Describe("Logs as JSON", Label(Slow), func() {
 	It("come from the operator, the agents and their databases when the operator says so", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)

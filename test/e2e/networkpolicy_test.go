@@ -57,7 +57,7 @@ var _ = Describe("NetworkPolicies that are enforced", Label(Wire), func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(refused).To(ContainElement(harness.Refusal{From: people["stranger"].Status.PodIP, To: member.Status.PodIP, Port: "4567"}))
 
-		By("naming no clients: everybody is one")
+		By("naming no clients: every pod is one")
 		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.NetworkPolicy.ClientsFrom = nil })
 		eventually(ctx, func(o Gomega) {
 			open, err := harness.Reach(ctx, people["stranger"], member.Status.PodIP, portClients, portReplication)

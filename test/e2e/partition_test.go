@@ -29,7 +29,7 @@ var _ = Describe("A cut network", Label(Slow, Faults), func() {
 	}{
 		{"1|2, the primary alone", func(n []string) [][]string { return [][]string{n[:1], n[1:]} }, true},
 		{"2|1, the primary with another node", func(n []string) [][]string { return [][]string{n[:2], n[2:]} }, true},
-		{"1|1|1, everybody alone", func(n []string) [][]string { return [][]string{n[:1], n[1:2], n[2:]} }, false},
+		{"1|1|1, each alone", func(n []string) [][]string { return [][]string{n[:1], n[1:2], n[2:]} }, false},
 	} {
 		It(c.name+": one side at most serves, nothing is lost, all merge when it is healed", func(ctx SpecContext) {
 			shop := sharedCluster(ctx)

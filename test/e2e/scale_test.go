@@ -15,7 +15,7 @@ import (
 )
 
 var _ = Describe("Scaling", Label(Core), func() {
-	It("from 3 to 5 and back restarts nobody else, and loses no acknowledged write", func(ctx SpecContext) {
+	It("from 3 to 5 and back restarts no other node, and loses no acknowledged write", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		start := time.Now()
 		before := runs(ctx, shop)
@@ -28,7 +28,7 @@ var _ = Describe("Scaling", Label(Core), func() {
 		expectJoins(ctx, shop, start, And(HaveLen(2), HaveKey("shop-3"), HaveKey("shop-4")))
 		expectSpared(ctx, shop, primary, "shop-3", "shop-4")
 		scale(ctx, shop, 3)
-		Eventually(shop.Runs).WithContext(ctx).WithTimeout(shortly).Should(Equal(before), "nobody who stays is restarted")
+		Eventually(shop.Runs).WithContext(ctx).WithTimeout(shortly).Should(Equal(before), "no node that stays is restarted")
 		Expect(statefulSet(ctx, shop).Spec.Template).To(Equal(template), "no pod is to be replaced")
 		for _, name := range []string{"data-shop-3", "data-shop-4"} {
 			Expect(kube.Get(ctx, ctrlclient.ObjectKey{Namespace: shop.Namespace, Name: name}, &corev1.PersistentVolumeClaim{})).To(Succeed(), "kept")

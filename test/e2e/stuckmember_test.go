@@ -44,7 +44,7 @@ var _ = Describe("A member that keeps a recovery waiting", Label(Slow, Faults), 
 		}
 		Expect(db.Close()).To(Succeed())
 
-		By("damaging its order book while nobody looks")
+		By("damaging its order book while no operator looks")
 		Expect(kube.ScaleOperator(ctx, 0)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) {
 			uncordonAll(ctx) // or it would find no host

@@ -26,7 +26,7 @@ var _ = Describe("The encryption of replication", func() {
 		Expect(err).NotTo(HaveOccurred())
 		for _, to := range []v1alpha1.ReplicationTLS{v1alpha1.TLSDisabled, v1alpha1.TLSRequired} {
 			s := switchReplication(ctx, shop, to, v1alpha1.SwitchRolling)
-			Expect(s.JoinsBySST).To(BeZero(), "nobody needs a full copy")
+			Expect(s.JoinsBySST).To(BeZero(), "no node needs a full copy")
 			Expect(s.Outage).To(HaveValue(BeZero()), "a node always serves")
 		}
 		most, together, _, err := down.Stop()
@@ -43,7 +43,7 @@ var _ = Describe("The encryption of replication", func() {
 		for _, to := range []v1alpha1.ReplicationTLS{v1alpha1.TLSDisabled, v1alpha1.TLSRequired} {
 			s := switchReplication(ctx, shop, to, v1alpha1.SwitchRebootstrap)
 			Expect(s.Outage).To(HaveValue(HaveField("Duration", BeNumerically(">", 0))), "one restart is an outage")
-			Expect(s.JoinsBySST).To(BeZero(), "nobody needs a full copy")
+			Expect(s.JoinsBySST).To(BeZero(), "no node needs a full copy")
 		}
 		stopAndCheck(ctx, w, start)
 	}, SpecTimeout(12*time.Minute))

@@ -113,8 +113,8 @@ func (t *copying) given(ctx context.Context) (map[string]int, error) {
 	return t.cluster.GivenBy(ctx, "SST", t.others...)
 }
 
-// expectNobodyAsked checks for longer than the first pause between attempts that nobody gives a copy beyond what was given.
-func (t *copying) expectNobodyAsked(ctx context.Context, given map[string]int) {
+// expectNoDonorAsked checks for longer than the first pause between attempts that no node gives a copy beyond what was given.
+func (t *copying) expectNoDonorAsked(ctx context.Context, given map[string]int) {
 	GinkgoHelper()
 	Consistently(t.given).WithContext(ctx).WithTimeout(2*firstBackoff).WithPolling(time.Second).
 		Should(Equal(given), "no donor is troubled in vain")
@@ -159,7 +159,7 @@ func (t *copying) expectUndisturbed(ctx context.Context, w *harness.Writer) {
 	GinkgoHelper()
 	after := runs(ctx, t.cluster)
 	maps.DeleteFunc(after, func(name, _ string) bool { return name == t.joiner })
-	Expect(after).To(Equal(t.before), "nobody else is restarted")
+	Expect(after).To(Equal(t.before), "no other node is restarted")
 	gap := w.LongestGap(t.lost)
 	progress("longest interval without an acknowledged write: %s", gap.Length.Round(time.Millisecond))
 	Expect(gap.Length).To(BeNumerically("<", quorumGap))

@@ -66,7 +66,7 @@ var _ = Describe("A stranger on the port of full transfers", Label(Slow, Wire), 
 		Expect(err).NotTo(HaveOccurred(), got.Output)
 		Expect(got.Bytes).To(BeNumerically(">=", someCopy), "refused with %v\n%s", got.Refusals, got.Output)
 		Expect(shop.WaitHealthy(ctx, joinTime)).To(Succeed())
-		Expect(runs(ctx, shop)).To(Equal(running), "nobody is restarted")
+		Expect(runs(ctx, shop)).To(Equal(running), "no node is restarted")
 		Expect(w.LongestGap(start).Length).To(BeNumerically("<", undisturbedGap))
 		stopAndCheck(ctx, w, start)
 	}, SpecTimeout(10*time.Minute))

@@ -47,7 +47,7 @@ var _ = Describe("A new volume that is too small for the data", Label(Slow, Faul
 		given, err := t.given(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		expectStalled(ctx, c, v1alpha1.ReasonDiskFull, replica, "no SST requested: it needs", diskAdvice)
-		t.expectNobodyAsked(ctx, given)
+		t.expectNoDonorAsked(ctx, given)
 		t.expectQuorum(ctx, w)
 
 		By("filling it up while the copy comes")
@@ -62,7 +62,7 @@ var _ = Describe("A new volume that is too small for the data", Label(Slow, Faul
 			ContainSubstring("reason="+v1alpha1.ReasonDiskFull), ContainSubstring("from "+t.donor), MatchRegexp("exit code|signal"),
 			ContainSubstring("No space left on device"))), "the reason, and what the programs of the transfer said")
 		expectStalled(ctx, c, v1alpha1.ReasonDiskFull, replica, diskAdvice)
-		t.expectNobodyAsked(ctx, given)
+		t.expectNoDonorAsked(ctx, given)
 		t.expectQuorum(ctx, w)
 
 		By("making room")

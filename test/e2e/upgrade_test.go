@@ -93,7 +93,7 @@ var _ = Describe("Another image", Label(Slow), func() {
 		setImage(ctx, shop, harness.OldImage)
 		Expect(shop.WaitHealthy(ctx, joinTime)).To(Succeed())
 
-		By("a server that ends at once, and back: nobody knows what it did to the data")
+		By("a server that ends at once, and back: it is not known what it did to the data")
 		halted(ctx, shop, w, crashingImage, v1alpha1.ReasonMemberFailed)
 		back := time.Now()
 		setImage(ctx, shop, harness.OldImage)

@@ -30,7 +30,7 @@ var _ = Describe("A lost or wrong volume", Label(Slow, Faults), func() {
 		stopAndCheck(ctx, w, start)
 	}, SpecTimeout(8*time.Minute))
 
-	It("lost while nobody runs, needs the approval that the condition prints", func(ctx SpecContext) {
+	It("lost while no node runs, needs the approval that the condition prints", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		before := status(ctx, shop)
 		start := time.Now()

@@ -41,7 +41,7 @@ var _ = Describe("On the wire", Label(Core, Wire), func() {
 		for port, n := range captureTraffic(ctx, plain) {
 			Expect(n.Markers).To(BeNumerically(">", 0), "nothing was found on port %d among %d packets", port, n.Packets)
 		}
-		By("dialling a replication port, which welcomes anybody")
+		By("dialling a replication port, which welcomes every peer")
 		expectWelcome(ctx, plain, "plain-0", nil)
 	}, SpecTimeout(12*time.Minute))
 })

@@ -16,8 +16,8 @@ func TestNext(t *testing.T) {
 		want Act
 	}{
 		"two nodes serve":                      {Situation{Peers: pair}, Start},
-		"nobody serves":                        {Situation{}, Wait},
-		"everybody is down":                    {Situation{Peers: Peers{Down: true}}, Wait},
+		"no node serves":                       {Situation{}, Wait},
+		"all are down":                         {Situation{Peers: Peers{Down: true}}, Wait},
 		"no garbd":                             {Situation{Missing: true, Peers: pair}, Wait},
 		"no certificate":                       {Situation{Waiting: "for a certificate", Peers: pair}, Wait},
 		"after a failure":                      {Situation{Pause: true, Peers: pair}, Wait},
@@ -49,7 +49,7 @@ func TestLook(t *testing.T) {
 		views map[string]agentapi.PeerView
 		want  Peers
 	}{
-		"nobody answers":          {nil, Peers{}},
+		"no peer answers":         {nil, Peers{}},
 		"both serve":              {map[string]agentapi.PeerView{"shop-0": view(primary, "shop-0", "shop-1"), "shop-1": view(primary, "shop-0", "shop-1")}, Peers{Component: true}},
 		"the second is copying":   {map[string]agentapi.PeerView{"shop-0": view(primary, "shop-0", "shop-1"), "shop-1": view(down)}, Peers{Component: true}},
 		"one is alone":            {map[string]agentapi.PeerView{"shop-0": view(primary, "shop-0", "arbitrator.x"), "shop-1": view(down)}, Peers{}},

@@ -114,7 +114,7 @@ func TestIDCoversTheTrustBundle(t *testing.T) {
 	}
 }
 
-// TestInstallSwapsInOneStep: whoever reads through the link sees one pair, before and after.
+// TestInstallSwapsInOneStep: a reader of the link sees one pair, before and after.
 func TestInstallSwapsInOneStep(t *testing.T) {
 	root := ca(t, nil)
 	p := paths.Places{Run: t.TempDir()}

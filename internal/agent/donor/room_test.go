@@ -50,7 +50,7 @@ func donor(t *testing.T, script string) (*Room, transfer.Note) {
 	return a, transfer.Notes(a.places.TransferNotes())[0]
 }
 
-// gone says that a process has ended, whether somebody has heard of it or not.
+// gone says that a process has ended, whether it was noticed or not.
 func gone(pid int) bool {
 	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 	return err != nil || len(line) == 0
@@ -113,12 +113,12 @@ func TestUnheardTransferGoesOn(t *testing.T) {
 	for name, edit := range map[string]func(*Room, *transfer.Note){
 		"without a quorum":        func(a *Room, _ *transfer.Note) { a.run.Status.Component = galera.ComponentNonPrimary },
 		"without a configuration": func(a *Room, _ *transfer.Note) { a.config.Node = nil },
-		"somebody has patience":   func(a *Room, _ *transfer.Note) { a.config.Node.StateTransfer.StallSeconds = 1300 },
+		"a long timeout":          func(a *Room, _ *transfer.Note) { a.config.Node.StateTransfer.StallSeconds = 1300 },
 		"another one since":       func(a *Room, _ *transfer.Note) { a.joinerWatch.script = 1 },
 		"looked at a moment ago": func(a *Room, _ *transfer.Note) {
 			a.joinerWatch.at = time.Unix(100000, 0).Add(11*time.Minute - time.Second)
 		},
-		"to nobody that has a name": func(_ *Room, n *transfer.Note) { n.Host = "shop-2" },
+		"to a host that is no member": func(_ *Room, n *transfer.Note) { n.Host = "shop-2" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, n := donor(t, gives)

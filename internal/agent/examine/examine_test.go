@@ -82,6 +82,6 @@ func TestExamineLimit(t *testing.T) {
 		}
 	}
 	if Limit(false, 1) != recoverTime {
-		t.Error("nobody waits for the end of this one")
+		t.Error("the end of this one is not waited for")
 	}
 }

@@ -28,12 +28,12 @@ func TestCacheLeavesRoomForTheCopy(t *testing.T) {
 		// least and most of what is free the cache may take, in percent.
 		least, most int64
 	}{
-		"a copy of nearly all":        {true, free - gib/4, 0, 10},
-		"a copy of the half":          {true, free / 2, 20, 30},
-		"instead of half a copy":      {true, free / 2, 20, 30},
-		"a copy that does not fit":    {true, 2 * free, 0, 1},
-		"a copy of nobody knows what": {true, 0, 0, 1},
-		"what was missed":             {false, free / 2, 40, 60},
+		"a copy of nearly all":      {true, free - gib/4, 0, 10},
+		"a copy of the half":        {true, free / 2, 20, 30},
+		"instead of half a copy":    {true, free / 2, 20, 30},
+		"a copy that does not fit":  {true, 2 * free, 0, 1},
+		"a copy of an unknown size": {true, 0, 0, 1},
+		"what was missed":           {false, free / 2, 40, 60},
 	} {
 		t.Run(name, func(t *testing.T) {
 			size := int64(Least)

@@ -104,7 +104,7 @@ func TestSilentIsBegunAnew(t *testing.T) {
 		"it has joined":                  {silent: [3]time.Duration{long, long, long}, edit: func(a *Room) { a.Run.Note = nil }},
 		"ended already":                  {silent: [3]time.Duration{long, long, long}, edit: func(a *Room) { a.Run.Stopping = true }},
 		"looked at a moment ago":         {silent: [3]time.Duration{long, long, long}, between: func(a *Room) { a.istObservedAt = start.Add(2*half - 1) }},
-		"somebody has more patience":     {silent: [3]time.Duration{long, long, long}, edit: func(a *Room) { a.Config.Node.StateTransfer.StallSeconds = 1300 }},
+		"a longer timeout":               {silent: [3]time.Duration{long, long, long}, edit: func(a *Room) { a.Config.Node.StateTransfer.StallSeconds = 1300 }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := joiner(t)

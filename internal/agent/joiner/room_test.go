@@ -48,7 +48,7 @@ func TestFindDonorOfAShortTransfer(t *testing.T) {
 	maps.Copy(a.Group.Views, agenttest.Primary("b", gave("10.0.0.7", 9)))
 	a.Join = &agentapi.Join{}
 	if a.FindDonor(); a.Join.Donor != "" {
-		t.Errorf("nobody had been heard when the join began, so that may have been given before: %+v", a.Join)
+		t.Errorf("no peer had been heard when the join began, so that may have been given before: %+v", a.Join)
 	}
 	a.reports.earlier = map[string]time.Time{"a": {}, "b": time.Unix(5, 0)}
 	if a.FindDonor(); a.Join.Donor != "b" {
@@ -82,7 +82,7 @@ func TestFindDonorOfAShortTransfer(t *testing.T) {
 	a.Group.Views = agenttest.Primary("c", func(p *agentapi.PeerView) { p.State = galera.NodeDonor })
 	a.Join = &agentapi.Join{EndedAt: &now}
 	if a.FindDonor(); a.Join.Donor != "" {
-		t.Errorf("one that gives to somebody, after the join: %+v", a.Join)
+		t.Errorf("one that gives to a joiner, after the join: %+v", a.Join)
 	}
 }
 

@@ -23,7 +23,7 @@ func TestCopyBegun(t *testing.T) {
 		dir     bool
 		want    bool
 	}{
-		"nobody gives":                       {nil, false, false, false, false, false},
+		"no donor gives":                     {nil, false, false, false, false, false},
 		"a full copy":                        {&agentapi.Donation{Kind: agentapi.JoinSST, To: "10.0.0.7", Since: time.Unix(7, 0)}, false, false, false, false, true},
 		"one that is over":                   {&agentapi.Donation{Kind: agentapi.JoinSST, To: "10.0.0.7", Since: time.Unix(7, 0)}, true, false, false, false, true},
 		"one of which it was not heard when": {&agentapi.Donation{Kind: agentapi.JoinSST, To: "10.0.0.7", Since: time.Unix(7, 0)}, true, false, true, false, false},
@@ -156,7 +156,7 @@ func TestIncrementIsKeptByTheServer(t *testing.T) {
 	}
 }
 
-// TestCopyThatIsNeeded: a member whose data have to be replaced serves nobody with them.
+// TestCopyThatIsNeeded: a member whose data have to be replaced serves no client with them.
 func TestCopyThatIsNeeded(t *testing.T) {
 	r, _ := copied(t)
 	r.Run.Note.SST, r.Run.Note.Marked, r.known = false, true, true

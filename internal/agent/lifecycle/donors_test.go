@@ -26,7 +26,7 @@ func TestDonors(t *testing.T) {
 		busy      string
 		blocks    bool
 	}{
-		"nobody":                          {nil, nil, "", nil, "", false},
+		"no peer":                         {nil, nil, "", nil, "", false},
 		"only the primary":                {[]map[string]agentapi.PeerView{is("a", clients)}, nil, "", nil, "", false},
 		"never the primary":               {[]map[string]agentapi.PeerView{is("a", clients), is("b", nil), is("c", nil)}, nil, "", []string{"b", "c"}, "", false},
 		"nor when it is preferred":        {[]map[string]agentapi.PeerView{is("a", clients), is("b", nil), is("c", nil)}, []string{"a", "c"}, "", []string{"c", "b"}, "", false},

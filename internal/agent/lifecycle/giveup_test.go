@@ -18,8 +18,8 @@ func TestGiveUp(t *testing.T) {
 		want   time.Duration
 	}{
 		"joining":                        {nil, Run{Joining: true}, primary("a", nil), 0},
-		"nobody is Primary any more":     {nil, Run{Joining: true}, nonPrimary, noPrimaryTimeout},
-		"nobody answers":                 {nil, Run{Joining: true}, nil, noPeersTimeout},
+		"no peer is Primary any more":    {nil, Run{Joining: true}, nonPrimary, noPrimaryTimeout},
+		"no peer answers":                {nil, Run{Joining: true}, nil, noPeersTimeout},
 		"in a full transfer":             {nil, Run{Joining: true, SST: true}, nonPrimary, 0},
 		"bootstrapping":                  {nil, Run{}, nonPrimary, 0},
 		"served, busy":                   {nil, Run{Served: true}, nonPrimary, 0},

@@ -27,22 +27,22 @@ func TestJudgeHang(t *testing.T) {
 		"never answered, not for long":  {func(h *Hang) { h.Answered, h.Silent = false, HungStart }, false, false},
 		"never answered":                {func(h *Hang) { h.Answered, h.Silent = false, HungStart+1 }, true, false},
 		"the volume does not answer":    {func(h *Hang) { h.VolumeAnswers = false }, true, false},
-		"nobody answers":                {func(h *Hang) { h.Peers = nil }, true, false},
+		"no peer answers":               {func(h *Hang) { h.Peers = nil }, true, false},
 		"it is counted":                 {func(h *Hang) { h.Peers = view("b", "a", "b") }, true, false},
 		"one still counts it":           {func(h *Hang) { h.Peers = both(without, view("c", "a", "b", "c")) }, true, false},
 		"one does not know its members": {func(h *Hang) { h.Peers = both(without, view("c")) }, true, false},
 		"another history":               {func(h *Hang) { h.UUID = uuidB }, true, false},
 		"its own history is not known":  {func(h *Hang) { h.UUID = "" }, true, false},
-		"nobody is Primary": {func(h *Hang) {
+		"no peer is Primary": {func(h *Hang) {
 			h.Peers = primary("b", func(p *agentapi.PeerView) { p.Component, p.Members = galera.ComponentNonPrimary, []string{"b"} })
 		}, true, false},
-		"nobody is Primary, for long": {func(h *Hang) {
+		"no peer is Primary, for long": {func(h *Hang) {
 			h.Silent = hungNoPrimary + 1
 			h.Peers = primary("b", func(p *agentapi.PeerView) { p.Component, p.Members = galera.ComponentNonPrimary, []string{"b"} })
 		}, true, true},
-		"nobody answers, for long": {func(h *Hang) { h.Silent, h.Peers = hungNoPrimary+1, nil }, true, false},
-		"it is counted, for long":  {func(h *Hang) { h.Silent, h.Peers = hungNoPrimary+1, view("b", "a", "b") }, true, false},
-		"nobody is Primary, for long, and the volume does not answer": {func(h *Hang) {
+		"no peer answers, for long": {func(h *Hang) { h.Silent, h.Peers = hungNoPrimary+1, nil }, true, false},
+		"it is counted, for long":   {func(h *Hang) { h.Silent, h.Peers = hungNoPrimary+1, view("b", "a", "b") }, true, false},
+		"no peer is Primary, for long, and the volume does not answer": {func(h *Hang) {
 			h.Silent, h.VolumeAnswers = hungNoPrimary+1, false
 			h.Peers = primary("b", func(p *agentapi.PeerView) { p.Component, p.Members = galera.ComponentNonPrimary, []string{"b"} })
 		}, true, false},

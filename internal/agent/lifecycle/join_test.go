@@ -45,8 +45,8 @@ func TestJudgeJoin(t *testing.T) {
 		"present":                         {present, primary("a", nil), true, ""},
 		"empty":                           {Joiner{Data: galera.DataEmpty}, primary("a", nil), true, ""},
 		"incomplete":                      {Joiner{Data: galera.DataIncomplete}, primary("a", nil), true, ""},
-		"nobody":                          {present, nil, false, ""},
-		"nobody Primary":                  {present, primary("a", func(p *agentapi.PeerView) { p.Component = galera.ComponentNonPrimary }), false, ""},
+		"no peer":                         {present, nil, false, ""},
+		"none Primary":                    {present, primary("a", func(p *agentapi.PeerView) { p.Component = galera.ComponentNonPrimary }), false, ""},
 		"Primary of nothing":              {present, primary("a", func(p *agentapi.PeerView) { p.ClusterUUID = galera.ZeroUUID }), false, ""},
 		"Primary, no uuid":                {present, primary("a", func(p *agentapi.PeerView) { p.ClusterUUID = "" }), false, ""},
 		"only draining":                   {present, primary("a", func(p *agentapi.PeerView) { p.Draining = true }), false, ""},
@@ -68,7 +68,7 @@ func TestJudgeJoin(t *testing.T) {
 		"from an earlier line, too late":  {Joiner{Data: galera.DataPresent, Position: at(50), Lineage: galera.FirstLine(galera.Line{Epoch: 6, Start: at(10)})}, primary("a", onLine), false, agentapi.FailureDiverged},
 		"beyond an earlier line's start":  {Joiner{Data: galera.DataPresent, Position: at(50), Lineage: galera.FirstLine(galera.Line{Epoch: 6, Start: at(10)})}, primary("a", func(p *agentapi.PeerView) { p.Lineage = later }), false, agentapi.FailureDiverged},
 		"on a line that was given up":     {Joiner{Data: galera.DataPresent, Position: at(50), Lineage: line.Then(galera.Line{Epoch: 8, Start: at(49)})}, primary("a", func(p *agentapi.PeerView) { p.Lineage = later }), false, agentapi.FailureDiverged},
-		"on one nobody wrote to":          {Joiner{Data: galera.DataPresent, Position: at(50), Lineage: line.Then(galera.Line{Epoch: 8, Start: at(50)})}, primary("a", func(p *agentapi.PeerView) { p.Lineage = later }), true, ""},
+		"on one without later writes":     {Joiner{Data: galera.DataPresent, Position: at(50), Lineage: line.Then(galera.Line{Epoch: 8, Start: at(50)})}, primary("a", func(p *agentapi.PeerView) { p.Lineage = later }), true, ""},
 		"incomplete data have no history": {Joiner{Data: galera.DataIncomplete, Position: at(50)}, primary("a", onLine), true, ""},
 	} {
 		v := JudgeJoin(c.self, c.peers)
@@ -118,7 +118,7 @@ func TestAwaitSettling(t *testing.T) {
 		t.Errorf("joins while the group counts on its last server: %+v", v)
 	}
 	if v := JudgeJoin(Joiner{Crashed: "shop-1"}, peers); !v.Join {
-		t.Errorf("does not join, though nobody counts on it: %+v", v)
+		t.Errorf("does not join, though no operation counts on it: %+v", v)
 	}
 }
 

@@ -17,7 +17,7 @@ func TestNext(t *testing.T) {
 		phase galera.Phase
 	}{
 		"joins":                         {func(*Situation) {}, ActJoin, galera.PhaseStarting},
-		"nobody to join":                {func(s *Situation) { s.Join = JoinVerdict{Wait: "w"} }, ActNone, galera.PhaseWaiting},
+		"no peer to join":               {func(s *Situation) { s.Join = JoinVerdict{Wait: "w"} }, ActNone, galera.PhaseWaiting},
 		"not yet again":                 {func(s *Situation) { s.RetryIn = 1 }, ActNone, galera.PhaseWaiting},
 		"looks first":                   {func(s *Situation) { s.Examined = false }, ActExamine, galera.PhaseExamining},
 		"looks again later":             {func(s *Situation) { s.Examined, s.ExamineIn = false, 1 }, ActNone, galera.PhaseFailed},
@@ -57,8 +57,8 @@ func TestNext(t *testing.T) {
 		"a danger to the data waits for none": {func(s *Situation) {
 			s.Alive, s.Answers, s.Draining, s.Condemned, s.Farewell = true, true, true, true, leaves
 		}, ActStop, galera.PhaseStopping},
-		"stopping once is enough":  {func(s *Situation) { s.Alive, s.Stopping, s.Draining = true, true, true }, ActNone, galera.PhaseStopping},
-		"hibernation stops nobody": {func(s *Situation) { s.Alive, s.Answers, s.Hibernated = true, true, true }, ActNone, galera.PhaseRunning},
+		"stopping once is enough":     {func(s *Situation) { s.Alive, s.Stopping, s.Draining = true, true, true }, ActNone, galera.PhaseStopping},
+		"hibernation stops no server": {func(s *Situation) { s.Alive, s.Answers, s.Hibernated = true, true, true }, ActNone, galera.PhaseRunning},
 	} {
 		s := ready
 		c.edit(&s)

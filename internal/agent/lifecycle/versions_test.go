@@ -30,7 +30,7 @@ func TestJudgeVersions(t *testing.T) {
 		maps.Copy(all, b)
 		return all
 	}
-	may, waits := JoinVerdict{Join: true}, JoinVerdict{Wait: "for somebody"}
+	may, waits := JoinVerdict{Join: true}, JoinVerdict{Wait: "for a peer"}
 	for name, c := range map[string]struct {
 		build Build
 		v     JoinVerdict
@@ -45,9 +45,9 @@ func TestJudgeVersions(t *testing.T) {
 		"one of its own series can help":           {Build{Image: older}, may, both(runs("b", later), runs("c", older)), true, ""},
 		"a later one without a component":          {Build{Image: older}, may, both(runs("b", later, alone), runs("c", older)), true, ""},
 		"an agent of before tells no version":      {Build{Image: older}, may, runs("b", ""), true, ""},
-		"nobody is there":                          {Build{Image: older}, waits, nil, false, ""},
+		"no peer is there":                         {Build{Image: older}, waits, nil, false, ""},
 		"later data, and only later servers":       {Build{Name: "a", Image: older, Newer: later}, may, runs("b", later), false, later + " has used the data"},
-		"later data, and nobody":                   {Build{Name: "a", Image: older, Newer: later}, waits, nil, false, "claim data-a"},
+		"later data, and no peer":                  {Build{Name: "a", Image: older, Newer: later}, waits, nil, false, "claim data-a"},
 		"later data, and it may not join":          {Build{Name: "a", Image: older, Newer: later}, waits, runs("b", older), false, "claim data-a"},
 		"later data, and others to be copied":      {Build{Name: "a", Image: older, Newer: later}, may, both(runs("b", later), runs("c", older)), true, ""},
 		"later data, and one that leaves":          {Build{Name: "a", Image: older, Newer: later}, may, runs("b", older, leaves), false, "claim data-a"},

@@ -103,7 +103,7 @@ func TestWhyNamesTheCause(t *testing.T) {
 2026-11-21 12:31:48 0 [ERROR] Unknown/unsupported storage engine: InnoDB
 2026-11-21 12:31:48 0 [ERROR] Aborting
 ` + interrupted, "InnoDB: The data file './ibdata1' has the wrong space ID. It should be 0, but 0 was found", agentapi.FailureStart},
-		"nobody to join": {`2026-11-21 12:31:44 0 [ERROR] WSREP: failed to open gcomm backend connection: 110: failed to reach primary view
+		"no peer to join": {`2026-11-21 12:31:44 0 [ERROR] WSREP: failed to open gcomm backend connection: 110: failed to reach primary view
 2026-11-21 12:31:44 0 [ERROR] WSREP: ./gcs/src/gcs_core.cpp:gcs_core_open():256: Failed to open backend connection: -110 (Connection timed out)
 2026-11-21 12:31:45 0 [ERROR] WSREP: ./gcs/src/gcs.cpp:gcs_open():1701: Failed to open channel 'my_wsrep_cluster' at 'gcomm://127.0.0.1:5555': -110 (Connection timed out)
 2026-11-21 12:31:45 0 [ERROR] WSREP: gcs connect failed: Operation timed out
@@ -180,7 +180,7 @@ func TestOrphanHoldingTheLogDoesNotHoldUsUp(t *testing.T) {
 	if exit := p.Exit(); exit.Code != 3 || len(exit.Lines) != 1 {
 		t.Errorf("%+v", exit)
 	}
-	p.Terminate() // must not reach anybody
+	p.Terminate() // must not reach another process
 	p.Kill()
 	if err := syscall.Kill(-p.PID, 0); err != nil {
 		t.Errorf("the group of an ended process was killed: %v", err)

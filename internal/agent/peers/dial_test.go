@@ -15,7 +15,7 @@ func TestDialFirst(t *testing.T) {
 		attempt int
 		want    string
 	}{
-		"nobody serves":                       {"", 0, ""},
+		"no node serves":                      {"", 0, ""},
 		"plain and dynamic ones, all at once": {"a=Plain b=Dynamic c=Dynamic", 0, "a b c"},
 		"never two strict ones":               {"a=Strict b=Strict", 0, "a"},
 		"a dynamic one before a strict one":   {"a=Strict b=Dynamic", 0, "b"},
@@ -40,6 +40,6 @@ func TestStaying(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if got := Staying([]agentapi.PeerView{leaves, comes}); len(got) != 2 {
-		t.Errorf("nobody else is there: %+v", got)
+		t.Errorf("no other peer is there: %+v", got)
 	}
 }

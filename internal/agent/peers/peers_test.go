@@ -20,7 +20,7 @@ func TestAsk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := map[string]string{"127.0.0.1": "a", "127.0.0.2": "b", "127.0.0.3": "somebody-else"}
+	names := map[string]string{"127.0.0.1": "a", "127.0.0.2": "b", "127.0.0.3": "another-host"}
 	server := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, _ := net.SplitHostPort(r.Host)
 		switch host {

@@ -106,7 +106,7 @@ func TestGroupTLS(t *testing.T) {
 		t.Errorf("plain: %+v", fact)
 	}
 	if fact := GroupTLS(context.Background(), "127.0.0.1:1", own); fact.Observed != agentapi.ObservedUnknown || fact.Problem == "" {
-		t.Errorf("nobody: %+v", fact)
+		t.Errorf("no peer: %+v", fact)
 	}
 }
 
@@ -131,7 +131,7 @@ func TestGroupPlain(t *testing.T) {
 		})
 	}
 	if _, err := GroupPlain(context.Background(), "127.0.0.1:1"); err == nil {
-		t.Error("nobody there proves nothing")
+		t.Error("no peer there proves nothing")
 	}
 	hangsUp := listen(t, func(net.Conn) {})
 	if _, err := GroupPlain(context.Background(), hangsUp); err == nil {

@@ -46,7 +46,7 @@ func ended(c net.Conn, within time.Duration) bool {
 	return err == nil || !strings.Contains(err.Error(), "timeout")
 }
 
-// TestProbeIsNotStarved: whoever holds connections, from one address or from many, kubelet's new one is answered within its
+// TestProbeIsNotStarved: when a client holds connections, from one address or from many, kubelet's new one is answered within its
 // two seconds, and an agent holds no more than its limit.
 func TestProbeIsNotStarved(t *testing.T) {
 	for name, from := range map[string]func(i int) string{
@@ -146,7 +146,7 @@ func TestWaitOutlastsTheTimeouts(t *testing.T) {
 	}
 }
 
-// TestWhoGoes: an idle connection before one with a request, the oldest first, of whoever holds most.
+// TestWhoGoes: an idle connection before one with a request, the oldest first, of the client that holds most.
 func TestWhoGoes(t *testing.T) {
 	l := &limited{limits: limits{total: 4, each: 3}}
 	enter := func(from string) (*conn, *conn) {

@@ -189,7 +189,7 @@ func TestBenchAccountInARealServer(t *testing.T) {
 	}
 }
 
-// realServer starts a mariadbd, and returns root's way to it and one for anybody.
+// realServer starts a mariadbd, and returns root's way to it and one for any client.
 func realServer(t *testing.T) (root *Conn, as func(name, password string) *sql.DB) {
 	t.Helper()
 	if _, err := exec.LookPath("mariadbd"); err != nil {

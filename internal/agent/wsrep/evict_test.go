@@ -58,8 +58,8 @@ func TestSettling(t *testing.T) {
 		since time.Time
 		want  bool
 	}{
-		"nobody was evicted":    {},
-		"somebody was":          {since: now.Add(-time.Second), want: true},
+		"no server was evicted": {},
+		"a server was":          {since: now.Add(-time.Second), want: true},
 		"it takes far too long": {since: now.Add(-time.Minute)},
 	} {
 		if got := (&Forgetting{since: tc.since}).Settling(now); got != tc.want {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestHungServer: a server that is stopped where it is takes connections, as far as its queue reaches, and says nothing. Whoever
+// TestHungServer: a server that is stopped where it is takes connections, as far as its queue reaches, and says nothing. A client that
 // asks is told so in time, again and again.
 func TestHungServer(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")

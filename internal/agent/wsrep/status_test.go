@@ -25,10 +25,10 @@ func TestParseStatus(t *testing.T) {
 		t.Errorf("numbers: %+v", s.Server)
 	}
 	if s.Evicted || s.Agreed {
-		t.Errorf("nobody was evicted: %+v", s)
+		t.Errorf("no server was evicted: %+v", s)
 	}
 	if s := ParseStatus(map[string]string{"wsrep_evs_state": "OPERATIONAL", "wsrep_evs_evict_list": someUUID}); !s.Evicted || !s.Agreed {
-		t.Errorf("somebody was evicted: %+v", s)
+		t.Errorf("a server was evicted: %+v", s)
 	}
 	if s.Written != 15 {
 		t.Errorf("written: %d", s.Written)

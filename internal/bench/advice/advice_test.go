@@ -88,7 +88,7 @@ func TestFor(t *testing.T) {
 				measured("copy", "", "aes-128", "seconds", "10", "9.9", "10.1"), measured("copy", "", "chacha20", "seconds", "12", "11.9", "12.1")),
 			[]string{"* tls.cipher: Auto. No cipher was proved"}, nil,
 		},
-		"a cipher on CPUs nobody has here": {
+		"a cipher on CPUs that are not here": {
 			benchmark(arms(aes128arm, old), list(write), measured("write", "", "aes-128", "tps", "1000", "990", "1010"), measured("write", "", "chacha20", "tps", "1200", "1180", "1220")),
 			[]string{"no other cipher was measured"}, []string{"faster"},
 		},

@@ -128,6 +128,6 @@ func TestPartsAreThoseThereMayBe(t *testing.T) {
 	w := b.Spec.Workloads[0].Connect
 	w.Via, w.Proxy = v1alpha1.ViaDirect, nil
 	if parts := Parts(b, sshJob); len(parts) != 0 || ProxyOf(plan.Cell{Kind: result.KindOLTP}) != nil {
-		t.Errorf("parts nobody made: %v", parts)
+		t.Errorf("parts of unknown origin: %v", parts)
 	}
 }

@@ -77,7 +77,7 @@ func TestTunnelsAreFew(t *testing.T) {
 	}
 	b.Spec.Workloads[0].Connect.Via = v1alpha1.ViaDirect
 	if HasTunnels(b) || UsesTunnel(plan.Cell{Kind: result.KindOLTP}) {
-		t.Error("a tunnel nobody asked for")
+		t.Error("a tunnel that is not asked for")
 	}
 }
 

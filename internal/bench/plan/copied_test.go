@@ -39,6 +39,6 @@ func TestCopied(t *testing.T) {
 		}
 	}
 	if Copied(&v1alpha1.GaleraBenchmark{}, cluster(v1alpha1.TLSSpec{}, tls, tls), "x-9") == "" {
-		t.Error("a node nobody knows has proved nothing")
+		t.Error("an unknown node has proved nothing")
 	}
 }

@@ -158,7 +158,7 @@ func TestNothingIsLeft(t *testing.T) {
 		"still marked":              {func(w *world) { w.Cluster.Annotations = map[string]string{v1alpha1.AnnotationBenchmark: "x"} }, false},
 		"marked by the next one":    {func(w *world) { w.Cluster.Annotations = map[string]string{v1alpha1.AnnotationBenchmark: "y"} }, true},
 		"its data could not go":     {func(w *world) { w.Judged["x-cleanup-1"] = false }, false},
-		"and nobody tries again":    {func(w *world) { w.failedCleanups() }, true},
+		"and it is not tried again": {func(w *world) { w.failedCleanups() }, true},
 		"its cluster is gone":       {func(w *world) { w.Cluster, w.Benchmark.Status.Override = nil, &v1alpha1.BenchmarkTLS{} }, true},
 		"not over":                  {func(w *world) { w.Benchmark.Status.CompletedAt = nil }, false},
 		"nothing was ever measured": {func(w *world) { w.Records, w.Judged = nil, map[string]bool{} }, true},

@@ -124,7 +124,7 @@ func cipherWorkload() v1alpha1.BenchmarkWorkload {
 	return v1alpha1.BenchmarkWorkload{Name: "c", Cipher: &v1alpha1.CipherWorkload{Ciphers: []string{"AES-128-CTR"}, CPUAcceleration: []string{"On"}}}
 }
 
-// TestTransferIsProvedAgain: the node that got its data is another server, which nobody has observed yet.
+// TestTransferIsProvedAgain: the node that got its data is another server, which was not observed yet.
 func TestTransferIsProvedAgain(t *testing.T) {
 	ended := func(t *testing.T) *world {
 		w := transfers(t)

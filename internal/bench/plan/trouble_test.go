@@ -95,7 +95,7 @@ func TestNeverProved(t *testing.T) {
 	}
 }
 
-// TestRefusedByTheAPI: somebody's policy admits no cluster, or no change of it; or its operator restarts no node. Nobody complains.
+// TestRefusedByTheAPI: an admission policy admits no cluster, or no change of it; or its operator restarts no node. No message tells.
 func TestRefusedByTheAPI(t *testing.T) {
 	for name, tc := range map[string]struct {
 		begin func() *world
@@ -173,7 +173,7 @@ func TestDeletedWhileMakingData(t *testing.T) {
 	}
 }
 
-// TestLostHosts: a Job whose pod can never end keeps nobody from getting the policy back.
+// TestLostHosts: a Job whose pod can never end keeps no cluster from getting its policy back.
 func TestLostHosts(t *testing.T) {
 	w := existing(true)
 	for w.Job == nil || InForce(w.Benchmark, w.Cluster).Replication == "Required" {

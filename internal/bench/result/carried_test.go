@@ -42,12 +42,12 @@ func TestCarried(t *testing.T) {
 		"more than was due": {func(o *Output) { all(o, 10e6, 30e6) }, ""},
 		"too little":        {func(o *Output) { grows(o, "x-2", 10e6, 4.9e6) }, "x-2 received 4.9 of the 20.0 MB the other nodes replicated"},
 		"one gets nothing":  {func(o *Output) { grows(o, "x-1", 10e6, 0) }, "x-1 received 0.0 of the 20.0 MB the other nodes replicated: what was written did not go over the channel"},
-		"nobody gets any":   {func(o *Output) { all(o, 0, 0); grows(o, "x-0", 30e6, 0) }, "x-1 received 0.0 of the 30.0 MB"},
+		"no node gets any":  {func(o *Output) { all(o, 0, 0); grows(o, "x-0", 30e6, 0) }, "x-1 received 0.0 of the 30.0 MB"},
 		"little is due":     {func(o *Output) { all(o, 500e3, 0) }, ""},
 		"nothing is sent":   {func(o *Output) { all(o, 0, 0) }, "no node replicated anything"},
 		"few transactions":  {func(o *Output) { all(o, 0, 0); o.OLTP.Transactions = 99 }, ""},
 		"a short run":       {func(o *Output) { all(o, 10e6, 0); o.EndedAt = o.StartedAt.Add(9 * time.Second) }, ""},
-		"nobody else": {func(o *Output) {
+		"no other node": {func(o *Output) {
 			grows(o, "x-0", 30e6, 0)
 			delete(o.Members, "x-1")
 			delete(o.Members, "x-2")

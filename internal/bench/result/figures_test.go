@@ -77,7 +77,7 @@ func TestResumedFigure(t *testing.T) {
 	}
 	o.Connect.Resumption = ResumptionOff
 	if _, is := o.Figures()[FigureResumed]; is {
-		t.Error("a figure nobody asked for")
+		t.Error("a figure that is not asked for")
 	}
 }
 

@@ -32,7 +32,7 @@ func TestBeside(t *testing.T) {
 		t.Error("a program that failed")
 	}
 	if _, err := besideUsage(t.Context(), socket); err == nil {
-		t.Error("nobody answers any more")
+		t.Error("there is no answer any more")
 	}
 	if u, err := besideUsage(t.Context(), ""); err != nil || u.CPUSeconds != 0 {
 		t.Errorf("no proxy: %+v, %v", u, err)

@@ -38,7 +38,7 @@ func TestAwait(t *testing.T) {
 	}
 }
 
-// refusing fails at once, as a local port nobody listens on any more.
+// refusing fails at once, as a local port without a listener.
 type refusing struct{ driver.Connector }
 
 func (refusing) Connect(context.Context) (driver.Conn, error) { return nil, errors.New("refused") }
@@ -54,7 +54,7 @@ func TestConnectionsEndWithTheirWay(t *testing.T) {
 	}
 }
 
-// late is a context whose deadline is over, which nobody has told it yet.
+// late is a context whose deadline is over, and which does not know yet.
 type late struct{ context.Context }
 
 // Deadline is over.

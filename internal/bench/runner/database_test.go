@@ -21,7 +21,7 @@ func TestLeftoversAreNoWantOfRoom(t *testing.T) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(t.Context(), "tcp", net.JoinHostPort(ip, clientPort))
 	if err != nil {
-		t.Skip("somebody has the database's port on this host: ", err)
+		t.Skip("another program has the database's port on this host: ", err)
 	}
 	defer l.Close()
 	var asked []string

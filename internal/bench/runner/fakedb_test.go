@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// fakeDB speaks as much of the MySQL protocol as the runner's own questions take; everybody may log in.
+// fakeDB speaks as much of the MySQL protocol as the runner's own questions take; any user may log in.
 type fakeDB struct {
 	// tls is what it speaks TLS with; nil: it does not.
 	tls *tls.Config

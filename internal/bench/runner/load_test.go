@@ -20,7 +20,7 @@ func TestLoadBetween(t *testing.T) {
 		"both":               {map[string]result.Sample{"a": sample(11, 5e6), "b": sample(21.5, 4e6)}, result.LoadPoint{CPU: 1.25, Sent: 3}, true},
 		"one did not answer": {map[string]result.Sample{"a": sample(11, 5e6), "b": nil}, result.LoadPoint{}, false},
 		"one is a new one":   {map[string]result.Sample{"a": sample(11, 5e6), "b": sample(0.5, 3e6)}, result.LoadPoint{CPU: 1}, false},
-		"nobody":             {nil, result.LoadPoint{}, false},
+		"no node":            {nil, result.LoadPoint{}, false},
 		"without a network":  {map[string]result.Sample{"a": {result.MetricCPU: 12}}, result.LoadPoint{}, false},
 	} {
 		got, ok := loadBetween(before, tc.after, 2*time.Second)

@@ -69,7 +69,7 @@ func TestCountCommits(t *testing.T) {
 		var lc net.ListenConfig
 		l, err := lc.Listen(t.Context(), "tcp", net.JoinHostPort(m.Host, clientPort))
 		if err != nil {
-			t.Skip("somebody has the database's port on this host: ", err)
+			t.Skip("another program has the database's port on this host: ", err)
 		}
 		defer l.Close()
 		var once atomic.Int64

@@ -40,7 +40,7 @@ func listen(t *testing.T, serve func(net.Conn)) string {
 	return l.Addr().String()
 }
 
-// freeAddress is one nobody listens on.
+// freeAddress is one without a listener.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	var lc net.ListenConfig
@@ -207,7 +207,7 @@ func TestRunOverSSH(t *testing.T) {
 	}
 }
 
-// TestSSHServerDoesNothingElse: no other target, no command, nobody without the key, no other server.
+// TestSSHServerDoesNothingElse: no other target, no command, no client without the key, no other server.
 func TestSSHServerDoesNothingElse(t *testing.T) {
 	s := startServer(t)
 	elsewhere := listen(t, func(c net.Conn) { _, _ = io.Copy(c, c); _ = c.Close() })

@@ -73,7 +73,7 @@ func TestWireGuard(t *testing.T) {
 	}
 }
 
-// freeUDP is a port nobody listens on.
+// freeUDP is a port without a listener.
 func freeUDP(t *testing.T) string {
 	t.Helper()
 	var lc net.ListenConfig

@@ -46,7 +46,7 @@ func TestAnswers(t *testing.T) {
 				return ok && !a.Owed && a.Silent <= time.Since(wrote)+10*time.Millisecond
 			})
 
-			// Nobody reads: the kernel asks for room ever more rarely, and is answered.
+			// The other end does not read: the kernel asks for room ever more rarely, and is answered.
 			fill(t, donor)
 			for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 				if a, ok := look(); !ok || a.Owed || a.Silent > 1500*time.Millisecond {
@@ -61,14 +61,14 @@ func TestAnswers(t *testing.T) {
 			await(t, "owed an answer", func() bool { a, ok := look(); return ok && a.Owed && a.Silent > time.Second })
 
 			_ = donor.Close()
-			await(t, "nobody's any more", func() bool { _, ok := look(); return !ok })
+			await(t, "no connection any more", func() bool { _, ok := look(); return !ok })
 			_ = joiner.Close()
 		})
 	}
 }
 
-// TestAnswersOfNobody: whoever has never answered is silent from the first look on.
-func TestAnswersOfNobody(t *testing.T) {
+// TestAnswersOfNone: a peer that has never answered is silent from the first look on.
+func TestAnswersOfNone(t *testing.T) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func TestAnswersOfNobody(t *testing.T) {
 			_ = c.Close()
 		}
 	}
-	dial() // takes the only place in the queue, and nobody comes for it
+	dial() // takes the only place in the queue, and it is not accepted
 	go dial()
 	await(t, "dialled", func() bool { a, ok := Answers(here, uint16(port)); return ok && a.Owed && a.Silent > 1000*time.Hour })
 }
