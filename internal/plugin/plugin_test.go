@@ -113,7 +113,7 @@ func TestNewCluster(t *testing.T) {
 			return c.Spec.Storage.Size.String() == "20Gi" && c.Spec.Image == "mariadb:11.8"
 		}},
 	} {
-		got, err := newCluster("new", c.flags, c.like)
+		got, err := newCluster("new", c.flags, c.like, noon)
 		switch {
 		case c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused)):
 			t.Errorf("%s: %v", name, err)

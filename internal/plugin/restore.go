@@ -17,6 +17,7 @@ import (
 // restoreFlags are what a restore is made of.
 type restoreFlags struct {
 	backup, store, namespace, cluster, id, identity, like, size string
+	point                                                       pointFlags
 }
 
 // restore makes a new cluster from a backup.
@@ -26,7 +27,7 @@ func (e *env) restore() *cobra.Command {
 	var wait, dryRun bool
 	var timeout time.Duration
 	c := e.onCluster("restore", "Make a new cluster that begins with a backup", func(ctx context.Context, name string) error {
-		c, err := e.restored(ctx, name, f)
+		c, err := e.restored(ctx, name, f, time.Now())
 		if err != nil {
 			return err
 		}
@@ -48,14 +49,19 @@ func (e *env) restore() *cobra.Command {
 		return nil
 	})
 	outputFlag(c, &format)
-	c.Long = "Make a new cluster that begins with a backup: every node restores it on its own volume. An existing cluster is never changed."
+	c.Long = "Make a new cluster that begins with a backup: every node restores it on its own volume. An existing cluster is never changed.\n\n" +
+		"With --time, --gtid or --latest it goes on to that point with the archive of the binary log (spec.backup.pointInTime). With --store and without --id the latest backup before that point is taken."
 	c.Example = "  kubectl galera restore shop2 --backup shop-now --identity backup-identity --like shop --wait\n" +
+		"  kubectl galera restore shop2 --store offsite --from-cluster shop --time 2026-11-24T12:30:00Z --identity backup-identity --like shop --wait\n" +
 		"  kubectl galera restore shop --store offsite --identity backup-identity --size 10Gi --dry-run >shop.yaml"
 	c.Flags().StringVar(&f.backup, "backup", "", "a complete GaleraBackup of this namespace")
 	c.Flags().StringVar(&f.store, "store", "", "a GaleraBackupStore of this namespace, instead of --backup")
 	c.Flags().StringVar(&f.namespace, "from-namespace", "", "with --store: namespace that was backed up. Default: this one")
 	c.Flags().StringVar(&f.cluster, "from-cluster", "", "with --store: cluster that was backed up. Default: NAME")
-	c.Flags().StringVar(&f.id, "id", "", "with --store: the backup's id. Default: the latest")
+	c.Flags().StringVar(&f.id, "id", "", "with --store: the backup's id. Default: the latest, or the latest before the point")
+	c.Flags().StringVar(&f.point.time, "time", "", "restore everything before the first transaction later than this, as 2026-11-24T12:30:00Z")
+	c.Flags().StringVar(&f.point.gtid, "gtid", "", "restore everything up to this transaction and with it, as 0-1-4711")
+	c.Flags().BoolVar(&f.point.latest, "latest", false, "restore everything that was archived")
 	c.Flags().StringVar(&f.identity, "identity", "", "Secret with the private key (required)")
 	c.Flags().StringVar(&f.like, "like", "", "take the rest of the spec from this cluster")
 	c.Flags().StringVar(&f.size, "size", "", "size of the volumes, without --like")
@@ -64,7 +70,7 @@ func (e *env) restore() *cobra.Command {
 	return c
 }
 
-func (e *env) restored(ctx context.Context, name string, f restoreFlags) (*v1alpha1.GaleraCluster, error) {
+func (e *env) restored(ctx context.Context, name string, f restoreFlags, now time.Time) (*v1alpha1.GaleraCluster, error) {
 	var like *v1alpha1.GaleraCluster
 	if f.like != "" {
 		var err error
@@ -72,7 +78,7 @@ func (e *env) restored(ctx context.Context, name string, f restoreFlags) (*v1alp
 			return nil, err
 		}
 	}
-	c, err := newCluster(name, f, like)
+	c, err := newCluster(name, f, like, now)
 	if err == nil {
 		c.Namespace = e.namespace
 	}
@@ -80,7 +86,7 @@ func (e *env) restored(ctx context.Context, name string, f restoreFlags) (*v1alp
 }
 
 // newCluster is the cluster of a restore. It is pure.
-func newCluster(name string, f restoreFlags, like *v1alpha1.GaleraCluster) (*v1alpha1.GaleraCluster, error) {
+func newCluster(name string, f restoreFlags, like *v1alpha1.GaleraCluster, now time.Time) (*v1alpha1.GaleraCluster, error) {
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.GaleraClusterSpec{Replicas: 3}}
 	switch {
 	case f.identity == "":
@@ -103,7 +109,11 @@ func newCluster(name string, f restoreFlags, like *v1alpha1.GaleraCluster) (*v1a
 		}
 		c.Spec.Storage.Size = size
 	}
-	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{IdentitySecretRef: v1alpha1.SecretKey{Name: f.identity}}
+	point, err := f.point.point(now)
+	if err != nil {
+		return nil, err
+	}
+	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{IdentitySecretRef: v1alpha1.SecretKey{Name: f.identity}, PointInTime: point}
 	if f.backup != "" {
 		c.Spec.BootstrapFrom.Backup = &v1alpha1.LocalName{Name: f.backup}
 	} else {

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeclient "sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/test/harness"
@@ -114,7 +115,7 @@ var _ = Describe("A point in time", Ordered, Label(Slow, Faults), func() {
 	It("is restored to a time between two transactions, and to a transaction", func(ctx SpecContext) {
 		Expect(second).NotTo(BeEmpty())
 		byTime := restore(ctx, "bytime", 1, v1alpha1.RestorePoint{Time: &between})
-		byGTID := restore(ctx, "bygtid", 1, v1alpha1.RestorePoint{GTID: second})
+		byGTID := create(ctx, printed(ctx, shop, "bygtid", "--gtid", second))
 		Expect(byTime.WaitReady(ctx, firstReady+backupTime)).To(Succeed())
 		Expect(points(ctx, byTime, "bytime-0")).To(Equal("1"))
 		Expect(byGTID.WaitReady(ctx, firstReady+backupTime)).To(Succeed())
@@ -148,6 +149,16 @@ var _ = Describe("A point in time", Ordered, Label(Slow, Faults), func() {
 		expectStalled(ctx, restore(ctx, "tooearly", 1, v1alpha1.RestorePoint{Time: &early}), v1alpha1.ReasonPointInTimeUnavailable, "is not before it")
 	}, SpecTimeout(6*time.Minute))
 })
+
+// printed is a cluster of one node that `kubectl galera restore --dry-run` goes back to a point with.
+func printed(ctx context.Context, of *harness.Cluster, name string, point ...string) *v1alpha1.GaleraCluster {
+	GinkgoHelper()
+	text := kubectlGalera(ctx, of.Namespace, append([]string{"restore", name, "--store", "offsite", "--from-cluster", of.Name, "--identity", "identity", "--like", of.Name, "--dry-run"}, point...)...)
+	c := &v1alpha1.GaleraCluster{}
+	Expect(yaml.UnmarshalStrict([]byte(text), c)).To(Succeed())
+	c.Spec.Replicas, c.Spec.Backup = 1, nil
+	return c
+}
 
 // position is the GTID of the cluster's last transaction, on a node that has all of them. What a node has written for itself has another domain.
 func position(ctx context.Context, c *harness.Cluster, pod string) string {
