@@ -38,12 +38,14 @@ type archiver struct {
 	task  task.Archive
 	store *archive
 	told  *board
+	find  func(ctx context.Context) (synced []source, away int, err error) // the nodes that serve, the best one first
 
 	at      place // what the store has
 	loaded  bool
 	refused map[string]string // why nodes do not go on from there
-	since   time.Time         // when the first of them refused
+	since   time.Time         // when the first of them refused, after the archive has gone on last
 	prefer  string            // the node that has what another one lacks
+	avoid   string            // the node that has failed last
 	holes   map[uint64]bool   // numbers after which some are missing on every node
 	stored  time.Time         // when the store was told last how far the archive is
 	pruned  time.Time         // when segments were removed last; the survey's own
@@ -65,6 +67,7 @@ func Main(ctx context.Context) error {
 		return err
 	}
 	a := &archiver{task: *t.Archive, store: files, told: &board{}, refused: map[string]string{}, holes: map[uint64]bool{}}
+	a.find = a.nodes
 	go a.survey(ctx)
 	served, done := make(chan error, 1), make(chan struct{})
 	go func() { served <- a.told.serve(ctx) }()
@@ -127,17 +130,12 @@ func (a *archiver) session(ctx context.Context) error {
 		a.told.archived(at)
 		say("the archive ends at %s, in the segment %d", at.Last, at.Number)
 	}
-	synced, away, err := a.nodes(ctx)
+	synced, away, err := a.find(ctx)
 	if err != nil {
 		return err
 	}
 	defer closeAll(synced)
-	var node *node
-	for _, n := range synced {
-		if a.refused[n.host] == "" && (node == nil || n.host == a.prefer) {
-			node = n
-		}
-	}
+	node := a.choose(synced)
 	if node == nil {
 		return a.beginAnew(ctx, synced, away)
 	}
@@ -146,21 +144,40 @@ func (a *archiver) session(ctx context.Context) error {
 	}
 	err = a.follow(ctx, node, synced)
 	var no refusal
-	if errors.As(err, &no) {
-		if len(a.refused) == 0 {
+	var ofStore storeError
+	var at once
+	switch {
+	case errors.As(err, &no):
+		if a.since.IsZero() {
 			a.since = time.Now()
 		}
-		a.refused[node.host] = err.Error()
-		return once{fmt.Errorf("%s: %w", node.host, err)}
+		a.refused[node.name()] = err.Error()
+		return once{fmt.Errorf("%s: %w", node.name(), err)}
+	case !errors.As(err, &ofStore) && !errors.As(err, &at):
+		a.avoid = node.name()
 	}
 	return err
 }
 
+// choose takes the node that is preferred, otherwise the first one that has not failed last. nil when all have refused.
+func (a *archiver) choose(synced []source) (best source) {
+	for _, n := range synced {
+		switch name := n.name(); {
+		case a.refused[name] != "":
+		case name == a.prefer:
+			return n
+		case best == nil || best.name() == a.avoid:
+			best = n
+		}
+	}
+	return best
+}
+
 // beginAnew is called when no node that serves goes on from the archive.
-func (a *archiver) beginAnew(ctx context.Context, synced []*node, away int) error {
+func (a *archiver) beginAnew(ctx context.Context, synced []source, away int) error {
 	var whys []string
 	for _, n := range synced {
-		whys = append(whys, n.host+": "+a.refused[n.host])
+		whys = append(whys, n.name()+": "+a.refused[n.name()])
 	}
 	slices.Sort(whys)
 	if wait := refusedTime - time.Since(a.since); away > 0 && wait > 0 {
@@ -172,39 +189,40 @@ func (a *archiver) beginAnew(ctx context.Context, synced []*node, away int) erro
 }
 
 // begin has the archive begin where a node is now.
-func (a *archiver) begin(ctx context.Context, n *node, why string) error {
-	last, _, err := n.position(ctx)
+func (a *archiver) begin(ctx context.Context, n source, why string) error {
+	at, err := n.position(ctx)
 	if err != nil {
 		return err
 	}
-	if last == (binlog.GTID{}) {
+	if at.last == (binlog.GTID{}) {
 		return errors.New("nothing was written to the cluster since its binary log is on: the archive begins with the first transaction")
 	}
-	h := binlog.Head{Begins: true, Why: why, Last: last, Through: time.Now().UTC(), Chain: a.at.Number + 1}
+	h := binlog.Head{Begins: true, Why: why, Last: at.last, Through: time.Now().UTC(), Chain: a.at.Number + 1}
 	if err := a.upload(ctx, h, nil); err != nil {
 		return err
 	}
-	a.refused, a.holes = map[string]string{}, map[uint64]bool{}
-	return once{fmt.Errorf("the archive begins at %s: %s", last, why)}
+	a.holes = map[uint64]bool{}
+	// Not at once: if no node goes on from there either, the store would fill up with beginnings.
+	return fmt.Errorf("the archive begins at %s: %s", at.last, why)
 }
 
 // follow archives what a node gives.
-func (a *archiver) follow(ctx context.Context, n *node, all []*node) error {
-	_, others, err := n.position(ctx)
+func (a *archiver) follow(ctx context.Context, n source, all []source) error {
+	now, err := n.position(ctx)
 	if err != nil {
 		return err
 	}
-	if n.domain != a.at.Last.Domain {
-		return refusal{fmt.Errorf("its GTIDs have the domain %d, and the archive's %d", n.domain, a.at.Last.Domain)}
+	if now.domain != a.at.Last.Domain {
+		return refusal{fmt.Errorf("its GTIDs have the domain %d, and the archive's %d", now.domain, a.at.Last.Domain)}
 	}
-	s, err := n.open(append(others, a.at.resume().String()))
+	s, err := n.open(append(now.others, a.at.resume().String()))
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	r := &reader{archiver: a, node: n, all: all, stream: s, last: a.at.Last, verify: a.at.verifies()}
 	defer r.drop()
-	say("following %s from %s", n.host, a.at.Last)
+	say("following %s from %s", n.name(), a.at.Last)
 	err = r.read(ctx)
 	if r.open != nil { // what is complete is stored before anything else is tried
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
@@ -228,8 +246,8 @@ func (a *archiver) upload(ctx context.Context, h binlog.Head, s *spool) error {
 	if err != nil {
 		return err
 	}
-	a.at = place{h}
-	a.stored = time.Now()
+	a.at, a.stored = place{h}, time.Now()
+	a.refused, a.since, a.prefer = map[string]string{}, time.Time{}, "" // they were about the place before
 	a.told.archived(a.at)
 	return nil
 }

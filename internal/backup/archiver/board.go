@@ -30,7 +30,7 @@ func (b *board) set(change func(*task.Archived)) {
 // archived says what the store has.
 func (b *board) archived(at place) {
 	b.set(func(a *task.Archived) {
-		a.GTID, a.Segment, a.Chain = at.Last.String(), at.Number, at.Chain
+		a.GTID, a.Segment, a.Chain, a.Problem, a.Reason = at.Last.String(), at.Number, at.Chain, "", ""
 		if at.Through.After(a.Through) {
 			a.Through = at.Through
 		}
@@ -41,11 +41,12 @@ func (b *board) archived(at place) {
 }
 
 func (b *board) through(t time.Time, last binlog.GTID) {
-	b.set(func(a *task.Archived) { a.Through, a.GTID = t, last.String() })
+	b.set(func(a *task.Archived) { a.Through, a.GTID, a.Problem, a.Reason = t, last.String(), "", "" })
 }
 
+// follows names the node that is followed. A problem stays until something is archived: while the store is away, nodes are followed in vain.
 func (b *board) follows(host string) {
-	b.set(func(a *task.Archived) { a.Node, a.Problem, a.Reason = host, "", "" })
+	b.set(func(a *task.Archived) { a.Node = host })
 }
 
 func (b *board) problem(err error) {

@@ -44,7 +44,6 @@ type node struct {
 	user   string
 	config *tls.Config
 	db     *sql.DB
-	domain uint32
 }
 
 // tlsConfig reads the certificate anew for every connection: it is renewed.
@@ -65,7 +64,7 @@ func tlsConfig() (*tls.Config, error) {
 }
 
 // nodes are those that serve, the one that the Service for reading leads to first; away is how many of the others there are.
-func (a *archiver) nodes(ctx context.Context) (synced []*node, away int, err error) {
+func (a *archiver) nodes(ctx context.Context) (synced []source, away int, err error) {
 	config, err := tlsConfig()
 	if err != nil {
 		return nil, 0, err
@@ -132,45 +131,41 @@ func connect(ctx context.Context, user, host string, config *tls.Config) (*node,
 		return nil, err
 	}
 	n := &node{host: host, user: user, config: config, db: db}
-	if _, _, err := n.position(ctx); err != nil {
+	if _, err := n.position(ctx); err != nil {
 		n.close()
 		return nil, err
 	}
 	return n, nil
 }
 
+func (n *node) name() string { return n.host }
+
 func (n *node) close() { _ = n.db.Close() }
 
-func closeAll(all []*node) {
-	for _, n := range all {
-		n.close()
-	}
-}
-
-// position is what the node has in its binary log now: all that was committed anywhere before. others are positions of what is the node's own.
-func (n *node) position(ctx context.Context) (at binlog.GTID, others []string, err error) {
+// position is what the node has in its binary log now: wsrep_sync_wait has it apply all that was committed anywhere first.
+func (n *node) position(ctx context.Context) (at position, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	var state, component, name string
 	row := n.db.QueryRowContext(ctx, `SELECT MAX(IF(variable_name = 'WSREP_LOCAL_STATE', variable_value, '')), MAX(IF(variable_name = 'WSREP_CLUSTER_STATUS', variable_value, '')), @@hostname
 		FROM information_schema.global_status WHERE variable_name IN ('WSREP_LOCAL_STATE', 'WSREP_CLUSTER_STATUS')`)
 	if err := row.Scan(&state, &component, &name); err != nil {
-		return at, nil, err
+		return at, err
 	}
 	if state != "4" || component != "Primary" {
-		return at, nil, errors.New("it is not Synced in the Primary component")
+		return at, errors.New("it is not Synced in the Primary component")
 	}
-	var position string
+	var all string
 	var mode, logs bool
-	err = n.db.QueryRowContext(ctx, "SET STATEMENT wsrep_sync_wait = 1 FOR SELECT @@gtid_binlog_pos, @@wsrep_gtid_domain_id, @@wsrep_gtid_mode, @@log_bin").Scan(&position, &n.domain, &mode, &logs)
+	err = n.db.QueryRowContext(ctx, "SET STATEMENT wsrep_sync_wait = 1 FOR SELECT @@gtid_binlog_pos, @@wsrep_gtid_domain_id, @@wsrep_gtid_mode, @@log_bin").Scan(&all, &at.domain, &mode, &logs)
 	if err == nil && (!mode || !logs) {
 		err = errors.New("it does not write a binary log yet: it was not restarted since spec.backup.pointInTime is enabled")
 	}
 	if err != nil {
-		return at, nil, err
+		return at, err
 	}
-	at, others = binlog.In(position, n.domain)
-	return at, others, nil
+	at.last, at.others = binlog.In(all, at.domain)
+	return at, nil
 }
 
 // stream is a node's binary log.
@@ -180,7 +175,7 @@ type stream struct {
 }
 
 // open asks for what follows a position.
-func (n *node) open(position []string) (*stream, error) {
+func (n *node) open(after []string) (events, error) {
 	host := n.host
 	config := n.config.Clone()
 	config.ServerName = host
@@ -190,16 +185,16 @@ func (n *node) open(position []string) (*stream, error) {
 		Localhost: "archiver", DumpCommandFlag: replication.BINLOG_SEND_ANNOTATE_ROWS_EVENT,
 		Logger: slog.New(slog.DiscardHandler), Option: func(*client.Conn) error { return nil },
 	})
-	set, err := gomysql.ParseMariadbGTIDSet(strings.Join(position, ","))
+	set, err := gomysql.ParseMariadbGTIDSet(strings.Join(after, ","))
 	if err != nil {
 		return nil, err
 	}
-	events, err := s.StartSyncGTID(set)
+	got, err := s.StartSyncGTID(set)
 	if err != nil {
 		s.Close()
 		return nil, refused(err)
 	}
-	return &stream{s, events}, nil
+	return &stream{s, got}, nil
 }
 
 // Close ends the stream.
@@ -228,30 +223,4 @@ func refused(err error) error {
 		return refusal{errors.New(answer.Message)}
 	}
 	return fmt.Errorf("the stream of the binary log has ended: %w", err)
-}
-
-// after is the first transaction that the node has after one, none when it has none.
-func (n *node) after(ctx context.Context, last binlog.GTID) (binlog.GTID, error) {
-	at, others, err := n.position(ctx)
-	if err != nil || !at.Follows(last) {
-		return binlog.GTID{}, err
-	}
-	s, err := n.open(append(others, last.String()))
-	if err != nil {
-		return binlog.GTID{}, err
-	}
-	defer s.Close()
-	for end := time.Now().Add(askTime); time.Now().Before(end); {
-		e, err := s.event(ctx, time.Second)
-		if err != nil {
-			return binlog.GTID{}, err
-		}
-		if e == nil || e.Check() != nil {
-			continue
-		}
-		if g, ok := e.GTID(); ok && g.Domain == last.Domain {
-			return g, nil
-		}
-	}
-	return binlog.GTID{}, errors.New("it gives nothing")
 }

@@ -11,9 +11,9 @@ import (
 // reader takes the stream of one node into segments.
 type reader struct {
 	*archiver
-	node   *node
-	all    []*node // the nodes that serve
-	stream *stream
+	node   source
+	all    []source // the nodes that serve
+	stream events
 
 	group  binlog.Grouper
 	format binlog.Event
@@ -61,14 +61,14 @@ func (r *reader) wait() time.Duration {
 func (r *reader) tick(ctx context.Context) error {
 	now := time.Now()
 	if r.asked.IsZero() && now.After(r.next) {
-		mark, _, err := r.node.position(ctx)
+		at, err := r.node.position(ctx)
 		if err != nil {
-			return fmt.Errorf("%s: %w", r.node.host, err)
+			return fmt.Errorf("%s: %w", r.node.name(), err)
 		}
-		r.mark, r.asked = mark, now
+		r.mark, r.asked = at.last, now
 	}
 	if r.verify && now.Sub(r.began) > markTime {
-		return fmt.Errorf("%s does not give the transaction %s: another node is tried", r.node.host, r.last)
+		return fmt.Errorf("%s does not give the transaction %s: another node is tried", r.node.name(), r.last)
 	}
 	if r.asked.IsZero() || r.group.Open() {
 		return nil
@@ -78,7 +78,7 @@ func (r *reader) tick(ctx context.Context) error {
 	}
 	if r.mark.Seq > r.last.Seq {
 		if now.Sub(r.asked) > markTime {
-			return fmt.Errorf("%s has committed %s and does not give it: another node is tried", r.node.host, r.mark)
+			return fmt.Errorf("%s has committed %s and does not give it: another node is tried", r.node.name(), r.mark)
 		}
 		return nil
 	}
@@ -140,19 +140,29 @@ func (r *reader) begins(ctx context.Context, g binlog.GTID) error {
 // hole looks whether another node has what is missing here: a transaction that was made with sql_log_bin=0 is missing on its own node only, and
 // one number is missing everywhere for each DDL statement that has failed.
 func (r *reader) hole(ctx context.Context, g binlog.GTID) error {
+	var useless error
 	for _, other := range r.all {
-		if other.host == r.node.host {
+		if other.name() == r.node.name() {
 			continue
 		}
-		first, err := other.after(ctx, r.last)
+		first, err := after(ctx, other, r.last)
 		if err != nil {
-			say("%s was asked for what follows %s: %v", other.host, r.last, err)
+			say("%s was asked for what follows %s: %v", other.name(), r.last, err)
 			continue
 		}
-		if first.Follows(r.last) && first.Seq < g.Seq {
-			r.prefer = other.host
-			return once{fmt.Errorf("%s lacks %s, which %s has", r.node.host, first, other.host)}
+		if !first.Follows(r.last) || first.Seq >= g.Seq {
+			continue
 		}
+		lacks := fmt.Errorf("%s lacks %s, which %s has", r.node.name(), first, other.name())
+		if why := r.refused[other.name()]; why != "" {
+			useless = refusal{fmt.Errorf("%w; that one does not go on either: %s", lacks, why)}
+			continue
+		}
+		r.prefer = other.name()
+		return once{lacks}
+	}
+	if useless != nil {
+		return useless
 	}
 	if len(r.holes) > holesMost {
 		clear(r.holes) // they are looked for again when they are read again
@@ -207,9 +217,10 @@ func (r *reader) ends(ctx context.Context, t binlog.Transaction) error {
 
 // accepted says that the node goes on from the archive.
 func (r *reader) accepted() {
-	r.told.follows(r.node.host)
-	clear(r.refused)
-	r.prefer = ""
+	r.told.follows(r.node.name())
+	if r.avoid == r.node.name() {
+		r.avoid = ""
+	}
 }
 
 // flush stores the transactions that were read to their end. through is a time until which these are all, the zero time for none.

@@ -2,36 +2,26 @@ package binlog
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"io"
 	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog/binlogtest"
 )
 
-// event makes one with a checksum of zeros.
 func event(kind byte, second uint32, body ...byte) Event {
-	e := make(Event, headerSize, headerSize+len(body)+sumSize)
-	binary.LittleEndian.PutUint32(e, second)
-	e[4] = kind
-	binary.LittleEndian.PutUint32(e[5:], 1)
-	e = append(append(e, body...), 0, 0, 0, 0)
-	binary.LittleEndian.PutUint32(e[9:], uint32(len(e)))
-	return e
+	return binlogtest.Event(kind, 1, second, body...)
 }
 
-func begin(seq byte, flags byte) Event {
-	return event(typeGTID, 100, seq, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, flags, 0, 0, 0, 0, 0, 0)
-}
+func begin(seq uint64, flags byte) Event { return binlogtest.Begin(0, 1, seq, 100, flags) }
 
-func statement(text string) Event {
-	return event(typeQuery, 100, append([]byte{0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 'd', 0}, text...)...)
-}
+func statement(text string) Event { return binlogtest.Statement(100, text) }
 
 func rows(table byte, flags byte, image string) Event {
-	return event(23, 105, append([]byte{table, 0, 0, 0, 0, 0, flags, 0}, image...)...)
+	return binlogtest.Change(105, table, flags, image)
 }
 
-var format = event(typeFormat, 1, 4, 0, 1)
+var format Event = binlogtest.FormatDescription()
 
 // see gives the kinds of a stream's events, and the last transaction.
 func see(t *testing.T, events ...Event) (kinds []int, last Transaction) {
@@ -48,7 +38,7 @@ func see(t *testing.T, events ...Event) (kinds []int, last Transaction) {
 }
 
 func TestGrouper(t *testing.T) {
-	xid := event(typeXid, 106, 9, 0, 0, 0, 0, 0, 0, 0)
+	var xid Event = binlogtest.Commit(106, 9)
 	for name, c := range map[string]struct {
 		events []Event
 		want   []int
@@ -75,11 +65,11 @@ func TestGrouper(t *testing.T) {
 
 // TestSum: two nodes give the same transaction other tables' numbers, times and flags; another content is another transaction.
 func TestSum(t *testing.T) {
-	xid := event(typeXid, 106, 9, 0, 0, 0, 0, 0, 0, 0)
+	var xid Event = binlogtest.Commit(106, 9)
 	_, a := see(t, format, begin(1, 0), rows(7, 1, "a"), xid)
 	_, b := see(t, format, begin(1, 0), rows(32, 5, "a"), xid)
 	_, c := see(t, format, begin(1, 0), rows(7, 1, "b"), xid)
-	_, d := see(t, format, begin(1, 0), rows(7, 1, "a"), event(typeXid, 106, 8, 0, 0, 0, 0, 0, 0, 0))
+	_, d := see(t, format, begin(1, 0), rows(7, 1, "a"), binlogtest.Commit(106, 8))
 	if a.Sum != b.Sum || a.Sum == c.Sum || a.Sum == d.Sum || a.GTID.Seq != 1 || a.GTID.Server != 1 || a.Time.Unix() != 106 {
 		t.Errorf("%+v %+v %+v %+v", a, b, c, d)
 	}

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"io"
 	"os"
@@ -14,23 +13,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/binlog/binlogtest"
 )
 
-// logEvent is an event of a binary log, of a second.
-func logEvent(kind byte, second int, body ...byte) []byte {
-	e := make([]byte, 19, 19+len(body)+4)
-	binary.LittleEndian.PutUint32(e, uint32(second))
-	e[4], e[5] = kind, 1
-	e = append(append(e, body...), 0, 0, 0, 0)
-	binary.LittleEndian.PutUint32(e[9:], uint32(len(e)))
-	return e
-}
-
-var logFormat = logEvent(15, 0, 4, 0, 1)
+var logFormat = binlogtest.FormatDescription()
 
 // transaction n of a second.
-func transaction(n byte, second int) []byte {
-	return append(logEvent(162, second, n, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), logEvent(16, second, n, 0, 0, 0, 0, 0, 0, 0)...)
+func transaction(n uint64, second uint32) []byte {
+	return append(binlogtest.Begin(0, 1, n, second, 0), binlogtest.Commit(second, n)...)
 }
 
 // stored is a segment as it lies in a store.
@@ -59,7 +49,7 @@ func TestRelay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	half := transaction(6, 16)[:36] // its first event
+	half := binlogtest.Begin(0, 1, 6, 16, 0)
 	first := storedSegment(t, key.Recipient(), logFormat, transaction(3, 13), transaction(4, 14), transaction(5, 15), half)
 	second := storedSegment(t, key.Recipient(), logFormat, transaction(6, 16), transaction(7, 17), transaction(8, 12))
 	for name, c := range map[string]struct {

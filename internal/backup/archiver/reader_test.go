@@ -1,0 +1,385 @@
+package archiver
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/binlog/binlogtest"
+)
+
+// TestRead: what a segment holds, to the byte, and when one ends.
+func TestRead(t *testing.T) {
+	big := func(bytes int) string { return strings.Repeat("x", bytes) }
+	for name, c := range map[string]struct {
+		script func(w *world)
+		want   string
+	}{
+		"nothing": {func(w *world) { w.pass(time.Minute) }, "@5"},
+		"one": {func(w *world) {
+			w.commit(6)
+			w.pass(interval)
+		}, "@5 6-6"},
+		"not before the interval": {func(w *world) {
+			w.pass(interval) // the mark of an interval without transactions has passed
+			w.commit(6)
+			w.pass(interval / 4)
+		}, "@5"},
+		"one segment an interval": {func(w *world) {
+			for n := uint64(6); n < 12; n += 2 {
+				w.commit(n, n+1)
+				w.pass(2 * interval)
+			}
+		}, "@5 6-7 8-9 10-11"},
+		"16 MiB are stored at once": {func(w *world) {
+			w.pass(interval)
+			for n := uint64(6); n < 10; n++ {
+				w.a.commitAs(gtid(n), big(9<<20))
+			}
+			w.pass(time.Millisecond)
+		}, "@5 6-7 8-9"},
+		"a large transaction is one segment": {func(w *world) {
+			w.pass(interval)
+			w.a.commitAs(gtid(6), big(20<<20))
+			w.a.commitAs(gtid(7), "row")
+			w.pass(time.Millisecond)
+		}, "@5 6-6"},
+		"another format": {func(w *world) {
+			w.pass(interval)
+			w.commit(6)
+			w.pass(time.Millisecond)
+			w.a.do(func() { w.a.format = binlogtest.Event(binlogtest.Format, 1, 2, 4, 0, 1) })
+			w.pass(time.Millisecond)
+			w.commit(7)
+			w.pass(interval)
+		}, "@5 6-6 7-7"},
+		"what is not complete waits": {func(w *world) {
+			w.commit(6)
+			w.a.commitAs(gtid(7), "")
+			w.pass(10 * interval)
+		}, "@5"},
+		"a statement": {func(w *world) {
+			w.a.add(gtid(6), binlogtest.Begin(0, 1, 6, 106, binlogtest.Standalone), binlogtest.Statement(106, "CREATE TABLE t (i INT)"))
+			w.pass(interval)
+		}, "@5 6-6"},
+		"on an order to stop": {func(w *world) {
+			w.pass(interval)
+			w.commit(6)
+			w.a.commitAs(gtid(7), "")
+			w.pass(time.Millisecond)
+			w.stop()
+		}, "@5 6-6"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(w *world) {
+				c.script(w)
+				w.expect(c.want)
+			})
+		})
+	}
+}
+
+// TestSegment: a segment is a binary log of the cluster's transactions, without those that are a node's own, and its head tells of it.
+func TestSegment(t *testing.T) {
+	play(t, func(w *world) {
+		own := binlog.GTID{Domain: 1, Server: 1, Seq: 1}
+		w.a.commitAs(own, "own")
+		w.commit(6)
+		w.a.add(binlog.GTID{}, binlogtest.Event(27, 1, 0)) // a heartbeat
+		w.a.commitAs(binlog.GTID{Domain: 1, Server: 1, Seq: 2}, "own")
+		w.commit(7)
+		w.pass(interval)
+		want := append([]byte(binlog.Magic), binlogtest.FormatDescription()...)
+		for _, n := range []uint64{6, 7} {
+			want = append(want, bytes.Join(transaction(gtid(n), "row"), nil)...)
+		}
+		if have := w.content(2); !bytes.Equal(have, want) {
+			t.Errorf("%q instead of %q", have, want)
+		}
+		h := w.heads()[1]
+		if h.Transactions != 2 || h.Bytes != int64(len(want)) || h.BeforeLast != gtid(6) || h.LastSum == "" || h.Chain != 1 || h.FirstTime.Unix() != 106 || h.LastTime.Unix() != 107 {
+			t.Errorf("%+v", h)
+		}
+	})
+}
+
+// TestThrough: a time is told as archived once all that was committed before is in the store, and not while a transaction is open.
+func TestThrough(t *testing.T) {
+	play(t, func(w *world) {
+		through := func() time.Time {
+			w.told.mu.Lock()
+			defer w.told.mu.Unlock()
+			return w.told.now.Through
+		}
+		old := through()
+		w.pass(10 * interval)
+		if idle := through(); idle.Sub(old) < 9*interval {
+			t.Errorf("nothing is written, and the archive stays at %s", idle)
+		}
+		w.pass(throughEvery)
+		if text, err := w.store.bucket.ReadAll(t.Context(), "demo/shop/1/binlog/"+binlog.ThroughName); err != nil || !strings.Contains(string(text), `"last":"0-1-5"`) {
+			t.Errorf("%s %v", text, err)
+		}
+		w.a.commitAs(gtid(6), "")
+		w.pass(interval)
+		old = through()
+		w.pass(10 * interval)
+		if open := through(); open != old {
+			t.Errorf("a transaction is open, and the archive goes on to %s", open)
+		}
+		if w.told.now.Node != "a" || w.told.now.GTID != "0-1-5" {
+			t.Errorf("%+v", w.told.now)
+		}
+	})
+}
+
+// TestSource: a node that fails, or gives nothing, is exchanged for another one, and no transaction is lost or stored twice.
+func TestSource(t *testing.T) {
+	for name, c := range map[string]struct {
+		script func(w *world)
+		want   string
+		node   string
+	}{
+		"it is killed in a transaction": {func(w *world) {
+			w.pass(interval)
+			w.commit(6)
+			w.a.commitAs(gtid(7), "")
+			w.pass(time.Millisecond)
+			w.a.fail("killed")
+			w.b.commit(7)
+			w.c.commit(7)
+			w.pass(2*interval + time.Second)
+		}, "@5 6-6 7-7", "b"},
+		"all are killed": {func(w *world) {
+			w.commit(6)
+			w.pass(interval)
+			for _, s := range w.servers() {
+				s.fail("killed")
+			}
+			w.pass(10 * time.Minute)
+			w.expect("@5 6-6")
+			w.c.fail("")
+			w.c.commit(7)
+			w.pass(time.Minute)
+		}, "@5 6-6 7-7", "c"},
+		"it says that it has more, and gives nothing": {func(w *world) {
+			w.pass(interval)
+			w.a.do(func() { w.a.silent = true })
+			w.commit(6)
+			w.pass(2 * markTime)
+		}, "@5 6-6", "b"},
+		"it does not give what is compared": {func(w *world) {
+			w.commit(6)
+			w.pass(interval)
+			w.stop()
+			w.a.do(func() { w.a.silent = true })
+			w.archiver, w.stop = w.start()
+			w.pass(2 * markTime)
+		}, "@5 6-6", "b"},
+		"it lacks a transaction that another one has": {func(w *world) {
+			w.pass(interval)
+			w.b.commit(6) // made with sql_log_bin=0 on a
+			w.c.commit(6)
+			w.commit(7)
+			w.pass(2 * interval)
+		}, "@5 6-7", "b"},
+		"a number is missing everywhere": {func(w *world) {
+			w.commit(6, 8) // 7 was a DDL statement that has failed
+			w.pass(interval)
+		}, "@5 6-8", "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(w *world) {
+				c.script(w)
+				w.expect(c.want)
+				if c.node != "" && w.told.now.Node != c.node {
+					t.Errorf("it follows %q (%s)", w.told.now.Node, w.told.now.Problem)
+				}
+			})
+		})
+	}
+}
+
+// TestGap: the archive begins anew only when no node has what follows, and says why.
+func TestGap(t *testing.T) {
+	for name, c := range map[string]struct {
+		script func(w *world)
+		want   string
+		says   string
+	}{
+		"no node has it any more": {func(w *world) {
+			w.stop()
+			w.commit(6, 7, 8)
+			for _, s := range w.servers() {
+				s.do(func() { s.purged = 7 })
+			}
+			w.archiver, w.stop = w.start()
+			w.pass(time.Minute)
+			w.commit(9)
+			w.pass(interval)
+		}, "@5 @8 9-9", "purged"},
+		"one that is away has it": {func(w *world) {
+			w.stop()
+			w.c.fail("restarts")
+			w.commit(6, 7, 8)
+			w.a.do(func() { w.a.purged = 7 })
+			w.b.do(func() { w.b.purged = 7 })
+			w.archiver, w.stop = w.start()
+			w.pass(refusedTime - 30*time.Second)
+			w.expect("@5")
+			w.c.fail("")
+			w.pass(time.Minute)
+		}, "@5 6-8", ""},
+		"one that is away is not waited for for ever": {func(w *world) {
+			w.stop()
+			w.c.fail("gone")
+			w.commit(6, 7, 8)
+			w.a.do(func() { w.a.purged = 7 })
+			w.b.do(func() { w.b.purged = 7 })
+			w.archiver, w.stop = w.start()
+			w.pass(refusedTime + time.Minute)
+		}, "@5 @8", "purged"},
+		"the cluster has lost the last one, and gone on": {func(w *world) {
+			w.commit(6)
+			w.pass(interval)
+			w.stop()
+			for _, s := range w.servers() {
+				s.do(func() { s.log = s.log[:len(s.log)-3] })
+				s.commitAs(gtid(6), "another row")
+				s.commit(7)
+			}
+			w.archiver, w.stop = w.start()
+			w.pass(time.Minute)
+		}, "@5 6-6 @7", "another one here than in the archive"},
+		"the cluster has lost the last one": {func(w *world) {
+			w.commit(6)
+			w.pass(interval)
+			w.stop()
+			for _, s := range w.servers() {
+				s.do(func() { s.log = s.log[:len(s.log)-3] })
+			}
+			w.archiver, w.stop = w.start()
+			w.pass(time.Minute)
+			w.expect("@5 6-6") // nothing tells so yet
+			w.commit(7)
+			w.pass(2 * time.Minute)
+		}, "@5 6-6 @7", "after 0-1-5 comes 0-1-7 here, and 0-1-6 in the archive"},
+		"another server_id": {func(w *world) {
+			w.commit(6)
+			w.pass(interval)
+			for _, s := range w.servers() {
+				s.commitAs(binlog.GTID{Server: 2, Seq: 1}, "row")
+			}
+			w.pass(time.Minute)
+		}, "@5 6-6 @1", "the numbers begin anew"},
+		"another server_id, before an event comes": {func(w *world) {
+			w.commit(6)
+			w.pass(interval)
+			for _, s := range w.servers() {
+				s.do(func() { s.silent = true })
+				s.commitAs(binlog.GTID{Server: 2, Seq: 1}, "row")
+			}
+			w.pass(30 * time.Second)
+		}, "@5 6-6 @1", "the numbers begin anew"},
+		"each of two nodes lacks one": {func(w *world) {
+			w.pass(interval)
+			w.c.fail("gone")
+			w.b.commit(6)
+			w.a.commit(7)
+			w.a.commit(8)
+			w.b.commit(8)
+			w.pass(2 * refusedTime)
+		}, "@5 6-6 @8", "does not go on either"},
+		"each of two nodes lacks one, and a third has both": {func(w *world) {
+			w.pass(interval)
+			w.b.commit(6)
+			w.a.commit(7)
+			w.a.commit(8)
+			w.b.commit(8)
+			for n := uint64(6); n < 9; n++ {
+				w.c.commit(n)
+			}
+			w.pass(time.Minute)
+		}, "@5 6-6 7-8", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(w *world) {
+				c.script(w)
+				w.expect(c.want)
+				chain, why := uint64(1), ""
+				for _, h := range w.heads() {
+					if h.Begins {
+						chain, why = h.Number, h.Why
+					}
+					if h.Chain != chain {
+						t.Errorf("the segment %d is of the chain %d", h.Number, h.Chain)
+					}
+				}
+				if c.says != "" && !strings.Contains(why, c.says) || w.told.now.Chain != chain {
+					t.Errorf("%q; told is %+v", why, w.told.now)
+				}
+			})
+		})
+	}
+}
+
+// TestGoesOn: the archive goes on from what the store has, whatever has become of the archiver before.
+func TestGoesOn(t *testing.T) {
+	for name, c := range map[string]struct {
+		script func(w *world)
+		want   string
+	}{
+		"it is stopped": {func(w *world) {
+			w.commit(6)
+			w.pass(interval)
+			w.stop()
+			w.commit(7)
+			w.archiver, w.stop = w.start()
+			w.pass(2 * interval)
+		}, "@5 6-6 7-7"},
+		"it is killed before it has stored anything": {func(w *world) {
+			comeBack := w.vanish()
+			w.commit(6, 7)
+			w.stop()
+			comeBack()
+			w.expect("@5")
+			w.archiver, w.stop = w.start()
+			w.pass(2 * interval)
+		}, "@5 6-7"},
+		"the store is away": {func(w *world) {
+			w.commit(6)
+			w.pass(interval)
+			comeBack := w.vanish()
+			for n := uint64(7); n < 12; n++ {
+				w.commit(n)
+				w.pass(3 * time.Minute)
+			}
+			if w.told.now.Reason == "" || w.told.now.GTID != "0-1-6" {
+				w.t.Errorf("the store is away, and told is %+v", w.told.now)
+			}
+			comeBack()
+			w.pass(time.Minute)
+		}, "@5 6-6 7-11"},
+		"there are two": {func(w *world) {
+			_, stop := w.start()
+			for n := uint64(6); n < 10; n++ {
+				w.commit(n)
+				w.pass(2 * interval)
+			}
+			stop()
+			w.pass(interval)
+		}, "@5 6-6 7-7 8-8 9-9"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(w *world) {
+				c.script(w)
+				w.expect(c.want)
+				if w.told.now.Problem != "" {
+					t.Errorf("told is %+v", w.told.now)
+				}
+			})
+		})
+	}
+}

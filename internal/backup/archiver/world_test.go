@@ -1,0 +1,358 @@
+package archiver
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"filippo.io/age"
+	"github.com/klauspost/compress/zstd"
+	"gocloud.dev/blob/fileblob"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/binlog/binlogtest"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+// interval of the archivers in these tests.
+const interval = 2 * time.Second
+
+// world is a cluster of three servers and a store, on a clock of its own.
+type world struct {
+	t       *testing.T
+	a, b, c *server
+	dir     string // the store
+	key     *age.X25519Identity
+	store   *archive
+	*archiver
+	stop func()
+}
+
+// play runs a script in a world where the transactions 1 to 5 are older than the archive, and an archiver is at work.
+func play(t *testing.T, script func(w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{t: t, dir: t.TempDir() + "/store", a: newServer("a"), b: newServer("b"), c: newServer("c")}
+		w.commit(1, 2, 3, 4, 5)
+		if err := os.Mkdir(w.dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		bucket, err := fileblob.OpenBucket(w.dir, &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.key, err = age.GenerateX25519Identity(); err != nil {
+			t.Fatal(err)
+		}
+		if w.store, err = newArchive(bucket, task.Archive{Dir: "demo/shop/1", Recipients: []string{w.key.Recipient().String()}}); err != nil {
+			t.Fatal(err)
+		}
+		w.archiver, w.stop = w.start()
+		defer func() { w.stop() }()
+		w.pass(retryFirst + time.Millisecond) // it has begun
+		script(w)
+	})
+}
+
+// start has another archiver at work.
+func (w *world) start() (a *archiver, stop func()) {
+	a = &archiver{task: task.Archive{IntervalSeconds: int(interval / time.Second)}, store: w.store, told: &board{}, find: w.find, refused: map[string]string{}, holes: map[uint64]bool{}}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		a.run(ctx)
+	}()
+	return a, func() {
+		cancel()
+		<-done
+	}
+}
+
+// pass lets time go by.
+func (w *world) pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func (w *world) servers() []*server { return []*server{w.a, w.b, w.c} }
+
+// commit has transactions on every server.
+func (w *world) commit(numbers ...uint64) {
+	for _, n := range numbers {
+		for _, s := range w.servers() {
+			s.commit(n)
+		}
+	}
+}
+
+// find implements archiver.find.
+func (w *world) find(context.Context) (synced []source, away int, err error) {
+	for _, s := range w.servers() {
+		if s.serves() != nil {
+			away++
+			continue
+		}
+		synced = append(synced, s)
+	}
+	if len(synced) == 0 {
+		err = errors.New("no node serves")
+	}
+	return synced, away, err
+}
+
+// vanish takes the store away, until what it returns is called.
+func (w *world) vanish() (comeBack func()) {
+	check := func(err error) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	check(os.Rename(w.dir, w.dir+".away"))
+	check(os.WriteFile(w.dir, nil, 0o600))
+	return func() {
+		check(os.Remove(w.dir))
+		check(os.Rename(w.dir+".away", w.dir))
+	}
+}
+
+// heads are what the store has.
+func (w *world) heads() (out []binlog.Head) {
+	w.t.Helper()
+	all, err := w.store.numbers(context.Background())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, n := range all {
+		h, err := w.store.head(context.Background(), n)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// archived is what the store has, in short: @5 where it begins, 6-8 for a segment's first and last transaction.
+func (w *world) archived() string {
+	w.t.Helper()
+	var out []string
+	for i, h := range w.heads() {
+		if h.Number != uint64(i+1) {
+			w.t.Errorf("the segment %d has the number %d", i+1, h.Number)
+		}
+		if i > 0 && !h.Begins && h.Previous.Seq != w.heads()[i-1].Last.Seq {
+			w.t.Errorf("the segment %d goes on after %s", h.Number, h.Previous)
+		}
+		if h.Begins {
+			out = append(out, fmt.Sprintf("@%d", h.Last.Seq))
+			continue
+		}
+		out = append(out, fmt.Sprintf("%d-%d", h.First.Seq, h.Last.Seq))
+	}
+	return strings.Join(out, " ")
+}
+
+func (w *world) expect(want string) {
+	w.t.Helper()
+	if have := w.archived(); have != want {
+		w.t.Errorf("the store has %q instead of %q", have, want)
+	}
+}
+
+// content is the binary log in a segment.
+func (w *world) content(number uint64) []byte {
+	w.t.Helper()
+	text, err := os.ReadFile(filepath.Join(w.dir, filepath.FromSlash(w.store.key(number))))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	_, size, err := binlog.Decode(text)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	opened, err := age.Decrypt(bytes.NewReader(text[size:]), w.key)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	unpacked, err := zstd.NewReader(opened, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer unpacked.Close()
+	out, err := io.ReadAll(unpacked)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return out
+}
+
+// server is a node with its binary log.
+type server struct {
+	host string
+
+	mu      sync.Mutex
+	log     []logged
+	format  []byte
+	purged  uint64 // numbers before it are gone
+	down    error
+	silent  bool // it gives no event
+	opened  int  // how many streams were asked for
+	changed chan struct{}
+}
+
+// logged is an event, and the last transaction that is complete with it.
+type logged struct {
+	event []byte
+	gtid  binlog.GTID // its transaction's
+	last  bool
+}
+
+func newServer(host string) *server {
+	return &server{host: host, format: binlogtest.FormatDescription(), changed: make(chan struct{})}
+}
+
+// do changes a server, and wakes those that follow it.
+func (s *server) do(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// commit has a transaction.
+func (s *server) commit(number uint64) { s.commitAs(binlog.GTID{Server: 1, Seq: number}, "row") }
+
+// commitAs has one of another name or content. Without content it is not complete.
+func (s *server) commitAs(g binlog.GTID, row string) { s.add(g, transaction(g, row)...) }
+
+func transaction(g binlog.GTID, row string) [][]byte {
+	out := [][]byte{binlogtest.Begin(g.Domain, g.Server, g.Seq, 100+uint32(g.Seq), 0)}
+	if row == "" {
+		return out
+	}
+	return append(out, binlogtest.Change(100, 7, 0, row), binlogtest.Commit(100+uint32(g.Seq), g.Seq))
+}
+
+// add has events of a transaction.
+func (s *server) add(g binlog.GTID, events ...[]byte) {
+	s.do(func() {
+		for i, e := range events {
+			s.log = append(s.log, logged{e, g, i > 0 && i == len(events)-1})
+		}
+	})
+}
+
+func (s *server) fail(why string) {
+	s.do(func() {
+		s.down = errors.New(why)
+		if why == "" {
+			s.down = nil
+		}
+	})
+}
+
+func (s *server) serves() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.down
+}
+
+func (s *server) name() string { return s.host }
+
+func (s *server) close() {}
+
+func (s *server) position(context.Context) (at position, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.log {
+		switch {
+		case !l.last:
+		case l.gtid.Domain == 0:
+			at.last = l.gtid
+		default:
+			at.others = []string{l.gtid.String()}
+		}
+	}
+	return at, s.down
+}
+
+func (s *server) open(after []string) (events, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opened++
+	from, _ := binlog.In(strings.Join(after, ","), 0)
+	return &following{server: s, from: from}, nil
+}
+
+// following is a stream.
+type following struct {
+	*server
+	from  binlog.GTID
+	begun bool
+	next  int // in the log
+	sent  []byte
+}
+
+func (f *following) Close() {}
+
+func (f *following) event(ctx context.Context, wait time.Duration) (binlog.Event, error) {
+	limit, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	for {
+		e, err, changed := f.take()
+		if e != nil || err != nil {
+			return e, err
+		}
+		select {
+		case <-changed:
+		case <-limit.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// take is what there is now.
+func (f *following) take() (binlog.Event, error, chan struct{}) { //nolint:revive,staticcheck // the channel is for when there is nothing
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.down != nil:
+		return nil, f.down, nil
+	case f.silent:
+		return nil, nil, f.changed
+	case !f.begun:
+		f.begun = true
+		if f.from.Seq < f.purged {
+			return nil, refusal{errors.New("it was purged")}, nil
+		}
+		found := f.from.Seq == 0
+		for i, l := range f.log {
+			if l.gtid.Domain == 0 && l.gtid.Seq <= f.from.Seq {
+				f.next, found = i+1, true
+			}
+		}
+		if n := len(f.log); !found || n > 0 && f.from.Seq > f.log[n-1].gtid.Seq && f.log[n-1].gtid.Domain == 0 {
+			return nil, refusal{errors.New("it has no such transaction")}, nil
+		}
+	}
+	if !bytes.Equal(f.sent, f.format) { // first of all, and when the log is rotated
+		f.sent = f.format
+		return f.format, nil, nil
+	}
+	if f.next < len(f.log) {
+		f.next++
+		return f.log[f.next-1].event, nil, nil
+	}
+	return nil, nil, f.changed
+}
