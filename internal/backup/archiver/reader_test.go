@@ -363,13 +363,16 @@ func TestGoesOn(t *testing.T) {
 			w.pass(time.Minute)
 		}, "@5 6-6 7-11"},
 		"there are two": {func(w *world) {
-			_, stop := w.start()
+			other, stop := w.start()
 			for n := uint64(6); n < 10; n++ {
 				w.commit(n)
 				w.pass(2 * interval)
 			}
-			stop()
 			w.pass(interval)
+			stop()
+			if other.told.now.GTID != "0-1-9" || w.told.now.GTID != "0-1-9" {
+				w.t.Errorf("one does not know what the other has stored: %+v, %+v", other.told.now, w.told.now)
+			}
 		}, "@5 6-6 7-7 8-8 9-9"},
 	} {
 		t.Run(name, func(t *testing.T) {
