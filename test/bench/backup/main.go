@@ -1,5 +1,6 @@
 // Command backup measures, on the local Kubernetes, backups and restores: by the operator and by the same programs called by hand on the same
-// node, in turns, into a real S3 server. It prints rates and ratios; it asserts nothing. make bench-backup runs it.
+// node, in turns, into a real S3 server; and what an archive of the binary log costs, and how far it is behind. It prints rates and ratios; it
+// asserts nothing. make bench-backup runs it.
 package main
 
 import (
@@ -21,13 +22,28 @@ import (
 const (
 	longest  = time.Hour
 	patience = 15 * time.Minute
+	// storeName is the GaleraBackupStore of all clusters.
+	storeName = "offsite"
+)
+
+// The parts.
+const (
+	partBackups = "backups"
+	partArchive = "archive"
 )
 
 type options struct {
 	context   string
 	mebibytes int
 	rounds    int
+	only      string
+
+	interval    time.Duration
+	duration    time.Duration
+	connections int
 }
+
+func (o options) wants(part string) bool { return o.only == "" || o.only == part }
 
 // bench is a run.
 type bench struct {
@@ -44,7 +60,15 @@ func main() {
 	flag.StringVar(&o.context, "context", harness.DefaultContext, "kubectl context")
 	flag.IntVar(&o.mebibytes, "size", 512, "MiB of data")
 	flag.IntVar(&o.rounds, "rounds", 3, "how often each way is taken, in turns")
+	flag.StringVar(&o.only, "only", "", "what to measure: backups or archive; empty: both")
+	flag.DurationVar(&o.interval, "interval", 2*time.Second, "archive: spec.backup.pointInTime.interval")
+	flag.DurationVar(&o.duration, "duration", 30*time.Second, "archive: how long a turn's load is")
+	flag.IntVar(&o.connections, "connections", 8, "archive: how many connections write")
 	flag.Parse()
+	if !o.wants(partBackups) && !o.wants(partArchive) {
+		fmt.Fprintf(os.Stderr, "error: -only %s is not known: %s or %s\n", o.only, partBackups, partArchive)
+		os.Exit(2)
+	}
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
@@ -80,26 +104,26 @@ func run(o options) (err error) {
 		err = errors.Join(err, kube.DeleteNamespace(end, namespace))
 	}()
 	b := &bench{kube: kube, options: o, namespace: namespace}
-	if err := b.prepare(ctx); err != nil {
+	if err := b.place(ctx); err != nil {
 		return err
 	}
-	results, err := b.measure(ctx)
-	return errors.Join(err, results.print(os.Stdout, o))
+	if o.wants(partBackups) {
+		if err := b.backups(ctx); err != nil {
+			return err
+		}
+	}
+	if o.wants(partArchive) {
+		return b.archive(ctx, os.Stdout)
+	}
+	return nil
 }
 
-// prepare makes a cluster with the data in it, an object store, and a store.
-func (b *bench) prepare(ctx context.Context) (err error) {
+// place makes an object store, a store in it, and its key.
+func (b *bench) place(ctx context.Context) (err error) {
 	if b.identity, err = age.GenerateX25519Identity(); err != nil {
 		return err
 	}
 	if b.objects, err = b.kube.StartObjectStore(ctx, b.namespace); err != nil {
-		return err
-	}
-	size := fmt.Sprintf("%dMi", 4*b.options.mebibytes+512)
-	if b.cluster, err = b.kube.CreateCluster(ctx, harness.Build(b.namespace, "source", harness.Size(size))); err != nil {
-		return err
-	}
-	if err := b.cluster.WaitReady(ctx, patience); err != nil {
 		return err
 	}
 	store, err := b.objects.Place(ctx, b.namespace, b.identity.Recipient().String())
@@ -107,9 +131,22 @@ func (b *bench) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	key := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: "identity"}, Data: map[string][]byte{"identity": []byte(b.identity.String() + "\n")}}
-	if err := errors.Join(b.kube.Create(ctx, store), b.kube.Create(ctx, key)); err != nil {
+	return errors.Join(b.kube.Create(ctx, store), b.kube.Create(ctx, key))
+}
+
+// backups measures backups and restores of a cluster with data in it.
+func (b *bench) backups(ctx context.Context) (err error) {
+	size := fmt.Sprintf("%dMi", 4*b.options.mebibytes+512)
+	if b.cluster, err = b.kube.CreateCluster(ctx, harness.Build(b.namespace, "source", harness.Size(size))); err != nil {
+		return err
+	}
+	if err := b.cluster.WaitReady(ctx, patience); err != nil {
 		return err
 	}
 	b.kube.Log("filling in %d MiB", b.options.mebibytes)
-	return b.cluster.Grow(ctx, b.options.mebibytes)
+	if err := b.cluster.Grow(ctx, b.options.mebibytes); err != nil {
+		return err
+	}
+	results, err := b.measure(ctx)
+	return errors.Join(err, results.print(os.Stdout, b.options))
 }
