@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"filippo.io/age"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -27,19 +26,7 @@ var _ = Describe("A point in time", Ordered, Label(Slow, Faults), func() {
 	var second, written string
 
 	BeforeAll(func(ctx SpecContext) {
-		identity, err := age.GenerateX25519Identity()
-		Expect(err).NotTo(HaveOccurred())
-		objects, err := kube.StartObjectStore(ctx, newNamespace(ctx, "s3"))
-		Expect(err).NotTo(HaveOccurred())
-		ns := newNamespace(ctx, "pitr")
-		makeStore(ctx, objects, ns, identity)
-		c := sampleCluster(ns)
-		c.Spec.Backup = &v1alpha1.ClusterBackup{StoreRef: v1alpha1.LocalName{Name: "offsite"},
-			PointInTime: &v1alpha1.PointInTime{Enabled: true, Interval: &metav1.Duration{Duration: 2 * time.Second}}}
-		shop = create(ctx, c)
-		Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())
-		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionPointInTimeRecoverable, metav1.ConditionTrue, v1alpha1.ReasonArchiving, archiveTime)).To(Succeed())
-		progress("recoverable from %s", status(ctx, shop).Backup.RecoverableFrom)
+		shop, _ = archivedCluster(ctx)
 	}, NodeTimeout(9*time.Minute))
 
 	It("is archived through the death of the archiver, a full transfer, and a crash of all nodes", func(ctx SpecContext) {

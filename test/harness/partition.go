@@ -93,3 +93,19 @@ table ip %[1]s {
 	}
 	return nil
 }
+
+// CutOff has no pod reach the object store, and breaks the connections there are. Heal ends it.
+func (s *ObjectStore) CutOff(ctx context.Context) error {
+	nodes, err := s.Kube.Workers(ctx)
+	if err != nil {
+		return err
+	}
+	rules := fmt.Sprintf("table ip %[1]s\ndelete table ip %[1]s\ntable ip %[1]s {\n chain forward {\n  type filter hook forward priority 0; policy accept;\n"+
+		"  ip daddr %[2]s tcp dport %[3]d reject with tcp reset\n }\n}\n", partitionTable, s.podIP, StorePort)
+	for _, node := range nodes {
+		if _, err := DockerWithInput(ctx, rules, "exec", "-i", node, "nft", "-f", "-"); err != nil {
+			return errors.Join(err, s.Kube.Heal(ctx))
+		}
+	}
+	return nil
+}
