@@ -5,9 +5,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// BenchmarkWorkload is one type of load: exactly one of oltp, connect, stateTransfer and cipher.
+// BenchmarkWorkload is one type of load: exactly one of oltp, connect, resultSize, stateTransfer and cipher.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.oltp), has(self.connect), has(self.stateTransfer), has(self.cipher)].filter(x, x).size() == 1",message="set exactly one of oltp, connect, stateTransfer and cipher"
+// +kubebuilder:validation:XValidation:rule="[has(self.oltp), has(self.connect), has(self.resultSize), has(self.stateTransfer), has(self.cipher)].filter(x, x).size() == 1",message="set exactly one of oltp, connect, resultSize, stateTransfer and cipher"
 type BenchmarkWorkload struct {
 	// name of the workload: lower-case letters, digits and '-', at most 32.
 	// +required
@@ -22,6 +22,10 @@ type BenchmarkWorkload struct {
 	// connect measures new connections: connect, query, disconnect, as fast as possible.
 	// +optional
 	Connect *ConnectWorkload `json:"connect,omitempty"`
+
+	// resultSize asks for answers of chosen sizes, on connections that stay open.
+	// +optional
+	ResultSize *ResultSizeWorkload `json:"resultSize,omitempty"`
 
 	// stateTransfer deletes a node's data, and measures the SST that restores it.
 	// +optional
@@ -138,6 +142,8 @@ const DefaultSSHCipher = "chacha20-poly1305@openssh.com"
 // +kubebuilder:validation:XValidation:rule="self.via != 'PoolingProxy' || self.latency.all(l, duration(l) == duration('0s'))",message="latency is added between client and proxy, where there is no distance: with via PoolingProxy it must be 0s"
 // +kubebuilder:validation:XValidation:rule="self.via != 'PoolingProxy' || self.target == 'Primary'",message="the proxy leads to one node: with via PoolingProxy target must be Primary"
 // +kubebuilder:validation:XValidation:rule="self.via != 'PoolingProxy' || self.tlsVersions == ['1.3']",message="clients of a proxy speak no TLS, and the proxy speaks the highest version the database has: with via PoolingProxy tlsVersions must be left out"
+// +kubebuilder:validation:XValidation:rule="self.via != 'PoolingProxy' || !has(self.keyExchanges)",message="clients of a proxy speak no TLS: with via PoolingProxy keyExchanges must be left out"
+// +kubebuilder:validation:XValidation:rule="!has(self.keyExchanges) || !('X25519MLKEM768' in self.keyExchanges && '1.2' in self.tlsVersions)",message="X25519MLKEM768 exists in TLS 1.3 only: leave it out, or \"1.2\" of tlsVersions"
 // +kubebuilder:validation:XValidation:rule="self.via != 'PoolingProxy' || self.sessionResumption == ['Off']",message="clients of a proxy speak no TLS, and the proxy keeps its connections: with via PoolingProxy sessionResumption must be left out"
 type ConnectWorkload struct {
 	// threads lists numbers of concurrent clients, each 1 to 1024. Each is measured. Default: [1].
@@ -211,6 +217,16 @@ type ConnectWorkload struct {
 	// +kubebuilder:validation:items:Enum=On;Off
 	SessionResumption []string `json:"sessionResumption,omitempty"`
 
+	// keyExchanges lists key exchanges of the handshake: X25519MLKEM768 (which a quantum computer does not break), X25519 and
+	// P-256. Each is measured; the client offers nothing else, and the server has to agree (OpenSSL 3.5 for X25519MLKEM768).
+	// Default: the client's own order, which begins with X25519MLKEM768.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=3
+	// +kubebuilder:validation:items:Enum=X25519MLKEM768;X25519;"P-256"
+	KeyExchanges []string `json:"keyExchanges,omitempty"`
+
 	// latency lists latencies added to every round trip, each 0s to 5s, for instance 40ms. Each is measured. A relay
 	// in the client's pod delays the data by half of it in each direction. Default: [0s].
 	// +optional
@@ -238,6 +254,43 @@ type BenchmarkProxy struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	Image string `json:"image"`
+}
+
+// ResultSizeWorkload asks for one value of a chosen size again and again, as fast as possible, on connections that stay open. No table
+// is read: what is measured is the way of the answer to the client.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.duration) || (duration(self.duration) >= duration('1s') && duration(self.duration) <= duration('2h') && duration(self.duration).getMilliseconds() % 1000 == 0)",message="duration must be 1s to 2h, in whole seconds"
+type ResultSizeWorkload struct {
+	// sizes lists sizes of the answer in bytes, each 1 to 8388608 and below the cluster's max_allowed_packet. Each is
+	// measured. Default: [100, 10240, 1048576].
+	// +optional
+	// +kubebuilder:default={100,10240,1048576}
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:Minimum=1
+	// +kubebuilder:validation:items:Maximum=8388608
+	Sizes []int32 `json:"sizes,omitempty"`
+
+	// threads lists numbers of connections, each 1 to 1024. Each is measured. Default: [4].
+	// +optional
+	// +kubebuilder:default={4}
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:Minimum=1
+	// +kubebuilder:validation:items:Maximum=1024
+	Threads []int32 `json:"threads,omitempty"`
+
+	// duration of a run, 1s to 2h in whole seconds. Default: 30s.
+	// +optional
+	Duration *metav1.Duration `json:"duration,omitempty"`
+
+	// target: AllNodes spreads connections over all nodes in turn; Primary uses one node. Default: Primary.
+	// +optional
+	// +kubebuilder:default=Primary
+	// +kubebuilder:validation:Enum=AllNodes;Primary
+	Target string `json:"target,omitempty"`
 }
 
 // StateTransferWorkload deletes a node's data, and measures the SST that restores it.

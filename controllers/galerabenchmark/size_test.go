@@ -134,7 +134,7 @@ func wordy(kind string, round int) *result.Output {
 	case result.KindOLTP:
 		o.OLTP = &result.OLTPResult{Seconds: v, Transactions: n, TPS: v, QPS: v, LatencyAvg: v, P50: v, P95: v, P99: v, LatencyMax: v, Errors: n, Reconnects: n, Series: points}
 	case result.KindConnect:
-		o.Connect = &result.ConnectResult{Seconds: v, Connections: n, PerSecond: v, P50: v, P95: v, P99: v, Max: v, Errors: n, Resumption: result.ResumptionOn, Resumed: n, Pooled: true, Backend: 1e9 * v}
+		o.Connect = &result.ConnectResult{Connections: n, Paced: result.Paced{Seconds: v, PerSecond: v, P50: v, P95: v, P99: v, Max: v, Errors: n}, Resumption: result.ResumptionOn, Resumed: n, Pooled: true, Backend: 1e9 * v}
 		o.Proxy = result.Usage{CPUSeconds: 1e4}
 	case result.KindTransfer:
 		o.Transfer = &result.TransferFacts{Victim: "x-1", Kind: "SST", Seconds: v, Bytes: 1e12, LoadBefore: 1000, LoadDuring: v, Donor: "x-0", NodeLoads: map[string]result.NodeLoad{"x-0": {Before: 1000, During: v}}, Series: points}

@@ -63,8 +63,8 @@ func TestBenchmarkAdmission(t *testing.T) {
 		"no workloads":                      {parts{"workloads": `[]`}, "at least 1 items"},
 		"arms of one name":                  {parts{"arms": `[{name: a}, {name: a}]`}, "Duplicate value"},
 		"workloads of one name":             {parts{"workloads": `[{name: a, connect: {}}, {name: a, connect: {}}]`}, "Duplicate value"},
-		"a workload of no kind":             {parts{"workloads": `[{name: a}]`}, "exactly one of oltp, connect, stateTransfer and cipher"},
-		"a workload of two kinds":           {parts{"workloads": `[{name: a, connect: {}, oltp: {profile: ReadOnly}}]`}, "exactly one of oltp, connect, stateTransfer and cipher"},
+		"a workload of no kind":         {parts{"workloads": `[{name: a}]`}, "exactly one of oltp, connect, resultSize, stateTransfer and cipher"},
+		"a workload of two kinds":       {parts{"workloads": `[{name: a, connect: {}, oltp: {profile: ReadOnly}}]`}, "exactly one of oltp, connect, resultSize, stateTransfer and cipher"},
 		"unknown profile":                   {parts{"workloads": `[{name: a, oltp: {profile: Fast}}]`}, "supported values"},
 		"custom without script":             {parts{"workloads": `[{name: a, oltp: {profile: Custom}}]`}, "Custom needs a script"},
 		"duration and events":               {parts{"workloads": `[{name: a, oltp: {profile: ReadOnly, duration: 5s, events: 5}}]`}, "not both"},
@@ -93,11 +93,23 @@ func TestBenchmarkAdmission(t *testing.T) {
 		"a cipher SSH has not":              {parts{"workloads": `[{name: a, connect: {via: SSHTunnel, sshCiphers: [rot13]}}]`}, "supported values"},
 		"a silent client":                   {parts{"workloads": `[{name: a, connect: {query: None}}]`}, ""},
 		"a client that says more":           {parts{"workloads": `[{name: a, connect: {query: Select2}}]`}, `supported values: "Select1", "None"`},
+		"key exchanges":                 {parts{"workloads": `[{name: a, connect: {keyExchanges: [X25519MLKEM768, X25519, P-256]}}]`}, ""},
+		"a key exchange of 1.3 in 1.2":  {parts{"workloads": `[{name: a, connect: {keyExchanges: [X25519MLKEM768], tlsVersions: ["1.2"]}}]`}, "X25519MLKEM768 exists in TLS 1.3 only"},
+		"older ones in 1.2":             {parts{"workloads": `[{name: a, connect: {keyExchanges: [X25519, P-256], tlsVersions: ["1.2", "1.3"]}}]`}, ""},
+		"an unknown key exchange":       {parts{"workloads": `[{name: a, connect: {keyExchanges: [MLKEM512]}}]`}, "supported values"},
+		"a proxy's key exchange":        {parts{"workloads": `[{name: a, connect: {via: PoolingProxy, proxy: {image: x}, keyExchanges: [X25519]}}]`}, "with via PoolingProxy keyExchanges must be left out"},
+		"many key exchanges":            {parts{"arms": `[{name: a}, {name: b}, {name: c}, {name: d}, {name: e}]`, "workloads": `[{name: w, connect: {threads: [1, 2, 3, 4], keyExchanges: [X25519MLKEM768, X25519, P-256]}}]`}, "more than 56 combinations"},
+		"answers":                       {parts{"workloads": `[{name: a, resultSize: {}}]`}, ""},
+		"empty answers":                 {parts{"workloads": `[{name: a, resultSize: {sizes: [0]}}]`}, "greater than or equal to 1"},
+		"an answer above the packet":    {parts{"workloads": `[{name: a, resultSize: {sizes: [8388609]}}]`}, "less than or equal to 8388608"},
+		"answers for less":              {parts{"workloads": `[{name: a, resultSize: {duration: 1500ms}}]`}, "duration must be 1s to 2h, in whole seconds"},
+		"answers and a load":            {parts{"workloads": `[{name: a, resultSize: {}, connect: {}}]`}, "exactly one of oltp, connect, resultSize, stateTransfer and cipher"},
+		"many answers":                  {parts{"arms": `[{name: a}, {name: b}, {name: c}, {name: d}]`, "workloads": `[{name: w, resultSize: {sizes: [1, 2, 3], threads: [1, 2, 3, 4, 5]}}]`}, "more than 56 combinations"},
 		"a cipher alone":                    {parts{"workloads": `[{name: a, cipher: {}}]`}, ""},
 		"an unknown cipher":                 {parts{"workloads": `[{name: a, cipher: {ciphers: [DES]}}]`}, "supported values"},
 		"a cipher for hours":                {parts{"workloads": `[{name: a, cipher: {duration: 2h}}]`}, "duration must be 1s to 60s, in whole seconds"},
 		"a cipher for less":                 {parts{"workloads": `[{name: a, cipher: {duration: 500ms}}]`}, "duration must be 1s to 60s, in whole seconds"},
-		"a cipher and a load":               {parts{"workloads": `[{name: a, cipher: {}, connect: {}}]`}, "exactly one of oltp, connect, stateTransfer and cipher"},
+		"a cipher and a load":           {parts{"workloads": `[{name: a, cipher: {}, connect: {}}]`}, "exactly one of oltp, connect, resultSize, stateTransfer and cipher"},
 		"ciphers count once":                {parts{"arms": `[{name: a}, {name: b}, {name: c}, {name: d}, {name: e}, {name: f}, {name: g}]`, "workloads": `[{name: w, oltp: {profile: ReadWrite, threads: [1, 2, 3, 4, 5, 6, 7]}}, {name: c, cipher: {}}]`}, ""},
 		"too many ciphers":                  {parts{"arms": `[{name: a}, {name: b}, {name: c}, {name: d}, {name: e}, {name: f}, {name: g}]`, "workloads": `[{name: w, oltp: {profile: ReadWrite, threads: [1, 2, 3, 4, 5, 6, 7]}}, {name: c, cipher: {}}, {name: d, cipher: {}}]`}, "more than 56 combinations"},
 		"many of SSH's ciphers":             {parts{"arms": `[{name: a}, {name: b}, {name: c}]`, "workloads": `[{name: w, connect: {via: SSHTunnel, threads: [1, 2, 3, 4], sshCiphers: [aes256-ctr, aes256-cbc, aes128-ctr, "aes128-gcm@openssh.com", "aes256-gcm@openssh.com"]}}]`}, "more than 56 combinations"},
@@ -151,7 +163,7 @@ func TestBenchmarkAdmission(t *testing.T) {
 
 func TestBenchmarkDefaults(t *testing.T) {
 	ctx := context.Background()
-	u := benchmark(t, "defaults", map[string]string{"workloads": `[{name: a, oltp: {profile: ReadOnly}}, {name: b, connect: {}}, {name: c, stateTransfer: {}}, {name: d, cipher: {}}]`})
+	u := benchmark(t, "defaults", map[string]string{"workloads": `[{name: a, oltp: {profile: ReadOnly}}, {name: b, connect: {}}, {name: c, stateTransfer: {}}, {name: d, cipher: {}}, {name: e, resultSize: {}}]`})
 	must(t, kube.Create(ctx, u))
 	t.Cleanup(func() { _ = kube.Delete(ctx, u) })
 	b := &v1alpha1.GaleraBenchmark{}
@@ -169,6 +181,9 @@ func TestBenchmarkDefaults(t *testing.T) {
 	}
 	if d := s.Workloads[3].Cipher; len(d.Ciphers) != 3 || len(d.CPUAcceleration) != 2 || d.Duration.Seconds() != 1 || s.Arms[0].CPUAcceleration != "On" {
 		t.Errorf("cipher: %+v of %+v", d, s.Arms)
+	}
+	if r := s.Workloads[4].ResultSize; len(r.Sizes) != 3 || r.Sizes[2] != 1<<20 || r.Threads[0] != 4 || r.Target != "Primary" || c.KeyExchanges != nil {
+		t.Errorf("resultSize: %+v, keyExchanges: %v", r, c.KeyExchanges)
 	}
 	if x.Databases != 1 || x.Methods[0] != "MariaBackup" || x.Parallel[0] != 4 || x.Ciphers[0] != "Arm" || x.CPUAcceleration[0] != "On" {
 		t.Errorf("stateTransfer: %+v", x)

@@ -174,6 +174,8 @@ func deadline(p result.Plan) int64 {
 		return int64(p.OLTP.WarmupSeconds + p.OLTP.Seconds + slack)
 	case p.Connect != nil && p.Connect.Connections == 0:
 		return int64(p.Connect.Seconds + slack)
+	case p.ResultSize != nil:
+		return int64(p.ResultSize.Seconds + slack)
 	case p.Transfer != nil:
 		return int64(p.Transfer.PatienceSeconds + slack)
 	case p.Cipher != nil:

@@ -49,6 +49,12 @@ func Plan(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a plan.StartJo
 		if cell.Workload.Connect.Target == "Primary" {
 			p.Hosts = primary(c, opts)
 		}
+	case result.KindResultSize:
+		w := cell.Workload.ResultSize
+		p.ResultSize = &result.ResultSize{Size: cell.Size, Threads: cell.Threads, Seconds: seconds(w.Duration, defaultConnectSeconds)}
+		if w.Target == "Primary" {
+			p.Hosts = primary(c, opts)
+		}
 	case result.KindTransfer:
 		p.Transfer = &result.Transfer{Victim: plan.Victim(c), BaseSeconds: plan.BaseSeconds, LoadThreads: cell.Threads, PatienceSeconds: longest}
 		p.Hosts = without(p, p.Transfer.Victim)
@@ -73,7 +79,7 @@ func oltp(cell plan.Cell) *result.OLTP {
 
 func connect(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, cell plan.Cell) *result.Connect {
 	w := cell.Workload.Connect
-	out := &result.Connect{Threads: cell.Threads, Connections: w.Connections, TLSVersion: cell.TLSVersion, Resumption: cell.Resumption, Latency: cell.Latency, NoQuery: w.Query == v1alpha1.QueryNone}
+	out := &result.Connect{Threads: cell.Threads, Connections: w.Connections, TLSVersion: cell.TLSVersion, Resumption: cell.Resumption, Latency: cell.Latency, KeyExchange: cell.KeyExchange, NoQuery: w.Query == v1alpha1.QueryNone}
 	out.KeyAlgorithm, out.KeySize = plan.Key(plan.InForce(b, c))
 	if w.Via == v1alpha1.ViaPoolingProxy {
 		out.Proxy = way.ProxySocket(way.ProxyDir)

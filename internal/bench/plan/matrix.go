@@ -24,6 +24,10 @@ type Cell struct {
 	Latency    time.Duration
 	// SSHCipher is "" where there is no tunnel.
 	SSHCipher string
+	// KeyExchange is the only one the client offers, "" for its own choice.
+	KeyExchange string
+	// Size of the answers of a resultSize workload, in bytes.
+	Size int
 	// Of a stateTransfer workload.
 	Method   string
 	Parallel int
@@ -91,6 +95,8 @@ func Cells(s *v1alpha1.GaleraBenchmarkSpec) []Cell {
 			out = append(out, oltp(w)...)
 		case w.Connect != nil:
 			out = append(out, connect(w)...)
+		case w.ResultSize != nil:
+			out = append(out, resultSize(w)...)
 		case w.StateTransfer != nil:
 			out = append(out, transfer(w)...)
 		case w.Cipher != nil:
@@ -132,15 +138,47 @@ func connect(w *v1alpha1.BenchmarkWorkload) (out []Cell) {
 		for _, resumption := range c.SessionResumption {
 			for _, text := range c.Latency {
 				latency, _ := time.ParseDuration(text) // the API admits only durations
-				for _, ssh := range sshCiphers(c) {
-					for _, n := range c.Threads {
-						out = append(out, Cell{Workload: w, Kind: result.KindConnect, Threads: int(n), TLSVersion: version,
-							Resumption: resumption == "On", Latency: latency, SSHCipher: ssh,
-							Variant: variant(choice(len(c.TLSVersions), "tls=%s", version), choice(len(c.SessionResumption), "resumption=%s", resumption),
-								choice(len(c.Latency), "latency=%s", text), choice(len(c.SSHCiphers), "ssh=%s", ssh), choice(len(c.Threads), "threads=%d", n))})
-					}
-				}
+				way := Cell{Workload: w, Kind: result.KindConnect, TLSVersion: version, Resumption: resumption == "On", Latency: latency,
+					Variant: variant(choice(len(c.TLSVersions), "tls=%s", version), choice(len(c.SessionResumption), "resumption=%s", resumption),
+						choice(len(c.Latency), "latency=%s", text))}
+				out = append(out, offers(way)...)
 			}
+		}
+	}
+	return out
+}
+
+// offers are what both ends may agree on over one way, and the numbers of clients.
+func offers(way Cell) (out []Cell) {
+	c := way.Workload.Connect
+	for _, exchange := range anyOf(c.KeyExchanges) {
+		for _, ssh := range sshCiphers(c) {
+			for _, n := range c.Threads {
+				one := way
+				one.Threads, one.SSHCipher, one.KeyExchange = int(n), ssh, exchange
+				one.Variant = variant(way.Variant, choice(len(c.KeyExchanges), "keyExchange=%s", exchange), choice(len(c.SSHCiphers), "ssh=%s", ssh),
+					choice(len(c.Threads), "threads=%d", n))
+				out = append(out, one)
+			}
+		}
+	}
+	return out
+}
+
+// anyOf is a list that is gone through once when it is empty.
+func anyOf(list []string) []string {
+	if len(list) == 0 {
+		return []string{""}
+	}
+	return list
+}
+
+func resultSize(w *v1alpha1.BenchmarkWorkload) (out []Cell) {
+	r := w.ResultSize
+	for _, size := range r.Sizes {
+		for _, n := range r.Threads {
+			out = append(out, Cell{Workload: w, Kind: result.KindResultSize, Threads: int(n), Size: int(size),
+				Variant: variant(choice(len(r.Sizes), "size=%d", size), choice(len(r.Threads), "threads=%d", n))})
 		}
 	}
 	return out

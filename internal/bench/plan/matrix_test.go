@@ -108,6 +108,29 @@ func TestSSHCiphers(t *testing.T) {
 	}
 }
 
+// TestKeyExchanges: each is measured, and without a list it is the client's choice, once.
+func TestKeyExchanges(t *testing.T) {
+	w := v1alpha1.BenchmarkWorkload{Name: "w", Connect: &v1alpha1.ConnectWorkload{Threads: []int32{1}, TLSVersions: []string{"1.3"}, SessionResumption: []string{"Off"}, Latency: []string{"0s"}}}
+	s := &v1alpha1.GaleraBenchmarkSpec{Workloads: []v1alpha1.BenchmarkWorkload{w}}
+	if got := Cells(s); len(got) != 1 || got[0].KeyExchange != "" || got[0].Variant != "" {
+		t.Errorf("without: %+v", got)
+	}
+	w.Connect.KeyExchanges, w.Connect.Latency = []string{"X25519MLKEM768", "X25519"}, []string{"0s", "40ms"}
+	got := Cells(s)
+	if len(got) != 4 || got[3].KeyExchange != "X25519" || got[3].Variant != "latency=40ms,keyExchange=X25519" {
+		t.Errorf("with: %+v", got)
+	}
+}
+
+// TestSizes: each is measured with each number of threads.
+func TestSizes(t *testing.T) {
+	s := &v1alpha1.GaleraBenchmarkSpec{Workloads: []v1alpha1.BenchmarkWorkload{{Name: "w", ResultSize: &v1alpha1.ResultSizeWorkload{Sizes: []int32{100, 1 << 20}, Threads: []int32{4}}}}}
+	got := Cells(s)
+	if len(got) != 2 || got[1].Size != 1<<20 || got[1].Threads != 4 || got[1].Variant != "size=1048576" || DataSet(got[1]).Database != "" {
+		t.Errorf("got %+v", got)
+	}
+}
+
 // TestCiphersAreMeasuredOnce: no arm changes them, and they change nothing of an arm's cluster.
 func TestCiphersAreMeasuredOnce(t *testing.T) {
 	s := spec()

@@ -83,6 +83,8 @@ func (o Output) Operations() float64 {
 		return float64(o.OLTP.Transactions)
 	case o.Connect != nil:
 		return float64(o.Connect.Connections)
+	case o.Answers != nil:
+		return float64(o.Answers.Answers)
 	case o.Transfer != nil, o.Cipher != nil:
 		return 1
 	}
@@ -103,6 +105,10 @@ func (o Output) Figures() map[string]float64 {
 		f[FigureErrors], f[FigureReconnects] = float64(r.Errors), float64(r.Reconnects)
 	case o.Connect != nil:
 		o.Connect.addTo(f)
+	case o.Answers != nil:
+		o.Answers.Paced.addTo(f)
+		f[FigureQPS] = o.Answers.PerSecond
+		f[FigureMegabytesPerSecond] = o.Answers.PerSecond * float64(o.Answers.Size) / 1e6
 	case o.Cipher != nil:
 		for _, s := range o.Cipher.Speeds {
 			f[CipherFigures[s.Record]] = s.Megabytes
@@ -124,9 +130,14 @@ func (o Output) Figures() map[string]float64 {
 	return f
 }
 
-func (r *ConnectResult) addTo(f map[string]float64) {
-	f[FigureConnectionsPerSecond], f[FigureSeconds], f[FigureErrors] = r.PerSecond, r.Seconds, float64(r.Errors)
+func (r Paced) addTo(f map[string]float64) {
+	f[FigureSeconds], f[FigureErrors] = r.Seconds, float64(r.Errors)
 	f[FigureP50], f[FigureP95], f[FigureP99], f[FigureMax] = r.P50, r.P95, r.P99, r.Max
+}
+
+func (r *ConnectResult) addTo(f map[string]float64) {
+	r.Paced.addTo(f)
+	f[FigureConnectionsPerSecond] = r.PerSecond
 	all := float64(r.Connections)
 	if r.Resumption == ResumptionOn && all > 0 {
 		f[FigureResumed] = min(100, 100*float64(r.Resumed)/all) // one that is cut off at the end may be counted, too
@@ -155,14 +166,14 @@ func (o Output) addCounters(f map[string]float64) {
 	if o.Proxy.CPUSeconds > 0 {
 		f[FigureProxyCPU] = o.Proxy.CPUSeconds * 1e6 / n
 	}
+	if bytes, ok := o.grown(MetricSent); ok && (o.OLTP != nil || o.Answers != nil) {
+		f[FigureSentBytes] = bytes / n
+	}
 	if o.OLTP == nil {
 		return
 	}
 	if bytes, ok := o.grown(MetricReplicated); ok {
 		f[FigureReplicatedBytes] = bytes / n
-	}
-	if bytes, ok := o.grown(MetricSent); ok {
-		f[FigureSentBytes] = bytes / n
 	}
 	if paused, ok := o.grown(MetricPaused); ok {
 		if wall := o.EndedAt.Sub(o.StartedAt).Seconds(); wall > 0 {

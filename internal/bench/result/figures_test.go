@@ -111,6 +111,21 @@ func TestProxyFigures(t *testing.T) {
 	}
 }
 
+// TestAnswerFigures: queries and bytes per second, and what each answer took.
+func TestAnswerFigures(t *testing.T) {
+	o := Output{Answers: &AnswersResult{Answers: 1000, Size: 10000, Paced: Paced{Seconds: 2, PerSecond: 500, P50: 1}}, Client: Usage{CPUSeconds: 0.5},
+		Members: map[string]Window{"x-0": {Before: Sample{MetricCPU: 1, MetricSent: 0}, After: Sample{MetricCPU: 2, MetricSent: 11e6}}}}
+	f := o.Figures()
+	for name, want := range map[string]float64{FigureQPS: 500, FigureMegabytesPerSecond: 5, FigureP50: 1, FigureServerCPU: 1000, FigureClientCPU: 500, FigureSentBytes: 11000} {
+		if math.Abs(f[name]-want) > 1e-9 {
+			t.Errorf("%s: %g, want %g", name, f[name], want)
+		}
+	}
+	if _, is := f[FigureConnectionsPerSecond]; is {
+		t.Error("connections that were not made")
+	}
+}
+
 func TestSentFigures(t *testing.T) {
 	o := Output{OLTP: &OLTPResult{Transactions: 1000, LatencyAvg: 5}, Members: map[string]Window{
 		"x-0": {Before: Sample{MetricSent: 1e6}, After: Sample{MetricSent: 3e6}}, "x-1": {Before: Sample{MetricSent: 0}, After: Sample{MetricSent: 1e6}}}}

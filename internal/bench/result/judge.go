@@ -41,10 +41,13 @@ func failed(o *Output, _ Limits) string {
 
 // lastError is what the client said last: it tells why, where a number of failures does not.
 func lastError(o *Output) string {
-	if o.Connect == nil || o.Connect.LastError == "" {
-		return ""
+	switch {
+	case o.Connect != nil && o.Connect.LastError != "":
+		return "; the client's last error: " + o.Connect.LastError
+	case o.Answers != nil && o.Answers.LastError != "":
+		return "; the client's last error: " + o.Answers.LastError
 	}
-	return "; the client's last error: " + o.Connect.LastError
+	return ""
 }
 
 // transfer was to be a full one.
@@ -115,6 +118,8 @@ func failures(o *Output, l Limits) string {
 		bad = float64(o.OLTP.Errors + o.OLTP.Reconnects)
 	case o.Connect != nil:
 		what, bad = "connections", float64(o.Connect.Errors)
+	case o.Answers != nil:
+		what, bad = "queries", float64(o.Answers.Errors)
 	case o.Transfer != nil:
 		bad, all = ofLoad(o.Transfer)
 	}

@@ -50,6 +50,24 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestAnswers: failed queries count, and the client's last words are told.
+func TestAnswers(t *testing.T) {
+	for name, tc := range map[string]struct {
+		result AnswersResult
+		want   string
+	}{
+		"all answered": {AnswersResult{Answers: 10}, ""},
+		"none":         {AnswersResult{Paced: Paced{LastError: "an answer of 0 bytes"}}, "nothing was done in the measured time; the client's last error: an answer of 0 bytes"},
+		"many failed":  {AnswersResult{Answers: 10, Paced: Paced{Errors: 10}}, "50.0 % of the queries failed"},
+	} {
+		o := quiet()
+		o.OLTP, o.Answers = nil, &tc.result
+		if got := Judge(o, Limits{FailedPercent: 5}); got.Valid != (tc.want == "") || !strings.Contains(got.Reason, tc.want) {
+			t.Errorf("%s: %+v, want %q", name, got, tc.want)
+		}
+	}
+}
+
 // TestConnections: what the client said is told, and sessions are resumed as the workload wants it.
 func TestConnections(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -57,9 +75,9 @@ func TestConnections(t *testing.T) {
 		want   string
 	}{
 		"no TLS":             {ConnectResult{Connections: 10}, ""},
-		"nothing done":       {ConnectResult{LastError: "x509: unknown authority"}, "nothing was done in the measured time; the client's last error: x509: unknown authority"},
-		"many failed":        {ConnectResult{Connections: 10, Errors: 10, LastError: "too many connections"}, "50.0 % of the connections failed (limit: 5 %); the client's last error: too many connections"},
-		"few failed":         {ConnectResult{Connections: 1000, Errors: 1, LastError: "reset"}, ""},
+		"nothing done":       {ConnectResult{Paced: Paced{LastError: "x509: unknown authority"}}, "nothing was done in the measured time; the client's last error: x509: unknown authority"},
+		"many failed":        {ConnectResult{Connections: 10, Paced: Paced{Errors: 10, LastError: "too many connections"}}, "50.0 % of the connections failed (limit: 5 %); the client's last error: too many connections"},
+		"few failed":         {ConnectResult{Connections: 1000, Paced: Paced{Errors: 1, LastError: "reset"}}, ""},
 		"resumed":            {ConnectResult{Connections: 10, Resumption: "On", Resumed: 9}, ""},
 		"none resumed":       {ConnectResult{Connections: 10, Resumption: "On"}, "the server resumed no TLS session"},
 		"full handshakes":    {ConnectResult{Connections: 10, Resumption: "Off"}, ""},

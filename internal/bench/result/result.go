@@ -10,12 +10,13 @@ import (
 
 // Kinds of Plan.
 const (
-	KindPrepare  = "prepare"
-	KindOLTP     = "oltp"
-	KindConnect  = "connect"
-	KindTransfer = "stateTransfer"
-	KindCipher   = "cipher"
-	KindCleanup  = "cleanup"
+	KindPrepare    = "prepare"
+	KindOLTP       = "oltp"
+	KindConnect    = "connect"
+	KindResultSize = "resultSize"
+	KindTransfer   = "stateTransfer"
+	KindCipher     = "cipher"
+	KindCleanup    = "cleanup"
 )
 
 // Names shared by the operator, which mounts, and the runner, which reads.
@@ -69,10 +70,11 @@ type Plan struct {
 	// WithoutAcceleration says that the AES instructions are hidden from the Job as well.
 	WithoutAcceleration bool `json:"withoutAcceleration,omitempty"`
 
-	OLTP     *OLTP     `json:"oltp,omitempty"`
-	Connect  *Connect  `json:"connect,omitempty"`
-	Transfer *Transfer `json:"transfer,omitempty"`
-	Cipher   *Cipher   `json:"cipher,omitempty"`
+	OLTP       *OLTP       `json:"oltp,omitempty"`
+	Connect    *Connect    `json:"connect,omitempty"`
+	ResultSize *ResultSize `json:"resultSize,omitempty"`
+	Transfer   *Transfer   `json:"transfer,omitempty"`
+	Cipher     *Cipher     `json:"cipher,omitempty"`
 }
 
 // Member is one database node.
@@ -128,6 +130,8 @@ type Connect struct {
 	// TLSVersion is "1.2" or "1.3".
 	TLSVersion string `json:"tlsVersion,omitempty"`
 	Resumption bool   `json:"resumption,omitempty"`
+	// KeyExchange is the only one the client offers; "": its own choice.
+	KeyExchange string `json:"keyExchange,omitempty"`
 	// Latency is added to every round trip.
 	Latency time.Duration `json:"latency,omitempty"`
 	// NoQuery says that clients log in and close.
@@ -139,6 +143,14 @@ type Connect struct {
 	// KeyAlgorithm and KeySize are what the servers' certificate must have.
 	KeyAlgorithm string `json:"keyAlgorithm,omitempty"`
 	KeySize      int    `json:"keySize,omitempty"`
+}
+
+// ResultSize is a run of queries with answers of one size.
+type ResultSize struct {
+	// Size of an answer in bytes.
+	Size    int `json:"size"`
+	Threads int `json:"threads"`
+	Seconds int `json:"seconds"`
 }
 
 // Tunnel is an SSH server, or that of a VPN, and what it leads to. Both are host:port.
@@ -181,9 +193,11 @@ type Output struct {
 	StartedAt time.Time `json:"startedAt"`
 	EndedAt   time.Time `json:"endedAt"`
 
-	Data     *DataSet       `json:"data,omitempty"`
-	OLTP     *OLTPResult    `json:"oltp,omitempty"`
-	Connect  *ConnectResult `json:"connect,omitempty"`
+	Data    *DataSet       `json:"data,omitempty"`
+	OLTP    *OLTPResult    `json:"oltp,omitempty"`
+	Connect *ConnectResult `json:"connect,omitempty"`
+	// Answers are those of a resultSize run.
+	Answers  *AnswersResult `json:"answers,omitempty"`
 	Transfer *TransferFacts `json:"transfer,omitempty"`
 	Cipher   *CipherResult  `json:"cipher,omitempty"`
 
@@ -273,39 +287,6 @@ type Bucket struct {
 	Value float64 `json:"ms"`
 	Count int64   `json:"n"`
 }
-
-// ConnectResult is what our own client measured. Latencies are milliseconds.
-type ConnectResult struct {
-	Seconds     float64 `json:"seconds"`
-	Connections int64   `json:"connections"`
-	PerSecond   float64 `json:"perSecond"`
-	Errors      int64   `json:"errors"`
-	LastError   string  `json:"lastError,omitempty"`
-	P50         float64 `json:"p50"`
-	P95         float64 `json:"p95"`
-	P99         float64 `json:"p99"`
-	Max         float64 `json:"max"`
-	// Protocol, Cipher and Key are what the servers presented, to the proxy where there is one.
-	Protocol string `json:"protocol,omitempty"`
-	Cipher   string `json:"cipher,omitempty"`
-	Key      string `json:"key,omitempty"`
-	// Resumption is what the client was to do, "" where it spoke no TLS; Resumed counts the sessions it resumed.
-	Resumption string `json:"resumption,omitempty"`
-	Resumed    int64  `json:"resumed,omitempty"`
-	// Tunnel is the SSH server's own name, or WireGuard, and the cipher; "" where there is none.
-	Tunnel string `json:"tunnel,omitempty"`
-	// Pooled says that connections went to a pooling proxy; Backend counts those that the database got meanwhile.
-	Pooled  bool    `json:"pooled,omitempty"`
-	Backend float64 `json:"backend,omitempty"`
-	// Series has a point for every whole second.
-	Series []Point `json:"series,omitempty"`
-}
-
-// Values of ConnectResult.Resumption.
-const (
-	ResumptionOn  = "On"
-	ResumptionOff = "Off"
-)
 
 // TransferFacts is what was seen of one full transfer.
 type TransferFacts struct {

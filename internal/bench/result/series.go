@@ -13,6 +13,9 @@ func (o *Output) Thin() {
 	if o.Connect != nil {
 		o.Connect.Series = thinned(o.Connect.Series, average)
 	}
+	if o.Answers != nil {
+		o.Answers.Series = thinned(o.Answers.Series, average)
+	}
 	if o.Transfer != nil {
 		o.Transfer.Series = thinned(o.Transfer.Series, average)
 	}
@@ -26,6 +29,9 @@ func (o *Output) Slim(judged bool) {
 	}
 	if o.Connect != nil {
 		o.Connect.Series = nil
+	}
+	if o.Answers != nil {
+		o.Answers.Series = nil
 	}
 	if o.Transfer != nil && judged {
 		o.Transfer.Series = nil

@@ -9,7 +9,7 @@ func TestThin(t *testing.T) {
 		}
 		return out
 	}
-	o := Output{OLTP: &OLTPResult{Series: points(3600)}, Connect: &ConnectResult{Series: points(7199)}, Transfer: &TransferFacts{Series: points(86400)}}
+	o := Output{OLTP: &OLTPResult{Series: points(3600)}, Connect: &ConnectResult{Paced: Paced{Series: points(7199)}}, Transfer: &TransferFacts{Series: points(86400)}}
 	o.Thin()
 	if got := o.OLTP.Series; len(got) != 3600 || got[1] != (Point{Second: 2, TPS: 10, Errors: 1}) {
 		t.Errorf("an hour: %d points, %+v", len(got), got[1])

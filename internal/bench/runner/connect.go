@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -55,7 +53,7 @@ func (r *runner) connections(ctx context.Context, w route) error {
 		return err
 	}
 	err = r.measure(ctx, func(ctx context.Context) error {
-		c.run(ctx)
+		c.run(ctx, c.next)
 		return nil
 	})
 	// Our own client is the load here: what it uses is the client's, and so is what it goes through.
@@ -79,7 +77,8 @@ func (w route) count(ctx context.Context) (float64, error) {
 // settled returns a connector whose first connections were made. They are not measured: they resolve names, and show whether
 // there is anything to measure.
 func (r *runner) settled(ctx context.Context, w route) (*connector, error) {
-	c := &connector{spec: *r.plan.Connect, route: w}
+	spec := *r.plan.Connect
+	c := &connector{spec: spec, route: w, loop: loop{threads: spec.Threads, seconds: spec.Seconds, most: spec.Connections, lost: w.lost}}
 	settling, cancel := context.WithTimeout(ctx, keyTime)
 	defer cancel()
 	for i, host := range r.plan.Hosts {
@@ -134,22 +133,19 @@ func await(ctx context.Context, pace time.Duration, look func() (wrong string, e
 
 // connector is a run of connections.
 type connector struct {
+	loop
 	spec  result.Connect
 	hosts []driver.Connector
 	route route
 	// resumption is what is done about sessions, "" where no TLS is spoken.
 	resumption string
 
-	started atomic.Int64
 	resumed atomic.Int64
-	mu      sync.Mutex
-	began   time.Time
-	seconds seconds
-	took    []float64
-	failed  int64
-	last    error
 	seen    tls.ConnectionState
 }
+
+// groups are key exchanges by the names the API has for them.
+var groups = map[string]tls.CurveID{"X25519MLKEM768": tls.X25519MLKEM768, "X25519": tls.X25519, "P-256": tls.CurveP256}
 
 // to prepares connections to one host.
 func (c *connector) to(r *runner, host string) (driver.Connector, error) {
@@ -173,6 +169,9 @@ func (c *connector) to(r *runner, host string) (driver.Connector, error) {
 			cfg.TLS.ClientSessionCache = tls.NewLRUClientSessionCache(c.spec.Threads + 1)
 		} else {
 			cfg.TLS.SessionTicketsDisabled = true
+		}
+		if group, chosen := groups[c.spec.KeyExchange]; chosen {
+			cfg.TLS.CurvePreferences = []tls.CurveID{group}
 		}
 		cfg.TLS.VerifyConnection = c.observe
 	}
@@ -213,6 +212,11 @@ func (c *connector) wrongTLS(wanted bool) string {
 	return ""
 }
 
+// next connects to the hosts in turn.
+func (c *connector) next(ctx context.Context, n int64, _ int) error {
+	return c.once(ctx, int(n)%len(c.hosts))
+}
+
 // once connects, asks if it is to, and disconnects.
 func (c *connector) once(ctx context.Context, host int) error {
 	conn, err := c.hosts[host].Connect(ctx)
@@ -230,76 +234,21 @@ func (c *connector) once(ctx context.Context, host int) error {
 	return rows.Close()
 }
 
-// run lets all threads connect until time or number is over, or the way is lost.
-func (c *connector) run(ctx context.Context) {
-	c.began = time.Now()
-	if c.spec.Connections == 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, time.Duration(c.spec.Seconds)*time.Second)
-		defer stop()
-	}
-	ctx, end := context.WithCancel(ctx)
-	defer end()
-	go func() {
-		select {
-		case <-c.route.lost:
-			end()
-		case <-ctx.Done():
-		}
-	}()
-	var wg sync.WaitGroup
-	for range c.spec.Threads {
-		wg.Go(func() {
-			for !over(ctx) {
-				n := c.started.Add(1)
-				if c.spec.Connections > 0 && n > c.spec.Connections {
-					return
-				}
-				begin := time.Now()
-				err := c.once(ctx, int(n)%len(c.hosts))
-				if !over(ctx) {
-					c.note(float64(time.Since(begin).Microseconds())/1e3, err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-}
-
-// over says that ctx has ended. On a busy host it learns of its deadline late, while all that heeds the deadline
-// fails already.
-func over(ctx context.Context) bool {
-	end, has := ctx.Deadline()
-	return ctx.Err() != nil || has && !time.Now().Before(end)
-}
-
-func (c *connector) note(ms float64, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.seconds.add(time.Since(c.began), ms, err != nil)
-	if err != nil {
-		c.failed, c.last = c.failed+1, err
-		return
-	}
-	c.took = append(c.took, ms)
-}
-
 func (c *connector) result(wall time.Duration) *result.ConnectResult {
-	slices.Sort(c.took)
-	r := &result.ConnectResult{
-		Seconds: wall.Seconds(), Connections: int64(len(c.took)), Errors: c.failed,
-		Resumption: c.resumption, Resumed: c.resumed.Load(), Series: c.seconds.whole(wall),
-		P50: quantile(c.took, 50), P95: quantile(c.took, 95), P99: quantile(c.took, 99), Max: quantile(c.took, 100),
+	return &result.ConnectResult{Paced: c.paced(wall), Presented: presented(c.seen), Connections: int64(len(c.took)), Resumption: c.resumption, Resumed: c.resumed.Load()}
+}
+
+// presented is what was seen of a server in the handshake.
+func presented(s tls.ConnectionState) (p result.Presented) {
+	if len(s.PeerCertificates) == 0 {
+		return p
 	}
-	if wall > 0 {
-		r.PerSecond = float64(len(c.took)) / wall.Seconds()
+	algorithm, size := pki.KeyOf(s.PeerCertificates[0])
+	p.Protocol, p.Cipher, p.Key = tls.VersionName(s.Version), tls.CipherSuiteName(s.CipherSuite), fmt.Sprintf("%s %d", algorithm, size)
+	for name, group := range groups {
+		if group == s.CurveID {
+			p.KeyExchange = name
+		}
 	}
-	if c.last != nil {
-		r.LastError = c.last.Error()
-	}
-	if len(c.seen.PeerCertificates) > 0 {
-		algorithm, size := pki.KeyOf(c.seen.PeerCertificates[0])
-		r.Protocol, r.Cipher, r.Key = tls.VersionName(c.seen.Version), tls.CipherSuiteName(c.seen.CipherSuite), fmt.Sprintf("%s %d", algorithm, size)
-	}
-	return r
+	return p
 }

@@ -45,10 +45,10 @@ func (refusing) Connect(context.Context) (driver.Conn, error) { return nil, erro
 
 func TestConnectionsEndWithTheirWay(t *testing.T) {
 	lost := make(chan struct{})
-	c := &connector{spec: result.Connect{Threads: 2, Seconds: 20}, hosts: []driver.Connector{refusing{}}, route: route{lost: lost}}
+	c := &connector{hosts: []driver.Connector{refusing{}}, loop: loop{threads: 2, seconds: 20, lost: lost}}
 	time.AfterFunc(20*time.Millisecond, func() { close(lost) })
 	begin := time.Now()
-	c.run(t.Context())
+	c.run(t.Context(), c.next)
 	if took := time.Since(begin); took > 5*time.Second {
 		t.Errorf("went on for %s", took)
 	}
@@ -64,8 +64,8 @@ func (late) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), 
 func TestTheEndIsNoFailure(t *testing.T) {
 	lost := make(chan struct{})
 	time.AfterFunc(time.Second, func() { close(lost) })
-	c := &connector{spec: result.Connect{Threads: 2, Seconds: 20}, hosts: []driver.Connector{refusing{}}, route: route{lost: lost}}
-	c.run(late{t.Context()})
+	c := &connector{hosts: []driver.Connector{refusing{}}, loop: loop{threads: 2, seconds: 20, lost: lost}}
+	c.run(late{t.Context()}, c.next)
 	if c.failed != 0 {
 		t.Errorf("%d connections failed after the end", c.failed)
 	}
@@ -100,6 +100,35 @@ func TestResumption(t *testing.T) {
 		}
 		if got := r.out.Connect; got.Connections != 20 || got.Resumed != tc.resumed || got.Resumption != tc.asked || got.Protocol != tc.spoken {
 			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestKeyExchange: the client offers the one it is told, and what both ends agreed on is told; a server that has another refuses.
+func TestKeyExchange(t *testing.T) {
+	dir := newAuthority(t)
+	for _, tc := range []struct {
+		offered, agreed string
+		server          []tls.CurveID
+		refused         bool
+	}{
+		{offered: "", agreed: "X25519MLKEM768"},
+		{offered: "X25519MLKEM768", agreed: "X25519MLKEM768"},
+		{offered: "X25519", agreed: "X25519"},
+		{offered: "P-256", agreed: "P-256"},
+		{offered: "X25519MLKEM768", server: []tls.CurveID{tls.X25519}, refused: true},
+	} {
+		conf := serverTLS(t, dir, tls.VersionTLS13)
+		conf.CurvePreferences = tc.server
+		address := listen(t, fakeDB{tls: conf, answer: func(string) (string, string) { return "1", "" }}.serve)
+		r := &runner{target: target{ca: filepath.Join(dir, "ca.crt"), plan: result.Plan{TLS: true, Hosts: []string{serverIP},
+			Connect: &result.Connect{Threads: 1, Connections: 3, TLSVersion: "1.3", KeyExchange: tc.offered}}}}
+		err := r.connections(t.Context(), route{network: "tcp", address: address})
+		switch {
+		case tc.refused && err == nil:
+			t.Errorf("%s: not refused", tc.offered)
+		case !tc.refused && (err != nil || r.out.Connect.KeyExchange != tc.agreed):
+			t.Errorf("%s: %v, %+v", tc.offered, err, r.out.Connect)
 		}
 	}
 }

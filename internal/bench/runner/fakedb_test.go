@@ -97,7 +97,13 @@ func (s *talk) result(row []byte) {
 	s.end()
 }
 
-func text(value string) []byte { return append([]byte{byte(len(value))}, value...) }
+// text is a value of less than 64 KiB.
+func text(value string) []byte {
+	if len(value) > 250 {
+		return append([]byte{0xfc, byte(len(value)), byte(len(value) >> 8)}, value...)
+	}
+	return append([]byte{byte(len(value))}, value...)
+}
 
 // read returns the next packet, nil at the end.
 func (s *talk) read() []byte {
@@ -112,7 +118,7 @@ func (s *talk) read() []byte {
 }
 
 func (s *talk) write(body []byte) {
-	_, _ = s.Write(append([]byte{byte(len(body)), 0, 0, s.seq}, body...)) // as above
+	_, _ = s.Write(append([]byte{byte(len(body)), byte(len(body) >> 8), 0, s.seq}, body...)) // as above
 	s.seq++
 }
 

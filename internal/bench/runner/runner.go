@@ -64,6 +64,8 @@ func (r *runner) work(ctx context.Context) error {
 		return r.oltp(ctx)
 	case result.KindConnect:
 		return r.connect(ctx)
+	case result.KindResultSize:
+		return r.answers(ctx)
 	case result.KindTransfer:
 		return r.transfer(ctx)
 	case result.KindCipher:

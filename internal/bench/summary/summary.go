@@ -46,6 +46,8 @@ func Metric(c plan.Cell) string {
 		return result.FigureSeconds
 	case c.Kind == result.KindConnect:
 		return result.FigureConnectionsPerSecond
+	case c.Kind == result.KindResultSize:
+		return result.FigureQPS
 	case c.Kind == result.KindCipher:
 		return result.FigureMegabytesPerSecond
 	}
@@ -160,7 +162,7 @@ func Cost(r v1alpha1.BenchmarkResult) string {
 	if err != nil {
 		return "not known"
 	}
-	unit := map[string]string{result.FigureTPS: "tps", result.FigureConnectionsPerSecond: "connections/s", result.FigureSeconds: "time"}[r.Metric]
+	unit := map[string]string{result.FigureTPS: "tps", result.FigureQPS: "queries/s", result.FigureConnectionsPerSecond: "connections/s", result.FigureSeconds: "time"}[r.Metric]
 	low, err1 := strconv.ParseFloat(r.OverheadLow, 64)
 	high, err2 := strconv.ParseFloat(r.OverheadHigh, 64)
 	if !result.LowerIsBetter(r.Metric) {
