@@ -22,8 +22,14 @@ func charts(b Benchmark) (out []*plot.Plot, err error) {
 		}
 		out = append(out, plots...)
 	}
-	over, err := overTime(b)
-	return append(out, over...), err
+	for _, draw := range []func(Benchmark) ([]*plot.Plot, error){bySize, overTime} {
+		plots, err := draw(b)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, plots...)
+	}
+	return out, nil
 }
 
 // overheads are bars with their 95 % intervals; grey where the interval includes zero.
@@ -54,7 +60,7 @@ func overheads(results []v1alpha1.BenchmarkResult) ([]*plot.Plot, error) {
 
 // units are what the axis of a figure says.
 var units = map[string]string{
-	result.FigureTPS: "transactions per second", result.FigureConnectionsPerSecond: "connections per second", result.FigureSeconds: "seconds",
+	result.FigureTPS: "transactions per second", result.FigureQPS: "queries per second", result.FigureConnectionsPerSecond: "connections per second", result.FigureSeconds: "seconds",
 	result.FigureMegabytesPerSecond: "MB per second",
 }
 
@@ -138,6 +144,8 @@ func series(o *result.Output) (points plotter.XYs) {
 		all = o.OLTP.Series
 	case o.Connect != nil:
 		all = o.Connect.Series
+	case o.Answers != nil:
+		all = o.Answers.Series
 	case o.Transfer != nil:
 		all = o.Transfer.Series
 	}
@@ -157,8 +165,11 @@ func load(o *result.Output, of func(result.LoadPoint) float64) (points plotter.X
 
 // what a run's series counts.
 func what(o *result.Output) string {
-	if o.Connect != nil {
+	switch {
+	case o.Connect != nil:
 		return "connections per second"
+	case o.Answers != nil:
+		return "queries per second"
 	}
 	return "transactions per second"
 }

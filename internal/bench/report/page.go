@@ -13,6 +13,7 @@ type sheet struct {
 	Title, Verdict, Progress, Note string
 	Settings, Head                 []string
 	Rows                           [][]string
+	Sections                       []section
 	Charts                         []template.HTML
 	Surroundings                   [][2]string
 	Invalid                        []v1alpha1.InvalidRun
@@ -29,6 +30,7 @@ func page(w io.Writer, b Benchmark) error {
 	}
 	rows := grid(b)
 	data.Head, data.Rows = rows[0], rows[1:]
+	data.Sections = sections(b)
 	for _, p := range all {
 		text, err := svg(p)
 		if err != nil {

@@ -52,7 +52,7 @@ func Write(w io.Writer, format string, b Benchmark) error {
 
 // columns are the figures of the short forms, with their headings.
 var columns = []struct{ figure, heading string }{
-	{result.FigureTPS, "TPS"}, {result.FigureConnectionsPerSecond, "CONN/S"},
+	{result.FigureTPS, "TPS"}, {result.FigureQPS, "QUERIES/S"}, {result.FigureConnectionsPerSecond, "CONN/S"},
 	// What a CPU encrypts in the largest records, 16 KiB, stands in one column with what copies bring: it is their ceiling.
 	{result.CipherFigures[16], "16 B MB/S"}, {result.CipherFigures[256], "256 B MB/S"}, {result.CipherFigures[1024], "1 KIB MB/S"}, {result.CipherFigures[8192], "8 KIB MB/S"},
 	{result.FigureMegabytesPerSecond, "MB/S"}, {result.FigureSeconds, "SECONDS"},
@@ -78,7 +78,7 @@ func grid(b Benchmark) [][]string {
 	head := []string{"WORKLOAD", "ARM", "RUNS", "COST (95 % INTERVAL)"}
 	used := columns[:0:0]
 	for _, c := range columns {
-		if slices.ContainsFunc(results, func(r v1alpha1.BenchmarkResult) bool { return figure(r, c.figure) != nil }) {
+		if slices.ContainsFunc(results, func(r v1alpha1.BenchmarkResult) bool { return shown(r, c.figure) }) {
 			used = append(used, c)
 			head = append(head, c.heading)
 		}
@@ -96,6 +96,12 @@ func grid(b Benchmark) [][]string {
 		out = append(out, row)
 	}
 	return out
+}
+
+// shown says that a figure of a result has a place in the short forms. Queries per second have one where they are what is compared:
+// transactions are made of a fixed number of them.
+func shown(r v1alpha1.BenchmarkResult, name string) bool {
+	return figure(r, name) != nil && (name != result.FigureQPS || r.Metric == name)
 }
 
 func title(r v1alpha1.BenchmarkResult) string {
@@ -125,6 +131,13 @@ func table(w io.Writer, b Benchmark) error {
 	for _, row := range grid(b) {
 		_, _ = fmt.Fprintln(t, strings.Join(row, "\t")) // Flush returns the error
 	}
+	for _, s := range sections(b) {
+		_, _ = fmt.Fprintf(t, "\n%s\n", s.Title)
+		for _, row := range s.Rows {
+			_, _ = fmt.Fprintln(t, strings.Join(row, "\t"))
+		}
+		_, _ = fmt.Fprintln(t, s.Note)
+	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
@@ -147,6 +160,9 @@ func markdown(w io.Writer, b Benchmark) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "## %s\n\n**%s**\n\n", b.Resource.Name, orDash(s.Verdict))
 	text.WriteString(markdownTable(grid(b)) + "\n")
+	for _, s := range sections(b) {
+		fmt.Fprintf(&text, "### %s\n\n%s\n%s\n\n", s.Title, markdownTable(s.Rows), s.Note)
+	}
 	for _, line := range surroundings(b) {
 		fmt.Fprintf(&text, "- %s: %s\n", line[0], line[1])
 	}
@@ -190,7 +206,22 @@ func surroundings(b Benchmark) (out [][2]string) {
 			out = append(out, l)
 		}
 	}
-	return append(append(out, tunnels(b)...), machinery(b)...)
+	return append(append(append(out, tunnels(b)...), exchanges(b)...), machinery(b)...)
+}
+
+// exchanges are the key exchanges that servers agreed to.
+func exchanges(b Benchmark) [][2]string {
+	var all []string
+	for _, r := range b.Records {
+		if r.Valid && r.Output != nil && r.Output.Connect != nil && r.Output.Connect.KeyExchange != "" {
+			all = once(all, r.Output.Connect.KeyExchange)
+		}
+	}
+	if all == nil {
+		return nil
+	}
+	slices.Sort(all)
+	return [][2]string{{"key exchange", strings.Join(all, ", ")}}
 }
 
 // tunnels are the SSH servers and ciphers that connections went through.
