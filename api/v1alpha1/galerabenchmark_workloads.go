@@ -5,9 +5,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// BenchmarkWorkload is one type of load: exactly one of oltp, connect, resultSize, stateTransfer and cipher.
+// BenchmarkWorkload is one type of load: exactly one of oltp, connect, resultSize, operation, stateTransfer and cipher.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.oltp), has(self.connect), has(self.resultSize), has(self.stateTransfer), has(self.cipher)].filter(x, x).size() == 1",message="set exactly one of oltp, connect, resultSize, stateTransfer and cipher"
+// +kubebuilder:validation:XValidation:rule="[has(self.oltp), has(self.connect), has(self.resultSize), has(self.operation), has(self.stateTransfer), has(self.cipher)].filter(x, x).size() == 1",message="set exactly one of oltp, connect, resultSize, operation, stateTransfer and cipher"
 type BenchmarkWorkload struct {
 	// name of the workload: lower-case letters, digits and '-', at most 32.
 	// +required
@@ -26,6 +26,10 @@ type BenchmarkWorkload struct {
 	// resultSize asks for answers of chosen sizes, on connections that stay open.
 	// +optional
 	ResultSize *ResultSizeWorkload `json:"resultSize,omitempty"`
+
+	// operation runs a load, and lets the operator do something to the cluster meanwhile.
+	// +optional
+	Operation *OperationWorkload `json:"operation,omitempty"`
 
 	// stateTransfer deletes a node's data, and measures the SST that restores it.
 	// +optional

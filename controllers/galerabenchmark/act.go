@@ -34,6 +34,8 @@ func (r *Reconciler) actBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchma
 		return r.changeCluster(ctx, b, seen.Cluster, a)
 	case plan.StartJob:
 		return r.startJob(ctx, b, seen, a)
+	case plan.Request:
+		return r.request(ctx, seen, a)
 	case plan.TakeData:
 		return r.takeData(ctx, seen, a.Member)
 	case plan.Judge:
@@ -137,6 +139,19 @@ func (r *Reconciler) startJob(ctx context.Context, b *v1alpha1.GaleraBenchmark, 
 		return err
 	}
 	return apply.Keep(ctx, r.Client, r.Live, b.UID, job)
+}
+
+// request asks for an operation by an annotation on the private cluster.
+func (r *Reconciler) request(ctx context.Context, seen benchmarkFacts, a plan.Request) error {
+	if !metav1.IsControlledBy(seen.Cluster, seen.Benchmark) {
+		return errors.New("only a private cluster is ever disturbed")
+	}
+	return r.patchCluster(ctx, seen.Cluster, func(c *v1alpha1.GaleraCluster) {
+		if c.Annotations == nil {
+			c.Annotations = map[string]string{}
+		}
+		c.Annotations[a.Annotation] = a.Value
+	})
 }
 
 // takeData deletes a private cluster's pod with its volume: the very pod that was there before the runner was.

@@ -72,6 +72,30 @@ func TestJobsTellTheirVictim(t *testing.T) {
 	}
 }
 
+// TestJobsTellTheirOperation: it is read from the Job, too.
+func TestJobsTellTheirOperation(t *testing.T) {
+	b := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "default"}}
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "x-db", Namespace: "default"}}
+	run := result.Run{Index: 1, Attempt: 1, Kind: result.KindOperation}
+	j, err := job.Job(b, c, run, result.Plan{Kind: run.Kind, Operation: &result.Operation{Name: "Restart", Node: "x-db-1"}}, job.Images{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := benchmarkFacts{}
+	if got := f.describe(j); got.Operation == nil || got.Operation.Node != "x-db-1" || got.Victim != "" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestOnlyAPrivateClusterIsDisturbed: whatever was decided.
+func TestOnlyAPrivateClusterIsDisturbed(t *testing.T) {
+	seen := benchmarkFacts{}
+	seen.Benchmark, seen.Cluster = &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", UID: "1"}}, &v1alpha1.GaleraCluster{}
+	if err := (&Reconciler{}).request(t.Context(), seen, plan.Request{Annotation: v1alpha1.AnnotationRestart, Value: "all@x"}); err == nil {
+		t.Error("a user's cluster was restarted")
+	}
+}
+
 // TestTheNewerJobIsLookedAt: one that is deleted may stay for long, and so may several of them. The order of the list is
 // the cache's, which is none.
 func TestTheNewerJobIsLookedAt(t *testing.T) {

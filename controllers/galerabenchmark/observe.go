@@ -166,7 +166,11 @@ func (f *benchmarkFacts) sortRecords() {
 
 // describe says how far a Job is.
 func (f *benchmarkFacts) describe(j *batchv1.Job) *plan.Job {
-	out := &plan.Job{Name: j.Name, Victim: victim(j)}
+	work := planOf(j)
+	out := &plan.Job{Name: j.Name, Operation: work.Operation}
+	if work.Transfer != nil {
+		out.Victim = work.Transfer.Victim
+	}
 	if j.DeletionTimestamp != nil {
 		out.GoingSince = j.DeletionTimestamp.Time
 	}
@@ -235,18 +239,17 @@ func unscheduled(p *corev1.Pod) *corev1.PodCondition {
 	return nil
 }
 
-// victim is the node a Job was told to watch losing its data. Another one must never lose its own, whichever is the
-// primary by now.
-func victim(j *batchv1.Job) string {
+// planOf is what a Job was told. What it is about must never become another node, whichever is the primary by now.
+func planOf(j *batchv1.Job) (p result.Plan) {
 	for _, c := range j.Spec.Template.Spec.Containers {
 		for _, e := range c.Env {
-			var p result.Plan
-			if e.Name == result.EnvPlan && json.Unmarshal([]byte(e.Value), &p) == nil && p.Transfer != nil {
-				return p.Transfer.Victim
+			var found result.Plan
+			if e.Name == result.EnvPlan && json.Unmarshal([]byte(e.Value), &found) == nil {
+				p = found
 			}
 		}
 	}
-	return ""
+	return p
 }
 
 // acceleration is that of all database pods: On, Off, or "" when they differ. On is also what there is without pods.

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/plan"
 )
 
 // benchmark makes a resource of what a person writes under spec; what is left out is as in a good one.
@@ -63,8 +64,8 @@ func TestBenchmarkAdmission(t *testing.T) {
 		"no workloads":                      {parts{"workloads": `[]`}, "at least 1 items"},
 		"arms of one name":                  {parts{"arms": `[{name: a}, {name: a}]`}, "Duplicate value"},
 		"workloads of one name":             {parts{"workloads": `[{name: a, connect: {}}, {name: a, connect: {}}]`}, "Duplicate value"},
-		"a workload of no kind":         {parts{"workloads": `[{name: a}]`}, "exactly one of oltp, connect, resultSize, stateTransfer and cipher"},
-		"a workload of two kinds":       {parts{"workloads": `[{name: a, connect: {}, oltp: {profile: ReadOnly}}]`}, "exactly one of oltp, connect, resultSize, stateTransfer and cipher"},
+		"a workload of no kind":         {parts{"workloads": `[{name: a}]`}, "exactly one of oltp, connect, resultSize, operation, stateTransfer and cipher"},
+		"a workload of two kinds":       {parts{"workloads": `[{name: a, connect: {}, oltp: {profile: ReadOnly}}]`}, "exactly one of oltp, connect, resultSize, operation, stateTransfer and cipher"},
 		"unknown profile":                   {parts{"workloads": `[{name: a, oltp: {profile: Fast}}]`}, "supported values"},
 		"custom without script":             {parts{"workloads": `[{name: a, oltp: {profile: Custom}}]`}, "Custom needs a script"},
 		"duration and events":               {parts{"workloads": `[{name: a, oltp: {profile: ReadOnly, duration: 5s, events: 5}}]`}, "not both"},
@@ -103,13 +104,19 @@ func TestBenchmarkAdmission(t *testing.T) {
 		"empty answers":                 {parts{"workloads": `[{name: a, resultSize: {sizes: [0]}}]`}, "greater than or equal to 1"},
 		"an answer above the packet":    {parts{"workloads": `[{name: a, resultSize: {sizes: [8388609]}}]`}, "less than or equal to 8388608"},
 		"answers for less":              {parts{"workloads": `[{name: a, resultSize: {duration: 1500ms}}]`}, "duration must be 1s to 2h, in whole seconds"},
-		"answers and a load":            {parts{"workloads": `[{name: a, resultSize: {}, connect: {}}]`}, "exactly one of oltp, connect, resultSize, stateTransfer and cipher"},
+		"answers and a load":            {parts{"workloads": `[{name: a, resultSize: {}, connect: {}}]`}, "exactly one of oltp, connect, resultSize, operation, stateTransfer and cipher"},
 		"many answers":                  {parts{"arms": `[{name: a}, {name: b}, {name: c}, {name: d}]`, "workloads": `[{name: w, resultSize: {sizes: [1, 2, 3], threads: [1, 2, 3, 4, 5]}}]`}, "more than 56 combinations"},
+		"operations":                    {parts{"cluster": `{template: {replicas: 3, storage: {size: 1Gi}}}`, "workloads": `[{name: a, operation: {}}]`}, ""},
+		"a renewal of one node":         {parts{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "workloads": `[{name: a, operation: {operations: [Renewal]}}]`}, ""},
+		"a promotion of the only node":  {parts{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "workloads": `[{name: a, operation: {operations: [Renewal, Promotion]}}]`}, "Restart and Promotion need another node"},
+		"operations of a user's":        {parts{"cluster": `{ref: {name: shop}}`, "workloads": `[{name: a, operation: {}}]`}, "an operation workload restarts nodes and moves the primary"},
+		"an unknown operation":          {parts{"workloads": `[{name: a, operation: {operations: [Explosion]}}]`}, "supported values"},
+		"many operations":               {parts{"cluster": `{template: {replicas: 3, storage: {size: 1Gi}}}`, "arms": `[{name: a}, {name: b}, {name: c}, {name: d}, {name: e}, {name: f}, {name: g}]`, "workloads": `[{name: a, operation: {}}, {name: b, operation: {}}, {name: c, operation: {}}]`}, "more than 56 combinations"},
 		"a cipher alone":                    {parts{"workloads": `[{name: a, cipher: {}}]`}, ""},
 		"an unknown cipher":                 {parts{"workloads": `[{name: a, cipher: {ciphers: [DES]}}]`}, "supported values"},
 		"a cipher for hours":                {parts{"workloads": `[{name: a, cipher: {duration: 2h}}]`}, "duration must be 1s to 60s, in whole seconds"},
 		"a cipher for less":                 {parts{"workloads": `[{name: a, cipher: {duration: 500ms}}]`}, "duration must be 1s to 60s, in whole seconds"},
-		"a cipher and a load":           {parts{"workloads": `[{name: a, cipher: {}, connect: {}}]`}, "exactly one of oltp, connect, resultSize, stateTransfer and cipher"},
+		"a cipher and a load":           {parts{"workloads": `[{name: a, cipher: {}, connect: {}}]`}, "exactly one of oltp, connect, resultSize, operation, stateTransfer and cipher"},
 		"ciphers count once":                {parts{"arms": `[{name: a}, {name: b}, {name: c}, {name: d}, {name: e}, {name: f}, {name: g}]`, "workloads": `[{name: w, oltp: {profile: ReadWrite, threads: [1, 2, 3, 4, 5, 6, 7]}}, {name: c, cipher: {}}]`}, ""},
 		"too many ciphers":                  {parts{"arms": `[{name: a}, {name: b}, {name: c}, {name: d}, {name: e}, {name: f}, {name: g}]`, "workloads": `[{name: w, oltp: {profile: ReadWrite, threads: [1, 2, 3, 4, 5, 6, 7]}}, {name: c, cipher: {}}, {name: d, cipher: {}}]`}, "more than 56 combinations"},
 		"many of SSH's ciphers":             {parts{"arms": `[{name: a}, {name: b}, {name: c}]`, "workloads": `[{name: w, connect: {via: SSHTunnel, threads: [1, 2, 3, 4], sshCiphers: [aes256-ctr, aes256-cbc, aes128-ctr, "aes128-gcm@openssh.com", "aes256-gcm@openssh.com"]}}]`}, "more than 56 combinations"},
@@ -187,6 +194,22 @@ func TestBenchmarkDefaults(t *testing.T) {
 	}
 	if x.Databases != 1 || x.Methods[0] != "MariaBackup" || x.Parallel[0] != 4 || x.Ciphers[0] != "Arm" || x.CPUAcceleration[0] != "On" {
 		t.Errorf("stateTransfer: %+v", x)
+	}
+}
+
+// TestBenchmarkSteps: every step can be written into the journal.
+func TestBenchmarkSteps(t *testing.T) {
+	ctx := context.Background()
+	u := benchmark(t, "steps", nil)
+	must(t, kube.Create(ctx, u))
+	t.Cleanup(func() { _ = kube.Delete(ctx, u) })
+	for _, step := range []string{plan.StepSwitch, plan.StepPrepare, plan.StepMeasure, plan.StepTransfer, plan.StepOperation, plan.StepCleanUp} {
+		b := &v1alpha1.GaleraBenchmark{}
+		must(t, kube.Get(ctx, client.ObjectKeyFromObject(u), b))
+		b.Status.Run = &v1alpha1.BenchmarkRun{Index: 1, Attempt: 1, Round: 1, Arm: "plain", Workload: "write", Step: step, StartedAt: metav1.Now()}
+		if err := kube.Status().Update(ctx, b); err != nil {
+			t.Errorf("%s: %v", step, err)
+		}
 	}
 }
 

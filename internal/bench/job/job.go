@@ -176,6 +176,8 @@ func deadline(p result.Plan) int64 {
 		return int64(p.Connect.Seconds + slack)
 	case p.ResultSize != nil:
 		return int64(p.ResultSize.Seconds + slack)
+	case p.Operation != nil:
+		return int64(p.Operation.PatienceSeconds + slack)
 	case p.Transfer != nil:
 		return int64(p.Transfer.PatienceSeconds + slack)
 	case p.Cipher != nil:

@@ -55,6 +55,8 @@ func Plan(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a plan.StartJo
 		if w.Target == "Primary" {
 			p.Hosts = primary(c, opts)
 		}
+	case result.KindOperation:
+		p.Operation = operation(c, cell)
 	case result.KindTransfer:
 		p.Transfer = &result.Transfer{Victim: plan.Victim(c), BaseSeconds: plan.BaseSeconds, LoadThreads: cell.Threads, PatienceSeconds: longest}
 		p.Hosts = without(p, p.Transfer.Victim)
@@ -88,6 +90,18 @@ func connect(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, cell plan.C
 		out.Seconds = seconds(w.Duration, defaultConnectSeconds)
 	}
 	return out
+}
+
+// patience is what an operation may take, in seconds: cert-manager and kubelet have their time in it.
+const patience = 900
+
+func operation(c *v1alpha1.GaleraCluster, cell plan.Cell) *result.Operation {
+	o := &result.Operation{Name: cell.Operation, Primary: resources.PrimaryServiceName(c) + "." + c.Namespace + ".svc", Threads: cell.Threads,
+		BaseSeconds: plan.OperationBaseSeconds, PatienceSeconds: patience}
+	if o.Name != result.OperationRenewal {
+		o.Node = plan.Victim(c)
+	}
+	return o
 }
 
 func seconds(d *metav1.Duration, otherwise int) int {

@@ -26,6 +26,7 @@ func TestDeadlines(t *testing.T) {
 		"connections": {v1alpha1.BenchmarkWorkload{Connect: &v1alpha1.ConnectWorkload{Threads: []int32{1}, Connections: 1e7,
 			TLSVersions: []string{"1.3"}, SessionResumption: []string{"Off"}, Latency: []string{"170ms"}}}, day},
 		"a minute of answers": {v1alpha1.BenchmarkWorkload{ResultSize: &v1alpha1.ResultSizeWorkload{Sizes: []int32{1}, Threads: []int32{1}, Duration: minute}}, 11 * time.Minute},
+		"an operation":        {v1alpha1.BenchmarkWorkload{Operation: &v1alpha1.OperationWorkload{Operations: []string{"Restart"}, Threads: 1}}, 25 * time.Minute},
 		"a cipher": {v1alpha1.BenchmarkWorkload{Cipher: &v1alpha1.CipherWorkload{Ciphers: []string{"AES-128-CTR"}, CPUAcceleration: []string{"On"},
 			Duration: &metav1.Duration{Duration: 10 * time.Second}}}, 11 * time.Minute},
 		"a transfer": {v1alpha1.BenchmarkWorkload{StateTransfer: &v1alpha1.StateTransferWorkload{Methods: []string{"Rsync"}, Parallel: []int32{1},

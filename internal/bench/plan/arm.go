@@ -51,11 +51,11 @@ func refusesRebootstrap(s State, c *metav1.Condition) bool {
 // provedAgain is what a node that has just got its data has to be observed, and its cluster to be Ready.
 const provedAgain = 10 * time.Minute
 
-// unproved is what is missing of the proof after a transfer, "" when it is not waited for (any longer). The node that got its
-// data is another server now: what it does was never observed. Other runs change nothing, so that for them it must hold
+// unproved is what is missing of the proof after a transfer or an operation, "" when it is not waited for (any longer). A node that
+// got its data, or was restarted, is another server now: what it does was never observed. Other runs change nothing, so that for them it must hold
 // at once.
 func unproved(s State, r result.Record) string {
-	if r.Kind != result.KindTransfer || r.Output == nil || r.Output.Error != "" || s.Cluster == nil || s.Now.Sub(r.Output.EndedAt) >= provedAgain {
+	if !changesNodes(r.Kind) || r.Output == nil || r.Output.Error != "" || s.Cluster == nil || s.Now.Sub(r.Output.EndedAt) >= provedAgain {
 		return ""
 	}
 	return Proof(s.Benchmark, s.Cluster)

@@ -28,6 +28,9 @@ func DataSet(c Cell) result.DataSet {
 			d.Database = "bench_" + strings.ReplaceAll(c.Workload.Name, "-", "_")
 		}
 		return d
+	case result.KindOperation:
+		o := c.Workload.Operation
+		return result.DataSet{Database: fmt.Sprintf("bench_%dx%d", o.Tables, o.TableSize), Tables: int(o.Tables), Rows: o.TableSize}
 	case result.KindTransfer:
 		t := c.Workload.StateTransfer
 		d := result.DataSet{Database: fmt.Sprintf("bench_%dx%d", t.Tables, t.TableSize), Tables: int(t.Tables), Rows: t.TableSize}

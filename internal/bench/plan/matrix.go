@@ -26,6 +26,8 @@ type Cell struct {
 	SSHCipher string
 	// KeyExchange is the only one the client offers, "" for its own choice.
 	KeyExchange string
+	// Operation is what a load is disturbed by, "" for nothing.
+	Operation string
 	// Size of the answers of a resultSize workload, in bytes.
 	Size int
 	// Of a stateTransfer workload.
@@ -97,6 +99,8 @@ func Cells(s *v1alpha1.GaleraBenchmarkSpec) []Cell {
 			out = append(out, connect(w)...)
 		case w.ResultSize != nil:
 			out = append(out, resultSize(w)...)
+		case w.Operation != nil:
+			out = append(out, operations(w)...)
 		case w.StateTransfer != nil:
 			out = append(out, transfer(w)...)
 		case w.Cipher != nil:

@@ -18,7 +18,9 @@ const (
 	StepPrepare  = "Prepare"
 	StepMeasure  = "Measure"
 	StepTransfer = "Transfer"
-	StepCleanUp  = "CleanUp"
+	// StepOperation is that of a request by annotation.
+	StepOperation = "Operation"
+	StepCleanUp   = "CleanUp"
 )
 
 // State is everything a decision depends on.
@@ -56,6 +58,8 @@ type Job struct {
 	WaitingSince time.Time
 	// Victim is the node that is to lose its data, as the Job was told; "" for none.
 	Victim string
+	// Operation is what the Job watches, as it was told; nil for nothing.
+	Operation *result.Operation
 	// Message is why it failed, or why its pod does not start.
 	Message string
 }
@@ -236,7 +240,7 @@ func jobDecision(s State) (Decision, bool) {
 	why, over := s.over()
 	if !over {
 		keep.Message += told(s)
-		return takeData(s, keep), true
+		return disturb(s, takeData(s, keep)), true
 	}
 	for _, r := range s.Records {
 		if Name(s.Benchmark.Name, r.Run) == j.Name && !s.Judged[j.Name] {
@@ -244,7 +248,7 @@ func jobDecision(s State) (Decision, bool) {
 				r.Reason = why
 			}
 			if why := unproved(s, r); why != "" {
-				keep.Message, keep.Again = "waiting until the encryption is proved again after the transfer: "+why, 5*time.Second
+				keep.Message, keep.Again = "waiting until the encryption is proved again after what was done: "+why, 5*time.Second
 				return keep, true
 			}
 			keep.Action = Judge{r}

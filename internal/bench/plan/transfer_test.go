@@ -137,7 +137,7 @@ func TestTransferIsProvedAgain(t *testing.T) {
 
 	w := ended(t)
 	w.Now = w.Now.Add(9 * time.Minute)
-	if d := w.step(); d.Action != nil || d.Again == 0 || !strings.Contains(d.Message, "proved again after the transfer: x-db-2: nothing was observed yet") {
+	if d := w.step(); d.Action != nil || d.Again == 0 || !strings.Contains(d.Message, "proved again after what was done: x-db-2: nothing was observed yet") {
 		t.Errorf("judged before the new server was observed: %+v", d)
 	}
 	w.observed()

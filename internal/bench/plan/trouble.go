@@ -79,11 +79,11 @@ func tooLong(s State, c *metav1.Condition, waited time.Duration) string {
 	return fmt.Sprintf("the cluster has been stalled for %s: %s: %s", since.Round(time.Second), c.Reason, c.Message)
 }
 
-// stuck says that the node whose data a running Job took does not come back, "" while it is waited for. That the cluster is
+// stuck says that the node whose data a running Job took, or that it let restart, does not come back, "" while it is waited for. That the cluster is
 // not Ready is the transfer's doing, and one that failed is tried again: only a cluster that waits for a person counts.
 func stuck(s State) string {
 	j := s.Job
-	if j.Victim == "" || j.RunningSince.IsZero() || s.Cluster == nil {
+	if j.Victim == "" && j.Operation == nil || j.RunningSince.IsZero() || s.Cluster == nil {
 		return ""
 	}
 	c := stalled(s.Cluster)

@@ -146,6 +146,8 @@ func series(o *result.Output) (points plotter.XYs) {
 		all = o.Connect.Series
 	case o.Answers != nil:
 		all = o.Answers.Series
+	case o.Operation != nil:
+		all = o.Operation.Series
 	case o.Transfer != nil:
 		all = o.Transfer.Series
 	}

@@ -52,12 +52,12 @@ func Write(w io.Writer, format string, b Benchmark) error {
 
 // columns are the figures of the short forms, with their headings.
 var columns = []struct{ figure, heading string }{
-	{result.FigureTPS, "TPS"}, {result.FigureQPS, "QUERIES/S"}, {result.FigureConnectionsPerSecond, "CONN/S"},
+	{result.FigureTPSBefore, "TPS BEFORE"}, {result.FigureTPS, "TPS"}, {result.FigureQPS, "QUERIES/S"}, {result.FigureConnectionsPerSecond, "CONN/S"},
 	// What a CPU encrypts in the largest records, 16 KiB, stands in one column with what copies bring: it is their ceiling.
 	{result.CipherFigures[16], "16 B MB/S"}, {result.CipherFigures[256], "256 B MB/S"}, {result.CipherFigures[1024], "1 KIB MB/S"}, {result.CipherFigures[8192], "8 KIB MB/S"},
 	{result.FigureMegabytesPerSecond, "MB/S"}, {result.FigureSeconds, "SECONDS"},
 	{result.FigureLoadLoss, "LOAD LOSS %"}, {result.FigureDonorLoadLoss, "DONOR LOSS %"}, {result.FigureCPUSeconds, "CPU S"}, {result.FigureResumed, "RESUMED %"}, {result.FigureBackend, "BACKEND %"},
-	{result.FigureAverage, "AVG MS"}, {result.FigureP50, "P50 MS"}, {result.FigureP95, "P95 MS"}, {result.FigureP99, "P99 MS"},
+	{result.FigureAverage, "AVG MS"}, {result.FigureP50, "P50 MS"}, {result.FigureP95Before, "P95 BEFORE MS"}, {result.FigureP95, "P95 MS"}, {result.FigureGapBefore, "GAP BEFORE MS"}, {result.FigureGap, "GAP MS"}, {result.FigureP99, "P99 MS"},
 	{result.FigureServerCPU, "SERVER CPU µS"}, {result.FigureClientCPU, "CLIENT CPU µS"}, {result.FigureProxyCPU, "PROXY CPU µS"},
 	{result.FigureReplicatedBytes, "REPLICATED B"}, {result.FigureSentBytes, "SENT B"},
 }

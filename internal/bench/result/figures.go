@@ -28,6 +28,10 @@ const (
 	FigureCPUSeconds           = "cpuSeconds"
 	FigureResumed              = "sessionsResumedPercent"
 	FigureBackend              = "backendConnectionsPercent"
+	FigureGap                  = "longestGapMs"
+	FigureTPSBefore            = "tpsBefore"
+	FigureP95Before            = "latencyP95BeforeMs"
+	FigureGapBefore            = "longestGapBeforeMs"
 )
 
 // CipherFigures are the figures of records, by their sizes in bytes. What is compared, and stands beside the rates of copies, are the
@@ -39,10 +43,10 @@ var CipherFigures = map[int]string{
 
 // FigureNames are all of them, in the order they are shown in.
 var FigureNames = []string{
-	FigureTPS, FigureQPS, FigureConnectionsPerSecond, FigureSeconds,
+	FigureTPS, FigureTPSBefore, FigureQPS, FigureConnectionsPerSecond, FigureSeconds,
 	CipherFigures[16], CipherFigures[64], CipherFigures[256], CipherFigures[1024], CipherFigures[8192], FigureMegabytesPerSecond,
 	FigureLoadLoss, FigureDonorLoadLoss, FigureCPUSeconds, FigureResumed, FigureBackend,
-	FigureAverage, FigureP50, FigureP95, FigureP99, FigureMax, FigureErrors, FigureReconnects, FigureDeadlocks,
+	FigureAverage, FigureP50, FigureP95, FigureP95Before, FigureP99, FigureMax, FigureGap, FigureGapBefore, FigureErrors, FigureReconnects, FigureDeadlocks,
 	FigureServerCPU, FigureClientCPU, FigureProxyCPU, FigureReplicatedBytes, FigureSentBytes, FigureFlowControl,
 }
 
@@ -64,13 +68,15 @@ const (
 	MetricJoinBytes   = "galera_join_bytes"
 	MetricProcessors  = "galera_host_cpus"
 	MetricKernel      = "galera_kernel_info"
+	MetricPrimaryNode = "galera_primary_node"
+	MetricReloads     = "galera_certificate_reloads_total"
 	MetricSent        = "galera_network_sent_bytes_total"
 )
 
 // LowerIsBetter says of a figure that less of it is better.
 func LowerIsBetter(figure string) bool {
 	switch figure {
-	case FigureTPS, FigureQPS, FigureConnectionsPerSecond, FigureResumed:
+	case FigureTPS, FigureTPSBefore, FigureQPS, FigureConnectionsPerSecond, FigureResumed:
 		return false
 	}
 	return !strings.HasPrefix(figure, FigureMegabytesPerSecond)
@@ -85,6 +91,8 @@ func (o Output) Operations() float64 {
 		return float64(o.Connect.Connections)
 	case o.Answers != nil:
 		return float64(o.Answers.Answers)
+	case o.Operation != nil:
+		return float64(o.Operation.Transactions)
 	case o.Transfer != nil, o.Cipher != nil:
 		return 1
 	}
@@ -109,6 +117,9 @@ func (o Output) Figures() map[string]float64 {
 		o.Answers.Paced.addTo(f)
 		f[FigureQPS] = o.Answers.PerSecond
 		f[FigureMegabytesPerSecond] = o.Answers.PerSecond * float64(o.Answers.Size) / 1e6
+	case o.Operation != nil:
+		o.Operation.addTo(f) // processors do what the load does, before, during and after it
+		return f
 	case o.Cipher != nil:
 		for _, s := range o.Cipher.Speeds {
 			f[CipherFigures[s.Record]] = s.Megabytes

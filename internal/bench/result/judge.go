@@ -21,7 +21,7 @@ func Judge(o *Output, l Limits) Verdict {
 		return Verdict{Reason: "the Job left no result"}
 	}
 	// What happened to nodes comes first: the load generator's complaint is only what follows from it.
-	for _, look := range []func(*Output, Limits) string{members, noticed, failed, transfer, throttled, failures, resumption, carried} {
+	for _, look := range []func(*Output, Limits) string{members, noticed, failed, transfer, rejoined, throttled, failures, resumption, carried} {
 		if why := look(o, l); why != "" {
 			return Verdict{Reason: why}
 		}
@@ -46,6 +46,8 @@ func lastError(o *Output) string {
 		return "; the client's last error: " + o.Connect.LastError
 	case o.Answers != nil && o.Answers.LastError != "":
 		return "; the client's last error: " + o.Answers.LastError
+	case o.Operation != nil && o.Operation.LastError != "":
+		return "; the client's last error: " + o.Operation.LastError
 	}
 	return ""
 }
@@ -72,13 +74,13 @@ func members(o *Output, _ Limits) string {
 // on purpose: the node it is about is another one after it, the view changes, and who gave the data may still catch up.
 func member(o *Output, name string, w Window) string {
 	t := o.Transfer
-	gave := t != nil && (t.Donor == name || t.Donor == "")
+	gave := t != nil && (t.Donor == name || t.Donor == "") || o.Operation != nil && o.Rejoins()
 	switch {
 	case len(w.Before) == 0 || len(w.After) == 0:
 		return name + " did not answer at the end or the beginning of the run"
-	case w.Before[MetricStarted] != w.After[MetricStarted] && !o.Victim(name):
+	case w.Before[MetricStarted] != w.After[MetricStarted] && !o.Victim(name) && !o.Restarts(name):
 		return name + " was restarted during the run"
-	case w.Before[MetricView] != w.After[MetricView] && t == nil:
+	case w.Before[MetricView] != w.After[MetricView] && !o.Rejoins():
 		return "a node left or joined during the run (seen by " + name + ")"
 	case w.Before[MetricSynced] == 0 || w.After[MetricSynced] == 0 && !gave:
 		return name + " was not Synced"
@@ -101,7 +103,7 @@ func throttled(o *Output, _ Limits) string {
 	for _, name := range slices.Sorted(maps.Keys(o.Members)) {
 		w := o.Members[name]
 		n := w.After[MetricThrottled]
-		if !o.Victim(name) { // its container is another one, which began at zero
+		if !o.Victim(name) && (!o.Restarts(name) || n >= w.Before[MetricThrottled]) { // else its container is another one, which began at zero
 			n -= w.Before[MetricThrottled]
 		}
 		if n > 0 {
@@ -120,6 +122,8 @@ func failures(o *Output, l Limits) string {
 		what, bad = "connections", float64(o.Connect.Errors)
 	case o.Answers != nil:
 		what, bad = "queries", float64(o.Answers.Errors)
+	case o.Operation != nil:
+		bad = float64(o.Operation.Errors)
 	case o.Transfer != nil:
 		bad, all = ofLoad(o.Transfer)
 	}

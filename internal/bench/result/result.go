@@ -14,6 +14,7 @@ const (
 	KindOLTP       = "oltp"
 	KindConnect    = "connect"
 	KindResultSize = "resultSize"
+	KindOperation  = "operation"
 	KindTransfer   = "stateTransfer"
 	KindCipher     = "cipher"
 	KindCleanup    = "cleanup"
@@ -73,6 +74,7 @@ type Plan struct {
 	OLTP       *OLTP       `json:"oltp,omitempty"`
 	Connect    *Connect    `json:"connect,omitempty"`
 	ResultSize *ResultSize `json:"resultSize,omitempty"`
+	Operation  *Operation  `json:"operation,omitempty"`
 	Transfer   *Transfer   `json:"transfer,omitempty"`
 	Cipher     *Cipher     `json:"cipher,omitempty"`
 }
@@ -197,9 +199,11 @@ type Output struct {
 	OLTP    *OLTPResult    `json:"oltp,omitempty"`
 	Connect *ConnectResult `json:"connect,omitempty"`
 	// Answers are those of a resultSize run.
-	Answers  *AnswersResult `json:"answers,omitempty"`
-	Transfer *TransferFacts `json:"transfer,omitempty"`
-	Cipher   *CipherResult  `json:"cipher,omitempty"`
+	Answers *AnswersResult `json:"answers,omitempty"`
+	// Operation is what one did to a load.
+	Operation *OperationFacts `json:"operation,omitempty"`
+	Transfer  *TransferFacts  `json:"transfer,omitempty"`
+	Cipher    *CipherResult   `json:"cipher,omitempty"`
 
 	// Members holds every node's counters around the window.
 	Members map[string]Window `json:"members,omitempty"`

@@ -16,6 +16,9 @@ func (o *Output) Thin() {
 	if o.Answers != nil {
 		o.Answers.Series = thinned(o.Answers.Series, average)
 	}
+	if o.Operation != nil {
+		o.Operation.Series = thinned(o.Operation.Series, average)
+	}
 	if o.Transfer != nil {
 		o.Transfer.Series = thinned(o.Transfer.Series, average)
 	}
@@ -32,6 +35,9 @@ func (o *Output) Slim(judged bool) {
 	}
 	if o.Answers != nil {
 		o.Answers.Series = nil
+	}
+	if o.Operation != nil {
+		o.Operation.Series = nil
 	}
 	if o.Transfer != nil && judged {
 		o.Transfer.Series = nil

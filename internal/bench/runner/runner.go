@@ -66,6 +66,8 @@ func (r *runner) work(ctx context.Context) error {
 		return r.connect(ctx)
 	case result.KindResultSize:
 		return r.answers(ctx)
+	case result.KindOperation:
+		return r.operation(ctx)
 	case result.KindTransfer:
 		return r.transfer(ctx)
 	case result.KindCipher:

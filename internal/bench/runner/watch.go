@@ -85,8 +85,11 @@ func (r *runner) noticed(events []event) (out []string) {
 	return out
 }
 
-// wanted says that an event is a part of the transfer that is measured.
+// wanted says that an event is a part of the transfer, or of the operation, that is measured.
 func (r *runner) wanted(e event) bool {
+	if r.out.Restarts(e.member) || r.out.Operation != nil && r.out.Rejoins() && e.gives {
+		return true
+	}
 	t := r.out.Transfer
 	return t != nil && (e.member == t.Victim || e.gives && (e.member == t.Donor || t.Donor == ""))
 }

@@ -1,0 +1,99 @@
+package result
+
+import "slices"
+
+// Operation is the observation of a load while the operator does something to the cluster.
+type Operation struct {
+	// Name is Renewal, Restart or Promotion; Node is the one that is restarted, or becomes the primary.
+	Name string `json:"name"`
+	Node string `json:"node,omitempty"`
+	// Primary is the host of NAME-primary, which the load goes through.
+	Primary string `json:"primary"`
+	Threads int    `json:"threads"`
+	// BaseSeconds the load runs before the operator is to act.
+	BaseSeconds int `json:"baseSeconds"`
+	// PatienceSeconds is when the runner gives up.
+	PatienceSeconds int `json:"patienceSeconds"`
+}
+
+// Names of operations.
+const (
+	OperationRenewal   = "Renewal"
+	OperationRestart   = "Restart"
+	OperationPromotion = "Promotion"
+)
+
+// OperationFacts is what was seen of one.
+type OperationFacts struct {
+	Name string `json:"name"`
+	Node string `json:"node,omitempty"`
+	// Kind is how a restarted node came back: IST or SST.
+	Kind string `json:"kind,omitempty"`
+	// Seconds from its beginning to its end.
+	Seconds float64 `json:"seconds"`
+	// Before and During are parts of the load; what follows shortly after the end belongs to it.
+	Before Part `json:"before"`
+	During Part `json:"during"`
+	// Transactions and Errors are those of the whole load.
+	Transactions int64   `json:"transactions"`
+	Errors       int64   `json:"errors"`
+	LastError    string  `json:"lastError,omitempty"`
+	Series       []Point `json:"series,omitempty"`
+}
+
+// Part of a load.
+type Part struct {
+	TPS float64 `json:"tps"`
+	// P95 is a latency, and Gap the longest time in which no client finished a transaction, both in milliseconds.
+	P95 float64 `json:"p95"`
+	Gap float64 `json:"gap"`
+}
+
+// Commit is one transaction of a load: when it was finished, in seconds since some time, and how long it took.
+type Commit struct{ At, Milliseconds float64 }
+
+// PartOf computes the part of a load between two times. Its commits are in the order of their ends.
+func PartOf(commits []Commit, from, to float64) (p Part) {
+	var took []float64
+	last := from
+	for _, c := range commits {
+		if c.At < from || c.At > to {
+			continue
+		}
+		took = append(took, c.Milliseconds)
+		p.Gap, last = max(p.Gap, 1e3*(c.At-last)), c.At
+	}
+	p.Gap = max(p.Gap, 1e3*(to-last))
+	if len(took) > 0 && to > from {
+		slices.Sort(took)
+		p.TPS, p.P95 = float64(len(took))/(to-from), took[(len(took)-1)*95/100]
+	}
+	return p
+}
+
+func (f *OperationFacts) addTo(to map[string]float64) {
+	to[FigureTPS], to[FigureP95], to[FigureGap] = f.During.TPS, f.During.P95, f.During.Gap
+	to[FigureTPSBefore], to[FigureP95Before], to[FigureGapBefore] = f.Before.TPS, f.Before.P95, f.Before.Gap
+	to[FigureSeconds], to[FigureErrors] = f.Seconds, float64(f.Errors)
+	if f.Before.TPS > 0 {
+		to[FigureLoadLoss] = 100 * (1 - f.During.TPS/f.Before.TPS)
+	}
+}
+
+// Restarts says that a node was restarted on purpose.
+func (o Output) Restarts(member string) bool {
+	return o.Operation != nil && o.Operation.Name == OperationRestart && o.Operation.Node == member
+}
+
+// Rejoins says that nodes leave and join on purpose.
+func (o Output) Rejoins() bool {
+	return o.Transfer != nil || o.Operation != nil && o.Operation.Name == OperationRestart
+}
+
+// rejoined by what it was meant to, or not at all.
+func rejoined(o *Output, _ Limits) string {
+	if o.Operation != nil && o.Operation.Name == OperationRestart && o.Operation.Kind != "IST" {
+		return o.Operation.Node + " came back by " + o.Operation.Kind + " instead of IST"
+	}
+	return ""
+}

@@ -1,0 +1,83 @@
+package runner
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+// TestUnfinished: a promotion is over when the node is the primary, a renewal when all nodes have loaded the certificate.
+func TestUnfinished(t *testing.T) {
+	before := map[string]result.Sample{"x-0": {result.MetricReloads: 1}, "x-1": {result.MetricReloads: 0}}
+	for name, tc := range map[string]struct {
+		facts result.OperationFacts
+		now   map[string]result.Sample
+		want  string
+	}{
+		"not promoted": {result.OperationFacts{Name: "Promotion", Node: "x-1"}, map[string]result.Sample{"x-0": {result.MetricPrimaryNode: 1}, "x-1": {result.MetricPrimaryNode: 0}}, "x-1 is not the primary yet"},
+		"promoted":     {result.OperationFacts{Name: "Promotion", Node: "x-1"}, map[string]result.Sample{"x-0": {result.MetricPrimaryNode: 0}, "x-1": {result.MetricPrimaryNode: 1}}, ""},
+		"one of two":   {result.OperationFacts{Name: "Renewal"}, map[string]result.Sample{"x-0": {result.MetricReloads: 2}, "x-1": {result.MetricReloads: 0}}, "x-1 has not loaded"},
+		"no answer":    {result.OperationFacts{Name: "Renewal"}, map[string]result.Sample{"x-0": {result.MetricReloads: 2}, "x-1": nil}, "x-1 has not loaded"},
+		"renewed":      {result.OperationFacts{Name: "Renewal"}, map[string]result.Sample{"x-0": {result.MetricReloads: 2}, "x-1": {result.MetricReloads: 1}}, ""},
+	} {
+		if got := unfinished(&tc.facts, before, tc.now); (got == "") != (tc.want == "") || !strings.HasPrefix(got, tc.want) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// TestWriters: they connect anew when a server goes away, and keep a connection on which a transaction was only refused.
+func TestWriters(t *testing.T) {
+	var asked atomic.Int64
+	onPort(t, fakeDB{answer: func(query string) (string, string) {
+		if !strings.HasPrefix(query, "UPDATE `bench_1x10`.sbtest1 SET k = k + 1 WHERE id = ") {
+			return "", "what?"
+		}
+		if asked.Add(1)%10 == 0 {
+			return "", "refused"
+		}
+		return "1", ""
+	}}.serve)
+	r := &runner{target: target{plan: result.Plan{Data: result.DataSet{Database: "bench_1x10", Tables: 1, Rows: 10}, Operation: &result.Operation{Primary: serverIP, Threads: 2, PatienceSeconds: 1}}}}
+	w, err := r.writers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	w.run(t.Context(), w.write)
+	w.close()
+	facts := &result.OperationFacts{}
+	w.tell(facts, begin.Add(500*time.Millisecond), begin.Add(time.Second-afterTime))
+	if facts.Transactions < 10 || facts.Errors == 0 || facts.LastError == "" || int64(len(w.commits)) != facts.Transactions || facts.During.TPS == 0 {
+		t.Errorf("got %+v", facts)
+	}
+}
+
+// TestWhatARestartMakes: of its own node anything, of others that they give what is missing.
+func TestWhatARestartMakes(t *testing.T) {
+	all := []string{"x-0", "x-1", "x-2"}
+	restart, renewal := &result.OperationFacts{Name: "Restart", Node: "x-1"}, &result.OperationFacts{Name: "Renewal"}
+	for name, tc := range map[string]struct {
+		member string
+		view   agentapi.PeerView
+		op     *result.OperationFacts
+		want   string
+	}{
+		"is gone":     {"x-0", agentapi.PeerView{State: galera.NodeSynced, Members: []string{"x-0", "x-2"}}, restart, ""},
+		"joins":       {"x-1", agentapi.PeerView{State: galera.NodeJoining}, restart, ""},
+		"a donor":     {"x-2", agentapi.PeerView{State: galera.NodeDonor}, restart, ""},
+		"third joins": {"x-2", agentapi.PeerView{State: galera.NodeJoining}, restart, "x-2 was Joining instead of Synced"},
+		"renewal":     {"x-0", agentapi.PeerView{State: galera.NodeDonor, Members: all}, renewal, "x-0 was Donor instead of Synced"},
+	} {
+		tc.view.Component = galera.ComponentPrimary
+		r := &runner{agents: newAgents([]result.Member{{Name: "x-0"}, {Name: "x-1"}, {Name: "x-2"}}), out: result.Output{Operation: tc.op}}
+		if got := strings.Join(r.noticed(r.agents.judge(result.Member{Name: tc.member}, tc.view)), "; "); (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
+		}
+	}
+}
