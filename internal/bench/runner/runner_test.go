@@ -96,6 +96,21 @@ func TestLatency(t *testing.T) {
 	_ = c.Close()
 }
 
+// TestTheServerSpeaksFirst: it hears of the connection half a round trip after the client has it, and its greeting takes another half.
+func TestTheServerSpeaksFirst(t *testing.T) {
+	address := listen(t, func(c net.Conn) { _, _ = c.Write([]byte("hello")); _ = c.Close() })
+	const latency = 80 * time.Millisecond
+	begin := time.Now()
+	c, err := dialSlowly(t.Context(), "tcp", address, latency)
+	if err != nil {
+		t.Fatal(err)
+	}
+	greeting, err := io.ReadAll(c)
+	if took := time.Since(begin); err != nil || string(greeting) != "hello" || took < 2*latency {
+		t.Errorf("%q after %s, %v", greeting, took, err)
+	}
+}
+
 func TestQuantile(t *testing.T) {
 	values := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
 	if quantile(values, 50) != 6 || quantile(values, 100) != 10 || quantile(nil, 50) != 0 {

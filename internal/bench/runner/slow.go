@@ -21,7 +21,11 @@ func dialSlowly(ctx context.Context, network, addr string, latency time.Duration
 		return nil, ctx.Err()
 	}
 	near, inner := net.Pipe()
-	go hold(inner, far, latency/2)
+	go func() {
+		// The server hears of the connection as late as of anything the client sends, and is the first to speak.
+		time.Sleep(latency / 2)
+		hold(inner, far, latency/2)
+	}()
 	go hold(far, inner, latency/2)
 	return near, nil
 }
