@@ -14,7 +14,8 @@ import (
 // onPort lets a fake database listen where the runner looks for one.
 func onPort(t *testing.T, serve func(net.Conn)) {
 	t.Helper()
-	l, err := net.Listen("tcp", net.JoinHostPort(serverIP, clientPort))
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", net.JoinHostPort(serverIP, clientPort))
 	if err != nil {
 		t.Fatal(err)
 	}
