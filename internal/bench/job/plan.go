@@ -95,9 +95,13 @@ func connect(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, cell plan.C
 // patience is what an operation may take, in seconds: cert-manager and kubelet have their time in it.
 const patience = 900
 
+// early is by how much sooner than asked for an operation is taken to begin, in seconds: a container's start is told in whole
+// seconds, so that the operator may act before the runner expects it.
+const early = 2
+
 func operation(c *v1alpha1.GaleraCluster, cell plan.Cell) *result.Operation {
 	o := &result.Operation{Name: cell.Operation, Primary: resources.PrimaryServiceName(c) + "." + c.Namespace + ".svc", Threads: cell.Threads,
-		BaseSeconds: plan.OperationBaseSeconds, PatienceSeconds: patience}
+		BaseSeconds: plan.OperationBaseSeconds - early, PatienceSeconds: patience}
 	if o.Name != result.OperationRenewal {
 		o.Node = plan.Victim(c)
 	}

@@ -10,7 +10,7 @@ type Operation struct {
 	// Primary is the host of NAME-primary, which the load goes through.
 	Primary string `json:"primary"`
 	Threads int    `json:"threads"`
-	// BaseSeconds the load runs before the operator is to act.
+	// BaseSeconds the load runs undisturbed; the operator acts shortly after.
 	BaseSeconds int `json:"baseSeconds"`
 	// PatienceSeconds is when the runner gives up.
 	PatienceSeconds int `json:"patienceSeconds"`
@@ -29,8 +29,8 @@ type OperationFacts struct {
 	Node string `json:"node,omitempty"`
 	// Kind is how a restarted node came back: IST or SST.
 	Kind string `json:"kind,omitempty"`
-	// Seconds from its beginning to its end.
-	Seconds float64 `json:"seconds"`
+	// Seconds that a restarted node did not serve; 0 for others, whose beginning is not known to a part of a second.
+	Seconds float64 `json:"seconds,omitempty"`
 	// Before and During are parts of the load; what follows shortly after the end belongs to it.
 	Before Part `json:"before"`
 	During Part `json:"during"`
@@ -74,7 +74,10 @@ func PartOf(commits []Commit, from, to float64) (p Part) {
 func (f *OperationFacts) addTo(to map[string]float64) {
 	to[FigureTPS], to[FigureP95], to[FigureGap] = f.During.TPS, f.During.P95, f.During.Gap
 	to[FigureTPSBefore], to[FigureP95Before], to[FigureGapBefore] = f.Before.TPS, f.Before.P95, f.Before.Gap
-	to[FigureSeconds], to[FigureErrors] = f.Seconds, float64(f.Errors)
+	to[FigureErrors] = float64(f.Errors)
+	if f.Seconds > 0 {
+		to[FigureSeconds] = f.Seconds
+	}
 	if f.Before.TPS > 0 {
 		to[FigureLoadLoss] = 100 * (1 - f.During.TPS/f.Before.TPS)
 	}
