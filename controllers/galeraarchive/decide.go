@@ -63,7 +63,7 @@ func judge(to *v1alpha1.ArchiveStatus, f facts) (reason, message, base string) {
 		return v1alpha1.ReasonArchiverStarting, f.silent, ""
 	case a == nil:
 		return v1alpha1.ReasonArchiverFailing, f.silent, ""
-	case a.Chain == 0 && a.Problem != "":
+	case (a.Chain == 0 || !a.Surveyed) && a.Problem != "":
 		return or(a.Reason, v1alpha1.ReasonArchiverStarting), a.Problem, ""
 	case a.Chain == 0 || !a.Surveyed:
 		return v1alpha1.ReasonArchiverStarting, "the archiver looks for where the archive ends", ""

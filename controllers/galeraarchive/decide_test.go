@@ -52,6 +52,9 @@ func TestDecide(t *testing.T) {
 		"the store is away": {with(func(f *facts) {
 			f.archived.Through, f.archived.Problem, f.archived.Reason = noon.Add(-2*time.Minute), "no answer", task.ReasonStoreUnreachable
 		}), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonStoreUnreachable, "no answer", ""},
+		"the store is away when the archiver starts": {with(func(f *facts) {
+			f.archived.Surveyed, f.archived.Problem, f.archived.Reason = false, "no answer", task.ReasonStoreUnreachable
+		}), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonStoreUnreachable, "no answer", ""},
 		"nothing was written yet": {with(func(f *facts) { f.archived = &task.Archived{Problem: "nothing was written"} }), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiverStarting, "nothing was written", ""},
 	} {
 		to := c.before

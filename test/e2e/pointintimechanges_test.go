@@ -16,7 +16,7 @@ import (
 var _ = Describe("The archive of a cluster that is changed", Ordered, Label(Slow, Faults), func() {
 	var shop *harness.Cluster
 	var objects *harness.ObjectStore
-	var middle, atMiddle, atEnd string // a transaction between two changes, and what was written until then, and in the end
+	var middle, atMiddle, atEnd string // the last transaction of the first change, and what was written until then, and in the end
 
 	BeforeAll(func(ctx SpecContext) {
 		shop, objects = archivedCluster(ctx)
@@ -40,6 +40,12 @@ var _ = Describe("The archive of a cluster that is changed", Ordered, Label(Slow
 			Expect(position(ctx, shop, pod)).To(Equal(last), "the GTIDs of %s", pod)
 		}
 		progress("archived through %s, %s, %d segments", s.ArchivedThrough, s.ArchivedGTID, s.Segments)
+		var err error
+		atEnd, err = shop.Written(ctx, shop.Name+"-0")
+		Expect(err).NotTo(HaveOccurred())
+		if middle == "" {
+			middle, atMiddle = last, atEnd
+		}
 	}
 
 	It("goes on through a switch of TLS, there and back", func(ctx SpecContext) {
@@ -61,10 +67,6 @@ var _ = Describe("The archive of a cluster that is changed", Ordered, Label(Slow
 			}
 			Expect(shop.WaitHealthy(ctx, joinTime)).To(Succeed())
 		})
-		middle = position(ctx, shop, shop.Name+"-0")
-		var err error
-		atMiddle, err = shop.Written(ctx, shop.Name+"-0")
-		Expect(err).NotTo(HaveOccurred())
 	}, SpecTimeout(10*time.Minute))
 
 	It("goes on when nodes are added and taken away", func(ctx SpecContext) {
@@ -83,9 +85,6 @@ var _ = Describe("The archive of a cluster that is changed", Ordered, Label(Slow
 			Expect(kube.Heal(ctx)).To(Succeed())
 			Expect(shop.WaitCondition(ctx, v1alpha1.ConditionPointInTimeRecoverable, metav1.ConditionTrue, v1alpha1.ReasonArchiving, archiveTime)).To(Succeed())
 		})
-		var err error
-		atEnd, err = shop.Written(ctx, shop.Name+"-0")
-		Expect(err).NotTo(HaveOccurred())
 	}, SpecTimeout(10*time.Minute))
 
 	It("is restored to a transaction between two changes, and to the latest, row by row", func(ctx SpecContext) {

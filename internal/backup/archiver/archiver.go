@@ -224,7 +224,8 @@ func (a *archiver) follow(ctx context.Context, n source, all []source) error {
 	defer r.drop()
 	say("following %s from %s", n.name(), a.at.Last)
 	err = r.read(ctx)
-	if r.open != nil { // what is complete is stored before anything else is tried
+	var ofStore storeError
+	if r.open != nil && (!errors.As(err, &ofStore) || ctx.Err() != nil) { // what is complete is stored before anything else is tried
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 		defer cancel()
 		err = errors.Join(err, r.flush(end, time.Time{}))
