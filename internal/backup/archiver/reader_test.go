@@ -356,7 +356,7 @@ func TestGoesOn(t *testing.T) {
 				w.commit(n)
 				w.pass(3 * time.Minute)
 			}
-			if w.told.now.Reason == "" || w.told.now.GTID != "0-1-6" {
+			if w.told.now.Reason == "" || w.told.now.GTID != "0-1-6" || strings.Contains(w.told.now.Problem, "\n") {
 				w.t.Errorf("the store is away, and told is %+v", w.told.now)
 			}
 			comeBack()
