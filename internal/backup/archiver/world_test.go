@@ -206,7 +206,6 @@ type server struct {
 	purged  uint64 // numbers before it are gone
 	down    error
 	silent  bool // it gives no event
-	opened  int  // how many streams were asked for
 	changed chan struct{}
 }
 
@@ -290,7 +289,6 @@ func (s *server) position(context.Context) (at position, err error) {
 func (s *server) open(after []string) (events, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.opened++
 	from, _ := binlog.In(strings.Join(after, ","), 0)
 	return &following{server: s, from: from}, nil
 }
@@ -310,7 +308,7 @@ func (f *following) event(ctx context.Context, wait time.Duration) (binlog.Event
 	limit, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	for {
-		e, err, changed := f.take()
+		e, changed, err := f.take()
 		if e != nil || err != nil {
 			return e, err
 		}
@@ -322,19 +320,19 @@ func (f *following) event(ctx context.Context, wait time.Duration) (binlog.Event
 	}
 }
 
-// take is what there is now.
-func (f *following) take() (binlog.Event, error, chan struct{}) { //nolint:revive,staticcheck // the channel is for when there is nothing
+// take is what there is now; when there is nothing, the channel is closed at the next change.
+func (f *following) take() (binlog.Event, chan struct{}, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
 	case f.down != nil:
-		return nil, f.down, nil
+		return nil, nil, f.down
 	case f.silent:
-		return nil, nil, f.changed
+		return nil, f.changed, nil
 	case !f.begun:
 		f.begun = true
 		if f.from.Seq < f.purged {
-			return nil, refusal{errors.New("it was purged")}, nil
+			return nil, nil, refusal{errors.New("it was purged")}
 		}
 		found := f.from.Seq == 0
 		for i, l := range f.log {
@@ -343,7 +341,7 @@ func (f *following) take() (binlog.Event, error, chan struct{}) { //nolint:reviv
 			}
 		}
 		if n := len(f.log); !found || n > 0 && f.from.Seq > f.log[n-1].gtid.Seq && f.log[n-1].gtid.Domain == 0 {
-			return nil, refusal{errors.New("it has no such transaction")}, nil
+			return nil, nil, refusal{errors.New("it has no such transaction")}
 		}
 	}
 	if !bytes.Equal(f.sent, f.format) { // first of all, and when the log is rotated
@@ -354,5 +352,5 @@ func (f *following) take() (binlog.Event, error, chan struct{}) { //nolint:reviv
 		f.next++
 		return f.log[f.next-1].event, nil, nil
 	}
-	return nil, nil, f.changed
+	return nil, f.changed, nil
 }
