@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -93,6 +94,35 @@ func TestPluginPrints(t *testing.T) {
 	out, _, err = w.galera("pause", "shop", "-o", "yaml")
 	w.Expect(err).NotTo(HaveOccurred())
 	w.Expect(out).To(ContainSubstring("galera-operator.io/pause: \"true\""))
+}
+
+// TestPluginRestoresToAPoint: what the plugin takes for a point, the API server admits; what it refuses makes no cluster.
+func TestPluginRestoresToAPoint(t *testing.T) {
+	w := newWorld(t, "plugin-point", spec())
+	for name, c := range map[string]struct {
+		flags, refused string
+	}{
+		"bytime":   {"--time 2026-03-01T12:30:00+01:00", ""},
+		"bygtid":   {"--gtid 0-1-4711", ""},
+		"latest":   {"--latest", ""},
+		"local":    {"--time 2026-03-01T12:30:00", "with its offset from UTC"},
+		"tocome":   {"--time 2999-03-01T12:30:00Z", "later than now"},
+		"position": {"--gtid 0-1-4711,1-1-7", "the cluster's domain"},
+		"two":      {"--gtid 0-1-4711 --latest", "name one point"},
+	} {
+		args := strings.Fields("restore " + name + " --store offsite --from-cluster shop --identity key --size 1Gi " + c.flags)
+		_, notes, err := w.galera(args...)
+		made := &v1alpha1.GaleraCluster{}
+		found := kube.Get(t.Context(), client.ObjectKey{Namespace: w.cluster.Namespace, Name: name}, made)
+		if c.refused != "" {
+			w.Expect(err).To(MatchError(ContainSubstring(c.refused)), name)
+			w.Expect(found).NotTo(Succeed(), name)
+			continue
+		}
+		w.Expect(err).NotTo(HaveOccurred(), "%s: %s", name, notes)
+		w.Expect(found).To(Succeed(), name)
+		w.Expect(made.Spec.BootstrapFrom.PointInTime).NotTo(BeNil(), name)
+	}
 }
 
 // TestPluginWithFewRights: what a person may not do is named, and the rest goes on.
