@@ -14,12 +14,15 @@ import (
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
-const (
-	// loadRows is how many rows the load's table has.
-	loadRows = 20000
-	// deadlock is what a transaction gets that must be tried again.
-	deadlock = 1213
-)
+// loadRows is how many rows the load's table has.
+const loadRows = 20000
+
+// again says that a transaction has met another one, and is not counted: sysbench goes on after the same errors.
+func again(err error) bool {
+	const recordChanged, lockTimeout, deadlock = 1020, 1205, 1213
+	var answer *mysql.MySQLError
+	return errors.As(err, &answer) && (answer.Number == recordChanged || answer.Number == lockTimeout || answer.Number == deadlock)
+}
 
 // fill makes the load's table: that of sysbench's oltp_write_only.
 func fill(ctx context.Context, c *harness.Cluster) error {
@@ -75,12 +78,9 @@ func load(ctx context.Context, c *harness.Cluster, connections int, duration tim
 	for i := range connections {
 		all.Go(func() {
 			for time.Since(start) < duration && errs[i] == nil {
-				err := transaction(ctx, db)
-				var answer *mysql.MySQLError
-				switch {
-				case err == nil:
+				if err := transaction(ctx, db); err == nil {
 					committed.Add(1)
-				case !errors.As(err, &answer) || answer.Number != deadlock:
+				} else if !again(err) {
 					errs[i] = err
 				}
 			}
@@ -97,15 +97,15 @@ func transaction(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	id := func() int { return 1 + rand.IntN(loadRows) } //nolint:gosec // rows of a benchmark
-	again := id()
+	replaced := id()
 	for _, s := range []struct {
 		text string
 		args []any
 	}{
 		{"UPDATE load_test.t SET k = k + 1 WHERE id = ?", []any{id()}},
 		{"UPDATE load_test.t SET c = REPEAT(SHA1(RAND()), 3) WHERE id = ?", []any{id()}},
-		{"DELETE FROM load_test.t WHERE id = ?", []any{again}},
-		{"INSERT INTO load_test.t (id, k, c, pad) VALUES (?, ?, REPEAT(SHA1(RAND()), 3), SHA1(RAND()))", []any{again, id()}},
+		{"DELETE FROM load_test.t WHERE id = ?", []any{replaced}},
+		{"INSERT INTO load_test.t (id, k, c, pad) VALUES (?, ?, REPEAT(SHA1(RAND()), 3), SHA1(RAND()))", []any{replaced, id()}},
 	} {
 		if _, err := tx.ExecContext(ctx, s.text, s.args...); err != nil {
 			_ = tx.Rollback() // the server has done so, or the connection is gone
