@@ -134,8 +134,12 @@ func TestPluginWithFewRights(t *testing.T) {
 		{APIGroups: []string{"galera-operator.io"}, Resources: []string{"galeraclusters"}, Verbs: []string{"get"}}}}))
 	must(t, kube.Create(ctx, &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "plugin-rights", Name: "reader"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "reader"},
 		Subjects: []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: "reader"}}}))
-	out, notes, err := w.galera("status", "shop", "--as", "reader")
-	w.Expect(err).NotTo(HaveOccurred())
+	var out, notes string
+	var err error
+	eventually(t, "the API server knows the role", func() bool {
+		out, notes, err = w.galera("status", "shop", "--as", "reader")
+		return err == nil
+	})
 	w.Expect(out).To(ContainSubstring("3 of 3 nodes Synced"))
 	w.Expect(notes).To(And(ContainSubstring("backups are not shown"), ContainSubstring("forbidden")))
 	_, _, err = w.galera("promote", "shop", "shop-1", "--as", "reader")
