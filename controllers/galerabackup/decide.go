@@ -228,12 +228,20 @@ func progress(to *v1alpha1.GaleraBackupStatus, f facts) {
 	if total := r.DataBytes; total > 0 {
 		p.BytesTotal = size(total)
 		p.Summary = fmt.Sprintf("%d%%", min(99, 100*r.Backup.Bytes/total))
-		if rate := p.Rate.Value(); rate > 0 && total > r.Backup.Bytes {
+		if rate := rate(p); rate > 0 && total > r.Backup.Bytes {
 			p.ETA = new(metav1.NewTime(f.now.Add(time.Duration((total-r.Backup.Bytes)/rate) * time.Second).Truncate(time.Second)))
 		}
 	}
 	to.Progress = p
 	to.ProgressAt = new(metav1.NewTime(f.now))
+}
+
+// rate is in bytes per second, 0 in the first second.
+func rate(p *v1alpha1.BackupProgress) int64 {
+	if p.Rate == nil {
+		return 0
+	}
+	return p.Rate.Value()
 }
 
 func updated(to *v1alpha1.GaleraBackupStatus, f facts) time.Time {

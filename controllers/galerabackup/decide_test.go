@@ -137,6 +137,12 @@ func TestProgress(t *testing.T) {
 	if p := next.Progress; p == nil || p.Summary != "40%" || p.Rate.Value() != 40 || !p.ETA.Time.Equal(noon.Add(15*time.Second)) {
 		t.Errorf("%+v", p)
 	}
+	f.agents["shop-1"].Report.Backup.Since = noon
+	next = f.backup.Status.DeepCopy()
+	decide(next, f)
+	if p := next.Progress; p == nil || p.Summary != "40%" || p.Rate != nil || p.ETA != nil {
+		t.Errorf("in the first second: %+v", p)
+	}
 }
 
 // TestReplacedCluster: a backup lies where the cluster that it is of has its backups.
