@@ -95,7 +95,7 @@ func tellTale(value string) []string {
 	return out
 }
 
-// InLogs says where a secret stands in a log of a namespace's pods, without saying it. What a pod has not said yet, or no more, is not
+// InLogs says where a secret stands in a log of a namespace's pods, without saying it, or a panic. What a pod has not said yet, or no more, is not
 // looked at.
 func (s *Secrets) InLogs(ctx context.Context, namespace string) ([]string, error) {
 	var pods corev1.PodList
@@ -123,11 +123,14 @@ func (s *Secrets) InLogs(ctx context.Context, namespace string) ([]string, error
 	return found, nil
 }
 
-// in says whose values a text has.
+// in says whose values a text has, and whether it tells of a panic.
 func (s *Secrets) in(text string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := map[string]bool{}
+	if strings.Contains(text, "Observed a panic") { // controller-runtime goes on after one
+		found["panic of a controller"] = true
+	}
 	for value, from := range s.values {
 		if strings.Contains(text, value) {
 			found[from] = true

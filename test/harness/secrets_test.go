@@ -30,6 +30,7 @@ func TestSecretsAreFound(t *testing.T) {
 		"x MHcCAQEEIKeyKeyKeyKeyKeyKeyKeyKey y":                      {"key tls.key of the Secret e2e/shop-tls"},
 		"data: c2Vjb25kLXBhc3N3b3Jk":                                 {"key password of the Secret e2e/shop-root"},
 		"MIIBCertificateCertificate, short":                          nil,
+		`ERROR	Observed a panic	{"controller": "galerabackup"}`:      {"panic of a controller"},
 	} {
 		if got := s.in(text); !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", text, got, want)
