@@ -109,7 +109,7 @@ type GaleraBenchmarkSpec struct {
 	Seed int64 `json:"seed,omitempty"`
 
 	// maxRetries is how often an invalid run is repeated, 0 to 10. A run is invalid if it was disturbed: a restart, a
-	// node that left, CPU throttling, a state transfer, too many failed transactions. Default: 2.
+	// node that left, CPU throttling, a state transfer, too many failed transactions; docs/benchmarks.md has the whole list. Default: 2.
 	// +optional
 	// +kubebuilder:default=2
 	// +kubebuilder:validation:Minimum=0

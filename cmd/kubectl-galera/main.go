@@ -8,10 +8,14 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
 	"github.com/galera-operator/galera-operator/internal/plugin"
 )
 
 func main() {
+	log.SetLogger(logr.Discard()) // what is worth telling is printed
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	err := plugin.New(os.Stdout, os.Stderr).ExecuteContext(ctx)
 	stop()

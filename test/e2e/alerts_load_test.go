@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -16,17 +17,18 @@ var _ = Describe("Alerts about load and storage", Label(Slow, Faults), func() {
 		names := podNames(ctx, shop)
 		w := startWriter(ctx, shop, harness.WriterOptions{Connections: 8, Interval: time.Millisecond})
 		a.fire(ctx, shop, "GaleraCacheWindowShort")
-		By("locking the tables of one node")
+		By("having one node ask for a pause at each write-set that waits") // a node whose tables are locked is desynced, and asks for none
 		db, err := client(ctx, shop).OpenPod(ctx, names[2])
 		Expect(err).NotTo(HaveOccurred())
 		defer func() { _ = db.Close() }()
-		conn, err := db.Conn(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		_, err = conn.ExecContext(ctx, "FLUSH TABLES WITH READ LOCK")
-		Expect(err).NotTo(HaveOccurred())
+		limit := func(n int) {
+			GinkgoHelper()
+			_, err := db.ExecContext(ctx, fmt.Sprintf("SET GLOBAL wsrep_provider_gcs_fc_limit = %d", n))
+			Expect(err).NotTo(HaveOccurred())
+		}
+		limit(1)
 		a.fire(ctx, shop, "GaleraFlowControl")
-		_, err = conn.ExecContext(ctx, "UNLOCK TABLES")
-		Expect(err).NotTo(HaveOccurred())
+		limit(16)
 		a.clear(ctx, shop, "GaleraFlowControl")
 		w.Stop()
 

@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/galera-operator/galera-operator/test/harness"
 )
@@ -49,6 +51,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	unlock, err := kube.Lock(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(unlock)
+	log.SetLogger(logr.Discard()) // the plugin runs in this process, too
 	Expect(kube.Heal(ctx)).To(Succeed(), "removing what an interrupted run has left on the nodes")
 	Expect(kube.LiftPolicies(ctx)).To(Succeed(), "ending the enforcement of policies of an interrupted run")
 	Expect(kube.DeleteLeftovers(ctx)).To(Succeed())

@@ -8,8 +8,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// wsrep_provider_options of nodes and garbd at the start; docs/settings.md tells users of them. Two things are added elsewhere:
-// gcache.size (WithCache, by package gcache), and pc.bootstrap and evs.evict at runtime (package wsrep).
+// wsrep_provider_options of nodes and garbd at the start; docs/settings.md tells users of them. Elsewhere are
+// gcache.size (WithCache, by package gcache), and at runtime pc.bootstrap, evs.evict and socket.ssl_reload (package wsrep). The private server
+// of a restore has options of its own (internal/backup/runner/history.go).
 
 // providerOptions are those of a node.
 func providerOptions(in Input) string {
