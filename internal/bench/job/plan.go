@@ -51,7 +51,7 @@ func Plan(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a plan.StartJo
 		}
 	case result.KindResultSize:
 		w := cell.Workload.ResultSize
-		p.ResultSize = &result.ResultSize{Size: cell.Size, Threads: cell.Threads, Seconds: seconds(w.Duration, defaultConnectSeconds)}
+		p.ResultSize = &result.Sized{Size: cell.Size, Threads: cell.Threads, Seconds: seconds(w.Duration, defaultConnectSeconds)}
 		if w.Target == "Primary" {
 			p.Hosts = primary(c, opts)
 		}

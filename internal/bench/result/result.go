@@ -71,12 +71,12 @@ type Plan struct {
 	// WithoutAcceleration says that the AES instructions are hidden from the Job as well.
 	WithoutAcceleration bool `json:"withoutAcceleration,omitempty"`
 
-	OLTP       *OLTP       `json:"oltp,omitempty"`
-	Connect    *Connect    `json:"connect,omitempty"`
-	ResultSize *ResultSize `json:"resultSize,omitempty"`
-	Operation  *Operation  `json:"operation,omitempty"`
-	Transfer   *Transfer   `json:"transfer,omitempty"`
-	Cipher     *Cipher     `json:"cipher,omitempty"`
+	OLTP       *OLTP      `json:"oltp,omitempty"`
+	Connect    *Connect   `json:"connect,omitempty"`
+	ResultSize *Sized     `json:"resultSize,omitempty"`
+	Operation  *Operation `json:"operation,omitempty"`
+	Transfer   *Transfer  `json:"transfer,omitempty"`
+	Cipher     *Cipher    `json:"cipher,omitempty"`
 }
 
 // Member is one database node.
@@ -147,8 +147,8 @@ type Connect struct {
 	KeySize      int    `json:"keySize,omitempty"`
 }
 
-// ResultSize is a run of queries with answers of one size.
-type ResultSize struct {
+// Sized is a run of queries with answers of one size.
+type Sized struct {
 	// Size of an answer in bytes.
 	Size    int `json:"size"`
 	Threads int `json:"threads"`

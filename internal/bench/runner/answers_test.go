@@ -56,7 +56,7 @@ func TestAnswers(t *testing.T) {
 			}
 			onPort(t, db.serve)
 			r := &runner{target: target{ca: filepath.Join(dir, "ca.crt"), plan: result.Plan{TLS: tc.wanted, Hosts: []string{serverIP},
-				ResultSize: &result.ResultSize{Size: 20000, Threads: 2, Seconds: 1}}}}
+				ResultSize: &result.Sized{Size: 20000, Threads: 2, Seconds: 1}}}}
 			err := r.answers(t.Context())
 			if tc.want != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.want) {
