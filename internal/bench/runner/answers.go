@@ -103,8 +103,11 @@ func (a *asker) ask(ctx context.Context, thread int) error {
 	if got, _ := row[0].([]byte); len(got) != a.size {
 		return fmt.Errorf("an answer of %d bytes instead of %d: is the cluster's max_allowed_packet below it?", len(got), a.size)
 	}
-	if err := rows.Next(row); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("more than one row, or: %w", err)
+	switch err := rows.Next(row); {
+	case err == nil:
+		return errors.New("the answer has more than one row")
+	case !errors.Is(err, io.EOF):
+		return err
 	}
 	return nil
 }

@@ -159,9 +159,12 @@ func (w *writers) change(ctx context.Context, thread int) (err error) {
 	return err
 }
 
+// refusedOnly are errors after which the connection is good: a deadlock, a row that was changed, a lock wait, a COMMIT that failed.
+var refusedOnly = []uint16{1213, 1020, 1205, 1180}
+
 // drop gives a connection up, unless the server has only refused a transaction on it.
 func (w *writers) drop(thread int, err error) {
-	if known := (*mysql.MySQLError)(nil); errors.As(err, &known) && slices.Contains([]uint16{1213, 1020, 1205, 1180}, known.Number) || w.conns[thread] == nil {
+	if known := (*mysql.MySQLError)(nil); errors.As(err, &known) && slices.Contains(refusedOnly, known.Number) || w.conns[thread] == nil {
 		return
 	}
 	_ = w.conns[thread].Close()
