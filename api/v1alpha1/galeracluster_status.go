@@ -137,6 +137,9 @@ type MemberStatus struct {
 	// cache is the node's gcache: the write-sets it can send as a donor of IST.
 	// +optional
 	Cache *CacheStatus `json:"cache,omitempty"`
+	// replication is how far the other nodes are, and the send windows that the node runs with. Absent until they are known.
+	// +optional
+	Replication *MemberReplicationStatus `json:"replication,omitempty"`
 	// tls is the observed encryption, per channel.
 	// +optional
 	TLS *MemberTLSStatus `json:"tls,omitempty"`

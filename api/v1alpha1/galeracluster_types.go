@@ -122,6 +122,10 @@ type GaleraClusterSpec struct {
 	// +kubebuilder:default={}
 	StateTransfer StateTransferSpec `json:"stateTransfer,omitempty"`
 
+	// replication configures the group communication between the nodes.
+	// +optional
+	Replication *ReplicationSpec `json:"replication,omitempty"`
+
 	// arbitrator configures garbd: a member of the group with a vote and no data.
 	// +optional
 	Arbitrator ArbitratorSpec `json:"arbitrator,omitempty"`

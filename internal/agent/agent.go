@@ -23,6 +23,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/backup"
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
 	"github.com/galera-operator/galera-operator/internal/agent/config"
+	"github.com/galera-operator/galera-operator/internal/agent/distance"
 	"github.com/galera-operator/galera-operator/internal/agent/donor"
 	"github.com/galera-operator/galera-operator/internal/agent/examine"
 	"github.com/galera-operator/galera-operator/internal/agent/gcache"
@@ -161,6 +162,7 @@ type agent struct {
 	group     peers.Group
 	evictions wsrep.Evictions
 	evicted   wsrep.Forgetting
+	distance  distance.Room
 	// What runs, and what is to run.
 	orders   ordering.Room
 	commands commands.Room
@@ -200,6 +202,7 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 	a.poll = wsrep.NewPoll(conn.Status, func(s wsrep.Status) bool { return lifecycle.Serves(&s.Server) })
 	a.evicted = wsrep.NewForgetting(loop, conn.ForgetEvicted)
 	a.evictions = wsrep.Evictions{Logger: o.Logger, Status: conn.Status, Tell: conn.Evict, Settling: func() { a.queue.Post(a.evicted.Begin) }}
+	a.distance = distance.New(loop, conn, func() (time.Duration, bool) { return streams.RoundTrip(distance.Port) })
 	a.prove.Open(a.queue.Post)
 	a.group.Open(o.Name, func() []agentapi.Peer { return a.prove.Subject().Peers }, func(asked time.Time, views map[string]agentapi.PeerView) {
 		a.queue.Post(func() { a.onPeers(asked, views) })

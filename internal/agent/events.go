@@ -122,6 +122,7 @@ func (a *agent) onExit(proc *mariadbd.Process) {
 	a.gcache.Exited()
 	run, exit, orderly := a.run.Exited()
 	a.evicted.Exited()
+	a.distance.Exited()
 	a.certs.Exited()
 	a.config.Exited()
 	a.exam.Exited()

@@ -40,6 +40,7 @@ func TestCluster(t *testing.T) {
 		{"the primary leaves", (*story).farewell},
 		{"root has another password", (*story).rootPassword},
 		{"settings that need no restart", (*story).liveSettings},
+		{"send windows follow the distance, or the configuration", (*story).sendWindows},
 		{"certificate renewal", (*story).renew},
 		{"a bad pair is not loaded", (*story).badPair},
 		{"stop and start by order", (*story).stopStart},

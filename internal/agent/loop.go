@@ -154,4 +154,7 @@ func (a *agent) onTick() {
 		a.image.Tick()
 	}
 	a.serving.Tick()
+	if a.run.Served && a.run.Serves() && a.config.Node != nil {
+		a.distance.Serving(time.Now(), a.config.Node.SendWindows)
+	}
 }

@@ -34,6 +34,7 @@ func (a *agent) publish(step lifecycle.Step) {
 			r.Server = &s
 		}
 		a.gcache.Report(&r)
+		a.distance.Report(&r)
 	}
 	a.joiner.Report(&r)
 	a.donor.Report(&r)

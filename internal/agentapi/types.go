@@ -71,6 +71,8 @@ type NodeConfig struct {
 	Settings map[string]string `json:"settings,omitempty"`
 	// Hibernated tells a starting agent not to join by itself.
 	Hibernated bool `json:"hibernated,omitempty"`
+	// SendWindows fixes the send windows of every member; nil lets each follow the distance it measures. Nothing is restarted for it.
+	SendWindows *SendWindows `json:"sendWindows,omitempty"`
 	// LogFormat is how the agent writes its log and its server's: text or json; "" is text. Nothing is restarted for it.
 	LogFormat string `json:"logFormat,omitempty"`
 }
@@ -123,12 +125,14 @@ type Report struct {
 	// Draining is true from the moment a stop was asked for.
 	Draining bool `json:"draining,omitempty"`
 
-	Config   ConfigReport `json:"config"`
-	Image    ImageReport  `json:"image"`
-	TLS      TLSReport    `json:"tls"`
-	Join     *Join        `json:"join,omitempty"`
-	Cache    *Cache       `json:"cache,omitempty"`
-	Donation *Donation    `json:"giving,omitempty"`
+	Config ConfigReport `json:"config"`
+	Image  ImageReport  `json:"image"`
+	TLS    TLSReport    `json:"tls"`
+	Join   *Join        `json:"join,omitempty"`
+	Cache  *Cache       `json:"cache,omitempty"`
+	// Replication is nil until the windows of the running server are known.
+	Replication *Replication `json:"replication,omitempty"`
+	Donation    *Donation    `json:"giving,omitempty"`
 	// LastDonation is the last one that ended, nil while Donation is set.
 	LastDonation *Donation `json:"gave,omitempty"`
 	// BookDamaged says that the order book cannot be read, whatever else has failed.

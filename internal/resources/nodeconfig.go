@@ -24,12 +24,21 @@ func NodeConfig(c *v1alpha1.GaleraCluster, size int, tls agentapi.TLSConfig, opt
 		StateTransfer: stateTransfer(c),
 		Settings:      settings(c),
 		Hibernated:    c.Spec.Hibernate,
+		SendWindows:   sendWindows(c.Spec.Replication),
 	}
 	if opts.LogFormat != logText {
 		n.LogFormat = opts.LogFormat
 	}
 	n.Revision = revision(n)
 	return n
+}
+
+// sendWindows are those the spec fixes, nil when it fixes none.
+func sendWindows(r *v1alpha1.ReplicationSpec) *agentapi.SendWindows {
+	if r == nil || r.SendWindows == nil {
+		return nil
+	}
+	return &agentapi.SendWindows{UserSendWindow: int(r.SendWindows.UserSendWindow), SendWindow: int(r.SendWindows.SendWindow)}
 }
 
 // logText is what agents write when they are told nothing.

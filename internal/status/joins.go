@@ -90,6 +90,23 @@ func cache(c *agentapi.Cache, before v1alpha1.MemberStatus, nodeState string) *v
 	return out
 }
 
+// replication tells how far the others are. The agent has rounded what it measures, so that it seldom changes.
+func replication(r *agentapi.Replication) *v1alpha1.MemberReplicationStatus {
+	if r == nil {
+		return nil
+	}
+	w := r.SendWindows
+	out := &v1alpha1.MemberReplicationStatus{
+		SendWindows: v1alpha1.SendWindows{UserSendWindow: within(w.UserSendWindow, 512), SendWindow: within(w.SendWindow, 1024)}}
+	if r.RoundTripMicroseconds > 0 {
+		out.RoundTrip = &metav1.Duration{Duration: time.Duration(r.RoundTripMicroseconds) * time.Microsecond}
+	}
+	return out
+}
+
+// within keeps a number of an agent within what the API server accepts.
+func within(n, most int) int32 { return int32(min(max(n, 1), most)) }
+
 func sameWindow(a, b *metav1.Duration) bool {
 	return a == nil && b == nil || a != nil && b != nil && a.Duration == b.Duration
 }

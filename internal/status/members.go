@@ -48,6 +48,7 @@ func memberStatus(in Input, m galera.Member, before v1alpha1.MemberStatus) v1alp
 	}
 	out.Agent = agent(in, r)
 	out.Cache = cache(r.Cache, before, out.NodeState)
+	out.Replication = replication(r.Replication)
 	if m.Upgrading && r.Upgrade != nil {
 		out.Message = "mariadb-upgrade to " + r.Upgrade.To
 	}

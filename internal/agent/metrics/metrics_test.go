@@ -29,8 +29,9 @@ func full() Facts {
 				agentapi.ChannelStateTransfer: {Observed: agentapi.ObservedUnknown},
 			},
 			Peers: map[string]agentapi.ChannelFact{"shop-0": {Observed: agentapi.ObservedTLS}, "shop-2": {Observed: agentapi.ObservedUnknown}}},
-		Join:  &agentapi.Join{Kind: agentapi.JoinSST, Donor: "shop-0", Phase: agentapi.JoinTransferring, StartedAt: noon, MovedAt: noon.Add(time.Second), Bytes: 5, Total: 10, Rate: 1},
-		Cache: &agentapi.Cache{Size: 128 << 20, Oldest: 3, WindowSeconds: 7200}, Donation: &agentapi.Donation{}, Donations: map[string]int64{agentapi.JoinIST: 3},
+		Join:        &agentapi.Join{Kind: agentapi.JoinSST, Donor: "shop-0", Phase: agentapi.JoinTransferring, StartedAt: noon, MovedAt: noon.Add(time.Second), Bytes: 5, Total: 10, Rate: 1},
+		Replication: &agentapi.Replication{RoundTripMicroseconds: 120, SendWindows: agentapi.SendWindows{UserSendWindow: 1, SendWindow: 2}},
+		Cache:       &agentapi.Cache{Size: 128 << 20, Oldest: 3, WindowSeconds: 7200}, Donation: &agentapi.Donation{}, Donations: map[string]int64{agentapi.JoinIST: 3},
 		Backup: &agentapi.BackupReport{Running: true}, DataBytes: 1 << 30, Primary: "shop-1", Restarts: 1,
 		Failure: &agentapi.Failure{Reason: agentapi.FailureStart}, Arbitration: &agentapi.Arbitration{Counted: true},
 	}

@@ -44,6 +44,16 @@ var nodeFamilies = []Family{
 			send(float64(s.ViewID))
 		}
 	}},
+	{"galera_replication_round_trip_seconds", "Smallest TCP round trip to the node that is farthest away.", gauge, nil, func(f Facts, send send) {
+		if r := f.Report.Replication; r != nil && r.RoundTripMicroseconds > 0 {
+			send(float64(r.RoundTripMicroseconds) / 1e6)
+		}
+	}},
+	{"galera_replication_user_send_window", "Messages with write-sets that the node may have on their way at once (evs.user_send_window).", gauge, nil, func(f Facts, send send) {
+		if r := f.Report.Replication; r != nil {
+			send(float64(r.SendWindows.UserSendWindow))
+		}
+	}},
 	{"galera_receive_queue", "Write-sets received and not yet applied.", gauge, nil, func(f Facts, send send) {
 		if s := f.Report.Server; s != nil {
 			send(float64(s.ReceiveQueue))

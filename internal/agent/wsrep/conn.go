@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
 
@@ -115,6 +117,20 @@ func (c *Conn) Evict(ctx context.Context, nodeUUID string) error {
 // ForgetEvicted makes this member forget all servers that were evicted.
 func (c *Conn) ForgetEvicted(ctx context.Context) error {
 	return c.provider(ctx, "evs.evict", "", "''")
+}
+
+// SetSendWindows sets evs.send_window and evs.user_send_window. Galera refuses a user's window larger than the other one, so the order
+// depends on what is in force: when the first cannot be set yet, it is set again after the second.
+func (c *Conn) SetSendWindows(ctx context.Context, w agentapi.SendWindows) error {
+	set := func(option string, value int) error {
+		return c.provider(ctx, option, strconv.Itoa(value), strconv.Itoa(value))
+	}
+	first := set("evs.send_window", w.SendWindow)
+	second := set("evs.user_send_window", w.UserSendWindow)
+	if first != nil {
+		first = set("evs.send_window", w.SendWindow)
+	}
+	return errors.Join(first, second)
 }
 
 // How a server says that wsrep_provider_options cannot be set, because each option has a variable of its own.

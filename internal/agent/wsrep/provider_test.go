@@ -5,11 +5,15 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
 // typedOptions is a server whose provider options have variables of their own, and that says so with one of its errors.
@@ -39,6 +43,53 @@ func TestProviderOptions(t *testing.T) {
 		var refused *mysql.MySQLError
 		if !slices.Equal(s.told, want) || (number == 1047) != errors.As(err, &refused) {
 			t.Errorf("%d: %q, %v", number, s.told, err)
+		}
+	}
+}
+
+// windows is a server that, like Galera, refuses an evs.user_send_window above evs.send_window, or an evs.send_window below the other.
+type windows struct {
+	script
+	user, all int
+}
+
+func (s *windows) Connect(context.Context) (driver.Conn, error) { return s, nil }
+
+func (s *windows) ExecContext(_ context.Context, statement string, _ []driver.NamedValue) (driver.Result, error) {
+	option, n := "", 0
+	if _, err := fmt.Sscanf(statement, "SET GLOBAL wsrep_provider_options = 'evs.%s", &option); err != nil {
+		return nil, err
+	}
+	name, value, _ := strings.Cut(strings.TrimSuffix(option, "'"), "=")
+	n, err := strconv.Atoi(value)
+	if err != nil {
+		return nil, err
+	}
+	user, all := s.user, s.all
+	if name == "send_window" {
+		all = n
+	} else {
+		user = n
+	}
+	if user > all {
+		return nil, errors.New("out of range")
+	}
+	s.user, s.all = user, all
+	return driver.RowsAffected(0), nil
+}
+
+// TestSendWindows: from any windows to any others.
+func TestSendWindows(t *testing.T) {
+	sizes := []agentapi.SendWindows{{UserSendWindow: 1, SendWindow: 2}, {UserSendWindow: 2, SendWindow: 4}, {UserSendWindow: 32, SendWindow: 64}, {UserSendWindow: 64, SendWindow: 64}}
+	for _, from := range sizes {
+		for _, to := range sizes {
+			s := &windows{user: from.UserSendWindow, all: from.SendWindow}
+			c := &Conn{db: sql.OpenDB(s)}
+			err := c.SetSendWindows(t.Context(), to)
+			c.Close()
+			if err != nil || s.user != to.UserSendWindow || s.all != to.SendWindow {
+				t.Errorf("from %v to %v: %d, %d: %v", from, to, s.user, s.all, err)
+			}
 		}
 	}
 }

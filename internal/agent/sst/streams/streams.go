@@ -33,6 +33,23 @@ func Silence(port uint16) (silent time.Duration, ok bool) {
 	return silent, ok
 }
 
+// RoundTrip returns the longest of the smallest round trips of the established connections from or to a port of this pod or of another. ok
+// is false without a connection whose round trip the kernel knows.
+func RoundTrip(port uint16) (longest time.Duration, ok bool) {
+	found, _ := all()
+	for _, s := range found {
+		id := s.InetDiagMsg.ID
+		if s.InetDiagMsg.State != netlink.TCP_ESTABLISHED || id.SourcePort != port && id.DestinationPort != port {
+			continue
+		}
+		// The kernel begins with the largest number there is.
+		if least := s.TCPInfo.Min_rtt; least > 0 && least < math.MaxUint32 {
+			longest, ok = max(longest, time.Duration(least)*time.Microsecond), true
+		}
+	}
+	return longest, ok
+}
+
 // Answer is how the other side of this pod's connections to one port of one host answers.
 type Answer struct {
 	// Silent is how long nothing was received from there on any of them, neither data nor an ACK.

@@ -1,0 +1,72 @@
+package distance
+
+import (
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+const (
+	// near is the round trip below which the members are on one host or in one room.
+	near = 300 * time.Microsecond
+	// far is the round trip from which on Galera's own windows leave a link idle.
+	far = 10 * time.Millisecond
+	// perMessage is how much of a far round trip one message fills.
+	perMessage = 1250 * time.Microsecond
+	// most bounds evs.user_send_window: it fills 0.6 s.
+	most = 512
+)
+
+var (
+	// together lets write-sets that come while one message is on its way share the next one: each record of TLS costs the same, however small.
+	together = agentapi.SendWindows{UserSendWindow: 1, SendWindow: 2}
+	// galeras are Galera's defaults.
+	galeras = agentapi.SendWindows{UserSendWindow: 2, SendWindow: 4}
+)
+
+// Windows returns the send windows for a round trip. It keeps the last ones while they are right for a round trip of up to a quarter
+// more or less, so that they do not go back and forth; the zero value of last knows none.
+func Windows(roundTrip time.Duration, last agentapi.SendWindows) agentapi.SendWindows {
+	least, largest := windows(roundTrip*4/5), windows(roundTrip*5/4)
+	if least.UserSendWindow <= last.UserSendWindow && last.UserSendWindow <= largest.UserSendWindow {
+		return last
+	}
+	return windows(roundTrip)
+}
+
+// windows is the rule. They grow with the round trip.
+func windows(roundTrip time.Duration) agentapi.SendWindows {
+	switch {
+	case roundTrip < near:
+		return together
+	case roundTrip < far:
+		return galeras
+	}
+	user := min(step(int((roundTrip+perMessage-1)/perMessage)), most)
+	return agentapi.SendWindows{UserSendWindow: user, SendWindow: 2 * user}
+}
+
+// step rounds up to one of few sizes: 8, 12, 16, 24, 32, 48 ….
+func step(need int) int {
+	for size := 8; ; size *= 2 {
+		switch {
+		case need <= size:
+			return size
+		case need <= size*3/2:
+			return size * 3 / 2
+		}
+	}
+}
+
+// Told returns the round trip to tell: the one told last while it is right to a quarter, else the new one to two digits. A figure that
+// moved with each look would be news all the time.
+func Told(roundTrip, last time.Duration) time.Duration {
+	if last*4/5 <= roundTrip && roundTrip <= last*5/4 {
+		return last
+	}
+	unit := time.Microsecond
+	for roundTrip >= 100*unit {
+		unit *= 10
+	}
+	return roundTrip.Round(unit)
+}
