@@ -1,6 +1,10 @@
-// Command distance measures what encryption and send windows cost between nodes that are far from each other: three nodes in plain
-// containers, whose packets a TUN device in each delays. It prints, for each round trip, transactions per second and the time of one large
-// transaction, with the windows that the agents choose and with Galera's; it asserts nothing. make bench-distance runs it.
+// Command replication measures Galera's replication between three nodes in plain containers, without Kubernetes. It asserts nothing.
+//
+// With -what distance a TUN device in each container delays the packets between the nodes. It prints, for each round trip, transactions per
+// second and the time of one large transaction, with the windows that the agents choose and with Galera's. make bench-distance runs it.
+//
+// With -what cost it prints what a transaction costs the three nodes, plain and with TLS: processor time, calls of the kernel, and where the
+// time goes, by function. It needs strace and perf. make bench-cost runs it.
 package main
 
 import (
@@ -20,6 +24,7 @@ const longest = 2 * time.Hour
 
 // options of a run.
 type options struct {
+	what       string
 	image      string
 	roundTrips []time.Duration
 	clients    []int
@@ -31,6 +36,7 @@ type options struct {
 func main() {
 	var o options
 	var trips, clients string
+	flag.StringVar(&o.what, "what", "distance", "what to measure: distance or cost")
 	flag.StringVar(&o.image, "image", "galera-mariadb:11.8", "image of the database")
 	flag.StringVar(&trips, "round-trips", "0s,1ms,4ms,10ms,40ms,80ms", "comma-separated round trips that are added")
 	flag.StringVar(&clients, "clients", "8,32", "comma-separated numbers of clients that write at once")
@@ -46,8 +52,12 @@ func main() {
 	case err != nil:
 	case *carry != "":
 		err = carryPackets(ctx, *carry)
+	case o.what == "distance":
+		err = measureDistances(ctx, o)
+	case o.what == "cost":
+		err = measureCosts(ctx, o)
 	default:
-		err = run(ctx, o)
+		err = fmt.Errorf("-what: there is no %q", o.what)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
@@ -77,7 +87,7 @@ func numbers(text string, out *[]int) error {
 	return nil
 }
 
-func run(ctx context.Context, o options) (err error) {
+func measureDistances(ctx context.Context, o options) error {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	var all []row
@@ -94,7 +104,7 @@ func run(ctx context.Context, o options) (err error) {
 
 // measureCluster makes a cluster, with TLS or without, and measures it at every distance.
 func measureCluster(ctx context.Context, o options, tls bool) (rows []row, err error) {
-	c, err := newCluster(ctx, o, tls)
+	c, err := newCluster(ctx, o.image, kind{tls: tls, far: true})
 	defer func() { err = errors.Join(err, c.remove()) }()
 	if err != nil {
 		return nil, err

@@ -42,17 +42,26 @@ wsrep_provider_options="%sgcache.size=512M;pc.recovery=no;evs.inactive_check_per
 	socketTLS = "socket.ssl=yes;socket.ssl_cert=/bench/tls.crt;socket.ssl_key=/bench/tls.key;socket.ssl_ca=/bench/ca.crt;"
 )
 
-// cluster is three nodes that reach each other through slow devices, and clients directly.
+// kind is what distinguishes one cluster from another.
+type kind struct {
+	tls bool
+	// far nodes reach each other through slow devices.
+	far bool
+	// options are further provider options, each with its semicolon.
+	options string
+}
+
+// cluster is three nodes. Clients reach them directly.
 type cluster struct {
-	tls   bool
+	kind
 	dir   string
 	names []string
 	// outside is where clients reach each node.
 	outside []string
 }
 
-func newCluster(ctx context.Context, o options, tls bool) (c *cluster, err error) {
-	c = &cluster{tls: tls}
+func newCluster(ctx context.Context, image string, k kind) (c *cluster, err error) {
+	c = &cluster{kind: k}
 	if c.dir, err = os.MkdirTemp("", "galera-far-"); err != nil {
 		return c, err
 	}
@@ -64,7 +73,7 @@ func newCluster(ctx context.Context, o options, tls bool) (c *cluster, err error
 		name := fmt.Sprintf("galera-far-%s-%d", suffix, i)
 		c.names = append(c.names, name)
 		if _, err := harness.Docker(ctx, "run", "-d", "--name", name, "--user", "root", "--cap-add", "NET_ADMIN", "--device", "/dev/net/tun",
-			"-v", "/var/lib/mysql", "-v", c.dir+":/bench:ro", o.image, "sleep", "infinity"); err != nil {
+			"-v", "/var/lib/mysql", "-v", c.dir+":/bench:ro", image, "sleep", "infinity"); err != nil {
 			return c, err
 		}
 		address, err := harness.Docker(ctx, "inspect", "--format", "{{.NetworkSettings.IPAddress}}", name)
@@ -93,7 +102,7 @@ func (c *cluster) files() error {
 	}
 	ca := pkitest.NewCAUntil("far", time.Now().Add(24*time.Hour))
 	cert, key := ca.Issue(pkitest.Leaf{Subject: pkix.Name{CommonName: "node"}, Names: []string{"node"}, Usages: pkitest.Both, NotAfter: time.Now().Add(24 * time.Hour)})
-	files := map[string][]byte{"distance": program, "tls.crt": cert, "tls.key": key, "ca.crt": ca.PEM, "delay": []byte("0s")}
+	files := map[string][]byte{"replication": program, "tls.crt": cert, "tls.key": key, "ca.crt": ca.PEM, "delay": []byte("0s")}
 	for name, data := range files {
 		//nolint:gosec // a throw-away key on this machine
 		if err := os.WriteFile(filepath.Join(c.dir, name), data, 0o755); err != nil {
@@ -103,38 +112,56 @@ func (c *cluster) files() error {
 	return os.Chmod(c.dir, 0o755) //nolint:gosec // the database's user reads it, too
 }
 
-func inside(i int) string { return fmt.Sprintf("10.88.0.%d", i+1) }
+// address is where a node reaches another one.
+func (c *cluster) address(i int) string {
+	if c.far {
+		return fmt.Sprintf("10.88.0.%d", i+1)
+	}
+	return c.outside[i]
+}
 
-func (c *cluster) startNode(ctx context.Context, i int) error {
-	carry := []string{inside(i)}
-	var group []string
+// startDevice starts the slow device of a node.
+func (c *cluster) startDevice(ctx context.Context, i int) error {
+	carry := []string{c.address(i)}
 	for j := range c.names {
-		group = append(group, inside(j))
 		if j != i {
-			carry = append(carry, inside(j)+"="+c.outside[j])
+			carry = append(carry, c.address(j)+"="+c.outside[j])
 		}
 	}
-	if _, err := harness.Docker(ctx, "exec", "-d", c.names[i], "sh", "-c", "exec /bench/distance -carry "+strings.Join(carry, ",")+" >/tmp/carry 2>&1"); err != nil {
+	if _, err := harness.Docker(ctx, "exec", "-d", c.names[i], "sh", "-c", "exec /bench/replication -carry "+strings.Join(carry, ",")+" >/tmp/carry 2>&1"); err != nil {
 		return err
+	}
+	_, err := c.sh(ctx, i, `for i in $(seq 100); do [ -e /sys/class/net/far0 ] && break; sleep 0.1; done`)
+	return err
+}
+
+func (c *cluster) startNode(ctx context.Context, i int) error {
+	if c.far {
+		if err := c.startDevice(ctx, i); err != nil {
+			return err
+		}
+	}
+	var group []string
+	for j := range c.names {
+		group = append(group, c.address(j))
 	}
 	provider, err := c.sh(ctx, i, `find / -xdev -name libgalera_smm.so | head -n 1`)
 	if err != nil {
 		return err
 	}
-	tls, first := "", ""
+	options, first := c.options, ""
 	if c.tls {
-		tls = socketTLS
+		options += socketTLS
 	}
 	if i == 0 {
 		first = "--wsrep-new-cluster"
 	}
-	text := fmt.Sprintf(settings, strings.TrimSpace(provider), strings.Join(group, ","), c.names[i], inside(i), tls)
+	text := fmt.Sprintf(settings, strings.TrimSpace(provider), strings.Join(group, ","), c.names[i], c.address(i), options)
 	if _, err := harness.DockerWithInput(ctx, text, "exec", "-i", c.names[i], "sh", "-euc",
 		`cat >/etc/far.cnf; mkdir -p /var/lib/mysql/data /run/mysqld; chown mysql:mysql /var/lib/mysql/data /var/lib/mysql /run/mysqld`); err != nil {
 		return err
 	}
-	if _, err := c.sh(ctx, i, `mariadb-install-db --defaults-file=/etc/far.cnf --auth-root-authentication-method=normal --wsrep-on=OFF >/dev/null
-		for i in $(seq 100); do [ -e /sys/class/net/far0 ] && break; sleep 0.1; done`); err != nil {
+	if _, err := c.sh(ctx, i, `mariadb-install-db --defaults-file=/etc/far.cnf --auth-root-authentication-method=normal --wsrep-on=OFF >/dev/null`); err != nil {
 		return err
 	}
 	if _, err := harness.Docker(ctx, "exec", "-d", c.names[i], "sh", "-c", "exec mariadbd --defaults-file=/etc/far.cnf "+first+" >/tmp/log 2>&1"); err != nil {
@@ -177,8 +204,8 @@ func (c *cluster) prepare(ctx context.Context) error {
 	return err
 }
 
-// far sets the round trip between the nodes, and waits until it is in force.
-func (c *cluster) far(ctx context.Context, trip time.Duration) error {
+// setRoundTrip sets the round trip between the nodes, and waits until it is in force.
+func (c *cluster) setRoundTrip(ctx context.Context, trip time.Duration) error {
 	path := filepath.Join(c.dir, "delay")
 	//nolint:gosec // read by the containers
 	if err := os.WriteFile(path, []byte(trip.String()), 0o644); err != nil {

@@ -8,12 +8,8 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"text/tabwriter"
 	"time"
-
-	"github.com/go-sql-driver/mysql"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/galera-operator/galera-operator/internal/agent/distance"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -35,7 +31,7 @@ type row struct {
 }
 
 func (c *cluster) measure(ctx context.Context, o options, trip time.Duration) (row, error) {
-	if err := c.far(ctx, trip); err != nil {
+	if err := c.setRoundTrip(ctx, trip); err != nil {
 		return row{}, err
 	}
 	db, err := c.open(max(slices.Max(o.clients), 1))
@@ -93,18 +89,6 @@ func (c *cluster) measureLarge(ctx context.Context, o options, db *sql.DB, arms 
 	return out, nil
 }
 
-func (c *cluster) open(clients int) (*sql.DB, error) {
-	cfg := mysql.NewConfig()
-	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr, cfg.DBName = user, user, "tcp", c.outside[0]+":3306", "bench"
-	connector, err := mysql.NewConnector(cfg)
-	if err != nil {
-		return nil, err
-	}
-	db := sql.OpenDB(connector)
-	db.SetMaxIdleConns(clients)
-	return db, nil
-}
-
 // setWindows sets the windows of every node. Galera refuses a user's window above the other one.
 func (c *cluster) setWindows(ctx context.Context, w agentapi.SendWindows) error {
 	set := func(name string, n int) string { return fmt.Sprintf("SET GLOBAL wsrep_provider_evs_%s = %d;", name, n) }
@@ -114,26 +98,6 @@ func (c *cluster) setWindows(ctx context.Context, w agentapi.SendWindows) error 
 		}
 	}
 	return nil
-}
-
-// write lets clients write small transactions for a time, and returns how many of them were committed in a second.
-func write(ctx context.Context, db *sql.DB, clients int, d time.Duration) (float64, error) {
-	var done atomic.Int64
-	group, ctx := errgroup.WithContext(ctx)
-	start := time.Now()
-	for i := range clients {
-		group.Go(func() error {
-			for time.Since(start) < d {
-				if _, err := db.ExecContext(ctx, "INSERT INTO small (k, payload) VALUES (?, ?)", i, strings.Repeat("x", 100)); err != nil {
-					return err
-				}
-				done.Add(1)
-			}
-			return nil
-		})
-	}
-	err := group.Wait()
-	return float64(done.Load()) / time.Since(start).Seconds(), err
 }
 
 // commitLarge returns how long the commit of a transaction of so many MiB takes.
@@ -157,15 +121,6 @@ func commitLarge(ctx context.Context, db *sql.DB, mib int) (took time.Duration, 
 	took = time.Since(start)
 	_, err = db.ExecContext(ctx, "TRUNCATE TABLE large")
 	return took, err
-}
-
-func median(v []float64) float64 {
-	v = slices.Sorted(slices.Values(v))
-	n := len(v)
-	if n == 0 {
-		return 0
-	}
-	return (v[(n-1)/2] + v[n/2]) / 2
 }
 
 func (r row) line() string {
