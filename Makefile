@@ -133,7 +133,7 @@ docs: ## Build the site of docs/ (SITE: the folder, by default in the cache); a 
 ##@ Test
 
 .PHONY: test
-test: test-unit test-model test-api test-agent test-e2e ## Unit, model, API, agent and end-to-end tests.
+test: test-unit test-model test-api test-stores test-agent test-e2e ## Unit, model, API, store, agent and end-to-end tests.
 	$(call phase,all tests passed)
 
 # The race detector needs a C compiler, and everything compiled once more: it is used where no
@@ -158,6 +158,13 @@ test-api: ## Against a real kube-apiserver and etcd.
 	$(call phase,API tests)
 	@hack/tools.sh build helm prometheus
 	@KUBEBUILDER_ASSETS=$$(hack/tools.sh envtest) PATH="$$(hack/tools.sh path):$$PATH" go test ./controllers/... ./test/api/... ./test/chart/... ./test/monitoring/...
+
+.PHONY: test-stores
+test-stores: ## What backups use of object stores, with real servers: versitygw (S3), fake-gcs-server and Azurite.
+	$(call phase,store tests)
+	@hack/tools.sh build versitygw fake-gcs-server
+	@hack/azurite.sh
+	@PATH="$$(hack/tools.sh path):$$PATH" go test -tags=integration,$(GO_TAGS) -count=1 ./internal/backup/store/ ./internal/backup/runner/
 
 .PHONY: test-agent
 test-agent: ## The agent with a real mariadbd, in containers of the database image.
@@ -207,20 +214,6 @@ bench: bench-scale
 
 bench-scale: build ## Print what one operator needs for 10 to 500 clusters, with simulated agents over real mTLS and a real API server.
 	@KUBEBUILDER_ASSETS="$$(hack/tools.sh envtest)" go run ./test/bench/scale
-
-.PHONY: bench-distance
-bench: bench-distance
-
-bench-distance: ## Print what TLS and the send windows cost between nodes that are far from each other, in plain containers with delayed packets.
-	@hack/images.sh database
-	@go run ./test/bench/replication -what distance
-
-.PHONY: bench-cost
-bench: bench-cost
-
-bench-cost: ## Print what a transaction costs three nodes, plain and with TLS, and where the time goes. Needs strace and perf.
-	@hack/images.sh database
-	@go run ./test/bench/replication -what cost
 
 ##@ Use on the cluster of the current kubectl context
 

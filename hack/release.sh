@@ -21,7 +21,7 @@ sign() { cosign "$1" --yes ${SIGN[@]+"${SIGN[@]}"} "${@:2}"; }
 compile_for() {
   local program
   for program in manager agent backup bench-runner; do
-    CGO_ENABLED=0 GOOS=linux GOARCH=$1 go build -trimpath \
+    CGO_ENABLED=0 GOOS=linux GOARCH=$1 go build -trimpath -tags=disable_grpc_modules \
       -ldflags "-s -w -X github.com/galera-operator/galera-operator/internal/version.Version=$VERSION" -o "$OUT/$1/$program" "./cmd/$program"
   done
 }

@@ -130,6 +130,8 @@ build_set() {
   cosign) ensure cosign github.com/sigstore/cosign/v3 "$COSIGN_VERSION" "" github.com/sigstore/cosign/v3/cmd/cosign ;;
   crane) ensure crane github.com/google/go-containerregistry "$CRANE_VERSION" "" github.com/google/go-containerregistry/cmd/crane ;;
   versitygw) ensure versitygw github.com/versity/versitygw "$VERSITYGW_VERSION" "" github.com/versity/versitygw/cmd/versitygw ;;
+  fake-gcs-server) GOFLAGS="$GOFLAGS -tags=disable_grpc_modules" \
+    ensure fake-gcs-server github.com/fsouza/fake-gcs-server "$FAKE_GCS_SERVER_VERSION" "" github.com/fsouza/fake-gcs-server ;;
   # The web pages are left out, and of the ways to find targets all but Kubernetes'.
   prometheus)
     local base=github.com/prometheus/prometheus

@@ -2,8 +2,9 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// GaleraBackupStore is a place for the backups of its namespace's clusters: a bucket of an S3 service, or a volume. Backups are encrypted
-// for the public keys in encryption.recipients before they leave the Kubernetes cluster. The Jobs that make backups cannot read them again.
+// GaleraBackupStore is a place for the backups of its namespace's clusters: a bucket of S3 or Google Cloud Storage, a container of Azure
+// Blob Storage, or a volume. Backups are encrypted for the public keys in encryption.recipients before they leave the Kubernetes cluster.
+// The Jobs that make backups cannot read them again.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -38,12 +39,20 @@ type GaleraBackupStoreList struct {
 
 // GaleraBackupStoreSpec says where a store is.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.s3) != has(self.volume)",message="name exactly one of s3 and volume"
-// +kubebuilder:validation:XValidation:rule="has(self.s3) == has(oldSelf.s3) && (!has(self.s3) || self.s3.bucket == oldSelf.s3.bucket && has(self.s3.prefix) == has(oldSelf.s3.prefix) && (!has(self.s3.prefix) || self.s3.prefix == oldSelf.s3.prefix)) && (!has(self.volume) || self.volume.claimName == oldSelf.volume.claimName)",message="the bucket, prefix or claim cannot be changed, because backups are stored there: create another GaleraBackupStore"
+// +kubebuilder:validation:XValidation:rule="[has(self.s3), has(self.gcs), has(self.azure), has(self.volume)].filter(is, is).size() == 1",message="name exactly one of s3, gcs, azure and volume"
+// +kubebuilder:validation:XValidation:rule="has(self.s3) == has(oldSelf.s3) && has(self.gcs) == has(oldSelf.gcs) && has(self.azure) == has(oldSelf.azure)",message="the kind of store cannot be changed, because backups are stored there: create another GaleraBackupStore"
 type GaleraBackupStoreSpec struct {
 	// s3 is a bucket of Amazon S3, or of a service that speaks its protocol.
 	// +optional
 	S3 *S3Store `json:"s3,omitempty"`
+
+	// gcs is a bucket of Google Cloud Storage.
+	// +optional
+	GCS *GCSStore `json:"gcs,omitempty"`
+
+	// azure is a container of Azure Blob Storage.
+	// +optional
+	Azure *AzureStore `json:"azure,omitempty"`
 
 	// volume is a PersistentVolumeClaim in the store's namespace.
 	// +optional
@@ -62,87 +71,6 @@ type GaleraBackupStoreSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
-}
-
-// S3Store is a bucket.
-type S3Store struct {
-	// bucket is the name of an existing bucket.
-	// +kubebuilder:validation:MinLength=3
-	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:Pattern=`^[a-z0-9][a-z0-9.-]*[a-z0-9]$`
-	Bucket string `json:"bucket"`
-	// prefix of all names in the bucket, without a slash at its beginning or end. Default: none.
-	// +optional
-	// +kubebuilder:validation:MaxLength=256
-	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*)?$`
-	// +kubebuilder:validation:XValidation:rule="!self.matches('(^|/)[.][.]?(/|$)')",message="must not contain '.' or '..' between slashes"
-	Prefix string `json:"prefix,omitempty"`
-	// endpoint of a service other than Amazon's: https://HOST[:PORT]. Default: Amazon's endpoint in the region.
-	// +optional
-	// +kubebuilder:validation:MaxLength=512
-	// +kubebuilder:validation:Pattern=`^https?://[][A-Za-z0-9.:-]+/?$`
-	Endpoint string `json:"endpoint,omitempty"`
-	// region of the bucket. Default: us-east-1.
-	// +optional
-	// +kubebuilder:default=us-east-1
-	// +kubebuilder:validation:MaxLength=64
-	Region string `json:"region,omitempty"`
-	// credentials in a Secret. Default: those of serviceAccountName's workload identity.
-	// +optional
-	Credentials *S3Credentials `json:"credentials,omitempty"`
-	// caBundle holds the CA of the endpoint's certificate. Then no other CA is trusted. Default: the public CAs (Mozilla's list).
-	// +optional
-	CABundle *CABundle `json:"caBundle,omitempty"`
-	// forcePathStyle puts the bucket's name into the path instead of the host name. Most services other than Amazon's need it.
-	// Default: false.
-	// +optional
-	ForcePathStyle bool `json:"forcePathStyle,omitempty"`
-}
-
-// S3Credentials names a Secret in the store's namespace. Only the Jobs and the archiver that use the store mount it; database pods
-// do not.
-type S3Credentials struct {
-	// secretName is the name of the Secret.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	SecretName string `json:"secretName"`
-	// accessKeyIDKey is the key of the access key's ID. Default: access-key-id.
-	// +optional
-	// +kubebuilder:default=access-key-id
-	AccessKeyIDKey string `json:"accessKeyIDKey,omitempty"`
-	// secretAccessKeyKey is the key of the secret access key. Default: secret-access-key.
-	// +optional
-	// +kubebuilder:default=secret-access-key
-	SecretAccessKeyKey string `json:"secretAccessKeyKey,omitempty"`
-	// sessionTokenKey is the key of a session token. Default: none.
-	// +optional
-	SessionTokenKey string `json:"sessionTokenKey,omitempty"`
-}
-
-// CABundle is a file with CA certificates in PEM, in a Secret or a ConfigMap of the store's namespace.
-//
-// +kubebuilder:validation:XValidation:rule="has(self.secretName) != has(self.configMapName)",message="name exactly one of secretName and configMapName"
-type CABundle struct {
-	// secretName is the name of a Secret.
-	// +optional
-	// +kubebuilder:validation:MaxLength=253
-	SecretName string `json:"secretName,omitempty"`
-	// configMapName is the name of a ConfigMap.
-	// +optional
-	// +kubebuilder:validation:MaxLength=253
-	ConfigMapName string `json:"configMapName,omitempty"`
-	// key in the Secret or ConfigMap. Default: ca.crt.
-	// +optional
-	// +kubebuilder:default=ca.crt
-	Key string `json:"key,omitempty"`
-}
-
-// VolumeStore is a volume.
-type VolumeStore struct {
-	// claimName is the name of a PersistentVolumeClaim. Jobs on several hosts need the access mode ReadWriteMany.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	ClaimName string `json:"claimName"`
 }
 
 // BackupEncryption says which keys can read the backups.

@@ -16,16 +16,15 @@ import (
 // refused says what is wrong with the objects that a store names, "" for nothing. Credentials go to the endpoint that the store names, too:
 // a Secret of a cluster is none of them.
 func (r *Reconciler) refused(ctx context.Context, s *v1alpha1.GaleraBackupStore) (string, error) {
-	b := s.Spec.S3
-	if b == nil {
-		return r.look(ctx, s, "PersistentVolumeClaim", s.Spec.Volume.ClaimName)
+	if v := s.Spec.Volume; v != nil {
+		return r.look(ctx, s, "PersistentVolumeClaim", v.ClaimName)
 	}
-	if c := b.Credentials; c != nil {
-		if why, err := r.look(ctx, s, "Secret", c.SecretName); why != "" || err != nil {
+	if name := s.Spec.CredentialsSecret(); name != "" {
+		if why, err := r.look(ctx, s, "Secret", name); why != "" || err != nil {
 			return why, err
 		}
 	}
-	switch ca := b.CABundle; {
+	switch ca := s.Spec.CA(); {
 	case ca == nil:
 		return "", nil
 	case ca.SecretName != "":

@@ -32,6 +32,8 @@ func TestStoreSecrets(t *testing.T) {
 	for name, tc := range map[string]struct{ spec, want string }{
 		"root":    {`{s3: {bucket: bbb, credentials: {secretName: shop-root, accessKeyIDKey: password, secretAccessKeyKey: password}}, encryption: {recipients: [KEY]}}`, `the Secret "shop-root" belongs to the cluster "shop"`},
 		"ca":      {`{s3: {bucket: bbb, credentials: {secretName: s3}, caBundle: {secretName: shop-root}}, encryption: {recipients: [KEY]}}`, `the Secret "shop-root" belongs to the cluster "shop"`},
+		"google":  {`{gcs: {bucket: bbb, credentials: {secretName: shop-root}}, encryption: {recipients: [KEY]}}`, `the Secret "shop-root" belongs to the cluster "shop"`},
+		"azure":   {`{azure: {account: aaa, container: bbb, credentials: {secretName: s5}}, encryption: {recipients: [KEY]}}`, `there is no Secret "s5"`},
 		"missing": {`{s3: {bucket: bbb, credentials: {secretName: s4}}, encryption: {recipients: [KEY]}}`, `there is no Secret "s4"`},
 		"map":     {`{s3: {bucket: bbb, caBundle: {configMapName: c}}, encryption: {recipients: [KEY]}}`, `there is no ConfigMap "c"`},
 		"claim":   {`{volume: {claimName: c}, encryption: {recipients: [KEY]}}`, `there is no PersistentVolumeClaim "c"`},

@@ -12,7 +12,6 @@ import (
 
 	"filippo.io/age"
 	"gocloud.dev/blob"
-	"gocloud.dev/gcerrors"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/store"
@@ -114,7 +113,7 @@ func (a *archive) put(ctx context.Context, h binlog.Head, s *spool) error {
 		if err = a.putOnce(ctx, h, s); err == nil {
 			return nil
 		}
-		if gcerrors.Code(err) == gcerrors.FailedPrecondition || gcerrors.Code(err) == gcerrors.AlreadyExists {
+		if store.Taken(err) {
 			have, headErr := a.head(ctx, h.Number)
 			if headErr == nil && have.SHA256 == h.SHA256 && have.Last == h.Last {
 				return nil // an attempt before was not heard
@@ -146,15 +145,7 @@ func (a *archive) putOnce(ctx context.Context, h binlog.Head, s *spool) error {
 		}
 		body = io.MultiReader(body, s.file)
 	}
-	w, err := a.bucket.NewWriter(ctx, a.key(h.Number), &blob.WriterOptions{IfNotExist: true, ContentType: "application/octet-stream"})
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(w, body); err != nil {
-		cancel() // nothing is stored
-		return errors.Join(err, w.Close())
-	}
-	return w.Close()
+	return store.Create(ctx, a.bucket, a.key(h.Number), body)
 }
 
 // tell stores how far the archive is while nothing is written.
@@ -163,7 +154,7 @@ func (a *archive) tell(ctx context.Context, t binlog.Through) error {
 	if err != nil {
 		return err
 	}
-	if err := a.bucket.WriteAll(ctx, path.Join(a.dir, binlog.ThroughName), text, nil); err != nil {
+	if err := store.Write(ctx, a.bucket, path.Join(a.dir, binlog.ThroughName), text); err != nil {
 		return explained("an object could not be written", err)
 	}
 	return nil

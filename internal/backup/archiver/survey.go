@@ -81,7 +81,7 @@ func (s *archive) bases(ctx context.Context, domain uint32, known map[string]bin
 			continue
 		}
 		key := path.Join(s.cluster, id, manifest.Name)
-		exists, err := s.bucket.Exists(ctx, key)
+		exists, err := store.Exists(ctx, s.bucket, key)
 		if err != nil {
 			return nil, explained("a backup could not be looked for", err)
 		}

@@ -139,6 +139,7 @@ func render(meta metav1.ObjectMeta, s *v1alpha1.GaleraBackupStore, t task.Task, 
 	if more != nil {
 		more(&pod)
 	}
+	labels := withIdentity(meta.Labels, s)
 	return &batchv1.Job{
 		TypeMeta:   metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"},
 		ObjectMeta: meta,
@@ -146,48 +147,9 @@ func render(meta metav1.ObjectMeta, s *v1alpha1.GaleraBackupStore, t task.Task, 
 			BackoffLimit:            new(int32(0)), // an attempt that failed is judged, and made again as another one
 			ActiveDeadlineSeconds:   new(seconds),
 			TTLSecondsAfterFinished: new(int32(keepSeconds)),
-			Template:                corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: meta.Labels}, Spec: pod},
+			Template:                corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: pod},
 		},
 	}, nil
-}
-
-// Store is a store as a task names it.
-func Store(s *v1alpha1.GaleraBackupStore) task.Store {
-	b := s.Spec.S3
-	if b == nil {
-		return task.Store{}
-	}
-	return task.Store{Bucket: b.Bucket, Prefix: b.Prefix, Endpoint: b.Endpoint, Region: b.Region, PathStyle: b.ForcePathStyle, Credentials: b.Credentials != nil}
-}
-
-// addStore mounts what the store needs: credentials and a CA, or the volume.
-func addStore(p *corev1.PodSpec, s *v1alpha1.GaleraBackupStore) {
-	if v := s.Spec.Volume; v != nil {
-		p.Volumes = append(p.Volumes, corev1.Volume{Name: volumeStore, VolumeSource: corev1.VolumeSource{
-			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: v.ClaimName}}})
-		c := &p.Containers[0]
-		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: volumeStore, MountPath: task.VolumeDir})
-		return
-	}
-	var sources []corev1.VolumeProjection
-	if c := s.Spec.S3.Credentials; c != nil {
-		items := []corev1.KeyToPath{{Key: c.AccessKeyIDKey, Path: task.AccessKeyID}, {Key: c.SecretAccessKeyKey, Path: task.SecretAccessKey}}
-		if c.SessionTokenKey != "" {
-			items = append(items, corev1.KeyToPath{Key: c.SessionTokenKey, Path: task.SessionToken})
-		}
-		sources = append(sources, corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: c.SecretName}, Items: items}})
-	}
-	if ca := s.Spec.S3.CABundle; ca != nil {
-		items := []corev1.KeyToPath{{Key: ca.Key, Path: task.CA}}
-		if ca.SecretName != "" {
-			sources = append(sources, corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: ca.SecretName}, Items: items}})
-		} else {
-			sources = append(sources, corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: ca.ConfigMapName}, Items: items}})
-		}
-	}
-	if len(sources) > 0 {
-		mount(p, volumeStore, task.StoreDir, corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{DefaultMode: new(int32(0o440)), Sources: sources}})
-	}
 }
 
 // mount adds a volume that the container reads.

@@ -39,7 +39,7 @@ const (
 func backup(ctx context.Context, bucket *store.Bucket, t task.Backup) (task.Result, error) {
 	m := t.Manifest
 	base := path.Join(manifest.Dir(m.Namespace, m.Cluster, m.ClusterUID), m.ID)
-	if exists, err := bucket.Exists(ctx, path.Join(base, manifest.Name)); err != nil {
+	if exists, err := store.Exists(ctx, bucket, path.Join(base, manifest.Name)); err != nil {
 		return task.Result{}, stored("the store could not be asked for the backup", err)
 	} else if exists {
 		return taken(ctx, bucket, base) // an attempt before has ended well, and was not heard
@@ -121,7 +121,7 @@ func readManifest(ctx context.Context, bucket *store.Bucket, base string) (manif
 
 // put stores an object, and tries for a while.
 func put(ctx context.Context, bucket *store.Bucket, key string, data []byte) error {
-	return again(ctx, "an object could not be written", func(ctx context.Context) error { return bucket.WriteAll(ctx, key, data, nil) })
+	return again(ctx, "an object could not be written", func(ctx context.Context) error { return store.Write(ctx, bucket, key, data) })
 }
 
 // again repeats what a store does not do at once, unless it refuses.

@@ -28,7 +28,7 @@ const (
 // check shows by doing it that the store can be written, read and cleaned up.
 func check(ctx context.Context, bucket *store.Bucket) (task.Result, error) {
 	key, want := ".check-"+strings.ToLower(rand.Text()), []byte(rand.Text())
-	if err := bucket.WriteAll(ctx, key, want, nil); err != nil {
+	if err := store.Write(ctx, bucket, key, want); err != nil {
 		return task.Result{}, stored("an object could not be written", err)
 	}
 	have, err := bucket.ReadAll(ctx, key)

@@ -10,6 +10,7 @@ import (
 	"gocloud.dev/blob/memblob"
 
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+	"github.com/galera-operator/galera-operator/internal/backup/store"
 )
 
 // TestList: complete backups are found at every depth that is asked for; parts, halves and what belongs to others are none.
@@ -19,7 +20,7 @@ func TestList(t *testing.T) {
 	defer func() { _ = bucket.Close() }()
 	put := func(key string) {
 		t.Helper()
-		if err := bucket.WriteAll(ctx, key, []byte("x"), nil); err != nil {
+		if err := store.Write(ctx, bucket, key, []byte("x")); err != nil {
 			t.Fatal(err)
 		}
 	}

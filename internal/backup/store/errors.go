@@ -1,63 +1,111 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"net"
+	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 
-	"github.com/aws/smithy-go"
-	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
 
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
-// fullCodes are what services answer when there is no room.
-var fullCodes = []string{"QuotaExceeded", "XMinioStorageFull", "InsufficientStorage"}
+// fullCodes are what services answer when there is no room, passingCodes what they answer with a status of 4xx and take back by themselves.
+var (
+	fullCodes    = []string{"QuotaExceeded", "XMinioStorageFull", "InsufficientStorage", "AccountLimitExceeded"}
+	passingCodes = []string{"RequestTimeout", "SlowDown", "OperationAborted", "ConditionalRequestConflict", "rateLimitExceeded", "userRateLimitExceeded", "OperationTimedOut"}
+	// placeCodes say that the bucket is missing, not the object.
+	placeCodes = []string{"NoSuchBucket", "ContainerNotFound", "ContainerBeingDeleted", "ResourceNotFound"}
+)
+
+// refused is an error that only a change of the Secret cures.
+type refused struct{ error }
 
 // Reason classifies an error of a store: whether it can be reached, refuses, or is full. Fatal says that only a change of the store, or of its
 // credentials, cures it.
 func Reason(err error) (reason string, fatal bool) {
-	var api smithy.APIError
+	var no refused
+	said, answered := answerOf(err)
 	switch {
 	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
 		return task.ReasonStoreFull, false
-	case errors.As(err, &api) && isFull(api.ErrorCode()):
+	case errors.As(err, &no):
+		return task.ReasonStoreRefused, true
+	case answered && (said.status == http.StatusInsufficientStorage || said.is(fullCodes)):
 		return task.ReasonStoreFull, false
+	case answered && said.passes():
+		return task.ReasonStoreUnreachable, false
+	case answered:
+		return task.ReasonStoreRefused, true
 	case isNet(err):
 		return task.ReasonStoreUnreachable, false
-	case errors.As(err, &api) || gcerrors.Code(err) == gcerrors.PermissionDenied || gcerrors.Code(err) == gcerrors.NotFound:
+	case gcerrors.Code(err) == gcerrors.PermissionDenied || gcerrors.Code(err) == gcerrors.NotFound:
 		return task.ReasonStoreRefused, true
 	}
 	return task.ReasonStoreUnreachable, false
 }
 
-// Explain is an error in the words of the service: its code and message, without the request.
-func Explain(err error) string {
-	var api smithy.APIError
-	if errors.As(err, &api) {
-		return strings.TrimSuffix(api.ErrorCode()+": "+api.ErrorMessage(), ": ")
-	}
-	return err.Error()
+// passes says that the service will answer otherwise after a while.
+func (a answer) passes() bool {
+	return a.status >= http.StatusInternalServerError || a.status == http.StatusRequestTimeout || a.status == http.StatusTooManyRequests || a.is(passingCodes)
 }
 
-// Missing says that there is no such object.
-func Missing(err error) bool { return gcerrors.Code(err) == gcerrors.NotFound }
+func (a answer) is(codes []string) bool {
+	return slices.ContainsFunc(codes, func(c string) bool { return strings.EqualFold(c, a.code) })
+}
 
-func isFull(code string) bool {
-	for _, c := range fullCodes {
-		if strings.EqualFold(c, code) {
-			return true
-		}
+// query is that of a URL: credentials may stand in it.
+var query = regexp.MustCompile(`(https?://[^\s"?]+)\?[^\s"]*`)
+
+// Explain is an error in the words of the service: its code and message, without the request.
+func Explain(err error) string {
+	var no refused
+	if errors.As(err, &no) {
+		return no.Error()
 	}
-	return false
+	if said, answered := answerOf(err); answered {
+		return query.ReplaceAllString(strings.TrimSuffix(said.code+": "+said.message, ": "), "$1")
+	}
+	return query.ReplaceAllString(err.Error(), "$1")
+}
+
+// Missing says that there is no such object. Google's 403, which the library takes for it, and a bucket that is away are none of that.
+func Missing(err error) bool {
+	if gcerrors.Code(err) != gcerrors.NotFound {
+		return false
+	}
+	said, answered := answerOf(err)
+	if !answered {
+		return !isNet(err)
+	}
+	return said.status == http.StatusNotFound && !said.is(placeCodes) && !strings.Contains(said.message, "bucket does not exist")
+}
+
+// Taken says that an object was not created because there is one.
+func Taken(err error) bool {
+	said, answered := answerOf(err)
+	if answered && (said.status == http.StatusPreconditionFailed || strings.EqualFold(said.code, "BlobAlreadyExists")) {
+		return true
+	}
+	code := gcerrors.Code(err)
+	return code == gcerrors.FailedPrecondition || code == gcerrors.AlreadyExists
+}
+
+// Exists says whether there is an object.
+func Exists(ctx context.Context, b *Bucket, key string) (bool, error) {
+	_, err := b.Attributes(ctx, key)
+	if Missing(err) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func isNet(err error) bool {
 	var n net.Error
 	return errors.As(err, &n)
 }
-
-// Bucket is what the program uses of a store.
-type Bucket = blob.Bucket

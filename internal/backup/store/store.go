@@ -1,115 +1,63 @@
-// Package store opens the place backups lie in: a bucket of an S3 service, or a directory of a volume.
+// Package store opens the place backups lie in: a bucket of an object store, or a directory of a volume.
 package store
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
-	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
-	"gocloud.dev/blob/s3blob"
-	_ "golang.org/x/crypto/x509roots/fallback" // the public CAs: the images have none
 
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
-// connectTime bounds a connection to the service, answerTime the wait for its answer.
-const (
-	connectTime = 10 * time.Second
-	answerTime  = time.Minute
-)
+// Bucket is what the program uses of a store.
+type Bucket = blob.Bucket
 
 // Open returns the bucket. It does not connect yet.
-func Open(ctx context.Context, s task.Store) (*blob.Bucket, error) {
-	bucket, err := open(ctx, s)
+func Open(ctx context.Context, s task.Store) (*Bucket, error) { return OpenWith(ctx, s, task.StoreDir) }
+
+// OpenWith returns the bucket, with credentials and CA from a directory.
+func OpenWith(ctx context.Context, s task.Store, dir string) (*Bucket, error) {
+	bucket, err := place{s, dir}.open(ctx)
 	if err != nil || s.Prefix == "" {
 		return bucket, err
 	}
 	return blob.PrefixedBucket(bucket, strings.Trim(s.Prefix, "/")+"/"), nil
 }
 
-func open(ctx context.Context, s task.Store) (*blob.Bucket, error) {
-	if s.Bucket == "" {
+// place is a store, and the directory with its credentials and its CA.
+type place struct {
+	task.Store
+	dir string
+}
+
+func (p place) open(ctx context.Context) (*Bucket, error) {
+	switch p.Service {
+	case task.ServiceS3:
+		return p.s3(ctx)
+	case task.ServiceGCS:
+		return p.gcs(ctx)
+	case task.ServiceAzure:
+		return p.azure(ctx)
+	case "":
 		// Temporary files beside the others: another directory may be another file system, or read-only. The metadata of a
 		// file would be a second file.
 		return fileblob.OpenBucket(task.VolumeDir, &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
 	}
-	client, err := s3Client(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	return s3blob.OpenBucket(ctx, client, s.Bucket, nil)
+	return nil, fmt.Errorf("the program knows no service %q: it is older than the operator", p.Service)
 }
 
-func s3Client(ctx context.Context, s task.Store) (*s3.Client, error) {
-	transport, err := transport()
-	if err != nil {
-		return nil, err
-	}
-	load := []func(*config.LoadOptions) error{
-		config.WithRegion(s.Region), config.WithHTTPClient(&http.Client{Transport: transport}),
-		// Repeating is the caller's: it knows how long that makes sense.
-		config.WithRetryMaxAttempts(2),
-	}
-	if s.Credentials {
-		load = append(load, config.WithCredentialsProvider(aws.CredentialsProviderFunc(mounted)))
-	}
-	conf, err := config.LoadDefaultConfig(ctx, load...)
-	if err != nil {
-		return nil, err
-	}
-	return s3.NewFromConfig(conf, func(o *s3.Options) {
-		o.UsePathStyle = s.PathStyle
-		if s.Endpoint != "" {
-			o.BaseEndpoint = aws.String(s.Endpoint)
-		}
-		// Services other than Amazon's know no checksum trailers; parts have checksums of their own.
-		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
-		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
-	}), nil
+// read returns a file of the store's. Credentials are read anew for every use: kubelet renews the files.
+func (p place) read(name string) ([]byte, error) {
+	return os.ReadFile(filepath.Join(p.dir, name))
 }
 
-// mounted reads the credentials from their files, anew for every use: kubelet renews them.
-func mounted(ctx context.Context) (aws.Credentials, error) {
-	var words [3]string
-	for i, name := range []string{task.AccessKeyID, task.SecretAccessKey, task.SessionToken} {
-		text, err := os.ReadFile(filepath.Join(task.StoreDir, name))
-		if err != nil && (name != task.SessionToken || !errors.Is(err, fs.ErrNotExist)) {
-			return aws.Credentials{}, err
-		}
-		words[i] = strings.TrimSpace(string(text))
-	}
-	return credentials.NewStaticCredentialsProvider(words[0], words[1], words[2]).Retrieve(ctx)
-}
-
-// transport believes the store's CA alone, where it has one.
-func transport() (*http.Transport, error) {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
-	t.TLSHandshakeTimeout, t.ResponseHeaderTimeout = connectTime, answerTime
-	text, err := os.ReadFile(filepath.Join(task.StoreDir, task.CA))
-	if errors.Is(err, fs.ErrNotExist) {
-		return t, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	t.TLSClientConfig.RootCAs = x509.NewCertPool()
-	if !t.TLSClientConfig.RootCAs.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("the store's caBundle holds no certificate in PEM")
-	}
-	return t, nil
+// word is what a file holds, without the space around it.
+func (p place) word(name string) (string, error) {
+	text, err := p.read(name)
+	return strings.TrimSpace(string(text)), err
 }

@@ -16,11 +16,16 @@ const (
 	BinDir = "/opt/backup"
 	// StoreDir has the credentials, and the CA, of the object store.
 	StoreDir = "/etc/backup/store"
-	// AccessKeyID, SecretAccessKey, SessionToken and CA are files in StoreDir.
+	// AccessKeyID, SecretAccessKey and SessionToken are files in StoreDir with credentials of S3.
 	AccessKeyID     = "access-key-id"
 	SecretAccessKey = "secret-access-key"
 	SessionToken    = "session-token"
-	CA              = "ca.crt"
+	// ServiceAccountKey is Google's, AccountKey and SASToken are Azure's.
+	ServiceAccountKey = "key.json"
+	AccountKey        = "account-key"
+	SASToken          = "sas-token"
+	// CA is the file there with what the endpoint's certificate is verified by.
+	CA = "ca.crt"
 	// VolumeDir is the volume of a store that is one.
 	VolumeDir = "/var/lib/backups"
 	// AgentDir has the pair a backup's Job shows to the agent, and the CA it believes.
@@ -51,10 +56,20 @@ type Task struct {
 	Archive *Archive `json:"archive,omitempty"`
 }
 
+// Services that keep objects.
+const (
+	ServiceS3    = "s3"
+	ServiceGCS   = "gcs"
+	ServiceAzure = "azure"
+)
+
 // Store is a place for backups.
 type Store struct {
-	// Bucket of an S3 store; "" for a volume.
+	// Service is one of the Service constants; "" for a volume.
+	Service string `json:"service,omitempty"`
+	// Bucket, or container of the Account at Azure.
 	Bucket    string `json:"bucket,omitempty"`
+	Account   string `json:"account,omitempty"`
 	Prefix    string `json:"prefix,omitempty"`
 	Endpoint  string `json:"endpoint,omitempty"`
 	Region    string `json:"region,omitempty"`

@@ -1,0 +1,106 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+	"gocloud.dev/blob/azureblob"
+
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+func (p place) azure(ctx context.Context) (*Bucket, error) {
+	client, err := p.container()
+	if err != nil {
+		return nil, err
+	}
+	return azureblob.OpenBucket(ctx, client, nil)
+}
+
+func (p place) container() (*container.Client, error) {
+	endpoint := p.Endpoint
+	if endpoint == "" {
+		endpoint = "https://" + p.Account + ".blob.core.windows.net"
+	}
+	url := strings.TrimSuffix(endpoint, "/") + "/" + p.Bucket
+	hc := p.client()
+	options := &container.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: hc, Retry: policy.RetryOptions{MaxRetries: tries - 1}}}
+	if !p.Credentials {
+		identity, err := podIdentity()
+		if err != nil {
+			return nil, fmt.Errorf("the store names no credentials, and the pod has no identity at Azure: %w", err)
+		}
+		return container.NewClient(url, identity, options)
+	}
+	if _, err := p.read(task.SASToken); err == nil {
+		hc.Transport = &sasTransport{p, hc.Transport}
+		return container.NewClientWithNoCredential(url, options)
+	}
+	key, err := container.NewSharedKeyCredential(p.Account, "")
+	if err != nil {
+		return nil, err
+	}
+	options.PerCallPolicies = []policy.Policy{&accountKey{place: p, key: key}}
+	return container.NewClientWithSharedKeyCredential(url, key, options)
+}
+
+// podIdentity is the pod's own: that of its ServiceAccount, where the webhook of Azure's workload identity has given it a token, or that of its host.
+func podIdentity() (azcore.TokenCredential, error) {
+	options := azcore.ClientOptions{Transport: &http.Client{Transport: public(), Timeout: answerTime}}
+	if os.Getenv("AZURE_FEDERATED_TOKEN_FILE") != "" {
+		return azidentity.NewWorkloadIdentityCredential(&azidentity.WorkloadIdentityCredentialOptions{ClientOptions: options})
+	}
+	return azidentity.NewManagedIdentityCredential(&azidentity.ManagedIdentityCredentialOptions{ClientOptions: options})
+}
+
+// accountKey has requests signed with the key in the Secret, which may be renewed.
+type accountKey struct {
+	place
+	key *container.SharedKeyCredential
+}
+
+// Do implements policy.Policy.
+func (a *accountKey) Do(req *policy.Request) (*http.Response, error) {
+	word, err := a.word(task.AccountKey)
+	if err != nil {
+		return nil, err
+	}
+	if word == "" || a.key.SetAccountKey(word) != nil {
+		return nil, refused{errors.New("the store's Secret holds no key of a storage account (base64)")}
+	}
+	return req.Next()
+}
+
+// sasTransport adds the token to requests, after everything that could tell their URLs.
+type sasTransport struct {
+	place
+	next http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *sasTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	word, err := t.word(task.SASToken)
+	if word = strings.TrimPrefix(word, "?"); err == nil && word == "" {
+		err = refused{errors.New("the store's Secret holds an empty SAS token")}
+	}
+	if err != nil {
+		if req.Body != nil {
+			_ = req.Body.Close()
+		}
+		return nil, err
+	}
+	signed := req.Clone(req.Context())
+	if signed.URL.RawQuery != "" {
+		word = signed.URL.RawQuery + "&" + word
+	}
+	signed.URL.RawQuery = word
+	return t.next.RoundTrip(signed)
+}

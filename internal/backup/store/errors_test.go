@@ -1,0 +1,53 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"syscall"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+	"golang.org/x/oauth2"
+	"google.golang.org/api/googleapi"
+
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+func amazon(status int, code string) error {
+	return &smithyhttp.ResponseError{Response: &smithyhttp.Response{Response: &http.Response{StatusCode: status}}, Err: &smithy.GenericAPIError{Code: code, Message: "m"}}
+}
+
+func TestReason(t *testing.T) {
+	for name, c := range map[string]struct {
+		err    error
+		reason string
+		final  bool
+		says   string
+	}{
+		"a full disk":              {fmt.Errorf("x: %w", syscall.ENOSPC), task.ReasonStoreFull, false, "x: no space left on device"},
+		"S3 refuses":               {amazon(403, "AccessDenied"), task.ReasonStoreRefused, true, "AccessDenied: m"},
+		"S3 is overloaded":         {amazon(503, "SlowDown"), task.ReasonStoreUnreachable, false, "SlowDown: m"},
+		"S3 has failed":            {amazon(500, "InternalError"), task.ReasonStoreUnreachable, false, "InternalError: m"},
+		"S3 waited for the body":   {amazon(400, "RequestTimeout"), task.ReasonStoreUnreachable, false, "RequestTimeout: m"},
+		"S3 is full":               {amazon(507, "XMinioStorageFull"), task.ReasonStoreFull, false, "XMinioStorageFull: m"},
+		"S3's quota":               {amazon(403, "QuotaExceeded"), task.ReasonStoreFull, false, "QuotaExceeded: m"},
+		"Google refuses":           {&googleapi.Error{Code: 403, Message: "m", Errors: []googleapi.ErrorItem{{Reason: "forbidden"}}}, task.ReasonStoreRefused, true, "forbidden: m"},
+		"Google wants it slower":   {&googleapi.Error{Code: 403, Message: "m", Errors: []googleapi.ErrorItem{{Reason: "rateLimitExceeded"}}}, task.ReasonStoreUnreachable, false, "rateLimitExceeded: m"},
+		"Google has failed":        {&googleapi.Error{Code: 502}, task.ReasonStoreUnreachable, false, "Bad Gateway"},
+		"Google gives no token":    {&url.Error{Op: "Get", URL: "https://x/y?z", Err: &oauth2.RetrieveError{Response: &http.Response{StatusCode: 400}, Body: []byte(`{"error": "invalid_grant"}`)}}, task.ReasonStoreRefused, true, "no token is given: invalid_grant"},
+		"no token for the moment":  {&oauth2.RetrieveError{Response: &http.Response{StatusCode: 503}}, task.ReasonStoreUnreachable, false, "no token is given"},
+		"Azure refuses":            {&azcore.ResponseError{StatusCode: 403, ErrorCode: "AuthenticationFailed"}, task.ReasonStoreRefused, true, "AuthenticationFailed"},
+		"Azure is busy":            {&azcore.ResponseError{StatusCode: 503, ErrorCode: "ServerBusy"}, task.ReasonStoreUnreachable, false, "ServerBusy"},
+		"the network, and a token": {&url.Error{Op: "Put", URL: "https://shop.example.org/c/k?sv=1&sig=secret", Err: errors.New("reset")}, task.ReasonStoreUnreachable, false, `Put "https://shop.example.org/c/k": reset`},
+		"the Secret":               {fmt.Errorf("x: %w", refused{errors.New("no key")}), task.ReasonStoreRefused, true, "no key"},
+	} {
+		reason, final := Reason(c.err)
+		if says := Explain(c.err); reason != c.reason || final != c.final || says != c.says {
+			t.Errorf("%s: %s %v %q", name, reason, final, says)
+		}
+	}
+}

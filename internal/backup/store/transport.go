@@ -1,0 +1,80 @@
+package store
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io/fs"
+	"net/http"
+	"sync"
+	"time"
+
+	_ "golang.org/x/crypto/x509roots/fallback" // the public CAs: the images have none
+
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+// connectTime bounds a connection to the service, answerTime the wait for its answer.
+const (
+	connectTime = 10 * time.Second
+	answerTime  = time.Minute
+)
+
+// client speaks to the endpoint. It follows no redirection: credentials are for the endpoint alone.
+func (p place) client() *http.Client {
+	return &http.Client{Transport: &transport{place: p}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// transport believes the store's CA alone, where it has one. A renewed CA is taken when it is there.
+type transport struct {
+	place
+	mu   sync.Mutex
+	ca   []byte
+	http *http.Transport
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	now, err := t.now()
+	if err != nil {
+		if req.Body != nil {
+			_ = req.Body.Close()
+		}
+		return nil, err
+	}
+	return now.RoundTrip(req)
+}
+
+// now is the transport with the CA of this moment.
+func (t *transport) now() (*http.Transport, error) {
+	ca, err := t.read(task.CA)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.http != nil && bytes.Equal(ca, t.ca) {
+		return t.http, nil
+	}
+	next := public()
+	if ca != nil {
+		next.TLSClientConfig.RootCAs = x509.NewCertPool()
+		if !next.TLSClientConfig.RootCAs.AppendCertsFromPEM(ca) {
+			return nil, errors.New("the store's caBundle holds no certificate in PEM")
+		}
+	}
+	if t.http != nil {
+		t.http.CloseIdleConnections()
+	}
+	t.ca, t.http = ca, next
+	return next, nil
+}
+
+// public believes the public CAs.
+func public() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	t.TLSHandshakeTimeout, t.ResponseHeaderTimeout = connectTime, answerTime
+	return t
+}
