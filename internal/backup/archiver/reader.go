@@ -241,12 +241,14 @@ func (r *reader) flush(ctx context.Context, through time.Time) error {
 		return nil
 	}
 	r.accepted()
-	r.told.through(through, r.last)
-	if time.Since(r.stored) < throughEvery {
-		return nil
+	if time.Since(r.stored) >= throughEvery { // the store that is away is found by it, too: until it has answered, nothing is told to be archived
+		if err := r.store.tell(ctx, binlog.Through{Time: through, Last: r.last}); err != nil {
+			return err
+		}
+		r.stored = time.Now()
 	}
-	r.stored = time.Now()
-	return r.store.tell(ctx, binlog.Through{Time: through, Last: r.last})
+	r.told.through(through, r.last)
+	return nil
 }
 
 // drop forgets what is not stored.

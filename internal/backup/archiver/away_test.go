@@ -1,0 +1,31 @@
+package archiver
+
+import (
+	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+// TestThroughAway: while the store is away, nothing is told to be archived, though there is nothing to store.
+func TestThroughAway(t *testing.T) {
+	play(t, func(w *world) {
+		told := func() task.Archived {
+			w.told.mu.Lock()
+			defer w.told.mu.Unlock()
+			return w.told.now
+		}
+		w.pass(10 * interval)
+		comeBack := w.vanish()
+		w.pass(2 * throughEvery)
+		old := told()
+		w.pass(5 * throughEvery)
+		if away := told(); away.Through != old.Through || away.Reason == "" || away.Problem == "" {
+			t.Errorf("the store is away, and told is %+v", away)
+		}
+		comeBack()
+		w.pass(throughEvery)
+		if now := told(); now.Problem != "" || now.Reason != "" || now.Through.Sub(old.Through) < 5*throughEvery {
+			t.Errorf("the store is back, and told is %+v", now)
+		}
+	})
+}
