@@ -2,12 +2,11 @@ package runner
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"fmt"
-
 	"maps"
 	"os"
-	"os/user"
 	"path"
 	"path/filepath"
 	"slices"
@@ -92,10 +91,12 @@ func apply(ctx context.Context, p places, r task.Replay, last binlog.GTID, count
 	if err := os.WriteFile(index, []byte("./"+relayLog+"\n"), 0o600); err != nil {
 		return err
 	}
-	init, err := initFile(p)
+	password := rand.Text() + "-" + strings.ToLower(rand.Text())
+	init, err := initFile(p, password)
 	if err != nil {
 		return err
 	}
+	defer func() { _ = os.Remove(init) }()
 	args := append(settings(r.Settings),
 		"--wsrep-on=OFF", "--server-id="+replayServer, "--relay-log="+filepath.Join(p.work, "relay"), "--relay-log-index="+index, "--relay-log-purge=OFF",
 		"--relay-log-recovery=OFF", "--init-file="+init, "--innodb-flush-log-at-trx-commit=0", "--slave-exec-mode=STRICT", "--read-only=OFF", "--master-info-file="+filepath.Join(p.work, "master.info"),
@@ -111,7 +112,7 @@ func apply(ctx context.Context, p places, r task.Replay, last binlog.GTID, count
 			<-proc.Done()
 		}
 	}()
-	db, err := connectAs(ctx, replayer, p.Socket(), proc)
+	db, err := connectAs(ctx, replayer, password, p.Socket(), proc)
 	if err != nil {
 		return err
 	}
@@ -132,15 +133,12 @@ func apply(ctx context.Context, p places, r task.Replay, last binlog.GTID, count
 	return clean(p.work)
 }
 
-// initFile is what the server does first: it makes the account of the replay, and begins it.
-func initFile(p places) (string, error) {
-	own, err := user.Current()
-	if err != nil {
-		return "", err
-	}
+// initFile is what the server does first: it makes the account of the replay, and begins it. The account has a password: no other way to log in
+// is the same in all series. It has what the plug-ins of a restored server may want of one.
+func initFile(p places, password string) (string, error) {
 	name := filepath.Join(p.Tmp, "replay.sql")
 	text := strings.Join([]string{
-		"CREATE OR REPLACE USER '" + replayer + "'@'localhost' IDENTIFIED VIA unix_socket AS '" + own.Username + "'",
+		"CREATE OR REPLACE USER '" + replayer + "'@'localhost' IDENTIFIED BY '" + password + "'",
 		"GRANT ALL ON *.* TO '" + replayer + "'@'localhost' WITH GRANT OPTION",
 		"SET GLOBAL gtid_slave_pos = ''",
 		"CHANGE MASTER TO MASTER_HOST = 'archive', RELAY_LOG_FILE = '" + relayLog + "', RELAY_LOG_POS = 4, MASTER_USE_GTID = no",

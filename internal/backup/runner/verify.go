@@ -21,8 +21,14 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
-// tellBad bounds how many damaged tables a message names.
-const tellBad = 5
+const (
+	// tellBad bounds how many damaged tables a message names.
+	tellBad = 5
+	// What a server answers that refuses an account: ER_ACCESS_DENIED_ERROR, ER_ACCESS_DENIED_NO_PASSWORD_ERROR and ER_PLUGIN_IS_NOT_LOADED.
+	codeDenied           = 1045
+	codeDeniedNoPassword = 1698
+	codeNoPlugin         = 1524
+)
 
 // verify tests a backup: it reads all of it, or restores it on this pod's volume and checks every table.
 func verify(ctx context.Context, bucket *store.Bucket, t task.Verify, p places) (task.Result, error) {
@@ -79,14 +85,15 @@ func verifyTables(ctx context.Context, bucket *store.Bucket, t task.Verify, m ma
 
 // connect waits until the server answers.
 func connect(ctx context.Context, socket string, proc *mariadbd.Process) (*sql.DB, error) {
-	return connectAs(ctx, "root", socket, proc)
+	return connectAs(ctx, "root", "", socket, proc)
 }
 
-func connectAs(ctx context.Context, user, socket string, proc *mariadbd.Process) (*sql.DB, error) {
+// connectAs waits for it with an account. A server that answers has its accounts: what it refuses now it refuses for ever.
+func connectAs(ctx context.Context, user, password, socket string, proc *mariadbd.Process) (*sql.DB, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	cfg := mysql.NewConfig()
-	cfg.User, cfg.Net, cfg.Addr = user, "unix", socket
+	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr = user, password, "unix", socket
 	cfg.Logger = log.New(io.Discard, "", 0) // every error is returned as well
 	connector, err := mysql.NewConnector(cfg)
 	if err != nil {
@@ -96,6 +103,10 @@ func connectAs(ctx context.Context, user, socket string, proc *mariadbd.Process)
 	for {
 		if err = db.PingContext(ctx); err == nil {
 			return db, nil
+		}
+		if denied(err) {
+			_ = db.Close()
+			return nil, fatal(task.ReasonTool, fmt.Errorf("mariadbd lets nobody in on the restored data: %w", err))
 		}
 		select {
 		case <-time.After(time.Second):
@@ -107,6 +118,12 @@ func connectAs(ctx context.Context, user, socket string, proc *mariadbd.Process)
 			return nil, because(task.ReasonTool, fmt.Errorf("mariadbd could not start on the restored data: %s", mariadbd.Why(proc.Exit().Lines)))
 		}
 	}
+}
+
+// denied says whether the server refuses the account.
+func denied(err error) bool {
+	var answer *mysql.MySQLError
+	return errors.As(err, &answer) && slices.Contains([]uint16{codeDenied, codeDeniedNoPassword, codeNoPlugin}, answer.Number)
 }
 
 // checkTables runs CHECK TABLE, as mariadb-check does, and returns how many tables are good.

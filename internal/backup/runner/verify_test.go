@@ -1,6 +1,30 @@
 package runner
 
-import "testing"
+import (
+	"database/sql/driver"
+	"fmt"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// TestDenied: a server that refuses an account is not waited for; one that does not answer yet is.
+func TestDenied(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{
+		{&mysql.MySQLError{Number: 1045, Message: "Access denied for user"}, true},
+		{fmt.Errorf("ping: %w", &mysql.MySQLError{Number: 1698}), true},
+		{&mysql.MySQLError{Number: 1524, Message: "Plugin 'unix_socket' is not loaded"}, true},
+		{&mysql.MySQLError{Number: 1040, Message: "Too many connections"}, false},
+		{driver.ErrBadConn, false},
+	} {
+		if denied(c.err) != c.want {
+			t.Errorf("%v", c.err)
+		}
+	}
+}
 
 // TestGood: the lines of CHECK TABLE, as MariaDB 11.8 writes them.
 func TestGood(t *testing.T) {
