@@ -215,6 +215,20 @@ bench: bench-scale
 bench-scale: build ## Print what one operator needs for 10 to 500 clusters, with simulated agents over real mTLS and a real API server.
 	@KUBEBUILDER_ASSETS="$$(hack/tools.sh envtest)" go run ./test/bench/scale
 
+.PHONY: bench-distance
+bench: bench-distance
+
+bench-distance: ## Print what TLS and the send windows cost between nodes that are far from each other, in plain containers with delayed packets.
+	@hack/images.sh database
+	@go run ./test/bench/replication -what distance
+
+.PHONY: bench-cost
+bench: bench-cost
+
+bench-cost: ## Print what a transaction costs three nodes, plain and with TLS, and where the time goes. Needs strace and perf.
+	@hack/images.sh database
+	@go run ./test/bench/replication -what cost
+
 ##@ Use on the cluster of the current kubectl context
 
 .PHONY: install

@@ -13,7 +13,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 )
 
-// The samples are run as they are shipped, and their reports are printed: docs/benchmarks.md has what came out.
+// The samples are run as they are shipped, and their reports are printed: docs/experiments.md has what came out.
 var _ = DescribeTable("A small benchmark among the samples", Label(Slow, Samples), func(ctx SpecContext, name string) {
 	file, err := os.ReadFile("../../config/samples/benchmarks/" + name + ".yaml")
 	Expect(err).NotTo(HaveOccurred())
