@@ -3,6 +3,8 @@ package plugin
 import (
 	"context"
 	"fmt"
+	"maps"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -55,6 +57,11 @@ func (e *env) print(value any, format string) error {
 
 // printObject prints an object as the API server has it: with fields that this plugin does not know, and without managed fields.
 func (e *env) printObject(ctx context.Context, o client.Object, format string) error {
+	return e.printWith(ctx, o, nil, format)
+}
+
+// printWith adds something to the object.
+func (e *env) printWith(ctx context.Context, o client.Object, beside map[string]any, format string) error {
 	gvk, err := e.kube.GroupVersionKindFor(o)
 	if err != nil {
 		return err
@@ -65,13 +72,21 @@ func (e *env) printObject(ctx context.Context, o client.Object, format string) e
 		return err
 	}
 	u.SetManagedFields(nil)
+	maps.Copy(u.Object, beside)
 	return e.print(u.Object, format)
 }
 
-// screenful draws a cluster for people, or as values for programs.
+// askEvery is how often a followed view is asked whether it is stale.
+const askEvery = 10 * time.Second
+
+// screenful draws a cluster for people, or as values for programs: the object itself unless value is set.
 type screenful struct {
 	text  func(*v1alpha1.GaleraCluster) string
 	value func(*v1alpha1.GaleraCluster) any
+	// beside is added to the object.
+	beside func(*v1alpha1.GaleraCluster) map[string]any
+	// stale says that something else than the cluster has changed since it was drawn.
+	stale func(*v1alpha1.GaleraCluster) bool
 }
 
 // show prints a view of a cluster once, or at every change.
@@ -88,32 +103,47 @@ func (e *env) show(ctx context.Context, name, format string, follow bool, view s
 		return err
 	}
 	defer events.Stop()
-	version := c.ResourceVersion
-	for event := range events.ResultChan() {
-		if event.Type == watch.Deleted {
-			return fmt.Errorf("the cluster %s was deleted", name)
+	look := time.NewTicker(askEvery)
+	defer look.Stop()
+	for {
+		select {
+		case <-look.C:
+			if view.stale == nil || !view.stale(c) {
+				continue
+			}
+		case event, open := <-events.ResultChan():
+			if !open && ctx.Err() != nil {
+				return nil // interrupted
+			}
+			if !open {
+				return fmt.Errorf("the API server has ended the watch; run the command again")
+			}
+			if event.Type == watch.Deleted {
+				return fmt.Errorf("the cluster %s was deleted", name)
+			}
+			changed, ok := event.Object.(*v1alpha1.GaleraCluster)
+			if !ok || changed.ResourceVersion == c.ResourceVersion {
+				continue
+			}
+			c = changed
 		}
-		c, ok := event.Object.(*v1alpha1.GaleraCluster)
-		if !ok || c.ResourceVersion == version {
-			continue
-		}
-		version = c.ResourceVersion
-		switch {
-		case format == "yaml":
-			_, _ = fmt.Fprintln(e.out, "---")
-		case format == "" && e.style().Colour:
-			_, _ = fmt.Fprint(e.out, home)
-		case format == "":
-			_, _ = fmt.Fprintln(e.out)
-		}
+		e.turn(format)
 		if err := e.draw(ctx, c, format, view); err != nil {
 			return err
 		}
 	}
-	if ctx.Err() != nil {
-		return nil // interrupted
+}
+
+// turn separates one view from the next.
+func (e *env) turn(format string) {
+	switch {
+	case format == "yaml":
+		_, _ = fmt.Fprintln(e.out, "---")
+	case format == "" && e.style().Colour:
+		_, _ = fmt.Fprint(e.out, home)
+	case format == "":
+		_, _ = fmt.Fprintln(e.out)
 	}
-	return fmt.Errorf("the API server has ended the watch; run the command again")
 }
 
 func (e *env) draw(ctx context.Context, c *v1alpha1.GaleraCluster, format string, view screenful) error {
@@ -121,8 +151,10 @@ func (e *env) draw(ctx context.Context, c *v1alpha1.GaleraCluster, format string
 	case format == "":
 		_, err := fmt.Fprint(e.out, view.text(c))
 		return err
-	case view.value == nil:
-		return e.printObject(ctx, c, format)
+	case view.value != nil:
+		return e.print(view.value(c), format)
+	case view.beside != nil:
+		return e.printWith(ctx, c, view.beside(c), format)
 	}
-	return e.print(view.value(c), format)
+	return e.printObject(ctx, c, format)
 }

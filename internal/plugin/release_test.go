@@ -74,10 +74,10 @@ func TestOtherReleases(t *testing.T) {
 	}{
 		"newer, status": {newer, "status shop", []string{"✗ Ready", "✓ Available", "? Encrypted", "2 of 3 nodes Synced", "Rebalancing: shop-1 moves to another shard",
 			"Rebalance (Copying), for an unknown time", "resize shop-1", "Deferred: waits for the night", "✓ 1.4 NEW_SUITE =", "? postquantum", "Migrating", "Observer", "Partial",
-			"18cbf30b…:7", "18cbf30b…:9:2", "cloning from shop-0", "CA, staged", "CrossSigning", "from Hybrid to Strict (Live), for an unknown time", "late is Uploading"}, "days"},
+			"18cbf30b…:7", "18cbf30b…:9:2", "cloning from shop-0", "CA, staged", "CrossSigning", "from Hybrid to Strict (Live), for an unknown time", "… Backups  GaleraBackup late: Uploading", "GaleraUsers, GaleraDatabases: this Kubernetes"}, "days"},
 		"newer, tls":     {newer, "tls shop", []string{"✓ 1.4 NEW_SUITE =", "? postquantum", "CA, staged"}, ""},
 		"newer, recover": {newer, "recover shop", []string{"Migrating", "18cbf30b:9:2", "shop-1 moves to another shard"}, ""},
-		"newer, json":    {newer, "status shop -o json", []string{`"shards":[{"name":"a"}]`, `"severity":"Info"`, `"quic"`}, ""},
+		"newer, json":    {newer, "status shop -o json", []string{`"shards":[{"name":"a"}]`, `"severity":"Info"`, `"quic"`, `"related":{"backups":{"`}, ""},
 		"older, status":  {older, "status shop", []string{"✓ Ready", "? Available", "Restart, for an unknown time", "restart all", "asked for an unknown time ago", "shop-1", "Synced", "not connected"}, "days"},
 		"older, tls":     {older, "tls shop", []string{"shop-0", "?"}, ""},
 		"older, recover": {older, "recover shop", []string{"shop-1", "Running"}, ""},

@@ -27,8 +27,6 @@ type env struct {
 	// kube and namespace are known once connect was called.
 	kube      client.WithWatch
 	namespace string
-	// toldBackups says that the missing right to read backups was told.
-	toldBackups bool
 }
 
 // New returns the root command.

@@ -2,12 +2,13 @@ package plugin
 
 import (
 	"context"
-	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/plugin/related"
 	"github.com/galera-operator/galera-operator/internal/plugin/screen"
 	"github.com/galera-operator/galera-operator/internal/version"
 )
@@ -17,32 +18,34 @@ func (e *env) status() *cobra.Command {
 	var follow bool
 	c := e.onCluster("status", "Show a cluster on one screen: what is wrong, and what to do", func(ctx context.Context, name string) error {
 		e.tellSkew(ctx, name)
-		return e.show(ctx, name, format, follow, screenful{text: func(c *v1alpha1.GaleraCluster) string {
-			return screen.Cluster(c, e.backupsOf(ctx, name), e.style())
-		}})
+		return e.show(ctx, name, format, follow, e.whole(ctx))
 	})
 	outputFlag(c, &format)
 	watchFlag(c, &follow)
 	return c
 }
 
-func watchFlag(c *cobra.Command, follow *bool) {
-	c.Flags().BoolVarP(follow, "watch", "w", false, "show it again at every change")
+// whole shows a cluster with what belongs to it.
+func (e *env) whole(ctx context.Context) screenful {
+	var shown related.Report
+	judge := func(c *v1alpha1.GaleraCluster) related.Report {
+		return related.Judge(c, related.Read(ctx, e.kube, c), time.Now())
+	}
+	return screenful{
+		text: func(c *v1alpha1.GaleraCluster) string {
+			shown = judge(c)
+			return screen.Cluster(c, &shown, e.style())
+		},
+		beside: func(c *v1alpha1.GaleraCluster) map[string]any {
+			shown = judge(c)
+			return map[string]any{"related": shown}
+		},
+		stale: func(c *v1alpha1.GaleraCluster) bool { return !equality.Semantic.DeepEqual(shown, judge(c)) },
+	}
 }
 
-// backupsOf are the backups of a cluster, the latest first. Without the right to read them the screen goes without, and says so once.
-func (e *env) backupsOf(ctx context.Context, name string) []v1alpha1.GaleraBackup {
-	var all v1alpha1.GaleraBackupList
-	if err := e.kube.List(ctx, &all, client.InNamespace(e.namespace)); err != nil {
-		if !e.toldBackups && ctx.Err() == nil {
-			e.toldBackups = true
-			e.say("backups are not shown: %s", err)
-		}
-		return nil
-	}
-	of := slices.DeleteFunc(all.Items, func(b v1alpha1.GaleraBackup) bool { return b.Spec.ClusterRef.Name != name })
-	slices.SortFunc(of, func(a, b v1alpha1.GaleraBackup) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) })
-	return of
+func watchFlag(c *cobra.Command, follow *bool) {
+	c.Flags().BoolVarP(follow, "watch", "w", false, "show it again at every change")
 }
 
 // tellSkew says that this plugin is of another release than the cluster's agents, which are their operator's.

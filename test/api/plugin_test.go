@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,6 +31,11 @@ import (
 
 // kubeconfig writes a file by which programs reach the API server of the tests.
 func kubeconfig(t *testing.T) string {
+	t.Helper()
+	return kubeconfigOf(t, config)
+}
+
+func kubeconfigOf(t *testing.T, config *rest.Config) string {
 	t.Helper()
 	c := clientcmdapi.NewConfig()
 	c.Clusters["test"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
@@ -140,8 +146,11 @@ func TestPluginWithFewRights(t *testing.T) {
 		out, notes, err = w.galera("status", "shop", "--as", "reader")
 		return err == nil
 	})
-	w.Expect(out).To(ContainSubstring("3 of 3 nodes Synced"))
-	w.Expect(notes).To(And(ContainSubstring("backups are not shown"), ContainSubstring("forbidden")))
+	w.Expect(out).To(And(ContainSubstring("3 of 3 nodes Synced"), ContainSubstring("? Backups  ? Users"), MatchRegexp(`not shown +GaleraBackupStores, GaleraBackupSchedules,\s+GaleraBackups, GaleraUsers,\s+GaleraDatabases`),
+		ContainSubstring("$ kubectl auth can-i --list -n plugin-rights")))
+	out, notes, err = w.galera("status", "shop", "--as", "reader", "-o", "json")
+	w.Expect(err).NotTo(HaveOccurred(), notes)
+	w.Expect(out).To(ContainSubstring(`{"kind":"GaleraUser","message":"galerausers.galera-operator.io is forbidden`))
 	_, _, err = w.galera("promote", "shop", "shop-1", "--as", "reader")
 	w.Expect(err).To(MatchError(ContainSubstring(`cannot patch resource "galeraclusters"`)))
 	_, _, err = w.galera("logs", "shop", "--as", "reader")

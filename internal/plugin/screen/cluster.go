@@ -9,21 +9,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/plugin/related"
 )
 
-// Cluster is one screen about a cluster: what is wrong and what to do first, then nodes, encryption, certificates and backups.
-func Cluster(c *v1alpha1.GaleraCluster, backups []v1alpha1.GaleraBackup, s Style) string {
+// Cluster is one screen about a cluster: what is wrong and what to do first, then nodes, encryption, certificates and the last backup. Without a
+// report nothing is said of what belongs to the cluster.
+func Cluster(c *v1alpha1.GaleraCluster, r *related.Report, s Style) string {
 	var b strings.Builder
 	b.WriteString(headline(c, s))
+	b.WriteString(marks(r, s))
 	b.WriteString(troubles(c, s))
 	b.WriteString(operation(c, s))
 	b.WriteString(requests(c, s))
+	b.WriteString(findings(c, r, s))
 	if len(c.Status.Members) > 0 {
 		b.WriteString("\n" + nodes(c, s))
 		b.WriteString("\n" + Encryption(c, s))
 	}
-	if len(backups) > 0 {
-		b.WriteString("\n" + backupsLine(backups, s))
+	if end := lastBackup(r, s) + unread(c, r, s); end != "" {
+		b.WriteString("\n" + end)
 	}
 	return b.String()
 }
@@ -193,26 +197,6 @@ func joinLine(name string, j *v1alpha1.JoinStatus, s Style) string {
 		line += bar(float64(j.BytesDone.Value())/float64(j.BytesTotal.Value())) + " "
 	}
 	return s.note(yellow, name, line+j.Message)
-}
-
-func backupsLine(backups []v1alpha1.GaleraBackup, s Style) string {
-	for _, b := range backups {
-		if b.Status.Phase == v1alpha1.BackupCompleted && b.Status.CompletedAt != nil {
-			size := ""
-			if b.Status.StoredSize != nil {
-				size = ", " + b.Status.StoredSize.String()
-			}
-			line := []cell{plain(fmt.Sprintf("last backup: %s, %s ago%s, at %s", b.Name, age(s.Now.Sub(b.Status.CompletedAt.Time)), size, short(b.Status.Position)))}
-			if s.tooWide([][]cell{line}) {
-				line = []cell{plain("last backup: " + b.Name), plain(age(s.Now.Sub(b.Status.CompletedAt.Time)) + " ago" + size), plain("at " + short(b.Status.Position))}
-			}
-			if c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionVerified); c != nil {
-				line = append(line, mark("Verified", c.Status))
-			}
-			return s.words(line)
-		}
-	}
-	return s.paint(yellow, s.wrap("no backup is complete: "+backups[0].Name+" is "+backups[0].Status.Phase, 0)) + "\n"
 }
 
 // left is how long something is valid.

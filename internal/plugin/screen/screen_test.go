@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/plugin/related"
 )
 
 var update = flag.Bool("update", false, "write testdata")
@@ -69,10 +70,33 @@ func backup(name, phase string) v1alpha1.GaleraBackup {
 	return b
 }
 
+// well is a report without a problem.
+func well() *related.Report {
+	return &related.Report{Backups: &related.Area{State: related.OK, Last: &related.Last{Name: "shop-now", CompletedAt: *at(-5 * time.Hour), StoredSize: "5422Ki",
+		Position: "18cbf30b-e79e-11f1-acc2-86401dfd9420:9", Verified: metav1.ConditionTrue}}, Archive: &related.Area{State: related.OK}, Users: &related.Area{State: related.OK}}
+}
+
+// failing is one where a bucket is missing, the archive is behind, and a user was refused.
+func failing() *related.Report {
+	r := well()
+	r.Backups.State, r.Backups.Last.Verified = related.Failing, metav1.ConditionFalse
+	r.Backups.Findings = []related.Finding{
+		{Kind: "GaleraBackupStore", Namespace: "demo", Name: "offsite", State: related.Failing, Reason: "StoreRefused", Message: "NoSuchBucket: The specified bucket does not exist.",
+			Do:      "Check that the bucket shop exists at https://s3.example.com, and that the key in the Secret s3-key may list it, and write, read and delete there",
+			Command: "kubectl describe galerabackupstore offsite -n demo"},
+		{Kind: "GaleraBackup", Namespace: "demo", Name: "nightly-20260301-0200", State: related.Waiting, Reason: "BackupRunning", Message: "copying the data of shop-1"},
+	}
+	r.Archive = &related.Area{State: related.Failing, Findings: []related.Finding{{Kind: "GaleraCluster", Namespace: "demo", Name: "shop", State: related.Failing, Reason: "StoreRefused",
+		Message: "nothing is archived since 2026-03-01T11:40:00Z: NoSuchBucket", Command: "kubectl describe galerabackupstore offsite -n demo"}}}
+	r.Users = &related.Area{State: related.Failing, Findings: []related.Finding{{Kind: "GaleraUser", Namespace: "front", Name: "app", State: related.Failing, Reason: "ExistsAlready",
+		Message: "the account 'app'@'%' exists and was not made by a GaleraUser: choose another name, or take it over with spec.adopt: true", Command: "kubectl describe galerauser app -n front"}}}
+	return r
+}
+
 // screens are what people see in the situations that matter.
 var screens = map[string]func(Style) string{
 	"ready": func(s Style) string {
-		return Cluster(shop(3), []v1alpha1.GaleraBackup{backup("shop-now", v1alpha1.BackupCompleted)}, s)
+		return Cluster(shop(3), well(), s)
 	},
 	"joining": func(s Style) string {
 		return Cluster(change(shop(3), func(c *v1alpha1.GaleraCluster) {
@@ -154,6 +178,26 @@ var screens = map[string]func(Style) string{
 			c.Status.Primary = c.Status.Members[0].Name
 		}), nil, s)
 	},
+	"backups fail": func(s Style) string { return Cluster(shop(3), failing(), s) },
+	"many users wait": func(s Style) string {
+		r := well()
+		r.Users.State = related.Waiting
+		for i := range 7 {
+			r.Users.Findings = append(r.Users.Findings, related.Finding{Kind: "GaleraUser", Namespace: "front", Name: "app-" + string(rune('0'+i)), State: related.Waiting, Reason: "ClusterBusy",
+				Message: "waiting for the cluster's operation Restart to end", Command: "kubectl describe galerauser app-" + string(rune('0'+i)) + " -n front"})
+		}
+		return Cluster(shop(3), r, s)
+	},
+	"not shown": func(s Style) string {
+		r := &related.Report{Backups: &related.Area{State: related.Unknown}, Users: &related.Area{State: related.Unknown}}
+		for _, kind := range []string{"GaleraBackupStore", "GaleraBackup", "Secret"} {
+			r.Unread = append(r.Unread, related.Unread{Kind: kind, Namespace: "demo", Reason: related.Forbidden})
+		}
+		r.Unread = append(r.Unread, related.Unread{Kind: "GaleraUser", Reason: related.Forbidden}, related.Unread{Kind: "GaleraDatabase", Namespace: "demo", Reason: related.NotInstalled},
+			related.Unread{Kind: "GaleraBackupSchedule", Namespace: "demo", Reason: related.Unreadable, Message: "the server is currently unable to handle the request"})
+		return Cluster(shop(3), r, s)
+	},
+	"no backup yet": func(s Style) string { return Cluster(shop(3), &related.Report{}, s) },
 	"backups": func(s Style) string {
 		running, bad := backup("shop-2", v1alpha1.BackupRunning), backup("shop-3", v1alpha1.BackupCompleted)
 		running.Status.Progress = &v1alpha1.BackupProgress{Summary: "40%"}

@@ -1,0 +1,158 @@
+package screen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/plugin/related"
+)
+
+// findingsMost is how many findings of an area have room.
+const findingsMost = 3
+
+// areas are the parts of a report with their names, without those there is nothing to say of.
+func areas(r *related.Report) (names []string, of []*related.Area) {
+	if r == nil {
+		return nil, nil
+	}
+	for i, a := range []*related.Area{r.Backups, r.Archive, r.Users} {
+		if a != nil {
+			names, of = append(names, []string{"Backups", "Archive", "Users"}[i]), append(of, a)
+		}
+	}
+	return names, of
+}
+
+// marks are one for each area.
+func marks(r *related.Report, s Style) string {
+	names, of := areas(r)
+	if len(of) == 0 {
+		return ""
+	}
+	var words []cell
+	for i, a := range of {
+		words = append(words, areaMark(names[i], a.State))
+	}
+	words[0].text = "  " + words[0].text
+	return s.words(words)
+}
+
+func areaMark(name, state string) cell {
+	switch state {
+	case related.OK:
+		return cell{"✓ " + name, green}
+	case related.Failing:
+		return cell{"✗ " + name, red}
+	case related.Waiting:
+		return cell{"… " + name, yellow}
+	}
+	return cell{"? " + name, yellow}
+}
+
+// findings say what is wrong with what belongs to a cluster. While it accepts no writes everything waits for it, and only failures are told.
+func findings(c *v1alpha1.GaleraCluster, r *related.Report, s Style) string {
+	var b strings.Builder
+	names, of := areas(r)
+	for i, a := range of {
+		told := a.Findings
+		if condition(c, v1alpha1.ConditionAvailable).Status != "True" {
+			told = slices.DeleteFunc(slices.Clone(told), func(f related.Finding) bool { return f.State == related.Waiting })
+		}
+		for n, f := range told {
+			if n == findingsMost {
+				b.WriteString("  " + s.wrap(fmt.Sprintf("and %d more: kubectl galera status %s -n %s -o yaml has all, under related", len(told)-n, c.Name, c.Namespace), 2) + "\n")
+				break
+			}
+			title := areaMark(names[i], f.State)
+			b.WriteString("\n" + s.note(title.colour, title.text, finding(c, f)))
+		}
+	}
+	return b.String()
+}
+
+// finding is one in words, with its command at the end.
+func finding(c *v1alpha1.GaleraCluster, f related.Finding) string {
+	name := f.Kind + " " + f.Name
+	if f.Namespace != c.Namespace {
+		name = f.Kind + " " + f.Namespace + "/" + f.Name
+	}
+	if f.Kind == "GaleraCluster" {
+		name = ""
+	}
+	text := strings.TrimPrefix(name+": "+f.Reason, ": ")
+	for _, more := range []string{f.Message, f.Do} {
+		if more == "" {
+			continue
+		}
+		joint := ". "
+		if more == f.Message {
+			joint = ": "
+		}
+		text += joint + strings.TrimSuffix(more, ".")
+	}
+	if f.Command != "" {
+		text += ": " + f.Command
+	}
+	return text
+}
+
+// lastBackup says when the last backup was complete, or that there is none.
+func lastBackup(r *related.Report, s Style) string {
+	switch {
+	case r == nil || r.Backups == nil && len(r.Unread) > 0:
+		return ""
+	case r.Backups == nil:
+		return s.paint(yellow, s.wrap("there is no backup, and no schedule makes one", 0)) + "\n"
+	case r.Backups.Last == nil && r.Backups.State == related.Unknown:
+		return ""
+	case r.Backups.Last == nil:
+		return s.paint(yellow, s.wrap("no backup is complete", 0)) + "\n"
+	}
+	l := r.Backups.Last
+	size := ""
+	if l.StoredSize != "" {
+		size = ", " + l.StoredSize
+	}
+	ago, at := age(s.Now.Sub(l.CompletedAt.Time))+" ago"+size, "at "+short(l.Position)
+	line := []cell{plain("last backup: " + l.Name + ", " + ago + ", " + at)}
+	if s.tooWide([][]cell{line}) {
+		line = []cell{plain("last backup: " + l.Name), plain(ago), plain(at)}
+	}
+	if l.Verified != "" {
+		line = append(line, mark("Verified", l.Verified))
+	}
+	return s.words(line)
+}
+
+// unread names what could not be read, and why: each reason once.
+func unread(c *v1alpha1.GaleraCluster, r *related.Report, s Style) string {
+	if r == nil {
+		return ""
+	}
+	var out string
+	kinds := map[string][]string{}
+	for _, u := range r.Unread {
+		name := map[string]string{"Secret": "binding Secrets"}[u.Kind]
+		if name == "" {
+			name = u.Kind + "s"
+		}
+		if u.Namespace != c.Namespace && u.Namespace != "" {
+			name += " of " + u.Namespace
+		} else if u.Namespace == "" {
+			name += " of other namespaces"
+		}
+		kinds[u.Reason] = append(kinds[u.Reason], name)
+		if u.Reason == related.Unreadable {
+			out += s.note(yellow, "not shown", name+": "+u.Message)
+		}
+	}
+	if of := kinds[related.Forbidden]; len(of) > 0 {
+		out += s.note(yellow, "not shown", strings.Join(of, ", ")+": you may not list them; ask for that right. Those you have: kubectl auth can-i --list -n "+c.Namespace)
+	}
+	if of := kinds[related.NotInstalled]; len(of) > 0 {
+		out += s.note(yellow, "not shown", strings.Join(of, ", ")+": this Kubernetes does not know the kind. The operator is older than this plugin, or its CRDs were not updated")
+	}
+	return out
+}
