@@ -21,7 +21,7 @@ func memberFailure(in Input) *validate.Problem {
 			reason, blocked = v1alpha1.ReasonSettingsRefused, true
 		case agentapi.FailureForeignUUID, agentapi.FailureDiverged:
 			reason, blocked = v1alpha1.ReasonForeignData, true
-			advice = fmt.Sprintf(". Bring back the right volume; or, if its data is not needed, delete the claim data-%s and the pod: the node then joins by SST", m.Name)
+			advice = fmt.Sprintf(". Bring back the right volume; or, if its data is not needed, run: %s; the node then joins by SST", galera.EmptyVolume(m.Name, in.cluster().Namespace))
 		case agentapi.FailureDowngrade:
 			reason, blocked = v1alpha1.ReasonDowngradeRefused, true
 		case agentapi.FailureUpgrade:
@@ -36,15 +36,15 @@ func memberFailure(in Input) *validate.Problem {
 		case agentapi.FailureHung:
 			blocked = true
 			advice = fmt.Sprintf(". Work that needs only the other nodes continues; everything else waits for this one. Check its storage, and restart it: "+
-				"kubectl delete pod %s -n %s", m.Name, in.cluster().Namespace)
+				"kubectl delete pod %s -n %s --wait=false", m.Name, in.cluster().Namespace)
 		case agentapi.FailureExamining:
 			blocked, advice = true, ". The examination continues and may still succeed; check the storage of its host"
 		case agentapi.FailureFrozen:
 			blocked, advice = true, ". Check the storage of its host. Its server is not killed, and continues when the volume answers again"
 		case agentapi.FailureReadOnly:
 			blocked = true
-			advice = fmt.Sprintf(". Repair the volume, then run: kubectl delete pod %s -n %s. Or, while other nodes serve, replace it by an empty volume: delete the claim data-%s first",
-				m.Name, in.cluster().Namespace, m.Name)
+			advice = fmt.Sprintf(". Repair the volume, then run: kubectl delete pod %s -n %s. Or, while other nodes serve, give it an empty volume: %s",
+				m.Name, in.cluster().Namespace, galera.EmptyVolume(m.Name, in.cluster().Namespace))
 		case agentapi.FailureDiskFull:
 			reason, blocked = v1alpha1.ReasonDiskFull, true
 			advice = makeRoom(in)

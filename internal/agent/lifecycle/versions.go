@@ -30,8 +30,8 @@ func JudgeVersions(b Build, v JoinVerdict, peers map[string]agentapi.PeerView) J
 	case b.Newer != "" && v.Join && alike:
 		return v
 	case b.Newer != "":
-		return Refused(agentapi.FailureDowngrade, "%s; put the later image back. Or, when others serve with an image like this one: "+
-			"delete the claim data-%s and the pod, and it is filled anew", DowngradeMessage(b.Image, b.Newer), b.Name)
+		return Refused(agentapi.FailureDowngrade, "%s; put the later image back. Or, when others serve with an image like this one, give it an "+
+			"empty volume; in its namespace run: %s; it is filled anew", DowngradeMessage(b.Image, b.Newer), galera.EmptyVolume(b.Name, ""))
 	case v.Join && later && len(PrimaryPeers(able)) == 0:
 		p := PrimaryPeers(peers)[0]
 		return Refused(agentapi.FailureDowngrade, "what is missing here would have to come from %s, which runs MariaDB %s; this image has the older %s, "+

@@ -47,11 +47,11 @@ func TestJudgeVersions(t *testing.T) {
 		"an agent of before tells no version":      {Build{Image: older}, may, runs("b", ""), true, ""},
 		"no peer is there":                         {Build{Image: older}, waits, nil, false, ""},
 		"later data, and only later servers":       {Build{Name: "a", Image: older, Newer: later}, may, runs("b", later), false, later + " has used the data"},
-		"later data, and no peer":                  {Build{Name: "a", Image: older, Newer: later}, waits, nil, false, "claim data-a"},
-		"later data, and it may not join":          {Build{Name: "a", Image: older, Newer: later}, waits, runs("b", older), false, "claim data-a"},
+		"later data, and no peer":                  {Build{Name: "a", Image: older, Newer: later}, waits, nil, false, "pvc data-a --wait=false"},
+		"later data, and it may not join":          {Build{Name: "a", Image: older, Newer: later}, waits, runs("b", older), false, "pvc data-a --wait=false"},
 		"later data, and others to be copied":      {Build{Name: "a", Image: older, Newer: later}, may, both(runs("b", later), runs("c", older)), true, ""},
-		"later data, and one that leaves":          {Build{Name: "a", Image: older, Newer: later}, may, runs("b", older, leaves), false, "claim data-a"},
-		"later data, and others of who knows what": {Build{Name: "a", Image: older, Newer: later}, may, runs("b", ""), false, "claim data-a"},
+		"later data, and one that leaves":          {Build{Name: "a", Image: older, Newer: later}, may, runs("b", older, leaves), false, "pvc data-a --wait=false"},
+		"later data, and others of who knows what": {Build{Name: "a", Image: older, Newer: later}, may, runs("b", ""), false, "pvc data-a --wait=false"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := JudgeVersions(c.build, c.v, c.peers)

@@ -151,8 +151,8 @@ func (r *Room) Unusable(name string) *agentapi.Failure {
 		return nil
 	}
 	return &agentapi.Failure{Reason: agentapi.FailureOrderBook, Message: fmt.Sprintf("%v. What this member was ordered before is not known: it takes no orders "+
-		"and starts nothing, its data are left as they are. While others serve, delete its volume claim (data-%s) and then its pod: "+
-		"it comes back by SST", why, name)}
+		"and starts nothing, its data are left as they are. While others serve, give it an empty volume; in its namespace run: %s; "+
+		"it comes back by SST", why, galera.EmptyVolume(name, ""))}
 }
 
 // Report tells the last order, the lines of history, and whether the book can be read.
