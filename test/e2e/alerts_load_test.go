@@ -7,16 +7,17 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
 var _ = Describe("Alerts about load and storage", Label(Slow, Faults), func() {
-	It("tell of a short gcache, of flow control and of conflicts", func(ctx SpecContext) {
+	It("tell of flow control and of conflicts", func(ctx SpecContext) {
 		a, shop := watchAlarms(ctx), sharedCluster(ctx)
 		names := podNames(ctx, shop)
 		w := startWriter(ctx, shop, harness.WriterOptions{Connections: 8, Interval: time.Millisecond})
-		a.fire(ctx, shop, "GaleraCacheWindowShort")
 		By("having one node ask for a pause at each write-set that waits") // a node whose tables are locked is desynced, and asks for none
 		db, err := client(ctx, shop).OpenPod(ctx, names[2])
 		Expect(err).NotTo(HaveOccurred())
@@ -51,6 +52,24 @@ var _ = Describe("Alerts about load and storage", Label(Slow, Faults), func() {
 		stop()
 		a.clear(ctx, shop, "GaleraCertificationConflicts")
 	}, SpecTimeout(10*time.Minute))
+
+	It("tell that the gcache is short, until it was enlarged", func(ctx SpecContext) {
+		a := watchAlarms(ctx)
+		c := create(ctx, harness.Build(newNamespace(ctx, "gcache"), "shop", harness.Replicas(1), harness.Size("8Gi")))
+		Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
+		By("writing 64 MB at once: about 100 kB per second in the average that sizes are chosen by")
+		cl := client(ctx, c)
+		Expect(cl.Exec(ctx, c.Name+"-primary", "CREATE DATABASE much", "CREATE TABLE much.t (id INT PRIMARY KEY AUTO_INCREMENT, v LONGTEXT)")).To(Succeed())
+		for range 64 {
+			Expect(cl.Exec(ctx, c.Name+"-primary", "INSERT INTO much.t (v) VALUES (REPEAT('x', 1000000))")).To(Succeed())
+		}
+		a.fire(ctx, c, "GaleraCacheWindowShort")
+		change(ctx, c, func(s *v1alpha1.GaleraClusterSpec) {
+			s.StateTransfer.ISTWindow = &metav1.Duration{Duration: time.Hour}
+		})
+		kubectlGalera(ctx, c.Namespace, "restart", c.Name, "--wait")
+		a.clear(ctx, c, "GaleraCacheWindowShort")
+	}, SpecTimeout(12*time.Minute))
 
 	It("tell that a copy stands still", func(ctx SpecContext) {
 		a, shop := watchAlarms(ctx), slowTransfers(ctx)
