@@ -119,12 +119,18 @@ func TestBackups(t *testing.T) {
 		want string
 		says string // of the first finding: message, what to do, command
 	}{
-		"nothing":                          {Objects{}, "-", ""},
-		"all is well":                      {Objects{Stores: stores, Schedules: []v1alpha1.GaleraBackupSchedule{aSchedule()}, Backups: []v1alpha1.GaleraBackup{complete}}, "OK", ""},
-		"a store that is used no more":     {Objects{Stores: stores, Backups: []v1alpha1.GaleraBackup{moved, complete}}, "OK", ""},
-		"the store is not there":           {Objects{Backups: []v1alpha1.GaleraBackup{complete}}, "Failing; GaleraBackupStore/offsite Failing StoreNotFound", "kubectl get galerabackupstores -n demo"},
-		"the bucket is missing":            {Objects{Stores: []v1alpha1.GaleraBackupStore{aStore(away("StoreRefused", "NoSuchBucket"))}, Backups: []v1alpha1.GaleraBackup{complete}}, "Failing; GaleraBackupStore/offsite Failing StoreRefused", "bucket shop exists at https://s3.example.com, and that the key in the Secret s3-key"},
-		"the store is cut off":             {Objects{Stores: []v1alpha1.GaleraBackupStore{aStore(away("StoreUnreachable", "timeout"))}, Backups: []v1alpha1.GaleraBackup{complete}}, "Failing; GaleraBackupStore/offsite Failing StoreUnreachable", "NetworkPolicies"},
+		"nothing":                      {Objects{}, "-", ""},
+		"all is well":                  {Objects{Stores: stores, Schedules: []v1alpha1.GaleraBackupSchedule{aSchedule()}, Backups: []v1alpha1.GaleraBackup{complete}}, "OK", ""},
+		"a store that is used no more": {Objects{Stores: stores, Backups: []v1alpha1.GaleraBackup{moved, complete}}, "OK", ""},
+		"the store is not there":       {Objects{Backups: []v1alpha1.GaleraBackup{complete}}, "Failing; GaleraBackupStore/offsite Failing StoreNotFound", "kubectl get galerabackupstores -n demo"},
+		"the bucket is missing":        {Objects{Stores: []v1alpha1.GaleraBackupStore{aStore(away("StoreRefused", "NoSuchBucket"))}, Backups: []v1alpha1.GaleraBackup{complete}}, "Failing; GaleraBackupStore/offsite Failing StoreRefused", "bucket shop exists at https://s3.example.com, and that the key in the Secret s3-key"},
+		"the store is cut off":         {Objects{Stores: []v1alpha1.GaleraBackupStore{aStore(away("StoreUnreachable", "timeout"))}, Backups: []v1alpha1.GaleraBackup{complete}}, "Failing; GaleraBackupStore/offsite Failing StoreUnreachable", "NetworkPolicies"},
+		"a container is missing": {Objects{Stores: []v1alpha1.GaleraBackupStore{aStore(away("StoreRefused", "ContainerNotFound"), func(s *v1alpha1.GaleraBackupStore) {
+			s.Spec.S3, s.Spec.Azure = nil, &v1alpha1.AzureStore{Account: "acme", Container: "shop"}
+		})}, Backups: []v1alpha1.GaleraBackup{complete}}, "Failing; GaleraBackupStore/offsite Failing StoreRefused", "container shop exists at Azure, account acme, and that the ServiceAccount's identity"},
+		"Google's bucket is missing": {Objects{Stores: []v1alpha1.GaleraBackupStore{aStore(away("StoreRefused", "404"), func(s *v1alpha1.GaleraBackupStore) {
+			s.Spec.S3, s.Spec.GCS = nil, &v1alpha1.GCSStore{Bucket: "shop", Credentials: &v1alpha1.GCSCredentials{SecretName: "gcs"}}
+		})}, Backups: []v1alpha1.GaleraBackup{complete}}, "Failing; GaleraBackupStore/offsite Failing StoreRefused", "bucket shop exists at Google Cloud Storage, and that the key in the Secret gcs"},
 		"the store is being checked":       {Objects{Stores: []v1alpha1.GaleraBackupStore{aStore(away("Checking", ""))}, Backups: []v1alpha1.GaleraBackup{complete}}, "Waiting; GaleraBackupStore/offsite Waiting Checking", ""},
 		"the store was changed":            {Objects{Stores: []v1alpha1.GaleraBackupStore{aStore(away("StoreRefused", ""), func(s *v1alpha1.GaleraBackupStore) { s.Generation = 2 })}, Backups: []v1alpha1.GaleraBackup{complete}}, "Waiting; GaleraBackupStore/offsite Waiting Checking", ""},
 		"a backup that waits for it":       {Objects{Stores: []v1alpha1.GaleraBackupStore{aStore(away("StoreRefused", ""))}, Backups: []v1alpha1.GaleraBackup{aBackup("b2", v1alpha1.BackupPending, "StoreRefused", "")}}, "Failing; GaleraBackupStore/offsite Failing StoreRefused", ""},

@@ -62,22 +62,50 @@ func storeAdvice(s *v1alpha1.GaleraBackupStore, reason string) string {
 		}
 		return ""
 	}
-	b := s.Spec.S3
-	if b == nil {
+	o, ok := objectStore(s)
+	if !ok {
 		return ""
 	}
-	where := cmp.Or(b.Endpoint, "Amazon S3, "+cmp.Or(b.Region, "us-east-1"))
 	switch reason {
 	case v1alpha1.ReasonStoreRefused:
 		with := "the ServiceAccount's identity"
-		if b.Credentials != nil {
-			with = "the key in the Secret " + b.Credentials.SecretName
+		if o.secret != "" {
+			with = "the key in the Secret " + o.secret
 		}
-		return fmt.Sprintf("Check that the bucket %s exists at %s, and that %s may list it, and write, read and delete there", b.Bucket, where, with)
+		return fmt.Sprintf("Check that the %s exists at %s, and that %s may list it, and write, read and delete there", o.bucket, o.endpoint, with)
 	case v1alpha1.ReasonStoreUnreachable:
-		return fmt.Sprintf("Check the endpoint (%s): its name in DNS, its certificate (spec.s3.caBundle), and that NetworkPolicies let Jobs reach it", where)
+		return fmt.Sprintf("Check the endpoint (%s): its name in DNS, its certificate (caBundle), and that NetworkPolicies let Jobs reach it", o.endpoint)
 	case v1alpha1.ReasonStoreFull:
 		return "Make room, or keep fewer backups (spec.retention)"
 	}
 	return ""
+}
+
+// place is where an object store is, in words.
+type place struct{ bucket, endpoint, secret string }
+
+func objectStore(s *v1alpha1.GaleraBackupStore) (p place, ok bool) {
+	switch {
+	case s.Spec.S3 != nil:
+		b := s.Spec.S3
+		p = place{bucket: "bucket " + b.Bucket, endpoint: cmp.Or(b.Endpoint, "Amazon S3, "+cmp.Or(b.Region, "us-east-1"))}
+		if b.Credentials != nil {
+			p.secret = b.Credentials.SecretName
+		}
+	case s.Spec.GCS != nil:
+		b := s.Spec.GCS
+		p = place{bucket: "bucket " + b.Bucket, endpoint: cmp.Or(b.Endpoint, "Google Cloud Storage")}
+		if b.Credentials != nil {
+			p.secret = b.Credentials.SecretName
+		}
+	case s.Spec.Azure != nil:
+		b := s.Spec.Azure
+		p = place{bucket: "container " + b.Container, endpoint: cmp.Or(b.Endpoint, "Azure, account "+b.Account)}
+		if b.Credentials != nil {
+			p.secret = b.Credentials.SecretName
+		}
+	default:
+		return p, false
+	}
+	return p, true
 }
