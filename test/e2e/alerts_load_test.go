@@ -68,7 +68,16 @@ var _ = Describe("Alerts about load and storage", Label(Slow, Faults), func() {
 			s.StateTransfer.ISTWindow = &metav1.Duration{Duration: time.Hour}
 		})
 		kubectlGalera(ctx, c.Namespace, "restart", c.Name, "--wait")
+		eventually(ctx, func(o Gomega) { // the alert must not clear because nothing is known
+			cache := status(ctx, c).Members[0].Cache
+			o.Expect(cache).NotTo(BeNil())
+			o.Expect(cache.Window).NotTo(BeNil())
+			o.Expect(cache.Window.Duration).To(BeNumerically(">=", time.Hour), "a gcache of %s", cache.Size.String())
+		})
 		a.clear(ctx, c, "GaleraCacheWindowShort")
+		Consistently(func(o Gomega) {
+			o.Expect(a.Firing(ctx, map[string]string{"alertname": "GaleraCacheWindowShort", "namespace": c.Namespace, hasty: "yes"})).To(BeEmpty())
+		}).WithContext(ctx).WithTimeout(20 * time.Second).WithPolling(5 * time.Second).Should(Succeed())
 	}, SpecTimeout(12*time.Minute))
 
 	It("tell that a copy stands still", func(ctx SpecContext) {

@@ -57,6 +57,6 @@ var _ = Describe("A cluster whose backups fail", Label(Slow, Faults), func() {
 		By("cutting the store off")
 		Expect(kube.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s3, Name: "s3"}}, kubeclient.GracePeriodSeconds(0))).To(Succeed())
 		Expect(kube.Create(ctx, newBackup(c, "later"))).To(Succeed())
-		shows("✓ Ready", "✗ Backups", "StoreUnreachable", "$ kubectl describe galerabackupstore offsite -n "+c.Namespace, "last backup: good")
+		shows("✓ Ready", "✗ Backups", "StoreUnreachable", "connection refused", "$ kubectl describe galerabackupstore offsite -n "+c.Namespace, "last backup: good")
 	}, SpecTimeout(10*time.Minute))
 })

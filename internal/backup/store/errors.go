@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -62,7 +63,8 @@ func (a answer) is(codes []string) bool {
 // query is that of a URL: credentials may stand in it.
 var query = regexp.MustCompile(`(https?://[^\s"?]+)\?[^\s"]*`)
 
-// Explain is an error in the words of the service: its code and message, without the request.
+// Explain is an error in the words of the service: its code and message, without the request. Where no service answers it is the host, and the network's
+// error.
 func Explain(err error) string {
 	var no refused
 	if errors.As(err, &no) {
@@ -71,7 +73,13 @@ func Explain(err error) string {
 	if said, answered := answerOf(err); answered {
 		return query.ReplaceAllString(strings.TrimSuffix(said.code+": "+said.message, ": "), "$1")
 	}
-	return query.ReplaceAllString(err.Error(), "$1")
+	text := err.Error()
+	if sent := (*url.Error)(nil); errors.As(err, &sent) {
+		if to, bad := url.Parse(sent.URL); bad == nil && to.Host != "" { // what the libraries say around it is about themselves
+			text = to.Scheme + "://" + to.Host + ": " + sent.Err.Error()
+		}
+	}
+	return query.ReplaceAllString(text, "$1")
 }
 
 // Missing says that there is no such object. Google's 403, which the library takes for it, and a bucket that is away are none of that.

@@ -42,8 +42,11 @@ func TestReason(t *testing.T) {
 		"no token for the moment":  {&oauth2.RetrieveError{Response: &http.Response{StatusCode: 503}}, task.ReasonStoreUnreachable, false, "no token is given"},
 		"Azure refuses":            {&azcore.ResponseError{StatusCode: 403, ErrorCode: "AuthenticationFailed"}, task.ReasonStoreRefused, true, "AuthenticationFailed"},
 		"Azure is busy":            {&azcore.ResponseError{StatusCode: 503, ErrorCode: "ServerBusy"}, task.ReasonStoreUnreachable, false, "ServerBusy"},
-		"the network, and a token": {&url.Error{Op: "Put", URL: "https://shop.example.org/c/k?sv=1&sig=secret", Err: errors.New("reset")}, task.ReasonStoreUnreachable, false, `Put "https://shop.example.org/c/k": reset`},
-		"the Secret":               {fmt.Errorf("x: %w", refused{errors.New("no key")}), task.ReasonStoreRefused, true, "no key"},
+		"the network, and a token": {&url.Error{Op: "Put", URL: "https://shop.example.org/c/k?sv=1&sig=secret", Err: errors.New("reset")}, task.ReasonStoreUnreachable, false, "https://shop.example.org: reset"},
+		"the network, in a library's words": {fmt.Errorf("blob (code=Unknown): operation error S3: HeadObject, https response error StatusCode: 0, RequestID: , request send failed, %w",
+			&url.Error{Op: "Head", URL: "https://key:secret@s3.svc:9000/shop/k", Err: errors.New("dial tcp 10.96.0.7:9000: connect: connection refused")}), task.ReasonStoreUnreachable, false,
+			"https://s3.svc:9000: dial tcp 10.96.0.7:9000: connect: connection refused"},
+		"the Secret": {fmt.Errorf("x: %w", refused{errors.New("no key")}), task.ReasonStoreRefused, true, "no key"},
 	} {
 		reason, final := Reason(c.err)
 		if says := Explain(c.err); reason != c.reason || final != c.final || says != c.says {
