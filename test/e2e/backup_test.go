@@ -144,8 +144,13 @@ var _ = Describe("A backup", Ordered, Label(Core), func() {
 // marker stands in rows, and must not stand in a store.
 const marker = "clear-text-marker-7c1f"
 
+// placer is a place for backups.
+type placer interface {
+	Place(ctx context.Context, namespace string, recipients ...string) (*v1alpha1.GaleraBackupStore, error)
+}
+
 // makeStore makes a store with its Secrets in a namespace, and waits until it can be used.
-func makeStore(ctx context.Context, objects *harness.ObjectStore, ns string, identity *age.X25519Identity) {
+func makeStore(ctx context.Context, objects placer, ns string, identity *age.X25519Identity) {
 	GinkgoHelper()
 	store, err := objects.Place(ctx, ns, identity.Recipient().String())
 	Expect(err).NotTo(HaveOccurred())

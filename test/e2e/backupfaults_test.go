@@ -117,30 +117,14 @@ var _ = Describe("A backup in trouble", Ordered, Label(Slow, Faults), func() {
 		shop := sharedCluster(ctx)
 		s := &v1alpha1.GaleraBackupStore{}
 		Expect(kube.Get(ctx, kubeclient.ObjectKey{Namespace: shop.Namespace, Name: "offsite"}, s)).To(Succeed())
-		for name, c := range map[string]struct {
-			change func(*v1alpha1.GaleraBackupStore)
-			reason string
-			says   string
-		}{
-			"nobucket": {func(s *v1alpha1.GaleraBackupStore) { s.Spec.S3.Bucket = "no-such-bucket" }, v1alpha1.ReasonStoreRefused, "NoSuchBucket"},
-			"wrongca": {func(s *v1alpha1.GaleraBackupStore) {
-				s.Spec.S3.CABundle = &v1alpha1.CABundle{ConfigMapName: "kube-root-ca.crt"}
-			}, v1alpha1.ReasonStoreUnreachable, "certificate signed by unknown authority"},
-			"nohost": {func(s *v1alpha1.GaleraBackupStore) { s.Spec.S3.Endpoint = "https://no-such-host.invalid" }, v1alpha1.ReasonStoreUnreachable, "no such host"},
-		} {
-			other := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name}, Spec: *s.Spec.DeepCopy()}
-			c.change(other)
-			Expect(kube.Create(ctx, other)).To(Succeed())
-			Expect(kube.Until(ctx, "the store "+name+" is refused", backupTime, func(ctx context.Context) (bool, string, error) {
-				err := kube.Get(ctx, kubeclient.ObjectKeyFromObject(other), other)
-				r := meta.FindStatusCondition(other.Status.Conditions, v1alpha1.ConditionReachable)
-				if err != nil || r == nil {
-					return false, "", err
-				}
-				return r.Reason == c.reason && strings.Contains(r.Message, c.says), r.Reason + ": " + r.Message, nil
-			})).To(Succeed())
-			Expect(kube.Delete(ctx, other)).To(Succeed())
-		}
+		expectRefusals(ctx, s, map[string]refusal{
+			"nobucket": {func(s *v1alpha1.GaleraBackupStoreSpec) { s.S3.Bucket = "no-such-bucket" }, v1alpha1.ReasonStoreRefused, "NoSuchBucket"},
+			"wrongca": {func(s *v1alpha1.GaleraBackupStoreSpec) {
+				s.S3.CABundle = &v1alpha1.CABundle{ConfigMapName: "kube-root-ca.crt"}
+			},
+				v1alpha1.ReasonStoreUnreachable, "certificate signed by unknown authority"},
+			"nohost": {func(s *v1alpha1.GaleraBackupStoreSpec) { s.S3.Endpoint = "https://no-such-host.invalid" }, v1alpha1.ReasonStoreUnreachable, "no such host"},
+		})
 	}, SpecTimeout(8*time.Minute))
 
 	It("is made on schedule, and removed from the store by retention", func(ctx SpecContext) {
@@ -263,6 +247,32 @@ var _ = Describe("A backup in trouble", Ordered, Label(Slow, Faults), func() {
 		Expect(again.Delete(ctx)).To(Succeed())
 	}, SpecTimeout(15*time.Minute))
 })
+
+// refusal is what a store that was changed is refused for.
+type refusal struct {
+	change       func(*v1alpha1.GaleraBackupStoreSpec)
+	reason, says string
+}
+
+// expectRefusals makes stores like one that can be used, and waits for what they are refused for.
+func expectRefusals(ctx context.Context, like *v1alpha1.GaleraBackupStore, all map[string]refusal) {
+	GinkgoHelper()
+	for name, c := range all {
+		other := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: like.Namespace, Name: name}, Spec: *like.Spec.DeepCopy()}
+		c.change(&other.Spec)
+		Expect(kube.Create(ctx, other)).To(Succeed())
+		Expect(kube.Until(ctx, "the store "+name+" is refused", backupTime, func(ctx context.Context) (bool, string, error) {
+			err := kube.Get(ctx, kubeclient.ObjectKeyFromObject(other), other)
+			r := meta.FindStatusCondition(other.Status.Conditions, v1alpha1.ConditionReachable)
+			if err != nil || r == nil {
+				return false, "", err
+			}
+			return r.Reason == c.reason && strings.Contains(r.Message, c.says), r.Reason + ": " + r.Message, nil
+		})).To(Succeed())
+		progress("%s: %s", name, meta.FindStatusCondition(other.Status.Conditions, v1alpha1.ConditionReachable).Message)
+		Expect(kube.Delete(ctx, other)).To(Succeed())
+	}
+}
 
 func newBackup(c *harness.Cluster, name string) *v1alpha1.GaleraBackup {
 	return &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: name},
