@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the container images in Docker; nothing happens when their inputs are unchanged.
-#   hack/images.sh [database|database-old|drivers|exporter|sysbench|operator|cert-manager|object-store|monitoring|all]...
-# "all" is what the local cluster needs, without the operator, the older database, the drivers, the exporter and monitoring.
+#   hack/images.sh [database|database-old|drivers|exporter|sysbench|operator|cert-manager|object-store|google-store|monitoring|all]...
+# "all" is what the local cluster needs, without the operator, the older database, the drivers, the exporter, google-store and monitoring.
 set -euo pipefail
 # shellcheck source=hack/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -93,6 +93,24 @@ object_store() {
   step "build $OBJECT_STORE_IMAGE" docker build -t "$OBJECT_STORE_IMAGE" --label "$LABEL=$hash" -f "$folder/Dockerfile" "$out"
 }
 
+# google_store: fake-gcs-server, behind a program of ours that gives tokens and speaks TLS, for the tests of backups.
+google_store() {
+  local folder="$REPO_DIR/images/google-store" hash out
+  "$HACK_DIR/tools.sh" build fake-gcs-server
+  out=$(mktemp -d)
+  step "compile google-store" compile_google_store "$out"
+  hash=$(folder_hash "$folder" "$out/google-store")-$FAKE_GCS_SERVER_VERSION
+  if ! up_to_date "$GOOGLE_STORE_IMAGE" "$hash"; then
+    step "build $GOOGLE_STORE_IMAGE" docker build -t "$GOOGLE_STORE_IMAGE" --label "$LABEL=$hash" -f "$folder/Dockerfile" "$out"
+  fi
+  rm -r "$out"
+}
+
+compile_google_store() {
+  cp "$CACHE/tools/fake-gcs-server-$FAKE_GCS_SERVER_VERSION/fake-gcs-server" "$1"
+  (cd "$REPO_DIR" && CGO_ENABLED=0 go build -trimpath -tags=disable_grpc_modules -ldflags '-s -w' -o "$1/google-store" ./hack/google-store)
+}
+
 # monitoring: Prometheus and its operator, for hack/monitoring.sh.
 monitoring() {
   local folder="$REPO_DIR/images/monitoring" hash
@@ -140,10 +158,11 @@ build_image() {
   operator) operator ;;
   cert-manager) cert_manager ;;
   object-store) object_store ;;
+  google-store) google_store ;;
   monitoring) monitoring ;;
   all) for image in database sysbench cert-manager object-store; do build_image "$image"; done ;;
   base) debian_base "$2" ;;
-  *) die "usage: hack/images.sh [database|database-old|drivers|exporter|sysbench|operator|cert-manager|object-store|monitoring|all]..." ;;
+  *) die "usage: hack/images.sh [database|database-old|drivers|exporter|sysbench|operator|cert-manager|object-store|google-store|monitoring|all]..." ;;
   esac
 }
 

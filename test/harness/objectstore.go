@@ -47,27 +47,13 @@ type ObjectStore struct {
 func (k *Kube) StartObjectStore(ctx context.Context, namespace string) (*ObjectStore, error) {
 	s := &ObjectStore{Kube: k, Namespace: namespace, access: "test" + strings.ToLower(rand.Text()[:8]), secret: rand.Text(),
 		serverName: "s3." + namespace + ".svc"}
-	image, err := objectStoreImage()
-	if err != nil {
-		return nil, err
+	image, err := pinned("OBJECT_STORE_IMAGE")
+	if err == nil {
+		err = k.manifests(ctx, "object-store.yaml", namespace, map[string]string{"NAMESPACE": namespace, "IMAGE": image, "ACCESS_KEY": s.access, "SECRET_KEY": s.secret})
 	}
-	objects, err := s.objects(image)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		s.podIP, err = k.ready(ctx, "the object store", namespace, "s3")
 	}
-	for _, o := range objects {
-		if err := k.Create(ctx, o); err != nil {
-			return nil, err
-		}
-	}
-	err = k.Until(ctx, "the object store", 2*time.Minute, func(ctx context.Context) (bool, string, error) {
-		p := &corev1.Pod{}
-		if err := k.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "s3"}, p); err != nil {
-			return false, "", err
-		}
-		s.podIP = p.Status.PodIP
-		return PodReady(p), string(p.Status.Phase), nil
-	})
 	if err != nil {
 		return nil, err
 	}
@@ -96,39 +82,51 @@ func repositoryFile(name ...string) ([]byte, error) {
 	}
 }
 
-// objectStoreImage is pinned with everything else.
-func objectStoreImage() (string, error) {
+// pinned is what hack/versions.env says of an image.
+func pinned(name string) (string, error) {
 	text, err := repositoryFile("hack", "versions.env")
 	if err != nil {
 		return "", err
 	}
 	for line := range strings.Lines(string(text)) {
-		if v, ok := strings.CutPrefix(strings.TrimSpace(line), "OBJECT_STORE_IMAGE="); ok {
+		if v, ok := strings.CutPrefix(strings.TrimSpace(line), name+"="); ok {
 			return v, nil
 		}
 	}
-	return "", fmt.Errorf("hack/versions.env names no OBJECT_STORE_IMAGE")
+	return "", fmt.Errorf("hack/versions.env names no %s", name)
 }
 
-// objects are those of hack/manifests/object-store.yaml.
-func (s *ObjectStore) objects(image string) ([]client.Object, error) {
-	text, err := repositoryFile("hack", "manifests", "object-store.yaml")
+// manifests makes the objects of a file in hack/manifests in a namespace, with the values of its ${NAMES} filled in.
+func (k *Kube) manifests(ctx context.Context, file, namespace string, values map[string]string) error {
+	text, err := repositoryFile("hack", "manifests", file)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	filled := os.Expand(string(text), func(name string) string {
-		return map[string]string{"NAMESPACE": s.Namespace, "IMAGE": image, "ACCESS_KEY": s.access, "SECRET_KEY": s.secret}[name]
-	})
-	var out []client.Object
+	filled := os.Expand(string(text), func(name string) string { return values[name] })
 	for document := range strings.SplitSeq(filled, "\n---\n") {
 		o := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(document), o); err != nil {
-			return nil, err
+			return err
 		}
-		o.SetNamespace(s.Namespace)
-		out = append(out, o)
+		o.SetNamespace(namespace)
+		if err := k.Create(ctx, o); err != nil {
+			return err
+		}
 	}
-	return out, nil
+	return nil
+}
+
+// ready waits for a pod, and returns its address.
+func (k *Kube) ready(ctx context.Context, what, namespace, name string) (ip string, err error) {
+	err = k.Until(ctx, what, 2*time.Minute, func(ctx context.Context) (bool, string, error) {
+		p := &corev1.Pod{}
+		if err := k.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, p); err != nil {
+			return false, "", err
+		}
+		ip = p.Status.PodIP
+		return PodReady(p), string(p.Status.Phase), nil
+	})
+	return ip, err
 }
 
 // connect makes a client of this machine, which reaches pods.
