@@ -22,7 +22,7 @@ func (s *Service) gcs(t *testing.T) {
 	}
 	s.Good, s.Wrong, s.Refusal = map[string]string{task.ServiceAccountKey: known}, map[string]string{task.ServiceAccountKey: other}, "invalid_grant"
 	judge := google.NewJudge(public)
-	s.front.admit = judge.Admit
+	s.front.admit, s.Token = judge.Admit, judge.Token
 	if err := judge.CreateBucket(t.Context(), s.Client(), s.Endpoint, Bucket); err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,9 @@ type Service struct {
 	Good, Wrong map[string]string
 	// Refusal is the code that it answers to the wrong ones.
 	Refusal string
-	front   *front
+	// Token is what it gives for the good ones, "" where it gives none.
+	Token string
+	front *front
 }
 
 // Start starts one of the services that package task names.

@@ -23,21 +23,22 @@ const TokenPath = "/token"
 
 // Judge admits requests with the token that it gives.
 type Judge struct {
+	// Token is the one.
+	Token string
 	key   *rsa.PublicKey
-	token string
 }
 
 // NewJudge gives tokens to who signs with a key.
-func NewJudge(key *rsa.PublicKey) *Judge { return &Judge{key, rand.Text()} }
+func NewJudge(key *rsa.PublicKey) *Judge { return &Judge{rand.Text(), key} }
 
 // Admit answers requests for tokens, and refuses others that show none; status 0 is for those it admits.
 func (j *Judge) Admit(r *http.Request) (status int, body string) {
 	switch {
 	case r.URL.Path == TokenPath && j.signed(r):
-		return http.StatusOK, fmt.Sprintf(`{"access_token": %q, "token_type": "Bearer", "expires_in": 3600}`, j.token)
+		return http.StatusOK, fmt.Sprintf(`{"access_token": %q, "token_type": "Bearer", "expires_in": 3600}`, j.Token)
 	case r.URL.Path == TokenPath:
 		return http.StatusBadRequest, `{"error": "invalid_grant", "error_description": "Invalid JWT Signature."}`
-	case r.Header.Get("Authorization") != "Bearer "+j.token:
+	case r.Header.Get("Authorization") != "Bearer "+j.Token:
 		return http.StatusUnauthorized, `{"error": {"code": 401, "message": "Invalid Credentials", "errors": [{"reason": "authError", "message": "Invalid Credentials"}]}}`
 	}
 	return 0, ""
@@ -50,7 +51,7 @@ func (j *Judge) CreateBucket(ctx context.Context, client *http.Client, endpoint,
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Authorization", "Bearer "+j.token)
+	req.Header.Set("Authorization", "Bearer "+j.Token)
 	resp, err := client.Do(req)
 	if err != nil {
 		return err
