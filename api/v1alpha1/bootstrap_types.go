@@ -1,11 +1,15 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
-// BootstrapFrom names the backup that a new cluster begins with. Every node restores it on its own volume. The cluster then forms with a new
-// history, without any SST. If the backup cannot be restored, the cluster is Stalled with the reason. It never comes up empty.
+// BootstrapFrom names the backup, or the living cluster, that a new cluster begins with. Every node restores it on its own volume. The cluster
+// then forms with a new history, without any SST. If that cannot be done, the cluster is Stalled with the reason. It never comes up empty.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.backup) != has(self.store)",message="name exactly one of backup and store"
+// +kubebuilder:validation:XValidation:rule="(has(self.backup) ? 1 : 0) + (has(self.store) ? 1 : 0) + (has(self.cluster) ? 1 : 0) == 1",message="name exactly one of backup, store and cluster"
+// +kubebuilder:validation:XValidation:rule="!has(self.cluster) || !has(self.pointInTime)",message="pointInTime does not go with cluster: a clone holds what its source holds when it is copied; for a point in time name the store of the source's backups"
 type BootstrapFrom struct {
 	// backup is a completed GaleraBackup in the cluster's namespace.
 	// +optional
@@ -14,6 +18,10 @@ type BootstrapFrom struct {
 	// another Kubernetes.
 	// +optional
 	Store *BootstrapStore `json:"store,omitempty"`
+	// cluster is a living GaleraCluster to clone, in this namespace or another one. It is copied once, with all accounts and their passwords
+	// but root's, and stays in service.
+	// +optional
+	Cluster *BootstrapCluster `json:"cluster,omitempty"`
 	// identitySecretRef names a Secret in the cluster's namespace with the private key of one of the recipients (an age identity,
 	// "AGE-SECRET-KEY-1…"). Only the Jobs of the restore mount it. You can delete it when the cluster has started.
 	// +required
@@ -79,6 +87,28 @@ type BootstrapStore struct {
 	ID string `json:"id,omitempty"`
 }
 
+// BootstrapCluster is a living cluster to clone. The clone's operator makes a temporary GaleraBackup of it, NAME-clone in the clone's namespace,
+// and removes it from the store when the clone is Ready.
+type BootstrapCluster struct {
+	// name of the GaleraCluster to clone.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=40
+	Name string `json:"name"`
+	// namespace of that GaleraCluster. Another namespace than this cluster's is accepted only if spec.allowedCloneNamespaces of that cluster
+	// names this one. Default: this cluster's.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Namespace string `json:"namespace,omitempty"`
+	// storeRef names a GaleraBackupStore in this cluster's namespace, which the copy goes through, encrypted for the store's recipients.
+	// +required
+	StoreRef LocalName `json:"storeRef"`
+	// rateLimit is the most that is read from the source's node, in bytes per second, for instance 50Mi. At least 64Ki. Default: no limit.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="quantity(self).compareTo(quantity('64Ki')) >= 0",message="rateLimit must be at least 64Ki (bytes per second)"
+	RateLimit *resource.Quantity `json:"rateLimit,omitempty"`
+}
+
 // Phases of a RestoreStatus.
 const (
 	RestoreFinding   = "Finding"
@@ -89,7 +119,7 @@ const (
 
 // RestoreStatus is the progress of spec.bootstrapFrom.
 type RestoreStatus struct {
-	// phase is Finding (the backup is looked for), Restoring (the volumes are filled), Completed or Failed.
+	// phase is Finding (the backup is looked for, or a clone's is made), Restoring (the volumes are filled), Completed or Failed.
 	// +kubebuilder:validation:Enum=Finding;Restoring;Completed;Failed
 	Phase string `json:"phase"`
 	// observedGeneration is the generation of the spec that this status describes. A failed restore begins again when the spec

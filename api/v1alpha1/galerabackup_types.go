@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"cmp"
+
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -50,6 +52,25 @@ type LocalName struct {
 	Name string `json:"name"`
 }
 
+// BackupClusterRef names the cluster of a backup.
+type BackupClusterRef struct {
+	// name of the GaleraCluster.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// namespace of the GaleraCluster. Another namespace than this backup's is only for the operator, which makes a clone with it
+	// (spec.bootstrapFrom.cluster of a GaleraCluster); it is refused otherwise. Default: this backup's namespace.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Namespace string `json:"namespace,omitempty"`
+}
+
+// Source returns the namespace and the name of the cluster that the backup is of.
+func (b *GaleraBackup) Source() (namespace, name string) {
+	return cmp.Or(b.Spec.ClusterRef.Namespace, b.Namespace), b.Spec.ClusterRef.Name
+}
+
 // Values of GaleraBackupSpec.
 const (
 	BackupMethodStream    = "Stream"
@@ -69,7 +90,7 @@ const (
 type GaleraBackupSpec struct {
 	// clusterRef is the GaleraCluster.
 	// +required
-	ClusterRef LocalName `json:"clusterRef"`
+	ClusterRef BackupClusterRef `json:"clusterRef"`
 	// storeRef is the GaleraBackupStore.
 	// +required
 	StoreRef LocalName `json:"storeRef"`

@@ -148,6 +148,16 @@ type GaleraClusterSpec struct {
 	// +optional
 	AllowedNamespaces *metav1.LabelSelector `json:"allowedNamespaces,omitempty"`
 
+	// allowedCloneNamespaces are the names of the other namespaces whose new clusters may be clones of this one
+	// (spec.bootstrapFrom.cluster). A clone has all data of this cluster, with the password hashes of its accounts. There is no wildcard.
+	// Default: none; this cluster's own namespace needs no entry.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	AllowedCloneNamespaces []string `json:"allowedCloneNamespaces,omitempty"`
+
 	// networkPolicy restricts who can connect to the nodes.
 	// +optional
 	// +kubebuilder:default={}
@@ -169,7 +179,7 @@ type GaleraClusterSpec struct {
 	// +optional
 	Maintenance *MaintenanceSpec `json:"maintenance,omitempty"`
 
-	// bootstrapFrom is the backup that a new cluster begins with. It may be removed once the cluster has started. Default: none;
+	// bootstrapFrom is the backup, or the living cluster, that a new cluster begins with. It may be removed once the cluster has started. Default: none;
 	// the cluster begins empty.
 	// +optional
 	BootstrapFrom *BootstrapFrom `json:"bootstrapFrom,omitempty"`

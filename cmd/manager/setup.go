@@ -38,6 +38,7 @@ import (
 	"github.com/galera-operator/galera-operator/controllers/galerauser"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/backup/clone"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/resources"
@@ -189,15 +190,16 @@ func replacing(opts *options) (*galeracluster.Replacing, error) {
 // backups adds the controllers of backups, their stores and schedules, and of restores.
 func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agents *observe.Agents, asker *observe.AgentClient) error {
 	c, live, jobs := mgr.GetClient(), mgr.GetAPIReader(), job.Options{Image: opts.operatorImage, AssignedUsers: rendering.AssignedUsers, LogFormat: rendering.LogFormat}
+	sources := clone.Sources{Reader: c, Namespaces: opts.namespaces()}
 	return errors.Join(
 		register(galerabackup.Metrics{Reader: c, Leads: mgr.Elected()}),
 		register(galerabackupschedule.Metrics{Reader: c, Leads: mgr.Elected()}),
 		(&galerabackupstore.Reconciler{Client: c, Live: live, Jobs: jobs, Now: time.Now}).SetupWithManager(mgr),
-		(&galerabackup.Reconciler{Client: c, Live: live, Jobs: jobs, Options: rendering, Agents: agents, Admit: asker.AdmitBackup, Events: mgr.GetEventRecorder("galera-operator"), Now: time.Now}).SetupWithManager(mgr),
+		(&galerabackup.Reconciler{Client: c, Live: live, Jobs: jobs, Options: rendering, Agents: agents, Sources: sources, Admit: asker.AdmitBackup, Events: mgr.GetEventRecorder("galera-operator"), Now: time.Now}).SetupWithManager(mgr),
 		(&galerabackupschedule.Reconciler{Client: c, Now: time.Now}).SetupWithManager(mgr),
 		metrics.Registry.Register(galeraarchive.Metrics{Reader: c, Leads: mgr.Elected()}),
 		(&galeraarchive.Reconciler{Client: c, Live: live, Objects: &apply.Objects{Client: c, Live: live}, Jobs: jobs, Options: rendering, Ask: galeraarchive.Ask, Now: time.Now}).SetupWithManager(mgr),
-		(&galerarestore.Reconciler{Client: c, Live: live, Jobs: jobs, Options: rendering, Now: time.Now}).SetupWithManager(mgr),
+		(&galerarestore.Reconciler{Client: c, Live: live, Sources: sources, Jobs: jobs, Options: rendering, Now: time.Now}).SetupWithManager(mgr),
 	)
 }
 

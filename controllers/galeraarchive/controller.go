@@ -197,7 +197,7 @@ func why(p *corev1.Pod) string {
 func (r *Reconciler) makeBase(ctx context.Context, c *v1alpha1.GaleraCluster, name string) error {
 	b := &v1alpha1.GaleraBackup{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: c.Namespace, Labels: map[string]string{v1alpha1.LabelCluster: c.Name}},
-		Spec:       v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.LocalName{Name: c.Name}, StoreRef: c.Spec.Backup.StoreRef, DeletionPolicy: v1alpha1.BackupRetain},
+		Spec:       v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: c.Name}, StoreRef: c.Spec.Backup.StoreRef, DeletionPolicy: v1alpha1.BackupRetain},
 	}
 	return client.IgnoreAlreadyExists(r.Create(ctx, b, client.FieldOwner(apply.FieldOwner)))
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/galera-operator/galera-operator/controllers/retry"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/backup/clone"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
@@ -57,6 +58,8 @@ type Reconciler struct {
 	// Live reads past the cache.
 	Live   client.Reader
 	Agents Agents
+	// Sources are the clusters that may be backed up.
+	Sources clone.Sources
 	// Admit lets the holder of a key take a backup of an agent.
 	Admit func(ctx context.Context, t observe.Target, a agentapi.BackupAdmission) error
 	Jobs  job.Options
@@ -73,6 +76,8 @@ type facts struct {
 	backup  *v1alpha1.GaleraBackup
 	cluster *v1alpha1.GaleraCluster     // nil when there is none
 	store   *v1alpha1.GaleraBackupStore // nil when there is none
+	// clone is the cluster that the backup is made for, nil where none asks for it.
+	clone *v1alpha1.GaleraCluster
 	// other is a backup of the same cluster that runs, "" for none.
 	other  string
 	agents map[string]observe.Seen
@@ -168,34 +173,35 @@ func (r *Reconciler) patchFinalizers(ctx context.Context, b *v1alpha1.GaleraBack
 	return r.Patch(ctx, b, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }
 
-// tidy removes the key once no Job uses it.
+// tidy removes the key once no Job uses it: a backup that has failed for another reason than its Job's end may have one at work.
 func (r *Reconciler) tidy(ctx context.Context, b *v1alpha1.GaleraBackup) error {
+	if _, err := r.stop(ctx, b); err != nil {
+		return err
+	}
 	key := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: job.KeyName(b)}}
 	return apply.Remove(ctx, r.Client, r.Live, b.UID, key)
 }
 
 func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.GaleraBackup) (facts, error) {
 	f := facts{backup: b, now: r.Now()}
-	cluster := &v1alpha1.GaleraCluster{}
-	err := r.Get(ctx, types.NamespacedName{Namespace: b.Namespace, Name: b.Spec.ClusterRef.Name}, cluster)
-	if err == nil {
-		f.cluster = cluster
-		f.agents = r.Agents.Seen(client.ObjectKeyFromObject(cluster))
-	} else if !apierrors.IsNotFound(err) {
+	var err error
+	if f.clone, err = r.cloneOf(ctx, b); err != nil {
 		return f, err
+	}
+	// A cluster of another namespace is not even looked at for anybody but a clone.
+	if namespace, name := b.Source(); namespace == b.Namespace || f.clone != nil {
+		if f.cluster, err = r.Sources.Find(ctx, namespace, name); err != nil {
+			return f, err
+		}
+	}
+	if f.cluster != nil {
+		f.agents = r.Agents.Seen(client.ObjectKeyFromObject(f.cluster))
 	}
 	if f.store, err = r.storeOf(ctx, b); err != nil {
 		return f, err
 	}
-	var all v1alpha1.GaleraBackupList
-	if err := r.List(ctx, &all, client.InNamespace(b.Namespace)); err != nil {
+	if f.other, err = r.other(ctx, b); err != nil {
 		return f, err
-	}
-	for i := range all.Items {
-		o := &all.Items[i]
-		if o.UID != b.UID && o.Spec.ClusterRef == b.Spec.ClusterRef && o.Status.Phase == v1alpha1.BackupRunning {
-			f.other = o.Name
-		}
 	}
 	if b.Status.Attempts > 0 {
 		f.job, err = outcome.Of(ctx, r.Client, b.Namespace, job.Name(b, b.Status.Attempts), f.now)
@@ -232,7 +238,8 @@ func (r *Reconciler) run(ctx context.Context, f facts) error {
 	}
 	t := task.Backup{
 		Address: agentAddress(f.cluster, b.Status.Node), ServerName: resources.ServerName(f.cluster, b.Status.Node),
-		Manifest: manifest.Manifest{ID: b.Status.ID, Namespace: b.Namespace, Cluster: f.cluster.Name, ClusterUID: string(f.cluster.UID),
+		Dir: b.Status.Directory,
+		Manifest: manifest.Manifest{ID: b.Status.ID, Namespace: f.cluster.Namespace, Cluster: f.cluster.Name, ClusterUID: string(f.cluster.UID),
 			Node: b.Status.Node, Compression: b.Spec.Compression, Recipients: b.Status.Recipients},
 	}
 	if limit := b.Spec.RateLimit; limit != nil {

@@ -74,7 +74,10 @@ func pause(to *v1alpha1.GaleraBackupStatus, now time.Time) time.Duration {
 // hindrance is what keeps a backup from beginning, "" for nothing.
 func hindrance(f facts) (reason, message string, stalled bool) {
 	b := f.backup
+	refused := unwanted(f)
 	switch {
+	case refused != "":
+		return v1alpha1.ReasonNamespaceRefused, refused, true
 	case f.cluster == nil:
 		return v1alpha1.ReasonClusterNotFound, fmt.Sprintf("there is no GaleraCluster %q in this namespace: create it, or delete this backup", b.Spec.ClusterRef.Name), true
 	case f.store == nil:
@@ -84,7 +87,7 @@ func hindrance(f facts) (reason, message string, stalled bool) {
 	case f.cluster.Spec.Hibernate:
 		return v1alpha1.ReasonBackupWaiting, "the cluster hibernates", false
 	case f.other != "":
-		return v1alpha1.ReasonBackupWaiting, "the backup " + f.other + " of the same cluster is under way", false
+		return v1alpha1.ReasonBackupWaiting, "the backup " + f.other + ", of the same cluster, is under way", false
 	}
 	reason, message = status.StoreProblem(f.store)
 	return reason, message, false
@@ -143,7 +146,7 @@ func begin(to *v1alpha1.GaleraBackupStatus, f facts, node string) {
 	to.Phase, to.Node, to.Attempts = v1alpha1.BackupRunning, node, to.Attempts+1
 	to.AttemptedAt = new(metav1.NewTime(f.now))
 	// Another cluster of that name may have come since the attempt before.
-	to.ClusterUID, to.Directory = string(f.cluster.UID), manifest.Dir(b.Namespace, f.cluster.Name, string(f.cluster.UID))
+	to.ClusterUID, to.Directory = string(f.cluster.UID), directory(f)
 	if to.ID == "" {
 		to.ID = b.CreationTimestamp.UTC().Format("20060102-150405-") + strings.SplitN(string(b.UID), "-", 2)[0]
 		to.Recipients = slices.Clone(f.store.Spec.Encryption.Recipients)
@@ -152,15 +155,28 @@ func begin(to *v1alpha1.GaleraBackupStatus, f facts, node string) {
 	tell(to, f, v1alpha1.ReasonBackupRunning, "copying the data of "+node, false)
 }
 
+// directory is where the backup lies in its store. That of a clone lies with the clone: the source's own backups, and the archive that goes on
+// from them, may lie in the same bucket, and are not to be mixed with what goes soon.
+func directory(f facts) string {
+	of := f.cluster
+	if f.clone != nil {
+		of = f.clone
+	}
+	return manifest.Dir(of.Namespace, of.Name, string(of.UID))
+}
+
 // running follows an attempt.
 func running(to *v1alpha1.GaleraBackupStatus, f facts) decision {
-	switch {
+	switch refused := unwanted(f); {
 	case f.job.Done && f.job.Result.Error == "" && f.job.Result.Backup != nil:
 		complete(to, f, *f.job.Result.Backup)
 		return decision{}
 	case f.job.Done:
 		failed(to, f, f.job.Result)
 		return decision{again: time.Second}
+	case refused != "":
+		failed(to, f, task.Result{Error: refused, Reason: v1alpha1.ReasonNamespaceRefused, Fatal: true})
+		return decision{}
 	case f.cluster == nil || f.store == nil:
 		reason, message, _ := hindrance(f)
 		failed(to, f, task.Result{Error: message, Reason: reason, Fatal: true})

@@ -10,6 +10,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/backup/clone"
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -46,6 +47,27 @@ func underWay(changes ...func(*facts)) facts {
 	}}, changes...)...)
 }
 
+// elsewhere makes it the backup of a clone, dev/copy of demo/shop.
+func elsewhere(f *facts) {
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "copy", UID: "fedc-ba"}}
+	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{Cluster: &v1alpha1.BootstrapCluster{Name: "shop", Namespace: "demo", StoreRef: v1alpha1.LocalName{Name: "own"}}}
+	b := clone.Backup(c)
+	f.backup.ObjectMeta.Namespace, f.backup.ObjectMeta.Name, f.backup.OwnerReferences, f.backup.Spec = b.Namespace, b.Name, b.OwnerReferences, b.Spec
+	f.cluster.Namespace, f.cluster.Spec.AllowedCloneNamespaces, f.clone = "demo", []string{"dev"}, c
+}
+
+// TestDirectory: what goes soon lies beside neither the backups of its source, nor the archive that goes on from them.
+func TestDirectory(t *testing.T) {
+	f := pending()
+	f.cluster.Namespace = "demo"
+	if got := directory(f); got != "demo/shop/abcd" {
+		t.Error(got)
+	}
+	if got := directory(pending(elsewhere)); got != "dev/copy/fedc" {
+		t.Error(got)
+	}
+}
+
 func failedOnce(f *facts) {
 	s := &f.backup.Status
 	s.Phase, s.Node, s.Attempts, s.AttemptedAt, s.ID = v1alpha1.BackupPending, "shop-1", 1, new(metav1.NewTime(noon.Add(-time.Minute))), "b1"
@@ -68,8 +90,19 @@ func TestDecide(t *testing.T) {
 			f.cluster.Status.Replicas = 1
 			f.agents = map[string]observe.Seen{"shop-0": synced()}
 		}), v1alpha1.BackupRunning, "shop-0", v1alpha1.ReasonBackupRunning, "", false},
-		"no cluster": {pending(func(f *facts) { f.cluster = nil }), v1alpha1.BackupPending, "", v1alpha1.ReasonClusterNotFound, "create it", false},
-		"no store":   {pending(func(f *facts) { f.store = nil }), v1alpha1.BackupPending, "", v1alpha1.ReasonStoreNotFound, "create it", false},
+		"no cluster":                         {pending(func(f *facts) { f.cluster = nil }), v1alpha1.BackupPending, "", v1alpha1.ReasonClusterNotFound, "create it", false},
+		"of a cluster elsewhere, for nobody": {pending(elsewhere, func(f *facts) { f.clone = nil }), v1alpha1.BackupPending, "", v1alpha1.ReasonNamespaceRefused, "spec.bootstrapFrom.cluster", false},
+		"for a clone that asks no more":      {pending(elsewhere, func(f *facts) { f.clone, f.backup.Spec.ClusterRef.Namespace = nil, "" }), v1alpha1.BackupPending, "", v1alpha1.ReasonNamespaceRefused, "delete it", false},
+		"for a clone elsewhere":              {pending(elsewhere), v1alpha1.BackupRunning, "shop-1", v1alpha1.ReasonBackupRunning, "", false},
+		"for a clone elsewhere, without consent": {pending(elsewhere, func(f *facts) { f.cluster.Spec.AllowedCloneNamespaces = nil }), v1alpha1.BackupPending, "", v1alpha1.ReasonNamespaceRefused,
+			"allowedCloneNamespaces", false},
+		"for a clone elsewhere, of no cluster": {pending(elsewhere, func(f *facts) { f.cluster = nil }), v1alpha1.BackupPending, "", v1alpha1.ReasonNamespaceRefused, "allowedCloneNamespaces", false},
+		"consent is withdrawn in the middle": {underWay(elsewhere, func(f *facts) { f.cluster.Spec.AllowedCloneNamespaces = nil }), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonNamespaceRefused,
+			"allowedCloneNamespaces", false},
+		"consent is withdrawn too late": {underWay(elsewhere, func(f *facts) { f.cluster.Spec.AllowedCloneNamespaces = nil }, ended(task.Result{Backup: &task.Stored{Node: "shop-1"}})), v1alpha1.BackupCompleted, "shop-1",
+			v1alpha1.ReasonBackupDone, "", false},
+		"the clone is made something else": {underWay(elsewhere, func(f *facts) { f.clone = nil }), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonNamespaceRefused, "", false},
+		"no store":                         {pending(func(f *facts) { f.store = nil }), v1alpha1.BackupPending, "", v1alpha1.ReasonStoreNotFound, "create it", false},
 		"a store that cannot be used": {pending(func(f *facts) {
 			meta.SetStatusCondition(&f.store.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReachable, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonStoreRefused, Message: "AccessDenied"})
 		}), v1alpha1.BackupPending, "", v1alpha1.ReasonStoreRefused, "AccessDenied", false},

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/clone"
 )
 
 // Metrics exports what backups there are. The leader does, so that no series is there twice.
@@ -98,6 +99,9 @@ func sum(all []v1alpha1.GaleraBackup) map[series]*sums {
 	out := map[series]*sums{}
 	for i := range all {
 		b := &all[i]
+		if clone.Owner(b) != nil {
+			continue // nobody may rely on it
+		}
 		of := series{b.Namespace, b.Spec.ClusterRef.Name, b.Spec.StoreRef.Name}
 		if out[of] == nil {
 			out[of] = &sums{phases: map[string]float64{}}

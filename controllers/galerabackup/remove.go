@@ -2,8 +2,11 @@ package galerabackup
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -33,6 +36,12 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	if b.Status.ID == "" || b.Spec.DeletionPolicy != v1alpha1.BackupDelete || store == nil {
 		return 0, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
 	}
+	if running, err := r.stop(ctx, b); running || err != nil {
+		return whileWaiting, err // what it still writes would stay
+	}
+	if by, err := r.inUse(ctx, b); by != "" || err != nil {
+		return whileWaiting, errors.Join(err, r.tellRemoval(ctx, b, b.DeepCopy(), fmt.Sprintf("the cluster %s is being restored from it", by)))
+	}
 	seen, err := outcome.Of(ctx, r.Client, b.Namespace, job.RemoveName(b), r.Now())
 	switch {
 	case err != nil:
@@ -57,6 +66,35 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 		return 0, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
 	}
 	return whileWaiting, err
+}
+
+// stop ends the Job of the last attempt. running says that its pod may still write.
+func (r *Reconciler) stop(ctx context.Context, b *v1alpha1.GaleraBackup) (running bool, err error) {
+	if b.Status.Attempts == 0 || b.Status.Phase == v1alpha1.BackupCompleted {
+		return false, nil
+	}
+	o, err := outcome.Of(ctx, r.Live, b.Namespace, job.Name(b, b.Status.Attempts), r.Now()) // one that was just made counts
+	if err != nil || !o.Exists || o.Done {
+		return false, err
+	}
+	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: job.Name(b, b.Status.Attempts)}}
+	// It stays to be seen until its pods are gone.
+	return true, apply.Remove(ctx, r.Client, r.Live, b.UID, j, client.PropagationPolicy(metav1.DeletePropagationForeground))
+}
+
+// inUse names a cluster whose volumes are being filled with the backup, "" for none.
+func (r *Reconciler) inUse(ctx context.Context, b *v1alpha1.GaleraBackup) (string, error) {
+	var all v1alpha1.GaleraClusterList
+	if err := r.List(ctx, &all, client.InNamespace(b.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return "", err
+	}
+	for i := range all.Items {
+		c := &all.Items[i]
+		if s := c.Status.Restore; s != nil && s.Phase == v1alpha1.RestoreRestoring && s.ID == b.Status.ID && s.Store == b.Spec.StoreRef.Name && c.DeletionTimestamp == nil {
+			return c.Name, nil
+		}
+	}
+	return "", nil
 }
 
 // removalFailed tells why, and makes another attempt after a while.

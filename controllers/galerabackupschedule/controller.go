@@ -21,6 +21,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/retry"
 	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/backup/clone"
 	"github.com/galera-operator/galera-operator/internal/backup/retention"
 )
 
@@ -136,9 +137,9 @@ func failures(s *v1alpha1.GaleraBackupSchedule, all []v1alpha1.GaleraBackup) (ou
 	return out[:max(0, len(out)-failuresKept)]
 }
 
-// counts says that retention may rely on a backup: one that is to be verified has passed.
+// counts says that retention may rely on a backup: it is not that of a clone, which goes soon, and one that is to be verified has passed.
 func counts(b *v1alpha1.GaleraBackup) bool {
-	if b.Status.Phase != v1alpha1.BackupCompleted || b.Status.CompletedAt == nil {
+	if b.Status.Phase != v1alpha1.BackupCompleted || b.Status.CompletedAt == nil || clone.Owner(b) != nil {
 		return false
 	}
 	return b.Spec.Verify == "" || b.Spec.Verify == v1alpha1.VerifyNone || meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionVerified)

@@ -91,7 +91,10 @@ func TestExpired(t *testing.T) {
 	// One that has not passed its test keeps nothing from being kept.
 	damaged := one("damaged", "2026-11-20T12:00:00Z", v1alpha1.BackupDelete, "shop")
 	damaged.Spec.Verify = v1alpha1.VerifyChecksum
-	all = append(all, damaged)
+	// That of a clone goes soon, whatever the store keeps.
+	temporary := one("temporary", "2026-11-20T18:00:00Z", v1alpha1.BackupDelete, "shop")
+	temporary.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "GaleraCluster", Name: "copy", Controller: new(true)}}
+	all = append(all, damaged, temporary)
 	got := expired(s, all, v1alpha1.BackupRetention{KeepLast: 1}, false, at("2026-11-21T00:00:00Z"))
 	if len(got) != 1 || got[0].Name != "old" {
 		t.Errorf("%+v", got)

@@ -1,5 +1,5 @@
-// Package galerarestore fills the volumes of a new GaleraCluster with the backup that spec.bootstrapFrom names, before there is a pod of a
-// database. The cluster's own controller makes its StatefulSet when that is done.
+// Package galerarestore fills the volumes of a new GaleraCluster with the backup that spec.bootstrapFrom names, or that it has made of the living
+// cluster named there, before there is a pod of a database. The cluster's own controller makes its StatefulSet when that is done.
 package galerarestore
 
 import (
@@ -22,6 +22,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/retry"
 	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/backup/clone"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
@@ -31,7 +32,8 @@ import (
 
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters/status,verbs=get;update;patch
-// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackups;galerabackupstores,verbs=get;list;watch
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackups,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackupstores,verbs=get;list;watch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create
 
@@ -44,7 +46,9 @@ var histories = uuid.MustParse("8f0f7c8e-9a0e-4a55-9c39-3f6a8f8a2d11")
 type Reconciler struct {
 	client.Client
 	// Live reads past the cache.
-	Live    client.Reader
+	Live client.Reader
+	// Sources are the clusters that may be cloned.
+	Sources clone.Sources
 	Options resources.Options
 	Jobs    job.Options
 	// Now is the clock.
@@ -57,9 +61,11 @@ type facts struct {
 	// source is where the backup lies; hindrance why that is not known, "" when it is.
 	source    source
 	hindrance problem
-	find      outcome.Outcome
-	members   []outcome.Outcome // by ordinal
-	now       time.Time
+	// clone is what a clone does before it has a backup; the zero value for other sources.
+	clone   step
+	find    outcome.Outcome
+	members []outcome.Outcome // by ordinal
+	now     time.Time
 }
 
 // source is where a restore takes its backup from.
@@ -77,8 +83,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Get(ctx, req.NamespacedName, c); err != nil || c.DeletionTimestamp != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if c.Spec.BootstrapFrom == nil || c.Status.ClusterUUID != "" || c.Paused() || c.Status.ObservedGeneration < 0 ||
-		c.Status.Restore != nil && c.Status.Restore.Phase == v1alpha1.RestoreCompleted {
+	if c.Paused() || c.Status.ObservedGeneration < 0 {
+		return ctrl.Result{}, nil
+	}
+	if err := r.tidy(ctx, c); err != nil {
+		return retry.Pass(0, err)
+	}
+	if c.Spec.BootstrapFrom == nil || c.Status.ClusterUUID != "" || c.Status.Restore != nil && c.Status.Restore.Phase == v1alpha1.RestoreCompleted {
 		return ctrl.Result{}, nil
 	}
 	if started, err := r.started(ctx, c); started || err != nil {
@@ -110,6 +121,9 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (fa
 	if f.source, f.hindrance, err = r.source(ctx, c); err != nil || c.Status.Restore == nil {
 		return f, err
 	}
+	if err = r.observeClone(ctx, &f); err != nil {
+		return f, err
+	}
 	if f.find, err = outcome.Of(ctx, r.Client, c.Namespace, job.FindName(c), f.now); err != nil {
 		return f, err
 	}
@@ -128,7 +142,10 @@ func (r *Reconciler) source(ctx context.Context, c *v1alpha1.GaleraCluster) (sou
 	from := c.Spec.BootstrapFrom
 	s := source{store: &v1alpha1.GaleraBackupStore{}}
 	var name string
-	if from.Backup != nil {
+	switch {
+	case from.Cluster != nil:
+		name = from.Cluster.StoreRef.Name // what is found there, the copy says
+	case from.Backup != nil:
 		b := &v1alpha1.GaleraBackup{}
 		err := r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: from.Backup.Name}, b)
 		switch {
@@ -140,7 +157,7 @@ func (r *Reconciler) source(ctx context.Context, c *v1alpha1.GaleraCluster) (sou
 			return s, problem{v1alpha1.ReasonBackupNotFound, fmt.Sprintf("the GaleraBackup %q is not complete: it is %s", b.Name, b.Status.Phase)}, nil
 		}
 		name, s.find = b.Spec.StoreRef.Name, task.Find{Dir: b.Status.Directory, ID: b.Status.ID}
-	} else {
+	default:
 		namespace, cluster := from.Store.Namespace, from.Store.Cluster
 		if namespace == "" {
 			namespace = c.Namespace
@@ -190,6 +207,12 @@ func (r *Reconciler) act(ctx context.Context, f facts, d decision) error {
 		}
 		return apply.Keep(ctx, r.Client, r.Live, c.UID, j)
 	}
+	switch {
+	case d.copy:
+		return apply.Keep(ctx, r.Client, r.Live, c.UID, clone.Backup(c))
+	case d.drop:
+		return apply.Remove(ctx, r.Client, r.Live, c.UID, &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: clone.BackupName(c)}})
+	}
 	var errs []error
 	for _, ordinal := range d.restore {
 		errs = append(errs, r.restore(ctx, f, ordinal))
@@ -223,12 +246,13 @@ func history(c *v1alpha1.GaleraCluster, id string, replay *v1alpha1.ReplayStatus
 	return uuid.NewSHA1(histories, []byte(name)).String()
 }
 
-// SetupWithManager registers the reconciler: it is woken by the cluster and its Jobs.
+// SetupWithManager registers the reconciler: it is woken by the cluster, its Jobs, and the copy of a clone.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("galerarestore").
 		For(&v1alpha1.GaleraCluster{}).
 		WithOptions(controller.Options{RateLimiter: retry.BackOff()}).
 		Owns(&batchv1.Job{}).
+		Owns(&v1alpha1.GaleraBackup{}).
 		Complete(r)
 }

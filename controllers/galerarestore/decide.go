@@ -21,6 +21,8 @@ const (
 
 // decision is what is to be there beside the status.
 type decision struct {
+	copy    bool  // the temporary backup that a clone begins with
+	drop    bool  // it is to go
 	find    bool  // the Job that looks for the backup
 	restore []int // the Jobs that fill the volumes of these members
 	again   time.Duration
@@ -53,7 +55,13 @@ func finding(s *v1alpha1.RestoreStatus, f facts) decision {
 	case f.hindrance.reason != "":
 		// What is missing may be created later; until then it is told, and nothing is done.
 		s.Reason, s.Message = f.hindrance.reason, f.hindrance.message
-		return decision{again: whileWaiting}
+		if f.clone.failed && (s.AttemptedAt == nil || s.AttemptedAt.Before(&f.clone.since)) {
+			s.Attempts++ // once for each copy that has failed
+			s.AttemptedAt = new(metav1.NewTime(f.now))
+		}
+		return decision{drop: f.clone.drop, again: whileWaiting}
+	case f.clone.message != "":
+		return copying(s, f)
 	case f.find.Done && f.find.Result.Error == "" && f.find.Result.Backup != nil:
 		b := f.find.Result.Backup
 		s.Phase, s.ID, s.Directory, s.Store, s.Source = v1alpha1.RestoreRestoring, b.ID, b.Dir, f.source.store.Name, b.Position
@@ -71,6 +79,15 @@ func finding(s *v1alpha1.RestoreStatus, f facts) decision {
 		s.Reason, s.Message = "", "looking for the backup"
 	}
 	return decision{find: !f.find.Exists && due(s, f.now) <= 0, again: min(whileWaiting, max(time.Second, due(s, f.now)))}
+}
+
+// copying has a clone's copy made, after a pause where one has failed: until then it is told why.
+func copying(s *v1alpha1.RestoreStatus, f facts) decision {
+	if wait := due(s, f.now); f.clone.make && wait > 0 {
+		return decision{again: min(whileWaiting, max(time.Second, wait))}
+	}
+	s.Reason, s.Message = "", f.clone.message
+	return decision{copy: f.clone.make, drop: f.clone.drop, again: whileWaiting}
 }
 
 // due is how long an attempt that is made again waits.

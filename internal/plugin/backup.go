@@ -32,7 +32,7 @@ func (e *env) backup() *cobra.Command {
 			name = backupName(cluster, time.Now())
 		}
 		b := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: name},
-			Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.LocalName{Name: cluster}, StoreRef: v1alpha1.LocalName{Name: store}, Verify: verify}}
+			Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: cluster}, StoreRef: v1alpha1.LocalName{Name: store}, Verify: verify}}
 		if identity != "" {
 			b.Spec.IdentitySecretRef = &v1alpha1.SecretKey{Name: identity}
 		}

@@ -45,6 +45,34 @@ func TestAgentPortIsForTheOperatorOnly(t *testing.T) {
 	}
 }
 
+// TestBackupPort: the Jobs of this namespace, and of those that may clone the cluster.
+func TestBackupPort(t *testing.T) {
+	c := shop()
+	peers := func() []networkingv1.NetworkPolicyPeer {
+		rules := rulesFor(NetworkPolicy(c, testOptions), agentapi.BackupPort)
+		if len(rules) != 1 {
+			t.Fatalf("%+v", rules)
+		}
+		for _, p := range rules[0].From {
+			if p.PodSelector == nil || p.PodSelector.MatchLabels[v1alpha1.LabelCluster] != "shop" || p.PodSelector.MatchLabels[labelComponent] != ComponentBackup {
+				t.Errorf("other pods than the Jobs of its backups: %+v", p)
+			}
+		}
+		return rules[0].From
+	}
+	if p := peers(); len(p) != 1 || p[0].NamespaceSelector != nil {
+		t.Errorf("without consent: %+v", p)
+	}
+	c.Spec.AllowedCloneNamespaces = []string{"dev"}
+	p := peers()
+	if len(p) != 2 || len(p[1].NamespaceSelector.MatchExpressions) != 1 {
+		t.Fatalf("%+v", p)
+	}
+	if e := p[1].NamespaceSelector.MatchExpressions[0]; e.Key != "kubernetes.io/metadata.name" || e.Operator != "In" || len(e.Values) != 1 || e.Values[0] != "dev" {
+		t.Errorf("%+v", e)
+	}
+}
+
 func TestClientsPort(t *testing.T) {
 	c := shop()
 	open := func() bool {

@@ -46,6 +46,10 @@ func versionOf(f observe.Facts, seen map[string]observe.Seen, name string) strin
 	return ""
 }
 
+// TooOld says that an image's tag names an older series of MariaDB than that of a version, whose data it could not use. A tag that names no series
+// is not too old: who tries it finds out.
+func TooOld(image, version string) bool { return galera.Older(tag(image), version) }
+
 // tag is the tag of an image's name, "" without one.
 func tag(image string) string {
 	image, _, _ = strings.Cut(image, "@")

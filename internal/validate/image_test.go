@@ -54,3 +54,14 @@ func TestImage(t *testing.T) {
 		})
 	}
 }
+
+func TestTooOld(t *testing.T) {
+	for image, want := range map[string]bool{"mariadb:11.4": true, "r:5000/mariadb:10.11.8@sha256:0": true, "mariadb:11.8.1": false, "mariadb:12.0": false, "mariadb:lts": false, "mariadb": false} {
+		if got := TooOld(image, "11.8.9-MariaDB"); got != want {
+			t.Errorf("%s: %v", image, got)
+		}
+	}
+	if TooOld("mariadb:10.11", "") {
+		t.Error("than a version that is not known")
+	}
+}

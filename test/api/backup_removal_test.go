@@ -31,7 +31,7 @@ func TestBackupRemoval(t *testing.T) {
 			store.SetNamespace(name)
 			must(t, kube.Create(ctx, store))
 			b := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "one"}, Spec: v1alpha1.GaleraBackupSpec{
-				ClusterRef: v1alpha1.LocalName{Name: "shop"}, StoreRef: v1alpha1.LocalName{Name: "offsite"}, DeletionPolicy: v1alpha1.BackupDelete}}
+				ClusterRef: v1alpha1.BackupClusterRef{Name: "shop"}, StoreRef: v1alpha1.LocalName{Name: "offsite"}, DeletionPolicy: v1alpha1.BackupDelete}}
 			must(t, kube.Create(ctx, b))
 			r := galerabackup.Reconciler{Client: kube, Live: kube, Jobs: job.Options{Image: "operator"}, Now: time.Now}
 			pass := func() {

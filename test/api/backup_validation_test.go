@@ -68,6 +68,7 @@ func TestBackupAdmission(t *testing.T) {
 		"a restore":                   {backup, `{clusterRef: {name: shop}, storeRef: {name: offsite}, verify: Restore, identitySecretRef: {name: k}}`, ""},
 		"a restore without a key":     {backup, `{clusterRef: {name: shop}, storeRef: {name: offsite}, verify: Restore}`, "needs identitySecretRef"},
 		"a schedule":                  {sched, `{schedule: "30 2 * * *", timeZone: Europe/Vienna, template: {clusterRef: {name: shop}, storeRef: {name: offsite}}}`, ""},
+		"a schedule of one elsewhere": {sched, `{schedule: "@daily", template: {clusterRef: {name: shop, namespace: prod}, storeRef: {name: offsite}}}`, "a schedule makes backups of clusters in its own namespace"},
 		"a schedule in words":         {sched, `{schedule: nightly, template: {clusterRef: {name: shop}, storeRef: {name: offsite}}}`, "schedule in body should match"},
 		"a schedule that replaces":    {sched, `{schedule: "@daily", concurrencyPolicy: Replace, template: {clusterRef: {name: shop}, storeRef: {name: offsite}}}`, `supported values: "Forbid", "Allow"`},
 		"a schedule of nothing":       {sched, `{schedule: "@daily"}`, "spec.template: Required value"},
@@ -102,6 +103,7 @@ func TestBackupImmutable(t *testing.T) {
 		"another volume":              {store, `{volume: {claimName: a}, encryption: {recipients: [KEY]}}`, `{volume: {claimName: b}, encryption: {recipients: [KEY]}}`, "bucket, prefix or claim cannot be changed"},
 		"the policy":                  {backup, `{clusterRef: {name: a}, storeRef: {name: s}}`, `{clusterRef: {name: a}, storeRef: {name: s}, deletionPolicy: Delete}`, ""},
 		"another cluster":             {backup, `{clusterRef: {name: a}, storeRef: {name: s}}`, `{clusterRef: {name: b}, storeRef: {name: s}}`, "a backup cannot be changed"},
+		"a cluster elsewhere":         {backup, `{clusterRef: {name: a}, storeRef: {name: s}}`, `{clusterRef: {name: a, namespace: b}, storeRef: {name: s}}`, "a backup cannot be changed"},
 		"another test":                {backup, `{clusterRef: {name: a}, storeRef: {name: s}}`, `{clusterRef: {name: a}, storeRef: {name: s}, verify: Checksum}`, ""},
 		"another rate":                {backup, `{clusterRef: {name: a}, storeRef: {name: s}, rateLimit: 1Mi}`, `{clusterRef: {name: a}, storeRef: {name: s}, rateLimit: 2Mi}`, "a backup cannot be changed"},
 		"the same rate":               {backup, `{clusterRef: {name: a}, storeRef: {name: s}, rateLimit: 1Mi}`, `{clusterRef: {name: a}, storeRef: {name: s}, rateLimit: 1024Ki}`, ""},
@@ -142,8 +144,20 @@ func TestBootstrapFrom(t *testing.T) {
 		"removed once it has started":   {`backup: {name: a}`, started, ``, ""},
 		"for a cluster that runs":       {``, started, `backup: {name: a}`, refused},
 		"for a cluster that does not":   {``, func(map[string]any) {}, `backup: {name: a}`, ""},
-		"of both":                       {``, func(map[string]any) {}, `{backup: {name: a}, store: {name: b}}`, "name exactly one of backup and store"},
-		"of nothing":                    {``, func(map[string]any) {}, `{}`, "name exactly one of backup and store"},
+		"of both":                       {``, func(map[string]any) {}, `{backup: {name: a}, store: {name: b}}`, "name exactly one of backup, store and cluster"},
+		"of nothing":                    {``, func(map[string]any) {}, `{}`, "name exactly one of backup, store and cluster"},
+		"of a living cluster":           {``, func(map[string]any) {}, `cluster: {name: shop, storeRef: {name: s}}`, ""},
+		"of one elsewhere, slowly":      {``, func(map[string]any) {}, `cluster: {name: shop, namespace: prod, storeRef: {name: s}, rateLimit: 50Mi}`, ""},
+		"of a cluster and a store":      {``, func(map[string]any) {}, `{cluster: {name: shop, storeRef: {name: s}}, store: {name: b}}`, "name exactly one of backup, store and cluster"},
+		"of all three":                  {``, func(map[string]any) {}, `{cluster: {name: shop, storeRef: {name: s}}, store: {name: b}, backup: {name: a}}`, "name exactly one of backup, store and cluster"},
+		"of a cluster, back in time":    {``, func(map[string]any) {}, `{cluster: {name: shop, storeRef: {name: s}}, pointInTime: {latest: true}}`, "pointInTime does not go with cluster"},
+		"of a cluster through nothing":  {``, func(map[string]any) {}, `cluster: {name: shop}`, "storeRef"},
+		"of a cluster at a crawl":       {``, func(map[string]any) {}, `cluster: {name: shop, storeRef: {name: s}, rateLimit: 1Ki}`, "rateLimit must be at least 64Ki"},
+		"of a cluster on a path":        {``, func(map[string]any) {}, `cluster: {name: shop, namespace: "../x", storeRef: {name: s}}`, "namespace in body should match"},
+		"of another cluster, in time":   {`cluster: {name: shop, storeRef: {name: s}}`, restoring("Finding"), `cluster: {name: bar, storeRef: {name: s}}`, ""},
+		"of another cluster, too late":  {`cluster: {name: shop, storeRef: {name: s}}`, restoring("Restoring"), `cluster: {name: bar, storeRef: {name: s}}`, refused},
+		"of a cluster that runs":        {``, started, `cluster: {name: shop, storeRef: {name: s}}`, refused},
+		"of a cluster, once it runs":    {`cluster: {name: shop, storeRef: {name: s}}`, started, ``, ""},
 		"without the private key":       {``, func(map[string]any) {}, `{backup: {name: a}, identitySecretRef: null}`, "identitySecretRef"},
 		"to a time":                     {``, func(map[string]any) {}, `{store: {name: b}, pointInTime: {time: "2026-11-24T12:30:00Z"}}`, ""},
 		"to a transaction":              {``, func(map[string]any) {}, `{store: {name: b}, pointInTime: {gtid: 0-1-4711}}`, ""},
@@ -213,5 +227,14 @@ func TestPointInTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			mustSay(t, kube.Create(context.Background(), backupKind(t, "GaleraCluster", "archived", tc.spec), client.DryRunAll), tc.want)
 		})
+	}
+}
+
+// TestCloneNamespaces: who may clone a cluster is told by name. No word means everybody: whoever may create a namespace would have all data.
+func TestCloneNamespaces(t *testing.T) {
+	for list, want := range map[string]string{
+		`[]`: "", `[dev, test-2]`: "", `["*"]`: "should match", `["dev-*"]`: "should match", `[""]`: "should match", `[Dev]`: "should match", `[a.b]`: "should match", `[dev, dev]`: "Duplicate value",
+	} {
+		mustSay(t, kube.Create(context.Background(), fromYAML(t, "consents", `{storage: {size: 1Gi}, allowedCloneNamespaces: `+list+`}`), client.DryRunAll), want)
 	}
 }

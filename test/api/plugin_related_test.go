@@ -35,7 +35,7 @@ func TestPluginShowsWhatBelongsToACluster(t *testing.T) {
 		LastTransitionTime: metav1.Now(), ObservedGeneration: s.Generation}}
 	must(t, kube.Status().Update(ctx, s))
 	b := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "plugin-related", Name: "now"},
-		Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.LocalName{Name: "shop"}, StoreRef: v1alpha1.LocalName{Name: "offsite"}}}
+		Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: "shop"}, StoreRef: v1alpha1.LocalName{Name: "offsite"}}}
 	must(t, kube.Create(ctx, b))
 	d := &v1alpha1.GaleraDatabase{ObjectMeta: metav1.ObjectMeta{Namespace: "plugin-related", Name: "orders"}, Spec: v1alpha1.GaleraDatabaseSpec{ClusterRef: v1alpha1.ClusterReference{Name: "shop"}}}
 	must(t, kube.Create(ctx, d))

@@ -51,7 +51,7 @@ var _ = Describe("A backup", Ordered, Label(Core), func() {
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 		backup = &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: shop.Namespace, Name: "first"},
-			Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.LocalName{Name: shop.Name}, StoreRef: v1alpha1.LocalName{Name: "offsite"},
+			Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: shop.Name}, StoreRef: v1alpha1.LocalName{Name: "offsite"},
 				Verify: v1alpha1.VerifyRestore, IdentitySecretRef: &v1alpha1.SecretKey{Name: "identity"}}}
 		Expect(kube.Create(ctx, backup)).To(Succeed())
 		waitBackup(ctx, backup)

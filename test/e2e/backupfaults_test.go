@@ -276,5 +276,5 @@ func expectRefusals(ctx context.Context, like *v1alpha1.GaleraBackupStore, all m
 
 func newBackup(c *harness.Cluster, name string) *v1alpha1.GaleraBackup {
 	return &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: name},
-		Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.LocalName{Name: c.Name}, StoreRef: v1alpha1.LocalName{Name: "offsite"}}}
+		Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: c.Name}, StoreRef: v1alpha1.LocalName{Name: "offsite"}}}
 }

@@ -331,7 +331,7 @@ var _ = Describe("Users", Label(Slow, Faults), func() {
 		early := userOf(ctx, shop, ns, "early", nil)
 		awaitUser(ctx, early, v1alpha1.ConditionReady, "True Ready")
 		backup := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "before"},
-			Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.LocalName{Name: shop.Name}, StoreRef: v1alpha1.LocalName{Name: "offsite"}}}
+			Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: shop.Name}, StoreRef: v1alpha1.LocalName{Name: "offsite"}}}
 		Expect(kube.Create(ctx, backup)).To(Succeed())
 		waitBackup(ctx, backup)
 		late := userOf(ctx, shop, ns, "late", nil)

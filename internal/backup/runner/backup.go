@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -38,7 +39,7 @@ const (
 // backup copies what the node streams into the store, and writes the manifest last.
 func backup(ctx context.Context, bucket *store.Bucket, t task.Backup) (task.Result, error) {
 	m := t.Manifest
-	base := path.Join(manifest.Dir(m.Namespace, m.Cluster, m.ClusterUID), m.ID)
+	base := path.Join(cmp.Or(t.Dir, manifest.Dir(m.Namespace, m.Cluster, m.ClusterUID)), m.ID)
 	if exists, err := store.Exists(ctx, bucket, path.Join(base, manifest.Name)); err != nil {
 		return task.Result{}, stored("the store could not be asked for the backup", err)
 	} else if exists {
@@ -82,7 +83,7 @@ func backup(ctx context.Context, bucket *store.Bucket, t task.Backup) (task.Resu
 	if err := put(ctx, bucket, path.Join(base, manifest.Name), text); err != nil {
 		return task.Result{}, err
 	}
-	return task.Result{Backup: describe(m, text)}, nil
+	return task.Result{Backup: describe(m, text, path.Dir(base))}, nil
 }
 
 func taken(ctx context.Context, bucket *store.Bucket, base string) (task.Result, error) {
@@ -90,11 +91,12 @@ func taken(ctx context.Context, bucket *store.Bucket, base string) (task.Result,
 	if err != nil {
 		return task.Result{}, err
 	}
-	return task.Result{Backup: describe(m, text)}, nil
+	return task.Result{Backup: describe(m, text, path.Dir(base))}, nil
 }
 
-func describe(m manifest.Manifest, text []byte) *task.Stored {
-	return &task.Stored{ID: m.ID, Dir: manifest.Dir(m.Namespace, m.Cluster, m.ClusterUID), Node: m.Node, Position: m.Position, GTID: m.GTID,
+// describe tells of a backup that lies in a directory, whatever it says of itself.
+func describe(m manifest.Manifest, text []byte, dir string) *task.Stored {
+	return &task.Stored{ID: m.ID, Dir: dir, Node: m.Node, Position: m.Position, GTID: m.GTID,
 		ServerVersion: m.ServerVersion, StartedAt: m.StartedAt, CompletedAt: m.CompletedAt, StreamBytes: m.StreamBytes, StoredBytes: m.StoredBytes(),
 		Checksum: manifest.Checksum(text)}
 }

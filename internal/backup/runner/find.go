@@ -45,9 +45,7 @@ func find(ctx context.Context, bucket *store.Bucket, t task.Find) (task.Result, 
 		}
 		return task.Result{}, fatal(task.ReasonDamaged, fmt.Errorf("the backup %s cannot be opened: %w", base, err))
 	}
-	found := describe(m, text)
-	found.Dir = path.Dir(base) // where it lies, whatever it says of itself
-	return task.Result{Backup: found, Replay: replay}, nil
+	return task.Result{Backup: describe(m, text, path.Dir(base)), Replay: replay}, nil
 }
 
 // locate returns where a backup lies: the latest below a directory when no ID is given, and the latest before a point in time.

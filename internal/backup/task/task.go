@@ -85,6 +85,8 @@ type Check struct{}
 type Backup struct {
 	// Manifest is what is known of the backup before.
 	Manifest manifest.Manifest `json:"manifest"`
+	// Dir is the directory it is to lie in; "" for that of its cluster.
+	Dir string `json:"dir,omitempty"`
 	// Address of the node's agent, HOST:PORT, and the name in its certificate.
 	Address    string `json:"address"`
 	ServerName string `json:"serverName"`

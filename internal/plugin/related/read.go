@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/clone"
 )
 
 // Kinds that are read.
@@ -53,7 +54,10 @@ func Read(ctx context.Context, kube client.Reader, c *v1alpha1.GaleraCluster) Ob
 	r.list(ctx, backup, c.Namespace, &backups)
 	r.to.Stores = stores.Items
 	r.to.Schedules = slices.DeleteFunc(schedules.Items, func(s v1alpha1.GaleraBackupSchedule) bool { return s.Spec.Template.ClusterRef.Name != c.Name })
-	r.to.Backups = slices.DeleteFunc(backups.Items, func(b v1alpha1.GaleraBackup) bool { return b.Spec.ClusterRef.Name != c.Name })
+	r.to.Backups = slices.DeleteFunc(backups.Items, func(b v1alpha1.GaleraBackup) bool {
+		namespace, name := b.Source()
+		return name != c.Name || namespace != c.Namespace || clone.Owner(&b) != nil // nobody may rely on that of a clone
+	})
 
 	var users v1alpha1.GaleraUserList
 	var databases v1alpha1.GaleraDatabaseList

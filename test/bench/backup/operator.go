@@ -20,7 +20,7 @@ import (
 // byOperator makes a backup, and returns it with the time from the node's first byte to the manifest.
 func (b *bench) byOperator(ctx context.Context, round int) (*v1alpha1.GaleraBackup, time.Duration, error) {
 	backup := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: fmt.Sprintf("round-%d", round)},
-		Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.LocalName{Name: b.cluster.Name}, StoreRef: v1alpha1.LocalName{Name: storeName}}}
+		Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: b.cluster.Name}, StoreRef: v1alpha1.LocalName{Name: storeName}}}
 	if err := b.kube.Create(ctx, backup); err != nil {
 		return nil, 0, err
 	}

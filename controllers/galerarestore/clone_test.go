@@ -1,0 +1,334 @@
+package galerarestore
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/clone"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+// asking is a cluster in dev that is to be a clone of prod/shop, which admits it and serves.
+func asking() (*v1alpha1.GaleraCluster, copied) {
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "copy", UID: "u1", Generation: 1}}
+	c.Spec.Replicas = 3
+	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{Cluster: &v1alpha1.BootstrapCluster{Name: "shop", Namespace: "prod", StoreRef: v1alpha1.LocalName{Name: "own"}}}
+	s := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "shop", UID: "u0"}}
+	s.Spec.AllowedCloneNamespaces = []string{"dev"}
+	s.Status.Members = []v1alpha1.MemberStatus{{Name: "shop-0", Version: "11.8.9-MariaDB"}, {Name: "shop-1", Version: "11.4.2-MariaDB"}}
+	meta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue})
+	return c, copied{source: s, watched: true, image: "mariadb:11.8"}
+}
+
+// made is the copy in a phase, with what it tells.
+func made(c *v1alpha1.GaleraCluster, phase string, stalled bool, reason, message string) *v1alpha1.GaleraBackup {
+	b := clone.Backup(c)
+	b.CreationTimestamp = metav1.NewTime(noon)
+	b.Status.Phase, b.Status.ID, b.Status.Directory = phase, "b1", "dev/copy/u1"
+	told := metav1.Condition{Type: v1alpha1.ConditionComplete, Status: metav1.ConditionFalse, Reason: reason, Message: message}
+	meta.SetStatusCondition(&b.Status.Conditions, told)
+	if told.Type = v1alpha1.ConditionStalled; stalled {
+		told.Status = metav1.ConditionTrue
+		meta.SetStatusCondition(&b.Status.Conditions, told)
+	}
+	return b
+}
+
+func TestCloning(t *testing.T) {
+	const none = ""
+	for name, tc := range map[string]struct {
+		change       func(*v1alpha1.GaleraCluster, *copied)
+		reason, says string
+		make, drop   bool
+		found        bool
+	}{
+		"all is well": {func(*v1alpha1.GaleraCluster, *copied) {}, none, "copy the cluster prod/shop", true, false, false},
+		"no consent": {func(_ *v1alpha1.GaleraCluster, k *copied) { k.source.Spec.AllowedCloneNamespaces = nil },
+			v1alpha1.ReasonNamespaceRefused, `add "dev" to its spec.allowedCloneNamespaces`, false, false, false},
+		"no such cluster elsewhere": {func(_ *v1alpha1.GaleraCluster, k *copied) { k.source = nil },
+			v1alpha1.ReasonNamespaceRefused, `add "dev" to its spec.allowedCloneNamespaces`, false, false, false},
+		"no such cluster here": {func(c *v1alpha1.GaleraCluster, k *copied) {
+			k.source, c.Spec.BootstrapFrom.Cluster.Namespace = nil, ""
+		}, v1alpha1.ReasonClusterNotFound, `no GaleraCluster "shop" in this namespace`, false, false, false},
+		"here, which needs no consent": {func(c *v1alpha1.GaleraCluster, k *copied) {
+			k.source.Namespace, k.source.Spec.AllowedCloneNamespaces, c.Spec.BootstrapFrom.Cluster.Namespace = "dev", nil, "dev"
+		}, none, "copy the cluster dev/shop", true, false, false},
+		"itself": {func(c *v1alpha1.GaleraCluster, k *copied) {
+			k.source, c.Spec.BootstrapFrom.Cluster.Namespace, c.Spec.BootstrapFrom.Cluster.Name = c, "", c.Name
+		}, v1alpha1.ReasonClusterNotFound, "this cluster itself", false, false, false},
+		"a namespace that is not watched": {func(_ *v1alpha1.GaleraCluster, k *copied) { k.source, k.watched = nil, false },
+			v1alpha1.ReasonNamespaceRefused, "does not watch the namespace prod", false, false, false},
+		"a later MariaDB": {func(_ *v1alpha1.GaleraCluster, k *copied) { k.image = "mariadb:11.4@sha256:00" },
+			v1alpha1.ReasonVersionRefused, "set spec.image", false, false, false},
+		"an image that tells no series": {func(_ *v1alpha1.GaleraCluster, k *copied) { k.image = "mariadb:stable" }, none, "copy the cluster", true, false, false},
+		"a source that does not serve": {func(_ *v1alpha1.GaleraCluster, k *copied) { k.source.Status.Conditions = nil },
+			v1alpha1.ReasonBackupWaiting, "does not accept writes", false, false, false},
+		"a source that sleeps": {func(_ *v1alpha1.GaleraCluster, k *copied) { k.source.Spec.Hibernate = true },
+			v1alpha1.ReasonBackupWaiting, "hibernates", false, false, false},
+		"a source that is paused": {func(_ *v1alpha1.GaleraCluster, k *copied) {
+			k.source.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"}
+		}, v1alpha1.ReasonClusterPaused, "paused", false, false, false},
+		"a source that goes": {func(_ *v1alpha1.GaleraCluster, k *copied) { k.source.DeletionTimestamp = new(metav1.NewTime(noon)) },
+			v1alpha1.ReasonClusterNotFound, "being deleted", false, false, false},
+		"begun": {func(c *v1alpha1.GaleraCluster, k *copied) {
+			k.backup = made(c, v1alpha1.BackupPending, false, v1alpha1.ReasonBackupWaiting, "2 of 3 are Synced")
+		}, none, "2 of 3 are Synced", false, false, false},
+		"begun, and the consent is gone": {func(c *v1alpha1.GaleraCluster, k *copied) {
+			k.source.Spec.AllowedCloneNamespaces, k.backup = nil, made(c, v1alpha1.BackupPending, true, v1alpha1.ReasonNamespaceRefused, "no")
+		}, v1alpha1.ReasonNamespaceRefused, "allowedCloneNamespaces", false, false, false},
+		"begun, and stalled": {func(c *v1alpha1.GaleraCluster, k *copied) {
+			k.backup = made(c, v1alpha1.BackupPending, true, v1alpha1.ReasonStoreNotFound, "no store")
+		}, v1alpha1.ReasonStoreNotFound, "no store", false, false, false},
+		"under way": {func(c *v1alpha1.GaleraCluster, k *copied) {
+			k.source.Status.Conditions, k.backup = nil, made(c, v1alpha1.BackupRunning, false, v1alpha1.ReasonBackupRunning, "the data of shop-1")
+		}, none, "the data of shop-1", false, false, false},
+		"complete, whatever became of the source": {func(c *v1alpha1.GaleraCluster, k *copied) {
+			k.source, k.watched, k.backup = nil, false, made(c, v1alpha1.BackupCompleted, false, v1alpha1.ReasonBackupDone, "")
+		}, none, "", false, false, true},
+		"failed": {func(c *v1alpha1.GaleraCluster, k *copied) {
+			k.backup = made(c, v1alpha1.BackupFailed, true, v1alpha1.ReasonStoreRefused, "AccessDenied")
+		}, v1alpha1.ReasonStoreRefused, "AccessDenied", false, true, false},
+		"of a cluster that was named before": {func(c *v1alpha1.GaleraCluster, k *copied) {
+			k.backup = made(c, v1alpha1.BackupCompleted, false, v1alpha1.ReasonBackupDone, "")
+			k.backup.Spec.ClusterRef.Name = "bar"
+		}, none, "removing", false, true, false},
+		"on its way out": {func(c *v1alpha1.GaleraCluster, k *copied) {
+			k.backup = made(c, v1alpha1.BackupCompleted, false, v1alpha1.ReasonBackupDone, "")
+			k.backup.DeletionTimestamp = new(metav1.NewTime(noon))
+		}, none, "to go", false, false, false},
+		"on its way out, and held": {func(c *v1alpha1.GaleraCluster, k *copied) {
+			k.backup = made(c, v1alpha1.BackupFailed, true, v1alpha1.ReasonBackupRemoving, "object lock")
+			k.backup.DeletionTimestamp = new(metav1.NewTime(noon))
+		}, v1alpha1.ReasonBackupRemoving, "object lock", false, false, false},
+		"somebody's backup of that name": {func(c *v1alpha1.GaleraCluster, k *copied) {
+			k.backup = made(c, v1alpha1.BackupCompleted, false, v1alpha1.ReasonBackupDone, "")
+			k.backup.OwnerReferences = nil
+		}, v1alpha1.ReasonNameConflict, "was not made for this cluster", false, false, false},
+	} {
+		c, k := asking()
+		tc.change(c, &k)
+		s := cloning(c, k)
+		if s.problem.reason != tc.reason || !strings.Contains(s.problem.message+s.message, tc.says) || s.make != tc.make || s.drop != tc.drop || (s.find != nil) != tc.found {
+			t.Errorf("%s: %+v", name, s)
+		}
+		if s.find != nil && *s.find != (task.Find{Dir: "dev/copy/u1", ID: "b1"}) {
+			t.Errorf("%s: %+v", name, s.find)
+		}
+		if s.find == nil && s.problem.reason == "" && s.message == "" {
+			t.Errorf("%s: it waits without a word, and would look for a backup of no name", name)
+		}
+	}
+}
+
+// TestRefusalsTellNothing: a namespace without consent is not told whether there is such a cluster, nor how it is.
+func TestRefusalsTellNothing(t *testing.T) {
+	c, k := asking()
+	k.source = nil
+	want := cloning(c, k)
+	for name, change := range map[string]func(*v1alpha1.GaleraCluster){
+		"it serves":    func(*v1alpha1.GaleraCluster) {},
+		"it does not":  func(s *v1alpha1.GaleraCluster) { s.Status.Conditions = nil },
+		"it is paused": func(s *v1alpha1.GaleraCluster) { s.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"} },
+		"it is later":  func(s *v1alpha1.GaleraCluster) { s.Status.Members[0].Version = "99.1" },
+	} {
+		c, k := asking()
+		k.source.Spec.AllowedCloneNamespaces = []string{"others"}
+		change(k.source)
+		if got := cloning(c, k); got != want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestLost: a copy that is gone while volumes are filled with it is not replaced by another one.
+func TestLost(t *testing.T) {
+	c, _ := asking()
+	s := &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreRestoring, ID: "b1"}
+	b := made(c, v1alpha1.BackupCompleted, false, "", "")
+	if p := lost(s, b); p.reason != "" {
+		t.Errorf("%+v", p)
+	}
+	other := b.DeepCopy()
+	other.Status.ID = "b2"
+	for _, b := range []*v1alpha1.GaleraBackup{nil, other} {
+		if p := lost(s, b); p.reason != v1alpha1.ReasonBackupNotFound {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
+func TestNeeded(t *testing.T) {
+	c, _ := asking()
+	if !needed(c) {
+		t.Error("while it is made")
+	}
+	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue})
+	if needed(c) {
+		t.Error("once the clone is Ready")
+	}
+	c.Status.Conditions, c.Spec.BootstrapFrom = nil, nil
+	if needed(c) {
+		t.Error("once it is asked for no more")
+	}
+}
+
+// cloned is a clone in a world that withdraws consent, fails copies, and deletes what it likes.
+type cloned struct {
+	*simulated
+	source  *v1alpha1.GaleraCluster
+	backup  *v1alpha1.GaleraBackup
+	made    int
+	taken   map[string]bool // the ids of copies that were completed with consent
+	unasked bool            // a copy was begun without consent
+}
+
+func beginClone() *cloned {
+	s := &cloned{simulated: begin(3), taken: map[string]bool{}}
+	c, k := asking()
+	c.UID = types.UID("u1")
+	s.cluster, s.source = c, k.source
+	return s
+}
+
+// pass is what Reconcile does.
+func (s *cloned) pass() {
+	if r := s.cluster.Status.Restore; r != nil && r.Phase == v1alpha1.RestoreCompleted {
+		return
+	}
+	f := facts{cluster: s.cluster, now: s.now, source: source{store: &v1alpha1.GaleraBackupStore{}}}
+	f.source.store.Name = "own"
+	if s.cluster.Status.Restore != nil {
+		s.observe(&f)
+	}
+	next := s.cluster.Status.DeepCopy()
+	d := decide(next, f)
+	if !equality.Semantic.DeepEqual(next.Restore, s.cluster.Status.Restore) {
+		s.cluster.Status = *next
+		return
+	}
+	switch {
+	case d.find:
+		s.make(fmt.Sprint("find-", s.cluster.Status.Restore.Attempts), &jobRun{member: -1, id: f.source.find.ID})
+	case d.copy && s.backup == nil:
+		s.made++
+		s.backup = made(s.cluster, v1alpha1.BackupPending, false, "", "")
+		s.backup.CreationTimestamp, s.backup.Status.ID = metav1.NewTime(s.now), fmt.Sprint("b", s.made)
+		s.unasked = s.unasked || !clone.Admits(s.source, s.cluster.Namespace)
+	case d.drop:
+		s.backup = nil
+	}
+	for _, i := range d.restore {
+		r := s.cluster.Status.Restore
+		s.make(fmt.Sprint("restore-", i, "-", r.ObservedGeneration, "-", r.Attempts), &jobRun{member: i, id: r.ID, history: r.History})
+	}
+}
+
+func (s *cloned) observe(f *facts) {
+	r := s.cluster.Status.Restore
+	if r.Phase == v1alpha1.RestoreRestoring {
+		f.hindrance = lost(r, s.backup)
+	} else {
+		f.clone = cloning(s.cluster, copied{source: s.source, watched: true, backup: s.backup})
+		if f.hindrance = f.clone.problem; f.clone.find != nil {
+			f.source.find = *f.clone.find
+		}
+	}
+	f.find = s.outcome(fmt.Sprint("find-", r.Attempts))
+	for i := range s.volumes {
+		f.members = append(f.members, s.outcome(fmt.Sprint("restore-", i, "-", r.ObservedGeneration, "-", r.Attempts)))
+	}
+}
+
+// copying brings the copy a step further, as the controller of backups does.
+func (s *cloned) copying(how string) {
+	b := s.backup
+	if b == nil || b.Status.Phase == v1alpha1.BackupCompleted || b.Status.Phase == v1alpha1.BackupFailed {
+		return
+	}
+	switch {
+	case !clone.Admits(s.source, s.cluster.Namespace) && b.Status.Phase == v1alpha1.BackupRunning, how == "fails":
+		b.Status.Phase = v1alpha1.BackupFailed
+	case !clone.Admits(s.source, s.cluster.Namespace):
+	case b.Status.Phase == v1alpha1.BackupPending:
+		b.Status.Phase = v1alpha1.BackupRunning
+	default:
+		b.Status.Phase, s.latest = v1alpha1.BackupCompleted, b.Status.ID
+		s.taken[b.Status.ID] = true
+	}
+}
+
+// calm lets everything go on.
+func (s *cloned) calm() {
+	s.source.Spec.AllowedCloneNamespaces = []string{s.cluster.Namespace}
+	for range 400 {
+		s.pass()
+		s.copying("well")
+		s.now = s.now.Add(time.Minute)
+		for _, name := range s.open() {
+			s.end(name, "well")
+		}
+	}
+}
+
+// TestClonePromises: whatever is withdrawn, deleted or killed, a clone is complete only with one copy, taken with consent, on all volumes; and once
+// nothing happens any more it comes to an end, or says that what it was filled with is gone.
+func TestClonePromises(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := beginClone()
+		t.Repeat(map[string]func(*rapid.T){
+			"pass":                 func(*rapid.T) { s.pass() },
+			"time":                 func(*rapid.T) { s.now = s.now.Add(7 * time.Second) },
+			"the copy goes on":     func(*rapid.T) { s.copying("well") },
+			"the copy fails":       func(*rapid.T) { s.copying("fails") },
+			"the copy is deleted":  func(*rapid.T) { s.backup = nil },
+			"consent is withdrawn": func(*rapid.T) { s.source.Spec.AllowedCloneNamespaces = nil },
+			"consent is given":     func(*rapid.T) { s.source.Spec.AllowedCloneNamespaces = []string{"dev"} },
+			"the status is lost":   func(*rapid.T) { s.cluster.Status.Restore = nil },
+			"the spec is changed":  func(*rapid.T) { s.cluster.Generation++ },
+			"the source goes away": func(*rapid.T) { s.source.Status.Conditions = nil },
+			"the source serves":    func(*rapid.T) { _, k := asking(); s.source.Status = k.source.Status },
+			"a Job ends": func(t *rapid.T) {
+				if open := s.open(); len(open) > 0 {
+					s.end(rapid.SampledFrom(open).Draw(t, "job"), rapid.SampledFrom([]string{"well", "killed before", "killed after"}).Draw(t, "how"))
+				}
+			},
+			"": func(t *rapid.T) {
+				if s.unasked {
+					t.Fatal("a copy was begun without consent")
+				}
+				r := s.cluster.Status.Restore
+				if r == nil || r.Phase != v1alpha1.RestoreCompleted {
+					return
+				}
+				for i, v := range s.volumes {
+					if v.id != r.ID || v.history != r.History || !s.taken[v.id] {
+						t.Fatalf("complete, and the volume of %d holds %+v instead of %s in %s", i, v, r.ID, r.History)
+					}
+				}
+			},
+		})
+		_, k := asking()
+		s.source.Status = k.source.Status
+		s.calm()
+		if r := s.cluster.Status.Restore; r.Phase == v1alpha1.RestoreFailed || r.Reason == v1alpha1.ReasonBackupNotFound {
+			// A person deletes the cluster and the claims, and creates it anew.
+			clear(s.volumes)
+			s.cluster.Status.Restore, s.backup = nil, nil
+			s.cluster.Generation++
+			s.cluster.UID += "+"
+			s.calm()
+		}
+		if r := s.cluster.Status.Restore; r.Phase != v1alpha1.RestoreCompleted {
+			t.Fatalf("it has no end: %+v", r)
+		}
+	})
+}
