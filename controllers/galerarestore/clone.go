@@ -124,7 +124,7 @@ func told(b *v1alpha1.GaleraBackup) (reason, message string, stalled bool) {
 	if c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionComplete); c != nil {
 		return c.Reason, c.Message, false
 	}
-	return "", "waiting for the operator", false
+	return "", "its backup is about to begin", false
 }
 
 // refused is why a cluster cannot be cloned now. What is said of one in another namespace is said to a namespace that it admits.

@@ -28,6 +28,7 @@ var _ = Describe("A clone", Ordered, Label(Slow, Faults), func() {
 
 	BeforeAll(func(ctx SpecContext) {
 		var err error
+		enforce(ctx) // the Job of another namespace has to get through
 		identity, err = age.GenerateX25519Identity()
 		Expect(err).NotTo(HaveOccurred())
 		objects, err = kube.StartObjectStore(ctx, newNamespace(ctx, "s3"))
