@@ -24,7 +24,8 @@ func (r *Reconciler) cloneOf(ctx context.Context, b *v1alpha1.GaleraBackup) (*v1
 	return c, nil
 }
 
-// other names a backup of the same cluster that runs, in whichever namespace.
+// other names a backup of the same cluster that runs. Those of the cluster's own namespace do not wait for clones elsewhere, which may be as slow as
+// their authors like: the node that is read is left out, and another one taken.
 func (r *Reconciler) other(ctx context.Context, b *v1alpha1.GaleraBackup) (string, error) {
 	var all v1alpha1.GaleraBackupList
 	if err := r.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
@@ -33,11 +34,13 @@ func (r *Reconciler) other(ctx context.Context, b *v1alpha1.GaleraBackup) (strin
 	namespace, name := b.Source()
 	for i := range all.Items {
 		o := &all.Items[i]
-		if ns, n := o.Source(); ns == namespace && n == name && o.UID != b.UID && o.Status.Phase == v1alpha1.BackupRunning {
-			if o.Namespace != b.Namespace {
-				return "of another namespace", nil // whose, is not told
-			}
+		ns, n := o.Source()
+		switch {
+		case ns != namespace || n != name || o.UID == b.UID || o.Status.Phase != v1alpha1.BackupRunning:
+		case o.Namespace == b.Namespace:
 			return o.Name, nil
+		case b.Namespace != namespace:
+			return "of another namespace", nil // whose, is not told
 		}
 	}
 	return "", nil
