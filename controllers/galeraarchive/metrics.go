@@ -45,7 +45,7 @@ func (m Metrics) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectTime)
 	defer cancel()
 	var clusters v1alpha1.GaleraClusterList
-	if m.Reader.List(ctx, &clusters) != nil {
+	if m.Reader.List(ctx, &clusters, client.UnsafeDisableDeepCopy) != nil {
 		return // the next scrape has them
 	}
 	for i := range clusters.Items {

@@ -48,7 +48,7 @@ func (m Metrics) Collect(ch chan<- prometheus.Metric) {
 	defer cancel()
 	var schedules v1alpha1.GaleraBackupScheduleList
 	var clusters v1alpha1.GaleraClusterList
-	if m.Reader.List(ctx, &schedules) != nil || m.Reader.List(ctx, &clusters) != nil {
+	if m.Reader.List(ctx, &schedules, client.UnsafeDisableDeepCopy) != nil || m.Reader.List(ctx, &clusters, client.UnsafeDisableDeepCopy) != nil {
 		return // the next scrape has them
 	}
 	there := map[client.ObjectKey]bool{}

@@ -1,6 +1,7 @@
 package galeracluster
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,12 +19,19 @@ type Metrics struct {
 	history
 
 	mu       sync.Mutex
-	clusters map[types.NamespacedName]status.Input
+	clusters map[types.NamespacedName][]sample
+}
+
+// sample is one series of a cluster. Only these are kept from one pass to the next: what they are made of is hundreds of times as large.
+type sample struct {
+	series *prometheus.Desc
+	value  float64
+	labels []string // without namespace and cluster
 }
 
 // NewMetrics returns the metrics of no cluster.
 func NewMetrics() *Metrics {
-	return &Metrics{history: newHistory(), clusters: map[types.NamespacedName]status.Input{}}
+	return &Metrics{history: newHistory(), clusters: map[types.NamespacedName][]sample{}}
 }
 
 var (
@@ -72,9 +80,23 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for key, in := range m.clusters {
-		collect(ch, key, in)
+	for key, samples := range m.clusters {
+		for _, s := range samples {
+			ch <- s.metric(key)
+		}
 	}
+}
+
+func (s sample) metric(key types.NamespacedName) prometheus.Metric {
+	kind := prometheus.GaugeValue
+	if s.series == reloads {
+		kind = prometheus.CounterValue
+	}
+	m, err := prometheus.NewConstMetric(s.series, kind, s.value, append([]string{key.Namespace, key.Name}, s.labels...)...)
+	if err != nil { // what an agent tells may be no text
+		m = prometheus.NewInvalidMetric(s.series, err)
+	}
+	return m
 }
 
 // see remembers a pass.
@@ -82,11 +104,10 @@ func (m *Metrics) see(key types.NamespacedName, in status.Input, told v1alpha1.G
 	if m == nil {
 		return
 	}
+	samples := collect(in, told)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	spec := in.Facts.Cluster.Spec
-	in.Facts.Cluster = &v1alpha1.GaleraCluster{Spec: v1alpha1.GaleraClusterSpec{Replicas: spec.Replicas, Hibernate: spec.Hibernate}, Status: told}
-	m.clusters[key] = in
+	m.clusters[key] = samples
 }
 
 // forget ends all series of a cluster.
@@ -101,22 +122,14 @@ func (m *Metrics) forget(key types.NamespacedName) {
 }
 
 // sender adds a series of one cluster.
-type sender func(d *prometheus.Desc, value float64, labels ...string)
+type sender func(series *prometheus.Desc, value float64, labels ...string)
 
-func collect(ch chan<- prometheus.Metric, key types.NamespacedName, in status.Input) {
-	send := func(d *prometheus.Desc, value float64, labels ...string) {
-		kind := prometheus.GaugeValue
-		if d == reloads {
-			kind = prometheus.CounterValue
-		}
-		m, err := prometheus.NewConstMetric(d, kind, value, append([]string{key.Namespace, key.Name}, labels...)...)
-		if err != nil { // what an agent tells may be no text
-			m = prometheus.NewInvalidMetric(d, err)
-		}
-		ch <- m
+func collect(in status.Input, told v1alpha1.GaleraClusterStatus) (out []sample) {
+	send := func(series *prometheus.Desc, value float64, labels ...string) {
+		out = append(out, sample{series, value, labels})
 	}
-	collectCluster(send, in)
-	collectTLS(send, in)
+	collectCluster(send, in.Facts.Cluster.Spec, told)
+	collectTLS(send, in, told)
 	for name, s := range in.Seen {
 		send(agentUp, flag(s.Live), name)
 		if s.Live {
@@ -124,10 +137,10 @@ func collect(ch chan<- prometheus.Metric, key types.NamespacedName, in status.In
 			collectMember(send, name, s.Report, outdated)
 		}
 	}
+	return slices.Clip(out)
 }
 
-func collectCluster(send sender, in status.Input) {
-	spec, now := in.Facts.Cluster.Spec, in.Facts.Cluster.Status
+func collectCluster(send sender, spec v1alpha1.GaleraClusterSpec, now v1alpha1.GaleraClusterStatus) {
 	for _, c := range now.Conditions {
 		if c.Status != metav1.ConditionUnknown {
 			send(conditionNow, flag(c.Status == metav1.ConditionTrue), c.Type)

@@ -1,12 +1,14 @@
 package galeracluster
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -141,4 +143,25 @@ func histogram(t *testing.T, c prometheus.Collector, name string) (count, sum fl
 		}
 	}
 	return count, sum
+}
+
+// TestMetricsKeepNumbers: what a pass has read goes with it; of hundreds of clusters it would be most of the operator's memory.
+func TestMetricsKeepNumbers(t *testing.T) {
+	m, gone := NewMetrics(), make(chan struct{})
+	func() {
+		c, p := &v1alpha1.GaleraCluster{}, &corev1.Pod{}
+		runtime.AddCleanup(p, func(gone chan struct{}) { close(gone) }, gone)
+		m.see(types.NamespacedName{Namespace: "demo", Name: "shop"}, status.Input{Facts: observe.Facts{Cluster: c, Pods: map[string]*corev1.Pod{"shop-0": p}}}, c.Status)
+	}()
+	for range 100 {
+		runtime.GC()
+		select {
+		case <-gone:
+			runtime.KeepAlive(m)
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	runtime.KeepAlive(m)
+	t.Error("the metrics keep a pod")
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/status"
 )
@@ -17,7 +18,7 @@ var (
 )
 
 // collectTLS tells what is asked for, by which what is observed can be judged.
-func collectTLS(send sender, in status.Input) {
+func collectTLS(send sender, in status.Input, told v1alpha1.GaleraClusterStatus) {
 	if in.Config.TLS.Replication != "" { // something is published
 		required := status.RequiredChannels(in.Config.TLS)
 		for _, channel := range []string{agentapi.ChannelReplication, agentapi.ChannelStateTransfer, agentapi.ChannelClients} {
@@ -25,7 +26,7 @@ func collectTLS(send sender, in status.Input) {
 		}
 	}
 	// cert-manager tells the time for the pair it has issued last, which the nodes may not have: it was refused.
-	tls, c := in.Facts.Cluster.Status.TLS, in.Facts.Certificate
+	tls, c := told.TLS, in.Facts.Certificate
 	if tls != nil && tls.NotAfter != nil && c != nil && c.Status.NotAfter != nil && c.Status.RenewalTime != nil {
 		send(certificateRenewal, float64(tls.NotAfter.Add(-c.Status.NotAfter.Sub(c.Status.RenewalTime.Time)).Unix()))
 	}
