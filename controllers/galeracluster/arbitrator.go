@@ -55,14 +55,14 @@ func (pub publisher) withArbitrator(f observe.Facts, n agentapi.NodeConfig) agen
 }
 
 // arbitratorTarget is the arbitrator's agent. All nodes have one certificate, and so has the arbitrator.
-func arbitratorTarget(f observe.Facts, ca []byte) (observe.Target, bool) {
+func arbitratorTarget(f observe.Facts, ca string) (observe.Target, bool) {
 	p := f.ArbitratorPod
 	if p == nil || p.Status.PodIP == "" {
 		return observe.Target{}, false
 	}
 	return observe.Target{
 		Pod: resources.ArbitratorName(f.Cluster), UID: p.UID, Address: p.Status.PodIP,
-		ServerName: resources.ServerName(f.Cluster, resources.PodName(f.Cluster, 0)), CA: string(ca),
+		ServerName: resources.ServerName(f.Cluster, resources.PodName(f.Cluster, 0)), CA: ca,
 	}, true
 }
 

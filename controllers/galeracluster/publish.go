@@ -295,6 +295,7 @@ func (r *Reconciler) targets(f observe.Facts) []observe.Target {
 	if len(ca) == 0 {
 		return nil
 	}
+	trust := string(ca) // one for all, as long as they are followed
 	var out []observe.Target
 	for i := range observe.Size(f) {
 		name := resources.PodName(f.Cluster, i)
@@ -302,9 +303,9 @@ func (r *Reconciler) targets(f observe.Facts) []observe.Target {
 		if p == nil || p.Status.PodIP == "" {
 			continue
 		}
-		out = append(out, observe.Target{Pod: name, UID: p.UID, Address: p.Status.PodIP, ServerName: resources.ServerName(f.Cluster, name), CA: string(ca)})
+		out = append(out, observe.Target{Pod: name, UID: p.UID, Address: p.Status.PodIP, ServerName: resources.ServerName(f.Cluster, name), CA: trust})
 	}
-	if t, ok := arbitratorTarget(f, ca); ok {
+	if t, ok := arbitratorTarget(f, trust); ok {
 		out = append(out, t)
 	}
 	return out

@@ -31,6 +31,10 @@ const (
 	// other question; callers have shorter deadlines of their own.
 	maxWait    = time.Minute
 	answerTime = 30 * time.Second
+	// idleTimeout is longer than any pause between two questions.
+	idleTimeout = 15 * time.Second
+	// bufferSize is enough for a question, and for the head of an answer; longer bodies pass the buffer.
+	bufferSize = 1 << 10
 )
 
 // Client talks to agents over mTLS. It is safe for concurrent use and keeps connections open.
@@ -58,8 +62,12 @@ func NewClient(certificate tls.Certificate, roots *x509.CertPool, serverName str
 			ResponseHeaderTimeout:  maxWait + answerTime,
 			MaxResponseHeaderBytes: maxHeader,
 			DisableCompression:     true, // a small body is not to become a large one
-			MaxIdleConnsPerHost:    2,
-			IdleConnTimeout:        90 * time.Second,
+			// An agent is asked again and again over one connection. What is told it meanwhile needs another one, which then
+			// takes over. Of hundreds of clusters, each connection and each buffer counts.
+			MaxIdleConnsPerHost: 1,
+			IdleConnTimeout:     idleTimeout,
+			ReadBufferSize:      bufferSize,
+			WriteBufferSize:     bufferSize,
 		},
 	}}
 }

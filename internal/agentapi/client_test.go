@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -52,6 +53,47 @@ func TestClientStatus(t *testing.T) {
 	}
 	if _, err := NewClient(tls.Certificate{}, x509.NewCertPool(), "example.com").Status(context.Background(), host, -1, 0); err == nil {
 		t.Error("an agent of another CA was believed")
+	}
+}
+
+// TestOneConnectionStays: what is told beside a question needs a second connection, and only one of the two is kept.
+func TestOneConnectionStays(t *testing.T) {
+	asked, told := make(chan struct{}), make(chan struct{})
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == PathStatus {
+			close(asked)
+			<-told
+		}
+		reply(w, http.StatusOK, Report{})
+	}))
+	closed := make(chan struct{}, 2)
+	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateClosed {
+			closed <- struct{}{}
+		}
+	}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	pool := x509.NewCertPool()
+	pool.AddCert(server.Certificate())
+	c, host := NewClient(tls.Certificate{}, pool, "example.com"), strings.TrimPrefix(server.URL, "https://")
+	answered := make(chan error)
+	go func() {
+		_, err := c.Status(t.Context(), host, 1, time.Minute)
+		answered <- err
+	}()
+	<-asked
+	if err := c.TellPrimary(t.Context(), host, "shop-0"); err != nil {
+		t.Fatal(err)
+	}
+	close(told)
+	if err := <-answered; err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-closed:
+	case <-time.After(10 * time.Second):
+		t.Error("both connections are kept")
 	}
 }
 
