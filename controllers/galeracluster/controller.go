@@ -70,7 +70,8 @@ type Reconciler struct {
 	// Now is the clock.
 	Now func() time.Time
 
-	asking asking
+	asking   asking
+	refusals refusals
 }
 
 // Reconcile makes one pass: get, observe, plan, apply, status.
@@ -79,6 +80,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Get(ctx, req.NamespacedName, c); err != nil || c.DeletionTimestamp != nil {
 		r.Agents.Follow(req.NamespacedName, nil)
 		r.Metrics.forget(req.NamespacedName)
+		r.refusals.forget(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	facts, err := r.Readers.Gather(ctx, c)
@@ -92,13 +94,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 	r.Agents.Follow(req.NamespacedName, r.targets(facts))
 	if !r.Agents.Asked(req.NamespacedName) {
-		return ctrl.Result{}, pubErr // the first answers wake us
+		return ctrl.Result{}, errors.Join(facts.Unread, pubErr) // the first answers wake us
 	}
 	in := r.input(facts, given, r.Agents.Seen(req.NamespacedName), now)
 	in.CertManager = certManager
 	if c.Paused() {
 		in.Withhold()
-		return r.result(ctx, in, pubErr, r.updateStatus(ctx, in))
+		return r.result(ctx, in, facts.Unread, pubErr, r.updateStatus(ctx, in))
 	}
 
 	// A failure above is reported, and keeps no later step from being done.
@@ -107,8 +109,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	syncErr := errors.Join(r.sync(ctx, in), r.labelRoles(ctx, in))
 	r.tellPrimary(ctx, in, actErr)
 	r.replaceAgents(ctx, in)
+	in.RefusedWrite = r.refusals.note(req.NamespacedName, errors.Join(pubErr, actErr, syncErr), now)
 	statusErr := r.updateStatus(ctx, in)
-	return r.result(ctx, in, pubErr, actErr, syncErr, statusErr)
+	return r.result(ctx, in, facts.Unread, pubErr, actErr, syncErr, statusErr)
 }
 
 // input collects the findings of this pass, and makes the decision.

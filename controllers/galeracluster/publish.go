@@ -73,9 +73,9 @@ func (pub publisher) publishAll(ctx context.Context, f observe.Facts, seen map[s
 	given, notApplied, err := pub.publish(ctx, f, seen, now)
 	given.failed = cmp.Or(given.failed, refused, notApplied)
 	if f.Cluster.Paused() {
-		return given, errors.Join(f.Unread, err)
+		return given, err
 	}
-	errs := []error{f.Unread, err, pub.ownSecrets(ctx, f), pub.prune(ctx, f.Cluster, given.config, f.Users, resources.Prunable())}
+	errs := []error{err, pub.ownSecrets(ctx, f), pub.prune(ctx, f.Cluster, given.config, f.Users, resources.Prunable())}
 	given.grown, err = pub.expand(ctx, f)
 	if problem := refusal(err); problem != nil && given.failed == nil {
 		given.failed, err = problem, nil

@@ -38,6 +38,8 @@ type Input struct {
 	RequestRefused *validate.Problem
 	// Failed is an error of this pass that the user should see.
 	Failed *validate.Problem
+	// RefusedWrite is what the API server has refused for long, nil when there is none.
+	RefusedWrite *validate.Problem
 	// CertManager says why cert-manager cannot be asked for certificates, nil when it can.
 	CertManager *validate.Problem
 	// OutdatedAgents says of each agent that is not this operator's why it is not replaced now, "" when it is about to be.

@@ -30,6 +30,7 @@ var checks = []check{
 	arbitratorProblem,
 	configuration,
 	decision,
+	refusedWrite,
 	certManager,
 	renewalRefused,
 	requestRefused,
@@ -49,6 +50,9 @@ func FirstProblem(in Input) *validate.Problem {
 }
 
 func failedPass(in Input) *validate.Problem { return in.Failed }
+
+// refusedWrite comes after what says more of the cause, and of what keeps nodes from serving.
+func refusedWrite(in Input) *validate.Problem { return in.RefusedWrite }
 
 // certManager comes after what keeps nodes from serving: they continue with their certificates.
 func certManager(in Input) *validate.Problem { return in.CertManager }

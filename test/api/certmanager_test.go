@@ -31,11 +31,17 @@ func (w *world) crash(seqno int64) {
 	}
 }
 
-// recovers says that a crashed cluster gets its bootstrap within seconds, and all it needs after it.
-func (w *world) recovers(epoch int64) {
+// bootstraps says that a crashed cluster gets its bootstrap within seconds.
+func (w *world) bootstraps(epoch int64) {
 	w.t.Helper()
 	w.Eventually(func() int64 { return w.status().Epoch }, 10*time.Second).Should(Equal(epoch))
 	w.Eventually(w.agents.bootstraps, 10*time.Second).Should(And(HaveLen(int(epoch)), HaveEach(Or(Equal("Bootstrap shop-1"), Equal("Initialise shop-0")))))
+}
+
+// recovers says that a crashed cluster gets its bootstrap, and all it needs after it.
+func (w *world) recovers(epoch int64) {
+	w.t.Helper()
+	w.bootstraps(epoch)
 	w.settle()
 	w.Eventually(w.condition("Ready"), 10*time.Second).Should(Equal("True Ready"))
 }
@@ -120,20 +126,28 @@ func TestRecoveryWhileTheWebhookIsGone(t *testing.T) {
 	w.Eventually(w.condition("Stalled")).Should(HavePrefix("False"))
 }
 
-// TestErrorsThatStay: an object that cannot be written makes no pause between two looks long.
+// TestErrorsThatStay: an object that cannot be written makes no pause between two looks long; it is told, and made when it can be.
 func TestErrorsThatStay(t *testing.T) {
 	w := newWorld(t, "errors-stay", spec())
 	w.bringUp()
 	w.stop()
-	w.judge(nowhere, "", "services")
+	config := w.judge(nowhere, "", "services")
 	must(t, kube.Delete(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "errors-stay", Name: "shop-primary"}}))
 	started := time.Now()
 	startOperator(t, "errors-stay", w.agents)
 	w.Eventually(func() int { return len(w.agents.given()) }, time.Second).Should(Equal(1), "nothing is to be done")
 	w.Consistently(func() time.Duration { return w.agents.longestPause(started) }, 27*time.Second, time.Second).Should(BeNumerically("<", 7*time.Second))
 	w.Expect(w.get(&corev1.Service{}, "shop-primary")).NotTo(Succeed(), "it is refused all the time")
+	w.Expect(w.condition("Stalled")()).To(Equal("True AdmissionRefused"))
+	w.Expect(w.message("Stalled")).To(And(ContainSubstring("shop-primary"), ContainSubstring("failed calling webhook"), ContainSubstring("tried again")))
+	w.Expect(w.condition("Available")()).To(HavePrefix("True"), "the nodes serve")
 	w.crash(10)
-	w.recovers(2)
+	w.bootstraps(2)
+	w.settle()
+	must(t, kube.Delete(t.Context(), config))
+	w.Eventually(func() error { return w.get(&corev1.Service{}, "shop-primary") }, 10*time.Second).Should(Succeed())
+	w.Eventually(w.condition("Stalled")).Should(HavePrefix("False"))
+	w.Eventually(w.condition("Ready")).Should(Equal("True Ready"))
 }
 
 // touch makes the API server look at a CRD again that is being deleted: when its finalizer's last write meets a conflict, it
