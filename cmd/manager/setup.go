@@ -11,18 +11,13 @@ import (
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	"github.com/prometheus/client_golang/prometheus"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -53,49 +48,6 @@ func scheme() *runtime.Scheme {
 		}
 	}
 	return s
-}
-
-// cacheOptions keep only objects with the cluster label, without their managed fields and what is not read of them here: the
-// operator's memory grows with its clusters and not with everything else in Kubernetes.
-func cacheOptions(opts *options) cache.Options {
-	hasCluster, err := labels.NewRequirement(v1alpha1.LabelCluster, selection.Exists, nil)
-	if err != nil {
-		panic(err)
-	}
-	strip := cache.TransformStripManagedFields()
-	o := cache.Options{
-		DefaultLabelSelector: labels.NewSelector().Add(*hasCluster),
-		DefaultTransform:     strip,
-		ByObject: map[client.Object]cache.ByObject{
-			&v1alpha1.GaleraCluster{}: {Label: labels.Everything()},
-			&corev1.ConfigMap{}:       {Transform: galerabenchmark.SlimResults(strip)},
-			&corev1.Node{}:            {Label: labels.Everything(), Transform: slimHost},
-		},
-	}
-	for _, all := range []client.Object{&v1alpha1.GaleraBackup{}, &v1alpha1.GaleraBackupStore{}, &v1alpha1.GaleraBackupSchedule{}, &v1alpha1.GaleraUser{}, &v1alpha1.GaleraDatabase{}} {
-		o.ByObject[all] = cache.ByObject{Label: labels.Everything()}
-	}
-	if opts.benchmarks {
-		o.ByObject[&v1alpha1.GaleraBenchmark{}] = cache.ByObject{Label: labels.Everything()}
-	}
-	for _, n := range opts.namespaces() {
-		if o.DefaultNamespaces == nil {
-			o.DefaultNamespaces = map[string]cache.Config{}
-		}
-		o.DefaultNamespaces[n] = cache.Config{}
-	}
-	return o
-}
-
-// slimHost keeps what is read of a host: whether it takes new pods.
-func slimHost(o any) (any, error) {
-	n, ok := o.(*corev1.Node)
-	if !ok {
-		return o, nil
-	}
-	slim := &corev1.Node{Spec: corev1.NodeSpec{Unschedulable: n.Spec.Unschedulable}}
-	slim.Name, slim.UID, slim.ResourceVersion = n.Name, n.UID, n.ResourceVersion
-	return slim, nil
 }
 
 // setUp wires the parts together.
