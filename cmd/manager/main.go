@@ -2,6 +2,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -44,7 +45,7 @@ func main() {
 }
 
 func run(opts *options) error {
-	if err := opts.check(); err != nil {
+	if err := errors.Join(opts.check(), limitMemory(os.Getenv)); err != nil {
 		return err
 	}
 	config := ctrl.GetConfigOrDie()
@@ -75,6 +76,7 @@ func newManager(config *rest.Config, opts *options) (ctrl.Manager, error) {
 		Cache:                               cacheOptions(opts),
 		Metrics:                             metricsserver.Options{BindAddress: opts.metricsAddress},
 		HealthProbeBindAddress:              opts.probeAddress,
+		PprofBindAddress:                    opts.pprofAddress,
 		LeaderElection:                      opts.leaderElect,
 		LeaderElectionResourceLockInterface: lock,
 		LeaderElectionReleaseOnCancel:       true, // the process ends right after mgr.Start

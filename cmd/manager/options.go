@@ -32,6 +32,7 @@ type options struct {
 	controlCertDir  string
 	metricsAddress  string
 	probeAddress    string
+	pprofAddress    string
 	logFormat       string
 	leaderElect     bool
 	benchmarks      bool
@@ -51,6 +52,7 @@ func bindFlags(fs *flag.FlagSet) *options {
 	fs.StringVar(&o.controlCertDir, "control-cert-dir", "/etc/galera-operator/control", "directory with tls.crt, tls.key and ca.crt of the operator's client certificate")
 	fs.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of the metrics; 0: none")
 	fs.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
+	fs.StringVar(&o.pprofAddress, "pprof-bind-address", "", "address of Go's profiles, under /debug/pprof: who reaches it reads the operator's memory, secrets included, so that 127.0.0.1:6060 with kubectl port-forward is best; empty: none")
 	fs.StringVar(&o.logFormat, "log-format", string(logs.Text), "how the operator, the agents, their databases and the Jobs write their logs: text or json; nothing is restarted for it")
 	fs.BoolVar(&o.benchmarks, "benchmarks", true, "run GaleraBenchmarks; if false, the operator needs neither their CRD nor config/benchmarks, the role that may delete volumes and create RoleBindings")
 	fs.BoolVar(&o.leaderElect, "leader-elect", false, "elect a leader, so that only one of several operators acts")

@@ -43,7 +43,7 @@ var effects = []struct{ value, values, kind, name, path, want string }{
 	{"log.level", `{log: {level: debug}}`, "Deployment", manager, container + "args.6", `"--zap-log-level=debug"`},
 	{"log.level", `{log: {level: 3}}`, "Deployment", manager, container + "args.6", `"--zap-log-level=3"`},
 	{"extraArgs", `{extraArgs: ["--a", "--b=c"], log: {format: json}}`, "Deployment", manager, container + "args.8", `"--b=c"`},
-	{"extraEnv", `{extraEnv: [{name: A, value: b}]}`, "Deployment", manager, container + "env.5", `{"name":"A","value":"b"}`},
+	{"extraEnv", `{extraEnv: [{name: A, value: b}]}`, "Deployment", manager, container + "env.6", `{"name":"A","value":"b"}`},
 	{"crds.install", `{crds: {install: false}}`, "CustomResourceDefinition", "galeraclusters.galera-operator.io", "", "absent"},
 	{"crds.install", `{crds: {install: true}}`, "CustomResourceDefinition", "galeraclusters.galera-operator.io", "metadata.annotations.helm·sh/resource-policy", `"keep"`},
 	{"crds.install", `{crds: {install: true}}`, "CustomResourceDefinition", "galerabenchmarks.galera-operator.io", "metadata.annotations.helm·sh/resource-policy", `"keep"`},

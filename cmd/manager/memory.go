@@ -1,0 +1,34 @@
+package main
+
+import (
+	"fmt"
+	"runtime/debug"
+	"strconv"
+)
+
+const (
+	// growth is by how many percent the heap may grow between two collections. The heap is objects that stay, so that Go's own 100
+	// would have the operator take twice what it needs; it costs processor time only while much happens.
+	growth = 40
+	// share of the container's limit from which on Go collects as often as it must; the rest is for what Go does not count.
+	share = 0.9
+	// memoryLimit names the variable with the container's limit in bytes.
+	memoryLimit = "MEMORY_LIMIT"
+)
+
+// limitMemory says how much memory Go takes. Go's own variables, GOGC and GOMEMLIMIT, go first.
+func limitMemory(env func(string) string) error {
+	if env("GOGC") == "" {
+		debug.SetGCPercent(growth)
+	}
+	text := env(memoryLimit)
+	if text == "" || env("GOMEMLIMIT") != "" {
+		return nil
+	}
+	bytes, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || bytes <= 0 {
+		return fmt.Errorf("%s must be a number of bytes, and is %q", memoryLimit, text)
+	}
+	debug.SetMemoryLimit(int64(share * float64(bytes)))
+	return nil
+}
