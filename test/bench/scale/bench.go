@@ -67,7 +67,7 @@ func begin(ctx context.Context, o options) (*bench, error) {
 	b := &bench{options: o, control: pkitest.NewCAUntil("control", time.Now().Add(12*time.Hour))}
 	b.env = &envtest.Environment{
 		CRDDirectoryPaths:     []string{filepath.Join("config", "crd", "bases"), filepath.Join(strings.TrimSpace(string(out)), "deploy", "crds")},
-		ErrorIfCRDPathMissing: true, ControlPlaneStopTimeout: 2 * time.Minute,
+		ErrorIfCRDPathMissing: true, ControlPlaneStartTimeout: 2 * time.Minute, ControlPlaneStopTimeout: 2 * time.Minute,
 	}
 	// Of the range that envtest takes by itself, 254 addresses, 50 clusters use up all.
 	b.env.ControlPlane.GetAPIServer().Configure().Set("service-cluster-ip-range", "10.0.0.0/16")

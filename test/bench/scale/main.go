@@ -24,6 +24,7 @@ type options struct {
 	idle    time.Duration
 	manager string
 	longest time.Duration
+	limit   int64 // MiB
 }
 
 func main() {
@@ -32,6 +33,7 @@ func main() {
 	flag.IntVar(&o.crash, "crash", 50, "how many clusters lose all servers at once")
 	flag.DurationVar(&o.idle, "idle", time.Minute, "how long the idle operator is watched")
 	flag.StringVar(&o.manager, "manager", "bin/manager", "the operator's program")
+	flag.Int64Var(&o.limit, "limit", 384, "the operator's limit of memory in MiB, which it is told as in its Deployment")
 	flag.DurationVar(&o.longest, "longest", 10*time.Minute, "how long any one step may take")
 	flag.Parse()
 	for _, word := range strings.Split(*sizes, ",") {

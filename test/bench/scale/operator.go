@@ -26,7 +26,7 @@ import (
 // renewal is how often the operator renews its lease, with one request.
 const renewal = 2 * time.Second
 
-// firstPort is that of the first operator's metrics; its probes have the next one.
+// firstPort is that of the first operator's metrics; its probes and its profiles have the next ones.
 const firstPort = 18080
 
 // operator is a running process of the operator.
@@ -57,7 +57,7 @@ func writeFiles(dir string, env *envtest.Environment, control pkitest.CA) error 
 // startOperator starts one with a host name of its own, as pods have: it is the holder of the lease.
 func (b *bench) startOperator() (*operator, error) {
 	b.started++
-	o := &operator{port: firstPort + 2*b.started}
+	o := &operator{port: firstPort + 3*b.started}
 	log, err := os.Create(filepath.Join(os.TempDir(), fmt.Sprintf("bench-scale-operator-%d.log", b.started)))
 	if err != nil {
 		return nil, err
@@ -65,8 +65,9 @@ func (b *bench) startOperator() (*operator, error) {
 	defer func() { _ = log.Close() }()
 	o.cmd = exec.Command("unshare", "--uts", "sh", "-c", `hostname "$0" && exec "$@"`, fmt.Sprintf("operator-%d", b.started), b.manager,
 		"--leader-elect", "--operator-image=operator:bench", "--agent=", "--operator-namespace="+operatorNamespace, "--control-cert-dir="+b.dir,
-		fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", o.port), fmt.Sprintf("--health-probe-bind-address=127.0.0.1:%d", o.port+1))
-	o.cmd.Env = append(os.Environ(), "KUBECONFIG="+filepath.Join(b.dir, "kubeconfig"))
+		fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", o.port), fmt.Sprintf("--health-probe-bind-address=127.0.0.1:%d", o.port+1),
+		fmt.Sprintf("--pprof-bind-address=127.0.0.1:%d", o.port+2))
+	o.cmd.Env = append(os.Environ(), "KUBECONFIG="+filepath.Join(b.dir, "kubeconfig"), fmt.Sprintf("MEMORY_LIMIT=%d", b.limit<<20))
 	o.cmd.Stdout, o.cmd.Stderr = log, log
 	o.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return o, o.cmd.Start()

@@ -124,13 +124,20 @@ func (w *world) runPod(ctx context.Context, sts *appsv1.StatefulSet, a *agent) e
 		p.Labels[k] = v
 	}
 	p.Labels[appsv1.ControllerRevisionHashLabelKey] = revisionName
-	p.Spec.Containers = []corev1.Container{{Name: "mariadb", Image: "x"}}
+	p.Spec = *sts.Spec.Template.Spec.DeepCopy() // as large as a real one
+	for _, claim := range sts.Spec.VolumeClaimTemplates {
+		p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: claim.Name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
+	}
 	if err := w.Create(ctx, &p); err != nil {
 		return client.IgnoreAlreadyExists(err)
 	}
 	created := p.DeepCopy()
 	p.Status.PodIP, p.Status.PodIPs = a.address, []corev1.PodIP{{IP: a.address}}
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	for _, c := range p.Spec.Containers {
+		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{Name: c.Name, Image: c.Image, ImageID: c.Image, Ready: true,
+			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}})
+	}
 	return w.Status().Patch(ctx, &p, client.MergeFrom(created))
 }
 
