@@ -296,9 +296,11 @@ func (s *story) beginLine(last, first int) {
 func (s *story) foreign() {
 	n := s.node(2)
 	n.stop(true)
-	for _, other := range s.world.nodes[:2] {
+	for _, other := range s.world.nodes[:2] { // all of them first: an empty member joins whoever still serves
 		other.stop(true)
 		other.wipe()
+	}
+	for _, other := range s.world.nodes[:2] {
 		other.start()
 		other.until("empty", 30*time.Second, waiting)
 	}
