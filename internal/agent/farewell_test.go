@@ -63,7 +63,7 @@ func (s *story) rootPassword() {
 func (n *node) session() *sql.Conn {
 	n.w.t.Helper()
 	c := mysql.NewConfig()
-	c.User, c.Passwd, c.Net, c.Addr = "root", rootPassword, "tcp", n.ip+":3306"
+	c.User, c.Passwd, c.Net, c.Addr, c.MultiStatements = "root", rootPassword, "tcp", n.ip+":3306", true
 	c.TLS = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // the certificate is not what is tested
 	db := sql.OpenDB(got(mysql.NewConnector(c))(n.w.t))
 	n.w.t.Cleanup(func() { _ = db.Close() })
@@ -104,8 +104,8 @@ func (s *story) farewell() {
 	tell(other.name)
 	do(n.session(), "INSERT INTO app.farewell VALUES (3)")
 	asleep := make(chan error, 1)
-	go func() { // until others have been sent away
-		_, err := late.ExecContext(ctx, "DO SLEEP(1.8)")
+	go func() { // until others have been sent away; between two statements of its own it would be idle, and be ended with them
+		_, err := late.ExecContext(ctx, "DO SLEEP(1.8); BEGIN; INSERT INTO app.farewell VALUES (5)")
 		asleep <- err
 	}()
 	for deadline := time.Now().Add(5 * time.Second); idle.PingContext(ctx) == nil; time.Sleep(10 * time.Millisecond) {
@@ -116,8 +116,6 @@ func (s *story) farewell() {
 	do(writer, "INSERT INTO app.farewell VALUES (4)")
 	do(writer, "COMMIT")
 	check(s.T, <-asleep)
-	do(late, "BEGIN")
-	do(late, "INSERT INTO app.farewell VALUES (5)")
 	time.Sleep(300 * time.Millisecond) // as an application that thinks
 	do(late, "COMMIT")
 	s.Logf("ended %s after that", n.stop(true).Round(time.Millisecond))
