@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"time"
 
@@ -33,6 +34,7 @@ func (k *Kube) operatorDeployment(ctx context.Context) (*appsv1.Deployment, erro
 	return d, nil
 }
 
+// operatorPods are all that have not ended. An ended one may stay, for instance after an eviction.
 func (k *Kube) operatorPods(ctx context.Context) ([]corev1.Pod, error) {
 	d, err := k.operatorDeployment(ctx)
 	if err != nil {
@@ -40,12 +42,30 @@ func (k *Kube) operatorPods(ctx context.Context) ([]corev1.Pod, error) {
 	}
 	var list corev1.PodList
 	err = k.List(ctx, &list, client.InNamespace(OperatorNamespace), client.MatchingLabels(d.Spec.Selector.MatchLabels))
-	return list.Items, err
+	return slices.DeleteFunc(list.Items, func(p corev1.Pod) bool {
+		return p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
+	}), err
 }
 
-// OperatorPod returns the pod of the operator that acts: the one that holds the lease.
-func (k *Kube) OperatorPod(ctx context.Context) (*corev1.Pod, error) {
+// OperatorPod waits for the pod of the operator that acts: it holds the lease, runs, and is of the Deployment's present template.
+func (k *Kube) OperatorPod(ctx context.Context) (p *corev1.Pod, err error) {
+	if p, err = k.actingOperator(ctx); err == nil {
+		return p, nil
+	}
+	err = k.Until(ctx, "an operator acts", time.Minute, func(ctx context.Context) (bool, string, error) {
+		p, err = k.actingOperator(ctx)
+		return err == nil, "", err
+	})
+	return p, err
+}
+
+// actingOperator looks for it once.
+func (k *Kube) actingOperator(ctx context.Context) (*corev1.Pod, error) {
 	pods, err := k.operatorPods(ctx)
+	if err != nil {
+		return nil, err
+	}
+	set, err := k.operatorReplicaSet(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -54,12 +74,32 @@ func (k *Kube) OperatorPod(ctx context.Context) (*corev1.Pod, error) {
 		return nil, fmt.Errorf("no operator acts: %w", err)
 	}
 	for i := range pods {
-		holds := lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity == pods[i].Name
-		if holds && pods[i].DeletionTimestamp == nil && PodReady(&pods[i]) {
-			return &pods[i], nil
+		p := &pods[i]
+		holds := lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity == p.Name
+		if holds && metav1.IsControlledBy(p, set) && p.DeletionTimestamp == nil && p.Status.Phase == corev1.PodRunning && PodReady(p) {
+			return p, nil
 		}
 	}
-	return nil, fmt.Errorf("no pod of the operator that holds the lease is ready")
+	return nil, errors.New("no pod of the operator that holds the lease is ready")
+}
+
+// operatorReplicaSet is the one of the Deployment's present template. Pods of earlier ones may be on their way out.
+func (k *Kube) operatorReplicaSet(ctx context.Context) (*appsv1.ReplicaSet, error) {
+	d, err := k.operatorDeployment(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var sets appsv1.ReplicaSetList
+	if err := k.List(ctx, &sets, client.InNamespace(OperatorNamespace), client.MatchingLabels(d.Spec.Selector.MatchLabels)); err != nil {
+		return nil, err
+	}
+	const revision = "deployment.kubernetes.io/revision"
+	for i := range sets.Items {
+		if s := &sets.Items[i]; metav1.IsControlledBy(s, d) && d.Status.ObservedGeneration >= d.Generation && s.Annotations[revision] == d.Annotations[revision] {
+			return s, nil
+		}
+	}
+	return nil, errors.New("the operator's Deployment has no ReplicaSet of its present template yet")
 }
 
 // WaitOperator waits until the operator is available.
@@ -142,7 +182,7 @@ func (k *Kube) ReplaceOperator(ctx context.Context) error {
 		return err
 	}
 	return k.Until(ctx, "another operator", time.Minute, func(ctx context.Context) (bool, string, error) {
-		p, err := k.OperatorPod(ctx)
+		p, err := k.actingOperator(ctx)
 		return err == nil && p.UID != old.UID, "", err
 	})
 }
