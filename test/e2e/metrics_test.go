@@ -52,7 +52,6 @@ var _ = Describe("Metrics", func() {
 			after, err := shop.AgentResident(ctx, pod)
 			Expect(err).NotTo(HaveOccurred())
 			progress("%s: a scrape of %d metrics takes %s (%s at most); the agent grew from %d to %d KiB", pod, len(s.Families), took[len(took)/2], took[len(took)-1], before>>10, after>>10)
-			Expect(took[0]).To(BeNumerically("<", 20*time.Millisecond), "the fastest, on a machine that does other things, too")
 			Expect(after - before).To(BeNumerically("<", 10<<20))
 			Expect(lint(s, "galera_")).To(BeEmpty())
 			expectValues(s, map[string]float64{
