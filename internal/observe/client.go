@@ -23,10 +23,11 @@ type AgentClient struct {
 	pools map[Target]pool
 }
 
-// pool is the connections to one agent, and the certificate they were made with.
+// pool is the connections to one agent, and what they were made with.
 type pool struct {
 	client      *agentapi.Client
 	certificate *tls.Certificate
+	roots       *x509.CertPool
 }
 
 // NewAgentClient returns a client that takes its certificate from certificate each time.
@@ -108,11 +109,25 @@ func (c *AgentClient) to(t Target) (*agentapi.Client, error) {
 	if ok {
 		p.client.Close()
 	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM([]byte(t.CA)) {
-		return nil, errors.New("no CA to verify the agent with")
+	roots, err := c.roots(t.CA)
+	if err != nil {
+		return nil, err
 	}
-	p = pool{client: agentapi.NewClient(*cert, roots, t.ServerName), certificate: cert}
+	p = pool{client: agentapi.NewClient(*cert, roots, t.ServerName), certificate: cert, roots: roots}
 	c.pools[t] = p
 	return p.client, nil
+}
+
+// roots are the same for all agents of a cluster: parsed CAs are large.
+func (c *AgentClient) roots(ca string) (*x509.CertPool, error) {
+	for t, p := range c.pools {
+		if t.CA == ca {
+			return p.roots, nil
+		}
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM([]byte(ca)) {
+		return nil, errors.New("no CA to verify the agent with")
+	}
+	return roots, nil
 }
