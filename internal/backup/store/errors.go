@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
@@ -113,7 +114,9 @@ func Exists(ctx context.Context, b *Bucket, key string) (bool, error) {
 	return err == nil, err
 }
 
+// isNet says that the network has failed. An error of the file system is one of a volume, though its number calls itself the network's, too.
 func isNet(err error) bool {
 	var n net.Error
-	return errors.As(err, &n)
+	var file *fs.PathError
+	return errors.As(err, &n) && !errors.As(err, &file)
 }
