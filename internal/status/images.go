@@ -24,12 +24,12 @@ func imagePull(in Input) *validate.Problem {
 			switch w.Reason {
 			case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
 				return blocking(v1alpha1.ReasonImagePullFailed, fmt.Sprintf(
-					"%s cannot pull the image %s: %s. Correct spec.image, or spec.imagePullSecrets", p.Name, s.Image, w.Message))
+					"%s cannot pull the image %s: %s. Correct spec.image, or spec.imagePullSecrets. To see more: kubectl describe pod %s -n %s", p.Name, s.Image, w.Message, p.Name, p.Namespace))
 			case "CrashLoopBackOff":
 				return blocking(v1alpha1.ReasonImageUnusable, fmt.Sprintf(
-					"%s: the container %s of the image %s crashes repeatedly%s. Correct spec.image", p.Name, s.Name, s.Image, lastEnd(s)))
+					"%s: the container %s of the image %s crashes repeatedly%s. Correct spec.image. To see more: kubectl logs %s -c %s -n %s --previous", p.Name, s.Name, s.Image, lastEnd(s), p.Name, s.Name, p.Namespace))
 			case "CreateContainerError", "RunContainerError", "CreateContainerConfigError":
-				return blocking(v1alpha1.ReasonImageUnusable, fmt.Sprintf("%s cannot be started: %s", p.Name, w.Message))
+				return blocking(v1alpha1.ReasonImageUnusable, fmt.Sprintf("%s cannot be started: %s. To see more: kubectl describe pod %s -n %s", p.Name, w.Message, p.Name, p.Namespace))
 			}
 		}
 	}

@@ -18,7 +18,7 @@ func TestImages(t *testing.T) {
 	waiting := func(reason string) func(*Input) {
 		return func(in *Input) {
 			p := &corev1.Pod{}
-			p.Name = "n-1"
+			p.Namespace, p.Name = "demo", "n-1"
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "mariadb", Image: "acme/db:1",
 				State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}},
 				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 127, Reason: "Error"}}}}
@@ -54,8 +54,8 @@ func TestImages(t *testing.T) {
 		"the same, in its turn":                             {both(lacks, turn), v1alpha1.ReasonMemberFailed, "", false},
 		"the other image is as bad": {both(lacks, turn, func(in *Input) { in.Snapshot.Members[1].Pod.Outdated = false }),
 			v1alpha1.ReasonTransferToolsMissing, "n-1: the image lacks socat", true},
-		"no such image":              {waiting("ImagePullBackOff"), v1alpha1.ReasonImagePullFailed, "acme/db:1", true},
-		"its container ends at once": {waiting("CrashLoopBackOff"), v1alpha1.ReasonImageUnusable, "exit code 127", true},
+		"no such image":              {waiting("ImagePullBackOff"), v1alpha1.ReasonImagePullFailed, "acme/db:1: . Correct spec.image, or spec.imagePullSecrets. To see more: kubectl describe pod n-1 -n demo", true},
+		"its container ends at once": {waiting("CrashLoopBackOff"), v1alpha1.ReasonImageUnusable, "kubectl logs n-1 -c mariadb -n demo --previous", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := healthy()

@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"strings"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -87,10 +88,20 @@ func issuer(in Input) *validate.Problem {
 	}
 	for _, c := range in.Facts.Issuer.Conditions {
 		if c.Type == certmanagerv1.IssuerConditionReady && string(c.Status) != "True" {
-			return blocking(v1alpha1.ReasonIssuerNotReady, fmt.Sprintf("the %s %q is not ready: %s", ref.Kind, ref.Name, c.Message))
+			return blocking(v1alpha1.ReasonIssuerNotReady, fmt.Sprintf("the %s %q is not ready: %s; mend it, and the certificate is issued by itself. To see more: %s",
+				ref.Kind, ref.Name, c.Message, describeIssuer(ref, in.cluster().Namespace)))
 		}
 	}
 	return nil
+}
+
+// describeIssuer is the command that shows an issuer. A ClusterIssuer has no namespace.
+func describeIssuer(ref *v1alpha1.IssuerReference, namespace string) string {
+	command := "kubectl describe " + strings.ToLower(ref.Kind) + " " + ref.Name
+	if ref.Kind == "ClusterIssuer" {
+		return command
+	}
+	return command + " -n " + namespace
 }
 
 func certificate(in Input) *validate.Problem {
