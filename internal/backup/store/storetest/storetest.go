@@ -94,8 +94,11 @@ func (s *Service) program(t *testing.T, env []string, name string, arguments fun
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait() // it is killed
+	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		<-ended
@@ -108,7 +111,6 @@ func (s *Service) program(t *testing.T, env []string, name string, arguments fun
 		}
 		select {
 		case <-ended:
-			ended <- nil
 			t.Fatalf("%s has ended: %s", name, out.String())
 		case <-time.After(100 * time.Millisecond):
 		}
