@@ -20,8 +20,9 @@ const (
 	// startTime bounds the start of the server on the prepared data, stopTime its end.
 	startTime = 15 * time.Minute
 	stopTime  = 5 * time.Minute
-	// synced is what mariadbd says when it has written the first view of the new history.
-	synced = "WSREP: Synchronized with group, ready for connections"
+	// synced is what mariadbd says when it has written the first view of the new history, and serving when it waits for signals.
+	synced  = "WSREP: Synchronized with group, ready for connections"
+	serving = "mariadbd: ready for connections"
 )
 
 // begin gives the data a history of their own: mariadbd is started on them once, alone and without a network, from the position of the backup in a
@@ -108,16 +109,9 @@ func recovered(ctx context.Context, p places) (galera.Position, error) {
 func runOnce(ctx context.Context, p places, from galera.Position) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	ready := make(chan struct{}, 1)
+	ready := make(chan struct{})
 	c := p.server("--wsrep-new-cluster", "--wsrep-start-position="+from.String())
-	c.Log = func(line string) {
-		if strings.Contains(line, synced) {
-			select {
-			case ready <- struct{}{}:
-			default:
-			}
-		}
-	}
+	c.Log = whenStarted(func() { close(ready) })
 	proc, err := mariadbd.Start(p.table, c)
 	if err != nil {
 		return because(task.ReasonTool, err)
@@ -132,6 +126,21 @@ func runOnce(ctx context.Context, p places, from galera.Position) error {
 		return because(task.ReasonTool, errors.New("mariadbd did not become ready on the restored data: "+mariadbd.Why(proc.Exit().Lines)))
 	}
 	return stop(proc)
+}
+
+// whenStarted reads a server's log, and calls done once, when the server is Synced and waits for signals. The two come in any order, and one
+// that was told to stop before the second was seen to hang.
+func whenStarted(done func()) func(line string) {
+	missing := map[string]bool{synced: true, serving: true}
+	return func(line string) {
+		for word := range missing {
+			if strings.Contains(line, word) {
+				if delete(missing, word); len(missing) == 0 {
+					done()
+				}
+			}
+		}
+	}
 }
 
 // stop ends a server in good order.
