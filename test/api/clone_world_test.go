@@ -37,7 +37,7 @@ func (d *donors) Seen(key types.NamespacedName) map[string]observe.Seen {
 	return map[string]observe.Seen{"shop-0": node, "shop-1": node, "shop-2": node}
 }
 
-func (d *donors) Target(key types.NamespacedName, pod string) (observe.Target, bool) {
+func (d *donors) Target(_ types.NamespacedName, pod string) (observe.Target, bool) {
 	return observe.Target{Pod: pod}, true
 }
 

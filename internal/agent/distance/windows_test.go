@@ -46,8 +46,8 @@ func TestWindowsSettle(t *testing.T) {
 		if last.SendWindow < last.UserSendWindow || last.UserSendWindow < 1 {
 			t.Fatalf("%s: %+v", rtt, last)
 		}
-		for _, percent := range []time.Duration{90, 110, 95, 105} {
-			if again := Windows(rtt*percent/100, last); again != last {
+		for _, share := range []float64{0.9, 1.1, 0.95, 1.05} {
+			if again := Windows(time.Duration(share*float64(rtt)), last); again != last {
 				t.Errorf("%s: %+v, then %+v", rtt, last, again)
 			}
 		}

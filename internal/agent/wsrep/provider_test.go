@@ -56,7 +56,7 @@ type windows struct {
 func (s *windows) Connect(context.Context) (driver.Conn, error) { return s, nil }
 
 func (s *windows) ExecContext(_ context.Context, statement string, _ []driver.NamedValue) (driver.Result, error) {
-	option, n := "", 0
+	option := ""
 	if _, err := fmt.Sscanf(statement, "SET GLOBAL wsrep_provider_options = 'evs.%s", &option); err != nil {
 		return nil, err
 	}

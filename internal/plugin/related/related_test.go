@@ -2,6 +2,7 @@ package related
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,7 +48,7 @@ func aBackup(n, phase, reason, message string, conditions ...metav1.Condition) v
 	b := v1alpha1.GaleraBackup{ObjectMeta: name(n)}
 	b.Spec.ClusterRef.Name, b.Spec.StoreRef.Name = "shop", "offsite"
 	b.Status.Phase = phase
-	b.Status.Conditions = append(conditions, cond(v1alpha1.ConditionComplete, phase == v1alpha1.BackupCompleted, reason, message))
+	b.Status.Conditions = append(slices.Clone(conditions), cond(v1alpha1.ConditionComplete, phase == v1alpha1.BackupCompleted, reason, message))
 	if phase == v1alpha1.BackupCompleted {
 		b.Status.CompletedAt = ago(50 * time.Minute)
 	}

@@ -153,13 +153,13 @@ func printCosts(all []*arm) {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	defer func() { _ = w.Flush() }()
 	base := all[0]
-	fmt.Fprintln(w, "for each transaction, all nodes together\ttps\tof plain\tµs user\tµs system\tcontext switches")
+	_, _ = fmt.Fprintln(w, "for each transaction, all nodes together\ttps\tof plain\tµs user\tµs system\tcontext switches")
 	for _, a := range all {
 		var ratios []float64
 		for i, u := range a.turns {
 			ratios = append(ratios, u.tps/base.turns[i].tps)
 		}
-		fmt.Fprintf(w, "%s\t%.0f\t%.3f\t%.0f\t%.0f\t%.1f\n", a.name, a.median(func(u usage) float64 { return u.tps }), median(ratios),
+		_, _ = fmt.Fprintf(w, "%s\t%.0f\t%.3f\t%.0f\t%.0f\t%.1f\n", a.name, a.median(func(u usage) float64 { return u.tps }), median(ratios),
 			a.median(func(u usage) float64 { return u.user }), a.median(func(u usage) float64 { return u.system }), a.median(func(u usage) float64 { return u.switches }))
 	}
 	printMaps(w, "calls of the kernel", all, 10, func(a *arm) map[string]float64 { return a.calls })
@@ -189,16 +189,16 @@ func printMaps(w *tabwriter.Writer, title string, all []*arm, most int, of func(
 		}
 		return 0
 	})
-	fmt.Fprintf(w, "\n%s", title)
+	_, _ = fmt.Fprintf(w, "\n%s", title)
 	for _, a := range all {
-		fmt.Fprintf(w, "\t%s", a.name)
+		_, _ = fmt.Fprintf(w, "\t%s", a.name)
 	}
-	fmt.Fprintln(w)
+	_, _ = fmt.Fprintln(w)
 	for _, name := range sorted[:min(most, len(sorted))] {
-		fmt.Fprint(w, name)
+		_, _ = fmt.Fprint(w, name)
 		for _, a := range all {
-			fmt.Fprintf(w, "\t%.2f", of(a)[name])
+			_, _ = fmt.Fprintf(w, "\t%.2f", of(a)[name])
 		}
-		fmt.Fprintln(w)
+		_, _ = fmt.Fprintln(w)
 	}
 }

@@ -140,12 +140,12 @@ func (r row) line() string {
 func printRows(rows []row) {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	defer func() { _ = w.Flush() }()
-	fmt.Fprint(w, "replication\tround trip\twindows by distance")
+	_, _ = fmt.Fprint(w, "replication\tround trip\twindows by distance")
 	for _, n := range rows[0].clients {
-		fmt.Fprintf(w, "\ttps, %d clients\tGalera's 2, 4\tratio", n)
+		_, _ = fmt.Fprintf(w, "\ttps, %d clients\tGalera's 2, 4\tratio", n)
 	}
-	fmt.Fprintln(w, "\tlarge commit, s\tGalera's 2, 4\tratio")
+	_, _ = fmt.Fprintln(w, "\tlarge commit, s\tGalera's 2, 4\tratio")
 	for _, r := range rows {
-		fmt.Fprintln(w, r.line())
+		_, _ = fmt.Fprintln(w, r.line())
 	}
 }

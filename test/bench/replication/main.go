@@ -46,7 +46,6 @@ func main() {
 	carry := flag.String("carry", "", "carry packets inside a container: ADDRESS,PEER=HOST,...")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	err := errors.Join(durations(trips, &o.roundTrips), numbers(clients, &o.clients))
 	switch {
 	case err != nil:
@@ -59,6 +58,7 @@ func main() {
 	default:
 		err = fmt.Errorf("-what: there is no %q", o.what)
 	}
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
