@@ -109,7 +109,7 @@ func TestCloning(t *testing.T) {
 			k.backup = made(c, v1alpha1.BackupFailed, true, v1alpha1.ReasonBackupRemoving, "object lock")
 			k.backup.DeletionTimestamp = new(metav1.NewTime(noon))
 		}, v1alpha1.ReasonBackupRemoving, "object lock", false, false, false},
-		"somebody's backup of that name": {func(c *v1alpha1.GaleraCluster, k *copied) {
+		"a user's backup of that name": {func(c *v1alpha1.GaleraCluster, k *copied) {
 			k.backup = made(c, v1alpha1.BackupCompleted, false, v1alpha1.ReasonBackupDone, "")
 			k.backup.OwnerReferences = nil
 		}, v1alpha1.ReasonNameConflict, "was not made for this cluster", false, false, false},

@@ -296,7 +296,7 @@ func (s *story) beginLine(last, first int) {
 func (s *story) foreign() {
 	n := s.node(2)
 	n.stop(true)
-	for _, other := range s.world.nodes[:2] { // all of them first: an empty member joins whoever still serves
+	for _, other := range s.world.nodes[:2] { // all of them first: an empty member joins any that still serves
 		other.stop(true)
 		other.wipe()
 	}

@@ -230,7 +230,7 @@ func TestPointInTime(t *testing.T) {
 	}
 }
 
-// TestCloneNamespaces: who may clone a cluster is told by name. No word means everybody: whoever may create a namespace would have all data.
+// TestCloneNamespaces: who may clone a cluster is told by name. No word means all namespaces: a user with the right to create one would have all data.
 func TestCloneNamespaces(t *testing.T) {
 	for list, want := range map[string]string{
 		`[]`: "", `[dev, test-2]`: "", `["*"]`: "should match", `["dev-*"]`: "should match", `[""]`: "should match", `[Dev]`: "should match", `[a.b]`: "should match", `[dev, dev]`: "Duplicate value",

@@ -16,7 +16,7 @@ func TestPartOf(t *testing.T) {
 		"all of it":               {source, []int64{1, second + 2}, ""},
 		"a moment before":         {map[int64]string{1: "a", 2: "b", second + 1: "x"}, []int64{1}, ""},
 		"a row of the writer's":   {map[int64]string{1: "a"}, []int64{1, 2}, "missing that were acknowledged"},
-		"a row of nobody":         {map[int64]string{1: "a", 4: "d"}, nil, "does not have"},
+		"a row of no writer":      {map[int64]string{1: "a", 4: "d"}, nil, "does not have"},
 		"a row that is another":   {map[int64]string{1: "b"}, nil, "other ones"},
 		"a hole":                  {map[int64]string{1: "a", 3: "c"}, nil, "later ones"},
 		"a hole of another's row": {map[int64]string{second + 2: "y"}, nil, "later ones"},

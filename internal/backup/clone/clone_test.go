@@ -49,7 +49,7 @@ func TestFits(t *testing.T) {
 		want   bool
 	}{
 		"as it is made":        {func(*v1alpha1.GaleraBackup, *v1alpha1.GaleraCluster) {}, true},
-		"of nobody":            {func(b *v1alpha1.GaleraBackup, _ *v1alpha1.GaleraCluster) { b.OwnerReferences = nil }, false},
+		"without an owner":     {func(b *v1alpha1.GaleraBackup, _ *v1alpha1.GaleraCluster) { b.OwnerReferences = nil }, false},
 		"not controlled":       {func(b *v1alpha1.GaleraBackup, _ *v1alpha1.GaleraCluster) { b.OwnerReferences[0].Controller = nil }, false},
 		"of another kind":      {func(b *v1alpha1.GaleraBackup, _ *v1alpha1.GaleraCluster) { b.OwnerReferences[0].Kind = "Job" }, false},
 		"of an earlier one":    {func(b *v1alpha1.GaleraBackup, _ *v1alpha1.GaleraCluster) { b.OwnerReferences[0].UID = "u0" }, false},
@@ -73,7 +73,7 @@ func TestFits(t *testing.T) {
 		}
 	}
 	if Fits(Backup(asking()), nil) {
-		t.Error("nobody asks")
+		t.Error("no clone asks")
 	}
 	own := asking()
 	own.Spec.BootstrapFrom.Cluster.Namespace = "" // its own is the default

@@ -106,7 +106,7 @@ func connectAs(ctx context.Context, user, password, socket string, proc *mariadb
 		}
 		if denied(err) {
 			_ = db.Close()
-			return nil, fatal(task.ReasonTool, fmt.Errorf("mariadbd lets nobody in on the restored data: %w", err))
+			return nil, fatal(task.ReasonTool, fmt.Errorf("mariadbd refuses the login on the restored data: %w", err))
 		}
 		select {
 		case <-time.After(time.Second):

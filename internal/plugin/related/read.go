@@ -56,7 +56,7 @@ func Read(ctx context.Context, kube client.Reader, c *v1alpha1.GaleraCluster) Ob
 	r.to.Schedules = slices.DeleteFunc(schedules.Items, func(s v1alpha1.GaleraBackupSchedule) bool { return s.Spec.Template.ClusterRef.Name != c.Name })
 	r.to.Backups = slices.DeleteFunc(backups.Items, func(b v1alpha1.GaleraBackup) bool {
 		namespace, name := b.Source()
-		return name != c.Name || namespace != c.Namespace || clone.Owner(&b) != nil // nobody may rely on that of a clone
+		return name != c.Name || namespace != c.Namespace || clone.Owner(&b) != nil // a clone's goes soon
 	})
 
 	var users v1alpha1.GaleraUserList

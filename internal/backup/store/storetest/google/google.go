@@ -1,4 +1,4 @@
-// Package google does for tests what fake-gcs-server leaves out: it gives tokens for the key of a service account, and lets nobody in without one.
+// Package google does for tests what fake-gcs-server leaves out: it gives tokens for the key of a service account, and refuses requests without one.
 package google
 
 import (
