@@ -108,7 +108,7 @@ func (a *agent) turn() bool {
 // situation gathers what Next decides from.
 func (a *agent) situation() lifecycle.Situation {
 	s := lifecycle.Situation{
-		Job: a.start.Job(), Alive: a.run.Proc != nil, Stopping: a.run.Stopping, Answers: a.run.Status != nil,
+		Job: a.start.Job(), Alive: a.run.Proc != nil, Stopping: a.run.Stopping, Answers: a.run.Status != nil, Silent: a.run.Silent(),
 		Draining: a.queue.Draining(), Held: a.orders.Content().Held, Restart: a.commands.Restart, Condemned: a.run.Condemned,
 		Hibernated: a.config.Node != nil && a.config.Node.Hibernated, Blind: a.start.Blind(), Unusable: a.start.Unusable(), Examined: a.exam.Done,
 		Trouble: a.exam.Trouble, Checking: a.config.Node == nil && a.config.Checking,

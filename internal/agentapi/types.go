@@ -156,7 +156,7 @@ type Report struct {
 	Failure  *Failure     `json:"failure,omitempty"`
 	Order    *OrderRecord `json:"order,omitempty"`
 	Restarts int          `json:"restarts"`
-	// Waiting says, in words, what a member whose mariadbd is down waits for; "" otherwise.
+	// Waiting says, in words, what a member waits for whose mariadbd is down, or does not answer any more; "" otherwise.
 	Waiting string `json:"waiting,omitempty"`
 	// Ended is the last run of mariadbd, when it ended in a Primary component without leaving it; nil else,
 	// and while one runs.

@@ -131,9 +131,17 @@ func detail(in Input, m galera.Member) string {
 		return "; " + m.Name + " has no pod yet"
 	case !m.Known:
 		return "; the agent of " + m.Name + " does not answer"
+	case silent(in, m):
+		return "; mariadbd of " + m.Name + " does not answer"
 	default:
 		return fmt.Sprintf("; %s is %s", m.Name, strings.ToLower(string(m.Phase)))
 	}
+}
+
+// silent says that a member's server answered before, and does not now: its agent reports a phase as if it were starting.
+func silent(in Input, m galera.Member) bool {
+	r := in.report(m.Name)
+	return r != nil && m.Phase == galera.PhaseStarting && r.Waiting != ""
 }
 
 func list(names []string) string { return strings.Join(names, ", ") }

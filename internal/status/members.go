@@ -49,6 +49,9 @@ func memberStatus(in Input, m galera.Member, before v1alpha1.MemberStatus) v1alp
 	out.Agent = agent(in, r)
 	out.Cache = cache(r.Cache, before, out.NodeState)
 	out.Replication = replication(r.Replication)
+	if silent(in, m) {
+		out.Message = "mariadbd does not answer; when the others go on without it for a minute, its agent ends it and it joins again"
+	}
 	if m.Upgrading && r.Upgrade != nil {
 		out.Message = "mariadb-upgrade to " + r.Upgrade.To
 	}

@@ -260,3 +260,19 @@ func TestAgentOfAnotherTime(t *testing.T) {
 		}
 	}
 }
+
+// TestSilentServer: a server that stopped answering is not told as one that starts.
+func TestSilentServer(t *testing.T) {
+	for waiting, want := range map[string]string{"": "; b is starting", "mariadbd, which does not answer any more": "; mariadbd of b does not answer"} {
+		in := healthy()
+		m := &in.Snapshot.Members[1]
+		m.Phase, m.Server = galera.PhaseStarting, nil
+		seen := in.Seen[m.Name]
+		seen.Report.Waiting = waiting
+		in.Seen[m.Name] = seen
+		got := strings.ReplaceAll(detail(in, *m), m.Name, "b")
+		if message := memberStatus(in, *m, v1alpha1.MemberStatus{}).Message; got != want || (message != "") != (waiting != "") {
+			t.Errorf("%q: %q, message %q", waiting, got, message)
+		}
+	}
+}

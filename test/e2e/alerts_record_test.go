@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	. "github.com/onsi/gomega"
 
@@ -22,6 +23,8 @@ var beside = map[string][]string{
 	"GaleraBackupStoreUnreachable": {"kubectl get gstore -n NS -o wide"},
 	"GaleraBackupTooOld":           {"kubectl get gsched,gbackup -n NS"},
 	"GaleraBackupUnverified":       {"kubectl get gbackup -n NS -o wide"},
+	"GaleraCertificateExpiring":    {"kubectl get certificate,certificaterequest -n NS"},
+	"GaleraEncryptionUnproved":     {`kubectl get galera NAME -n NS -o jsonpath={.status.conditions[?(@.type=="Encrypted")].message}`},
 	"GaleraCAExpiring":             {`kubectl get galera NAME -n NS -o jsonpath={range .status.tls.trustedCAs[*]}{.state} {.notAfter} {.subject} {.fingerprint}{"\n"}{end}`},
 	"GaleraCacheWindowShort":       {`kubectl get galera NAME -n NS -o jsonpath={range .status.members[*]}{.name} {.cache}{"\n"}{end}`},
 	"GaleraOldCATrusted":           {`kubectl get galera NAME -n NS -o jsonpath={range .status.tls.trustedCAs[*]}{.state} {.notAfter} {.subject} {.fingerprint}{"\n"}{end}`},
@@ -31,6 +34,18 @@ var beside = map[string][]string{
 	"GaleraAgentUnreachable":       {"kubectl get pods -n NS"},
 	"GaleraVolumeFilling":          {"kubectl exec -n NS NAME-0 -c mariadb -- df -h /var/lib/mysql"},
 	"GaleraVolumeFull":             {"kubectl exec -n NS NAME-0 -c mariadb -- df -h /var/lib/mysql"},
+}
+
+// asked are the queries that the runbook of an alert names.
+var asked = map[string][]string{
+	"GaleraCertificationConflicts": {
+		`sum by (pod) (rate(mysql_global_status_wsrep_local_cert_failures{namespace="NS",cluster="NAME"}[1m]))`,
+		`sum by (pod) (rate(mysql_global_status_wsrep_local_bf_aborts{namespace="NS",cluster="NAME"}[1m]))`,
+	},
+	"GaleraFlowControl": {
+		`topk(1, rate(mysql_global_status_wsrep_flow_control_sent{namespace="NS",cluster="NAME"}[1m]))`,
+		`mysql_global_status_wsrep_local_recv_queue{namespace="NS",cluster="NAME"}`,
+	},
 }
 
 // record prints what a person sees at the moment an alert fires, and writes it to the folder that RUNBOOK_OUTPUT names: the runbooks quote it.
@@ -49,9 +64,15 @@ func (a *alarms) record(ctx context.Context, c *harness.Cluster, alert string) {
 	if folder == "" {
 		return
 	}
+	names := strings.NewReplacer("NAME", name, "NS", namespace)
+	for _, query := range asked[alert] {
+		result, _, err := a.API.Query(ctx, names.Replace(query), time.Now())
+		Expect(err).NotTo(HaveOccurred(), query)
+		fmt.Fprintf(&out, "\n%s\n%s\n", query, result)
+	}
 	for _, command := range beside[alert] {
 		words := strings.SplitN(command, " -o jsonpath=", 2)
-		args := strings.Fields(strings.NewReplacer("NAME", name, "NS", namespace).Replace(words[0]))
+		args := strings.Fields(names.Replace(words[0]))
 		if len(words) > 1 {
 			args = append(args, "-o", "jsonpath="+words[1])
 		}

@@ -19,6 +19,8 @@ type Situation struct {
 	// Alive says that a mariadbd process exists, Stopping that it was told to stop, Answers that it
 	// answers on its socket.
 	Alive, Stopping, Answers bool
+	// Silent says that the process answered before, and does not now.
+	Silent bool
 	// Draining: the pod goes. Held: stopped by order. Restart: to be stopped and started again.
 	Draining, Held, Restart bool
 	// Farewell is what an order or the end of the pod waits for.
@@ -155,5 +157,9 @@ func nextAlive(s Situation) Step {
 	case s.Answers:
 		return Step{Phase: galera.PhaseRunning}
 	}
-	return Step{Phase: galera.PhaseStarting}
+	step := Step{Phase: galera.PhaseStarting}
+	if s.Silent {
+		step.Waiting = "mariadbd, which does not answer any more"
+	}
+	return step
 }

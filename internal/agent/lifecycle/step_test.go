@@ -48,6 +48,7 @@ func TestNext(t *testing.T) {
 		"a job goes on while draining": {func(s *Situation) { s.Job, s.Draining = JobInitialise, true }, ActNone, galera.PhaseInitialising},
 		"starting":                     {func(s *Situation) { s.Alive = true }, ActNone, galera.PhaseStarting},
 		"running":                      {func(s *Situation) { s.Alive, s.Answers = true, true }, ActNone, galera.PhaseRunning},
+		"does not answer any more":     {func(s *Situation) { s.Alive, s.Silent = true, true }, ActNone, galera.PhaseStarting},
 		"running, draining":            {func(s *Situation) { s.Alive, s.Answers, s.Draining = true, true, true }, ActStop, galera.PhaseStopping},
 		"running, held":                {func(s *Situation) { s.Alive, s.Held = true, true }, ActStop, galera.PhaseStopping},
 		"running, to be restarted":     {func(s *Situation) { s.Alive, s.Restart = true, true }, ActStop, galera.PhaseStopping},
@@ -69,7 +70,7 @@ func TestNext(t *testing.T) {
 		if s.Held && step.Phase == galera.PhaseStopped && (s.Trouble != nil || s.Unusable != nil) && step.Failure != failure {
 			t.Errorf("%s: does not say why it could not be started", name)
 		}
-		if step.Phase == galera.PhaseWaiting && step.Waiting == "" {
+		if (step.Phase == galera.PhaseWaiting || s.Silent) && step.Waiting == "" {
 			t.Errorf("%s: waits and does not say for what", name)
 		}
 	}
