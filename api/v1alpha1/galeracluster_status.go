@@ -225,6 +225,9 @@ type ClusterTLSStatus struct {
 	// notAfter is the expiry of that certificate.
 	// +optional
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`
+	// renewalTime is when cert-manager renews that certificate. Absent while cert-manager has told none.
+	// +optional
+	RenewalTime *metav1.Time `json:"renewalTime,omitempty"`
 	// override is the policy of a benchmark that measures this cluster, laid over spec.tls until the benchmark ends. To end it at
 	// once, delete the benchmark. Absent when spec.tls alone is in force.
 	// +optional

@@ -891,6 +891,10 @@ func (in *ClusterTLSStatus) DeepCopyInto(out *ClusterTLSStatus) {
 		in, out := &in.NotAfter, &out.NotAfter
 		*out = (*in).DeepCopy()
 	}
+	if in.RenewalTime != nil {
+		in, out := &in.RenewalTime, &out.RenewalTime
+		*out = (*in).DeepCopy()
+	}
 	if in.Override != nil {
 		in, out := &in.Override, &out.Override
 		*out = new(TLSOverride)

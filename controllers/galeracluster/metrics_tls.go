@@ -25,9 +25,7 @@ func collectTLS(send sender, in status.Input, told v1alpha1.GaleraClusterStatus)
 			send(encryptionRequired, flag(slices.Contains(required, channel)), channel)
 		}
 	}
-	// cert-manager tells the time for the pair it has issued last, which the nodes may not have: it was refused.
-	tls, c := told.TLS, in.Facts.Certificate
-	if tls != nil && tls.NotAfter != nil && c != nil && c.Status.NotAfter != nil && c.Status.RenewalTime != nil {
-		send(certificateRenewal, float64(tls.NotAfter.Add(-c.Status.NotAfter.Sub(c.Status.RenewalTime.Time)).Unix()))
+	if tls := told.TLS; tls != nil && tls.RenewalTime != nil {
+		send(certificateRenewal, float64(tls.RenewalTime.Unix()))
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,17 +15,16 @@ import (
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
-// TestWhatIsAskedFor: the time for the published pair, not for one that was refused; and nothing before anything is published.
+// TestWhatIsAskedFor: what the policy asks for and when the certificate is renewed; nothing before anything is published.
 func TestWhatIsAskedFor(t *testing.T) {
 	at := func(seconds int64) *metav1.Time { return new(metav1.Unix(seconds, 0)) }
-	issued := &certmanagerv1.Certificate{Status: certmanagerv1.CertificateStatus{NotAfter: at(1800009000), RenewalTime: at(1800008000)}}
 	m := NewMetrics()
-	see := func(name string, c agentapi.TLSConfig, issued *certmanagerv1.Certificate, published *metav1.Time) {
-		in := status.Input{Facts: observe.Facts{Cluster: &v1alpha1.GaleraCluster{}, Certificate: issued}, Config: agentapi.NodeConfig{TLS: c}}
-		m.see(types.NamespacedName{Namespace: "demo", Name: name}, in, v1alpha1.GaleraClusterStatus{TLS: &v1alpha1.ClusterTLSStatus{NotAfter: published}})
+	see := func(name string, c agentapi.TLSConfig, renewal *metav1.Time) {
+		in := status.Input{Facts: observe.Facts{Cluster: &v1alpha1.GaleraCluster{}}, Config: agentapi.NodeConfig{TLS: c}}
+		m.see(types.NamespacedName{Namespace: "demo", Name: name}, in, v1alpha1.GaleraClusterStatus{TLS: &v1alpha1.ClusterTLSStatus{RenewalTime: renewal}})
 	}
-	see("shop", agentapi.TLSConfig{Replication: galera.SocketStrict, StateTransfer: galera.PolicyRequired, Clients: galera.PolicyPreferred}, issued, at(1800005000))
-	see("new", agentapi.TLSConfig{}, nil, nil)
+	see("shop", agentapi.TLSConfig{Replication: galera.SocketStrict, StateTransfer: galera.PolicyRequired, Clients: galera.PolicyPreferred}, at(1800004000))
+	see("new", agentapi.TLSConfig{}, nil)
 	want := `# HELP galera_operator_certificate_renewal_timestamp_seconds When cert-manager is, or was, to renew the published leaf, in seconds since 1970.
 # TYPE galera_operator_certificate_renewal_timestamp_seconds gauge
 galera_operator_certificate_renewal_timestamp_seconds{cluster="shop",namespace="demo"} 1.800004e+09

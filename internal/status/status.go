@@ -111,11 +111,23 @@ func synced(in Input) int32 {
 	return n
 }
 
+// renewalTime is when the published certificate is renewed. cert-manager tells the time for the pair it has issued last, which
+// the nodes may not have: it was refused.
+func renewalTime(in Input) *metav1.Time {
+	c := in.Facts.Certificate
+	if c == nil || c.Status.NotAfter == nil || c.Status.RenewalTime == nil {
+		return nil
+	}
+	at := in.Published.NotAfter.Add(-c.Status.NotAfter.Sub(c.Status.RenewalTime.Time))
+	return timeOf(&at)
+}
+
 func clusterTLS(in Input, before *v1alpha1.ClusterTLSStatus) *v1alpha1.ClusterTLSStatus {
 	out := &v1alpha1.ClusterTLSStatus{Replication: string(in.Config.TLS.Replication)}
 	out.Renewals, out.Override = in.Renewals, in.Facts.Override
 	if in.Published != nil {
 		out.Serial, out.Key, out.NotAfter = in.Published.Serial, in.Published.Key, timeOf(&in.Published.NotAfter)
+		out.RenewalTime = renewalTime(in)
 		out.Step, out.TrustedCAs = trustStep(in), trustedCAs(in)
 	}
 	out.Switch, out.LastSwitch = switches(in, before)

@@ -3,7 +3,9 @@ package status
 import (
 	"strings"
 	"testing"
+	"time"
 
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -274,5 +276,18 @@ func TestSilentServer(t *testing.T) {
 		if message := memberStatus(in, *m, v1alpha1.MemberStatus{}).Message; got != want || (message != "") != (waiting != "") {
 			t.Errorf("%q: %q, message %q", waiting, got, message)
 		}
+	}
+}
+
+// TestRenewalTime: it is the published pair's, not that of one which was refused.
+func TestRenewalTime(t *testing.T) {
+	in := healthy()
+	if got := renewalTime(in); got != nil {
+		t.Errorf("without a Certificate: %v", got)
+	}
+	expiry, renewal := metav1.NewTime(noon.Add(5*time.Hour)), metav1.NewTime(noon.Add(4*time.Hour))
+	in.Facts.Certificate = &certmanagerv1.Certificate{Status: certmanagerv1.CertificateStatus{NotAfter: &expiry, RenewalTime: &renewal}}
+	if got := clusterTLS(in, nil).RenewalTime; got == nil || !got.Time.Equal(in.Published.NotAfter.Add(-time.Hour)) {
+		t.Errorf("of the pair that expires at %v: %v", in.Published.NotAfter, got)
 	}
 }

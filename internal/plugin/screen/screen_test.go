@@ -141,6 +141,16 @@ var screens = map[string]func(Style) string{
 			c.Status.Arbitrator = &v1alpha1.ArbitratorStatus{Phase: "Waiting", Version: "4.24", Message: "waits for a node"}
 		}), nil, s)
 	},
+	"certificate not renewed": func(s Style) string {
+		return Cluster(change(shop(3), func(c *v1alpha1.GaleraCluster) {
+			c.Status.TLS.NotAfter, c.Status.TLS.RenewalTime = at(10*time.Hour), at(-14*time.Hour)
+		}), well(), s)
+	},
+	"certificate about to be renewed": func(s Style) string {
+		return Cluster(change(shop(3), func(c *v1alpha1.GaleraCluster) {
+			c.Status.TLS.NotAfter, c.Status.TLS.RenewalTime = at(30*time.Hour), at(-14*time.Hour)
+		}), well(), s)
+	},
 	"requests": func(s Style) string {
 		return Cluster(change(shop(3), func(c *v1alpha1.GaleraCluster) {
 			c.Status.Requests = []v1alpha1.RequestStatus{
