@@ -103,10 +103,21 @@ func TestNewCluster(t *testing.T) {
 		"an id of an id": {restoreFlags{identity: "k", size: "1Gi", backup: "b", id: "x"}, nil, "go with --store", nil},
 		"no size":        {restoreFlags{identity: "k", backup: "b"}, nil, "name --size", nil},
 		"not a size":     {restoreFlags{identity: "k", backup: "b", size: "big"}, nil, "--size big", nil},
+
+		"a clone without a store": {restoreFlags{identity: "k", size: "1Gi", clone: "shop"}, nil, "--store is missing", nil},
+		"a clone and a backup":    {restoreFlags{identity: "k", size: "1Gi", clone: "shop", backup: "b"}, nil, "--store is missing", nil},
+		"a clone, and both":       {restoreFlags{identity: "k", size: "1Gi", clone: "shop", backup: "b", store: "s"}, nil, "one of --backup and --store", nil},
+		"a clone, and an id":      {restoreFlags{identity: "k", size: "1Gi", clone: "shop", store: "s", id: "i"}, nil, "a clone has none", nil},
+		"a clone at a point": {restoreFlags{identity: "k", size: "1Gi", clone: "shop", store: "s", point: pointFlags{latest: true}}, nil,
+			"the moment at which it is copied", nil},
+		"a clone of no name":      {restoreFlags{identity: "k", size: "1Gi", clone: "prod/", store: "s"}, nil, "NAMESPACE/NAME", nil},
+		"a clone of no namespace": {restoreFlags{identity: "k", size: "1Gi", clone: "/shop", store: "s"}, nil, "NAMESPACE/NAME", nil},
+		"a clone of a path":       {restoreFlags{identity: "k", size: "1Gi", clone: "a/b/c", store: "s"}, nil, "NAMESPACE/NAME", nil},
+
 		"the latest": {restoreFlags{identity: "k", store: "s", size: "1Gi"}, nil, "", func(c *v1alpha1.GaleraCluster) bool {
 			return c.Spec.Replicas == 3 && c.Spec.BootstrapFrom.Store.Name == "s"
 		}},
-		"like another one": {restoreFlags{identity: "k", backup: "b"}, like, "", func(c *v1alpha1.GaleraCluster) bool {
+		"like another one": {restoreFlags{identity: "k", backup: "b", like: "shop"}, like, "", func(c *v1alpha1.GaleraCluster) bool {
 			return c.Spec.Replicas == 5 && !c.Spec.Hibernate && c.Spec.Storage.Size.String() == "10Gi" && c.Spec.BootstrapFrom.Backup.Name == "b"
 		}},
 		"larger": {restoreFlags{identity: "k", backup: "b", size: "20Gi"}, like, "", func(c *v1alpha1.GaleraCluster) bool {

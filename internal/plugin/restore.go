@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,17 +17,17 @@ import (
 
 // restoreFlags are what a restore is made of.
 type restoreFlags struct {
-	backup, store, namespace, cluster, id, identity, like, size string
-	point                                                       pointFlags
+	backup, store, namespace, cluster, id, clone, identity, like, size string
+	point                                                              pointFlags
 }
 
-// restore makes a new cluster from a backup.
+// restore makes a new cluster from a backup, or from a living cluster.
 func (e *env) restore() *cobra.Command {
 	var f restoreFlags
 	var format string
 	var wait, dryRun bool
 	var timeout time.Duration
-	c := e.onCluster("restore", "Make a new cluster that begins with a backup", func(ctx context.Context, name string) error {
+	c := e.onCluster("restore", "Make a new cluster that begins with a backup, or as a clone of a living cluster", func(ctx context.Context, name string) error {
 		c, err := e.restored(ctx, name, f, time.Now())
 		if err != nil {
 			return err
@@ -50,18 +51,21 @@ func (e *env) restore() *cobra.Command {
 	})
 	outputFlag(c, &format)
 	c.Long = "Make a new cluster that begins with a backup: every node restores it on its own volume. An existing cluster is never changed.\n\n" +
-		"With --time, --gtid or --latest it goes on to that point with the archive of the binary log (spec.backup.pointInTime). With --store and without --id the latest backup before that point is taken."
+		"With --time, --gtid or --latest it goes on to that point with the archive of the binary log (spec.backup.pointInTime). With --store and without --id the latest backup before that point is taken.\n\n" +
+		"With --clone it begins with what a living cluster holds now; the copy goes through --store. A cluster of another namespace must name this one in its spec.allowedCloneNamespaces."
 	c.Example = "  kubectl galera restore shop2 --backup shop-now --identity backup-identity --like shop --wait\n" +
 		"  kubectl galera restore shop2 --store offsite --from-cluster shop --time 2026-11-24T12:30:00Z --identity backup-identity --like shop --wait\n" +
+		"  kubectl galera restore shop2 --clone prod/shop --store offsite --identity backup-identity --size 10Gi --wait\n" +
 		"  kubectl galera restore shop --store offsite --identity backup-identity --size 10Gi --dry-run >shop.yaml"
 	c.Flags().StringVar(&f.backup, "backup", "", "a complete GaleraBackup of this namespace")
-	c.Flags().StringVar(&f.store, "store", "", "a GaleraBackupStore of this namespace, instead of --backup")
+	c.Flags().StringVar(&f.store, "store", "", "a GaleraBackupStore of this namespace, instead of --backup; with --clone the one that the copy goes through")
 	c.Flags().StringVar(&f.namespace, "from-namespace", "", "with --store: namespace that was backed up. Default: this one")
 	c.Flags().StringVar(&f.cluster, "from-cluster", "", "with --store: cluster that was backed up. Default: NAME")
 	c.Flags().StringVar(&f.id, "id", "", "with --store: the backup's id. Default: the latest, or the latest before the point")
 	c.Flags().StringVar(&f.point.time, "time", "", "restore everything before the first transaction later than this, as 2026-11-24T12:30:00Z")
 	c.Flags().StringVar(&f.point.gtid, "gtid", "", "restore everything up to this transaction and with it, as 0-1-4711")
 	c.Flags().BoolVar(&f.point.latest, "latest", false, "restore everything that was archived")
+	c.Flags().StringVar(&f.clone, "clone", "", "with --store: begin with what this living cluster holds now, [NAMESPACE/]NAME")
 	c.Flags().StringVar(&f.identity, "identity", "", "Secret with the private key (required)")
 	c.Flags().StringVar(&f.like, "like", "", "take the rest of the spec from this cluster")
 	c.Flags().StringVar(&f.size, "size", "", "size of the volumes, without --like")
@@ -85,18 +89,57 @@ func (e *env) restored(ctx context.Context, name string, f restoreFlags, now tim
 	return c, err
 }
 
+// refused is what is wrong with the flags.
+func (f restoreFlags) refused() error {
+	switch {
+	case f.identity == "":
+		return errors.New("--identity is missing: the Secret with the private key of one of the backup's recipients, under the key \"identity\"")
+	case f.clone != "" && f.store == "":
+		return errors.New("--store is missing: a clone's copy goes through a GaleraBackupStore of this namespace, encrypted for its recipients")
+	case (f.backup == "") == (f.store == ""):
+		return errors.New("name what to restore: one of --backup and --store")
+	case f.backup != "" && (f.namespace != "" || f.cluster != "" || f.id != ""):
+		return errors.New("--from-namespace, --from-cluster and --id go with --store")
+	case f.clone != "" && (f.namespace != "" || f.cluster != "" || f.id != ""):
+		return errors.New("--from-namespace, --from-cluster and --id name a backup, and a clone has none: leave out these or --clone")
+	case f.clone != "" && f.point != pointFlags{}:
+		return errors.New("a clone is of the moment at which it is copied. For an earlier one name the store of the source's backups: --store and --from-cluster, without --clone")
+	case f.like == "" && f.size == "":
+		return errors.New("name --size, or a cluster with --like")
+	}
+	return nil
+}
+
+// source is what the flags say to begin with.
+func (f restoreFlags) source() (b v1alpha1.BootstrapFrom, err error) {
+	b.IdentitySecretRef = v1alpha1.SecretKey{Name: f.identity}
+	switch {
+	case f.backup != "":
+		b.Backup = &v1alpha1.LocalName{Name: f.backup}
+	case f.clone == "":
+		b.Store = &v1alpha1.BootstrapStore{Name: f.store, Namespace: f.namespace, Cluster: f.cluster, ID: f.id}
+	default:
+		namespace, name, found := strings.Cut(f.clone, "/")
+		if !found {
+			namespace, name = "", f.clone
+		}
+		if name == "" || strings.Contains(name, "/") || found && namespace == "" {
+			return b, fmt.Errorf("--clone %s: write NAME, or NAMESPACE/NAME", f.clone)
+		}
+		b.Cluster = &v1alpha1.BootstrapCluster{Namespace: namespace, Name: name, StoreRef: v1alpha1.LocalName{Name: f.store}}
+	}
+	return b, nil
+}
+
 // newCluster is the cluster of a restore. It is pure.
 func newCluster(name string, f restoreFlags, like *v1alpha1.GaleraCluster, now time.Time) (*v1alpha1.GaleraCluster, error) {
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.GaleraClusterSpec{Replicas: 3}}
-	switch {
-	case f.identity == "":
-		return nil, errors.New("--identity is missing: the Secret with the private key of one of the backup's recipients, under the key \"identity\"")
-	case (f.backup == "") == (f.store == ""):
-		return nil, errors.New("name what to restore: one of --backup and --store")
-	case f.backup != "" && (f.namespace != "" || f.cluster != "" || f.id != ""):
-		return nil, errors.New("--from-namespace, --from-cluster and --id go with --store")
-	case like == nil && f.size == "":
-		return nil, errors.New("name --size, or a cluster with --like")
+	if err := f.refused(); err != nil {
+		return nil, err
+	}
+	from, err := f.source()
+	if err != nil {
+		return nil, err
 	}
 	if like != nil {
 		c.Spec = *like.Spec.DeepCopy()
@@ -109,16 +152,10 @@ func newCluster(name string, f restoreFlags, like *v1alpha1.GaleraCluster, now t
 		}
 		c.Spec.Storage.Size = size
 	}
-	point, err := f.point.point(now)
-	if err != nil {
+	if from.PointInTime, err = f.point.point(now); err != nil {
 		return nil, err
 	}
-	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{IdentitySecretRef: v1alpha1.SecretKey{Name: f.identity}, PointInTime: point}
-	if f.backup != "" {
-		c.Spec.BootstrapFrom.Backup = &v1alpha1.LocalName{Name: f.backup}
-	} else {
-		c.Spec.BootstrapFrom.Store = &v1alpha1.BootstrapStore{Name: f.store, Namespace: f.namespace, Cluster: f.cluster, ID: f.id}
-	}
+	c.Spec.BootstrapFrom = &from
 	return c, nil
 }
 

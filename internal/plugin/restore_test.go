@@ -69,9 +69,11 @@ func TestRestoreManifests(t *testing.T) {
 		like  *v1alpha1.GaleraCluster
 	}{
 		"backup": {restoreFlags{identity: "key", backup: "shop-now", size: "1Gi"}, nil},
-		"time":   {restoreFlags{identity: "key", store: "offsite", cluster: "shop", point: pointFlags{time: "2026-03-01T12:30:00+01:00"}}, like},
+		"time":   {restoreFlags{identity: "key", store: "offsite", cluster: "shop", like: "shop", point: pointFlags{time: "2026-03-01T12:30:00+01:00"}}, like},
 		"gtid":   {restoreFlags{identity: "key", store: "offsite", namespace: "old", id: "20260301-0900", size: "1Gi", point: pointFlags{gtid: "0-1-4711"}}, nil},
 		"latest": {restoreFlags{identity: "key", backup: "shop-now", size: "1Gi", point: pointFlags{latest: true}}, nil},
+		"clone":  {restoreFlags{identity: "key", store: "offsite", clone: "prod/shop", size: "1Gi"}, nil},
+		"beside": {restoreFlags{identity: "key", store: "offsite", clone: "shop", like: "shop"}, like},
 	} {
 		made, err := newCluster("new", c.flags, c.like, noon)
 		if err != nil {

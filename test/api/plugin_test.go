@@ -131,6 +131,19 @@ func TestPluginRestoresToAPoint(t *testing.T) {
 	}
 }
 
+// TestPluginClones: a clone is asked for as the API server wants it; what cannot be one makes no cluster.
+func TestPluginClones(t *testing.T) {
+	w := newWorld(t, "plugin-clones", spec())
+	_, notes, err := w.galera("restore", "twin", "--clone", "elsewhere/shop", "--store", "offsite", "--identity", "key", "--size", "1Gi")
+	w.Expect(err).NotTo(HaveOccurred(), notes)
+	made := &v1alpha1.GaleraCluster{}
+	w.Expect(kube.Get(t.Context(), client.ObjectKey{Namespace: w.cluster.Namespace, Name: "twin"}, made)).To(Succeed())
+	w.Expect(*made.Spec.BootstrapFrom.Cluster).To(Equal(v1alpha1.BootstrapCluster{Namespace: "elsewhere", Name: "shop", StoreRef: v1alpha1.LocalName{Name: "offsite"}}))
+	_, _, err = w.galera("restore", "twins", "--clone", "shop", "--store", "offsite", "--identity", "key", "--size", "1Gi", "--latest")
+	w.Expect(err).To(MatchError(ContainSubstring("the moment at which it is copied")))
+	w.Expect(kube.Get(t.Context(), client.ObjectKey{Namespace: w.cluster.Namespace, Name: "twins"}, made)).NotTo(Succeed())
+}
+
 // TestPluginWithFewRights: what a person may not do is named, and the rest goes on.
 func TestPluginWithFewRights(t *testing.T) {
 	ctx := context.Background()
