@@ -37,7 +37,9 @@ var _ = DescribeTable("A small benchmark among the samples", Label(Slow, Samples
 		Expect(r.Samples).To(Equal(b.Spec.Rounds), "%s, %s", r.Workload, r.Arm)
 		Expect(r.Figures).NotTo(BeEmpty(), "%s, %s", r.Workload, r.Arm)
 	}
-	Expect(b.Status.Verdict).NotTo(BeEmpty())
+	if len(b.Spec.Arms) > 1 {
+		Expect(b.Status.Verdict).NotTo(BeEmpty())
+	}
 	Expect(b.Status.Environment).NotTo(BeNil())
 
 	report, err := exec.CommandContext(ctx, "../../bin/kubectl-galera", "bench", "report", b.Name, "-n", b.Namespace, "-o", "md").CombinedOutput()
@@ -49,7 +51,16 @@ var _ = DescribeTable("A small benchmark among the samples", Label(Slow, Samples
 	Entry("of clients", wholeTime, "client-encryption-small"),
 	Entry("of connections", wholeTime, "connections-small"),
 	Entry("of connections one by one", wholeTime, "connections-one-by-one-small"),
+	Entry("of connections over links", wholeTime, "connections-far-small"),
+	Entry("of connections through a VPN", wholeTime, "vpn-connections"),
+	Entry("of few connections through a pooling proxy", wholeTime, "pooled-connections-small"),
+	Entry("of answers by size", wholeTime, "result-size-small"),
+	Entry("of resumption", wholeTime, "resumption-by-distance-small"),
+	Entry("of key exchanges", wholeTime, "key-exchange-small"),
+	Entry("of clients without AES instructions", wholeTime, "clients-without-aes-small"),
+	Entry("of keys for replication", wholeTime, "replication-by-key"),
 	Entry("of full copies", wholeTime, "sst-encryption-small"),
+	Entry("of ways of a full copy", wholeTime, "sst-by-method-small"),
 )
 
 // proveFirstRound looks into the packets of a benchmark of replication while its first round is measured, and no longer, as that
