@@ -9,10 +9,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/plugin/related"
 )
 
 // lookEvery is how often a wait looks.
 const lookEvery = time.Second
+
+// absentAfter is when a wait asks whether an operator is at work.
+const absentAfter = 5 * time.Second
 
 // look says where a task stands: a line for people, and whether that is its end. An error ends it, too.
 type look func(ctx context.Context) (line string, done bool, err error)
@@ -41,10 +45,17 @@ func (e *env) await(ctx context.Context, timeout time.Duration, at look, late st
 
 // settle waits until the operator has done what the spec asks for, and tells what it does meanwhile.
 func (e *env) settle(ctx context.Context, name string, timeout time.Duration, done func(*v1alpha1.GaleraCluster) bool) error {
+	begun, asked := time.Now(), false
 	return e.await(ctx, timeout, func(ctx context.Context) (string, bool, error) {
 		c, err := e.cluster(ctx, name)
 		if err != nil {
 			return "", false, forGood(err)
+		}
+		if !asked && time.Since(begun) > absentAfter {
+			asked = true
+			if f := related.Operator(ctx, e.kube, c, time.Now()); f != nil {
+				e.say("%s; %s", f.Message, f.Command)
+			}
 		}
 		return settled(c, done)
 	}, fmt.Sprintf("%s is not there yet; the operator goes on: kubectl galera status %s", name, name))

@@ -66,6 +66,7 @@ func Read(ctx context.Context, kube client.Reader, c *v1alpha1.GaleraCluster) Ob
 	r.to.Users = slices.DeleteFunc(users.Items, func(u v1alpha1.GaleraUser) bool { return other(c)(u.Cluster()) })
 	r.to.Databases = slices.DeleteFunc(databases.Items, func(d v1alpha1.GaleraDatabase) bool { return other(c)(d.Cluster()) })
 	r.bindings(ctx)
+	r.to.Leases = leases(ctx, kube)
 	return *r.to
 }
 

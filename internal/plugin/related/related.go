@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -24,9 +25,11 @@ var order = []string{OK, Waiting, Unknown, Failing}
 
 // Report is what was found, one area for each question that people ask. An area is absent where there is nothing to ask about.
 type Report struct {
-	Backups *Area `json:"backups,omitempty"`
-	Archive *Area `json:"archive,omitempty"`
-	Users   *Area `json:"users,omitempty"`
+	// Operator says that no operator is at work; absent if one is, or if that could not be found out.
+	Operator *Finding `json:"operator,omitempty"`
+	Backups  *Area    `json:"backups,omitempty"`
+	Archive  *Area    `json:"archive,omitempty"`
+	Users    *Area    `json:"users,omitempty"`
 	// Unread names the kinds that could not be read.
 	Unread []Unread `json:"unread,omitempty"`
 }
@@ -73,11 +76,13 @@ type Objects struct {
 	// Secrets are the binding Secrets there are, by namespace: a namespace that could not be read is not in it.
 	Secrets map[string][]string
 	Unread  []Unread
+	// Leases are those of operators.
+	Leases []coordinationv1.Lease
 }
 
 // Judge says what is wrong. It is pure.
 func Judge(c *v1alpha1.GaleraCluster, o Objects, now time.Time) Report {
-	r := Report{Unread: o.Unread}
+	r := Report{Unread: o.Unread, Operator: operator(c, o.Leases, now)}
 	r.Backups, r.Archive = backups(c, o, now), archive(c, o)
 	r.Users = users(o, now)
 	return r

@@ -18,6 +18,7 @@ func Cluster(c *v1alpha1.GaleraCluster, r *related.Report, s Style) string {
 	var b strings.Builder
 	b.WriteString(headline(c, s))
 	b.WriteString(marks(r, s))
+	b.WriteString(noOperator(r, s))
 	b.WriteString(troubles(c, s))
 	b.WriteString(operation(c, s))
 	b.WriteString(requests(c, s))

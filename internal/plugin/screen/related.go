@@ -51,6 +51,17 @@ func areaMark(name, state string) cell {
 	return cell{"? " + name, yellow}
 }
 
+// noOperator comes before all that an operator has told.
+func noOperator(r *related.Report, s Style) string {
+	if r == nil || r.Operator == nil {
+		return ""
+	}
+	if r.Operator.State == related.Waiting {
+		return "\n" + s.note(yellow, "not seen", told(*r.Operator))
+	}
+	return "\n" + s.note(red, "NO OPERATOR", told(*r.Operator))
+}
+
 // findings say what is wrong with what belongs to a cluster. While it accepts no writes everything waits for it, and only failures are told.
 func findings(c *v1alpha1.GaleraCluster, r *related.Report, s Style) string {
 	var b strings.Builder
@@ -81,7 +92,12 @@ func finding(c *v1alpha1.GaleraCluster, f related.Finding) string {
 	if f.Kind == "GaleraCluster" {
 		name = ""
 	}
-	text := strings.TrimPrefix(name+": "+f.Reason, ": ")
+	return strings.TrimPrefix(name+": ", ": ") + told(f)
+}
+
+// told is a finding without the name of its object.
+func told(f related.Finding) string {
+	text := f.Reason
 	for _, more := range []string{f.Message, f.Do} {
 		if more == "" {
 			continue

@@ -151,6 +151,12 @@ var screens = map[string]func(Style) string{
 			c.Status.TLS.NotAfter, c.Status.TLS.RenewalTime = at(30*time.Hour), at(-14*time.Hour)
 		}), well(), s)
 	},
+	"no operator": func(s Style) string {
+		r := well()
+		r.Operator = &related.Finding{Kind: "Lease", Namespace: "galera-operator-system", Name: "galera-operator", State: related.Failing, Reason: "OperatorAbsent",
+			Message: "no operator has been at work for 3m12s. The databases serve on; what else is shown may be old, and nothing is repaired, switched or backed up", Command: "kubectl get pods -n galera-operator-system -l app.kubernetes.io/name=galera-operator"}
+		return Cluster(shop(3), r, s)
+	},
 	"requests": func(s Style) string {
 		return Cluster(change(shop(3), func(c *v1alpha1.GaleraCluster) {
 			c.Status.Requests = []v1alpha1.RequestStatus{
