@@ -125,10 +125,14 @@ var _ = Describe("Alerts", Label(Slow, Faults), func() {
 	}, SpecTimeout(10*time.Minute))
 
 	It("tell that the operator is away", func(ctx SpecContext) {
-		a := watchAlarms(ctx)
+		a, shop := watchAlarms(ctx), sharedCluster(ctx)
 		DeferCleanup(func(ctx SpecContext) { Expect(kube.ScaleOperator(ctx, harness.OperatorReplicas)).To(Succeed()) })
 		Expect(kube.ScaleOperator(ctx, 0)).To(Succeed())
 		a.fire(ctx, nil, "GaleraOperatorAbsent")
+		By("looking at a cluster") // the lease counts for some seconds more
+		eventually(ctx, func(o Gomega) {
+			o.Expect(kubectlGalera(ctx, shop.Namespace, "status", shop.Name)).To(ContainSubstring("NO OPERATOR  OperatorAbsent: no operator has been at work"))
+		})
 		Expect(kube.ScaleOperator(ctx, harness.OperatorReplicas)).To(Succeed())
 		a.clear(ctx, nil, "GaleraOperatorAbsent")
 	}, SpecTimeout(8*time.Minute))
