@@ -66,6 +66,9 @@ var _ = AfterSuite(func(ctx SpecContext) {
 	if kube != nil {
 		dropAlarms(ctx)
 		dropShared(ctx)
+		for _, ns := range leavingNamespaces {
+			Expect(kube.AwaitNamespaceDeleted(ctx, ns)).To(Succeed())
+		}
 		Expect(secretsInLogs(ctx, harness.OperatorNamespace)).To(BeEmpty(), "secrets in the operator's logs")
 		progress("no log has one of the %d secret values there were", secrets.Known())
 	}

@@ -32,15 +32,25 @@ func (k *Kube) CreateNamespace(ctx context.Context, prefix string) (string, erro
 
 // DeleteNamespace removes a namespace and all volumes that its claims held.
 func (k *Kube) DeleteNamespace(ctx context.Context, name string) error {
+	if err := k.BeginDeleteNamespace(ctx, name); err != nil {
+		return err
+	}
+	return k.AwaitNamespaceDeleted(ctx, name)
+}
+
+// BeginDeleteNamespace has a namespace removed, and does not wait: Kubernetes takes ten seconds to find out that nothing is left in it.
+func (k *Kube) BeginDeleteNamespace(ctx context.Context, name string) error {
 	err := k.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, client.PropagationPolicy(metav1.DeletePropagationForeground))
 	if client.IgnoreNotFound(err) != nil {
 		return err
 	}
 	// A pod that does not stop within its grace period must not hold up the tests.
-	if err := k.forceDeletePods(ctx, name); err != nil {
-		return err
-	}
-	err = k.Until(ctx, "deleting namespace "+name, 2*time.Minute, func(ctx context.Context) (bool, string, error) {
+	return k.forceDeletePods(ctx, name)
+}
+
+// AwaitNamespaceDeleted waits until a namespace whose removal has begun is gone, and removes all volumes that its claims held.
+func (k *Kube) AwaitNamespaceDeleted(ctx context.Context, name string) error {
+	err := k.Until(ctx, "deleting namespace "+name, 2*time.Minute, func(ctx context.Context) (bool, string, error) {
 		err := k.Get(ctx, client.ObjectKey{Name: name}, &corev1.Namespace{})
 		return apierrors.IsNotFound(err), "still there", client.IgnoreNotFound(err)
 	})
