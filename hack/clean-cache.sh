@@ -9,6 +9,7 @@ set -euo pipefail
 remove_images() {
   local image
   for image in "$OPERATOR_IMAGE" "$DATABASE_IMAGE" "$DATABASE_OLD_IMAGE" "$DRIVERS_IMAGE" "$EXPORTER_IMAGE" "$SYSBENCH_IMAGE" "$CERT_MANAGER_IMAGE" \
+    "$OBJECT_STORE_IMAGE" "$GOOGLE_STORE_IMAGE" "$AZURITE_IMAGE" "$MONITORING_IMAGE" \
     "galera-node:$KUBERNETES_VERSION"; do
     docker rmi -f "$image" >/dev/null 2>&1 || true
   done

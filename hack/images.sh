@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the container images in Docker; nothing happens when their inputs are unchanged.
-#   hack/images.sh [database|database-old|drivers|exporter|sysbench|operator|cert-manager|object-store|google-store|monitoring|all]...
-# "all" is what the local cluster needs, without the operator, the older database, the drivers, the exporter, google-store and monitoring.
+#   hack/images.sh [database|database-old|drivers|exporter|sysbench|operator|cert-manager|object-store|google-store|azurite|monitoring|all]...
+# "all" is what the local cluster needs, without the operator, the older database, the drivers, the exporter, google-store, azurite and monitoring.
 set -euo pipefail
 # shellcheck source=hack/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -111,6 +111,25 @@ compile_google_store() {
   (cd "$REPO_DIR" && CGO_ENABLED=0 go build -trimpath -tags=disable_grpc_modules -ldflags '-s -w' -o "$1/google-store" ./hack/google-store)
 }
 
+# azurite: the emulator of Azure Blob Storage, as hack/azurite.sh installs it, for the tests of backups.
+azurite() {
+  local folder="$REPO_DIR/images/azurite" base="debian:$DATABASE_DEBIAN-slim" hash
+  hash=$(folder_hash "$HACK_DIR/azurite")-$(image_hash "$folder" "$base")
+  up_to_date "$AZURITE_IMAGE" "$hash" && return 0
+  "$HACK_DIR/azurite.sh"
+  debian_base "$DATABASE_DEBIAN"
+  step "build $AZURITE_IMAGE" azurite_image "$folder" "$hash" "$base"
+}
+
+# azurite_image FOLDER HASH BASE: without the files that are for browsers, for compilers and for debuggers, which are most.
+azurite_image() {
+  local out
+  out=$(mktemp -d)
+  tar -C "$CACHE/tools/azurite-$(folder_hash "$HACK_DIR/azurite")" --exclude=esm --exclude=esnext --exclude='*.map' --exclude='*.d.ts' -c node_modules | tar -C "$out" -x
+  docker build -t "$AZURITE_IMAGE" --label "$LABEL=$2" -f "$1/Dockerfile" --build-arg "BASE=$3" --build-arg "MIRROR=$(debian_mirror)" "$out"
+  rm -r "$out"
+}
+
 # monitoring: Prometheus and its operator, for hack/monitoring.sh.
 monitoring() {
   local folder="$REPO_DIR/images/monitoring" hash
@@ -159,10 +178,11 @@ build_image() {
   cert-manager) cert_manager ;;
   object-store) object_store ;;
   google-store) google_store ;;
+  azurite) azurite ;;
   monitoring) monitoring ;;
   all) for image in database sysbench cert-manager object-store; do build_image "$image"; done ;;
   base) debian_base "$2" ;;
-  *) die "usage: hack/images.sh [database|database-old|drivers|exporter|sysbench|operator|cert-manager|object-store|google-store|monitoring|all]..." ;;
+  *) die "usage: hack/images.sh [database|database-old|drivers|exporter|sysbench|operator|cert-manager|object-store|google-store|azurite|monitoring|all]..." ;;
   esac
 }
 
