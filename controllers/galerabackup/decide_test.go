@@ -120,6 +120,7 @@ func TestDecide(t *testing.T) {
 			f.backup.CreationTimestamp = metav1.NewTime(noon.Add(-healthyWait))
 		}), v1alpha1.BackupPending, "", v1alpha1.ReasonBackupWaiting, "not the primary", false},
 		"another node after a failure": {pending(failedOnce), v1alpha1.BackupRunning, "shop-2", v1alpha1.ReasonBackupRunning, "", false},
+		"its node becomes the primary": {underWay(func(f *facts) { f.cluster.Status.Primary = "shop-1" }), v1alpha1.BackupRunning, "shop-1", "", "", true},
 		"runs":                         {underWay(), v1alpha1.BackupRunning, "shop-1", "", "", true},
 		"is complete":                  {underWay(ended(task.Result{Backup: &task.Stored{Node: "shop-1", Position: "u:5"}})), v1alpha1.BackupCompleted, "shop-1", v1alpha1.ReasonBackupDone, "u:5", false},
 		"fails, and is tried again":    {underWay(ended(task.Result{Error: "gone", Reason: task.ReasonNode})), v1alpha1.BackupPending, "shop-1", v1alpha1.ReasonNodeFailed, "attempt 1 has failed", false},
@@ -132,6 +133,7 @@ func TestDecide(t *testing.T) {
 		}), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonStoreFull, "quota", false},
 		"ended without a word of it":     {underWay(ended(task.Result{})), v1alpha1.BackupPending, "shop-1", v1alpha1.ReasonBackupFailed, "", false},
 		"the cluster is deleted":         {underWay(func(f *facts) { f.cluster = nil }), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonClusterNotFound, "", false},
+		"the store is deleted":           {underWay(func(f *facts) { f.store = nil }), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonStoreNotFound, "nothing is stored that counts", false},
 		"the pod of the Job is kept off": {underWay(func(f *facts) { f.job.Waits = "no such Secret" }), v1alpha1.BackupRunning, "shop-1", v1alpha1.ReasonBackupRunning, "no such Secret", true},
 	} {
 		next := c.f.backup.Status.DeepCopy()

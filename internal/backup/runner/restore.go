@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 
 	"golang.org/x/sys/unix"
 
@@ -141,8 +142,8 @@ func usable(ctx context.Context, p places, m manifest.Manifest) (string, error) 
 	if err != nil {
 		return "", because(task.ReasonTool, err)
 	}
-	if manifest.Later(m.ServerVersion, version) {
-		return "", fatal(task.ReasonVersion, fmt.Errorf("the backup was made by MariaDB %s, and the image has %s, which cannot read it: set spec.image to that series or a later one", m.ServerVersion, version))
+	if err := fits(m, version, runtime.GOARCH); err != nil {
+		return "", err
 	}
 	for _, tool := range []string{"mbstream", "mariadb-backup"} {
 		if image.Find(tool) == "" {
@@ -156,6 +157,17 @@ func usable(ctx context.Context, p places, m manifest.Manifest) (string, error) 
 		return "", err
 	}
 	return version, os.MkdirAll(p.State, 0o750)
+}
+
+// fits refuses a backup whose files a server of that version, on that processor, may not be able to read.
+func fits(m manifest.Manifest, version, arch string) error {
+	switch {
+	case manifest.Later(m.ServerVersion, version):
+		return fatal(task.ReasonVersion, fmt.Errorf("the backup was made by MariaDB %s, and the image has %s, which cannot read it: set spec.image to that series or a later one", m.ServerVersion, version))
+	case m.Arch != "" && m.Arch != arch:
+		return fatal(task.ReasonVersion, fmt.Errorf("the backup was made on %s, and this host is %s: MariaDB promises nothing for files that are moved between processors. Set spec.nodeSelector to hosts with kubernetes.io/arch: %s", m.Arch, arch, m.Arch))
+	}
+	return nil
 }
 
 // roomFor refuses what the volume has no room for.

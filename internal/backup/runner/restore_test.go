@@ -5,9 +5,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
@@ -88,5 +90,37 @@ func TestLook(t *testing.T) {
 		if (done != nil) != c.done || errors.As(err, &f) != c.refused || c.refused && (!f.fatal || f.reason != task.ReasonVolumeInUse) {
 			t.Errorf("%s: %+v %v", name, done, err)
 		}
+	}
+}
+
+// TestFits: what the image's server, or the host's processor, cannot read is refused for good, with what to set.
+func TestFits(t *testing.T) {
+	for name, c := range map[string]struct {
+		made, arch    string
+		version, says string
+	}{
+		"the same":                  {"11.8.6-MariaDB", "amd64", "11.8.9-MariaDB", ""},
+		"a later image":             {"10.11.8-MariaDB", "amd64", "11.8.9-MariaDB", ""},
+		"an earlier image":          {"11.8.6-MariaDB", "amd64", "10.11.8-MariaDB", "set spec.image"},
+		"another processor":         {"11.8.6-MariaDB", "arm64", "11.8.9-MariaDB", "kubernetes.io/arch: arm64"},
+		"a processor it names none": {"11.8.6-MariaDB", "", "11.8.9-MariaDB", ""},
+	} {
+		err := fits(manifest.Manifest{ServerVersion: c.made, Arch: c.arch}, c.version, "amd64")
+		var f failure
+		if c.says == "" && err != nil || c.says != "" && (!errors.As(err, &f) || !f.fatal || f.reason != task.ReasonVersion || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestRoom: a volume without room for the data is told before anything is unpacked, and tried again: it may be made larger.
+func TestRoom(t *testing.T) {
+	p := volume(t)
+	if err := roomFor(p, 1, "the backup's data"); err != nil {
+		t.Error(err)
+	}
+	var f failure
+	if err := roomFor(p, 1<<60, "the backup's data"); !errors.As(err, &f) || f.fatal || f.reason != task.ReasonDiskFull || !strings.Contains(err.Error(), "spec.storage.size") {
+		t.Errorf("%v", err)
 	}
 }
