@@ -76,6 +76,7 @@ func explain(s galera.Snapshot, v verdict, best galera.Member, ok bool) (Decisio
 	}
 	text = "no Primary component, and a member that may hold later writes is missing: " + text + "known positions: " + positions(s)
 	if !ok {
+		text += ". No other member has data to start from: bring the missing members back, or restore a backup into a new cluster. The backups: kubectl get galerabackups -n " + s.Namespace
 		return Decision{Reason: reason, Message: text, Blocked: reason != ReasonWaitingForMembers}, true
 	}
 	ends := ""

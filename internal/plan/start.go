@@ -35,14 +35,20 @@ func startWithoutPrimary(s galera.Snapshot) (Decision, bool) {
 		return adoptHistory(s, v)
 	}
 	best, ok := v.best(s)
-	if len(v.missing()) > 0 && !approved(s, v, best, ok) {
+	switch {
+	case !ok && len(v.missing()) == len(v.lost):
+		return nothingLeft(s)
+	case len(v.missing()) > 0 && !approved(s, v, best, ok):
 		return explain(s, v, best, ok)
 	}
-	if !ok {
-		return blocked(ReasonDataLost, "no member holds data of this cluster's history "+s.ClusterUUID+
-			"; restore a backup into a new cluster, or bring back a volume; the cluster will not start empty")
-	}
 	return startAt(s, v, best)
+}
+
+// nothingLeft is the advice for a cluster whose members all answer, and none has data.
+func nothingLeft(s galera.Snapshot) (Decision, bool) {
+	return blocked(ReasonDataLost, "no member holds data of this cluster's history "+s.ClusterUUID+": "+positions(s)+
+		". The cluster does not start empty by itself. Bring back a volume that was in use last; or restore a backup into a new cluster; "+
+		"or, if no data are to be kept, delete this cluster and create it again. The backups: kubectl get galerabackups -n "+s.Namespace)
 }
 
 // verdict sorts the members by what is known of their data while there is no Primary component.

@@ -62,7 +62,7 @@ func TestRecover(t *testing.T) {
 			reason: ReasonForeignData, blocked: true, says: "db-1 hold write-sets that the latest line"},
 		{name: "a later line and the higher seqno", s: shop(db(0, down(9), line(3)), db(1, down(8), line(1)), db(2, down(7), line(3))), action: recoverBy("db-0", 9, 5)},
 		{name: "one is still stopping", s: shop(all(down(8)), db(1, phase(galera.PhaseStopping))), reason: ReasonWaitingForMembers, says: "db-1"},
-		{name: "no member has data", s: shop(all(incomplete)), reason: ReasonDataLost, blocked: true},
+		{name: "no member has data", s: shop(all(incomplete)), reason: ReasonDataLost, blocked: true, says: "restore a backup into a new cluster"},
 	})
 }
 
@@ -77,6 +77,11 @@ func TestMissingMembers(t *testing.T) {
 			says: "kubectl patch galera db -n default --type=merge -p '" + printed("db-0", 8, 5, "db-2", galera.Gone) + "'"},
 		{name: "disk lost", s: shop(all(down(8)), db(2, empty)), reason: ReasonDataLost, blocked: true, says: "db-2 lost their data"},
 		{name: "never had data", s: shop(all(down(8)), db(2, empty, func(m *galera.Member) { m.HeldData = false })), action: recoverBy("db-0", 8, 5)},
+		{name: "all disks lost", s: shop(all(empty)), reason: ReasonDataLost, blocked: true,
+			says: "db-0 empty, db-1 empty, db-2 empty. The cluster does not start empty by itself. Bring back a volume"},
+		{name: "all disks lost, but for one that does not answer", s: shop(all(empty), db(2, silent)), reason: ReasonWaitingForMembers,
+			says: "db-2 do not answer; known positions: db-0 empty, db-1 empty, db-2 silent. No other member has data to start from: bring the missing members back, or restore a backup"},
+		{name: "all disks lost, with an approval: it names no data", s: shop(all(empty), trust("db-0", at(8), 5, "db-1", "db-2")), reason: ReasonDataLost, blocked: true},
 		{name: "foreign", s: shop(all(down(8)), db(2, foreign(99))), reason: ReasonForeignData, blocked: true, says: "db-2 hold data of another cluster"},
 		{name: "position unreadable", s: shop(all(down(8)), db(2, unreadable)), reason: ReasonPositionUnknown, blocked: true},
 		{name: "no member to vouch for", s: shop(all(foreign(9))), reason: ReasonForeignData, blocked: true, says: "known positions"},
