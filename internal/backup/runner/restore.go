@@ -165,7 +165,7 @@ func fits(m manifest.Manifest, version, arch string) error {
 	case manifest.Later(m.ServerVersion, version):
 		return fatal(task.ReasonVersion, fmt.Errorf("the backup was made by MariaDB %s, and the image has %s, which cannot read it: set spec.image to that series or a later one", m.ServerVersion, version))
 	case m.Arch != "" && m.Arch != arch:
-		return fatal(task.ReasonVersion, fmt.Errorf("the backup was made on %s, and this host is %s: MariaDB promises nothing for files that are moved between processors. Set spec.nodeSelector to hosts with kubernetes.io/arch: %s", m.Arch, arch, m.Arch))
+		return fatal(task.ReasonVersion, fmt.Errorf("the backup was made on %s, and this host is %s: MariaDB promises nothing for files that are moved between processors. Set spec.scheduling.nodeSelector to hosts with kubernetes.io/arch: %s", m.Arch, arch, m.Arch))
 	}
 	return nil
 }
