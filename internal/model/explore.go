@@ -23,11 +23,13 @@ type Explorer struct {
 	seed maphash.Seed
 	seen map[uint64]int8
 	path []Event
+	// next has a world for each depth: one for each step would be six kilobytes to allocate and to clear.
+	next []World
 }
 
 // Explore searches from a world. It says whether it has seen everything up to the depth.
 func (x *Explorer) Explore(w World, depth int) bool {
-	x.seed, x.seen = maphash.MakeSeed(), map[uint64]int8{}
+	x.seed, x.seen, x.next = maphash.MakeSeed(), map[uint64]int8{}, make([]World, depth)
 	return x.visit(&w, depth)
 }
 
@@ -35,25 +37,26 @@ func (x *Explorer) visit(w *World, depth int) bool {
 	if depth == 0 || x.Found != nil {
 		return true
 	}
+	next := &x.next[depth-1]
 	for _, e := range x.Events {
-		next := *w
+		*next = *w
 		if !next.Step(e, x.Planner) {
 			continue
 		}
 		x.Steps++
 		x.path = append(x.path, e)
-		x.judge(&next)
+		x.judge(next)
 		h := maphash.Comparable(x.seed, next.canonical())
 		if best, ok := x.seen[h]; !ok || int(best) < depth-1 {
 			x.seen[h] = int8(depth - 1)
 			if !ok {
 				x.States++
-				x.settle(next, h)
+				x.settle(*next, h)
 			}
 			if x.States >= x.Most {
 				return false
 			}
-			if !x.visit(&next, depth-1) {
+			if !x.visit(next, depth-1) {
 				return false
 			}
 		}

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 	"unsafe"
@@ -68,10 +70,14 @@ var themes = []theme{
 
 // TestExplore looks at every state of small worlds of three members, up to a depth.
 func TestExplore(t *testing.T) {
+	t.Parallel()
 	t.Logf("a state has %d bytes", unsafe.Sizeof(World{}))
 	for _, th := range themes {
 		for _, eager := range []bool{false, true} {
-			explore(t, th, eager)
+			t.Run(fmt.Sprintf("%s (eager %t)", th.name, eager), func(t *testing.T) {
+				t.Parallel()
+				explore(t, th, eager)
+			})
 		}
 	}
 }
@@ -91,10 +97,10 @@ func explore(t *testing.T, th theme, eager bool) {
 		depth = th.full
 	}
 	whole := x.Explore(w, depth)
-	t.Logf("%s (eager %t): depth %d, %d states, %d steps, complete %t, %s", th.name, eager, depth, x.States, x.Steps, whole, time.Since(began).Round(time.Millisecond))
+	t.Logf("depth %d, %d states, %d steps, complete %t, %s", depth, x.States, x.Steps, whole, time.Since(began).Round(time.Millisecond))
 	total.Add(int64(x.Steps))
 	if x.Found != nil {
-		s := Schedule{Members: 3, Eager: eager, Events: append(th.before, x.Found...)}
+		s := Schedule{Members: 3, Eager: eager, Events: slices.Concat(th.before, x.Found)}
 		t.Errorf("%s\n%s", x.Violation, s)
 	}
 }

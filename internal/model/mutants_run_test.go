@@ -14,11 +14,13 @@ const searched = 100000
 // TestMutants shows that the checker works: every deliberate bug is found, by the promise it
 // breaks. The schedules of bugs that were found before are tried first.
 func TestMutants(t *testing.T) {
+	t.Parallel()
 	hunt(t, mutants, false)
 }
 
 // TestArbitratorMutants is the same in worlds with an arbitrator.
 func TestArbitratorMutants(t *testing.T) {
+	t.Parallel()
 	hunt(t, arbitratorMutants, true)
 }
 
@@ -60,6 +62,7 @@ func (m mutant) schedule(n int, arbiter bool) Schedule {
 // TestCarelessMembers shows why a member believes only one eviction in a view, and none from another view:
 // without that rule writes are lost, or two components serve.
 func TestCarelessMembers(t *testing.T) {
+	t.Parallel()
 	for n := range searched {
 		s := drawIn(evictions, uint64(n), 60+n%100, false)
 		s.Careless = true
@@ -73,6 +76,7 @@ func TestCarelessMembers(t *testing.T) {
 
 // TestUnmarkedLines shows why a component that was made of marked data gives the others a full copy.
 func TestUnmarkedLines(t *testing.T) {
+	t.Parallel()
 	for n := range searched {
 		s := drawIn(alters, uint64(n), 60+n%100, false)
 		s.Unmarked = true
@@ -91,6 +95,7 @@ var evictions = only(map[Kind]int{
 
 // TestMiscountedLoss: a count that began when the majority was lost, not the component, is noticed.
 func TestMiscountedLoss(t *testing.T) {
+	t.Parallel()
 	for n := range searched {
 		s := drawIn(anything, uint64(n), 60+n%100, false)
 		s.Miscounts = true

@@ -3,7 +3,10 @@ package model
 import (
 	"flag"
 	"os"
+	"runtime"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +26,7 @@ const (
 // TestPromises draws schedules with rapid, which shrinks one that fails to the shortest and
 // keeps it in testdata/rapid until it passes.
 func TestPromises(t *testing.T) {
+	t.Parallel()
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue && !testing.Short() {
 		if err := f.Value.Set(rapidChecks); err != nil {
 			t.Fatal(err)
@@ -74,19 +78,38 @@ func TestSeeds(t *testing.T) {
 		seed, until = uint64(time.Now().UnixNano()), time.Now().Add(full())
 		t.Logf("the first seed is %d", seed)
 	}
-	var reached Reached
-	for steps := 0; !t.Failed(); seed++ {
-		if until.IsZero() && steps >= most || !until.IsZero() && time.Now().After(until) {
-			break
-		}
-		r := runSeed(t, seed)
-		steps += r.Steps
-		reached |= r.Reached
-	}
+	reached := runSeeds(t, seed, func(steps int64) bool {
+		return until.IsZero() && steps < int64(most) || time.Now().Before(until)
+	})
 	t.Logf("reached: %s", reached)
 	if missed := reachedAll &^ reached &^ ReachedSplit; missed != 0 && !testing.Short() && !t.Failed() {
 		t.Errorf("never reached: %s", missed)
 	}
+}
+
+// runSeeds runs one seed after the other, on every processor, for as long as more are wanted after so many steps. What one
+// processor would run alone is always among them.
+func runSeeds(t *testing.T, first uint64, more func(steps int64) bool) Reached {
+	var next atomic.Uint64
+	var steps atomic.Int64
+	next.Store(first)
+	reached := make([]Reached, runtime.GOMAXPROCS(0))
+	var wg sync.WaitGroup
+	for i := range reached {
+		wg.Go(func() {
+			for !t.Failed() && more(steps.Load()) {
+				r := runSeed(t, next.Add(1)-1)
+				steps.Add(int64(r.Steps))
+				reached[i] |= r.Reached
+			}
+		})
+	}
+	wg.Wait()
+	var all Reached
+	for _, r := range reached {
+		all |= r
+	}
+	return all
 }
 
 // scheduleOf is the schedule of a seed.
