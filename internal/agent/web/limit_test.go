@@ -80,6 +80,7 @@ func TestProbeIsNotStarved(t *testing.T) {
 
 // TestSlowHeader: who sends its request bit by bit is not waited for.
 func TestSlowHeader(t *testing.T) {
+	t.Parallel()
 	c := dial(t, port(t, probe(serving(), time.Now()), nil), "127.0.0.1")
 	if _, err := io.WriteString(c, "GET /livez HTTP/1.1\r\nHost: x\r\nX-Slow: "); err != nil {
 		t.Fatal(err)
@@ -93,6 +94,7 @@ func TestSlowHeader(t *testing.T) {
 
 // TestSlowHandshake: nor is who never begins with TLS on the control port.
 func TestSlowHandshake(t *testing.T) {
+	t.Parallel()
 	c := dial(t, port(t, http.NotFoundHandler(), &tls.Config{MinVersion: tls.VersionTLS13}), "127.0.0.1")
 	if !ended(c, controlLimits.header+5*time.Second) {
 		t.Error("still waited for")

@@ -28,7 +28,7 @@ func TestHungServer(t *testing.T) {
 		"close idle": c.CloseIdle,
 	} {
 		for range 5 { // more than there may be connections
-			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			began := time.Now()
 			err := ask(ctx)
 			cancel()

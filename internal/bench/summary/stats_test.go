@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -70,15 +71,18 @@ func TestIdenticalArmsAreNotSignificant(t *testing.T) {
 	const cases = 20000
 	for name, noise := range noises {
 		for _, n := range []int{3, 5, 10, 20} {
-			r, found := rand.New(rand.NewPCG(1, uint64(n))), 0
-			for range cases {
-				if base, arm := rounds(r, n, 1, 0.05, noise); Compare(base, arm, false).Significant {
-					found++
+			t.Run(fmt.Sprintf("%s noise, %d rounds", name, n), func(t *testing.T) {
+				t.Parallel()
+				r, found := rand.New(rand.NewPCG(1, uint64(n))), 0
+				for range cases {
+					if base, arm := rounds(r, n, 1, 0.05, noise); Compare(base, arm, false).Significant {
+						found++
+					}
 				}
-			}
-			if found > cases/20 {
-				t.Errorf("%s noise, %d rounds: %.2f %% of identical arms differ", name, n, 100*float64(found)/cases)
-			}
+				if found > cases/20 {
+					t.Errorf("%.2f %% of identical arms differ", 100*float64(found)/cases)
+				}
+			})
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 func TestAnswers(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:0", "[::1]:0"} {
 		t.Run(address, func(t *testing.T) {
+			t.Parallel()
 			l, err := net.Listen("tcp", address)
 			if err != nil {
 				t.Skip(err)
