@@ -236,15 +236,16 @@ func readOnly(t *testing.T, s *storetest.Service) {
 	s.Refuse(nil)
 }
 
-// TestToken: a SAS token is used, and never told.
+// TestToken: a SAS token is used, and never told; one that has expired is refused.
 func TestToken(t *testing.T) {
 	s := storetest.Start(t, task.ServiceAzure)
 	key, err := container.NewSharedKeyCredential(s.Account, s.Good[task.AccountKey])
 	if err != nil {
 		t.Fatal(err)
 	}
+	valid := time.Hour
 	token := func(p sas.ContainerPermissions) string {
-		signed, err := sas.BlobSignatureValues{Protocol: sas.ProtocolHTTPS, ExpiryTime: time.Now().UTC().Add(time.Hour), Permissions: p.String(), ContainerName: s.Bucket}.SignWithSharedKey(key)
+		signed, err := sas.BlobSignatureValues{Protocol: sas.ProtocolHTTPS, ExpiryTime: time.Now().UTC().Add(valid), Permissions: p.String(), ContainerName: s.Bucket}.SignWithSharedKey(key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -262,6 +263,13 @@ func TestToken(t *testing.T) {
 	err = Write(t.Context(), b, "k", make([]byte, 20<<20))
 	if reason, final := Reason(err); reason != task.ReasonStoreRefused || !final {
 		t.Errorf("it may only read: %s %v %v", reason, final, err)
+	}
+	valid = -time.Minute
+	s.Use(t, map[string]string{task.SASToken: token(sas.ContainerPermissions{Read: true, Add: true, Create: true, Write: true, Delete: true, List: true})})
+	for what, err := range refusals(t.Context(), b) {
+		if reason, final := Reason(err); reason != task.ReasonStoreRefused || !final || Missing(err) {
+			t.Errorf("it has expired, %s: %s %v %v", what, reason, final, err)
+		}
 	}
 	s.Down()
 	for what, err := range refusals(t.Context(), b) {

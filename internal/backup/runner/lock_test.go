@@ -1,0 +1,63 @@
+//go:build integration
+
+package runner
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+	"github.com/galera-operator/galera-operator/internal/backup/store"
+	"github.com/galera-operator/galera-operator/internal/backup/store/storetest"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+// locked is a bucket whose objects may not be deleted for a day.
+func locked(t *testing.T, s *storetest.Service) string {
+	t.Helper()
+	const name = "locked"
+	c := s3.New(s3.Options{Region: s.Region, BaseEndpoint: aws.String(s.Endpoint), UsePathStyle: true, HTTPClient: s.Client(),
+		Credentials: credentials.NewStaticCredentialsProvider(s.Good[task.AccessKeyID], s.Good[task.SecretAccessKey], "")})
+	_, err := c.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: aws.String(name), ObjectLockEnabledForBucket: aws.Bool(true)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.PutObjectLockConfiguration(t.Context(), &s3.PutObjectLockConfigurationInput{Bucket: aws.String(name), ObjectLockConfiguration: &types.ObjectLockConfiguration{
+		ObjectLockEnabled: types.ObjectLockEnabledEnabled, Rule: &types.ObjectLockRule{DefaultRetention: &types.DefaultRetention{Days: aws.Int32(1), Mode: types.ObjectLockRetentionModeCompliance}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestObjectLock: a store that locks objects, and keeps no versions beside them, refuses a deletion; that is told, and nothing is lost.
+func TestObjectLock(t *testing.T) {
+	s := storetest.Start(t, task.ServiceS3)
+	s.Bucket = locked(t, s)
+	bucket, err := store.OpenWith(t.Context(), s.Store, s.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = bucket.Close() }()
+	m := of("u1", "b1")
+	shelf{bucket, s}.leave(t, m, true)
+	refused := func(doing string, err error) {
+		t.Helper()
+		var f failure
+		if !errors.As(err, &f) || f.reason != task.ReasonStoreRefused || !f.fatal || !strings.Contains(err.Error(), doing) {
+			t.Errorf("%v", err)
+		}
+	}
+	refused("the manifest could not be deleted", remove(t.Context(), bucket, manifest.Dir(m.Namespace, m.Cluster, m.ClusterUID), m.ID))
+	if have, _, err := readManifest(t.Context(), bucket, base(m)); err != nil || have.ID != m.ID {
+		t.Errorf("%+v, %v", have, err)
+	}
+	_, err = check(t.Context(), bucket)
+	refused("an object could not be deleted, as retention needs it", err)
+}
