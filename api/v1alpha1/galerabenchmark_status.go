@@ -126,8 +126,8 @@ type BenchmarkRun struct {
 	// variant of the workload, for instance threads=8.
 	// +optional
 	Variant string `json:"variant,omitempty"`
-	// step: Switch (apply the arm's policy), Prepare (create the data set), Measure, Transfer (SST to a node), Operation (one was requested) or CleanUp.
-	// +kubebuilder:validation:Enum=Switch;Prepare;Measure;Transfer;Operation;CleanUp
+	// step: Switch (apply the arm's policy), Prepare (create the data set), Measure, Transfer (SST to a node), Operation (one was requested), SwitchBack (the second half of the operation Switch) or CleanUp.
+	// +kubebuilder:validation:Enum=Switch;Prepare;Measure;Transfer;Operation;SwitchBack;CleanUp
 	Step string `json:"step"`
 	// startedAt is when the step began.
 	StartedAt metav1.Time `json:"startedAt"`

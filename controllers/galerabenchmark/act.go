@@ -3,7 +3,6 @@ package galerabenchmark
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -38,6 +37,12 @@ func (r *Reconciler) actBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchma
 		return r.request(ctx, seen, a)
 	case plan.TakeData:
 		return r.takeData(ctx, seen, a.Member)
+	case plan.TakePod:
+		return r.takePod(ctx, seen, a)
+	case plan.SwitchReplication:
+		return r.switchReplication(ctx, seen, a)
+	case plan.MakeBackup:
+		return r.makeBackup(ctx, seen, a)
 	case plan.Judge:
 		return r.judgeRun(ctx, b, seen, a.Record)
 	case plan.RemoveJob:
@@ -141,43 +146,6 @@ func (r *Reconciler) startJob(ctx context.Context, b *v1alpha1.GaleraBenchmark, 
 	return apply.Keep(ctx, r.Client, r.Live, b.UID, job)
 }
 
-// request asks for an operation by an annotation on the private cluster.
-func (r *Reconciler) request(ctx context.Context, seen benchmarkFacts, a plan.Request) error {
-	if !metav1.IsControlledBy(seen.Cluster, seen.Benchmark) {
-		return errors.New("only a private cluster is ever disturbed")
-	}
-	return r.patchCluster(ctx, seen.Cluster, func(c *v1alpha1.GaleraCluster) {
-		if c.Annotations == nil {
-			c.Annotations = map[string]string{}
-		}
-		c.Annotations[a.Annotation] = a.Value
-	})
-}
-
-// takeData deletes a private cluster's pod with its volume: the very pod that was there before the runner was.
-func (r *Reconciler) takeData(ctx context.Context, seen benchmarkFacts, member string) error {
-	if !metav1.IsControlledBy(seen.Cluster, seen.Benchmark) {
-		return errors.New("only a private cluster's data is ever taken away")
-	}
-	for i := range seen.Pods {
-		p := &seen.Pods[i]
-		if p.Name != member || p.DeletionTimestamp != nil || p.CreationTimestamp.After(seen.Job.RunningSince) {
-			continue
-		}
-		ordinal, err := strconv.Atoi(member[strings.LastIndexByte(member, '-')+1:])
-		if err != nil {
-			return err
-		}
-		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: claimName(seen.Cluster, ordinal)}}
-		if err := client.IgnoreNotFound(r.Delete(ctx, claim)); err != nil {
-			return err
-		}
-		uid := p.UID
-		return client.IgnoreNotFound(r.Delete(ctx, p, client.Preconditions{UID: &uid}))
-	}
-	return nil
-}
-
 // judgeRun writes down whether an attempt counts, and the pods that took part: some may be elsewhere for the next one. The
 // proof must still hold.
 func (r *Reconciler) judgeRun(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record result.Record) error {
@@ -223,6 +191,10 @@ func verdictOf(b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record result.R
 	if !v.Valid && seen.ProxyWords != "" {
 		v.Reason += "; the proxy crashed: " + seen.ProxyWords
 	}
+	if o := record.Output.Operation; v.Valid && o != nil && o.Name == result.OperationBackup {
+		why := plan.BackupProblem(seen.Backup)
+		v = result.Verdict{Valid: why == "", Reason: why}
+	}
 	if v.Valid && seen.Cluster != nil {
 		if why := provedAfter(b, seen.Cluster, record.Output); why != "" {
 			v = result.Verdict{Reason: "after the run the encryption was not proved any more: " + why}
@@ -233,10 +205,16 @@ func verdictOf(b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record result.R
 
 // provedAfter says what is not proved after a run, "" when all is: of a transfer also the TLS it was seen to come over.
 func provedAfter(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, o *result.Output) string {
-	if why := plan.Proof(b, c); why != "" || o.Transfer == nil {
+	why := plan.Proof(b, c)
+	switch {
+	case why != "":
 		return why
+	case o.Transfer != nil:
+		return plan.Copied(b, c, o.Transfer.Victim)
+	case o.Operation != nil && o.Operation.Name == result.OperationJoinSST:
+		return plan.Copied(b, c, o.Operation.Node)
 	}
-	return plan.Copied(b, c, o.Transfer.Victim)
+	return ""
 }
 
 // withLastLines adds what the load generator said last.

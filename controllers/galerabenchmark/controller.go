@@ -31,6 +31,8 @@ import (
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=roles;rolebindings,verbs=get;create;patch
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=delete
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackups,verbs=get;create;delete
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackupstores,verbs=get
 
 // benchmarkFinalizer gives a referenced cluster its policy back before the benchmark is gone.
 const benchmarkFinalizer = "galera-operator.io/restore-cluster"

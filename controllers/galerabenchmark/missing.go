@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/status"
 )
 
 // missing says what the benchmark's Jobs would wait for in vain: kubelet would tell it in events only.
@@ -16,20 +17,51 @@ func (r *Reconciler) missing(ctx context.Context, b *v1alpha1.GaleraBenchmark) (
 	if r.Image == "" && b.Spec.Client.Image == "" {
 		return "there is no image with the load generator: set spec.client.image, or the operator's --benchmark-image", nil
 	}
-	for _, w := range b.Spec.Workloads {
-		if w.OLTP == nil || w.OLTP.Script == nil {
-			continue
+	for i := range b.Spec.Workloads {
+		w := &b.Spec.Workloads[i]
+		for _, look := range []func(context.Context, *v1alpha1.GaleraBenchmark, *v1alpha1.BenchmarkWorkload) (string, error){r.missingScript, r.missingStore} {
+			if why, err := look(ctx, b, w); why != "" || err != nil {
+				return why, err
+			}
 		}
-		script, cm := w.OLTP.Script, &corev1.ConfigMap{}
-		err := r.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: script.Name}, cm)
-		switch {
-		case apierrors.IsNotFound(err):
-			return fmt.Sprintf("the workload %s needs the ConfigMap %q, which does not exist", w.Name, script.Name), nil
-		case err != nil:
-			return "", err
-		case cm.Data[script.Key] == "":
-			return fmt.Sprintf("the workload %s needs the key %q of the ConfigMap %q, which is not there or empty", w.Name, script.Key, script.Name), nil
-		}
+	}
+	return "", nil
+}
+
+// missingScript is what a workload lacks that runs a user's own.
+func (r *Reconciler) missingScript(ctx context.Context, b *v1alpha1.GaleraBenchmark, w *v1alpha1.BenchmarkWorkload) (string, error) {
+	if w.OLTP == nil || w.OLTP.Script == nil {
+		return "", nil
+	}
+	script, cm := w.OLTP.Script, &corev1.ConfigMap{}
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: script.Name}, cm)
+	switch {
+	case apierrors.IsNotFound(err):
+		return fmt.Sprintf("the workload %s needs the ConfigMap %q, which does not exist", w.Name, script.Name), nil
+	case err != nil:
+		return "", err
+	case cm.Data[script.Key] == "":
+		return fmt.Sprintf("the workload %s needs the key %q of the ConfigMap %q, which is not there or empty", w.Name, script.Key, script.Name), nil
+	}
+	return "", nil
+}
+
+// missingStore is what a workload lacks that makes backups.
+func (r *Reconciler) missingStore(ctx context.Context, b *v1alpha1.GaleraBenchmark, w *v1alpha1.BenchmarkWorkload) (string, error) {
+	if w.Operation == nil || w.Operation.StoreRef == nil {
+		return "", nil
+	}
+	store := &v1alpha1.GaleraBackupStore{}
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: w.Operation.StoreRef.Name}, store)
+	if apierrors.IsNotFound(err) {
+		return fmt.Sprintf("the workload %s needs the GaleraBackupStore %q, which does not exist; create it, or make another benchmark without the operation Backup",
+			w.Name, w.Operation.StoreRef.Name), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if _, why := status.StoreProblem(store); why != "" {
+		return fmt.Sprintf("the workload %s makes backups: %s", w.Name, why), nil
 	}
 	return "", nil
 }

@@ -81,6 +81,9 @@ func (r *Reconciler) observeBenchmark(ctx context.Context, b *v1alpha1.GaleraBen
 	}
 	if j := current(b, list.Items); j != nil {
 		f.Job = f.describe(j)
+		if f.Backup, err = r.backupOf(ctx, b, f.Job); err != nil {
+			return f, err
+		}
 		err = r.lateResult(ctx, b, &f)
 	}
 	return f, err

@@ -41,6 +41,8 @@ type stage struct {
 	benchmark client.ObjectKey
 	nodes     *fakeNodes
 	stop      func()
+	// ahead is by how much the clock of the next controller is.
+	ahead time.Duration
 }
 
 // perform makes a benchmark and lets a controller at it.
@@ -57,11 +59,12 @@ func perform(t *testing.T, u *unstructured.Unstructured) *stage {
 // begin starts a controller that knows nothing but what the API server tells it.
 func (s *stage) begin() {
 	s.Helper()
+	ahead := s.ahead
 	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Cache: cache.Options{ByObject: cached.ByObject()},
 		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)}})
 	must(s.T, err)
 	must(s.T, (&galerabenchmark.Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Image: "sysbench", Nodes: s.nodes,
-		Options: resources.Options{OperatorImage: "operator"}, Now: time.Now}).SetupWithManager(mgr))
+		Options: resources.Options{OperatorImage: "operator"}, Now: func() time.Time { return time.Now().Add(ahead) }}).SetupWithManager(mgr))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {

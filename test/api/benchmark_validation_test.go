@@ -109,7 +109,12 @@ func TestBenchmarkAdmission(t *testing.T) {
 		"many answers":                      {parts{"arms": `[{name: a}, {name: b}, {name: c}, {name: d}]`, "workloads": `[{name: w, resultSize: {sizes: [1, 2, 3], threads: [1, 2, 3, 4, 5]}}]`}, "more than 56 combinations"},
 		"operations":                        {parts{"cluster": `{template: {replicas: 3, storage: {size: 1Gi}}}`, "workloads": `[{name: a, operation: {}}]`}, ""},
 		"a renewal of one node":             {parts{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "workloads": `[{name: a, operation: {operations: [Renewal]}}]`}, ""},
-		"a promotion of the only node":      {parts{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "workloads": `[{name: a, operation: {operations: [Renewal, Promotion]}}]`}, "Restart and Promotion need another node"},
+		"a promotion of the only node":      {parts{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "workloads": `[{name: a, operation: {operations: [Renewal, Promotion]}}]`}, "Restart, Promotion, Switch, JoinIST and JoinSST need another node"},
+		"all operations":                    {parts{"cluster": `{template: {replicas: 3, storage: {size: 1Gi}}}`, "workloads": `[{name: a, operation: {operations: [Renewal, Restart, Promotion, Switch, JoinIST, JoinSST, Backup], storeRef: {name: offsite}}}]`}, ""},
+		"a backup to nowhere":               {parts{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "workloads": `[{name: a, operation: {operations: [Backup]}}]`}, "the operation Backup needs storeRef"},
+		"a store for no backup":             {parts{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "workloads": `[{name: a, operation: {operations: [Renewal], storeRef: {name: offsite}}}]`}, "only Backup takes one"},
+		"a backup of one node":              {parts{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "workloads": `[{name: a, operation: {operations: [Backup], storeRef: {name: offsite}}}]`}, ""},
+		"a join of the only node":           {parts{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "workloads": `[{name: a, operation: {operations: [JoinIST]}}]`}, "need another node"},
 		"operations of a user's":            {parts{"cluster": `{ref: {name: shop}}`, "workloads": `[{name: a, operation: {}}]`}, "an operation workload restarts nodes and moves the primary"},
 		"an unknown operation":              {parts{"workloads": `[{name: a, operation: {operations: [Explosion]}}]`}, "supported values"},
 		"many operations":                   {parts{"cluster": `{template: {replicas: 3, storage: {size: 1Gi}}}`, "arms": `[{name: a}, {name: b}, {name: c}, {name: d}, {name: e}, {name: f}, {name: g}]`, "workloads": `[{name: a, operation: {}}, {name: b, operation: {}}, {name: c, operation: {}}]`}, "more than 56 combinations"},
@@ -257,7 +262,7 @@ func TestBenchmarkSamples(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "..", "config", "samples", "benchmarks", "*.yaml"))
 	must(t, err)
 	files = slices.DeleteFunc(files, func(file string) bool { return filepath.Base(file) == "kustomization.yaml" })
-	if len(files) < 27 {
+	if len(files) < 31 {
 		t.Errorf("only %v", files)
 	}
 	for _, file := range files {

@@ -102,7 +102,11 @@ const early = 2
 func operation(c *v1alpha1.GaleraCluster, cell plan.Cell) *result.Operation {
 	o := &result.Operation{Name: cell.Operation, Primary: resources.PrimaryServiceName(c) + "." + c.Namespace + ".svc", Threads: cell.Threads,
 		BaseSeconds: plan.OperationBaseSeconds - early, PatienceSeconds: patience}
-	if o.Name != result.OperationRenewal {
+	switch o.Name {
+	case result.OperationRenewal, result.OperationSwitch:
+	case result.OperationBackup:
+		o.Store = cell.Workload.Operation.StoreRef.Name
+	default:
 		o.Node = plan.Victim(c)
 	}
 	return o

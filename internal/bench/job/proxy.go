@@ -54,13 +54,16 @@ func ProxySecret(b *v1alpha1.GaleraBenchmark, job string, p result.Plan, passwor
 		Data: map[string][]byte{way.ProxyConfigFile: way.ProxyConfig(way.ProxyDir, s)}}
 }
 
-// Parts returns the names of all there may be for the connections of one Job, to be deleted.
+// Parts returns the names of all there may be beside one Job, to be deleted.
 func Parts(b *v1alpha1.GaleraBenchmark, job string) (parts []client.Object) {
 	if HasTunnels(b) {
 		parts = TunnelParts(b, job)
 	}
 	if HasProxies(b) {
 		parts = append(parts, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: ProxyName(job)}})
+	}
+	if HasBackups(b) {
+		parts = append(parts, &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: job}})
 	}
 	return parts
 }

@@ -58,6 +58,9 @@ func unproved(s State, r result.Record) string {
 	if !changesNodes(r.Kind) || r.Output == nil || r.Output.Error != "" || s.Cluster == nil || s.Now.Sub(r.Output.EndedAt) >= provedAgain {
 		return ""
 	}
+	if o := r.Output.Operation; o != nil && o.Name == v1alpha1.OperationBackup && !backupOver(s.Backup) {
+		return BackupProblem(s.Backup)
+	}
 	return Proof(s.Benchmark, s.Cluster)
 }
 

@@ -20,7 +20,9 @@ const (
 	StepTransfer = "Transfer"
 	// StepOperation is that of a request by annotation.
 	StepOperation = "Operation"
-	StepCleanUp   = "CleanUp"
+	// StepSwitchBack is the second half of a switch of encryption.
+	StepSwitchBack = "SwitchBack"
+	StepCleanUp    = "CleanUp"
 )
 
 // State is everything a decision depends on.
@@ -38,6 +40,8 @@ type State struct {
 	Acceleration string
 	// Job that exists, nil when there is none.
 	Job *Job
+	// Backup that was made for the Job; nil when there is none.
+	Backup *v1alpha1.GaleraBackup
 	// Records of all attempts so far, those without a verdict included.
 	Records []result.Record
 	// Judged says which records (by Name) have a verdict.
@@ -114,6 +118,19 @@ type (
 	}
 	// TakeData takes a node's data away.
 	TakeData struct{ Member string }
+	// TakePod takes a node's pod away, and those that come in its place, if they were made before Until.
+	TakePod struct {
+		Member string
+		Until  time.Time
+	}
+	// SwitchReplication gives the private cluster the policy of a run with replication's encryption turned the other way, or
+	// as it was before.
+	SwitchReplication struct {
+		Run   Run
+		Other bool
+	}
+	// MakeBackup makes a GaleraBackup of the private cluster.
+	MakeBackup struct{ Name, Store string }
 	// Judge writes down whether a finished attempt counts.
 	Judge struct{ Record result.Record }
 	// RemoveJob removes a finished Job; its result stays.
@@ -141,6 +158,8 @@ func (MakeCluster) action()   {}
 func (ChangeCluster) action() {}
 func (StartJob) action()      {}
 func (TakeData) action()      {}
+func (TakePod) action()       {}
+func (MakeBackup) action()    {}
 func (Judge) action()         {}
 func (RemoveJob) action()     {}
 func (EndOverride) action()   {}
@@ -151,6 +170,8 @@ func (Release) action()       {}
 func (DropAccount) action()   {}
 func (Finish) action()        {}
 func (Expire) action()        {}
+
+func (SwitchReplication) action() {}
 
 // Next decides.
 func Next(s State) Decision {

@@ -86,6 +86,9 @@ func stuck(s State) string {
 	if j.Victim == "" && j.Operation == nil || j.RunningSince.IsZero() || s.Cluster == nil {
 		return ""
 	}
+	if s.Backup != nil && s.Backup.Status.Phase == v1alpha1.BackupFailed {
+		return BackupProblem(s.Backup)
+	}
 	c := stalled(s.Cluster)
 	if c == nil || slices.Contains(harmless, c.Reason) {
 		return ""

@@ -71,6 +71,10 @@ const (
 	MetricPrimaryNode = "galera_primary_node"
 	MetricReloads     = "galera_certificate_reloads_total"
 	MetricSent        = "galera_network_sent_bytes_total"
+	MetricGiving      = "galera_backup_giving"
+	// MetricEncrypted and MetricProtocol are those of one channel.
+	MetricEncrypted = "galera_channel_encrypted:replication"
+	MetricProtocol  = "galera_channel_info:replication"
 )
 
 // LowerIsBetter says of a figure that less of it is better.

@@ -74,7 +74,7 @@ func members(o *Output, _ Limits) string {
 // on purpose: the node it is about is another one after it, the view changes, and who gave the data may still catch up.
 func member(o *Output, name string, w Window) string {
 	t := o.Transfer
-	gave := t != nil && (t.Donor == name || t.Donor == "") || o.Operation != nil && o.Rejoins()
+	gave := t != nil && (t.Donor == name || t.Donor == "") || o.Gives()
 	switch {
 	case len(w.Before) == 0 || len(w.After) == 0:
 		return name + " did not answer at the end or the beginning of the run"

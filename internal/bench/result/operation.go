@@ -1,12 +1,17 @@
 package result
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Operation is the observation of a load while the operator does something to the cluster.
 type Operation struct {
-	// Name is Renewal, Restart or Promotion; Node is the one that is restarted, or becomes the primary.
+	// Name is one of those below; Node is the one that is restarted, joins, or becomes the primary.
 	Name string `json:"name"`
 	Node string `json:"node,omitempty"`
+	// Store is the GaleraBackupStore of a backup.
+	Store string `json:"store,omitempty"`
 	// Primary is the host of NAME-primary, which the load goes through.
 	Primary string `json:"primary"`
 	Threads int    `json:"threads"`
@@ -21,15 +26,26 @@ const (
 	OperationRenewal   = "Renewal"
 	OperationRestart   = "Restart"
 	OperationPromotion = "Promotion"
+	OperationSwitch    = "Switch"
+	OperationJoinIST   = "JoinIST"
+	OperationJoinSST   = "JoinSST"
+	OperationBackup    = "Backup"
 )
+
+// rejoins is how a node comes back that an operation takes away.
+var rejoins = map[string]string{OperationRestart: "IST", OperationJoinIST: "IST", OperationJoinSST: "SST"}
+
+// Absent says that an operation takes its node away for a while.
+func Absent(operation string) bool { return rejoins[operation] != "" }
 
 // OperationFacts is what was seen of one.
 type OperationFacts struct {
 	Name string `json:"name"`
 	Node string `json:"node,omitempty"`
-	// Kind is how a restarted node came back: IST or SST.
+	// Kind is how a node that was away came back: IST or SST.
 	Kind string `json:"kind,omitempty"`
-	// Seconds that a restarted node did not serve; 0 for others, whose beginning is not known to a part of a second.
+	// Seconds that a node was away, a node gave a backup, or a switch took with the way back; 0 for others, whose beginning is not
+	// known to a part of a second.
 	Seconds float64 `json:"seconds,omitempty"`
 	// Before and During are parts of the load; what follows shortly after the end belongs to it.
 	Before Part `json:"before"`
@@ -83,20 +99,26 @@ func (f *OperationFacts) addTo(to map[string]float64) {
 	}
 }
 
-// Restarts says that a node was restarted on purpose.
+// Restarts says that a node was restarted on purpose: a switch may restart each.
 func (o Output) Restarts(member string) bool {
-	return o.Operation != nil && o.Operation.Name == OperationRestart && o.Operation.Node == member
+	f := o.Operation
+	return f != nil && (f.Name == OperationSwitch || Absent(f.Name) && f.Node == member)
 }
 
 // Rejoins says that nodes leave and join on purpose.
 func (o Output) Rejoins() bool {
-	return o.Transfer != nil || o.Operation != nil && o.Operation.Name == OperationRestart
+	return o.Transfer != nil || o.Operation != nil && (o.Operation.Name == OperationSwitch || Absent(o.Operation.Name))
+}
+
+// Gives says that an operation makes nodes give something: their state to a joiner, or a backup.
+func (o Output) Gives() bool {
+	return o.Operation != nil && (o.Rejoins() || o.Operation.Name == OperationBackup)
 }
 
 // rejoined by what it was meant to, or not at all.
 func rejoined(o *Output, _ Limits) string {
-	if o.Operation != nil && o.Operation.Name == OperationRestart && o.Operation.Kind != "IST" {
-		return o.Operation.Node + " came back by " + o.Operation.Kind + " instead of IST"
+	if f := o.Operation; f != nil && f.Kind != rejoins[f.Name] {
+		return fmt.Sprintf("%s came back by %s instead of %s", f.Node, f.Kind, rejoins[f.Name])
 	}
 	return ""
 }

@@ -87,7 +87,7 @@ var labelled = map[string]string{
 }
 
 // parseMetrics reads the Prometheus text format. Labels are dropped, except
-// where they are the answer: these become names with the value after a colon.
+// where they are the answer: these become names with the value after a colon. What there is of each channel is NAME:CHANNEL.
 func parseMetrics(text string) result.Sample {
 	out := result.Sample{}
 	lines := bufio.NewScanner(strings.NewReader(text))
@@ -107,6 +107,9 @@ func parseMetrics(text string) result.Sample {
 		name, labels, _ := strings.Cut(line[:at], "{")
 		out[name] = v
 		for key, value := range parseLabels(strings.TrimSuffix(labels, "}")) {
+			if key == "channel" {
+				out[name+":"+value] = v
+			}
 			if labelled[key] == name {
 				out[key+":"+value] = v
 			}

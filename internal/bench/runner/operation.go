@@ -60,7 +60,7 @@ func (r *runner) operation(ctx context.Context) error {
 
 // watchOperation waits until it is over. It begins when it is due, or when its node stops to serve.
 func (r *runner) watchOperation(ctx context.Context, due time.Time, before map[string]result.Sample, facts *result.OperationFacts) (began, ended time.Time, err error) {
-	if facts.Name == result.OperationRestart {
+	if result.Absent(facts.Name) {
 		node, err := r.member(facts.Node)
 		if err != nil {
 			return began, ended, err
@@ -70,13 +70,59 @@ func (r *runner) watchOperation(ctx context.Context, due time.Time, before map[s
 		facts.Kind, facts.Seconds = seen.Kind, ended.Sub(began).Seconds()
 		return began, ended, err
 	}
+	half, began := false, due
 	err = await(ctx, transferPace, func() (string, error) {
-		return unfinished(facts, before, r.agents.samples(ctx)), nil
+		now := r.agents.samples(ctx)
+		if !half {
+			if why := halfway(facts, before, now); why != "" {
+				return why, nil
+			}
+			half = true
+			if facts.Name == result.OperationBackup {
+				began = time.Now()
+			}
+		}
+		return unfinished(facts, before, now), nil
 	})
 	if err != nil {
-		return due, ended, fmt.Errorf("the operation %s was not seen to end: %w", facts.Name, err)
+		return began, ended, fmt.Errorf("the operation %s was not seen to end: %w", facts.Name, err)
 	}
-	return due, time.Now(), nil
+	ended = time.Now()
+	if facts.Name == result.OperationBackup || facts.Name == result.OperationSwitch {
+		facts.Seconds = ended.Sub(began).Seconds()
+	}
+	return began, ended, nil
+}
+
+// halfway says what is missing until an operation may end that puts everything back: without having been elsewhere it looks over
+// before it begins.
+func halfway(facts *result.OperationFacts, before, now map[string]result.Sample) string {
+	giving := false
+	for name, s := range now {
+		if seen := encrypted(s); facts.Name == result.OperationSwitch && (seen < 0 || seen == encrypted(before[name])) {
+			return name + " has not switched yet"
+		}
+		giving = giving || s[result.MetricGiving] == 1
+	}
+	if facts.Name == result.OperationBackup && !giving {
+		return "no node gives a backup yet"
+	}
+	return ""
+}
+
+// encrypted is what was seen of replication: 0 plaintext, 1 both, 2 TLS only; -1 while nothing is known.
+func encrypted(s result.Sample) int {
+	only, known := s[result.MetricEncrypted]
+	_, spoken := s[result.MetricProtocol]
+	switch {
+	case !known:
+		return -1
+	case only == 1:
+		return 2
+	case spoken:
+		return 1
+	}
+	return 0
 }
 
 // unfinished names a node which an operation has yet to reach, "" when it is over.
@@ -87,6 +133,10 @@ func unfinished(facts *result.OperationFacts, before, now map[string]result.Samp
 			return name + " is not the primary yet"
 		case facts.Name == result.OperationRenewal && (s == nil || s[result.MetricReloads] <= before[name][result.MetricReloads]):
 			return name + " has not loaded a new certificate yet"
+		case facts.Name == result.OperationSwitch && (s[result.MetricSynced] != 1 || encrypted(s) != encrypted(before[name])):
+			return name + " has not switched back yet"
+		case facts.Name == result.OperationBackup && (s == nil || s[result.MetricGiving] == 1):
+			return name + " gives a backup"
 		}
 	}
 	return ""

@@ -31,6 +31,52 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
+// TestThereAndBack: a switch and a backup look over before they have begun.
+func TestThereAndBack(t *testing.T) {
+	seen := func(only, giving float64, spoken bool) result.Sample {
+		s := result.Sample{result.MetricSynced: 1, result.MetricEncrypted: only, result.MetricGiving: giving}
+		if spoken {
+			s[result.MetricProtocol] = 1
+		}
+		return s
+	}
+	tls, both, plain, gives := seen(1, 0, true), seen(0, 0, true), seen(0, 0, false), seen(1, 1, true)
+	started := result.Sample{result.MetricSynced: 1}
+	type nodes [2]result.Sample
+	for name, tc := range map[string]struct {
+		op           string
+		before, now  nodes
+		half, undone string
+	}{
+		"not begun":       {"Switch", nodes{tls, tls}, nodes{tls, tls}, "has not switched yet", ""},
+		"one of two":      {"Switch", nodes{tls, tls}, nodes{both, tls}, "x-1 has not switched yet", "x-0 has not switched back yet"},
+		"both dynamic":    {"Switch", nodes{tls, tls}, nodes{both, both}, "", "has not switched back yet"},
+		"switched on":     {"Switch", nodes{plain, plain}, nodes{tls, tls}, "", "has not switched back yet"},
+		"not yet off":     {"Switch", nodes{plain, plain}, nodes{both, plain}, "x-1 has not switched yet", "x-0 has not switched back yet"},
+		"just started":    {"Switch", nodes{tls, tls}, nodes{started, both}, "x-0 has not switched yet", "has not switched back yet"},
+		"no answer":       {"Switch", nodes{tls, tls}, nodes{nil, both}, "x-0 has not switched yet", "has not switched back yet"},
+		"no backup yet":   {"Backup", nodes{tls, tls}, nodes{tls, tls}, "no node gives a backup yet", ""},
+		"a backup":        {"Backup", nodes{tls, tls}, nodes{tls, gives}, "", "x-1 gives a backup"},
+		"a silent backup": {"Backup", nodes{tls, tls}, nodes{tls, nil}, "no node gives a backup yet", "x-1 gives a backup"},
+	} {
+		named := func(n nodes) map[string]result.Sample { return map[string]result.Sample{"x-0": n[0], "x-1": n[1]} }
+		facts := &result.OperationFacts{Name: tc.op}
+		for what, got := range map[string][2]string{"half": {halfway(facts, named(tc.before), named(tc.now)), tc.half}, "end": {unfinished(facts, named(tc.before), named(tc.now)), tc.undone}} {
+			if (got[0] == "") != (got[1] == "") || !strings.Contains(got[0], got[1]) {
+				t.Errorf("%s, %s: %q, want %q", name, what, got[0], got[1])
+			}
+		}
+	}
+}
+
+// TestChannelsAreKeptApart: the same metric tells of each.
+func TestChannelsAreKeptApart(t *testing.T) {
+	s := parseMetrics("galera_channel_encrypted{channel=\"replication\"} 1\ngalera_channel_encrypted{channel=\"clients\"} 0\ngalera_channel_info{channel=\"replication\",protocol=\"TLSv1.3\",cipher=\"x\"} 1\n")
+	if encrypted(s) != 2 || s["galera_channel_encrypted:clients"] != 0 {
+		t.Errorf("got %v", s)
+	}
+}
+
 // TestWriters: they connect anew when a server goes away, and keep a connection on which a transaction was only refused.
 func TestWriters(t *testing.T) {
 	var asked atomic.Int64

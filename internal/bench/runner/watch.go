@@ -87,7 +87,7 @@ func (r *runner) noticed(events []event) (out []string) {
 
 // wanted says that an event is a part of the transfer, or of the operation, that is measured.
 func (r *runner) wanted(e event) bool {
-	if r.out.Restarts(e.member) || r.out.Operation != nil && r.out.Rejoins() && e.gives {
+	if r.out.Restarts(e.member) || r.out.Gives() && e.gives {
 		return true
 	}
 	t := r.out.Transfer
