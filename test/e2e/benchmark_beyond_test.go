@@ -4,6 +4,7 @@ import (
 	"os/exec"
 	"time"
 
+	"filippo.io/age"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -69,4 +70,35 @@ var _ = Describe("A benchmark of what was never published", Label(Slow), func() 
 		Expect(err).NotTo(HaveOccurred(), "%s", report)
 		GinkgoWriter.Printf("%s\n%+v\n", report, b.Status.InvalidRuns)
 	}, SpecTimeout(9*time.Minute))
+
+	It("measures what a switch of encryption, joins and a backup cost a load", func(ctx SpecContext) {
+		ns := newNamespace(ctx, "bench")
+		objects, err := kube.StartObjectStore(ctx, ns)
+		Expect(err).NotTo(HaveOccurred())
+		identity, err := age.GenerateX25519Identity()
+		Expect(err).NotTo(HaveOccurred())
+		makeStore(ctx, objects, ns, identity)
+		b := createBenchmark(ctx, ns, func(s *v1alpha1.GaleraBenchmarkSpec) {
+			s.Arms = []v1alpha1.BenchmarkArm{{Name: "encrypted"}}
+			s.Workloads = []v1alpha1.BenchmarkWorkload{{Name: "op", Operation: &v1alpha1.OperationWorkload{StoreRef: &v1alpha1.LocalName{Name: "offsite"},
+				Operations: []string{v1alpha1.OperationBackup, v1alpha1.OperationJoinIST, v1alpha1.OperationJoinSST, v1alpha1.OperationSwitch}, Tables: 1, TableSize: 1000, Threads: 4}}}
+		})
+		b = waitMeasuredWithin(ctx, b, 13*time.Minute, func(*v1alpha1.GaleraBenchmark) {})
+		GinkgoWriter.Printf("%+v\n", b.Status.InvalidRuns)
+		Expect(b.Status.Results).To(HaveLen(4))
+		for _, r := range b.Status.Results {
+			Expect(r.Samples).To(BeEquivalentTo(1), r.Variant)
+			for _, figure := range []string{result.FigureTPSBefore, result.FigureTPS, result.FigureP95Before, result.FigureP95, result.FigureGapBefore, result.FigureGap, result.FigureSeconds} {
+				Expect(figureOf(b, "op", r.Variant, "encrypted", figure)).To(BeNumerically(">", 0), "%s of %s", figure, r.Variant)
+			}
+		}
+		report, err := exec.CommandContext(ctx, "../../bin/kubectl-galera", "bench", "report", b.Name, "-n", b.Namespace, "-o", "md").CombinedOutput()
+		Expect(err).NotTo(HaveOccurred(), "%s", report)
+		GinkgoWriter.Printf("%s\n", report)
+		eventually(ctx, func(o Gomega) {
+			keys, err := objects.Keys(ctx)
+			o.Expect(err).NotTo(HaveOccurred())
+			o.Expect(keys).NotTo(ContainElement(ContainSubstring("manifest.json")), "the backup's data went with it")
+		})
+	}, SpecTimeout(15*time.Minute))
 })
