@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -56,12 +57,15 @@ func TestMonitoringIsConfigs(t *testing.T) {
 // TestMonitoringIsAdmitted by the CRDs of the Prometheus operator, nothing of it pruned; and without them the chart installs all else.
 func TestMonitoringIsAdmitted(t *testing.T) {
 	const name = "monitored"
+	t.Cleanup(func() { uninstall(t, name, namespace) })
+	unknownToTheServer(t)
+	helmOn(t, "{crds: {install: false}, metrics: {dashboards: {enabled: true}}}", "install", name, folder, "--create-namespace", "--values", "-")
+	uninstall(t, name, namespace)
 	if _, err := helm(monitored, "install", name, folder, "--namespace", namespace, "--create-namespace", "--values", "-"); err == nil {
 		t.Error("it was installed without the CRDs of the Prometheus operator")
 	}
 	_, err := envtest.InstallCRDs(restConfig, envtest.CRDInstallOptions{Paths: []string{prometheusOperatorCRDs(t)}, ErrorIfPathMissing: true})
 	must(t, err)
-	t.Cleanup(func() { uninstall(t, name, namespace) })
 	helmOn(t, monitored, "upgrade", "--install", name, folder, "--create-namespace", "--values", "-")
 	out, err := helm("", "get", "manifest", name, "--namespace", namespace)
 	must(t, err)
@@ -79,6 +83,34 @@ func TestMonitoringIsAdmitted(t *testing.T) {
 	}
 	if seen != 4 {
 		t.Errorf("%d objects of the Prometheus operator's kinds", seen)
+	}
+}
+
+// unknownToTheServer makes sure that the API server has none of the Prometheus operator's kinds: what is installed now does without them.
+func unknownToTheServer(t *testing.T) {
+	t.Helper()
+	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "monitoring.coreos.com/v1", "kind": "PodMonitorList"}}
+	if err := kube.List(t.Context(), list); !meta.IsNoMatchError(err) {
+		t.Fatalf("the API server knows PodMonitors: %v", err)
+	}
+}
+
+// TestNothingNeedsPrometheus: unless its values are set, no object of the chart, and none of config/default, which install.yaml is made of, is of a
+// kind of the Prometheus operator, or names its group, as a role would.
+func TestNothingNeedsPrometheus(t *testing.T) {
+	out, err := exec.Command(filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl"), "kustomize", "../../config/default").Output()
+	must(t, err)
+	for from, all := range map[string]objects{"config/default": parse(t, out), "the chart": render(t, "{metrics: {dashboards: {enabled: true}}}")} {
+		if len(all) < 15 {
+			t.Errorf("%s has %d objects only", from, len(all))
+		}
+		for _, o := range all {
+			text, err := json.Marshal(o)
+			must(t, err)
+			if strings.Contains(string(text), "monitoring.coreos.com") {
+				t.Errorf("%s: %s needs the Prometheus operator", from, o.id())
+			}
+		}
 	}
 }
 
