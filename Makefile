@@ -170,7 +170,7 @@ test-stores: ## What backups use of object stores, with real servers: versitygw 
 test-agent: ## The agent with a real mariadbd, in containers of the database image.
 	$(call phase,agent tests)
 	@hack/images.sh database database-old
-	@go test -tags=integration,$(GO_TAGS) -count=1 -timeout=45m ./internal/agent/ ./internal/agent/accounts/
+	@go test -tags=integration,$(GO_TAGS) -count=1 -timeout=45m -parallel=3 ./internal/agent/ ./internal/agent/accounts/
 
 .PHONY: test-e2e
 test-e2e: build ## On the local Kubernetes, with a real client, faults and captured packets (E2E='label filter').

@@ -5,7 +5,6 @@ package agent_test
 import (
 	"context"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +28,7 @@ type arbitration struct {
 // TestArbitrator takes an arbitrator through its life. Its steps build on each other; the first that
 // fails ends it.
 func TestArbitrator(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 2, nil)
 	ip := w.nodes[0].ip
 	arb := &node{w: w, image: image, name: "shop-arbitrator", ip: ip[:strings.LastIndex(ip, ".")] + ".60", command: "arbitrator"}
@@ -130,8 +130,7 @@ func (s *arbitration) lose() {
 
 // replace leaves the same garbd, counted all the time, below another agent; kill then shows that this one sees its end.
 func (s *arbitration) replace() {
-	first := got(agentapi.ReadProgram(filepath.Join(s.w.dir, "agent"), "", runtime.GOARCH))(s.T)
-	second := s.w.program("next", "-ldflags=-X github.com/galera-operator/galera-operator/internal/version.Version=next", "../../cmd/agent")
+	first, second := built.first(s.T), built.next(s.T)
 	before := s.whole()
 	for i, p := range []*agentapi.Program{second, first, second} {
 		s.eventually("the replacement", func() bool {
@@ -159,7 +158,7 @@ func (s *arbitration) replace() {
 			s.Errorf("%d handovers, %d restarts", r.Handovers, r.Restarts)
 		}
 	}
-	check(s.T, s.arb.replace(s.w.program("refuses", "./testdata/refuses")))
+	check(s.T, s.arb.replace(built.refuses(s.T)))
 	s.arb.until("back", 20*time.Second, func(r agentapi.Report) bool {
 		return counted(r) && strings.Contains(r.HandoverProblem, "changed its mind") && r.Arbitration.Process == before.Arbitration.Process
 	})

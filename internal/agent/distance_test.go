@@ -11,7 +11,7 @@ import (
 // sendWindows: members of one host run with the windows for that; those of the configuration take their place and go again, and no server is
 // restarted for it.
 func (s *story) sendWindows() {
-	n, near := s.node(1), agentapi.SendWindows{UserSendWindow: 1, SendWindow: 2}
+	n, near := s.node(2), agentapi.SendWindows{UserSendWindow: 1, SendWindow: 2}
 	before := n.serverPID()
 	await := func(what string, want agentapi.SendWindows) {
 		s.Helper()
@@ -39,11 +39,11 @@ func (s *story) sendWindows() {
 		await("the configured windows", w)
 	}
 	inForce("2\t3")
-	s.write(1)
+	s.write(2)
 	fix(nil)
 	await("the windows of one host again", near)
 	inForce("1\t2")
-	s.write(1)
+	s.write(2)
 	if n.serverPID() != before {
 		s.Error("mariadbd was restarted")
 	}

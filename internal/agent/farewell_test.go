@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"os/exec"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -68,6 +69,14 @@ func (n *node) session() *sql.Conn {
 	db := sql.OpenDB(got(mysql.NewConnector(c))(n.w.t))
 	n.w.t.Cleanup(func() { _ = db.Close() })
 	return got(db.Conn(context.Background()))(n.w.t)
+}
+
+// TestFarewell is not parallel to others: it is about seconds.
+func TestFarewell(t *testing.T) {
+	s := &story{T: t, world: newWorld(t, 2, nil)}
+	s.wait()
+	s.form()
+	s.farewell()
 }
 
 // farewell: the pod of the primary goes. It serves on until its role has moved, ends idle connections, and lets transactions end: one that was

@@ -16,6 +16,7 @@ import (
 
 // TestFaults cuts things off half-way and brings back members that must not be let in.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 3, nil)
 	s := &story{T: t, world: w}
 	for _, step := range []struct {

@@ -14,8 +14,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,6 +28,9 @@ const (
 	rootPassword = "it's a \"secret\" \\ #1"
 	mysqlUID     = 999
 )
+
+// worlds is how many there were: some live at the same time.
+var worlds atomic.Int64
 
 // world is a cluster of agents in containers, and the operator's side of it.
 type world struct {
@@ -58,10 +61,10 @@ func newWorld(t *testing.T, replicas int, edit func(*agentapi.NodeConfig)) *worl
 		t.Fatalf("no docker, or no image %s: %v: %s", image, err, out)
 	}
 	//nolint:usetesting // GAGENT_KEEP leaves it behind
-	w := &world{t: t, cn: "shop.test cluster", dir: got(os.MkdirTemp("", "gagent-"))(t), network: "gagent-" + strconv.Itoa(os.Getpid())}
+	w := &world{t: t, cn: "shop.test cluster", dir: got(os.MkdirTemp("", "gagent-"))(t), network: fmt.Sprintf("gagent-%d-%d", os.Getpid(), worlds.Add(1))}
 	check(t, os.Chmod(w.dir, 0o755))
 	t.Cleanup(w.remove)
-	w.build()
+	w.install()
 	w.root = newAuthority(t, "shop root", nil)
 	w.ca = newAuthority(t, "shop intermediate", w.root)
 	w.chain = w.ca.pem
@@ -90,21 +93,11 @@ func newWorld(t *testing.T, replicas int, edit func(*agentapi.NodeConfig)) *worl
 	return w
 }
 
-// build compiles the agent and lets it install itself, as the init container does.
-func (w *world) build() {
+// install lets the agent install itself, as the init container does.
+func (w *world) install() {
 	w.t.Helper()
-	args, cgo := []string{"build", "-trimpath"}, "CGO_ENABLED=0"
-	if raceWanted() {
-		args, cgo = append(args, "-race"), "CGO_ENABLED=1"
-	}
-	build := exec.Command("go", append(args, "-o", filepath.Join(w.dir, "agent"), "../../cmd/agent")...)
-	build.Env = append(os.Environ(), cgo)
-	w.run(build)
-	w.run(exec.Command(filepath.Join(w.dir, "agent"), "install", filepath.Join(w.dir, "bin")))
+	w.run(exec.Command(built.agent(w.t), "install", filepath.Join(w.dir, "bin")))
 }
-
-// raceWanted: GAGENT_RACE=1 runs the agents with the race detector.
-func raceWanted() bool { return os.Getenv("GAGENT_RACE") != "" }
 
 func (w *world) run(cmd *exec.Cmd) string {
 	w.t.Helper()

@@ -20,6 +20,7 @@ import (
 // TestCluster takes three agents with real mariadbds through a cluster's life under TLS 1.3. Its steps build
 // on each other; the first that fails ends it.
 func TestCluster(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 3, func(c *agentapi.NodeConfig) {
 		// A member that has no pod yet, so that its name does not resolve.
 		c.Members = append(c.Members, agentapi.Peer{Name: "shop-9", Host: "shop-9"})
@@ -37,7 +38,6 @@ func TestCluster(t *testing.T) {
 		{"repeated and old orders", (*story).repeat},
 		{"SIGKILL of one mariadbd", (*story).killOne},
 		{"restart with a changed setting", (*story).restart},
-		{"the primary leaves", (*story).farewell},
 		{"root has another password", (*story).rootPassword},
 		{"settings that need no restart", (*story).liveSettings},
 		{"send windows follow the distance, or the configuration", (*story).sendWindows},

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -31,8 +30,7 @@ func TestReplaced(t *testing.T) {
 	s := &story{T: t, world: w}
 	s.wait()
 	s.form()
-	first := got(agentapi.ReadProgram(filepath.Join(w.dir, "agent"), "", runtime.GOARCH))(t)
-	second := w.program("next", "-ldflags=-X github.com/galera-operator/galera-operator/internal/version.Version=next", "../../cmd/agent")
+	first, second := built.first(t), built.next(t)
 	load := w.load(t, w.nodes[1])
 	for _, step := range []struct {
 		program *agentapi.Program
@@ -44,17 +42,14 @@ func TestReplaced(t *testing.T) {
 		}
 	}
 	load.check(t)
-	for name, what := range map[string]string{"refuses": "./testdata/refuses"} {
-		n := w.nodes[2]
-		before := n.serverPID()
-		p := w.program(name, what)
-		check(t, n.replace(p))
-		r := n.until("back", 20*time.Second, func(r agentapi.Report) bool { return strings.Contains(r.HandoverProblem, "changed its mind") })
-		if r.AgentDigest != second.Digest || n.serverPID() != before || !synced(3)(r) {
-			t.Errorf("%s: %+v", name, r)
-		}
+	n := w.nodes[2]
+	pid := n.serverPID()
+	check(t, n.replace(built.refuses(t)))
+	r := n.until("back", 20*time.Second, func(r agentapi.Report) bool { return strings.Contains(r.HandoverProblem, "changed its mind") })
+	if r.AgentDigest != second.Digest || n.serverPID() != pid || !synced(3)(r) {
+		t.Errorf("refused: %+v", r)
 	}
-	n := w.nodes[0]
+	n = w.nodes[0]
 	garbage := filepath.Join(w.dir, "garbage")
 	check(t, os.WriteFile(garbage, []byte("#!/bin/false\n"), 0o700))
 	if err := n.replace(got(agentapi.ReadProgram(garbage, "", runtime.GOARCH))(t)); err == nil || !strings.Contains(err.Error(), "cannot take over") {
@@ -75,16 +70,6 @@ func TestReplaced(t *testing.T) {
 	for _, n := range w.nodes[1:] {
 		n.stop(true)
 	}
-}
-
-// program builds an agent.
-func (w *world) program(name string, args ...string) *agentapi.Program {
-	w.t.Helper()
-	path := filepath.Join(w.dir, name)
-	build := exec.Command("go", append([]string{"build", "-trimpath", "-o", path}, args...)...)
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	w.run(build)
-	return got(agentapi.ReadProgram(path, "", runtime.GOARCH))(w.t)
 }
 
 func (n *node) replace(p *agentapi.Program) error {

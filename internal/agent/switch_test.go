@@ -13,6 +13,7 @@ import (
 // TestSwitch starts a cluster without any encryption, turns it on in two rolling passes, replaces the CA, and
 // changes to rsync, with the rows counted after each.
 func TestSwitch(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 3, func(c *agentapi.NodeConfig) {
 		c.TLS = agentapi.TLSConfig{Replication: galera.SocketPlain, StateTransfer: galera.PolicyDisabled,
 			Clients: galera.PolicyPreferred, MinVersion: "1.3"}

@@ -35,6 +35,7 @@ func newOldWorld(t *testing.T, replicas int) *story {
 
 // TestUpgrade rolls a newer series through three nodes under a writer, and back in the middle of it.
 func TestUpgrade(t *testing.T) {
+	t.Parallel()
 	s := newOldWorld(t, 3)
 	s.wait()
 	s.form()
@@ -170,6 +171,7 @@ func (n *node) fingerprint() string {
 // TestUpgradeByCopy: a member of a later series takes a full copy of an older one's data, and never the
 // other way round.
 func TestUpgradeByCopy(t *testing.T) {
+	t.Parallel()
 	s := newOldWorld(t, 2)
 	old, later := s.node(0), s.node(1)
 	later.image = image
