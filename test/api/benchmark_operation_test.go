@@ -142,7 +142,9 @@ func TestBenchmarkSwitch(t *testing.T) {
 	s.restart()
 	s.proveNodes("switches-db")
 	eventually(t, "the way back", replication(v1alpha1.TLSRequired))
-	s.waitFor("its step", func(b *v1alpha1.GaleraBenchmark) bool { return b.Status.Run != nil && b.Status.Run.Step == "SwitchBack" })
+	s.waitFor("its step", func(b *v1alpha1.GaleraBenchmark) bool {
+		return b.Status.Run != nil && b.Status.Run.Step == "SwitchBack"
+	})
 	if got := s.cluster("switches-db").Spec.TLS.SwitchStrategy; got != v1alpha1.SwitchRolling {
 		t.Errorf("switched by %s", got)
 	}

@@ -295,10 +295,13 @@ func operateByGit(g *tool) {
 	w.Eventually(w.condition("Ready"), "60s").Should(Equal("True Hibernated"))
 	ready("hibernated")
 
+	w.Expect(w.agents.bootstraps()).To(Equal([]string{"Initialise shop-0"}))
+	g.commit(func(spec map[string]any) { delete(spec, "hibernate") })
+	ready("resumed")
+
 	c := &v1alpha1.GaleraCluster{}
 	w.Expect(w.get(c, "shop")).To(Succeed())
-	w.Expect(c.Generation).To(BeEquivalentTo(6), "the spec has changed by the five commits, and by nothing else")
-	w.Expect(w.agents.bootstraps()).To(Equal([]string{"Initialise shop-0"}))
+	w.Expect(c.Generation).To(BeEquivalentTo(7), "the spec has changed by the six commits, and by nothing else")
 }
 
 func (w *world) spec() v1alpha1.GaleraClusterSpec {

@@ -39,6 +39,7 @@ func TestPause(t *testing.T) {
 		w.agents.change(p, func(r *agentapi.Report) { r.Server, r.Phase = nil, galera.PhaseWaiting })
 	}
 	w.Eventually(w.condition("Available")).Should(HavePrefix("False"))
+	w.Eventually(func() string { return w.message("Stalled") }).Should(And(HavePrefix("not done because the cluster is paused: "), ContainSubstring("galera-operator.io/pause-")))
 	w.Consistently(func(g Gomega) {
 		sts := &appsv1.StatefulSet{}
 		g.Expect(w.get(sts, "shop")).To(Succeed())

@@ -5,13 +5,16 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	kubeclient "sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
@@ -53,11 +56,30 @@ func removeNamespace(ctx context.Context, ns string) {
 	if os.Getenv("GALERA_E2E_KEEP") != "" {
 		return
 	}
+	expectSpecsUntouched(ctx, ns)
 	found, err := secretsInLogs(ctx, ns)
 	Expect(kube.BeginDeleteNamespace(ctx, ns)).To(Succeed())
 	leavingNamespaces = append(leavingNamespaces, ns)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(found).To(BeEmpty(), "secrets in logs")
+}
+
+// expectSpecsUntouched: whatever the operator has done to a cluster, it has not written to its spec: kubectl diff, Flux and Argo CD see no difference. Every
+// namespace is looked at before it is removed. A benchmark makes and changes a cluster of its own.
+func expectSpecsUntouched(ctx context.Context, ns string) {
+	GinkgoHelper()
+	var all v1alpha1.GaleraClusterList
+	Expect(kube.List(ctx, &all, kubeclient.InNamespace(ns))).To(Succeed())
+	for _, c := range all.Items {
+		if len(c.OwnerReferences) > 0 {
+			continue
+		}
+		for _, m := range c.ManagedFields {
+			if m.Subresource == "" && m.FieldsV1 != nil && strings.Contains(string(m.FieldsV1.GetRawBytes()), `"f:spec"`) {
+				Expect(m.Manager).NotTo(BeElementOf(apply.FieldOwner, "manager"), "%s/%s: the operator has written to the spec", ns, c.Name)
+			}
+		}
+	}
 }
 
 // secretsInLogs looks at everything the pods of a namespace have said. Every namespace is looked at before it is removed, the operator's at
