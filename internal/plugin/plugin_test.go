@@ -90,6 +90,7 @@ func TestRenewed(t *testing.T) {
 func TestNewCluster(t *testing.T) {
 	like := &v1alpha1.GaleraCluster{}
 	like.Spec.Replicas, like.Spec.Image, like.Spec.Hibernate = 5, "mariadb:11.8", true
+	like.Spec.AllowedCloneNamespaces = []string{"test"}
 	like.Spec.Storage.Size = resource.MustParse("10Gi")
 	for name, c := range map[string]struct {
 		flags   restoreFlags
@@ -118,7 +119,7 @@ func TestNewCluster(t *testing.T) {
 			return c.Spec.Replicas == 3 && c.Spec.BootstrapFrom.Store.Name == "s"
 		}},
 		"like another one": {restoreFlags{identity: "k", backup: "b", like: "shop"}, like, "", func(c *v1alpha1.GaleraCluster) bool {
-			return c.Spec.Replicas == 5 && !c.Spec.Hibernate && c.Spec.Storage.Size.String() == "10Gi" && c.Spec.BootstrapFrom.Backup.Name == "b"
+			return c.Spec.Replicas == 5 && !c.Spec.Hibernate && c.Spec.AllowedCloneNamespaces == nil && c.Spec.Storage.Size.String() == "10Gi" && c.Spec.BootstrapFrom.Backup.Name == "b"
 		}},
 		"larger": {restoreFlags{identity: "k", backup: "b", size: "20Gi"}, like, "", func(c *v1alpha1.GaleraCluster) bool {
 			return c.Spec.Storage.Size.String() == "20Gi" && c.Spec.Image == "mariadb:11.8"

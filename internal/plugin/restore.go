@@ -143,7 +143,7 @@ func newCluster(name string, f restoreFlags, like *v1alpha1.GaleraCluster, now t
 	}
 	if like != nil {
 		c.Spec = *like.Spec.DeepCopy()
-		c.Spec.Recovery, c.Spec.Hibernate, c.Spec.StateTransfer.Donors = nil, false, nil // they are about the other cluster
+		c.Spec.Recovery, c.Spec.Hibernate, c.Spec.StateTransfer.Donors, c.Spec.AllowedCloneNamespaces = nil, false, nil, nil // they are about the other cluster
 	}
 	if f.size != "" {
 		size, err := resource.ParseQuantity(f.size)
