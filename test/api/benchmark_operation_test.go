@@ -101,7 +101,7 @@ func (s *stage) proveNodes(name string) {
 // TestBenchmarkBackup: a backup needs its store, is made once the load has run, counts when it is complete, and goes with the run.
 func TestBenchmarkBackup(t *testing.T) {
 	ctx := context.Background()
-	missing := perform(t, benchmark(t, "nowhere", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`,
+	missing := perform(t, benchmark(t, "stores-nothing", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`,
 		"workloads": `[{name: op, operation: {operations: [Backup], storeRef: {name: nowhere}}}]`}))
 	missing.waitFor("a refusal", func(b *v1alpha1.GaleraBenchmark) bool {
 		c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled)
