@@ -3,18 +3,14 @@ package harness
 import (
 	"context"
 	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
 	"fmt"
-	"net"
 	"net/http"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
@@ -59,19 +55,13 @@ func (k *Kube) StartAzureStore(ctx context.Context, namespace string) (*AzureSto
 // accountKey is a new key of a storage account.
 func accountKey() string { return base64.StdEncoding.EncodeToString([]byte(rand.Text())) }
 
-// connect makes a client of this machine, which reaches pods and does not know their names.
+// connect makes a client with the credentials of the store.
 func (s *AzureStore) connect(ctx context.Context, namespace, ip string) error {
-	pair := &corev1.Secret{}
-	if err := s.kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "azure-tls"}, pair); err != nil {
+	var plain *http.Client
+	var err error
+	if plain, s.ca, err = s.kube.emulatorClient(ctx, namespace, "azure-tls", ip); err != nil {
 		return err
 	}
-	s.ca = pair.Data["tls.crt"]
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(s.ca)
-	plain := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
-		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, network, net.JoinHostPort(ip, fmt.Sprint(StorePort)))
-		}}}
 	key, err := container.NewSharedKeyCredential(azureAccount, s.key)
 	if err != nil {
 		return err

@@ -2,20 +2,16 @@ package harness
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	storetest "github.com/galera-operator/galera-operator/internal/backup/store/storetest/google"
@@ -56,19 +52,13 @@ func (k *Kube) StartGoogleStore(ctx context.Context, namespace string) (*GoogleS
 	return s, s.connect(ctx, namespace, ip)
 }
 
-// connect makes a client of this machine, which reaches pods and does not know their names.
+// connect makes a client with the credentials of the store.
 func (s *GoogleStore) connect(ctx context.Context, namespace, ip string) error {
-	pair := &corev1.Secret{}
-	if err := s.Kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "google-tls"}, pair); err != nil {
+	var plain *http.Client
+	var err error
+	if plain, s.ca, err = s.Kube.emulatorClient(ctx, namespace, "google-tls", ip); err != nil {
 		return err
 	}
-	s.ca = pair.Data["tls.crt"]
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(s.ca)
-	plain := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
-		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, network, net.JoinHostPort(ip, fmt.Sprint(StorePort)))
-		}}}
 	conf, err := google.JWTConfigFromJSON([]byte(s.key), "https://www.googleapis.com/auth/devstorage.read_write")
 	if err != nil {
 		return err
