@@ -132,6 +132,11 @@ func (b *bench) afterCrash(ctx context.Context, fault func() error) (crash, erro
 		if err := fault(); err != nil {
 			return out, err
 		}
+		if err := b.cluster.WaitSynced(ctx, recoverTime); err != nil {
+			return out, err
+		}
+		out.synced = append(out.synced, seconds(time.Since(start)))
+		// Pods that are deleted by force serve on for a moment: the interruption may not have begun before all of it is over.
 		if err := w.WaitForMore(ctx, 20, recoverTime); err != nil {
 			return out, err
 		}
@@ -139,11 +144,7 @@ func (b *bench) afterCrash(ctx context.Context, fault func() error) (crash, erro
 		if !ok {
 			return out, fmt.Errorf("no write after the fault")
 		}
-		if err := b.cluster.WaitSynced(ctx, recoverTime); err != nil {
-			return out, err
-		}
 		out.firstWrite = append(out.firstWrite, seconds(first.Sub(start)))
-		out.synced = append(out.synced, seconds(time.Since(start)))
 		if err := b.cluster.WaitHealthy(ctx, recoverTime); err != nil {
 			return out, err
 		}
