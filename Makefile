@@ -157,7 +157,7 @@ test-model: ## The planner against a simulated cluster, with crashes and lost me
 test-api: ## Against a real kube-apiserver and etcd.
 	$(call phase,API tests)
 	@hack/tools.sh build helm prometheus
-	@KUBEBUILDER_ASSETS=$$(hack/tools.sh envtest) PATH="$$(hack/tools.sh path):$$PATH" go test ./controllers/... ./test/api/... ./test/chart/... ./test/monitoring/...
+	@KUBEBUILDER_ASSETS=$$(hack/tools.sh envtest) PATH="$$(hack/tools.sh path):$$PATH" go test -parallel=4 ./controllers/... ./test/api/... ./test/chart/... ./test/monitoring/...
 
 .PHONY: test-stores
 test-stores: ## What backups use of object stores, with real servers: versitygw (S3), fake-gcs-server and Azurite.
@@ -172,13 +172,16 @@ test-agent: ## The agent with a real mariadbd, in containers of the database ima
 	@hack/images.sh database database-old
 	@go test -tags=integration,$(GO_TAGS) -count=1 -timeout=45m -parallel=3 ./internal/agent/ ./internal/agent/accounts/
 
+# PROCS is how many end-to-end specs run side by side. Slow ones take down hosts and links: one after the other.
+PROCS ?= $(if $(E2E),1,2)
+
 .PHONY: test-e2e
 test-e2e: build ## On the local Kubernetes, with a real client, faults and captured packets (E2E='label filter').
 	$(call phase,end-to-end tests: the local Kubernetes)
 	@hack/stack.sh
 	@hack/tools.sh build helm
 	$(call phase,end-to-end tests)
-	@PATH="$$(hack/tools.sh path):$$PATH" go test ./test/e2e/... -count=1 -timeout=240m -ginkgo.timeout=239m -v -ginkgo.v -ginkgo.label-filter='$(if $(E2E),$(E2E),!slow)'
+	@PATH="$$(hack/tools.sh path):$$PATH" go run github.com/onsi/ginkgo/v2/ginkgo run --procs=$(PROCS) --timeout=240m -v --label-filter='$(if $(E2E),$(E2E),!slow)' ./test/e2e
 
 .PHONY: test-full
 test-full: lint verify test-unit test-api ## Everything: the model with new seeds for SIM_DURATION, the slow agent and end-to-end tests.

@@ -27,7 +27,7 @@ const (
 )
 
 var _ = Describe("An upgrade of the operator", func() {
-	It("replaces the agents in place, and back: no database is restarted, no write fails, no evidence is lost", Label(Core), func(ctx SpecContext) {
+	It("replaces the agents in place, and back: no database is restarted, no write fails, no evidence is lost", Label(Core), Serial, func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		Expect(kube.BuildOperator(ctx, filepath.Join("..", ".."), nextOperator, nextVersion)).To(Succeed())
 		u := followUpgrade(ctx, shop)

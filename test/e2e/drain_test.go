@@ -10,7 +10,7 @@ import (
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
-var _ = Describe("A drain", Label(Core), func() {
+var _ = Describe("A drain", Label(Core), Serial, func() {
 	It("finds no primary: that has left its host when it was cordoned", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		primary, err := shop.Primary(ctx)

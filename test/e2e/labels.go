@@ -1,7 +1,8 @@
 // Package e2e tests galera-operator on a real Kubernetes with real database nodes, real clients,
 // real faults and captured packets. One file tells one behaviour.
 //
-//	go test ./test/e2e -timeout 30m -ginkgo.label-filter=core
+//	make test-e2e                    the core, two specs side by side
+//	make test-e2e E2E='slow && wire'  some others, one after the other
 //
 // Without a label filter nothing runs, so that `go test ./...` does not start it by accident. With
 // GALERA_E2E_KEEP=1 the namespaces stay for a look at them; GALERA_CONTEXT names another kubectl
@@ -10,8 +11,8 @@ package e2e
 
 // Labels of the specs. Every spec has exactly one of Core and Slow.
 const (
-	// Core specs run in make test, on every change. All of them together take less than 15 minutes
-	// on two processors, so most of them share one cluster.
+	// Core specs run in make test, on every change, two side by side, each process with a cluster that most of
+	// them share. One that takes away what both need (the operator, a host, policies that are enforced) is Serial.
 	Core = "core"
 	// Slow specs run in make test-full only, after the core: they take long, or they take the
 	// machine's nodes down.

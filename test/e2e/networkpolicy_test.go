@@ -36,7 +36,7 @@ var (
 )
 
 var _ = Describe("NetworkPolicies that are enforced", Label(Wire), func() {
-	It("let in members, the operator and clients, each where they have to, and no stranger", Label(Core), func(ctx SpecContext) {
+	It("let in members, the operator and clients, each where they have to, and no stranger", Label(Core), Serial, func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		admitOnlyClients(ctx, shop)
 		policies := enforce(ctx)

@@ -49,7 +49,7 @@ var _ = Describe("A node that goes down", Label(Core, Faults), func() {
 		stopAndCheck(ctx, w, start)
 	}, SpecTimeout(6*time.Minute))
 
-	It("joins without any operator", func(ctx SpecContext) {
+	It("joins without any operator", Serial, func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{Service: shop.Name})

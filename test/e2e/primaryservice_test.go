@@ -13,14 +13,14 @@ import (
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
-var _ = Describe("The primary", Label(Core, Faults), func() {
+var _ = Describe("The primary", Label(Core, Faults), Serial, func() {
 	It("has its clients again after its pod was deleted, without any operator", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 		primary, err := shop.Primary(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(func(ctx SpecContext) { Expect(kube.ScaleOperator(ctx, 1)).To(Succeed()) })
+		DeferCleanup(func(ctx SpecContext) { Expect(kube.ScaleOperator(ctx, harness.OperatorReplicas)).To(Succeed()) })
 		Expect(kube.ScaleOperator(ctx, 0)).To(Succeed())
 		before := primaryService(ctx, shop)
 
@@ -32,7 +32,7 @@ var _ = Describe("The primary", Label(Core, Faults), func() {
 		Expect(askService(ctx, cl, shop.Name+"-primary", "SELECT @@hostname")).To(Equal(primary))
 		Expect(shop.WaitSynced(ctx, joinTime)).To(Succeed())
 
-		Expect(kube.ScaleOperator(ctx, 1)).To(Succeed())
+		Expect(kube.ScaleOperator(ctx, harness.OperatorReplicas)).To(Succeed())
 		eventually(ctx, func(o Gomega) { // only an operator labels the pod: it has looked
 			p := &corev1.Pod{}
 			o.Expect(kube.Get(ctx, ctrlclient.ObjectKey{Namespace: shop.Namespace, Name: primary}, p)).To(Succeed())

@@ -3,13 +3,13 @@ package e2e
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"os"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
 	. "github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/types"
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -28,50 +28,61 @@ func TestE2E(t *testing.T) {
 	}
 	RegisterFailHandler(Fail)
 	RunSpecs(t, "galera-operator on a real Kubernetes")
-	// Once more, where the end of a long log is all that is read.
-	for _, failure := range failures {
-		t.Log(failure)
-	}
 }
 
-// failures are the specs that failed, and what each said.
-var failures []string
-
-var _ = ReportAfterEach(func(r SpecReport) {
-	if r.Failed() {
-		failures = append(failures, fmt.Sprintf("%s\n%s\n%s", r.FullText(), r.FailureLocation(), r.FailureMessage()))
+// Once more, where the end of a long log is all that is read.
+var _ = ReportAfterSuite("failed specs", func(r Report) {
+	for _, spec := range r.SpecReports.WithState(types.SpecStateFailureStates) {
+		GinkgoWriter.Printf("%s\n%s\n%s\n\n", spec.FullText(), spec.FailureLocation(), spec.FailureMessage())
 	}
 })
 
-var _ = BeforeSuite(func(ctx SpecContext) {
+// The first process puts right what an interrupted run has left, before any of them begins.
+var _ = SynchronizedBeforeSuite(func(ctx SpecContext) {
 	Expect(harness.CheckRequirements(ctx)).To(Succeed())
-	var err error
-	kube, err = harness.Connect(cmp.Or(os.Getenv("GALERA_CONTEXT"), harness.DefaultContext), progress)
-	Expect(err).NotTo(HaveOccurred())
+	connect()
 	unlock, err := kube.Lock(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(unlock)
-	log.SetLogger(logr.Discard()) // the plugin runs in this process, too
 	Expect(kube.Heal(ctx)).To(Succeed(), "removing what an interrupted run has left on the nodes")
 	Expect(kube.LiftPolicies(ctx)).To(Succeed(), "ending the enforcement of policies of an interrupted run")
 	Expect(kube.DeleteLeftovers(ctx)).To(Succeed())
 	Expect(kube.ScaleOperator(ctx, harness.OperatorReplicas)).To(Succeed())
+}, func(SpecContext) {
+	if kube == nil {
+		connect()
+	}
+	log.SetLogger(logr.Discard()) // the plugin runs in this process, too
 	watching, stop := context.WithCancel(context.Background())
 	DeferCleanup(stop)
+	var err error
 	secrets, err = kube.WatchSecrets(watching)
 	Expect(err).NotTo(HaveOccurred())
 }, NodeTimeout(45*time.Minute))
 
-var _ = AfterSuite(func(ctx SpecContext) {
-	if kube != nil {
-		dropAlarms(ctx)
-		dropShared(ctx)
-		for _, ns := range leavingNamespaces {
-			Expect(kube.AwaitNamespaceDeleted(ctx, ns)).To(Succeed())
-		}
-		Expect(secretsInLogs(ctx, harness.OperatorNamespace)).To(BeEmpty(), "secrets in the operator's logs")
-		progress("no log has one of the %d secret values there were", secrets.Known())
+func connect() {
+	GinkgoHelper()
+	var err error
+	kube, err = harness.Connect(cmp.Or(os.Getenv("GALERA_CONTEXT"), harness.DefaultContext), progress)
+	Expect(err).NotTo(HaveOccurred())
+}
+
+// Each process removes what is its own; the first one looks at the operator's log when all have.
+var _ = SynchronizedAfterSuite(func(ctx SpecContext) {
+	if kube == nil {
+		return
 	}
+	dropAlarms(ctx)
+	dropShared(ctx)
+	for _, ns := range leavingNamespaces {
+		Expect(kube.AwaitNamespaceDeleted(ctx, ns)).To(Succeed())
+	}
+}, func(ctx SpecContext) {
+	if kube == nil {
+		return
+	}
+	Expect(secretsInLogs(ctx, harness.OperatorNamespace)).To(BeEmpty(), "secrets in the operator's logs")
+	progress("no log has one of the %d secret values there were", secrets.Known())
 }, NodeTimeout(6*time.Minute))
 
 // What a failed spec leaves behind is written down before anything is cleaned up.
