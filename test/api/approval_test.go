@@ -14,6 +14,7 @@ import (
 
 // TestApprovalReachesTheAgent: what a person gave up is in the order, or the agent would refuse beside one that is ahead.
 func TestApprovalReachesTheAgent(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "approval", spec())
 	w.bringUp()
 	for pod, seqno := range map[string]int64{"shop-0": 10, "shop-1": 12, "shop-2": 14} {

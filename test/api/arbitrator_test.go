@@ -40,6 +40,7 @@ func (w *world) arbitrate(d *appsv1.Deployment) {
 // TestArbitrator: three nodes become two and an arbitrator, which is there before one goes, and gives
 // back its place when there are three again.
 func TestArbitrator(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "arbitrator", spec())
 	w.bringUp()
 	budget := &policyv1.PodDisruptionBudget{}

@@ -70,6 +70,7 @@ func stalledFor(reason, text string) func(*v1alpha1.GaleraBenchmark) bool {
 // TestBenchmarkTakesNothingOfOthers: an object of another owner that has a name the Jobs need is neither changed nor deleted; the
 // benchmark says so, and goes on when it is gone.
 func TestBenchmarkTakesNothingOfOthers(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	for name, stranger := range map[string]func(b *v1alpha1.GaleraBenchmark, at metav1.ObjectMeta) client.Object{
 		"account": func(b *v1alpha1.GaleraBenchmark, at metav1.ObjectMeta) client.Object {
@@ -97,7 +98,7 @@ func TestBenchmarkTakesNothingOfOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := perform(t, benchmark(t, "takes-"+name, map[string]string{"cluster": onePrivate, "rounds": "1", "workloads": oneWrite}))
 			b := s.waitFor("a suffix", func(b *v1alpha1.GaleraBenchmark) bool { return b.Status.Resources != nil })
-			o := stranger(b, metav1.ObjectMeta{Namespace: "default"})
+			o := stranger(b, metav1.ObjectMeta{Namespace: home(t)})
 			must(t, kube.Create(ctx, o))
 			t.Cleanup(func() { _ = kube.Delete(ctx, o) })
 			before := o.DeepCopyObject().(client.Object)
@@ -117,12 +118,13 @@ func TestBenchmarkTakesNothingOfOthers(t *testing.T) {
 
 // TestBenchmarkDeletesNothingOfOthers: what has the name of a part of an attempt, and is another owner's, outlives the attempt.
 func TestBenchmarkDeletesNothingOfOthers(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	s := onProxy(t, "spares")
 	job := s.job("spares-run-001-1")
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: benchjob.ProxyName(job.Name)}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: benchjob.ProxyName(job.Name)}}
 	must(t, kube.Delete(ctx, secret))
-	must(t, kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: secret.Name}}))
+	must(t, kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: secret.Name}}))
 	t.Cleanup(func() { _ = kube.Delete(ctx, secret) })
 	s.finish(job, `{"kind": "connect", "error": "x", "lastLines": []}`)
 	s.job("spares-run-001-2")
@@ -134,6 +136,7 @@ func TestBenchmarkDeletesNothingOfOthers(t *testing.T) {
 // TestWhatBenchmarkJobsHold: of the cluster nothing but its CA's certificate, one right in the API, and a certificate with which
 // none of them can join the group.
 func TestWhatBenchmarkJobsHold(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	s := onProxy(t, "holds")
 	job := s.job("holds-run-001-1")
@@ -154,7 +157,7 @@ func TestWhatBenchmarkJobsHold(t *testing.T) {
 			t.Errorf("%s has a token: %t", c.Name, holds)
 		}
 	}
-	key := client.ObjectKey{Namespace: "default", Name: benchjob.RunnerName(b)}
+	key := client.ObjectKey{Namespace: home(t), Name: benchjob.RunnerName(b)}
 	role, certificate := &rbacv1.Role{}, &cmv1.Certificate{}
 	must(t, kube.Get(ctx, key, role))
 	want := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{job.Name}, Verbs: []string{"patch"}}}
@@ -176,6 +179,7 @@ func TestWhatBenchmarkJobsHold(t *testing.T) {
 // TestBenchmarkDropsItsAccount on a cluster that is not its own: the operator is killed, the nodes refuse for a while, and in the
 // end it is gone.
 func TestBenchmarkDropsItsAccount(t *testing.T) {
+	t.Parallel()
 	existingCluster(t, "account")
 	s := perform(t, benchmark(t, "leaver", map[string]string{"cluster": `{ref: {name: account, allowPolicyChanges: true}}`, "rounds": "1", "order": "Sequential", "workloads": oneWrite}))
 	s.waitFor("the first arm's policy", func(b *v1alpha1.GaleraBenchmark) bool {

@@ -30,6 +30,7 @@ func completed(b *v1alpha1.GaleraBenchmark) bool { return b.Status.CompletedAt !
 
 // TestBenchmarkExpires with its results, and with what holds it.
 func TestBenchmarkExpires(t *testing.T) {
+	t.Parallel()
 	existingCluster(t, "lasting")
 	s := perform(t, benchmark(t, "expires", map[string]string{"cluster": `{ref: {name: lasting}}`, "ttlAfterFinished": `2s`,
 		"workloads": `[{name: a, connect: {duration: 60s}}]`}))
@@ -46,13 +47,14 @@ func TestBenchmarkExpires(t *testing.T) {
 // TestBenchmarkKeepsNoPrivateKey: the client's Secret belongs to the benchmark, and is gone at its end, with what would
 // make it again.
 func TestBenchmarkKeepsNoPrivateKey(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	s := perform(t, benchmark(t, "keyless", map[string]string{"cluster": onePrivate, "rounds": "1", "maxRetries": "0", "workloads": oneWrite}))
 	s.prove("keyless-db")
 	prepare := s.job("keyless-prepare-1")
 	certificate := &cmv1.Certificate{}
-	must(t, kube.Get(ctx, client.ObjectKey{Namespace: "default", Name: benchjob.RunnerName(s.get())}, certificate))
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: certificate.Spec.SecretName, Labels: certificate.Spec.SecretTemplate.Labels}}
+	must(t, kube.Get(ctx, client.ObjectKey{Namespace: home(t), Name: benchjob.RunnerName(s.get())}, certificate))
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: certificate.Spec.SecretName, Labels: certificate.Spec.SecretTemplate.Labels}}
 	must(t, kube.Create(ctx, secret)) // as cert-manager does
 	t.Cleanup(func() { _ = kube.Delete(ctx, secret) })
 	eventually(t, "an owner of the key", func() bool {
@@ -71,15 +73,16 @@ func TestBenchmarkKeepsNoPrivateKey(t *testing.T) {
 // TestDeletedBenchmarkLeavesNoPrivateKey, also when the key was written after the last look at the benchmark, or later
 // than its Certificate was removed.
 func TestDeletedBenchmarkLeavesNoPrivateKey(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	s := perform(t, benchmark(t, "hasty", map[string]string{"cluster": onePrivate, "workloads": oneWrite}))
 	s.prove("hasty-db")
 	s.job("hasty-prepare-1")
 	s.stop()
 	certificate := &cmv1.Certificate{}
-	must(t, kube.Get(ctx, client.ObjectKey{Namespace: "default", Name: benchjob.RunnerName(s.get())}, certificate))
+	must(t, kube.Get(ctx, client.ObjectKey{Namespace: home(t), Name: benchjob.RunnerName(s.get())}, certificate))
 	secret := func() *corev1.Secret {
-		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: certificate.Spec.SecretName, Labels: certificate.Spec.SecretTemplate.Labels}}
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: certificate.Spec.SecretName, Labels: certificate.Spec.SecretTemplate.Labels}}
 		must(t, kube.Create(ctx, secret)) // as cert-manager does
 		t.Cleanup(func() { _ = kube.Delete(ctx, secret) })
 		return secret
@@ -95,7 +98,8 @@ func TestDeletedBenchmarkLeavesNoPrivateKey(t *testing.T) {
 
 // TestBenchmarkLeavesSecretsOfOthers alone, whatever they are called.
 func TestBenchmarkLeavesSecretsOfOthers(t *testing.T) {
-	own := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "polite-bench"}}
+	t.Parallel()
+	own := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: "polite-bench"}}
 	must(t, kube.Create(context.Background(), own))
 	t.Cleanup(func() { _ = kube.Delete(context.Background(), own) })
 	existingCluster(t, "own-keys")
@@ -108,6 +112,7 @@ func TestBenchmarkLeavesSecretsOfOthers(t *testing.T) {
 
 // TestBenchmarkWaitsForItsCluster to be gone before it says that everything is cleaned up.
 func TestBenchmarkWaitsForItsCluster(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	s := perform(t, benchmark(t, "tidy", map[string]string{"cluster": onePrivate, "rounds": "1", "maxRetries": "0", "workloads": oneWrite}))
 	c := s.cluster("tidy-db")
@@ -132,11 +137,12 @@ func TestBenchmarkWaitsForItsCluster(t *testing.T) {
 
 // TestBenchmarkThatNoNodeTakes says so at once, and in the end the attempt is over.
 func TestBenchmarkThatNoNodeTakes(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	s := perform(t, benchmark(t, "nowhere", map[string]string{"cluster": onePrivate, "rounds": "1", "workloads": `[{name: a, connect: {}}]`, "client": `{nodeSelector: {no: such}}`}))
 	s.prove("nowhere-db")
 	job := s.job("nowhere-run-001-1")
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "nowhere-pod", Labels: job.Spec.Template.Labels}, Spec: job.Spec.Template.Spec}
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: "nowhere-pod", Labels: job.Spec.Template.Labels}, Spec: job.Spec.Template.Spec}
 	p.Labels[batchv1.JobNameLabel] = job.Name
 	p.Spec.ServiceAccountName = ""
 	must(t, kube.Create(ctx, p))
@@ -154,16 +160,17 @@ func TestBenchmarkThatNoNodeTakes(t *testing.T) {
 // TestBenchmarkTellsWhereItWas: the storage class the volumes have got, where the cluster names none, and the hosts and
 // images of the pods, as they were when the run was judged.
 func TestBenchmarkTellsWhereItWas(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	s := perform(t, benchmark(t, "classy", map[string]string{"cluster": onePrivate, "rounds": "1", "workloads": `[{name: a, connect: {}}]`}))
-	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data-classy-db-0"}}
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: "data-classy-db-0"}}
 	claim.Spec = corev1.PersistentVolumeClaimSpec{StorageClassName: new("quick"), AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 		Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: oneGi}}}
 	must(t, kube.Create(ctx, claim))
 	t.Cleanup(func() { _ = kube.Delete(ctx, claim) })
 	s.prove("classy-db")
 	job := s.job("classy-run-001-1")
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "classy-pod", Labels: job.Spec.Template.Labels}, Spec: job.Spec.Template.Spec}
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: "classy-pod", Labels: job.Spec.Template.Labels}, Spec: job.Spec.Template.Spec}
 	p.Labels[batchv1.JobNameLabel] = job.Name
 	p.Spec.ServiceAccountName, p.Spec.NodeName = "", "w1"
 	must(t, kube.Create(ctx, p))
@@ -186,6 +193,7 @@ func TestBenchmarkTellsWhereItWas(t *testing.T) {
 
 // TestBenchmarkGoesWithoutItsOperator: what has ended, and left nothing behind, holds no namespace when the operator is gone.
 func TestBenchmarkGoesWithoutItsOperator(t *testing.T) {
+	t.Parallel()
 	existingCluster(t, "operated")
 	s := perform(t, benchmark(t, "free", map[string]string{"cluster": `{ref: {name: operated}}`, "workloads": oneWrite}))
 	s.waitFor("the end", func(b *v1alpha1.GaleraBenchmark) bool { return completed(b) && len(b.Finalizers) == 0 })

@@ -25,6 +25,7 @@ const renewed = `{"kind": "operation", "operation": {"name": "Renewal", "seconds
 // TestBenchmarkOperation: once the load has run for long enough the operation is asked for, by an annotation with the Job's name, and what
 // was found is told.
 func TestBenchmarkOperation(t *testing.T) {
+	t.Parallel()
 	s := perform(t, benchmark(t, "operation", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "rounds": "1",
 		"workloads": `[{name: op, operation: {operations: [Renewal], tables: 1, tableSize: 10}}]`}))
 	s.prove("operation-db")
@@ -100,6 +101,7 @@ func (s *stage) proveNodes(name string) {
 
 // TestBenchmarkBackup: a backup needs its store, is made once the load has run, counts when it is complete, and goes with the run.
 func TestBenchmarkBackup(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	missing := perform(t, benchmark(t, "stores-nothing", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`,
 		"workloads": `[{name: op, operation: {operations: [Backup], storeRef: {name: nowhere}}}]`}))
@@ -108,7 +110,7 @@ func TestBenchmarkBackup(t *testing.T) {
 		return c != nil && c.Status == metav1.ConditionTrue && strings.Contains(c.Message, `needs the GaleraBackupStore "nowhere", which does not exist`)
 	})
 
-	store := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "offsite-of-benchmarks"}, Spec: v1alpha1.GaleraBackupStoreSpec{
+	store := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: "offsite-of-benchmarks"}, Spec: v1alpha1.GaleraBackupStoreSpec{
 		S3: &v1alpha1.S3Store{Bucket: "backups"}, Encryption: v1alpha1.BackupEncryption{Recipients: []string{"age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"}}}}
 	must(t, kube.Create(ctx, store))
 	t.Cleanup(func() { _ = kube.Delete(ctx, store) })
@@ -134,6 +136,7 @@ func TestBenchmarkBackup(t *testing.T) {
 // TestBenchmarkSwitch: the spec of the private cluster is turned the other way, and back when that is proved, also by a controller that
 // begins in between.
 func TestBenchmarkSwitch(t *testing.T) {
+	t.Parallel()
 	s, _ := operated(t, "switches", "3", "operations: [Switch]")
 	replication := func(want v1alpha1.ReplicationTLS) func() bool {
 		return func() bool { return s.cluster("switches-db").Spec.TLS.Replication == want }
@@ -152,6 +155,7 @@ func TestBenchmarkSwitch(t *testing.T) {
 
 // TestBenchmarkJoins: a node that is to join by IST keeps its volume.
 func TestBenchmarkJoins(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	for name, keeps := range map[string]bool{"JoinIST": true, "JoinSST": false} {
 		s := perform(t, benchmark(t, strings.ToLower(name), map[string]string{"cluster": `{template: {replicas: 3, storage: {size: 1Gi}}}`, "rounds": "1", "arms": `[{name: encrypted}]`,

@@ -20,6 +20,7 @@ import (
 
 // TestBenchmarkRuns goes up to the first measured run, with another controller after every Job.
 func TestBenchmarkRuns(t *testing.T) {
+	t.Parallel()
 	s := perform(t, benchmark(t, "runs", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "rounds": "1", "workloads": oneWrite}))
 	c := s.cluster("runs-db")
 	if c.Spec.Storage.PersistentVolumeClaimRetentionPolicy.WhenDeleted != v1alpha1.ClaimDelete || !metav1.IsControlledBy(c, s.get()) {
@@ -51,6 +52,7 @@ func TestBenchmarkRuns(t *testing.T) {
 
 // TestBenchmarkTemplateEdited: what was measured on one cluster is not mixed with what another one does.
 func TestBenchmarkTemplateEdited(t *testing.T) {
+	t.Parallel()
 	s := perform(t, benchmark(t, "edited", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "rounds": "1", "workloads": oneWrite}))
 	s.prove("edited-db")
 	edit := func(config map[string]intstr.IntOrString) {
@@ -73,6 +75,7 @@ func TestBenchmarkTemplateEdited(t *testing.T) {
 
 // TestBenchmarkFails: the load generator fails each time; its last lines are in the message, and the cluster goes.
 func TestBenchmarkFails(t *testing.T) {
+	t.Parallel()
 	s := perform(t, benchmark(t, "fails", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "rounds": "1", "maxRetries": "1", "workloads": oneWrite}))
 	s.prove("fails-db")
 	s.finish(s.job("fails-prepare-1"), prepared)
@@ -86,7 +89,7 @@ func TestBenchmarkFails(t *testing.T) {
 	if len(b.Status.InvalidRuns) != 2 || !meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionStalled) {
 		t.Errorf("got %+v, %+v", b.Status.InvalidRuns, b.Status.Conditions)
 	}
-	err := kube.Get(context.Background(), client.ObjectKey{Namespace: "default", Name: "fails-db"}, &v1alpha1.GaleraCluster{})
+	err := kube.Get(context.Background(), client.ObjectKey{Namespace: home(t), Name: "fails-db"}, &v1alpha1.GaleraCluster{})
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("the private cluster is still there: %v", err)
 	}
@@ -94,6 +97,7 @@ func TestBenchmarkFails(t *testing.T) {
 
 // TestBenchmarkWithoutANameForItsCluster: one of that name has another owner. It is left alone, and the benchmark says so.
 func TestBenchmarkWithoutANameForItsCluster(t *testing.T) {
+	t.Parallel()
 	existingCluster(t, "taken-db")
 	s := perform(t, benchmark(t, "taken", map[string]string{"cluster": onePrivate, "workloads": oneWrite}))
 	s.waitFor("the complaint", func(b *v1alpha1.GaleraBenchmark) bool {
@@ -110,7 +114,7 @@ func TestBenchmarkWithoutANameForItsCluster(t *testing.T) {
 // existingCluster makes a cluster of another owner.
 func existingCluster(t *testing.T, name string) *v1alpha1.GaleraCluster {
 	t.Helper()
-	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: name}}
 	c.Spec.Replicas, c.Spec.Storage.Size = 1, oneGi
 	must(t, kube.Create(context.Background(), c))
 	t.Cleanup(func() { _ = kube.Delete(context.Background(), c) })
@@ -120,6 +124,7 @@ func existingCluster(t *testing.T, name string) *v1alpha1.GaleraCluster {
 // TestBenchmarkOfExistingCluster: a policy is laid over its own, the benchmark is deleted in the middle of a run while
 // no controller is there, and the next one ends that. The spec stays as it is.
 func TestBenchmarkOfExistingCluster(t *testing.T) {
+	t.Parallel()
 	own := existingCluster(t, "shop").Spec
 	s := perform(t, benchmark(t, "guest", map[string]string{"cluster": `{ref: {name: shop, allowPolicyChanges: true}}`, "rounds": "1", "order": "Sequential", "workloads": oneWrite}))
 	s.waitFor("the first arm's policy", func(b *v1alpha1.GaleraBenchmark) bool {
@@ -148,6 +153,7 @@ func TestBenchmarkOfExistingCluster(t *testing.T) {
 
 // TestBenchmarkWithoutPermission: nothing of the cluster is touched.
 func TestBenchmarkWithoutPermission(t *testing.T) {
+	t.Parallel()
 	before := existingCluster(t, "closed")
 	s := perform(t, benchmark(t, "stranger", map[string]string{"cluster": `{ref: {name: closed}}`, "workloads": oneWrite}))
 	b := s.waitFor("the refusal", func(b *v1alpha1.GaleraBenchmark) bool { return b.Status.CompletedAt != nil })
@@ -161,6 +167,7 @@ func TestBenchmarkWithoutPermission(t *testing.T) {
 
 // TestBenchmarkWithoutItsScript says so at once, and begins when it is there.
 func TestBenchmarkWithoutItsScript(t *testing.T) {
+	t.Parallel()
 	s := perform(t, benchmark(t, "scripted", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`,
 		"workloads": `[{name: own, oltp: {profile: Custom, script: {name: scripts, key: own.lua}}}]`}))
 	says := func(text string) func(*v1alpha1.GaleraBenchmark) bool {
@@ -170,7 +177,7 @@ func TestBenchmarkWithoutItsScript(t *testing.T) {
 		}
 	}
 	s.waitFor("the complaint", says(`the ConfigMap "scripts", which does not exist`))
-	scripts := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "scripts"}, Data: map[string]string{"own.lua": "-- nothing"}}
+	scripts := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: "scripts"}, Data: map[string]string{"own.lua": "-- nothing"}}
 	must(t, kube.Create(context.Background(), scripts))
 	t.Cleanup(func() { _ = kube.Delete(context.Background(), scripts) })
 	s.cluster("scripted-db")

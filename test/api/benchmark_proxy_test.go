@@ -30,12 +30,13 @@ func onProxy(t *testing.T, name string) *stage {
 
 // TestBenchmarkThroughProxy: its configuration is there before the Job and gone with it; the next attempt has another one.
 func TestBenchmarkThroughProxy(t *testing.T) {
+	t.Parallel()
 	const first, second = "pool-run-001-1", "pool-run-001-2"
 	s := onProxy(t, "pool")
 	job := s.job(first)
 	config := func(job string) string {
 		o := &corev1.Secret{}
-		must(t, kube.Get(context.Background(), client.ObjectKey{Namespace: "default", Name: benchjob.ProxyName(job)}, o))
+		must(t, kube.Get(context.Background(), client.ObjectKey{Namespace: home(t), Name: benchjob.ProxyName(job)}, o))
 		if !metav1.IsControlledBy(o, s.get()) {
 			t.Errorf("%s outlives the benchmark", o.Name)
 		}
@@ -54,7 +55,7 @@ func TestBenchmarkThroughProxy(t *testing.T) {
 	s.finish(job, `{"kind": "connect", "error": "the proxy did not answer within 1m0s", "lastLines": []}`)
 	next := s.job(second)
 	gone := &corev1.Secret{}
-	if err := kube.Get(context.Background(), client.ObjectKey{Namespace: "default", Name: benchjob.ProxyName(first)}, gone); !apierrors.IsNotFound(err) {
+	if err := kube.Get(context.Background(), client.ObjectKey{Namespace: home(t), Name: benchjob.ProxyName(first)}, gone); !apierrors.IsNotFound(err) {
 		t.Errorf("the configuration is left: %v", err)
 	}
 	if config(second) == before {
@@ -69,10 +70,11 @@ func TestBenchmarkThroughProxy(t *testing.T) {
 
 // TestProxyImageThatCannotBePulled: the attempt is over in the end, and says why.
 func TestProxyImageThatCannotBePulled(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	s := onProxy(t, "nopull")
 	job := s.job("nopull-run-001-1")
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "nopull-pod", Labels: job.Spec.Template.Labels}, Spec: job.Spec.Template.Spec}
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: "nopull-pod", Labels: job.Spec.Template.Labels}, Spec: job.Spec.Template.Spec}
 	p.Labels[batchv1.JobNameLabel] = job.Name
 	p.Spec.ServiceAccountName = ""
 	must(t, kube.Create(ctx, p))

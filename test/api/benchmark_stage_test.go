@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,21 +13,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/galerabenchmark"
-	"github.com/galera-operator/galera-operator/internal/cached"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // eventually waits for something to become true.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		if is() {
 			return
 		}
@@ -45,9 +44,18 @@ type stage struct {
 	ahead time.Duration
 }
 
-// perform makes a benchmark and lets a controller at it.
+// home is the test's own namespace. Tests of benchmarks run side by side, each with a controller that sees nothing else.
+func home(t *testing.T) string {
+	t.Helper()
+	name := strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
+	must(t, client.IgnoreAlreadyExists(kube.Create(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})))
+	return name
+}
+
+// perform makes a benchmark in the test's namespace, and lets a controller at it.
 func perform(t *testing.T, u *unstructured.Unstructured) *stage {
 	t.Helper()
+	u.SetNamespace(home(t))
 	s := &stage{T: t, benchmark: client.ObjectKeyFromObject(u), nodes: &fakeNodes{accounts: map[string]string{}}}
 	must(t, kube.Create(context.Background(), u))
 	t.Cleanup(func() { _ = kube.Delete(context.Background(), u) })
@@ -60,7 +68,7 @@ func perform(t *testing.T, u *unstructured.Unstructured) *stage {
 func (s *stage) begin() {
 	s.Helper()
 	ahead := s.ahead
-	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Cache: cache.Options{ByObject: cached.ByObject()},
+	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Cache: cacheOf(s.benchmark.Namespace),
 		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)}})
 	must(s.T, err)
 	must(s.T, (&galerabenchmark.Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Image: "sysbench", Nodes: s.nodes,

@@ -19,7 +19,7 @@ import (
 func databasePod(t *testing.T, cluster, name string) {
 	t.Helper()
 	ctx := context.Background()
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{v1alpha1.LabelCluster: cluster}}}
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: name, Labels: map[string]string{v1alpha1.LabelCluster: cluster}}}
 	p.Spec.Containers = []corev1.Container{{Name: "mariadb", Image: "mariadb"}}
 	must(t, kube.Create(ctx, p))
 	t.Cleanup(func() { _ = kube.Delete(ctx, p, client.GracePeriodSeconds(0)) })
@@ -46,6 +46,7 @@ const connected = `{"kind": "connect", "error": "the SSH tunnel broke: Connectio
 
 // TestBenchmarkThroughSSH: a tunnel is there before its Job, and gone with it; the next attempt has another one, with other keys.
 func TestBenchmarkThroughSSH(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	const first, second = "tunnel-run-001-1", "tunnel-run-001-2"
 	s := perform(t, benchmark(t, "tunnel", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "rounds": "1",
@@ -58,12 +59,12 @@ func TestBenchmarkThroughSSH(t *testing.T) {
 	}
 	secret := func(job string) map[string][]byte {
 		o := &corev1.Secret{}
-		must(t, kube.Get(ctx, client.ObjectKey{Namespace: "default", Name: benchjob.TunnelName(job)}, o))
+		must(t, kube.Get(ctx, client.ObjectKey{Namespace: home(t), Name: benchjob.TunnelName(job)}, o))
 		return o.Data
 	}
 	keys := secret(first)
 	for _, env := range job.Spec.Template.Spec.Containers[0].Env {
-		if env.Name == "BENCH_PLAN" && !strings.Contains(env.Value, `"tunnel":{"server":"tunnel-run-001-1-tunnel.default.svc:2222","target":"10.0.0.9:3306","cipher":"chacha20-poly1305@openssh.com"}`) {
+		if env.Name == "BENCH_PLAN" && !strings.Contains(env.Value, `"tunnel":{"server":"tunnel-run-001-1-tunnel.`+home(t)+`.svc:2222","target":"10.0.0.9:3306","cipher":"chacha20-poly1305@openssh.com"}`) {
 			t.Errorf("the plan: %s", env.Value)
 		}
 	}

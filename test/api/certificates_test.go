@@ -52,6 +52,7 @@ func (w *world) step() string {
 func print1(pem []byte) string { return pki.Fingerprints(pem)[0] }
 
 func TestCAReplacement(t *testing.T) {
+	t.Parallel()
 	s := spec()
 	s.TLS.DropOldCA = v1alpha1.DropManual
 	w := newWorld(t, "new-ca", s)
@@ -104,6 +105,7 @@ func TestCAReplacement(t *testing.T) {
 
 // TestExpiry: what has expired does not keep out what comes after it, whichever node is silent.
 func TestExpiry(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "expiry", spec())
 	w.ca = pkitest.NewCA("first")
 	issueUntil := func(ca pkitest.CA, end time.Time) { issueLeaf(t, w.cluster, ca, pkitest.Leaf{NotAfter: end}) }
@@ -125,6 +127,7 @@ func TestExpiry(t *testing.T) {
 
 // TestRenewals: each request is recorded before anything is done, and acted upon once.
 func TestRenewals(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "renewals", spec())
 	putCA := func(ca pkitest.CA) {
 		must(t, kube.Create(t.Context(), &corev1.Secret{

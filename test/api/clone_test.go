@@ -20,6 +20,7 @@ import (
 
 // TestCloneRefusals: what a clone lacks is told, nothing of the source is copied meanwhile, and the clone goes on by itself when it is mended.
 func TestCloneRefusals(t *testing.T) {
+	t.Parallel()
 	t.Run("one thing after the other", func(t *testing.T) {
 		w := newCloning(t, "clone-refusals")
 		w.ask(w.prod)
@@ -93,6 +94,7 @@ func (w *cloning) onlyForItsJob() {
 
 // TestCloneConsentWithdrawn: before the copy is complete it is cut off, and removed; the clone goes on when there is consent again.
 func TestCloneConsentWithdrawn(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newCloning(t, "clone-withdrawn")
 	w.makeStore()
@@ -129,6 +131,7 @@ func TestCloneConsentWithdrawn(t *testing.T) {
 // TestCloneGoesOn: with a complete copy the volumes are filled, whatever becomes of the source; the copy cannot be removed meanwhile, and is once
 // the clone is Ready.
 func TestCloneGoesOn(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newCloning(t, "clone-goes-on")
 	w.makeStore()
@@ -167,6 +170,7 @@ func TestCloneGoesOn(t *testing.T) {
 
 // TestCloneTidies: the copy stays until the clone is Ready, and goes then.
 func TestCloneTidies(t *testing.T) {
+	t.Parallel()
 	w := newCloning(t, "clone-tidies")
 	w.makeStore()
 	w.makeKey()
@@ -209,6 +213,7 @@ func (r readyClone) Get(ctx context.Context, key client.ObjectKey, to client.Obj
 // TestReachOfForgedBackups: a GaleraBackup that names a cluster elsewhere is refused, whatever its writer says of its owner, and the agents of that
 // cluster are not even asked. Consent is given to clones alone.
 func TestReachOfForgedBackups(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newCloning(t, "forged")
 	w.makeStore()

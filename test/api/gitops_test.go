@@ -153,7 +153,7 @@ func (g *tool) ownersOfSpec() (out []string) {
 func deploy(t *testing.T, name string) *tool {
 	t.Helper()
 	w := &world{WithT: NewWithT(t), t: t, agents: newFakeAgents(), ca: pkitest.NewCA("private")}
-	w.SetDefaultEventuallyTimeout(30 * time.Second)
+	w.SetDefaultEventuallyTimeout(time.Minute)
 	w.SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	g := &tool{w: w, name: name, repo: built(t, filepath.Join(repository, "production"))}
 	namespace := name
@@ -248,8 +248,12 @@ func liveAs(r *agentapi.Report, config agentapi.NodeConfig, serial string, size 
 // TestGitOps: Flux's and Argo CD's way of applying the example repository. There is never a difference: not right after the apply, not
 // after any operation, and not while a tool sets drift back every second beside a promotion, a restart, a scaling, a switch, a benchmark and a hibernation.
 func TestGitOps(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"kustomize-controller", "argocd-controller"} {
-		t.Run(name, func(t *testing.T) { operateByGit(deploy(t, name)) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			operateByGit(deploy(t, name))
+		})
 	}
 }
 
@@ -265,9 +269,9 @@ func operateByGit(g *tool) {
 	g.revertEverySecond()
 
 	// A person's requests are annotations of their own, which no tool sets back.
-	_, notes, err := w.galera("promote", "shop", "shop-1", "--wait", "--timeout", "30s")
+	_, notes, err := w.galera("promote", "shop", "shop-1", "--wait", "--timeout", "60s")
 	w.Expect(err).NotTo(HaveOccurred(), notes)
-	_, notes, err = w.galera("restart", "shop", "--wait", "--timeout", "30s")
+	_, notes, err = w.galera("restart", "shop", "--wait", "--timeout", "60s")
 	w.Expect(err).NotTo(HaveOccurred(), notes)
 	ready("promoted and restarted")
 

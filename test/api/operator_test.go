@@ -31,7 +31,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// world is one operator, one cluster in a namespace of its own, and the fakes around them.
+// world is one operator, one cluster in a namespace of its own, and the fakes around them. Tests with one run beside others, unless they
+// are about seconds, or about what all share: CRDs, and Secrets everywhere.
 type world struct {
 	*WithT
 	t       *testing.T
@@ -46,7 +47,7 @@ func newWorld(t *testing.T, name string, spec v1alpha1.GaleraClusterSpec, change
 	ctx := context.Background()
 	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}))
 	w := &world{WithT: NewWithT(t), t: t, agents: newFakeAgents(), ca: pkitest.NewCA("private")}
-	w.SetDefaultEventuallyTimeout(20 * time.Second)
+	w.SetDefaultEventuallyTimeout(time.Minute)
 	w.SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	w.cluster = &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "shop"}, Spec: spec}
 	for _, change := range changes {
@@ -196,6 +197,7 @@ func spec() v1alpha1.GaleraClusterSpec {
 }
 
 func TestFirstStart(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "first-start", spec())
 	w.Eventually(w.condition("Ready")).Should(Equal("False CertificatePending"))
 	w.bringUp()
@@ -218,6 +220,7 @@ func TestFirstStart(t *testing.T) {
 }
 
 func TestPrimaryMoves(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "primary-moves", spec())
 	w.bringUp()
 	old := w.status().Primary
@@ -230,6 +233,7 @@ func TestPrimaryMoves(t *testing.T) {
 }
 
 func TestRecovery(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "recovery", spec())
 	w.bringUp()
 	down := func(pod string, seqno int64) {
@@ -264,6 +268,7 @@ func TestRecovery(t *testing.T) {
 // TestEviction: a server that its agent saw end is told to a member that still counts on it, until the group
 // has gone on.
 func TestEviction(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "eviction", spec())
 	w.bringUp()
 	view := func(id int64) func(*agentapi.Report) {
@@ -289,6 +294,7 @@ func TestEviction(t *testing.T) {
 }
 
 func TestRollingConfiguration(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "rolling", spec())
 	w.bringUp()
 	primary := w.status().Primary
@@ -307,6 +313,7 @@ func TestRollingConfiguration(t *testing.T) {
 }
 
 func TestForbiddenSetting(t *testing.T) {
+	t.Parallel()
 	s := spec()
 	s.MariaDB.Config = map[string]intstr.IntOrString{"wsrep-cluster-address": intstr.FromString("gcomm://")}
 	w := newWorld(t, "forbidden", s)
@@ -318,13 +325,14 @@ func TestForbiddenSetting(t *testing.T) {
 }
 
 func TestNameTaken(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "taken"}}))
 	theirs := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "taken", Name: "shop-primary"},
 		Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
 	must(t, kube.Create(ctx, theirs))
 	w := &world{WithT: NewWithT(t), t: t, agents: newFakeAgents()}
-	w.SetDefaultEventuallyTimeout(20 * time.Second)
+	w.SetDefaultEventuallyTimeout(time.Minute)
 	w.cluster = &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "taken", Name: "shop"}, Spec: spec()}
 	startOperator(t, "taken", w.agents)
 	must(t, kube.Create(ctx, w.cluster))
@@ -336,6 +344,7 @@ func TestNameTaken(t *testing.T) {
 }
 
 func TestMissingIssuer(t *testing.T) {
+	t.Parallel()
 	s := spec()
 	s.TLS.IssuerRef = &v1alpha1.IssuerReference{Name: "corporate"}
 	w := newWorld(t, "issuer", s)
@@ -344,6 +353,7 @@ func TestMissingIssuer(t *testing.T) {
 }
 
 func TestBadPairIsNotPublished(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "bad-pair", spec())
 	w.bringUp()
 	before := &corev1.Secret{}

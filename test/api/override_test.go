@@ -17,6 +17,7 @@ import (
 // TestOverride: a cluster runs with the policy of the benchmark that has claimed it, and of no other one, and with its own again when
 // that benchmark is gone, by whatever way. Its spec is never written to.
 func TestOverride(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t, "override", spec())
 	w.bringUp()

@@ -14,6 +14,7 @@ import (
 
 // TestSecretsGoWithTheData: what cert-manager writes has no owner, and root's password gets one only once.
 func TestSecretsGoWithTheData(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "ownership", spec())
 	names := []string{"shop-root", "shop-issued", "shop-ca-pair"}
 	for _, name := range names[1:] { // as cert-manager does, with the labels of the Certificate's template

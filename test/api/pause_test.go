@@ -17,6 +17,7 @@ import (
 
 // TestPause: the operator looks on, and acts as soon as the annotation goes.
 func TestPause(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "pause", spec())
 	w.bringUp()
 	w.Eventually(w.condition("Available")).Should(Equal("True Available"))
@@ -61,6 +62,7 @@ func TestPause(t *testing.T) {
 
 // TestCreatedPaused: nothing is made for a cluster that is paused from the beginning.
 func TestCreatedPaused(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "created-paused", spec(), func(c *v1alpha1.GaleraCluster) {
 		c.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"}
 	})

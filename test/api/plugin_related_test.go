@@ -19,6 +19,7 @@ import (
 // TestPluginShowsWhatBelongsToACluster: a store that refuses, a schedule that cannot be read and a database that was refused are on the screen with what to
 // do, and for programs under related.
 func TestPluginShowsWhatBelongsToACluster(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t, "plugin-related", spec())
 	w.bringUp()

@@ -59,6 +59,7 @@ func (w *world) galera(args ...string) (out, notes string, err error) {
 
 // TestPluginActs: promote and restart with --wait, and what they refuse.
 func TestPluginActs(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "plugin-acts", spec())
 	w.bringUp()
 	_, notes, err := w.galera("promote", "shop", "2", "--wait", "--timeout", "20s")
@@ -80,6 +81,7 @@ func TestPluginActs(t *testing.T) {
 
 // TestPluginPrints: for programs, with fields that this plugin does not know.
 func TestPluginPrints(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "plugin-prints", spec())
 	w.bringUp()
 	for _, command := range []string{"status", "tls", "recover"} {
@@ -104,6 +106,7 @@ func TestPluginPrints(t *testing.T) {
 
 // TestPluginRestoresToAPoint: what the plugin takes for a point, the API server admits; what it refuses makes no cluster.
 func TestPluginRestoresToAPoint(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "plugin-point", spec())
 	for name, c := range map[string]struct {
 		flags, refused string
@@ -146,6 +149,7 @@ func TestPluginClones(t *testing.T) {
 
 // TestPluginWithFewRights: what a person may not do is named, and the rest goes on.
 func TestPluginWithFewRights(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t, "plugin-rights", spec())
 	w.bringUp()
@@ -237,6 +241,7 @@ func unpack(t *testing.T, file string) map[string]string {
 
 // TestPluginInATerminal: on a terminal of 40 columns the screen has colours, fits, and is drawn anew at a change; in a pipe it has none.
 func TestPluginInATerminal(t *testing.T) {
+	t.Parallel()
 	tmux, err := exec.LookPath("tmux")
 	if err != nil {
 		t.Skip("tmux is not installed")

@@ -45,6 +45,7 @@ func (w *world) gone(children ...child) func() bool {
 
 // TestWhatTheSpecTakesAway goes, and comes again; what holds trust stays.
 func TestWhatTheSpecTakesAway(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "taken-away", spec())
 	policy := child{&networkingv1.NetworkPolicy{}, "shop"}
 	signer := child{&certmanagerv1.Issuer{}, "shop-ca"}
@@ -76,6 +77,7 @@ func TestWhatTheSpecTakesAway(t *testing.T) {
 
 // TestStrangersStay: what has the name, and even the label, but is not the cluster's.
 func TestStrangersStay(t *testing.T) {
+	t.Parallel()
 	off := false
 	s := spec()
 	s.NetworkPolicy.Enabled = &off

@@ -16,6 +16,7 @@ import (
 
 // TestUnmarkedIsTakenOver: what an earlier operator made tells no purpose; it is ours by name and owner.
 func TestUnmarkedIsTakenOver(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "unmarked", spec())
 	w.bringUp()
 	unmark := func(o client.Object, name string) {
@@ -52,6 +53,7 @@ func TestAnotherClustersSecrets(t *testing.T) {
 
 // TestClustersWhoseChildrenMeet: shop-primary is a cluster, and a Service of the cluster shop.
 func TestClustersWhoseChildrenMeet(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "meet", spec())
 	w.Eventually(func() error { return w.get(&corev1.Service{}, "shop-primary") }).Should(Succeed())
 	other := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "meet", Name: "shop-primary"}, Spec: spec()}

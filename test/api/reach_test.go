@@ -117,6 +117,7 @@ func TestReachOfNames(t *testing.T) {
 
 // TestReachOfBenchmarksEndsAtTheirNamespace: a cluster of that name elsewhere is not the one.
 func TestReachOfBenchmarksEndsAtTheirNamespace(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "reach-elsewhere"}}))
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "reach-elsewhere", Name: "far"}}

@@ -36,6 +36,7 @@ func (w *world) request(kind string) func() string {
 
 // TestPromote: the primary moves once; a node that cannot take the role is told, and gets it when it can.
 func TestPromote(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "promote", spec())
 	w.bringUp()
 	w.Expect(w.status().Primary).To(Equal("shop-0"))
@@ -63,6 +64,7 @@ func TestPromote(t *testing.T) {
 
 // TestRestart: each node once, the primary last, also when the operator dies in the middle.
 func TestRestart(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "restart", spec())
 	w.bringUp()
 	before := len(w.agents.given())

@@ -84,6 +84,7 @@ func TestOldCacheNeverMovesTheWriter(t *testing.T) {
 
 // TestServiceOfAnEarlierOperator selects by label; it is turned over to where that leads, and nothing moves.
 func TestServiceOfAnEarlierOperator(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "earlier", spec())
 	selector := func() map[string]string {
 		s := &corev1.Service{}

@@ -45,6 +45,7 @@ func (w *world) views(n int, change func(*agentapi.Report)) {
 
 // TestScaleDown: no node is taken away before all others were seen without it.
 func TestScaleDown(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "scale-down", spec())
 	w.bringUp()
 	c := &v1alpha1.GaleraCluster{}
@@ -70,6 +71,7 @@ func TestScaleDown(t *testing.T) {
 
 // TestScaleUp: one member at a time.
 func TestScaleUp(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "scale-up", spec())
 	w.bringUp()
 	w.scaleTo(5)
@@ -82,6 +84,7 @@ func TestScaleUp(t *testing.T) {
 
 // TestVolumesGrow where the class allows it, and are left alone where it does not.
 func TestVolumesGrow(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t, "volumes", spec())
 	w.bringUp()
@@ -103,6 +106,7 @@ func TestVolumesGrow(t *testing.T) {
 
 // TestSizeIsGivenUp: a size that cannot be had is set back as the condition advises, and all is as before.
 func TestSizeIsGivenUp(t *testing.T) {
+	t.Parallel()
 	s := spec()
 	s.Storage.Size = quantity("2Gi")
 	w := newWorld(t, "given-up", s)

@@ -12,6 +12,7 @@ import (
 
 // TestOlderImage: a tag that tells of an older series never gets into the pod template.
 func TestOlderImage(t *testing.T) {
+	t.Parallel()
 	before := spec()
 	before.Image = "mariadb:11.8"
 	w := newWorld(t, "older-image", before)
