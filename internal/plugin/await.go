@@ -21,13 +21,23 @@ const absentAfter = 5 * time.Second
 // look says where a task stands: a line for people, and whether that is its end. An error ends it, too.
 type look func(ctx context.Context) (line string, done bool, err error)
 
+// task is what a command waits for.
+type task struct {
+	// cluster is the one it is about.
+	cluster string
+	at      look
+	// late says what has not come about when the time is over, goesOn what becomes of it then.
+	late, goesOn string
+}
+
 // await looks until a task is done, and tells what happens meanwhile. An API server that does not answer for a moment is asked again.
-func (e *env) await(ctx context.Context, timeout time.Duration, at look, late string) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+// Whether an operator is at work is asked once, after a while, and again when the time is over.
+func (e *env) await(ctx context.Context, timeout time.Duration, t task) error {
+	within, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	last := ""
+	begun, asked, last := time.Now(), false, ""
 	for {
-		line, done, err := at(ctx)
+		line, done, err := t.at(within)
 		if line != "" && line != last {
 			last = line
 			e.say("%s", line)
@@ -35,30 +45,57 @@ func (e *env) await(ctx context.Context, timeout time.Duration, at look, late st
 		if err != nil || done {
 			return err
 		}
+		if !asked && time.Since(begun) > absentAfter {
+			asked = true
+			if absent := e.noOperator(within, t.cluster); absent != "" {
+				e.say("%s", absent)
+			}
+		}
 		select {
 		case <-time.After(lookEvery):
-		case <-ctx.Done():
-			return fmt.Errorf("after %s: %s", timeout, late)
+		case <-within.Done():
+			return e.tooLate(ctx, timeout, t)
 		}
 	}
 }
 
+// tooLate is what a wait says whose time is over.
+func (e *env) tooLate(ctx context.Context, timeout time.Duration, t task) error {
+	ctx, cancel := context.WithTimeout(ctx, absentAfter)
+	defer cancel()
+	if absent := e.noOperator(ctx, t.cluster); absent != "" {
+		return fmt.Errorf("after %s: %s; %s", timeout, t.late, absent)
+	}
+	return fmt.Errorf("after %s: %s; %s", timeout, t.late, t.goesOn)
+}
+
+// noOperator says that no operator is at work, and what to look at; "" if one is, or if that cannot be known.
+func (e *env) noOperator(ctx context.Context, cluster string) string {
+	c, err := e.cluster(ctx, cluster)
+	if err != nil {
+		return ""
+	}
+	f := related.Operator(ctx, e.kube, c, time.Now())
+	if f == nil {
+		return ""
+	}
+	return f.Message + ": " + f.Command
+}
+
 // settle waits until the operator has done what the spec asks for, and tells what it does meanwhile.
 func (e *env) settle(ctx context.Context, name string, timeout time.Duration, done func(*v1alpha1.GaleraCluster) bool) error {
-	begun, asked := time.Now(), false
-	return e.await(ctx, timeout, func(ctx context.Context) (string, bool, error) {
-		c, err := e.cluster(ctx, name)
-		if err != nil {
-			return "", false, forGood(err)
-		}
-		if !asked && time.Since(begun) > absentAfter {
-			asked = true
-			if f := related.Operator(ctx, e.kube, c, time.Now()); f != nil {
-				e.say("%s; %s", f.Message, f.Command)
+	return e.await(ctx, timeout, task{
+		cluster: name,
+		at: func(ctx context.Context) (string, bool, error) {
+			c, err := e.cluster(ctx, name)
+			if err != nil {
+				return "", false, forGood(err)
 			}
-		}
-		return settled(c, done)
-	}, fmt.Sprintf("%s is not there yet; the operator goes on: kubectl galera status %s", name, name))
+			return settled(c, done)
+		},
+		late:   name + " is not there yet",
+		goesOn: "the operator goes on: kubectl galera status " + name,
+	})
 }
 
 // settled says where a cluster stands on its way to its spec. It is pure.

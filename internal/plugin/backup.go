@@ -41,7 +41,7 @@ func (e *env) backup() *cobra.Command {
 		}
 		e.say("the backup %s is made", name)
 		if wait {
-			if err := e.waitBackup(ctx, name, timeout); err != nil {
+			if err := e.waitBackup(ctx, cluster, name, timeout); err != nil {
 				return err
 			}
 		}
@@ -77,14 +77,19 @@ func (e *env) onlyStore(ctx context.Context) (string, error) {
 }
 
 // waitBackup waits until a backup is complete, and tested if that is asked for, and tells how far it is.
-func (e *env) waitBackup(ctx context.Context, name string, timeout time.Duration) error {
-	return e.await(ctx, timeout, func(ctx context.Context) (string, bool, error) {
-		b := &v1alpha1.GaleraBackup{}
-		if err := e.kube.Get(ctx, e.key(name), b); err != nil {
-			return "", false, forGood(err)
-		}
-		return backupLine(b)
-	}, fmt.Sprintf("the backup %s is not there yet; it goes on: kubectl galera backups", name))
+func (e *env) waitBackup(ctx context.Context, cluster, name string, timeout time.Duration) error {
+	return e.await(ctx, timeout, task{
+		cluster: cluster,
+		at: func(ctx context.Context) (string, bool, error) {
+			b := &v1alpha1.GaleraBackup{}
+			if err := e.kube.Get(ctx, e.key(name), b); err != nil {
+				return "", false, forGood(err)
+			}
+			return backupLine(b)
+		},
+		late:   "the backup " + name + " is not there yet",
+		goesOn: "it goes on: kubectl galera backups",
+	})
 }
 
 // backupLine says where a backup stands, and whether that is its end. It is pure.

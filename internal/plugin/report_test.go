@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -70,8 +71,8 @@ func fakeLogs(_ context.Context, _, pod string, o *corev1.PodLogOptions) (io.Rea
 	return io.NopCloser(strings.NewReader(strings.Repeat("2026-03-01T12:00:00Z a line of the server's log\n", 60000) + "SET PASSWORD FOR a = PASSWORD('hunter22')\n")), nil
 }
 
-// made collects a bundle, and returns its files by name. fail makes reading a kind fail.
-func made(t *testing.T, fail func(kind string) error) map[string]string {
+// fakeKube holds objects; those that are asked for by name in all namespaces are found.
+func fakeKube(t *testing.T, objects ...client.Object) *fake.ClientBuilder {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
@@ -79,7 +80,15 @@ func made(t *testing.T, fail func(kind string) error) map[string]string {
 			t.Fatal(err)
 		}
 	}
-	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objectsOf()...).WithIndex(&corev1.Pod{}, "metadata.name", func(o client.Object) []string { return []string{o.GetName()} }).
+	byName := func(o client.Object) []string { return []string{o.GetName()} }
+	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
+		WithIndex(&corev1.Pod{}, "metadata.name", byName).WithIndex(&coordinationv1.Lease{}, "metadata.name", byName)
+}
+
+// made collects a bundle, and returns its files by name. fail makes reading a kind fail.
+func made(t *testing.T, fail func(kind string) error) map[string]string {
+	t.Helper()
+	kube := fakeKube(t, objectsOf()...).
 		WithInterceptorFuncs(interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, o ...client.ListOption) error {
 			gvk, _ := c.GroupVersionKindFor(list)
 			if fail != nil {

@@ -93,13 +93,18 @@ func nodeOf(c *v1alpha1.GaleraCluster, named string) (string, error) {
 
 func (e *env) awaitRequest(ctx context.Context, name, kind, token string, timeout time.Duration) error {
 	began := time.Now()
-	return e.await(ctx, timeout, func(ctx context.Context) (string, bool, error) {
-		c, err := e.cluster(ctx, name)
-		if err != nil {
-			return "", false, forGood(err)
-		}
-		return requestLine(c, kind, token, time.Since(began))
-	}, fmt.Sprintf("the request is not met yet; it stays in force: kubectl galera status %s", name))
+	return e.await(ctx, timeout, task{
+		cluster: name,
+		at: func(ctx context.Context) (string, bool, error) {
+			c, err := e.cluster(ctx, name)
+			if err != nil {
+				return "", false, forGood(err)
+			}
+			return requestLine(c, kind, token, time.Since(began))
+		},
+		late:   "the request is not met yet",
+		goesOn: "it stays in force: kubectl galera status " + name,
+	})
 }
 
 // requestLine says where a request stands, and whether that is its end. It is pure.
