@@ -105,6 +105,11 @@ func arrange(results []v1alpha1.BenchmarkResult) (groups, arms []string, at map[
 	return groups, arms, at
 }
 
+// percentiles are what is drawn of latencies, where it was measured.
+var percentiles = []struct{ name, figure string }{
+	{"p50", result.FigureP50}, {"p95 before", result.FigureP95Before}, {"p95", result.FigureP95}, {"p99", result.FigureP99},
+}
+
 // latencies are percentiles of every workload, side by side for the arms.
 func latencies(results []v1alpha1.BenchmarkResult) ([]*plot.Plot, error) {
 	results = slices.DeleteFunc(slices.Clone(results), func(r v1alpha1.BenchmarkResult) bool { return figure(r, result.FigureP95) == nil })
@@ -112,16 +117,19 @@ func latencies(results []v1alpha1.BenchmarkResult) ([]*plot.Plot, error) {
 		return nil, nil
 	}
 	workloads, arms, at := arrange(results)
-	percentiles := []struct{ name, figure string }{{"p50", result.FigureP50}, {"p95", result.FigureP95}, {"p99", result.FigureP99}}
+	type column struct{ workload, figure string }
 	var groups []string
+	var columns []column
 	for _, w := range workloads {
 		for _, q := range percentiles {
-			groups = append(groups, w+" "+q.name)
+			if slices.ContainsFunc(arms, func(arm string) bool { return figure(at[w+"/"+arm], q.figure) != nil }) {
+				groups, columns = append(groups, w+" "+q.name), append(columns, column{w, q.figure})
+			}
 		}
 	}
-	p := newPlot("Latency: median, 95th and 99th percentile", "", "milliseconds")
+	p := newPlot("Latency by percentile", "", "milliseconds")
 	return []*plot.Plot{p}, bars(p, groups, arms, func(arm, group int) *bar {
-		f := figure(at[workloads[group/len(percentiles)]+"/"+arms[arm]], percentiles[group%len(percentiles)].figure)
+		f := figure(at[columns[group].workload+"/"+arms[arm]], columns[group].figure)
 		if f == nil {
 			return nil
 		}

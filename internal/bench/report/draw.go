@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"image/color"
 	"io"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -118,10 +119,19 @@ func (w whisker) Plot(c draw.Canvas, p *plot.Plot) {
 // DataRange makes room for it.
 func (w whisker) DataRange() (xmin, xmax, ymin, ymax float64) { return w.x, w.x, w.low, w.high }
 
-// nominal writes names below the bars; many of them slanted, so that they do not run into each other.
+// letters is how many letters there is room for below the bars.
+const letters = 70
+
+// nominal writes names below the bars; many or long ones slanted, so that they do not run into each other.
 func nominal(p *plot.Plot, names []string) {
 	p.NominalX(names...)
-	if len(names) > 4 {
+	longest := 0
+	for _, name := range names {
+		for line := range strings.Lines(name) {
+			longest = max(longest, len(line))
+		}
+	}
+	if len(names)*longest > letters {
 		p.X.Tick.Label.Rotation = 0.5
 		p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XRight, draw.YCenter
 	}

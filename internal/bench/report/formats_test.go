@@ -172,7 +172,7 @@ func TestPage(t *testing.T) {
 	}
 	want = append(want, "<title>Benchmark sample</title>", `<p class="verdict">replication TLS: −5.8 % tps (±0.3)</p>`, "Runs: 12/12",
 		"<tr><th>run 3, attempt 2</th><td>plain: a &lt;node&gt; left, &#34;for good&#34;</td></tr>", "<tr><th>limits</th><td>none</td></tr>")
-	for _, title := range []string{"Cost against the baseline", "Medians of all rounds", "Latency: median, 95th", "First round, second by second: write-only", "First round, second by second: read-only"} {
+	for _, title := range []string{"Cost against the baseline", "Medians of all rounds", "Latency by percentile", "First round, second by second: write-only", "First round, second by second: read-only"} {
 		want = append(want, ">"+title)
 	}
 	for _, w := range want {
