@@ -1,0 +1,25 @@
+package model
+
+// Schedules of bugs that a search by chance finds late, one of them after 85,000 schedules. They are tried first.
+var rareRegressions = []regression{
+	{"a restart is cut off by a crash in the middle of a statement, and its order comes twice", awaitsCutRestarts,
+		Schedule{Members: 3, Eager: true, Hears: true, Events: []Event{
+			{KillAgent, 2, 0}, {AskRestart, 5, 0}, {Round, 0, 0}, {Elapse, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Duplicate, 0, 0},
+			{CutAlter, 1, 1}, {AskRestart, 1, 0},
+		}}},
+	{"an approval that is still there, and an old volume in the place of the only one that has gone on", trustsForever,
+		Schedule{Members: 4, Hears: true, Stays: true, Events: []Event{
+			{MachineAway, 0, 0}, {Round, 0, 0}, {DamageBook, 2, 0}, {KillAll, 0, 0}, {Drain, 3, 0}, {Round, 0, 0}, {Approve, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Write, 3, 0}, {Swap, 3, 0}, {MachineAway, 1, 0},
+		}}},
+	{"an approval of a volume that was swapped since, and a lost status", trustsAnyPosition,
+		Schedule{Members: 2, Eager: true, Hears: true, Stays: true, Events: []Event{
+			{Blur, 1, 0}, {Round, 0, 0}, {Approve, 0, 0}, {LoseStatus, 0, 0}, {Swap, 0, 0}, {Round, 0, 0},
+		}}},
+	{"two members are away, and the one that is there was not among the last", rebuildsBlind,
+		Schedule{Members: 3, Stays: true, Events: []Event{
+			{KillServer, 2, 0}, {Round, 0, 0}, {Write, 0, 0}, {MachineAway, 1, 0}, {Agent, 2, 0}, {MachineAway, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+		}}},
+}
+
+func init() { regressions = append(regressions, rareRegressions...) }
