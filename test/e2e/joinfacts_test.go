@@ -38,9 +38,9 @@ func given(ctx context.Context, c *harness.Cluster, kind string) map[string]int 
 	return out
 }
 
-// expect compares what the joiner says of its join with what the others say they gave meanwhile: one
-// transfer of the kind, from the one it names, none of the other kind, and a full copy not from the primary. The
-// agents look about once in a second, and a short transfer may be told of after the join.
+// expect compares what the joiner says of its join with what the others say they gave meanwhile: a
+// transfer of the kind from the one it names, none of the other kind, and a full copy not from the primary. An attempt
+// that was begun anew had one of its own. The agents look about once in a second, and a short transfer may be told of after the join.
 func (g givers) expect(ctx context.Context, kind string) {
 	GinkgoHelper()
 	eventually(ctx, func(o Gomega) {
@@ -53,12 +53,12 @@ func (g givers) expect(ctx context.Context, kind string) {
 		o.Expect(m.Cache).NotTo(BeNil())
 		if kind == "IST" {
 			o.Expect(full).To(BeEmpty())
-			o.Expect(incremental).To(ConsistOf(m.Join.Donor))
+			o.Expect(incremental).To(ContainElement(m.Join.Donor))
 			o.Expect(m.Join.WriteSets).To(BeNumerically(">", 0))
 			return
 		}
 		o.Expect(incremental).To(BeEmpty())
-		o.Expect(full).To(ConsistOf(m.Join.Donor))
+		o.Expect(full).To(ContainElement(m.Join.Donor))
 		o.Expect(full).NotTo(ContainElement(g.primary), "the primary gave its data, and another could have")
 		o.Expect(m.Join.BytesDone.Value()).To(BeNumerically(">", 1<<20))
 	})

@@ -17,7 +17,7 @@ import (
 
 // Lines of each log in a dump.
 const (
-	dumpDatabaseLines = 80
+	dumpDatabaseLines = 400
 	dumpOperatorLines = 120
 )
 
