@@ -164,7 +164,7 @@ test-stores: ## What backups use of object stores, with real servers: versitygw 
 	$(call phase,store tests)
 	@hack/tools.sh build versitygw fake-gcs-server
 	@hack/azurite.sh
-	@PATH="$$(hack/tools.sh path):$$PATH" go test -tags=integration,$(GO_TAGS) -count=1 ./internal/backup/store/ ./internal/backup/runner/
+	@PATH="$$(hack/tools.sh path):$$PATH" go test -tags=integration,$(GO_TAGS) -count=1 -parallel=3 ./internal/backup/store/ ./internal/backup/runner/
 
 .PHONY: test-agent
 test-agent: ## The agent with a real mariadbd, in containers of the database image.

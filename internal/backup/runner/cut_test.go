@@ -24,10 +24,11 @@ type shelf struct {
 	service *storetest.Service
 }
 
-// onEach runs a test with a bucket of each service.
+// onEach runs a test with a bucket of each service, side by side: they mostly wait.
 func onEach(t *testing.T, test func(t *testing.T, s shelf)) {
 	for _, service := range []string{task.ServiceS3, task.ServiceGCS, task.ServiceAzure} {
 		t.Run(service, func(t *testing.T) {
+			t.Parallel()
 			s := storetest.Start(t, service)
 			bucket, err := store.OpenWith(t.Context(), s.Store, s.Dir)
 			if err != nil {

@@ -19,6 +19,7 @@ import (
 func TestServices(t *testing.T) {
 	for _, service := range []string{task.ServiceS3, task.ServiceGCS, task.ServiceAzure} {
 		t.Run(service, func(t *testing.T) {
+			t.Parallel()
 			ctx, s := t.Context(), storetest.Start(t, service)
 			s.Prefix = "shops"
 			bucket, err := store.OpenWith(ctx, s.Store, s.Dir)
