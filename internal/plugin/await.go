@@ -82,19 +82,24 @@ func (e *env) noOperator(ctx context.Context, cluster string) string {
 	return f.Message + ": " + f.Command
 }
 
+// lookAt reads a cluster, and has it judged.
+func (e *env) lookAt(name string, judge func(*v1alpha1.GaleraCluster) (string, bool, error)) look {
+	return func(ctx context.Context) (string, bool, error) {
+		c, err := e.cluster(ctx, name)
+		if err != nil {
+			return "", false, forGood(err)
+		}
+		return judge(c)
+	}
+}
+
 // settle waits until the operator has done what the spec asks for, and tells what it does meanwhile.
 func (e *env) settle(ctx context.Context, name string, timeout time.Duration, done func(*v1alpha1.GaleraCluster) bool) error {
 	return e.await(ctx, timeout, task{
 		cluster: name,
-		at: func(ctx context.Context) (string, bool, error) {
-			c, err := e.cluster(ctx, name)
-			if err != nil {
-				return "", false, forGood(err)
-			}
-			return settled(c, done)
-		},
-		late:   name + " is not there yet",
-		goesOn: "the operator goes on: kubectl galera status " + name,
+		at:      e.lookAt(name, func(c *v1alpha1.GaleraCluster) (string, bool, error) { return settled(c, done) }),
+		late:    name + " is not there yet",
+		goesOn:  "the operator goes on: kubectl galera status " + name,
 	})
 }
 

@@ -95,13 +95,9 @@ func (e *env) awaitRequest(ctx context.Context, name, kind, token string, timeou
 	began := time.Now()
 	return e.await(ctx, timeout, task{
 		cluster: name,
-		at: func(ctx context.Context) (string, bool, error) {
-			c, err := e.cluster(ctx, name)
-			if err != nil {
-				return "", false, forGood(err)
-			}
+		at: e.lookAt(name, func(c *v1alpha1.GaleraCluster) (string, bool, error) {
 			return requestLine(c, kind, token, time.Since(began))
-		},
+		}),
 		late:   "the request is not met yet",
 		goesOn: "it stays in force: kubectl galera status " + name,
 	})

@@ -1,7 +1,7 @@
 // Package e2e tests galera-operator on a real Kubernetes with real database nodes, real clients,
 // real faults and captured packets. One file tells one behaviour.
 //
-//	make test-e2e                    the core, two specs side by side
+//	make test-e2e                     the core, two specs side by side
 //	make test-e2e E2E='slow && wire'  some others, one after the other
 //
 // Without a label filter nothing runs, so that `go test ./...` does not start it by accident. With
