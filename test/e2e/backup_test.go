@@ -119,7 +119,7 @@ var _ = Describe("A backup", Ordered, Label(Core), func() {
 		stopAndCheck(ctx, startWriter(ctx, shop, harness.WriterOptions{}), start)
 	}, SpecTimeout(10*time.Minute))
 
-	It("that cannot be restored leaves a cluster Stalled with the reason, and never an empty one", Label(Input), func(ctx SpecContext) {
+	It("that cannot be restored leaves a cluster Stalled with the reason, and never an empty one", func(ctx SpecContext) {
 		Expect(backup).NotTo(BeNil())
 		ns := newNamespace(ctx, "refused")
 		makeStore(ctx, objects, ns, identity)
