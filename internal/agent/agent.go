@@ -230,7 +230,7 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 		Parts: []handover.Part{&a.start, &a.orders, &a.commands, &a.serving, &a.volume, &a.evicted, a.backup},
 		Keepers: []handover.Named{{Name: "examine", Keeper: &a.exam}, {Name: "config", Keeper: &a.config}, {Name: "certs", Keeper: &a.certs},
 			{Name: "joiner", Keeper: &a.joiner}, {Name: "donor", Keeper: &a.donor}, {Name: "prove", Keeper: &a.prove}, {Name: "running", Keeper: &a.run}},
-		Sockets: &a.sockets, Report: a.reports.Get, Primary: func() string { return a.role.primary },
+		Sockets: &a.sockets, Table: &a.table, Report: a.reports.Get, Primary: func() string { return a.role.primary },
 	})
 }
 

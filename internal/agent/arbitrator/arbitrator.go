@@ -180,7 +180,7 @@ func newArbitrator(ctx context.Context, o Options) *arbitrator {
 	a.adoptInstalled()
 	a.handover = handover.New(room.Loop{Post: a.post, Draining: func() bool { return a.draining }, Logger: o.Logger}, handover.Rooms{
 		Keepers: []handover.Named{{Name: "garbd", Keeper: keeper{a}}},
-		Sockets: &a.sockets, Report: a.reports.Get, Primary: func() string { return a.primary },
+		Sockets: &a.sockets, Table: &a.table, Report: a.reports.Get, Primary: func() string { return a.primary },
 	})
 	return a
 }

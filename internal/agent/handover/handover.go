@@ -24,6 +24,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
@@ -98,8 +99,9 @@ func sealed(name string, mode uint32, r io.Reader) (*os.File, error) {
 
 func path(f *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd())) }
 
-// Check asks a binary whether it can take over a state. It runs beside mariadbd and touches nothing.
-func Check(ctx context.Context, binary *os.File, s State) error {
+// Check asks a binary whether it can take over a state. It runs beside mariadbd and touches nothing. The table knows it, or the
+// agent would take it for an orphan and reap or kill it.
+func Check(ctx context.Context, table *procs.Table, binary *os.File, s State) error {
 	data, err := json.Marshal(s)
 	if err != nil {
 		return err
@@ -110,7 +112,10 @@ func Check(ctx context.Context, binary *os.File, s State) error {
 	cmd := exec.CommandContext(ctx, path(binary), CheckCommand)
 	cmd.ExtraFiles = nil
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(data), &says, &says
-	if err := cmd.Run(); err != nil {
+	if err = table.Start(cmd); err == nil {
+		err = table.Wait(cmd)
+	}
+	if err != nil {
 		return fmt.Errorf("the other agent cannot take over: %w: %s", err, bytes.TrimSpace(says.Bytes()))
 	}
 	return nil

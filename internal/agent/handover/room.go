@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/sockets"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -38,6 +39,8 @@ type Rooms struct {
 	Parts   []Part
 	Keepers []Named
 	Sockets *sockets.Set
+	// Table knows the agent's child processes.
+	Table *procs.Table
 	// Report is the last one published, Primary the member clients are sent to.
 	Report  func() agentapi.Report
 	Primary func() string
@@ -95,7 +98,7 @@ func (r *Room) Take(ctx context.Context, digest string, body io.Reader) (commit 
 	if err != nil {
 		return nil, err
 	}
-	if err := Check(ctx, binary, s); err != nil {
+	if err := Check(ctx, r.rooms.Table, binary, s); err != nil {
 		r.loop.Post(func() { r.fail(err) })
 		return nil, err
 	}
