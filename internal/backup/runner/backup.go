@@ -151,7 +151,7 @@ func recipients(keys []string) ([]age.Recipient, error) {
 	for _, key := range keys {
 		r, err := age.ParseX25519Recipient(key)
 		if err != nil {
-			return nil, fmt.Errorf("the recipient %s: %w", key, err)
+			return nil, fmt.Errorf("the recipient %s is no public key of age: write one that age-keygen has printed into encryption.recipients: %w", key, err)
 		}
 		out = append(out, r)
 	}

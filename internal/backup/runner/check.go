@@ -26,7 +26,10 @@ const (
 )
 
 // check shows by doing it that the store can be written, read and cleaned up.
-func check(ctx context.Context, bucket *store.Bucket) (task.Result, error) {
+func check(ctx context.Context, bucket *store.Bucket, t task.Check) (task.Result, error) {
+	if _, err := recipients(t.Recipients); err != nil {
+		return task.Result{}, fatal(task.ReasonWrongKey, err)
+	}
 	key, want := ".check-"+strings.ToLower(rand.Text()), []byte(rand.Text())
 	if err := store.Write(ctx, bucket, key, want); err != nil {
 		return task.Result{}, stored("an object could not be written", err)

@@ -2,16 +2,43 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"path"
 	"slices"
 	"strings"
 	"testing"
 
+	"filippo.io/age"
 	"gocloud.dev/blob/memblob"
 
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/store"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
+
+// TestCheckRecipients: a public key with a mistake in it is found by the check, and not by the first backup.
+func TestCheckRecipients(t *testing.T) {
+	bucket := memblob.OpenBucket(nil)
+	defer func() { _ = bucket.Close() }()
+	identity, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := identity.Recipient().String()
+	if told, err := check(t.Context(), bucket, task.Check{Recipients: []string{good}}); err != nil || told.Checked == nil {
+		t.Errorf("a public key: %+v, %v", told, err)
+	}
+	other := "q"
+	if strings.HasSuffix(good, other) {
+		other = "p"
+	}
+	var f failure
+	wrong := good[:len(good)-1] + other
+	_, err = check(t.Context(), bucket, task.Check{Recipients: []string{good, wrong}})
+	if !errors.As(err, &f) || f.reason != task.ReasonWrongKey || !f.fatal || !strings.Contains(err.Error(), wrong) {
+		t.Errorf("one with a mistake: %v", err)
+	}
+}
 
 // TestList: complete backups are found at every depth that is asked for; parts, halves and what belongs to others are none.
 func TestList(t *testing.T) {

@@ -83,7 +83,7 @@ func TestKilled(t *testing.T) {
 		half, whole := of("u1", "half"), of("u1", "whole")
 		s.leave(t, half, false)
 		s.leave(t, whole, true)
-		told, err := check(t.Context(), s.Bucket)
+		told, err := check(t.Context(), s.Bucket, task.Check{})
 		if err != nil || told.Checked.Backups != 1 || told.Checked.Latest[0].ID != "whole" {
 			t.Errorf("a half one is counted: %+v, %v", told.Checked, err)
 		}
@@ -108,7 +108,7 @@ func TestShared(t *testing.T) {
 		ours, theirs := of("11111111-a", "b1"), of("22222222-b", "b1")
 		s.leave(t, ours, true)
 		s.leave(t, theirs, true)
-		told, err := check(t.Context(), s.Bucket)
+		told, err := check(t.Context(), s.Bucket, task.Check{})
 		if err != nil || told.Checked.Backups != 2 {
 			t.Errorf("%+v, %v", told.Checked, err)
 		}

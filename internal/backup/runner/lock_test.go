@@ -58,6 +58,6 @@ func TestObjectLock(t *testing.T) {
 	if have, _, err := readManifest(t.Context(), bucket, base(m)); err != nil || have.ID != m.ID {
 		t.Errorf("%+v, %v", have, err)
 	}
-	_, err = check(t.Context(), bucket)
+	_, err = check(t.Context(), bucket, task.Check{})
 	refused("an object could not be deleted, as retention needs it", err)
 }

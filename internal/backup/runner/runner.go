@@ -69,7 +69,7 @@ func run(ctx context.Context, t task.Task) (task.Result, error) {
 	defer func() { _ = bucket.Close() }()
 	switch {
 	case t.Check != nil:
-		return check(ctx, bucket)
+		return check(ctx, bucket, *t.Check)
 	case t.Backup != nil:
 		return backup(ctx, bucket, *t.Backup)
 	case t.Find != nil:

@@ -38,7 +38,7 @@ func TestServices(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			told, err := check(ctx, bucket)
+			told, err := check(ctx, bucket, task.Check{})
 			if err != nil || told.Checked.Backups != 1 || told.Checked.Latest[0].ID != "b1" || time.Since(told.Checked.Latest[0].CompletedAt).Abs() > time.Hour {
 				t.Fatalf("%+v, %v", told.Checked, err)
 			}
@@ -55,7 +55,7 @@ func TestServices(t *testing.T) {
 			if bucket, err = store.OpenWith(ctx, s.Store, s.Dir); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := check(ctx, bucket); err == nil || !strings.Contains(err.Error(), s.Refusal) {
+			if _, err := check(ctx, bucket, task.Check{}); err == nil || !strings.Contains(err.Error(), s.Refusal) {
 				t.Errorf("with wrong credentials: %v", err)
 			}
 		})

@@ -79,7 +79,10 @@ type Store struct {
 }
 
 // Check writes, reads and deletes an object, and counts the backups.
-type Check struct{}
+type Check struct {
+	// Recipients are the age public keys that backups are encrypted for. Each must be one: its last characters are a checksum.
+	Recipients []string `json:"recipients,omitempty"`
+}
 
 // Backup copies a node's data into the store.
 type Backup struct {
