@@ -127,11 +127,15 @@ func (s subject) transfer() (out []Line) {
 	const method = "MariaBackup"
 	if choices := s.betweenVariants("method", method); len(choices) > 0 {
 		l := Line{Path: "stateTransfer.method", Value: method, Measured: true, Why: "Rsync was not proved to be faster, and blocks its donor"}
-		if _, gain, ok := pick(choices); ok {
-			l.Why = fmt.Sprintf("Rsync is faster by %.0f %% at least, but blocks its donor for the whole copy: choose it where a node can be spared", 100*gain)
+		if c, gain, ok := pick(choices); ok {
+			l.Why = faster(c, gain, method) + "; but it blocks its donor for the whole copy: choose it where a node can be spared"
 		}
 		out = append(out, l)
 	}
+	s.results = slices.DeleteFunc(slices.Clone(s.results), func(r v1alpha1.BenchmarkResult) bool { // of the method that is advised
+		m := variant(r, "method")
+		return m != "" && m != method
+	})
 	if values := s.values("parallel"); len(values) > 1 {
 		usual := values[0]
 		l := Line{Path: "stateTransfer.parallel", Value: int64(number(usual)), Measured: true, Why: "no other number of threads was proved to be faster than " + usual}
