@@ -66,6 +66,7 @@ const (
 	MetricFree        = "galera_volume_free_bytes"
 	MetricJoinSeconds = "galera_join_seconds"
 	MetricJoinBytes   = "galera_join_bytes"
+	MetricJoining     = "galera_join_running"
 	MetricProcessors  = "galera_host_cpus"
 	MetricKernel      = "galera_kernel_info"
 	MetricPrimaryNode = "galera_primary_node"

@@ -75,12 +75,26 @@ func (r *runner) watchTransfer(ctx context.Context, victim result.Member, facts 
 		asked := time.Now()
 		s := r.agents.sample(ctx, victim)
 		absence.saw(asked, s)
-		if s[result.MetricSynced] == 1 && s[result.MetricStarted] != absence.server {
+		if back.IsZero() && serves(s, absence.server) {
+			back = time.Now()
+		}
+		if joined(s, absence.server) {
 			facts.Kind, facts.Donor = label(s, "kind"), label(s, "donor")
 			facts.Seconds, facts.Bytes = s[result.MetricJoinSeconds], s[result.MetricJoinBytes]
-			return absence.began, time.Now(), nil
+			return absence.began, back, nil
 		}
 	}
+}
+
+// serves returns whether another server than before serves.
+func serves(s result.Sample, before float64) bool {
+	return s[result.MetricSynced] == 1 && s[result.MetricStarted] != before
+}
+
+// joined returns whether it serves, and the figures of its join are the last: the agent still adds up the bytes when the server is
+// synced already.
+func joined(s result.Sample, before float64) bool {
+	return serves(s, before) && s[result.MetricJoining] == 0
 }
 
 // absence finds out when a server stopped to serve: it says so, another one answers, or several answers in a row are

@@ -7,6 +7,24 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
+// TestJoined: as long as the agent adds up the bytes, the metrics tell those of the last look at a running transfer.
+func TestJoined(t *testing.T) {
+	for name, tc := range map[string]struct {
+		s    result.Sample
+		want bool
+	}{
+		"the server before":     {result.Sample{result.MetricSynced: 1, result.MetricStarted: 100}, false},
+		"no answer":             {nil, false},
+		"joins":                 {result.Sample{result.MetricSynced: 0, result.MetricStarted: 200, result.MetricJoining: 1}, false},
+		"synced, not added up":  {result.Sample{result.MetricSynced: 1, result.MetricStarted: 200, result.MetricJoining: 1}, false},
+		"synced, and the bytes": {result.Sample{result.MetricSynced: 1, result.MetricStarted: 200, result.MetricJoining: 0}, true},
+	} {
+		if got := joined(tc.s, 100); got != tc.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // TestAbsence: a lost answer is not yet the end of a server.
 func TestAbsence(t *testing.T) {
 	serves := result.Sample{result.MetricSynced: 1, result.MetricStarted: 100}
