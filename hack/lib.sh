@@ -99,11 +99,15 @@ lacks_sys_resource() {
   ! ((16#$bounding >> 24 & 1))
 }
 
-# apt_install PACKAGE...: installs what is missing, without questions.
+# apt_install PACKAGE...: installs what is missing, without questions. One at a time: apt refuses a second one.
 apt_install() {
   is_root || die "these packages are missing: $*; install them (apt-get install $*) or run this as root"
   command -v apt-get >/dev/null || die "these packages are missing and this is no Debian or Ubuntu: $*"
   export DEBIAN_FRONTEND=noninteractive
+  locked apt apt_get "$@"
+}
+
+apt_get() {
   # The lists may be old or absent: refresh them only when the first try fails.
   if ! apt-get install -y --no-install-recommends "$@"; then
     apt-get update
