@@ -44,7 +44,7 @@ var marks = [][]string{
 var noise = []string{"[ERROR] Aborting", "WSREP: gcs", "gcs_core_open()", "gcs_open()", "wsrep::connect(", "State wait was interrupted",
 	"View callback failed", "Failed to create a new provider", "WSREP: Failed to load provider", "registration as a STORAGE ENGINE failed",
 	"Unknown/unsupported storage engine: InnoDB", "Plugin initialization aborted", "Failed to read 'ready", "at /home/", "at ./", "Will never receive state",
-	"Could not open state file", "Cleanup after exit", "Removing ", "Failed to read from: wsrep_sst", "Process completed with error: wsrep_sst"}
+	"Could not open state file", "last inactive check more than", "Cleanup after exit", "] Removing ", "Failed to read from: wsrep_sst", "Process completed with error: wsrep_sst"}
 
 const (
 	keptLines   = 3

@@ -109,6 +109,14 @@ func TestWhyNamesTheCause(t *testing.T) {
 2026-11-21 12:31:45 0 [ERROR] WSREP: gcs connect failed: Operation timed out
 2026-11-21 12:31:45 0 [ERROR] WSREP: wsrep::connect(gcomm://127.0.0.1:5555) failed: 7
 2026-11-21 12:31:45 0 [ERROR] Aborting`, "WSREP: failed to open gcomm backend connection: 110: failed to reach primary view", agentapi.FailureStart},
+		"a late peer that still has it in its list": {`2026-11-25 22:29:14 0 [Warning] WSREP: last inactive check more than PT0.75S ago (PT1.3344S), skipping check
+2026-11-25 22:29:14 0 [ERROR] WSREP: failed to open gcomm backend connection: 131: A node with the same UUID already exists in the cluster. Removing gvwstate.dat file, this node will generate a new UUID when restarted. (FATAL)
+	 at ./gcomm/src/gmcast_proto.cpp:handle_failed():315
+2026-11-25 22:29:14 0 [ERROR] WSREP: ./gcs/src/gcs_core.cpp:gcs_core_open():256: Failed to open backend connection: -131 (State not recoverable)
+2026-11-25 22:29:15 0 [ERROR] Aborting`, "WSREP: failed to open gcomm backend connection: 131: A node with the same UUID already exists in the cluster. Removing gvwstate.dat file, this node will generate a new UUID when restarted. (FATAL)",
+			agentapi.FailureStart},
+		"a killed server on a busy host": {`2026-11-25 22:29:14 0 [Warning] WSREP: last inactive check more than PT0.75S ago (PT1.3344S), skipping check
+2026-11-25 22:29:15 0 [Note] WSREP: Synchronized with group, ready for connections`, "", agentapi.FailureStart},
 	} {
 		lines := strings.Split(c.lines, "\n")
 		if got := Why(lines); got != c.want {
