@@ -132,11 +132,10 @@ docs: ## Build the site of docs/ (SITE: the folder, by default in the cache); a 
 
 ##@ Test
 
-# The agent's tests wait more than they compute: those of the API, and then of the stores, run beside them.
+# The agent's tests wait more than they compute: all that needs no cluster runs beside them.
 .PHONY: test
 test: ## Unit, model, API, store, agent and end-to-end tests.
-	@$(MAKE) test-unit test-model
-	@$(MAKE) -j2 test-agent test-api test-stores
+	@$(MAKE) -j2 test-agent test-unit test-model test-api test-stores
 	@$(MAKE) test-e2e
 	$(call phase,all tests passed)
 
