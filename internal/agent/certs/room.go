@@ -55,6 +55,7 @@ type Room struct {
 	reloadAt   time.Time
 	reloads    int           // since the agent started
 	reloadTook time.Duration // the last of them
+	replacedAt time.Time
 	identity   atomic.Pointer[Identity]
 }
 
@@ -101,6 +102,9 @@ func (r *Room) Read() (installed bool) {
 		}
 		r.loop.Logger.Info("certificate installed", "serial", b.Serial, "notAfter", b.NotAfter.UTC().Format(time.RFC3339))
 		r.installed, installed = b, true
+		if r.loaded.ID != "" { // a server is to load it
+			r.replacedAt = time.Now()
+		}
 	}
 	r.identify(b)
 	return installed
@@ -133,6 +137,9 @@ func (r *Room) Installed() Bundle { return r.installed }
 // Loaded is the pair the running server has, empty when it has none.
 func (r *Room) Loaded() Bundle { return r.loaded }
 
+// ReplacedAt is when the running server's pair was last on its way, or loaded: zero while it has the one it was started with.
+func (r *Room) ReplacedAt() time.Time { return r.replacedAt }
+
 // Missing is why no pair is installed, "" when one is.
 func (r *Room) Missing() string {
 	switch {
@@ -148,7 +155,7 @@ func (r *Room) Missing() string {
 func (r *Room) Started(pid int, run Run) {
 	r.run, r.trouble = run, ""
 	r.run.pid, r.run.keyKind = pid, run.Pair.KeyKind()
-	r.loaded, r.trusted = Bundle{}, nil
+	r.loaded, r.trusted, r.replacedAt = Bundle{}, nil, time.Time{}
 	if run.Provider || run.Clients {
 		r.loaded, r.trusted = run.Pair, slices.Clone(run.Pair.CAs)
 	}
@@ -203,7 +210,7 @@ func (r *Room) onReloaded(pid int, bundle Bundle, err error, primary bool, took 
 		r.loop.Logger.Warn("reload", "error", err)
 		return
 	}
-	r.trouble, r.loaded = "", bundle
+	r.trouble, r.loaded, r.replacedAt = "", bundle, time.Now()
 	r.reloads, r.reloadTook = r.reloads+1, took
 	r.loop.Logger.Info("certificate loaded", "serial", bundle.Serial, "took", took.Round(time.Millisecond).String())
 	r.changed()

@@ -270,3 +270,22 @@ func TestPlainIsRememberedPerKey(t *testing.T) {
 		t.Errorf("an attempt that failed proves nothing: %v", got)
 	}
 }
+
+// TestNoDialWhileCertificatesAreReplaced: nothing is dialled before NotBefore, even when the prover is kicked.
+func TestNoDialWhileCertificatesAreReplaced(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	notBefore := time.Now().Add(300 * time.Millisecond)
+	seen := make(chan time.Time, 1)
+	p := New(func() Subject { return Subject{Key: 1, NotBefore: notBefore} }, func(Result) {
+		select {
+		case seen <- time.Now():
+		default:
+		}
+	})
+	p.Kick()
+	go p.Run(ctx)
+	if at := <-seen; at.Before(notBefore) {
+		t.Errorf("it looked %s too early", notBefore.Sub(at))
+	}
+}

@@ -35,6 +35,9 @@ type Subject struct {
 	// now. Since is when it changed.
 	Key   int64
 	Since time.Time
+	// NotBefore is when servers may be dialled again: a handshake in the moment in which Galera replaces its certificate ends mariadbd
+	// (SIGSEGV in SSL_set_fd, 11.8.9), and the other members replace theirs at about the same time. Zero: at once.
+	NotBefore time.Time
 	// Mode is how group communication was started.
 	Socket galera.SocketMode
 	// Clients is the policy in force for port 3306; "" when there is no such port.
@@ -109,6 +112,7 @@ func (p *Prover) Kick() {
 // Run proves until ctx ends.
 func (p *Prover) Run(ctx context.Context) {
 	for ctx.Err() == nil {
+		p.wait(ctx)
 		s := p.Subject()
 		r := p.look(ctx, s)
 		// What was begun before a change says nothing about what is after it, and nothing is known before the first configuration.
@@ -123,6 +127,22 @@ func (p *Prover) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-p.kick:
+		case <-pause.C:
+		}
+		pause.Stop()
+	}
+}
+
+// wait returns when servers may be dialled.
+func (p *Prover) wait(ctx context.Context) {
+	for ctx.Err() == nil {
+		left := time.Until(p.Subject().NotBefore)
+		if left <= 0 {
+			return
+		}
+		pause := time.NewTimer(left)
+		select {
+		case <-ctx.Done():
 		case <-pause.C:
 		}
 		pause.Stop()
