@@ -132,11 +132,8 @@ docs: ## Build the site of docs/ (SITE: the folder, by default in the cache); a 
 
 ##@ Test
 
-# The agent's tests wait more than they compute: all that needs no cluster runs beside them.
 .PHONY: test
-test: ## Unit, model, API, store, agent and end-to-end tests.
-	@$(MAKE) -j2 test-agent test-unit test-model test-api test-stores
-	@$(MAKE) test-e2e
+test: test-unit test-model test-api test-stores test-agent test-e2e ## Unit, model, API, store, agent and end-to-end tests.
 	$(call phase,all tests passed)
 
 # The race detector needs a C compiler, and everything compiled once more: it is used where no
