@@ -84,9 +84,6 @@ func (a *agent) shownFailure(step lifecycle.Step) *agentapi.Failure {
 	return &shown
 }
 
-// afterReload is how long after a reload of its certificate a member dials no server: the others are reloading theirs meanwhile.
-const afterReload = 3 * time.Second
-
 // updateSubject tells the prover and the asker what there is now.
 func (a *agent) updateSubject() {
 	if a.config.Node == nil {
@@ -104,7 +101,7 @@ func (a *agent) updateSubject() {
 		s.Socket, s.Clients = run.Output.Socket, run.Clients
 	}
 	if at := a.certs.ReplacedAt(); !at.IsZero() {
-		s.NotBefore = at.Add(afterReload)
+		s.NotBefore = at.Add(prove.AfterReload)
 	}
 	if a.certs.Installed().ID != "" {
 		pair := a.certs.Installed().Pair

@@ -11,6 +11,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
 	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
+	"github.com/galera-operator/galera-operator/internal/agent/prove"
 	"github.com/galera-operator/galera-operator/internal/agent/web"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -100,6 +101,9 @@ func (a *arbitrator) updateSubject() {
 	if a.installed.ID != "" {
 		pair := a.installed.Pair
 		s.Pair = &pair
+	}
+	if s.Roots != before.Roots && before.Roots != nil { // the nodes are given another pair at the same time
+		s.NotBefore = time.Now().Add(prove.AfterReload)
 	}
 	changed := s.Running != before.Running || s.Socket != before.Socket || !slices.Equal(s.Peers, before.Peers) || s.Roots != before.Roots
 	if changed {

@@ -55,7 +55,7 @@ type Room struct {
 	reloadAt   time.Time
 	reloads    int           // since the agent started
 	reloadTook time.Duration // the last of them
-	replacedAt time.Time
+	replacedAt time.Time     // see ReplacedAt
 	identity   atomic.Pointer[Identity]
 }
 

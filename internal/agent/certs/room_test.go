@@ -4,11 +4,14 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
 func TestAnotherKindOfKeyNeedsARestart(t *testing.T) {
@@ -37,5 +40,44 @@ func TestAnotherKindOfKeyNeedsARestart(t *testing.T) {
 				t.Errorf("%t, want %t", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestReplacedAt: a running server's pair is being replaced from its installation on; what a server is started with is not.
+func TestReplacedAt(t *testing.T) {
+	defer func(before time.Time) { now = before }(now)
+	now = time.Now() // Read judges by the clock
+	var r Room
+	places := paths.Places{TLS: t.TempDir(), Run: t.TempDir()}
+	r.Open(room.Loop{Logger: slog.New(slog.DiscardHandler)}, places, nil, func() {})
+	publish := func() {
+		t.Helper()
+		m := material(t, ca(t, nil))
+		for name, data := range map[string][]byte{"tls.crt": m.Cert, "tls.key": m.Key, "ca.crt": m.CA, agentapi.ControlCAKey: m.ControlCA} {
+			if err := os.WriteFile(filepath.Join(places.TLS, name), data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !r.Read() {
+			t.Fatal("not installed")
+		}
+	}
+	publish()
+	r.Started(7, Run{Provider: true, Pair: r.Installed()})
+	if at := r.ReplacedAt(); !at.IsZero() {
+		t.Errorf("started with it: %s", at)
+	}
+	publish()
+	installed := r.ReplacedAt()
+	if installed.IsZero() {
+		t.Error("it is to be loaded")
+	}
+	r.onReloaded(7, r.Installed(), nil, true, time.Second)
+	if loaded := r.ReplacedAt(); !loaded.After(installed) {
+		t.Errorf("loaded: %s, and installed %s", loaded, installed)
+	}
+	r.Started(8, Run{Provider: true, Pair: r.Installed()})
+	if at := r.ReplacedAt(); !at.IsZero() {
+		t.Errorf("started anew: %s", at)
 	}
 }

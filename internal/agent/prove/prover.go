@@ -27,6 +27,9 @@ const (
 	settled = 2 * time.Minute
 )
 
+// AfterReload is how long after a reload of its certificate a member dials no server: the others are reloading theirs meanwhile.
+const AfterReload = 3 * time.Second
+
 // Subject is what there is to prove about.
 type Subject struct {
 	// Running says that mariadbd answers.
