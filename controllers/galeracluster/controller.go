@@ -147,31 +147,6 @@ func (r *Reconciler) act(ctx context.Context, in status.Input) error {
 	return r.Actor.Do(ctx, in.Facts, a)
 }
 
-// sync makes kubelet refresh the volumes of members that have not read what was published. It does so for a
-// member that does not answer, too: an expired certificate may be the reason, and the published one the remedy.
-func (r *Reconciler) sync(ctx context.Context, in status.Input) error {
-	publication := observe.Publication(in.Facts.Published)
-	if publication == "" || in.Config.Revision == "" {
-		return nil
-	}
-	version := in.Config.Revision + "-" + publication
-	var errs []error
-	for name, s := range in.Seen {
-		p := podOf(in, name)
-		if p == nil {
-			continue
-		}
-		// An agent that refused a configuration reports the revision it runs with, which may be the one that is
-		// published again.
-		hurried := p.Annotations[v1alpha1.AnnotationSync]
-		if s.Live && s.Report.Config.Loaded == in.Config.Revision && s.Report.TLS.Installed == publication && (hurried == "" || hurried == version) {
-			continue
-		}
-		errs = append(errs, r.Actor.Sync(ctx, p, version))
-	}
-	return errors.Join(errs...)
-}
-
 // updateStatus writes the status once, with the journal, and only when it differs. The resource
 // version guards it: a decision from an old state never overwrites a newer one.
 func (r *Reconciler) updateStatus(ctx context.Context, in status.Input) error {

@@ -70,7 +70,7 @@ func arbitration(s *galera.Snapshot, f Facts, seen map[string]Seen, now time.Tim
 	if p == nil {
 		return
 	}
-	a.Pod = galera.Pod{Exists: true, Terminating: p.DeletionTimestamp != nil, Ready: podReady(p), Waiting: waiting(p),
+	a.Pod = galera.Pod{Exists: true, Terminating: p.DeletionTimestamp != nil, Ready: PodReady(p), Waiting: waiting(p),
 		Outdated: f.Arbitrator == nil ||
 			p.Annotations[v1alpha1.AnnotationArbitratorRevision] != f.Arbitrator.Spec.Template.Annotations[v1alpha1.AnnotationArbitratorRevision]}
 	if known, ok := seen[a.Name]; ok && known.Live {
@@ -82,7 +82,7 @@ func arbitration(s *galera.Snapshot, f Facts, seen map[string]Seen, now time.Tim
 // arbitratorOutdated says that the Deployment is to be applied again. A running pod stays, as long as it runs, when only the agent's image is
 // another one; and while restarts for the operator's own sake wait.
 func arbitratorOutdated(d *appsv1.Deployment, f Facts, restartsWait bool) bool {
-	stays := f.ArbitratorPod != nil && podReady(f.ArbitratorPod)
+	stays := f.ArbitratorPod != nil && PodReady(f.ArbitratorPod)
 	if d.Spec.Template.Annotations[v1alpha1.AnnotationArbitratorRevision] != f.ArbitratorRevision {
 		return !stays || !restartsWait
 	}

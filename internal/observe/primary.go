@@ -56,7 +56,7 @@ func Roles(f Facts) resources.Roles {
 	roles := resources.Roles{Primary: PrimaryPod(f)}
 	for name, p := range f.Pods {
 		roles.Replicas = roles.Replicas || name != roles.Primary && p.DeletionTimestamp == nil &&
-			p.Labels[v1alpha1.LabelRole] == v1alpha1.RoleReplica && podReady(p)
+			p.Labels[v1alpha1.LabelRole] == v1alpha1.RoleReplica && PodReady(p)
 	}
 	return roles
 }

@@ -115,7 +115,7 @@ func pod(p *corev1.Pod, sts *appsv1.StatefulSet) galera.Pod {
 	return galera.Pod{
 		Exists:      true,
 		Terminating: p.DeletionTimestamp != nil,
-		Ready:       podReady(p),
+		Ready:       PodReady(p),
 		Outdated:    outdated(p, sts),
 		Waiting:     waiting(p),
 	}
@@ -136,7 +136,8 @@ func waiting(p *corev1.Pod) bool {
 	return false
 }
 
-func podReady(p *corev1.Pod) bool {
+// PodReady says that the pod passes its readiness probe.
+func PodReady(p *corev1.Pod) bool {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodReady {
 			return c.Status == corev1.ConditionTrue

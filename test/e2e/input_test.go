@@ -74,11 +74,16 @@ var _ = Describe("Input that cannot work", Label(Core, Input), Ordered, Continue
 	It("a root Secret without a password: says so, and goes on once it has one", func(ctx SpecContext) {
 		c := clusters["secret"]
 		expectStalled(ctx, c, v1alpha1.ReasonSecretWrongKind, "secret-root", "password")
-		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "secret-root"}}
-		Expect(kube.Get(ctx, keyOf(secret), secret)).To(Succeed())
-		secret.Data["password"] = []byte("a password of the user's own")
-		Expect(kube.Update(ctx, secret)).To(Succeed())
+		changeRootPassword(ctx, ns, "secret", "a password of the user's own")
 		Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
+		expectLogin(ctx, c, "secret-0")
+		By("hurrying kubelet to another password, too")
+		secret := changeRootPassword(ctx, ns, "secret", "another password of the user's own")
+		Eventually(func() (string, error) {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "secret-0"}}
+			err := kube.Get(ctx, keyOf(pod), pod)
+			return pod.Annotations[v1alpha1.AnnotationSync], err
+		}).WithContext(ctx).WithTimeout(shortly).Should(HaveSuffix("-" + secret.ResourceVersion))
 		expectLogin(ctx, c, "secret-0")
 	}, SpecTimeout(6*time.Minute))
 
@@ -94,6 +99,23 @@ var _ = Describe("Input that cannot work", Label(Core, Input), Ordered, Continue
 		Expect(err).To(MatchError(ContainSubstring("replicas must be 1, 3, 5 or 7: with an even number")))
 	}, SpecTimeout(time.Minute))
 })
+
+// changeRootPassword writes the Secret of root's password, which it returns.
+func changeRootPassword(ctx context.Context, ns, cluster, password string) *corev1.Secret {
+	GinkgoHelper()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: cluster + "-root"}}
+	Eventually(func() error {
+		if err := kube.Get(ctx, keyOf(secret), secret); err != nil {
+			return err
+		}
+		if secret.Data == nil {
+			secret.Data = map[string][]byte{}
+		}
+		secret.Data["password"] = []byte(password)
+		return kube.Update(ctx, secret)
+	}).WithContext(ctx).WithTimeout(shortly).Should(Succeed())
+	return secret
+}
 
 func nowhere(s *v1alpha1.GaleraClusterSpec) {
 	s.Scheduling.NodeSelector = map[string]string{"galera-operator.io/no-such-host": "true"}
