@@ -240,6 +240,7 @@ func (a *arbitrator) situation() Situation {
 	s := Situation{
 		Missing: a.garbd == "", Draining: a.draining, Pause: time.Now().Before(a.retryAt),
 		Running: a.proc != nil, Ordered: a.ordered, Stale: a.stale(), Counted: a.counted, Uncounted: time.Since(a.since),
+		Reloading: time.Now().Before(a.subject.Load().NotBefore),
 	}
 	switch {
 	case a.config == nil:

@@ -28,6 +28,8 @@ type Situation struct {
 	Ordered bool
 	// Stale says that it runs with other settings, or another certificate, than the present ones.
 	Stale bool
+	// Reloading says that the nodes may be loading another certificate: a handshake in that moment ends mariadbd (prove.AfterReload).
+	Reloading bool
 	// Counted says that a member of a Primary component lists it; Uncounted is how long none has.
 	Counted   bool
 	Uncounted time.Duration
@@ -69,7 +71,7 @@ func Next(s Situation) Step {
 	switch {
 	case s.Running && s.Draining:
 		return Step{Stop, "the pod ends"}
-	case s.Running && s.Ordered:
+	case s.Running && s.Ordered && !s.Reloading:
 		return Step{Stop, "by order"}
 	case s.Running && s.Peers.Down:
 		return Step{Stop, "no member with data runs"}
@@ -85,6 +87,8 @@ func Next(s Situation) Step {
 		return Step{Wait, "the image has no garbd"}
 	case s.Waiting != "":
 		return Step{Wait, s.Waiting}
+	case s.Reloading:
+		return Step{Wait, "waiting until the nodes have loaded their certificates"}
 	case !s.Peers.Component:
 		return Step{Wait, "waiting for two nodes in a Primary component"}
 	case s.Pause:

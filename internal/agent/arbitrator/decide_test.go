@@ -30,6 +30,9 @@ func TestNext(t *testing.T) {
 		"quorum is lost for a while":           {Situation{Running: true, Uncounted: 10 * time.Second}, Wait},
 		"the last node has left":               {Situation{Running: true, Peers: Peers{Down: true}}, Stop},
 		"by order":                             {Situation{Running: true, Counted: true, Ordered: true, Peers: pair}, Stop},
+		"by order, while nodes reload":         {Situation{Running: true, Counted: true, Ordered: true, Reloading: true, Peers: pair}, Wait},
+		"two nodes serve, and reload":          {Situation{Reloading: true, Peers: pair}, Wait},
+		"its pod ends, while nodes reload":     {Situation{Running: true, Counted: true, Draining: true, Reloading: true, Peers: pair}, Stop},
 		"its pod ends":                         {Situation{Running: true, Counted: true, Draining: true, Peers: pair}, Stop},
 	} {
 		if got := Next(r.s); got.Act != r.want {
