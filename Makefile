@@ -132,8 +132,12 @@ docs: ## Build the site of docs/ (SITE: the folder, by default in the cache); a 
 
 ##@ Test
 
+# The agent's tests wait more than they compute: others that need no cluster run beside them.
 .PHONY: test
-test: test-unit test-model test-api test-stores test-agent test-e2e ## Unit, model, API, store, agent and end-to-end tests.
+test: ## Unit, model, API, store, agent and end-to-end tests.
+	@$(MAKE) test-unit test-model
+	@$(MAKE) -j2 test-agent test-api test-stores
+	@$(MAKE) test-e2e
 	$(call phase,all tests passed)
 
 # The race detector needs a C compiler, and everything compiled once more: it is used where no
