@@ -27,6 +27,7 @@ func TestE2E(t *testing.T) {
 		t.Skip("end-to-end tests need the local cluster of `make up`, and a label filter (make test-e2e gives both)")
 	}
 	RegisterFailHandler(Fail)
+	SetDefaultEventuallyPollingInterval(100 * time.Millisecond) // Gomega's 10 ms keep a processor busy with logins and the API server with questions
 	RunSpecs(t, "galera-operator on a real Kubernetes")
 }
 
