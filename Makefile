@@ -45,9 +45,13 @@ help:
 ##@ Try it
 
 .PHONY: up
-up: build ## Local Kubernetes with an encrypted three-node cluster in it, and proof (NODES=1: a single host).
-	@hack/stack.sh
+up: stack ## Local Kubernetes with an encrypted three-node cluster in it, and proof (NODES=1: a single host).
 	@hack/demo.sh
+
+.PHONY: stack
+stack: build ## Local Kubernetes with cert-manager and the operator in it.
+	$(call phase,the local Kubernetes)
+	@hack/stack.sh
 
 .PHONY: down
 down: ## Remove the local Kubernetes.
@@ -133,13 +137,18 @@ docs: ## Build the site of docs/ (SITE: the folder, by default in the cache); a 
 
 ##@ Test
 
-# Tests of agent and stores wait more than they compute: all that need no cluster run beside each other.
+# Tests of agent and stores wait more than they compute: all that need no cluster run beside each other, and the
+# local Kubernetes starts as soon as a processor is free.
 .PHONY: test
 test: ## Unit, model, API, store, agent and end-to-end tests.
 	@$(MAKE) test-unit test-model
-	@$(MAKE) -j3 test-agent test-stores test-api
+	@$(MAKE) -j3 test-agent test-stores stack-after-api
 	@$(MAKE) test-e2e
 	$(call phase,all tests passed)
+
+.PHONY: stack-after-api
+stack-after-api: test-api
+	@$(MAKE) stack
 
 # The race detector needs a C compiler, and everything compiled once more: it is used where no
 # Kubernetes library is involved.
@@ -175,15 +184,13 @@ test-stores: ## What backups use of object stores, with real servers: versitygw 
 test-agent: ## The agent with a real mariadbd, in containers of the database image.
 	$(call phase,agent tests)
 	@hack/images.sh database database-old
-	@go test -tags=integration,$(GO_TAGS) -count=1 -timeout=45m -parallel=3 ./internal/agent/ ./internal/agent/accounts/
+	@go test -tags=integration,$(GO_TAGS) -count=1 -timeout=45m -parallel=6 ./internal/agent/ ./internal/agent/accounts/
 
 # PROCS is how many end-to-end specs run side by side. Slow ones take down hosts and links: one after the other.
 PROCS ?= $(if $(E2E),1,2)
 
 .PHONY: test-e2e
-test-e2e: build ## On the local Kubernetes, with a real client, faults and captured packets (E2E='label filter').
-	$(call phase,end-to-end tests: the local Kubernetes)
-	@hack/stack.sh
+test-e2e: stack ## On the local Kubernetes, with a real client, faults and captured packets (E2E='label filter').
 	@hack/tools.sh build helm
 	$(call phase,end-to-end tests)
 	@PATH="$$(hack/tools.sh path):$$PATH" go run github.com/onsi/ginkgo/v2/ginkgo run --procs=$(PROCS) --timeout=240m -v --label-filter='$(if $(E2E),$(E2E),!slow)' ./test/e2e
@@ -199,22 +206,19 @@ test-full: lint verify test-unit test-api ## Everything: the model with new seed
 .PHONY: bench-lifecycle
 bench: bench-lifecycle ## Measure everything there is to measure.
 
-bench-lifecycle: build ## Print how fast a cluster starts, recovers and idles, on the local Kubernetes.
-	@hack/stack.sh
+bench-lifecycle: stack ## Print how fast a cluster starts, recovers and idles, on the local Kubernetes.
 	@PATH="$$(hack/tools.sh path):$$PATH" go run ./test/bench/lifecycle
 
 .PHONY: bench-join
 bench: bench-join
 
-bench-join: build ## Print how fast a node gets a full copy, encrypted and in clear, by the operator and by hand; and how fast a cluster grows and shrinks.
-	@hack/stack.sh
+bench-join: stack ## Print how fast a node gets a full copy, encrypted and in clear, by the operator and by hand; and how fast a cluster grows and shrinks.
 	@PATH="$$(hack/tools.sh path):$$PATH" go run ./test/bench/join
 
 .PHONY: bench-backup
 bench: bench-backup
 
-bench-backup: build ## Print what backups and restores cost, by the operator and by hand, into a real S3 server on the local Kubernetes.
-	@hack/stack.sh
+bench-backup: stack ## Print what backups and restores cost, by the operator and by hand, into a real S3 server on the local Kubernetes.
 	@PATH="$$(hack/tools.sh path):$$PATH" go run ./test/bench/backup
 
 .PHONY: bench-scale

@@ -26,6 +26,7 @@ import (
 // TestReplaced: an agent is replaced by another one, and back, while its mariadbd serves: no server is restarted, no write fails, and the
 // new agent does all that the old one did.
 func TestReplaced(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 3, nil)
 	s := &story{T: t, world: w}
 	s.wait()
