@@ -37,12 +37,12 @@ install_parts() {
   kubectl_cluster apply --server-side --force-conflicts -f "$HACK_DIR/manifests/cert-manager-webhooks.yaml"
 }
 
-# webhook_answers: the API server reaches the webhook with the CA from cainjector, and the webhook refuses what
+# webhook_answers NAMESPACE: the API server reaches the webhook with the CA from cainjector, and the webhook refuses what
 # the CRD's schema admits.
 webhook_answers() {
   local answer
   for _ in $(seq 120); do
-    answer=$(kubectl_cluster create -n "$CHECK" --dry-run=server -f "$HACK_DIR/manifests/cert-manager-refused.yaml" 2>&1 || true)
+    answer=$(kubectl_cluster create -n "$1" --dry-run=server -f "$HACK_DIR/manifests/cert-manager-refused.yaml" 2>&1 || true)
     if grep -q 'webhook.cert-manager.io" denied the request.*duration' <<<"$answer"; then return 0; fi
     sleep 0.5
   done
@@ -54,12 +54,13 @@ webhook_answers() {
 prove() {
   kubectl_cluster delete namespace "$CHECK" --ignore-not-found --wait
   kubectl_cluster create namespace "$CHECK"
-  webhook_answers
+  webhook_answers "$CHECK"
   kubectl_cluster apply -n "$CHECK" -f "$HACK_DIR/manifests/cert-manager-check.yaml"
   kubectl_cluster wait -n "$CHECK" --for=condition=Ready certificate/leaf --timeout=60s
 }
 
-# installed: all parts of this very image are there and work, and the webhook is asked.
+# installed: all parts of this very image are there, and the webhook is asked. It may still start: a Deployment of nodes that were
+# stopped is as available as it was before.
 installed() {
   local part id have
   id=$(docker image inspect --format '{{.Id}}' "$CERT_MANAGER_IMAGE")
@@ -75,8 +76,8 @@ installed() {
 "$HACK_DIR/images.sh" cert-manager
 "$HACK_DIR/load.sh" --control-plane "$CERT_MANAGER_IMAGE"
 if installed; then
-  log "cert-manager is installed"
-  exit
+  log "cert-manager is installed; asking its webhook"
+  if webhook_answers default; then exit; fi
 fi
 step "install cert-manager's CRDs" install_crds
 step "install cert-manager" install_parts
