@@ -10,8 +10,8 @@ import (
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
-var _ = Describe("A drain", Label(Core), Serial, func() {
-	It("finds no primary: that has left its host when it was cordoned", func(ctx SpecContext) {
+var _ = Describe("A drain", Label(Core), func() {
+	It("finds no primary: that has left its host when it was cordoned", Serial, func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		primary, err := shop.Primary(ctx)
 		Expect(err).NotTo(HaveOccurred())

@@ -31,7 +31,7 @@ type WriterOptions struct {
 	Connections int
 	// Service to write through. Default: NAME-primary.
 	Service string
-	// Interval between the writes of one connection. Default: 10ms.
+	// Interval between the writes of one connection. Default: 20ms.
 	Interval time.Duration
 	// Payload of every row.
 	Payload string
@@ -103,7 +103,7 @@ func (o *WriterOptions) setDefaults(c *Cluster) {
 		o.Service = c.Name + "-primary"
 	}
 	if o.Interval == 0 {
-		o.Interval = 10 * time.Millisecond
+		o.Interval = 20 * time.Millisecond
 	}
 }
 
