@@ -138,7 +138,7 @@ docs: ## Build the site of docs/ (SITE: the folder, by default in the cache); a 
 ##@ Test
 
 # Tests of agent and stores wait more than they compute: all that need no cluster run beside each other, and the
-# local Kubernetes starts as soon as a processor is free.
+# local Kubernetes starts when those of the API are over.
 .PHONY: test
 test: ## Unit, model, API, store, agent and end-to-end tests.
 	@$(MAKE) test-unit test-model
