@@ -4,28 +4,15 @@ package agent_test
 
 import (
 	"context"
-	"crypto/tls"
 	"database/sql"
 	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
-
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
-
-// login logs in as root over the network.
-func (n *node) login(password string) error {
-	c := mysql.NewConfig()
-	c.User, c.Passwd, c.Net, c.Addr = "root", password, "tcp", n.ip+":3306"
-	c.TLS = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // the certificate is not what is tested
-	db := sql.OpenDB(got(mysql.NewConnector(c))(n.w.t))
-	defer func() { _ = db.Close() }()
-	return db.Ping()
-}
 
 // rootPassword: the password before is accepted until the overlap ends.
 func (s *story) rootPassword() {
@@ -58,17 +45,6 @@ func (s *story) rootPassword() {
 	if n.login(next) == nil {
 		s.Error("an overlap that is not wanted")
 	}
-}
-
-// session is one connection over the network.
-func (n *node) session() *sql.Conn {
-	n.w.t.Helper()
-	c := mysql.NewConfig()
-	c.User, c.Passwd, c.Net, c.Addr, c.MultiStatements = "root", rootPassword, "tcp", n.ip+":3306", true
-	c.TLS = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // the certificate is not what is tested
-	db := sql.OpenDB(got(mysql.NewConnector(c))(n.w.t))
-	n.w.t.Cleanup(func() { _ = db.Close() })
-	return got(db.Conn(context.Background()))(n.w.t)
 }
 
 // TestFarewell is not parallel to others: it is about seconds.

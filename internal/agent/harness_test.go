@@ -263,23 +263,6 @@ func (n *node) serverPID() string {
 	return n.exec("cat", agentapi.RunDir+"/mysqld.pid")
 }
 
-// sql runs statements as the person with the root password would, over TLS.
-func (n *node) sql(statement string, extra ...string) (string, error) {
-	args := append([]string{"exec", "-e", "MYSQL_PWD=" + rootPassword, n.container(), "mariadb", "-N", "-B", "-uroot", "-h", n.name,
-		"--ssl-ca=" + agentapi.TLSDir + "/ca.crt"}, extra...)
-	out, err := exec.Command("docker", append(args, "-e", statement)...).CombinedOutput()
-	return strings.TrimSpace(string(out)), err
-}
-
-func (n *node) mustSQL(statement string) string {
-	n.w.t.Helper()
-	out, err := n.sql(statement)
-	if err != nil {
-		n.w.t.Fatalf("%s: %s: %v: %s", n.name, statement, err, out)
-	}
-	return out
-}
-
 func (n *node) report() (agentapi.Report, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
