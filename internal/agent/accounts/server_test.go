@@ -29,38 +29,100 @@ type server struct {
 	root   *sql.DB
 }
 
+// servers are those of all tests by their image: what a test leaves in one is removed before the next.
+var servers = map[string]*server{}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, s := range servers {
+		_ = exec.Command("docker", "rm", "-f", "-v", s.id).Run()
+		_ = os.RemoveAll(filepath.Dir(s.socket))
+	}
+	os.Exit(code)
+}
+
+// empty is a server of that image as it was installed.
+func empty(t *testing.T, image string) *server {
+	t.Helper()
+	s := servers[image]
+	if s == nil {
+		s = start(t, image)
+		servers[image] = s
+	}
+	s = &server{id: s.id, socket: s.socket}
+	s.root = s.as(t, "root", "")
+	s.await(t)
+	s.clean(t)
+	s.keeper = &Keeper{Logger: slog.New(slog.DiscardHandler), DB: s.root, Status: func(context.Context) (wsrep.Status, error) {
+		return wsrep.Status{Server: agentapi.Server{Component: galera.ComponentPrimary, Ready: true}}, nil
+	}}
+	return s
+}
+
 func start(t *testing.T, image string) *server {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "accounts-") //nolint:usetesting // the container writes there as another user
+	dir, err := os.MkdirTemp("", "accounts-") //nolint:usetesting // the container writes there as another user, and outlives the test
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	script := "mariadb-install-db --no-defaults --skip-test-db --auth-root-authentication-method=normal --datadir=/run/d/data --user=root >/dev/null && " +
 		"exec mariadbd --no-defaults --user=root --datadir=/run/d/data --socket=/run/d/s --skip-networking --innodb-buffer-pool-size=16M --plugin-load-add=auth_ed25519 --loose-plugin-load-add=auth_parsec"
 	if strings.HasSuffix(image, ":10.11") {
 		script = strings.ReplaceAll(script, " --loose-plugin-load-add=auth_parsec", "")
 	}
-	out, err := exec.Command("docker", "run", "-d", "--rm", "--user=0", "--entrypoint=sh", "-v", dir+":/run/d", image, "-c", script).CombinedOutput()
+	out, err := exec.Command("docker", "run", "-d", "--user=0", "--entrypoint=sh", "-v", dir+":/run/d", image, "-c", script).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	id := strings.TrimSpace(string(out))
-	t.Cleanup(func() { _ = exec.Command("docker", "rm", "-f", "-v", id).Run() })
-	s := &server{id: id, socket: filepath.Join(dir, "s")}
-	s.root = s.as(t, "root", "")
+	return &server{id: strings.TrimSpace(string(out)), socket: filepath.Join(dir, "s")}
+}
+
+func (s *server) await(t *testing.T) {
+	t.Helper()
 	deadline := time.Now().Add(time.Minute)
 	for s.root.Ping() != nil {
 		if time.Now().After(deadline) {
-			out, _ := exec.Command("docker", "logs", id).CombinedOutput()
+			out, _ := exec.Command("docker", "logs", s.id).CombinedOutput()
 			t.Fatalf("it does not start: %s", out)
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	s.keeper = &Keeper{Logger: slog.New(slog.DiscardHandler), DB: s.root, Status: func(context.Context) (wsrep.Status, error) {
-		return wsrep.Status{Server: agentapi.Server{Component: galera.ComponentPrimary, Ready: true}}, nil
-	}}
-	return s
+}
+
+// clean removes all users, roles and databases but those of an installation.
+func (s *server) clean(t *testing.T) {
+	t.Helper()
+	for _, name := range s.names(t, "SELECT Host, User FROM mysql.global_priv WHERE User NOT IN ('root', 'mariadb.sys', 'PUBLIC', '')") {
+		if name[0] == "" {
+			s.exec(t, "DROP ROLE "+text(name[1]))
+		} else {
+			s.exec(t, "DROP USER "+account(name[1], name[0]))
+		}
+	}
+	for _, name := range s.names(t, "SELECT '', SCHEMA_NAME FROM information_schema.SCHEMATA WHERE SCHEMA_NAME NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema')") {
+		s.exec(t, "DROP DATABASE "+ident(name[1]))
+	}
+}
+
+// names are the pairs that a statement selects.
+func (s *server) names(t *testing.T, statement string) (pairs [][2]string) {
+	t.Helper()
+	rows, err := s.root.QueryContext(t.Context(), statement)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var p [2]string
+		if err := rows.Scan(&p[0], &p[1]); err != nil {
+			t.Fatal(err)
+		}
+		pairs = append(pairs, p)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return pairs
 }
 
 // as is a way to the server with an account.
@@ -102,7 +164,7 @@ func (s *server) exec(t *testing.T, statements ...string) {
 // each runs a test with the present series and with the oldest one.
 func each(t *testing.T, do func(t *testing.T, s *server)) {
 	for _, series := range []string{"11.8", "10.11"} {
-		t.Run(series, func(t *testing.T) { do(t, start(t, "galera-mariadb:"+series)) })
+		t.Run(series, func(t *testing.T) { do(t, empty(t, "galera-mariadb:"+series)) })
 	}
 }
 
