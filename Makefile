@@ -137,17 +137,17 @@ docs: ## Build the site of docs/ (SITE: the folder, by default in the cache); a 
 
 ##@ Test
 
-# Tests of agent and stores wait more than they compute: all that need no cluster run beside each other, and the
-# local Kubernetes starts when those of the API are over.
+# Suites that need no cluster run beside each other. The local Kubernetes starts, which is mostly waiting, when the
+# shortest of them is over.
 .PHONY: test
 test: ## Unit, model, API, store, agent and end-to-end tests.
 	@$(MAKE) test-unit test-model
-	@$(MAKE) -j3 test-agent test-stores stack-after-api
+	@$(MAKE) -j3 test-agent test-api stack-after-stores
 	@$(MAKE) test-e2e
 	$(call phase,all tests passed)
 
-.PHONY: stack-after-api
-stack-after-api: test-api
+.PHONY: stack-after-stores
+stack-after-stores: test-stores
 	@$(MAKE) stack
 
 # The race detector needs a C compiler, and everything compiled once more: it is used where no
