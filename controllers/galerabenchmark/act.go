@@ -203,7 +203,8 @@ func verdictOf(b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record result.R
 	return v
 }
 
-// provedAfter says what is not proved after a run, "" when all is: of a transfer also the TLS it was seen to come over.
+// provedAfter says what is not proved after a run, "" when all is. Of a full copy the TLS that was observed must
+// be the arm's, too.
 func provedAfter(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, o *result.Output) string {
 	why := plan.Proof(b, c)
 	switch {

@@ -126,7 +126,7 @@ func sortMembers(s galera.Snapshot) verdict {
 }
 
 // separateBeyond moves the candidates of earlier lines that have higher seqnos than the latest line to beyond: an approval gave
-// up their write-sets, or they did not know of the line yet. Both look alike.
+// up their write-sets, or they have not recorded the new line yet. The facts do not tell these two apart.
 func (v *verdict) separateBeyond(s galera.Snapshot) {
 	best, _ := v.best(s)
 	kept := v.candidates[:0]

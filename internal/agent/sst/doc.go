@@ -17,8 +17,8 @@
 //	donor                    Donor in a Primary component, though the script  20 s                           reports it (stuckDonor) to the operator, who
 //	(Donation)               ended while it had no quorum                                                    restarts it in its turn
 //
-// Any script of a donor: the one that accompanies IST (--bypass), too. Nothing is judged while the volume is frozen: no transfer
-// makes progress then, a new one neither. The SST rule ends when mariadbd starts with the data. A progressing transfer is never
+// Any script of a donor: the one that accompanies IST (--bypass), too. The joiner's rules are not judged while its volume is
+// frozen: no transfer can progress then, so that a new attempt would not help. The SST rule ends when mariadbd starts with the data. A progressing transfer is never
 // interrupted.
 //
 // Beside these: a joiner without a component to join is given up (lifecycle.GiveUp), one in a transfer does not count as hung

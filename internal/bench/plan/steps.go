@@ -145,8 +145,8 @@ type (
 	Claim struct{}
 	// Release is the end of Claim.
 	Release struct{}
-	// DropAccount drops the Jobs' account on a referenced cluster, and what is left of its databases. It was carried out when it
-	// is decided upon a second time.
+	// DropAccount drops the Jobs' account on a referenced cluster, and what is left of its databases. The
+	// status records it after the act, so it may be repeated.
 	DropAccount struct{}
 	// Finish ends the benchmark.
 	Finish struct{}

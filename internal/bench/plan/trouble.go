@@ -79,8 +79,8 @@ func tooLong(s State, c *metav1.Condition, waited time.Duration) string {
 	return fmt.Sprintf("the cluster has been stalled for %s: %s: %s", since.Round(time.Second), c.Reason, c.Message)
 }
 
-// stuck says that the node whose data a running Job took, or that it let restart, does not come back, "" while it is waited for. That the cluster is
-// not Ready is the transfer's doing, and one that failed is tried again: only a cluster that waits for a person counts.
+// stuck says that the node whose data a running Job took, or that it let restart, does not come back, "" while it is waited for. The transfer
+// itself makes the cluster not Ready, and a failed one is tried again: only Stalled counts, which asks for manual action.
 func stuck(s State) string {
 	j := s.Job
 	if j.Victim == "" && j.Operation == nil || j.RunningSince.IsZero() || s.Cluster == nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Limits of what is put up with.
+// Limits above which a run is invalid.
 type Limits struct {
 	// FailedPercent is the share of failed operations above which a run does not count.
 	FailedPercent float64
@@ -20,7 +20,7 @@ func Judge(o *Output, l Limits) Verdict {
 	if o == nil {
 		return Verdict{Reason: "the Job left no result"}
 	}
-	// What happened to nodes comes first: the load generator's complaint is only what follows from it.
+	// rejoined is in operation.go, carried in carried.go. What happened to nodes comes first: the load generator's complaint is only what follows from it.
 	for _, look := range []func(*Output, Limits) string{members, noticed, failed, transfer, rejoined, throttled, failures, resumption, carried} {
 		if why := look(o, l); why != "" {
 			return Verdict{Reason: why}

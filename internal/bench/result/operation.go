@@ -115,7 +115,7 @@ func (o Output) Gives() bool {
 	return o.Operation != nil && (o.Rejoins() || o.Operation.Name == OperationBackup)
 }
 
-// rejoined by what it was meant to, or not at all.
+// rejoined says that the node came back by another kind of transfer than the operation is about.
 func rejoined(o *Output, _ Limits) string {
 	if f := o.Operation; f != nil && f.Kind != rejoins[f.Name] {
 		return fmt.Sprintf("%s came back by %s instead of %s", f.Node, f.Kind, rejoins[f.Name])

@@ -9,8 +9,8 @@ import (
 )
 
 // wsrep_provider_options of nodes and garbd at the start; docs/settings.md tells users of them. Elsewhere are
-// gcache.size (WithCache, by package gcache), and at runtime pc.bootstrap, evs.evict and socket.ssl_reload (package wsrep). The private server
-// of a restore has options of its own (internal/backup/runner/history.go).
+// gcache.size (WithCache, by package gcache), and at runtime pc.bootstrap, evs.evict, socket.ssl_reload and both send
+// windows (package wsrep; the windows' sizes: package distance). The private server of a restore has options of its own (internal/backup/runner/history.go).
 
 // providerOptions are those of a node.
 func providerOptions(in Input) string {
