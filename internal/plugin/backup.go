@@ -16,8 +16,11 @@ import (
 	"github.com/galera-operator/galera-operator/internal/plugin/screen"
 )
 
+// backups are the commands backup and backups.
+type backups struct{ *env }
+
 // backup makes one.
-func (e *env) backup() *cobra.Command {
+func (e backups) backup() *cobra.Command {
 	var store, name, verify, identity, format string
 	var wait bool
 	var timeout time.Duration
@@ -65,7 +68,7 @@ func backupName(cluster string, now time.Time) string {
 	return cluster[:min(len(cluster), most)] + "-" + now.UTC().Format("20060102-150405")
 }
 
-func (e *env) onlyStore(ctx context.Context) (string, error) {
+func (e backups) onlyStore(ctx context.Context) (string, error) {
 	var all v1alpha1.GaleraBackupStoreList
 	if err := e.kube.List(ctx, &all, client.InNamespace(e.namespace)); err != nil {
 		return "", err
@@ -77,7 +80,7 @@ func (e *env) onlyStore(ctx context.Context) (string, error) {
 }
 
 // waitBackup waits until a backup is complete, and tested if that is asked for, and tells how far it is.
-func (e *env) waitBackup(ctx context.Context, cluster, name string, timeout time.Duration) error {
+func (e backups) waitBackup(ctx context.Context, cluster, name string, timeout time.Duration) error {
 	return e.await(ctx, timeout, task{
 		cluster: cluster,
 		at: func(ctx context.Context) (string, bool, error) {
@@ -122,7 +125,7 @@ func backupLine(b *v1alpha1.GaleraBackup) (line string, done bool, err error) {
 }
 
 // backups lists what there is: the objects, and what lies in stores without one.
-func (e *env) backups() *cobra.Command {
+func (e backups) backups() *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use: "backups [CLUSTER]", Short: "List backups, also those in a store that no GaleraBackup is about", Args: cobra.MaximumNArgs(1),
@@ -142,7 +145,7 @@ func (e *env) backups() *cobra.Command {
 	return c
 }
 
-func (e *env) listBackups(ctx context.Context, cluster, format string) error {
+func (e backups) listBackups(ctx context.Context, cluster, format string) error {
 	if format != "" {
 		return e.printBackups(ctx, cluster, format)
 	}
@@ -159,7 +162,7 @@ func (e *env) listBackups(ctx context.Context, cluster, format string) error {
 }
 
 // printBackups prints the objects as the API server has them: with fields that this plugin does not know, and without managed fields.
-func (e *env) printBackups(ctx context.Context, cluster, format string) error {
+func (e backups) printBackups(ctx context.Context, cluster, format string) error {
 	all := &unstructured.UnstructuredList{}
 	all.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("GaleraBackupList"))
 	if err := e.kube.List(ctx, all, client.InNamespace(e.namespace)); err != nil {

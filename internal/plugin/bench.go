@@ -14,8 +14,11 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
+// benchmarks is the command bench.
+type benchmarks struct{ *env }
+
 // bench has the reports of benchmarks.
-func (e *env) bench() *cobra.Command {
+func (e benchmarks) bench() *cobra.Command {
 	c := &cobra.Command{Use: "bench", Short: "Report and compare benchmarks, and read a policy out of one"}
 	var format string
 	one := &cobra.Command{
@@ -58,7 +61,7 @@ func (e *env) bench() *cobra.Command {
 	return c
 }
 
-func (e *env) load(ctx context.Context, names []string) (out []report.Benchmark, err error) {
+func (e benchmarks) load(ctx context.Context, names []string) (out []report.Benchmark, err error) {
 	if err := e.connect(); err != nil {
 		return nil, err
 	}

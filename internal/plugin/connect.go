@@ -19,6 +19,9 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
+// connection is the command connect.
+type connection struct{ *env }
+
 const databasePort = 3306
 
 // session is run in the primary's pod: the password never leaves it. The account and the host are its arguments.
@@ -26,7 +29,7 @@ const session = `if [ "$1" = root ]; then export MYSQL_PWD="$(cat /etc/galera-op
 exec mariadb -h "$2" -u "$1" $ask --ssl-ca=/etc/galera-operator/tls/ca.crt --ssl-verify-server-cert`
 
 // connectCommand opens a session in the primary's pod, or from here.
-func (e *env) connectCommand() *cobra.Command {
+func (e connection) connectCommand() *cobra.Command {
 	var user string
 	var local bool
 	c := e.onCluster("connect", "Open a verified TLS session with the primary, from within its pod or from here", func(ctx context.Context, name string) error {
@@ -61,7 +64,7 @@ func run(ctx context.Context, program string, args ...string) error {
 
 // connectLocally forwards a port of the primary's pod, and runs the client of this machine. The server's certificate has the name localhost, so
 // the client verifies it as from anywhere else.
-func (e *env) connectLocally(ctx context.Context, c *v1alpha1.GaleraCluster, user string) error {
+func (e connection) connectLocally(ctx context.Context, c *v1alpha1.GaleraCluster, user string) error {
 	client, err := clientProgram()
 	if err != nil {
 		return err
@@ -95,7 +98,7 @@ func clientProgram() (string, error) {
 }
 
 // writeCA writes what verifies the server. It is public: the ConfigMap NAME-ca.
-func (e *env) writeCA(ctx context.Context, name, dir string) (string, error) {
+func (e connection) writeCA(ctx context.Context, name, dir string) (string, error) {
 	cm := &corev1.ConfigMap{}
 	if err := e.kube.Get(ctx, e.key(name+"-ca"), cm); err != nil {
 		return "", fmt.Errorf("reading the CA: %w", err)
@@ -105,7 +108,7 @@ func (e *env) writeCA(ctx context.Context, name, dir string) (string, error) {
 }
 
 // forward makes the database port of a pod a port of this machine, until ctx ends.
-func (e *env) forward(ctx context.Context, pod string) (int, error) {
+func (e connection) forward(ctx context.Context, pod string) (int, error) {
 	config, err := e.flags.ToRESTConfig()
 	if err != nil {
 		return 0, err

@@ -19,11 +19,14 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
+// logs is the command of that name.
+type logs struct{ *env }
+
 // longLine bounds a line that is read, in bytes.
 const longLine = 1 << 20
 
 // logs prints the logs of all nodes, one after the other in time.
-func (e *env) logs() *cobra.Command {
+func (e logs) logs() *cobra.Command {
 	var since time.Duration
 	var follow bool
 	var format string
@@ -59,7 +62,7 @@ func (e *env) logs() *cobra.Command {
 }
 
 // lineOf writes a line as the format asks.
-func (e *env) lineOf(format string) func(logLine) error {
+func (e logs) lineOf(format string) func(logLine) error {
 	if format != "json" {
 		return func(l logLine) error {
 			_, err := fmt.Fprintf(e.out, "%s  %s  %s\n", l.at, l.node, l.text)
@@ -95,7 +98,7 @@ func merge(lines []logLine) {
 	slices.SortStableFunc(lines, func(a, b logLine) int { return strings.Compare(a.at, b.at) })
 }
 
-func (e *env) mergeLogs(ctx context.Context, set kubernetes.Interface, pods []corev1.Pod, o corev1.PodLogOptions, write func(logLine) error) error {
+func (e logs) mergeLogs(ctx context.Context, set kubernetes.Interface, pods []corev1.Pod, o corev1.PodLogOptions, write func(logLine) error) error {
 	var all []logLine
 	for _, p := range pods {
 		stream, err := set.CoreV1().Pods(p.Namespace).GetLogs(p.Name, &o).Stream(ctx)
@@ -119,7 +122,7 @@ func (e *env) mergeLogs(ctx context.Context, set kubernetes.Interface, pods []co
 }
 
 // followLogs prints lines as they come, until it is interrupted or every pod has ended.
-func (e *env) followLogs(ctx context.Context, set kubernetes.Interface, pods []corev1.Pod, o corev1.PodLogOptions, write func(logLine) error) error {
+func (e logs) followLogs(ctx context.Context, set kubernetes.Interface, pods []corev1.Pod, o corev1.PodLogOptions, write func(logLine) error) error {
 	var mu sync.Mutex
 	var wait sync.WaitGroup
 	for _, p := range pods {

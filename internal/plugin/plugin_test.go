@@ -153,7 +153,7 @@ func TestApproval(t *testing.T) {
 		}
 	}
 	e := &env{err: io.Discard}
-	if e.confirmed(strings.NewReader("y\n"), "", "shop") || !e.confirmed(strings.NewReader("shop\n"), "", "shop") {
+	if (recovery{e}).confirmed(strings.NewReader("y\n"), "", "shop") || !(recovery{e}).confirmed(strings.NewReader("shop\n"), "", "shop") {
 		t.Error("only the name is a yes")
 	}
 }

@@ -16,8 +16,11 @@ import (
 	"github.com/galera-operator/galera-operator/internal/plugin/screen"
 )
 
+// recovery is the command recover.
+type recovery struct{ *env }
+
 // recover shows what is known of a cluster that waits for a person, and gives the approval it asks for.
-func (e *env) recover() *cobra.Command {
+func (e recovery) recover() *cobra.Command {
 	var approve, yes, follow bool
 	var format string
 	c := e.onCluster("recover", "Show what is known of a cluster that cannot start by itself, and approve what it asks for", func(ctx context.Context, name string) error {
@@ -45,7 +48,7 @@ func (e *env) recover() *cobra.Command {
 }
 
 // recovery is what recover shows.
-func (e *env) recovery() screenful {
+func (e recovery) recovery() screenful {
 	return screenful{
 		text: func(c *v1alpha1.GaleraCluster) string { return screen.Recovery(c, e.style()) },
 		value: func(c *v1alpha1.GaleraCluster) any {
@@ -74,7 +77,7 @@ func approval(c *v1alpha1.GaleraCluster) (map[string]any, error) {
 	return patch, nil
 }
 
-func (e *env) confirmed(in io.Reader, question, want string) bool {
+func (e recovery) confirmed(in io.Reader, question, want string) bool {
 	_, _ = fmt.Fprint(e.err, question)
 	line, _ := bufio.NewReader(in).ReadString('\n')
 	return strings.TrimSpace(line) == want

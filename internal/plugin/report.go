@@ -15,8 +15,11 @@ import (
 	"github.com/galera-operator/galera-operator/internal/version"
 )
 
+// bundles is the command report.
+type bundles struct{ *env }
+
 // report collects what support needs to know of a cluster.
-func (e *env) report() *cobra.Command {
+func (e bundles) report() *cobra.Command {
 	var file, format string
 	var since time.Duration
 	c := e.onCluster("report", "Collect what support needs to know of a cluster, without secrets", func(ctx context.Context, name string) error {
@@ -52,7 +55,7 @@ func (e *env) report() *cobra.Command {
 }
 
 // collect fills a bundle. What cannot be read is told in it, and the rest goes on.
-func (e *env) collect(ctx context.Context, c *v1alpha1.GaleraCluster, b *bundle.Bundle, since time.Duration) error {
+func (e bundles) collect(ctx context.Context, c *v1alpha1.GaleraCluster, b *bundle.Bundle, since time.Duration) error {
 	config, err := e.flags.ToRESTConfig()
 	if err != nil {
 		return err
@@ -61,7 +64,7 @@ func (e *env) collect(ctx context.Context, c *v1alpha1.GaleraCluster, b *bundle.
 	if err != nil {
 		return err
 	}
-	r := &reporter{env: e, from: sourcesOf(set), cluster: c, bundle: b, since: since}
+	r := &reporter{env: e.env, from: sourcesOf(set), cluster: c, bundle: b, since: since}
 	for _, part := range r.parts() {
 		part(ctx)
 		if ctx.Err() != nil {
@@ -76,7 +79,7 @@ func (r *reporter) parts() []func(context.Context) {
 	return []func(context.Context){r.secrets, r.resource, r.objects, r.related, r.hosts, r.events, r.nodes, r.operator, r.versions}
 }
 
-func (e *env) writeBundle(b *bundle.Bundle, file string, now time.Time) error {
+func (e bundles) writeBundle(b *bundle.Bundle, file string, now time.Time) error {
 	to := e.out
 	if file != "-" {
 		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the person names it
@@ -89,7 +92,7 @@ func (e *env) writeBundle(b *bundle.Bundle, file string, now time.Time) error {
 	return b.Write(to, now)
 }
 
-func (e *env) tellBundle(b *bundle.Bundle, file string) {
+func (e bundles) tellBundle(b *bundle.Bundle, file string) {
 	for _, m := range b.Missing() {
 		e.say("missing: %s", m)
 	}

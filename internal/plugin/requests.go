@@ -13,11 +13,14 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
+// requests are the commands promote and restart.
+type requests struct{ *env }
+
 // unseenFor is how long a request may stay unrecorded before that is told.
 const unseenFor = 30 * time.Second
 
 // promote asks for another primary.
-func (e *env) promote() *cobra.Command {
+func (e requests) promote() *cobra.Command {
 	c := e.request("promote NAME NODE", "Move the primary to another node", v1alpha1.RequestPromote, v1alpha1.AnnotationPrimary)
 	c.Args = cobra.ExactArgs(2)
 	c.Long = "Move the primary to another node.\n\nThe operator moves it once, as soon as the node is Synced and no operation is in progress; later it may move on. A request that cannot be met is given up after ten minutes."
@@ -25,7 +28,7 @@ func (e *env) promote() *cobra.Command {
 }
 
 // restart asks for a rolling restart.
-func (e *env) restart() *cobra.Command {
+func (e requests) restart() *cobra.Command {
 	c := e.request("restart NAME [NODE]", "Restart all nodes or one, one at a time, the primary last", v1alpha1.RequestRestart, v1alpha1.AnnotationRestart)
 	c.Args = cobra.RangeArgs(1, 2)
 	c.Long = "Restart mariadbd on all nodes, or on one.\n\nThe operator restarts one node at a time, while all others are Synced and ready; the primary last, after it has moved. No maintenance window is waited for."
@@ -33,7 +36,7 @@ func (e *env) restart() *cobra.Command {
 }
 
 // request is a command that asks for something by annotation.
-func (e *env) request(use, short, kind, annotation string) *cobra.Command {
+func (e requests) request(use, short, kind, annotation string) *cobra.Command {
 	var wait bool
 	var timeout time.Duration
 	var format string
@@ -91,7 +94,7 @@ func nodeOf(c *v1alpha1.GaleraCluster, named string) (string, error) {
 	return named, nil
 }
 
-func (e *env) awaitRequest(ctx context.Context, name, kind, token string, timeout time.Duration) error {
+func (e requests) awaitRequest(ctx context.Context, name, kind, token string, timeout time.Duration) error {
 	began := time.Now()
 	return e.await(ctx, timeout, task{
 		cluster: name,
@@ -132,7 +135,7 @@ func requestLine(c *v1alpha1.GaleraCluster, kind, token string, waited time.Dura
 }
 
 // nodeNames completes a cluster's name, then one of its nodes.
-func (e *env) nodeNames(cmd *cobra.Command, args []string, to string) ([]string, cobra.ShellCompDirective) {
+func (e requests) nodeNames(cmd *cobra.Command, args []string, to string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return e.clusterNames(cmd, args, to)
 	}

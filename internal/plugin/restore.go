@@ -15,6 +15,9 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
+// restores is the command restore.
+type restores struct{ *env }
+
 // restoreFlags are what a restore is made of.
 type restoreFlags struct {
 	backup, store, namespace, cluster, id, clone, identity, like, size string
@@ -22,7 +25,7 @@ type restoreFlags struct {
 }
 
 // restore makes a new cluster from a backup, or from a living cluster.
-func (e *env) restore() *cobra.Command {
+func (e restores) restore() *cobra.Command {
 	var f restoreFlags
 	var format string
 	var wait, dryRun bool
@@ -74,7 +77,7 @@ func (e *env) restore() *cobra.Command {
 	return c
 }
 
-func (e *env) restored(ctx context.Context, name string, f restoreFlags, now time.Time) (*v1alpha1.GaleraCluster, error) {
+func (e restores) restored(ctx context.Context, name string, f restoreFlags, now time.Time) (*v1alpha1.GaleraCluster, error) {
 	var like *v1alpha1.GaleraCluster
 	if f.like != "" {
 		var err error

@@ -20,7 +20,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/version"
 )
 
-// env is what commands share.
+// env is shared by all commands, each of which is a type of its own.
 type env struct {
 	flags    *genericclioptions.ConfigFlags
 	out, err io.Writer
@@ -43,8 +43,9 @@ func New(out, errOut io.Writer) *cobra.Command {
 	root.SetErr(errOut)
 	root.SetVersionTemplate("{{.Version}}\n")
 	e.flags.AddFlags(root.PersistentFlags())
-	root.AddCommand(e.status(), e.tls(), e.backup(), e.backups(), e.restore(), e.connectCommand(), e.logs(), e.recover(), e.bench(), e.promote(), e.restart(), e.report())
-	root.AddCommand(e.switches()...)
+	root.AddCommand(overview{e}.status(), encryption{e}.tls(), backups{e}.backup(), backups{e}.backups(), restores{e}.restore(), connection{e}.connectCommand(),
+		logs{e}.logs(), recovery{e}.recover(), benchmarks{e}.bench(), requests{e}.promote(), requests{e}.restart(), bundles{e}.report())
+	root.AddCommand(switches{e}.switches()...)
 	return root
 }
 

@@ -13,7 +13,10 @@ import (
 	"github.com/galera-operator/galera-operator/internal/version"
 )
 
-func (e *env) status() *cobra.Command {
+// overview is the command status.
+type overview struct{ *env }
+
+func (e overview) status() *cobra.Command {
 	var format string
 	var follow bool
 	c := e.onCluster("status", "Show a cluster on one screen: what is wrong, and what to do", func(ctx context.Context, name string) error {
@@ -26,7 +29,7 @@ func (e *env) status() *cobra.Command {
 }
 
 // whole shows a cluster with what belongs to it.
-func (e *env) whole(ctx context.Context) screenful {
+func (e overview) whole(ctx context.Context) screenful {
 	var shown related.Report
 	judge := func(c *v1alpha1.GaleraCluster) related.Report {
 		return related.Judge(c, related.Read(ctx, e.kube, c), time.Now())
@@ -49,7 +52,7 @@ func watchFlag(c *cobra.Command, follow *bool) {
 }
 
 // tellSkew says that this plugin is of another release than the cluster's agents, which are their operator's.
-func (e *env) tellSkew(ctx context.Context, name string) {
+func (e overview) tellSkew(ctx context.Context, name string) {
 	if c, err := e.cluster(ctx, name); err == nil {
 		if note := skew(version.Version, c); note != "" {
 			e.say("%s", note)

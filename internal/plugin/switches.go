@@ -9,8 +9,11 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
+// switches are the commands that change one field of a cluster.
+type switches struct{ *env }
+
 // switches are the commands that turn one thing of a cluster on or off.
-func (e *env) switches() []*cobra.Command {
+func (e switches) switches() []*cobra.Command {
 	annotate := func(value any) map[string]any {
 		return map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationPause: value}}}
 	}
@@ -24,7 +27,7 @@ func (e *env) switches() []*cobra.Command {
 }
 
 // simple is a command that makes one change. done says when it has taken effect; nil for at once.
-func (e *env) simple(use, short string, patch map[string]any, done func(*v1alpha1.GaleraCluster) bool) *cobra.Command {
+func (e switches) simple(use, short string, patch map[string]any, done func(*v1alpha1.GaleraCluster) bool) *cobra.Command {
 	var wait bool
 	var timeout time.Duration
 	var format string

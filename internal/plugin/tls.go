@@ -12,10 +12,13 @@ import (
 	"github.com/galera-operator/galera-operator/internal/plugin/screen"
 )
 
+// encryption is the command tls.
+type encryption struct{ *env }
+
 var channels = []string{"replication", "stateTransfer", "clients"}
 
 // tls is the command with the actions as second argument: kubectl galera tls NAME [enable|disable|renew|replace-ca].
-func (e *env) tls() *cobra.Command {
+func (e encryption) tls() *cobra.Command {
 	var channel, strategy, format string
 	var wait, follow bool
 	var timeout time.Duration
@@ -64,7 +67,7 @@ func (e *env) tls() *cobra.Command {
 }
 
 // encryption is what tls shows.
-func (e *env) encryption() screenful {
+func (e encryption) encryption() screenful {
 	return screenful{
 		text: func(c *v1alpha1.GaleraCluster) string { return screen.Encryption(c, e.style()) },
 		value: func(c *v1alpha1.GaleraCluster) any {
