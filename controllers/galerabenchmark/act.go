@@ -33,16 +33,8 @@ func (r *Reconciler) actBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchma
 		return r.changeCluster(ctx, b, seen.Cluster, a)
 	case plan.StartJob:
 		return r.startJob(ctx, b, seen, a)
-	case plan.Request:
-		return r.request(ctx, seen, a)
-	case plan.TakeData:
-		return r.takeData(ctx, seen, a.Member)
-	case plan.TakePod:
-		return r.takePod(ctx, seen, a)
-	case plan.SwitchReplication:
-		return r.switchReplication(ctx, seen, a)
-	case plan.MakeBackup:
-		return r.makeBackup(ctx, seen, a)
+	case plan.Request, plan.TakeData, plan.TakePod, plan.SwitchReplication, plan.MakeBackup:
+		return disturbance{r, seen}.act(ctx, a)
 	case plan.Judge:
 		return r.judgeRun(ctx, b, seen, a.Record)
 	case plan.RemoveJob:

@@ -3,6 +3,7 @@ package galerabenchmark
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -23,12 +24,34 @@ var errNotPrivate = errors.New("only a private cluster is ever disturbed")
 // private says that the cluster was made for the benchmark.
 func private(seen benchmarkFacts) bool { return metav1.IsControlledBy(seen.Cluster, seen.Benchmark) }
 
-// request asks for an operation by an annotation on the private cluster.
-func (r *Reconciler) request(ctx context.Context, seen benchmarkFacts, a plan.Request) error {
-	if !private(seen) {
+// disturbance is what is done to a benchmark's own cluster, and to no other.
+type disturbance struct {
+	*Reconciler
+	seen benchmarkFacts
+}
+
+func (d disturbance) act(ctx context.Context, a plan.Action) error {
+	if !private(d.seen) {
 		return errNotPrivate
 	}
-	return r.patchCluster(ctx, seen.Cluster, func(c *v1alpha1.GaleraCluster) {
+	switch a := a.(type) {
+	case plan.Request:
+		return d.request(ctx, a)
+	case plan.TakeData:
+		return d.takeData(ctx, a.Member)
+	case plan.TakePod:
+		return d.takePod(ctx, a)
+	case plan.SwitchReplication:
+		return d.switchReplication(ctx, a)
+	case plan.MakeBackup:
+		return d.makeBackup(ctx, a)
+	}
+	return fmt.Errorf("no way to disturb a cluster by %T", a)
+}
+
+// request asks for an operation by an annotation on the private cluster.
+func (d disturbance) request(ctx context.Context, a plan.Request) error {
+	return d.patchCluster(ctx, d.seen.Cluster, func(c *v1alpha1.GaleraCluster) {
 		if c.Annotations == nil {
 			c.Annotations = map[string]string{}
 		}
@@ -37,60 +60,48 @@ func (r *Reconciler) request(ctx context.Context, seen benchmarkFacts, a plan.Re
 }
 
 // takeData deletes a private cluster's pod with its volume: the very pod that was there before the runner was.
-func (r *Reconciler) takeData(ctx context.Context, seen benchmarkFacts, member string) error {
-	if !private(seen) {
-		return errNotPrivate
-	}
-	for i := range seen.Pods {
-		p := &seen.Pods[i]
-		if p.Name != member || p.DeletionTimestamp != nil || p.CreationTimestamp.After(seen.Job.RunningSince) {
+func (d disturbance) takeData(ctx context.Context, member string) error {
+	for i := range d.seen.Pods {
+		p := &d.seen.Pods[i]
+		if p.Name != member || p.DeletionTimestamp != nil || p.CreationTimestamp.After(d.seen.Job.RunningSince) {
 			continue
 		}
 		ordinal, err := strconv.Atoi(member[strings.LastIndexByte(member, '-')+1:])
 		if err != nil {
 			return err
 		}
-		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: claimName(seen.Cluster, ordinal)}}
-		if err := client.IgnoreNotFound(r.Delete(ctx, claim)); err != nil {
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: claimName(d.seen.Cluster, ordinal)}}
+		if err := client.IgnoreNotFound(d.Delete(ctx, claim)); err != nil {
 			return err
 		}
 		uid := p.UID
-		return client.IgnoreNotFound(r.Delete(ctx, p, client.Preconditions{UID: &uid}))
+		return client.IgnoreNotFound(d.Delete(ctx, p, client.Preconditions{UID: &uid}))
 	}
 	return nil
 }
 
 // takePod deletes a private cluster's pod, and those that come in its place for a while. The volume stays.
-func (r *Reconciler) takePod(ctx context.Context, seen benchmarkFacts, a plan.TakePod) error {
-	if !private(seen) {
-		return errNotPrivate
-	}
-	for i := range seen.Pods {
-		p := &seen.Pods[i]
+func (d disturbance) takePod(ctx context.Context, a plan.TakePod) error {
+	for i := range d.seen.Pods {
+		p := &d.seen.Pods[i]
 		if p.Name != a.Member || p.DeletionTimestamp != nil || p.CreationTimestamp.After(a.Until) {
 			continue
 		}
-		return client.IgnoreNotFound(r.Delete(ctx, p, client.Preconditions{UID: new(p.UID)}))
+		return client.IgnoreNotFound(d.Delete(ctx, p, client.Preconditions{UID: new(p.UID)}))
 	}
 	return nil
 }
 
 // switchReplication changes the spec of the private cluster.
-func (r *Reconciler) switchReplication(ctx context.Context, seen benchmarkFacts, a plan.SwitchReplication) error {
-	if !private(seen) {
-		return errNotPrivate
-	}
-	return r.patchCluster(ctx, seen.Cluster, func(c *v1alpha1.GaleraCluster) {
-		c.Spec = plan.Switched(*seen.Benchmark.Spec.Cluster.Template, a.Run, a.Other)
+func (d disturbance) switchReplication(ctx context.Context, a plan.SwitchReplication) error {
+	return d.patchCluster(ctx, d.seen.Cluster, func(c *v1alpha1.GaleraCluster) {
+		c.Spec = plan.Switched(*d.seen.Benchmark.Spec.Cluster.Template, a.Run, a.Other)
 	})
 }
 
 // makeBackup makes one of the private cluster.
-func (r *Reconciler) makeBackup(ctx context.Context, seen benchmarkFacts, a plan.MakeBackup) error {
-	if !private(seen) {
-		return errNotPrivate
-	}
-	return apply.Keep(ctx, r.Client, r.Live, seen.Benchmark.UID, job.Backup(seen.Benchmark, a.Name, a.Store))
+func (d disturbance) makeBackup(ctx context.Context, a plan.MakeBackup) error {
+	return apply.Keep(ctx, d.Client, d.Live, d.seen.Benchmark.UID, job.Backup(d.seen.Benchmark, a.Name, a.Store))
 }
 
 // backupOf is the backup that was made for a Job, nil when there is none.

@@ -1,6 +1,7 @@
 package galerabenchmark
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -91,8 +92,11 @@ func TestJobsTellTheirOperation(t *testing.T) {
 func TestOnlyAPrivateClusterIsDisturbed(t *testing.T) {
 	seen := benchmarkFacts{}
 	seen.Benchmark, seen.Cluster = &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", UID: "1"}}, &v1alpha1.GaleraCluster{}
-	if err := (&Reconciler{}).request(t.Context(), seen, plan.Request{Annotation: v1alpha1.AnnotationRestart, Value: "all@x"}); err == nil {
-		t.Error("a user's cluster was restarted")
+	for _, a := range []plan.Action{plan.Request{Annotation: v1alpha1.AnnotationRestart, Value: "all@x"}, plan.TakeData{Member: "x-0"}, plan.TakePod{Member: "x-0"},
+		plan.SwitchReplication{}, plan.MakeBackup{}} {
+		if err := (&Reconciler{}).actBenchmark(t.Context(), seen.Benchmark, seen, a); !errors.Is(err, errNotPrivate) {
+			t.Errorf("%T of a user's cluster: %v", a, err)
+		}
 	}
 }
 

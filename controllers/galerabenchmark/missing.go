@@ -19,8 +19,8 @@ func (r *Reconciler) missing(ctx context.Context, b *v1alpha1.GaleraBenchmark) (
 	}
 	for i := range b.Spec.Workloads {
 		w := &b.Spec.Workloads[i]
-		for _, look := range []func(context.Context, *v1alpha1.GaleraBenchmark, *v1alpha1.BenchmarkWorkload) (string, error){r.missingScript, r.missingStore} {
-			if why, err := look(ctx, b, w); why != "" || err != nil {
+		for _, look := range []func(context.Context, client.Reader, string, *v1alpha1.BenchmarkWorkload) (string, error){missingScript, missingStore} {
+			if why, err := look(ctx, r.Live, b.Namespace, w); why != "" || err != nil {
 				return why, err
 			}
 		}
@@ -29,12 +29,12 @@ func (r *Reconciler) missing(ctx context.Context, b *v1alpha1.GaleraBenchmark) (
 }
 
 // missingScript is what a workload lacks that runs a user's own.
-func (r *Reconciler) missingScript(ctx context.Context, b *v1alpha1.GaleraBenchmark, w *v1alpha1.BenchmarkWorkload) (string, error) {
+func missingScript(ctx context.Context, live client.Reader, namespace string, w *v1alpha1.BenchmarkWorkload) (string, error) {
 	if w.OLTP == nil || w.OLTP.Script == nil {
 		return "", nil
 	}
 	script, cm := w.OLTP.Script, &corev1.ConfigMap{}
-	err := r.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: script.Name}, cm)
+	err := live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: script.Name}, cm)
 	switch {
 	case apierrors.IsNotFound(err):
 		return fmt.Sprintf("the workload %s needs the ConfigMap %q, which does not exist", w.Name, script.Name), nil
@@ -47,12 +47,12 @@ func (r *Reconciler) missingScript(ctx context.Context, b *v1alpha1.GaleraBenchm
 }
 
 // missingStore is what a workload lacks that makes backups.
-func (r *Reconciler) missingStore(ctx context.Context, b *v1alpha1.GaleraBenchmark, w *v1alpha1.BenchmarkWorkload) (string, error) {
+func missingStore(ctx context.Context, live client.Reader, namespace string, w *v1alpha1.BenchmarkWorkload) (string, error) {
 	if w.Operation == nil || w.Operation.StoreRef == nil {
 		return "", nil
 	}
 	store := &v1alpha1.GaleraBackupStore{}
-	err := r.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: w.Operation.StoreRef.Name}, store)
+	err := live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: w.Operation.StoreRef.Name}, store)
 	if apierrors.IsNotFound(err) {
 		return fmt.Sprintf("the workload %s needs the GaleraBackupStore %q, which does not exist; create it, or make another benchmark without the operation Backup",
 			w.Name, w.Operation.StoreRef.Name), nil
