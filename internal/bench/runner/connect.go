@@ -16,8 +16,11 @@ import (
 	"github.com/galera-operator/galera-operator/internal/pki"
 )
 
+// connecting is the run that measures connections, directly or by a way of their own.
+type connecting struct{ *runner }
+
 // connect makes connections as fast as it can: connect, ask, disconnect.
-func (r *runner) connect(ctx context.Context) error {
+func (r connecting) connect(ctx context.Context) error {
 	switch spec := r.plan.Connect; {
 	case spec.Tunnel != nil && spec.Tunnel.VPN:
 		return r.connectVPN(ctx, *spec.Tunnel)
@@ -43,7 +46,7 @@ type route struct {
 }
 
 // connections are measured.
-func (r *runner) connections(ctx context.Context, w route) error {
+func (r connecting) connections(ctx context.Context, w route) error {
 	c, err := r.settled(ctx, w)
 	if err != nil {
 		return err
@@ -76,13 +79,13 @@ func (w route) count(ctx context.Context) (float64, error) {
 
 // settled returns a connector whose first connections were made. They are not measured: they resolve names, and show whether
 // there is anything to measure.
-func (r *runner) settled(ctx context.Context, w route) (*connector, error) {
+func (r connecting) settled(ctx context.Context, w route) (*connector, error) {
 	spec := *r.plan.Connect
 	c := &connector{spec: spec, route: w, loop: loop{threads: spec.Threads, seconds: spec.Seconds, most: spec.Connections, lost: w.lost}}
 	settling, cancel := context.WithTimeout(ctx, keyTime)
 	defer cancel()
 	for i, host := range r.plan.Hosts {
-		one, err := c.to(r, host)
+		one, err := c.to(r.runner, host)
 		if err != nil {
 			return nil, err
 		}

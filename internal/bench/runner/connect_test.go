@@ -94,7 +94,7 @@ func TestResumption(t *testing.T) {
 		address := listen(t, fakeDB{tls: conf, answer: func(string) (string, string) { return "1", "" }}.serve)
 		r := &runner{target: target{ca: filepath.Join(dir, "ca.crt"), plan: result.Plan{TLS: true, Hosts: []string{serverIP},
 			Connect: &result.Connect{Threads: 2, Connections: 20, TLSVersion: strings.TrimPrefix(tc.spoken, "TLS "), Resumption: tc.on}}}}
-		if err := r.connections(t.Context(), route{network: "tcp", address: address}); err != nil {
+		if err := (connecting{r}).connections(t.Context(), route{network: "tcp", address: address}); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
@@ -123,7 +123,7 @@ func TestKeyExchange(t *testing.T) {
 		address := listen(t, fakeDB{tls: conf, answer: func(string) (string, string) { return "1", "" }}.serve)
 		r := &runner{target: target{ca: filepath.Join(dir, "ca.crt"), plan: result.Plan{TLS: true, Hosts: []string{serverIP},
 			Connect: &result.Connect{Threads: 1, Connections: 3, TLSVersion: "1.3", KeyExchange: tc.offered}}}}
-		err := r.connections(t.Context(), route{network: "tcp", address: address})
+		err := (connecting{r}).connections(t.Context(), route{network: "tcp", address: address})
 		switch {
 		case tc.refused && err == nil:
 			t.Errorf("%s: not refused", tc.offered)
@@ -139,7 +139,7 @@ func TestNoQuery(t *testing.T) {
 		var asked atomic.Int64
 		address := listen(t, fakeDB{answer: func(string) (string, string) { asked.Add(1); return "1", "" }}.serve)
 		r := &runner{target: target{plan: result.Plan{Hosts: []string{serverIP}, Connect: &result.Connect{Threads: 1, Connections: 10, NoQuery: silent}}}}
-		if err := r.connections(t.Context(), route{network: "tcp", address: address}); err != nil {
+		if err := (connecting{r}).connections(t.Context(), route{network: "tcp", address: address}); err != nil {
 			t.Fatal(err)
 		}
 		if r.out.Connect.Connections != 10 || (asked.Load() == 0) != silent {
@@ -165,7 +165,7 @@ func TestPooled(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.connections(t.Context(), w); err != nil {
+	if err := (connecting{r}).connections(t.Context(), w); err != nil {
 		t.Fatal(err)
 	}
 	if c := r.out.Connect; !c.Pooled || c.Backend != 2 {
@@ -178,7 +178,7 @@ func TestPooled(t *testing.T) {
 	stop()
 	t.Log(<-ended)
 	ended <- nil
-	if err := r.connections(t.Context(), w); err == nil || !strings.Contains(err.Error(), "asking the proxy's container") {
+	if err := (connecting{r}).connections(t.Context(), w); err == nil || !strings.Contains(err.Error(), "asking the proxy's container") {
 		t.Errorf("a proxy that tells nothing: %v", err)
 	}
 }
@@ -187,7 +187,7 @@ func TestPooled(t *testing.T) {
 func TestSeriesOfConnections(t *testing.T) {
 	address := listen(t, fakeDB{answer: func(string) (string, string) { return "1", "" }}.serve)
 	r := &runner{target: target{plan: result.Plan{Hosts: []string{serverIP}, Connect: &result.Connect{Threads: 1, Seconds: 2}}}}
-	if err := r.connections(t.Context(), route{network: "tcp", address: address}); err != nil {
+	if err := (connecting{r}).connections(t.Context(), route{network: "tcp", address: address}); err != nil {
 		t.Fatal(err)
 	}
 	got := r.out.Connect

@@ -20,7 +20,7 @@ const (
 
 // connectPooled measures connections to a pooling proxy beside this program, once it is shown that what
 // the proxy speaks with the database is what the arm says.
-func (r *runner) connectPooled(ctx context.Context, socket string) error {
+func (r connecting) connectPooled(ctx context.Context, socket string) error {
 	// The key the servers present is not seen through the proxy, which is asked for nothing until they have the arm's.
 	if _, err := r.settled(ctx, route{}); err != nil {
 		return err
@@ -76,9 +76,9 @@ func dialOnce(ctx context.Context, socket string) error {
 type backend struct{ version, cipher string }
 
 // behind asks the database what the proxy speaks with it; another thing than the arm says is an error.
-func (r *runner) behind(ctx context.Context, w route) (b backend, err error) {
+func (r connecting) behind(ctx context.Context, w route) (b backend, err error) {
 	c := &connector{spec: *r.plan.Connect, route: w}
-	one, err := c.to(r, r.plan.Hosts[0])
+	one, err := c.to(r.runner, r.plan.Hosts[0])
 	if err != nil {
 		return b, err
 	}

@@ -63,7 +63,7 @@ func (r *runner) work(ctx context.Context) error {
 	case result.KindOLTP:
 		return r.oltp(ctx)
 	case result.KindConnect:
-		return r.connect(ctx)
+		return connecting{r}.connect(ctx)
 	case result.KindResultSize:
 		return r.answers(ctx)
 	case result.KindOperation:

@@ -31,7 +31,7 @@ const (
 )
 
 // connectThrough measures connections through an SSH tunnel.
-func (r *runner) connectThrough(ctx context.Context, spec result.Tunnel) error {
+func (r connecting) connectThrough(ctx context.Context, spec result.Tunnel) error {
 	t, err := openTunnel(ctx, way.SSHDir, spec, localEnd)
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func (r *runner) connectThrough(ctx context.Context, spec result.Tunnel) error {
 }
 
 // while does something that needs a tunnel, and ends the tunnel. If that broke, nothing was measured.
-func (r *runner) while(t *sshTunnel, do func() error) error {
+func (r connecting) while(t *sshTunnel, do func() error) error {
 	err := do()
 	lost := t.isLost() // before it is ended on purpose
 	// What ssh took is the client's: it is a part of what a connection costs.

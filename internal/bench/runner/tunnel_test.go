@@ -197,7 +197,7 @@ func TestRunOverSSH(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := &runner{}
-		err = r.while(tun, func() error { return tc.do(tun) })
+		err = (connecting{r}).while(tun, func() error { return tc.do(tun) })
 		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -100,7 +100,7 @@ func passOn(ctx context.Context, near net.Conn, target string) {
 }
 
 // connectVPN measures connections through a WireGuard tunnel, whose client is in this process.
-func (r *runner) connectVPN(ctx context.Context, spec result.Tunnel) error {
+func (r connecting) connectVPN(ctx context.Context, spec result.Tunnel) error {
 	endpoint, err := endpointOf(ctx, spec.Server)
 	if err != nil {
 		return err

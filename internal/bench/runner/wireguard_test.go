@@ -51,7 +51,7 @@ func TestWireGuard(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &runner{target: target{plan: result.Plan{Hosts: []string{serverIP}, Connect: &result.Connect{Threads: 2, Connections: 50}}}}
-	if err := r.connections(t.Context(), route{dial: v.dial}); err != nil {
+	if err := (connecting{r}).connections(t.Context(), route{dial: v.dial}); err != nil {
 		t.Fatal(err)
 	}
 	if c := r.out.Connect; c.Connections != 50 || c.Errors != 0 {
