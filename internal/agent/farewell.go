@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
 // role is where clients of NAME-primary are sent.
@@ -24,27 +25,27 @@ func (r *role) tell(self, primary string, now time.Time) {
 }
 
 // farewell is what a stop waits for. The loop turns again when the wait is over.
-func (a *agent) farewell(now time.Time) lifecycle.Farewell {
-	f := lifecycle.Farewell{Primary: a.role.primary == a.Name}
-	if s := a.run.Status; s != nil {
-		f.Serves, f.Others = a.run.Serves(), len(s.Members) > 1
+func (r *role) farewell(self string, s *agentapi.Server, draining bool, now time.Time) lifecycle.Farewell {
+	f := lifecycle.Farewell{Primary: r.primary == self}
+	if s != nil {
+		f.Serves, f.Others = lifecycle.Serves(s), len(s.Members) > 1
 	}
-	if !a.role.lost.IsZero() {
-		f.Lost = now.Sub(a.role.lost)
+	if !r.lost.IsZero() {
+		f.Lost = now.Sub(r.lost)
 	}
-	if a.queue.Draining() {
-		f.Draining = max(now.Sub(a.role.drained), 1)
+	if draining {
+		f.Draining = max(now.Sub(r.drained), 1)
 	}
 	return f
 }
 
 // turnAgain lets the loop turn when a stop has waited long enough.
-func (a *agent) turnAgain(wait time.Duration) {
+func (r *role) turnAgain(wait time.Duration, post func(func())) {
 	switch {
 	case wait <= 0:
-	case a.role.again == nil:
-		a.role.again = time.AfterFunc(wait, func() { a.queue.Post(func() {}) })
+	case r.again == nil:
+		r.again = time.AfterFunc(wait, func() { post(func() {}) })
 	default:
-		a.role.again.Reset(wait)
+		r.again.Reset(wait)
 	}
 }

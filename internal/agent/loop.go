@@ -85,7 +85,7 @@ func (a *agent) turn() bool {
 	a.joiner.EndStalledIST(time.Now())
 	s := a.situation()
 	step := lifecycle.Next(s)
-	a.turnAgain(s.Farewell.Wait())
+	a.role.turnAgain(s.Farewell.Wait(), a.queue.Post)
 	switch step.Act {
 	case lifecycle.ActExit:
 		a.exited = true
@@ -113,7 +113,7 @@ func (a *agent) situation() lifecycle.Situation {
 		Hibernated: a.config.Node != nil && a.config.Node.Hibernated, Blind: a.start.Blind(), Unusable: a.start.Unusable(), Examined: a.exam.Done,
 		Trouble: a.exam.Trouble, Checking: a.config.Node == nil && a.config.Checking,
 		Sticky: a.run.Attempts.Sticky, RetryIn: a.run.Attempts.RetryIn(time.Now()), ExamineIn: max(0, time.Until(a.exam.RetryAt)),
-		Join: a.start.MayJoin(), Farewell: a.farewell(time.Now()),
+		Join: a.start.MayJoin(), Farewell: a.role.farewell(a.Name, a.run.Status, a.queue.Draining(), time.Now()),
 	}
 	if a.orders.Current != nil && orders.Forms(a.orders.Current.Kind) {
 		s.Form = a.orders.Current.Kind
@@ -145,7 +145,7 @@ func (a *agent) onTick() {
 	a.joiner.Watch()
 	a.donor.Tick()
 	a.backup.Tick()
-	a.run.WatchHang(time.Now(), a.joiner.InTransfer())
+	a.run.WatchHang(time.Now(), a.joiner.InTransfer(a.run.Note))
 	a.commands.EndExamination(time.Now())
 	a.run.EnforceStop()
 	a.orders.Tick()

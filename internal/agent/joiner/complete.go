@@ -15,7 +15,10 @@ func (r *Room) Judge() {
 		r.stateComplete()
 	}
 	if r.caughtUp() {
-		r.ended()
+		j := r.Join
+		end(j, time.Now())
+		r.loop.Logger.Info("joined", "kind", j.Kind, "donor", j.Donor, "took", j.EndedAt.Sub(j.StartedAt).Round(time.Millisecond).String(),
+			"writeSets", j.WriteSets, "position", r.Run.Position.String())
 	}
 }
 
@@ -27,11 +30,11 @@ func (r *Room) stateComplete() {
 	}
 	if note := r.Run.Note; note.Marked && !note.SST {
 		r.Run.EndTransfer(&agentapi.Failure{Reason: agentapi.FailureTransfer, At: time.Now(),
-			Message: "the node joined without the SST that its data need; it is restarted to get one"}, r.donor())
+			Message: "the node joined without the SST that its data need; it is restarted to get one"}, donorOf(r.Join))
 		return
 	}
 	r.completing = true
-	proc, copied := r.Run.Proc, r.sstVersions()
+	proc, copied := r.Run.Proc, sstVersions(r.Run.Note, r.Join, r.Image.ServerVersion, r.Group.Views)
 	r.Volume.Do(func() error {
 		if err := r.markers.ClearInitialising(); err != nil {
 			return err
@@ -66,13 +69,13 @@ func (r *Room) stateComplete() {
 }
 
 // sstVersions returns the versions of data received by SST, nil without one: the system tables are the donor's.
-func (r *Room) sstVersions() *datadir.Versions {
-	if !r.Run.Note.SST {
+func sstVersions(note *datadir.Joining, j *agentapi.Join, server string, views map[string]agentapi.PeerView) *datadir.Versions {
+	if !note.SST {
 		return nil
 	}
-	v := datadir.Versions{Used: r.Image.ServerVersion}
-	if r.Join != nil {
-		v.Tables = r.Group.Views[r.Join.Donor].Tables
+	v := datadir.Versions{Used: server}
+	if j != nil {
+		v.Tables = views[j.Donor].Tables
 	}
 	return &v
 }
@@ -100,12 +103,9 @@ func (r *Room) caughtUp() bool {
 		r.Run.Status != nil && r.Run.Status.State != galera.NodeJoined
 }
 
-// ended is called when the member has caught up.
-func (r *Room) ended() {
-	now, j := time.Now(), r.Join
+// end ends the join of a member that has caught up.
+func end(j *agentapi.Join, now time.Time) {
 	j.EndedAt, j.Phase, j.Behind, j.ETA = &now, "", 0, nil
-	r.loop.Logger.Info("joined", "kind", j.Kind, "donor", j.Donor, "took", now.Sub(j.StartedAt).Round(time.Millisecond).String(),
-		"writeSets", j.WriteSets, "position", r.Run.Position.String())
 }
 
 // measureSST starts a worker that adds up the bytes of the SST.

@@ -13,7 +13,7 @@ const istPort = 4568
 
 // EndStalledIST kills mariadbd when its IST has stalled (sst.ISTWatch).
 func (r *Room) EndStalledIST(now time.Time) {
-	if !r.under() || r.Config.Node == nil || now.Sub(r.istObservedAt) < showEvery {
+	if !underWay(r.Run) || r.Config.Node == nil || now.Sub(r.istObservedAt) < showEvery {
 		return
 	}
 	r.istObservedAt = now
@@ -22,9 +22,9 @@ func (r *Room) EndStalledIST(now time.Time) {
 	if !r.ist.See(now, sst.ISTObservation{Connected: ok, Silent: silent, Position: r.Run.Position, Frozen: r.Volume.Frozen()}, showEvery, limit) {
 		return
 	}
-	r.end(&agentapi.Failure{Reason: agentapi.FailureStalled, At: now, Message: fmt.Sprintf(
+	r.endTransfer(&agentapi.Failure{Reason: agentapi.FailureStalled, At: now, Message: fmt.Sprintf(
 		"IST from %s: nothing received for %s on an established connection (port %d); the network may drop packets. mariadbd was killed, the join is tried again",
-		r.donor(), limit, istPort)})
+		donorOf(r.Join), limit, istPort)})
 }
 
 // lag is by how many write-sets a member was behind the others at a time; the zero lag is none known.

@@ -118,8 +118,8 @@ func (r *Room) Exited() (donor string) {
 	return donor
 }
 
-// under says that a join is under way on a server that is not about to end.
-func (r *Room) under() bool { return r.Run.Proc != nil && r.Run.Note != nil && !r.Run.Leaving() }
+// underWay says that a join is under way on a server that is not about to end.
+func underWay(run *running.Room) bool { return run.Proc != nil && run.Note != nil && !run.Leaving() }
 
 // donorLookupTime is how long after the end of a join its donor is still looked up: a short transfer ends before the other
 // agents answer.
@@ -143,14 +143,14 @@ func (r *Room) FindDonor() {
 	}
 }
 
-// InTransfer returns whether a state transfer is awaited or running. It has its own stall rules (package sst).
-func (r *Room) InTransfer() bool {
-	n := r.Run.Note
+// InTransfer returns whether a state transfer is awaited or running in the run with this marker. It has its own stall rules
+// (package sst).
+func (f *following) InTransfer(n *datadir.Joining) bool {
 	if n == nil {
 		return false
 	}
-	copying := (n.SST || n.Marked) && (r.progress == nil || r.progress.Phase() != agentapi.JoinApplying)
-	return copying || r.ist.Silent()
+	copying := (n.SST || n.Marked) && (f.progress == nil || f.progress.Phase() != agentapi.JoinApplying)
+	return copying || f.ist.Silent()
 }
 
 // Handshake records the TLS of the received state transfer. That of one this member sends is in its joiner's report.
@@ -170,14 +170,14 @@ func (r *Room) Handshake(protocol, cipher string) {
 // Rejected kills mariadbd when the group rejects its JOIN message. The group had dropped it during the state transfer and
 // counts it as a new node since; its own Galera has not noticed, and would wait for ever.
 func (r *Room) Rejected() {
-	if r.under() {
-		r.end(&agentapi.Failure{Reason: agentapi.FailureTransfer, At: time.Now(), Message: "the group dropped this node during " +
+	if underWay(r.Run) {
+		r.endTransfer(&agentapi.Failure{Reason: agentapi.FailureTransfer, At: time.Now(), Message: "the group dropped this node during " +
 			"its state transfer and rejects its JOIN message; a new state transfer is started"})
 	}
 }
 
-// end ends the run for its transfer.
-func (r *Room) end(f *agentapi.Failure) {
+// endTransfer ends the run for its transfer.
+func (r *Room) endTransfer(f *agentapi.Failure) {
 	donor := ""
 	if r.Join != nil {
 		donor = r.Join.Donor

@@ -138,7 +138,7 @@ func TestTransferIsNotHung(t *testing.T) {
 		"a join that nothing comes over": {&datadir.Joining{}, following{}, false},
 	} {
 		r := joiner(t)
-		if r.Run.Note, r.following = c.note, c.f; r.InTransfer() != c.want {
+		if r.Run.Note, r.following = c.note, c.f; r.InTransfer(r.Run.Note) != c.want {
 			t.Errorf("%s: %v", name, !c.want)
 		}
 	}

@@ -187,7 +187,7 @@ func showProgress(j *agentapi.Join, p *sst.Progress, now time.Time) {
 // EndStalledSST kills mariadbd when its SST has stalled (sst.Stalled).
 func (r *Room) EndStalledSST() {
 	p := r.progress
-	if p == nil || !r.under() || r.Config.Node == nil {
+	if p == nil || !underWay(r.Run) || r.Config.Node == nil {
 		return
 	}
 	if r.Volume.Frozen() {
@@ -197,17 +197,17 @@ func (r *Room) EndStalledSST() {
 	if !sst.Stalled(p, time.Now(), limit) {
 		return
 	}
-	r.end(&agentapi.Failure{Reason: agentapi.FailureStalled, At: time.Now(), Message: fmt.Sprintf(
+	r.endTransfer(&agentapi.Failure{Reason: agentapi.FailureStalled, At: time.Now(), Message: fmt.Sprintf(
 		"SST from %s: no progress for %s in phase %s, after %d MiB; mariadbd was killed, the join is tried again",
-		r.donor(), limit, p.Phase(), p.Bytes()>>20)})
+		donorOf(r.Join), limit, p.Phase(), p.Bytes()>>20)})
 }
 
-// donor names the donor in a message.
-func (r *Room) donor() string {
-	if r.Join == nil || r.Join.Donor == "" {
+// donorOf names the donor of a join in a message.
+func donorOf(j *agentapi.Join) string {
+	if j == nil || j.Donor == "" {
 		return "its donor"
 	}
-	return r.Join.Donor
+	return j.Donor
 }
 
 // durable returns whether the SST is synced to disk, and starts the sync. Neither mbstream nor rsync syncs, and InnoDB syncs
@@ -238,7 +238,7 @@ func (r *Room) onDurable(proc *mariadbd.Process, err error) {
 		if errors.Is(err, syscall.ENOSPC) {
 			f.Reason = agentapi.FailureDiskFull
 		}
-		r.end(f)
+		r.endTransfer(f)
 	default:
 		r.synced = true
 		if r.Run.Status != nil {

@@ -4,8 +4,6 @@ package running
 
 import (
 	"context"
-	"log/slog"
-	"syscall"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
@@ -51,6 +49,9 @@ type Run struct {
 	hang        hanging
 	giveUpSince time.Time // since when lifecycle.GiveUp has a reason to end it
 }
+
+// Leaving returns whether the run is about to end, whatever its status.
+func (r *Run) Leaving() bool { return r.Stopping || r.Condemned }
 
 // Room is the loop's.
 type Room struct {
@@ -156,9 +157,6 @@ func (r *Room) WithoutQuorum() bool {
 	return r.Status != nil && r.Status.Component != galera.ComponentPrimary
 }
 
-// Leaving returns whether the run is about to end, whatever its status.
-func (r *Room) Leaving() bool { return r.Stopping || r.Condemned }
-
 // PID is the process's, 0 while there is none.
 func (r *Room) PID() int {
 	if r.Proc == nil {
@@ -172,7 +170,7 @@ func (r *Room) Exited() (run Run, exit mariadbd.Exit, orderly bool) {
 	r.leaveService()
 	run, exit = r.Run, r.Proc.Exit()
 	orderly = run.Stopping && exit.Code == 0 && exit.Signal == 0
-	r.ended = r.endedAs(orderly)
+	r.ended = endedAs(r.Status, r.View.ID, orderly)
 	if !orderly {
 		r.DownSince = time.Now()
 	}
@@ -185,68 +183,11 @@ func (r *Room) Exited() (run Run, exit mariadbd.Exit, orderly bool) {
 // endedAs names the node and the view for evs.evict; nil after a graceful leave, outside a Primary component, or when the
 // status and the last view notification disagree. The node may have been in a later view, as the status follows applied
 // write-sets; it has acknowledged nothing there.
-func (r *Room) endedAs(orderly bool) *agentapi.Ended {
-	s := r.Status
-	if orderly || s == nil || s.Component != galera.ComponentPrimary || s.NodeUUID == "" || r.View.ID != s.ViewID {
+func endedAs(s *agentapi.Server, notified int64, orderly bool) *agentapi.Ended {
+	if orderly || s == nil || s.Component != galera.ComponentPrimary || s.NodeUUID == "" || notified != s.ViewID {
 		return nil
 	}
 	return &agentapi.Ended{NodeUUID: s.NodeUUID, ViewID: s.ViewID}
-}
-
-// CountEnd counts how a run ended; donor is that of the join it was in, "" when none is known.
-func (r *Room) CountEnd(run Run, exit mariadbd.Exit, orderly bool, donor string) {
-	switch {
-	case run.Condemned, run.GivenUp: // counted when that was decided
-	case orderly:
-		r.Attempts.Stop()
-	default:
-		r.Attempts.Restarts++
-		r.crashed(run, exit, donor)
-	}
-	if run.Note != nil && run.Note.SST {
-		r.Attempts.CutOff(time.Now())
-	}
-}
-
-// crashed records why a server ended that was not stopped.
-func (r *Room) crashed(run Run, exit mariadbd.Exit, donor string) {
-	f := &agentapi.Failure{Reason: mariadbd.Classify(exit.Lines), ExitCode: exit.Code, At: time.Now(), Message: exit.String()}
-	if run.Served {
-		f.Reason = agentapi.FailureStart
-		f.Message = "mariadbd ended while it served: " + exit.String()
-		r.Attempts.Crash(f, time.Now())
-		r.loop.Logger.Error("mariadbd crashed", "message", f.Message)
-		return
-	}
-	// A joiner that was killed says nothing about its transfer.
-	if run.Note == nil || exit.Signal == syscall.SIGKILL || !run.Note.SST && !mariadbd.TransferBroke(exit) {
-		r.Fail(f)
-		return
-	}
-	f.Reason, f.Message = mariadbd.TransferFailure(exit)
-	kind := agentapi.JoinIST
-	if run.Note.SST {
-		kind = agentapi.JoinSST
-	}
-	if donor != "" {
-		f.Message = kind + " from " + donor + " failed: " + f.Message
-	}
-	r.failTransfer(f, donor)
-}
-
-// Fail counts a failed attempt.
-func (r *Room) Fail(f *agentapi.Failure) {
-	r.Attempts.Fail(f, time.Now())
-	logDown(r.loop.Logger, f)
-}
-
-func (r *Room) failTransfer(f *agentapi.Failure, donor string) {
-	r.Attempts.FailTransfer(f, donor, time.Now())
-	logDown(r.loop.Logger, f)
-}
-
-func logDown(logger *slog.Logger, f *agentapi.Failure) {
-	logger.Error("mariadbd is down", "reason", f.Reason, "message", f.Message)
 }
 
 // Report adds the process to the report, and for a while one that has ended.
@@ -255,7 +196,7 @@ func (r *Room) Report(to *agentapi.Report) {
 	if r.Proc != nil {
 		to.Killed = r.Proc.Killed()
 		to.Data, to.Position, to.SafeToBootstrap = galera.DataPresent, r.Position, false
-		if r.incompleteAfterCrash() {
+		if r.incompleteAfterCrash(r.Status) {
 			to.Data, to.Position = galera.DataIncomplete, galera.Position{}
 		}
 	} else if time.Since(r.DownSince) < endedTime {
@@ -266,7 +207,7 @@ func (r *Room) Report(to *agentapi.Report) {
 
 // incompleteAfterCrash returns whether the data directory would be Incomplete if mariadbd died now: an SST not yet synced to
 // disk or, with rsync, any join that has its state while the joining marker is still there.
-func (r *Room) incompleteAfterCrash() bool {
+func (r *Run) incompleteAfterCrash(s *agentapi.Server) bool {
 	n := r.Note
-	return n != nil && (n.SST || n.Method == servercnf.Rsync && lifecycle.HasState(r.Status))
+	return n != nil && (n.SST || n.Method == servercnf.Rsync && lifecycle.HasState(s))
 }

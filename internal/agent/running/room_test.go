@@ -7,7 +7,6 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/agenttest"
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
-	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -29,8 +28,7 @@ func TestEndedAs(t *testing.T) {
 		"told of a view not seen yet":   {status: &primary, view: 0},
 		"seen in another than was told": {status: &primary, view: 6},
 	} {
-		r := Room{Status: tc.status, View: wsrep.View{ID: tc.view}}
-		if got := r.endedAs(tc.orderly); (got != nil) != tc.known || tc.known && (got.ViewID != 7 || got.NodeUUID != agenttest.Other) {
+		if got := endedAs(tc.status, tc.view, tc.orderly); (got != nil) != tc.known || tc.known && (got.ViewID != 7 || got.NodeUUID != agenttest.Other) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -51,7 +49,7 @@ func TestIncompleteAfterCrash(t *testing.T) {
 		"one by rsync whose note cannot be removed": {&datadir.Joining{Method: "Rsync"}, serves, true},
 	} {
 		r := Room{Status: c.status, Run: Run{Note: c.note}}
-		if r.incompleteAfterCrash() != c.want {
+		if r.incompleteAfterCrash(r.Status) != c.want {
 			t.Errorf("%s: %v", name, !c.want)
 		}
 	}

@@ -81,7 +81,7 @@ func (r *Room) EnforceStop() {
 }
 
 // end marks a server that the agent ends by itself; it has the time of a joiner.
-func (r *Room) end(now time.Time) {
+func (r *Run) end(now time.Time) {
 	r.Stopping, r.GivenUp = true, true
 	r.stopTimeout, r.stopAt = stopTimeoutJoiner, now.Add(stopTimeoutJoiner)
 }
