@@ -29,7 +29,7 @@ const (
 var _ = Describe("An upgrade of the operator", func() {
 	It("replaces the agents in place, and back: no database is restarted, no write fails, no evidence is lost", Label(Core), Serial, func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
-		Expect(kube.BuildOperator(ctx, filepath.Join("..", ".."), nextOperator, nextVersion)).To(Succeed())
+		Expect(harness.BuildOperator(ctx, filepath.Join("..", ".."), nextOperator, nextVersion)).To(Succeed())
 		u := followUpgrade(ctx, shop)
 		version := u.before.Members[0].Agent.Version
 		old := u.rolls(ctx, nextOperator, nextVersion)
@@ -38,7 +38,7 @@ var _ = Describe("An upgrade of the operator", func() {
 		u.rolls(ctx, nextOperator, nextVersion)
 
 		progress("a server ends that another agent has started")
-		Expect(shop.KillServers(ctx, u.before.Primary)).To(Succeed())
+		Expect(shop.Servers().Kill(ctx, u.before.Primary)).To(Succeed())
 		Expect(shop.WaitHealthy(ctx, shortly)).To(Succeed())
 		expectHistory(ctx, shop, u.before.ClusterUUID)
 		stopAndCheck(ctx, u.w, u.start)
@@ -46,7 +46,7 @@ var _ = Describe("An upgrade of the operator", func() {
 
 	It("of the commit before replaces its agents, and goes back", Label(Slow), func(ctx SpecContext) {
 		checkoutBefore(ctx)
-		current, err := kube.SetOperatorImage(ctx, previousOperator)
+		current, err := kube.Operator().SetImage(ctx, previousOperator)
 		Expect(err).NotTo(HaveOccurred())
 		restoreOperator(current)
 		build := harness.Build(newNamespace(ctx, "upgrade"), "shop")
@@ -84,14 +84,14 @@ func checkoutBefore(ctx context.Context) string {
 	}
 	DeferCleanup(func(ctx SpecContext) { Expect(remove(ctx)).To(Succeed()) })
 	progress("from %s", name)
-	Expect(kube.BuildOperator(ctx, dir, previousOperator, previousVersion)).To(Succeed())
+	Expect(harness.BuildOperator(ctx, dir, previousOperator, previousVersion)).To(Succeed())
 	return dir
 }
 
 // restoreOperator goes back to an operator at the end of the spec.
 func restoreOperator(image string) {
 	DeferCleanup(func(ctx SpecContext) {
-		_, err := kube.SetOperatorImage(ctx, image)
+		_, err := kube.Operator().SetImage(ctx, image)
 		Expect(err).NotTo(HaveOccurred())
 	}, NodeTimeout(3*time.Minute))
 }
@@ -110,7 +110,7 @@ func followUpgrade(ctx context.Context, shop *harness.Cluster) *upgrading {
 	GinkgoHelper()
 	u := &upgrading{shop: shop, before: status(ctx, shop), nodes: incarnations(ctx, shop), start: time.Now()}
 	var err error
-	u.runs, err = shop.ServerRuns(ctx)
+	u.runs, err = shop.Servers().Runs(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	u.w = startWriter(ctx, shop, harness.WriterOptions{})
 	return u
@@ -120,7 +120,7 @@ func followUpgrade(ctx context.Context, shop *harness.Cluster) *upgrading {
 func (u *upgrading) rolls(ctx context.Context, image, version string) (was string) {
 	GinkgoHelper()
 	u.upgraded(ctx, version, func() (err error) {
-		was, err = kube.SetOperatorImage(ctx, image)
+		was, err = kube.Operator().SetImage(ctx, image)
 		return err
 	})
 	return was
@@ -141,7 +141,7 @@ func (u *upgrading) upgraded(ctx context.Context, version string, upgrade func()
 	progress("operator in %s, agents %s later", operator.Sub(began).Round(time.Second), time.Since(operator).Round(time.Second))
 	Expect(u.shop.WaitHealthy(ctx, shortly)).To(Succeed())
 	Expect(incarnations(ctx, u.shop)).To(Equal(u.nodes), "no container was replaced or restarted")
-	Expect(u.shop.ServerRuns(ctx)).To(Equal(u.runs), "no mariadbd was restarted")
+	Expect(u.shop.Servers().Runs(ctx)).To(Equal(u.runs), "no mariadbd was restarted")
 	Expect(u.w.WaitForMore(ctx, 20, shortly)).To(Succeed())
 	Expect(u.w.Errors()).To(BeEmpty(), "no client has seen anything")
 	after := status(ctx, u.shop)

@@ -18,7 +18,7 @@ import (
 var _ = Describe("Alerts about backups", Label(Slow, Faults), func() {
 	It("tell of a backup that is not tested, of a store that is away, and of a backup that is overdue", func(ctx SpecContext) {
 		a := watchAlarms(ctx)
-		objects, err := kube.StartObjectStore(ctx, newNamespace(ctx, "s3"))
+		objects, err := harness.StartObjectStore(ctx, kube, newNamespace(ctx, "s3"))
 		Expect(err).NotTo(HaveOccurred())
 		c := create(ctx, harness.Build(newNamespace(ctx, "backups"), "shop", harness.Replicas(1)))
 		Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
@@ -42,7 +42,7 @@ var _ = Describe("Alerts about backups", Label(Slow, Faults), func() {
 
 	It("tell of an archive that is behind, and of a gap in it", func(ctx SpecContext) {
 		a := watchAlarms(ctx)
-		objects, err := kube.StartObjectStore(ctx, newNamespace(ctx, "s3"))
+		objects, err := harness.StartObjectStore(ctx, kube, newNamespace(ctx, "s3"))
 		Expect(err).NotTo(HaveOccurred())
 		c := create(ctx, harness.Build(newNamespace(ctx, "archive"), "shop", harness.Replicas(1), func(s *v1alpha1.GaleraClusterSpec) {
 			s.Backup = &v1alpha1.ClusterBackup{StoreRef: v1alpha1.LocalName{Name: "offsite"},

@@ -79,7 +79,7 @@ var sharedAlarms *alarms
 func watchAlarms(ctx context.Context) *alarms {
 	GinkgoHelper()
 	if sharedAlarms == nil {
-		p, err := kube.StartPrometheus(ctx)
+		p, err := harness.StartPrometheus(ctx, kube)
 		Expect(err).NotTo(HaveOccurred())
 		sharedAlarms = &alarms{p}
 		Expect(kube.Create(ctx, hastyAlerts(makeNamespace(ctx, "alerts")))).To(Succeed())

@@ -40,7 +40,7 @@ var _ = Describe("Two nodes and an arbitrator", func() {
 
 		By("killing the arbitrator")
 		before := status(ctx, pair).Arbitrator.Process
-		Expect(pair.KillArbitrator(ctx)).To(Succeed())
+		Expect(harness.KillArbitrator(ctx, pair)).To(Succeed())
 		awaitAnotherArbitrator(ctx, pair, before)
 
 		By("renewing the certificate: the nodes load it, the arbitrator is restarted in its turn")
@@ -71,11 +71,11 @@ var _ = Describe("Two nodes and an arbitrator", func() {
 		w := startWriter(ctx, pair, harness.WriterOptions{})
 
 		By("turning a foreign arbitrator away")
-		image, err := kube.DefaultImage(ctx)
+		image, err := kube.Operator().DefaultImage(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		foreign, err := pair.ForeignPair(ctx)
+		foreign, err := pair.Certificates().Foreign(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		joined, output, err := pair.TryArbitrator(ctx, image, &foreign, harness.JoiningTime)
+		joined, output, err := pair.Peers().TryArbitrator(ctx, image, &foreign, harness.JoiningTime)
 		Expect(err).NotTo(HaveOccurred(), output)
 		Expect(joined).To(BeFalse(), output)
 
@@ -90,14 +90,14 @@ var _ = Describe("Two nodes and an arbitrator", func() {
 
 		By("hibernating them")
 		hibernate(ctx, pair)
-		Expect(pair.ArbitratorPods(ctx)).To(BeEmpty())
+		Expect(harness.ArbitratorPods(ctx, pair)).To(BeEmpty())
 		resumed := time.Now()
 		change(ctx, pair, func(s *v1alpha1.GaleraClusterSpec) { s.Hibernate = false })
 		Expect(pair.WaitHealthy(ctx, recoverTime)).To(Succeed())
 		expectNoFullTransfer(ctx, pair, resumed)
 
 		By("killing both nodes at once")
-		Expect(pair.KillServers(ctx, "pair-0", "pair-1")).To(Succeed())
+		Expect(pair.Servers().Kill(ctx, "pair-0", "pair-1")).To(Succeed())
 		Expect(w.WaitForMore(ctx, 20, recoverTime)).To(Succeed())
 		Expect(pair.WaitHealthy(ctx, recoverTime)).To(Succeed())
 
@@ -116,7 +116,7 @@ var _ = Describe("Two nodes and an arbitrator", func() {
 func loseNode(ctx context.Context, c *harness.Cluster, w *harness.Writer, name string) {
 	GinkgoHelper()
 	lost := time.Now()
-	Expect(c.KillServers(ctx, name)).To(Succeed())
+	Expect(c.Servers().Kill(ctx, name)).To(Succeed())
 	Expect(w.WaitForMore(ctx, 20, shortly)).To(Succeed(), "without %s", name)
 	gap := w.LongestGap(lost)
 	progress("%s killed: longest interval without an acknowledged write %s", name, gap.Length.Round(time.Millisecond))

@@ -40,7 +40,7 @@ func (a *archived) through(ctx context.Context, do func()) {
 	}
 	progress("archived through %s, %s, %d segments", s.ArchivedThrough, s.ArchivedGTID, s.Segments)
 	var err error
-	a.atEnd, err = a.shop.Written(ctx, a.shop.Name+"-0")
+	a.atEnd, err = a.shop.Data().Written(ctx, a.shop.Name+"-0")
 	Expect(err).NotTo(HaveOccurred())
 	if a.middle == "" {
 		a.middle, a.atMiddle = last, a.atEnd
@@ -70,7 +70,7 @@ func (a *archived) restored(ctx SpecContext, imageOfThen string) {
 	now := create(ctx, printed(ctx, a.shop, "now", "--latest"))
 	for c, want := range map[*harness.Cluster]string{then: a.atMiddle, now: a.atEnd} {
 		Expect(c.WaitReady(ctx, firstReady+backupTime)).To(Succeed())
-		Expect(c.Written(ctx, c.Name+"-0")).To(Equal(want), c.Name)
+		Expect(c.Data().Written(ctx, c.Name+"-0")).To(Equal(want), c.Name)
 		progress("%s: %s", c.Name, status(ctx, c).Restore.Message)
 	}
 }
@@ -78,7 +78,7 @@ func (a *archived) restored(ctx SpecContext, imageOfThen string) {
 // archivedCluster has a binary log that is archived in an S3 store, and the identity of the archive's key.
 func archivedCluster(ctx SpecContext, changes ...func(*v1alpha1.GaleraClusterSpec)) (*harness.Cluster, *harness.ObjectStore) {
 	GinkgoHelper()
-	objects, err := kube.StartObjectStore(ctx, newNamespace(ctx, "s3"))
+	objects, err := harness.StartObjectStore(ctx, kube, newNamespace(ctx, "s3"))
 	Expect(err).NotTo(HaveOccurred())
 	return archivedIn(ctx, objects, changes...), objects
 }

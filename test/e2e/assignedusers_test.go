@@ -15,23 +15,23 @@ import (
 // OpenShift's restricted-v2 gives the pods of a namespace a user of its own, and refuses pods that name another one.
 var _ = Describe("Users that the namespace assigns", Label(Slow), func() {
 	It("run the operator, and a cluster through start, crash and full state transfer", func(ctx SpecContext) {
-		values, err := kube.ChartValues(ctx)
+		values, err := kube.Installation().ChartValues(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		repository := filepath.Join("..", "..")
 		ns := newNamespace(ctx, "assigned")
-		Expect(kube.RemoveOperator(ctx)).To(Succeed())
+		Expect(kube.Installation().Remove(ctx)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) {
-			Expect(kube.UninstallChart(ctx)).To(Succeed())
-			Expect(kube.AssignUsers(ctx)).To(Succeed())
-			Expect(kube.DeployOperator(ctx, repository)).To(Succeed())
+			Expect(kube.Installation().UninstallChart(ctx)).To(Succeed())
+			Expect(kube.Namespaces().AssignUsers(ctx)).To(Succeed())
+			Expect(kube.Installation().Deploy(ctx, repository)).To(Succeed())
 		}, NodeTimeout(6*time.Minute))
-		Expect(kube.AssignUsers(ctx, ns, harness.OperatorNamespace)).To(Succeed())
+		Expect(kube.Namespaces().AssignUsers(ctx, ns, harness.OperatorNamespace)).To(Succeed())
 
 		values["watchNamespaces"] = []any{ns}
 		values["podUsers"] = "assigned"
 		values["podSecurityContext"] = map[string]any{"runAsUser": nil, "runAsGroup": nil, "fsGroup": nil}
-		Expect(kube.InstallChart(ctx, filepath.Join(repository, "charts", "galera-operator"), values)).To(Succeed())
-		operator, err := kube.OperatorPod(ctx)
+		Expect(kube.Installation().InstallChart(ctx, filepath.Join(repository, "charts", "galera-operator"), values)).To(Succeed())
+		operator, err := kube.Operator().Pod(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(operator.Spec.SecurityContext.RunAsUser).To(HaveValue(Equal(harness.AssignedUser)))
 
@@ -44,15 +44,15 @@ var _ = Describe("Users that the namespace assigns", Label(Slow), func() {
 		before, start := status(ctx, shop), time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 		killed := time.Now()
-		Expect(shop.KillServers(ctx, podNames(ctx, shop)...)).To(Succeed())
+		Expect(shop.Servers().Kill(ctx, podNames(ctx, shop)...)).To(Succeed())
 		expectRecovery(ctx, shop, w, killed)
 		expectHistory(ctx, shop, before.ClusterUUID)
 		pod, err := shop.Replica(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(shop.DeleteClaim(ctx, pod)).To(Succeed())
-		old, err := shop.DeletePod(ctx, pod)
+		Expect(shop.Volumes().DeleteClaim(ctx, pod)).To(Succeed())
+		old, err := shop.Pods().Delete(ctx, pod)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(shop.WaitReplaced(ctx, pod, old, joinTime)).To(Succeed())
+		Expect(shop.Pods().WaitReplaced(ctx, pod, old, joinTime)).To(Succeed())
 		Expect(shop.WaitHealthy(ctx, joinTime)).To(Succeed())
 		stopAndCheck(ctx, w, start)
 	}, SpecTimeout(15*time.Minute))

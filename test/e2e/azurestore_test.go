@@ -20,7 +20,7 @@ var _ = Describe("Azure Blob Storage", Ordered, Label(Slow), func() {
 		var err error
 		identity, err = age.GenerateX25519Identity()
 		Expect(err).NotTo(HaveOccurred())
-		objects, err = kube.StartAzureStore(ctx, newNamespace(ctx, "azure"))
+		objects, err = harness.StartAzureStore(ctx, kube, newNamespace(ctx, "azure"))
 		Expect(err).NotTo(HaveOccurred())
 		makeStore(ctx, objects, sharedCluster(ctx).Namespace, identity)
 		DeferCleanup(dropShared) // its store is gone

@@ -35,7 +35,7 @@ var _ = Describe("A backup", Ordered, Label(Core), func() {
 		Expect(err).NotTo(HaveOccurred())
 		ns := makeNamespace(ctx, "s3")
 		DeferCleanup(func(ctx SpecContext) { removeNamespace(ctx, ns) }, NodeTimeout(4*time.Minute))
-		objects, err = kube.StartObjectStore(ctx, ns)
+		objects, err = harness.StartObjectStore(ctx, kube, ns)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(dropShared) // the object store is gone after these specs
 	}, NodeTimeout(4*time.Minute))
@@ -108,7 +108,7 @@ var _ = Describe("A backup", Ordered, Label(Core), func() {
 		Expect(s.Restore.Source).To(HavePrefix(old.ClusterUUID + ":"))
 		Expect(s.ClusterUUID).To(Equal(s.Restore.History))
 		Expect(s.ClusterUUID).NotTo(Equal(old.ClusterUUID), "the histories must never meet")
-		joins, err := shop.Joins(ctx, start)
+		joins, err := shop.Joins().Since(ctx, start)
 		Expect(err).NotTo(HaveOccurred())
 		progress("joins: %v", joins)
 		Expect(joins).NotTo(ContainElement("SST"))
@@ -131,7 +131,7 @@ var _ = Describe("A backup", Ordered, Label(Core), func() {
 			Store: &v1alpha1.BootstrapStore{Name: "offsite", Namespace: backup.Namespace, Cluster: backup.Spec.ClusterRef.Name}}
 		shop := create(ctx, c)
 		expectStalled(ctx, shop, v1alpha1.ReasonWrongKey, "none of the private keys opens", identity.Recipient().String())
-		pods, err := shop.Pods(ctx)
+		pods, err := shop.Pods().List(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(pods).To(BeEmpty())
 		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) {

@@ -31,7 +31,7 @@ var _ = Describe("A backup in trouble", Ordered, Label(Slow, Faults), func() {
 		var err error
 		identity, err = age.GenerateX25519Identity()
 		Expect(err).NotTo(HaveOccurred())
-		objects, err = kube.StartObjectStore(ctx, newNamespace(ctx, "s3"))
+		objects, err = harness.StartObjectStore(ctx, kube, newNamespace(ctx, "s3"))
 		Expect(err).NotTo(HaveOccurred())
 		shop := sharedCluster(ctx)
 		makeStore(ctx, objects, shop.Namespace, identity)
@@ -67,7 +67,7 @@ var _ = Describe("A backup in trouble", Ordered, Label(Slow, Faults), func() {
 		from := b.Status.Node
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{})
-		Expect(shop.KillServers(ctx, from)).To(Succeed())
+		Expect(shop.Servers().Kill(ctx, from)).To(Succeed())
 		waitBackup(ctx, b)
 		Expect(b.Status.Attempts).To(BeNumerically(">", 1))
 		Expect(shop.WaitHealthy(ctx, recoverTime)).To(Succeed())
@@ -92,7 +92,7 @@ var _ = Describe("A backup in trouble", Ordered, Label(Slow, Faults), func() {
 		marker := "MARKER" + rand.Text()[:8]
 		Expect(client(ctx, shop).Exec(ctx, shop.Name+"-primary", "CREATE OR REPLACE TABLE kept.marked (id INT PRIMARY KEY, v TEXT)",
 			"INSERT INTO kept.marked SELECT seq, REPEAT('"+marker+" ', 40) FROM kept.seq_1_to_2000")).To(Succeed())
-		workers, err := kube.Workers(ctx)
+		workers, err := kube.Hosts().Workers(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		ports := []uint16{agentapi.BackupPort, harness.StorePort}
 		capture, err := harness.StartCapture(ctx, workers, ports, marker)
@@ -113,7 +113,7 @@ var _ = Describe("A backup in trouble", Ordered, Label(Slow, Faults), func() {
 
 	It("ends well though the operator is killed in the middle", func(ctx SpecContext) {
 		_, b := slowBackup(ctx, "operatorkilled")
-		Expect(kube.KillOperator(ctx)).To(Succeed())
+		Expect(kube.Operator().Kill(ctx)).To(Succeed())
 		waitBackup(ctx, b)
 		Expect(b.Status.Attempts).To(BeEquivalentTo(1), "the Job goes on")
 	}, SpecTimeout(6*time.Minute))
@@ -217,7 +217,7 @@ var _ = Describe("A backup in trouble", Ordered, Label(Slow, Faults), func() {
 			Store: &v1alpha1.BootstrapStore{Name: "offsite", Namespace: shop.Namespace, Cluster: shop.Name, ID: b.Status.ID}}
 		restored := create(ctx, c)
 		expectStalled(ctx, restored, v1alpha1.ReasonBackupDamaged, "part-000000 is not what was stored")
-		pods, err := restored.Pods(ctx)
+		pods, err := restored.Pods().List(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(pods).To(BeEmpty())
 		// Once the store is as it was, a change of the spec begins anew.
@@ -251,7 +251,7 @@ var _ = Describe("A backup in trouble", Ordered, Label(Slow, Faults), func() {
 				}
 				o.Expect(running).To(BeNumerically(">", 0))
 			})
-			eventually(ctx, func(o Gomega) { o.Expect(kube.KillOperator(ctx)).To(Succeed()) }) // once it is back
+			eventually(ctx, func(o Gomega) { o.Expect(kube.Operator().Kill(ctx)).To(Succeed()) }) // once it is back
 		}
 		Expect(again.WaitReady(ctx, firstReady+2*backupTime)).To(Succeed())
 		for _, pod := range podNames(ctx, again) {

@@ -17,7 +17,7 @@ import (
 var _ = Describe("A cluster whose backups fail", Label(Slow, Faults), func() {
 	It("shows on one screen that a bucket is missing, and that a store is cut off", func(ctx SpecContext) {
 		s3 := newNamespace(ctx, "s3")
-		objects, err := kube.StartObjectStore(ctx, s3)
+		objects, err := harness.StartObjectStore(ctx, kube, s3)
 		Expect(err).NotTo(HaveOccurred())
 		c := create(ctx, harness.Build(newNamespace(ctx, "fail"), "shop", harness.Replicas(1)))
 		Expect(c.WaitReady(ctx, firstReady)).To(Succeed())

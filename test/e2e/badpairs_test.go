@@ -19,14 +19,14 @@ import (
 // withoutCertManager stops cert-manager until the spec ends, so that the spec can take its part.
 func withoutCertManager(ctx context.Context) {
 	GinkgoHelper()
-	DeferCleanup(func(ctx SpecContext) { Expect(kube.ScaleCertManager(ctx, 1)).To(Succeed()) }, NodeTimeout(2*time.Minute))
-	Expect(kube.ScaleCertManager(ctx, 0)).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) { Expect(harness.ScaleCertManager(ctx, kube, 1)).To(Succeed()) }, NodeTimeout(2*time.Minute))
+	Expect(harness.ScaleCertManager(ctx, kube, 0)).To(Succeed())
 }
 
 // issue makes a pair by the cluster's CA.
 func issue(ctx context.Context, c *harness.Cluster, leaf pkitest.Leaf) harness.Pair {
 	GinkgoHelper()
-	p, err := c.Issue(ctx, leaf)
+	p, err := c.Certificates().Issue(ctx, leaf)
 	Expect(err).NotTo(HaveOccurred())
 	return p
 }
@@ -36,7 +36,7 @@ var _ = Describe("A bad certificate", Label(Slow, Input), func() {
 		shop := sharedCluster(ctx)
 		withoutCertManager(ctx)
 		good := issue(ctx, shop, pkitest.Leaf{})
-		foreign, err := shop.ForeignPair(ctx)
+		foreign, err := shop.Certificates().Foreign(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		other := issue(ctx, shop, pkitest.Leaf{})
 		before, running := status(ctx, shop).TLS.Serial, runs(ctx, shop)
@@ -56,7 +56,7 @@ var _ = Describe("A bad certificate", Label(Slow, Input), func() {
 			pki.ReasonNoCA: {Certificate: good.Certificate, Key: good.Key},
 		} {
 			By(reason)
-			Expect(shop.Hand(ctx, bad)).To(Succeed())
+			Expect(shop.Certificates().Hand(ctx, bad)).To(Succeed())
 			Eventually(func() string {
 				cond, err := shop.Condition(ctx, v1alpha1.ConditionCertificatesValid)
 				Expect(err).NotTo(HaveOccurred())
@@ -68,7 +68,7 @@ var _ = Describe("A bad certificate", Label(Slow, Input), func() {
 		}
 		Expect(w.Errors()).To(BeEmpty())
 		By("a good one")
-		Expect(shop.Hand(ctx, good)).To(Succeed())
+		Expect(shop.Certificates().Hand(ctx, good)).To(Succeed())
 		awaitRenewed(ctx, shop, before)
 		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionCertificatesValid, metav1.ConditionTrue, v1alpha1.ReasonHealthy, shortly)).To(Succeed())
 		Expect(w.Errors()).To(BeEmpty(), "no client noticed anything")
@@ -82,7 +82,7 @@ var _ = Describe("An expired certificate", Label(Slow, Faults), func() {
 	shortLived := func(ctx context.Context, shop *harness.Cluster) string {
 		GinkgoHelper()
 		before := status(ctx, shop).TLS.Serial
-		Expect(shop.Hand(ctx, issue(ctx, shop, pkitest.Leaf{NotAfter: time.Now().Add(30 * time.Second)}))).To(Succeed())
+		Expect(shop.Certificates().Hand(ctx, issue(ctx, shop, pkitest.Leaf{NotAfter: time.Now().Add(30 * time.Second)}))).To(Succeed())
 		return awaitRenewed(ctx, shop, before)
 	}
 	awaitExpired := func(ctx context.Context, shop *harness.Cluster) {
@@ -101,7 +101,7 @@ var _ = Describe("An expired certificate", Label(Slow, Faults), func() {
 		Expect(w.WaitForMore(ctx, 100, shortly)).To(Succeed(), "connections that exist go on")
 		By("starting cert-manager, which renews it")
 		renewed := time.Now()
-		Expect(kube.ScaleCertManager(ctx, 1)).To(Succeed())
+		Expect(harness.ScaleCertManager(ctx, kube, 1)).To(Succeed())
 		awaitRenewed(ctx, shop, serial)
 		progress("healed %s after cert-manager was started", time.Since(renewed).Round(100*time.Millisecond))
 		Expect(w.Errors()).To(BeEmpty(), "no connection was dropped")
@@ -118,11 +118,11 @@ var _ = Describe("An expired certificate", Label(Slow, Faults), func() {
 		before := status(ctx, shop)
 		serial := shortLived(ctx, shop)
 		awaitExpired(ctx, shop)
-		Expect(shop.ForceDeletePods(ctx)).To(Succeed())
+		Expect(shop.Pods().ForceDeleteAll(ctx)).To(Succeed())
 		Eventually(func() int32 { return status(ctx, shop).ReadyReplicas }).WithContext(ctx).WithTimeout(shortly).Should(BeZero())
 		By("starting cert-manager, which renews it")
 		down := time.Now()
-		Expect(kube.ScaleCertManager(ctx, 1)).To(Succeed())
+		Expect(harness.ScaleCertManager(ctx, kube, 1)).To(Succeed())
 		awaitRenewed(ctx, shop, serial)
 		expectRecovery(ctx, shop, w, down)
 		expectHistory(ctx, shop, before.ClusterUUID)

@@ -11,6 +11,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
+	"github.com/galera-operator/galera-operator/test/harness"
 )
 
 // What was never published: each once, with small sizes.
@@ -73,7 +74,7 @@ var _ = Describe("A benchmark of what was never published", Label(Slow), func() 
 
 	It("measures what a switch of encryption, joins and a backup cost a load", func(ctx SpecContext) {
 		ns := newNamespace(ctx, "bench")
-		objects, err := kube.StartObjectStore(ctx, ns)
+		objects, err := harness.StartObjectStore(ctx, kube, ns)
 		Expect(err).NotTo(HaveOccurred())
 		identity, err := age.GenerateX25519Identity()
 		Expect(err).NotTo(HaveOccurred())

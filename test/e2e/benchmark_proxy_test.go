@@ -39,7 +39,7 @@ func loadProxy(ctx context.Context) (image string) {
 			}
 		}
 	}
-	Expect(kube.LoadOwn(ctx, image)).To(Succeed())
+	Expect(harness.LoadOwn(ctx, image)).To(Succeed())
 	return image
 }
 

@@ -18,7 +18,7 @@ import (
 
 var _ = Describe("A benchmark of connections", Label(Slow), func() {
 	It("goes through SSH, where nothing is in clear, and removes the server and its keys", func(ctx SpecContext) {
-		workers, err := kube.Workers(ctx)
+		workers, err := kube.Hosts().Workers(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		ports := []uint16{portClients, way.SSHPort}
 		capture, err := harness.StartCapture(ctx, workers, ports, "SELECT 1")

@@ -83,13 +83,13 @@ var _ = Describe("A benchmark", Label(Slow), func() {
 			if run.Step == "Measure" && !lost && jobRuns(ctx, b, "-run-001-1") {
 				lost = true
 				progress("killing a database server during the run")
-				Expect(kube.Cluster(b.Namespace, b.Name+"-db").KillServers(ctx, b.Name+"-db-2")).To(Succeed())
+				Expect(kube.Cluster(b.Namespace, b.Name+"-db").Servers().Kill(ctx, b.Name+"-db-2")).To(Succeed())
 			}
 			if at := run.Step + " of " + run.Arm; !killed[at] {
 				killed[at] = true
 				maps.Copy(measured, rawResults(ctx, b))
 				progress("killing the operator at the step %s, with %d results", at, len(measured))
-				Expect(kube.DeleteOperatorPod(ctx)).To(Succeed())
+				Expect(kube.Operator().DeletePod(ctx)).To(Succeed())
 			}
 		})
 		Expect(killed).To(And(HaveKey("Switch of plain"), HaveKey("Measure of plain"), HaveKey("Switch of encrypted"), HaveKey("Measure of encrypted")))
@@ -263,7 +263,7 @@ func watchReplication(ctx context.Context, b *v1alpha1.GaleraBenchmark) *armWatc
 
 func watchArms(ctx context.Context, port uint16, text string) *armWatch {
 	GinkgoHelper()
-	workers, err := kube.Workers(ctx)
+	workers, err := kube.Hosts().Workers(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	capture, err := harness.StartCapture(ctx, workers, []uint16{port}, text)
 	Expect(err).NotTo(HaveOccurred())

@@ -34,6 +34,6 @@ var _ = Describe("A member whose data cannot be read", Label(Slow, Faults), func
 // breakMember damages the data of a member and waits until that is told.
 func breakMember(ctx context.Context, c *harness.Cluster, pod string) {
 	GinkgoHelper()
-	Expect(c.Offline(ctx, pod, func(v harness.Volume) error { return v.Break(ctx) })).To(Succeed())
+	Expect(c.Volumes().Offline(ctx, pod, func(v harness.Volume) error { return v.Break(ctx) })).To(Succeed())
 	awaitMessage(ctx, c, pod, "wsrep-recover", recoverTime)
 }

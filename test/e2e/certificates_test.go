@@ -111,7 +111,7 @@ var _ = Describe("The nodes' certificate, again and again", Label(Slow, Wire), f
 			now = awaitRenewed(ctx, shop, now)
 			if !to.live {
 				Eventually(func(g Gomega) {
-					all, err := shop.Runs(ctx)
+					all, err := shop.Pods().Runs(ctx)
 					g.Expect(err).NotTo(HaveOccurred())
 					for pod, run := range running {
 						g.Expect(all[pod]).NotTo(Equal(run), pod)
@@ -121,7 +121,7 @@ var _ = Describe("The nodes' certificate, again and again", Label(Slow, Wire), f
 			Expect(shop.WaitHealthy(ctx, recoverTime)).To(Succeed())
 			for _, pod := range podNames(ctx, shop) {
 				for _, port := range []string{harness.PortReplication, harness.PortClients} {
-					Expect(shop.KeyKind(ctx, pod, port)).To(Equal(fmt.Sprintf("%s-%d", to.Algorithm, to.Size)), pod+":"+port)
+					Expect(shop.Peers().KeyKind(ctx, pod, port)).To(Equal(fmt.Sprintf("%s-%d", to.Algorithm, to.Size)), pod+":"+port)
 				}
 			}
 			if to.live {
@@ -164,7 +164,7 @@ var _ = Describe("A CA is replaced", Label(Slow, Wire), func() {
 // replaceAndCheck replaces a CA under load, and shows that the old one opens nothing any more.
 func replaceAndCheck(ctx context.Context, shop *harness.Cluster, replace func()) {
 	GinkgoHelper()
-	old, err := shop.GenuinePair(ctx)
+	old, err := shop.Certificates().Genuine(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	before := status(ctx, shop).TLS
 	w := startWriter(ctx, shop, harness.WriterOptions{})
@@ -184,7 +184,7 @@ func replaceAndCheck(ctx context.Context, shop *harness.Cluster, replace func())
 	progress("the old CA forgotten after %s", time.Since(start).Round(time.Millisecond))
 	stopAndCheck(ctx, w, start)
 	for _, pod := range podNames(ctx, shop) {
-		greeting, err := shop.DialPeer(ctx, pod, &old, harness.GreetingTime)
+		greeting, err := shop.Peers().Dial(ctx, pod, &old, harness.GreetingTime)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(greeting.Welcomed).To(BeFalse(), "%s still takes a peer of the old CA", pod)
 	}

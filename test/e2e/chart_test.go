@@ -23,7 +23,7 @@ var _ = Describe("The Helm chart", Label(Slow), func() {
 	It("is installed, upgraded and uninstalled while a cluster serves", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		before, nodes := status(ctx, shop), incarnations(ctx, shop)
-		values, err := kube.ChartValues(ctx)
+		values, err := kube.Installation().ChartValues(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		repository := filepath.Join("..", "..")
 		chart := filepath.Join(repository, "charts", "galera-operator")
@@ -40,7 +40,7 @@ var _ = Describe("The Helm chart", Label(Slow), func() {
 			GinkgoHelper()
 			var uid types.UID
 			eventually(ctx, func(o Gomega) {
-				p, err := kube.OperatorPod(ctx)
+				p, err := kube.Operator().Pod(ctx)
 				o.Expect(err).NotTo(HaveOccurred())
 				o.Expect(p.UID).NotTo(Equal(not), "another operator acts")
 				uid = p.UID
@@ -50,26 +50,26 @@ var _ = Describe("The Helm chart", Label(Slow), func() {
 		}
 
 		progress("the chart takes over from kustomize")
-		Expect(kube.InstallChart(ctx, chart, values)).To(Succeed())
+		Expect(kube.Installation().InstallChart(ctx, chart, values)).To(Succeed())
 		first := acts("")
 		serves()
 
 		progress("the release is upgraded")
 		upgraded := maps.Clone(values)
 		upgraded["podAnnotations"] = map[string]any{"galera-operator.io/test": "upgraded"}
-		Expect(kube.InstallChart(ctx, chart, upgraded)).To(Succeed())
+		Expect(kube.Installation().InstallChart(ctx, chart, upgraded)).To(Succeed())
 		acts(first)
 		serves()
 
 		progress("the release is uninstalled")
-		Expect(kube.UninstallChart(ctx)).To(Succeed())
+		Expect(kube.Installation().UninstallChart(ctx)).To(Succeed())
 		left, err := shop.Get(ctx)
 		Expect(err).NotTo(HaveOccurred(), "the CRD and the GaleraCluster stay")
 		Expect(left.DeletionTimestamp).To(BeNil())
 		serves()
 
 		progress("the chart is installed anew")
-		Expect(kube.InstallChart(ctx, chart, values)).To(Succeed())
+		Expect(kube.Installation().InstallChart(ctx, chart, values)).To(Succeed())
 		acts("")
 		serves()
 		expectHistory(ctx, shop, before.ClusterUUID)
@@ -83,7 +83,7 @@ var _ = Describe("The Helm chart", Label(Slow), func() {
 	}, SpecTimeout(15*time.Minute))
 
 	It("of the commit before is upgraded to this one, and downgraded, and no database is restarted", func(ctx SpecContext) {
-		values, err := kube.ChartValues(ctx)
+		values, err := kube.Installation().ChartValues(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		repository := filepath.Join("..", "..")
 		before := checkoutBefore(ctx)
@@ -91,7 +91,7 @@ var _ = Describe("The Helm chart", Label(Slow), func() {
 		name, tag, _ := strings.Cut(previousOperator, ":")
 		old["image"] = map[string]any{"repository": name, "tag": tag}
 		restoreChart(repository)
-		Expect(kube.InstallChart(ctx, filepath.Join(before, "charts", "galera-operator"), old)).To(Succeed())
+		Expect(kube.Installation().InstallChart(ctx, filepath.Join(before, "charts", "galera-operator"), old)).To(Succeed())
 		build := harness.Build(newNamespace(ctx, "chart"), "shop")
 		// Agents are replaced at once; a restart that another template would take waits.
 		build.Spec.Maintenance = &v1alpha1.MaintenanceSpec{Windows: []v1alpha1.MaintenanceWindow{
@@ -100,24 +100,24 @@ var _ = Describe("The Helm chart", Label(Slow), func() {
 		Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())
 		u := followUpgrade(ctx, shop)
 		this := filepath.Join(repository, "charts", "galera-operator")
-		u.upgraded(ctx, "", func() error { return kube.InstallChart(ctx, this, values) })
+		u.upgraded(ctx, "", func() error { return kube.Installation().InstallChart(ctx, this, values) })
 		u.upgraded(ctx, previousVersion, func() error {
-			return kube.InstallChart(ctx, filepath.Join(before, "charts", "galera-operator"), old)
+			return kube.Installation().InstallChart(ctx, filepath.Join(before, "charts", "galera-operator"), old)
 		})
-		u.upgraded(ctx, "", func() error { return kube.InstallChart(ctx, this, values) })
+		u.upgraded(ctx, "", func() error { return kube.Installation().InstallChart(ctx, this, values) })
 		expectHistory(ctx, shop, u.before.ClusterUUID)
 		stopAndCheck(ctx, u.w, u.start)
 	}, SpecTimeout(15*time.Minute))
 
 	It("with named namespaces sees and may nothing anywhere else", func(ctx SpecContext) {
-		values, err := kube.ChartValues(ctx)
+		values, err := kube.Installation().ChartValues(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		watched, other := newNamespace(ctx, "watched"), newNamespace(ctx, "unwatched")
 		values["watchNamespaces"] = []string{watched}
 		repository := filepath.Join("..", "..")
 		restoreChart(repository)
-		Expect(kube.UndeployOperator(ctx, repository)).To(Succeed(), "its rights everywhere go with it")
-		Expect(kube.InstallChart(ctx, filepath.Join(repository, "charts", "galera-operator"), values)).To(Succeed())
+		Expect(kube.Installation().Undeploy(ctx, repository)).To(Succeed(), "its rights everywhere go with it")
+		Expect(kube.Installation().InstallChart(ctx, filepath.Join(repository, "charts", "galera-operator"), values)).To(Succeed())
 		unseen := create(ctx, harness.Build(other, "unseen", harness.Replicas(1)))
 		seen := create(ctx, harness.Build(watched, "seen", harness.Replicas(1)))
 		Expect(seen.WaitReady(ctx, firstReady)).To(Succeed())
@@ -127,7 +127,7 @@ var _ = Describe("The Helm chart", Label(Slow), func() {
 		Expect(left.Finalizers).To(BeEmpty())
 		for _, resource := range []string{"secrets", "pods", "statefulsets.apps", "galeraclusters.galera-operator.io"} {
 			for ns, want := range map[string]bool{watched: true, other: false} {
-				may, err := kube.OperatorMay(ctx, "list", resource, ns)
+				may, err := kube.Operator().May(ctx, "list", resource, ns)
 				Expect(err).NotTo(HaveOccurred())
 				Expect(may).To(Equal(want), "listing %s in %s", resource, ns)
 			}
@@ -138,8 +138,8 @@ var _ = Describe("The Helm chart", Label(Slow), func() {
 // restoreChart puts the operator of make up back at the end of the spec.
 func restoreChart(repository string) {
 	DeferCleanup(func(ctx SpecContext) {
-		Expect(kube.UninstallChart(ctx)).To(Succeed())
-		Expect(kube.DeployOperator(ctx, repository)).To(Succeed())
+		Expect(kube.Installation().UninstallChart(ctx)).To(Succeed())
+		Expect(kube.Installation().Deploy(ctx, repository)).To(Succeed())
 	}, NodeTimeout(6*time.Minute))
 }
 

@@ -31,7 +31,7 @@ var _ = Describe("A clone", Ordered, Label(Slow, Faults), func() {
 		enforce(ctx) // the Job of another namespace has to get through
 		identity, err = age.GenerateX25519Identity()
 		Expect(err).NotTo(HaveOccurred())
-		objects, err = kube.StartObjectStore(ctx, newNamespace(ctx, "s3"))
+		objects, err = harness.StartObjectStore(ctx, kube, newNamespace(ctx, "s3"))
 		Expect(err).NotTo(HaveOccurred())
 		dev = newNamespace(ctx, "dev")
 		makeStore(ctx, objects, dev, identity)
@@ -103,12 +103,12 @@ var _ = Describe("A clone", Ordered, Label(Slow, Faults), func() {
 		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.AllowedCloneNamespaces = []string{dev} })
 		c := kube.Cluster(dev, "copy")
 		underWay(ctx, c)
-		Expect(kube.KillOperator(ctx)).To(Succeed())
+		Expect(kube.Operator().Kill(ctx)).To(Succeed())
 		Expect(kube.Until(ctx, "the volumes are being filled", backupTime, func(ctx context.Context) (bool, string, error) {
 			r := status(ctx, c).Restore
 			return r != nil && r.Phase != v1alpha1.RestoreFinding, r.Message, nil
 		})).To(Succeed())
-		Expect(kube.KillOperator(ctx)).To(Succeed())
+		Expect(kube.Operator().Kill(ctx)).To(Succeed())
 		Expect(c.WaitReady(ctx, firstReady+2*backupTime)).To(Succeed())
 		stopAndCheck(ctx, w, start)
 		ready(ctx, start)
@@ -121,7 +121,7 @@ var _ = Describe("A clone", Ordered, Label(Slow, Faults), func() {
 		}
 		Expect(s.Restore.Source).To(HavePrefix(status(ctx, shop).ClusterUUID + ":"))
 		Expect(s.ClusterUUID).To(Equal(s.Restore.History), "a history of its own")
-		joins, err := c.Joins(ctx, start)
+		joins, err := c.Joins().Since(ctx, start)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(joins).NotTo(ContainElement("SST"))
 		nothingLeft(ctx, objects, c)

@@ -48,7 +48,7 @@ var _ = Describe("A cluster from the sample file", Label(Core), func() {
 				o.Expect(node.ClusterUUID).NotTo(Equal(galera.ZeroUUID))
 			}
 			// Comparing the primary with the pods' labels.
-			pods, err := shop.Pods(ctx)
+			pods, err := shop.Pods().List(ctx)
 			o.Expect(err).NotTo(HaveOccurred())
 			for _, p := range pods {
 				want := v1alpha1.RoleReplica
@@ -65,11 +65,11 @@ var _ = Describe("A cluster from the sample file", Label(Core), func() {
 
 	It("puts its nodes on different hosts", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
-		workers, err := kube.Workers(ctx)
+		workers, err := kube.Hosts().Workers(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		hosts := map[string]bool{}
 		for _, pod := range podNames(ctx, shop) {
-			host, err := shop.NodeOf(ctx, pod)
+			host, err := shop.Pods().NodeOf(ctx, pod)
 			Expect(err).NotTo(HaveOccurred())
 			hosts[host] = true
 		}

@@ -36,10 +36,10 @@ var _ = Describe("A cluster that went down altogether", Label(Core, Faults), fun
 			}
 		})
 		killed := time.Now()
-		Expect(shop.KillServers(ctx, pods...)).To(Succeed())
+		Expect(shop.Servers().Kill(ctx, pods...)).To(Succeed())
 		expectRecovery(ctx, shop, w, killed)
 		expectHistory(ctx, shop, before.ClusterUUID)
-		joins, err := shop.Joins(ctx, killed)
+		joins, err := shop.Joins().Since(ctx, killed)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(joins).To(HaveLen(len(pods) - 1))
 		Expect(joins).To(HaveEach("SST"), "a node with a part of the statement takes a full copy")

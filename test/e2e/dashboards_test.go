@@ -19,7 +19,7 @@ import (
 var _ = Describe("Dashboards", Label(Slow), func() {
 	It("have no empty panel, with a cluster under load that was switched and backed up", func(ctx SpecContext) {
 		a := watchAlarms(ctx)
-		objects, err := kube.StartObjectStore(ctx, newNamespace(ctx, "s3"))
+		objects, err := harness.StartObjectStore(ctx, kube, newNamespace(ctx, "s3"))
 		Expect(err).NotTo(HaveOccurred())
 		shop := create(ctx, sampleCluster(newNamespace(ctx, "boards")))
 		Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())
@@ -33,10 +33,10 @@ var _ = Describe("Dashboards", Label(Slow), func() {
 		replica, err := shop.Replica(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		lost := time.Now()
-		Expect(shop.DeleteClaim(ctx, replica)).To(Succeed())
-		_, err = shop.DeletePod(ctx, replica)
+		Expect(shop.Volumes().DeleteClaim(ctx, replica)).To(Succeed())
+		_, err = shop.Pods().Delete(ctx, replica)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(shop.WaitJoined(ctx, replica, lost, joinTime)).To(Equal("SST"))
+		Expect(shop.Joins().Wait(ctx, replica, lost, joinTime)).To(Equal("SST"))
 		startWriter(ctx, shop, harness.WriterOptions{Connections: 4})
 		askFor(ctx, shop, "leaf@dashboards")
 

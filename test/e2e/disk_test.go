@@ -11,7 +11,7 @@ import (
 
 var _ = Describe("A full disk", Label(Slow, Faults), func() {
 	It("takes one node away at most, and the node comes back once there is room", func(ctx SpecContext) {
-		disks, err := kube.CreateSmallDisks(ctx, 800)
+		disks, err := harness.CreateSmallDisks(ctx, kube, 800)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func(ctx SpecContext) { Expect(disks.Remove(ctx)).To(Succeed()) })
 		c := create(ctx, harness.Build(newNamespace(ctx, "small"), "small", harness.StorageClass(disks.Class), harness.Size("512Mi")))
@@ -20,7 +20,7 @@ var _ = Describe("A full disk", Label(Slow, Faults), func() {
 		w := startWriter(ctx, c, harness.WriterOptions{Payload: string(make([]byte, 2000))})
 		pod, err := c.Replica(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		host, err := c.NodeOf(ctx, pod)
+		host, err := c.Pods().NodeOf(ctx, pod)
 		Expect(err).NotTo(HaveOccurred())
 
 		full := time.Now()

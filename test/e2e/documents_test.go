@@ -43,12 +43,12 @@ var _ = Describe("The commands in the documents", Label(Slow), func() {
 // ownTutorialNamespace removes what an interrupted run has left, and what this one will leave.
 func ownTutorialNamespace(ctx context.Context) {
 	GinkgoHelper()
-	Expect(kube.DeleteNamespace(ctx, tutorialNamespace)).To(Succeed())
+	Expect(kube.Namespaces().Delete(ctx, tutorialNamespace)).To(Succeed())
 	liveNamespaces = append(liveNamespaces, tutorialNamespace)
 	DeferCleanup(func(ctx SpecContext) {
 		liveNamespaces = slices.DeleteFunc(liveNamespaces, func(n string) bool { return n == tutorialNamespace })
 		if os.Getenv("GALERA_E2E_KEEP") == "" {
-			Expect(kube.DeleteNamespace(ctx, tutorialNamespace)).To(Succeed())
+			Expect(kube.Namespaces().Delete(ctx, tutorialNamespace)).To(Succeed())
 		}
 	}, NodeTimeout(4*time.Minute))
 }

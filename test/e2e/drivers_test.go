@@ -31,7 +31,7 @@ var _ = Describe("Drivers connect", Label(Slow), func() {
 	for _, require := range []string{v1alpha1.RequireTLS, v1alpha1.RequireX509} {
 		It("with what the binding Secret holds, and require: "+require+", before, during and after a rotation", func(ctx SpecContext) {
 			shop := sharedCluster(ctx)
-			Expect(kube.LoadDrivers(ctx)).To(Succeed())
+			Expect(harness.LoadDrivers(ctx)).To(Succeed())
 			const d = "drivers"
 			cl := client(ctx, shop)
 			Expect(cl.Exec(ctx, shop.Name+"-primary", "CREATE OR REPLACE DATABASE "+d,

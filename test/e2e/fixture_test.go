@@ -34,7 +34,7 @@ var liveNamespaces []string
 // that asked for it.
 func makeNamespace(ctx context.Context, prefix string) string {
 	GinkgoHelper()
-	ns, err := kube.CreateNamespace(ctx, prefix)
+	ns, err := kube.Namespaces().Create(ctx, prefix)
 	Expect(err).NotTo(HaveOccurred())
 	liveNamespaces = append(liveNamespaces, ns)
 	return ns
@@ -58,7 +58,7 @@ func removeNamespace(ctx context.Context, ns string) {
 	}
 	expectSpecsUntouched(ctx, ns)
 	found, err := secretsInLogs(ctx, ns)
-	Expect(kube.BeginDeleteNamespace(ctx, ns)).To(Succeed())
+	Expect(kube.Namespaces().BeginDelete(ctx, ns)).To(Succeed())
 	leavingNamespaces = append(leavingNamespaces, ns)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(found).To(BeEmpty(), "secrets in logs")

@@ -13,7 +13,7 @@ import (
 // Storage that stands still for minutes is an everyday fault of networks of disks. MariaDB waits, and goes on.
 var _ = Describe("Frozen disks", Label(Slow, Faults), func() {
 	It("of all nodes, for four minutes, are told and cost no restart", func(ctx SpecContext) {
-		disks, err := kube.CreateFreezableDisks(ctx, 1200)
+		disks, err := harness.CreateFreezableDisks(ctx, kube, 1200)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func(ctx SpecContext) { Expect(disks.Remove(ctx)).To(Succeed()) })
 		c := create(ctx, harness.Build(newNamespace(ctx, "frozen"), "frozen", harness.StorageClass(disks.Class), harness.Size("1Gi")))
@@ -29,7 +29,7 @@ var _ = Describe("Frozen disks", Label(Slow, Faults), func() {
 			awaitMessage(ctx, c, pod, "the data volume has not answered", shortly)
 		}
 		Consistently(func(o Gomega) {
-			pods, err := c.Pods(ctx)
+			pods, err := c.Pods().List(ctx)
 			o.Expect(err).NotTo(HaveOccurred())
 			o.Expect(pods).To(HaveLen(len(before)))
 			for _, p := range pods {

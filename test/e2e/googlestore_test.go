@@ -18,7 +18,7 @@ var _ = Describe("Google Cloud Storage", Ordered, Label(Slow), func() {
 
 	BeforeAll(func(ctx SpecContext) {
 		var err error
-		objects, err = kube.StartGoogleStore(ctx, newNamespace(ctx, "google"))
+		objects, err = harness.StartGoogleStore(ctx, kube, newNamespace(ctx, "google"))
 		Expect(err).NotTo(HaveOccurred())
 		a = &archived{shop: archivedIn(ctx, objects)}
 	}, NodeTimeout(12*time.Minute))

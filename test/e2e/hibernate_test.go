@@ -37,7 +37,7 @@ func hibernate(ctx SpecContext, c *harness.Cluster) {
 	GinkgoHelper()
 	change(ctx, c, func(s *v1alpha1.GaleraClusterSpec) { s.Hibernate = true })
 	Eventually(func() (int, error) {
-		pods, err := c.Pods(ctx)
+		pods, err := c.Pods().List(ctx)
 		return len(pods), err
 	}).WithContext(ctx).WithTimeout(recoverTime).WithPolling(200 * time.Millisecond).Should(BeZero())
 	Expect(c.WaitCondition(ctx, v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonHibernated, shortly)).To(Succeed())

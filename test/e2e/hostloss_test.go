@@ -13,41 +13,41 @@ import (
 var _ = Describe("A lost host", Label(Slow, Faults), func() {
 	DescribeTable("that carried the primary and the operator moves both", func(ctx SpecContext, standby bool) {
 		shop := sharedCluster(ctx)
-		workers, err := kube.Workers(ctx)
+		workers, err := kube.Hosts().Workers(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		if len(workers) < 3 {
 			Skip("needs three hosts")
 		}
 		primary, err := shop.Primary(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		host, err := shop.NodeOf(ctx, primary)
+		host, err := shop.Pods().NodeOf(ctx, primary)
 		Expect(err).NotTo(HaveOccurred())
 		By("moving the operator to " + host)
 		for _, other := range workers {
 			if other != host {
-				Expect(kube.Cordon(ctx, other, true)).To(Succeed())
-				DeferCleanup(func(ctx SpecContext) { Expect(kube.Cordon(ctx, other, false)).To(Succeed()) })
+				Expect(kube.Hosts().Cordon(ctx, other, true)).To(Succeed())
+				DeferCleanup(func(ctx SpecContext) { Expect(kube.Hosts().Cordon(ctx, other, false)).To(Succeed()) })
 			}
 		}
-		Expect(kube.ReplaceOperator(ctx)).To(Succeed())
-		operator, err := kube.OperatorPod(ctx)
+		Expect(kube.Operator().Replace(ctx)).To(Succeed())
+		operator, err := kube.Operator().Pod(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(operator.Spec.NodeName).To(Equal(host))
 		for _, other := range workers {
-			Expect(kube.Cordon(ctx, other, false)).To(Succeed())
+			Expect(kube.Hosts().Cordon(ctx, other, false)).To(Succeed())
 		}
 		if standby {
 			By("moving the replica that waits to another host")
-			Expect(kube.DeleteStandby(ctx)).To(Succeed())
-			Expect(kube.WaitOperator(ctx, shortly)).To(Succeed())
+			Expect(kube.Operator().DeleteStandby(ctx)).To(Succeed())
+			Expect(kube.Operator().Wait(ctx, shortly)).To(Succeed())
 		}
 		Expect(shop.WaitHealthy(ctx, shortly)).To(Succeed())
 
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{})
-		DeferCleanup(func(ctx SpecContext) { Expect(kube.StartNodes(ctx, host)).To(Succeed()) }, NodeTimeout(5*time.Minute))
+		DeferCleanup(func(ctx SpecContext) { Expect(kube.Hosts().Start(ctx, host)).To(Succeed()) }, NodeTimeout(5*time.Minute))
 		killed := time.Now()
-		Expect(kube.KillNode(ctx, host)).To(Succeed())
+		Expect(kube.Hosts().Kill(ctx, host)).To(Succeed())
 		Expect(kube.Until(ctx, "another primary", recoverTime, func(ctx context.Context) (bool, string, error) {
 			now, err := shop.Primary(ctx)
 			return err == nil && now != primary, now, err
@@ -56,7 +56,7 @@ var _ = Describe("A lost host", Label(Slow, Faults), func() {
 		first, _ := w.FirstWriteAfter(killed.Add(time.Second))
 		progress("the first write after %s", first.Sub(killed).Round(time.Second))
 
-		Expect(kube.StartNodes(ctx, host)).To(Succeed())
+		Expect(kube.Hosts().Start(ctx, host)).To(Succeed())
 		Expect(shop.WaitHealthy(ctx, recoverTime)).To(Succeed())
 		stopAndCheck(ctx, w, start)
 	},

@@ -24,9 +24,9 @@ var _ = Describe("Input that cannot work", Label(Core, Input), Ordered, Continue
 	clusters := map[string]*harness.Cluster{}
 
 	BeforeAll(func(ctx SpecContext) {
-		image, err := kube.DefaultImage(ctx)
+		image, err := kube.Operator().DefaultImage(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(kube.LoadVariant(ctx, noProviderImage, image, "USER root", "RUN find / -xdev -name 'libgalera*.so*' -delete")).To(Succeed())
+		Expect(harness.LoadVariant(ctx, noProviderImage, image, "USER root", "RUN find / -xdev -name 'libgalera*.so*' -delete")).To(Succeed())
 		ns = newNamespace(ctx, "input")
 		Expect(kube.Create(ctx, &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "secret-root"}, StringData: map[string]string{"passwort": "x"},

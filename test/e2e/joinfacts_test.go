@@ -33,7 +33,7 @@ func watchGivers(ctx context.Context, c *harness.Cluster, joiner string) givers 
 
 func given(ctx context.Context, c *harness.Cluster, kind string) map[string]int {
 	GinkgoHelper()
-	out, err := c.Given(ctx, kind)
+	out, err := c.Transfers().Given(ctx, kind)
 	Expect(err).NotTo(HaveOccurred())
 	return out
 }
@@ -77,7 +77,7 @@ func joined(ctx context.Context, o Gomega, c *harness.Cluster, pod string) *v1al
 func expectJoins(ctx context.Context, c *harness.Cluster, since time.Time, want types.GomegaMatcher) {
 	GinkgoHelper()
 	eventually(ctx, func(o Gomega) {
-		joins, err := c.Joins(ctx, since)
+		joins, err := c.Joins().Since(ctx, since)
 		o.Expect(err).NotTo(HaveOccurred())
 		o.Expect(joins).To(want)
 	})
@@ -86,7 +86,7 @@ func expectJoins(ctx context.Context, c *harness.Cluster, since time.Time, want 
 // since are the nodes that have given a transfer of a kind since the counts, each as often as it has. The joiner's
 // agent counts anew.
 func (g givers) since(ctx context.Context, o Gomega, kind string, counts map[string]int) (pods []string) {
-	now, err := g.cluster.Given(ctx, kind)
+	now, err := g.cluster.Transfers().Given(ctx, kind)
 	o.Expect(err).NotTo(HaveOccurred())
 	for pod, n := range now {
 		for range n - counts[pod] {

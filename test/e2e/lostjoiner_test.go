@@ -19,13 +19,13 @@ var _ = Describe("A donor by rsync", Label(Slow, Faults), func() {
 			s.StateTransfer.StallTimeout = &metav1.Duration{Duration: time.Minute}
 		}))
 		Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
-		Expect(c.Grow(ctx, data)).To(Succeed())
+		Expect(c.Data().Grow(ctx, data)).To(Succeed())
 		before := status(ctx, c)
 		start := time.Now()
 		w := startWriter(ctx, c, harness.WriterOptions{})
-		DeferCleanup(func(ctx SpecContext) { Expect(kube.Heal(ctx)).To(Succeed()) })
+		DeferCleanup(func(ctx SpecContext) { Expect(kube.Network().Heal(ctx)).To(Succeed()) })
 		// So that the copy is sure to be in its middle when the joiner goes.
-		Expect(kube.CutAfter(ctx, portTransfer, passes)).To(Succeed())
+		Expect(kube.Network().CutAfter(ctx, portTransfer, passes)).To(Succeed())
 		t := loseReplica(ctx, c)
 		Eventually(func(g Gomega) {
 			m, err := c.Member(ctx, t.joiner)
@@ -38,7 +38,7 @@ var _ = Describe("A donor by rsync", Label(Slow, Faults), func() {
 			t.donor = m.Join.Donor
 		}).WithContext(ctx).WithTimeout(joinTime).WithPolling(200 * time.Millisecond).Should(Succeed())
 		By("nothing passing any more between " + t.joiner + " and the others, " + t.donor + " giving to it")
-		Expect(c.Partition(ctx, []string{t.joiner}, t.others)).To(Succeed())
+		Expect(kube.Network().Partition(ctx, c, []string{t.joiner}, t.others)).To(Succeed())
 		gone := time.Now()
 		Consistently(func() bool { return client(ctx, c).NodeState(ctx, t.donor).Synced(2) }).
 			WithContext(ctx).WithTimeout(noticeTime).WithPolling(time.Second).Should(BeFalse(), "the network may come back")
@@ -49,8 +49,8 @@ var _ = Describe("A donor by rsync", Label(Slow, Faults), func() {
 		t.expectQuorum(ctx, w)
 
 		healed := time.Now()
-		Expect(kube.Heal(ctx)).To(Succeed())
-		Expect(c.WaitJoined(ctx, t.joiner, t.lost, 2*recoverTime)).To(Equal("SST"))
+		Expect(kube.Network().Heal(ctx)).To(Succeed())
+		Expect(c.Joins().Wait(ctx, t.joiner, t.lost, 2*recoverTime)).To(Equal("SST"))
 		expectRecovery(ctx, c, w, healed)
 		expectHistory(ctx, c, before.ClusterUUID)
 		t.expectUndisturbed(ctx, w)

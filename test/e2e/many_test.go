@@ -36,9 +36,9 @@ var _ = Describe("Ten clusters", Label(Slow, Faults), func() {
 			writers = append(writers, startWriter(ctx, c, harness.WriterOptions{Connections: 1, Interval: 20 * time.Millisecond}))
 		}
 		killed := time.Now()
-		Expect(kube.KillOperator(ctx)).To(Succeed())
+		Expect(kube.Operator().Kill(ctx)).To(Succeed())
 		for _, c := range clusters {
-			Expect(c.KillServers(ctx, podNames(ctx, c)...)).To(Succeed())
+			Expect(c.Servers().Kill(ctx, podNames(ctx, c)...)).To(Succeed())
 		}
 		dead := time.Now()
 		var first []time.Duration

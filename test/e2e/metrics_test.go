@@ -39,17 +39,17 @@ var _ = Describe("Metrics", func() {
 	It("of nodes and operator are right, linted, and cheap", Label(Core), func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		for _, pod := range podNames(ctx, shop) {
-			before, err := shop.AgentResident(ctx, pod)
+			before, err := shop.Agents().Resident(ctx, pod)
 			Expect(err).NotTo(HaveOccurred())
 			var took []time.Duration
 			var s harness.Scrape
 			for range 20 {
-				s, err = shop.ScrapeAgent(ctx, pod)
+				s, err = shop.Agents().Scrape(ctx, pod)
 				Expect(err).NotTo(HaveOccurred())
 				took = append(took, s.Took)
 			}
 			slices.Sort(took)
-			after, err := shop.AgentResident(ctx, pod)
+			after, err := shop.Agents().Resident(ctx, pod)
 			Expect(err).NotTo(HaveOccurred())
 			progress("%s: a scrape of %d metrics takes %s (%s at most); the agent grew from %d to %d KiB", pod, len(s.Families), took[len(took)/2], took[len(took)-1], before>>10, after>>10)
 			Expect(after - before).To(BeNumerically("<", 10<<20))
@@ -65,7 +65,7 @@ var _ = Describe("Metrics", func() {
 			Expect(size).To(BeNumerically(">=", 1<<20))
 		}
 		eventually(ctx, func(o Gomega) {
-			s, err := kube.ScrapeOperator(ctx)
+			s, err := kube.Operator().Scrape(ctx)
 			o.Expect(err).NotTo(HaveOccurred())
 			of := []string{"namespace", shop.Namespace, "cluster", shop.Name}
 			for name, want := range map[string]float64{"galera_operator_nodes_wanted": 3, "galera_operator_nodes_synced": 3, "galera_operator_agent_up": 1} {
@@ -94,7 +94,7 @@ func expectValues(s harness.Scrape, want map[string]float64) {
 // The real exporter, for what agents do not read.
 var _ = Describe("mysqld_exporter beside the nodes", Label(Slow), func() {
 	It("has an account of its own, serves digests, and no metric of the agent's", func(ctx SpecContext) {
-		Expect(kube.LoadExporter(ctx)).To(Succeed())
+		Expect(harness.LoadExporter(ctx)).To(Succeed())
 		c := sampleCluster(newNamespace(ctx, "exporter"))
 		c.Spec.MariaDB.Config = map[string]intstr.IntOrString{"performance_schema": intstr.FromString("ON")}
 		c.Spec.Monitoring = &v1alpha1.MonitoringSpec{Exporter: &v1alpha1.ExporterSpec{Image: harness.ExporterImage}}
@@ -103,7 +103,7 @@ var _ = Describe("mysqld_exporter beside the nodes", Label(Slow), func() {
 		for _, pod := range podNames(ctx, shop) {
 			runStatements(ctx, shop, pod)
 			eventually(ctx, func(o Gomega) {
-				s, err := shop.ScrapeExporter(ctx, pod)
+				s, err := shop.Servers().ScrapeExporter(ctx, pod)
 				o.Expect(err).NotTo(HaveOccurred())
 				up, _ := s.Value("mysql_up")
 				o.Expect(up).To(Equal(1.0), "the account is there, and may log in")
@@ -111,9 +111,9 @@ var _ = Describe("mysqld_exporter beside the nodes", Label(Slow), func() {
 				_, tables := s.Value("mysql_perf_schema_table_io_waits_total", "schema", "digests", "name", "t")
 				o.Expect([]bool{digests, tables}).To(Equal([]bool{true, true}))
 			})
-			theirs, err := shop.ScrapeExporter(ctx, pod)
+			theirs, err := shop.Servers().ScrapeExporter(ctx, pod)
 			Expect(err).NotTo(HaveOccurred())
-			ours, err := shop.ScrapeAgent(ctx, pod)
+			ours, err := shop.Agents().Scrape(ctx, pod)
 			Expect(err).NotTo(HaveOccurred())
 			var both []string
 			for name := range theirs.Families {
@@ -159,21 +159,21 @@ var _ = Describe("Logs as JSON", Label(Slow), func() {
 	It("come from the operator, the agents and their databases when the operator says so", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		before := runs(ctx, shop)
-		undo, err := kube.SetOperatorArgument(ctx, "--log-format=json")
+		undo, err := kube.Operator().SetArgument(ctx, "--log-format=json")
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func(ctx SpecContext) { Expect(undo(ctx)).To(Succeed()) }, NodeTimeout(4*time.Minute))
 		pod, err := shop.Replica(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		eventually(ctx, func(o Gomega) {
-			text, err := shop.Logs(ctx, pod, 1, false)
+			text, err := shop.Pods().Logs(ctx, pod, 1, false)
 			o.Expect(err).NotTo(HaveOccurred())
 			o.Expect(json.Valid([]byte(text))).To(BeTrue(), text)
 		})
 		Expect(runs(ctx, shop)).To(Equal(before), "no server was restarted")
 		since := time.Now()
-		Expect(shop.KillServers(ctx, pod)).To(Succeed()) // its log has a lot to say
+		Expect(shop.Servers().Kill(ctx, pod)).To(Succeed()) // its log has a lot to say
 		Expect(shop.WaitHealthy(ctx, recoverTime)).To(Succeed())
-		text, err := shop.LogsSince(ctx, pod, since)
+		text, err := shop.Pods().LogsSince(ctx, pod, since)
 		Expect(err).NotTo(HaveOccurred())
 		subsystems := map[any]int{}
 		for line := range strings.Lines(text) {
@@ -194,7 +194,7 @@ var _ = Describe("Logs as JSON", Label(Slow), func() {
 // expectJSON looks at what the operator has said.
 func expectJSON(ctx context.Context) {
 	GinkgoHelper()
-	text, err := kube.OperatorLog(ctx)
+	text, err := kube.Operator().Logs(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	for line := range strings.Lines(text) {
 		Expect(json.Valid([]byte(line))).To(BeTrue(), line)

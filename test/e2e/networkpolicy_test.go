@@ -41,9 +41,9 @@ var _ = Describe("NetworkPolicies that are enforced", Label(Wire), func() {
 		admitOnlyClients(ctx, shop)
 		policies := enforce(ctx)
 		people := bystanders(ctx, shop.Namespace)
-		operator, err := kube.OperatorPod(ctx)
+		operator, err := kube.Operator().Pod(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		pods, err := shop.Pods(ctx)
+		pods, err := shop.Pods().List(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		member, peer := &pods[0], &pods[1]
 
@@ -80,7 +80,7 @@ var _ = Describe("NetworkPolicies that are enforced", Label(Wire), func() {
 
 		By("killing every mariadbd")
 		crashed := time.Now()
-		Expect(pair.KillServers(ctx, podNames(ctx, pair)...)).To(Succeed())
+		Expect(pair.Servers().Kill(ctx, podNames(ctx, pair)...)).To(Succeed())
 		expectRecovery(ctx, pair, w, crashed)
 		By("letting a node join")
 		replica, err := pair.Replica(ctx)
@@ -94,11 +94,11 @@ var _ = Describe("NetworkPolicies that are enforced", Label(Wire), func() {
 
 		By("dialling the arbitrator")
 		people := bystanders(ctx, namespace)
-		operator, err := kube.OperatorPod(ctx)
+		operator, err := kube.Operator().Pod(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		member, err := pair.Pod(ctx, replica)
 		Expect(err).NotTo(HaveOccurred())
-		arbitrators, err := pair.ArbitratorPods(ctx)
+		arbitrators, err := harness.ArbitratorPods(ctx, pair)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(arbitrators).To(HaveLen(1))
 		expectReach(ctx, &arbitrators[0], map[string][]uint16{"member": membersReach, "operator": operatorReach, "client": clientsReach,
@@ -147,7 +147,7 @@ var _ = Describe("NetworkPolicies that are enforced", Label(Wire), func() {
 // enforce makes the nodes do what NetworkPolicies say, until the spec ends.
 func enforce(ctx context.Context) *harness.Enforcement {
 	GinkgoHelper()
-	policies, err := kube.EnforcePolicies(ctx)
+	policies, err := harness.EnforcePolicies(ctx, kube)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func(ctx SpecContext) { Expect(policies.Stop(ctx)).To(Succeed()) }, NodeTimeout(time.Minute))
 	return policies
@@ -199,7 +199,7 @@ func bystanders(ctx context.Context, home string) map[string]*corev1.Pod {
 	}
 	out := map[string]*corev1.Pod{}
 	for who, namespace := range namespaces {
-		pod, err := kube.StartBystander(ctx, namespace, who)
+		pod, err := harness.StartBystander(ctx, kube, namespace, who)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func(ctx SpecContext) {
 			Expect(ctrlclient.IgnoreNotFound(kube.Delete(ctx, pod))).To(Succeed())

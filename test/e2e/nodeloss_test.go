@@ -40,8 +40,8 @@ var _ = Describe("A node that goes down", Label(Core, Faults), func() {
 		primary, err := shop.Primary(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		killed := time.Now()
-		Expect(shop.KillServers(ctx, primary)).To(Succeed())
-		kind, err := shop.WaitJoined(ctx, primary, killed, joinTime)
+		Expect(shop.Servers().Kill(ctx, primary)).To(Succeed())
+		kind, err := shop.Joins().Wait(ctx, primary, killed, joinTime)
 		Expect(err).NotTo(HaveOccurred())
 		// None when it was quicker than the others, which wait before they go on without it.
 		Expect(kind).To(Or(Equal("IST"), Equal("None")))
@@ -53,26 +53,26 @@ var _ = Describe("A node that goes down", Label(Core, Faults), func() {
 		shop := sharedCluster(ctx)
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{Service: shop.Name})
-		DeferCleanup(func(ctx SpecContext) { Expect(kube.ScaleOperator(ctx, harness.OperatorReplicas)).To(Succeed()) })
-		Expect(kube.ScaleOperator(ctx, 0)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(kube.Operator().Scale(ctx, harness.OperatorReplicas)).To(Succeed()) })
+		Expect(kube.Operator().Scale(ctx, 0)).To(Succeed())
 
 		pod, err := shop.Replica(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		old, err := shop.DeletePod(ctx, pod)
+		old, err := shop.Pods().Delete(ctx, pod)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(shop.WaitReplaced(ctx, pod, old, joinTime)).To(Succeed())
+		Expect(shop.Pods().WaitReplaced(ctx, pod, old, joinTime)).To(Succeed())
 		Expect(shop.WaitSynced(ctx, joinTime)).To(Succeed())
 
 		primary, err := shop.Primary(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		killed := time.Now()
-		Expect(shop.KillServers(ctx, primary)).To(Succeed())
+		Expect(shop.Servers().Kill(ctx, primary)).To(Succeed())
 		Eventually(func() error { return client(ctx, shop).NodeState(ctx, primary).Err }).
 			WithContext(ctx).WithTimeout(shortly).WithPolling(100 * time.Millisecond).Should(HaveOccurred())
 		Expect(shop.WaitSynced(ctx, joinTime)).To(Succeed())
 
-		Expect(kube.ScaleOperator(ctx, harness.OperatorReplicas)).To(Succeed())
-		_, err = shop.WaitJoined(ctx, primary, killed, joinTime) // only an operator can tell: the status was well before it came
+		Expect(kube.Operator().Scale(ctx, harness.OperatorReplicas)).To(Succeed())
+		_, err = shop.Joins().Wait(ctx, primary, killed, joinTime) // only an operator can tell: the status was well before it came
 		Expect(err).NotTo(HaveOccurred())
 		Expect(shop.WaitHealthy(ctx, joinTime)).To(Succeed())
 		stopAndCheck(ctx, w, start)

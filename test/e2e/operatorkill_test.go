@@ -18,12 +18,12 @@ var _ = Describe("An operator that is killed", Label(Slow, Faults), func() {
 	It("at every journalled step of a recovery changes nothing in the end", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		before := status(ctx, shop)
-		bootstraps, err := shop.Bootstraps(ctx)
+		bootstraps, err := shop.Joins().Bootstraps(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 		crashed := time.Now()
-		Expect(shop.KillServers(ctx, podNames(ctx, shop)...)).To(Succeed())
+		Expect(shop.Servers().Kill(ctx, podNames(ctx, shop)...)).To(Succeed())
 
 		steps := map[string]bool{journal(before): true}
 		Eventually(func(g Gomega) {
@@ -31,18 +31,18 @@ var _ = Describe("An operator that is killed", Label(Slow, Faults), func() {
 			if step := journal(s); !steps[step] && len(steps) <= mostKills {
 				steps[step] = true
 				progress("killing the operator at: %s", step)
-				g.Expect(kube.KillOperator(ctx)).To(Succeed())
+				g.Expect(kube.Operator().Kill(ctx)).To(Succeed())
 			}
 			g.Expect(s.LastOperation).NotTo(BeNil())
 			g.Expect(s.LastOperation.Epoch).To(BeNumerically(">", before.Epoch), "the recovery is complete")
 		}).WithContext(ctx).WithTimeout(5 * time.Minute).WithPolling(50 * time.Millisecond).Should(Succeed())
 		Expect(len(steps)).To(BeNumerically(">", 2), "the operator was killed in between: %v", steps)
 
-		Expect(kube.WaitOperator(ctx, recoverTime)).To(Succeed())
+		Expect(kube.Operator().Wait(ctx, recoverTime)).To(Succeed())
 		expectRecovery(ctx, shop, w, crashed)
 		expectHistory(ctx, shop, before.ClusterUUID)
 		expectNoFullTransfer(ctx, shop, crashed)
-		after, err := shop.Bootstraps(ctx)
+		after, err := shop.Joins().Bootstraps(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(after-bootstraps).To(Equal(1), "bootstraps for one crash")
 		stopAndCheck(ctx, w, start)

@@ -13,14 +13,14 @@ import (
 var _ = Describe("A stranger on the replication port", Label(Core, Wire), func() {
 	It("is not welcomed without TLS, nor with a certificate of another CA", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
-		genuine, err := shop.GenuinePair(ctx)
+		genuine, err := shop.Certificates().Genuine(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		foreign, err := shop.ForeignPair(ctx)
+		foreign, err := shop.Certificates().Foreign(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		for _, pod := range podNames(ctx, shop) {
 			patience := max(harness.GreetingTime, 3*expectWelcome(ctx, shop, pod, &genuine))
 			for who, pair := range map[string]*harness.Pair{"plaintext": nil, "a foreign CA": &foreign} {
-				greeting, err := shop.DialPeer(ctx, pod, pair, patience)
+				greeting, err := shop.Peers().Dial(ctx, pod, pair, patience)
 				Expect(err).NotTo(HaveOccurred())
 				progress("%s, dialled with %s: %+v", pod, who, greeting)
 				Expect(greeting.Welcomed).To(BeFalse(), "%s, dialled with %s: %s", pod, who, greeting.Refusal)
@@ -30,24 +30,24 @@ var _ = Describe("A stranger on the replication port", Label(Core, Wire), func()
 
 	It("does not become a member without TLS, nor with a certificate of another CA", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
-		image, err := kube.DefaultImage(ctx)
+		image, err := kube.Operator().DefaultImage(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		genuine, err := shop.GenuinePair(ctx)
+		genuine, err := shop.Certificates().Genuine(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		foreign, err := shop.ForeignPair(ctx)
+		foreign, err := shop.Certificates().Foreign(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 		By("starting a real arbitrator with the cluster's own certificate")
 		began := time.Now()
-		joined, output, err := shop.TryArbitrator(ctx, image, &genuine, shortly)
+		joined, output, err := shop.Peers().TryArbitrator(ctx, image, &genuine, shortly)
 		Expect(err).NotTo(HaveOccurred(), output)
 		Expect(joined).To(BeTrue(), output)
 		patience := max(harness.JoiningTime, 2*time.Since(began))
 		for who, pair := range map[string]*harness.Pair{"plaintext": nil, "a foreign CA": &foreign} {
 			Expect(shop.WaitSynced(ctx, joinTime)).To(Succeed(), "by themselves again")
 			By("starting one with " + who)
-			joined, output, err := shop.TryArbitrator(ctx, image, pair, patience)
+			joined, output, err := shop.Peers().TryArbitrator(ctx, image, pair, patience)
 			Expect(err).NotTo(HaveOccurred(), output)
 			Expect(joined).To(BeFalse(), output)
 		}
@@ -61,7 +61,7 @@ func expectWelcome(ctx context.Context, c *harness.Cluster, pod string, pair *ha
 	GinkgoHelper()
 	eventually(ctx, func(o Gomega) {
 		began := time.Now()
-		greeting, err := c.DialPeer(ctx, pod, pair, shortly/4)
+		greeting, err := c.Peers().Dial(ctx, pod, pair, shortly/4)
 		o.Expect(err).NotTo(HaveOccurred())
 		o.Expect(greeting.Welcomed).To(BeTrue(), "%s: %s", pod, greeting.Refusal)
 		took = time.Since(began)

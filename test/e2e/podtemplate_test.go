@@ -16,7 +16,7 @@ var _ = Describe("A pod template", Label(Slow), func() {
 	It("adds a sidecar to running nodes one by one, and takes it away again", func(ctx SpecContext) {
 		shop := create(ctx, harness.Build(newNamespace(ctx, "pods"), "shop"))
 		Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())
-		image, err := kube.DefaultImage(ctx)
+		image, err := kube.Operator().DefaultImage(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 		rolled := func(edit func(*v1alpha1.GaleraClusterSpec), sidecars int) {
@@ -27,7 +27,7 @@ var _ = Describe("A pod template", Label(Slow), func() {
 			}
 			change(ctx, shop, edit)
 			for _, name := range podNames(ctx, shop) {
-				Expect(shop.WaitReplaced(ctx, name, uids[name], upgradeTime)).To(Succeed())
+				Expect(shop.Pods().WaitReplaced(ctx, name, uids[name], upgradeTime)).To(Succeed())
 			}
 			Expect(shop.WaitHealthy(ctx, upgradeTime)).To(Succeed())
 			for _, p := range podsOf(ctx, shop) {
@@ -55,7 +55,7 @@ var _ = Describe("A pod template", Label(Slow), func() {
 
 func podsOf(ctx context.Context, c *harness.Cluster) []corev1.Pod {
 	GinkgoHelper()
-	list, err := c.Pods(ctx)
+	list, err := c.Pods().List(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	return list
 }

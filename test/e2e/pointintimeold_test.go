@@ -16,9 +16,9 @@ var _ = Describe("The archive of a cluster of MariaDB 10.11", Ordered, Label(Slo
 
 	BeforeAll(func(ctx SpecContext) {
 		var err error
-		newer, err = kube.DefaultImage(ctx)
+		newer, err = kube.Operator().DefaultImage(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(kube.LoadOld(ctx)).To(Succeed())
+		Expect(harness.LoadOld(ctx)).To(Succeed())
 		shop, objects := archivedCluster(ctx, func(s *v1alpha1.GaleraClusterSpec) { s.Image = harness.OldImage })
 		a = &archived{shop: shop, objects: objects}
 	}, NodeTimeout(14*time.Minute))

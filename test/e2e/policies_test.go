@@ -41,7 +41,7 @@ var _ = Describe("The policy of TLS", Label(Slow, Wire), func() {
 		shop := sharedCluster(ctx)
 		pod := podNames(ctx, shop)[0]
 		for _, port := range []string{harness.PortReplication, harness.PortClients} {
-			_, err := shop.Handshake(ctx, pod, port, tls.VersionTLS12)
+			_, err := shop.Peers().Handshake(ctx, pod, port, tls.VersionTLS12)
 			Expect(err).To(HaveOccurred(), "TLS 1.2 is refused by default on %s", port)
 		}
 		w := startWriter(ctx, shop, harness.WriterOptions{})
@@ -50,7 +50,7 @@ var _ = Describe("The policy of TLS", Label(Slow, Wire), func() {
 		setMinVersion(ctx, shop, "1.2")
 		for _, port := range []string{harness.PortReplication, harness.PortClients} {
 			for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
-				state, err := shop.Handshake(ctx, pod, port, version)
+				state, err := shop.Peers().Handshake(ctx, pod, port, version)
 				Expect(err).NotTo(HaveOccurred(), "%s on %s", tls.VersionName(version), port)
 				Expect(state.Version).To(Equal(version), port)
 			}
@@ -95,7 +95,7 @@ var _ = Describe("A CA below another one", Label(Slow, Wire), func() {
 		shop := create(ctx, c)
 		Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())
 		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionEncrypted, metav1.ConditionTrue, v1alpha1.ReasonProved, shortly)).To(Succeed())
-		state, err := shop.Handshake(ctx, podNames(ctx, shop)[0], harness.PortReplication, tls.VersionTLS13)
+		state, err := shop.Peers().Handshake(ctx, podNames(ctx, shop)[0], harness.PortReplication, tls.VersionTLS13)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(state.PeerCertificates).To(HaveLen(2), "leaf and intermediate")
 		counts := captureTransfer(ctx, shop)
@@ -140,7 +140,7 @@ func setChannels(ctx context.Context, c *harness.Cluster, transfer v1alpha1.Repl
 // nodes, as servers, chose on each port: other clusters on the same hosts are seen, too.
 func suitesOnTheWire(ctx context.Context, c *harness.Cluster, w *harness.Writer) map[uint16][]uint16 {
 	GinkgoHelper()
-	workers, err := kube.Workers(ctx)
+	workers, err := kube.Hosts().Workers(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	ports := []uint16{portReplication, portIncremental, portTransfer}
 	capture, err := harness.StartCapture(ctx, workers, ports, "")
@@ -149,13 +149,13 @@ func suitesOnTheWire(ctx context.Context, c *harness.Cluster, w *harness.Writer)
 	pod, err := c.Replica(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(loseVolume(ctx, c, pod)).To(Equal("SST"))
-	pods, err := c.Pods(ctx)
+	pods, err := c.Pods().List(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(loseIncrementally(ctx, c, w, pod)).To(Equal("IST"))
 	Expect(c.WaitHealthy(ctx, joinTime)).To(Succeed())
 	counts, err := capture.Stop()
 	Expect(err).NotTo(HaveOccurred())
-	again, err := c.Pods(ctx)
+	again, err := c.Pods().List(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	pods = append(pods, again...) // a pod that is made again has another address
 	out := map[uint16][]uint16{}
@@ -176,7 +176,7 @@ func suitesOnTheWire(ctx context.Context, c *harness.Cluster, w *harness.Writer)
 func captureTransfer(ctx context.Context, c *harness.Cluster) map[uint16]harness.PortCount {
 	GinkgoHelper()
 	marker := "MARKER" + rand.Text()[:8]
-	workers, err := kube.Workers(ctx)
+	workers, err := kube.Hosts().Workers(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	capture, err := harness.StartCapture(ctx, workers, []uint16{portReplication, portTransfer}, marker)
 	Expect(err).NotTo(HaveOccurred())

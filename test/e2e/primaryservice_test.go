@@ -20,19 +20,19 @@ var _ = Describe("The primary", Label(Core, Faults), Serial, func() {
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 		primary, err := shop.Primary(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(func(ctx SpecContext) { Expect(kube.ScaleOperator(ctx, harness.OperatorReplicas)).To(Succeed()) })
-		Expect(kube.ScaleOperator(ctx, 0)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(kube.Operator().Scale(ctx, harness.OperatorReplicas)).To(Succeed()) })
+		Expect(kube.Operator().Scale(ctx, 0)).To(Succeed())
 		before := primaryService(ctx, shop)
 
-		old, err := shop.DeletePod(ctx, primary)
+		old, err := shop.Pods().Delete(ctx, primary)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(shop.WaitReplaced(ctx, primary, old, joinTime)).To(Succeed())
+		Expect(shop.Pods().WaitReplaced(ctx, primary, old, joinTime)).To(Succeed())
 		Expect(w.WaitForMore(ctx, 20, joinTime)).To(Succeed(), "the Service leads to the new pod")
 		cl := client(ctx, shop)
 		Expect(askService(ctx, cl, shop.Name+"-primary", "SELECT @@hostname")).To(Equal(primary))
 		Expect(shop.WaitSynced(ctx, joinTime)).To(Succeed())
 
-		Expect(kube.ScaleOperator(ctx, harness.OperatorReplicas)).To(Succeed())
+		Expect(kube.Operator().Scale(ctx, harness.OperatorReplicas)).To(Succeed())
 		eventually(ctx, func(o Gomega) { // only an operator labels the pod: it has looked
 			p := &corev1.Pod{}
 			o.Expect(kube.Get(ctx, ctrlclient.ObjectKey{Namespace: shop.Namespace, Name: primary}, p)).To(Succeed())

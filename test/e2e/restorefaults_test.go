@@ -21,7 +21,7 @@ var _ = Describe("A restore in trouble", Ordered, Label(Slow, Faults), func() {
 	BeforeAll(func(ctx SpecContext) {
 		identity, err := age.GenerateX25519Identity()
 		Expect(err).NotTo(HaveOccurred())
-		objects, err := kube.StartObjectStore(ctx, newNamespace(ctx, "s3"))
+		objects, err := harness.StartObjectStore(ctx, kube, newNamespace(ctx, "s3"))
 		Expect(err).NotTo(HaveOccurred())
 		shop := sharedCluster(ctx)
 		makeStore(ctx, objects, shop.Namespace, identity)
@@ -43,22 +43,22 @@ var _ = Describe("A restore in trouble", Ordered, Label(Slow, Faults), func() {
 	}
 
 	It("with an image of an earlier series is refused, and nothing is started", Label(Input), func(ctx SpecContext) {
-		Expect(kube.LoadOld(ctx)).To(Succeed())
+		Expect(harness.LoadOld(ctx)).To(Succeed())
 		c := from("older")
 		c.Spec.Replicas, c.Spec.Image = 1, harness.OldImage
 		older := create(ctx, c)
 		expectStalled(ctx, older, v1alpha1.ReasonVersionRefused, "the backup was made by MariaDB 11.8.", "set spec.image to that series or a later one")
-		pods, err := older.Pods(ctx)
+		pods, err := older.Pods().List(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(pods).To(BeEmpty())
 		Expect(older.Delete(ctx)).To(Succeed())
 	}, SpecTimeout(6*time.Minute))
 
 	It("waits for room on full disks, keeps its backup from deletion meanwhile, and goes on", func(ctx SpecContext) {
-		disks, err := kube.CreateSmallDisks(ctx, 800)
+		disks, err := harness.CreateSmallDisks(ctx, kube, 800)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func(ctx SpecContext) { Expect(disks.Remove(ctx)).To(Succeed()) }, NodeTimeout(4*time.Minute))
-		workers, err := kube.Workers(ctx)
+		workers, err := kube.Hosts().Workers(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		for _, w := range workers {
 			Expect(disks.Fill(ctx, w)).To(Succeed())

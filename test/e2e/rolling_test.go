@@ -18,7 +18,7 @@ var _ = Describe("A change of the configuration", Label(Core), func() {
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 		primary, err := shop.Primary(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		down, err := shop.WatchDown(ctx)
+		down, err := harness.WatchDown(ctx, shop)
 		Expect(err).NotTo(HaveOccurred())
 
 		const wanted = "167772160" // 160 MiB
@@ -41,7 +41,7 @@ var _ = Describe("A change of the configuration", Label(Core), func() {
 
 	It("is refused when it touches what the operator owns, and goes on once corrected", Label(Input), func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
-		down, err := shop.WatchDown(ctx)
+		down, err := harness.WatchDown(ctx, shop)
 		Expect(err).NotTo(HaveOccurred())
 		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) {
 			s.MariaDB.Config = withSetting(s.MariaDB.Config, "wsrep_cluster_address", "gcomm://")
@@ -58,7 +58,7 @@ var _ = Describe("A change of the configuration", Label(Core), func() {
 		shop := sharedCluster(ctx)
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{})
-		down, err := shop.WatchDown(ctx)
+		down, err := harness.WatchDown(ctx, shop)
 		Expect(err).NotTo(HaveOccurred())
 		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) {
 			s.MariaDB.Config = withSetting(s.MariaDB.Config, "no_such_setting", "1")

@@ -28,7 +28,7 @@ var _ = Describe("Scaling", Label(Core), func() {
 		expectJoins(ctx, shop, start, And(HaveLen(2), HaveKey("shop-3"), HaveKey("shop-4")))
 		expectSpared(ctx, shop, primary, "shop-3", "shop-4")
 		scale(ctx, shop, 3)
-		Eventually(shop.Runs).WithContext(ctx).WithTimeout(shortly).Should(Equal(before), "no node that stays is restarted")
+		Eventually(shop.Pods().Runs).WithContext(ctx).WithTimeout(shortly).Should(Equal(before), "no node that stays is restarted")
 		Expect(statefulSet(ctx, shop).Spec.Template).To(Equal(template), "no pod is to be replaced")
 		for _, name := range []string{"data-shop-3", "data-shop-4"} {
 			Expect(kube.Get(ctx, ctrlclient.ObjectKey{Namespace: shop.Namespace, Name: name}, &corev1.PersistentVolumeClaim{})).To(Succeed(), "kept")
@@ -82,11 +82,11 @@ var _ = Describe("Scaling all the way", Label(Slow), func() {
 		Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{})
-		Expect(kube.ScaleOperator(ctx, 0)).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) { Expect(kube.ScaleOperator(ctx, harness.OperatorReplicas)).To(Succeed()) })
-		Expect(shop.ForceDeletePods(ctx)).To(Succeed())
+		Expect(kube.Operator().Scale(ctx, 0)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(kube.Operator().Scale(ctx, harness.OperatorReplicas)).To(Succeed()) })
+		Expect(shop.Pods().ForceDeleteAll(ctx)).To(Succeed())
 		Expect(shop.Scale(ctx, 1)).To(Succeed())
-		Expect(kube.ScaleOperator(ctx, harness.OperatorReplicas)).To(Succeed())
+		Expect(kube.Operator().Scale(ctx, harness.OperatorReplicas)).To(Succeed())
 		Expect(shop.WaitHealthy(ctx, recoverTime)).To(Succeed())
 		Expect(status(ctx, shop).Replicas).To(BeEquivalentTo(1))
 		stopAndCheck(ctx, w, start)
@@ -119,7 +119,7 @@ func expectSpared(ctx context.Context, c *harness.Cluster, primary string, joine
 
 func runs(ctx context.Context, c *harness.Cluster) map[string]string {
 	GinkgoHelper()
-	out, err := c.Runs(ctx)
+	out, err := c.Pods().Runs(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	return out
 }

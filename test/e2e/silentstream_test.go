@@ -25,20 +25,20 @@ var _ = Describe("An incremental state transfer", Label(Slow, Faults), func() {
 		Expect(err).NotTo(HaveOccurred())
 		t := watchOthers(ctx, c, joiner)
 		t.lost = time.Now()
-		DeferCleanup(func(ctx SpecContext) { Expect(kube.Heal(ctx)).To(Succeed()) })
-		Expect(c.Offline(ctx, joiner, func(harness.Volume) error {
-			if err := c.Grow(ctx, missed); err != nil {
+		DeferCleanup(func(ctx SpecContext) { Expect(kube.Network().Heal(ctx)).To(Succeed()) })
+		Expect(c.Volumes().Offline(ctx, joiner, func(harness.Volume) error {
+			if err := c.Data().Grow(ctx, missed); err != nil {
 				return err
 			}
-			return kube.CutAfter(ctx, portIncremental, passes)
+			return kube.Network().CutAfter(ctx, portIncremental, passes)
 		})).To(Succeed())
 
 		t.awaitReason(ctx, v1alpha1.ReasonTransferFailed, And(
 			ContainSubstring("IST from"), ContainSubstring("nothing received for 1m0s on an established connection")), 4*time.Minute)
 		t.expectQuorum(ctx, w)
 		healed := time.Now()
-		Expect(kube.Heal(ctx)).To(Succeed())
-		Expect(c.WaitJoined(ctx, joiner, t.lost, recoverTime)).To(Equal("IST"), "what it had and what came is not lost")
+		Expect(kube.Network().Heal(ctx)).To(Succeed())
+		Expect(c.Joins().Wait(ctx, joiner, t.lost, recoverTime)).To(Equal("IST"), "what it had and what came is not lost")
 		expectRecovery(ctx, c, w, healed)
 		expectHistory(ctx, c, before.ClusterUUID)
 		t.expectUndisturbed(ctx, w)

@@ -45,17 +45,17 @@ var _ = Describe("A member that keeps a recovery waiting", Label(Slow, Faults), 
 		Expect(db.Close()).To(Succeed())
 
 		By("damaging its order book while no operator looks")
-		Expect(kube.ScaleOperator(ctx, 0)).To(Succeed())
+		Expect(kube.Operator().Scale(ctx, 0)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) {
 			uncordonAll(ctx) // or it would find no host
-			Expect(kube.ScaleOperator(ctx, 1)).To(Succeed())
+			Expect(kube.Operator().Scale(ctx, 1)).To(Succeed())
 		})
-		v, err := shop.Volume(ctx, "shop-2")
+		v, err := shop.Volumes().Of(ctx, "shop-2")
 		Expect(err).NotTo(HaveOccurred())
-		Expect(shop.ForceDeletePod(ctx, "shop-2")).To(Succeed())
+		Expect(shop.Pods().ForceDelete(ctx, "shop-2")).To(Succeed())
 		Expect(v.DamageOrderBook(ctx)).To(Succeed())
 		uncordonAll(ctx)
-		Expect(kube.ScaleOperator(ctx, 1)).To(Succeed())
+		Expect(kube.Operator().Scale(ctx, 1)).To(Succeed())
 
 		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionQuorumHealthy, metav1.ConditionFalse, v1alpha1.ReasonOrderBookDamaged, recoverTime)).To(Succeed())
 		command := printedApproval(ctx, shop)
@@ -86,8 +86,8 @@ var _ = Describe("A member that keeps a recovery waiting", Label(Slow, Faults), 
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 		hung, err := shop.Replica(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(shop.SignalServer(ctx, hung, syscall.SIGSTOP)).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) { _ = shop.SignalServer(ctx, hung, syscall.SIGCONT) }) // it may be gone
+		Expect(shop.Servers().Signal(ctx, hung, syscall.SIGSTOP)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { _ = shop.Servers().Signal(ctx, hung, syscall.SIGCONT) }) // it may be gone
 		By("killing the others")
 		var others []string
 		for _, name := range podNames(ctx, shop) {
@@ -97,7 +97,7 @@ var _ = Describe("A member that keeps a recovery waiting", Label(Slow, Faults), 
 		}
 		// At once: while others serve, its own agent would kill it after a minute, and it would join them again.
 		killed := time.Now()
-		Expect(shop.KillServers(ctx, others...)).To(Succeed())
+		Expect(shop.Servers().Kill(ctx, others...)).To(Succeed())
 		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonMemberFailed, toldTime)).To(Succeed())
 		AddReportEntry("told", time.Since(killed).Round(time.Second).String())
 		Eventually(func(o Gomega) {
@@ -119,7 +119,7 @@ var _ = Describe("A member that keeps a recovery waiting", Label(Slow, Faults), 
 		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.Replicas = 5 })
 		DeferCleanup(func(ctx SpecContext) { change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.Replicas = 3 }) })
 		Expect(shop.WaitHealthy(ctx, 2*recoverTime)).To(Succeed())
-		Expect(shop.SignalServer(ctx, "shop-4", syscall.SIGSTOP)).To(Succeed())
+		Expect(shop.Servers().Signal(ctx, "shop-4", syscall.SIGSTOP)).To(Succeed())
 		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonMemberFailed, toldTime)).To(Succeed())
 		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.Replicas = 3 })
 		Expect(shop.WaitHealthy(ctx, 2*recoverTime)).To(Succeed())
@@ -149,17 +149,17 @@ func uncordonAll(ctx context.Context) { setCordon(ctx, false) }
 
 func setCordon(ctx context.Context, cordoned bool) {
 	GinkgoHelper()
-	nodes, err := kube.Workers(ctx)
+	nodes, err := kube.Hosts().Workers(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	for _, node := range nodes {
-		Expect(kube.Cordon(ctx, node, cordoned)).To(Succeed())
+		Expect(kube.Hosts().Cordon(ctx, node, cordoned)).To(Succeed())
 	}
 }
 
 // deletePodAndWait deletes a pod that cannot come back while all hosts are cordoned.
 func deletePodAndWait(ctx context.Context, c *harness.Cluster, name string) {
 	GinkgoHelper()
-	old, err := c.DeletePod(ctx, name)
+	old, err := c.Pods().Delete(ctx, name)
 	Expect(err).NotTo(HaveOccurred())
 	Eventually(func() bool {
 		p, err := c.Pod(ctx, name)

@@ -45,10 +45,10 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) {
 	unlock, err := kube.Lock(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(unlock)
-	Expect(kube.Heal(ctx)).To(Succeed(), "removing what an interrupted run has left on the nodes")
-	Expect(kube.LiftPolicies(ctx)).To(Succeed(), "ending the enforcement of policies of an interrupted run")
-	Expect(kube.DeleteLeftovers(ctx)).To(Succeed())
-	Expect(kube.ScaleOperator(ctx, harness.OperatorReplicas)).To(Succeed())
+	Expect(kube.Network().Heal(ctx)).To(Succeed(), "removing what an interrupted run has left on the nodes")
+	Expect(harness.LiftPolicies(ctx, kube)).To(Succeed(), "ending the enforcement of policies of an interrupted run")
+	Expect(kube.Namespaces().DeleteLeftovers(ctx)).To(Succeed())
+	Expect(kube.Operator().Scale(ctx, harness.OperatorReplicas)).To(Succeed())
 }, func(SpecContext) {
 	if kube == nil {
 		connect()
@@ -57,7 +57,7 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) {
 	watching, stop := context.WithCancel(context.Background())
 	DeferCleanup(stop)
 	var err error
-	secrets, err = kube.WatchSecrets(watching)
+	secrets, err = harness.WatchSecrets(watching, kube)
 	Expect(err).NotTo(HaveOccurred())
 }, NodeTimeout(45*time.Minute))
 
@@ -76,7 +76,7 @@ var _ = SynchronizedAfterSuite(func(ctx SpecContext) {
 	dropAlarms(ctx)
 	dropShared(ctx)
 	for _, ns := range leavingNamespaces {
-		Expect(kube.AwaitNamespaceDeleted(ctx, ns)).To(Succeed())
+		Expect(kube.Namespaces().AwaitDeleted(ctx, ns)).To(Succeed())
 	}
 }, func(ctx SpecContext) {
 	if kube == nil {

@@ -22,7 +22,7 @@ var _ = Describe("The encryption of replication", func() {
 		shop := sharedCluster(ctx)
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{})
-		down, err := shop.WatchDown(ctx)
+		down, err := harness.WatchDown(ctx, shop)
 		Expect(err).NotTo(HaveOccurred())
 		for _, to := range []v1alpha1.ReplicationTLS{v1alpha1.TLSDisabled, v1alpha1.TLSRequired} {
 			s := switchReplication(ctx, shop, to, v1alpha1.SwitchRolling)
@@ -121,7 +121,7 @@ func killAtEveryStep(ctx context.Context, c *harness.Cluster) {
 			step := fmt.Sprint(op.ID, op.Step, op.Target, s.TLS.Replication)
 			if !seen[step] {
 				seen[step] = true
-				Expect(kube.ReplaceOperator(ctx)).To(Succeed())
+				Expect(kube.Operator().Replace(ctx)).To(Succeed())
 			}
 			return false
 		}
@@ -134,7 +134,7 @@ func killAtEveryStep(ctx context.Context, c *harness.Cluster) {
 func markersOnReplication(ctx context.Context, c *harness.Cluster) int {
 	GinkgoHelper()
 	marker := "MARKER" + rand.Text()[:8]
-	workers, err := kube.Workers(ctx)
+	workers, err := kube.Hosts().Workers(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	capture, err := harness.StartCapture(ctx, workers, []uint16{portReplication}, marker)
 	Expect(err).NotTo(HaveOccurred())

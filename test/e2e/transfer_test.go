@@ -26,7 +26,7 @@ var _ = Describe("A full state transfer that is cut off", Label(Slow, Faults), f
 			t := beginCopy(ctx, shop)
 			By("killing mariadbd in its middle")
 			killed := time.Now()
-			Expect(shop.KillServers(ctx, c.victims(podNames(ctx, shop), t.joiner, t.donor)...)).To(Succeed())
+			Expect(shop.Servers().Kill(ctx, c.victims(podNames(ctx, shop), t.joiner, t.donor)...)).To(Succeed())
 
 			expectRecovery(ctx, shop, w, killed)
 			expectHistory(ctx, shop, before.ClusterUUID)

@@ -37,7 +37,7 @@ func slowTransfers(ctx context.Context) *harness.Cluster {
 		}
 	}, NodeTimeout(4*time.Minute))
 	change(ctx, shop, limited(slowRate))
-	Expect(shop.Grow(ctx, slowCopy)).To(Succeed())
+	Expect(shop.Data().Grow(ctx, slowCopy)).To(Succeed())
 	Expect(shop.WaitHealthy(ctx, 2*shortly)).To(Succeed(), "all nodes have read the limit")
 	return shop
 }
@@ -74,10 +74,10 @@ func loseReplica(ctx context.Context, c *harness.Cluster) *copying {
 	Expect(err).NotTo(HaveOccurred())
 	out := watchOthers(ctx, c, joiner)
 	out.lost = time.Now()
-	Expect(c.DeleteClaim(ctx, joiner)).To(Succeed())
-	old, err := c.DeletePod(ctx, joiner)
+	Expect(c.Volumes().DeleteClaim(ctx, joiner)).To(Succeed())
+	old, err := c.Pods().Delete(ctx, joiner)
 	Expect(err).NotTo(HaveOccurred())
-	Expect(c.WaitReplaced(ctx, joiner, old, joinTime)).To(Succeed())
+	Expect(c.Pods().WaitReplaced(ctx, joiner, old, joinTime)).To(Succeed())
 	return out
 }
 
@@ -105,12 +105,12 @@ func (t *copying) awaitData(ctx context.Context) {
 		g.Expect(m.Join.Donor).NotTo(BeEmpty())
 		t.donor = m.Join.Donor
 	}).WithContext(ctx).WithTimeout(joinTime).WithPolling(200 * time.Millisecond).Should(Succeed())
-	Expect(t.cluster.Gives(ctx, t.donor)).To(BeTrue(), "%s is to be giving its data", t.donor)
+	Expect(t.cluster.Transfers().Gives(ctx, t.donor)).To(BeTrue(), "%s is to be giving its data", t.donor)
 }
 
 // given counts the full copies the others say they have given, by their names.
 func (t *copying) given(ctx context.Context) (map[string]int, error) {
-	return t.cluster.GivenBy(ctx, "SST", t.others...)
+	return t.cluster.Transfers().GivenBy(ctx, "SST", t.others...)
 }
 
 // expectNoDonorAsked checks for longer than the first pause between attempts that no node gives a copy beyond what was given.
@@ -141,8 +141,8 @@ func (t *copying) awaitReason(ctx context.Context, reason string, says OmegaMatc
 // at once after another, and what an earlier one had left was never taken for data.
 func (t *copying) expectRetries(ctx context.Context, timeout time.Duration) {
 	GinkgoHelper()
-	Expect(t.cluster.WaitJoined(ctx, t.joiner, t.lost, timeout)).To(Equal("SST"))
-	attempts, err := t.cluster.Attempts(ctx, t.joiner, t.lost)
+	Expect(t.cluster.Joins().Wait(ctx, t.joiner, t.lost, timeout)).To(Equal("SST"))
+	attempts, err := t.cluster.Joins().Attempts(ctx, t.joiner, t.lost)
 	Expect(err).NotTo(HaveOccurred())
 	progress("%s has tried %d times: %v", t.joiner, len(attempts), attempts)
 	Expect(len(attempts)).To(BeNumerically(">=", 2), "the first attempt is to have failed")

@@ -20,16 +20,16 @@ const (
 var _ = Describe("A stranger on the port of full transfers", Label(Slow, Wire), func() {
 	It("who pretends to be the donor is turned away, and the node joins all the same", func(ctx SpecContext) {
 		shop := slowTransfers(ctx)
-		foreign, err := shop.ForeignPair(ctx)
+		foreign, err := shop.Certificates().Foreign(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 		t := loseReplica(ctx, shop)
-		intruder, err := shop.StartIntruder(ctx, t.joiner, 6, &foreign, nil)
+		intruder, err := harness.StartIntruder(ctx, shop, t.joiner, 6, &foreign, nil)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func() { intruder.Stop() })
 
-		Expect(shop.WaitJoined(ctx, t.joiner, t.lost, 2*recoverTime)).To(Equal("SST"))
+		Expect(shop.Joins().Wait(ctx, t.joiner, t.lost, 2*recoverTime)).To(Equal("SST"))
 		refusals, taken := intruder.Stop()
 		progress("the intruder was refused %d times: %v", len(refusals), refusals)
 		Expect(refusals).NotTo(BeEmpty(), "the intruder was never there in time")
@@ -41,11 +41,11 @@ var _ = Describe("A stranger on the port of full transfers", Label(Slow, Wire), 
 
 	It("who asks for a copy gets none of it with a certificate of another CA", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
-		image, err := kube.DefaultImage(ctx)
+		image, err := kube.Operator().DefaultImage(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		genuine, err := shop.GenuinePair(ctx)
+		genuine, err := shop.Certificates().Genuine(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		foreign, err := shop.ForeignPair(ctx)
+		foreign, err := shop.Certificates().Foreign(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		donor, err := shop.Replica(ctx)
 		Expect(err).NotTo(HaveOccurred())
@@ -54,7 +54,7 @@ var _ = Describe("A stranger on the port of full transfers", Label(Slow, Wire), 
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 
 		By("showing " + donor + " a certificate of another CA")
-		got, err := shop.AskForCopy(ctx, image, donor, foreign, someCopy, askTime)
+		got, err := shop.Peers().AskForCopy(ctx, image, donor, foreign, someCopy, askTime)
 		Expect(err).NotTo(HaveOccurred(), got.Output)
 		progress("refused with %v", got.Refusals)
 		Expect(got.Bytes).To(BeZero(), got.Output)
@@ -62,7 +62,7 @@ var _ = Describe("A stranger on the port of full transfers", Label(Slow, Wire), 
 		Expect(shop.WaitHealthy(ctx, joinTime)).To(Succeed(), "the donor serves again")
 
 		By("showing it the cluster's own: the test could fail")
-		got, err = shop.AskForCopy(ctx, image, donor, genuine, someCopy, askTime)
+		got, err = shop.Peers().AskForCopy(ctx, image, donor, genuine, someCopy, askTime)
 		Expect(err).NotTo(HaveOccurred(), got.Output)
 		Expect(got.Bytes).To(BeNumerically(">=", someCopy), "refused with %v\n%s", got.Refusals, got.Output)
 		Expect(shop.WaitHealthy(ctx, joinTime)).To(Succeed())
@@ -79,7 +79,7 @@ var _ = Describe("A node with a wrong certificate", Label(Slow, Faults), func() 
 			s.TLS.Replication, s.TLS.StateTransfer = v1alpha1.TLSDisabled, v1alpha1.TLSRequired
 		}))
 		Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
-		wrong, err := c.ForeignMaterial(ctx)
+		wrong, err := c.Certificates().ForeignMaterial(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		start := time.Now()
 		w := startWriter(ctx, c, harness.WriterOptions{})
@@ -90,12 +90,12 @@ var _ = Describe("A node with a wrong certificate", Label(Slow, Faults), func() 
 		Expect(err).NotTo(HaveOccurred())
 
 		By("putting a pair of another CA in place on " + joiner + ", which then loses its data")
-		volume, err := c.Volume(ctx, joiner)
+		volume, err := c.Volumes().Of(ctx, joiner)
 		Expect(err).NotTo(HaveOccurred())
 		t.lost = time.Now()
-		Expect(c.CorruptPair(ctx, joiner, wrong)).To(Succeed())
+		Expect(c.Certificates().Corrupt(ctx, joiner, wrong)).To(Succeed())
 		Expect(volume.Wipe(ctx)).To(Succeed())
-		Expect(c.KillServers(ctx, joiner)).To(Succeed())
+		Expect(c.Servers().Kill(ctx, joiner)).To(Succeed())
 
 		t.awaitReason(ctx, v1alpha1.ReasonMemberFailed, And(
 			MatchRegexp(`certificate verify failed|unknown ca`), ContainSubstring("See the condition CertificatesValid")), joinTime)
@@ -104,7 +104,7 @@ var _ = Describe("A node with a wrong certificate", Label(Slow, Faults), func() 
 		Eventually(t.given).WithContext(ctx).WithTimeout(recoverTime).WithPolling(time.Second).
 			Should(And(HaveKeyWithValue(t.others[0], BeNumerically(">", given[t.others[0]])),
 				HaveKeyWithValue(t.others[1], BeNumerically(">", given[t.others[1]]))), "another donor is asked")
-		attempts, err := c.Attempts(ctx, joiner, t.lost)
+		attempts, err := c.Joins().Attempts(ctx, joiner, t.lost)
 		Expect(err).NotTo(HaveOccurred())
 		progress("attempts: %v", attempts)
 		for i := 1; i < len(attempts); i++ {
@@ -114,9 +114,9 @@ var _ = Describe("A node with a wrong certificate", Label(Slow, Faults), func() 
 
 		By("deleting the pod: its successor takes the pair that is published")
 		mended := time.Now()
-		_, err = c.DeletePod(ctx, joiner)
+		_, err = c.Pods().Delete(ctx, joiner)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(c.WaitJoined(ctx, joiner, mended, recoverTime)).To(Equal("SST"))
+		Expect(c.Joins().Wait(ctx, joiner, mended, recoverTime)).To(Equal("SST"))
 		Expect(c.WaitHealthy(ctx, recoverTime)).To(Succeed())
 		t.expectUndisturbed(ctx, w)
 		stopAndCheck(ctx, w, start)

@@ -29,14 +29,14 @@ var _ = Describe("A new volume that is too small for the data", Label(Slow, Faul
 		})
 		c := create(ctx, harness.Build(newNamespace(ctx, "tight"), "tight", limited(diskRate)))
 		Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
-		Expect(c.Grow(ctx, diskData)).To(Succeed())
+		Expect(c.Data().Grow(ctx, diskData)).To(Succeed())
 		replica, err := c.Replica(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		primary, err := c.Primary(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		data, err := c.BulkSum(ctx, primary)
+		data, err := c.Data().BulkSum(ctx, primary)
 		Expect(err).NotTo(HaveOccurred())
-		disk, err = c.CreateNextDisk(ctx, replica, diskSmall)
+		disk, err = c.Volumes().CreateNextDisk(ctx, replica, diskSmall)
 		Expect(err).NotTo(HaveOccurred())
 		start := time.Now()
 		w := startWriter(ctx, c, harness.WriterOptions{})
@@ -57,7 +57,7 @@ var _ = Describe("A new volume that is too small for the data", Label(Slow, Faul
 		Eventually(t.given).WithContext(ctx).WithTimeout(firstBackoff).Should(Equal(given), "one copy, from one donor")
 		full := time.Now()
 		Expect(disk.Fill(ctx)).To(Succeed())
-		Eventually(func() ([]string, error) { return c.FailedAttempts(ctx, replica, full) }).
+		Eventually(func() ([]string, error) { return c.Joins().FailedAttempts(ctx, replica, full) }).
 			WithContext(ctx).WithTimeout(joinTime).WithPolling(time.Second).Should(ContainElement(And(
 			ContainSubstring("reason="+v1alpha1.ReasonDiskFull), ContainSubstring("from "+t.donor), MatchRegexp("exit code|signal"),
 			ContainSubstring("No space left on device"))), "the reason, and what the programs of the transfer said")
@@ -71,7 +71,7 @@ var _ = Describe("A new volume that is too small for the data", Label(Slow, Faul
 		Expect(c.WaitHealthy(ctx, recoverTime)).To(Succeed())
 		t.expectUndisturbed(ctx, w)
 		for _, pod := range podNames(ctx, c) {
-			Expect(c.BulkSum(ctx, pod)).To(Equal(data), pod)
+			Expect(c.Data().BulkSum(ctx, pod)).To(Equal(data), pod)
 		}
 		stopAndCheck(ctx, w, start)
 	}, SpecTimeout(16*time.Minute))

@@ -22,17 +22,17 @@ var _ = Describe("A full state transfer", Label(Slow, Faults), func() {
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 		t := beginCopy(ctx, shop)
-		DeferCleanup(func(ctx SpecContext) { Expect(kube.Heal(ctx)).To(Succeed()) })
-		Expect(shop.Partition(ctx, []string{t.joiner}, t.others)).To(Succeed())
-		Expect(shop.Gives(ctx, t.donor)).To(BeTrue(), "the network is to be cut in the middle")
+		DeferCleanup(func(ctx SpecContext) { Expect(kube.Network().Heal(ctx)).To(Succeed()) })
+		Expect(kube.Network().Partition(ctx, shop, []string{t.joiner}, t.others)).To(Succeed())
+		Expect(shop.Transfers().Gives(ctx, t.donor)).To(BeTrue(), "the network is to be cut in the middle")
 		Expect(w.WaitForMore(ctx, 200, noticeTime)).To(Succeed(), "the majority must serve")
 		Consistently(func() bool { return client(ctx, shop).NodeState(ctx, t.joiner).Synced(3) }).
 			WithContext(ctx).WithTimeout(noticeTime).WithPolling(time.Second).Should(BeFalse(), "half a copy must not serve")
 		healed := time.Now()
-		Expect(kube.Heal(ctx)).To(Succeed())
+		Expect(kube.Network().Heal(ctx)).To(Succeed())
 
 		// The copy goes on, and does not count in the end: another one follows.
-		Expect(shop.WaitJoined(ctx, t.joiner, t.lost, 2*recoverTime)).To(Equal("SST"))
+		Expect(shop.Joins().Wait(ctx, t.joiner, t.lost, 2*recoverTime)).To(Equal("SST"))
 		expectRecovery(ctx, shop, w, healed)
 		expectHistory(ctx, shop, before.ClusterUUID)
 		expectJoins(ctx, shop, t.lost, HaveKeyWithValue(t.joiner, "SST"))
@@ -46,7 +46,7 @@ var _ = Describe("A full state transfer", Label(Slow, Faults), func() {
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 		t := beginCopy(ctx, shop)
 		By("killing the backup: the donor's server goes on")
-		Expect(shop.KillBackup(ctx, t.donor)).To(Succeed())
+		Expect(shop.Transfers().KillBackup(ctx, t.donor)).To(Succeed())
 
 		t.awaitReason(ctx, v1alpha1.ReasonTransferFailed, And(
 			ContainSubstring("SST from "+t.donor+" failed"), MatchRegexp(`exit code \d+|signal \d+`),
@@ -68,18 +68,18 @@ var _ = Describe("A full state transfer", Label(Slow, Faults), func() {
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 		t := beginCopy(ctx, shop)
 		var gone time.Time
-		Expect(shop.Offline(ctx, t.joiner, func(v harness.Volume) error {
+		Expect(shop.Volumes().Offline(ctx, t.joiner, func(v harness.Volume) error {
 			Expect(v.Has(ctx, "agent/joining.json")).To(BeTrue(), "the note that is kept outside of the directory")
 			gone = time.Now()
 			return v.Disguise(ctx, before.ClusterUUID)
 		})).To(Succeed())
 
-		Expect(shop.WaitJoined(ctx, t.joiner, gone, recoverTime)).To(Equal("SST"))
-		attempts, err := shop.Attempts(ctx, t.joiner, gone)
+		Expect(shop.Joins().Wait(ctx, t.joiner, gone, recoverTime)).To(Equal("SST"))
+		attempts, err := shop.Joins().Attempts(ctx, t.joiner, gone)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(attempts).NotTo(BeEmpty())
 		Expect(attempts[0].Data).To(Equal("Incomplete"))
-		v, err := shop.Volume(ctx, t.joiner)
+		v, err := shop.Volumes().Of(ctx, t.joiner)
 		Expect(err).NotTo(HaveOccurred())
 		for _, trace := range []string{"data/.sst", "agent/joining.json"} {
 			Eventually(v.Has).WithContext(ctx).WithArguments(trace).WithTimeout(shortly).Should(BeFalse(), "%s is left of the transfer", trace)
@@ -114,7 +114,7 @@ var _ = Describe("A full state transfer", Label(Slow, Faults), func() {
 // makeNoSocatImage puts an image on the hosts that has all but socat.
 func makeNoSocatImage(ctx context.Context) {
 	GinkgoHelper()
-	image, err := kube.DefaultImage(ctx)
+	image, err := kube.Operator().DefaultImage(ctx)
 	Expect(err).NotTo(HaveOccurred())
-	Expect(kube.LoadVariant(ctx, noSocatImage, image, "USER root", "RUN find / -xdev -name socat* -type f -delete; find / -xdev -name socat -delete")).To(Succeed())
+	Expect(harness.LoadVariant(ctx, noSocatImage, image, "USER root", "RUN find / -xdev -name socat* -type f -delete; find / -xdev -name socat -delete")).To(Succeed())
 }

@@ -27,16 +27,16 @@ var _ = Describe("Another image", Label(Slow), func() {
 
 	BeforeEach(func(ctx SpecContext) {
 		var err error
-		newer, err = kube.DefaultImage(ctx)
+		newer, err = kube.Operator().DefaultImage(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(kube.LoadOld(ctx)).To(Succeed())
+		Expect(harness.LoadOld(ctx)).To(Succeed())
 	}, NodeTimeout(5*time.Minute))
 
 	It("of a later series is rolled through by IST, with mariadb-upgrade, and there is no way back", func(ctx SpecContext) {
 		shop, w, start := oldCluster(ctx)
 		primary, err := shop.Primary(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		down, err := shop.WatchDown(ctx)
+		down, err := harness.WatchDown(ctx, shop)
 		Expect(err).NotTo(HaveOccurred())
 
 		began := time.Now()
@@ -48,7 +48,7 @@ var _ = Describe("Another image", Label(Slow), func() {
 		Expect(most).To(Equal(1), "at the same time not ready: %v", together)
 		Expect(order).To(ConsistOf(podNames(ctx, shop)), "each node is replaced once")
 		Expect(order[len(order)-1]).To(Equal(primary), "the primary is the last one: %v", order)
-		joins, err := shop.Joins(ctx, began)
+		joins, err := shop.Joins().Since(ctx, began)
 		Expect(err).NotTo(HaveOccurred())
 		progress("joins: %v", joins)
 		Expect(joins).To(HaveLen(3))
@@ -59,7 +59,7 @@ var _ = Describe("Another image", Label(Slow), func() {
 		}
 
 		By("refusing an older series before a node is touched")
-		down, err = shop.WatchDown(ctx)
+		down, err = harness.WatchDown(ctx, shop)
 		Expect(err).NotTo(HaveOccurred())
 		setImage(ctx, shop, harness.OldImage)
 		expectStalled(ctx, shop, v1alpha1.ReasonDowngradeRefused, harness.OldImage, "no node was changed")
@@ -70,7 +70,7 @@ var _ = Describe("Another image", Label(Slow), func() {
 		Expect(most).To(BeZero(), "nothing may be restarted for a refused image: %v", together)
 
 		By("refusing it at the first node when the image's name does not tell")
-		Expect(kube.LoadVariant(ctx, untoldImage, harness.OldImage, "LABEL test=untold")).To(Succeed())
+		Expect(harness.LoadVariant(ctx, untoldImage, harness.OldImage, "LABEL test=untold")).To(Succeed())
 		setImage(ctx, shop, untoldImage)
 		expectStalled(ctx, shop, v1alpha1.ReasonDowngradeRefused, "shop-2", "nothing was touched")
 		Expect(w.WaitForMore(ctx, 20, shortly)).To(Succeed(), "the others go on serving")
@@ -82,8 +82,8 @@ var _ = Describe("Another image", Label(Slow), func() {
 	}, SpecTimeout(15*time.Minute))
 
 	It("that does not work halts the roll at the first node, from where it goes back, and forward", func(ctx SpecContext) {
-		Expect(kube.LoadVariant(ctx, noProviderImage, newer, "USER root", "RUN find / -xdev -name 'libgalera*.so*' -delete")).To(Succeed())
-		Expect(kube.LoadVariant(ctx, crashingImage, newer, "USER root", `RUN mv /usr/sbin/mariadbd /usr/sbin/mariadbd.good && `+
+		Expect(harness.LoadVariant(ctx, noProviderImage, newer, "USER root", "RUN find / -xdev -name 'libgalera*.so*' -delete")).To(Succeed())
+		Expect(harness.LoadVariant(ctx, crashingImage, newer, "USER root", `RUN mv /usr/sbin/mariadbd /usr/sbin/mariadbd.good && `+
 			`printf '#!/bin/sh\ncase "$*" in *--version*|*--help*) exec /usr/sbin/mariadbd.good "$@" ;; esac\necho "[ERROR] broken on purpose" >&2\nexit 7\n' >/usr/sbin/mariadbd && `+
 			`chmod 755 /usr/sbin/mariadbd`)).To(Succeed())
 		shop, w, start := oldCluster(ctx)
@@ -128,7 +128,7 @@ func setImage(ctx context.Context, c *harness.Cluster, image string) {
 // left alone.
 func halted(ctx context.Context, c *harness.Cluster, w *harness.Writer, image, reason string) {
 	GinkgoHelper()
-	down, err := c.WatchDown(ctx)
+	down, err := harness.WatchDown(ctx, c)
 	Expect(err).NotTo(HaveOccurred())
 	setImage(ctx, c, image)
 	Eventually(func() (string, error) {

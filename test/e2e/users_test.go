@@ -109,7 +109,7 @@ func awaitUser(ctx context.Context, u *v1alpha1.GaleraUser, kind, want string) {
 
 func bindingOf(ctx context.Context, c *harness.Cluster, u *v1alpha1.GaleraUser) *harness.Binding {
 	GinkgoHelper()
-	b, err := c.Binding(ctx, u.Namespace, u.Name)
+	b, err := harness.ReadBinding(ctx, c, u.Namespace, u.Name)
 	Expect(err).NotTo(HaveOccurred())
 	return b
 }
@@ -140,7 +140,7 @@ var _ = Describe("An application", Label(Core), func() {
 		})
 		old := bindingOf(ctx, shop, u)
 		// Two rotations: the second waits for the end of the first one's overlap.
-		knocker, err := shop.Knock(ctx, shop.Namespace, "app", time.Now().Add(6*time.Second))
+		knocker, err := harness.StartKnocker(ctx, shop, shop.Namespace, "app", time.Now().Add(6*time.Second))
 		Expect(err).NotTo(HaveOccurred())
 		changeUser(ctx, u, func(u *v1alpha1.GaleraUser) {
 			u.Annotations = map[string]string{v1alpha1.AnnotationRenew: "password@1"}
@@ -178,11 +178,11 @@ var _ = Describe("An application", Label(Core), func() {
 		theirs := bindingOf(ctx, shop, other)
 		Expect(b.With("tls.crt", theirs.Data["tls.crt"]).With("tls.key", theirs.Data["tls.key"]).Login(ctx)).To(MatchError(ContainSubstring("1045")), "the certificate of another user")
 		Expect(b.With("tls.crt", nil).Login(ctx)).To(MatchError(ContainSubstring("1045")), "no certificate")
-		greeting, err := shop.DialPeer(ctx, podNames(ctx, shop)[0], &harness.Pair{Certificate: b.Data["tls.crt"], Key: b.Data["tls.key"]}, harness.GreetingTime)
+		greeting, err := shop.Peers().Dial(ctx, podNames(ctx, shop)[0], &harness.Pair{Certificate: b.Data["tls.crt"], Key: b.Data["tls.key"]}, harness.GreetingTime)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(greeting.Welcomed).To(BeFalse(), "a client's certificate must not open replication")
 
-		knocker, err := shop.Knock(ctx, shop.Namespace, "certified", time.Now().Add(time.Hour))
+		knocker, err := harness.StartKnocker(ctx, shop, shop.Namespace, "certified", time.Now().Add(time.Hour))
 		Expect(err).NotTo(HaveOccurred())
 		issued := &corev1.SecretList{}
 		Expect(kube.List(ctx, issued, ctrlclient.InNamespace(shop.Namespace))).To(Succeed())
@@ -297,7 +297,7 @@ var _ = Describe("Users", Label(Slow, Faults), func() {
 			u.Spec.ClusterRef.Name = shop.Name
 			Expect(kube.Create(ctx, u)).To(Succeed())
 			if i%150 == 149 {
-				Eventually(kube.KillOperator).WithArguments(ctx).WithTimeout(shortly).Should(Succeed())
+				Eventually(kube.Operator().Kill).WithArguments(ctx).WithTimeout(shortly).Should(Succeed())
 			}
 		}
 		Eventually(func() (ready int) {
@@ -322,7 +322,7 @@ var _ = Describe("Users", Label(Slow, Faults), func() {
 	It("are in a cluster restored from a backup of before them, with the passwords of before", func(ctx SpecContext) {
 		identity, err := age.GenerateX25519Identity()
 		Expect(err).NotTo(HaveOccurred())
-		objects, err := kube.StartObjectStore(ctx, newNamespace(ctx, "s3"))
+		objects, err := harness.StartObjectStore(ctx, kube, newNamespace(ctx, "s3"))
 		Expect(err).NotTo(HaveOccurred())
 		ns := newNamespace(ctx, "accounts")
 		makeStore(ctx, objects, ns, identity)
@@ -340,7 +340,7 @@ var _ = Describe("Users", Label(Slow, Faults), func() {
 
 		By("deleting the cluster and its volume, and restoring the backup")
 		Expect(shop.Delete(ctx)).To(Succeed())
-		Expect(shop.DeleteClaim(ctx, "shop-0")).To(Succeed())
+		Expect(shop.Volumes().DeleteClaim(ctx, "shop-0")).To(Succeed())
 		again := harness.Build(ns, "shop", harness.Replicas(1))
 		again.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"}, Backup: &v1alpha1.LocalName{Name: backup.Name}}
 		shop = create(ctx, again)

@@ -36,12 +36,12 @@ var _ = Describe("A lost or wrong volume", Label(Slow, Faults), func() {
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 		lost := "shop-2"
-		DeferCleanup(func(ctx SpecContext) { Expect(kube.ScaleOperator(ctx, harness.OperatorReplicas)).To(Succeed()) })
-		Expect(kube.ScaleOperator(ctx, 0)).To(Succeed())
-		Expect(shop.ScaleSet(ctx, 0)).To(Succeed())
-		Expect(shop.DeleteClaim(ctx, lost)).To(Succeed())
-		Expect(shop.ScaleSet(ctx, 3)).To(Succeed())
-		Expect(kube.ScaleOperator(ctx, harness.OperatorReplicas)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(kube.Operator().Scale(ctx, harness.OperatorReplicas)).To(Succeed()) })
+		Expect(kube.Operator().Scale(ctx, 0)).To(Succeed())
+		Expect(shop.Pods().ScaleSet(ctx, 0)).To(Succeed())
+		Expect(shop.Volumes().DeleteClaim(ctx, lost)).To(Succeed())
+		Expect(shop.Pods().ScaleSet(ctx, 3)).To(Succeed())
+		Expect(kube.Operator().Scale(ctx, harness.OperatorReplicas)).To(Succeed())
 
 		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionQuorumHealthy, metav1.ConditionFalse, v1alpha1.ReasonDataLost, recoverTime)).To(Succeed())
 		expectStalled(ctx, shop, v1alpha1.ReasonDataLost, lost, "shop-0 "+before.ClusterUUID, "shop-1 "+before.ClusterUUID)
@@ -70,7 +70,7 @@ var _ = Describe("A lost or wrong volume", Label(Slow, Faults), func() {
 		snapshot := takeSnapshot(ctx, shop, pod)
 		Expect(shop.WaitHealthy(ctx, joinTime)).To(Succeed())
 		Expect(w.WaitForMore(ctx, 500, shortly)).To(Succeed())
-		Expect(shop.Offline(ctx, pod, func(v harness.Volume) error { return v.Restore(ctx, snapshot) })).To(Succeed())
+		Expect(shop.Volumes().Offline(ctx, pod, func(v harness.Volume) error { return v.Restore(ctx, snapshot) })).To(Succeed())
 		Expect(shop.WaitHealthy(ctx, joinTime)).To(Succeed())
 		stopAndCheck(ctx, w, start)
 	}, SpecTimeout(10*time.Minute))
@@ -85,12 +85,12 @@ var _ = Describe("A lost or wrong volume", Label(Slow, Faults), func() {
 		Expect(shop.WaitHealthy(ctx, joinTime)).To(Succeed())
 		Expect(w.WaitForMore(ctx, 500, shortly)).To(Succeed())
 		crashed := time.Now()
-		Expect(shop.Offline(ctx, pod, func(v harness.Volume) error {
+		Expect(shop.Volumes().Offline(ctx, pod, func(v harness.Volume) error {
 			if err := v.Restore(ctx, snapshot); err != nil {
 				return err
 			}
 			crashed = time.Now()
-			return shop.ForceDeletePods(ctx)
+			return shop.Pods().ForceDeleteAll(ctx)
 		})).To(Succeed())
 		expectRecovery(ctx, shop, w, crashed)
 		expectHistory(ctx, shop, before.ClusterUUID)
@@ -106,12 +106,12 @@ var _ = Describe("A lost or wrong volume", Label(Slow, Faults), func() {
 		Expect(other.WaitReady(ctx, firstReady)).To(Succeed())
 		foreignUUID := status(ctx, other).ClusterUUID
 		hibernate(ctx, other)
-		foreign, err := other.Volume(ctx, "other-0")
+		foreign, err := other.Volumes().Of(ctx, "other-0")
 		Expect(err).NotTo(HaveOccurred())
 
 		pod, err := shop.Replica(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(shop.Offline(ctx, pod, func(v harness.Volume) error { return v.Restore(ctx, foreign) })).To(Succeed())
+		Expect(shop.Volumes().Offline(ctx, pod, func(v harness.Volume) error { return v.Restore(ctx, foreign) })).To(Succeed())
 		expectStalled(ctx, shop, v1alpha1.ReasonForeignData, pod)
 		Expect(w.WaitForMore(ctx, 200, shortly)).To(Succeed(), "the rest must serve on")
 		quorum, err := shop.Condition(ctx, v1alpha1.ConditionQuorumHealthy)
@@ -132,7 +132,7 @@ var _ = Describe("A lost or wrong volume", Label(Slow, Faults), func() {
 // takeSnapshot copies a volume while its node is down.
 func takeSnapshot(ctx context.Context, c *harness.Cluster, pod string) (out harness.Volume) {
 	GinkgoHelper()
-	Expect(c.Offline(ctx, pod, func(v harness.Volume) (err error) {
+	Expect(c.Volumes().Offline(ctx, pod, func(v harness.Volume) (err error) {
 		out, err = v.Snapshot(ctx, fmt.Sprintf("%s-%s", c.Namespace, pod))
 		return err
 	})).To(Succeed())

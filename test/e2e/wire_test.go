@@ -51,7 +51,7 @@ var _ = Describe("On the wire", Label(Core, Wire), func() {
 func captureTraffic(ctx context.Context, c *harness.Cluster) map[uint16]harness.PortCount {
 	GinkgoHelper()
 	marker := "MARKER" + rand.Text()[:8]
-	workers, err := kube.Workers(ctx)
+	workers, err := kube.Hosts().Workers(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	capture, err := harness.StartCapture(ctx, workers, allPorts, marker)
 	Expect(err).NotTo(HaveOccurred())
@@ -87,11 +87,11 @@ func captureTraffic(ctx context.Context, c *harness.Cluster) map[uint16]harness.
 func loseVolume(ctx context.Context, c *harness.Cluster, pod string) string {
 	GinkgoHelper()
 	since := time.Now()
-	Expect(c.DeleteClaim(ctx, pod)).To(Succeed())
-	old, err := c.DeletePod(ctx, pod)
+	Expect(c.Volumes().DeleteClaim(ctx, pod)).To(Succeed())
+	old, err := c.Pods().Delete(ctx, pod)
 	Expect(err).NotTo(HaveOccurred())
-	Expect(c.WaitReplaced(ctx, pod, old, joinTime)).To(Succeed())
-	kind, err := c.WaitJoined(ctx, pod, since, joinTime)
+	Expect(c.Pods().WaitReplaced(ctx, pod, old, joinTime)).To(Succeed())
+	kind, err := c.Joins().Wait(ctx, pod, since, joinTime)
 	Expect(err).NotTo(HaveOccurred())
 	return kind
 }
@@ -100,11 +100,11 @@ func loseVolume(ctx context.Context, c *harness.Cluster, pod string) string {
 func loseIncrementally(ctx context.Context, c *harness.Cluster, w *harness.Writer, pod string) string {
 	GinkgoHelper()
 	since := time.Now()
-	old, err := c.DeletePod(ctx, pod)
+	old, err := c.Pods().Delete(ctx, pod)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(w.WaitForMore(ctx, 50, shortly)).To(Succeed())
-	Expect(c.WaitReplaced(ctx, pod, old, joinTime)).To(Succeed())
-	kind, err := c.WaitJoined(ctx, pod, since, joinTime)
+	Expect(c.Pods().WaitReplaced(ctx, pod, old, joinTime)).To(Succeed())
+	kind, err := c.Joins().Wait(ctx, pod, since, joinTime)
 	Expect(err).NotTo(HaveOccurred())
 	return kind
 }

@@ -15,7 +15,7 @@ import (
 const arbitratorProgram = "garbd"
 
 // votes is the size of the component when all nodes, and the arbitrator where there is one, are in it.
-func (c *Cluster) votes(ctx context.Context) (int, error) {
+func votes(ctx context.Context, c *Cluster) (int, error) {
 	have, err := c.Get(ctx)
 	if err != nil {
 		return 0, err
@@ -26,8 +26,8 @@ func (c *Cluster) votes(ctx context.Context) (int, error) {
 	return int(have.Spec.Replicas), nil
 }
 
-// ArbitratorPods lists the arbitrator's pods that are not on their way out.
-func (c *Cluster) ArbitratorPods(ctx context.Context) ([]corev1.Pod, error) {
+// ArbitratorPods lists a cluster's arbitrator's pods that are not on their way out.
+func ArbitratorPods(ctx context.Context, c *Cluster) ([]corev1.Pod, error) {
 	var list corev1.PodList
 	err := c.Kube.List(ctx, &list, client.InNamespace(c.Namespace), client.MatchingLabels{
 		v1alpha1.LabelCluster: c.Name, "app.kubernetes.io/component": "arbitrator",
@@ -36,8 +36,8 @@ func (c *Cluster) ArbitratorPods(ctx context.Context) ([]corev1.Pod, error) {
 }
 
 // KillArbitrator sends SIGKILL to garbd, and to nothing else.
-func (c *Cluster) KillArbitrator(ctx context.Context) error {
-	pods, err := c.ArbitratorPods(ctx)
+func KillArbitrator(ctx context.Context, c *Cluster) error {
+	pods, err := ArbitratorPods(ctx, c)
 	if err != nil {
 		return err
 	}

@@ -25,8 +25,8 @@ type Copied struct {
 // AskForCopy joins the group as a member without data, with the cluster's genuine certificate, and asks a node for a
 // full copy of its data, to be sent to this machine, where shown is the certificate presented to it. It
 // ends when the donor has refused, when so many bytes have come, or when the time is over.
-func (c *Cluster) AskForCopy(ctx context.Context, image, donor string, shown Pair, enough int64, most time.Duration) (out Copied, err error) {
-	genuine, err := c.GenuinePair(ctx)
+func (c Peers) AskForCopy(ctx context.Context, image, donor string, shown Pair, enough int64, most time.Duration) (out Copied, err error) {
+	genuine, err := c.Certificates().Genuine(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -68,7 +68,7 @@ type receiver struct {
 }
 
 // listenFor listens where a node can reach this machine.
-func (c *Cluster) listenFor(ctx context.Context, pod string, shown Pair, enough int64) (*receiver, error) {
+func (c Peers) listenFor(ctx context.Context, pod string, shown Pair, enough int64) (*receiver, error) {
 	p, err := c.Pod(ctx, pod)
 	if err != nil {
 		return nil, err

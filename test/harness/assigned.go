@@ -4,14 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
-
-	appsv1 "k8s.io/api/apps/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 const (
@@ -66,7 +62,7 @@ spec: {policyName: %[1]s, validationActions: [Deny]}
 `
 
 // AssignUsers makes exactly these namespaces assign a user to pods, and refuse pods that name one.
-func (k *Kube) AssignUsers(ctx context.Context, namespaces ...string) error {
+func (k Namespaces) AssignUsers(ctx context.Context, namespaces ...string) error {
 	text := fmt.Sprintf(assigning, "assigned-users", assignedLabel, AssignedUser)
 	verb := []string{"apply", "--server-side"}
 	if len(namespaces) == 0 {
@@ -90,17 +86,4 @@ func (k *Kube) AssignUsers(ctx context.Context, namespaces ...string) error {
 		}
 	}
 	return nil
-}
-
-// RemoveOperator deletes the operator's Deployment, and waits until it is gone: what it was installed with is not merged into what comes next.
-func (k *Kube) RemoveOperator(ctx context.Context) error {
-	d := &appsv1.Deployment{}
-	d.Namespace, d.Name = OperatorNamespace, OperatorDeployment
-	if err := k.Delete(ctx, d, client.PropagationPolicy("Foreground")); client.IgnoreNotFound(err) != nil {
-		return err
-	}
-	return k.Until(ctx, "the operator is removed", 2*time.Minute, func(ctx context.Context) (bool, string, error) {
-		err := k.Get(ctx, client.ObjectKeyFromObject(d), &appsv1.Deployment{})
-		return apierrors.IsNotFound(err), "", client.IgnoreNotFound(err)
-	})
 }

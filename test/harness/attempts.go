@@ -25,8 +25,8 @@ const notStarted = "mariadbd could not be started"
 
 // Attempts returns when a node has begun to join since a moment, with a server that was started. Its pod's log reaches
 // back to the pod's creation.
-func (c *Cluster) Attempts(ctx context.Context, pod string, since time.Time) ([]Attempt, error) {
-	text, err := c.TimedLogs(ctx, pod, since)
+func (c Joins) Attempts(ctx context.Context, pod string, since time.Time) ([]Attempt, error) {
+	text, err := c.Pods().TimedLogs(ctx, pod, since)
 	if err != nil {
 		return nil, err
 	}
@@ -50,8 +50,8 @@ func (c *Cluster) Attempts(ctx context.Context, pod string, since time.Time) ([]
 }
 
 // FailedAttempts returns what a node's agent has said of attempts that failed since a moment: reason and message.
-func (c *Cluster) FailedAttempts(ctx context.Context, pod string, since time.Time) ([]string, error) {
-	text, err := c.TimedLogs(ctx, pod, since)
+func (c Joins) FailedAttempts(ctx context.Context, pod string, since time.Time) ([]string, error) {
+	text, err := c.Pods().TimedLogs(ctx, pod, since)
 	if err != nil {
 		return nil, err
 	}

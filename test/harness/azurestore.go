@@ -29,19 +29,19 @@ type AzureStore struct {
 }
 
 // StartAzureStore starts one in a namespace that admits restricted pods only.
-func (k *Kube) StartAzureStore(ctx context.Context, namespace string) (*AzureStore, error) {
+func StartAzureStore(ctx context.Context, k *Kube, namespace string) (*AzureStore, error) {
 	image, err := pinned("AZURITE_IMAGE")
 	if err == nil {
-		err = k.made(ctx, "azurite", image)
+		err = made(ctx, "azurite", image)
 	}
 	if err != nil {
 		return nil, err
 	}
 	s := &AzureStore{kube: k, Endpoint: fmt.Sprintf("https://%s.%s.svc:%d", azureAccount, namespace, StorePort), key: accountKey()}
-	if err := k.manifests(ctx, "azurite.yaml", namespace, map[string]string{"NAMESPACE": namespace, "IMAGE": image, "KEY": s.key}); err != nil {
+	if err := manifests(ctx, k, "azurite.yaml", namespace, map[string]string{"NAMESPACE": namespace, "IMAGE": image, "KEY": s.key}); err != nil {
 		return nil, err
 	}
-	ip, err := k.ready(ctx, "the emulator of Azure Blob Storage", namespace, "azure")
+	ip, err := readyPod(ctx, k, "the emulator of Azure Blob Storage", namespace, "azure")
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func accountKey() string { return base64.StdEncoding.EncodeToString([]byte(rand.
 func (s *AzureStore) connect(ctx context.Context, namespace, ip string) error {
 	var plain *http.Client
 	var err error
-	if plain, s.ca, err = s.kube.emulatorClient(ctx, namespace, "azure-tls", ip); err != nil {
+	if plain, s.ca, err = emulatorClient(ctx, s.kube, namespace, "azure-tls", ip); err != nil {
 		return err
 	}
 	key, err := container.NewSharedKeyCredential(azureAccount, s.key)

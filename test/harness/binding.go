@@ -27,8 +27,8 @@ type Binding struct {
 	addr string
 }
 
-// Binding reads a user's binding Secret. Nothing else is used to connect, but the address behind the name in it: this process is no pod.
-func (c *Cluster) Binding(ctx context.Context, namespace, user string) (*Binding, error) {
+// ReadBinding reads a user's binding Secret. Nothing else is used to connect, but the address behind the name in it: this process is no pod.
+func ReadBinding(ctx context.Context, c *Cluster, namespace, user string) (*Binding, error) {
 	var u v1alpha1.GaleraUser
 	if err := c.Kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: user}, &u); err != nil {
 		return nil, err
@@ -111,9 +111,9 @@ type Knocker struct {
 	Failures []string
 }
 
-// Knock starts logging in. The binding of the beginning is used until before, which the overlap of passwords allows.
-func (c *Cluster) Knock(ctx context.Context, namespace, user string, before time.Time) (*Knocker, error) {
-	first, err := c.Binding(ctx, namespace, user)
+// StartKnocker starts logging in. The binding of the beginning is used until before, which the overlap of passwords allows.
+func StartKnocker(ctx context.Context, c *Cluster, namespace, user string, before time.Time) (*Knocker, error) {
+	first, err := ReadBinding(ctx, c, namespace, user)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (c *Cluster) Knock(ctx context.Context, namespace, user string, before time
 	go func() {
 		defer close(k.done)
 		for ctx.Err() == nil {
-			if now, err := c.Binding(ctx, namespace, user); err == nil { // the API server is not what is tested
+			if now, err := ReadBinding(ctx, c, namespace, user); err == nil { // the API server is not what is tested
 				k.note(ctx, "now", now.Login(ctx))
 			}
 			if time.Now().Before(before) {

@@ -6,15 +6,16 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
-	"fmt"
-	"time"
+	"path"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/galera-operator/galera-operator/internal/pki/pkitest"
 )
+
+// runVolume is the name of the volume in memory in which an agent keeps what the server and the transfer scripts run with.
+const runVolume = "run"
 
 // Pair is a certificate with its key and what its holder trusts, in PEM.
 type Pair struct {
@@ -23,38 +24,44 @@ type Pair struct {
 	CA          []byte
 }
 
-func (c *Cluster) secret(ctx context.Context, suffix string) (*corev1.Secret, error) {
+// Certificates are those of a cluster's nodes, and what a test puts in their place.
+type Certificates struct{ *Cluster }
+
+// Certificates returns the handle of the certificates of the cluster's nodes.
+func (c *Cluster) Certificates() Certificates { return Certificates{c} }
+
+func (c Certificates) secret(ctx context.Context, suffix string) (*corev1.Secret, error) {
 	s := &corev1.Secret{}
 	return s, c.Kube.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.Name + suffix}, s)
 }
 
-// GenuinePair returns the pair that the cluster's nodes are given.
-func (c *Cluster) GenuinePair(ctx context.Context) (Pair, error) { return c.pair(ctx, "-tls") }
+// Genuine returns the pair that the cluster's nodes are given.
+func (c Certificates) Genuine(ctx context.Context) (Pair, error) { return c.pair(ctx, "-tls") }
 
 // Issued returns the pair that cert-manager has written.
-func (c *Cluster) Issued(ctx context.Context) (Pair, error) { return c.pair(ctx, "-issued") }
+func (c Certificates) Issued(ctx context.Context) (Pair, error) { return c.pair(ctx, "-issued") }
 
-func (c *Cluster) pair(ctx context.Context, suffix string) (Pair, error) {
+func (c Certificates) pair(ctx context.Context, suffix string) (Pair, error) {
 	s, err := c.secret(ctx, suffix)
 	return Pair{Certificate: s.Data["tls.crt"], Key: s.Data["tls.key"], CA: s.Data["ca.crt"]}, err
 }
 
-// ForeignPair makes a pair that looks like the cluster's own in everything but the CA: names,
+// Foreign makes a pair that looks like the cluster's own in everything but the CA: names,
 // usages, dates. It trusts the cluster's CA, so that only the other side can refuse.
-func (c *Cluster) ForeignPair(ctx context.Context) (Pair, error) {
+func (c Certificates) Foreign(ctx context.Context) (Pair, error) {
 	pair, genuine, err := c.foreign(ctx)
 	pair.CA = bytes.Clone(genuine.CA)
 	return pair, err
 }
 
 // ForeignMaterial is a foreign pair that trusts its own CA alone: right in itself, and unknown to the cluster.
-func (c *Cluster) ForeignMaterial(ctx context.Context) (Pair, error) {
+func (c Certificates) ForeignMaterial(ctx context.Context) (Pair, error) {
 	pair, _, err := c.foreign(ctx)
 	return pair, err
 }
 
-func (c *Cluster) foreign(ctx context.Context) (pair, genuine Pair, err error) {
-	genuine, err = c.GenuinePair(ctx)
+func (c Certificates) foreign(ctx context.Context) (pair, genuine Pair, err error) {
+	genuine, err = c.Genuine(ctx)
 	if err != nil {
 		return Pair{}, Pair{}, err
 	}
@@ -69,8 +76,8 @@ func (c *Cluster) foreign(ctx context.Context) (pair, genuine Pair, err error) {
 
 // Issue makes a pair by the cluster's own private CA, as cert-manager would. Without names it gets those
 // of the pair in use.
-func (c *Cluster) Issue(ctx context.Context, leaf pkitest.Leaf) (Pair, error) {
-	genuine, err := c.GenuinePair(ctx)
+func (c Certificates) Issue(ctx context.Context, leaf pkitest.Leaf) (Pair, error) {
+	genuine, err := c.Genuine(ctx)
 	if err != nil {
 		return Pair{}, err
 	}
@@ -104,7 +111,7 @@ func namesOf(p Pair) ([]string, error) {
 }
 
 // Hand puts a pair where cert-manager puts what it issues. cert-manager must be stopped, or it issues another.
-func (c *Cluster) Hand(ctx context.Context, p Pair) error {
+func (c Certificates) Hand(ctx context.Context, p Pair) error {
 	s, err := c.secret(ctx, "-issued")
 	if err != nil {
 		return err
@@ -113,21 +120,23 @@ func (c *Cluster) Hand(ctx context.Context, p Pair) error {
 	return c.Kube.Update(ctx, s)
 }
 
-// ScaleCertManager runs that many cert-managers, and waits until it is so.
-func (k *Kube) ScaleCertManager(ctx context.Context, replicas int32) error {
-	at := client.ObjectKey{Namespace: "cert-manager", Name: "cert-manager"}
-	d := &appsv1.Deployment{}
-	if err := k.Get(ctx, at, d); err != nil {
+// Corrupt puts another pair where a running pod's server and transfer scripts read theirs, with the CA it trusts.
+// Nothing is published: the agent believes that what it has installed is still there.
+func (c Certificates) Corrupt(ctx context.Context, pod string, pair Pair) error {
+	p, err := c.Pod(ctx, pod)
+	if err != nil {
 		return err
 	}
-	want := d.DeepCopy()
-	want.Spec.Replicas = &replicas
-	if err := k.Patch(ctx, want, client.MergeFrom(d)); err != nil {
-		return err
+	dir := path.Join("/var/lib/kubelet/pods", string(p.UID), "volumes/kubernetes.io~empty-dir", runVolume, "tls")
+	for name, data := range map[string][]byte{
+		"tls.crt": pair.Certificate, "tls.key": pair.Key, "ca.crt": pair.CA, "transfer-ca.crt": pair.CA,
+	} {
+		file := path.Join(dir, name)
+		// Only what is there is written over: it keeps its owner, and a path that is wrong shows.
+		_, err := DockerWithInput(ctx, string(data), "exec", "-i", p.Spec.NodeName, "sh", "-euc", `test -f "$1"; cat >"$1"`, "sh", file)
+		if err != nil {
+			return err
+		}
 	}
-	return k.Until(ctx, fmt.Sprintf("%d cert-managers run", replicas), time.Minute, func(ctx context.Context) (bool, string, error) {
-		err := k.Get(ctx, at, d)
-		return err == nil && d.Status.ObservedGeneration >= d.Generation && d.Status.Replicas == replicas && d.Status.ReadyReplicas == replicas,
-			fmt.Sprintf("%d pods, %d ready", d.Status.Replicas, d.Status.ReadyReplicas), err
-	})
+	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -51,8 +53,18 @@ func (c *Cluster) Change(ctx context.Context, change func(*v1alpha1.GaleraCluste
 	return c.Kube.Patch(ctx, want, client.MergeFrom(have))
 }
 
-// LoseStatus empties the status, as a restore of the resource from a backup does.
-func (c *Cluster) LoseStatus(ctx context.Context) error {
+// Scale does what kubectl scale does.
+func (c *Cluster) Scale(ctx context.Context, replicas int32) error {
+	have, err := c.Get(ctx)
+	if err != nil {
+		return err
+	}
+	s := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: c.Name, Namespace: c.Namespace}, Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
+	return c.Kube.SubResource("scale").Update(ctx, have, client.WithSubResourceBody(s))
+}
+
+// LoseStatus empties a cluster's status, as a restore of the resource from a backup does.
+func LoseStatus(ctx context.Context, c *Cluster) error {
 	patch := []byte(`[{"op":"replace","path":"/status","value":{}}]`)
 	have := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Name}}
 	return c.Kube.Status().Patch(ctx, have, client.RawPatch(types.JSONPatchType, patch))
@@ -68,7 +80,7 @@ func (c *Cluster) Delete(ctx context.Context) error {
 		return err
 	}
 	return c.Kube.Until(ctx, "deleting "+c.Name, 3*time.Minute, func(ctx context.Context) (bool, string, error) {
-		pods, err := c.Pods(ctx)
+		pods, err := c.Pods().List(ctx)
 		return err == nil && len(pods) == 0, fmt.Sprintf("%d pods left", len(pods)), err
 	})
 }
@@ -131,6 +143,12 @@ func (c *Cluster) PodNames(ctx context.Context) ([]string, error) {
 		out = append(out, fmt.Sprintf("%s-%d", c.Name, i))
 	}
 	return out, nil
+}
+
+// Pod reads one pod.
+func (c *Cluster) Pod(ctx context.Context, name string) (*corev1.Pod, error) {
+	p := &corev1.Pod{}
+	return p, c.Kube.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, p)
 }
 
 // Primary returns the pod behind the Service NAME-primary, as the status names it.

@@ -32,10 +32,10 @@ type DownWatch struct {
 const readyTime = 30 * time.Second
 
 // WatchDown begins to follow a cluster that is healthy, as soon as all its pods are ready.
-func (c *Cluster) WatchDown(ctx context.Context) (*DownWatch, error) {
+func WatchDown(ctx context.Context, c *Cluster) (*DownWatch, error) {
 	d := &DownWatch{}
 	err := c.Kube.Until(ctx, "all pods ready", readyTime, func(ctx context.Context) (bool, string, error) {
-		pods, err := c.Pods(ctx)
+		pods, err := c.Pods().List(ctx)
 		if err != nil {
 			return false, "", err
 		}

@@ -26,53 +26,62 @@ const (
 func (k *Kube) Dump(ctx context.Context, namespace string, w io.Writer) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	p := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }
-	p("======== namespace %s at %s", namespace, time.Now().Format(time.TimeOnly))
-	k.dumpClusters(ctx, namespace, p)
-	k.dumpPods(ctx, namespace, p)
-	k.dumpClaims(ctx, namespace, p)
-	k.dumpEvents(ctx, namespace, p)
-	k.dumpOperator(ctx, p)
+	d := dump{Kube: k, namespace: namespace, w: w}
+	d.say("======== namespace %s at %s", namespace, time.Now().Format(time.TimeOnly))
+	d.clusters(ctx)
+	d.pods(ctx)
+	d.claims(ctx)
+	d.events(ctx)
+	d.operator(ctx)
 }
 
-func (k *Kube) dumpClusters(ctx context.Context, namespace string, p func(string, ...any)) {
+// dump is one that is being written.
+type dump struct {
+	*Kube
+	namespace string
+	w         io.Writer
+}
+
+func (d dump) say(format string, args ...any) { _, _ = fmt.Fprintf(d.w, format+"\n", args...) }
+
+func (d dump) clusters(ctx context.Context) {
 	var list v1alpha1.GaleraClusterList
-	if err := k.List(ctx, &list, client.InNamespace(namespace)); err != nil {
-		p("no clusters: %v", err)
+	if err := d.List(ctx, &list, client.InNamespace(d.namespace)); err != nil {
+		d.say("no clusters: %v", err)
 	}
 	for i := range list.Items {
 		c := &list.Items[i]
 		c.ManagedFields = nil
 		text, err := yaml.Marshal(map[string]any{"annotations": c.Annotations, "spec": c.Spec, "status": c.Status})
-		p("---- GaleraCluster %s (generation %d) %v\n%s", c.Name, c.Generation, err, text)
+		d.say("---- GaleraCluster %s (generation %d) %v\n%s", c.Name, c.Generation, err, text)
 	}
 }
 
-func (k *Kube) dumpPods(ctx context.Context, namespace string, p func(string, ...any)) {
+func (d dump) pods(ctx context.Context) {
 	var list corev1.PodList
-	if err := k.List(ctx, &list, client.InNamespace(namespace)); err != nil {
-		p("no pods: %v", err)
+	if err := d.List(ctx, &list, client.InNamespace(d.namespace)); err != nil {
+		d.say("no pods: %v", err)
 	}
 	for i := range list.Items {
 		pod := &list.Items[i]
-		p("---- Pod %s on %s: %s, ready %t, role %q, restarts %d, address %s, terminating %t", pod.Name, pod.Spec.NodeName, pod.Status.Phase,
+		d.say("---- Pod %s on %s: %s, ready %t, role %q, restarts %d, address %s, terminating %t", pod.Name, pod.Spec.NodeName, pod.Status.Phase,
 			PodReady(pod), pod.Labels[v1alpha1.LabelRole], restarts(pod), pod.Status.PodIP, pod.DeletionTimestamp != nil)
 		for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 			if s.State.Waiting != nil {
-				p("container %s waits: %s %s", s.Name, s.State.Waiting.Reason, s.State.Waiting.Message)
+				d.say("container %s waits: %s %s", s.Name, s.State.Waiting.Reason, s.State.Waiting.Message)
 			}
 		}
 		for _, c := range pod.Spec.Containers {
 			if restarts(pod) > 0 {
-				k.dumpLog(ctx, pod, c.Name, dumpDatabaseLines, true, p)
+				d.log(ctx, pod, c.Name, dumpDatabaseLines, true)
 			}
-			k.dumpLog(ctx, pod, c.Name, dumpDatabaseLines, false, p)
+			d.log(ctx, pod, c.Name, dumpDatabaseLines, false)
 		}
 	}
 }
 
-func (k *Kube) dumpLog(ctx context.Context, pod *corev1.Pod, container string, lines int64, previous bool, p func(string, ...any)) {
-	text, err := k.podLogs(ctx, pod.Namespace, pod.Name, container, lines, previous)
+func (d dump) log(ctx context.Context, pod *corev1.Pod, container string, lines int64, previous bool) {
+	text, err := d.podLogs(ctx, pod.Namespace, pod.Name, container, lines, previous)
 	if err != nil {
 		text = err.Error()
 	}
@@ -80,23 +89,23 @@ func (k *Kube) dumpLog(ctx context.Context, pod *corev1.Pod, container string, l
 	if previous {
 		title = "log before the restart"
 	}
-	p("-- %s of %s/%s\n%s", title, pod.Name, container, strings.TrimRight(text, "\n"))
+	d.say("-- %s of %s/%s\n%s", title, pod.Name, container, strings.TrimRight(text, "\n"))
 }
 
-func (k *Kube) dumpClaims(ctx context.Context, namespace string, p func(string, ...any)) {
+func (d dump) claims(ctx context.Context) {
 	var list corev1.PersistentVolumeClaimList
-	if err := k.List(ctx, &list, client.InNamespace(namespace)); err != nil {
-		p("no claims: %v", err)
+	if err := d.List(ctx, &list, client.InNamespace(d.namespace)); err != nil {
+		d.say("no claims: %v", err)
 	}
 	for _, c := range list.Items {
-		p("---- Claim %s: %s, volume %s", c.Name, c.Status.Phase, c.Spec.VolumeName)
+		d.say("---- Claim %s: %s, volume %s", c.Name, c.Status.Phase, c.Spec.VolumeName)
 	}
 }
 
-func (k *Kube) dumpEvents(ctx context.Context, namespace string, p func(string, ...any)) {
+func (d dump) events(ctx context.Context) {
 	var list corev1.EventList
-	if err := k.List(ctx, &list, client.InNamespace(namespace)); err != nil {
-		p("no events: %v", err)
+	if err := d.List(ctx, &list, client.InNamespace(d.namespace)); err != nil {
+		d.say("no events: %v", err)
 	}
 	at := func(e *corev1.Event) time.Time {
 		if !e.EventTime.IsZero() {
@@ -105,22 +114,22 @@ func (k *Kube) dumpEvents(ctx context.Context, namespace string, p func(string, 
 		return e.LastTimestamp.Time
 	}
 	slices.SortFunc(list.Items, func(a, b corev1.Event) int { return at(&a).Compare(at(&b)) })
-	p("---- Events")
+	d.say("---- Events")
 	for i := range list.Items {
 		e := &list.Items[i]
-		p("%s %s %s/%s %s: %s", at(e).Format(time.TimeOnly), e.Type, e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Reason, e.Message)
+		d.say("%s %s %s/%s %s: %s", at(e).Format(time.TimeOnly), e.Type, e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Reason, e.Message)
 	}
 }
 
-func (k *Kube) dumpOperator(ctx context.Context, p func(string, ...any)) {
-	pods, err := k.operatorPods(ctx)
+func (d dump) operator(ctx context.Context) {
+	pods, err := d.Operator().pods(ctx)
 	if err != nil {
-		p("no operator: %v", err)
+		d.say("no operator: %v", err)
 	}
 	for i := range pods {
 		pod := &pods[i]
-		p("---- Operator %s on %s: %s, ready %t, restarts %d", pod.Name, pod.Spec.NodeName, pod.Status.Phase, PodReady(pod), restarts(pod))
-		k.dumpLog(ctx, pod, pod.Spec.Containers[0].Name, dumpOperatorLines, false, p)
+		d.say("---- Operator %s on %s: %s, ready %t, restarts %d", pod.Name, pod.Spec.NodeName, pod.Status.Phase, PodReady(pod), restarts(pod))
+		d.log(ctx, pod, pod.Spec.Containers[0].Name, dumpOperatorLines, false)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // emulatorClient is a client of this machine, which reaches the pod of an object store and does not know its name, and the CA by which it verifies the pod.
-func (k *Kube) emulatorClient(ctx context.Context, namespace, secret, ip string) (plain *http.Client, ca []byte, err error) {
+func emulatorClient(ctx context.Context, k *Kube, namespace, secret, ip string) (plain *http.Client, ca []byte, err error) {
 	pair := &corev1.Secret{}
 	if err := k.Get(ctx, client.ObjectKey{Namespace: namespace, Name: secret}, pair); err != nil {
 		return nil, nil, err

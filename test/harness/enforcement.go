@@ -35,7 +35,7 @@ type Enforcement struct {
 }
 
 // EnforcePolicies begins to enforce all NetworkPolicies on all nodes, and returns when they are in force.
-func (k *Kube) EnforcePolicies(ctx context.Context) (*Enforcement, error) {
+func EnforcePolicies(ctx context.Context, k *Kube) (*Enforcement, error) {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e := &Enforcement{kube: k, factory: informers.NewSharedInformerFactory(k.Clientset, 0), changed: make(chan struct{}, 1),
 		cancel: cancel, applied: map[string]string{}}
@@ -220,11 +220,11 @@ func parseRefusals(text string) []Refusal {
 func (e *Enforcement) Stop(ctx context.Context) error {
 	e.cancel()
 	e.done.Wait()
-	return e.kube.LiftPolicies(ctx)
+	return LiftPolicies(ctx, e.kube)
 }
 
 // LiftPolicies removes from all nodes the rules that an Enforcement, also one of an interrupted run, has put there.
-func (k *Kube) LiftPolicies(ctx context.Context) error {
+func LiftPolicies(ctx context.Context, k *Kube) error {
 	var list corev1.NodeList
 	if err := k.List(ctx, &list); err != nil {
 		return err
@@ -234,10 +234,4 @@ func (k *Kube) LiftPolicies(ctx context.Context) error {
 		errs = append(errs, onNodeNft(ctx, node.Name, netpolicy.None()))
 	}
 	return errors.Join(errs...)
-}
-
-// onNodeNft gives a node commands for nftables.
-func onNodeNft(ctx context.Context, node, commands string) error {
-	_, err := DockerWithInput(ctx, commands, "exec", "-i", node, "nft", "-f", "-")
-	return err
 }

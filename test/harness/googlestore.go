@@ -28,10 +28,10 @@ type GoogleStore struct {
 }
 
 // StartGoogleStore starts one in a namespace that admits restricted pods only.
-func (k *Kube) StartGoogleStore(ctx context.Context, namespace string) (*GoogleStore, error) {
+func StartGoogleStore(ctx context.Context, k *Kube, namespace string) (*GoogleStore, error) {
 	image, err := pinned("GOOGLE_STORE_IMAGE")
 	if err == nil {
-		err = k.made(ctx, "google-store", image)
+		err = made(ctx, "google-store", image)
 	}
 	if err != nil {
 		return nil, err
@@ -41,11 +41,11 @@ func (k *Kube) StartGoogleStore(ctx context.Context, namespace string) (*GoogleS
 	if s.key, _, err = storetest.NewKey(s.Endpoint); err != nil {
 		return nil, err
 	}
-	err = k.manifests(ctx, "google-store.yaml", namespace, map[string]string{"NAMESPACE": namespace, "IMAGE": image, "KEY": base64.StdEncoding.EncodeToString([]byte(s.key))})
+	err = manifests(ctx, k, "google-store.yaml", namespace, map[string]string{"NAMESPACE": namespace, "IMAGE": image, "KEY": base64.StdEncoding.EncodeToString([]byte(s.key))})
 	if err != nil {
 		return nil, err
 	}
-	ip, err := k.ready(ctx, "the emulator of Google Cloud Storage", namespace, "google")
+	ip, err := readyPod(ctx, k, "the emulator of Google Cloud Storage", namespace, "google")
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (k *Kube) StartGoogleStore(ctx context.Context, namespace string) (*GoogleS
 func (s *GoogleStore) connect(ctx context.Context, namespace, ip string) error {
 	var plain *http.Client
 	var err error
-	if plain, s.ca, err = s.Kube.emulatorClient(ctx, namespace, "google-tls", ip); err != nil {
+	if plain, s.ca, err = emulatorClient(ctx, s.Kube, namespace, "google-tls", ip); err != nil {
 		return err
 	}
 	conf, err := google.JWTConfigFromJSON([]byte(s.key), "https://www.googleapis.com/auth/devstorage.read_write")

@@ -19,9 +19,9 @@ const (
 
 // Handshake makes a TLS connection to a node's port, as a peer with a genuine certificate or as a client, with
 // versions up to this one, and returns what was agreed on.
-func (c *Cluster) Handshake(ctx context.Context, pod, port string, newest uint16) (tls.ConnectionState, error) {
+func (c Peers) Handshake(ctx context.Context, pod, port string, newest uint16) (tls.ConnectionState, error) {
 	var state tls.ConnectionState
-	genuine, err := c.GenuinePair(ctx)
+	genuine, err := c.Certificates().Genuine(ctx)
 	if err != nil {
 		return state, err
 	}
@@ -50,7 +50,7 @@ func (c *Cluster) Handshake(ctx context.Context, pod, port string, newest uint16
 	return state, conn.Close()
 }
 
-func (c *Cluster) loginWith(ctx context.Context, address string, config *tls.Config) error {
+func (c Peers) loginWith(ctx context.Context, address string, config *tls.Config) error {
 	cl, err := c.Client(ctx)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (c *Cluster) loginWith(ctx context.Context, address string, config *tls.Con
 }
 
 // KeyKind says what kind of key the certificate has that a node presents on a port, for instance RSA-2048.
-func (c *Cluster) KeyKind(ctx context.Context, pod, port string) (string, error) {
+func (c Peers) KeyKind(ctx context.Context, pod, port string) (string, error) {
 	state, err := c.Handshake(ctx, pod, port, tls.VersionTLS13)
 	if err != nil {
 		return "", err

@@ -14,19 +14,19 @@ const OldImage = "galera-mariadb:10.11"
 const DriversImage = "galera-drivers:1.1"
 
 // LoadDrivers makes DriversImage where it is missing, and brings it to the nodes.
-func (k *Kube) LoadDrivers(ctx context.Context) error { return k.made(ctx, "drivers", DriversImage) }
+func LoadDrivers(ctx context.Context) error { return made(ctx, "drivers", DriversImage) }
 
 // ExporterImage has mysqld_exporter.
 const ExporterImage = "galera-exporter:0.14"
 
 // LoadExporter makes ExporterImage where it is missing, and brings it to the nodes.
-func (k *Kube) LoadExporter(ctx context.Context) error { return k.made(ctx, "exporter", ExporterImage) }
+func LoadExporter(ctx context.Context) error { return made(ctx, "exporter", ExporterImage) }
 
 // LoadOld makes OldImage where it is missing, and brings it to the nodes.
-func (k *Kube) LoadOld(ctx context.Context) error { return k.made(ctx, "database-old", OldImage) }
+func LoadOld(ctx context.Context) error { return made(ctx, "database-old", OldImage) }
 
 // made makes an image of hack/images.sh, and brings it to the nodes.
-func (k *Kube) made(ctx context.Context, what, image string) error {
+func made(ctx context.Context, what, image string) error {
 	root, err := repository()
 	if err != nil {
 		return err
@@ -34,11 +34,11 @@ func (k *Kube) made(ctx context.Context, what, image string) error {
 	if _, err := run(ctx, "", filepath.Join(root, "hack", "images.sh"), what); err != nil {
 		return err
 	}
-	return k.load(ctx, image)
+	return load(ctx, image)
 }
 
 // LoadVariant makes an image from another one with a Dockerfile's lines, and brings it to the nodes.
-func (k *Kube) LoadVariant(ctx context.Context, name, base string, lines ...string) error {
+func LoadVariant(ctx context.Context, name, base string, lines ...string) error {
 	if _, err := Docker(ctx, "image", "inspect", "--format", "{{.Id}}", base); err != nil {
 		return fmt.Errorf("the image %s is not in Docker, so no variant can be made of it: %w", base, err)
 	}
@@ -46,18 +46,18 @@ func (k *Kube) LoadVariant(ctx context.Context, name, base string, lines ...stri
 	if _, err := DockerWithInput(ctx, text, "build", "-t", name, "-"); err != nil {
 		return err
 	}
-	return k.load(ctx, name)
+	return load(ctx, name)
 }
 
 // LoadOwn brings an image of the user's to the nodes when Docker has it; else they have to get it themselves.
-func (k *Kube) LoadOwn(ctx context.Context, name string) error {
+func LoadOwn(ctx context.Context, name string) error {
 	if _, err := Docker(ctx, "image", "inspect", "--format", "{{.Id}}", name); err != nil {
 		return nil //nolint:nilerr // Not here is no failure: it may be in a registry.
 	}
-	return k.load(ctx, name)
+	return load(ctx, name)
 }
 
-func (k *Kube) load(ctx context.Context, image string) error {
+func load(ctx context.Context, image string) error {
 	root, err := repository()
 	if err != nil {
 		return err

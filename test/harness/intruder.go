@@ -32,7 +32,7 @@ type Intruder struct {
 
 // StartIntruder begins to dial a pod with each of the pairs in turn, without TLS where one is nil, until it
 // was turned away that many times.
-func (c *Cluster) StartIntruder(ctx context.Context, pod string, times int, pairs ...*Pair) (*Intruder, error) {
+func StartIntruder(ctx context.Context, c *Cluster, pod string, times int, pairs ...*Pair) (*Intruder, error) {
 	p, err := c.Pod(ctx, pod)
 	if err != nil {
 		return nil, err

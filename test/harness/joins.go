@@ -9,9 +9,15 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// Joins returns how each node came into the cluster since a moment: IST, SST or None. Nodes that
+// Joins are the ways a cluster's nodes came into it.
+type Joins struct{ *Cluster }
+
+// Joins returns the handle of how the cluster's nodes came into it.
+func (c *Cluster) Joins() Joins { return Joins{c} }
+
+// Since returns how each node came into the cluster since a moment: IST, SST or None. Nodes that
 // have not joined anew are not in it.
-func (c *Cluster) Joins(ctx context.Context, since time.Time) (map[string]string, error) {
+func (c Joins) Since(ctx context.Context, since time.Time) (map[string]string, error) {
 	have, err := c.Get(ctx)
 	if err != nil {
 		return nil, err
@@ -31,8 +37,8 @@ func joinedSince(m v1alpha1.MemberStatus, since time.Time) bool {
 		!m.Join.StartedAt.Time.Before(since.Truncate(time.Second))
 }
 
-// WaitJoined waits until a node has joined after a moment, and returns how.
-func (c *Cluster) WaitJoined(ctx context.Context, pod string, since time.Time, timeout time.Duration) (kind string, err error) {
+// Wait waits until a node has joined after a moment, and returns how.
+func (c Joins) Wait(ctx context.Context, pod string, since time.Time, timeout time.Duration) (kind string, err error) {
 	err = c.Kube.Until(ctx, pod+" joins", timeout, func(ctx context.Context) (bool, string, error) {
 		m, err := c.Member(ctx, pod)
 		if err != nil || m == nil {
@@ -51,20 +57,20 @@ func (c *Cluster) WaitJoined(ctx context.Context, pod string, since time.Time, t
 // Bootstraps counts in the servers' logs how often a node was started as a new component. A pod's
 // log reaches back to its creation when its container was never restarted, and one container
 // further otherwise.
-func (c *Cluster) Bootstraps(ctx context.Context) (int, error) {
+func (c Joins) Bootstraps(ctx context.Context) (int, error) {
 	const sign = "Connecting with bootstrap option: 1"
-	pods, err := c.Pods(ctx)
+	pods, err := c.Pods().List(ctx)
 	if err != nil {
 		return 0, err
 	}
 	total := 0
 	for _, p := range pods {
-		text, err := c.Logs(ctx, p.Name, 0, false)
+		text, err := c.Pods().Logs(ctx, p.Name, 0, false)
 		if err != nil {
 			return 0, err
 		}
 		if restarts(&p) > 0 {
-			before, err := c.Logs(ctx, p.Name, 0, true)
+			before, err := c.Pods().Logs(ctx, p.Name, 0, true)
 			if err != nil {
 				return 0, err
 			}
@@ -73,24 +79,4 @@ func (c *Cluster) Bootstraps(ctx context.Context) (int, error) {
 		total += strings.Count(text, sign)
 	}
 	return total, nil
-}
-
-// FullTransfers names the pods whose transfer script says, in the log since a moment, that it takes
-// a full copy. ("SST received" is logged before an incremental transfer, too.)
-func (c *Cluster) FullTransfers(ctx context.Context, since time.Time) ([]string, error) {
-	pods, err := c.Pods(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	for _, p := range pods {
-		text, err := c.Kube.podLogsSince(ctx, c.Namespace, p.Name, DatabaseContainer, since)
-		if err != nil {
-			return nil, err
-		}
-		if strings.Contains(text, "Proceeding with SST") {
-			out = append(out, p.Name)
-		}
-	}
-	return out, nil
 }

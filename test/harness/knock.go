@@ -108,8 +108,8 @@ func parseListeners(text string) []uint16 {
 }
 
 // StartBystander runs a pod that does nothing and belongs to nothing, to dial from. It goes with its namespace.
-func (k *Kube) StartBystander(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
-	image, err := k.DefaultImage(ctx)
+func StartBystander(ctx context.Context, k *Kube, namespace, name string) (*corev1.Pod, error) {
+	image, err := k.Operator().DefaultImage(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -90,12 +90,12 @@ type NextDisk struct {
 
 // CreateNextDisk prepares a disk of that many MiB on the node a pod is on. The pod's next claim, once its present
 // one is deleted, is bound to it and to no other. The volume says it has the size that is asked for.
-func (c *Cluster) CreateNextDisk(ctx context.Context, pod string, mebibytes int) (*NextDisk, error) {
+func (c Volumes) CreateNextDisk(ctx context.Context, pod string, mebibytes int) (*NextDisk, error) {
 	claim := &corev1.PersistentVolumeClaim{}
 	if err := c.Kube.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: "data-" + pod}, claim); err != nil {
 		return nil, err
 	}
-	node, err := c.NodeOf(ctx, pod)
+	node, err := c.Pods().NodeOf(ctx, pod)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // BuildOperator compiles the operator in a checkout as another version, and puts its image onto the nodes.
-func (k *Kube) BuildOperator(ctx context.Context, repository, image, version string) error {
+func BuildOperator(ctx context.Context, repository, image, version string) error {
 	dir, err := os.MkdirTemp("", "galera-operator-")
 	if err != nil {
 		return err
@@ -63,9 +63,9 @@ func Checkout(ctx context.Context, repository, commit string) (dir, name string,
 	return dir, strings.TrimSpace(out), remove, nil
 }
 
-// SetOperatorImage rolls the operator to an image, waits for it, and returns the image before.
-func (k *Kube) SetOperatorImage(ctx context.Context, image string) (before string, err error) {
-	d, err := k.operatorDeployment(ctx)
+// SetImage rolls the operator to an image, waits for it, and returns the image before.
+func (k Operator) SetImage(ctx context.Context, image string) (before string, err error) {
+	d, err := k.deployment(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -80,26 +80,28 @@ func (k *Kube) SetOperatorImage(ctx context.Context, image string) (before strin
 	if err := k.Patch(ctx, want, client.MergeFrom(d)); err != nil {
 		return "", err
 	}
-	return before, k.WaitOperator(ctx, 2*time.Minute)
+	return before, k.Wait(ctx, 2*time.Minute)
 }
 
-// ServerRuns tells of each node which run of mariadbd answers: Galera gives every one an ID of its own.
-func (c *Cluster) ServerRuns(ctx context.Context) (map[string]string, error) {
-	cl, err := c.Client(ctx)
+// SetArgument adds an argument to the operator's, waits for it, and returns what takes it away again.
+func (k Operator) SetArgument(ctx context.Context, argument string) (undo func(context.Context) error, err error) {
+	d, err := k.deployment(ctx)
 	if err != nil {
 		return nil, err
 	}
-	pods, err := c.PodNames(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]string{}
-	for _, pod := range pods {
-		id, err := cl.QueryPod(ctx, pod, "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'WSREP_GCOMM_UUID'")
+	before := d.Spec.Template.Spec.Containers[0].Args
+	set := func(ctx context.Context, args []string) error {
+		d, err := k.deployment(ctx)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		out[pod] = id
+		want := d.DeepCopy()
+		want.Spec.Template.Spec.Containers[0].Args = args
+		if err := k.Patch(ctx, want, client.MergeFrom(d)); err != nil {
+			return err
+		}
+		return k.Wait(ctx, 2*time.Minute)
 	}
-	return out, nil
+	undo = func(ctx context.Context) error { return set(ctx, before) }
+	return undo, set(ctx, append(append([]string{}, before...), argument))
 }

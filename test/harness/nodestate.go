@@ -93,7 +93,7 @@ func (c *Cluster) WaitSynced(ctx context.Context, timeout time.Duration) error {
 	if err != nil {
 		return err
 	}
-	votes, err := c.votes(ctx)
+	votes, err := votes(ctx, c)
 	if err != nil {
 		return err
 	}

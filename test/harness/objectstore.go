@@ -44,15 +44,15 @@ type ObjectStore struct {
 }
 
 // StartObjectStore starts one in a namespace that admits restricted pods only.
-func (k *Kube) StartObjectStore(ctx context.Context, namespace string) (*ObjectStore, error) {
+func StartObjectStore(ctx context.Context, k *Kube, namespace string) (*ObjectStore, error) {
 	s := &ObjectStore{Kube: k, Namespace: namespace, access: "test" + strings.ToLower(rand.Text()[:8]), secret: rand.Text(),
 		serverName: "s3." + namespace + ".svc"}
 	image, err := pinned("OBJECT_STORE_IMAGE")
 	if err == nil {
-		err = k.manifests(ctx, "object-store.yaml", namespace, map[string]string{"NAMESPACE": namespace, "IMAGE": image, "ACCESS_KEY": s.access, "SECRET_KEY": s.secret})
+		err = manifests(ctx, k, "object-store.yaml", namespace, map[string]string{"NAMESPACE": namespace, "IMAGE": image, "ACCESS_KEY": s.access, "SECRET_KEY": s.secret})
 	}
 	if err == nil {
-		s.podIP, err = k.ready(ctx, "the object store", namespace, "s3")
+		s.podIP, err = readyPod(ctx, k, "the object store", namespace, "s3")
 	}
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func pinned(name string) (string, error) {
 }
 
 // manifests makes the objects of a file in hack/manifests in a namespace, with the values of its ${NAMES} filled in.
-func (k *Kube) manifests(ctx context.Context, file, namespace string, values map[string]string) error {
+func manifests(ctx context.Context, k *Kube, file, namespace string, values map[string]string) error {
 	text, err := repositoryFile("hack", "manifests", file)
 	if err != nil {
 		return err
@@ -116,8 +116,8 @@ func (k *Kube) manifests(ctx context.Context, file, namespace string, values map
 	return nil
 }
 
-// ready waits for a pod, and returns its address.
-func (k *Kube) ready(ctx context.Context, what, namespace, name string) (ip string, err error) {
+// readyPod waits for a pod, and returns its address.
+func readyPod(ctx context.Context, k *Kube, what, namespace, name string) (ip string, err error) {
 	err = k.Until(ctx, what, 2*time.Minute, func(ctx context.Context) (bool, string, error) {
 		p := &corev1.Pod{}
 		if err := k.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, p); err != nil {

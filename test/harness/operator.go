@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,7 +27,13 @@ const (
 	OperatorReplicas int32 = 2
 )
 
-func (k *Kube) operatorDeployment(ctx context.Context) (*appsv1.Deployment, error) {
+// Operator is the operator that is deployed, with its pods.
+type Operator struct{ *Kube }
+
+// Operator returns the handle of the operator, whether it is deployed or not.
+func (k *Kube) Operator() Operator { return Operator{k} }
+
+func (k Operator) deployment(ctx context.Context) (*appsv1.Deployment, error) {
 	d := &appsv1.Deployment{}
 	err := k.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: OperatorDeployment}, d)
 	if err != nil {
@@ -34,9 +42,9 @@ func (k *Kube) operatorDeployment(ctx context.Context) (*appsv1.Deployment, erro
 	return d, nil
 }
 
-// operatorPods are all that have not ended. An ended one may stay, for instance after an eviction.
-func (k *Kube) operatorPods(ctx context.Context) ([]corev1.Pod, error) {
-	d, err := k.operatorDeployment(ctx)
+// pods are all that have not ended. An ended one may stay, for instance after an eviction.
+func (k Operator) pods(ctx context.Context) ([]corev1.Pod, error) {
+	d, err := k.deployment(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -47,25 +55,25 @@ func (k *Kube) operatorPods(ctx context.Context) ([]corev1.Pod, error) {
 	}), err
 }
 
-// OperatorPod waits for the pod of the operator that acts: it holds the lease, runs, and is of the Deployment's present template.
-func (k *Kube) OperatorPod(ctx context.Context) (p *corev1.Pod, err error) {
-	if p, err = k.actingOperator(ctx); err == nil {
+// Pod waits for the pod of the operator that acts: it holds the lease, runs, and is of the Deployment's present template.
+func (k Operator) Pod(ctx context.Context) (p *corev1.Pod, err error) {
+	if p, err = k.acting(ctx); err == nil {
 		return p, nil
 	}
 	err = k.Until(ctx, "an operator acts", time.Minute, func(ctx context.Context) (bool, string, error) {
-		p, err = k.actingOperator(ctx)
+		p, err = k.acting(ctx)
 		return err == nil, "", err
 	})
 	return p, err
 }
 
-// actingOperator looks for it once.
-func (k *Kube) actingOperator(ctx context.Context) (*corev1.Pod, error) {
-	pods, err := k.operatorPods(ctx)
+// acting looks for it once.
+func (k Operator) acting(ctx context.Context) (*corev1.Pod, error) {
+	pods, err := k.pods(ctx)
 	if err != nil {
 		return nil, err
 	}
-	set, err := k.operatorReplicaSet(ctx)
+	set, err := k.replicaSet(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -83,9 +91,9 @@ func (k *Kube) actingOperator(ctx context.Context) (*corev1.Pod, error) {
 	return nil, errors.New("no pod of the operator that holds the lease is ready")
 }
 
-// operatorReplicaSet is the one of the Deployment's present template. Pods of earlier ones may be on their way out.
-func (k *Kube) operatorReplicaSet(ctx context.Context) (*appsv1.ReplicaSet, error) {
-	d, err := k.operatorDeployment(ctx)
+// replicaSet is the one of the Deployment's present template. Pods of earlier ones may be on their way out.
+func (k Operator) replicaSet(ctx context.Context) (*appsv1.ReplicaSet, error) {
+	d, err := k.deployment(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -102,10 +110,10 @@ func (k *Kube) operatorReplicaSet(ctx context.Context) (*appsv1.ReplicaSet, erro
 	return nil, errors.New("the operator's Deployment has no ReplicaSet of its present template yet")
 }
 
-// WaitOperator waits until the operator is available.
-func (k *Kube) WaitOperator(ctx context.Context, timeout time.Duration) error {
+// Wait waits until the operator is available.
+func (k Operator) Wait(ctx context.Context, timeout time.Duration) error {
 	return k.Until(ctx, "the operator is available", timeout, func(ctx context.Context) (bool, string, error) {
-		d, err := k.operatorDeployment(ctx)
+		d, err := k.deployment(ctx)
 		if err != nil {
 			return false, "", err
 		}
@@ -115,8 +123,8 @@ func (k *Kube) WaitOperator(ctx context.Context, timeout time.Duration) error {
 }
 
 // DefaultImage returns the database image of clusters that name none.
-func (k *Kube) DefaultImage(ctx context.Context) (string, error) {
-	d, err := k.operatorDeployment(ctx)
+func (k Operator) DefaultImage(ctx context.Context) (string, error) {
+	d, err := k.deployment(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -128,9 +136,9 @@ func (k *Kube) DefaultImage(ctx context.Context) (string, error) {
 	return "", fmt.Errorf("the operator's deployment sets no DEFAULT_IMAGE")
 }
 
-// ScaleOperator runs that many operators, and waits until it is so.
-func (k *Kube) ScaleOperator(ctx context.Context, replicas int32) error {
-	d, err := k.operatorDeployment(ctx)
+// Scale runs that many operators, and waits until it is so.
+func (k Operator) Scale(ctx context.Context, replicas int32) error {
+	d, err := k.deployment(ctx)
 	if err != nil {
 		return err
 	}
@@ -140,17 +148,17 @@ func (k *Kube) ScaleOperator(ctx context.Context, replicas int32) error {
 		return err
 	}
 	if replicas > 0 {
-		return k.WaitOperator(ctx, 2*time.Minute)
+		return k.Wait(ctx, 2*time.Minute)
 	}
 	return k.Until(ctx, "the operator is gone", time.Minute, func(ctx context.Context) (bool, string, error) {
-		pods, err := k.operatorPods(ctx)
+		pods, err := k.pods(ctx)
 		return err == nil && len(pods) == 0, fmt.Sprintf("%d pods left", len(pods)), err
 	})
 }
 
-// KillOperator kills the operator's process without warning; kubelet starts it again in its pod.
-func (k *Kube) KillOperator(ctx context.Context) error {
-	pods, err := k.operatorPods(ctx)
+// Kill kills the operator's process without warning; kubelet starts it again in its pod.
+func (k Operator) Kill(ctx context.Context) error {
+	pods, err := k.pods(ctx)
 	if err != nil {
 		return err
 	}
@@ -168,29 +176,29 @@ func (k *Kube) KillOperator(ctx context.Context) error {
 	return nil
 }
 
-// ReplaceOperator kills the operator's process without warning, and lets another pod go on at once: kubelet
+// Replace kills the operator's process without warning, and lets another pod go on at once: kubelet
 // makes growing pauses between restarts in one pod, and another pod would wait for the lease of the dead one.
-func (k *Kube) ReplaceOperator(ctx context.Context) error {
-	old, err := k.OperatorPod(ctx)
+func (k Operator) Replace(ctx context.Context) error {
+	old, err := k.Pod(ctx)
 	if err != nil {
 		return err
 	}
-	if err := k.KillOperator(ctx); err != nil {
+	if err := k.Kill(ctx); err != nil {
 		return err
 	}
-	if err := errors.Join(k.DeleteOperatorPod(ctx), k.DeleteAllOf(ctx, &coordinationv1.Lease{}, client.InNamespace(OperatorNamespace))); err != nil {
+	if err := errors.Join(k.DeletePod(ctx), k.DeleteAllOf(ctx, &coordinationv1.Lease{}, client.InNamespace(OperatorNamespace))); err != nil {
 		return err
 	}
 	return k.Until(ctx, "another operator", time.Minute, func(ctx context.Context) (bool, string, error) {
-		p, err := k.actingOperator(ctx)
+		p, err := k.acting(ctx)
 		return err == nil && p.UID != old.UID, "", err
 	})
 }
 
-// DeleteOperatorPod removes the operator's pod at once, so that a new one starts without the
+// DeletePod removes the operator's pod at once, so that a new one starts without the
 // growing pauses kubelet makes between restarts.
-func (k *Kube) DeleteOperatorPod(ctx context.Context) error {
-	d, err := k.operatorDeployment(ctx)
+func (k Operator) DeletePod(ctx context.Context) error {
+	d, err := k.deployment(ctx)
 	if err != nil {
 		return err
 	}
@@ -199,12 +207,12 @@ func (k *Kube) DeleteOperatorPod(ctx context.Context) error {
 }
 
 // DeleteStandby removes the operator's pods that do not act; new ones come where Kubernetes spreads them to.
-func (k *Kube) DeleteStandby(ctx context.Context) error {
-	acting, err := k.OperatorPod(ctx)
+func (k Operator) DeleteStandby(ctx context.Context) error {
+	acting, err := k.Pod(ctx)
 	if err != nil {
 		return err
 	}
-	pods, err := k.operatorPods(ctx)
+	pods, err := k.pods(ctx)
 	if err != nil {
 		return err
 	}
@@ -215,4 +223,28 @@ func (k *Kube) DeleteStandby(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Logs returns what the operator that acts has logged.
+func (k Operator) Logs(ctx context.Context) (string, error) {
+	p, err := k.Pod(ctx)
+	if err != nil {
+		return "", err
+	}
+	return k.podLogs(ctx, p.Namespace, p.Name, p.Spec.Containers[0].Name, 0, false)
+}
+
+// May asks the API server whether the operator has a right in a namespace. The resource is written RESOURCE or RESOURCE.GROUP.
+func (k Operator) May(ctx context.Context, verb, resource, namespace string) (bool, error) {
+	d, err := k.deployment(ctx)
+	if err != nil {
+		return false, err
+	}
+	name, group, _ := strings.Cut(resource, ".")
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User:               "system:serviceaccount:" + d.Namespace + ":" + d.Spec.Template.Spec.ServiceAccountName,
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: verb, Group: group, Resource: name},
+	}}
+	err = k.Create(ctx, review)
+	return review.Status.Allowed, err
 }

@@ -29,9 +29,15 @@ type Greeting struct {
 	Refusal string
 }
 
-// DialPeer dials a node's replication port, without TLS when pair is nil, else with this
+// Peers are those who connect to the ports of a cluster's nodes and are none of them.
+type Peers struct{ *Cluster }
+
+// Peers returns the handle of what connects to the ports of the cluster's nodes.
+func (c *Cluster) Peers() Peers { return Peers{c} }
+
+// Dial dials a node's replication port, without TLS when pair is nil, else with this
 // certificate, and waits for the node's greeting for as long as patience.
-func (c *Cluster) DialPeer(ctx context.Context, pod string, pair *Pair, patience time.Duration) (Greeting, error) {
+func (c Peers) Dial(ctx context.Context, pod string, pair *Pair, patience time.Duration) (Greeting, error) {
 	p, err := c.Pod(ctx, pod)
 	if err != nil {
 		return Greeting{}, err
@@ -75,7 +81,7 @@ func awaitGreeting(conn net.Conn) Greeting {
 
 // TryArbitrator lets a real garbd, a member without data, try to join the cluster: without TLS
 // when pair is nil, else with this certificate. It says whether the cluster counted it within patience.
-func (c *Cluster) TryArbitrator(ctx context.Context, image string, pair *Pair, patience time.Duration) (joined bool, output string, err error) {
+func (c Peers) TryArbitrator(ctx context.Context, image string, pair *Pair, patience time.Duration) (joined bool, output string, err error) {
 	stranger, err := c.startStranger(ctx, image, pair)
 	if err != nil {
 		return false, "", err
@@ -95,7 +101,7 @@ type stranger struct {
 	dir  string // its certificate
 }
 
-func (c *Cluster) startStranger(ctx context.Context, image string, pair *Pair, args ...string) (*stranger, error) {
+func (c Peers) startStranger(ctx context.Context, image string, pair *Pair, args ...string) (*stranger, error) {
 	dir, err := os.MkdirTemp("", "galera-arbitrator-")
 	if err != nil {
 		return nil, err
@@ -150,8 +156,8 @@ func arbitratorOptions(dir string, pair *Pair) (string, error) {
 	return options + ";socket.ssl=yes;socket.ssl_cert=/certs/tls.crt;socket.ssl_key=/certs/tls.key;socket.ssl_ca=/certs/ca.crt", nil
 }
 
-func (c *Cluster) replicationAddresses(ctx context.Context) (string, error) {
-	pods, err := c.Pods(ctx)
+func (c Peers) replicationAddresses(ctx context.Context) (string, error) {
+	pods, err := c.Pods().List(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -163,7 +169,7 @@ func (c *Cluster) replicationAddresses(ctx context.Context) (string, error) {
 }
 
 // sizeReaches watches for a while whether the component has more members than it should have.
-func (c *Cluster) sizeReaches(ctx context.Context, within time.Duration) (bool, error) {
+func (c Peers) sizeReaches(ctx context.Context, within time.Duration) (bool, error) {
 	cl, err := c.Client(ctx)
 	if err != nil {
 		return false, err
@@ -172,7 +178,7 @@ func (c *Cluster) sizeReaches(ctx context.Context, within time.Duration) (bool, 
 	if err != nil {
 		return false, err
 	}
-	votes, err := c.votes(ctx)
+	votes, err := votes(ctx, c.Cluster)
 	if err != nil {
 		return false, err
 	}

@@ -21,8 +21,14 @@ import (
 // DatabaseContainer is the name of the database container in every pod.
 const DatabaseContainer = "mariadb"
 
-// Pods lists the cluster's database pods, by name.
-func (c *Cluster) Pods(ctx context.Context) ([]corev1.Pod, error) {
+// Pods are a cluster's database pods, as Kubernetes has them.
+type Pods struct{ *Cluster }
+
+// Pods returns the handle of the cluster's pods.
+func (c *Cluster) Pods() Pods { return Pods{c} }
+
+// List returns the database pods, by name.
+func (c Pods) List(ctx context.Context) ([]corev1.Pod, error) {
 	var list corev1.PodList
 	err := c.Kube.List(ctx, &list, client.InNamespace(c.Namespace), client.MatchingLabels{
 		v1alpha1.LabelCluster: c.Name, "app.kubernetes.io/component": "database",
@@ -31,14 +37,8 @@ func (c *Cluster) Pods(ctx context.Context) ([]corev1.Pod, error) {
 	return list.Items, err
 }
 
-// Pod reads one pod.
-func (c *Cluster) Pod(ctx context.Context, name string) (*corev1.Pod, error) {
-	p := &corev1.Pod{}
-	return p, c.Kube.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, p)
-}
-
-// DeletePod deletes one pod, gracefully, and returns the UID it had.
-func (c *Cluster) DeletePod(ctx context.Context, name string) (types.UID, error) {
+// Delete deletes one pod, gracefully, and returns the UID it had.
+func (c Pods) Delete(ctx context.Context, name string) (types.UID, error) {
 	p, err := c.Pod(ctx, name)
 	if err != nil {
 		return "", err
@@ -46,21 +46,30 @@ func (c *Cluster) DeletePod(ctx context.Context, name string) (types.UID, error)
 	return p.UID, c.Kube.Delete(ctx, p)
 }
 
-// ForceDeletePods takes all pods out of the API at once, as kubectl delete --force does: nothing
+// ForceDelete takes one pod out of the API at once, and waits until none of its processes runs.
+func (c Pods) ForceDelete(ctx context.Context, name string) error {
+	p, err := c.Pod(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err := c.Kube.Delete(ctx, p, client.GracePeriodSeconds(0)); err != nil {
+		return err
+	}
+	return c.Kube.Until(ctx, name+" runs no more", time.Minute, func(context.Context) (bool, string, error) {
+		left := len(podProcesses(p))
+		return left == 0, fmt.Sprintf("%d processes", left), nil
+	})
+}
+
+// ForceDeleteAll takes all pods, the arbitrator's too, out of the API at once, as kubectl delete --force does: nothing
 // in them gets time to stop in order.
-func (c *Cluster) ForceDeletePods(ctx context.Context) error {
+func (c Pods) ForceDeleteAll(ctx context.Context) error {
 	return c.Kube.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(c.Namespace),
 		client.MatchingLabels{v1alpha1.LabelCluster: c.Name}, client.GracePeriodSeconds(0))
 }
 
-// DeleteClaim deletes the claim of one pod; the volume goes when the pod does.
-func (c *Cluster) DeleteClaim(ctx context.Context, pod string) error {
-	pvc := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: "data-" + pod}}
-	return client.IgnoreNotFound(c.Kube.Delete(ctx, pvc))
-}
-
 // WaitReplaced waits until a pod of that name but another UID runs.
-func (c *Cluster) WaitReplaced(ctx context.Context, name string, old types.UID, timeout time.Duration) error {
+func (c Pods) WaitReplaced(ctx context.Context, name string, old types.UID, timeout time.Duration) error {
 	return c.Kube.Until(ctx, name+" is replaced", timeout, func(ctx context.Context) (bool, string, error) {
 		p, err := c.Pod(ctx, name)
 		switch {
@@ -85,9 +94,46 @@ func PodReady(p *corev1.Pod) bool {
 	return false
 }
 
+// NodeOf returns the node on which a pod runs.
+func (c Pods) NodeOf(ctx context.Context, pod string) (string, error) {
+	p, err := c.Pod(ctx, pod)
+	if err != nil {
+		return "", err
+	}
+	if p.Spec.NodeName == "" {
+		return "", fmt.Errorf("%s is on no node yet", pod)
+	}
+	return p.Spec.NodeName, nil
+}
+
+// Runs identifies the run of every database container: the pod's UID, how often its container was
+// restarted, and the name the running server has in the group, so that a restart of any kind shows.
+func (c Pods) Runs(ctx context.Context) (map[string]string, error) {
+	pods, err := c.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cl, err := c.Client(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for _, p := range pods {
+		if p.DeletionTimestamp != nil {
+			continue // on its way out
+		}
+		uid, err := cl.QueryPod(ctx, p.Name, runQuery)
+		if err != nil {
+			return nil, err
+		}
+		out[p.Name] = fmt.Sprintf("%s/%d/%s", p.UID, restarts(&p), uid)
+	}
+	return out, nil
+}
+
 // Logs returns the last lines of the database container; with previous, those of the container
 // that ran before it in the same pod.
-func (c *Cluster) Logs(ctx context.Context, pod string, lines int64, previous bool) (string, error) {
+func (c Pods) Logs(ctx context.Context, pod string, lines int64, previous bool) (string, error) {
 	return c.Kube.podLogs(ctx, c.Namespace, pod, DatabaseContainer, lines, previous)
 }
 
@@ -96,6 +142,10 @@ func (k *Kube) podLogs(ctx context.Context, namespace, pod, container string, li
 	if lines > 0 {
 		o.TailLines = &lines
 	}
+	return k.readLog(ctx, namespace, pod, o)
+}
+
+func (k *Kube) readLog(ctx context.Context, namespace, pod string, o *corev1.PodLogOptions) (string, error) {
 	b, err := k.Clientset.CoreV1().Pods(namespace).GetLogs(pod, o).DoRaw(ctx)
 	if err != nil {
 		return "", fmt.Errorf("reading the log of %s: %w", pod, err)
@@ -103,29 +153,28 @@ func (k *Kube) podLogs(ctx context.Context, namespace, pod, container string, li
 	return string(b), nil
 }
 
-func (k *Kube) podLogsSince(ctx context.Context, namespace, pod, container string, since time.Time) (string, error) {
+// LogsSince returns what a pod's database container has logged since a moment.
+func (c Pods) LogsSince(ctx context.Context, pod string, since time.Time) (string, error) {
 	from := metav1.NewTime(since)
-	b, err := k.Clientset.CoreV1().Pods(namespace).GetLogs(pod, &corev1.PodLogOptions{Container: container, SinceTime: &from}).DoRaw(ctx)
-	if err != nil {
-		return "", fmt.Errorf("reading the log of %s: %w", pod, err)
-	}
-	return string(b), nil
+	return c.Kube.readLog(ctx, c.Namespace, pod, &corev1.PodLogOptions{Container: DatabaseContainer, SinceTime: &from})
 }
 
 // TimedLogs returns what a pod has logged since a moment, each line with its time.
-func (c *Cluster) TimedLogs(ctx context.Context, pod string, since time.Time) (string, error) {
+func (c Pods) TimedLogs(ctx context.Context, pod string, since time.Time) (string, error) {
 	from := metav1.NewTime(since)
-	o := &corev1.PodLogOptions{Container: DatabaseContainer, SinceTime: &from, Timestamps: true}
-	b, err := c.Kube.Clientset.CoreV1().Pods(c.Namespace).GetLogs(pod, o).DoRaw(ctx)
-	if err != nil {
-		return "", fmt.Errorf("reading the log of %s: %w", pod, err)
-	}
-	return string(b), nil
+	return c.Kube.readLog(ctx, c.Namespace, pod, &corev1.PodLogOptions{Container: DatabaseContainer, SinceTime: &from, Timestamps: true})
+}
+
+// Evict asks for a pod's eviction, as a drain does. The API refuses it when the budget is used up.
+func (c Pods) Evict(ctx context.Context, name string) error {
+	return c.Kube.Clientset.CoreV1().Pods(c.Namespace).EvictV1(ctx, &policyv1.Eviction{
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: name},
+	})
 }
 
 // ScaleSet changes the StatefulSet by hand, and waits until it is so. It makes sense only while
 // no operator runs, which would change it back.
-func (c *Cluster) ScaleSet(ctx context.Context, replicas int32) error {
+func (c Pods) ScaleSet(ctx context.Context, replicas int32) error {
 	set := &appsv1.StatefulSet{}
 	if err := c.Kube.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.Name}, set); err != nil {
 		return err
@@ -136,14 +185,7 @@ func (c *Cluster) ScaleSet(ctx context.Context, replicas int32) error {
 		return err
 	}
 	return c.Kube.Until(ctx, fmt.Sprintf("%s has %d pods", c.Name, replicas), 2*time.Minute, func(ctx context.Context) (bool, string, error) {
-		pods, err := c.Pods(ctx)
+		pods, err := c.List(ctx)
 		return err == nil && len(pods) == int(replicas), fmt.Sprintf("%d pods", len(pods)), err
-	})
-}
-
-// Evict asks for a pod's eviction, as a drain does. The API refuses it when the budget is used up.
-func (c *Cluster) Evict(ctx context.Context, name string) error {
-	return c.Kube.Clientset.CoreV1().Pods(c.Namespace).EvictV1(ctx, &policyv1.Eviction{
-		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: name},
 	})
 }

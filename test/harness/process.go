@@ -18,43 +18,21 @@ const serverProgram = "mariadbd"
 // agentProgram is that agent.
 const agentProgram = "agent"
 
-// KillServers sends SIGKILL to mariadbd, and to nothing else, in the named pods, all at once.
-func (c *Cluster) KillServers(ctx context.Context, names ...string) error {
-	var pids []int
-	for _, name := range names {
-		p, err := c.Pod(ctx, name)
-		if err != nil {
-			return err
-		}
-		found := processes(p, serverProgram)
-		if len(found) == 0 {
-			return fmt.Errorf("no %s runs in %s", serverProgram, name)
-		}
-		pids = append(pids, found...)
-	}
-	for _, pid := range pids {
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			return fmt.Errorf("killing %d: %w", pid, err)
-		}
-	}
-	return nil
-}
-
-// HangServer stops a pod's mariadbd where it is (SIGSTOP): it exists, holds its connections, and does not answer.
-func (c *Cluster) HangServer(ctx context.Context, pod string) error {
+// signalProgram sends a signal to the processes of one program in a pod, where there has to be one.
+func signalProgram(ctx context.Context, c *Cluster, pod, program string, signal syscall.Signal) error {
 	p, err := c.Pod(ctx, pod)
 	if err != nil {
 		return err
 	}
-	n, err := killInPod(p, serverProgram, syscall.SIGSTOP)
+	n, err := killInPod(p, program, signal)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("no %s runs in %s", serverProgram, pod)
+		err = fmt.Errorf("no %s runs in %s", program, pod)
 	}
 	return err
 }
 
-// HasProcess says whether a process whose command line contains text runs in a pod.
-func (c *Cluster) HasProcess(ctx context.Context, pod, text string) (bool, error) {
+// hasProcess says whether a process whose command line contains text runs in a pod.
+func hasProcess(ctx context.Context, c *Cluster, pod, text string) (bool, error) {
 	p, err := c.Pod(ctx, pod)
 	if err != nil {
 		return false, err

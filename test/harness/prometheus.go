@@ -22,7 +22,7 @@ type Prometheus struct {
 }
 
 // StartPrometheus runs hack/monitoring.sh: it has PodMonitors and alerts of config/prometheus.
-func (k *Kube) StartPrometheus(ctx context.Context) (*Prometheus, error) {
+func StartPrometheus(ctx context.Context, k *Kube) (*Prometheus, error) {
 	root, err := repository()
 	if err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ type Secrets struct {
 }
 
 // WatchSecrets watches until ctx ends.
-func (k *Kube) WatchSecrets(ctx context.Context) (*Secrets, error) {
+func WatchSecrets(ctx context.Context, k *Kube) (*Secrets, error) {
 	s := &Secrets{kube: k, values: map[string]string{}}
 	factory := informers.NewSharedInformerFactory(k.Clientset, 0)
 	informer := factory.Core().V1().Secrets().Informer()

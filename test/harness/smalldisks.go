@@ -24,17 +24,17 @@ type SmallDisks struct {
 }
 
 // CreateSmallDisks mounts a file system of that many MiB on each worker.
-func (k *Kube) CreateSmallDisks(ctx context.Context, mebibytes int) (*SmallDisks, error) {
-	return k.createDisks(ctx, mebibytes, false)
+func CreateSmallDisks(ctx context.Context, k *Kube, mebibytes int) (*SmallDisks, error) {
+	return createDisks(ctx, k, mebibytes, false)
 }
 
 // CreateFreezableDisks does the same with file systems that can be frozen.
-func (k *Kube) CreateFreezableDisks(ctx context.Context, mebibytes int) (*SmallDisks, error) {
-	return k.createDisks(ctx, mebibytes, true)
+func CreateFreezableDisks(ctx context.Context, k *Kube, mebibytes int) (*SmallDisks, error) {
+	return createDisks(ctx, k, mebibytes, true)
 }
 
-func (k *Kube) createDisks(ctx context.Context, mebibytes int, freezable bool) (*SmallDisks, error) {
-	nodes, err := k.Workers(ctx)
+func createDisks(ctx context.Context, k *Kube, mebibytes int, freezable bool) (*SmallDisks, error) {
+	nodes, err := k.Hosts().Workers(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -37,9 +37,9 @@ type Usage struct {
 	Requests float64
 }
 
-// OperatorUsage reads the usage of the running operator.
-func (k *Kube) OperatorUsage(ctx context.Context) (Usage, error) {
-	p, err := k.OperatorPod(ctx)
+// Usage reads the usage of the running operator.
+func (k Operator) Usage(ctx context.Context) (Usage, error) {
+	p, err := k.Pod(ctx)
 	if err != nil {
 		return Usage{}, err
 	}
@@ -54,6 +54,15 @@ func (k *Kube) OperatorUsage(ctx context.Context) (Usage, error) {
 	u.Requests, errs[2] = operatorRequests(ctx, p)
 	u.WorkingSet = workingSet(pids[0])
 	return u, errors.Join(errs[:]...)
+}
+
+// Scrape scrapes the operator that acts.
+func (k Operator) Scrape(ctx context.Context) (Scrape, error) {
+	p, err := k.Pod(ctx)
+	if err != nil {
+		return Scrape{}, err
+	}
+	return scrape(ctx, net.JoinHostPort(p.Status.PodIP, operatorMetricsPort), nil)
 }
 
 // processorTime reads utime and stime, the fields 14 and 15; the second may contain blanks.

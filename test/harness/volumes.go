@@ -2,10 +2,14 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -15,8 +19,14 @@ type Volume struct {
 	Path string
 }
 
-// Volume finds the volume of a pod, whether the pod exists or not.
-func (c *Cluster) Volume(ctx context.Context, pod string) (Volume, error) {
+// Volumes are those of a cluster's pods, and their claims.
+type Volumes struct{ *Cluster }
+
+// Volumes returns the handle of the volumes of the cluster's pods.
+func (c *Cluster) Volumes() Volumes { return Volumes{c} }
+
+// Of finds the volume of a pod, whether the pod exists or not.
+func (c Volumes) Of(ctx context.Context, pod string) (Volume, error) {
 	pvc := &corev1.PersistentVolumeClaim{}
 	if err := c.Kube.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: "data-" + pod}, pvc); err != nil {
 		return Volume{}, err
@@ -47,6 +57,47 @@ func (c *Cluster) Volume(ctx context.Context, pod string) (Volume, error) {
 		return out, fmt.Errorf("the volume %s is on no particular node", pv.Name)
 	}
 	return out, nil
+}
+
+// DeleteClaim deletes the claim of one pod; the volume goes when the pod does.
+func (c Volumes) DeleteClaim(ctx context.Context, pod string) error {
+	pvc := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: "data-" + pod}}
+	return client.IgnoreNotFound(c.Kube.Delete(ctx, pvc))
+}
+
+// Offline keeps a pod from coming back while something is done to its volume: its node takes no
+// new pods meanwhile. The other pods of the cluster go on.
+func (c Volumes) Offline(ctx context.Context, pod string, do func(Volume) error) (err error) {
+	v, err := c.Of(ctx, pod)
+	if err != nil {
+		return err
+	}
+	if err := c.Kube.Hosts().Cordon(ctx, v.Node, true); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Kube.Hosts().Cordon(context.WithoutCancel(ctx), v.Node, false)) }()
+	if _, err := c.Pods().Delete(ctx, pod); err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	if err := c.waitOffline(ctx, pod); err != nil {
+		return err
+	}
+	return do(v)
+}
+
+// waitOffline waits until the pod that ran is gone and its successor has no node.
+func (c Volumes) waitOffline(ctx context.Context, pod string) error {
+	return c.Kube.Until(ctx, pod+" is off its volume", 2*time.Minute, func(ctx context.Context) (bool, string, error) {
+		p, err := c.Pod(ctx, pod)
+		if apierrors.IsNotFound(err) {
+			return false, "gone", nil
+		}
+		if err != nil {
+			return false, "", err
+		}
+		off := p.DeletionTimestamp == nil && p.Spec.NodeName == "" && p.Status.Phase == corev1.PodPending
+		return off, fmt.Sprintf("%s on %q", p.Status.Phase, p.Spec.NodeName), nil
+	})
 }
 
 // Snapshot copies a volume on its node, under a name. The pod must not be running.
@@ -97,6 +148,12 @@ func (v Volume) Break(ctx context.Context) error {
 // Wipe removes the database from a volume, also under a running pod, and leaves what the agent keeps beside it.
 func (v Volume) Wipe(ctx context.Context) error {
 	_, err := onNode(ctx, v.Node, `find "$1/data" -mindepth 1 -delete`, v.Path)
+	return err
+}
+
+// DamageOrderBook writes over what the agent remembers of its orders, also under a running pod.
+func (v Volume) DamageOrderBook(ctx context.Context) error {
+	_, err := onNode(ctx, v.Node, `[ -e "$1/agent/orders.json" ] && echo '{"highestEpoch": torn' >"$1/agent/orders.json"`, v.Path)
 	return err
 }
 

@@ -94,14 +94,14 @@ func run(o options) (err error) {
 		return err
 	}
 	defer unlock()
-	namespace, err := kube.CreateNamespace(ctx, "benchbackup")
+	namespace, err := kube.Namespaces().Create(ctx, "benchbackup")
 	if err != nil {
 		return err
 	}
 	defer func() {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 4*time.Minute)
 		defer cancel()
-		err = errors.Join(err, kube.DeleteNamespace(end, namespace))
+		err = errors.Join(err, kube.Namespaces().Delete(end, namespace))
 	}()
 	b := &bench{kube: kube, options: o, namespace: namespace}
 	if err := b.place(ctx); err != nil {
@@ -123,7 +123,7 @@ func (b *bench) place(ctx context.Context) (err error) {
 	if b.identity, err = age.GenerateX25519Identity(); err != nil {
 		return err
 	}
-	if b.objects, err = b.kube.StartObjectStore(ctx, b.namespace); err != nil {
+	if b.objects, err = harness.StartObjectStore(ctx, b.kube, b.namespace); err != nil {
 		return err
 	}
 	store, err := b.objects.Place(ctx, b.namespace, b.identity.Recipient().String())
@@ -144,7 +144,7 @@ func (b *bench) backups(ctx context.Context) (err error) {
 		return err
 	}
 	b.kube.Log("filling in %d MiB", b.options.mebibytes)
-	if err := b.cluster.Grow(ctx, b.options.mebibytes); err != nil {
+	if err := b.cluster.Data().Grow(ctx, b.options.mebibytes); err != nil {
 		return err
 	}
 	results, err := b.measure(ctx)

@@ -75,7 +75,7 @@ func (b *bench) restore(ctx context.Context, backup string, replicas int32, roun
 		return restored{}, err
 	}
 	out := restored{ready: time.Since(start)}
-	joins, err := cluster.Joins(ctx, start)
+	joins, err := cluster.Joins().Since(ctx, start)
 	if err != nil {
 		return out, err
 	}

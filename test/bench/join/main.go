@@ -58,14 +58,14 @@ func run(o options) (err error) {
 		return err
 	}
 	defer unlock()
-	namespace, err := kube.CreateNamespace(ctx, "benchjoin")
+	namespace, err := kube.Namespaces().Create(ctx, "benchjoin")
 	if err != nil {
 		return err
 	}
 	defer func() {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 4*time.Minute)
 		defer cancel()
-		err = errors.Join(err, kube.DeleteNamespace(end, namespace))
+		err = errors.Join(err, kube.Namespaces().Delete(end, namespace))
 	}()
 	b := &bench{kube: kube, options: o, namespace: namespace}
 	if o.only != "scale" {

@@ -51,7 +51,7 @@ func (b *bench) scale(ctx context.Context) (out scaling, err error) {
 }
 
 func (s *scaling) round(ctx context.Context, c *harness.Cluster, w *harness.Writer) error {
-	before, err := c.Runs(ctx)
+	before, err := c.Pods().Runs(ctx)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (s *scaling) round(ctx context.Context, c *harness.Cluster, w *harness.Writ
 	}
 	s.up, s.down = append(s.up, up), append(s.down, down)
 	s.gap = append(s.gap, w.LongestGap(start).Length.Seconds())
-	after, err := c.Runs(ctx)
+	after, err := c.Pods().Runs(ctx)
 	for name, run := range before {
 		if err == nil && after[name] != run {
 			s.replaced++

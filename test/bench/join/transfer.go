@@ -62,7 +62,7 @@ func (b *bench) prepare(ctx context.Context) (err error) {
 		}
 	}
 	b.kube.Log("filling in %d MiB", b.options.mebibytes)
-	return b.cluster.Grow(ctx, b.options.mebibytes)
+	return b.cluster.Data().Grow(ctx, b.options.mebibytes)
 }
 
 // measure takes all ways in turns, so that what the machine does beside strikes all alike.
@@ -99,13 +99,13 @@ func (b *bench) byOperator(ctx context.Context, w ways) (result, error) {
 		return result{}, err
 	}
 	since := time.Now()
-	if err := b.cluster.DeleteClaim(ctx, b.joiner); err != nil {
+	if err := b.cluster.Volumes().DeleteClaim(ctx, b.joiner); err != nil {
 		return result{}, err
 	}
-	if _, err := b.cluster.DeletePod(ctx, b.joiner); err != nil {
+	if _, err := b.cluster.Pods().Delete(ctx, b.joiner); err != nil {
 		return result{}, err
 	}
-	kind, err := b.cluster.WaitJoined(ctx, b.joiner, since, patience)
+	kind, err := b.cluster.Joins().Wait(ctx, b.joiner, since, patience)
 	if err != nil {
 		return result{}, err
 	}
@@ -138,7 +138,7 @@ func (b *bench) byOperator(ctx context.Context, w ways) (result, error) {
 
 // logged returns when a pod has written a line with that text last.
 func (b *bench) logged(ctx context.Context, pod, text string, since time.Time) (time.Time, error) {
-	lines, err := b.cluster.TimedLogs(ctx, pod, since)
+	lines, err := b.cluster.Pods().TimedLogs(ctx, pod, since)
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -73,7 +73,7 @@ func restartByHand(ctx context.Context, b *bench) (out []float64, err error) {
 
 // create starts that many containers of the same image with the same certificate.
 func (h *byHand) create(ctx context.Context, b *bench, count int) error {
-	image, err := b.kube.DefaultImage(ctx)
+	image, err := b.kube.Operator().DefaultImage(ctx)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (h *byHand) create(ctx context.Context, b *bench, count int) error {
 }
 
 func (h *byHand) writeCertificate(ctx context.Context, c *harness.Cluster) error {
-	pair, err := c.GenuinePair(ctx)
+	pair, err := c.Certificates().Genuine(ctx)
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func measureRenewals(ctx context.Context, b *bench) ([]Figure, error) {
 }
 
 func (b *bench) renew(ctx context.Context) (float64, error) {
-	before, err := b.cluster.Issued(ctx)
+	before, err := b.cluster.Certificates().Issued(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -53,7 +53,7 @@ func (b *bench) renew(ctx context.Context) (float64, error) {
 	}
 	var issued harness.Pair
 	err = b.kube.Until(ctx, "cert-manager issues another certificate", recoverTime, func(ctx context.Context) (bool, string, error) {
-		issued, err = b.cluster.Issued(ctx)
+		issued, err = b.cluster.Certificates().Issued(ctx)
 		return err == nil && len(issued.Certificate) > 0 && !bytes.Equal(issued.Certificate, before.Certificate), "", err
 	})
 	if err != nil {
@@ -71,7 +71,7 @@ func (b *bench) renew(ctx context.Context) (float64, error) {
 	err = b.kube.Until(ctx, "all nodes serve it", recoverTime, func(ctx context.Context) (bool, string, error) {
 		for _, pod := range pods {
 			for _, port := range []string{harness.PortReplication, harness.PortClients} {
-				state, err := b.cluster.Handshake(ctx, pod, port, tls.VersionTLS13)
+				state, err := b.cluster.Peers().Handshake(ctx, pod, port, tls.VersionTLS13)
 				if err != nil || !state.PeerCertificates[0].Equal(leaf.Leaf) {
 					return false, fmt.Sprintf("%s:%s presents the old one", pod, port), err
 				}

@@ -12,7 +12,7 @@ func measureFullCrash(ctx context.Context, b *bench) ([]Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	here, err := b.afterCrash(ctx, func() error { return b.cluster.KillServers(ctx, pods...) })
+	here, err := b.afterCrash(ctx, func() error { return b.cluster.Servers().Kill(ctx, pods...) })
 	if err != nil {
 		return nil, err
 	}
@@ -34,11 +34,11 @@ func measureFullCrash(ctx context.Context, b *bench) ([]Figure, error) {
 // measureForceDeletion takes all pods away at once, as kubectl delete --force does.
 func measureForceDeletion(ctx context.Context, b *bench) ([]Figure, error) {
 	begin := time.Now()
-	here, err := b.afterCrash(ctx, func() error { return b.cluster.ForceDeletePods(ctx) })
+	here, err := b.afterCrash(ctx, func() error { return b.cluster.Pods().ForceDeleteAll(ctx) })
 	if err != nil {
 		return nil, err
 	}
-	full, err := b.cluster.FullTransfers(ctx, begin)
+	full, err := b.cluster.Transfers().Full(ctx, begin)
 	if err != nil {
 		return nil, err
 	}

@@ -14,14 +14,14 @@ func measureIdle(ctx context.Context, b *bench) ([]Figure, error) {
 	if err := wait(ctx, settle); err != nil {
 		return nil, err
 	}
-	before, err := b.kube.OperatorUsage(ctx)
+	before, err := b.kube.Operator().Usage(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if err := wait(ctx, b.options.idle); err != nil {
 		return nil, err
 	}
-	after, err := b.kube.OperatorUsage(ctx)
+	after, err := b.kube.Operator().Usage(ctx)
 	if err != nil {
 		return nil, err
 	}

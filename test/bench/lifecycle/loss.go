@@ -27,7 +27,7 @@ func measureDeletedPrimary(ctx context.Context, b *bench) ([]Figure, error) {
 			return nil, err
 		}
 		start := time.Now()
-		old, err := b.cluster.DeletePod(ctx, primary)
+		old, err := b.cluster.Pods().Delete(ctx, primary)
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +49,7 @@ func measureDeletedPrimary(ctx context.Context, b *bench) ([]Figure, error) {
 
 // comeBack times a pod's way back: its successor Synced, by its own word, and the cluster Ready.
 func (b *bench) comeBack(ctx context.Context, pod string, old types.UID, start time.Time) (synced, ready float64, err error) {
-	if err := b.cluster.WaitReplaced(ctx, pod, old, recoverTime); err != nil {
+	if err := b.cluster.Pods().WaitReplaced(ctx, pod, old, recoverTime); err != nil {
 		return 0, 0, err
 	}
 	cl, err := b.cluster.Client(ctx)
@@ -95,10 +95,10 @@ func measureKilledPrimary(ctx context.Context, b *bench) ([]Figure, error) {
 			return nil, err
 		}
 		start := time.Now()
-		if err := b.cluster.KillServers(ctx, primary); err != nil {
+		if err := b.cluster.Servers().Kill(ctx, primary); err != nil {
 			return nil, err
 		}
-		if _, err := b.cluster.WaitJoined(ctx, primary, start, recoverTime); err != nil {
+		if _, err := b.cluster.Joins().Wait(ctx, primary, start, recoverTime); err != nil {
 			return nil, err
 		}
 		synced = append(synced, seconds(time.Since(start)))

@@ -111,11 +111,11 @@ func run(o options) (err error) {
 		return err
 	}
 	defer unlock()
-	if err := kube.WaitOperator(ctx, time.Minute); err != nil {
+	if err := kube.Operator().Wait(ctx, time.Minute); err != nil {
 		return err
 	}
 	b := &bench{kube: kube, options: o}
-	if b.namespace, err = kube.CreateNamespace(ctx, "bench"); err != nil {
+	if b.namespace, err = kube.Namespaces().Create(ctx, "bench"); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.cleanUp(ctx, err)) }()
@@ -162,5 +162,5 @@ func (b *bench) cleanUp(ctx context.Context, failure error) error {
 	if b.options.keep {
 		return nil
 	}
-	return b.kube.DeleteNamespace(ctx, b.namespace)
+	return b.kube.Namespaces().Delete(ctx, b.namespace)
 }

@@ -44,11 +44,11 @@ func (b *bench) deletePrimary(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	old, err := b.cluster.DeletePod(ctx, primary)
+	old, err := b.cluster.Pods().Delete(ctx, primary)
 	if err != nil {
 		return err
 	}
-	return errors.Join(b.cluster.WaitReplaced(ctx, primary, old, recoverTime), b.cluster.WaitHealthy(ctx, recoverTime))
+	return errors.Join(b.cluster.Pods().WaitReplaced(ctx, primary, old, recoverTime), b.cluster.WaitHealthy(ctx, recoverTime))
 }
 
 // drainPrimary does what kubectl drain does, one after the other. The host takes pods again at once: the volume is there.
@@ -62,12 +62,12 @@ func (b *bench) drainPrimary(ctx context.Context) (err error) {
 		return err
 	}
 	host := pod.Spec.NodeName
-	if err := b.kube.Cordon(ctx, host, true); err != nil {
+	if err := b.kube.Hosts().Cordon(ctx, host, true); err != nil {
 		return err
 	}
-	err = b.cluster.Evict(ctx, primary)
-	if err := errors.Join(err, b.kube.Cordon(context.WithoutCancel(ctx), host, false)); err != nil {
+	err = b.cluster.Pods().Evict(ctx, primary)
+	if err := errors.Join(err, b.kube.Hosts().Cordon(context.WithoutCancel(ctx), host, false)); err != nil {
 		return err
 	}
-	return errors.Join(b.cluster.WaitReplaced(ctx, primary, pod.UID, recoverTime), b.cluster.WaitHealthy(ctx, recoverTime))
+	return errors.Join(b.cluster.Pods().WaitReplaced(ctx, primary, pod.UID, recoverTime), b.cluster.WaitHealthy(ctx, recoverTime))
 }

@@ -104,7 +104,7 @@ func (b *bench) restartAll(ctx context.Context, i int) error {
 		return err
 	}
 	for _, pod := range pods {
-		if _, err := b.cluster.WaitJoined(ctx, pod, start, switchTime); err != nil {
+		if _, err := b.cluster.Joins().Wait(ctx, pod, start, switchTime); err != nil {
 			return err
 		}
 	}

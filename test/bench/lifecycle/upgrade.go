@@ -27,7 +27,7 @@ func measureUpgrade(ctx context.Context, b *bench) ([]Figure, error) {
 	old, versions := "", []string{nextVersion, u.version}
 	defer func() {
 		if old != "" {
-			_, _ = b.kube.SetOperatorImage(context.WithoutCancel(ctx), old)
+			_, _ = b.kube.Operator().SetImage(context.WithoutCancel(ctx), old)
 		}
 	}()
 	for round := range 2 * b.options.rounds {
@@ -75,11 +75,11 @@ func (u *upgrade) begin(ctx context.Context, namespace string) error {
 		return err
 	}
 	u.version = c.Status.Members[0].Agent.Version
-	if err := u.kube.BuildOperator(ctx, ".", nextImage, nextVersion); err != nil {
+	if err := harness.BuildOperator(ctx, ".", nextImage, nextVersion); err != nil {
 		return err
 	}
 	for _, c := range u.clusters {
-		runs, err := c.ServerRuns(ctx)
+		runs, err := c.Servers().Runs(ctx)
 		if err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func (u *upgrade) begin(ctx context.Context, namespace string) error {
 // roll rolls the operator to an image, waits until all agents are of a version, and returns the image before.
 func (u *upgrade) roll(ctx context.Context, image, version string) (was string, err error) {
 	start := time.Now()
-	if was, err = u.kube.SetOperatorImage(ctx, image); err != nil {
+	if was, err = u.kube.Operator().SetImage(ctx, image); err != nil {
 		return "", err
 	}
 	operator := time.Now()
@@ -126,7 +126,7 @@ func (u *upgrade) figures(ctx context.Context) ([]Figure, error) {
 	restarted, failed, gap := 0, 0, time.Duration(0)
 	var errs []error
 	for i, c := range u.clusters {
-		runs, err := c.ServerRuns(ctx)
+		runs, err := c.Servers().Runs(ctx)
 		errs = append(errs, err)
 		if !maps.Equal(runs, u.servers[i]) {
 			restarted++

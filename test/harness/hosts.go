@@ -3,7 +3,6 @@ package harness
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,8 +14,14 @@ import (
 
 const labelControlPlane = "node-role.kubernetes.io/control-plane"
 
+// Hosts are the nodes of Kubernetes, which are containers of this machine. What clusters call their nodes are pods.
+type Hosts struct{ *Kube }
+
+// Hosts returns the handle of the nodes of Kubernetes.
+func (k *Kube) Hosts() Hosts { return Hosts{k} }
+
 // Workers returns the names of the nodes that take workloads; each is a container of that name.
-func (k *Kube) Workers(ctx context.Context) ([]string, error) {
+func (k Hosts) Workers(ctx context.Context) ([]string, error) {
 	var list corev1.NodeList
 	if err := k.List(ctx, &list); err != nil {
 		return nil, err
@@ -35,21 +40,15 @@ func (k *Kube) Workers(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// KillNode ends a node as a power cut does.
-func (k *Kube) KillNode(ctx context.Context, node string) error {
+// Kill ends a node as a power cut does.
+func (k Hosts) Kill(ctx context.Context, node string) error {
 	_, err := Docker(ctx, "kill", node)
 	return err
 }
 
-// StopNode shuts a node down.
-func (k *Kube) StopNode(ctx context.Context, node string) error {
-	_, err := Docker(ctx, "stop", "--time", "10", node)
-	return err
-}
-
-// StartNodes starts stopped nodes one after another, and connects their pods again: routes are
+// Start starts stopped nodes one after another, and connects their pods again: routes are
 // lost with a container, and addresses depend on the order.
-func (k *Kube) StartNodes(ctx context.Context, nodes ...string) error {
+func (k Hosts) Start(ctx context.Context, nodes ...string) error {
 	for _, n := range nodes {
 		if _, err := Docker(ctx, "start", n); err != nil {
 			return err
@@ -65,20 +64,8 @@ func (k *Kube) StartNodes(ctx context.Context, nodes ...string) error {
 	return err
 }
 
-// NodeOf returns the node on which a pod runs.
-func (c *Cluster) NodeOf(ctx context.Context, pod string) (string, error) {
-	p, err := c.Pod(ctx, pod)
-	if err != nil {
-		return "", err
-	}
-	if p.Spec.NodeName == "" {
-		return "", fmt.Errorf("%s is on no node yet", pod)
-	}
-	return p.Spec.NodeName, nil
-}
-
 // Cordon says whether a node takes new pods.
-func (k *Kube) Cordon(ctx context.Context, node string, cordoned bool) error {
+func (k Hosts) Cordon(ctx context.Context, node string, cordoned bool) error {
 	n := &corev1.Node{}
 	if err := k.Get(ctx, client.ObjectKey{Name: node}, n); err != nil {
 		return err
@@ -91,6 +78,12 @@ func (k *Kube) Cordon(ctx context.Context, node string, cordoned bool) error {
 // onNode runs a shell script on a node.
 func onNode(ctx context.Context, node, script string, args ...string) (string, error) {
 	return Docker(ctx, append([]string{"exec", node, "sh", "-euc", script, "sh"}, args...)...)
+}
+
+// onNodeNft gives a node commands for nftables.
+func onNodeNft(ctx context.Context, node, commands string) error {
+	_, err := DockerWithInput(ctx, commands, "exec", "-i", node, "nft", "-f", "-")
+	return err
 }
 
 // repository finds the root of this repository from where the tests run.

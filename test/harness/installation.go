@@ -8,7 +8,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -17,9 +16,15 @@ import (
 // operatorRelease is a release's name with which all objects are called as in config/default.
 const operatorRelease = "galera-operator"
 
+// Installation is how the operator comes into the cluster and leaves it: from the manifests or from the chart.
+type Installation struct{ *Kube }
+
+// Installation returns the handle of what installs the operator.
+func (k *Kube) Installation() Installation { return Installation{k} }
+
 // ChartValues are values of the chart with the images that the operator has now.
-func (k *Kube) ChartValues(ctx context.Context) (map[string]any, error) {
-	d, err := k.operatorDeployment(ctx)
+func (k Installation) ChartValues(ctx context.Context) (map[string]any, error) {
+	d, err := k.Operator().deployment(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +47,7 @@ func (k *Kube) ChartValues(ctx context.Context) (map[string]any, error) {
 
 // InstallChart installs or upgrades the operator from the chart in a folder, and waits for it. What is there already becomes part of
 // the release.
-func (k *Kube) InstallChart(ctx context.Context, chart string, values map[string]any) error {
+func (k Installation) InstallChart(ctx context.Context, chart string, values map[string]any) error {
 	text, err := yaml.Marshal(values)
 	if err != nil {
 		return err
@@ -52,11 +57,11 @@ func (k *Kube) InstallChart(ctx context.Context, chart string, values map[string
 	if err != nil {
 		return err
 	}
-	return k.WaitOperator(ctx, 2*time.Minute)
+	return k.Operator().Wait(ctx, 2*time.Minute)
 }
 
 // UninstallChart removes the release, if there is one, and waits until the operator is gone.
-func (k *Kube) UninstallChart(ctx context.Context) error {
+func (k Installation) UninstallChart(ctx context.Context) error {
 	_, err := run(ctx, "", "helm", "--kube-context", k.Context, "--namespace", OperatorNamespace, "uninstall", operatorRelease, "--ignore-not-found", "--wait",
 		"--timeout", "2m")
 	if err != nil {
@@ -68,8 +73,8 @@ func (k *Kube) UninstallChart(ctx context.Context) error {
 	})
 }
 
-// DeployOperator installs the operator as make up does, from config/local of the repository.
-func (k *Kube) DeployOperator(ctx context.Context, repository string) error {
+// Deploy installs the operator as make up does, from config/local of the repository.
+func (k Installation) Deploy(ctx context.Context, repository string) error {
 	text, err := run(ctx, "", "kubectl", "kustomize", "--load-restrictor", "LoadRestrictionsNone", filepath.Join(repository, "config", "local"))
 	if err != nil {
 		return err
@@ -77,26 +82,24 @@ func (k *Kube) DeployOperator(ctx context.Context, repository string) error {
 	if _, err := run(ctx, text, "kubectl", "--context", k.Context, "apply", "--server-side", "--force-conflicts", "-f", "-"); err != nil {
 		return err
 	}
-	return k.WaitOperator(ctx, 3*time.Minute)
+	return k.Operator().Wait(ctx, 3*time.Minute)
 }
 
-// UndeployOperator removes the operator and its rights, as make undeploy does.
-func (k *Kube) UndeployOperator(ctx context.Context, repository string) error {
+// Undeploy removes the operator and its rights, as make undeploy does.
+func (k Installation) Undeploy(ctx context.Context, repository string) error {
 	_, err := run(ctx, "", "kubectl", "--context", k.Context, "delete", "--ignore-not-found", "-k", filepath.Join(repository, "config", "undeploy"))
 	return err
 }
 
-// OperatorMay asks the API server whether the operator has a right in a namespace. The resource is written RESOURCE or RESOURCE.GROUP.
-func (k *Kube) OperatorMay(ctx context.Context, verb, resource, namespace string) (bool, error) {
-	d, err := k.operatorDeployment(ctx)
-	if err != nil {
-		return false, err
+// Remove deletes the operator's Deployment, and waits until it is gone: what it was installed with is not merged into what comes next.
+func (k Installation) Remove(ctx context.Context) error {
+	d := &appsv1.Deployment{}
+	d.Namespace, d.Name = OperatorNamespace, OperatorDeployment
+	if err := k.Delete(ctx, d, client.PropagationPolicy("Foreground")); client.IgnoreNotFound(err) != nil {
+		return err
 	}
-	name, group, _ := strings.Cut(resource, ".")
-	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-		User:               "system:serviceaccount:" + d.Namespace + ":" + d.Spec.Template.Spec.ServiceAccountName,
-		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: verb, Group: group, Resource: name},
-	}}
-	err = k.Create(ctx, review)
-	return review.Status.Allowed, err
+	return k.Until(ctx, "the operator is removed", 2*time.Minute, func(ctx context.Context) (bool, string, error) {
+		err := k.Get(ctx, client.ObjectKeyFromObject(d), &appsv1.Deployment{})
+		return apierrors.IsNotFound(err), "", client.IgnoreNotFound(err)
+	})
 }

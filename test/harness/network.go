@@ -10,9 +10,15 @@ import (
 // partitionTable is the nftables table that cuts links; it holds nothing else.
 const partitionTable = "galera_tests"
 
-// Partition cuts the network between groups of the cluster's pods: each group only reaches itself.
+// Network is what connects the hosts, and the pods on them.
+type Network struct{ *Kube }
+
+// Network returns the handle of what connects the hosts.
+func (k *Kube) Network() Network { return Network{k} }
+
+// Partition cuts the network between groups of a cluster's pods: each group only reaches itself.
 // The operator, kubelets and clients reach all of them. Heal ends it.
-func (c *Cluster) Partition(ctx context.Context, groups ...[]string) error {
+func (k Network) Partition(ctx context.Context, c *Cluster, groups ...[]string) error {
 	addresses := make([][]string, len(groups))
 	for i, group := range groups {
 		for _, name := range group {
@@ -26,13 +32,18 @@ func (c *Cluster) Partition(ctx context.Context, groups ...[]string) error {
 			addresses[i] = append(addresses[i], p.Status.PodIP)
 		}
 	}
-	nodes, err := c.Kube.Workers(ctx)
+	return k.cut(ctx, partitionRules(addresses))
+}
+
+// cut puts rules onto all workers, or onto none.
+func (k Network) cut(ctx context.Context, rules string) error {
+	nodes, err := k.Hosts().Workers(ctx)
 	if err != nil {
 		return err
 	}
 	for _, node := range nodes {
-		if _, err := DockerWithInput(ctx, partitionRules(addresses), "exec", "-i", node, "nft", "-f", "-"); err != nil {
-			return errors.Join(err, c.Kube.Heal(ctx))
+		if err := onNodeNft(ctx, node, rules); err != nil {
+			return errors.Join(err, k.Heal(ctx))
 		}
 	}
 	return nil
@@ -56,28 +67,23 @@ func partitionRules(groups [][]string) string {
 }
 
 // Heal connects everything again.
-func (k *Kube) Heal(ctx context.Context) error {
-	nodes, err := k.Workers(ctx)
+func (k Network) Heal(ctx context.Context) error {
+	nodes, err := k.Hosts().Workers(ctx)
 	if err != nil {
 		return err
 	}
+	rules := fmt.Sprintf("table ip %[1]s\ndelete table ip %[1]s\n", partitionTable)
 	var errs []error
 	for _, node := range nodes {
-		rules := fmt.Sprintf("table ip %[1]s\ndelete table ip %[1]s\n", partitionTable)
-		_, err := DockerWithInput(ctx, rules, "exec", "-i", node, "nft", "-f", "-")
-		errs = append(errs, err)
+		errs = append(errs, onNodeNft(ctx, node, rules))
 	}
 	return errors.Join(errs...)
 }
 
 // CutAfter lets so many bytes pass to a port between pods of different hosts, and drops what comes then without a word: the
 // connections stay, and nothing comes over them. Heal ends it.
-func (k *Kube) CutAfter(ctx context.Context, port uint16, mebibytes int) error {
-	nodes, err := k.Workers(ctx)
-	if err != nil {
-		return err
-	}
-	rules := fmt.Sprintf(`table ip %[1]s
+func (k Network) CutAfter(ctx context.Context, port uint16, mebibytes int) error {
+	return k.cut(ctx, fmt.Sprintf(`table ip %[1]s
 delete table ip %[1]s
 table ip %[1]s {
  chain forward {
@@ -85,27 +91,11 @@ table ip %[1]s {
   tcp dport %[2]d quota over %[3]d mbytes drop
  }
 }
-`, partitionTable, port, mebibytes)
-	for _, node := range nodes {
-		if _, err := DockerWithInput(ctx, rules, "exec", "-i", node, "nft", "-f", "-"); err != nil {
-			return errors.Join(err, k.Heal(ctx))
-		}
-	}
-	return nil
+`, partitionTable, port, mebibytes))
 }
 
 // CutOff has no pod reach the object store, and breaks the connections there are. Heal ends it.
 func (s *ObjectStore) CutOff(ctx context.Context) error {
-	nodes, err := s.Kube.Workers(ctx)
-	if err != nil {
-		return err
-	}
-	rules := fmt.Sprintf("table ip %[1]s\ndelete table ip %[1]s\ntable ip %[1]s {\n chain forward {\n  type filter hook forward priority 0; policy accept;\n"+
-		"  ip daddr %[2]s tcp dport %[3]d reject with tcp reset\n }\n}\n", partitionTable, s.podIP, StorePort)
-	for _, node := range nodes {
-		if _, err := DockerWithInput(ctx, rules, "exec", "-i", node, "nft", "-f", "-"); err != nil {
-			return errors.Join(err, s.Kube.Heal(ctx))
-		}
-	}
-	return nil
+	return s.Kube.Network().cut(ctx, fmt.Sprintf("table ip %[1]s\ndelete table ip %[1]s\ntable ip %[1]s {\n chain forward {\n  type filter hook forward priority 0; policy accept;\n"+
+		"  ip daddr %[2]s tcp dport %[3]d reject with tcp reset\n }\n}\n", partitionTable, s.podIP, StorePort))
 }

@@ -15,8 +15,14 @@ import (
 // LabelTest marks what tests have made, so that leftovers can be found.
 const LabelTest = "galera-operator.io/test"
 
-// CreateNamespace makes a namespace in which only pods of the level "restricted" are admitted.
-func (k *Kube) CreateNamespace(ctx context.Context, prefix string) (string, error) {
+// Namespaces makes the namespaces of tests, and takes them away.
+type Namespaces struct{ *Kube }
+
+// Namespaces returns the handle of the tests' namespaces.
+func (k *Kube) Namespaces() Namespaces { return Namespaces{k} }
+
+// Create makes a namespace in which only pods of the level "restricted" are admitted.
+func (k Namespaces) Create(ctx context.Context, prefix string) (string, error) {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		GenerateName: prefix + "-",
 		Labels: map[string]string{
@@ -24,23 +30,23 @@ func (k *Kube) CreateNamespace(ctx context.Context, prefix string) (string, erro
 			"pod-security.kubernetes.io/enforce": "restricted",
 		},
 	}}
-	if err := k.Create(ctx, ns); err != nil {
+	if err := k.Kube.Create(ctx, ns); err != nil {
 		return "", fmt.Errorf("creating a namespace: %w", err)
 	}
 	return ns.Name, nil
 }
 
-// DeleteNamespace removes a namespace and all volumes that its claims held.
-func (k *Kube) DeleteNamespace(ctx context.Context, name string) error {
-	if err := k.BeginDeleteNamespace(ctx, name); err != nil {
+// Delete removes a namespace and all volumes that its claims held.
+func (k Namespaces) Delete(ctx context.Context, name string) error {
+	if err := k.BeginDelete(ctx, name); err != nil {
 		return err
 	}
-	return k.AwaitNamespaceDeleted(ctx, name)
+	return k.AwaitDeleted(ctx, name)
 }
 
-// BeginDeleteNamespace has a namespace removed, and does not wait: Kubernetes takes ten seconds to find out that nothing is left in it.
-func (k *Kube) BeginDeleteNamespace(ctx context.Context, name string) error {
-	err := k.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, client.PropagationPolicy(metav1.DeletePropagationForeground))
+// BeginDelete has a namespace removed, and does not wait: Kubernetes takes ten seconds to find out that nothing is left in it.
+func (k Namespaces) BeginDelete(ctx context.Context, name string) error {
+	err := k.Kube.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, client.PropagationPolicy(metav1.DeletePropagationForeground))
 	if client.IgnoreNotFound(err) != nil {
 		return err
 	}
@@ -48,8 +54,8 @@ func (k *Kube) BeginDeleteNamespace(ctx context.Context, name string) error {
 	return k.forceDeletePods(ctx, name)
 }
 
-// AwaitNamespaceDeleted waits until a namespace whose removal has begun is gone, and removes all volumes that its claims held.
-func (k *Kube) AwaitNamespaceDeleted(ctx context.Context, name string) error {
+// AwaitDeleted waits until a namespace whose removal has begun is gone, and removes all volumes that its claims held.
+func (k Namespaces) AwaitDeleted(ctx context.Context, name string) error {
 	err := k.Until(ctx, "deleting namespace "+name, 2*time.Minute, func(ctx context.Context) (bool, string, error) {
 		err := k.Get(ctx, client.ObjectKey{Name: name}, &corev1.Namespace{})
 		return apierrors.IsNotFound(err), "still there", client.IgnoreNotFound(err)
@@ -58,7 +64,7 @@ func (k *Kube) AwaitNamespaceDeleted(ctx context.Context, name string) error {
 }
 
 // DeleteLeftovers removes what interrupted runs have left.
-func (k *Kube) DeleteLeftovers(ctx context.Context) error {
+func (k Namespaces) DeleteLeftovers(ctx context.Context) error {
 	var list corev1.NamespaceList
 	if err := k.List(ctx, &list, client.MatchingLabels{LabelTest: "true"}); err != nil {
 		return err
@@ -66,17 +72,17 @@ func (k *Kube) DeleteLeftovers(ctx context.Context) error {
 	var errs []error
 	for _, ns := range list.Items {
 		k.Log("removing what an earlier run has left: namespace %s", ns.Name)
-		errs = append(errs, k.DeleteNamespace(ctx, ns.Name))
+		errs = append(errs, k.Delete(ctx, ns.Name))
 	}
 	return errors.Join(errs...)
 }
 
-func (k *Kube) forceDeletePods(ctx context.Context, namespace string) error {
+func (k Namespaces) forceDeletePods(ctx context.Context, namespace string) error {
 	return k.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(namespace), client.GracePeriodSeconds(0))
 }
 
 // deleteVolumesOf removes volumes whose claim was in the namespace and that are kept by their policy.
-func (k *Kube) deleteVolumesOf(ctx context.Context, namespace string) error {
+func (k Namespaces) deleteVolumesOf(ctx context.Context, namespace string) error {
 	var list corev1.PersistentVolumeList
 	if err := k.List(ctx, &list); err != nil {
 		return err
@@ -88,7 +94,7 @@ func (k *Kube) deleteVolumesOf(ctx context.Context, namespace string) error {
 		if ref == nil || ref.Namespace != namespace || pv.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete {
 			continue
 		}
-		errs = append(errs, client.IgnoreNotFound(k.Delete(ctx, pv)))
+		errs = append(errs, client.IgnoreNotFound(k.Kube.Delete(ctx, pv)))
 	}
 	return errors.Join(errs...)
 }
