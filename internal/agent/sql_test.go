@@ -65,8 +65,11 @@ func (n *node) refusesPlaintext() error {
 	n.w.t.Helper()
 	_, err := n.plainSQL("SELECT 1")
 	var refused *mysql.MySQLError
-	if !errors.As(err, &refused) {
-		return fmt.Errorf("a login without TLS: want the server's refusal, got %v", err)
+	switch {
+	case err == nil:
+		return errors.New("a login without TLS went through")
+	case !errors.As(err, &refused):
+		return fmt.Errorf("a login without TLS is not refused by the server, but: %w", err)
 	}
 	return nil
 }

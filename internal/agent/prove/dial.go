@@ -19,6 +19,8 @@ const (
 	// silence is how long a server that speaks first without TLS is waited for. A plain gcomm
 	// acceptor answers within a millisecond, a dynamic one after 750 ms; a strict one never.
 	silence = 2500 * time.Millisecond
+	// atOnce is how long a plain acceptor is waited for: longer than it takes, shorter than a dynamic one.
+	atOnce = 300 * time.Millisecond
 )
 
 // Credentials are what the agent presents and trusts: its own node's.
@@ -80,14 +82,19 @@ func unknown(problem string, now time.Time) agentapi.ChannelFact {
 
 // GroupTLS dials group communication with TLS and the node's own certificate. It waits for the first
 // bytes inside the channel: with TLS 1.3 only they show that the certificate was accepted, and
-// a connection that ends after them leaves no line in the peer's log.
-func GroupTLS(ctx context.Context, addr string, c Credentials) agentapi.ChannelFact {
+// a connection that ends after them leaves no line in the peer's log. With listen, it first waits for a plain
+// acceptor to speak: a handshake would leave "Failed to unserialize message" in its log.
+func GroupTLS(ctx context.Context, addr string, c Credentials, listen bool) agentapi.ChannelFact {
 	now := time.Now()
 	conn, err := dial(ctx, addr)
 	if err != nil {
 		return unknown(err.Error(), now)
 	}
 	defer func() { _ = conn.Close() }()
+	if listen && speaksPlain(conn) {
+		return agentapi.ChannelFact{Observed: agentapi.ObservedPlaintext, CheckedAt: now}
+	}
+	_ = conn.SetDeadline(now.Add(2 * dialTime))
 	secure := tls.Client(conn, c.config())
 	if err := secure.HandshakeContext(ctx); err != nil {
 		var notTLS tls.RecordHeaderError
@@ -125,6 +132,14 @@ func GroupPlain(ctx context.Context, addr string) (accepted bool, err error) {
 		return false, nil
 	}
 	return false, err
+}
+
+// speaksPlain says whether a plain acceptor speaks to us, which it does at once.
+func speaksPlain(conn net.Conn) bool {
+	_ = conn.SetReadDeadline(time.Now().Add(atOnce))
+	said := make([]byte, 64)
+	n, _ := conn.Read(said)
+	return n > 0 && !isTLS(said[:n])
 }
 
 // isTLS says whether a TLS record begins so: an alert or a part of a handshake, of any version

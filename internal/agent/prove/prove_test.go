@@ -90,22 +90,38 @@ func TestGroupTLS(t *testing.T) {
 	t.Parallel()
 	own, foreign := self(t), self(t)
 	strict := listen(t, strictGroup(own))
-	fact := GroupTLS(context.Background(), strict, own)
+	fact := GroupTLS(context.Background(), strict, own, false)
 	if fact.Observed != agentapi.ObservedTLS || !fact.Verified || fact.Problem != "" || fact.Protocol != "TLSv1.3" || fact.Serial != "abc" || fact.NotAfter == nil {
 		t.Errorf("strict: %+v", fact)
 	}
-	fact = GroupTLS(context.Background(), strict, Credentials{Pair: own.Pair, Roots: foreign.Roots})
+	fact = GroupTLS(context.Background(), strict, Credentials{Pair: own.Pair, Roots: foreign.Roots}, false)
 	if fact.Observed != agentapi.ObservedTLS || fact.Verified || fact.Problem == "" {
 		t.Errorf("a chain we do not trust: %+v", fact)
 	}
-	fact = GroupTLS(context.Background(), strict, Credentials{Pair: foreign.Pair, Roots: own.Roots})
+	fact = GroupTLS(context.Background(), strict, Credentials{Pair: foreign.Pair, Roots: own.Roots}, false)
 	if fact.Problem == "" {
 		t.Errorf("a certificate the peer does not trust must show, also with TLS 1.3: %+v", fact)
 	}
-	if fact := GroupTLS(context.Background(), listen(t, plainGroup), own); fact.Observed != agentapi.ObservedPlaintext {
+	if fact := GroupTLS(context.Background(), listen(t, plainGroup), own, false); fact.Observed != agentapi.ObservedPlaintext {
 		t.Errorf("plain: %+v", fact)
 	}
-	if fact := GroupTLS(context.Background(), "127.0.0.1:1", own); fact.Observed != agentapi.ObservedUnknown || fact.Problem == "" {
+	var heard []byte
+	done := make(chan struct{})
+	quiet := listen(t, func(conn net.Conn) {
+		_, _ = conn.Write([]byte("$\x00\x00\x02handshake"))
+		heard, _ = io.ReadAll(conn)
+		close(done)
+	})
+	if fact := GroupTLS(context.Background(), quiet, own, true); fact.Observed != agentapi.ObservedPlaintext {
+		t.Errorf("plain, as is expected: %+v", fact)
+	}
+	if <-done; len(heard) > 0 {
+		t.Errorf("a plain acceptor got %d bytes, of which it would complain in its log", len(heard))
+	}
+	if fact := GroupTLS(context.Background(), strict, own, true); fact.Observed != agentapi.ObservedTLS || !fact.Verified {
+		t.Errorf("strict, where plaintext is expected: %+v", fact)
+	}
+	if fact := GroupTLS(context.Background(), "127.0.0.1:1", own, false); fact.Observed != agentapi.ObservedUnknown || fact.Problem == "" {
 		t.Errorf("no peer: %+v", fact)
 	}
 }

@@ -164,7 +164,7 @@ func (p *Prover) look(ctx context.Context, s Subject) Result {
 	var group, clients agentapi.ChannelFact
 	wg.Go(func() {
 		addr := net.JoinHostPort(s.Address, groupPort)
-		group = JudgeGroup(GroupTLS(ctx, addr, s.Credentials), s.Socket,
+		group = JudgeGroup(GroupTLS(ctx, addr, s.Credentials, s.Socket == galera.SocketPlain), s.Socket,
 			p.plain(ctx, s, addr, s.Socket == galera.SocketStrict, GroupPlain))
 	})
 	wg.Go(func() {
@@ -197,7 +197,7 @@ func (p *Prover) peers(ctx context.Context, s Subject) map[string]agentapi.Chann
 	for _, peer := range peers {
 		wg.Go(func() {
 			addr := net.JoinHostPort(peer.Host, groupPort)
-			fact := GroupTLS(ctx, addr, s.Credentials)
+			fact := GroupTLS(ctx, addr, s.Credentials, s.Socket == galera.SocketPlain)
 			// Each node tries itself without TLS; the others only bear witness, later and seldom, as
 			// a dynamic node is held up for 750 ms while it makes out that a connection is not TLS.
 			wanted := s.Socket == galera.SocketStrict && fact.Observed == agentapi.ObservedTLS && time.Since(s.Since) > settled
