@@ -330,7 +330,7 @@ const (
 	FailureForeignUUID    = "ForeignClusterUUID"
 	FailureCertificate    = "CertificateUnusable"
 	FailureDiskFull       = "DiskFull"
-	// FailureTransfer: an SST ended without complete data; the message contains the exit code and the
+	// FailureTransfer: a state transfer (SST or IST) broke off; the message contains the exit code and the
 	// output of its programs.
 	FailureTransfer = "TransferFailed"
 	// FailureStalled: an SST or IST made no progress for StateTransferConfig.Stall, and mariadbd was killed (package sst). Conditions show it

@@ -91,10 +91,12 @@ func GroupTLS(ctx context.Context, addr string, c Credentials, listen bool) agen
 		return unknown(err.Error(), now)
 	}
 	defer func() { _ = conn.Close() }()
-	if listen && speaksPlain(conn) {
-		return agentapi.ChannelFact{Observed: agentapi.ObservedPlaintext, CheckedAt: now}
+	if listen {
+		if speaksPlain(conn) {
+			return agentapi.ChannelFact{Observed: agentapi.ObservedPlaintext, CheckedAt: now}
+		}
+		_ = conn.SetDeadline(time.Now().Add(2 * dialTime))
 	}
-	_ = conn.SetDeadline(now.Add(2 * dialTime))
 	secure := tls.Client(conn, c.config())
 	if err := secure.HandshakeContext(ctx); err != nil {
 		var notTLS tls.RecordHeaderError

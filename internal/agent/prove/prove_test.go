@@ -287,6 +287,35 @@ func TestPlainIsRememberedPerKey(t *testing.T) {
 	}
 }
 
+// TestPlainPeer: a peer that spoke plaintext gets no handshake the next time, of which Galera complains in its log. Any other
+// gets it at once: a dynamic one holds the group up until it comes.
+func TestPlainPeer(t *testing.T) {
+	t.Parallel()
+	own := self(t)
+	heard := make(chan int, 1)
+	plain := listen(t, func(conn net.Conn) {
+		_, _ = conn.Write([]byte("$\x00\x00\x02handshake"))
+		all, _ := io.ReadAll(conn)
+		heard <- len(all)
+	})
+	p, s := New(nil, nil), Subject{Running: true, Socket: galera.SocketPlain, Credentials: own}
+	for i, handshake := range []bool{true, false, false} {
+		if fact := p.peer(t.Context(), s, plain); fact.Observed != agentapi.ObservedPlaintext {
+			t.Errorf("look %d: %+v", i, fact)
+		}
+		if n := <-heard; (n > 0) != handshake {
+			t.Errorf("look %d: a plain peer got %d bytes", i, n)
+		}
+	}
+	strict := listen(t, strictGroup(own))
+	for _, before := range []bool{true, false} { // it may have been a plain one
+		p.spoke[strict] = before
+		if fact := p.peer(t.Context(), s, strict); !fact.Verified || p.spoke[strict] {
+			t.Errorf("a peer with TLS: %+v; waited for the next time: %t", fact, p.spoke[strict])
+		}
+	}
+}
+
 // TestNoDialWhileCertificatesAreReplaced: nothing is dialled before NotBefore, even when the prover is kicked.
 func TestNoDialWhileCertificatesAreReplaced(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

@@ -90,6 +90,8 @@ type Prover struct {
 	kick    chan struct{}
 	mu      sync.Mutex
 	refused map[string]refusal
+	// spoke are the addresses that spoke plaintext when they were dialled last.
+	spoke map[string]bool
 }
 
 // refusal remembers an attempt without TLS.
@@ -101,7 +103,7 @@ type refusal struct {
 
 // New returns a prover.
 func New(subject func() Subject, seen func(Result)) *Prover {
-	return &Prover{Subject: subject, Seen: seen, kick: make(chan struct{}, 1), refused: map[string]refusal{}}
+	return &Prover{Subject: subject, Seen: seen, kick: make(chan struct{}, 1), refused: map[string]refusal{}, spoke: map[string]bool{}}
 }
 
 // Kick makes the prover look again at once.
@@ -196,12 +198,7 @@ func (p *Prover) peers(ctx context.Context, s Subject) map[string]agentapi.Chann
 	}
 	for _, peer := range peers {
 		wg.Go(func() {
-			addr := net.JoinHostPort(peer.Host, groupPort)
-			fact := GroupTLS(ctx, addr, s.Credentials, s.Socket == galera.SocketPlain)
-			// Each node tries itself without TLS; the others only bear witness, later and seldom, as
-			// a dynamic node is held up for 750 ms while it makes out that a connection is not TLS.
-			wanted := s.Socket == galera.SocketStrict && fact.Observed == agentapi.ObservedTLS && time.Since(s.Since) > settled
-			fact = JudgeGroup(fact, s.Socket, p.plain(ctx, s, addr, wanted, GroupPlain))
+			fact := p.peer(ctx, s, net.JoinHostPort(peer.Host, groupPort))
 			mu.Lock()
 			defer mu.Unlock()
 			out[peer.Name] = fact
@@ -209,6 +206,21 @@ func (p *Prover) peers(ctx context.Context, s Subject) map[string]agentapi.Chann
 	}
 	wg.Wait()
 	return out
+}
+
+// peer dials another member. Silence holds up a dynamic one, for up to 750 ms, until it makes out whether a connection is TLS;
+// so only one that spoke plaintext the last time is waited for, and it is tried without TLS later and seldom: each node tries
+// itself.
+func (p *Prover) peer(ctx context.Context, s Subject, addr string) agentapi.ChannelFact {
+	p.mu.Lock()
+	listen := s.Socket == galera.SocketPlain && p.spoke[addr]
+	p.mu.Unlock()
+	fact := GroupTLS(ctx, addr, s.Credentials, listen)
+	p.mu.Lock()
+	p.spoke[addr] = fact.Observed == agentapi.ObservedPlaintext
+	p.mu.Unlock()
+	wanted := s.Socket == galera.SocketStrict && fact.Observed == agentapi.ObservedTLS && time.Since(s.Since) > settled
+	return JudgeGroup(fact, s.Socket, p.plain(ctx, s, addr, wanted, GroupPlain))
 }
 
 // plain says whether an attempt without TLS was refused. It makes one only when it is wanted and the
