@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -16,6 +17,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -62,7 +64,14 @@ func shop(t *testing.T) *v1alpha1.GaleraCluster {
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "shop"}}
 	c.Spec.Replicas = 3
 	c.Spec.Storage.Size = resource.MustParse("1Gi")
-	must(t, kube.Create(t.Context(), c))
+	// A new kind is served a moment after its CRD was created.
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		err := kube.Create(t.Context(), c)
+		if served := !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err); served || time.Now().After(deadline) {
+			must(t, err)
+			break
+		}
+	}
 	t.Cleanup(func() { must(t, kube.Delete(context.Background(), c)) })
 	return c
 }
