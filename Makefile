@@ -137,8 +137,8 @@ docs: ## Build the site of docs/ (SITE: the folder, by default in the cache); a 
 
 ##@ Test
 
-# Suites that need no cluster run beside each other. The local Kubernetes starts, which is mostly waiting, when the
-# shortest of them is over.
+# Suites that need no cluster run beside each other. The local Kubernetes starts, which is mostly waiting once it
+# was built, when the shortest of them is over.
 .PHONY: test
 test: ## Unit, model, API, store, agent and end-to-end tests.
 	@$(MAKE) test-unit test-model

@@ -17,8 +17,8 @@ done < <(find . \( -name bin -o -name .git -o -name dist \) -prune -o \
 methods=25
 types=$(git ls-files -co --exclude-standard '*.go' | grep -v -e _test.go -e zz_generated | while IFS= read -r file; do [ ! -e "$file" ] || echo "$file"; done |
   xargs awk '
-    match($0, /^func \([A-Za-z_]* ?\*?[A-Za-z]+/) {
-      type = substr($0, RSTART, RLENGTH); sub(/^func \(([A-Za-z_]+ )?\*?/, "", type)
+    match($0, /^func \([A-Za-z0-9_]* ?\*?[A-Za-z0-9_]+/) {
+      type = substr($0, RSTART, RLENGTH); sub(/^func \(([A-Za-z0-9_]+ )?\*?/, "", type)
       folder = FILENAME; sub(/\/[^\/]*$/, "", folder)
       count[folder "." type]++
     }

@@ -20,7 +20,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/version"
 )
 
-// env is shared by all commands, each of which is a type of its own.
+// env is shared by all commands. A type that embeds it is a command, or a few that belong together.
 type env struct {
 	flags    *genericclioptions.ConfigFlags
 	out, err io.Writer

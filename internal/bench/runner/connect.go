@@ -16,7 +16,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/pki"
 )
 
-// connecting is the run that measures connections, directly or by a way of their own.
+// connecting is the run that measures connections, directly, or through a tunnel or a proxy.
 type connecting struct{ *runner }
 
 // connect makes connections as fast as it can: connect, ask, disconnect.
