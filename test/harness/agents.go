@@ -16,14 +16,14 @@ import (
 )
 
 // Agents are the agents of a cluster's nodes.
-type Agents struct{ *Cluster }
+type Agents struct{ cluster *Cluster }
 
 // Agents returns the handle of the agents of the cluster's nodes.
 func (c *Cluster) Agents() Agents { return Agents{c} }
 
 // Scrape scrapes a node's agent, of parts of it if there are any (collect[]).
 func (c Agents) Scrape(ctx context.Context, pod string, parts ...string) (Scrape, error) {
-	p, err := c.Pod(ctx, pod)
+	p, err := c.cluster.Pod(ctx, pod)
 	if err != nil {
 		return Scrape{}, err
 	}
@@ -33,7 +33,7 @@ func (c Agents) Scrape(ctx context.Context, pod string, parts ...string) (Scrape
 
 // metrics reads the metrics of a node's agent, by name with labels, as they are written.
 func (c Agents) metrics(ctx context.Context, pod string) (map[string]float64, error) {
-	p, err := c.Pod(ctx, pod)
+	p, err := c.cluster.Pod(ctx, pod)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (c Agents) metrics(ctx context.Context, pod string) (map[string]float64, er
 
 // Resident is the memory of a node's agent, in bytes.
 func (c Agents) Resident(ctx context.Context, pod string) (int64, error) {
-	p, err := c.Pod(ctx, pod)
+	p, err := c.cluster.Pod(ctx, pod)
 	if err != nil {
 		return 0, err
 	}
@@ -78,5 +78,5 @@ func (c Agents) Resident(ctx context.Context, pod string) (int64, error) {
 
 // Signal sends a signal to the agent, and to nothing else, in one pod: one that is stopped does not answer, while its mariadbd goes on.
 func (c Agents) Signal(ctx context.Context, pod string, signal syscall.Signal) error {
-	return signalProgram(ctx, c.Cluster, pod, agentProgram, signal)
+	return signalProgram(ctx, c.cluster, pod, agentProgram, signal)
 }

@@ -26,7 +26,7 @@ type Copied struct {
 // full copy of its data, to be sent to this machine, where shown is the certificate presented to it. It
 // ends when the donor has refused, when so many bytes have come, or when the time is over.
 func (c Peers) AskForCopy(ctx context.Context, image, donor string, shown Pair, enough int64, most time.Duration) (out Copied, err error) {
-	genuine, err := c.Certificates().Genuine(ctx)
+	genuine, err := c.cluster.Certificates().Genuine(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -69,7 +69,7 @@ type receiver struct {
 
 // listenFor listens where a node can reach this machine.
 func (c Peers) listenFor(ctx context.Context, pod string, shown Pair, enough int64) (*receiver, error) {
-	p, err := c.Pod(ctx, pod)
+	p, err := c.cluster.Pod(ctx, pod)
 	if err != nil {
 		return nil, err
 	}

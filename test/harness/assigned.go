@@ -68,11 +68,11 @@ func (k Namespaces) AssignUsers(ctx context.Context, namespaces ...string) error
 	if len(namespaces) == 0 {
 		verb = []string{"delete", "--ignore-not-found"}
 	}
-	if _, err := run(ctx, text, "kubectl", append([]string{"--context", k.Context}, append(verb, "-f", "-")...)...); err != nil {
+	if _, err := run(ctx, text, "kubectl", append([]string{"--context", k.kube.Context}, append(verb, "-f", "-")...)...); err != nil {
 		return err
 	}
 	var all corev1.NamespaceList
-	if err := k.List(ctx, &all); err != nil {
+	if err := k.kube.List(ctx, &all); err != nil {
 		return err
 	}
 	for _, n := range all.Items {
@@ -81,7 +81,7 @@ func (k Namespaces) AssignUsers(ctx context.Context, namespaces ...string) error
 			label = `"true"`
 		}
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"`+assignedLabel+`":`+label+`}}}`))
-		if err := k.Patch(ctx, &n, patch); err != nil {
+		if err := k.kube.Patch(ctx, &n, patch); err != nil {
 			return err
 		}
 	}

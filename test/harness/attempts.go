@@ -26,7 +26,7 @@ const notStarted = "mariadbd could not be started"
 // Attempts returns when a node has begun to join since a moment, with a server that was started. Its pod's log reaches
 // back to the pod's creation.
 func (c Joins) Attempts(ctx context.Context, pod string, since time.Time) ([]Attempt, error) {
-	text, err := c.Pods().TimedLogs(ctx, pod, since)
+	text, err := c.cluster.Pods().TimedLogs(ctx, pod, since)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (c Joins) Attempts(ctx context.Context, pod string, since time.Time) ([]Att
 
 // FailedAttempts returns what a node's agent has said of attempts that failed since a moment: reason and message.
 func (c Joins) FailedAttempts(ctx context.Context, pod string, since time.Time) ([]string, error) {
-	text, err := c.Pods().TimedLogs(ctx, pod, since)
+	text, err := c.cluster.Pods().TimedLogs(ctx, pod, since)
 	if err != nil {
 		return nil, err
 	}

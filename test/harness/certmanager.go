@@ -36,24 +36,24 @@ func ScaleCertManager(ctx context.Context, k *Kube, replicas int32) error {
 func (c Certificates) BreakWebhook(ctx context.Context) (mend func(context.Context) error, err error) {
 	none, fail, path := admissionv1.SideEffectClassNone, admissionv1.Fail, "/validate"
 	broken := &admissionv1.ValidatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: "galera-tests-" + c.Namespace},
+		ObjectMeta: metav1.ObjectMeta{Name: "galera-tests-" + c.cluster.Namespace},
 		Webhooks: []admissionv1.ValidatingWebhook{{
 			Name: "webhook.cert-manager.io", SideEffects: &none, FailurePolicy: &fail, AdmissionReviewVersions: []string{"v1"},
-			ClientConfig:      admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Namespace: c.Namespace, Name: "nowhere", Path: &path}},
-			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": c.Namespace}},
+			ClientConfig:      admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Namespace: c.cluster.Namespace, Name: "nowhere", Path: &path}},
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": c.cluster.Namespace}},
 			Rules: []admissionv1.RuleWithOperations{{Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
 				Rule: admissionv1.Rule{APIGroups: []string{"cert-manager.io"}, APIVersions: []string{"v1"}, Resources: []string{"*/*"}}}},
 		}},
 	}
-	mend = func(ctx context.Context) error { return client.IgnoreNotFound(c.Kube.Delete(ctx, broken)) }
-	if err := c.Kube.Create(ctx, broken); err != nil {
+	mend = func(ctx context.Context) error { return client.IgnoreNotFound(c.cluster.Kube.Delete(ctx, broken)) }
+	if err := c.cluster.Kube.Create(ctx, broken); err != nil {
 		return mend, err
 	}
-	return mend, c.Kube.Until(ctx, "certificates are refused", time.Minute, func(ctx context.Context) (bool, string, error) {
-		probe := &certmanagerv1.Certificate{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: "probe"},
+	return mend, c.cluster.Kube.Until(ctx, "certificates are refused", time.Minute, func(ctx context.Context) (bool, string, error) {
+		probe := &certmanagerv1.Certificate{ObjectMeta: metav1.ObjectMeta{Namespace: c.cluster.Namespace, Name: "probe"},
 			Spec: certmanagerv1.CertificateSpec{SecretName: "probe", CommonName: "probe"}}
 		probe.Spec.IssuerRef.Name = "nobody"
-		err := c.Kube.Create(ctx, probe, client.DryRunAll)
+		err := c.cluster.Kube.Create(ctx, probe, client.DryRunAll)
 		if err == nil {
 			return false, "they are taken", nil
 		}

@@ -25,14 +25,14 @@ type Pair struct {
 }
 
 // Certificates are those of a cluster's nodes, and what a test puts in their place.
-type Certificates struct{ *Cluster }
+type Certificates struct{ cluster *Cluster }
 
 // Certificates returns the handle of the certificates of the cluster's nodes.
 func (c *Cluster) Certificates() Certificates { return Certificates{c} }
 
 func (c Certificates) secret(ctx context.Context, suffix string) (*corev1.Secret, error) {
 	s := &corev1.Secret{}
-	return s, c.Kube.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.Name + suffix}, s)
+	return s, c.cluster.Kube.Get(ctx, client.ObjectKey{Namespace: c.cluster.Namespace, Name: c.cluster.Name + suffix}, s)
 }
 
 // Genuine returns the pair that the cluster's nodes are given.
@@ -117,13 +117,13 @@ func (c Certificates) Hand(ctx context.Context, p Pair) error {
 		return err
 	}
 	s.Data["tls.crt"], s.Data["tls.key"], s.Data["ca.crt"] = p.Certificate, p.Key, p.CA
-	return c.Kube.Update(ctx, s)
+	return c.cluster.Kube.Update(ctx, s)
 }
 
 // Corrupt puts another pair where a running pod's server and transfer scripts read theirs, with the CA it trusts.
 // Nothing is published: the agent believes that what it has installed is still there.
 func (c Certificates) Corrupt(ctx context.Context, pod string, pair Pair) error {
-	p, err := c.Pod(ctx, pod)
+	p, err := c.cluster.Pod(ctx, pod)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // Data are what tests write into a cluster: the rows of writers, and mass.
-type Data struct{ *Cluster }
+type Data struct{ cluster *Cluster }
 
 // Data returns the handle of what tests write into the cluster.
 func (c *Cluster) Data() Data { return Data{c} }
@@ -18,11 +18,11 @@ func (c *Cluster) Data() Data { return Data{c} }
 // A cluster that has them already is left as it is.
 func (c Data) Grow(ctx context.Context, mebibytes int) error {
 	const rowsAtOnce, rowBytes = 2048, 4096 // 8 MiB in one statement: a write-set stops all others while it is applied
-	cl, err := c.Client(ctx)
+	cl, err := c.cluster.Client(ctx)
 	if err != nil {
 		return err
 	}
-	primary, err := c.Primary(ctx)
+	primary, err := c.cluster.Primary(ctx)
 	if err != nil {
 		return err
 	}
@@ -38,12 +38,12 @@ func (c Data) Grow(ctx context.Context, mebibytes int) error {
 	for done := 0; done < mebibytes; done += rowsAtOnce * rowBytes >> 20 {
 		statements = append(statements, insert)
 	}
-	return cl.Exec(ctx, c.Name+"-primary", statements...)
+	return cl.Exec(ctx, c.cluster.Name+"-primary", statements...)
 }
 
 // BulkSum tells rows and contents of what Grow has written, as one node has it.
 func (c Data) BulkSum(ctx context.Context, pod string) (sum string, err error) {
-	cl, err := c.Client(ctx)
+	cl, err := c.cluster.Client(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -59,7 +59,7 @@ func (c Data) BulkSum(ctx context.Context, pod string) (sum string, err error) {
 // Written is a checksum of every row of all writers there were, as one pod has them, with how many rows each has: the same on two nodes, or
 // two clusters, that hold the same.
 func (c Data) Written(ctx context.Context, pod string) (string, error) {
-	cl, err := c.Client(ctx)
+	cl, err := c.cluster.Client(ctx)
 	if err != nil {
 		return "", err
 	}

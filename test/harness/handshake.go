@@ -21,7 +21,7 @@ const (
 // versions up to this one, and returns what was agreed on.
 func (c Peers) Handshake(ctx context.Context, pod, port string, newest uint16) (tls.ConnectionState, error) {
 	var state tls.ConnectionState
-	genuine, err := c.Certificates().Genuine(ctx)
+	genuine, err := c.cluster.Certificates().Genuine(ctx)
 	if err != nil {
 		return state, err
 	}
@@ -29,7 +29,7 @@ func (c Peers) Handshake(ctx context.Context, pod, port string, newest uint16) (
 	if err != nil {
 		return state, err
 	}
-	p, err := c.Pod(ctx, pod)
+	p, err := c.cluster.Pod(ctx, pod)
 	if err != nil {
 		return state, err
 	}
@@ -51,7 +51,7 @@ func (c Peers) Handshake(ctx context.Context, pod, port string, newest uint16) (
 }
 
 func (c Peers) loginWith(ctx context.Context, address string, config *tls.Config) error {
-	cl, err := c.Client(ctx)
+	cl, err := c.cluster.Client(ctx)
 	if err != nil {
 		return err
 	}

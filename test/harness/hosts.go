@@ -15,7 +15,7 @@ import (
 const labelControlPlane = "node-role.kubernetes.io/control-plane"
 
 // Hosts are the nodes of Kubernetes, which are containers of this machine. What clusters call their nodes are pods.
-type Hosts struct{ *Kube }
+type Hosts struct{ kube *Kube }
 
 // Hosts returns the handle of the nodes of Kubernetes.
 func (k *Kube) Hosts() Hosts { return Hosts{k} }
@@ -23,7 +23,7 @@ func (k *Kube) Hosts() Hosts { return Hosts{k} }
 // Workers returns the names of the nodes that take workloads; each is a container of that name.
 func (k Hosts) Workers(ctx context.Context) ([]string, error) {
 	var list corev1.NodeList
-	if err := k.List(ctx, &list); err != nil {
+	if err := k.kube.List(ctx, &list); err != nil {
 		return nil, err
 	}
 	var out, all []string
@@ -67,12 +67,12 @@ func (k Hosts) Start(ctx context.Context, nodes ...string) error {
 // Cordon says whether a node takes new pods.
 func (k Hosts) Cordon(ctx context.Context, node string, cordoned bool) error {
 	n := &corev1.Node{}
-	if err := k.Get(ctx, client.ObjectKey{Name: node}, n); err != nil {
+	if err := k.kube.Get(ctx, client.ObjectKey{Name: node}, n); err != nil {
 		return err
 	}
 	want := n.DeepCopy()
 	want.Spec.Unschedulable = cordoned
-	return k.Patch(ctx, want, client.MergeFrom(n))
+	return k.kube.Patch(ctx, want, client.MergeFrom(n))
 }
 
 // onNode runs a shell script on a node.

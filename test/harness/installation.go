@@ -17,14 +17,14 @@ import (
 const operatorRelease = "galera-operator"
 
 // Installation is how the operator comes into the cluster and leaves it: from the manifests or from the chart.
-type Installation struct{ *Kube }
+type Installation struct{ kube *Kube }
 
 // Installation returns the handle of what installs the operator.
 func (k *Kube) Installation() Installation { return Installation{k} }
 
 // ChartValues are values of the chart with the images that the operator has now.
 func (k Installation) ChartValues(ctx context.Context) (map[string]any, error) {
-	d, err := k.Operator().deployment(ctx)
+	d, err := k.kube.Operator().deployment(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -52,23 +52,23 @@ func (k Installation) InstallChart(ctx context.Context, chart string, values map
 	if err != nil {
 		return err
 	}
-	_, err = run(ctx, string(text), "helm", "--kube-context", k.Context, "--namespace", OperatorNamespace, "upgrade", "--install", "--take-ownership",
+	_, err = run(ctx, string(text), "helm", "--kube-context", k.kube.Context, "--namespace", OperatorNamespace, "upgrade", "--install", "--take-ownership",
 		operatorRelease, chart, "--values", "-", "--wait", "--timeout", "3m")
 	if err != nil {
 		return err
 	}
-	return k.Operator().Wait(ctx, 2*time.Minute)
+	return k.kube.Operator().Wait(ctx, 2*time.Minute)
 }
 
 // UninstallChart removes the release, if there is one, and waits until the operator is gone.
 func (k Installation) UninstallChart(ctx context.Context) error {
-	_, err := run(ctx, "", "helm", "--kube-context", k.Context, "--namespace", OperatorNamespace, "uninstall", operatorRelease, "--ignore-not-found", "--wait",
+	_, err := run(ctx, "", "helm", "--kube-context", k.kube.Context, "--namespace", OperatorNamespace, "uninstall", operatorRelease, "--ignore-not-found", "--wait",
 		"--timeout", "2m")
 	if err != nil {
 		return err
 	}
-	return k.Until(ctx, "the operator is uninstalled", 2*time.Minute, func(ctx context.Context) (bool, string, error) {
-		err := k.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: OperatorDeployment}, &appsv1.Deployment{})
+	return k.kube.Until(ctx, "the operator is uninstalled", 2*time.Minute, func(ctx context.Context) (bool, string, error) {
+		err := k.kube.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: OperatorDeployment}, &appsv1.Deployment{})
 		return apierrors.IsNotFound(err), "", client.IgnoreNotFound(err)
 	})
 }
@@ -79,15 +79,15 @@ func (k Installation) Deploy(ctx context.Context, repository string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := run(ctx, text, "kubectl", "--context", k.Context, "apply", "--server-side", "--force-conflicts", "-f", "-"); err != nil {
+	if _, err := run(ctx, text, "kubectl", "--context", k.kube.Context, "apply", "--server-side", "--force-conflicts", "-f", "-"); err != nil {
 		return err
 	}
-	return k.Operator().Wait(ctx, 3*time.Minute)
+	return k.kube.Operator().Wait(ctx, 3*time.Minute)
 }
 
 // Undeploy removes the operator and its rights, as make undeploy does.
 func (k Installation) Undeploy(ctx context.Context, repository string) error {
-	_, err := run(ctx, "", "kubectl", "--context", k.Context, "delete", "--ignore-not-found", "-k", filepath.Join(repository, "config", "undeploy"))
+	_, err := run(ctx, "", "kubectl", "--context", k.kube.Context, "delete", "--ignore-not-found", "-k", filepath.Join(repository, "config", "undeploy"))
 	return err
 }
 
@@ -95,11 +95,11 @@ func (k Installation) Undeploy(ctx context.Context, repository string) error {
 func (k Installation) Remove(ctx context.Context) error {
 	d := &appsv1.Deployment{}
 	d.Namespace, d.Name = OperatorNamespace, OperatorDeployment
-	if err := k.Delete(ctx, d, client.PropagationPolicy("Foreground")); client.IgnoreNotFound(err) != nil {
+	if err := k.kube.Delete(ctx, d, client.PropagationPolicy("Foreground")); client.IgnoreNotFound(err) != nil {
 		return err
 	}
-	return k.Until(ctx, "the operator is removed", 2*time.Minute, func(ctx context.Context) (bool, string, error) {
-		err := k.Get(ctx, client.ObjectKeyFromObject(d), &appsv1.Deployment{})
+	return k.kube.Until(ctx, "the operator is removed", 2*time.Minute, func(ctx context.Context) (bool, string, error) {
+		err := k.kube.Get(ctx, client.ObjectKeyFromObject(d), &appsv1.Deployment{})
 		return apierrors.IsNotFound(err), "", client.IgnoreNotFound(err)
 	})
 }

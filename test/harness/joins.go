@@ -10,7 +10,7 @@ import (
 )
 
 // Joins are the ways a cluster's nodes came into it.
-type Joins struct{ *Cluster }
+type Joins struct{ cluster *Cluster }
 
 // Joins returns the handle of how the cluster's nodes came into it.
 func (c *Cluster) Joins() Joins { return Joins{c} }
@@ -18,7 +18,7 @@ func (c *Cluster) Joins() Joins { return Joins{c} }
 // Since returns how each node came into the cluster since a moment: IST, SST or None. Nodes that
 // have not joined anew are not in it.
 func (c Joins) Since(ctx context.Context, since time.Time) (map[string]string, error) {
-	have, err := c.Get(ctx)
+	have, err := c.cluster.Get(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -39,8 +39,8 @@ func joinedSince(m v1alpha1.MemberStatus, since time.Time) bool {
 
 // Wait waits until a node has joined after a moment, and returns how.
 func (c Joins) Wait(ctx context.Context, pod string, since time.Time, timeout time.Duration) (kind string, err error) {
-	err = c.Kube.Until(ctx, pod+" joins", timeout, func(ctx context.Context) (bool, string, error) {
-		m, err := c.Member(ctx, pod)
+	err = c.cluster.Kube.Until(ctx, pod+" joins", timeout, func(ctx context.Context) (bool, string, error) {
+		m, err := c.cluster.Member(ctx, pod)
 		if err != nil || m == nil {
 			return false, "not in the status", err
 		}
@@ -59,18 +59,18 @@ func (c Joins) Wait(ctx context.Context, pod string, since time.Time, timeout ti
 // further otherwise.
 func (c Joins) Bootstraps(ctx context.Context) (int, error) {
 	const sign = "Connecting with bootstrap option: 1"
-	pods, err := c.Pods().List(ctx)
+	pods, err := c.cluster.Pods().List(ctx)
 	if err != nil {
 		return 0, err
 	}
 	total := 0
 	for _, p := range pods {
-		text, err := c.Pods().Logs(ctx, p.Name, 0, false)
+		text, err := c.cluster.Pods().Logs(ctx, p.Name, 0, false)
 		if err != nil {
 			return 0, err
 		}
 		if restarts(&p) > 0 {
-			before, err := c.Pods().Logs(ctx, p.Name, 0, true)
+			before, err := c.cluster.Pods().Logs(ctx, p.Name, 0, true)
 			if err != nil {
 				return 0, err
 			}

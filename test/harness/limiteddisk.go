@@ -92,23 +92,23 @@ type NextDisk struct {
 // one is deleted, is bound to it and to no other. The volume says it has the size that is asked for.
 func (c Volumes) CreateNextDisk(ctx context.Context, pod string, mebibytes int) (*NextDisk, error) {
 	claim := &corev1.PersistentVolumeClaim{}
-	if err := c.Kube.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: "data-" + pod}, claim); err != nil {
+	if err := c.cluster.Kube.Get(ctx, client.ObjectKey{Namespace: c.cluster.Namespace, Name: "data-" + pod}, claim); err != nil {
 		return nil, err
 	}
-	node, err := c.Pods().NodeOf(ctx, pod)
+	node, err := c.cluster.Pods().NodeOf(ctx, pod)
 	if err != nil {
 		return nil, err
 	}
-	d := &NextDisk{kube: c.Kube, disk: limitedDisk{node: node, name: "next-" + strings.ToLower(rand.Text()[:8])}}
+	d := &NextDisk{kube: c.cluster.Kube, disk: limitedDisk{node: node, name: "next-" + strings.ToLower(rand.Text()[:8])}}
 	pv := d.disk.volume(claim.Spec.Resources.Requests[corev1.ResourceStorage])
-	pv.Spec.ClaimRef = &corev1.ObjectReference{Kind: "PersistentVolumeClaim", APIVersion: "v1", Namespace: c.Namespace, Name: claim.Name}
+	pv.Spec.ClaimRef = &corev1.ObjectReference{Kind: "PersistentVolumeClaim", APIVersion: "v1", Namespace: c.cluster.Namespace, Name: claim.Name}
 	if claim.Spec.StorageClassName != nil {
 		pv.Spec.StorageClassName = *claim.Spec.StorageClassName
 	}
 	if err := d.disk.mount(ctx, mebibytes); err != nil {
 		return nil, errors.Join(err, d.Remove(ctx))
 	}
-	if err := c.Kube.Create(ctx, pv); err != nil {
+	if err := c.cluster.Kube.Create(ctx, pv); err != nil {
 		return nil, errors.Join(err, d.Remove(ctx))
 	}
 	return d, nil

@@ -11,7 +11,7 @@ import (
 const partitionTable = "galera_tests"
 
 // Network is what connects the hosts, and the pods on them.
-type Network struct{ *Kube }
+type Network struct{ kube *Kube }
 
 // Network returns the handle of what connects the hosts.
 func (k *Kube) Network() Network { return Network{k} }
@@ -37,7 +37,7 @@ func (k Network) Partition(ctx context.Context, c *Cluster, groups ...[]string) 
 
 // cut puts rules onto all workers, or onto none.
 func (k Network) cut(ctx context.Context, rules string) error {
-	nodes, err := k.Hosts().Workers(ctx)
+	nodes, err := k.kube.Hosts().Workers(ctx)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func partitionRules(groups [][]string) string {
 
 // Heal connects everything again.
 func (k Network) Heal(ctx context.Context) error {
-	nodes, err := k.Hosts().Workers(ctx)
+	nodes, err := k.kube.Hosts().Workers(ctx)
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func (k Operator) SetImage(ctx context.Context, image string) (before string, er
 			manager.Env[i].Value = image
 		}
 	}
-	if err := k.Patch(ctx, want, client.MergeFrom(d)); err != nil {
+	if err := k.kube.Patch(ctx, want, client.MergeFrom(d)); err != nil {
 		return "", err
 	}
 	return before, k.Wait(ctx, 2*time.Minute)
@@ -97,7 +97,7 @@ func (k Operator) SetArgument(ctx context.Context, argument string) (undo func(c
 		}
 		want := d.DeepCopy()
 		want.Spec.Template.Spec.Containers[0].Args = args
-		if err := k.Patch(ctx, want, client.MergeFrom(d)); err != nil {
+		if err := k.kube.Patch(ctx, want, client.MergeFrom(d)); err != nil {
 			return err
 		}
 		return k.Wait(ctx, 2*time.Minute)

@@ -28,14 +28,14 @@ const (
 )
 
 // Operator is the operator that is deployed, with its pods.
-type Operator struct{ *Kube }
+type Operator struct{ kube *Kube }
 
 // Operator returns the handle of the operator, whether it is deployed or not.
 func (k *Kube) Operator() Operator { return Operator{k} }
 
 func (k Operator) deployment(ctx context.Context) (*appsv1.Deployment, error) {
 	d := &appsv1.Deployment{}
-	err := k.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: OperatorDeployment}, d)
+	err := k.kube.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: OperatorDeployment}, d)
 	if err != nil {
 		return nil, fmt.Errorf("the operator is not deployed (make up does that): %w", err)
 	}
@@ -49,7 +49,7 @@ func (k Operator) pods(ctx context.Context) ([]corev1.Pod, error) {
 		return nil, err
 	}
 	var list corev1.PodList
-	err = k.List(ctx, &list, client.InNamespace(OperatorNamespace), client.MatchingLabels(d.Spec.Selector.MatchLabels))
+	err = k.kube.List(ctx, &list, client.InNamespace(OperatorNamespace), client.MatchingLabels(d.Spec.Selector.MatchLabels))
 	return slices.DeleteFunc(list.Items, func(p corev1.Pod) bool {
 		return p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
 	}), err
@@ -60,7 +60,7 @@ func (k Operator) Pod(ctx context.Context) (p *corev1.Pod, err error) {
 	if p, err = k.acting(ctx); err == nil {
 		return p, nil
 	}
-	err = k.Until(ctx, "an operator acts", time.Minute, func(ctx context.Context) (bool, string, error) {
+	err = k.kube.Until(ctx, "an operator acts", time.Minute, func(ctx context.Context) (bool, string, error) {
 		p, err = k.acting(ctx)
 		return err == nil, "", err
 	})
@@ -78,7 +78,7 @@ func (k Operator) acting(ctx context.Context) (*corev1.Pod, error) {
 		return nil, err
 	}
 	lease := &coordinationv1.Lease{}
-	if err := k.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: operatorLease}, lease); err != nil {
+	if err := k.kube.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: operatorLease}, lease); err != nil {
 		return nil, fmt.Errorf("no operator acts: %w", err)
 	}
 	for i := range pods {
@@ -98,7 +98,7 @@ func (k Operator) replicaSet(ctx context.Context) (*appsv1.ReplicaSet, error) {
 		return nil, err
 	}
 	var sets appsv1.ReplicaSetList
-	if err := k.List(ctx, &sets, client.InNamespace(OperatorNamespace), client.MatchingLabels(d.Spec.Selector.MatchLabels)); err != nil {
+	if err := k.kube.List(ctx, &sets, client.InNamespace(OperatorNamespace), client.MatchingLabels(d.Spec.Selector.MatchLabels)); err != nil {
 		return nil, err
 	}
 	const revision = "deployment.kubernetes.io/revision"
@@ -112,7 +112,7 @@ func (k Operator) replicaSet(ctx context.Context) (*appsv1.ReplicaSet, error) {
 
 // Wait waits until the operator is available.
 func (k Operator) Wait(ctx context.Context, timeout time.Duration) error {
-	return k.Until(ctx, "the operator is available", timeout, func(ctx context.Context) (bool, string, error) {
+	return k.kube.Until(ctx, "the operator is available", timeout, func(ctx context.Context) (bool, string, error) {
 		d, err := k.deployment(ctx)
 		if err != nil {
 			return false, "", err
@@ -144,13 +144,13 @@ func (k Operator) Scale(ctx context.Context, replicas int32) error {
 	}
 	want := d.DeepCopy()
 	want.Spec.Replicas = &replicas
-	if err := k.Patch(ctx, want, client.MergeFrom(d)); err != nil {
+	if err := k.kube.Patch(ctx, want, client.MergeFrom(d)); err != nil {
 		return err
 	}
 	if replicas > 0 {
 		return k.Wait(ctx, 2*time.Minute)
 	}
-	return k.Until(ctx, "the operator is gone", time.Minute, func(ctx context.Context) (bool, string, error) {
+	return k.kube.Until(ctx, "the operator is gone", time.Minute, func(ctx context.Context) (bool, string, error) {
 		pods, err := k.pods(ctx)
 		return err == nil && len(pods) == 0, fmt.Sprintf("%d pods left", len(pods)), err
 	})
@@ -186,10 +186,10 @@ func (k Operator) Replace(ctx context.Context) error {
 	if err := k.Kill(ctx); err != nil {
 		return err
 	}
-	if err := errors.Join(k.DeletePod(ctx), k.DeleteAllOf(ctx, &coordinationv1.Lease{}, client.InNamespace(OperatorNamespace))); err != nil {
+	if err := errors.Join(k.DeletePod(ctx), k.kube.DeleteAllOf(ctx, &coordinationv1.Lease{}, client.InNamespace(OperatorNamespace))); err != nil {
 		return err
 	}
-	return k.Until(ctx, "another operator", time.Minute, func(ctx context.Context) (bool, string, error) {
+	return k.kube.Until(ctx, "another operator", time.Minute, func(ctx context.Context) (bool, string, error) {
 		p, err := k.acting(ctx)
 		return err == nil && p.UID != old.UID, "", err
 	})
@@ -202,7 +202,7 @@ func (k Operator) DeletePod(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return k.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(OperatorNamespace),
+	return k.kube.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(OperatorNamespace),
 		client.MatchingLabels(d.Spec.Selector.MatchLabels), client.GracePeriodSeconds(0), client.PropagationPolicy(metav1.DeletePropagationBackground))
 }
 
@@ -219,7 +219,7 @@ func (k Operator) DeleteStandby(ctx context.Context) error {
 	var errs []error
 	for i := range pods {
 		if pods[i].UID != acting.UID {
-			errs = append(errs, client.IgnoreNotFound(k.Delete(ctx, &pods[i])))
+			errs = append(errs, client.IgnoreNotFound(k.kube.Delete(ctx, &pods[i])))
 		}
 	}
 	return errors.Join(errs...)
@@ -231,7 +231,7 @@ func (k Operator) Logs(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return k.podLogs(ctx, p.Namespace, p.Name, p.Spec.Containers[0].Name, 0, false)
+	return k.kube.podLogs(ctx, p.Namespace, p.Name, p.Spec.Containers[0].Name, 0, false)
 }
 
 // May asks the API server whether the operator has a right in a namespace. The resource is written RESOURCE or RESOURCE.GROUP.
@@ -245,6 +245,6 @@ func (k Operator) May(ctx context.Context, verb, resource, namespace string) (bo
 		User:               "system:serviceaccount:" + d.Namespace + ":" + d.Spec.Template.Spec.ServiceAccountName,
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: verb, Group: group, Resource: name},
 	}}
-	err = k.Create(ctx, review)
+	err = k.kube.Create(ctx, review)
 	return review.Status.Allowed, err
 }

@@ -30,7 +30,7 @@ type Greeting struct {
 }
 
 // Peers are those who connect to the ports of a cluster's nodes and are none of them.
-type Peers struct{ *Cluster }
+type Peers struct{ cluster *Cluster }
 
 // Peers returns the handle of what connects to the ports of the cluster's nodes.
 func (c *Cluster) Peers() Peers { return Peers{c} }
@@ -38,7 +38,7 @@ func (c *Cluster) Peers() Peers { return Peers{c} }
 // Dial dials a node's replication port, without TLS when pair is nil, else with this
 // certificate, and waits for the node's greeting for as long as patience.
 func (c Peers) Dial(ctx context.Context, pod string, pair *Pair, patience time.Duration) (Greeting, error) {
-	p, err := c.Pod(ctx, pod)
+	p, err := c.cluster.Pod(ctx, pod)
 	if err != nil {
 		return Greeting{}, err
 	}
@@ -116,7 +116,7 @@ func (c Peers) startStranger(ctx context.Context, image string, pair *Pair, args
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	command := []string{"run", "-d", "--name", s.name, "--network", "host", "-v", dir + ":/certs:ro", image,
-		"garbd", "--address", "gcomm://" + addresses, "--group", c.Name, "--name", s.name, "--options", options}
+		"garbd", "--address", "gcomm://" + addresses, "--group", c.cluster.Name, "--name", s.name, "--options", options}
 	if _, err := Docker(ctx, append(command, args...)...); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -157,7 +157,7 @@ func arbitratorOptions(dir string, pair *Pair) (string, error) {
 }
 
 func (c Peers) replicationAddresses(ctx context.Context) (string, error) {
-	pods, err := c.Pods().List(ctx)
+	pods, err := c.cluster.Pods().List(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -170,15 +170,15 @@ func (c Peers) replicationAddresses(ctx context.Context) (string, error) {
 
 // sizeReaches watches for a while whether the component has more members than it should have.
 func (c Peers) sizeReaches(ctx context.Context, within time.Duration) (bool, error) {
-	cl, err := c.Client(ctx)
+	cl, err := c.cluster.Client(ctx)
 	if err != nil {
 		return false, err
 	}
-	pods, err := c.PodNames(ctx)
+	pods, err := c.cluster.PodNames(ctx)
 	if err != nil {
 		return false, err
 	}
-	votes, err := votes(ctx, c.Cluster)
+	votes, err := votes(ctx, c.cluster)
 	if err != nil {
 		return false, err
 	}

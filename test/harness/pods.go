@@ -22,7 +22,7 @@ import (
 const DatabaseContainer = "mariadb"
 
 // Pods are a cluster's database pods, as Kubernetes has them.
-type Pods struct{ *Cluster }
+type Pods struct{ cluster *Cluster }
 
 // Pods returns the handle of the cluster's pods.
 func (c *Cluster) Pods() Pods { return Pods{c} }
@@ -30,8 +30,8 @@ func (c *Cluster) Pods() Pods { return Pods{c} }
 // List returns the database pods, by name.
 func (c Pods) List(ctx context.Context) ([]corev1.Pod, error) {
 	var list corev1.PodList
-	err := c.Kube.List(ctx, &list, client.InNamespace(c.Namespace), client.MatchingLabels{
-		v1alpha1.LabelCluster: c.Name, "app.kubernetes.io/component": "database",
+	err := c.cluster.Kube.List(ctx, &list, client.InNamespace(c.cluster.Namespace), client.MatchingLabels{
+		v1alpha1.LabelCluster: c.cluster.Name, "app.kubernetes.io/component": "database",
 	})
 	slices.SortFunc(list.Items, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
 	return list.Items, err
@@ -39,23 +39,23 @@ func (c Pods) List(ctx context.Context) ([]corev1.Pod, error) {
 
 // Delete deletes one pod, gracefully, and returns the UID it had.
 func (c Pods) Delete(ctx context.Context, name string) (types.UID, error) {
-	p, err := c.Pod(ctx, name)
+	p, err := c.cluster.Pod(ctx, name)
 	if err != nil {
 		return "", err
 	}
-	return p.UID, c.Kube.Delete(ctx, p)
+	return p.UID, c.cluster.Kube.Delete(ctx, p)
 }
 
 // ForceDelete takes one pod out of the API at once, and waits until none of its processes runs.
 func (c Pods) ForceDelete(ctx context.Context, name string) error {
-	p, err := c.Pod(ctx, name)
+	p, err := c.cluster.Pod(ctx, name)
 	if err != nil {
 		return err
 	}
-	if err := c.Kube.Delete(ctx, p, client.GracePeriodSeconds(0)); err != nil {
+	if err := c.cluster.Kube.Delete(ctx, p, client.GracePeriodSeconds(0)); err != nil {
 		return err
 	}
-	return c.Kube.Until(ctx, name+" runs no more", time.Minute, func(context.Context) (bool, string, error) {
+	return c.cluster.Kube.Until(ctx, name+" runs no more", time.Minute, func(context.Context) (bool, string, error) {
 		left := len(podProcesses(p))
 		return left == 0, fmt.Sprintf("%d processes", left), nil
 	})
@@ -64,14 +64,14 @@ func (c Pods) ForceDelete(ctx context.Context, name string) error {
 // ForceDeleteAll takes all pods, the arbitrator's too, out of the API at once, as kubectl delete --force does: nothing
 // in them gets time to stop in order.
 func (c Pods) ForceDeleteAll(ctx context.Context) error {
-	return c.Kube.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(c.Namespace),
-		client.MatchingLabels{v1alpha1.LabelCluster: c.Name}, client.GracePeriodSeconds(0))
+	return c.cluster.Kube.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(c.cluster.Namespace),
+		client.MatchingLabels{v1alpha1.LabelCluster: c.cluster.Name}, client.GracePeriodSeconds(0))
 }
 
 // WaitReplaced waits until a pod of that name but another UID runs.
 func (c Pods) WaitReplaced(ctx context.Context, name string, old types.UID, timeout time.Duration) error {
-	return c.Kube.Until(ctx, name+" is replaced", timeout, func(ctx context.Context) (bool, string, error) {
-		p, err := c.Pod(ctx, name)
+	return c.cluster.Kube.Until(ctx, name+" is replaced", timeout, func(ctx context.Context) (bool, string, error) {
+		p, err := c.cluster.Pod(ctx, name)
 		switch {
 		case apierrors.IsNotFound(err):
 			return false, "gone", nil
@@ -96,7 +96,7 @@ func PodReady(p *corev1.Pod) bool {
 
 // NodeOf returns the node on which a pod runs.
 func (c Pods) NodeOf(ctx context.Context, pod string) (string, error) {
-	p, err := c.Pod(ctx, pod)
+	p, err := c.cluster.Pod(ctx, pod)
 	if err != nil {
 		return "", err
 	}
@@ -113,7 +113,7 @@ func (c Pods) Runs(ctx context.Context) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	cl, err := c.Client(ctx)
+	cl, err := c.cluster.Client(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (c Pods) Runs(ctx context.Context) (map[string]string, error) {
 // Logs returns the last lines of the database container; with previous, those of the container
 // that ran before it in the same pod.
 func (c Pods) Logs(ctx context.Context, pod string, lines int64, previous bool) (string, error) {
-	return c.Kube.podLogs(ctx, c.Namespace, pod, DatabaseContainer, lines, previous)
+	return c.cluster.Kube.podLogs(ctx, c.cluster.Namespace, pod, DatabaseContainer, lines, previous)
 }
 
 func (k *Kube) podLogs(ctx context.Context, namespace, pod, container string, lines int64, previous bool) (string, error) {
@@ -156,19 +156,19 @@ func (k *Kube) readLog(ctx context.Context, namespace, pod string, o *corev1.Pod
 // LogsSince returns what a pod's database container has logged since a moment.
 func (c Pods) LogsSince(ctx context.Context, pod string, since time.Time) (string, error) {
 	from := metav1.NewTime(since)
-	return c.Kube.readLog(ctx, c.Namespace, pod, &corev1.PodLogOptions{Container: DatabaseContainer, SinceTime: &from})
+	return c.cluster.Kube.readLog(ctx, c.cluster.Namespace, pod, &corev1.PodLogOptions{Container: DatabaseContainer, SinceTime: &from})
 }
 
 // TimedLogs returns what a pod has logged since a moment, each line with its time.
 func (c Pods) TimedLogs(ctx context.Context, pod string, since time.Time) (string, error) {
 	from := metav1.NewTime(since)
-	return c.Kube.readLog(ctx, c.Namespace, pod, &corev1.PodLogOptions{Container: DatabaseContainer, SinceTime: &from, Timestamps: true})
+	return c.cluster.Kube.readLog(ctx, c.cluster.Namespace, pod, &corev1.PodLogOptions{Container: DatabaseContainer, SinceTime: &from, Timestamps: true})
 }
 
 // Evict asks for a pod's eviction, as a drain does. The API refuses it when the budget is used up.
 func (c Pods) Evict(ctx context.Context, name string) error {
-	return c.Kube.Clientset.CoreV1().Pods(c.Namespace).EvictV1(ctx, &policyv1.Eviction{
-		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: name},
+	return c.cluster.Kube.Clientset.CoreV1().Pods(c.cluster.Namespace).EvictV1(ctx, &policyv1.Eviction{
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.cluster.Namespace, Name: name},
 	})
 }
 
@@ -176,15 +176,15 @@ func (c Pods) Evict(ctx context.Context, name string) error {
 // no operator runs, which would change it back.
 func (c Pods) ScaleSet(ctx context.Context, replicas int32) error {
 	set := &appsv1.StatefulSet{}
-	if err := c.Kube.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.Name}, set); err != nil {
+	if err := c.cluster.Kube.Get(ctx, client.ObjectKey{Namespace: c.cluster.Namespace, Name: c.cluster.Name}, set); err != nil {
 		return err
 	}
 	want := set.DeepCopy()
 	want.Spec.Replicas = &replicas
-	if err := c.Kube.Patch(ctx, want, client.MergeFrom(set)); err != nil {
+	if err := c.cluster.Kube.Patch(ctx, want, client.MergeFrom(set)); err != nil {
 		return err
 	}
-	return c.Kube.Until(ctx, fmt.Sprintf("%s has %d pods", c.Name, replicas), 2*time.Minute, func(ctx context.Context) (bool, string, error) {
+	return c.cluster.Kube.Until(ctx, fmt.Sprintf("%s has %d pods", c.cluster.Name, replicas), 2*time.Minute, func(ctx context.Context) (bool, string, error) {
 		pods, err := c.List(ctx)
 		return err == nil && len(pods) == int(replicas), fmt.Sprintf("%d pods", len(pods)), err
 	})

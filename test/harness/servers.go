@@ -11,7 +11,7 @@ import (
 const runQuery = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'WSREP_GCOMM_UUID'"
 
 // Servers are the mariadbd of a cluster's pods.
-type Servers struct{ *Cluster }
+type Servers struct{ cluster *Cluster }
 
 // Servers returns the handle of the cluster's mariadbd.
 func (c *Cluster) Servers() Servers { return Servers{c} }
@@ -20,7 +20,7 @@ func (c *Cluster) Servers() Servers { return Servers{c} }
 func (c Servers) Kill(ctx context.Context, names ...string) error {
 	var pids []int
 	for _, name := range names {
-		p, err := c.Pod(ctx, name)
+		p, err := c.cluster.Pod(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -45,16 +45,16 @@ func (c Servers) Hang(ctx context.Context, pod string) error {
 
 // Signal sends a signal to mariadbd, and to nothing else, in one pod: SIGSTOP makes it one that hangs, SIGCONT ends that.
 func (c Servers) Signal(ctx context.Context, pod string, signal syscall.Signal) error {
-	return signalProgram(ctx, c.Cluster, pod, serverProgram, signal)
+	return signalProgram(ctx, c.cluster, pod, serverProgram, signal)
 }
 
 // Runs tells of each node which run of mariadbd answers.
 func (c Servers) Runs(ctx context.Context) (map[string]string, error) {
-	cl, err := c.Client(ctx)
+	cl, err := c.cluster.Client(ctx)
 	if err != nil {
 		return nil, err
 	}
-	pods, err := c.PodNames(ctx)
+	pods, err := c.cluster.PodNames(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (c Servers) Runs(ctx context.Context) (map[string]string, error) {
 
 // ScrapeExporter scrapes the mysqld_exporter beside a node.
 func (c Servers) ScrapeExporter(ctx context.Context, pod string) (Scrape, error) {
-	p, err := c.Pod(ctx, pod)
+	p, err := c.cluster.Pod(ctx, pod)
 	if err != nil {
 		return Scrape{}, err
 	}

@@ -12,7 +12,7 @@ import (
 const backupProcess = "mariadb-backup --defaults-file"
 
 // Transfers are the state transfers among a cluster's nodes.
-type Transfers struct{ *Cluster }
+type Transfers struct{ cluster *Cluster }
 
 // Transfers returns the handle of the state transfers among the cluster's nodes.
 func (c *Cluster) Transfers() Transfers { return Transfers{c} }
@@ -20,13 +20,13 @@ func (c *Cluster) Transfers() Transfers { return Transfers{c} }
 // Full names the pods whose transfer script says, in the log since a moment, that it takes
 // a full copy. ("SST received" is logged before an incremental transfer, too.)
 func (c Transfers) Full(ctx context.Context, since time.Time) ([]string, error) {
-	pods, err := c.Pods().List(ctx)
+	pods, err := c.cluster.Pods().List(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var out []string
 	for _, p := range pods {
-		text, err := c.Pods().LogsSince(ctx, p.Name, since)
+		text, err := c.cluster.Pods().LogsSince(ctx, p.Name, since)
 		if err != nil {
 			return nil, err
 		}
@@ -39,7 +39,7 @@ func (c Transfers) Full(ctx context.Context, since time.Time) ([]string, error) 
 
 // Given counts the state transfers of a kind, IST or SST, each node says it has given.
 func (c Transfers) Given(ctx context.Context, kind string) (map[string]int, error) {
-	pods, err := c.PodNames(ctx)
+	pods, err := c.cluster.PodNames(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (c Transfers) Given(ctx context.Context, kind string) (map[string]int, erro
 func (c Transfers) GivenBy(ctx context.Context, kind string, pods ...string) (map[string]int, error) {
 	out := map[string]int{}
 	for _, pod := range pods {
-		m, err := c.Agents().metrics(ctx, pod)
+		m, err := c.cluster.Agents().metrics(ctx, pod)
 		if err != nil {
 			return nil, err
 		}
@@ -61,12 +61,12 @@ func (c Transfers) GivenBy(ctx context.Context, kind string, pods ...string) (ma
 
 // Gives says that a node is giving a full copy of its data right now.
 func (c Transfers) Gives(ctx context.Context, pod string) (bool, error) {
-	return hasProcess(ctx, c.Cluster, pod, backupProcess)
+	return hasProcess(ctx, c.cluster, pod, backupProcess)
 }
 
 // KillBackup sends SIGKILL to the backup a donor gives its data with, and to nothing else: its server goes on.
 func (c Transfers) KillBackup(ctx context.Context, donor string) error {
-	p, err := c.Pod(ctx, donor)
+	p, err := c.cluster.Pod(ctx, donor)
 	if err != nil {
 		return err
 	}

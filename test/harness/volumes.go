@@ -20,7 +20,7 @@ type Volume struct {
 }
 
 // Volumes are those of a cluster's pods, and their claims.
-type Volumes struct{ *Cluster }
+type Volumes struct{ cluster *Cluster }
 
 // Volumes returns the handle of the volumes of the cluster's pods.
 func (c *Cluster) Volumes() Volumes { return Volumes{c} }
@@ -28,11 +28,11 @@ func (c *Cluster) Volumes() Volumes { return Volumes{c} }
 // Of finds the volume of a pod, whether the pod exists or not.
 func (c Volumes) Of(ctx context.Context, pod string) (Volume, error) {
 	pvc := &corev1.PersistentVolumeClaim{}
-	if err := c.Kube.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: "data-" + pod}, pvc); err != nil {
+	if err := c.cluster.Kube.Get(ctx, client.ObjectKey{Namespace: c.cluster.Namespace, Name: "data-" + pod}, pvc); err != nil {
 		return Volume{}, err
 	}
 	pv := &corev1.PersistentVolume{}
-	if err := c.Kube.Get(ctx, client.ObjectKey{Name: pvc.Spec.VolumeName}, pv); err != nil {
+	if err := c.cluster.Kube.Get(ctx, client.ObjectKey{Name: pvc.Spec.VolumeName}, pv); err != nil {
 		return Volume{}, err
 	}
 	out := Volume{}
@@ -61,8 +61,8 @@ func (c Volumes) Of(ctx context.Context, pod string) (Volume, error) {
 
 // DeleteClaim deletes the claim of one pod; the volume goes when the pod does.
 func (c Volumes) DeleteClaim(ctx context.Context, pod string) error {
-	pvc := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: "data-" + pod}}
-	return client.IgnoreNotFound(c.Kube.Delete(ctx, pvc))
+	pvc := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: c.cluster.Namespace, Name: "data-" + pod}}
+	return client.IgnoreNotFound(c.cluster.Kube.Delete(ctx, pvc))
 }
 
 // Offline keeps a pod from coming back while something is done to its volume: its node takes no
@@ -72,11 +72,13 @@ func (c Volumes) Offline(ctx context.Context, pod string, do func(Volume) error)
 	if err != nil {
 		return err
 	}
-	if err := c.Kube.Hosts().Cordon(ctx, v.Node, true); err != nil {
+	if err := c.cluster.Kube.Hosts().Cordon(ctx, v.Node, true); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.Kube.Hosts().Cordon(context.WithoutCancel(ctx), v.Node, false)) }()
-	if _, err := c.Pods().Delete(ctx, pod); err != nil && !apierrors.IsNotFound(err) {
+	defer func() {
+		err = errors.Join(err, c.cluster.Kube.Hosts().Cordon(context.WithoutCancel(ctx), v.Node, false))
+	}()
+	if _, err := c.cluster.Pods().Delete(ctx, pod); err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
 	if err := c.waitOffline(ctx, pod); err != nil {
@@ -87,8 +89,8 @@ func (c Volumes) Offline(ctx context.Context, pod string, do func(Volume) error)
 
 // waitOffline waits until the pod that ran is gone and its successor has no node.
 func (c Volumes) waitOffline(ctx context.Context, pod string) error {
-	return c.Kube.Until(ctx, pod+" is off its volume", 2*time.Minute, func(ctx context.Context) (bool, string, error) {
-		p, err := c.Pod(ctx, pod)
+	return c.cluster.Kube.Until(ctx, pod+" is off its volume", 2*time.Minute, func(ctx context.Context) (bool, string, error) {
+		p, err := c.cluster.Pod(ctx, pod)
 		if apierrors.IsNotFound(err) {
 			return false, "gone", nil
 		}
