@@ -19,7 +19,7 @@ install_crds() {
     arguments+=(-f "$crd")
   done
   kubectl_cluster apply --server-side --force-conflicts "${arguments[@]}"
-  kubectl_cluster wait --for=condition=Established --timeout=60s "${arguments[@]}"
+  kubectl_cluster wait --for=condition=Established --timeout="${PATIENCE}s" "${arguments[@]}"
 }
 
 # install_parts: the image's inputs are in the pod templates, so that a rebuilt image under the same name
@@ -32,7 +32,7 @@ install_parts() {
     kubectl_cluster apply --server-side --force-conflicts -f -
   kubectl_cluster -n cert-manager delete pods --all --wait=false
   for part in "${PARTS[@]}"; do
-    kubectl_cluster -n cert-manager rollout status "deployment/$part" --timeout=120s
+    kubectl_cluster -n cert-manager rollout status "deployment/$part" --timeout="${PATIENCE}s"
   done
   kubectl_cluster apply --server-side --force-conflicts -f "$HACK_DIR/manifests/cert-manager-webhooks.yaml"
 }
@@ -41,7 +41,7 @@ install_parts() {
 # the CRD's schema admits.
 webhook_answers() {
   local answer
-  for _ in $(seq 120); do
+  for _ in $(seq "$((2 * PATIENCE))"); do
     answer=$(kubectl_cluster create -n "$1" --dry-run=server -f "$HACK_DIR/manifests/cert-manager-refused.yaml" 2>&1 || true)
     if grep -q 'webhook.cert-manager.io" denied the request.*duration' <<<"$answer"; then return 0; fi
     sleep 0.5
@@ -56,7 +56,7 @@ prove() {
   kubectl_cluster create namespace "$CHECK"
   webhook_answers "$CHECK"
   kubectl_cluster apply -n "$CHECK" -f "$HACK_DIR/manifests/cert-manager-check.yaml"
-  kubectl_cluster wait -n "$CHECK" --for=condition=Ready certificate/leaf --timeout=60s
+  kubectl_cluster wait -n "$CHECK" --for=condition=Ready certificate/leaf --timeout="${PATIENCE}s"
 }
 
 # installed: all parts of this very image are there, and the webhook is asked. It may still start: a Deployment of nodes that were

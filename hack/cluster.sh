@@ -75,7 +75,7 @@ create() {
   # Pods that start before kube-proxy do not reach the API server, and start again later
   # and later; they start when the pods' network is there, so that comes afterwards.
   write_kubeconfig
-  kubectl_cluster -n kube-system rollout status daemonset/kube-proxy --timeout=120s
+  kubectl_cluster -n kube-system rollout status daemonset/kube-proxy --timeout="${PATIENCE}s"
 }
 
 # start_nodes: after a restart of Docker or of the machine.
@@ -89,7 +89,7 @@ start_nodes() {
 }
 
 wait_for_api() {
-  for _ in $(seq 60); do
+  for _ in $(seq "$PATIENCE"); do
     kubectl_cluster get --raw /readyz >/dev/null 2>&1 && return 0
     sleep 1
   done
@@ -131,7 +131,7 @@ kubelet_is_back() {
 wait_for_kubelets() {
   local node
   for node in $(nodes); do
-    for _ in $(seq 120); do
+    for _ in $(seq "$PATIENCE"); do
       if kubelet_is_back "$node"; then continue 2; fi
       sleep 1
     done
@@ -151,11 +151,11 @@ end_back_off() {
 # wait_ready: nodes first; what runs on them is then given the time it needs.
 wait_ready() {
   wait_for_kubelets
-  kubectl_cluster wait --for=condition=Ready nodes --all --timeout=120s
+  kubectl_cluster wait --for=condition=Ready nodes --all --timeout="${PATIENCE}s"
   end_back_off
-  kubectl_cluster -n kube-system rollout status daemonset/kube-proxy --timeout=120s
-  kubectl_cluster -n kube-system rollout status deployment/coredns --timeout=120s
-  kubectl_cluster -n local-path-storage rollout status deployment/local-path-provisioner --timeout=120s
+  kubectl_cluster -n kube-system rollout status daemonset/kube-proxy --timeout="${PATIENCE}s"
+  kubectl_cluster -n kube-system rollout status deployment/coredns --timeout="${PATIENCE}s"
+  kubectl_cluster -n local-path-storage rollout status deployment/local-path-provisioner --timeout="${PATIENCE}s"
 }
 
 up() {

@@ -24,7 +24,7 @@ start() {
   access=${access:-$(head -c 10 /dev/urandom | base32)}
   secret=${secret:-$(head -c 25 /dev/urandom | base32)}
   manifest "$access" "$secret" | kubectl_in "$STORE" apply -f -
-  kubectl_in "$STORE" wait --for=condition=Ready pod/s3 --timeout=120s
+  kubectl_in "$STORE" wait --for=condition=Ready pod/s3 --timeout="${PATIENCE}s"
 }
 
 # manifest ACCESS SECRET: the store's objects. Printed by the shell itself, because arguments of programs can be seen.

@@ -32,7 +32,7 @@ deploy() {
   ran=$(kubectl_cluster -n "$OPERATOR_NAMESPACE" get "$DEPLOYMENT" -o name --ignore-not-found)
   apply_operator
   restart_if_new "$ran"
-  kubectl_cluster -n "$OPERATOR_NAMESPACE" rollout status "$DEPLOYMENT" --timeout=180s || { explain; return 1; }
+  kubectl_cluster -n "$OPERATOR_NAMESPACE" rollout status "$DEPLOYMENT" --timeout="${PATIENCE}s" || { explain; return 1; }
 }
 
 # explain: why pods of the operator are not there.
