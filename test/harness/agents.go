@@ -1,16 +1,12 @@
 package harness
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"net"
-	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"syscall"
-	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
@@ -29,38 +25,6 @@ func (c Agents) Scrape(ctx context.Context, pod string, parts ...string) (Scrape
 	}
 	query := url.Values{"collect[]": parts}
 	return scrape(ctx, net.JoinHostPort(p.Status.PodIP, strconv.Itoa(agentapi.ProbePort)), query)
-}
-
-// metrics reads the metrics of a node's agent, by name with labels, as they are written.
-func (c Agents) metrics(ctx context.Context, pod string) (map[string]float64, error) {
-	p, err := c.cluster.Pod(ctx, pod)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	at := "http://" + net.JoinHostPort(p.Status.PodIP, strconv.Itoa(agentapi.ProbePort)) + agentapi.PathMetrics
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: HTTP %d", at, resp.StatusCode)
-	}
-	out := map[string]float64{}
-	lines := bufio.NewScanner(resp.Body)
-	for lines.Scan() {
-		name, value, ok := strings.Cut(lines.Text(), " ")
-		if n, err := strconv.ParseFloat(value, 64); ok && err == nil {
-			out[name] = n
-		}
-	}
-	return out, lines.Err()
 }
 
 // Resident is the memory of a node's agent, in bytes.

@@ -71,15 +71,11 @@ func (s *ObjectStore) CA() string { return string(s.ca) }
 
 // repositoryFile reads a file of the repository, wherever in it the program was started.
 func repositoryFile(name ...string) ([]byte, error) {
-	dir, err := os.Getwd()
+	dir, err := repository()
 	if err != nil {
 		return nil, err
 	}
-	for ; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil || dir == filepath.Dir(dir) {
-			return os.ReadFile(filepath.Join(append([]string{dir}, name...)...))
-		}
-	}
+	return os.ReadFile(filepath.Join(append([]string{dir}, name...)...))
 }
 
 // pinned is what hack/versions.env says of an image.

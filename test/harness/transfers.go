@@ -50,11 +50,12 @@ func (c Transfers) Given(ctx context.Context, kind string) (map[string]int, erro
 func (c Transfers) GivenBy(ctx context.Context, kind string, pods ...string) (map[string]int, error) {
 	out := map[string]int{}
 	for _, pod := range pods {
-		m, err := c.cluster.Agents().metrics(ctx, pod)
+		m, err := c.cluster.Agents().Scrape(ctx, pod)
 		if err != nil {
 			return nil, err
 		}
-		out[pod] = int(m[fmt.Sprintf("galera_transfers_given_total{kind=%q}", kind)])
+		n, _ := m.Value("galera_transfers_given_total", "kind", kind)
+		out[pod] = int(n)
 	}
 	return out, nil
 }
