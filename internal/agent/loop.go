@@ -145,7 +145,7 @@ func (a *agent) onTick() {
 	a.joiner.Watch()
 	a.donor.Tick()
 	a.backup.Tick()
-	a.run.WatchHang(time.Now(), a.joiner.InTransfer(a.run.Note))
+	a.run.WatchHang(time.Now(), a.joiner.InTransfer())
 	a.commands.EndExamination(time.Now())
 	a.run.EnforceStop()
 	a.orders.Tick()

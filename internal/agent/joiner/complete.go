@@ -5,6 +5,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
+	"github.com/galera-operator/galera-operator/internal/agent/running"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -14,8 +15,7 @@ func (r *Room) Judge() {
 	if lifecycle.HasState(r.Run.Status) && r.Run.Note != nil && r.kindKnown() && r.durable() {
 		r.stateComplete()
 	}
-	if r.caughtUp() {
-		j := r.Join
+	if j := r.Join; j != nil && !r.measuring && caughtUp(j, r.Run) {
 		end(j, time.Now())
 		r.loop.Logger.Info("joined", "kind", j.Kind, "donor", j.Donor, "took", j.EndedAt.Sub(j.StartedAt).Round(time.Millisecond).String(),
 			"writeSets", j.WriteSets, "position", r.Run.Position.String())
@@ -97,10 +97,9 @@ func (r *Room) complete() {
 	}
 }
 
-// caughtUp returns whether the join is over and its numbers are known.
-func (r *Room) caughtUp() bool {
-	return r.Run.Note == nil && r.Join != nil && r.Join.EndedAt == nil && !r.measuring &&
-		r.Run.Status != nil && r.Run.Status.State != galera.NodeJoined
+// caughtUp returns whether a join that has not ended is over.
+func caughtUp(j *agentapi.Join, run *running.Room) bool {
+	return run.Note == nil && j.EndedAt == nil && run.Status != nil && run.Status.State != galera.NodeJoined
 }
 
 // end ends the join of a member that has caught up.

@@ -143,14 +143,14 @@ func (r *Room) FindDonor() {
 	}
 }
 
-// InTransfer returns whether a state transfer is awaited or running in the run with this marker. It has its own stall rules
-// (package sst).
-func (f *following) InTransfer(n *datadir.Joining) bool {
+// InTransfer returns whether a state transfer is awaited or running. It has its own stall rules (package sst).
+func (r *Room) InTransfer() bool {
+	n := r.Run.Note
 	if n == nil {
 		return false
 	}
-	copying := (n.SST || n.Marked) && (f.progress == nil || f.progress.Phase() != agentapi.JoinApplying)
-	return copying || f.ist.Silent()
+	copying := (n.SST || n.Marked) && (r.progress == nil || r.progress.Phase() != agentapi.JoinApplying)
+	return copying || r.ist.Silent()
 }
 
 // Handshake records the TLS of the received state transfer. That of one this member sends is in its joiner's report.

@@ -138,8 +138,34 @@ func TestTransferIsNotHung(t *testing.T) {
 		"a join that nothing comes over": {&datadir.Joining{}, following{}, false},
 	} {
 		r := joiner(t)
-		if r.Run.Note, r.following = c.note, c.f; r.InTransfer(r.Run.Note) != c.want {
+		if r.Run.Note, r.following = c.note, c.f; r.InTransfer() != c.want {
 			t.Errorf("%s: %v", name, !c.want)
+		}
+	}
+}
+
+// TestCaughtUp: a join ends once, when its marker is gone and the node has applied what it missed.
+func TestCaughtUp(t *testing.T) {
+	at := time.Now()
+	for name, c := range map[string]struct {
+		note  *datadir.Joining
+		state galera.NodeState
+		ended *time.Time
+		want  bool
+	}{
+		"Synced":                          {state: galera.NodeSynced, want: true},
+		"Donor of another one":            {state: galera.NodeDonor, want: true},
+		"Joined: it applies":              {state: galera.NodeJoined},
+		"Synced, with the marker":         {state: galera.NodeSynced, note: &datadir.Joining{}},
+		"Synced, and it has ended before": {state: galera.NodeSynced, ended: &at},
+		"it does not answer":              {},
+	} {
+		run := &running.Room{Run: running.Run{Note: c.note}}
+		if c.state != "" {
+			run.Status = &agentapi.Server{State: c.state}
+		}
+		if got := caughtUp(&agentapi.Join{EndedAt: c.ended}, run); got != c.want {
+			t.Errorf("%s: %t", name, got)
 		}
 	}
 }

@@ -16,7 +16,8 @@ const (
 	groupPort  = "4567"
 	clientPort = "3306"
 
-	// every is the pace of the dials with TLS, which leave no trace on the other side.
+	// every is the pace of the dials with TLS. They leave no trace on the other side, but for a warning where a node speaks plaintext that did
+	// not the last time.
 	every = 30 * time.Second
 	// again is the pause after a look that was not complete: a member that is starting, mostly.
 	again = 4 * time.Second

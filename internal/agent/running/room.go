@@ -196,7 +196,7 @@ func (r *Room) Report(to *agentapi.Report) {
 	if r.Proc != nil {
 		to.Killed = r.Proc.Killed()
 		to.Data, to.Position, to.SafeToBootstrap = galera.DataPresent, r.Position, false
-		if r.incompleteAfterCrash(r.Status) {
+		if incompleteAfterCrash(r.Note, r.Status) {
 			to.Data, to.Position = galera.DataIncomplete, galera.Position{}
 		}
 	} else if time.Since(r.DownSince) < endedTime {
@@ -207,7 +207,6 @@ func (r *Room) Report(to *agentapi.Report) {
 
 // incompleteAfterCrash returns whether the data directory would be Incomplete if mariadbd died now: an SST not yet synced to
 // disk or, with rsync, any join that has its state while the joining marker is still there.
-func (r *Run) incompleteAfterCrash(s *agentapi.Server) bool {
-	n := r.Note
+func incompleteAfterCrash(n *datadir.Joining, s *agentapi.Server) bool {
 	return n != nil && (n.SST || n.Method == servercnf.Rsync && lifecycle.HasState(s))
 }

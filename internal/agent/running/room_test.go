@@ -48,8 +48,7 @@ func TestIncompleteAfterCrash(t *testing.T) {
 		"an increment by rsync that has not come":   {&datadir.Joining{Method: "Rsync"}, nil, false},
 		"one by rsync whose note cannot be removed": {&datadir.Joining{Method: "Rsync"}, serves, true},
 	} {
-		r := Room{Status: c.status, Run: Run{Note: c.note}}
-		if r.incompleteAfterCrash(r.Status) != c.want {
+		if incompleteAfterCrash(c.note, c.status) != c.want {
 			t.Errorf("%s: %v", name, !c.want)
 		}
 	}
