@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -65,13 +66,13 @@ func shop(t *testing.T) *v1alpha1.GaleraCluster {
 	c.Spec.Replicas = 3
 	c.Spec.Storage.Size = resource.MustParse("1Gi")
 	// A new kind is served a moment after its CRD was created.
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		err := kube.Create(t.Context(), c)
-		if served := !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err); served || time.Now().After(deadline) {
-			must(t, err)
-			break
+	must(t, wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		err := kube.Create(ctx, c)
+		if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+			return false, nil
 		}
-	}
+		return true, err
+	}))
 	t.Cleanup(func() { must(t, kube.Delete(context.Background(), c)) })
 	return c
 }
