@@ -12,13 +12,17 @@ const worthNoting = 100 * time.Millisecond
 type Gap struct {
 	Start  time.Time
 	Length time.Duration
+	// Failed says that a statement failed in it; otherwise writes only waited.
+	Failed bool
 }
 
 // gapMeter records intervals without a success, over all connections together.
 type gapMeter struct {
 	mu   sync.Mutex
 	last time.Time
-	gaps []Gap
+	// failed says that a statement failed since last.
+	failed bool
+	gaps   []Gap
 	// ended is when the writing was ended on purpose: a silence after that is no gap.
 	ended time.Time
 }
@@ -31,9 +35,16 @@ func (g *gapMeter) success() {
 	defer g.mu.Unlock()
 	now := time.Now()
 	if d := now.Sub(g.last); d > worthNoting {
-		g.gaps = append(g.gaps, Gap{Start: g.last, Length: d})
+		g.gaps = append(g.gaps, Gap{Start: g.last, Length: d, Failed: g.failed})
 	}
-	g.last = now
+	g.last, g.failed = now, false
+}
+
+// failure notes that a statement failed.
+func (g *gapMeter) failure() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.failed = true
 }
 
 // end notes that no client writes any more.
@@ -62,17 +73,14 @@ func (g *gapMeter) longest(since time.Time) Gap {
 	return best
 }
 
-// outage is the shortest interval that counts as an interruption of the service and not as a
-// stall, as every change of the membership causes one.
-const outage = time.Second
-
-// firstAfter returns when the first write was acknowledged after the interruption that ended
-// after t; ok is false while it lasts. Without any interruption that is at once.
+// firstAfter returns when the first write was acknowledged after the interruption at or after t: the first gap that ended after it
+// in which a statement failed. In other gaps writes only waited, as they do at every change of the membership. Without an
+// interruption that is at once; ok is false when no write was acknowledged after t.
 func (g *gapMeter) firstAfter(t time.Time) (first time.Time, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, gap := range g.gaps {
-		if end := gap.Start.Add(gap.Length); end.After(t) && gap.Length >= outage {
+		if end := gap.Start.Add(gap.Length); end.After(t) && gap.Failed {
 			return end, true
 		}
 	}

@@ -142,6 +142,8 @@ func (w *Writer) write(ctx context.Context, db *sql.DB, id int64) error {
 	w.mu.Unlock()
 	if err == nil {
 		w.meter.success()
+	} else {
+		w.meter.failure()
 	}
 	return err
 }

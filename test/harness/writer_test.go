@@ -50,7 +50,7 @@ func TestSameRows(t *testing.T) {
 func TestGapMeter(t *testing.T) {
 	start := time.Now()
 	g := &gapMeter{last: start.Add(-5 * time.Second)}
-	g.gaps = []Gap{{start.Add(-60 * time.Second), 9 * time.Second}, {start.Add(-20 * time.Second), 3 * time.Second}}
+	g.gaps = []Gap{{Start: start.Add(-60 * time.Second), Length: 9 * time.Second}, {Start: start.Add(-20 * time.Second), Length: 3 * time.Second}}
 	if got := g.longest(start.Add(-30 * time.Second)); got.Length < 5*time.Second || got.Length > 6*time.Second {
 		t.Errorf("longest must count the gap that still lasts: %v", got)
 	}
@@ -58,12 +58,29 @@ func TestGapMeter(t *testing.T) {
 	if got := g.longest(start.Add(-90 * time.Second)); got.Length != 9*time.Second {
 		t.Errorf("longest = %v, want 9s", got.Length)
 	}
-	if got, ok := g.firstAfter(start.Add(-18 * time.Second)); !ok || !got.Equal(start.Add(-17*time.Second)) {
-		t.Errorf("firstAfter = %v, %v; want the end of the gap the moment lies in", got, ok)
+	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
+	g.gaps = []Gap{{at(-30000), 9 * time.Second, true}, {at(-18000), 300 * time.Millisecond, false}, {at(-17000), 900 * time.Millisecond, true}, {at(-9000), 1100 * time.Millisecond, true}}
+	if got, ok := g.firstAfter(at(-17900)); !ok || !got.Equal(at(-16100)) {
+		t.Errorf("firstAfter = %v, %v; want the end of the interruption, not of a stall", got, ok)
 	}
-	g.gaps = append([]Gap{{start.Add(-18 * time.Second), 300 * time.Millisecond}}, g.gaps...)
-	if got, _ := g.firstAfter(start.Add(-18 * time.Second)); !got.Equal(start.Add(-17 * time.Second)) {
-		t.Errorf("firstAfter = %v; a short stall before the interruption does not count", got)
+	if got, ok := g.firstAfter(at(-16500)); !ok || !got.Equal(at(-16100)) {
+		t.Errorf("firstAfter = %v, %v; want the end of the gap that the moment lies in", got, ok)
+	}
+	g.last = start.Add(-time.Second)
+	g.failure()
+	g.success()
+	if got, ok := g.firstAfter(at(-900)); !ok || !got.Equal(g.last) {
+		t.Errorf("firstAfter = %v, %v; want the write after the failure", got, ok)
+	}
+	failed := g.last
+	g.last = g.last.Add(-time.Second)
+	g.success()
+	if got, ok := g.firstAfter(failed); !ok || !got.Equal(failed) {
+		t.Errorf("firstAfter = %v, %v; nothing failed after the last success", got, ok)
+	}
+	g.gaps = g.gaps[:1]
+	if got, ok := g.firstAfter(at(-1000)); !ok || !got.Equal(at(-1000)) {
+		t.Errorf("firstAfter = %v, %v; there was no interruption", got, ok)
 	}
 	if _, ok := g.firstAfter(time.Now().Add(time.Second)); ok {
 		t.Error("firstAfter knows the future")
