@@ -28,6 +28,12 @@ type GaleraClusterStatus struct {
 	// +optional
 	ClusterUUID string `json:"clusterUUID,omitempty"`
 
+	// line is the line of history that the Primary component is in: the id of the operation that bootstrapped it. Positions of two lines
+	// cannot be compared beyond the place where they part. Backups name the line that they are of.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Line string `json:"line,omitempty"`
+
 	// restore is the progress of spec.bootstrapFrom. Absent without it.
 	// +optional
 	Restore *RestoreStatus `json:"restore,omitempty"`

@@ -20,9 +20,10 @@ func lineageAgent(t *testing.T, s agentapi.Server) *agent {
 // member is told to be Primary before it serves.
 func TestFirstLineIsKnownBeforeAJoin(t *testing.T) {
 	a := lineageAgent(t, agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeJoined, ClusterUUID: agenttest.UUID})
-	a.run.Kind, a.run.Epoch = agentapi.OrderInitialise, 1
+	a.run.Kind, a.run.Line = agentapi.OrderInitialise, galera.Line{ID: "firststart-1", Epoch: 1}
 	a.judgeServer()
-	if l := a.orders.Content().Lineage; a.run.Served || l.Epoch != 1 || l.Start.UUID != agenttest.UUID || l.Earlier == nil {
+	if l := a.orders.Content().Lineage; a.run.Served || l.Epoch != 1 || l.ID != "firststart-1" ||
+		l.Start.UUID != agenttest.UUID || l.Earlier == nil {
 		t.Errorf("%+v (served %t)", l, a.run.Served)
 	}
 }

@@ -237,7 +237,7 @@ func TestBootstrapIsOnTheDiskFirst(t *testing.T) {
 func TestFirstLineIsHeldBack(t *testing.T) {
 	s := onSlowVolume(t)
 	s.run.Proc = agenttest.Server(t)
-	s.run.Run = running.Run{Kind: agentapi.OrderInitialise, Epoch: 1}
+	s.run.Run = running.Run{Kind: agentapi.OrderInitialise, Line: galera.Line{ID: "firststart-1-a", Epoch: 1}}
 	s.run.Status = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: agenttest.UUID}
 	s.judgeServer()
 	s.publish(lifecycle.Step{Phase: galera.PhaseRunning})
@@ -247,7 +247,7 @@ func TestFirstLineIsHeldBack(t *testing.T) {
 	s.release()
 	agenttest.Next(t, s.queue)
 	s.publish(lifecycle.Step{Phase: galera.PhaseRunning})
-	if r := s.reports.Get(); r.Server == nil || r.Lineage.Epoch != 1 || !s.run.Served {
+	if r := s.reports.Get(); r.Server == nil || r.Lineage.ID != "firststart-1-a" || r.Lineage.Epoch != 1 || !s.run.Served {
 		t.Errorf("%+v", r)
 	}
 }

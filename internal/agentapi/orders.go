@@ -1,6 +1,7 @@
 package agentapi
 
 import (
+	"strings"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -30,7 +31,7 @@ const (
 // Order is one command of the operator. Sending the same order again is harmless: the
 // agent remembers the last one on its volume and answers with its record.
 type Order struct {
-	// ID is the operation's id (status.operation.id), plus a suffix per member and step.
+	// ID is the operation's id (status.operation.id), a slash, and a suffix per member and step.
 	ID string `json:"id"`
 	// Epoch grows with every operation. An agent refuses an epoch lower than the highest it
 	// has ever seen, and, of the same epoch, a second Initialise or Bootstrap with another ID.
@@ -43,6 +44,17 @@ type Order struct {
 	// GivenUp are the members that an approval gives up: a Bootstrap is carried out even if one of these answers
 	// with a later position. All other checks stay.
 	GivenUp []string `json:"givenUp,omitempty"`
+}
+
+// Operation is the ID of the operation that sends the order. It names the line of history that the order begins.
+func (o Order) Operation() string {
+	id, _, _ := strings.Cut(o.ID, "/")
+	return id
+}
+
+// Line is the line of history that an order which makes a member Primary begins at a position.
+func (o Order) Line(start galera.Position) galera.Line {
+	return galera.Line{ID: o.Operation(), Epoch: o.Epoch, Start: start}
 }
 
 // Same says that two orders are the same. GivenUp does not count: it can change between two sendings, and an

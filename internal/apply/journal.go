@@ -1,6 +1,8 @@
 package apply
 
 import (
+	"crypto/rand"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,10 +16,10 @@ import (
 func Journal(status *v1alpha1.GaleraClusterStatus, a plan.Action, now time.Time) bool {
 	switch a := a.(type) {
 	case plan.Begin:
-		op := a.Operation
+		op := a.Operation // epochs, and so the planner's ids, repeat when the status goes back
 		status.Epoch = op.Epoch
 		status.Operation = &v1alpha1.OperationStatus{
-			ID: op.ID, Type: string(op.Type), Target: op.Target, Step: op.Step, Epoch: op.Epoch,
+			ID: op.ID + "-" + strings.ToLower(rand.Text()[:12]), Type: string(op.Type), Target: op.Target, Step: op.Step, Epoch: op.Epoch,
 			BootstrapMember: op.BootstrapMember, StartedAt: metav1.NewTime(now),
 		}
 		if op.Position.Known() {

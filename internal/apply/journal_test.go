@@ -1,10 +1,12 @@
 package apply
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
 
@@ -26,5 +28,17 @@ func TestLeap(t *testing.T) {
 		if !Journal(&status, row.a, now) || status.Epoch != row.want {
 			t.Errorf("%s: %d, want %d", name, status.Epoch, row.want)
 		}
+	}
+}
+
+// TestOperationsDiffer: two operations of one epoch, which are possible when the status goes back, have different ids.
+func TestOperationsDiffer(t *testing.T) {
+	begin := plan.Begin{Operation: galera.Operation{ID: "recover-7", Type: galera.OpRecover, Epoch: 7}}
+	var one, other v1alpha1.GaleraClusterStatus
+	Journal(&one, begin, time.Now())
+	Journal(&other, begin, time.Now())
+	id := one.Operation.ID
+	if id == other.Operation.ID || !strings.HasPrefix(id, "recover-7-") || strings.Contains(id, "/") {
+		t.Errorf("%q, %q", one.Operation.ID, other.Operation.ID)
 	}
 }

@@ -8,6 +8,8 @@ const RememberedLines = 8
 
 // Line is a stretch of a cluster's history between one bootstrap (or rebuilt quorum) and the next.
 type Line struct {
+	// ID of the operation that began the line. It is random: two lines never share it, although epochs repeat when the status goes back.
+	ID string `json:"id,omitempty"`
 	// Epoch of the order that began the line; 0 when there is none.
 	Epoch int64 `json:"epoch,omitempty"`
 	// Start is the position the line went on from.
@@ -16,8 +18,11 @@ type Line struct {
 	Copied bool `json:"copied,omitempty"`
 }
 
-// same says that both are one line. An earlier book may not know that it is Copied.
-func (l Line) same(other Line) bool { return l.Epoch == other.Epoch && l.Start == other.Start }
+// same reports whether both are one line. An earlier book may not know that it is Copied.
+func (l Line) same(other Line) bool { return l.begunBy(other) && l.Start == other.Start }
+
+// begunBy reports whether the same operation began both.
+func (l Line) begunBy(other Line) bool { return l.ID == other.ID && l.Epoch == other.Epoch }
 
 // Lineage is the history that a member's data come from: the line they belong to and those before
 // it, at most RememberedLines in all. The zero value means that nothing is known.
@@ -32,12 +37,12 @@ type Lineage struct {
 func FirstLine(l Line) Lineage { return Lineage{Line: l, Earlier: []Line{}} }
 
 // Then returns the lineage of data that went on in line l. A line that is begun again, by an order
-// of the same epoch, is one line.
+// of the same operation, is one line.
 func (l Lineage) Then(next Line) Lineage {
 	if l.Epoch == 0 {
 		return Lineage{Line: next}
 	}
-	if l.Epoch == next.Epoch {
+	if l.begunBy(next) {
 		next.Copied = next.Copied || l.Copied
 		return Lineage{Line: next, Earlier: slices.Clone(l.Earlier)}
 	}
@@ -73,6 +78,15 @@ func (l Lineage) Lines() []Line {
 		return nil
 	}
 	return append([]Line{l.Line}, l.Earlier...)
+}
+
+// IDs returns the IDs of all lines that are known, the latest first.
+func (l Lineage) IDs() []string {
+	var ids []string
+	for _, line := range l.Lines() {
+		ids = append(ids, line.ID)
+	}
+	return ids
 }
 
 // Equal says that both know the same lines.

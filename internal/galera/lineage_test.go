@@ -124,3 +124,22 @@ func TestCopies(t *testing.T) {
 		}
 	}
 }
+
+// TestLinesHaveNames: two lines of one epoch, from one position, are two when different operations began them.
+func TestLinesHaveNames(t *testing.T) {
+	first := FirstLine(Line{ID: "firststart-1-a", Epoch: 1, Start: pos(0)})
+	ours := first.Then(Line{ID: "recover-5-b", Epoch: 5, Start: pos(40)})
+	theirs := first.Then(Line{ID: "recover-5-c", Epoch: 5, Start: pos(40)})
+	if from, diverged := ours.Diverged(theirs, pos(41)); !diverged || from != pos(40) {
+		t.Errorf("two lines of one epoch are one: %v from %s", diverged, from)
+	}
+	if _, diverged := ours.Diverged(theirs, pos(40)); diverged {
+		t.Error("nothing was written in the other line")
+	}
+	if again := ours.Then(Line{ID: "recover-5-c", Epoch: 5, Start: pos(41)}); len(again.Lines()) != 3 {
+		t.Errorf("another operation of the same epoch has to begin another line: %+v", again)
+	}
+	if got := ours.IDs(); len(got) != 2 || got[0] != "recover-5-b" || got[1] != "firststart-1-a" {
+		t.Errorf("ids: %v", got)
+	}
+}

@@ -112,7 +112,9 @@ type Member struct {
 	// VotedOut says that the group has found the data to differ from the other members': they are never gone on from.
 	VotedOut bool
 	// Line is the epoch of the last bootstrap in the member's history, 0 when it knows of none.
-	Line            int64
+	Line int64
+	// Lines are the IDs of the lines of its history that it remembers, the latest first.
+	Lines           []string
 	SafeToBootstrap bool
 	Draining        bool
 	// Server is nil while mariadbd does not answer.

@@ -155,7 +155,8 @@ func (w *agents) decide(i int, peers map[string]agentapi.PeerView) bool {
 		n.agent.phase = phaseInitialising
 	case lifecycle.ActBootstrap:
 		n.agent.phase, n.agent.alone = phaseStarting, true
-		line := galera.Line{Epoch: n.vol.book.find(n.agent.doing).epoch, Start: w.past.position(n.vol.head), Copied: n.vol.marked && !w.unmarked}
+		line := n.vol.book.find(n.agent.doing).line(w.past.position(n.vol.head))
+		line.Copied = n.vol.marked && !w.unmarked
 		w.edit(i, func(c *orders.Content) { c.BeginLine(line) })
 	case lifecycle.ActJoin:
 		if !n.records() {
@@ -250,10 +251,8 @@ func (w *agents) bootstrapped(i int) {
 	}
 	if r := n.vol.book.find(n.agent.doing); r != nil {
 		if r.kind == orderInitialise { // recorded before a joiner can be told of it
-			epoch, uuid := r.epoch, w.past.position(n.vol.head).UUID
-			w.edit(i, func(c *orders.Content) {
-				c.SetLineage(galera.FirstLine(galera.Line{Epoch: epoch, Start: galera.Position{UUID: uuid}}))
-			})
+			line := r.line(galera.Position{UUID: w.past.position(n.vol.head).UUID})
+			w.edit(i, func(c *orders.Content) { c.SetLineage(galera.FirstLine(line)) })
 		}
 		r.state = orderDone
 		w.checkBootstrap(i, *r)

@@ -93,19 +93,19 @@ func (w *agents) obey(i int, o order) {
 			cut.state = orderFailed
 		}
 		w.edit(i, func(c *orders.Content) { c.Accept(order, noTime) })
-		w.carryOut(i, o)
+		w.carryOut(i, o, order)
 	}
 }
 
 // carryOut begins the execution of an accepted order.
-func (w *agents) carryOut(i int, o order) {
+func (w *agents) carryOut(i int, o order, order agentapi.Order) {
 	n := &w.nodes[i]
 	b := &n.vol.book
 	n.agent.doing = o.id
 	switch o.kind {
 	case orderRebuild:
 		start := w.past.position(n.srv.received)
-		w.edit(i, func(c *orders.Content) { c.BeginLine(galera.Line{Epoch: o.epoch, Start: start}) })
+		w.edit(i, func(c *orders.Content) { c.BeginLine(order.Line(start)) })
 	case orderStop, orderRestart:
 		w.checkTaken(i, o.kind == orderStop)
 	case orderStart:

@@ -177,7 +177,7 @@ const unknownBefore = -1
 // lineage are the lines as the agents have them.
 func (l *lines) lineage(uuid string) galera.Lineage {
 	line := func(x lineage) galera.Line {
-		return galera.Line{Epoch: x.epoch, Start: galera.Position{UUID: uuid, Seqno: int64(x.start)}, Copied: x.copied}
+		return galera.Line{ID: x.id, Epoch: x.epoch, Start: galera.Position{UUID: uuid, Seqno: int64(x.start)}, Copied: x.copied}
 	}
 	if l[0].epoch == 0 {
 		return galera.Lineage{}
@@ -198,7 +198,7 @@ func (l *lines) lineage(uuid string) galera.Lineage {
 
 func linesOf(g galera.Lineage) (l lines) {
 	for k, x := range galera.Forget(g.Lines(), len(l)) {
-		l[k] = lineage{x.Epoch, int8(x.Start.Seqno), x.Copied}
+		l[k] = lineage{x.ID, x.Epoch, int8(x.Start.Seqno), x.Copied}
 	}
 	if g.Epoch != 0 && g.Earlier == nil {
 		l[1].epoch = unknownBefore

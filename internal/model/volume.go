@@ -1,6 +1,9 @@
 package model
 
-import "github.com/galera-operator/galera-operator/internal/galera"
+import (
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
 
 type dataState int8
 
@@ -44,6 +47,7 @@ type book struct {
 
 // lineage names a bootstrap that a member's data come from, and where it went on from.
 type lineage struct {
+	id    string
 	epoch int64
 	start int8
 	// copied: galera.Line.
@@ -79,6 +83,11 @@ type record struct {
 	epoch int64
 	kind  orderKind
 	state orderState
+}
+
+// line is the line of history that the order begins at a position.
+func (r *record) line(start galera.Position) galera.Line {
+	return agentapi.Order{ID: r.id, Epoch: r.epoch}.Line(start)
 }
 
 func (b *book) find(id string) *record {

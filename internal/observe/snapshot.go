@@ -73,7 +73,7 @@ func member(f Facts, seen map[string]Seen, ordinal int, now time.Time) galera.Me
 	r := s.Report
 	m.Known = true
 	m.Phase, m.Data, m.Position = r.Phase, r.Data, r.Position
-	m.Line, m.Marked, m.VotedOut = r.Lineage.Epoch, r.Marked, r.VotedOut
+	m.Line, m.Lines, m.Marked, m.VotedOut = r.Lineage.Epoch, r.Lineage.IDs(), r.Marked, r.VotedOut
 	m.SafeToBootstrap, m.Draining = r.SafeToBootstrap, r.Draining
 	m.StuckDonor = r.StuckDonor
 	if r.Backup != nil && r.Backup.Running {

@@ -25,6 +25,7 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	status.AppliedGeneration = appliedGeneration(in, problem, status.AppliedGeneration)
 	status.Members = members(in)
 	status.Primary = primary(in)
+	status.Line = line(in)
 	status.NoPrimarySince = timeOf(&in.Snapshot.NoPrimarySince)
 	status.ReadyReplicas = synced(in)
 	if status.Replicas == 0 {
@@ -100,6 +101,20 @@ func primary(in Input) string {
 	// Remembered while its pod is away: of equal members, the last primary is started first.
 	return in.cluster().Status.Primary
 }
+
+// line is the latest line of history of the Primary component; the last one seen while there is none.
+func line(in Input) string {
+	id, epoch := in.cluster().Status.Line, int64(0)
+	for _, m := range in.Snapshot.Members {
+		if m.InPrimary() && m.Line > epoch && len(m.Lines) > 0 && len(m.Lines[0]) <= longestLine {
+			id, epoch = m.Lines[0], m.Line
+		}
+	}
+	return id
+}
+
+// longestLine is the most that status takes of what an agent reports.
+const longestLine = 128
 
 func synced(in Input) int32 {
 	var n int32

@@ -291,3 +291,21 @@ func TestRenewalTime(t *testing.T) {
 		t.Errorf("of the pair that expires at %v: %v", in.Published.NotAfter, got)
 	}
 }
+
+// TestLine: status names the latest line of history of the Primary component, and keeps it while there is none.
+func TestLine(t *testing.T) {
+	in := healthy()
+	in.Facts.Cluster.Status.Line = "recover-3-a"
+	if got := line(in); got != "recover-3-a" {
+		t.Errorf("%q", got)
+	}
+	in.Snapshot.Members[0].Line, in.Snapshot.Members[0].Lines = 5, []string{"recover-5-b", "recover-3-a"}
+	in.Snapshot.Members[1].Line, in.Snapshot.Members[1].Lines = 3, []string{"recover-3-a"}
+	if got := line(in); got != "recover-5-b" {
+		t.Errorf("%q", got)
+	}
+	in.Snapshot.Members[0].Server = nil
+	if got := line(in); got != "recover-3-a" {
+		t.Errorf("a line that nothing serves: %q", got)
+	}
+}

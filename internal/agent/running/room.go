@@ -29,10 +29,11 @@ const endedTime = 30 * time.Second
 
 // Run is the state of one run of mariadbd.
 type Run struct {
-	// Kind is Initialise, Bootstrap, or "" for a join; Order is the id of the order that started it, Epoch that of an initialisation.
+	// Kind is Initialise, Bootstrap, or "" for a join; Order is the id of the order that started it, Line the first line of a
+	// history that is initialised.
 	Kind  agentapi.OrderKind
 	Order string
-	Epoch int64
+	Line  galera.Line
 	// Formed is the UUID that a bootstrap continues, From the position before a join.
 	Formed string
 	From   galera.Position

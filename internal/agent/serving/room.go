@@ -125,7 +125,8 @@ func (r *Room) RecordFirstLine() bool {
 		return true
 	}
 	f := &r.firstRun
-	line := galera.FirstLine(galera.Line{Epoch: r.Run.Epoch, Start: galera.Position{UUID: r.Run.Status.ClusterUUID}})
+	line := galera.FirstLine(r.Run.Line)
+	line.Start = galera.Position{UUID: r.Run.Status.ClusterUUID}
 	if line.Epoch <= r.Orders.Content().Lineage.Epoch {
 		f.lineRecorded = true
 	} else if !f.lineRecording {

@@ -91,7 +91,9 @@ func (r *Room) Bootstrap() {
 	}
 	r.loop.Logger.Info("bootstrapping", "order", order.ID, "position", pos.String())
 	r.job = lifecycle.JobLaunch // the line is on the disk before anything is started
-	r.Orders.Record(r.Orders.BeginLine(galera.Line{Epoch: order.Epoch, Start: pos, Copied: r.Exam.Found.Marked}), func(err error) {
+	line := order.Line(pos)
+	line.Copied = r.Exam.Found.Marked
+	r.Orders.Record(r.Orders.BeginLine(line), func(err error) {
 		r.job = lifecycle.JobNone
 		switch why := r.OtherPrimary(); {
 		case err != nil:
@@ -167,7 +169,7 @@ func (r *Room) launchInitialised(order agentapi.Order) {
 	}
 	r.Exam.Found = examine.Found{Data: galera.DataPresent}
 	r.Exam.Versions = made(r.Image.ServerVersion)
-	run := running.Run{Kind: agentapi.OrderInitialise, Order: order.ID, Epoch: order.Epoch}
+	run := running.Run{Kind: agentapi.OrderInitialise, Order: order.ID, Line: order.Line(galera.Position{})}
 	r.launch(run, func() error { return datadir.Clean(r.places.Data, false) }, []string{"--wsrep-new-cluster"})
 }
 

@@ -180,7 +180,7 @@ func (r *Room) askAnew() {
 // rebuildQuorum makes a running non-Primary component Primary.
 func (r *Room) rebuildQuorum(o agentapi.Order) {
 	proc := r.Run.Proc
-	r.Orders.Record(r.Orders.BeginLine(galera.Line{Epoch: o.Epoch, Start: r.Run.Position}), func(err error) {
+	r.Orders.Record(r.Orders.BeginLine(o.Line(r.Run.Position)), func(err error) {
 		why := r.Start.OtherPrimary()
 		switch {
 		case err != nil:
