@@ -204,7 +204,7 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.GaleraBackup) (fac
 		return f, err
 	}
 	if b.Status.Attempts > 0 {
-		f.job, err = outcome.Of(ctx, r.Client, b.Namespace, job.Name(b, b.Status.Attempts), f.now)
+		f.job, err = outcome.Of(ctx, r.Client, b, job.Name(b, b.Status.Attempts), f.now)
 	}
 	return f, err
 }

@@ -168,6 +168,9 @@ func directory(f facts) string {
 // running follows an attempt.
 func running(to *v1alpha1.GaleraBackupStatus, f facts) decision {
 	switch refused := unwanted(f); {
+	case f.job.Done && f.job.Result.Error == "" && f.job.Result.Backup != nil && f.job.Result.Backup.ID != to.ID:
+		failed(to, f, task.Result{Error: fmt.Sprintf("the Job has stored the backup %q, not %s", f.job.Result.Backup.ID, to.ID)})
+		return decision{again: time.Second}
 	case f.job.Done && f.job.Result.Error == "" && f.job.Result.Backup != nil:
 		complete(to, f, *f.job.Result.Backup)
 		return decision{}

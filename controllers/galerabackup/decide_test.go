@@ -77,6 +77,26 @@ func ended(r task.Result) func(*facts) {
 	return func(f *facts) { f.job = outcome.Outcome{Exists: true, Done: true, Result: r} }
 }
 
+const completed = v1alpha1.BackupCompleted
+
+func withdrawn(f *facts) { f.cluster.Spec.AllowedCloneNamespaces = nil }
+
+// storedAs is a Job that has stored a backup of this ID.
+func storedAs(id string) func(*facts) {
+	return ended(task.Result{Backup: &task.Stored{ID: id, Node: "shop-1", Position: "u:5"}})
+}
+
+// TestAnother: a Job that has stored another backup than this one has not made it.
+func TestAnother(t *testing.T) {
+	f := underWay(storedAs("b0"))
+	next := f.backup.Status.DeepCopy()
+	decide(next, f)
+	c := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionComplete)
+	if next.Phase != v1alpha1.BackupPending || next.Position != "" || !strings.Contains(c.Message, `"b0"`) {
+		t.Errorf("%+v", next)
+	}
+}
+
 func TestDecide(t *testing.T) {
 	for name, c := range map[string]struct {
 		f           facts
@@ -99,7 +119,7 @@ func TestDecide(t *testing.T) {
 		"for a clone elsewhere, of no cluster": {pending(elsewhere, func(f *facts) { f.cluster = nil }), v1alpha1.BackupPending, "", v1alpha1.ReasonNamespaceRefused, "allowedCloneNamespaces", false},
 		"consent is withdrawn in the middle": {underWay(elsewhere, func(f *facts) { f.cluster.Spec.AllowedCloneNamespaces = nil }), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonNamespaceRefused,
 			"allowedCloneNamespaces", false},
-		"consent is withdrawn too late": {underWay(elsewhere, func(f *facts) { f.cluster.Spec.AllowedCloneNamespaces = nil }, ended(task.Result{Backup: &task.Stored{Node: "shop-1"}})), v1alpha1.BackupCompleted, "shop-1",
+		"consent is withdrawn too late": {underWay(elsewhere, withdrawn, storedAs("b1")), completed, "shop-1",
 			v1alpha1.ReasonBackupDone, "", false},
 		"the clone is made something else": {underWay(elsewhere, func(f *facts) { f.clone = nil }), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonNamespaceRefused, "", false},
 		"no store":                         {pending(func(f *facts) { f.store = nil }), v1alpha1.BackupPending, "", v1alpha1.ReasonStoreNotFound, "create it", false},
@@ -122,7 +142,7 @@ func TestDecide(t *testing.T) {
 		"another node after a failure": {pending(failedOnce), v1alpha1.BackupRunning, "shop-2", v1alpha1.ReasonBackupRunning, "", false},
 		"its node becomes the primary": {underWay(func(f *facts) { f.cluster.Status.Primary = "shop-1" }), v1alpha1.BackupRunning, "shop-1", "", "", true},
 		"runs":                         {underWay(), v1alpha1.BackupRunning, "shop-1", "", "", true},
-		"is complete":                  {underWay(ended(task.Result{Backup: &task.Stored{Node: "shop-1", Position: "u:5"}})), v1alpha1.BackupCompleted, "shop-1", v1alpha1.ReasonBackupDone, "u:5", false},
+		"is complete":                  {underWay(storedAs("b1")), completed, "shop-1", v1alpha1.ReasonBackupDone, "u:5", false},
 		"fails, and is tried again":    {underWay(ended(task.Result{Error: "gone", Reason: task.ReasonNode})), v1alpha1.BackupPending, "shop-1", v1alpha1.ReasonNodeFailed, "attempt 1 has failed", false},
 		"fails for good":               {underWay(ended(task.Result{Error: "no bucket", Reason: task.ReasonStoreRefused, Fatal: true})), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonStoreRefused, "no bucket", false},
 		"fails for the last time":      {underWay(ended(task.Result{Error: "gone"}), func(f *facts) { f.backup.Status.Attempts = attemptsMost }), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonBackupFailed, "attempt 5", false},

@@ -42,7 +42,7 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	if by, err := r.inUse(ctx, b); by != "" || err != nil {
 		return whileWaiting, errors.Join(err, r.tellRemoval(ctx, b, b.DeepCopy(), fmt.Sprintf("the cluster %s is being restored from it", by)))
 	}
-	seen, err := outcome.Of(ctx, r.Client, b.Namespace, job.RemoveName(b), r.Now())
+	seen, err := outcome.Of(ctx, r.Client, b, job.RemoveName(b), r.Now())
 	switch {
 	case err != nil:
 		return 0, err
@@ -50,6 +50,8 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 		return 0, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
 	case seen.Done:
 		return r.removalFailed(ctx, b, seen.Result.Error)
+	case seen.Foreign:
+		return r.removalWaits(ctx, b, seen.Waits)
 	case seen.Exists:
 		return whileWaiting, nil
 	}
@@ -73,8 +75,8 @@ func (r *Reconciler) stop(ctx context.Context, b *v1alpha1.GaleraBackup) (runnin
 	if b.Status.Attempts == 0 || b.Status.Phase == v1alpha1.BackupCompleted {
 		return false, nil
 	}
-	o, err := outcome.Of(ctx, r.Live, b.Namespace, job.Name(b, b.Status.Attempts), r.Now()) // one that was just made counts
-	if err != nil || !o.Exists || o.Done {
+	o, err := outcome.Of(ctx, r.Live, b, job.Name(b, b.Status.Attempts), r.Now()) // one that was just made counts
+	if err != nil || !o.Exists || o.Done || o.Foreign {
 		return false, err
 	}
 	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: job.Name(b, b.Status.Attempts)}}

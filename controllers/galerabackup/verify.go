@@ -63,7 +63,7 @@ func (r *Reconciler) observeVerification(ctx context.Context, b *v1alpha1.Galera
 	} else if !apierrors.IsNotFound(err) {
 		return f, err
 	}
-	f.job, err = outcome.Of(ctx, r.Client, b.Namespace, job.VerifyName(b), f.now)
+	f.job, err = outcome.Of(ctx, r.Client, b, job.VerifyName(b), f.now)
 	return f, err
 }
 
@@ -86,6 +86,9 @@ func decideVerification(to *v1alpha1.GaleraBackupStatus, f facts) decision {
 		return decision{again: time.Second}
 	case v.Phase != v1alpha1.VerifyRunning:
 		return decision{}
+	case f.job.Done && f.job.Result.Error == "" && f.job.Result.Verified != nil && f.job.Result.Verified.ID != b.Status.ID:
+		f.job.Result.Error = fmt.Sprintf("the Job has tested the backup %q", f.job.Result.Verified.ID)
+		return verificationFailed(to, f)
 	case f.job.Done && f.job.Result.Error == "" && f.job.Result.Verified != nil:
 		passed(to, f, f.job.Result)
 		return decision{again: time.Second}

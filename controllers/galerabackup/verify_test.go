@@ -17,6 +17,7 @@ import (
 func tested(method string, changes ...func(*facts)) facts {
 	return pending(append([]func(*facts){func(f *facts) {
 		f.backup.Spec.Verify, f.backup.Status.Phase = method, v1alpha1.BackupCompleted
+		f.backup.Status.ID = "b1"
 	}}, changes...)...)
 }
 
@@ -28,6 +29,25 @@ func testing1(method string) func(*facts) {
 
 func told(r task.Result) func(*facts) {
 	return func(f *facts) { f.job = outcome.Outcome{Exists: true, Done: true, Result: r} }
+}
+
+var (
+	hasPassed = task.Result{Verified: &task.Verified{ID: "b1", Tables: 7}, TookSeconds: 2}
+	wasRead   = task.Result{Verified: &task.Verified{ID: "b1"}, TookSeconds: 2}
+)
+
+const succeeded, verified = v1alpha1.VerifySucceeded, v1alpha1.ReasonVerified
+
+// TestVerifiesAnother: a Job that has tested another backup has not tested this one.
+func TestVerifiesAnother(t *testing.T) {
+	const method = v1alpha1.VerifyChecksum
+	f := tested(method, testing1(method), told(task.Result{Verified: &task.Verified{ID: "b0"}}))
+	next := f.backup.Status.DeepCopy()
+	decideVerification(next, f)
+	c := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionVerified)
+	if c.Status == metav1.ConditionTrue || next.Verification.Attempts != 2 || !strings.Contains(c.Message, `"b0"`) {
+		t.Errorf("%+v", next)
+	}
 }
 
 func TestDecideVerification(t *testing.T) {
@@ -44,8 +64,8 @@ func TestDecideVerification(t *testing.T) {
 		"begins":               {tested(checksum), v1alpha1.VerifyRunning, 1, v1alpha1.ReasonVerifying, "tested", false},
 		"runs":                 {tested(restore, testing1(restore)), v1alpha1.VerifyRunning, 1, "", "", true},
 		"its pod is kept off":  {tested(restore, testing1(restore), func(f *facts) { f.job = outcome.Outcome{Exists: true, Waits: "no such Secret"} }), v1alpha1.VerifyRunning, 1, v1alpha1.ReasonVerifying, "no such Secret", true},
-		"has passed":           {tested(restore, testing1(restore), told(task.Result{Verified: &task.Verified{Tables: 7}, TookSeconds: 2})), v1alpha1.VerifySucceeded, 1, v1alpha1.ReasonVerified, "7 tables", false},
-		"was read":             {tested(checksum, testing1(checksum), told(task.Result{Verified: &task.Verified{}, TookSeconds: 2})), v1alpha1.VerifySucceeded, 1, v1alpha1.ReasonVerified, "2s", false},
+		"has passed":           {tested(restore, testing1(restore), told(hasPassed)), succeeded, 1, verified, "7 tables", false},
+		"was read":             {tested(checksum, testing1(checksum), told(wasRead)), succeeded, 1, v1alpha1.ReasonVerified, "2s", false},
 		"is damaged":           {tested(checksum, testing1(checksum), told(task.Result{Error: "part-000000", Reason: task.ReasonDamaged, Fatal: true})), v1alpha1.VerifyFailed, 1, v1alpha1.ReasonBackupDamaged, "part-000000", false},
 		"the store is away":    {tested(checksum, testing1(checksum), told(task.Result{Error: "timeout", Reason: task.ReasonStoreUnreachable})), v1alpha1.VerifyRunning, 2, v1alpha1.ReasonStoreUnreachable, "made again", false},
 		"ended without a word": {tested(checksum, testing1(checksum), told(task.Result{})), v1alpha1.VerifyRunning, 2, v1alpha1.ReasonVerifyFailed, "made again", false},

@@ -53,7 +53,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	now := r.Now()
 	name := job.CheckName(s)
-	seen, err := outcome.Of(ctx, r.Client, s.Namespace, name, now)
+	seen, err := outcome.Of(ctx, r.Client, s, name, now)
 	if err != nil {
 		return ctrl.Result{}, err
 	}

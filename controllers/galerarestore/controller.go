@@ -124,11 +124,11 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (fa
 	if err = r.observeClone(ctx, &f); err != nil {
 		return f, err
 	}
-	if f.find, err = outcome.Of(ctx, r.Client, c.Namespace, job.FindName(c), f.now); err != nil {
+	if f.find, err = outcome.Of(ctx, r.Client, c, job.FindName(c), f.now); err != nil {
 		return f, err
 	}
 	for i := range int(c.Spec.Replicas) {
-		o, err := outcome.Of(ctx, r.Client, c.Namespace, job.RestoreName(c, i), f.now)
+		o, err := outcome.Of(ctx, r.Client, c, job.RestoreName(c, i), f.now)
 		if err != nil {
 			return f, err
 		}

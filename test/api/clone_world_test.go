@@ -260,6 +260,7 @@ func (w *cloning) end(name, told string) {
 		w.Fatalf("no Job %s", name)
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.dev, Name: name, Labels: map[string]string{batchv1.JobNameLabel: name}}, Spec: j.Spec.Template.Spec}
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}
 	must(w.T, kube.Create(ctx, pod))
 	pod.Status.Phase = corev1.PodSucceeded
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: job.Container, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: told}}}}

@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/galera-operator/galera-operator/internal/backup/job"
@@ -23,13 +25,16 @@ const startTime = time.Minute
 type Outcome struct {
 	// Exists says that there is a Job; Done that it has ended, well if Result.Error is "".
 	Exists, Done bool
-	Result       task.Result
+	// Foreign says that the Job is of another object, which may have had the same name: it counts for nothing, and none can be made.
+	Foreign bool
+	Result  task.Result
 	// Waits is why its pod does not start, "" when it runs or has just been made.
 	Waits string
 }
 
-// Of reads the Job of that name.
-func Of(ctx context.Context, c client.Reader, namespace, name string, now time.Time) (Outcome, error) {
+// Of reads the owner's Job of that name. The owner is a UID: an object that is created again has none of the Jobs of the one before.
+func Of(ctx context.Context, c client.Reader, owner client.Object, name string, now time.Time) (Outcome, error) {
+	namespace := owner.GetNamespace()
 	j := &batchv1.Job{}
 	err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, j)
 	if apierrors.IsNotFound(err) {
@@ -38,10 +43,15 @@ func Of(ctx context.Context, c client.Reader, namespace, name string, now time.T
 	if err != nil {
 		return Outcome{}, err
 	}
+	if !metav1.IsControlledBy(j, owner) {
+		waits := fmt.Sprintf("waiting for the Job %s of an earlier object to be removed; delete it if it is not", name)
+		return Outcome{Exists: true, Foreign: true, Waits: waits}, nil
+	}
 	var pods corev1.PodList
 	if err := c.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{batchv1.JobNameLabel: name}); err != nil {
 		return Outcome{}, err
 	}
+	pods.Items = slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return !metav1.IsControlledBy(&p, j) })
 	return judge(j, pods.Items, now), nil
 }
 

@@ -8,8 +8,12 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
 func TestJudge(t *testing.T) {
@@ -53,5 +57,37 @@ func TestJudge(t *testing.T) {
 		if o.Done != c.done || !strings.Contains(o.Result.Error, c.says) || (o.Result.Error != "") != (c.says != "") || !strings.HasPrefix(o.Waits, c.waits) || (o.Waits != "") != (c.waits != "") {
 			t.Errorf("%s: %+v", name, o)
 		}
+	}
+}
+
+// TestOf: a Job of an object of the same name that was there before counts for nothing, and neither does a pod of a Job before.
+func TestOf(t *testing.T) {
+	backup := func(uid types.UID) *v1alpha1.GaleraBackup {
+		return &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "nightly", UID: uid}}
+	}
+	store := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "s"}}
+	store.Spec.Volume = &v1alpha1.VolumeStore{ClaimName: "c"}
+	j, err := job.Backup(backup("old"), store, task.Backup{}, 1, job.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.UID, j.Status.Conditions = "job-2", []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
+	pod := func(name, of, id string) *corev1.Pod {
+		by := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: j.Name, UID: types.UID(of)}}
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name}}
+		p.Labels = map[string]string{batchv1.JobNameLabel: j.Name}
+		p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(by, batchv1.SchemeGroupVersion.WithKind("Job"))}
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: job.Container, State: corev1.ContainerState{
+			Terminated: &corev1.ContainerStateTerminated{Message: `{"backup":{"id":"` + id + `","dir":"d"}}`}}}}
+		return p
+	}
+	c := fake.NewClientBuilder().WithObjects(j, pod("p-2", "job-2", "b2"), pod("z-1", "job-1", "b1")).Build()
+	o, err := Of(t.Context(), c, backup("old"), j.Name, time.Now())
+	if err != nil || !o.Done || o.Result.Backup == nil || o.Result.Backup.ID != "b2" {
+		t.Errorf("its own: %+v %v", o, err)
+	}
+	o, err = Of(t.Context(), c, backup("new"), j.Name, time.Now())
+	if err != nil || !o.Foreign || o.Done || o.Result.Backup != nil || !strings.Contains(o.Waits, j.Name) {
+		t.Errorf("of the object before: %+v %v", o, err)
 	}
 }

@@ -115,6 +115,9 @@ func readManifest(ctx context.Context, bucket *store.Bucket, base string) (manif
 		return manifest.Manifest{}, nil, stored("the manifest could not be read", err)
 	}
 	m, err := manifest.Parse(text)
+	if err == nil && m.ID != path.Base(base) {
+		err = fmt.Errorf("the manifest in %s is that of the backup %q", base, m.ID)
+	}
 	if err != nil {
 		return m, text, fatal(task.ReasonDamaged, err)
 	}

@@ -40,7 +40,7 @@ func verify(ctx context.Context, bucket *store.Bucket, t task.Verify, p places) 
 	if t.Checksum != "" && manifest.Checksum(text) != t.Checksum {
 		return task.Result{}, fatal(task.ReasonDamaged, errors.New("the manifest in the store is another one than was written"))
 	}
-	out := &task.Verified{}
+	out := &task.Verified{ID: m.ID}
 	if t.Restore {
 		out.Tables, err = verifyTables(ctx, bucket, t, m, p)
 	} else {

@@ -228,7 +228,9 @@ type Restored struct {
 
 // Verified is what a test has found good.
 type Verified struct {
-	Tables int `json:"tables,omitempty"`
+	// ID is the backup's.
+	ID     string `json:"id"`
+	Tables int    `json:"tables,omitempty"`
 }
 
 // Checked is what lies in a store that can be used.
