@@ -62,6 +62,7 @@ const (
 	ReasonUnschedulable        = "Unschedulable"
 	ReasonImageUnusable        = "ImageUnusable"
 	ReasonDowngradeRefused     = "DowngradeRefused"
+	ReasonSidecarFailing       = "SidecarFailing"
 	ReasonImagePullFailed      = "ImagePullFailed"
 	ReasonForbiddenSetting     = "ForbiddenSetting"
 	ReasonSettingsRefused      = "SettingsRefused"

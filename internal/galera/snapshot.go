@@ -177,13 +177,16 @@ type Member struct {
 type Pod struct {
 	Exists      bool
 	Terminating bool
-	// Ready is the pod's Ready condition.
+	// Ready says that the database container passes its readiness probe, whatever other containers do.
 	Ready bool
+	// Unsettled says why the pod cannot show yet that its template is a good one, "" when it can: another container is not ready, or
+	// was started a moment ago, or one of the operator's was restarted a moment ago.
+	Unsettled string
 	// Role is primary for the pod behind NAME-primary, replica for any other.
 	Role string
 	// Outdated says that the pod was made from an older template.
 	Outdated bool
-	// Waiting says that it found no host, or that kubelet cannot start one of its containers.
+	// Waiting says that it found no host, or that kubelet cannot start the database container, or one that comes before it.
 	Waiting bool
 	// Cordoned says that its host takes no new pods: it may be drained soon.
 	Cordoned bool

@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -62,7 +61,7 @@ func member(f Facts, seen map[string]Seen, ordinal int, now time.Time) galera.Me
 	name := resources.PodName(f.Cluster, ordinal)
 	m := galera.Member{Name: name, Ordinal: ordinal, HeldData: heldData(f.Cluster, name)}
 	if p := f.Pods[name]; p != nil {
-		m.Pod = pod(p, f.StatefulSet)
+		m.Pod = pod(p, f.StatefulSet, now)
 		m.Pod.Role = Role(f, name)
 		m.Pod.Cordoned = f.Cordoned[p.Spec.NodeName]
 	}
@@ -109,41 +108,6 @@ func server(s *agentapi.Server) *galera.Server {
 		Component: s.Component, State: s.State, ClusterUUID: s.ClusterUUID,
 		ViewID: s.ViewID, Size: s.Size, Members: s.Members, ReceiveQueue: s.ReceiveQueue,
 	}
-}
-
-func pod(p *corev1.Pod, sts *appsv1.StatefulSet) galera.Pod {
-	return galera.Pod{
-		Exists:      true,
-		Terminating: p.DeletionTimestamp != nil,
-		Ready:       PodReady(p),
-		Outdated:    outdated(p, sts),
-		Waiting:     waiting(p),
-	}
-}
-
-// waiting is true for a pod that found no host, and for a container that waits for more than its turn.
-func waiting(p *corev1.Pod) bool {
-	for _, c := range p.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			return true
-		}
-	}
-	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
-		if w := s.State.Waiting; w != nil && w.Reason != "PodInitializing" && w.Reason != "ContainerCreating" {
-			return true
-		}
-	}
-	return false
-}
-
-// PodReady says that the pod passes its readiness probe.
-func PodReady(p *corev1.Pod) bool {
-	for _, c := range p.Status.Conditions {
-		if c.Type == corev1.PodReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
 }
 
 // outdated compares templates only when the StatefulSet controller has seen the last one. A pod of an operator that wrote no hash is

@@ -62,27 +62,6 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-func TestWaiting(t *testing.T) {
-	container := func(reason string) corev1.PodStatus {
-		return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}}}}
-	}
-	for name, tc := range map[string]struct {
-		status corev1.PodStatus
-		want   bool
-	}{
-		"running":     {corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}}, false},
-		"its turn":    {container("ContainerCreating"), false},
-		"no image":    {container("ImagePullBackOff"), true},
-		"crash loop":  {container("CrashLoopBackOff"), true},
-		"no host":     {corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse}}}, true},
-		"on its host": {corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}}}, false},
-	} {
-		if got := waiting(&corev1.Pod{Status: tc.status}); got != tc.want {
-			t.Errorf("%s: waiting %v, want %v", name, got, tc.want)
-		}
-	}
-}
-
 func TestMembersTellOfMissingTools(t *testing.T) {
 	f := Facts{Cluster: &v1alpha1.GaleraCluster{}}
 	f.Cluster.Name = "shop"

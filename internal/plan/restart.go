@@ -17,10 +17,12 @@ func restartOutdated(s galera.Snapshot) (Decision, bool) {
 	if len(outdated) == 0 {
 		return Decision{}, false
 	}
-	next := nextToStop(outdated, chooseWriter(s))
+	next := nextToRestart(outdated, chooseWriter(s))
 	if i := slices.IndexFunc(outdated, broken); i >= 0 {
 		next = outdated[i]
 	} else if d, waiting := waitForSynced(s); waiting {
+		return d, true
+	} else if d, waiting := waitForSettled(s, next); waiting {
 		return d, true
 	} else if d, waiting := waitForConfiguration(s); waiting {
 		return d, true
@@ -34,6 +36,18 @@ func restartOutdated(s galera.Snapshot) (Decision, bool) {
 	}
 	return begin(s, galera.Operation{Type: galera.OpRestart, Target: next.Name}, ReasonRestarting,
 		"rolling restart of "+list(names(outdated))+"; the next is "+next.Name)
+}
+
+// nextToRestart is nextToStop, but prefers a node whose outdated pod is not settled: a container beside its server may fail, and
+// only another pod ends that.
+func nextToRestart(outdated []galera.Member, writer string) galera.Member {
+	unsettled := slices.DeleteFunc(slices.Clone(outdated), func(m galera.Member) bool { return !m.Pod.Outdated || m.Pod.Unsettled == "" })
+	if len(unsettled) > 0 {
+		if next := nextToStop(unsettled, writer); next.Name != writer {
+			return next
+		}
+	}
+	return nextToStop(outdated, writer)
 }
 
 // withoutBackup is a node to restart while others give a backup: not the primary, which is the last one.
@@ -159,6 +173,20 @@ func waitForSynced(s galera.Snapshot) (Decision, bool) {
 	return waitForArbitrator(s)
 }
 
+// waitForSettled waits, before another pod is replaced by one of the present template, until those that were made from it have shown that
+// it is a good one. An outdated pod need not: it goes itself; nor is a stuck donor kept waiting, without which none joins. A server that is restarted in its pod does not wait: its containers stay.
+func waitForSettled(s galera.Snapshot, next galera.Member) (Decision, bool) {
+	if !next.Pod.Outdated || next.StuckDonor {
+		return Decision{}, false
+	}
+	for _, m := range s.Members {
+		if m.Name != next.Name && !m.Pod.Outdated && m.Pod.Unsettled != "" {
+			return wait(ReasonRestarting, fmt.Sprintf("%s serves, but no other pod is replaced yet: %s", m.Name, m.Pod.Unsettled))
+		}
+	}
+	return Decision{}, false
+}
+
 // waitForConfiguration lets every node read a new configuration before any node is restarted for it: only
 // then is it known which nodes need a restart, and which is last.
 func waitForConfiguration(s galera.Snapshot) (Decision, bool) {
@@ -186,6 +214,9 @@ func restart(s galera.Snapshot, op galera.Operation, m galera.Member) (Decision,
 	}
 	if _, found := onlyDonor(s); found {
 		return replace(m, "it"+whyOnlyDonor)
+	}
+	if d, waiting := waitForSettled(s, m); waiting {
+		return abandon(d.Reason, d.Message)
 	}
 	if m.Pod.Outdated {
 		return replace(m, "its pod template has changed")

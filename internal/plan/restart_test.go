@@ -55,6 +55,26 @@ func TestRestart(t *testing.T) {
 	gaveUp(t, shop(running(restartOf("db-9"))), "no longer a member")
 }
 
+// TestRestartAndSidecars: a container beside the server does not hold up what restarts the server alone, keeps a template from being
+// brought to the next pod, and never keeps its own correction from the pod.
+func TestRestartAndSidecars(t *testing.T) {
+	crashes := func(m *galera.Member) { m.Pod.Unsettled = "the container log does not run" }
+	check(t, []row{
+		{name: "no other pod is replaced before the new one is settled", s: shop(db(0, outdatedPod), db(1, outdatedPod), db(2, crashes)),
+			reason: ReasonRestarting, says: "db-2 serves, but no other pod is replaced yet: the container log does not run"},
+		{name: "settings are brought to the servers", s: shop(all(oldConfig), db(1, crashes)), action: Begin{restartOf("db-2")}},
+		{name: "an old CA is forgotten", s: shop(published, db(1, trustsOld), db(2, crashes)), action: Begin{restartOf("db-1")}},
+		{name: "the pod that fails is the first to be corrected", s: shop(all(outdatedPod), db(1, crashes)), action: Begin{restartOf("db-1")}},
+		{name: "and is replaced", s: shop(all(outdatedPod), db(1, crashes), running(restartOf("db-1"))), action: DeletePod{"db-1"}},
+		{name: "though all fail", s: shop(all(outdatedPod, crashes)), action: Begin{restartOf("db-2")}},
+		{name: "the writer is the last one, whatever fails there", s: shop(all(outdatedPod), db(0, crashes)), action: Begin{restartOf("db-2")}},
+		{name: "the cluster grows", s: shop(db(1, crashes), func(s *galera.Snapshot) { s.Replicas = 4 }), action: Resize{4}},
+		{name: "a server that does not run in its pod is not kept waiting", s: shop(all(outdatedPod), db(1, func(m *galera.Member) { m.Pod.Outdated = false; crashes(m) }),
+			db(2, down(9), func(m *galera.Member) { m.Phase = galera.PhaseFailed })), action: Begin{restartOf("db-2")}},
+	})
+	gaveUp(t, shop(db(1, outdatedPod), db(2, crashes), running(restartOf("db-1"))), "a container failed after the restart had begun: other work does not wait for it")
+}
+
 // TestRestartsWaitForMaintenance: what the operator wants for its own sake waits, and nothing else does.
 func TestRestartsWaitForMaintenance(t *testing.T) {
 	waits := func(s *galera.Snapshot) { s.RestartsWait = "waits for the window" }

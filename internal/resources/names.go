@@ -12,6 +12,11 @@ const ContainerName = "mariadb"
 // AgentContainer brings the agent from the operator's image before.
 const AgentContainer = "agent"
 
+// OwnContainer returns whether a container of a database pod is the operator's, and no sidecar of spec.podTemplate.
+func OwnContainer(name string) bool {
+	return name == ContainerName || name == AgentContainer || name == exporterContainer
+}
+
 // DataVolume is the claim template of the StatefulSet: pod shop-0 has the claim data-shop-0.
 const DataVolume = "data"
 

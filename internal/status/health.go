@@ -6,6 +6,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/plan"
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
@@ -58,6 +59,9 @@ func ready(in Input, problem *validate.Problem, enc verdict) verdict {
 		}
 		if !m.Pod.Ready && !m.Copying() {
 			return no(v1alpha1.ReasonJoining, m.Name+" is Synced, but its pod is not ready yet")
+		}
+		if p := in.Facts.Pods[m.Name]; p != nil && !observe.PodReady(p) && m.Pod.Unsettled != "" && !m.Copying() {
+			return no(v1alpha1.ReasonJoining, m.Name+" serves, but its pod is not ready: "+m.Pod.Unsettled)
 		}
 		if m.Upgrading {
 			return no(v1alpha1.ReasonUpgrading, m.Name+" serves while mariadb-upgrade upgrades its system tables")

@@ -8,32 +8,60 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/resources"
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
 func imageRefused(in Input) *validate.Problem { return in.ImageRefused }
 
-// imagePull reports that kubelet cannot pull an image or start its container.
+// imagePull reports that kubelet cannot pull an image or start its container. A sidecar of a server that runs is reported later: see
+// sidecar.
 func imagePull(in Input) *validate.Problem {
 	for _, p := range pods(in) {
 		for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 			w := s.State.Waiting
-			if w == nil {
+			if w == nil || !ours(s) && observe.ServerRuns(p) {
 				continue
 			}
 			switch w.Reason {
 			case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
 				return blocking(v1alpha1.ReasonImagePullFailed, fmt.Sprintf(
-					"%s cannot pull the image %s: %s. Correct spec.image, or spec.imagePullSecrets. To see more: kubectl describe pod %s -n %s", p.Name, s.Image, w.Message, p.Name, p.Namespace))
+					"%s cannot pull the image %s: %s. Correct %s, or spec.imagePullSecrets. To see more: kubectl describe pod %s -n %s", p.Name, s.Image, w.Message, field(s), p.Name, p.Namespace))
 			case "CrashLoopBackOff":
 				return blocking(v1alpha1.ReasonImageUnusable, fmt.Sprintf(
-					"%s: the container %s of the image %s crashes repeatedly%s. Correct spec.image. To see more: kubectl logs %s -c %s -n %s --previous", p.Name, s.Name, s.Image, lastEnd(s), p.Name, s.Name, p.Namespace))
+					"%s: the container %s of the image %s crashes repeatedly%s. Correct %s. To see more: kubectl logs %s -c %s -n %s --previous",
+					p.Name, s.Name, s.Image, lastEnd(s), field(s), p.Name, s.Name, p.Namespace))
 			case "CreateContainerError", "RunContainerError", "CreateContainerConfigError":
 				return blocking(v1alpha1.ReasonImageUnusable, fmt.Sprintf("%s cannot be started: %s. To see more: kubectl describe pod %s -n %s", p.Name, w.Message, p.Name, p.Namespace))
 			}
 		}
 	}
 	return nil
+}
+
+// sidecar reports a container that fails beside a server that runs. It stays reported while the container runs between two failures.
+func sidecar(in Input) *validate.Problem {
+	for _, p := range pods(in) {
+		if s := observe.Failing(p, in.Now); s != nil {
+			return blocking(v1alpha1.ReasonSidecarFailing, fmt.Sprintf(
+				"%s: the container %s has restarted %d times%s. The database beside it serves; no other pod is replaced meanwhile. Correct %s. To see more: kubectl logs %s -c %s -n %s --previous",
+				p.Name, s.Name, s.RestartCount, lastEnd(*s), field(*s), p.Name, s.Name, p.Namespace))
+		}
+	}
+	return nil
+}
+
+func ours(s corev1.ContainerStatus) bool {
+	return resources.OwnContainer(s.Name) || s.Name == resources.ArbitratorContainer
+}
+
+// field is what a person corrects when a container fails.
+func field(s corev1.ContainerStatus) string {
+	if ours(s) {
+		return "spec.image"
+	}
+	return "spec.podTemplate.sidecars"
 }
 
 // lastEnd says how a container last ended.

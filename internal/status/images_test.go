@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -25,6 +26,22 @@ func TestImages(t *testing.T) {
 			in.Facts.Pods = map[string]*corev1.Pod{"n-1": p}
 		}
 	}
+	// beside has a sidecar next to a database that runs or waits for it.
+	beside := func(sidecar, database corev1.ContainerState) func(*Input) {
+		return func(in *Input) {
+			always := corev1.ContainerRestartPolicyAlways
+			p := &corev1.Pod{Spec: corev1.PodSpec{InitContainers: []corev1.Container{{Name: "log", RestartPolicy: &always}}}}
+			p.Namespace, p.Name = "demo", "n-1"
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "ContainersNotReady"}}
+			p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "log", Image: "acme/log:1", RestartCount: 3, State: sidecar,
+				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error"}}}}
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "mariadb", Ready: database.Running != nil, State: database}}
+			in.Facts.Pods = map[string]*corev1.Pod{"n-1": p}
+		}
+	}
+	waits := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+	runs := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(healthy().Now)}}
+	turnOf := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}
 	lacks := func(in *Input) {
 		s := in.Seen["n-1"]
 		s.Report.Image.Missing = []string{"socat"}
@@ -54,8 +71,11 @@ func TestImages(t *testing.T) {
 		"the same, in its turn":                             {both(lacks, turn), v1alpha1.ReasonMemberFailed, "", false},
 		"the other image is as bad": {both(lacks, turn, func(in *Input) { in.Snapshot.Members[1].Pod.Outdated = false }),
 			v1alpha1.ReasonTransferToolsMissing, "n-1: the image lacks socat", true},
-		"no such image":              {waiting("ImagePullBackOff"), v1alpha1.ReasonImagePullFailed, "acme/db:1: . Correct spec.image, or spec.imagePullSecrets. To see more: kubectl describe pod n-1 -n demo", true},
-		"its container ends at once": {waiting("CrashLoopBackOff"), v1alpha1.ReasonImageUnusable, "kubectl logs n-1 -c mariadb -n demo --previous", true},
+		"no such image":                     {waiting("ImagePullBackOff"), v1alpha1.ReasonImagePullFailed, "acme/db:1: . Correct spec.image, or spec.imagePullSecrets. To see more: kubectl describe pod n-1 -n demo", true},
+		"its container ends at once":        {waiting("CrashLoopBackOff"), v1alpha1.ReasonImageUnusable, "kubectl logs n-1 -c mariadb -n demo --previous", true},
+		"a sidecar of a database that runs": {beside(waits, runs), v1alpha1.ReasonSidecarFailing, "the container log has restarted 3 times: exit code 3", true},
+		"it runs between two failures":      {beside(runs, runs), v1alpha1.ReasonSidecarFailing, "Correct spec.podTemplate.sidecars. To see more: kubectl logs n-1 -c log -n demo --previous", true},
+		"the database waits for it":         {beside(waits, turnOf), v1alpha1.ReasonImageUnusable, "the container log of the image acme/log:1 crashes repeatedly: exit code 3, Error . Correct spec.podTemplate.sidecars", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := healthy()

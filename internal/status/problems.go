@@ -36,6 +36,7 @@ var checks = []check{
 	renewalRefused,
 	requestRefused,
 	memberFailure,
+	sidecar,
 	volumes,
 	expanding,
 }
