@@ -5,6 +5,7 @@ package agent_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -171,7 +172,7 @@ func (s *story) quorum() {
 	}
 	n := s.node(0)
 	r := n.until("without quorum", 30*time.Second, func(r agentapi.Report) bool {
-		return r.Server != nil && r.Server.Component == galera.ComponentNonPrimary
+		return r.Server != nil && r.Server.Component == galera.ComponentNonPrimary && slices.Equal(r.Server.Members, []string{n.name})
 	})
 	if code := n.probe(agentapi.PathReady); code == http.StatusOK {
 		s.Error("ready without quorum")

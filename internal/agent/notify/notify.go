@@ -21,6 +21,8 @@ type Event struct {
 	Status string `json:"status,omitempty"`
 	// Members are the names of the component's members, when they were given.
 	Members []string `json:"members,omitempty"`
+	// Primary says that the members form a Primary component.
+	Primary bool `json:"primary,omitempty"`
 }
 
 // Parse reads the arguments of wsrep_notify_cmd.
@@ -30,6 +32,8 @@ func Parse(args []string) Event {
 		switch args[i] {
 		case "--status":
 			e.Status = args[i+1]
+		case "--primary":
+			e.Primary = args[i+1] == "yes"
 		case "--members":
 			e.Members = members(args[i+1])
 		}

@@ -12,7 +12,10 @@ import (
 
 func TestParse(t *testing.T) {
 	e := Parse([]string{"--status", "synced", "--uuid", "x", "--primary", "yes", "--members", "u1/shop-0/10.0.0.1:3306,u2/shop-1/AUTO", "--index", "0"})
-	if e.Status != "synced" || !slices.Equal(e.Members, []string{"shop-0", "shop-1"}) {
+	if e.Status != "synced" || !e.Primary || !slices.Equal(e.Members, []string{"shop-0", "shop-1"}) {
+		t.Errorf("%+v", e)
+	}
+	if e := Parse([]string{"--status", "connected", "--primary", "no", "--members", "u1/shop-0/AUTO"}); e.Primary || len(e.Members) != 1 {
 		t.Errorf("%+v", e)
 	}
 	if e := Parse([]string{"--members"}); e.Members != nil {

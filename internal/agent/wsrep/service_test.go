@@ -38,7 +38,7 @@ func TestNodesOf(t *testing.T) {
 
 func TestMembersAreOfTheViewOfTheStatus(t *testing.T) {
 	var a View
-	a.Take([]string{"shop-0", "shop-1"})
+	a.Take([]string{"shop-0", "shop-1"}, true)
 	view := func(id int64, size int) agentapi.Server {
 		return agentapi.Server{Component: galera.ComponentPrimary, ViewID: id, Size: size}
 	}
@@ -55,11 +55,43 @@ func TestMembersAreOfTheViewOfTheStatus(t *testing.T) {
 		t.Errorf("of a view that was not told of: %v", got)
 	}
 	before := time.Now()
-	a.Take([]string{"shop-1", "shop-2"})
+	a.Take([]string{"shop-1", "shop-2"}, true)
 	if got := a.Members(view(4, 2), before.Add(-time.Second)); got != nil {
 		t.Errorf("asked for before they were told of: %v", got)
 	}
 	if got := a.Members(view(6, 2), time.Now()); len(got) != 2 || got[1] != "shop-2" {
 		t.Errorf("told of: %v", got)
+	}
+}
+
+// TestMembersWithoutQuorum: who is in the component of a member without quorum is known, so that those beside it need not be stopped
+// before it is made Primary.
+func TestMembersWithoutQuorum(t *testing.T) {
+	lost := agentapi.Server{Component: galera.ComponentNonPrimary, Size: 2}
+	before := time.Now()
+	var a View
+	a.Take([]string{"shop-0", "shop-1", "shop-2"}, true)
+	if got := a.Members(lost, time.Now()); got != nil {
+		t.Errorf("the names are of the view before: %v", got)
+	}
+	a.Take([]string{"shop-0", "shop-1"}, false)
+	if got := a.Members(lost, time.Now()); !slices.Equal(got, []string{"shop-0", "shop-1"}) {
+		t.Errorf("without quorum: %v", got)
+	}
+	if got := a.Members(lost, before); got != nil {
+		t.Errorf("asked for before they were told of: %v", got)
+	}
+	var next View
+	next.Load(a.Save())
+	if got := next.Members(lost, time.Now()); len(got) != 2 {
+		t.Errorf("after the agent was replaced: %v", got)
+	}
+	for what, s := range map[string]agentapi.Server{
+		"another size": {Component: galera.ComponentNonPrimary, Size: 1}, "Primary again": {Component: galera.ComponentPrimary, Size: 2, ViewID: 9},
+		"in no group": {Component: galera.ComponentDisconnected, Size: 2},
+	} {
+		if got := a.Members(s, time.Now()); got != nil {
+			t.Errorf("%s: %v", what, got)
+		}
 	}
 }

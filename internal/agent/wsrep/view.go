@@ -13,11 +13,14 @@ type View struct {
 	// ID is the wsrep_cluster_conf_id of the view, 0 until a status has told it.
 	ID      int64
 	members []string // of the view the last notification told of
+	primary bool     // whether that is a Primary component
 	told    time.Time
 }
 
 // Take keeps the members of a new view; the next status tells which one that is.
-func (v *View) Take(names []string) { v.members, v.ID, v.told = names, 0, time.Now() }
+func (v *View) Take(names []string, primary bool) {
+	v.members, v.primary, v.ID, v.told = names, primary, 0, time.Now()
+}
 
 // Exited forgets the members: another server begins.
 func (v *View) Exited() { v.members = nil }
@@ -25,10 +28,16 @@ func (v *View) Exited() { v.members = nil }
 // Members names the members of the view a status was read in, nil when that is not known. The status
 // variables follow the notification a moment later, and before they do they may tell of an earlier view of the
 // same size; the notification may also be late. So for a moment after it the names are of the last view seen,
-// and then of no other.
+// and then of no other. A component without quorum has no number: there the names are of the last view, if that had no quorum either.
 func (v *View) Members(s agentapi.Server, asked time.Time) []string {
-	if s.Component != galera.ComponentPrimary || len(v.members) != s.Size {
+	if len(v.members) != s.Size || v.primary != (s.Component == galera.ComponentPrimary) {
 		return nil
+	}
+	if !v.primary {
+		if s.Component != galera.ComponentNonPrimary || asked.Before(v.told) {
+			return nil
+		}
+		return v.members
 	}
 	if told := asked.Sub(v.told); told >= 0 && (v.ID == 0 || told < fastAfterPoke) {
 		v.ID = s.ViewID
@@ -57,11 +66,14 @@ func NodesOf(names []string, peers []agentapi.Peer) []string {
 type SavedView struct {
 	ID      int64     `json:"id"`
 	Members []string  `json:"members,omitempty"`
+	Primary bool      `json:"primary,omitempty"`
 	Told    time.Time `json:"told"`
 }
 
 // Save returns what Load takes.
-func (v *View) Save() SavedView { return SavedView{v.ID, v.members, v.told} }
+func (v *View) Save() SavedView { return SavedView{v.ID, v.members, v.primary, v.told} }
 
 // Load takes over what an agent before knew.
-func (v *View) Load(s SavedView) { v.ID, v.members, v.told = s.ID, s.Members, s.Told }
+func (v *View) Load(s SavedView) {
+	v.ID, v.members, v.primary, v.told = s.ID, s.Members, s.Primary, s.Told
+}
