@@ -70,7 +70,8 @@ func arbitration(s *galera.Snapshot, f Facts, seen map[string]Seen, now time.Tim
 	if p == nil {
 		return
 	}
-	a.Pod = galera.Pod{Exists: true, Terminating: p.DeletionTimestamp != nil, Ready: PodReady(p), Waiting: waiting(p, resources.ArbitratorContainer),
+	a.Pod = galera.Pod{Exists: true, Terminating: p.DeletionTimestamp != nil, Ready: PodReady(p),
+		Waiting: waiting(p, resources.ArbitratorContainer),
 		Outdated: f.Arbitrator == nil ||
 			p.Annotations[v1alpha1.AnnotationArbitratorRevision] != f.Arbitrator.Spec.Template.Annotations[v1alpha1.AnnotationArbitratorRevision]}
 	if known, ok := seen[a.Name]; ok && known.Live {
@@ -86,7 +87,8 @@ func arbitratorOutdated(d *appsv1.Deployment, f Facts, restartsWait bool) bool {
 	if d.Spec.Template.Annotations[v1alpha1.AnnotationArbitratorRevision] != f.ArbitratorRevision {
 		return !stays || !restartsWait
 	}
-	return !stays && f.ArbitratorPod != nil && waiting(f.ArbitratorPod, resources.ArbitratorContainer) && agentImage(d.Spec.Template.Spec) != f.AgentImage
+	return !stays && f.ArbitratorPod != nil && waiting(f.ArbitratorPod, resources.ArbitratorContainer) &&
+		agentImage(d.Spec.Template.Spec) != f.AgentImage
 }
 
 // agentImage is the image an agent is taken from.

@@ -154,7 +154,8 @@ func Failing(p *corev1.Pod, now time.Time) *corev1.ContainerStatus {
 	all := slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses)
 	for i := range all {
 		s := &all[i]
-		if !resources.OwnContainer(s.Name) && s.RestartCount >= 2 && restartable(p, s.Name) && (s.State.Running == nil || recent(*s, now)) {
+		if !resources.OwnContainer(s.Name) && s.RestartCount >= 2 && restartable(p,
+			s.Name) && (s.State.Running == nil || recent(*s, now)) {
 			return s
 		}
 	}

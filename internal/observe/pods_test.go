@@ -27,7 +27,8 @@ func container(name string, ran time.Duration, waits string, restarts int32) cor
 // lived adds how long the run before took.
 func lived(s corev1.ContainerStatus, d time.Duration) corev1.ContainerStatus {
 	end := podNow.Add(-time.Hour)
-	s.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{StartedAt: metav1.NewTime(end.Add(-d)), FinishedAt: metav1.NewTime(end)}
+	s.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{StartedAt: metav1.NewTime(end.Add(-d)),
+		FinishedAt: metav1.NewTime(end)}
 	return s
 }
 
@@ -58,14 +59,16 @@ func TestWaiting(t *testing.T) {
 		pod  *corev1.Pod
 		want bool
 	}{
-		"running":                       {dbPod(container("mariadb", time.Hour, "", 0), sidecar, ""), false},
-		"its turn":                      {dbPod(container("mariadb", 0, "ContainerCreating", 0), sidecar, "ContainersNotReady"), false},
-		"no image":                      {dbPod(container("mariadb", 0, "ImagePullBackOff", 0), sidecar, "ContainersNotReady"), true},
-		"crash loop":                    {dbPod(container("mariadb", 0, "CrashLoopBackOff", 3), sidecar, "ContainersNotReady"), true},
-		"what comes before it":          {dbPod(container("mariadb", 0, "PodInitializing", 0), container("log", 0, "ImagePullBackOff", 0), "ContainersNotReady"), true},
-		"a sidecar of a running server": {dbPod(container("mariadb", time.Hour, "", 0), container("log", 0, "CrashLoopBackOff", 3), "ContainersNotReady"), false},
-		"no host":                       {scheduled(corev1.ConditionFalse), true},
-		"on its host":                   {scheduled(corev1.ConditionTrue), false},
+		"running":    {dbPod(container("mariadb", time.Hour, "", 0), sidecar, ""), false},
+		"its turn":   {dbPod(container("mariadb", 0, "ContainerCreating", 0), sidecar, "ContainersNotReady"), false},
+		"no image":   {dbPod(container("mariadb", 0, "ImagePullBackOff", 0), sidecar, "ContainersNotReady"), true},
+		"crash loop": {dbPod(container("mariadb", 0, "CrashLoopBackOff", 3), sidecar, "ContainersNotReady"), true},
+		"what comes before it": {dbPod(container("mariadb", 0, "PodInitializing", 0), container("log", 0,
+			"ImagePullBackOff", 0), "ContainersNotReady"), true},
+		"a sidecar of a running server": {dbPod(container("mariadb", time.Hour, "", 0), container("log", 0, "CrashLoopBackOff",
+			3), "ContainersNotReady"), false},
+		"no host":     {scheduled(corev1.ConditionFalse), true},
+		"on its host": {scheduled(corev1.ConditionTrue), false},
 	} {
 		if got := waiting(tc.pod, resources.ContainerName); got != tc.want {
 			t.Errorf("%s: waiting %v, want %v", name, got, tc.want)
@@ -102,18 +105,24 @@ func TestUnsettled(t *testing.T) {
 		want    string
 		failing bool
 	}{
-		"all have run for a while":           {dbPod(server, container("log", time.Minute, "", 0), ""), "", false},
-		"our exporter counts at once":        {dbPod(server, container("exporter", time.Second, "", 0), ""), "", false},
-		"a sidecar was just started":         {dbPod(server, container("log", 20*time.Second, "", 0), ""), "the container log was started a moment ago", false},
-		"the server was restarted":           {dbPod(container("mariadb", 20*time.Second, "", 1), container("log", time.Hour, "", 0), ""), "mariadb was started a moment ago, and has restarted once", false},
-		"a sidecar waits":                    {dbPod(server, container("log", 0, "CrashLoopBackOff", 3), "ContainersNotReady"), "the container log does not run, and has restarted 3 times", true},
-		"it lives as long as before":         {dbPod(server, lived(container("log", time.Minute, "", 2), 2*time.Minute), ""), "log was started a moment ago, and has restarted 2 times", true},
-		"it has outlived its run before":     {dbPod(server, lived(container("log", 3*time.Minute, "", 2), 2*time.Minute), ""), "", false},
-		"it ran for hours before":            {dbPod(server, lived(container("log", 11*time.Minute, "", 2), 5*time.Hour), ""), "", false},
-		"the host's clock is a moment ahead": {dbPod(server, container("log", -2*time.Second, "", 0), ""), "the container log was started a moment ago", false},
-		"the host's clock is hours ahead":    {dbPod(server, container("log", -2*time.Hour, "", 0), ""), "", false},
-		"the readiness gates are not met":    {dbPod(server, container("log", time.Hour, "", 0), "ReadinessGatesNotReady"), "its readiness gates are not met", false},
-		"it has run for an hour since":       {dbPod(server, container("log", time.Hour, "", 5), ""), "", false},
+		"all have run for a while":    {dbPod(server, container("log", time.Minute, "", 0), ""), "", false},
+		"our exporter counts at once": {dbPod(server, container("exporter", time.Second, "", 0), ""), "", false},
+		"a sidecar was just started": {dbPod(server, container("log", 20*time.Second, "", 0), ""),
+			"the container log was started a moment ago", false},
+		"the server was restarted": {dbPod(container("mariadb", 20*time.Second, "", 1), container("log", time.Hour,
+			"", 0), ""), "mariadb was started a moment ago, and has restarted once", false},
+		"a sidecar waits": {dbPod(server, container("log", 0, "CrashLoopBackOff", 3), "ContainersNotReady"),
+			"the container log does not run, and has restarted 3 times", true},
+		"it lives as long as before": {dbPod(server, lived(container("log", time.Minute, "", 2), 2*time.Minute), ""),
+			"log was started a moment ago, and has restarted 2 times", true},
+		"it has outlived its run before": {dbPod(server, lived(container("log", 3*time.Minute, "", 2), 2*time.Minute), ""), "", false},
+		"it ran for hours before":        {dbPod(server, lived(container("log", 11*time.Minute, "", 2), 5*time.Hour), ""), "", false},
+		"the host's clock is a moment ahead": {dbPod(server, container("log", -2*time.Second, "", 0), ""),
+			"the container log was started a moment ago", false},
+		"the host's clock is hours ahead": {dbPod(server, container("log", -2*time.Hour, "", 0), ""), "", false},
+		"the readiness gates are not met": {dbPod(server, container("log", time.Hour, "", 0), "ReadinessGatesNotReady"),
+			"its readiness gates are not met", false},
+		"it has run for an hour since": {dbPod(server, container("log", time.Hour, "", 5), ""), "", false},
 	} {
 		got := unsettled(tc.pod, podNow)
 		if !strings.Contains(got, tc.want) || (got == "") != (tc.want == "") {

@@ -174,7 +174,8 @@ func waitForSynced(s galera.Snapshot) (Decision, bool) {
 }
 
 // waitForSettled waits, before another pod is replaced by one of the present template, until those that were made from it have shown that
-// it is a good one. An outdated pod need not: it goes itself; nor is a stuck donor kept waiting, without which none joins. A server that is restarted in its pod does not wait: its containers stay.
+// it is a good one. An outdated pod need not: it goes itself; nor is a stuck donor kept waiting, without which none joins. A server
+// that is restarted in its pod does not wait: its containers stay.
 func waitForSettled(s galera.Snapshot, next galera.Member) (Decision, bool) {
 	if !next.Pod.Outdated || next.StuckDonor {
 		return Decision{}, false

@@ -64,15 +64,19 @@ func TestRestartAndSidecars(t *testing.T) {
 			reason: ReasonRestarting, says: "db-2 serves, but no other pod is replaced yet: the container log does not run"},
 		{name: "settings are brought to the servers", s: shop(all(oldConfig), db(1, crashes)), action: Begin{restartOf("db-2")}},
 		{name: "an old CA is forgotten", s: shop(published, db(1, trustsOld), db(2, crashes)), action: Begin{restartOf("db-1")}},
-		{name: "the pod that fails is the first to be corrected", s: shop(all(outdatedPod), db(1, crashes)), action: Begin{restartOf("db-1")}},
+		{name: "the pod that fails is the first to be corrected", s: shop(all(outdatedPod), db(1, crashes)),
+			action: Begin{restartOf("db-1")}},
 		{name: "and is replaced", s: shop(all(outdatedPod), db(1, crashes), running(restartOf("db-1"))), action: DeletePod{"db-1"}},
 		{name: "though all fail", s: shop(all(outdatedPod, crashes)), action: Begin{restartOf("db-2")}},
-		{name: "the writer is the last one, whatever fails there", s: shop(all(outdatedPod), db(0, crashes)), action: Begin{restartOf("db-2")}},
+		{name: "the writer is the last one, whatever fails there", s: shop(all(outdatedPod), db(0, crashes)),
+			action: Begin{restartOf("db-2")}},
 		{name: "the cluster grows", s: shop(db(1, crashes), func(s *galera.Snapshot) { s.Replicas = 4 }), action: Resize{4}},
-		{name: "a server that does not run in its pod is not kept waiting", s: shop(all(outdatedPod), db(1, func(m *galera.Member) { m.Pod.Outdated = false; crashes(m) }),
+		{name: "a server that does not run in its pod is not kept waiting", s: shop(all(outdatedPod), db(1,
+			func(m *galera.Member) { m.Pod.Outdated = false; crashes(m) }),
 			db(2, down(9), func(m *galera.Member) { m.Phase = galera.PhaseFailed })), action: Begin{restartOf("db-2")}},
 	})
-	gaveUp(t, shop(db(1, outdatedPod), db(2, crashes), running(restartOf("db-1"))), "a container failed after the restart had begun: other work does not wait for it")
+	gaveUp(t, shop(db(1, outdatedPod), db(2, crashes), running(restartOf("db-1"))),
+		"a container failed after the restart had begun: other work does not wait for it")
 }
 
 // TestRestartsWaitForMaintenance: what the operator wants for its own sake waits, and nothing else does.

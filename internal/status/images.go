@@ -27,11 +27,12 @@ func imagePull(in Input) *validate.Problem {
 			switch w.Reason {
 			case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
 				return blocking(v1alpha1.ReasonImagePullFailed, fmt.Sprintf(
-					"%s cannot pull the image %s: %s. Correct %s, or spec.imagePullSecrets. To see more: kubectl describe pod %s -n %s", p.Name, s.Image, w.Message, field(s), p.Name, p.Namespace))
+					"%s cannot pull the image %s: %s. Correct %s, or spec.imagePullSecrets. To see more: kubectl describe pod %s -n %s",
+					p.Name, s.Image, w.Message, field(s), p.Name, p.Namespace))
 			case "CrashLoopBackOff":
 				return blocking(v1alpha1.ReasonImageUnusable, fmt.Sprintf(
-					"%s: the container %s of the image %s crashes repeatedly%s. Correct %s. To see more: kubectl logs %s -c %s -n %s --previous",
-					p.Name, s.Name, s.Image, lastEnd(s), field(s), p.Name, s.Name, p.Namespace))
+					"%s: the container %s of the image %s crashes repeatedly%s. Correct %s%s",
+					p.Name, s.Name, s.Image, lastEnd(s), field(s), previousLog(p, s)))
 			case "CreateContainerError", "RunContainerError", "CreateContainerConfigError":
 				return blocking(v1alpha1.ReasonImageUnusable, fmt.Sprintf("%s cannot be started: %s. To see more: kubectl describe pod %s -n %s", p.Name, w.Message, p.Name, p.Namespace))
 			}
@@ -45,11 +46,15 @@ func sidecar(in Input) *validate.Problem {
 	for _, p := range pods(in) {
 		if s := observe.Failing(p, in.Now); s != nil {
 			return blocking(v1alpha1.ReasonSidecarFailing, fmt.Sprintf(
-				"%s: the container %s has restarted %d times%s. The database beside it serves; no other pod is replaced meanwhile. Correct %s. To see more: kubectl logs %s -c %s -n %s --previous",
-				p.Name, s.Name, s.RestartCount, lastEnd(*s), field(*s), p.Name, s.Name, p.Namespace))
+				"%s: the container %s has restarted %d times%s. The database beside it serves; no other pod is replaced. Correct %s%s",
+				p.Name, s.Name, s.RestartCount, lastEnd(*s), field(*s), previousLog(p, *s)))
 		}
 	}
 	return nil
+}
+
+func previousLog(p *corev1.Pod, s corev1.ContainerStatus) string {
+	return fmt.Sprintf(". To see more: kubectl logs %s -c %s -n %s --previous", p.Name, s.Name, p.Namespace)
 }
 
 func ours(s corev1.ContainerStatus) bool {

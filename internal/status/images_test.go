@@ -32,7 +32,8 @@ func TestImages(t *testing.T) {
 			always := corev1.ContainerRestartPolicyAlways
 			p := &corev1.Pod{Spec: corev1.PodSpec{InitContainers: []corev1.Container{{Name: "log", RestartPolicy: &always}}}}
 			p.Namespace, p.Name = "demo", "n-1"
-			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "ContainersNotReady"}}
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse,
+				Reason: "ContainersNotReady"}}
 			p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "log", Image: "acme/log:1", RestartCount: 3, State: sidecar,
 				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error"}}}}
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "mariadb", Ready: database.Running != nil, State: database}}
@@ -71,11 +72,16 @@ func TestImages(t *testing.T) {
 		"the same, in its turn":                             {both(lacks, turn), v1alpha1.ReasonMemberFailed, "", false},
 		"the other image is as bad": {both(lacks, turn, func(in *Input) { in.Snapshot.Members[1].Pod.Outdated = false }),
 			v1alpha1.ReasonTransferToolsMissing, "n-1: the image lacks socat", true},
-		"no such image":                     {waiting("ImagePullBackOff"), v1alpha1.ReasonImagePullFailed, "acme/db:1: . Correct spec.image, or spec.imagePullSecrets. To see more: kubectl describe pod n-1 -n demo", true},
-		"its container ends at once":        {waiting("CrashLoopBackOff"), v1alpha1.ReasonImageUnusable, "kubectl logs n-1 -c mariadb -n demo --previous", true},
-		"a sidecar of a database that runs": {beside(waits, runs), v1alpha1.ReasonSidecarFailing, "the container log has restarted 3 times: exit code 3", true},
-		"it runs between two failures":      {beside(runs, runs), v1alpha1.ReasonSidecarFailing, "Correct spec.podTemplate.sidecars. To see more: kubectl logs n-1 -c log -n demo --previous", true},
-		"the database waits for it":         {beside(waits, turnOf), v1alpha1.ReasonImageUnusable, "the container log of the image acme/log:1 crashes repeatedly: exit code 3, Error . Correct spec.podTemplate.sidecars", true},
+		"no such image": {waiting("ImagePullBackOff"), v1alpha1.ReasonImagePullFailed,
+			"acme/db:1: . Correct spec.image, or spec.imagePullSecrets. To see more: kubectl describe pod n-1 -n demo", true},
+		"its container ends at once": {waiting("CrashLoopBackOff"), v1alpha1.ReasonImageUnusable,
+			"kubectl logs n-1 -c mariadb -n demo --previous", true},
+		"a sidecar of a database that runs": {beside(waits, runs), v1alpha1.ReasonSidecarFailing,
+			"the container log has restarted 3 times: exit code 3", true},
+		"it runs between two failures": {beside(runs, runs), v1alpha1.ReasonSidecarFailing,
+			"Correct spec.podTemplate.sidecars. To see more: kubectl logs n-1 -c log -n demo --previous", true},
+		"the database waits for it": {beside(waits, turnOf), v1alpha1.ReasonImageUnusable,
+			"the container log of the image acme/log:1 crashes repeatedly: exit code 3, Error . Correct spec.podTemplate.sidecars", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := healthy()

@@ -87,8 +87,9 @@ func TestMembersWithoutQuorum(t *testing.T) {
 		t.Errorf("after the agent was replaced: %v", got)
 	}
 	for what, s := range map[string]agentapi.Server{
-		"another size": {Component: galera.ComponentNonPrimary, Size: 1}, "Primary again": {Component: galera.ComponentPrimary, Size: 2, ViewID: 9},
-		"in no group": {Component: galera.ComponentDisconnected, Size: 2},
+		"another size":  {Component: galera.ComponentNonPrimary, Size: 1},
+		"Primary again": {Component: galera.ComponentPrimary, Size: 2, ViewID: 9},
+		"in no group":   {Component: galera.ComponentDisconnected, Size: 2},
 	} {
 		if got := a.Members(s, time.Now()); got != nil {
 			t.Errorf("%s: %v", what, got)
