@@ -67,6 +67,7 @@ const (
 	ReasonForbiddenSetting     = "ForbiddenSetting"
 	ReasonSettingsRefused      = "SettingsRefused"
 	ReasonNameConflict         = "NameConflict"
+	ReasonUndecodable          = "Undecodable"
 	ReasonAdmissionRefused     = "AdmissionRefused"
 	ReasonTransferToolsMissing = "TransferToolsMissing"
 	ReasonTransferFailed       = "TransferFailed"

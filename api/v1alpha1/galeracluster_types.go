@@ -4,7 +4,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // GaleraCluster is an encrypted MariaDB Galera cluster: database nodes that all hold the same data,
@@ -223,7 +222,7 @@ type MariaDBSpec struct {
 	// ForbiddenSetting, and the nodes keep the last accepted configuration.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=256
-	Config map[string]intstr.IntOrString `json:"config,omitempty"`
+	Config map[string]Setting `json:"config,omitempty"`
 }
 
 // ReplicationTLS is Required or Disabled.

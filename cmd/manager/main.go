@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/galera-operator/galera-operator/internal/undecodable"
 	"github.com/galera-operator/galera-operator/internal/version"
 )
 
@@ -71,9 +72,15 @@ func newManager(config *rest.Config, opts *options) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
+	bad, scheme := &undecodable.Objects{}, scheme()
+	cache := cacheOptions(opts)
+	if cache.HTTPClient, err = bad.HTTPClient(config, scheme); err != nil {
+		return nil, err
+	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:                              scheme(),
-		Cache:                               cacheOptions(opts),
+		Scheme:                              scheme,
+		Cache:                               cache,
+		NewClient:                           bad.NewClient,
 		Metrics:                             metricsserver.Options{BindAddress: opts.metricsAddress},
 		HealthProbeBindAddress:              opts.probeAddress,
 		PprofBindAddress:                    opts.pprofAddress,
@@ -86,6 +93,10 @@ func newManager(config *rest.Config, opts *options) (ctrl.Manager, error) {
 	})
 	if err != nil {
 		return nil, fmt.Errorf("creating the manager: %w", err)
+	}
+	reporter := &undecodable.Reporter{Objects: bad, Live: mgr.GetClient(), Events: mgr.GetEventRecorder("galera-operator")}
+	if err := errors.Join(mgr.Add(reporter), register(bad)); err != nil {
+		return nil, err
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return nil, err

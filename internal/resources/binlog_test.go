@@ -4,15 +4,15 @@ import (
 	"strconv"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/util/intstr"
-
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
 // TestBinlogSettings: what the archive needs wins over the user's settings, and those over what is only a default; whatever they are spelt like.
 func TestBinlogSettings(t *testing.T) {
 	c := shop()
-	c.Spec.MariaDB.Config = map[string]intstr.IntOrString{"max_connections": intstr.FromInt32(7), "sync-binlog": intstr.FromInt32(0), "max_binlog_total_size": intstr.FromString("1G")}
+	c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{
+		"max_connections": v1alpha1.NumberSetting(7), "sync-binlog": v1alpha1.NumberSetting(0),
+		"max_binlog_total_size": v1alpha1.TextSetting("1G")}
 	before := settings(c)
 	if len(before) != 3 {
 		t.Errorf("without an archive: %v", before)

@@ -7,7 +7,6 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -57,9 +56,9 @@ func everything() *v1alpha1.GaleraCluster {
 		Limits:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("4Gi")},
 	}
 	c.Spec.Scheduling = everyScheduling()
-	c.Spec.MariaDB.Config = map[string]intstr.IntOrString{
-		"max_connections":         intstr.FromInt32(500),
-		"innodb_buffer_pool_size": intstr.FromString("2G"),
+	c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{
+		"max_connections":         v1alpha1.NumberSetting(500),
+		"innodb_buffer_pool_size": v1alpha1.TextSetting("2G"),
 	}
 	c.Spec.TLS = everyTLS()
 	c.Spec.StateTransfer = everyTransfer()

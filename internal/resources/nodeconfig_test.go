@@ -5,8 +5,6 @@ import (
 	"reflect"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/util/intstr"
-
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -75,7 +73,7 @@ func TestRevision(t *testing.T) {
 	for name, change := range map[string]func(*v1alpha1.GaleraCluster){
 		"replicas": func(c *v1alpha1.GaleraCluster) { c.Spec.Replicas = 5 },
 		"setting": func(c *v1alpha1.GaleraCluster) {
-			c.Spec.MariaDB.Config = map[string]intstr.IntOrString{"max_connections": intstr.FromInt32(7)}
+			c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"max_connections": v1alpha1.NumberSetting(7)}
 		},
 		"policy":    func(c *v1alpha1.GaleraCluster) { c.Spec.TLS.Clients = "Preferred" },
 		"method":    func(c *v1alpha1.GaleraCluster) { c.Spec.StateTransfer.Method = "Rsync" },

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -20,7 +19,7 @@ func TestTemplateIsUntouched(t *testing.T) {
 	for name, change := range map[string]func(*v1alpha1.GaleraCluster){
 		"scaling": func(c *v1alpha1.GaleraCluster) { c.Spec.Replicas = 7 },
 		"settings": func(c *v1alpha1.GaleraCluster) {
-			c.Spec.MariaDB.Config = map[string]intstr.IntOrString{"max_connections": intstr.FromInt32(7)}
+			c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"max_connections": v1alpha1.NumberSetting(7)}
 		},
 		"encryption": func(c *v1alpha1.GaleraCluster) { c.Spec.TLS = everyTLS() },
 		"hibernate":  func(c *v1alpha1.GaleraCluster) { c.Spec.Hibernate = true },

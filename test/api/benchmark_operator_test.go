@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -55,14 +54,14 @@ func TestBenchmarkTemplateEdited(t *testing.T) {
 	t.Parallel()
 	s := perform(t, benchmark(t, "edited", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "rounds": "1", "workloads": oneWrite}))
 	s.prove("edited-db")
-	edit := func(config map[string]intstr.IntOrString) {
+	edit := func(config map[string]v1alpha1.Setting) {
 		b := s.get()
 		seen := client.MergeFrom(b.DeepCopy())
 		b.Spec.Cluster.Template.MariaDB.Config = config
 		must(t, kube.Patch(context.Background(), b, seen))
 	}
 	prepare := s.job("edited-prepare-1") // an edit before it would be complained of before it
-	edit(map[string]intstr.IntOrString{"max_connections": intstr.FromInt32(77)})
+	edit(map[string]v1alpha1.Setting{"max_connections": v1alpha1.NumberSetting(77)})
 	s.finish(prepare, prepared)
 	s.waitFor("the complaint", func(b *v1alpha1.GaleraBenchmark) bool {
 		s.collect()

@@ -18,7 +18,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/kustomize/api/krusty"
@@ -278,7 +277,7 @@ func operateByGit(g *tool) {
 	g.commit(func(spec map[string]any) {
 		spec["mariadb"] = map[string]any{"config": map[string]any{"max_connections": int64(99)}}
 	})
-	w.Eventually(func() intstr.IntOrString { return w.spec().MariaDB.Config["max_connections"] }).Should(Equal(intstr.FromInt32(99)))
+	w.Eventually(func() v1alpha1.Setting { return w.spec().MariaDB.Config["max_connections"] }).Should(Equal(v1alpha1.NumberSetting(99)))
 	ready("configured")
 
 	g.commit(func(spec map[string]any) { spec["tls"] = map[string]any{"replication": "Disabled"} })

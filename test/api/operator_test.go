@@ -15,7 +15,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	crconfig "sigs.k8s.io/controller-runtime/pkg/config"
@@ -299,7 +298,7 @@ func TestRollingConfiguration(t *testing.T) {
 	w.bringUp()
 	primary := w.status().Primary
 	w.edit(func(c *v1alpha1.GaleraCluster) {
-		c.Spec.MariaDB.Config = map[string]intstr.IntOrString{"max_connections": intstr.FromInt32(99)}
+		c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"max_connections": v1alpha1.NumberSetting(99)}
 	})
 	w.Eventually(w.condition("Ready")).Should(Equal("False ConfigurationStale"))
 	revision := w.revision()
@@ -315,7 +314,7 @@ func TestRollingConfiguration(t *testing.T) {
 func TestForbiddenSetting(t *testing.T) {
 	t.Parallel()
 	s := spec()
-	s.MariaDB.Config = map[string]intstr.IntOrString{"wsrep-cluster-address": intstr.FromString("gcomm://")}
+	s.MariaDB.Config = map[string]v1alpha1.Setting{"wsrep-cluster-address": v1alpha1.TextSetting("gcomm://")}
 	w := newWorld(t, "forbidden", s)
 	w.Eventually(w.condition("Stalled")).Should(Equal("True ForbiddenSetting"))
 	w.Expect(w.message("Stalled")).To(ContainSubstring("wsrep-cluster-address"))

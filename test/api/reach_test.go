@@ -17,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -235,7 +234,7 @@ func TestReachOfSettings(t *testing.T) {
 		"plugin_dir": "/x", "datadir": "/x", "require_secure_transport": "OFF", "ssl_ca": "/x", "skip-grant-tables": "1", "extra_port": "1", "user": "root",
 	} {
 		c := &v1alpha1.GaleraCluster{}
-		c.Spec.MariaDB.Config = map[string]intstr.IntOrString{name: intstr.FromString(value)}
+		c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{name: v1alpha1.TextSetting(value)}
 		if validate.Settings(c) == nil {
 			t.Errorf("%q: %q reaches my.cnf", name, value)
 		}

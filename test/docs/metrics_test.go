@@ -17,6 +17,7 @@ import (
 	"github.com/galera-operator/galera-operator/controllers/galeracluster"
 	"github.com/galera-operator/galera-operator/internal/agent/metrics"
 	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/undecodable"
 )
 
 var update = flag.Bool("update", false, "write the tables of docs/metrics.md")
@@ -79,7 +80,9 @@ var described = regexp.MustCompile(`^Desc\{fqName: "([^"]*)", help: "([^"]*)", u
 
 func operatorTable(t *testing.T) string {
 	var rows []string
-	for _, c := range []prometheus.Collector{galeracluster.BuildInfo(), galeracluster.NewMetrics(), observe.NewAgentClient(nil).Requests, galerabackup.Metrics{}, galerabackupschedule.Metrics{}, galeraarchive.Metrics{}} {
+	for _, c := range []prometheus.Collector{
+		galeracluster.BuildInfo(), galeracluster.NewMetrics(), observe.NewAgentClient(nil).Requests, galerabackup.Metrics{},
+		galerabackupschedule.Metrics{}, galeraarchive.Metrics{}, &undecodable.Objects{}} {
 		ch := make(chan *prometheus.Desc, 100)
 		c.Describe(ch)
 		close(ch)

@@ -8,7 +8,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/test/harness"
@@ -25,7 +24,7 @@ var _ = Describe("Ten clusters", Label(Slow, Faults), func() {
 		var clusters []*harness.Cluster
 		for i := range manyClusters {
 			clusters = append(clusters, create(ctx, harness.Build(ns, fmt.Sprintf("shop%d", i), func(s *v1alpha1.GaleraClusterSpec) {
-				s.MariaDB.Config = map[string]intstr.IntOrString{"innodb_buffer_pool_size": intstr.FromString("32M")}
+				s.MariaDB.Config = map[string]v1alpha1.Setting{"innodb_buffer_pool_size": v1alpha1.TextSetting("32M")}
 			})))
 		}
 		all(clusters, func(c *harness.Cluster) { Expect(c.WaitReady(ctx, 10*time.Minute)).To(Succeed()) })

@@ -13,7 +13,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -96,7 +95,7 @@ var _ = Describe("mysqld_exporter beside the nodes", Label(Slow), func() {
 	It("has an account of its own, serves digests, and no metric of the agent's", func(ctx SpecContext) {
 		Expect(harness.LoadExporter(ctx)).To(Succeed())
 		c := sampleCluster(newNamespace(ctx, "exporter"))
-		c.Spec.MariaDB.Config = map[string]intstr.IntOrString{"performance_schema": intstr.FromString("ON")}
+		c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"performance_schema": v1alpha1.TextSetting("ON")}
 		c.Spec.Monitoring = &v1alpha1.MonitoringSpec{Exporter: &v1alpha1.ExporterSpec{Image: harness.ExporterImage}}
 		shop := create(ctx, c)
 		Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())

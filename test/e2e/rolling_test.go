@@ -5,7 +5,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/test/harness"
@@ -80,10 +79,10 @@ func setBufferPool(ctx SpecContext, c *harness.Cluster, bytes string) {
 	})
 }
 
-func withSetting(config map[string]intstr.IntOrString, key, value string) map[string]intstr.IntOrString {
+func withSetting(config map[string]v1alpha1.Setting, key, value string) map[string]v1alpha1.Setting {
 	if config == nil {
-		config = map[string]intstr.IntOrString{}
+		config = map[string]v1alpha1.Setting{}
 	}
-	config[key] = intstr.Parse(value)
+	config[key] = v1alpha1.TextSetting(value)
 	return config
 }

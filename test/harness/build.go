@@ -3,7 +3,6 @@ package harness
 import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
@@ -57,9 +56,9 @@ func Size(quantity string) Option {
 func Setting(key, value string) Option {
 	return func(s *v1alpha1.GaleraClusterSpec) {
 		if s.MariaDB.Config == nil {
-			s.MariaDB.Config = map[string]intstr.IntOrString{}
+			s.MariaDB.Config = map[string]v1alpha1.Setting{}
 		}
-		s.MariaDB.Config[key] = intstr.Parse(value)
+		s.MariaDB.Config[key] = v1alpha1.TextSetting(value)
 	}
 }
 

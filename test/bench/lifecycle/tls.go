@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/intstr"
-
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/test/harness"
 )
@@ -94,7 +92,7 @@ func (b *bench) underWriter(ctx context.Context, do func(context.Context) error)
 func (b *bench) restartAll(ctx context.Context, i int) error {
 	start := time.Now()
 	err := b.cluster.Change(ctx, func(c *v1alpha1.GaleraCluster) {
-		c.Spec.MariaDB.Config = map[string]intstr.IntOrString{"back_log": intstr.FromInt(100 + i)}
+		c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"back_log": v1alpha1.NumberSetting(int64(100 + i))}
 	})
 	if err != nil {
 		return err
