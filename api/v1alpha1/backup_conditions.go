@@ -47,6 +47,7 @@ const (
 	ReasonScheduled       = "Scheduled"
 	ReasonSuspended       = "Suspended"
 	ReasonScheduleInvalid = "ScheduleInvalid"
+	ReasonExpiring        = "Expiring"
 )
 
 // Labels of backups' objects.

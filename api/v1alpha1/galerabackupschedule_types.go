@@ -1,6 +1,9 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // GaleraBackupSchedule makes GaleraBackups at certain times.
 //
@@ -87,9 +90,38 @@ type GaleraBackupScheduleStatus struct {
 	// nextTime is when the next backup is due.
 	// +optional
 	NextTime *metav1.Time `json:"nextTime,omitempty"`
+	// retention says what the store's retention removes next. Absent if the store has none.
+	// +optional
+	Retention *ScheduleRetention `json:"retention,omitempty"`
 	// conditions are Reconciling and Stalled.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// ScheduleRetention says what retention removes next.
+type ScheduleRetention struct {
+	// message says why retention is paused, or which backups it does not remove. Absent if there is nothing to say.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+	// expiring are the backups that no rule keeps, at most 100, the oldest first. Each is listed here for the time between two
+	// backups of the schedule, at most a day, before it is removed. To keep one, set its deletionPolicy to Retain.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=100
+	Expiring []ExpiringBackup `json:"expiring,omitempty"`
+}
+
+// ExpiringBackup is a GaleraBackup that retention removes.
+type ExpiringBackup struct {
+	// name of the GaleraBackup.
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// uid of the GaleraBackup: another one of that name is not removed.
+	UID types.UID `json:"uid"`
+	// removeAt is when it is removed, with its data in the store, if still no rule keeps it.
+	RemoveAt metav1.Time `json:"removeAt"`
 }

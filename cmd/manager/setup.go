@@ -148,7 +148,7 @@ func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agent
 		register(galerabackupschedule.Metrics{Reader: c, Leads: mgr.Elected()}),
 		(&galerabackupstore.Reconciler{Client: c, Live: live, Jobs: jobs, Now: time.Now}).SetupWithManager(mgr),
 		(&galerabackup.Reconciler{Client: c, Live: live, Jobs: jobs, Options: rendering, Agents: agents, Sources: sources, Admit: asker.AdmitBackup, Events: mgr.GetEventRecorder("galera-operator"), Now: time.Now}).SetupWithManager(mgr),
-		(&galerabackupschedule.Reconciler{Client: c, Now: time.Now}).SetupWithManager(mgr),
+		(&galerabackupschedule.Reconciler{Client: c, Events: mgr.GetEventRecorder("galera-operator"), Now: time.Now}).SetupWithManager(mgr),
 		metrics.Registry.Register(galeraarchive.Metrics{Reader: c, Leads: mgr.Elected()}),
 		(&galeraarchive.Reconciler{Client: c, Live: live, Objects: &apply.Objects{Client: c, Live: live}, Jobs: jobs, Options: rendering, Ask: galeraarchive.Ask, Now: time.Now}).SetupWithManager(mgr),
 		(&galerarestore.Reconciler{Client: c, Live: live, Sources: sources, Jobs: jobs, Options: rendering, Now: time.Now}).SetupWithManager(mgr),

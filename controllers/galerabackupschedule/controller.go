@@ -4,13 +4,13 @@ package galerabackupschedule
 
 import (
 	"context"
-	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -21,8 +21,6 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/retry"
 	"github.com/galera-operator/galera-operator/internal/apply"
-	"github.com/galera-operator/galera-operator/internal/backup/clone"
-	"github.com/galera-operator/galera-operator/internal/backup/retention"
 )
 
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackupschedules,verbs=get;list;watch
@@ -34,23 +32,37 @@ import (
 // Reconciler makes backups.
 type Reconciler struct {
 	client.Client
+	// Events tells people.
+	Events events.EventRecorder
 	// Now is the clock.
 	Now func() time.Time
 }
 
-// Reconcile makes one pass.
+// facts are what a pass decides from.
+type facts struct {
+	schedule *v1alpha1.GaleraBackupSchedule
+	backups  []v1alpha1.GaleraBackup     // of the namespace
+	store    *v1alpha1.GaleraBackupStore // nil when there is none
+	cluster  *v1alpha1.GaleraCluster     // nil when there is none
+	now      time.Time
+}
+
+// Reconcile makes one pass: get, observe, decide, write the status, act.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	s := &v1alpha1.GaleraBackupSchedule{}
 	if err := r.Get(ctx, req.NamespacedName, s); err != nil || s.DeletionTimestamp != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	var all v1alpha1.GaleraBackupList
-	if err := r.List(ctx, &all, client.InNamespace(s.Namespace)); err != nil {
+	f, err := r.observe(ctx, s)
+	if err != nil {
 		return ctrl.Result{}, err
 	}
-	now := r.Now()
 	next := s.DeepCopy()
-	d := decide(&next.Status, s, all.Items, now)
+	d := decide(&next.Status, s, f.backups, f.now)
+	remove := retain(&next.Status, f)
+	if until := untilRemoval(next.Status.Retention, f.now); d.again == 0 || until < d.again {
+		d.again = until
+	}
 	if d.make != "" {
 		// The backup first: its name says when it was due, so that it is made once, and the status follows from it.
 		if err := r.make(ctx, s, d.make); err != nil {
@@ -58,9 +70,34 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 	}
 	if !equality.Semantic.DeepEqual(s.Status, next.Status) {
-		return retry.Pass(d.again, r.Status().Update(ctx, next))
+		err := r.Status().Update(ctx, next)
+		if err == nil {
+			r.announce(s.Status.Retention, f, next.Status.Retention)
+		}
+		return retry.Pass(d.again, err)
 	}
-	return retry.Pass(d.again, r.retain(ctx, s, all.Items, now))
+	return retry.Pass(d.again, r.remove(ctx, remove))
+}
+
+func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.GaleraBackupSchedule) (facts, error) {
+	f := facts{schedule: s, now: r.Now()}
+	var all v1alpha1.GaleraBackupList
+	if err := r.List(ctx, &all, client.InNamespace(s.Namespace)); err != nil {
+		return f, err
+	}
+	f.backups = all.Items
+	store, cluster := &v1alpha1.GaleraBackupStore{}, &v1alpha1.GaleraCluster{}
+	err := r.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Spec.Template.StoreRef.Name}, store)
+	if err == nil {
+		f.store = store
+	} else if !apierrors.IsNotFound(err) {
+		return f, err
+	}
+	err = r.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Spec.Template.ClusterRef.Name}, cluster)
+	if err == nil {
+		f.cluster = cluster
+	}
+	return f, client.IgnoreNotFound(err)
 }
 
 func (r *Reconciler) make(ctx context.Context, s *v1alpha1.GaleraBackupSchedule, name string) error {
@@ -71,22 +108,9 @@ func (r *Reconciler) make(ctx context.Context, s *v1alpha1.GaleraBackupSchedule,
 	return client.IgnoreAlreadyExists(r.Create(ctx, b, client.FieldOwner(apply.FieldOwner)))
 }
 
-// retain deletes what the store's retention does not keep of this schedule's cluster. The finalizer of each removes its data.
-func (r *Reconciler) retain(ctx context.Context, s *v1alpha1.GaleraBackupSchedule, all []v1alpha1.GaleraBackup, now time.Time) error {
-	store := &v1alpha1.GaleraBackupStore{}
-	err := r.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Spec.Template.StoreRef.Name}, store)
-	if apierrors.IsNotFound(err) || err == nil && store.Spec.Retention == nil {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	c := &v1alpha1.GaleraCluster{}
-	if err := r.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Spec.Template.ClusterRef.Name}, c); client.IgnoreNotFound(err) != nil {
-		return err
-	}
-	archived := c.ArchivesBinlog() && c.Spec.Backup.StoreRef == s.Spec.Template.StoreRef
-	for _, b := range append(expired(s, all, *store.Spec.Retention, archived, now), failures(s, all)...) {
+// remove deletes backups. The finalizer of each removes its data.
+func (r *Reconciler) remove(ctx context.Context, backups []*v1alpha1.GaleraBackup) error {
+	for _, b := range backups {
 		log.FromContext(ctx).Info("retention deletes a backup", "backup", b.Name)
 		if err := r.Delete(ctx, b, client.Preconditions{UID: &b.UID}); client.IgnoreNotFound(err) != nil {
 			return err
@@ -95,54 +119,23 @@ func (r *Reconciler) retain(ctx context.Context, s *v1alpha1.GaleraBackupSchedul
 	return nil
 }
 
-// expired are the backups that no rule keeps. Only those with deletionPolicy Delete are asked about; the others count as kept.
-// archived says that the cluster's binary log is archived beside them.
-func expired(s *v1alpha1.GaleraBackupSchedule, all []v1alpha1.GaleraBackup, rules v1alpha1.BackupRetention, archived bool, now time.Time) (out []*v1alpha1.GaleraBackup) {
-	t := s.Spec.Template
-	var complete []*v1alpha1.GaleraBackup
-	for i := range all {
-		b := &all[i]
-		if b.Spec.ClusterRef == t.ClusterRef && b.Spec.StoreRef == t.StoreRef && counts(b) && b.DeletionTimestamp == nil {
-			complete = append(complete, b)
+// announce makes an event of each backup that has been added to those that are removed next.
+func (r *Reconciler) announce(before *v1alpha1.ScheduleRetention, f facts, now *v1alpha1.ScheduleRetention) {
+	if now == nil || r.Events == nil {
+		return
+	}
+	for _, e := range now.Expiring {
+		if _, known := expiring(before, e.UID); known {
+			continue
+		}
+		for i := range f.backups {
+			if b := &f.backups[i]; b.UID == e.UID {
+				r.Events.Eventf(b, nil, corev1.EventTypeNormal, v1alpha1.ReasonExpiring, "Retain",
+					"the store's retention removes this backup and its data at %s; to keep it, set deletionPolicy to Retain",
+					e.RemoveAt.UTC().Format(time.RFC3339))
+			}
 		}
 	}
-	times := make([]time.Time, len(complete))
-	for i, b := range complete {
-		times[i] = b.Status.CompletedAt.Time
-	}
-	policy := retention.Policy{Last: int(rules.KeepLast), Daily: int(rules.KeepDaily), Weekly: int(rules.KeepWeekly), Base: archived}
-	if w := rules.KeepWithin; w != nil {
-		policy.Within = w.Duration
-	}
-	for _, i := range retention.Expired(times, policy, now) {
-		if complete[i].Spec.DeletionPolicy == v1alpha1.BackupDelete {
-			out = append(out, complete[i])
-		}
-	}
-	return out
-}
-
-// failuresKept is how many failed backups of a schedule are left for people to look at.
-const failuresKept = 3
-
-// failures are the older of a schedule's backups that have failed.
-func failures(s *v1alpha1.GaleraBackupSchedule, all []v1alpha1.GaleraBackup) (out []*v1alpha1.GaleraBackup) {
-	for i := range all {
-		b := &all[i]
-		if b.Labels[v1alpha1.LabelSchedule] == s.Name && b.Status.Phase == v1alpha1.BackupFailed && b.Spec.DeletionPolicy == v1alpha1.BackupDelete && b.DeletionTimestamp == nil {
-			out = append(out, b)
-		}
-	}
-	slices.SortFunc(out, func(a, b *v1alpha1.GaleraBackup) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
-	return out[:max(0, len(out)-failuresKept)]
-}
-
-// counts says that retention may rely on a backup: it is not that of a clone, which goes soon, and one that is to be verified has passed.
-func counts(b *v1alpha1.GaleraBackup) bool {
-	if b.Status.Phase != v1alpha1.BackupCompleted || b.Status.CompletedAt == nil || clone.Owner(b) != nil {
-		return false
-	}
-	return b.Spec.Verify == "" || b.Spec.Verify == v1alpha1.VerifyNone || meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionVerified)
 }
 
 // SetupWithManager registers the reconciler: it is woken by the schedule and its backups.

@@ -48,7 +48,7 @@ func decide(to *v1alpha1.GaleraBackupScheduleStatus, s *v1alpha1.GaleraBackupSch
 	default:
 		d.make = s.Name + "-" + due.UTC().Format("20060102-1504")
 		to.LastScheduleTime, to.LastBackup = new(metav1.NewTime(due)), d.make
-		tell(to, s, false, v1alpha1.ReasonScheduled, "backups are made on schedule")
+		tell(to, s, false, v1alpha1.ReasonScheduled, onSchedule(next.note(due)))
 	}
 	if len(to.Conditions) == 0 || s.Status.ObservedGeneration != s.Generation {
 		tell(to, s, false, v1alpha1.ReasonScheduled, "backups are made on schedule")
@@ -57,6 +57,14 @@ func decide(to *v1alpha1.GaleraBackupScheduleStatus, s *v1alpha1.GaleraBackupSch
 	to.NextTime = new(metav1.NewTime(coming))
 	d.again = min(retainEvery, max(time.Second, coming.Sub(now)))
 	return d
+}
+
+// onSchedule is the message of a schedule that is well, with what was special about the last time.
+func onSchedule(note string) string {
+	if note == "" {
+		return "backups are made on schedule"
+	}
+	return "backups are made on schedule; " + note
 }
 
 // since is from when on times count: a backup that was due before the schedule was there is not made.
@@ -95,27 +103,6 @@ func succeeded(to *v1alpha1.GaleraBackupScheduleStatus, s *v1alpha1.GaleraBackup
 		}
 	}
 	return running
-}
-
-// zoned is a schedule in a time zone.
-type zoned struct {
-	cron.Schedule
-	zone *time.Location
-}
-
-// Next implements cron.Schedule.
-func (z zoned) Next(t time.Time) time.Time { return z.Schedule.Next(t.In(z.zone)) }
-
-func parse(s v1alpha1.GaleraBackupScheduleSpec) (cron.Schedule, error) {
-	schedule, err := cron.ParseStandard(s.Schedule)
-	if err != nil {
-		return nil, fmt.Errorf("the schedule %q cannot be read: %w", s.Schedule, err)
-	}
-	zone, err := time.LoadLocation(s.TimeZone)
-	if err != nil {
-		return nil, fmt.Errorf("the time zone %q is not known: %w", s.TimeZone, err)
-	}
-	return zoned{schedule, zone}, nil
 }
 
 func tell(to *v1alpha1.GaleraBackupScheduleStatus, s *v1alpha1.GaleraBackupSchedule, stalled bool, reason, message string) {

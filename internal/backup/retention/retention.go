@@ -13,28 +13,33 @@ type Policy struct {
 	Within time.Duration
 	// Daily and Weekly are for how many days, and ISO weeks, in UTC, the last backup of each is kept.
 	Daily, Weekly int
-	// Base says that any point in time of Within can be restored: the last backup before it is kept, because an archive goes on from it.
+}
+
+// Backup is one that is complete, of one cluster.
+type Backup struct {
+	At time.Time
+	// Base reports whether an archive of the binary log may go on from it.
 	Base bool
 }
 
-// Expired returns the indices of the backups, given by when they were complete, that no rule keeps. The latest is always kept.
-func Expired(backups []time.Time, p Policy, now time.Time) (expired []int) {
+// Expired returns the indices of the backups that no rule keeps. The latest is always kept. So is the last one before the window of
+// Within, if it is a base: the points in time at the window's beginning need it, whether the archive still continues or not.
+func Expired(backups []Backup, p Policy, now time.Time) (expired []int) {
 	order := make([]int, len(backups))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return backups[b].Compare(backups[a]) }) // the latest first
+	slices.SortStableFunc(order, func(a, b int) int { return backups[b].At.Compare(backups[a].At) }) // the latest first
 	days, weeks := spans(p.Daily), spans(p.Weekly)
-	based := !p.Base || p.Within == 0
+	based := p.Within == 0
 	for rank, i := range order {
-		if !based && now.Sub(backups[i]) > p.Within {
-			based = true
-			days.first(day(backups[i]))
-			weeks.first(week(backups[i]))
+		at := backups[i].At
+		before := !based && now.Sub(at) > p.Within
+		based = based || before
+		daily, weekly := days.first(day(at)), weeks.first(week(at))
+		if before && backups[i].Base {
 			continue
 		}
-		at := backups[i]
-		daily, weekly := days.first(day(at)), weeks.first(week(at))
 		if rank > 0 && rank >= p.Last && now.Sub(at) > p.Within && !daily && !weekly {
 			expired = append(expired, i)
 		}

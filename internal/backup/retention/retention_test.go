@@ -8,14 +8,16 @@ import (
 
 func TestExpired(t *testing.T) {
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC) // a Monday
-	hours := func(h ...int) (out []time.Time) {
+	made := func(base bool, h ...int) (out []Backup) {
 		for _, h := range h {
-			out = append(out, now.Add(-time.Duration(h)*time.Hour))
+			out = append(out, Backup{now.Add(-time.Duration(h) * time.Hour), base})
 		}
 		return out
 	}
+	hours := func(h ...int) []Backup { return made(false, h...) }
+	bases := func(h ...int) []Backup { return made(true, h...) }
 	for name, c := range map[string]struct {
-		backups []time.Time
+		backups []Backup
 		policy  Policy
 		want    []int
 	}{
@@ -26,9 +28,11 @@ func TestExpired(t *testing.T) {
 		"days without a backup count not": {hours(1, 100, 200), Policy{Daily: 3}, nil},
 		"one of each of two weeks":        {hours(1, 24*3, 24*4, 24*9), Policy{Weekly: 2}, []int{2, 3}},
 		"any rule keeps":                  {hours(1, 2, 30, 24*8), Policy{Last: 1, Daily: 2, Weekly: 3}, []int{1}},
-		"the base of the window":          {hours(1, 23, 25, 49, 73), Policy{Within: 24 * time.Hour, Base: true}, []int{3, 4}},
-		"the base is one of two days":     {hours(1, 2, 25, 49), Policy{Within: 90 * time.Minute, Daily: 2, Base: true}, []int{3}},
-		"no window, no base":              {hours(1, 23, 25), Policy{Last: 2, Base: true}, []int{2}},
+		"the base of the window":          {bases(1, 23, 25, 49, 73), Policy{Within: 24 * time.Hour}, []int{3, 4}},
+		"the base is one of two days":     {bases(1, 2, 25, 49), Policy{Within: 90 * time.Minute, Daily: 2}, []int{3}},
+		"no window, no base":              {bases(1, 23, 25), Policy{Last: 2}, []int{2}},
+		"the archive has ended meanwhile": {append(hours(1), bases(23, 25, 49)...), Policy{Within: 24 * time.Hour}, []int{3}},
+		"and was never there since":       {append(hours(1, 23, 25), bases(49)...), Policy{Within: 24 * time.Hour}, []int{2, 3}},
 		"the only one":                    {hours(10000), Policy{Last: 1}, nil},
 		"none":                            {nil, Policy{Last: 1}, nil},
 	} {

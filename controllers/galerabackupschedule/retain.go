@@ -1,0 +1,177 @@
+package galerabackupschedule
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/clone"
+	"github.com/galera-operator/galera-operator/internal/backup/retention"
+)
+
+const (
+	// announceMost is how long before its removal a backup is announced, if the schedule's own interval is not shorter.
+	announceMost = 24 * time.Hour
+	// expiringMost bounds how many backups are announced at a time.
+	expiringMost = 100
+	// failuresKept is how many failed backups of a schedule are left for people to look at.
+	failuresKept = 3
+)
+
+// retain brings status.retention up to date, and returns the backups to delete now. It is pure. Retention is about the backups of the very cluster
+// that exists now: those of one that is gone are all that is left of it, and those of an earlier one of its name are not the schedule's.
+func retain(to *v1alpha1.GaleraBackupScheduleStatus, f facts) (remove []*v1alpha1.GaleraBackup) {
+	if f.store == nil || f.store.Spec.Retention == nil {
+		to.Retention = nil
+		return nil
+	}
+	name := f.schedule.Spec.Template.ClusterRef.Name
+	if f.cluster == nil || f.cluster.DeletionTimestamp != nil {
+		to.Retention = &v1alpha1.ScheduleRetention{Message: fmt.Sprintf("paused: there is no GaleraCluster %q; its backups are kept until you delete them", name)}
+		return nil
+	}
+	own, earlier := f.of(f.cluster.UID)
+	next := &v1alpha1.ScheduleRetention{}
+	if earlier > 0 {
+		next.Message = fmt.Sprintf("%d backups are of an earlier cluster %q, and are kept until you delete them", earlier, name)
+	}
+	notice := notice(f.schedule, f.now)
+	for _, b := range expired(own, *f.store.Spec.Retention, f.now) {
+		at, known := expiring(f.schedule.Status.Retention, b.UID)
+		switch {
+		case !known:
+			at = metav1.NewTime(f.now.Add(notice).Truncate(time.Second))
+		case !at.After(f.now):
+			remove = append(remove, b)
+		}
+		next.Expiring = append(next.Expiring, v1alpha1.ExpiringBackup{Name: b.Name, UID: b.UID, RemoveAt: at})
+	}
+	next.Expiring = next.Expiring[:min(len(next.Expiring), expiringMost)]
+	to.Retention = next
+	return append(remove, failures(f.schedule, f.backups)...)
+}
+
+// of returns the schedule's backups of a cluster that are complete, and how many there are of others of its name.
+func (f facts) of(uid types.UID) (own []*v1alpha1.GaleraBackup, others int) {
+	t := f.schedule.Spec.Template
+	for i := range f.backups {
+		b := &f.backups[i]
+		switch {
+		case b.Spec.ClusterRef != t.ClusterRef || b.Spec.StoreRef != t.StoreRef || b.DeletionTimestamp != nil || !stored(b):
+		case b.Status.ClusterUID == string(uid):
+			own = append(own, b)
+		default:
+			others++
+		}
+	}
+	return own, others
+}
+
+// notice is how long before its removal a backup is announced.
+func notice(s *v1alpha1.GaleraBackupSchedule, now time.Time) time.Duration {
+	next, err := parse(s.Spec)
+	if err != nil {
+		return announceMost
+	}
+	coming := next.Next(now)
+	after := next.Next(coming)
+	if coming.IsZero() || after.IsZero() {
+		return announceMost
+	}
+	return min(after.Sub(coming), announceMost)
+}
+
+// expiring is when a backup is removed that has been announced.
+func expiring(r *v1alpha1.ScheduleRetention, uid types.UID) (at metav1.Time, known bool) {
+	if r == nil {
+		return at, false
+	}
+	for _, e := range r.Expiring {
+		if e.UID == uid {
+			return e.RemoveAt, true
+		}
+	}
+	return at, false
+}
+
+// untilRemoval is how long it is to the next removal, at most retainEvery.
+func untilRemoval(r *v1alpha1.ScheduleRetention, now time.Time) time.Duration {
+	again := retainEvery
+	if r == nil {
+		return again
+	}
+	for _, e := range r.Expiring {
+		again = min(again, max(time.Second, e.RemoveAt.Sub(now)))
+	}
+	return again
+}
+
+// expired are the backups of one cluster that no rule keeps, the oldest first. Only those with deletionPolicy Delete are removed; the others count
+// as kept. One that has failed its test keeps none from being removed; it goes when a later one has replaced it, but the last few.
+func expired(own []*v1alpha1.GaleraBackup, rules v1alpha1.BackupRetention, now time.Time) (out []*v1alpha1.GaleraBackup) {
+	slices.SortFunc(own, func(a, b *v1alpha1.GaleraBackup) int {
+		return cmp.Or(a.Status.CompletedAt.Compare(b.Status.CompletedAt.Time), cmp.Compare(a.Name, b.Name))
+	})
+	var good, bad []*v1alpha1.GaleraBackup
+	for _, b := range own {
+		switch {
+		case counts(b):
+			good = append(good, b)
+		case failedTest(b):
+			bad = append(bad, b)
+		}
+	}
+	policy := retention.Policy{Last: int(rules.KeepLast), Daily: int(rules.KeepDaily), Weekly: int(rules.KeepWeekly)}
+	if w := rules.KeepWithin; w != nil {
+		policy.Within = w.Duration
+	}
+	all := make([]retention.Backup, len(good))
+	for i, b := range good {
+		all[i] = retention.Backup{At: b.Status.CompletedAt.Time, Base: b.Status.GTID != ""}
+	}
+	for _, i := range retention.Expired(all, policy, now) {
+		out = append(out, good[i])
+	}
+	for _, b := range bad[:max(0, len(bad)-failuresKept)] {
+		if len(good) > 0 && good[len(good)-1].Status.CompletedAt.After(b.Status.CompletedAt.Time) {
+			out = append(out, b)
+		}
+	}
+	out = slices.DeleteFunc(out, func(b *v1alpha1.GaleraBackup) bool { return b.Spec.DeletionPolicy != v1alpha1.BackupDelete })
+	slices.SortStableFunc(out, func(a, b *v1alpha1.GaleraBackup) int { return a.Status.CompletedAt.Compare(b.Status.CompletedAt.Time) })
+	return out
+}
+
+// failures are the older of a schedule's backups that have failed. Nothing is stored of them.
+func failures(s *v1alpha1.GaleraBackupSchedule, all []v1alpha1.GaleraBackup) (out []*v1alpha1.GaleraBackup) {
+	for i := range all {
+		b := &all[i]
+		if b.Labels[v1alpha1.LabelSchedule] == s.Name && b.Status.Phase == v1alpha1.BackupFailed && b.Spec.DeletionPolicy == v1alpha1.BackupDelete && b.DeletionTimestamp == nil {
+			out = append(out, b)
+		}
+	}
+	slices.SortFunc(out, func(a, b *v1alpha1.GaleraBackup) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	return out[:max(0, len(out)-failuresKept)]
+}
+
+// stored reports whether a backup lies in the store. That of a clone goes when the clone is Ready, and is none of these.
+func stored(b *v1alpha1.GaleraBackup) bool {
+	return b.Status.Phase == v1alpha1.BackupCompleted && b.Status.CompletedAt != nil && clone.Owner(b) == nil
+}
+
+// counts reports whether retention may rely on a backup: one that is to be verified has passed.
+func counts(b *v1alpha1.GaleraBackup) bool {
+	return b.Spec.Verify == "" || b.Spec.Verify == v1alpha1.VerifyNone || meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionVerified)
+}
+
+// failedTest reports whether a backup was tested, and has failed.
+func failedTest(b *v1alpha1.GaleraBackup) bool {
+	v := b.Status.Verification
+	return v != nil && v.Phase == v1alpha1.VerifyFailed && v.Method == b.Spec.Verify
+}

@@ -1,0 +1,158 @@
+package galerabackupschedule
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// kept are the facts of a schedule whose store keeps the last backup, on 21 November.
+func kept(changes ...func(*facts)) facts {
+	f := facts{schedule: nightly(), store: &v1alpha1.GaleraBackupStore{}, cluster: &v1alpha1.GaleraCluster{}, now: at("2026-11-21T00:00:00Z")}
+	f.schedule.Spec.Template.ClusterRef.Name, f.schedule.Spec.Template.StoreRef.Name = "shop", "offsite"
+	f.store.Spec.Retention = &v1alpha1.BackupRetention{KeepLast: 1}
+	f.cluster.Name, f.cluster.UID = "shop", "new"
+	for _, c := range changes {
+		c(&f)
+	}
+	return f
+}
+
+// has adds a complete backup of a day of November.
+func has(name, day string, changes ...func(*v1alpha1.GaleraBackup)) func(*facts) {
+	return func(f *facts) {
+		b := made(v1alpha1.BackupCompleted, "2026-11-"+day+"T00:00:00Z")
+		b.Name, b.UID, b.Spec.DeletionPolicy = name, types.UID("uid-"+name), v1alpha1.BackupDelete
+		b.Spec.ClusterRef.Name, b.Spec.StoreRef.Name, b.Status.ClusterUID = "shop", "offsite", "new"
+		for _, c := range changes {
+			c(&b)
+		}
+		f.backups = append(f.backups, b)
+	}
+}
+
+func policy(p string) func(*v1alpha1.GaleraBackup) {
+	return func(b *v1alpha1.GaleraBackup) { b.Spec.DeletionPolicy = p }
+}
+
+func ofCluster(name, uid string) func(*v1alpha1.GaleraBackup) {
+	return func(b *v1alpha1.GaleraBackup) { b.Spec.ClusterRef.Name, b.Status.ClusterUID = name, uid }
+}
+
+func withGTID(b *v1alpha1.GaleraBackup) { b.Status.GTID = "0-1-5" }
+
+// damaged is one that has failed its test.
+func damaged(b *v1alpha1.GaleraBackup) {
+	b.Spec.Verify = v1alpha1.VerifyChecksum
+	b.Status.Verification = &v1alpha1.BackupVerification{Method: v1alpha1.VerifyChecksum, Phase: v1alpha1.VerifyFailed}
+}
+
+// temporary is that of a clone, which goes when the clone is Ready.
+func temporary(b *v1alpha1.GaleraBackup) {
+	b.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "GaleraCluster", Name: "copy", Controller: new(true)}}
+}
+
+func window(d time.Duration) func(*facts) {
+	return func(f *facts) {
+		f.store.Spec.Retention = &v1alpha1.BackupRetention{KeepWithin: &metav1.Duration{Duration: d}}
+	}
+}
+
+func TestRetain(t *testing.T) {
+	const day = 24 * time.Hour
+	for name, c := range map[string]struct {
+		f        facts
+		expiring string
+		says     string
+	}{
+		"of this cluster and store, to be deleted": {kept(has("old", "01"), has("mine", "02", policy(v1alpha1.BackupRetain)), has("other", "01", ofCluster("bar", "new")), has("last", "20")), "old", ""},
+		"of an earlier cluster of its name":        {kept(has("a", "01", ofCluster("shop", "old")), has("b", "02", ofCluster("shop", "old")), has("c", "03"), has("d", "04")), "c", "2 backups"},
+		"all of them are of an earlier one":        {kept(has("a", "01", ofCluster("shop", "old")), has("b", "02", ofCluster("shop", "old"))), "", "2 backups"},
+		"no cluster":                               {kept(has("old", "01"), has("last", "20"), func(f *facts) { f.cluster = nil }), "", "paused"},
+		"a cluster that is being deleted":          {kept(has("old", "01"), has("last", "20"), func(f *facts) { f.cluster.DeletionTimestamp = new(metav1.Now()) }), "", "paused"},
+		"no rules":                                 {kept(has("old", "01"), has("last", "20"), func(f *facts) { f.store.Spec.Retention = nil }), "", ""},
+		"a damaged one keeps none from being kept": {kept(has("old", "19"), has("bad", "20", damaged)), "", ""},
+		"damaged ones, of which some are left": {kept(has("a", "01", damaged), has("b", "02", damaged), has("c", "03", damaged), has("d", "04", damaged), has("last", "20")),
+			"a", ""},
+		"damaged ones, and none has replaced them": {kept(has("first", "01"), has("a", "02", damaged), has("b", "03", damaged), has("c", "04", damaged), has("d", "05", damaged)), "", ""},
+		"that of a clone":                          {kept(has("old", "19"), has("clone", "20", temporary)), "", ""},
+		"the base of the window, archived or not":  {kept(window(5*day), has("a", "01"), has("b", "02", withGTID), has("c", "20")), "a", ""},
+		"the base of no archive":                   {kept(window(5*day), has("a", "01", withGTID), has("b", "02"), has("c", "20")), "a b", ""},
+	} {
+		var to v1alpha1.GaleraBackupScheduleStatus
+		if remove := retain(&to, c.f); len(remove) > 0 {
+			t.Errorf("%s: removes without notice: %v", name, remove)
+		}
+		var names []string
+		said := v1alpha1.ScheduleRetention{}
+		if to.Retention != nil {
+			said = *to.Retention
+		}
+		for _, e := range said.Expiring {
+			names = append(names, e.Name)
+			if !e.RemoveAt.Time.Equal(c.f.now.Add(day)) {
+				t.Errorf("%s: %s is removed at %s", name, e.Name, e.RemoveAt)
+			}
+		}
+		if got := strings.Join(names, " "); got != c.expiring || !strings.Contains(said.Message, c.says) || (said.Message == "") != (c.says == "") {
+			t.Errorf("%s: %q, %q", name, got, said.Message)
+		}
+	}
+}
+
+// TestNotice: what no rule keeps is removed after it has been announced for the schedule's interval, if no rule keeps it then.
+func TestNotice(t *testing.T) {
+	f := kept(has("old", "01"), has("last", "20"))
+	step := func(after time.Duration) []string {
+		t.Helper()
+		f.now = f.now.Add(after)
+		var names []string
+		for _, b := range retain(&f.schedule.Status, f) {
+			names = append(names, b.Name)
+		}
+		return names
+	}
+	if got := step(0); got != nil {
+		t.Errorf("at once: %v", got)
+	}
+	if got := step(23 * time.Hour); got != nil {
+		t.Errorf("too early: %v", got)
+	}
+	if got := step(time.Hour); !slices.Equal(got, []string{"old"}) {
+		t.Errorf("after the notice: %v", got)
+	}
+	f.backups[0].UID = "another"
+	if got := step(0); got != nil {
+		t.Errorf("another one of its name: %v", got)
+	}
+	f.backups[0].Spec.DeletionPolicy = v1alpha1.BackupRetain
+	if got := step(48 * time.Hour); got != nil || len(f.schedule.Status.Retention.Expiring) != 0 {
+		t.Errorf("kept meanwhile: %v", got)
+	}
+	f.schedule.Spec.Schedule = "*/10 * * * *"
+	if d := notice(f.schedule, f.now); d != 10*time.Minute {
+		t.Errorf("the notice of a schedule of ten minutes: %s", d)
+	}
+}
+
+// TestFailures: the latest of the failed are left for people.
+func TestFailures(t *testing.T) {
+	var all []v1alpha1.GaleraBackup
+	for i, day := range []string{"05", "01", "04", "02", "03"} {
+		b := made(v1alpha1.BackupFailed, "")
+		b.Name, b.CreationTimestamp, b.Spec.DeletionPolicy = day, metav1.NewTime(at("2026-11-"+day+"T00:00:00Z")), v1alpha1.BackupDelete
+		if i == 0 {
+			b.Spec.DeletionPolicy = v1alpha1.BackupRetain
+		}
+		all = append(all, b)
+	}
+	if got := failures(nightly(), all); len(got) != 1 || got[0].Name != "01" {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,96 @@
+package galerabackupschedule
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+func parse(s v1alpha1.GaleraBackupScheduleSpec) (zoned, error) {
+	schedule, err := cron.ParseStandard(s.Schedule)
+	if err != nil {
+		return zoned{}, fmt.Errorf("the schedule %q cannot be read: %w", s.Schedule, err)
+	}
+	zone, err := time.LoadLocation(s.TimeZone)
+	if err != nil {
+		return zoned{}, fmt.Errorf("the time zone %q is not known: %w", s.TimeZone, err)
+	}
+	return zoned{schedule, zone}, nil
+}
+
+// zoned is a schedule in a time zone. Where clocks are set forward or back, a time of the day still comes once a day.
+type zoned struct {
+	cron.Schedule
+	zone *time.Location
+}
+
+// Next implements cron.Schedule.
+func (z zoned) Next(t time.Time) time.Time {
+	next, _ := z.next(t)
+	return next
+}
+
+// note says what is special about a time of the schedule, "" for nothing.
+func (z zoned) note(due time.Time) string {
+	_, note := z.next(due.Add(-time.Nanosecond))
+	return note
+}
+
+// changesMost bounds how many times of the clock are passed over that have come already.
+const changesMost = 24 * 60
+
+func (z zoned) next(t time.Time) (next time.Time, note string) {
+	if z.always() {
+		return z.Schedule.Next(t.In(z.zone)), ""
+	}
+	clock := clockOf(t.In(z.zone))
+	for range changesMost {
+		if clock = z.Schedule.Next(clock); clock.IsZero() {
+			return clock, ""
+		}
+		if next, note = z.instant(clock); next.After(t) {
+			return next, note
+		}
+	}
+	return time.Time{}, ""
+}
+
+// always reports whether the schedule is for every hour: such a one follows time, not the clock.
+func (z zoned) always() bool {
+	const hours = 1<<24 - 1
+	spec, ok := z.Schedule.(*cron.SpecSchedule)
+	return ok && spec.Hour&hours == hours
+}
+
+// clockOf is what the clock shows, as a time in UTC.
+func clockOf(t time.Time) time.Time {
+	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
+}
+
+// instant is when the clock shows a time first. One that is left out, as clocks are set forward, is the moment of that.
+func (z zoned) instant(clock time.Time) (at time.Time, note string) {
+	at, other := z.with(clock, -24*time.Hour), z.with(clock, 24*time.Hour)
+	if other.Before(at) {
+		at, other = other, at
+	}
+	first, second := clockOf(at).Equal(clock), clockOf(other).Equal(clock)
+	switch {
+	case first && second && !at.Equal(other):
+		return at, fmt.Sprintf("%s comes twice in %s: the first one counts", clock.Format("2006-01-02 15:04"), z.zone)
+	case first:
+		return at, ""
+	case second:
+		return other, ""
+	}
+	at, _ = other.ZoneBounds()
+	return at, fmt.Sprintf("%s is left out in %s: %s counts", clock.Format("2006-01-02 15:04"), z.zone, at.In(z.zone).Format("15:04"))
+}
+
+// with is the instant of a clock that is as far off UTC as clocks are some time away.
+func (z zoned) with(clock time.Time, away time.Duration) time.Time {
+	_, offset := clock.Add(away).In(z.zone).Zone()
+	return clock.Add(-time.Duration(offset) * time.Second).In(z.zone)
+}
