@@ -80,7 +80,13 @@ type BootstrapStore struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Cluster string `json:"cluster,omitempty"`
-	// id of the backup. Default: the latest backup of that cluster.
+	// clusterUID is the metadata.uid of the backup's cluster, or its first eight characters, which are the last part of a directory in the
+	// store's status. It is needed if the store has backups of several clusters of that namespace and name. Default: the only one.
+	// +optional
+	// +kubebuilder:validation:Pattern=`^[0-9a-f]{8}(-[0-9a-f]{4}){0,3}(-[0-9a-f]{12})?$`
+	// +kubebuilder:validation:MaxLength=36
+	ClusterUID string `json:"clusterUID,omitempty"`
+	// id of the backup. Default: the latest backup of that cluster, by the time at which it was complete.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`

@@ -24,8 +24,8 @@ const (
 	failuresKept = 3
 )
 
-// retain brings status.retention up to date, and returns the backups to delete now. It is pure. Retention is about the backups of the very cluster
-// that exists now: those of one that is gone are all that is left of it, and those of an earlier one of its name are not the schedule's.
+// retain brings status.retention up to date, and returns the backups to delete now. It is pure. Retention is about the backups of the
+// cluster that exists now: those of one that is gone are all that is left of it, and those of an earlier one are not the schedule's.
 func retain(to *v1alpha1.GaleraBackupScheduleStatus, f facts) (remove []*v1alpha1.GaleraBackup) {
 	if f.store == nil || f.store.Spec.Retention == nil {
 		to.Retention = nil
@@ -33,7 +33,8 @@ func retain(to *v1alpha1.GaleraBackupScheduleStatus, f facts) (remove []*v1alpha
 	}
 	name := f.schedule.Spec.Template.ClusterRef.Name
 	if f.cluster == nil || f.cluster.DeletionTimestamp != nil {
-		to.Retention = &v1alpha1.ScheduleRetention{Message: fmt.Sprintf("paused: there is no GaleraCluster %q; its backups are kept until you delete them", name)}
+		to.Retention = &v1alpha1.ScheduleRetention{
+			Message: fmt.Sprintf("paused: there is no GaleraCluster %q; its backups are kept until you delete them", name)}
 		return nil
 	}
 	own, earlier := f.of(f.cluster.UID)
@@ -112,8 +113,8 @@ func untilRemoval(r *v1alpha1.ScheduleRetention, now time.Time) time.Duration {
 	return again
 }
 
-// expired are the backups of one cluster that no rule keeps, the oldest first. Only those with deletionPolicy Delete are removed; the others count
-// as kept. One that has failed its test keeps none from being removed; it goes when a later one has replaced it, but the last few.
+// expired are the backups of one cluster that no rule keeps, the oldest first. Only those with deletionPolicy Delete are removed; the
+// others count as kept. One that has failed its test does not count; it goes when a later one has replaced it, except for the last few.
 func expired(own []*v1alpha1.GaleraBackup, rules v1alpha1.BackupRetention, now time.Time) (out []*v1alpha1.GaleraBackup) {
 	slices.SortFunc(own, func(a, b *v1alpha1.GaleraBackup) int {
 		return cmp.Or(a.Status.CompletedAt.Compare(b.Status.CompletedAt.Time), cmp.Compare(a.Name, b.Name))
@@ -152,7 +153,8 @@ func expired(own []*v1alpha1.GaleraBackup, rules v1alpha1.BackupRetention, now t
 func failures(s *v1alpha1.GaleraBackupSchedule, all []v1alpha1.GaleraBackup) (out []*v1alpha1.GaleraBackup) {
 	for i := range all {
 		b := &all[i]
-		if b.Labels[v1alpha1.LabelSchedule] == s.Name && b.Status.Phase == v1alpha1.BackupFailed && b.Spec.DeletionPolicy == v1alpha1.BackupDelete && b.DeletionTimestamp == nil {
+		if b.Labels[v1alpha1.LabelSchedule] == s.Name && b.Status.Phase == v1alpha1.BackupFailed &&
+			b.Spec.DeletionPolicy == v1alpha1.BackupDelete && b.DeletionTimestamp == nil {
 			out = append(out, b)
 		}
 	}
@@ -167,7 +169,8 @@ func stored(b *v1alpha1.GaleraBackup) bool {
 
 // counts reports whether retention may rely on a backup: one that is to be verified has passed.
 func counts(b *v1alpha1.GaleraBackup) bool {
-	return b.Spec.Verify == "" || b.Spec.Verify == v1alpha1.VerifyNone || meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionVerified)
+	return b.Spec.Verify == "" || b.Spec.Verify == v1alpha1.VerifyNone ||
+		meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionVerified)
 }
 
 // failedTest reports whether a backup was tested, and has failed.

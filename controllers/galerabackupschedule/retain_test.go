@@ -14,7 +14,8 @@ import (
 
 // kept are the facts of a schedule whose store keeps the last backup, on 21 November.
 func kept(changes ...func(*facts)) facts {
-	f := facts{schedule: nightly(), store: &v1alpha1.GaleraBackupStore{}, cluster: &v1alpha1.GaleraCluster{}, now: at("2026-11-21T00:00:00Z")}
+	f := facts{schedule: nightly(), now: at("2026-11-21T00:00:00Z")}
+	f.store, f.cluster = &v1alpha1.GaleraBackupStore{}, &v1alpha1.GaleraCluster{}
 	f.schedule.Spec.Template.ClusterRef.Name, f.schedule.Spec.Template.StoreRef.Name = "shop", "offsite"
 	f.store.Spec.Retention = &v1alpha1.BackupRetention{KeepLast: 1}
 	f.cluster.Name, f.cluster.UID = "shop", "new"
@@ -55,7 +56,8 @@ func damaged(b *v1alpha1.GaleraBackup) {
 
 // temporary is that of a clone, which goes when the clone is Ready.
 func temporary(b *v1alpha1.GaleraBackup) {
-	b.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "GaleraCluster", Name: "copy", Controller: new(true)}}
+	owner := metav1.OwnerReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "GaleraCluster", Name: "copy", Controller: new(true)}
+	b.OwnerReferences = []metav1.OwnerReference{owner}
 }
 
 func window(d time.Duration) func(*facts) {
@@ -66,24 +68,34 @@ func window(d time.Duration) func(*facts) {
 
 func TestRetain(t *testing.T) {
 	const day = 24 * time.Hour
+	old, last := has("old", "01"), has("last", "20")
+	earlier := func(name, day string) func(*facts) { return has(name, day, ofCluster("shop", "old")) }
+	bad := func(name, day string) func(*facts) { return has(name, day, damaged) }
 	for name, c := range map[string]struct {
 		f        facts
 		expiring string
 		says     string
 	}{
-		"of this cluster and store, to be deleted": {kept(has("old", "01"), has("mine", "02", policy(v1alpha1.BackupRetain)), has("other", "01", ofCluster("bar", "new")), has("last", "20")), "old", ""},
-		"of an earlier cluster of its name":        {kept(has("a", "01", ofCluster("shop", "old")), has("b", "02", ofCluster("shop", "old")), has("c", "03"), has("d", "04")), "c", "2 backups"},
-		"all of them are of an earlier one":        {kept(has("a", "01", ofCluster("shop", "old")), has("b", "02", ofCluster("shop", "old"))), "", "2 backups"},
-		"no cluster":                               {kept(has("old", "01"), has("last", "20"), func(f *facts) { f.cluster = nil }), "", "paused"},
-		"a cluster that is being deleted":          {kept(has("old", "01"), has("last", "20"), func(f *facts) { f.cluster.DeletionTimestamp = new(metav1.Now()) }), "", "paused"},
-		"no rules":                                 {kept(has("old", "01"), has("last", "20"), func(f *facts) { f.store.Spec.Retention = nil }), "", ""},
-		"a damaged one keeps none from being kept": {kept(has("old", "19"), has("bad", "20", damaged)), "", ""},
-		"damaged ones, of which some are left": {kept(has("a", "01", damaged), has("b", "02", damaged), has("c", "03", damaged), has("d", "04", damaged), has("last", "20")),
-			"a", ""},
-		"damaged ones, and none has replaced them": {kept(has("first", "01"), has("a", "02", damaged), has("b", "03", damaged), has("c", "04", damaged), has("d", "05", damaged)), "", ""},
-		"that of a clone":                          {kept(has("old", "19"), has("clone", "20", temporary)), "", ""},
-		"the base of the window, archived or not":  {kept(window(5*day), has("a", "01"), has("b", "02", withGTID), has("c", "20")), "a", ""},
-		"the base of no archive":                   {kept(window(5*day), has("a", "01", withGTID), has("b", "02"), has("c", "20")), "a b", ""},
+		"of this cluster and store, to be deleted": {
+			kept(old, has("mine", "02", policy(v1alpha1.BackupRetain)), has("other", "01", ofCluster("bar", "new")), last), "old", ""},
+		"of an earlier cluster of its name": {
+			kept(earlier("a", "01"), earlier("b", "02"), has("c", "03"), has("d", "04")), "c", "2 backups"},
+		"all of them are of an earlier one": {kept(earlier("a", "01"), earlier("b", "02")), "", "2 backups"},
+
+		"no cluster": {kept(old, last, func(f *facts) { f.cluster = nil }), "", "paused"},
+		"no rules":   {kept(old, last, func(f *facts) { f.store.Spec.Retention = nil }), "", ""},
+		"a cluster that is being deleted": {
+			kept(old, last, func(f *facts) { f.cluster.DeletionTimestamp = new(metav1.Now()) }), "", "paused"},
+
+		"a damaged one does not count": {kept(has("good", "19"), bad("bad", "20")), "", ""},
+		"damaged ones, of which some are left": {
+			kept(bad("a", "01"), bad("b", "02"), bad("c", "03"), bad("d", "04"), last), "a", ""},
+		"damaged ones, and none has replaced them": {
+			kept(old, bad("a", "02"), bad("b", "03"), bad("c", "04"), bad("d", "05")), "", ""},
+		"that of a clone": {kept(has("mine", "19"), has("clone", "20", temporary)), "", ""},
+
+		"the base of the window": {kept(window(5*day), has("a", "01"), has("b", "02", withGTID), has("c", "20")), "a", ""},
+		"the base of no archive": {kept(window(5*day), has("a", "01", withGTID), has("b", "02"), has("c", "20")), "a b", ""},
 	} {
 		var to v1alpha1.GaleraBackupScheduleStatus
 		if remove := retain(&to, c.f); len(remove) > 0 {
@@ -100,7 +112,8 @@ func TestRetain(t *testing.T) {
 				t.Errorf("%s: %s is removed at %s", name, e.Name, e.RemoveAt)
 			}
 		}
-		if got := strings.Join(names, " "); got != c.expiring || !strings.Contains(said.Message, c.says) || (said.Message == "") != (c.says == "") {
+		got := strings.Join(names, " ")
+		if got != c.expiring || !strings.Contains(said.Message, c.says) || (said.Message == "") != (c.says == "") {
 			t.Errorf("%s: %q, %q", name, got, said.Message)
 		}
 	}

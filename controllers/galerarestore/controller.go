@@ -3,6 +3,7 @@
 package galerarestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/backup/clone"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/resources"
@@ -158,14 +160,7 @@ func (r *Reconciler) source(ctx context.Context, c *v1alpha1.GaleraCluster) (sou
 		}
 		name, s.find = b.Spec.StoreRef.Name, task.Find{Dir: b.Status.Directory, ID: b.Status.ID}
 	default:
-		namespace, cluster := from.Store.Namespace, from.Store.Cluster
-		if namespace == "" {
-			namespace = c.Namespace
-		}
-		if cluster == "" {
-			cluster = c.Name
-		}
-		name, s.find = from.Store.Name, task.Find{Dir: namespace + "/" + cluster, ID: from.Store.ID}
+		name, s.find = from.Store.Name, task.Find{Dir: directory(c), ID: from.Store.ID}
 	}
 	err := r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, s.store)
 	if apierrors.IsNotFound(err) {
@@ -183,6 +178,12 @@ func (r *Reconciler) source(ctx context.Context, c *v1alpha1.GaleraCluster) (sou
 	}
 	s.find.Target = t
 	return r.identity(ctx, c, s)
+}
+
+// directory is where the backups of the cluster lie that spec.bootstrapFrom.store names: of all clusters of its name, if it names no UID.
+func directory(c *v1alpha1.GaleraCluster) string {
+	from := c.Spec.BootstrapFrom.Store
+	return manifest.Dir(cmp.Or(from.Namespace, c.Namespace), cmp.Or(from.Cluster, c.Name), from.ClusterUID)
 }
 
 // identity looks whether the Secret with the private key is there; what it holds only the Jobs see.

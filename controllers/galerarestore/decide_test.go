@@ -116,3 +116,20 @@ func TestHistory(t *testing.T) {
 		t.Error("of two clusters")
 	}
 }
+
+// TestDirectory: without a UID the backups of all clusters of a name are looked at, and with one those of that cluster.
+func TestDirectory(t *testing.T) {
+	c := &v1alpha1.GaleraCluster{}
+	c.Name, c.Namespace = "shop", "demo"
+	for want, from := range map[string]v1alpha1.BootstrapStore{
+		"demo/shop":          {},
+		"prod/bar":           {Namespace: "prod", Cluster: "bar"},
+		"demo/shop/0123abcd": {ClusterUID: "0123abcd-1111-2222-3333-444455556666"},
+		"demo/shop/fedcba98": {ClusterUID: "fedcba98"},
+	} {
+		c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{Store: &from}
+		if got := directory(c); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}

@@ -20,8 +20,8 @@ type restores struct{ *env }
 
 // restoreFlags are what a restore is made of.
 type restoreFlags struct {
-	backup, store, namespace, cluster, id, clone, identity, like, size string
-	point                                                              pointFlags
+	backup, store, namespace, cluster, uid, id, clone, identity, like, size string
+	point                                                                   pointFlags
 }
 
 // restore makes a new cluster from a backup, or from a living cluster.
@@ -64,6 +64,7 @@ func (e restores) restore() *cobra.Command {
 	c.Flags().StringVar(&f.store, "store", "", "a GaleraBackupStore of this namespace, instead of --backup; with --clone the one that the copy goes through")
 	c.Flags().StringVar(&f.namespace, "from-namespace", "", "with --store: namespace that was backed up. Default: this one")
 	c.Flags().StringVar(&f.cluster, "from-cluster", "", "with --store: cluster that was backed up. Default: NAME")
+	c.Flags().StringVar(&f.uid, "from-uid", "", "with --store: UID of that cluster, if several of its name have backups there")
 	c.Flags().StringVar(&f.id, "id", "", "with --store: the backup's id. Default: the latest, or the latest before the point")
 	c.Flags().StringVar(&f.point.time, "time", "", "restore everything before the first transaction later than this, as 2026-11-24T12:30:00Z")
 	c.Flags().StringVar(&f.point.gtid, "gtid", "", "restore everything up to this transaction and with it, as 0-1-4711")
@@ -101,16 +102,22 @@ func (f restoreFlags) refused() error {
 		return errors.New("--store is missing: a clone's copy goes through a GaleraBackupStore of this namespace, encrypted for its recipients")
 	case (f.backup == "") == (f.store == ""):
 		return errors.New("name what to restore: one of --backup and --store")
-	case f.backup != "" && (f.namespace != "" || f.cluster != "" || f.id != ""):
-		return errors.New("--from-namespace, --from-cluster and --id go with --store")
-	case f.clone != "" && (f.namespace != "" || f.cluster != "" || f.id != ""):
-		return errors.New("--from-namespace, --from-cluster and --id name a backup, and a clone has none: leave out these or --clone")
+	case f.backup != "" && f.stored():
+		return errors.New("--from-namespace, --from-cluster, --from-uid and --id go with --store")
+	case f.clone != "" && f.stored():
+		return errors.New("--from-namespace, --from-cluster, --from-uid and --id name a backup, and a clone has none: " +
+			"leave out these or --clone")
 	case f.clone != "" && f.point != pointFlags{}:
 		return errors.New("a clone is of the moment at which it is copied. For an earlier one name the store of the source's backups: --store and --from-cluster, without --clone")
 	case f.like == "" && f.size == "":
 		return errors.New("name --size, or a cluster with --like")
 	}
 	return nil
+}
+
+// stored reports whether they name a backup in a store.
+func (f restoreFlags) stored() bool {
+	return f.namespace != "" || f.cluster != "" || f.uid != "" || f.id != ""
 }
 
 // source is what the flags say to begin with.
@@ -120,7 +127,7 @@ func (f restoreFlags) source() (b v1alpha1.BootstrapFrom, err error) {
 	case f.backup != "":
 		b.Backup = &v1alpha1.LocalName{Name: f.backup}
 	case f.clone == "":
-		b.Store = &v1alpha1.BootstrapStore{Name: f.store, Namespace: f.namespace, Cluster: f.cluster, ID: f.id}
+		b.Store = &v1alpha1.BootstrapStore{Name: f.store, Namespace: f.namespace, Cluster: f.cluster, ClusterUID: f.uid, ID: f.id}
 	default:
 		namespace, name, found := strings.Cut(f.clone, "/")
 		if !found {

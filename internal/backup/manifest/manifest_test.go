@@ -1,8 +1,11 @@
 package manifest
 
 import (
+	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestParse(t *testing.T) {
@@ -39,4 +42,42 @@ func TestDir(t *testing.T) {
 	if got := Dir("demo", "shop", "0123abcd-4567"); got != "demo/shop/0123abcd" {
 		t.Error(got)
 	}
+}
+
+// TestParseHead: the head of a manifest is what it says before its parts, however many these are, and however little of them was read.
+func TestParseHead(t *testing.T) {
+	m := Manifest{Format: 1, ID: "b1", ClusterUID: "u", CompletedAt: time.Unix(1764000000, 0).UTC(), Recipients: []string{"age1x"}}
+	m.Parts = make([]Part, 1000)
+	text, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := strings.Index(string(text), `"parts"`) + len(`"parts":[`)
+	got, err := ParseHead(text[:end])
+	if err != nil || got.ID != m.ID || !got.CompletedAt.Equal(m.CompletedAt) || len(got.Parts) != 0 {
+		t.Errorf("%+v %v", got, err)
+	}
+	for n := range end - len(`"parts":[`) {
+		if _, err := ParseHead(text[:n]); err == nil {
+			t.Fatalf("of %d bytes: no error", n)
+		} else if n > 1 && !errors.Is(err, ErrCut) {
+			t.Fatalf("of %d bytes: %v", n, err)
+		}
+	}
+	for _, text := range []string{"", "x", "[]", `{"format":1}`, `{"format":1,"parts":[]}`,
+		`{"format":2,"id":"b","parts":[]}`, `{"format":1,"id":7,"parts":[]}`} {
+		if _, err := ParseHead([]byte(text)); err == nil || errors.Is(err, ErrCut) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func FuzzParseHead(f *testing.F) {
+	f.Add([]byte(`{"format":1,"id":"b","completedAt":"2026-11-24T00:00:00Z","parts":[`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if m, err := ParseHead(text); err == nil && (m.ID == "" || m.CompletedAt.IsZero()) {
+			t.Errorf("%+v", m)
+		}
+		_, _ = Parse(text)
+	})
 }

@@ -5,12 +5,10 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io"
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"gocloud.dev/blob"
 
@@ -19,11 +17,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
-const (
-	// listMost bounds how many directories are looked through, tellMost how many backups are told of.
-	listMost = 20000
-	tellMost = 20
-)
+// tellMost is how many backups a check names.
+const tellMost = 20
 
 // check shows by doing it that the store can be written, read and cleaned up.
 func check(ctx context.Context, bucket *store.Bucket, t task.Check) (task.Result, error) {
@@ -48,81 +43,12 @@ func check(ctx context.Context, bucket *store.Bucket, t task.Check) (task.Result
 	if err != nil {
 		return task.Result{}, stored("the objects could not be listed", err)
 	}
+	found = slices.DeleteFunc(found, func(p place) bool { return p.broken != nil })
 	out := &task.Checked{Backups: len(found)}
 	for _, f := range found[:min(len(found), tellMost)] {
-		out.Latest = append(out.Latest, task.Stored{ID: f.id, Dir: f.dir, CompletedAt: f.stored})
+		out.Latest = append(out.Latest, task.Stored{ID: f.id, Dir: f.dir, CompletedAt: f.completed})
 	}
 	return task.Result{Checked: out}, nil
-}
-
-// place is where a backup lies.
-type place struct {
-	dir, id string
-	// stored is when its manifest was.
-	stored time.Time
-}
-
-// levels are the directories above a backup's objects: namespace, cluster, UID, ID (manifest.Dir).
-const levels = 4
-
-// list finds the complete backups below a directory, the newest first. It asks for directories, not for their many parts.
-func list(ctx context.Context, bucket *store.Bucket, dir string) ([]place, error) {
-	dirs := []string{dir}
-	for range levels - depth(dir) {
-		var next []string
-		for _, d := range dirs {
-			below, err := directories(ctx, bucket, d)
-			if err != nil {
-				return nil, err
-			}
-			if next = append(next, below...); len(next) > listMost {
-				return nil, fmt.Errorf("more than %d directories: keep backups in a bucket, or under a prefix, of their own", listMost)
-			}
-		}
-		dirs = next
-	}
-	var out []place
-	for _, d := range dirs {
-		a, err := bucket.Attributes(ctx, path.Join(d, manifest.Name))
-		if store.Missing(err) {
-			continue // being made, or cut off
-		}
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, place{dir: path.Dir(d), id: path.Base(d), stored: a.ModTime})
-	}
-	slices.SortFunc(out, func(a, b place) int { return b.stored.Compare(a.stored) })
-	return out, nil
-}
-
-func depth(dir string) int {
-	if dir == "" {
-		return 0
-	}
-	return strings.Count(dir, "/") + 1
-}
-
-// directories are those right below one.
-func directories(ctx context.Context, bucket *store.Bucket, dir string) (out []string, err error) {
-	o := &blob.ListOptions{Delimiter: "/"}
-	if dir != "" {
-		o.Prefix = dir + "/"
-	}
-	objects := bucket.List(o)
-	for len(out) <= listMost {
-		object, err := objects.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		if object.IsDir {
-			out = append(out, strings.TrimSuffix(object.Key, "/"))
-		}
-	}
-	return out, nil
 }
 
 // remove deletes a backup: its manifest first, so that half of one is none.

@@ -2,15 +2,18 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"path"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"filippo.io/age"
 	"gocloud.dev/blob/memblob"
 
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/store"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
@@ -40,6 +43,67 @@ func TestCheckRecipients(t *testing.T) {
 	}
 }
 
+var now = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+
+// write stores the manifest of a backup.
+func write(t *testing.T, bucket *store.Bucket, dir, id string, completed time.Time) {
+	t.Helper()
+	m := manifest.Manifest{Format: manifest.Format, ID: id, CompletedAt: completed, Compression: manifest.CompressionNone}
+	m.Parts = make([]manifest.Part, 1)
+	text, err := json.Marshal(m)
+	if err == nil {
+		err = store.Write(t.Context(), bucket, path.Join(dir, manifest.Name), text)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLatest: the latest backup is the one that was completed last, whatever was copied last. Of two clusters of one name none is guessed.
+func TestLatest(t *testing.T) {
+	bucket := memblob.OpenBucket(nil)
+	defer func() { _ = bucket.Close() }()
+	write(t, bucket, "demo/shop/u1/late", "late", now)
+	write(t, bucket, "demo/shop/u1/early", "early", now.Add(-23*24*time.Hour)) // its object is newer
+	latest := func(f task.Find) (string, error) {
+		base, _, err := locate(t.Context(), bucket, f)
+		return base, err
+	}
+	if got, err := latest(task.Find{Dir: "demo/shop"}); got != "demo/shop/u1/late" || err != nil {
+		t.Errorf("%s %v", got, err)
+	}
+	write(t, bucket, "demo/shop/u2/other", "other", now.Add(time.Hour))
+	write(t, bucket, "demo/shop/u2/early", "early", now)
+	for name, f := range map[string]task.Find{
+		"of two clusters":                      {Dir: "demo/shop"},
+		"of two clusters, one ID":              {Dir: "demo/shop", ID: "early"},
+		"of two clusters, and a point in time": {Dir: "demo/shop", Target: &binlog.Target{Latest: true}},
+	} {
+		_, err := latest(f)
+		var why failure
+		if !errors.As(err, &why) || why.reason != task.ReasonAmbiguous || !why.fatal ||
+			!strings.Contains(err.Error(), "u1 (latest") || !strings.Contains(err.Error(), "u2 (latest") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if got, err := latest(task.Find{Dir: "demo/shop/u1"}); got != "demo/shop/u1/late" || err != nil {
+		t.Errorf("of one of two: %s %v", got, err)
+	}
+	if got, err := latest(task.Find{Dir: "demo/shop", ID: "late"}); got != "demo/shop/u1/late" || err != nil {
+		t.Errorf("an ID that one has: %s %v", got, err)
+	}
+	// What cannot be read may be the latest.
+	write(t, bucket, "demo/shop/u1/newer", "another", now.Add(time.Hour))
+	var why failure
+	_, err := latest(task.Find{Dir: "demo/shop/u1"})
+	if !errors.As(err, &why) || why.reason != task.ReasonDamaged || !strings.Contains(err.Error(), "u1/newer") {
+		t.Errorf("beside one that cannot be read: %v", err)
+	}
+	if got, err := latest(task.Find{Dir: "demo/shop/u1", ID: "late"}); got != "demo/shop/u1/late" || err != nil {
+		t.Errorf("by its ID: %s %v", got, err)
+	}
+}
+
 // TestList: complete backups are found at every depth that is asked for; parts, halves and what belongs to others are none.
 func TestList(t *testing.T) {
 	ctx := context.Background()
@@ -51,23 +115,27 @@ func TestList(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	whole := func(dir string, completed time.Time) { write(t, bucket, dir, path.Base(dir), completed) }
 	for _, dir := range []string{"demo/shop/u1/a", "demo/shop/u1/b", "demo/shop/u2/c", "demo/shoppers/u3/d", "other/shop/u4/e"} {
 		for i := range 3 {
 			put(path.Join(dir, manifest.PartName(i)))
 		}
-		put(path.Join(dir, manifest.Name))
+		whole(dir, now)
 	}
 	put("demo/shop/u1/half/part-000000")
 	put("readme.txt")
 	put("photos/2026/03/01/" + manifest.Name)
 	put("photos/2026/" + manifest.Name)
-	for dir, want := range map[string]string{"": "01 a b c d e", "demo/shop": "a b c", "demo/shop/u1": "a b", "demo/none": ""} {
+	for dir, want := range map[string]string{"": "01! a b c d e", "demo/shop": "a b c", "demo/shop/u1": "a b", "demo/none": ""} {
 		found, err := list(ctx, bucket, dir)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
 		for _, f := range found {
+			if f.broken != nil {
+				f.id += "!"
+			}
 			got = append(got, f.id)
 		}
 		slices.Sort(got)

@@ -50,17 +50,18 @@ func find(ctx context.Context, bucket *store.Bucket, t task.Find) (task.Result, 
 
 // locate returns where a backup lies: the latest below a directory when no ID is given, and the latest before a point in time.
 func locate(ctx context.Context, bucket *store.Bucket, t task.Find) (string, *task.Replay, error) {
-	if t.Target != nil {
-		return target(ctx, bucket, t)
-	}
 	found, err := list(ctx, bucket, t.Dir)
 	if err != nil {
 		return "", nil, stored("the backups could not be listed", err)
 	}
-	for _, f := range found {
-		if t.ID == "" || f.id == t.ID {
-			return path.Join(f.dir, f.id), nil, nil
-		}
+	if found, err = pick(found, t); err != nil {
+		return "", nil, err
+	}
+	if t.Target != nil {
+		return target(ctx, bucket, t, found)
+	}
+	if len(found) > 0 {
+		return path.Join(found[0].dir, found[0].id), nil, nil
 	}
 	what := "a complete backup " + t.ID
 	if t.ID == "" {

@@ -24,16 +24,9 @@ const (
 )
 
 // target finds the backup for a point in time, and the segments of the archive that lead there.
-func target(ctx context.Context, bucket *store.Bucket, t task.Find) (base string, r *task.Replay, err error) {
-	found, err := list(ctx, bucket, t.Dir)
-	if err != nil {
-		return "", nil, stored("the backups could not be listed", err)
-	}
+func target(ctx context.Context, bucket *store.Bucket, t task.Find, found []place) (base string, r *task.Replay, err error) {
 	var refused error
 	for _, f := range found {
-		if t.ID != "" && f.id != t.ID {
-			continue
-		}
 		a := walk{bucket: bucket, dir: binlog.Dir(f.dir)}
 		b, err := a.base(ctx, f)
 		if err != nil {

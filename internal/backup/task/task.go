@@ -246,6 +246,7 @@ const (
 	ReasonStoreRefused     = "StoreRefused"
 	ReasonStoreFull        = "StoreFull"
 	ReasonNotFound         = "BackupNotFound"
+	ReasonAmbiguous        = "BackupAmbiguous"
 	ReasonDamaged          = "BackupDamaged"
 	ReasonWrongKey         = "WrongKey"
 	ReasonVersion          = "VersionRefused"

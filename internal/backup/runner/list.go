@@ -1,0 +1,170 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"gocloud.dev/blob"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+	"github.com/galera-operator/galera-operator/internal/backup/store"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+// listMost bounds how many directories are read.
+const listMost = 20000
+
+// place is where a backup lies.
+type place struct {
+	dir, id string
+	// completed is when it was complete, as its manifest says: the time of the object is that of its last copy.
+	completed time.Time
+	// broken is why its manifest cannot be read, nil when it can.
+	broken error
+}
+
+// levels are the directories above a backup's objects: namespace, cluster, UID, ID (manifest.Dir).
+const levels = 4
+
+// list finds the backups below a directory that have a manifest, the newest first. It asks for directories, not for their many parts.
+func list(ctx context.Context, bucket *store.Bucket, dir string) ([]place, error) {
+	dirs := []string{dir}
+	for range levels - depth(dir) {
+		var next []string
+		for _, d := range dirs {
+			below, err := directories(ctx, bucket, d)
+			if err != nil {
+				return nil, err
+			}
+			if next = append(next, below...); len(next) > listMost {
+				return nil, fmt.Errorf("more than %d directories: keep backups in a bucket, or under a prefix, of their own", listMost)
+			}
+		}
+		dirs = next
+	}
+	all := make([]*place, len(dirs))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(readers)
+	for i, d := range dirs {
+		g.Go(func() (err error) {
+			all[i], err = placeAt(ctx, bucket, d)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	var out []place
+	for _, p := range all {
+		if p != nil {
+			out = append(out, *p)
+		}
+	}
+	slices.SortFunc(out, func(a, b place) int { return b.completed.Compare(a.completed) })
+	return out, nil
+}
+
+// placeAt is the backup in a directory, nil for one that is being made, or was cut off.
+func placeAt(ctx context.Context, bucket *store.Bucket, dir string) (*place, error) {
+	key, p := path.Join(dir, manifest.Name), place{dir: path.Dir(dir), id: path.Base(dir)}
+	text, err := readHead(ctx, bucket, key, manifest.HeadSize)
+	var m manifest.Manifest
+	if err == nil {
+		m, p.broken = manifest.ParseHead(text)
+	}
+	if errors.Is(p.broken, manifest.ErrCut) {
+		if text, err = readHead(ctx, bucket, key, manifest.MaxSize); err == nil {
+			m, p.broken = manifest.ParseHead(text)
+		}
+	}
+	if store.Missing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if p.completed = m.CompletedAt; p.broken == nil && m.ID != p.id {
+		p.broken = fmt.Errorf("the manifest is that of the backup %q", m.ID)
+	}
+	return &p, nil
+}
+
+// readHead reads the first bytes of an object.
+func readHead(ctx context.Context, bucket *store.Bucket, key string, size int64) ([]byte, error) {
+	r, err := bucket.NewRangeReader(ctx, key, 0, size, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }()
+	return io.ReadAll(r)
+}
+
+// pick returns the backups that a restore may be of, the newest first. One name may have been that of several clusters, here or elsewhere: which of
+// them is meant is never guessed. It is pure.
+func pick(found []place, t task.Find) ([]place, error) {
+	if t.ID != "" {
+		found = slices.DeleteFunc(slices.Clone(found), func(p place) bool { return p.id != t.ID })
+	}
+	var dirs []string
+	for _, p := range found {
+		if !slices.Contains(dirs, p.dir) {
+			dirs = append(dirs, p.dir)
+		}
+	}
+	if len(dirs) > 1 {
+		return nil, fatal(task.ReasonAmbiguous, fmt.Errorf("below %q there are backups of %d clusters of that name: set clusterUID to one of %s",
+			t.Dir, len(dirs), strings.Join(uids(dirs, found), ", ")))
+	}
+	for _, p := range found {
+		if p.broken != nil && t.ID == "" {
+			return nil, fatal(task.ReasonDamaged, fmt.Errorf("the backup %s may be the latest one, but cannot be read (%w): set id to the backup to restore",
+				path.Join(p.dir, p.id), p.broken))
+		}
+	}
+	return found, nil
+}
+
+// uids names the clusters of some directories, and when the latest backup of each was complete.
+func uids(dirs []string, found []place) (out []string) {
+	for _, d := range dirs[:min(len(dirs), tellMost)] {
+		i := slices.IndexFunc(found, func(p place) bool { return p.dir == d })
+		out = append(out, fmt.Sprintf("%s (latest backup %s, %s)", path.Base(d), found[i].id, found[i].completed.UTC().Format(time.RFC3339)))
+	}
+	return out
+}
+
+func depth(dir string) int {
+	if dir == "" {
+		return 0
+	}
+	return strings.Count(dir, "/") + 1
+}
+
+// directories are those right below one.
+func directories(ctx context.Context, bucket *store.Bucket, dir string) (out []string, err error) {
+	o := &blob.ListOptions{Delimiter: "/"}
+	if dir != "" {
+		o.Prefix = dir + "/"
+	}
+	objects := bucket.List(o)
+	for len(out) <= listMost {
+		object, err := objects.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if object.IsDir {
+			out = append(out, strings.TrimSuffix(object.Key, "/"))
+		}
+	}
+	return out, nil
+}
