@@ -222,9 +222,10 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 	}, starting.Events{Launched: a.onLaunched, Line: a.serverLine, Install: o.Output})
 	a.commands = commands.New(loop, commands.Rooms{
 		Orders: &a.orders, Run: &a.run, Start: &a.start, Exam: &a.exam, Group: &a.group, Image: &a.image, Config: &a.config}, conn.RebuildQuorum)
+	own := &accounts.Own{DB: conn.DB(), User: a.user}
 	a.serving = serving.New(loop, o.Places.State, mariadbd.NewRoot(loop, o.Places, accounts.Root{DB: conn.DB()}.Keep), mariadbd.NewUpgrade(loop, o.Places, &a.table, a.user),
 		serving.Rooms{Run: &a.run, Config: &a.config, Certs: &a.certs, Exam: &a.exam, Image: &a.image, Orders: &a.orders, Volume: &a.volume},
-		serving.Events{Judge: a.judgeServer})
+		serving.Events{KeepOwn: own.Keep, ForgetOwn: own.Forget, Judge: a.judgeServer})
 	a.backup = backup.New(loop, o.Places, &a.table, &a.image, &a.run, a.user)
 	a.handover = handover.New(loop, handover.Rooms{
 		Parts: []handover.Part{&a.start, &a.orders, &a.commands, &a.serving, &a.volume, &a.evicted, a.backup},

@@ -65,7 +65,7 @@ func (a *agent) onStatus(proc *mariadbd.Process, asked time.Time, s wsrep.Status
 	}
 	a.joiner.Watch()
 	if err != nil {
-		a.run.Missed()
+		a.run.Missed(err)
 		return
 	}
 	first := a.run.Heard(asked, s, a.image.ServerVersion)

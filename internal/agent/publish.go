@@ -73,7 +73,8 @@ func (a *agent) shownFailure(step lifecycle.Step) *agentapi.Failure {
 	if disk != nil && disk.Reason == agentapi.FailureDiskFull {
 		deaf = nil
 	}
-	f := cmp.Or(deaf, step.Failure, a.run.HungFailure(), disk, a.exam.Slow(time.Now()), a.run.Attempts.Failure, a.serving.Upgrade.Failure())
+	f := cmp.Or(deaf, step.Failure, a.run.LoginFailure(), a.run.HungFailure(), disk, a.exam.Slow(time.Now()), a.run.Attempts.Failure,
+		a.serving.Upgrade.Failure(), a.serving.Root.Failure())
 	if f == nil {
 		return nil
 	}

@@ -357,6 +357,10 @@ const (
 	FailureConfig = "ConfigUnusable"
 	// FailureHung: mariadbd runs and has not answered on its socket for too long.
 	FailureHung = "ServerHung"
+	// FailureLogin: mariadbd runs, and refuses the agent's login. What it serves is not known.
+	FailureLogin = "LoginRefused"
+	// FailureRoot: the server refuses the statements that set root's password. The member serves.
+	FailureRoot = "RootRefused"
 	// FailureExamining: the examination of the data directory (mariadbd --wsrep-recover) takes too long. It continues.
 	FailureExamining = "ExaminationSlow"
 	// FailureFrozen: the data volume has not answered a small write for too long. The server is not killed.

@@ -13,6 +13,7 @@ const (
 	reasonTLS         = "encryption is configured in spec.tls"
 	reasonLog         = "the server's log goes to the container's output"
 	reasonSafety      = "it would let a node start with damaged, hidden or unprotected data"
+	reasonPasswords   = "it is OFF: a node that refuses the hash of a password does so alone, and the other nodes create the account"
 	reasonShortened   = "write the setting's name in full: shortened names could mean one that belongs to the operator"
 	reasonMalformed   = "it is not the name of a setting"
 )
@@ -32,6 +33,8 @@ var owned = map[string]string{
 	"ssl": reasonTLS, "ssl-ca": reasonTLS, "ssl-capath": reasonTLS, "ssl-cert": reasonTLS, "ssl-key": reasonTLS,
 	"ssl-cipher": reasonTLS, "ssl-crl": reasonTLS, "ssl-crlpath": reasonTLS, "ssl-passphrase": reasonTLS,
 	"tls-version": reasonTLS, "require-secure-transport": reasonTLS,
+
+	"strict-password-validation": reasonPasswords,
 
 	"log-error": reasonLog, "console": reasonLog, "syslog": reasonLog,
 

@@ -35,6 +35,7 @@ func TestForbiddenSetting(t *testing.T) {
 		"wsrep_cluster_addr":             true,
 		"wsrep_slave":                    true, // shortened, and not for us to complete
 		"binlog_format":                  true,
+		"strict_password_validation":     true,
 		"skip-grant-tables":              true,
 		"skip_networking":                true,
 		"log-error":                      true,

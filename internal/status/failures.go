@@ -37,6 +37,12 @@ func memberFailure(in Input) *validate.Problem {
 			blocked = true
 			advice = fmt.Sprintf(". Work that needs only the other nodes continues; everything else waits for this one. Check its storage, and restart it: "+
 				"kubectl delete pod %s -n %s --wait=false", m.Name, in.cluster().Namespace)
+		case agentapi.FailureLogin:
+			blocked = true
+			advice = fmt.Sprintf(". What it serves is not known. Its accounts are restored when it starts: kubectl delete pod %s -n %s --wait=false. "+
+				"An imported dump must leave out the schema mysql (docs/migration.md)", m.Name, in.cluster().Namespace)
+		case agentapi.FailureRoot:
+			blocked, advice = true, ". The statement is repeated; correct spec.mariadb.config"
 		case agentapi.FailureExamining:
 			blocked, advice = true, ". The examination continues and may still succeed; check the storage of its host"
 		case agentapi.FailureFrozen:

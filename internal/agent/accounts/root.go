@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -52,10 +53,24 @@ func (r Root) Keep(ctx context.Context, w RootWish) (time.Duration, error) {
 	}
 	for _, statement := range do {
 		if _, err := r.DB.ExecContext(ctx, statement); err != nil {
-			return 0, err
+			return 0, refused(err, accepts)
 		}
 	}
 	return again, nil
+}
+
+// Refused is what a server answers that does not take a statement. Trying again does not help. It holds no hash.
+type Refused struct{ Message string }
+
+func (r Refused) Error() string { return r.Message }
+
+// refused returns err as a Refused where it is one.
+func refused(err error, hashes []string) error {
+	if passes(err) {
+		return err
+	}
+	r := result(err, 0, hashes...)
+	return Refused{Message: fmt.Sprintf("error %d: %s", r.Number, r.Message)}
 }
 
 // accepts are the hashes that root@'%' is to have, and how long until that changes: now it has those of have, for age.
@@ -87,5 +102,6 @@ func (r Root) read(ctx context.Context) (login, time.Duration, error) {
 
 func (r Root) mayAll(ctx context.Context) bool {
 	var one int
-	return r.DB.QueryRowContext(ctx, "SELECT 1 FROM mysql.user WHERE User = 'root' AND Host = '%' AND Super_priv = 'Y' AND Grant_priv = 'Y'").Scan(&one) == nil
+	row := r.DB.QueryRowContext(ctx, "SELECT 1 FROM mysql.global_priv WHERE User = 'root' AND Host = '%' AND "+hasAllRights)
+	return row.Scan(&one) == nil
 }

@@ -1,10 +1,28 @@
 package accounts
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
 )
+
+// TestRootRefused: what the server refuses is a Refused with its words and without hashes; what passes is not.
+func TestRootRefused(t *testing.T) {
+	err := refused(&mysql.MySQLError{Number: 1290, Message: "running with --strict-password-validation near '*AB'"}, []string{"*AB"})
+	var is Refused
+	if !errors.As(err, &is) || is.Message != "error 1290: running with --strict-password-validation near '…'" {
+		t.Errorf("%v", err)
+	}
+	for _, passing := range []error{&mysql.MySQLError{Number: 1047}, context.DeadlineExceeded} {
+		if err := refused(passing, nil); errors.As(err, &is) {
+			t.Errorf("%v", err)
+		}
+	}
+}
 
 func TestRootAccepts(t *testing.T) {
 	const hour = time.Hour

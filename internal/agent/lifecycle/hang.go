@@ -22,6 +22,8 @@ type Hang struct {
 	// run.
 	Silent   time.Duration
 	Answered bool
+	// Refused says that it answers, and refuses the agent's login: it may serve clients.
+	Refused bool
 	// VolumeAnswers says that a write to its volume has just succeeded.
 	VolumeAnswers bool
 	// Self is the member's name, UUID that of its history.
@@ -40,6 +42,8 @@ type Hang struct {
 // it up. It is killed, too, after hungNoPrimary: what it has committed is on its disk, as after any crash, and then its
 // position can be told, so that the operator decides with all positions on the table and gives up nothing.
 //
+// One that refuses the agent's login is not killed for that: all may do so at once, and serve.
+//
 // As long as a Primary component counts it, its group waits for it, and it may only be slow: it is told. One that never answered
 // may be at work, with a long log to replay. On a volume that does not answer a kill brings nothing: the next server would hang as
 // well. And when no other member answers, the fault may be the network's.
@@ -56,6 +60,6 @@ func JudgeHang(h Hang) (hung, kill bool) {
 		return p.ClusterUUID != h.UUID || len(p.Members) == 0 || slices.Contains(p.Members, h.Self)
 	})
 	needless := len(others) > 0 && !counted
-	alone := len(others) == 0 && len(h.Peers) > 0 && h.Silent > hungNoPrimary
+	alone := !h.Refused && len(others) == 0 && len(h.Peers) > 0 && h.Silent > hungNoPrimary
 	return true, h.Answered && h.VolumeAnswers && (needless || alone)
 }

@@ -40,8 +40,13 @@ func TestJudgeHang(t *testing.T) {
 			h.Silent = hungNoPrimary + 1
 			h.Peers = primary("b", func(p *agentapi.PeerView) { p.Component, p.Members = galera.ComponentNonPrimary, []string{"b"} })
 		}, true, true},
-		"no peer answers, for long": {func(h *Hang) { h.Silent, h.Peers = hungNoPrimary+1, nil }, true, false},
-		"it is counted, for long":   {func(h *Hang) { h.Silent, h.Peers = hungNoPrimary+1, view("b", "a", "b") }, true, false},
+		"it refuses the login, and no peer is Primary, for long": {func(h *Hang) {
+			h.Silent, h.Refused = hungNoPrimary+1, true
+			h.Peers = primary("b", func(p *agentapi.PeerView) { p.Component, p.Members = galera.ComponentNonPrimary, []string{"b"} })
+		}, true, false},
+		"it refuses the login, and the group goes on without it": {func(h *Hang) { h.Refused = true }, true, true},
+		"no peer answers, for long":                              {func(h *Hang) { h.Silent, h.Peers = hungNoPrimary+1, nil }, true, false},
+		"it is counted, for long":                                {func(h *Hang) { h.Silent, h.Peers = hungNoPrimary+1, view("b", "a", "b") }, true, false},
 		"no peer is Primary, for long, and the volume does not answer": {func(h *Hang) {
 			h.Silent, h.VolumeAnswers = hungNoPrimary+1, false
 			h.Peers = primary("b", func(p *agentapi.PeerView) { p.Component, p.Members = galera.ComponentNonPrimary, []string{"b"} })

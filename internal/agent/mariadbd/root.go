@@ -2,6 +2,7 @@ package mariadbd
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,6 +36,7 @@ type Root struct {
 	busy         bool
 	retryAt      time.Time
 	problem      string
+	failure      *agentapi.Failure // why the server refuses to set it, nil when it does not
 }
 
 // KeepRoot sets root's password where it is another one. It returns how long the one before is accepted yet, 0 when it is not.
@@ -78,8 +80,10 @@ func (r *Root) Check(settled func()) {
 			if err != nil {
 				r.retryAt = time.Now().Add(rootAgain)
 				r.loop.Logger.Warn("root's password could not be set", "error", err)
+				r.refused(err)
 				return
 			}
+			r.failure = nil
 			r.applied, r.problem, r.again = hash, "", time.Time{}
 			if left > 0 {
 				r.again = time.Now().Add(min(left, rootLook))
@@ -88,6 +92,22 @@ func (r *Root) Check(settled func()) {
 		})
 	}()
 }
+
+// refused notes the server's answer to statements that trying again does not help.
+func (r *Root) refused(err error) {
+	var refused accounts.Refused
+	if !errors.As(err, &refused) {
+		return
+	}
+	r.failure = &agentapi.Failure{Reason: agentapi.FailureRoot, At: time.Now(),
+		Message: "the server refuses to set root's password: " + refused.Message}
+}
+
+// Rest is called on a member that does not set the password: another one does.
+func (r *Root) Rest() { r.failure = nil }
+
+// Failure is why the server refuses to set the password, nil when it does not.
+func (r *Root) Failure() *agentapi.Failure { return r.failure }
 
 // Password reads root's password, "" while there is none. Safe for concurrent use.
 func (r *Root) Password() string {

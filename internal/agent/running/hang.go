@@ -7,6 +7,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
+	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
@@ -20,6 +21,32 @@ type hanging struct {
 	heardAt, since time.Time
 	answered       bool
 	hung           bool
+}
+
+// readings are attempts to read the status of the running mariadbd.
+type readings struct {
+	missed int // in a row that failed
+	// refused is the server's answer to the last login, "" when it was taken, or when there was no answer; since is when the server
+	// began to refuse.
+	refused string
+	since   time.Time
+}
+
+func (r *readings) failed(err error, now time.Time) {
+	if r.refused == "" {
+		r.since = now
+	}
+	r.missed++
+	r.refused = wsrep.Refusal(err)
+}
+
+// LoginFailure describes a mariadbd that refuses the agent's login, nil while it does not.
+func (r *readings) LoginFailure() *agentapi.Failure {
+	if r.refused == "" || r.missed < missedMost {
+		return nil
+	}
+	return &agentapi.Failure{Reason: agentapi.FailureLogin, At: r.since,
+		Message: "mariadbd runs and refuses the agent's login: " + r.refused}
 }
 
 // WatchHang follows the silence of the running mariadbd. inTransfer is true while a state transfer is awaited or running, which
@@ -39,7 +66,8 @@ func (r *Room) WatchHang(now time.Time, inTransfer bool) {
 	if r.Leaving() {
 		return
 	}
-	hung, kill := lifecycle.JudgeHang(lifecycle.Hang{Silent: now.Sub(h.since), Answered: h.answered, Self: r.name, UUID: r.Position.UUID,
+	hung, kill := lifecycle.JudgeHang(lifecycle.Hang{Silent: now.Sub(h.since), Answered: h.answered, Refused: r.refused != "",
+		Self: r.name, UUID: r.Position.UUID,
 		Peers: r.group.Views, VolumeAnswers: r.volume.Answers(now.Add(-2 * volume.TryEvery))})
 	if hung && !h.hung {
 		r.loop.Logger.Warn("mariadbd does not answer", "pid", r.Proc.PID, "since", h.heardAt)
@@ -53,7 +81,7 @@ func (r *Room) WatchHang(now time.Time, inTransfer bool) {
 
 // killHung kills a mariadbd that the Primary component does not list, or whose position a recovery needs (lifecycle.JudgeHang).
 func (r *Room) killHung(now time.Time) {
-	f := r.HungFailure()
+	f := &agentapi.Failure{Reason: agentapi.FailureHung, At: r.hang.since, Message: silence(r)}
 	why := "no node is Primary, and recovery needs its position"
 	if len(lifecycle.PrimaryPeers(r.group.Views)) > 0 {
 		why = "the Primary component does not list it as a member"
@@ -73,9 +101,13 @@ func (r *Room) Silent() bool { return r.Proc != nil && r.Status == nil && r.hang
 // HungFailure describes a mariadbd that does not answer, nil while it answers.
 func (r *Room) HungFailure() *agentapi.Failure {
 	h := r.hang
-	if r.Proc == nil || !h.hung || r.GivenUp {
+	if r.Proc == nil || !h.hung || r.GivenUp || r.refused != "" {
 		return nil
 	}
-	return &agentapi.Failure{Reason: agentapi.FailureHung, At: h.since, Message: fmt.Sprintf(
-		"mariadbd (process %d) runs and has not answered on its socket since %s", r.Proc.PID, h.heardAt.UTC().Format(time.RFC3339))}
+	return &agentapi.Failure{Reason: agentapi.FailureHung, At: h.since, Message: silence(r)}
+}
+
+func silence(r *Room) string {
+	return fmt.Sprintf("mariadbd (process %d) runs and has not answered on its socket since %s", r.Proc.PID,
+		r.hang.heardAt.UTC().Format(time.RFC3339))
 }

@@ -8,10 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/galera-operator/galera-operator/internal/agent/agenttest"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
+	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -80,6 +83,36 @@ func TestHungServerSaysWhy(t *testing.T) {
 		if f := r.Attempts.Failure; f == nil || !strings.HasSuffix(f.Message, want) {
 			t.Errorf("want %q, got %+v", want, f)
 		}
+	}
+}
+
+// TestRefusedLogin: a server that answers and refuses the agent is reported as that, at once, and is not killed as one that hangs.
+func TestRefusedLogin(t *testing.T) {
+	r, _ := silent(t, 5*lifecycle.HungAfter)
+	r.group.Views = map[string]agentapi.PeerView{"shop-1": {Name: "shop-1", Component: galera.ComponentNonPrimary}}
+	refusal := &mysql.MySQLError{Number: 1045, Message: "Access denied for user 'mysql'@'localhost'"}
+	r.Missed(refusal)
+	if r.LoginFailure() != nil {
+		t.Error("one answer is no trend")
+	}
+	for range missedMost {
+		r.Missed(refusal)
+	}
+	r.WatchHang(time.Now(), false)
+	if f := r.LoginFailure(); f == nil || f.Reason != agentapi.FailureLogin || !strings.Contains(f.Message, "Access denied") {
+		t.Errorf("%+v", f)
+	}
+	if r.HungFailure() != nil || !agenttest.Runs(r.Proc) {
+		t.Errorf("%+v", r.HungFailure())
+	}
+	r.Missed(context.DeadlineExceeded)
+	if r.LoginFailure() != nil || r.HungFailure() == nil {
+		t.Error("it is silent now")
+	}
+	r.Missed(refusal)
+	r.Heard(time.Now(), wsrep.Status{}, "")
+	if r.LoginFailure() != nil {
+		t.Error("it takes the login again")
 	}
 }
 

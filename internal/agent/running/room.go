@@ -69,8 +69,8 @@ type Room struct {
 	// have ended then.
 	DownSince time.Time
 
-	ended  *agentapi.Ended // the last run, when it ended without leaving its component
-	missed int             // readings in a row that failed
+	ended *agentapi.Ended // the last run, when it ended without leaving its component
+	readings
 
 	name   string
 	take   func(mariadbd.Handed) (*mariadbd.Process, error)
@@ -105,13 +105,13 @@ func New(loop room.Loop, name string, table *procs.Table, conn connCloser, volum
 func (r *Room) Began(run Run, proc *mariadbd.Process) {
 	r.Proc, r.Run, r.Position = proc, run, run.From
 	r.hang = hanging{heardAt: time.Now(), since: time.Now()}
-	r.Status, r.missed = nil, 0
+	r.Status, r.readings = nil, readings{}
 	r.View.Exited()
 }
 
 // Missed counts a reading of the status that failed.
-func (r *Room) Missed() {
-	r.missed++
+func (r *Room) Missed(err error) {
+	r.failed(err, time.Now())
 	if r.missed >= missedMost && r.Status != nil {
 		r.Status = nil
 		r.events.Changed()
@@ -122,7 +122,7 @@ func (r *Room) Missed() {
 // did not answer.
 func (r *Room) Heard(asked time.Time, s wsrep.Status, version string) (first bool) {
 	first = r.Status == nil
-	r.missed, r.hang = 0, hanging{heardAt: time.Now(), since: time.Now(), answered: true}
+	r.readings, r.hang = readings{}, hanging{heardAt: time.Now(), since: time.Now(), answered: true}
 	next := s.Server
 	next.StartedAt, next.Version = r.Proc.StartedAt, version
 	next.Members = r.View.Members(next, asked)
@@ -175,7 +175,7 @@ func (r *Room) Exited() (run Run, exit mariadbd.Exit, orderly bool) {
 	if !orderly {
 		r.DownSince = time.Now()
 	}
-	r.Proc, r.Status, r.Run = nil, nil, Run{}
+	r.Proc, r.Status, r.Run, r.readings = nil, nil, Run{}, readings{}
 	r.View.Exited()
 	r.loop.Logger.Info("mariadbd has ended", "code", exit.Code, "signal", int(exit.Signal), "asked", run.Stopping)
 	return run, exit, orderly

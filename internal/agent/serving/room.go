@@ -4,6 +4,8 @@ package serving
 
 import (
 	"cmp"
+	"context"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
 	"github.com/galera-operator/galera-operator/internal/agent/config"
@@ -18,6 +20,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
+
+// ownEvery is how often the agent's own account is checked.
+const ownEvery = 10 * time.Second
 
 // Rooms are those a serving member has to do with.
 type Rooms struct {
@@ -37,13 +42,23 @@ type Room struct {
 	Upgrade mariadbd.Upgrade
 
 	firstRun firstRun
+	own      own
 	loop     room.Loop
 	markers  datadir.Markers
 	events   Events
 }
 
-// Events are what the room tells the loop.
+// own is the state of the checks of the agent's own account.
+type own struct {
+	busy bool
+	next time.Time
+}
+
+// Events are what the room tells the loop, and has done.
 type Events struct {
+	// KeepOwn restores the agent's own account on the member's server, and returns what it restored; ForgetOwn ends that.
+	KeepOwn   func(context.Context) (restored string, err error)
+	ForgetOwn func()
 	// Judge is called when what the server waited for is there.
 	Judge func()
 }
@@ -61,11 +76,16 @@ func New(loop room.Loop, dir string, root mariadbd.Root, upgrade mariadbd.Upgrad
 }
 
 // Began is called for a new run.
-func (r *Room) Began() { r.firstRun = firstRun{} }
+func (r *Room) Began() {
+	r.firstRun = firstRun{}
+	r.own.next = time.Time{}
+	go r.events.ForgetOwn() // its connection was to the server before
+}
 
 // Tick does what is to be done now and then.
 func (r *Room) Tick() {
 	r.LoadCertificates()
+	r.checkOwn(time.Now())
 	r.CheckRoot()
 	r.CheckUpgrade()
 }
@@ -74,6 +94,7 @@ func (r *Room) Tick() {
 func (r *Room) CheckRoot() {
 	r.Root.Look()
 	if !r.Run.Serves() || r.Run.Status.Index != 0 || r.Run.Stopping {
+		r.Root.Rest()
 		return
 	}
 	proc := r.Run.Proc
@@ -82,6 +103,30 @@ func (r *Room) CheckRoot() {
 			r.finishInitialise()
 		}
 	})
+}
+
+// checkOwn restores the agent's own account where an import has removed it: each member does so for itself. It begins with the first
+// answer of a server, so that a session is open before anything can happen to the account.
+func (r *Room) checkOwn(now time.Time) {
+	if r.Run.Proc == nil || r.Run.Stopping || r.own.busy || now.Before(r.own.next) {
+		return
+	}
+	if r.Run.Status == nil && r.Run.LoginFailure() == nil {
+		return
+	}
+	r.own.busy, r.own.next = true, now.Add(ownEvery)
+	go func() {
+		restored, err := r.events.KeepOwn(context.Background())
+		r.loop.Post(func() {
+			r.own.busy = false
+			switch {
+			case err != nil:
+				r.loop.Logger.Warn("the agent's own account could not be checked", "error", err)
+			case restored != "":
+				r.loop.Logger.Warn("own accounts were restored", "accounts", restored)
+			}
+		})
+	}()
 }
 
 // CheckUpgrade has the system tables upgraded where the server is of another series.

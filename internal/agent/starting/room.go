@@ -4,10 +4,12 @@ package starting
 
 import (
 	"errors"
+	"os"
 	"slices"
 	"syscall"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/accounts"
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
 	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
@@ -96,11 +98,17 @@ func (r *Room) launch(run running.Run, prepare func() error, args []string) {
 	run.Certs = certs.Run{Provider: r.Config.Output.ProviderTLS(), Clients: r.Config.Output.ClientTLS(), Pair: r.Certs.Installed()}
 	p := r.places
 	command := mariadbd.Command{Path: r.Image.Mariadbd, Env: mariadbd.Env(p), Dir: p.Data, Log: r.events.Line}
+	user := r.member.User
 	serverArgs, cacheArgs, wait := mariadbd.Args(p), r.Cache.Args(r.cacheWish()), r.Volume.After()
 	go func() {
 		wait()
-		command.Args = slices.Concat(serverArgs, cacheArgs(), args)
-		proc, err := mariadbd.Launch(r.Table, p, command, prepare)
+		command.Args = slices.Concat(serverArgs, cacheArgs(), []string{"--init-file=" + p.InitFile()}, args)
+		proc, err := mariadbd.Launch(r.Table, p, command, func() error {
+			if err := os.WriteFile(p.InitFile(), []byte(accounts.InitFile(user)), 0o600); err != nil {
+				return err
+			}
+			return prepare()
+		})
 		r.loop.Post(func() { r.onLaunched(run, proc, err) })
 	}()
 }

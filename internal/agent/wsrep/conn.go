@@ -38,7 +38,7 @@ func Open(socket, user string) (*Conn, error) {
 		return nil, err
 	}
 	db := sql.OpenDB(connector)
-	db.SetMaxOpenConns(3)
+	db.SetMaxOpenConns(4) // one is that of accounts.Own
 	db.SetMaxIdleConns(1)
 	return &Conn{db: db}, nil
 }
@@ -151,6 +151,15 @@ func (c *Conn) provider(ctx context.Context, option, text, typed string) error {
 		err = c.exec(ctx, fmt.Sprintf("SET GLOBAL wsrep_provider_%s = %s", strings.ReplaceAll(option, ".", "_"), typed))
 	}
 	return err
+}
+
+// Refusal is the server's answer to a login or a question that it does not take, "" for any other error: it runs then, and is not silent.
+func Refusal(err error) string {
+	var refused *mysql.MySQLError
+	if !errors.As(err, &refused) {
+		return ""
+	}
+	return refused.Error()
 }
 
 // commitTime is how long commits that are under way are left to end by themselves.

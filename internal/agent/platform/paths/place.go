@@ -46,6 +46,9 @@ func (p Places) TransferNotes() string { return filepath.Join(p.Run, "transfers"
 // UpgradeCnf is the option file mariadb-upgrade logs in with.
 func (p Places) UpgradeCnf() string { return filepath.Join(p.Run, "upgrade.cnf") }
 
+// InitFile is what mariadbd reads when it starts, before it takes connections.
+func (p Places) InitFile() string { return filepath.Join(p.Run, "init.sql") }
+
 // Socket is mariadbd's unix socket.
 func (p Places) Socket() string { return filepath.Join(p.Run, "mysqld.sock") }
 
