@@ -111,7 +111,7 @@ type BootstrapCluster struct {
 	StoreRef LocalName `json:"storeRef"`
 	// rateLimit is the most that is read from the source's node, in bytes per second, for instance 50Mi. At least 64Ki. Default: no limit.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="quantity(self).compareTo(quantity('64Ki')) >= 0",message="rateLimit must be at least 64Ki (bytes per second)"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('64Ki')) >= 0",message="rateLimit must be at least 64Ki (bytes per second)"
 	RateLimit *resource.Quantity `json:"rateLimit,omitempty"`
 }
 

@@ -25,6 +25,8 @@ const (
 	// ConditionUpToDate is True when every node runs with what the spec and this operator ask for, and every agent is the operator's. It is
 	// False while a restart or the replacement of an agent waits for a maintenance window: the cluster is Ready meanwhile.
 	ConditionUpToDate = "UpToDate"
+	// ConditionDurable is True when the settings put an acknowledged write on the disk of the node that acknowledged it.
+	ConditionDurable = "Durable"
 	// ConditionPointInTimeRecoverable is True when the archive of the binary log goes on from a backup without a gap, and keeps up. It
 	// is there with spec.backup.pointInTime only.
 	ConditionPointInTimeRecoverable = "PointInTimeRecoverable"
@@ -46,6 +48,10 @@ const (
 	ReasonUpToDate           = "UpToDate"
 	ReasonUpdating           = "Updating"
 	ReasonMaintenancePending = "MaintenancePending"
+
+	// Reasons of Durable.
+	ReasonDurable     = "Durable"
+	ReasonFlushedLate = "FlushedLate"
 
 	// Problems with the environment: certificates, volumes, hosts, images and settings.
 	ReasonIssuerNotFound       = "IssuerNotFound"

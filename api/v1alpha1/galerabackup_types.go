@@ -86,7 +86,7 @@ const (
 // GaleraBackupSpec says what to back up.
 //
 // +kubebuilder:validation:XValidation:rule="self.verify != 'Restore' || has(self.identitySecretRef)",message="verify: Restore needs identitySecretRef: a Secret with the private key of one of the store's recipients"
-// +kubebuilder:validation:XValidation:rule="self.clusterRef == oldSelf.clusterRef && self.storeRef == oldSelf.storeRef && self.method == oldSelf.method && self.compression == oldSelf.compression && has(self.rateLimit) == has(oldSelf.rateLimit) && (!has(self.rateLimit) || quantity(self.rateLimit).compareTo(quantity(oldSelf.rateLimit)) == 0)",message="a backup cannot be changed, except for deletionPolicy, verify and identitySecretRef: create another GaleraBackup"
+// +kubebuilder:validation:XValidation:rule="self.clusterRef == oldSelf.clusterRef && self.storeRef == oldSelf.storeRef && self.method == oldSelf.method && self.compression == oldSelf.compression && has(self.rateLimit) == has(oldSelf.rateLimit) && (!has(self.rateLimit) || quantity(string(self.rateLimit)).compareTo(quantity(string(oldSelf.rateLimit))) == 0)",message="a backup cannot be changed, except for deletionPolicy, verify and identitySecretRef: create another GaleraBackup"
 type GaleraBackupSpec struct {
 	// clusterRef is the GaleraCluster.
 	// +required
@@ -107,7 +107,7 @@ type GaleraBackupSpec struct {
 	Compression string `json:"compression,omitempty"`
 	// rateLimit is the most that is read from the node, in bytes per second, for instance 50Mi. At least 64Ki. Default: no limit.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="quantity(self).compareTo(quantity('64Ki')) >= 0",message="rateLimit must be at least 64Ki (bytes per second)"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('64Ki')) >= 0",message="rateLimit must be at least 64Ki (bytes per second)"
 	RateLimit *resource.Quantity `json:"rateLimit,omitempty"`
 	// deletionPolicy says what happens to the stored data when this object is deleted: Retain keeps them, Delete removes them. The
 	// store's retention removes only backups with Delete. Default: Retain.

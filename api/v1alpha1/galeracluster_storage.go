@@ -10,7 +10,7 @@ type StorageSpec struct {
 	// StorageClass allows it (allowVolumeExpansion); no node is restarted. If an expansion is impossible, size can
 	// be set back to status.volumeSize.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="quantity(self).compareTo(quantity('256Mi')) >= 0",message="size must be at least 256Mi: an empty database with its write-set cache needs that much"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('256Mi')) >= 0",message="size must be at least 256Mi: an empty database with its write-set cache needs that much"
 	Size resource.Quantity `json:"size"`
 
 	// storageClassName of the volumes. Default: the default StorageClass.

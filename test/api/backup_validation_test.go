@@ -61,6 +61,8 @@ func TestBackupAdmission(t *testing.T) {
 		"keep none":                   {store, `{s3: {bucket: bbb}, encryption: {recipients: [KEY]}, retention: {keepLast: 0}}`, "should be greater than or equal to 1"},
 		"a backup":                    {backup, `{clusterRef: {name: shop}, storeRef: {name: offsite}}`, ""},
 		"a backup of nothing":         {backup, `{storeRef: {name: offsite}}`, "spec.clusterRef: Required value"},
+		"a rate as a number":          {backup, `{clusterRef: {name: shop}, storeRef: {name: offsite}, rateLimit: 65536}`, ""},
+		"a crawl as a number":         {backup, `{clusterRef: {name: shop}, storeRef: {name: offsite}, rateLimit: 1024}`, "rateLimit must be at least 64Ki"},
 		"a crawl":                     {backup, `{clusterRef: {name: shop}, storeRef: {name: offsite}, rateLimit: 1Ki}`, "rateLimit must be at least 64Ki"},
 		"a snapshot":                  {backup, `{clusterRef: {name: shop}, storeRef: {name: offsite}, method: Snapshot}`, `supported values: "Stream"`},
 		"with gzip":                   {backup, `{clusterRef: {name: shop}, storeRef: {name: offsite}, compression: Gzip}`, `supported values: "Zstd", "None"`},
@@ -107,6 +109,8 @@ func TestBackupImmutable(t *testing.T) {
 		"another test":                {backup, `{clusterRef: {name: a}, storeRef: {name: s}}`, `{clusterRef: {name: a}, storeRef: {name: s}, verify: Checksum}`, ""},
 		"another rate":                {backup, `{clusterRef: {name: a}, storeRef: {name: s}, rateLimit: 1Mi}`, `{clusterRef: {name: a}, storeRef: {name: s}, rateLimit: 2Mi}`, "a backup cannot be changed"},
 		"the same rate":               {backup, `{clusterRef: {name: a}, storeRef: {name: s}, rateLimit: 1Mi}`, `{clusterRef: {name: a}, storeRef: {name: s}, rateLimit: 1024Ki}`, ""},
+		"the same rate in bytes":      {backup, `{clusterRef: {name: a}, storeRef: {name: s}, rateLimit: 1Mi}`, `{clusterRef: {name: a}, storeRef: {name: s}, rateLimit: 1048576}`, ""},
+		"another rate in bytes":       {backup, `{clusterRef: {name: a}, storeRef: {name: s}, rateLimit: 1048576}`, `{clusterRef: {name: a}, storeRef: {name: s}, rateLimit: 2Mi}`, "a backup cannot be changed"},
 		"without that rate":           {backup, `{clusterRef: {name: a}, storeRef: {name: s}, rateLimit: 1Mi}`, `{clusterRef: {name: a}, storeRef: {name: s}}`, "a backup cannot be changed"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -152,6 +156,7 @@ func TestBootstrapFrom(t *testing.T) {
 		"of all three":                  {``, func(map[string]any) {}, `{cluster: {name: shop, storeRef: {name: s}}, store: {name: b}, backup: {name: a}}`, "name exactly one of backup, store and cluster"},
 		"of a cluster, back in time":    {``, func(map[string]any) {}, `{cluster: {name: shop, storeRef: {name: s}}, pointInTime: {latest: true}}`, "pointInTime does not go with cluster"},
 		"of a cluster through nothing":  {``, func(map[string]any) {}, `cluster: {name: shop}`, "storeRef"},
+		"of one, with a number":         {``, func(map[string]any) {}, `cluster: {name: shop, namespace: prod, storeRef: {name: s}, rateLimit: 52428800}`, ""},
 		"of a cluster at a crawl":       {``, func(map[string]any) {}, `cluster: {name: shop, storeRef: {name: s}, rateLimit: 1Ki}`, "rateLimit must be at least 64Ki"},
 		"of a cluster on a path":        {``, func(map[string]any) {}, `cluster: {name: shop, namespace: "../x", storeRef: {name: s}}`, "namespace in body should match"},
 		"of another cluster, in time":   {`cluster: {name: shop, storeRef: {name: s}}`, restoring("Finding"), `cluster: {name: bar, storeRef: {name: s}}`, ""},

@@ -30,6 +30,8 @@ func TestAdmission(t *testing.T) {
 		"one node and an arbitrator":        {`{replicas: 1, storage: {size: 1Gi}, arbitrator: {enabled: true}}`, "two votes, of which neither could be lost"},
 		"eight nodes and an arbitrator":     {`{replicas: 8, storage: {size: 1Gi}, arbitrator: {enabled: true}}`, "replicas must be 2, 4 or 6"},
 		"no storage":                        {`{replicas: 3}`, "spec.storage: Required value"},
+		"size as a number":                  {`storage: {size: 10737418240}`, ""},
+		"tiny size as a number":             {`storage: {size: 1048576}`, "size must be at least 256Mi"},
 		"tiny storage":                      {`storage: {size: 1Mi}`, "size must be at least 256Mi"},
 		"preferred replication":             {`{storage: {size: 1Gi}, tls: {replication: Preferred}}`, `supported values: "Required", "Disabled"`},
 		"old TLS":                           {`{storage: {size: 1Gi}, tls: {minVersion: "1.1"}}`, `supported values: "1.2", "1.3"`},
@@ -162,8 +164,14 @@ func TestImmutable(t *testing.T) {
 func TestSizeIsSetBack(t *testing.T) {
 	ctx := context.Background()
 	const refused = "spec.storage.size: Invalid value"
-	for name, tc := range map[string]struct{ volumes, size, want string }{
+	for name, tc := range map[string]struct {
+		volumes string
+		size    any
+		want    string
+	}{
 		"to what they have":             {"1Gi", "1Gi", ""},
+		"in bytes":                      {"1Gi", int64(1 << 30), ""},
+		"below, in bytes":               {"1Gi", int64(1<<30 - 1), refused},
 		"the same, written otherwise":   {"1Gi", "1024Mi", ""},
 		"half-way":                      {"1Gi", "2Gi", ""},
 		"below":                         {"1Gi", "512Mi", refused},
