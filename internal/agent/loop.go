@@ -14,15 +14,18 @@ import (
 )
 
 // openVolume reads what an earlier run of the agent has left. The ports answer meanwhile, and tell of a volume that does not.
-func (a *agent) openVolume() error {
-	opened, began := make(chan error, 1), time.Now()
-	go func() { opened <- a.initState() }()
+func (a *agent) openVolume() {
+	opened, began := make(chan struct{}), time.Now()
+	go func() {
+		a.initState()
+		close(opened)
+	}()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
 		select {
-		case err := <-opened:
-			return err
+		case <-opened:
+			return
 		case <-tick.C:
 			a.vitals.Beat()
 			if pending := time.Since(began); pending > volume.FrozenAfter {
@@ -34,16 +37,14 @@ func (a *agent) openVolume() error {
 	}
 }
 
-func (a *agent) initState() error {
+func (a *agent) initState() {
+	// A volume that is full or read-only is reported (volume.Watch); an agent that did not start would report nothing.
 	if err := os.MkdirAll(a.Places.State, 0o750); err != nil {
-		return err
+		a.Logger.Error("the state directory cannot be made", "error", err)
 	}
-	if err := a.orders.Open(a.Places.State); err != nil {
-		return err
-	}
+	a.orders.Open(a.Places.State)
 	a.gcache.Open()
 	a.group.Set(peers.PaceWaiting)
-	return nil
 }
 
 // loop turns until the agent has nothing left to do.

@@ -142,7 +142,7 @@ func (r *Room) Accept(o agentapi.Order, asked time.Time, reply ordering.Reply) {
 
 // begin carries out an order that is in the book.
 func (r *Room) begin(o agentapi.Order) {
-	r.Run.Attempts.Obey()
+	r.Run.Attempts.Obey(o.Kind)
 	r.Exam.RetryAt = time.Time{}
 	if r.Orders.OutOfDate() {
 		return

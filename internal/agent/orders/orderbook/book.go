@@ -27,20 +27,24 @@ type Book struct {
 	content orders.Content // the loop's
 	disk    orders.Content // the worker's
 	damaged error
+	unsaved error
+	write   func(path string, data []byte, mode os.FileMode) error
 	now     func() time.Time
 }
 
 // Edit changes what the book says; it returns false when there is nothing to change.
 type Edit func(*orders.Content) bool
 
-// Open reads the book in dir. Orders that were being carried out when the agent died are over:
-// nothing is ever carried out because of what the book says. A damaged book is kept as it is;
-// see Damaged.
-func Open(dir string, now func() time.Time) (*Book, error) {
-	b := &Book{path: filepath.Join(dir, bookFile), now: now}
+// Open reads the book in dir. Orders that were being carried out when the agent died are over: nothing is ever carried out because of
+// what the book says. A volume that cannot record that, because it is full or read-only, does not keep the agent from starting: see
+// Unsaved. A damaged book is kept as it is; see Damaged.
+func Open(dir string, now func() time.Time) *Book { return openBook(dir, now, datadir.WriteFile) }
+
+func openBook(dir string, now func() time.Time, write func(string, []byte, os.FileMode) error) *Book {
+	b := &Book{path: filepath.Join(dir, bookFile), now: now, write: write}
 	data, err := os.ReadFile(b.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return b, nil
+		return b
 	}
 	if err == nil {
 		err = json.Unmarshal(data, &b.content)
@@ -48,19 +52,18 @@ func Open(dir string, now func() time.Time) (*Book, error) {
 	if err != nil {
 		b.content = orders.Content{}
 		b.damaged = fmt.Errorf("order book %s: %w", b.path, err)
-		return b, nil
+		return b
 	}
-	err = b.endInterrupted()
-	b.disk = b.content
-	return b, err
+	if b.content.Interrupt(b.now()) {
+		b.unsaved = b.save(b.content)
+	}
+	b.disk = b.content // the next change that can be written brings the whole content to the disk
+	return b
 }
 
-func (b *Book) endInterrupted() error {
-	if !b.content.Interrupt(b.now()) {
-		return nil
-	}
-	return b.save(b.content)
-}
+// Unsaved returns why the end of an interrupted order could not be written, nil when it could. It is in memory only: an agent that
+// starts later ends the order again.
+func (b *Book) Unsaved() error { return b.unsaved }
 
 // Damaged says why the book cannot be used, nil when it can. Nothing is written to a damaged book.
 func (b *Book) Damaged() error { return b.damaged }
@@ -121,5 +124,5 @@ func (b *Book) save(c orders.Content) error {
 	if err != nil {
 		return err
 	}
-	return datadir.WriteFile(b.path, data, 0o600)
+	return b.write(b.path, data, 0o600)
 }

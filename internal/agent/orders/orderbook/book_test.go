@@ -1,12 +1,15 @@
 package orderbook
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -22,11 +25,37 @@ func fixed() time.Time { return time.Unix(1000, 0).UTC() }
 
 func open(t *testing.T, dir string) *Book {
 	t.Helper()
-	b, err := Open(dir, fixed)
-	if err != nil {
+	b := Open(dir, fixed)
+	if err := b.Unsaved(); err != nil {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// TestOpenOnAFullVolume: an interrupted order is over in memory, and the next change that can be written records it.
+func TestOpenOnAFullVolume(t *testing.T) {
+	dir := t.TempDir()
+	b := open(t, dir)
+	if err := do(b, b.Accept(order(agentapi.OrderBootstrap, at17))); err != nil {
+		t.Fatal(err)
+	}
+	full := openBook(dir, fixed, func(string, []byte, os.FileMode) error { return syscall.ENOSPC })
+	if !errors.Is(full.Unsaved(), syscall.ENOSPC) || full.Damaged() != nil {
+		t.Errorf("unsaved: %v, damaged: %v", full.Unsaved(), full.Damaged())
+	}
+	if c := full.Content(); c.Find("x").State != agentapi.OrderFailed || c.HighestEpoch != 5 {
+		t.Errorf("%+v", c)
+	}
+	if err := do(full, full.SetLineage(galera.FirstLine(galera.Line{Epoch: 5, Start: at17}))); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("a change on a full volume: %v", err)
+	}
+	full.write = datadir.WriteFile
+	if err := do(full, full.SetLineage(galera.FirstLine(galera.Line{Epoch: 5, Start: at17}))); err != nil {
+		t.Fatal(err)
+	}
+	if c := open(t, dir).Content(); c.Find("x").State != agentapi.OrderFailed || c.Lineage.Epoch != 5 {
+		t.Errorf("on the disk: %+v", c)
+	}
 }
 
 func TestBookRemembersAcrossRestarts(t *testing.T) {

@@ -42,16 +42,16 @@ type Room struct {
 func New(loop room.Loop, volume *volume.Volume) Room { return Room{loop: loop, volume: volume} }
 
 // Open reads the book in dir. It blocks while the volume does not answer.
-func (r *Room) Open(dir string) error {
-	book, err := orderbook.Open(dir, time.Now)
-	if err != nil {
-		return err
-	}
+func (r *Room) Open(dir string) {
+	book := orderbook.Open(dir, time.Now)
 	if why := book.Damaged(); why != nil {
 		r.loop.Logger.Error("the order book cannot be read; orders are refused", "error", why)
 	}
+	if why := book.Unsaved(); why != nil {
+		r.loop.Logger.Error("the order book cannot be written", "error", why)
+		r.volume.Suspect()
+	}
 	r.Book = book
-	return nil
 }
 
 // Record writes a change of the book: it says it from the moment done is called.
