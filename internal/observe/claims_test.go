@@ -2,10 +2,14 @@ package observe
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
@@ -41,6 +45,61 @@ func TestVolumeSize(t *testing.T) {
 			}
 			if got := VolumeSize(f).String(); got != tc.want {
 				t.Errorf("got %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestMistypedStorageClass: what to do about a class that does not exist, and about the claim that asks for it after the spec was corrected.
+// Claims are never said to hold no data when they may.
+func TestMistypedStorageClass(t *testing.T) {
+	const left, other = "claim data-shop-0 asks for the StorageClass \"mistyped\"", "kubectl delete pvc -l galera-operator.io/cluster=shop -n demo --wait=false"
+	claim := func(class, volume string) *corev1.PersistentVolumeClaim {
+		p := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data-shop-0"}}
+		p.Spec.StorageClassName, p.Spec.VolumeName, p.Status.Phase = &class, volume, corev1.ClaimPending
+		if volume != "" {
+			p.Status.Phase = corev1.ClaimBound
+		}
+		return p
+	}
+	for name, tc := range map[string]struct {
+		class string
+		claim *corev1.PersistentVolumeClaim
+		uuid  string
+		want  []string
+		not   string
+	}{
+		"mistyped":                 {"mistyped", claim("mistyped", ""), "", []string{"does not exist; create it", other}, "data-shop-0"},
+		"mistyped, no claim yet":   {"mistyped", nil, "", []string{other}, ""},
+		"the class was deleted":    {"mistyped", claim("mistyped", "pv-1"), "", []string{"create it"}, "delete"},
+		"the cluster has a past":   {"mistyped", claim("mistyped", ""), "u", []string{"create it"}, "delete"},
+		"corrected":                {"fast", claim("mistyped", ""), "", []string{left, "kubectl delete pvc data-shop-0 -n demo --wait=false"}, "-l "},
+		"corrected to the default": {"", claim("mistyped", ""), "", []string{left}, ""},
+		"bound long ago":           {"fast", claim("mistyped", "pv-1"), "", nil, ""},
+		"all is well":              {"fast", claim("fast", ""), "", nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			live := fake.NewClientBuilder().WithObjects(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast",
+				Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}}}).Build()
+			f := Facts{Cluster: &v1alpha1.GaleraCluster{}, Claims: map[string]*corev1.PersistentVolumeClaim{}, Pods: map[string]*corev1.Pod{"shop-0": {Status: corev1.PodStatus{
+				Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse}}}}}}
+			f.Cluster.Name, f.Cluster.Namespace, f.Cluster.Status.Replicas, f.Cluster.Status.ClusterUUID = "shop", "demo", 1, tc.uuid
+			if tc.class != "" {
+				f.Cluster.Spec.Storage.StorageClassName = &tc.class
+			}
+			if tc.claim != nil {
+				f.Claims[tc.claim.Name] = tc.claim
+			}
+			if err := (Readers{Live: live}).storageClass(t.Context(), &f); err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(f.StorageClassProblem, want) {
+					t.Errorf("%q lacks %q", f.StorageClassProblem, want)
+				}
+			}
+			if tc.want == nil && f.StorageClassProblem != "" || tc.not != "" && strings.Contains(f.StorageClassProblem, tc.not) {
+				t.Errorf("%q", f.StorageClassProblem)
 			}
 		})
 	}

@@ -206,10 +206,14 @@ func (r Readers) storageClass(ctx context.Context, f *Facts) error {
 	if !waitingForVolumes(f) {
 		return nil
 	}
+	if left, err := r.leftover(ctx, *f); err != nil || left != "" {
+		f.StorageClassProblem = left
+		return err
+	}
 	if name := f.Cluster.Spec.Storage.StorageClassName; name != nil && *name != "" {
 		err := r.Live.Get(ctx, client.ObjectKey{Name: *name}, &storagev1.StorageClass{})
 		if apierrors.IsNotFound(err) {
-			f.StorageClassProblem = fmt.Sprintf("the StorageClass %q does not exist; create it, or create the cluster with an existing one", *name)
+			f.StorageClassProblem = fmt.Sprintf("the StorageClass %q does not exist; create it%s", *name, orAnotherClass(*f))
 			return nil
 		}
 		return err
