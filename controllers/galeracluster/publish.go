@@ -91,7 +91,7 @@ func (pub publisher) publish(ctx context.Context, f observe.Facts, seen map[stri
 	var objects []client.Object
 
 	given.config = published(f.Config)
-	if validate.Settings(c) == nil && (!c.Paused() || given.config.Revision == "") {
+	if validate.Settings(c, given.config) == nil && (!c.Paused() || given.config.Revision == "") {
 		given.config = pub.rendered(f, seen, resources.Encryption(given.config.TLS))
 	}
 	if given.config.Revision != "" {

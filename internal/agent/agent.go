@@ -34,6 +34,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/agent/metrics"
 	"github.com/galera-operator/galera-operator/internal/agent/metrics/mysqld"
+	"github.com/galera-operator/galera-operator/internal/agent/orders"
 	"github.com/galera-operator/galera-operator/internal/agent/orders/commands"
 	"github.com/galera-operator/galera-operator/internal/agent/orders/ordering"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
@@ -120,9 +121,7 @@ func start(ctx context.Context, o Options, before *handover.State) (*agent, erro
 	if err := a.serve(ctx); err != nil {
 		return nil, err
 	}
-	if err := a.openVolume(); err != nil {
-		return nil, err
-	}
+	a.openVolume()
 	a.image.ReadVersions(ctx)
 	if before != nil {
 		if err := a.handover.Load(before); err != nil {
@@ -212,7 +211,7 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 	a.config = config.New(loop, o.Places, member, &a.image, &a.table, conn, config.Events{Taken: a.onConfig, Applied: a.updateSubject})
 	a.orders = ordering.New(loop, &a.volume)
 	a.run = running.New(loop, o.Name, &a.table, conn, &a.volume, &a.group, running.Events{Changed: a.updateSubject, Line: a.serverLine})
-	a.exam = examine.New(loop, o.Places, o.Address, &a.image, &a.table, &a.volume, &a.run.Attempts, func() bool { return a.orders.Content().Held })
+	a.exam = examine.New(loop, o.Places, o.Address, &a.image, &a.table, &a.volume, &a.run.Attempts, func() orders.Content { return a.orders.Content() })
 	a.joiner = joiner.New(loop, o.Places, o.Address, silence, joiner.Rooms{
 		Run: &a.run, Group: &a.group, Volume: &a.volume, Config: &a.config, Image: &a.image, Exam: &a.exam}, joiner.Events{Judge: a.judgeServer})
 	a.donor = donor.New(loop, o.Places, &a.run, &a.config, answers)

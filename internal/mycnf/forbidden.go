@@ -14,6 +14,7 @@ const (
 	reasonLog         = "the server's log goes to the container's output"
 	reasonSafety      = "it would let a node start with damaged, hidden or unprotected data"
 	reasonPasswords   = "it is OFF: a node that refuses the hash of a password does so alone, and the other nodes create the account"
+	reasonFilters     = "with a filter of what is replicated, nodes would hold different data"
 	reasonShortened   = "write the setting's name in full: shortened names could mean one that belongs to the operator"
 	reasonMalformed   = "it is not the name of a setting"
 )
@@ -26,6 +27,11 @@ var owned = map[string]string{
 	"networking": reasonPlaces, "extra-port": reasonPlaces,
 	"innodb-data-home-dir": reasonPlaces, "innodb-log-group-home-dir": reasonPlaces,
 	"innodb-undo-directory": reasonPlaces, "aria-log-dir-path": reasonPlaces, "log-basename": reasonPlaces,
+	"secure-file-priv": reasonPlaces, "general-log-file": reasonPlaces, "slow-query-log-file": reasonPlaces,
+	"log-slow-query-file": reasonPlaces, "log-bin-index": reasonPlaces, "log-tc": reasonPlaces, "log-ddl-recovery": reasonPlaces,
+	"relay-log": reasonPlaces, "relay-log-index": reasonPlaces, "relay-log-info-file": reasonPlaces, "master-info-file": reasonPlaces,
+	"slave-load-tmpdir": reasonPlaces, "innodb-tmpdir": reasonPlaces, "innodb-buffer-pool-filename": reasonPlaces,
+	"lc-messages-dir": reasonPlaces, "character-sets-dir": reasonPlaces,
 
 	"binlog-format": reasonWrites, "innodb-autoinc-lock-mode": reasonWrites,
 	"default-storage-engine": reasonWrites, "enforce-storage-engine": reasonWrites,
@@ -41,6 +47,12 @@ var owned = map[string]string{
 	"grant-tables": reasonSafety, "init-file": reasonSafety, "bootstrap": reasonSafety,
 	"innodb-force-recovery": reasonSafety, "innodb-read-only": reasonSafety, "innodb": reasonSafety,
 	"innodb-fast-shutdown": reasonSafety, "tc-heuristic-recover": reasonSafety, "innodb-doublewrite": reasonSafety,
+	"debug-no-sync": reasonSafety,
+
+	"replicate-do-db": reasonFilters, "replicate-ignore-db": reasonFilters, "replicate-rewrite-db": reasonFilters,
+	"replicate-do-table": reasonFilters, "replicate-ignore-table": reasonFilters,
+	"replicate-wild-do-table": reasonFilters, "replicate-wild-ignore-table": reasonFilters,
+	"binlog-do-db": reasonFilters, "binlog-ignore-db": reasonFilters,
 }
 
 // wsrepAllowed lists the wsrep settings a user may set: they tune, they do not decide who is a
@@ -101,4 +113,4 @@ func ForbiddenSetting(key string) (reason string, forbidden bool) {
 }
 
 // fullNames are whole settings whose names begin an owned one.
-var fullNames = []string{"log"}
+var fullNames = []string{"log", "log-bin", "general-log", "slow-query-log", "log-slow-query", "lc-messages", "debug"}

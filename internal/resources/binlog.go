@@ -18,7 +18,7 @@ func BinlogSettings() map[string]string {
 
 // BinlogRefused are further settings that would change what is in the binary log, or its GTIDs.
 func BinlogRefused() []string {
-	return []string{"wsrep_gtid_domain_id", "binlog_do_db", "binlog_ignore_db", "log_bin_index", "log_replica_updates", "binlog_storage_engine"}
+	return []string{"wsrep_gtid_domain_id", "log_replica_updates", "binlog_storage_engine"}
 }
 
 const (

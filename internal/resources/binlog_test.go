@@ -13,12 +13,12 @@ func TestBinlogSettings(t *testing.T) {
 	c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{
 		"max_connections": v1alpha1.NumberSetting(7), "sync-binlog": v1alpha1.NumberSetting(0),
 		"max_binlog_total_size": v1alpha1.TextSetting("1G")}
-	before := settings(c)
+	before := Settings(c)
 	if len(before) != 3 {
 		t.Errorf("without an archive: %v", before)
 	}
 	c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
-	have := settings(c)
+	have := Settings(c)
 	for name, want := range map[string]string{"log_bin": "binlog", "wsrep_gtid_mode": "ON", "log_slave_updates": "ON", "gtid_domain_id": LocalDomain, "max_connections": "7", "sync-binlog": "0", "max_binlog_total_size": "1G"} {
 		if have[name] != want {
 			t.Errorf("%s is %q instead of %q", name, have[name], want)

@@ -22,7 +22,7 @@ func NodeConfig(c *v1alpha1.GaleraCluster, size int, tls agentapi.TLSConfig, opt
 		Members:       members(c, size, opts),
 		TLS:           tls,
 		StateTransfer: stateTransfer(c),
-		Settings:      settings(c),
+		Settings:      Settings(c),
 		Hibernated:    c.Spec.Hibernate,
 		SendWindows:   sendWindows(c.Spec.Replication),
 	}
@@ -80,7 +80,8 @@ func members(c *v1alpha1.GaleraCluster, size int, opts Options) []agentapi.Peer 
 	return peers
 }
 
-func settings(c *v1alpha1.GaleraCluster) map[string]string {
+// Settings returns the settings of a node's [mysqld] section that the spec asks for.
+func Settings(c *v1alpha1.GaleraCluster) map[string]string {
 	if len(c.Spec.MariaDB.Config) == 0 && !c.ArchivesBinlog() {
 		return nil
 	}

@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"slices"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -18,7 +19,7 @@ func memberFailure(in Input) *validate.Problem {
 		reason, blocked, advice := v1alpha1.ReasonMemberFailed, false, ""
 		switch m.Failure.Reason {
 		case agentapi.FailureSettings:
-			reason, blocked = v1alpha1.ReasonSettingsRefused, true
+			reason, blocked, advice = v1alpha1.ReasonSettingsRefused, true, settingsAdvice(in)
 		case agentapi.FailureForeignUUID, agentapi.FailureDiverged:
 			reason, blocked = v1alpha1.ReasonForeignData, true
 			advice = fmt.Sprintf(". Bring back the right volume; or, if its data is not needed, run: %s; the node then joins by SST", galera.EmptyVolume(m.Name, in.cluster().Namespace))
@@ -27,10 +28,8 @@ func memberFailure(in Input) *validate.Problem {
 		case agentapi.FailureUpgrade:
 			reason, blocked = v1alpha1.ReasonUpgradeFailed, true
 			advice = ". Set spec.image to another image, or back to the previous one"
-		case agentapi.FailureStart:
-			if beingRestarted(in, m) {
-				advice = ". The rolling restart is halted: correct the change, or undo it"
-			}
+		case agentapi.FailureStart, agentapi.FailureInitialisation:
+			blocked, advice = startAdvice(in, m)
 		case agentapi.FailureOrderBook:
 			reason, blocked = v1alpha1.ReasonOrderBookDamaged, true
 		case agentapi.FailureHung:
@@ -69,4 +68,35 @@ func memberFailure(in Input) *validate.Problem {
 func beingRestarted(in Input, m galera.Member) bool {
 	op := in.Snapshot.Operation
 	return op != nil && op.Type == galera.OpRestart && op.Target == m.Name
+}
+
+// startAdvice says what to do about a server that does not start, and whether manual action is required.
+func startAdvice(in Input, m galera.Member) (blocked bool, advice string) {
+	switch {
+	case neverServed(in):
+		return true, ". No node has served yet, so no data can be lost. Correct spec.mariadb.config or spec.image; the start is tried again by itself"
+	case beingRestarted(in, m):
+		return false, ". The rolling restart is halted: correct the change, or undo it"
+	}
+	return false, ""
+}
+
+// settingsAdvice says what to do about a setting that a server does not start with.
+func settingsAdvice(in Input) string {
+	if neverServed(in) {
+		return ". Correct spec.mariadb.config. No node has served yet, so no data can be lost; the start is tried again by itself"
+	}
+	return ". Correct spec.mariadb.config; the node is started again by itself"
+}
+
+// neverServed reports whether the cluster is new: it has no history, and no member has data beyond a database that was just made.
+func neverServed(in Input) bool {
+	s := in.Snapshot
+	if s.ClusterUUID != "" {
+		return false
+	}
+	first := s.Operation != nil && s.Operation.Type == galera.OpFirstStart
+	return first || !slices.ContainsFunc(s.Members, func(m galera.Member) bool {
+		return !m.Known || m.HeldData || m.Data != galera.DataEmpty
+	})
 }

@@ -63,7 +63,7 @@ func renewalRefused(in Input) *validate.Problem { return in.RenewalRefused }
 
 func requestRefused(in Input) *validate.Problem { return in.RequestRefused }
 
-func forbiddenSettings(in Input) *validate.Problem { return validate.Settings(in.cluster()) }
+func forbiddenSettings(in Input) *validate.Problem { return validate.Settings(in.cluster(), in.Config) }
 
 // RootSecretProblem says what is wrong with the Secret that holds root's password.
 func RootSecretProblem(s *corev1.Secret) *validate.Problem {

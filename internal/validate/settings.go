@@ -5,12 +5,14 @@ import (
 	"slices"
 
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/mycnf"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// Settings reports a forbidden setting in spec.mariadb.config, nil when there is none.
-func Settings(c *v1alpha1.GaleraCluster) *Problem {
+// Settings reports a forbidden setting in spec.mariadb.config, nil when there is none. published is the
+// configuration that the nodes have.
+func Settings(c *v1alpha1.GaleraCluster, published agentapi.NodeConfig) *Problem {
 	keys := make([]string, 0, len(c.Spec.MariaDB.Config))
 	for k := range c.Spec.MariaDB.Config {
 		keys = append(keys, k)
@@ -22,17 +24,30 @@ func Settings(c *v1alpha1.GaleraCluster) *Problem {
 				fmt.Sprintf("spec.mariadb.config must not contain %q while spec.backup.pointInTime is enabled: the archive needs the value the operator sets. "+
 					"Remove it; until then the last accepted configuration stays in force", k), true}
 		}
-		if why, bad := mycnf.ForbiddenSetting(k); bad {
+		value := c.Spec.MariaDB.Config[k]
+		if why := mycnf.Refused(k, value.String()); why != "" {
 			return &Problem{v1alpha1.ReasonForbiddenSetting,
-				fmt.Sprintf("spec.mariadb.config must not contain %q: %s. Remove it; until then the last accepted configuration stays in force", k, why), true}
-		}
-		if value := c.Spec.MariaDB.Config[k]; mycnf.CheckSetting(k, value.String()) != nil {
-			return &Problem{v1alpha1.ReasonForbiddenSetting,
-				fmt.Sprintf("the value of %q in spec.mariadb.config contains line breaks or other control characters, which an option file cannot hold. "+
-					"Remove them; until then the last accepted configuration stays in force", k), true}
+				fmt.Sprintf("spec.mariadb.config must not contain %q: %s. %s", k, why, remove), true}
 		}
 	}
-	return nil
+	return keptFromCreation(c, published)
+}
+
+// remove is the advice for a setting that is refused.
+const remove = "Remove it, or correct it; until then the last accepted configuration stays in force"
+
+// keptFromCreation reports a setting that the nodes' data directories were created with, and that cannot change any more.
+func keptFromCreation(c *v1alpha1.GaleraCluster, published agentapi.NodeConfig) *Problem {
+	if c.Status.ClusterUUID == "" || published.Revision == "" {
+		return nil // there is no database yet, or nothing is known of it
+	}
+	kept := mycnf.Unchangeable(published.Settings, resources.Settings(c))
+	if kept == nil {
+		return nil
+	}
+	return &Problem{v1alpha1.ReasonForbiddenSetting, fmt.Sprintf(
+		"spec.mariadb.config must not change %s, which is %q: a data directory keeps the value that it was created with. Set it back; until then the last "+
+			"accepted configuration stays in force. To change it, create a new cluster with another value, and copy the data with mariadb-dump", kept.Name, kept.Value), true}
 }
 
 // archives says that the archive of the binary log needs the operator's value of a setting.

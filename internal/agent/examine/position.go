@@ -12,8 +12,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// data finds out what the data directory holds. It changes nothing that could be data.
-func (r *Room) data(ctx context.Context) (Found, error) {
+// data finds out what the data directory holds. It changes nothing that could be data. served says that the member may have been
+// in a component: its order book names a line of history.
+func (r *Room) data(ctx context.Context, served bool) (Found, error) {
 	p := r.places
 	if err := os.RemoveAll(p.InitDir()); err != nil {
 		return Found{}, err
@@ -38,6 +39,10 @@ func (r *Room) data(ctx context.Context) (Found, error) {
 		return newerData(found, p.Data, note), nil
 	}
 	found, err = r.findPosition(ctx, found, note)
+	if err != nil && ctx.Err() == nil && !served && r.markers.Initialising() {
+		r.loop.Logger.Warn("the first database cannot be used, and has never been in a component", "error", err)
+		return r.discardUninitialised()
+	}
 	found.Marked = found.Marked || note != nil && note.Marked
 	return found, err
 }
@@ -114,9 +119,10 @@ func judgeRecovered(found Found, pos galera.Position, marked string, note *datad
 }
 
 // discardUninitialised removes a database that an Initialise order made and that never was in a component: its initialisation
-// was interrupted, and it holds no write-set.
+// was interrupted, or no server starts on it. It holds no write-set: the line of history is recorded before root's password is set, and
+// before a report names the component, so that no client had an account.
 func (r *Room) discardUninitialised() (Found, error) {
-	r.loop.Logger.Warn("removing a database whose initialisation was interrupted: it has no Galera UUID")
+	r.loop.Logger.Warn("removing a database whose initialisation did not end: it holds no write-set")
 	if err := os.RemoveAll(r.places.Data); err != nil {
 		return Found{}, err
 	}

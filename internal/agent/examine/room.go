@@ -12,6 +12,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/image"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/agent/orders"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
@@ -98,15 +99,18 @@ type Room struct {
 	table    *procs.Table
 	volume   *volume.Volume
 	attempts *lifecycle.Attempts
-	held     func() bool
+	book     func() orders.Content
 }
 
-// New returns a room that knows nothing of the data. address is the member's own; held says that it is stopped by order.
+// New returns a room that knows nothing of the data. address is the member's own; book returns what the order book says.
 func New(loop room.Loop, places paths.Places, address string, image *image.Image, table *procs.Table, volume *volume.Volume,
-	attempts *lifecycle.Attempts, held func() bool) Room {
+	attempts *lifecycle.Attempts, book func() orders.Content) Room {
 	return Room{loop: loop, places: places, address: address, markers: datadir.Markers{Dir: places.State}, image: image, table: table,
-		volume: volume, attempts: attempts, held: held}
+		volume: volume, attempts: attempts, book: book}
 }
+
+// held reports whether the member is stopped by order.
+func (r *Room) held() bool { return r.book().Held }
 
 // Job is what a worker of the room does at present.
 func (r *Room) Job() lifecycle.Job {
@@ -132,12 +136,12 @@ func (r *Room) Begin() {
 	r.examining, r.from = true, time.Now()
 	ctx, cancel := r.loop.Work(Limit(r.held() && before != nil, r.attempts.Failed))
 	r.cancel = cancel
-	wait := r.volume.After()
+	wait, served := r.volume.After(), r.book().Lineage.Epoch > 0
 	go func() {
 		defer cancel()
 		wait()
 		sizes := volume.Measure(r.places, false)
-		found, err := r.data(ctx)
+		found, err := r.data(ctx, served)
 		r.loop.Post(func() {
 			r.volume.Take(sizes)
 			r.examining = false

@@ -58,8 +58,13 @@ func (a *Attempts) Serve() {
 // Stop forgets failed attempts: the server ended in good order.
 func (a *Attempts) Stop() { a.Failed, a.RetryAt = 0, time.Time{} }
 
-// Obey lets the next attempt begin as an order wants it.
-func (a *Attempts) Obey() { a.Sticky, a.Failed = nil, 0 }
+// Obey lets the next attempt begin as an order wants it. The operator orders an initialisation that failed again at once: its pause grows.
+func (a *Attempts) Obey(kind agentapi.OrderKind) {
+	a.Sticky = nil
+	if kind != agentapi.OrderInitialise {
+		a.Failed = 0
+	}
+}
 
 // Retry lets the next attempt begin at once: what it is made with has changed.
 func (a *Attempts) Retry() { a.RetryAt = time.Time{} }

@@ -106,6 +106,8 @@ func Next(s Situation) Step {
 		return Step{Act: ActExamine, Phase: galera.PhaseExamining}
 	case s.Unusable != nil:
 		return Step{Phase: galera.PhaseFailed, Failure: s.Unusable}
+	case s.Form == agentapi.OrderInitialise && s.RetryIn > 0:
+		return Step{Phase: galera.PhaseWaiting, Waiting: "the next attempt to initialise a database"}
 	case s.Form == agentapi.OrderInitialise:
 		return Step{Act: ActInitialise, Phase: galera.PhaseInitialising}
 	case s.Form == agentapi.OrderBootstrap:

@@ -11,7 +11,8 @@ var (
 	diskFull   = []string{"No space left on device", "Disk is full", "error: 28", "Errcode: 28", "exceeds available storage space"}
 	diverged   = []string{"states diverged"}
 	badSetting = []string{"unknown variable", "unknown option", "ambiguous option", "option without preceding group",
-		"requires an argument", "Unknown suffix", "Error while setting value", "Unknown storage engine"}
+		"requires an argument", "Unknown suffix", "Error while setting value", "Unknown storage engine",
+		"Illegal or unknown default time zone", "start-up parameter is", "is of a different size", "for --secure-file-priv"}
 )
 
 // Classify says for which of the contract's reasons a server gave up, from its last lines.

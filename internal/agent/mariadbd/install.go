@@ -1,34 +1,42 @@
 package mariadbd
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
+	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
 
-// installOptions make mariadb-install-db quick: what it writes is thrown away when anything
-// fails, and is synced as a whole before it becomes the data directory.
-func installOptions(dir, tmp, user string) []string {
-	return []string{
-		"--no-defaults", "--datadir=" + dir, "--tmpdir=" + tmp,
-		"--auth-root-authentication-method=socket", "--auth-root-socket-user=" + user,
-		"--skip-test-db", "--skip-name-resolve", "--force",
-		"--skip-log-bin", "--innodb-flush-log-at-trx-commit=0", "--sync-frm=0", "--skip-ssl",
+// installServer are the options of the servers that fill a new data directory. They make it quick: what is written is thrown away when
+// anything fails, and is synced as a whole before it becomes the data directory.
+func installServer(dir, tmp string, settings []mycnf.Option) []string {
+	args := []string{"--no-defaults", "--datadir=" + dir, "--tmpdir=" + tmp,
+		"--skip-log-bin", "--innodb-flush-log-at-trx-commit=0", "--sync-frm=0", "--skip-ssl"}
+	for _, o := range settings {
+		args = append(args, "--"+o.Key+"="+o.Value)
 	}
+	return args
+}
+
+// installOptions are those of mariadb-install-db, which passes on what is the server's.
+func installOptions(user string) []string {
+	return []string{"--auth-root-authentication-method=socket", "--auth-root-socket-user=" + user, "--skip-test-db", "--skip-name-resolve", "--force"}
 }
 
 // Install fills dir, which must not exist, with a new database whose only accounts are those of the
 // operating system users root and user on the unix socket.
-func Install(ctx context.Context, table *procs.Table, c Command, dir, tmp, user string) error {
+func Install(ctx context.Context, table *procs.Table, c Command, dir, tmp, user string, settings []mycnf.Option) error {
 	if err := os.Mkdir(dir, 0o750); err != nil {
 		return err
 	}
-	c.Args = installOptions(dir, tmp, user)
+	c.Args = append(installServer(dir, tmp, settings), installOptions(user)...)
 	exit, err := Run(ctx, table, c)
 	if err != nil {
 		return err
@@ -43,9 +51,11 @@ func Install(ctx context.Context, table *procs.Table, c Command, dir, tmp, user 
 type Maker struct {
 	Table  *procs.Table
 	Places paths.Places
-	// User is the account mariadbd runs as, Version the server's.
-	User, Version string
-	Log           func(line string)
+	// Server is mariadbd, User the account it runs as, Version its version.
+	Server, User, Version string
+	// Settings are those a data directory is created with.
+	Settings []mycnf.Option
+	Log      func(line string)
 }
 
 // Make works in a directory of its own; only a complete and synced one becomes the data directory.
@@ -61,8 +71,11 @@ func (m Maker) Make(ctx context.Context) error {
 	if err := markers.SetInitialising(); err != nil {
 		return err
 	}
-	err := Install(ctx, m.Table, Command{Path: tool, Env: Env(p), Dir: p.Volume, Log: m.Log}, p.InitDir(), p.Tmp, m.User)
+	err := Install(ctx, m.Table, Command{Path: tool, Env: Env(p), Dir: p.Volume, Log: m.Log}, p.InitDir(), p.Tmp, m.User, m.Settings)
 	if err != nil {
+		return err
+	}
+	if err := m.loadZones(ctx); err != nil {
 		return err
 	}
 	if err := markers.ClearJoining(); err != nil {
@@ -72,4 +85,56 @@ func (m Maker) Make(ctx context.Context) error {
 		return err
 	}
 	return datadir.Replace(p.InitDir(), p.Data)
+}
+
+// zoneinfo is where an image has its time zones.
+const zoneinfo = "/usr/share/zoneinfo"
+
+// loadZones fills the tables of named time zones in a new database, as default_time_zone and CONVERT_TZ need them. An image without
+// zones gets a database without them. The other members receive the tables with their first SST.
+func (m Maker) loadZones(ctx context.Context) error {
+	tool := First("mariadb-tzinfo-to-sql", "mysql_tzinfo_to_sql")
+	if _, err := os.Stat(zoneinfo); tool == "" || err != nil {
+		m.Log("the image has no time zones, or no mariadb-tzinfo-to-sql: default_time_zone and CONVERT_TZ know no named zones")
+		return nil
+	}
+	statements := filepath.Join(m.Places.Tmp, "zones.sql")
+	defer func() { _ = os.Remove(statements) }()
+	if err := m.writeZones(ctx, tool, statements); err != nil {
+		return err
+	}
+	in, err := os.Open(statements)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	exit, err := Run(ctx, m.Table, Command{Path: m.Server, Env: Env(m.Places), Dir: m.Places.Volume, Stdin: bufio.NewReader(in), Log: m.Log,
+		Args: append(installServer(m.Places.InitDir(), m.Places.Tmp, m.Settings), "--bootstrap")})
+	if err != nil {
+		return err
+	}
+	if exit.Code != 0 {
+		return fmt.Errorf("loading time zones: mariadbd exited with code %d: %s", exit.Code, Why(exit.Lines))
+	}
+	return nil
+}
+
+// writeZones writes the statements that fill the tables into a file.
+func (m Maker) writeZones(ctx context.Context, tool, path string) error {
+	out, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = out.Close() }()
+	if _, err := out.WriteString("USE mysql;\n"); err != nil {
+		return err
+	}
+	exit, err := Run(ctx, m.Table, Command{Path: tool, Args: []string{zoneinfo}, Env: Env(m.Places), Dir: m.Places.Tmp, Stdout: out})
+	if err == nil && exit.Code != 0 {
+		err = errors.New(exit.String())
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", filepath.Base(tool), err)
+	}
+	return nil
 }

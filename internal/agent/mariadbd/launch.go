@@ -15,8 +15,10 @@ func Launch(table *procs.Table, p paths.Places, c Command, prepare func() error)
 	if err := datadir.Remove(p.TransferNotes()); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(p.Data, 0o750); err != nil {
-		return nil, err
+	for _, dir := range []string{p.Data, p.Files()} {
+		if err := os.MkdirAll(dir, 0o750); err != nil {
+			return nil, err
+		}
 	}
 	if err := datadir.CleanTmp(p.Tmp); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 // touched any data. dir is an existing directory, as it insists on a datadir.
 func CheckSettings(ctx context.Context, table *procs.Table, c Command, dir string) error {
 	var said []string
-	c.Args = append(append([]string{}, c.Args...), "--datadir="+dir, "--verbose", "--help")
+	c.Args = append(append([]string{}, c.Args...), "--datadir="+dir, "--secure-file-priv="+dir, "--verbose", "--help")
 	c.Log = func(line string) { // the help itself would push the complaints out of the ring
 		if strings.Contains(line, "[ERROR]") {
 			said = append(said, line)

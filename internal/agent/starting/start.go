@@ -15,6 +15,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/running"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
 
 const installTime = 10 * time.Minute
@@ -144,7 +145,8 @@ func (r *Room) Initialise() {
 	r.loop.Logger.Info("initialising", "order", order.ID)
 	ctx, cancel := r.loop.Work(installTime)
 	started, wait, version := time.Now(), r.Volume.After(), r.Image.ServerVersion
-	maker := mariadbd.Maker{Table: r.Table, Places: r.places, User: r.member.User, Version: version, Log: r.events.Install}
+	maker := mariadbd.Maker{Table: r.Table, Places: r.places, Server: r.Image.Mariadbd, User: r.member.User, Version: version,
+		Settings: mycnf.AtCreation(r.Config.Node.Settings), Log: r.events.Install}
 	go func() {
 		defer cancel()
 		wait()
@@ -174,12 +176,11 @@ func (r *Room) launchInitialised(order agentapi.Order) {
 }
 
 func (r *Room) initialiseFailed(id string, err error) {
-	r.loop.Logger.Error("the initialisation failed", "error", err)
 	r.Exam.Done = false
 	f := &agentapi.Failure{Reason: agentapi.FailureInitialisation, Message: err.Error(), At: time.Now()}
 	if strings.Contains(strings.ToLower(err.Error()), "no space left") {
 		f.Reason = agentapi.FailureDiskFull
 	}
-	r.Run.Attempts.Failure = f
+	r.Run.Fail(f)
 	r.Orders.Finish(id, agentapi.OrderFailed, err.Error())
 }

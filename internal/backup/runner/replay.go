@@ -150,7 +150,7 @@ func initFile(p places, password string) (string, error) {
 func settings(all map[string]string) (out []string) {
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		name := mycnf.Normalise(key)
-		if _, forbidden := mycnf.ForbiddenSetting(key); forbidden || mycnf.CheckSetting(key, all[key]) != nil {
+		if mycnf.Refused(key, all[key]) != "" {
 			continue
 		}
 		if slices.ContainsFunc([]string{"wsrep", "log-", "binlog", "gtid", "server-id", "slave", "replicate", "relay", "master", "read-only", "init-", "sync-", "expire", "max-binlog", "rpl-", "report-", "general-log"},

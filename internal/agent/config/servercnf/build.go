@@ -101,6 +101,7 @@ func serverSection(in Input) mycnf.Section {
 		mycnf.Set("socket", p.Socket()),
 		mycnf.Set("pid_file", p.PidFile()),
 		mycnf.Set("tmpdir", p.Tmp),
+		mycnf.Set("secure_file_priv", p.Files()),
 		mycnf.Set("port", "3306"),
 		mycnf.Set("skip_name_resolve", "ON"),
 		mycnf.Set("binlog_format", "ROW"),
@@ -129,7 +130,7 @@ func serverSection(in Input) mycnf.Section {
 func userSettings(settings map[string]string) []mycnf.Option {
 	var opts []mycnf.Option
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
-		if _, forbidden := mycnf.ForbiddenSetting(key); forbidden || mycnf.CheckSetting(key, settings[key]) != nil {
+		if mycnf.Refused(key, settings[key]) != "" {
 			continue
 		}
 		opts = append(opts, mycnf.Set(key, settings[key]))

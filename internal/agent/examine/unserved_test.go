@@ -1,0 +1,69 @@
+package examine
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/image"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/room"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+// TestFirstDatabaseThatNoServerStartsOn is removed, so that it can be made again with other settings. One that may hold a write is kept.
+func TestFirstDatabaseThatNoServerStartsOn(t *testing.T) {
+	for name, c := range map[string]struct {
+		initialising, served, interrupted bool
+		removed                           bool
+	}{
+		"never served":             {true, false, false, true},
+		"in a line of history":     {true, true, false, false},
+		"the marker has gone":      {false, false, false, false},
+		"the look was interrupted": {true, false, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			p := paths.Places{Volume: dir, Data: filepath.Join(dir, "data"), State: filepath.Join(dir, "agent"), Run: dir, Tmp: dir}
+			server := filepath.Join(dir, "mariadbd")
+			for path, text := range map[string]string{server: "#!/bin/sh\necho '[ERROR] the innodb_page_size start-up parameter is 32768' >&2\nexit 1\n",
+				filepath.Join(p.Data, "ibdata1"): "x"} {
+				if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(text), 0o750); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.Mkdir(p.State, 0o750); err != nil {
+				t.Fatal(err)
+			}
+			markers := datadir.Markers{Dir: p.State}
+			if c.initialising {
+				if err := markers.SetInitialising(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if c.interrupted {
+				cancel()
+			}
+			r := Room{loop: room.Loop{Logger: slog.New(slog.DiscardHandler)}, places: p, markers: markers, image: &image.Image{Mariadbd: server}, table: &procs.Table{}}
+			found, err := r.data(ctx, c.served)
+			if (err == nil) != c.removed || c.removed && found.Data != galera.DataEmpty {
+				t.Errorf("%+v, %v", found, err)
+			}
+			if _, err := os.Stat(filepath.Join(p.Data, "ibdata1")); os.IsNotExist(err) != c.removed {
+				t.Errorf("removed: %v", err)
+			}
+			if markers.Initialising() != (c.initialising && !c.removed) {
+				t.Error("the marker")
+			}
+		})
+	}
+}
