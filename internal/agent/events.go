@@ -108,6 +108,7 @@ func (a *agent) firstServed() {
 	a.Logger.Info("serving", "uuid", a.run.Status.ClusterUUID, "size", a.run.Status.Size,
 		"took", time.Since(a.run.Proc.StartedAt).Round(time.Millisecond).String())
 	a.group.Watch(a.run.Served)
+	a.serving.KeepSettings()
 	a.serving.CheckRoot()
 	a.serving.CheckUpgrade()
 	a.updateSubject()
@@ -132,6 +133,11 @@ func (a *agent) onExit(proc *mariadbd.Process) {
 	go mariadbd.KillOrphans(&a.table)
 	a.run.CountEnd(run, exit, orderly, a.joiner.Exited())
 	a.commands.Exited(run.Order, exit)
+	if !run.Served && !run.Condemned && !run.GivenUp && !orderly {
+		if certain, possible := mariadbd.SettingsToBlame(exit); possible {
+			a.config.FailedStart(run.Config, certain, exit.String())
+		}
+	}
 	a.updateSubject()
 }
 

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
@@ -43,6 +44,7 @@ func (a *agent) initState() {
 		a.Logger.Error("the state directory cannot be made", "error", err)
 	}
 	a.orders.Open(a.Places.State)
+	a.config.Remember(datadir.Markers{Dir: a.Places.State}.Settings())
 	a.gcache.Open()
 	a.group.Set(peers.PaceWaiting)
 }

@@ -16,6 +16,9 @@ type saved struct {
 	Clients galera.ChannelPolicy `json:"clients"`
 	// Checked is the option file that mariadbd has accepted: it does not have to look at the same again.
 	Checked string `json:"checked,omitempty"`
+	// Settings are those of the running server.
+	Settings map[string]string `json:"settings,omitempty"`
+	Back     fallback          `json:"back"`
 }
 
 // Busy implements handover.Part.
@@ -29,7 +32,7 @@ func (r *Room) Busy() string {
 // Save implements handover.Keeper.
 func (r *Room) Save() (any, []int, error) {
 	o := r.run.Output
-	s := saved{PID: r.run.pid, Hash: o.Hash, Socket: o.Socket, Suites: o.Suites, Clients: r.run.Clients}
+	s := saved{PID: r.run.pid, Hash: o.Hash, Socket: o.Socket, Suites: o.Suites, Clients: r.run.Clients, Settings: r.run.Settings, Back: r.back}
 	if r.Node != nil {
 		s.Checked = r.Output.MyCnf.Render()
 	}
@@ -42,7 +45,8 @@ func (r *Room) Load(data json.RawMessage) error {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err
 	}
-	r.run = Run{Output: servercnf.Output{Hash: s.Hash, Socket: s.Socket, Suites: s.Suites}, Clients: s.Clients, pid: s.PID}
+	r.run = Run{Output: servercnf.Output{Hash: s.Hash, Socket: s.Socket, Suites: s.Suites}, Clients: s.Clients, Settings: s.Settings, pid: s.PID}
+	r.back = s.Back
 	r.checked = checked{text: s.Checked}
 	return nil
 }

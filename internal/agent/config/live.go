@@ -19,6 +19,8 @@ type Run struct {
 	// Output is what it was started with, Clients what is in force on port 3306.
 	Output  servercnf.Output
 	Clients galera.ChannelPolicy
+	// Settings are the user's.
+	Settings map[string]string
 
 	pid int
 }
@@ -30,7 +32,9 @@ type live struct {
 }
 
 // ForStart is the configuration a server that is started now will have.
-func (r *Room) ForStart() Run { return Run{Output: r.Output, Clients: r.Node.TLS.Clients} }
+func (r *Room) ForStart() Run {
+	return Run{Output: r.Output, Clients: r.Node.TLS.Clients, Settings: r.Node.Settings}
+}
 
 // Started notes that a server was started.
 func (r *Room) Started(pid int, run Run) {

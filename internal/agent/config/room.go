@@ -46,6 +46,7 @@ type Room struct {
 	events Events
 
 	problem string
+	back    fallback
 	checked checked
 	run     Run
 	live    live
@@ -72,22 +73,26 @@ func (r *Room) Read() {
 		r.trouble(err)
 		return
 	}
+	var refused string
+	published := config.Settings
+	config.Settings, refused = r.fallBack(published)
 	output := servercnf.Build(servercnf.Input{
 		CPUFlags: r.image.CPUFlags,
 		Config:   config, Name: r.member.Name, Address: r.member.Address, Provider: r.image.Provider, User: r.member.User,
 		Places: r.places, OpenSSLTool: image.Have("openssl"), OldSocat: r.image.OldSocat,
 	})
 	if r.Node != nil && r.Node.Revision == config.Revision && sameOutput(r.Output, output) {
-		r.Node.Hibernated, r.problem = config.Hibernated, ""
+		r.Node.Hibernated, r.problem = config.Hibernated, refused
 		return
 	}
 	if known, err := r.checkSettings(config, output); !known {
 		return
 	} else if err != nil {
 		r.trouble(err)
+		r.refuseFirst(published, err)
 		return
 	}
-	r.problem = ""
+	r.problem = refused
 	if err := r.write(output); err != nil {
 		r.trouble(err)
 		return
@@ -139,7 +144,7 @@ func (r *Room) Missing() *agentapi.Failure {
 func (r *Room) Report(to *agentapi.Report) {
 	c := &to.Config
 	c.Problem = r.problem
-	if r.Node != nil {
+	if r.Node != nil && r.back.Refused == nil { // the revision has settings that are not in use
 		c.Loaded = r.Node.Revision
 	}
 	if r.run.pid != 0 {

@@ -16,6 +16,7 @@ const (
 	joiningFile      = "joining.json"
 	initialisingFile = "initialising.json"
 	votedOutFile     = "votedout.json"
+	settingsFile     = "settings.json"
 )
 
 // Joining is the marker of a join that has begun and was not seen to end. It is kept beside the data directory, as an SST wipes
@@ -97,3 +98,22 @@ func (m Markers) SetVotedOut() error {
 
 // ClearVotedOut removes that note: the data have been replaced.
 func (m Markers) ClearVotedOut() error { return Remove(filepath.Join(m.Dir, votedOutFile)) }
+
+// Settings returns the settings the last server served with, nil when none are noted or the note cannot be read.
+func (m Markers) Settings() map[string]string {
+	data, err := os.ReadFile(filepath.Join(m.Dir, settingsFile))
+	var settings map[string]string
+	if err != nil || json.Unmarshal(data, &settings) != nil {
+		return nil
+	}
+	return settings
+}
+
+// SetSettings notes the settings a server serves with.
+func (m Markers) SetSettings(settings map[string]string) error {
+	data, err := json.Marshal(settings)
+	if err != nil {
+		return err
+	}
+	return WriteFile(filepath.Join(m.Dir, settingsFile), data, 0o600)
+}

@@ -2,6 +2,7 @@ package mariadbd
 
 import (
 	"strings"
+	"syscall"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
@@ -29,6 +30,15 @@ func Classify(lines []string) string {
 		}
 	}
 	return agentapi.FailureStart
+}
+
+// SettingsToBlame says whether a server that ended before it served may have done so for its settings, and whether that is certain. What
+// Galera complains about, a transfer that broke and a kill have other causes.
+func SettingsToBlame(exit Exit) (certain, possible bool) {
+	reason := Classify(exit.Lines)
+	certain = reason == agentapi.FailureSettings
+	galera := strings.Contains(Why(exit.Lines), "WSREP") || TransferBroke(exit) || exit.Signal == syscall.SIGKILL || exit.Signal == syscall.SIGTERM
+	return certain, certain || reason == agentapi.FailureStart && !galera
 }
 
 // ToolWhy picks from the lines of a tool that failed, mariadb-backup or mbstream, the first that tells of an error, and else the last one.

@@ -2,11 +2,15 @@ package mariadbd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 )
+
+// ErrSettings is returned by CheckSettings for settings that mariadbd does not know or accept.
+var ErrSettings = errors.New("mariadbd does not accept the settings")
 
 // CheckSettings asks mariadbd whether it knows and accepts all settings of the configuration c.Args
 // name: told to print its help, it reads them all, says what is wrong, and ends without having
@@ -24,7 +28,7 @@ func CheckSettings(ctx context.Context, table *procs.Table, c Command, dir strin
 		return err
 	}
 	if exit.Code != 0 {
-		return fmt.Errorf("mariadbd does not accept the settings: %s", Why(said))
+		return fmt.Errorf("%w: %s", ErrSettings, Why(said))
 	}
 	return nil
 }

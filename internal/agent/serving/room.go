@@ -90,6 +90,20 @@ func (r *Room) Tick() {
 	r.CheckUpgrade()
 }
 
+// KeepSettings notes the settings of a server that serves for the first time: the member goes back to them when no server starts with
+// others.
+func (r *Room) KeepSettings() {
+	settings, changed := r.Config.Served()
+	if !changed {
+		return
+	}
+	r.Volume.Do(func() error { return r.markers.SetSettings(settings) }, func(err error) {
+		if err != nil {
+			r.loop.Logger.Warn("the settings could not be noted", "error", err)
+		}
+	})
+}
+
 // CheckRoot keeps root's password what the Secret says. The member with index 0 does it for all: the change is replicated.
 func (r *Room) CheckRoot() {
 	r.Root.Look()
