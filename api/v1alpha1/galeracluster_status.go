@@ -92,11 +92,12 @@ type GaleraClusterStatus struct {
 	// +optional
 	LastOperation *CompletedOperation `json:"lastOperation,omitempty"`
 
-	// requests were made by the annotations galera-operator.io/primary and galera-operator.io/restart: the last of each kind.
+	// requests were made by the annotations galera-operator.io/primary and galera-operator.io/restart, and by kubectl rollout restart of the
+	// StatefulSet: the last of each kind.
 	// +optional
 	// +listType=map
 	// +listMapKey=kind
-	// +kubebuilder:validation:MaxItems=2
+	// +kubebuilder:validation:MaxItems=3
 	Requests []RequestStatus `json:"requests,omitempty"`
 
 	// tls is the encryption in force.

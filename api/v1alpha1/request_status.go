@@ -6,6 +6,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 const (
 	RequestPromote = "Promote"
 	RequestRestart = "Restart"
+	RequestRollout = "Rollout"
 )
 
 // States of a request.
@@ -21,8 +22,9 @@ const AllNodes = "all"
 
 // RequestStatus is the state of a request by annotation. The operator records a request before it acts on it.
 type RequestStatus struct {
-	// kind is Promote (the primary is moved) or Restart (nodes are restarted, one at a time).
-	// +kubebuilder:validation:Enum=Promote;Restart
+	// kind is Promote (the primary is moved), Restart (nodes are restarted, one at a time), or Rollout (all nodes are restarted likewise:
+	// kubectl rollout restart was run on the StatefulSet).
+	// +kubebuilder:validation:Enum=Promote;Restart;Rollout
 	Kind string `json:"kind"`
 	// node that the request names; "all" for a restart of every node.
 	// +kubebuilder:validation:MaxLength=253
@@ -44,7 +46,7 @@ type RequestStatus struct {
 	Pending []PendingRestart `json:"pending,omitempty"`
 	// requestedAt is when the request was recorded.
 	RequestedAt metav1.Time `json:"requestedAt"`
-	// expiresAt is when the request is given up: 10 minutes after it was recorded for Promote, 24 hours for Restart.
+	// expiresAt is when the request is given up: 10 minutes after it was recorded for Promote, 24 hours for Restart and Rollout.
 	ExpiresAt metav1.Time `json:"expiresAt"`
 	// endedAt is when the request was met, expired or was cancelled.
 	// +optional

@@ -24,6 +24,9 @@ const (
 	restartTime = 24 * time.Hour
 )
 
+// maxToken bounds a token, in bytes.
+const maxToken = 100
+
 // requests returns the record of requests brought up to date, and what is wrong with an annotation. It is pure. What is recorded is
 // acted upon in the next pass: each token takes effect once, whenever the operator is killed.
 func requests(f observe.Facts, seen map[string]observe.Seen, s galera.Snapshot, now time.Time) (record []v1alpha1.RequestStatus, refused *validate.Problem) {
@@ -31,11 +34,16 @@ func requests(f observe.Facts, seen map[string]observe.Seen, s galera.Snapshot, 
 	for i := range record {
 		record[i].Pending = slices.Clone(record[i].Pending)
 	}
+	annotations := f.Cluster.Annotations
 	for _, kind := range []struct {
-		name, annotation string
-		time             time.Duration
-	}{{v1alpha1.RequestPromote, v1alpha1.AnnotationPrimary, promoteTime}, {v1alpha1.RequestRestart, v1alpha1.AnnotationRestart, restartTime}} {
-		value := strings.TrimSpace(f.Cluster.Annotations[kind.annotation])
+		name, annotation, value string
+		time                    time.Duration
+	}{
+		{v1alpha1.RequestPromote, v1alpha1.AnnotationPrimary, annotations[v1alpha1.AnnotationPrimary], promoteTime},
+		{v1alpha1.RequestRestart, v1alpha1.AnnotationRestart, annotations[v1alpha1.AnnotationRestart], restartTime},
+		{v1alpha1.RequestRollout, rolloutAnnotation, rollout(f), restartTime},
+	} {
+		value := strings.TrimSpace(kind.value)
 		node, token, _ := strings.Cut(value, "@")
 		why := ""
 		if value != "" {
@@ -57,12 +65,28 @@ func requests(f observe.Facts, seen map[string]observe.Seen, s galera.Snapshot, 
 	return record, refused
 }
 
+// rolloutAnnotation is what kubectl rollout restart sets in a template of pods.
+const rolloutAnnotation = "kubectl.kubernetes.io/restartedAt"
+
+// rollout is the request that kubectl rollout restart of the StatefulSet stands for, "" for none. The annotation stays in the template: its time
+// is the token.
+func rollout(f observe.Facts) string {
+	if f.StatefulSet == nil {
+		return ""
+	}
+	at := strings.TrimSpace(f.StatefulSet.Spec.Template.Annotations[rolloutAnnotation])
+	if at == "" {
+		return ""
+	}
+	return v1alpha1.AllNodes + "@" + at[:min(len(at), maxToken)]
+}
+
 func wrongTarget(kind, node, token string) string {
 	form := map[string]string{v1alpha1.RequestPromote: "NODE@TOKEN", v1alpha1.RequestRestart: "all@TOKEN or NODE@TOKEN"}[kind]
 	switch {
 	case len(content.IsDNS1123Label(node)) > 0, kind == v1alpha1.RequestPromote && node == v1alpha1.AllNodes:
 		return "write " + form
-	case token == "" || len(token) > 100:
+	case token == "" || len(token) > maxToken:
 		return "a token of 1 to 100 characters must follow the @; each token takes effect once"
 	}
 	return ""
@@ -84,7 +108,7 @@ func follow(record []v1alpha1.RequestStatus, asked v1alpha1.RequestStatus, f obs
 		// Its nodes start anyway; and a status that was lost does not know which tokens took effect.
 		end(&asked, v1alpha1.RequestCancelled, "the cluster had not been started", now)
 	}
-	if asked.Kind == v1alpha1.RequestRestart && asked.State == v1alpha1.RequestPending {
+	if asked.Kind != v1alpha1.RequestPromote && asked.State == v1alpha1.RequestPending {
 		asked.Pending = toRestart(f, asked.Node)
 	}
 	if i < 0 {
@@ -112,7 +136,7 @@ func end(r *v1alpha1.RequestStatus, state, message string, now time.Time) {
 // advance compares a pending request with what is observed.
 func advance(r *v1alpha1.RequestStatus, f observe.Facts, seen map[string]observe.Seen, s galera.Snapshot, now time.Time) {
 	var waits string
-	if r.Kind == v1alpha1.RequestRestart {
+	if r.Kind != v1alpha1.RequestPromote {
 		waits = restartWaits(r, f, seen, s)
 	} else {
 		s.Promote = r.Node
@@ -123,7 +147,11 @@ func advance(r *v1alpha1.RequestStatus, f observe.Facts, seen map[string]observe
 	}
 	switch {
 	case waits == "":
-		end(r, v1alpha1.RequestDone, map[string]string{v1alpha1.RequestPromote: r.Node + " is the primary", v1alpha1.RequestRestart: "restarted"}[r.Kind], now)
+		met := "restarted"
+		if r.Kind == v1alpha1.RequestPromote {
+			met = r.Node + " is the primary"
+		}
+		end(r, v1alpha1.RequestDone, met, now)
 	case !now.Before(r.ExpiresAt.Time):
 		end(r, v1alpha1.RequestExpired, "it could not be met in "+r.ExpiresAt.Sub(r.RequestedAt.Time).String()+": "+waits, now)
 	default:

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -142,5 +143,38 @@ func TestWrongRequests(t *testing.T) {
 		if !strings.Contains(y.refused, want) {
 			t.Errorf("%s: %q", value, y.refused)
 		}
+	}
+}
+
+// TestRollout: kubectl rollout restart of the StatefulSet restarts every node once, though its annotation stays, and whatever else was asked for.
+func TestRollout(t *testing.T) {
+	y := begin(t)
+	y.f.StatefulSet = &appsv1.StatefulSet{}
+	y.ask(v1alpha1.AnnotationRestart, "db-1@t1")
+	y.pass(v1alpha1.RequestPending, "db-1")
+	y.starts("db-1")
+	y.pass(v1alpha1.RequestDone, "restarted")
+	y.f.StatefulSet.Spec.Template.Annotations = map[string]string{"kubectl.kubernetes.io/restartedAt": "2026-11-26T15:04:05+01:00"}
+	last := func() v1alpha1.RequestStatus {
+		record, refused := requests(y.f, y.seen, y.s, y.now)
+		if refused != nil || len(record) != 2 || record[0].Token != "t1" || record[0].State != v1alpha1.RequestDone {
+			t.Fatalf("%+v, %+v", record, refused)
+		}
+		y.f.Cluster.Status.Requests = record
+		return record[1]
+	}
+	if r := last(); r.Kind != v1alpha1.RequestRollout || r.State != v1alpha1.RequestPending || len(r.Pending) != 3 || r.Token != "2026-11-26T15:04:05+01:00" {
+		t.Errorf("%+v", r)
+	}
+	last() // notes which servers are to be restarted
+	for _, name := range nodesOf {
+		y.starts(name)
+	}
+	if r := last(); r.State != v1alpha1.RequestDone || r.Message != "restarted" {
+		t.Errorf("%+v", r)
+	}
+	y.starts("db-0")
+	if r := last(); r.State != v1alpha1.RequestDone {
+		t.Errorf("again: %+v", r)
 	}
 }

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,14 +31,16 @@ func promoted(c *v1alpha1.GaleraCluster, now time.Time) string {
 // restartAsked says that a person has asked for a restart of the node, and that its mariadbd is the one of that time. While none
 // answers there is nothing to restart.
 func restartAsked(c *v1alpha1.GaleraCluster, name string, s *agentapi.Server, now time.Time) bool {
-	r := pendingRequest(c, v1alpha1.RequestRestart, now)
 	run := RunOf(s)
-	if r == nil || run == nil {
-		return false
-	}
-	for _, p := range r.Pending {
-		if p.Name == name {
-			return p.StartedAt != nil && p.StartedAt.Equal(run)
+	for _, kind := range []string{v1alpha1.RequestRestart, v1alpha1.RequestRollout} {
+		r := pendingRequest(c, kind, now)
+		if run == nil || r == nil {
+			continue
+		}
+		if slices.ContainsFunc(r.Pending, func(p v1alpha1.PendingRestart) bool {
+			return p.Name == name && p.StartedAt != nil && p.StartedAt.Equal(run)
+		}) {
+			return true
 		}
 	}
 	return false
