@@ -52,7 +52,7 @@ func memberFailure(in Input) *validate.Problem {
 				m.Name, in.cluster().Namespace, galera.EmptyVolume(m.Name, in.cluster().Namespace))
 		case agentapi.FailureDiskFull:
 			reason, blocked = v1alpha1.ReasonDiskFull, true
-			advice = makeRoom(in)
+			advice = makeRoom(in, m)
 		case agentapi.FailureCertificate:
 			advice = ". See the condition CertificatesValid; in a state transfer, the refused certificate can be the donor's"
 		case agentapi.FailureTransfer, agentapi.FailureStalled, agentapi.FailureDonorLost:
