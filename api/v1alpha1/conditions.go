@@ -69,6 +69,7 @@ const (
 	ReasonImageUnusable        = "ImageUnusable"
 	ReasonDowngradeRefused     = "DowngradeRefused"
 	ReasonSidecarFailing       = "SidecarFailing"
+	ReasonUpgradeRefused       = "UpgradeRefused"
 	ReasonImagePullFailed      = "ImagePullFailed"
 	ReasonForbiddenSetting     = "ForbiddenSetting"
 	ReasonSettingsRefused      = "SettingsRefused"

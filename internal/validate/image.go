@@ -18,6 +18,9 @@ func Image(wanted string, f observe.Facts, seen map[string]observe.Seen) *Proble
 	if have == "" || have == wanted {
 		return nil
 	}
+	if problem := tooFar(wanted, f, seen); problem != nil {
+		return problem
+	}
 	told := false
 	for i := range observe.Size(f) {
 		version := versionOf(f, seen, resources.PodName(f.Cluster, i))
@@ -31,6 +34,29 @@ func Image(wanted string, f observe.Facts, seen map[string]observe.Seen) *Proble
 	}
 	return &Problem{v1alpha1.ReasonDowngradeRefused, fmt.Sprintf("spec.image is %s, but the nodes run a later series of MariaDB (%s), and an older series cannot use their data. "+
 		"Set spec.image to an image of that series or a later one; no node was changed. To go back, restore a backup into a new cluster", wanted, have), true}
+}
+
+// A server of a series from newCollations on makes tables with collations that those before collations cannot read. While nodes of both
+// serve, the statement fails on the older ones only.
+var collations, newCollations = galera.Series{Major: 10, Minor: 10}, galera.Series{Major: 11, Minor: 5}
+
+// tooFar refuses an upgrade that skips the series that knows the collations of both ends, nil when it does not.
+func tooFar(wanted string, f observe.Facts, seen map[string]observe.Seen) *Problem {
+	to, known := galera.ParseSeries(tag(wanted))
+	if !known || to.Before(newCollations) {
+		return nil
+	}
+	for i := range observe.Size(f) {
+		name := resources.PodName(f.Cluster, i)
+		from, known := galera.ParseSeries(versionOf(f, seen, name))
+		if !known || !from.Before(collations) {
+			continue
+		}
+		return &Problem{v1alpha1.ReasonUpgradeRefused, fmt.Sprintf("spec.image is %s, but %s runs MariaDB %s, which does not know the default collation of %s (uca1400): "+
+			"a table that is created while nodes of both serve would exist on some of them only. Upgrade to 10.11 first, then to %s; no node was changed",
+			wanted, name, from, to, to), true}
+	}
+	return nil
 }
 
 // versionOf is the server version that a member was last seen to run.

@@ -30,6 +30,11 @@ func TestImage(t *testing.T) {
 		"a tag that tells nothing":         {"mariadb:11.8", "mariadb:lts", [3]string{later, later, later}, false},
 		"no tag":                           {"mariadb:11.8", "reg:5000/mariadb", [3]string{later, later, later}, false},
 		"nothing has been published":       {"", "mariadb:10.11", [3]string{}, false},
+		"two steps at once":                {"mariadb:10.6", "mariadb:11.8", [3]string{"10.6.22-MariaDB", "10.6.22-MariaDB", "10.6.22-MariaDB"}, true},
+		"two steps, one node is behind":    {"mariadb:11.8", "mariadb:11.8.7", [3]string{later, later, "10.6.22-MariaDB"}, true},
+		"the first step":                   {"mariadb:10.6", "mariadb:10.11", [3]string{"10.6.22-MariaDB", "10.6.22-MariaDB", "10.6.22-MariaDB"}, false},
+		"a step without new collations":    {"mariadb:10.6", "mariadb:11.4", [3]string{"10.6.22-MariaDB", "10.6.22-MariaDB", "10.6.22-MariaDB"}, false},
+		"the second step, and not known":   {"mariadb:10.11", "mariadb:11.8", [3]string{older, older, ""}, false},
 		"a port is no tag":                 {"mariadb:11.8", "reg:5/mariadb@sha256:1234", [3]string{later, later, later}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
