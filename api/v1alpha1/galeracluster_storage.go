@@ -18,11 +18,30 @@ type StorageSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	StorageClassName *string `json:"storageClassName,omitempty"`
 
+	// temporary is a volume of each node for temporary files: sorts that do not fit in memory, and ALTER TABLE. It is made with the pod
+	// and deleted with it. When it is full, the statement fails. A change restarts the nodes one at a time. Default: none; temporary
+	// files are on the host's disk, and Kubernetes evicts pods when that is full.
+	// +optional
+	Temporary *TemporaryStorage `json:"temporary,omitempty"`
+
 	// persistentVolumeClaimRetentionPolicy says whether volumes are kept or deleted after use, like the
 	// StatefulSet's field of that name. Default: all are kept.
 	// +optional
 	// +kubebuilder:default={}
 	PersistentVolumeClaimRetentionPolicy ClaimRetentionPolicy `json:"persistentVolumeClaimRetentionPolicy,omitempty"`
+}
+
+// TemporaryStorage is the volume for a node's temporary files.
+type TemporaryStorage struct {
+	// size of each node's volume for temporary files, for instance 5Gi. At least 64Mi.
+	// +required
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('64Mi')) >= 0",message="size must be at least 64Mi"
+	Size resource.Quantity `json:"size"`
+
+	// storageClassName of these volumes. Default: the default StorageClass.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	StorageClassName *string `json:"storageClassName,omitempty"`
 }
 
 // ClaimRetentionPolicy says whether volumes are kept or deleted after use.

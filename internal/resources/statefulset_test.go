@@ -58,7 +58,7 @@ func TestRestricted(t *testing.T) {
 		}
 	}
 	for _, v := range pod.Volumes {
-		if v.EmptyDir == nil && v.ConfigMap == nil && v.Secret == nil {
+		if v.EmptyDir == nil && v.ConfigMap == nil && v.Secret == nil && v.Ephemeral == nil {
 			t.Errorf("volume %s is of a kind that is not allowed", v.Name)
 		}
 	}
@@ -90,6 +90,36 @@ func TestMounts(t *testing.T) {
 		if !places[place] {
 			t.Errorf("nothing is mounted at %s", place)
 		}
+	}
+}
+
+// TestTemporaryStorage: temporary files are on a volume of the size that the spec names, and on the host's disk otherwise.
+func TestTemporaryStorage(t *testing.T) {
+	source := func(c *v1alpha1.GaleraCluster) corev1.VolumeSource {
+		for _, v := range StatefulSet(c, testOptions, pods(c, 3)).Spec.Template.Spec.Volumes {
+			if v.Name == volumeTmp {
+				return v.VolumeSource
+			}
+		}
+		t.Fatal("no volume")
+		return corev1.VolumeSource{}
+	}
+	c := shop()
+	if got := source(c); got.EmptyDir == nil || got.EmptyDir.SizeLimit != nil {
+		t.Errorf("by default: %+v", got)
+	}
+	before := PodTemplateHash(c, testOptions)
+	c.Spec.Storage.Temporary = &v1alpha1.TemporaryStorage{Size: resource.MustParse("5Gi"), StorageClassName: new("fast")}
+	got := source(c)
+	if got.Ephemeral == nil {
+		t.Fatalf("%+v", got)
+	}
+	claim := got.Ephemeral.VolumeClaimTemplate.Spec
+	if size := claim.Resources.Requests[corev1.ResourceStorage]; size.String() != "5Gi" || *claim.StorageClassName != "fast" || claim.AccessModes[0] != corev1.ReadWriteOnce {
+		t.Errorf("%+v", claim)
+	}
+	if PodTemplateHash(c, testOptions) == before {
+		t.Error("a change restarts no node")
 	}
 }
 

@@ -25,8 +25,7 @@ func volumes(c *v1alpha1.GaleraCluster) []corev1.Volume {
 		{Name: volumeBin, VolumeSource: emptyDir(corev1.StorageMediumDefault, "128Mi")},
 		// In memory, so that nothing of it survives the pod: socket, pid file, rendered settings.
 		{Name: volumeRun, VolumeSource: emptyDir(corev1.StorageMediumMemory, "16Mi")},
-		// Without a limit: sorts and backups put files here whose size depends on the data.
-		{Name: volumeTmp, VolumeSource: emptyDir(corev1.StorageMediumDefault, "")},
+		{Name: volumeTmp, VolumeSource: temporary(c.Spec.Storage.Temporary)},
 		{Name: volumeConfig, VolumeSource: configMapVolume(ConfigMapName(c))},
 		{Name: volumeTLS, VolumeSource: secretVolume(TLSSecretName(c), true)},
 		{Name: volumeRoot, VolumeSource: secretVolume(RootSecretName(c), false)},
@@ -48,6 +47,21 @@ func volumeMounts(opts Options) []corev1.VolumeMount {
 		mounts = append(mounts, corev1.VolumeMount{Name: volumeBin, MountPath: "/etc/passwd", SubPath: agentapi.PasswdFile, ReadOnly: true})
 	}
 	return mounts
+}
+
+// temporary is the volume of temporary files. On the host's disk it has no limit: the size of sorts depends on the data, and kubelet evicts a pod that
+// exceeds a limit.
+func temporary(t *v1alpha1.TemporaryStorage) corev1.VolumeSource {
+	if t == nil {
+		return emptyDir(corev1.StorageMediumDefault, "")
+	}
+	return corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			StorageClassName: t.StorageClassName,
+			Resources:        corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: t.Size}},
+		},
+	}}}
 }
 
 func emptyDir(medium corev1.StorageMedium, limit string) corev1.VolumeSource {

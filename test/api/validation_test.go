@@ -31,6 +31,8 @@ func TestAdmission(t *testing.T) {
 		"eight nodes and an arbitrator":     {`{replicas: 8, storage: {size: 1Gi}, arbitrator: {enabled: true}}`, "replicas must be 2, 4 or 6"},
 		"no storage":                        {`{replicas: 3}`, "spec.storage: Required value"},
 		"size as a number":                  {`storage: {size: 10737418240}`, ""},
+		"temporary storage":                 {`storage: {size: 1Gi, temporary: {size: 5Gi, storageClassName: fast}}`, ""},
+		"tiny temporary storage":            {`storage: {size: 1Gi, temporary: {size: 1048576}}`, "size must be at least 64Mi"},
 		"tiny size as a number":             {`storage: {size: 1048576}`, "size must be at least 256Mi"},
 		"tiny storage":                      {`storage: {size: 1Mi}`, "size must be at least 256Mi"},
 		"preferred replication":             {`{storage: {size: 1Gi}, tls: {replication: Preferred}}`, `supported values: "Required", "Disabled"`},
