@@ -55,9 +55,14 @@ func TestNeverServed(t *testing.T) {
 				in.Snapshot.Operation = &galera.Operation{Type: galera.OpFirstStart}
 				in.Snapshot.Members[0].Data = galera.DataPresent
 			}, true, "No node has served yet"},
-			"the status was lost": {func(in *Input) { in.Snapshot.Members[1].Data = galera.DataPresent }, reason == agentapi.FailureSettings, ""},
-			"an agent is silent":  {func(in *Input) { in.Snapshot.Members[1].Known = false }, reason == agentapi.FailureSettings, ""},
-			"it has served":       {func(in *Input) { in.Snapshot.ClusterUUID = "u" }, reason == agentapi.FailureSettings, ""},
+			"it looks at what was left": {func(in *Input) {
+				in.Snapshot.Members[0].Data = ""
+				in.Snapshot.Members[0].Order = &galera.Order{Kind: string(agentapi.OrderInitialise), State: string(agentapi.OrderFailed)}
+			}, true, "No node has served yet"},
+			"nothing is known of it": {func(in *Input) { in.Snapshot.Members[0].Data = "" }, reason == agentapi.FailureSettings, ""},
+			"the status was lost":    {func(in *Input) { in.Snapshot.Members[1].Data = galera.DataPresent }, reason == agentapi.FailureSettings, ""},
+			"an agent is silent":     {func(in *Input) { in.Snapshot.Members[1].Known = false }, reason == agentapi.FailureSettings, ""},
+			"it has served":          {func(in *Input) { in.Snapshot.ClusterUUID = "u" }, reason == agentapi.FailureSettings, ""},
 		} {
 			in := healthy()
 			in.Snapshot.ClusterUUID = ""

@@ -97,6 +97,12 @@ func neverServed(in Input) bool {
 	}
 	first := s.Operation != nil && s.Operation.Type == galera.OpFirstStart
 	return first || !slices.ContainsFunc(s.Members, func(m galera.Member) bool {
-		return !m.Known || m.HeldData || m.Data != galera.DataEmpty
+		return !m.Known || m.HeldData || m.Data != galera.DataEmpty && !initialisationFailed(m)
 	})
+}
+
+// initialisationFailed reports whether the member is looking at what a failed initialisation has left.
+func initialisationFailed(m galera.Member) bool {
+	o := m.Order
+	return m.Data == "" && o != nil && o.Kind == string(agentapi.OrderInitialise) && o.State == string(agentapi.OrderFailed)
 }
