@@ -11,7 +11,7 @@ type ArbitratorSpec struct {
 	// +optional
 	// +kubebuilder:default=false
 	Enabled bool `json:"enabled,omitempty"`
-	// resources of the arbitrator's container. Default: requests of 10m cpu and 32Mi memory.
+	// resources of the arbitrator's container. Default: requests of 50m cpu and 32Mi memory.
 	// +optional
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
 	// scheduling selects the arbitrator's host, best in a zone of its own. Default: a host without a database node

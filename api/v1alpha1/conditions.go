@@ -27,6 +27,9 @@ const (
 	ConditionUpToDate = "UpToDate"
 	// ConditionDurable is True when the settings put an acknowledged write on the disk of the node that acknowledged it.
 	ConditionDurable = "Durable"
+	// ConditionCPUStarved is True while a node's container got no processor for a second or longer within the last minute. A node
+	// that gets none for five seconds is evicted by the others.
+	ConditionCPUStarved = "CPUStarved"
 	// ConditionPointInTimeRecoverable is True when the archive of the binary log goes on from a backup without a gap, and keeps up. It
 	// is there with spec.backup.pointInTime only.
 	ConditionPointInTimeRecoverable = "PointInTimeRecoverable"
@@ -79,6 +82,9 @@ const (
 	ReasonTransferToolsMissing = "TransferToolsMissing"
 	ReasonTransferFailed       = "TransferFailed"
 	ReasonDiskFull             = "DiskFull"
+
+	// ReasonNoProcessor is the reason of CPUStarved.
+	ReasonNoProcessor = "NoProcessor"
 
 	// States of the component.
 	ReasonFirstStart         = "FirstStart"

@@ -90,7 +90,9 @@ type GaleraClusterSpec struct {
 	// +required
 	Storage StorageSpec `json:"storage"`
 
-	// resources of the database container: requests and limits for cpu and memory.
+	// resources of the database container: requests and limits for cpu and memory. Default: requests of 250m and
+	// 512Mi, each where neither a request nor a limit is given. Request what the server needs under load: a node
+	// that gets no processor for a few seconds is evicted by the others.
 	// +optional
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
 

@@ -45,6 +45,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/notify"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/latency"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/sockets"
@@ -147,6 +148,7 @@ type agent struct {
 	conn    *wsrep.Conn
 	poll    wsrep.Poll
 	vitals  web.Vitals
+	latency latency.Meter
 	exited  bool
 	role    role
 
@@ -282,4 +284,5 @@ func (a *agent) startWatchers(ctx context.Context) {
 	go a.group.Run(ctx)
 	go a.prove.Run(ctx)
 	go a.volume.Run(ctx)
+	go a.latency.Run(ctx)
 }

@@ -44,6 +44,9 @@ func (a *agent) publish(step lifecycle.Step) {
 		r.Marked, r.VotedOut = f.Marked, f.VotedOut
 	}
 	r.Failure = a.shownFailure(step)
+	if late := a.latency.Longest(time.Now()); late >= agentapi.StarvedAfter {
+		r.StarvedFor = late.Round(time.Millisecond)
+	}
 	a.serving.Upgrade.Report(&r)
 	if r.Data == galera.DataPresent {
 		r.Tables = a.exam.Versions.Tables
@@ -58,7 +61,7 @@ func (a *agent) publish(step lifecycle.Step) {
 
 // facts are what the metrics are made of. Safe for concurrent use.
 func (a *agent) facts() metrics.Facts {
-	f := metrics.Facts{Report: a.reports.Get(), Now: time.Now()}
+	f := metrics.Facts{Report: a.reports.Get(), Now: time.Now(), SchedulingDelay: a.latency.Longest(time.Now())}
 	if space := a.volume.Space(); space != nil {
 		f.Volume = &metrics.Volume{Free: float64(space.Free), Size: float64(space.Size)}
 	}

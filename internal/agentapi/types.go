@@ -88,6 +88,10 @@ type Peer struct {
 	Host string `json:"host"`
 }
 
+// StarvedAfter is the shortest time without a processor that an agent reports. Galera warns after 0.75 s in its own
+// thread, and the other members evict a node that is silent for five.
+const StarvedAfter = time.Second
+
 // Report is everything an agent knows, as facts. Unknown is a value: a nil pointer or
 // an empty string, never a guess.
 type Report struct {
@@ -115,6 +119,8 @@ type Report struct {
 	// Position is the last known one: wsrep_last_committed of a running node, else from
 	// grastate.dat or mariadbd --wsrep-recover. Not Known() when the member has none.
 	Position galera.Position `json:"position"`
+	// StarvedFor is the longest time in the last minute for which the container got no processor, 0 below StarvedAfter.
+	StarvedFor time.Duration `json:"starvedFor,omitempty"`
 	// Marked says that Galera has marked the data as unsafe, and VotedOut that the group has found them to differ (galera.Member).
 	Marked   bool `json:"marked,omitempty"`
 	VotedOut bool `json:"votedOut,omitempty"`

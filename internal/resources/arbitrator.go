@@ -169,7 +169,7 @@ func arbitratorResources(c *v1alpha1.GaleraCluster) corev1.ResourceRequirements 
 		return *spec.DeepCopy()
 	}
 	return corev1.ResourceRequirements{Requests: corev1.ResourceList{
-		corev1.ResourceCPU:    resource.MustParse("10m"),
+		corev1.ResourceCPU:    resource.MustParse("50m"),
 		corev1.ResourceMemory: resource.MustParse("32Mi"),
 	}}
 }

@@ -16,23 +16,37 @@ func agentContainer(c *v1alpha1.GaleraCluster, opts Options) corev1.Container {
 		Image:           opts.OperatorImage,
 		ImagePullPolicy: corev1.PullIfNotPresent,
 		Command:         []string{"/agent", "install", agentapi.BinDir},
-		Resources:       agentResources(c),
+		Resources:       databaseResources(c),
 		SecurityContext: containerSecurity(),
 		VolumeMounts:    []corev1.VolumeMount{{Name: volumeBin, MountPath: agentapi.BinDir}},
 	}
 }
 
-// agentResources are those of the database container, where it has any: a pod counts for the larger
-// of the two, so they cost nothing, and a pod with equal requests and limits stays Guaranteed.
-func agentResources(c *v1alpha1.GaleraCluster) corev1.ResourceRequirements {
-	spec := c.Spec.Resources
-	if len(spec.Requests) > 0 || len(spec.Limits) > 0 {
-		return *spec.DeepCopy()
+// defaultRequests keep a busy neighbour from starving the server: a pod without a CPU request has the smallest
+// weight that the kernel knows, and Galera's thread must run at least every few seconds, or the group evicts it.
+var defaultRequests = corev1.ResourceList{
+	corev1.ResourceCPU:    resource.MustParse("250m"),
+	corev1.ResourceMemory: resource.MustParse("512Mi"),
+}
+
+// databaseResources returns spec.resources, with the default request for each resource that it does not mention.
+// A limit without a request counts as both, which is Kubernetes' own default. The init container has the same
+// resources: a pod counts for the larger of the two, so they cost nothing, and a pod with equal requests and
+// limits stays Guaranteed.
+func databaseResources(c *v1alpha1.GaleraCluster) corev1.ResourceRequirements {
+	r := *c.Spec.Resources.DeepCopy()
+	for name, quantity := range defaultRequests {
+		_, requested := r.Requests[name]
+		_, limited := r.Limits[name]
+		if requested || limited {
+			continue
+		}
+		if r.Requests == nil {
+			r.Requests = corev1.ResourceList{}
+		}
+		r.Requests[name] = quantity
 	}
-	return corev1.ResourceRequirements{Requests: corev1.ResourceList{
-		corev1.ResourceCPU:    resource.MustParse("10m"),
-		corev1.ResourceMemory: resource.MustParse("16Mi"),
-	}}
+	return r
 }
 
 // databaseContainer runs mariadbd under the agent. It has no startup probe: a state transfer may take
@@ -47,7 +61,7 @@ func databaseContainer(c *v1alpha1.GaleraCluster, opts Options) corev1.Container
 		Ports:           containerPorts(),
 		ReadinessProbe:  readinessProbe(),
 		LivenessProbe:   livenessProbe(),
-		Resources:       *c.Spec.Resources.DeepCopy(),
+		Resources:       databaseResources(c),
 		SecurityContext: containerSecurity(),
 		VolumeMounts:    volumeMounts(opts),
 	}

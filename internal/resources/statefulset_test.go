@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -192,6 +193,40 @@ func TestAgentResources(t *testing.T) {
 	pod := StatefulSet(everything(), testOptions, pods(everything(), 3)).Spec.Template.Spec
 	if !reflect.DeepEqual(pod.InitContainers[0].Resources, pod.Containers[0].Resources) {
 		t.Error("the init container has other resources than the database")
+	}
+}
+
+// TestDatabaseRequests: a database pod always has a request for processor and memory, unless the user gave a request or
+// a limit for that resource.
+func TestDatabaseRequests(t *testing.T) {
+	list := func(cpu, memory string) corev1.ResourceList {
+		l := corev1.ResourceList{}
+		for name, text := range map[corev1.ResourceName]string{"cpu": cpu, "memory": memory} {
+			if text != "" {
+				l[name] = resource.MustParse(text)
+			}
+		}
+		return l
+	}
+	for name, c := range map[string]struct{ requests, limits, want corev1.ResourceList }{
+		"no resources get both defaults":                {nil, nil, list("250m", "512Mi")},
+		"a memory request keeps the default for cpu":    {list("", "4Gi"), nil, list("250m", "4Gi")},
+		"a limit counts as a request":                   {nil, list("", "4Gi"), list("250m", "")},
+		"a user who wants no request writes zero":       {list("0", "0"), nil, list("0", "0")},
+		"requests equal to limits stay as they are":     {list("2", "4Gi"), list("2", "4Gi"), list("2", "4Gi")},
+		"limits for both leave Kubernetes' own default": {nil, list("2", "4Gi"), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := shop()
+			cluster.Spec.Resources = corev1.ResourceRequirements{Requests: c.requests, Limits: c.limits}
+			got := databaseContainer(cluster, testOptions).Resources
+			if !equality.Semantic.DeepEqual(got.Requests, c.want) || !equality.Semantic.DeepEqual(got.Limits, c.limits) {
+				t.Errorf("got %v", got)
+			}
+			if !equality.Semantic.DeepEqual(cluster.Spec.Resources.Requests, c.requests) {
+				t.Error("the spec was changed")
+			}
+		})
 	}
 }
 

@@ -57,6 +57,7 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	set(v1alpha1.ConditionQuorumHealthy, quorumHealthy(in))
 	set(v1alpha1.ConditionUpToDate, upToDate(in))
 	set(v1alpha1.ConditionDurable, durable(in))
+	set(v1alpha1.ConditionCPUStarved, cpuStarved(in))
 	if c.ArchivesBinlog() {
 		set(v1alpha1.ConditionPointInTimeRecoverable, recoverable(c))
 	} else {

@@ -33,6 +33,9 @@ var containerFamilies = []Family{
 			send(c.Throttled)
 		}
 	}},
+	{"galera_container_scheduling_delay_seconds", "Longest time in the last minute for which the container got no processor.", gauge, nil, func(f Facts, send send) {
+		send(f.SchedulingDelay.Seconds())
+	}},
 	{"galera_network_sent_bytes_total", "Bytes the pod's network interfaces have sent, headers included.", counter, nil, func(_ Facts, send send) {
 		if sent, ok := usage.SentBytes(); ok {
 			send(sent)

@@ -17,6 +17,8 @@ type Facts struct {
 	Now time.Time
 	// Volume is what was measured of the data volume last, nil before.
 	Volume *Volume
+	// SchedulingDelay is the longest delay of the agent's own timer within the last minute.
+	SchedulingDelay time.Duration
 }
 
 // Volume is the data volume, in bytes.

@@ -98,6 +98,9 @@ func essence(r agentapi.Report) []byte {
 		r.Server = &server
 	}
 	r.DataBytes = 0
+	if r.StarvedFor > 0 {
+		r.StarvedFor = 1 // that it was starved is news, not for how long
+	}
 	if r.Cache != nil {
 		cache := *r.Cache
 		cache.Oldest = 0
