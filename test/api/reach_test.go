@@ -235,7 +235,7 @@ func TestReachOfSettings(t *testing.T) {
 	} {
 		c := &v1alpha1.GaleraCluster{}
 		c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{name: v1alpha1.TextSetting(value)}
-		if validate.Settings(c) == nil {
+		if validate.Settings(c, agentapi.NodeConfig{}) == nil {
 			t.Errorf("%q: %q reaches my.cnf", name, value)
 		}
 	}
