@@ -227,7 +227,7 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 	a.serving = serving.New(loop, o.Places.State, mariadbd.NewRoot(loop, o.Places, accounts.Root{DB: conn.DB()}.Keep), mariadbd.NewUpgrade(loop, o.Places, &a.table, a.user),
 		serving.Rooms{Run: &a.run, Config: &a.config, Certs: &a.certs, Exam: &a.exam, Image: &a.image, Orders: &a.orders, Volume: &a.volume},
 		serving.Events{KeepOwn: own.Keep, ForgetOwn: own.Forget, Judge: a.judgeServer})
-	a.backup = backup.New(loop, o.Places, &a.table, &a.image, &a.run, a.user)
+	a.backup = backup.New(loop, o.Places, &a.table, &a.image, &a.run, a.user, func() galera.Line { return a.orders.Content().Lineage.Line })
 	a.handover = handover.New(loop, handover.Rooms{
 		Parts: []handover.Part{&a.start, &a.orders, &a.commands, &a.serving, &a.volume, &a.evicted, a.backup},
 		Keepers: []handover.Named{{Name: "examine", Keeper: &a.exam}, {Name: "config", Keeper: &a.config}, {Name: "certs", Keeper: &a.certs},

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"regexp"
 	"time"
+
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // BackupPort is the agent's mTLS port that gives backups, to the caller whose key the operator has admitted.
@@ -63,6 +65,8 @@ type BackupEnd struct {
 	// Position in Galera's history and, with a binary log, its GTID.
 	Position string `json:"position,omitempty"`
 	GTID     string `json:"gtid,omitempty"`
+	// Line is the line of history of the data, the same one from the beginning of the copy to its end.
+	Line galera.Line `json:"line,omitzero"`
 	// ServerVersion and Arch are the node's.
 	ServerVersion string `json:"serverVersion,omitempty"`
 	Arch          string `json:"arch,omitempty"`

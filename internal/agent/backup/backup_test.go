@@ -38,8 +38,11 @@ type server struct {
 	url  string
 	run  *running.Room
 	do   func(func()) // on the loop
-	hash string
-	pair tls.Certificate
+	line galera.Line
+	// onBegin is called after each question for the line.
+	onBegin func()
+	hash    string
+	pair    tls.Certificate
 }
 
 func start(t *testing.T, program string) *server {
@@ -67,7 +70,13 @@ func start(t *testing.T, program string) *server {
 		queue.Post(func() { f(); close(done) })
 		<-done
 	}}
-	s.room = New(queue.Loop(slog.New(slog.DiscardHandler)), paths.Places{Tmp: dir, Run: dir}, &procs.Table{}, &image.Image{ImageReport: agentapi.ImageReport{ServerVersion: "11.8.6-MariaDB"}}, run, "mysql")
+	s.room = New(queue.Loop(slog.New(slog.DiscardHandler)), paths.Places{Tmp: dir, Run: dir}, &procs.Table{}, &image.Image{ImageReport: agentapi.ImageReport{ServerVersion: "11.8.6-MariaDB"}}, run, "mysql",
+		func() galera.Line {
+			defer s.onBegin()
+			return s.line
+		})
+	s.onBegin = func() {}
+	s.line = galera.Line{ID: "recover-2-x", Epoch: 2}
 	ca := pkitest.NewCA("ca")
 	cert, key := ca.Issue(pkitest.Leaf{Names: []string{"db"}, NotAfter: time.Now().Add(time.Hour)})
 	own, err := tls.X509KeyPair(cert, key)
@@ -117,7 +126,7 @@ func TestStream(t *testing.T) {
 	s := start(t, complete)
 	s.admit(t, "b1")
 	body, end, _, err := s.take(t.Context(), "b1", s.pair)
-	if err != nil || body != "data" || end.Error != "" || end.Position != "11111111-2222-4333-8444-555555555555:42" || end.GTID != "0-1-7" || end.ServerVersion != "11.8.6-MariaDB" {
+	if err != nil || body != "data" || end.Error != "" || end.Position != "11111111-2222-4333-8444-555555555555:42" || end.GTID != "0-1-7" || end.Line.ID != "recover-2-x" || end.ServerVersion != "11.8.6-MariaDB" {
 		t.Errorf("%q %+v %v", body, end, err)
 	}
 	if b := s.report().Backup; b == nil || b.Running || b.Problem != "" || b.Bytes != 4 {
@@ -199,6 +208,20 @@ func TestNotNow(t *testing.T) {
 	s.do(func() { s.run.Status.State = galera.NodeJoined })
 	if _, _, status, err := s.take(t.Context(), "b1", s.pair); err != nil || status != http.StatusConflict {
 		t.Errorf("of a member that does not serve: %d %v", status, err)
+	}
+}
+
+// TestLineOfHistory: a copy that spans two lines of history is none, because nothing says which transactions it has.
+func TestLineOfHistory(t *testing.T) {
+	s := start(t, complete)
+	s.admit(t, "b1")
+	s.do(func() { s.line.ID = "recover-3-y" })
+	if _, end, _, err := s.take(t.Context(), "b1", s.pair); err != nil || end.Error != "" || end.Line.ID != "recover-3-y" {
+		t.Errorf("%+v %v", end, err)
+	}
+	s.onBegin = func() { s.line.ID = "rebuild-4-z" }
+	if _, end, _, err := s.take(t.Context(), "b1", s.pair); err != nil || end.Error != errLine.Error() {
+		t.Errorf("%+v %v", end, err)
 	}
 }
 

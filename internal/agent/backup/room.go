@@ -17,6 +17,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agent/running"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // Room is the loop's, except for Admit, Admitted and Handler.
@@ -27,6 +28,7 @@ type Room struct {
 	image  *image.Image
 	run    *running.Room
 	user   string
+	line   func() galera.Line
 
 	mu       sync.Mutex
 	admitted agentapi.BackupAdmission
@@ -39,6 +41,7 @@ type Room struct {
 type gift struct {
 	id      string
 	since   time.Time
+	line    galera.Line
 	server  int // the process of mariadbd
 	version string
 	bytes   atomic.Int64
@@ -48,9 +51,10 @@ type gift struct {
 	cancel  context.CancelCauseFunc
 }
 
-// New returns a room that has given nothing. user is the account mariadb-backup logs in as, on the unix socket.
-func New(loop room.Loop, places paths.Places, table *procs.Table, image *image.Image, run *running.Room, user string) *Room {
-	return &Room{loop: loop, places: places, table: table, image: image, run: run, user: user}
+// New returns a room that has given nothing. user is the account mariadb-backup logs in as, on the unix socket. line is asked on the loop for the
+// line of history that the member's data belong to.
+func New(loop room.Loop, places paths.Places, table *procs.Table, image *image.Image, run *running.Room, user string, line func() galera.Line) *Room {
+	return &Room{loop: loop, places: places, table: table, image: image, run: run, user: user, line: line}
 }
 
 // Admit lets the holder of a key take a backup, for a while. Safe for concurrent use.
@@ -87,7 +91,7 @@ func (r *Room) begin(ctx context.Context, id string) (*gift, context.Context, er
 			answers <- answer{err: errors.New(why)}
 			return
 		}
-		g := &gift{id: id, since: time.Now(), server: r.run.PID(), version: r.image.ServerVersion, running: true}
+		g := &gift{id: id, since: time.Now(), line: r.line(), server: r.run.PID(), version: r.image.ServerVersion, running: true}
 		var giving context.Context
 		giving, g.cancel = context.WithCancelCause(ctx)
 		r.gift = g
@@ -99,6 +103,23 @@ func (r *Room) begin(ctx context.Context, id string) (*gift, context.Context, er
 		return a.g, a.ctx, a.err
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
+	}
+}
+
+var errLine = errors.New("the cluster went on in another line of history during the backup")
+
+// sameLine asks the loop whether the data are still of the line of history that they were of when the backup began.
+func (r *Room) sameLine(ctx context.Context, g *gift) error {
+	now := make(chan galera.Line, 1)
+	r.loop.Post(func() { now <- r.line() })
+	select {
+	case line := <-now:
+		if line != g.line {
+			return errLine
+		}
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 

@@ -80,6 +80,10 @@ func (r *Room) serve(w http.ResponseWriter, q *http.Request) {
 		g.bytes.Add(int64(n))
 		return err
 	})
+	if err == nil {
+		err = r.sameLine(ctx, g)
+	}
+	end.Line = g.line
 	r.end(g, err)
 	if err != nil {
 		end.Error = err.Error()
