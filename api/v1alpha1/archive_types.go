@@ -16,6 +16,7 @@ type ClusterBackup struct {
 // PointInTime archives the binary log.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.interval) || duration(self.interval) >= duration('1s') && duration(self.interval) <= duration('10m')",message="interval must be between 1s and 10m"
+// +kubebuilder:validation:XValidation:rule="!has(self.window) || duration(self.window) >= duration('1h')",message="window must be at least 1h"
 type PointInTime struct {
 	// enabled has every node write a binary log with GTIDs, which restarts one node at a time, and a Deployment NAME-archiver that follows it. A
 	// node keeps what was not archived yet for three days and in a tenth of its volume (at least 128Mi; MariaDB 11.4 or later). Needs
@@ -26,6 +27,11 @@ type PointInTime struct {
 	// +optional
 	// +kubebuilder:default="10s"
 	Interval *metav1.Duration `json:"interval,omitempty"`
+	// window is for how long every point in time stays in the store, as long as there are backups to begin with: what is older is removed,
+	// except what the latest backup from before needs. At least 1h. Default: 720h.
+	// +optional
+	// +kubebuilder:default="720h"
+	Window *metav1.Duration `json:"window,omitempty"`
 }
 
 // ArchivesBinlog says that the binary log is to be archived.
@@ -57,10 +63,13 @@ type ArchiveStatus struct {
 	// segments is the number of segments stored since the archive was created.
 	// +optional
 	Segments int64 `json:"segments,omitempty"`
-	// chain is the number of the segment with which the archive began, at first or after its last gap.
+	// session is the time for which the archive has been enabled without a break. A later one begins a new chain.
+	// +optional
+	Session string `json:"session,omitempty"`
+	// chain is the number of the segment from which on nothing is missing.
 	// +optional
 	Chain int64 `json:"chain,omitempty"`
-	// gap says why the archive began again. Empty once a later backup makes up for the gap.
+	// gap is why no backup leads to what is archived now, though there was an archive before. Empty once a later backup makes up for it.
 	// +optional
 	Gap string `json:"gap,omitempty"`
 	// reason of the message, one of the reasons of the condition PointInTimeRecoverable.

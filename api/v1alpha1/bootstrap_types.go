@@ -36,9 +36,11 @@ type BootstrapFrom struct {
 // RestorePoint is where a restore ends.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.time) ? 1 : 0) + (has(self.gtid) ? 1 : 0) + (has(self.latest) && self.latest ? 1 : 0) == 1",message="name exactly one of time, gtid and latest: true"
+// +kubebuilder:validation:XValidation:rule="!has(self.time) || self.time.getMilliseconds() == 0",message="time has whole seconds, as transactions have: for a point within a second set gtid"
 type RestorePoint struct {
-	// time: the restore ends before the first transaction that is later than this, for instance 2026-11-24T12:30:00Z. The time of
-	// a transaction is when its last statement began.
+	// time: everything that was committed before it is restored, for instance before 2026-11-24T12:30:00Z. Transactions name whole seconds: the
+	// restore ends before the first one of the named second, or of a later one. So a time has no fraction of a second; for a point within
+	// a second set gtid. The time of a transaction is when its last statement began.
 	// +optional
 	Time *metav1.Time `json:"time,omitempty"`
 	// gtid: the restore ends with this transaction, for instance 0-1-4711.
@@ -189,10 +191,16 @@ type ReplayStatus struct {
 	// bytes is the size of the binary log in these segments.
 	// +optional
 	Bytes int64 `json:"bytes,omitempty"`
+	// sum is the checksum of the last one, which covers all before.
+	// +optional
+	Sum string `json:"sum,omitempty"`
 	// domain of the GTIDs.
 	// +optional
 	Domain int64 `json:"domain,omitempty"`
 	// reached is the GTID of the last applied transaction, the same on every node.
 	// +optional
 	Reached string `json:"reached,omitempty"`
+	// late is how many transactions after it name a time before the target: they were committed after one that does not, and are left out.
+	// +optional
+	Late int64 `json:"late,omitempty"`
 }

@@ -4,7 +4,9 @@ package galeraarchive
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -80,14 +82,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if c.Spec.Hibernate {
 		return retry.Pass(0, r.rest(ctx, c))
 	}
+	if c.Status.Backup == nil || c.Status.Backup.Session == "" {
+		return retry.Pass(again, r.beginSession(ctx, c))
+	}
 	f, err := r.observe(ctx, c)
 	if err != nil {
 		return retry.Pass(0, err)
 	}
 	next := c.DeepCopy()
-	if next.Status.Backup == nil {
-		next.Status.Backup = &v1alpha1.ArchiveStatus{}
-	}
 	base := decide(next.Status.Backup, f)
 	if !equality.Semantic.DeepEqual(c.Status, next.Status) {
 		if err := r.Status().Update(ctx, next); err != nil {
@@ -98,6 +100,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		err = r.makeBase(ctx, c, base)
 	}
 	return retry.Pass(again, err)
+}
+
+// beginSession writes down that the archive is enabled from now on, before anything is archived: what was committed before, while no node had a
+// binary log, is in no chain of this session.
+func (r *Reconciler) beginSession(ctx context.Context, c *v1alpha1.GaleraCluster) error {
+	next := c.DeepCopy()
+	if next.Status.Backup == nil {
+		next.Status.Backup = &v1alpha1.ArchiveStatus{}
+	}
+	next.Status.Backup.Session = strings.ToLower(rand.Text()[:12])
+	return r.Status().Update(ctx, next)
 }
 
 // observe has the archiver there, and asks it.

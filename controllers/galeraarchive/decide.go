@@ -1,7 +1,10 @@
 package galeraarchive
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -15,6 +18,8 @@ const (
 	startTime = 2 * time.Minute
 	// lagMost is how far the archive may be behind, beside its interval.
 	lagMost = time.Minute
+	// backupNameMost is how long the name of a GaleraBackup may be.
+	backupNameMost = 52
 	// tellEvery is how often times that move are written down.
 	tellEvery = 10 * time.Second
 )
@@ -22,16 +27,12 @@ const (
 // decide brings status.backup up to date, and names the backup to be made, "" for none. It is pure.
 func decide(to *v1alpha1.ArchiveStatus, f facts) (base string) {
 	if a := f.archived; a != nil {
-		to.Node, to.Segments, to.Chain = a.Node, int64(a.Segment), int64(a.Chain) //nolint:gosec // a segment a second for ever
+		to.Node, to.Segments = a.Node, int64(a.Segment) //nolint:gosec // a segment a second for ever
 		if to.ArchivedThrough == nil || a.Through.Sub(to.ArchivedThrough.Time) >= tellEvery {
 			to.ArchivedGTID, to.ArchivedThrough = a.GTID, timeOf(a.Through)
 		}
 		if a.Surveyed {
-			to.Base, to.RecoverableFrom = a.Base, timeOf(a.From)
-		}
-		to.Gap = ""
-		if a.Chain > 1 && a.Base == "" {
-			to.Gap = a.Why
+			to.Chain, to.Gap, to.Base, to.RecoverableFrom = int64(a.Chain), a.Gap, a.Base, timeOf(a.From) //nolint:gosec // as above
 		}
 	}
 	lag(to, f.now)
@@ -82,7 +83,7 @@ func unbased(to *v1alpha1.ArchiveStatus, f facts) (reason, message, base string)
 	reason, message = v1alpha1.ReasonBaseMissing, "the archive has begun, and needs a backup to go on from"
 	if to.Gap != "" {
 		reason = v1alpha1.ReasonArchiveGap
-		message = "transactions are missing in the archive, and it has begun anew (" + to.Gap + "): points in time from the next backup on can be restored"
+		message = "transactions are missing in the archive (" + to.Gap + "): points in time from the next backup on can be restored"
 	}
 	b := f.base
 	switch {
@@ -105,7 +106,13 @@ func unbased(to *v1alpha1.ArchiveStatus, f facts) (reason, message, base string)
 
 // baseName is the backup that is asked for when the archive begins: once, whatever is forgotten.
 func baseName(c *v1alpha1.GaleraCluster, chain int64) string {
-	return fmt.Sprintf("%s-base-%s-%d", c.Name, string(c.UID)[:min(len(c.UID), 8)], chain)
+	name := fmt.Sprintf("%s-base-%s-%d", c.Name, string(c.UID)[:min(len(c.UID), 8)], chain)
+	if len(name) <= backupNameMost {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	end := "-base-" + hex.EncodeToString(sum[:6])
+	return strings.TrimRight(c.Name[:min(len(c.Name), backupNameMost-len(end))], "-") + end
 }
 
 func or(a, b string) string {

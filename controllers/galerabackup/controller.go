@@ -242,6 +242,9 @@ func (r *Reconciler) run(ctx context.Context, f facts) error {
 		Manifest: manifest.Manifest{ID: b.Status.ID, Namespace: f.cluster.Namespace, Cluster: f.cluster.Name, ClusterUID: string(f.cluster.UID),
 			Node: b.Status.Node, Compression: b.Spec.Compression, Recipients: b.Status.Recipients},
 	}
+	if a := f.cluster.Status.Backup; a != nil {
+		t.Manifest.Session = a.Session
+	}
 	if limit := b.Spec.RateLimit; limit != nil {
 		t.Rate = limit.Value()
 	}

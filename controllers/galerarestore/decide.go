@@ -135,7 +135,7 @@ func restoring(s *v1alpha1.RestoreStatus, f facts) decision {
 					Error: fmt.Sprintf("it has the archive up to %s, and another node up to %s", o.Result.Restored.GTID, r.Reached)}, name+": ")
 			}
 			if s.Replay != nil {
-				s.Replay.Reached = o.Result.Restored.GTID
+				s.Replay.Reached, s.Replay.Late = o.Result.Restored.GTID, int64(o.Result.Restored.Late)
 			}
 			s.Position, s.Source = o.Result.Restored.Position, o.Result.Restored.Source
 			s.Restored = append(s.Restored, name)
@@ -155,6 +155,9 @@ func restoring(s *v1alpha1.RestoreStatus, f facts) decision {
 		s.Message = fmt.Sprintf("the backup %s, which was at %s, is on all %d volumes at %s", s.ID, s.Source, len(f.members), s.Position)
 		if r := s.Replay; r != nil {
 			s.Message += fmt.Sprintf(", with the archive up to the GTID %s (%s was asked for)", r.Reached, r.Target)
+			if r.Late > 0 {
+				s.Message += fmt.Sprintf("; %d later transactions name a time before that, and were left out: they were committed after one that does not", r.Late)
+			}
 		}
 		return decision{}
 	case f.hindrance.reason != "":

@@ -36,7 +36,7 @@ func (f pointFlags) point(now time.Time) (*v1alpha1.RestorePoint, error) {
 	return nil, errors.New("name one point to restore: --time, --gtid or --latest")
 }
 
-// pointTime reads a time with its offset. Transactions have whole seconds.
+// pointTime reads a time with its offset. Transactions name whole seconds.
 func pointTime(text string, now time.Time) (time.Time, error) {
 	at, err := time.Parse(time.RFC3339, text)
 	switch {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
 	"github.com/galera-operator/galera-operator/internal/backup/store"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/logs"
@@ -21,6 +22,8 @@ const (
 	// retryFirst is the pause after a failure, which doubles up to retryMost.
 	retryFirst = time.Second
 	retryMost  = 15 * time.Second
+	// hurriedMost is how many attempts are made without a pause.
+	hurriedMost = 20
 	// refusedTime is how long nodes that are away may still have what the others lack, before that is called a gap.
 	refusedTime = 5 * time.Minute
 	// segmentMost is how much of a binary log a segment holds, but for the transaction that goes beyond it.
@@ -29,8 +32,10 @@ const (
 	throughEvery = time.Minute
 	// markTime is how long a node may need to give what it has committed.
 	markTime = time.Minute
-	// holesMost bounds how many numbers are remembered that are missing everywhere.
-	holesMost = 10000
+	// confirmTime is how long a node may need to confirm its line of history; what a node gave that has ended is stored all the same.
+	confirmTime = 5 * time.Second
+	// quietTime is how long nothing is replicated from other servers before the archive begins anew.
+	quietTime = 10 * time.Minute
 )
 
 // archiver is one run of the program.
@@ -38,7 +43,7 @@ type archiver struct {
 	task  task.Archive
 	store *archive
 	told  *board
-	find  func(ctx context.Context) (synced []source, away int, err error) // the nodes that serve, the best one first
+	find  func(ctx context.Context) (synced []source, away map[string]string, err error) // the nodes that serve, the best one first; and why others do not
 
 	at      place // what the store has
 	loaded  bool
@@ -46,9 +51,22 @@ type archiver struct {
 	since   time.Time         // when the first of them refused, after the archive has gone on last
 	prefer  string            // the node that has what another one lacks
 	avoid   string            // the node that has failed last
-	holes   map[uint64]bool   // numbers after which some are missing on every node
+	unsure  unsure            // a hole that is not explained yet
+	foreign foreign           // what was replicated from other servers
+	through time.Time         // until when the archive has all; the store may know an earlier time
 	stored  time.Time         // when the store was told last how far the archive is
-	pruned  time.Time         // when segments were removed last; the survey's own
+}
+
+// unsure is the transaction before a hole that is not explained, and since when that is so.
+type unsure struct {
+	after binlog.GTID
+	since time.Time
+}
+
+// foreign is the last transactions of other servers, and since when they are the last.
+type foreign struct {
+	last  string
+	since time.Time
 }
 
 // Main archives until ctx ends.
@@ -66,9 +84,9 @@ func Main(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a := &archiver{task: *t.Archive, store: files, told: &board{}, refused: map[string]string{}, holes: map[uint64]bool{}}
+	a := &archiver{task: *t.Archive, store: files, told: &board{}, refused: map[string]string{}}
 	a.find = a.nodes
-	go a.survey(ctx)
+	go newSurveyor(files, a.told, time.Duration(t.Archive.WindowSeconds)*time.Second).run(ctx)
 	served, done := make(chan error, 1), make(chan struct{})
 	go func() { served <- a.told.serve(ctx) }()
 	go func() {
@@ -88,7 +106,7 @@ func Main(ctx context.Context) error {
 
 // run goes on after every failure, until ctx ends.
 func (a *archiver) run(ctx context.Context) {
-	pause := retryFirst
+	pause, hurried := retryFirst, 0
 	for {
 		began := time.Now()
 		err := a.session(ctx)
@@ -101,9 +119,10 @@ func (a *archiver) run(ctx context.Context) {
 			pause = retryFirst
 		}
 		var at once
-		if errors.As(err, &at) {
+		if hurried++; errors.As(err, &at) && hurried < hurriedMost {
 			continue
 		}
+		hurried = 0
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
@@ -126,7 +145,7 @@ func (a *archiver) session(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		a.at, a.loaded = at, true
+		a.at, a.loaded, a.through = at, true, at.Through
 		a.told.archived(at)
 		say("the archive ends at %s, in the segment %d", at.Last, at.Number)
 	}
@@ -139,11 +158,9 @@ func (a *archiver) session(ctx context.Context) error {
 	if node == nil {
 		return a.beginAnew(ctx, synced, away)
 	}
-	if a.at.Number == 0 {
-		return a.begin(ctx, node, "it is the first")
-	}
-	err = a.follow(ctx, node, synced)
+	err = a.goOn(ctx, node, around{synced, away})
 	var no refusal
+	var new gap
 	var ofStore storeError
 	var at once
 	switch {
@@ -153,10 +170,71 @@ func (a *archiver) session(ctx context.Context) error {
 		}
 		a.refused[node.name()] = err.Error()
 		return once{fmt.Errorf("%s: %w", node.name(), err)}
-	case !errors.As(err, &ofStore) && !errors.As(err, &at):
+	case errors.As(err, &new):
+		say("a gap: %v", err)
+		return a.begin(ctx, node, synced, err.Error())
+	case !errors.As(err, &ofStore) && !errors.As(err, &at) && !errors.As(err, &begun{}):
 		a.avoid = node.name()
 	}
 	return err
+}
+
+// begun is told when the archive has begun, or begun anew.
+type begun struct{ error }
+
+// gap is why the archive begins anew.
+type gap struct{ error }
+
+// around is all nodes: those that serve, and why others do not.
+type around struct {
+	synced []source
+	away   map[string]string
+}
+
+// goOn follows a node, if the archive goes on from it.
+func (a *archiver) goOn(ctx context.Context, node source, all around) error {
+	now, err := node.position(ctx)
+	if err != nil {
+		return err
+	}
+	v := policy.Resume(a.at.Head, a.task.Session, now.Node)
+	if v.Act == policy.Follow || v.Act == policy.Continue {
+		if err := a.foreignTo(node, now); err != nil {
+			return err
+		}
+	}
+	switch v.Act {
+	case policy.Begin:
+		return a.begin(ctx, node, all.synced, v.Why)
+	case policy.Refuse:
+		return refusal{errors.New(v.Why)}
+	case policy.Wait:
+		return fmt.Errorf("%s: %s", node.name(), v.Why)
+	case policy.Continue:
+		h := binlog.Head{Continues: true, Why: "the history goes on in another line", Lines: v.Lines, Last: a.at.Last, BeforeLast: a.at.BeforeLast, LastSum: a.at.LastSum,
+			Seqno: a.at.Seqno, LastTime: a.at.LastTime, Through: a.through}
+		if err := a.upload(ctx, h, nil); err != nil {
+			return err
+		}
+		return once{fmt.Errorf("the archive goes on in the line of history %s", a.at.Line())}
+	}
+	return a.follow(ctx, node, all, now)
+}
+
+// foreignTo tells what another server has written since the chain began: it is not archived. Once that has ended, the archive begins anew.
+func (a *archiver) foreignTo(node source, now position) error {
+	later := policy.Foreign(a.at.Head, now.foreign)
+	if len(later) == 0 {
+		return nil
+	}
+	if last := fmt.Sprint(now.foreign); last != a.foreign.last {
+		a.foreign = foreign{last, time.Now()}
+	}
+	why := fmt.Sprintf("%s has %v, replicated from another server under another domain than %d, which the archive does not hold", node.name(), later, now.Domain)
+	if time.Since(a.foreign.since) >= quietTime {
+		return gap{errors.New(why)}
+	}
+	return fmt.Errorf("%s: stop that replication. The archive begins anew %s after the last such transaction", why, quietTime)
 }
 
 // choose takes the node that is preferred, otherwise the first one that has not failed last. nil when all have refused.
@@ -174,22 +252,23 @@ func (a *archiver) choose(synced []source) (best source) {
 }
 
 // beginAnew is called when no node that serves goes on from the archive.
-func (a *archiver) beginAnew(ctx context.Context, synced []source, away int) error {
+func (a *archiver) beginAnew(ctx context.Context, synced []source, away map[string]string) error {
 	var whys []string
 	for _, n := range synced {
 		whys = append(whys, n.name()+": "+a.refused[n.name()])
 	}
 	slices.Sort(whys)
-	if wait := refusedTime - time.Since(a.since); away > 0 && wait > 0 {
+	if wait := refusedTime - time.Since(a.since); len(away) > 0 && wait > 0 {
 		a.refused = map[string]string{} // they are asked again, and with them those that are away now
-		return fmt.Errorf("no node that serves has what follows %s; %d others are waited for, for %s: %v", a.at.Last, away, wait.Round(time.Second), whys)
+		return fmt.Errorf("no node that serves has what follows %s; %d others are waited for, for %s: %v", a.at.Last, len(away), wait.Round(time.Second), whys)
 	}
 	say("a gap: %v", whys)
-	return a.begin(ctx, synced[0], fmt.Sprintf("no node had what follows: %v", whys))
+	return a.begin(ctx, synced[0], synced, fmt.Sprintf("no node had what follows: %v", whys))
 }
 
 // begin has the archive begin where a node is now.
-func (a *archiver) begin(ctx context.Context, n source, why string) error {
+func (a *archiver) begin(ctx context.Context, n source, all []source, why string) error {
+	now := time.Now().UTC()
 	at, err := n.position(ctx)
 	if err != nil {
 		return err
@@ -197,30 +276,33 @@ func (a *archiver) begin(ctx context.Context, n source, why string) error {
 	if at.last == (binlog.GTID{}) {
 		return errors.New("nothing was written to the cluster since its binary log is on: the archive begins with the first transaction")
 	}
-	h := binlog.Head{Begins: true, Why: why, Last: at.last, Through: time.Now().UTC(), Chain: a.at.Number + 1}
+	if len(at.Lines) == 0 || !at.Lines[0].Known() {
+		return fmt.Errorf("%s does not tell its line of history: the archive begins when it does", n.name())
+	}
+	h := binlog.Head{Begins: true, Why: why, Last: at.last, Seqno: at.seqno, Through: now, Chain: a.at.Number + 1, Lines: at.Lines[:1], Foreign: at.foreign}
+	for _, other := range all {
+		if other.name() == n.name() {
+			continue
+		}
+		if there, err := other.position(ctx); err == nil {
+			h.Foreign = append(h.Foreign, policy.Foreign(h, there.foreign)...)
+		}
+	}
 	if err := a.upload(ctx, h, nil); err != nil {
 		return err
 	}
-	a.holes = map[uint64]bool{}
 	// Not at once: if no node goes on from there either, the store would fill up with beginnings.
-	return fmt.Errorf("the archive begins at %s: %s", at.last, why)
+	return begun{fmt.Errorf("the archive begins at %s: %s", at.last, why)}
 }
 
 // follow archives what a node gives.
-func (a *archiver) follow(ctx context.Context, n source, all []source) error {
-	now, err := n.position(ctx)
-	if err != nil {
-		return err
-	}
-	if now.domain != a.at.Last.Domain {
-		return refusal{fmt.Errorf("its GTIDs have the domain %d, and the archive's %d", now.domain, a.at.Last.Domain)}
-	}
-	s, err := n.open(append(now.others, a.at.resume().String()))
+func (a *archiver) follow(ctx context.Context, n source, all around, now position) error {
+	s, err := n.open(append(slices.Clone(now.others), a.at.resume().String()))
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	r := &reader{archiver: a, node: n, all: all, stream: s, last: a.at.Last, verify: a.at.verifies()}
+	r := &reader{archiver: a, node: n, all: all, at0: now, stream: s, last: a.at.Last, before: a.at.BeforeLast, verify: a.at.verifies()}
 	defer r.drop()
 	say("following %s from %s", n.name(), a.at.Last)
 	err = r.read(ctx)
@@ -235,11 +317,14 @@ func (a *archiver) follow(ctx context.Context, n source, all []source) error {
 
 // upload stores a segment, and goes on from it.
 func (a *archiver) upload(ctx context.Context, h binlog.Head, s *spool) error {
-	h.Number, h.Format = a.at.Number+1, binlog.FormatVersion
+	h.Number, h.Format, h.Before, h.Session = a.at.Number+1, binlog.FormatVersion, a.at.Checksum, a.task.Session
 	if !h.Begins {
-		h.Previous, h.Chain = a.at.Last, a.at.Chain
+		h.Previous, h.Chain, h.Foreign = a.at.Last, a.at.Chain, a.at.Foreign
+		if h.Lines == nil {
+			h.Lines = a.at.Lines
+		}
 	}
-	err := a.store.put(ctx, h, s)
+	err := a.store.put(ctx, &h, s)
 	if errors.Is(err, errTaken) {
 		a.loaded = false
 		return once{fmt.Errorf("the segment %d was stored by another archiver: going on from what the store has", h.Number)}
@@ -247,8 +332,8 @@ func (a *archiver) upload(ctx context.Context, h binlog.Head, s *spool) error {
 	if err != nil {
 		return err
 	}
-	a.at, a.stored = place{h}, time.Now()
-	a.refused, a.since, a.prefer = map[string]string{}, time.Time{}, "" // they were about the place before
+	a.at, a.stored, a.through = place{h}, time.Now(), binlog.Later(a.through, h.Through)
+	a.refused, a.since, a.prefer, a.unsure, a.foreign = map[string]string{}, time.Time{}, "", unsure{}, foreign{} // they were about the place before
 	a.told.archived(a.at)
 	return nil
 }

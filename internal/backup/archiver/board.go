@@ -12,13 +12,15 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
 // board is what the operator asks for.
 type board struct {
-	mu  sync.Mutex
-	now task.Archived
+	mu    sync.Mutex
+	now   task.Archived
+	begun uint64 // the segment that the last chain of this run has begun with
 }
 
 func (b *board) set(change func(*task.Archived)) {
@@ -27,15 +29,16 @@ func (b *board) set(change func(*task.Archived)) {
 	change(&b.now)
 }
 
-// archived says what the store has.
+// archived says what the store has. With a new chain, what was found about the one before is void.
 func (b *board) archived(at place) {
 	b.set(func(a *task.Archived) {
-		a.GTID, a.Segment, a.Chain, a.Problem, a.Reason = at.Last.String(), at.Number, at.Chain, "", ""
+		a.GTID, a.Segment, a.Problem, a.Reason = at.Last.String(), at.Number, "", ""
 		if at.Through.After(a.Through) {
 			a.Through = at.Through
 		}
 		if at.Begins {
-			a.Why, a.Base, a.Surveyed = at.Why, "", false
+			b.begun = at.Number
+			a.Base, a.Surveyed = "", false
 		}
 	})
 }
@@ -59,11 +62,11 @@ func (b *board) problem(err error) {
 	})
 }
 
-// surveyed says which base there is.
-func (b *board) surveyed(chain uint64, base string, from time.Time) {
+// surveyed takes what was found of an archive that ends at a segment.
+func (b *board) surveyed(last uint64, r policy.Report) {
 	b.set(func(a *task.Archived) {
-		if a.Chain == chain {
-			a.Surveyed, a.Base, a.From = true, base, from
+		if last >= b.begun && a.Segment > 0 {
+			a.Surveyed, a.Chain, a.Base, a.From, a.Gap = true, r.Chain, r.Base.ID, r.Base.Time, r.Gap
 		}
 	})
 }
@@ -87,16 +90,17 @@ func (b *board) serve(ctx context.Context) error {
 	return s.ListenAndServeTLS("", "")
 }
 
-// domain is that of the archive.
-func (b *board) domain() uint32 {
+// archives reports whether there is an archive, and of which domain.
+func (b *board) archives() (domain uint32, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	g, _ := binlog.Parse(b.now.GTID)
-	return g.Domain
+	g, err := binlog.Parse(b.now.GTID)
+	return g.Domain, err == nil && b.now.Segment > 0
 }
 
-func (b *board) chain() uint64 {
+// based reports whether there is a backup that leads to the end of the archive.
+func (b *board) based() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.now.Chain
+	return b.now.Surveyed && b.now.Base != ""
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,9 +13,11 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,8 +26,10 @@ import (
 	"github.com/go-mysql-org/go-mysql/replication"
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const (
@@ -63,12 +68,13 @@ func tlsConfig() (*tls.Config, error) {
 	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, RootCAs: roots}, nil
 }
 
-// nodes are those that serve, the one that the Service for reading leads to first; away is how many of the others there are.
-func (a *archiver) nodes(ctx context.Context) (synced []source, away int, err error) {
+// nodes are those that serve, the one that the Service for reading leads to first; away is why others do not.
+func (a *archiver) nodes(ctx context.Context) (synced []source, away map[string]string, err error) {
 	config, err := tlsConfig()
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
+	away = map[string]string{}
 	hosts := slices.Clone(a.task.Nodes)
 	if first := a.best(ctx, config); first != "" {
 		slices.SortStableFunc(hosts, func(x, y string) int { return rank(x, first) - rank(y, first) })
@@ -78,7 +84,7 @@ func (a *archiver) nodes(ctx context.Context) (synced []source, away int, err er
 		n, err := connect(ctx, a.task.User, host, config)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", host, err))
-			away++
+			away[host] = err.Error()
 			continue
 		}
 		synced = append(synced, n)
@@ -157,15 +163,61 @@ func (n *node) position(ctx context.Context) (at position, err error) {
 	}
 	var all string
 	var mode, logs bool
-	err = n.db.QueryRowContext(ctx, "SET STATEMENT wsrep_sync_wait = 1 FOR SELECT @@gtid_binlog_pos, @@wsrep_gtid_domain_id, @@wsrep_gtid_mode, @@log_bin").Scan(&all, &at.domain, &mode, &logs)
+	err = n.db.QueryRowContext(ctx, `SET STATEMENT wsrep_sync_wait = 1 FOR SELECT @@gtid_binlog_pos, @@wsrep_gtid_domain_id, @@gtid_domain_id, @@server_id, @@wsrep_gtid_mode, @@log_bin`).
+		Scan(&all, &at.Domain, &at.local.Domain, &at.local.Server, &mode, &logs)
 	if err == nil && (!mode || !logs) {
 		err = errors.New("it does not write a binary log yet: it was not restarted since spec.backup.pointInTime is enabled")
 	}
 	if err != nil {
 		return at, err
 	}
-	at.last, at.others = binlog.In(all, at.domain)
-	return at, nil
+	at.sort(all)
+	err = n.group(ctx, &at)
+	return at, err
+}
+
+// group adds where the node is in Galera's history, and in which line of it. It comes after the position in the binary log, and is not before it.
+func (n *node) group(ctx context.Context, at *position) error {
+	var history, view string
+	row := n.db.QueryRowContext(ctx, `SELECT MAX(IF(variable_name = 'WSREP_CLUSTER_STATE_UUID', variable_value, '')), MAX(IF(variable_name = 'WSREP_CLUSTER_CONF_ID', variable_value, '')),
+		MAX(IF(variable_name = 'WSREP_LAST_COMMITTED', CAST(variable_value AS SIGNED), 0))
+		FROM information_schema.global_status WHERE variable_name IN ('WSREP_CLUSTER_STATE_UUID', 'WSREP_CLUSTER_CONF_ID', 'WSREP_LAST_COMMITTED')`)
+	if err := row.Scan(&history, &view, &at.seqno); err != nil {
+		return err
+	}
+	at.view = history + ":" + view
+	lineage, err := lineage(ctx, n.host)
+	if err != nil {
+		return fmt.Errorf("its agent does not answer: %w", err)
+	}
+	for _, l := range lineage.Lines() {
+		at.Lines = append(at.Lines, binlog.Line{History: l.Start.UUID, ID: l.ID, Epoch: l.Epoch, Start: l.Start.Seqno, Copied: l.Copied})
+	}
+	if len(at.Lines) > 0 && at.Lines[0].History != history {
+		return fmt.Errorf("it is in the history %s, and its agent says %s", history, at.Lines[0].History)
+	}
+	return nil
+}
+
+// lineage is what a node's agent tells to the other agents, and to whoever asks.
+func lineage(ctx context.Context, host string) (galera.Lineage, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, strconv.Itoa(agentapi.ProbePort))+agentapi.PathPeer, nil)
+	if err != nil {
+		return galera.Lineage{}, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return galera.Lineage{}, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return galera.Lineage{}, fmt.Errorf("it answers %s", resp.Status)
+	}
+	var view agentapi.PeerView
+	err = json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&view)
+	return view.Lineage, err
 }
 
 // stream is a node's binary log.

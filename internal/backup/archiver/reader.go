@@ -2,30 +2,52 @@ package archiver
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
 )
 
 // reader takes the stream of one node into segments.
 type reader struct {
 	*archiver
 	node   source
-	all    []source // the nodes that serve
+	all    around
+	at0    position // where the node was when it was asked whether the archive goes on from it
 	stream events
 
 	group  binlog.Grouper
 	format binlog.Event
 	last   binlog.GTID // the last transaction that was read to its end
-	verify bool        // the next one is archived already, and is compared
-	skip   bool        // the transaction that is read is not archived
+	before binlog.GTID // the one before it
+	near   bool        // last was read from the file of the binary log that is read now
+	hole   *binlog.Hole
+	raw    rawTimes
+	verify bool // the next one is archived already, and is compared
+	skip   bool // the transaction that is read is not archived
 	open   *spool
 
 	mark  binlog.GTID // what the node had committed at asked
 	asked time.Time
 	next  time.Time // when it is asked again
 	began time.Time
+}
+
+// rawTimes are what the transactions of a segment say of their time.
+type rawTimes struct{ first, earliest, latest time.Time }
+
+func (t *rawTimes) add(at time.Time) {
+	if t.first.IsZero() {
+		*t = rawTimes{at, at, at}
+	}
+	if at.Before(t.earliest) {
+		t.earliest = at
+	}
+	t.latest = binlog.Later(t.latest, at)
 }
 
 // read reads until something fails, and never returns nil.
@@ -65,6 +87,9 @@ func (r *reader) tick(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.node.name(), err)
 		}
+		if err := r.still(at); err != nil {
+			return err
+		}
 		r.mark, r.asked = at.last, now
 	}
 	if r.verify && now.Sub(r.began) > markTime {
@@ -101,7 +126,7 @@ func (r *reader) take(ctx context.Context, e binlog.Event) error {
 			}
 			r.drop()
 		}
-		r.format = e
+		r.format, r.near = e, false
 		return nil
 	case binlog.Outside:
 		return nil
@@ -121,54 +146,72 @@ func (r *reader) take(ctx context.Context, e binlog.Event) error {
 	return nil
 }
 
+// still refuses a node whose line of history may have changed: what was read is read again.
+func (r *reader) still(now position) error {
+	if later := policy.Foreign(r.at.Head, now.foreign); !now.same(r.at0) || len(later) > 0 {
+		r.drop()
+		return once{fmt.Errorf("%s is in another view of the group, or was written to by another server: it is looked at again", r.node.name())}
+	}
+	return nil
+}
+
 // begins looks at the GTID of the next transaction.
 func (r *reader) begins(ctx context.Context, g binlog.GTID) error {
-	r.skip = g.Domain != r.last.Domain || r.verify // a node's own transactions are not the cluster's
+	own := g.Domain == r.last.Domain
+	r.skip, r.hole = !own || r.verify, nil // a node's own transactions are not the cluster's
 	switch {
-	case r.skip && r.verify && g.Domain == r.last.Domain && g != r.last:
+	case !own && r.at0.isForeign(g) && len(policy.Foreign(r.at.Head, []binlog.GTID{g})) > 0:
+		return once{fmt.Errorf("%s was written to by another server: %s", r.node.name(), g)}
+	case own && r.verify && g != r.last:
 		return refusal{fmt.Errorf("after %s comes %s here, and %s in the archive", r.at.BeforeLast, g, r.last)}
 	case r.skip:
 		return nil
 	case !g.Follows(r.last):
 		return refusal{fmt.Errorf("after %s comes %s: the numbers begin anew", r.last, g)}
-	case g.Seq > r.last.Seq+1 && !r.holes[r.last.Seq]:
-		return r.hole(ctx, g)
+	case g.Seq > r.last.Seq+1:
+		return r.explain(ctx, g)
 	}
 	return nil
 }
 
-// hole looks whether another node has what is missing here: a transaction that was made with sql_log_bin=0 is missing on its own node only, and
-// one number is missing everywhere for each DDL statement that has failed.
-func (r *reader) hole(ctx context.Context, g binlog.GTID) error {
-	var useless error
-	for _, other := range r.all {
+// explain asks all nodes about numbers that are missing here.
+func (r *reader) explain(ctx context.Context, next binlog.GTID) error {
+	if r.unsure.after != r.last {
+		r.unsure = unsure{r.last, time.Now()}
+	}
+	own := policy.Asked{Node: r.node.name(), Answer: policy.Purged}
+	if r.near {
+		own.Answer = policy.Lacks
+	}
+	asked := []policy.Asked{own}
+	for _, other := range r.all.synced {
 		if other.name() == r.node.name() {
 			continue
 		}
-		first, err := after(ctx, other, r.last)
-		if err != nil {
-			say("%s was asked for what follows %s: %v", other.name(), r.last, err)
-			continue
+		a := lacks(ctx, other, r.before, r.last, next)
+		if why := r.refused[a.Node]; why != "" && a.Answer == policy.Has {
+			a.Answer, a.Why = policy.HasAndRefused, why
 		}
-		if !first.Follows(r.last) || first.Seq >= g.Seq {
-			continue
+		asked = append(asked, a)
+	}
+	for name, why := range r.all.away {
+		asked = append(asked, policy.Asked{Node: name, Answer: policy.Unknown, Why: why})
+	}
+	slices.SortFunc(asked, func(a, b policy.Asked) int { return strings.Compare(a.Node, b.Node) })
+	v := policy.JudgeHole(r.last, next, asked, time.Since(r.unsure.since) >= refusedTime)
+	switch v.Act {
+	case policy.Follow:
+		r.hole = &binlog.Hole{After: r.last, Next: next, Why: v.Why}
+		return nil
+	case policy.Refuse:
+		if r.prefer = v.Prefer; v.Prefer != "" {
+			return once{fmt.Errorf("%s: %s", r.node.name(), v.Why)}
 		}
-		lacks := fmt.Errorf("%s lacks %s, which %s has", r.node.name(), first, other.name())
-		if why := r.refused[other.name()]; why != "" {
-			useless = refusal{fmt.Errorf("%w; that one does not go on either: %s", lacks, why)}
-			continue
-		}
-		r.prefer = other.name()
-		return once{lacks}
+		return refusal{errors.New(v.Why)}
+	case policy.Begin:
+		return gap{errors.New(v.Why)}
 	}
-	if useless != nil {
-		return useless
-	}
-	if len(r.holes) > holesMost {
-		clear(r.holes) // they are looked for again when they are read again
-	}
-	r.holes[r.last.Seq] = true
-	return nil
+	return errors.New(v.Why)
 }
 
 func (r *reader) write(e binlog.Event) (err error) {
@@ -187,6 +230,7 @@ func (r *reader) ends(ctx context.Context, t binlog.Transaction) error {
 	if t.GTID.Domain != r.last.Domain {
 		return nil
 	}
+	r.near = true
 	if r.verify {
 		if t.Sum != r.at.LastSum {
 			return refusal{fmt.Errorf("the transaction %s is another one here than in the archive: the cluster has lost it, and gone on", t.GTID)}
@@ -199,17 +243,15 @@ func (r *reader) ends(ctx context.Context, t binlog.Transaction) error {
 	h := &r.open.head
 	h.Transactions++
 	if h.First == (binlog.GTID{}) {
-		h.First, h.FirstTime, h.LastTime = t.GTID, t.Time, t.Time
+		h.First, r.raw = t.GTID, rawTimes{}
 	}
-	if t.Time.After(h.LastTime) {
-		h.LastTime = t.Time
+	r.raw.add(t.Time)
+	if r.hole != nil {
+		h.Holes = append(h.Holes, *r.hole)
 	}
-	if t.Time.Before(h.FirstTime) {
-		h.FirstTime = t.Time
-	}
-	h.BeforeLast, h.Last, h.LastSum = r.last, t.GTID, t.Sum
-	r.last = t.GTID
-	if r.open.bytes >= segmentMost {
+	h.BeforeLast, h.Last, h.LastSum, h.Seqno = r.last, t.GTID, t.Sum, t.Seqno
+	r.last, r.before = t.GTID, r.last
+	if r.open.bytes >= segmentMost || len(h.Holes) >= binlog.HolesMost {
 		return r.flush(ctx, time.Time{})
 	}
 	return nil
@@ -227,10 +269,18 @@ func (r *reader) accepted() {
 func (r *reader) flush(ctx context.Context, through time.Time) error {
 	if r.open != nil && r.open.head.Transactions > 0 {
 		h := r.open.head
-		h.Through = through
-		if h.Through.IsZero() {
-			h.Through = r.at.Through // no later one is sure
+		ask, cancel := context.WithTimeout(ctx, confirmTime)
+		now, err := r.node.position(ask)
+		cancel()
+		if err == nil {
+			if err := r.still(now); err != nil {
+				return err
+			}
 		}
+		h.Seqno = seqno(r.at.Seqno, h.Seqno, now.seqno)
+		h.Times = binlog.Between(r.archiver.through, time.Now().UTC(), r.at.LastTime)
+		h.FirstTime, h.LastTime, h.Earliest = h.After(time.Time{}, r.raw.first), h.After(time.Time{}, r.raw.latest), h.Bound(r.raw.earliest)
+		h.Through = binlog.Later(r.archiver.through, through) // without through no later one is sure
 		if err := r.upload(ctx, h, r.open); err != nil {
 			return err
 		}
@@ -242,13 +292,23 @@ func (r *reader) flush(ctx context.Context, through time.Time) error {
 	}
 	r.accepted()
 	if time.Since(r.stored) >= throughEvery { // the store that is away is found by it, too: until it has answered, nothing is told to be archived
-		if err := r.store.tell(ctx, binlog.Through{Time: through, Last: r.last}); err != nil {
+		if err := r.store.tell(ctx, binlog.Through{Time: through, Last: r.last, Segment: r.at.Number}); err != nil {
 			return err
 		}
 		r.stored = time.Now()
 	}
+	r.archiver.through = binlog.Later(r.archiver.through, through)
 	r.told.through(through, r.last)
 	return nil
+}
+
+// seqno is one that is not before the last transaction: its own, if that lies between what is known, otherwise where the node is; 0 when it does not
+// answer.
+func seqno(before, own, node int64) int64 {
+	if own > before && (node == 0 || own <= node) {
+		return own
+	}
+	return node
 }
 
 // drop forgets what is not stored.

@@ -99,7 +99,7 @@ func TestSegment(t *testing.T) {
 			t.Errorf("%q instead of %q", have, want)
 		}
 		h := w.heads()[1]
-		if h.Transactions != 2 || h.Bytes != int64(len(want)) || h.BeforeLast != gtid(6) || h.LastSum == "" || h.Chain != 1 || h.FirstTime.Unix() != 106 || h.LastTime.Unix() != 107 {
+		if h.Transactions != 2 || h.Bytes != int64(len(want)) || h.BeforeLast != gtid(6) || h.LastSum == "" || h.Chain != 1 || h.Seqno != 7 || h.Session != "s1" || !h.Line().Same(line("a", 0)) {
 			t.Errorf("%+v", h)
 		}
 	})
@@ -202,129 +202,6 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// TestGap: the archive begins anew only when no node has what follows, and says why.
-func TestGap(t *testing.T) {
-	for name, c := range map[string]struct {
-		script func(w *world)
-		want   string
-		says   string
-	}{
-		"no node has it any more": {func(w *world) {
-			w.stop()
-			w.commit(6, 7, 8)
-			for _, s := range w.servers() {
-				s.do(func() { s.purged = 7 })
-			}
-			w.archiver, w.stop = w.start()
-			w.pass(time.Minute)
-			w.commit(9)
-			w.pass(interval)
-		}, "@5 @8 9-9", "purged"},
-		"one that is away has it": {func(w *world) {
-			w.stop()
-			w.c.fail("restarts")
-			w.commit(6, 7, 8)
-			w.a.do(func() { w.a.purged = 7 })
-			w.b.do(func() { w.b.purged = 7 })
-			w.archiver, w.stop = w.start()
-			w.pass(refusedTime - 30*time.Second)
-			w.expect("@5")
-			w.c.fail("")
-			w.pass(time.Minute)
-		}, "@5 6-8", ""},
-		"one that is away is not waited for for ever": {func(w *world) {
-			w.stop()
-			w.c.fail("gone")
-			w.commit(6, 7, 8)
-			w.a.do(func() { w.a.purged = 7 })
-			w.b.do(func() { w.b.purged = 7 })
-			w.archiver, w.stop = w.start()
-			w.pass(refusedTime + time.Minute)
-		}, "@5 @8", "purged"},
-		"the cluster has lost the last one, and gone on": {func(w *world) {
-			w.commit(6)
-			w.pass(interval)
-			w.stop()
-			for _, s := range w.servers() {
-				s.do(func() { s.log = s.log[:len(s.log)-3] })
-				s.commitAs(gtid(6), "another row")
-				s.commit(7)
-			}
-			w.archiver, w.stop = w.start()
-			w.pass(time.Minute)
-		}, "@5 6-6 @7", "another one here than in the archive"},
-		"the cluster has lost the last one": {func(w *world) {
-			w.commit(6)
-			w.pass(interval)
-			w.stop()
-			for _, s := range w.servers() {
-				s.do(func() { s.log = s.log[:len(s.log)-3] })
-			}
-			w.archiver, w.stop = w.start()
-			w.pass(time.Minute)
-			w.expect("@5 6-6") // nothing tells so yet
-			w.commit(7)
-			w.pass(2 * time.Minute)
-		}, "@5 6-6 @7", "after 0-1-5 comes 0-1-7 here, and 0-1-6 in the archive"},
-		"another server_id": {func(w *world) {
-			w.commit(6)
-			w.pass(interval)
-			for _, s := range w.servers() {
-				s.commitAs(binlog.GTID{Server: 2, Seq: 1}, "row")
-			}
-			w.pass(time.Minute)
-		}, "@5 6-6 @1", "the numbers begin anew"},
-		"another server_id, before an event comes": {func(w *world) {
-			w.commit(6)
-			w.pass(interval)
-			for _, s := range w.servers() {
-				s.do(func() { s.silent = true })
-				s.commitAs(binlog.GTID{Server: 2, Seq: 1}, "row")
-			}
-			w.pass(30 * time.Second)
-		}, "@5 6-6 @1", "the numbers begin anew"},
-		"each of two nodes lacks one": {func(w *world) {
-			w.pass(interval)
-			w.c.fail("gone")
-			w.b.commit(6)
-			w.a.commit(7)
-			w.a.commit(8)
-			w.b.commit(8)
-			w.pass(2 * refusedTime)
-		}, "@5 6-6 @8", "does not go on either"},
-		"each of two nodes lacks one, and a third has both": {func(w *world) {
-			w.pass(interval)
-			w.b.commit(6)
-			w.a.commit(7)
-			w.a.commit(8)
-			w.b.commit(8)
-			for n := uint64(6); n < 9; n++ {
-				w.c.commit(n)
-			}
-			w.pass(time.Minute)
-		}, "@5 6-6 7-8", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			play(t, func(w *world) {
-				c.script(w)
-				w.expect(c.want)
-				chain, why := uint64(1), ""
-				for _, h := range w.heads() {
-					if h.Begins {
-						chain, why = h.Number, h.Why
-					}
-					if h.Chain != chain {
-						t.Errorf("the segment %d is of the chain %d", h.Number, h.Chain)
-					}
-				}
-				if c.says != "" && !strings.Contains(why, c.says) || w.told.now.Chain != chain {
-					t.Errorf("%q; told is %+v", why, w.told.now)
-				}
-			})
-		})
-	}
-}
-
 // TestGoesOn: the archive goes on from what the store has, whatever has become of the archiver before.
 func TestGoesOn(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -362,6 +239,55 @@ func TestGoesOn(t *testing.T) {
 			comeBack()
 			w.pass(time.Minute)
 		}, "@5 6-6 7-11"},
+		"recovered with everything": {func(w *world) {
+			w.commit(6)
+			w.pass(interval)
+			w.recovered(line("b", 6), line("a", 0))
+			w.commit(7)
+			w.pass(time.Minute)
+			w.recovered(line("c", 8), line("b", 6), line("a", 0))
+			w.commit(8, 9)
+			w.pass(2 * interval)
+		}, "@5 6-6 >b 7-7 >c 8-9"},
+		"an agent is behind": {func(w *world) {
+			w.commit(6)
+			w.pass(interval)
+			w.stop()
+			w.commit(7)
+			w.recovered(line("b", 6), line("a", 0))
+			w.archiver, w.stop = w.start()
+			w.pass(2 * interval)
+			w.recovered(line("a", 0))
+			w.pass(time.Minute)
+			w.recovered(line("b", 6), line("a", 0))
+			w.commit(8)
+			w.pass(time.Minute)
+		}, "@5 6-6 >b 7-7 8-8"},
+		"an agent does not answer": {func(w *world) {
+			w.commit(6)
+			w.pass(interval)
+			for _, s := range w.servers() {
+				s.do(func() { s.lines = nil })
+			}
+			w.commit(7)
+			w.pass(refusedTime * 2)
+			w.expect("@5 6-6")
+			w.recovered(line("a", 0))
+			w.pass(time.Minute)
+		}, "@5 6-6 7-7"},
+		"a node is away for a moment, and another one has a transaction of its own": {func(w *world) {
+			w.commit(6)
+			w.pass(interval)
+			w.b.fail("for a moment")
+			w.c.fail("for a moment")
+			w.b.commit(7) // made with sql_log_bin=0 on a
+			w.c.commit(7)
+			w.commit(8)
+			w.pass(interval)
+			w.b.fail("")
+			w.c.fail("")
+			w.pass(time.Minute)
+		}, "@5 6-6 7-8"},
 		"there are two": {func(w *world) {
 			other, stop := w.start()
 			for n := uint64(6); n < 10; n++ {

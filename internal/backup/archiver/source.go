@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
 )
 
 // source is a node that can be followed.
@@ -28,36 +29,90 @@ type events interface {
 
 // position is where a node is.
 type position struct {
-	// domain of the cluster's GTIDs, last the last of them, others the last ones of what is the node's own.
-	domain uint32
-	last   binlog.GTID
-	others []string
+	// Node has the domain of the cluster's GTIDs, and the lines of history.
+	policy.Node
+	// last is the last GTID of that domain, others are the last ones of every other domain, and foreign those of other servers.
+	last    binlog.GTID
+	others  []string
+	foreign []binlog.GTID
+	// seqno is Galera's, and view names the group's view, within which a line of history does not change.
+	seqno int64
+	view  string
+	// local is the domain and the server of what the node writes for itself.
+	local binlog.GTID
 }
 
-// after is the first transaction that a node has after one, none when it has none.
-func after(ctx context.Context, n source, last binlog.GTID) (binlog.GTID, error) {
-	at, err := n.position(ctx)
-	if err != nil || !at.last.Follows(last) {
-		return binlog.GTID{}, err
+// isForeign reports whether another server has written a transaction: it is neither the cluster's nor the node's own.
+func (p position) isForeign(g binlog.GTID) bool {
+	return g.Domain != p.Domain && (g.Domain != p.local.Domain || g.Server != p.local.Server)
+}
+
+// sort splits a position in the binary log.
+func (p *position) sort(all string) {
+	p.last, p.others = binlog.In(all, p.Domain)
+	for _, text := range p.others {
+		if g, err := binlog.Parse(text); err == nil && p.isForeign(g) {
+			p.foreign = append(p.foreign, g)
+		}
 	}
-	s, err := n.open(append(at.others, last.String()))
+}
+
+// same reports whether a node is still in the line of history, and the view, of before.
+func (p position) same(before position) bool {
+	return p.view == before.view && len(p.Lines) > 0 && len(before.Lines) > 0 && p.Lines[0].Same(before.Lines[0])
+}
+
+// lacks asks a node what it has between two transactions. before is the one before the first of them, if it is known.
+func lacks(ctx context.Context, n source, before, last, next binlog.GTID) policy.Asked {
+	out := policy.Asked{Node: n.name()}
+	answer := func(a policy.Answer, why string) policy.Asked {
+		out.Answer, out.Why = a, why
+		return out
+	}
+	at, err := n.position(ctx)
 	if err != nil {
-		return binlog.GTID{}, err
+		return answer(policy.Unknown, err.Error())
+	}
+	from := last
+	if before != (binlog.GTID{}) {
+		from = before
+	}
+	s, err := n.open(append(at.others, from.String()))
+	var no refusal
+	switch {
+	case errors.As(err, &no):
+		return answer(policy.Purged, err.Error())
+	case err != nil:
+		return answer(policy.Unknown, err.Error())
 	}
 	defer s.Close()
+	near := false // the last event of a transaction was that of last, in the same file
 	for end := time.Now().Add(askTime); time.Now().Before(end); {
 		e, err := s.event(ctx, time.Second)
-		if err != nil {
-			return binlog.GTID{}, err
-		}
-		if e == nil || e.Check() != nil {
+		switch {
+		case errors.As(err, &no):
+			return answer(policy.Purged, err.Error())
+		case err != nil:
+			return answer(policy.Unknown, err.Error())
+		case e == nil || e.Check() != nil:
 			continue
+		case e.IsFormat():
+			near = false
 		}
-		if g, ok := e.GTID(); ok && g.Domain == last.Domain {
-			return g, nil
+		g, ok := e.GTID()
+		switch {
+		case !ok || g.Domain != last.Domain:
+		case g.Server == last.Server && g.Seq <= last.Seq:
+			near = g == last
+		case g.Server == last.Server && g.Seq < next.Seq:
+			return answer(policy.Has, g.String())
+		case near:
+			return answer(policy.Lacks, "")
+		default:
+			return answer(policy.Purged, "its binary log was begun anew in between")
 		}
 	}
-	return binlog.GTID{}, errors.New("it gives nothing")
+	return answer(policy.Unknown, "it gives nothing")
 }
 
 func closeAll(all []source) {

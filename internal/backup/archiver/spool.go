@@ -19,6 +19,7 @@ import (
 type spool struct {
 	head  binlog.Head
 	bytes int64
+	size  int64 // of the file, at its end
 
 	file   *os.File
 	buffer *bufio.Writer
@@ -60,6 +61,7 @@ func (s *spool) end(h *binlog.Head) error {
 		s.ended = true
 	}
 	size, err := s.file.Seek(0, io.SeekEnd)
+	s.size = size
 	h.Bytes, h.Size, h.SHA256 = s.bytes, size, hex.EncodeToString(s.sum.Sum(nil))
 	return err
 }

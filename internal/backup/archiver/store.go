@@ -19,9 +19,10 @@ import (
 )
 
 const (
-	// putTries is how many times a segment is tried, putTime for how long each time.
+	// putTries is how many times a segment is tried, for putTime and as long as it takes at putRate, in bytes per second, each time.
 	putTries = 3
 	putTime  = 5 * time.Minute
+	putRate  = 256 << 10
 )
 
 // errTaken is returned for a segment that another archiver has stored.
@@ -62,11 +63,16 @@ func newArchive(bucket *store.Bucket, t task.Archive) (*archive, error) {
 	return a, nil
 }
 
-func (a *archive) key(number uint64) string { return path.Join(a.dir, binlog.Name(number)) }
+func (a *archive) key(number uint64) string { return path.Join(a.dir, binlog.Key(number)) }
 
 // numbers are those of the segments, in order.
 func (a *archive) numbers(ctx context.Context) (out []uint64, err error) {
-	objects := a.bucket.List(&blob.ListOptions{Prefix: a.dir + "/"})
+	return a.list(ctx, a.dir+"/")
+}
+
+// list has the numbers of the segments below a prefix.
+func (a *archive) list(ctx context.Context, prefix string) (out []uint64, err error) {
+	objects := a.bucket.List(&blob.ListOptions{Prefix: prefix})
 	for {
 		o, err := objects.Next(ctx)
 		if errors.Is(err, io.EOF) {
@@ -100,22 +106,25 @@ func (a *archive) load(ctx context.Context) (place, error) {
 	return place{h}, err
 }
 
-// put stores a segment, unless there is one of its number.
-func (a *archive) put(ctx context.Context, h binlog.Head, s *spool) error {
+// put stores a segment, unless there is one of its number, and completes its head.
+func (a *archive) put(ctx context.Context, h *binlog.Head, s *spool) error {
 	if s != nil {
 		h.Recipients = a.names
-		if err := s.end(&h); err != nil {
+		if err := s.end(h); err != nil {
 			return err
 		}
 	}
-	var err error
+	head, err := h.Encode()
+	if err != nil {
+		return err
+	}
 	for try := range putTries {
-		if err = a.putOnce(ctx, h, s); err == nil {
+		if err = a.putOnce(ctx, h.Number, head, s); err == nil {
 			return nil
 		}
 		if store.Taken(err) {
 			have, headErr := a.head(ctx, h.Number)
-			if headErr == nil && have.SHA256 == h.SHA256 && have.Last == h.Last {
+			if headErr == nil && have.Checksum == h.Checksum {
 				return nil // an attempt before was not heard
 			}
 			return errTaken
@@ -131,13 +140,13 @@ func (a *archive) put(ctx context.Context, h binlog.Head, s *spool) error {
 	return explained("a segment could not be written", err)
 }
 
-func (a *archive) putOnce(ctx context.Context, h binlog.Head, s *spool) error {
-	ctx, cancel := context.WithTimeout(ctx, putTime)
-	defer cancel()
-	head, err := h.Encode()
-	if err != nil {
-		return err
+func (a *archive) putOnce(ctx context.Context, number uint64, head []byte, s *spool) error {
+	var size int64
+	if s != nil {
+		size = s.size
 	}
+	ctx, cancel := context.WithTimeout(ctx, putTime+time.Duration(size/putRate)*time.Second)
+	defer cancel()
 	var body io.Reader = bytes.NewReader(head)
 	if s != nil {
 		if _, err := s.file.Seek(0, io.SeekStart); err != nil {
@@ -145,7 +154,7 @@ func (a *archive) putOnce(ctx context.Context, h binlog.Head, s *spool) error {
 		}
 		body = io.MultiReader(body, s.file)
 	}
-	return store.Create(ctx, a.bucket, a.key(h.Number), body)
+	return store.Create(ctx, a.bucket, a.key(number), body)
 }
 
 // tell stores how far the archive is while nothing is written.

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"filippo.io/age"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
@@ -46,8 +49,8 @@ func write(t *testing.T, a *archive, h binlog.Head, text string) error {
 	if err := s.write([]byte(text)); err != nil {
 		t.Fatal(err)
 	}
-	h.Format = binlog.FormatVersion
-	return a.put(context.Background(), h, s)
+	h.Format, h.Lines, h.Session = binlog.FormatVersion, []binlog.Line{line("a", 0)}, "s1"
+	return a.put(context.Background(), &h, s)
 }
 
 // TestPut: a segment is stored once. Another archiver's is not overwritten, and an own one that was not heard is no error.
@@ -61,9 +64,9 @@ func TestPut(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	h := binlog.Head{Format: 1, Number: 1, Last: gtid(7), BeforeLast: gtid(6), LastSum: "s"}
+	h := binlog.Head{Format: binlog.FormatVersion, Lines: []binlog.Line{line("a", 0)}, Number: 1, Last: gtid(7), BeforeLast: gtid(6), LastSum: "s"}
 	for range 2 {
-		if err := a.put(ctx, h, s); err != nil {
+		if err := a.put(ctx, &h, s); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -79,67 +82,150 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// TestPrune: what the oldest backup needs stays, and the last segment whatever there is.
-func TestPrune(t *testing.T) {
-	ctx, a := context.Background(), newStore(t)
-	for n := uint64(1); n <= 5; n++ {
-		if err := write(t, a, binlog.Head{Number: n, Previous: gtid(10 * (n - 1)), Last: gtid(10 * n)}, fmt.Sprint(n)); err != nil {
-			t.Fatal(err)
-		}
+// backup stores a manifest.
+func backup(t *testing.T, a *archive, m manifest.Manifest) {
+	t.Helper()
+	if m.Line.ID == "" {
+		m.Line = line("a", 0)
 	}
-	for _, b := range []struct {
-		id, gtid string
-		at       time.Time
-	}{{"b1", "0-1-25,1-1-3", noon}, {"b2", "0-1-45", noon.Add(time.Hour)}, {"old", "", noon.Add(-time.Hour)}} {
-		text, _ := json.Marshal(manifest.Manifest{Format: 1, ID: b.id, GTID: b.gtid, CompletedAt: b.at, Compression: manifest.CompressionNone, Parts: []manifest.Part{{Size: 1}}})
-		if err := a.bucket.WriteAll(ctx, "demo/shop/1/"+b.id+"/"+manifest.Name, text, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := a.bucket.WriteAll(ctx, "demo/shop/1/half/part-000000", []byte("x"), nil); err != nil {
+	m.Line.History = history
+	m.Format, m.Session, m.Compression, m.Parts = 1, "s1", manifest.CompressionNone, []manifest.Part{{Size: 1}}
+	m.Position = fmt.Sprintf("%s:%d", history, 1)
+	text, _ := json.Marshal(m)
+	if err := a.bucket.WriteAll(context.Background(), "demo/shop/1/"+m.ID+"/"+manifest.Name, text, nil); err != nil {
 		t.Fatal(err)
-	}
-	bases, err := a.bases(ctx, 0, map[string]binlog.Base{})
-	if err != nil || len(bases) != 2 || bases[0].GTID != gtid(25) || !bases[0].Time.Equal(noon) {
-		t.Fatalf("%+v, %v", bases, err)
-	}
-	if err := a.prune(ctx, bases); err != nil {
-		t.Fatal(err)
-	}
-	if left, _ := a.numbers(ctx); len(left) != 3 || left[0] != 3 {
-		t.Errorf("left are %v", left)
-	}
-	if err := a.prune(ctx, []binlog.Base{{GTID: gtid(99), Time: noon}}); err != nil {
-		t.Fatal(err)
-	}
-	if left, _ := a.numbers(ctx); len(left) != 1 || left[0] != 5 {
-		t.Errorf("left are %v", left)
 	}
 }
 
-// TestSurvey: the earliest backup that the archive goes on from is the one that is told.
+const history = "3bef4e28-e852-11f1-b333-be0e8d52dde1"
+
+// ten has an archive of five segments of ten transactions.
+func ten(t *testing.T, a *archive) {
+	t.Helper()
+	before, l := "", line("a", 0)
+	l.History = history
+	for n := uint64(1); n <= 5; n++ {
+		h := binlog.Head{Format: binlog.FormatVersion, Lines: []binlog.Line{l}, Session: "s1", Number: n, Chain: 1, Begins: n == 1, Before: before, Last: gtid(10 * n), LastTime: noon.Add(time.Duration(n) * time.Hour)}
+		if n > 1 {
+			h.Previous = gtid(10 * (n - 1))
+		}
+		if err := a.put(context.Background(), &h, nil); err != nil {
+			t.Fatal(err)
+		}
+		before = h.Checksum
+	}
+}
+
+func (s *surveyor) report(t *testing.T) task.Archived {
+	t.Helper()
+	if err := s.once(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return s.told.now
+}
+
+// surveying is a surveyor of an archive that ends at its fifth segment.
+func surveying(a *archive, window time.Duration) *surveyor {
+	b := &board{}
+	b.archived(place{binlog.Head{Number: 5, Last: gtid(50)}})
+	return newSurveyor(a, b, window)
+}
+
+// TestSurvey: what is told comes from the store, so that a restart, or a segment that is lost, is told as it is.
 func TestSurvey(t *testing.T) {
-	ctx := context.Background()
-	a := &archiver{store: newStore(t), told: &board{}, pruned: time.Now()}
-	for _, h := range []binlog.Head{{Number: 1, Begins: true, Last: gtid(10), Chain: 1}, {Number: 2, Previous: gtid(10), Last: gtid(20), Chain: 1}} {
-		if err := write(t, a.store, h, "x"); err != nil {
+	ctx, a := context.Background(), newStore(t)
+	ten(t, a)
+	s := surveying(a, time.Hour)
+	if r := s.report(t); r.Base != "" || r.Gap != "" || !r.Surveyed || r.Chain != 1 {
+		t.Errorf("no backup: %+v", r)
+	}
+	backup(t, a, manifest.Manifest{ID: "old", GTID: "", CompletedAt: noon})
+	backup(t, a, manifest.Manifest{ID: "b2", GTID: "0-1-45,1-1-3", CompletedAt: noon.Add(time.Hour)})
+	backup(t, a, manifest.Manifest{ID: "b1", GTID: "0-1-25", CompletedAt: noon})
+	if err := a.bucket.WriteAll(ctx, "demo/shop/1/half/part-000000", []byte("x"), nil); err != nil {
+		t.Fatal(err)
+	}
+	if r := s.report(t); r.Base != "b1" || !r.From.Equal(noon) {
+		t.Errorf("%+v", r)
+	}
+	if err := a.bucket.Delete(ctx, a.key(4)); err != nil {
+		t.Fatal(err)
+	}
+	if r := s.report(t); r.Base != "b2" || r.Chain != 5 {
+		t.Errorf("a segment is lost: %+v", r)
+	}
+	if err := a.bucket.Delete(ctx, "demo/shop/1/b2/"+manifest.Name); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*surveyor{s, surveying(a, time.Hour)} {
+		if r := s.report(t); r.Base != "" || !strings.Contains(r.Gap, "000000000004 is missing") {
+			t.Errorf("and its backup: %+v", r)
+		}
+	}
+}
+
+// TestSurveyFails: what cannot be read changes nothing that is told.
+func TestSurveyFails(t *testing.T) {
+	ctx, a := context.Background(), newStore(t)
+	ten(t, a)
+	backup(t, a, manifest.Manifest{ID: "b1", GTID: "0-1-25", CompletedAt: noon})
+	s := surveying(a, time.Hour)
+	s.report(t)
+	if err := a.bucket.WriteAll(ctx, a.key(5), []byte("{}\n"), nil); err != nil {
+		t.Fatal(err)
+	}
+	clear(s.heads)
+	if err := s.once(ctx); err == nil || s.told.now.Base != "b1" || !s.told.now.Surveyed {
+		t.Errorf("%v: %+v", err, s.told.now)
+	}
+}
+
+// TestSurveyOfBefore: what was found before the archive has begun anew is not told of the new chain.
+func TestSurveyOfBefore(t *testing.T) {
+	var b board
+	b.archived(place{binlog.Head{Number: 5, Last: gtid(50)}})
+	b.archived(place{binlog.Head{Number: 6, Begins: true, Last: gtid(60)}})
+	if b.surveyed(5, policy.Report{Chain: 1, Base: policy.Base{ID: "b1"}}); b.now.Surveyed || b.now.Base != "" {
+		t.Errorf("%+v", b.now)
+	}
+	if b.surveyed(6, policy.Report{Chain: 6, Gap: "purged"}); !b.now.Surveyed || b.now.Gap == "" {
+		t.Errorf("%+v", b.now)
+	}
+}
+
+// TestPrune: a segment goes when nothing has needed it for an hour, and none goes while a backup cannot be judged.
+func TestPrune(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, a := context.Background(), newStore(t)
+		ten(t, a)
+		now := time.Now().UTC()
+		backup(t, a, manifest.Manifest{ID: "b1", GTID: "0-1-25", CompletedAt: now.Add(-time.Minute)})
+		left := func() (out []uint64) { out, _ = a.numbers(ctx); return out }
+		s := surveying(a, time.Hour)
+		pass := func(d time.Duration) {
+			for range int(d / pruneEvery) {
+				time.Sleep(pruneEvery)
+				s.report(t)
+			}
+		}
+		if pass(doomedTime); len(left()) != 5 {
+			t.Errorf("too early: %v", left())
+		}
+		if pass(pruneEvery); len(left()) != 3 || left()[0] != 3 {
+			t.Errorf("what is before the backup: %v", left())
+		}
+		if err := a.bucket.WriteAll(ctx, "demo/shop/1/b2/"+manifest.Name, []byte("{"), nil); err != nil {
 			t.Fatal(err)
 		}
-		a.told.archived(place{h})
-	}
-	for _, c := range []struct {
-		bases []binlog.Base
-		want  string
-	}{
-		{nil, ""},
-		{[]binlog.Base{{ID: "before", GTID: gtid(9), Time: noon}}, ""},
-		{[]binlog.Base{{ID: "before", GTID: gtid(9), Time: noon}, {ID: "later", GTID: gtid(19), Time: noon.Add(2 * time.Hour)}, {ID: "first", GTID: gtid(10), Time: noon.Add(time.Hour)}}, "first"},
-	} {
-		if err := a.surveyOnce(ctx, 1, c.bases); err != nil {
+		backup(t, a, manifest.Manifest{ID: "b3", GTID: "0-1-50", CompletedAt: now})
+		if pass(4 * doomedTime); len(left()) != 3 {
+			t.Errorf("a backup cannot be judged: %v", left())
+		}
+		if err := a.bucket.Delete(ctx, "demo/shop/1/b2/"+manifest.Name); err != nil {
 			t.Fatal(err)
 		}
-		if a.told.now.Base != c.want || !a.told.now.Surveyed {
-			t.Errorf("%+v instead of %q", a.told.now, c.want)
+		if pass(4 * doomedTime); len(left()) != 1 || left()[0] != 5 {
+			t.Errorf("it is gone: %v", left())
 		}
-	}
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,135 +13,248 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
 	"github.com/galera-operator/galera-operator/internal/backup/store"
 )
 
 const (
-	// surveyEvery is how often the bases are looked at, pruneEvery how often what no base needs is removed.
+	// surveyEvery is how often bases and segments are looked at while there is no base, and idleEvery while there is one.
 	surveyEvery = 20 * time.Second
-	pruneEvery  = time.Hour
+	idleEvery   = time.Minute
+	// pruneEvery is how often what nothing needs is removed, and doomedTime for how long nothing has needed it by then: a listing may be late.
+	pruneEvery = 10 * time.Minute
+	doomedTime = time.Hour
+	// headsMost bounds how many heads are kept in memory.
+	headsMost = 4096
 )
 
-// survey looks which backups the archive goes on from, and removes segments that none of them needs.
-func (a *archiver) survey(ctx context.Context) {
-	known := map[string]binlog.Base{}
+// surveyor looks which backups the archive goes on from, and removes segments that nothing needs.
+type surveyor struct {
+	store  *archive
+	told   *board
+	window time.Duration
+
+	bases    bases
+	segments segments
+	heads    map[uint64]binlog.Head
+	doomed   map[uint64]time.Time // since when nothing needs a segment
+	pruned   time.Time
+}
+
+func newSurveyor(files *archive, told *board, window time.Duration) *surveyor {
+	return &surveyor{store: files, told: told, window: window, bases: bases{archive: files, known: map[string]manifestOf{}},
+		segments: segments{archive: files, parts: map[string][]uint64{}}, heads: map[uint64]binlog.Head{}, doomed: map[uint64]time.Time{}, pruned: time.Now()}
+}
+
+func (s *surveyor) run(ctx context.Context) {
 	for {
-		if chain := a.told.chain(); chain > 0 {
-			bases, err := a.store.bases(ctx, a.told.domain(), known)
-			if err == nil {
-				err = a.surveyOnce(ctx, chain, bases)
-			}
-			if err != nil && ctx.Err() == nil {
-				say("the backups could not be looked at: %v", err)
-			}
+		if err := s.once(ctx); err != nil && ctx.Err() == nil {
+			say("the backups could not be looked at: %v", err)
+		}
+		pause := surveyEvery
+		if s.told.based() {
+			pause = idleEvery
 		}
 		select {
-		case <-time.After(surveyEvery):
+		case <-time.After(pause):
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-func (a *archiver) surveyOnce(ctx context.Context, chain uint64, bases []binlog.Base) error {
-	all, err := a.store.numbers(ctx)
-	if err != nil || len(all) == 0 {
+// once looks at everything. Where a question fails, what was found before stays.
+func (s *surveyor) once(ctx context.Context) error {
+	domain, ok := s.told.archives()
+	if !ok {
+		return nil
+	}
+	numbers, err := s.segments.numbers(ctx)
+	if err != nil || len(numbers) == 0 {
 		return err
 	}
-	first, err := a.store.head(ctx, max(chain, all[0]))
+	all, unread, err := s.bases.all(ctx, domain)
 	if err != nil {
 		return err
 	}
-	var best binlog.Base
-	for _, b := range bases {
-		if b.GTID.Domain == first.Start().Domain && binlog.GoesOn(first, b) && (best.ID == "" || b.Time.Before(best.Time)) {
-			best = b
-		}
+	a := policy.Archive{Numbers: numbers, Head: func(n uint64) (binlog.Head, error) { return s.head(ctx, n) }}
+	r, err := policy.Survey(a, all)
+	if err != nil {
+		return err
 	}
-	a.told.surveyed(chain, best.ID, best.Time)
-	if len(bases) == 0 || time.Since(a.pruned) < pruneEvery {
+	s.bases.reported = r.Base.ID
+	s.told.surveyed(numbers[len(numbers)-1], r)
+	if unread != "" {
+		say("no segment is removed while a backup cannot be judged: %s", unread)
 		return nil
 	}
-	a.pruned = time.Now()
-	return a.store.prune(ctx, bases)
+	return s.prune(ctx, a, all)
 }
 
-// bases are the complete backups of the cluster that tell their GTID. known has those that were read before.
-func (s *archive) bases(ctx context.Context, domain uint32, known map[string]binlog.Base) (out []binlog.Base, err error) {
-	objects := s.bucket.List(&blob.ListOptions{Prefix: s.cluster + "/", Delimiter: "/"})
+func (s *surveyor) head(ctx context.Context, number uint64) (binlog.Head, error) {
+	if h, ok := s.heads[number]; ok {
+		return h, nil
+	}
+	h, err := s.store.head(ctx, number)
+	if err == nil {
+		if len(s.heads) >= headsMost {
+			clear(s.heads)
+		}
+		s.heads[number] = h
+	}
+	return h, err
+}
+
+// prune removes the segments that nothing has needed for a while.
+func (s *surveyor) prune(ctx context.Context, a policy.Archive, all []policy.Base) error {
+	now := time.Now()
+	if now.Sub(s.pruned) < pruneEvery {
+		return nil
+	}
+	s.pruned = now
+	needless, err := policy.Prune(a, all, s.window, now)
+	if err != nil {
+		return err
+	}
+	doomed := map[uint64]time.Time{}
+	for _, n := range needless {
+		since, before := s.doomed[n]
+		if !before {
+			since = now
+		}
+		doomed[n] = since
+	}
+	s.doomed = doomed
+	for _, n := range needless {
+		if now.Sub(doomed[n]) < doomedTime {
+			continue
+		}
+		if err := s.store.bucket.Delete(ctx, s.store.key(n)); err != nil && !store.Missing(err) {
+			return explained("a segment could not be deleted", err)
+		}
+		s.segments.forget(n)
+		delete(s.heads, n)
+	}
+	return nil
+}
+
+// segments are the numbers that the store has, by directories. Not all of a large archive is listed every time: its last directories are, and one
+// of the others.
+type segments struct {
+	*archive
+	parts map[string][]uint64
+	next  int
+}
+
+// freshParts is how many of the last directories are always listed.
+const freshParts = 2
+
+func (s *segments) numbers(ctx context.Context) (out []uint64, err error) {
+	names, err := s.directories(ctx, s.dir)
+	if err != nil {
+		return nil, err
+	}
+	s.next++
+	parts := map[string][]uint64{}
+	for i, name := range names {
+		known, ok := s.parts[name]
+		if !ok || i >= len(names)-freshParts || i == s.next%len(names) {
+			if known, err = s.list(ctx, path.Join(s.dir, name)+"/"); err != nil {
+				return nil, err
+			}
+		}
+		parts[name] = known
+		out = append(out, known...)
+	}
+	s.parts = parts
+	slices.Sort(out)
+	return out, nil
+}
+
+func (s *segments) forget(number uint64) {
+	part := binlog.Part(number)
+	s.parts[part] = slices.DeleteFunc(s.parts[part], func(n uint64) bool { return n == number })
+}
+
+// directories are the names of those right below one.
+func (a *archive) directories(ctx context.Context, dir string) (out []string, err error) {
+	objects := a.bucket.List(&blob.ListOptions{Prefix: dir + "/", Delimiter: "/"})
 	for {
 		o, err := objects.Next(ctx)
 		if errors.Is(err, io.EOF) {
+			slices.Sort(out)
 			return out, nil
 		}
 		if err != nil {
-			return nil, explained("the backups could not be listed", err)
+			return nil, explained("the store could not be listed", err)
 		}
-		id := path.Base(strings.TrimSuffix(o.Key, "/"))
-		if !o.IsDir || id == binlog.Directory {
-			continue
+		if o.IsDir {
+			out = append(out, path.Base(strings.TrimSuffix(o.Key, "/")))
 		}
-		key := path.Join(s.cluster, id, manifest.Name)
-		exists, err := store.Exists(ctx, s.bucket, key)
-		if err != nil {
-			return nil, explained("a backup could not be looked for", err)
-		}
-		if !exists { // it is being made, or is gone
-			delete(known, id)
-			continue
-		}
-		b, found := known[id]
-		if !found {
-			if b, err = s.base(ctx, domain, id, key); err != nil {
-				return nil, err
+	}
+}
+
+// bases are the cluster's backups. A manifest is read once; that it is still there is asked for the one that is reported, and one of the others.
+type bases struct {
+	*archive
+	known    map[string]manifestOf
+	reported string
+	next     int
+}
+
+// manifestOf is a manifest that was read, or why it could not be.
+type manifestOf struct {
+	manifest.Manifest
+	damaged string
+}
+
+// all returns the complete backups. unread names one whose manifest cannot be read.
+func (b *bases) all(ctx context.Context, domain uint32) (out []policy.Base, unread string, err error) {
+	ids, err := b.directories(ctx, b.cluster)
+	if err != nil {
+		return nil, "", err
+	}
+	ids = slices.DeleteFunc(ids, func(id string) bool { return id == binlog.Directory })
+	b.next++
+	known := map[string]manifestOf{}
+	for i, id := range ids {
+		m, ok := b.known[id]
+		if !ok || id == b.reported || i == b.next%len(ids) {
+			if m, ok, err = b.read(ctx, id); err != nil {
+				return nil, "", err
 			}
-			known[id] = b
 		}
-		if b.GTID != (binlog.GTID{}) {
-			out = append(out, b)
+		if !ok { // it is being made, or is gone
+			continue
 		}
+		known[id] = m
+		if m.damaged != "" {
+			unread = "the backup " + id + ": " + m.damaged
+			continue
+		}
+		out = append(out, policy.BaseOf(m.Manifest, domain))
 	}
+	b.known = known
+	return out, unread, nil
 }
 
-func (s *archive) base(ctx context.Context, domain uint32, id, key string) (binlog.Base, error) {
-	b := binlog.Base{ID: id}
-	text, err := s.bucket.ReadAll(ctx, key)
+func (b *bases) read(ctx context.Context, id string) (m manifestOf, ok bool, err error) {
+	key := path.Join(b.cluster, id, manifest.Name)
+	exists, err := store.Exists(ctx, b.bucket, key)
 	if err != nil {
-		return b, explained("a manifest could not be read", err)
+		return m, false, explained("a backup could not be looked for", err)
 	}
-	m, err := manifest.Parse(text)
+	if known, before := b.known[id]; !exists || before {
+		return known, exists, nil
+	}
+	text, err := b.bucket.ReadAll(ctx, key)
 	if err != nil {
-		say("the backup %s is no base: %v", id, err)
-		return b, nil
+		return m, false, explained("a manifest could not be read", err)
 	}
-	b.Time = m.CompletedAt
-	b.GTID, _ = binlog.In(m.GTID, domain)
-	return b, nil
-}
-
-// prune removes the segments before the oldest base.
-func (s *archive) prune(ctx context.Context, bases []binlog.Base) error {
-	oldest := bases[0]
-	for _, b := range bases {
-		if b.Time.Before(oldest.Time) {
-			oldest = b
-		}
+	if m.Manifest, err = manifest.Parse(text); err != nil {
+		m.damaged = err.Error()
 	}
-	all, err := s.numbers(ctx)
-	if err != nil {
-		return err
-	}
-	for _, n := range all[:max(0, len(all)-1)] {
-		h, err := s.head(ctx, n)
-		if err != nil {
-			return err
-		}
-		if !binlog.Needless(h, oldest) {
-			return nil
-		}
-		if err := s.bucket.Delete(ctx, s.key(n)); err != nil && !store.Missing(err) {
-			return explained("a segment could not be deleted", err)
-		}
-	}
-	return nil
+	m.Parts = nil // not needed here, and large
+	m.ID = id
+	return m, true, nil
 }

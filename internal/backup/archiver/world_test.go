@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -33,6 +35,7 @@ type world struct {
 	dir     string // the store
 	key     *age.X25519Identity
 	store   *archive
+	session string
 	*archiver
 	stop func()
 }
@@ -41,7 +44,7 @@ type world struct {
 func play(t *testing.T, script func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, dir: t.TempDir() + "/store", a: newServer("a"), b: newServer("b"), c: newServer("c")}
+		w := &world{t: t, session: "s1", dir: t.TempDir() + "/store", a: newServer("a"), b: newServer("b"), c: newServer("c")}
 		w.commit(1, 2, 3, 4, 5)
 		if err := os.Mkdir(w.dir, 0o700); err != nil {
 			t.Fatal(err)
@@ -65,7 +68,7 @@ func play(t *testing.T, script func(w *world)) {
 
 // start has another archiver at work.
 func (w *world) start() (a *archiver, stop func()) {
-	a = &archiver{task: task.Archive{IntervalSeconds: int(interval / time.Second)}, store: w.store, told: &board{}, find: w.find, refused: map[string]string{}, holes: map[uint64]bool{}}
+	a = &archiver{task: task.Archive{IntervalSeconds: int(interval / time.Second), Session: w.session}, store: w.store, told: &board{}, find: w.find, refused: map[string]string{}}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -95,11 +98,19 @@ func (w *world) commit(numbers ...uint64) {
 	}
 }
 
-// find implements archiver.find.
-func (w *world) find(context.Context) (synced []source, away int, err error) {
+// foreign has a transaction of another server replicated to every server.
+func (w *world) foreign(number uint64) {
 	for _, s := range w.servers() {
-		if s.serves() != nil {
-			away++
+		s.commitAs(binlog.GTID{Domain: 5, Server: 9, Seq: number}, "foreign")
+	}
+}
+
+// find implements archiver.find.
+func (w *world) find(context.Context) (synced []source, away map[string]string, err error) {
+	away = map[string]string{}
+	for _, s := range w.servers() {
+		if why := s.serves(); why != nil {
+			away[s.host] = why.Error()
 			continue
 		}
 		synced = append(synced, s)
@@ -153,8 +164,12 @@ func (w *world) archived() string {
 		if i > 0 && !h.Begins && h.Previous.Seq != w.heads()[i-1].Last.Seq {
 			w.t.Errorf("the segment %d goes on after %s", h.Number, h.Previous)
 		}
-		if h.Begins {
+		switch {
+		case h.Begins:
 			out = append(out, fmt.Sprintf("@%d", h.Last.Seq))
+			continue
+		case h.Continues:
+			out = append(out, ">"+h.Line().ID)
 			continue
 		}
 		out = append(out, fmt.Sprintf("%d-%d", h.First.Seq, h.Last.Seq))
@@ -206,6 +221,9 @@ type server struct {
 	purged  uint64 // numbers before it are gone
 	down    error
 	silent  bool // it gives no event
+	file    int  // of the binary log that is written
+	lines   []binlog.Line
+	view    string
 	changed chan struct{}
 }
 
@@ -214,10 +232,25 @@ type logged struct {
 	event []byte
 	gtid  binlog.GTID // its transaction's
 	last  bool
+	file  int
 }
 
 func newServer(host string) *server {
-	return &server{host: host, format: binlogtest.FormatDescription(), changed: make(chan struct{})}
+	return &server{host: host, format: binlogtest.FormatDescription(), changed: make(chan struct{}), lines: []binlog.Line{line("a", 0)}}
+}
+
+func line(id string, start int64) binlog.Line {
+	return binlog.Line{History: "h", ID: id, Epoch: int64(id[0]), Start: start}
+}
+
+// restart has the server begin another file of its binary log.
+func (s *server) restart() { s.do(func() { s.file++ }) }
+
+// recovered has all servers go on in another line of history.
+func (w *world) recovered(lines ...binlog.Line) {
+	for _, s := range w.servers() {
+		s.do(func() { s.lines, s.view = lines, "after "+lines[0].ID })
+	}
 }
 
 // do changes a server, and wakes those that follow it.
@@ -247,7 +280,7 @@ func transaction(g binlog.GTID, row string) [][]byte {
 func (s *server) add(g binlog.GTID, events ...[]byte) {
 	s.do(func() {
 		for i, e := range events {
-			s.log = append(s.log, logged{e, g, i > 0 && i == len(events)-1})
+			s.log = append(s.log, logged{e, g, i > 0 && i == len(events)-1, s.file})
 		}
 	})
 }
@@ -274,15 +307,15 @@ func (s *server) close() {}
 func (s *server) position(context.Context) (at position, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	at.local = binlog.GTID{Domain: 1, Server: 1}
+	all := map[binlog.GTID]string{}
 	for _, l := range s.log {
-		switch {
-		case !l.last:
-		case l.gtid.Domain == 0:
-			at.last = l.gtid
-		default:
-			at.others = []string{l.gtid.String()}
+		if l.last {
+			all[binlog.GTID{Domain: l.gtid.Domain, Server: l.gtid.Server * min(l.gtid.Domain, 1)}] = l.gtid.String()
 		}
 	}
+	at.sort(strings.Join(slices.Collect(maps.Values(all)), ","))
+	at.Lines, at.view, at.seqno = s.lines, s.view, int64(at.last.Seq)
 	return at, s.down
 }
 
@@ -299,6 +332,7 @@ type following struct {
 	from  binlog.GTID
 	begun bool
 	next  int // in the log
+	file  int
 	sent  []byte
 }
 
@@ -344,8 +378,12 @@ func (f *following) take() (binlog.Event, chan struct{}, error) {
 			return nil, nil, refusal{errors.New("it has no such transaction")}
 		}
 	}
-	if !bytes.Equal(f.sent, f.format) { // first of all, and when the log is rotated
-		f.sent = f.format
+	file := f.file
+	if f.next < len(f.log) {
+		file = f.log[f.next].file
+	}
+	if !bytes.Equal(f.sent, f.format) || file != f.file { // first of all, and when the log is rotated
+		f.sent, f.file = f.format, file
 		return f.format, nil, nil
 	}
 	if f.next < len(f.log) {

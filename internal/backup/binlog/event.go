@@ -127,6 +127,8 @@ type Transaction struct {
 	GTID GTID
 	// Time is when its last statement began.
 	Time time.Time
+	// Seqno is that of Galera, 0 when it is not known: a statement that changes tables does not name it.
+	Seqno int64
 	// Sum is a checksum of its content: two nodes have the same one for the same transaction.
 	Sum string
 }
@@ -175,6 +177,9 @@ func (g *Grouper) See(e Event) (kind int, err error) {
 	_, _ = g.sum.Write(e.content(g.sums))
 	if !e.ends(g.alone, g.sums) {
 		return Inside, nil
+	}
+	if b := e.body(g.sums); e.kind() == typeXid && len(b) == 8 {
+		g.now.Seqno = int64(binary.LittleEndian.Uint64(b)) //nolint:gosec // a seqno is positive
 	}
 	g.open, g.now.Sum = false, hex.EncodeToString(g.sum.Sum(nil))
 	return End, nil

@@ -2,6 +2,8 @@ package binlog
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,22 +12,68 @@ import (
 	"time"
 )
 
-// FormatVersion is the version of the segments that this package writes, and the latest it reads.
-const FormatVersion = 1
+// FormatVersion is the version of the segments that this package reads and writes.
+const FormatVersion = 2
 
-// HeadMost bounds the head of a segment, in bytes.
-const HeadMost = 16 << 10
+// HeadMost bounds the head of a segment, in bytes. LinesMost and HolesMost keep it below that.
+const (
+	HeadMost  = 32 << 10
+	LinesMost = 32
+	HolesMost = 16
+	whyMost   = 1 << 10
+)
+
+// Line is a line of history: what a cluster has committed from one bootstrap, or rebuilt quorum, on. It goes on from the line before it.
+type Line struct {
+	// History is the UUID of Galera's history, ID the random name of the line.
+	History string `json:"history"`
+	ID      string `json:"id"`
+	// Epoch of the order that has begun the line.
+	Epoch int64 `json:"epoch,omitempty"`
+	// Start is the seqno up to which the line is the same as the one before it.
+	Start int64 `json:"start"`
+	// Copied reports whether it began with data that may have a part of a statement: no line before it leads there.
+	Copied bool `json:"copied,omitempty"`
+}
+
+// Known reports whether the line names one.
+func (l Line) Known() bool { return l.History != "" && l.ID != "" }
+
+// Same reports whether both are one line.
+func (l Line) Same(other Line) bool { return l.History == other.History && l.ID == other.ID }
+
+// String is HISTORY/ID.
+func (l Line) String() string { return l.History + "/" + l.ID }
+
+// Hole is numbers that no transaction of the cluster has.
+type Hole struct {
+	// After and Next are the transactions on both sides.
+	After GTID `json:"after"`
+	Next  GTID `json:"next"`
+	// Why tells which nodes lack them, and what follows from it.
+	Why string `json:"why"`
+}
 
 // Head is the first line of a segment, in JSON. What follows it is a binary log, compressed (zstd) and then encrypted (age).
 type Head struct {
 	Format int `json:"format"`
 	// Number of the segment, from 1 on without a hole.
 	Number uint64 `json:"number"`
-	// Begins says that the archive begins here, or begins anew after a gap: Last is where. Why tells why. Such a segment has no transactions.
-	Begins bool   `json:"begins,omitempty"`
-	Why    string `json:"why,omitempty"`
+	// Before is the checksum of the head of the segment before this one, "" for the first: segments are a hash chain.
+	Before string `json:"before,omitempty"`
+	// Begins reports whether the archive begins here, or begins anew after a gap: Last is where. Why is the reason. Such a segment has no
+	// transactions, and neither has one that Continues: from it on, the archive follows a later line of history.
+	Begins    bool   `json:"begins,omitempty"`
+	Continues bool   `json:"continues,omitempty"`
+	Why       string `json:"why,omitempty"`
 	// Chain is the number of the segment that the archive has begun with, or begun anew.
 	Chain uint64 `json:"chain"`
+	// Session is the time in which the cluster was archived without a break. A new one begins when the archive is turned on again.
+	Session string `json:"session,omitempty"`
+	// Lines are the lines of history of the chain up to this segment, in order. The last one is the segment's own.
+	Lines []Line `json:"lines"`
+	// Seqno is not before Last in Galera's history; 0 when it is not known.
+	Seqno int64 `json:"seqno,omitempty"`
 	// Previous is the last transaction of the segment before; First and Last are those of this one.
 	Previous GTID `json:"previous,omitzero"`
 	First    GTID `json:"first,omitzero"`
@@ -34,9 +82,16 @@ type Head struct {
 	// cluster still has the same history.
 	BeforeLast GTID   `json:"beforeLast,omitzero"`
 	LastSum    string `json:"lastSum,omitempty"`
-	// FirstTime and LastTime are the earliest and the latest time of a transaction.
+	// Foreign are the last transactions of other servers that the cluster had replicated when the chain began. Later ones end it.
+	Foreign []GTID `json:"foreign,omitempty"`
+	// Holes are the numbers that are missing between Previous and Last.
+	Holes []Hole `json:"holes,omitempty"`
+	// Times bound what the transactions say of their time, and FirstTime and LastTime are those of the first and the last one within them.
+	Times
 	FirstTime time.Time `json:"firstTime,omitzero"`
 	LastTime  time.Time `json:"lastTime,omitzero"`
+	// Earliest is the earliest time of a transaction, wherever it is in the segment.
+	Earliest time.Time `json:"earliest,omitzero"`
 	// Through is a time until which the archive had everything that was committed.
 	Through time.Time `json:"through,omitzero"`
 	// Transactions and Bytes are what the binary log holds.
@@ -46,7 +101,32 @@ type Head struct {
 	SHA256     string   `json:"sha256,omitempty"`
 	Size       int64    `json:"size,omitempty"`
 	Recipients []string `json:"recipients,omitempty"`
+
+	// Checksum is that of the head's own line, which covers all of the segment and those before it. It is not stored here.
+	Checksum string `json:"-"`
 }
+
+// Line is the line of history that the segment's transactions are of.
+func (h Head) Line() Line {
+	if len(h.Lines) == 0 {
+		return Line{}
+	}
+	return h.Lines[len(h.Lines)-1]
+}
+
+// Start is the transaction after which a segment goes on.
+func (h Head) Start() GTID {
+	if h.Begins {
+		return h.Last
+	}
+	return h.Previous
+}
+
+// End is the latest time that the segment tells of.
+func (h Head) End() time.Time { return Later(h.LastTime, h.Through, h.Ceiling) }
+
+// Empty reports whether the segment has no binary log.
+func (h Head) Empty() bool { return h.Begins || h.Continues }
 
 // Directory has the segments, below the directory of a cluster (manifest.Dir).
 const Directory = "binlog"
@@ -59,6 +139,12 @@ const digits = 12
 // Name of a segment below the archive's directory.
 func Name(number uint64) string { return fmt.Sprintf("%0*d", digits, number) }
 
+// Key of a segment in the archive's directory: a thousand of them share one, so that few are listed to find the last ones.
+func Key(number uint64) string { return path.Join(Part(number), Name(number)) }
+
+// Part is the directory of a segment, below the archive's.
+func Part(number uint64) string { return fmt.Sprintf("%0*d", digits-3, number/1000) }
+
 // Number of the segment of that name; false for what is none.
 func Number(name string) (uint64, bool) {
 	base := path.Base(name)
@@ -69,16 +155,27 @@ func Number(name string) (uint64, bool) {
 // ThroughName is the object that says how far the archive is while nothing is written to the database.
 const ThroughName = "through.json"
 
-// Through is what it holds.
+// Through is what it holds: until Time nothing was committed after Last, where the segment of that number ends.
 type Through struct {
-	Time time.Time `json:"time"`
-	Last GTID      `json:"last"`
+	Time    time.Time `json:"time"`
+	Last    GTID      `json:"last"`
+	Segment uint64    `json:"segment"`
 }
 
-// Encode is the head's line.
-func (h Head) Encode() ([]byte, error) {
+// Encode is the head's line. It sets the Checksum.
+func (h *Head) Encode() ([]byte, error) {
+	h.Why = h.Why[:min(len(h.Why), whyMost)]
 	text, err := json.Marshal(h)
+	if err == nil && len(text) >= HeadMost {
+		err = fmt.Errorf("the head of a segment has %d bytes", len(text))
+	}
+	h.Checksum = checksum(text)
 	return append(text, '\n'), err
+}
+
+func checksum(line []byte) string {
+	sum := sha256.Sum256(line)
+	return hex.EncodeToString(sum[:])
 }
 
 // Decode reads the head of a segment, and returns its length.
@@ -90,8 +187,12 @@ func Decode(text []byte) (h Head, size int, err error) {
 	if err := json.Unmarshal(line, &h); err != nil {
 		return h, 0, fmt.Errorf("the segment's head is damaged: %w", err)
 	}
-	if h.Format > FormatVersion || h.Format < 1 {
-		return h, 0, fmt.Errorf("the segment has format %d, and this program reads up to %d: use a later release", h.Format, FormatVersion)
+	h.Checksum = checksum(line)
+	switch {
+	case h.Format > FormatVersion || h.Format < 1:
+		return h, 0, fmt.Errorf("the segment has format %d, and this program reads %d: use a later release", h.Format, FormatVersion)
+	case h.Format < FormatVersion || !h.Line().Known():
+		return h, 0, errors.New("the segment does not name its line of history: it was written by an earlier build, and is not used")
 	}
 	return h, len(line) + 1, nil
 }

@@ -21,6 +21,7 @@ const (
 	// archiverGraceSeconds is for what was read to be stored when the pod is told to stop.
 	archiverGraceSeconds = int64(30)
 	defaultInterval      = 10 * time.Second
+	defaultWindow        = 720 * time.Hour
 )
 
 // ArchiverUser is the account of the archiver: it reads the binary log, with a certificate of its own and without a password. Its name in the
@@ -42,6 +43,18 @@ func archiverAccount(c *v1alpha1.GaleraCluster) string {
 	return "archiver-" + uid[:min(len(uid), 8)]
 }
 
+// window is for how long every point in time is kept: what the store's retention promises for backups holds for the archive, too.
+func window(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore) time.Duration {
+	out := defaultWindow
+	if w := c.Spec.Backup.PointInTime.Window; w != nil {
+		out = w.Duration
+	}
+	if r := s.Spec.Retention; r != nil && r.KeepWithin != nil {
+		out = max(out, r.KeepWithin.Duration)
+	}
+	return out
+}
+
 // ArchiverLabels select the archiver's pod.
 func ArchiverLabels(c *v1alpha1.GaleraCluster) map[string]string {
 	return map[string]string{v1alpha1.LabelCluster: c.Name, component: resources.ComponentArchiver}
@@ -53,6 +66,10 @@ func Archiver(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, ro resou
 		ReadOnly: resources.ReadOnlyServiceName(c) + "." + c.Namespace + ".svc", IntervalSeconds: int(defaultInterval / time.Second)}
 	for i := range int(max(c.Spec.Replicas, c.Status.Replicas)) {
 		t.Nodes = append(t.Nodes, resources.PodHost(c, i, ro))
+	}
+	t.WindowSeconds = int64(window(c, s) / time.Second)
+	if c.Status.Backup != nil {
+		t.Session = c.Status.Backup.Session
 	}
 	if i := c.Spec.Backup.PointInTime.Interval; i != nil {
 		t.IntervalSeconds = max(1, int(i.Duration/time.Second))

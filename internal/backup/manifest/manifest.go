@@ -11,6 +11,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 )
 
 // Format is the version of what this package writes, and the latest it reads.
@@ -44,6 +46,10 @@ type Manifest struct {
 	// Position in Galera's history, UUID:SEQNO, and GTID the position in the binary log, "" without one.
 	Position string `json:"position"`
 	GTID     string `json:"gtid,omitempty"`
+	// Line is the line of history of the data, and Session the time in which the cluster's binary log was archived without a break, "" when it was
+	// not: both say which archive the backup is a base of.
+	Line    binlog.Line `json:"line,omitzero"`
+	Session string      `json:"session,omitempty"`
 	// ServerVersion that wrote the data, and the processor it ran on (GOARCH).
 	ServerVersion string    `json:"serverVersion"`
 	Arch          string    `json:"arch"`

@@ -3,15 +3,19 @@ package runner
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path"
 
 	"filippo.io/age"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
 	"github.com/galera-operator/galera-operator/internal/backup/store"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
@@ -20,14 +24,15 @@ import (
 type relay struct {
 	file  *os.File
 	out   *bufio.Writer
-	cut   *binlog.Cut
+	cut   *policy.Cut
 	size  int64 // to the end of the last wanted transaction
 	at    int64
 	count int
 }
 
 // fetch adds a segment. One that broke off is begun anew.
-func (w *relay) fetch(ctx context.Context, bucket *store.Bucket, key string, keys []age.Identity) error {
+func (w *relay) fetch(ctx context.Context, bucket *store.Bucket, dir string, number uint64, keys []age.Identity) error {
+	key := path.Join(dir, binlog.Key(number))
 	size, cut, count := w.size, *w.cut, w.count
 	return again(ctx, "a segment could not be read", func(ctx context.Context) error {
 		w.size, *w.cut, w.count = size, cut, count
@@ -40,7 +45,7 @@ func (w *relay) fetch(ctx context.Context, bucket *store.Bucket, key string, key
 		}
 		defer func() { _ = r.Close() }()
 		from := &noting{r: r}
-		if err = w.add(from, keys); from.err != nil {
+		if err = w.add(from, number, keys); from.err != nil {
 			return from.err // the store's, whatever was made of it
 		}
 		if err != nil && !isStore(err) {
@@ -65,17 +70,40 @@ func (n *noting) Read(to []byte) (int, error) {
 	return k, err
 }
 
-// add decrypts a segment, and takes the transactions that are wanted.
-func (w *relay) add(from io.Reader, keys []age.Identity) error {
+// add decrypts a segment, and takes the transactions that are wanted. It is the one of that number, whole, and goes on from the one before.
+func (w *relay) add(from io.Reader, number uint64, keys []age.Identity) error {
 	r := bufio.NewReaderSize(from, binlog.HeadMost)
 	line, err := r.ReadSlice('\n')
 	if err != nil {
 		return fmt.Errorf("it has no head: %w", err)
 	}
-	if _, _, err := binlog.Decode(line); err != nil {
+	h, _, err := binlog.Decode(line)
+	if err != nil {
 		return err
 	}
-	plain, err := age.Decrypt(r, keys...)
+	if err := w.cut.Segment(h, number); err != nil {
+		return err
+	}
+	if h.Empty() {
+		return w.cut.End()
+	}
+	sum := sha256.New()
+	raw := io.TeeReader(r, sum)
+	if err := w.open(raw, keys); err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, raw); err != nil {
+		return err
+	}
+	if have := hex.EncodeToString(sum.Sum(nil)); have != h.SHA256 {
+		return errors.New("its content is not what its head names")
+	}
+	return w.cut.End()
+}
+
+// open decrypts what follows the head.
+func (w *relay) open(from io.Reader, keys []age.Identity) error {
+	plain, err := age.Decrypt(from, keys...)
 	var noMatch *age.NoIdentityMatchError
 	if errors.As(err, &noMatch) {
 		return fatal(task.ReasonWrongKey, errors.New("none of the private keys opens the archive's segments"))
@@ -95,10 +123,8 @@ func (w *relay) add(from io.Reader, keys []age.Identity) error {
 	if err := w.copy(bufio.NewReaderSize(packed, 1<<20)); err != nil {
 		return err
 	}
-	if !w.cut.Ended() {
-		if _, err := io.Copy(io.Discard, plain); err != nil { // only its end proves that nothing was cut off
-			return err
-		}
+	if _, err := io.Copy(io.Discard, plain); err != nil { // only its end proves that nothing was cut off
+		return err
 	}
 	return w.rewind() // without a transaction that the segment has not to its end
 }
@@ -135,7 +161,7 @@ func (w *relay) copy(from io.Reader) error {
 		return errors.New("it holds no binary log")
 	}
 	var g binlog.Grouper
-	for !w.cut.Ended() {
+	for {
 		e, err := binlog.Next(from)
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -151,34 +177,49 @@ func (w *relay) copy(from io.Reader) error {
 			return err
 		}
 	}
-	return nil
 }
 
 func (w *relay) take(kind int, e binlog.Event, t binlog.Transaction) error {
 	switch {
 	case kind == binlog.Format:
-		if w.size == 0 {
-			if err := w.write([]byte(binlog.Magic)); err != nil {
-				return err
-			}
-		}
+		return w.format(e)
+	case kind == binlog.Outside:
+		return nil
+	}
+	wanted := t.GTID.Seq > w.cut.Base.Seq && !w.cut.Ended()
+	if wanted {
 		if err := w.write(e); err != nil {
 			return err
 		}
-		w.size = w.at
-	case kind == binlog.Outside || t.GTID.Seq <= w.cut.Base.Seq:
-	default:
-		if err := w.write(e); err != nil {
-			return err
-		}
-		if kind != binlog.End {
-			return nil
-		}
-		if !w.cut.Takes(t) {
-			return w.rewind()
-		}
+	}
+	if kind != binlog.End {
+		return nil
+	}
+	apply, err := w.cut.See(t)
+	switch {
+	case err != nil:
+		return err
+	case apply:
 		w.size = w.at
 		w.count++
+	case wanted:
+		return w.rewind()
 	}
+	return nil
+}
+
+func (w *relay) format(e binlog.Event) error {
+	if w.cut.Ended() {
+		return nil
+	}
+	if w.size == 0 {
+		if err := w.write([]byte(binlog.Magic)); err != nil {
+			return err
+		}
+	}
+	if err := w.write(e); err != nil {
+		return err
+	}
+	w.size = w.at
 	return nil
 }

@@ -2,10 +2,13 @@ package runner
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +17,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/binlog/binlogtest"
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
 )
 
 var logFormat = binlogtest.FormatDescription()
@@ -23,94 +27,144 @@ func transaction(n uint64, second uint32) []byte {
 	return append(binlogtest.Begin(0, 1, n, second, 0), binlogtest.Commit(second, n)...)
 }
 
-// stored is a segment as it lies in a store.
-func storedSegment(t *testing.T, to age.Recipient, content ...[]byte) []byte {
-	t.Helper()
-	head, err := binlog.Head{Format: 1, Number: 2}.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := bytes.NewBuffer(head)
-	sealed, err := age.Encrypt(out, to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	packed, _ := zstd.NewWriter(sealed)
-	_, _ = packed.Write(append([]byte(binlog.Magic), bytes.Join(content, nil)...))
-	if err := errors.Join(packed.Close(), sealed.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
+// segments are as they lie in a store: a chain that begins after a transaction.
+type segments struct {
+	key  *age.X25519Identity
+	head binlog.Head
+	all  [][]byte
 }
 
-// TestRelay: the relay log has exactly the transactions after the base, up to the target, whatever is cut off, or lies beyond.
-func TestRelay(t *testing.T) {
+func newSegments(t *testing.T, after uint64) *segments {
+	t.Helper()
 	key, err := age.GenerateX25519Identity()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return &segments{key: key, head: binlog.Head{Format: binlog.FormatVersion, Number: 1, Chain: 1, Lines: []binlog.Line{{History: "h", ID: "a"}}, Last: binlog.GTID{Server: 1, Seq: after}}}
+}
+
+// add stores the transactions up to last.
+func (s *segments) add(t *testing.T, last uint64, content ...[]byte) []byte {
+	t.Helper()
+	body := &bytes.Buffer{}
+	sealed, err := age.Encrypt(body, s.key.Recipient())
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed, _ := zstd.NewWriter(sealed)
+	_, _ = packed.Write(bytes.Join(content, nil))
+	if err := errors.Join(packed.Close(), sealed.Close()); err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(body.Bytes())
+	h := s.head
+	h.Number, h.Before, h.Previous, h.Last, h.Transactions, h.SHA256 = h.Number+1, h.Checksum, h.Last, binlog.GTID{Server: 1, Seq: last}, int(last-h.Last.Seq), hex.EncodeToString(sum[:])
+	h.Times = binlog.Between(time.Unix(10, 0), time.Unix(20, 0), time.Time{})
+	line, err := h.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.head = h
+	s.all = append(s.all, append(line, body.Bytes()...))
+	return s.all[len(s.all)-1]
+}
+
+func (s *segments) relay(t *testing.T, base uint64, target binlog.Target) *relay {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.TempDir(), relayLog))
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := binlog.GTID{Server: 1, Seq: base}
+	return &relay{file: f, cut: &policy.Cut{Base: from, Last: from, Target: target}}
+}
+
+var magic = []byte(binlog.Magic)
+
+// TestRelay: the relay log has exactly the transactions after the base, up to the target, whatever is cut off, or lies beyond.
+func TestRelay(t *testing.T) {
 	half := binlogtest.Begin(0, 1, 6, 16, 0)
-	first := storedSegment(t, key.Recipient(), logFormat, transaction(3, 13), transaction(4, 14), transaction(5, 15), half)
-	second := storedSegment(t, key.Recipient(), logFormat, transaction(6, 16), transaction(7, 17), transaction(8, 12))
+	s := newSegments(t, 2)
+	s.add(t, 5, magic, logFormat, transaction(3, 13), transaction(4, 14), transaction(5, 15), half)
+	s.add(t, 8, magic, logFormat, transaction(6, 16), transaction(7, 17), transaction(8, 12))
 	for name, c := range map[string]struct {
 		target binlog.Target
 		want   [][]byte
 		last   uint64
+		late   int
 	}{
-		"latest":     {binlog.Target{Latest: true}, [][]byte{logFormat, transaction(4, 14), transaction(5, 15), logFormat, transaction(6, 16), transaction(7, 17), transaction(8, 12)}, 8},
-		"a time":     {binlog.Target{Time: time.Unix(16, 0)}, [][]byte{logFormat, transaction(4, 14), transaction(5, 15), logFormat, transaction(6, 16)}, 6},
-		"a GTID":     {binlog.Target{GTID: binlog.GTID{Server: 1, Seq: 5}}, [][]byte{logFormat, transaction(4, 14), transaction(5, 15), logFormat}, 5},
-		"the base's": {binlog.Target{Time: time.Unix(13, 0)}, [][]byte{logFormat}, 3},
+		"latest":     {binlog.Target{Latest: true}, [][]byte{logFormat, transaction(4, 14), transaction(5, 15), logFormat, transaction(6, 16), transaction(7, 17), transaction(8, 12)}, 8, 0},
+		"a time":     {binlog.Target{Time: time.Unix(17, 0)}, [][]byte{logFormat, transaction(4, 14), transaction(5, 15), logFormat, transaction(6, 16)}, 6, 1},
+		"a GTID":     {binlog.Target{GTID: binlog.GTID{Server: 1, Seq: 5}}, [][]byte{logFormat, transaction(4, 14), transaction(5, 15), logFormat}, 5, 0},
+		"the base's": {binlog.Target{Time: time.Unix(14, 0)}, [][]byte{logFormat}, 3, 1},
 	} {
-		f, err := os.Create(filepath.Join(t.TempDir(), relayLog))
-		if err != nil {
-			t.Fatal(err)
-		}
-		base := binlog.GTID{Server: 1, Seq: 3}
-		w := &relay{file: f, cut: &binlog.Cut{Base: base, Last: base, Target: c.target}}
-		for _, s := range [][]byte{first, second} {
-			if err := w.add(bytes.NewReader(s), []age.Identity{key}); err != nil {
+		w := s.relay(t, 3, c.target)
+		for i, text := range s.all {
+			if err := w.add(bytes.NewReader(text), uint64(i+2), []age.Identity{s.key}); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			if w.cut.Ended() {
-				break
-			}
 		}
-		have, _ := os.ReadFile(f.Name())
-		if want := append([]byte(binlog.Magic), bytes.Join(c.want, nil)...); !bytes.Equal(have, want) || w.cut.Last.Seq != c.last {
-			t.Errorf("%s: %d bytes instead of %d, up to %s", name, len(have), len(want), w.cut.Last)
+		have, _ := os.ReadFile(w.file.Name())
+		if want := append([]byte(binlog.Magic), bytes.Join(c.want, nil)...); !bytes.Equal(have, want) || w.cut.Last.Seq != c.last || w.cut.Late != c.late {
+			t.Errorf("%s: %d bytes instead of %d, up to %s, %d late", name, len(have), len(want), w.cut.Last, w.cut.Late)
+		}
+		if err := w.cut.Done(s.head.Checksum); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// TestRelayDamage: a segment that was altered, cut off or exchanged is an error.
+// TestRelayDamage: a segment that was altered, cut off or exchanged is an error, and says which.
 func TestRelayDamage(t *testing.T) {
-	key, _ := age.GenerateX25519Identity()
-	other, _ := age.GenerateX25519Identity()
-	good := storedSegment(t, key.Recipient(), logFormat, transaction(4, 14))
+	log := func(content ...[]byte) []byte {
+		s := newSegments(t, 3)
+		_ = s.add(t, 4, content...)
+		return s.all[0]
+	}
+	s := newSegments(t, 3)
+	good := s.add(t, 4, magic, logFormat, transaction(4, 14))
+	further := s.add(t, 5, magic, logFormat, transaction(5, 15))
 	altered := bytes.Clone(good)
 	altered[len(altered)-3] ^= 1
+	again := newSegments(t, 3)
+	again.key = s.key
+	exchanged := again.add(t, 4, magic, logFormat, transaction(4, 15))
+	head, _, _ := bytes.Cut(good, []byte{'\n'})
+	_, body, _ := bytes.Cut(exchanged, []byte{'\n'})
+	with := func(content ...[]byte) []byte {
+		x := newSegments(t, 3)
+		x.key = s.key
+		return x.add(t, 4, content...)
+	}
 	for name, c := range map[string]struct {
-		segment []byte
-		key     *age.X25519Identity
+		segments [][]byte
+		says     string
 	}{
-		"altered": {altered, key}, "cut off": {good[:len(good)-5], key}, "for another key": {good, other}, "empty": {nil, key}, "no segment": {[]byte("{}\nxxxx"), key},
-		"no binary log": {storedSegment(t, key.Recipient()), key},
+		"altered":                   {[][]byte{altered}, ""},
+		"cut off":                   {[][]byte{good[:len(good)-5]}, ""},
+		"for another key":           {[][]byte{log(magic, logFormat, transaction(4, 14))}, "private keys"},
+		"empty":                     {[][]byte{nil}, "no head"},
+		"no segment":                {[][]byte{[]byte("{}\nxxxx")}, "format"},
+		"nothing":                   {[][]byte{with()}, "no binary log"},
+		"no binary log":             {[][]byte{with([]byte("some text"))}, "no binary log"},
+		"half an event":             {[][]byte{with(magic, logFormat, transaction(4, 14)[:30])}, "not an event"},
+		"without its transaction":   {[][]byte{with(magic, logFormat)}, "0 transactions"},
+		"with one more":             {[][]byte{with(magic, logFormat, transaction(4, 14), transaction(5, 15))}, "2 transactions"},
+		"with another one":          {[][]byte{with(magic, logFormat, transaction(5, 14))}, "are missing"},
+		"the content of another":    {[][]byte{slices.Concat(head, []byte{'\n'}, body)}, "not what its head names"},
+		"twice":                     {[][]byte{good, good}, "names itself"},
+		"the second one first":      {[][]byte{further}, "names itself"},
+		"after one of another time": {[][]byte{exchanged, further}, "exchanged"},
 	} {
-		f, err := os.Create(filepath.Join(t.TempDir(), relayLog))
-		if err != nil {
-			t.Fatal(err)
-		}
-		w := &relay{file: f, cut: &binlog.Cut{Target: binlog.Target{Latest: true}}}
-		err = w.add(bytes.NewReader(c.segment), []age.Identity{c.key})
-		if name == "no binary log" {
-			if err != nil && !errors.Is(err, io.EOF) {
-				t.Errorf("%s: %v", name, err)
+		w := s.relay(t, 3, binlog.Target{Latest: true})
+		var err error
+		for i, text := range c.segments {
+			if err = w.add(bytes.NewReader(text), uint64(i+2), []age.Identity{s.key}); err != nil {
+				break
 			}
-			continue
 		}
-		if err == nil {
-			t.Errorf("%s: no error", name)
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

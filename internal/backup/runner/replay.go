@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
 	"github.com/galera-operator/galera-operator/internal/backup/store"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/mycnf"
@@ -36,42 +36,50 @@ const (
 )
 
 // replay applies the archive to the prepared data, by MariaDB's own replication: the segments become a relay log that ends at the target.
-func replay(ctx context.Context, bucket *store.Bucket, t task.Restore, m manifest.Manifest, p places) (string, error) {
+// It returns the last transaction, and how many later ones name a time before the target.
+func replay(ctx context.Context, bucket *store.Bucket, t task.Restore, m manifest.Manifest, p places) (reached string, late int, err error) {
 	r := *t.Replay
 	base, err := readBase(m, binlogInfo(p.work), r.Domain)
 	if err != nil || r.From == 0 {
-		return base.String(), err
+		return base.String(), 0, err
 	}
 	if err := roomFor(p, r.Bytes, "the archive's transactions"); err != nil {
-		return "", err
+		return "", 0, err
 	}
-	keys, err := identities()
-	if err != nil {
-		return "", fatal(task.ReasonWrongKey, err)
-	}
-	cut := &binlog.Cut{Base: base, Target: r.Target, Last: base}
 	f, err := os.Create(filepath.Join(p.work, relayLog))
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
 	defer func() { _ = f.Close() }()
-	w := &relay{file: f, cut: cut}
+	w := &relay{file: f, cut: &policy.Cut{Base: base, Target: r.Target, Last: base}}
 	say("fetching the transactions after %s, up to %s", base, r.Target)
-	for n := r.From; n <= r.To && !cut.Ended(); n++ {
-		if err := w.fetch(ctx, bucket, path.Join(binlog.Dir(t.Dir), binlog.Name(n)), keys); err != nil {
-			return "", err
-		}
-	}
-	if g := r.Target.GTID; g != (binlog.GTID{}) && cut.Last != g {
-		return "", fatal(task.ReasonOutside, fmt.Errorf("the archive has no transaction %s: the one before that number is %s", g, cut.Last))
+	if err := w.all(ctx, bucket, binlog.Dir(t.Dir), r); err != nil {
+		return "", 0, err
 	}
 	if err := f.Close(); err != nil {
-		return "", err
+		return "", 0, err
 	}
-	if cut.Last == base {
-		return base.String(), clean(p.work)
+	if w.cut.Last == base {
+		return base.String(), w.cut.Late, clean(p.work)
 	}
-	return cut.Last.String(), apply(ctx, p, r, cut.Last, w.count)
+	return w.cut.Last.String(), w.cut.Late, apply(ctx, p, r, w.cut.Last, w.count)
+}
+
+// all fetches the segments, and makes sure that they are those that were chosen.
+func (w *relay) all(ctx context.Context, bucket *store.Bucket, dir string, r task.Replay) error {
+	keys, err := identities()
+	if err != nil {
+		return fatal(task.ReasonWrongKey, err)
+	}
+	for n := r.From; n <= r.To; n++ {
+		if err := w.fetch(ctx, bucket, dir, n, keys); err != nil {
+			return err
+		}
+	}
+	if err := w.cut.Done(r.Sum); err != nil {
+		return fatal(task.ReasonOutside, err)
+	}
+	return nil
 }
 
 // binlogInfo is the position in the binary log that mariadb-backup has written beside the data.

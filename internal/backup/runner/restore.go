@@ -75,9 +75,9 @@ func restore(ctx context.Context, bucket *store.Bucket, t task.Restore, p places
 	if err := prepare(ctx, p); err != nil {
 		return task.Result{}, err
 	}
-	reached := ""
+	reached, late := "", 0
 	if t.Replay != nil {
-		if reached, err = replay(ctx, bucket, t, m, p); err != nil {
+		if reached, late, err = replay(ctx, bucket, t, m, p); err != nil {
 			return task.Result{}, err
 		}
 	}
@@ -86,7 +86,7 @@ func restore(ctx context.Context, bucket *store.Bucket, t task.Restore, p places
 	if err != nil {
 		return task.Result{}, err
 	}
-	out := task.Restored{ID: t.ID, Position: position.String(), Source: source.String(), GTID: reached}
+	out := task.Restored{ID: t.ID, Position: position.String(), Source: source.String(), GTID: reached, Late: late}
 	return task.Result{Restored: &out}, finish(p, restored{out, t.History}, datadir.Versions{Used: version, Tables: m.ServerVersion})
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
 	"github.com/galera-operator/galera-operator/internal/backup/store"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
@@ -23,38 +24,51 @@ const (
 	batch   = 128
 )
 
-// target finds the backup for a point in time, and the segments of the archive that lead there.
+// target finds the backup for a point in time, and the segments of the archive that lead there: the latest backup before it that they lead on from.
 func target(ctx context.Context, bucket *store.Bucket, t task.Find, found []place) (base string, r *task.Replay, err error) {
 	var refused error
+	dir := ""
 	for _, f := range found {
-		a := walk{bucket: bucket, dir: binlog.Dir(f.dir)}
-		b, err := a.base(ctx, f)
-		if err != nil {
-			return "", nil, err
-		}
-		if !t.Target.Before(b) {
-			if refused == nil {
-				refused = fmt.Errorf("the backup %s, at %s, is not before it%s", f.id, b.Time.UTC().Format("2006-01-02T15:04:05Z"), without(b))
-			}
+		if dir != "" && f.dir != dir {
 			continue
 		}
-		chosen, err := a.choose(ctx, b, *t.Target)
+		dir = f.dir // the others are of another cluster of this name
+		r, why, err := reaches(ctx, bucket, f, t)
 		if err != nil {
 			return "", nil, err
 		}
-		return path.Join(f.dir, f.id), &task.Replay{Target: *t.Target, From: chosen.From, To: chosen.To, Bytes: chosen.Bytes, Domain: b.GTID.Domain}, nil
+		if why == nil {
+			return path.Join(f.dir, f.id), r, nil
+		}
+		if refused == nil {
+			refused = why
+		}
 	}
 	if refused == nil {
-		refused = fmt.Errorf("there is no complete backup %s below %q", t.ID, t.Dir)
+		refused = fmt.Errorf("%s cannot be restored: there is no complete backup %s below %q", *t.Target, t.ID, t.Dir)
 	}
-	return "", nil, fatal(task.ReasonOutside, fmt.Errorf("%s cannot be restored: %w", *t.Target, refused))
+	return "", nil, fatal(task.ReasonOutside, refused)
 }
 
-func without(b binlog.Base) string {
-	if b.GTID == (binlog.GTID{}) {
-		return ", or tells no GTID that the archive knows: it was made before spec.backup.pointInTime was enabled"
+// reaches finds the segments that lead from one backup to a point in time. why is the reason when there are none.
+func reaches(ctx context.Context, bucket *store.Bucket, f place, t task.Find) (r *task.Replay, why, err error) {
+	a := walk{bucket: bucket, dir: binlog.Dir(f.dir)}
+	b, err := a.base(ctx, f)
+	if err != nil {
+		return nil, nil, err
 	}
-	return ""
+	if why := policy.Before(b, *t.Target); why != "" {
+		return nil, fmt.Errorf("%s cannot be restored with the backup %s, of %s: %s", *t.Target, f.id, b.Time.UTC().Format("2006-01-02T15:04:05Z"), why), nil
+	}
+	chosen, why, err := a.choose(ctx, b, *t.Target)
+	switch {
+	case why != nil || err != nil:
+		return nil, why, err
+	case chosen.Also.Known() && t.ID == "":
+		return nil, fmt.Errorf("%s names a transaction of the line of history of the backup %s, and one of the later line %s: name the backup to begin with, or a time",
+			*t.Target, f.id, chosen.Also), nil
+	}
+	return &task.Replay{Target: *t.Target, From: chosen.From, To: chosen.To, Bytes: chosen.Bytes, Sum: chosen.Sum, Domain: b.GTID.Domain}, nil, nil
 }
 
 // walk goes through the archive of one cluster.
@@ -65,12 +79,15 @@ type walk struct {
 }
 
 // base reads what a backup says of its position, in the domain of the archive.
-func (w *walk) base(ctx context.Context, f place) (binlog.Base, error) {
+func (w *walk) base(ctx context.Context, f place) (policy.Base, error) {
 	m, _, err := readManifest(ctx, w.bucket, path.Join(f.dir, f.id))
 	if err != nil {
-		return binlog.Base{}, err
+		return policy.Base{}, err
 	}
-	b := binlog.Base{ID: f.id, Time: m.CompletedAt}
+	b := policy.Base{ID: f.id, Time: m.CompletedAt}
+	if m.ID = f.id; m.GTID == "" {
+		return b, nil
+	}
 	if w.numbers, err = w.list(ctx); err != nil || len(w.numbers) == 0 {
 		return b, err
 	}
@@ -78,8 +95,7 @@ func (w *walk) base(ctx context.Context, f place) (binlog.Base, error) {
 	if err != nil {
 		return b, err
 	}
-	b.GTID, _ = binlog.In(m.GTID, last.Last.Domain)
-	return b, nil
+	return policy.BaseOf(m, last.Last.Domain), nil
 }
 
 func (w *walk) list(ctx context.Context) (out []uint64, err error) {
@@ -100,35 +116,32 @@ func (w *walk) list(ctx context.Context) (out []uint64, err error) {
 
 func (w *walk) head(ctx context.Context, number uint64) (h binlog.Head, err error) {
 	err = again(ctx, "a segment could not be read", func(ctx context.Context) error {
-		h, err = store.Head(ctx, w.bucket, path.Join(w.dir, binlog.Name(number)))
+		h, err = store.Head(ctx, w.bucket, path.Join(w.dir, binlog.Key(number)))
 		return err
 	})
 	return h, err
 }
 
 // choose reads heads, the last ones first, until they go back to the base.
-func (w *walk) choose(ctx context.Context, b binlog.Base, t binlog.Target) (binlog.Range, error) {
+func (w *walk) choose(ctx context.Context, b policy.Base, t binlog.Target) (r policy.Range, why, err error) {
 	var heads []binlog.Head
 	for left := w.numbers; len(left) > 0; {
 		cut := max(0, len(left)-batch)
 		some, err := w.heads(ctx, left[cut:])
 		if err != nil {
-			return binlog.Range{}, err
+			return r, nil, err
 		}
 		heads, left = append(some, heads...), left[:cut]
-		if binlog.GoesOn(some[0], b) {
+		if policy.GoesBack(some[0], b) {
 			break
 		}
 	}
 	through, err := w.through(ctx)
 	if err != nil {
-		return binlog.Range{}, err
+		return r, nil, err
 	}
-	r, err := binlog.Choose(heads, b, t, through)
-	if err != nil {
-		return r, fatal(task.ReasonOutside, err)
-	}
-	return r, nil
+	r, why = policy.Choose(heads, b, t, through)
+	return r, why, nil
 }
 
 func (w *walk) heads(ctx context.Context, numbers []uint64) ([]binlog.Head, error) {

@@ -113,6 +113,8 @@ type Replay struct {
 	From  uint64 `json:"from,omitempty"`
 	To    uint64 `json:"to,omitempty"`
 	Bytes int64  `json:"bytes,omitempty"`
+	// Sum is the checksum of the last segment's head, which covers all before.
+	Sum string `json:"sum,omitempty"`
 	// Domain is the archive's.
 	Domain uint32 `json:"domain,omitempty"`
 	// Settings of the cluster's configuration.
@@ -161,6 +163,10 @@ type Archive struct {
 	User string `json:"user"`
 	// IntervalSeconds is how often what was read is stored.
 	IntervalSeconds int `json:"intervalSeconds"`
+	// Session is the time in which the archive is enabled without a break: a later one begins a new chain.
+	Session string `json:"session"`
+	// WindowSeconds is for how long every point in time is kept.
+	WindowSeconds int64 `json:"windowSeconds"`
 }
 
 // Archived is what the archiver tells.
@@ -171,10 +177,10 @@ type Archived struct {
 	Through time.Time `json:"through,omitzero"`
 	GTID    string    `json:"gtid,omitempty"`
 	Segment uint64    `json:"segment,omitempty"`
-	// Chain is the number of the segment that the archive has begun with, or begun anew after a gap; Why tells why.
+	// Chain is the number of the segment from which on nothing is missing. Gap is why no backup leads there, though there was an archive before.
 	Chain uint64 `json:"chain,omitempty"`
-	Why   string `json:"why,omitempty"`
-	// Base is the earliest backup that the archive goes on from, complete at From; "" for none. Surveyed says that it was looked for.
+	Gap   string `json:"gap,omitempty"`
+	// Base is the earliest backup that the archive goes on from, complete at From; "" for none. Surveyed says that all of these were looked for.
 	Base     string    `json:"base,omitempty"`
 	From     time.Time `json:"from,omitzero"`
 	Surveyed bool      `json:"surveyed,omitempty"`
@@ -224,6 +230,8 @@ type Restored struct {
 	Source   string `json:"source"`
 	// GTID is the last transaction of the archive that was applied, "" when none was to be.
 	GTID string `json:"gtid,omitempty"`
+	// Late is how many transactions after it name a time before the target.
+	Late int `json:"late,omitempty"`
 }
 
 // Verified is what a test has found good.

@@ -1,0 +1,48 @@
+package binlog
+
+import "time"
+
+// ClockSlack is how far the clocks of a node and of the archiver may differ.
+const ClockSlack = 5 * time.Second
+
+// Times bound when the transactions of a segment were committed, by the archiver's clock: a transaction tells any time that its client has set
+// (SET timestamp).
+type Times struct {
+	// Floor is not after, and Ceiling not before the commit of any of them. Low is Floor without what the segments before say.
+	Low     time.Time `json:"low,omitzero"`
+	Floor   time.Time `json:"floor,omitzero"`
+	Ceiling time.Time `json:"ceiling,omitzero"`
+}
+
+// Between are the bounds of transactions that were committed after one time and before another one. latest is the time of the transaction before
+// them: times do not go back in the order of commits.
+func Between(after, before, latest time.Time) Times {
+	t := Times{Ceiling: before.Add(ClockSlack)}
+	if !after.IsZero() {
+		t.Low = after.Add(-ClockSlack)
+	}
+	t.Floor = Later(t.Low, latest)
+	t.Ceiling = Later(t.Ceiling, t.Floor)
+	return t
+}
+
+// Bound is the time of a transaction that says raw of itself, without regard to others.
+func (t Times) Bound(raw time.Time) time.Time {
+	if raw = Later(raw, t.Low); raw.After(t.Ceiling) {
+		return t.Ceiling
+	}
+	return raw
+}
+
+// After is the time of a transaction that comes after one of another time.
+func (t Times) After(last, raw time.Time) time.Time { return Later(t.Bound(raw), t.Floor, last) }
+
+// Later is the latest of some times.
+func Later(a time.Time, more ...time.Time) time.Time {
+	for _, b := range more {
+		if b.After(a) {
+			a = b
+		}
+	}
+	return a
+}

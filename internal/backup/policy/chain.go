@@ -1,0 +1,127 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+)
+
+// Break tells why a segment does not go on from the one before it, "" when it does.
+func Break(before, h binlog.Head) string {
+	name := binlog.Name(h.Number)
+	switch {
+	case h.Number != before.Number+1:
+		return missing(before.Number+1, h.Number-1)
+	case h.Before != before.Checksum:
+		return fmt.Sprintf("the segment %s does not follow the segment %s that is in the store: one of them was exchanged", name, binlog.Name(before.Number))
+	case h.Begins:
+		return fmt.Sprintf("after %s it begins anew at %s (%s)", before.Last, h.Last, h.Why)
+	case h.Previous != before.Last || h.Chain != before.Chain || h.Session != before.Session:
+		return fmt.Sprintf("the segment %s goes on after %s, and the one before ends at %s", name, h.Previous, before.Last)
+	case h.Line().Same(before.Line()) && len(h.Lines) == len(before.Lines):
+		return ""
+	case h.Continues && len(h.Lines) > len(before.Lines) && before.Seqno > 0 && before.Seqno <= h.Lines[len(before.Lines)].Start:
+		return ""
+	}
+	return fmt.Sprintf("the segment %s is of the line of history %s, and the one before of %s", name, h.Line(), before.Line())
+}
+
+func missing(from, to uint64) string {
+	if from >= to {
+		return fmt.Sprintf("the segment %s is missing in the store", binlog.Name(from))
+	}
+	return fmt.Sprintf("the segments %s to %s are missing in the store", binlog.Name(from), binlog.Name(to))
+}
+
+// Node is what a node that can be followed tells.
+type Node struct {
+	// Lines of history that its data belong to, the present one first; nil when they are not known.
+	Lines []binlog.Line
+	// Domain of the cluster's GTIDs.
+	Domain uint32
+}
+
+// Acts of an archiver towards a node.
+type Act int
+
+const (
+	// Follow it from where the archive ends.
+	Follow Act = iota
+	// Continue in the line of Verdict.Lines, and follow it.
+	Continue
+	// Wait and ask again: it is not known yet.
+	Wait
+	// Refuse the node: the archive does not go on from it. Another one may do.
+	Refuse
+	// Begin a new chain.
+	Begin
+)
+
+// Verdict is what to do with a node.
+type Verdict struct {
+	Act   Act
+	Why   string
+	Lines []binlog.Line
+}
+
+// Resume decides how the archive goes on with a node. at is its last segment, the zero Head for an empty archive.
+func Resume(at binlog.Head, session string, n Node) Verdict {
+	if len(n.Lines) == 0 || !n.Lines[0].Known() {
+		return Verdict{Act: Wait, Why: "its agent does not tell its line of history"}
+	}
+	switch {
+	case at.Number == 0:
+		return Verdict{Act: Begin, Why: "it is the first"}
+	case at.Session != session:
+		return Verdict{Act: Begin, Why: "spec.backup.pointInTime was disabled, and enabled again"}
+	case n.Domain != at.Last.Domain:
+		return Verdict{Act: Refuse, Why: fmt.Sprintf("its GTIDs have the domain %d, and the archive's %d", n.Domain, at.Last.Domain)}
+	}
+	return resumeLine(at, n)
+}
+
+func resumeLine(at binlog.Head, n Node) Verdict {
+	line := at.Line()
+	for i, l := range n.Lines {
+		if !l.Same(line) {
+			continue
+		}
+		if i == 0 {
+			return Verdict{Act: Follow}
+		}
+		next := n.Lines[i-1]
+		switch {
+		case slices.ContainsFunc(n.Lines[:i], func(l binlog.Line) bool { return l.Copied }):
+			return Verdict{Act: Refuse, Why: "the cluster was recovered from data that may have a part of a statement"}
+		case next.History != line.History || at.Seqno == 0 || at.Seqno > next.Start:
+			return Verdict{Act: Refuse, Why: fmt.Sprintf("the cluster was recovered at the seqno %d, and the archive has transactions up to %d: those after it were lost", next.Start, at.Seqno)}
+		case len(at.Lines)+i > binlog.LinesMost:
+			return Verdict{Act: Begin, Why: fmt.Sprintf("the chain has more than %d lines of history", binlog.LinesMost)}
+		}
+		lines := append([]binlog.Line{}, at.Lines...)
+		for k := i - 1; k >= 0; k-- {
+			lines = append(lines, n.Lines[k])
+		}
+		return Verdict{Act: Continue, Lines: lines}
+	}
+	if n.Lines[0].History == line.History && n.Lines[0].Epoch < line.Epoch {
+		return Verdict{Act: Wait, Why: fmt.Sprintf("it is of the line of history %s, and the archive of a later one", n.Lines[0])}
+	}
+	return Verdict{Act: Refuse, Why: fmt.Sprintf("its data do not come from the line of history %s, which the archive has", line)}
+}
+
+// Foreign returns the transactions of other servers that are later than those of before the chain. The archive holds the cluster's own domain: what
+// is replicated from elsewhere under another one would be missing in a restore.
+func Foreign(at binlog.Head, now []binlog.GTID) (later []binlog.GTID) {
+	for _, g := range now {
+		known := false
+		for _, k := range at.Foreign {
+			known = known || k.Domain == g.Domain && k.Server == g.Server && k.Seq >= g.Seq
+		}
+		if !known {
+			later = append(later, g)
+		}
+	}
+	return later
+}

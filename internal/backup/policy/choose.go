@@ -1,0 +1,167 @@
+package policy
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+)
+
+// Before tells why a base cannot serve a target, "" when it can.
+func Before(b Base, t binlog.Target) string {
+	if why := b.why(); why != "" {
+		return why
+	}
+	switch {
+	case !t.Time.IsZero() && b.Time.After(t.Time), t.GTID != binlog.GTID{} && !atOrAfter(t.GTID, b.GTID):
+		return "it is not before it"
+	}
+	return ""
+}
+
+// Range is the segments that bring a base to a target: all of them but what is not after Base in the first, and what is beyond the target.
+type Range struct {
+	// From and To are the numbers of the first and the last segment; 0 when the base needs none.
+	From, To uint64
+	// Bytes is how much binary log they hold.
+	Bytes int64
+	// Sum is the checksum of the last one's head, and with it of all before.
+	Sum string
+	// Also is another line of history that has a transaction of the target's GTID; the zero Line for none.
+	Also binlog.Line
+}
+
+// Choose finds the range for a target. heads are the archive's segments in order, from the one that holds the base's position or an earlier one.
+// The error names what is missing, and what could be had.
+func Choose(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through) (r Range, err error) {
+	if why := b.why(); why != "" {
+		return r, fmt.Errorf("the backup %s is no base of an archive: %s", b.ID, why)
+	}
+	first := since(heads, b)
+	if first < 0 {
+		return r, fmt.Errorf("the archive does not go back to the backup %s at %s, in its line of history", b.ID, b.GTID)
+	}
+	if holds(heads[max(0, first-1):first+1], b, t) {
+		return r, fmt.Errorf("%s cannot be restored with the backup %s: it holds transactions of that time, or later ones", t, b.ID)
+	}
+	heads = heads[first:]
+	w := walk{base: b, target: t, end: b}
+	w.out.Also = another(heads, b, t)
+	for i, h := range heads {
+		if why := w.add(heads, i); why != "" {
+			if w.passed {
+				break
+			}
+			return r, outside(t, b, w.end, "there is a gap in the archive: "+why)
+		}
+		if w.passed && !w.late(h) {
+			break
+		}
+		w.take(h)
+	}
+	if last := heads[len(heads)-1]; through.Segment == last.Number && through.Last == w.end.GTID {
+		w.end.Time = binlog.Later(w.end.Time, through.Time)
+	}
+	if !w.passed && !w.reached() {
+		return r, outside(t, b, w.end, "the archive ends before it")
+	}
+	return w.out, nil
+}
+
+// walk goes through the segments after a base.
+type walk struct {
+	base, end Base
+	target    binlog.Target
+	out       Range
+	passed    bool
+}
+
+// add tells why the segment i does not go on from what was taken, "" when it does.
+func (w *walk) add(heads []binlog.Head, i int) string {
+	if i > 0 {
+		if why := Break(heads[i-1], heads[i]); why != "" {
+			return why
+		}
+	}
+	if !belongs(w.base, heads[i].Session, heads[i].Lines) {
+		return fmt.Sprintf("the cluster went on in the line of history %s, without what the backup %s has", heads[i].Line(), w.base.ID)
+	}
+	return ""
+}
+
+// take has a segment applied.
+func (w *walk) take(h binlog.Head) {
+	if w.out.From == 0 {
+		w.out.From = h.Number
+	}
+	w.out.To, w.out.Sum = h.Number, h.Checksum
+	w.out.Bytes += h.Bytes
+	switch {
+	case !w.target.Time.IsZero():
+		w.passed = w.passed || !h.Empty() && !h.LastTime.Before(w.target.Time)
+	case w.target.GTID != binlog.GTID{}:
+		w.passed = atOrAfter(h.Last, w.target.GTID)
+	}
+	if h.Last.Follows(w.end.GTID) {
+		w.end.GTID = h.Last
+	}
+	w.end.Time = binlog.Later(w.end.Time, h.LastTime, h.Through)
+}
+
+// late reports whether a segment after the target has transactions that name a time before it: they are counted.
+func (w *walk) late(h binlog.Head) bool {
+	return !w.target.Time.IsZero() && !h.Empty() && h.Earliest.Before(w.target.Time)
+}
+
+// reached reports whether the archive has all up to the target, though nothing beyond it.
+func (w *walk) reached() bool {
+	switch {
+	case w.target.Latest:
+		return true
+	case !w.target.Time.IsZero():
+		return !w.end.Time.Before(w.target.Time)
+	}
+	return w.end.GTID == w.target.GTID
+}
+
+// another finds a line of history, of a later chain, that has a transaction of the target's GTID, but does not come from the base.
+func another(heads []binlog.Head, b Base, t binlog.Target) binlog.Line {
+	for _, h := range heads {
+		if t.GTID != (binlog.GTID{}) && !h.Empty() && !belongs(b, h.Session, h.Lines) && atOrAfter(t.GTID, h.First) && atOrAfter(h.Last, t.GTID) {
+			return h.Line()
+		}
+	}
+	return binlog.Line{}
+}
+
+// since is the index of the segment that goes on from a base, -1 for none.
+func since(heads []binlog.Head, b Base) int {
+	for i := len(heads) - 1; i >= 0; i-- {
+		if reachedBy(heads[i], b) {
+			return i
+		}
+	}
+	return -1
+}
+
+// holds reports whether a base has transactions that are not before a target, by the times of the archive: the clock of the backup's Job may be
+// another one.
+func holds(heads []binlog.Head, b Base, t binlog.Target) bool {
+	for _, h := range heads {
+		if t.Time.IsZero() || h.Empty() {
+			continue
+		}
+		if atOrAfter(b.GTID, h.First) && !h.FirstTime.Before(t.Time) || atOrAfter(b.GTID, h.Last) && !h.LastTime.Before(t.Time) {
+			return true
+		}
+	}
+	return false
+}
+
+// GoesBack reports whether segments from this one on have what follows a base.
+func GoesBack(h binlog.Head, b Base) bool { return reachedBy(h, b) }
+
+func outside(t binlog.Target, b, end Base, why string) error {
+	return fmt.Errorf("%s cannot be restored: %s. With the backup %s, what can be restored is from %s (%s) to %s (%s)", t, why, b.ID,
+		b.Time.UTC().Format(time.RFC3339), b.GTID, end.Time.UTC().Format(time.RFC3339), end.GTID)
+}

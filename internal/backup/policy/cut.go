@@ -1,0 +1,110 @@
+package policy
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+)
+
+// Cut is what is applied of a range. It sees the segments and their transactions in order, and refuses what is not the archive that was chosen.
+type Cut struct {
+	Base   binlog.GTID
+	Target binlog.Target
+	// Last is the last transaction that is to be applied; the base's before the first one.
+	Last binlog.GTID
+	// Late is how many transactions after the end name a time before the target: their order, or the archiver's clock, says otherwise.
+	Late int
+
+	ended bool
+	head  binlog.Head // the segment that is read, the zero Head before the first one
+	read  binlog.GTID // the transaction that was read last
+	count int
+	time  time.Time
+}
+
+// Segment begins the next segment. The error tells why it is not the next one.
+func (c *Cut) Segment(h binlog.Head, number uint64) error {
+	if h.Number != number {
+		return fmt.Errorf("it names itself the segment %s", binlog.Name(h.Number))
+	}
+	if c.head.Number != 0 {
+		if why := Break(c.head, h); why != "" {
+			return fmt.Errorf("it does not go on from the one before: %s", why)
+		}
+	}
+	c.head, c.read, c.count, c.time = h, h.Start(), 0, time.Time{}
+	return nil
+}
+
+// See takes the next transaction of the segment, and reports whether it is to be applied. Once one is beyond the target, none after it is.
+func (c *Cut) See(t binlog.Transaction) (apply bool, err error) {
+	if err := c.next(t.GTID); err != nil {
+		return false, err
+	}
+	c.count++
+	c.time = c.head.After(c.time, t.Time)
+	late := !c.Target.Time.IsZero() && !c.time.Before(c.Target.Time)
+	switch {
+	case t.GTID.Seq <= c.Base.Seq && late:
+		return false, fmt.Errorf("the backup holds the transaction %s, which is not before %s", t.GTID, c.Target)
+	case t.GTID.Seq <= c.Base.Seq:
+		return false, nil
+	}
+	if c.ended {
+		if !c.Target.Time.IsZero() && c.head.Bound(t.Time).Before(c.Target.Time) {
+			c.Late++
+		}
+		return false, nil
+	}
+	c.ended = late || c.Target.GTID != binlog.GTID{} && t.GTID.Seq > c.Target.GTID.Seq
+	if c.ended {
+		return false, nil
+	}
+	c.Last = t.GTID
+	return true, nil
+}
+
+// next refuses a transaction that is not the one after the last one, but for the holes that the segment names.
+func (c *Cut) next(g binlog.GTID) error {
+	before := c.read
+	c.read = g
+	if !g.Follows(before) {
+		return fmt.Errorf("the transaction %s comes after %s", g, before)
+	}
+	if g.Seq == before.Seq+1 {
+		return nil
+	}
+	for _, h := range c.head.Holes {
+		if h.After == before && h.Next == g {
+			return nil
+		}
+	}
+	return fmt.Errorf("the transactions between %s and %s are missing", before, g)
+}
+
+// End ends the segment. The error tells what it lacks.
+func (c *Cut) End() error {
+	want := c.head.Last
+	if c.head.Empty() {
+		want = c.head.Start()
+	}
+	if c.count != c.head.Transactions || c.read != want {
+		return fmt.Errorf("it has %d transactions up to %s instead of %d up to %s", c.count, c.read, c.head.Transactions, want)
+	}
+	return nil
+}
+
+// Done makes sure that the range was seen to its end. sum is the checksum of its last head.
+func (c *Cut) Done(sum string) error {
+	if c.head.Checksum != sum {
+		return fmt.Errorf("the segment %s is another one than when the restore began", binlog.Name(c.head.Number))
+	}
+	if g := c.Target.GTID; g != (binlog.GTID{}) && c.Last != g {
+		return fmt.Errorf("the archive has no transaction %s: the one before that number is %s", g, c.Last)
+	}
+	return nil
+}
+
+// Ended reports whether the target was passed.
+func (c *Cut) Ended() bool { return c.ended }

@@ -1,0 +1,119 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+)
+
+// cut sees transactions of one segment, as number:second, and returns those that are applied.
+func cut(t *testing.T, c *Cut, h binlog.Head, transactions ...[2]int) (applied []uint64, err error) {
+	t.Helper()
+	h.Transactions, h.Last = len(transactions), gtid(uint64(transactions[len(transactions)-1][0]))
+	if err := c.Segment(h, h.Number); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range transactions {
+		ok, err := c.See(binlog.Transaction{GTID: gtid(uint64(x[0])), Time: at(x[1])})
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			applied = append(applied, uint64(x[0]))
+		}
+	}
+	return applied, c.End()
+}
+
+func TestCut(t *testing.T) {
+	hole := []binlog.Hole{{After: gtid(13), Next: gtid(15)}}
+	h := binlog.Head{Number: 2, Previous: gtid(11), Holes: hole, Times: binlog.Between(at(10), at(25), at(10))}
+	log := [][2]int{{12, 10}, {13, 18}, {15, 19}, {16, 21}, {17, 19}, {18, 22}}
+	for name, x := range map[string]struct {
+		target  binlog.Target
+		applied string
+		late    int
+	}{
+		"a time":                             {binlog.Target{Time: at(20)}, "[13 15]", 1},
+		"the second of a transaction":        {binlog.Target{Time: at(19)}, "[13]", 0},
+		"a time within a second":             {binlog.Target{Time: at(19).Add(time.Millisecond)}, "[13 15]", 1},
+		"a time after all":                   {binlog.Target{Time: at(40)}, "[13 15 16 17 18]", 0},
+		"a GTID":                             {binlog.Target{GTID: gtid(15)}, "[13 15]", 0},
+		"latest":                             {binlog.Target{Latest: true}, "[13 15 16 17 18]", 0},
+		"a time before the first one after":  {binlog.Target{Time: at(12)}, "[]", 0},
+		"a time that the base is not before": {binlog.Target{Time: at(10)}, "the backup holds", 0},
+	} {
+		c := &Cut{Base: gtid(12), Last: gtid(12), Target: x.target}
+		applied, err := cut(t, c, h, log...)
+		if err != nil && !strings.HasPrefix(err.Error(), x.applied) || err == nil && (fmt.Sprint(applied) != x.applied || c.Late != x.late) {
+			t.Errorf("%s: %v, %d late, %v", name, applied, c.Late, err)
+		}
+	}
+}
+
+// TestOutlier: a transaction that names a time hours ahead moves the end no further than the archiver's clock allows.
+func TestOutlier(t *testing.T) {
+	h := binlog.Head{Number: 2, Previous: gtid(11), Times: binlog.Between(at(10), at(20), at(10))}
+	c := &Cut{Base: gtid(11), Last: gtid(11), Target: binlog.Target{Time: at(40)}}
+	if applied, err := cut(t, c, h, [2]int{12, 11}, [2]int{13, 7200}, [2]int{14, 15}); len(applied) != 3 || err != nil {
+		t.Errorf("%v", applied)
+	}
+	c = &Cut{Base: gtid(11), Last: gtid(11), Target: binlog.Target{Time: at(20)}}
+	if applied, err := cut(t, c, h, [2]int{12, 11}, [2]int{13, 7200}, [2]int{14, 15}); len(applied) != 1 || c.Late != 1 || err != nil {
+		t.Errorf("%v, %d late", applied, c.Late)
+	}
+	h.Times = binlog.Between(at(30), at(40), at(20))
+	c = &Cut{Base: gtid(11), Last: gtid(11), Target: binlog.Target{Time: at(20)}}
+	if applied, err := cut(t, c, h, [2]int{12, -9000}); len(applied) != 0 || err != nil {
+		t.Errorf("a time long before: %v", applied)
+	}
+}
+
+// TestCutRefuses: what is not the archive that was chosen is never applied with success.
+func TestCutRefuses(t *testing.T) {
+	s := newStore().begins(5, "").segment(7, 10).segment(9, 20)
+	good := func(c *Cut, heads []binlog.Head) error {
+		for i, h := range heads {
+			if err := c.Segment(h, uint64(i+2)); err != nil {
+				return err
+			}
+			for seq := h.First.Seq; seq <= h.Last.Seq; seq++ {
+				if _, err := c.See(binlog.Transaction{GTID: gtid(seq), Time: at(10)}); err != nil {
+					return err
+				}
+			}
+			if err := c.End(); err != nil {
+				return err
+			}
+		}
+		return c.Done(s.heads[2].Checksum)
+	}
+	for name, x := range map[string]struct {
+		change func(h []binlog.Head) []binlog.Head
+		says   string
+	}{
+		"as it is":                    {func(h []binlog.Head) []binlog.Head { return h }, ""},
+		"doubled":                     {func(h []binlog.Head) []binlog.Head { return []binlog.Head{h[0], h[0]} }, "names itself"},
+		"dropped":                     {func(h []binlog.Head) []binlog.Head { return h[1:] }, "names itself"},
+		"exchanged under its number":  {func(h []binlog.Head) []binlog.Head { h[1].Before = "x"; return h }, "exchanged"},
+		"a transaction is missing":    {func(h []binlog.Head) []binlog.Head { h[1].First = gtid(9); return h }, "are missing"},
+		"a transaction comes twice":   {func(h []binlog.Head) []binlog.Head { h[1].First = gtid(7); return h }, "comes after"},
+		"it ends too early":           {func(h []binlog.Head) []binlog.Head { h[1].Transactions = 3; return h }, "instead of 3"},
+		"the last one is another one": {func(h []binlog.Head) []binlog.Head { h[1].Checksum = "x"; return h }, "another one than when"},
+		"the rest is missing":         {func(h []binlog.Head) []binlog.Head { return h[:1] }, "another one than when"},
+	} {
+		c := &Cut{Base: gtid(5), Last: gtid(5), Target: binlog.Target{Latest: true}}
+		err := good(c, x.change(slices.Clone(s.heads[1:])))
+		if (err == nil) != (x.says == "") || err != nil && !strings.Contains(err.Error(), x.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	c := &Cut{Base: gtid(5), Last: gtid(5), Target: binlog.Target{GTID: gtid(11)}}
+	if err := good(c, s.heads[1:]); err == nil || !strings.Contains(err.Error(), "has no transaction 0-1-11") {
+		t.Errorf("a target that is not there: %v", err)
+	}
+}

@@ -1,0 +1,64 @@
+// Package policy decides about the archive of a cluster's binary log: whether it goes on from a node, what a missing number means, which backup
+// leads to which point in time, and which segments nothing needs. It is pure: a model runs it (internal/backup/policy/model).
+package policy
+
+import (
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+// Base is a backup that transactions can be applied to.
+type Base struct {
+	ID string
+	// Session of the archive in which it was made, Line the line of history of its data, and Seqno and GTID where they end.
+	Session string
+	Line    binlog.Line
+	Seqno   int64
+	GTID    binlog.GTID
+	// Time the copy was complete at.
+	Time time.Time
+}
+
+// why tells why a backup cannot be the base of anything, "" when it can.
+func (b Base) why() string {
+	switch {
+	case b.GTID == binlog.GTID{}:
+		return "it names no GTID: it was made before spec.backup.pointInTime was enabled"
+	case !b.Line.Known() || b.Seqno <= 0:
+		return "it does not name its line of history: it was made by an earlier build"
+	}
+	return ""
+}
+
+// belongs reports whether the data of a base are a beginning of what a chain of those lines has: its line is one of them, and ends not before the
+// base where a later line begins.
+func belongs(b Base, session string, lines []binlog.Line) bool {
+	found := false
+	for _, l := range lines {
+		if found && b.Seqno > l.Start {
+			return false
+		}
+		found = found || l.Same(b.Line)
+	}
+	return found && b.Session == session
+}
+
+// reachedBy reports whether what follows a base is in a segment, or in later ones of its chain.
+func reachedBy(h binlog.Head, b Base) bool {
+	return belongs(b, h.Session, h.Lines) && atOrAfter(b.GTID, h.Start())
+}
+
+func atOrAfter(g, other binlog.GTID) bool { return g == other || g.Follows(other) }
+
+// BaseOf is what a backup tells of itself, as the base of an archive of a domain.
+func BaseOf(m manifest.Manifest, domain uint32) Base {
+	b := Base{ID: m.ID, Session: m.Session, Line: m.Line, Time: m.CompletedAt}
+	b.GTID, _ = binlog.In(m.GTID, domain)
+	if p, err := galera.ParsePosition(m.Position); err == nil && p.UUID == m.Line.History {
+		b.Seqno = p.Seqno
+	}
+	return b
+}

@@ -1,0 +1,87 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+)
+
+// HoleMost is how many numbers one hole may have.
+const HoleMost = 1000
+
+// Answers of a node that is asked what follows a transaction.
+type Answer int
+
+const (
+	// Unknown is the answer of a node that is away, or has failed.
+	Unknown Answer = iota
+	// Lacks reports that the two transactions on both sides are neighbours in one of its binary logs.
+	Lacks
+	// Purged reports that it does not have what follows any more, or that its server was started, or its log rotated, in between.
+	Purged
+	// Has reports that it has a transaction of the hole.
+	Has
+	// HasAndRefused is one that has it, but does not go on from the archive.
+	HasAndRefused
+)
+
+// Asked is a node, and what it has answered.
+type Asked struct {
+	Node   string
+	Answer Answer
+	Why    string
+}
+
+// HoleVerdict is what a hole means.
+type HoleVerdict struct {
+	// Act is Follow for a hole that is explained, Wait, Refuse for the node that has it, or Begin for a gap.
+	Act Act
+	// Prefer is the node that has what the other one lacks.
+	Prefer string
+	Why    string
+}
+
+// JudgeHole decides what numbers mean that a node lacks. A transaction made with sql_log_bin=0 is missing on its own node only; a statement that
+// has failed everywhere takes a number, and is in no binary log. So what two nodes lack that ran with a binary log is no transaction. Where that
+// cannot be shown, transactions may be missing: waited says that those that are away were waited for.
+func JudgeHole(after, next binlog.GTID, nodes []Asked, waited bool) HoleVerdict {
+	var lack, purged, unknown []string
+	for _, n := range nodes {
+		switch n.Answer {
+		case Has:
+			return HoleVerdict{Act: Refuse, Prefer: n.Node, Why: "it lacks a transaction after " + after.String() + ", which " + n.Node + " has"}
+		case Lacks:
+			lack = append(lack, n.Node)
+		case Purged:
+			purged = append(purged, n.Node)
+		case HasAndRefused:
+			return HoleVerdict{Act: Refuse, Why: fmt.Sprintf("it lacks a transaction after %s, which %s has; that one does not go on either: %s", after, n.Node, n.Why)}
+		case Unknown:
+			unknown = append(unknown, n.Node+" ("+n.Why+")")
+		}
+	}
+	numbers := fmt.Sprintf("between %s and %s", after, next)
+	switch size := next.Seq - after.Seq - 1; {
+	case size > HoleMost:
+		return HoleVerdict{Act: Begin, Why: fmt.Sprintf("%d transactions %s are on no node", size, numbers)}
+	case len(lack) >= 2:
+		return HoleVerdict{Act: Follow, Why: "no transaction: " + strings.Join(lack, " and ") + " have nothing there"}
+	case len(unknown) > 0 && !waited:
+		return HoleVerdict{Act: Wait, Why: "what is " + numbers + " is not known: waiting for " + strings.Join(unknown, ", ")}
+	}
+	return HoleVerdict{Act: Begin, Why: fmt.Sprintf("what is %s cannot be shown to be no transaction: %s", numbers, shown(lack, purged, unknown))}
+}
+
+func shown(lack, purged, unknown []string) string {
+	var out []string
+	for _, group := range []struct {
+		nodes []string
+		what  string
+	}{{lack, "lacks it"}, {purged, "was started, or has purged its binary log, in between"}, {unknown, "does not answer"}} {
+		if len(group.nodes) > 0 {
+			out = append(out, strings.Join(group.nodes, ", ")+" "+group.what)
+		}
+	}
+	return strings.Join(out, "; ")
+}

@@ -1,0 +1,134 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+)
+
+// Archive is what a store has of it.
+type Archive struct {
+	// Numbers of its segments, in order.
+	Numbers []uint64
+	// Head reads that of one.
+	Head func(number uint64) (binlog.Head, error)
+}
+
+// Report is what an archive can be used for.
+type Report struct {
+	// Chain is the number from which on nothing is missing: of the segment that the archive has begun with, or of the one after those lost.
+	Chain uint64
+	// Base is the earliest backup that leads to the end of the archive, with an empty ID for none.
+	Base Base
+	// Gap is why there is none, though there was an archive before; "" without a gap.
+	Gap string
+}
+
+// Survey reports what the end of an archive can be reached from.
+func Survey(a Archive, bases []Base) (r Report, err error) {
+	if len(a.Numbers) == 0 {
+		return r, nil
+	}
+	last, err := a.Head(a.Numbers[len(a.Numbers)-1])
+	if err != nil {
+		return r, err
+	}
+	i := len(a.Numbers) - 1
+	for i > 0 && a.Numbers[i] > last.Chain && a.Numbers[i-1] == a.Numbers[i]-1 {
+		i--
+	}
+	first, err := a.Head(a.Numbers[i])
+	if err != nil {
+		return r, err
+	}
+	r.Chain = first.Number
+	for _, b := range bases {
+		if b.why() == "" && belongs(b, last.Session, last.Lines) && atOrAfter(b.GTID, first.Start()) && (r.Base.ID == "" || b.Time.Before(r.Base.Time)) {
+			r.Base = b
+		}
+	}
+	switch {
+	case r.Base.ID != "":
+	case first.Number > last.Chain:
+		lost := last.Chain
+		if i > 0 {
+			lost = max(lost, a.Numbers[i-1]+1)
+		}
+		r.Gap = missing(lost, first.Number-1)
+	case first.Number > 1:
+		r.Gap = first.Why
+	}
+	return r, nil
+}
+
+// Prune returns the segments that nothing needs: no point in time of the last window, and none at all that a backup leads to. What is before the
+// latest backup that is older than the window is not needed, and a chain that has ended before the window neither. The last segment stays.
+func Prune(a Archive, bases []Base, window time.Duration, now time.Time) (needless []uint64, err error) {
+	left := a.Numbers
+	for current := true; len(left) > 0; current = false {
+		h, err := a.Head(left[len(left)-1])
+		if err != nil {
+			return nil, err
+		}
+		cut := sort.Search(len(left), func(i int) bool { return left[i] >= h.Chain })
+		if cut == len(left) {
+			return nil, fmt.Errorf("the segment %s names the chain %d", binlog.Name(h.Number), h.Chain)
+		}
+		of, err := chain{a, left[cut:], h}.needless(bases, now.Add(-window), current)
+		if err != nil {
+			return nil, err
+		}
+		needless, left = append(of, needless...), left[:cut]
+	}
+	if n := len(a.Numbers); n > 0 {
+		needless = slices.DeleteFunc(needless, func(k uint64) bool { return k == a.Numbers[n-1] })
+	}
+	return needless, nil
+}
+
+// chain is the segments of one.
+type chain struct {
+	Archive
+	numbers []uint64
+	end     binlog.Head
+}
+
+func (c chain) needless(bases []Base, since time.Time, current bool) ([]uint64, error) {
+	if !current && c.end.End().Before(since) {
+		return slices.Clone(c.numbers), nil
+	}
+	first, err := c.Head(c.numbers[0])
+	if err != nil {
+		return nil, err
+	}
+	var keep Base
+	for _, b := range bases {
+		within := belongs(b, c.end.Session, c.end.Lines) && atOrAfter(b.GTID, first.Start()) && (current || atOrAfter(c.end.Last, b.GTID))
+		if b.why() != "" || !within {
+			continue
+		}
+		old, kept := before(b, since), keep.ID != "" && before(keep, since)
+		switch {
+		case keep.ID == "", old && (!kept || b.GTID.Follows(keep.GTID)), !old && !kept && keep.GTID.Follows(b.GTID):
+			keep = b
+		}
+	}
+	if keep.ID == "" {
+		return nil, nil
+	}
+	var failed error
+	cut := sort.Search(len(c.numbers), func(i int) bool {
+		h, err := c.Head(c.numbers[i])
+		if err != nil {
+			failed = err
+		}
+		return !atOrAfter(keep.GTID, h.Last)
+	})
+	return slices.Clone(c.numbers[:cut]), failed
+}
+
+// before reports whether a base was complete before a time, whatever the clock of its Job.
+func before(b Base, at time.Time) bool { return b.Time.Add(binlog.ClockSlack).Before(at) }
