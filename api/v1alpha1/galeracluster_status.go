@@ -23,6 +23,14 @@ type GaleraClusterStatus struct {
 	// +optional
 	AppliedGeneration int64 `json:"appliedGeneration,omitempty"`
 
+	// requiredActions are what the cluster needs a person for, the most urgent first. The condition Stalled is True
+	// while there is one other than the removal of a replaced CA (OldCATrusted). Empty when no manual action is
+	// required.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	RequiredActions []RequiredAction `json:"requiredActions,omitempty"`
+
 	// clusterUUID is the state UUID of this cluster's history, set once at its first start. A node with
 	// another history, or with none, never bootstraps this cluster.
 	// +optional

@@ -2,9 +2,10 @@ package v1alpha1
 
 // RecoverySpec holds the decisions about a recovery that the operator must not make itself.
 type RecoverySpec struct {
-	// approval permits one recovery without the listed members. Writes that only they hold are lost. The message of
-	// the condition QuorumHealthy contains the complete command. An approval is valid for one situation and once: it has no
-	// effect if the position, the epoch or the set of missing members differs. A used approval may stay in the spec.
+	// approval permits one recovery without the listed members. Writes that only they hold are lost.
+	// status.requiredActions has the complete approval when one is asked for. An approval is valid for one situation
+	// and once: it has no effect if the position, the epoch or the set of missing members differs. A used approval may
+	// stay in the spec.
 	// +optional
 	Approval *RecoveryApproval `json:"approval,omitempty"`
 }

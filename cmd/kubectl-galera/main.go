@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/galera-operator/galera-operator/internal/plugin"
+	"github.com/galera-operator/galera-operator/internal/plugin/screen"
 )
 
 func main() {
@@ -20,7 +21,7 @@ func main() {
 	err := plugin.New(os.Stdout, os.Stderr).ExecuteContext(ctx)
 	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "error:", err)
+		fmt.Fprintln(os.Stderr, "error:", screen.Lines(err.Error()))
 		os.Exit(1)
 	}
 }

@@ -185,6 +185,7 @@ func (c *Client) do(ctx context.Context, r request, into any) (int, error) {
 	if err := json.Unmarshal(data, into); err != nil {
 		return resp.StatusCode, fmt.Errorf("agent at %s: HTTP %d: %w", r.host, resp.StatusCode, err)
 	}
+	stripControls(into)
 	return resp.StatusCode, nil
 }
 

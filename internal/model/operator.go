@@ -1,9 +1,6 @@
 package model
 
 import (
-	"encoding/json"
-	"strings"
-
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
@@ -166,62 +163,27 @@ func (w *controllers) snapshot(o *operator) galera.Snapshot {
 	return s
 }
 
-// approvalPatch is what the command writes into the spec.
-type approvalPatch struct {
-	Spec struct {
-		Recovery struct {
-			Approval struct {
-				Member, History string
-				Seqno, Epoch    int64
-				Without         []struct{ Name, As string }
-			}
-		}
-	}
-}
-
-// advice parses the approval command that a message prints.
+// advice is the approval that a decision asks for.
 func (w *controllers) advice(o *operator, d plan.Decision) trust {
-	if d.Action != nil {
+	a := d.Approval
+	if d.Action != nil || a == nil {
 		return trust{}
-	}
-	_, command, ok := strings.Cut(d.Message, " -p '")
-	if !ok {
-		return trust{}
-	}
-	var patch approvalPatch
-	if err := json.Unmarshal([]byte(strings.TrimSuffix(command, "'")), &patch); err != nil {
-		w.violate(BadAdvice)
-		return trust{}
-	}
-	a := patch.Spec.Recovery.Approval
-	var without, running, unable set
-	for _, m := range a.Without {
-		switch galera.GivenUpAs(m.As) {
-		case galera.StillRunning:
-			running |= numbers([]string{m.Name})
-		case galera.Unable:
-			unable |= numbers([]string{m.Name})
-		default:
-			without |= numbers([]string{m.Name})
-		}
 	}
 	i := nameNumber(a.Member)
 	head := o.reports[i].head
-	if w.past.position(head) != (galera.Position{UUID: a.History, Seqno: a.Seqno}) {
+	if w.past.position(head) != a.Position {
 		w.violate(BadAdvice)
 		return trust{}
 	}
-	return trust{int8(i + 1), head, a.Epoch, without, running, unable}
+	return trust{int8(i + 1), head, a.Epoch, numbers(a.Without), numbers(a.Running), numbers(a.Unable)}
 }
 
-// podToDelete parses the kubectl delete command that a message prints: the pod's number plus one, or 0.
+// podToDelete is the pod that a decision lets a person delete: its number plus one, or 0.
 func podToDelete(d plan.Decision) int8 {
-	_, command, ok := strings.Cut(d.Message, "kubectl delete pod ")
-	if !ok || d.Action != nil {
+	if d.DeletePod == "" || d.Action != nil {
 		return 0
 	}
-	name, _, _ := strings.Cut(command, " ")
-	return int8(nameNumber(name) + 1)
+	return int8(nameNumber(d.DeletePod) + 1)
 }
 
 func (w *controllers) trusted(t trust) *galera.Approval {

@@ -1,9 +1,7 @@
 package observe
 
 import (
-	"encoding/json"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,7 +15,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
 
-// TestTrust: what the planner prints is what is read from the spec.
+// TestTrust: what the planner asks for is what is read from the spec.
 func TestTrust(t *testing.T) {
 	const uuid = "6b4c1a52-0000-11f0-a000-000000000001"
 	down := func(name string, seqno int64) galera.Member {
@@ -39,27 +37,33 @@ func TestTrust(t *testing.T) {
 	} {
 		s := galera.Snapshot{Name: "shop", Namespace: "default", ClusterUUID: uuid, Epoch: 4, NoPrimaryFor: time.Hour,
 			Members: []galera.Member{row.missing, down("shop-1", 12), down("shop-2", 12)}}
-		message := plan.Plan(s).Message
-		_, patch, found := strings.Cut(message, "kubectl patch galera shop -n default --type=merge -p '")
-		if !found {
-			t.Errorf("%s: no command in %q", name, message)
-			continue
-		}
-		c := &v1alpha1.GaleraCluster{}
-		decoder := json.NewDecoder(strings.NewReader(strings.TrimSuffix(patch, "'")))
-		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(c); err != nil {
-			t.Errorf("%s: %s: %v", name, patch, err)
-			continue
-		}
 		row.want.Member, row.want.Position, row.want.Epoch = "shop-1", galera.Position{UUID: uuid, Seqno: 12}, 5
-		if got := approval(c); got == nil || !reflect.DeepEqual(*got, row.want) {
+		asked := plan.Plan(s).Approval
+		if asked == nil || !reflect.DeepEqual(*asked, row.want) {
+			t.Errorf("%s: %+v is asked for, want %+v", name, asked, row.want)
+			continue
+		}
+		if got := approval(given(*asked)); got == nil || !reflect.DeepEqual(*got, row.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, row.want)
 		}
 	}
 	if c := (&v1alpha1.GaleraCluster{}); approval(c) != nil {
 		t.Error("an approval of nothing")
 	}
+}
+
+// given is a cluster with an approval in its spec.
+func given(a galera.Approval) *v1alpha1.GaleraCluster {
+	out := &v1alpha1.RecoveryApproval{Member: a.Member, History: a.Position.UUID, Seqno: a.Position.Seqno, Epoch: a.Epoch}
+	states := map[galera.GivenUpAs][]string{galera.Gone: a.Without, galera.StillRunning: a.Running, galera.Unable: a.Unable}
+	for as, names := range states {
+		for _, name := range names {
+			out.Without = append(out.Without, v1alpha1.GivenUpMember{Name: name, As: string(as)})
+		}
+	}
+	c := &v1alpha1.GaleraCluster{}
+	c.Spec.Recovery = &v1alpha1.RecoverySpec{Approval: out}
+	return c
 }
 
 func TestMembersTellOfMissingTools(t *testing.T) {

@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -47,7 +45,7 @@ func attempt(s galera.Snapshot, best galera.Member) int64 {
 // noneMissing says that the data of every member is known, and no approval is needed.
 func noneMissing(s galera.Snapshot) bool { return len(sortMembers(s).missing()) == 0 }
 
-// explain names the missing members and the known positions, and gives the exact command of the approval.
+// explain names the missing members and the known positions, with the exact approval.
 func explain(s galera.Snapshot, v verdict, best galera.Member, ok bool) (Decision, bool) {
 	reason, text := ReasonWaitingForMembers, ""
 	for _, g := range []struct {
@@ -76,7 +74,7 @@ func explain(s galera.Snapshot, v verdict, best galera.Member, ok bool) (Decisio
 	}
 	text = "no Primary component, and a member that may hold later writes is missing: " + text + "known positions: " + positions(s)
 	if !ok {
-		text += ". No other member has data to start from: bring the missing members back, or restore a backup into a new cluster. The backups: kubectl get galerabackups -n " + s.Namespace
+		text += ". No other member has data to start from: bring the missing members back, or restore a backup into a new cluster"
 		return Decision{Reason: reason, Message: text, Blocked: reason != ReasonWaitingForMembers}, true
 	}
 	ends := ""
@@ -86,42 +84,25 @@ func explain(s galera.Snapshot, v verdict, best galera.Member, ok bool) (Decisio
 	if s.Approval != nil {
 		text += ". The approval in spec.recovery is for another situation and has no effect"
 	}
-	text += fmt.Sprintf(". Bring the missing members back; or, if they are gone for good and certainly not running, accept the loss of the writes that only they hold%s: "+
-		"kubectl patch galera %s -n %s --type=merge -p '%s'", ends, s.Name, s.Namespace, approvalPatch(s, v, best))
-	return Decision{Reason: reason, Message: text, Blocked: reason != ReasonWaitingForMembers}, true
+	text += ". Bring the missing members back; or, if they are gone for good and certainly not running, accept " +
+		"the loss of the writes that only they hold" + ends
+	return Decision{Reason: reason, Message: text, Blocked: reason != ReasonWaitingForMembers, Approval: approvalFor(s, v, best)}, true
 }
 
-// approvalPatch is spec.recovery.approval as a merge patch. It is valid for this situation only.
-func approvalPatch(s galera.Snapshot, v verdict, best galera.Member) string {
-	var patch struct {
-		Spec struct {
-			Recovery struct {
-				Approval approval `json:"approval"`
-			} `json:"recovery"`
-		} `json:"spec"`
+// approvalFor permits to start at best without the missing members. It is valid for this situation only.
+func approvalFor(s galera.Snapshot, v verdict, best galera.Member) *galera.Approval {
+	a := &galera.Approval{Member: best.Name, Position: best.Position, Epoch: attempt(s, best)}
+	for _, name := range v.missing() {
+		switch m, _ := s.Member(name); {
+		case slices.Contains(v.unable, name):
+			a.Unable = append(a.Unable, name)
+		case m.MayRun():
+			a.Running = append(a.Running, name)
+		default:
+			a.Without = append(a.Without, name)
+		}
 	}
-	patch.Spec.Recovery.Approval = approval{
-		Member: best.Name, History: best.Position.UUID, Seqno: best.Position.Seqno, Epoch: attempt(s, best), Without: givenUp(s, v),
-	}
-	text, err := json.Marshal(patch)
-	if err != nil {
-		panic(err) // strings and numbers
-	}
-	return string(text)
-}
-
-// approval has the fields of the API's RecoveryApproval.
-type approval struct {
-	Member  string          `json:"member"`
-	History string          `json:"history"`
-	Seqno   int64           `json:"seqno"`
-	Epoch   int64           `json:"epoch"`
-	Without []givenUpMember `json:"without"`
-}
-
-type givenUpMember struct {
-	Name string           `json:"name"`
-	As   galera.GivenUpAs `json:"as"`
+	return a
 }
 
 func positions(s galera.Snapshot) string {

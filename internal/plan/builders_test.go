@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -190,8 +191,11 @@ func check(t *testing.T, rows []row) {
 			if d.Blocked != r.blocked {
 				t.Errorf("blocked %t, want %t", d.Blocked, r.blocked)
 			}
-			if !strings.Contains(d.Message, r.says) {
-				t.Errorf("message %q does not say %q", d.Message, r.says)
+			if told := d.Message + shown(d.Approval); !strings.Contains(told, r.says) {
+				t.Errorf("%q does not say %q", told, r.says)
+			}
+			if strings.Contains(d.Message, "kubectl") {
+				t.Errorf("a command in the message %q: status makes them of typed fields", d.Message)
 			}
 		})
 	}
@@ -200,7 +204,23 @@ func check(t *testing.T, rows []row) {
 // halfKept is a member with a full copy that is not on the disk yet.
 func halfKept(m *galera.Member) { m.Data = galera.DataIncomplete }
 
-// printed is the approval a condition prints.
+// shown is an approval as printed has it, the members in their order.
+func shown(a *galera.Approval) string {
+	if a == nil {
+		return ""
+	}
+	var without []string
+	for as, names := range map[galera.GivenUpAs][]string{galera.Gone: a.Without, galera.StillRunning: a.Running, galera.Unable: a.Unable} {
+		for _, name := range names {
+			without = append(without, fmt.Sprintf(`{"name":%q,"as":%q}`, name, as))
+		}
+	}
+	slices.Sort(without)
+	return fmt.Sprintf(`{"spec":{"recovery":{"approval":{"member":%q,"history":%q,"seqno":%d,"epoch":%d,"without":[%s]}}}}`,
+		a.Member, a.Position.UUID, a.Position.Seqno, a.Epoch, strings.Join(without, ","))
+}
+
+// printed is the approval that a decision asks for.
 func printed(member string, seqno, epoch int64, without string, as galera.GivenUpAs) string {
 	return fmt.Sprintf(`{"spec":{"recovery":{"approval":{"member":%q,"history":%q,"seqno":%d,"epoch":%d,"without":[{"name":%q,"as":%q}]}}}}`,
 		member, history, seqno, epoch, without, as)

@@ -64,7 +64,7 @@ func missingBeside(s galera.Snapshot, m galera.Member) []string {
 func aloneAndStuck(s galera.Snapshot, m galera.Member) string {
 	return fmt.Sprintf("%s stays a donor without a joiner, and accepts no joiner before its restart. It serves alone, and after its restart the cluster could not "+
 		"start by itself without %s. Bring their data back; or, to give that data up, accept an outage: "+
-		"kubectl delete pod %s -n %s, and then the approval that this condition will ask for", m.Name, list(missingBeside(s, m)), m.Name, s.Namespace)
+		"delete the pod %s, and then give the approval that is asked for", m.Name, list(missingBeside(s, m)), m.Name)
 }
 
 // catchesUp says that a node has its data, still applies write-sets, and will become Synced without a donor.

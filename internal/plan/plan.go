@@ -41,6 +41,10 @@ type Decision struct {
 	Message string
 	// Blocked says that manual action is required.
 	Blocked bool
+	// Approval would permit what the decision waits for; nil when none is asked for.
+	Approval *galera.Approval
+	// DeletePod is the member whose pod a person may delete to end the wait, "" for none.
+	DeletePod string
 }
 
 // Reasons of a Decision. They are also reasons of conditions (api/v1alpha1).

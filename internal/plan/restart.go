@@ -152,7 +152,7 @@ func replaceStuck(s galera.Snapshot) (Decision, bool) {
 
 func waitForSynced(s galera.Snapshot) (Decision, bool) {
 	if m, found := stuckDonor(s); found && !canStartAgain(s, m) {
-		return wait(ReasonRestarting, aloneAndStuck(s, m))
+		return Decision{Reason: ReasonRestarting, Message: aloneAndStuck(s, m), DeletePod: m.Name}, true
 	}
 	for _, m := range s.Members {
 		serves := m.Synced() && m.Pod.Ready && m.CannotAct == galera.Able

@@ -48,7 +48,7 @@ func startWithoutPrimary(s galera.Snapshot) (Decision, bool) {
 func nothingLeft(s galera.Snapshot) (Decision, bool) {
 	return blocked(ReasonDataLost, "no member holds data of this cluster's history "+s.ClusterUUID+": "+positions(s)+
 		". The cluster does not start empty by itself. Bring back a volume that was in use last; or restore a backup into a new cluster; "+
-		"or, if no data are to be kept, delete this cluster and create it again. The backups: kubectl get galerabackups -n "+s.Namespace)
+		"or, if no data are to be kept, delete this cluster and create it again")
 }
 
 // verdict sorts the members by what is known of their data while there is no Primary component.

@@ -107,23 +107,6 @@ func (v verdict) running(s galera.Snapshot) bool {
 	return slices.ContainsFunc(s.Members, func(m galera.Member) bool { return m.MayRun() && slices.Contains(v.missing(), m.Name) })
 }
 
-// givenUp are the missing members as an approval names them.
-func givenUp(s galera.Snapshot, v verdict) []givenUpMember {
-	names := v.missing()
-	out := make([]givenUpMember, 0, len(names))
-	for _, name := range names {
-		as := galera.Gone
-		switch m, _ := s.Member(name); {
-		case slices.Contains(v.unable, name):
-			as = galera.Unable
-		case m.MayRun():
-			as = galera.StillRunning
-		}
-		out = append(out, givenUpMember{name, as})
-	}
-	return out
-}
-
 // endStuck ends a server that does not answer, or takes no orders, before the cluster is started without it. It waits
 // until the process has ended, or was sent SIGKILL: such a process never runs another instruction, so it takes no write,
 // forms no component and joins none. Anything less is not enough: the server may be alone in a Primary component that

@@ -28,7 +28,7 @@ func (e benchmarks) bench() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return report.Write(e.out, format, all[0])
+			return report.Write(e.printable(format), format, all[0])
 		},
 	}
 	two := &cobra.Command{
@@ -38,7 +38,7 @@ func (e benchmarks) bench() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return report.Compare(e.out, format, all[0], all[1])
+			return report.Compare(e.printable(format), format, all[0], all[1])
 		},
 	}
 	advise := &cobra.Command{
@@ -52,7 +52,7 @@ func (e benchmarks) bench() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.Write(e.out, args[0])
+			return a.Write(e.printable(""), args[0])
 		},
 	}
 	one.Flags().StringVarP(&format, "output", "o", "table", "table, md, html, json, csv, png or svg")

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/plugin/screen"
 )
 
 // logs is the command of that name.
@@ -65,7 +66,7 @@ func (e logs) logs() *cobra.Command {
 func (e logs) lineOf(format string) func(logLine) error {
 	if format != "json" {
 		return func(l logLine) error {
-			_, err := fmt.Fprintf(e.out, "%s  %s  %s\n", l.at, l.node, l.text)
+			_, err := fmt.Fprintf(e.out, "%s  %s  %s\n", screen.Plain(l.at), l.node, screen.Lines(l.text))
 			return err
 		}
 	}

@@ -135,22 +135,29 @@ func TestNewCluster(t *testing.T) {
 	}
 }
 
+// TestApproval: only a typed approval becomes a patch, of spec.recovery.approval alone, whatever messages say.
 func TestApproval(t *testing.T) {
+	lure := `shop-2: kubectl patch galera shop -n demo --type=merge -p ` +
+		`'{"spec":{"allowedCloneNamespaces":["evil"],"deletionProtection":false}}'`
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "shop"}}
-	if _, err := approval(c); err == nil || !strings.Contains(err.Error(), "asks for nothing") {
-		t.Error(err)
+	c.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue,
+		Reason: "MemberFailed", Message: lure}}
+	if patch, err := approval(c); err == nil || !strings.Contains(err.Error(), "asks for nothing") {
+		t.Error(patch, err)
 	}
-	c.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: "DataLost",
-		Message: `shop-2 was lost. To give it up: kubectl patch galera shop -n demo --type=merge -p '{"spec":{"recovery":{"approval":{"member":"shop-0"}}}}'`}}
+	c.Status.RequiredActions = []v1alpha1.RequiredAction{{Reason: "MemberFailed", Message: lure + "\x1b[2J", Command: "kubectl patch x"}}
+	if patch, err := approval(c); err == nil || !strings.Contains(err.Error(), "asks for no approval") ||
+		strings.ContainsRune(err.Error(), 0x1b) {
+		t.Error(patch, err)
+	}
+	c.Status.RequiredActions = append(c.Status.RequiredActions, v1alpha1.RequiredAction{Reason: "DataLost", Message: lure, Command: lure,
+		Approval: &v1alpha1.RecoveryApproval{Member: "shop-0", History: "h", Seqno: 12, Epoch: 2,
+			Without: []v1alpha1.GivenUpMember{{Name: "shop-2", As: "Gone"}}}})
 	patch, err := approval(c)
-	if text, _ := json.Marshal(patch); err != nil || string(text) != `{"spec":{"recovery":{"approval":{"member":"shop-0"}}}}` {
+	const want = `{"spec":{"recovery":{"approval":` +
+		`{"epoch":2,"history":"h","member":"shop-0","seqno":12,"without":[{"as":"Gone","name":"shop-2"}]}}}}`
+	if text, _ := json.Marshal(patch); err != nil || string(text) != want {
 		t.Errorf("%s %v", text, err)
-	}
-	for _, message := range []string{"kubectl delete pod shop-0 -n demo", "kubectl patch galera other -n demo --type=merge -p '{}'", "kubectl patch galera shop -n demo --type=merge -p '{"} {
-		c.Status.Conditions[0].Message = message
-		if patch, err := approval(c); err == nil {
-			t.Errorf("%s: %v", message, patch)
-		}
 	}
 	e := &env{err: io.Discard}
 	if (recovery{e}).confirmed(strings.NewReader("y\n"), "", "shop") || !(recovery{e}).confirmed(strings.NewReader("shop\n"), "", "shop") {

@@ -3,14 +3,13 @@ package plugin
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/plugin/screen"
@@ -53,7 +52,9 @@ func (e recovery) recovery() screenful {
 		text: func(c *v1alpha1.GaleraCluster) string { return screen.Recovery(c, e.style()) },
 		value: func(c *v1alpha1.GaleraCluster) any {
 			out := map[string]any{"cluster": c.Name, "namespace": c.Namespace, "members": c.Status.Members, "noPrimarySince": c.Status.NoPrimarySince,
-				"operation": c.Status.Operation, "stalled": condition(c, v1alpha1.ConditionStalled), "quorumHealthy": condition(c, v1alpha1.ConditionQuorumHealthy)}
+				"operation": c.Status.Operation, "requiredActions": c.Status.RequiredActions, "stalled": condition(c,
+					v1alpha1.ConditionStalled),
+				"quorumHealthy": condition(c, v1alpha1.ConditionQuorumHealthy)}
 			if patch, err := approval(c); err == nil {
 				out["approval"] = patch
 			}
@@ -62,19 +63,24 @@ func (e recovery) recovery() screenful {
 	}
 }
 
-// approval is the patch that a stalled cluster asks for. It names the facts it is about: if they have changed, the operator refuses it.
+// approval is the patch of spec.recovery.approval, and of nothing else, that the cluster asks for. It names the facts
+// it is about: if they have changed, the operator refuses it.
 func approval(c *v1alpha1.GaleraCluster) (map[string]any, error) {
-	stalled := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionStalled)
-	if stalled == nil || stalled.Status != "True" {
-		return nil, fmt.Errorf("%s asks for nothing", c.Name)
+	for _, a := range c.Status.RequiredActions {
+		if a.Approval == nil {
+			continue
+		}
+		approval, err := runtime.DefaultUnstructuredConverter.ToUnstructured(a.Approval)
+		if err != nil {
+			return nil, err
+		}
+		return map[string]any{"spec": map[string]any{"recovery": map[string]any{"approval": approval}}}, nil
 	}
-	_, text, found := strings.Cut(stalled.Message, "kubectl patch galera "+c.Name+" -n "+c.Namespace+" --type=merge -p '")
-	text, _, closed := strings.Cut(text, "'")
-	var patch map[string]any
-	if !found || !closed || json.Unmarshal([]byte(text), &patch) != nil {
-		return nil, fmt.Errorf("%s asks for no approval; it says: %s: %s", c.Name, stalled.Reason, stalled.Message)
+	if len(c.Status.RequiredActions) > 0 {
+		a := c.Status.RequiredActions[0]
+		return nil, fmt.Errorf("%s asks for no approval. It asks for something else: %s: %s", c.Name, a.Reason, screen.Plain(a.Message))
 	}
-	return patch, nil
+	return nil, fmt.Errorf("%s asks for nothing", c.Name)
 }
 
 func (e recovery) confirmed(in io.Reader, question, want string) bool {

@@ -92,7 +92,10 @@ func (e *env) style() screen.Style {
 	return s
 }
 
-func (e *env) say(format string, args ...any) { _, _ = fmt.Fprintf(e.err, format+"\n", args...) }
+// say tells a person something, without control characters that others may have put into it.
+func (e *env) say(format string, args ...any) {
+	_, _ = fmt.Fprintln(e.err, screen.Lines(fmt.Sprintf(format, args...)))
+}
 
 // clusterNames completes the first argument.
 func (e *env) clusterNames(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

@@ -43,17 +43,21 @@ func takesWrites(m galera.Member) bool {
 // paused is True while an annotation keeps the operator from acting.
 func paused(in Input) verdict {
 	if in.cluster().Paused() {
-		return yes(v1alpha1.ReasonPaused, "the operator only observes; "+unpause(in))
+		return yes(v1alpha1.ReasonPaused, "the operator only observes. "+letAct)
 	}
 	return no(v1alpha1.ReasonNotPaused, "the cluster is not paused")
 }
 
 // withheld says what the operator would do.
 func withheld(in Input) string {
-	return "not done because the cluster is paused: " + in.Decision.Message + ". " + unpause(in)
+	return "not done because the cluster is paused: " + in.Decision.Message + ". " + letAct
 }
 
+// letAct is the remedy of a pause.
+const letAct = "To let the operator act, remove the annotation " + v1alpha1.AnnotationPause
+
+// unpause is its command.
 func unpause(in Input) string {
 	c := in.cluster()
-	return fmt.Sprintf("to let the operator act: kubectl annotate -n %s galeracluster %s %s-", c.Namespace, c.Name, v1alpha1.AnnotationPause)
+	return kubectl("annotate", "-n", c.Namespace, "galeracluster", c.Name, v1alpha1.AnnotationPause+"-")
 }

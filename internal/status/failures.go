@@ -1,7 +1,6 @@
 package status
 
 import (
-	"fmt"
 	"slices"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -10,58 +9,78 @@ import (
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
-// memberFailure reports why a node cannot run, and the remedy.
+// memberFailure reports why a node cannot run, and the remedy: first one that requires manual action.
 func memberFailure(in Input) *validate.Problem {
+	var first *validate.Problem
 	for _, m := range in.Snapshot.Members {
 		if m.Failure == nil || roomComes(in, m) {
 			continue
 		}
-		reason, blocked, advice := v1alpha1.ReasonMemberFailed, false, ""
-		switch m.Failure.Reason {
-		case agentapi.FailureSettings:
-			reason, blocked, advice = v1alpha1.ReasonSettingsRefused, true, settingsAdvice(in)
-		case agentapi.FailureForeignUUID, agentapi.FailureDiverged:
-			reason, blocked = v1alpha1.ReasonForeignData, true
-			advice = fmt.Sprintf(". Bring back the right volume; or, if its data is not needed, run: %s; the node then joins by SST", galera.EmptyVolume(m.Name, in.cluster().Namespace))
-		case agentapi.FailureDowngrade:
-			reason, blocked = v1alpha1.ReasonDowngradeRefused, true
-		case agentapi.FailureUpgrade:
-			reason, blocked = v1alpha1.ReasonUpgradeFailed, true
-			advice = ". Set spec.image to another image, or back to the previous one"
-		case agentapi.FailureStart, agentapi.FailureInitialisation:
-			blocked, advice = startAdvice(in, m)
-		case agentapi.FailureOrderBook:
-			reason, blocked = v1alpha1.ReasonOrderBookDamaged, true
-		case agentapi.FailureHung:
-			blocked = true
-			advice = fmt.Sprintf(". Work that needs only the other nodes continues; everything else waits for this one. Check its storage, and restart it: "+
-				"kubectl delete pod %s -n %s --wait=false", m.Name, in.cluster().Namespace)
-		case agentapi.FailureLogin:
-			blocked = true
-			advice = fmt.Sprintf(". What it serves is not known. Its accounts are restored when it starts: kubectl delete pod %s -n %s --wait=false. "+
-				"An imported dump must leave out the schema mysql (docs/migration.md)", m.Name, in.cluster().Namespace)
-		case agentapi.FailureRoot:
-			blocked, advice = true, ". The statement is repeated; correct spec.mariadb.config"
-		case agentapi.FailureExamining:
-			blocked, advice = true, ". The examination continues and may still succeed; check the storage of its host"
-		case agentapi.FailureFrozen:
-			blocked, advice = true, ". Check the storage of its host. Its server is not killed, and continues when the volume answers again"
-		case agentapi.FailureReadOnly:
-			blocked = true
-			advice = fmt.Sprintf(". Repair the volume, then run: kubectl delete pod %s -n %s. Or, while other nodes serve, give it an empty volume: %s",
-				m.Name, in.cluster().Namespace, galera.EmptyVolume(m.Name, in.cluster().Namespace))
-		case agentapi.FailureDiskFull:
-			reason, blocked = v1alpha1.ReasonDiskFull, true
-			advice = makeRoom(in, m)
-		case agentapi.FailureCertificate:
-			advice = ". See the condition CertificatesValid; in a state transfer, the refused certificate can be the donor's"
-		case agentapi.FailureTransfer, agentapi.FailureStalled, agentapi.FailureDonorLost:
-			reason = v1alpha1.ReasonTransferFailed
-			advice = ". The node tries again, with another donor if there is one"
+		p := failureOf(in, m)
+		if p.Blocked {
+			return p
 		}
-		return &validate.Problem{Reason: reason, Message: m.Name + ": " + m.Failure.Message + advice, Blocked: blocked}
+		if first == nil {
+			first = p
+		}
 	}
-	return nil
+	return first
+}
+
+// failureOf is the failure of a node. Its own words come first, and are only quoted: the remedy is the operator's.
+func failureOf(in Input, m galera.Member) *validate.Problem {
+	p := &validate.Problem{Reason: v1alpha1.ReasonMemberFailed}
+	advice, pod, empty := "", []string{"delete", "pod", m.Name, "-n", in.cluster().Namespace}, ""
+	if othersServe(in, m) {
+		empty = galera.EmptyVolume(m.Name, in.cluster().Namespace)
+	}
+	blocked := func(reason, command, remedy string) {
+		p.Reason, p.Blocked, p.Command, advice = reason, true, command, remedy
+	}
+	switch m.Failure.Reason {
+	case agentapi.FailureSettings:
+		blocked(v1alpha1.ReasonSettingsRefused, "", settingsAdvice(in))
+	case agentapi.FailureForeignUUID, agentapi.FailureDiverged:
+		blocked(v1alpha1.ReasonForeignData, empty,
+			". Bring back the right volume; or, if its data are not needed, give it an empty one: the node then joins by SST")
+	case agentapi.FailureDowngrade:
+		blocked(v1alpha1.ReasonDowngradeRefused, empty, "")
+	case agentapi.FailureUpgrade:
+		blocked(v1alpha1.ReasonUpgradeFailed, "", ". Set spec.image to another image, or back to the previous one")
+	case agentapi.FailureStart, agentapi.FailureInitialisation:
+		p.Blocked, advice = startAdvice(in, m)
+	case agentapi.FailureOrderBook:
+		blocked(v1alpha1.ReasonOrderBookDamaged, empty, "")
+	case agentapi.FailureHung:
+		blocked(p.Reason, kubectl(append(pod, "--wait=false")...),
+			". Work that needs only the other nodes continues; everything else waits for this one. Check its "+
+				"storage, and delete its pod to restart it")
+	case agentapi.FailureLogin:
+		blocked(p.Reason, kubectl(append(pod, "--wait=false")...), ". What it serves is not known. Its accounts are restored when "+
+			"it starts: delete its pod. An imported dump must leave out the schema mysql (docs/migration.md)")
+	case agentapi.FailureRoot:
+		blocked(p.Reason, "", ". The statement is repeated; correct spec.mariadb.config")
+	case agentapi.FailureExamining:
+		blocked(p.Reason, "", ". The examination continues and may still succeed; check the storage of its host")
+	case agentapi.FailureFrozen:
+		blocked(p.Reason, "", ". Check the storage of its host. Its server is not killed, and continues when the volume answers again")
+	case agentapi.FailureReadOnly:
+		blocked(p.Reason, kubectl(pod...), ". Repair the volume, then delete the pod. Or, while other nodes "+
+			"serve, delete its claim with it: the node joins by SST")
+	case agentapi.FailureDiskFull:
+		blocked(v1alpha1.ReasonDiskFull, "", makeRoom(in, m))
+	case agentapi.FailureCertificate:
+		advice = ". See the condition CertificatesValid; in a state transfer, the refused certificate can be the donor's"
+	case agentapi.FailureTransfer, agentapi.FailureStalled, agentapi.FailureDonorLost:
+		p.Reason, advice = v1alpha1.ReasonTransferFailed, ". The node tries again, with another donor if there is one"
+	}
+	p.Message = m.Name + ": " + m.Failure.Message + advice
+	return p
+}
+
+// othersServe returns whether another node is in the Primary component: this one can be filled anew from it.
+func othersServe(in Input, m galera.Member) bool {
+	return slices.ContainsFunc(in.Snapshot.Members, func(o galera.Member) bool { return o.Name != m.Name && o.InPrimary() })
 }
 
 // beingRestarted returns whether the rolling restart in progress is that of this node.

@@ -15,8 +15,8 @@ import (
 func quorumHealthy(in Input) verdict {
 	switch in.Decision.Reason {
 	case plan.ReasonTwoPrimaries, plan.ReasonForeignData:
-		if in.Decision.Blocked {
-			return no(in.Decision.Reason, in.Decision.Message)
+		if p := decision(in); p != nil {
+			return no(p.Reason, brief(p))
 		}
 	}
 	present, all, names := votes(in)
@@ -27,6 +27,8 @@ func quorumHealthy(in Input) verdict {
 		return yes(v1alpha1.ReasonHealthy, fmt.Sprintf("%d of %d %s form the Primary component", present, all, names))
 	case present > 0:
 		return no(v1alpha1.ReasonNoMajority, fmt.Sprintf("only %d of %d %s are in the Primary component", present, all, names))
+	case decision(in) != nil:
+		return no(in.Decision.Reason, brief(decision(in)))
 	case in.Decision.Reason != plan.ReasonHealthy && in.Decision.Message != "":
 		return no(in.Decision.Reason, in.Decision.Message)
 	}
@@ -39,6 +41,9 @@ func ready(in Input, problem *validate.Problem, enc verdict) verdict {
 		return no(v1alpha1.ReasonHibernating, in.Decision.Message)
 	}
 	if keepsFromReady(in, problem) {
+		if problem.Blocked {
+			return no(problem.Reason, brief(problem))
+		}
 		return no(problem.Reason, problem.Message)
 	}
 	if in.Withheld {

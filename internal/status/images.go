@@ -26,15 +26,13 @@ func imagePull(in Input) *validate.Problem {
 			}
 			switch w.Reason {
 			case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
-				return blocking(v1alpha1.ReasonImagePullFailed, fmt.Sprintf(
-					"%s cannot pull the image %s: %s. Correct %s, or spec.imagePullSecrets. To see more: kubectl describe pod %s -n %s",
-					p.Name, s.Image, w.Message, field(s), p.Name, p.Namespace))
+				return blockingWith(v1alpha1.ReasonImagePullFailed, describePod(p),
+					"%s cannot pull the image %s: %s. Correct %s, or spec.imagePullSecrets", p.Name, s.Image, w.Message, field(s))
 			case "CrashLoopBackOff":
-				return blocking(v1alpha1.ReasonImageUnusable, fmt.Sprintf(
-					"%s: the container %s of the image %s crashes repeatedly%s. Correct %s%s",
-					p.Name, s.Name, s.Image, lastEnd(s), field(s), previousLog(p, s)))
+				return blockingWith(v1alpha1.ReasonImageUnusable, previousLog(p, s),
+					"%s: the container %s of the image %s crashes repeatedly%s. Correct %s", p.Name, s.Name, s.Image, lastEnd(s), field(s))
 			case "CreateContainerError", "RunContainerError", "CreateContainerConfigError":
-				return blocking(v1alpha1.ReasonImageUnusable, fmt.Sprintf("%s cannot be started: %s. To see more: kubectl describe pod %s -n %s", p.Name, w.Message, p.Name, p.Namespace))
+				return blockingWith(v1alpha1.ReasonImageUnusable, describePod(p), "%s cannot be started: %s", p.Name, w.Message)
 			}
 		}
 	}
@@ -45,16 +43,17 @@ func imagePull(in Input) *validate.Problem {
 func sidecar(in Input) *validate.Problem {
 	for _, p := range pods(in) {
 		if s := observe.Failing(p, in.Now); s != nil {
-			return blocking(v1alpha1.ReasonSidecarFailing, fmt.Sprintf(
-				"%s: the container %s has restarted %d times%s. The database beside it serves; no other pod is replaced. Correct %s%s",
-				p.Name, s.Name, s.RestartCount, lastEnd(*s), field(*s), previousLog(p, *s)))
+			return blockingWith(v1alpha1.ReasonSidecarFailing, previousLog(p, *s),
+				"%s: the container %s has restarted %d times%s. The database beside it serves; no other pod is replaced. Correct %s",
+				p.Name, s.Name, s.RestartCount, lastEnd(*s), field(*s))
 		}
 	}
 	return nil
 }
 
+// previousLog is the command that shows why a container ended.
 func previousLog(p *corev1.Pod, s corev1.ContainerStatus) string {
-	return fmt.Sprintf(". To see more: kubectl logs %s -c %s -n %s --previous", p.Name, s.Name, p.Namespace)
+	return kubectl("logs", p.Name, "-c", s.Name, "-n", p.Namespace, "--previous")
 }
 
 func ours(s corev1.ContainerStatus) bool {
@@ -68,6 +67,9 @@ func field(s corev1.ContainerStatus) string {
 	}
 	return "spec.podTemplate.sidecars"
 }
+
+// describePod is the command that shows why a pod does not start.
+func describePod(p *corev1.Pod) string { return kubectl("describe", "pod", p.Name, "-n", p.Namespace) }
 
 // lastEnd says how a container last ended.
 func lastEnd(s corev1.ContainerStatus) string {

@@ -73,13 +73,13 @@ func TestImages(t *testing.T) {
 		"the other image is as bad": {both(lacks, turn, func(in *Input) { in.Snapshot.Members[1].Pod.Outdated = false }),
 			v1alpha1.ReasonTransferToolsMissing, "n-1: the image lacks socat", true},
 		"no such image": {waiting("ImagePullBackOff"), v1alpha1.ReasonImagePullFailed,
-			"acme/db:1: . Correct spec.image, or spec.imagePullSecrets. To see more: kubectl describe pod n-1 -n demo", true},
+			"acme/db:1: . Correct spec.image, or spec.imagePullSecrets|kubectl describe pod n-1 -n demo", true},
 		"its container ends at once": {waiting("CrashLoopBackOff"), v1alpha1.ReasonImageUnusable,
 			"kubectl logs n-1 -c mariadb -n demo --previous", true},
 		"a sidecar of a database that runs": {beside(waits, runs), v1alpha1.ReasonSidecarFailing,
 			"the container log has restarted 3 times: exit code 3", true},
 		"it runs between two failures": {beside(runs, runs), v1alpha1.ReasonSidecarFailing,
-			"Correct spec.podTemplate.sidecars. To see more: kubectl logs n-1 -c log -n demo --previous", true},
+			"Correct spec.podTemplate.sidecars|kubectl logs n-1 -c log -n demo --previous", true},
 		"the database waits for it": {beside(waits, turnOf), v1alpha1.ReasonImageUnusable,
 			"the container log of the image acme/log:1 crashes repeatedly: exit code 3, Error . Correct spec.podTemplate.sidecars", true},
 	} {
@@ -89,10 +89,14 @@ func TestImages(t *testing.T) {
 			c.change(&in)
 			problem := FirstProblem(in)
 			v := ready(in, problem, encrypted(in))
-			if v.reason != c.ready || !strings.Contains(v.message, c.says) {
-				t.Errorf("%s: %s", v.reason, v.message)
+			told := v.message
+			if problem != nil {
+				told += "|" + problem.Message + "|" + problem.Command
 			}
-			if got := stalled(in, problem, false).status == "True"; got != c.stalled {
+			if v.reason != c.ready || !strings.Contains(told, c.says) {
+				t.Errorf("%s: %s", v.reason, told)
+			}
+			if got := stalled(requiredActions(in, false)).status == "True"; got != c.stalled {
 				t.Errorf("stalled: %t", got)
 			}
 		})

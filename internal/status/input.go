@@ -4,6 +4,7 @@ package status
 
 import (
 	"crypto/x509"
+	"fmt"
 	"time"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -81,6 +82,11 @@ func (in Input) cluster() *v1alpha1.GaleraCluster { return in.Facts.Cluster }
 // blocking is a problem that requires manual action.
 func blocking(reason, message string) *validate.Problem {
 	return &validate.Problem{Reason: reason, Message: message, Blocked: true}
+}
+
+// blockingWith is one whose remedy, or what shows more of it, is a command.
+func blockingWith(reason, command, format string, args ...any) *validate.Problem {
+	return &validate.Problem{Reason: reason, Message: fmt.Sprintf(format, args...), Blocked: true, Command: command}
 }
 
 // passing is a problem that ends by itself.

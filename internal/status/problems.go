@@ -3,12 +3,14 @@ package status
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/plan"
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
@@ -41,14 +43,33 @@ var checks = []check{
 	expanding,
 }
 
-// FirstProblem returns the most important problem, nil when there is none.
+// FirstProblem returns the most important problem, nil when there is none. What requires manual action comes before
+// what passes.
 func FirstProblem(in Input) *validate.Problem {
-	for _, c := range checks {
-		if p := c(in); p != nil {
+	all := problems(in)
+	for _, p := range all {
+		if p.Blocked {
 			return p
 		}
 	}
+	if len(all) > 0 {
+		return all[0]
+	}
 	return nil
+}
+
+// problems are all that there are, in order of priority. While a pass fails, or a restore runs, nothing else is known.
+func problems(in Input) []*validate.Problem {
+	var out []*validate.Problem
+	for _, c := range checks {
+		if p := c(in); p != nil {
+			out = append(out, p)
+		}
+		if in.Failed != nil {
+			break
+		}
+	}
+	return out
 }
 
 func failedPass(in Input) *validate.Problem { return in.Failed }
@@ -89,8 +110,8 @@ func issuer(in Input) *validate.Problem {
 	}
 	for _, c := range in.Facts.Issuer.Conditions {
 		if c.Type == certmanagerv1.IssuerConditionReady && string(c.Status) != "True" {
-			return blocking(v1alpha1.ReasonIssuerNotReady, fmt.Sprintf("the %s %q is not ready: %s; mend it, and the certificate is issued by itself. To see more: %s",
-				ref.Kind, ref.Name, c.Message, describeIssuer(ref, in.cluster().Namespace)))
+			return blockingWith(v1alpha1.ReasonIssuerNotReady, describeIssuer(ref, in.cluster().Namespace),
+				"the %s %q is not ready: %s; correct it, and the certificate is issued by itself", ref.Kind, ref.Name, c.Message)
 		}
 	}
 	return nil
@@ -98,11 +119,11 @@ func issuer(in Input) *validate.Problem {
 
 // describeIssuer is the command that shows an issuer. A ClusterIssuer has no namespace.
 func describeIssuer(ref *v1alpha1.IssuerReference, namespace string) string {
-	command := "kubectl describe " + strings.ToLower(ref.Kind) + " " + ref.Name
-	if ref.Kind == "ClusterIssuer" {
-		return command
+	words := []string{"describe", strings.ToLower(ref.Kind), ref.Name}
+	if ref.Kind != "ClusterIssuer" {
+		words = append(words, "-n", namespace)
 	}
-	return command + " -n " + namespace
+	return kubectl(words...)
 }
 
 func certificate(in Input) *validate.Problem {
@@ -116,9 +137,9 @@ func certificate(in Input) *validate.Problem {
 		return passing(v1alpha1.ReasonCertificatePending, "waiting for cert-manager to issue the nodes' certificate"+certificateMessage(in))
 	}
 	if in.Now.After(in.Published.NotAfter) {
-		return blocking(v1alpha1.ReasonCertificateExpired, fmt.Sprintf(
-			"the nodes' certificate expired at %s and cert-manager has not renewed it%s; run kubectl describe certificate -n %s",
-			in.Published.NotAfter.UTC().Format("2006-01-02 15:04:05"), certificateMessage(in), in.cluster().Namespace))
+		return blockingWith(v1alpha1.ReasonCertificateExpired, kubectl("describe", "certificate", "-n", in.cluster().Namespace),
+			"the nodes' certificate expired at %s and cert-manager has not renewed it%s",
+			in.Published.NotAfter.UTC().Format("2006-01-02 15:04:05"), certificateMessage(in))
 	}
 	return nil
 }
@@ -165,12 +186,27 @@ func configuration(in Input) *validate.Problem {
 	return nil
 }
 
-// decision reports a planner's decision that requires manual action.
+// silentGrace is how long a cluster without a Primary component waits for agents that do not answer, before a person is
+// asked.
+const silentGrace = 2 * time.Minute
+
+// decision reports a planner's decision that requires manual action: one that asks for an approval does, as soon as the
+// time for the agents to answer is over.
 func decision(in Input) *validate.Problem {
-	if !in.Decision.Blocked {
+	if !in.Decision.Blocked && (in.Decision.Approval == nil || in.Snapshot.NoPrimaryFor < silentGrace) {
 		return nil
 	}
-	return blocking(in.Decision.Reason, in.Decision.Message)
+	d, c := in.Decision, in.cluster()
+	p := blocking(d.Reason, d.Message)
+	switch p.Approval = approvalOf(d.Approval); {
+	case p.Approval != nil:
+		p.Command = approve(in, p.Approval)
+	case d.DeletePod != "":
+		p.Command = kubectl("delete", "pod", d.DeletePod, "-n", c.Namespace)
+	case d.Reason == plan.ReasonDataLost:
+		p.Command = kubectl("get", "galerabackups", "-n", c.Namespace)
+	}
+	return p
 }
 
 // pods in ordinal order, so that the same problem is reported every time.

@@ -1,6 +1,8 @@
 package status
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -38,6 +40,7 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	status.Requests = in.Requests
 
 	unseen := status.ObservedGeneration != c.Generation // changed while the operator is paused
+	status.RequiredActions = requiredActions(in, unseen)
 	set := func(kind string, v verdict) {
 		generation := c.Generation
 		if kind == v1alpha1.ConditionReady && unseen {
@@ -50,7 +53,7 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	set(v1alpha1.ConditionReady, rdy)
 	set(v1alpha1.ConditionAvailable, available(in))
 	set(v1alpha1.ConditionPaused, paused(in))
-	set(v1alpha1.ConditionStalled, stalled(in, problem, unseen))
+	set(v1alpha1.ConditionStalled, stalled(status.RequiredActions))
 	set(v1alpha1.ConditionReconciling, reconciling(rdy, problem, in))
 	set(v1alpha1.ConditionEncrypted, enc)
 	set(v1alpha1.ConditionCertificatesValid, certificatesValid(in))
@@ -66,16 +69,15 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 }
 
 // stalled is True when manual action is required: on a paused cluster, as soon as there is something to do.
-func stalled(in Input, problem *validate.Problem, unseen bool) verdict {
+func stalled(actions []v1alpha1.RequiredAction) verdict {
+	a, is := stalls(actions)
 	switch {
-	case problem != nil && problem.Blocked:
-		return yes(problem.Reason, problem.Message)
-	case in.Withheld:
-		return yes(v1alpha1.ReasonPaused, withheld(in))
-	case unseen:
-		return yes(v1alpha1.ReasonPaused, "the current spec has not been applied because the cluster is paused; "+unpause(in))
+	case !is:
+		return no(v1alpha1.ReasonHealthy, "no manual action is required")
+	case a.Command != "":
+		return yes(a.Reason, strings.TrimSuffix(a.Message, ".")+". The command is in status.requiredActions")
 	}
-	return no(v1alpha1.ReasonHealthy, "no manual action is required")
+	return yes(a.Reason, a.Message)
 }
 
 // reconciling is True while the operator works, and False when it is done or cannot go on.
@@ -88,7 +90,7 @@ func reconciling(rdy verdict, problem *validate.Problem, in Input) verdict {
 	case in.cluster().Paused():
 		return no(v1alpha1.ReasonPaused, "the operator does nothing while the cluster is paused")
 	case problem != nil && problem.Blocked:
-		return no(problem.Reason, problem.Message)
+		return no(problem.Reason, brief(problem))
 	default:
 		return yes(rdy.reason, rdy.message)
 	}

@@ -48,7 +48,7 @@ func TestUpdate(t *testing.T) {
 		"volume too small, and a member needs help": {func(in *Input) { rigid(in); fails(in, agentapi.FailureDiverged) },
 			"False ForeignData", "False ForeignData", "True ForeignData"},
 		"volume too small, and a member is down": {func(in *Input) { rigid(in); fails(in, agentapi.FailureStart) },
-			"False MemberFailed", "True MemberFailed", "False Healthy"},
+			"False VolumeNotExpandable", "False VolumeNotExpandable", "True VolumeNotExpandable"},
 		"volume too small, which is what is full": {func(in *Input) { rigid(in); fails(in, agentapi.FailureDiskFull) },
 			"False DiskFull", "False DiskFull", "True DiskFull"},
 		"volume too small, another growing": {func(in *Input) {

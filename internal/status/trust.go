@@ -10,6 +10,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/pki"
 	"github.com/galera-operator/galera-operator/internal/plan"
+	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
 // stepRemovingOldCA follows the planner's steps: the old CA is no longer published, and nodes are restarted.
@@ -83,13 +84,24 @@ func oldTrust(in Input) string {
 		return fmt.Sprintf("the CA is being replaced: %s still trusted; waiting for every node to present a certificate of the new one%s",
 			areTrusted(in, v1alpha1.CAOld), waitingFor(choice.Waiting))
 	case string(plan.StepAwaitingApproval):
-		return fmt.Sprintf("the CA was replaced, and %s still trusted, because spec.tls.dropOldCA is Manual. To remove it, and restart the nodes one at a time: "+
-			"kubectl annotate --overwrite -n %s galeracluster %s %s=%s", areTrusted(in, v1alpha1.CAOld), in.cluster().Namespace, in.cluster().Name,
-			v1alpha1.AnnotationDropCA, strings.Join(choice.Old, ","))
+		return fmt.Sprintf("the CA was replaced, and %s still trusted, because spec.tls.dropOldCA is Manual. To "+
+			"remove it, and restart the nodes one at a time, "+
+			"set the annotation %s", areTrusted(in, v1alpha1.CAOld), v1alpha1.AnnotationDropCA)
 	case stepRemovingOldCA:
 		return fmt.Sprintf("the CA was replaced, and %s still trusted by %s until its next restart", areTrusted(in, v1alpha1.CADropped), list(staleMembers(in)))
 	}
 	return ""
+}
+
+// dropOldCA is what a replacement of the CA waits for with spec.tls.dropOldCA: Manual; nil when it does not.
+func dropOldCA(in Input) *validate.Problem {
+	if in.Published == nil || trustStep(in) != string(plan.StepAwaitingApproval) {
+		return nil
+	}
+	c := in.cluster()
+	return &validate.Problem{Reason: v1alpha1.ReasonOldCATrusted, Message: oldTrust(in), Command: kubectl("annotate",
+		"--overwrite", "-n", c.Namespace,
+		"galeracluster", c.Name, v1alpha1.AnnotationDropCA+"="+strings.Join(in.Published.Choice.Old, ","))}
 }
 
 // areTrusted names the CAs in a state, with the verb.

@@ -32,8 +32,10 @@ func Image(wanted string, f observe.Facts, seen map[string]observe.Seen) *Proble
 	if !told {
 		return nil
 	}
-	return &Problem{v1alpha1.ReasonDowngradeRefused, fmt.Sprintf("spec.image is %s, but the nodes run a later series of MariaDB (%s), and an older series cannot use their data. "+
-		"Set spec.image to an image of that series or a later one; no node was changed. To go back, restore a backup into a new cluster", wanted, have), true}
+	return blocked(v1alpha1.ReasonDowngradeRefused, fmt.Sprintf("spec.image is %s, but the nodes run a later "+
+		"series of MariaDB (%s), and an older series cannot use their data. "+
+		"Set spec.image to an image of that series or a later one; no node was changed. To go back, restore a "+
+		"backup into a new cluster", wanted, have))
 }
 
 // A server of a series from newCollations on makes tables with collations that those before collations cannot read. While nodes of both
@@ -52,9 +54,10 @@ func tooFar(wanted string, f observe.Facts, seen map[string]observe.Seen) *Probl
 		if !known || !from.Before(collations) {
 			continue
 		}
-		return &Problem{v1alpha1.ReasonUpgradeRefused, fmt.Sprintf("spec.image is %s, but %s runs MariaDB %s, which does not know the default collation of %s (uca1400): "+
+		return blocked(v1alpha1.ReasonUpgradeRefused, fmt.Sprintf("spec.image is %s, but %s runs MariaDB %s, "+
+			"which does not know the default collation of %s (uca1400): "+
 			"a table that is created while nodes of both serve would exist on some of them only. Upgrade to 10.11 first, then to %s; no node was changed",
-			wanted, name, from, to, to), true}
+			wanted, name, from, to, to))
 	}
 	return nil
 }

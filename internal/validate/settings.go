@@ -20,14 +20,14 @@ func Settings(c *v1alpha1.GaleraCluster, published agentapi.NodeConfig) *Problem
 	slices.Sort(keys)
 	for _, k := range keys {
 		if c.ArchivesBinlog() && archives(k) {
-			return &Problem{v1alpha1.ReasonForbiddenSetting,
+			return blocked(v1alpha1.ReasonForbiddenSetting,
 				fmt.Sprintf("spec.mariadb.config must not contain %q while spec.backup.pointInTime is enabled: the archive needs the value the operator sets. "+
-					"Remove it; until then the last accepted configuration stays in force", k), true}
+					"Remove it; until then the last accepted configuration stays in force", k))
 		}
 		value := c.Spec.MariaDB.Config[k]
 		if why := mycnf.Refused(k, value.String()); why != "" {
-			return &Problem{v1alpha1.ReasonForbiddenSetting,
-				fmt.Sprintf("spec.mariadb.config must not contain %q: %s. %s", k, why, remove), true}
+			return blocked(v1alpha1.ReasonForbiddenSetting,
+				fmt.Sprintf("spec.mariadb.config must not contain %q: %s. %s", k, why, remove))
 		}
 	}
 	return keptFromCreation(c, published)
@@ -45,9 +45,10 @@ func keptFromCreation(c *v1alpha1.GaleraCluster, published agentapi.NodeConfig) 
 	if kept == nil {
 		return nil
 	}
-	return &Problem{v1alpha1.ReasonForbiddenSetting, fmt.Sprintf(
+	return blocked(v1alpha1.ReasonForbiddenSetting, fmt.Sprintf(
 		"spec.mariadb.config must not change %s, which is %q: a data directory keeps the value that it was created with. Set it back; until then the last "+
-			"accepted configuration stays in force. To change it, create a new cluster with another value, and copy the data with mariadb-dump", kept.Name, kept.Value), true}
+			"accepted configuration stays in force. To change it, create a new cluster with another value, and "+
+			"copy the data with mariadb-dump", kept.Name, kept.Value))
 }
 
 // archives says that the archive of the binary log needs the operator's value of a setting.

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -25,9 +26,13 @@ func TestApprovalReachesTheAgent(t *testing.T) {
 			}
 		})
 	}
-	w.Eventually(func() string { return w.message("QuorumHealthy") }).Should(HaveSuffix(`"seqno":12,"epoch":2,"without":[{"name":"shop-2","as":"Gone"}]}}}}'`))
-	_, patch, found := strings.Cut(w.message("QuorumHealthy"), "kubectl patch galera shop -n approval --type=merge -p '")
-	w.Expect(found).To(BeTrue(), w.message("QuorumHealthy"))
+	w.Eventually(func() []v1alpha1.RequiredAction { return w.status().RequiredActions }).ShouldNot(BeEmpty())
+	action := w.status().RequiredActions[0]
+	w.Expect(action.Reason).To(Equal(v1alpha1.ReasonOrderBookDamaged))
+	w.Expect(action.Approval).To(Equal(&v1alpha1.RecoveryApproval{Member: "shop-1", History: history, Seqno: 12, Epoch: 2,
+		Without: []v1alpha1.GivenUpMember{{Name: "shop-2", As: "Gone"}}}))
+	_, patch, found := strings.Cut(action.Command, "kubectl patch galera shop -n approval --type=merge -p '")
+	w.Expect(found).To(BeTrue(), action.Command)
 	must(t, kube.Patch(t.Context(), w.cluster.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(strings.TrimSuffix(patch, "'")))))
 	w.Eventually(w.agents.bootstraps).Should(Equal([]string{"Initialise shop-0", "Bootstrap shop-1"}))
 	w.agents.mu.Lock()

@@ -249,7 +249,9 @@ func TestRecovery(t *testing.T) {
 	w.agents.change("shop-2", func(*agentapi.Report) {})
 	w.Eventually(w.condition("QuorumHealthy")).Should(Equal("False WaitingForMembers"))
 	w.Expect(w.status().NoPrimarySince).NotTo(BeNil())
-	w.Expect(w.message("QuorumHealthy")).To(ContainSubstring(`"member":"shop-1","history":"` + history + `","seqno":12`))
+	w.Expect(w.message("QuorumHealthy")).To(ContainSubstring("known positions: shop-0 " + history + ":10, shop-1 " +
+		"" + history + ":12, shop-2 silent"))
+	w.Expect(w.status().RequiredActions).To(BeEmpty(), "a silent agent has its time before a person is asked")
 	w.Consistently(w.agents.bootstraps, time.Second).Should(HaveLen(1), "nothing is bootstrapped while a member is unknown")
 
 	w.agents.mu.Lock()

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"fmt"
 	"syscall"
 	"time"
 
@@ -58,17 +57,17 @@ var _ = Describe("A member that keeps a recovery waiting", Label(Slow, Faults), 
 		Expect(kube.Operator().Scale(ctx, 1)).To(Succeed())
 
 		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionQuorumHealthy, metav1.ConditionFalse, v1alpha1.ReasonOrderBookDamaged, recoverTime)).To(Succeed())
-		command := printedApproval(ctx, shop)
-		Expect(command).To(ContainSubstring(`"without":[{"name":"shop-2","as":"Gone"}]`))
+		asked := askedApproval(ctx, shop)
+		Expect(asked.Without).To(Equal([]v1alpha1.GivenUpMember{{Name: "shop-2", As: "Gone"}}))
 		approved := time.Now()
-		approve(ctx, shop, command)
+		approve(ctx, shop, asked)
 		quorum := func() int32 { return status(ctx, shop).ReadyReplicas }
 		Eventually(quorum).WithContext(ctx).WithTimeout(recoverTime).WithPolling(200*time.Millisecond).Should(BeEquivalentTo(2), "the others serve without shop-2")
 		AddReportEntry("two Synced after the approval", time.Since(approved).Round(10*time.Millisecond).String())
 		last := status(ctx, shop).LastOperation
 		Expect(last).NotTo(BeNil())
 		Expect(last.Type).To(Equal("Recover"))
-		Expect(command).To(ContainSubstring(fmt.Sprintf(`"epoch":%d,`, last.Epoch)), "the very operation the command was for has to be the one that started the cluster")
+		Expect(asked.Epoch).To(Equal(last.Epoch), "the very operation the approval was for has to be the one that started the cluster")
 
 		By("giving shop-2 an empty volume, as its condition says")
 		Expect(loseVolume(ctx, shop, "shop-2")).To(Equal("SST"))
@@ -101,11 +100,9 @@ var _ = Describe("A member that keeps a recovery waiting", Label(Slow, Faults), 
 		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonMemberFailed, toldTime)).To(Succeed())
 		AddReportEntry("told", time.Since(killed).Round(time.Second).String())
 		Eventually(func(o Gomega) {
-			cond, err := shop.Condition(ctx, v1alpha1.ConditionQuorumHealthy)
-			o.Expect(err).NotTo(HaveOccurred())
-			o.Expect(cond.Message).To(ContainSubstring(fmt.Sprintf(`{"name":%q,"as":"Running"}`, hung)))
+			o.Expect(askedApproval(ctx, shop).Without).To(ContainElement(v1alpha1.GivenUpMember{Name: hung, As: "Running"}))
 		}).WithContext(ctx).WithTimeout(recoverTime).WithPolling(time.Second).Should(Succeed())
-		approve(ctx, shop, printedApproval(ctx, shop))
+		approve(ctx, shop, askedApproval(ctx, shop))
 		expectRecovery(ctx, shop, w, killed)
 		expectHistory(ctx, shop, before.ClusterUUID)
 		stopAndCheck(ctx, w, start) // nothing is given up: the server was killed, and its position is known then
@@ -128,15 +125,24 @@ var _ = Describe("A member that keeps a recovery waiting", Label(Slow, Faults), 
 	}, SpecTimeout(18*time.Minute))
 })
 
-// printedApproval is what the condition tells a person to patch.
-func printedApproval(ctx context.Context, c *harness.Cluster) string {
+// askedApproval is the approval that the cluster asks a person for.
+func askedApproval(ctx context.Context, c *harness.Cluster) *v1alpha1.RecoveryApproval {
 	GinkgoHelper()
-	cond, err := c.Condition(ctx, v1alpha1.ConditionQuorumHealthy)
-	Expect(err).NotTo(HaveOccurred())
-	words := approval.FindStringSubmatch(cond.Message)
-	Expect(words).To(HaveLen(4), cond.Message)
-	Expect(words[1:3]).To(Equal([]string{c.Name, c.Namespace}))
-	return words[3]
+	var asked *v1alpha1.RecoveryApproval
+	Eventually(func() (*v1alpha1.RecoveryApproval, error) {
+		asked = nil
+		have, err := c.Get(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range have.Status.RequiredActions {
+			if a.Approval != nil {
+				asked = a.Approval
+			}
+		}
+		return asked, nil
+	}).WithContext(ctx).WithTimeout(toldTime).ShouldNot(BeNil())
+	return asked
 }
 
 func cordonAll(ctx context.Context) {

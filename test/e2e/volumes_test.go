@@ -2,9 +2,7 @@ package e2e
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"regexp"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -14,9 +12,6 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/test/harness"
 )
-
-// approval finds the command that the condition prints for a person.
-var approval = regexp.MustCompile(`kubectl patch galera (\S+) -n (\S+) --type=merge -p '([^']+)'`)
 
 var _ = Describe("A lost or wrong volume", Label(Slow, Faults), func() {
 	It("lost while the others serve, is filled again by a full transfer", func(ctx SpecContext) {
@@ -46,15 +41,16 @@ var _ = Describe("A lost or wrong volume", Label(Slow, Faults), func() {
 		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionQuorumHealthy, metav1.ConditionFalse, v1alpha1.ReasonDataLost, recoverTime)).To(Succeed())
 		expectStalled(ctx, shop, v1alpha1.ReasonDataLost, lost, "shop-0 "+before.ClusterUUID, "shop-1 "+before.ClusterUUID)
 		By("checking that nothing happens without an approval, nor with a wrong one")
-		approve(ctx, shop, fmt.Sprintf(`{"spec":{"recovery":{"approval":{"member":"shop-0","history":%q,"seqno":1,"epoch":1,"without":[{"name":"shop-2"}]}}}}`, before.ClusterUUID))
+		approve(ctx, shop, &v1alpha1.RecoveryApproval{Member: "shop-0", History: before.ClusterUUID, Seqno: 1,
+			Epoch: 1, Without: []v1alpha1.GivenUpMember{{Name: lost}}})
 		Consistently(w.Acknowledged).WithContext(ctx).WithTimeout(20 * time.Second).WithPolling(time.Second).Should(Equal(w.Acknowledged()))
 
 		By("doing what the condition says")
-		cond, err := shop.Condition(ctx, v1alpha1.ConditionQuorumHealthy)
+		cond, err := shop.Condition(ctx, v1alpha1.ConditionStalled)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(cond.Message).To(ContainSubstring("is for another situation"))
 		approved := time.Now()
-		approve(ctx, shop, printedApproval(ctx, shop))
+		approve(ctx, shop, askedApproval(ctx, shop))
 		expectRecovery(ctx, shop, w, approved)
 		expectHistory(ctx, shop, before.ClusterUUID)
 		stopAndCheck(ctx, w, start)
@@ -140,13 +136,10 @@ func takeSnapshot(ctx context.Context, c *harness.Cluster, pod string) (out harn
 	return out
 }
 
-// approve makes the merge patch of an approval.
-func approve(ctx context.Context, c *harness.Cluster, patch string) {
+// approve gives an approval.
+func approve(ctx context.Context, c *harness.Cluster, given *v1alpha1.RecoveryApproval) {
 	GinkgoHelper()
-	var given v1alpha1.GaleraCluster
-	Expect(json.Unmarshal([]byte(patch), &given)).To(Succeed())
-	Expect(given.Spec.Recovery).NotTo(BeNil())
-	change(ctx, c, func(s *v1alpha1.GaleraClusterSpec) { s.Recovery = given.Spec.Recovery })
+	change(ctx, c, func(s *v1alpha1.GaleraClusterSpec) { s.Recovery = &v1alpha1.RecoverySpec{Approval: given} })
 }
 
 func removeApproval(ctx context.Context, c *harness.Cluster) {

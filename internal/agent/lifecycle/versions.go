@@ -10,8 +10,6 @@ import (
 
 // Build is what decides whose data a member may take, and whether it may use its own.
 type Build struct {
-	// Name is the member's.
-	Name string
 	// Image is the version of the image's mariadbd.
 	Image string
 	// Newer is the version that has used the data here, "" unless it is of a later series.
@@ -31,7 +29,7 @@ func JudgeVersions(b Build, v JoinVerdict, peers map[string]agentapi.PeerView) J
 		return v
 	case b.Newer != "":
 		return Refused(agentapi.FailureDowngrade, "%s; put the later image back. Or, when others serve with an image like this one, give it an "+
-			"empty volume; in its namespace run: %s; it is filled anew", DowngradeMessage(b.Image, b.Newer), galera.EmptyVolume(b.Name, ""))
+			"empty volume: it is filled anew", DowngradeMessage(b.Image, b.Newer))
 	case v.Join && later && len(PrimaryPeers(able)) == 0:
 		p := PrimaryPeers(peers)[0]
 		return Refused(agentapi.FailureDowngrade, "what is missing here would have to come from %s, which runs MariaDB %s; this image has the older %s, "+

@@ -31,6 +31,7 @@ func TestJudgeVersions(t *testing.T) {
 		return all
 	}
 	may, waits := JoinVerdict{Join: true}, JoinVerdict{Wait: "for a peer"}
+	used := Build{Image: older, Newer: later}
 	for name, c := range map[string]struct {
 		build Build
 		v     JoinVerdict
@@ -46,12 +47,12 @@ func TestJudgeVersions(t *testing.T) {
 		"a later one without a component":          {Build{Image: older}, may, both(runs("b", later, alone), runs("c", older)), true, ""},
 		"an agent of before tells no version":      {Build{Image: older}, may, runs("b", ""), true, ""},
 		"no peer is there":                         {Build{Image: older}, waits, nil, false, ""},
-		"later data, and only later servers":       {Build{Name: "a", Image: older, Newer: later}, may, runs("b", later), false, later + " has used the data"},
-		"later data, and no peer":                  {Build{Name: "a", Image: older, Newer: later}, waits, nil, false, "pvc data-a --wait=false"},
-		"later data, and it may not join":          {Build{Name: "a", Image: older, Newer: later}, waits, runs("b", older), false, "pvc data-a --wait=false"},
-		"later data, and others to be copied":      {Build{Name: "a", Image: older, Newer: later}, may, both(runs("b", later), runs("c", older)), true, ""},
-		"later data, and one that leaves":          {Build{Name: "a", Image: older, Newer: later}, may, runs("b", older, leaves), false, "pvc data-a --wait=false"},
-		"later data, and others of who knows what": {Build{Name: "a", Image: older, Newer: later}, may, runs("b", ""), false, "pvc data-a --wait=false"},
+		"later data, and only later servers":       {used, may, runs("b", later), false, later + " has used the data"},
+		"later data, and no peer":                  {used, waits, nil, false, "empty volume"},
+		"later data, and it may not join":          {used, waits, runs("b", older), false, "empty volume"},
+		"later data, and others to be copied":      {used, may, both(runs("b", later), runs("c", older)), true, ""},
+		"later data, and one that leaves":          {used, may, runs("b", older, leaves), false, "empty volume"},
+		"later data, and others of who knows what": {used, may, runs("b", ""), false, "empty volume"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := JudgeVersions(c.build, c.v, c.peers)

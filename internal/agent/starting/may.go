@@ -26,7 +26,7 @@ func (r *Room) Unusable() *agentapi.Failure {
 	if f := r.Blind(); f != nil {
 		return f
 	}
-	if f := r.Orders.Unusable(r.member.Name); f != nil {
+	if f := r.Orders.Unusable(); f != nil {
 		return f
 	}
 	if r.Image.Provider == "" {
@@ -46,7 +46,7 @@ func (r *Room) MayJoin() lifecycle.JoinVerdict {
 		joiner.Crashed = r.member.Name
 	}
 	v := lifecycle.JudgeJoin(joiner, r.Group.Views)
-	v = lifecycle.JudgeVersions(lifecycle.Build{Name: r.member.Name, Image: r.Image.ServerVersion, Newer: found.Newer}, v, r.Group.Views)
+	v = lifecycle.JudgeVersions(lifecycle.Build{Image: r.Image.ServerVersion, Newer: found.Newer}, v, r.Group.Views)
 	if v.Join && r.Config.Node != nil {
 		v = r.transferPossible(v)
 	}

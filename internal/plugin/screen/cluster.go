@@ -67,7 +67,8 @@ func condition(c *v1alpha1.GaleraCluster, kind string) metav1.Condition {
 	return metav1.Condition{Type: kind, Status: metav1.ConditionUnknown}
 }
 
-// troubles says why the cluster is not as it should be, the most urgent first, each message once.
+// troubles says why the cluster is not as it should be, the most urgent first, each message once. What conditions say
+// of the required actions is not shown again.
 func troubles(c *v1alpha1.GaleraCluster, s Style) string {
 	var b strings.Builder
 	told := map[string]bool{}
@@ -79,16 +80,22 @@ func troubles(c *v1alpha1.GaleraCluster, s Style) string {
 		b.WriteString("\n" + s.note(colour, word, of.Reason+": "+of.Message))
 	}
 	if len(c.Status.Conditions) == 0 {
-		tell(yellow, "not seen", metav1.Condition{Reason: "NoOperator", Message: "no operator has seen this cluster yet: does one run, and does it watch this namespace? kubectl get pods -A -l app.kubernetes.io/name=galera-operator"})
+		b.WriteString("\n" + s.noteWith(yellow, "not seen", "NoOperator: no operator has seen this cluster yet: "+
+			"does one run, and does it watch this namespace?",
+			"kubectl get pods -A -l app.kubernetes.io/name=galera-operator"))
 	}
-	if stalled := condition(c, v1alpha1.ConditionStalled); stalled.Status == metav1.ConditionTrue {
+	for _, a := range c.Status.RequiredActions {
+		told[a.Reason] = true
+		b.WriteString("\n" + s.noteWith(red, "DO THIS", a.Reason+": "+a.Message, a.Command))
+	}
+	if stalled := condition(c, v1alpha1.ConditionStalled); stalled.Status == metav1.ConditionTrue && len(c.Status.RequiredActions) == 0 {
 		tell(red, "DO THIS", stalled)
 	}
-	if paused := condition(c, v1alpha1.ConditionPaused); paused.Status == metav1.ConditionTrue {
+	if paused := condition(c, v1alpha1.ConditionPaused); paused.Status == metav1.ConditionTrue && !told[paused.Reason] {
 		tell(yellow, "PAUSED", paused)
 	}
 	for _, kind := range []string{v1alpha1.ConditionAvailable, v1alpha1.ConditionReady, v1alpha1.ConditionEncrypted, v1alpha1.ConditionQuorumHealthy, v1alpha1.ConditionCertificatesValid} {
-		if of := condition(c, kind); of.Status == metav1.ConditionFalse {
+		if of := condition(c, kind); of.Status == metav1.ConditionFalse && !told[of.Reason] {
 			tell(yellow, "not "+kind, of)
 		}
 	}

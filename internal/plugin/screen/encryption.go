@@ -118,7 +118,9 @@ func certificates(c *v1alpha1.GaleraCluster, s Style) string {
 		out = "\n" + s.table(rows, which)
 	}
 	if due := t.RenewalTime; t.NotAfter != nil && due != nil && s.Now.After(due.Add(t.NotAfter.Sub(due.Time)/2)) { // as the alert has it
-		out += s.note(yellow, "NOT RENEWED", fmt.Sprintf("cert-manager was to renew the nodes' certificate %s ago. To see why: kubectl describe certificate %s-issued -n %s", age(s.Now.Sub(due.Time)), c.Name, c.Namespace))
+		out += s.noteWith(yellow, "NOT RENEWED", fmt.Sprintf("cert-manager was to renew the nodes' certificate %s "+
+			"ago. To see why", age(s.Now.Sub(due.Time))),
+			fmt.Sprintf("kubectl describe certificate %s-issued -n %s", c.Name, c.Namespace))
 	}
 	if t.Step != "" && t.Step != "Settled" {
 		out += s.paint(yellow, s.wrap("the CA is being replaced: "+t.Step, 0)) + "\n"

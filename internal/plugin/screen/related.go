@@ -57,9 +57,9 @@ func noOperator(r *related.Report, s Style) string {
 		return ""
 	}
 	if r.Operator.State == related.Waiting {
-		return "\n" + s.note(yellow, "not seen", told(*r.Operator))
+		return "\n" + s.noteWith(yellow, "not seen", told(*r.Operator), r.Operator.Command)
 	}
-	return "\n" + s.note(red, "NO OPERATOR", told(*r.Operator))
+	return "\n" + s.noteWith(red, "NO OPERATOR", told(*r.Operator), r.Operator.Command)
 }
 
 // findings say what is wrong with what belongs to a cluster. While it accepts no writes everything waits for it, and only failures are told.
@@ -77,13 +77,13 @@ func findings(c *v1alpha1.GaleraCluster, r *related.Report, s Style) string {
 				break
 			}
 			title := areaMark(names[i], f.State)
-			b.WriteString("\n" + s.note(title.colour, title.text, finding(c, f)))
+			b.WriteString("\n" + s.noteWith(title.colour, title.text, finding(c, f), f.Command))
 		}
 	}
 	return b.String()
 }
 
-// finding is one in words, with its command at the end.
+// finding is one in words, without its command.
 func finding(c *v1alpha1.GaleraCluster, f related.Finding) string {
 	name := f.Kind + " " + f.Name
 	if f.Namespace != c.Namespace {
@@ -107,9 +107,6 @@ func told(f related.Finding) string {
 			joint = ": "
 		}
 		text += joint + strings.TrimSuffix(more, ".")
-	}
-	if f.Command != "" {
-		text += ": " + f.Command
 	}
 	return text
 }
@@ -165,7 +162,8 @@ func unread(c *v1alpha1.GaleraCluster, r *related.Report, s Style) string {
 		}
 	}
 	if of := kinds[related.Forbidden]; len(of) > 0 {
-		out += s.note(yellow, "not shown", strings.Join(of, ", ")+": you may not list them; ask for that right. Those you have: kubectl auth can-i --list -n "+c.Namespace)
+		out += s.noteWith(yellow, "not shown", strings.Join(of, ", ")+": you may not list them; ask for that "+
+			"right. Those you have", "kubectl auth can-i --list -n "+c.Namespace)
 	}
 	if of := kinds[related.NotInstalled]; len(of) > 0 {
 		out += s.note(yellow, "not shown", strings.Join(of, ", ")+": this Kubernetes does not know the kind. The operator is older than this plugin, or its CRDs were not updated")

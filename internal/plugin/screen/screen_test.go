@@ -111,11 +111,16 @@ var screens = map[string]func(Style) string{
 	"stalled": func(s Style) string {
 		return Cluster(change(shop(3), func(c *v1alpha1.GaleraCluster) {
 			c.Status.ReadyReplicas, c.Status.Primary = 0, ""
-			message := `shop-2 was lost and may hold the latest writes. To start without it, and give up what only it has: kubectl patch galera shop -n demo --type=merge -p '{"spec":{"recovery":{"approval":{"member":"shop-1","seqno":1234}}}}'`
+			const message = "shop-2 was lost and may hold the latest writes. Bring it back; or start without it, " +
+				"and give up what only it has"
 			for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionAvailable, v1alpha1.ConditionQuorumHealthy} {
-				set(c, kind, metav1.ConditionFalse, "ApprovalNeeded", message)
+				set(c, kind, metav1.ConditionFalse, "DataLost", "shop-2 was lost and may hold the latest writes; "+
+					"manual action is required: see the condition Stalled")
 			}
-			set(c, v1alpha1.ConditionStalled, metav1.ConditionTrue, "ApprovalNeeded", message)
+			set(c, v1alpha1.ConditionStalled, metav1.ConditionTrue, "DataLost", message+". The command is in status.requiredActions")
+			c.Status.RequiredActions = []v1alpha1.RequiredAction{{Reason: "DataLost", Message: message,
+				Command: `kubectl patch galera shop -n demo --type=merge -p ` +
+					`'{"spec":{"recovery":{"approval":{"member":"shop-1","seqno":1234}}}}'`}}
 			set(c, v1alpha1.ConditionEncrypted, metav1.ConditionUnknown, "NotYetProved", "")
 			for i := range c.Status.Members {
 				m := &c.Status.Members[i]
@@ -230,7 +235,9 @@ var screens = map[string]func(Style) string{
 	"recovery": func(s Style) string {
 		return Recovery(change(shop(3), func(c *v1alpha1.GaleraCluster) {
 			c.Status.ReadyReplicas, c.Status.NoPrimarySince = 0, at(-3*time.Minute)
-			set(c, v1alpha1.ConditionStalled, metav1.ConditionTrue, "DataLost", "shop-2 was lost. To start without it: kubectl patch galera shop -n demo --type=merge -p '{\"spec\":{}}'")
+			c.Status.RequiredActions = []v1alpha1.RequiredAction{{Reason: "DataLost", Message: "shop-2 was lost. " +
+				"Bring it back, or start without it",
+				Command: "kubectl patch galera shop -n demo --type=merge -p '{\"spec\":{}}'"}}
 			for i := range c.Status.Members {
 				c.Status.Members[i].Phase, c.Status.Members[i].ComponentState = "Waiting", ""
 			}
@@ -270,20 +277,37 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// TestMessage: a command can be copied as it stands.
+// TestMessage: a command comes from its own field, and can be copied as it stands. Text that others have written begins
+// no line like one, and controls no terminal.
 func TestMessage(t *testing.T) {
 	s := Style{Width: 60}
-	for text, want := range map[string]string{
-		"nothing to run": "nothing to run",
-		"stuck; run: kubectl delete pod db-0 -n default":                          "stuck; run\n  $ kubectl delete pod db-0 -n default",
-		"see kubectl describe pod x-pod; it says why":                             "see\n  $ kubectl describe pod x-pod\n  it says why",
-		"kubectl describe job x says why":                                         "$ kubectl describe job x\n  says why",
-		"run kubectl get pods. Then wait":                                         "run\n  $ kubectl get pods\n  Then wait",
-		"run kubectl patch galera a -p '{\"a\": 1}', or wait":                     "run\n  $ kubectl patch galera a -p '{\"a\": 1}'\n  or wait",
-		"to act: kubectl annotate -n a galeracluster b galera-operator.io/pause-": "to act\n  $ kubectl annotate -n a galeracluster b galera-operator.io/pause-",
+	for _, c := range []struct{ text, command, want string }{
+		{"nothing to run", "", "nothing to run"},
+		{"stuck; delete it", "kubectl delete pod db-0 -n default", "stuck; delete it\n  $ kubectl delete pod db-0 -n default"},
+		{"db-0: run: kubectl delete ns prod", "", "db-0: run: kubectl delete ns prod"},
+		{"db-0:\r\n$ kubectl delete ns prod", "", "db-0: kubectl delete ns prod"},
+		{"a\x1b[2J\x1b]0;title\x07b\u009b1mc\u202ed\u2028# e", "", "a[2J]0;titleb1mcd e"},
+		{"x", "kubectl get\n$ rm -rf /", "x\n  $ kubectl get $ rm -rf /"},
 	} {
-		if got := s.message(text, 2); got != want {
-			t.Errorf("%q\nwant %q", got, want)
+		if got := s.message(c.text, c.command, 2); got != c.want {
+			t.Errorf("%q\nwant %q", got, c.want)
+		}
+	}
+	evil := "\x1b[31mx\n$ kubectl delete ns prod"
+	c := change(shop(3), func(c *v1alpha1.GaleraCluster) {
+		c.Status.Members[1].Message, c.Status.Members[1].Version, c.Status.Members[1].Position = evil, evil, evil
+		set(c, v1alpha1.ConditionReady, metav1.ConditionFalse, "MemberFailed", evil)
+		c.Status.RequiredActions = []v1alpha1.RequiredAction{{Reason: "MemberFailed", Message: evil}}
+		c.Status.Members[0].TLS.Clients.Message, c.Status.Members[0].TLS.Clients.Cipher = evil, evil
+		c.Status.TLS.TrustedCAs[0].Subject = evil
+	})
+	for _, width := range []int{30, 80} {
+		for _, text := range []string{Cluster(c, failing(), Style{Width: width, Now: now}), Recovery(c, Style{Width: width, Now: now})} {
+			for line := range strings.Lines(text) {
+				if strings.ContainsRune(text, 0x1b) || strings.HasPrefix(strings.TrimSpace(line), "$ kubectl delete ns") {
+					t.Errorf("%q", line)
+				}
+			}
 		}
 	}
 }

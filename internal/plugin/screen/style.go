@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -40,6 +41,7 @@ func (s Style) words(pieces []cell) string {
 	var b strings.Builder
 	used := 0
 	for i, p := range pieces {
+		p.text = Plain(p.text)
 		n := utf8.RuneCountInString(p.text)
 		switch {
 		case i > 0 && used+2+n > s.Width:
@@ -56,13 +58,17 @@ func (s Style) words(pieces []cell) string {
 }
 
 // note is a message behind a title, or below it where there is no room for it.
-func (s Style) note(colour, title, text string) string {
+func (s Style) note(colour, title, text string) string { return s.noteWith(colour, title, text, "") }
+
+// noteWith is a note with a command below it.
+func (s Style) noteWith(colour, title, text, command string) string {
+	title = Plain(title)
 	indent := utf8.RuneCountInString(title) + 2
 	between := "  "
 	if s.Width-indent < minRoom {
 		indent, between = 2, "\n  "
 	}
-	return s.paint(colour, title) + between + s.message(text, indent) + "\n"
+	return s.paint(colour, title) + between + s.message(text, command, indent) + "\n"
 }
 
 // minRoom is the least number of characters that text is wrapped to.
@@ -73,7 +79,7 @@ func (s Style) wrap(text string, indent int) string {
 	room := max(20, s.Width-indent)
 	var lines []string
 	line := ""
-	for _, word := range strings.Fields(text) {
+	for _, word := range prose(text) {
 		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > room {
 			lines, line = append(lines, line), ""
 		}
@@ -85,53 +91,42 @@ func (s Style) wrap(text string, indent int) string {
 	return strings.Join(append(lines, line), "\n"+strings.Repeat(" ", indent))
 }
 
-// commandIn finds a command in a message: it ends where the sentence goes on. A quoted patch may hold anything.
-func commandIn(text string) (start, end int, found bool) {
-	if start = strings.Index(text, "kubectl "); start < 0 {
-		return 0, 0, false
-	}
-	quoted := false
-	word := start
-	for i, r := range text[start:] {
-		switch at := start + i; {
-		case r == '\'':
-			quoted = !quoted
-		case quoted:
-		case r == ';' || r == ',':
-			return start, at, true
-		case r == ' ':
-			if slices.Contains([]string{"says", "and", "or", "to"}, text[word:at]) {
-				return start, word - 1, true
-			}
-			if strings.HasSuffix(text[word:at], ".") {
-				return start, at - 1, true
-			}
-			word = at + 1
-		}
-	}
-	return start, len(strings.TrimRight(text, ".")), true
+// Plain is text that others have written, as one line without control characters: none of it moves the cursor, changes
+// colours or titles, or begins a line of its own.
+func Plain(text string) string {
+	return strings.NewReplacer("\n", " ", "\t", " ").Replace(Lines(text))
 }
 
-// message wraps a message, and gives each command a line of its own, so that it can be copied.
-func (s Style) message(text string, indent int) string {
-	var out []string
-	rest := text
-	for {
-		start, end, found := commandIn(rest)
-		if !found {
-			break
+// Lines is the same for text that may have several lines.
+func Lines(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t':
+			return r
+		case r == '\u2028', r == '\u2029':
+			return ' '
+		case unicode.Is(unicode.C, r), r == utf8.RuneError:
+			return -1
 		}
-		before := strings.TrimRight(strings.TrimSpace(rest[:start]), ":")
-		if before != "" {
-			out = append(out, s.wrap(before, indent))
-		}
-		out = append(out, s.paint(bold, "$ "+rest[start:end]))
-		rest = strings.TrimLeft(rest[end:], " .,;")
+		return r
+	}, text)
+}
+
+// prose is text without what looks like a shell's prompt: a line that begins with one is the operator's or the plugin's
+// own.
+func prose(text string) []string {
+	words := strings.Fields(Plain(text))
+	return slices.DeleteFunc(words, func(w string) bool { return w == "$" || w == "#" })
+}
+
+// message wraps a text. A command is shown only where the caller has one from a typed field, on a line of its own, so
+// that it can be copied: what a text says of commands is only text.
+func (s Style) message(text, command string, indent int) string {
+	out := s.wrap(text, indent)
+	if command == "" {
+		return out
 	}
-	if rest = strings.TrimSpace(rest); rest != "" {
-		out = append(out, s.wrap(rest, indent))
-	}
-	return strings.Join(out, "\n"+strings.Repeat(" ", indent))
+	return out + "\n" + strings.Repeat(" ", indent) + s.paint(bold, "$ "+Plain(command))
 }
 
 // age is a duration as people say it.
@@ -163,6 +158,7 @@ func plain(text string) cell { return cell{text: text} }
 // table aligns rows; the first one is the heading. Colours take no room. On a narrow screen the columns named in drop are left out, one
 // after the other; what is still too wide becomes a list.
 func (s Style) table(rows [][]cell, drop ...int) string {
+	rows = clean(rows)
 	for len(drop) > 0 && s.tooWide(rows) {
 		rows, drop = without(rows, drop[0]), after(drop)
 	}
@@ -186,6 +182,16 @@ func (s Style) table(rows [][]cell, drop ...int) string {
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
 	return b.String()
+}
+
+func clean(rows [][]cell) [][]cell {
+	out := make([][]cell, len(rows))
+	for i, row := range rows {
+		for _, c := range row {
+			out[i] = append(out[i], cell{Plain(c.text), c.colour})
+		}
+	}
+	return out
 }
 
 // after is what is left to drop: the columns behind the dropped one have moved.

@@ -144,15 +144,14 @@ func (r *Room) SetLineage(l galera.Lineage, done func(error)) {
 	})
 }
 
-// Unusable is why no order can be taken, nil when the book can be read. It says what to do about it, of the member called name.
-func (r *Room) Unusable(name string) *agentapi.Failure {
+// Unusable is why no order can be taken, nil when the book can be read.
+func (r *Room) Unusable() *agentapi.Failure {
 	why := r.Damaged()
 	if why == nil {
 		return nil
 	}
 	return &agentapi.Failure{Reason: agentapi.FailureOrderBook, Message: fmt.Sprintf("%v. What this member was ordered before is not known: it takes no orders "+
-		"and starts nothing, its data are left as they are. While others serve, give it an empty volume; in its namespace run: %s; "+
-		"it comes back by SST", why, galera.EmptyVolume(name, ""))}
+		"and starts nothing, its data are left as they are. While others serve, give it an empty volume: it comes back by SST", why)}
 }
 
 // Report tells the last order, the lines of history, and whether the book can be read.
