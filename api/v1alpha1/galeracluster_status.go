@@ -260,6 +260,10 @@ type ClusterTLSStatus struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Settled;DistributingTrust;RotatingCertificates;AwaitingApproval;RemovingOldCA
 	Step string `json:"step,omitempty"`
+	// newCAServedAfter is the earliest time at which a node presents a certificate of the new CA, while one is being
+	// distributed: clients have until then to read it (spec.tls.clientTrustDelay). Absent otherwise.
+	// +optional
+	NewCAServedAfter *metav1.Time `json:"newCAServedAfter,omitempty"`
 	// trustedCAs are the CAs that at least one node trusts.
 	// +optional
 	// +listType=map
@@ -289,6 +293,9 @@ type TrustedCA struct {
 	// that is no longer published, but trusted by running nodes until they restart.
 	// +kubebuilder:validation:Enum=Current;Old;Dropped
 	State string `json:"state"`
+	// publishedAt is when the CA was first seen in the ConfigMap NAME-ca, for clients to read. Absent before that.
+	// +optional
+	PublishedAt *metav1.Time `json:"publishedAt,omitempty"`
 }
 
 // Values of TrustedCA.State.

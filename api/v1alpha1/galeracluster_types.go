@@ -290,6 +290,14 @@ type TLSSpec struct {
 	// +kubebuilder:validation:Enum=Automatic;Manual
 	DropOldCA string `json:"dropOldCA,omitempty"`
 
+	// clientTrustDelay is how long clients have to read a new CA, which is published in the ConfigMap NAME-ca and in
+	// binding Secrets, before any node presents a certificate of it, for instance 2m. kubelet refreshes what pods
+	// mount within about a minute and a half. 0s to 24h. Default: 2m.
+	// +optional
+	// +kubebuilder:default="2m"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('24h')",message="0s to 24h"
+	ClientTrustDelay *metav1.Duration `json:"clientTrustDelay,omitempty"`
+
 	// certificate configures the nodes' certificate.
 	// +optional
 	// +kubebuilder:default={}

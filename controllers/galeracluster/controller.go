@@ -192,6 +192,8 @@ func nextLook(in status.Input) time.Duration {
 		return whileBlocked
 	case in.Published == nil:
 		return whileWaiting
+	case in.Published.Choice.ClientsWait > 0:
+		return min(whileHealthy, in.Published.Choice.ClientsWait)
 	}
 	return whileHealthy
 }

@@ -1,5 +1,7 @@
 package galera
 
+import "time"
+
 // Pair is a certificate with the CA certificates that come with it, by name only: a leaf by the
 // fingerprint of its certificate, a CA by that of its own. It is the zero Pair when there is none.
 type Pair struct {
@@ -24,6 +26,8 @@ type Certificates struct {
 	// that the user has approved to drop.
 	Manual    bool
 	Droppable []string
+	// ClientsWait is how much longer clients have to read the CA of the issued leaf before it is presented.
+	ClientsWait time.Duration
 	// Members has an entry for every wanted node.
 	Members []CertificateUse
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -76,6 +77,7 @@ func Certificates(f Facts, issued *corev1.Secret, seen map[string]Seen, now time
 		}
 	}
 	out.Droppable = droppable(f.Cluster, cas)
+	out.ClientsWait = clientsWait(f, out.Issued.Anchors, now)
 	for i := range Size(f) {
 		name := resources.PodName(f.Cluster, i)
 		out.Members = append(out.Members, certificateUse(f, name, seen[name]))
@@ -84,6 +86,34 @@ func Certificates(f Facts, issued *corev1.Secret, seen map[string]Seen, now time
 		out.Members = append(out.Members, u)
 	}
 	return out
+}
+
+// clientsWait is how much longer clients have to read a CA by which the issued leaf verifies: from when it was first seen
+// published for them, or from now.
+func clientsWait(f Facts, anchors []string, now time.Time) time.Duration {
+	delay := resources.ClientTrustDelay(f.Cluster)
+	wait := delay
+	for _, fp := range anchors {
+		if since := PublishedToClients(f, fp); since != nil {
+			wait = min(wait, delay-now.Sub(since.Time))
+		}
+	}
+	return max(0, min(delay, wait))
+}
+
+// PublishedToClients is when a CA that clients can read now was first seen where they read it; nil if it is not there, or if
+// that was not recorded yet. A time in the future, by another leader's clock, is as good as now.
+func PublishedToClients(f Facts, fingerprint string) *metav1.Time {
+	if f.ClientTrust == nil || f.Cluster.Status.TLS == nil ||
+		!slices.Contains(pki.Fingerprints([]byte(f.ClientTrust.Data[resources.CAKey])), fingerprint) {
+		return nil
+	}
+	for _, t := range f.Cluster.Status.TLS.TrustedCAs {
+		if t.Fingerprint == fingerprint && t.State != v1alpha1.CADropped {
+			return t.PublishedAt
+		}
+	}
+	return nil
 }
 
 // MinFingerprint is how much of a fingerprint has to be given to name a CA.

@@ -42,6 +42,8 @@ type Facts struct {
 	PrimaryService *corev1.Service
 	// Config is the published ConfigMap.
 	Config *corev1.ConfigMap
+	// ClientTrust is the ConfigMap NAME-ca, which clients read.
+	ClientTrust *corev1.ConfigMap
 	// Root, Issued and Published are the Secrets NAME-root, NAME-issued and NAME-tls.
 	Root, Issued, Published *corev1.Secret
 	// CAPair is the private CA's Secret; nil when an issuer is named.
@@ -94,6 +96,7 @@ func (r Readers) Gather(ctx context.Context, c *v1alpha1.GaleraCluster) (Facts, 
 	}
 	f.StatefulSet = found(get, resources.StatefulSetName(c), &appsv1.StatefulSet{})
 	f.Config = found(get, resources.ConfigMapName(c), &corev1.ConfigMap{})
+	f.ClientTrust = found(get, resources.CAConfigMapName(c), &corev1.ConfigMap{})
 	f.Root = found(get, resources.RootSecretName(c), &corev1.Secret{})
 	f.Issued = found(get, resources.IssuedSecretName(c), &corev1.Secret{})
 	f.Published = found(get, resources.TLSSecretName(c), &corev1.Secret{})

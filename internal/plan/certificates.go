@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -32,6 +33,8 @@ type Publication struct {
 	Step CertificateStep
 	// Waiting are the members that delay the next step.
 	Waiting []string
+	// ClientsWait is how much longer the next step waits for clients to read the new CA, 0 when it does not.
+	ClientsWait time.Duration
 }
 
 // Publish decides which leaf the nodes present and which CAs they trust. A leaf is published only
@@ -41,7 +44,8 @@ type Publication struct {
 //
 // A leaf that verifies by every CA by which the published leaf verifies needs no step of trust: each member
 // trusts those CAs already. It is published at once, even if members are silent, so that a renewal
-// depends on no member.
+// depends on no member. Any other leaf waits until clients have had their time to read its CA, too, unless the published
+// one has expired: then they cannot connect anyway.
 func Publish(c galera.Certificates) Publication {
 	published, issued := c.Published, c.Issued
 	switch {
@@ -57,14 +61,14 @@ func Publish(c galera.Certificates) Publication {
 	switch {
 	case issued.Leaf == published.Leaf:
 		return drop(c, p)
-	case !c.Valid, sameTrust(published, issued), trusted(c):
+	case !c.Valid, sameTrust(published, issued), trusted(c) && c.ClientsWait <= 0:
 		p.Issued, p.Step = true, StepRotatingCertificates
 		if len(p.Old) == 0 {
 			p.Step = StepSettled
 		}
 		return p
 	}
-	p.Step = StepDistributingTrust
+	p.Step, p.ClientsWait = StepDistributingTrust, max(0, c.ClientsWait)
 	p.Waiting = waiting(c.Members, func(u galera.CertificateUse) bool { return u.Loaded })
 	return p
 }

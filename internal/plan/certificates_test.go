@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -70,5 +71,31 @@ func TestPublish(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestPublishWaitsForClients: no node presents a leaf of a CA that clients have not had the time to read, unless they
+// cannot connect anyway.
+func TestPublishWaitsForClients(t *testing.T) {
+	both, other := certPair("l1", "A B", "A"), certPair("l3", "B", "B")
+	for name, tc := range map[string]struct {
+		c      galera.Certificates
+		issued bool
+		step   CertificateStep
+		wait   time.Duration
+	}{
+		"all nodes trust it": {galera.Certificates{Published: both, Valid: true, Issued: other}, false, StepDistributingTrust, time.Second},
+		"expired":            {galera.Certificates{Published: both, Issued: other}, true, StepRotatingCertificates, 0},
+		"of the same CA": {galera.Certificates{Published: certPair("l1", "A", "A"), Valid: true,
+			Issued: certPair("l2", "A", "A")}, true, StepSettled, 0},
+		"it is served": {galera.Certificates{Published: certPair("l3", "B", "B"), Valid: true, Issued: other}, true, StepSettled, 0},
+	} {
+		tc.c.ClientsWait = time.Second
+		if p := Publish(tc.c); p.Issued != tc.issued || p.Step != tc.step || p.ClientsWait != tc.wait {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+	if p := Publish(galera.Certificates{Published: both, Valid: true, Issued: other}); !p.Issued {
+		t.Errorf("when they have had it: %+v", p)
 	}
 }

@@ -1,6 +1,8 @@
 package resources
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -16,6 +18,17 @@ func ConfigMap(c *v1alpha1.GaleraCluster, config agentapi.NodeConfig) *corev1.Co
 	cm := newConfigMap(c, ConfigMapName(c))
 	cm.Data = map[string]string{agentapi.ConfigKey: string(mustJSON(config))}
 	return cm
+}
+
+// defaultTrustDelay is how long clients have to read a new CA: kubelet refreshes what pods mount within a minute and a half.
+const defaultTrustDelay = 2 * time.Minute
+
+// ClientTrustDelay is how long clients have to read a new CA before a node presents a certificate of it.
+func ClientTrustDelay(c *v1alpha1.GaleraCluster) time.Duration {
+	if d := c.Spec.TLS.ClientTrustDelay; d != nil {
+		return max(0, d.Duration)
+	}
+	return defaultTrustDelay
 }
 
 // CAConfigMap returns what a client needs to trust, for all to read.

@@ -147,7 +147,7 @@ func clusterTLS(in Input, before *v1alpha1.ClusterTLSStatus) *v1alpha1.ClusterTL
 	if in.Published != nil {
 		out.Serial, out.Key, out.NotAfter = in.Published.Serial, in.Published.Key, timeOf(&in.Published.NotAfter)
 		out.RenewalTime = renewalTime(in)
-		out.Step, out.TrustedCAs = trustStep(in), trustedCAs(in)
+		out.Step, out.TrustedCAs, out.NewCAServedAfter = trustStep(in), trustedCAs(in), servedAfter(in)
 	}
 	out.Switch, out.LastSwitch = switches(in, before)
 	return out

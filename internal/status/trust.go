@@ -5,11 +5,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/pki"
 	"github.com/galera-operator/galera-operator/internal/plan"
+	"github.com/galera-operator/galera-operator/internal/resources"
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
@@ -27,7 +32,9 @@ func trustedCAs(in Input) []v1alpha1.TrustedCA {
 		if slices.Contains(in.Published.Choice.Old, pki.Fingerprint(c)) {
 			state = v1alpha1.CAOld
 		}
-		out = append(out, describeCA(c, state))
+		t := describeCA(c, state)
+		t.PublishedAt = publishedAt(in, t.Fingerprint)
+		out = append(out, t)
 	}
 	for _, m := range in.Snapshot.Members {
 		r := in.report(m.Name)
@@ -41,6 +48,36 @@ func trustedCAs(in Input) []v1alpha1.TrustedCA {
 		}
 	}
 	return out
+}
+
+// publishedAt is when a CA was first seen in NAME-ca: as recorded, or now.
+func publishedAt(in Input, fingerprint string) *metav1.Time {
+	cm := in.Facts.ClientTrust
+	if cm == nil || !slices.Contains(pki.Fingerprints([]byte(cm.Data[resources.CAKey])), fingerprint) {
+		return nil
+	}
+	if at := observe.PublishedToClients(in.Facts, fingerprint); at != nil && !at.After(in.Now) {
+		return at
+	}
+	return timeOf(&in.Now)
+}
+
+// servedAfter is the earliest time at which a certificate of the new CA is presented, nil when nothing waits for clients.
+func servedAfter(in Input) *metav1.Time {
+	if in.Published.Choice.ClientsWait <= 0 {
+		return nil
+	}
+	var at *metav1.Time
+	delay := resources.ClientTrustDelay(in.cluster())
+	for _, t := range trustedCAs(in) {
+		if t.State == v1alpha1.CAOld || t.PublishedAt == nil {
+			continue
+		}
+		if until := t.PublishedAt.Add(delay); until.After(in.Now) {
+			at = timeOf(&until)
+		}
+	}
+	return at
 }
 
 func describeCA(c *x509.Certificate, state string) v1alpha1.TrustedCA {
@@ -76,7 +113,15 @@ func oldTrust(in Input) string {
 	choice := in.Published.Choice
 	switch trustStep(in) {
 	case string(plan.StepDistributingTrust):
-		return "the CA is being replaced: waiting for every node to trust the new one" + waitingFor(choice.Waiting)
+		text := "the CA is being replaced: waiting for every node to trust the new one" + waitingFor(choice.Waiting)
+		if len(choice.Waiting) == 0 && choice.ClientsWait > 0 {
+			text = "the CA is being replaced: every node trusts the new one"
+		}
+		if at := servedAfter(in); at != nil {
+			text += fmt.Sprintf("; clients have until %s to read it from the ConfigMap %s and their binding Secrets",
+				at.UTC().Format(time.TimeOnly), resources.CAConfigMapName(in.cluster()))
+		}
+		return text
 	case string(plan.StepRotatingCertificates):
 		if len(choice.Old) == 0 {
 			return ""

@@ -55,6 +55,7 @@ func TestCAReplacement(t *testing.T) {
 	t.Parallel()
 	s := spec()
 	s.TLS.DropOldCA = v1alpha1.DropManual
+	s.TLS.ClientTrustDelay = &metav1.Duration{Duration: time.Hour}
 	w := newWorld(t, "new-ca", s)
 	w.bringUp()
 	for _, p := range pods {
@@ -73,8 +74,16 @@ func TestCAReplacement(t *testing.T) {
 	w.load("shop-1")
 	w.Consistently(func() string { leaf, _, _ := w.published(); return leaf }, time.Second).Should(Equal(oldLeaf), "shop-2 does not trust it yet")
 	w.load("shop-2")
+	w.Eventually(func() string { return w.message("CertificatesValid") }).Should(ContainSubstring("; clients have until "))
+	w.Expect(w.status().TLS.NewCAServedAfter.Time).To(BeTemporally(">", time.Now().Add(50*time.Minute)))
+	trust := &corev1.ConfigMap{}
+	must(t, w.get(trust, "shop-ca"))
+	w.Expect(pki.Fingerprints([]byte(trust.Data["ca.crt"]))).To(Equal(both), "clients can read it meanwhile")
+	w.Consistently(func() string { leaf, _, _ := w.published(); return leaf }, time.Second).Should(Equal(oldLeaf), "clients have their time")
+	w.edit(func(c *v1alpha1.GaleraCluster) { c.Spec.TLS.ClientTrustDelay.Duration = 0 })
 
 	w.Eventually(func() string { leaf, _, _ := w.published(); return leaf }).ShouldNot(Equal(oldLeaf))
+	w.Eventually(func() *metav1.Time { return w.status().TLS.NewCAServedAfter }).Should(BeNil())
 	_, cas, _ := w.published()
 	w.Expect(cas).To(Equal(both))
 	w.load("shop-0")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -15,8 +16,9 @@ import (
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
-// replaceTime is what the replacement of a CA may take: two live changes and three restarts.
-const replaceTime = 4 * time.Minute
+// replaceTime is what the replacement of a CA may take: two live changes, the time that clients have between them, and three
+// restarts.
+const replaceTime = 7 * time.Minute
 
 // askFor asks for a renewal by annotation.
 func askFor(ctx context.Context, c *harness.Cluster, request string) {
@@ -144,8 +146,38 @@ var _ = Describe("A CA is replaced", Label(Slow, Wire), func() {
 			shop := create(ctx, sampleCluster(newNamespace(ctx, "ca")))
 			Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())
 			replaceAndCheck(ctx, shop, func() { replace(ctx, shop) })
-		}, SpecTimeout(14*time.Minute))
+		}, SpecTimeout(20*time.Minute))
 	}
+
+	It("while an application verifies the server with what its pod mounts: it never fails", func(ctx SpecContext) {
+		shop := create(ctx, sampleCluster(newNamespace(ctx, "ca")))
+		Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())
+		sampleApp(ctx, shop)
+		visits := func() (int, error) {
+			n, err := client(ctx, shop).QueryPod(ctx, "shop-0", "SELECT COUNT(*) FROM app.visits")
+			if err != nil {
+				return 0, err
+			}
+			return strconv.Atoi(n)
+		}
+		Eventually(visits).WithContext(ctx).WithTimeout(joinTime).Should(BeNumerically(">", 3))
+		before := status(ctx, shop).TLS
+		askFor(ctx, shop, "ca@1")
+		awaitRenewed(ctx, shop, before.Serial)
+		Expect(kube.Until(ctx, "the old CA is forgotten", replaceTime, func(ctx context.Context) (bool, string, error) {
+			have, err := shop.Get(ctx)
+			return err == nil && have.Status.TLS.Step == "Settled" && len(have.Status.TLS.TrustedCAs) == 1, harness.Summary(have), err
+		})).To(Succeed())
+		seen, err := visits()
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(visits).WithContext(ctx).WithTimeout(shortly).Should(BeNumerically(">", seen))
+		pods := &corev1.PodList{}
+		Expect(kube.List(ctx, pods, ctrlclient.InNamespace(shop.Namespace), ctrlclient.MatchingLabels{"app": "app"})).To(Succeed())
+		Expect(pods.Items).To(HaveLen(1))
+		log, err := kube.Clientset.CoreV1().Pods(shop.Namespace).GetLogs(pods.Items[0].Name, &corev1.PodLogOptions{}).DoRaw(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(string(log)).NotTo(MatchRegexp("(?i)certificate|TLS/SSL"), "no connection may fail to verify the server")
+	}, SpecTimeout(20*time.Minute))
 
 	It("behind its issuer", func(ctx SpecContext) {
 		c := sampleCluster(newNamespace(ctx, "ca"))
@@ -158,7 +190,7 @@ var _ = Describe("A CA is replaced", Label(Slow, Wire), func() {
 			Expect(kube.Get(ctx, ctrlclient.ObjectKey{Namespace: c.Namespace, Name: "corporate-ca"}, pair)).To(Succeed())
 			Expect(kube.Delete(ctx, pair)).To(Succeed())
 		})
-	}, SpecTimeout(14*time.Minute))
+	}, SpecTimeout(20*time.Minute))
 })
 
 // replaceAndCheck replaces a CA under load, and shows that the old one opens nothing any more.

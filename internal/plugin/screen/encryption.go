@@ -123,7 +123,11 @@ func certificates(c *v1alpha1.GaleraCluster, s Style) string {
 			fmt.Sprintf("kubectl describe certificate %s-issued -n %s", c.Name, c.Namespace))
 	}
 	if t.Step != "" && t.Step != "Settled" {
-		out += s.paint(yellow, s.wrap("the CA is being replaced: "+t.Step, 0)) + "\n"
+		text := "the CA is being replaced: " + t.Step
+		if at := t.NewCAServedAfter; at != nil && at.After(s.Now) {
+			text += fmt.Sprintf("; clients have %s more to read the new one", age(at.Sub(s.Now)))
+		}
+		out += s.paint(yellow, s.wrap(text, 0)) + "\n"
 	}
 	if sw := t.Switch; sw != nil {
 		out += s.paint(yellow, s.wrap(fmt.Sprintf("switching replication from %s to %s (%s), for %s", sw.From, sw.To, sw.Strategy, s.since(sw.StartedAt.Time)), 0)) + "\n"

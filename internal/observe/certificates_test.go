@@ -1,0 +1,51 @@
+package observe
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/pki"
+	"github.com/galera-operator/galera-operator/internal/pki/pkitest"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+// TestClientsWait: the time of clients begins when the new CA was seen where they read it, never before.
+func TestClientsWait(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	ca := pkitest.NewCA("new")
+	fp := pki.Fingerprints(ca.PEM)[0]
+	published := &corev1.ConfigMap{Data: map[string]string{resources.CAKey: string(ca.PEM)}}
+	minute := &metav1.Duration{Duration: time.Minute}
+	recorded := func(state string, ago time.Duration) []v1alpha1.TrustedCA {
+		at := metav1.NewTime(now.Add(-ago))
+		return []v1alpha1.TrustedCA{{Fingerprint: fp, State: state, PublishedAt: &at}}
+	}
+	for name, c := range map[string]struct {
+		trust  *corev1.ConfigMap
+		record []v1alpha1.TrustedCA
+		delay  *metav1.Duration
+		want   time.Duration
+	}{
+		"not published":           {nil, nil, minute, time.Minute},
+		"recorded, and gone":      {nil, recorded(v1alpha1.CACurrent, time.Hour), minute, time.Minute},
+		"published, not recorded": {published, nil, minute, time.Minute},
+		"without a record's time": {published, []v1alpha1.TrustedCA{{Fingerprint: fp}}, minute, time.Minute},
+		"a while ago":             {published, recorded(v1alpha1.CACurrent, 20*time.Second), minute, 40 * time.Second},
+		"long ago":                {published, recorded(v1alpha1.CAOld, time.Hour), minute, 0},
+		"dropped meanwhile":       {published, recorded(v1alpha1.CADropped, time.Hour), minute, time.Minute},
+		"by a clock ahead":        {published, recorded(v1alpha1.CACurrent, -time.Hour), minute, time.Minute},
+		"no delay":                {nil, nil, &metav1.Duration{}, 0},
+		"by default":              {nil, nil, nil, 2 * time.Minute},
+	} {
+		f := Facts{Cluster: &v1alpha1.GaleraCluster{}, ClientTrust: c.trust}
+		f.Cluster.Spec.TLS.ClientTrustDelay = c.delay
+		f.Cluster.Status.TLS = &v1alpha1.ClusterTLSStatus{TrustedCAs: c.record}
+		if got := clientsWait(f, []string{fp}, now); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
