@@ -15,8 +15,8 @@ const (
 	ConditionStalled = "Stalled"
 	// ConditionPaused is True while the annotation AnnotationPause keeps the operator from acting.
 	ConditionPaused = "Paused"
-	// ConditionEncrypted is True when every channel whose policy is Required was observed, on every
-	// node, to use TLS with the cluster's certificate and to refuse plaintext.
+	// ConditionEncrypted is True when every channel was observed, on every node, to use TLS with the cluster's certificate
+	// and to refuse plaintext.
 	ConditionEncrypted = "Encrypted"
 	// ConditionCertificatesValid is True when the published certificate is valid and loaded by all nodes.
 	ConditionCertificatesValid = "CertificatesValid"
@@ -110,6 +110,7 @@ const (
 	// Encryption.
 	ReasonProved             = "Proved"
 	ReasonDisabled           = "Disabled"
+	ReasonPartlyEncrypted    = "PartlyEncrypted"
 	ReasonPlaintextAccepted  = "PlaintextAccepted"
 	ReasonPeerUnverified     = "PeerUnverified"
 	ReasonSwitching          = "Switching"

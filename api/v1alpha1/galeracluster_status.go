@@ -226,6 +226,11 @@ type TLSOverride struct {
 
 // ClusterTLSStatus is the encryption in force.
 type ClusterTLSStatus struct {
+	// encrypted is the condition Encrypted in a word: True, False or Unknown; Partly when all that the policy asks for was
+	// proved, and the policy leaves a channel without TLS, or accepts both.
+	// +optional
+	// +kubebuilder:validation:Enum=True;Partly;False;Unknown
+	Encrypted string `json:"encrypted,omitempty"`
 	// replication is the published socket mode: Plain (no TLS), Strict (TLS only), or Dynamic (accepts both, during a
 	// switch).
 	// +optional
@@ -297,6 +302,9 @@ type TrustedCA struct {
 	// +optional
 	PublishedAt *metav1.Time `json:"publishedAt,omitempty"`
 }
+
+// EncryptedPartly is ClusterTLSStatus.Encrypted where the policy leaves a channel without TLS.
+const EncryptedPartly = "Partly"
 
 // Values of TrustedCA.State.
 const (

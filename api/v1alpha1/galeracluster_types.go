@@ -18,7 +18,7 @@ import (
 // +kubebuilder:printcolumn:name="Synced",type=integer,JSONPath=`.status.readyReplicas`,description="The number of Synced nodes"
 // +kubebuilder:printcolumn:name="Nodes",type=integer,JSONPath=`.status.replicas`,description="The number of nodes in the cluster now"
 // +kubebuilder:printcolumn:name="Primary",type=string,JSONPath=`.status.primary`,description="The node behind the Service NAME-primary"
-// +kubebuilder:printcolumn:name="Encrypted",type=string,JSONPath=`.status.conditions[?(@.type=="Encrypted")].status`
+// +kubebuilder:printcolumn:name="Encrypted",type=string,JSONPath=`.status.tls.encrypted`
 // +kubebuilder:printcolumn:name="Arbitrator",type=boolean,priority=1,JSONPath=`.status.arbitrator.connected`,description="Whether the arbitrator is in the Primary component"
 // +kubebuilder:printcolumn:name="Operation",type=string,JSONPath=`.status.operation.type`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`

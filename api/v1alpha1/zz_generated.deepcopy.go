@@ -909,6 +909,10 @@ func (in *ClusterTLSStatus) DeepCopyInto(out *ClusterTLSStatus) {
 		*out = new(SwitchStatus)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.NewCAServedAfter != nil {
+		in, out := &in.NewCAServedAfter, &out.NewCAServedAfter
+		*out = (*in).DeepCopy()
+	}
 	if in.TrustedCAs != nil {
 		in, out := &in.TrustedCAs, &out.TrustedCAs
 		*out = make([]TrustedCA, len(*in))
@@ -3351,6 +3355,11 @@ func (in *TLSSpec) DeepCopyInto(out *TLSSpec) {
 		*out = new(IssuerReference)
 		**out = **in
 	}
+	if in.ClientTrustDelay != nil {
+		in, out := &in.ClientTrustDelay, &out.ClientTrustDelay
+		*out = new(v1.Duration)
+		**out = **in
+	}
 	in.Certificate.DeepCopyInto(&out.Certificate)
 }
 
@@ -3390,6 +3399,10 @@ func (in *TrustedCA) DeepCopyInto(out *TrustedCA) {
 	*out = *in
 	if in.NotAfter != nil {
 		in, out := &in.NotAfter, &out.NotAfter
+		*out = (*in).DeepCopy()
+	}
+	if in.PublishedAt != nil {
+		in, out := &in.PublishedAt, &out.PublishedAt
 		*out = (*in).DeepCopy()
 	}
 }

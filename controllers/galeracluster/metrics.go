@@ -65,7 +65,7 @@ var (
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{conditionNow, nodesWanted, nodesSynced, operationStart, certificateExpiration, memberInfo, agentUp, agentOutdated,
-		plaintextAccepted, reloads, reloadSeconds, encryptionRequired, certificateRenewal} {
+		plaintextAccepted, reloads, reloadSeconds, encryptionRequired, encryptionPartial, certificateRenewal} {
 		ch <- d
 	}
 	for _, c := range m.collectors() {

@@ -13,6 +13,8 @@ import (
 var (
 	encryptionRequired = prometheus.NewDesc("galera_operator_encryption_required",
 		"Whether the policy in force asks for encryption of a channel.", append(perCluster, "channel"), nil)
+	encryptionPartial = prometheus.NewDesc("galera_operator_encryption_partial",
+		"Whether all that the policy asks for was proved, and the policy leaves a channel without TLS.", perCluster, nil)
 	certificateRenewal = prometheus.NewDesc("galera_operator_certificate_renewal_timestamp_seconds",
 		"When cert-manager is, or was, to renew the published leaf, in seconds since 1970.", perCluster, nil)
 )
@@ -24,6 +26,9 @@ func collectTLS(send sender, in status.Input, told v1alpha1.GaleraClusterStatus)
 		for _, channel := range []string{agentapi.ChannelReplication, agentapi.ChannelStateTransfer, agentapi.ChannelClients} {
 			send(encryptionRequired, flag(slices.Contains(required, channel)), channel)
 		}
+	}
+	if tls := told.TLS; tls != nil && tls.Encrypted != "" {
+		send(encryptionPartial, flag(tls.Encrypted == v1alpha1.EncryptedPartly))
 	}
 	if tls := told.TLS; tls != nil && tls.RenewalTime != nil {
 		send(certificateRenewal, float64(tls.RenewalTime.Unix()))

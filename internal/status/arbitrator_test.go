@@ -74,7 +74,7 @@ func TestArbitratorInConditions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := arbitrated()
 			tc.change(&in)
-			enc := encrypted(in)
+			enc := encrypted(in, proved(in))
 			rdy, quorum := ready(in, FirstProblem(in), enc), quorumHealthy(in)
 			if rdy.status != tc.ready || enc.status != tc.encrypted || quorum.status != tc.quorum {
 				t.Errorf("ready %+v\nencrypted %+v\nquorum %+v", rdy, enc, quorum)

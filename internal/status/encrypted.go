@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,11 +29,49 @@ func unknown(reason, message string) verdict {
 }
 func unproved(message string) verdict { return unknown(v1alpha1.ReasonNotYetProved, message) }
 
-// encrypted is True only by evidence, at most evidenceLasts old. Replication and client connections of every node, if required,
+// encrypted is True when every channel was proved to carry TLS only, by evidence; with a policy that leaves some of them
+// without, it is False and names them.
+func encrypted(in Input, proof verdict) verdict {
+	plain := plaintextChannels(in.Config.TLS)
+	if len(plain) == 0 || proof.status != metav1.ConditionTrue {
+		return proof
+	}
+	return no(v1alpha1.ReasonPartlyEncrypted, "the policy leaves connections without TLS: "+strings.Join(plain, ", ")+"; "+proof.message)
+}
+
+// plaintextChannels names the channels that carry, or accept, plaintext by the policy in force.
+func plaintextChannels(t agentapi.TLSConfig) []string {
+	var out []string
+	if t.Replication == galera.SocketPlain {
+		out = append(out, agentapi.ChannelReplication+" ("+v1alpha1.TLSDisabled+")")
+	}
+	if t.StateTransfer != galera.PolicyRequired {
+		out = append(out, agentapi.ChannelStateTransfer+" ("+v1alpha1.TLSDisabled+")")
+	}
+	switch t.Clients {
+	case galera.PolicyRequired:
+	case galera.PolicyPreferred:
+		out = append(out, agentapi.ChannelClients+" ("+v1alpha1.TLSPreferred+" accepts both)")
+	default:
+		out = append(out, agentapi.ChannelClients+" ("+v1alpha1.TLSDisabled+")")
+	}
+	return out
+}
+
+// inAWord is the condition Encrypted for a column.
+func inAWord(enc verdict) string {
+	if enc.reason == v1alpha1.ReasonPartlyEncrypted {
+		return v1alpha1.EncryptedPartly
+	}
+	return string(enc.status)
+}
+
+// proved is whether the policy was observed to be in force: True only by evidence, at most evidenceLasts old.
+// Replication and client connections of every node, if required,
 // were dialled, used TLS with a certificate of the trusted CA, and refused plaintext; with strict sockets each node verified
 // every other one, and the arbitrator likewise. SST is never dialled: the configuration of its scripts must require TLS.
 // CertificatesValid says whether the certificates are the newest.
-func encrypted(in Input) verdict {
+func proved(in Input) verdict {
 	tls := in.Config.TLS
 	required := RequiredChannels(tls)
 	if len(required) == 0 {

@@ -1,12 +1,17 @@
 package status
 
 import (
+	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/plan"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
@@ -62,6 +67,8 @@ func TestEncrypted(t *testing.T) {
 	}{
 		"all evidence":         {func(*Input) {}, "True Proved"},
 		"nothing required":     {func(in *Input) { in.Config.TLS = agentapi.TLSConfig{Replication: galera.SocketPlain} }, "False Disabled"},
+		"replication in clear": {func(in *Input) { in.Config.TLS.Replication = galera.SocketPlain }, "False PartlyEncrypted"},
+		"transfers may be":     {func(in *Input) { in.Config.TLS.StateTransfer = galera.PolicyDisabled }, "False PartlyEncrypted"},
 		"dynamic sockets":      {func(in *Input) { in.Config.TLS.Replication = galera.SocketDynamic }, "False Switching"},
 		"a node is silent":     {func(in *Input) { delete(in.Seen, "n-1") }, "Unknown NotYetProved"},
 		"plaintext on 4567":    {fact("n-2", agentapi.ChannelReplication, func(f *agentapi.ChannelFact) { f.Observed = agentapi.ObservedMixed }), "False PlaintextAccepted"},
@@ -70,8 +77,10 @@ func TestEncrypted(t *testing.T) {
 		"refusal not tried":    {fact("n-1", agentapi.ChannelClients, func(f *agentapi.ChannelFact) { f.PlaintextRefused = false }), "Unknown NotYetProved"},
 		"chain not trusted":    {fact("n-1", agentapi.ChannelReplication, func(f *agentapi.ChannelFact) { f.Verified = false }), "False PeerUnverified"},
 		"old evidence":         {fact("n-1", agentapi.ChannelReplication, func(f *agentapi.ChannelFact) { f.CheckedAt = noon.Add(-time.Hour) }), "Unknown NotYetProved"},
-		"clients may be plain": {both(func(in *Input) { in.Config.TLS.Clients = galera.PolicyPreferred }, fact("n-0", agentapi.ChannelClients, func(f *agentapi.ChannelFact) { f.Observed = agentapi.ObservedMixed })), "True Proved"},
-		"a peer not verified":  {func(in *Input) { delete(in.Seen["n-0"].Report.TLS.Peers, "n-2") }, "Unknown NotYetProved"},
+		"clients may be plain": {both(func(in *Input) { in.Config.TLS.Clients = galera.PolicyPreferred },
+			fact("n-0", agentapi.ChannelClients, func(f *agentapi.ChannelFact) { f.Observed = agentapi.ObservedMixed })),
+			"False PartlyEncrypted"},
+		"a peer not verified": {func(in *Input) { delete(in.Seen["n-0"].Report.TLS.Peers, "n-2") }, "Unknown NotYetProved"},
 		"a peer is not trusted": {func(in *Input) {
 			in.Seen["n-0"].Report.TLS.Peers["n-2"] = agentapi.ChannelFact{Observed: agentapi.ObservedTLS}
 		}, "False PeerUnverified"},
@@ -79,7 +88,7 @@ func TestEncrypted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := healthy()
 			tc.change(&in)
-			v := encrypted(in)
+			v := encrypted(in, proved(in))
 			if got := string(v.status) + " " + v.reason; got != tc.want {
 				t.Errorf("got %s (%s), want %s", got, v.message, tc.want)
 			}
@@ -114,9 +123,27 @@ func TestEncryptedWhateverTheClock(t *testing.T) {
 		for _, ch := range []string{agentapi.ChannelStateTransfer, agentapi.ChannelClients} { // looked at by the operator's clock above
 			fact("n-1", ch, func(f *agentapi.ChannelFact) { f.CheckedAt = noon })(&in)
 		}
-		v := encrypted(in)
+		v := encrypted(in, proved(in))
 		if got := string(v.status) + " " + v.reason; got != tc.want {
 			t.Errorf("%s: got %s (%s), want %s", name, got, v.message, tc.want)
 		}
+	}
+}
+
+// TestPartlyEncrypted: a policy that leaves a channel in clear is no reason for the cluster not to be Ready, and is never
+// reported as encrypted.
+func TestPartlyEncrypted(t *testing.T) {
+	in := healthy()
+	in.Decision.Reason = plan.ReasonHealthy
+	in.Config.TLS.Replication, in.Config.TLS.Clients = galera.SocketPlain, galera.PolicyPreferred
+	var s v1alpha1.GaleraClusterStatus
+	Update(&s, in)
+	enc := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionEncrypted)
+	const channels = "replication (Disabled), clients (Preferred accepts both)"
+	if s.TLS.Encrypted != v1alpha1.EncryptedPartly || enc.Status != metav1.ConditionFalse || !strings.Contains(enc.Message, channels) {
+		t.Errorf("%s, %+v", s.TLS.Encrypted, enc)
+	}
+	if !meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionReady) {
+		t.Errorf("%+v", meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady))
 	}
 }

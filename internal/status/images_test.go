@@ -88,7 +88,7 @@ func TestImages(t *testing.T) {
 			in.Decision.Reason = plan.ReasonHealthy
 			c.change(&in)
 			problem := FirstProblem(in)
-			v := ready(in, problem, encrypted(in))
+			v := ready(in, problem, proved(in))
 			told := v.message
 			if problem != nil {
 				told += "|" + problem.Message + "|" + problem.Command

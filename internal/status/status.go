@@ -18,8 +18,9 @@ import (
 func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	c := in.cluster()
 	problem := FirstProblem(in)
-	enc := encrypted(in)
-	rdy := ready(in, problem, enc)
+	proof := proved(in)
+	enc := encrypted(in, proof)
+	rdy := ready(in, problem, proof)
 
 	if !c.Paused() {
 		status.ObservedGeneration = c.Generation
@@ -37,6 +38,7 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	status.Selector = labels.SelectorFromSet(resources.Selector(c)).String()
 	status.Arbitrator = arbitratorStatus(in, status.Arbitrator)
 	status.TLS = clusterTLS(in, status.TLS)
+	status.TLS.Encrypted = inAWord(enc)
 	status.Requests = in.Requests
 
 	unseen := status.ObservedGeneration != c.Generation // changed while the operator is paused

@@ -36,7 +36,12 @@ func Cluster(c *v1alpha1.GaleraCluster, r *related.Report, s Style) string {
 func headline(c *v1alpha1.GaleraCluster, s Style) string {
 	words := []cell{{c.Namespace + "/" + c.Name, bold}}
 	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionAvailable, v1alpha1.ConditionEncrypted} {
-		words = append(words, mark(kind, condition(c, kind).Status))
+		of := condition(c, kind)
+		if of.Reason == v1alpha1.ReasonPartlyEncrypted {
+			words = append(words, cell{"~ Partly encrypted", yellow})
+			continue
+		}
+		words = append(words, mark(kind, of.Status))
 	}
 	replicas := c.Status.Replicas
 	if replicas == 0 {
