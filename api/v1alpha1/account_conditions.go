@@ -23,7 +23,7 @@ const (
 	ReasonPasswordMissing  = "PasswordMissing"
 	ReasonNameTaken        = "NameTaken"
 	ReasonCertificateWaits = "CertificatePending"
-	ReasonNoClientTLS      = "NoClientTLS"
+	ReasonTLSUnavailable   = "TLSUnavailable"
 	ReasonRotated          = "Rotated"
 	ReasonRotating         = "Rotating"
 	ReasonOverlap          = "OldPasswordAccepted"

@@ -227,33 +227,6 @@ type MariaDBSpec struct {
 	Config map[string]Setting `json:"config,omitempty"`
 }
 
-// ReplicationTLS is Required or Disabled.
-// +kubebuilder:validation:Enum=Required;Disabled
-type ReplicationTLS string
-
-// ClientTLS is Required, Preferred or Disabled.
-// +kubebuilder:validation:Enum=Required;Preferred;Disabled
-type ClientTLS string
-
-// Values of ReplicationTLS and ClientTLS.
-const (
-	TLSRequired  = "Required"
-	TLSPreferred = "Preferred"
-	TLSDisabled  = "Disabled"
-)
-
-// Values of TLSSpec.DropOldCA.
-const (
-	DropAutomatic = "Automatic"
-	DropManual    = "Manual"
-)
-
-// Values of TLSSpec.SwitchStrategy.
-const (
-	SwitchRolling     = "Rolling"
-	SwitchRebootstrap = "Rebootstrap"
-)
-
 // TLSSpec is the encryption policy, per channel.
 //
 // +kubebuilder:validation:XValidation:rule="self.minVersion == '1.3' || !has(self.cipher) || self.cipher == 'Auto' || self.cipher == 'TLS_AES_256_GCM_SHA384' || self.cipher == 'TLS_AES_128_GCM_SHA256' || self.cipher == 'TLS_CHACHA20_POLY1305_SHA256'",message="cipher must be Auto or a TLS 1.3 suite"

@@ -104,10 +104,15 @@ func (p *pass) make(ctx context.Context) (time.Duration, error) {
 	u := p.user
 	namespace, name := u.Cluster()
 	var err error
-	if p.cluster, p.hindrance, err = p.Reach.Cluster(ctx, u.Namespace, namespace, name); err != nil || p.hindrance.Reason != "" {
+	if p.cluster, p.hindrance, err = p.Reach.Cluster(ctx, u.Namespace, namespace, name); err != nil {
 		return p.hindrance.Again, err
 	}
-	if p.hindrance = refused(u, p.cluster); p.hindrance.Reason != "" {
+	if p.cluster != nil { // what the cluster's spec rules out is reported even while it is busy with coming to that
+		if h := refused(u, p.cluster); h.Reason != "" {
+			p.hindrance = h
+		}
+	}
+	if p.hindrance.Reason != "" {
 		return p.hindrance.Again, nil
 	}
 	bound, err := p.readBinding(ctx)

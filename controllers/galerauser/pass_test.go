@@ -209,6 +209,37 @@ func TestAnotherClusterOfTheName(t *testing.T) {
 	}
 }
 
+// TestTLSUnavailable: a user is not Ready as soon as its cluster is to offer clients no TLS, though the cluster is busy with
+// coming to that; and is Ready again when it offers it again.
+func TestTLSUnavailable(t *testing.T) {
+	u := user(nil)
+	w := newWorld(t, u)
+	r := w.operator()
+	w.rest(r, u)
+	c := &v1alpha1.GaleraCluster{}
+	w.must(w.kube.Get(t.Context(), client.ObjectKey{Namespace: "data", Name: "shop"}, c))
+	serving := c.DeepCopy().Status
+	c.Spec.TLS.Clients = v1alpha1.TLSDisabled
+	w.must(w.kube.Update(t.Context(), c))
+	meta.RemoveStatusCondition(&c.Status.Conditions, v1alpha1.ConditionAvailable)
+	w.must(w.kube.Status().Update(t.Context(), c))
+	if woken := r.byCluster(t.Context(), c); len(woken) != 1 {
+		t.Errorf("woken by the loss of TLS: %v", woken)
+	}
+	w.rest(r, u)
+	if got := w.condition(u, v1alpha1.ConditionReady); got != "False TLSUnavailable" {
+		t.Error(got)
+	}
+	c.Spec.TLS.Clients = v1alpha1.TLSRequired
+	w.must(w.kube.Update(t.Context(), c))
+	c.Status = serving
+	w.must(w.kube.Status().Update(t.Context(), c))
+	w.rest(r, u)
+	if got := w.condition(u, v1alpha1.ConditionReady); got != "True Ready" || !w.opens() {
+		t.Error(got)
+	}
+}
+
 // TestNotAdmitted: a namespace that the cluster does not admit reaches nothing of it, hears nothing of it, and waits for nothing.
 func TestNotAdmitted(t *testing.T) {
 	u := user(func(u *v1alpha1.GaleraUser) { u.Namespace = "team" })

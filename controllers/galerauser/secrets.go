@@ -217,8 +217,8 @@ func (p *pass) bind(ctx context.Context, pair *corev1.Secret) (bool, error) {
 
 // refused says what a user asks for and cannot have.
 func refused(u *v1alpha1.GaleraUser, c *v1alpha1.GaleraCluster) reach.Hindrance {
-	if u.Spec.Require != v1alpha1.RequireNone && c.Spec.TLS.Clients == v1alpha1.TLSDisabled {
-		return reach.Hindrance{Reason: v1alpha1.ReasonNoClientTLS, Again: reach.Look,
+	if accounts.LacksTLS(u, c) {
+		return reach.Hindrance{Reason: v1alpha1.ReasonTLSUnavailable, Again: reach.Look,
 			Message: "the cluster offers clients no TLS (spec.tls.clients: Disabled): set it to Preferred or Required, or spec.require of this user to None"}
 	}
 	if why := accounts.Overreach(u, c.Namespace); why != "" {

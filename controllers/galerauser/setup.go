@@ -14,6 +14,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	reach "github.com/galera-operator/galera-operator/controllers/accounts"
 	"github.com/galera-operator/galera-operator/controllers/retry"
+	"github.com/galera-operator/galera-operator/internal/accounts"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
@@ -22,7 +23,7 @@ import (
 const workers = agentapi.MaxUsers
 
 // SetupWithManager registers the reconciler. It is woken by the user and its Secrets; by its certificate and the cluster's CA; and, while it
-// waits, by its cluster and by databases.
+// waits, or its cluster takes its TLS away, by its cluster; and by databases.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.GaleraUser{}).
@@ -36,7 +37,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 }
 
 func (r *Reconciler) byCluster(ctx context.Context, o client.Object) []reconcile.Request {
-	return r.usersOf(ctx, o.GetNamespace(), o.GetName(), func(u *v1alpha1.GaleraUser) bool { return reach.Waiting(o, u, u.Status.Conditions) })
+	c, _ := o.(*v1alpha1.GaleraCluster)
+	return r.usersOf(ctx, o.GetNamespace(), o.GetName(), func(u *v1alpha1.GaleraUser) bool {
+		return reach.Waiting(o, u, u.Status.Conditions) || c != nil && accounts.LacksTLS(u, c)
+	})
 }
 
 // byDatabase finds users that may wait for a database, and those that lose it.

@@ -50,6 +50,11 @@ func Binding(c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser, l Login) map[str
 	return out
 }
 
+// LacksTLS reports whether a user's account, and so its binding, needs TLS and the cluster offers clients none.
+func LacksTLS(u *v1alpha1.GaleraUser, c *v1alpha1.GaleraCluster) bool {
+	return u.Spec.Require != v1alpha1.RequireNone && c.Spec.TLS.Clients == v1alpha1.TLSDisabled
+}
+
 type binding struct {
 	host, user, password, database, dir string
 	tls, certificate                    bool

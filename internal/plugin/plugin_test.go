@@ -67,6 +67,33 @@ func TestTLSChange(t *testing.T) {
 	}
 }
 
+// TestLosers: before clients lose their TLS, the users that need it are named, of all namespaces.
+func TestLosers(t *testing.T) {
+	user := func(namespace, name, cluster, require string) v1alpha1.GaleraUser {
+		u := v1alpha1.GaleraUser{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+		u.Spec.ClusterRef, u.Spec.Require = v1alpha1.ClusterReference{Namespace: "demo", Name: cluster}, require
+		return u
+	}
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "shop"}}
+	c.Spec.TLS.Clients = v1alpha1.TLSRequired
+	got := losers(c, []v1alpha1.GaleraUser{user("demo", "app", "shop", v1alpha1.RequireTLS),
+		user("front", "web", "shop", v1alpha1.RequireX509),
+		user("demo", "old", "shop", v1alpha1.RequireNone), user("demo", "app", "other", v1alpha1.RequireTLS)})
+	if strings.Join(got, " ") != "demo/app front/web" {
+		t.Error(got)
+	}
+	for _, tc := range []struct {
+		action, channel string
+		want            bool
+	}{{"disable", "", true}, {"disable", "clients", true}, {"disable", "replication", false}, {"enable", "clients", false},
+		{"renew", "", false}} {
+		patch, _, err := tlsChange(tc.action, tc.channel, "", noon)
+		if err != nil || takesClientsTLS(c, patch) != tc.want {
+			t.Errorf("%+v: %v", tc, err)
+		}
+	}
+}
+
 // TestRenewed: a replaced CA counts when the old one is trusted no longer.
 func TestRenewed(t *testing.T) {
 	c := &v1alpha1.GaleraCluster{}
@@ -160,7 +187,7 @@ func TestApproval(t *testing.T) {
 		t.Errorf("%s %v", text, err)
 	}
 	e := &env{err: io.Discard}
-	if (recovery{e}).confirmed(strings.NewReader("y\n"), "", "shop") || !(recovery{e}).confirmed(strings.NewReader("shop\n"), "", "shop") {
+	if e.confirmed(strings.NewReader("y\n"), "", "shop") || !e.confirmed(strings.NewReader("shop\n"), "", "shop") {
 		t.Error("only the name is a yes")
 	}
 }

@@ -83,7 +83,7 @@ func approval(c *v1alpha1.GaleraCluster) (map[string]any, error) {
 	return nil, fmt.Errorf("%s asks for nothing", c.Name)
 }
 
-func (e recovery) confirmed(in io.Reader, question, want string) bool {
+func (e *env) confirmed(in io.Reader, question, want string) bool {
 	_, _ = fmt.Fprint(e.err, question)
 	line, _ := bufio.NewReader(in).ReadString('\n')
 	return strings.TrimSpace(line) == want

@@ -1,14 +1,19 @@
 package plugin
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/accounts"
 	"github.com/galera-operator/galera-operator/internal/plugin/screen"
 )
 
@@ -20,7 +25,7 @@ var channels = []string{"replication", "stateTransfer", "clients"}
 // tls is the command with the actions as second argument: kubectl galera tls NAME [enable|disable|renew|replace-ca].
 func (e encryption) tls() *cobra.Command {
 	var channel, strategy, format string
-	var wait, follow bool
+	var wait, follow, yes bool
 	var timeout time.Duration
 	actions := []string{"enable", "disable", "renew", "replace-ca"}
 	c := &cobra.Command{
@@ -47,6 +52,11 @@ func (e encryption) tls() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if !yes && takesClientsTLS(c, patch) {
+				if err := e.confirmLoss(cmd.Context(), c, os.Stdin); err != nil {
+					return err
+				}
+			}
 			if err := e.change(cmd.Context(), c, patch); err != nil || !wait {
 				return err
 			}
@@ -62,8 +72,46 @@ func (e encryption) tls() *cobra.Command {
 	_ = c.RegisterFlagCompletionFunc("channel", cobra.FixedCompletions(channels, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	c.Flags().StringVar(&strategy, "strategy", "", "how replication is switched: Rolling or Rebootstrap. Default: as the cluster's spec says")
 	_ = c.RegisterFlagCompletionFunc("strategy", cobra.FixedCompletions([]string{"Rolling", "Rebootstrap"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	c.Flags().BoolVar(&yes, "yes", false, "disable: do not ask when users need the TLS that is taken away")
 	waitFlags(c, &wait, &timeout)
 	return c
+}
+
+// takesClientsTLS reports whether a patch takes TLS away from a cluster's clients.
+func takesClientsTLS(c *v1alpha1.GaleraCluster, patch map[string]any) bool {
+	clients, _, _ := unstructured.NestedString(patch, "spec", "tls", "clients")
+	return clients == v1alpha1.TLSDisabled && c.Spec.TLS.Clients != v1alpha1.TLSDisabled
+}
+
+// confirmLoss asks before the users of a cluster lose their TLS, and names them. Users that may not be listed are not
+// known: then it asks, too.
+func (e encryption) confirmLoss(ctx context.Context, c *v1alpha1.GaleraCluster, answers io.Reader) error {
+	var users v1alpha1.GaleraUserList
+	if err := e.kube.List(ctx, &users); err != nil {
+		e.say("the GaleraUsers of %s cannot be listed: %s. Those that require TLS cannot connect without it", c.Name, err)
+	} else if names := losers(c, users.Items); len(names) > 0 {
+		e.say("these GaleraUsers require TLS, and their applications cannot connect without it: %s", strings.Join(names, ", "))
+	} else {
+		return nil
+	}
+	if !e.confirmed(answers, "Type the name of the cluster to continue: ", c.Name) {
+		return fmt.Errorf("nothing was changed")
+	}
+	return nil
+}
+
+// losers are the users of a cluster that cannot connect to it without TLS.
+func losers(c *v1alpha1.GaleraCluster, users []v1alpha1.GaleraUser) []string {
+	without := c.DeepCopy()
+	without.Spec.TLS.Clients = v1alpha1.TLSDisabled
+	var out []string
+	for i := range users {
+		u := &users[i]
+		if namespace, name := u.Cluster(); namespace == c.Namespace && name == c.Name && accounts.LacksTLS(u, without) {
+			out = append(out, u.Namespace+"/"+u.Name)
+		}
+	}
+	return out
 }
 
 // encryption is what tls shows.
