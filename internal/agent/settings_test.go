@@ -15,7 +15,7 @@ import (
 // goes on with those before.
 func TestSettings(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 2, func(c *agentapi.NodeConfig) {
+	w := newWorld(t, 3, func(c *agentapi.NodeConfig) {
 		c.Settings["innodb_page_size"], c.Settings["lower_case_table_names"] = "32k", "1"
 		c.Settings["default_time_zone"] = "Europe/Nowhere"
 	})
@@ -77,11 +77,12 @@ func (s *story) unusableSetting() {
 	n.until("asking for a restart", 30*time.Second, func(r agentapi.Report) bool {
 		return r.Config.Loaded == s.world.config.Revision && r.Config.RestartNeeded
 	})
+	s.epoch++
 	if _, result := n.send(agentapi.OrderRestart, s.epoch, galera.Position{}, s.uuid); result.State != agentapi.OrderAccepted {
 		s.Fatalf("%+v", result)
 	}
 	r := n.until("serving with the settings before", 60*time.Second, func(r agentapi.Report) bool {
-		return strings.Contains(r.Config.Problem, "unknown default time zone 'Europe/Elsewhere'") && synced(2)(r)
+		return strings.Contains(r.Config.Problem, "unknown default time zone 'Europe/Elsewhere'") && synced(3)(r)
 	})
 	if r.Config.Loaded != "" || r.Config.RestartNeeded || r.Join.Kind == "SST" {
 		s.Errorf("%+v, join %+v", r.Config, r.Join)
