@@ -94,8 +94,9 @@ type BackupRetention struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10000
 	KeepLast int32 `json:"keepLast,omitempty"`
-	// keepWithin keeps backups that are younger than this, for instance 168h.
+	// keepWithin keeps backups that are younger than this, in hours, minutes and seconds, for instance 168h.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s')",message="keepWithin is a duration such as 168h"
 	KeepWithin *metav1.Duration `json:"keepWithin,omitempty"`
 	// keepDaily keeps the last backup of each day (UTC), for this number of days before the latest backup.
 	// +optional

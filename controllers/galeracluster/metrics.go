@@ -2,6 +2,7 @@ package galeracluster
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -169,8 +170,8 @@ func collectCluster(send sender, spec v1alpha1.GaleraClusterSpec, now v1alpha1.G
 }
 
 func collectMember(send sender, name string, r agentapi.Report, outdated bool) {
-	send(memberInfo, 1, name, r.AgentVersion, r.Image.ServerVersion, r.Image.ProviderVersion)
-	send(agentOutdated, flag(outdated), name, r.AgentVersion)
+	send(memberInfo, 1, name, label(r.AgentVersion), label(r.Image.ServerVersion), label(r.Image.ProviderVersion))
+	send(agentOutdated, flag(outdated), name, label(r.AgentVersion))
 	send(reloads, float64(r.TLS.Reloads), name)
 	send(reloadSeconds, r.TLS.ReloadSeconds, name)
 	for channel, fact := range r.TLS.Channels {
@@ -178,6 +179,12 @@ func collectMember(send sender, name string, r agentapi.Report, outdated bool) {
 			send(plaintextAccepted, flag(fact.Observed != agentapi.ObservedTLS), name, channel)
 		}
 	}
+}
+
+// label is a text of an agent's as the value of a label, no longer than any version is.
+func label(text string) string {
+	const most = 64
+	return strings.ToValidUTF8(text[:min(len(text), most)], "")
 }
 
 func flag(b bool) float64 {

@@ -86,7 +86,11 @@ func (c *Client) Status(ctx context.Context, host string, since int64, wait time
 	ctx, cancel := context.WithTimeout(ctx, min(wait, maxWait)+answerTime)
 	defer cancel()
 	var report Report
-	status, err := c.do(ctx, request{method: http.MethodGet, host: host, path: PathStatus, query: query, most: maxReport}, &report)
+	ask := request{method: http.MethodGet, host: host, path: PathStatus, query: query, most: maxReport, check: countable}
+	status, err := c.do(ctx, ask, &report)
+	if err == nil {
+		err = report.bound()
+	}
 	if err != nil {
 		return Report{}, err
 	}
@@ -148,6 +152,8 @@ type request struct {
 	query              url.Values
 	body               []byte
 	most               int64
+	// check is what an answer has to pass before it is decoded, if it is not nil.
+	check func([]byte) error
 }
 
 func (c *Client) post(ctx context.Context, host, path string, body []byte, into any) (int, error) {
@@ -181,6 +187,11 @@ func (c *Client) do(ctx context.Context, r request, into any) (int, error) {
 	}
 	if int64(len(data)) > r.most {
 		return resp.StatusCode, fmt.Errorf("agent at %s: HTTP %d: the answer is longer than %d KiB; check which process answers at this address", r.host, resp.StatusCode, r.most>>10)
+	}
+	if r.check != nil {
+		if err := r.check(data); err != nil {
+			return resp.StatusCode, fmt.Errorf("agent at %s: HTTP %d: %w; check which process answers at this address", r.host, resp.StatusCode, err)
+		}
 	}
 	if err := json.Unmarshal(data, into); err != nil {
 		return resp.StatusCode, fmt.Errorf("agent at %s: HTTP %d: %w", r.host, resp.StatusCode, err)

@@ -283,6 +283,9 @@ const (
 	ChannelClients       = "clients"
 )
 
+// Channels are all that a report names.
+var Channels = []string{ChannelReplication, ChannelStateTransfer, ChannelClients}
+
 // ChannelFact is the result of one check of one channel.
 type ChannelFact struct {
 	// Observed is TLS, Plaintext, Mixed (both accepted) or Unknown.

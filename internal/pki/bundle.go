@@ -65,14 +65,36 @@ func Anchors(certPEM []byte, cas []*x509.Certificate, now time.Time) []string {
 	if len(chain) == 0 {
 		return nil
 	}
-	var out []string
+	cas = cas[:min(len(cas), 2*MaxCAs)] // of the published pair, and of the next one
+	between := x509.NewCertPool()
+	for _, link := range chain[1:min(len(chain), MaxCAs)] {
+		between.AddCert(link)
+	}
+	var roots []*x509.Certificate
 	for _, ca := range cas {
-		if SelfSigned(ca) && verify(chain[0], []*x509.Certificate{ca}, slices.Concat(chain[1:], cas), x509.ExtKeyUsageAny, now) == nil {
+		if SelfSigned(ca) {
+			roots = append(roots, ca)
+		} else {
+			between.AddCert(ca)
+		}
+	}
+	var out []string
+	for _, ca := range roots {
+		root := x509.NewCertPool()
+		root.AddCert(ca)
+		_, err := chain[0].Verify(x509.VerifyOptions{Roots: root, Intermediates: between, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
+		if err == nil {
 			out = append(out, Fingerprint(ca))
 		}
 	}
 	return out
 }
+
+// MaxCAs is the most certificates that a file of a pair may hold: while a CA is replaced there are two, with links a few more.
+const MaxCAs = 16
+
+// tooMany reports whether a PEM file holds more blocks than that, without reading them.
+func tooMany(pemBytes []byte) bool { return bytes.Count(pemBytes, []byte("-----BEGIN ")) > MaxCAs }
 
 // SelfSigned says that a certificate is a root: OpenSSL, and with it mariadbd, ends a chain at no other.
 func SelfSigned(c *x509.Certificate) bool {

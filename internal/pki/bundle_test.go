@@ -2,6 +2,7 @@ package pki_test
 
 import (
 	"crypto/x509"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -40,6 +41,30 @@ func TestAnchors(t *testing.T) {
 				t.Errorf("%v, want %v", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestManyCAs: a file with more certificates than any pair needs costs nothing, and is refused.
+func TestManyCAs(t *testing.T) {
+	ca := pkitest.NewCA("ours")
+	crt, key := ca.Issue(pkitest.Leaf{})
+	var others []byte
+	for range pki.MaxCAs {
+		others = join(others, pkitest.NewCA("ours").PEM)
+	}
+	var problem *pki.Problem
+	if _, err := pki.Check(crt, key, join(ca.PEM, others), nil, time.Now()); !errors.As(err, &problem) || problem.Reason != pki.ReasonMalformed {
+		t.Errorf("a ca.crt of %d certificates: %v", pki.MaxCAs+1, err)
+	}
+	if _, err := pki.Check(join(crt, others), key, ca.PEM, nil, time.Now()); !errors.As(err, &problem) || problem.Reason != pki.ReasonMalformed {
+		t.Errorf("a tls.crt of %d certificates: %v", pki.MaxCAs+1, err)
+	}
+	cas := pki.Parse(ca.PEM)
+	for range 2 * pki.MaxCAs {
+		cas = append(pki.Parse(ca.Renewed().PEM), cas...)
+	}
+	if got := pki.Anchors(crt, cas, time.Now()); len(got) != 2*pki.MaxCAs {
+		t.Errorf("%d of %d CAs are tried", len(got), len(cas))
 	}
 }
 
