@@ -83,8 +83,9 @@ func networkPolicy(p *networkingv1.NetworkPolicy) *networkingv1.NetworkPolicy {
 	return &networkingv1.NetworkPolicy{ObjectMeta: object(p.ObjectMeta)}
 }
 
-// object keeps everything but the record of who wrote which field.
+// object keeps everything but the record of who wrote which field, and long annotations of others.
 func object(m metav1.ObjectMeta) metav1.ObjectMeta {
 	m.ManagedFields = nil
+	clip(m.Annotations)
 	return m
 }

@@ -88,7 +88,11 @@ func (r Readers) Gather(ctx context.Context, c *v1alpha1.GaleraCluster) (Facts, 
 		if err != nil {
 			return false
 		}
-		e := r.Cached.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, o)
+		key := client.ObjectKey{Namespace: c.Namespace, Name: name}
+		e := r.Cached.Get(ctx, key, o)
+		if e == nil && o.GetAnnotations()[v1alpha1.AnnotationTooLarge] != "" {
+			e = r.Live.Get(ctx, key, o) // the cache keeps no data of it
+		}
 		if e != nil && !apierrors.IsNotFound(e) {
 			err = fmt.Errorf("reading %s: %w", name, e)
 		}

@@ -33,6 +33,9 @@ func (p place) container() (*container.Client, error) {
 	url := strings.TrimSuffix(endpoint, "/") + "/" + p.Bucket
 	hc := p.client()
 	options := &container.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: hc, Retry: policy.RetryOptions{MaxRetries: tries - 1}}}
+	if err := p.identityAllowed(); err != nil {
+		return nil, err
+	}
 	if !p.Credentials {
 		identity, err := podIdentity()
 		if err != nil {
@@ -52,13 +55,14 @@ func (p place) container() (*container.Client, error) {
 	return container.NewClientWithSharedKeyCredential(url, key, options)
 }
 
-// podIdentity is the pod's own: that of its ServiceAccount, where the webhook of Azure's workload identity has given it a token, or that of its host.
+// podIdentity is that of the pod's ServiceAccount, to which the webhook of Azure's workload identity has given a token. The identity of the
+// host, which every pod there could use, is not used.
 func podIdentity() (azcore.TokenCredential, error) {
-	options := azcore.ClientOptions{Transport: &http.Client{Transport: public(), Timeout: answerTime}}
-	if os.Getenv("AZURE_FEDERATED_TOKEN_FILE") != "" {
-		return azidentity.NewWorkloadIdentityCredential(&azidentity.WorkloadIdentityCredentialOptions{ClientOptions: options})
+	if os.Getenv("AZURE_FEDERATED_TOKEN_FILE") == "" {
+		return nil, refused{errors.New("its ServiceAccount has no workload identity: name credentials, or a serviceAccountName with one")}
 	}
-	return azidentity.NewManagedIdentityCredential(&azidentity.ManagedIdentityCredentialOptions{ClientOptions: options})
+	options := azcore.ClientOptions{Transport: &http.Client{Transport: public(), Timeout: answerTime}}
+	return azidentity.NewWorkloadIdentityCredential(&azidentity.WorkloadIdentityCredentialOptions{ClientOptions: options})
 }
 
 // accountKey has requests signed with the key in the Secret, which may be renewed.

@@ -19,6 +19,9 @@ import (
 )
 
 func (p place) gcs(ctx context.Context) (*Bucket, error) {
+	if err := p.identityAllowed(); err != nil {
+		return nil, err
+	}
 	ctx = context.WithoutCancel(ctx) // tokens are asked for as long as the bucket is used
 	source := &tokens{place: p, ctx: context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: p.forTokens(), Timeout: answerTime})}
 	hc := p.client()

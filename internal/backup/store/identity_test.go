@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -13,10 +14,23 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
+// trustEndpoint has an emulator count as the provider's host.
+func trustEndpoint(t *testing.T, endpoint string) {
+	t.Helper()
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Scheme != "https" {
+		t.Fatalf("%s: %v", endpoint, err)
+	}
+	before := providerHosts[task.ServiceGCS]
+	providerHosts[task.ServiceGCS] = []string{u.Hostname()}
+	t.Cleanup(func() { providerHosts[task.ServiceGCS] = before })
+}
+
 // TestIdentity: without credentials a bucket of Google's is used with the token of the pod, which the metadata server of its host gives.
 func TestIdentity(t *testing.T) {
 	s := storetest.Start(t, task.ServiceGCS)
 	s.Credentials = false
+	trustEndpoint(t, s.Endpoint)
 	answer := http.StatusOK
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Metadata-Flavor", "Google")
