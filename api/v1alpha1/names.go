@@ -30,7 +30,8 @@ const (
 	// AnnotationPause "true" on a GaleraCluster stops the operator from acting: it sends nothing to the nodes, writes nothing but the
 	// status, and continues to observe. Any other value, or none, lets it act.
 	AnnotationPause = "galera-operator.io/pause"
-	// AnnotationTooLarge marks, in the operator's cache only, a Secret or ConfigMap with more data than any cluster has: the data were not kept.
+	// AnnotationTooLarge marks, in the operator's cache only, a Secret or ConfigMap with more data than any cluster has: the data
+	// were not kept.
 	AnnotationTooLarge = "galera-operator.io/too-large"
 	// AnnotationPodTemplate on the pods of a cluster is a hash of their template without the image the agent is taken from: that image does
 	// not make a pod outdated, because an agent is replaced in place.

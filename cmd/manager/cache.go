@@ -25,7 +25,8 @@ func cacheOptions(opts *options) cache.Options {
 		DefaultTransform:     strip,
 		ByObject:             cached.ByObject(),
 	}
-	o.ByObject[&corev1.ConfigMap{}] = cache.ByObject{Transform: cached.Bounded(galerabenchmark.SlimResults(cache.TransformStripManagedFields()))}
+	o.ByObject[&corev1.ConfigMap{}] = cache.ByObject{
+		Transform: cached.Bounded(galerabenchmark.SlimResults(cache.TransformStripManagedFields()))}
 	o.ByObject[&corev1.Node{}] = cache.ByObject{Label: labels.Everything(), Transform: slimHost}
 	for _, all := range []client.Object{&v1alpha1.GaleraCluster{}, &v1alpha1.GaleraBackup{}, &v1alpha1.GaleraBackupStore{}, &v1alpha1.GaleraBackupSchedule{}, &v1alpha1.GaleraUser{}, &v1alpha1.GaleraDatabase{}} {
 		o.ByObject[all] = cache.ByObject{Label: labels.Everything()}

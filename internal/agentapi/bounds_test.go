@@ -41,7 +41,8 @@ func TestTextsOfReportsAreClipped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, text := range map[string]string{"waiting": got.Waiting, "failure": got.Failure.Message, "peers": got.TLS.Peers["shop-1"].Protocol} {
+	for what, text := range map[string]string{"waiting": got.Waiting, "failure": got.Failure.Message,
+		"peers": got.TLS.Peers["shop-1"].Protocol} {
 		if text != long[:maxText] {
 			t.Errorf("%s has %d bytes", what, len(text))
 		}

@@ -190,7 +190,7 @@ func (c *Client) do(ctx context.Context, r request, into any) (int, error) {
 	}
 	if r.check != nil {
 		if err := r.check(data); err != nil {
-			return resp.StatusCode, fmt.Errorf("agent at %s: HTTP %d: %w; check which process answers at this address", r.host, resp.StatusCode, err)
+			return resp.StatusCode, fmt.Errorf("agent at %s: %w; check which process answers at this address", r.host, err)
 		}
 	}
 	if err := json.Unmarshal(data, into); err != nil {

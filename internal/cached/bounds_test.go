@@ -27,7 +27,8 @@ func TestDataOfStrangersIsNotKept(t *testing.T) {
 	} {
 		got := transform(t, bounded, o).(client.Object)
 		a := got.GetAnnotations()
-		if a[v1alpha1.AnnotationTooLarge] == "" || a["example.org/notes"] != "" || a["galera-operator.io/renew"] == "" || a["example.org/team"] == "" {
+		if a[v1alpha1.AnnotationTooLarge] == "" || a["example.org/notes"] != "" || a["galera-operator.io/renew"] == "" ||
+			a["example.org/team"] == "" {
 			t.Errorf("%s: %d annotations", name, len(a))
 		}
 		switch s := got.(type) {

@@ -82,7 +82,8 @@ func Anchors(certPEM []byte, cas []*x509.Certificate, now time.Time) []string {
 	for _, ca := range roots {
 		root := x509.NewCertPool()
 		root.AddCert(ca)
-		_, err := chain[0].Verify(x509.VerifyOptions{Roots: root, Intermediates: between, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
+		_, err := chain[0].Verify(x509.VerifyOptions{Roots: root, Intermediates: between, CurrentTime: now,
+			KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
 		if err == nil {
 			out = append(out, Fingerprint(ca))
 		}

@@ -53,10 +53,12 @@ func TestManyCAs(t *testing.T) {
 		others = join(others, pkitest.NewCA("ours").PEM)
 	}
 	var problem *pki.Problem
-	if _, err := pki.Check(crt, key, join(ca.PEM, others), nil, time.Now()); !errors.As(err, &problem) || problem.Reason != pki.ReasonMalformed {
+	_, err := pki.Check(crt, key, join(ca.PEM, others), nil, time.Now())
+	if !errors.As(err, &problem) || problem.Reason != pki.ReasonMalformed {
 		t.Errorf("a ca.crt of %d certificates: %v", pki.MaxCAs+1, err)
 	}
-	if _, err := pki.Check(join(crt, others), key, ca.PEM, nil, time.Now()); !errors.As(err, &problem) || problem.Reason != pki.ReasonMalformed {
+	_, err = pki.Check(join(crt, others), key, ca.PEM, nil, time.Now())
+	if !errors.As(err, &problem) || problem.Reason != pki.ReasonMalformed {
 		t.Errorf("a tls.crt of %d certificates: %v", pki.MaxCAs+1, err)
 	}
 	cas := pki.Parse(ca.PEM)

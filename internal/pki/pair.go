@@ -78,7 +78,8 @@ func Check(certPEM, keyPEM, caPEM []byte, names []string, now time.Time) (Pair, 
 	case len(keyPEM) == 0:
 		return Pair{}, &Problem{ReasonIncomplete, "tls.key is missing"}
 	case tooMany(certPEM), tooMany(caPEM):
-		return Pair{}, &Problem{ReasonMalformed, fmt.Sprintf("tls.crt or ca.crt holds more than %d certificates; leave those that the chain needs", MaxCAs)}
+		return Pair{}, &Problem{ReasonMalformed, fmt.Sprintf(
+			"tls.crt or ca.crt holds more than %d certificates; leave those that the chain needs", MaxCAs)}
 	}
 	if isEncrypted(keyPEM) {
 		return Pair{}, &Problem{ReasonKeyEncrypted, "the private key is encrypted with a passphrase; issue it without one, because a server cannot enter it"}

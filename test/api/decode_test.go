@@ -22,7 +22,8 @@ var odd = map[string][]any{
 	"integer": {int64(0), int64(1), int64(5), int64(-1), int64(1) << 31, int64(1) << 32, int64(1) << 62, 1e30, float64(3)},
 	"number":  {0.5, 1e300},
 	"boolean": {true},
-	"string": {"", "x", "5", "-1", "1h", "1 day", "3d", "9999999999h", "P1D", "1e.5", "1e99999999999", "0.1e-99999", "1Gi", "9E", "+5Mi", "1e3",
+	"string": {"", "x", "5", "-1", "1h", "1 day", "3d", "9999999999h", "P1D", "1e.5", "1e99999999999",
+		"0.1e-99999", "1Gi", "9E", "+5Mi", "1e3",
 		"2026-01-02T03:04:05Z", "2026-01-02 03:04:05", "2026-01-02T03:04:05.123456789+01:00", "2026-01-02", "2026-02-30T00:00:00Z",
 		"729f74f0-e5ac-11f1-8d21-87263796a788", "YQ==", "YQ", "a=b", "10.0.0.1", "0 3 * * *", "demo", "\u2028"},
 }
@@ -45,7 +46,8 @@ func TestWhatIsAdmittedIsDecoded(t *testing.T) {
 						continue
 					}
 					admitted = true
-					if err := decode(t, codec, o); err != nil && kube.Create(t.Context(), &unstructured.Unstructured{Object: o}, client.DryRunAll) == nil {
+					err := decode(t, codec, o)
+					if err != nil && kube.Create(t.Context(), &unstructured.Unstructured{Object: o}, client.DryRunAll) == nil {
 						t.Errorf("%s: %#v is admitted: %v", fieldName(path), v, err)
 					}
 				}
@@ -81,10 +83,12 @@ var smallest = map[string]string{
 	"GaleraCluster":        `{"spec":{"storage":{"size":"1Gi"}}}`,
 	"GaleraBackup":         `{"spec":{"clusterRef":{"name":"shop"},"storeRef":{"name":"store"}}}`,
 	"GaleraBackupSchedule": `{"spec":{"schedule":"@daily","template":{"clusterRef":{"name":"shop"},"storeRef":{"name":"store"}}}}`,
-	"GaleraBackupStore":    `{"spec":{"volume":{"claimName":"c"},"encryption":{"recipients":["age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"]}}}`,
-	"GaleraBenchmark":      `{"spec":{"cluster":{"ref":{"name":"shop"}},"arms":[{"name":"a"}],"workloads":[{"name":"w","oltp":{"profile":"ReadWrite"}}]}}`,
-	"GaleraDatabase":       `{"spec":{"clusterRef":{"name":"shop"}}}`,
-	"GaleraUser":           `{"spec":{"clusterRef":{"name":"shop"}}}`,
+	"GaleraBackupStore": `{"spec":{"volume":{"claimName":"c"},` +
+		`"encryption":{"recipients":["age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"]}}}`,
+	"GaleraBenchmark": `{"spec":{"cluster":{"ref":{"name":"shop"}},"arms":[{"name":"a"}],` +
+		`"workloads":[{"name":"w","oltp":{"profile":"ReadWrite"}}]}}`,
+	"GaleraDatabase": `{"spec":{"clusterRef":{"name":"shop"}}}`,
+	"GaleraUser":     `{"spec":{"clusterRef":{"name":"shop"}}}`,
 }
 
 // step is one step to a field: of an object, into a list, or into a map. It knows the schema it leads to.

@@ -30,7 +30,8 @@ func TestOneUndecodableObjectStopsNothing(t *testing.T) {
 	const namespace = "default"
 	odd, fine, late := types.NamespacedName{Namespace: namespace, Name: "odd"}, databaseOf(namespace, "fine"), databaseOf(namespace, "late")
 	widen(t, func() {
-		o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"clusterRef": map[string]any{"name": "none"}, "characterSet": int64(5)}}}
+		spec := map[string]any{"clusterRef": map[string]any{"name": "none"}, "characterSet": int64(5)}
+		o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 		o.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("GaleraDatabase"))
 		o.SetNamespace(odd.Namespace)
 		o.SetName(odd.Name)
@@ -57,7 +58,8 @@ func TestOneUndecodableObjectStopsNothing(t *testing.T) {
 	g.Expect(errors.As(c.Get(t.Context(), odd, &d), &bad)).To(BeTrue())
 	must(t, kube.Create(t.Context(), late))
 	g.Eventually(names).Should(Equal([]string{"fine", "late"}))
-	g.Eventually(func() string { return conditionsOf(t, odd, v1alpha1.ConditionStalled) }).Should(ContainSubstring("True " + v1alpha1.ReasonUndecodable))
+	stalled := func() string { return conditionsOf(t, odd, v1alpha1.ConditionStalled) }
+	g.Eventually(stalled).Should(ContainSubstring("True " + v1alpha1.ReasonUndecodable))
 	g.Expect(conditionsOf(t, odd, v1alpha1.ConditionReady)).To(ContainSubstring("characterSet"))
 
 	fixed := &v1alpha1.GaleraDatabase{ObjectMeta: metav1.ObjectMeta{Namespace: odd.Namespace, Name: odd.Name}}
@@ -79,7 +81,8 @@ func cacheWithout(t *testing.T) client.Client {
 	var err error
 	options.HTTPClient, err = bad.HTTPClient(config, scheme)
 	must(t, err)
-	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Cache: options, NewClient: bad.NewClient})
+	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Cache: options,
+		NewClient: bad.NewClient})
 	must(t, err)
 	must(t, mgr.Add(&undecodable.Reporter{Objects: bad, Live: mgr.GetClient(), Events: mgr.GetEventRecorder("galera-operator")}))
 	ended := make(chan error, 1)

@@ -11,8 +11,9 @@ func TestTokensOfIdentitiesStayAtTheProvider(t *testing.T) {
 	for endpoint, allowed := range map[string]bool{
 		"": true, "https://storage.googleapis.com": true, "https://storage.europe-west3.rep.googleapis.com/": true,
 		"http://storage.googleapis.com": false, "https://evil.example.com": false, "https://googleapis.com.example.com": false,
-		"https://evilgoogleapis.com": false, "https://storage.googleapis.com@example.com": false, "https://account.blob.core.windows.net": false,
-		"%": false,
+		"https://evilgoogleapis.com": false, "https://storage.googleapis.com@example.com": false,
+		"https://account.blob.core.windows.net": false,
+		"%":                                     false,
 	} {
 		p := place{Store: task.Store{Service: task.ServiceGCS, Endpoint: endpoint}}
 		if err := p.identityAllowed(); (err == nil) != allowed {
