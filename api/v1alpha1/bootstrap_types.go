@@ -162,6 +162,10 @@ type RestoreStatus struct {
 	// attempts is how often failed parts were repeated.
 	// +optional
 	Attempts int32 `json:"attempts,omitempty"`
+	// memberAttempts is the number of the attempt at each node's volume, by the node's name. A node without an entry has that of attempts.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=32
+	MemberAttempts map[string]int32 `json:"memberAttempts,omitempty"`
 	// attemptedAt is when they were last repeated.
 	// +optional
 	AttemptedAt *metav1.Time `json:"attemptedAt,omitempty"`

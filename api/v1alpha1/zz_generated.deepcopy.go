@@ -2852,6 +2852,13 @@ func (in *RestoreStatus) DeepCopyInto(out *RestoreStatus) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.MemberAttempts != nil {
+		in, out := &in.MemberAttempts, &out.MemberAttempts
+		*out = make(map[string]int32, len(*in))
+		for key, val := range *in {
+			(*out)[key] = val
+		}
+	}
 	if in.AttemptedAt != nil {
 		in, out := &in.AttemptedAt, &out.AttemptedAt
 		*out = (*in).DeepCopy()

@@ -137,14 +137,15 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (fa
 	if err != nil {
 		return f, err
 	}
-	d, err := job.Archiver(c, s, r.Options, r.Jobs)
-	if err != nil {
-		return f, err
-	}
-	if err := r.Objects.Apply(ctx, c.UID, d); err != nil {
-		return f, err
-	}
-	if reason, message := status.StoreProblem(s); reason != "" && reason != v1alpha1.ReasonChecking {
+	if reason, message := status.StoreProblem(s); reason == "" {
+		d, err := job.Archiver(c, s, r.Options, r.Jobs)
+		if err != nil {
+			return f, err
+		}
+		if err := r.Objects.Apply(ctx, c.UID, d); err != nil {
+			return f, err
+		}
+	} else { // the archiver stays as it is: no pod gets what a store names before that was checked
 		f.problem = problem{reason, message}
 	}
 	if f.base, err = r.base(ctx, c); err != nil {

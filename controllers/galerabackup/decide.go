@@ -25,8 +25,10 @@ const (
 	// attemptFirst is the pause after the first attempt, which doubles up to attemptPause.
 	attemptFirst = 10 * time.Second
 	attemptPause = 5 * time.Minute
-	// healthyWait is how long a backup waits for all nodes to be Synced; then any that is will do.
+	// healthyWait is how long a backup waits for all nodes to be Synced; then any that is will do, after primaryWait the primary, too:
+	// before a cluster is rebuilt from its last node, a backup is needed most.
 	healthyWait = 10 * time.Minute
+	primaryWait = 20 * time.Minute
 	// tellEvery is how often progress is written down.
 	tellEvery = 10 * time.Second
 )
@@ -118,8 +120,9 @@ func choose(f facts) (node, why string) {
 	switch {
 	case len(good) == 0:
 		return "", "waiting for a Synced node"
-	case good[0] == c.Status.Primary && c.Status.Replicas > 1:
-		return "", "waiting for a Synced node that is not the primary"
+	case good[0] == c.Status.Primary && c.Status.Replicas > 1 && f.now.Before(f.backup.CreationTimestamp.Add(primaryWait)):
+		return "", fmt.Sprintf("waiting for a Synced node that is not the primary; the primary is read from %s on",
+			f.backup.CreationTimestamp.Add(primaryWait).UTC().Format(time.RFC3339))
 	}
 	return good[0], ""
 }
@@ -148,11 +151,16 @@ func begin(to *v1alpha1.GaleraBackupStatus, f facts, node string) {
 	// Another cluster of that name may have come since the attempt before.
 	to.ClusterUID, to.Directory = string(f.cluster.UID), directory(f)
 	if to.ID == "" {
-		to.ID = b.CreationTimestamp.UTC().Format("20060102-150405-") + strings.SplitN(string(b.UID), "-", 2)[0]
+		to.ID = ID(b)
 		to.Recipients = slices.Clone(f.store.Spec.Encryption.Recipients)
 	}
 	to.Progress = nil
 	tell(to, f, v1alpha1.ReasonBackupRunning, "copying the data of "+node, false)
+}
+
+// ID is the backup's own: that of the object which has made it, by its UID.
+func ID(b *v1alpha1.GaleraBackup) string {
+	return b.CreationTimestamp.UTC().Format("20060102-150405-") + strings.SplitN(string(b.UID), "-", 2)[0]
 }
 
 // directory is where the backup lies in its store. That of a clone lies with the clone: the source's own backups, and the archive that goes on

@@ -139,6 +139,10 @@ func TestDecide(t *testing.T) {
 			f.agents = map[string]observe.Seen{"shop-0": synced()}
 			f.backup.CreationTimestamp = metav1.NewTime(noon.Add(-healthyWait))
 		}), v1alpha1.BackupPending, "", v1alpha1.ReasonBackupWaiting, "not the primary", false},
+		"only the primary is left, for longer": {pending(func(f *facts) {
+			f.agents = map[string]observe.Seen{"shop-0": synced()}
+			f.backup.CreationTimestamp = metav1.NewTime(noon.Add(-primaryWait))
+		}), v1alpha1.BackupRunning, "shop-0", v1alpha1.ReasonBackupRunning, "", false},
 		"another node after a failure": {pending(failedOnce), v1alpha1.BackupRunning, "shop-2", v1alpha1.ReasonBackupRunning, "", false},
 		"its node becomes the primary": {underWay(func(f *facts) { f.cluster.Status.Primary = "shop-1" }), v1alpha1.BackupRunning, "shop-1", "", "", true},
 		"runs":                         {underWay(), v1alpha1.BackupRunning, "shop-1", "", "", true},

@@ -33,6 +33,12 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	if err != nil {
 		return 0, err
 	}
+	if b.Status.ID != "" && b.Status.ID != ID(b) && b.Spec.DeletionPolicy == v1alpha1.BackupDelete {
+		// A copy of an object that has made a backup, with its status: what it names is another one's.
+		r.Events.Eventf(b, nil, corev1.EventTypeWarning, v1alpha1.ReasonBackupRemoving, "Remove",
+			"the data of the backup %s stay in the store: this object is a copy of the one that has made it", b.Status.ID)
+		return 0, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
+	}
 	if b.Status.ID == "" || b.Spec.DeletionPolicy != v1alpha1.BackupDelete || store == nil {
 		return 0, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
 	}

@@ -67,6 +67,7 @@ type facts struct {
 	clone   step
 	find    outcome.Outcome
 	members []outcome.Outcome // by ordinal
+	busy    map[string]bool   // members whose volume an earlier Job may still fill
 	now     time.Time
 }
 
@@ -91,6 +92,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.tidy(ctx, c); err != nil {
 		return retry.Pass(0, err)
 	}
+	busy, err := r.tidyJobs(ctx, c)
+	if err != nil {
+		return retry.Pass(0, err)
+	}
 	if c.Spec.BootstrapFrom == nil || c.Status.ClusterUUID != "" || c.Status.Restore != nil && c.Status.Restore.Phase == v1alpha1.RestoreCompleted {
 		return ctrl.Result{}, nil
 	}
@@ -101,6 +106,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	f.busy = busy
 	next := c.DeepCopy()
 	d := decide(&next.Status, f)
 	if !equality.Semantic.DeepEqual(c.Status, next.Status) {

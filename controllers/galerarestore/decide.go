@@ -118,12 +118,13 @@ func failed(s *v1alpha1.RestoreStatus, f facts, r task.Result, who string) decis
 // restoring has every member's volume filled, side by side.
 func restoring(s *v1alpha1.RestoreStatus, f facts) decision {
 	var d decision
+	numbered(s, f)
 	for i, o := range f.members {
 		name := resources.PodName(f.cluster, i)
 		switch {
 		case slices.Contains(s.Restored, name):
 		case o.Done && o.Result.Error == "" && o.Result.Restored != nil && !of(s, *o.Result.Restored):
-			s.Attempts++ // a Job that is left of another restore; the next ones have other names
+			anew(s, name) // a Job that is left of another restore
 			return decision{again: time.Second}
 		case o.Done && o.Result.Error == "" && o.Result.Restored != nil:
 			if s.Position != "" && s.Position != o.Result.Restored.Position {
@@ -140,9 +141,15 @@ func restoring(s *v1alpha1.RestoreStatus, f facts) decision {
 			s.Position, s.Source = o.Result.Restored.Position, o.Result.Restored.Source
 			s.Restored = append(s.Restored, name)
 		case o.Done:
-			return failed(s, f, o.Result, name+": ")
+			d := failed(s, f, o.Result, name+": ")
+			if s.Phase == v1alpha1.RestoreRestoring {
+				s.MemberAttempts[name] = s.Attempts
+			}
+			return d
 		case o.Waits != "":
 			s.Reason, s.Message = v1alpha1.ReasonRestoring, o.Waits
+		case !o.Exists && f.busy[name]:
+			s.Reason, s.Message = v1alpha1.ReasonRestoring, "waiting for an earlier attempt at the volume of "+name+" to end"
 		case !o.Exists:
 			d.restore = append(d.restore, i)
 		}
@@ -170,6 +177,25 @@ func restoring(s *v1alpha1.RestoreStatus, f facts) decision {
 		s.Reason = ""
 	}
 	return d
+}
+
+// numbered gives each member a number of its own, so that the failure of one renames no other's Job.
+func numbered(s *v1alpha1.RestoreStatus, f facts) {
+	if s.MemberAttempts == nil {
+		s.MemberAttempts = map[string]int32{}
+	}
+	for i := range f.members {
+		name := resources.PodName(f.cluster, i)
+		if _, known := s.MemberAttempts[name]; !known {
+			s.MemberAttempts[name] = s.Attempts
+		}
+	}
+}
+
+// anew gives the next Job of a member another name. Those of the others are at work on their volumes, and keep theirs.
+func anew(s *v1alpha1.RestoreStatus, name string) {
+	s.Attempts++
+	s.MemberAttempts[name] = s.Attempts
 }
 
 // of says that a volume was filled with this backup, in this history.

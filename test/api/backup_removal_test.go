@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -34,6 +35,7 @@ func TestBackupRemoval(t *testing.T) {
 				ClusterRef: v1alpha1.BackupClusterRef{Name: "shop"}, StoreRef: v1alpha1.LocalName{Name: "offsite"}, DeletionPolicy: v1alpha1.BackupDelete}}
 			must(t, kube.Create(ctx, b))
 			r := galerabackup.Reconciler{Client: kube, Live: kube, Jobs: job.Options{Image: "operator"}, Now: time.Now}
+			r.Events = events.NewFakeRecorder(9)
 			pass := func() {
 				t.Helper()
 				_, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(b)})
@@ -44,7 +46,7 @@ func TestBackupRemoval(t *testing.T) {
 			if !controllerutil.ContainsFinalizer(b, galerabackup.Finalizer) {
 				t.Fatal("no finalizer")
 			}
-			b.Status.Phase, b.Status.ID, b.Status.Directory = v1alpha1.BackupCompleted, "b1", "removal/shop/1"
+			b.Status.Phase, b.Status.ID, b.Status.Directory = v1alpha1.BackupCompleted, galerabackup.ID(b), "removal/shop/1"
 			must(t, kube.Status().Update(ctx, b))
 			must(t, kube.Delete(ctx, b))
 			pass()
@@ -70,5 +72,35 @@ func TestBackupRemoval(t *testing.T) {
 				t.Errorf("it is gone, or no Job removes its data: %v, %d Jobs", err, len(jobs.Items))
 			}
 		})
+	}
+}
+
+// TestCopiedBackup: an object that was brought back with the status of another one, as by a restore of Kubernetes' objects,
+// removes no data: they are those of the original.
+func TestCopiedBackup(t *testing.T) {
+	ctx := context.Background()
+	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "copied-backup"}}))
+	store := backupKind(t, "GaleraBackupStore", "offsite", `{s3: {bucket: bbb}, encryption: {recipients: [KEY]}}`)
+	store.SetNamespace("copied-backup")
+	must(t, kube.Create(ctx, store))
+	reachable := &v1alpha1.GaleraBackupStore{}
+	must(t, kube.Get(ctx, client.ObjectKeyFromObject(store), reachable))
+	status.SetCondition(&reachable.Status.Conditions, reachable.Generation, v1alpha1.ConditionReachable, true, v1alpha1.ReasonReachable, "")
+	must(t, kube.Status().Update(ctx, reachable))
+	b := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "copied-backup", Name: "one"}}
+	b.Finalizers = []string{galerabackup.Finalizer}
+	b.Spec.ClusterRef.Name, b.Spec.StoreRef.Name, b.Spec.DeletionPolicy = "shop", "offsite", v1alpha1.BackupDelete
+	must(t, kube.Create(ctx, b))
+	b.Status.Phase, b.Status.ID, b.Status.Directory = v1alpha1.BackupCompleted, "20261101-000000-0123abcd", "copied-backup/shop/1"
+	must(t, kube.Status().Update(ctx, b))
+	must(t, kube.Delete(ctx, b))
+	told := events.NewFakeRecorder(9)
+	r := galerabackup.Reconciler{Client: kube, Live: kube, Jobs: job.Options{Image: "operator"}, Events: told, Now: time.Now}
+	_, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(b)})
+	must(t, err)
+	var jobs batchv1.JobList
+	must(t, kube.List(ctx, &jobs, client.InNamespace("copied-backup")))
+	if err := kube.Get(ctx, client.ObjectKeyFromObject(b), b); !apierrors.IsNotFound(err) || len(jobs.Items) != 0 || len(told.Events) != 1 {
+		t.Errorf("%v, %d Jobs, %d events", err, len(jobs.Items), len(told.Events))
 	}
 }

@@ -36,11 +36,24 @@ func attempt(c *v1alpha1.GaleraCluster) string {
 
 // RestoreName is the name of the Job that fills a member's volume. A restore that is begun anew after a change of the spec has Jobs of its own.
 func RestoreName(c *v1alpha1.GaleraCluster, ordinal int) string {
-	generation := int64(0)
+	return RestoreNameOf(c, resources.PodName(c, ordinal))
+}
+
+// RestoreNameOf is that of the member of a name.
+func RestoreNameOf(c *v1alpha1.GaleraCluster, member string) string {
+	generation, number := int64(0), attempt(c)
 	if r := c.Status.Restore; r != nil {
 		generation = r.ObservedGeneration
+		if n, own := r.MemberAttempts[member]; own {
+			number = strconv.Itoa(int(n))
+		}
 	}
-	return resources.PodName(c, ordinal) + "-restore-" + strconv.FormatInt(generation, 10) + "-" + attempt(c)
+	return member + "-restore-" + strconv.FormatInt(generation, 10) + "-" + number
+}
+
+// RestoreLabels select the Jobs of a cluster's restore.
+func RestoreLabels(c *v1alpha1.GaleraCluster) map[string]string {
+	return map[string]string{v1alpha1.LabelCluster: c.Name, component: ComponentRestore}
 }
 
 // Restore is the Job that fills a member's volume. It runs where the member could run, with the member's image and user.

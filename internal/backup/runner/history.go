@@ -69,7 +69,14 @@ func clean(dir string) error {
 			return err
 		}
 		for _, name := range names {
-			if err := os.Remove(name); err != nil {
+			info, err := os.Lstat(name)
+			if err == nil && info.IsDir() {
+				continue // a database, whatever its name
+			}
+			if err == nil {
+				err = os.Remove(name)
+			}
+			if err != nil {
 				return err
 			}
 		}

@@ -1,6 +1,39 @@
 package runner
 
-import "testing"
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestClean: what is of the backup goes, and a database stays, whatever its name.
+func TestClean(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"xtrabackup_sales", "mariadb_backup_x", "relay.log"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name, "t.ibd"), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"xtrabackup_info", "galera.cache", "ibdata1"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := clean(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]bool{"xtrabackup_sales/t.ibd": true, "mariadb_backup_x/t.ibd": true, "relay.log/t.ibd": true,
+		"ibdata1": true, "xtrabackup_info": false, "galera.cache": false} {
+		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
 
 func TestWhenStarted(t *testing.T) {
 	const (

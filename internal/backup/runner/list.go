@@ -106,8 +106,8 @@ func readHead(ctx context.Context, bucket *store.Bucket, key string, size int64)
 	return io.ReadAll(r)
 }
 
-// pick returns the backups that a restore may be of, the newest first. One name may have been that of several clusters, here or elsewhere: which of
-// them is meant is never guessed. It is pure.
+// pick returns the backups that a restore may be of, the newest first. One name may have been that of several clusters, here or
+// elsewhere: which of them is meant is never guessed. It is pure.
 func pick(found []place, t task.Find) ([]place, error) {
 	if t.ID != "" {
 		found = slices.DeleteFunc(slices.Clone(found), func(p place) bool { return p.id != t.ID })
@@ -119,13 +119,13 @@ func pick(found []place, t task.Find) ([]place, error) {
 		}
 	}
 	if len(dirs) > 1 {
-		return nil, fatal(task.ReasonAmbiguous, fmt.Errorf("below %q there are backups of %d clusters of that name: set clusterUID to one of %s",
+		return nil, fatal(task.ReasonAmbiguous, fmt.Errorf("below %q there are backups of %d clusters: set clusterUID to one of %s",
 			t.Dir, len(dirs), strings.Join(uids(dirs, found), ", ")))
 	}
 	for _, p := range found {
 		if p.broken != nil && t.ID == "" {
-			return nil, fatal(task.ReasonDamaged, fmt.Errorf("the backup %s may be the latest one, but cannot be read (%w): set id to the backup to restore",
-				path.Join(p.dir, p.id), p.broken))
+			return nil, fatal(task.ReasonDamaged, fmt.Errorf("the backup %s may be the latest one, but cannot be read (%w): "+
+				"set id to the backup to restore", path.Join(p.dir, p.id), p.broken))
 		}
 	}
 	return found, nil

@@ -30,8 +30,8 @@ const (
 	replayer = "galera-operator-replay"
 	// replayServer is another server than any the transactions are of: a server does not apply its own.
 	replayServer = "4294967295"
-	// stuckTime is how long the server may apply nothing: one transaction may be a long one.
-	stuckTime = 2 * time.Hour
+	// stuckTime is how long the server may be idle. One that is at work on a statement is waited for: the Job's own time bounds that.
+	stuckTime = time.Minute
 	tellEvery = 30 * time.Second
 )
 
@@ -188,7 +188,7 @@ func follow(ctx context.Context, db *sql.DB, proc *mariadbd.Process, last binlog
 			return failedReplay(s, at)
 		case at != before:
 			before, moved = at, time.Now()
-		case time.Since(moved) > stuckTime || s["Slave_SQL_Running"] != "Yes" && time.Since(moved) > time.Minute:
+		case idle(s) && time.Since(moved) > stuckTime:
 			return because(task.ReasonReplay, fmt.Errorf("the server has stopped to apply transactions after %s, before %s", at, last))
 		}
 		if time.Since(told) > tellEvery {
@@ -203,6 +203,11 @@ func follow(ctx context.Context, db *sql.DB, proc *mariadbd.Process, last binlog
 			return ctx.Err()
 		}
 	}
+}
+
+// idle reports whether the server applies nothing: its thread has ended, or waits for more than there is.
+func idle(s map[string]string) bool {
+	return s["Slave_SQL_Running"] != "Yes" || strings.HasPrefix(s["Slave_SQL_Running_State"], "Slave has read all relay log")
 }
 
 // failedReplay sorts out an error of the server: another attempt helps only against a full disk, or a lock.

@@ -40,11 +40,11 @@ func answerOf(err error) (answer, bool) {
 	case errors.As(err, &google):
 		return ofGoogle(google), true
 	case errors.As(err, &token) && token.Response != nil:
-		return answer{token.Response.StatusCode, "no token is given", ofTokens(token.Body)}, true
+		return answer{token.Response.StatusCode, noToken, ofTokens(token.Body)}, true
 	case errors.As(err, &azure):
 		return answer{azure.StatusCode, azure.ErrorCode, ofAzure(azure.RawResponse)}, true
 	case errors.As(err, &identity) && identity.RawResponse != nil:
-		return answer{identity.RawResponse.StatusCode, "no token is given", http.StatusText(identity.RawResponse.StatusCode)}, true
+		return answer{identity.RawResponse.StatusCode, noToken, http.StatusText(identity.RawResponse.StatusCode)}, true
 	}
 	return answer{}, false
 }

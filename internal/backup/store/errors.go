@@ -21,9 +21,16 @@ import (
 var (
 	fullCodes    = []string{"QuotaExceeded", "XMinioStorageFull", "InsufficientStorage", "AccountLimitExceeded"}
 	passingCodes = []string{"RequestTimeout", "SlowDown", "OperationAborted", "ConditionalRequestConflict", "rateLimitExceeded", "userRateLimitExceeded", "OperationTimedOut"}
+	// credentialCodes say that credentials are not accepted: they may be about to be renewed, or a clock may be wrong for a while.
+	credentialCodes = []string{"ExpiredToken", "ExpiredTokenException", "InvalidToken", "TokenRefreshRequired", "InvalidAccessKeyId",
+		"InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch", "RequestTimeTooSkewed", "RequestExpired",
+		"AuthenticationFailed", "InvalidAuthenticationInfo", "authError", noToken}
 	// placeCodes say that the bucket is missing, not the object.
 	placeCodes = []string{"NoSuchBucket", "ContainerNotFound", "ContainerBeingDeleted", "ResourceNotFound"}
 )
+
+// noToken is the code of a service that gives no token to sign requests with.
+const noToken = "no token is given"
 
 // refused is an error that only a change of the Secret cures.
 type refused struct{ error }
@@ -43,7 +50,7 @@ func Reason(err error) (reason string, fatal bool) {
 	case answered && said.passes():
 		return task.ReasonStoreUnreachable, false
 	case answered:
-		return task.ReasonStoreRefused, true
+		return task.ReasonStoreRefused, said.status != http.StatusUnauthorized && !said.is(credentialCodes)
 	case isNet(err):
 		return task.ReasonStoreUnreachable, false
 	case gcerrors.Code(err) == gcerrors.PermissionDenied || gcerrors.Code(err) == gcerrors.NotFound:

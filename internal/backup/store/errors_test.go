@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -19,6 +20,27 @@ import (
 
 func amazon(status int, code string) error {
 	return &smithyhttp.ResponseError{Response: &smithyhttp.Response{Response: &http.Response{StatusCode: status}}, Err: &smithy.GenericAPIError{Code: code, Message: "m"}}
+}
+
+// TestCredentials: credentials that are not accepted may be renewed within the kubelet's minute, and clocks set right; rights are not.
+func TestCredentials(t *testing.T) {
+	retried := []string{"ExpiredToken", "InvalidAccessKeyId", "SignatureDoesNotMatch", "RequestTimeTooSkewed"}
+	for _, code := range append(retried, "AccessDenied", "NoSuchBucket") {
+		reason, final := Reason(amazon(403, code))
+		if reason != task.ReasonStoreRefused || final == slices.Contains(retried, code) {
+			t.Errorf("%s: %s %v", code, reason, final)
+		}
+	}
+	noGrant := &oauth2.RetrieveError{Response: &http.Response{StatusCode: 400}, Body: []byte(`{"error": "invalid_grant"}`)}
+	for says, err := range map[string]error{
+		"Unauthorized":                     &googleapi.Error{Code: 401},
+		"no token is given: invalid_grant": &url.Error{Op: "Get", URL: "https://x/y?z", Err: noGrant},
+		"AuthenticationFailed":             &azcore.ResponseError{StatusCode: 403, ErrorCode: "AuthenticationFailed"},
+	} {
+		if reason, final := Reason(err); reason != task.ReasonStoreRefused || final || Explain(err) != says {
+			t.Errorf("%s: %s %v %q", says, reason, final, Explain(err))
+		}
+	}
 }
 
 func TestReason(t *testing.T) {
@@ -38,9 +60,7 @@ func TestReason(t *testing.T) {
 		"Google refuses":           {&googleapi.Error{Code: 403, Message: "m", Errors: []googleapi.ErrorItem{{Reason: "forbidden"}}}, task.ReasonStoreRefused, true, "forbidden: m"},
 		"Google wants it slower":   {&googleapi.Error{Code: 403, Message: "m", Errors: []googleapi.ErrorItem{{Reason: "rateLimitExceeded"}}}, task.ReasonStoreUnreachable, false, "rateLimitExceeded: m"},
 		"Google has failed":        {&googleapi.Error{Code: 502}, task.ReasonStoreUnreachable, false, "Bad Gateway"},
-		"Google gives no token":    {&url.Error{Op: "Get", URL: "https://x/y?z", Err: &oauth2.RetrieveError{Response: &http.Response{StatusCode: 400}, Body: []byte(`{"error": "invalid_grant"}`)}}, task.ReasonStoreRefused, true, "no token is given: invalid_grant"},
 		"no token for the moment":  {&oauth2.RetrieveError{Response: &http.Response{StatusCode: 503}}, task.ReasonStoreUnreachable, false, "no token is given"},
-		"Azure refuses":            {&azcore.ResponseError{StatusCode: 403, ErrorCode: "AuthenticationFailed"}, task.ReasonStoreRefused, true, "AuthenticationFailed"},
 		"Azure is busy":            {&azcore.ResponseError{StatusCode: 503, ErrorCode: "ServerBusy"}, task.ReasonStoreUnreachable, false, "ServerBusy"},
 		"the network, and a token": {&url.Error{Op: "Put", URL: "https://shop.example.org/c/k?sv=1&sig=secret", Err: errors.New("reset")}, task.ReasonStoreUnreachable, false, "https://shop.example.org: reset"},
 		"the network, in a library's words": {fmt.Errorf("blob (code=Unknown): operation error S3: HeadObject, https response error StatusCode: 0, RequestID: , request send failed, %w",
