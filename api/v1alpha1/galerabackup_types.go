@@ -26,7 +26,7 @@ type GaleraBackup struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec says what to back up, and where to. It is immutable, except for deletionPolicy, verify and identitySecretRef.
+	// spec says what to back up, and where to. It is immutable, except for deletionPolicy, verify, and an identitySecretRef that is added.
 	// +required
 	Spec GaleraBackupSpec `json:"spec"`
 	// status is the backup's progress and result.
@@ -86,6 +86,7 @@ const (
 // GaleraBackupSpec says what to back up.
 //
 // +kubebuilder:validation:XValidation:rule="self.verify != 'Restore' || has(self.identitySecretRef)",message="verify: Restore needs identitySecretRef: a Secret with the private key of one of the store's recipients"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.identitySecretRef)||has(self.identitySecretRef)",message="keep identitySecretRef"
 // +kubebuilder:validation:XValidation:rule="self.clusterRef == oldSelf.clusterRef && self.storeRef == oldSelf.storeRef && self.method == oldSelf.method && self.compression == oldSelf.compression && has(self.rateLimit) == has(oldSelf.rateLimit) && (!has(self.rateLimit) || quantity(string(self.rateLimit)).compareTo(quantity(string(oldSelf.rateLimit))) == 0)",message="a backup cannot be changed, except for deletionPolicy, verify and identitySecretRef: create another GaleraBackup"
 type GaleraBackupSpec struct {
 	// clusterRef is the GaleraCluster.
@@ -123,9 +124,11 @@ type GaleraBackupSpec struct {
 	// +kubebuilder:validation:Enum=None;Checksum;Restore
 	Verify string `json:"verify,omitempty"`
 	// identitySecretRef names a Secret in this namespace with the private key of one of the recipients (an age identity,
-	// "AGE-SECRET-KEY-1…"). Only verify: Restore needs it. Use a key pair of its own for that, and add its public key to the
+	// "AGE-SECRET-KEY-1…"). Only verify: Restore needs it. It cannot be changed once it is set, and a Secret that belongs to a cluster is
+	// refused. Use a key pair of its own for that, and add its public key to the
 	// store's recipients.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="identitySecretRef cannot be changed once it is set"
 	IdentitySecretRef *SecretKey `json:"identitySecretRef,omitempty"`
 }
 

@@ -82,7 +82,9 @@ type facts struct {
 	other  string
 	agents map[string]observe.Seen
 	job    outcome.Outcome // of the last attempt
-	now    time.Time
+	// identity is what is wrong with the Secret of a test's private key, "" for nothing.
+	identity string
+	now      time.Time
 }
 
 // Reconcile makes one pass: get, observe, decide, act or write the status.

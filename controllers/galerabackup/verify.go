@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -63,8 +64,31 @@ func (r *Reconciler) observeVerification(ctx context.Context, b *v1alpha1.Galera
 	} else if !apierrors.IsNotFound(err) {
 		return f, err
 	}
+	if f.identity, err = r.identity(ctx, b); err != nil {
+		return f, err
+	}
 	f.job, err = outcome.Of(ctx, r.Client, b, job.VerifyName(b), f.now)
 	return f, err
+}
+
+// identity is what is wrong with the Secret of the private key, "" for nothing. Its Job runs the cluster's image, which must not get a
+// Secret of a cluster.
+func (r *Reconciler) identity(ctx context.Context, b *v1alpha1.GaleraBackup) (string, error) {
+	ref := b.Spec.IdentitySecretRef
+	if ref == nil || b.Spec.Verify != v1alpha1.VerifyRestore {
+		return "", nil
+	}
+	secret := &metav1.PartialObjectMetadata{}
+	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	err := r.Live.Get(ctx, types.NamespacedName{Namespace: b.Namespace, Name: ref.Name}, secret)
+	switch of := secret.Labels[v1alpha1.LabelCluster]; {
+	case apierrors.IsNotFound(err):
+		return fmt.Sprintf("spec.identitySecretRef names the Secret %q, which does not exist: create it", ref.Name), nil
+	case err == nil && of != "":
+		return fmt.Sprintf("the Secret %q belongs to the cluster %q: create a GaleraBackup that names one with the private key",
+			ref.Name, of), nil
+	}
+	return "", err
 }
 
 // decideVerification brings status.verification a step further. It is pure.
@@ -132,6 +156,8 @@ func verificationHindrance(f facts) (reason, message string) {
 	switch {
 	case f.store == nil:
 		return v1alpha1.ReasonStoreNotFound, fmt.Sprintf("there is no GaleraBackupStore %q in this namespace: create it, or set verify to None", f.backup.Spec.StoreRef.Name)
+	case f.identity != "":
+		return v1alpha1.ReasonWrongKey, f.identity
 	case f.cluster == nil && f.backup.Status.Verification.Method == v1alpha1.VerifyRestore:
 		return v1alpha1.ReasonClusterNotFound, fmt.Sprintf("there is no GaleraCluster %q in this namespace, whose image and volumes the test uses: create it, or set verify to Checksum or None", f.backup.Spec.ClusterRef.Name)
 	}

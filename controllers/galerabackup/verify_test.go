@@ -78,6 +78,8 @@ func TestDecideVerification(t *testing.T) {
 		"none to read":    {tested(checksum, testing1(checksum), func(f *facts) { f.cluster = nil }), v1alpha1.VerifyRunning, 1, "", "", true},
 		"another test":    {tested(restore, testing1(checksum)), v1alpha1.VerifyRunning, 2, v1alpha1.ReasonVerifying, "tested", false},
 		"no more":         {tested(none, testing1(checksum)), v1alpha1.VerifyFailed, 1, v1alpha1.ReasonVerifying, "stopped", false},
+		"a Secret of a cluster": {tested(restore, testing1(restore), func(f *facts) { f.identity = "belongs to the cluster" }),
+			v1alpha1.VerifyRunning, 1, v1alpha1.ReasonWrongKey, "belongs to", false},
 	} {
 		next := c.f.backup.Status.DeepCopy()
 		d := decideVerification(next, c.f)

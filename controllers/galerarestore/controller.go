@@ -198,6 +198,10 @@ func (r *Reconciler) identity(ctx context.Context, c *v1alpha1.GaleraCluster, s 
 	secret := &metav1.PartialObjectMetadata{}
 	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 	err := r.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: ref.Name}, secret)
+	if of := secret.Labels[v1alpha1.LabelCluster]; err == nil && of != "" {
+		why := fmt.Sprintf("the Secret %q belongs to the cluster %q: name one with the private key", ref.Name, of)
+		return s, problem{v1alpha1.ReasonWrongKey, why}, nil
+	}
 	if apierrors.IsNotFound(err) {
 		return s, problem{v1alpha1.ReasonWrongKey, fmt.Sprintf("spec.bootstrapFrom.identitySecretRef names the Secret %q, which does not exist", ref.Name)}, nil
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 )
 
-// tidyJobs removes the Jobs that have filled a volume, or are not to fill it any more: their pods hold the members' claims, also when they have
-// ended. busy are the members of which one may still be at work.
+// tidyJobs removes the Jobs that have filled a volume, or are not to fill it any more: their pods hold the members' claims, also when
+// they have ended. busy are the members of which one may still be at work.
 func (r *Reconciler) tidyJobs(ctx context.Context, c *v1alpha1.GaleraCluster) (busy map[string]bool, err error) {
 	if c.Status.Restore == nil {
 		return nil, nil

@@ -24,12 +24,13 @@ func filling(c *v1alpha1.GaleraCluster, member, name string, end batchv1.JobCond
 	return j
 }
 
-// TestLeftover: a Job that has filled a volume goes, since its pod holds the claim; and so does one of an earlier attempt, which is waited for.
+// TestLeftover: a Job that has filled a volume goes, since its pod holds the claim. So does one of an earlier attempt.
 func TestLeftover(t *testing.T) {
 	c := in(v1alpha1.RestoreRestoring).cluster
 	now := func(ordinal int) string { return job.RestoreName(c, ordinal) }
 	all := []batchv1.Job{
-		filling(c, "shop-0", now(0), batchv1.JobComplete), filling(c, "shop-1", now(1), batchv1.JobComplete), filling(c, "shop-2", now(2), ""),
+		filling(c, "shop-0", now(0), batchv1.JobComplete), filling(c, "shop-1", now(1), batchv1.JobComplete),
+		filling(c, "shop-2", now(2), ""),
 		filling(c, "shop-1", "shop-1-restore-3-9", batchv1.JobFailed), filling(c, "shop-2", "shop-2-restore-3-9", ""),
 		filling(c, "", "shop-find-4-0", batchv1.JobComplete), filling(&v1alpha1.GaleraCluster{}, "shop-0", "another", ""),
 	}
@@ -51,7 +52,7 @@ func TestLeftover(t *testing.T) {
 	}
 }
 
-// TestOneFails: the Jobs of the other members keep their names, and with them their work. A volume that an earlier Job may fill is waited for.
+// TestOneFails: the Jobs of the other members keep their names, and their work. A volume that an earlier Job may fill is waited for.
 func TestOneFails(t *testing.T) {
 	f := in(v1alpha1.RestoreRestoring, func(f *facts) {
 		f.members[0].Exists, f.members[2].Exists = true, true

@@ -112,6 +112,8 @@ func TestBackupImmutable(t *testing.T) {
 		"the same rate in bytes":      {backup, `{clusterRef: {name: a}, storeRef: {name: s}, rateLimit: 1Mi}`, `{clusterRef: {name: a}, storeRef: {name: s}, rateLimit: 1048576}`, ""},
 		"another rate in bytes":       {backup, `{clusterRef: {name: a}, storeRef: {name: s}, rateLimit: 1048576}`, `{clusterRef: {name: a}, storeRef: {name: s}, rateLimit: 2Mi}`, "a backup cannot be changed"},
 		"without that rate":           {backup, `{clusterRef: {name: a}, storeRef: {name: s}, rateLimit: 1Mi}`, `{clusterRef: {name: a}, storeRef: {name: s}}`, "a backup cannot be changed"},
+		"another key": {backup, `{clusterRef: {name: a}, storeRef: {name: s}, identitySecretRef: {name: k}}`,
+			`{clusterRef: {name: a}, storeRef: {name: s}, identitySecretRef: {name: l}}`, "identitySecretRef cannot be changed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.Background()
