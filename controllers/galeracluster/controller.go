@@ -72,6 +72,7 @@ type Reconciler struct {
 
 	asking   asking
 	refusals refusals
+	waits    observe.Waits
 }
 
 // Reconcile makes one pass: get, observe, plan, apply, status.
@@ -81,6 +82,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		r.Agents.Follow(req.NamespacedName, nil)
 		r.Metrics.forget(req.NamespacedName)
 		r.refusals.forget(req.NamespacedName)
+		r.waits.Forget(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	facts, err := r.Readers.Gather(ctx, c)
@@ -118,6 +120,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *Reconciler) input(f observe.Facts, given publication, seen map[string]observe.Seen, now time.Time) status.Input {
 	record, renewalRefused := renewals(f, now)
 	snapshot := observe.Snapshot(f, seen, given.config, now)
+	r.waits.See(client.ObjectKeyFromObject(f.Cluster), &snapshot, f, now)
 	asked, requestRefused := requests(f, seen, snapshot, now)
 	in := status.Input{
 		Facts: f, Seen: seen, Snapshot: snapshot, Decision: plan.Plan(snapshot),

@@ -101,6 +101,11 @@ type Member struct {
 	// HeldData is recorded: the member was seen, once, with data of this cluster.
 	HeldData bool
 
+	// SilentFor is how long this process of the operator has waited for an answer of the agent, 0 while it answers.
+	SilentFor time.Duration
+	// Unplaced says that the member never ran: its pod has never had a host, nor its claim a volume.
+	Unplaced bool
+
 	// Known says that the agent answered, so that the rest are facts.
 	Known    bool
 	Phase    Phase

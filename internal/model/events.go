@@ -83,6 +83,11 @@ const (
 	// people again
 	Promote    // another primary is asked for
 	AskRestart // a rolling restart of the members A is asked for
+	// around the cluster
+	NoHost   // Kubernetes finds no host for a new pod of the member
+	FindHost // it does again
+	SetClock // an operator's clock is set an hour ahead, back, or right
+	Minute   // a minute passes: who was to answer has had time for it
 	kinds
 )
 
@@ -92,7 +97,7 @@ var kindNames = [kinds]string{"Round", "Elapse", "Agent", "Kubelet", "Regroup", 
 	"CrashBeforeActing", "CrashBeforeStatus", "CrashOperator", "Wipe", "Save", "RollBack", "Swap", "Blur", "PurgeCache", "LoseStatus", "DamageBook",
 	"Hibernate", "Configure", "Upgrade", "SwitchTLS", "Scale", "Approve", "Repair", "SplitByHand", "Renew", "ReplaceCA",
 	"Hang", "HangHard", "LookHangs", "Freeze", "Protect", "Thaw", "FailStart", "CutAlter",
-	"Promote", "AskRestart"}
+	"Promote", "AskRestart", "NoHost", "FindHost", "SetClock", "Minute"}
 
 // String returns the event as Go source.
 func (e Event) String() string { return fmt.Sprintf("{%s, %d, %d}", kindNames[e.Kind], e.A, e.B) }
@@ -110,7 +115,7 @@ func (w *World) happen(e Event, p Planner) bool {
 	i, place, k := int(e.A)%w.n, int(e.A)%w.places, int(e.A)%operators
 	switch e.Kind {
 	case Round:
-		w.Round(p)
+		_ = w.Round(p)
 	case Elapse:
 		w.elapse()
 	case Agent:
@@ -153,6 +158,10 @@ func (w *World) happen(e Event, p Planner) bool {
 		return w.reconcile(k, p, noCrash)
 	case Tick:
 		w.tick()
+	case Minute:
+		for range patience {
+			w.tick()
+		}
 	case CrashBeforeActing:
 		return w.reconcile(k, p, crashBeforeActing)
 	case CrashBeforeStatus:
@@ -202,6 +211,10 @@ func (w *World) fault(e Event) bool {
 		w.wire[int(e.A)%maxMessages] = message{}
 	case CrashOperator:
 		w.ops[k].clear()
+	case NoHost, FindHost:
+		n.full = e.Kind == NoHost
+	case SetClock:
+		w.ops[k].skew = [...]int16{0, 360, -360}[e.B%3]
 	default:
 		return w.diskOrPerson(e)
 	}

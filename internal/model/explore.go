@@ -89,7 +89,7 @@ func (x *Explorer) settle(w World, h uint64) {
 // canonical is the world without what makes equal states different: counters, and names that
 // only have to be equal or not.
 func (w World) canonical() World {
-	w.truth.steps, w.truth.reached, w.truth.servedAt = 0, 0, 0
+	w.truth.steps, w.truth.reached, w.truth.servedAt, w.truth.idle = 0, 0, 0, 0
 	views := renamer{}
 	for i := range w.places {
 		views.add(w.nodes[i].srv.view.id)
@@ -110,8 +110,10 @@ func (w World) canonical() World {
 		}
 		o.status.version = same(o.status.version, w.api.status.version)
 		o.service.version = same(o.service.version, w.api.service.version)
-		if o.status.lostAt >= 0 {
-			o.status.lostAt = min(w.clock-o.status.lostAt, 3)
+		o.status.lostAt = since(w.clock+o.skew, o.status.lostAt, 3)
+		o.lost, o.record = since(w.clock, o.lost, 3), since(w.clock+o.skew, o.record, 3)
+		for i := range o.silent {
+			o.silent[i], o.since[i] = since(w.clock, o.silent[i], patience), since(w.clock, o.since[i], patience)
 		}
 	}
 	for k := range w.wire {
@@ -125,9 +127,7 @@ func (w World) canonical() World {
 	for i := range w.places {
 		w.nodes[i].pod.version, w.nodes[i].pod.uid, w.nodes[i].agent.boot = 0, 0, 0
 	}
-	if w.api.status.lostAt >= 0 {
-		w.api.status.lostAt = min(w.clock-w.api.status.lostAt, 3)
-	}
+	w.api.status.lostAt = since(w.clock, w.api.status.lostAt, 3)
 	w.runs = 0
 	if w.api.wish.restarts == 0 { // then the planner sees no run
 		for i := range w.places {
@@ -141,6 +141,14 @@ func (w World) canonical() World {
 	}
 	w.api.status.version, w.api.service.version, w.viewIDs, w.uids, w.clock = 0, 0, 0, 0, 0
 	return w
+}
+
+// since is how many Ticks have passed, up to a number that makes no difference.
+func since(now, tick, most int16) int16 {
+	if tick == never {
+		return -1
+	}
+	return max(min(now-tick, most), -1)
 }
 
 func same(a, b int16) int16 {

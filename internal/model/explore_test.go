@@ -65,7 +65,8 @@ var themes = []theme{
 	{"members that leave, and are wanted again", []Event{{Round, 0, 0}, {Write, 2, 0}, {Scale, 1, 0}, {Round, 0, 0}},
 		[]Event{{Scale, 0, 0}, {Scale, 2, 0}, {Round, 0, 0}, {Elapse, 0, 0}, {LookAround, 1, 0}, {Reconcile, 1, 0}, {Write, 2, 0}, {KillAll, 0, 0}, {KillServer, 1, 0}, {CrashBeforeStatus, 0, 0}}, 7, 11},
 	{"disks and approvals", []Event{{Round, 0, 0}, {Write, 2, 0}, {KillAll, 0, 0}},
-		[]Event{{Round, 0, 0}, {Wipe, 2, 0}, {MachineAway, 2, 0}, {MachineBack, 2, 0}, {Approve, 0, 0}, {Write, 1, 0}, {KillAll, 0, 0}, {Swap, 1, 0}, {LoseStatus, 0, 0}}, 9, 13},
+		[]Event{{Round, 0, 0}, {Wipe, 2, 0}, {MachineAway, 2, 0}, {MachineBack, 2, 0}, {Approve, 0, 0}, {Minute, 0, 0}, {Write,
+			1, 0}, {KillAll, 0, 0}, {Swap, 1, 0}, {LoseStatus, 0, 0}}, 9, 13},
 }
 
 // TestExplore looks at every state of small worlds of three members, up to a depth.

@@ -1,15 +1,35 @@
 package model
 
-// Round lets every participant take its next step, with fresh caches and without faults.
-func (w *World) Round(p Planner) {
+// Round lets every participant take its next step, with fresh caches and without faults. It says whether anything has happened.
+func (w *World) Round(p Planner) bool {
+	before := w.truth.steps
 	w.elapse()
 	for k := range w.wire {
 		w.step(w.deliver(k, false))
 	}
 	w.lookAround(0)
-	w.reconcile(0, p, noCrash)
+	acted := w.reconcile(0, p, noCrash)
 	w.tick()
 	w.step(true)
+	return acted || w.truth.steps > before+1
+}
+
+// Unreported is a broken promise: nothing serves and nothing happens, and no person is asked to do anything.
+const Unreported = "the cluster waits for a person, and does not report it"
+
+// idleMost is how many Rounds nothing may happen before that has to be reported: first starts wait for agents for that long.
+const idleMost = 70
+
+// watch is a Round without faults, after which the operator must report what it waits for.
+func (w *World) watch(p Planner) {
+	switch {
+	case w.Round(p), w.anyServes(), w.api.hibernate && w.api.status.hibernated():
+		w.truth.idle = 0
+		return
+	}
+	if w.truth.idle++; w.truth.idle > idleMost && !w.ops[0].blocked {
+		w.violate(Unreported)
+	}
 }
 
 // elapse lets every member take its next step, while the operators do nothing.
@@ -52,6 +72,7 @@ func (w *faults) calm(keep int) {
 	w.ops[1].clear()
 	for i := range w.places {
 		w.nodes[i].away, w.nodes[i].agent.blurred = false, false
+		w.nodes[i].full = w.nodes[i].full && i == keep
 		if i != keep {
 			w.release(i)
 		}
@@ -70,7 +91,7 @@ func (w *World) Converge(p Planner) (int, bool) {
 		if w.arrived() || w.truth.violation != "" {
 			return round, true
 		}
-		w.Round(p)
+		w.watch(p)
 		if round%10 == 9 {
 			w.help()
 		}

@@ -135,7 +135,7 @@ func (w *faults) swap(i int) bool {
 // loseStatus wipes the resource's status, as a restore from a manifest does.
 func (w *faults) loseStatus() bool {
 	// Every volume there ever was is looked at again.
-	w.api.status = status{version: w.api.status.version + 1, primary: none, lostAt: -1, size: int8(w.n)}
+	w.api.status = status{version: w.api.status.version + 1, primary: none, lostAt: never, size: int8(w.n)}
 	for ws := write(1); ws <= w.past.used; ws++ {
 		if e := &w.past.table[ws]; e.acked && !w.anyDiskHolds(ws) {
 			e.gone = true

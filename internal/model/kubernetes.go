@@ -26,8 +26,10 @@ func (s service) role(i int) role {
 type pod struct {
 	exists      bool
 	terminating bool
-	template    int8
-	uid         int16
+	// unplaced says that it has no host yet.
+	unplaced bool
+	template int8
+	uid      int16
 	// version is the resource version.
 	version int16
 }
@@ -80,14 +82,20 @@ func (w *platform) stepKubelet(i int) bool {
 		return false // a container is over when all its processes are
 	case !n.pod.exists && wanted:
 		w.uids++
-		n.pod = pod{exists: true, template: w.api.template, uid: w.uids}
-		n.agent.pair = w.api.certs.published // kubelet mounts what is published now
-		w.boot(i)
+		n.pod = pod{exists: true, unplaced: true, template: w.api.template, uid: w.uids}
+		if !n.full {
+			w.place(i)
+		}
 	case n.pod.exists && !wanted && !n.pod.terminating:
 		if asleep {
 			w.checkAsleep()
 		}
 		w.drain(i)
+	case n.pod.unplaced && !n.pod.terminating:
+		if n.full {
+			return false
+		}
+		w.place(i)
 	case n.pod.exists && n.pod.terminating && !n.agent.up:
 		w.podGone(i)
 	case n.pod.exists && !n.agent.up:
@@ -96,6 +104,15 @@ func (w *platform) stepKubelet(i int) bool {
 		return false
 	}
 	return true
+}
+
+// place gives a pod a host, and its claim a volume.
+func (w *platform) place(i int) {
+	n := &w.nodes[i]
+	n.pod.unplaced, n.vol.bound = false, true
+	n.pod.version++
+	n.agent.pair = w.api.certs.published // kubelet mounts what is published now
+	w.boot(i)
 }
 
 // drain deletes the pod gracefully.

@@ -5,7 +5,9 @@ type mood []Kind
 
 // moods differ in what goes wrong most. One distribution for all would spread every schedule
 // over all faults and reach none of the deep ones.
-var moods = [...]mood{anything, fineSteps, oldLeader, oldReports, network, disks, changes, certificates, switches, sizes, stuck, lateShell, alters, requests}
+var moods = [...]mood{anything, fineSteps, oldLeader, oldReports, network, disks, changes, certificates, switches, sizes, stuck,
+	lateShell, alters, requests,
+	clocks, places}
 
 var (
 	anything = newMood(nil)
@@ -24,7 +26,8 @@ var (
 		Round: 40, Elapse: 10, Partition: 14, Shatter: 6, Heal: 10, Write: 40, KillAgent: 5, Mute: 6, Unmute: 4, Tick: 8})
 	// disks: lost, old and foreign volumes, and users.
 	disks = newMood(map[Kind]int{
-		Round: 50, Wipe: 3, Save: 4, RollBack: 3, Swap: 3, Blur: 3, DamageBook: 2, LoseStatus: 3, KillAll: 6, MachineAway: 5, MachineBack: 4, Approve: 12, Write: 30})
+		Round: 50, Wipe: 3, Save: 4, RollBack: 3, Swap: 3, Blur: 3, DamageBook: 2, LoseStatus: 3, KillAll: 6, MachineAway: 5,
+		MachineBack: 4, Approve: 12, Write: 30, Minute: 14})
 	// changes of the spec.
 	changes = newMood(map[Kind]int{
 		Round: 60, Hibernate: 5, Configure: 8, Upgrade: 6, KillServer: 3, Drain: 3, CrashBeforeStatus: 6, CrashOperator: 4,
@@ -37,7 +40,7 @@ var (
 // stuck: members that answer and cannot act, while the others come, go and crash.
 var stuck = newMood(map[Kind]int{
 	Round: 90, Hang: 10, HangHard: 4, LookHangs: 4, Freeze: 4, Protect: 4, Thaw: 8, KillAll: 6, KillServer: 10, KillAgent: 6, Drain: 6, Write: 30, Approve: 20,
-	Mute: 4, Unmute: 4, DamageBook: 2, Wipe: 1, Swap: 0, RollBack: 0, Hibernate: 2, Scale: 2, Configure: 2})
+	Mute: 4, Unmute: 4, DamageBook: 2, Wipe: 1, Swap: 0, RollBack: 0, Hibernate: 2, Scale: 2, Configure: 2, Minute: 8})
 
 // alters: statements that change tables, cut off on some members or on all.
 var alters = newMood(map[Kind]int{
@@ -64,6 +67,18 @@ var requests = newMood(map[Kind]int{
 	Round: 60, Promote: 12, AskRestart: 10, KillServer: 6, KillAgent: 4, Drain: 4, Configure: 3, Scale: 3, Hibernate: 2, LookAround: 20, SeeStatus: 12, Hear: 20,
 	Reconcile: 40, Deliver: 20, Duplicate: 6, CrashBeforeStatus: 6, CrashBeforeActing: 4, CrashOperator: 4, LoseStatus: 1, Wipe: 0, Swap: 0, RollBack: 0, Blur: 0})
 
+// clocks: operators with clocks of their own take over from each other while nothing serves.
+var clocks = newMood(map[Kind]int{
+	Round: 40, SetClock: 20, Tick: 20, KillAll: 6, KillAgent: 6, KillServer: 10, MachineAway: 4, MachineBack: 4, LookAround: 30,
+	Reconcile: 60, Hear: 20,
+	SeeStatus: 12, CrashOperator: 8, Partition: 8, Heal: 8, Approve: 12, Hibernate: 4, Write: 20, Mute: 4, Unmute: 4})
+
+// places: new members and those that come back find no host.
+var places = newMood(map[Kind]int{
+	Round: 70, NoHost: 16, FindHost: 8, Scale: 16, Drain: 6, KillPod: 8, KillAll: 8, KillAgent: 4, Write: 30, Approve: 12,
+	Tick: 8, Wipe: 2, Hibernate: 3,
+	MachineAway: 4, MachineBack: 4, LookAround: 10, LoseStatus: 1})
+
 // arbiterMoods are for worlds with an arbitrator, beside the others.
 var arbiterMoods = [...]mood{
 	// servers that are stopped in good order and come back, and an arbitrator that is not always seen.
@@ -86,6 +101,7 @@ var weights = [kinds]int{
 	CrashBeforeActing: 1, CrashBeforeStatus: 2, CrashOperator: 2,
 	Wipe: 1, Save: 1, RollBack: 1, Swap: 1, Blur: 1, PurgeCache: 1, LoseStatus: 1, DamageBook: 1,
 	Hibernate: 2, Configure: 2, Upgrade: 1, SwitchTLS: 1, Scale: 2, Approve: 2, Repair: 1, SplitByHand: 0, Renew: 1, ReplaceCA: 1, CutAlter: 1, Promote: 1, AskRestart: 1,
+	NoHost: 1, FindHost: 2, SetClock: 1, Minute: 4,
 }
 
 // newMood is the usual weights with some of them changed.

@@ -23,7 +23,7 @@ type status struct {
 	size int8
 	// asked is the record of what people have asked for.
 	asked asked
-	// lostAt is the Tick at which the loss of the Primary component was recorded, -1 for never.
+	// lostAt is the Tick, by its clock, at which an operator recorded the loss of the Primary component.
 	lostAt int16
 }
 
@@ -51,6 +51,9 @@ type operator struct {
 	service service
 	// mute are the agents this operator cannot reach.
 	mute set
+	// skew is how far its clock is ahead, in Ticks.
+	skew int16
+	waits
 	// started says that its cache of the resource has been filled.
 	started bool
 	// blocked is the last decision's; advice is the approval its message asks for, deletes the pod (plus one) a user
@@ -63,9 +66,11 @@ type operator struct {
 type seenPod struct {
 	pod
 	ready bool
+	// bound says that the claim had a volume.
+	bound bool
 }
 
-func (o *operator) clear() { *o = operator{mute: o.mute} }
+func (o *operator) clear() { *o = operator{mute: o.mute, skew: o.skew, waits: newWaits} }
 
 // seeStatus brings the operator's cache of the resource up to date.
 func (w *controllers) seeStatus(k int) {
@@ -87,7 +92,7 @@ func (w *controllers) seeStatus(k int) {
 func (w *controllers) seePod(k, i int) {
 	o := &w.ops[k]
 	before := o.pods[i].uid
-	o.pods[i] = seenPod{w.nodes[i].pod, w.ready(i)}
+	o.pods[i] = seenPod{w.nodes[i].pod, w.ready(i), w.nodes[i].vol.bound}
 	if i == w.n {
 		o.deployment = w.api.deployment
 	}
@@ -96,6 +101,10 @@ func (w *controllers) seePod(k, i int) {
 	}
 	if o.pods[i].uid != before {
 		o.reports[i] = report{} // another pod is another agent
+		if i < w.n {
+			o.newPods |= 1 << i
+			o.since[i] = w.clock
+		}
 	}
 }
 
@@ -143,7 +152,9 @@ func (w *controllers) snapshot(o *operator) galera.Snapshot {
 	for i := range s.Members {
 		m, p := &s.Members[i], &o.pods[i]
 		m.Name, m.Ordinal, m.HeldData = names[i], i, st.held.has(i)
-		m.Pod = galera.Pod{Exists: p.exists, Terminating: p.terminating, Ready: p.ready, Outdated: p.exists && p.template != o.template}
+		m.Pod = galera.Pod{Exists: p.exists, Terminating: p.terminating, Ready: p.ready,
+			Outdated: p.exists && p.template != o.template, Waiting: p.unplaced}
+		m.Unplaced = p.unplaced && !p.bound
 		if p.exists {
 			m.Pod.Role = roles[o.service.role(i)]
 		}
@@ -156,7 +167,7 @@ func (w *controllers) snapshot(o *operator) galera.Snapshot {
 		}
 	}
 	st.asked.show(&s, o)
-	w.seeLoss(&s, st)
+	w.seeWaits(&s, o)
 	if w.arbitrated() {
 		s.Arbitrator = w.seenArbitrator(o, &s)
 	}
@@ -206,9 +217,13 @@ func (w *controllers) reconcile(k int, planner Planner, at crashPoint) bool {
 		return false
 	}
 	published := w.publish(o)
+	w.noticePlaced(k)
 	s := w.snapshot(o)
 	d := planner(s)
 	o.blocked, o.advice, o.deletes = d.Blocked, w.advice(o, d), podToDelete(d)
+	if o.hasty(w.clock, o.advice.without, &s) {
+		w.violate(Hasty)
+	}
 	w.checkLoss(o, &s)
 	w.checkDecision(s, d)
 	if at == crashBeforeActing {
@@ -335,8 +350,5 @@ func (w *controllers) observed(st *status, o *operator, s galera.Snapshot) {
 	}
 	st.asked.follow(o, s)
 	st.held &= 1<<st.size - 1 // only members are remembered
-	st.lostAt = -1
-	if !s.NoPrimarySince.IsZero() {
-		st.lostAt = tickOf(s.NoPrimarySince)
-	}
+	st.lostAt = tickOf(s.NoPrimarySince)
 }

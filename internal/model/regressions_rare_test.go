@@ -9,12 +9,14 @@ var rareRegressions = []regression{
 		}}},
 	{"an approval that is still there, and an old volume in the place of the only one that has gone on", trustsForever,
 		Schedule{Members: 4, Hears: true, Stays: true, Events: []Event{
-			{MachineAway, 0, 0}, {Round, 0, 0}, {DamageBook, 2, 0}, {KillAll, 0, 0}, {Drain, 3, 0}, {Round, 0, 0}, {Approve, 0, 0}, {Round, 0, 0},
+			{MachineAway, 0, 0}, {Round, 0, 0}, {DamageBook, 2, 0}, {KillAll, 0, 0}, {Drain, 3, 0}, {Round, 0, 0}, {Minute, 0,
+				0}, {Reconcile, 0, 0}, {Approve, 0, 0}, {Round, 0, 0},
 			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Write, 3, 0}, {Swap, 3, 0}, {MachineAway, 1, 0},
 		}}},
 	{"an approval of a volume that was swapped since, and a lost status", trustsAnyPosition,
 		Schedule{Members: 2, Eager: true, Hears: true, Stays: true, Events: []Event{
-			{Blur, 1, 0}, {Round, 0, 0}, {Approve, 0, 0}, {LoseStatus, 0, 0}, {Swap, 0, 0}, {Round, 0, 0},
+			{Blur, 1, 0}, {Round, 0, 0}, {Minute, 0, 0}, {Reconcile, 0, 0}, {Approve, 0, 0}, {LoseStatus, 0, 0}, {Swap, 0, 0},
+			{Round, 0, 0},
 		}}},
 	{"two members are away, and the one that is there was not among the last", rebuildsBlind,
 		Schedule{Members: 3, Stays: true, Events: []Event{

@@ -17,12 +17,14 @@ var stuckRegressions = []regression{
 	{"one alone in a Primary component hangs, and goes on beside another one", leavesHung,
 		Schedule{Members: 3, Events: []Event{
 			{Drain, 0, 0}, {Round, 0, 0}, {Hang, 1, 0}, {Drain, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
-			{Hang, 2, 0}, {Round, 0, 0}, {Round, 0, 0}, {Approve, 0, 0}, {Reconcile, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Hang, 2, 0}, {Round, 0, 0}, {Round, 0, 0}, {Minute, 0, 0}, {Reconcile, 0, 0}, {Approve, 0, 0}, {Reconcile, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0},
 		}}},
 	{"a server that is to be ended first, and its agent goes silent", endsUnseen,
 		Schedule{Members: 3, Events: []Event{
 			{Drain, 2, 0}, {Round, 0, 0}, {Drain, 1, 0}, {Drain, 0, 0}, {Elapse, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
-			{Round, 0, 0}, {Hang, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {Approve, 0, 0}, {Round, 0, 0}, {Mute, 0, 1}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Hang, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {Minute, 0, 0}, {Reconcile, 0, 0}, {Approve, 0, 0},
+			{Round, 0, 0}, {Mute, 0, 1}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
 		}}},
 	{"a killed server that does not end is told of the operation in vain", tellsWhoCannotWrite,
 		Schedule{Members: 2, Hears: true, Stays: true, Events: []Event{{Freeze, 0, 0}, {Drain, 0, 0}, {Round, 0, 0}}}},
@@ -31,7 +33,8 @@ var stuckRegressions = []regression{
 	{"who was to start the cluster is frozen in the middle of it", nil,
 		Schedule{Members: 4, Fresh: true, Hears: true, Stays: true, Events: []Event{
 			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {KillAll, 0, 0}, {Mute, 0, 2}, {Round, 0, 0},
-			{Approve, 0, 0}, {Round, 0, 0}, {Mute, 0, 1}, {Freeze, 0, 0}, {Round, 0, 0}, {Thaw, 0, 0}, {Approve, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Minute, 0, 0}, {Reconcile, 0, 0}, {Approve, 0, 0}, {Round, 0, 0}, {Mute, 0, 1}, {Freeze, 0, 0}, {Round, 0, 0},
+			{Thaw, 0, 0}, {Minute, 0, 0}, {Reconcile, 0, 0}, {Approve, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
 			{Round, 0, 0}, {Round, 0, 0}, {Freeze, 3, 0},
 		}}},
 	{"a leaver is down already, and another member is examined for ever", leaverStaysAway,
@@ -45,7 +48,8 @@ var stuckRegressions = []regression{
 		}}},
 	{"an order that is over and whose end cannot be recorded makes the others refuse for ever", nil,
 		Schedule{Members: 3, Hears: true, Stays: true, Events: []Event{
-			{Blur, 1, 0}, {MachineAway, 0, 0}, {Round, 0, 0}, {Approve, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Blur, 1, 0}, {MachineAway, 0, 0}, {Round, 0, 0}, {Minute, 0, 0}, {Reconcile, 0, 0}, {Approve, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
 			{Protect, 2, 0}, {Freeze, 2, 0},
 		}}},
 	{"a killed server that does not end presents no certificate", nil,
@@ -55,7 +59,8 @@ var stuckRegressions = []regression{
 		}}},
 	{"a killed server that does not end is in the middle of making the cluster Primary, and is given up", nil,
 		Schedule{Members: 4, Eager: true, Arbiter: true, Hears: true, Stays: true, Events: []Event{
-			{DamageBook, 3, 0}, {Hang, 0, 0}, {Protect, 2, 0}, {Partition, 3, 0}, {Round, 0, 0}, {Approve, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{DamageBook, 3, 0}, {Hang, 0, 0}, {Protect, 2, 0}, {Partition, 3, 0}, {Round, 0, 0}, {Minute, 0, 0}, {Reconcile, 0,
+				0}, {Approve, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
 			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {HangHard, 1, 0}, {KillServer, 1, 0},
 		}}},
 	{"a running node that is beyond the latest line is given up", nil,
@@ -65,7 +70,8 @@ var stuckRegressions = []regression{
 		}}},
 	{"a Stop of a hung node whose data are then looked at without an end", nil,
 		Schedule{Members: 5, Eager: true, Hears: true, Stays: true, Events: []Event{
-			{KillPod, 1, 0}, {HangHard, 2, 0}, {KillServer, 3, 0}, {Hang, 0, 0}, {Protect, 4, 0}, {Round, 0, 0}, {LookHangs, 0, 0}, {Approve, 0, 0},
+			{KillPod, 1, 0}, {HangHard, 2, 0}, {KillServer, 3, 0}, {Hang, 0, 0}, {Protect, 4, 0}, {Round, 0, 0}, {LookHangs, 0,
+				0}, {Minute, 0, 0}, {Reconcile, 0, 0}, {Approve, 0, 0},
 			{Round, 0, 0}, {Round, 0, 0},
 		}}},
 }

@@ -22,8 +22,8 @@ type Schedule struct {
 	Careless bool
 	// Unmarked: who goes on from marked data does not tell the others.
 	Unmarked bool
-	// Miscounts: operators count the time without a Primary component through one of a minority.
-	Miscounts bool
+	// Miscounts is how operators count the time without a Primary component.
+	Miscounts counting
 	// Hears: an agent that is to make its member Primary hears of the others. Otherwise its look at them hears nothing.
 	Hears bool
 	// Stays: before all is calm, one member that cannot act stays as it is, and the rest has to go on.
@@ -98,7 +98,7 @@ func (r *Result) wake(w *World, p Planner) {
 func (e Event) plain(members, places int) Event {
 	n, all := uint8(members), uint8(places)
 	switch e.Kind {
-	case Round, Elapse, Tick, KillAll, Shatter, Heal, LoseStatus, Hibernate, Configure, Upgrade, Approve, Renew:
+	case Round, Elapse, Tick, Minute, KillAll, Shatter, Heal, LoseStatus, Hibernate, Configure, Upgrade, Approve, Renew:
 		return Event{Kind: e.Kind}
 	case Deliver, Duplicate, DropMessage:
 		return Event{e.Kind, e.A % maxMessages, 0}
@@ -106,6 +106,8 @@ func (e Event) plain(members, places int) Event {
 		return Event{e.Kind, e.A % authorities, 0}
 	case SeeStatus, SeeSecrets, LookAround, Reconcile, Unmute, CrashBeforeActing, CrashBeforeStatus, CrashOperator:
 		return Event{e.Kind, e.A % operators, 0}
+	case SetClock:
+		return Event{e.Kind, e.A % operators, e.B % 3}
 	case SeePod, Hear, Mute, NotHear:
 		return Event{e.Kind, e.A % operators, e.B % all}
 	case SwitchTLS:

@@ -143,10 +143,10 @@ func numbers(list []string) (out set) {
 	return out
 }
 
-// stuckMember is a member whose agent answers and which cannot act, -1 when there is none.
+// stuckMember is a member whose agent answers and which cannot act, or that has no host; -1 when there is none.
 func (w *cluster) stuckMember() int {
 	for i := range w.size() {
-		if n := &w.nodes[i]; (n.trouble != fit || n.srv.hung) && n.agent.up {
+		if n := &w.nodes[i]; (n.trouble != fit || n.srv.hung) && n.agent.up || n.full && n.pod.unplaced {
 			return i
 		}
 	}
@@ -163,13 +163,13 @@ func (w *World) goOn(p Planner) {
 	w.calm(keep)
 	without := w.truth.reached&ReachedApproval == 0
 	for round := range maxRounds {
-		if w.truth.violation != "" || !w.nodes[keep].agent.up || w.goesOn(keep) {
+		if w.truth.violation != "" || !w.nodes[keep].agent.up && !w.nodes[keep].pod.unplaced || w.goesOn(keep) {
 			if without && w.truth.reached&ReachedApproval != 0 && w.truth.violation == "" {
 				w.truth.reached |= ReachedWithoutStuck
 			}
 			return
 		}
-		w.Round(p)
+		w.watch(p)
 		if round%10 == 9 {
 			w.help()
 		}

@@ -35,7 +35,8 @@ func (w *World) tell(b *strings.Builder, what string, p Planner) {
 	fmt.Fprintf(b, "--- %s\n%s", what, w)
 	for k := range w.ops {
 		if w.ops[k].started {
-			d := p(w.snapshot(&w.ops[k]))
+			o := w.ops[k] // a Snapshot moves its clocks
+			d := p(w.snapshot(&o))
 			fmt.Fprintf(b, "  operator %d: next %+v %s: %s\n", k, d.Action, d.Reason, d.Message)
 		}
 	}
@@ -56,6 +57,8 @@ func (w *World) String() string {
 		switch {
 		case n.away:
 			b.WriteString(" [machine away]")
+		case n.pod.unplaced:
+			b.WriteString(" [no host]")
 		case !n.pod.exists:
 			b.WriteString(" [no pod]")
 		case !n.agent.up:

@@ -18,8 +18,10 @@ var dataStates = [...]galera.DataState{galera.DataEmpty, galera.DataPresent, gal
 // volume is what survives a pod: the data and the agent's order book.
 type volume struct {
 	used bool // saved volumes: there is one
-	data dataState
-	head write
+	// bound says that there is a volume at all: a claim gets it with the first host of its pod.
+	bound bool
+	data  dataState
+	head  write
 	// safe is grastate's safe_to_bootstrap.
 	safe bool
 	// marked says that Galera has marked the data, half that they hold a part of a statement beyond head.

@@ -99,7 +99,7 @@ type controllers struct {
 	// publisher is one of publishers.
 	publisher int8
 	// miscounts: see Schedule.
-	miscounts bool
+	miscounts counting
 }
 
 // faults breaks disks and networks, and does what users do. It keeps nothing: the damage is in the layers below.
@@ -114,8 +114,8 @@ type node struct {
 	pod   pod
 	agent agent
 	srv   server
-	// away says that the machine is gone: no pod runs here until it is back.
-	away bool
+	// away says that the machine is gone: no pod runs here until it is back. full says that there is no host for a new pod.
+	away, full bool
 	// trouble is the fault of the member's storage.
 	trouble trouble
 }
@@ -138,7 +138,20 @@ type truth struct {
 	steps   int32
 	// servedAt is the Tick at which an operator with the last status has seen a Primary component last.
 	servedAt int16
+	// idle counts the Rounds in which nothing has happened though nothing serves.
+	idle int16
 }
+
+// counting is a way to count the time without a Primary component: the shipped one, or one with a bug.
+type counting int8
+
+const (
+	counts counting = iota
+	// countsMajority goes on through a Primary component of a minority.
+	countsMajority
+	// countsRecorded takes over what another process has recorded, by another clock.
+	countsRecorded
+)
 
 type formedBy struct {
 	epoch  int64
@@ -157,7 +170,7 @@ func New(n int, eager, arbiter bool) World {
 	w.api.status.primary = none
 	w.api.status.size = int8(n)
 	w.admits(n)
-	w.api.status.lostAt = -1
+	w.api.status.lostAt = never
 	w.api.issue(0)
 	w.api.certs.published = w.api.certs.issued
 	for i := range operators {

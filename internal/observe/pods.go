@@ -161,3 +161,10 @@ func Failing(p *corev1.Pod, now time.Time) *corev1.ContainerStatus {
 	}
 	return nil
 }
+
+// unplaced returns whether a member never ran, by Kubernetes: its pod is there and has no host, its claim is there and has no volume.
+func unplaced(f Facts, ordinal int) bool {
+	p, claim := f.Pods[resources.PodName(f.Cluster, ordinal)], f.Claims[resources.ClaimName(f.Cluster, ordinal)]
+	return p != nil && p.Spec.NodeName == "" && claim != nil && claim.DeletionTimestamp == nil &&
+		claim.Status.Phase == corev1.ClaimPending && claim.Spec.VolumeName == ""
+}

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -130,6 +131,33 @@ func TestUnsettled(t *testing.T) {
 		}
 		if failing := Failing(tc.pod, podNow); (failing != nil) != tc.failing {
 			t.Errorf("%s: failing %v", name, failing)
+		}
+	}
+}
+
+func TestUnplaced(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*corev1.Pod, *corev1.PersistentVolumeClaim)
+		want   bool
+	}{
+		"no host, no volume":     {func(*corev1.Pod, *corev1.PersistentVolumeClaim) {}, true},
+		"it has a host":          {func(p *corev1.Pod, _ *corev1.PersistentVolumeClaim) { p.Spec.NodeName = "a" }, false},
+		"its claim has a volume": {func(_ *corev1.Pod, c *corev1.PersistentVolumeClaim) { c.Spec.VolumeName = "v" }, false},
+		"its claim was bound": {func(_ *corev1.Pod,
+			c *corev1.PersistentVolumeClaim) {
+			c.Status.Phase = corev1.ClaimLost
+		}, false},
+		"its claim is another cluster": {func(_ *corev1.Pod, c *corev1.PersistentVolumeClaim) { c.Name = "data-other-0" }, false},
+		"its pod is not there":         {func(p *corev1.Pod, _ *corev1.PersistentVolumeClaim) { p.Name = "other-0" }, false},
+	} {
+		p, c := &corev1.Pod{}, &corev1.PersistentVolumeClaim{}
+		p.Name, c.Name, c.Status.Phase = "shop-0", "data-shop-0", corev1.ClaimPending
+		tc.change(p, c)
+		f := Facts{Cluster: &v1alpha1.GaleraCluster{}, Pods: map[string]*corev1.Pod{p.Name: p},
+			Claims: map[string]*corev1.PersistentVolumeClaim{c.Name: c}}
+		f.Cluster.Name = "shop"
+		if got := member(f, nil, 0, podNow); got.Unplaced != tc.want {
+			t.Errorf("%s: unplaced %v", name, got.Unplaced)
 		}
 	}
 }

@@ -35,7 +35,6 @@ func Snapshot(f Facts, seen map[string]Seen, config agentapi.NodeConfig, now tim
 	for i := range Size(f) {
 		s.Members = append(s.Members, member(f, seen, i, now))
 	}
-	s.SeeLoss(recordedLoss(c), now)
 	arbitration(&s, f, seen, now)
 	observeEncryption(&s, f, seen, config, now)
 	return s
@@ -65,6 +64,7 @@ func member(f Facts, seen map[string]Seen, ordinal int, now time.Time) galera.Me
 		m.Pod.Role = Role(f, name)
 		m.Pod.Cordoned = f.Cordoned[p.Spec.NodeName]
 	}
+	m.Unplaced = unplaced(f, ordinal)
 	s, ok := seen[name]
 	if !ok || !s.Live {
 		return m

@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -22,7 +23,7 @@ func TestTrust(t *testing.T) {
 		return galera.Member{Name: name, Known: true, HeldData: true, Pod: galera.Pod{Exists: true}, Phase: galera.PhaseWaiting, Data: galera.DataPresent,
 			Position: galera.Position{UUID: uuid, Seqno: seqno}}
 	}
-	silent := galera.Member{Name: "shop-0", HeldData: true, Pod: galera.Pod{Exists: true}}
+	silent := galera.Member{Name: "shop-0", HeldData: true, SilentFor: time.Hour, Pod: galera.Pod{Exists: true}}
 	hung := down("shop-0", 11)
 	hung.Phase, hung.CannotAct = galera.PhaseRunning, galera.Hung
 	unable := down("shop-0", 14)
@@ -96,8 +97,10 @@ func TestNoPrimary(t *testing.T) {
 		f := Facts{Cluster: &v1alpha1.GaleraCluster{}}
 		f.Cluster.Name, f.Cluster.Status.Replicas, f.Cluster.Status.NoPrimarySince = "shop", 3, tc.recorded
 		f.Cluster.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionQuorumHealthy, Status: metav1.ConditionFalse, LastTransitionTime: *ago(time.Hour)}}
-		if s := Snapshot(f, map[string]Seen{"shop-0": tc.seen}, agentapi.NodeConfig{}, now); s.NoPrimaryFor != tc.want {
-			t.Errorf("%s: %s without a Primary component, want %s", name, s.NoPrimaryFor, tc.want)
+		s := Snapshot(f, map[string]Seen{"shop-0": tc.seen}, agentapi.NodeConfig{}, now)
+		new(Waits).See(types.NamespacedName{}, &s, f, now)
+		if got := now.Sub(s.NoPrimarySince); s.NoPrimaryFor != 0 || got != tc.want && !s.NoPrimarySince.IsZero() {
+			t.Errorf("%s: %s without a Primary component, want %s", name, got, tc.want)
 		}
 	}
 }

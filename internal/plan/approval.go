@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -73,9 +74,12 @@ func explain(s galera.Snapshot, v verdict, best galera.Member, ok bool) (Decisio
 		}
 	}
 	text = "no Primary component, and a member that may hold later writes is missing: " + text + "known positions: " + positions(s)
+	if early := unheard(s, v, hearTime); len(early) > 0 {
+		return wait(reason, text+". Waiting for the "+agents(early)+", which may be starting")
+	}
 	if !ok {
 		text += ". No other member has data to start from: bring the missing members back, or restore a backup into a new cluster"
-		return Decision{Reason: reason, Message: text, Blocked: reason != ReasonWaitingForMembers}, true
+		return Decision{Reason: reason, Message: text, Blocked: true}, true
 	}
 	ends := ""
 	if v.running(s) {
@@ -86,7 +90,41 @@ func explain(s galera.Snapshot, v verdict, best galera.Member, ok bool) (Decisio
 	}
 	text += ". Bring the missing members back; or, if they are gone for good and certainly not running, accept " +
 		"the loss of the writes that only they hold" + ends
-	return Decision{Reason: reason, Message: text, Blocked: reason != ReasonWaitingForMembers, Approval: approvalFor(s, v, best)}, true
+	return Decision{Reason: reason, Message: text, Blocked: true, Approval: approvalFor(s, v, best)}, true
+}
+
+// hearTime is how long an agent may take to answer, while there is no Primary component, before a person is asked to act; startTime is
+// the same for a first start, which may pull images, and after a loss of the status.
+const (
+	hearTime  = time.Minute
+	startTime = 10 * time.Minute
+)
+
+// unheard are the silent members that have not had their time to answer: no person is asked to give them up.
+func unheard(s galera.Snapshot, v verdict, limit time.Duration) (early []string) {
+	for _, name := range v.silent {
+		if m, _ := s.Member(name); m.SilentFor < limit {
+			early = append(early, name)
+		}
+	}
+	return early
+}
+
+func agents(names []string) string {
+	if len(names) == 1 {
+		return "agent of " + names[0]
+	}
+	return "agents of " + list(names)
+}
+
+// waitForAgents waits for silent members without which nothing can be decided: after their time to answer a person is needed.
+func waitForAgents(s galera.Snapshot, v verdict) (Decision, bool) {
+	if len(unheard(s, v, startTime)) > 0 {
+		return wait(ReasonWaitingForMembers, "waiting for the "+agents(v.silent))
+	}
+	return blocked(ReasonWaitingForMembers,
+		"waiting for the "+agents(v.silent)+": look why the pods do not run, or why the operator cannot connect to their "+
+			"port 8443. If a volume is gone for good, delete its claim and its pod")
 }
 
 // approvalFor permits to start at best without the missing members. It is valid for this situation only.
@@ -113,6 +151,8 @@ func positions(s galera.Snapshot) string {
 		}
 		b.WriteString(m.Name + " ")
 		switch {
+		case neverRan(s, m):
+			b.WriteString("never started")
 		case !m.Known:
 			b.WriteString("silent")
 		case m.Data == galera.DataPresent:

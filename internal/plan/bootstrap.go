@@ -70,7 +70,7 @@ func chooseAgain(s galera.Snapshot, op galera.Operation, m galera.Member) (Decis
 	best, ok := v.best(s)
 	switch {
 	case op.Type == galera.OpFirstStart && len(v.silent) > 0:
-		return wait(ReasonWaitingForMembers, "waiting for the agents of "+list(v.silent))
+		return waitForAgents(s, v)
 	case op.Type == galera.OpFirstStart && !neverStarted(s, v):
 		return abandon(ReasonRecovering, "a member holds, or held, data: nothing is initialised")
 	case op.Type == galera.OpFirstStart:

@@ -47,7 +47,7 @@ func TestContinueRecover(t *testing.T) {
 		{name: "a running one without quorum is stopped", s: crashed(db(0, nonPrimary(8, "db-0"))),
 			action: send("db-0", "recover-5", 5, OrderStop, none, "stop")},
 		{name: "one is stopping", s: crashed(db(0, phase(galera.PhaseStopping))), reason: ReasonWaitingForMembers},
-		{name: "one is silent again", s: crashed(db(0, silent)), reason: ReasonWaitingForMembers, says: `"epoch":5`},
+		{name: "one is silent again", s: crashed(db(0, silent)), reason: ReasonWaitingForMembers, blocked: true, says: `"epoch":5`},
 		{name: "one is silent, approved", s: crashed(db(0, silent), db(2, knows(5)), trust("db-1", at(9), 5, "db-0")),
 			action: giving(send("db-1", "recover-5", 5, OrderBootstrap, at(9), "bootstrap"), "db-0")},
 		{name: "one cannot read its order book", s: crashed(db(0, damaged(7))), reason: ReasonOrderBook, blocked: true,
@@ -85,7 +85,7 @@ func TestContinueRebuildQuorum(t *testing.T) {
 		{name: "the order", s: lost(db(0, knows(5)), db(2, knows(5))), action: send("db-1", "rebuildquorum-5", 5, OrderRebuildQuorum, at(9), "rebuildquorum")},
 		{name: "one that is apart is stopped", s: lost(db(2, nonPrimary(9, "db-2")), db(1, nonPrimary(9, "db-1"))),
 			action: send("db-2", "rebuildquorum-5", 5, OrderStop, none, "stop")},
-		{name: "one is silent", s: lost(db(0, silent)), reason: ReasonWaitingForMembers},
+		{name: "one is silent", s: lost(db(0, silent)), reason: ReasonWaitingForMembers, blocked: true},
 	})
 	gaveUp(t, lost(db(1, down(9)), db(2, down(8))), "it went down")
 	gaveUp(t, lost(db(0, down(11))), "the stopped one turned out to be ahead")

@@ -147,9 +147,18 @@ func foreign(seqno int64) is {
 }
 
 func silent(m *galera.Member) {
-	*m = galera.Member{Name: m.Name, Ordinal: m.Ordinal, HeldData: m.HeldData, Pod: m.Pod}
+	*m = galera.Member{Name: m.Name, Ordinal: m.Ordinal, HeldData: m.HeldData, Pod: m.Pod, SilentFor: hearTime}
 	m.Pod.Ready = false
 }
+
+// unplaced never had a host, nor a volume.
+func unplaced(m *galera.Member) {
+	silent(m)
+	m.Unplaced, m.HeldData, m.Pod.Waiting = true, false, true
+}
+
+// starting does not answer, and has not had its time to.
+func starting(m *galera.Member) { silent(m); m.SilentFor = hearTime - time.Second }
 
 func safe(m *galera.Member)        { m.SafeToBootstrap = true }
 func outdatedPod(m *galera.Member) { m.Pod.Outdated = true }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -65,15 +66,19 @@ func continueHibernate(s galera.Snapshot, op galera.Operation) (Decision, bool) 
 
 // completeHibernate completes the hibernation when all nodes that accept a Stop have stopped. One node that cannot be told may be
 // left: its server ends with its pod, and no other node runs meanwhile with which, or without which, it could serve. With two such
-// nodes, either could serve with or without the other.
+// nodes, either could serve with or without the other. A server that was killed runs no further instruction, though its process stays.
 func completeHibernate(untold []galera.Member) (Decision, bool) {
+	mayServe := slices.DeleteFunc(slices.Clone(untold), func(m galera.Member) bool { return m.CannotAct == galera.Killed })
 	switch {
 	case len(untold) == 0:
 		return complete("all nodes are stopped")
 	case len(untold) == 1:
 		return complete("all nodes are stopped but " + untold[0].Name + ", which ends with its pod" + but(untold[0]))
+	case len(mayServe) < 2:
+		return complete("all nodes are stopped but " + list(names(untold)) + ", which end with their pods")
 	}
-	return wait(ReasonHibernating, "all other nodes are stopped; waiting for "+list(names(untold))+", which cannot be told to stop: at most one such node may be left. "+untold[0].Name+" "+trouble(untold[0]))
+	return blocked(ReasonHibernating, fmt.Sprintf("all other nodes are stopped; waiting for %s, which cannot be told to stop: "+
+		"at most one such node may be left. %s %s", list(names(mayServe)), mayServe[0].Name, trouble(mayServe[0])))
 }
 
 // nextToStop is the highest ordinal that is the primary neither by its role nor by the record; then one that is not by its

@@ -31,6 +31,9 @@ func TestHibernate(t *testing.T) {
 		{name: "a pod is missing: not complete", s: stopping(all(ended), db(2, noPod)), reason: ReasonHibernating, says: "waiting for the pods db-2"},
 		{name: "stopped by an earlier hibernation", s: stopping(all(stopped(10)), db(2, ended)), action: send("db-1", "hibernate-5", 5, OrderStop, none, "stop")},
 		{name: "complete", s: stopping(all(ended)), action: Complete{Message: "all nodes are stopped"}},
+		{name: "two were killed, and their processes stay: nothing of them can serve", s: stopping(db(0, ended), db(1, undead),
+			db(2, undead)),
+			action: Complete{Message: "all nodes are stopped but db-1 and db-2, which end with their pods"}},
 		{name: "rests", s: shop(hibernated, all(noPod), func(s *galera.Snapshot) { s.Hibernated = true }), reason: ReasonHibernated},
 		{name: "wakes up", s: shop(all(stopped(10)), db(0, safe), func(s *galera.Snapshot) { s.Hibernated = true }), action: recoverBy("db-0", 10, 5)},
 	})

@@ -88,6 +88,8 @@ func sortMembers(s galera.Snapshot) verdict {
 	var v verdict
 	for _, m := range s.Members {
 		switch {
+		case neverRan(s, m):
+			v.empty++
 		case !m.Known:
 			v.silent = append(v.silent, m.Name)
 		case m.BookDamaged:
@@ -149,6 +151,12 @@ func (v *verdict) separateDiffering(s galera.Snapshot) {
 			v.differing = append(v.differing, m.Name)
 		}
 	}
+}
+
+// neverRan returns whether a member has no data because it was never started: it is to be added to a cluster with a history, and found
+// no host yet. One that was seen with data once has lost its volume.
+func neverRan(s galera.Snapshot, m galera.Member) bool {
+	return !m.Known && m.Unplaced && !m.HeldData && s.ClusterUUID != ""
 }
 
 func withoutQuorum(m galera.Member) bool {
@@ -230,7 +238,7 @@ func ahead(a, b galera.Member) bool {
 // cluster: all data must be of one history.
 func adoptHistory(s galera.Snapshot, v verdict) (Decision, bool) {
 	if len(v.silent) > 0 {
-		return wait(ReasonWaitingForMembers, "waiting for the agents of "+list(v.silent))
+		return waitForAgents(s, v)
 	}
 	uuid := ""
 	for _, m := range s.Members {

@@ -5,7 +5,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -19,10 +18,9 @@ import (
 )
 
 // asksFor is a cluster without a Primary component whose start waits for an approval.
-func asksFor(in *Input, blocked bool, without time.Duration) {
+func asksFor(in *Input, blocked bool) {
 	in.Facts.Cluster.Name, in.Facts.Cluster.Namespace = "n", "demo"
 	away(in, 0, 1, 2)
-	in.Snapshot.NoPrimaryFor = without
 	in.Decision = plan.Decision{Reason: plan.ReasonWaitingForMembers, Blocked: blocked, Message: "no Primary " +
 		"component; n-2 do not answer. Bring it back",
 		Approval: &galera.Approval{Member: "n-0", Position: galera.Position{UUID: uuid, Seqno: 8}, Epoch: 5,
@@ -33,7 +31,7 @@ func asksFor(in *Input, blocked bool, without time.Duration) {
 // and the other conditions refer to Stalled.
 func TestRequiredActions(t *testing.T) {
 	in := healthy()
-	asksFor(&in, false, silentGrace)
+	asksFor(&in, true)
 	s := v1alpha1.GaleraClusterStatus{}
 	Update(&s, in)
 	if len(s.RequiredActions) != 1 || s.RequiredActions[0].Approval == nil {
@@ -56,7 +54,7 @@ func TestRequiredActions(t *testing.T) {
 			t.Errorf("%s: %s", c.Type, c.Message)
 		}
 	}
-	in.Snapshot.NoPrimaryFor = silentGrace - time.Second
+	in.Decision.Blocked = false
 	Update(&s, in)
 	if len(s.RequiredActions) != 0 || meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionStalled) {
 		t.Errorf("before the agents have had their time: %+v", s.RequiredActions)

@@ -3,7 +3,6 @@ package status
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -186,14 +185,9 @@ func configuration(in Input) *validate.Problem {
 	return nil
 }
 
-// silentGrace is how long a cluster without a Primary component waits for agents that do not answer, before a person is
-// asked.
-const silentGrace = 2 * time.Minute
-
-// decision reports a planner's decision that requires manual action: one that asks for an approval does, as soon as the
-// time for the agents to answer is over.
+// decision reports a planner's decision that requires manual action.
 func decision(in Input) *validate.Problem {
-	if !in.Decision.Blocked && (in.Decision.Approval == nil || in.Snapshot.NoPrimaryFor < silentGrace) {
+	if !in.Decision.Blocked {
 		return nil
 	}
 	d, c := in.Decision, in.cluster()

@@ -250,7 +250,7 @@ func TestRecovery(t *testing.T) {
 	w.Eventually(w.condition("QuorumHealthy")).Should(Equal("False WaitingForMembers"))
 	w.Expect(w.status().NoPrimarySince).NotTo(BeNil())
 	w.Expect(w.message("QuorumHealthy")).To(ContainSubstring("known positions: shop-0 " + history + ":10, shop-1 " +
-		"" + history + ":12, shop-2 silent"))
+		"" + history + ":12, shop-2 silent. Waiting for the agent of shop-2"))
 	w.Expect(w.status().RequiredActions).To(BeEmpty(), "a silent agent has its time before a person is asked")
 	w.Consistently(w.agents.bootstraps, time.Second).Should(HaveLen(1), "nothing is bootstrapped while a member is unknown")
 

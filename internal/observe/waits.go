@@ -1,0 +1,56 @@
+package observe
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+// Waits remembers since when this process waits for what it does not see: a Primary component, and the answers of agents. Safe for
+// concurrent use; the zero value is ready.
+type Waits struct {
+	mu       sync.Mutex
+	clusters map[types.NamespacedName]waits
+}
+
+type waits struct {
+	lost   galera.Loss
+	silent map[string]silence // by member
+}
+
+type silence struct {
+	since time.Time
+	pod   types.UID // "" without one
+}
+
+// See adds to a Snapshot how long this process has waited.
+func (w *Waits) See(key types.NamespacedName, s *galera.Snapshot, f Facts, now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last, next := w.clusters[key], waits{silent: map[string]silence{}}
+	next.lost = s.SeeLoss(recordedLoss(f.Cluster), last.lost, now)
+	for i, m := range s.Members {
+		var pod types.UID
+		if p := f.Pods[m.Name]; p != nil {
+			pod = p.UID
+		}
+		before := last.silent[m.Name]
+		if since := s.SeeSilence(i, before.since, before.pod == pod, now); !since.IsZero() {
+			next.silent[m.Name] = silence{since, pod}
+		}
+	}
+	if w.clusters == nil {
+		w.clusters = map[types.NamespacedName]waits{}
+	}
+	w.clusters[key] = next
+}
+
+// Forget releases what is kept for a cluster that is gone.
+func (w *Waits) Forget(key types.NamespacedName) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.clusters, key)
+}
