@@ -104,7 +104,7 @@ func (a *agent) judgeServer() {
 // firstServed is called once per run, when the member serves.
 func (a *agent) firstServed() {
 	a.run.Served = true
-	a.run.Attempts.Serve()
+	a.run.Attempts.Serve(time.Now())
 	a.Logger.Info("serving", "uuid", a.run.Status.ClusterUUID, "size", a.run.Status.Size,
 		"took", time.Since(a.run.Proc.StartedAt).Round(time.Millisecond).String())
 	a.group.Watch(a.run.Served)

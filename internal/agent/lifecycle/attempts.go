@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -10,6 +11,9 @@ import (
 type Attempts struct {
 	// Failed counts the failed ones in a row.
 	Failed int
+	// Crashed counts the servers in a row that ended, or hung, soon after they had begun to serve; ServedAt is when the last one began.
+	Crashed  int
+	ServedAt time.Time
 	// Failure is why mariadbd is down, or was; nil since it served. Sticky is one that only an order lifts.
 	Failure, Sticky *agentapi.Failure
 	// Restarts counts the runs that ended without having been asked to, since the agent started.
@@ -41,18 +45,30 @@ func (a *Attempts) FailTransfer(f *agentapi.Failure, donor string, now time.Time
 	a.RetryAt = now.Add(TransferBackoff(a.Failed))
 }
 
-// Crash records the end of a server that had served, or that hung.
+// Crash records the end of a server that had served, or that hung. The next attempt waits longer every time, as each is two changes of
+// the group's membership and perhaps a full transfer, unless the server had served for a while.
 func (a *Attempts) Crash(f *agentapi.Failure, now time.Time) {
+	if now.Sub(a.ServedAt) >= servedLong {
+		a.Crashed = 0
+	}
+	a.Crashed++
+	wait := CrashBackoff(a.Crashed)
+	if wait > RetryAfterCrash {
+		told := *f
+		told.Message += fmt.Sprintf("; that was the end number %d in a row after less than %s of service, "+
+			"and the next attempt waits for %s", a.Crashed, servedLong, wait)
+		f = &told
+	}
 	a.Failure = f
-	a.RetryAt = now.Add(RetryAfterCrash)
+	a.RetryAt = now.Add(wait)
 }
 
 // CutOff records that an SST was interrupted.
 func (a *Attempts) CutOff(now time.Time) { a.QuietUntil = now.Add(RetryAfterTransfer) }
 
-// Serve forgets what went wrong: the member serves.
-func (a *Attempts) Serve() {
-	a.Failed, a.Failure, a.Sticky, a.RetryAt = 0, nil, nil, time.Time{}
+// Serve forgets what went wrong, but for crashes: the member serves.
+func (a *Attempts) Serve(now time.Time) {
+	a.Failed, a.Failure, a.Sticky, a.RetryAt, a.ServedAt = 0, nil, nil, time.Time{}, now
 }
 
 // Stop forgets failed attempts: the server ended in good order.
@@ -67,7 +83,7 @@ func (a *Attempts) Obey(kind agentapi.OrderKind) {
 }
 
 // Retry lets the next attempt begin at once: what it is made with has changed.
-func (a *Attempts) Retry() { a.RetryAt = time.Time{} }
+func (a *Attempts) Retry() { a.RetryAt, a.Crashed = time.Time{}, 0 }
 
 // RetryIn is how long the next attempt has to wait.
 func (a *Attempts) RetryIn(now time.Time) time.Duration {

@@ -34,12 +34,50 @@ func TestRetryIn(t *testing.T) {
 		"it crashed":                         {func(a *Attempts) { a.Crash(f, now) }, RetryAfterCrash},
 		"failed, then another configuration": {func(a *Attempts) { a.Fail(f, now); a.Retry() }, 0},
 		"a copy was cut off, then another configuration": {func(a *Attempts) { a.CutOff(now); a.Fail(f, now); a.Retry() }, RetryAfterTransfer},
-		"failed, then served":                            {func(a *Attempts) { a.Fail(f, now); a.Serve() }, 0},
+		"failed, then served":                            {func(a *Attempts) { a.Fail(f, now); a.Serve(now) }, 0},
 		"failed long ago":                                {func(a *Attempts) { a.Fail(f, now.Add(-time.Hour)) }, 0},
 	} {
 		var a Attempts
 		if c.happened(&a); a.RetryIn(now) != c.want {
 			t.Errorf("%s: %s, want %s", name, a.RetryIn(now), c.want)
 		}
+	}
+}
+
+// TestCrashesInARow: a server that crashes again and again soon after it serves is started at longer and longer intervals, and says so.
+func TestCrashesInARow(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	var a Attempts
+	crash := func(served time.Duration) time.Duration {
+		a.Serve(now)
+		now = now.Add(served)
+		a.Crash(&agentapi.Failure{Message: "signal 6"}, now)
+		return a.RetryIn(now)
+	}
+	for n, want := range []time.Duration{RetryAfterCrash, RetryAfterCrash, RetryAfterCrash, 5 * time.Second, 10 * time.Second,
+		20 * time.Second} {
+		if got := crash(time.Minute); got != want {
+			t.Errorf("after crash %d: %s, want %s", n+1, got, want)
+		}
+	}
+	want := "signal 6; that was the end number 6 in a row after less than 10m0s of service, and the next attempt waits for 20s"
+	if a.Failure.Message != want {
+		t.Errorf("it says %q, want %q", a.Failure.Message, want)
+	}
+	for range 20 {
+		crash(time.Second)
+	}
+	if got := a.RetryIn(now); got != crashBackoffMost {
+		t.Errorf("after many crashes: %s, want %s", got, crashBackoffMost)
+	}
+	if got := crash(servedLong); got != RetryAfterCrash || a.Failure.Message != "signal 6" {
+		t.Errorf("it served for long: %s, %s", got, a.Failure.Message)
+	}
+	for range crashesFree {
+		crash(time.Second)
+	}
+	a.Retry()
+	if got := crash(time.Second); got != RetryAfterCrash {
+		t.Errorf("after another configuration: %s", got)
 	}
 }

@@ -27,6 +27,19 @@ func TransferBackoff(n int) time.Duration {
 	return min(transferBackoffMost, RetryAfterTransfer<<min(max(n, 1)-1, 8))
 }
 
+// crashesFree is how many servers in a row may crash before the next one waits for longer, and crashBackoffMost bounds that wait. A
+// server that has served for servedLong is none of them.
+const (
+	crashesFree      = 3
+	crashBackoffMost = 5 * time.Minute
+	servedLong       = 10 * time.Minute
+)
+
+// CrashBackoff is how long to wait after the n-th server in a row that ended soon after it had begun to serve, n from 1.
+func CrashBackoff(n int) time.Duration {
+	return min(crashBackoffMost, RetryAfterCrash<<min(max(n-crashesFree, 0), 8))
+}
+
 const (
 	// RetryAfterCrash is how long a member stays down at least whose server crashed while it served, or was killed because it
 	// hung.
