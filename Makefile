@@ -166,7 +166,7 @@ test-unit: ## Tests of single packages.
 .PHONY: test-model
 test-model: ## The planner against a simulated cluster, with crashes and lost messages.
 	$(call phase,model tests)
-	@go test -timeout=30m ./internal/model/...
+	@go test -timeout=30m ./internal/model/... ./internal/backup/policy/
 
 .PHONY: test-api
 test-api: ## Against a real kube-apiserver and etcd.

@@ -63,7 +63,7 @@ var _ = Describe("A point in time", Ordered, Label(Slow, Faults), func() {
 			o.Expect(err).NotTo(HaveOccurred())
 			o.Expect(passed).To(Equal("later"))
 		})
-		at, err := cl.QueryPod(ctx, shop.Name+"-0", "SELECT UNIX_TIMESTAMP(at) DIV 1 + 1 FROM kept.points WHERE id = 1")
+		at, err := cl.QueryPod(ctx, shop.Name+"-0", "SELECT UNIX_TIMESTAMP(at) DIV 1 + 2 FROM kept.points WHERE id = 1")
 		Expect(err).NotTo(HaveOccurred())
 		seconds, err := strconv.ParseInt(at, 10, 64)
 		Expect(err).NotTo(HaveOccurred())

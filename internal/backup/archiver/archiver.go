@@ -55,6 +55,7 @@ type archiver struct {
 	foreign foreign           // what was replicated from other servers
 	through time.Time         // until when the archive has all; the store may know an earlier time
 	stored  time.Time         // when the store was told last how far the archive is
+	known   time.Time         // when at was the end of the archive
 }
 
 // unsure is the transaction before a hole that is not explained, and since when that is so.
@@ -141,10 +142,12 @@ type refusal struct{ error }
 // session follows one node as long as it can.
 func (a *archiver) session(ctx context.Context) error {
 	if !a.loaded {
+		now := time.Now()
 		at, err := a.store.load(ctx)
 		if err != nil {
 			return err
 		}
+		a.known = now
 		a.at, a.loaded, a.through = at, true, at.Through
 		a.told.archived(at)
 		say("the archive ends at %s, in the segment %d", at.Last, at.Number)
@@ -279,14 +282,19 @@ func (a *archiver) begin(ctx context.Context, n source, all []source, why string
 	if len(at.Lines) == 0 || !at.Lines[0].Known() {
 		return fmt.Errorf("%s does not tell its line of history: the archive begins when it does", n.name())
 	}
-	h := binlog.Head{Begins: true, Why: why, Last: at.last, Seqno: at.seqno, Through: now, Chain: a.at.Number + 1, Lines: at.Lines[:1], Foreign: at.foreign}
+	h := binlog.Head{Begins: true, Why: why, Last: at.last, Seqno: at.seqno, Chain: a.at.Number + 1, Lines: at.Lines[:1], Foreign: at.foreign}
+	confirmed := len(all) == 1 && len(a.task.Nodes) == 1 // otherwise by another node
 	for _, other := range all {
 		if other.name() == n.name() {
 			continue
 		}
 		if there, err := other.position(ctx); err == nil {
+			confirmed = confirmed || !there.last.Follows(at.last)
 			h.Foreign = append(h.Foreign, policy.Foreign(h, there.foreign)...)
 		}
+	}
+	if confirmed {
+		h.Through = now
 	}
 	if err := a.upload(ctx, h, nil); err != nil {
 		return err
@@ -317,6 +325,10 @@ func (a *archiver) follow(ctx context.Context, n source, all around, now positio
 
 // upload stores a segment, and goes on from it.
 func (a *archiver) upload(ctx context.Context, h binlog.Head, s *spool) error {
+	if time.Since(a.known) > doomedTime/2 { // others may have gone on, and what they stored may be removed already: its numbers are not free
+		a.loaded = false
+		return once{errors.New("the end of the archive is looked for again")}
+	}
 	h.Number, h.Format, h.Before, h.Session = a.at.Number+1, binlog.FormatVersion, a.at.Checksum, a.task.Session
 	if !h.Begins {
 		h.Previous, h.Chain, h.Foreign = a.at.Last, a.at.Chain, a.at.Foreign
@@ -332,6 +344,7 @@ func (a *archiver) upload(ctx context.Context, h binlog.Head, s *spool) error {
 	if err != nil {
 		return err
 	}
+	a.known = time.Now()
 	a.at, a.stored, a.through = place{h}, time.Now(), binlog.Later(a.through, h.Through)
 	a.refused, a.since, a.prefer, a.unsure, a.foreign = map[string]string{}, time.Time{}, "", unsure{}, foreign{} // they were about the place before
 	a.told.archived(a.at)

@@ -132,7 +132,7 @@ func TestGap(t *testing.T) {
 			w.expect("@5 6-6")
 			w.pass(2 * time.Minute)
 			w.a.commit(9)
-			w.pass(2 * interval)
+			w.pass(time.Minute)
 		}, "@5 6-6 @8 9-9", "c (gone for ever) does not answer"},
 		"recovered without the last ones": {func(w *world) {
 			w.commit(6, 7, 8)

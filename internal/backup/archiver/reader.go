@@ -27,6 +27,7 @@ type reader struct {
 	near   bool        // last was read from the file of the binary log that is read now
 	hole   *binlog.Hole
 	raw    rawTimes
+	seqnos seqnos
 	verify bool // the next one is archived already, and is compared
 	skip   bool // the transaction that is read is not archived
 	open   *spool
@@ -48,6 +49,28 @@ func (t *rawTimes) add(at time.Time) {
 		t.earliest = at
 	}
 	t.latest = binlog.Later(t.latest, at)
+}
+
+// seqnos are the first and the last of a segment that its transactions name.
+type seqnos struct {
+	first, last int64
+	astray      bool
+}
+
+func (s *seqnos) add(n int64) {
+	if n == 0 {
+		return
+	}
+	if s.first == 0 {
+		s.first = n
+	}
+	s.astray = s.astray || n <= s.last
+	s.last = n
+}
+
+// between reports whether they rise from what was there before to where a node is: they are Galera's then.
+func (s *seqnos) between(before, node int64) bool {
+	return !s.astray && node > 0 && (s.first == 0 || s.first > before && s.last <= node)
 }
 
 // read reads until something fails, and never returns nil.
@@ -90,7 +113,10 @@ func (r *reader) tick(ctx context.Context) error {
 		if err := r.still(at); err != nil {
 			return err
 		}
-		r.mark, r.asked = at.last, now
+		if r.mark, err = r.confirmed(ctx, at.last); err != nil {
+			return err
+		}
+		r.asked = now
 	}
 	if r.verify && now.Sub(r.began) > markTime {
 		return fmt.Errorf("%s does not give the transaction %s: another node is tried", r.node.name(), r.last)
@@ -144,6 +170,33 @@ func (r *reader) take(ctx context.Context, e binlog.Event) error {
 		return r.ends(ctx, r.group.Done())
 	}
 	return nil
+}
+
+// confirmed is the last transaction of this node, or of another one: what was made here with sql_log_bin=0 is not in the binary log here. Of a
+// cluster of one node there is no other one to ask.
+func (r *reader) confirmed(ctx context.Context, last binlog.GTID) (binlog.GTID, error) {
+	var errs []string
+	for _, other := range r.all.synced {
+		if other.name() == r.node.name() {
+			continue
+		}
+		at, err := other.position(ctx)
+		if err == nil && at.last.Follows(last) {
+			return at.last, nil
+		}
+		if err == nil {
+			return last, nil
+		}
+		errs = append(errs, other.name()+": "+err.Error())
+	}
+	for name, why := range r.all.away {
+		errs = append(errs, name+": "+why)
+	}
+	if len(errs) == 0 {
+		return last, nil
+	}
+	slices.Sort(errs)
+	return last, fmt.Errorf("no other node confirms that %s has all that was committed, so that no time is called archived: %v", r.node.name(), errs)
 }
 
 // still refuses a node whose line of history may have changed: what was read is read again.
@@ -243,9 +296,10 @@ func (r *reader) ends(ctx context.Context, t binlog.Transaction) error {
 	h := &r.open.head
 	h.Transactions++
 	if h.First == (binlog.GTID{}) {
-		h.First, r.raw = t.GTID, rawTimes{}
+		h.First, r.raw, r.seqnos = t.GTID, rawTimes{}, seqnos{}
 	}
 	r.raw.add(t.Time)
+	r.seqnos.add(t.Seqno)
 	if r.hole != nil {
 		h.Holes = append(h.Holes, *r.hole)
 	}
@@ -277,6 +331,7 @@ func (r *reader) flush(ctx context.Context, through time.Time) error {
 				return err
 			}
 		}
+		h.Seqnos = r.seqnos.between(r.at.Seqno, now.seqno)
 		h.Seqno = seqno(r.at.Seqno, h.Seqno, now.seqno)
 		h.Times = binlog.Between(r.archiver.through, time.Now().UTC(), r.at.LastTime)
 		h.FirstTime, h.LastTime, h.Earliest = h.After(time.Time{}, r.raw.first), h.After(time.Time{}, r.raw.latest), h.Bound(r.raw.earliest)

@@ -160,10 +160,12 @@ func TestSource(t *testing.T) {
 			}
 			w.pass(10 * time.Minute)
 			w.expect("@5 6-6")
+			w.b.fail("")
 			w.c.fail("")
+			w.b.commit(7)
 			w.c.commit(7)
 			w.pass(time.Minute)
-		}, "@5 6-6 7-7", "c"},
+		}, "@5 6-6 7-7", "b"},
 		"it says that it has more, and gives nothing": {func(w *world) {
 			w.pass(interval)
 			w.a.do(func() { w.a.silent = true })

@@ -82,6 +82,20 @@ func TestPut(t *testing.T) {
 	}
 }
 
+// TestHeldUp: an archiver that was held up looks for the end of the archive before it stores anything: segments after its last one may have come
+// and gone.
+func TestHeldUp(t *testing.T) {
+	files := newStore(t)
+	a := &archiver{store: files, told: &board{}, loaded: true, known: time.Now().Add(-doomedTime), at: place{binlog.Head{Number: 3}}}
+	var again once
+	if err := a.upload(context.Background(), binlog.Head{Last: gtid(7)}, nil); !errors.As(err, &again) || a.loaded {
+		t.Errorf("%v", err)
+	}
+	if all, _ := files.numbers(context.Background()); len(all) > 0 {
+		t.Errorf("%v", all)
+	}
+}
+
 // backup stores a manifest.
 func backup(t *testing.T, a *archive, m manifest.Manifest) {
 	t.Helper()

@@ -34,6 +34,8 @@ type Line struct {
 	Start int64 `json:"start"`
 	// Copied reports whether it began with data that may have a part of a statement: no line before it leads there.
 	Copied bool `json:"copied,omitempty"`
+	// After is the last transaction of the chain before it went on in this line; none where the chain has begun.
+	After GTID `json:"after,omitzero"`
 }
 
 // Known reports whether the line names one.
@@ -74,6 +76,8 @@ type Head struct {
 	Lines []Line `json:"lines"`
 	// Seqno is not before Last in Galera's history; 0 when it is not known.
 	Seqno int64 `json:"seqno,omitempty"`
+	// Seqnos reports whether every transaction that names a seqno names Galera's.
+	Seqnos bool `json:"seqnos,omitempty"`
 	// Previous is the last transaction of the segment before; First and Last are those of this one.
 	Previous GTID `json:"previous,omitzero"`
 	First    GTID `json:"first,omitzero"`

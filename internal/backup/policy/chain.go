@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -21,10 +22,17 @@ func Break(before, h binlog.Head) string {
 		return fmt.Sprintf("the segment %s goes on after %s, and the one before ends at %s", name, h.Previous, before.Last)
 	case h.Line().Same(before.Line()) && len(h.Lines) == len(before.Lines):
 		return ""
-	case h.Continues && len(h.Lines) > len(before.Lines) && before.Seqno > 0 && before.Seqno <= h.Lines[len(before.Lines)].Start:
+	case h.Continues && len(h.Lines) > len(before.Lines) && slices.Equal(h.Lines[:len(before.Lines)], before.Lines) && hold(h.Lines[len(before.Lines):], before):
 		return ""
 	}
 	return fmt.Sprintf("the segment %s is of the line of history %s, and the one before of %s", name, h.Line(), before.Line())
+}
+
+// hold reports whether lines of history begin with all that the archive has. A later one may begin before an earlier one.
+func hold(lines []binlog.Line, at binlog.Head) bool {
+	return at.Seqno > 0 && !slices.ContainsFunc(lines, func(l binlog.Line) bool {
+		return l.History != at.Line().History || l.Copied || at.Seqno > l.Start
+	})
 }
 
 func missing(from, to uint64) string {
@@ -90,18 +98,21 @@ func resumeLine(at binlog.Head, n Node) Verdict {
 		if i == 0 {
 			return Verdict{Act: Follow}
 		}
-		next := n.Lines[i-1]
+		later := n.Lines[:i]
 		switch {
-		case slices.ContainsFunc(n.Lines[:i], func(l binlog.Line) bool { return l.Copied }):
+		case slices.ContainsFunc(later, func(l binlog.Line) bool { return l.Copied }):
 			return Verdict{Act: Refuse, Why: "the cluster was recovered from data that may have a part of a statement"}
-		case next.History != line.History || at.Seqno == 0 || at.Seqno > next.Start:
-			return Verdict{Act: Refuse, Why: fmt.Sprintf("the cluster was recovered at the seqno %d, and the archive has transactions up to %d: those after it were lost", next.Start, at.Seqno)}
+		case !hold(later, at):
+			least := slices.MinFunc(later, func(a, b binlog.Line) int { return cmp.Compare(a.Start, b.Start) }).Start
+			return Verdict{Act: Refuse, Why: fmt.Sprintf("the cluster was recovered at the seqno %d, and the archive has transactions up to %d: those after it were lost", least, at.Seqno)}
 		case len(at.Lines)+i > binlog.LinesMost:
 			return Verdict{Act: Begin, Why: fmt.Sprintf("the chain has more than %d lines of history", binlog.LinesMost)}
 		}
 		lines := append([]binlog.Line{}, at.Lines...)
 		for k := i - 1; k >= 0; k-- {
-			lines = append(lines, n.Lines[k])
+			next := n.Lines[k]
+			next.After = at.Last
+			lines = append(lines, next)
 		}
 		return Verdict{Act: Continue, Lines: lines}
 	}

@@ -83,7 +83,7 @@ func (w *walk) add(heads []binlog.Head, i int) string {
 			return why
 		}
 	}
-	if !belongs(w.base, heads[i].Session, heads[i].Lines) {
+	if !belongs(w.base, heads[i]) {
 		return fmt.Sprintf("the cluster went on in the line of history %s, without what the backup %s has", heads[i].Line(), w.base.ID)
 	}
 	return ""
@@ -100,7 +100,7 @@ func (w *walk) take(h binlog.Head) {
 	case !w.target.Time.IsZero():
 		w.passed = w.passed || !h.Empty() && !h.LastTime.Before(w.target.Time)
 	case w.target.GTID != binlog.GTID{}:
-		w.passed = atOrAfter(h.Last, w.target.GTID)
+		w.passed = h.Last.Follows(w.target.GTID)
 	}
 	if h.Last.Follows(w.end.GTID) {
 		w.end.GTID = h.Last
@@ -127,7 +127,7 @@ func (w *walk) reached() bool {
 // another finds a line of history, of a later chain, that has a transaction of the target's GTID, but does not come from the base.
 func another(heads []binlog.Head, b Base, t binlog.Target) binlog.Line {
 	for _, h := range heads {
-		if t.GTID != (binlog.GTID{}) && !h.Empty() && !belongs(b, h.Session, h.Lines) && atOrAfter(t.GTID, h.First) && atOrAfter(h.Last, t.GTID) {
+		if t.GTID != (binlog.GTID{}) && !h.Empty() && !belongs(b, h) && atOrAfter(t.GTID, h.First) && atOrAfter(h.Last, t.GTID) {
 			return h.Line()
 		}
 	}

@@ -11,12 +11,15 @@ import (
 type Cut struct {
 	Base   binlog.GTID
 	Target binlog.Target
+	// Seqno is the base's in Galera's history: what was made with sql_log_bin=0 on the node that was copied is in the base, and not before its GTID.
+	Seqno int64
 	// Last is the last transaction that is to be applied; the base's before the first one.
 	Last binlog.GTID
 	// Late is how many transactions after the end name a time before the target: their order, or the archiver's clock, says otherwise.
 	Late int
 
 	ended bool
+	held  binlog.GTID // the last transaction that the base holds
 	head  binlog.Head // the segment that is read, the zero Head before the first one
 	read  binlog.GTID // the transaction that was read last
 	count int
@@ -44,11 +47,13 @@ func (c *Cut) See(t binlog.Transaction) (apply bool, err error) {
 	}
 	c.count++
 	c.time = c.head.After(c.time, t.Time)
+	held := t.GTID.Seq <= c.Base.Seq || c.head.Seqnos && t.Seqno > 0 && t.Seqno <= c.Seqno
 	late := !c.Target.Time.IsZero() && !c.time.Before(c.Target.Time)
 	switch {
-	case t.GTID.Seq <= c.Base.Seq && late:
+	case held && (late || c.Target.GTID != binlog.GTID{} && t.GTID.Seq > c.Target.GTID.Seq):
 		return false, fmt.Errorf("the backup holds the transaction %s, which is not before %s", t.GTID, c.Target)
-	case t.GTID.Seq <= c.Base.Seq:
+	case held:
+		c.held = t.GTID
 		return false, nil
 	}
 	if c.ended {
@@ -100,7 +105,7 @@ func (c *Cut) Done(sum string) error {
 	if c.head.Checksum != sum {
 		return fmt.Errorf("the segment %s is another one than when the restore began", binlog.Name(c.head.Number))
 	}
-	if g := c.Target.GTID; g != (binlog.GTID{}) && c.Last != g {
+	if g := c.Target.GTID; g != (binlog.GTID{}) && c.Last != g && c.held != g {
 		return fmt.Errorf("the archive has no transaction %s: the one before that number is %s", g, c.Last)
 	}
 	return nil

@@ -1,5 +1,5 @@
 // Package policy decides about the archive of a cluster's binary log: whether it goes on from a node, what a missing number means, which backup
-// leads to which point in time, and which segments nothing needs. It is pure: a model runs it (internal/backup/policy/model).
+// leads to which point in time, and which segments nothing needs. It is pure: a model runs it (model_test.go).
 package policy
 
 import (
@@ -18,6 +18,8 @@ type Base struct {
 	Line    binlog.Line
 	Seqno   int64
 	GTID    binlog.GTID
+	// Foreign are the last transactions of other servers in it.
+	Foreign []binlog.GTID
 	// Time the copy was complete at.
 	Time time.Time
 }
@@ -33,22 +35,22 @@ func (b Base) why() string {
 	return ""
 }
 
-// belongs reports whether the data of a base are a beginning of what a chain of those lines has: its line is one of them, and ends not before the
-// base where a later line begins.
-func belongs(b Base, session string, lines []binlog.Line) bool {
+// belongs reports whether the data of a base are a beginning of what a chain has: its line is one of the chain's, and ends not before the base
+// where a later line begins. Both have the same transactions of other servers.
+func belongs(b Base, h binlog.Head) bool {
 	found := false
-	for _, l := range lines {
+	for _, l := range h.Lines {
 		if found && b.Seqno > l.Start {
 			return false
 		}
-		found = found || l.Same(b.Line)
+		found = found || l.Same(b.Line) && (l.After == binlog.GTID{} || atOrAfter(b.GTID, l.After))
 	}
-	return found && b.Session == session
+	return found && b.Session == h.Session && len(Foreign(h, b.Foreign)) == 0 && len(Foreign(binlog.Head{Foreign: b.Foreign}, h.Foreign)) == 0
 }
 
 // reachedBy reports whether what follows a base is in a segment, or in later ones of its chain.
 func reachedBy(h binlog.Head, b Base) bool {
-	return belongs(b, h.Session, h.Lines) && atOrAfter(b.GTID, h.Start())
+	return belongs(b, h) && atOrAfter(b.GTID, h.Start())
 }
 
 func atOrAfter(g, other binlog.GTID) bool { return g == other || g.Follows(other) }
@@ -56,7 +58,13 @@ func atOrAfter(g, other binlog.GTID) bool { return g == other || g.Follows(other
 // BaseOf is what a backup tells of itself, as the base of an archive of a domain.
 func BaseOf(m manifest.Manifest, domain uint32) Base {
 	b := Base{ID: m.ID, Session: m.Session, Line: m.Line, Time: m.CompletedAt}
-	b.GTID, _ = binlog.In(m.GTID, domain)
+	g, others := binlog.In(m.GTID, domain)
+	b.GTID = g
+	for _, text := range others {
+		if other, err := binlog.Parse(text); err == nil && (other.Domain != binlog.LocalDomain || other.Server != g.Server) {
+			b.Foreign = append(b.Foreign, other)
+		}
+	}
 	if p, err := galera.ParsePosition(m.Position); err == nil && p.UUID == m.Line.History {
 		b.Seqno = p.Seqno
 	}

@@ -117,7 +117,7 @@ func TestChoose(t *testing.T) {
 		"a time when nothing was written":     {archive().heads, b1, binlog.Target{Time: at(50)}, 3, 4, ""},
 		"a time that is not archived yet":     {archive().heads, b1, binlog.Target{Time: at(51)}, 0, 0, "the archive ends before it"},
 		"a transaction":                       {archive().heads, b1, binlog.Target{GTID: gtid(21)}, 3, 4, ""},
-		"the last of a segment":               {archive().heads, b1, binlog.Target{GTID: gtid(20)}, 3, 3, ""},
+		"the last of a segment":               {archive().heads, b1, binlog.Target{GTID: gtid(20)}, 3, 4, ""},
 		"one that is not archived":            {archive().heads, b1, binlog.Target{GTID: gtid(31)}, 0, 0, "to 2026-11-24T12:00:50Z (0-1-30)"},
 		"one of another server":               {archive().heads, b1, binlog.Target{GTID: binlog.GTID{Server: 2, Seq: 21}}, 0, 0, "the archive ends before it"},
 		"the base is where it begins":         {archive().heads, base("b0", 5, 5), binlog.Target{GTID: gtid(6)}, 2, 2, ""},
@@ -225,6 +225,7 @@ func TestResume(t *testing.T) {
 		"two lines that go on":         {end, "s", Node{Lines: []binlog.Line{c, b, a}}, Continue, ""},
 		"a line without the last":      {end, "s", Node{Lines: []binlog.Line{line("b", 999), a}}, Refuse, "were lost"},
 		"the first of two without it":  {end, "s", Node{Lines: []binlog.Line{c, line("b", 999), a}}, Refuse, "were lost"},
+		"the second of two without it": {end, "s", Node{Lines: []binlog.Line{line("c", 999), b, a}}, Refuse, "were lost"},
 		"a seqno that is not known":    {unknown, "s", Node{Lines: []binlog.Line{b, a}}, Refuse, "were lost"},
 		"another history in between":   {end, "s", Node{Lines: []binlog.Line{{History: "x", ID: "b", Epoch: 2, Start: 1000}, a}}, Refuse, "were lost"},
 		"a line of marked data":        {end, "s", Node{Lines: []binlog.Line{{History: "h", ID: "b", Epoch: 2, Start: 1000, Copied: true}, a}}, Refuse, "part of a statement"},
@@ -308,6 +309,16 @@ func TestSurvey(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}
+	again := gap()
+	again.heads[3].Checksum = "of an archiver that was held up"
+	if r, err := Survey(Archive{Numbers: []uint64{4, 5, 6}, Head: again.archive().Head}, nil); err != nil || r.Chain != 5 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	late := s()
+	late.heads[2].Checksum = "of an archiver that was held up"
+	if r, err := Survey(late.archive(1, 2), []Base{base("b1", 12, 12), base("b2", 25, 25)}); err != nil || r.Chain != 4 || r.Base.ID != "b2" {
+		t.Errorf("%+v, %v", r, err)
+	}
 	failing := s().archive()
 	failing.Head = func(uint64) (binlog.Head, error) { return binlog.Head{}, errors.New("away") }
 	if _, err := Survey(failing, nil); err == nil {
@@ -335,7 +346,8 @@ func TestPrune(t *testing.T) {
 		"a base before the window":             {s().archive(), []Base{base("b1", 12, 12), base("b2", 25, 25)}, 61, "[1 2 3]"},
 		"the latest of those before":           {s().archive(), []Base{base("b0", 5, 5), base("b1", 12, 12), base("b2", 25, 25)}, 50, "[1 2]"},
 		"the clocks differ":                    {s().archive(), []Base{base("b1", 12, 12), base("b2", 25, 25)}, 56, "[1 2]"},
-		"the last segment stays":               {s().archive(), []Base{base("b9", 99, 99)}, 999, "[1 2 3]"},
+		"the last segment stays":               {s().archive(), []Base{base("b9", 30, 40)}, 999, "[1 2 3]"},
+		"one ahead of the archive":             {s().archive(), []Base{base("b1", 12, 12), base("b9", 31, 40)}, 999, "[1 2]"},
 		"a chain of the window, with its base": {gap().archive(), []Base{base("b1", 12, 12), base("b3", 44, 55)}, 45, "[1 2 5]"},
 		"a chain before the window":            {gap().archive(), []Base{base("b1", 12, 12), base("b3", 44, 55)}, 61, "[1 2 3 4 5]"},
 		"a chain of the window, without one":   {gap().archive(), []Base{base("b3", 44, 55)}, 45, "[5]"},

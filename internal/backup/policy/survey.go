@@ -40,13 +40,13 @@ func Survey(a Archive, bases []Base) (r Report, err error) {
 	for i > 0 && a.Numbers[i] > last.Chain && a.Numbers[i-1] == a.Numbers[i]-1 {
 		i--
 	}
-	first, err := a.Head(a.Numbers[i])
+	i, first, err := a.joined(i)
 	if err != nil {
 		return r, err
 	}
 	r.Chain = first.Number
 	for _, b := range bases {
-		if b.why() == "" && belongs(b, last.Session, last.Lines) && atOrAfter(b.GTID, first.Start()) && (r.Base.ID == "" || b.Time.Before(r.Base.Time)) {
+		if b.why() == "" && belongs(b, last) && atOrAfter(b.GTID, first.Start()) && (r.Base.ID == "" || b.Time.Before(r.Base.Time)) {
 			r.Base = b
 		}
 	}
@@ -62,6 +62,19 @@ func Survey(a Archive, bases []Base) (r Report, err error) {
 		r.Gap = first.Why
 	}
 	return r, nil
+}
+
+// joined leaves out a segment that the one after it does not follow: an archiver that was held up may have stored it in the place of a removed one.
+func (a Archive) joined(i int) (int, binlog.Head, error) {
+	h, err := a.Head(a.Numbers[i])
+	for ; err == nil && i < len(a.Numbers)-1; i++ {
+		var next binlog.Head
+		if next, err = a.Head(a.Numbers[i+1]); err != nil || next.Before == h.Checksum {
+			break
+		}
+		h = next
+	}
+	return i, h, err
 }
 
 // Prune returns the segments that nothing needs: no point in time of the last window, and none at all that a backup leads to. What is before the
@@ -106,7 +119,7 @@ func (c chain) needless(bases []Base, since time.Time, current bool) ([]uint64, 
 	}
 	var keep Base
 	for _, b := range bases {
-		within := belongs(b, c.end.Session, c.end.Lines) && atOrAfter(b.GTID, first.Start()) && (current || atOrAfter(c.end.Last, b.GTID))
+		within := belongs(b, c.end) && atOrAfter(b.GTID, first.Start()) && atOrAfter(c.end.Last, b.GTID) // one ahead of the archive may stay without what follows it
 		if b.why() != "" || !within {
 			continue
 		}

@@ -203,7 +203,7 @@ func (w *relay) take(kind int, e binlog.Event, t binlog.Transaction) error {
 		w.size = w.at
 		w.count++
 	case wanted:
-		return w.rewind()
+		return w.rewind() // it is beyond the target, or the backup holds it
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func replay(ctx context.Context, bucket *store.Bucket, t task.Restore, m manifes
 		return "", 0, err
 	}
 	defer func() { _ = f.Close() }()
-	w := &relay{file: f, cut: &policy.Cut{Base: base, Target: r.Target, Last: base}}
+	w := &relay{file: f, cut: &policy.Cut{Base: base, Seqno: policy.BaseOf(m, r.Domain).Seqno, Target: r.Target, Last: base}}
 	say("fetching the transactions after %s, up to %s", base, r.Target)
 	if err := w.all(ctx, bucket, binlog.Dir(t.Dir), r); err != nil {
 		return "", 0, err

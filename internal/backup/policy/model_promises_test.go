@@ -1,0 +1,217 @@
+package policy_test
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
+)
+
+// restore brings a backup to a target, as the Jobs do.
+func (w *world) restore(b backup, t binlog.Target) (txs []int, late int, err error) {
+	if why := policy.Before(b.Base, t); why != "" {
+		return nil, 0, fmt.Errorf("%s", why)
+	}
+	var heads []binlog.Head
+	a := w.archive()
+	for _, n := range a.Numbers {
+		heads = append(heads, w.segments[n].Head)
+	}
+	r, err := w.choose(heads, b.Base, t, w.through)
+	if err != nil {
+		return nil, 0, err
+	}
+	c := &policy.Cut{Base: b.GTID, Seqno: b.Seqno, Last: b.GTID, Target: t}
+	txs = slices.Clone(b.txs)
+	refuse := func(e error) bool {
+		if e != nil && err == nil && !w.trusting {
+			err = e
+		}
+		return err != nil
+	}
+	for n := r.From; n <= r.To && n > 0; n++ {
+		s := w.segments[n]
+		if refuse(c.Segment(s.Head, n)) {
+			return nil, 0, err
+		}
+		for _, id := range s.txs {
+			apply, e := c.See(binlog.Transaction{GTID: w.gtid(id), Seqno: w.all[id].seqno, Time: w.all[id].raw})
+			if refuse(e) {
+				return nil, 0, err
+			}
+			if apply {
+				txs = append(txs, id)
+			}
+		}
+		if refuse(c.End()) {
+			return nil, 0, err
+		}
+	}
+	if r.From > 0 && refuse(c.Done(r.Sum)) {
+		return nil, 0, err
+	}
+	return txs, c.Late, err
+}
+
+// of finds a line whose history begins with some transactions.
+func (w *world) of(txs []int) *history {
+	for i := range w.lines {
+		if l := &w.lines[i]; len(l.txs) >= len(txs) && slices.Equal(l.txs[:len(txs)], txs) {
+			return l
+		}
+	}
+	return nil
+}
+
+// check restores every backup to a target, and breaks the promises that do not hold.
+func (w *world) check(t binlog.Target) {
+	for _, b := range w.backups {
+		txs, _, err := w.restore(b, t)
+		if err != nil {
+			continue
+		}
+		w.say("%s with %s: %v", t, b.ID, txs)
+		l := w.of(txs)
+		switch {
+		case l == nil:
+			w.breaks("%s with the backup %s succeeds, and is no beginning of any line of history: %v", t, b.ID, txs)
+		case t.Latest:
+			w.checkLatest(b, txs)
+		case t.GTID != binlog.GTID{} && w.lastOwn(txs) != t.GTID.Seq && !(len(txs) == len(b.txs) && !w.end().Follows(t.GTID)):
+			w.breaks("%s with the backup %s ends at %d", t, b.ID, w.lastOwn(txs))
+		case !t.Time.IsZero():
+			w.checkTime(b, t.Time, txs)
+		}
+	}
+}
+
+// end is the last transaction that is archived. A backup may hold a later one, made with sql_log_bin=0 on its node, which nothing tells yet.
+func (w *world) end() binlog.GTID {
+	all := w.archive().Numbers
+	return w.segments[all[len(all)-1]].Last
+}
+
+func (w *world) lastOwn(txs []int) (seq uint64) {
+	for _, id := range txs {
+		if !w.all[id].foreign {
+			seq = w.all[id].seq
+		}
+	}
+	return seq
+}
+
+// checkLatest: everything that was archived, at its end, is in the restore.
+func (w *world) checkLatest(b backup, txs []int) {
+	all := w.archive().Numbers
+	s := w.segments[all[len(all)-1]]
+	for _, id := range s.txs {
+		if !slices.Contains(txs, id) {
+			w.breaks("the latest with the backup %s lacks %s, which is archived", b.ID, w.gtid(id))
+		}
+	}
+	if s.Begins && w.lastOwn(txs) < s.Last.Seq && !slices.Equal(b.txs, txs) {
+		w.breaks("the latest with the backup %s ends before the archive", b.ID)
+	}
+}
+
+// checkTime: nothing that was committed at the time or later, and everything before, as exactly as the clients' times are true.
+func (w *world) checkTime(b backup, at time.Time, txs []int) {
+	l := w.of(txs)
+	// A time that a client has set is bounded by what the archiver knows: when everything was archived last before, and first after it.
+	next := slices.IndexFunc(w.marks, func(m time.Time) bool { return !m.Before(at) })
+	bounded := func(t tx) bool {
+		return t.at.Before(at.Add(2*binlog.ClockSlack)) || w.outliers && (next < 0 || t.at.Before(w.marks[next].Add(2*binlog.ClockSlack)))
+	}
+	mark := time.Time{}
+	for _, m := range w.marks {
+		if m.Add(2*binlog.ClockSlack).Before(at) && m.After(mark) {
+			mark = m
+		}
+	}
+	for i, id := range l.txs {
+		t, in := w.all[id], i < len(txs)
+		exact := !w.outliers && i >= len(b.txs)
+		switch {
+		case in && i >= len(b.txs) && (!bounded(t) || exact && !t.raw.Before(at)):
+			w.breaks("the time %s with the backup %s has %s, of %s", at, b.ID, w.gtid(id), t.at)
+		case !in && (exact && t.raw.Before(at) || t.at.Before(mark)) && len(w.lines) == 1:
+			w.breaks("the time %s with the backup %s lacks %s, of %s", at, b.ID, w.gtid(id), t.at)
+		}
+	}
+}
+
+// look surveys, and checks that what is reported is so.
+func (w *world) look() {
+	a := w.archive()
+	if len(a.Numbers) == 0 {
+		return
+	}
+	r, err := w.survey(a, w.bases())
+	if err != nil {
+		w.breaks("the survey fails: %v", err)
+		return
+	}
+	if w.forgetful {
+		r.Gap = ""
+	}
+	w.say("survey: chain %d, base %q, gap %q", r.Chain, r.Base.ID, r.Gap)
+	first := w.segments[a.Numbers[len(a.Numbers)-1]].Chain == 1 && len(a.Numbers) == int(a.Numbers[len(a.Numbers)-1])
+	if r.Base.ID == "" && r.Gap == "" && !first {
+		w.breaks("no backup leads to the end of the archive, and no gap is reported")
+	}
+	if i := slices.IndexFunc(w.backups, func(b backup) bool { return b.ID == r.Base.ID }); i >= 0 && !w.lies {
+		if _, _, err := w.restore(w.backups[i], binlog.Target{Latest: true}); err != nil {
+			w.breaks("the backup %s is reported, and the latest transaction cannot be restored with it: %v", r.Base.ID, err)
+		}
+	}
+}
+
+// clean removes segments, and checks that what a window needs is still there: what could be restored before can be restored after it.
+func (w *world) clean() {
+	needless, err := w.prune(w.archive(), w.bases(), window, w.now)
+	if err != nil {
+		return
+	}
+	doomed := map[uint64]time.Time{}
+	for _, n := range needless {
+		if doomed[n] = w.now; !w.doomed[n].IsZero() {
+			doomed[n] = w.doomed[n]
+		}
+	}
+	w.doomed = doomed
+	needless = slices.DeleteFunc(needless, func(n uint64) bool { return w.now.Sub(doomed[n]) < doomedTime })
+	targets := w.targets()
+	before := map[binlog.Target]bool{}
+	for _, t := range targets {
+		before[t] = w.possible(t)
+	}
+	for _, n := range needless {
+		delete(w.segments, n)
+	}
+	if len(needless) > 0 {
+		w.say("removed %v", needless)
+	}
+	for _, t := range targets {
+		if before[t] && !w.possible(t) {
+			w.breaks("%s could be restored until segments were removed: %v", t, needless)
+		}
+	}
+}
+
+// targets are points of the window.
+func (w *world) targets() []binlog.Target {
+	out := []binlog.Target{{Latest: true}}
+	for at := w.now.Add(-window + time.Minute).Truncate(time.Second); !at.After(w.now); at = at.Add(time.Minute) {
+		out = append(out, binlog.Target{Time: at})
+	}
+	return out
+}
+
+func (w *world) possible(t binlog.Target) bool {
+	return slices.ContainsFunc(w.backups, func(b backup) bool {
+		_, _, err := w.restore(b, t)
+		return err == nil
+	})
+}

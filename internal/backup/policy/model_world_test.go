@@ -1,0 +1,256 @@
+package policy_test
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
+)
+
+// tx is a transaction of the simulated cluster. What it is stands in its place in world.all: two of one number are two transactions.
+type tx struct {
+	seq     uint64 // of its GTID; of a domain of its own when another server has written it
+	seqno   int64
+	at      time.Time // when it was committed
+	raw     time.Time // what it says of that
+	foreign bool
+}
+
+// history is a line, and all transactions of data that belong to it, those of the lines before included.
+type history struct {
+	binlog.Line
+	txs []int
+}
+
+// node is a member: its binary log, in files, and whether it answers.
+type node struct {
+	log    []entry
+	file   int
+	purged int // so many entries are gone
+	away   bool
+}
+
+type entry struct{ tx, file int }
+
+// backup is a base, and what it holds.
+type backup struct {
+	policy.Base
+	txs []int
+}
+
+// segment is an object of the archive.
+type segment struct {
+	binlog.Head
+	txs []int
+}
+
+// decisions are the functions of package policy that the world runs: a mutant exchanges one of them.
+type decisions struct {
+	resume  func(binlog.Head, string, policy.Node) policy.Verdict
+	hole    func(after, next binlog.GTID, nodes []policy.Asked, waited bool) policy.HoleVerdict
+	foreign func(binlog.Head, []binlog.GTID) []binlog.GTID
+	between func(after, before, latest time.Time) binlog.Times
+	survey  func(policy.Archive, []policy.Base) (policy.Report, error)
+	prune   func(policy.Archive, []policy.Base, time.Duration, time.Time) ([]uint64, error)
+	choose  func([]binlog.Head, policy.Base, binlog.Target, binlog.Through) (policy.Range, error)
+	// trusting restores do not compare what they read with what was chosen.
+	trusting bool
+	// forgetful surveys know no gap that they have not seen begin.
+	forgetful bool
+}
+
+func shipped() decisions {
+	return decisions{resume: policy.Resume, hole: policy.JudgeHole, foreign: policy.Foreign, between: binlog.Between, survey: policy.Survey, prune: policy.Prune, choose: policy.Choose}
+}
+
+// world is a cluster of three nodes, a store, and two archivers.
+type world struct {
+	decisions
+	all       []tx
+	lines     []history
+	seq, own  uint64 // the last numbers of the cluster's domain, and of the other server's
+	seqno     int64
+	now       time.Time
+	logging   bool
+	session   int
+	nodes     [3]node
+	archivers [2]archiver
+
+	segments map[uint64]segment
+	through  binlog.Through
+	backups  []backup
+	doomed   map[uint64]time.Time // since when nothing needs a segment
+	marks    []time.Time          // when everything was archived
+	lies     bool                 // an object was exchanged: a restore may be refused, and must not be wrong
+	cleaned  bool                 // objects were lost
+	outliers bool
+	broken   string
+	trace    []string
+}
+
+const (
+	domain     = 0
+	otherOne   = 5
+	window     = 5 * time.Minute
+	doomedTime = 4 * time.Minute
+	waitsMost  = 5 * time.Minute
+	beginsMost = 60 // segments of a schedule
+)
+
+var start = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+
+func newWorld(d decisions) *world {
+	w := &world{decisions: d, now: start, logging: true, session: 1, segments: map[uint64]segment{}, doomed: map[uint64]time.Time{}}
+	w.lines = []history{{Line: w.name(0, 0)}}
+	return w
+}
+
+func (w *world) name(n int, start int64) binlog.Line {
+	return binlog.Line{History: "11111111-2222-4333-8444-555555555555", ID: fmt.Sprintf("line-%d", n), Epoch: int64(n + 1), Start: start}
+}
+
+func (w *world) line() *history { return &w.lines[len(w.lines)-1] }
+
+func (w *world) say(format string, args ...any) {
+	w.trace = append(w.trace, fmt.Sprintf(format, args...))
+}
+
+func (w *world) breaks(format string, args ...any) {
+	if w.broken == "" {
+		w.broken = fmt.Sprintf(format, args...)
+		w.say("BROKEN: %s", w.broken)
+	}
+}
+
+// commit has a transaction on all nodes. It is in no binary log of without, -1 for none.
+func (w *world) commit(raw time.Time, without int, foreign bool) {
+	w.seqno++
+	t := tx{seqno: w.seqno, at: w.now, raw: raw.Truncate(time.Second), foreign: foreign}
+	if foreign {
+		w.own++
+		t.seq = w.own
+	} else {
+		w.seq++
+		t.seq = w.seq
+	}
+	id := len(w.all)
+	w.all = append(w.all, t)
+	w.line().txs = append(w.line().txs, id)
+	for i := range w.nodes {
+		if n := &w.nodes[i]; w.logging && i != without {
+			n.log = append(n.log, entry{id, n.file})
+		}
+	}
+}
+
+// recover goes on in another line, without the last transactions.
+func (w *world) recover(lost int) {
+	for i := range w.archivers { // the streams end with the servers; what was read is stored, or not
+		if a := &w.archivers[i]; a.open && lost%2 == i {
+			w.flush(a, false)
+		}
+		w.archivers[i].drop()
+	}
+	old := w.line()
+	keep := old.txs[:max(0, len(old.txs)-lost)]
+	next := history{txs: slices.Clone(keep)}
+	w.seqno, w.seq, w.own = 0, 0, 0
+	for _, id := range keep {
+		w.seqno = w.all[id].seqno
+		if w.all[id].foreign {
+			w.own = w.all[id].seq
+		} else {
+			w.seq = w.all[id].seq
+		}
+	}
+	if lost == 0 {
+		w.seqno = max(w.seqno, w.last(old.txs))
+	}
+	next.Line = w.name(len(w.lines), w.seqno)
+	w.lines = append(w.lines, next)
+	for i := range w.nodes {
+		n := &w.nodes[i]
+		n.file++
+		n.log = slices.DeleteFunc(n.log, func(e entry) bool { return !slices.Contains(keep, e.tx) })
+		n.purged = min(n.purged, len(n.log))
+	}
+}
+
+func (w *world) last(txs []int) int64 {
+	if len(txs) == 0 {
+		return 0
+	}
+	return w.all[txs[len(txs)-1]].seqno
+}
+
+// lineage is what a node's agent tells.
+func (w *world) lineage() (out []binlog.Line) {
+	for i := len(w.lines) - 1; i >= 0 && len(out) < 8; i-- {
+		out = append(out, w.lines[i].Line)
+	}
+	return out
+}
+
+// position is the last numbers in a node's binary log.
+func (w *world) position(i int) (last binlog.GTID, foreign []binlog.GTID) {
+	var own binlog.GTID
+	for _, e := range w.nodes[i].log {
+		if g := w.gtid(e.tx); g.Domain == domain {
+			last = g
+		} else {
+			own = g
+		}
+	}
+	if own != (binlog.GTID{}) {
+		foreign = []binlog.GTID{own}
+	}
+	return last, foreign
+}
+
+func (w *world) gtid(id int) binlog.GTID {
+	if w.all[id].foreign {
+		return binlog.GTID{Domain: otherOne, Server: 9, Seq: w.all[id].seq}
+	}
+	return binlog.GTID{Domain: domain, Server: 1, Seq: w.all[id].seq}
+}
+
+// makeBackup copies a node's data.
+func (w *world) makeBackup(i int) {
+	last, foreign := w.position(i)
+	txs := slices.Clone(w.line().txs)
+	if len(txs) == 0 {
+		return
+	}
+	b := backup{Base: policy.Base{ID: fmt.Sprintf("b%d", len(w.backups)+1), Line: w.line().Line, Seqno: w.seqno, Time: w.now}, txs: txs}
+	if w.logging {
+		b.Session, b.GTID = fmt.Sprint(w.session), last
+		b.Foreign = foreign
+	}
+	w.backups = append(w.backups, b)
+	w.say("backup %s at %s, of %s", b.ID, b.GTID, b.Line.ID)
+}
+
+func (w *world) bases() (out []policy.Base) {
+	for _, b := range w.backups {
+		out = append(out, b.Base)
+	}
+	return out
+}
+
+// archive is what the store has.
+func (w *world) archive() policy.Archive {
+	a := policy.Archive{Head: func(n uint64) (binlog.Head, error) {
+		s, ok := w.segments[n]
+		if !ok {
+			return binlog.Head{}, fmt.Errorf("the segment %d is missing", n)
+		}
+		return s.Head, nil
+	}}
+	for n := range w.segments {
+		a.Numbers = append(a.Numbers, n)
+	}
+	slices.Sort(a.Numbers)
+	return a
+}
