@@ -106,7 +106,7 @@ func Plan(s galera.Snapshot) Decision {
 			return d
 		}
 	}
-	return Decision{Reason: ReasonHealthy, Message: fmt.Sprintf("all %d nodes are Synced", len(s.Members))}
+	return Decision{Reason: ReasonHealthy, Message: galera.AllNodes(len(s.Members)) + " Synced"}
 }
 
 // reportMembers names the members that are not Synced yet, though no action is needed.

@@ -114,6 +114,9 @@ func settled(c *v1alpha1.GaleraCluster, done func(*v1alpha1.GaleraCluster) bool)
 	case stalled != nil && stalled.Status == metav1.ConditionTrue && stalled.ObservedGeneration >= c.Generation:
 		return "", false, fmt.Errorf("%s needs you: %s: %s", c.Name, stalled.Reason, stalled.Message)
 	}
+	if ready.Status == metav1.ConditionTrue { // it describes what was before, or the change goes on beside it
+		return c.Name + ": waiting for the operator", false, nil
+	}
 	return c.Name + ": " + ready.Reason + ": " + ready.Message, false, nil
 }
 

@@ -50,3 +50,18 @@ func TestAwaitTellsWhoIsAway(t *testing.T) {
 		})
 	}
 }
+
+// TestSettledLine: what was before a change is not reported as its progress.
+func TestSettledLine(t *testing.T) {
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "shop", Generation: 2}}
+	never := func(*v1alpha1.GaleraCluster) bool { return false }
+	for status, want := range map[metav1.ConditionStatus]string{
+		metav1.ConditionTrue: "shop: waiting for the operator", metav1.ConditionFalse: "shop: Reason: the message",
+	} {
+		c.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: status, Reason: "Reason", Message: "the message",
+			ObservedGeneration: 2}}
+		if line, done, err := settled(c, never); line != want || done || err != nil {
+			t.Errorf("%q %t %v", line, done, err)
+		}
+	}
+}

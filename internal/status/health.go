@@ -81,7 +81,7 @@ func ready(in Input, problem *validate.Problem, enc verdict) verdict {
 	if len(RequiredChannels(in.Config.TLS)) > 0 && enc.status != yes("", "").status {
 		return no(enc.reason, enc.message)
 	}
-	return yes(v1alpha1.ReasonReady, fmt.Sprintf("all %d nodes are Synced", len(in.Snapshot.Members)))
+	return yes(v1alpha1.ReasonReady, galera.AllNodes(len(in.Snapshot.Members))+" Synced")
 }
 
 // asleep says that the cluster is hibernated, and nothing is left to do for it.

@@ -37,7 +37,9 @@ func matrix(c *v1alpha1.GaleraCluster, s Style, as detail) ([][]cell, []string) 
 	if as == symbols {
 		rows = [][]cell{{plain("NODE"), plain("repl."), plain("transfer"), plain("clients")}}
 	}
-	rows = append(rows, []cell{{"policy", dim}, {string(c.Spec.TLS.Replication), dim}, {orFollows(string(c.Spec.TLS.StateTransfer)), dim}, {string(c.Spec.TLS.Clients), dim}})
+	transfers := cmp.Or(c.Spec.TLS.StateTransfer, c.Spec.TLS.Replication)
+	rows = append(rows, []cell{{"policy", dim}, {string(c.Spec.TLS.Replication), dim}, {string(transfers), dim},
+		{string(c.Spec.TLS.Clients), dim}})
 	var wrong []string
 	p := c.Spec.TLS
 	for _, m := range c.Status.Members {
@@ -54,13 +56,6 @@ func matrix(c *v1alpha1.GaleraCluster, s Style, as detail) ([][]cell, []string) 
 	}
 	slices.Sort(wrong)
 	return rows, wrong
-}
-
-func orFollows(policy string) string {
-	if policy == "" {
-		return "follows"
-	}
-	return policy
 }
 
 // channel is what was observed of one: the protocol, the suite without what all of them have, and = where plaintext was refused.
