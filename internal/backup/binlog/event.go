@@ -204,10 +204,10 @@ func Next(r io.Reader) (Event, error) {
 	if size < headerSize || size > maxEvent {
 		return nil, fmt.Errorf("%w: of %d bytes", ErrEvent, size)
 	}
-	e := make(Event, size)
-	copy(e, head)
-	if _, err := io.ReadFull(r, e[headerSize:]); err != nil {
+	e := bytes.NewBuffer(make([]byte, 0, min(size, 1<<20))) // what is not there takes no memory
+	e.Write(head)
+	if _, err := io.CopyN(e, r, int64(size)-headerSize); err != nil {
 		return nil, ErrEvent
 	}
-	return e, nil
+	return e.Bytes(), nil
 }

@@ -94,6 +94,9 @@ func Checksum(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// maxPart is larger than any object of a store, so that sums of sizes are sizes.
+const maxPart = 1 << 45
+
 // Parse reads a manifest. The error says what is wrong with one that cannot be used.
 func Parse(text []byte) (Manifest, error) {
 	var m Manifest
@@ -107,6 +110,11 @@ func Parse(text []byte) (Manifest, error) {
 		return m, errors.New("the manifest is damaged: it names no format, no ID or no parts")
 	case m.Compression != CompressionNone && m.Compression != CompressionZstd:
 		return m, fmt.Errorf("the manifest is damaged: compression %q", m.Compression)
+	}
+	for _, p := range m.Parts {
+		if p.Size < 0 || p.Size > maxPart {
+			return m, fmt.Errorf("the manifest is damaged: a part of %d bytes", p.Size)
+		}
 	}
 	return m, nil
 }
