@@ -12,7 +12,7 @@ func podSpec(s corev1.PodSpec) corev1.PodSpec {
 
 func containers(all []corev1.Container) (out []corev1.Container) {
 	for _, c := range all {
-		out = append(out, corev1.Container{Name: c.Name, Image: c.Image, Env: values(c.Env)})
+		out = append(out, corev1.Container{Name: c.Name, Image: c.Image, Env: values(c.Env), RestartPolicy: c.RestartPolicy})
 	}
 	return out
 }
@@ -36,7 +36,10 @@ func podConditions(all []corev1.PodCondition) (out []corev1.PodCondition) {
 
 func containerStatuses(all []corev1.ContainerStatus) (out []corev1.ContainerStatus) {
 	for _, s := range all {
-		out = append(out, corev1.ContainerStatus{Name: s.Name, Image: s.Image, ImageID: s.ImageID, State: s.State, LastTerminationState: s.LastTerminationState})
+		out = append(out, corev1.ContainerStatus{
+			Name: s.Name, Image: s.Image, ImageID: s.ImageID, State: s.State, LastTerminationState: s.LastTerminationState,
+			Ready: s.Ready, RestartCount: s.RestartCount,
+		})
 	}
 	return out
 }
