@@ -226,7 +226,7 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 	own := &accounts.Own{DB: conn.DB(), User: a.user}
 	a.serving = serving.New(loop, o.Places.State, mariadbd.NewRoot(loop, o.Places, accounts.Root{DB: conn.DB()}.Keep), mariadbd.NewUpgrade(loop, o.Places, &a.table, a.user),
 		serving.Rooms{Run: &a.run, Config: &a.config, Certs: &a.certs, Exam: &a.exam, Image: &a.image, Orders: &a.orders, Volume: &a.volume},
-		serving.Events{KeepOwn: own.Keep, ForgetOwn: own.Forget, Judge: a.judgeServer})
+		serving.Events{KeepOwn: own.Keep, ForgetOwn: own.Forget, Scheduled: conn.Scheduled, Judge: a.judgeServer})
 	a.backup = backup.New(loop, o.Places, &a.table, &a.image, &a.run, a.user, func() galera.Line { return a.orders.Content().Lineage.Line })
 	a.handover = handover.New(loop, handover.Rooms{
 		Parts: []handover.Part{&a.start, &a.orders, &a.commands, &a.serving, &a.volume, &a.evicted, a.backup},

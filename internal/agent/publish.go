@@ -48,6 +48,7 @@ func (a *agent) publish(step lifecycle.Step) {
 		r.StarvedFor = late.Round(time.Millisecond)
 	}
 	a.serving.Upgrade.Report(&r)
+	a.serving.Report(&r)
 	if r.Data == galera.DataPresent {
 		r.Tables = a.exam.Versions.Tables
 	}

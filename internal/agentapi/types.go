@@ -157,6 +157,8 @@ type Report struct {
 	DataBytes int64 `json:"dataBytes,omitempty"`
 	// Backup is the backup the member gives, or gave last; nil when its agent has given none.
 	Backup *BackupReport `json:"backup,omitempty"`
+	// Scheduled are the events of a server that serves, nil while they are not known.
+	Scheduled *Scheduled `json:"scheduled,omitempty"`
 	// Primary is the primary, as the operator has told this member; "" when it has not.
 	Primary  string       `json:"primary,omitempty"`
 	Failure  *Failure     `json:"failure,omitempty"`

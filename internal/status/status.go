@@ -57,6 +57,11 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	set(v1alpha1.ConditionPaused, paused(in))
 	set(v1alpha1.ConditionStalled, stalled(status.RequiredActions))
 	set(v1alpha1.ConditionReconciling, reconciling(rdy, problem, in))
+	if v, any := scheduled(in); any {
+		set(v1alpha1.ConditionEventsScheduled, v)
+	} else {
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionEventsScheduled)
+	}
 	set(v1alpha1.ConditionEncrypted, enc)
 	set(v1alpha1.ConditionCertificatesValid, certificatesValid(in))
 	set(v1alpha1.ConditionQuorumHealthy, quorumHealthy(in))

@@ -43,9 +43,11 @@ type Room struct {
 
 	firstRun firstRun
 	own      own
-	loop     room.Loop
-	markers  datadir.Markers
-	events   Events
+	// scheduled are the server's events.
+	scheduled scheduled
+	loop      room.Loop
+	markers   datadir.Markers
+	events    Events
 }
 
 // own is the state of the checks of the agent's own account.
@@ -59,6 +61,8 @@ type Events struct {
 	// KeepOwn restores the agent's own account on the member's server, and returns what it restored; ForgetOwn ends that.
 	KeepOwn   func(context.Context) (restored string, err error)
 	ForgetOwn func()
+	// Scheduled reads the server's events.
+	Scheduled func(context.Context) (*agentapi.Scheduled, error)
 	// Judge is called when what the server waited for is there.
 	Judge func()
 }
@@ -86,6 +90,7 @@ func (r *Room) Began() {
 func (r *Room) Tick() {
 	r.LoadCertificates()
 	r.checkOwn(time.Now())
+	r.checkScheduled(time.Now())
 	r.CheckRoot()
 	r.CheckUpgrade()
 }

@@ -1,0 +1,15 @@
+package v1alpha1
+
+// ConditionEventsScheduled is True when every enabled event (CREATE EVENT) is enabled on the primary, and on no other node. It is there
+// while a node has an event.
+const ConditionEventsScheduled = "EventsScheduled"
+
+// Reasons of EventsScheduled.
+const (
+	ReasonEventsOnPrimary   = "EventsOnPrimary"
+	ReasonEventsElsewhere   = "EventsElsewhere"
+	ReasonEventsRepeated    = "EventsRepeated"
+	ReasonEventsNowhere     = "EventsNowhere"
+	ReasonEventsUnknown     = "EventsUnknown"
+	ReasonEventSchedulerOff = "EventSchedulerOff"
+)
