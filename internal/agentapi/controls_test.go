@@ -14,7 +14,7 @@ func TestControlCharacters(t *testing.T) {
 	const good = "a[2Jb31mc\nd\te"
 	when := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	sent := Report{Name: evil, Failure: &Failure{Message: evil}, Waiting: evil}
-	sent.TLS.Channels = map[string]ChannelFact{evil: {Problem: evil, CheckedAt: when}}
+	sent.TLS.Channels = map[string]ChannelFact{"cli\x07ents": {Problem: evil, CheckedAt: when}}
 	sent.Image.Missing = []string{evil}
 	host, pool := agentServer(t, func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, sent) })
 	c := NewClient(tls.Certificate{}, pool, "example.com")
@@ -23,7 +23,7 @@ func TestControlCharacters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fact, ok := got.TLS.Channels[good]
+	fact, ok := got.TLS.Channels[ChannelClients]
 	if got.Name != good || got.Failure.Message != good || got.Waiting != good || got.Image.Missing[0] != good ||
 		!ok || fact.Problem != good || !fact.CheckedAt.Equal(when) {
 		t.Errorf("%q %q %q %q %v", got.Name, got.Failure.Message, got.Waiting, got.Image.Missing, ok)
