@@ -108,7 +108,7 @@ func (o *Own) restore(ctx context.Context) (string, error) {
 				break
 			}
 		}
-		if row == nil && number(err) == errNoUser {
+		if row == nil && (number(err) == errNoUser || number(err) == errPassword) {
 			_, err = s.ExecContext(ctx, "INSERT INTO mysql.global_priv (Host, User, Priv) VALUES (?, ?, ?)", localhost, a.user, a.row)
 		}
 		if err != nil {
@@ -122,6 +122,9 @@ func (o *Own) restore(ctx context.Context) (string, error) {
 // errNoUser is ER_PASSWORD_NO_MATCH: the account is in the server's memory, and its row is gone, as after an import that no
 // FLUSH PRIVILEGES has followed. No statement about accounts makes the row then.
 const errNoUser = 1133
+
+// errPassword is ER_NOT_VALID_PASSWORD: a validation plugin refuses an account without a password, though it is locked.
+const errPassword = 1819
 
 // ownRow and sysRow are the rows that mariadb-install-db makes.
 const (
