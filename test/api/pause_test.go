@@ -40,11 +40,13 @@ func TestPause(t *testing.T) {
 		w.agents.change(p, func(r *agentapi.Report) { r.Server, r.Phase = nil, galera.PhaseWaiting })
 	}
 	w.Eventually(w.condition("Available")).Should(HavePrefix("False"))
-	w.Eventually(func() string { return w.message("Stalled") }).Should(And(HavePrefix("not done because the cluster is paused: "), ContainSubstring("galera-operator.io/pause-")))
+	w.Eventually(func() string { return w.message("Stalled") }).Should(And(
+		HavePrefix("not done because the cluster is paused: "), ContainSubstring("remove the annotation galera-operator.io/pause")))
+	w.Expect(w.status().RequiredActions).To(ConsistOf(HaveField("Command", ContainSubstring("galera-operator.io/pause-"))))
 	w.Consistently(func(g Gomega) {
 		sts := &appsv1.StatefulSet{}
 		g.Expect(w.get(sts, "shop")).To(Succeed())
-		g.Expect(sts.Spec.Template.Spec.Containers[0].Resources.Requests).To(BeEmpty())
+		g.Expect(sts.Spec.Template.Spec.Containers[0].Resources.Requests.Cpu().String()).NotTo(Equal("7m"))
 		g.Expect(w.get(&corev1.Service{}, "shop")).NotTo(Succeed())
 		g.Expect(w.agents.given()).To(HaveLen(orders))
 		s := w.status()
