@@ -36,6 +36,12 @@ type GaleraClusterStatus struct {
 	// +optional
 	ClusterUUID string `json:"clusterUUID,omitempty"`
 
+	// identity is the UID of the resource that the cluster was created with. It is part of the name of its group, and stays when the
+	// resource is deleted and created again while its pods run. Agents believe nothing that a cluster of another identity says.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Identity string `json:"identity,omitempty"`
+
 	// line is the line of history that the Primary component is in: the id of the operation that bootstrapped it. Positions of two lines
 	// cannot be compared beyond the place where they part. Backups name the line that they are of.
 	// +optional

@@ -101,8 +101,8 @@ func runArbitrator() error {
 	if err != nil {
 		return err
 	}
-	return arbitrator.Run(context.Background(), arbitrator.Options{Name: o.Name, Address: o.Address, Places: o.Places, Version: o.Version, Digest: o.Digest,
-		Logger: o.Logger, Output: o.Output, LogFormat: o.LogFormat})
+	return arbitrator.Run(context.Background(), arbitrator.Options{Name: o.Name, Namespace: o.Namespace, Address: o.Address,
+		Places: o.Places, Version: o.Version, Digest: o.Digest, Logger: o.Logger, Output: o.Output, LogFormat: o.LogFormat})
 }
 
 // options are the same for both kinds of agent: what the pod says, and where the lines go, those of the server included.
@@ -115,6 +115,7 @@ func options(server string) (agent.Options, error) {
 	slog.SetDefault(out.Logger())    // what a library says
 	return agent.Options{
 		Name:      os.Getenv(agentapi.EnvPodName),
+		Namespace: os.Getenv(agentapi.EnvPodNamespace),
 		Address:   os.Getenv(agentapi.EnvPodIP),
 		Places:    places,
 		Version:   version.Version,

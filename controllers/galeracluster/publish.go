@@ -227,6 +227,9 @@ func published(cm *corev1.ConfigMap) agentapi.NodeConfig {
 	var n agentapi.NodeConfig
 	if cm != nil {
 		_ = json.Unmarshal([]byte(cm.Data[agentapi.ConfigKey]), &n) // an unreadable document is written anew
+		if n.Namespace != cm.Namespace {
+			return agentapi.NodeConfig{} // a copy of another cluster's
+		}
 	}
 	return n
 }
@@ -236,11 +239,23 @@ func published(cm *corev1.ConfigMap) agentapi.NodeConfig {
 func (pub publisher) rendered(f observe.Facts, seen map[string]observe.Seen, e galera.Encryption) agentapi.NodeConfig {
 	tls := resources.TLSConfig(f.Cluster)
 	before := published(f.Config)
+	f.Cluster = identified(f.Cluster, before)
 	tls.PreferredSuite = observe.PreferredSuite(f, seen, before.TLS.PreferredSuite)
 	if before.Revision != "" {
 		tls = resources.Effective(tls, before.TLS, e)
 	}
 	return pub.withArbitrator(f, resources.NodeConfig(f.Cluster, observe.Size(f), tls, pub.Options))
+}
+
+// identified is the cluster with the identity it was created with. A resource that was deleted while its pods stayed, and created
+// again, takes them back: the ConfigMap that it left behind has the name of their group.
+func identified(c *v1alpha1.GaleraCluster, before agentapi.NodeConfig) *v1alpha1.GaleraCluster {
+	if c.Status.Identity != "" || before.UID == "" || before.Cluster != c.Name {
+		return c
+	}
+	c = c.DeepCopy()
+	c.Status.Identity = before.UID
+	return c
 }
 
 // publishEncryption gives the nodes the next step of a switch.

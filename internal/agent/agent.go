@@ -61,9 +61,9 @@ import (
 
 // Options are what an agent is started with.
 type Options struct {
-	// Name and Address are the pod's.
-	Name, Address string
-	Places        paths.Places
+	// Name, Namespace and Address are the pod's.
+	Name, Namespace, Address string
+	Places                   paths.Places
 	// Version is that of the build, Digest the SHA-256 of the program in hexadecimal.
 	Version, Digest string
 	Logger          *slog.Logger
@@ -98,8 +98,8 @@ func Run(ctx context.Context, o Options) error {
 
 // start starts everything but the loop; before is the state of the agent before, nil when there was none.
 func start(ctx context.Context, o Options, before *handover.State) (*agent, error) {
-	if o.Name == "" || o.Address == "" {
-		return nil, fmt.Errorf("%s and %s must be set", agentapi.EnvPodName, agentapi.EnvPodIP)
+	if o.Name == "" || o.Namespace == "" || o.Address == "" {
+		return nil, fmt.Errorf("%s, %s and %s must be set", agentapi.EnvPodName, agentapi.EnvPodNamespace, agentapi.EnvPodIP)
 	}
 	if err := os.MkdirAll(o.Places.Run, 0o750); err != nil {
 		return nil, err
@@ -198,17 +198,19 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 	a.volume.Open(o.Places, a.queue.Post, volume.NewWatch(func() error { return volume.Touch(o.Places.State) }, time.Now))
 	a.gcache = gcache.New(o.Places, &a.volume, o.Logger)
 	a.image = image.New(loop, &a.table)
-	a.reports = report.New(agentapi.Report{Name: o.Name, AgentVersion: o.Version, AgentDigest: o.Digest, AgentArch: runtime.GOARCH, Image: a.image.ImageReport,
+	a.reports = report.New(agentapi.Report{Name: o.Name, Cluster: agentapi.Identity{Namespace: o.Namespace}, AgentVersion: o.Version,
+		AgentDigest: o.Digest, AgentArch: runtime.GOARCH, Image: a.image.ImageReport,
 		Boot: bootID(), Phase: galera.PhaseExamining})
 	a.poll = wsrep.NewPoll(conn.Status, func(s wsrep.Status) bool { return lifecycle.Serves(&s.Server) })
 	a.evicted = wsrep.NewForgetting(loop, conn.ForgetEvicted)
 	a.evictions = wsrep.Evictions{Logger: o.Logger, Status: conn.Status, Tell: conn.Evict, Settling: func() { a.queue.Post(a.evicted.Begin) }}
 	a.distance = distance.New(loop, conn, func() (time.Duration, bool) { return streams.RoundTrip(distance.Port) })
 	a.prove.Open(a.queue.Post)
-	a.group.Open(o.Name, func() []agentapi.Peer { return a.prove.Subject().Peers }, func(asked time.Time, views map[string]agentapi.PeerView) {
+	members := func() []agentapi.Peer { return a.prove.Subject().Peers }
+	a.group.Open(o.Name, a.reports.Identity, members, func(asked time.Time, views map[string]agentapi.PeerView) {
 		a.queue.Post(func() { a.onPeers(asked, views) })
 	})
-	member := config.Member{Name: o.Name, Address: o.Address, User: a.user}
+	member := config.Member{Name: o.Name, Namespace: o.Namespace, Address: o.Address, User: a.user}
 	a.certs.Open(loop, o.Places, conn, a.updateSubject)
 	a.config = config.New(loop, o.Places, member, &a.image, &a.table, conn, config.Events{Taken: a.onConfig, Applied: a.updateSubject})
 	a.orders = ordering.New(loop, &a.volume)

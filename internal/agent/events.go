@@ -113,6 +113,7 @@ func (a *agent) firstServed() {
 	a.serving.CheckUpgrade()
 	a.updateSubject()
 	a.commands.Served()
+	a.orders.Belong(a.config.Identity())
 }
 
 // onExit is called when mariadbd has ended.

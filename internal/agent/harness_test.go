@@ -216,7 +216,8 @@ func (n *node) start() {
 		"--network-alias", n.name, "--user", fmt.Sprintf("%d:%d", mysqlUID, mysqlUID), "--read-only", "--cap-drop", "ALL",
 		"--security-opt", "no-new-privileges", "--tmpfs", fmt.Sprintf("%s:uid=%d,mode=750", agentapi.RunDir, mysqlUID),
 		"--tmpfs", agentapi.TmpDir, "-v", filepath.Join(n.w.dir, "bin") + ":" + agentapi.BinDir + ":ro", "-v", volume + ":" + agentapi.VolumeDir,
-		"-e", agentapi.EnvPodName + "=" + n.name, "-e", agentapi.EnvPodIP + "=" + n.ip, "--entrypoint", agentapi.BinDir + "/agent"}
+		"-e", agentapi.EnvPodName + "=" + n.name, "-e", agentapi.EnvPodNamespace + "=test",
+		"-e", agentapi.EnvPodIP + "=" + n.ip, "--entrypoint", agentapi.BinDir + "/agent"}
 	for _, name := range slices.Sorted(maps.Keys(mounts)) {
 		args = append(args, "-v", filepath.Join(n.base, name)+":"+mounts[name]+":ro")
 	}

@@ -39,6 +39,8 @@ const (
 const (
 	// EnvPodName is the pod's name (downward API).
 	EnvPodName = "POD_NAME"
+	// EnvPodNamespace is the pod's namespace (downward API).
+	EnvPodNamespace = "POD_NAMESPACE"
 	// EnvPodIP is the pod's address (downward API).
 	EnvPodIP = "POD_IP"
 )

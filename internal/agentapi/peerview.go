@@ -4,7 +4,9 @@ import "github.com/galera-operator/galera-operator/internal/galera"
 
 // PeerView is what a member may learn of another without credentials.
 type PeerView struct {
-	Name      string                `json:"name"`
+	Name string `json:"name"`
+	// Cluster is as in the Report: the answer of another cluster's member does not count.
+	Cluster   Identity              `json:"cluster,omitzero"`
 	Component galera.ComponentState `json:"component"`
 	State     galera.NodeState      `json:"state"`
 	// ClusterUUID is wsrep_cluster_state_uuid, "" when not connected.

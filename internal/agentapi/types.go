@@ -55,10 +55,12 @@ const (
 type NodeConfig struct {
 	// Revision is a hash of everything else, set by the operator.
 	Revision string `json:"revision"`
-	// Cluster is the resource's name, used as wsrep_cluster_name.
-	Cluster string `json:"cluster"`
-	// Namespace is the resource's namespace.
+	// Cluster and Namespace name the resource. UID is that of the resource that the cluster was created with: see Identity.
+	Cluster   string `json:"cluster"`
 	Namespace string `json:"namespace"`
+	UID       string `json:"uid,omitempty"`
+	// History is status.clusterUUID, "" before the first start: an empty member joins no other history. It is not part of Revision.
+	History string `json:"history,omitempty"`
 	// Members lists all members in ordinal order, this one included.
 	Members []Peer `json:"members"`
 	// Arbitrator is where the arbitrator is found, nil without one.
@@ -97,6 +99,8 @@ const StarvedAfter = time.Second
 type Report struct {
 	// Name is the pod's name.
 	Name string `json:"name"`
+	// Cluster is whose member it is, by the configuration it uses; the namespace alone while it has none.
+	Cluster Identity `json:"cluster,omitzero"`
 	// Boot identifies this run of the agent.
 	Boot string `json:"boot"`
 	// Generation grows with every change of this report within one Boot, except for
@@ -349,6 +353,8 @@ const (
 	FailureStalled = "TransferStalled"
 	// FailureDonorLost: the donor left the group, or gave up, in the middle of a transfer.
 	FailureDonorLost = "TransferDonorLost"
+	// FailureOtherCluster: the data are those of another cluster, by the record on the volume.
+	FailureOtherCluster = "OtherCluster"
 	// FailureDiverged: the member holds write-sets the Primary component never had (same UUID).
 	FailureDiverged = "HistoryDiverged"
 	// FailureInconsistent: the group has voted the member out because its data differ from the others'. It rejoins by SST, and is

@@ -169,6 +169,8 @@ type Member struct {
 	Upgrading bool
 	// LaterData says that a server of a later series has used the member's data, so that its own must not.
 	LaterData bool
+	// OtherCluster says that the volume's record names another cluster: its agent starts nothing with the data.
+	OtherCluster bool
 	// LacksTools says that the member's image lacks programs that state transfers need: it can be neither donor nor joiner.
 	LacksTools bool
 	// ServerVersion is the image's, "" when it is not known.

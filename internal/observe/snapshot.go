@@ -95,6 +95,7 @@ func member(f Facts, seen map[string]Seen, ordinal int, now time.Time) galera.Me
 	if r.Failure != nil {
 		m.Failure = &galera.Failure{Reason: r.Failure.Reason, Message: r.Failure.Message}
 		m.BookDamaged = m.BookDamaged || r.Failure.Reason == agentapi.FailureOrderBook
+		m.OtherCluster = r.Failure.Reason == agentapi.FailureOtherCluster && r.Data == galera.DataPresent
 		m.LaterData = r.Failure.Reason == agentapi.FailureDowngrade && r.Data == galera.DataPresent
 	}
 	return m

@@ -116,6 +116,11 @@ func down(seqno int64) is {
 	}
 }
 
+func copied(m *galera.Member) {
+	down(9)(m)
+	m.OtherCluster, m.Failure = true, &galera.Failure{Reason: "OtherCluster", Message: "copied"}
+}
+
 func stopped(seqno int64) is {
 	return func(m *galera.Member) { down(seqno)(m); m.Phase = galera.PhaseStopped }
 }

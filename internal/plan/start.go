@@ -113,7 +113,7 @@ func sortMembers(s galera.Snapshot) verdict {
 			v.empty++
 		case !m.Position.Known():
 			v.unknown = append(v.unknown, m.Name)
-		case s.ClusterUUID != "" && m.Position.UUID != s.ClusterUUID:
+		case m.OtherCluster, s.ClusterUUID != "" && m.Position.UUID != s.ClusterUUID:
 			v.foreign = append(v.foreign, m.Name)
 		case m.VotedOut:
 			v.votedOut = append(v.votedOut, m)
@@ -243,6 +243,8 @@ func adoptHistory(s galera.Snapshot, v verdict) (Decision, bool) {
 	uuid := ""
 	for _, m := range s.Members {
 		switch {
+		case m.OtherCluster && m.Failure != nil:
+			return blocked(ReasonForeignData, m.Name+": "+m.Failure.Message)
 		case m.Data != galera.DataPresent || m.Position.UUID == "" || m.Position.UUID == galera.ZeroUUID:
 			continue // members that cannot start count, too: theirs may be the cluster's history
 		case uuid != "" && m.Position.UUID != uuid:

@@ -77,6 +77,7 @@ func WithoutAcceleration() []corev1.EnvVar {
 func databaseEnv(c *v1alpha1.GaleraCluster) []corev1.EnvVar {
 	env := []corev1.EnvVar{
 		fromField(agentapi.EnvPodName, "metadata.name"),
+		fromField(agentapi.EnvPodNamespace, "metadata.namespace"),
 		fromField(agentapi.EnvPodIP, "status.podIP"),
 		{Name: "MARIADB_HOME", Value: agentapi.RunDir}, // where mariadb in kubectl exec finds socket and CA
 	}

@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -19,6 +20,8 @@ func NodeConfig(c *v1alpha1.GaleraCluster, size int, tls agentapi.TLSConfig, opt
 	n := agentapi.NodeConfig{
 		Cluster:       c.Name,
 		Namespace:     c.Namespace,
+		UID:           cmp.Or(c.Status.Identity, string(c.UID)),
+		History:       c.Status.ClusterUUID,
 		Members:       members(c, size, opts),
 		TLS:           tls,
 		StateTransfer: stateTransfer(c),
@@ -103,9 +106,10 @@ func Settings(c *v1alpha1.GaleraCluster) map[string]string {
 	return out
 }
 
-// revision is a hash of everything in the document but itself. JSON sorts the keys of maps.
+// revision is a hash of everything in the document but itself, and the history: no server is started otherwise for it. JSON sorts
+// the keys of maps.
 func revision(n agentapi.NodeConfig) string {
-	n.Revision = ""
+	n.Revision, n.History = "", ""
 	sum := sha256.Sum256(mustJSON(n))
 	return hex.EncodeToString(sum[:8])
 }

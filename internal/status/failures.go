@@ -43,6 +43,8 @@ func failureOf(in Input, m galera.Member) *validate.Problem {
 	case agentapi.FailureForeignUUID, agentapi.FailureDiverged:
 		blocked(v1alpha1.ReasonForeignData, empty,
 			". Bring back the right volume; or, if its data are not needed, give it an empty one: the node then joins by SST")
+	case agentapi.FailureOtherCluster:
+		blocked(v1alpha1.ReasonForeignData, empty, "")
 	case agentapi.FailureDowngrade:
 		blocked(v1alpha1.ReasonDowngradeRefused, empty, "")
 	case agentapi.FailureUpgrade:

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -28,7 +29,7 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	status.AppliedGeneration = appliedGeneration(in, problem, status.AppliedGeneration)
 	status.Members = members(in)
 	status.Primary = primary(in)
-	status.Line = line(in)
+	status.Identity, status.Line = cmp.Or(status.Identity, in.Config.UID), line(in)
 	status.NoPrimarySince = timeOf(&in.Snapshot.NoPrimarySince)
 	status.ReadyReplicas = synced(in)
 	if status.Replicas == 0 {

@@ -34,6 +34,7 @@ func TestUpdate(t *testing.T) {
 			"False DataLost", "False DataLost", "True DataLost"},
 		"a history of its own":              failing(agentapi.FailureDiverged, "ForeignData"),
 		"another cluster's data":            failing(agentapi.FailureForeignUUID, "ForeignData"),
+		"another cluster's volume":          failing(agentapi.FailureOtherCluster, "ForeignData"),
 		"an order book that is not read":    failing(agentapi.FailureOrderBook, "OrderBookDamaged"),
 		"a server that hangs":               failing(agentapi.FailureHung, "MemberFailed"),
 		"an examination that does not end":  failing(agentapi.FailureExamining, "MemberFailed"),

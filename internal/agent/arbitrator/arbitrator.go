@@ -40,9 +40,9 @@ import (
 
 // Options are what an arbitrator is started with.
 type Options struct {
-	// Name and Address are the pod's.
-	Name, Address string
-	Places        paths.Places
+	// Name, Namespace and Address are the pod's.
+	Name, Namespace, Address string
+	Places                   paths.Places
 	// Version is of the build, Digest the SHA-256 of this program in hexadecimal.
 	Version, Digest string
 	Logger          *slog.Logger
@@ -133,8 +133,8 @@ func Run(ctx context.Context, o Options) error {
 
 // begin starts everything but the loop; before is the state of the agent before, nil when there was none.
 func begin(ctx context.Context, o Options, before *handover.State) (*arbitrator, error) {
-	if o.Name == "" || o.Address == "" {
-		return nil, fmt.Errorf("%s and %s must be set", agentapi.EnvPodName, agentapi.EnvPodIP)
+	if o.Name == "" || o.Namespace == "" || o.Address == "" {
+		return nil, fmt.Errorf("%s, %s and %s must be set", agentapi.EnvPodName, agentapi.EnvPodNamespace, agentapi.EnvPodIP)
 	}
 	if err := procs.Adopt(); err != nil {
 		o.Logger.Warn("cannot adopt orphans", "error", err)
@@ -168,7 +168,8 @@ func newArbitrator(ctx context.Context, o Options) *arbitrator {
 	}
 	a := &arbitrator{Options: o, asker: peers.New(), events: make(chan func(), 64)}
 	a.garbd, a.cpuFlags = image.Find("garbd"), image.CPUFlags()
-	a.reports = report.New(agentapi.Report{Name: o.Name, AgentVersion: o.Version, AgentDigest: o.Digest, AgentArch: runtime.GOARCH, Phase: galera.PhaseWaiting,
+	a.reports = report.New(agentapi.Report{Name: o.Name, Cluster: agentapi.Identity{Namespace: o.Namespace},
+		AgentVersion: o.Version, AgentDigest: o.Digest, AgentArch: runtime.GOARCH, Phase: galera.PhaseWaiting,
 		Boot: fmt.Sprintf("%x-%d", time.Now().UnixNano(), os.Getpid())})
 	a.subject.Store(&prove.Subject{})
 	a.ident.Store(&web.Identity{})
@@ -266,7 +267,7 @@ func usesTLS(s servercnf.Arbitrator) bool {
 func (a *arbitrator) askPeers(ctx context.Context) {
 	for ctx.Err() == nil {
 		if members := a.subject.Load().Peers; len(members) > 0 {
-			views := a.asker.Ask(ctx, members, "")
+			views := a.asker.Ask(ctx, a.reports.Identity(), members, "")
 			a.post(func() { a.views = views })
 		}
 		wait := time.NewTimer(time.Duration(a.pace.Load()))

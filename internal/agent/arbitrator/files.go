@@ -1,6 +1,7 @@
 package arbitrator
 
 import (
+	"cmp"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
@@ -76,7 +77,7 @@ func (a *arbitrator) readConfig() error {
 	if len(config.Members) == 0 {
 		return fmt.Errorf("%s names no members", agentapi.ConfigKey)
 	}
-	if err := servercnf.Check(config, config.Members[0].Name); err != nil {
+	if err := cmp.Or(config.CheckNamespace(a.Namespace), servercnf.Check(config, config.Members[0].Name)); err != nil {
 		return err
 	}
 	a.config = &config

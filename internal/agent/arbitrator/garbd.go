@@ -46,7 +46,7 @@ func (a *arbitrator) follow(proc *mariadbd.Process) {
 func (a *arbitrator) launch(process string, members []agentapi.Peer) (*mariadbd.Process, error) {
 	for path, text := range map[string]string{
 		a.Places.OpenSSLCnf(): a.wanted.OpenSSL,
-		a.configFile():        a.wanted.File(a.config.Cluster, process, a.primary, members),
+		a.configFile():        a.wanted.File(a.config.Group(), process, a.primary, members),
 	} {
 		if err := datadir.WriteFile(path, []byte(text), 0o600); err != nil {
 			return nil, err

@@ -32,8 +32,9 @@ func (a *arbitrator) publish(step Step) {
 		r.Failure = &agentapi.Failure{Reason: agentapi.FailureNoArbitrator,
 			Message: "the image has no garbd (in Debian the package galera-arbitrator-4): use an image that has it"}
 	}
+	r.Cluster = agentapi.Identity{Namespace: a.Namespace}
 	if a.config != nil {
-		r.Config.Loaded = a.config.Revision
+		r.Cluster, r.Config.Loaded = a.config.Identity(), a.config.Revision
 	}
 	if a.published.Problem != nil {
 		r.TLS.Problem = a.published.Problem.Error()

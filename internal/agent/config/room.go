@@ -3,6 +3,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -19,8 +20,8 @@ import (
 
 // Member is whose configuration it is.
 type Member struct {
-	// Name and Address are the pod's, User is the account mariadbd runs as.
-	Name, Address, User string
+	// Name, Namespace and Address are the pod's, User is the account mariadbd runs as.
+	Name, Namespace, Address, User string
 }
 
 // Events are what the room tells the loop.
@@ -69,7 +70,7 @@ func (r *Room) Read() {
 		r.trouble(fmt.Errorf("%s: %w", agentapi.ConfigKey, err))
 		return
 	}
-	if err := servercnf.Check(config, r.member.Name); err != nil {
+	if err := cmp.Or(config.CheckNamespace(r.member.Namespace), servercnf.Check(config, r.member.Name)); err != nil {
 		r.trouble(err)
 		return
 	}
@@ -82,7 +83,7 @@ func (r *Room) Read() {
 		Places: r.places, OpenSSLTool: image.Have("openssl"), OldSocat: r.image.OldSocat,
 	})
 	if r.Node != nil && r.Node.Revision == config.Revision && sameOutput(r.Output, output) {
-		r.Node.Hibernated, r.problem = config.Hibernated, refused
+		r.Node.Hibernated, r.Node.History, r.problem = config.Hibernated, config.History, refused
 		return
 	}
 	if known, err := r.checkSettings(config, output); !known {
@@ -129,6 +130,14 @@ func (r *Room) write(o servercnf.Output) error {
 	return nil
 }
 
+// Identity returns whose member it is.
+func (r *Room) Identity() agentapi.Identity {
+	if r.Node == nil {
+		return agentapi.Identity{Namespace: r.member.Namespace}
+	}
+	return r.Node.Identity()
+}
+
 // Missing is why there is no configuration, nil when there is one.
 func (r *Room) Missing() *agentapi.Failure {
 	switch {
@@ -142,6 +151,7 @@ func (r *Room) Missing() *agentapi.Failure {
 
 // Report tells of the configuration, and of the one the running server has.
 func (r *Room) Report(to *agentapi.Report) {
+	to.Cluster = r.Identity()
 	c := &to.Config
 	c.Problem = r.problem
 	if r.Node != nil && r.back.Refused == nil { // the revision has settings that are not in use

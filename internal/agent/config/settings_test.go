@@ -44,3 +44,24 @@ func TestSettingsAreCheckedBesideTheLoop(t *testing.T) {
 		t.Errorf("%v, %v", known, err)
 	}
 }
+
+// TestCopiedConfiguration: the configuration of a cluster of another namespace names that cluster's hosts, and nothing is made of it.
+func TestCopiedConfiguration(t *testing.T) {
+	dir := t.TempDir()
+	loop := room.Loop{Post: func(func()) {}, Logger: slog.New(slog.DiscardHandler)}
+	r := New(loop, paths.Places{Run: dir, Tmp: dir, Config: dir}, Member{Name: "shop-0", Namespace: "staging"}, &image.Image{},
+		&procs.Table{}, nil, Events{Taken: func() { t.Error("taken") }})
+	document := `{"cluster":"shop","namespace":"prod","uid":"one","revision":"1","members":[{"name":"shop-0","host":"shop-0.prod.svc"}],
+		"tls":{"replication":"Plain","stateTransfer":"Disabled","clients":"Disabled","minVersion":"1.3"},
+		"stateTransfer":{"method":"MariaBackup"}}`
+	if err := os.WriteFile(filepath.Join(dir, agentapi.ConfigKey), []byte(document), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.Read()
+	if f := r.Missing(); r.Node != nil || f == nil || !strings.Contains(f.Message, "prod/shop") {
+		t.Errorf("%+v, %+v", r.Node, f)
+	}
+	if got := r.Identity(); got != (agentapi.Identity{Namespace: "staging"}) {
+		t.Errorf("%+v", got)
+	}
+}

@@ -17,6 +17,8 @@ type Joiner struct {
 	// Marked is true if only an SST makes a member of a component out of the data (galera.Member).
 	Marked  bool
 	Lineage galera.Lineage
+	// History is the recorded UUID of the cluster's history, "" before there is one.
+	History string
 	// Crashed is the member's name while others may still count on the server that has ended.
 	Crashed string
 }
@@ -70,6 +72,10 @@ func JudgeJoin(self Joiner, peers map[string]agentapi.PeerView) JoinVerdict {
 
 // judgeHistory says whether what a member holds may be brought to the state of the component.
 func judgeHistory(self Joiner, first agentapi.PeerView, line galera.Lineage) (JoinVerdict, bool) {
+	if self.History != "" && self.History != first.ClusterUUID {
+		return Refused(agentapi.FailureForeignUUID, "%s is in the history %s, but that of this cluster is %s: it is not joined",
+			first.Name, first.ClusterUUID, self.History), true
+	}
 	if self.Data != galera.DataPresent {
 		return JoinVerdict{}, false
 	}

@@ -85,6 +85,19 @@ func TestJudgeJoin(t *testing.T) {
 	}
 }
 
+// TestJudgeJoinHistory: a member without data joins the recorded history, and no other.
+func TestJudgeJoinHistory(t *testing.T) {
+	joins := func(history string) JoinVerdict {
+		return JudgeJoin(Joiner{Data: galera.DataEmpty, History: history}, primary("a", nil))
+	}
+	if v := joins(primary("a", nil)["a"].ClusterUUID); !v.Join {
+		t.Errorf("its own: %+v", v)
+	}
+	if v := joins(uuidB); v.Join || v.Failure == nil || v.Failure.Reason != agentapi.FailureForeignUUID {
+		t.Errorf("another: %+v", v)
+	}
+}
+
 func TestDonorAmong(t *testing.T) {
 	donor := func(p *agentapi.PeerView) { p.State = galera.NodeDonor }
 	if got := OnlyDonor(primary("a", donor)); got != "a" {

@@ -23,6 +23,8 @@ type Content struct {
 	Held bool `json:"held,omitempty"`
 	// Lineage are the lines of history the data belong to.
 	Lineage galera.Lineage `json:"lineage,omitzero"`
+	// Cluster is whose data the volume holds: recorded when the member serves for the first time.
+	Cluster agentapi.Identity `json:"cluster,omitzero"`
 	// Records holds the last orders, the latest at the end.
 	Records []agentapi.OrderRecord `json:"records,omitempty"`
 }
@@ -105,6 +107,13 @@ func (c *Content) Interrupt(now time.Time) bool {
 func (c *Content) SetLineage(l galera.Lineage) bool {
 	same := c.Lineage.Equal(l)
 	c.Lineage = l
+	return !same
+}
+
+// Belong records whose data the volume holds, and says whether that changed anything.
+func (c *Content) Belong(to agentapi.Identity) bool {
+	same := c.Cluster == to
+	c.Cluster = to
 	return !same
 }
 

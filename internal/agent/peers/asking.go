@@ -20,15 +20,17 @@ const (
 type Asking struct {
 	Asker
 	self    string
+	of      func() agentapi.Identity
 	members func() []agentapi.Peer
 	told    func(asked time.Time, views map[string]agentapi.PeerView)
 	pace    atomic.Int64
 	look    chan struct{} // the others are to be asked now
 }
 
-// Open says who asks whom; told gets the answers to a question that was asked at a time.
-func (a *Asking) Open(self string, members func() []agentapi.Peer, told func(asked time.Time, views map[string]agentapi.PeerView)) {
-	a.Asker, a.self, a.members, a.told, a.look = *New(), self, members, told, make(chan struct{}, 1)
+// Open says who asks whom: a member of the cluster of. told gets the answers to a question that was asked at a time.
+func (a *Asking) Open(self string, of func() agentapi.Identity, members func() []agentapi.Peer,
+	told func(asked time.Time, views map[string]agentapi.PeerView)) {
+	a.Asker, a.self, a.of, a.members, a.told, a.look = *New(), self, of, members, told, make(chan struct{}, 1)
 }
 
 // Run asks until ctx ends.
@@ -36,7 +38,7 @@ func (a *Asking) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		if members := a.members(); len(members) > 0 {
 			asked := time.Now()
-			a.told(asked, a.Ask(ctx, members, a.self))
+			a.told(asked, a.Ask(ctx, a.of(), members, a.self))
 		}
 		pause := time.NewTimer(time.Duration(a.pace.Load()))
 		select {
@@ -65,5 +67,5 @@ func (a *Asking) Now() {
 
 // AskOnce asks all others now and returns their answers.
 func (a *Asking) AskOnce(ctx context.Context) map[string]agentapi.PeerView {
-	return a.Ask(ctx, a.members(), a.self)
+	return a.Ask(ctx, a.of(), a.members(), a.self)
 }

@@ -15,26 +15,27 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// timeout is for one member: one that does not answer within it is not known.
+// timeout is for one member whose address is known: one that does not answer within it is not known.
 const timeout = 800 * time.Millisecond
 
 // Asker asks members' agents. It is safe for concurrent use.
 type Asker struct {
 	client *http.Client
+	names  *names
 	port   int
 }
 
 // New returns an asker.
 func New() *Asker {
-	dialer := &net.Dialer{Timeout: timeout}
-	return &Asker{port: agentapi.ProbePort, client: &http.Client{Timeout: timeout, Transport: &http.Transport{
-		DialContext: dialer.DialContext, MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second,
+	names := newNames()
+	return &Asker{port: agentapi.ProbePort, names: names, client: &http.Client{Timeout: timeout, Transport: &http.Transport{
+		DialContext: names.dial, MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second,
 	}}}
 }
 
-// Ask asks all members but self at once and returns the answers of those that gave one, by name. A peer that
-// answers with another's name is not who it should be, and does not count.
-func (a *Asker) Ask(ctx context.Context, members []agentapi.Peer, self string) map[string]agentapi.PeerView {
+// Ask asks all members but self at once and returns the answers of those that gave one, by name. A peer that answers with another's
+// name, or as a member of another cluster, does not count: an address may have passed to another pod.
+func (a *Asker) Ask(ctx context.Context, of agentapi.Identity, members []agentapi.Peer, self string) map[string]agentapi.PeerView {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	out := map[string]agentapi.PeerView{}
@@ -44,7 +45,7 @@ func (a *Asker) Ask(ctx context.Context, members []agentapi.Peer, self string) m
 		}
 		wg.Go(func() {
 			view, err := a.one(ctx, m)
-			if err != nil || view.Name != m.Name {
+			if err != nil || view.Name != m.Name || !of.Peer(view.Cluster) {
 				return
 			}
 			mu.Lock()
@@ -57,6 +58,9 @@ func (a *Asker) Ask(ctx context.Context, members []agentapi.Peer, self string) m
 }
 
 func (a *Asker) one(ctx context.Context, m agentapi.Peer) (agentapi.PeerView, error) {
+	if _, err := a.names.find(ctx, m.Host); err != nil { // before the client's time begins
+		return agentapi.PeerView{}, err
+	}
 	url := "http://" + net.JoinHostPort(m.Host, strconv.Itoa(a.port)) + agentapi.PathPeer
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

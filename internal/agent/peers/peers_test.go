@@ -20,7 +20,8 @@ func TestAsk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := map[string]string{"127.0.0.1": "a", "127.0.0.2": "b", "127.0.0.3": "another-host"}
+	shop := agentapi.Identity{Namespace: "prod", Cluster: "shop", UID: "one"}
+	names := map[string]string{"127.0.0.1": "a", "127.0.0.2": "b", "127.0.0.3": "another-host", "127.0.0.6": "g"}
 	server := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, _ := net.SplitHostPort(r.Host)
 		switch host {
@@ -32,7 +33,11 @@ func TestAsk(t *testing.T) {
 			case <-time.After(5 * time.Second):
 			}
 		default:
-			_ = json.NewEncoder(w).Encode(agentapi.PeerView{Name: names[host], Component: galera.ComponentPrimary})
+			view := agentapi.PeerView{Name: names[host], Cluster: shop, Component: galera.ComponentPrimary}
+			if host == "127.0.0.6" {
+				view.Cluster.UID = "another"
+			}
+			_ = json.NewEncoder(w).Encode(view)
 		}
 	})}}
 	server.Start()
@@ -41,9 +46,10 @@ func TestAsk(t *testing.T) {
 	a := New()
 	a.port, _ = strconv.Atoi(port)
 	began := time.Now()
-	got := a.Ask(context.Background(), []agentapi.Peer{
+	got := a.Ask(context.Background(), shop, []agentapi.Peer{
 		{Name: "self", Host: "127.0.0.1"}, {Name: "a", Host: "127.0.0.1"}, {Name: "b", Host: "127.0.0.2"},
 		{Name: "c", Host: "127.0.0.3"}, {Name: "d", Host: "127.0.0.4"}, {Name: "e", Host: "127.0.0.5"}, {Name: "f", Host: "no.such.host.invalid"},
+		{Name: "g", Host: "127.0.0.6"},
 	}, "self")
 	if len(got) != 2 || got["a"].Component != galera.ComponentPrimary || got["b"].Name != "b" {
 		t.Errorf("%v", got)

@@ -29,6 +29,9 @@ func (r *Room) Unusable() *agentapi.Failure {
 	if f := r.Orders.Unusable(); f != nil {
 		return f
 	}
+	if f := otherCluster(r.Rooms, r.member.Name); f != nil {
+		return f
+	}
 	if r.Image.Provider == "" {
 		return &agentapi.Failure{Reason: agentapi.FailureNoProvider, Message: "the image has no Galera provider (libgalera_smm.so)"}
 	}
@@ -38,10 +41,26 @@ func (r *Room) Unusable() *agentapi.Failure {
 	return nil
 }
 
+// otherCluster is why data that are recorded as another cluster's are not used, nil when they are not. No history tells a copy of a volume
+// from the original.
+func otherCluster(r Rooms, member string) *agentapi.Failure {
+	of, own := r.Orders.Content().Cluster, r.Config.Node.Identity()
+	if r.Exam.Found.Data != galera.DataPresent || !of.Excludes(own) {
+		return nil
+	}
+	return &agentapi.Failure{Reason: agentapi.FailureOtherCluster, Message: fmt.Sprintf("the volume holds data of the cluster %s, but this "+
+		"is a node of %s: the volume was copied or moved. Nothing is started with it. For a cluster with a copy of these data, delete this "+
+		"one and its volumes, and create it with spec.bootstrapFrom. For a node that joins this cluster, run: %s",
+		of, own, galera.EmptyVolume(member, own.Namespace))}
+}
+
 // MayJoin decides whether this member may join the others, from which donor, and whether an SST would fit.
 func (r *Room) MayJoin() lifecycle.JoinVerdict {
 	found := r.Exam.Found
 	joiner := lifecycle.Joiner{Data: found.Data, Position: found.Position, Marked: found.Marked || found.VotedOut, Lineage: r.Orders.Content().Lineage}
+	if r.Config.Node != nil {
+		joiner.History = r.Config.Node.History
+	}
 	if lifecycle.AwaitNotice(time.Since(r.Run.DownSince)) {
 		joiner.Crashed = r.member.Name
 	}

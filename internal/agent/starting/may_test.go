@@ -1,6 +1,8 @@
 package starting
 
 import (
+	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/galera-operator/galera-operator/internal/agent/agenttest"
@@ -8,8 +10,10 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/examine"
 	"github.com/galera-operator/galera-operator/internal/agent/image"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
+	"github.com/galera-operator/galera-operator/internal/agent/orders/ordering"
 	"github.com/galera-operator/galera-operator/internal/agent/peers"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
+	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agent/running"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -40,4 +44,35 @@ func TestAwaitRoom(t *testing.T) {
 			t.Errorf("%s: %+v", name, v)
 		}
 	}
+}
+
+// TestOtherCluster: a copy of a volume starts nothing in another cluster, whatever history it holds; the resource that was created again
+// takes it back.
+func TestOtherCluster(t *testing.T) {
+	orders := ordering.New(room.Loop{Logger: slog.New(slog.DiscardHandler)}, nil)
+	if err := orders.Open(t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	r := Room{Rooms: Rooms{Orders: &orders, Exam: &examine.Room{}, Config: &config.Room{}}}
+	prod := agentapi.NodeConfig{Namespace: "prod", Cluster: "shop", UID: "one"}
+	staging, again := prod, prod
+	staging.Namespace, again.UID = "staging", "two"
+	try := func(what string, node agentapi.NodeConfig, data galera.DataState, refused bool) {
+		t.Helper()
+		r.Config.Node, r.Exam.Found.Data = &node, data
+		f := otherCluster(r.Rooms, "shop-0")
+		if (f != nil) != refused || f != nil && (f.Reason != agentapi.FailureOtherCluster || !strings.Contains(f.Message, "prod/shop")) {
+			t.Errorf("%s: %+v", what, f)
+		}
+	}
+	try("nothing is recorded", staging, galera.DataPresent, false)
+	content, err := orders.Write(orders.Book.Belong(prod.Identity()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	orders.Take(content)
+	try("its own cluster", prod, galera.DataPresent, false)
+	try("a copied namespace", staging, galera.DataPresent, true)
+	try("an empty volume", staging, galera.DataEmpty, false)
+	try("created again", again, galera.DataPresent, false)
 }

@@ -80,7 +80,7 @@ func (p Probe) peer(w http.ResponseWriter, _ *http.Request) {
 
 // PeerView is the part of a report other members may know.
 func PeerView(r agentapi.Report) agentapi.PeerView {
-	v := agentapi.PeerView{Name: r.Name, Draining: r.Draining, Data: r.Data, Position: r.Position, Lineage: r.Lineage,
+	v := agentapi.PeerView{Name: r.Name, Cluster: r.Cluster, Draining: r.Draining, Data: r.Data, Position: r.Position, Lineage: r.Lineage,
 		Primary: r.Primary != "" && r.Primary == r.Name, DataBytes: r.DataBytes, Donation: r.Donation, LastDonation: r.LastDonation, Settling: r.Settling,
 		Version: r.Image.ServerVersion, Tables: r.Tables, Socket: r.Config.Socket}
 	// A server that was sent SIGKILL makes nothing Primary, however long its end takes.

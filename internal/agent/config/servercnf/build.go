@@ -110,7 +110,7 @@ func serverSection(in Input) mycnf.Section {
 		mycnf.Set("wsrep_on", "ON"),
 		mycnf.Set("wsrep_provider", in.Provider),
 		mycnf.Set("wsrep_provider_options", providerOptions(in)),
-		mycnf.Set("wsrep_cluster_name", in.Config.Cluster),
+		mycnf.Set("wsrep_cluster_name", in.Config.Group()),
 		mycnf.Set("wsrep_cluster_address", ClusterAddress(group(in.Config))),
 		mycnf.Set("wsrep_node_name", agentapi.GroupName(in.Name)),
 		mycnf.Set("wsrep_node_address", bracketed(in.Address)),

@@ -95,6 +95,11 @@ func (b *Book) SetLineage(l galera.Lineage) Edit {
 	return func(c *orders.Content) bool { return c.SetLineage(l) }
 }
 
+// Belong records whose data the volume holds.
+func (b *Book) Belong(to agentapi.Identity) Edit {
+	return func(c *orders.Content) bool { return c.Belong(to) }
+}
+
 // BeginLine records that the data go on in a new line of history.
 func (b *Book) BeginLine(l galera.Line) Edit {
 	return func(c *orders.Content) bool { return c.BeginLine(l) }

@@ -127,6 +127,15 @@ func (r *Room) TakeLineage(l galera.Lineage) {
 	}
 }
 
+// Belong records whose data the volume holds. What fails is tried again at the next start.
+func (r *Room) Belong(to agentapi.Identity) {
+	r.Record(r.Book.Belong(to), func(err error) {
+		if err != nil {
+			r.loop.Logger.Error("whose data these are could not be recorded", "error", err)
+		}
+	})
+}
+
 // LineAsked is the epoch of the line on its way into the book, 0 for none.
 func (r *Room) LineAsked() int64 { return r.lineAsked }
 
