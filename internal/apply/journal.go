@@ -48,6 +48,9 @@ func finish(status *v1alpha1.GaleraClusterStatus, a plan.Complete, now time.Time
 		return
 	}
 	status.Operation = nil
+	if a.Line != "" {
+		status.Line = a.Line
+	}
 	if a.Size > 0 {
 		status.Replicas = int32(a.Size)
 	}

@@ -143,3 +143,28 @@ func TestLinesHaveNames(t *testing.T) {
 		t.Errorf("ids: %v", got)
 	}
 }
+
+// TestForgotten: a member that was away for more bootstraps than are remembered gets a copy, unless it is further on than one of them began.
+func TestForgotten(t *testing.T) {
+	own := lineage(1, 0, 2, 10)
+	much := own
+	for epoch := int64(3); epoch < 3+RememberedLines; epoch++ {
+		much = much.Then(Line{Epoch: epoch, Start: pos(10 * epoch)})
+	}
+	for name, c := range map[string]struct {
+		l, own            Lineage
+		at                int64
+		forgotten, beyond bool
+	}{
+		"before all that is remembered": {much, own, 30, true, false},
+		"beyond the oldest":             {much, own, 31, true, true},
+		"one of the remembered lines":   {much, own.Then(Line{Epoch: 3, Start: pos(30)}), 40, false, false},
+		"all lines are known":           {lineage(1, 0, 2, 10, 3, 20), lineage(1, 0), 30, false, false},
+		"no line is known":              {much, Lineage{}, 30, false, false},
+		"a peer that lost its book":     {Lineage{}.Then(Line{Epoch: 9, Start: pos(40)}), own, 50, false, false},
+	} {
+		if forgotten, beyond := c.l.Forgotten(c.own, pos(c.at)); forgotten != c.forgotten || beyond != c.beyond {
+			t.Errorf("%s: %v, %v", name, forgotten, beyond)
+		}
+	}
+}

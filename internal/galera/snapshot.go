@@ -29,6 +29,8 @@ type Snapshot struct {
 
 	// ClusterUUID is the recorded state UUID, "" before the first start.
 	ClusterUUID string
+	// Line is the recorded line of history of the Primary component, by its ID: see galera.Line.
+	Line string
 	// Epoch is the number of the last operation.
 	Epoch int64
 	// Operation is the journalled operation in progress.

@@ -59,6 +59,8 @@ const (
 	Blur
 	PurgeCache
 	LoseStatus
+	SaveStatus
+	RollBackStatus // the status goes back to what it was when it was saved, as with etcd
 	DamageBook
 	// people
 	Hibernate
@@ -94,7 +96,7 @@ const (
 var kindNames = [kinds]string{"Round", "Elapse", "Agent", "Kubelet", "Regroup", "Apply", "ApplyAll", "Write", "Replicate", "Transfer", "Deliver",
 	"SeeStatus", "SeePod", "Hear", "SeeSecrets", "LookAround", "Load", "Reconcile", "Tick", "KillServer", "KillAgent", "KillPod", "KillAll", "Drain",
 	"MachineAway", "MachineBack", "Partition", "Shatter", "Heal", "Mute", "Unmute", "NotHear", "Duplicate", "DropMessage",
-	"CrashBeforeActing", "CrashBeforeStatus", "CrashOperator", "Wipe", "Save", "RollBack", "Swap", "Blur", "PurgeCache", "LoseStatus", "DamageBook",
+	"CrashBeforeActing", "CrashBeforeStatus", "CrashOperator", "Wipe", "Save", "RollBack", "Swap", "Blur", "PurgeCache", "LoseStatus", "SaveStatus", "RollBackStatus", "DamageBook",
 	"Hibernate", "Configure", "Upgrade", "SwitchTLS", "Scale", "Approve", "Repair", "SplitByHand", "Renew", "ReplaceCA",
 	"Hang", "HangHard", "LookHangs", "Freeze", "Protect", "Thaw", "FailStart", "CutAlter",
 	"Promote", "AskRestart", "NoHost", "FindHost", "SetClock", "Minute"}
@@ -248,6 +250,10 @@ func (w *World) diskOrPerson(e Event) bool {
 		n.vol.cacheFrom = w.past.seqno(n.vol.head) + 1
 	case LoseStatus:
 		return w.loseStatus()
+	case SaveStatus:
+		return w.saveStatus()
+	case RollBackStatus:
+		return w.rollBackStatus()
 	case DamageBook:
 		return w.damageBook(i)
 	case Hibernate:

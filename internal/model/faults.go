@@ -147,6 +147,40 @@ func (w *faults) loseStatus() bool {
 	return true
 }
 
+// saveStatus is a backup of etcd, while all is well.
+func (w *faults) saveStatus() bool {
+	st := &w.api.status
+	if st.uuid == 0 || st.lostAt >= 0 || *st == w.api.saved {
+		return false
+	}
+	w.api.saved = *st
+	return true
+}
+
+// rollBackStatus restores etcd, as far as the planner reads the status back. The number of members has not changed since.
+func (w *faults) rollBackStatus() bool {
+	st, saved := &w.api.status, w.api.saved
+	if saved.uuid == 0 || saved.uuid != st.uuid || saved.size != st.size || saved.epoch == st.epoch {
+		return false
+	}
+	saved.version, saved.asked = st.version+1, st.asked
+	w.api.status = saved
+	for ws := write(1); ws <= w.past.used; ws++ {
+		if e := &w.past.table[ws]; e.acked && !w.anyDiskHolds(ws) {
+			e.gone = true
+		}
+	}
+	for k := range w.truth.formed {
+		if w.truth.formed[k].epoch > saved.epoch {
+			w.truth.formed[k] = formedBy{} // the epoch repeats, and with it the bootstrap, when its member is given up
+		}
+	}
+	w.truth.losses++
+	w.truth.reached |= ReachedStatusBack
+	w.settleOperators()
+	return true
+}
+
 // partition puts the members of the set on the other side of the network.
 func (w *database) partition(other set) {
 	for i := range w.places {

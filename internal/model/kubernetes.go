@@ -38,8 +38,10 @@ type pod struct {
 type apiServer struct {
 	// the spec, and what is rendered from it
 	hibernate bool
-	replicas  int8
-	config    published
+	// saved is the status in the last backup of etcd, without a history while there is none.
+	saved    status
+	replicas int8
+	config   published
 	// wanted is the mode the spec asks for, rebootstrap its strategy of getting there.
 	wanted      mode
 	rebootstrap bool

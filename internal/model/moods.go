@@ -26,8 +26,8 @@ var (
 		Round: 40, Elapse: 10, Partition: 14, Shatter: 6, Heal: 10, Write: 40, KillAgent: 5, Mute: 6, Unmute: 4, Tick: 8})
 	// disks: lost, old and foreign volumes, and users.
 	disks = newMood(map[Kind]int{
-		Round: 50, Wipe: 3, Save: 4, RollBack: 3, Swap: 3, Blur: 3, DamageBook: 2, LoseStatus: 3, KillAll: 6, MachineAway: 5,
-		MachineBack: 4, Approve: 12, Write: 30, Minute: 14})
+		Round: 50, Wipe: 3, Save: 4, RollBack: 3, Swap: 3, Blur: 3, DamageBook: 2, LoseStatus: 2,
+		SaveStatus: 3, RollBackStatus: 3, KillAll: 6, MachineAway: 5, MachineBack: 4, Approve: 12, Write: 30, Minute: 14})
 	// changes of the spec.
 	changes = newMood(map[Kind]int{
 		Round: 60, Hibernate: 5, Configure: 8, Upgrade: 6, KillServer: 3, Drain: 3, CrashBeforeStatus: 6, CrashOperator: 4,
@@ -99,7 +99,7 @@ var weights = [kinds]int{
 	KillServer: 4, KillAgent: 4, KillPod: 2, KillAll: 3, Drain: 1, MachineAway: 2, MachineBack: 3,
 	Partition: 5, Shatter: 2, Heal: 5, Mute: 3, Unmute: 3, NotHear: 2, Duplicate: 3, DropMessage: 2,
 	CrashBeforeActing: 1, CrashBeforeStatus: 2, CrashOperator: 2,
-	Wipe: 1, Save: 1, RollBack: 1, Swap: 1, Blur: 1, PurgeCache: 1, LoseStatus: 1, DamageBook: 1,
+	Wipe: 1, Save: 1, RollBack: 1, Swap: 1, Blur: 1, PurgeCache: 1, LoseStatus: 1, SaveStatus: 1, RollBackStatus: 1, DamageBook: 1,
 	Hibernate: 2, Configure: 2, Upgrade: 1, SwitchTLS: 1, Scale: 2, Approve: 2, Repair: 1, SplitByHand: 0, Renew: 1, ReplaceCA: 1, CutAlter: 1, Promote: 1, AskRestart: 1,
 	NoHost: 1, FindHost: 2, SetClock: 1, Minute: 4,
 }

@@ -16,6 +16,12 @@ func forgetsEpochs(s galera.Snapshot) plan.Decision {
 	})))
 }
 
+// forgetsLines tells lines of history apart by their epochs alone.
+func forgetsLines(s galera.Snapshot) plan.Decision {
+	s.Line = ""
+	return plan.Plan(members(s, func(m *galera.Member) { m.Lines = nil }))
+}
+
 // leapless lets a status that has lost its epoch go on right above those remembered.
 func leapless(d plan.Decision) plan.Decision {
 	if r, ok := d.Action.(plan.RecordUUID); ok {

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"strconv"
+
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
@@ -12,6 +14,7 @@ type Planner func(galera.Snapshot) plan.Decision
 type status struct {
 	version   int16
 	uuid      int8
+	line      string
 	epoch     int64
 	working   bool
 	operation galera.Operation
@@ -135,7 +138,7 @@ func (w *controllers) snapshot(o *operator) galera.Snapshot {
 		Namespace: "world", Name: "db", Replicas: int(o.replicas), Hibernate: o.hibernate,
 		ConfigRevision: revisions[o.config.revision],
 		Wanted:         encryptions[o.wanted], Published: encryptions[o.config.mode], Rebootstrap: o.rebootstrap,
-		ClusterUUID: uuids[st.uuid], Epoch: st.epoch, Hibernated: st.hibernated(),
+		ClusterUUID: uuids[st.uuid], Line: st.line, Epoch: st.epoch, Hibernated: st.hibernated(),
 		Publication: o.certs.published.name(),
 		Members:     make([]galera.Member, st.size),
 	}
@@ -313,11 +316,17 @@ func (w *controllers) journal(st *status, a plan.Action) {
 	switch a := a.(type) {
 	case plan.Begin:
 		st.epoch, st.working, st.operation = a.Operation.Epoch, true, a.Operation
+		if w.truth.losses > 0 { // epochs have repeated since: the random part of the id
+			st.operation.ID += "-" + strconv.Itoa(int(w.truth.losses))
+		}
 	case plan.Complete:
 		if !st.working {
 			return
 		}
 		st.working = false
+		if a.Line != "" {
+			st.line = a.Line
+		}
 		if a.Size > 0 {
 			st.size = int8(a.Size)
 		}
@@ -338,6 +347,17 @@ func (w *controllers) journal(st *status, a plan.Action) {
 	}
 }
 
+// seenLine is internal/status.line in this world.
+func seenLine(id string, s galera.Snapshot) string {
+	epoch := int64(0)
+	for _, m := range s.Members {
+		if m.InPrimary() && m.Line > epoch {
+			id, epoch = m.Lines[0], m.Line
+		}
+	}
+	return id
+}
+
 // observed is the part of the status that the planner reads back.
 func (w *controllers) observed(st *status, o *operator, s galera.Snapshot) {
 	for i, m := range s.Members {
@@ -348,6 +368,7 @@ func (w *controllers) observed(st *status, o *operator, s galera.Snapshot) {
 			st.primary = int8(i)
 		}
 	}
+	st.line = seenLine(st.line, s)
 	st.asked.follow(o, s)
 	st.held &= 1<<st.size - 1 // only members are remembered
 	st.lostAt = tickOf(s.NoPrimarySince)

@@ -18,7 +18,7 @@ type report struct {
 	state           int8
 	uuid            int8
 	queue           int8
-	line            int64
+	lines           lines
 	loaded, running published
 	verified        bool
 	last            record
@@ -50,10 +50,10 @@ func (w *platform) report(i int) report {
 		blurred: n.agent.blurred && !n.srv.on || n.agent.phase == phaseExamining,
 		marked:  n.vol.marked && !n.srv.on,
 		safe:    n.vol.safe, draining: n.pod.terminating || n.agent.phase == phaseStopping,
-		line: n.vol.book.lines[0].epoch, loaded: n.agent.loaded, running: n.agent.running, last: n.vol.book.records[0], failure: n.agent.failure,
+		lines: n.vol.book.lines, loaded: n.agent.loaded, running: n.agent.running, last: n.vol.book.records[0], failure: n.agent.failure,
 	}
 	if n.vol.book.damaged {
-		r.line, r.last, r.failure = 0, record{}, failureBook
+		r.lines, r.last, r.failure = lines{}, record{}, failureBook
 	}
 	r.installed = n.agent.pair
 	if i == w.n {
@@ -131,7 +131,7 @@ func (w *controllers) fill(m *galera.Member, r report) {
 	if !r.blurred {
 		m.Position = w.past.position(r.head)
 	}
-	m.Line, m.Marked = r.line, r.marked
+	m.Line, m.Lines, m.Marked = r.lines[0].epoch, r.lines.ids(), r.marked
 	m.SafeToBootstrap, m.Draining = r.safe && !r.server, r.draining
 	m.ConfigLoaded, m.RestartNeeded = revisions[r.loaded.revision], r.loaded != r.running
 	m.DynamicSockets, m.LinksVerified = true, r.verified

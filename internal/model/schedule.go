@@ -98,7 +98,7 @@ func (r *Result) wake(w *World, p Planner) {
 func (e Event) plain(members, places int) Event {
 	n, all := uint8(members), uint8(places)
 	switch e.Kind {
-	case Round, Elapse, Tick, Minute, KillAll, Shatter, Heal, LoseStatus, Hibernate, Configure, Upgrade, Approve, Renew:
+	case Round, Elapse, Tick, Minute, KillAll, Shatter, Heal, LoseStatus, SaveStatus, RollBackStatus, Hibernate, Configure, Upgrade, Approve, Renew:
 		return Event{Kind: e.Kind}
 	case Deliver, Duplicate, DropMessage:
 		return Event{e.Kind, e.A % maxMessages, 0}

@@ -60,6 +60,20 @@ type lineage struct {
 // world, where a value must be comparable.
 type lines [6]lineage
 
+// ids are galera.Lineage.IDs in this world.
+func (l *lines) ids() []string {
+	if l[0].epoch == 0 {
+		return nil
+	}
+	out := make([]string, 0, len(l))
+	for _, x := range l {
+		if x.epoch > 0 {
+			out = append(out, x.id)
+		}
+	}
+	return out
+}
+
 // before is the epoch of the last bootstrap before the one of epoch.
 func (l *lines) before(epoch int64) int64 {
 	if l[0].epoch == epoch {

@@ -26,6 +26,7 @@ func Snapshot(f Facts, seen map[string]Seen, config agentapi.NodeConfig, now tim
 		Promote:        promoted(c, now),
 		Approval:       approval(c),
 		ClusterUUID:    c.Status.ClusterUUID,
+		Line:           c.Status.Line,
 		Epoch:          c.Status.Epoch,
 		Operation:      operation(c.Status.Operation),
 		Primary:        c.Status.Primary,

@@ -13,6 +13,8 @@ type Complete struct {
 	Message string
 	// Abandoned says that the operation did not reach its goal; the planner decides again.
 	Abandoned bool
+	// Line is the line of history that the operation has begun, "" when it has not, or when a Primary component is seen.
+	Line string
 	// Size is the new number of members, 0 if the operation has not changed it.
 	Size int
 }

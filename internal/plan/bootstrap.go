@@ -48,8 +48,18 @@ func orderFor(t galera.OperationType) OrderKind {
 	}
 }
 
-// followOrder waits for an order that the agent has accepted, and abandons the operation if the order failed.
+// followOrder waits for an order that the agent has accepted, and abandons the operation if the order failed. The line of history has begun
+// all the same: its member may have served before it was seen to.
 func followOrder(m galera.Member, op galera.Operation) (Decision, bool) {
+	d, ok := followed(m, op)
+	if end, ended := d.Action.(Complete); ended && m.Order.State != orderRefused {
+		end.Line = op.ID
+		d.Action = end
+	}
+	return d, ok
+}
+
+func followed(m galera.Member, op galera.Operation) (Decision, bool) {
 	switch {
 	case m.CannotAct != galera.Able:
 		return abandon(ReasonRecovering, fmt.Sprintf("%s was chosen to bootstrap the cluster, but %s", m.Name, trouble(m)))
@@ -84,16 +94,16 @@ func chooseAgain(s galera.Snapshot, op galera.Operation, m galera.Member) (Decis
 	case len(v.busy) > 0:
 		return wait(ReasonWaitingForMembers, "waiting for "+list(v.busy)+" to finish starting or stopping")
 	}
-	if problem := stillFits(m, best, op); problem != "" {
+	if problem := stillFits(s, m, best, op); problem != "" {
 		return abandon(ReasonRecovering, m.Name+": "+problem)
 	}
 	return Decision{}, false
 }
 
 // stillFits says what has changed since the member was chosen, "" when nothing has.
-func stillFits(m, best galera.Member, op galera.Operation) string {
+func stillFits(s galera.Snapshot, m, best galera.Member, op galera.Operation) string {
 	switch {
-	case !m.Known || best.Name == "" || ahead(best, m):
+	case !m.Known || best.Name == "" || ahead(s, best, m):
 		return "another member would be chosen now"
 	case m.Position.UUID != op.Position.UUID || m.Position.Seqno < op.Position.Seqno:
 		return fmt.Sprintf("its position is behind %s", op.Position)

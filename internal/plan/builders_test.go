@@ -168,7 +168,20 @@ func starting(m *galera.Member) { silent(m); m.SilentFor = hearTime - time.Secon
 func safe(m *galera.Member)        { m.SafeToBootstrap = true }
 func outdatedPod(m *galera.Member) { m.Pod.Outdated = true }
 func oldConfig(m *galera.Member)   { m.RestartNeeded = true }
-func line(epoch int64) is          { return func(m *galera.Member) { m.Line = epoch } }
+
+// named is a member of a line that an epoch began, of these names, the latest first.
+func named(epoch int64, ids ...string) is {
+	return func(m *galera.Member) { m.Line, m.Lines = epoch, ids }
+}
+
+// all2 is true for db-1 and db-2.
+func all2(facts ...is) change {
+	return func(s *galera.Snapshot) { db(1, facts...)(s); db(2, facts...)(s) }
+}
+
+func inLineOf(id string) change { return func(s *galera.Snapshot) { s.Line = id } }
+
+func line(epoch int64) is { return func(m *galera.Member) { m.Line = epoch } }
 
 // told remembers an order.
 func told(id string, epoch int64, kind OrderKind, state string) is {

@@ -50,6 +50,6 @@ func TestLiftStops(t *testing.T) {
 		{name: "before a restart goes on", s: shop(db(2, stopped(9)), running(galera.Operation{ID: "restart-5", Type: galera.OpRestart, Epoch: 5, Target: "db-1"})),
 			action: send("db-2", "start-5", 5, OrderStart, none, "start")},
 		{name: "not while hibernated", s: shop(hibernated, running(hibernation), db(2, stopped(9))), action: send("db-2", "hibernate-5", 5, OrderStop, none, "stop")},
-		{name: "not from an old status", s: shop(db(2, stopped(9), knows(6))), action: RecordUUID{history, 6, false}},
+		{name: "not from an old status", s: shop(db(2, stopped(9), knows(6))), action: RecordUUID{history, 6, true}},
 	})
 }

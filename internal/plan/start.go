@@ -128,12 +128,13 @@ func sortMembers(s galera.Snapshot) verdict {
 }
 
 // separateBeyond moves the candidates of earlier lines that have higher seqnos than the latest line to beyond: an approval gave
-// up their write-sets, or they have not recorded the new line yet. The facts do not tell these two apart.
+// up their write-sets, or they have not recorded the new line yet. The facts do not tell these two apart. So do those of a line of its own, of
+// which the status does not say whether it is the cluster's.
 func (v *verdict) separateBeyond(s galera.Snapshot) {
 	best, _ := v.best(s)
 	kept := v.candidates[:0]
 	for _, m := range v.candidates {
-		if m.Line < best.Line && m.Position.Seqno > best.Position.Seqno {
+		if m.Line < best.Line && m.Position.Seqno > best.Position.Seqno || parted(s, m, best) {
 			v.beyond = append(v.beyond, m.Name)
 		} else {
 			kept = append(kept, m)
@@ -147,7 +148,7 @@ func (v *verdict) separateBeyond(s galera.Snapshot) {
 func (v *verdict) separateDiffering(s galera.Snapshot) {
 	best, ok := v.best(s)
 	for _, m := range v.votedOut {
-		if !ok || ahead(m, best) {
+		if !ok || ahead(s, m, best) {
 			v.differing = append(v.differing, m.Name)
 		}
 	}
@@ -205,9 +206,9 @@ func (v verdict) best(s galera.Snapshot) (galera.Member, bool) {
 func better(a, b galera.Member, s galera.Snapshot) bool {
 	approvedFor := func(m galera.Member) bool { return s.Approval != nil && s.Approval.Member == m.Name }
 	switch {
-	case ahead(a, b):
+	case ahead(s, a, b):
 		return true
-	case ahead(b, a):
+	case ahead(s, b, a):
 		return false
 	case a.Marked != b.Marked:
 		return b.Marked
@@ -224,14 +225,6 @@ func better(a, b galera.Member, s galera.Snapshot) bool {
 	default:
 		return a.Ordinal < b.Ordinal
 	}
-}
-
-// ahead says that a is more advanced than b: by the line of history, then by the seqno.
-func ahead(a, b galera.Member) bool {
-	if a.Line != b.Line {
-		return a.Line > b.Line
-	}
-	return a.Position.Seqno > b.Position.Seqno
 }
 
 // adoptHistory finds the history's UUID after a loss of the status, or with volumes of an earlier

@@ -67,7 +67,8 @@ func JudgeJoin(self Joiner, peers map[string]agentapi.PeerView) JoinVerdict {
 	if !slices.ContainsFunc(primaries, func(p agentapi.PeerView) bool { return !p.Draining && p.State != galera.NodeJoining }) {
 		return JoinVerdict{Wait: "the members of the Primary component are joining or on their way out"}
 	}
-	return JoinVerdict{Join: true, Line: line, SST: self.Data != galera.DataPresent || self.Marked || line.Copies(self.Lineage)}
+	forgotten, _ := line.Forgotten(self.Lineage, self.Position)
+	return JoinVerdict{Join: true, Line: line, SST: self.Data != galera.DataPresent || self.Marked || forgotten || line.Copies(self.Lineage)}
 }
 
 // judgeHistory says whether what a member holds may be brought to the state of the component.
@@ -86,6 +87,12 @@ func judgeHistory(self Joiner, first agentapi.PeerView, line galera.Lineage) (Jo
 	case self.Position.UUID != first.ClusterUUID:
 		return Refused(agentapi.FailureForeignUUID, "the data here belong to the history %s, %s is in %s; joining would replace them",
 			self.Position.UUID, first.Name, first.ClusterUUID), true
+	}
+	if forgotten, beyond := line.Forgotten(self.Lineage, self.Position); beyond {
+		return Refused(agentapi.FailureDiverged, "the cluster was bootstrapped %d times or more without this member, and remembers no more: whether its data, "+
+			"up to %s, hold write-sets that the cluster has not cannot be known; joining would replace them", galera.RememberedLines, self.Position), true
+	} else if forgotten {
+		return JoinVerdict{}, false // replaced by a copy
 	}
 	if from, diverged := line.Diverged(self.Lineage, self.Position); diverged {
 		return Refused(agentapi.FailureDiverged, "the cluster went on from %s without this member, which holds %d later write-sets up to %s; "+

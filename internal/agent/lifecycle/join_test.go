@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -132,6 +133,23 @@ func TestAwaitSettling(t *testing.T) {
 	}
 	if v := JudgeJoin(Joiner{Crashed: "shop-1"}, peers); !v.Join {
 		t.Errorf("does not join, though no operation counts on it: %+v", v)
+	}
+}
+
+// TestJudgeJoinForgotten: eight bootstraps without the member are not taken for later write-sets of its own.
+func TestJudgeJoinForgotten(t *testing.T) {
+	own := galera.FirstLine(galera.Line{Epoch: 1, Start: at(0)})
+	line := own
+	for epoch := int64(2); epoch < 2+galera.RememberedLines; epoch++ {
+		line = line.Then(galera.Line{Epoch: epoch, Start: at(20 * epoch)})
+	}
+	peers := primary("a", func(p *agentapi.PeerView) { p.Lineage = line })
+	if v := JudgeJoin(Joiner{Data: galera.DataPresent, Position: at(40), Lineage: own}, peers); !v.Join || !v.SST {
+		t.Errorf("a copy: %+v", v)
+	}
+	v := JudgeJoin(Joiner{Data: galera.DataPresent, Position: at(41), Lineage: own}, peers)
+	if v.Join || v.Failure == nil || !strings.Contains(v.Failure.Message, "cannot be known") {
+		t.Errorf("too old: %+v", v)
 	}
 }
 
