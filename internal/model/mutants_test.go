@@ -251,7 +251,8 @@ func leavesApproval(s galera.Snapshot) plan.Decision {
 }
 
 func ignoresLine(s galera.Snapshot) plan.Decision {
-	return plan.Plan(members(s, func(m *galera.Member) { m.Line = 0 }))
+	s.Line = ""
+	return plan.Plan(members(s, func(m *galera.Member) { m.Line, m.Lines = 0, nil }))
 }
 
 func startsTwice(s galera.Snapshot) plan.Decision {
@@ -324,6 +325,11 @@ func stopsWriterFirst(s galera.Snapshot) plan.Decision {
 }
 
 func repeatsStop(s galera.Snapshot) plan.Decision {
+	if s.Operation != nil { // nothing random is in its name
+		op := *s.Operation
+		op.ID = fmt.Sprintf("%s-%d", strings.ToLower(string(op.Type)), op.Epoch)
+		s.Operation = &op
+	}
 	return leapless(plan.Plan(members(s, func(m *galera.Member) {
 		if s.Operation != nil && s.Operation.Type == galera.OpHibernate && m.Order != nil && m.Order.Epoch == s.Operation.Epoch {
 			m.Order = &galera.Order{ID: m.Order.ID, Epoch: m.Order.Epoch, Kind: string(plan.OrderStop), State: m.Order.State}
