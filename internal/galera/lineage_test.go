@@ -144,7 +144,8 @@ func TestLinesHaveNames(t *testing.T) {
 	}
 }
 
-// TestForgotten: a member that was away for more bootstraps than are remembered gets a copy, unless it is further on than one of them began.
+// TestForgotten: a member that was away for more bootstraps than are remembered gets a copy, unless it is further on than one of
+// them began.
 func TestForgotten(t *testing.T) {
 	own := lineage(1, 0, 2, 10)
 	much := own

@@ -6,8 +6,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// After the status has gone back to an earlier state (a restore of etcd), epochs repeat: a member may have gone on, in lines of history that
-// the status does not know, under the same epochs as the cluster has since, or later ones. Only the names of lines tell them apart.
+// After the status has gone back to an earlier state (a restore of etcd), epochs repeat: a member may have gone on, in lines of
+// history that the status does not know, under the same epochs as the cluster has since, or later ones. Only the names of lines tell
+// them apart.
 
 // ahead says that a is more advanced than b: by the line of history, then by the seqno. Data of the line that the status names come first.
 func ahead(s galera.Snapshot, a, b galera.Member) bool {
@@ -20,7 +21,8 @@ func ahead(s galera.Snapshot, a, b galera.Member) bool {
 	return a.Position.Seqno > b.Position.Seqno
 }
 
-// inLine says that the member's data come from the line of history that the status names, or from the one that the operation in progress begins.
+// inLine says that the member's data come from the line of history that the status names, or from the one that the operation in
+// progress begins.
 func inLine(s galera.Snapshot, m galera.Member) bool {
 	return s.Line != "" && slices.Contains(m.Lines, s.Line) || s.Operation != nil && slices.Contains(m.Lines, s.Operation.ID)
 }

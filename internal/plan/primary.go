@@ -79,7 +79,7 @@ func recordUUID(s galera.Snapshot) (Decision, bool) {
 		// Recording its epoch makes the approval void: it must not be valid when a member is missing the next time.
 		return record(s.ClusterUUID, s.Approval.Epoch, "the approval to start without missing members is no longer needed, and void now")
 	case s.ClusterUUID != "" && s.Operation == nil && epoch > s.Epoch:
-		// No order is sent before its epoch is recorded: the status has gone back to an earlier state. Others may remember still later epochs.
+		// No order is sent before its epoch is recorded: the status was set back. Others may remember still later epochs.
 		return Decision{Action: RecordUUID{UUID: s.ClusterUUID, Epoch: epoch, Leap: true}, Reason: ReasonJoining,
 			Message: fmt.Sprintf("members remember epoch %d, and the status %d: it was set back to an earlier state", epoch, s.Epoch)}, true
 	}

@@ -89,8 +89,9 @@ func judgeHistory(self Joiner, first agentapi.PeerView, line galera.Lineage) (Jo
 			self.Position.UUID, first.Name, first.ClusterUUID), true
 	}
 	if forgotten, beyond := line.Forgotten(self.Lineage, self.Position); beyond {
-		return Refused(agentapi.FailureDiverged, "the cluster was bootstrapped %d times or more without this member, and remembers no more: whether its data, "+
-			"up to %s, hold write-sets that the cluster has not cannot be known; joining would replace them", galera.RememberedLines, self.Position), true
+		return Refused(agentapi.FailureDiverged, "the cluster was bootstrapped %d times or more without this member, and remembers no "+
+			"more: whether its data, up to %s, hold write-sets that the cluster has not cannot be known; joining would replace them",
+			galera.RememberedLines, self.Position), true
 	} else if forgotten {
 		return JoinVerdict{}, false // replaced by a copy
 	}
