@@ -16,10 +16,10 @@ var rareRegressions = []regression{
 	{"the status goes back, and the same epoch is approved again on another member", forgetsLines,
 		Schedule{Members: 3, Events: []Event{
 			{SaveStatus, 0, 0}, {MachineAway, 1, 0}, {MachineAway, 2, 0}, {KillAll, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
-			{Round, 0, 0}, {Round, 0, 0}, {Approve, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0}, {Minute, 0, 0}, {Reconcile, 0, 0}, {Approve, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
 			{Round, 0, 0}, {Round, 0, 0}, {Write, 0, 0}, {Write, 0, 0}, {Write, 0, 0},
 			{MachineAway, 0, 0}, {RollBackStatus, 0, 0}, {MachineBack, 1, 0}, {MachineBack, 2, 0}, {Round, 0, 0},
-			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Approve, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Minute, 0, 0}, {Reconcile, 0, 0}, {Approve, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
 			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Write, 1, 0},
 			{KillAll, 0, 0}, {MachineBack, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
 		}}},
