@@ -206,8 +206,8 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 	a.evictions = wsrep.Evictions{Logger: o.Logger, Status: conn.Status, Tell: conn.Evict, Settling: func() { a.queue.Post(a.evicted.Begin) }}
 	a.distance = distance.New(loop, conn, func() (time.Duration, bool) { return streams.RoundTrip(distance.Port) })
 	a.prove.Open(a.queue.Post)
-	members := func() []agentapi.Peer { return a.prove.Subject().Peers }
-	a.group.Open(o.Name, a.reports.Identity, members, func(asked time.Time, views map[string]agentapi.PeerView) {
+	members := func() (agentapi.Identity, []agentapi.Peer) { s := a.prove.Subject(); return s.Cluster, s.Peers }
+	a.group.Open(o.Name, members, func(asked time.Time, views map[string]agentapi.PeerView) {
 		a.queue.Post(func() { a.onPeers(asked, views) })
 	})
 	member := config.Member{Name: o.Name, Namespace: o.Namespace, Address: o.Address, User: a.user}

@@ -95,8 +95,9 @@ func (a *agent) updateSubject() {
 		return
 	}
 	config, output, run := a.config.Node, a.config.Output, a.config.Running()
-	s := prove.Subject{Address: a.Address, Arbitrator: config.Arbitrator, Credentials: prove.Credentials{Roots: a.certs.Installed().Roots},
-		Password: a.serving.Root.Password, Running: a.run.Status != nil && a.run.Proc != nil, TransferEncrypted: servercnf.TransferEncrypted(output.MyCnf)}
+	s := prove.Subject{Address: a.Address, Cluster: config.Identity(), Arbitrator: config.Arbitrator,
+		Credentials: prove.Credentials{Roots: a.certs.Installed().Roots},
+		Password:    a.serving.Root.Password, Running: a.run.Status != nil && a.run.Proc != nil, TransferEncrypted: servercnf.TransferEncrypted(output.MyCnf)}
 	for _, p := range config.Members {
 		if p.Name != a.Name {
 			s.Peers = append(s.Peers, p)

@@ -266,8 +266,8 @@ func usesTLS(s servercnf.Arbitrator) bool {
 // askPeers asks the members over and over.
 func (a *arbitrator) askPeers(ctx context.Context) {
 	for ctx.Err() == nil {
-		if members := a.subject.Load().Peers; len(members) > 0 {
-			views := a.asker.Ask(ctx, a.reports.Identity(), members, "")
+		if s := a.subject.Load(); len(s.Peers) > 0 {
+			views := a.asker.Ask(ctx, s.Cluster, s.Peers, "")
 			a.post(func() { a.views = views })
 		}
 		wait := time.NewTimer(time.Duration(a.pace.Load()))

@@ -97,7 +97,7 @@ func (a *arbitrator) updateSubject() {
 	if a.proc != nil {
 		s.Socket = a.run.Socket
 	}
-	s.Address, s.Peers = a.Address, a.config.Members
+	s.Address, s.Peers, s.Cluster = a.Address, a.config.Members, a.config.Identity()
 	s.Roots, s.Pair = a.installed.Roots, nil
 	if a.installed.ID != "" {
 		pair := a.installed.Pair

@@ -20,25 +20,25 @@ const (
 type Asking struct {
 	Asker
 	self    string
-	of      func() agentapi.Identity
-	members func() []agentapi.Peer
+	members func() (of agentapi.Identity, peers []agentapi.Peer)
 	told    func(asked time.Time, views map[string]agentapi.PeerView)
 	pace    atomic.Int64
 	look    chan struct{} // the others are to be asked now
 }
 
-// Open says who asks whom: a member of the cluster of. told gets the answers to a question that was asked at a time.
-func (a *Asking) Open(self string, of func() agentapi.Identity, members func() []agentapi.Peer,
+// Open says who asks whom: the members of a cluster, whose identity and members come from one configuration. told gets the answers to a
+// question that was asked at a time.
+func (a *Asking) Open(self string, members func() (of agentapi.Identity, peers []agentapi.Peer),
 	told func(asked time.Time, views map[string]agentapi.PeerView)) {
-	a.Asker, a.self, a.of, a.members, a.told, a.look = *New(), self, of, members, told, make(chan struct{}, 1)
+	a.Asker, a.self, a.members, a.told, a.look = *New(), self, members, told, make(chan struct{}, 1)
 }
 
 // Run asks until ctx ends.
 func (a *Asking) Run(ctx context.Context) {
 	for ctx.Err() == nil {
-		if members := a.members(); len(members) > 0 {
+		if of, members := a.members(); len(members) > 0 {
 			asked := time.Now()
-			a.told(asked, a.Ask(ctx, a.of(), members, a.self))
+			a.told(asked, a.Ask(ctx, of, members, a.self))
 		}
 		pause := time.NewTimer(time.Duration(a.pace.Load()))
 		select {
@@ -67,5 +67,6 @@ func (a *Asking) Now() {
 
 // AskOnce asks all others now and returns their answers.
 func (a *Asking) AskOnce(ctx context.Context) map[string]agentapi.PeerView {
-	return a.Ask(ctx, a.of(), a.members(), a.self)
+	of, members := a.members()
+	return a.Ask(ctx, of, members, a.self)
 }

@@ -12,7 +12,7 @@ import (
 const (
 	// lookupTime is how long a look-up may take, freshTime how long its answer is used without another one, and patience how long a new
 	// look-up is waited for while there is an earlier answer.
-	lookupTime = 5 * time.Second
+	lookupTime = 3 * time.Second
 	freshTime  = 2 * time.Second
 	patience   = 200 * time.Millisecond
 )

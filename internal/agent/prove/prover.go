@@ -48,9 +48,10 @@ type Subject struct {
 	Clients galera.ChannelPolicy
 	// TransferEncrypted says that the rendered [sst] section demands verified TLS.
 	TransferEncrypted bool
-	// Address is this member's own; Peers are the others.
+	// Address is this member's own; Peers are the others, and Cluster is whose members they are.
 	Address string
 	Peers   []agentapi.Peer
+	Cluster agentapi.Identity
 	// Arbitrator is dialled like them; nil when there is none.
 	Arbitrator *agentapi.Peer
 	Credentials

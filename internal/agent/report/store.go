@@ -51,9 +51,6 @@ func (s *Store) Set(r agentapi.Report) {
 	s.report = r
 }
 
-// Identity returns whose member the agent is.
-func (s *Store) Identity() agentapi.Identity { return s.Get().Cluster }
-
 // Get returns the present report. It must not be changed.
 func (s *Store) Get() agentapi.Report {
 	s.mu.Lock()
