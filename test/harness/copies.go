@@ -1,0 +1,75 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// copiedKinds are what a node's pod needs, the pods' own object last.
+var copiedKinds = []schema.GroupVersionKind{
+	{Version: "v1", Kind: "ServiceAccount"}, {Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "Secret"}, {Version: "v1", Kind: "Service"},
+	{Group: "apps", Version: "v1", Kind: "StatefulSet"},
+}
+
+// CopyTo creates the cluster's objects in another namespace as they are, but for its GaleraCluster, as a script does, or a restore of a
+// namespace before it comes to the resource. The volumes of the copy are new.
+func (c *Cluster) CopyTo(ctx context.Context, namespace string) (*Cluster, error) {
+	for _, kind := range copiedKinds {
+		var list unstructured.UnstructuredList
+		list.SetGroupVersionKind(kind)
+		if err := c.Kube.List(ctx, &list, client.InNamespace(c.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: c.Name}); err != nil {
+			return nil, err
+		}
+		if len(list.Items) == 0 {
+			return nil, fmt.Errorf("%s/%s has no %s to copy", c.Namespace, c.Name, kind.Kind)
+		}
+		for i := range list.Items {
+			if err := c.Kube.Create(ctx, copyOf(&list.Items[i], namespace)); err != nil {
+				return nil, fmt.Errorf("copying the %s %s: %w", kind.Kind, list.Items[i].GetName(), err)
+			}
+		}
+	}
+	return c.Kube.Cluster(namespace, c.Name), nil
+}
+
+// copyOf is an object without what another namespace, or another owner, has given it.
+func copyOf(o *unstructured.Unstructured, namespace string) *unstructured.Unstructured {
+	out := &unstructured.Unstructured{Object: map[string]any{}}
+	for name, value := range o.DeepCopy().Object {
+		if name != "metadata" && name != "status" {
+			out.Object[name] = value
+		}
+	}
+	out.SetNamespace(namespace)
+	out.SetName(o.GetName())
+	out.SetLabels(o.GetLabels())
+	out.SetAnnotations(o.GetAnnotations())
+	if ip, _, _ := unstructured.NestedString(out.Object, "spec", "clusterIP"); o.GetKind() == "Service" && ip != corev1.ClusterIPNone {
+		unstructured.RemoveNestedField(out.Object, "spec", "clusterIP")
+		unstructured.RemoveNestedField(out.Object, "spec", "clusterIPs")
+	}
+	return out
+}
+
+// ExecThrough runs a statement through the Service of a copy of the cluster, as a client that takes it for the cluster's own.
+func (cl *Client) ExecThrough(ctx context.Context, copied *Cluster, service, statement string) (err error) {
+	var svc corev1.Service
+	if err := cl.cluster.Kube.Get(ctx, client.ObjectKey{Namespace: copied.Namespace, Name: service}, &svc); err != nil {
+		return err
+	}
+	db, err := open(cl.connector(svc.Spec.ClusterIP, service+"."+cl.cluster.Namespace+".svc", answerTimeout))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	_, err = db.ExecContext(ctx, statement)
+	return err
+}
