@@ -73,7 +73,7 @@ func newWorld(t *testing.T, replicas int, edit func(*agentapi.NodeConfig)) *worl
 	w.client = w.newClient(certPEM, keyPEM)
 	subnet := w.createNetwork()
 	w.config = agentapi.NodeConfig{
-		Cluster: "shop", Namespace: "test",
+		Cluster: "shop", Namespace: "test", UID: "6b4c1a52-0000-11f0-a000-000000000000",
 		TLS: agentapi.TLSConfig{Replication: galera.SocketStrict, StateTransfer: galera.PolicyRequired,
 			Clients: galera.PolicyRequired, MinVersion: "1.3"},
 		StateTransfer: agentapi.StateTransferConfig{Method: "MariaBackup", Parallel: 2},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -11,6 +12,11 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
 const (
@@ -112,15 +118,29 @@ func (c Peers) startStranger(ctx context.Context, image string, pair *Pair, args
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	addresses, err := c.replicationAddresses(ctx)
-	if err != nil {
+	group, groupErr := c.group(ctx)
+	if err := errors.Join(err, groupErr); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	command := []string{"run", "-d", "--name", s.name, "--network", "host", "-v", dir + ":/certs:ro", image,
-		"garbd", "--address", "gcomm://" + addresses, "--group", c.cluster.Name, "--name", s.name, "--options", options}
+		"garbd", "--address", "gcomm://" + addresses, "--group", group, "--name", s.name, "--options", options}
 	if _, err := Docker(ctx, append(command, args...)...); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return s, nil
+}
+
+// group is the name of the cluster's group, from what its nodes have been given.
+func (c Peers) group(ctx context.Context) (string, error) {
+	var cm corev1.ConfigMap
+	if err := c.cluster.Kube.Get(ctx, client.ObjectKey{Namespace: c.cluster.Namespace, Name: c.cluster.Name + "-config"}, &cm); err != nil {
+		return "", err
+	}
+	var config agentapi.NodeConfig
+	if err := json.Unmarshal([]byte(cm.Data[agentapi.ConfigKey]), &config); err != nil {
+		return "", fmt.Errorf("reading %s/%s: %w", cm.Namespace, cm.Name, err)
+	}
+	return config.Group(), nil
 }
 
 // stop ends it, and returns the end of what it said. A member leaves in order, so that the others do not have to
