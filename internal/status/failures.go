@@ -44,7 +44,7 @@ func failureOf(in Input, m galera.Member) *validate.Problem {
 		blocked(v1alpha1.ReasonForeignData, empty,
 			". Bring back the right volume; or, if its data are not needed, give it an empty one: the node then joins by SST")
 	case agentapi.FailureOtherCluster:
-		blocked(v1alpha1.ReasonForeignData, empty, "")
+		blocked(v1alpha1.ReasonForeignData, empty, ". For a node that joins by SST, give it an empty volume")
 	case agentapi.FailureDowngrade:
 		blocked(v1alpha1.ReasonDowngradeRefused, empty, "")
 	case agentapi.FailureUpgrade:

@@ -29,7 +29,7 @@ func (r *Room) Unusable() *agentapi.Failure {
 	if f := r.Orders.Unusable(); f != nil {
 		return f
 	}
-	if f := otherCluster(r.Rooms, r.member.Name); f != nil {
+	if f := otherCluster(r.Rooms); f != nil {
 		return f
 	}
 	if r.Image.Provider == "" {
@@ -43,15 +43,14 @@ func (r *Room) Unusable() *agentapi.Failure {
 
 // otherCluster is why data that are recorded as another cluster's are not used, nil when they are not. No history tells a copy of a volume
 // from the original.
-func otherCluster(r Rooms, member string) *agentapi.Failure {
+func otherCluster(r Rooms) *agentapi.Failure {
 	of, own := r.Orders.Content().Cluster, r.Config.Node.Identity()
 	if r.Exam.Found.Data != galera.DataPresent || !of.Excludes(own) {
 		return nil
 	}
 	return &agentapi.Failure{Reason: agentapi.FailureOtherCluster, Message: fmt.Sprintf("the volume holds data of the cluster %s, but this "+
 		"is a node of %s: the volume was copied or moved. Nothing is started with it. For a cluster with a copy of these data, delete this "+
-		"one and its volumes, and create it with spec.bootstrapFrom. For a node that joins this cluster, run: %s",
-		of, own, galera.EmptyVolume(member, own.Namespace))}
+		"one and its volumes, and create it with spec.bootstrapFrom", of, own)}
 }
 
 // MayJoin decides whether this member may join the others, from which donor, and whether an SST would fit.

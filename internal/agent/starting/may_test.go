@@ -58,7 +58,7 @@ func TestOtherCluster(t *testing.T) {
 	try := func(what string, node agentapi.NodeConfig, data galera.DataState, refused bool) {
 		t.Helper()
 		r.Config.Node, r.Exam.Found.Data = &node, data
-		f := otherCluster(r.Rooms, "shop-0")
+		f := otherCluster(r.Rooms)
 		if (f != nil) != refused || f != nil && (f.Reason != agentapi.FailureOtherCluster || !strings.Contains(f.Message, "prod/shop")) {
 			t.Errorf("%s: %+v", what, f)
 		}
