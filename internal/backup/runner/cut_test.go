@@ -9,6 +9,7 @@ import (
 	"path"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"gocloud.dev/blob"
 
@@ -42,7 +43,8 @@ func onEach(t *testing.T, test func(t *testing.T, s shelf)) {
 
 // of is the manifest of a backup of a cluster demo/shop.
 func of(uid, id string) manifest.Manifest {
-	return manifest.Manifest{Format: 1, ID: id, Namespace: "demo", Cluster: "shop", ClusterUID: uid, Compression: manifest.CompressionNone, Parts: []manifest.Part{{Size: 1}}}
+	return manifest.Manifest{Format: 1, ID: id, Namespace: "demo", Cluster: "shop", ClusterUID: uid, Compression: manifest.CompressionNone,
+		Parts: []manifest.Part{{Size: 1}}, CompletedAt: time.Now().UTC()}
 }
 
 func base(m manifest.Manifest) string {
