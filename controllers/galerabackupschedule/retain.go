@@ -173,8 +173,10 @@ func counts(b *v1alpha1.GaleraBackup) bool {
 		meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionVerified)
 }
 
-// failedTest reports whether a backup was tested, and has failed.
+// failedTest reports whether a test of a backup has found damage. One that could not be made, for want of a key, a disk or the store, says
+// nothing about the backup.
 func failedTest(b *v1alpha1.GaleraBackup) bool {
-	v := b.Status.Verification
-	return v != nil && v.Phase == v1alpha1.VerifyFailed && v.Method == b.Spec.Verify
+	v, c := b.Status.Verification, meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionVerified)
+	return v != nil && v.Phase == v1alpha1.VerifyFailed && v.Method == b.Spec.Verify &&
+		c != nil && c.Status == metav1.ConditionFalse && c.Reason == v1alpha1.ReasonBackupDamaged
 }

@@ -48,10 +48,13 @@ func ofCluster(name, uid string) func(*v1alpha1.GaleraBackup) {
 
 func withGTID(b *v1alpha1.GaleraBackup) { b.Status.GTID = "0-1-5" }
 
-// damaged is one that has failed its test.
-func damaged(b *v1alpha1.GaleraBackup) {
-	b.Spec.Verify = v1alpha1.VerifyChecksum
-	b.Status.Verification = &v1alpha1.BackupVerification{Method: v1alpha1.VerifyChecksum, Phase: v1alpha1.VerifyFailed}
+// failing is one whose test has ended for a reason.
+func failing(reason string) func(*v1alpha1.GaleraBackup) {
+	return func(b *v1alpha1.GaleraBackup) {
+		b.Spec.Verify = v1alpha1.VerifyChecksum
+		b.Status.Verification = &v1alpha1.BackupVerification{Method: v1alpha1.VerifyChecksum, Phase: v1alpha1.VerifyFailed}
+		b.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionVerified, Status: metav1.ConditionFalse, Reason: reason}}
+	}
 }
 
 // temporary is that of a clone, which goes when the clone is Ready.
@@ -70,7 +73,8 @@ func TestRetain(t *testing.T) {
 	const day = 24 * time.Hour
 	old, last := has("old", "01"), has("last", "20")
 	earlier := func(name, day string) func(*facts) { return has(name, day, ofCluster("shop", "old")) }
-	bad := func(name, day string) func(*facts) { return has(name, day, damaged) }
+	bad := func(name, day string) func(*facts) { return has(name, day, failing(v1alpha1.ReasonBackupDamaged)) }
+	untested := func(name, day string) func(*facts) { return has(name, day, failing(v1alpha1.ReasonWrongKey)) }
 	for name, c := range map[string]struct {
 		f        facts
 		expiring string
@@ -92,6 +96,8 @@ func TestRetain(t *testing.T) {
 			kept(bad("a", "01"), bad("b", "02"), bad("c", "03"), bad("d", "04"), last), "a", ""},
 		"damaged ones, and none has replaced them": {
 			kept(old, bad("a", "02"), bad("b", "03"), bad("c", "04"), bad("d", "05")), "", ""},
+		"ones that could not be tested stay": {
+			kept(untested("a", "01"), untested("b", "02"), untested("c", "03"), untested("d", "04"), last), "", ""},
 		"that of a clone": {kept(has("mine", "19"), has("clone", "20", temporary)), "", ""},
 
 		"the base of the window": {kept(window(5*day), has("a", "01"), has("b", "02", withGTID), has("c", "20")), "a", ""},
