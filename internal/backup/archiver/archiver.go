@@ -282,7 +282,7 @@ func (a *archiver) begin(ctx context.Context, n source, all []source, why string
 	if len(at.Lines) == 0 || !at.Lines[0].Known() {
 		return fmt.Errorf("%s does not tell its line of history: the archive begins when it does", n.name())
 	}
-	h := binlog.Head{Begins: true, Why: why, Last: at.last, Seqno: at.seqno, Chain: a.at.Number + 1, Lines: at.Lines[:1], Foreign: at.foreign}
+	h := binlog.Head{Begins: true, Why: why, Last: at.last, Seqno: at.seqno, Chain: a.at.Number + 1, Lines: at.Lines[:1], Foreign: at.foreign, From: at.seqno}
 	confirmed := len(all) == 1 && len(a.task.Nodes) == 1 // otherwise by another node
 	for _, other := range all {
 		if other.name() == n.name() {
@@ -290,7 +290,7 @@ func (a *archiver) begin(ctx context.Context, n source, all []source, why string
 		}
 		if there, err := other.position(ctx); err == nil {
 			confirmed = confirmed || !there.last.Follows(at.last)
-			h.Foreign = append(h.Foreign, policy.Foreign(h, there.foreign)...)
+			h.Foreign, h.From = append(h.Foreign, policy.Foreign(h, there.foreign)...), max(h.From, there.seqno)
 		}
 	}
 	if confirmed {
@@ -331,7 +331,7 @@ func (a *archiver) upload(ctx context.Context, h binlog.Head, s *spool) error {
 	}
 	h.Number, h.Format, h.Before, h.Session = a.at.Number+1, binlog.FormatVersion, a.at.Checksum, a.task.Session
 	if !h.Begins {
-		h.Previous, h.Chain, h.Foreign = a.at.Last, a.at.Chain, a.at.Foreign
+		h.Previous, h.Chain, h.Foreign, h.From = a.at.Last, a.at.Chain, a.at.Foreign, a.at.From
 		if h.Lines == nil {
 			h.Lines = a.at.Lines
 		}

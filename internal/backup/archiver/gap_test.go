@@ -207,6 +207,9 @@ func TestGap(t *testing.T) {
 					if h.Chain != chain {
 						t.Errorf("the segment %d is of the chain %d", h.Number, h.Chain)
 					}
+					if len(h.Foreign) > 0 && h.From < 7 {
+						t.Errorf("the segment %d has %v from %d on", h.Number, h.Foreign, h.From)
+					}
 				}
 				if c.says != "" && !strings.Contains(why, c.says) {
 					t.Errorf("%q", why)

@@ -13,9 +13,6 @@ type GTID struct {
 	Seq            uint64
 }
 
-// LocalDomain is the domain of what a node writes for itself.
-const LocalDomain = 1
-
 // String is DOMAIN-SERVER-SEQ, "" for none.
 func (g GTID) String() string {
 	if g == (GTID{}) {

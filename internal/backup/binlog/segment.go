@@ -88,6 +88,8 @@ type Head struct {
 	LastSum    string `json:"lastSum,omitempty"`
 	// Foreign are the last transactions of other servers that the cluster had replicated when the chain began. Later ones end it.
 	Foreign []GTID `json:"foreign,omitempty"`
+	// From is a seqno of Galera's history that Foreign are not after, 0 when it is not known: data from there on hold them.
+	From int64 `json:"from,omitempty"`
 	// Holes are the numbers that are missing between Previous and Last.
 	Holes []Hole `json:"holes,omitempty"`
 	// Times bound what the transactions say of their time, and FirstTime and LastTime are those of the first and the last one within them.

@@ -18,8 +18,6 @@ type Base struct {
 	Line    binlog.Line
 	Seqno   int64
 	GTID    binlog.GTID
-	// Foreign are the last transactions of other servers in it.
-	Foreign []binlog.GTID
 	// Time the copy was complete at.
 	Time time.Time
 }
@@ -36,7 +34,7 @@ func (b Base) why() string {
 }
 
 // belongs reports whether the data of a base are a beginning of what a chain has: its line is one of the chain's, and ends not before the base
-// where a later line begins. Both have the same transactions of other servers.
+// where a later line begins. It has the transactions of other servers that the chain began after.
 func belongs(b Base, h binlog.Head) bool {
 	found := false
 	for _, l := range h.Lines {
@@ -45,7 +43,7 @@ func belongs(b Base, h binlog.Head) bool {
 		}
 		found = found || l.Same(b.Line) && (l.After == binlog.GTID{} || atOrAfter(b.GTID, l.After))
 	}
-	return found && b.Session == h.Session && len(Foreign(h, b.Foreign)) == 0 && len(Foreign(binlog.Head{Foreign: b.Foreign}, h.Foreign)) == 0
+	return found && b.Session == h.Session && (len(h.Foreign) == 0 || h.From > 0 && b.Seqno >= h.From)
 }
 
 // reachedBy reports whether what follows a base is in a segment, or in later ones of its chain.
@@ -58,13 +56,7 @@ func atOrAfter(g, other binlog.GTID) bool { return g == other || g.Follows(other
 // BaseOf is what a backup tells of itself, as the base of an archive of a domain.
 func BaseOf(m manifest.Manifest, domain uint32) Base {
 	b := Base{ID: m.ID, Session: m.Session, Line: m.Line, Time: m.CompletedAt}
-	g, others := binlog.In(m.GTID, domain)
-	b.GTID = g
-	for _, text := range others {
-		if other, err := binlog.Parse(text); err == nil && (other.Domain != binlog.LocalDomain || other.Server != g.Server) {
-			b.Foreign = append(b.Foreign, other)
-		}
-	}
+	b.GTID, _ = binlog.In(m.GTID, domain)
 	if p, err := galera.ParsePosition(m.Position); err == nil && p.UUID == m.Line.History {
 		b.Seqno = p.Seqno
 	}

@@ -195,7 +195,7 @@ func (w *world) begin(a *archiver, n int, why string) {
 	if last == (binlog.GTID{}) || !a.loaded {
 		return
 	}
-	h := binlog.Head{Begins: true, Why: why, Last: last, Seqno: w.seqno, Lines: w.lineage()[:1], Foreign: foreign}
+	h := binlog.Head{Begins: true, Why: why, Last: last, Seqno: w.seqno, Lines: w.lineage()[:1], Foreign: foreign, From: w.seqno}
 	for i := range w.nodes {
 		if there, _ := w.position(i); i != n && !w.nodes[i].away && !there.Follows(last) {
 			h.Through = w.now // another node confirms it
@@ -266,7 +266,7 @@ func (w *world) store(a *archiver, s segment) bool {
 	if h.Begins {
 		h.Chain = h.Number
 	} else {
-		h.Previous, h.Chain, h.Foreign = a.at.Last, a.at.Chain, a.at.Foreign
+		h.Previous, h.Chain, h.Foreign, h.From = a.at.Last, a.at.Chain, a.at.Foreign, a.at.From
 		if h.Lines == nil {
 			h.Lines = a.at.Lines
 		}

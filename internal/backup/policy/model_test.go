@@ -311,6 +311,27 @@ func TestModelMutants(t *testing.T) {
 		"other domains are skipped (9)": func(d *decisions) {
 			d.foreign = func(binlog.Head, []binlog.GTID) []binlog.GTID { return nil }
 		},
+		"a base of before another server's writes (9)": func(d *decisions) {
+			blind := func(h binlog.Head) binlog.Head {
+				h.Foreign = nil
+				return h
+			}
+			d.choose = func(heads []binlog.Head, b policy.Base, t binlog.Target, through binlog.Through) (policy.Range, error) {
+				var out []binlog.Head
+				for _, h := range heads {
+					out = append(out, blind(h))
+				}
+				return policy.Choose(out, b, t, through)
+			}
+			d.survey = func(a policy.Archive, bases []policy.Base) (policy.Report, error) {
+				head := a.Head
+				a.Head = func(n uint64) (binlog.Head, error) {
+					h, err := head(n)
+					return blind(h), err
+				}
+				return policy.Survey(a, bases)
+			}
+		},
 		"the window needs no backup of before it": func(d *decisions) {
 			d.prune = func(a policy.Archive, bases []policy.Base, w time.Duration, now time.Time) ([]uint64, error) {
 				return policy.Prune(a, bases, w, now.Add(window))

@@ -218,7 +218,7 @@ func (w *world) gtid(id int) binlog.GTID {
 
 // makeBackup copies a node's data.
 func (w *world) makeBackup(i int) {
-	last, foreign := w.position(i)
+	last, _ := w.position(i)
 	txs := slices.Clone(w.line().txs)
 	if len(txs) == 0 {
 		return
@@ -226,7 +226,6 @@ func (w *world) makeBackup(i int) {
 	b := backup{Base: policy.Base{ID: fmt.Sprintf("b%d", len(w.backups)+1), Line: w.line().Line, Seqno: w.seqno, Time: w.now}, txs: txs}
 	if w.logging {
 		b.Session, b.GTID = fmt.Sprint(w.session), last
-		b.Foreign = foreign
 	}
 	w.backups = append(w.backups, b)
 	w.say("backup %s at %s, of %s", b.ID, b.GTID, b.Line.ID)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 )
 
 func gtid(seq uint64) binlog.GTID { return binlog.GTID{Server: 1, Seq: seq} }
@@ -362,5 +363,38 @@ func TestPrune(t *testing.T) {
 	failing.Numbers = []uint64{1, 2, 3, 4}
 	if have, err := Prune(failing, []Base{base("b1", 12, 12)}, window, at(60)); err == nil {
 		t.Errorf("a segment cannot be read, and %v are removed", have)
+	}
+}
+
+// TestForeign: a base needs what other servers had written when its chain began. What it names of that says nothing: mariadb-backup and the binary log
+// count it in variables of their own.
+func TestForeign(t *testing.T) {
+	other := binlog.GTID{Domain: 5, Server: 9, Seq: 7}
+	chain := func(from int64) Archive {
+		return newStore().put(binlog.Head{Begins: true, Last: gtid(5), Foreign: []binlog.GTID{other}, From: from}).archive()
+	}
+	of := func(gtids string, seqno int64) Base {
+		m := manifest.Manifest{ID: "b1", Session: "s", Line: line("a", 0), GTID: gtids, CompletedAt: at(15)}
+		m.Line.History = "11111111-2222-4333-8444-555555555555"
+		m.Position = fmt.Sprintf("%s:%d", m.Line.History, seqno)
+		b := BaseOf(m, 0)
+		b.Line = line("a", 0)
+		return b
+	}
+	for name, c := range map[string]struct {
+		from int64
+		base Base
+		want string
+	}{
+		"one that names none of them":      {600, of("0-1-12", 1200), "b1"},
+		"one that names a later one":       {600, of("0-1-12,5-9-8", 1200), "b1"},
+		"one of the very beginning":        {600, of("0-1-12", 600), "b1"},
+		"one of before":                    {600, of("0-1-12", 599), ""},
+		"one of before that names it":      {600, of("0-1-12,5-9-7", 599), ""},
+		"a chain whose seqno is not known": {0, of("0-1-12", 1200), ""},
+	} {
+		if r, err := Survey(chain(c.from), []Base{c.base}); err != nil || r.Base.ID != c.want {
+			t.Errorf("%s: %+v, %v", name, r, err)
+		}
 	}
 }
