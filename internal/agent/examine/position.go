@@ -13,7 +13,7 @@ import (
 )
 
 // data finds out what the data directory holds. It changes nothing that could be data. served says that the member may have been
-// in a component: its order book names a line of history.
+// in a component.
 func (r *Room) data(ctx context.Context, served bool) (Found, error) {
 	p := r.places
 	if err := os.RemoveAll(p.InitDir()); err != nil {

@@ -100,17 +100,22 @@ type Room struct {
 	volume   *volume.Volume
 	attempts *lifecycle.Attempts
 	book     func() orders.Content
+	damaged  func() error
 }
 
-// New returns a room that knows nothing of the data. address is the member's own; book returns what the order book says.
+// New returns a room that knows nothing of the data. address is the member's own; book returns what the order book says,
+// damaged why it cannot be read.
 func New(loop room.Loop, places paths.Places, address string, image *image.Image, table *procs.Table, volume *volume.Volume,
-	attempts *lifecycle.Attempts, book func() orders.Content) Room {
+	attempts *lifecycle.Attempts, book func() orders.Content, damaged func() error) Room {
 	return Room{loop: loop, places: places, address: address, markers: datadir.Markers{Dir: places.State}, image: image, table: table,
-		volume: volume, attempts: attempts, book: book}
+		volume: volume, attempts: attempts, book: book, damaged: damaged}
 }
 
 // held reports whether the member is stopped by order.
 func (r *Room) held() bool { return r.book().Held }
+
+// served reports whether the member may have been in a component: its order book names a line of history, or cannot be read.
+func (r *Room) served() bool { return r.damaged() != nil || r.book().Lineage.Epoch > 0 }
 
 // Job is what a worker of the room does at present.
 func (r *Room) Job() lifecycle.Job {
@@ -136,7 +141,7 @@ func (r *Room) Begin() {
 	r.examining, r.from = true, time.Now()
 	ctx, cancel := r.loop.Work(Limit(r.held() && before != nil, r.attempts.Failed))
 	r.cancel = cancel
-	wait, served := r.volume.After(), r.book().Lineage.Epoch > 0
+	wait, served := r.volume.After(), r.served()
 	go func() {
 		defer cancel()
 		wait()

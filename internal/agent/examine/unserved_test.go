@@ -2,6 +2,7 @@ package examine
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -9,11 +10,32 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/image"
+	"github.com/galera-operator/galera-operator/internal/agent/orders"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
+
+// TestServed: a member whose order book cannot be read may have been in a component.
+func TestServed(t *testing.T) {
+	for name, c := range map[string]struct {
+		epoch   int64
+		damaged error
+		want    bool
+	}{
+		"nothing recorded":   {0, nil, false},
+		"a line of history":  {3, nil, true},
+		"an unreadable book": {0, errors.New("unexpected end of JSON input"), true},
+	} {
+		r := Room{book: func() orders.Content {
+			return orders.Content{Lineage: galera.Lineage{Line: galera.Line{Epoch: c.epoch}}}
+		}, damaged: func() error { return c.damaged }}
+		if got := r.served(); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
 
 // TestFirstDatabaseThatNoServerStartsOn is removed, so that it can be made again with other settings. One that may hold a write is kept.
 func TestFirstDatabaseThatNoServerStartsOn(t *testing.T) {

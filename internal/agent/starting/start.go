@@ -130,6 +130,9 @@ func (r *Room) launchBootstrap(run running.Run, pos galera.Position) {
 		if err := r.markers.ClearJoining(); err != nil {
 			return err
 		}
+		if err := r.markers.ClearInitialising(); err != nil { // the data may hold writes from now on
+			return err
+		}
 		if time.Since(judged) > 2*ordering.JudgedLasts { // a frozen volume; the order was recorded in time
 			return errors.New("the data volume took too long: another member may have been made Primary since")
 		}
