@@ -49,6 +49,13 @@ func configure(t *testing.T) *configured {
 // publish writes a configuration, and reads it until mariadbd has looked at it.
 func (c *configured) publish(revision string, s settings) {
 	c.Helper()
+	c.begin(revision, s)
+	c.settle()
+}
+
+// begin writes a configuration, and begins to read it.
+func (c *configured) begin(revision string, s settings) {
+	c.Helper()
 	data, err := json.Marshal(agentapi.NodeConfig{Revision: revision, Cluster: "shop", Members: []agentapi.Peer{{Name: "shop-0", Host: "shop-0"}}, Settings: s,
 		TLS:           agentapi.TLSConfig{Replication: galera.SocketPlain, StateTransfer: galera.PolicyDisabled, Clients: galera.PolicyDisabled, MinVersion: "1.3"},
 		StateTransfer: agentapi.StateTransferConfig{Method: "MariaBackup"}})
@@ -59,7 +66,6 @@ func (c *configured) publish(revision string, s settings) {
 		c.Fatal(err)
 	}
 	c.Read()
-	c.settle()
 }
 
 func (c *configured) settle() {
@@ -135,4 +141,23 @@ func TestFallBackOfANewAgent(t *testing.T) {
 	if fresh.publish("r2", settings{"unknown": "1"}); fresh.Node != nil {
 		t.Errorf("nothing was remembered: %+v", fresh.Node)
 	}
+}
+
+// TestFallBackToRefusedSettings: when mariadbd accepts neither the published settings nor those of the last server that served, it is
+// not asked about them over and over without a pause.
+func TestFallBackToRefusedSettings(t *testing.T) {
+	c := configure(t)
+	c.Remember(settings{"unknown": "1"})
+	c.begin("r2", settings{"unknown": "2"})
+	for range 4 {
+		if !c.Checking {
+			break
+		}
+		(<-c.events)()
+	}
+	if c.Checking || c.Node != nil || !strings.Contains(c.problem, "either: mariadbd does not accept") {
+		t.Fatalf("checking %t, node %+v, problem %q", c.Checking, c.Node, c.problem)
+	}
+	c.publish("r3", settings{})
+	c.shows("set back", settings{}, "r3", "")
 }

@@ -88,6 +88,9 @@ func (r *Room) Read() {
 	}
 	if known, err := r.checkSettings(config, output); !known {
 		return
+	} else if err != nil && refused != "" { // a check of the published ones again would have no end
+		r.trouble(fmt.Errorf("%s; the settings before cannot be used either: %w", r.back.Why, err))
+		return
 	} else if err != nil {
 		r.trouble(err)
 		r.refuseFirst(published, err)
