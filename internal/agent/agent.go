@@ -216,7 +216,7 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 	a.orders = ordering.New(loop, &a.volume)
 	a.run = running.New(loop, o.Name, &a.table, conn, &a.volume, &a.group, running.Events{Changed: a.updateSubject, Line: a.serverLine})
 	a.exam = examine.New(loop, o.Places, o.Address, &a.image, &a.table, &a.volume, &a.run.Attempts, func() orders.Content { return a.orders.Content() },
-		func() error { return a.orders.Damaged() })
+		func() error { return a.orders.Damaged() }, a.config.Blame)
 	a.joiner = joiner.New(loop, o.Places, o.Address, silence, joiner.Rooms{
 		Run: &a.run, Group: &a.group, Volume: &a.volume, Config: &a.config, Image: &a.image, Exam: &a.exam}, joiner.Events{Judge: a.judgeServer})
 	a.donor = donor.New(loop, o.Places, &a.run, &a.config, answers)

@@ -16,6 +16,7 @@ import (
 func (a *agent) onConfig() {
 	a.LogFormat(a.config.Node.LogFormat)
 	a.run.Attempts.Retry()
+	a.exam.RetryAt = time.Time{}
 	a.updateSubject()
 	a.serving.SetLive()
 }

@@ -211,6 +211,9 @@ func TestBootstrapIsOnTheDiskFirst(t *testing.T) {
 			s := onSlowVolume(t)
 			s.exam.Found = examine.Found{Data: galera.DataPresent, Position: agenttest.At(7)}
 			s.orders.Current, s.orders.JudgedAt = &agentapi.Order{ID: "x", Epoch: 4, Kind: agentapi.OrderBootstrap, Position: agenttest.At(7)}, time.Now()
+			if err := s.markers().SetInitialising(); err != nil {
+				t.Fatal(err)
+			}
 			s.start.Bootstrap()
 			if s.start.Job() != lifecycle.JobLaunch || s.orders.Content().Lineage.Epoch != 0 {
 				t.Fatalf("job %q, %+v", s.start.Job(), s.orders.Content())
@@ -227,7 +230,20 @@ func TestBootstrapIsOnTheDiskFirst(t *testing.T) {
 			for s.start.Job() == lifecycle.JobLaunch {
 				agenttest.Next(t, s.queue)
 			}
+			if kept := s.markers().Initialising(); kept != (others != nil) {
+				t.Errorf("the marker of the first database: %v", kept)
+			}
 		})
+	}
+}
+
+// TestNewConfigurationIsExaminedAtOnce: an examination that failed with other settings is repeated without a pause.
+func TestNewConfigurationIsExaminedAtOnce(t *testing.T) {
+	s := onSlowVolume(t)
+	s.exam.RetryAt = time.Now().Add(time.Hour)
+	s.onConfig()
+	if in := s.situation().ExamineIn; in != 0 {
+		t.Errorf("in %s", in)
 	}
 }
 

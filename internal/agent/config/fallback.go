@@ -59,6 +59,15 @@ func (r *Room) FailedStart(run Run, certain bool, why string) {
 	r.Read()
 }
 
+// Blame returns what notes that an examination of the data did not succeed with the settings that are in use now.
+func (r *Room) Blame() func(certain bool, why string) {
+	if r.Node == nil {
+		return func(bool, string) {}
+	}
+	used := r.ForStart()
+	return func(certain bool, why string) { r.FailedStart(used, certain, why) }
+}
+
 // refuseFirst falls back when mariadbd does not accept the first settings that the agent reads. One that has others already keeps them.
 func (r *Room) refuseFirst(published map[string]string, err error) {
 	b := &r.back

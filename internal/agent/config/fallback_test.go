@@ -125,6 +125,15 @@ func TestFallBack(t *testing.T) {
 	c.serve()
 	c.fail(false)
 	c.shows("served meanwhile", bad, "r6", "")
+	c.publish("r7", better)
+	blame := c.Blame()
+	c.publish("r8", settings{"max_connections": "4"})
+	blame(true, "the examination's own line")
+	c.settle()
+	c.shows("an examination with settings of before", settings{"max_connections": "4"}, "r8", "")
+	c.Blame()(true, "the examination's own line")
+	c.settle()
+	c.shows("an examination", bad, "", "the examination's own line")
 }
 
 // TestFallBackOfANewAgent: one that is started beside refused settings has those of the last server that served, from the volume.

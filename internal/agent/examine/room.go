@@ -101,14 +101,18 @@ type Room struct {
 	attempts *lifecycle.Attempts
 	book     func() orders.Content
 	damaged  func() error
+	blame    Blame
 }
 
+// Blame returns, for the settings in use when it is called, what notes that mariadbd ended because of them: certainly, or possibly.
+type Blame func() func(certain bool, why string)
+
 // New returns a room that knows nothing of the data. address is the member's own; book returns what the order book says,
-// damaged why it cannot be read.
+// damaged why it cannot be read; blame notes settings with which no examination succeeds.
 func New(loop room.Loop, places paths.Places, address string, image *image.Image, table *procs.Table, volume *volume.Volume,
-	attempts *lifecycle.Attempts, book func() orders.Content, damaged func() error) Room {
+	attempts *lifecycle.Attempts, book func() orders.Content, damaged func() error, blame Blame) Room {
 	return Room{loop: loop, places: places, address: address, markers: datadir.Markers{Dir: places.State}, image: image, table: table,
-		volume: volume, attempts: attempts, book: book, damaged: damaged}
+		volume: volume, attempts: attempts, book: book, damaged: damaged, blame: blame}
 }
 
 // held reports whether the member is stopped by order.
@@ -141,7 +145,7 @@ func (r *Room) Begin() {
 	r.examining, r.from = true, time.Now()
 	ctx, cancel := r.loop.Work(Limit(r.held() && before != nil, r.attempts.Failed))
 	r.cancel = cancel
-	wait, served := r.volume.After(), r.served()
+	wait, served, blame := r.volume.After(), r.served(), r.blame()
 	go func() {
 		defer cancel()
 		wait()
@@ -151,7 +155,7 @@ func (r *Room) Begin() {
 			r.volume.Take(sizes)
 			r.examining = false
 			if err != nil {
-				r.failed(found, err)
+				r.failed(found, err, blame)
 				return
 			}
 			r.ended(found, before)
@@ -159,7 +163,7 @@ func (r *Room) Begin() {
 	}()
 }
 
-func (r *Room) failed(found Found, err error) {
+func (r *Room) failed(found Found, err error, blame func(certain bool, why string)) {
 	r.Found, r.Trouble = Found{Data: found.Data}, failure(err)
 	r.attempts.Failed++
 	r.RetryAt = time.Now().Add(lifecycle.Backoff(r.attempts.Failed))
@@ -169,6 +173,13 @@ func (r *Room) failed(found Found, err error) {
 	r.attempts.Failure = r.Trouble
 	if !r.loop.Draining() {
 		r.loop.Logger.Error("the position could not be determined", "error", err)
+	}
+	var ended *mariadbd.RecoverError
+	if !errors.As(err, &ended) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return
+	}
+	if certain, possible := mariadbd.SettingsToBlame(ended.Exit); possible {
+		blame(certain, err.Error()) // the last: other settings are examined at once
 	}
 }
 

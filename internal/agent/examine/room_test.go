@@ -1,9 +1,17 @@
 package examine
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
+	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/agent/orders"
+	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 )
 
@@ -41,6 +49,37 @@ func TestSlow(t *testing.T) {
 			if f := r.Slow(now); (f != nil) != (want && looking) {
 				t.Errorf("after %s, looking %v: %+v", took, looking, f)
 			}
+		}
+	}
+}
+
+// TestExaminationBlamesSettings: settings with which mariadbd --wsrep-recover does not start count as refused, as those with which a server
+// does not; an interrupted examination, and one that failed for another reason, say nothing of them.
+func TestExaminationBlamesSettings(t *testing.T) {
+	exit := func(line string) mariadbd.Exit {
+		return mariadbd.Exit{Code: 1, Lines: []string{line, "[ERROR] Aborting"}}
+	}
+	for name, c := range map[string]struct {
+		err             error
+		blamed, certain bool
+	}{
+		"a setting":        {&mariadbd.RecoverError{Exit: exit("[ERROR] unknown variable 'x=1'"), Err: mariadbd.ErrNoPosition}, true, true},
+		"maybe a setting":  {&mariadbd.RecoverError{Exit: exit("[ERROR] Cannot allocate memory"), Err: mariadbd.ErrNoPosition}, true, false},
+		"a full disk":      {&mariadbd.RecoverError{Exit: exit("[ERROR] No space left on device"), Err: mariadbd.ErrNoPosition}, false, false},
+		"interrupted":      {&mariadbd.RecoverError{Exit: exit("[ERROR] unknown variable 'x=1'"), Err: context.Canceled}, false, false},
+		"out of time":      {&mariadbd.RecoverError{Exit: exit("[ERROR] x"), Err: fmt.Errorf("x: %w", context.DeadlineExceeded)}, false, false},
+		"the volume fails": {errors.New("input/output error"), false, false},
+	} {
+		r := Room{loop: room.Loop{Logger: slog.New(slog.DiscardHandler), Draining: func() bool { return false }}, attempts: &lifecycle.Attempts{},
+			book: func() orders.Content { return orders.Content{} }}
+		blamed, certain := false, false
+		r.failed(Found{}, c.err, func(is bool, why string) {
+			if blamed, certain = true, is; why != c.err.Error() || r.RetryAt.IsZero() {
+				t.Errorf("%s: %q, again at %s", name, why, r.RetryAt)
+			}
+		})
+		if blamed != c.blamed || certain != c.certain {
+			t.Errorf("%s: blamed %t, certain %t", name, blamed, certain)
 		}
 	}
 }
