@@ -33,6 +33,9 @@ func restartOutdated(s galera.Snapshot) (Decision, bool) {
 			return wait(ReasonRestarting, fmt.Sprintf("%s gives the backup %s, and is restarted when that has ended", next.Name, next.Backup))
 		}
 		next = other
+		if d, waiting := waitForSettled(s, next); waiting {
+			return d, true
+		}
 	}
 	return begin(s, galera.Operation{Type: galera.OpRestart, Target: next.Name}, ReasonRestarting,
 		"rolling restart of "+list(names(outdated))+"; the next is "+next.Name)

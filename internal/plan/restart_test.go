@@ -75,6 +75,11 @@ func TestRestartAndSidecars(t *testing.T) {
 			func(m *galera.Member) { m.Pod.Outdated = false; crashes(m) }),
 			db(2, down(9), func(m *galera.Member) { m.Phase = galera.PhaseFailed })), action: Begin{restartOf("db-2")}},
 	})
+	check(t, []row{
+		{name: "the node restarted in place of one that gives a backup waits for settled pods, too",
+			s:      shop(db(1, outdatedPod), db(2, oldConfig, crashes, func(m *galera.Member) { m.Backup = "b1" })),
+			reason: ReasonRestarting, says: "db-2 serves, but no other pod is replaced yet"},
+	})
 	gaveUp(t, shop(db(1, outdatedPod), db(2, crashes), running(restartOf("db-1"))),
 		"a container failed after the restart had begun: other work does not wait for it")
 }
