@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,7 +25,8 @@ var flushes = []struct {
 
 // durable is True when an acknowledged write is on the disk of the node that acknowledged it.
 func durable(in Input) verdict {
-	for key, value := range in.Config.Settings {
+	for _, key := range slices.Sorted(maps.Keys(in.Config.Settings)) {
+		value := in.Config.Settings[key]
 		for _, f := range flushes {
 			if mycnf.Normalise(key) != f.setting || slices.Contains(f.values, strings.TrimSpace(value)) || f.archived && !in.cluster().ArchivesBinlog() {
 				continue

@@ -42,6 +42,19 @@ func TestDurable(t *testing.T) {
 	}
 }
 
+// TestDurableNamesTheSameSetting: of several settings the condition names the same one each time, so that the status rests.
+func TestDurableNamesTheSameSetting(t *testing.T) {
+	in := healthy()
+	in.cluster().Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
+	in.Config.Settings = map[string]string{"sync_binlog": "0", "innodb_flush_log_at_trx_commit": "2"}
+	first := durable(in)
+	for range 50 {
+		if again := durable(in); again != first {
+			t.Fatalf("%+v, then %+v", first, again)
+		}
+	}
+}
+
 // TestNeverServed: a cluster whose first server does not start requires manual action, and is never said to have lost data.
 func TestNeverServed(t *testing.T) {
 	for _, reason := range []string{agentapi.FailureStart, agentapi.FailureSettings, agentapi.FailureInitialisation} {
