@@ -38,7 +38,7 @@ const remove = "Remove it, or correct it; until then the last accepted configura
 
 // keptFromCreation reports a setting that the nodes' data directories were created with, and that cannot change any more.
 func keptFromCreation(c *v1alpha1.GaleraCluster, published agentapi.NodeConfig) *Problem {
-	if c.Status.ClusterUUID == "" || published.Revision == "" {
+	if c.Status.ClusterUUID == "" || published.Revision == "" || !hasRun(c) {
 		return nil // there is no database yet, or nothing is known of it
 	}
 	kept := mycnf.Unchangeable(published.Settings, resources.Settings(c))
@@ -49,6 +49,12 @@ func keptFromCreation(c *v1alpha1.GaleraCluster, published agentapi.NodeConfig) 
 		"spec.mariadb.config must not change %s, which is %q: a data directory keeps the value that it was created with. Set it back; until then the last "+
 			"accepted configuration stays in force. To change it, create a new cluster with another value, and "+
 			"copy the data with mariadb-dump", kept.Name, kept.Value))
+}
+
+// hasRun reports whether nodes were seen to run with settings that were published for this cluster. Until then those may lack what the
+// volumes of an earlier cluster were created with, and can be corrected.
+func hasRun(c *v1alpha1.GaleraCluster) bool {
+	return c.Status.AppliedGeneration > 0 || c.Status.LastOperation != nil
 }
 
 // archives says that the archive of the binary log needs the operator's value of a setting.

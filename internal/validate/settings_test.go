@@ -33,6 +33,14 @@ func TestSettingsOfADataDirectory(t *testing.T) {
 		t.Errorf("before the first start: %+v", p)
 	}
 	c.Status.ClusterUUID = "u"
+	if p := Settings(c, published); p != nil {
+		t.Errorf("over claims of an earlier cluster, with which no node has run yet: %+v", p)
+	}
+	c.Status.LastOperation = &v1alpha1.CompletedOperation{}
+	if p := Settings(c, published); p == nil {
+		t.Error("not refused while a benchmark overrides the policy")
+	}
+	c.Status.LastOperation, c.Status.AppliedGeneration = nil, 1
 	if p := Settings(c, published); p == nil || !p.Blocked || !strings.Contains(p.Message, `must not change innodb_page_size, which is "32k"`) {
 		t.Errorf("after it: %+v", p)
 	}
