@@ -3,6 +3,7 @@ package undecodable
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -13,7 +14,8 @@ import (
 )
 
 // NewClient makes the manager's client, whose cached reads fail with the reason for what could not be decoded: of the object
-// itself, and of lists in its namespace. Lists of all namespaces leave it out, so that it concerns no other namespace.
+// itself, and of lists in its namespace. Lists of all namespaces leave it out, so that it concerns no other namespace, unless they
+// ask for a Complete answer.
 func (o *Objects) NewClient(config *rest.Config, options client.Options) (client.Client, error) {
 	c, err := client.New(config, options)
 	if err != nil {
@@ -21,6 +23,12 @@ func (o *Objects) NewClient(config *rest.Config, options client.Options) (client
 	}
 	return &guarded{Client: c, objects: o}, nil
 }
+
+// Complete lets a list of all namespaces fail if an object cannot be decoded, too. A client without the guard ignores it.
+type Complete struct{}
+
+// ApplyToList implements client.ListOption.
+func (Complete) ApplyToList(*client.ListOptions) {}
 
 type guarded struct {
 	client.Client
@@ -45,7 +53,7 @@ func (g *guarded) Get(ctx context.Context, key client.ObjectKey, into client.Obj
 // List implements client.Reader.
 func (g *guarded) List(ctx context.Context, into client.ObjectList, opts ...client.ListOption) error {
 	of := (&client.ListOptions{}).ApplyOptions(opts)
-	if _, live := into.(runtime.Unstructured); live || of.Namespace == "" {
+	if _, live := into.(runtime.Unstructured); live || of.Namespace == "" && !slices.Contains(opts, client.ListOption(Complete{})) {
 		return g.Client.List(ctx, into, opts...)
 	}
 	kind, err := apiutil.GVKForObject(into, g.Scheme())

@@ -71,7 +71,7 @@ func (o *Objects) List() []*Error {
 	return out
 }
 
-// check returns the error of one object, or of any in a namespace if the name is empty.
+// check returns the error of one object, of any in a namespace if the name is empty, or of any at all if both are.
 func (o *Objects) check(kind schema.GroupVersionKind, key types.NamespacedName) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -79,7 +79,7 @@ func (o *Objects) check(kind schema.GroupVersionKind, key types.NamespacedName) 
 		return nil
 	}
 	for k, cause := range o.all {
-		if k.Kind == kind && k.Namespace == key.Namespace && (key.Name == "" || k.Name == key.Name) {
+		if k.Kind == kind && (key.Namespace == "" || k.Namespace == key.Namespace) && (key.Name == "" || k.Name == key.Name) {
 			return &Error{Key: k, Cause: cause}
 		}
 	}
