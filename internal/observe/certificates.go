@@ -89,7 +89,7 @@ func Certificates(f Facts, issued *corev1.Secret, seen map[string]Seen, now time
 }
 
 // clientsWait is how much longer clients have to read a CA by which the issued leaf verifies: from when it was first seen
-// published for them, or from now.
+// published for them, or from now. It ends before the published leaf does, also when nothing can be published for them.
 func clientsWait(f Facts, anchors []string, now time.Time) time.Duration {
 	delay := resources.ClientTrustDelay(f.Cluster)
 	wait := delay
@@ -98,7 +98,24 @@ func clientsWait(f Facts, anchors []string, now time.Time) time.Duration {
 			wait = min(wait, delay-now.Sub(since.Time))
 		}
 	}
+	if end := ReplacedBy(f); !end.IsZero() {
+		wait = min(wait, end.Sub(now))
+	}
 	return max(0, min(delay, wait))
+}
+
+// replaceMargin is how long before its end a leaf is replaced at the latest; it is a tenth of a short life.
+const replaceMargin = time.Hour
+
+// ReplacedBy returns when the published leaf is replaced at the latest, whatever clients have read by then; zero when there is none.
+func ReplacedBy(f Facts) time.Time {
+	crt, _, _ := PairOf(f.Published)
+	leaf := pki.Parse(crt)
+	if len(leaf) == 0 {
+		return time.Time{}
+	}
+	end := leaf[0].NotAfter
+	return end.Add(-min(replaceMargin, end.Sub(leaf[0].NotBefore)/10))
 }
 
 // PublishedToClients is when a CA that clients can read now was first seen where they read it; nil if it is not there, or if

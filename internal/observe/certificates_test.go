@@ -49,3 +49,27 @@ func TestClientsWait(t *testing.T) {
 		}
 	}
 }
+
+// TestClientsWaitEndsBeforeTheLeaf: however long clients have, the new leaf is presented before the published one expires, also when nothing
+// can be published to clients.
+func TestClientsWaitEndsBeforeTheLeaf(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		lasts, left, want time.Duration
+	}{
+		"much time left":         {90 * 24 * time.Hour, 30 * 24 * time.Hour, 24 * time.Hour},
+		"less than the delay":    {90 * 24 * time.Hour, 20 * time.Hour, 19 * time.Hour},
+		"within the margin":      {90 * 24 * time.Hour, 50 * time.Minute, 0},
+		"expired":                {90 * 24 * time.Hour, -time.Hour, 0},
+		"a leaf of an hour":      {time.Hour, 30 * time.Minute, 24 * time.Minute},
+		"a leaf of an hour ends": {time.Hour, 5 * time.Minute, 0},
+	} {
+		end := now.Add(c.left)
+		crt, _ := pkitest.NewCA("old").Issue(pkitest.Leaf{NotBefore: end.Add(-c.lasts), NotAfter: end})
+		f := Facts{Cluster: &v1alpha1.GaleraCluster{}, Published: &corev1.Secret{Data: map[string][]byte{corev1.TLSCertKey: crt}}}
+		f.Cluster.Spec.TLS.ClientTrustDelay = &metav1.Duration{Duration: 24 * time.Hour}
+		if got := clientsWait(f, []string{"new"}, now); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}

@@ -68,12 +68,16 @@ func servedAfter(in Input) *metav1.Time {
 		return nil
 	}
 	var at *metav1.Time
-	delay := resources.ClientTrustDelay(in.cluster())
+	delay, latest := resources.ClientTrustDelay(in.cluster()), observe.ReplacedBy(in.Facts)
 	for _, t := range trustedCAs(in) {
 		if t.State == v1alpha1.CAOld || t.PublishedAt == nil {
 			continue
 		}
-		if until := t.PublishedAt.Add(delay); until.After(in.Now) {
+		until := t.PublishedAt.Add(delay)
+		if !latest.IsZero() && latest.Before(until) {
+			until = latest
+		}
+		if until.After(in.Now) {
 			at = timeOf(&until)
 		}
 	}
