@@ -91,7 +91,7 @@ func (m Maker) Make(ctx context.Context) error {
 const zoneinfo = "/usr/share/zoneinfo"
 
 // loadZones fills the tables of named time zones in a new database, as default_time_zone and CONVERT_TZ need them. An image without
-// zones gets a database without them. The other members receive the tables with their first SST.
+// zones, or whose tool fails, gets a database without them. The other members receive the tables with their first SST.
 func (m Maker) loadZones(ctx context.Context) error {
 	tool := First("mariadb-tzinfo-to-sql", "mysql_tzinfo_to_sql")
 	if _, err := os.Stat(zoneinfo); tool == "" || err != nil {
@@ -100,7 +100,7 @@ func (m Maker) loadZones(ctx context.Context) error {
 	}
 	statements := filepath.Join(m.Places.Tmp, "zones.sql")
 	defer func() { _ = os.Remove(statements) }()
-	if err := m.writeZones(ctx, tool, statements); err != nil {
+	if written, err := m.writeZones(ctx, tool, statements); err != nil || !written {
 		return err
 	}
 	in, err := os.Open(statements)
@@ -119,22 +119,23 @@ func (m Maker) loadZones(ctx context.Context) error {
 	return nil
 }
 
-// writeZones writes the statements that fill the tables into a file.
-func (m Maker) writeZones(ctx context.Context, tool, path string) error {
+// writeZones writes the statements that fill the tables into a file. It reports false when the tool fails.
+func (m Maker) writeZones(ctx context.Context, tool, path string) (bool, error) {
 	out, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer func() { _ = out.Close() }()
 	if _, err := out.WriteString("USE mysql;\n"); err != nil {
-		return err
+		return false, err
 	}
 	exit, err := Run(ctx, m.Table, Command{Path: tool, Args: []string{zoneinfo}, Env: Env(m.Places), Dir: m.Places.Tmp, Stdout: out})
-	if err == nil && exit.Code != 0 {
-		err = errors.New(exit.String())
-	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", filepath.Base(tool), err)
+		return false, fmt.Errorf("%s: %w", filepath.Base(tool), err)
 	}
-	return nil
+	if exit.Code != 0 {
+		m.Log(fmt.Sprintf("%s failed: default_time_zone and CONVERT_TZ know no named zones: %s", filepath.Base(tool), exit))
+		return false, nil
+	}
+	return true, nil
 }
