@@ -1,7 +1,12 @@
 package mariadbd
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
@@ -15,11 +20,14 @@ func Launch(table *procs.Table, p paths.Places, c Command, prepare func() error)
 	if err := datadir.Remove(p.TransferNotes()); err != nil {
 		return nil, err
 	}
-	for _, dir := range []string{p.Data, p.Files()} {
-		if err := os.MkdirAll(dir, 0o750); err != nil {
-			return nil, err
-		}
+	if err := os.MkdirAll(p.Data, 0o750); err != nil {
+		return nil, err
 	}
+	args, err := filesArgs(p, c.Log)
+	if err != nil {
+		return nil, err
+	}
+	c.Args = slices.Concat(c.Args, args)
 	if err := datadir.CleanTmp(p.Tmp); err != nil {
 		return nil, err
 	}
@@ -27,4 +35,19 @@ func Launch(table *procs.Table, p paths.Places, c Command, prepare func() error)
 		return nil, err
 	}
 	return Start(table, c)
+}
+
+// filesArgs makes the directory for the files of SQL statements. A volume on which it cannot be made, because it is full, keeps no server
+// from starting: mariadbd, which ends without a directory, gets one that gives access to nothing.
+func filesArgs(p paths.Places, log func(line string)) ([]string, error) {
+	missing := os.MkdirAll(p.Files(), 0o750)
+	if missing == nil {
+		return nil, nil
+	}
+	none := filepath.Join(p.Run, "no-files")
+	if err := os.Mkdir(none, 0); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, errors.Join(missing, err)
+	}
+	log(fmt.Sprintf("SQL statements read and write no files until mariadbd is started again: the directory cannot be made: %v", missing))
+	return []string{"--secure-file-priv=" + none}, nil
 }
