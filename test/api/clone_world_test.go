@@ -51,6 +51,8 @@ type cloning struct {
 	admitted  []agentapi.BackupAdmission
 	restores  galerarestore.Reconciler
 	backups   galerabackup.Reconciler
+	// stop ends the operator of dev.
+	stop func()
 }
 
 func newCloning(t *testing.T, name string) *cloning {
@@ -60,7 +62,7 @@ func newCloning(t *testing.T, name string) *cloning {
 	for _, ns := range []string{w.prod, w.dev} {
 		must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}))
 	}
-	startOperator(t, w.dev, newFakeAgents()) // it says what holds a cluster back
+	w.stop = startOperator(t, w.dev, newFakeAgents()) // it sets the conditions of a cluster that is held back
 	sources, jobs, options := clone.Sources{Reader: kube}, job.Options{Image: "operator"}, resources.Options{DefaultImage: "mariadb:11.8", OperatorImage: "operator"}
 	w.restores = galerarestore.Reconciler{Client: kube, Live: kube, Sources: sources, Jobs: jobs, Options: options, Now: time.Now}
 	w.backups = galerabackup.Reconciler{Client: kube, Live: kube, Sources: sources, Agents: w.agents, Jobs: jobs, Options: options, Events: events.NewFakeRecorder(100), Now: time.Now,
