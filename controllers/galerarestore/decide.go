@@ -75,27 +75,28 @@ func finding(s *v1alpha1.RestoreStatus, f facts) decision {
 	switch {
 	case f.find.Waits != "":
 		s.Reason, s.Message = v1alpha1.ReasonRestoring, f.find.Waits
-	case due(s, f.now) <= 0:
+	case due(s, 1, f.now) <= 0:
 		s.Reason, s.Message = "", "looking for the backup"
 	}
-	return decision{find: !f.find.Exists && due(s, f.now) <= 0, again: min(whileWaiting, max(time.Second, due(s, f.now)))}
+	return decision{find: !f.find.Exists && due(s, 1, f.now) <= 0, again: min(whileWaiting, max(time.Second, due(s, 1, f.now)))}
 }
 
 // copying has a clone's copy made, after a pause where one has failed: until then it is told why.
 func copying(s *v1alpha1.RestoreStatus, f facts) decision {
-	if wait := due(s, f.now); f.clone.make && wait > 0 {
+	if wait := due(s, 1, f.now); f.clone.make && wait > 0 {
 		return decision{again: min(whileWaiting, max(time.Second, wait))}
 	}
 	s.Reason, s.Message = "", f.clone.message
 	return decision{copy: f.clone.make, drop: f.clone.drop, again: whileWaiting}
 }
 
-// due is how long an attempt that is made again waits.
-func due(s *v1alpha1.RestoreStatus, now time.Time) time.Duration {
+// due is how long an attempt that is made again waits. Each of the members that try counts its own failures.
+func due(s *v1alpha1.RestoreStatus, members int, now time.Time) time.Duration {
 	if s.AttemptedAt == nil {
 		return 0
 	}
-	return min(attemptFirst<<min(s.Attempts, 10), attemptMost) - now.Sub(s.AttemptedAt.Time)
+	rounds := max(1, int(s.Attempts)/max(1, members))
+	return min(attemptFirst<<min(rounds, 10), attemptMost) - now.Sub(s.AttemptedAt.Time)
 }
 
 // failed tells why an attempt has failed; it is begun anew unless that makes no sense.
@@ -169,8 +170,8 @@ func restoring(s *v1alpha1.RestoreStatus, f facts) decision {
 		return decision{}
 	case f.hindrance.reason != "":
 		s.Reason, s.Message, d.restore = f.hindrance.reason, f.hindrance.message, nil
-	case due(s, f.now) > 0:
-		d.restore, d.again = nil, min(d.again, due(s, f.now))
+	case due(s, len(f.members), f.now) > 0:
+		d.restore, d.again = nil, min(d.again, due(s, len(f.members), f.now))
 	case s.Reason == "":
 		s.Message = fmt.Sprintf("filling the volumes with %s: %d of %d are done%s", what(s), len(s.Restored), len(f.members), list(s.Restored))
 	case len(d.restore) > 0:

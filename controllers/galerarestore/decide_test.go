@@ -104,6 +104,19 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// TestPause: members that fail together wait as long as one does. The pause doubles with the rounds, not with the members.
+func TestPause(t *testing.T) {
+	for attempts, want := range map[int32]time.Duration{1: 10 * time.Second, 3: 10 * time.Second, 6: 20 * time.Second, 30: attemptMost} {
+		f := in(v1alpha1.RestoreRestoring, func(f *facts) {
+			f.cluster.Status.Restore.Attempts, f.cluster.Status.Restore.AttemptedAt = attempts, new(metav1.NewTime(noon))
+		})
+		s := f.cluster.Status.Restore
+		if got := due(s, len(f.members), noon); got != want {
+			t.Errorf("after %d failures: %s, want %s", attempts, got, want)
+		}
+	}
+}
+
 // TestHistory: a restore that is begun anew begins the same history, and no other one does.
 func TestHistory(t *testing.T) {
 	f := in("")
