@@ -66,7 +66,7 @@ func (e restores) restore() *cobra.Command {
 	c.Flags().StringVar(&f.cluster, "from-cluster", "", "with --store: cluster that was backed up. Default: NAME")
 	c.Flags().StringVar(&f.uid, "from-uid", "", "with --store: UID of that cluster, if several of its name have backups there")
 	c.Flags().StringVar(&f.id, "id", "", "with --store: the backup's id. Default: the latest, or the latest before the point")
-	c.Flags().StringVar(&f.point.time, "time", "", "restore everything before the first transaction later than this, as 2026-11-24T12:30:00Z")
+	c.Flags().StringVar(&f.point.time, "time", "", "restore everything committed before this whole second, as 2026-11-24T12:30:00Z; its own transactions are left out")
 	c.Flags().StringVar(&f.point.gtid, "gtid", "", "restore everything up to this transaction and with it, as 0-1-4711")
 	c.Flags().BoolVar(&f.point.latest, "latest", false, "restore everything that was archived")
 	c.Flags().StringVar(&f.clone, "clone", "", "with --store: begin with what this living cluster holds now, [NAMESPACE/]NAME")
