@@ -7,6 +7,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 )
 
+// NotBefore is why a base that was complete after a target cannot serve it.
+const NotBefore = "it is not before it"
+
 // Before tells why a base cannot serve a target, "" when it can.
 func Before(b Base, t binlog.Target) string {
 	if why := b.why(); why != "" {
@@ -14,7 +17,7 @@ func Before(b Base, t binlog.Target) string {
 	}
 	switch {
 	case !t.Time.IsZero() && b.Time.After(t.Time), t.GTID != binlog.GTID{} && !atOrAfter(t.GTID, b.GTID):
-		return "it is not before it"
+		return NotBefore
 	}
 	return ""
 }

@@ -104,6 +104,28 @@ func TestLatest(t *testing.T) {
 	}
 }
 
+// TestAfterTheTime: a backup that was complete after the time to restore is passed over without a question about the archive.
+func TestAfterTheTime(t *testing.T) {
+	bucket := memblob.OpenBucket(nil)
+	defer func() { _ = bucket.Close() }()
+	m := manifest.Manifest{Format: manifest.Format, ID: "late", CompletedAt: now, GTID: "0-1-5", Compression: manifest.CompressionNone, Parts: make([]manifest.Part, 1)}
+	text, err := json.Marshal(m)
+	if err == nil {
+		err = store.Write(t.Context(), bucket, "demo/shop/u1/late/"+manifest.Name, text)
+	}
+	if err == nil { // a segment that cannot be read
+		err = store.Write(t.Context(), bucket, path.Join(binlog.Dir("demo/shop/u1"), binlog.Key(1)), []byte("x"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var why failure
+	_, _, err = locate(t.Context(), bucket, task.Find{Dir: "demo/shop/u1", Target: &binlog.Target{Time: now.Add(-time.Hour)}})
+	if !errors.As(err, &why) || why.reason != task.ReasonOutside || !strings.Contains(err.Error(), "not before it") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestList: complete backups are found at every depth that is asked for; parts, halves and what belongs to others are none.
 func TestList(t *testing.T) {
 	ctx := context.Background()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"time"
 
 	"gocloud.dev/blob"
 	"golang.org/x/sync/errgroup"
@@ -52,13 +53,19 @@ func target(ctx context.Context, bucket *store.Bucket, t task.Find, found []plac
 
 // reaches finds the segments that lead from one backup to a point in time. why is the reason when there are none.
 func reaches(ctx context.Context, bucket *store.Bucket, f place, t task.Find) (r *task.Replay, why, err error) {
+	refuse := func(of time.Time, why string) error {
+		return fmt.Errorf("%s cannot be restored with the backup %s, of %s: %s", *t.Target, f.id, of.UTC().Format("2006-01-02T15:04:05Z"), why)
+	}
+	if at := t.Target.Time; !at.IsZero() && f.completed.After(at) { // without a look at the archive, which may be long
+		return nil, refuse(f.completed, policy.NotBefore), nil
+	}
 	a := walk{bucket: bucket, dir: binlog.Dir(f.dir)}
 	b, err := a.base(ctx, f)
 	if err != nil {
 		return nil, nil, err
 	}
 	if why := policy.Before(b, *t.Target); why != "" {
-		return nil, fmt.Errorf("%s cannot be restored with the backup %s, of %s: %s", *t.Target, f.id, b.Time.UTC().Format("2006-01-02T15:04:05Z"), why), nil
+		return nil, refuse(b.Time, why), nil
 	}
 	chosen, why, err := a.choose(ctx, b, *t.Target)
 	switch {
