@@ -55,7 +55,7 @@ func TestCAReplacement(t *testing.T) {
 	t.Parallel()
 	s := spec()
 	s.TLS.DropOldCA = v1alpha1.DropManual
-	s.TLS.ClientTrustDelay = &metav1.Duration{Duration: time.Hour}
+	s.TLS.ClientTrustDelay = &metav1.Duration{Duration: 30 * time.Minute} // the leaf lasts an hour, and bounds it
 	w := newWorld(t, "new-ca", s)
 	w.bringUp()
 	for _, p := range pods {
@@ -75,7 +75,7 @@ func TestCAReplacement(t *testing.T) {
 	w.Consistently(func() string { leaf, _, _ := w.published(); return leaf }, time.Second).Should(Equal(oldLeaf), "shop-2 does not trust it yet")
 	w.load("shop-2")
 	w.Eventually(func() string { return w.message("CertificatesValid") }).Should(ContainSubstring("; clients have until "))
-	w.Expect(w.status().TLS.NewCAServedAfter.Time).To(BeTemporally(">", time.Now().Add(50*time.Minute)))
+	w.Expect(w.status().TLS.NewCAServedAfter.Time).To(BeTemporally(">", time.Now().Add(20*time.Minute)))
 	trust := &corev1.ConfigMap{}
 	must(t, w.get(trust, "shop-ca"))
 	w.Expect(pki.Fingerprints([]byte(trust.Data["ca.crt"]))).To(Equal(both), "clients can read it meanwhile")
