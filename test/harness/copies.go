@@ -20,7 +20,7 @@ var copiedKinds = []schema.GroupVersionKind{
 }
 
 // CopyTo creates the cluster's objects in another namespace as they are, but for its GaleraCluster, as a script does, or a restore of a
-// namespace before it comes to the resource. The volumes of the copy are new.
+// namespace before it comes to the resource. The volumes of the copy are new. After an error, calling it again creates what is missing.
 func (c *Cluster) CopyTo(ctx context.Context, namespace string) (*Cluster, error) {
 	for _, kind := range copiedKinds {
 		var list unstructured.UnstructuredList
@@ -32,7 +32,7 @@ func (c *Cluster) CopyTo(ctx context.Context, namespace string) (*Cluster, error
 			return nil, fmt.Errorf("%s/%s has no %s to copy", c.Namespace, c.Name, kind.Kind)
 		}
 		for i := range list.Items {
-			if err := c.Kube.Create(ctx, copyOf(&list.Items[i], namespace)); err != nil {
+			if err := c.Kube.Create(ctx, copyOf(&list.Items[i], namespace)); client.IgnoreAlreadyExists(err) != nil {
 				return nil, fmt.Errorf("copying the %s %s: %w", kind.Kind, list.Items[i].GetName(), err)
 			}
 		}
