@@ -139,6 +139,12 @@ type once struct{ error }
 // refusal is a node that does not go on from the archive's last transaction.
 type refusal struct{ error }
 
+// Unwrap implements errors.Unwrap.
+func (r refusal) Unwrap() error { return r.error }
+
+// purged is the refusal of a server that does not have what follows a position.
+type purged struct{ error }
+
 // session follows one node as long as it can.
 func (a *archiver) session(ctx context.Context) error {
 	if !a.loaded {
@@ -303,16 +309,26 @@ func (a *archiver) begin(ctx context.Context, n source, all []source, why string
 	return begun{fmt.Errorf("the archive begins at %s: %s", at.last, why)}
 }
 
-// follow archives what a node gives.
+// follow archives what a node gives. After days without a write, a node has the last transaction's number, and not its content any more. It is
+// in the line of history of the archive, and need not be compared.
 func (a *archiver) follow(ctx context.Context, n source, all around, now position) error {
-	s, err := n.open(append(slices.Clone(now.others), a.at.resume().String()))
+	err := a.followFrom(ctx, n, all, now, a.at.resume())
+	var gone purged
+	if errors.As(err, &gone) && a.at.verifies() {
+		return a.followFrom(ctx, n, all, now, a.at.Last)
+	}
+	return err
+}
+
+func (a *archiver) followFrom(ctx context.Context, n source, all around, now position, from binlog.GTID) error {
+	s, err := n.open(append(slices.Clone(now.others), from.String()))
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	r := &reader{archiver: a, node: n, all: all, at0: now, stream: s, last: a.at.Last, before: a.at.BeforeLast, verify: a.at.verifies()}
+	r := &reader{archiver: a, node: n, all: all, at0: now, stream: s, last: a.at.Last, before: a.at.BeforeLast, verify: from != a.at.Last}
 	defer r.drop()
-	say("following %s from %s", n.name(), a.at.Last)
+	say("following %s from %s", n.name(), from)
 	err = r.read(ctx)
 	var ofStore storeError
 	if r.open != nil && (!errors.As(err, &ofStore) || ctx.Err() != nil) { // what is complete is stored before anything else is tried

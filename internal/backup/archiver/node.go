@@ -272,7 +272,7 @@ func (s *stream) event(ctx context.Context, wait time.Duration) (binlog.Event, e
 func refused(err error) error {
 	var answer *gomysql.MyError
 	if errors.As(err, &answer) && answer.Code == noPosition {
-		return refusal{errors.New(answer.Message)}
+		return refusal{purged{errors.New(answer.Message)}}
 	}
 	return fmt.Errorf("the stream of the binary log has ended: %w", err)
 }

@@ -32,6 +32,8 @@ type reader struct {
 	skip   bool // the transaction that is read is not archived
 	open   *spool
 
+	alone error       // why no other node confirms what this one has
+	idle  bool        // the node gives nothing now
 	mark  binlog.GTID // what the node had committed at asked
 	asked time.Time
 	next  time.Time // when it is asked again
@@ -85,7 +87,7 @@ func (r *reader) read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if e == nil {
+		if r.idle = e == nil; r.idle {
 			continue
 		}
 		if err := r.take(ctx, e); err != nil {
@@ -113,10 +115,15 @@ func (r *reader) tick(ctx context.Context) error {
 		if err := r.still(at); err != nil {
 			return err
 		}
-		if r.mark, err = r.confirmed(ctx, at.last); err != nil {
-			return err
+		if r.mark, r.alone = r.confirmed(ctx, at.last); r.alone == nil {
+			r.asked = now
+		} else {
+			r.next = now.Add(time.Duration(r.task.IntervalSeconds) * time.Second)
 		}
-		r.asked = now
+	}
+	// The other nodes are looked for again, but not before the archive has gone on: a transaction may be read for longer than an interval.
+	if r.alone != nil && !r.group.Open() && (r.idle || r.open != nil && r.open.head.Transactions > 0) {
+		return r.alone
 	}
 	if r.verify && now.Sub(r.began) > markTime {
 		return fmt.Errorf("%s does not give the transaction %s: another node is tried", r.node.name(), r.last)

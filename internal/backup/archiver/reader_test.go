@@ -204,6 +204,23 @@ func TestSource(t *testing.T) {
 	}
 }
 
+// TestUnconfirmed: while no other node confirms what one has, transactions are archived all the same, however long they take to be read.
+func TestUnconfirmed(t *testing.T) {
+	play(t, func(w *world) {
+		w.b.fail("gone")
+		w.c.fail("gone")
+		w.pass(interval)
+		w.a.do(func() { w.a.slow = 3 * interval })
+		w.a.commit(6)
+		w.a.commit(7)
+		w.pass(10 * time.Minute)
+		w.expect("@5 6-6 7-7")
+		if w.told.now.Problem == "" || !strings.Contains(w.told.now.Problem, "no other node confirms") {
+			t.Errorf("%+v", w.told.now)
+		}
+	})
+}
+
 // TestGoesOn: the archive goes on from what the store has, whatever has become of the archiver before.
 func TestGoesOn(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -290,6 +307,30 @@ func TestGoesOn(t *testing.T) {
 			w.c.fail("")
 			w.pass(time.Minute)
 		}, "@5 6-6 7-8"},
+		"it slept for longer than the binary logs stay": {func(w *world) {
+			w.commit(6, 7)
+			w.pass(interval)
+			w.stop()
+			for _, s := range w.servers() {
+				s.do(func() { s.purged = 7 }) // only that 7 was the last one is left
+			}
+			w.archiver, w.stop = w.start()
+			w.pass(time.Minute)
+			w.commit(8)
+			w.pass(2 * interval)
+		}, "@5 6-7 8-8"},
+		"it slept, and the cluster was started in another line": {func(w *world) {
+			w.commit(6, 7)
+			w.pass(interval)
+			w.stop()
+			for _, s := range w.servers() {
+				s.do(func() { s.purged = 7 })
+			}
+			w.recovered(line("b", 7), line("a", 0))
+			w.commit(8)
+			w.archiver, w.stop = w.start()
+			w.pass(2 * interval)
+		}, "@5 6-7 >b 8-8"},
 		"there are two": {func(w *world) {
 			other, stop := w.start()
 			for n := uint64(6); n < 10; n++ {

@@ -220,8 +220,9 @@ type server struct {
 	format  []byte
 	purged  uint64 // numbers before it are gone
 	down    error
-	silent  bool // it gives no event
-	file    int  // of the binary log that is written
+	silent  bool          // it gives no event
+	slow    time.Duration // what it needs for each event
+	file    int           // of the binary log that is written
 	lines   []binlog.Line
 	view    string
 	changed chan struct{}
@@ -343,6 +344,9 @@ func (f *following) event(ctx context.Context, wait time.Duration) (binlog.Event
 	defer cancel()
 	for {
 		e, changed, err := f.take()
+		if e != nil {
+			time.Sleep(f.slow)
+		}
 		if e != nil || err != nil {
 			return e, err
 		}
@@ -366,7 +370,7 @@ func (f *following) take() (binlog.Event, chan struct{}, error) {
 	case !f.begun:
 		f.begun = true
 		if f.from.Seq < f.purged {
-			return nil, nil, refusal{errors.New("it was purged")}
+			return nil, nil, refusal{purged{errors.New("it was purged")}}
 		}
 		found := f.from.Seq == 0
 		for i, l := range f.log {
