@@ -60,6 +60,8 @@ const (
 	LabelStore = "galera-operator.io/backup-store"
 	// LabelSchedule names the GaleraBackupSchedule a GaleraBackup was made by.
 	LabelSchedule = "galera-operator.io/backup-schedule"
+	// LabelArchiveOf is the UID of the GaleraCluster whose archive a GaleraBackup was asked for by.
+	LabelArchiveOf = "galera-operator.io/archive-of"
 	// LabelMember names the node a restore's Job is for.
 	LabelMember = "galera-operator.io/member"
 )

@@ -3,6 +3,7 @@ package v1alpha1
 import (
 	"cmp"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -69,6 +70,12 @@ type BackupClusterRef struct {
 // Source returns the namespace and the name of the cluster that the backup is of.
 func (b *GaleraBackup) Source() (namespace, name string) {
 	return cmp.Or(b.Spec.ClusterRef.Namespace, b.Namespace), b.Spec.ClusterRef.Name
+}
+
+// Damaged reports whether a test has found the backup damaged.
+func (b *GaleraBackup) Damaged() bool {
+	c := meta.FindStatusCondition(b.Status.Conditions, ConditionVerified)
+	return c != nil && c.Status == metav1.ConditionFalse && c.Reason == ReasonBackupDamaged
 }
 
 // Values of GaleraBackupSpec.

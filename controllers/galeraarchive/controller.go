@@ -57,8 +57,9 @@ type facts struct {
 	cluster  *v1alpha1.GaleraCluster
 	problem  problem // what keeps the archiver from running
 	archived *task.Archived
-	silent   string                 // why it does not answer
-	base     *v1alpha1.GaleraBackup // the one that was asked for
+	silent   string // why it does not answer
+	store    *v1alpha1.GaleraBackupStore
+	backups  []v1alpha1.GaleraBackup // of the namespace: they are shared with the cache, and only read
 	now      time.Time
 }
 
@@ -125,6 +126,12 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (fa
 	if err != nil {
 		return f, err
 	}
+	f.store = s
+	var backups v1alpha1.GaleraBackupList
+	if err := r.List(ctx, &backups, client.InNamespace(c.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return f, err
+	}
+	f.backups = backups.Items
 	if err := r.Objects.Apply(ctx, c.UID, job.ArchiverUser(c)); err != nil {
 		return f, err
 	}
@@ -138,7 +145,8 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (fa
 		return f, err
 	}
 	if reason, message := status.StoreProblem(s); reason == "" {
-		d, err := job.Archiver(c, s, r.Options, r.Jobs)
+		ids, more := f.damaged()
+		d, err := job.Archiver(c, s, job.Damaged{IDs: ids, More: more}, r.Options, r.Jobs)
 		if err != nil {
 			return f, err
 		}
@@ -148,23 +156,7 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (fa
 	} else { // the archiver stays as it is: no pod gets what a store names before that was checked
 		f.problem = problem{reason, message}
 	}
-	if f.base, err = r.base(ctx, c); err != nil {
-		return f, err
-	}
 	return r.ask(ctx, f, binding.Data[corev1.TLSCertKey])
-}
-
-// base is the backup that was asked for after the archive has begun, nil for none.
-func (r *Reconciler) base(ctx context.Context, c *v1alpha1.GaleraCluster) (*v1alpha1.GaleraBackup, error) {
-	if c.Status.Backup == nil || c.Status.Backup.Chain == 0 {
-		return nil, nil
-	}
-	b := &v1alpha1.GaleraBackup{}
-	err := r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: baseName(c, c.Status.Backup.Chain)}, b)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	return b, err
 }
 
 // ask asks the pod of the archiver.
@@ -210,8 +202,9 @@ func why(p *corev1.Pod) string {
 // makeBase asks for the backup that the archive goes on from.
 func (r *Reconciler) makeBase(ctx context.Context, c *v1alpha1.GaleraCluster, name string) error {
 	b := &v1alpha1.GaleraBackup{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: c.Namespace, Labels: map[string]string{v1alpha1.LabelCluster: c.Name}},
-		Spec:       v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: c.Name}, StoreRef: c.Spec.Backup.StoreRef, DeletionPolicy: v1alpha1.BackupRetain},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: c.Namespace, Labels: map[string]string{
+			v1alpha1.LabelCluster: c.Name, v1alpha1.LabelArchiveOf: string(c.UID)}},
+		Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: c.Name}, StoreRef: c.Spec.Backup.StoreRef, DeletionPolicy: v1alpha1.BackupRetain},
 	}
 	return client.IgnoreAlreadyExists(r.Create(ctx, b, client.FieldOwner(apply.FieldOwner)))
 }

@@ -1,13 +1,9 @@
 package galeraarchive
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -18,8 +14,6 @@ const (
 	startTime = 2 * time.Minute
 	// lagMost is how far the archive may be behind, beside its interval.
 	lagMost = time.Minute
-	// backupNameMost is how long the name of a GaleraBackup may be.
-	backupNameMost = 52
 	// tellEvery is how often times that move are written down.
 	tellEvery = 10 * time.Second
 )
@@ -76,43 +70,6 @@ func judge(to *v1alpha1.ArchiveStatus, f facts) (reason, message, base string) {
 		return v1alpha1.ReasonArchiveLags, fmt.Sprintf("the archive is behind: it has what was committed until %s", clock(to.ArchivedThrough)), ""
 	}
 	return v1alpha1.ReasonArchiving, "any point in time from " + clock(to.RecoverableFrom) + " on can be restored, up to status.backup.archivedThrough", ""
-}
-
-// unbased is an archive that no backup leads to yet.
-func unbased(to *v1alpha1.ArchiveStatus, f facts) (reason, message, base string) {
-	reason, message = v1alpha1.ReasonBaseMissing, "the archive has begun, and needs a backup to go on from"
-	if to.Gap != "" {
-		reason = v1alpha1.ReasonArchiveGap
-		message = "transactions are missing in the archive (" + to.Gap + "): points in time from the next backup on can be restored"
-	}
-	b := f.base
-	switch {
-	case b == nil && !meta.IsStatusConditionTrue(f.cluster.Status.Conditions, v1alpha1.ConditionReady):
-		message += ", which is asked for when the cluster is Ready: until then a node may not write a binary log yet"
-	case b == nil:
-		base = baseName(f.cluster, to.Chain)
-		message += "; the backup " + base + " is asked for"
-	case b.Status.Phase == v1alpha1.BackupFailed:
-		message += "; the backup " + b.Name + " has failed: see it, and make another one"
-	case b.Status.Phase == v1alpha1.BackupCompleted && b.Status.CompletedAt != nil && f.now.Sub(b.Status.CompletedAt.Time) > startTime:
-		message += "; the backup " + b.Name + " is none that it goes on from: make another one"
-	case b.Status.Phase == v1alpha1.BackupCompleted:
-		message += "; the backup " + b.Name + " is complete, and is being looked at"
-	default:
-		message += "; the backup " + b.Name + " is being made"
-	}
-	return reason, message, base
-}
-
-// baseName is the backup that is asked for when the archive begins: once, whatever is forgotten.
-func baseName(c *v1alpha1.GaleraCluster, chain int64) string {
-	name := fmt.Sprintf("%s-base-%s-%d", c.Name, string(c.UID)[:min(len(c.UID), 8)], chain)
-	if len(name) <= backupNameMost {
-		return name
-	}
-	sum := sha256.Sum256([]byte(name))
-	end := "-base-" + hex.EncodeToString(sum[:6])
-	return strings.TrimRight(c.Name[:min(len(c.Name), backupNameMost-len(end))], "-") + end
 }
 
 func or(a, b string) string {

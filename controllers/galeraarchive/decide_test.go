@@ -1,6 +1,7 @@
 package galeraarchive
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -16,10 +17,11 @@ var noon = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
 // with are the facts of an archive that is well, with changes.
 func with(changes ...func(*facts)) facts {
-	f := facts{now: noon, cluster: &v1alpha1.GaleraCluster{}, archived: &task.Archived{Node: "shop-1", Through: noon.Add(-5 * time.Second), GTID: "0-1-30", Segment: 9,
+	f := facts{now: noon, cluster: &v1alpha1.GaleraCluster{}, store: &v1alpha1.GaleraBackupStore{}, archived: &task.Archived{Node: "shop-1", Through: noon.Add(-5 * time.Second), GTID: "0-1-30", Segment: 9,
 		Chain: 1, Surveyed: true, Base: "b1", From: noon.Add(-time.Hour)}}
 	f.cluster.Name, f.cluster.UID = "shop", "a54080f9-1111"
-	f.cluster.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
+	f.store.Name, f.store.UID = "minio", "c54080f9-1111"
+	f.cluster.Spec.Backup = &v1alpha1.ClusterBackup{StoreRef: v1alpha1.LocalName{Name: "minio"}, PointInTime: &v1alpha1.PointInTime{Enabled: true}}
 	f.cluster.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
 	for _, change := range changes {
 		change(&f)
@@ -28,7 +30,7 @@ func with(changes ...func(*facts)) facts {
 }
 
 func TestDecide(t *testing.T) {
-	const first, second = "shop-base-a54080f9-1", "shop-base-a54080f9-5"
+	first, second := baseName(with().cluster, with().store, 1), baseName(with().cluster, with().store, 5)
 	silent := func(f *facts) { f.archived, f.silent = nil, "the pod does not answer" }
 	gap := func(f *facts) { f.archived.Chain, f.archived.Gap, f.archived.Base = 5, "purged", "" }
 	for name, c := range map[string]struct {
@@ -44,10 +46,10 @@ func TestDecide(t *testing.T) {
 		"the cluster is not ready for one": {with(func(f *facts) { f.archived.Base, f.cluster.Status.Conditions = "", nil }), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonBaseMissing, "when the cluster is Ready", ""},
 		"it looks for one":                 {with(func(f *facts) { f.archived.Surveyed = false }), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiverStarting, "looks", ""},
 		"a gap":                            {with(gap), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiveGap, "purged", second},
-		"the base is being made": {with(gap, func(f *facts) { f.base = &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Name: second}} }), v1alpha1.ArchiveStatus{},
+		"the base is being made": {with(gap, func(f *facts) { f.backups = []v1alpha1.GaleraBackup{{ObjectMeta: metav1.ObjectMeta{Name: second}}} }), v1alpha1.ArchiveStatus{},
 			v1alpha1.ReasonArchiveGap, "is being made", ""},
 		"the base has failed": {with(gap, func(f *facts) {
-			f.base = &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Name: second}, Status: v1alpha1.GaleraBackupStatus{Phase: v1alpha1.BackupFailed}}
+			f.backups = []v1alpha1.GaleraBackup{{ObjectMeta: metav1.ObjectMeta{Name: second}, Status: v1alpha1.GaleraBackupStatus{Phase: v1alpha1.BackupFailed}}}
 		}), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiveGap, "has failed", ""},
 		"it is late": {with(func(f *facts) { f.archived.Through = noon.Add(-2 * time.Minute) }), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiveLags, "11:58", ""},
 		"the store is away": {with(func(f *facts) {
@@ -88,18 +90,77 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// TestBaseName: the backup that is asked for has a name that is taken, of its own for each cluster and chain, whatever the cluster's name.
+// asked are bases of a store that were asked for, so many hours ago.
+func asked(store string, hours ...float64) func(*facts) {
+	return func(f *facts) {
+		for i, h := range hours {
+			b := v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(store, i), Labels: map[string]string{v1alpha1.LabelArchiveOf: string(f.cluster.UID)},
+				CreationTimestamp: metav1.NewTime(noon.Add(-time.Duration(h * float64(time.Hour))))}}
+			b.Spec.StoreRef.Name = store
+			f.backups = append(f.backups, b)
+		}
+	}
+}
+
+// TestManyGaps: a cluster of one node whose statements fail again and again is not copied in full each time.
+func TestManyGaps(t *testing.T) {
+	gap := func(f *facts) { f.archived.Chain, f.archived.Gap, f.archived.Base = 5, "a number is missing", "" }
+	for name, c := range map[string]struct {
+		f     facts
+		asks  bool
+		until string
+	}{
+		"the second gap":                     {with(gap, asked("minio", 1, 0.1)), true, ""},
+		"the third gap":                      {with(gap, asked("minio", 2, 1, 0.5)), false, "2026-11-24T12:30:00Z"},
+		"the third gap, an hour later":       {with(gap, asked("minio", 3, 2, 1)), true, ""},
+		"those of another store":             {with(gap, asked("minio", 1), asked("other", 1, 0.5, 0.1)), true, ""},
+		"those of an earlier cluster":        {with(gap, asked("minio", 1, 0.5, 0.1), func(f *facts) { f.cluster.UID = "d54080f9-1111" }), true, ""},
+		"a backup that was made by a person": {with(gap, asked("minio", 1, 0.5, 0.1), func(f *facts) { delete(f.backups[0].Labels, v1alpha1.LabelArchiveOf) }), true, ""},
+	} {
+		var to v1alpha1.ArchiveStatus
+		base := decide(&to, c.f)
+		if (base != "") != c.asks || !strings.Contains(to.Message, c.until) || to.Reason != v1alpha1.ReasonArchiveGap {
+			t.Errorf("%s: %q %q", name, base, to.Message)
+		}
+	}
+}
+
+// TestDamaged: the archiver is named the cluster's backups that were found damaged, and whether these are all.
+func TestDamaged(t *testing.T) {
+	bad := func(id, uid, reason string) v1alpha1.GaleraBackup {
+		return v1alpha1.GaleraBackup{Status: v1alpha1.GaleraBackupStatus{ID: id, ClusterUID: uid, Conditions: []metav1.Condition{
+			{Type: v1alpha1.ConditionVerified, Status: metav1.ConditionFalse, Reason: reason}}}}
+	}
+	f := with()
+	uid := string(f.cluster.UID)
+	f.backups = []v1alpha1.GaleraBackup{bad("b2", uid, v1alpha1.ReasonBackupDamaged), bad("b1", uid, v1alpha1.ReasonBackupDamaged),
+		bad("other", "other", v1alpha1.ReasonBackupDamaged), bad("unknown", uid, v1alpha1.ReasonWrongKey), {}}
+	if ids, more := f.damaged(); strings.Join(ids, " ") != "b1 b2" || more {
+		t.Errorf("%v %v", ids, more)
+	}
+	for i := range damagedMost {
+		f.backups = append(f.backups, bad(fmt.Sprint("c", i), uid, v1alpha1.ReasonBackupDamaged))
+	}
+	if ids, more := f.damaged(); len(ids) != damagedMost || !more {
+		t.Errorf("%d %v", len(ids), more)
+	}
+}
+
+// TestBaseName: the backup that is asked for has a name that is taken, of its own for each cluster, store and chain, whatever the cluster's name.
 func TestBaseName(t *testing.T) {
 	seen := map[string]bool{}
 	for _, length := range []int{1, 36, 37, 40} {
 		for _, uid := range []types.UID{"a54080f9-1111", "b54080f9-1111"} {
-			for _, chain := range []int64{1, 99999, 100000, 1000000000} {
-				c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("x", length-1) + "y", UID: uid}}
-				name := baseName(c, chain)
-				if seen[name] || len(name) > 52 || name != baseName(c, chain) {
-					t.Errorf("%d, %s, %d: %q", length, uid, chain, name)
+			for _, of := range []types.UID{"s1", "s2"} {
+				for _, chain := range []int64{1, 99999, 100000, 1000000000} {
+					c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("x", length-1) + "y", UID: uid}}
+					s := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{UID: of}}
+					name := baseName(c, s, chain)
+					if seen[name] || len(name) > 52 || name != baseName(c, s, chain) {
+						t.Errorf("%d, %s, %s, %d: %q", length, uid, of, chain, name)
+					}
+					seen[name] = true
 				}
-				seen[name] = true
 			}
 		}
 	}

@@ -87,7 +87,7 @@ func Main(ctx context.Context) error {
 	}
 	a := &archiver{task: *t.Archive, store: files, told: &board{}, refused: map[string]string{}}
 	a.find = a.nodes
-	go newSurveyor(files, a.told, time.Duration(t.Archive.WindowSeconds)*time.Second).run(ctx)
+	go newSurveyor(files, a.told, *t.Archive).run(ctx)
 	served, done := make(chan error, 1), make(chan struct{})
 	go func() { served <- a.told.serve(ctx) }()
 	go func() {

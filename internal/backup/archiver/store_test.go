@@ -142,7 +142,7 @@ func (s *surveyor) report(t *testing.T) task.Archived {
 func surveying(a *archive, window time.Duration) *surveyor {
 	b := &board{}
 	b.archived(place{binlog.Head{Number: 5, Last: gtid(50)}})
-	return newSurveyor(a, b, window)
+	return newSurveyor(a, b, task.Archive{WindowSeconds: int64(window / time.Second), Session: "s1"})
 }
 
 // TestSurvey: what is told comes from the store, so that a restart, or a segment that is lost, is told as it is.
@@ -205,6 +205,50 @@ func TestSurveyOfBefore(t *testing.T) {
 	if b.surveyed(6, policy.Report{Chain: 6, Gap: "purged"}); !b.now.Surveyed || b.now.Gap == "" {
 		t.Errorf("%+v", b.now)
 	}
+}
+
+// TestSurveyOfAnotherSession: what the archive had before it was disabled is not told of the one that has not begun yet.
+func TestSurveyOfAnotherSession(t *testing.T) {
+	a := newStore(t)
+	ten(t, a)
+	backup(t, a, manifest.Manifest{ID: "b1", GTID: "0-1-25", CompletedAt: noon})
+	s := surveying(a, time.Hour)
+	s.task.Session = "s2"
+	if r := s.report(t); r.Base != "" || r.Surveyed {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestDamaged: a backup that was found damaged is no base, and what is before it stays for as long as it may be needed.
+func TestDamaged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newStore(t)
+		ten(t, a)
+		now := time.Now().UTC()
+		backup(t, a, manifest.Manifest{ID: "b1", GTID: "0-1-25", CompletedAt: now.Add(-2 * time.Hour)})
+		backup(t, a, manifest.Manifest{ID: "b2", GTID: "0-1-45", CompletedAt: now.Add(-time.Hour)})
+		s := surveying(a, time.Minute)
+		s.task.Damaged = []string{"b2"}
+		for range 20 {
+			time.Sleep(pruneEvery)
+			s.report(t)
+		}
+		if left, _ := a.numbers(t.Context()); len(left) != 3 || left[0] != 3 {
+			t.Errorf("left are %v", left)
+		}
+		s.task.Damaged = []string{"b1"}
+		if r := s.report(t); r.Base != "b2" {
+			t.Errorf("%+v", r)
+		}
+		s.task.Damaged, s.task.KeepAll = nil, true
+		for range 20 {
+			time.Sleep(pruneEvery)
+			s.report(t)
+		}
+		if left, _ := a.numbers(t.Context()); len(left) != 3 {
+			t.Errorf("not all that is damaged is known, and left are %v", left)
+		}
+	})
 }
 
 // TestPrune: a segment goes when nothing has needed it for an hour, and none goes while a backup cannot be judged.

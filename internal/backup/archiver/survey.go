@@ -15,6 +15,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/policy"
 	"github.com/galera-operator/galera-operator/internal/backup/store"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
 const (
@@ -30,9 +31,9 @@ const (
 
 // surveyor looks which backups the archive goes on from, and removes segments that nothing needs.
 type surveyor struct {
-	store  *archive
-	told   *board
-	window time.Duration
+	store *archive
+	told  *board
+	task  task.Archive
 
 	bases    bases
 	segments segments
@@ -41,8 +42,8 @@ type surveyor struct {
 	pruned   time.Time
 }
 
-func newSurveyor(files *archive, told *board, window time.Duration) *surveyor {
-	return &surveyor{store: files, told: told, window: window, bases: bases{archive: files, known: map[string]manifestOf{}},
+func newSurveyor(files *archive, told *board, t task.Archive) *surveyor {
+	return &surveyor{store: files, told: told, task: t, bases: bases{archive: files, known: map[string]manifestOf{}},
 		segments: segments{archive: files, parts: map[string][]uint64{}}, heads: map[uint64]binlog.Head{}, doomed: map[uint64]time.Time{}, pruned: time.Now()}
 }
 
@@ -78,17 +79,30 @@ func (s *surveyor) once(ctx context.Context) error {
 		return err
 	}
 	a := policy.Archive{Numbers: numbers, Head: func(n uint64) (binlog.Head, error) { return s.head(ctx, n) }}
-	r, err := policy.Survey(a, all)
-	if err != nil {
+	all = slices.DeleteFunc(all, func(b policy.Base) bool { return slices.Contains(s.task.Damaged, b.ID) })
+	if err := s.survey(ctx, a, all); err != nil || s.task.KeepAll {
 		return err
 	}
-	s.bases.reported = r.Base.ID
-	s.told.surveyed(numbers[len(numbers)-1], r)
 	if unread != "" {
 		say("no segment is removed while a backup cannot be judged: %s", unread)
 		return nil
 	}
 	return s.prune(ctx, a, all)
+}
+
+// survey reports what the archive can be used for: nothing yet, while it ends where it was disabled, before it was enabled again.
+func (s *surveyor) survey(ctx context.Context, a policy.Archive, all []policy.Base) error {
+	last := a.Numbers[len(a.Numbers)-1]
+	h, err := s.head(ctx, last)
+	if err != nil || h.Session != s.task.Session {
+		return err
+	}
+	r, err := policy.Survey(a, all)
+	if err == nil {
+		s.bases.reported = r.Base.ID
+		s.told.surveyed(last, r)
+	}
+	return err
 }
 
 func (s *surveyor) head(ctx context.Context, number uint64) (binlog.Head, error) {
@@ -112,7 +126,7 @@ func (s *surveyor) prune(ctx context.Context, a policy.Archive, all []policy.Bas
 		return nil
 	}
 	s.pruned = now
-	needless, err := policy.Prune(a, all, s.window, now)
+	needless, err := policy.Prune(a, all, time.Duration(s.task.WindowSeconds)*time.Second, now)
 	if err != nil {
 		return err
 	}

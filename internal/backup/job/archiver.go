@@ -60,10 +60,17 @@ func ArchiverLabels(c *v1alpha1.GaleraCluster) map[string]string {
 	return map[string]string{v1alpha1.LabelCluster: c.Name, component: resources.ComponentArchiver}
 }
 
+// Damaged are the IDs of backups that were found damaged. More reports whether there are others.
+type Damaged struct {
+	IDs  []string
+	More bool
+}
+
 // Archiver is the Deployment of the one pod that follows the binary log. The old pod goes before the new one comes.
-func Archiver(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, ro resources.Options, o Options) (*appsv1.Deployment, error) {
+func Archiver(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, bad Damaged, ro resources.Options, o Options) (*appsv1.Deployment, error) {
 	t := task.Archive{Dir: manifest.Dir(c.Namespace, c.Name, string(c.UID)), Recipients: s.Spec.Encryption.Recipients, User: archiverAccount(c),
-		ReadOnly: resources.ReadOnlyServiceName(c) + "." + c.Namespace + ".svc", IntervalSeconds: int(defaultInterval / time.Second)}
+		ReadOnly: resources.ReadOnlyServiceName(c) + "." + c.Namespace + ".svc", IntervalSeconds: int(defaultInterval / time.Second),
+		Damaged: bad.IDs, KeepAll: bad.More}
 	for i := range int(max(c.Spec.Replicas, c.Status.Replicas)) {
 		t.Nodes = append(t.Nodes, resources.PodHost(c, i, ro))
 	}

@@ -18,7 +18,7 @@ func TestArchiver(t *testing.T) {
 	c.Spec.Replicas, c.Status.Replicas = 3, 5
 	c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
 	s := &v1alpha1.GaleraBackupStore{Spec: v1alpha1.GaleraBackupStoreSpec{S3: &v1alpha1.S3Store{Bucket: "backups", Credentials: &v1alpha1.S3Credentials{SecretName: "s3", AccessKeyIDKey: "a", SecretAccessKeyKey: "b"}}}}
-	d, err := Archiver(c, s, resources.Options{}, Options{Image: "operator"})
+	d, err := Archiver(c, s, Damaged{IDs: []string{"b1"}, More: true}, resources.Options{}, Options{Image: "operator"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,8 @@ func TestArchiver(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	var told task.Task
-	if err := json.Unmarshal([]byte(container.Env[0].Value), &told); err != nil || len(told.Archive.Nodes) != 5 || told.Archive.IntervalSeconds != 10 || told.Archive.Dir != "demo/"+c.Name+"/a54080f9" {
+	if err := json.Unmarshal([]byte(container.Env[0].Value), &told); err != nil || len(told.Archive.Nodes) != 5 || told.Archive.IntervalSeconds != 10 || told.Archive.Dir != "demo/"+c.Name+"/a54080f9" ||
+		len(told.Archive.Damaged) != 1 || !told.Archive.KeepAll {
 		t.Errorf("%s: %v", container.Env[0].Value, err)
 	}
 	u := ArchiverUser(c)

@@ -167,6 +167,10 @@ type Archive struct {
 	Session string `json:"session"`
 	// WindowSeconds is for how long every point in time is kept.
 	WindowSeconds int64 `json:"windowSeconds"`
+	// Damaged are the IDs of backups that were found damaged: they are no base. KeepAll reports whether there are more of them than are named, so
+	// that no segment may be removed.
+	Damaged []string `json:"damaged,omitempty"`
+	KeepAll bool     `json:"keepAll,omitempty"`
 }
 
 // Archived is what the archiver tells.
