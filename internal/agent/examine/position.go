@@ -38,7 +38,7 @@ func (r *Room) data(ctx context.Context, served bool) (Found, error) {
 	if galera.Older(r.image.ServerVersion, found.Versions.Used) {
 		return newerData(found, p.Data, note), nil
 	}
-	found, err = r.findPosition(ctx, found, note)
+	found, err = r.findPosition(ctx, found, note, served)
 	if err != nil && ctx.Err() == nil && !served && r.markers.Initialising() {
 		r.loop.Logger.Warn("the first database cannot be used, and has never been in a component", "error", err)
 		return r.discardUninitialised()
@@ -60,7 +60,7 @@ func newerData(found Found, dir string, note *datadir.Joining) Found {
 }
 
 // findPosition trusts grastate.dat when it names a position, and asks InnoDB otherwise.
-func (r *Room) findPosition(ctx context.Context, found Found, note *datadir.Joining) (Found, error) {
+func (r *Room) findPosition(ctx context.Context, found Found, note *datadir.Joining, served bool) (Found, error) {
 	grastate, grastateErr := datadir.ReadGrastate(r.places.Data)
 	if grastateErr == nil {
 		found.SafeToBootstrap = grastate.SafeToBootstrap
@@ -79,7 +79,7 @@ func (r *Room) findPosition(ctx context.Context, found Found, note *datadir.Join
 	pos := recovered.Position
 	found.StartPosition = recovered.Start
 	r.loop.Logger.Info("position recovered", "position", pos.String(), "took", time.Since(started).Round(time.Millisecond).String())
-	if !pos.Known() && r.markers.Initialising() {
+	if !pos.Known() && !served && r.markers.Initialising() {
 		return r.discardUninitialised()
 	}
 	marked := ""

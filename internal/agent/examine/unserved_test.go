@@ -37,22 +37,32 @@ func TestServed(t *testing.T) {
 	}
 }
 
+// failing and unplaced are servers: one that does not start, and one that finds no position of Galera's.
+const (
+	failing  = "echo '[ERROR] the innodb_page_size start-up parameter is 32768' >&2\nexit 1\n"
+	unplaced = "echo '[Note] WSREP: Recovered position: 00000000-0000-0000-0000-000000000000:-1' >&2\n"
+)
+
 // TestFirstDatabaseThatNoServerStartsOn is removed, so that it can be made again with other settings. One that may hold a write is kept.
 func TestFirstDatabaseThatNoServerStartsOn(t *testing.T) {
 	for name, c := range map[string]struct {
 		initialising, served, interrupted bool
 		removed                           bool
+		server                            string
 	}{
-		"never served":             {true, false, false, true},
-		"in a line of history":     {true, true, false, false},
-		"the marker has gone":      {false, false, false, false},
-		"the look was interrupted": {true, false, true, false},
+		"never served":                                {true, false, false, true, failing},
+		"in a line of history":                        {true, true, false, false, failing},
+		"the marker has gone":                         {false, false, false, false, failing},
+		"the look was interrupted":                    {true, false, true, false, failing},
+		"without a position":                          {true, false, false, true, unplaced},
+		"without a position, in a line of history":    {true, true, false, false, unplaced},
+		"without a position, and the marker has gone": {false, false, false, false, unplaced},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			p := paths.Places{Volume: dir, Data: filepath.Join(dir, "data"), State: filepath.Join(dir, "agent"), Run: dir, Tmp: dir}
 			server := filepath.Join(dir, "mariadbd")
-			for path, text := range map[string]string{server: "#!/bin/sh\necho '[ERROR] the innodb_page_size start-up parameter is 32768' >&2\nexit 1\n",
+			for path, text := range map[string]string{server: "#!/bin/sh\n" + c.server,
 				filepath.Join(p.Data, "ibdata1"): "x"} {
 				if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 					t.Fatal(err)
@@ -77,7 +87,8 @@ func TestFirstDatabaseThatNoServerStartsOn(t *testing.T) {
 			}
 			r := Room{loop: room.Loop{Logger: slog.New(slog.DiscardHandler)}, places: p, markers: markers, image: &image.Image{Mariadbd: server}, table: &procs.Table{}}
 			found, err := r.data(ctx, c.served)
-			if (err == nil) != c.removed || c.removed && found.Data != galera.DataEmpty {
+			if c.server == failing && (err == nil) != c.removed || c.removed && found.Data != galera.DataEmpty ||
+				c.server == unplaced && !c.removed && (err != nil || found.Trouble == nil) {
 				t.Errorf("%+v, %v", found, err)
 			}
 			if _, err := os.Stat(filepath.Join(p.Data, "ibdata1")); os.IsNotExist(err) != c.removed {

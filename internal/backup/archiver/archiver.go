@@ -299,6 +299,9 @@ func (a *archiver) begin(ctx context.Context, n source, all []source, why string
 			h.Foreign, h.From = append(h.Foreign, policy.Foreign(h, there.foreign)...), max(h.From, there.seqno)
 		}
 	}
+	if len(h.Foreign) > binlog.ForeignMost {
+		return fmt.Errorf("%s has the transactions of %d other servers, and an archive is made of a cluster with up to %d", n.name(), len(h.Foreign), binlog.ForeignMost)
+	}
 	if confirmed {
 		h.Through = now
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"path"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -17,10 +18,12 @@ const FormatVersion = 2
 
 // HeadMost bounds the head of a segment, in bytes. LinesMost and HolesMost keep it below that.
 const (
-	HeadMost  = 32 << 10
-	LinesMost = 32
-	HolesMost = 16
-	whyMost   = 1 << 10
+	HeadMost    = 32 << 10
+	LinesMost   = 32
+	HolesMost   = 16
+	ForeignMost = 128
+	whyMost     = 1 << 10
+	holeWhyMost = 256
 )
 
 // Line is a line of history: what a cluster has committed from one bootstrap, or rebuilt quorum, on. It goes on from the line before it.
@@ -170,7 +173,10 @@ type Through struct {
 
 // Encode is the head's line. It sets the Checksum.
 func (h *Head) Encode() ([]byte, error) {
-	h.Why = h.Why[:min(len(h.Why), whyMost)]
+	h.Why = cut(h.Why, whyMost)
+	for i := range h.Holes {
+		h.Holes[i].Why = cut(h.Holes[i].Why, holeWhyMost)
+	}
 	text, err := json.Marshal(h)
 	if err == nil && len(text) >= HeadMost {
 		err = fmt.Errorf("the head of a segment has %d bytes", len(text))
@@ -178,6 +184,9 @@ func (h *Head) Encode() ([]byte, error) {
 	h.Checksum = checksum(text)
 	return append(text, '\n'), err
 }
+
+// cut shortens a text. It keeps no part of a character.
+func cut(text string, most int) string { return strings.ToValidUTF8(text[:min(len(text), most)], "") }
 
 func checksum(line []byte) string {
 	sum := sha256.Sum256(line)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -123,6 +124,49 @@ func TestAfterTheTime(t *testing.T) {
 	_, _, err = locate(t.Context(), bucket, task.Find{Dir: "demo/shop/u1", Target: &binlog.Target{Time: now.Add(-time.Hour)}})
 	if !errors.As(err, &why) || why.reason != task.ReasonOutside || !strings.Contains(err.Error(), "not before it") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestBoundary: a backup that holds transactions of a time or later is no base for it, wherever in the archive it is.
+func TestBoundary(t *testing.T) {
+	const history = "3bef4e28-e852-11f1-b333-be0e8d52dde1"
+	bucket := memblob.OpenBucket(nil)
+	defer func() { _ = bucket.Close() }()
+	line := binlog.Line{History: history, ID: "a"}
+	put := func(key string, text []byte, err error) {
+		t.Helper()
+		if err == nil {
+			err = store.Write(t.Context(), bucket, key, text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := binlog.Head{}
+	const last = batch + 2
+	for n := uint64(1); n <= last; n++ { // a transaction in each, one a minute
+		at := now.Add(time.Duration(n) * time.Minute)
+		h := binlog.Head{Format: binlog.FormatVersion, Number: n, Chain: 1, Session: "s", Lines: []binlog.Line{line}, Begins: n == 1, Before: before.Checksum, Previous: before.Last,
+			First: binlog.GTID{Server: 1, Seq: n}, Last: binlog.GTID{Server: 1, Seq: n}, FirstTime: at, LastTime: at, Earliest: at, Transactions: 1}
+		text, err := h.Encode()
+		put(path.Join(binlog.Dir("demo/shop/u1"), binlog.Key(n)), text, err)
+		before = h
+	}
+	for n := last - batch - 1; n < last-batch+2; n++ { // by a clock that is ten minutes slow
+		m := manifest.Manifest{Format: manifest.Format, ID: fmt.Sprint("b", n), CompletedAt: now.Add(time.Duration(n-10) * time.Minute), GTID: fmt.Sprint("0-1-", n), Line: line, Session: "s",
+			Position: fmt.Sprint(history, ":", n), Compression: manifest.CompressionNone, Parts: make([]manifest.Part, 1)}
+		text, err := json.Marshal(m)
+		put(path.Join("demo/shop/u1", m.ID, manifest.Name), text, err)
+		find := func(at time.Time) error {
+			_, _, err := locate(t.Context(), bucket, task.Find{Dir: "demo/shop/u1", ID: m.ID, Target: &binlog.Target{Time: at}})
+			return err
+		}
+		if err := find(now.Add(time.Duration(n) * time.Minute)); n > 1 && err == nil {
+			t.Errorf("the backup at %d holds a transaction of that time", n)
+		}
+		if err := find(now.Add(time.Duration(n)*time.Minute + time.Second)); err != nil {
+			t.Errorf("the backup at %d: %v", n, err)
+		}
 	}
 }
 

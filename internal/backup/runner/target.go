@@ -129,7 +129,8 @@ func (w *walk) head(ctx context.Context, number uint64) (h binlog.Head, err erro
 	return h, err
 }
 
-// choose reads heads, the last ones first, until they go back to the base.
+// choose reads heads, the last ones first, until they go back to the base, and to the segment before it, which tells when the base's last
+// transaction was made.
 func (w *walk) choose(ctx context.Context, b policy.Base, t binlog.Target) (r policy.Range, why, err error) {
 	var heads []binlog.Head
 	for left := w.numbers; len(left) > 0; {
@@ -138,8 +139,9 @@ func (w *walk) choose(ctx context.Context, b policy.Base, t binlog.Target) (r po
 		if err != nil {
 			return r, nil, err
 		}
+		back := len(heads) > 0 && policy.GoesBack(heads[0], b) || len(some) > 1 && policy.GoesBack(some[1], b)
 		heads, left = append(some, heads...), left[:cut]
-		if policy.GoesBack(some[0], b) {
+		if back {
 			break
 		}
 	}

@@ -20,6 +20,8 @@ import (
 type answer struct {
 	status        int
 	code, message string
+	// bare reports whether the answer had no body, as one to HEAD: its code is the status.
+	bare bool
 }
 
 // answerOf finds it in an error; false when the service has said nothing.
@@ -36,15 +38,16 @@ func answerOf(err error) (answer, bool) {
 		if errors.As(err, &response) {
 			out.status = response.HTTPStatusCode()
 		}
+		out.bare = out.code == "" || out.code == strings.ReplaceAll(http.StatusText(out.status), " ", "")
 		return out, true
 	case errors.As(err, &google):
 		return ofGoogle(google), true
 	case errors.As(err, &token) && token.Response != nil:
-		return answer{token.Response.StatusCode, noToken, ofTokens(token.Body)}, true
+		return answer{status: token.Response.StatusCode, code: noToken, message: ofTokens(token.Body)}, true
 	case errors.As(err, &azure):
-		return answer{azure.StatusCode, azure.ErrorCode, ofAzure(azure.RawResponse)}, true
+		return answer{status: azure.StatusCode, code: azure.ErrorCode, message: ofAzure(azure.RawResponse)}, true
 	case errors.As(err, &identity) && identity.RawResponse != nil:
-		return answer{identity.RawResponse.StatusCode, noToken, http.StatusText(identity.RawResponse.StatusCode)}, true
+		return answer{status: identity.RawResponse.StatusCode, code: noToken, message: http.StatusText(identity.RawResponse.StatusCode)}, true
 	}
 	return answer{}, false
 }
@@ -62,7 +65,7 @@ func ofTokens(body []byte) string {
 }
 
 func ofGoogle(e *googleapi.Error) answer {
-	out := answer{e.Code, http.StatusText(e.Code), e.Message}
+	out := answer{status: e.Code, code: http.StatusText(e.Code), message: e.Message}
 	if len(e.Errors) > 0 && e.Errors[0].Reason != "" {
 		out.code = e.Errors[0].Reason
 	}

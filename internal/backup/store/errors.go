@@ -50,7 +50,7 @@ func Reason(err error) (reason string, fatal bool) {
 	case answered && said.passes():
 		return task.ReasonStoreUnreachable, false
 	case answered:
-		return task.ReasonStoreRefused, said.status != http.StatusUnauthorized && !said.is(credentialCodes)
+		return task.ReasonStoreRefused, said.status != http.StatusUnauthorized && !said.is(credentialCodes) && !said.unknown()
 	case isNet(err):
 		return task.ReasonStoreUnreachable, false
 	case gcerrors.Code(err) == gcerrors.PermissionDenied || gcerrors.Code(err) == gcerrors.NotFound:
@@ -62,6 +62,11 @@ func Reason(err error) (reason string, fatal bool) {
 // passes says that the service will answer otherwise after a while.
 func (a answer) passes() bool {
 	return a.status >= http.StatusInternalServerError || a.status == http.StatusRequestTimeout || a.status == http.StatusTooManyRequests || a.is(passingCodes)
+}
+
+// unknown reports whether a refusal does not tell whether it is about rights, or about credentials that have expired: S3 gives no reason to HEAD.
+func (a answer) unknown() bool {
+	return a.bare && (a.status == http.StatusForbidden || a.status == http.StatusBadRequest)
 }
 
 func (a answer) is(codes []string) bool {

@@ -31,6 +31,11 @@ func TestCredentials(t *testing.T) {
 			t.Errorf("%s: %s %v", code, reason, final)
 		}
 	}
+	for status, code := range map[int]string{403: "Forbidden", 400: "BadRequest"} { // to HEAD, S3 answers without a body
+		if reason, final := Reason(amazon(status, code)); reason != task.ReasonStoreRefused || final {
+			t.Errorf("%s: %s %v", code, reason, final)
+		}
+	}
 	noGrant := &oauth2.RetrieveError{Response: &http.Response{StatusCode: 400}, Body: []byte(`{"error": "invalid_grant"}`)}
 	for says, err := range map[string]error{
 		"Unauthorized":                     &googleapi.Error{Code: 401},
