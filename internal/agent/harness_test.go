@@ -303,7 +303,7 @@ func synced(size int) func(agentapi.Report) bool {
 	}
 }
 
-// joined says that the member is Synced and that its join has been summed up, which follows a moment later.
+// joined reports whether the member is Synced and whether its join has been summed up, which follows a moment later.
 func joined(size int) func(agentapi.Report) bool {
 	return func(r agentapi.Report) bool { return synced(size)(r) && r.Join != nil && r.Join.EndedAt != nil }
 }

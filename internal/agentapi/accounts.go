@@ -19,7 +19,7 @@ type BenchAccount struct {
 	Suffix string `json:"suffix"`
 	// Hash is the mysql_native_password hash of its password, for one that is to be there.
 	Hash string `json:"hash,omitempty"`
-	// Present says that the account is to be there. Otherwise it is dropped, and with it all of its databases.
+	// Present reports whether the account is to be there. Otherwise it is dropped, and with it all of its databases.
 	Present bool `json:"present"`
 }
 
@@ -44,11 +44,11 @@ func (a BenchAccount) Check() error {
 
 // AccountResult is the answer.
 type AccountResult struct {
-	// Message says why the member did not do it, "" when it did.
+	// Message explains why the member did not do it, "" when it did.
 	Message string `json:"message,omitempty"`
 }
 
-// KeepAccount asks an agent to make or to drop a benchmark's account. An error says why it did not.
+// KeepAccount asks an agent to make or to drop a benchmark's account. An error explains why it did not.
 func (c *Client) KeepAccount(ctx context.Context, host string, a BenchAccount) error {
 	body, err := json.Marshal(a)
 	if err != nil {

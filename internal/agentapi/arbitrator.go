@@ -10,7 +10,7 @@ const arbitratorName = "arbitrator."
 // contains the name has exactly that process in its component, and no earlier one.
 func ArbitratorName(token string) string { return arbitratorName + token }
 
-// IsArbitrator says that a member of a component is an arbitrator, and holds no data.
+// IsArbitrator reports whether a member of a component is an arbitrator, and holds no data.
 func IsArbitrator(member string) bool { return strings.HasPrefix(member, arbitratorName) }
 
 // FailureNoArbitrator means that the image has no garbd.
@@ -21,6 +21,6 @@ type Arbitration struct {
 	// Process is the name it has in the group. An OrderRestart names it as its ID: it ends that process,
 	// and no other.
 	Process string `json:"process"`
-	// Counted says that a member of a Primary component lists it.
+	// Counted reports whether a member of a Primary component lists it.
 	Counted bool `json:"counted"`
 }

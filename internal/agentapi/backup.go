@@ -60,7 +60,7 @@ func KeyHash(c *x509.Certificate) string {
 
 // BackupEnd is what the agent knows at the end of a stream.
 type BackupEnd struct {
-	// Error says why the backup is none, "" for a complete one.
+	// Error explains why the backup is none, "" for a complete one.
 	Error string `json:"error,omitempty"`
 	// Position in Galera's history and, with a binary log, its GTID.
 	Position string `json:"position,omitempty"`
@@ -78,7 +78,7 @@ type BackupReport struct {
 	Since time.Time `json:"since"`
 	// Bytes given so far. They alone make no new Generation.
 	Bytes int64 `json:"bytes"`
-	// Running says that it is given now. Otherwise Problem says why it failed, "" when it did not.
+	// Running reports whether it is given now. Otherwise Problem explains why it failed, "" when it did not.
 	Running bool   `json:"running,omitempty"`
 	Problem string `json:"problem,omitempty"`
 }
@@ -88,7 +88,7 @@ type BackupResult struct {
 	Message string `json:"message,omitempty"`
 }
 
-// AdmitBackup tells an agent who may take a backup of it. An error says why none is given.
+// AdmitBackup tells an agent who may take a backup of it. An error explains why none is given.
 func (c *Client) AdmitBackup(ctx context.Context, host string, a BackupAdmission) error {
 	body, err := json.Marshal(a)
 	if err != nil {

@@ -48,7 +48,7 @@ type Client struct {
 func NewClient(certificate tls.Certificate, roots *x509.CertPool, serverName string) *Client {
 	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}
 	return &Client{http: &http.Client{
-		// An agent says what it knows, and not where else to ask.
+		// An agent describes what it knows, and not where else to ask.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
 			DialContext: dialer.DialContext,
@@ -132,7 +132,7 @@ func (c *Client) TellPrimary(ctx context.Context, host, name string) error {
 	return err
 }
 
-// Evict asks an agent to tell its group that a server has ended. An error says why it did not.
+// Evict asks an agent to tell its group that a server has ended. An error explains why it did not.
 func (c *Client) Evict(ctx context.Context, host string, e Eviction) error {
 	body, err := json.Marshal(e)
 	if err != nil {

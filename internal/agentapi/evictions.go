@@ -14,6 +14,6 @@ type Eviction Ended
 
 // EvictionResult is the answer.
 type EvictionResult struct {
-	// Message says why the member refused, "" when it did not.
+	// Message explains why the member refused, "" when it did not.
 	Message string `json:"message,omitempty"`
 }

@@ -57,14 +57,14 @@ func (o Order) Line(start galera.Position) galera.Line {
 	return galera.Line{ID: o.Operation(), Epoch: o.Epoch, Start: start}
 }
 
-// Same says that two orders are the same. GivenUp does not count: it can change between two sendings, and an
+// Same reports whether two orders are the same. GivenUp does not count: it can change between two sendings, and an
 // accepted order is not carried out again.
 func (o Order) Same(other Order) bool {
 	return o.ID == other.ID && o.Epoch == other.Epoch && o.Kind == other.Kind &&
 		o.Position == other.Position && o.ClusterUUID == other.ClusterUUID
 }
 
-// OrderState says what became of an order.
+// OrderState describes what became of an order.
 type OrderState string
 
 const (

@@ -12,7 +12,7 @@ type PeerView struct {
 	// ClusterUUID is wsrep_cluster_state_uuid, "" when not connected.
 	ClusterUUID string `json:"clusterUUID,omitempty"`
 	Draining    bool   `json:"draining,omitempty"`
-	// Forming says that the member is carrying out an order that makes it Primary: no other member may
+	// Forming reports whether the member is carrying out an order that makes it Primary: no other member may
 	// be made Primary meanwhile.
 	Forming bool `json:"forming,omitempty"`
 	// Data and Position are as in the Report.
@@ -20,11 +20,11 @@ type PeerView struct {
 	Position galera.Position  `json:"position,omitzero"`
 	// Lineage are the lines of history the member belongs to.
 	Lineage galera.Lineage `json:"lineage,omitzero"`
-	// Primary says that this member is the primary, as far as it knows.
+	// Primary reports whether this member is the primary, as far as it knows.
 	Primary bool `json:"primary,omitempty"`
 	// DataBytes is the size of an SST of its data, 0 while not known.
 	DataBytes int64 `json:"dataBytes,omitempty"`
-	// Settling says that the group remembers an evicted server: a joiner would make it wait for that server
+	// Settling reports whether the group remembers an evicted server: a joiner would make it wait for that server
 	// (evs.install_timeout).
 	Settling bool `json:"settling,omitempty"`
 	// Donation is the state transfer of which the member is the donor now.

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Understands says that both sides of a protocol version understand each other.
+// Understands reports whether both sides of a protocol version understand each other.
 func Understands(protocol int) bool { return protocol >= Protocol-1 && protocol <= Protocol+1 }
 
 // PathAgent takes POST of an agent's program, with the query parameter sha256. 202 means that it is about to replace the agent, which
@@ -55,8 +55,8 @@ func ReadProgram(path, version, arch string) (*Program, error) {
 	return &Program{Digest: hex.EncodeToString(hash.Sum(nil)), Arch: arch, Version: version, path: path}, nil
 }
 
-// Replace sends an agent the program of its successor. An error says why the agent goes on as it is: most often that it is in the middle of
-// something, and is to be asked again later.
+// Replace sends an agent the program of its successor. An error explains why the agent goes on as it is: most often
+// that it is in the middle of something, and is to be asked again later.
 func (c *Client) Replace(ctx context.Context, host string, p *Program) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()

@@ -3,7 +3,7 @@ package agentapi
 // Scheduled is what one server's event scheduler has. MariaDB runs an event on the node that its last CREATE or ALTER EVENT came from:
 // the others apply the statement and disable the event.
 type Scheduled struct {
-	// On says that the scheduler runs (event_scheduler).
+	// On reports whether the scheduler runs (event_scheduler).
 	On bool `json:"on,omitempty"`
 	// Events are in the order of their names, at most MaxEvents of them; More counts the others.
 	Events []ScheduledEvent `json:"events,omitempty"`

@@ -137,7 +137,7 @@ func meaning(number uint16) string {
 	return agentapi.SQLRefused
 }
 
-// passes says that an error says nothing about the statement: the server does not take any now.
+// passes reports whether an error says nothing about the statement: the server does not take any now.
 func passes(err error) bool {
 	return err != nil && (number(err) == 0 || meaning(number(err)) == agentapi.SQLNotServed)
 }
@@ -150,7 +150,7 @@ func (w *work) do(ctx context.Context, statement string) error {
 	return err
 }
 
-// mine says whether an owner may change what is marked so, and whether it has to be marked first.
+// mine reports whether an owner may change what is marked so, and whether it has to be marked first.
 func mine(owner string, by agentapi.SQLOwner, exists bool) (mark bool, err error) {
 	switch {
 	case owner == by.Owner:

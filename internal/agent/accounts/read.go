@@ -35,7 +35,7 @@ func number(err error) uint16 {
 // session is one connection with settings under which quoting and SHOW mean what this package thinks they do.
 type session struct {
 	*sql.Conn
-	// folds says that the server keeps the names of databases and tables in lower case.
+	// folds reports whether the server keeps the names of databases and tables in lower case.
 	folds bool
 }
 

@@ -42,7 +42,7 @@ func Server(t *testing.T) *mariadbd.Process {
 	return proc
 }
 
-// Runs says that a process has not ended.
+// Runs reports whether a process has not ended.
 func Runs(p *mariadbd.Process) bool {
 	select {
 	case <-p.Done():

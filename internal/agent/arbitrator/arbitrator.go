@@ -254,7 +254,7 @@ func (a *arbitrator) situation() Situation {
 	return s
 }
 
-// stale says that the running garbd would be started otherwise now.
+// stale reports whether the running garbd would be started otherwise now.
 func (a *arbitrator) stale() bool {
 	return a.proc != nil && (a.run.Hash != a.wanted.Hash || usesTLS(a.run) && a.pair.ID != a.installed.ID)
 }

@@ -17,33 +17,34 @@ const whyUncounted = "no member has counted it for too long"
 
 // Situation is all a decision is made from.
 type Situation struct {
-	// Missing says that the image has no garbd.
+	// Missing reports whether the image has no garbd.
 	Missing bool
-	// Waiting says what is not there yet, "" when a garbd could be started.
+	// Waiting describes what is not there yet, "" when a garbd could be started.
 	Waiting string
-	// Draining says that the pod ends.
+	// Draining reports whether the pod ends.
 	Draining bool
 	Running  bool
-	// Ordered says that the operator wants exactly this process to end.
+	// Ordered reports whether the operator wants exactly this process to end.
 	Ordered bool
-	// Stale says that it runs with other settings, or another certificate, than the present ones.
+	// Stale reports whether it runs with other settings, or another certificate, than the present ones.
 	Stale bool
-	// Reloading says that the nodes may be loading another certificate: a handshake in that moment ends mariadbd (prove.AfterReload).
+	// Reloading reports whether the nodes may be loading another certificate: a handshake in that moment ends mariadbd
+	// (prove.AfterReload).
 	Reloading bool
-	// Counted says that a member of a Primary component lists it; Uncounted is how long none has.
+	// Counted reports whether a member of a Primary component lists it; Uncounted is how long none has.
 	Counted   bool
 	Uncounted time.Duration
 	Peers     Peers
-	// Pause says that the last attempt has just failed.
+	// Pause reports whether the last attempt has just failed.
 	Pause bool
 }
 
 // Peers is what the members with data say of themselves.
 type Peers struct {
-	// Component says that there is a Primary component of two members with data or more: with fewer there is
+	// Component reports whether there is a Primary component of two members with data or more: with fewer there is
 	// nothing to arbitrate, and a vote more would only be one more to lose.
 	Component bool
-	// Down says that every member has answered, and that none runs in a group.
+	// Down reports whether every member has answered, and whether none runs in a group.
 	Down bool
 }
 
@@ -117,7 +118,7 @@ func withData(members []string) int {
 	return n
 }
 
-// Counted says that a member of a Primary component lists the process.
+// Counted reports whether a member of a Primary component lists the process.
 func Counted(views map[string]agentapi.PeerView, process string) bool {
 	for _, v := range views {
 		if v.Component == galera.ComponentPrimary && slices.Contains(v.Members, process) {

@@ -116,7 +116,7 @@ func (a *arbitrator) updateSubject() {
 	}
 }
 
-// phase says what the arbitrator is doing.
+// phase returns what the arbitrator is doing.
 func (a *arbitrator) phase() galera.Phase {
 	switch {
 	case a.proc == nil && (a.garbd == "" || a.failure != nil):

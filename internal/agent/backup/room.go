@@ -123,7 +123,7 @@ func (r *Room) sameLine(ctx context.Context, g *gift) error {
 	}
 }
 
-// notNow says why no backup can begin, "" when one can.
+// notNow returns the reason why no backup can begin, "" when one can.
 func (r *Room) notNow() string {
 	switch {
 	case r.gift != nil && r.gift.running:
@@ -179,7 +179,7 @@ func (r *Room) Report(to *agentapi.Report) {
 // settleTime is how long a member may need to be Synced again after a backup.
 const settleTime = 10 * time.Second
 
-// settles says that the server is still out of step because of a backup that has just ended.
+// settles reports whether the server is still out of step because of a backup that has just ended.
 func (r *Room) settles(g *gift) bool {
 	return r.run.PID() == g.server && !r.run.Serves() && time.Since(g.ended) < settleTime
 }

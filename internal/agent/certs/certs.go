@@ -32,7 +32,7 @@ type Bundle struct {
 	NotAfter time.Time
 	// CAs are the fingerprints of the certificates in ca.crt.
 	CAs []string
-	// Problem says why the pair must not be used, nil when it may.
+	// Problem explains why the pair must not be used, nil when it may.
 	Problem error
 	// Pair is the key pair for the agent's own server, valid without Problem.
 	Pair tls.Certificate

@@ -166,7 +166,7 @@ func (r *Room) Exited() {
 	r.run, r.loaded, r.trusted, r.trouble = Run{}, Bundle{}, nil, ""
 }
 
-// KeepsOldKey says that the running provider also has a certificate that is not the installed one: OpenSSL
+// KeepsOldKey reports whether the running provider also has a certificate that is not the installed one: OpenSSL
 // keeps one for each kind of key, and a reload replaces only that of the new one's kind. Peers choose
 // between them, and would be shown the old one to its end and beyond.
 func (r *Room) KeepsOldKey() bool { return r.run.otherKey && r.run.Provider }

@@ -35,7 +35,7 @@ type Room struct {
 	// Node is the configuration in use, nil before the first one. Output is rendered from it.
 	Node   *agentapi.NodeConfig
 	Output servercnf.Output
-	// Checking says that mariadbd is looking at new settings.
+	// Checking reports whether mariadbd is looking at new settings.
 	Checking bool
 
 	loop   room.Loop

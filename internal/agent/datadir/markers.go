@@ -71,7 +71,7 @@ func (m Markers) SetJoining(j Joining) error {
 // ClearJoining removes the marker: the join has succeeded.
 func (m Markers) ClearJoining() error { return Remove(filepath.Join(m.Dir, joiningFile)) }
 
-// Initialising says whether an initialisation was begun and never seen to serve.
+// Initialising reports whether an initialisation was begun and never seen to serve.
 func (m Markers) Initialising() bool {
 	_, err := os.Stat(filepath.Join(m.Dir, initialisingFile))
 	return err == nil
@@ -85,7 +85,7 @@ func (m Markers) SetInitialising() error {
 // ClearInitialising removes that note.
 func (m Markers) ClearInitialising() error { return Remove(filepath.Join(m.Dir, initialisingFile)) }
 
-// VotedOut says whether the group was seen to find the data to differ from the others'.
+// VotedOut reports whether the group was seen to find the data to differ from the others'.
 func (m Markers) VotedOut() bool {
 	_, err := os.Stat(filepath.Join(m.Dir, votedOutFile))
 	return err == nil

@@ -50,7 +50,7 @@ func donor(t *testing.T, script string) (*Room, transfer.Note) {
 	return a, transfer.Notes(a.places.TransferNotes())[0]
 }
 
-// gone says that a process has ended, whether it was noticed or not.
+// gone reports whether a process has ended, whether it was noticed or not.
 func gone(pid int) bool {
 	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 	return err != nil || len(line) == 0

@@ -103,7 +103,7 @@ type Wish struct {
 	// Window is how long the gcache is to last, Budget the most it may take in bytes.
 	Window time.Duration
 	Budget int64
-	// Replaced says that a full copy is to come, of Copied bytes; 0 when that is not known.
+	// Replaced reports whether a full copy is to come, of Copied bytes; 0 when that is not known.
 	Replaced bool
 	Copied   int64
 }

@@ -62,7 +62,7 @@ type State struct {
 	Refused string `json:"refused,omitempty"`
 }
 
-// Usable says why a state cannot be taken over, nil when it can.
+// Usable returns the reason why a state cannot be taken over, nil when it can.
 func (s State) Usable() error {
 	if s.Format != Format {
 		return fmt.Errorf("the agent %s hands over in format %d, this one takes %d", s.From, s.Format, Format)

@@ -43,7 +43,7 @@ func Server() string {
 	return ""
 }
 
-// Have says whether the image has a program.
+// Have reports whether the image has a program.
 func Have(name string) bool { return Find(name) != "" }
 
 // Find returns the path of a program, "" when the image has none.

@@ -23,7 +23,7 @@ type Image struct {
 	agentapi.ImageReport
 	// Mariadbd is the path of the server, "" when the image has none.
 	Mariadbd string
-	// OldSocat says that socat is older than 1.8.
+	// OldSocat reports whether socat is older than 1.8.
 	OldSocat bool
 
 	loop  room.Loop

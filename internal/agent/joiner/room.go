@@ -118,7 +118,7 @@ func (r *Room) Exited() (donor string) {
 	return donor
 }
 
-// underWay says that a join is under way on a server that is not about to end.
+// underWay reports whether a join is under way on a server that is not about to end.
 func underWay(run *running.Room) bool { return run.Proc != nil && run.Note != nil && !run.Leaving() }
 
 // donorLookupTime is how long after the end of a join its donor is still looked up: a short transfer ends before the other

@@ -49,6 +49,6 @@ const (
 	noticedWithin = 10 * time.Second
 )
 
-// AwaitNotice says whether a member waits to join until the group has noticed that its last server ended, down being how long ago
-// that was.
+// AwaitNotice reports whether a member waits to join until the group has noticed that its last server ended, down being
+// how long ago that was.
 func AwaitNotice(down time.Duration) bool { return down < noticedWithin }

@@ -12,9 +12,9 @@ const (
 
 // Farewell decides how long a server that is to stop goes on serving, so that new clients are sent elsewhere before it refuses them.
 type Farewell struct {
-	// Serves says that it takes writes, Others that its component has other members.
+	// Serves reports whether it takes writes, Others that its component has other members.
 	Serves, Others bool
-	// Primary says that clients are sent to this member, Lost how long ago that ended, 0 when they were not.
+	// Primary reports whether clients are sent to this member, Lost how long ago that ended, 0 when they were not.
 	Primary bool
 	Lost    time.Duration
 	// Draining is how long ago its pod was told to go, which takes it out of all Services; 0 when it stays.

@@ -22,16 +22,16 @@ type Hang struct {
 	// run.
 	Silent   time.Duration
 	Answered bool
-	// Refused says that it answers, and refuses the agent's login: it may serve clients.
+	// Refused reports whether it answers, and refuses the agent's login: it may serve clients.
 	Refused bool
-	// VolumeAnswers says that a write to its volume has just succeeded.
+	// VolumeAnswers reports whether a write to its volume has just succeeded.
 	VolumeAnswers bool
 	// Self is the member's name, UUID that of its history.
 	Self, UUID string
 	Peers      map[string]agentapi.PeerView
 }
 
-// JudgeHang says whether a server is hung, and whether its agent kills it by itself.
+// JudgeHang reports whether a server is hung, and whether its agent kills it by itself.
 //
 // It does when others are in a Primary component, and each of them knows its members, and the server is none of them. Then it
 // can do nothing for its group any more: it comes back only by joining anew. Killing it loses nothing: whatever it has acknowledged was

@@ -5,19 +5,19 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// Serves says that a server is a full member of a Primary component with a real history.
+// Serves reports whether a server is a full member of a Primary component with a real history.
 func Serves(s *agentapi.Server) bool {
 	return s != nil && s.Component == galera.ComponentPrimary && s.State == galera.NodeSynced && s.Ready &&
 		s.ClusterUUID != "" && s.ClusterUUID != galera.ZeroUUID
 }
 
-// HasState says that a server's state transfer is over and all of it is there.
+// HasState reports whether a server's state transfer is over and all of it is there.
 func HasState(s *agentapi.Server) bool {
 	return s != nil && s.Component == galera.ComponentPrimary && s.ClusterUUID != galera.ZeroUUID &&
 		(s.State == galera.NodeJoined || s.State == galera.NodeSynced || s.State == galera.NodeDonor)
 }
 
-// Condemn says why a running server must be stopped at once, nil when it may run. formed is the
+// Condemn returns the reason why a running server must be stopped at once, nil when it may run. formed is the
 // UUID it was bootstrapped with, "" when it joined or was initialised.
 func Condemn(s *agentapi.Server, formed string) *agentapi.Failure {
 	if s == nil || s.Component != galera.ComponentPrimary || !s.Ready && s.State != galera.NodeSynced {
@@ -34,7 +34,7 @@ func Condemn(s *agentapi.Server, formed string) *agentapi.Failure {
 	return nil
 }
 
-// JoinKind says how a member came by what it was missing.
+// JoinKind returns how a member came by what it was missing.
 func JoinKind(transfer bool, from, to galera.Position) string {
 	switch {
 	case transfer || from.UUID != to.UUID:

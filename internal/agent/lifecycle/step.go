@@ -16,27 +16,27 @@ import (
 type Situation struct {
 	// Job is what a worker is doing right now; nothing else begins meanwhile.
 	Job Job
-	// Alive says that a mariadbd process exists, Stopping that it was told to stop, Answers that it
+	// Alive reports whether a mariadbd process exists, Stopping that it was told to stop, Answers that it
 	// answers on its socket.
 	Alive, Stopping, Answers bool
-	// Silent says that the process answered before, and does not now.
+	// Silent reports whether the process answered before, and does not now.
 	Silent bool
 	// Draining: the pod goes. Held: stopped by order. Restart: to be stopped and started again.
 	Draining, Held, Restart bool
 	// Farewell is what an order or the end of the pod waits for.
 	Farewell Farewell
-	// Condemned says that the running server must go: it is a danger to the data.
+	// Condemned reports whether the running server must go: it is a danger to the data.
 	Condemned bool
 	// Hibernated is NodeConfig.Hibernated.
 	Hibernated bool
-	// Blind says why not even the position can be found out (no configuration, no mariadbd), nil when
+	// Blind explains why not even the position can be found out (no configuration, no mariadbd), nil when
 	// it can. Unusable says why nothing can be started (certificate, provider), nil when it can.
 	Blind, Unusable *agentapi.Failure
-	// Examined says that data and position have been looked at since mariadbd was last up.
+	// Examined reports whether data and position have been looked at since mariadbd was last up.
 	Examined bool
 	// Trouble is why the last examination failed, nil when it did not.
 	Trouble *agentapi.Failure
-	// Checking says that the first configuration is being looked at.
+	// Checking reports whether the first configuration is being looked at.
 	Checking bool
 	// Form is the order to form a component with, "" without one.
 	Form agentapi.OrderKind

@@ -38,7 +38,7 @@ func JudgeVersions(b Build, v JoinVerdict, peers map[string]agentapi.PeerView) J
 	return v
 }
 
-// DowngradeMessage says why an image's mariadbd must not run on data that a later series has used.
+// DowngradeMessage returns the reason why an image's mariadbd must not run on data that a later series has used.
 func DowngradeMessage(image, used string) string {
 	return fmt.Sprintf("MariaDB %s has used the data here, and this image has the older %s, which must not run on them: nothing was touched", used, image)
 }

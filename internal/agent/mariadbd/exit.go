@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// String says how a process ended, in words.
+// String returns how a process ended, in words.
 func (e Exit) String() string {
 	text := fmt.Sprintf("exit code %d", e.Code)
 	if e.Signal != 0 {

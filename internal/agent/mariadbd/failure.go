@@ -32,8 +32,8 @@ func Classify(lines []string) string {
 	return agentapi.FailureStart
 }
 
-// SettingsToBlame says whether a server that ended before it served may have done so for its settings, and whether that is certain. What
-// Galera complains about, a transfer that broke and a kill have other causes.
+// SettingsToBlame reports whether a server that ended before it served may have done so for its settings, and whether
+// that is certain. What Galera complains about, a transfer that broke and a kill have other causes.
 func SettingsToBlame(exit Exit) (certain, possible bool) {
 	reason := Classify(exit.Lines)
 	certain = reason == agentapi.FailureSettings

@@ -34,7 +34,7 @@ var (
 
 const stunnelInfo = `^\d{4}\.\d\d\.\d\d \d\d:\d\d:\d\d LOG[56]`
 
-// Chatter says that a line is what stunnel tells of connections that are well, a dozen for each.
+// Chatter reports whether a line is what stunnel tells of connections that are well, a dozen for each.
 func Chatter(line string) bool { return stunnelTalk.MatchString(line) }
 
 // ParseHandshake finds what a line of the server's log says of a transfer's TLS; ok is false for any other line.

@@ -185,7 +185,7 @@ func (p *Process) Kill() {
 	}
 }
 
-// Killed says that SIGKILL was sent: the process never runs another instruction, however long its end takes.
+// Killed reports whether SIGKILL was sent: the process never runs another instruction, however long its end takes.
 func (p *Process) Killed() bool { return p.killed.Load() }
 
 // signal does nothing once the process has ended: its number may be another's by then.

@@ -49,7 +49,7 @@ type Upgrading struct {
 	// Record notes on the volume that the tables are of To; a worker calls it. Done tells the loop.
 	Record func() error
 	Done   func()
-	// Running says that the server is still the same, and not stopping.
+	// Running reports whether the server is still the same, and not stopping.
 	Running func() bool
 }
 

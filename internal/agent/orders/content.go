@@ -19,7 +19,7 @@ type Content struct {
 	HighestEpoch int64 `json:"highestEpoch"`
 	// Formed is the last Initialise or Bootstrap that was accepted.
 	Formed FormedBy `json:"formed,omitzero"`
-	// Held says that mariadbd stays down until an order lifts it.
+	// Held reports whether mariadbd stays down until an order lifts it.
 	Held bool `json:"held,omitempty"`
 	// Lineage are the lines of history the data belong to.
 	Lineage galera.Lineage `json:"lineage,omitzero"`
@@ -129,10 +129,10 @@ func (c *Content) put(o agentapi.Order, state agentapi.OrderState, why string, n
 	}
 }
 
-// MakesPrimary says whether a kind of order makes a member Primary.
+// MakesPrimary reports whether a kind of order makes a member Primary.
 func MakesPrimary(k agentapi.OrderKind) bool { return Forms(k) || k == agentapi.OrderRebuildQuorum }
 
-// Forms says whether a kind of order forms a component.
+// Forms reports whether a kind of order forms a component.
 func Forms(k agentapi.OrderKind) bool {
 	return k == agentapi.OrderInitialise || k == agentapi.OrderBootstrap
 }

@@ -11,16 +11,16 @@ import (
 
 // Facts are what a member knows of itself and of the others at the moment of an order.
 type Facts struct {
-	// Examined says that data and position are known as far as they can be.
+	// Examined reports whether data and position are known as far as they can be.
 	Examined bool
 	Data     galera.DataState
 	Position galera.Position
-	// Alive says that a mariadbd process exists; Server is what it answers, if it does.
+	// Alive reports whether a mariadbd process exists; Server is what it answers, if it does.
 	Alive  bool
 	Server *agentapi.Server
-	// Blocked says why mariadbd could not be started at all (no configuration, no provider, …).
+	// Blocked explains why mariadbd could not be started at all (no configuration, no provider, …).
 	Blocked string
-	// Draining says that the pod is on its way out.
+	// Draining reports whether the pod is terminating.
 	Draining bool
 	// Current is the order being carried out, nil when there is none; Cut says that it may be
 	// ended by another one without harm.

@@ -39,7 +39,7 @@ func (c Credentials) config() *tls.Config {
 	return conf
 }
 
-// describe says what a finished handshake showed.
+// describe returns what a finished handshake showed.
 func (c Credentials) describe(state tls.ConnectionState, now time.Time) agentapi.ChannelFact {
 	fact := agentapi.ChannelFact{
 		Observed: agentapi.ObservedTLS, CheckedAt: now,
@@ -136,7 +136,7 @@ func GroupPlain(ctx context.Context, addr string) (accepted bool, err error) {
 	return false, err
 }
 
-// speaksPlain says whether a plain acceptor speaks to us, which it does at once.
+// speaksPlain reports whether a plain acceptor speaks to us, which it does at once.
 func speaksPlain(conn net.Conn) bool {
 	_ = conn.SetReadDeadline(time.Now().Add(atOnce))
 	said := make([]byte, 64)
@@ -144,7 +144,7 @@ func speaksPlain(conn net.Conn) bool {
 	return n > 0 && !isTLS(said[:n])
 }
 
-// isTLS says whether a TLS record begins so: an alert or a part of a handshake, of any version
+// isTLS reports whether a TLS record begins so: an alert or a part of a handshake, of any version
 // (RFC 8446, section 5.1). A gcomm message cannot: by its length, which comes first, it would be one of 66 KiB or more.
 func isTLS(said []byte) bool {
 	return len(said) >= 3 && (said[0] == 21 || said[0] == 22) && said[1] == 3 && said[2] >= 1 && said[2] <= 4

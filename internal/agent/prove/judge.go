@@ -7,7 +7,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// Refused says what became of an attempt without TLS.
+// Refused describes what became of an attempt without TLS.
 type Refused int
 
 // Outcomes of an attempt without TLS.

@@ -33,7 +33,7 @@ const AfterReload = 3 * time.Second
 
 // Subject is what there is to prove about.
 type Subject struct {
-	// Running says that mariadbd answers.
+	// Running reports whether mariadbd answers.
 	Running bool
 	// Key changes with every start and every change: what was refused before says nothing about
 	// now. Since is when it changed.
@@ -46,7 +46,7 @@ type Subject struct {
 	Socket galera.SocketMode
 	// Clients is the policy in force for port 3306; "" when there is no such port.
 	Clients galera.ChannelPolicy
-	// TransferEncrypted says that the rendered [sst] section demands verified TLS.
+	// TransferEncrypted reports whether the rendered [sst] section demands verified TLS.
 	TransferEncrypted bool
 	// Address is this member's own; Peers are the others, and Cluster is whose members they are.
 	Address string
@@ -65,7 +65,7 @@ type Result struct {
 	Peers    map[string]agentapi.ChannelFact
 }
 
-// complete says that every dial showed something, and that plaintext was tried where that matters.
+// complete reports whether every dial showed something, and whether plaintext was tried where that matters.
 func (r Result) complete(s Subject) bool {
 	group, clients := r.Channels[agentapi.ChannelReplication], r.Channels[agentapi.ChannelClients]
 	if s.Socket == galera.SocketStrict && group.Observed == agentapi.ObservedTLS && !group.PlaintextRefused ||
@@ -225,7 +225,7 @@ func (p *Prover) peer(ctx context.Context, s Subject, addr string) agentapi.Chan
 	return JudgeGroup(fact, s.Socket, p.plain(ctx, s, addr, wanted, GroupPlain))
 }
 
-// plain says whether an attempt without TLS was refused. It makes one only when it is wanted and the
+// plain reports whether an attempt without TLS was refused. It makes one only when it is wanted and the
 // last one is old, about something else, or was not refused: an alarm is not repeated from memory.
 func (p *Prover) plain(ctx context.Context, s Subject, addr string, wanted bool, try func(context.Context, string) (bool, error)) Refused {
 	if !wanted {

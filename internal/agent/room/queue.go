@@ -36,7 +36,7 @@ func (q *Queue) Post(event func()) { q.Events <- event }
 // Drain begins the end of the pod.
 func (q *Queue) Drain() { q.drain() }
 
-// Draining says that the pod is on its way out.
+// Draining reports whether the pod is terminating.
 func (q *Queue) Draining() bool { return q.drained.Err() != nil }
 
 // work returns a context that ends after limit, or when the pod is drained.

@@ -16,7 +16,7 @@ type Loop struct {
 	Post func(event func())
 	// Work returns a context for a worker, which ends after limit, or when the pod is drained. Cancel must be called.
 	Work func(limit time.Duration) (ctx context.Context, cancel context.CancelFunc)
-	// Draining says that the pod is on its way out.
+	// Draining reports whether the pod is terminating.
 	Draining func() bool
 	Logger   *slog.Logger
 }

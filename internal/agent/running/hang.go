@@ -95,7 +95,7 @@ func (r *Room) killHung(now time.Time) {
 	r.Proc.Kill()
 }
 
-// Silent says that the running mariadbd answered before, and does not now.
+// Silent reports whether the running mariadbd answered before, and does not now.
 func (r *Room) Silent() bool { return r.Proc != nil && r.Status == nil && r.hang.answered }
 
 // HungFailure describes a mariadbd that does not answer, nil while it answers.

@@ -18,7 +18,7 @@ type JoinerWatch struct {
 
 // JoinerObservation is what a donor sees of the connection to its joiner.
 type JoinerObservation struct {
-	// Connected says that there is one, and that the donor has quorum.
+	// Connected reports whether there is one, and whether the donor has quorum.
 	Connected bool
 	// Silent is how long nothing was received from the joiner. OwesACK is true if sent data is not acknowledged.
 	Silent  time.Duration

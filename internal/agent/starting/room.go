@@ -79,7 +79,7 @@ func (r *Room) Job() lifecycle.Job {
 	return r.Exam.Job()
 }
 
-// Starts says that there is a server, or that one is about to be started.
+// Starts reports whether there is a server, or whether one is about to be started.
 func (r *Room) Starts() bool { return r.Run.Proc != nil || r.job != lifecycle.JobNone }
 
 // made are the versions of a database made by a server.

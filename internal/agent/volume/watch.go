@@ -116,16 +116,16 @@ func (d *Watch) Suspect() {
 	}
 }
 
-// Suspected says that a write at once has been asked for, and has not begun.
+// Suspected reports whether a write at once has been asked for, and has not begun.
 func (d *Watch) Suspected() bool { return len(d.poke) > 0 }
 
-// Frozen says that the volume has not answered for too long.
+// Frozen reports whether the volume has not answered for too long.
 func (d *Watch) Frozen() bool {
 	f := d.Failure()
 	return f != nil && f.Reason == agentapi.FailureFrozen
 }
 
-// Answers says that a write has succeeded since a moment, and none is late.
+// Answers reports whether a write has succeeded since a moment, and none is late.
 func (d *Watch) Answers(since time.Time) bool {
 	if d == nil || d.Failure() != nil {
 		return false

@@ -16,7 +16,7 @@ type Probe struct {
 	Reports *report.Store
 	// Alive says when the agent's loop turned last.
 	Alive func() time.Time
-	// DonorReady says whether a node that gives its state to another still serves (it does while the
+	// DonorReady reports whether a node that gives its state to another still serves (it does while the
 	// transfer method does not block it).
 	DonorReady func() bool
 	// Metrics answers Prometheus.
@@ -53,7 +53,7 @@ func (p Probe) ready(w http.ResponseWriter, _ *http.Request) {
 	_, _ = fmt.Fprintln(w, "ok")
 }
 
-// NotReady says why a node must get no clients, "" when it may.
+// NotReady returns the reason why a node must get no clients, "" when it may.
 func NotReady(r agentapi.Report, donorReady bool) string {
 	switch {
 	case r.Draining:

@@ -14,7 +14,7 @@ type Vitals struct {
 // Beat notes that the loop has turned.
 func (v *Vitals) Beat() { v.beat.Store(time.Now().UnixNano()) }
 
-// Alive says when it turned last.
+// Alive returns when it turned last.
 func (v *Vitals) Alive() time.Time { return time.Unix(0, v.beat.Load()) }
 
 // SetDonorReady says whether a node that gives its state to another still serves.

@@ -39,7 +39,7 @@ func (c *Conn) MakeBenchAccount(ctx context.Context, a agentapi.BenchAccount) (c
 	return true, nil
 }
 
-// benchAccountThere says that the account has its password and its rights.
+// benchAccountThere reports whether the account has its password and its rights.
 func (c *Conn) benchAccountThere(ctx context.Context, a agentapi.BenchAccount) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()

@@ -28,7 +28,7 @@ func NewForgetting(loop room.Loop, forget func(context.Context) error) Forgettin
 	return Forgetting{loop: loop, forget: forget}
 }
 
-// Settling says that joiners are to wait.
+// Settling reports whether joiners are to wait.
 func (f *Forgetting) Settling(now time.Time) bool {
 	return !f.since.IsZero() && now.Sub(f.since) < settleMost
 }

@@ -20,7 +20,7 @@ const (
 type Poll struct {
 	// Status reads it once.
 	Status func(ctx context.Context) (Status, error)
-	// Serves says that a slow pace will do.
+	// Serves reports whether a slow pace will do.
 	Serves func(s Status) bool
 	poke   chan struct{}
 }

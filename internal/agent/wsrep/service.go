@@ -33,7 +33,7 @@ func (s *Service) Back() {
 	}
 }
 
-// Away says that it does not serve at present.
+// Away reports whether it does not serve at present.
 func (s *Service) Away() bool {
 	return len(s.away) > 0 && s.away[len(s.away)-1].To.IsZero()
 }

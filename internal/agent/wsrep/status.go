@@ -27,10 +27,10 @@ type Status struct {
 	ProviderVersion string
 	// CachedFrom is the oldest write-set others can catch up from, 0 for none.
 	CachedFrom int64
-	// Evicted says that the group remembers servers that were evicted; Agreed that it is not about to
+	// Evicted reports whether the group remembers servers that were evicted; Agreed that it is not about to
 	// change its membership.
 	Evicted, Agreed bool
-	// VotedOut says that the group has found the data to differ from the others'.
+	// VotedOut reports whether the group has found the data to differ from the others'.
 	VotedOut bool
 	// Written is how many bytes of write-sets the server has sent to its group, or received, since it was started.
 	Written int64

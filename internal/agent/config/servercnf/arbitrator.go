@@ -59,5 +59,5 @@ func group(c agentapi.NodeConfig) []agentapi.Peer {
 	return append(slices.Clip(c.Members), *c.Arbitrator)
 }
 
-// NeedsGroupPair says whether group communication needs a certificate.
+// NeedsGroupPair reports whether group communication needs a certificate.
 func NeedsGroupPair(t agentapi.TLSConfig) bool { return t.Replication != galera.SocketPlain }

@@ -34,10 +34,10 @@ type Input struct {
 	// passwordless unix_socket account the transfer scripts and the agent log in with.
 	User   string
 	Places paths.Places
-	// OpenSSLTool says that the image has the openssl program, which the transfer scripts need
+	// OpenSSLTool reports whether the image has the openssl program, which the transfer scripts need
 	// for all that goes beyond encrypt=4.
 	OpenSSLTool bool
-	// OldSocat says that a listening socat refuses connect-timeout, as it does before version 1.8. The
+	// OldSocat reports whether a listening socat refuses connect-timeout, as it does before version 1.8. The
 	// scripts give both sides the same options.
 	OldSocat bool
 	// CPUFlags of this host, as CPUFlags returns them.
@@ -59,12 +59,12 @@ type Output struct {
 	Suites []string
 }
 
-// ProviderTLS says that the provider has a certificate.
+// ProviderTLS reports whether the provider has a certificate.
 func (o Output) ProviderTLS() bool {
 	return o.Socket == galera.SocketStrict || o.Socket == galera.SocketDynamic
 }
 
-// ClientTLS says that port 3306 has one.
+// ClientTLS reports whether port 3306 has one.
 func (o Output) ClientTLS() bool {
 	v, _ := o.MyCnf.Get("mysqld", "ssl")
 	return v == "ON"
@@ -199,12 +199,12 @@ func bracketed(host string) string {
 	return host
 }
 
-// NeedsPair says whether a configuration needs a certificate to run with.
+// NeedsPair reports whether a configuration needs a certificate to run with.
 func NeedsPair(t agentapi.TLSConfig) bool {
 	return t.Replication != galera.SocketPlain || t.StateTransfer == galera.PolicyRequired || t.Clients != galera.PolicyDisabled
 }
 
-// Check says why a NodeConfig cannot be used by the member called name.
+// Check returns the reason why a NodeConfig cannot be used by the member called name.
 func Check(c agentapi.NodeConfig, name string) error {
 	switch {
 	case c.Cluster == "" || len(c.Members) == 0:

@@ -31,7 +31,7 @@ func Needed(c agentapi.NodeConfig) [][]string {
 
 var safeNames = regexp.MustCompile("^[" + safeName + "]+$")
 
-// CertificateProblem says why a pair's leaf cannot serve the configured transfers, "" when it can.
+// CertificateProblem returns the reason why a pair's leaf cannot serve the configured transfers, "" when it can.
 // Encrypted rsync goes through stunnel, which the scripts tell to ask for the joiner's common name
 // among the DNS names. MariaDB takes no other characters in it than safeName's.
 func CertificateProblem(c agentapi.NodeConfig, leaf *x509.Certificate) string {
@@ -45,7 +45,7 @@ func CertificateProblem(c agentapi.NodeConfig, leaf *x509.Certificate) string {
 	return ""
 }
 
-// Missing says which of the needed tools have returns false for.
+// Missing returns which of the needed tools have returns false for.
 func Missing(needed [][]string, have func(string) bool) []string {
 	var missing []string
 	for _, group := range needed {

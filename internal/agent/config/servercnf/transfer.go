@@ -84,7 +84,7 @@ func streamOptions(in Input) []mycnf.Option {
 	return opts
 }
 
-// TransferEncrypted says whether a rendered configuration makes both sides of a state transfer
+// TransferEncrypted reports whether a rendered configuration makes both sides of a state transfer
 // encrypt and verify.
 func TransferEncrypted(f mycnf.File) bool {
 	mode, _ := f.Get("sst", "ssl-mode")

@@ -46,7 +46,7 @@ type texts struct {
 	cache                                                 float64
 }
 
-// again says that a name was there before in this reading.
+// again reports whether a name was there before in this reading.
 func (s *sending) again(name string) bool {
 	if s.seen[name] {
 		return true

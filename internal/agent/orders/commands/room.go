@@ -42,7 +42,7 @@ type Rooms struct {
 // Room is the loop's.
 type Room struct {
 	Rooms
-	// Restart says that a Restart waits for mariadbd to go down.
+	// Restart reports whether a Restart waits for mariadbd to go down.
 	Restart bool
 
 	stoppedAt time.Time // when the last Stop began
@@ -129,7 +129,7 @@ func (r *Room) facts(views map[string]agentapi.PeerView) orders.Facts {
 	return f
 }
 
-// cuttable says that the present order may be ended by another one: a restart that only waits for
+// cuttable reports whether the present order may be ended by another one: a restart that only waits for
 // a component to join.
 func (r *Room) cuttable() bool {
 	return r.Orders.Current != nil && r.Orders.Current.Kind == agentapi.OrderRestart && r.Run.Proc == nil && r.Start.Job() != lifecycle.JobLaunch

@@ -65,7 +65,7 @@ func openBook(dir string, now func() time.Time, write func(string, []byte, os.Fi
 // starts later ends the order again.
 func (b *Book) Unsaved() error { return b.unsaved }
 
-// Damaged says why the book cannot be used, nil when it can. Nothing is written to a damaged book.
+// Damaged returns the reason why the book cannot be used, nil when it can. Nothing is written to a damaged book.
 func (b *Book) Damaged() error { return b.damaged }
 
 // Content returns what the book says.

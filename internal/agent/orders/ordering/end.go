@@ -57,7 +57,7 @@ func (r *Room) Tick() {
 	}
 }
 
-// Ending says that the end of an order is on its way into the book.
+// Ending reports whether the end of an order is on its way into the book.
 func (r *Room) Ending() bool { return r.ending }
 
 // Unrecorded counts the orders that are over and whose end is not in the book.
