@@ -5,42 +5,42 @@ package galera
 type Arbitrator struct {
 	// Name of its Deployment, and of its agent.
 	Name string
-	// Wanted says that the spec asks for one.
+	// Wanted reports whether the spec asks for one.
 	Wanted bool
-	// Deployed says that there is a Deployment, and Scheduled that it is to have a pod.
+	// Deployed reports whether there is a Deployment, and Scheduled that it is to have a pod.
 	Deployed, Scheduled bool
-	// Outdated says that the Deployment is not as the spec asks for it.
+	// Outdated reports whether the Deployment is not as the spec asks for it.
 	Outdated bool
 	// Pod is the newest one; Outdated means that it is not of the present Deployment.
 	Pod Pod
 
-	// Known says that the agent answered, so that the rest are facts.
+	// Known reports whether the agent answered, so that the rest are facts.
 	Known bool
 	// Process is the running garbd, "" when none runs.
 	Process string
-	// Counted says that a member of a Primary component has exactly that process in its view.
+	// Counted reports whether a member of a Primary component has exactly that process in its view.
 	Counted bool
 	// ConfigLoaded is the revision of the configuration the agent has read.
 	ConfigLoaded string
-	// RestartNeeded says that garbd runs with other settings, or another certificate, than the agent has read.
+	// RestartNeeded reports whether garbd runs with other settings, or another certificate, than the agent has read.
 	RestartNeeded bool
 	// Publication is the certificate the next garbd starts with.
 	Publication string
 	// Running is the encryption garbd was started with; zero while it is down.
 	Running Encryption
-	// DynamicSockets says that its Galera library has socket.dynamic.
+	// DynamicSockets reports whether its Galera library has socket.dynamic.
 	DynamicSockets bool
-	// TLSProblem says why it could not run with TLS, "" when it could.
+	// TLSProblem explains why it could not run with TLS, "" when it could.
 	TLSProblem string
-	// LinksVerified says that it has seen every member answer with TLS and a trusted certificate.
+	// LinksVerified reports whether it has seen every member answer with TLS and a trusted certificate.
 	LinksVerified bool
-	// LacksGarbd says that its image has none.
+	// LacksGarbd reports whether its image has none.
 	LacksGarbd bool
 	// Failure is why it cannot run, nil when it can.
 	Failure *Failure
 }
 
-// Votes says that it is counted, and not about to be replaced or removed.
+// Votes reports whether it is counted, and not about to be replaced or removed.
 func (a *Arbitrator) Votes() bool {
 	return a != nil && a.Counted && (!a.Wanted || !a.Outdated) && !a.Pod.Outdated && !a.Pod.Terminating
 }

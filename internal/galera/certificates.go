@@ -15,14 +15,14 @@ type Pair struct {
 type Certificates struct {
 	// Published is the pair published to the nodes.
 	Published Pair
-	// Valid says that the published pair can serve now: neither it nor its CA has expired.
+	// Valid reports whether the published pair can serve now: neither it nor its CA has expired.
 	Valid bool
 	// Issued is what the issuer has issued last, checked; the zero Pair without one, or when it
 	// was refused.
 	Issued Pair
 	// Expired are expired CAs.
 	Expired []string
-	// Manual says that an old CA is dropped only when the user approves it; Droppable are the CAs
+	// Manual reports whether an old CA is dropped only when the user approves it; Droppable are the CAs
 	// that the user has approved to drop.
 	Manual    bool
 	Droppable []string
@@ -35,10 +35,10 @@ type Certificates struct {
 // CertificateUse is what one member does with the published pair.
 type CertificateUse struct {
 	Name string
-	// Loaded says that the member was observed to have taken over exactly what is published: a
+	// Loaded reports whether the member was observed to have taken over exactly what is published: a
 	// running server trusts all of its CAs, one that is down will when it starts.
 	Loaded bool
-	// Serves says that, beyond that, every encrypted channel of a running server was seen presenting
+	// Serves reports whether, beyond that, every encrypted channel of a running server was seen presenting
 	// the published leaf.
 	Serves bool
 }

@@ -45,7 +45,7 @@ func (e Encryption) SuiteNames() []string {
 	return strings.Split(e.Suites, ",")
 }
 
-// Meets says that a node with e and a node with o can connect: plain nodes to plain and dynamic
+// Meets reports whether a node with e and a node with o can connect: plain nodes to plain and dynamic
 // ones, strict nodes to strict and dynamic ones; TLS needs a common suite.
 func (e Encryption) Meets(o Encryption) bool {
 	if e.Socket != o.Socket && e.Socket != SocketDynamic && o.Socket != SocketDynamic {

@@ -14,7 +14,8 @@ type Line struct {
 	Epoch int64 `json:"epoch,omitempty"`
 	// Start is the position the line went on from.
 	Start Position `json:"start,omitzero"`
-	// Copied says that the line began with marked data (Member.Marked): members that do not come from it get a full copy.
+	// Copied reports whether the line began with marked data (Member.Marked): members that do not come from it get a full
+	// copy.
 	Copied bool `json:"copied,omitempty"`
 }
 
@@ -61,8 +62,8 @@ func Forget(lines []Line, keep int) []Line {
 	return kept
 }
 
-// Copies says that a member of the lineage own gets a full copy in l, whatever its position: since the last line that both come from, one of
-// them has gone on from marked data.
+// Copies reports whether a member of the lineage own gets a full copy in l, whatever its position: since the last line
+// that both come from, one of them has gone on from marked data.
 func (l Lineage) Copies(own Lineage) bool {
 	common := int64(0)
 	if i := slices.IndexFunc(own.Lines(), func(line Line) bool { return slices.ContainsFunc(l.Lines(), line.same) }); i >= 0 {
@@ -89,7 +90,7 @@ func (l Lineage) IDs() []string {
 	return ids
 }
 
-// Equal says that both know the same lines.
+// Equal reports whether both know the same lines.
 func (l Lineage) Equal(other Lineage) bool {
 	return l.Line == other.Line && slices.Equal(l.Earlier, other.Earlier)
 }

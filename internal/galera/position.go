@@ -28,7 +28,7 @@ type Position struct {
 	Seqno int64  `json:"seqno,omitempty"`
 }
 
-// Known says whether the position names a real place in a real history.
+// Known reports whether the position names a real place in a real history.
 func (p Position) Known() bool {
 	return p.UUID != "" && p.UUID != ZeroUUID && p.Seqno >= 0
 }

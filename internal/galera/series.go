@@ -16,19 +16,19 @@ func ParseSeries(version string) (Series, bool) {
 // String returns the series as people write it.
 func (s Series) String() string { return fmt.Sprintf("%d.%d", s.Major, s.Minor) }
 
-// Before says that a series is older than another.
+// Before reports whether a series is older than another.
 func (s Series) Before(o Series) bool {
 	return s.Major < o.Major || s.Major == o.Major && s.Minor < o.Minor
 }
 
-// Older says that a version is of an older series than another. What is not known is not older.
+// Older reports whether a version is of an older series than another. What is not known is not older.
 func Older(version, than string) bool {
 	a, ok := ParseSeries(version)
 	b, known := ParseSeries(than)
 	return ok && known && a.Before(b)
 }
 
-// SameSeries says that two versions are known and of one series.
+// SameSeries reports whether two versions are known and of one series.
 func SameSeries(version, other string) bool {
 	a, ok := ParseSeries(version)
 	b, known := ParseSeries(other)

@@ -18,7 +18,8 @@ type Snapshot struct {
 	// Wanted is the encryption of replication in the spec, Published the one published to the
 	// nodes.
 	Wanted, Published Encryption
-	// RestartsWait says why nodes are not restarted now that are outdated for the operator's own sake, "" when they may be.
+	// RestartsWait explains why nodes are not restarted now that are outdated for the operator's own sake, "" when they
+	// may be.
 	RestartsWait string
 	// Rebootstrap asks for a switch of the encryption by stopping the nodes, instead of a rolling one.
 	Rebootstrap bool
@@ -37,7 +38,7 @@ type Snapshot struct {
 	Operation *Operation
 	// Primary is the recorded primary: the node behind NAME-primary.
 	Primary string
-	// Hibernated says that the ordered stop is complete.
+	// Hibernated reports whether the ordered stop is complete.
 	Hibernated bool
 
 	// Members has one entry for every recorded member, in ordinal order. A member stays one until it was seen
@@ -105,18 +106,20 @@ type Member struct {
 
 	// SilentFor is how long this process of the operator has waited for an answer of the agent, 0 while it answers.
 	SilentFor time.Duration
-	// Unplaced says that the member never ran: its pod has never had a host, nor its claim a volume.
+	// Unplaced reports whether the member never ran: its pod has never had a host, nor its claim a volume.
 	Unplaced bool
 
-	// Known says that the agent answered, so that the rest are facts.
+	// Known reports whether the agent answered, so that the rest are facts.
 	Known    bool
 	Phase    Phase
 	Data     DataState
 	Position Position
-	// Marked says that Galera has marked the data, while a statement that changes tables was under way, or as it asked for a state transfer.
-	// They hold everything up to Position, and may hold a part of what comes next: beside other members they need a full copy.
+	// Marked reports whether Galera has marked the data, while a statement that changes tables was under way, or as it
+	// asked for a state transfer. They hold everything up to Position, and may hold a part of what comes next: beside
+	// other members they need a full copy.
 	Marked bool
-	// VotedOut says that the group has found the data to differ from the other members': they are never gone on from.
+	// VotedOut reports whether the group has found the data to differ from the other members': they are never gone on
+	// from.
 	VotedOut bool
 	// Line is the epoch of the last bootstrap in the member's history, 0 when it knows of none.
 	Line int64
@@ -131,53 +134,54 @@ type Member struct {
 	Ended *Ended
 	// ConfigLoaded is the revision of the configuration the agent has read.
 	ConfigLoaded string
-	// RestartNeeded says that mariadbd runs with other settings than the loaded ones.
+	// RestartNeeded reports whether mariadbd runs with other settings than the loaded ones.
 	RestartNeeded bool
 	// Publication is the one the agent has taken over; the next mariadbd starts with it.
 	Publication string
-	// KeepsOldKey says that mariadbd still uses the key of the last certificate: only a restart ends that.
+	// KeepsOldKey reports whether mariadbd still uses the key of the last certificate: only a restart ends that.
 	KeepsOldKey bool
-	// StaleTrust says that mariadbd trusts a CA that is no longer published: only a restart
+	// StaleTrust reports whether mariadbd trusts a CA that is no longer published: only a restart
 	// drops it.
 	StaleTrust bool
 	// Backup is the id of the backup the member gives now, "" for none.
 	Backup string
-	// RestartAsked says that a person has asked for a restart, and that mariadbd is the same since.
+	// RestartAsked reports whether a person has asked for a restart, and whether mariadbd is the same since.
 	RestartAsked bool
-	// StuckDonor says that the member stays a donor without a joiner: only a restart ends that.
+	// StuckDonor reports whether the member stays a donor without a joiner: only a restart ends that.
 	StuckDonor bool
 	// Running is the encryption mariadbd was started with; zero while it is down.
 	Running Encryption
-	// DynamicSockets says that the Galera provider has socket.dynamic, which a rolling switch needs.
+	// DynamicSockets reports whether the Galera provider has socket.dynamic, which a rolling switch needs.
 	DynamicSockets bool
 	// CacheWindow is an estimate of how long another member may be away and still get IST from this one's gcache;
 	// 0 when unknown, because nothing was written.
 	CacheWindow time.Duration
-	// TLSProblem says why the member could not run with TLS, "" when it could.
+	// TLSProblem explains why the member could not run with TLS, "" when it could.
 	TLSProblem string
-	// LinksVerified says that the member has seen every other one answer with TLS and a trusted
+	// LinksVerified reports whether the member has seen every other one answer with TLS and a trusted
 	// certificate on the replication port.
 	LinksVerified bool
 	// Order is the last order the agent remembers.
 	Order *Order
-	// CannotAct says why the member cannot carry out orders, though its agent answers.
+	// CannotAct explains why the member cannot carry out orders, though its agent answers.
 	CannotAct Inability
-	// CannotStart says why mariadbd could not be started from the member's data, "" when it could.
+	// CannotStart explains why mariadbd could not be started from the member's data, "" when it could.
 	CannotStart string
 	// Failure is why the member cannot run, nil when it can.
 	Failure *Failure
-	// Upgrading says that the member serves with system tables of an earlier version: mariadb-upgrade runs, or
+	// Upgrading reports whether the member serves with system tables of an earlier version: mariadb-upgrade runs, or
 	// failed.
 	Upgrading bool
-	// LaterData says that a server of a later series has used the member's data, so that its own must not.
+	// LaterData reports whether a server of a later series has used the member's data, so that its own must not.
 	LaterData bool
-	// OtherCluster says that the volume's record names another cluster: its agent starts nothing with the data.
+	// OtherCluster reports whether the volume's record names another cluster: its agent starts nothing with the data.
 	OtherCluster bool
-	// LacksTools says that the member's image lacks programs that state transfers need: it can be neither donor nor joiner.
+	// LacksTools reports whether the member's image lacks programs that state transfers need: it can be neither donor nor
+	// joiner.
 	LacksTools bool
 	// ServerVersion is the image's, "" when it is not known.
 	ServerVersion string
-	// BookDamaged says that the agent cannot read its order book: it refuses orders and does not
+	// BookDamaged reports whether the agent cannot read its order book: it refuses orders and does not
 	// start mariadbd.
 	BookDamaged bool
 }
@@ -186,18 +190,19 @@ type Member struct {
 type Pod struct {
 	Exists      bool
 	Terminating bool
-	// Ready says that the database container passes its readiness probe, whatever other containers do.
+	// Ready reports whether the database container passes its readiness probe, whatever other containers do.
 	Ready bool
-	// Unsettled says why the pod cannot show yet that its template is a good one, "" when it can: another container is not ready, or
-	// was started a moment ago, or one of the operator's was restarted a moment ago.
+	// Unsettled explains why the pod cannot show yet that its template is a good one, "" when it can: another container is
+	// not ready, or was started a moment ago, or one of the operator's was restarted a moment ago.
 	Unsettled string
 	// Role is primary for the pod behind NAME-primary, replica for any other.
 	Role string
-	// Outdated says that the pod was made from an older template.
+	// Outdated reports whether the pod was made from an older template.
 	Outdated bool
-	// Waiting says that it found no host, or that kubelet cannot start the database container, or one that comes before it.
+	// Waiting reports whether it found no host, or whether kubelet cannot start the database container, or one that comes
+	// before it.
 	Waiting bool
-	// Cordoned says that its host takes no new pods: it may be drained soon.
+	// Cordoned reports whether its host takes no new pods: it may be drained soon.
 	Cordoned bool
 }
 
@@ -231,7 +236,7 @@ type Order struct {
 	Epoch int64
 	Kind  string
 	State string // Accepted | Done | Refused | Failed
-	// Message says why it was refused or failed.
+	// Message explains why it was refused or failed.
 	Message string
 }
 
@@ -241,23 +246,24 @@ type Failure struct {
 	Message string
 }
 
-// InPrimary says that the member's server is part of a Primary component with a real history.
+// InPrimary reports whether the member's server is part of a Primary component with a real history.
 func (m Member) InPrimary() bool {
 	return m.Known && m.Server != nil && m.Server.Component == ComponentPrimary && m.Server.ClusterUUID != ZeroUUID
 }
 
-// Synced says that the member is up to date in a Primary component and stays there. A received SST counts only when it is
-// on the disk: a power cut would lose it.
+// Synced reports whether the member is up to date in a Primary component and stays there. A received SST counts only
+// when it is on the disk: a power cut would lose it.
 func (m Member) Synced() bool {
 	return m.InPrimary() && m.Server.State == NodeSynced && m.Data != DataIncomplete && !m.Draining && !m.Pod.Terminating
 }
 
-// Copying says that the member is not Synced only because of the backup it gives: at its end mariadb-backup takes it out of step for a moment.
+// Copying reports whether the member is not Synced only because of the backup it gives: at its end mariadb-backup takes
+// it out of step for a moment.
 func (m Member) Copying() bool {
 	return m.Backup != "" && m.InPrimary() && (m.Server.State == NodeDonor || m.Server.State == NodeJoined)
 }
 
-// Down says that mariadbd is known not to run, and that it will not start by itself
+// Down reports whether mariadbd is known not to run, and whether it will not start by itself
 // without a Primary peer.
 func (m Member) Down() bool {
 	return m.Known && m.Server == nil &&

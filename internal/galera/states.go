@@ -1,6 +1,6 @@
 package galera
 
-// DataState says what a member's data directory holds.
+// DataState describes what a member's data directory holds.
 type DataState string
 
 const (
@@ -15,7 +15,7 @@ const (
 	DataIncomplete DataState = "Incomplete"
 )
 
-// Phase says what a member's agent is doing.
+// Phase describes what a member's agent is doing.
 type Phase string
 
 const (

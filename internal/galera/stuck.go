@@ -14,7 +14,7 @@ const (
 	Unable GivenUpAs = "Unable"
 )
 
-// Inability says why a member whose agent answers cannot carry out orders.
+// Inability explains why a member whose agent answers cannot carry out orders.
 type Inability string
 
 const (
@@ -33,13 +33,13 @@ const (
 	ReadOnly Inability = "ReadOnly"
 )
 
-// Records says that the member can write an order into its order book; otherwise it carries none out. If a killed process does
-// not end, its storage does not answer or its pod is ending: its agent can hardly write either.
+// Records reports whether the member can write an order into its order book; otherwise it carries none out. If a killed
+// process does not end, its storage does not answer or its pod is ending: its agent can hardly write either.
 func (m Member) Records() bool {
 	return !m.BookDamaged && m.CannotAct != Frozen && m.CannotAct != ReadOnly && m.CannotAct != Killed
 }
 
-// MayRun says that the member has a mariadbd that may be part of a group, or become so.
+// MayRun reports whether the member has a mariadbd that may be part of a group, or become so.
 func (m Member) MayRun() bool {
 	if !m.Known || m.CannotAct == Killed {
 		return false
@@ -51,8 +51,8 @@ func (m Member) MayRun() bool {
 	return m.Server != nil
 }
 
-// AtRest says that the member was told to stop, in this epoch or later, and that nothing of it runs which could be part
-// of a group. That it was told, it keeps on its volume.
+// AtRest reports whether the member was told to stop, in this epoch or later, and whether nothing of it runs which
+// could be part of a group. That it was told, it keeps on its volume.
 func (m Member) AtRest(epoch int64) bool {
 	if !m.Known || m.Order == nil || m.Order.Epoch < epoch {
 		return false

@@ -40,11 +40,11 @@ var failures = [...]string{"", "ForeignClusterUUID", "HistoryDiverged", "Positio
 
 // agent is PID 1 of the member's container.
 type agent struct {
-	// up says that the container runs; uid is its pod's and boot counts its starts.
+	// up reports whether the container runs; uid is its pod's and boot counts its starts.
 	up    bool
 	boot  int16
 	phase phase
-	// blurred says that the position cannot be read.
+	// blurred reports whether the position cannot be read.
 	blurred bool
 	failure failure
 	// loaded is the configuration the agent has read, running the one mariadbd was started with.
@@ -55,7 +55,7 @@ type agent struct {
 	doing string
 	// ended is the Primary view in which the last server ended without leaving it, 0 for none.
 	ended int16
-	// alone says that the server is being started as a new component.
+	// alone reports whether the server is being started as a new component.
 	alone bool
 }
 
@@ -228,7 +228,8 @@ func (w *agents) started(i int) {
 	w.regroup(i)
 }
 
-// awaitsCopy says that the server was started on marked data, and has not begun to receive a copy: it does not answer before it has one.
+// awaitsCopy reports whether the server was started on marked data, and has not begun to receive a copy: it does not
+// answer before it has one.
 func (n *node) awaitsCopy() bool { return n.srv.on && n.vol.marked }
 
 // giveUp ends a server that leads nowhere, by the shipped decision.

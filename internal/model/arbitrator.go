@@ -17,7 +17,7 @@ const arbitratorName = "db-arbitrator"
 // deployment is the arbitrator's, as the API server has it.
 type deployment struct {
 	exists bool
-	// scheduled says that it is to have a pod.
+	// scheduled reports whether it is to have a pod.
 	scheduled bool
 	template  int8
 }
@@ -34,7 +34,7 @@ type garbd struct {
 	counted int16
 }
 
-// arbitrated says that there may be an arbitrator in this world.
+// arbitrated reports whether there may be an arbitrator in this world.
 func (w *topology) arbitrated() bool { return w.places > w.n }
 
 // admits is what the API admits: an even number of members has an arbitrator, an odd one none.
@@ -120,7 +120,7 @@ func (w *cluster) members() (p voter.Peers, counted bool) {
 	return p, counted
 }
 
-// stale says that garbd would be started otherwise now.
+// stale reports whether garbd would be started otherwise now.
 func (w *database) stale() bool {
 	n := &w.nodes[w.n]
 	return n.agent.running != n.agent.loaded || n.srv.pair != n.agent.pair
@@ -230,7 +230,7 @@ func (w *apiServer) deploy(o *operator, a plan.Action) {
 	}
 }
 
-// settled says that the arbitrator is as the spec asks.
+// settled reports whether the arbitrator is as the spec asks.
 func (w *cluster) settled() bool {
 	if !w.arbitrated() {
 		return true

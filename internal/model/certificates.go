@@ -165,7 +165,7 @@ func (w *database) checkTrust() {
 	}
 }
 
-// renewed says that the issued pair, and nothing else, is in force on the member.
+// renewed reports whether the issued pair, and nothing else, is in force on the member.
 func (w *platform) renewed(i int) bool {
 	s := &w.nodes[i].srv
 	return s.pair == w.api.certs.issued && s.trusts == s.pair.trusts

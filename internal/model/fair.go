@@ -118,7 +118,7 @@ func (w *faults) help() {
 	}
 }
 
-// arrived says that the spec is fulfilled.
+// arrived reports whether the spec is fulfilled.
 func (w *World) arrived() bool {
 	if w.api.hibernate {
 		return w.asleep()
@@ -151,13 +151,13 @@ func (w *cluster) asleep() bool {
 
 func (w *cluster) wireEmpty() bool { return w.wire == [maxMessages]message{} }
 
-// writer says that NAME-primary leads to a node that serves.
+// writer reports whether NAME-primary leads to a node that serves.
 func (w *cluster) writer() bool {
 	i := int(w.api.service.target)
 	return i < w.size() && w.nodes[i].pod.exists && w.serves(i)
 }
 
-// hopeless says that the operator rightly waits for a user: no member has data of the cluster's
+// hopeless reports whether the operator rightly waits for a user: no member has data of the cluster's
 // history, or the members do not show which history that is.
 func (w *World) hopeless() bool {
 	if w.anyServes() || !w.ops[0].blocked {

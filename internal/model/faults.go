@@ -44,7 +44,7 @@ func (w *platform) excuse(i int) {
 	}
 }
 
-// anyDiskHolds says that the write-set is on the disk of some member; what is only received does not count.
+// anyDiskHolds reports whether the write-set is on the disk of some member; what is only received does not count.
 func (w *platform) anyDiskHolds(ws write) bool {
 	for j := range w.size() {
 		if v := &w.nodes[j].vol; v.data == dataPresent && w.past.includes(v.head, ws) {

@@ -25,17 +25,17 @@ type server struct {
 	trusts cas
 	// donor is the member a full transfer comes from, plus one; 0 when there is none.
 	donor int8
-	// stuck says that the transfer it gave ended while it had no quorum: its group does not know of the end, and
+	// stuck reports whether the transfer it gave ended while it had no quorum: its group does not know of the end, and
 	// takes it for a donor until its server ends.
 	stuck bool
-	// hung says that the process does nothing: it answers no client and no other member. killed says that it was
+	// hung reports whether the process does nothing: it answers no client and no other member. killed says that it was
 	// sent SIGKILL, and runs no further instruction.
 	hung, killed bool
 	// run tells it from every other one.
 	run int16
 }
 
-// whole says that a view is in force: all of its members run, know it and reach each other.
+// whole reports whether a view is in force: all of its members run, know it and reach each other.
 // Only a whole Primary view can replicate.
 func (w *database) whole(v view) bool {
 	if v.id == 0 {
@@ -56,7 +56,7 @@ func (w *database) whole(v view) bool {
 	return true
 }
 
-// serves says that the member is in a whole Primary view.
+// serves reports whether the member is in a whole Primary view.
 func (w *database) serves(i int) bool {
 	s := &w.nodes[i].srv
 	return s.on && s.view.primary && w.whole(s.view)
@@ -71,7 +71,7 @@ func (w *database) anyServes() bool {
 	return false
 }
 
-// donates says that a full transfer from the member is going on.
+// donates reports whether a full transfer from the member is going on.
 func (w *database) donates(i int) bool {
 	for j := range w.n {
 		s := &w.nodes[j].srv

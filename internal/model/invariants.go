@@ -106,7 +106,7 @@ func (w *database) furthest(j int) write {
 	return 0
 }
 
-// approves says that the approval names the member at that position, for the present outage.
+// approves reports whether the approval names the member at that position, for the present outage.
 func (w *platform) approves(i int, head write) bool {
 	t := w.api.trust
 	return w.truth.approved && int(t.member) == i+1 && t.head == head
@@ -155,8 +155,8 @@ func (w *platform) checkAsleep() {
 	}
 }
 
-// onlyStuckServe says that every member that serves is a donor for ever: no other member comes back before it is restarted, the one
-// that was taken down before it included.
+// onlyStuckServe reports whether every member that serves is a donor for ever: no other member comes back before it is
+// restarted, the one that was taken down before it included.
 func (w *platform) onlyStuckServe() bool {
 	for i := range w.n {
 		if w.serves(i) && !w.nodes[i].srv.stuck {
@@ -178,7 +178,7 @@ func (w *platform) checkTaken(i int, stop bool) {
 	w.truth.reached |= ReachedRestart
 }
 
-// onlyStuckDonors says that all members with the component's state are donors for ever.
+// onlyStuckDonors reports whether all members with the component's state are donors for ever.
 func onlyStuckDonors(s galera.Snapshot) bool {
 	for _, m := range s.Members {
 		if m.InPrimary() && !m.StuckDonor && m.Server.State != galera.NodeJoining {
@@ -247,7 +247,7 @@ func (w *truth) checkStopOrder(s galera.Snapshot, a plan.SendOrder) {
 	}
 }
 
-// seesTwoPrimaries says that the reports show a split: two Primary components without a common member.
+// seesTwoPrimaries reports whether the reports show a split: two Primary components without a common member.
 func seesTwoPrimaries(s galera.Snapshot) bool {
 	for i, a := range s.Members {
 		for _, b := range s.Members[i+1:] {

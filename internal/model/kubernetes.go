@@ -26,7 +26,7 @@ func (s service) role(i int) role {
 type pod struct {
 	exists      bool
 	terminating bool
-	// unplaced says that it has no host yet.
+	// unplaced reports whether it has no host yet.
 	unplaced bool
 	template int8
 	uid      int16
@@ -46,7 +46,7 @@ type apiServer struct {
 	wanted      mode
 	rebootstrap bool
 	template    int8
-	// arbitrator says that the spec asks for one.
+	// arbitrator reports whether the spec asks for one.
 	arbitrator bool
 	deployment deployment
 	service    service

@@ -45,7 +45,7 @@ func noPrimary(s galera.Snapshot) bool {
 	return true
 }
 
-// allKnown says that all members are there, with data: no approval has to be asked for.
+// allKnown reports whether all members are there, with data: no approval has to be asked for.
 func allKnown(s galera.Snapshot) bool {
 	for _, m := range s.Members {
 		if !m.Known || m.Data != galera.DataPresent || !m.Position.Known() {

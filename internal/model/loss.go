@@ -79,7 +79,7 @@ const Hasty = "a person is asked to give up a member that may just be starting"
 // patience is how many Ticks an agent has to answer, and longLoss how many it has though its pods come and go.
 const patience, longLoss = 6, 60
 
-// hasty says that one of the silent members that a person is asked to give up has had no time to answer.
+// hasty reports whether one of the silent members that a person is asked to give up has had no time to answer.
 func (o *waits) hasty(clock int16, asked set, s *galera.Snapshot) bool {
 	for i := range s.Members {
 		if asked.has(i) && !s.Members[i].Known && clock-o.since[i] < patience && s.NoPrimaryFor < longLoss*tickTime {

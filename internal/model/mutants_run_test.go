@@ -42,7 +42,7 @@ func hunt(t *testing.T, mutants []mutant, arbiter bool) {
 	}
 }
 
-// caught says that a broken promise shows the mutant. What is for ever is first something that is not reported.
+// caught reports whether a broken promise shows the mutant. What is for ever is first something that is not reported.
 func (m mutant) caught(violation string) bool {
 	forever := slices.Contains(m.breaks, Stuck) || slices.Contains(m.breaks, HeldUp)
 	return slices.Contains(m.breaks, violation) || forever && violation == Unreported

@@ -57,7 +57,7 @@ type operator struct {
 	// skew is how far its clock is ahead, in Ticks.
 	skew int16
 	waits
-	// started says that its cache of the resource has been filled.
+	// started reports whether its cache of the resource has been filled.
 	started bool
 	// blocked is the last decision's; advice is the approval its message asks for, deletes the pod (plus one) a user
 	// is asked to delete.
@@ -69,7 +69,7 @@ type operator struct {
 type seenPod struct {
 	pod
 	ready bool
-	// bound says that the claim had a volume.
+	// bound reports whether the claim had a volume.
 	bound bool
 }
 

@@ -191,7 +191,7 @@ func Draw(seed uint64, length int) Schedule {
 	return drawIn(in, seed, length, arbitrated(seed))
 }
 
-// arbitrated says that there may be an arbitrator in the schedule of the seed.
+// arbitrated reports whether there may be an arbitrator in the schedule of the seed.
 func arbitrated(seed uint64) bool { return seed/uint64(len(moods))%arbiters == 1 }
 
 func drawIn(m mood, seed uint64, length int, arbiter bool) Schedule {

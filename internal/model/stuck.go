@@ -25,10 +25,10 @@ var troubles = [...]string{"", "look hangs", "frozen", "read-only", "undying"}
 
 var inabilities = [...]galera.Inability{galera.Able, galera.Hung, galera.Killed, galera.SlowLook, galera.Frozen, galera.ReadOnly}
 
-// dies says that a process on such storage ends when it is killed.
+// dies reports whether a process on such storage ends when it is killed.
 func (t trouble) dies() bool { return t != frozen && t != undying }
 
-// records says that the agent can write its order book.
+// records reports whether the agent can write its order book.
 func (n *node) records() bool { return n.trouble != frozen && n.trouble != protected }
 
 // cannot is the agent's reason why it cannot act, as an index into inabilities.
@@ -179,7 +179,7 @@ func (w *World) goOn(p Planner) {
 	}
 }
 
-// goesOn says that all is well but for one member.
+// goesOn reports whether all is well but for one member.
 func (w *cluster) goesOn(keep int) bool {
 	if w.api.hibernate {
 		return w.api.status.hibernated()
@@ -199,7 +199,7 @@ func (w *cluster) goesOn(keep int) bool {
 	return w.anyServes() || w.size() == 1
 }
 
-// nothingWithout says that without one member there are no data to go on from, and the operator says so.
+// nothingWithout reports whether without one member there are no data to go on from, and the operator says so.
 func (w *World) nothingWithout(keep int) bool {
 	own := slices.ContainsFunc(w.nodes[:w.size()], func(n node) bool {
 		return n.vol.data == dataPresent && !n.vol.book.damaged && w.past.uuid(n.vol.head) == w.api.status.uuid

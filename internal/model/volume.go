@@ -18,13 +18,13 @@ var dataStates = [...]galera.DataState{galera.DataEmpty, galera.DataPresent, gal
 // volume is what survives a pod: the data and the agent's order book.
 type volume struct {
 	used bool // saved volumes: there is one
-	// bound says that there is a volume at all: a claim gets it with the first host of its pod.
+	// bound reports whether there is a volume at all: a claim gets it with the first host of its pod.
 	bound bool
 	data  dataState
 	head  write
 	// safe is grastate's safe_to_bootstrap.
 	safe bool
-	// marked says that Galera has marked the data, half that they hold a part of a statement beyond head.
+	// marked reports whether Galera has marked the data, half that they hold a part of a statement beyond head.
 	marked, half bool
 	// cacheFrom is the lowest seqno the write-set cache can send.
 	cacheFrom int8
@@ -41,7 +41,7 @@ type book struct {
 	formedEpoch int64
 	formedID    string
 	held        bool
-	// damaged says that the agent cannot read the book.
+	// damaged reports whether the agent cannot read the book.
 	damaged bool
 	lines   lines
 	records [remembered]record // the latest first

@@ -114,7 +114,8 @@ type node struct {
 	pod   pod
 	agent agent
 	srv   server
-	// away says that the machine is gone: no pod runs here until it is back. full says that there is no host for a new pod.
+	// away reports whether the machine is gone: no pod runs here until it is back. full says that there is no host for a
+	// new pod.
 	away, full bool
 	// trouble is the fault of the member's storage.
 	trouble trouble
@@ -125,13 +126,13 @@ type truth struct {
 	violation string
 	// losses is how often the status was lost.
 	losses int16
-	// approved says that the approval in the spec was given for the present outage.
+	// approved reports whether the approval in the spec was given for the present outage.
 	approved bool
 	// taken are the members an operator has taken down and that are not back yet.
 	taken set
 	// formed remembers which order bootstrapped in the last epochs.
 	formed [4]formedBy
-	// split says that a user made a second Primary component by hand.
+	// split reports whether a user made a second Primary component by hand.
 	split bool
 	// reached has a bit for every situation the run has come through.
 	reached Reached
@@ -188,7 +189,7 @@ func (w *platform) size() int { return int(w.api.status.size) }
 // all is the set of all places.
 func (w *topology) all() set { return set(1<<w.places - 1) }
 
-// reach says whether two members can talk to each other.
+// reach reports whether two members can talk to each other.
 func (w *topology) reach(i, j int) bool { return w.side[i] == w.side[j] }
 
 // Violation is the first broken promise, "" while all are kept.

@@ -15,7 +15,7 @@ type writeSet struct {
 	uuid   int8
 	seqno  int8
 	acked  bool
-	// gone says that no promise covers it any more: its last copy was lost with a disk unseen, or a user
+	// gone reports whether no promise covers it any more: its last copy was lost with a disk unseen, or a user
 	// has accepted its loss.
 	gone bool
 }
@@ -45,7 +45,7 @@ func uuidNumber(s string) int8 {
 	return 0
 }
 
-// room says that the table has space for a write-set, or for another cluster's history; some
+// room reports whether the table has space for a write-set, or for another cluster's history; some
 // is kept for the histories this cluster may begin.
 func (h *history) room() bool { return h.used < maxWrites-reserve && h.uuids < maxHistories-reserve }
 
@@ -65,7 +65,7 @@ func (h *history) after(p write) write {
 	return h.add(writeSet{parent: p, uuid: h.table[p].uuid, seqno: h.table[p].seqno + 1})
 }
 
-// includes says that data whose last write-set is head hold ws.
+// includes reports whether data whose last write-set is head hold ws.
 func (h *history) includes(head, ws write) bool {
 	for head > ws {
 		head = h.table[head].parent

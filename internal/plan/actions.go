@@ -11,7 +11,7 @@ type Begin struct{ Operation galera.Operation }
 // Complete removes the operation from the journal: it was observed to be done, or is abandoned.
 type Complete struct {
 	Message string
-	// Abandoned says that the operation did not reach its goal; the planner decides again.
+	// Abandoned reports whether the operation did not reach its goal; the planner decides again.
 	Abandoned bool
 	// Line is the line of history that the operation has begun, "" when it has not, or when a Primary component is seen.
 	Line string
@@ -27,7 +27,7 @@ type Resize struct{ Size int }
 type RecordUUID struct {
 	UUID  string
 	Epoch int64
-	// Leap says that a member may remember a higher epoch than Epoch: an epoch is recorded that was neither used
+	// Leap reports whether a member may remember a higher epoch than Epoch: an epoch is recorded that was neither used
 	// before nor recorded by an earlier Leap.
 	Leap bool
 }

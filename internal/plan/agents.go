@@ -7,13 +7,13 @@ type Agent struct {
 	Name string
 	// Digest is that of its program, "" for an agent that cannot be replaced in place; Arch is the processor it is for.
 	Digest, Arch string
-	// Answers says that it can be told; Wait that it is too early to ask it again.
+	// Answers reports whether it can be told; Wait that it is too early to ask it again.
 	Answers, Wait bool
-	// Primary says that clients are sent to its node.
+	// Primary reports whether clients are sent to its node.
 	Primary bool
 }
 
-// Outdated says that an agent is to be replaced by another program.
+// Outdated reports whether an agent is to be replaced by another program.
 func (a Agent) Outdated(digest, arch string) bool {
 	return a.Digest != "" && a.Digest != digest && a.Arch == arch
 }

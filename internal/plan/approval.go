@@ -8,7 +8,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// approved says that the approval names exactly the member that would be chosen, exactly this attempt, and
+// approved reports whether the approval names exactly the member that would be chosen, exactly this attempt, and
 // every missing member. A used approval, or one for an earlier operation, does not count; nor does one that
 // leaves out a missing member, even if that member is only unreachable.
 func approved(s galera.Snapshot, v verdict, best galera.Member, ok bool) bool {
@@ -19,7 +19,7 @@ func approved(s galera.Snapshot, v verdict, best galera.Member, ok bool) bool {
 	return !slices.ContainsFunc(v.missing(), func(name string) bool { return !covered(t, v, name) })
 }
 
-// covered says that the approval gives the member up in the state in which it is missing now.
+// covered reports whether the approval gives the member up in the state in which it is missing now.
 func covered(t *galera.Approval, v verdict, name string) bool {
 	switch {
 	case slices.Contains(v.unable, name):
@@ -43,7 +43,7 @@ func attempt(s galera.Snapshot, best galera.Member) int64 {
 	return highestEpoch(s) + 1
 }
 
-// noneMissing says that the data of every member is known, and no approval is needed.
+// noneMissing reports whether the data of every member is known, and no approval is needed.
 func noneMissing(s galera.Snapshot) bool { return len(sortMembers(s).missing()) == 0 }
 
 // explain names the missing members and the known positions, with the exact approval.

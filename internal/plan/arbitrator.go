@@ -46,7 +46,8 @@ func tendArbitrator(s galera.Snapshot) (Decision, bool) {
 	return endArbitrator(s, ReasonRestarting, "restarting the arbitrator: garbd reads new settings and certificates only when it starts")
 }
 
-// cannotRun says that the arbitrator has no vote to lose, and will not get one: a crashed garbd, in contrast, is started again.
+// cannotRun reports whether the arbitrator has no vote to lose, and will not get one: a crashed garbd, in contrast, is
+// started again.
 func cannotRun(a *galera.Arbitrator) bool {
 	return a.Process == "" && (!a.Scheduled || a.LacksGarbd || !a.Known && a.Pod.Waiting)
 }
@@ -58,10 +59,11 @@ func endArbitrator(s galera.Snapshot, reason, message string) (Decision, bool) {
 	}}, true
 }
 
-// allServe says that there is more than one node, and everyoneServes.
+// allServe reports whether there is more than one node, and everyoneServes.
 func allServe(s galera.Snapshot) bool { return len(s.Members) > 1 && everyoneServes(s) }
 
-// everyoneServes says that every member is Synced, that its pod is ready, and that it has no order to carry out.
+// everyoneServes reports whether every member is Synced, that its pod is ready, and whether it has no order to carry
+// out.
 func everyoneServes(s galera.Snapshot) bool {
 	for _, m := range s.Members {
 		if !m.Synced() || !m.Pod.Ready || m.Order != nil && m.Order.State == orderAccepted {
@@ -93,7 +95,7 @@ func arbitratorReads(s galera.Snapshot) (Decision, bool) {
 	return Decision{}, false
 }
 
-// arbitratorFirst says that every node serves and the arbitrator does not: it is restored before another node is
+// arbitratorFirst reports whether every node serves and the arbitrator does not: it is restored before another node is
 // stopped.
 func arbitratorFirst(s galera.Snapshot) bool {
 	_, away := waitForArbitrator(s)
@@ -130,7 +132,7 @@ func endLeftArbitrator(s galera.Snapshot, _ galera.Operation, _ galera.Member) (
 	return Decision{}, false
 }
 
-// arbitratorHolds says why the arbitrator delays the publication of an encryption, "" when it does not.
+// arbitratorHolds returns the reason why the arbitrator delays the publication of an encryption, "" when it does not.
 func arbitratorHolds(s galera.Snapshot, to galera.Encryption) string {
 	a := s.Arbitrator
 	switch {

@@ -24,7 +24,7 @@ const (
 
 // Publication is the certificate and the CAs to publish to the nodes.
 type Publication struct {
-	// Issued says that the leaf is the issued one; otherwise the published leaf stays.
+	// Issued reports whether the leaf is the issued one; otherwise the published leaf stays.
 	Issued bool
 	// CAs are trusted by the nodes.
 	CAs []string
@@ -73,13 +73,13 @@ func Publish(c galera.Certificates) Publication {
 	return p
 }
 
-// sameTrust says that every member that trusts the published leaf trusts the issued one, too.
+// sameTrust reports whether every member that trusts the published leaf trusts the issued one, too.
 func sameTrust(published, issued galera.Pair) bool {
 	by := common(published.Anchors, published.CAs)
 	return len(by) > 0 && len(without(by, issued.Anchors)) == 0
 }
 
-// trusted says that a CA of the issued leaf is published and that every member was observed to trust it.
+// trusted reports whether a CA of the issued leaf is published and whether every member was observed to trust it.
 func trusted(c galera.Certificates) bool {
 	return len(common(c.Published.CAs, c.Issued.Anchors)) > 0 &&
 		len(waiting(c.Members, func(u galera.CertificateUse) bool { return u.Loaded })) == 0

@@ -26,8 +26,8 @@ func releaseDonor(s galera.Snapshot) (Decision, bool) {
 	return Decision{}, false
 }
 
-// releasable says that the restart would not have to wait. A waiting restart would block other work that may help, for
-// instance the removal of a member that is gone for good.
+// releasable reports whether the restart would not have to wait. A waiting restart would block other work that may
+// help, for instance the removal of a member that is gone for good.
 func releasable(s galera.Snapshot, m galera.Member) bool {
 	if _, waiting := waitForOthersOf(s, m); waiting {
 		return false
@@ -67,7 +67,7 @@ func aloneAndStuck(s galera.Snapshot, m galera.Member) string {
 		"delete the pod %s, and then give the approval that is asked for", m.Name, list(missingBeside(s, m)), m.Name)
 }
 
-// catchesUp says that a node has its data, still applies write-sets, and will become Synced without a donor.
+// catchesUp reports whether a node has its data, still applies write-sets, and will become Synced without a donor.
 func catchesUp(m galera.Member) bool {
 	return m.InPrimary() && m.Data != galera.DataIncomplete && !m.Draining && !m.Pod.Terminating && m.Server.State == galera.NodeJoined
 }
@@ -97,7 +97,7 @@ func stuckDonor(s galera.Snapshot) (galera.Member, bool) {
 	return nextToStop(stuck, chooseWriter(s)), true
 }
 
-// upToDate says that a stuck donor has applied everything, like a Synced member.
+// upToDate reports whether a stuck donor has applied everything, like a Synced member.
 func upToDate(m galera.Member) bool {
 	return m.StuckDonor && canWrite(m) && m.Server.ReceiveQueue == 0
 }

@@ -120,7 +120,7 @@ func liftStops(s galera.Snapshot) (Decision, bool) {
 	return Decision{}, false
 }
 
-// leaving says that the operation in the journal removes the member.
+// leaving reports whether the operation in the journal removes the member.
 func leaving(s galera.Snapshot, m galera.Member) bool {
 	return s.Operation != nil && s.Operation.Type == galera.OpScaleDown && s.Operation.Target == m.Name
 }

@@ -39,7 +39,7 @@ type Decision struct {
 	Reason string
 	// Message is a sentence for the user: what is wrong, then what to do.
 	Message string
-	// Blocked says that manual action is required.
+	// Blocked reports whether manual action is required.
 	Blocked bool
 	// Approval would permit what the decision waits for; nil when none is asked for.
 	Approval *galera.Approval

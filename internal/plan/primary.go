@@ -56,7 +56,7 @@ func refuseTwoPrimaries(s galera.Snapshot) (Decision, bool) {
 	return Decision{}, false
 }
 
-// apart says that two Primary members are certainly in different components: their histories differ,
+// apart reports whether two Primary members are certainly in different components: their histories differ,
 // or their views have no member in common. Any common member shows that one of them has not reported
 // its latest view yet: the views of a true split never overlap.
 func apart(a, b galera.Member) bool {
@@ -159,8 +159,8 @@ func writerScore(m galera.Member, recorded string) int {
 	return score
 }
 
-// blockedDonor says that a node is a donor that cannot write meanwhile (method Rsync). Its agent reports it not ready,
-// so NAME-primary would have no endpoint during the SST.
+// blockedDonor reports whether a node is a donor that cannot write meanwhile (method Rsync). Its agent reports it not
+// ready, so NAME-primary would have no endpoint during the SST.
 func blockedDonor(m galera.Member) bool {
 	return m.Server.State == galera.NodeDonor && !m.Pod.Ready
 }

@@ -18,7 +18,8 @@ func promote(s galera.Snapshot) (Decision, bool) {
 	return assign(s.Promote)
 }
 
-// PromotionWaits says why the primary is not moved now to the node that a person has named, "" when it is moved, or there already.
+// PromotionWaits returns the reason why the primary is not moved now to the node that a person has named, "" when it is
+// moved, or there already.
 func PromotionWaits(s galera.Snapshot) string {
 	m, ok := s.Member(s.Promote)
 	switch {
@@ -45,7 +46,8 @@ func PromotionWaits(s galera.Snapshot) string {
 	return ""
 }
 
-// unfit says why a member cannot be made the primary, "" when it can. A donor could, but is out of step with the others.
+// unfit returns the reason why a member cannot be made the primary, "" when it can. A donor could, but is out of step
+// with the others.
 func unfit(m galera.Member) string {
 	switch {
 	case !m.Pod.Exists:

@@ -101,11 +101,11 @@ func continueRestart(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 	return restart(s, op, m)
 }
 
-// Outdated says that a node is to be restarted for what it runs with.
+// Outdated reports whether a node is to be restarted for what it runs with.
 func Outdated(m galera.Member) bool { return outdated(m) }
 
-// Deferred says that the restart of an outdated node waits for maintenance: it serves, neither the spec nor a person asks for the
-// restart, and no certificate needs it.
+// Deferred reports whether the restart of an outdated node waits for maintenance: it serves, neither the spec nor a
+// person asks for the restart, and no certificate needs it.
 func Deferred(s galera.Snapshot, m galera.Member) bool {
 	return s.RestartsWait != "" && !broken(m) && !m.RestartAsked && !m.StaleTrust && !m.KeepsOldKey && !m.StuckDonor
 }
@@ -132,7 +132,7 @@ func names(members []galera.Member) []string {
 	return out
 }
 
-// broken says that a member cannot start in its old pod: replacing the pod stops no node that serves.
+// broken reports whether a member cannot start in its old pod: replacing the pod stops no node that serves.
 // A member that has failed and waits for its next attempt runs no server at this moment.
 func broken(m galera.Member) bool {
 	return outdated(m) && m.Pod.Outdated && !m.Pod.Ready &&
@@ -251,8 +251,9 @@ func recordRestart(s galera.Snapshot, op galera.Operation, m galera.Member) (Dec
 	}}, true
 }
 
-// restartRecorded says that the node was restarted by this operation, or has recorded the order without a restart, or that something else has
-// ended its server meanwhile: it may know the next order already, and would not carry it out.
+// restartRecorded reports whether the node was restarted by this operation, or has recorded the order without a
+// restart, or whether something else has ended its server meanwhile: it may know the next order already, and would not
+// carry it out.
 func restartRecorded(op galera.Operation, m galera.Member) bool {
 	if m.Order == nil || m.Order.Epoch != op.Epoch || m.Order.State != orderDone && m.Order.State != orderFailed || m.Pod.Outdated {
 		return false

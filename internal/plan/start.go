@@ -301,7 +301,7 @@ func letRunningCatchUp(s galera.Snapshot, v verdict, best galera.Member) (Decisi
 	return Decision{}, false
 }
 
-// separated says that nodes run outside best's component: they may merge by themselves.
+// separated reports whether nodes run outside best's component: they may merge by themselves.
 func separated(v verdict, best galera.Member) bool {
 	running := 0
 	for _, m := range v.candidates {

@@ -142,8 +142,8 @@ func finishTurn(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 	}
 }
 
-// holdingBack says why an encryption cannot be published yet, "" when it can. The bridge is compatible with
-// every encryption. The wanted one must be compatible with all that run, and all that could start meanwhile.
+// holdingBack returns the reason why an encryption cannot be published yet, "" when it can. The bridge is compatible
+// with every encryption. The wanted one must be compatible with all that run, and all that could start meanwhile.
 func holdingBack(s galera.Snapshot, to galera.Encryption) string {
 	if to != s.Wanted || len(s.Members) == 1 {
 		return ""

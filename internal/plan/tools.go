@@ -44,8 +44,8 @@ func onlyDonor(s galera.Snapshot) (donor galera.Member, found bool) {
 	return donor, found && len(s.Members) > 1 && len(missingBeside(s, donor)) == 0
 }
 
-// waitsForSST says that a member of the present template and configuration holds no data and could join by SST, from a
-// donor with its image. That image is known not to be of an earlier series, which could not use the data.
+// waitsForSST reports whether a member of the present template and configuration holds no data and could join by SST,
+// from a donor with its image. That image is known not to be of an earlier series, which could not use the data.
 func waitsForSST(s galera.Snapshot, m, donor galera.Member) bool {
 	return m.Down() && (m.Data == galera.DataEmpty || m.Data == galera.DataIncomplete) &&
 		!m.Pod.Terminating && !m.Pod.Outdated && !m.LacksTools &&
