@@ -17,7 +17,7 @@ const (
 	memoryLimit = "MEMORY_LIMIT"
 )
 
-// limitMemory says how much memory Go takes. Go's own variables, GOGC and GOMEMLIMIT, go first.
+// limitMemory returns how much memory Go takes. Go's own variables, GOGC and GOMEMLIMIT, go first.
 func limitMemory(env func(string) string) error {
 	if env("GOGC") == "" {
 		debug.SetGCPercent(growth)

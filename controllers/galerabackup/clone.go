@@ -46,7 +46,8 @@ func (r *Reconciler) other(ctx context.Context, b *v1alpha1.GaleraBackup) (strin
 	return "", nil
 }
 
-// unwanted says why a backup may not be of the cluster it names, "" when it may. Consent is asked for until the copy is complete.
+// unwanted returns the reason why a backup may not be of the cluster it names, "" when it may. Consent is asked for
+// until the copy is complete.
 func unwanted(f facts) string {
 	b := f.backup
 	namespace, name := b.Source()

@@ -151,7 +151,7 @@ func (r *Reconciler) announceVerification(before, b *v1alpha1.GaleraBackup) {
 	r.Events.Eventf(b, nil, kind, c.Reason, "Verify", "%s", c.Message)
 }
 
-// over says that nothing is left to do.
+// over reports whether nothing is left to do.
 func over(b *v1alpha1.GaleraBackup) bool {
 	return b.Status.Phase == v1alpha1.BackupCompleted || b.Status.Phase == v1alpha1.BackupFailed
 }

@@ -35,7 +35,7 @@ const (
 
 // decision is what to do beside the status.
 type decision struct {
-	// run says that the present attempt is under way: its Job and its admission are to be there.
+	// run reports whether the present attempt is under way: its Job and its admission are to be there.
 	run   bool
 	again time.Duration
 }
@@ -225,7 +225,7 @@ func failed(to *v1alpha1.GaleraBackupStatus, f facts, r task.Result) {
 	tell(to, f, reason, fmt.Sprintf("attempt %d has failed and is made again: %s", to.Attempts, r.Error), false)
 }
 
-// last says that no further attempt is made. A store that is away or full may be well again tomorrow.
+// last reports whether no further attempt is made. A store that is away or full may be well again tomorrow.
 func last(to *v1alpha1.GaleraBackupStatus, f facts, reason string) bool {
 	if reason == v1alpha1.ReasonStoreUnreachable || reason == v1alpha1.ReasonStoreFull {
 		return f.now.Sub(f.backup.CreationTimestamp.Time) >= awayMost

@@ -23,7 +23,7 @@ type decision struct {
 	again time.Duration
 }
 
-// decide says what is due. It is pure.
+// decide returns what is due. It is pure.
 func decide(to *v1alpha1.GaleraBackupScheduleStatus, s *v1alpha1.GaleraBackupSchedule, all []v1alpha1.GaleraBackup, now time.Time) decision {
 	to.ObservedGeneration = s.Generation
 	running := succeeded(to, s, all)

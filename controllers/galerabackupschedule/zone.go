@@ -33,7 +33,7 @@ func (z zoned) Next(t time.Time) time.Time {
 	return next
 }
 
-// note says what is special about a time of the schedule, "" for nothing.
+// note returns what is special about a time of the schedule, "" for nothing.
 func (z zoned) note(due time.Time) string {
 	_, note := z.next(due.Add(-time.Nanosecond))
 	return note

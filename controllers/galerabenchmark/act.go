@@ -195,7 +195,7 @@ func verdictOf(b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record result.R
 	return v
 }
 
-// provedAfter says what is not proved after a run, "" when all is. Of a full copy the TLS that was observed must
+// provedAfter returns what is not proved after a run, "" when all is. Of a full copy the TLS that was observed must
 // be the arm's, too.
 func provedAfter(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, o *result.Output) string {
 	why := plan.Proof(b, c)

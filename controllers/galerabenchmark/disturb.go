@@ -21,7 +21,7 @@ import (
 // errNotPrivate refuses what is done to a benchmark's own cluster only.
 var errNotPrivate = errors.New("only a private cluster is ever disturbed")
 
-// private says that the cluster was made for the benchmark.
+// private reports whether the cluster was made for the benchmark.
 func private(seen benchmarkFacts) bool { return metav1.IsControlledBy(seen.Cluster, seen.Benchmark) }
 
 // disturbance is what is done to a benchmark's own cluster, and to no other.

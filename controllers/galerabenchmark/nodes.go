@@ -18,7 +18,7 @@ import (
 
 // BenchmarkNodes are the nodes of clusters that are measured.
 type BenchmarkNodes interface {
-	// TrustClients says why not every node accepts certificates of the clients' CA yet, "" when all do.
+	// TrustClients returns the reason why not every node accepts certificates of the clients' CA yet, "" when all do.
 	TrustClients(ctx context.Context, c *v1alpha1.GaleraCluster) (why string, err error)
 	// KeepAccount makes or drops the account of a benchmark's Jobs.
 	KeepAccount(ctx context.Context, c *v1alpha1.GaleraCluster, a agentapi.BenchAccount) error

@@ -122,7 +122,7 @@ func current(b *v1alpha1.GaleraBenchmark, all []batchv1.Job) (found *batchv1.Job
 	return found
 }
 
-// newer says that a Job is not being deleted and another one is, or that it was made after that one.
+// newer reports whether a Job is not being deleted and another one is, or whether it was made after that one.
 func newer(j, than *batchv1.Job) bool {
 	if going := j.DeletionTimestamp != nil; going != (than.DeletionTimestamp != nil) {
 		return !going
@@ -130,7 +130,7 @@ func newer(j, than *batchv1.Job) bool {
 	return than.CreationTimestamp.Before(&j.CreationTimestamp)
 }
 
-// holderGone says that the benchmark a cluster is marked with is not at work any more.
+// holderGone reports whether the benchmark a cluster is marked with is not at work any more.
 func (r *Reconciler) holderGone(ctx context.Context, b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster) (bool, error) {
 	if c == nil || c.Annotations[v1alpha1.AnnotationBenchmark] == "" || c.Annotations[v1alpha1.AnnotationBenchmark] == b.Name {
 		return false, nil
@@ -167,7 +167,7 @@ func (f *benchmarkFacts) sortRecords() {
 	})
 }
 
-// describe says how far a Job is.
+// describe returns how far a Job is.
 func (f *benchmarkFacts) describe(j *batchv1.Job) *plan.Job {
 	work := planOf(j)
 	out := &plan.Job{Name: j.Name, Operation: work.Operation}
@@ -224,7 +224,8 @@ func crashed(s corev1.ContainerStatus) string {
 	return ""
 }
 
-// waits says that the client's container has not started, and that kubelet complains of one: of an image, mostly.
+// waits reports whether the client's container has not started, and whether kubelet complains of one: of an image,
+// mostly.
 func waits(p *corev1.Pod) bool {
 	ofClient := func(s corev1.ContainerStatus) bool { return s.Name == job.ClientContainer && s.State.Waiting != nil }
 	complains := func(s corev1.ContainerStatus) bool { return s.State.Waiting != nil && s.State.Waiting.Message != "" }

@@ -122,7 +122,7 @@ func (keys clientSecrets) removeLeftSecret(ctx context.Context, key client.Objec
 	return again, nil
 }
 
-// runners says that an object has one of RunnerName's names.
+// runners reports whether an object has one of RunnerName's names.
 func runners(benchmark string, o client.Object) bool {
 	suffix, is := strings.CutPrefix(o.GetName(), job.RunnerPrefix(benchmark))
 	return is && len(suffix) == suffixLength

@@ -47,7 +47,7 @@ func statusSchema(t *testing.T) *schema {
 	return crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["status"]
 }
 
-// refuses says what of a value is larger than the CRD admits, "" for nothing.
+// refuses returns what of a value is larger than the CRD admits, "" for nothing.
 func (s *schema) refuses(path string, value any) string {
 	switch v := value.(type) {
 	case map[string]any:

@@ -106,7 +106,7 @@ func first(pemBytes []byte) string {
 	return ""
 }
 
-// comesFrom says that a CA is among what was issued: as a link of the chain, or as its end.
+// comesFrom reports whether a CA is among what was issued: as a link of the chain, or as its end.
 func comesFrom(issued *corev1.Secret, ca string) bool {
 	crt, _, root := observe.PairOf(issued)
 	return slices.Contains(pki.Fingerprints(crt), ca) || slices.Contains(pki.Fingerprints(root), ca)

@@ -41,7 +41,7 @@ func mounted(in status.Input) string {
 	return version
 }
 
-// stale says that a member's volumes may hold something older than mounted.
+// stale reports whether a member's volumes may hold something older than mounted.
 func stale(in status.Input, name string, p *corev1.Pod) bool {
 	s := in.Seen[name]
 	switch {

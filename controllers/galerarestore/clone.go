@@ -81,7 +81,7 @@ func (r *Reconciler) copyOf(ctx context.Context, c *v1alpha1.GaleraCluster) (*v1
 	return b, nil
 }
 
-// cloning says what a clone does next, until its volumes are being filled. It is pure.
+// cloning returns what a clone does next, until its volumes are being filled. It is pure.
 func cloning(c *v1alpha1.GaleraCluster, k copied) step {
 	b := k.backup
 	if b == nil {
@@ -170,7 +170,7 @@ func named(c *v1alpha1.GaleraCluster) string {
 	return namespace + "/" + name
 }
 
-// needed says that the copy is still there for something: the clone is not Ready.
+// needed reports whether the copy is still there for something: the clone is not Ready.
 func needed(c *v1alpha1.GaleraCluster) bool {
 	_, name := clone.Source(c)
 	return name != "" && !meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionReady)

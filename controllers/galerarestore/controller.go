@@ -115,7 +115,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return retry.Pass(d.again, r.act(ctx, f, d))
 }
 
-// started says that the cluster has pods, whatever its status has lost: their volumes are no longer this package's.
+// started reports whether the cluster has pods, whatever its status has lost: their volumes are no longer this
+// package's.
 func (r *Reconciler) started(ctx context.Context, c *v1alpha1.GaleraCluster) (bool, error) {
 	set := &metav1.PartialObjectMetadata{}
 	set.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("StatefulSet"))

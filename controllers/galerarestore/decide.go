@@ -199,7 +199,7 @@ func anew(s *v1alpha1.RestoreStatus, name string) {
 	s.MemberAttempts[name] = s.Attempts
 }
 
-// of says that a volume was filled with this backup, in this history.
+// of reports whether a volume was filled with this backup, in this history.
 func of(s *v1alpha1.RestoreStatus, r task.Restored) bool {
 	return r.ID == s.ID && (s.Replay == nil) == (r.GTID == "") && strings.HasPrefix(r.Position, s.History+":")
 }

@@ -95,7 +95,7 @@ func (p *pass) announce(before, after *v1alpha1.GaleraUser) {
 	p.Events.Eventf(p.user, nil, kind, is.Reason, "Apply", "%s", is.Message)
 }
 
-// drifted says that statements were needed though neither the spec nor the password had changed.
+// drifted reports whether statements were needed though neither the spec nor the password had changed.
 func (p *pass) drifted(after *v1alpha1.GaleraUser) bool {
 	before := p.user.Status
 	for _, conditions := range [][]metav1.Condition{before.Conditions, after.Status.Conditions} {

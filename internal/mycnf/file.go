@@ -100,7 +100,7 @@ func quote(value string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, "\t", `\t`, `"`, `\"`, `'`, `\'`).Replace(value) + `"`
 }
 
-// CheckSetting says whether a name and its value can be written to an option file at all. It
+// CheckSetting reports whether a name and its value can be written to an option file at all. It
 // does not say whether they are allowed; see ForbiddenSetting.
 func CheckSetting(key, value string) error {
 	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return !isNameRune(r) }) {

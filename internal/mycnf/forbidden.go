@@ -84,7 +84,7 @@ func Normalise(key string) string {
 	}
 }
 
-// ForbiddenSetting says whether a [mysqld] setting belongs to the operator, and why. Dashes,
+// ForbiddenSetting reports whether a [mysqld] setting belongs to the operator, and why. Dashes,
 // underscores, case and MariaDB's prefixes make no difference; neither do shortened names, which
 // MariaDB would complete by itself.
 func ForbiddenSetting(key string) (reason string, forbidden bool) {

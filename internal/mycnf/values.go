@@ -14,7 +14,8 @@ const (
 	reasonUnsynced   = "with this value InnoDB does not wait for the disk, and a power cut damages the data"
 )
 
-// values says what is wrong with the value of a setting that users may set, "" when nothing is; by normalised name.
+// values describes what is wrong with the value of a setting that users may set, "" when nothing is; by normalised
+// name.
 var values = map[string]func(value string) string{
 	"log-bin":                    plainName,
 	"innodb-temp-data-file-path": noPath,

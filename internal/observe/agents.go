@@ -58,7 +58,7 @@ type Seen struct {
 	Report agentapi.Report
 	// At is when it came in. The times in it that are compared with others are by the same clock.
 	At time.Time
-	// Live says that the agent answers: the report is what it says now.
+	// Live reports whether the agent answers: the report is what it says now.
 	Live bool
 	// Err is why the last question failed, nil when it did not.
 	Err error
@@ -131,7 +131,7 @@ func (a *Agents) Seen(key types.NamespacedName) map[string]Seen {
 	return out
 }
 
-// Asked says that every agent of a cluster has answered, or failed to, at least once. Before
+// Asked reports whether every agent of a cluster has answered, or failed to, at least once. Before
 // that, right after the operator's start, silence means nothing.
 func (a *Agents) Asked(key types.NamespacedName) bool {
 	for _, s := range a.Seen(key) {
@@ -221,7 +221,7 @@ func (f *follower) set(r agentapi.Report, err error) bool {
 	return !before.Live || before.Report.Generation != r.Generation || before.Report.Boot != r.Boot
 }
 
-// broken says that a connection ended before the answer did.
+// broken reports whether a connection ended before the answer did.
 func broken(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }

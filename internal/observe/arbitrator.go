@@ -48,7 +48,7 @@ func newer(p, than *corev1.Pod) bool {
 	return p.CreationTimestamp.After(than.CreationTimestamp.Time)
 }
 
-// HasArbitrator says that there is an arbitrator, or is to be one.
+// HasArbitrator reports whether there is an arbitrator, or is to be one.
 func HasArbitrator(f Facts) bool { return f.Arbitrator != nil || f.Cluster.Spec.Arbitrator.Enabled }
 
 // arbitration fills in the arbitrator, and takes it out of the lists of members.
@@ -80,8 +80,8 @@ func arbitration(s *galera.Snapshot, f Facts, seen map[string]Seen, now time.Tim
 	}
 }
 
-// arbitratorOutdated says that the Deployment is to be applied again. A running pod stays, as long as it runs, when only the agent's image is
-// another one; and while restarts for the operator's own sake wait.
+// arbitratorOutdated reports whether the Deployment is to be applied again. A running pod stays, as long as it runs,
+// when only the agent's image is another one; and while restarts for the operator's own sake wait.
 func arbitratorOutdated(d *appsv1.Deployment, f Facts, restartsWait bool) bool {
 	stays := f.ArbitratorPod != nil && PodReady(f.ArbitratorPod)
 	if d.Spec.Template.Annotations[v1alpha1.AnnotationArbitratorRevision] != f.ArbitratorRevision {

@@ -169,7 +169,7 @@ func certificateUse(f Facts, name string, s Seen) galera.CertificateUse {
 	return u
 }
 
-// tookOver says that a member's server was given exactly this publication, or will be when it starts. Of
+// tookOver reports whether a member's server was given exactly this publication, or will be when it starts. Of
 // one that is being started it is not known yet what it has read.
 func tookOver(r agentapi.Report, id string) bool {
 	if r.TLS.Installed != id || r.TLS.Problem != "" {
@@ -178,7 +178,7 @@ func tookOver(r agentapi.Report, id string) bool {
 	return r.TLS.Loaded == id || r.TLS.Loaded == "" && r.Phase != galera.PhaseStarting && r.Phase != galera.PhaseInitialising
 }
 
-// presents says that every channel that speaks TLS was seen presenting the loaded leaf.
+// presents reports whether every channel that speaks TLS was seen presenting the loaded leaf.
 func presents(r agentapi.Report) bool {
 	if r.Server == nil {
 		return false

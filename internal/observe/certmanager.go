@@ -48,8 +48,8 @@ func (e ErrNoCertManager) Error() string {
 	return e.Why
 }
 
-// WithoutCertManager says that the error of an apply comes from the absence of cert-manager's kinds. What is applied is made
-// when it is not there, so that "not found" can only mean the kind.
+// WithoutCertManager reports whether the error of an apply comes from the absence of cert-manager's kinds. What is
+// applied is made when it is not there, so that "not found" can only mean the kind.
 func WithoutCertManager(err error) bool { return kindsMissing(err) || apierrors.IsNotFound(err) }
 
 func certManagerKinds() []client.Object {
@@ -74,7 +74,7 @@ func (m *CertManager) Run(ctx context.Context) error {
 	return m.Found(certManagerKinds()...)
 }
 
-// exist says that the API server knows the kinds of cert-manager.
+// exist reports whether the API server knows the kinds of cert-manager.
 func (m *CertManager) exist() bool {
 	version := certmanagerv1.SchemeGroupVersion
 	for _, kind := range []string{certmanagerv1.CertificateKind, certmanagerv1.IssuerKind} {

@@ -52,7 +52,7 @@ func observeEncryption(s *galera.Snapshot, f Facts, seen map[string]Seen, config
 	}
 }
 
-// verified says that the peer answered with TLS and a trusted certificate, a short while ago.
+// verified reports whether the peer answered with TLS and a trusted certificate, a short while ago.
 func verified(f agentapi.ChannelFact, now time.Time) bool {
 	return f.Verified && (f.Observed == agentapi.ObservedTLS || f.Observed == agentapi.ObservedMixed) && now.Sub(f.CheckedAt) < linkEvidenceLasts
 }

@@ -50,14 +50,15 @@ type Facts struct {
 	CAPair *corev1.Secret
 	// SigningCA is the certificate, in PEM, of the CA the issuer signs with, nil when it is not known.
 	SigningCA []byte
-	// Users says that GaleraUsers have certificates for this cluster, and ClientCA is the Secret of the CA that issues them.
+	// Users reports whether GaleraUsers have certificates for this cluster, and ClientCA is the Secret of the CA that
+	// issues them.
 	Users    bool
 	ClientCA *corev1.Secret
 	// Certificate is the request for the nodes' certificate.
 	Certificate *certmanagerv1.Certificate
 	// Issuer is what the user's issuerRef names; nil without issuerRef or when it does not exist.
 	Issuer *certmanagerv1.IssuerStatus
-	// StorageClassProblem says what is wrong with the storage class, "" when nothing is.
+	// StorageClassProblem describes what is wrong with the storage class, "" when nothing is.
 	StorageClassProblem string
 	// Cordoned are the hosts of its pods that take no new ones.
 	Cordoned map[string]bool
@@ -73,7 +74,7 @@ type Readers struct {
 	Live   client.Reader
 	// Signing remembers what was read of users' issuers; nil to look at none.
 	Signing *SigningCAs
-	// Benchmarks says that GaleraBenchmarks may be read, whose overrides then hold.
+	// Benchmarks reports whether GaleraBenchmarks may be read, whose overrides then hold.
 	Benchmarks bool
 }
 
@@ -139,7 +140,7 @@ func (r Readers) surroundings(ctx context.Context, f *Facts) {
 	f.Unread = errors.Join(errs...)
 }
 
-// kindsMissing says that cert-manager's kinds do not exist, which is reported elsewhere.
+// kindsMissing reports whether cert-manager's kinds do not exist, which is reported elsewhere.
 func kindsMissing(err error) bool {
 	var none ErrNoCertManager
 	return errors.As(err, &none) || meta.IsNoMatchError(err)

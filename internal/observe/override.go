@@ -32,7 +32,8 @@ func (r Readers) overridden(ctx context.Context, c *v1alpha1.GaleraCluster) (*v1
 	return out, &v1alpha1.TLSOverride{Benchmark: name, Policy: *b.Status.Override}, nil
 }
 
-// overrides says that a benchmark's override holds for a cluster: it runs, refers to the cluster, and may change its policy.
+// overrides reports whether a benchmark's override holds for a cluster: it runs, refers to the cluster, and may change
+// its policy.
 func overrides(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster) bool {
 	ref := b.Spec.Cluster.Ref
 	return b.Status.Override != nil && b.Status.CompletedAt == nil && b.DeletionTimestamp == nil &&

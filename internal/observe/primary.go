@@ -51,7 +51,7 @@ func PrimaryPod(f Facts) string {
 	return resources.PodName(f.Cluster, 0)
 }
 
-// Roles say where the Services of f's cluster lead. A replica serves while its pod is Ready.
+// Roles returns where the Services of f's cluster lead. A replica serves while its pod is Ready.
 func Roles(f Facts) resources.Roles {
 	roles := resources.Roles{Primary: PrimaryPod(f)}
 	for name, p := range f.Pods {

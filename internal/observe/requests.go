@@ -28,8 +28,8 @@ func promoted(c *v1alpha1.GaleraCluster, now time.Time) string {
 	return ""
 }
 
-// restartAsked says that a person has asked for a restart of the node, and that its mariadbd is the one of that time. While none
-// answers there is nothing to restart.
+// restartAsked reports whether a person has asked for a restart of the node, and whether its mariadbd is the one of
+// that time. While none answers there is nothing to restart.
 func restartAsked(c *v1alpha1.GaleraCluster, name string, s *agentapi.Server, now time.Time) bool {
 	run := RunOf(s)
 	for _, kind := range []string{v1alpha1.RequestRestart, v1alpha1.RequestRollout} {

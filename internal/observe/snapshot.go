@@ -50,7 +50,7 @@ func restartsWait(f Facts, now time.Time) string {
 	return maintenance.Restart(c.Spec.Maintenance, now)
 }
 
-// Hibernated says that the last thing that was done to the cluster is its ordered stop. An
+// Hibernated reports whether the last thing that was done to the cluster is its ordered stop. An
 // operation that was given up later has a later epoch, and may have started nodes.
 func Hibernated(c *v1alpha1.GaleraCluster) bool {
 	last := c.Status.LastOperation

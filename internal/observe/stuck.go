@@ -7,8 +7,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// inability says why a member whose agent answers cannot act. A failure may outlast what it tells of, so the
-// rest of the report has to agree.
+// inability returns the reason why a member whose agent answers cannot act. A failure may outlast what it tells of, so
+// the rest of the report has to agree.
 func inability(r agentapi.Report) galera.Inability {
 	switch {
 	case r.Killed:
@@ -33,8 +33,8 @@ func inability(r agentapi.Report) galera.Inability {
 	return galera.Able
 }
 
-// cannotStart says why the agent would refuse to start its data as a component, whatever they are: what it lacks
-// does not come by itself.
+// cannotStart returns the reason why the agent would refuse to start its data as a component, whatever they are: what
+// it lacks does not come by itself.
 func cannotStart(r agentapi.Report) string {
 	if r.Phase != galera.PhaseFailed || r.Failure == nil || r.Server != nil {
 		return ""

@@ -97,7 +97,7 @@ const MaxCAs = 16
 // tooMany reports whether a PEM file holds more blocks than that, without reading them.
 func tooMany(pemBytes []byte) bool { return bytes.Count(pemBytes, []byte("-----BEGIN ")) > MaxCAs }
 
-// SelfSigned says that a certificate is a root: OpenSSL, and with it mariadbd, ends a chain at no other.
+// SelfSigned reports whether a certificate is a root: OpenSSL, and with it mariadbd, ends a chain at no other.
 func SelfSigned(c *x509.Certificate) bool {
 	return bytes.Equal(c.RawIssuer, c.RawSubject) && c.CheckSignatureFrom(c) == nil
 }

@@ -27,7 +27,7 @@ func databasePod(t *testing.T, cluster, name string) {
 	must(t, kube.Status().Update(ctx, p))
 }
 
-// there says which parts of a Job's tunnel are there, and ours.
+// there returns which parts of a Job's tunnel are there, and ours.
 func (s *stage) there(job string) (n int) {
 	s.Helper()
 	for _, o := range benchjob.TunnelParts(s.get(), job) {

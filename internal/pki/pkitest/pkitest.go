@@ -23,7 +23,7 @@ type CA struct {
 	PEM []byte
 }
 
-// Leaf says what to issue.
+// Leaf describes what to issue.
 type Leaf struct {
 	// Subject is the leaf's, without one its common name is leaf.
 	Subject   pkix.Name
