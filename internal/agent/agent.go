@@ -137,7 +137,8 @@ func start(ctx context.Context, o Options, before *handover.State) (*agent, erro
 	return a, nil
 }
 
-// agent is the composition. Its rooms are the loop's, except for what a room says is safe for concurrent use.
+// agent is the composition. Its components belong to the event loop, except for what is documented as safe for
+// concurrent use.
 type agent struct {
 	Options
 	user string
@@ -159,7 +160,7 @@ type agent struct {
 	certs  certs.Room
 	gcache gcache.Cache
 	exam   examine.Room
-	// The others, and what the group is told.
+	// The peers, and what is sent to the group.
 	group     peers.Group
 	evictions wsrep.Evictions
 	evicted   wsrep.Forgetting
@@ -192,7 +193,7 @@ func newAgent(o Options) (*agent, error) {
 	return a, nil
 }
 
-// build gives every room what it needs. silence and answers tell of the connections of transfers.
+// build gives every component its dependencies. silence and answers observe the connections of transfers.
 func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(net.IP, uint16) (streams.Answer, bool)) {
 	o, conn, loop := a.Options, a.conn, a.queue.Loop(a.Logger)
 	a.volume.Open(o.Places, a.queue.Post, volume.NewWatch(func() error { return volume.Touch(o.Places.State) }, time.Now))

@@ -30,7 +30,7 @@ func TestUnwrittenOrderIsTold(t *testing.T) {
 	s.volume.Try()
 	s.publish(lifecycle.Step{Phase: galera.PhaseWaiting})
 	if s.shown() != agentapi.FailureReadOnly {
-		t.Errorf("told: %q", s.shown())
+		t.Errorf("reported: %q", s.shown())
 	}
 	if err := os.MkdirAll(s.Places.State, 0o750); err != nil {
 		t.Fatal(err)

@@ -26,14 +26,14 @@ func TestEndThatCannotBeRecorded(t *testing.T) {
 	if err := os.Rename(s.Places.State, away); err != nil {
 		t.Fatal(err)
 	}
-	s.orders.Finish("x", agentapi.OrderFailed, "no room")
+	s.orders.Finish("x", agentapi.OrderFailed, "no space")
 	for s.orders.Ending() {
 		agenttest.Next(t, s.queue)
 	}
 	s.publish(lifecycle.Step{Phase: galera.PhaseWaiting})
 	r := s.reports.Get()
-	if r.Order.State != agentapi.OrderFailed || r.Order.Message != "no room" || web.PeerView(r).Forming {
-		t.Errorf("told: %+v", r.Order)
+	if r.Order.State != agentapi.OrderFailed || r.Order.Message != "no space" || web.PeerView(r).Forming {
+		t.Errorf("reported: %+v", r.Order)
 	}
 	if err := os.Rename(away, s.Places.State); err != nil {
 		t.Fatal(err)

@@ -35,8 +35,8 @@ func (a *agent) onLaunched(proc *mariadbd.Process) {
 	}()
 }
 
-// serverLine passes on a line of mariadbd's log. Two things are told nowhere else: the TLS a transfer's program has spoken,
-// as its port takes one connection only, and that the group does not count a transfer. Safe for concurrent use.
+// serverLine passes on a line of mariadbd's log. Two things are reported nowhere else: the TLS a transfer's program has
+// spoken, as its port takes one connection only, and that the group does not count a transfer. Safe for concurrent use.
 func (a *agent) serverLine(line string) {
 	if !mariadbd.Chatter(line) {
 		a.Output(line)
@@ -49,7 +49,7 @@ func (a *agent) serverLine(line string) {
 	}
 }
 
-// onNotify is called when mariadbd has told of a change.
+// onNotify is called when mariadbd has reported a change.
 func (a *agent) onNotify(e notify.Event) {
 	if len(e.Members) > 0 && a.config.Node != nil { // no server of ours runs without one
 		a.run.View.Take(wsrep.NodesOf(e.Members, a.config.Node.Members), e.Primary)

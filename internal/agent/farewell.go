@@ -9,9 +9,9 @@ import (
 
 // role is where clients of NAME-primary are sent.
 type role struct {
-	primary string // as the operator says; "" while not known
+	primary string // as the operator reports; "" while not known
 	lost    time.Time
-	// drained is when the pod was told to go.
+	// drained is when the pod's termination began.
 	drained time.Time
 	// again is when the loop looks again, nil while nothing waits.
 	again *time.Timer
@@ -24,7 +24,7 @@ func (r *role) tell(self, primary string, now time.Time) {
 	r.primary = primary
 }
 
-// farewell is what a stop waits for. The loop turns again when the wait is over.
+// farewell returns what a stop waits for. The loop runs again when the wait is over.
 func (r *role) farewell(self string, s *agentapi.Server, draining bool, now time.Time) lifecycle.Farewell {
 	f := lifecycle.Farewell{Primary: r.primary == self}
 	if s != nil {

@@ -55,8 +55,8 @@ func TestFarewell(t *testing.T) {
 	s.farewell()
 }
 
-// farewell: the pod of the primary goes. It serves on until its role has moved, ends idle connections, and lets transactions end: one that was
-// there before, and one that begins meanwhile.
+// farewell: the pod of the primary terminates. It serves on until its role has moved, ends idle connections, and lets
+// transactions end: one that was there before, and one that begins meanwhile.
 func (s *story) farewell() {
 	ctx, cancel := context.WithTimeout(s.Context(), time.Minute)
 	defer cancel()

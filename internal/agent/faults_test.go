@@ -245,7 +245,7 @@ func (s *story) diverge() {
 	for range 5 {
 		s.write2(1) // past the other's seqno: Galera itself would see nothing wrong
 	}
-	s.beginLine(1, 0) // its start is past the other's seqno, too: only the line before tells them apart
+	s.beginLine(1, 0) // its start is past the other's seqno, too: only the line before distinguishes them
 	alone.start()
 	r := alone.until("kept out", 30*time.Second, func(r agentapi.Report) bool { return r.Phase == galera.PhaseFailed && r.Failure != nil })
 	if r.Failure.Reason != agentapi.FailureDiverged || r.Server != nil || r.Data != galera.DataPresent {

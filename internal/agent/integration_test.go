@@ -184,7 +184,7 @@ func (s *story) form() {
 	s.all(90 * time.Second)
 	s.Logf("all three serve: %s", time.Since(began).Round(time.Millisecond))
 	for _, n := range s.world.nodes[1:] {
-		r := n.until("telling of its join", 10*time.Second, func(r agentapi.Report) bool {
+		r := n.until("reporting its join", 10*time.Second, func(r agentapi.Report) bool {
 			return r.Join != nil && r.Join.Kind == "SST" && r.Join.EndedAt != nil && r.Join.Bytes > 1<<20
 		})
 		s.Logf("%s: %s from %q in %s, %d bytes", n.name, r.Join.Kind, r.Join.Donor, r.Join.EndedAt.Sub(r.Join.StartedAt).Round(time.Millisecond), r.Join.Bytes)
@@ -267,11 +267,11 @@ func (s *story) killOne() {
 	s.intact()
 }
 
-// evict has a member tell the group that a server has ended.
+// evict has a member evict a terminated server from the group.
 func (s *story) evict(n *node, ended *agentapi.Ended) {
 	s.Helper()
 	if ended == nil {
-		s.Fatal("the agent does not say that its server has ended without leaving")
+		s.Fatal("the agent does not report that its server has ended without leaving")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -388,7 +388,7 @@ func (s *story) stopStart() {
 	n.until("stopped still, after a new pod", 20*time.Second, func(r agentapi.Report) bool { return r.Phase == galera.PhaseStopped })
 	s.write(0)
 	if _, r := n.send(agentapi.OrderBootstrap, s.epoch+1, r.Position, s.uuid); r.State != agentapi.OrderRefused {
-		s.Errorf("bootstrap beside a Primary component: %+v", r)
+		s.Errorf("bootstrap next to a Primary component: %+v", r)
 	}
 	s.epoch++
 	n.send(agentapi.OrderStart, s.epoch, galera.Position{}, s.uuid)

@@ -14,7 +14,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// reader reads its transfer method as mariadbd does: from the option file, unless it is told another.
+// reader reads its transfer method as mariadbd does: from the option file, unless it gets another.
 const reader = `#!/bin/sh
 conf=${1#--defaults-file=}
 method=$(sed -n 's/^wsrep_sst_method *= *//p' "$conf")
@@ -25,7 +25,7 @@ echo "$method" >"$(dirname "$conf")/method.tmp" && mv "$(dirname "$conf")/method
 `
 
 // TestJoinUsesTheMethodItNoted: the option file may be another one by the time mariadbd reads it. By rsync a copy is written over
-// the data, and only the note tells then that they are none any more.
+// the data, and only the note shows then that they are none any more.
 func TestJoinUsesTheMethodItNoted(t *testing.T) {
 	names := map[string]string{servercnf.MariaBackup: "mariabackup", servercnf.Rsync: "rsync"}
 	for noted, later := range map[string]string{

@@ -16,8 +16,8 @@ func lineageAgent(t *testing.T, s agentapi.Server) *agent {
 	return a
 }
 
-// TestFirstLineIsKnownBeforeAJoin: a joiner takes over the lines it is told of, and a
-// member is told to be Primary before it serves.
+// TestFirstLineIsKnownBeforeAJoin: a joiner takes over the lines it learns of, and a
+// member is reported to be Primary before it serves.
 func TestFirstLineIsKnownBeforeAJoin(t *testing.T) {
 	a := lineageAgent(t, agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeJoined, ClusterUUID: agenttest.UUID})
 	a.run.Kind, a.run.Line = agentapi.OrderInitialise, galera.Line{ID: "firststart-1", Epoch: 1}
@@ -40,8 +40,8 @@ func TestLinesAreTakenOver(t *testing.T) {
 	}
 }
 
-// TestWhoIsLetGoAsksAnew: a member that is told to go on, because another one is about to start the cluster, joins no peer
-// who was Primary before.
+// TestWhoIsLetGoAsksAnew: a member that is ordered to go on, because another one is about to start the cluster, joins
+// no peer who was Primary before.
 func TestWhoIsLetGoAsksAnew(t *testing.T) {
 	a := fresh(t)
 	asked := time.Now()
@@ -57,6 +57,6 @@ func TestWhoIsLetGoAsksAnew(t *testing.T) {
 	}
 	a.onPeers(time.Now(), agenttest.Primary("b", nil))
 	if len(a.group.Views) != 1 {
-		t.Errorf("it does not believe what it was told since")
+		t.Errorf("it does not believe what was reported since")
 	}
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 )
 
-// openVolume reads what an earlier run of the agent has left. The ports answer meanwhile, and tell of a volume that does not.
+// openVolume reads what an earlier run of the agent has left. The ports answer meanwhile, and report a volume that does
+// not.
 func (a *agent) openVolume() {
 	opened, began := make(chan struct{}), time.Now()
 	go func() {
@@ -81,7 +82,7 @@ func (a *agent) loop(ctx context.Context) error {
 	return nil
 }
 
-// turn does the next thing and publishes; it says whether the agent is done.
+// turn takes the next step and publishes; it reports whether the agent is done.
 func (a *agent) turn() bool {
 	a.run.GiveUp()
 	a.joiner.EndStalledSST()

@@ -46,7 +46,7 @@ const (
 // raceWanted: GAGENT_RACE=1 runs the agents with the race detector.
 func raceWanted() bool { return os.Getenv("GAGENT_RACE") != "" }
 
-// path compiles the program of that name unless that was done, and says where it is.
+// path compiles the program of that name unless that was done, and returns its path.
 func (p *programs) path(t *testing.T, name, cgo string, args ...string) string {
 	t.Helper()
 	p.mu.Lock()

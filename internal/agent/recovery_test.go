@@ -153,13 +153,13 @@ func (s *story) expel() {
 	began := time.Now()
 	n.mustSQL(fmt.Sprintf("SET SESSION wsrep_on=OFF; INSERT INTO app.t VALUES (%d)", s.rows+1))
 	s.write(0)
-	n.until("told that it was voted out", time.Minute, func(r agentapi.Report) bool { return r.VotedOut && r.Marked && r.Position.Known() })
+	n.until("reported that it was voted out", time.Minute, func(r agentapi.Report) bool { return r.VotedOut && r.Marked && r.Position.Known() })
 	r := n.until("back by a full transfer", 90*time.Second, func(r agentapi.Report) bool {
 		return synced(3)(r) && r.Join != nil && r.Join.Kind == "SST" && r.Join.StartedAt.After(began)
 	})
 	s.Logf("expelled to serving: %s, restarts %d", time.Since(began).Round(time.Millisecond), r.Restarts)
 	if r.VotedOut || r.Marked {
-		s.Errorf("%s is still told to be voted out", n.name)
+		s.Errorf("%s is still reported to be voted out", n.name)
 	}
 	s.intact()
 }

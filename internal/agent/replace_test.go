@@ -131,7 +131,7 @@ func (n *node) replaced(p *agentapi.Program, version string, count int) {
 	n.w.t.Logf("%s: replaced in %s", n.name, time.Since(began).Round(time.Millisecond))
 }
 
-// unchanged wants a report to tell what was told before, but for the agent.
+// unchanged wants a report to equal the one before, except for the agent.
 func (n *node) unchanged(before, r agentapi.Report) {
 	n.w.t.Helper()
 	if !synced(3)(r) || len(r.TLS.Channels) != len(before.TLS.Channels) || r.Draining || r.Boot != before.Boot || r.TLS.Loaded != before.TLS.Loaded ||

@@ -89,8 +89,8 @@ func (s *slowVolume) shown() string {
 	return ""
 }
 
-// TestFrozenVolume: nothing in the loop waits for the volume. Its probes and reports are answered, the volume is told of, an
-// order is carried out only when it is recorded, and all goes on when the volume answers.
+// TestFrozenVolume: nothing in the loop waits for the volume. Its probes and reports are answered, the volume is
+// reported, an order is carried out only when it is recorded, and all goes on when the volume answers.
 func TestFrozenVolume(t *testing.T) {
 	s := onSlowVolume(t)
 	s.turning(t)
@@ -111,10 +111,10 @@ func TestFrozenVolume(t *testing.T) {
 		t.Errorf("liveness: %d %s", w.Code, w.Body)
 	}
 	if r := s.reports.Get(); r.Phase != galera.PhaseWaiting || r.Failure != nil {
-		t.Errorf("carried out before it is recorded, or told too early: %+v", r)
+		t.Errorf("carried out before it is recorded, or reported too early: %+v", r)
 	}
 	s.ahead.Store(int64(volume.FrozenAfter + time.Minute))
-	agenttest.Until(t, "the frozen volume is told", func() bool { return s.shown() == agentapi.FailureFrozen })
+	agenttest.Until(t, "the frozen volume is reported", func() bool { return s.shown() == agentapi.FailureFrozen })
 
 	s.release()
 	agenttest.Until(t, "the stop is done", func() bool {
@@ -247,7 +247,7 @@ func TestNewConfigurationIsExaminedAtOnce(t *testing.T) {
 	}
 }
 
-// TestFirstLineIsHeldBack: no peer is told of a component whose first line is not recorded.
+// TestFirstLineIsHeldBack: no peer learns of a component whose first line is not recorded.
 func TestFirstLineIsHeldBack(t *testing.T) {
 	s := onSlowVolume(t)
 	s.run.Proc = agenttest.Server(t)
@@ -256,7 +256,7 @@ func TestFirstLineIsHeldBack(t *testing.T) {
 	s.judgeServer()
 	s.publish(lifecycle.Step{Phase: galera.PhaseRunning})
 	if r := s.reports.Get(); r.Server != nil || s.run.Served {
-		t.Fatalf("told: %+v", r.Server)
+		t.Fatalf("reported: %+v", r.Server)
 	}
 	s.release()
 	agenttest.Next(t, s.queue)

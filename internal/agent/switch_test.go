@@ -54,7 +54,7 @@ func (s *story) observe(channel, want string) {
 func (s *story) roll() {
 	s.Helper()
 	for _, n := range s.world.nodes {
-		n.until("told", 30*time.Second, func(r agentapi.Report) bool { return r.Config.Loaded == s.world.config.Revision })
+		n.until("reported", 30*time.Second, func(r agentapi.Report) bool { return r.Config.Loaded == s.world.config.Revision })
 	}
 	for _, n := range s.world.nodes {
 		o, result := n.send(agentapi.OrderRestart, s.epoch, galera.Position{}, s.uuid)
@@ -162,7 +162,7 @@ func (s *story) rsync() {
 		c.StateTransfer = agentapi.StateTransferConfig{Method: "Rsync", Parallel: 1}
 	})
 	for _, n := range s.world.nodes {
-		n.until("told", 30*time.Second, func(r agentapi.Report) bool {
+		n.until("reported", 30*time.Second, func(r agentapi.Report) bool {
 			return r.Config.Loaded == s.world.config.Revision && !r.Config.RestartNeeded
 		})
 	}

@@ -59,7 +59,7 @@ func (s *story) fillUp() {
 	filler := filepath.Join(n.base, "volume", "filler")
 	_ = exec.Command("dd", "if=/dev/zero", "of="+filler, "bs=1M").Run()
 	f := s.failing(n, agentapi.FailureDiskFull, 60*time.Second)
-	if !strings.Contains(f.Message, "No space left on device") && !strings.Contains(f.Message, "room for") {
+	if !strings.Contains(f.Message, "No space left on device") && !strings.Contains(f.Message, "space for") {
 		s.Errorf("%s", f.Message)
 	}
 	s.node(0).until("undisturbed", 20*time.Second, func(r agentapi.Report) bool { return synced(2)(r) })

@@ -36,13 +36,13 @@ func TestTransfers(t *testing.T) {
 	}{
 		{"form", (*story).formLarge},
 		{"an incremental transfer, by both sides", (*story).increment},
-		{"a long one tells how far it is", (*story).longIncrement},
+		{"a long one reports its progress", (*story).longIncrement},
 		{"the cache grows at a start, and never asks for one", (*story).growCache},
 		{"a full one spares the primary", (*story).spare},
 		{"compressed and limited", (*story).limit},
 		{"one that stands still is given up", (*story).stall},
 		{"the network is cut", (*story).cutNetwork},
-		{"no room from the start", (*story).noRoom},
+		{"no space from the start", (*story).noRoom},
 		{"the disk fills up on the way", (*story).fillUp},
 		{"sides that do not agree", (*story).disagree},
 		{"a foreign certificate", (*story).foreignCertificate},
@@ -77,7 +77,7 @@ func (s *story) formLarge() {
 	}
 }
 
-// given is what a member says it has given so far.
+// given is what a member reports to have given so far.
 func (s *story) given(i int) map[string]int64 {
 	s.Helper()
 	r, err := s.node(i).report()
@@ -103,7 +103,7 @@ func (s *story) increment() {
 	}
 	donors := 0
 	for i := range 2 {
-		d := s.node(i).until("telling", 10*time.Second, func(r agentapi.Report) bool { return r.Donation == nil })
+		d := s.node(i).until("reporting", 10*time.Second, func(r agentapi.Report) bool { return r.Donation == nil })
 		if now := d.Donations["IST"] - before[i]["IST"]; now > 0 {
 			donors++
 		}
@@ -112,7 +112,7 @@ func (s *story) increment() {
 		}
 	}
 	if donors != 1 {
-		s.Errorf("%d members say they gave what was missing", donors)
+		s.Errorf("%d members report that they gave what was missing", donors)
 	}
 	if r.Cache == nil || r.Cache.Size != 128<<20 || r.Cache.Oldest <= 0 {
 		s.Errorf("cache %+v", r.Cache)
@@ -128,7 +128,7 @@ func (s *story) growCache() {
 	})
 	s.awaitConfig() // with no restart needed
 	n := s.node(1)
-	before := n.until("told of its cache", 30*time.Second, func(r agentapi.Report) bool { return r.Cache != nil && r.Cache.WindowSeconds > 0 })
+	before := n.until("reported its cache", 30*time.Second, func(r agentapi.Report) bool { return r.Cache != nil && r.Cache.WindowSeconds > 0 })
 	var last agentapi.Cache
 	for range 2 {
 		s.epoch++
@@ -157,7 +157,7 @@ func (s *story) growCache() {
 	s.intact()
 }
 
-// rejoin wipes a member and starts it, and returns the phases it has told until it is back.
+// rejoin wipes a member and starts it, and returns the phases it has reported until it is back.
 func (s *story) rejoin(n *node, limit time.Duration, each func(agentapi.Report)) (agentapi.Report, []string) {
 	s.Helper()
 	n.stop(true)
@@ -259,7 +259,7 @@ func (s *story) limit() {
 func (s *story) awaitConfig() {
 	s.Helper()
 	for _, n := range s.world.nodes {
-		n.until("told", 30*time.Second, func(r agentapi.Report) bool {
+		n.until("reported", 30*time.Second, func(r agentapi.Report) bool {
 			return r.Config.Loaded == s.world.config.Revision && !r.Config.RestartNeeded
 		})
 	}

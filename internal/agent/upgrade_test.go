@@ -108,7 +108,7 @@ func (n *node) changeImage(image string) {
 	n.start()
 }
 
-// keepWriting writes through a node until it is told to stop, and then says how many rows that were.
+// keepWriting writes through a node until it is stopped, and then returns how many rows that were.
 func (s *story) keepWriting(i int) (stop func() int) {
 	done, before := make(chan struct{}), s.rows
 	var wg sync.WaitGroup

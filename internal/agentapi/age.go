@@ -11,13 +11,13 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// Clocks of hosts differ, and a report tells times by its agent's. What is decided by an age is therefore sent as an
-// age, too, measured by the clock that took the time.
+// Clocks of hosts differ, and the times in a report are of its agent's clock. What is decided by an age is therefore
+// sent as an age, too, measured by the clock that took the time.
 
 // maxAge is more than any age that matters, and less than what a Duration can hold.
 const maxAge = 100 * 365 * 24 * time.Hour
 
-// Sent returns the report with the ages of what it tells, as they are at now. It shares nothing with r that it changes.
+// Sent returns the report with the ages of its contents, as of now. It shares nothing with r that it changes.
 func (r Report) Sent(now time.Time) Report {
 	r.TLS.Channels = each(r.TLS.Channels, func(f *ChannelFact) { f.AgeSeconds = age(f.CheckedAt, now) })
 	r.TLS.Peers = each(r.TLS.Peers, func(f *ChannelFact) { f.AgeSeconds = age(f.CheckedAt, now) })

@@ -88,7 +88,7 @@ type BackupResult struct {
 	Message string `json:"message,omitempty"`
 }
 
-// AdmitBackup tells an agent who may take a backup of it. An error explains why none is given.
+// AdmitBackup announces to an agent who may take a backup of it. An error explains why none is given.
 func (c *Client) AdmitBackup(ctx context.Context, host string, a BackupAdmission) error {
 	body, err := json.Marshal(a)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Bounds of a report: whoever holds the cluster's pair may send one, and the operator keeps the last one of every node. A report has
-// a few hundred values; an entry of two bytes of JSON may take a hundred times as much in memory.
+// Bounds of a report: any holder of the cluster's pair may send one, and the operator keeps the last one of every node.
+// A report has a few hundred values; an entry of two bytes of JSON may take a hundred times as much in memory.
 const (
 	maxValues  = 4096
 	maxEntries = 256

@@ -48,7 +48,7 @@ type Client struct {
 func NewClient(certificate tls.Certificate, roots *x509.CertPool, serverName string) *Client {
 	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}
 	return &Client{http: &http.Client{
-		// An agent describes what it knows, and not where else to ask.
+		// An agent answers from its own knowledge, and never redirects.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
 			DialContext: dialer.DialContext,
@@ -62,7 +62,7 @@ func NewClient(certificate tls.Certificate, roots *x509.CertPool, serverName str
 			ResponseHeaderTimeout:  maxWait + answerTime,
 			MaxResponseHeaderBytes: maxHeader,
 			DisableCompression:     true, // a small body is not to become a large one
-			// An agent is asked again and again over one connection. What is told it meanwhile needs another one, which then
+			// An agent is asked again and again over one connection. A request sent meanwhile needs another one, which then
 			// takes over. Of hundreds of clusters, each connection and each buffer counts.
 			MaxIdleConnsPerHost: 1,
 			IdleConnTimeout:     idleTimeout,
@@ -119,7 +119,7 @@ func (c *Client) Order(ctx context.Context, host string, order Order) (OrderResu
 	return OrderResult{}, fmt.Errorf("agent at %s: HTTP %d: %s", host, status, result.Message)
 }
 
-// TellPrimary tells an agent which member clients are sent to.
+// TellPrimary reports to an agent which member clients are sent to.
 func (c *Client) TellPrimary(ctx context.Context, host, name string) error {
 	body, err := json.Marshal(Primary{Name: name})
 	if err != nil {
@@ -132,7 +132,7 @@ func (c *Client) TellPrimary(ctx context.Context, host, name string) error {
 	return err
 }
 
-// Evict asks an agent to tell its group that a server has ended. An error explains why it did not.
+// Evict asks an agent to evict a terminated server from its group. An error explains why it did not.
 func (c *Client) Evict(ctx context.Context, host string, e Eviction) error {
 	body, err := json.Marshal(e)
 	if err != nil {

@@ -56,7 +56,7 @@ func TestClientStatus(t *testing.T) {
 	}
 }
 
-// TestOneConnectionStays: what is told beside a question needs a second connection, and only one of the two is kept.
+// TestOneConnectionStays: a request sent during a question needs a second connection, and only one of the two is kept.
 func TestOneConnectionStays(t *testing.T) {
 	asked, told := make(chan struct{}), make(chan struct{})
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -6,8 +6,8 @@ import "strings"
 const longestGroupName = 31
 
 // GroupName returns the name that a node has in its group (wsrep_node_name): its own, or when that is longer than
-// Galera tells, the beginning of it and its ordinal. The nodes of one cluster differ in nothing else, and cut off by
-// Galera they would all be called the same.
+// Galera transmits, the beginning of it and its ordinal. The nodes of one cluster differ in nothing else, and cut off
+// by Galera they would all be called the same.
 func GroupName(node string) string {
 	i := strings.LastIndexByte(node, '-')
 	if len(node) <= longestGroupName || i < 0 {

@@ -77,7 +77,7 @@ func TestEndlessAnswers(t *testing.T) {
 	}
 }
 
-// TestLargeReport: what a large cluster in trouble says is read.
+// TestLargeReport: the report of a large cluster in trouble is read.
 func TestLargeReport(t *testing.T) {
 	r := Report{Name: "a", Failure: &Failure{Message: strings.Repeat("word ", 4<<10)}}
 	r.TLS.Peers = map[string]ChannelFact{}

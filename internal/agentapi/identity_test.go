@@ -27,7 +27,7 @@ func TestIdentity(t *testing.T) {
 		}
 	}
 	if (Identity{}).Excludes(shop) {
-		t.Error("data that were never recorded belong to whoever uses them first")
+		t.Error("data that were never recorded belong to the first cluster that uses them")
 	}
 }
 

@@ -42,7 +42,8 @@ type Join struct {
 	WriteSets int64 `json:"writeSets,omitempty"`
 	// Behind is the number of write-sets the member has yet to apply to catch up.
 	Behind int64 `json:"behind,omitempty"`
-	// MovedAt is when the join made progress last, zero before it did. It is the agent's own, and not told: it changes all the time.
+	// MovedAt is when the join made progress last, zero before it did. It is internal to the agent, and not reported: it
+	// changes all the time.
 	MovedAt time.Time `json:"-"`
 }
 
@@ -54,7 +55,7 @@ func (j *Join) Progress() time.Time {
 	return j.MovedAt
 }
 
-// Primary tells an agent which member clients are sent to: it gives its data to others last.
+// Primary announces to an agent which member clients are sent to: it gives its data to others last.
 type Primary struct {
 	Name string `json:"primary"`
 }

@@ -6,7 +6,7 @@ const (
 	BinDir = "/opt/galera-operator"
 	// PasswdFile is the file in BinDir that names the user of the pod.
 	PasswdFile = "passwd"
-	// VolumeDir is the persistent volume. Data and agent state are beside each other, because a
+	// VolumeDir is the persistent volume. Data and agent state are next to each other, because a
 	// state transfer wipes the data directory.
 	VolumeDir = "/var/lib/mysql"
 	// DataDir is mariadbd's datadir.

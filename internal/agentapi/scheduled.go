@@ -18,7 +18,8 @@ type ScheduledEvent struct {
 	Status string `json:"status"`
 }
 
-// Values of ScheduledEvent.Status. Elsewhere does not tell whether the event is enabled or disabled: MariaDB overwrites either.
+// Values of ScheduledEvent.Status. Elsewhere does not distinguish whether the event is enabled or disabled: MariaDB
+// overwrites either.
 const (
 	EventEnabled   = "ENABLED"
 	EventDisabled  = "DISABLED"

@@ -18,7 +18,7 @@ func TestStatements(t *testing.T) {
 		shown  []string
 		want   []string
 	}{
-		"as wished": {[]agentapi.SQLGrant{{Privileges: []string{"select", "INSERT"}, Database: "shop", Table: "*"}},
+		"as desired": {[]agentapi.SQLGrant{{Privileges: []string{"select", "INSERT"}, Database: "shop", Table: "*"}},
 			[]string{"GRANT USAGE ON *.* TO `app`@`%` REQUIRE SSL", "GRANT SELECT, INSERT ON `shop`.* TO `app`@`%`"}, nil},
 		"one more": {[]agentapi.SQLGrant{{Privileges: []string{"SELECT", "INSERT", "UPDATE"}, Database: "shop", Table: "*"}},
 			[]string{"GRANT SELECT ON `shop`.* TO `app`@`%`"}, []string{"GRANT INSERT, UPDATE ON `shop`.* TO 'app'@'%'"}},

@@ -58,7 +58,7 @@ func canonical(privilege string) string {
 	return p
 }
 
-// wanted are the rights of a wish.
+// wanted are the desired rights.
 func wanted(grants []agentapi.SQLGrant) rights {
 	out := rights{}
 	for _, g := range grants {
@@ -85,7 +85,7 @@ func wanted(grants []agentapi.SQLGrant) rights {
 	return out
 }
 
-// shown is what SHOW GRANTS says of an account.
+// shown is what SHOW GRANTS shows for an account.
 type shown struct {
 	rights rights
 	roles  []string

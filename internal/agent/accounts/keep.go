@@ -22,10 +22,10 @@ import (
 // keepTime bounds one request: less than a caller waits.
 const keepTime = 20 * time.Second
 
-// maxMessage bounds what is told of one account or database.
+// maxMessage bounds the message for one account or database.
 const maxMessage = 700
 
-// Keeper carries out the operator's wishes in the member's own server.
+// Keeper establishes the operator's desired state in the member's own server.
 type Keeper struct {
 	Logger *slog.Logger
 	DB     *sql.DB
@@ -82,14 +82,14 @@ func (k *Keeper) keep(ctx context.Context, do func(context.Context, session)) er
 	return nil
 }
 
-// work is one wish being carried out.
+// work is one desired state being established.
 type work struct {
 	session
 	logger *slog.Logger
 	done   int
 }
 
-// hindered is why a wish is not carried out.
+// hindered is why a desired state is not established.
 type hindered struct{ agentapi.SQLResult }
 
 func (h hindered) Error() string { return h.Message }
@@ -98,8 +98,8 @@ func refuse(reason, format string, args ...any) error {
 	return hindered{agentapi.SQLResult{Reason: reason, Message: fmt.Sprintf(format, args...)}}
 }
 
-// result sorts out what an error means for the one who wishes. What the server keeps of passwords is told to none, though its errors may
-// quote it.
+// result sorts out what an error means for the requester. What the server keeps of passwords is never reported, though
+// its errors may quote it.
 func result(err error, done int, secrets ...string) agentapi.SQLResult {
 	var h hindered
 	var refused *mysql.MySQLError
@@ -137,7 +137,7 @@ func meaning(number uint16) string {
 	return agentapi.SQLRefused
 }
 
-// passes reports whether an error says nothing about the statement: the server does not take any now.
+// passes reports whether an error is not about the statement: the server accepts none at present.
 func passes(err error) bool {
 	return err != nil && (number(err) == 0 || meaning(number(err)) == agentapi.SQLNotServed)
 }

@@ -28,7 +28,7 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// TestMine: one owner, what has no mark on request only, and nothing told to a tenant.
+// TestMine: one owner, what has no mark on request only, and nothing disclosed to a tenant.
 func TestMine(t *testing.T) {
 	for name, tc := range map[string]struct {
 		owner  string

@@ -10,7 +10,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// login is how an account gets in, and how much it may use: what CREATE USER and ALTER USER say.
+// login is how an account gets in, and how much it may use: the options of CREATE USER and ALTER USER.
 type login struct {
 	Plugin  string
 	Accepts []string

@@ -7,8 +7,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// objects are what exists of what grants name. The server would tell as well, but a refused GRANT stops the whole cluster for a moment like
-// any other.
+// objects are what exists of what grants name. The server would report it as well, but a refused GRANT stops the whole
+// cluster for a moment like any other.
 type objects struct {
 	databases map[string]bool
 	// tables have their columns, in lower case; a table that does not exist has none.
@@ -39,7 +39,7 @@ func (o objects) lacks(r right, want rights) string {
 	return ""
 }
 
-// objects reads what exists of what a wish names.
+// objects reads which of the named objects exist.
 func (s session) objects(ctx context.Context, u agentapi.SQLUser) (objects, error) {
 	out := objects{databases: map[string]bool{}, tables: map[scope]map[string]bool{}, roles: map[string]bool{}}
 	for _, g := range u.Grants {

@@ -9,7 +9,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// TestPasswordsAreAccepted: what is computed here is what the server computes, for each plugin, alone and beside another one.
+// TestPasswordsAreAccepted: what is computed here is what the server computes, for each plugin, alone and together with
+// another one.
 func TestPasswordsAreAccepted(t *testing.T) {
 	each(t, func(t *testing.T, s *server) {
 		for _, plugin := range []string{"mysql_native_password", "ed25519", "parsec"} {

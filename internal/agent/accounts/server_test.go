@@ -206,8 +206,8 @@ func grant(database, table string, privileges ...string) agentapi.SQLGrant {
 	return agentapi.SQLGrant{Privileges: privileges, Database: database, Table: table}
 }
 
-// TestFromAnyWishToAnyOther: whatever was wished before, what is wished now is what SHOW GRANTS and mysql.global_priv say, and the same
-// wish again costs no statement.
+// TestFromAnyWishToAnyOther: whatever the state before, SHOW GRANTS and mysql.global_priv show the desired one, and the
+// same request again needs no statement.
 func TestFromAnyWishToAnyOther(t *testing.T) {
 	hostile := "a`b'c\"d\\e%_ü;--"
 	each(t, func(t *testing.T, s *server) {

@@ -8,7 +8,7 @@ import (
 )
 
 // own splits a tenant's grants: those on databases of its namespace, and the names of the others' databases, which it does not get. What
-// counts is the mark in the database: no other place says whose a database is at this moment.
+// counts is the mark in the database: no other place records who owns a database at this moment.
 func (s session) own(ctx context.Context, u agentapi.SQLUser) (grants []agentapi.SQLGrant, foreign []string, err error) {
 	if !u.Tenant {
 		return u.Grants, nil, nil
@@ -27,8 +27,8 @@ func (s session) own(ctx context.Context, u agentapi.SQLUser) (grants []agentapi
 	return grants, foreign, nil
 }
 
-// shadows refuses a tenant an account beside one of another owner with the same name: the server takes the one with the closer host, so that
-// either would stand in the other's way.
+// shadows refuses a tenant an account with the same name as another owner's: the server takes the one with the closer
+// host, so that either would stand in the other's way.
 func (s session) shadows(ctx context.Context, u agentapi.SQLUser) error {
 	if !u.Tenant {
 		return nil

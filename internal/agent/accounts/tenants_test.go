@@ -68,7 +68,7 @@ func TestTenants(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 
-		// No account beside another owner's of the same name.
+		// No account with the same name as another owner's.
 		s.exec(t, "CREATE USER hand@'10.%' IDENTIFIED BY 'x'")
 		for name, u := range map[string]agentapi.SQLUser{
 			"by hand":           tenant(t, "team-a", "hand", func(u *agentapi.SQLUser) { u.Host = "10.1.%" }),

@@ -80,7 +80,8 @@ func (w *userWish) begin(ctx context.Context) error {
 	return w.claim(ctx, k, owner, w.u.SQLOwner, w.is != nil)
 }
 
-// plugin refuses what the server has not loaded: ALTER USER would not tell why it fails. mysql_native_password is always there.
+// plugin refuses what the server has not loaded: ALTER USER would not report why it fails. mysql_native_password is
+// always there.
 func (w *userWish) plugin(ctx context.Context, name string) error {
 	if name == "mysql_native_password" {
 		return nil

@@ -1,4 +1,4 @@
-// Package agenttest holds what the tests of the agent's rooms have in common.
+// Package agenttest holds what the tests of the agent's packages have in common.
 package agenttest
 
 import (

@@ -1,5 +1,5 @@
 // Package arbitrator is PID 1 of the arbitrator's pod. It runs garbd, Galera's member without data, with the
-// encryption and the certificates that are published for the nodes; it says whether they count it, and
+// encryption and the certificates that are published for the nodes; it reports whether they count it, and
 // proves what is encrypted.
 //
 // One goroutine, the loop, owns all state. After every event it puts the facts into a Situation, asks
@@ -211,7 +211,7 @@ func (a *arbitrator) loop(ctx context.Context) {
 	}
 }
 
-// turn does the next thing, and says whether it was the last.
+// turn takes the next step, and reports whether it was the last.
 func (a *arbitrator) turn() (done bool) {
 	a.observe()
 	step := Next(a.situation())

@@ -39,7 +39,7 @@ type Situation struct {
 	Pause bool
 }
 
-// Peers is what the members with data say of themselves.
+// Peers is what the members with data report.
 type Peers struct {
 	// Component reports whether there is a Primary component of two members with data or more: with fewer there is
 	// nothing to arbitrate, and a vote more would only be one more to lose.
@@ -67,7 +67,7 @@ type Step struct {
 
 // Next decides. A garbd holds no data, but by itself it may be a Primary component: the last one, when all
 // others have left in good order. It would then be in the way of the component that is made of the
-// data. So it is started only beside members with data, and ended when there are none.
+// data. So it is started only next to members with data, and ended when there are none.
 func Next(s Situation) Step {
 	switch {
 	case s.Running && s.Draining:
@@ -129,7 +129,7 @@ func Counted(views map[string]agentapi.PeerView, process string) bool {
 }
 
 // Group returns the members a garbd is to dial: those in a Primary component. With dynamic sockets it is one of
-// them, another one at each attempt: two that are dialled at once are not told apart from plaintext ones.
+// them, another one at each attempt: two that are dialled at once cannot be distinguished from plaintext ones.
 func Group(members []agentapi.Peer, views map[string]agentapi.PeerView, mode galera.SocketMode, attempt int) []agentapi.Peer {
 	var out []agentapi.Peer
 	for _, m := range members {

@@ -86,7 +86,7 @@ func (a *arbitrator) readConfig() error {
 	return nil
 }
 
-// updateSubject tells the prover and the asker what there is now.
+// updateSubject passes the present state to the prover and the asker.
 func (a *arbitrator) updateSubject() {
 	if a.config == nil {
 		return

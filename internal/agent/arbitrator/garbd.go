@@ -81,7 +81,7 @@ func (a *arbitrator) onExit(proc *mariadbd.Process) {
 		a.restarts++
 		a.failed(fmt.Sprintf("garbd ended by itself (%s)%s", howItEnded(exit), lastWords(exit.Lines)), exit.Code)
 	case a.stopWhy == whyUncounted:
-		// One that was turned away keeps running, and what it said is all there is to tell.
+		// One that was turned away keeps running, and its output is all there is to report.
 		a.failed(fmt.Sprintf("garbd was stopped: %s%s", whyUncounted, lastWords(exit.Lines)), exit.Code)
 	}
 	a.proc, a.process, a.counted = nil, "", false
@@ -103,7 +103,7 @@ func howItEnded(e mariadbd.Exit) string {
 	return fmt.Sprintf("exit code %d", e.Code)
 }
 
-// lastWords are the last lines that tell of something that went wrong, after a colon.
+// lastWords are the last lines that report an error, after a colon.
 func lastWords(lines []string) string {
 	var out []string
 	for _, l := range lines {

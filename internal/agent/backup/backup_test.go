@@ -211,7 +211,7 @@ func TestNotNow(t *testing.T) {
 	}
 }
 
-// TestLineOfHistory: a copy that spans two lines of history is none, because nothing says which transactions it has.
+// TestLineOfHistory: a copy that spans two lines of history is none, because nothing records which transactions it has.
 func TestLineOfHistory(t *testing.T) {
 	s := start(t, complete)
 	s.admit(t, "b1")

@@ -1,5 +1,6 @@
-// Package backup is the agent's room of the backups this member gives: it streams mariadb-backup's copy to the caller whom the operator has
-// admitted, one at a time, and only while the member serves. It holds no credentials of any store.
+// Package backup is the agent's component for the backups this member gives: it streams mariadb-backup's copy to the
+// caller that the operator has admitted, one at a time, and only while the member serves. It holds no credentials of
+// any store.
 package backup
 
 import (
@@ -20,7 +21,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// Room is the loop's, except for Admit, Admitted and Handler.
+// Room is not safe for concurrent use (event loop only), except for Admit, Admitted and Handler.
 type Room struct {
 	loop   room.Loop
 	places paths.Places
@@ -51,8 +52,8 @@ type gift struct {
 	cancel  context.CancelCauseFunc
 }
 
-// New returns a room that has given nothing. user is the account mariadb-backup logs in as, on the unix socket. line is asked on the loop for the
-// line of history that the member's data belong to.
+// New returns a Room that has given nothing. user is the account mariadb-backup logs in as, on the unix socket. line is
+// asked on the loop for the line of history that the member's data belong to.
 func New(loop room.Loop, places paths.Places, table *procs.Table, image *image.Image, run *running.Room, user string, line func() galera.Line) *Room {
 	return &Room{loop: loop, places: places, table: table, image: image, run: run, user: user, line: line}
 }
@@ -169,7 +170,7 @@ func (r *Room) Busy() string {
 	return ""
 }
 
-// Report tells of the backup that is given, or was given last.
+// Report reports the backup that is given, or was given last.
 func (r *Room) Report(to *agentapi.Report) {
 	if g := r.gift; g != nil {
 		to.Backup = &agentapi.BackupReport{ID: g.id, Since: g.since, Bytes: g.bytes.Load(), Running: g.running || r.settles(g), Problem: g.problem}

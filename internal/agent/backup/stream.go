@@ -38,7 +38,7 @@ func (r *Room) TLSConfig(pair func() *tls.Certificate) *tls.Config {
 			return &tls.Config{
 				MinVersion:   tls.VersionTLS13,
 				Certificates: []tls.Certificate{*own},
-				// The key is what is admitted; who signed its certificate says nothing.
+				// The key is what is admitted; who signed its certificate is irrelevant.
 				ClientAuth: tls.RequireAnyClientCert,
 				VerifyConnection: func(state tls.ConnectionState) error {
 					if len(state.PeerCertificates) == 0 || r.Admitted(agentapi.KeyHash(state.PeerCertificates[0])) == "" {
@@ -151,13 +151,13 @@ func pour(from io.Reader, take func([]byte) error) error {
 	}
 }
 
-// galeraInfo is how mariadb-backup tells the position it writes into the stream; there is no other way to get it.
+// galeraInfo is how mariadb-backup logs the position it writes into the stream; there is no other way to get it.
 const galeraInfo = "Writing Galera info succeeded with "
 
-// binlogInfo is how it tells the position in the binary log, which it writes beside the data: a GTID for each domain.
+// binlogInfo is how it logs the position in the binary log, which it writes next to the data: a GTID for each domain.
 const binlogInfo = "GTID of the last change '"
 
-// words keeps what mariadb-backup says of the position. Its lines come from another goroutine.
+// words keeps what mariadb-backup logs of the position. Its lines come from another goroutine.
 type words struct {
 	mu         sync.Mutex
 	info, gtid string

@@ -1,6 +1,6 @@
 // Package certs takes the published certificate pair from the mounted Secret, judges it, and
 // keeps a private copy for mariadbd that changes in one step: neither the server nor a transfer
-// script ever sees a certificate beside the wrong key.
+// script ever sees a certificate with the wrong key.
 package certs
 
 import (

@@ -16,7 +16,7 @@ import (
 // reloadAgain is the pause after a reload that failed.
 const reloadAgain = 3 * time.Second
 
-// Server is the running mariadbd, as this room knows it.
+// Server is the running mariadbd, as this package uses it.
 type Server interface {
 	// ReloadProviderTLS makes the provider load the installed pair, which it does in any state.
 	ReloadProviderTLS(ctx context.Context) error
@@ -26,7 +26,7 @@ type Server interface {
 
 // Run is what one run of mariadbd was started with.
 type Run struct {
-	// Provider and Clients say that the provider and port 3306 use TLS.
+	// Provider and Clients report whether the provider and port 3306 use TLS.
 	Provider, Clients bool
 	// Pair was installed then: what the server reads is this or newer.
 	Pair Bundle
@@ -36,8 +36,8 @@ type Run struct {
 	otherKey bool   // a pair with another kind of key was loaded since
 }
 
-// Room watches the published certificate, installs a good one, and makes the running server load it. It is the loop's,
-// except for Identity.
+// Room watches the published certificate, installs a good one, and makes the running server load it. It is not safe for
+// concurrent use (event loop only), except for Identity.
 type Room struct {
 	loop   room.Loop
 	places paths.Places
@@ -65,7 +65,7 @@ type Identity struct {
 	ControlRoots *x509.CertPool
 }
 
-// Open gives the room its surroundings. changed is called when the server has loaded another pair.
+// Open sets the dependencies. changed is called when the server has loaded another pair.
 func (r *Room) Open(loop room.Loop, places paths.Places, server Server, changed func()) {
 	r.loop, r.places, r.server, r.changed = loop, places, server, changed
 }
@@ -83,7 +83,7 @@ func (r *Room) Adopt() {
 	}
 }
 
-// Read judges what is published and installs it when it is good and new, which it says.
+// Read judges what is published and installs it when it is good and new, which it reports.
 func (r *Room) Read() (installed bool) {
 	material, err := Read(r.places.TLS)
 	if err != nil {
@@ -216,7 +216,7 @@ func (r *Room) onReloaded(pid int, bundle Bundle, err error, primary bool, took 
 	r.changed()
 }
 
-// Report tells of the certificates. What was proved of the channels is the prover's to add.
+// Report reports the certificates. The prover adds what was proved of the channels.
 func (r *Room) Report(to *agentapi.Report) {
 	t := &to.TLS
 	t.Installed, t.Loaded, t.Reloads, t.ReloadSeconds = r.installed.ID, r.loaded.ID, r.reloads, r.reloadTook.Seconds()

@@ -40,8 +40,8 @@ func (r *Room) Remember(served map[string]string) {
 	}
 }
 
-// FailedStart notes that a server ended before it served. certain says that it blames a setting. The member falls back to the settings it
-// served with last, so that a change of the spec does not cost a node.
+// FailedStart notes that a server ended before it served. certain reports whether it blames a setting. The member falls
+// back to the settings it served with last, so that a change of the spec does not cost a node.
 func (r *Room) FailedStart(run Run, certain bool, why string) {
 	b := &r.back
 	if b.Served == nil || maps.Equal(run.Settings, b.Served) {

@@ -21,7 +21,7 @@ import (
 
 type settings = map[string]string
 
-// configured is a room that has read a configuration with settings. Its mariadbd refuses the setting unknown.
+// configured is a Room that has read a configuration with settings. Its mariadbd refuses the setting unknown.
 type configured struct {
 	*testing.T
 	Room
@@ -95,7 +95,8 @@ func (c *configured) shows(what string, want settings, loaded string, problem st
 	}
 }
 
-// TestFallBack: a member goes back to the settings it served with when no server starts with new ones, and says why, until others are published.
+// TestFallBack: a member goes back to the settings it served with when no server starts with new ones, and reports why,
+// until others are published.
 func TestFallBack(t *testing.T) {
 	good, bad, better := settings{"max_connections": "1"}, settings{"max_connections": "2"}, settings{"max_connections": "3"}
 	c := configure(t)
@@ -136,7 +137,8 @@ func TestFallBack(t *testing.T) {
 	c.shows("an examination", bad, "", "the examination's own line")
 }
 
-// TestFallBackOfANewAgent: one that is started beside refused settings has those of the last server that served, from the volume.
+// TestFallBackOfANewAgent: one that is started with refused settings has those of the last server that served, from the
+// volume.
 func TestFallBackOfANewAgent(t *testing.T) {
 	c := configure(t)
 	c.Remember(settings{})

@@ -9,7 +9,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
 
-// Server is the running mariadbd, as this room knows it.
+// Server is the running mariadbd, as this package uses it.
 type Server interface {
 	SetGlobal(ctx context.Context, options []mycnf.Option) error
 }

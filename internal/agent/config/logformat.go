@@ -18,6 +18,6 @@ func LogFormat(places paths.Places) string {
 	var published struct {
 		LogFormat string `json:"logFormat"`
 	}
-	_ = json.Unmarshal(data, &published) // who takes it over tells of it
+	_ = json.Unmarshal(data, &published) // reported when it is taken over
 	return published.LogFormat
 }

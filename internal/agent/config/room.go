@@ -1,5 +1,5 @@
-// Package config is the agent's room of the published NodeConfig: it is read, checked, rendered into files, and a running
-// server is given what it can take over without a restart. What goes into the files is package servercnf's.
+// Package config is the agent's component for the published NodeConfig: it is read, checked, rendered into files, and a
+// running server is given what it can take over without a restart. What goes into the files is package servercnf's.
 package config
 
 import (
@@ -24,13 +24,13 @@ type Member struct {
 	Name, Namespace, Address, User string
 }
 
-// Events are what the room tells the loop.
+// Events are callbacks into the event loop.
 type Events struct {
 	// Taken is called when another configuration has been taken over, Applied when a running server has settings of it.
 	Taken, Applied func()
 }
 
-// Room is the loop's.
+// Room is not safe for concurrent use; event loop only.
 type Room struct {
 	// Node is the configuration in use, nil before the first one. Output is rendered from it.
 	Node   *agentapi.NodeConfig
@@ -53,7 +53,7 @@ type Room struct {
 	live    live
 }
 
-// New returns a room without a configuration.
+// New returns a Room without a configuration.
 func New(loop room.Loop, places paths.Places, member Member, image *image.Image, table *procs.Table, server Server, events Events) Room {
 	return Room{loop: loop, places: places, member: member, image: image, table: table, server: server, events: events}
 }
@@ -152,7 +152,7 @@ func (r *Room) Missing() *agentapi.Failure {
 	return &agentapi.Failure{Reason: agentapi.FailureConfig, Message: "no configuration has been published yet"}
 }
 
-// Report tells of the configuration, and of the one the running server has.
+// Report reports the configuration, and the one the running server has.
 func (r *Room) Report(to *agentapi.Report) {
 	to.Cluster = r.Identity()
 	c := &to.Config

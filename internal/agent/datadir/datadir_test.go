@@ -94,7 +94,7 @@ func TestJudge(t *testing.T) {
 		"a database":                            {full, nil, galera.DataPresent},
 		"something that is no tablespace":       {Contents{Database: true}, nil, galera.DataPresent},
 		"a transfer's directory":                {Contents{SST: true}, nil, galera.DataIncomplete},
-		"a transfer's directory beside data":    {Contents{Database: true, Tablespace: true, SST: true}, nil, galera.DataIncomplete},
+		"a transfer's directory next to data":   {Contents{Database: true, Tablespace: true, SST: true}, nil, galera.DataIncomplete},
 		"IST cut off":                           {full, backup, galera.DataPresent},
 		"transfer cut off":                      {full, begun, galera.DataIncomplete},
 		"rsync writes into the data":            {full, rsync, galera.DataIncomplete},
@@ -113,11 +113,11 @@ func TestLookAt(t *testing.T) {
 	}{
 		"by-products only": {[]string{"lost+found/", "galera.cache", "grastate.dat", "gvwstate.dat", "wsrep_sst.pid", "sst_in_progress",
 			"gcache.page.000001", "mariabackup.backup.log", "aria_log_control", "aria_log.00000001", "ddl_recovery.log", "tc.log"}, Contents{}},
-		"database":         {[]string{"ibdata1", "mysql/", "grastate.dat"}, Contents{Database: true, Tablespace: true}},
-		"half a database":  {[]string{"mysql/"}, Contents{Database: true}},
-		"unknown file":     {[]string{"precious"}, Contents{Database: true}},
-		"transfer":         {[]string{".sst/", "galera.cache"}, Contents{SST: true}},
-		"transfer, beside": {[]string{".sst/", "app/"}, Contents{SST: true, Database: true}},
+		"database":               {[]string{"ibdata1", "mysql/", "grastate.dat"}, Contents{Database: true, Tablespace: true}},
+		"half a database":        {[]string{"mysql/"}, Contents{Database: true}},
+		"unknown file":           {[]string{"precious"}, Contents{Database: true}},
+		"transfer":               {[]string{".sst/", "galera.cache"}, Contents{SST: true}},
+		"transfer, next to data": {[]string{".sst/", "app/"}, Contents{SST: true, Database: true}},
 	} {
 		dir := fill(t, c.files...)
 		if got, err := Inspect(dir); err != nil || got != c.want {

@@ -10,7 +10,7 @@ import (
 )
 
 // WriteFile writes a file so that after a crash either the old or the new content is there:
-// a temporary file beside it, synced, renamed over it, and the directory synced.
+// a temporary file next to it, synced, renamed over it, and the directory synced.
 func WriteFile(path string, data []byte, mode os.FileMode) error {
 	dir := filepath.Dir(path)
 	tmp, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")

@@ -30,7 +30,7 @@ var leftovers = []string{
 	"stunnel.conf", "stunnel.pid", "xtrabackup_ist", "mariadb_backup_galera_info", "donor_galera_info",
 }
 
-// methodRsync writes into the data directory itself, so nothing on disk tells a directory it has
+// methodRsync writes into the data directory itself, so nothing on disk distinguishes a directory it has
 // half written from one it has not touched.
 const methodRsync = "Rsync"
 

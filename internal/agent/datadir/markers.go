@@ -19,8 +19,8 @@ const (
 	settingsFile     = "settings.json"
 )
 
-// Joining is the marker of a join that has begun and was not seen to end. It is kept beside the data directory, as an SST wipes
-// that one.
+// Joining is the marker of a join that has begun and was not seen to end. It is kept next to the data directory, as an
+// SST wipes that one.
 type Joining struct {
 	// Method is the state transfer method the join may use.
 	Method string `json:"method"`

@@ -17,7 +17,7 @@ const versionsFile = "versions.json"
 // of: up to 10.11 the first, later the second. A full transfer brings neither along.
 var upgradeInfos = []string{"mysql_upgrade_info", "mariadb_upgrade_info"}
 
-// Versions tell which servers a data directory has seen. Unknown is "".
+// Versions are the servers that have used a data directory. Unknown is "".
 type Versions struct {
 	// Used is the latest mariadbd that was started on it. From that moment on it may hold what an earlier
 	// series misreads: InnoDB converts its own structures before the first client is let in.
@@ -27,7 +27,7 @@ type Versions struct {
 }
 
 // Versions returns what is known of the data directory dir. Where an agent has not noted anything yet, the
-// database's own files tell.
+// database's own files show it.
 func (m Markers) Versions(dir string) (Versions, error) {
 	var v Versions
 	data, err := os.ReadFile(filepath.Join(m.Dir, versionsFile))

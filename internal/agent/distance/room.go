@@ -1,5 +1,5 @@
-// Package distance is the agent's room of how far the other members are, and of the send windows that follow from it: how many messages
-// of the group may be on their way at once.
+// Package distance measures how far the other members are, and sets the send windows that follow from it: how many
+// messages of the group may be on their way at once.
 package distance
 
 import (
@@ -16,12 +16,12 @@ const Port = 4567
 // lookEvery is the time between two looks. TCP itself remembers its smallest round trip for five minutes.
 const lookEvery = 10 * time.Second
 
-// Server is the running mariadbd, as this room knows it.
+// Server is the running mariadbd, as this package uses it.
 type Server interface {
 	SetSendWindows(context.Context, agentapi.SendWindows) error
 }
 
-// Room is the loop's.
+// Room is not safe for concurrent use; event loop only.
 type Room struct {
 	loop   room.Loop
 	server Server
@@ -36,7 +36,7 @@ type Room struct {
 	problem   string
 }
 
-// New returns the room of a member that knows no distance.
+// New returns the Room of a member that knows no distance.
 func New(loop room.Loop, server Server, measure func() (time.Duration, bool)) Room {
 	return Room{loop: loop, server: server, measure: measure}
 }
@@ -96,7 +96,7 @@ func (r *Room) Exited() {
 	r.lookedAt, r.busy, r.roundTrip, r.windows, r.problem = time.Time{}, false, 0, agentapi.SendWindows{}, ""
 }
 
-// Report tells the distance and the windows of a running server, once they are known.
+// Report adds the distance and the windows of a running server, once they are known.
 func (r *Room) Report(to *agentapi.Report) {
 	if r.windows == (agentapi.SendWindows{}) {
 		return

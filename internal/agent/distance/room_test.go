@@ -24,7 +24,7 @@ func (s *server) SetSendWindows(_ context.Context, w agentapi.SendWindows) error
 	return s.refuse
 }
 
-// member is a room with its loop and clock.
+// member is a Room with its loop and clock.
 type member struct {
 	Room
 	server    server
@@ -54,7 +54,7 @@ func (m *member) check(t *testing.T, what string, want agentapi.SendWindows, tim
 	var r agentapi.Report
 	m.Report(&r)
 	if r.Replication == nil || r.Replication.SendWindows != want || len(m.server.took) != times || m.server.took[times-1] != want {
-		t.Errorf("%s: the server took %v, told is %+v; want %v, set %d times", what, m.server.took, r.Replication, want, times)
+		t.Errorf("%s: the server took %v, reported is %+v; want %v, set %d times", what, m.server.took, r.Replication, want, times)
 	}
 }
 
@@ -90,7 +90,8 @@ func TestRoom(t *testing.T) {
 	m.check(t, "the next server", w(2, 4), 5)
 }
 
-// TestRefused: what a server refuses is tried again, but not with every tick, and is not told as if it were in force.
+// TestRefused: what a server refuses is tried again, but not with every tick, and is not reported as if it were in
+// force.
 func TestRefused(t *testing.T) {
 	m := newMember(time.Millisecond)
 	m.server.refuse = errors.New("no")
@@ -99,7 +100,7 @@ func TestRefused(t *testing.T) {
 	m.pass(0)
 	var r agentapi.Report
 	if m.Report(&r); r.Replication != nil {
-		t.Errorf("told: %+v", r.Replication)
+		t.Errorf("reported: %+v", r.Replication)
 	}
 	m.server.refuse = nil
 	m.pass(time.Second)
@@ -110,7 +111,7 @@ func TestRefused(t *testing.T) {
 	m.check(t, "accepted at last", fixed, 1)
 }
 
-// TestLateAnswer: what was set in a server that has ended says nothing of the next one.
+// TestLateAnswer: what was set in a server that has ended is no fact about the next one.
 func TestLateAnswer(t *testing.T) {
 	m := newMember(time.Millisecond)
 	m.Serving(m.now, nil)
@@ -118,6 +119,6 @@ func TestLateAnswer(t *testing.T) {
 	(<-m.queue.Events)()
 	var r agentapi.Report
 	if m.Report(&r); r.Replication != nil {
-		t.Errorf("told: %+v", r.Replication)
+		t.Errorf("reported: %+v", r.Replication)
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// near is the round trip below which the members are on one host or in one room.
+	// near is the round trip below which the members are on one host or in one data centre.
 	near = 300 * time.Microsecond
 	// far is the round trip from which on Galera's own windows leave a link idle.
 	far = 10 * time.Millisecond
@@ -58,8 +58,8 @@ func step(need int) int {
 	}
 }
 
-// Told returns the round trip to tell: the one told last while it is right to a quarter, else the new one to two digits. A figure that
-// moved with each look would be news all the time.
+// Told returns the round trip to report: the one reported last while it is right to a quarter, else the new one to two
+// digits. A figure that moved with each measurement would change the report all the time.
 func Told(roundTrip, last time.Duration) time.Duration {
 	if last*4/5 <= roundTrip && roundTrip <= last*5/4 {
 		return last

@@ -1,5 +1,5 @@
-// Package donor is the agent's room of the state transfers of which this member is the donor, and of the size of its data, by which
-// joiners judge whether an SST fits.
+// Package donor is the agent's component for the state transfers of which this member is the donor, and of the size of
+// its data, by which joiners judge whether an SST fits.
 package donor
 
 import (
@@ -28,7 +28,7 @@ const (
 	observeEvery = 10 * time.Second
 )
 
-// Room is the loop's.
+// Room is not safe for concurrent use; event loop only.
 type Room struct {
 	bytes       int64
 	measuredAt  time.Time
@@ -56,7 +56,7 @@ type joinerWatch struct {
 	ended  bool
 }
 
-// New returns the room of a member that was no donor yet.
+// New returns the Room of a member that was no donor yet.
 func New(loop room.Loop, places paths.Places, run *running.Room, config *config.Room, peerAnswer func(net.IP, uint16) (streams.Answer, bool)) Room {
 	return Room{loop: loop, places: places, run: run, config: config, peerAnswer: peerAnswer}
 }

@@ -65,7 +65,7 @@ func TestPositionArgs(t *testing.T) {
 	}
 }
 
-// TestArgsOfACopy: Galera asks for a full copy when it is told no position; a bootstrap is told it all the same.
+// TestArgsOfACopy: Galera asks for a full copy when it gets no position; a bootstrap gets it all the same.
 func TestArgsOfACopy(t *testing.T) {
 	for _, f := range []Found{{Marked: true}, {VotedOut: true}, {NeedsSST: true}, {Newer: "12"}} {
 		f.Data, f.Position = galera.DataPresent, at(9)

@@ -12,8 +12,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// data finds out what the data directory holds. It changes nothing that could be data. served says that the member may have been
-// in a component.
+// data finds out what the data directory holds. It changes nothing that could be data. served reports whether the
+// member may have been in a component.
 func (r *Room) data(ctx context.Context, served bool) (Found, error) {
 	p := r.places
 	if err := os.RemoveAll(p.InitDir()); err != nil {
@@ -95,7 +95,7 @@ func (r *Room) findPosition(ctx context.Context, found Found, note *datadir.Join
 	return found, nil
 }
 
-// judgeRecovered says what a recovered position is worth beside the UUID in grastate.dat, which is
+// judgeRecovered judges a recovered position against the UUID in grastate.dat, which is
 // "" when there is no such file, and the note of an unfinished join.
 //
 // Galera writes the zero UUID there while a statement runs that changes tables (the server may then hold a part of it), when it asks for a

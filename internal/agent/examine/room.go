@@ -1,5 +1,5 @@
-// Package examine is the agent's room that examines the data directory while mariadbd is down: whether there is a database,
-// at which position of which history, and which versions have used it. It changes nothing that could be data.
+// Package examine is the agent's component that examines the data directory while mariadbd is down: whether there is a
+// database, at which position of which history, and which versions have used it. It changes nothing that could be data.
 package examine
 
 import (
@@ -74,7 +74,7 @@ func (f Found) Args(join bool) []string {
 	return []string{"--wsrep-start-position=" + f.Position.String()}
 }
 
-// Room is the loop's.
+// Room is not safe for concurrent use; event loop only.
 type Room struct {
 	// Done is true once data and position were examined since mariadbd was last up; Found is the result.
 	Done  bool
@@ -107,8 +107,8 @@ type Room struct {
 // Blame returns, for the settings in use when it is called, what notes that mariadbd ended because of them: certainly, or possibly.
 type Blame func() func(certain bool, why string)
 
-// New returns a room that knows nothing of the data. address is the member's own; book returns what the order book says,
-// damaged why it cannot be read; blame notes settings with which no examination succeeds.
+// New returns a Room that knows nothing of the data. address is the member's own; book returns the content of the order
+// book, damaged why it cannot be read; blame notes settings with which no examination succeeds.
 func New(loop room.Loop, places paths.Places, address string, image *image.Image, table *procs.Table, volume *volume.Volume,
 	attempts *lifecycle.Attempts, book func() orders.Content, damaged func() error, blame Blame) Room {
 	return Room{loop: loop, places: places, address: address, markers: datadir.Markers{Dir: places.State}, image: image, table: table,
@@ -121,7 +121,7 @@ func (r *Room) held() bool { return r.book().Held }
 // served reports whether the member may have been in a component: its order book names a line of history, or cannot be read.
 func (r *Room) served() bool { return r.damaged() != nil || r.book().Lineage.Epoch > 0 }
 
-// Job is what a worker of the room does at present.
+// Job is what the worker does at present.
 func (r *Room) Job() lifecycle.Job {
 	if r.examining {
 		return lifecycle.JobExamine

@@ -40,7 +40,7 @@ func TestEndFor(t *testing.T) {
 	}
 }
 
-// TestSlow: a look that goes on for long is told of.
+// TestSlow: an examination that takes long is reported.
 func TestSlow(t *testing.T) {
 	now := time.Now()
 	for took, want := range map[time.Duration]bool{slowAfter - time.Second: false, slowAfter + time.Second: true} {
@@ -54,7 +54,7 @@ func TestSlow(t *testing.T) {
 }
 
 // TestExaminationBlamesSettings: settings with which mariadbd --wsrep-recover does not start count as refused, as those with which a server
-// does not; an interrupted examination, and one that failed for another reason, say nothing of them.
+// does not; an interrupted examination, and one that failed for another reason, prove nothing about them.
 func TestExaminationBlamesSettings(t *testing.T) {
 	exit := func(line string) mariadbd.Exit {
 		return mariadbd.Exit{Code: 1, Lines: []string{line, "[ERROR] Aborting"}}

@@ -72,15 +72,15 @@ func step(need float64) int64 {
 	}
 }
 
-// windows are the steps a window is rounded down to: telling it more exactly would be pretence, and
-// news all the time.
+// windows are the steps a window is rounded down to: a more exact report would be pretence, and
+// would change all the time.
 var windows = []time.Duration{
 	10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 20 * time.Minute, 30 * time.Minute,
 	time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 12 * time.Hour, 24 * time.Hour, 48 * time.Hour, 168 * time.Hour, 720 * time.Hour,
 }
 
 // Window is how long what is written fits into a cache, at the highest rate remembered, rounded down to
-// a step; 0 when next to nothing is written, so that there is no telling. last is what was said before:
+// a step; 0 when next to nothing is written, so that it is unknown. last is what was reported before:
 // it is kept while it is nearly right.
 func Window(e Estimate, size int64, last time.Duration) time.Duration {
 	if e.High <= 0 {

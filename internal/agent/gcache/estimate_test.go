@@ -41,7 +41,7 @@ func TestSize(t *testing.T) {
 		budget, present int64
 		want            int64
 	}{
-		"no wish":                         {rate(100), 0, gib, gib, Least},
+		"no desired size":                 {rate(100), 0, gib, gib, Least},
 		"nothing known":                   {Estimate{}, time.Hour, 100 * gib, 0, Least},
 		"an hour at 1 MiB/s":              {rate(1), time.Hour, 100 * gib, 0, 6 * gib},
 		"within the budget":               {rate(1), time.Hour, gib, 0, gib},
@@ -80,13 +80,13 @@ func TestWindow(t *testing.T) {
 		last time.Duration
 		want time.Duration
 	}{
-		"nothing written":        {0, 128 << 20, 0, 0},
-		"next to nothing":        {1, 128 << 20, 0, 0},
-		"1 MiB/s":                {1 << 20, 128 << 20, 0, time.Minute},
-		"100 MiB/s":              {100 << 20, 128 << 20, 0, 10 * time.Second},
-		"kept while near":        {1.9 * (1 << 20), 128 << 20, time.Minute, time.Minute},
-		"told when not":          {2.4 * (1 << 20), 128 << 20, time.Minute, 30 * time.Second},
-		"longer is told at once": {1 << 20, 1280 << 20, time.Minute, 10 * time.Minute},
+		"nothing written":   {0, 128 << 20, 0, 0},
+		"next to nothing":   {1, 128 << 20, 0, 0},
+		"1 MiB/s":           {1 << 20, 128 << 20, 0, time.Minute},
+		"100 MiB/s":         {100 << 20, 128 << 20, 0, 10 * time.Second},
+		"kept while near":   {1.9 * (1 << 20), 128 << 20, time.Minute, time.Minute},
+		"reported when not": {2.4 * (1 << 20), 128 << 20, time.Minute, 30 * time.Second},
+		"longer, at once":   {1 << 20, 1280 << 20, time.Minute, 10 * time.Minute},
 	} {
 		if got := Window(Estimate{High: c.high}, c.size, c.last); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)

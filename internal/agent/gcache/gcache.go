@@ -1,5 +1,5 @@
-// Package gcache is the agent's room of Galera's cache of write-sets: how much is written to the cluster, how large the
-// cache has to be to hold a given time of it, and for how long an absent member can still be helped by IST.
+// Package gcache is the agent's component for Galera's cache of write-sets: how much is written to the cluster, how
+// large the cache has to be to hold a given time of it, and for how long an absent member can still be helped by IST.
 package gcache
 
 import (
@@ -35,11 +35,11 @@ type Cache struct {
 	bytes    int64 // written by the server at the last reading
 	readAt   time.Time
 	keptAt   time.Time
-	window   time.Duration // as told last
+	window   time.Duration // as reported last
 	oldest   int64
 }
 
-// New returns the room of a member that knows nothing of its rate of writes.
+// New returns the Cache of a member whose rate of writes is unknown.
 func New(places paths.Places, volume *volume.Volume, logger *slog.Logger) Cache {
 	return Cache{places: places, volume: volume, logger: logger}
 }
@@ -87,7 +87,7 @@ func (c *Cache) Status(s wsrep.Status, now time.Time) {
 // Exited notes that the server has ended: the next one counts from 0.
 func (c *Cache) Exited() { c.readAt = time.Time{} }
 
-// Report tells what the gcache of a running server holds, once its size is known.
+// Report adds what the gcache of a running server holds, once its size is known.
 func (c *Cache) Report(r *agentapi.Report) {
 	size := c.volume.Sizes().Cache
 	if size == 0 {
@@ -96,7 +96,7 @@ func (c *Cache) Report(r *agentapi.Report) {
 	r.Cache = &agentapi.Cache{Size: size, Oldest: c.oldest, WindowSeconds: int64(c.window / time.Second)}
 }
 
-// Wish is what the configuration and the join say about the gcache mariadbd is started with.
+// Wish is what the configuration and the join require of the gcache mariadbd is started with.
 type Wish struct {
 	// Options are the configured wsrep_provider_options.
 	Options string
@@ -129,8 +129,8 @@ func (c *Cache) Args(w Wish) func() []string {
 	}
 }
 
-// room is what the gcache may grow by: half of what the volume has left, beside a full copy that is to come. A copy of
-// unknown size gets all of it.
+// room returns what the gcache may grow by: half of what the volume has left, in addition to a full copy that is to
+// come. A copy of unknown size gets all of it.
 func (w Wish) room(s volume.Sizes) int64 {
 	room := s.Free
 	if w.Replaced {

@@ -11,7 +11,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 )
 
-// TestCacheLeavesRoomForTheCopy: what is held to have room, with the least of caches, is not begun with one it has no room beside.
+// TestCacheLeavesRoomForTheCopy: a copy that fits with the smallest cache is not begun with a cache that leaves no
+// space for it.
 func TestCacheLeavesRoomForTheCopy(t *testing.T) {
 	const gib = 1 << 30
 	dir := t.TempDir()
@@ -20,7 +21,7 @@ func TestCacheLeavesRoomForTheCopy(t *testing.T) {
 	cache.estimate.High = 1 << 40
 	free := volume.Measure(places, false).Free
 	if free < 4*gib {
-		t.Skip("too little room here")
+		t.Skip("too little space here")
 	}
 	for name, c := range map[string]struct {
 		replaced bool

@@ -1,6 +1,6 @@
 // Package handover lets an agent replace itself by another binary while mariadbd stays its child: execve keeps the process, its
-// children and the descriptors it is told to keep. The agent's rooms write down what must outlive it, the successor reads that before
-// its loop begins.
+// children and the descriptors it is asked to keep. The agent's components write down what must outlive it, the
+// successor reads that before its loop begins.
 //
 // Nothing is lost when the other binary is unusable: it is asked first whether it can take over (Check), and when it ends its start
 // with an error it goes back to the binary it came from (Return).
@@ -35,7 +35,8 @@ const Format = 1
 const (
 	// env names the descriptor that holds the State.
 	env = "GALERA_AGENT_HANDOVER"
-	// CheckCommand is the agent's command that reads a State from its standard input and says whether it could take over.
+	// CheckCommand is the agent's command that reads a State from its standard input and checks whether it could take
+	// over.
 	CheckCommand = "check-handover"
 	// checkTime bounds that.
 	checkTime = 20 * time.Second
@@ -48,11 +49,11 @@ type State struct {
 	// Format is of this type, From the version of the agent that wrote it.
 	Format int    `json:"format"`
 	From   string `json:"from"`
-	// Report is the last one that was told: until the successor knows more, it goes on telling it.
+	// Report is the last one that was sent: until the successor knows more, it continues to report it.
 	Report agentapi.Report `json:"report"`
 	// Primary is the member clients are sent to.
 	Primary string `json:"primary,omitempty"`
-	// Rooms holds what each room has written down, by its name.
+	// Rooms holds what each component has written down, by its name.
 	Rooms map[string]json.RawMessage `json:"rooms"`
 	// Descriptors are what stays open: listening sockets and the pipe of mariadbd's log. Which is which, their owners know.
 	Descriptors []int `json:"descriptors,omitempty"`
@@ -99,8 +100,8 @@ func sealed(name string, mode uint32, r io.Reader) (*os.File, error) {
 
 func path(f *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd())) }
 
-// Check asks a binary whether it can take over a state. It runs beside mariadbd and touches nothing. The table knows it, or the
-// agent would take it for an orphan and reap or kill it.
+// Check asks a binary whether it can take over a state. It runs next to mariadbd and touches nothing. The table knows
+// it, or the agent would take it for an orphan and reap or kill it.
 func Check(ctx context.Context, table *procs.Table, binary *os.File, s State) error {
 	data, err := json.Marshal(s)
 	if err != nil {

@@ -18,13 +18,13 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// Part is a room that can be busy: it may postpone a handover.
+// Part is a component that can be busy: it may postpone a handover.
 type Part interface {
 	// Busy returns what a successor could not continue, "" when it can continue everything. The handover is postponed then.
 	Busy() string
 }
 
-// Keeper is a room whose state must outlive the process.
+// Keeper is a component whose state must outlive the process.
 type Keeper interface {
 	Part
 	// Save returns what Load needs, and the descriptors in it.
@@ -33,7 +33,7 @@ type Keeper interface {
 	Load(data json.RawMessage) error
 }
 
-// Rooms are those of an agent.
+// Rooms are the components of an agent.
 type Rooms struct {
 	// Parts are asked whether they are busy. Keepers are loaded in this order.
 	Parts   []Part
@@ -46,7 +46,7 @@ type Rooms struct {
 	Primary func() string
 }
 
-// Named is a room under the name it keeps from version to version.
+// Named is a component under the name it keeps from version to version.
 type Named struct {
 	Name string
 	Keeper
@@ -58,7 +58,7 @@ const (
 	holdMost = 10 * time.Second
 )
 
-// Room replaces the agent by another one. It is the loop's, except for Take.
+// Room replaces the agent by another one. Not safe for concurrent use (event loop only), except for Take.
 type Room struct {
 	loop  room.Loop
 	rooms Rooms
@@ -71,7 +71,7 @@ type Room struct {
 	exec  func(*os.File, State) error
 }
 
-// New returns the room.
+// New returns a Room for these components.
 func New(loop room.Loop, rooms Rooms) Room { return Room{loop: loop, rooms: rooms, exec: Exec} }
 
 // Take reads another agent's program, whose SHA-256 is given in hexadecimal, and asks it whether it can take over. It returns what makes it
@@ -124,7 +124,7 @@ func (r *Room) ask(ctx context.Context) (State, error) {
 	}
 }
 
-// save writes the state down, or says what keeps the agent from being replaced.
+// save writes the state down, or returns what keeps the agent from being replaced.
 func (r *Room) save() (State, error) {
 	if r.loop.Draining() {
 		return State{}, errors.New("the pod is on its way out")
@@ -213,5 +213,5 @@ func (r *Room) Holds(knows bool) bool {
 	return time.Now().Before(r.until)
 }
 
-// Report tells how often the agent was replaced, and why it was not the last time.
+// Report adds how often the agent was replaced, and why it was not the last time.
 func (r *Room) Report(to *agentapi.Report) { to.Handovers, to.HandoverProblem = r.count, r.problem }

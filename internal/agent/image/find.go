@@ -57,7 +57,7 @@ func Find(name string) string {
 	return ""
 }
 
-// OldSocat says, from what socat -V prints, that it is older than 1.8.
+// OldSocat reports whether socat is older than 1.8, from the output of socat -V.
 func OldSocat(version string) bool {
 	_, after, _ := strings.Cut(version, "socat version ")
 	var major, minor int

@@ -1,4 +1,4 @@
-// Package image is the agent's room of the database image: which programs it has, and of which version.
+// Package image describes the database image: which programs it has, and of which version.
 package image
 
 import (
@@ -28,7 +28,7 @@ type Image struct {
 
 	loop  room.Loop
 	table *procs.Table
-	// mute is why mariadbd does not tell its version, "" when it does.
+	// mute is why mariadbd does not print its version, "" when it does.
 	mute   string
 	muteAt time.Time
 }
@@ -63,7 +63,7 @@ func (i *Image) onVersion(version string, err error) {
 	}
 }
 
-// Tick asks a mariadbd again that did not tell its version: the host may have been short of something.
+// Tick asks a mariadbd again that did not print its version: the host may have been short of something.
 func (i *Image) Tick() {
 	if i.mute == "" || time.Since(i.muteAt) < versionTime {
 		return
@@ -88,7 +88,7 @@ func (i *Image) Problem() *agentapi.Failure {
 	return nil
 }
 
-// Report tells of the image.
+// Report adds what is known of the image.
 func (i *Image) Report(r *agentapi.Report) {
 	r.Image = i.ImageReport
 	r.Image.Missing = slices.Clone(i.Missing)

@@ -72,7 +72,7 @@ func TestFollowCatchUp(t *testing.T) {
 	}
 	a = fresh()
 	if j := show(a, 0, 106); j.WriteSets != 0 || j.Behind != 0 {
-		t.Errorf("ahead of what the others have told: %+v", j)
+		t.Errorf("ahead of what the others have reported: %+v", j)
 	}
 	a.Join.Phase = agentapi.JoinWaiting
 	if j := show(a, 0, 25); j.WriteSets != 0 {
@@ -86,7 +86,7 @@ func TestSilentIsBegunAnew(t *testing.T) {
 	const half, long = limit/2 + time.Second, limit + time.Minute
 	start := time.Unix(100000, 0)
 	for name, c := range map[string]struct {
-		// silent is what the kernel says at the looks, and -1 that it does not tell.
+		// silent is what the kernel reports at each observation, -1 for nothing.
 		silent [3]time.Duration
 		edit   func(*Room)
 		// between is done before the second one.

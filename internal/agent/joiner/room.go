@@ -1,4 +1,4 @@
-// Package joiner is the agent's room of a join: it records the kind of the state transfer and its donor, follows its progress, ends
+// Package joiner follows a join: it records the kind of the state transfer and its donor, follows its progress, ends
 // a stalled one, and removes the joining marker once the state is complete and synced to disk. The rules are package sst's.
 package joiner
 
@@ -24,7 +24,7 @@ import (
 // showEvery is how often the numbers of a running transfer change in the report.
 const showEvery = 10 * time.Second
 
-// Rooms are those a join has to do with.
+// Rooms are the components that a join uses.
 type Rooms struct {
 	Run    *running.Room
 	Group  *peers.Group
@@ -34,7 +34,7 @@ type Rooms struct {
 	Exam   *examine.Room
 }
 
-// Room is the loop's.
+// Room is not safe for concurrent use; event loop only.
 type Room struct {
 	Rooms
 	// Join is the last join, nil before the first one.
@@ -51,7 +51,7 @@ type Room struct {
 	events  Events
 }
 
-// Events are what the room tells the loop.
+// Events are callbacks into the event loop.
 type Events struct {
 	// Judge is called when the server may have become another one: the state it waited for is here.
 	Judge func()
@@ -80,7 +80,7 @@ type following struct {
 	reports    donorReports
 }
 
-// New returns the room of the member at an address.
+// New returns the Room of the member at an address.
 func New(loop room.Loop, places paths.Places, address string, silence func(port uint16) (time.Duration, bool), rooms Rooms, events Events) Room {
 	return Room{Rooms: rooms, loop: loop, places: places, address: address, markers: datadir.Markers{Dir: places.State},
 		silence: silence, events: events}

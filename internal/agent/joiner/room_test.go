@@ -19,7 +19,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// joiner is a room whose server joins with a full copy from shop-1.
+// joiner returns a Room whose server joins with a full copy from shop-1.
 func joiner(t *testing.T) *Room {
 	t.Helper()
 	_, loop := agenttest.Loop()

@@ -123,7 +123,7 @@ func observe(pid int, started time.Time, workers *transfer.Workers, method, dir,
 	written, work := workers.Count(copiers)
 	l := sst.Observation{At: time.Now(), Work: work, Preparing: transfer.PreparingSince(dir, started), Ended: scriptEnded(notes)}
 	if method == servercnf.Rsync {
-		l.Bytes = written // rsync overwrites the old files: their size says nothing
+		l.Bytes = written // rsync overwrites the old files: their size shows nothing
 	} else {
 		l.Bytes = datadir.SSTSize(filepath.Join(dir, ".sst"))
 	}

@@ -96,7 +96,7 @@ func TestCopyIsKept(t *testing.T) {
 	}
 }
 
-// copied is a room whose server is Synced with a full copy that has just come, and what handles the next event.
+// copied returns a Room whose server is Synced with a full copy that has just come, and what handles the next event.
 func copied(t *testing.T) (r *Room, next func()) {
 	t.Helper()
 	r = joiner(t)

@@ -44,7 +44,8 @@ func TestRetryIn(t *testing.T) {
 	}
 }
 
-// TestCrashesInARow: a server that crashes again and again soon after it serves is started at longer and longer intervals, and says so.
+// TestCrashesInARow: a server that crashes again and again soon after it serves is started at longer and longer
+// intervals, and reports so.
 func TestCrashesInARow(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	var a Attempts
@@ -62,7 +63,7 @@ func TestCrashesInARow(t *testing.T) {
 	}
 	want := "signal 6; that was the end number 6 in a row after less than 10m0s of service, and the next attempt waits for 20s"
 	if a.Failure.Message != want {
-		t.Errorf("it says %q, want %q", a.Failure.Message, want)
+		t.Errorf("message %q, want %q", a.Failure.Message, want)
 	}
 	for range 20 {
 		crash(time.Second)

@@ -7,7 +7,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// DonorWish are the facts and wishes that decide the order of donors for an SST.
+// DonorWish are the facts and preferences that decide the order of donors for an SST.
 type DonorWish struct {
 	// Preferred come first.
 	Preferred []string
@@ -57,9 +57,9 @@ func Donors(peers map[string]agentapi.PeerView, wish DonorWish) (names []string,
 	return names, busy
 }
 
-// DonorList is what a joiner with an image tells Galera in wsrep_sst_donor. others says that Galera may take another member when
-// none on the list can give (the trailing comma); it may not when a member is of a later series than the image, so that
-// every able member is on the list then.
+// DonorList returns the value of wsrep_sst_donor for a joiner with an image. others reports whether Galera may take
+// another member when none on the list can give (the trailing comma); it may not when a member is of a later series
+// than the image, so that every able member is on the list then.
 func DonorList(image string, peers map[string]agentapi.PeerView, wish DonorWish) (names []string, others bool) {
 	able, later := AbleDonors(image, peers)
 	names, _ = Donors(able, wish)

@@ -17,7 +17,7 @@ type Farewell struct {
 	// Primary reports whether clients are sent to this member, Lost how long ago that ended, 0 when they were not.
 	Primary bool
 	Lost    time.Duration
-	// Draining is how long ago its pod was told to go, which takes it out of all Services; 0 when it stays.
+	// Draining is how long ago its pod's termination began, which takes it out of all Services; 0 when it stays.
 	Draining time.Duration
 }
 

@@ -40,13 +40,13 @@ type Hang struct {
 //
 // When others answer and no member is Primary, nothing serves, and no recovery can do without this member unless a person gives
 // it up. It is killed, too, after hungNoPrimary: what it has committed is on its disk, as after any crash, and then its
-// position can be told, so that the operator decides with all positions on the table and gives up nothing.
+// position is known, so that the operator decides with all positions on the table and gives up nothing.
 //
 // One that refuses the agent's login is not killed for that: all may do so at once, and serve.
 //
-// As long as a Primary component counts it, its group waits for it, and it may only be slow: it is told. One that never answered
-// may be at work, with a long log to replay. On a volume that does not answer a kill brings nothing: the next server would hang as
-// well. And when no other member answers, the fault may be the network's.
+// As long as a Primary component counts it, its group waits for it, and it may only be slow: it is reported. One that
+// never answered may be at work, with a long log to replay. On a volume that does not answer a kill brings nothing: the
+// next server would hang as well. And when no other member answers, the fault may be the network's.
 func JudgeHang(h Hang) (hung, kill bool) {
 	limit := HungStart
 	if h.Answered {

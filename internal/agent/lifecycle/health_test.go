@@ -36,7 +36,7 @@ func TestCondemn(t *testing.T) {
 		}
 	}
 	if Condemn(nil, uuidA) != nil {
-		t.Error("a server that does not answer was condemned")
+		t.Error("a server that does not answer was judged a danger to the data")
 	}
 }
 

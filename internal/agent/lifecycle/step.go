@@ -16,21 +16,21 @@ import (
 type Situation struct {
 	// Job is what a worker is doing right now; nothing else begins meanwhile.
 	Job Job
-	// Alive reports whether a mariadbd process exists, Stopping that it was told to stop, Answers that it
+	// Alive reports whether a mariadbd process exists, Stopping whether it was asked to stop, Answers whether it
 	// answers on its socket.
 	Alive, Stopping, Answers bool
 	// Silent reports whether the process answered before, and does not now.
 	Silent bool
 	// Draining: the pod goes. Held: stopped by order. Restart: to be stopped and started again.
 	Draining, Held, Restart bool
-	// Farewell is what an order or the end of the pod waits for.
+	// Farewell is what an order or the termination of the pod waits for.
 	Farewell Farewell
 	// Condemned reports whether the running server must go: it is a danger to the data.
 	Condemned bool
 	// Hibernated is NodeConfig.Hibernated.
 	Hibernated bool
 	// Blind explains why not even the position can be found out (no configuration, no mariadbd), nil when
-	// it can. Unusable says why nothing can be started (certificate, provider), nil when it can.
+	// it can. Unusable explains why nothing can be started (certificate, provider), nil when it can.
 	Blind, Unusable *agentapi.Failure
 	// Examined reports whether data and position have been looked at since mariadbd was last up.
 	Examined bool

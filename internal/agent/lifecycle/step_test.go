@@ -53,7 +53,7 @@ func TestNext(t *testing.T) {
 		"running, draining":             {func(s *Situation) { s.Alive, s.Answers, s.Draining = true, true, true }, ActStop, galera.PhaseStopping},
 		"running, held":                 {func(s *Situation) { s.Alive, s.Held = true, true }, ActStop, galera.PhaseStopping},
 		"running, to be restarted":      {func(s *Situation) { s.Alive, s.Restart = true, true }, ActStop, galera.PhaseStopping},
-		"running, condemned":            {func(s *Situation) { s.Alive, s.Condemned = true, true }, ActStop, galera.PhaseStopping},
+		"running, a danger to the data": {func(s *Situation) { s.Alive, s.Condemned = true, true }, ActStop, galera.PhaseStopping},
 		"clients follow first":          {func(s *Situation) { s.Alive, s.Answers, s.Draining, s.Farewell = true, true, true, leaves }, ActNone, galera.PhaseRunning},
 		"it does not answer":            {func(s *Situation) { s.Alive, s.Draining, s.Farewell = true, true, leaves }, ActStop, galera.PhaseStopping},
 		"a danger to the data waits for none": {func(s *Situation) {
@@ -69,10 +69,10 @@ func TestNext(t *testing.T) {
 			t.Errorf("%s: %q in %s, want %q in %s", name, step.Act, step.Phase, c.act, c.phase)
 		}
 		if s.Held && step.Phase == galera.PhaseStopped && (s.Trouble != nil || s.Unusable != nil) && step.Failure != failure {
-			t.Errorf("%s: does not say why it could not be started", name)
+			t.Errorf("%s: does not report why it could not be started", name)
 		}
 		if (step.Phase == galera.PhaseWaiting || s.Silent) && step.Waiting == "" {
-			t.Errorf("%s: waits and does not say for what", name)
+			t.Errorf("%s: waits and does not report for what", name)
 		}
 	}
 }

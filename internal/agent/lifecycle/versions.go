@@ -43,8 +43,8 @@ func DowngradeMessage(image, used string) string {
 	return fmt.Sprintf("MariaDB %s has used the data here, and this image has the older %s, which must not run on them: nothing was touched", used, image)
 }
 
-// AbleDonors leaves out the peers whose server is of a later series than the image; later says that one of them is in a
-// Primary component.
+// AbleDonors leaves out the peers whose server is of a later series than the image; later reports whether one of them
+// is in a Primary component.
 func AbleDonors(image string, peers map[string]agentapi.PeerView) (able map[string]agentapi.PeerView, later bool) {
 	able = map[string]agentapi.PeerView{}
 	for name, p := range peers {

@@ -45,7 +45,7 @@ func TestJudgeVersions(t *testing.T) {
 		"the last that is not, which was away":     {Build{Image: older}, may, runs("b", later), false, "would have to come from b"},
 		"one of its own series can help":           {Build{Image: older}, may, both(runs("b", later), runs("c", older)), true, ""},
 		"a later one without a component":          {Build{Image: older}, may, both(runs("b", later, alone), runs("c", older)), true, ""},
-		"an agent of before tells no version":      {Build{Image: older}, may, runs("b", ""), true, ""},
+		"a peer that reports no version":           {Build{Image: older}, may, runs("b", ""), true, ""},
 		"no peer is there":                         {Build{Image: older}, waits, nil, false, ""},
 		"later data, and only later servers":       {used, may, runs("b", later), false, later + " has used the data"},
 		"later data, and no peer":                  {used, waits, nil, false, "empty volume"},

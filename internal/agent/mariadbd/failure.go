@@ -7,7 +7,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// What mariadbd, Galera and the transfer scripts say when they know why they give up.
+// What mariadbd, Galera and the transfer scripts log when they know why they give up.
 var (
 	diskFull   = []string{"No space left on device", "Disk is full", "error: 28", "Errcode: 28", "exceeds available storage space"}
 	diverged   = []string{"states diverged"}
@@ -16,7 +16,7 @@ var (
 		"Illegal or unknown default time zone", "start-up parameter is", "is of a different size", "for --secure-file-priv"}
 )
 
-// Classify says for which of the contract's reasons a server gave up, from its last lines.
+// Classify returns for which of the contract's reasons a server gave up, from its last lines.
 func Classify(lines []string) string {
 	for i := len(lines) - 1; i >= 0; i-- {
 		line := lines[i]
@@ -41,7 +41,8 @@ func SettingsToBlame(exit Exit) (certain, possible bool) {
 	return certain, certain || reason == agentapi.FailureStart && !galera
 }
 
-// ToolWhy picks from the lines of a tool that failed, mariadb-backup or mbstream, the first that tells of an error, and else the last one.
+// ToolWhy picks from the lines of a tool that failed, mariadb-backup or mbstream, the first that reports an error, and
+// else the last one.
 func ToolWhy(lines []string) string {
 	for _, line := range lines {
 		if l := strings.ToLower(line); strings.Contains(l, "error") || strings.Contains(l, "failed") || strings.Contains(l, "can't ") {

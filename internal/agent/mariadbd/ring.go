@@ -33,7 +33,7 @@ func (r *Ring) Lines() []string {
 	return slices.Clone(r.lines)
 }
 
-// marks are what makes a log line say why a server or a script gave up, the more telling first.
+// marks are the patterns of log lines that explain why a server or a script gave up, the more specific first.
 var marks = [][]string{
 	slices.Concat(diskFull, diverged, badSetting),
 	{"[ERROR]", "mariadbd: Can't"},
@@ -51,7 +51,7 @@ const (
 	keptPerLine = 300
 )
 
-// Why picks the lines that say why a server gave up, at most three, oldest first.
+// Why picks the lines that explain why a server gave up, at most three, oldest first.
 func Why(lines []string) string {
 	for _, set := range marks {
 		var found []string

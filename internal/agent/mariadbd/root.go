@@ -18,13 +18,13 @@ import (
 const rootAgain = 2 * time.Second
 
 const (
-	// rootOverlap is how long root's password before is accepted, unless the Secret says something else.
+	// rootOverlap is how long root's password before is accepted, unless the Secret sets another time.
 	rootOverlap = time.Hour
 	// rootLook is how often the end of an overlap is looked for: the Secret may cut it short.
 	rootLook = 10 * time.Second
 )
 
-// Root keeps root's password what the Secret says. It is the loop's, except for Password.
+// Root keeps root's password equal to the Secret's. Not safe for concurrent use (event loop only), except for Password.
 type Root struct {
 	loop   room.Loop
 	places paths.Places
@@ -42,19 +42,19 @@ type Root struct {
 // KeepRoot sets root's password where it is another one. It returns how long the one before is accepted yet, 0 when it is not.
 type KeepRoot func(ctx context.Context, w accounts.RootWish) (time.Duration, error)
 
-// NewRoot returns the room.
+// NewRoot returns a Root that has not read the Secret.
 func NewRoot(loop room.Loop, places paths.Places, keep KeepRoot) Root {
 	return Root{loop: loop, places: places, keep: keep}
 }
 
-// Look notes what the Secret says, so that every member knows which password was the one before.
+// Look records the passwords of the Secret, so that every member knows which password was the one before.
 func (r *Root) Look() {
 	if word := r.Password(); word != "" && r.read != agentapi.NativeHash(word) {
 		r.read, r.before = agentapi.NativeHash(word), r.read
 	}
 }
 
-// Check sets root's password where it is not what the Secret says, on a server that serves. It calls settled when nothing
+// Check sets root's password where it differs from the Secret's, on a server that serves. It calls settled when nothing
 // is left to do: the password is set, or none has been published.
 func (r *Root) Check(settled func()) {
 	if r.busy || time.Now().Before(r.retryAt) {
@@ -118,7 +118,7 @@ func (r *Root) Password() string {
 	return agentapi.RootPassword(password)
 }
 
-// overlap is how long the password before is accepted: what the Secret says, else an hour.
+// overlap is how long the password before is accepted: the Secret's overlap, else an hour.
 func (r *Root) overlap() time.Duration {
 	raw, err := os.ReadFile(filepath.Join(r.places.Root, agentapi.RootOverlapKey))
 	if err != nil {
@@ -134,7 +134,7 @@ func (r *Root) overlap() time.Duration {
 // Problem is why no password is set, "" when one is, or nothing is known.
 func (r *Root) Problem() string { return r.problem }
 
-// Busy says that the password is being set, "" when it is not.
+// Busy returns what is under way while the password is being set, "" when it is not.
 func (r *Root) Busy() string {
 	if r.busy {
 		return "root's password is being set"

@@ -87,12 +87,12 @@ func TestWhyNamesTheCause(t *testing.T) {
 		"a storage engine it does not have": {`2026-11-21 12:31:46 0 [ERROR] Unknown/unsupported storage engine: nope
 2026-11-21 12:31:46 0 [ERROR] Aborting
 ` + interrupted, "Unknown/unsupported storage engine: nope", agentapi.FailureStart},
-		"no room for a file": {`2026-11-21 12:32:43 0 [Warning] WSREP: fflush file(/small/d//gvwstate.dat.tmp) failed(No space left on device)
+		"no space for a file": {`2026-11-21 12:32:43 0 [Warning] WSREP: fflush file(/small/d//gvwstate.dat.tmp) failed(No space left on device)
 2026-11-21 12:32:43 0 [ERROR] mariadbd: Error writing file './ddl_recovery.log' (Errcode: 28 "No space left on device")
 2026-11-21 12:32:43 0 [ERROR] Aborting
 ` + interrupted, `WSREP: fflush file(/small/d//gvwstate.dat.tmp) failed(No space left on device); mariadbd: Error writing file './ddl_recovery.log' (Errcode: 28 "No space left on device")`,
 			agentapi.FailureDiskFull},
-		"no room for the write-set cache": {`2026-11-21 12:31:53 0 [Warning] WSREP: Could not open state file for reading: '/small/d//grastate.dat'
+		"no space for the write-set cache": {`2026-11-21 12:31:53 0 [Warning] WSREP: Could not open state file for reading: '/small/d//grastate.dat'
 2026-11-21 12:31:53 0 [ERROR] WSREP: Requested size 134219032 for '/small/d//galera.cache' exceeds available storage space 0
 2026-11-21 12:31:53 0 [ERROR] WSREP: Failed to create a new provider '/usr/lib/galera/libgalera_smm.so' with options '': Failed to initialize wsrep provider
 2026-11-21 12:31:53 0 [ERROR] WSREP: Failed to load provider

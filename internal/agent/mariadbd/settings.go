@@ -13,7 +13,7 @@ import (
 var ErrSettings = errors.New("mariadbd does not accept the settings")
 
 // CheckSettings asks mariadbd whether it knows and accepts all settings of the configuration c.Args
-// name: told to print its help, it reads them all, says what is wrong, and ends without having
+// name: asked to print its help, it reads them all, reports what is wrong, and ends without having
 // touched any data. dir is an existing directory, as it insists on a datadir.
 func CheckSettings(ctx context.Context, table *procs.Table, c Command, dir string) error {
 	var said []string

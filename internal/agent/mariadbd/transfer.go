@@ -13,7 +13,7 @@ import (
 var transferMarks = []string{"WSREP_SST: [ERROR]", "] E ", "] W SSL_", "] N SSL_", "] I SSL_", "mbstream:", "zstd:", "rsync error:", "rsync:", "LOG3[", "command not found",
 	"No space left on device", "Failed to get "}
 
-// socatWord is what socat says after the time, its process and the weight.
+// socatWord is what socat logs after the time, its process and the weight.
 var socatWord = regexp.MustCompile(`socat\[\d+\] [EWNI] (.*)`)
 
 // transferNoise is what follows every failure.
@@ -31,13 +31,13 @@ var transferReasons = []struct {
 	{agentapi.FailureDonorLost, donorLost},
 }
 
-// donorLost is what Galera says when nothing will come.
+// donorLost is what Galera logs when nothing will come.
 var donorLost = []string{"Will never receive state", "donor has left", "State transfer request failed"}
 
-// scriptExit is how mariadbd tells with which error its transfer script ended.
+// scriptExit is how mariadbd logs with which error its transfer script ended.
 var scriptExit = regexp.MustCompile(`Process completed with error: (wsrep_sst_[a-z_]+) .*: (\d+) \(`)
 
-// TransferBroke says, from the last lines of a server that joined with data of its own, whether it ended because what
+// TransferBroke reports whether a server that joined with data of its own ended, by its last lines, because what
 // it was missing did not come: an incremental transfer begins with a stream of the same scripts as a full one.
 func TransferBroke(exit Exit) bool {
 	return slices.ContainsFunc(exit.Lines, func(line string) bool {
@@ -45,8 +45,8 @@ func TransferBroke(exit Exit) bool {
 	})
 }
 
-// TransferFailure says, from the last lines of a server whose transfer failed, which of the
-// contract's reasons that was and, in words, the exit codes and what the transfer's programs said.
+// TransferFailure returns, from the last lines of a server whose transfer failed, which of the
+// contract's reasons that was and, in words, the exit codes and what the transfer's programs logged.
 func TransferFailure(exit Exit) (reason, message string) {
 	reason = agentapi.FailureTransfer
 	for _, r := range transferReasons {

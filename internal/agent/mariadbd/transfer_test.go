@@ -33,7 +33,7 @@ func TestTransferFailure(t *testing.T) {
 			"WSREP_SST: [ERROR] Error while getting data from donor node: exit codes: 1 0 (20261121 12:00:03.1)",
 			"WSREP_SST: [ERROR] Cleanup after exit with status: 32 (20261121 12:00:03.2)", ended}},
 			agentapi.FailureCertificate, []string{"wsrep_sst_mariabackup ended with exit code 32", "socat: SSL_accept(): error:0A000086", "exit codes: 1 0"}},
-		"certificate, told quietly": {Exit{Code: -1, Signal: 6, Lines: []string{
+		"certificate, logged quietly": {Exit{Code: -1, Signal: 6, Lines: []string{
 			"2026/11/22 12:36:29 socat[12] I SSL_accept(): error:0A000418:SSL routines::tlsv1 alert unknown ca",
 			"2026/11/22 12:36:29 socat[12] I SSL_accept(): error:0A000418:SSL routines::tlsv1 alert unknown ca",
 			"2026-11-22 12:34:39 0 [Warning] WSREP: 2.0 (wrong-2): State transfer to 0.0 (wrong-1) failed: Broken pipe",

@@ -21,10 +21,11 @@ const (
 	upgradeAgain = time.Minute
 )
 
-// Upgrade lets mariadb-upgrade run on a member that serves with system tables of another series. It is the loop's.
+// Upgrade lets mariadb-upgrade run on a member that serves with system tables of another series. Not safe for
+// concurrent use; event loop only.
 //
-// mariadb-upgrade says SET SQL_LOG_BIN=0, WSREP_ON=OFF by itself, so that nothing of it is replicated: each member does it
-// for itself, in its turn, and those that are not upgraded yet see nothing. A second run is harmless.
+// mariadb-upgrade runs SET SQL_LOG_BIN=0, WSREP_ON=OFF by itself, so that nothing of it is replicated: each member does
+// it for itself, in its turn, and those that are not upgraded yet see nothing. A second run is harmless.
 type Upgrade struct {
 	loop   room.Loop
 	places paths.Places
@@ -37,7 +38,7 @@ type Upgrade struct {
 	retryAt time.Time
 }
 
-// NewUpgrade returns the room. user is the account on the socket that needs no password.
+// NewUpgrade returns an Upgrade that has not run. user is the account on the socket that needs no password.
 func NewUpgrade(loop room.Loop, places paths.Places, table *procs.Table, user string) Upgrade {
 	return Upgrade{loop: loop, places: places, table: table, user: user}
 }
@@ -46,7 +47,7 @@ func NewUpgrade(loop room.Loop, places paths.Places, table *procs.Table, user st
 type Upgrading struct {
 	// From is the version of the system tables, To that of the
 	From, To string
-	// Record notes on the volume that the tables are of To; a worker calls it. Done tells the loop.
+	// Record notes on the volume that the tables are of To; a worker calls it. Done notifies the loop.
 	Record func() error
 	Done   func()
 	// Running reports whether the server is still the same, and not stopping.
@@ -103,7 +104,7 @@ func (u *Upgrade) onEnded(up Upgrading, err error) {
 // Failure is why the last upgrade failed, nil when it did not.
 func (u *Upgrade) Failure() *agentapi.Failure { return u.failure }
 
-// Report tells of the last upgrade.
+// Report adds the last upgrade.
 func (u *Upgrade) Report(r *agentapi.Report) {
 	if u.shown != nil {
 		shown := *u.shown
@@ -137,7 +138,7 @@ func lastLines(lines []string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "; ")
 }
 
-// Busy says that an upgrade is under way, "" when none is.
+// Busy returns which upgrade is under way, "" when none is.
 func (u *Upgrade) Busy() string {
 	if u.busy {
 		return "mariadb-upgrade is under way"

@@ -31,7 +31,8 @@ func TestDashboardsShowWhatThereIs(t *testing.T) {
 	}
 }
 
-// TestDashboardKnowsNoPace: how often agents are asked is Prometheus' to say, and a rate over a time with one answer is no rate.
+// TestDashboardKnowsNoPace: how often agents are asked is configured in Prometheus, and a rate over a time with one
+// answer is no rate.
 func TestDashboardKnowsNoPace(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(dashboards, "benchmark.json"))
 	if err != nil {

@@ -135,7 +135,7 @@ galera_join_seconds{kind="SST"} 4
 	}
 }
 
-// TestUnknownHasNoSeries: of an agent that has just started, nothing is told that it does not know.
+// TestUnknownHasNoSeries: of an agent that has just started, nothing is exported that it does not know.
 func TestUnknownHasNoSeries(t *testing.T) {
 	c := collector(NodeFamilies(), Facts{Now: noon})
 	for _, name := range []string{"galera_synced", "galera_primary_component", "galera_primary_node", "galera_last_committed", "galera_cache_window_seconds", "galera_data_bytes",

@@ -1,6 +1,6 @@
 // Package orders decides about the operator's orders: it judges a new one against the order book and the member's own facts, and
-// says what each event changes in the book. It is pure: the book is kept on the volume by package orderbook, time comes in, and
-// the model (internal/model) runs the same functions.
+// decides what each event changes in the book. It is pure: the book is kept on the volume by package orderbook, time
+// comes in, and the model (internal/model) runs the same functions.
 package orders
 
 import (
@@ -13,7 +13,7 @@ import (
 // Remembered is how many orders a repeated one is looked up among.
 const Remembered = 32
 
-// Content is what the book says.
+// Content is the content of the book.
 type Content struct {
 	// HighestEpoch is the highest epoch of any order this member has recorded.
 	HighestEpoch int64 `json:"highestEpoch"`
@@ -83,8 +83,8 @@ func (c *Content) Finish(id string, state agentapi.OrderState, message string, n
 	}
 }
 
-// Interrupt ends what was being carried out when the agent died, and says whether there was anything. A Stop is done: mariadbd
-// went down with the container. Nothing is ever carried out because of what the book says.
+// Interrupt ends what was being carried out when the agent died, and reports whether there was anything. A Stop is
+// done: mariadbd went down with the container. Nothing is ever carried out because of the book's content.
 func (c *Content) Interrupt(now time.Time) bool {
 	changed := false
 	for i := range c.Records {
@@ -103,14 +103,14 @@ func (c *Content) Interrupt(now time.Time) bool {
 	return changed
 }
 
-// SetLineage records the lines of history the data belong to, and says whether that changed anything.
+// SetLineage records the lines of history the data belong to, and reports whether that changed anything.
 func (c *Content) SetLineage(l galera.Lineage) bool {
 	same := c.Lineage.Equal(l)
 	c.Lineage = l
 	return !same
 }
 
-// Belong records whose data the volume holds, and says whether that changed anything.
+// Belong records whose data the volume holds, and reports whether that changed anything.
 func (c *Content) Belong(to agentapi.Identity) bool {
 	same := c.Cluster == to
 	c.Cluster = to

@@ -22,7 +22,7 @@ type Facts struct {
 	Blocked string
 	// Draining reports whether the pod is terminating.
 	Draining bool
-	// Current is the order being carried out, nil when there is none; Cut says that it may be
+	// Current is the order being carried out, nil when there is none; Cut reports whether it may be
 	// ended by another one without harm.
 	Current *agentapi.Order
 	Cut     bool
@@ -38,7 +38,7 @@ const (
 	Repeat Decision = iota
 	// Busy means not now; nothing is recorded.
 	Busy
-	// RefuseUnrecorded means no, and nothing is recorded, because the book says something better already.
+	// RefuseUnrecorded means no, and nothing is recorded, because the book holds something better already.
 	RefuseUnrecorded
 	// Refuse means no, and for ever.
 	Refuse
@@ -199,7 +199,7 @@ func judgeRebuild(o agentapi.Order, f Facts) Verdict {
 	return Verdict{Decision: Accept}
 }
 
-// judgePeers refuses to make a member Primary beside one that is, or is being made so.
+// judgePeers refuses to make a member Primary next to one that is, or is being made so.
 func judgePeers(peers []agentapi.PeerView) (Verdict, bool) {
 	byName := slices.SortedFunc(slices.Values(peers), func(x, y agentapi.PeerView) int { return strings.Compare(x.Name, y.Name) })
 	for _, p := range byName {

@@ -26,8 +26,8 @@ type Asking struct {
 	look    chan struct{} // the others are to be asked now
 }
 
-// Open says who asks whom: the members of a cluster, whose identity and members come from one configuration. told gets the answers to a
-// question that was asked at a time.
+// Open sets who asks whom: the members of a cluster, whose identity and members come from one configuration. told is
+// called with the answers to a question that was asked at a time.
 func (a *Asking) Open(self string, members func() (of agentapi.Identity, peers []agentapi.Peer),
 	told func(asked time.Time, views map[string]agentapi.PeerView)) {
 	a.Asker, a.self, a.members, a.told, a.look = *New(), self, members, told, make(chan struct{}, 1)

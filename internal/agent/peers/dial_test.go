@@ -11,7 +11,7 @@ import (
 
 func TestDialFirst(t *testing.T) {
 	for name, row := range map[string]struct {
-		peers   string // name=mode, an agent of an earlier version tells no mode
+		peers   string // name=mode, empty: no mode reported
 		attempt int
 		want    string
 	}{
@@ -19,7 +19,7 @@ func TestDialFirst(t *testing.T) {
 		"plain and dynamic ones, all at once": {"a=Plain b=Dynamic c=Dynamic", 0, "a b c"},
 		"never two strict ones":               {"a=Strict b=Strict", 0, "a"},
 		"a dynamic one before a strict one":   {"a=Strict b=Dynamic", 0, "b"},
-		"one that does not say":               {"a= b=Plain", 0, "a"},
+		"one that reports no mode":            {"a= b=Plain", 0, "a"},
 		"after a failure a single one":        {"a=Plain b=Dynamic c=Dynamic", 1, "b"},
 		"and another one each time":           {"a=Strict b=Strict c=Strict", 5, "c"},
 	} {

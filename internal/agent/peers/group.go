@@ -9,8 +9,8 @@ import (
 // watchTime is how long others are looked at often after the component has changed.
 const watchTime = 20 * time.Second
 
-// Group is the agent's room of the other members: what they answered last, and how often they are asked. It is the loop's, except
-// for what it embeds.
+// Group holds what the other members answered last, and how often they are asked. Not safe for concurrent use (event
+// loop only), except for what it embeds.
 type Group struct {
 	Asking
 	// Views are the last answers, by name; those of members that did not answer are missing.
@@ -20,7 +20,7 @@ type Group struct {
 	watchUntil time.Time // the others are looked at often until then
 }
 
-// Take takes the answers to a question that was asked at a time; false says that they are out of date.
+// Take takes the answers to a question that was asked at a time; it returns false when they are out of date.
 func (g *Group) Take(asked time.Time, views map[string]agentapi.PeerView) bool {
 	if asked.Before(g.from) {
 		return false

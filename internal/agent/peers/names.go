@@ -68,7 +68,8 @@ func (n *names) find(ctx context.Context, host string) ([]string, error) {
 	return nil, fmt.Errorf("looking up %s takes too long", host)
 }
 
-// begin starts a look-up, unless one is under way or the last answer is fresh; known says that there is an answer.
+// begin starts a look-up, unless one is under way or the last answer is fresh; known reports whether there is an
+// answer.
 func (n *names) begin(host string) (busy <-chan struct{}, known bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -1,5 +1,5 @@
 // Package prove finds out what is encrypted by dialling, never by reading settings: it speaks to
-// group communication (4567) and to the MySQL port (3306) with TLS and without, and tells what
+// group communication (4567) and to the MySQL port (3306) with TLS and without, and reports what
 // it saw.
 package prove
 
@@ -112,7 +112,7 @@ func GroupTLS(ctx context.Context, addr string, c Credentials, listen bool) agen
 	return fact
 }
 
-// GroupPlain connects to group communication without TLS and says whether it spoke to us. An error
+// GroupPlain connects to group communication without TLS and reports whether it spoke to us. An error
 // means that nothing was learnt.
 func GroupPlain(ctx context.Context, addr string) (accepted bool, err error) {
 	conn, err := dial(ctx, addr)

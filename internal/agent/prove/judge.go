@@ -53,7 +53,7 @@ func JudgeClients(fact agentapi.ChannelFact, policy galera.ChannelPolicy, refuse
 	return fact
 }
 
-// transferFact tells what the scripts are made to do: between transfers there is nothing to dial.
+// transferFact reports what the scripts are made to do: between transfers there is nothing to dial.
 func transferFact(encrypted bool, now time.Time) agentapi.ChannelFact {
 	if encrypted {
 		return agentapi.ChannelFact{Observed: agentapi.ObservedTLS, Verified: true, CheckedAt: now}

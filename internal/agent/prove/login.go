@@ -23,7 +23,7 @@ func clientsPlain(ctx context.Context, addr string, s Subject) (accepted bool, e
 }
 
 // LoginPlain logs in with a true password, with TLS and without. Servers before 11 look at the transport after
-// everything else, and say then what they say of a wrong password; so the two logins must differ in
+// everything else, and answer then as to a wrong password; so the two logins must differ in
 // nothing but the transport. The address is this member's own: nothing of it leaves the pod.
 func LoginPlain(ctx context.Context, addr, password string, c Credentials) (accepted bool, err error) {
 	cfg := mysql.NewConfig()

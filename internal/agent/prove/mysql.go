@@ -69,7 +69,7 @@ func ClientsTLS(ctx context.Context, addr string, c Credentials) agentapi.Channe
 	return fact
 }
 
-// ClientsPlain tries to log in without TLS and says whether the server went along with it. An error
+// ClientsPlain tries to log in without TLS and reports whether the server went along with it. An error
 // means that nothing was learnt.
 func ClientsPlain(ctx context.Context, addr string) (accepted bool, err error) {
 	conn, err := dial(ctx, addr)
@@ -109,7 +109,7 @@ func judgeLogin(answer []byte) (accepted bool, err error) {
 	return false, errProtocol
 }
 
-// greeting reads the server's first packet and says whether it offers TLS.
+// greeting reads the server's first packet and reports whether it offers TLS.
 func greeting(conn net.Conn) (offersTLS bool, err error) {
 	packet, err := readPacket(conn)
 	if err != nil {

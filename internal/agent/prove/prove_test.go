@@ -254,7 +254,7 @@ func TestJudges(t *testing.T) {
 	}
 }
 
-// TestPlainIsRememberedPerKey: what was refused under one configuration says nothing about the next,
+// TestPlainIsRememberedPerKey: what was refused under one configuration is no evidence about the next,
 // also when that looks the same as an earlier one, and nothing at all when it changed meanwhile.
 func TestPlainIsRememberedPerKey(t *testing.T) {
 	key := int64(1)

@@ -35,7 +35,7 @@ const AfterReload = 3 * time.Second
 type Subject struct {
 	// Running reports whether mariadbd answers.
 	Running bool
-	// Key changes with every start and every change: what was refused before says nothing about
+	// Key changes with every start and every change: what was refused before is no evidence about
 	// now. Since is when it changed.
 	Key   int64
 	Since time.Time
@@ -122,7 +122,8 @@ func (p *Prover) Run(ctx context.Context) {
 		p.wait(ctx)
 		s := p.Subject()
 		r := p.look(ctx, s)
-		// What was begun before a change says nothing about what is after it, and nothing is known before the first configuration.
+		// What was begun before a change is no evidence about what is after it, and nothing is known before the first
+		// configuration.
 		if s.Key != 0 && p.Subject().Key == s.Key {
 			p.Seen(r)
 		}
@@ -211,8 +212,8 @@ func (p *Prover) peers(ctx context.Context, s Subject) map[string]agentapi.Chann
 }
 
 // peer dials another member. Silence holds up a dynamic one, for up to 750 ms, until it makes out whether a connection is TLS;
-// so only one that spoke plaintext the last time is waited for, and it is tried without TLS later and seldom: each node tries
-// itself.
+// so only one that spoke plaintext the last time is waited for, and it is tried without TLS later and rarely: each node
+// tries itself.
 func (p *Prover) peer(ctx context.Context, s Subject, addr string) agentapi.ChannelFact {
 	p.mu.Lock()
 	listen := s.Socket == galera.SocketPlain && p.spoke[addr]

@@ -8,7 +8,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// Room tells the prover what there is to prove, and keeps what it saw. It is the loop's, except for Subject.
+// Room passes to the prover what there is to prove, and keeps what it saw. Event loop only, except for Subject.
 type Room struct {
 	*Prover
 	subject atomic.Pointer[Subject]
@@ -16,7 +16,7 @@ type Room struct {
 	result  Result
 }
 
-// Open makes a prover for the room; post hands events to the loop.
+// Open makes the prover; post hands events to the loop.
 func (r *Room) Open(post func(event func())) {
 	r.Prover = New(r.Subject, func(seen Result) {
 		post(func() { r.result = seen })
@@ -31,8 +31,8 @@ func (r *Room) Subject() Subject {
 	return Subject{}
 }
 
-// Set takes another subject; its Key and Since follow from content, which differs when what was refused before says
-// nothing any more.
+// Set takes another subject; its Key and Since follow from content, which differs when what was refused before is
+// out of date.
 func (r *Room) Set(s Subject, content string) {
 	before := r.Subject()
 	s.Key, s.Since = before.Key, before.Since
@@ -49,7 +49,7 @@ func (r *Room) Set(s Subject, content string) {
 // Exited forgets what was seen of a server that has ended.
 func (r *Room) Exited() { r.result = Result{} }
 
-// Report tells what was seen.
+// Report adds what was seen.
 func (r *Room) Report(to *agentapi.Report) {
 	to.TLS.Channels, to.TLS.Peers = maps.Clone(r.result.Channels), maps.Clone(r.result.Peers)
 }

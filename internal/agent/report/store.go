@@ -26,7 +26,7 @@ func New(first agentapi.Report) *Store {
 	return &Store{report: first, essence: essence(first), changed: make(chan struct{})}
 }
 
-// Continue tells the last report of an agent this one has replaced, until there is another one. Callers see one run.
+// Continue serves the last report of an agent this one has replaced, until there is another one. Callers see one run.
 func (s *Store) Continue(last agentapi.Report) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,7 +35,7 @@ func (s *Store) Continue(last agentapi.Report) {
 	s.report, s.essence = last, essence(last)
 }
 
-// Set replaces the report. Generation grows only when something has changed beside position,
+// Set replaces the report. Generation grows only when something has changed other than position,
 // counters and times.
 func (s *Store) Set(r agentapi.Report) {
 	e := essence(r)
@@ -89,7 +89,7 @@ func essence(r agentapi.Report) []byte {
 	}
 	if r.Server != nil && (r.Server.Component == galera.ComponentPrimary || r.Join != nil && r.Join.EndedAt == nil) {
 		// The position of a running Primary moves all the time, and that of one who catches up: its progress is
-		// told now and then. Any other's is news.
+		// reported now and then. Any other's is a change.
 		r.Position = galera.Position{UUID: r.Position.UUID}
 	}
 	if r.Server != nil {

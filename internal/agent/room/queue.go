@@ -25,7 +25,7 @@ func NewQueue() *Queue {
 	return q
 }
 
-// Loop is the queue as rooms know it.
+// Loop returns the queue as components use it.
 func (q *Queue) Loop(logger *slog.Logger) Loop {
 	return Loop{Post: q.Post, Work: q.work, Draining: q.Draining, Logger: logger}
 }

@@ -1,7 +1,7 @@
-// Package room is what every room of the agent gets of its loop.
+// Package room is the interface between the agent's event loop and its components.
 //
-// A room owns a part of the agent's state. It is used by the loop's goroutine only; what is slow it lets a worker do, which
-// hands the result back as an event. No room imports package agent.
+// A component owns a part of the agent's state. It is used by the loop's goroutine only; what is slow it lets a worker
+// do, which hands the result back as an event. No component imports package agent.
 package room
 
 import (
@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Loop is the agent's loop, as rooms know it.
+// Loop is the agent's event loop, as components use it.
 type Loop struct {
 	// Post hands an event to the loop. Workers call it, never the loop itself.
 	Post func(event func())

@@ -40,7 +40,7 @@ func crash(exit mariadbd.Exit) *agentapi.Failure {
 }
 
 // brokenTransfer describes the failed state transfer that ended a joiner, nil when there was none. A joiner that was killed
-// says nothing about its transfer.
+// is no evidence about its transfer.
 func brokenTransfer(run Run, exit mariadbd.Exit, donor string) *agentapi.Failure {
 	if run.Note == nil || exit.Signal == syscall.SIGKILL || !run.Note.SST && !mariadbd.TransferBroke(exit) {
 		return nil

@@ -19,7 +19,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// member is the room of shop-0, whose server runs, on a volume that answers; ahead is how far the clock of the volume's watch is.
+// member is the Room of shop-0, whose server runs, on a volume that answers; ahead is how far the clock of the volume's
+// watch is.
 func member(t *testing.T) (r *Room, ahead *time.Duration) {
 	t.Helper()
 	_, loop := agenttest.Loop()
@@ -40,7 +41,7 @@ func (deaf) CloseIdle(context.Context) error { return errors.New("no answer") }
 
 func (deaf) CloseAll(context.Context) error { return errors.New("no answer") }
 
-// silent is a room whose server had answered, and has said nothing for so long.
+// silent returns a Room whose server had answered, and has not for so long.
 func silent(t *testing.T, d time.Duration) (r *Room, ahead *time.Duration) {
 	t.Helper()
 	r, ahead = member(t)
@@ -59,7 +60,7 @@ func TestHungServerIsTold(t *testing.T) {
 	r.Status = &agentapi.Server{Component: galera.ComponentPrimary}
 	r.WatchHang(time.Now(), false)
 	if f := r.HungFailure(); r.Status != nil || !r.Silent() || f == nil || f.Reason != agentapi.FailureHung || !agenttest.Runs(r.Proc) {
-		t.Fatalf("status %v, told %+v", r.Status, f)
+		t.Fatalf("status %v, reported %+v", r.Status, f)
 	}
 	r.group.Views = without()
 	r.WatchHang(time.Now(), false)

@@ -25,8 +25,8 @@ func TestEndedAs(t *testing.T) {
 		"stopped in good order":         {status: &primary, view: 7, orderly: true},
 		"never answered":                {},
 		"without quorum":                {status: &lost, view: 7},
-		"told of a view not seen yet":   {status: &primary, view: 0},
-		"seen in another than was told": {status: &primary, view: 6},
+		"reported a view not seen yet":  {status: &primary, view: 0},
+		"seen in another than reported": {status: &primary, view: 6},
 	} {
 		if got := endedAs(tc.status, tc.view, tc.orderly); (got != nil) != tc.known || tc.known && (got.ViewID != 7 || got.NodeUUID != agenttest.Other) {
 			t.Errorf("%s: %+v", name, got)
@@ -34,7 +34,8 @@ func TestEndedAs(t *testing.T) {
 	}
 }
 
-// TestIncompleteAfterCrash: what a note of a join would make of the data after a crash is what the member says of them before.
+// TestIncompleteAfterCrash: what a note of a join would make of the data after a crash is what the member reports of
+// them before.
 func TestIncompleteAfterCrash(t *testing.T) {
 	serves := &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: agenttest.UUID}
 	for name, c := range map[string]struct {
@@ -76,7 +77,7 @@ func TestOnlyOneThatServedLeavesService(t *testing.T) {
 	a.Stopping = true
 	see(in)
 	if !a.Service.Away() {
-		t.Error("it says that it serves, but it stops and refuses queries")
+		t.Error("it reports that it serves, but it stops and refuses queries")
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package serving is the agent's room of a member that serves: root's password, the system tables, certificates and settings that a
+// Package serving maintains a member that serves: root's password, the system tables, certificates and settings that a
 // running server takes over, and what is left to do after the first database has been made.
 package serving
 
@@ -24,7 +24,7 @@ import (
 // ownEvery is how often the agent's own account is checked.
 const ownEvery = 10 * time.Second
 
-// Rooms are those a serving member has to do with.
+// Rooms are the components that a serving member uses.
 type Rooms struct {
 	Run    *running.Room
 	Config *config.Room
@@ -35,7 +35,7 @@ type Rooms struct {
 	Volume *volume.Volume
 }
 
-// Room is the loop's.
+// Room is not safe for concurrent use; event loop only.
 type Room struct {
 	Rooms
 	Root    mariadbd.Root
@@ -56,7 +56,7 @@ type own struct {
 	next time.Time
 }
 
-// Events are what the room tells the loop, and has done.
+// Events are callbacks into the event loop.
 type Events struct {
 	// KeepOwn restores the agent's own account on the member's server, and returns what it restored; ForgetOwn ends that.
 	KeepOwn   func(context.Context) (restored string, err error)
@@ -74,7 +74,7 @@ type firstRun struct {
 	lineRecording, lineRecorded, markerRemoving, initialised bool
 }
 
-// New returns the room.
+// New returns a Room for these components.
 func New(loop room.Loop, dir string, root mariadbd.Root, upgrade mariadbd.Upgrade, rooms Rooms, events Events) Room {
 	return Room{Rooms: rooms, Root: root, Upgrade: upgrade, loop: loop, markers: datadir.Markers{Dir: dir}, events: events}
 }
@@ -109,7 +109,8 @@ func (r *Room) KeepSettings() {
 	})
 }
 
-// CheckRoot keeps root's password what the Secret says. The member with index 0 does it for all: the change is replicated.
+// CheckRoot keeps root's password equal to the Secret's. The member with index 0 does it for all: the change is
+// replicated.
 func (r *Room) CheckRoot() {
 	r.Root.Look()
 	if !r.Run.Serves() || r.Run.Status.Index != 0 || r.Run.Stopping {

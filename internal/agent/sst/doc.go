@@ -21,6 +21,6 @@
 // frozen: no transfer can progress then, so that a new attempt would not help. The SST rule ends when mariadbd starts with the data. A progressing transfer is never
 // interrupted.
 //
-// Beside these: a joiner without a component to join is given up (lifecycle.GiveUp), one in a transfer does not count as hung
-// (lifecycle.JudgeHang), and the wait before the next attempt is lifecycle.TransferBackoff.
+// In addition: a joiner without a component to join is given up (lifecycle.GiveUp), one in a transfer does not count as
+// hung (lifecycle.JudgeHang), and the wait before the next attempt is lifecycle.TransferBackoff.
 package sst

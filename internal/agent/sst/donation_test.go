@@ -22,7 +22,7 @@ func TestDonation(t *testing.T) {
 		stuck bool
 	}{
 		"the end of the transfer was not heard": {[]look{{donor, true, 0}, {lost, true, 0}, {lost, false, 0}, {donor, false, 0}, {donor, false, time.Minute}}, true},
-		"too early to tell":                     {[]look{{donor, true, 0}, {lost, false, 0}, {donor, false, time.Second}}, false},
+		"too early to judge":                    {[]look{{donor, true, 0}, {lost, false, 0}, {donor, false, time.Second}}, false},
 		"it ended in good order":                {[]look{{donor, true, 0}, {donor, false, 0}, {donor, false, time.Minute}}, false},
 		"quorum was back before it ended":       {[]look{{lost, true, 0}, {donor, true, 0}, {donor, false, 0}, {donor, false, time.Minute}}, false},
 		"desynchronised by hand":                {[]look{{synced, false, 0}, {lost, false, 0}, {donor, false, 0}, {donor, false, time.Minute}}, false},

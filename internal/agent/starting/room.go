@@ -1,4 +1,4 @@
-// Package starting is the agent's room that starts mariadbd: to join a component, to bootstrap one from the present data, or to
+// Package starting starts mariadbd: to join a component, to bootstrap one from the present data, or to
 // initialise a database. It reports what prevents a start.
 package starting
 
@@ -30,7 +30,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// Rooms are those a start has to do with.
+// Rooms are the components that a start uses.
 type Rooms struct {
 	Run    *running.Room
 	Join   *joiner.Room
@@ -46,7 +46,7 @@ type Rooms struct {
 	Table  *procs.Table
 }
 
-// Room is the loop's.
+// Room is not safe for concurrent use; event loop only.
 type Room struct {
 	Rooms
 
@@ -58,7 +58,7 @@ type Room struct {
 	events  Events
 }
 
-// Events are what the room tells the loop.
+// Events are callbacks into the event loop.
 type Events struct {
 	// Launched is called when a server has been started.
 	Launched func(*mariadbd.Process)
@@ -66,12 +66,12 @@ type Events struct {
 	Line, Install func(line string)
 }
 
-// New returns the room of a member.
+// New returns the Room of a member.
 func New(loop room.Loop, places paths.Places, member config.Member, rooms Rooms, events Events) Room {
 	return Room{Rooms: rooms, loop: loop, places: places, member: member, markers: datadir.Markers{Dir: places.State}, events: events}
 }
 
-// Job is what a worker of the room, or of the examination, does at present.
+// Job is what the worker of a start, or of the examination, does at present.
 func (r *Room) Job() lifecycle.Job {
 	if r.job != lifecycle.JobNone {
 		return r.job

@@ -60,7 +60,7 @@ func (r *Room) ToJoin(v lifecycle.JoinVerdict) {
 		start()
 		return
 	}
-	// Data that need an SST must not get the component's lines before the marker says so.
+	// Data that need an SST must not get the component's lines before the marker records it.
 	r.job = lifecycle.JobLaunch
 	r.Volume.Do(func() error { return r.markers.SetJoining(note) }, func(err error) {
 		r.job = lifecycle.JobNone

@@ -2,7 +2,7 @@ package volume
 
 import "sync"
 
-// queue does one job after the other, beside the loop.
+// queue does one job after the other, outside the loop.
 type queue struct {
 	mu      sync.Mutex
 	jobs    []func()

@@ -31,7 +31,7 @@ type Sizes struct {
 func Measure(p paths.Places, walk bool) Sizes {
 	s := Sizes{At: time.Now()}
 	if info, err := os.Stat(filepath.Join(p.Data, gcacheFile)); err == nil {
-		s.Cache = info.Size() &^ (1<<20 - 1) // the file has a header beside its size
+		s.Cache = info.Size() &^ (1<<20 - 1) // the file has a header in addition to its size
 	}
 	if free, total, ok := usage.Space(p.Volume); ok {
 		s.Free, s.Total = int64(free), int64(total)

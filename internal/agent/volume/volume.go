@@ -1,5 +1,6 @@
-// Package volume is the agent's room of the data volume. Whatever touches the volume is done by its queue, in order and
-// beside the loop: a volume may freeze for minutes. A watch tells whether it answers, and sizes are measured by workers.
+// Package volume gives access to the data volume. Whatever touches the volume is done by its queue, in order and
+// outside the loop: a volume may freeze for minutes. A watch reports whether it answers, and sizes are measured by
+// workers.
 package volume
 
 import (
@@ -24,12 +25,12 @@ type Volume struct {
 	space     atomic.Pointer[Space]
 }
 
-// Open makes the volume work beside the loop, which gets results by post.
+// Open makes the volume work outside the loop, which gets results by post.
 func (v *Volume) Open(places paths.Places, post func(event func()), watch *Watch) {
 	v.places, v.post, v.Watch, v.queue = places, post, watch, &queue{}
 }
 
-// At says where the volume is, for one that does everything at once.
+// At sets where the volume is, for one that does everything at once.
 func (v *Volume) At(places paths.Places) { v.places = places }
 
 // Do lets the queue do job, behind everything that was asked for before, and hands the loop its error by done.

@@ -22,8 +22,9 @@ const (
 	aliveFile   = "alive"
 )
 
-// Watch writes a small file to the volume over and over, beside the loop and the queue. It reports a volume that
-// does not answer, or refuses writes; nothing is killed for either. A nil Watch reports nothing. Safe for concurrent use.
+// Watch writes a small file to the volume over and over, independently of the loop and the queue. It reports a volume
+// that does not answer, or refuses writes; nothing is killed for either. A nil Watch reports nothing. Safe for
+// concurrent use.
 type Watch struct {
 	write func() error
 	now   func() time.Time
@@ -150,7 +151,7 @@ func (d *Watch) Failure() *agentapi.Failure {
 	}
 	if errors.Is(d.err, syscall.ENOSPC) || errors.Is(d.err, syscall.EDQUOT) {
 		return &agentapi.Failure{Reason: agentapi.FailureDiskFull, At: d.at, Message: fmt.Sprintf(
-			"the data volume is full, so that no order can be recorded: %v. Make room on it, or make it larger", d.err)}
+			"the data volume is full, so that no order can be recorded: %v. Free space on it, or make it larger", d.err)}
 	}
 	return &agentapi.Failure{Reason: agentapi.FailureReadOnly, At: d.at, Message: fmt.Sprintf(
 		"the data volume refuses writes, so that no order can be recorded: %v. Look at the storage and at the host's kernel log; "+

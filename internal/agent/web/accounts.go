@@ -11,7 +11,7 @@ import (
 // maxAccount is more than an agentapi.BenchAccount takes.
 const maxAccount = 4 << 10
 
-// Accounts makes or drops a benchmark's account in the database, or says why not; nil where there is no database.
+// Accounts makes or drops a benchmark's account in the database, or explains why not; nil where there is no database.
 type Accounts func(context.Context, agentapi.BenchAccount) error
 
 func (keep Accounts) serve(w http.ResponseWriter, r *http.Request) {
@@ -38,10 +38,10 @@ func (keep Accounts) serve(w http.ResponseWriter, r *http.Request) {
 // maxWish is more than MaxUsers accounts take, or one with as many grants as the API allows.
 const maxWish = 8 << 20
 
-// wish is what users and databases are asked for with.
+// wish is a request for a user or a database.
 type wish interface{ Check() error }
 
-// taken reads a wish, or answers why it cannot be carried out.
+// taken reads a request, or answers why it cannot be carried out.
 func taken[W wish](w http.ResponseWriter, r *http.Request, kept bool, refused func(reason, message string) any) (wanted W, ok bool) {
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxWish)).Decode(&wanted)
 	if err == nil {

@@ -32,17 +32,17 @@ const (
 // Control is the control port's handler.
 type Control struct {
 	Reports *report.Store
-	// Order carries out an order, or says why not. An error is answered with "not now": nothing was
+	// Order carries out an order, or explains why not. An error is answered with "not now": nothing was
 	// recorded.
 	Order func(context.Context, agentapi.Order) (agentapi.OrderResult, error)
-	// Evict tells the group that a server has ended, or says why not.
+	// Evict evicts a terminated server from the group, or explains why not.
 	Evict func(context.Context, agentapi.Eviction) error
 	// Accounts makes and drops benchmarks' accounts.
 	Accounts Accounts
 	// Users and Databases make accounts and databases what they are to be; nil where there is no database.
 	Users     func(context.Context, []agentapi.SQLUser) []agentapi.SQLResult
 	Databases func(context.Context, agentapi.SQLDatabase) agentapi.SQLResult
-	// Primary is told which member clients are sent to.
+	// Primary is called with the member that clients are sent to.
 	Primary func(name string)
 	// AdmitBackup lets the holder of a key take a backup; nil where there is none to take.
 	AdmitBackup func(agentapi.BackupAdmission) error

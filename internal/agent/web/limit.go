@@ -78,7 +78,7 @@ func (l *limited) Accept() (net.Conn, error) {
 	return in, nil
 }
 
-// enter counts a new connection, and returns the one that has to go for it, nil when there is room.
+// enter counts a new connection, and returns the one that has to go for it, nil when there is space.
 func (l *limited) enter(in *conn) *conn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,7 +133,7 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// follow is told by the server what a connection does.
+// follow is called by the server when a connection changes state.
 func (l *limited) follow(c net.Conn, state http.ConnState) {
 	if wrapped, ok := c.(interface{ NetConn() net.Conn }); ok { // TLS
 		c = wrapped.NetConn()

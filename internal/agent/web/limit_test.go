@@ -161,7 +161,7 @@ func TestWhoGoes(t *testing.T) {
 	a1.busy = true
 	a3, out := enter("a")
 	if out != nil {
-		t.Fatal("there was room")
+		t.Fatal("there was space")
 	}
 	if _, out = enter("c"); out != a2 {
 		t.Error("the port is full: the oldest idle one of a has to go")
@@ -173,9 +173,9 @@ func TestWhoGoes(t *testing.T) {
 	l = &limited{limits: limits{total: 10, each: 1}}
 	b1, _ := enter("b")
 	if _, out = enter("c"); out != nil {
-		t.Error("there was room")
+		t.Error("there was space")
 	}
 	if _, out = enter("b"); out != b1 {
-		t.Error("b holds too many, though the port has room")
+		t.Error("b holds too many, though the port has space")
 	}
 }

@@ -14,7 +14,7 @@ import (
 // Probe is the probe port's handler.
 type Probe struct {
 	Reports *report.Store
-	// Alive says when the agent's loop turned last.
+	// Alive returns when the agent's loop last ran.
 	Alive func() time.Time
 	// DonorReady reports whether a node that gives its state to another still serves (it does while the
 	// transfer method does not block it).

@@ -11,7 +11,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// TestWishes: what no operator asks for is refused before anything is done; a hindrance is an answer, and an arbitrator has no accounts.
+// TestWishes: what no operator asks for is refused before anything is done; a blocking reason is an answer, and an
+// arbitrator has no accounts.
 func TestWishes(t *testing.T) {
 	asked := 0
 	control := Control{

@@ -16,8 +16,8 @@ var benchRights = []string{"Select", "Insert", "Update", "Delete", "Create", "Dr
 // benchPattern is what the names of an account's databases are like; the underscores mean themselves.
 func benchPattern(a agentapi.BenchAccount) string { return `bench\_%\_` + a.Suffix }
 
-// MakeBenchAccount makes a benchmark's account, or mends it. It changes nothing, and replicates nothing, when all is as it
-// should be. The account may come without TLS where the server lets clients do so: arms differ in that.
+// MakeBenchAccount makes a benchmark's account, or repairs it. It changes nothing, and replicates nothing, when all is
+// as it should be. The account may come without TLS where the server lets clients do so: arms differ in that.
 func (c *Conn) MakeBenchAccount(ctx context.Context, a agentapi.BenchAccount) (changed bool, err error) {
 	if err := a.Check(); err != nil {
 		return false, err

@@ -20,7 +20,7 @@ import (
 
 var account = agentapi.BenchAccount{Suffix: "abcdefghij", Hash: agentapi.NativeHash("word"), Present: true}
 
-// script is a server that answers questions about accounts and databases, and notes what it is told to do.
+// script is a server that answers questions about accounts and databases, and records its statements.
 type script struct {
 	hash      string
 	users     []string
@@ -119,7 +119,7 @@ func TestBenchAccountsOnly(t *testing.T) {
 			_, makeErr := c.MakeBenchAccount(t.Context(), a)
 			_, dropErr := c.DropBenchAccount(t.Context(), a)
 			if len(s.told) > 0 || makeErr == nil && present || dropErr == nil && a.Suffix != account.Suffix {
-				t.Errorf("%s: %v, %v, told %q", name, makeErr, dropErr, s.told)
+				t.Errorf("%s: %v, %v, statements %q", name, makeErr, dropErr, s.told)
 			}
 			c.Close()
 		}

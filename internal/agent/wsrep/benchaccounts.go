@@ -12,7 +12,7 @@ import (
 // BenchAccounts makes and drops benchmarks' accounts, for the operator alone.
 type BenchAccounts struct {
 	Logger *slog.Logger
-	// Status, Make and Drop ask and tell the member's own server.
+	// Status, Make and Drop use the member's own server.
 	Status     func(context.Context) (Status, error)
 	Make, Drop func(context.Context, agentapi.BenchAccount) (changed bool, err error)
 }

@@ -109,7 +109,7 @@ func (c *Conn) Bootstrap(ctx context.Context) error {
 	return c.provider(ctx, "pc.bootstrap", "1", "ON")
 }
 
-// Evict tells the group that the server of that wsrep_gcomm_uuid has ended (evs.evict).
+// Evict evicts the server of that wsrep_gcomm_uuid from the group (evs.evict).
 func (c *Conn) Evict(ctx context.Context, nodeUUID string) error {
 	return c.provider(ctx, "evs.evict", nodeUUID, literal(nodeUUID))
 }
@@ -133,12 +133,12 @@ func (c *Conn) SetSendWindows(ctx context.Context, w agentapi.SendWindows) error
 	return errors.Join(first, second)
 }
 
-// How a server says that wsrep_provider_options cannot be set, because each option has a variable of its own.
+// How a server reports that wsrep_provider_options cannot be set, because each option has a variable of its own.
 const (
 	// errReadOnly is ER_INCORRECT_GLOBAL_LOCAL_VAR: "… is a read only variable".
 	errReadOnly = 1238
-	// errArguments is ER_WRONG_ARGUMENTS: "… cannot be changed while the wsrep-provider plugin is loaded", which later releases of the same
-	// series say (seen with 11.8 as Debian has it in November 2026).
+	// errArguments is ER_WRONG_ARGUMENTS: "… cannot be changed while the wsrep-provider plugin is loaded", as later
+	// releases of the same series report (seen with 11.8 as Debian has it in November 2026).
 	errArguments = 1210
 )
 

@@ -18,11 +18,11 @@ import (
 // has followed.
 const evictAgain = 10 * time.Second
 
-// Evictions tells the group of servers that have ended. It is asked by the operator alone, which has it from the agent that saw its child
-// end. Safe for concurrent use.
+// Evictions evicts terminated servers from the group. It is asked by the operator alone, which has it from the agent
+// that saw its child end. Safe for concurrent use.
 type Evictions struct {
 	Logger *slog.Logger
-	// Status and Tell ask and tell the member's own server.
+	// Status and Tell use the member's own server.
 	Status func(context.Context) (Status, error)
 	Tell   func(ctx context.Context, nodeUUID string) error
 	// Settling is called before: see Forgetting.
@@ -33,7 +33,7 @@ type Evictions struct {
 	viewID int64
 }
 
-// Evict tells the group that a server has ended, or says why not. See plan.Evictions for the rule: one in each
+// Evict evicts a terminated server from the group, or explains why not. See plan.Evictions for the rule: one in each
 // view, and in no other view than the one both were in.
 func (e *Evictions) Evict(ctx context.Context, v agentapi.Eviction) error {
 	id, err := uuid.Parse(v.NodeUUID)
@@ -54,7 +54,7 @@ func (e *Evictions) Evict(ctx context.Context, v agentapi.Eviction) error {
 	}
 	e.viewID, e.lastAt = v.ViewID, time.Now()
 	e.Settling()
-	e.Logger.Info("telling the group that a server has ended", "uuid", v.NodeUUID, "view", v.ViewID)
+	e.Logger.Info("evicting a terminated server from the group", "uuid", v.NodeUUID, "view", v.ViewID)
 	return e.Tell(ctx, id.String())
 }
 

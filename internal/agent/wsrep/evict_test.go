@@ -46,7 +46,7 @@ func TestEvict(t *testing.T) {
 			}
 			err := e.Evict(context.Background(), agentapi.Eviction{NodeUUID: tc.gone, ViewID: 7})
 			if (err == nil) != tc.told || (told == tc.gone) != tc.told {
-				t.Errorf("told %q, error %v", told, err)
+				t.Errorf("evicted %q, error %v", told, err)
 			}
 		})
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestHungServer: a server that is stopped where it is takes connections, as far as its queue reaches, and says nothing. A client that
-// asks is told so in time, again and again.
+// TestHungServer: a server that is stopped where it is takes connections, as many as its queue holds, and does not
+// answer. A client that asks gets an error in time, again and again.
 func TestHungServer(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)

@@ -9,10 +9,10 @@ const (
 	// pollFast and pollSlow are the pauses between two readings of the status.
 	pollFast = 200 * time.Millisecond
 	pollSlow = 1500 * time.Millisecond
-	// fastAfterPoke keeps the fast pace for a while after mariadbd has told of a change, as its
+	// fastAfterPoke keeps the fast pace for a while after mariadbd has reported a change, as its
 	// status variables follow a little later.
 	fastAfterPoke = 2 * time.Second
-	// statusTime bounds one reading: a server that hangs takes the connection and says nothing.
+	// statusTime bounds one reading: a server that hangs takes the connection and does not answer.
 	statusTime = 10 * time.Second
 )
 
@@ -38,7 +38,7 @@ func (p *Poll) Poke() {
 	}
 }
 
-// Run reads until the run of the server is done; told gets every reading, and when it was asked for.
+// Run reads until the run of the server is done; told is called with every reading, and when it was asked for.
 func (p *Poll) Run(done <-chan struct{}, told func(asked time.Time, s Status, err error)) {
 	fastUntil := time.Now()
 	pause := time.NewTimer(pollFast)

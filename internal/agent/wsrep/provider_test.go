@@ -16,7 +16,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// typedOptions is a server whose provider options have variables of their own, and that says so with one of its errors.
+// typedOptions is a server whose provider options have variables of their own, and that reports so with one of its
+// errors.
 type typedOptions struct {
 	script
 	number uint16

@@ -11,7 +11,8 @@ import (
 // quorumTime is how long a rebuilt quorum may take to show.
 const quorumTime = 15 * time.Second
 
-// RebuildQuorum makes the server's non-Primary component Primary, and waits until the status says so. A worker calls it.
+// RebuildQuorum makes the server's non-Primary component Primary, and waits until the status shows it. A worker calls
+// it.
 func (c *Conn) RebuildQuorum(ctx context.Context) error {
 	if err := c.Bootstrap(ctx); err != nil {
 		return err

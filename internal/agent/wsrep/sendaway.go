@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// lookAgain is the pause between two looks at who is still there. InnoDB tells of transactions from a picture that it takes anew when
-	// that was not looked at for a tenth of a second (trx0i_s.cc): who looks more often sees the first one for ever.
+	// lookAgain is the pause between two queries for who is still there. InnoDB reports transactions from a snapshot that
+	// it renews when it was not read for a tenth of a second (trx0i_s.cc): more frequent reads see the first one for ever.
 	lookAgain = 120 * time.Millisecond
 	// errNoSuchThread is ER_NO_SUCH_THREAD: the connection has ended by itself.
 	errNoSuchThread = 1094

@@ -38,7 +38,7 @@ func (s *Service) Away() bool {
 	return len(s.away) > 0 && s.away[len(s.away)-1].To.IsZero()
 }
 
-// Report tells the last times without service.
+// Report adds the last times without service.
 func (s *Service) Report(r *agentapi.Report) { r.Away = slices.Clone(s.away) }
 
 // Save returns what Load takes.

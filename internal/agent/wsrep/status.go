@@ -1,5 +1,5 @@
-// Package wsrep asks a running mariadbd about itself over its unix socket, and tells it the few
-// things an agent may tell it.
+// Package wsrep queries a running mariadbd over its unix socket, and sends it the few
+// commands an agent may send.
 package wsrep
 
 import (
@@ -58,8 +58,8 @@ func ParseStatus(v map[string]string) Status {
 		VotedOut:        v["wsrep_local_state_comment"] == "Inconsistent",
 		Written:         number(v["wsrep_replicated_bytes"], 0) + number(v["wsrep_received_bytes"], 0),
 	}
-	// Seen after a failed IST: the provider has closed its connection to the group and says nothing of it any
-	// more, and the server goes on telling what it was told last.
+	// Seen after a failed IST: the provider has closed its connection to the group and reports nothing of it any
+	// more, and the server goes on reporting what it received last.
 	if s.Server.Component == galera.ComponentNonPrimary && v["wsrep_gcomm_uuid"] == "" && v["wsrep_evs_state"] == "" {
 		s.Server.Component = galera.ComponentDisconnected
 	}

@@ -32,7 +32,7 @@ func Needed(c agentapi.NodeConfig) [][]string {
 var safeNames = regexp.MustCompile("^[" + safeName + "]+$")
 
 // CertificateProblem returns the reason why a pair's leaf cannot serve the configured transfers, "" when it can.
-// Encrypted rsync goes through stunnel, which the scripts tell to ask for the joiner's common name
+// Encrypted rsync goes through stunnel, which the scripts configure to ask for the joiner's common name
 // among the DNS names. MariaDB takes no other characters in it than safeName's.
 func CertificateProblem(c agentapi.NodeConfig, leaf *x509.Certificate) string {
 	if c.StateTransfer.Method != Rsync || c.TLS.StateTransfer != galera.PolicyRequired || leaf == nil {

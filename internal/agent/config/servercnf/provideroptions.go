@@ -8,7 +8,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// wsrep_provider_options of nodes and garbd at the start; docs/settings.md tells users of them. Elsewhere are
+// wsrep_provider_options of nodes and garbd at the start; docs/settings.md documents them. Elsewhere are
 // gcache.size (WithCache, by package gcache), and at runtime pc.bootstrap, evs.evict, socket.ssl_reload and both send
 // windows (package wsrep; the windows' sizes: package distance). The private server of a restore has options of its own (internal/backup/runner/history.go).
 

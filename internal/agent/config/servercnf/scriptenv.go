@@ -15,12 +15,12 @@ const standIn = "unnamed"
 
 // scriptEnv makes transfers faster: it shortens the donor's fixed ten-second sleep between the two streams of a
 // mariabackup transfer (sockopt makes the donor wait for the joiner itself), and lets socat move eight times as much
-// at a time as it does by itself, which takes a third less of the processors, and tell which TLS was spoken
+// at a time as it does by itself, which takes a third less of the processors, and log which TLS was spoken
 // (server.ParseHandshake), as it lets a joiner's stunnel. It also notes who gives what to
 // whom. The file is BASH_ENV of mariadbd, so bash reads it before each script. A directory in PATH
 // would not do: mariadbd puts its own bin directory in front.
 //
-// The joiner's first stream, which is awaited with timeout, tells more: with a number of retries a listening socat goes
+// The joiner's first stream, which is awaited with timeout, logs more: with a number of retries a listening socat goes
 // on when it has turned a client away, and calls the reason no error.
 //
 // The pipes between socat and its neighbours are widened (package widen): socat's own option for that fails, and with it the

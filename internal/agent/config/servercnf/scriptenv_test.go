@@ -90,7 +90,7 @@ esac
 	}
 }
 
-// TestTunnel: stunnel is told the least version that the policy takes, and nothing where there is no TLS.
+// TestTunnel: stunnel is configured with the least version that the policy takes, and nothing where there is no TLS.
 func TestTunnel(t *testing.T) {
 	in := required()
 	in.Config.TLS.MinVersion = "1.2"

@@ -114,7 +114,7 @@ func TestUserCannotOverride(t *testing.T) {
 	}
 }
 
-// TestHash says what needs a restart and what does not.
+// TestHash shows what needs a restart and what does not.
 func TestHash(t *testing.T) {
 	base := Build(input(nil)).Hash
 	for name, c := range map[string]struct {

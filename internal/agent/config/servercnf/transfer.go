@@ -60,7 +60,7 @@ func transferSection(in Input) mycnf.Section {
 // streamOptions are about the stream of a MariaBackup transfer, and what becomes of it.
 func streamOptions(in Input) []mycnf.Option {
 	st := in.Config.StateTransfer
-	// For the first, tiny stream only, which tells the position; afterwards the agent watches.
+	// For the first, tiny stream only, which carries the position; afterwards the agent watches.
 	opts := []mycnf.Option{mycnf.Set("sst-initial-timeout", strconv.FormatInt(int64(st.Stall().Seconds()), 10))}
 	if st.Parallel > 1 {
 		n := strconv.Itoa(st.Parallel)

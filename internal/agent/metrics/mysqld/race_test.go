@@ -2,5 +2,5 @@
 
 package mysqld
 
-// race says that the race detector slows everything down.
+// race is set while the race detector slows everything down.
 const race = true

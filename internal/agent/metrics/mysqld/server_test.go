@@ -58,7 +58,8 @@ func serve(t testing.TB, s *script) *Server {
 
 var everything = What{Status: true, Variables: true}
 
-// TestNames: rows of MariaDB 11.8.6 with Galera 26.4.23 (and of older ones where it says so) are what mysqld_exporter makes of them.
+// TestNames: rows of MariaDB 11.8.6 with Galera 26.4.23 (and of older ones where noted) are what mysqld_exporter makes
+// of them.
 func TestNames(t *testing.T) {
 	s := serve(t, &script{
 		status: [][2]string{
@@ -190,7 +191,7 @@ mysql_version_info{innodb_version="11.8.6",version="11.8.6-MariaDB-log",version_
 	}
 }
 
-// TestNothingButDown: a server that breaks off tells nothing, so that no half of it is taken for the whole.
+// TestNothingButDown: a server that breaks off yields no metrics, so that no half of it is taken for the whole.
 func TestNothingButDown(t *testing.T) {
 	s := serve(t, &script{status: [][2]string{{"Uptime", "1"}}, fail: io.ErrUnexpectedEOF})
 	const down = "# HELP mysql_up Whether the MySQL server is up.\n# TYPE mysql_up gauge\nmysql_up 0\n"
@@ -225,7 +226,8 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// TestHungServer: a server that takes connections and says nothing costs a scrape its patience and no more, however many scrapes there are.
+// TestHungServer: a server that takes connections and does not answer costs a scrape its timeout and no more, however
+// many scrapes there are.
 func TestHungServer(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)
@@ -300,7 +302,8 @@ func registry(t testing.TB) prometheus.Gatherer {
 	return r
 }
 
-// TestCost: what a scrape costs beside the server's own work. docs/metrics.md promises 20 ms and 10 MiB for all of it.
+// TestCost: what a scrape costs in addition to the server's own work. docs/metrics.md promises 20 ms and 10 MiB for all
+// of it.
 func TestCost(t *testing.T) {
 	r := registry(t)
 	scrape(t, r)

@@ -69,7 +69,7 @@ func (s *sending) poolPages(state string, value float64) {
 	}
 }
 
-// statusWord keeps what is no number, and told as a label.
+// statusWord keeps what is no number, and exported as a label.
 func (s *sending) statusWord(name string, raw []byte) {
 	switch name {
 	case "wsrep_local_state_uuid":

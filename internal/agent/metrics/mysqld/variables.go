@@ -33,7 +33,7 @@ func (s *sending) variable(row string, raw []byte) {
 	s.generic(variablesPrefix, name, "Generic gauge metric from SHOW GLOBAL VARIABLES.", prometheus.GaugeValue, value)
 }
 
-// variableWord keeps what is no number, and told as a label.
+// variableWord keeps what is no number, and exported as a label.
 func (s *sending) variableWord(name string, raw []byte) {
 	t := &s.text
 	switch name {

@@ -1,4 +1,4 @@
-// Package commands is the agent's room that judges the operator's orders and carries them out: what an order asks for is begun only once
+// Package commands judges the operator's orders and carries them out: what an order asks for is begun only once
 // it is in the order book (package ordering), and every order ends there.
 package commands
 
@@ -28,7 +28,7 @@ import (
 // answerTime is how long the caller waits at most for an order to be on the disk.
 const answerTime = 10 * time.Second
 
-// Rooms are those orders have to do with.
+// Rooms are the components that orders use.
 type Rooms struct {
 	Orders *ordering.Room
 	Run    *running.Room
@@ -39,7 +39,7 @@ type Rooms struct {
 	Config *config.Room
 }
 
-// Room is the loop's.
+// Room is not safe for concurrent use; event loop only.
 type Room struct {
 	Rooms
 	// Restart reports whether a Restart waits for mariadbd to go down.
@@ -51,13 +51,13 @@ type Room struct {
 	rebuild func(context.Context) error
 }
 
-// New returns a room without orders.
+// New returns a Room without orders.
 func New(loop room.Loop, rooms Rooms, rebuild func(context.Context) error) Room {
 	return Room{Rooms: rooms, loop: loop, rebuild: rebuild}
 }
 
 // Take is called by the control port. Orders that form a component are judged by what the
-// other members say at this moment. Safe for concurrent use.
+// other members report at this moment. Safe for concurrent use.
 func (r *Room) Take(ctx context.Context, o agentapi.Order) (agentapi.OrderResult, error) {
 	var views map[string]agentapi.PeerView
 	asked := time.Now()
@@ -87,7 +87,7 @@ func (r *Room) Take(ctx context.Context, o agentapi.Order) (agentapi.OrderResult
 	}
 }
 
-// Judge judges an order by what the others said when they were asked, and begins to carry it out.
+// Judge judges an order by what the others answered when they were asked, and begins to carry it out.
 func (r *Room) Judge(o agentapi.Order, views map[string]agentapi.PeerView, asked time.Time, reply ordering.Reply) {
 	v := orders.Judge(o, r.Orders.Content(), r.Orders.Damaged(), r.facts(views))
 	r.loop.Logger.Info("order", "id", o.ID, "kind", o.Kind, "epoch", o.Epoch, "position", o.Position.String(), "verdict", v.Decision.String(), "message", v.Message)
@@ -217,7 +217,7 @@ func (r *Room) Served() {
 	}
 	switch {
 	case o.Kind == agentapi.OrderInitialise && o.ID == r.Run.Order:
-		// Done when root's password is set, so that it is when others are told.
+		// Done when root's password is set, so that it is when others learn of it.
 	case o.Kind == agentapi.OrderBootstrap && o.ID == r.Run.Order, o.Kind == agentapi.OrderRestart:
 		r.Orders.Finish(o.ID, agentapi.OrderDone, "")
 	}

@@ -20,8 +20,8 @@ import (
 
 const bookFile = "orders.json"
 
-// Book is the order book on the volume. It is written beside the loop that owns it: Write is for the one worker that
-// writes, everything else for the loop, which goes by what it was told to be on the disk (Take).
+// Book is the order book on the volume. It is written outside the loop that owns it: Write is for the one worker that
+// writes, everything else for the loop, which goes by what was reported to be on the disk (Take).
 type Book struct {
 	path    string
 	content orders.Content // the loop's
@@ -32,12 +32,12 @@ type Book struct {
 	now     func() time.Time
 }
 
-// Edit changes what the book says; it returns false when there is nothing to change.
+// Edit changes the book's content; it returns false when there is nothing to change.
 type Edit func(*orders.Content) bool
 
 // Open reads the book in dir. Orders that were being carried out when the agent died are over: nothing is ever carried out because of
-// what the book says. A volume that cannot record that, because it is full or read-only, does not keep the agent from starting: see
-// Unsaved. A damaged book is kept as it is; see Damaged.
+// the book's content. A volume that cannot record that, because it is full or read-only, does not keep the agent from
+// starting: see Unsaved. A damaged book is kept as it is; see Damaged.
 func Open(dir string, now func() time.Time) *Book { return openBook(dir, now, datadir.WriteFile) }
 
 func openBook(dir string, now func() time.Time, write func(string, []byte, os.FileMode) error) *Book {
@@ -68,7 +68,7 @@ func (b *Book) Unsaved() error { return b.unsaved }
 // Damaged returns the reason why the book cannot be used, nil when it can. Nothing is written to a damaged book.
 func (b *Book) Damaged() error { return b.damaged }
 
-// Content returns what the book says.
+// Content returns the book's content.
 func (b *Book) Content() orders.Content {
 	c := b.content
 	c.Records = slices.Clone(c.Records)
@@ -121,7 +121,7 @@ func (b *Book) Write(e Edit) (orders.Content, error) {
 	return next, nil
 }
 
-// Take makes what was written what the book says.
+// Take makes what was written the book's content.
 func (b *Book) Take(c orders.Content) { b.content = c }
 
 func (b *Book) save(c orders.Content) error {

@@ -13,8 +13,8 @@ type end struct {
 	message string
 }
 
-// Finish records how an order ended. An end that cannot be recorded, on a full volume for instance, is told all the same, and
-// recorded later; when the agent dies before that, the order has failed.
+// Finish records how an order ended. An end that cannot be recorded, on a full volume for instance, is reported all the
+// same, and recorded later; when the agent dies before that, the order has failed.
 func (r *Room) Finish(id string, state agentapi.OrderState, message string) {
 	if r.Current != nil && r.Current.ID == id {
 		r.Current = nil

@@ -1,4 +1,4 @@
-// Package ordering is the agent's room of orders: what is on its way into the order book, which order is being carried out,
+// Package ordering holds the agent's orders: what is on its way into the order book, which order is being carried out,
 // and which ends are still to be recorded. The loop goes by what is on the disk.
 package ordering
 
@@ -14,13 +14,13 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// JudgedLasts is how long what the others said when an order was judged is good enough to make a member Primary.
+// JudgedLasts is how long what the others answered when an order was judged is good enough to make a member Primary.
 const JudgedLasts = 30 * time.Second
 
-// Reply is told once what became of an order.
+// Reply is called once with what became of an order.
 type Reply func(agentapi.OrderResult, error)
 
-// Room is the loop's.
+// Room is not safe for concurrent use; event loop only.
 type Room struct {
 	*orderbook.Book
 	// Current is the order that is being carried out: accepted, not finished. JudgedAt is when the others were asked about it.
@@ -32,13 +32,13 @@ type Room struct {
 	// recording is an order on its way into the book, accepting the same unless it is refused.
 	recording, accepting *agentapi.Order
 	acceptedAt           time.Time // when accepting was judged, by what the others said
-	// ends are orders that are over, and whose end could not be recorded yet; ending says that one is on its way.
+	// ends are orders that are over, and whose end could not be recorded yet; ending reports whether one is on its way.
 	ends      map[string]end
 	ending    bool
 	lineAsked int64 // epoch of the line that is on its way into the book, 0 for none
 }
 
-// New returns a room without a book: Open comes first.
+// New returns a Room without a book: call Open first.
 func New(loop room.Loop, volume *volume.Volume) Room { return Room{loop: loop, volume: volume} }
 
 // Open reads the book in dir. It blocks while the volume does not answer.
@@ -54,7 +54,7 @@ func (r *Room) Open(dir string) {
 	r.Book = book
 }
 
-// Record writes a change of the book: it says it from the moment done is called.
+// Record writes a change of the book: the change is in force from the moment done is called.
 func (r *Room) Record(e orderbook.Edit, done func(error)) {
 	var next orders.Content
 	r.volume.Do(func() (err error) {
@@ -111,7 +111,7 @@ func (r *Room) Accept(o agentapi.Order, asked time.Time, begin func(), reply Rep
 func Unwritten(err error) error { return fmt.Errorf("the order book cannot be written: %w", err) }
 
 // OutOfDate ends an order that makes the member Primary when the volume took so long to record it that what it was judged by
-// says nothing any more: meanwhile another member may have been made so.
+// is out of date: meanwhile another member may have been made so.
 func (r *Room) OutOfDate() bool {
 	if r.Current == nil || !orders.MakesPrimary(r.Current.Kind) || time.Since(r.JudgedAt) <= JudgedLasts {
 		return false
@@ -163,7 +163,7 @@ func (r *Room) Unusable() *agentapi.Failure {
 		"and starts nothing, its data are left as they are. While others serve, give it an empty volume: it comes back by SST", why)}
 }
 
-// Report tells the last order, the lines of history, and whether the book can be read.
+// Report adds the last order, the lines of history, and whether the book can be read.
 func (r *Room) Report(to *agentapi.Report) {
 	content := r.Content()
 	to.Order = r.last(content.Last(), time.Now())

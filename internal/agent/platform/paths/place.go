@@ -40,7 +40,7 @@ func (p Places) OpenSSLCnf() string { return filepath.Join(p.Run, "openssl.cnf")
 // ScriptEnv is the file bash reads before every transfer script (BASH_ENV).
 func (p Places) ScriptEnv() string { return filepath.Join(p.Run, "script-env.sh") }
 
-// TransferNotes is where transfer scripts say that they begin.
+// TransferNotes is where transfer scripts record that they begin.
 func (p Places) TransferNotes() string { return filepath.Join(p.Run, "transfers") }
 
 // UpgradeCnf is the option file mariadb-upgrade logs in with.

@@ -1,4 +1,4 @@
-// Package procs starts child processes and does the duties of PID 1 beside them: it reaps
+// Package procs starts child processes and does the duties of PID 1: it reaps
 // orphans that were handed down to it, without ever taking an exit status from the one that
 // waits for it.
 package procs
@@ -74,8 +74,8 @@ func (t *Table) WaitFor(p *os.Process) (*os.ProcessState, error) {
 	return state, err
 }
 
-// Reap collects the exit status of every dead child that is not waited for, and says how many there were. While a child is
-// being started, which takes as long as its directory does, it leaves that for the next time.
+// Reap collects the exit status of every dead child that is not waited for, and returns how many there were. While a
+// child is being started, which takes as long as its directory does, it leaves that for the next time.
 func (t *Table) Reap() int {
 	if !t.mu.TryLock() {
 		return 0

@@ -1,4 +1,4 @@
-// Package watch says when mounted ConfigMaps and Secrets change. Kubelet swaps the symbolic
+// Package watch reports when mounted ConfigMaps and Secrets change. Kubelet swaps the symbolic
 // link ..data in the mounted directory, so the directories are watched, not the files.
 package watch
 

@@ -9,7 +9,7 @@ import "golang.org/x/sys/unix"
 const size = 1 << 20
 
 // Standard widens standard input and output, where they are pipes. What a host does not give
-// (fs.pipe-user-pages-soft) a transfer can do without, so nothing is said of it.
+// (fs.pipe-user-pages-soft) a transfer can do without, so it is not reported.
 func Standard() {
 	for _, fd := range []uintptr{0, 1} {
 		_, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, size)

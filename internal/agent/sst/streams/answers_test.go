@@ -47,7 +47,7 @@ func TestAnswers(t *testing.T) {
 				return ok && !a.Owed && a.Silent <= time.Since(wrote)+10*time.Millisecond
 			})
 
-			// The other end does not read: the kernel asks for room ever more rarely, and is answered.
+			// The other end does not read: the kernel asks for space ever more rarely, and is answered.
 			fill(t, donor)
 			for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 				if a, ok := look(); !ok || a.Owed || a.Silent > 1500*time.Millisecond {

@@ -54,12 +54,13 @@ func RoundTrip(port uint16) (longest time.Duration, ok bool) {
 type Answer struct {
 	// Silent is how long nothing was received from there on any of them, neither data nor an ACK.
 	Silent time.Duration
-	// Owed is true if sent data is unacknowledged although the peer's receive window has room: a live peer would have sent an ACK.
-	// With a full window the kernel only sends window probes.
+	// Owed is true if sent data is unacknowledged although the peer's receive window has space: a live peer would have
+	// sent an ACK. With a full window the kernel only sends window probes.
 	Owed bool
 }
 
-// Answers tells how a host answers. ok is false when no process has a connection there, or when the kernel does not tell.
+// Answers returns how a host answers. ok is false when no process has a connection there, or the kernel does not report
+// it.
 func Answers(host net.IP, port uint16) (a Answer, ok bool) {
 	found, told := all()
 	if !told || host == nil {
@@ -80,8 +81,8 @@ func Answers(host net.IP, port uint16) (a Answer, ok bool) {
 	return a, ok
 }
 
-// answered tells the same of one connection. The kernel notes no acknowledgement when data come that acknowledge nothing new, so
-// both times count.
+// answered returns the same for one connection. The kernel notes no acknowledgement when data come that acknowledge
+// nothing new, so both times count.
 func answered(state uint8, queued uint32, t *netlink.TCPInfo) (silent time.Duration, owed bool) {
 	if state == netlink.TCP_SYN_SENT {
 		return math.MaxInt64, true
@@ -91,7 +92,7 @@ func answered(state uint8, queued uint32, t *netlink.TCPInfo) (silent time.Durat
 
 func milliseconds(n uint32) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// all returns the connections the kernel tells its times of.
+// all returns the connections the kernel reports times for.
 func all() (out []*netlink.InetDiagTCPInfoResp, ok bool) {
 	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
 		found, err := netlink.SocketDiagTCPInfo(family)

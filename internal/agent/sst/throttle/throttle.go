@@ -49,7 +49,7 @@ type bucket struct {
 	last        time.Time
 }
 
-// take takes n bytes out and says how long to wait until they were there.
+// take takes n bytes out and returns how long to wait until they are there.
 func (b *bucket) take(n int, now time.Time) time.Duration {
 	b.level = min(b.level+now.Sub(b.last).Seconds()*b.rate, b.rate/slices)
 	b.last = now

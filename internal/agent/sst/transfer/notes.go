@@ -18,7 +18,7 @@ const (
 	RoleJoiner = "joiner"
 )
 
-// Note is what a transfer script says of itself when it begins.
+// Note is what a transfer script records when it begins.
 type Note struct {
 	Role string
 	PID  int

@@ -1,4 +1,4 @@
-// Command refuses is an agent that says it can take over, and then cannot.
+// Command refuses is an agent that claims it can take over, and then cannot.
 package main
 
 import (
