@@ -96,8 +96,8 @@ func (l Lineage) Equal(other Lineage) bool {
 }
 
 // Forgotten reports whether the lines that own knows are all older than those that l remembers: whether its data parted from l's cannot be
-// known. beyond says that they reach beyond the start of a line that l remembers. Otherwise a copy of l's data loses nothing that was not
-// given up: each of those bootstraps was approved without this member.
+// known. beyond reports whether they reach beyond the start of a line that l remembers. Otherwise a copy of l's data
+// loses nothing that was not given up: each of those bootstraps was approved without this member.
 func (l Lineage) Forgotten(own Lineage, p Position) (forgotten, beyond bool) {
 	lines := l.Lines()
 	if own.Epoch == 0 || l.Earlier == nil || len(lines) == 0 {
@@ -109,7 +109,7 @@ func (l Lineage) Forgotten(own Lineage, p Position) (forgotten, beyond bool) {
 	return true, slices.ContainsFunc(lines, func(line Line) bool { return line.Start.UUID == p.UUID && p.Seqno > line.Start.Seqno })
 }
 
-// Diverged says that data of the lineage own that reach to p hold write-sets that l never had, and
+// Diverged reports whether data of the lineage own that reach to p hold write-sets that l never had, and
 // returns the position up to which they are certainly the same. They do when they went on beyond the
 // start of a line of theirs that l does not know, or beyond the start of one of l's that is later than the
 // last line both have.

@@ -35,8 +35,8 @@ func (s *Snapshot) SeeLoss(recorded time.Time, seen Loss, now time.Time) Loss {
 const longLoss = 10 * time.Minute
 
 // SeeSilence sets SilentFor of the i-th member, and returns since when this process has waited for its agent; seen is what it returned
-// last, and samePod says that the pod is the same since. Another pod has its own time to start, but not again and again for ever. In
-// a hibernated cluster nobody waits.
+// last, and samePod reports whether the pod is the same since. Another pod has its own time to start, but not again and
+// again for ever. In a hibernated cluster nothing is waited for.
 func (s *Snapshot) SeeSilence(i int, seen time.Time, samePod bool, now time.Time) time.Time {
 	s.Members[i].SilentFor = 0
 	switch {

@@ -7,7 +7,7 @@ import "time"
 type Snapshot struct {
 	// Namespace and Name of the resource, for messages to a person.
 	Namespace, Name string
-	// Replicas is the wanted number of members. It does not say which nodes are members: see Members.
+	// Replicas is the wanted number of members. Which nodes are members is in Members.
 	Replicas int
 	// Hibernate asks for an ordered stop of all nodes.
 	Hibernate bool
@@ -42,7 +42,7 @@ type Snapshot struct {
 	Hibernated bool
 
 	// Members has one entry for every recorded member, in ordinal order. A member stays one until it was seen
-	// to leave gracefully, whatever the spec says.
+	// to leave gracefully, whatever the spec asks for.
 	Members []Member
 	// Arbitrator is the member without data, nil when there is none and none is wanted.
 	Arbitrator *Arbitrator
@@ -115,7 +115,7 @@ type Member struct {
 	Data     DataState
 	Position Position
 	// Marked reports whether Galera has marked the data, while a statement that changes tables was under way, or as it
-	// asked for a state transfer. They hold everything up to Position, and may hold a part of what comes next: beside
+	// asked for a state transfer. They hold everything up to Position, and may hold a part of what comes next: next to
 	// other members they need a full copy.
 	Marked bool
 	// VotedOut reports whether the group has found the data to differ from the other members': they are never gone on
@@ -206,7 +206,7 @@ type Pod struct {
 	Cordoned bool
 }
 
-// Server is what a running mariadbd says of itself.
+// Server is the state that a running mariadbd reports.
 type Server struct {
 	Component ComponentState
 	State     NodeState

@@ -30,11 +30,11 @@ const (
 	PhaseStarting Phase = "Starting"
 	// PhaseRunning means that mariadbd runs and answers on its socket.
 	PhaseRunning Phase = "Running"
-	// PhaseStopping means that mariadbd was told to stop and is still there.
+	// PhaseStopping means that mariadbd was asked to stop and is still running.
 	PhaseStopping Phase = "Stopping"
 	// PhaseStopped means that mariadbd was stopped by order and stays down until the next order.
 	PhaseStopped Phase = "Stopped"
-	// PhaseFailed means that mariadbd cannot be started; the report's failure says why.
+	// PhaseFailed means that mariadbd cannot be started; the report's failure explains why.
 	PhaseFailed Phase = "Failed"
 )
 

@@ -51,8 +51,8 @@ func (m Member) MayRun() bool {
 	return m.Server != nil
 }
 
-// AtRest reports whether the member was told to stop, in this epoch or later, and whether nothing of it runs which
-// could be part of a group. That it was told, it keeps on its volume.
+// AtRest reports whether the member was ordered to stop, in this epoch or later, and whether nothing of it runs which
+// could be part of a group. It keeps the order on its volume.
 func (m Member) AtRest(epoch int64) bool {
 	if !m.Known || m.Order == nil || m.Order.Epoch < epoch {
 		return false

@@ -138,8 +138,8 @@ func (w *platform) interrupt(i int) {
 	w.edit(i, func(c *orders.Content) { c.Interrupt(noTime) })
 }
 
-// decide lets the agent decide on its next step, and begin it; it says whether that changed anything. A step that takes
-// time ends at a later event.
+// decide lets the agent decide on its next step, and begin it; it reports whether that changed anything. A step that
+// takes time ends at a later event.
 func (w *agents) decide(i int, peers map[string]agentapi.PeerView) bool {
 	n := &w.nodes[i]
 	s := w.situation(i, peers)
@@ -176,7 +176,7 @@ func (w *agents) decide(i int, peers map[string]agentapi.PeerView) bool {
 	return n.agent != before
 }
 
-// primaryPeer is a member that can be reached and says of itself that it is Primary, -1 for none.
+// primaryPeer is a reachable member that reports itself Primary, -1 for none.
 func (w *agents) primaryPeer(i int) int {
 	for j := range w.n {
 		p := &w.nodes[j]
@@ -251,7 +251,7 @@ func (w *agents) bootstrapped(i int) {
 		w.truth.reached |= ReachedMarkedStart
 	}
 	if r := n.vol.book.find(n.agent.doing); r != nil {
-		if r.kind == orderInitialise { // recorded before a joiner can be told of it
+		if r.kind == orderInitialise { // recorded before a joiner can learn of it
 			line := r.line(galera.Position{UUID: w.past.position(n.vol.head).UUID})
 			w.edit(i, func(c *orders.Content) { c.SetLineage(galera.FirstLine(line)) })
 		}

@@ -22,7 +22,7 @@ type deployment struct {
 	template  int8
 }
 
-// garbd is what there is of the arbitrator beside its place among the nodes, the last one: its pod, agent and server
+// garbd is the arbitrator apart from its place among the nodes, the last one: its pod, agent and server
 // are those of a node without a volume. What its server has received is the group's position, which a garbd
 // knows; it has none of the data.
 type garbd struct {

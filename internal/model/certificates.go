@@ -17,7 +17,7 @@ type cas uint8
 // keys is the set of the keys of the CAs, by the bit of the first of each pair.
 func (c cas) keys() cas { return (c | c>>1) & 0b010101 }
 
-// publication is a leaf with the CAs beside it. No two leaves have the same serial.
+// publication is a leaf with its CAs. No two leaves have the same serial.
 type publication struct {
 	serial int16
 	// ca has issued the leaf.

@@ -4,7 +4,7 @@
 //
 // The world is a plain comparable value and takes one Event at a time; everything that can
 // happen is an Event, so that a schedule of events is a complete, repeatable story. After every
-// event the invariants are checked. docs/model.md tells the rules and the promises.
+// event the invariants are checked. docs/model.md lists the rules and the promises.
 //
 // Where the behaviour of Galera or Kubernetes is not certain the world is the less friendly one:
 // a planner that is safe here is safe there too.

@@ -22,7 +22,7 @@ const (
 	Apply
 	ApplyAll
 	Write
-	Replicate // a write whose client was not told
+	Replicate // a write that was not acknowledged to its client
 	Transfer
 	Deliver
 	SeeStatus
@@ -105,7 +105,7 @@ var kindNames = [kinds]string{"Round", "Elapse", "Agent", "Kubelet", "Regroup", 
 // String returns the event as Go source.
 func (e Event) String() string { return fmt.Sprintf("{%s, %d, %d}", kindNames[e.Kind], e.A, e.B) }
 
-// Step lets one event happen, if it can, and checks the promises. It says whether it could.
+// Step lets one event happen, if it can, and checks the promises. It reports whether it could.
 func (w *World) Step(e Event, p Planner) bool {
 	did := w.happen(e, p)
 	if e.Kind != Round && e.Kind != Elapse { // these count their own

@@ -7,7 +7,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
 
-// tellEvictions sends the evictions, which are planned beside the action.
+// tellEvictions sends the evictions, which are planned in addition to the action.
 func (w *controllers) tellEvictions(o *operator, s galera.Snapshot) bool {
 	evictions := plan.Evictions(s)
 	if w.careless {

@@ -27,7 +27,7 @@ type Explorer struct {
 	next []World
 }
 
-// Explore searches from a world. It says whether it has seen everything up to the depth.
+// Explore searches from a world. It reports whether it has seen everything up to the depth.
 func (x *Explorer) Explore(w World, depth int) bool {
 	x.seed, x.seen, x.next = maphash.MakeSeed(), map[uint64]int8{}, make([]World, depth)
 	return x.visit(&w, depth)

@@ -1,6 +1,7 @@
 package model
 
-// Round lets every participant take its next step, with fresh caches and without faults. It says whether anything has happened.
+// Round lets every participant take its next step, with fresh caches and without faults. It reports whether anything
+// has happened.
 func (w *World) Round(p Planner) bool {
 	before := w.truth.steps
 	w.elapse()

@@ -28,10 +28,10 @@ type server struct {
 	// stuck reports whether the transfer it gave ended while it had no quorum: its group does not know of the end, and
 	// takes it for a donor until its server ends.
 	stuck bool
-	// hung reports whether the process does nothing: it answers no client and no other member. killed says that it was
-	// sent SIGKILL, and runs no further instruction.
+	// hung reports whether the process does nothing: it answers no client and no other member. killed reports whether it
+	// was sent SIGKILL, and runs no further instruction.
 	hung, killed bool
-	// run tells it from every other one.
+	// run distinguishes it from every other one.
 	run int16
 }
 
@@ -122,7 +122,7 @@ func (w *group) regroup(i int) bool {
 	}
 	w.checkMixed(present)
 	if v := w.nodes[i].srv.view; v.id != 0 && v.members == present && w.whole(v) {
-		// All of them were told apart already; a non-Primary group may still be complete again.
+		// All of them were split already; a non-Primary group may still be complete again.
 		return false
 	}
 	carriers, last, still := w.carriers(present)
@@ -146,7 +146,7 @@ func (w *group) complete(members set) (c set) {
 	return c
 }
 
-// carriers are the members present that were in the latest Primary view; still says that one
+// carriers are the members present that were in the latest Primary view; still reports whether one
 // of them has not lost it.
 func (w *group) carriers(present set) (c set, last view, still bool) {
 	for j := range w.places {
@@ -185,7 +185,7 @@ func (w *group) evict(i, gone int, view int16) bool {
 	return n.srv.evicted != before
 }
 
-// evicted are those that one of the members was told of.
+// evicted are those that one of the members knows of.
 func (w *group) evicted(members set) set {
 	var out set
 	for j := range w.n {
@@ -240,7 +240,7 @@ func (w *group) crash(i int) {
 }
 
 // replicate makes a new write-set on a member that may write. With commit it is durable there and
-// the client is told so; without, the member had no time for either.
+// acknowledged to the client; without, the member had no time for either.
 func (w *group) replicate(i int, commit bool) bool {
 	n := &w.nodes[i]
 	if !w.serves(i) || n.srv.donor != 0 || n.trouble == frozen || !w.past.room() {

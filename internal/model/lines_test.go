@@ -10,7 +10,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// TestBookIsTheAgents: the world's compact order book loses nothing of the agent's that decides, as long as it has room for it.
+// TestBookIsTheAgents: the world's compact order book loses nothing of the agent's that decides, as long as it has
+// space for it.
 func TestBookIsTheAgents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var c orders.Content

@@ -118,7 +118,7 @@ func inPrimary(s *galera.Snapshot) (n int) {
 	return n
 }
 
-// checkLoss judges the count by what operators have seen that could tell it in the status.
+// checkLoss judges the count by what was seen by operators that could report it in the status.
 func (w *controllers) checkLoss(o *operator, s *galera.Snapshot) {
 	if s.NoPrimaryFor == 0 {
 		return
@@ -129,7 +129,7 @@ func (w *controllers) checkLoss(o *operator, s *galera.Snapshot) {
 	}
 }
 
-// noteServing remembers that an operator with the last status has seen a Primary component, and has told so.
+// noteServing remembers that an operator with the last status has seen and reported a Primary component.
 func (w *controllers) noteServing(s *galera.Snapshot) {
 	if inPrimary(s) > 0 {
 		w.truth.servedAt = w.clock

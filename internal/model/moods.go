@@ -79,7 +79,7 @@ var places = newMood(map[Kind]int{
 	Tick: 8, Wipe: 2, Hibernate: 3,
 	MachineAway: 4, MachineBack: 4, LookAround: 10, LoseStatus: 1})
 
-// arbiterMoods are for worlds with an arbitrator, beside the others.
+// arbiterMoods are additional ones, for worlds with an arbitrator.
 var arbiterMoods = [...]mood{
 	// servers that are stopped in good order and come back, and an arbitrator that is not always seen.
 	newMood(map[Kind]int{
@@ -92,7 +92,7 @@ var arbiterMoods = [...]mood{
 var leftAlone = only(map[Kind]int{
 	Round: 2, Elapse: 40, Drain: 20, Partition: 14, Heal: 1, Mute: 6, LookAround: 40, Hear: 10, Reconcile: 60, Deliver: 40, Tick: 1})
 
-// weights describes how often each kind of event is drawn.
+// weights holds how often each kind of event is drawn.
 var weights = [kinds]int{
 	Round: 30, Elapse: 4, Agent: 24, Kubelet: 8, Regroup: 16, Apply: 8, ApplyAll: 6, Write: 20, Replicate: 4, Transfer: 6, Deliver: 14,
 	SeeStatus: 6, SeePod: 8, Hear: 12, SeeSecrets: 6, LookAround: 8, Load: 8, Reconcile: 26, Tick: 3,

@@ -83,7 +83,7 @@ func waitsForUpdate(s galera.Snapshot) plan.Decision {
 	return plan.Plan(arbitrator(s, func(a *galera.Arbitrator) { a.Counted = a.Counted && (a.Wanted || !a.Outdated) }))
 }
 
-// waitsFor has nothing to say where the arbitrator used to be waited for that could not come.
+// waitsFor decides nothing where the arbitrator used to be waited for that could not come.
 func waitsFor(when func(s galera.Snapshot, a plan.Action) bool) Planner {
 	return func(s galera.Snapshot) plan.Decision {
 		d := plan.Plan(s)

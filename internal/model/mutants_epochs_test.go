@@ -16,7 +16,7 @@ func forgetsEpochs(s galera.Snapshot) plan.Decision {
 	})))
 }
 
-// forgetsLines tells lines of history apart by their epochs alone.
+// forgetsLines distinguishes lines of history by their epochs alone.
 func forgetsLines(s galera.Snapshot) plan.Decision {
 	s.Line = ""
 	return plan.Plan(members(s, func(m *galera.Member) { m.Lines = nil }))
@@ -42,7 +42,7 @@ func adoptsReadable(s galera.Snapshot) plan.Decision {
 	})))
 }
 
-// leavesTurn ends the turn of a node that came by its configuration without an order, and tells it nothing.
+// leavesTurn ends the turn of a node that came by its configuration without an order, and sends it nothing.
 func leavesTurn(s galera.Snapshot) plan.Decision {
 	op := s.Operation
 	if op == nil || op.Target == "" {

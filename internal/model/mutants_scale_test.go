@@ -10,7 +10,7 @@ import (
 // Deliberate bugs of scaling.
 var scaleMutants = []mutant{
 	{"a member is removed before it has stopped", removesFirst, sizes, []string{RemovedRunning, RemovedAhead}},
-	{"a member is removed when it stopped, whatever the others say", removesUnseen, sizes, []string{RemovedAhead}},
+	{"a member is removed when it stopped, whatever the others report", removesUnseen, sizes, []string{RemovedAhead}},
 	{"old reports of the others are believed", believesOldViews, sizes, []string{RemovedAhead}},
 	{"a removed member does not count in a recovery", forgetsUnwanted, sizes, []string{BehindAnother, LostWrite, Unapproved}},
 	{"the last member leaves while another is away", leavesWhileWeak, sizes, []string{TakenWhileWeak}},
@@ -38,7 +38,7 @@ func removesFirst(s galera.Snapshot) plan.Decision {
 	return d
 }
 
-// tellsOnce tells of a leave with the order that was known before another one came.
+// tellsOnce announces a leave with the order that was known before another one came.
 func tellsOnce(s galera.Snapshot) plan.Decision {
 	d := plan.Plan(s)
 	if o, ok := d.Action.(plan.SendOrder); ok && s.Operation != nil && s.Operation.Type == galera.OpScaleDown && o.Kind == plan.OrderStart {
@@ -57,7 +57,7 @@ func removesUnseen(s galera.Snapshot) plan.Decision {
 	return plan.Plan(s)
 }
 
-// believesOldViews pretends that all have been told.
+// believesOldViews pretends that all were notified.
 func believesOldViews(s galera.Snapshot) plan.Decision {
 	target, ok := leaver(s)
 	if !ok || target.Phase != galera.PhaseStopped {

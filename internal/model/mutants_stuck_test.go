@@ -12,7 +12,7 @@ import (
 var stuckMutants = []mutant{
 	{"a member that hangs counts as busy", hungIsBusy, stuck, []string{HeldUp}},
 	{"a volume that refuses writes is not noticed", cannotWriteIsFine, stuck, []string{HeldUp}},
-	{"who cannot write an order is told all the same", tellsWhoCannotWrite, stuck, []string{HeldUp}},
+	{"a member that cannot write an order is ordered all the same", tellsWhoCannotWrite, stuck, []string{HeldUp}},
 	{"the order does not name who was given up", namesNobody, stuck, []string{HeldUp, Stuck}},
 	{"a server that hangs is not ended before another one starts", leavesHung, stuckAlone, []string{TwoPrimaries}},
 	{"an approval to end a server counts when its agent is silent", endsUnseen, stuckAlone, []string{TwoPrimaries}},

@@ -63,7 +63,7 @@ func drawSchedule(t *rapid.T) Schedule {
 }
 
 // TestSeeds runs schedules from seeds: always the same ones in the fast run, and new ones for
-// SIM_DURATION. SIM_SEED replays one and tells its story.
+// SIM_DURATION. SIM_SEED replays one and prints its story.
 func TestSeeds(t *testing.T) {
 	if seed, err := strconv.ParseUint(os.Getenv("SIM_SEED"), 10, 64); err == nil {
 		runSeed(t, seed)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// shipped are the agents' decisions that the model runs, beside its own directory.
+// shipped are the agents' decisions that the model runs, in addition to its own directory.
 var shipped = []string{"../agent/lifecycle/*.go", "../agent/orders/*.go", "../agent/sst/*.go", "../agent/arbitrator/decide.go"}
 
 // TestShippedDecisionsArePure: time and facts come in. golangci-lint (depguard) forbids packages; it cannot forbid a function of

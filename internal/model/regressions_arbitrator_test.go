@@ -28,7 +28,7 @@ var arbitratorRegressions = []regression{
 		Event{Hibernate, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Hibernate, 0, 0}, Event{ReplaceCA, 5, 0}, Event{Round, 0, 0},
 		Event{Partition, 2, 0}, Event{Round, 0, 0}, Event{Load, 1, 0}, Event{Load, 0, 0}, Event{LookAround, 1, 0}, Event{Partition, 0, 0},
 		Event{Round, 0, 0}, Event{ReplaceCA, 0, 0}, Event{Round, 0, 0}, Event{SeeSecrets, 1, 0}, Event{Reconcile, 1, 0})},
-	{"an earlier leader's order comes after the one that tells of a leave", tellsOnce,
+	{"an earlier leader's order comes after the one that announces a leave", tellsOnce,
 		Schedule{Members: 3, Eager: true, Arbiter: true, Events: []Event{
 			{SwitchTLS, 0, 1}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {LookAround, 1, 0}, {SwitchTLS, 0, 0},
 			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Scale, 1, 0}, {Round, 0, 0}, {KillAgent, 2, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},

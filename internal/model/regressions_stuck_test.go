@@ -14,7 +14,7 @@ var stuckRegressions = []regression{
 		}}},
 	{"a server hangs, and the others crash", hungIsBusy,
 		Schedule{Members: 3, Stays: true, Events: []Event{{Hang, 2, 0}, {Round, 0, 0}, {Round, 0, 0}, {KillServer, 0, 0}, {KillServer, 1, 0}}}},
-	{"one alone in a Primary component hangs, and goes on beside another one", leavesHung,
+	{"one alone in a Primary component hangs, and goes on next to another one", leavesHung,
 		Schedule{Members: 3, Events: []Event{
 			{Drain, 0, 0}, {Round, 0, 0}, {Hang, 1, 0}, {Drain, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
 			{Hang, 2, 0}, {Round, 0, 0}, {Round, 0, 0}, {Minute, 0, 0}, {Reconcile, 0, 0}, {Approve, 0, 0}, {Reconcile, 0, 0},
@@ -26,7 +26,7 @@ var stuckRegressions = []regression{
 			{Round, 0, 0}, {Hang, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {Minute, 0, 0}, {Reconcile, 0, 0}, {Approve, 0, 0},
 			{Round, 0, 0}, {Mute, 0, 1}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
 		}}},
-	{"a killed server that does not end is told of the operation in vain", tellsWhoCannotWrite,
+	{"a killed server that does not end is sent the operation in vain", tellsWhoCannotWrite,
 		Schedule{Members: 2, Hears: true, Stays: true, Events: []Event{{Freeze, 0, 0}, {Drain, 0, 0}, {Round, 0, 0}}}},
 	{"an order book that cannot be read, and an examination that does not end", nil,
 		Schedule{Members: 3, Eager: true, Stays: true, Events: []Event{{DamageBook, 0, 0}, {LookHangs, 0, 0}, {KillAgent, 1, 0}, {Round, 0, 0}}}},

@@ -47,7 +47,7 @@ var regressions = []regression{
 			{Wipe, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Partition, 6, 0}, {Round, 0, 0}, {Heal, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
 			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Write, 0, 0}, {LookAround, 1, 0}, {CrashBeforeStatus, 1, 0},
 		}}},
-	{"earlier leaders tell a node for two configurations that its turn is over, and it shows the one it does not want", nil,
+	{"earlier leaders end a node's turn for two configurations, and it shows the one it does not want", nil,
 		Schedule{Members: 3, Events: []Event{
 			{Round, 0, 0}, {SwitchTLS, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {KillAgent, 2, 0}, {Round, 0, 0}, {Round, 0, 0},
 			{Elapse, 0, 0}, {LookAround, 1, 0}, {SwitchTLS, 0, 0}, {Round, 0, 0}, {CrashBeforeStatus, 0, 0}, {Reconcile, 1, 0}, {LookAround, 1, 0},
@@ -64,7 +64,7 @@ var regressions = []regression{
 			{SwitchTLS, 0, 0}, {CrashBeforeStatus, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {LookAround, 1, 0}, {KillAgent, 2, 0}, {Round, 0, 0},
 			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Reconcile, 1, 0}, {CrashBeforeStatus, 0, 0}, {Write, 2, 0}, {Deliver, 2, 0},
 		}}},
-	{"a lost status, and a foreign volume beside data whose order book cannot be read", adoptsReadable,
+	{"a lost status, and a foreign volume next to data whose order book cannot be read", adoptsReadable,
 		Schedule{Members: 3, Fresh: true, Events: []Event{
 			{Round, 0, 0}, {LookAround, 1, 0}, {Reconcile, 1, 0}, {Round, 0, 0}, {Mute, 0, 0}, {Round, 0, 0}, {LoseStatus, 0, 0}, {Round, 0, 0},
 			{DamageBook, 0, 0}, {Wipe, 1, 0}, {Swap, 2, 0},

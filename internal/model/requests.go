@@ -2,8 +2,8 @@ package model
 
 import "github.com/galera-operator/galera-operator/internal/galera"
 
-// wish is what people ask for by annotation: the member (plus one) that is to be the primary, and the members to restart.
-// A new number is a new request.
+// wish is what users request by annotation: the member (plus one) that is to be the primary, and the members to
+// restart. A new number is a new request.
 type wish struct {
 	promote, promotes int8
 	restart           set

@@ -20,7 +20,7 @@ type Schedule struct {
 	Arbiter bool
 	// Careless: operators and members take no notice of views when a server is evicted.
 	Careless bool
-	// Unmarked: who goes on from marked data does not tell the others.
+	// Unmarked: a member that goes on from marked data does not record it for the others.
 	Unmarked bool
 	// Miscounts is how operators count the time without a Primary component.
 	Miscounts counting

@@ -79,7 +79,7 @@ func (w *agents) heard(i int) map[string]agentapi.PeerView {
 	return out
 }
 
-// peerView is what the member's agent tells the others.
+// peerView is what the member's agent reports to the others.
 func (w *agents) peerView(j int) agentapi.PeerView {
 	r := w.report(j)
 	n := &w.nodes[j]
@@ -100,7 +100,7 @@ func (w *agents) peerView(j int) agentapi.PeerView {
 		}
 	}
 	if doing := n.vol.book.find(n.agent.doing); doing != nil {
-		// One that is over is told to be so, though its end cannot be recorded; so is one whose server was killed.
+		// One that is over is reported as such, though its end cannot be recorded; so is one whose server was killed.
 		over := n.srv.killed || !n.srv.on && n.agent.phase != phaseStarting && n.agent.phase != phaseInitialising
 		v.Forming = !over && orders.MakesPrimary(agentOrders[doing.kind])
 	}
@@ -160,7 +160,7 @@ func (b *book) content(uuid string) orders.Content {
 	return c
 }
 
-// take makes the book say what the agent wrote.
+// take stores in the book what the agent wrote.
 func (b *book) take(c orders.Content) {
 	b.highest, b.held, b.formedEpoch, b.formedID = c.HighestEpoch, c.Held, c.Formed.Epoch, c.Formed.ID
 	b.lines = linesOf(c.Lineage)
@@ -206,7 +206,7 @@ func linesOf(g galera.Lineage) (l lines) {
 	return l
 }
 
-// failureNumber is what the operator is told for a reason.
+// failureNumber is what is reported to the operator for a reason.
 func failureNumber(f *agentapi.Failure) failure {
 	if f == nil {
 		return failureNone

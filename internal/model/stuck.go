@@ -199,7 +199,8 @@ func (w *cluster) goesOn(keep int) bool {
 	return w.anyServes() || w.size() == 1
 }
 
-// nothingWithout reports whether without one member there are no data to go on from, and the operator says so.
+// nothingWithout reports whether without one member there are no data to go on from, and whether the operator reports
+// so.
 func (w *World) nothingWithout(keep int) bool {
 	own := slices.ContainsFunc(w.nodes[:w.size()], func(n node) bool {
 		return n.vol.data == dataPresent && !n.vol.book.damaged && w.past.uuid(n.vol.head) == w.api.status.uuid

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Tell runs a schedule and its convergence, and returns it as a story: every event that
+// Tell runs a schedule and its convergence, and returns them as a story: every event that
 // happened, every decision, and the world after it.
 func Tell(s Schedule, p Planner, rounds int) string {
 	var b strings.Builder

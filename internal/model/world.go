@@ -37,7 +37,7 @@ type World struct {
 
 // topology is how many places there are, and the network between them.
 type topology struct {
-	// n is the number of members there is room for; how many there are is in the status.
+	// n is the number of members there is space for; how many there are is in the status.
 	n int
 	// places is n, or one more where there may be an arbitrator: the last place is its own.
 	places int
@@ -114,8 +114,8 @@ type node struct {
 	pod   pod
 	agent agent
 	srv   server
-	// away reports whether the machine is gone: no pod runs here until it is back. full says that there is no host for a
-	// new pod.
+	// away reports whether the machine is gone: no pod runs here until it is back. full reports whether there is no host
+	// for a new pod.
 	away, full bool
 	// trouble is the fault of the member's storage.
 	trouble trouble

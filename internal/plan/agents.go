@@ -7,7 +7,7 @@ type Agent struct {
 	Name string
 	// Digest is that of its program, "" for an agent that cannot be replaced in place; Arch is the processor it is for.
 	Digest, Arch string
-	// Answers reports whether it can be told; Wait that it is too early to ask it again.
+	// Answers reports whether it can be asked; Wait whether it is too early to ask it again.
 	Answers, Wait bool
 	// Primary reports whether clients are sent to its node.
 	Primary bool

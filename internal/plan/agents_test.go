@@ -25,7 +25,7 @@ func TestNextAgent(t *testing.T) {
 		"one that does not answer":             {func(a []Agent) { a[2].Answers = false }, "1"},
 		"one of an earlier version":            {func(a []Agent) { a[2].Digest = "" }, "1"},
 		"one on another processor":             {func(a []Agent) { a[2].Arch = "arm64" }, "1"},
-		"the primary, beside such ones":        {func(a []Agent) { a[2].Primary, a[0].Digest, a[1].Arch = true, "", "arm64" }, "2"},
+		"the primary, next to such ones":       {func(a []Agent) { a[2].Primary, a[0].Digest, a[1].Arch = true, "", "arm64" }, "2"},
 	} {
 		if got := NextAgent(all(c.edit), current, "amd64"); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)

@@ -27,8 +27,8 @@ func covered(t *galera.Approval, v verdict, name string) bool {
 	case slices.Contains(t.Without, name):
 		return true
 	case slices.Contains(v.silent, name), slices.Contains(v.laterMariaDB, name):
-		// For a silent member the approval must say explicitly that its server does not run (Gone). For a member whose data need
-		// another image, that was not known at the time of the approval.
+		// For a silent member the approval must state explicitly that its server does not run (Gone). For a member whose data
+		// need another image, that was not known at the time of the approval.
 		return false
 	}
 	// The agent answers: the server is ended, or seen not to run, before any member is started.

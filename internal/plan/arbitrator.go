@@ -73,7 +73,7 @@ func everyoneServes(s galera.Snapshot) bool {
 	return true
 }
 
-// waitForArbitrator waits until a wanted arbitrator is in the Primary component, before a node is stopped. Beside a
+// waitForArbitrator waits until a wanted arbitrator is in the Primary component, before a node is stopped. Next to a
 // single node it does not run.
 func waitForArbitrator(s galera.Snapshot) (Decision, bool) {
 	a := s.Arbitrator
@@ -86,7 +86,7 @@ func waitForArbitrator(s galera.Snapshot) (Decision, bool) {
 	return wait(ReasonArbitratorAway, "waiting for the arbitrator before a node is stopped")
 }
 
-// arbitratorReads waits until a running arbitrator has read the published configuration: then its report says
+// arbitratorReads waits until a running arbitrator has read the published configuration: then its report shows
 // whether it needs a restart.
 func arbitratorReads(s galera.Snapshot) (Decision, bool) {
 	if a := s.Arbitrator; a != nil && a.Process != "" && a.ConfigLoaded != s.ConfigRevision {

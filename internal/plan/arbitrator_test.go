@@ -69,7 +69,7 @@ func TestArbitrator(t *testing.T) {
 		{name: "not before", s: pair(arb(undeployed), db(1, state(galera.NodeJoining))), reason: ReasonJoining},
 		{name: "it comes back after a hibernation", s: pair(arb(asleep)), action: ApplyArbitrator{Running: true}},
 		{name: "it is missed", s: pair(arb(uncounted)), reason: ReasonArbitratorAway},
-		{name: "it is told why", s: pair(arb(uncounted, func(a *galera.Arbitrator) { a.Failure = &galera.Failure{Message: "no garbd"} })), reason: ReasonArbitratorAway, says: "no garbd"},
+		{name: "the reason is reported", s: pair(arb(uncounted, func(a *galera.Arbitrator) { a.Failure = &galera.Failure{Message: "no garbd"} })), reason: ReasonArbitratorAway, says: "no garbd"},
 
 		{name: "a new certificate restarts it", s: pair(arb(stale)), action: end(4), reason: ReasonRestarting},
 		{name: "a new template replaces it", s: pair(arb(func(a *galera.Arbitrator) { a.Outdated = true })), action: ApplyArbitrator{Running: true}, reason: ReasonRestarting},

@@ -40,7 +40,7 @@ func TestBackupIsNoTrouble(t *testing.T) {
 	s := shop()
 	s.Members[2].Server.State = galera.NodeDonor
 	if d := Plan(s); d.Reason == ReasonHealthy {
-		t.Error("a donor that gives no backup is told")
+		t.Error("a donor that gives no backup is reported")
 	}
 	s.Members[2].Backup = "b1"
 	if d := Plan(s); d.Reason != ReasonHealthy {

@@ -39,7 +39,7 @@ func gaveUp(t *testing.T, s galera.Snapshot, says string) {
 func TestContinueRecover(t *testing.T) {
 	none := galera.Position{}
 	check(t, []row{
-		{name: "the others are told first", s: crashed(), action: send("db-0", "recover-5", 5, OrderStart, none, "start")},
+		{name: "the others are ordered first", s: crashed(), action: send("db-0", "recover-5", 5, OrderStart, none, "start")},
 		{name: "one after another", s: crashed(db(0, knows(5))), action: send("db-2", "recover-5", 5, OrderStart, none, "start")},
 		{name: "then the order, always with the same ID", s: crashed(db(0, knows(5)), db(2, knows(5))),
 			action: send("db-1", "recover-5", 5, OrderBootstrap, at(9), "bootstrap")},
@@ -52,7 +52,7 @@ func TestContinueRecover(t *testing.T) {
 			action: giving(send("db-1", "recover-5", 5, OrderBootstrap, at(9), "bootstrap"), "db-0")},
 		{name: "one cannot read its order book", s: crashed(db(0, damaged(7))), reason: ReasonOrderBook, blocked: true,
 			says: "db-0 cannot read their order book"},
-		{name: "the same, approved: it is not told", s: crashed(db(0, damaged(7)), db(2, knows(5)), trust("db-1", at(9), 5, "db-0")),
+		{name: "the same, approved: it gets no order", s: crashed(db(0, damaged(7)), db(2, knows(5)), trust("db-1", at(9), 5, "db-0")),
 			action: giving(send("db-1", "recover-5", 5, OrderBootstrap, at(9), "bootstrap"), "db-0")},
 		{name: "one lost its disk", s: crashed(db(0, empty)), reason: ReasonDataLost, blocked: true},
 		{name: "it is Primary", s: crashed(db(1, synced), db(1, role(rolePrimary)), db(0, role("replica"))), action: Complete{Message: "db-1 is Primary"}},
@@ -81,7 +81,7 @@ func TestContinueRebuildQuorum(t *testing.T) {
 	}
 	none := galera.Position{}
 	check(t, []row{
-		{name: "the others are told", s: lost(db(2, knows(5))), action: send("db-0", "rebuildquorum-5", 5, OrderStart, none, "start")},
+		{name: "the others are ordered", s: lost(db(2, knows(5))), action: send("db-0", "rebuildquorum-5", 5, OrderStart, none, "start")},
 		{name: "the order", s: lost(db(0, knows(5)), db(2, knows(5))), action: send("db-1", "rebuildquorum-5", 5, OrderRebuildQuorum, at(9), "rebuildquorum")},
 		{name: "one that is apart is stopped", s: lost(db(2, nonPrimary(9, "db-2")), db(1, nonPrimary(9, "db-1"))),
 			action: send("db-2", "rebuildquorum-5", 5, OrderStop, none, "stop")},

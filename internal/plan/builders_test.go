@@ -200,7 +200,7 @@ type row struct {
 	action  Action
 	reason  string
 	blocked bool
-	// says is part of the message.
+	// says is a part of the message.
 	says string
 }
 
@@ -219,7 +219,7 @@ func check(t *testing.T, rows []row) {
 				t.Errorf("blocked %t, want %t", d.Blocked, r.blocked)
 			}
 			if told := d.Message + shown(d.Approval); !strings.Contains(told, r.says) {
-				t.Errorf("%q does not say %q", told, r.says)
+				t.Errorf("message %q does not contain %q", told, r.says)
 			}
 			if strings.Contains(d.Message, "kubectl") {
 				t.Errorf("a command in the message %q: status makes them of typed fields", d.Message)

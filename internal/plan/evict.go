@@ -2,9 +2,9 @@ package plan
 
 import "github.com/galera-operator/galera-operator/internal/galera"
 
-// Eviction tells a member's server that another server has ended, so that the group need not wait for its silence.
+// Eviction asks a member's server to evict a terminated server, so that the group need not wait for its silence.
 type Eviction struct {
-	// Member is told.
+	// Member is asked.
 	Member string
 	// Gone is the member whose server has ended; NodeUUID was its UUID in the group.
 	Gone, NodeUUID string

@@ -64,9 +64,10 @@ func continueHibernate(s galera.Snapshot, op galera.Operation) (Decision, bool) 
 	return order(op, m.Name, OrderStop, galera.Position{}, ReasonHibernating, fmt.Sprintf("stopping %s, %d nodes left to stop", m.Name, len(running)))
 }
 
-// completeHibernate completes the hibernation when all nodes that accept a Stop have stopped. One node that cannot be told may be
-// left: its server ends with its pod, and no other node runs meanwhile with which, or without which, it could serve. With two such
-// nodes, either could serve with or without the other. A server that was killed runs no further instruction, though its process stays.
+// completeHibernate completes the hibernation when all nodes that accept a Stop have stopped. One node that cannot get
+// the order may be left: its server ends with its pod, and no other node runs meanwhile with which, or without which,
+// it could serve. With two such nodes, either could serve with or without the other. A server that was killed runs no
+// further instruction, though its process stays.
 func completeHibernate(untold []galera.Member) (Decision, bool) {
 	mayServe := slices.DeleteFunc(slices.Clone(untold), func(m galera.Member) bool { return m.CannotAct == galera.Killed })
 	switch {
@@ -77,7 +78,7 @@ func completeHibernate(untold []galera.Member) (Decision, bool) {
 	case len(mayServe) < 2:
 		return complete("all nodes are stopped but " + list(names(untold)) + ", which end with their pods")
 	}
-	return blocked(ReasonHibernating, fmt.Sprintf("all other nodes are stopped; waiting for %s, which cannot be told to stop: "+
+	return blocked(ReasonHibernating, fmt.Sprintf("all other nodes are stopped; waiting for %s, which cannot be ordered to stop: "+
 		"at most one such node may be left. %s %s", list(names(mayServe)), mayServe[0].Name, trouble(mayServe[0])))
 }
 

@@ -24,7 +24,7 @@ func TestHibernate(t *testing.T) {
 		{name: "one at a time", s: stopping(db(2, phase(galera.PhaseStopping))), reason: ReasonHibernating, says: "db-2 to stop"},
 		{name: "then the next", s: stopping(db(2, ended)), action: send("db-1", "hibernate-5", 5, OrderStop, none, "stop")},
 		{name: "the writer last", s: stopping(db(2, ended), db(1, ended)), action: send("db-0", "hibernate-5", 5, OrderStop, none, "stop")},
-		{name: "the label says who is the writer, not the record", s: stopping(func(s *galera.Snapshot) { s.Primary = "db-1" }, db(2, ended)),
+		{name: "the label decides who is the writer, not the record", s: stopping(func(s *galera.Snapshot) { s.Primary = "db-1" }, db(2, ended)),
 			action: send("db-1", "hibernate-5", 5, OrderStop, none, "stop")},
 		{name: "one is silent", s: stopping(db(2, silent)), reason: ReasonHibernating, says: "db-2 to stop"},
 		{name: "a pod is missing: the others go on", s: stopping(db(2, noPod)), action: send("db-1", "hibernate-5", 5, OrderStop, none, "stop")},

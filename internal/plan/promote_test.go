@@ -32,7 +32,7 @@ func TestPromote(t *testing.T) {
 			action: Begin{galera.Operation{ID: "scaledown-5", Type: galera.OpScaleDown, Target: "db-2", Epoch: 5}}},
 		{name: "not while the cluster is to hibernate", s: shop(promoteTo("db-2"), hibernated),
 			action: Begin{galera.Operation{ID: "hibernate-5", Type: galera.OpHibernate, Epoch: 5}}},
-		{name: "not beside a second component", s: shop(promoteTo("db-2"), db(0, in("db-0")), db(1, in("db-1", "db-2")), db(2, in("db-1", "db-2"))),
+		{name: "not next to a second component", s: shop(promoteTo("db-2"), db(0, in("db-0")), db(1, in("db-1", "db-2")), db(2, in("db-1", "db-2"))),
 			reason: ReasonTwoPrimaries, blocked: true},
 	})
 }

@@ -10,7 +10,7 @@ import (
 
 // restartOutdated is the rolling restart for a new configuration or pod template: one node at a
 // time, only while all others are Synced and ready, the primary last and after a switchover. The
-// restart of each node is an operation of its own: the journal, not an operator's view, says
+// restart of each node is an operation of its own: the journal, not an operator's view, determines
 // which node is next.
 func restartOutdated(s galera.Snapshot) (Decision, bool) {
 	outdated := slices.DeleteFunc(outdatedMembers(s), func(m galera.Member) bool { return Deferred(s, m) })
@@ -41,7 +41,7 @@ func restartOutdated(s galera.Snapshot) (Decision, bool) {
 		"rolling restart of "+list(names(outdated))+"; the next is "+next.Name)
 }
 
-// nextToRestart is nextToStop, but prefers a node whose outdated pod is not settled: a container beside its server may fail, and
+// nextToRestart is nextToStop, but prefers a node whose outdated pod is not settled: a sidecar may fail, and
 // only another pod ends that.
 func nextToRestart(outdated []galera.Member, writer string) galera.Member {
 	unsettled := slices.DeleteFunc(slices.Clone(outdated), func(m galera.Member) bool { return !m.Pod.Outdated || m.Pod.Unsettled == "" })

@@ -29,10 +29,10 @@ func TestRestart(t *testing.T) {
 			reason: ReasonConfiguration},
 		{name: "an old pod is replaced", s: shop(db(2, outdatedPod), running(restartOf("db-2"))), action: DeletePod{"db-2"}},
 		{name: "it is on its way", s: shop(db(2, down(9)), running(restartOf("db-2"))), reason: ReasonRestarting, says: "db-2"},
-		{name: "it is back, and was not told to go: the order that may be under way is used up", s: shop(running(restartOf("db-2"))),
+		{name: "it is back, and was not ordered to go: the order that may be under way is used up", s: shop(running(restartOf("db-2"))),
 			action: SendOrder{Member: "db-2", ID: "restart-5/db-2/restart/r1", Epoch: 5, Kind: OrderStart}},
 		{name: "it is back", s: shop(db(2, knows(5)), running(restartOf("db-2"))), action: Complete{Message: "db-2 runs with the current configuration"}},
-		{name: "the journal says whose turn it is", s: shop(all(oldConfig), running(restartOf("db-1"))),
+		{name: "the journal determines whose turn it is", s: shop(all(oldConfig), running(restartOf("db-1"))),
 			action: SendOrder{Member: "db-1", ID: "restart-5/db-1/restart/r1", Epoch: 5, Kind: OrderRestart}},
 		{name: "the role moves first", s: shop(db(0, oldConfig), running(restartOf("db-0"))), action: AssignRoles{Primary: "db-1"}},
 		{name: "an old CA is forgotten by a restart", s: shop(published, db(1, trustsOld), running(restartOf("db-1"))),
@@ -55,7 +55,7 @@ func TestRestart(t *testing.T) {
 	gaveUp(t, shop(running(restartOf("db-9"))), "no longer a member")
 }
 
-// TestRestartAndSidecars: a container beside the server does not hold up what restarts the server alone, keeps a template from being
+// TestRestartAndSidecars: a sidecar does not hold up what restarts the server alone, keeps a template from being
 // brought to the next pod, and never keeps its own correction from the pod.
 func TestRestartAndSidecars(t *testing.T) {
 	crashes := func(m *galera.Member) { m.Pod.Unsettled = "the container log does not run" }

@@ -128,8 +128,8 @@ func sortMembers(s galera.Snapshot) verdict {
 }
 
 // separateBeyond moves the candidates of earlier lines that have higher seqnos than the latest line to beyond: an approval gave
-// up their write-sets, or they have not recorded the new line yet. The facts do not tell these two apart. So do
-// those of a line of its own, of which the status does not say whether it is the cluster's.
+// up their write-sets, or they have not recorded the new line yet. The facts do not distinguish these two. So do
+// those of a line of its own, of which the status does not show whether it is the cluster's.
 func (v *verdict) separateBeyond(s galera.Snapshot) {
 	best, _ := v.best(s)
 	kept := v.candidates[:0]

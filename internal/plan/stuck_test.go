@@ -49,7 +49,7 @@ func TestStuckMemberIsMissing(t *testing.T) {
 	}
 	check(t, []row{
 		{name: "hung: the approval is printed, and ends its server first", s: shop(all(down(8)), db(2, hung)), reason: ReasonMemberFailed, blocked: true, says: command("db-2", galera.StillRunning)},
-		{name: "it says what is wrong", s: shop(all(down(8)), db(2, hung)), reason: ReasonMemberFailed, blocked: true, says: "db-2 run and do not answer"},
+		{name: "the message names what is wrong", s: shop(all(down(8)), db(2, hung)), reason: ReasonMemberFailed, blocked: true, says: "db-2 run and do not answer"},
 		{name: "killed, and its process stays", s: shop(all(down(8)), db(2, undead)), reason: ReasonMemberFailed, blocked: true, says: command("db-2", galera.Gone)},
 		{name: "the look hangs", s: shop(all(down(8)), db(2, slowLook)), reason: ReasonMemberFailed, blocked: true, says: command("db-2", galera.Gone)},
 		{name: "a frozen volume, further on", s: shop(all(down(8)), db(2, down(9), cannot(galera.Frozen))), reason: ReasonMemberFailed, blocked: true, says: command("db-2", galera.Gone)},
@@ -62,7 +62,7 @@ func TestStuckMemberIsMissing(t *testing.T) {
 		{name: "all are stuck", s: shop(all(hung)), reason: ReasonMemberFailed, blocked: true, says: "db-0, db-1 and db-2 run"},
 		{name: "nothing is known of the history", s: shop(all(hung), func(s *galera.Snapshot) { s.ClusterUUID = "" }), reason: ReasonMemberFailed, blocked: true, says: "no history can be found: db-0 runs"},
 		{name: "the first start", s: fresh(db(1, cannot(galera.ReadOnly))), reason: ReasonMemberFailed, blocked: true, says: "db-1 has a volume"},
-		{name: "while others serve it is told", s: shop(db(2, hung)), reason: ReasonMemberFailed, says: "db-2 runs and does not answer (delete the pod"},
+		{name: "while others serve it is reported", s: shop(db(2, hung)), reason: ReasonMemberFailed, says: "db-2 runs and does not answer (delete the pod"},
 	})
 }
 
@@ -101,9 +101,9 @@ func TestRecoverWithoutStuckMember(t *testing.T) {
 		{name: "it stands behind: nothing is given up", s: on(db(2, stopped(8), ordered)), action: bootstrap()},
 		{name: "its agent went silent before it was seen to end", s: on(db(2, silent)), reason: ReasonWaitingForMembers,
 			blocked: true, says: `"without":[{"name":"db-2","as":"Gone"}]`},
-		{name: "one that cannot write its book is not told", s: on(db(2, down(12), cannot(galera.ReadOnly))), action: bootstrap("db-2")},
+		{name: "one that cannot write its book gets no order", s: on(db(2, down(12), cannot(galera.ReadOnly))), action: bootstrap("db-2")},
 		{name: "nor one that is frozen", s: on(db(2, down(12), cannot(galera.Frozen))), action: bootstrap("db-2")},
-		{name: "its server runs and cannot be told to stop", s: on(db(2, nonPrimary(12, "db-2"), cannot(galera.Frozen))), action: DeletePod{"db-2"}},
+		{name: "its server runs and cannot be ordered to stop", s: on(db(2, nonPrimary(12, "db-2"), cannot(galera.Frozen))), action: DeletePod{"db-2"}},
 		{name: "its pod goes", s: on(db(2, nonPrimary(12, "db-2"), cannot(galera.Frozen), terminating)), reason: ReasonMemberFailed, says: "the pod db-2 to end"},
 		{name: "the approval was taken back before the order", s: on(db(2, undead, ordered), func(s *galera.Snapshot) { s.Approval = nil }), reason: ReasonMemberFailed, blocked: true, says: `"without":[{"name":"db-2","as":"Gone"}]`},
 		{name: "and after it", s: on(db(2, undead, ordered), db(1, told("recover-5/db-1/bootstrap", 5, OrderBootstrap, orderAccepted)), func(s *galera.Snapshot) { s.Approval = nil }),
@@ -124,22 +124,22 @@ func TestWaitsForStuckMember(t *testing.T) {
 		return shop(append([]change{running(leaving), func(s *galera.Snapshot) { s.Replicas = 2 }}, changes...)...)
 	}
 	check(t, []row{
-		{name: "a rolling restart tells whom it waits for", s: shop(all(oldConfig), db(2, hung)), reason: ReasonMemberFailed, says: "while db-2 runs and does not answer"},
+		{name: "a rolling restart reports which node it waits for", s: shop(all(oldConfig), db(2, hung)), reason: ReasonMemberFailed, says: "while db-2 runs and does not answer"},
 		{name: "also when it serves", s: shop(all(oldConfig), db(2, cannot(galera.Frozen))), reason: ReasonMemberFailed, says: "while db-2 has a volume that is frozen"},
 		{name: "a hibernation ends a hung server", s: hibernating(db(2, hung)), action: send("db-2", "hibernate-5", 5, OrderStop, none, "stop")},
 		{name: "a killed one is as good as stopped", s: hibernating(db(2, undead, end)), action: send("db-1", "hibernate-5", 5, OrderStop, none, "stop")},
 		{name: "then all are", s: hibernating(all(stopped(10), end), db(2, undead, end)), action: Complete{Message: "all nodes are stopped"}},
 		{name: "one that is examined for ever, too", s: hibernating(db(2, slowLook, end)), action: send("db-1", "hibernate-5", 5, OrderStop, none, "stop")},
-		{name: "not before it was told", s: hibernating(db(2, slowLook)), action: send("db-2", "hibernate-5", 5, OrderStop, none, "stop")},
+		{name: "not before it was ordered", s: hibernating(db(2, slowLook)), action: send("db-2", "hibernate-5", 5, OrderStop, none, "stop")},
 		{name: "one whose book cannot be written is passed over", s: hibernating(db(2, down(8), cannot(galera.ReadOnly))), action: send("db-1", "hibernate-5", 5, OrderStop, none, "stop")},
 		{name: "and goes with its pod", s: hibernating(all(stopped(10), end), db(2, down(8), cannot(galera.ReadOnly))),
 			action: Complete{Message: "all nodes are stopped but db-2, which ends with its pod: it " + trouble(galera.Member{Known: true, CannotAct: galera.ReadOnly})}},
 		{name: "two of them are waited for", s: hibernating(all(down(8), cannot(galera.ReadOnly)), db(0, stopped(8),
 			cannot(galera.Able), end)), reason: ReasonHibernating, blocked: true, says: "db-1 and db-2"},
-		{name: "a leaver that hangs is told to stop", s: down1(db(2, hung)), action: send("db-2", "scaledown-5", 5, OrderStop, none, "stop")},
+		{name: "a leaver that hangs is ordered to stop", s: down1(db(2, hung)), action: send("db-2", "scaledown-5", 5, OrderStop, none, "stop")},
 		{name: "one that is examined for ever leaves", s: down1(db(2, slowLook, told("scaledown-5/db-2/stop", 5, OrderStop, orderAccepted)), db(0, in("db-0", "db-1")), db(1, in("db-0", "db-1"))),
 			action: send("db-0", "scaledown-5", 5, OrderStart, none, "start")},
-		{name: "one that cannot be told is named", s: down1(db(2, down(8), cannot(galera.ReadOnly))), reason: ReasonMemberFailed, says: "db-2 is to be removed, but cannot be told to stop"},
+		{name: "one that cannot be ordered is named", s: down1(db(2, down(8), cannot(galera.ReadOnly))), reason: ReasonMemberFailed, says: "db-2 is to be removed, but cannot be told to stop"},
 		{name: "a stop is not lifted where that cannot be written", s: shop(db(2, stopped(9), cannot(galera.ReadOnly))), reason: ReasonMemberFailed, says: "db-2"},
 	})
 }
@@ -156,7 +156,7 @@ func TestRebootstrapGivesWay(t *testing.T) {
 		func(s *galera.Snapshot) { s.Replicas = 2 }), "one that is to stay hangs, and the leaver is down already")
 	for name, facts := range map[string][]is{
 		"read-only": {cannot(galera.ReadOnly)}, "frozen": {down(9), cannot(galera.Frozen)}, "examined for ever": {slowLook}, "killed, and stays": {undead},
-		"stopped, and its position cannot be told": {unreadable, phase(galera.PhaseStopped), func(m *galera.Member) { m.Failure = &galera.Failure{Reason: "PositionUnknown"} }},
+		"stopped, and its position is unknown": {unreadable, phase(galera.PhaseStopped), func(m *galera.Member) { m.Failure = &galera.Failure{Reason: "PositionUnknown"} }},
 	} {
 		gaveUp(t, during(facts...), name)
 	}

@@ -97,7 +97,7 @@ func preflight(s galera.Snapshot) (Decision, bool) {
 }
 
 // continueSwitch goes from the published to the wanted encryption, through one compatible with both if
-// they are not compatible. Between two publications each node is restarted, one at a time; the journal says
+// they are not compatible. Between two publications each node is restarted, one at a time; the journal determines
 // which one is next. The spec may change at any time: the next step follows from the facts.
 func continueSwitch(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 	switch {

@@ -30,7 +30,7 @@ func TestRollOfAnImage(t *testing.T) {
 	check(t, []row{
 		{name: "not before mariadb-upgrade has ended", s: shop(first, rest, db(2, upgrading), turn), reason: ReasonUpgrading, says: "mariadb-upgrade on db-2"},
 		{name: "nor is the next one begun", s: shop(first, rest, db(2, upgrading)), reason: ReasonUpgrading, says: "mariadb-upgrade on db-2"},
-		{name: "halted when it fails", s: shop(first, rest, db(2, upgrading, failing("UpgradeFailed", "no room")), turn), reason: ReasonMemberFailed, says: "halted: db-2: no room"},
+		{name: "halted when it fails", s: shop(first, rest, db(2, upgrading, failing("UpgradeFailed", "no space")), turn), reason: ReasonMemberFailed, says: "halted: db-2: no space"},
 		{name: "halted when the new server ends", s: shop(first, rest, db(2, crashing), turn), reason: ReasonMemberFailed, says: "halted: db-2: exit code 1"},
 		{name: "halted when there is no image", s: shop(first, rest, db(2, unpulled), turn), reason: ReasonRestarting, says: "db-2"},
 
@@ -38,8 +38,8 @@ func TestRollOfAnImage(t *testing.T) {
 		{name: "on from a server that ends", s: shop(db(2, crashing, outdatedPod), turn), action: DeletePod{"db-2"}},
 		{name: "on from a server that ends, with a new journal", s: shop(db(2, crashing, outdatedPod)), action: Begin{restartOf("db-2")}},
 		{name: "on from an image that is not there", s: shop(db(2, unpulled, outdatedPod), turn), action: DeletePod{"db-2"}},
-		{name: "on from a failed mariadb-upgrade", s: shop(all(outdatedPod), db(2, upgrading, failing("UpgradeFailed", "no room")), turn), action: DeletePod{"db-2"}},
-		{name: "on from a failed mariadb-upgrade, with a new journal", s: shop(all(outdatedPod), db(2, upgrading, failing("UpgradeFailed", "no room"))),
+		{name: "on from a failed mariadb-upgrade", s: shop(all(outdatedPod), db(2, upgrading, failing("UpgradeFailed", "no space")), turn), action: DeletePod{"db-2"}},
+		{name: "on from a failed mariadb-upgrade, with a new journal", s: shop(all(outdatedPod), db(2, upgrading, failing("UpgradeFailed", "no space"))),
 			action: Begin{restartOf("db-2")}},
 		{name: "not while it starts", s: shop(db(2, crashing, outdatedPod, func(m *galera.Member) { m.Phase = galera.PhaseStarting }), turn),
 			reason: ReasonMemberFailed, says: "halted"},
