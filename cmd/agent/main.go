@@ -34,7 +34,7 @@ const usage = `usage:
   agent notify ...          called by mariadbd (wsrep_notify_cmd)
   agent throttle BYTES      copy standard input to standard output, so many bytes per second
   agent widen               let standard input and output hold more, where they are pipes
-  agent check-handover      say whether an agent's state on standard input can be taken over
+  agent check-handover      check whether an agent's state on standard input can be taken over
   agent --version           print the version`
 
 func main() {
@@ -85,7 +85,7 @@ func run(args []string) error {
 	return fmt.Errorf("unknown command %q\n%s", args[0], usage)
 }
 
-// memoryLimit keeps the agent small beside the database; it is a wish, not a wall.
+// memoryLimit is a soft limit (GOMEMLIMIT) that keeps the agent small next to the database.
 const memoryLimit = 48 << 20
 
 func runAgent() error {
@@ -105,14 +105,15 @@ func runArbitrator() error {
 		Places: o.Places, Version: o.Version, Digest: o.Digest, Logger: o.Logger, Output: o.Output, LogFormat: o.LogFormat})
 }
 
-// options are the same for both kinds of agent: what the pod says, and where the lines go, those of the server included.
+// options are the same for both kinds of agent: the pod's environment, and where the lines go, those of the server
+// included.
 func options(server string) (agent.Options, error) {
 	digest, err := handover.Digest()
 	debug.SetMemoryLimit(memoryLimit)
 	places, out := paths.Default(), logs.New(os.Stdout)
 	format := func(format string) { out.SetFormat(logs.Format(format)) }
 	format(config.LogFormat(places)) // of the first line, too
-	slog.SetDefault(out.Logger())    // what a library says
+	slog.SetDefault(out.Logger())    // for what libraries log
 	return agent.Options{
 		Name:      os.Getenv(agentapi.EnvPodName),
 		Namespace: os.Getenv(agentapi.EnvPodNamespace),

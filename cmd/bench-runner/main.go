@@ -1,5 +1,5 @@
 // Command bench-runner is what a benchmark's Jobs run: it makes data, lets a load run, watches the nodes
-// meanwhile, and leaves one result. The init container calls it to install it beside the load generator.
+// meanwhile, and leaves one result. The init container calls it to install it next to the load generator.
 package main
 
 import (
@@ -16,10 +16,10 @@ import (
 )
 
 const usage = `usage:
-  bench-runner run                 do what BENCH_PLAN says
+  bench-runner run                 carry out BENCH_PLAN
   bench-runner install DIRECTORY   copy this binary to DIRECTORY/bench-runner
   bench-runner beside SOCKET PROGRAM [ARGUMENT]...
-                                   run PROGRAM, and tell on SOCKET what this container has used
+                                   run PROGRAM, and report on SOCKET what this container has used
   bench-runner wireguard DIRECTORY TARGET
                                    pass connections on to TARGET, through the tunnel whose keys are in DIRECTORY
   bench-runner --version           print the version`

@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	log.SetLogger(logr.Discard()) // what is worth telling is printed
+	log.SetLogger(logr.Discard()) // what matters is printed
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	err := plugin.New(os.Stdout, os.Stderr).ExecuteContext(ctx)
 	stop()

@@ -13,7 +13,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/logs"
 )
 
-// bindLogFlags adds zap's flags, and returns what uses them. --log-format says how the log is written, unless --zap-encoder does.
+// bindLogFlags adds zap's flags, and returns what uses them. --log-format selects how the log is written, unless
+// --zap-encoder does.
 func bindLogFlags(fs *flag.FlagSet) func(format string) {
 	o := &zap.Options{}
 	o.BindFlags(fs)

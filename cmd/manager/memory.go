@@ -17,7 +17,7 @@ const (
 	memoryLimit = "MEMORY_LIMIT"
 )
 
-// limitMemory returns how much memory Go takes. Go's own variables, GOGC and GOMEMLIMIT, go first.
+// limitMemory sets Go's soft memory limit. Go's own variables, GOGC and GOMEMLIMIT, take precedence.
 func limitMemory(env func(string) string) error {
 	if env("GOGC") == "" {
 		debug.SetGCPercent(growth)

@@ -1,4 +1,4 @@
-// Package mycnf renders MariaDB option files from typed sections, and says which settings
+// Package mycnf renders MariaDB option files from typed sections, and defines which settings
 // belong to the operator. It is pure and imports nothing but the standard library, so that the
 // operator and the agent judge a setting by the same words.
 package mycnf
@@ -101,7 +101,7 @@ func quote(value string) string {
 }
 
 // CheckSetting reports whether a name and its value can be written to an option file at all. It
-// does not say whether they are allowed; see ForbiddenSetting.
+// does not check whether they are allowed; see ForbiddenSetting.
 func CheckSetting(key, value string) error {
 	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return !isNameRune(r) }) {
 		return fmt.Errorf("%q: %w", key, ErrBadSetting)

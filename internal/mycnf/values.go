@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Why a value is refused; these are the reasons Refused gives beside those of ForbiddenSetting.
+// Why a value is refused; these are the reasons of Refused in addition to those of ForbiddenSetting.
 const (
 	reasonControl    = "its value contains line breaks or other control characters, which an option file cannot hold"
 	reasonPath       = "its value must be a plain name, without a path: " + reasonPlaces
@@ -14,8 +14,8 @@ const (
 	reasonUnsynced   = "with this value InnoDB does not wait for the disk, and a power cut damages the data"
 )
 
-// values describes what is wrong with the value of a setting that users may set, "" when nothing is; by normalised
-// name.
+// values holds the functions that return what is wrong with the value of a setting that users may set, "" when nothing
+// is; by normalised name.
 var values = map[string]func(value string) string{
 	"log-bin":                    plainName,
 	"innodb-temp-data-file-path": noPath,

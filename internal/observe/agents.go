@@ -34,9 +34,9 @@ type Client interface {
 	Status(ctx context.Context, t Target, since int64, wait time.Duration) (agentapi.Report, error)
 	// Order sends an order.
 	Order(ctx context.Context, t Target, o agentapi.Order) (agentapi.OrderResult, error)
-	// TellPrimary tells the agent which member clients are sent to.
+	// TellPrimary reports to the agent which member clients are sent to.
 	TellPrimary(ctx context.Context, t Target, name string) error
-	// Evict asks the agent to tell its group that a server has ended.
+	// Evict asks the agent to evict a terminated server from its group.
 	Evict(ctx context.Context, t Target, e agentapi.Eviction) error
 	// Replace sends the agent the program of its successor.
 	Replace(ctx context.Context, t Target, p *agentapi.Program) error
@@ -58,7 +58,7 @@ type Seen struct {
 	Report agentapi.Report
 	// At is when it came in. The times in it that are compared with others are by the same clock.
 	At time.Time
-	// Live reports whether the agent answers: the report is what it says now.
+	// Live reports whether the agent answers: the report is current.
 	Live bool
 	// Err is why the last question failed, nil when it did not.
 	Err error
@@ -200,7 +200,7 @@ func (a *Agents) ask(ctx context.Context, t Target, since int64) (agentapi.Repor
 	return a.Client.Status(ctx, t, since, wait)
 }
 
-// set stores an answer and says whether it is news.
+// set stores an answer and reports whether it is new.
 func (f *follower) set(r agentapi.Report, err error) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

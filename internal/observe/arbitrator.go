@@ -99,7 +99,7 @@ func agentImage(p corev1.PodSpec) string {
 	return p.InitContainers[0].Image
 }
 
-// withoutArbitrators leaves only members with data in what a server says of its component, and returns
+// withoutArbitrators leaves only members with data in a server's view of its component, and returns
 // the arbitrators of a Primary one.
 func withoutArbitrators(s *galera.Server) []string {
 	if s == nil {

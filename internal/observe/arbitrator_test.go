@@ -18,7 +18,7 @@ func annotated(revision string) map[string]string {
 	return map[string]string{v1alpha1.AnnotationArbitratorRevision: revision}
 }
 
-// pair is a cluster of two and an arbitrator, and what their agents say.
+// pair is a cluster of two and an arbitrator, and the reports of their agents.
 func pair() (Facts, map[string]Seen) {
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
 	c.Spec.Replicas, c.Spec.Arbitrator.Enabled = 2, true

@@ -17,7 +17,7 @@ import (
 const (
 	// lookForCertManager is how often it is asked whether cert-manager's kinds exist, while they do not.
 	lookForCertManager = 3 * time.Second
-	// lookForObjects is how often it is looked whether their objects have been read, and readTime when that is told.
+	// lookForObjects is the interval of the check whether their objects have been read, readTime the wait before a report.
 	lookForObjects = 100 * time.Millisecond
 	readTime       = 30 * time.Second
 )
@@ -40,7 +40,7 @@ type CertManager struct {
 // yet.
 type ErrNoCertManager struct{ Why string }
 
-// Error tells what to do.
+// Error states what to do.
 func (e ErrNoCertManager) Error() string {
 	if e.Why == "" {
 		return "checking whether cert-manager is installed"

@@ -7,7 +7,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// TestClocks: a link counts as verified by the age of the look, whatever the clock of its host says.
+// TestClocks: a link counts as verified by the age of the observation, whatever the clock of its host.
 func TestClocks(t *testing.T) {
 	for name, c := range map[string]struct {
 		skew, age time.Duration

@@ -65,7 +65,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// wakes bounds how often the news of a cluster's agents cause a pass. What comes too fast is told once, a little later.
+// wakes bounds how often the news of a cluster's agents cause a pass. News that come too fast cause one pass, a little
+// later.
 type wakes struct {
 	mu       sync.Mutex
 	clusters map[types.NamespacedName]*waking

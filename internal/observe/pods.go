@@ -38,8 +38,9 @@ func readiness(p *corev1.Pod) *corev1.PodCondition {
 	return nil
 }
 
-// serverReady returns whether the database container passes its readiness probe, whatever the containers beside it do. A pod that
-// is not ready for any other reason than its containers and gates, as on a host that is lost, has no status that holds.
+// serverReady returns whether the database container passes its readiness probe, whatever the other containers do. A
+// pod that is not ready for any other reason than its containers and gates, as on a host that is lost, has no status
+// that holds.
 func serverReady(p *corev1.Pod) bool {
 	c := readiness(p)
 	switch {
@@ -64,7 +65,7 @@ func containerStatus(p *corev1.Pod, name string) *corev1.ContainerStatus {
 }
 
 // waiting returns whether the pod has no host, or kubelet cannot start its main container, or one that comes before it. While the main
-// container runs, the others do not matter: one that crashes beside a server says nothing of the server.
+// container runs, the others do not matter: a sidecar that crashes is no evidence about the server.
 func waiting(p *corev1.Pod, main string) bool {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
@@ -148,7 +149,7 @@ func restarts(s corev1.ContainerStatus) string {
 	return fmt.Sprintf(", and has restarted %d times", s.RestartCount)
 }
 
-// Failing returns the container beside the database that ends again and again, nil when there is none: it was restarted at least
+// Failing returns the sidecar that ends again and again, nil when there is none: it was restarted at least
 // twice, and has not run for longer than before.
 func Failing(p *corev1.Pod, now time.Time) *corev1.ContainerStatus {
 	all := slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses)

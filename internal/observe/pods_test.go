@@ -77,7 +77,7 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// TestServerReady: what is ready is the server, not what runs beside it.
+// TestServerReady: the readiness is the server's, not that of its sidecars.
 func TestServerReady(t *testing.T) {
 	crashes := container("log", 0, "CrashLoopBackOff", 3)
 	notReady := container("mariadb", time.Hour, "", 0)

@@ -46,7 +46,8 @@ func restartAsked(c *v1alpha1.GaleraCluster, name string, s *agentapi.Server, no
 	return false
 }
 
-// RunOf tells one run of mariadbd from another: when it was started, nil while none answers. It survives the replacement of the agent.
+// RunOf distinguishes one run of mariadbd from another: when it was started, nil while none answers. It survives the
+// replacement of the agent.
 func RunOf(s *agentapi.Server) *metav1.MicroTime {
 	if s == nil || s.StartedAt.IsZero() {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// inability returns the reason why a member whose agent answers cannot act. A failure may outlast what it tells of, so
+// inability returns the reason why a member whose agent answers cannot act. A failure may outlast its cause, so
 // the rest of the report has to agree.
 func inability(r agentapi.Report) galera.Inability {
 	switch {

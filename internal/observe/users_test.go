@@ -19,7 +19,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/undecodable"
 )
 
-// TestAdmittedUsers: a namespace that the cluster does not admit has no say in which CAs it trusts.
+// TestAdmittedUsers: a namespace that the cluster does not admit does not affect which CAs it trusts.
 func TestAdmittedUsers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		namespace, reason string
