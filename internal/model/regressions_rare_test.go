@@ -1,5 +1,10 @@
 package model
 
+import (
+	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/plan"
+)
+
 // Schedules of bugs that a search by chance finds late, one of them after 85,000 schedules. They are tried first.
 var rareRegressions = []regression{
 	{"a restart is cut off by a crash in the middle of a statement, and its order comes twice", awaitsCutRestarts,
@@ -28,10 +33,22 @@ var rareRegressions = []regression{
 			{Blur, 1, 0}, {Round, 0, 0}, {Minute, 0, 0}, {Reconcile, 0, 0}, {Approve, 0, 0}, {LoseStatus, 0, 0}, {Swap, 0, 0},
 			{Round, 0, 0},
 		}}},
+	{"a node whose stop is awaited by a switch is drained, and finds no host", awaitsUnplaced,
+		Schedule{Members: 4, Stays: true, Events: []Event{
+			{CrashBeforeStatus, 0, 0}, {SwitchTLS, 0, 1}, {NoHost, 1, 0}, {Round, 0, 0}, {Drain, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+		}}},
 	{"two members are away, and the one that is there was not among the last", rebuildsBlind,
 		Schedule{Members: 3, Stays: true, Events: []Event{
 			{KillServer, 2, 0}, {Round, 0, 0}, {Write, 0, 0}, {MachineAway, 1, 0}, {Agent, 2, 0}, {MachineAway, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
 		}}},
+}
+
+// awaitsUnplaced waits in a switch by re-bootstrap for nodes that have no host, as earlier planners did.
+func awaitsUnplaced(s galera.Snapshot) plan.Decision {
+	if s.Operation == nil || s.Operation.Type != galera.OpSwitchTLS {
+		return plan.Plan(s)
+	}
+	return plan.Plan(members(s, func(m *galera.Member) { m.Pod.Waiting, m.SilentFor = false, 0 }))
 }
 
 func init() { regressions = append(regressions, rareRegressions...) }
