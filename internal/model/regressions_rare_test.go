@@ -37,6 +37,11 @@ var rareRegressions = []regression{
 		Schedule{Members: 4, Stays: true, Events: []Event{
 			{CrashBeforeStatus, 0, 0}, {SwitchTLS, 0, 1}, {NoHost, 1, 0}, {Round, 0, 0}, {Drain, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
 		}}},
+	{"the first node ends as its history is recorded, and finds no host", awaitsFirstStart,
+		Schedule{Members: 3, Eager: true, Fresh: true, Stays: true, Events: []Event{
+			{Round, 0, 0}, {SeeStatus, 0, 0}, {Reconcile, 0, 0}, {NoHost, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Agent, 1, 0},
+			{Mute, 0, 1}, {Elapse, 0, 0}, {KillPod, 0, 0}, {Round, 0, 0},
+		}}},
 	{"two members are away, and the one that is there was not among the last", rebuildsBlind,
 		Schedule{Members: 3, Stays: true, Events: []Event{
 			{KillServer, 2, 0}, {Round, 0, 0}, {Write, 0, 0}, {MachineAway, 1, 0}, {Agent, 2, 0}, {MachineAway, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
@@ -49,6 +54,14 @@ func awaitsUnplaced(s galera.Snapshot) plan.Decision {
 		return plan.Plan(s)
 	}
 	return plan.Plan(members(s, func(m *galera.Member) { m.Pod.Waiting, m.SilentFor = false, 0 }))
+}
+
+// awaitsFirstStart goes on with a first start after the history was recorded, as earlier planners did.
+func awaitsFirstStart(s galera.Snapshot) plan.Decision {
+	if s.Operation != nil && s.Operation.Type == galera.OpFirstStart {
+		s.ClusterUUID = ""
+	}
+	return plan.Plan(s)
 }
 
 func init() { regressions = append(regressions, rareRegressions...) }

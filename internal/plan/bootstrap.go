@@ -79,6 +79,8 @@ func chooseAgain(s galera.Snapshot, op galera.Operation, m galera.Member) (Decis
 	v := sortMembers(s)
 	best, ok := v.best(s)
 	switch {
+	case op.Type == galera.OpFirstStart && s.ClusterUUID != "":
+		return abandon(ReasonRecovering, "the cluster has begun its history: nothing is initialised")
 	case op.Type == galera.OpFirstStart && len(v.silent) > 0:
 		return waitForAgents(s, v)
 	case op.Type == galera.OpFirstStart && !neverStarted(s, v):
