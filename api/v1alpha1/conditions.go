@@ -99,6 +99,8 @@ const (
 	ReasonPositionUnknown    = "PositionUnknown"
 	ReasonDataLost           = "DataLost"
 	ReasonForeignData        = "ForeignData"
+	ReasonForeignMembers     = "ForeignMembers"
+	ReasonForeignPeers       = "ForeignPeers"
 	ReasonOrderBookDamaged   = "OrderBookDamaged"
 	ReasonTwoPrimaries       = "TwoPrimaryComponents"
 	ReasonMemberFailed       = "MemberFailed"

@@ -129,6 +129,7 @@ func (r *Reconciler) input(f observe.Facts, given publication, seen map[string]o
 		Renewals: record, RenewalRefused: renewalRefused,
 		Requests: asked, RequestRefused: requestRefused,
 		OperatorNamespace: r.Options.OperatorNamespace, Now: now,
+		Strangers: r.waits.Strangers(client.ObjectKeyFromObject(f.Cluster), snapshot, seen, now),
 	}
 	in.OutdatedAgents = r.Replacing.outdated(in)
 	return in

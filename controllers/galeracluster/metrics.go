@@ -45,6 +45,8 @@ var (
 		"Nodes that the spec asks for, 0 of a hibernated cluster.", perCluster, nil)
 	nodesSynced = prometheus.NewDesc("galera_operator_nodes_synced",
 		"Nodes that are Synced.", perCluster, nil)
+	foreignMembers = prometheus.NewDesc("galera_operator_foreign_members",
+		"Members of the Primary component that are not nodes of the cluster.", perCluster, nil)
 	operationStart = prometheus.NewDesc("galera_operator_operation_start_timestamp_seconds",
 		"When the running operation began, in seconds since 1970; no series without one.", append(perCluster, "type"), nil)
 	certificateExpiration = prometheus.NewDesc("galera_operator_certificate_expiration_timestamp_seconds",
@@ -65,7 +67,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{conditionNow, nodesWanted, nodesSynced, operationStart, certificateExpiration, memberInfo, agentUp, agentOutdated,
+	for _, d := range []*prometheus.Desc{conditionNow, nodesWanted, nodesSynced, foreignMembers, operationStart, certificateExpiration, memberInfo, agentUp, agentOutdated,
 		plaintextAccepted, reloads, reloadSeconds, encryptionRequired, encryptionPartial, certificateRenewal} {
 		ch <- d
 	}
@@ -130,6 +132,7 @@ func collect(in status.Input, told v1alpha1.GaleraClusterStatus) (out []sample) 
 		out = append(out, sample{series, value, labels})
 	}
 	collectCluster(send, in.Facts.Cluster.Spec, told)
+	send(foreignMembers, float64(len(in.Strangers.Members)))
 	collectTLS(send, in, told)
 	for name, s := range in.Seen {
 		send(agentUp, flag(s.Live), name)

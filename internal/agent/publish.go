@@ -36,6 +36,7 @@ func (a *agent) publish(step lifecycle.Step) {
 		a.gcache.Report(&r)
 		a.distance.Report(&r)
 	}
+	r.OtherPeers = a.group.Others()
 	a.joiner.Report(&r)
 	a.donor.Report(&r)
 	a.backup.Report(&r)

@@ -170,6 +170,8 @@ type Report struct {
 	Restarts int          `json:"restarts"`
 	// Waiting says, in words, what a member waits for whose mariadbd is down, or does not answer any more; "" otherwise.
 	Waiting string `json:"waiting,omitempty"`
+	// OtherPeers are the members at whose address an agent of another cluster answered the last question.
+	OtherPeers map[string]Identity `json:"otherPeers,omitempty"`
 	// Ended is the last run of mariadbd, when it ended in a Primary component without leaving it; nil else,
 	// and while one runs.
 	Ended *Ended `json:"ended,omitempty"`
@@ -216,10 +218,20 @@ type Server struct {
 	NodeUUID string `json:"nodeUUID"`
 	// Members are the names (wsrep_node_name) of the component's members, when known.
 	Members []string `json:"members,omitempty"`
+	// Group are the same members, as their group names them.
+	Group []GroupMember `json:"group,omitempty"`
 	// ReceiveQueue is wsrep_local_recv_queue.
 	ReceiveQueue int64 `json:"receiveQueue"`
 	// StartedAt is when this mariadbd was started.
 	StartedAt time.Time `json:"startedAt"`
+}
+
+// GroupMember is one entry of a view.
+type GroupMember struct {
+	// UUID is the node's in the group, and Address the one it gives its clients.
+	UUID    string `json:"uuid"`
+	Name    string `json:"name"`
+	Address string `json:"address,omitempty"`
 }
 
 // ConfigReport says which configuration the agent has read and which one runs.

@@ -42,6 +42,10 @@ var rareRegressions = []regression{
 			{Round, 0, 0}, {SeeStatus, 0, 0}, {Reconcile, 0, 0}, {NoHost, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Agent, 1, 0},
 			{Mute, 0, 1}, {Elapse, 0, 0}, {KillPod, 0, 0}, {Round, 0, 0},
 		}}},
+	{"one node is stopped to leave, and another finds no host", removesWhileAway,
+		Schedule{Members: 5, Stays: true, Events: []Event{
+			{Scale, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {MachineAway, 1, 0}, {NoHost, 1, 0}, {MachineBack, 1, 0}, {Round, 0, 0}, {MachineAway, 4, 0},
+		}}},
 	{"two members are away, and the one that is there was not among the last", rebuildsBlind,
 		Schedule{Members: 3, Stays: true, Events: []Event{
 			{KillServer, 2, 0}, {Round, 0, 0}, {Write, 0, 0}, {MachineAway, 1, 0}, {Agent, 2, 0}, {MachineAway, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
@@ -51,6 +55,14 @@ var rareRegressions = []regression{
 // awaitsUnplaced waits in a switch by re-bootstrap for nodes that have no host, as earlier planners did.
 func awaitsUnplaced(s galera.Snapshot) plan.Decision {
 	if s.Operation == nil || s.Operation.Type != galera.OpSwitchTLS {
+		return plan.Plan(s)
+	}
+	return plan.Plan(members(s, func(m *galera.Member) { m.Pod.Waiting, m.SilentFor = false, 0 }))
+}
+
+// removesWhileAway goes on with a removal while another node is away, as earlier planners did.
+func removesWhileAway(s galera.Snapshot) plan.Decision {
+	if s.Operation == nil || s.Operation.Type != galera.OpScaleDown {
 		return plan.Plan(s)
 	}
 	return plan.Plan(members(s, func(m *galera.Member) { m.Pod.Waiting, m.SilentFor = false, 0 }))

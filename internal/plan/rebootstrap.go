@@ -48,11 +48,9 @@ func continueRebootstrap(s galera.Snapshot, op galera.Operation) (Decision, bool
 // wouldBeMissing returns why a member could not take an order, or not determine its position, when the target is bootstrapped; ""
 // when it could. Nodes that were stopped stay down while a silent one is waited for, so that wait is short. A server that hangs is killed by its Stop, and its position examined.
 func wouldBeMissing(m galera.Member) string {
-	switch {
-	case !m.Known && m.Pod.Waiting:
-		return "has a pod that does not run"
-	case !m.Known && m.SilentFor >= hearTime:
-		return trouble(m)
+	switch why := absent(m); {
+	case why != "":
+		return why
 	case m.CannotAct != galera.Able && m.CannotAct != galera.Hung:
 		return trouble(m)
 	case m.Down() && m.Failure != nil && !m.Position.Known() && m.Data != galera.DataEmpty && m.Data != galera.DataIncomplete:

@@ -65,6 +65,9 @@ func continueScaleDown(s galera.Snapshot, op galera.Operation) (Decision, bool) 
 		if o.CannotAct != galera.Able { // it may take any time, and the leaver may be down already
 			return abandon(ReasonScaling, m.Name+" stays for now: "+o.Name+" "+trouble(o))
 		}
+		if why := absent(o); why != "" {
+			return abandon(ReasonScaling, m.Name+" stays for now: "+o.Name+" "+why)
+		}
 	}
 	if d, weak := waitForOthers(s, m); weak {
 		return d, true

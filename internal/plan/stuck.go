@@ -27,6 +27,20 @@ func trouble(m galera.Member) string {
 	return "does not answer"
 }
 
+// absent returns why a node that does not answer may stay away for any time, as the end of a sentence; "" when it may be back in a moment. An
+// operation that keeps other nodes down does not wait for it.
+func absent(m galera.Member) string {
+	switch {
+	case m.Known:
+		return ""
+	case m.Pod.Waiting:
+		return "has a pod that does not run"
+	case m.SilentFor >= hearTime:
+		return "does not answer"
+	}
+	return ""
+}
+
 // remedy says what to do about an inability, in parentheses.
 func remedy(i galera.Inability) string {
 	switch i {

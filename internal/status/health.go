@@ -19,6 +19,9 @@ func quorumHealthy(in Input) verdict {
 			return no(p.Reason, brief(p))
 		}
 	}
+	if p := strangers(in); p != nil && p.Reason == v1alpha1.ReasonForeignMembers {
+		return no(p.Reason, brief(p))
+	}
 	present, all, names := votes(in)
 	switch {
 	case present == all:

@@ -45,6 +45,8 @@ type Input struct {
 	CertManager *validate.Problem
 	// OutdatedAgents says of each agent that is not this operator's why it is not replaced now, "" when it is about to be.
 	OutdatedAgents map[string]string
+	// Strangers are signs that what is not this cluster's has its names or addresses.
+	Strangers observe.Strangers
 	// OperatorNamespace is where the operator runs, for hints.
 	OperatorNamespace string
 	Now               time.Time

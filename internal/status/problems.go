@@ -29,6 +29,7 @@ var checks = []check{
 	scheduling,
 	imagePull,
 	image,
+	strangers,
 	arbitratorProblem,
 	configuration,
 	decision,

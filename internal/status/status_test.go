@@ -14,6 +14,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/plan"
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
@@ -32,6 +33,12 @@ func TestUpdate(t *testing.T) {
 			in.Decision = plan.Decision{Reason: plan.ReasonDataLost, Message: "gone", Blocked: true}
 		},
 			"False DataLost", "False DataLost", "True DataLost"},
+		"members that are no nodes of the cluster": {func(in *Input) {
+			in.Strangers.Members = []agentapi.GroupMember{{UUID: "x", Name: "n-0", Address: "10.0.0.9:3306"}}
+		}, "False ForeignMembers", "False ForeignMembers", "True ForeignMembers"},
+		"a node that hears other clusters only": {func(in *Input) {
+			in.Strangers.Misled = []observe.Misled{{Member: "n-0", Peers: []string{"n-1"}, Of: agentapi.Identity{Namespace: "prod", Cluster: "shop"}}}
+		}, "False ForeignPeers", "False ForeignPeers", "True ForeignPeers"},
 		"a history of its own":              failing(agentapi.FailureDiverged, "ForeignData"),
 		"another cluster's data":            failing(agentapi.FailureForeignUUID, "ForeignData"),
 		"another cluster's volume":          failing(agentapi.FailureOtherCluster, "ForeignData"),

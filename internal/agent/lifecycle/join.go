@@ -71,6 +71,18 @@ func JudgeJoin(self Joiner, peers map[string]agentapi.PeerView) JoinVerdict {
 	return JoinVerdict{Join: true, Line: line, SST: self.Data != galera.DataPresent || self.Marked || forgotten || line.Copies(self.Lineage)}
 }
 
+// NameOthers adds to a wait that the addresses of members are answered by agents of other clusters, and no member answers. An address
+// passes to another pod, and a copy of the objects names the hosts of the original.
+func NameOthers(v JoinVerdict, peers map[string]agentapi.PeerView, others map[string]agentapi.Identity) JoinVerdict {
+	if v.Join || v.Failure != nil || len(peers) > 0 || len(others) == 0 {
+		return v
+	}
+	names := slices.Sorted(maps.Keys(others))
+	v.Wait = fmt.Sprintf("a member of this cluster to answer: at the addresses of %s, agents of the cluster %s answer",
+		strings.Join(names, ", "), others[names[0]])
+	return v
+}
+
 // judgeHistory says whether what a member holds may be brought to the state of the component.
 func judgeHistory(self Joiner, first agentapi.PeerView, line galera.Lineage) (JoinVerdict, bool) {
 	if self.History != "" && self.History != first.ClusterUUID {

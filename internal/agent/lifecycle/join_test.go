@@ -176,3 +176,24 @@ func TestJudgeJoinCopies(t *testing.T) {
 		}
 	}
 }
+
+// TestNameOthers: a member that hears only agents of another cluster says so. One answer of a peer is enough for the usual reasons.
+func TestNameOthers(t *testing.T) {
+	others := map[string]agentapi.Identity{"b": {Namespace: "prod", Cluster: "shop", UID: "two"}}
+	wait := JoinVerdict{Wait: "no other member is in a Primary component"}
+	peer := map[string]agentapi.PeerView{"c": {Name: "c"}}
+	if got := NameOthers(wait, nil, others).Wait; !strings.Contains(got, "addresses of b") || !strings.Contains(got, "prod/shop (UID two)") {
+		t.Errorf("%q", got)
+	}
+	for name, got := range map[string]JoinVerdict{
+		"a peer answers": NameOthers(wait, peer, others), "nobody answers": NameOthers(wait, nil, nil),
+	} {
+		if got.Wait != wait.Wait {
+			t.Errorf("%s: %q", name, got.Wait)
+		}
+	}
+	refused := Refused(agentapi.FailureForeignUUID, "no")
+	if got := NameOthers(refused, nil, others); got.Failure == nil || got.Wait != "" {
+		t.Errorf("%+v", got)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/platform/sockets"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
 // limit bounds everything: mariadbd waits for its notify command.
@@ -19,8 +20,8 @@ const limit = 300 * time.Millisecond
 type Event struct {
 	// Status is wsrep's word for the member's state, "" when it was not given.
 	Status string `json:"status,omitempty"`
-	// Members are the names of the component's members, when they were given.
-	Members []string `json:"members,omitempty"`
+	// Members are the component's members, when they were given.
+	Members []agentapi.GroupMember `json:"group,omitempty"`
 	// Primary says that the members form a Primary component.
 	Primary bool `json:"primary,omitempty"`
 }
@@ -42,14 +43,14 @@ func Parse(args []string) Event {
 }
 
 // members reads "uuid/name/address,uuid/name/address".
-func members(s string) []string {
-	var names []string
+func members(s string) []agentapi.GroupMember {
+	var out []agentapi.GroupMember
 	for _, m := range strings.Split(s, ",") {
-		if parts := strings.SplitN(m, "/", 3); len(parts) >= 2 && parts[1] != "" {
-			names = append(names, parts[1])
+		if parts := strings.SplitN(m+"/", "/", 3); parts[1] != "" {
+			out = append(out, agentapi.GroupMember{UUID: parts[0], Name: parts[1], Address: strings.TrimSuffix(parts[2], "/")})
 		}
 	}
-	return names
+	return out
 }
 
 // Send hands an event to the agent that listens on socket.

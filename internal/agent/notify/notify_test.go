@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/platform/sockets"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
 func TestParse(t *testing.T) {
 	e := Parse([]string{"--status", "synced", "--uuid", "x", "--primary", "yes", "--members", "u1/shop-0/10.0.0.1:3306,u2/shop-1/AUTO", "--index", "0"})
-	if e.Status != "synced" || !e.Primary || !slices.Equal(e.Members, []string{"shop-0", "shop-1"}) {
+	if e.Status != "synced" || !e.Primary || !slices.Equal(e.Members, []agentapi.GroupMember{
+		{UUID: "u1", Name: "shop-0", Address: "10.0.0.1:3306"}, {UUID: "u2", Name: "shop-1", Address: "AUTO"}}) {
 		t.Errorf("%+v", e)
 	}
 	if e := Parse([]string{"--status", "connected", "--primary", "no", "--members", "u1/shop-0/AUTO"}); e.Primary || len(e.Members) != 1 {
@@ -39,7 +41,7 @@ func TestSendAndListen(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := Send(socket, Event{Status: "synced", Members: []string{"a"}}); err != nil {
+	if err := Send(socket, Event{Status: "synced", Members: []agentapi.GroupMember{{Name: "a"}}}); err != nil {
 		t.Fatal(err)
 	}
 	select {

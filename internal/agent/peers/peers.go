@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -23,14 +24,26 @@ type Asker struct {
 	client *http.Client
 	names  *names
 	port   int
+	others *atomic.Pointer[map[string]agentapi.Identity]
 }
 
 // New returns an asker.
 func New() *Asker {
 	names := newNames()
-	return &Asker{port: agentapi.ProbePort, names: names, client: &http.Client{Timeout: timeout, Transport: &http.Transport{
+	return &Asker{port: agentapi.ProbePort, names: names, others: &atomic.Pointer[map[string]agentapi.Identity]{}, client: &http.Client{Timeout: timeout, Transport: &http.Transport{
 		DialContext: names.dial, MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second,
 	}}}
+}
+
+// Others returns the clusters whose agents answered the last question at the address of a member of this one, by that member.
+func (a *Asker) Others() map[string]agentapi.Identity {
+	if a.others == nil {
+		return nil
+	}
+	if p := a.others.Load(); p != nil {
+		return *p
+	}
+	return nil
 }
 
 // Ask asks all members but self at once and returns the answers of those that gave one, by name. A peer that answers with another's
@@ -38,22 +51,26 @@ func New() *Asker {
 func (a *Asker) Ask(ctx context.Context, of agentapi.Identity, members []agentapi.Peer, self string) map[string]agentapi.PeerView {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	out := map[string]agentapi.PeerView{}
+	out, others := map[string]agentapi.PeerView{}, map[string]agentapi.Identity{}
 	for _, m := range members {
 		if m.Name == self {
 			continue
 		}
 		wg.Go(func() {
 			view, err := a.one(ctx, m)
-			if err != nil || view.Name != m.Name || !of.Peer(view.Cluster) {
-				return
-			}
 			mu.Lock()
 			defer mu.Unlock()
-			out[m.Name] = view
+			switch {
+			case err != nil:
+			case !of.Peer(view.Cluster):
+				others[m.Name] = view.Cluster
+			case view.Name == m.Name:
+				out[m.Name] = view
+			}
 		})
 	}
 	wg.Wait()
+	a.others.Store(&others)
 	return out
 }
 

@@ -54,6 +54,9 @@ func TestAsk(t *testing.T) {
 	if len(got) != 2 || got["a"].Component != galera.ComponentPrimary || got["b"].Name != "b" {
 		t.Errorf("%v", got)
 	}
+	if others := a.Others(); len(others) != 1 || others["g"].UID != "another" {
+		t.Errorf("answers of another cluster: %v", others)
+	}
 	if took := time.Since(began); took > 4*time.Second {
 		t.Errorf("took %s: one slow member must not hold up the rest", took)
 	}

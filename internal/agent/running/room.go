@@ -125,7 +125,11 @@ func (r *Room) Heard(asked time.Time, s wsrep.Status, version string) (first boo
 	r.readings, r.hang = readings{}, hanging{heardAt: time.Now(), since: time.Now(), answered: true}
 	next := s.Server
 	next.StartedAt, next.Version = r.Proc.StartedAt, version
-	next.Members = r.View.Members(next, asked)
+	next.Group = r.View.Members(next, asked)
+	next.Members = nil
+	for _, m := range next.Group {
+		next.Members = append(next.Members, m.Name)
+	}
 	r.Status = &next
 	r.watchService()
 	if s.Position.UUID != "" && s.Position.UUID != galera.ZeroUUID && s.Position.Seqno >= 0 {

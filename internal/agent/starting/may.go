@@ -64,6 +64,7 @@ func (r *Room) MayJoin() lifecycle.JoinVerdict {
 		joiner.Crashed = r.member.Name
 	}
 	v := lifecycle.JudgeJoin(joiner, r.Group.Views)
+	v = lifecycle.NameOthers(v, r.Group.Views, r.Group.Others())
 	v = lifecycle.JudgeVersions(lifecycle.Build{Image: r.Image.ServerVersion, Newer: found.Newer}, v, r.Group.Views)
 	if v.Join && r.Config.Node != nil {
 		v = r.transferPossible(v)

@@ -27,18 +27,25 @@ func TestTimesWithoutServiceAreKept(t *testing.T) {
 	}
 }
 
+func named(names ...string) (out []agentapi.GroupMember) {
+	for _, n := range names {
+		out = append(out, agentapi.GroupMember{UUID: "of it", Name: n})
+	}
+	return out
+}
+
 func TestNodesOf(t *testing.T) {
 	const first, second = "a-cluster-with-quite-a-long-name-0", "a-cluster-with-quite-a-long-name-1"
 	peers := []agentapi.Peer{{Name: first}, {Name: second}, {Name: "shop-0"}}
-	got := NodesOf([]string{"shop-0", agentapi.GroupName(second), agentapi.GroupName(first), "arbitrator.x"}, peers)
-	if want := []string{"shop-0", second, first, "arbitrator.x"}; !slices.Equal(got, want) {
+	got := NodesOf(named("shop-0", agentapi.GroupName(second), agentapi.GroupName(first), "arbitrator.x"), peers)
+	if want := named("shop-0", second, first, "arbitrator.x"); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
 
 func TestMembersAreOfTheViewOfTheStatus(t *testing.T) {
 	var a View
-	a.Take([]string{"shop-0", "shop-1"}, true)
+	a.Take(named("shop-0", "shop-1"), true)
 	view := func(id int64, size int) agentapi.Server {
 		return agentapi.Server{Component: galera.ComponentPrimary, ViewID: id, Size: size}
 	}
@@ -55,11 +62,11 @@ func TestMembersAreOfTheViewOfTheStatus(t *testing.T) {
 		t.Errorf("of a view that was not told of: %v", got)
 	}
 	before := time.Now()
-	a.Take([]string{"shop-1", "shop-2"}, true)
+	a.Take(named("shop-1", "shop-2"), true)
 	if got := a.Members(view(4, 2), before.Add(-time.Second)); got != nil {
 		t.Errorf("asked for before they were told of: %v", got)
 	}
-	if got := a.Members(view(6, 2), time.Now()); len(got) != 2 || got[1] != "shop-2" {
+	if got := a.Members(view(6, 2), time.Now()); len(got) != 2 || got[1].Name != "shop-2" {
 		t.Errorf("told of: %v", got)
 	}
 }
@@ -70,12 +77,12 @@ func TestMembersWithoutQuorum(t *testing.T) {
 	lost := agentapi.Server{Component: galera.ComponentNonPrimary, Size: 2}
 	before := time.Now()
 	var a View
-	a.Take([]string{"shop-0", "shop-1", "shop-2"}, true)
+	a.Take(named("shop-0", "shop-1", "shop-2"), true)
 	if got := a.Members(lost, time.Now()); got != nil {
 		t.Errorf("the names are of the view before: %v", got)
 	}
-	a.Take([]string{"shop-0", "shop-1"}, false)
-	if got := a.Members(lost, time.Now()); !slices.Equal(got, []string{"shop-0", "shop-1"}) {
+	a.Take(named("shop-0", "shop-1"), false)
+	if got := a.Members(lost, time.Now()); !slices.Equal(got, named("shop-0", "shop-1")) {
 		t.Errorf("without quorum: %v", got)
 	}
 	if got := a.Members(lost, before); got != nil {

@@ -12,24 +12,24 @@ import (
 type View struct {
 	// ID is the wsrep_cluster_conf_id of the view, 0 until a status has told it.
 	ID      int64
-	members []string // of the view the last notification told of
-	primary bool     // whether that is a Primary component
+	members []agentapi.GroupMember // of the view the last notification told of
+	primary bool                   // whether that is a Primary component
 	told    time.Time
 }
 
 // Take keeps the members of a new view; the next status tells which one that is.
-func (v *View) Take(names []string, primary bool) {
-	v.members, v.primary, v.ID, v.told = names, primary, 0, time.Now()
+func (v *View) Take(members []agentapi.GroupMember, primary bool) {
+	v.members, v.primary, v.ID, v.told = members, primary, 0, time.Now()
 }
 
 // Exited forgets the members: another server begins.
 func (v *View) Exited() { v.members = nil }
 
-// Members names the members of the view a status was read in, nil when that is not known. The status
+// Members returns the members of the view a status was read in, nil when that is not known. The status
 // variables follow the notification a moment later, and before they do they may tell of an earlier view of the
 // same size; the notification may also be late. So for a moment after it the names are of the last view seen,
 // and then of no other. A component without quorum has no number: there the names are of the last view, if that had no quorum either.
-func (v *View) Members(s agentapi.Server, asked time.Time) []string {
+func (v *View) Members(s agentapi.Server, asked time.Time) []agentapi.GroupMember {
 	if len(v.members) != s.Size || v.primary != (s.Component == galera.ComponentPrimary) {
 		return nil
 	}
@@ -48,14 +48,14 @@ func (v *View) Members(s agentapi.Server, asked time.Time) []string {
 	return v.members
 }
 
-// NodesOf returns whose names in the group those are. A name that belongs to no peer is kept: an arbitrator's, and that of a
+// NodesOf returns the members with the names of their pods. A name that belongs to no peer is kept: an arbitrator's, and that of a
 // member who has left.
-func NodesOf(names []string, peers []agentapi.Peer) []string {
-	out := slices.Clone(names)
-	for i, name := range names {
+func NodesOf(members []agentapi.GroupMember, peers []agentapi.Peer) []agentapi.GroupMember {
+	out := slices.Clone(members)
+	for i, m := range members {
 		for _, p := range peers {
-			if agentapi.GroupName(p.Name) == name {
-				out[i] = p.Name
+			if agentapi.GroupName(p.Name) == m.Name {
+				out[i].Name = p.Name
 			}
 		}
 	}
@@ -64,10 +64,10 @@ func NodesOf(names []string, peers []agentapi.Peer) []string {
 
 // SavedView is a View that outlives its process.
 type SavedView struct {
-	ID      int64     `json:"id"`
-	Members []string  `json:"members,omitempty"`
-	Primary bool      `json:"primary,omitempty"`
-	Told    time.Time `json:"told"`
+	ID      int64                  `json:"id"`
+	Group   []agentapi.GroupMember `json:"group,omitempty"`
+	Primary bool                   `json:"primary,omitempty"`
+	Told    time.Time              `json:"told"`
 }
 
 // Save returns what Load takes.
@@ -75,5 +75,5 @@ func (v *View) Save() SavedView { return SavedView{v.ID, v.members, v.primary, v
 
 // Load takes over what an agent before knew.
 func (v *View) Load(s SavedView) {
-	v.ID, v.members, v.primary, v.told = s.ID, s.Members, s.Primary, s.Told
+	v.ID, v.members, v.primary, v.told = s.ID, s.Group, s.Primary, s.Told
 }
