@@ -101,6 +101,7 @@ const (
 	ReasonForeignData        = "ForeignData"
 	ReasonForeignMembers     = "ForeignMembers"
 	ReasonForeignPeers       = "ForeignPeers"
+	ReasonIdentityUnknown    = "IdentityUnknown"
 	ReasonOrderBookDamaged   = "OrderBookDamaged"
 	ReasonTwoPrimaries       = "TwoPrimaryComponents"
 	ReasonMemberFailed       = "MemberFailed"

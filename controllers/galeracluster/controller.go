@@ -17,6 +17,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/retry"
 	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/plan"
 	"github.com/galera-operator/galera-operator/internal/resources"
@@ -131,8 +132,20 @@ func (r *Reconciler) input(f observe.Facts, given publication, seen map[string]o
 		OperatorNamespace: r.Options.OperatorNamespace, Now: now,
 		Strangers: r.waits.Strangers(client.ObjectKeyFromObject(f.Cluster), snapshot, seen, now),
 	}
+	if !given.identity.Known() {
+		in.Decision = unidentified(given.identity, snapshot)
+	}
 	in.OutdatedAgents = r.Replacing.outdated(in)
 	return in
+}
+
+// answerTime is how long running nodes may take to say whose they are before a person is asked to act.
+const answerTime = time.Minute
+
+// unidentified takes the place of the planner's decision while it is not known whose group the running nodes are in.
+func unidentified(i observe.Identity, s galera.Snapshot) plan.Decision {
+	early := slices.ContainsFunc(s.Members, func(m galera.Member) bool { return slices.Contains(i.Unheard, m.Name) && m.SilentFor < answerTime })
+	return plan.Decision{Reason: v1alpha1.ReasonIdentityUnknown, Message: i.Message(), Blocked: !early}
 }
 
 // act carries out an action outside of the status; journal entries are written with the status.

@@ -29,6 +29,8 @@ import (
 type publication struct {
 	config                                      agentapi.NodeConfig
 	arbitratorRevision, agentImage, podTemplate string
+	// identity is the one the configuration is published with; one that is not known keeps it back.
+	identity observe.Identity
 	// pair is the certificate the nodes have, nil before there is one; refused is why a newer one is held back.
 	pair    *status.PublishedPair
 	refused *validate.Problem
@@ -91,7 +93,8 @@ func (pub publisher) publish(ctx context.Context, f observe.Facts, seen map[stri
 	var objects []client.Object
 
 	given.config = published(f.Config)
-	if validate.Settings(c, given.config) == nil && (!c.Paused() || given.config.Revision == "") {
+	given.identity = observe.IdentityOf(f, seen, given.config)
+	if given.identity.Known() && validate.Settings(c, given.config) == nil && (!c.Paused() || given.config.Revision == "") {
 		given.config = pub.rendered(f, seen, resources.Encryption(given.config.TLS))
 	}
 	if given.config.Revision != "" {
@@ -239,23 +242,15 @@ func published(cm *corev1.ConfigMap) agentapi.NodeConfig {
 func (pub publisher) rendered(f observe.Facts, seen map[string]observe.Seen, e galera.Encryption) agentapi.NodeConfig {
 	tls := resources.TLSConfig(f.Cluster)
 	before := published(f.Config)
-	f.Cluster = identified(f.Cluster, before)
+	if uid := observe.IdentityOf(f, seen, before).UID; uid != f.Cluster.Status.Identity {
+		f.Cluster = f.Cluster.DeepCopy()
+		f.Cluster.Status.Identity = uid
+	}
 	tls.PreferredSuite = observe.PreferredSuite(f, seen, before.TLS.PreferredSuite)
 	if before.Revision != "" {
 		tls = resources.Effective(tls, before.TLS, e)
 	}
 	return pub.withArbitrator(f, resources.NodeConfig(f.Cluster, observe.Size(f), tls, pub.Options))
-}
-
-// identified is the cluster with the identity it was created with. A resource that was deleted while its pods stayed, and created
-// again, takes them back: the ConfigMap that it left behind has the name of their group.
-func identified(c *v1alpha1.GaleraCluster, before agentapi.NodeConfig) *v1alpha1.GaleraCluster {
-	if c.Status.Identity != "" || before.UID == "" || before.Cluster != c.Name {
-		return c
-	}
-	c = c.DeepCopy()
-	c.Status.Identity = before.UID
-	return c
 }
 
 // publishEncryption gives the nodes the next step of a switch.
