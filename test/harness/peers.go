@@ -101,6 +101,29 @@ func (c Peers) TryArbitrator(ctx context.Context, image string, pair *Pair, pati
 	return joined, output, err
 }
 
+// WithArbitrator does something while a real garbd that is not the operator's is a member, with the cluster's own certificate. It has a
+// name in the group.
+func (c Peers) WithArbitrator(ctx context.Context, image string, do func(name string) error) error {
+	genuine, err := c.cluster.Certificates().Genuine(ctx)
+	if err != nil {
+		return err
+	}
+	stranger, err := c.startStranger(ctx, image, &genuine)
+	if err != nil {
+		return err
+	}
+	joined, err := c.sizeReaches(ctx, time.Minute)
+	switch {
+	case err == nil && !joined:
+		err = errors.New("garbd was not counted within a minute")
+	case err == nil:
+		err = do(stranger.name)
+	}
+	ctx = context.WithoutCancel(ctx)
+	_, stopErr := stranger.stop(ctx, true)
+	return errors.Join(err, stopErr, stranger.remove(ctx))
+}
+
 // stranger is a garbd that is not the operator's, in a container of its own.
 type stranger struct {
 	name string
