@@ -24,6 +24,10 @@ func SlimResults(next toolscache.TransformFunc) toolscache.TransformFunc {
 	}
 }
 
+// maxOutput is the longest result that is kept before there is a verdict. A longer one is read from the API (lateResult): with
+// it, the ConfigMap would lose all of its data (cached.Bounded), and the run would begin again and again.
+const maxOutput = 32 << 10
+
 // slimOutput keeps of a run's result what the verdict and the figures are made of. What cannot be read stays as it is.
 func slimOutput(data map[string]string) {
 	var o result.Output
@@ -31,7 +35,12 @@ func slimOutput(data map[string]string) {
 		return
 	}
 	o.Slim(data[result.KeyVerdict] != "")
-	if text, err := json.Marshal(o); err == nil {
+	text, err := json.Marshal(o)
+	switch {
+	case err != nil:
+	case len(text) > maxOutput && data[result.KeyVerdict] == "":
+		delete(data, result.KeyOutput)
+	default:
 		data[result.KeyOutput] = string(text)
 	}
 }

@@ -78,6 +78,12 @@ const (
 	MetricProtocol  = "galera_channel_info:replication"
 )
 
+// counted are the metrics of which verdicts and figures are made.
+var counted = []string{
+	MetricCPU, MetricThrottled, MetricView, MetricStarted, MetricSynced, MetricPrimary, MetricReplicated, MetricReceived, MetricPaused,
+	MetricCertFailure, MetricBFAborts, MetricSent,
+}
+
 // LowerIsBetter says of a figure that less of it is better.
 func LowerIsBetter(figure string) bool {
 	switch figure {

@@ -1,6 +1,10 @@
 package result
 
-import "math"
+import (
+	"maps"
+	"math"
+	"slices"
+)
 
 // seriesMost points are kept of a run: with the rest of it they must fit into a ConfigMap.
 const seriesMost = 3600
@@ -43,6 +47,15 @@ func (o *Output) Slim(judged bool) {
 		o.Transfer.Series = nil
 	}
 	o.Load = nil
+	for _, w := range o.Members {
+		w.Before.slim()
+		w.After.slim()
+	}
+}
+
+// slim drops what neither a verdict nor a figure is made of: a server has hundreds of counters.
+func (s Sample) slim() {
+	maps.DeleteFunc(s, func(name string, _ float64) bool { return !slices.Contains(counted, name) })
 }
 
 // thinned makes one point of as many neighbours as it takes.
