@@ -71,6 +71,7 @@ const (
 	ReasonUnschedulable        = "Unschedulable"
 	ReasonImageUnusable        = "ImageUnusable"
 	ReasonDowngradeRefused     = "DowngradeRefused"
+	ReasonPodMetadataRefused   = "PodMetadataRefused"
 	ReasonSidecarFailing       = "SidecarFailing"
 	ReasonUpgradeRefused       = "UpgradeRefused"
 	ReasonImagePullFailed      = "ImagePullFailed"

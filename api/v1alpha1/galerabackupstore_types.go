@@ -67,7 +67,8 @@ type GaleraBackupStoreSpec struct {
 	Retention *BackupRetention `json:"retention,omitempty"`
 
 	// serviceAccountName is the ServiceAccount of the Jobs that use the store, for the cloud's workload identity. The Jobs get no
-	// token for the Kubernetes API. Default: the namespace's ServiceAccount default.
+	// token for the Kubernetes API. Its name ends in -galera, unless the administrator allows another one. Default: one that the
+	// operator creates for the store, without any rights.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`

@@ -27,6 +27,9 @@ type options struct {
 	watchNamespaces string
 	clusterDomain   string
 	podUsers        string
+	podLabels       string
+	podAnnotations  string
+	accounts        string
 	agentProgram    string
 	agentClusters   int
 	controlCertDir  string
@@ -49,6 +52,9 @@ func bindFlags(fs *flag.FlagSet) *options {
 	fs.StringVar(&o.watchNamespaces, "watch-namespaces", "", "comma-separated namespaces to watch; empty: all")
 	fs.StringVar(&o.clusterDomain, "cluster-domain", "cluster.local", "DNS domain of the Kubernetes cluster")
 	fs.StringVar(&o.podUsers, "pod-users", podUsersAuto, "user and group of the pods of clusters and benchmarks: fixed, those of the official images; assigned, none is named, so that Kubernetes assigns them; auto: assigned on OpenShift, else fixed")
+	fs.StringVar(&o.podLabels, "allow-pod-labels", "", "comma-separated labels that spec.podTemplate may set, beside those that docs/pods.md lists: keys, and beginnings of keys that end in / or *")
+	fs.StringVar(&o.podAnnotations, "allow-pod-annotations", "", "as --allow-pod-labels, for annotations")
+	fs.StringVar(&o.accounts, "allow-service-accounts", "", "comma-separated ServiceAccounts that the Jobs of a GaleraBackupStore may run under, beside those whose names end in -galera")
 	fs.StringVar(&o.controlCertDir, "control-cert-dir", "/etc/galera-operator/control", "directory with tls.crt, tls.key and ca.crt of the operator's client certificate")
 	fs.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of the metrics; 0: none")
 	fs.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
@@ -79,9 +85,12 @@ func (o *options) check() error {
 }
 
 // namespaces to watch, nil for all.
-func (o *options) namespaces() []string {
+func (o *options) namespaces() []string { return list(o.watchNamespaces) }
+
+// list splits a comma-separated value, nil for an empty one.
+func list(value string) []string {
 	var out []string
-	for n := range strings.SplitSeq(o.watchNamespaces, ",") {
+	for n := range strings.SplitSeq(value, ",") {
 		if n = strings.TrimSpace(n); n != "" {
 			out = append(out, n)
 		}

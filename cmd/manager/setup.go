@@ -72,6 +72,7 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 		AssignedUsers: assigned,
 		OperatorImage: opts.operatorImage, DefaultImage: opts.defaultImage,
 		OperatorNamespace: opts.namespace, ClusterDomain: opts.clusterDomain, LogFormat: opts.logFormat,
+		PodLabels: list(opts.podLabels), PodAnnotations: list(opts.podAnnotations),
 	}
 	if opts.benchmarks {
 		if err := benchmarks(mgr, opts, options, galerabenchmark.AgentNodes{Agents: agents, Live: mgr.GetAPIReader(), Keep: asker.KeepAccount}); err != nil {
@@ -141,7 +142,7 @@ func replacing(opts *options) (*galeracluster.Replacing, error) {
 
 // backups adds the controllers of backups, their stores and schedules, and of restores.
 func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agents *observe.Agents, asker *observe.AgentClient) error {
-	c, live, jobs := mgr.GetClient(), mgr.GetAPIReader(), job.Options{Image: opts.operatorImage, AssignedUsers: rendering.AssignedUsers, LogFormat: rendering.LogFormat}
+	c, live, jobs := mgr.GetClient(), mgr.GetAPIReader(), job.Options{Image: opts.operatorImage, AssignedUsers: rendering.AssignedUsers, LogFormat: rendering.LogFormat, ServiceAccounts: list(opts.accounts)}
 	sources := clone.Sources{Reader: c, Namespaces: opts.namespaces()}
 	return errors.Join(
 		register(galerabackup.Metrics{Reader: c, Leads: mgr.Elected()}),

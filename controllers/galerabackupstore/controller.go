@@ -6,6 +6,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -24,6 +25,7 @@ import (
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackupstores,verbs=get;list;watch
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackupstores/status,verbs=get;update;patch
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackupstores/finalizers,verbs=update
+// +kubebuilder:rbac:groups="",resources=serviceaccounts,verbs=get;list;watch;create
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;delete
 
 const (
@@ -62,6 +64,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		if refused, err = r.refused(ctx, s); err != nil {
 			return ctrl.Result{}, err
 		}
+	} else if _, err := r.account(ctx, s); err != nil {
+		return ctrl.Result{}, err // one that was deleted is back before the next Job
 	}
 	next := s.DeepCopy()
 	again := step(&next.Status, s, refused, seen, now)
@@ -158,5 +162,6 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.GaleraBackupStore{}).
 		WithOptions(controller.Options{RateLimiter: retry.BackOff()}).
 		Owns(&batchv1.Job{}).
+		Owns(&corev1.ServiceAccount{}).
 		Complete(r)
 }

@@ -2,6 +2,7 @@ package galerabackupstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,11 +12,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // refused says what is wrong with the objects that a store names, "" for nothing. Credentials go to the endpoint that the store names, too:
 // a Secret of a cluster is none of them.
 func (r *Reconciler) refused(ctx context.Context, s *v1alpha1.GaleraBackupStore) (string, error) {
+	if why, err := r.account(ctx, s); why != "" || err != nil {
+		return why, err
+	}
 	if v := s.Spec.Volume; v != nil {
 		return r.look(ctx, s, "PersistentVolumeClaim", v.ClaimName)
 	}
@@ -34,6 +41,23 @@ func (r *Reconciler) refused(ctx context.Context, s *v1alpha1.GaleraBackupStore)
 	}
 }
 
+// account says what is wrong with the ServiceAccount that the Jobs would run under, "" for nothing. A store that names none gets one.
+func (r *Reconciler) account(ctx context.Context, s *v1alpha1.GaleraBackupStore) (string, error) {
+	name := job.AccountName(s)
+	switch {
+	case s.Spec.ServiceAccountName == "":
+		err := apply.Keep(ctx, r.Client, r.Live, s.UID, job.Account(s))
+		if foreign := (apply.ErrForeign{}); errors.As(err, &foreign) {
+			return fmt.Sprintf("the ServiceAccount %q belongs to another owner: delete it, or name it in spec.serviceAccountName to have the Jobs run under it", name), nil
+		}
+		return "", err
+	case !job.AccountAllowed(name, r.Jobs):
+		return fmt.Sprintf("spec.serviceAccountName is %q, and Jobs run only under ServiceAccounts whose names end in %s, so that a store gives nobody the rights of another one: "+
+			"use a ServiceAccount of such a name, or ask the administrator to allow this one (--allow-service-accounts)", name, resources.AccountSuffix), nil
+	}
+	return r.look(ctx, s, "ServiceAccount", name)
+}
+
 func (r *Reconciler) look(ctx context.Context, s *v1alpha1.GaleraBackupStore, kind, name string) (string, error) {
 	o := &metav1.PartialObjectMetadata{}
 	o.SetGroupVersionKind(schema.GroupVersionKind{Version: corev1.SchemeGroupVersion.Version, Kind: kind})
@@ -43,7 +67,7 @@ func (r *Reconciler) look(ctx context.Context, s *v1alpha1.GaleraBackupStore, ki
 		return fmt.Sprintf("there is no %s %q in this namespace: create it", kind, name), nil
 	case err != nil:
 		return "", err
-	case o.Labels[v1alpha1.LabelCluster] != "" && kind != "ConfigMap":
+	case o.Labels[v1alpha1.LabelCluster] != "" && kind != "ConfigMap" && kind != "ServiceAccount":
 		return fmt.Sprintf("the %s %q belongs to the cluster %q: name another one", kind, name, o.Labels[v1alpha1.LabelCluster]), nil
 	}
 	return "", nil

@@ -28,6 +28,9 @@ func (r *Reconciler) actOnArbitrator(ctx context.Context, in status.Input, a pla
 			// What was decided from an old state is never applied over a newer one.
 			d.ResourceVersion = f.Arbitrator.ResourceVersion
 		}
+		if err := r.Objects.Apply(ctx, f.Cluster.UID, resources.ServiceAccount(f.Cluster)); err != nil {
+			return true, err // it would run under an account that is not the cluster's
+		}
 		return true, r.Objects.Apply(ctx, f.Cluster.UID, d)
 	case plan.RemoveArbitrator:
 		return true, r.removeArbitrator(ctx, f)

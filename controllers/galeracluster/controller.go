@@ -126,7 +126,7 @@ func (r *Reconciler) input(f observe.Facts, given publication, seen map[string]o
 	in := status.Input{
 		Facts: f, Seen: seen, Snapshot: snapshot, Decision: plan.Plan(snapshot),
 		Config: given.config, Published: given.pair,
-		Refused: given.refused, ImageRefused: given.imageRefused, Failed: given.failed,
+		Refused: given.refused, ImageRefused: given.imageRefused, PodMetadataRefused: given.metadataRefused, Failed: given.failed,
 		Renewals: record, RenewalRefused: renewalRefused,
 		Requests: asked, RequestRefused: requestRefused,
 		OperatorNamespace: r.Options.OperatorNamespace, Now: now,

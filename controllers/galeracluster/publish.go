@@ -9,6 +9,7 @@ import (
 	"maps"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,8 +35,8 @@ type publication struct {
 	// pair is the certificate the nodes have, nil before there is one; refused is why a newer one is held back.
 	pair    *status.PublishedPair
 	refused *validate.Problem
-	// imageRefused says why spec.image is not published.
-	imageRefused *validate.Problem
+	// imageRefused says why spec.image is not published, metadataRefused why the labels and annotations of spec.podTemplate are not.
+	imageRefused, metadataRefused *validate.Problem
 	// failed is the error of this pass that the status reports.
 	failed *validate.Problem
 	// grown are the claims that were expanded, by name.
@@ -106,6 +107,7 @@ func (pub publisher) publish(ctx context.Context, f observe.Facts, seen map[stri
 	objects = append(objects, secrets.objects...)
 	var imaged *v1alpha1.GaleraCluster
 	imaged, given.imageRefused = pub.imaged(f, seen)
+	imaged, given.metadataRefused = pub.labelled(imaged, f.StatefulSet)
 	given.arbitratorRevision, given.podTemplate = resources.ArbitratorRevision(imaged, pub.Options), resources.PodTemplateHash(imaged, pub.Options)
 	given.agentImage = pub.Options.OperatorImage
 	if c.Paused() {
@@ -115,7 +117,7 @@ func (pub publisher) publish(ctx context.Context, f observe.Facts, seen map[stri
 	rootRefused := refusal(rootErr)
 	restoring := restoring(f)
 	given.failed = cmp.Or(rootRefused, restoring)
-	if given.config.Revision != "" && rootErr == nil && restoring == nil {
+	if given.config.Revision != "" && rootErr == nil && restoring == nil && (given.metadataRefused == nil || f.StatefulSet != nil) {
 		objects = append(objects, resources.StatefulSet(imaged, pub.Options, statefulSet(f)))
 	}
 	if rootRefused != nil {
@@ -132,6 +134,15 @@ func (pub publisher) imaged(f observe.Facts, seen map[string]observe.Seen) (*v1a
 	if refused != nil {
 		c = c.DeepCopy()
 		c.Spec.Image = observe.PublishedImage(f)
+	}
+	return c, refused
+}
+
+// labelled is the cluster with the labels and annotations its pods are given: the present ones while others are refused, with the reason.
+func (pub publisher) labelled(c *v1alpha1.GaleraCluster, have *appsv1.StatefulSet) (*v1alpha1.GaleraCluster, *validate.Problem) {
+	refused := validate.PodMetadata(c, pub.Options)
+	if refused != nil && have != nil {
+		c = resources.WithPodMetadata(c, have)
 	}
 	return c, refused
 }
@@ -153,12 +164,20 @@ func guard(objects []client.Object, f observe.Facts) {
 	}
 }
 
-// applyAll applies what it can. The first object that is refused for good becomes a Problem, and is not retried at once.
+// applyAll applies what it can. The first object that is refused for good becomes a Problem, and is not retried at once. No pod is created
+// or changed to run under a ServiceAccount that is not the cluster's.
 func (pub publisher) applyAll(ctx context.Context, c *v1alpha1.GaleraCluster, objects []client.Object) (*validate.Problem, error) {
 	var refused *validate.Problem
 	var errs []error
+	ownAccount := true
 	for _, o := range objects {
+		if _, pods := o.(*appsv1.StatefulSet); pods && !ownAccount {
+			continue
+		}
 		err := pub.Objects.Apply(ctx, c.UID, o)
+		if _, account := o.(*corev1.ServiceAccount); account {
+			ownAccount = err == nil
+		}
 		if problem := refusal(err); problem != nil {
 			refused = cmp.Or(refused, problem)
 			continue

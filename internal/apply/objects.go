@@ -104,12 +104,15 @@ func (o *Objects) refuseForeign(ctx context.Context, owner types.UID, want clien
 }
 
 // mustBeOurs accepts what the cluster controls, and what was kept from an earlier cluster of its name, when it is
-// there for the same purpose. What an earlier operator made tells none.
+// there for the same purpose.
 func mustBeOurs(owner types.UID, want, have client.Object) error {
 	taken := ErrNameTaken{Kind: want.GetObjectKind().GroupVersionKind().Kind, Name: want.GetName()}
 	controller := metav1.GetControllerOf(have)
 	ours := controller != nil && controller.UID == owner
 	kept := controller == nil && have.GetLabels()[v1alpha1.LabelCluster] == want.GetLabels()[v1alpha1.LabelCluster]
+	if taken.Kind == "ServiceAccount" { // others may have given it rights: only one that was made for this very purpose
+		kept = kept && have.GetLabels()[v1alpha1.LabelPurpose] != ""
+	}
 	if !ours && !kept {
 		return taken
 	}

@@ -16,6 +16,8 @@ type Options struct {
 	ClusterDomain string
 	// AssignedUsers says that pods name no user and no group: the namespace assigns them, as on OpenShift.
 	AssignedUsers bool
+	// PodLabels and PodAnnotations are what spec.podTemplate may set beside DefaultPodLabels and DefaultPodAnnotations.
+	PodLabels, PodAnnotations []string
 	// LogFormat is how agents, Jobs and sidecars of the operator's choice write their logs: text or json; "" is text.
 	LogFormat string
 }

@@ -29,6 +29,8 @@ type Input struct {
 	Refused *validate.Problem
 	// ImageRefused says why spec.image is not published, nil when it is.
 	ImageRefused *validate.Problem
+	// PodMetadataRefused says why labels and annotations of spec.podTemplate are not published, nil when they are.
+	PodMetadataRefused *validate.Problem
 	// Published describes the pair the nodes have; nil before there is one.
 	Published *PublishedPair
 	// Renewals is the record of renewals, and RenewalRefused says why a request was refused.

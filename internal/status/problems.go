@@ -22,6 +22,7 @@ var checks = []check{
 	failedPass,
 	forbiddenSettings,
 	imageRefused,
+	podMetadataRefused,
 	rootSecret,
 	issuer,
 	certificate,
@@ -73,6 +74,8 @@ func problems(in Input) []*validate.Problem {
 }
 
 func failedPass(in Input) *validate.Problem { return in.Failed }
+
+func podMetadataRefused(in Input) *validate.Problem { return in.PodMetadataRefused }
 
 // refusedWrite comes after what says more of the cause, and of what keeps nodes from serving.
 func refusedWrite(in Input) *validate.Problem { return in.RefusedWrite }

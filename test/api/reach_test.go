@@ -89,7 +89,7 @@ func TestReachOfNames(t *testing.T) {
 	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
 	at := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
 	theirs := []client.Object{
-		&corev1.ServiceAccount{ObjectMeta: at("shop"), ImagePullSecrets: []corev1.LocalObjectReference{{Name: "theirs"}}},
+		&corev1.ServiceAccount{ObjectMeta: at("shop-galera"), ImagePullSecrets: []corev1.LocalObjectReference{{Name: "theirs"}}},
 		&corev1.ConfigMap{ObjectMeta: at("shop-config"), Data: map[string]string{"of": "others"}},
 		&corev1.Service{ObjectMeta: at("shop-nodes"), Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}},
 		&corev1.Secret{ObjectMeta: at("shop-tls"), Data: map[string][]byte{"of": []byte("others")}},

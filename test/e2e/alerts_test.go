@@ -70,7 +70,7 @@ var _ = Describe("Alerts", Label(Slow, Faults), func() {
 		DeferCleanup(func(ctx SpecContext) { Expect(kube.Hosts().Cordon(ctx, host, false)).To(Succeed()) })
 		Expect(kube.Hosts().Cordon(ctx, host, true)).To(Succeed())
 		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) {
-			s.PodTemplate = &v1alpha1.PodTemplateSpec{Annotations: map[string]string{"example.com/stuck": "yes"}}
+			s.PodTemplate = &v1alpha1.PodTemplateSpec{Annotations: map[string]string{"prometheus.io/stuck": "yes"}}
 		})
 		a.fire(ctx, shop, "GaleraOperationStuck")
 		Expect(kube.Hosts().Cordon(ctx, host, false)).To(Succeed())

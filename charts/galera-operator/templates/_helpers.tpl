@@ -67,6 +67,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if ne .Values.podUsers "auto" }}
 - --pod-users={{ .Values.podUsers }}
 {{- end }}
+{{- with .Values.podMetadata.allowLabels }}
+- --allow-pod-labels={{ join "," . }}
+{{- end }}
+{{- with .Values.podMetadata.allowAnnotations }}
+- --allow-pod-annotations={{ join "," . }}
+{{- end }}
+{{- with .Values.allowServiceAccounts }}
+- --allow-service-accounts={{ join "," . }}
+{{- end }}
 {{- if ne .Values.log.format "text" }}
 - --log-format={{ .Values.log.format }}
 {{- end }}

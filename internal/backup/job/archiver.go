@@ -90,7 +90,7 @@ func Archiver(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, bad Dama
 		user = mysqlID
 	}
 	pod := corev1.PodSpec{
-		AutomountServiceAccountToken: new(false), EnableServiceLinks: new(false), ServiceAccountName: s.Spec.ServiceAccountName,
+		AutomountServiceAccountToken: new(false), EnableServiceLinks: new(false), ServiceAccountName: AccountName(s),
 		SecurityContext: podSecurity(user, o), TerminationGracePeriodSeconds: new(archiverGraceSeconds),
 		Containers: []corev1.Container{{
 			Name: resources.ComponentArchiver, Image: o.Image, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{program, "archive"},

@@ -53,6 +53,8 @@ type Options struct {
 	AssignedUsers bool
 	// LogFormat is how it writes its log: text or json; "" is text.
 	LogFormat string
+	// ServiceAccounts are those that a store may name beside those whose names end in resources.AccountSuffix.
+	ServiceAccounts []string
 }
 
 // owned is the metadata of a Job of an owner. cluster is "" where there is none: the operator sees only what has the label.
@@ -128,7 +130,7 @@ func render(meta metav1.ObjectMeta, s *v1alpha1.GaleraBackupStore, t task.Task, 
 	}
 	pod := corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever, AutomountServiceAccountToken: new(false), EnableServiceLinks: new(false),
-		ServiceAccountName: s.Spec.ServiceAccountName, SecurityContext: podSecurity(user, o),
+		ServiceAccountName: AccountName(s), SecurityContext: podSecurity(user, o),
 		Containers: []corev1.Container{{
 			Name: Container, Image: o.Image, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{program, "run"},
 			Env: []corev1.EnvVar{{Name: task.EnvTask, Value: string(text)}, {Name: logs.EnvFormat, Value: o.LogFormat}}, SecurityContext: containerSecurity(), Resources: memory("64Mi", "512Mi"),

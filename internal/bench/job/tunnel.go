@@ -147,13 +147,13 @@ func tunnelServer(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job st
 			Selector: &metav1.LabelSelector{MatchLabels: tunnelSelector(job)},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels(b, v1alpha1.LabelTunnel, TunnelName(job))},
-				Spec:       tunnelPod(c, job, p, images),
+				Spec:       tunnelPod(b, c, job, p, images),
 			},
 		},
 	}
 }
 
-func tunnelPod(c *v1alpha1.GaleraCluster, job string, p result.Plan, images Images) corev1.PodSpec {
+func tunnelPod(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string, p result.Plan, images Images) corev1.PodSpec {
 	kind, spec := tunnelOf(*p.Connect.Tunnel), p.Connect.Tunnel
 	image, command := images.Client, way.SSHServerCommand(kind.dir, int(kind.port), spec.Target, spec.Cipher)
 	if spec.VPN {
@@ -162,8 +162,9 @@ func tunnelPod(c *v1alpha1.GaleraCluster, job string, p result.Plan, images Imag
 	volume := tunnelVolume(job, kind.serverFiles...)
 	scheduling := c.Spec.DeepCopy().Scheduling
 	return corev1.PodSpec{
-		AutomountServiceAccountToken: new(false), EnableServiceLinks: new(false), TerminationGracePeriodSeconds: new(tunnelGraceSeconds),
-		SecurityContext: podSecurity(images), ImagePullSecrets: c.Spec.DeepCopy().ImagePullSecrets,
+		ServiceAccountName: RunnerName(b), AutomountServiceAccountToken: new(false), EnableServiceLinks: new(false),
+		TerminationGracePeriodSeconds: new(tunnelGraceSeconds),
+		SecurityContext:               podSecurity(images), ImagePullSecrets: c.Spec.DeepCopy().ImagePullSecrets,
 		NodeSelector: scheduling.NodeSelector, Tolerations: scheduling.Tolerations, Affinity: beside(target(p)),
 		Containers: []corev1.Container{{
 			Name: kind.container, Image: image, ImagePullPolicy: corev1.PullIfNotPresent, Command: command,

@@ -1,0 +1,69 @@
+package resources
+
+import (
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// What spec.podTemplate may set without an administrator's consent: keys, and beginnings of keys that end in a slash. A label can make a
+// pod part of any Service or policy of its namespace, and an annotation can bring a cloud's role, secrets of a vault or a network. So
+// only keys that bring no right are here.
+var (
+	DefaultPodLabels      = []string{"team", "cost-center", "sidecar.istio.io/inject"}
+	DefaultPodAnnotations = []string{
+		"prometheus.io/", "fluentbit.io/", "sidecar.istio.io/inject", "linkerd.io/inject",
+		"cluster-autoscaler.kubernetes.io/safe-to-evict", "karpenter.sh/do-not-disrupt",
+	}
+)
+
+// RefusedPodMetadata returns the labels and annotations of spec.podTemplate that the administrator does not allow, sorted.
+func RefusedPodMetadata(c *v1alpha1.GaleraCluster, opts Options) (labels, annotations []string) {
+	t := c.Spec.PodTemplate
+	if t == nil {
+		return nil, nil
+	}
+	return refusedKeys(t.Labels, DefaultPodLabels, opts.PodLabels), refusedKeys(t.Annotations, DefaultPodAnnotations, opts.PodAnnotations)
+}
+
+func refusedKeys(set map[string]string, allowed ...[]string) (out []string) {
+	for key := range set {
+		if !slices.ContainsFunc(slices.Concat(allowed...), func(a string) bool { return allows(a, key) }) {
+			out = append(out, key)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// allows reports whether an entry of an allow-list admits a key: a beginning ends in a slash or an asterisk.
+func allows(entry, key string) bool {
+	if beginning, is := strings.CutSuffix(entry, "*"); is {
+		return strings.HasPrefix(key, beginning)
+	}
+	return entry == key || strings.HasSuffix(entry, "/") && strings.HasPrefix(key, entry)
+}
+
+// WithPodMetadata returns the cluster with the labels and annotations of its pods as a StatefulSet has them, in place of those of the spec.
+func WithPodMetadata(c *v1alpha1.GaleraCluster, have *appsv1.StatefulSet) *v1alpha1.GaleraCluster {
+	c = c.DeepCopy()
+	t := c.Spec.PodTemplate
+	if t == nil {
+		return c
+	}
+	t.Labels, t.Annotations = map[string]string{}, map[string]string{}
+	for key, value := range have.Spec.Template.Labels {
+		if _, ours := Labels(c)[key]; !ours {
+			t.Labels[key] = value
+		}
+	}
+	for key, value := range have.Spec.Template.Annotations {
+		if key != v1alpha1.AnnotationPodTemplate {
+			t.Annotations[key] = value
+		}
+	}
+	return c
+}
