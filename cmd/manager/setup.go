@@ -22,6 +22,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/accounts"
+	"github.com/galera-operator/galera-operator/controllers/calls"
 	"github.com/galera-operator/galera-operator/controllers/galeraarchive"
 	"github.com/galera-operator/galera-operator/controllers/galerabackup"
 	"github.com/galera-operator/galera-operator/controllers/galerabackupschedule"
@@ -159,10 +160,12 @@ func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agent
 // users adds the controllers of users and databases.
 func users(mgr ctrl.Manager, agents *observe.Agents, asker *observe.AgentClient) error {
 	c, events := mgr.GetClient(), mgr.GetEventRecorder("galera-operator")
-	to := accounts.Reach{Reader: c, Live: mgr.GetAPIReader(), Agents: agents}
+	to := accounts.Reach{Reader: c, Live: mgr.GetAPIReader(), Agents: agents, Labels: &accounts.Labels{Now: time.Now}}
 	return errors.Join(
-		(&galeradatabase.Reconciler{Client: c, Reach: to, Keep: asker.KeepDatabase, Events: events}).SetupWithManager(mgr),
-		(&galerauser.Reconciler{Client: c, Reach: to, Keep: (&accounts.Batches{Keep: asker.KeepUsers}).User, Events: events, Now: time.Now}).SetupWithManager(mgr),
+		(&galeradatabase.Reconciler{Client: c, Reach: to,
+			Calls: &calls.Calls[observe.Target, agentapi.SQLDatabase, agentapi.SQLResult]{Do: calls.One(asker.KeepDatabase)}, Events: events}).SetupWithManager(mgr),
+		(&galerauser.Reconciler{Client: c, Reach: to, Now: time.Now,
+			Calls: &calls.Calls[observe.Target, agentapi.SQLUser, agentapi.SQLResult]{Do: asker.KeepUsers, Most: agentapi.MaxUsers, Weight: agentapi.SQLUser.Weight}, Events: events}).SetupWithManager(mgr),
 	)
 }
 

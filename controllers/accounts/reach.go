@@ -5,19 +5,22 @@ package accounts
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/calls"
 	"github.com/galera-operator/galera-operator/internal/accounts"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -27,7 +30,7 @@ import (
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get
 
 const (
-	// Soon is the interval while something is waited for that sends no event.
+	// Soon is the first interval while something is waited for that sends no event; the intervals grow (retry.Pauses).
 	Soon = 3 * time.Second
 	// Seldom is how often a refusal by the server is tried again: each try may stop the cluster for a moment.
 	Seldom = time.Minute
@@ -55,6 +58,8 @@ type Reach struct {
 	// Live reads past the cache.
 	Live   client.Reader
 	Agents Agents
+	// Labels remembers the labels of namespaces; nil remembers none.
+	Labels *Labels
 }
 
 // Cluster returns the cluster that an object of a namespace names, nil when there is none. The hindrance is empty when the cluster takes
@@ -87,19 +92,17 @@ func (r Reach) admitted(ctx context.Context, c *v1alpha1.GaleraCluster, namespac
 	if c == nil || c.Spec.AllowedNamespaces == nil {
 		return false, nil
 	}
-	// Only its labels are read, and past the cache: no watch on all namespaces.
-	ns := &metav1.PartialObjectMetadata{}
-	ns.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-	if err := r.Live.Get(ctx, client.ObjectKey{Name: namespace}, ns); err != nil {
-		return false, client.IgnoreNotFound(err)
+	labels, found, err := r.Labels.of(ctx, r.Live, namespace)
+	if err != nil || !found {
+		return false, err
 	}
-	return accounts.Admits(c, namespace, ns.Labels)
+	return accounts.Admits(c, namespace, labels)
 }
 
 // busy says why nothing is written to a cluster now. One that has not begun yet, though a cluster of its name may have been there before,
 // has nothing that was applied.
 func busy(c *v1alpha1.GaleraCluster) Hindrance {
-	h := Hindrance{Reason: v1alpha1.ReasonWaitingCluster, Passes: c.Status.ClusterUUID != "", Again: Soon}
+	h := Hindrance{Reason: v1alpha1.ReasonWaitingCluster, Passes: c.Status.ClusterUUID != "", Again: Look} // its end is an event: Turns
 	switch op := c.Status.Operation; {
 	case c.DeletionTimestamp != nil:
 		h.Message = "the cluster is being deleted"
@@ -151,6 +154,8 @@ func Answer(what, kind string, result agentapi.SQLResult, err error) Hindrance {
 		message = fmt.Sprintf("the server's error %d: %s", result.Number, result.Message)
 	}
 	switch {
+	case errors.Is(err, calls.ErrPending): // the answer itself ends the wait
+		return Hindrance{Reason: v1alpha1.ReasonAgentUnreachable, Message: "waiting for the primary's agent: " + err.Error(), Passes: true, Again: Look}
 	case err != nil:
 		return Hindrance{Reason: v1alpha1.ReasonAgentUnreachable, Message: err.Error(), Passes: true, Again: Soon}
 	case result.Reason == "":
@@ -176,10 +181,20 @@ func Answer(what, kind string, result agentapi.SQLResult, err error) Hindrance {
 
 // Waiting says that a look at an object of a cluster is due when the cluster changes: it waits for it, or the cluster has not begun yet, and
 // does not have what was applied to one of its name before.
-func Waiting(c client.Object, o client.Object, conditions []metav1.Condition) bool {
+func Waiting(c client.Object, o client.Object, observed int64, conditions []metav1.Condition) bool {
 	cluster, ok := c.(*v1alpha1.GaleraCluster)
-	return ok && cluster.Status.ClusterUUID == "" || o.GetDeletionTimestamp() != nil || !meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReady)
+	return ok && cluster.Status.ClusterUUID == "" || o.GetDeletionTimestamp() != nil || observed != o.GetGeneration() ||
+		!meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReady)
 }
+
+// Turns lets through the changes of a cluster that may end a wait for it: its spec, its primary, and whether it takes changes now. Its status
+// changes far more often.
+var Turns = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	before, is := e.ObjectOld.(*v1alpha1.GaleraCluster)
+	after, too := e.ObjectNew.(*v1alpha1.GaleraCluster)
+	return !is || !too || before.Generation != after.Generation || before.UID != after.UID || before.Status.Primary != after.Status.Primary ||
+		before.Status.ClusterUUID != after.Status.ClusterUUID || (busy(before).Reason == "") != (busy(after).Reason == "")
+}}
 
 // Gone says whether a resource that is marked as an owner no longer exists: its mark may be replaced then.
 func Gone(ctx context.Context, live client.Reader, owner string, o client.Object) (bool, error) {

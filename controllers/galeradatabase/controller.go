@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -20,6 +21,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	reach "github.com/galera-operator/galera-operator/controllers/accounts"
+	"github.com/galera-operator/galera-operator/controllers/calls"
 	"github.com/galera-operator/galera-operator/controllers/retry"
 	"github.com/galera-operator/galera-operator/internal/accounts"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -37,8 +39,10 @@ const Finalizer = "galera-operator.io/drop-database"
 type Reconciler struct {
 	client.Client
 	reach.Reach
-	// Keep asks an agent to have a database as it is to be.
-	Keep func(ctx context.Context, t observe.Target, d agentapi.SQLDatabase) (agentapi.SQLResult, error)
+	// Calls ask agents to have databases as they are to be.
+	Calls *calls.Calls[observe.Target, agentapi.SQLDatabase, agentapi.SQLResult]
+	// Pauses grow while a database waits for what sends no event.
+	Pauses retry.Pauses
 	// Events tells people.
 	Events events.EventRecorder
 }
@@ -46,7 +50,9 @@ type Reconciler struct {
 // Reconcile makes one pass.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	d := &v1alpha1.GaleraDatabase{}
+	defer r.Calls.EndPass(req.NamespacedName)
 	if err := r.Client.Get(ctx, req.NamespacedName, d); err != nil {
+		r.Pauses.End(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if d.DeletionTimestamp != nil {
@@ -70,13 +76,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		h, err = r.keep(ctx, c, d, true)
 	}
 	if err != nil {
-		return ctrl.Result{}, err
+		return retry.Pass(0, err)
 	}
 	again := reach.Look
 	if h.Reason != "" {
 		again = h.Again
 	}
-	return retry.Pass(again, r.tell(ctx, d, h))
+	return retry.Pass(r.Pauses.Grow(req.NamespacedName, again), r.tell(ctx, d, h))
 }
 
 func (r *Reconciler) finalizer(ctx context.Context, d *v1alpha1.GaleraDatabase, change func(client.Object, string) bool) error {
@@ -91,8 +97,8 @@ func (r *Reconciler) keep(ctx context.Context, c *v1alpha1.GaleraCluster, d *v1a
 	if h.Reason != "" {
 		return h, nil
 	}
-	wish := accounts.Database(d, present)
-	result, err := r.Keep(ctx, target, wish)
+	wish, by := accounts.Database(d, present), calls.By{Cluster: client.ObjectKeyFromObject(c), Object: client.ObjectKeyFromObject(d)}
+	result, err := r.Calls.Ask(ctx, by, target, wish)
 	if err == nil && result.Reason == agentapi.SQLOwned && d.Spec.Adopt {
 		gone, goneErr := reach.Gone(ctx, r.Live, result.Owner, &v1alpha1.GaleraDatabase{})
 		if goneErr != nil {
@@ -100,8 +106,11 @@ func (r *Reconciler) keep(ctx context.Context, c *v1alpha1.GaleraCluster, d *v1a
 		}
 		if gone {
 			wish.Instead = result.Owner
-			result, err = r.Keep(ctx, target, wish)
+			result, err = r.Calls.Ask(ctx, by, target, wish)
 		}
+	}
+	if calls.Quiet(err) {
+		return h, err
 	}
 	return reach.Answer("the database "+wish.Name, "GaleraDatabase", result, err), nil
 }
@@ -155,7 +164,7 @@ func (r *Reconciler) remove(ctx context.Context, d *v1alpha1.GaleraDatabase) (ti
 			return 0, err
 		}
 		if h.Reason != "" {
-			return h.Again, r.waits(ctx, d, h)
+			return r.Pauses.Grow(client.ObjectKeyFromObject(d), h.Again), r.waits(ctx, d, h)
 		}
 	}
 	return 0, r.finalizer(ctx, d, controllerutil.RemoveFinalizer)
@@ -176,8 +185,9 @@ func (r *Reconciler) waits(ctx context.Context, d *v1alpha1.GaleraDatabase, h re
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.GaleraDatabase{}).
-		WithOptions(controller.Options{RateLimiter: retry.BackOff()}).
-		Watches(&v1alpha1.GaleraCluster{}, handler.EnqueueRequestsFromMapFunc(r.waiting)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: retry.Workers, RateLimiter: retry.BackOff()}).
+		Watches(&v1alpha1.GaleraCluster{}, handler.EnqueueRequestsFromMapFunc(r.waiting), builder.WithPredicates(reach.Turns)).
+		WatchesRawSource(r.Calls.Source()).
 		Complete(r)
 }
 
@@ -190,7 +200,7 @@ func (r *Reconciler) waiting(ctx context.Context, cluster client.Object) (out []
 	for i := range all.Items {
 		d := &all.Items[i]
 		namespace, name := d.Cluster()
-		if namespace == cluster.GetNamespace() && name == cluster.GetName() && reach.Waiting(cluster, d, d.Status.Conditions) {
+		if namespace == cluster.GetNamespace() && name == cluster.GetName() && reach.Waiting(cluster, d, d.Status.ObservedGeneration, d.Status.Conditions) {
 			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(d)})
 		}
 	}

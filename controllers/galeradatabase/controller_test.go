@@ -20,6 +20,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	reach "github.com/galera-operator/galera-operator/controllers/accounts"
+	"github.com/galera-operator/galera-operator/controllers/calls"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/observe"
@@ -103,7 +104,7 @@ func (p *play) run() {
 			return p.write(func() error { return c.SubResource(sub).Update(ctx, o, opts...) })
 		},
 	})
-	r := &Reconciler{Client: kube, Reach: reach.Reach{Reader: kube, Live: kube, Agents: p}, Keep: p.keep, Events: events.NewFakeRecorder(100)}
+	r := &Reconciler{Client: kube, Reach: reach.Reach{Reader: kube, Live: kube, Agents: p}, Calls: &calls.Calls[observe.Target, agentapi.SQLDatabase, agentapi.SQLResult]{Do: calls.One(p.keep)}, Events: events.NewFakeRecorder(100)}
 	for range 20 {
 		result, err := r.Reconcile(p.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(p.d)})
 		if errors.Is(err, errKilled) || err == nil && (result.RequeueAfter == 0 || result.RequeueAfter >= reach.Soon) {

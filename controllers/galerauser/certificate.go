@@ -34,8 +34,7 @@ func (p *pass) certificate(ctx context.Context) (pair *corev1.Secret, err error)
 	if err != nil {
 		return nil, err
 	}
-	pair = &corev1.Secret{}
-	err = p.Live.Get(ctx, client.ObjectKeyFromObject(want), pair)
+	pair, err = p.secret(ctx, client.ObjectKeyFromObject(want))
 	if err == nil && issued(pair, p.user) {
 		return pair, nil
 	}

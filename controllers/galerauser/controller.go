@@ -15,6 +15,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	reach "github.com/galera-operator/galera-operator/controllers/accounts"
+	"github.com/galera-operator/galera-operator/controllers/calls"
 	"github.com/galera-operator/galera-operator/controllers/retry"
 	"github.com/galera-operator/galera-operator/internal/accounts"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -39,8 +40,12 @@ const given = 15 * time.Second
 type Reconciler struct {
 	client.Client
 	reach.Reach
-	// Keep asks an agent to have an account as it is to be.
-	Keep func(ctx context.Context, t observe.Target, u agentapi.SQLUser) (agentapi.SQLResult, error)
+	// Calls ask agents to have accounts as they are to be.
+	Calls *calls.Calls[observe.Target, agentapi.SQLUser, agentapi.SQLResult]
+	// Pauses grow while a user waits for what sends no event.
+	Pauses retry.Pauses
+	// current are the versions of the users' Secrets.
+	current current
 	// Events tells people.
 	Events events.EventRecorder
 	// Now is the clock.
@@ -50,7 +55,9 @@ type Reconciler struct {
 // Reconcile makes one pass: get, observe, decide, act, write the status.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	u := &v1alpha1.GaleraUser{}
+	defer r.Calls.EndPass(req.NamespacedName)
 	if err := r.Client.Get(ctx, req.NamespacedName, u); err != nil {
+		r.Pauses.End(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if u.DeletionTimestamp != nil {
@@ -77,7 +84,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if p.drifted(next) {
 		r.Events.Eventf(u, nil, corev1.EventTypeWarning, "DriftCorrected", "Apply", "the account %s had been changed by hand, and is again as the spec asks for", next.Status.Account)
 	}
-	return retry.Pass(again, nil)
+	return retry.Pass(p.due(r.Pauses.Grow(req.NamespacedName, again)), nil)
 }
 
 // pass is one look at a user, and what came of it.
@@ -148,14 +155,18 @@ func (p *pass) make(ctx context.Context) (time.Duration, error) {
 
 // next is when to look again at what is well.
 func (p *pass) next() time.Duration {
-	again := reach.Look
 	if p.user.Spec.Authentication.PasswordSecretRef != nil {
-		again = given
+		return given
 	}
-	if p.rotation != nil && !p.rotation.Until.IsZero() {
-		again = min(again, max(p.rotation.Until.Sub(p.now), time.Second))
+	return reach.Look
+}
+
+// due is the pause until the next look: the end of an overlap is not missed.
+func (p *pass) due(again time.Duration) time.Duration {
+	if p.hindrance.Reason != "" || p.rotation == nil || p.rotation.Until.IsZero() {
+		return again
 	}
-	return again
+	return min(again, max(p.rotation.Until.Sub(p.now), time.Second))
 }
 
 // apply has the account in the cluster.
@@ -176,7 +187,8 @@ func (p *pass) apply(ctx context.Context, bound *boundTo) (reach.Hindrance, erro
 	if hindrance.Reason != "" {
 		return hindrance, nil
 	}
-	result, err := p.Keep(ctx, target, wish)
+	by := calls.By{Cluster: client.ObjectKeyFromObject(p.cluster), Object: client.ObjectKeyFromObject(p.user)}
+	result, err := p.Calls.Ask(ctx, by, target, wish)
 	if err == nil && result.Reason == agentapi.SQLOwned && p.user.Spec.Adopt {
 		gone, goneErr := reach.Gone(ctx, p.Live, result.Owner, &v1alpha1.GaleraUser{})
 		if goneErr != nil {
@@ -184,8 +196,11 @@ func (p *pass) apply(ctx context.Context, bound *boundTo) (reach.Hindrance, erro
 		}
 		if gone {
 			wish.Instead = result.Owner
-			result, err = p.Keep(ctx, target, wish)
+			result, err = p.Calls.Ask(ctx, by, target, wish)
 		}
+	}
+	if calls.Quiet(err) {
+		return reach.Hindrance{}, err
 	}
 	p.mended = result.Statements > 0
 	return reach.Answer("the account "+accounts.Account(p.user), "GaleraUser", result, err), nil

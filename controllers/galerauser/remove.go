@@ -13,7 +13,9 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	reach "github.com/galera-operator/galera-operator/controllers/accounts"
+	"github.com/galera-operator/galera-operator/controllers/calls"
 	"github.com/galera-operator/galera-operator/internal/accounts"
+	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // remove drops the account of a GaleraUser that is being deleted, ends its connections on every node, and lets the object go. With Retain
@@ -34,9 +36,11 @@ func (r *Reconciler) remove(ctx context.Context, u *v1alpha1.GaleraUser) (time.D
 			return 0, err
 		}
 		if h.Reason != "" {
-			return h.Again, r.waits(ctx, u, h)
+			return r.Pauses.Grow(client.ObjectKeyFromObject(u), h.Again), r.waits(ctx, u, h)
 		}
 	}
+	r.current.forget(client.ObjectKey{Namespace: u.Namespace, Name: u.BindingName()}, client.ObjectKey{Namespace: u.Namespace, Name: passwordName(u)},
+		client.ObjectKey{Namespace: namespace, Name: resources.UserIssuedName(&v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}, u)})
 	c.Namespace, c.Name = namespace, name
 	if err := r.dropIssued(ctx, c, u); err != nil {
 		return 0, err
@@ -61,12 +65,20 @@ func (r *Reconciler) drop(ctx context.Context, c *v1alpha1.GaleraCluster, u *v1a
 		return h, nil
 	}
 	wish := accounts.NoUser(u)
-	result, err := r.Keep(ctx, target, wish)
+	by := calls.By{Cluster: client.ObjectKeyFromObject(c), Object: client.ObjectKeyFromObject(u)}
+	result, err := r.Calls.Ask(ctx, by, target, wish)
+	if calls.Quiet(err) {
+		return reach.Hindrance{}, err
+	}
 	if h := reach.Answer("the account "+accounts.Account(u), "GaleraUser", result, err); h.Reason != "" {
 		return h, nil
 	}
 	for _, t := range r.Others(c) {
-		if result, err := r.Keep(ctx, t, wish); err != nil || result.Reason != "" {
+		result, err := r.Calls.Ask(ctx, by, t, wish)
+		if calls.Quiet(err) {
+			return reach.Hindrance{}, err
+		}
+		if err != nil || result.Reason != "" {
 			h := reach.Answer("a connection on "+t.Pod, "GaleraUser", result, err)
 			return h, nil
 		}

@@ -38,10 +38,9 @@ type boundTo struct {
 	notAfter time.Time
 }
 
-// read reads a Secret of the user's past the cache, nil when there is none. One that belongs to something else is an error.
+// read returns a Secret of the user's, nil when there is none. One that belongs to something else is an error.
 func (p *pass) read(ctx context.Context, name string) (*corev1.Secret, error) {
-	s := &corev1.Secret{}
-	err := p.Live.Get(ctx, client.ObjectKey{Namespace: p.user.Namespace, Name: name}, s)
+	s, err := p.secret(ctx, client.ObjectKey{Namespace: p.user.Namespace, Name: name})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -62,14 +61,24 @@ func (p *pass) write(ctx context.Context, name string, kind corev1.SecretType, d
 		s.Namespace, s.Name = p.user.Namespace, name
 		s.Labels = map[string]string{v1alpha1.LabelCluster: p.cluster.Name, v1alpha1.LabelUser: p.user.Name}
 		s.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(p.user, v1alpha1.GroupVersion.WithKind("GaleraUser"))}
-		return true, p.Create(ctx, s, client.FieldOwner(apply.FieldOwner))
+		return true, p.wrote(s, p.Create(ctx, s, client.FieldOwner(apply.FieldOwner)))
 	}
 	if maps.EqualFunc(have.Data, data, func(a, b []byte) bool { return string(a) == string(b) }) {
 		return false, nil
 	}
 	changed := have.DeepCopy()
 	changed.Data = data
-	return true, p.Patch(ctx, changed, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{}), client.FieldOwner(apply.FieldOwner))
+	return true, p.wrote(changed, p.Patch(ctx, changed, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{}), client.FieldOwner(apply.FieldOwner)))
+}
+
+// wrote notes the version of a Secret that was written. After a failure nothing is known of it.
+func (p *pass) wrote(s *corev1.Secret, err error) error {
+	if err != nil {
+		p.current.forget(client.ObjectKeyFromObject(s))
+		return err
+	}
+	p.current.set(client.ObjectKeyFromObject(s), s.ResourceVersion)
+	return nil
 }
 
 // taken makes a hindrance of a Secret that belongs to something else.
@@ -101,7 +110,7 @@ func (p *pass) passwords(ctx context.Context, bound *boundTo) (written bool, err
 	if spec.None {
 		return false, nil
 	}
-	name := p.user.Name + "-password"
+	name := passwordName(p.user)
 	s, err := p.read(ctx, name)
 	if err != nil {
 		return false, err
@@ -150,6 +159,9 @@ func (p *pass) passwords(ctx context.Context, bound *boundTo) (written bool, err
 	}
 	return p.write(ctx, name, corev1.SecretTypeOpaque, data)
 }
+
+// passwordName is the name of the Secret that keeps a user's passwords.
+func passwordName(u *v1alpha1.GaleraUser) string { return u.Name + "-password" }
 
 // given reads the password of a person's Secret.
 func (p *pass) given(ctx context.Context, ref v1alpha1.PasswordKey) (password, missing string, err error) {

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -15,31 +16,28 @@ import (
 	reach "github.com/galera-operator/galera-operator/controllers/accounts"
 	"github.com/galera-operator/galera-operator/controllers/retry"
 	"github.com/galera-operator/galera-operator/internal/accounts"
-	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
-
-// workers is how many users are looked at side by side: as many as may go to an agent together.
-const workers = agentapi.MaxUsers
 
 // SetupWithManager registers the reconciler. It is woken by the user and its Secrets; by its certificate and the cluster's CA; and, while it
 // waits, or its cluster takes its TLS away, by its cluster; and by databases.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.GaleraUser{}).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: retry.BackOff()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: retry.Workers, RateLimiter: retry.BackOff()}).
 		Owns(&corev1.Secret{}).
-		Watches(&v1alpha1.GaleraCluster{}, handler.EnqueueRequestsFromMapFunc(r.byCluster)).
+		Watches(&v1alpha1.GaleraCluster{}, handler.EnqueueRequestsFromMapFunc(r.byCluster), builder.WithPredicates(reach.Turns)).
 		Watches(&v1alpha1.GaleraDatabase{}, handler.EnqueueRequestsFromMapFunc(r.byDatabase)).
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.byCA)).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.byCertificate)).
+		WatchesRawSource(r.Calls.Source()).
 		Complete(r)
 }
 
 func (r *Reconciler) byCluster(ctx context.Context, o client.Object) []reconcile.Request {
 	c, _ := o.(*v1alpha1.GaleraCluster)
 	return r.usersOf(ctx, o.GetNamespace(), o.GetName(), func(u *v1alpha1.GaleraUser) bool {
-		return reach.Waiting(o, u, u.Status.Conditions) || c != nil && accounts.LacksTLS(u, c)
+		return reach.Waiting(o, u, u.Status.ObservedGeneration, u.Status.Conditions) || c != nil && accounts.LacksTLS(u, c)
 	})
 }
 
@@ -48,7 +46,7 @@ func (r *Reconciler) byDatabase(ctx context.Context, o client.Object) []reconcil
 	d := o.(*v1alpha1.GaleraDatabase)
 	namespace, name := d.Cluster()
 	return r.usersOf(ctx, namespace, name, func(u *v1alpha1.GaleraUser) bool {
-		return reach.Waiting(nil, u, u.Status.Conditions) || u.Namespace == d.Namespace && d.DeletionTimestamp != nil
+		return reach.Waiting(nil, u, u.Status.ObservedGeneration, u.Status.Conditions) || u.Namespace == d.Namespace && d.DeletionTimestamp != nil
 	})
 }
 

@@ -24,6 +24,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	reach "github.com/galera-operator/galera-operator/controllers/accounts"
+	"github.com/galera-operator/galera-operator/controllers/calls"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/observe"
@@ -103,7 +104,7 @@ func (w *world) operator() *Reconciler {
 			return w.write(func() error { return c.SubResource(sub).Update(ctx, o, opts...) })
 		},
 	})
-	return &Reconciler{Client: kube, Reach: reach.Reach{Reader: kube, Live: kube, Agents: w}, Keep: w.keep, Events: w.events, Now: func() time.Time { return w.now }}
+	return &Reconciler{Client: kube, Reach: reach.Reach{Reader: kube, Live: kube, Agents: w}, Calls: &calls.Calls[observe.Target, agentapi.SQLUser, agentapi.SQLResult]{Do: calls.One(w.keep)}, Events: w.events, Now: func() time.Time { return w.now }}
 }
 
 // keep is the agent of the primary.

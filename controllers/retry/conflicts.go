@@ -8,6 +8,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/galera-operator/galera-operator/controllers/calls"
 )
 
 // OnlyConflicts says that err is not nil and holds nothing but lost races.
@@ -25,11 +27,13 @@ func OnlyConflicts(err error) bool {
 // afterConflict is how long a change needs to come back through the cache.
 const afterConflict = 100 * time.Millisecond
 
-// Pass is the result of a pass that looks again after some time: a lost race is no error.
+// Pass is the result of a pass that looks again after some time: a lost race is no error, and neither is an answer that has not arrived yet.
 func Pass(again time.Duration, err error) (reconcile.Result, error) {
 	switch {
 	case OnlyConflicts(err):
 		return reconcile.Result{RequeueAfter: afterConflict}, nil
+	case calls.Quiet(err):
+		return reconcile.Result{RequeueAfter: calls.Slow}, nil // the answer itself ends the wait
 	case err != nil:
 		return reconcile.Result{}, err
 	}

@@ -71,6 +71,15 @@ type SQLUser struct {
 	Limits SQLLimits  `json:"limits"`
 }
 
+// Weight returns how many names and privileges there are.
+func (u SQLUser) Weight() int {
+	n := 1 + len(u.Roles)
+	for _, g := range u.Grants {
+		n += 1 + len(g.Privileges) + len(g.Columns)
+	}
+	return n
+}
+
 // SQLGrant is what an account may do with something.
 type SQLGrant struct {
 	Privileges []string `json:"privileges"`
