@@ -127,7 +127,7 @@ func (n *node) probe(path string) int {
 // strangers: no certificate, a node's certificate, and another name from the control CA.
 func (s *story) strangers() {
 	certPEM, keyPEM := s.world.leaf()
-	otherCert, otherKey := s.world.control.issue(s.T, "somebody", "somebody.control")
+	otherCert, otherKey := s.world.control.issue(s.T, "stranger", "stranger.control")
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(s.world.root.pem)
 	for name, c := range map[string]*agentapi.Client{

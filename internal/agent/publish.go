@@ -70,8 +70,9 @@ func (a *agent) facts() metrics.Facts {
 	return f
 }
 
-// shownFailure is why the member is down, or was. What keeps it from obeying comes first, because the operator has to know it; then
-// what Next says, and what keeps it from acting now: a full volume may be why a server hangs.
+// shownFailure is why the member is down, or was. What keeps it from carrying out orders comes first, because the
+// operator has to know it; then what Next returns, and what keeps it from acting now: a full volume may be why a server
+// hangs.
 func (a *agent) shownFailure(step lifecycle.Step) *agentapi.Failure {
 	disk := a.volume.Failure()
 	deaf := disk
@@ -90,7 +91,7 @@ func (a *agent) shownFailure(step lifecycle.Step) *agentapi.Failure {
 	return &shown
 }
 
-// updateSubject tells the prover and the asker what there is now.
+// updateSubject passes the present state to the prover and the asker.
 func (a *agent) updateSubject() {
 	if a.config.Node == nil {
 		return

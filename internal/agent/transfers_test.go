@@ -340,7 +340,7 @@ func (s *story) disagree() {
 // foreignCertificate gives the joiner a pair of another CA.
 func (s *story) foreignCertificate() {
 	n := s.node(2)
-	other := newAuthority(s.T, "somebody else", nil)
+	other := newAuthority(s.T, "another authority", nil)
 	certPEM, keyPEM := other.issue(s.T, "shop", "shop", "shop-nodes", n.name)
 	files := map[string][]byte{"tls.crt": certPEM, "tls.key": keyPEM, "ca.crt": slices.Concat(other.pem, s.world.root.pem), agentapi.ControlCAKey: s.world.control.pem}
 	n.stop(true)

@@ -50,7 +50,7 @@ func ToolWhy(lines []string) string {
 		}
 	}
 	if len(lines) == 0 {
-		return "it has said nothing"
+		return "it has logged nothing"
 	}
 	return strings.TrimSpace(lines[len(lines)-1])
 }

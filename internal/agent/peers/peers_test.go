@@ -14,7 +14,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// TestAsk needs one port for all, as in a cluster; the members are told apart by loopback addresses.
+// TestAsk needs one port for all, as in a cluster; the members differ by their loopback addresses.
 func TestAsk(t *testing.T) {
 	l, err := net.Listen("tcp", "0.0.0.0:0")
 	if err != nil {

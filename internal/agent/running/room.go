@@ -1,4 +1,4 @@
-// Package running is the agent's room of the running mariadbd: its process, its status, how it is stopped, and when it is given up,
+// Package running supervises the running mariadbd: its process, its status, how it is stopped, and when it is given up,
 // counts as hung, or is killed.
 package running
 
@@ -41,8 +41,8 @@ type Run struct {
 	Certs  certs.Run
 	// Note is the joining marker, nil once the join is over.
 	Note *datadir.Joining
-	// Served says that it was Synced once, Stopping that it was told to stop, GivenUp that it was ended by the agent, Condemned
-	// that it is a danger to the data.
+	// Served reports whether it was Synced once, Stopping whether it was asked to stop, GivenUp whether the agent ended
+	// it, Condemned whether it is a danger to the data.
 	Served, Stopping, GivenUp, Condemned bool
 
 	stopAt      time.Time // when mariadbd is killed if it has not stopped
@@ -54,7 +54,7 @@ type Run struct {
 // Leaving returns whether the run is about to end, whatever its status.
 func (r *Run) Leaving() bool { return r.Stopping || r.Condemned }
 
-// Room is the loop's.
+// Room is not safe for concurrent use; event loop only.
 type Room struct {
 	Run // the present one; zero while none
 	// Proc is the process, nil while there is none. Status is what it answered last, nil while it does not.
@@ -87,7 +87,7 @@ type connCloser interface {
 	CloseAll(ctx context.Context) error
 }
 
-// Events are what the room tells the loop.
+// Events are callbacks into the event loop.
 type Events struct {
 	// Changed is called when the server no longer answers.
 	Changed func()
@@ -95,7 +95,7 @@ type Events struct {
 	Line func(line string)
 }
 
-// New returns the room of the member called name.
+// New returns the Room of the member called name.
 func New(loop room.Loop, name string, table *procs.Table, conn connCloser, volume *volume.Volume, group *peers.Group, events Events) Room {
 	take := func(h mariadbd.Handed) (*mariadbd.Process, error) { return mariadbd.Take(table, h, events.Line) }
 	return Room{name: name, take: take, loop: loop, conn: conn, volume: volume, group: group, events: events, DownSince: time.Now()}

@@ -41,8 +41,8 @@ func (r *Room) Unusable() *agentapi.Failure {
 	return nil
 }
 
-// otherCluster is why data that are recorded as another cluster's are not used, nil when they are not. No history tells a copy of a volume
-// from the original.
+// otherCluster is why data that are recorded as another cluster's are not used, nil when they are not. No history
+// distinguishes a copy of a volume from the original.
 func otherCluster(r Rooms) *agentapi.Failure {
 	of, own := r.Orders.Content().Cluster, r.Config.Node.Identity()
 	if r.Exam.Found.Data != galera.DataPresent || !of.Excludes(own) {
@@ -139,7 +139,7 @@ func (r *Room) awaitRoom(v lifecycle.JoinVerdict) lifecycle.JoinVerdict {
 
 func inMiB(bytes int64) string { return fmt.Sprintf("%d MiB", bytes>>20) }
 
-// donorArgs tell mariadbd which donors to ask.
+// donorArgs are the donors that mariadbd asks.
 func (r *Room) donorArgs() []string {
 	names, others := lifecycle.DonorList(r.Image.ServerVersion, r.Group.Views, r.donorWish())
 	list := strings.Join(agentapi.GroupNames(names), ",")
@@ -152,7 +152,8 @@ func (r *Room) donorArgs() []string {
 	return []string{"--wsrep-sst-donor=" + list}
 }
 
-// addressArgs tells a node with dynamic sockets which members to dial when it starts; it meets the rest of the group then.
+// addressArgs names the members that a node with dynamic sockets dials when it starts; it meets the rest of the group
+// then.
 func (r *Room) addressArgs() []string {
 	if r.Config.Output.Socket != galera.SocketDynamic {
 		return nil
@@ -171,7 +172,7 @@ func (r *Room) addressArgs() []string {
 }
 
 // methodArgs sets the transfer method that the joining marker names: the option file may have another one by the time mariadbd
-// reads it. A serving node is told of a change (config.Room.SetLive).
+// reads it. A serving node takes over a change live (config.Room.SetLive).
 func (r *Room) methodArgs() []string {
 	method, ok := r.Config.Output.MyCnf.Get("mysqld", "wsrep_sst_method")
 	if !ok {
