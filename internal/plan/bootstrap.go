@@ -102,7 +102,7 @@ func chooseAgain(s galera.Snapshot, op galera.Operation, m galera.Member) (Decis
 	return Decision{}, false
 }
 
-// stillFits says what has changed since the member was chosen, "" when nothing has.
+// stillFits returns what has changed since the member was chosen, "" when nothing has.
 func stillFits(s galera.Snapshot, m, best galera.Member, op galera.Operation) string {
 	switch {
 	case !m.Known || best.Name == "" || ahead(s, best, m):
@@ -134,7 +134,7 @@ func stopOthers(s galera.Snapshot, op galera.Operation, chosen galera.Member) (D
 	return Decision{}, false
 }
 
-// together says that two running nodes are in the same component by the views of both.
+// together reports whether two running nodes are in the same component by the views of both.
 func together(a, b galera.Member) bool {
 	return a.Server != nil && b.Server != nil &&
 		slices.Contains(a.Server.Members, b.Name) && slices.Contains(b.Server.Members, a.Name)
@@ -151,7 +151,7 @@ func tellOthers(s galera.Snapshot, op galera.Operation, chosen galera.Member) (D
 	for _, m := range s.Members {
 		if m.Name != chosen.Name && m.Known && m.Records() && seenEpoch(m) < op.Epoch {
 			return order(op, m.Name, OrderStart, galera.Position{}, ReasonRecovering,
-				fmt.Sprintf("telling %s that %s bootstraps the cluster", m.Name, chosen.Name))
+				fmt.Sprintf("informing %s that %s bootstraps the cluster", m.Name, chosen.Name))
 		}
 	}
 	return Decision{}, false

@@ -75,7 +75,7 @@ const (
 	ReasonTransferTools     = "TransferToolsMissing"
 )
 
-// policy judges a Snapshot; ok reports whether it decides, and that no later policy is asked.
+// policy judges a Snapshot; ok reports whether it decides; then no later policy is asked.
 type policy func(galera.Snapshot) (d Decision, ok bool)
 
 var policies = []policy{

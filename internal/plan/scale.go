@@ -9,7 +9,7 @@ import (
 )
 
 // scale brings the number of members to the wanted one, one member at a time. The record, not the spec,
-// says which nodes are members: a member dropped by a change of the spec alone could hold the most
+// determines which nodes are members: a member dropped by a change of the spec alone could hold the most
 // advanced data. While scale cannot continue it decides nothing, so that later policies can repair the
 // cause.
 func scale(s galera.Snapshot) (Decision, bool) {
@@ -81,16 +81,16 @@ func continueScaleDown(s galera.Snapshot, op galera.Operation) (Decision, bool) 
 	case halted(m, op):
 		return completeScaleDown(s, op, m)
 	case !m.Known:
-		return wait(ReasonScaling, m.Name+" is to be removed, but its agent does not answer, so it cannot be told to stop. If its host is gone for good, delete the pod by force")
+		return wait(ReasonScaling, m.Name+" is to be removed, but its agent does not answer, so it cannot be ordered to stop. If its host is gone for good, delete the pod by force")
 	case !m.Records():
-		return wait(ReasonMemberFailed, m.Name+" is to be removed, but cannot be told to stop: it "+trouble(m)+". Or give it an empty volume")
+		return wait(ReasonMemberFailed, m.Name+" is to be removed, but cannot be ordered to stop: it "+trouble(m)+". Or give it an empty volume")
 	case m.Phase == galera.PhaseStopping:
 		return wait(ReasonScaling, "waiting for "+m.Name+" to stop"+but(m))
 	}
 	return order(op, m.Name, OrderStop, galera.Position{}, ReasonScaling, "stopping "+m.Name+" to remove it")
 }
 
-// halted says that a member stays down: stopped by this operation's order, which it keeps on its volume, or
+// halted reports whether a member stays down: stopped by this operation's order, which it keeps on its volume, or
 // without a container that could run.
 func halted(m galera.Member, op galera.Operation) bool {
 	return m.AtRest(op.Epoch) || !m.Known && m.Pod.Waiting
@@ -118,7 +118,7 @@ func completeScaleDown(s galera.Snapshot, op galera.Operation, gone galera.Membe
 // tellOfLeave sends the Start of completeScaleDown. If the member's last order is of the same epoch, from an earlier leader, it
 // may know the Start already, and would ignore it: then the ID names that last order, too.
 func tellOfLeave(op galera.Operation, m, gone galera.Member) (Decision, bool) {
-	d, ok := order(op, m.Name, OrderStart, galera.Position{}, ReasonScaling, "telling "+m.Name+" that "+gone.Name+" has stopped")
+	d, ok := order(op, m.Name, OrderStart, galera.Position{}, ReasonScaling, "informing "+m.Name+" that "+gone.Name+" has stopped")
 	if m.Order != nil && m.Order.Epoch == op.Epoch {
 		send := d.Action.(SendOrder)
 		send.ID += "/" + m.Order.ID

@@ -139,7 +139,7 @@ func TestWaitsForStuckMember(t *testing.T) {
 		{name: "a leaver that hangs is ordered to stop", s: down1(db(2, hung)), action: send("db-2", "scaledown-5", 5, OrderStop, none, "stop")},
 		{name: "one that is examined for ever leaves", s: down1(db(2, slowLook, told("scaledown-5/db-2/stop", 5, OrderStop, orderAccepted)), db(0, in("db-0", "db-1")), db(1, in("db-0", "db-1"))),
 			action: send("db-0", "scaledown-5", 5, OrderStart, none, "start")},
-		{name: "one that cannot be ordered is named", s: down1(db(2, down(8), cannot(galera.ReadOnly))), reason: ReasonMemberFailed, says: "db-2 is to be removed, but cannot be told to stop"},
+		{name: "one that cannot be ordered is named", s: down1(db(2, down(8), cannot(galera.ReadOnly))), reason: ReasonMemberFailed, says: "db-2 is to be removed, but cannot be ordered to stop"},
 		{name: "a stop is not lifted where that cannot be written", s: shop(db(2, stopped(9), cannot(galera.ReadOnly))), reason: ReasonMemberFailed, says: "db-2"},
 	})
 }
