@@ -12,7 +12,7 @@ import (
 const (
 	// startTime is how long an archiver may need before its silence is a failure.
 	startTime = 2 * time.Minute
-	// lagMost is how far the archive may be behind, beside its interval.
+	// lagMost is how far the archive may be behind, in addition to its interval.
 	lagMost = time.Minute
 	// tellEvery is how often times that move are written down.
 	tellEvery = 10 * time.Second
@@ -34,7 +34,7 @@ func decide(to *v1alpha1.ArchiveStatus, f facts) (base string) {
 	return base
 }
 
-// lag tells how far behind the archive is, in steps: a status that changes with every look wakes every watcher.
+// lag sets how far behind the archive is, in steps: a status that changes with every look wakes every watcher.
 func lag(to *v1alpha1.ArchiveStatus, now time.Time) {
 	if to.ArchivedThrough == nil {
 		to.Lag = nil
@@ -44,7 +44,7 @@ func lag(to *v1alpha1.ArchiveStatus, now time.Time) {
 	to.Lag = &metav1.Duration{Duration: d}
 }
 
-// judge says what is wrong, or waited for.
+// judge returns what is wrong, or waited for.
 func judge(to *v1alpha1.ArchiveStatus, f facts) (reason, message, base string) {
 	interval := 10 * time.Second
 	if i := f.cluster.Spec.Backup.PointInTime.Interval; i != nil {

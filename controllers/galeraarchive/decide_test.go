@@ -68,7 +68,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestGapStays: an archiver that was started again says nothing of the gap until it has looked; meanwhile it stays.
+// TestGapStays: an archiver that was started again reports no gap until it has looked; meanwhile it stays.
 func TestGapStays(t *testing.T) {
 	to := v1alpha1.ArchiveStatus{Gap: "purged", Chain: 5}
 	decide(&to, with(func(f *facts) {

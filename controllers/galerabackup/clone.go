@@ -40,7 +40,7 @@ func (r *Reconciler) other(ctx context.Context, b *v1alpha1.GaleraBackup) (strin
 		case o.Namespace == b.Namespace:
 			return o.Name, nil
 		case b.Namespace != namespace:
-			return "of another namespace", nil // whose, is not told
+			return "of another namespace", nil // the owner is not disclosed
 		}
 	}
 	return "", nil
@@ -61,5 +61,5 @@ func unwanted(f facts) string {
 	case f.clone == nil && clone.Owner(b) != nil:
 		return fmt.Sprintf("no GaleraCluster %q asks for this backup: delete it", clone.Owner(b).Name)
 	}
-	return "" // there is no such cluster: that is told by another reason
+	return "" // there is no such cluster: that is reported with another reason
 }

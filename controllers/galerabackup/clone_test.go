@@ -35,16 +35,16 @@ func TestOther(t *testing.T) {
 		with v1alpha1.GaleraBackup
 		want string
 	}{
-		"beside nothing":                        {own, one("prod", "nightly", "", running), ""}, // itself
-		"beside one that waits":                 {own, one("prod", "now", "", pending), ""},
-		"beside another one":                    {own, one("prod", "now", "", running), "now"},
-		"beside another one, told in full":      {own, one("prod", "now", "prod", running), "now"},
+		"alone":                                 {own, one("prod", "nightly", "", running), ""}, // itself
+		"next to one that waits":                {own, one("prod", "now", "", pending), ""},
+		"next to another one":                   {own, one("prod", "now", "", running), "now"},
+		"next to another one, reported in full": {own, one("prod", "now", "prod", running), "now"},
 		"of a cluster of that name elsewhere":   {own, one("test", "now", "", running), ""},
-		"the owner's, beside a clone elsewhere": {own, one("dev", "copy-clone", "prod", running), ""},
-		"a clone's, beside the owner's":         {clone, one("prod", "now", "", running), "of another namespace"},
-		"a clone's, beside another clone's":     {clone, one("test", "copy-clone", "prod", running), "of another namespace"},
-		"a clone's, beside one of its author's": {clone, one("dev", "two-clone", "prod", running), "two-clone"},
-		"a clone's, beside a shop of its own":   {clone, one("dev", "now", "", running), ""},
+		"the owner's, during a clone elsewhere": {own, one("dev", "copy-clone", "prod", running), ""},
+		"a clone's, during the owner's":         {clone, one("prod", "now", "", running), "of another namespace"},
+		"a clone's, during another clone's":     {clone, one("test", "copy-clone", "prod", running), "of another namespace"},
+		"a clone's, during one of its author's": {clone, one("dev", "two-clone", "prod", running), "two-clone"},
+		"a clone's, next to a shop of its own":  {clone, one("dev", "now", "", running), ""},
 	} {
 		r := Reconciler{Client: cached{lists: lists{backups: []v1alpha1.GaleraBackup{tc.with}}}}
 		if got, err := r.other(context.Background(), &tc.of); got != tc.want || err != nil {

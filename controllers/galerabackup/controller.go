@@ -1,4 +1,5 @@
-// Package galerabackup reconciles GaleraBackups: it chooses a node, admits one Job to its data, and takes in what the Job tells.
+// Package galerabackup reconciles GaleraBackups: it chooses a node, admits one Job to its data, and takes in what the
+// Job reports.
 package galerabackup
 
 import (
@@ -65,7 +66,7 @@ type Reconciler struct {
 	Jobs  job.Options
 	// Options render the pod that a test restores into.
 	Options resources.Options
-	// Events tells people.
+	// Events records events for users.
 	Events events.EventRecorder
 	// Now is the clock.
 	Now func() time.Time

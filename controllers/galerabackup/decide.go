@@ -33,7 +33,7 @@ const (
 	tellEvery = 10 * time.Second
 )
 
-// decision is what to do beside the status.
+// decision is what to do in addition to the status.
 type decision struct {
 	// run reports whether the present attempt is under way: its Job and its admission are to be there.
 	run   bool
@@ -59,7 +59,7 @@ func decide(to *v1alpha1.GaleraBackupStatus, f facts) decision {
 		return decision{again: time.Second}
 	}
 	to.Phase = v1alpha1.BackupPending
-	if reason != "" { // otherwise the conditions tell why the last attempt failed
+	if reason != "" { // otherwise the conditions explain why the last attempt failed
 		tell(to, f, reason, message, stalled)
 	}
 	return decision{again: min(whileWaiting, max(wait, time.Second))}
@@ -73,7 +73,7 @@ func pause(to *v1alpha1.GaleraBackupStatus, now time.Time) time.Duration {
 	return min(attemptFirst<<min(to.Attempts-1, 10), attemptPause) - now.Sub(to.AttemptedAt.Time)
 }
 
-// hindrance is what keeps a backup from beginning, "" for nothing.
+// hindrance returns what keeps a backup from beginning, "" for nothing.
 func hindrance(f facts) (reason, message string, stalled bool) {
 	b := f.backup
 	refused := unwanted(f)
@@ -96,7 +96,7 @@ func hindrance(f facts) (reason, message string, stalled bool) {
 }
 
 // choose names the node to read from: Synced, giving nothing else, and not the primary if there is another one; not the one of the
-// attempt before, either. Otherwise it says what it waits for.
+// attempt before, either. Otherwise it returns what it waits for.
 func choose(f facts) (node, why string) {
 	c := f.cluster
 	if op := c.Status.Operation; op != nil {
@@ -241,7 +241,7 @@ func complete(to *v1alpha1.GaleraBackupStatus, f facts, s task.Stored) {
 	tell(to, f, v1alpha1.ReasonBackupDone, fmt.Sprintf("%s in the store, read from %s at %s", to.StoredSize, s.Node, s.Position), false)
 }
 
-// progress tells how far the node's agent is.
+// progress records how far the node's agent is.
 func progress(to *v1alpha1.GaleraBackupStatus, f facts) {
 	r := f.agents[to.Node].Report
 	if r.Backup == nil || r.Backup.ID != to.ID || !r.Backup.Running || to.Progress != nil && f.now.Sub(updated(to, f)) < tellEvery {

@@ -56,7 +56,8 @@ func elsewhere(f *facts) {
 	f.cluster.Namespace, f.cluster.Spec.AllowedCloneNamespaces, f.clone = "demo", []string{"dev"}, c
 }
 
-// TestDirectory: what goes soon lies beside neither the backups of its source, nor the archive that goes on from them.
+// TestDirectory: what is short-lived lies next to neither the backups of its source, nor the archive that goes on from
+// them.
 func TestDirectory(t *testing.T) {
 	f := pending()
 	f.cluster.Namespace = "demo"
@@ -110,10 +111,10 @@ func TestDecide(t *testing.T) {
 			f.cluster.Status.Replicas = 1
 			f.agents = map[string]observe.Seen{"shop-0": synced()}
 		}), v1alpha1.BackupRunning, "shop-0", v1alpha1.ReasonBackupRunning, "", false},
-		"no cluster":                         {pending(func(f *facts) { f.cluster = nil }), v1alpha1.BackupPending, "", v1alpha1.ReasonClusterNotFound, "create it", false},
-		"of a cluster elsewhere, for nobody": {pending(elsewhere, func(f *facts) { f.clone = nil }), v1alpha1.BackupPending, "", v1alpha1.ReasonNamespaceRefused, "spec.bootstrapFrom.cluster", false},
-		"for a clone that asks no more":      {pending(elsewhere, func(f *facts) { f.clone, f.backup.Spec.ClusterRef.Namespace = nil, "" }), v1alpha1.BackupPending, "", v1alpha1.ReasonNamespaceRefused, "delete it", false},
-		"for a clone elsewhere":              {pending(elsewhere), v1alpha1.BackupRunning, "shop-1", v1alpha1.ReasonBackupRunning, "", false},
+		"no cluster":                           {pending(func(f *facts) { f.cluster = nil }), v1alpha1.BackupPending, "", v1alpha1.ReasonClusterNotFound, "create it", false},
+		"of a cluster elsewhere, for no clone": {pending(elsewhere, func(f *facts) { f.clone = nil }), v1alpha1.BackupPending, "", v1alpha1.ReasonNamespaceRefused, "spec.bootstrapFrom.cluster", false},
+		"for a clone that asks no more":        {pending(elsewhere, func(f *facts) { f.clone, f.backup.Spec.ClusterRef.Namespace = nil, "" }), v1alpha1.BackupPending, "", v1alpha1.ReasonNamespaceRefused, "delete it", false},
+		"for a clone elsewhere":                {pending(elsewhere), v1alpha1.BackupRunning, "shop-1", v1alpha1.ReasonBackupRunning, "", false},
 		"for a clone elsewhere, without consent": {pending(elsewhere, func(f *facts) { f.cluster.Spec.AllowedCloneNamespaces = nil }), v1alpha1.BackupPending, "", v1alpha1.ReasonNamespaceRefused,
 			"allowedCloneNamespaces", false},
 		"for a clone elsewhere, of no cluster": {pending(elsewhere, func(f *facts) { f.cluster = nil }), v1alpha1.BackupPending, "", v1alpha1.ReasonNamespaceRefused, "allowedCloneNamespaces", false},
@@ -175,7 +176,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestPause: attempts are made after growing pauses, and the reason of the last failure stays told.
+// TestPause: attempts are made after growing pauses, and the reason of the last failure stays reported.
 func TestPause(t *testing.T) {
 	f := pending(failedOnce, func(f *facts) { f.now = f.backup.Status.AttemptedAt.Add(attemptFirst - time.Second) })
 	next := f.backup.Status.DeepCopy()

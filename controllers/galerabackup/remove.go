@@ -76,7 +76,7 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	return whileWaiting, err
 }
 
-// stop ends the Job of the last attempt. running says that its pod may still write.
+// stop ends the Job of the last attempt. running reports whether its pod may still write.
 func (r *Reconciler) stop(ctx context.Context, b *v1alpha1.GaleraBackup) (running bool, err error) {
 	if b.Status.Attempts == 0 || b.Status.Phase == v1alpha1.BackupCompleted {
 		return false, nil
@@ -105,7 +105,7 @@ func (r *Reconciler) inUse(ctx context.Context, b *v1alpha1.GaleraBackup) (strin
 	return "", nil
 }
 
-// removalFailed tells why, and makes another attempt after a while.
+// removalFailed reports why, and makes another attempt after a while.
 func (r *Reconciler) removalFailed(ctx context.Context, b *v1alpha1.GaleraBackup, why string) (time.Duration, error) {
 	now := r.Now()
 	if at := b.Status.AttemptedAt; at != nil && now.Sub(at.Time) < removeAgain {
@@ -117,7 +117,7 @@ func (r *Reconciler) removalFailed(ctx context.Context, b *v1alpha1.GaleraBackup
 	return removeAgain, r.tellRemoval(ctx, b, next, why)
 }
 
-// removalWaits tells what is wrong with the store. It is asked again soon.
+// removalWaits reports what is wrong with the store. It is asked again shortly.
 func (r *Reconciler) removalWaits(ctx context.Context, b *v1alpha1.GaleraBackup, why string) (time.Duration, error) {
 	return whileWaiting, r.tellRemoval(ctx, b, b.DeepCopy(), why)
 }

@@ -132,7 +132,7 @@ func decideVerification(to *v1alpha1.GaleraBackupStatus, f facts) decision {
 	return decision{run: true, again: whileWaiting}
 }
 
-// stop ends a test that is not asked for any more. What one has found stays told.
+// stop ends a test that is not asked for any more. What one has found stays reported.
 func stop(to *v1alpha1.GaleraBackupStatus, f facts) {
 	v := to.Verification
 	if v == nil {

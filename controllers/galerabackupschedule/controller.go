@@ -32,7 +32,7 @@ import (
 // Reconciler makes backups.
 type Reconciler struct {
 	client.Client
-	// Events tells people.
+	// Events records events for users.
 	Events events.EventRecorder
 	// Now is the clock.
 	Now func() time.Time
@@ -64,7 +64,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		d.again = until
 	}
 	if d.make != "" {
-		// The backup first: its name says when it was due, so that it is made once, and the status follows from it.
+		// The backup first: its name contains when it was due, so that it is made once, and the status follows from it.
 		if err := r.make(ctx, s, d.make); err != nil {
 			return retry.Pass(0, err)
 		}

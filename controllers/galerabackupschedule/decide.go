@@ -17,7 +17,7 @@ const retainEvery = 10 * time.Minute
 // missedMost bounds how many times that have passed are looked through.
 const missedMost = 1000
 
-// decision is what to do beside the status.
+// decision is what to do in addition to the status.
 type decision struct {
 	make  string // the name of the backup that is due, "" for none
 	again time.Duration

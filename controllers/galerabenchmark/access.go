@@ -37,7 +37,7 @@ func (r *Reconciler) chooseSuffix(ctx context.Context, b *v1alpha1.GaleraBenchma
 }
 
 // readied looks, before a Job is begun, whether all it needs is there, and makes its account; and it drops the account before that
-// is written down as done. What it waits for takes the place of the decision, and is told.
+// is written down as done. What it waits for takes the place of the decision, and is reported.
 func (r *Reconciler) readied(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d plan.Decision) (plan.Decision, error) {
 	switch a := d.Action.(type) {
 	case plan.StartJob:
@@ -54,7 +54,7 @@ func (r *Reconciler) readied(ctx context.Context, b *v1alpha1.GaleraBenchmark, s
 		return r.access(ctx, b, seen, d)
 	case plan.DropAccount:
 		if err := r.Nodes.KeepAccount(ctx, seen.Cluster, job.NoAccount(b)); err != nil {
-			return waitFor(d, v1alpha1.ReasonCleaningUp, "the benchmark's account in the database could not be dropped yet: "+err.Error(), false), nil //nolint:nilerr // it is told, and tried again
+			return waitFor(d, v1alpha1.ReasonCleaningUp, "the benchmark's account in the database could not be dropped yet: "+err.Error(), false), nil //nolint:nilerr // it is reported, and tried again
 		}
 	}
 	return d, nil
@@ -76,7 +76,7 @@ func (r *Reconciler) access(ctx context.Context, b *v1alpha1.GaleraBenchmark, se
 		return d, err
 	}
 	if err := r.Nodes.KeepAccount(ctx, seen.Cluster, job.Account(b, password)); err != nil {
-		return waitFor(d, v1alpha1.ReasonPreparingAccess, "the Jobs' account in the database could not be made yet: "+err.Error(), false), nil //nolint:nilerr // it is told, and tried again
+		return waitFor(d, v1alpha1.ReasonPreparingAccess, "the Jobs' account in the database could not be made yet: "+err.Error(), false), nil //nolint:nilerr // it is reported, and tried again
 	}
 	return d, nil
 }
@@ -88,7 +88,7 @@ func waitFor(d plan.Decision, reason, message string, stalled bool) plan.Decisio
 	return d
 }
 
-// parts are the objects beside a benchmark's Jobs: access, keys, servers and proxies their connections go through.
+// parts are the objects that a benchmark's Jobs need: access, keys, servers and proxies their connections go through.
 type parts struct {
 	client.Client
 	Live client.Reader

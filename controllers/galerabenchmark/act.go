@@ -86,7 +86,7 @@ func (r *Reconciler) changeCluster(ctx context.Context, b *v1alpha1.GaleraBenchm
 	})
 }
 
-// mark says on a referenced cluster who measures it.
+// mark records on a referenced cluster which benchmark measures it.
 func mark(c *v1alpha1.GaleraCluster, name string, is bool) {
 	if !is {
 		delete(c.Annotations, v1alpha1.AnnotationBenchmark)

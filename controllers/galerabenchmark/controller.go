@@ -128,7 +128,7 @@ func (r *Reconciler) patchFinalizers(ctx context.Context, b *v1alpha1.GaleraBenc
 	return r.Patch(ctx, b, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }
 
-// updateBenchmark writes the status when it differs, and says whether it did.
+// updateBenchmark writes the status when it differs, and reports whether it did.
 func (r *Reconciler) updateBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d plan.Decision) (bool, error) {
 	next := b.DeepCopy()
 	benchmarkStatus(&next.Status, b, seen, d, r.Now())

@@ -13,7 +13,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
-// environment is what all runs that count have told so far. Of versions the first one that says something has its word.
+// environment returns what all runs that count have reported so far. Of versions the first one reported counts.
 func environment(before *v1alpha1.BenchmarkEnvironment, seen benchmarkFacts, measured []result.Record) *v1alpha1.BenchmarkEnvironment {
 	measured = slices.DeleteFunc(slices.Clone(measured), func(r result.Record) bool { return !r.Valid || r.Output == nil })
 	if len(measured) == 0 {

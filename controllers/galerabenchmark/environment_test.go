@@ -16,7 +16,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
-// told is a record of a run that counts, and what it says of where it was.
+// told is a record of a run that counts, and of its environment.
 func told(e result.Environment) result.Record {
 	return result.Record{Run: result.Run{Index: 1, Kind: result.KindOLTP}, Verdict: result.Verdict{Valid: true}, Output: &result.Output{Environment: e}}
 }
@@ -94,7 +94,7 @@ func TestTroubleOfTheScheduler(t *testing.T) {
 	}
 }
 
-// TestTroubleOfJobsWithoutAPod: a quota, or a policy, may refuse it, and only an event tells.
+// TestTroubleOfJobsWithoutAPod: a quota, or a policy, may refuse it, and only an event reports it.
 func TestTroubleOfJobsWithoutAPod(t *testing.T) {
 	made := time.Unix(1e9, 0)
 	for name, tc := range map[string]struct {
@@ -118,7 +118,7 @@ func TestTroubleOfJobsWithoutAPod(t *testing.T) {
 	}
 }
 
-// TestTroubleOfVolumes: a Secret that is never made keeps a pod from beginning, and its containers say nothing.
+// TestTroubleOfVolumes: a Secret that is never made keeps a pod from beginning, and its containers report nothing.
 func TestTroubleOfVolumes(t *testing.T) {
 	since := time.Unix(1e9, 0)
 	for name, tc := range map[string]struct {

@@ -65,7 +65,7 @@ type host struct {
 	pods    []string
 }
 
-// placed says which pods ran where, and what these hosts are.
+// placed records which pods ran where, and what these hosts are.
 func placed(e *v1alpha1.BenchmarkEnvironment, measured []result.Record) {
 	var hosts []host
 	for _, r := range measured {
@@ -106,7 +106,7 @@ func withPod(hosts []host, name, pod string, m result.Machine) []host {
 	return append(hosts, host{name, m, []string{pod}})
 }
 
-// pulled says which images ran.
+// pulled records which images ran.
 func pulled(e *v1alpha1.BenchmarkEnvironment, measured []result.Record) {
 	found := map[string][]string{}
 	for _, r := range measured {

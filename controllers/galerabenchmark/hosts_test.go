@@ -13,7 +13,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
-// TestTookPart: the nodes, the Job's own pod with what came before and beside the client, and its SSH server; no other
+// TestTookPart: the nodes, the Job's own pod with its init containers and sidecars, and its SSH server; no other
 // Job's, no arbitrator, and nothing that has not started.
 func TestTookPart(t *testing.T) {
 	pod := func(name, label, value string, containers ...string) corev1.Pod {
@@ -53,7 +53,7 @@ func ran(zero, one, job string, e result.Environment) result.Record {
 	return r
 }
 
-// TestHosts: what is told of processors and kernels is that of the nodes' hosts, in all runs that count.
+// TestHosts: what is reported of processors and kernels is that of the nodes' hosts, in all runs that count.
 func TestHosts(t *testing.T) {
 	big := result.Machine{Kernel: "6.1", CPU: "Big", CPUs: 64, CPUFlags: "aes avx2"}
 	small := result.Machine{Kernel: "6.1", CPU: "Small", CPUs: 2, CPUFlags: "aes"}
@@ -71,7 +71,7 @@ func TestHosts(t *testing.T) {
 		t.Errorf("got %+v", e)
 	}
 
-	// db-1 moves to w1, the client to w2, whose kernel is newer now; an SSH server is beside it.
+	// db-1 moves to w1, the client to w2, whose kernel is newer now; an SSH server is on its host.
 	newer := small
 	newer.Kernel = "6.2"
 	moved := ran("w1", "w1", "w2", result.Environment{Machine: newer, Members: map[string]result.Machine{"db-0": big, "db-1": big}})
@@ -91,7 +91,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestHostsOfWhichNothingIsKnown are told all the same, until a run knows more.
+// TestHostsOfWhichNothingIsKnown are reported all the same, until a run knows more.
 func TestHostsOfWhichNothingIsKnown(t *testing.T) {
 	known := result.Machine{Kernel: "6.1", CPU: "Big", CPUs: 64}
 	for name, runs := range map[string][]result.Machine{"known later": {{}, known}, "known before": {known, {}}} {

@@ -143,7 +143,8 @@ func TestTheNewerJobIsLookedAt(t *testing.T) {
 	}
 }
 
-// TestRecordsAreInOrder of their runs, also of more than 999 and of more than nine attempts: the last invalid ones are told.
+// TestRecordsAreInOrder of their runs, also of more than 999 and of more than nine attempts: the last invalid ones are
+// reported.
 func TestRecordsAreInOrder(t *testing.T) {
 	var f benchmarkFacts
 	for _, r := range []result.Run{{Index: 1000, Attempt: 1}, {Kind: result.KindPrepare, Attempt: 10}, {Index: 999, Attempt: 10}, {Index: 999, Attempt: 2}, {Kind: result.KindPrepare, Attempt: 9}, {Kind: result.KindCleanup, Attempt: 1}} {
@@ -159,7 +160,7 @@ func TestRecordsAreInOrder(t *testing.T) {
 	}
 }
 
-// TestTroubleOfTheSSHServer: a Job that waits for it says why, and no other Job does.
+// TestTroubleOfTheSSHServer: a Job that waits for it reports why, and no other Job does.
 func TestTroubleOfTheSSHServer(t *testing.T) {
 	waiting := func(tunnel string) corev1.Pod {
 		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.LabelTunnel: tunnel}}}

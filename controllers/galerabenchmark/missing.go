@@ -12,7 +12,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
-// missing returns what the benchmark's Jobs would wait for in vain: kubelet would tell it in events only.
+// missing returns what the benchmark's Jobs would wait for in vain: kubelet would report it in events only.
 func (r *Reconciler) missing(ctx context.Context, b *v1alpha1.GaleraBenchmark) (string, error) {
 	if r.Image == "" && b.Spec.Client.Image == "" {
 		return "there is no image with the load generator: set spec.client.image, or the operator's --benchmark-image", nil

@@ -85,7 +85,7 @@ func TestNodesTrustClients(t *testing.T) {
 	}
 }
 
-// TestOneNodeKeepsTheAccount for all; when none does, all say why.
+// TestOneNodeKeepsTheAccount for all; when none does, all report why.
 func TestOneNodeKeepsTheAccount(t *testing.T) {
 	nodes, c := nodesOf(t, nil, map[string]string{"shop-0": "", "shop-1": ""})
 	var asked []string

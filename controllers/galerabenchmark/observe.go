@@ -108,7 +108,7 @@ func (r *Reconciler) lateResult(ctx context.Context, b *v1alpha1.GaleraBenchmark
 }
 
 // current is the one of a benchmark's Jobs that is looked at, nil when there is none. One that is deleted, and whose pod
-// cannot end, may stay beside the next one.
+// cannot end, may stay next to the next one.
 func current(b *v1alpha1.GaleraBenchmark, all []batchv1.Job) (found *batchv1.Job) {
 	for i := range all {
 		j := &all[i]
@@ -243,7 +243,7 @@ func unscheduled(p *corev1.Pod) *corev1.PodCondition {
 	return nil
 }
 
-// planOf is what a Job was told. What it is about must never become another node, whichever is the primary by now.
+// planOf returns the plan of a Job. What it is about must never become another node, whichever is the primary by now.
 func planOf(j *batchv1.Job) (p result.Plan) {
 	for _, c := range j.Spec.Template.Spec.Containers {
 		for _, e := range c.Env {

@@ -193,7 +193,7 @@ func (p *play) result(job string) result.Output {
 	return o
 }
 
-// observedAs makes a cluster Ready, and what its spec says.
+// observedAs makes a cluster Ready, as its spec asks.
 func observedAs(c *v1alpha1.GaleraCluster) *v1alpha1.GaleraCluster {
 	seen := proved()
 	c.Status.ObservedGeneration, c.Status.ClusterUUID, c.Status.Conditions, c.Status.Members = c.Generation, "history", seen.Status.Conditions, seen.Status.Members

@@ -48,7 +48,7 @@ func (keys clientSecrets) ownClientSecret(ctx context.Context, b *v1alpha1.Galer
 		return err
 	}
 	ref := metav1.NewControllerRef(b, v1alpha1.GroupVersion.WithKind("GaleraBenchmark"))
-	ref.Controller, ref.BlockOwnerDeletion = nil, nil // cert-manager may be told to be the controller
+	ref.Controller, ref.BlockOwnerDeletion = nil, nil // cert-manager may be configured to be the controller
 	owned := have.DeepCopy()
 	owned.OwnerReferences = []metav1.OwnerReference{*ref}
 	return client.IgnoreNotFound(keys.Patch(ctx, owned, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{})))
@@ -88,8 +88,8 @@ func (keys clientSecrets) clientSecret(ctx context.Context, b *v1alpha1.GaleraBe
 // lateTime is what cert-manager may take to write a Secret whose Certificate is gone.
 const lateTime = 10 * time.Second
 
-// removeLeftSecret removes the client's private key after a benchmark that was deleted before the key had an owner. It says
-// when to look again.
+// removeLeftSecret removes the client's private key after a benchmark that was deleted before the key had an owner. It
+// returns when to look again.
 func (keys clientSecrets) removeLeftSecret(ctx context.Context, key client.ObjectKey) (again time.Duration, err error) {
 	of := []client.ListOption{client.InNamespace(key.Namespace), client.MatchingLabels{v1alpha1.LabelBenchmark: key.Name}}
 	certificates, secrets := &cmv1.CertificateList{}, &corev1.SecretList{}

@@ -18,7 +18,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
-// schema is what the CRD says of one field.
+// schema is the CRD's schema of one field.
 type schema struct {
 	Properties          map[string]*schema `json:"properties"`
 	Items               *schema            `json:"items"`

@@ -10,7 +10,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
-// makeTunnel makes the tunnel's server of a Job, and tells the Job's plan about it. It may be repeated until the Job is there.
+// makeTunnel makes the tunnel's server of a Job, and adds it to the Job's plan. It may be repeated until the Job is
+// there.
 func (own parts) makeTunnel(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, jobName string, cell plan.Cell, p *result.Plan, images job.Images) error {
 	if err := job.RouteThrough(p, b, jobName, cell, seen.Pods); err != nil {
 		return err

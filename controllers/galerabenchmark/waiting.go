@@ -9,10 +9,10 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 )
 
-// quietTime is what a pod may take to be made, and to have its volumes, before anything is said of it.
+// quietTime is what a pod may take to be made, and to have its volumes, before it is reported.
 const quietTime = time.Minute
 
-// podless says of a Job that its pod was never made: a quota, or a policy, may refuse it, and only an event tells which.
+// podless reports a Job whose pod was never made: a quota, or a policy, may refuse it, and only an event shows which.
 func podless(j *batchv1.Job, out *plan.Job, pods []corev1.Pod, now time.Time) {
 	if out.Finished || j.Status.Active > 0 || j.Status.Failed > 0 || j.Status.Succeeded > 0 || now.Sub(j.CreationTimestamp.Time) < quietTime {
 		return
@@ -22,16 +22,16 @@ func podless(j *batchv1.Job, out *plan.Job, pods []corev1.Pod, now time.Time) {
 			return
 		}
 	}
-	out.WaitingSince, out.Message = j.CreationTimestamp.Time, "it has no pod; kubectl describe job "+j.Name+" says why"
+	out.WaitingSince, out.Message = j.CreationTimestamp.Time, "it has no pod; kubectl describe job "+j.Name+" shows why"
 }
 
-// unready says of a pod that it has waited for its volumes or its network: for a Secret, say, that does not exist. Its
-// containers tell nothing of it.
+// unready reports a pod that has waited for its volumes or its network: for a Secret, say, that does not exist. Its
+// containers report nothing of it.
 func unready(p *corev1.Pod, out *plan.Job, now time.Time) {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodReadyToStartContainers && c.Status == corev1.ConditionFalse && p.Status.Phase == corev1.PodPending &&
 			now.Sub(c.LastTransitionTime.Time) >= quietTime {
-			out.WaitingSince, out.Message = c.LastTransitionTime.Time, "its volumes or its network are not there; kubectl describe pod "+p.Name+" says why"
+			out.WaitingSince, out.Message = c.LastTransitionTime.Time, "its volumes or its network are not there; kubectl describe pod "+p.Name+" shows why"
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
-// makeWay makes what a Job's connections go through, and tells the Job's plan and images about it. It may be repeated until
+// makeWay makes what a Job's connections go through, and adds it to the Job's plan and images. It may be repeated until
 // the Job is there.
 func (own parts) makeWay(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, cell plan.Cell, jobName string, p *result.Plan, images *job.Images) error {
 	if job.UsesTunnel(cell) {

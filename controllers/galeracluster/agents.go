@@ -77,8 +77,8 @@ func (r *Replacing) agents(in status.Input) []plan.Agent {
 	return out
 }
 
-// outdated tells of each outdated agent, by its name, why it is not replaced now: the time has not come, or it did not go well when it was
-// tried last; "" when it is about to be.
+// outdated returns for each outdated agent, by its name, why it is not replaced now: the time has not come, or it did
+// not go well when it was tried last; "" when it is about to be.
 func (r *Replacing) outdated(in status.Input) map[string]string {
 	if r == nil {
 		return nil
@@ -143,7 +143,7 @@ func (r *Replacing) end(key types.NamespacedName, pod types.UID, digest string, 
 }
 
 // replaceAgents lets the next agent be replaced that is not the one this operator brings along. Nothing waits for it: an agent that was
-// replaced tells its new digest, and wakes us.
+// replaced reports its new digest, and wakes us.
 func (r *Reconciler) replaceAgents(ctx context.Context, in status.Input) {
 	if r.Replacing == nil || in.Decision.Action != nil || in.Facts.Cluster.Status.Operation != nil || maintenance.AgentUpgrade(in.Facts.Cluster.Spec.Maintenance, in.Now) != "" {
 		return

@@ -18,7 +18,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
-// tlsPublication are the objects that carry certificates, and what there is to tell of them.
+// tlsPublication are the objects that carry certificates, and what is reported of them.
 type tlsPublication struct {
 	objects []client.Object
 	pair    *status.PublishedPair
@@ -36,7 +36,7 @@ func (pub publisher) publishTLS(f observe.Facts, seen map[string]observe.Seen, n
 	if problem != nil {
 		issued = nil
 	}
-	if problem != nil && problem.Reason != v1alpha1.ReasonCertificateExpired { // of an expired one, which the nodes have, the date says it all
+	if problem != nil && problem.Reason != v1alpha1.ReasonCertificateExpired { // of an expired one, which the nodes have, the date is enough
 		out.refused = problem
 	}
 	if f.Cluster.Paused() {

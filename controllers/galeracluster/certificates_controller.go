@@ -101,7 +101,7 @@ type asked struct {
 	at      time.Time // it was noted last
 }
 
-// note remembers a pass, and says whether there is something else to tell than before.
+// note remembers a pass, and reports whether there is something else to report than before.
 func (a *asking) note(key types.NamespacedName, refused *validate.Problem, err error, now time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -149,7 +149,7 @@ func same(a, b *validate.Problem) bool {
 	return a == b || a != nil && b != nil && *a == *b
 }
 
-// goesOn says that the nodes keep serving without cert-manager.
+// goesOn adds to a message that the nodes keep serving without cert-manager.
 const goesOn = ". The nodes keep their certificates; none is issued or renewed meanwhile"
 
 func troubleWith(err error) *validate.Problem {

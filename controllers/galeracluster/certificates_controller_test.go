@@ -36,7 +36,7 @@ func TestAsking(t *testing.T) {
 		want  string
 	}
 	for name, steps := range map[string][]step{
-		"what passes is not told": {{0, errWebhook, false, ""}, {5 * time.Second, nil, false, ""}, {tellAfter, errWebhook, false, ""}},
+		"what passes is not reported": {{0, errWebhook, false, ""}, {5 * time.Second, nil, false, ""}, {tellAfter, errWebhook, false, ""}},
 		"what stays is": {{0, errWebhook, false, ""}, {tellAfter, errWebhook, true, v1alpha1.ReasonCertManagerFails},
 			{2 * tellAfter, errWebhook, false, v1alpha1.ReasonCertManagerFails}, {3 * tellAfter, nil, true, ""}},
 		"no kind":        {{0, errNoKind, true, v1alpha1.ReasonCertManagerMissing}, {1, errNoKind, false, v1alpha1.ReasonCertManagerMissing}, {2, nil, true, ""}},
@@ -81,7 +81,7 @@ func TestNextLook(t *testing.T) {
 		"without cert-manager":          {without, nil, whileBlocked},
 		"an error":                      {healthy, []error{nil, errWebhook}, 0},
 		"a lost race":                   {healthy, []error{nil, conflict}, whileConflict},
-		"a lost race beside an error":   {busy, []error{errWebhook, conflict}, whileConflict},
+		"a lost race and an error":      {busy, []error{errWebhook, conflict}, whileConflict},
 		"a lost race inside an error":   {busy, []error{errors.Join(errors.Join(conflict, errWebhook))}, 0},
 		"lost races, joined and joined": {busy, []error{errors.Join(errors.Join(conflict, conflict))}, whileConflict},
 	} {

@@ -13,7 +13,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
-// tellEvictions tells members which servers have ended. If a member refuses or cannot be told, only time is
+// tellEvictions asks members to evict terminated servers. If a member refuses or cannot be asked, only time is
 // lost: the group's own timeout applies.
 func (r *Reconciler) tellEvictions(ctx context.Context, in status.Input) {
 	key := client.ObjectKeyFromObject(in.Facts.Cluster)

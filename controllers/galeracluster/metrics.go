@@ -96,7 +96,7 @@ func (s sample) metric(key types.NamespacedName) prometheus.Metric {
 		kind = prometheus.CounterValue
 	}
 	m, err := prometheus.NewConstMetric(s.series, kind, s.value, append([]string{key.Namespace, key.Name}, s.labels...)...)
-	if err != nil { // what an agent tells may be no text
+	if err != nil { // what an agent reports may be no text
 		m = prometheus.NewInvalidMetric(s.series, err)
 	}
 	return m

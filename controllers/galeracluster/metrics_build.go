@@ -8,7 +8,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/version"
 )
 
-// BuildInfo tells the operator's version.
+// BuildInfo exports the operator's version.
 func BuildInfo() prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "galera_operator_build_info", Help: "Version of the operator, and of the Go it was built with.",

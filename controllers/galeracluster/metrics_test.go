@@ -74,7 +74,7 @@ galera_operator_certificate_reloads_total{cluster="shop",member="shop-0",namespa
 	}
 }
 
-// TestHistory: each thing that happens to a cluster is counted once, when its status says so.
+// TestHistory: each thing that happens to a cluster is counted once, when its status shows it.
 func TestHistory(t *testing.T) {
 	at := func(seconds int64) metav1.Time { return metav1.Unix(1800000000+seconds, 0) }
 	condition := func(s metav1.ConditionStatus, reason string, since int64) []metav1.Condition {

@@ -19,7 +19,7 @@ var (
 		"When cert-manager is, or was, to renew the published leaf, in seconds since 1970.", perCluster, nil)
 )
 
-// collectTLS tells what is asked for, by which what is observed can be judged.
+// collectTLS exports what is asked for, against which the observed can be judged.
 func collectTLS(send sender, in status.Input, told v1alpha1.GaleraClusterStatus) {
 	if in.Config.TLS.Replication != "" { // something is published
 		required := status.RequiredChannels(in.Config.TLS)

@@ -16,8 +16,9 @@ import (
 // tellTime bounds the calls to all agents, which answer from memory: an agent that does not answer delays no other.
 const tellTime = 2 * time.Second
 
-// tellPrimary tells the agents which member is the primary: it is the last choice as a donor, and one that was it until a moment ago
-// serves on until clients are sent to the new one. An agent that could not be told is told in the next pass.
+// tellPrimary reports to the agents which member is the primary: it is the last choice as a donor, and one that was it
+// until a moment ago serves on until clients are sent to the new one. An agent that could not be reached is asked again
+// in the next pass.
 func (r *Reconciler) tellPrimary(ctx context.Context, in status.Input, actErr error) {
 	primary := primaryAfter(in, actErr)
 	if primary == "" {
@@ -35,7 +36,7 @@ func (r *Reconciler) tellPrimary(ctx context.Context, in status.Input, actErr er
 		}
 		all.Go(func() {
 			if err := r.Agents.Client.TellPrimary(ctx, target, primary); err != nil {
-				log.FromContext(ctx).V(1).Info("could not tell an agent which member is the primary", "pod", name, "error", err.Error())
+				log.FromContext(ctx).V(1).Info("could not report the primary to an agent", "pod", name, "error", err.Error())
 			}
 		})
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
-// TestPrimaryAfter: agents are told where the Service leads, in the very pass that moves it.
+// TestPrimaryAfter: agents learn where the Service leads, in the very pass that moves it.
 func TestPrimaryAfter(t *testing.T) {
 	failed := errors.New("conflict")
 	for name, tc := range map[string]struct {

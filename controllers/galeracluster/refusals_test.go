@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestRefusals: what passes by itself is not told, what stays is, in the API server's words, until it is over.
+// TestRefusals: what passes by itself is not reported, what stays is, in the API server's words, until it is over.
 func TestRefusals(t *testing.T) {
 	full := fmt.Errorf("applying the Service: %w", apierrors.NewInternalError(errors.New("the range is full")))
 	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, "shop-0", errors.New("changed"))
@@ -22,7 +22,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		"nothing":                       {},
 		"refused":                       {err: full, told: true},
-		"refused, beside a lost race":   {err: errors.Join(conflict, full), told: true},
+		"refused, and a lost race":      {err: errors.Join(conflict, full), told: true},
 		"refused, joined twice":         {err: errors.Join(errors.New("no agent"), errors.Join(nil, full)), told: true},
 		"a lost race":                   {err: conflict},
 		"the API server is not reached": {err: errors.New("connection refused")},
@@ -32,14 +32,14 @@ func TestRefusals(t *testing.T) {
 			var r refusals
 			key, began := types.NamespacedName{Namespace: "demo", Name: "shop"}, time.Now()
 			if p := r.note(key, c.err, began); p != nil {
-				t.Fatalf("told at once: %s", p.Message)
+				t.Fatalf("reported at once: %s", p.Message)
 			}
 			p := r.note(key, c.err, began.Add(tellAfter))
 			if told := p != nil && strings.Contains(p.Message, "the range is full"); told != c.told {
-				t.Errorf("told: %v", p)
+				t.Errorf("reported: %v", p)
 			}
 			if r.note(key, nil, began.Add(tellAfter)); r.note(key, c.err, began.Add(2*tellAfter)) != nil {
-				t.Error("what is over is told")
+				t.Error("what is over is reported")
 			}
 		})
 	}

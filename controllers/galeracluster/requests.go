@@ -159,7 +159,7 @@ func advance(r *v1alpha1.RequestStatus, f observe.Facts, seen map[string]observe
 	}
 }
 
-// restartWaits forgets the nodes that were restarted, and says what the others wait for, "" when there are none.
+// restartWaits forgets the nodes that were restarted, and returns what the others wait for, "" when there are none.
 func restartWaits(r *v1alpha1.RequestStatus, f observe.Facts, seen map[string]observe.Seen, s galera.Snapshot) string {
 	r.Pending = slices.DeleteFunc(r.Pending, func(p v1alpha1.PendingRestart) bool {
 		_, member := s.Member(p.Name)
@@ -186,7 +186,7 @@ func restartWaits(r *v1alpha1.RequestStatus, f observe.Facts, seen map[string]ob
 	return "to be restarted: " + strings.Join(names, ", ")
 }
 
-// serverOf is what the node's mariadbd says of itself now, nil while it does not answer.
+// serverOf is the state that the node's mariadbd reports now, nil while it does not answer.
 func serverOf(seen map[string]observe.Seen, name string) *agentapi.Server {
 	if s := seen[name]; s.Live {
 		return s.Report.Server

@@ -22,7 +22,7 @@ func restoring(f observe.Facts) *validate.Problem {
 	case s.Phase == v1alpha1.RestoreCompleted:
 		return nil
 	}
-	// A reason beside a message describes what is wrong, or missing.
+	// A reason next to a message describes what is wrong, or missing.
 	return &validate.Problem{Reason: cmp.Or(s.Reason, v1alpha1.ReasonRestoring), Message: s.Message,
 		Blocked: s.Phase == v1alpha1.RestoreFailed || s.Phase == v1alpha1.RestoreFinding && s.Reason != "" && s.Reason != v1alpha1.ReasonChecking}
 }

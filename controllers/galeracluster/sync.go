@@ -50,7 +50,7 @@ func stale(in status.Input, name string, p *corev1.Pod) bool {
 	case s.Report.Config.Loaded != in.Config.Revision || s.Report.TLS.Installed != observe.Publication(in.Facts.Published):
 		return true
 	case p.Annotations[v1alpha1.AnnotationSync] != "":
-		return true // a report tells no password; and an agent that refused a configuration tells the one it runs with
+		return true // a report contains no password; and an agent that refused a configuration reports the one it runs with
 	}
 	// A pod gets its first annotation, from which a later password's differs, when its start is over, or waits for a password.
 	return observe.PodReady(p) || in.Facts.Root != nil && len(in.Facts.Root.Data[agentapi.RootPasswordKey]) == 0

@@ -64,7 +64,8 @@ func (r *Reconciler) observeClone(ctx context.Context, f *facts) (err error) {
 	return nil
 }
 
-// lost says that the copy is gone whose restore has begun. Another one would begin another history than that of the volumes which are filled.
+// lost is the problem that the copy is gone whose restore has begun. Another one would begin another history than that
+// of the volumes which are filled.
 func lost(s *v1alpha1.RestoreStatus, b *v1alpha1.GaleraBackup) problem {
 	if b != nil && b.Status.ID == s.ID && b.Status.Phase == v1alpha1.BackupCompleted {
 		return problem{}
@@ -116,7 +117,7 @@ func cloning(c *v1alpha1.GaleraCluster, k copied) step {
 	return step{message: fmt.Sprintf("about to copy the cluster %s: %s", named(c), message)}
 }
 
-// told is what a backup tells of itself.
+// told returns what a backup reports.
 func told(b *v1alpha1.GaleraBackup) (reason, message string, stalled bool) {
 	if s := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled); s != nil && s.Status == metav1.ConditionTrue {
 		return s.Reason, s.Message, true
@@ -127,7 +128,8 @@ func told(b *v1alpha1.GaleraBackup) (reason, message string, stalled bool) {
 	return "", "its backup is about to begin", false
 }
 
-// refused is why a cluster cannot be cloned now. What is said of one in another namespace is said to a namespace that it admits.
+// refused is why a cluster cannot be cloned now. The state of one in another namespace is disclosed only to a namespace
+// that it admits.
 func refused(c *v1alpha1.GaleraCluster, k copied) problem {
 	namespace, name := clone.Source(c)
 	s := k.source
@@ -149,7 +151,7 @@ func refused(c *v1alpha1.GaleraCluster, k copied) problem {
 	case s.Spec.Hibernate:
 		return problem{v1alpha1.ReasonBackupWaiting, fmt.Sprintf("the cluster %s hibernates: it is copied when it serves again (spec.hibernate: false)", named(c))}
 	case !meta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionAvailable):
-		return problem{v1alpha1.ReasonBackupWaiting, fmt.Sprintf("the cluster %s does not accept writes (its condition Available says why): it is copied when it does", named(c))}
+		return problem{v1alpha1.ReasonBackupWaiting, fmt.Sprintf("the cluster %s does not accept writes (its condition Available explains why): it is copied when it does", named(c))}
 	}
 	return problem{}
 }

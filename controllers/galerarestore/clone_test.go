@@ -29,7 +29,7 @@ func asking() (*v1alpha1.GaleraCluster, copied) {
 	return c, copied{source: s, watched: true, image: "mariadb:11.8"}
 }
 
-// made is the copy in a phase, with what it tells.
+// made is the copy in a phase, with what it reports.
 func made(c *v1alpha1.GaleraCluster, phase string, stalled bool, reason, message string) *v1alpha1.GaleraBackup {
 	b := clone.Backup(c)
 	b.CreationTimestamp = metav1.NewTime(noon)
@@ -69,7 +69,7 @@ func TestCloning(t *testing.T) {
 			v1alpha1.ReasonNamespaceRefused, "does not watch the namespace prod", false, false, false},
 		"a later MariaDB": {func(_ *v1alpha1.GaleraCluster, k *copied) { k.image = "mariadb:11.4@sha256:00" },
 			v1alpha1.ReasonVersionRefused, "set spec.image", false, false, false},
-		"an image that tells no series": {func(_ *v1alpha1.GaleraCluster, k *copied) { k.image = "mariadb:stable" }, none, "copy the cluster", true, false, false},
+		"an image without a series in its tag": {func(_ *v1alpha1.GaleraCluster, k *copied) { k.image = "mariadb:stable" }, none, "copy the cluster", true, false, false},
 		"a source that does not serve": {func(_ *v1alpha1.GaleraCluster, k *copied) { k.source.Status.Conditions = nil },
 			v1alpha1.ReasonBackupWaiting, "does not accept writes", false, false, false},
 		"a source that sleeps": {func(_ *v1alpha1.GaleraCluster, k *copied) { k.source.Spec.Hibernate = true },
@@ -129,7 +129,7 @@ func TestCloning(t *testing.T) {
 	}
 }
 
-// TestRefusalsTellNothing: a namespace without consent is not told whether there is such a cluster, nor how it is.
+// TestRefusalsTellNothing: a namespace without consent does not learn whether there is such a cluster, nor how it is.
 func TestRefusalsTellNothing(t *testing.T) {
 	c, k := asking()
 	k.source = nil
@@ -280,7 +280,7 @@ func (s *cloned) calm() {
 }
 
 // TestClonePromises: whatever is withdrawn, deleted or killed, a clone is complete only with one copy, taken with consent, on all volumes; and once
-// nothing happens any more it comes to an end, or says that what it was filled with is gone.
+// nothing happens any more it comes to an end, or reports that what it was filled with is gone.
 func TestClonePromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := beginClone()

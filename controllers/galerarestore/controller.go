@@ -60,7 +60,7 @@ type Reconciler struct {
 // facts are what a pass decides from.
 type facts struct {
 	cluster *v1alpha1.GaleraCluster
-	// source is where the backup lies; hindrance why that is not known, "" when it is.
+	// source is where the backup lies; hindrance is why that is not known, "" when it is.
 	source    source
 	hindrance problem
 	// clone is what a clone does before it has a backup; the zero value for other sources.
@@ -153,7 +153,7 @@ func (r *Reconciler) source(ctx context.Context, c *v1alpha1.GaleraCluster) (sou
 	var name string
 	switch {
 	case from.Cluster != nil:
-		name = from.Cluster.StoreRef.Name // what is found there, the copy says
+		name = from.Cluster.StoreRef.Name // the copy reports what is found there
 	case from.Backup != nil:
 		b := &v1alpha1.GaleraBackup{}
 		err := r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: from.Backup.Name}, b)

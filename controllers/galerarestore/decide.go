@@ -19,7 +19,7 @@ const (
 	attemptMost  = 5 * time.Minute
 )
 
-// decision is what is to be there beside the status.
+// decision is what is to be there in addition to the status.
 type decision struct {
 	copy    bool  // the temporary backup that a clone begins with
 	drop    bool  // it is to go
@@ -53,7 +53,7 @@ func decide(to *v1alpha1.GaleraClusterStatus, f facts) decision {
 func finding(s *v1alpha1.RestoreStatus, f facts) decision {
 	switch {
 	case f.hindrance.reason != "":
-		// What is missing may be created later; until then it is told, and nothing is done.
+		// What is missing may be created later; until then it is reported, and nothing is done.
 		s.Reason, s.Message = f.hindrance.reason, f.hindrance.message
 		if f.clone.failed && (s.AttemptedAt == nil || s.AttemptedAt.Before(&f.clone.since)) {
 			s.Attempts++ // once for each copy that has failed
@@ -81,7 +81,7 @@ func finding(s *v1alpha1.RestoreStatus, f facts) decision {
 	return decision{find: !f.find.Exists && due(s, 1, f.now) <= 0, again: min(whileWaiting, max(time.Second, due(s, 1, f.now)))}
 }
 
-// copying has a clone's copy made, after a pause where one has failed: until then it is told why.
+// copying has a clone's copy made, after a pause where one has failed: until then the reason is reported.
 func copying(s *v1alpha1.RestoreStatus, f facts) decision {
 	if wait := due(s, 1, f.now); f.clone.make && wait > 0 {
 		return decision{again: min(whileWaiting, max(time.Second, wait))}
@@ -99,7 +99,7 @@ func due(s *v1alpha1.RestoreStatus, members int, now time.Time) time.Duration {
 	return min(attemptFirst<<min(rounds, 10), attemptMost) - now.Sub(s.AttemptedAt.Time)
 }
 
-// failed tells why an attempt has failed; it is begun anew unless that makes no sense.
+// failed reports why an attempt has failed; it is begun anew unless that is useless.
 func failed(s *v1alpha1.RestoreStatus, f facts, r task.Result, who string) decision {
 	s.Reason, s.Message = r.Reason, who+r.Error
 	if s.Reason == "" {

@@ -56,7 +56,7 @@ func TestLeftover(t *testing.T) {
 func TestOneFails(t *testing.T) {
 	f := in(v1alpha1.RestoreRestoring, func(f *facts) {
 		f.members[0].Exists, f.members[2].Exists = true, true
-		f.members[1] = done(task.Result{Error: "no room", Reason: task.ReasonDiskFull})
+		f.members[1] = done(task.Result{Error: "no space", Reason: task.ReasonDiskFull})
 	})
 	before := []string{job.RestoreName(f.cluster, 0), job.RestoreName(f.cluster, 1), job.RestoreName(f.cluster, 2)}
 	decide(&f.cluster.Status, f)
@@ -69,7 +69,7 @@ func TestOneFails(t *testing.T) {
 	}
 	f.now, f.busy = f.now.Add(attemptMost), map[string]bool{"shop-1": true}
 	if d := decide(&f.cluster.Status, f); len(d.restore) != 0 {
-		t.Errorf("beside an earlier attempt: %v", d.restore)
+		t.Errorf("next to an earlier attempt: %v", d.restore)
 	}
 	f.busy = nil
 	if d := decide(&f.cluster.Status, f); !slices.Equal(d.restore, []int{1}) {

@@ -143,7 +143,7 @@ func (s *simulated) open() (names []string) {
 }
 
 // TestPromises: whatever is killed, forgotten or late, a restore is complete only when every volume holds the same backup in the same history; and
-// once nothing is killed any more it comes to an end; one that was refused does when a person has made room.
+// once nothing is killed any more it comes to an end; one that was refused does when a user has made space.
 func TestPromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := begin(rapid.SampledFrom([]int{1, 3, 5}).Draw(t, "nodes"))

@@ -8,7 +8,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
-// target is the point in time that the spec names, nil for the backup itself. wrong says what is no point in time.
+// target is the point in time that the spec names, nil for the backup itself. wrong explains what is no point in time.
 func target(c *v1alpha1.GaleraCluster) (t *binlog.Target, wrong string) {
 	p := c.Spec.BootstrapFrom.PointInTime
 	if p == nil {

@@ -283,7 +283,8 @@ func TestRetained(t *testing.T) {
 	}
 }
 
-// TestCertificates: what cert-manager says of a refusal is told, no other user's certificate is given away, and none stays without need.
+// TestCertificates: what cert-manager reports of a refusal is reported, no other user's certificate is given away, and
+// none stays without need.
 func TestCertificates(t *testing.T) {
 	u := user(func(u *v1alpha1.GaleraUser) { u.Spec.Require = v1alpha1.RequireX509 })
 	w := newWorld(t, u)

@@ -12,7 +12,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/accounts"
 )
 
-// tell writes down what the pass has found.
+// tell sets the status from what the pass has found.
 func (p *pass) tell(to *v1alpha1.GaleraUserStatus) {
 	u := p.user
 	set := func(kind string, status metav1.ConditionStatus, reason, message string) {
@@ -28,7 +28,7 @@ func (p *pass) tell(to *v1alpha1.GaleraUserStatus) {
 	p.tellPassword(to, set)
 	ready := meta.FindStatusCondition(u.Status.Conditions, v1alpha1.ConditionReady)
 	if p.hindrance.Passes && ready != nil && ready.Status == metav1.ConditionTrue && to.ObservedGeneration == u.Generation {
-		return // a cluster that is busy says nothing about what was applied
+		return // a busy cluster is no evidence of what was applied
 	}
 	if p.hindrance.Reason == "" && (p.begins || p.rotation != nil && p.rotation.Write) {
 		return // the next pass applies it
@@ -77,7 +77,7 @@ func (p *pass) tellPassword(to *v1alpha1.GaleraUserStatus, set func(kind string,
 		set(v1alpha1.ConditionPasswordRotated, metav1.ConditionFalse, v1alpha1.ReasonOverlap, fmt.Sprintf("the binding Secret has the new password; the old one is accepted until %s", r.Until.UTC().Format(time.RFC3339)))
 	case !published:
 		set(v1alpha1.ConditionPasswordRotated, metav1.ConditionFalse, v1alpha1.ReasonRotating, "the binding Secret gets the password as soon as the account accepts it")
-	case !r.Write: // else the account is yet to be told
+	case !r.Write: // else the account is yet to be reported
 		set(v1alpha1.ConditionPasswordRotated, metav1.ConditionTrue, v1alpha1.ReasonRotated, "the account accepts the binding Secret's password and no other")
 	}
 }

@@ -1,4 +1,4 @@
-// Package retry says when a reconciler that failed looks again.
+// Package retry decides when a failed reconciliation is repeated.
 package retry
 
 import (
@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// First is the pause after an error, which doubles up to Most. Beside an error no other time can be asked for, so that
+	// First is the pause after an error, which doubles up to Most. With an error no other time can be asked for, so that
 	// Most is no longer than the shortest wait a pass asks for without one.
 	First = 50 * time.Millisecond
 	// Most is the longest pause.
 	Most = 5 * time.Second
 )
 
-// backOff is when what failed is tried again: soon, however long it has been failing, because the error of one part says
-// nothing about the others, and a database may wait for them.
+// backOff is when what failed is tried again: shortly, however long it has been failing, because the error of one part
+// is no evidence about the others, and a database may wait for them.
 type backOff struct {
 	workqueue.TypedRateLimiter[reconcile.Request]
 }

@@ -25,7 +25,7 @@ func TestInability(t *testing.T) {
 		"well":                           {report("", galera.PhaseRunning, server), galera.Able},
 		"another failure":                {report(agentapi.FailureStart, galera.PhaseWaiting, nil), galera.Able},
 		"hung from the start":            {report(agentapi.FailureHung, galera.PhaseStarting, nil), galera.Hung},
-		"hung, and told to stop":         {report(agentapi.FailureHung, galera.PhaseStopping, nil), galera.Hung},
+		"hung, and asked to stop":        {report(agentapi.FailureHung, galera.PhaseStopping, nil), galera.Hung},
 		"it answers again":               {report(agentapi.FailureHung, galera.PhaseRunning, server), galera.Able},
 		"it has ended":                   {report(agentapi.FailureHung, galera.PhaseWaiting, nil), galera.Able},
 		"killed, whatever else there is": {killed, galera.Killed},

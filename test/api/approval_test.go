@@ -13,7 +13,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// TestApprovalReachesTheAgent: what a person gave up is in the order, or the agent would refuse beside one that is ahead.
+// TestApprovalReachesTheAgent: what a person gave up is in the order, or the agent would refuse next to one that is
+// ahead.
 func TestApprovalReachesTheAgent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "approval", spec())

@@ -203,7 +203,7 @@ func TestBootstrapFrom(t *testing.T) {
 	}
 }
 
-// TestBackupSamples: what docs/backups.md tells people to apply is admitted.
+// TestBackupSamples: what docs/backups.md recommends to apply is admitted.
 func TestBackupSamples(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "..", "config", "samples", "backup", "*.yaml"))
 	must(t, err)
@@ -237,7 +237,8 @@ func TestPointInTime(t *testing.T) {
 	}
 }
 
-// TestCloneNamespaces: who may clone a cluster is told by name. No word means all namespaces: a user with the right to create one would have all data.
+// TestCloneNamespaces: who may clone a cluster is listed by name. No pattern means all namespaces: a user with the
+// right to create one would have all data.
 func TestCloneNamespaces(t *testing.T) {
 	for list, want := range map[string]string{
 		`[]`: "", `[dev, test-2]`: "", `["*"]`: "should match", `["dev-*"]`: "should match", `[""]`: "should match", `[Dev]`: "should match", `[a.b]`: "should match", `[dev, dev]`: "Duplicate value",

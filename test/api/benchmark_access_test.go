@@ -68,7 +68,7 @@ func stalledFor(reason, text string) func(*v1alpha1.GaleraBenchmark) bool {
 }
 
 // TestBenchmarkTakesNothingOfOthers: an object of another owner that has a name the Jobs need is neither changed nor deleted; the
-// benchmark says so, and goes on when it is gone.
+// benchmark reports it, and goes on when it is gone.
 func TestBenchmarkTakesNothingOfOthers(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -110,7 +110,7 @@ func TestBenchmarkLeavesSecretsOfOthers(t *testing.T) {
 	}
 }
 
-// TestBenchmarkWaitsForItsCluster to be gone before it says that everything is cleaned up.
+// TestBenchmarkWaitsForItsCluster to be gone before it reports that everything is cleaned up.
 func TestBenchmarkWaitsForItsCluster(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -135,7 +135,7 @@ func TestBenchmarkWaitsForItsCluster(t *testing.T) {
 	s.waitFor("the end", completed)
 }
 
-// TestBenchmarkThatNoNodeTakes says so at once, and in the end the attempt is over.
+// TestBenchmarkThatNoNodeTakes reports it at once, and in the end the attempt is over.
 func TestBenchmarkThatNoNodeTakes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -23,7 +23,7 @@ const renewed = `{"kind": "operation", "operation": {"name": "Renewal", "seconds
 "members": {"operation-db-0": {"before": {"galera_server_start_time_seconds": 1, "galera_view": 1, "galera_synced": 1}, "after": {"galera_server_start_time_seconds": 1, "galera_view": 1, "galera_synced": 1}}}}`
 
 // TestBenchmarkOperation: once the load has run for long enough the operation is asked for, by an annotation with the Job's name, and what
-// was found is told.
+// was found is reported.
 func TestBenchmarkOperation(t *testing.T) {
 	t.Parallel()
 	s := perform(t, benchmark(t, "operation", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "rounds": "1",
@@ -39,7 +39,7 @@ func TestBenchmarkOperation(t *testing.T) {
 		return s.cluster("operation-db").Annotations[v1alpha1.AnnotationRenew] == "leaf@operation-run-001-1"
 	})
 	if step := s.get().Status.Run.Step; step != "Operation" {
-		t.Errorf("the journal says %s", step)
+		t.Errorf("the journal contains %s", step)
 	}
 	s.finish(run, renewed)
 	b := s.waitFor("a run that counts", func(b *v1alpha1.GaleraBenchmark) bool {

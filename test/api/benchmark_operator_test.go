@@ -94,7 +94,8 @@ func TestBenchmarkFails(t *testing.T) {
 	}
 }
 
-// TestBenchmarkWithoutANameForItsCluster: one of that name has another owner. It is left alone, and the benchmark says so.
+// TestBenchmarkWithoutANameForItsCluster: one of that name has another owner. It is left alone, and the benchmark
+// reports it.
 func TestBenchmarkWithoutANameForItsCluster(t *testing.T) {
 	t.Parallel()
 	existingCluster(t, "taken-db")
@@ -164,7 +165,7 @@ func TestBenchmarkWithoutPermission(t *testing.T) {
 	}
 }
 
-// TestBenchmarkWithoutItsScript says so at once, and begins when it is there.
+// TestBenchmarkWithoutItsScript reports it at once, and begins when it is there.
 func TestBenchmarkWithoutItsScript(t *testing.T) {
 	t.Parallel()
 	s := perform(t, benchmark(t, "scripted", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`,

@@ -68,7 +68,7 @@ func TestBenchmarkThroughProxy(t *testing.T) {
 	must(t, kube.Delete(context.Background(), next, client.PropagationPolicy(metav1.DeletePropagationBackground)))
 }
 
-// TestProxyImageThatCannotBePulled: the attempt is over in the end, and says why.
+// TestProxyImageThatCannotBePulled: the attempt is over in the end, and reports why.
 func TestProxyImageThatCannotBePulled(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

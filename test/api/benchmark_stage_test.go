@@ -64,7 +64,7 @@ func perform(t *testing.T, u *unstructured.Unstructured) *stage {
 	return s
 }
 
-// begin starts a controller that knows nothing but what the API server tells it.
+// begin starts a controller that knows only the API server's answers.
 func (s *stage) begin() {
 	s.Helper()
 	ahead := s.ahead
@@ -112,7 +112,7 @@ func (s *stage) cluster(name string) *v1alpha1.GaleraCluster {
 	return c
 }
 
-// prove makes a cluster what its spec says, and what the benchmark lays over it while that holds.
+// prove makes a cluster what its spec asks for, and what the benchmark lays over it while that holds.
 func (s *stage) prove(name string) {
 	s.Helper()
 	c := s.cluster(name)

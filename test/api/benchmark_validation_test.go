@@ -94,7 +94,7 @@ func TestBenchmarkAdmission(t *testing.T) {
 		"SSH's ciphers without SSH":         {parts{"workloads": `[{name: a, connect: {sshCiphers: [aes256-ctr]}}]`}, "set via SSHTunnel, or leave them out"},
 		"a cipher SSH has not":              {parts{"workloads": `[{name: a, connect: {via: SSHTunnel, sshCiphers: [rot13]}}]`}, "supported values"},
 		"a silent client":                   {parts{"workloads": `[{name: a, connect: {query: None}}]`}, ""},
-		"a client that says more":           {parts{"workloads": `[{name: a, connect: {query: Select2}}]`}, `supported values: "Select1", "None"`},
+		"a client that sends more":          {parts{"workloads": `[{name: a, connect: {query: Select2}}]`}, `supported values: "Select1", "None"`},
 		"key exchanges":                     {parts{"workloads": `[{name: a, connect: {keyExchanges: [X25519MLKEM768, X25519, P-256]}}]`}, ""},
 		"a key exchange of 1.3 in 1.2":      {parts{"workloads": `[{name: a, connect: {keyExchanges: [X25519MLKEM768], tlsVersions: ["1.2"]}}]`}, "X25519MLKEM768 exists in TLS 1.3 only"},
 		"older ones in 1.2":                 {parts{"workloads": `[{name: a, connect: {keyExchanges: [X25519, P-256], tlsVersions: ["1.2", "1.3"]}}]`}, ""},
@@ -257,7 +257,7 @@ func TestBenchmarkImmutable(t *testing.T) {
 	mustSay(t, kube.Update(ctx, allowed, client.DryRunAll), "allowPolicyChanges cannot be changed")
 }
 
-// TestBenchmarkSamples: what docs/benchmarks.md tells people to apply is admitted.
+// TestBenchmarkSamples: what docs/benchmarks.md recommends to apply is admitted.
 func TestBenchmarkSamples(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "..", "config", "samples", "benchmarks", "*.yaml"))
 	must(t, err)

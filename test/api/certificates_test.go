@@ -88,7 +88,7 @@ func TestCAReplacement(t *testing.T) {
 	w.Expect(cas).To(Equal(both))
 	w.load("shop-0")
 	w.load("shop-1")
-	w.Eventually(func() string { return w.message("CertificatesValid") }).Should(ContainSubstring("(shop-2)"), "says who is waited for")
+	w.Eventually(func() string { return w.message("CertificatesValid") }).Should(ContainSubstring("(shop-2)"), "names who is waited for")
 	w.load("shop-2")
 
 	w.Eventually(w.step).Should(Equal("AwaitingApproval"))

@@ -31,14 +31,14 @@ func (w *world) crash(seqno int64) {
 	}
 }
 
-// bootstraps says that a crashed cluster gets its bootstrap within seconds.
+// bootstraps requires that a crashed cluster gets its bootstrap within seconds.
 func (w *world) bootstraps(epoch int64) {
 	w.t.Helper()
 	w.Eventually(func() int64 { return w.status().Epoch }, 10*time.Second).Should(Equal(epoch))
 	w.Eventually(w.agents.bootstraps, 10*time.Second).Should(And(HaveLen(int(epoch)), HaveEach(Or(Equal("Bootstrap shop-1"), Equal("Initialise shop-0")))))
 }
 
-// recovers says that a crashed cluster gets its bootstrap, and all it needs after it.
+// recovers requires that a crashed cluster gets its bootstrap, and all it needs after it.
 func (w *world) recovers(epoch int64) {
 	w.t.Helper()
 	w.bootstraps(epoch)
@@ -79,7 +79,7 @@ func (w *world) judge(hook admissionv1.WebhookClientConfig, group, resource stri
 	return config
 }
 
-// silentHost takes connections and says nothing.
+// silentHost takes connections and does not answer.
 func silentHost(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -107,8 +107,8 @@ func TestRecoveryWhileTheWebhookHangs(t *testing.T) {
 	w.recovers(2)
 }
 
-// TestRecoveryWhileTheWebhookIsGone: nor does it matter that it has been failing for a while; then it is told, and what was
-// wanted is made when it works again.
+// TestRecoveryWhileTheWebhookIsGone: nor does it matter that it has been failing for a while; then it is reported, and
+// what was wanted is made when it works again.
 func TestRecoveryWhileTheWebhookIsGone(t *testing.T) {
 	w := newWorld(t, "webhook-gone", spec())
 	w.bringUp()
@@ -126,7 +126,8 @@ func TestRecoveryWhileTheWebhookIsGone(t *testing.T) {
 	w.Eventually(w.condition("Stalled")).Should(HavePrefix("False"))
 }
 
-// TestErrorsThatStay: an object that cannot be written makes no pause between two looks long; it is told, and made when it can be.
+// TestErrorsThatStay: an object that cannot be written makes no pause between two looks long; it is reported, and made
+// when it can be.
 func TestErrorsThatStay(t *testing.T) {
 	w := newWorld(t, "errors-stay", spec())
 	w.bringUp()

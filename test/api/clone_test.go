@@ -18,7 +18,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
-// TestCloneRefusals: what a clone lacks is told, nothing of the source is copied meanwhile, and the clone goes on by itself when it is mended.
+// TestCloneRefusals: what a clone lacks is reported, nothing of the source is copied meanwhile, and the clone goes on
+// by itself when it is fixed.
 func TestCloneRefusals(t *testing.T) {
 	t.Parallel()
 	t.Run("one thing after the other", func(t *testing.T) {
@@ -185,7 +186,7 @@ func TestCloneTidies(t *testing.T) {
 	if b := w.backup(); b == nil || b.DeletionTimestamp != nil {
 		t.Error("the copy is gone before the clone is Ready")
 	}
-	// Without its operator: that would say that there are no pods.
+	// Without its operator: that would report that there are no pods.
 	ready := w.clone.DeepCopy()
 	status.SetCondition(&ready.Status.Conditions, ready.Generation, v1alpha1.ConditionReady, true, "Ready", "")
 	r := w.restores
@@ -197,7 +198,7 @@ func TestCloneTidies(t *testing.T) {
 	}
 }
 
-// readyClone is a client that sees a clone as it is told.
+// readyClone is a client that sees a clone as it is set.
 type readyClone struct {
 	client.Client
 	clone *v1alpha1.GaleraCluster
@@ -225,7 +226,7 @@ func TestReachOfForgedBackups(t *testing.T) {
 	must(t, kube.Create(ctx, another))
 	w.ask("elsewhere") // a clone of another cluster
 	for name, change := range map[string]func(*v1alpha1.GaleraBackup){
-		"of-nobody":   func(b *v1alpha1.GaleraBackup) { b.OwnerReferences = nil },
+		"no-owner":    func(b *v1alpha1.GaleraBackup) { b.OwnerReferences = nil },
 		"of-a-clone":  func(*v1alpha1.GaleraBackup) {},
 		"copy-clone":  func(*v1alpha1.GaleraBackup) {},
 		"of-no-clone": func(b *v1alpha1.GaleraBackup) { b.OwnerReferences[0].UID = "none" },

@@ -176,7 +176,8 @@ func (w *cloning) eventually(what string, holds func() bool) {
 	}
 }
 
-// stalled says that the clone is Stalled for a reason, that its message says something, and that it has no pods.
+// stalled requires that the clone is Stalled for a reason, that its message contains something, and that it has no
+// pods.
 func (w *cloning) stalled(reason, says string) {
 	w.Helper()
 	w.eventually("Stalled "+reason, func() bool {
@@ -191,7 +192,7 @@ func (w *cloning) stalled(reason, says string) {
 	w.empty()
 }
 
-// empty says that the clone has neither volumes nor pods.
+// empty requires that the clone has neither volumes nor pods.
 func (w *cloning) empty() {
 	w.Helper()
 	var claims corev1.PersistentVolumeClaimList
@@ -220,7 +221,7 @@ func (w *cloning) jobs() (out []batchv1.Job) {
 	return all.Items
 }
 
-// copies says that the clone's copy is under way.
+// copies requires that the clone's copy is under way.
 func (w *cloning) copies() {
 	w.Helper()
 	w.eventually("a copy under way", func() bool {
@@ -253,7 +254,7 @@ func (w *cloning) gone(name string) {
 	must(w.T, kube.Update(context.Background(), j))
 }
 
-// end plays a Job that has ended well, and what its pod tells.
+// end plays a Job that has ended well, and what its pod reports.
 func (w *cloning) end(name, told string) {
 	w.Helper()
 	ctx := context.Background()

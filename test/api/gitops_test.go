@@ -173,7 +173,8 @@ func deploy(t *testing.T, name string) *tool {
 	return g
 }
 
-// live makes the fake agents do by themselves what real ones do: load what is published, say what they run with, stop and start.
+// live makes the fake agents do by themselves what real ones do: load what is published, report what they run with,
+// stop and start.
 func (w *world) live() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -245,7 +246,8 @@ func liveAs(r *agentapi.Report, config agentapi.NodeConfig, serial string, size 
 }
 
 // TestGitOps: Flux's and Argo CD's way of applying the example repository. There is never a difference: not right after the apply, not
-// after any operation, and not while a tool sets drift back every second beside a promotion, a restart, a scaling, a switch, a benchmark and a hibernation.
+// after any operation, and not while a tool sets drift back every second during a promotion, a restart, a scaling, a
+// switch, a benchmark and a hibernation.
 func TestGitOps(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"kustomize-controller", "argocd-controller"} {
@@ -330,7 +332,7 @@ func (w *world) benchmarked(meanwhile func()) {
 	w.Eventually(func() *v1alpha1.TLSOverride { return w.status().TLS.Override }).Should(BeNil())
 }
 
-// TestGitOpsTools: what the repository tells Flux and Argo CD is admitted by their own definitions, strictly.
+// TestGitOpsTools: what the repository configures for Flux and Argo CD is admitted by their own definitions, strictly.
 func TestGitOpsTools(t *testing.T) {
 	var paths []string
 	for module, folder := range map[string]string{
@@ -366,7 +368,7 @@ func TestGitOpsTools(t *testing.T) {
 	crds, err := filepath.Glob(filepath.Join("..", "..", "config", "crd", "bases", "*.yaml"))
 	must(t, err)
 	if len(cm.Data) != len(crds) {
-		t.Errorf("Argo CD is told of %d resources, and there are %d", len(cm.Data), len(crds))
+		t.Errorf("Argo CD is configured with %d resources, and there are %d", len(cm.Data), len(crds))
 	}
 	for key, text := range cm.Data {
 		if text != string(health) {

@@ -30,8 +30,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// world is one operator, one cluster in a namespace of its own, and the fakes around them. Tests with one run beside others, unless they
-// are about seconds, or about what all share: CRDs, and Secrets everywhere.
+// world is one operator, one cluster in a namespace of its own, and the fakes around them. Tests with one run in
+// parallel, unless they are about seconds, or about what all share: CRDs, and Secrets everywhere.
 type world struct {
 	*WithT
 	t       *testing.T
@@ -57,7 +57,7 @@ func newWorld(t *testing.T, name string, spec v1alpha1.GaleraClusterSpec, change
 	return w
 }
 
-// startOperator starts one that knows nothing but what the API server tells it.
+// startOperator starts one that knows only the API server's answers.
 func startOperator(t *testing.T, namespace string, fake *fakeAgents) (stop func()) {
 	t.Helper()
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
@@ -266,7 +266,7 @@ func TestRecovery(t *testing.T) {
 	w.Expect(w.status().NoPrimarySince).To(BeNil())
 }
 
-// TestEviction: a server that its agent saw end is told to a member that still counts on it, until the group
+// TestEviction: a server that its agent saw end is reported to a member that still counts it, until the group
 // has gone on.
 func TestEviction(t *testing.T) {
 	t.Parallel()

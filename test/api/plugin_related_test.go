@@ -49,7 +49,8 @@ func TestPluginShowsWhatBelongsToACluster(t *testing.T) {
 	w.Expect(out).To(And(ContainSubstring(`"related":{"backups":{"findings":[{"command":"kubectl describe galerabackupstore offsite -n plugin-related"`), ContainSubstring(`"name":"orders"`)))
 }
 
-// TestPluginWithAnOlderOperator: a Kubernetes that knows clusters only has its cluster shown, and is told what it does not know.
+// TestPluginWithAnOlderOperator: a Kubernetes that knows clusters only has its cluster shown, and the user learns what
+// it does not know.
 func TestPluginWithAnOlderOperator(t *testing.T) {
 	g := NewWithT(t)
 	ctx := context.Background()

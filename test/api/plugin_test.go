@@ -47,7 +47,7 @@ func kubeconfigOf(t *testing.T, config *rest.Config) string {
 	return file
 }
 
-// galera runs the plugin as a person would, and returns what it prints, what it says besides, and how it ended.
+// galera runs the plugin as a person would, and returns what it prints to stdout and to stderr, and how it ended.
 func (w *world) galera(args ...string) (out, notes string, err error) {
 	w.t.Helper()
 	var printed, said bytes.Buffer

@@ -14,7 +14,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/apply"
 )
 
-// TestUnmarkedIsTakenOver: what an earlier operator made tells no purpose; it is ours by name and owner.
+// TestUnmarkedIsTakenOver: an object without a label of its purpose is adopted; it is ours by name and owner.
 func TestUnmarkedIsTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "unmarked", spec())

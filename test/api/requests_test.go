@@ -34,7 +34,7 @@ func (w *world) request(kind string) func() string {
 	}
 }
 
-// TestPromote: the primary moves once; a node that cannot take the role is told, and gets it when it can.
+// TestPromote: the primary moves once; a node that cannot take the role is reported, and gets it when it can.
 func TestPromote(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "promote", spec())

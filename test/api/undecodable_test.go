@@ -23,7 +23,8 @@ import (
 )
 
 // TestOneUndecodableObjectStopsNothing: an object that was written under a wider schema is left out of the operator's cache, and
-// named; all others are there, and what changes later arrives. The CRD is changed, so that nothing runs beside this test.
+// named; all others are there, and what changes later arrives. The CRD is changed, so that nothing runs in parallel
+// with this test.
 func TestOneUndecodableObjectStopsNothing(t *testing.T) {
 	g := NewWithT(t)
 	g.SetDefaultEventuallyTimeout(30 * time.Second)

@@ -10,7 +10,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// TestOlderImage: a tag that tells of an older series never gets into the pod template.
+// TestOlderImage: a tag that names an older series never gets into the pod template.
 func TestOlderImage(t *testing.T) {
 	t.Parallel()
 	before := spec()
