@@ -12,7 +12,8 @@ import (
 )
 
 // Protocol is the version of this protocol. It grows with a change that the other side cannot ignore; each side understands the
-// version before and after its own. An agent tells its own in Report.Protocol, the operator in the header ProtocolHeader.
+// version before and after its own. An agent reports its own in Report.Protocol, the operator in the header
+// ProtocolHeader.
 const Protocol = 1
 
 // ProtocolHeader is sent with every request to the control port.
@@ -71,7 +72,7 @@ type NodeConfig struct {
 	StateTransfer StateTransferConfig `json:"stateTransfer"`
 	// Settings are the user's [mysqld] settings, already checked by the operator.
 	Settings map[string]string `json:"settings,omitempty"`
-	// Hibernated tells a starting agent not to join by itself.
+	// Hibernated keeps a starting agent from joining by itself.
 	Hibernated bool `json:"hibernated,omitempty"`
 	// SendWindows fixes the send windows of every member; nil lets each follow the distance it measures. Nothing is restarted for it.
 	SendWindows *SendWindows `json:"sendWindows,omitempty"`
@@ -125,7 +126,8 @@ type Report struct {
 	Position galera.Position `json:"position"`
 	// StarvedFor is the longest time in the last minute for which the container got no processor, 0 below StarvedAfter.
 	StarvedFor time.Duration `json:"starvedFor,omitempty"`
-	// Marked says that Galera has marked the data as unsafe, and VotedOut that the group has found them to differ (galera.Member).
+	// Marked reports whether Galera has marked the data as unsafe, and VotedOut whether the group has found them to differ
+	// (galera.Member).
 	Marked   bool `json:"marked,omitempty"`
 	VotedOut bool `json:"votedOut,omitempty"`
 	// SafeToBootstrap is grastate's safe_to_bootstrap, read while mariadbd is down.
@@ -145,11 +147,11 @@ type Report struct {
 	Donation    *Donation    `json:"giving,omitempty"`
 	// LastDonation is the last one that ended, nil while Donation is set.
 	LastDonation *Donation `json:"gave,omitempty"`
-	// BookDamaged says that the order book cannot be read, whatever else has failed.
+	// BookDamaged reports whether the order book cannot be read, whatever else has failed.
 	BookDamaged bool `json:"bookDamaged,omitempty"`
-	// Killed says that mariadbd was sent SIGKILL and has not ended: it never runs another instruction.
+	// Killed reports whether mariadbd was sent SIGKILL and has not ended: it never runs another instruction.
 	Killed bool `json:"killed,omitempty"`
-	// StuckDonor says that the server stays a donor without a joiner until it is restarted.
+	// StuckDonor reports whether the server stays a donor without a joiner until it is restarted.
 	StuckDonor bool `json:"stuckDonor,omitempty"`
 	// Upgrade is the last, or the running, mariadb-upgrade of this run of the agent.
 	Upgrade *Upgrade `json:"upgrade,omitempty"`
@@ -163,12 +165,12 @@ type Report struct {
 	Backup *BackupReport `json:"backup,omitempty"`
 	// Scheduled are the events of a server that serves, nil while they are not known.
 	Scheduled *Scheduled `json:"scheduled,omitempty"`
-	// Primary is the primary, as the operator has told this member; "" when it has not.
+	// Primary is the primary, as the operator has reported it to this member; "" when it has not.
 	Primary  string       `json:"primary,omitempty"`
 	Failure  *Failure     `json:"failure,omitempty"`
 	Order    *OrderRecord `json:"order,omitempty"`
 	Restarts int          `json:"restarts"`
-	// Waiting says, in words, what a member waits for whose mariadbd is down, or does not answer any more; "" otherwise.
+	// Waiting describes what a member waits for whose mariadbd is down, or does not answer any more; "" otherwise.
 	Waiting string `json:"waiting,omitempty"`
 	// OtherPeers are the members at whose address an agent of another cluster answered the last question.
 	OtherPeers map[string]Identity `json:"otherPeers,omitempty"`
@@ -234,7 +236,7 @@ type GroupMember struct {
 	Address string `json:"address,omitempty"`
 }
 
-// ConfigReport says which configuration the agent has read and which one runs.
+// ConfigReport names which configuration the agent has read and which one runs.
 type ConfigReport struct {
 	// Loaded is the revision of the NodeConfig the agent has read last.
 	Loaded string `json:"loaded"`
@@ -244,7 +246,7 @@ type ConfigReport struct {
 	Socket galera.SocketMode `json:"socket,omitempty"`
 	// Suites are the TLS 1.3 suites the running server allows, empty for the library's default.
 	Suites []string `json:"suites,omitempty"`
-	// Problem says why the published configuration was not loaded, "" when it was.
+	// Problem explains why the published configuration was not loaded, "" when it was.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -284,9 +286,10 @@ type TLSReport struct {
 	TrustedCAs []string `json:"trustedCAs,omitempty"`
 	// PublishedCAs are the fingerprints of the certificates in the published ca.crt.
 	PublishedCAs []string `json:"publishedCAs,omitempty"`
-	// KeepsOldKey says that the running server still uses the key before: ConfigReport.RestartNeeded is true then, too.
+	// KeepsOldKey reports whether the running server still uses the key before: ConfigReport.RestartNeeded is true then,
+	// too.
 	KeepsOldKey bool `json:"keepsOldKey,omitempty"`
-	// Problem says why the published pair was not loaded, "" when all is well.
+	// Problem explains why the published pair was not loaded, "" when all is well.
 	Problem string `json:"problem,omitempty"`
 	// Channels holds one entry for each of ChannelReplication, ChannelStateTransfer, ChannelClients.
 	Channels map[string]ChannelFact `json:"channels,omitempty"`
@@ -313,9 +316,9 @@ type ChannelFact struct {
 	// Serial (lower-case hexadecimal) and NotAfter of the certificate that was presented.
 	Serial   string     `json:"serial,omitempty"`
 	NotAfter *time.Time `json:"notAfter,omitempty"`
-	// Verified says that the presented chain leads to the trusted CA.
+	// Verified reports whether the presented chain leads to the trusted CA.
 	Verified bool `json:"verified"`
-	// PlaintextRefused says that a connection without TLS was tried, and refused.
+	// PlaintextRefused reports whether a connection without TLS was tried, and refused.
 	PlaintextRefused bool `json:"plaintextRefused"`
 	// Problem is what went wrong, in words, "" when all is well.
 	Problem string `json:"problem,omitempty"`

@@ -23,12 +23,12 @@ type Joiner struct {
 	Crashed string
 }
 
-// JoinVerdict says whether a member may be started to join.
+// JoinVerdict records whether a member may be started to join.
 type JoinVerdict struct {
 	Join bool
 	// Failure is set when joining would destroy something: it stays down until the facts change.
 	Failure *agentapi.Failure
-	// Wait says what is waited for when there is neither.
+	// Wait describes what is waited for when there is neither.
 	Wait string
 	// Line is the history that is joined.
 	Line galera.Lineage
@@ -59,7 +59,7 @@ func JudgeJoin(self Joiner, peers map[string]agentapi.PeerView) JoinVerdict {
 		return v
 	}
 	if slices.ContainsFunc(primaries, func(p agentapi.PeerView) bool { return p.Settling }) {
-		return JoinVerdict{Wait: "the group is still to forget a server that has ended"}
+		return JoinVerdict{Wait: "the group to finish evicting a terminated server"}
 	}
 	if slices.ContainsFunc(primaries, func(p agentapi.PeerView) bool { return self.Crashed != "" && slices.Contains(p.Members, self.Crashed) }) {
 		return JoinVerdict{Wait: "the group has not noticed yet that the server ended"}
@@ -83,7 +83,7 @@ func NameOthers(v JoinVerdict, peers map[string]agentapi.PeerView, others map[st
 	return v
 }
 
-// judgeHistory says whether what a member holds may be brought to the state of the component.
+// judgeHistory reports whether what a member holds may be brought to the state of the component.
 func judgeHistory(self Joiner, first agentapi.PeerView, line galera.Lineage) (JoinVerdict, bool) {
 	if self.History != "" && self.History != first.ClusterUUID {
 		return Refused(agentapi.FailureForeignUUID, "%s is in the history %s, but that of this cluster is %s: it is not joined",

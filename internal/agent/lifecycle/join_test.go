@@ -177,7 +177,8 @@ func TestJudgeJoinCopies(t *testing.T) {
 	}
 }
 
-// TestNameOthers: a member that hears only agents of another cluster says so. One answer of a peer is enough for the usual reasons.
+// TestNameOthers: a member that gets answers only from agents of another cluster reports it. One answer of a peer is
+// enough for the usual reasons.
 func TestNameOthers(t *testing.T) {
 	others := map[string]agentapi.Identity{"b": {Namespace: "prod", Cluster: "shop", UID: "two"}}
 	wait := JoinVerdict{Wait: "no other member is in a Primary component"}
@@ -186,7 +187,7 @@ func TestNameOthers(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	for name, got := range map[string]JoinVerdict{
-		"a peer answers": NameOthers(wait, peer, others), "nobody answers": NameOthers(wait, nil, nil),
+		"a peer answers": NameOthers(wait, peer, others), "no one answers": NameOthers(wait, nil, nil),
 	} {
 		if got.Wait != wait.Wait {
 			t.Errorf("%s: %q", name, got.Wait)

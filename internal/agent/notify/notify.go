@@ -22,7 +22,7 @@ type Event struct {
 	Status string `json:"status,omitempty"`
 	// Members are the component's members, when they were given.
 	Members []agentapi.GroupMember `json:"group,omitempty"`
-	// Primary says that the members form a Primary component.
+	// Primary reports whether the members form a Primary component.
 	Primary bool `json:"primary,omitempty"`
 }
 

@@ -59,20 +59,20 @@ func TestMembersAreOfTheViewOfTheStatus(t *testing.T) {
 		t.Errorf("the status was behind: %v", got)
 	}
 	if got := a.Members(view(6, 2), time.Now().Add(fastAfterPoke)); got != nil {
-		t.Errorf("of a view that was not told of: %v", got)
+		t.Errorf("of a view that was not reported: %v", got)
 	}
 	before := time.Now()
 	a.Take(named("shop-1", "shop-2"), true)
 	if got := a.Members(view(4, 2), before.Add(-time.Second)); got != nil {
-		t.Errorf("asked for before they were told of: %v", got)
+		t.Errorf("asked for before they were reported: %v", got)
 	}
 	if got := a.Members(view(6, 2), time.Now()); len(got) != 2 || got[1].Name != "shop-2" {
-		t.Errorf("told of: %v", got)
+		t.Errorf("reported: %v", got)
 	}
 }
 
-// TestMembersWithoutQuorum: who is in the component of a member without quorum is known, so that those beside it need not be stopped
-// before it is made Primary.
+// TestMembersWithoutQuorum: who is in the component of a member without quorum is known, so that the other members of
+// it need not be stopped before it is made Primary.
 func TestMembersWithoutQuorum(t *testing.T) {
 	lost := agentapi.Server{Component: galera.ComponentNonPrimary, Size: 2}
 	before := time.Now()
@@ -86,7 +86,7 @@ func TestMembersWithoutQuorum(t *testing.T) {
 		t.Errorf("without quorum: %v", got)
 	}
 	if got := a.Members(lost, before); got != nil {
-		t.Errorf("asked for before they were told of: %v", got)
+		t.Errorf("asked for before they were reported: %v", got)
 	}
 	var next View
 	next.Load(a.Save())

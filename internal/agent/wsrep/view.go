@@ -10,14 +10,14 @@ import (
 
 // View is what is known of the members of the last view. It is the loop's.
 type View struct {
-	// ID is the wsrep_cluster_conf_id of the view, 0 until a status has told it.
+	// ID is the wsrep_cluster_conf_id of the view, 0 until a status has reported it.
 	ID      int64
-	members []agentapi.GroupMember // of the view the last notification told of
+	members []agentapi.GroupMember // of the view the last notification reported
 	primary bool                   // whether that is a Primary component
 	told    time.Time
 }
 
-// Take keeps the members of a new view; the next status tells which one that is.
+// Take keeps the members of a new view; the next status shows which one that is.
 func (v *View) Take(members []agentapi.GroupMember, primary bool) {
 	v.members, v.primary, v.ID, v.told = members, primary, 0, time.Now()
 }
@@ -26,7 +26,7 @@ func (v *View) Take(members []agentapi.GroupMember, primary bool) {
 func (v *View) Exited() { v.members = nil }
 
 // Members returns the members of the view a status was read in, nil when that is not known. The status
-// variables follow the notification a moment later, and before they do they may tell of an earlier view of the
+// variables follow the notification a moment later, and before they do they may be of an earlier view of the
 // same size; the notification may also be late. So for a moment after it the names are of the last view seen,
 // and then of no other. A component without quorum has no number: there the names are of the last view, if that had no quorum either.
 func (v *View) Members(s agentapi.Server, asked time.Time) []agentapi.GroupMember {
