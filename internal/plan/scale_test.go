@@ -40,7 +40,7 @@ func TestScale(t *testing.T) {
 
 		{name: "the writer moves first", s: leaving(db(0, func(m *galera.Member) { m.Pod.Role = "replica" }), db(2, func(m *galera.Member) { m.Pod.Role = rolePrimary })),
 			action: AssignRoles{Primary: "db-0"}},
-		{name: "then it is told to stop", s: leaving(), action: send("db-2", "scaledown-5", 5, OrderStop, none, "stop")},
+		{name: "then it is ordered to stop", s: leaving(), action: send("db-2", "scaledown-5", 5, OrderStop, none, "stop")},
 		{name: "not while another is away", s: leaving(db(1, starting)), reason: ReasonScaling, says: "waiting for db-1"},
 		{name: "and not for long", s: leaving(db(1, silent)), action: Complete{Abandoned: true, Message: "db-2 stays for now: db-1 does not answer"}},
 		{name: "not while another gives its state", s: leaving(db(1, state(galera.NodeDonor))), reason: ReasonScaling, says: "waiting for db-1"},
@@ -50,10 +50,10 @@ func TestScale(t *testing.T) {
 		{name: "it does not answer", s: leaving(db(2, silent)), reason: ReasonScaling, says: "does not answer"},
 		{name: "it is stopping", s: leaving(db(2, phase(galera.PhaseStopping))), reason: ReasonScaling, says: "db-2 to stop"},
 		{name: "its stop is not lifted", s: leaving(db(2, ended)), action: send("db-0", "scaledown-5", 5, OrderStart, none, "start")},
-		{name: "each of the others is told", s: leaving(db(2, ended), db(0, knowsOf)), action: send("db-1", "scaledown-5", 5, OrderStart, none, "start")},
+		{name: "each of the others is informed", s: leaving(db(2, ended), db(0, knowsOf)), action: send("db-1", "scaledown-5", 5, OrderStart, none, "start")},
 		{name: "also after an earlier leader's order", s: gone(db(1, told("start-5/db-1/start", 5, OrderStart, orderDone))), action: SendOrder{
 			Member: "db-1", ID: "scaledown-5/db-1/start/start-5/db-1/start", Epoch: 5, Kind: OrderStart}},
-		{name: "and is told then", s: gone(db(1, told("scaledown-5/db-1/start/start-5/db-1/start", 5, OrderStart, orderDone))),
+		{name: "and is informed then", s: gone(db(1, told("scaledown-5/db-1/start/start-5/db-1/start", 5, OrderStart, orderDone))),
 			action: Complete{Message: "db-2 was removed", Size: 2}},
 		{name: "the others still count it", s: gone(db(1, in("db-0", "db-1", "db-2"))), reason: ReasonScaling, says: "db-1 to be Synced in a view without it"},
 		{name: "the others' number still counts it", s: gone(db(1, func(m *galera.Member) { m.Server.Members, m.Server.Size = nil, 3 })), reason: ReasonScaling, says: "db-1 to be Synced in a view without it"},

@@ -7,7 +7,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// trouble says what is wrong with a member, and what to do, as the end of a sentence; "" when it can act.
+// trouble returns what is wrong with a member, and what to do, as the end of a sentence; "" when it can act.
 func trouble(m galera.Member) string {
 	what, ok := map[galera.Inability]string{
 		galera.Hung:     "runs and does not answer",
@@ -41,7 +41,7 @@ func absent(m galera.Member) string {
 	return ""
 }
 
-// remedy says what to do about an inability, in parentheses.
+// remedy returns what to do about an inability, in parentheses.
 func remedy(i galera.Inability) string {
 	switch i {
 	case galera.Hung:
@@ -116,7 +116,7 @@ func stuckOf(s galera.Snapshot, v verdict) string {
 	return text
 }
 
-// running says that a missing member's server may run, and has to be ended before the cluster starts without it.
+// running reports whether a missing member's server may run, and has to be ended before the cluster starts without it.
 func (v verdict) running(s galera.Snapshot) bool {
 	return slices.ContainsFunc(s.Members, func(m galera.Member) bool { return m.MayRun() && slices.Contains(v.missing(), m.Name) })
 }
