@@ -47,7 +47,7 @@ type Agents interface {
 // Hindrance is why something is not applied.
 type Hindrance struct {
 	Reason, Message string
-	// Passes says that it says nothing about what was applied before: the cluster is busy, or cannot be reached.
+	// Passes reports whether what was applied before stays in force: the cluster is busy, or cannot be reached.
 	Passes bool
 	Again  time.Duration
 }
@@ -74,7 +74,7 @@ func (r Reach) Cluster(ctx context.Context, from, namespace, name string) (*v1al
 		c = nil
 	}
 	if from != namespace {
-		// Whether there is a cluster of that name is told to those alone who may use it.
+		// Whether there is a cluster of that name is disclosed only to namespaces that may use it.
 		admitted, err := r.admitted(ctx, c, from)
 		if err != nil || !admitted {
 			return nil, Hindrance{Reason: v1alpha1.ReasonNamespaceRefused, Again: Look,
@@ -99,8 +99,8 @@ func (r Reach) admitted(ctx context.Context, c *v1alpha1.GaleraCluster, namespac
 	return accounts.Admits(c, namespace, labels)
 }
 
-// busy says why nothing is written to a cluster now. One that has not begun yet, though a cluster of its name may have been there before,
-// has nothing that was applied.
+// busy returns the reason why nothing is written to a cluster now. One that has not begun yet, though a cluster of its
+// name may have been there before, has nothing that was applied.
 func busy(c *v1alpha1.GaleraCluster) Hindrance {
 	h := Hindrance{Reason: v1alpha1.ReasonWaitingCluster, Passes: c.Status.ClusterUUID != "", Again: Look} // its end is an event: Turns
 	switch op := c.Status.Operation; {
@@ -144,7 +144,7 @@ func (r Reach) Others(c *v1alpha1.GaleraCluster) (out []observe.Target) {
 	return out
 }
 
-// Answer says what an agent's answer about a thing means, and what is to be done about it.
+// Answer returns what an agent's answer about a thing means, and what is to be done about it.
 func Answer(what, kind string, result agentapi.SQLResult, err error) Hindrance {
 	message, owner := result.Message, "another namespace"
 	if result.Owner != "" {
@@ -179,8 +179,8 @@ func Answer(what, kind string, result agentapi.SQLResult, err error) Hindrance {
 	return Hindrance{Reason: v1alpha1.ReasonServerRefused, Again: Seldom, Message: message + "; correct the spec"}
 }
 
-// Waiting says that a look at an object of a cluster is due when the cluster changes: it waits for it, or the cluster has not begun yet, and
-// does not have what was applied to one of its name before.
+// Waiting reports whether a look at an object of a cluster is due when the cluster changes: it waits for it, or the
+// cluster has not begun yet, and does not have what was applied to one of its name before.
 func Waiting(c client.Object, o client.Object, observed int64, conditions []metav1.Condition) bool {
 	cluster, ok := c.(*v1alpha1.GaleraCluster)
 	return ok && cluster.Status.ClusterUUID == "" || o.GetDeletionTimestamp() != nil || observed != o.GetGeneration() ||
@@ -196,7 +196,7 @@ var Turns = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before.Status.ClusterUUID != after.Status.ClusterUUID || (busy(before).Reason == "") != (busy(after).Reason == "")
 }}
 
-// Gone says whether a resource that is marked as an owner no longer exists: its mark may be replaced then.
+// Gone reports whether a resource that is marked as an owner no longer exists: its mark may be replaced then.
 func Gone(ctx context.Context, live client.Reader, owner string, o client.Object) (bool, error) {
 	namespace, name, ok := strings.Cut(owner, "/")
 	if !ok {

@@ -17,8 +17,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// refused says what is wrong with the objects that a store names, "" for nothing. Credentials go to the endpoint that the store names, too:
-// a Secret of a cluster is none of them.
+// refused returns what is wrong with the objects that a store names, "" for nothing. Credentials go to the endpoint
+// that the store names, too: a Secret of a cluster is none of them.
 func (r *Reconciler) refused(ctx context.Context, s *v1alpha1.GaleraBackupStore) (string, error) {
 	if why, err := r.account(ctx, s); why != "" || err != nil {
 		return why, err
@@ -41,7 +41,8 @@ func (r *Reconciler) refused(ctx context.Context, s *v1alpha1.GaleraBackupStore)
 	}
 }
 
-// account says what is wrong with the ServiceAccount that the Jobs would run under, "" for nothing. A store that names none gets one.
+// account returns what is wrong with the ServiceAccount that the Jobs would run under, "" for nothing. A store that
+// names none gets one.
 func (r *Reconciler) account(ctx context.Context, s *v1alpha1.GaleraBackupStore) (string, error) {
 	name := job.AccountName(s)
 	switch {
@@ -52,7 +53,7 @@ func (r *Reconciler) account(ctx context.Context, s *v1alpha1.GaleraBackupStore)
 		}
 		return "", err
 	case !job.AccountAllowed(name, r.Jobs):
-		return fmt.Sprintf("spec.serviceAccountName is %q, and Jobs run only under ServiceAccounts whose names end in %s, so that a store gives nobody the rights of another one: "+
+		return fmt.Sprintf("spec.serviceAccountName is %q, and Jobs run only under ServiceAccounts whose names end in %s, so that a store grants no one the rights of another one: "+
 			"use a ServiceAccount of such a name, or ask the administrator to allow this one (--allow-service-accounts)", name, resources.AccountSuffix), nil
 	}
 	return r.look(ctx, s, "ServiceAccount", name)

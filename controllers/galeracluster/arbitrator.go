@@ -17,7 +17,7 @@ import (
 
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
 
-// actOnArbitrator carries out what is done to the arbitrator's Deployment; done says that it was such an action.
+// actOnArbitrator carries out what is done to the arbitrator's Deployment; done reports whether it was such an action.
 func (r *Reconciler) actOnArbitrator(ctx context.Context, in status.Input, a plan.Action) (done bool, err error) {
 	f := in.Facts
 	switch a := a.(type) {

@@ -139,7 +139,7 @@ func (r *Reconciler) input(f observe.Facts, given publication, seen map[string]o
 	return in
 }
 
-// answerTime is how long running nodes may take to say whose they are before a person is asked to act.
+// answerTime is how long running nodes may take to report their identity before a user is asked to act.
 const answerTime = time.Minute
 
 // unidentified takes the place of the planner's decision while it is not known whose group the running nodes are in.
@@ -185,8 +185,9 @@ func (r *Reconciler) updateStatus(ctx context.Context, in status.Input) error {
 	return nil
 }
 
-// result is when the cluster is looked at again without an event. Beside an error that is decided by newBackOff, which
-// waits no longer than any of these. A lost race of one part is tried again at once, whatever has happened to the others.
+// result returns when the cluster is reconciled again without an event. With an error that is decided by newBackOff,
+// which waits no longer than any of these. A lost race of one part is tried again at once, whatever has happened to the
+// others.
 func (r *Reconciler) result(ctx context.Context, in status.Input, parts ...error) (ctrl.Result, error) {
 	err := errors.Join(parts...)
 	if slices.ContainsFunc(parts, retry.OnlyConflicts) {

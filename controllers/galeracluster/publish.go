@@ -35,7 +35,8 @@ type publication struct {
 	// pair is the certificate the nodes have, nil before there is one; refused is why a newer one is held back.
 	pair    *status.PublishedPair
 	refused *validate.Problem
-	// imageRefused says why spec.image is not published, metadataRefused why the labels and annotations of spec.podTemplate are not.
+	// imageRefused explains why spec.image is not published, metadataRefused why the labels and annotations of
+	// spec.podTemplate are not.
 	imageRefused, metadataRefused *validate.Problem
 	// failed is the error of this pass that the status reports.
 	failed *validate.Problem
@@ -200,12 +201,12 @@ func refusal(err error) *validate.Problem {
 	return nil
 }
 
-// expand makes volumes grow that are smaller than the spec asks for, and returns those that do, also beside an error.
+// expand makes volumes grow that are smaller than the spec asks for, and returns those that do, also with an error.
 func (pub publisher) expand(ctx context.Context, f observe.Facts) (map[string]*corev1.PersistentVolumeClaim, error) {
 	grown := map[string]*corev1.PersistentVolumeClaim{}
 	for _, p := range observe.Small(f) {
 		if f.Rigid[p.Name] {
-			continue // told by a condition
+			continue // reported by a condition
 		}
 		larger, err := pub.Actor.Expand(ctx, p, f.Cluster.Spec.Storage.Size)
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// TestPublished: a copied ConfigMap says nothing of what is published here.
+// TestPublished: a copied ConfigMap is no evidence of what is published here.
 func TestPublished(t *testing.T) {
 	config := func(namespace, document string) *corev1.ConfigMap {
 		meta := metav1.ObjectMeta{Namespace: namespace, Name: "shop-config"}

@@ -43,7 +43,7 @@ type Reconciler struct {
 	Calls *calls.Calls[observe.Target, agentapi.SQLDatabase, agentapi.SQLResult]
 	// Pauses grow while a database waits for what sends no event.
 	Pauses retry.Pauses
-	// Events tells people.
+	// Events records events for users.
 	Events events.EventRecorder
 }
 
@@ -119,7 +119,7 @@ func (r *Reconciler) keep(ctx context.Context, c *v1alpha1.GaleraCluster, d *v1a
 func (r *Reconciler) tell(ctx context.Context, d *v1alpha1.GaleraDatabase, h reach.Hindrance) error {
 	was := meta.IsStatusConditionTrue(d.Status.Conditions, v1alpha1.ConditionReady)
 	if h.Passes && was && d.Status.ObservedGeneration == d.Generation {
-		return nil // a cluster that is busy says nothing about what was applied
+		return nil // a busy cluster is no evidence of what was applied
 	}
 	next := d.DeepCopy()
 	next.Status.ObservedGeneration = d.Generation
@@ -170,7 +170,7 @@ func (r *Reconciler) remove(ctx context.Context, d *v1alpha1.GaleraDatabase) (ti
 	return 0, r.finalizer(ctx, d, controllerutil.RemoveFinalizer)
 }
 
-// waits tells what the deletion waits for, and what ends it.
+// waits reports what the deletion waits for, and what ends it.
 func (r *Reconciler) waits(ctx context.Context, d *v1alpha1.GaleraDatabase, h reach.Hindrance) error {
 	next := d.DeepCopy()
 	meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDropping, ObservedGeneration: d.Generation,

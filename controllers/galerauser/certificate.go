@@ -50,18 +50,19 @@ func (p *pass) certificate(ctx context.Context) (pair *corev1.Secret, err error)
 	return nil, nil
 }
 
-// issued says that a Secret holds a pair, and that its certificate is this user's: the namespace has those of others, too.
+// issued reports whether a Secret holds a pair, and whether its certificate is this user's: the namespace has those of
+// others, too.
 func issued(pair *corev1.Secret, u *v1alpha1.GaleraUser) bool {
 	crt, key, _ := observe.PairOf(pair)
 	leaf := pki.Parse(crt)
 	return len(leaf) > 0 && len(key) > 0 && leaf[0].Subject.CommonName == u.Name && slices.Equal(leaf[0].Subject.Organization, []string{u.Namespace})
 }
 
-// refusal is what cert-manager says of an issuance that failed, "" of one that goes on.
+// refusal returns what cert-manager reports of an issuance that failed, "" of one that goes on.
 func refusal(c *cmv1.Certificate) string {
 	for _, condition := range c.Status.Conditions {
 		if condition.Type == cmv1.CertificateConditionIssuing && condition.Status == cmmeta.ConditionFalse && condition.Message != "" {
-			return ". It says: " + condition.Message
+			return ". cert-manager reports: " + condition.Message
 		}
 	}
 	return ""

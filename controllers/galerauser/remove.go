@@ -86,7 +86,7 @@ func (r *Reconciler) drop(ctx context.Context, c *v1alpha1.GaleraCluster, u *v1a
 	return reach.Hindrance{}, nil
 }
 
-// waits tells what the deletion waits for, and what ends it.
+// waits reports what the deletion waits for, and what ends it.
 func (r *Reconciler) waits(ctx context.Context, u *v1alpha1.GaleraUser, h reach.Hindrance) error {
 	next := u.DeepCopy()
 	meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDropping, ObservedGeneration: u.Generation,

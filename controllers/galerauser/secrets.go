@@ -50,7 +50,7 @@ func (p *pass) read(ctx context.Context, name string) (*corev1.Secret, error) {
 	return s, err
 }
 
-// write makes a Secret of the user's hold exactly this. It says whether anything was to be changed.
+// write makes a Secret of the user's hold exactly this. It reports whether anything was to be changed.
 func (p *pass) write(ctx context.Context, name string, kind corev1.SecretType, data map[string][]byte) (bool, error) {
 	have, err := p.read(ctx, name)
 	if err != nil {
@@ -81,7 +81,7 @@ func (p *pass) wrote(s *corev1.Secret, err error) error {
 	return nil
 }
 
-// taken makes a hindrance of a Secret that belongs to something else.
+// taken returns the blocking reason for a Secret that belongs to something else.
 func (p *pass) taken(err error) error {
 	var foreign apply.ErrForeign
 	if !errors.As(err, &foreign) {
@@ -182,8 +182,8 @@ func (p *pass) given(ctx context.Context, ref v1alpha1.PasswordKey) (password, m
 	return password, "", nil
 }
 
-// exporters says that a Secret is what the cluster has made for its mysqld_exporter, and the user that one's account, made by it, too. No
-// other user is given a Secret of a cluster.
+// exporters reports whether a Secret is what the cluster has made for its mysqld_exporter, and the user that one's
+// account, made by it, too. No other user is given a Secret of a cluster.
 func exporters(c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser, s *corev1.Secret) bool {
 	name := resources.ExporterName(c)
 	return u.Name == name && s.Name == name && metav1.IsControlledBy(u, c) && metav1.IsControlledBy(s, c)
@@ -227,7 +227,7 @@ func (p *pass) bind(ctx context.Context, pair *corev1.Secret) (bool, error) {
 	return changed, nil
 }
 
-// refused says what a user asks for and cannot have.
+// refused returns what a user asks for and cannot have.
 func refused(u *v1alpha1.GaleraUser, c *v1alpha1.GaleraCluster) reach.Hindrance {
 	if accounts.LacksTLS(u, c) {
 		return reach.Hindrance{Reason: v1alpha1.ReasonTLSUnavailable, Again: reach.Look,

@@ -12,7 +12,7 @@ import (
 	"github.com/galera-operator/galera-operator/controllers/calls"
 )
 
-// OnlyConflicts says that err is not nil and holds nothing but lost races.
+// OnlyConflicts reports whether err is not nil and holds nothing but lost races.
 func OnlyConflicts(err error) bool {
 	if err == nil {
 		return false

@@ -18,8 +18,8 @@ import (
 type Identity struct {
 	// UID is "" for that of the present resource.
 	UID string
-	// Unheard are running nodes of which none says whose group it is in. While there are any, nothing is published: with another identity
-	// their group would have another name, and a node that restarts would not find it.
+	// Unheard are running nodes of which none reports the group it is in. While there are any, nothing is published: with
+	// another identity their group would have another name, and a node that restarts would not find it.
 	Unheard []string
 	// Copied is the cluster whose ConfigMap was copied here, nil when none was, or the cluster begins with a backup, or has begun.
 	Copied *agentapi.Identity
@@ -78,7 +78,7 @@ func copied(f Facts) *agentapi.Identity {
 // Known reports whether a configuration can be published.
 func (i Identity) Known() bool { return len(i.Unheard) == 0 && i.Mixed == "" && i.Copied == nil }
 
-// Message says what keeps the identity from being known.
+// Message returns what keeps the identity from being known.
 func (i Identity) Message() string {
 	switch {
 	case i.Copied != nil:
@@ -89,7 +89,7 @@ func (i Identity) Message() string {
 		return "the nodes run as members of different clusters: " + i.Mixed + ". Nothing is changed. Decide which of them is this cluster, and " +
 			"delete the pods of the other: they start again as this cluster's nodes, with their data"
 	}
-	return "the record of the cluster's identity is lost, and its running nodes do not say it: " + strings.Join(i.Unheard, ", ") + " do not answer. " +
+	return "the record of the cluster's identity is lost, and its running nodes do not report it: " + strings.Join(i.Unheard, ", ") + " do not answer. " +
 		"Nothing is published meanwhile. See why the operator cannot connect to their port 8443; or, if no node serves, delete their pods: " +
 		"they start again with a new identity, and their data"
 }

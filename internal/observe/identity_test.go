@@ -14,7 +14,7 @@ import (
 )
 
 // TestIdentityOf: a resource that was created again over its running pods keeps the name of their group, also when the ConfigMap is gone;
-// a copied ConfigMap says nothing; and no configuration is published over running nodes that do not answer.
+// a copied ConfigMap is no evidence; and no configuration is published over running nodes that do not answer.
 func TestIdentityOf(t *testing.T) {
 	prod := agentapi.NodeConfig{Cluster: "shop", Namespace: "prod", UID: "one"}
 	running := corev1.ContainerStatus{Name: resources.ContainerName, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}

@@ -60,8 +60,8 @@ func (w *Waits) Strangers(key types.NamespacedName, s galera.Snapshot, seen map[
 	return out
 }
 
-// strangeMembers returns the members of Primary components whose UUID is that of no server of this cluster. A node that does not say
-// which server it runs has a place by its name; a second one of the same name is a stranger.
+// strangeMembers returns the members of Primary components whose UUID is that of no server of this cluster. A node that
+// does not report which server it runs has a place by its name; a second one of the same name is a stranger.
 func strangeMembers(s galera.Snapshot, seen map[string]Seen) (out []agentapi.GroupMember) {
 	own, unsaid := map[string]bool{}, map[string]bool{}
 	for _, m := range s.Members {
@@ -89,7 +89,8 @@ func strangeMembers(s galera.Snapshot, seen map[string]Seen) (out []agentapi.Gro
 	return out
 }
 
-// ownArbitrator reports whether an arbitrator of that name is the cluster's. While its agent does not say which process it runs, any is.
+// ownArbitrator reports whether an arbitrator of that name is the cluster's. While its agent does not report which
+// process it runs, any is.
 func ownArbitrator(a *galera.Arbitrator, name string) bool {
 	return a != nil && agentapi.IsArbitrator(name) && (!a.Known || a.Process == "" || a.Process == name)
 }

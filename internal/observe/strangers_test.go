@@ -28,16 +28,16 @@ func TestStrangers(t *testing.T) {
 		arbitrator *galera.Arbitrator
 		want       string
 	}{
-		"all are ours":                       {group: ours, want: "[]"},
-		"a copy of a node":                   {group: append(group("c1", "shop-1"), ours...), want: "[c1]"},
-		"one of another name":                {group: append(group("x", "spare"), ours...), want: "[x]"},
-		"a silent node is in the component":  {group: ours, silent: true, want: "[]"},
-		"its copy, too":                      {group: append(ours[:2:2], group("c1", "shop-1")...), silent: true, want: "[c1]"},
-		"our arbitrator":                     {group: append(ours[:2:2], group("g", "arbitrator.a")...), arbitrator: garbd, want: "[]"},
-		"another one's":                      {group: append(ours[:2:2], group("g", "arbitrator.b")...), arbitrator: garbd, want: "[g]"},
-		"an arbitrator, and we have none":    {group: append(ours[:2:2], group("g", "arbitrator.b")...), want: "[g]"},
-		"the members of the view not known":  {want: "[]"},
-		"ours does not say which process is": {group: append(ours[:2:2], group("g", "arbitrator.b")...), arbitrator: &galera.Arbitrator{}, want: "[]"},
+		"all are ours":                      {group: ours, want: "[]"},
+		"a copy of a node":                  {group: append(group("c1", "shop-1"), ours...), want: "[c1]"},
+		"one of another name":               {group: append(group("x", "spare"), ours...), want: "[x]"},
+		"a silent node is in the component": {group: ours, silent: true, want: "[]"},
+		"its copy, too":                     {group: append(ours[:2:2], group("c1", "shop-1")...), silent: true, want: "[c1]"},
+		"our arbitrator":                    {group: append(ours[:2:2], group("g", "arbitrator.a")...), arbitrator: garbd, want: "[]"},
+		"another one's":                     {group: append(ours[:2:2], group("g", "arbitrator.b")...), arbitrator: garbd, want: "[g]"},
+		"an arbitrator, and we have none":   {group: append(ours[:2:2], group("g", "arbitrator.b")...), want: "[g]"},
+		"the members of the view not known": {want: "[]"},
+		"ours does not report its process":  {group: append(ours[:2:2], group("g", "arbitrator.b")...), arbitrator: &galera.Arbitrator{}, want: "[]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, seen := galera.Snapshot{Arbitrator: tc.arbitrator}, map[string]Seen{}
@@ -68,7 +68,7 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// TestMisled: a node that serves is misled by nobody; one that waits for peers whose addresses lead elsewhere is.
+// TestMisled: a node that serves is not misled; one that waits for peers whose addresses lead elsewhere is.
 func TestMisled(t *testing.T) {
 	staging := agentapi.Identity{Namespace: "prod", Cluster: "shop", UID: "two"}
 	s := galera.Snapshot{Members: []galera.Member{{Name: "shop-0", Known: true}}}

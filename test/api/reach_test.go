@@ -32,7 +32,8 @@ import (
 // The tests here are the lines of docs/security.md: what can be reached by a user who may create GaleraClusters and GaleraBenchmarks
 // in one namespace, and nothing else.
 
-// TestReachOfSpecs: what a pod could be given beside its image is no field, and what is one has no dangerous value.
+// TestReachOfSpecs: what a pod could be given in addition to its image is no field, and what is one has no dangerous
+// value.
 func TestReachOfSpecs(t *testing.T) {
 	ctx := context.Background()
 	for name, tc := range map[string]struct{ spec, want string }{
