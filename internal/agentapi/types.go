@@ -12,8 +12,7 @@ import (
 )
 
 // Protocol is the version of this protocol. It grows with a change that the other side cannot ignore; each side understands the
-// version before and after its own. An agent reports its own in Report.Protocol, the operator in the header
-// ProtocolHeader.
+// version before and after its own. Report.Protocol is the agent's, the header ProtocolHeader the operator's.
 const Protocol = 1
 
 // ProtocolHeader is sent with every request to the control port.
@@ -126,8 +125,7 @@ type Report struct {
 	Position galera.Position `json:"position"`
 	// StarvedFor is the longest time in the last minute for which the container got no processor, 0 below StarvedAfter.
 	StarvedFor time.Duration `json:"starvedFor,omitempty"`
-	// Marked reports whether Galera has marked the data as unsafe, and VotedOut whether the group has found them to differ
-	// (galera.Member).
+	// Marked: Galera has marked the data as unsafe. VotedOut: the group has found them to differ (galera.Member).
 	Marked   bool `json:"marked,omitempty"`
 	VotedOut bool `json:"votedOut,omitempty"`
 	// SafeToBootstrap is grastate's safe_to_bootstrap, read while mariadbd is down.
@@ -236,7 +234,7 @@ type GroupMember struct {
 	Address string `json:"address,omitempty"`
 }
 
-// ConfigReport names which configuration the agent has read and which one runs.
+// ConfigReport describes which configuration the agent has read and which one runs.
 type ConfigReport struct {
 	// Loaded is the revision of the NodeConfig the agent has read last.
 	Loaded string `json:"loaded"`
@@ -286,8 +284,7 @@ type TLSReport struct {
 	TrustedCAs []string `json:"trustedCAs,omitempty"`
 	// PublishedCAs are the fingerprints of the certificates in the published ca.crt.
 	PublishedCAs []string `json:"publishedCAs,omitempty"`
-	// KeepsOldKey reports whether the running server still uses the key before: ConfigReport.RestartNeeded is true then,
-	// too.
+	// KeepsOldKey reports whether the running server still uses the key before; ConfigReport.RestartNeeded is then true.
 	KeepsOldKey bool `json:"keepsOldKey,omitempty"`
 	// Problem explains why the published pair was not loaded, "" when all is well.
 	Problem string `json:"problem,omitempty"`
