@@ -1,5 +1,5 @@
-// Command backup is what the Jobs of backups run: it checks a store, takes a backup, restores one, or removes one. The init container of a
-// restore calls it to install it beside mariadb-backup.
+// Command backup is what the Jobs of backups run: it checks a store, takes a backup, restores one, or removes one. The init containers of a
+// restore, which have the operator's image, install it beside mariadb-backup, try the private key, and hand over the backup's plaintext.
 package main
 
 import (
@@ -18,6 +18,8 @@ import (
 
 const usage = `usage:
   backup run                 do what BACKUP_TASK says
+  backup open                try the private key on the backup that BACKUP_TASK names
+  backup fetch               hand its plaintext over to the container that restores it, until told to stop
   backup archive             follow the binary log of the cluster that BACKUP_TASK names, until told to stop
   backup install DIRECTORY   copy this binary to DIRECTORY/backup
   backup --version           print the version`
@@ -36,6 +38,10 @@ func run(ctx context.Context, args []string) error {
 	switch {
 	case len(args) == 1 && args[0] == "run":
 		return runner.Main(ctx)
+	case len(args) == 1 && args[0] == "open":
+		return runner.Open(ctx)
+	case len(args) == 1 && args[0] == "fetch":
+		return runner.Fetch(ctx)
 	case len(args) == 1 && args[0] == "archive":
 		return archiver.Main(ctx)
 	case len(args) == 2 && args[0] == "install":

@@ -29,14 +29,21 @@ const (
 	// ComponentRestore is that of Jobs that fill volumes.
 	ComponentRestore = "restore"
 
-	// Container is the name of the Job's container.
+	// Container is the name of the Job's container. In a restore it has the cluster's image.
 	Container = "backup"
-	program   = "/backup"
-	uid       = int64(65532)
+	// ContainerFetch is the sidecar of a restore that holds the private key and the store's credentials, and has the operator's image.
+	// ContainerOpen tries them before, and ContainerInstall puts the program where Container has it.
+	ContainerFetch   = "fetch"
+	ContainerOpen    = "open"
+	ContainerInstall = "install"
+
+	program = "/backup"
+	uid     = int64(65532)
 
 	volumeStore = "store"
 	volumeAgent = "agent"
 	volumeKeys  = "keys"
+	volumePipe  = "pipe"
 
 	// keepSeconds is how long a Job that has ended is kept for people to look at.
 	keepSeconds = 24 * 3600
@@ -120,7 +127,7 @@ func RemoveName(b *v1alpha1.GaleraBackup) string {
 // render is a Job that does a task with a store.
 func render(meta metav1.ObjectMeta, s *v1alpha1.GaleraBackupStore, t task.Task, seconds int64, o Options, more func(*corev1.PodSpec)) (*batchv1.Job, error) {
 	t.Store = Store(s)
-	text, err := json.Marshal(t)
+	env, err := environment(t, o)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +140,7 @@ func render(meta metav1.ObjectMeta, s *v1alpha1.GaleraBackupStore, t task.Task, 
 		ServiceAccountName: AccountName(s), SecurityContext: podSecurity(user, o),
 		Containers: []corev1.Container{{
 			Name: Container, Image: o.Image, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{program, "run"},
-			Env: []corev1.EnvVar{{Name: task.EnvTask, Value: string(text)}, {Name: logs.EnvFormat, Value: o.LogFormat}}, SecurityContext: containerSecurity(), Resources: memory("64Mi", "512Mi"),
+			Env: env, SecurityContext: containerSecurity(), Resources: memory("64Mi", "512Mi"),
 			TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		}},
 	}
@@ -152,6 +159,12 @@ func render(meta metav1.ObjectMeta, s *v1alpha1.GaleraBackupStore, t task.Task, 
 			Template:                corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: pod},
 		},
 	}, nil
+}
+
+// environment is what a container's program is told.
+func environment(t task.Task, o Options) ([]corev1.EnvVar, error) {
+	text, err := json.Marshal(t)
+	return []corev1.EnvVar{{Name: task.EnvTask, Value: string(text)}, {Name: logs.EnvFormat, Value: o.LogFormat}}, err
 }
 
 // mount adds a volume that the container reads.

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -86,28 +87,88 @@ func TestJobs(t *testing.T) {
 // mounts: the private key is where it is needed only, and so is the key of a backup.
 func mounts(t *testing.T, name string, volume bool, p corev1.PodSpec) {
 	t.Helper()
-	at := map[string]bool{}
-	for _, m := range p.Containers[0].VolumeMounts {
-		at[m.MountPath] = true
+	holders := p.Containers
+	if name == "restore" || name == "test" {
+		holders = p.InitContainers[1:]
 	}
-	for path, by := range map[string]string{task.KeysDir: "find restore test", task.AgentDir: "backup"} {
-		if want := strings.Contains(" "+by+" ", " "+name+" "); at[path] != want {
-			t.Errorf("%s mounts %s: %v", name, path, at[path])
+	for _, c := range holders {
+		at := map[string]bool{}
+		for _, m := range c.VolumeMounts {
+			at[m.MountPath] = true
 		}
-	}
-	if at[task.StoreDir] == volume || at[task.VolumeDir] != volume {
-		t.Errorf("%s: the store is not as it should be: %v", name, at)
+		for path, by := range map[string]string{task.KeysDir: "find restore test", task.AgentDir: "backup"} {
+			if want := strings.Contains(" "+by+" ", " "+name+" "); at[path] != want {
+				t.Errorf("%s/%s mounts %s: %v", name, c.Name, path, at[path])
+			}
+		}
+		if at[task.StoreDir] == volume || at[task.VolumeDir] != volume {
+			t.Errorf("%s/%s: the store is not as it should be: %v", name, c.Name, at)
+		}
+		if c.Image != "operator" {
+			t.Errorf("%s/%s has the image %s", name, c.Name, c.Image)
+		}
 	}
 	// Who restores reads what others have written to a volume.
 	if user := *p.SecurityContext.RunAsUser; volume && user != mysqlID {
 		t.Errorf("%s runs as %d", name, user)
 	}
-	if c := p.Containers[0]; name == "restore" || name == "test" {
-		if c.Image != "mariadb" {
-			t.Errorf("%s has the image %s", name, c.Image)
+}
+
+// TestClusterImageHoldsNoSecret: the cluster's image, which a user chooses, has the volume that is filled and a socket. The private key, the
+// store's credentials and a cloud identity are those of containers of the operator's image, which have opened the backup before.
+func TestClusterImageHoldsNoSecret(t *testing.T) {
+	seen := 0
+	for _, volume := range []bool{false, true} {
+		for name, j := range all(t, volume) {
+			p := j.Spec.Template.Spec
+			for i, c := range slices.Concat(p.InitContainers, p.Containers) {
+				if c.Image == "operator" {
+					continue
+				}
+				seen++
+				without(t, name, j.Spec.Template, c)
+				if i != 3 || p.InitContainers[1].Name != ContainerOpen || p.InitContainers[1].RestartPolicy != nil ||
+					p.InitContainers[2].Name != ContainerFetch || *p.InitContainers[2].RestartPolicy != corev1.ContainerRestartPolicyAlways {
+					t.Errorf("%s: it does not run last, after the backup was opened: %+v", name, p.InitContainers)
+				}
+			}
 		}
-	} else if c.Image != "operator" {
-		t.Errorf("%s has the image %s", name, c.Image)
+	}
+	if seen != 4 {
+		t.Errorf("%d containers have the cluster's image, instead of two for each store", seen)
+	}
+}
+
+// without: a container has no Secret, no store, no identity, and no way into the others.
+func without(t *testing.T, name string, template corev1.PodTemplateSpec, c corev1.Container) {
+	t.Helper()
+	var have []string
+	for _, m := range c.VolumeMounts {
+		have = append(have, m.Name)
+		i := slices.IndexFunc(template.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == m.Name })
+		v := template.Spec.Volumes[i]
+		if claim := v.PersistentVolumeClaim; v.EmptyDir == nil && v.Ephemeral == nil && (claim == nil || claim.ClaimName == "backups") {
+			t.Errorf("%s mounts %+v", name, v)
+		}
+	}
+	slices.Sort(have)
+	if want := []string{"bin", resources.DataVolume, volumePipe, "run", "tmp"}; !slices.Equal(have, slices.Sorted(slices.Values(want))) {
+		t.Errorf("%s mounts %v", name, have)
+	}
+	for _, e := range c.Env {
+		var told task.Task
+		if e.ValueFrom != nil || e.Name != task.EnvTask && e.Name != logs.EnvFormat {
+			t.Errorf("%s has the variable %+v", name, e)
+		}
+		if err := json.Unmarshal([]byte(e.Value), &told); e.Name == task.EnvTask && (err != nil || told.Store != task.Store{}) {
+			t.Errorf("%s is told of the store: %s", name, e.Value)
+		}
+	}
+	if len(c.EnvFrom) > 0 || template.Spec.ShareProcessNamespace != nil {
+		t.Errorf("%s has %v, or sees other processes", name, c.EnvFrom)
+	}
+	if a := template.Annotations; a["eks.amazonaws.com/skip-containers"] != c.Name || a["azure.workload.identity/skip-containers"] != c.Name {
+		t.Errorf("%s gets a cloud identity: %v", name, a)
 	}
 }
 

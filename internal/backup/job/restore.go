@@ -59,23 +59,28 @@ func RestoreLabels(c *v1alpha1.GaleraCluster) map[string]string {
 // Restore is the Job that fills a member's volume. It runs where the member could run, with the member's image and user.
 func Restore(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, ordinal int, t task.Restore, ro resources.Options, o Options) (*batchv1.Job, error) {
 	meta := owned(c, "GaleraCluster", RestoreName(c, ordinal), c.Name, ComponentRestore, v1alpha1.LabelMember, resources.PodName(c, ordinal))
-	return render(meta, s, task.Task{Restore: &t}, longSeconds, o, func(p *corev1.PodSpec) {
-		fill(p, c, c.Spec.BootstrapFrom.IdentitySecretRef, ro, o, corev1.VolumeSource{
-			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: resources.ClaimName(c, ordinal)}})
-	})
+	all := task.Task{Restore: &t}
+	j, err := render(meta, s, all, longSeconds, o, func(p *corev1.PodSpec) { addKeys(p, c.Spec.BootstrapFrom.IdentitySecretRef) })
+	if err != nil {
+		return nil, err
+	}
+	return j, fill(&j.Spec.Template, c, all, ro, o, corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: resources.ClaimName(c, ordinal)}})
 }
 
 // Verify is the Job that tests a backup: it reads all of it, or restores it on a volume that goes with its pod.
 func Verify(b *v1alpha1.GaleraBackup, s *v1alpha1.GaleraBackupStore, c *v1alpha1.GaleraCluster, t task.Verify, ro resources.Options, o Options) (*batchv1.Job, error) {
 	meta := owned(b, "GaleraBackup", VerifyName(b), b.Spec.ClusterRef.Name, ComponentVerify, v1alpha1.LabelBackup, b.Name, v1alpha1.LabelStore, s.Name)
-	return render(meta, s, task.Task{Verify: &t}, longSeconds, o, func(p *corev1.PodSpec) {
-		if !t.Restore {
-			return
-		}
-		claim := resources.Claim(c, 0).Spec
-		fill(p, c, *b.Spec.IdentitySecretRef, ro, o, corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{
-			VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{Spec: claim}}})
-	})
+	all := task.Task{Verify: &t}
+	if !t.Restore {
+		return render(meta, s, all, longSeconds, o, nil)
+	}
+	j, err := render(meta, s, all, longSeconds, o, func(p *corev1.PodSpec) { addKeys(p, *b.Spec.IdentitySecretRef) })
+	if err != nil {
+		return nil, err
+	}
+	return j, fill(&j.Spec.Template, c, all, ro, o, corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{
+		VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{Spec: resources.Claim(c, 0).Spec}}})
 }
 
 // VerifyName is the name of the test's Job that was begun last.
@@ -87,29 +92,47 @@ func VerifyName(b *v1alpha1.GaleraBackup) string {
 	return b.Name + "-verify-" + strconv.Itoa(n)
 }
 
-// fill makes a pod of one that restores a backup into a volume.
-func fill(p *corev1.PodSpec, c *v1alpha1.GaleraCluster, key v1alpha1.SecretKey, ro resources.Options, o Options, data corev1.VolumeSource) {
-	addKeys(p, key)
+// fill makes a pod of one that restores a backup into a volume. What the pod's container is so far, with the private key and the store,
+// becomes containers of the operator's image. The one with the cluster's image gets a task without a store, and the backup's plaintext.
+func fill(template *corev1.PodTemplateSpec, c *v1alpha1.GaleraCluster, t task.Task, ro resources.Options, o Options, data corev1.VolumeSource) error {
+	env, err := environment(t, o)
+	if err != nil {
+		return err
+	}
+	template.Annotations = withoutIdentity(Container)
+	p := &template.Spec
 	p.SecurityContext = podSecurity(mysqlID, o)
 	p.ImagePullSecrets = c.Spec.ImagePullSecrets
 	place(p, c)
-	container := &p.Containers[0]
-	container.Image, container.Command, container.Resources = resources.Image(c, ro), []string{task.BinDir + program, "run"}, *c.Spec.Resources.DeepCopy()
-	p.InitContainers = []corev1.Container{{
-		Name: "install", Image: o.Image, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{program, "install", task.BinDir},
+	open, fetch := p.Containers[0], *p.Containers[0].DeepCopy()
+	open.Name, open.Command = ContainerOpen, []string{program, "open"}
+	fetch.Name, fetch.Command = ContainerFetch, []string{program, "fetch"}
+	fetch.RestartPolicy, fetch.Resources = new(corev1.ContainerRestartPolicyAlways), memory("64Mi", "1Gi")
+	fetch.VolumeMounts = append(fetch.VolumeMounts, corev1.VolumeMount{Name: volumePipe, MountPath: task.PipeDir})
+	install := corev1.Container{
+		Name: ContainerInstall, Image: o.Image, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{program, "install", task.BinDir},
 		SecurityContext: containerSecurity(), Resources: *c.Spec.Resources.DeepCopy(), VolumeMounts: []corev1.VolumeMount{{Name: "bin", MountPath: task.BinDir}},
-	}}
+	}
+	p.InitContainers = []corev1.Container{install, open, fetch}
+	container := corev1.Container{
+		Name: Container, Image: resources.Image(c, ro), ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{task.BinDir + program, "run"},
+		Env: env, SecurityContext: containerSecurity(), Resources: *c.Spec.Resources.DeepCopy(),
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+	}
 	add := func(name, path string, source corev1.VolumeSource) {
 		p.Volumes = append(p.Volumes, corev1.Volume{Name: name, VolumeSource: source})
 		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: path})
 	}
 	add(resources.DataVolume, agentapi.VolumeDir, data)
+	add(volumePipe, task.PipeDir, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
 	add("bin", task.BinDir, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
 	add("run", agentapi.RunDir, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}})
 	add("tmp", agentapi.TmpDir, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
 	if o.AssignedUsers {
 		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: "bin", MountPath: "/etc/passwd", SubPath: agentapi.PasswdFile, ReadOnly: true})
 	}
+	p.Containers = []corev1.Container{container}
+	return nil
 }
 
 // addKeys mounts the private key.

@@ -9,6 +9,17 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
+// What keeps the webhooks of AWS and of Azure from giving a container the token of its pod's ServiceAccount.
+const (
+	annotationSkipAWS   = "eks.amazonaws.com/skip-containers"
+	annotationSkipAzure = "azure.workload.identity/skip-containers"
+)
+
+// withoutIdentity are the annotations of a pod of which one container gets no cloud identity.
+func withoutIdentity(container string) map[string]string {
+	return map[string]string{annotationSkipAWS: container, annotationSkipAzure: container}
+}
+
 // labelAzureIdentity has the webhook of Azure's workload identity give a pod the token of its ServiceAccount.
 const labelAzureIdentity = "azure.workload.identity/use"
 

@@ -82,19 +82,37 @@ func judge(j *batchv1.Job, pods []corev1.Pod, now time.Time) Outcome {
 	return o
 }
 
-// result is what the program has left as the pod's termination message.
+// result is what the program has left as the pod's termination message. Where an init container has failed, that is its own: the container
+// after it was never started.
 func result(p *corev1.Pod) (r task.Result, ok bool) {
+	for _, s := range p.Status.InitContainerStatuses {
+		if end := s.State.Terminated; end != nil && end.ExitCode != 0 && s.Name != job.ContainerFetch {
+			return read(end), true
+		}
+	}
 	for _, s := range p.Status.ContainerStatuses {
-		if s.Name != job.Container || s.State.Terminated == nil {
-			continue
+		if s.Name == job.Container && s.State.Terminated != nil {
+			return withFetch(p, read(s.State.Terminated)), true
 		}
-		text := s.State.Terminated.Message
-		if json.Unmarshal([]byte(text), &r) == nil {
-			return r, true
-		}
-		return task.Result{Error: fmt.Sprintf("the program ended with exit code %d (%s): %s", s.State.Terminated.ExitCode, s.State.Terminated.Reason, text), Reason: task.ReasonTool}, true
 	}
 	return task.Result{}, false
+}
+
+func read(end *corev1.ContainerStateTerminated) (r task.Result) {
+	if json.Unmarshal([]byte(end.Message), &r) == nil {
+		return r
+	}
+	return task.Result{Error: fmt.Sprintf("the program ended with exit code %d (%s): %s", end.ExitCode, end.Reason, end.Message), Reason: task.ReasonTool}
+}
+
+// withFetch adds to a failure how the sidecar that reads the store has ended: the program only sees that it has.
+func withFetch(p *corev1.Pod, r task.Result) task.Result {
+	for _, s := range p.Status.InitContainerStatuses {
+		if end := s.LastTerminationState.Terminated; s.Name == job.ContainerFetch && end != nil && r.Error != "" {
+			r.Error += fmt.Sprintf(" (its container %s ended with exit code %d: %s)", s.Name, end.ExitCode, end.Reason)
+		}
+	}
+	return r
 }
 
 func why(p *corev1.Pod) string {
@@ -106,6 +124,11 @@ func why(p *corev1.Pod) string {
 	for _, s := range append(append([]corev1.ContainerStatus{}, p.Status.InitContainerStatuses...), p.Status.ContainerStatuses...) {
 		if w := s.State.Waiting; w != nil && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing" {
 			return w.Reason + ": " + w.Message
+		}
+	}
+	for _, s := range p.Status.InitContainerStatuses {
+		if s.State.Running != nil && s.Name != job.ContainerFetch {
+			return "its container " + s.Name + " is at work"
 		}
 	}
 	return "a Secret, a ConfigMap or a volume that it mounts may be missing, or lack a key; see kubectl describe pod " + p.Name

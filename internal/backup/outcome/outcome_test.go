@@ -32,6 +32,25 @@ func TestJudge(t *testing.T) {
 			Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: "Error", Message: message}}}}
 		return p
 	}
+	initial := func(name string, code int32, message string) corev1.Pod {
+		p := corev1.Pod{}
+		end := &corev1.ContainerStateTerminated{ExitCode: code, Reason: "OOMKilled", Message: message}
+		p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: job.ContainerInstall, State: corev1.ContainerState{
+			Terminated: &corev1.ContainerStateTerminated{}}}, {Name: name, State: corev1.ContainerState{Terminated: end}, LastTerminationState: corev1.ContainerState{Terminated: end}}}
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: job.Container, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}}}
+		return p
+	}
+	fetched := func(code int32, message string) corev1.Pod {
+		p := initial(job.ContainerFetch, code, "")
+		p.Status.ContainerStatuses = ended(1, message).Status.ContainerStatuses
+		return p
+	}
+	opening := func() corev1.Pod {
+		p := corev1.Pod{}
+		p.Name, p.Status.Phase = "p", corev1.PodPending
+		p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: job.ContainerOpen, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+		return p
+	}
 	waiting := func(age time.Duration) corev1.Pod {
 		p := corev1.Pod{}
 		p.Name, p.CreationTimestamp, p.Status.Phase = "p", metav1.NewTime(now.Add(-age)), corev1.PodPending
@@ -43,15 +62,20 @@ func TestJudge(t *testing.T) {
 		done        bool
 		says, waits string
 	}{
-		"runs":                         {jobIs(""), nil, false, "", ""},
-		"its pod has ended, not it":    {jobIs(""), []corev1.Pod{ended(1, `{"error":"no"}`)}, false, "", ""},
-		"ended well":                   {jobIs(batchv1.JobComplete), []corev1.Pod{ended(0, `{"backup":{"id":"x","dir":"d"}}`)}, true, "", ""},
-		"failed, and says why":         {jobIs(batchv1.JobFailed), []corev1.Pod{ended(1, `{"error":"no bucket","reason":"StoreRefused"}`)}, true, "no bucket", ""},
-		"was killed":                   {jobIs(batchv1.JobFailed), []corev1.Pod{ended(137, "last words")}, true, "exit code 137 (Error): last words", ""},
-		"its pod is gone":              {jobIs(batchv1.JobFailed), nil, true, "Why: because", ""},
-		"its pod has just been made":   {jobIs(""), []corev1.Pod{waiting(time.Second)}, false, "", ""},
-		"its pod does not start":       {jobIs(""), []corev1.Pod{waiting(time.Hour)}, false, "", "the pod p does not start"},
-		"given up before it was ended": {jobIs(batchv1.JobFailed), []corev1.Pod{waiting(time.Hour)}, true, "Why: because", ""},
+		"runs":                                   {jobIs(""), nil, false, "", ""},
+		"its pod has ended, not it":              {jobIs(""), []corev1.Pod{ended(1, `{"error":"no"}`)}, false, "", ""},
+		"ended well":                             {jobIs(batchv1.JobComplete), []corev1.Pod{ended(0, `{"backup":{"id":"x","dir":"d"}}`)}, true, "", ""},
+		"failed, and says why":                   {jobIs(batchv1.JobFailed), []corev1.Pod{ended(1, `{"error":"no bucket","reason":"StoreRefused"}`)}, true, "no bucket", ""},
+		"was killed":                             {jobIs(batchv1.JobFailed), []corev1.Pod{ended(137, "last words")}, true, "exit code 137 (Error): last words", ""},
+		"refused before the image ran":           {jobIs(batchv1.JobFailed), []corev1.Pod{initial(job.ContainerOpen, 1, `{"error":"no key","reason":"WrongKey","fatal":true}`)}, true, "no key", ""},
+		"killed before the image ran":            {jobIs(batchv1.JobFailed), []corev1.Pod{initial(job.ContainerOpen, 137, "")}, true, "exit code 137 (OOMKilled)", ""},
+		"its sidecar was killed":                 {jobIs(batchv1.JobFailed), []corev1.Pod{fetched(137, `{"error":"no end"}`)}, true, "no end (its container fetch ended with exit code 137: OOMKilled)", ""},
+		"its sidecar was, and it has ended well": {jobIs(batchv1.JobComplete), []corev1.Pod{fetched(137, `{"restored":{"id":"x"}}`)}, true, "", ""},
+		"its key is being tried":                 {jobIs(""), []corev1.Pod{opening()}, false, "", "the pod p does not start: its container open is at work"},
+		"its pod is gone":                        {jobIs(batchv1.JobFailed), nil, true, "Why: because", ""},
+		"its pod has just been made":             {jobIs(""), []corev1.Pod{waiting(time.Second)}, false, "", ""},
+		"its pod does not start":                 {jobIs(""), []corev1.Pod{waiting(time.Hour)}, false, "", "the pod p does not start"},
+		"given up before it was ended":           {jobIs(batchv1.JobFailed), []corev1.Pod{waiting(time.Hour)}, true, "Why: because", ""},
 	} {
 		o := judge(c.j, c.pods, now)
 		if o.Done != c.done || !strings.Contains(o.Result.Error, c.says) || (o.Result.Error != "") != (c.says != "") || !strings.HasPrefix(o.Waits, c.waits) || (o.Waits != "") != (c.waits != "") {

@@ -12,7 +12,6 @@ import (
 
 	"filippo.io/age"
 
-	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/store"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
@@ -27,23 +26,12 @@ func find(ctx context.Context, bucket *store.Bucket, t task.Find) (task.Result, 
 	if err != nil {
 		return task.Result{}, err
 	}
-	keys, err := identities()
+	keys, err := identities(task.KeysDir)
 	if err != nil {
 		return task.Result{}, fatal(task.ReasonWrongKey, err)
 	}
-	first, err := bucket.ReadAll(ctx, path.Join(base, manifest.PartName(0)))
-	if store.Missing(err) {
-		return task.Result{}, fatal(task.ReasonDamaged, fmt.Errorf("%s of the backup %s is missing", manifest.PartName(0), base))
-	}
-	if err != nil {
-		return task.Result{}, stored("the backup's first part could not be read", err)
-	}
-	if _, err := age.Decrypt(bytes.NewReader(first), keys...); err != nil {
-		var noMatch *age.NoIdentityMatchError
-		if errors.As(err, &noMatch) {
-			return task.Result{}, fatal(task.ReasonWrongKey, fmt.Errorf("none of the private keys opens the backup %s; it was encrypted for %s", base, strings.Join(m.Recipients, ", ")))
-		}
-		return task.Result{}, fatal(task.ReasonDamaged, fmt.Errorf("the backup %s cannot be opened: %w", base, err))
+	if err := tryKeys(ctx, bucket, base, m, keys); err != nil {
+		return task.Result{}, err
 	}
 	return task.Result{Backup: describe(m, text, path.Dir(base)), Replay: replay}, nil
 }
@@ -71,8 +59,8 @@ func locate(ctx context.Context, bucket *store.Bucket, t task.Find) (string, *ta
 }
 
 // identities are the private keys, from every file that is mounted.
-func identities() ([]age.Identity, error) {
-	files, err := os.ReadDir(task.KeysDir)
+func identities(dir string) ([]age.Identity, error) {
+	files, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +69,7 @@ func identities() ([]age.Identity, error) {
 		if strings.HasPrefix(f.Name(), ".") {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(task.KeysDir, f.Name()))
+		text, err := os.ReadFile(filepath.Join(dir, f.Name()))
 		if err != nil {
 			return nil, err
 		}

@@ -8,13 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path"
 
 	"filippo.io/age"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/pipe"
 	"github.com/galera-operator/galera-operator/internal/backup/policy"
 	"github.com/galera-operator/galera-operator/internal/backup/store"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
@@ -22,12 +22,25 @@ import (
 
 // relay is the relay log that is being written: the wanted transactions of the segments, and nothing else.
 type relay struct {
-	file  *os.File
+	to    pipe.Sink
 	out   *bufio.Writer
 	cut   *policy.Cut
 	size  int64 // to the end of the last wanted transaction
 	at    int64
 	count int
+}
+
+// all adds the segments, and makes sure that they are those that were chosen.
+func (w *relay) all(ctx context.Context, bucket *store.Bucket, dir string, r task.Replay, keys []age.Identity) error {
+	for n := r.From; n <= r.To; n++ {
+		if err := w.fetch(ctx, bucket, dir, n, keys); err != nil {
+			return err
+		}
+	}
+	if err := w.cut.Done(r.Sum); err != nil {
+		return fatal(task.ReasonOutside, err)
+	}
+	return nil
 }
 
 // fetch adds a segment. One that broke off is begun anew.
@@ -116,7 +129,7 @@ func (w *relay) open(from io.Reader, keys []age.Identity) error {
 		return err
 	}
 	defer packed.Close()
-	w.out = bufio.NewWriterSize(w.file, 1<<20)
+	w.out = bufio.NewWriterSize(w.to, 1<<20)
 	if err := w.rewind(); err != nil {
 		return err
 	}
@@ -133,13 +146,10 @@ func (w *relay) open(from io.Reader, keys []age.Identity) error {
 func (w *relay) rewind() error {
 	err := w.out.Flush()
 	if err == nil {
-		err = w.file.Truncate(w.size)
-	}
-	if err == nil {
-		_, err = w.file.Seek(w.size, io.SeekStart)
+		err = w.to.Truncate(w.size)
 	}
 	if err != nil {
-		return because(task.ReasonDiskFull, err)
+		return because(task.ReasonTool, err)
 	}
 	w.at = w.size
 	return nil
@@ -149,7 +159,7 @@ func (w *relay) write(b []byte) error {
 	n, err := w.out.Write(b)
 	w.at += int64(n)
 	if err != nil {
-		return because(task.ReasonDiskFull, err)
+		return because(task.ReasonTool, err)
 	}
 	return nil
 }

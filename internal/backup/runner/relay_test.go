@@ -76,7 +76,7 @@ func (s *segments) relay(t *testing.T, base uint64, target binlog.Target) *relay
 		t.Fatal(err)
 	}
 	from := binlog.GTID{Server: 1, Seq: base}
-	return &relay{file: f, cut: &policy.Cut{Base: from, Last: from, Target: target}}
+	return &relay{to: logFile{f}, cut: &policy.Cut{Base: from, Last: from, Target: target}}
 }
 
 var magic = []byte(binlog.Magic)
@@ -104,7 +104,7 @@ func TestRelay(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
-		have, _ := os.ReadFile(w.file.Name())
+		have, _ := os.ReadFile(w.to.(logFile).Name())
 		if want := append([]byte(binlog.Magic), bytes.Join(c.want, nil)...); !bytes.Equal(have, want) || w.cut.Last.Seq != c.last || w.cut.Late != c.late {
 			t.Errorf("%s: %d bytes instead of %d, up to %s, %d late", name, len(have), len(want), w.cut.Last, w.cut.Late)
 		}

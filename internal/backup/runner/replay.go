@@ -16,8 +16,6 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
-	"github.com/galera-operator/galera-operator/internal/backup/policy"
-	"github.com/galera-operator/galera-operator/internal/backup/store"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
@@ -37,7 +35,7 @@ const (
 
 // replay applies the archive to the prepared data, by MariaDB's own replication: the segments become a relay log that ends at the target.
 // It returns the last transaction, and how many later ones name a time before the target.
-func replay(ctx context.Context, bucket *store.Bucket, t task.Restore, m manifest.Manifest, p places) (reached string, late int, err error) {
+func replay(ctx context.Context, t task.Restore, m manifest.Manifest, p places) (reached string, late int, err error) {
 	r := *t.Replay
 	base, err := readBase(m, binlogInfo(p.work), r.Domain)
 	if err != nil || r.From == 0 {
@@ -51,35 +49,18 @@ func replay(ctx context.Context, bucket *store.Bucket, t task.Restore, m manifes
 		return "", 0, err
 	}
 	defer func() { _ = f.Close() }()
-	w := &relay{file: f, cut: &policy.Cut{Base: base, Seqno: policy.BaseOf(m, r.Domain).Seqno, Target: r.Target, Last: base}}
 	say("fetching the transactions after %s, up to %s", base, r.Target)
-	if err := w.all(ctx, bucket, binlog.Dir(t.Dir), r); err != nil {
+	have, err := p.relay(ctx, base, f)
+	if err != nil {
 		return "", 0, err
 	}
 	if err := f.Close(); err != nil {
 		return "", 0, err
 	}
-	if w.cut.Last == base {
-		return base.String(), w.cut.Late, clean(p.work)
+	if have.Last == base {
+		return base.String(), have.Late, clean(p.work)
 	}
-	return w.cut.Last.String(), w.cut.Late, apply(ctx, p, r, w.cut.Last, w.count)
-}
-
-// all fetches the segments, and makes sure that they are those that were chosen.
-func (w *relay) all(ctx context.Context, bucket *store.Bucket, dir string, r task.Replay) error {
-	keys, err := identities()
-	if err != nil {
-		return fatal(task.ReasonWrongKey, err)
-	}
-	for n := r.From; n <= r.To; n++ {
-		if err := w.fetch(ctx, bucket, dir, n, keys); err != nil {
-			return err
-		}
-	}
-	if err := w.cut.Done(r.Sum); err != nil {
-		return fatal(task.ReasonOutside, err)
-	}
-	return nil
+	return have.Last.String(), have.Late, apply(ctx, p, r, have.Last, have.Count)
 }
 
 // binlogInfo is the position in the binary log that mariadb-backup has written beside the data.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"runtime"
 
@@ -20,9 +19,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/backup/archive"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
-	"github.com/galera-operator/galera-operator/internal/backup/store"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
@@ -33,13 +30,15 @@ const restoredFile = "restored.json"
 type places struct {
 	paths.Places
 	// work becomes the data directory when all is done: until then nothing can be taken for a database.
-	work  string
+	work string
+	// pipe is the socket of the container that holds the keys, and reads the store.
+	pipe  string
 	table *procs.Table
 }
 
 func defaultPlaces() places {
 	p := paths.Default()
-	return places{Places: p, work: filepath.Join(p.Volume, "data.restore"), table: &procs.Table{}}
+	return places{Places: p, work: filepath.Join(p.Volume, "data.restore"), pipe: task.Pipe, table: &procs.Table{}}
 }
 
 func (p places) note() string { return filepath.Join(p.State, restoredFile) }
@@ -51,7 +50,7 @@ type restored struct {
 }
 
 // restore fills the volume with a backup, as the beginning of a new history. It may be cut off anywhere: it begins anew then.
-func restore(ctx context.Context, bucket *store.Bucket, t task.Restore, p places) (task.Result, error) {
+func restore(ctx context.Context, t task.Restore, p places) (task.Result, error) {
 	unlock, err := lock(p)
 	if err != nil {
 		return task.Result{}, err
@@ -60,7 +59,7 @@ func restore(ctx context.Context, bucket *store.Bucket, t task.Restore, p places
 	if done, err := look(p, t); done != nil || err != nil {
 		return task.Result{Restored: done}, err
 	}
-	m, _, err := readManifest(ctx, bucket, path.Join(t.Dir, t.ID))
+	m, err := p.manifest(ctx)
 	if err != nil {
 		return task.Result{}, err
 	}
@@ -68,7 +67,7 @@ func restore(ctx context.Context, bucket *store.Bucket, t task.Restore, p places
 	if err != nil {
 		return task.Result{}, err
 	}
-	if err := unpack(ctx, bucket, t, m, p); err != nil {
+	if err := unpack(ctx, t, m, p); err != nil {
 		return task.Result{}, err
 	}
 	say("preparing the data")
@@ -77,7 +76,7 @@ func restore(ctx context.Context, bucket *store.Bucket, t task.Restore, p places
 	}
 	reached, late := "", 0
 	if t.Replay != nil {
-		if reached, late, err = replay(ctx, bucket, t, m, p); err != nil {
+		if reached, late, err = replay(ctx, t, m, p); err != nil {
 			return task.Result{}, err
 		}
 	}
@@ -184,11 +183,7 @@ func roomFor(p places, bytes int64, what string) error {
 }
 
 // unpack fills the working directory.
-func unpack(ctx context.Context, bucket *store.Bucket, t task.Restore, m manifest.Manifest, p places) error {
-	keys, err := identities()
-	if err != nil {
-		return fatal(task.ReasonWrongKey, err)
-	}
+func unpack(ctx context.Context, t task.Restore, m manifest.Manifest, p places) error {
 	if err := os.Mkdir(p.work, 0o750); err != nil {
 		return err
 	}
@@ -200,31 +195,13 @@ func unpack(ctx context.Context, bucket *store.Bucket, t task.Restore, m manifes
 		_ = out.CloseWithError(errors.Join(errUnpacked, err))
 		ended <- err
 	}()
-	readErr := archive.Read(ctx, m, partsOf(bucket, path.Join(t.Dir, t.ID)), keys, in)
+	readErr := p.stream(ctx, m, in)
 	_ = in.CloseWithError(readErr) // nil is the end of the stream
 	toolErr := <-ended
-	switch {
-	case toolErr != nil && (readErr == nil || errors.Is(readErr, errUnpacked)):
+	if toolErr != nil && (readErr == nil || errors.Is(readErr, errUnpacked)) {
 		return toolErr
-	case errors.Is(readErr, archive.ErrWrongKey):
-		return fatal(task.ReasonWrongKey, readErr)
-	case isStore(readErr):
-		return readErr
-	case readErr != nil:
-		return fatal(task.ReasonDamaged, readErr)
 	}
-	return nil
-}
-
-// partsOf fetches the parts of a backup.
-func partsOf(bucket *store.Bucket, base string) archive.Get {
-	return func(ctx context.Context, index int) (data []byte, err error) {
-		err = again(ctx, "a part could not be read", func(ctx context.Context) error {
-			data, err = bucket.ReadAll(ctx, path.Join(base, manifest.PartName(index)))
-			return err
-		})
-		return data, err
-	}
+	return readErr
 }
 
 var errUnpacked = errors.New("mbstream has ended")

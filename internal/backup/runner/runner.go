@@ -39,20 +39,28 @@ func stored(doing string, err error) error {
 	return failure{reason: reason, fatal: final, err: fmt.Errorf("%s: %s", doing, store.Explain(err))}
 }
 
+// explain is the reason of an error, and whether another attempt would fail as well.
+func explain(err error) (reason string, final bool) {
+	var f failure
+	if errors.As(err, &f) {
+		return f.reason, f.fatal
+	}
+	return "", false
+}
+
 // Main does what the environment asks for, and writes the result.
-func Main(ctx context.Context) error {
+func Main(ctx context.Context) error { return report(ctx, run) }
+
+func report(ctx context.Context, do func(context.Context, task.Task) (task.Result, error)) error {
 	var t task.Task
 	if err := json.Unmarshal([]byte(os.Getenv(task.EnvTask)), &t); err != nil {
 		return fmt.Errorf("%s: %w", task.EnvTask, err)
 	}
 	start := time.Now()
-	result, err := run(ctx, t)
+	result, err := do(ctx, t)
 	if err != nil {
 		result = task.Result{Error: err.Error()}
-		var f failure
-		if errors.As(err, &f) {
-			result.Reason, result.Fatal = f.reason, f.fatal
-		}
+		result.Reason, result.Fatal = explain(err)
 		if ctx.Err() != nil {
 			result.Error, result.Fatal = "the Job was told to stop: "+result.Error, false
 		}
@@ -62,6 +70,12 @@ func Main(ctx context.Context) error {
 }
 
 func run(ctx context.Context, t task.Task) (task.Result, error) {
+	switch { // the cluster's image has no store
+	case t.Restore != nil:
+		return restore(ctx, *t.Restore, defaultPlaces())
+	case t.Verify != nil:
+		return verify(ctx, t)
+	}
 	bucket, err := store.Open(ctx, t.Store)
 	if err != nil {
 		return task.Result{}, fatal(task.ReasonStoreRefused, err)
@@ -74,10 +88,6 @@ func run(ctx context.Context, t task.Task) (task.Result, error) {
 		return backup(ctx, bucket, *t.Backup)
 	case t.Find != nil:
 		return find(ctx, bucket, *t.Find)
-	case t.Restore != nil:
-		return restore(ctx, bucket, *t.Restore, defaultPlaces())
-	case t.Verify != nil:
-		return verify(ctx, bucket, *t.Verify, defaultPlaces())
 	case t.Remove != nil:
 		return task.Result{}, remove(ctx, bucket, t.Remove.Dir, t.Remove.ID)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -16,8 +15,6 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/backup/archive"
-	"github.com/galera-operator/galera-operator/internal/backup/manifest"
-	"github.com/galera-operator/galera-operator/internal/backup/store"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
@@ -30,37 +27,40 @@ const (
 	codeNoPlugin         = 1524
 )
 
-// verify tests a backup: it reads all of it, or restores it on this pod's volume and checks every table.
-func verify(ctx context.Context, bucket *store.Bucket, t task.Verify, p places) (task.Result, error) {
-	base := path.Join(t.Dir, t.ID)
-	m, text, err := readManifest(ctx, bucket, base)
-	if err != nil {
-		return task.Result{}, err
-	}
-	if t.Checksum != "" && manifest.Checksum(text) != t.Checksum {
-		return task.Result{}, fatal(task.ReasonDamaged, errors.New("the manifest in the store is another one than was written"))
-	}
-	out := &task.Verified{ID: m.ID}
-	if t.Restore {
-		out.Tables, err = verifyTables(ctx, bucket, t, m, p)
+// verify tests a backup.
+func verify(ctx context.Context, t task.Task) (r task.Result, err error) {
+	r.Verified = &task.Verified{ID: t.Verify.ID}
+	if t.Verify.Restore {
+		r.Verified.Tables, err = verifyTables(ctx, *t.Verify, defaultPlaces())
 	} else {
-		err = verifyParts(ctx, bucket, base, m)
+		err = verifyParts(ctx, t)
 	}
-	return task.Result{Verified: out}, err
+	return r, err
 }
 
-func verifyParts(ctx context.Context, bucket *store.Bucket, base string, m manifest.Manifest) error {
-	say("reading %d parts", len(m.Parts))
-	err := archive.Check(ctx, m, partsOf(bucket, base))
-	if err != nil && !isStore(err) && ctx.Err() == nil {
-		return fatal(task.ReasonDamaged, err)
-	}
-	return err
+// verifyParts tests a backup: it reads all of it.
+func verifyParts(ctx context.Context, t task.Task) error {
+	return withFetcher(ctx, t, func(f fetcher, ctx context.Context) error {
+		m, err := f.manifest(ctx)
+		if err != nil {
+			return err
+		}
+		say("reading %d parts", len(m.Parts))
+		err = archive.Check(ctx, m, partsOf(f.bucket, f.base()))
+		if err != nil && !isStore(err) && ctx.Err() == nil {
+			return fatal(task.ReasonDamaged, err)
+		}
+		return err
+	})
 }
 
-// verifyTables restores the backup, and has a server look at every table.
-func verifyTables(ctx context.Context, bucket *store.Bucket, t task.Verify, m manifest.Manifest, p places) (int, error) {
-	done, err := restore(ctx, bucket, task.Restore{Dir: t.Dir, ID: t.ID, History: t.History}, p)
+// verifyTables tests a backup: it restores it on this pod's volume, and has a server check every table.
+func verifyTables(ctx context.Context, t task.Verify, p places) (int, error) {
+	m, err := p.manifest(ctx)
+	if err != nil {
+		return 0, err
+	}
+	done, err := restore(ctx, task.Restore{Dir: t.Dir, ID: t.ID, History: t.History}, p)
 	if err != nil {
 		return 0, err
 	}

@@ -36,6 +36,9 @@ const (
 	ArchiverPort = 8445
 	// PathArchived is the path there.
 	PathArchived = "/archived"
+	// PipeDir is shared by the containers of a restore, Pipe the socket in it that the backup's plaintext comes from.
+	PipeDir = "/run/backup"
+	Pipe    = PipeDir + "/pipe"
 	// KeysDir has the private keys of a restore.
 	KeysDir = "/etc/backup/keys"
 	// ResultFile is read by kubelet as the pod's termination message.

@@ -1,0 +1,252 @@
+// Package pipe carries the plaintext of a backup over a Unix socket: from the container that holds the private key and the store's
+// credentials to the one that runs the cluster's image, and has neither. Data count only when their End has arrived: whatever breaks
+// off before, because a container was killed, is an error.
+package pipe
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+)
+
+const (
+	// connectTime bounds how long the socket may be missing: kubelet starts its container before, and starts it again when it has ended.
+	connectTime  = 2 * time.Minute
+	connectPause = 200 * time.Millisecond
+	// requestMost and endMost bound what either side reads into memory.
+	requestMost = 4 << 10
+	endMost     = 1 << 20
+	bufferSize  = 256 << 10
+)
+
+// What can be asked for.
+const (
+	Manifest = "manifest"
+	Stream   = "stream"
+	Relay    = "relay"
+)
+
+// Request is what the cluster's image may choose: never which backup, nor where it lies.
+type Request struct {
+	What string `json:"what"`
+	// Base is the last transaction that the restored data hold.
+	Base binlog.GTID `json:"base,omitzero"`
+}
+
+// End is the last message of an answer.
+type End struct {
+	// Bytes is the length of the data before it.
+	Bytes int64 `json:"bytes"`
+	// Error is why the answer is incomplete, "" when it is complete; Reason and Fatal are those of task.Result.
+	Error  string `json:"error,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	Fatal  bool   `json:"fatal,omitempty"`
+
+	Manifest *manifest.Manifest `json:"manifest,omitempty"`
+	Relayed  *Relayed           `json:"relayed,omitempty"`
+}
+
+// Relayed is what the relay log holds.
+type Relayed struct {
+	// Last is its last transaction, Count how many there are, Late how many later ones name a time before the target.
+	Last  binlog.GTID `json:"last"`
+	Count int         `json:"count,omitempty"`
+	Late  int         `json:"late,omitempty"`
+}
+
+// ErrBroken is returned when an answer has no End.
+var ErrBroken = errors.New("the connection was closed before the end of the answer")
+
+// Sink takes the data of an answer.
+type Sink interface {
+	io.Writer
+	// Truncate drops what was written after size bytes. The next byte is written there.
+	Truncate(size int64) error
+}
+
+// Kinds of messages. Each begins with a byte for its kind and eight for a number.
+const (
+	kindData     = 1 // the number is the length of the data that follow
+	kindTruncate = 2 // the number is a size
+	kindEnd      = 3 // the number is the length of the End that follows, in JSON
+)
+
+const headerSize = 9
+
+// Writer sends the data of an answer. It is a Sink.
+type Writer struct {
+	w     *bufio.Writer
+	bytes int64
+	err   error
+}
+
+func (w *Writer) header(kind byte, n int64) {
+	if w.err == nil {
+		_, w.err = w.w.Write(binary.BigEndian.AppendUint64([]byte{kind}, uint64(n))) //nolint:gosec // sizes are not negative
+	}
+}
+
+// Write implements io.Writer.
+func (w *Writer) Write(data []byte) (n int, err error) {
+	w.header(kindData, int64(len(data)))
+	if w.err == nil {
+		n, w.err = w.w.Write(data)
+		w.bytes += int64(n)
+	}
+	return n, w.err
+}
+
+// Truncate implements Sink.
+func (w *Writer) Truncate(size int64) error {
+	w.header(kindTruncate, size)
+	return w.err
+}
+
+func (w *Writer) end(e End) error {
+	e.Bytes = w.bytes
+	text, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	w.header(kindEnd, int64(len(text)))
+	if w.err == nil {
+		_, w.err = w.w.Write(text)
+	}
+	if w.err == nil {
+		w.err = w.w.Flush()
+	}
+	return w.err
+}
+
+// Serve answers one request at a time, until ctx is done.
+func Serve(ctx context.Context, socket string, answer func(context.Context, Request, *Writer) End) error {
+	if err := os.Remove(socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", socket)
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
+	for {
+		conn, err := l.Accept()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		serve(ctx, conn, answer)
+	}
+}
+
+func serve(ctx context.Context, conn net.Conn, answer func(context.Context, Request, *Writer) End) {
+	defer func() { _ = conn.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	var r Request
+	if err := json.NewDecoder(io.LimitReader(conn, requestMost)).Decode(&r); err != nil {
+		return // whoever asks this way gets no answer
+	}
+	w := &Writer{w: bufio.NewWriterSize(conn, bufferSize)}
+	e := answer(ctx, r, w)
+	if ctx.Err() == nil { // an answer that was cut off has no end
+		_ = w.end(e)
+	}
+}
+
+// Ask sends a request, writes the data of its answer to the sink, and returns its End. The error is ErrBroken, the sink's, or that of ctx.
+func Ask(ctx context.Context, socket string, r Request, to Sink) (End, error) {
+	conn, err := connect(ctx, socket)
+	if err != nil {
+		return End{}, err
+	}
+	defer func() { _ = conn.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	text, err := json.Marshal(r)
+	if err != nil {
+		return End{}, err
+	}
+	if _, err := conn.Write(text); err != nil {
+		return End{}, fmt.Errorf("%w: %w", ErrBroken, err)
+	}
+	return receive(unbroken{bufio.NewReaderSize(conn, bufferSize)}, to)
+}
+
+func connect(ctx context.Context, socket string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	for {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
+		if err == nil {
+			return conn, nil
+		}
+		select {
+		case <-time.After(connectPause):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w: %w", ErrBroken, err)
+		}
+	}
+}
+
+// unbroken makes any end of a connection an ErrBroken.
+type unbroken struct{ r io.Reader }
+
+// Read implements io.Reader.
+func (u unbroken) Read(to []byte) (int, error) {
+	n, err := u.r.Read(to)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrBroken, err)
+	}
+	return n, err
+}
+
+func receive(from io.Reader, to Sink) (End, error) {
+	var header [headerSize]byte
+	for have := int64(0); ; {
+		if _, err := io.ReadFull(from, header[:]); err != nil {
+			return End{}, err
+		}
+		n := int64(binary.BigEndian.Uint64(header[1:])) //nolint:gosec // sizes are not negative
+		switch header[0] {
+		case kindData:
+			if _, err := io.CopyN(to, from, n); err != nil {
+				return End{}, err
+			}
+			have += n
+		case kindTruncate:
+			if err := to.Truncate(n); err != nil {
+				return End{}, err
+			}
+		case kindEnd:
+			return end(io.LimitReader(from, min(n, endMost)), n, have)
+		default:
+			return End{}, fmt.Errorf("%w: no message of the kind %d is known", ErrBroken, header[0])
+		}
+	}
+}
+
+// end reads an End of n bytes, after have bytes of data.
+func end(from io.Reader, n, have int64) (e End, err error) {
+	text, err := io.ReadAll(from)
+	if err != nil {
+		return e, err
+	}
+	if err := json.Unmarshal(text, &e); err != nil {
+		return e, fmt.Errorf("%w: an end of %d bytes: %w", ErrBroken, n, err)
+	}
+	if e.Error == "" && e.Bytes != have {
+		return e, fmt.Errorf("%w: %d bytes of %d have arrived", ErrBroken, have, e.Bytes)
+	}
+	return e, nil
+}

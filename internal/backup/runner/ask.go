@@ -1,0 +1,80 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+	"github.com/galera-operator/galera-operator/internal/backup/pipe"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+// ask has the container with the keys and the store answer. Its failures are as if they had happened here.
+func (p places) ask(ctx context.Context, r pipe.Request, to pipe.Sink) (pipe.End, error) {
+	e, err := pipe.Ask(ctx, p.pipe, r, to)
+	switch {
+	case errors.Is(err, pipe.ErrBroken):
+		return e, because(task.ReasonTool, fmt.Errorf("the container that reads the store has ended, or was killed, before all data had arrived: %w", err))
+	case err != nil:
+		return e, err
+	case e.Error != "":
+		return e, failure{reason: e.Reason, fatal: e.Fatal, err: errors.New(e.Error)}
+	}
+	return e, nil
+}
+
+func (p places) manifest(ctx context.Context) (manifest.Manifest, error) {
+	e, err := p.ask(ctx, pipe.Request{What: pipe.Manifest}, sequential{io.Discard})
+	if err == nil && e.Manifest == nil {
+		err = because(task.ReasonTool, errors.New("the container that reads the store has sent no manifest"))
+	}
+	if err != nil {
+		return manifest.Manifest{}, err
+	}
+	return *e.Manifest, nil
+}
+
+// stream writes all of the backup to a writer.
+func (p places) stream(ctx context.Context, m manifest.Manifest, to io.Writer) error {
+	e, err := p.ask(ctx, pipe.Request{What: pipe.Stream}, sequential{to})
+	if err == nil && e.Bytes != m.StreamBytes {
+		err = because(task.ReasonDamaged, fmt.Errorf("%d bytes have arrived, and the manifest names %d", e.Bytes, m.StreamBytes))
+	}
+	return err
+}
+
+// relay writes the wanted transactions after a base to a file.
+func (p places) relay(ctx context.Context, base binlog.GTID, to *os.File) (pipe.Relayed, error) {
+	e, err := p.ask(ctx, pipe.Request{What: pipe.Relay, Base: base}, logFile{to})
+	switch {
+	case err != nil && !isStore(err):
+		return pipe.Relayed{}, because(task.ReasonDiskFull, err)
+	case err != nil:
+		return pipe.Relayed{}, err
+	case e.Relayed == nil:
+		return pipe.Relayed{}, because(task.ReasonTool, errors.New("the container that reads the store has sent no transactions"))
+	}
+	return *e.Relayed, nil
+}
+
+// sequential is a Sink of which nothing is dropped again.
+type sequential struct{ io.Writer }
+
+// Truncate implements pipe.Sink.
+func (sequential) Truncate(int64) error { return errors.New("a backup's stream cannot be truncated") }
+
+// logFile is a Sink.
+type logFile struct{ *os.File }
+
+// Truncate implements pipe.Sink.
+func (f logFile) Truncate(size int64) error {
+	if err := f.File.Truncate(size); err != nil {
+		return err
+	}
+	_, err := f.Seek(size, io.SeekStart)
+	return err
+}

@@ -1,0 +1,220 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+
+	"filippo.io/age"
+
+	"github.com/galera-operator/galera-operator/internal/backup/archive"
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+	"github.com/galera-operator/galera-operator/internal/backup/pipe"
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
+	"github.com/galera-operator/galera-operator/internal/backup/store"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+// openSize is how much of a backup is read to try a key on it: the head, in which every recipient has some 200 bytes.
+const openSize = 1 << 20
+
+// fetcher runs in the operator's image, with the private key and the store. What the container with the cluster's image gets from it is the
+// plaintext of one backup, and of the archive as far as the task names it.
+type fetcher struct {
+	bucket *store.Bucket
+	keys   string // the directory with the private keys
+	// dir and id name the backup, checksum its manifest unless it is "".
+	dir, id, checksum string
+	replay            *task.Replay
+}
+
+// newFetcher returns the one of a task.
+func newFetcher(bucket *store.Bucket, keys string, t task.Task) (fetcher, error) {
+	f := fetcher{bucket: bucket, keys: keys}
+	switch {
+	case t.Restore != nil:
+		f.dir, f.id, f.replay = t.Restore.Dir, t.Restore.ID, t.Restore.Replay
+	case t.Verify != nil:
+		f.dir, f.id, f.checksum = t.Verify.Dir, t.Verify.ID, t.Verify.Checksum
+	default:
+		return f, errors.New("the task restores no backup")
+	}
+	return f, nil
+}
+
+// Open shows that the private key is one, and opens the backup, before any program of the cluster's image runs. It writes a failure where
+// Main does.
+func Open(ctx context.Context) error {
+	return report(ctx, func(ctx context.Context, t task.Task) (task.Result, error) {
+		return task.Result{}, withFetcher(ctx, t, fetcher.open)
+	})
+}
+
+func withFetcher(ctx context.Context, t task.Task, do func(fetcher, context.Context) error) error {
+	bucket, err := store.Open(ctx, t.Store)
+	if err != nil {
+		return fatal(task.ReasonStoreRefused, err)
+	}
+	defer func() { _ = bucket.Close() }()
+	f, err := newFetcher(bucket, task.KeysDir, t)
+	if err != nil {
+		return err
+	}
+	return do(f, ctx)
+}
+
+// Fetch answers the container that restores, until it is told to stop.
+func Fetch(ctx context.Context) error {
+	var t task.Task
+	if err := json.Unmarshal([]byte(os.Getenv(task.EnvTask)), &t); err != nil {
+		return fmt.Errorf("%s: %w", task.EnvTask, err)
+	}
+	return pipe.Serve(ctx, task.Pipe, func(ctx context.Context, r pipe.Request, w *pipe.Writer) (end pipe.End) {
+		err := withFetcher(ctx, t, func(f fetcher, ctx context.Context) error {
+			end = f.answer(ctx, r, w)
+			return nil
+		})
+		if err != nil {
+			return endOf(err)
+		}
+		return end
+	})
+}
+
+// endOf is the end of an answer that has failed.
+func endOf(err error) pipe.End {
+	reason, final := explain(err)
+	say("failed: %s", err)
+	return pipe.End{Error: err.Error(), Reason: reason, Fatal: final}
+}
+
+// answer does what a request asks for.
+func (f fetcher) answer(ctx context.Context, r pipe.Request, w *pipe.Writer) pipe.End {
+	m, err := f.manifest(ctx)
+	if err != nil {
+		return endOf(err)
+	}
+	var end pipe.End
+	switch r.What {
+	case pipe.Manifest:
+		short := m
+		short.Parts, short.Recipients = nil, nil // they may be many, and are of no use there
+		end.Manifest = &short
+	case pipe.Stream:
+		say("reading %d MiB of the backup %s", m.StreamBytes>>20, m.ID)
+		err = f.stream(ctx, m, w)
+	case pipe.Relay:
+		end.Relayed, err = f.relay(ctx, m, r.Base, w)
+	default:
+		err = fmt.Errorf("%q cannot be asked for", r.What)
+	}
+	if err != nil {
+		return endOf(err)
+	}
+	return end
+}
+
+func (f fetcher) base() string { return path.Join(f.dir, f.id) }
+
+func (f fetcher) manifest(ctx context.Context) (manifest.Manifest, error) {
+	m, text, err := readManifest(ctx, f.bucket, f.base())
+	if err == nil && f.checksum != "" && manifest.Checksum(text) != f.checksum {
+		err = fatal(task.ReasonDamaged, errors.New("the manifest in the store is another one than was written"))
+	}
+	return m, err
+}
+
+// open tries the private keys on the backup.
+func (f fetcher) open(ctx context.Context) error {
+	keys, err := identities(f.keys)
+	if err != nil {
+		return fatal(task.ReasonWrongKey, err)
+	}
+	m, err := f.manifest(ctx)
+	if err != nil {
+		return err
+	}
+	return tryKeys(ctx, f.bucket, f.base(), m, keys)
+}
+
+// tryKeys opens the head of a backup's first part.
+func tryKeys(ctx context.Context, bucket *store.Bucket, base string, m manifest.Manifest, keys []age.Identity) error {
+	var first []byte
+	err := again(ctx, "the backup's first part could not be read", func(ctx context.Context) error {
+		r, err := bucket.NewRangeReader(ctx, path.Join(base, manifest.PartName(0)), 0, openSize, nil)
+		if store.Missing(err) {
+			return fatal(task.ReasonDamaged, fmt.Errorf("%s of the backup %s is missing", manifest.PartName(0), base))
+		}
+		if err != nil {
+			return err
+		}
+		defer func() { _ = r.Close() }()
+		first, err = io.ReadAll(r)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if _, err = age.Decrypt(bytes.NewReader(first), keys...); err == nil {
+		return nil
+	}
+	var noMatch *age.NoIdentityMatchError
+	if errors.As(err, &noMatch) {
+		return fatal(task.ReasonWrongKey, fmt.Errorf("none of the private keys opens the backup %s; it was encrypted for %s",
+			base, strings.Join(m.Recipients, ", ")))
+	}
+	return fatal(task.ReasonDamaged, fmt.Errorf("the backup %s cannot be opened: %w", base, err))
+}
+
+// stream writes the backup as mariadb-backup has made it.
+func (f fetcher) stream(ctx context.Context, m manifest.Manifest, to io.Writer) error {
+	keys, err := identities(f.keys)
+	if err != nil {
+		return fatal(task.ReasonWrongKey, err)
+	}
+	err = archive.Read(ctx, m, partsOf(f.bucket, f.base()), keys, to)
+	switch {
+	case err == nil || isStore(err):
+		return err
+	case errors.Is(err, archive.ErrWrongKey):
+		return fatal(task.ReasonWrongKey, err)
+	}
+	return fatal(task.ReasonDamaged, err)
+}
+
+// partsOf fetches the parts of a backup.
+func partsOf(bucket *store.Bucket, base string) archive.Get {
+	return func(ctx context.Context, index int) (data []byte, err error) {
+		err = again(ctx, "a part could not be read", func(ctx context.Context) error {
+			data, err = bucket.ReadAll(ctx, path.Join(base, manifest.PartName(index)))
+			return err
+		})
+		return data, err
+	}
+}
+
+// relay writes the wanted transactions after a base as a relay log.
+func (f fetcher) relay(ctx context.Context, m manifest.Manifest, base binlog.GTID, to pipe.Sink) (*pipe.Relayed, error) {
+	if f.replay == nil {
+		return nil, errors.New("the task names no point in time")
+	}
+	keys, err := identities(f.keys)
+	if err != nil {
+		return nil, fatal(task.ReasonWrongKey, err)
+	}
+	r := *f.replay
+	cut := &policy.Cut{Base: base, Seqno: policy.BaseOf(m, r.Domain).Seqno, Target: r.Target, Last: base}
+	w := &relay{to: to, cut: cut}
+	say("reading the transactions after %s, up to %s", base, r.Target)
+	if err := w.all(ctx, f.bucket, binlog.Dir(f.dir), r, keys); err != nil {
+		return nil, err
+	}
+	return &pipe.Relayed{Last: cut.Last, Count: w.count, Late: cut.Late}, nil
+}
