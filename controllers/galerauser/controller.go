@@ -179,7 +179,7 @@ func (p *pass) apply(ctx context.Context, bound *boundTo) (reach.Hindrance, erro
 		}
 		passwords = p.rotation.Accepted(published)
 	}
-	wish, err := accounts.User(p.user, passwords)
+	wish, err := accounts.User(p.cluster, p.user, passwords)
 	if err != nil {
 		return reach.Hindrance{}, err
 	}

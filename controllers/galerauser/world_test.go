@@ -119,7 +119,7 @@ func (w *world) keep(_ context.Context, _ observe.Target, u agentapi.SQLUser) (r
 		r.Statements, err = 1, w.write(func() error { delete(w.accounts, u.Name); return nil })
 	case u.Present && is && have.Owner != u.Owner:
 		r.Reason, r.Owner = agentapi.SQLOwned, have.Owner
-	case u.Present && (!is || !slices.Equal(have.Accepts, u.Accepts) || have.Subject != u.Subject):
+	case u.Present && (!is || !slices.Equal(have.Accepts, u.Accepts) || have.Subject != u.Subject || have.Issuer != u.Issuer):
 		r.Statements, err = 1, w.write(func() error { w.accounts[u.Name] = u; return nil })
 	}
 	return r, err

@@ -15,12 +15,12 @@ func owner(o metav1.Object, clusterNamespace string, adopt bool) agentapi.SQLOwn
 	return agentapi.SQLOwner{Owner: o.GetNamespace() + "/" + o.GetName(), Adopt: adopt, Tenant: o.GetNamespace() != clusterNamespace}
 }
 
-// User is what a user's account is to be, given the passwords that it accepts, the one in use first.
-func User(u *v1alpha1.GaleraUser, passwords []string) (agentapi.SQLUser, error) {
+// User is what a user's account in a cluster is to be, given the passwords that it accepts, the one in use first.
+func User(c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser, passwords []string) (agentapi.SQLUser, error) {
 	w := agentapi.SQLUser{SQLOwner: userOwner(u), Name: u.AccountName(), Host: u.Spec.Host, Present: true,
 		Plugin: u.Spec.Plugin, TLS: u.Spec.Require == v1alpha1.RequireTLS, Roles: u.Spec.Roles, Limits: limits(u.Spec.Limits)}
 	if u.Spec.Require == v1alpha1.RequireX509 {
-		w.TLS, w.Subject = true, resources.UserSubject(u)
+		w.TLS, w.Subject, w.Issuer = true, resources.UserSubject(u), resources.ClientIssuerSubject(c)
 	}
 	if len(passwords) == 0 {
 		// Only the native plugin takes a certificate alone: its empty password is no password.

@@ -62,9 +62,10 @@ type SQLUser struct {
 	// Plugin is the authentication plugin, and Accepts is what it keeps of each password that is accepted: one or two.
 	Plugin  string   `json:"plugin,omitempty"`
 	Accepts []string `json:"accepts,omitempty"`
-	// TLS asks for TLS, Subject for a certificate with this subject as well.
+	// TLS asks for TLS, Subject for a certificate with this subject as well, which Issuer has signed.
 	TLS     bool   `json:"tls,omitempty"`
 	Subject string `json:"subject,omitempty"`
+	Issuer  string `json:"issuer,omitempty"`
 
 	Grants []SQLGrant `json:"grants,omitempty"`
 	Roles  []string   `json:"roles,omitempty"`
@@ -158,6 +159,7 @@ var (
 	privileges = regexp.MustCompile(`^[A-Za-z]+( [A-Za-z]+)*$`)
 	words      = regexp.MustCompile(`^[A-Za-z0-9_]*$`)
 	subjects   = regexp.MustCompile(`^(/[A-Z]+=[a-z0-9][-a-z0-9.]*)*$`)
+	issuers    = regexp.MustCompile(`^(/CN=[a-z0-9][-a-z0-9.]* clients CA)?$`)
 	// kept is what the plugins keep of a password: hexadecimal digits, base64, and parsec's parts.
 	kept = map[string]*regexp.Regexp{
 		"mysql_native_password": regexp.MustCompile(`^(\*[0-9A-F]{40})?$`),
@@ -192,6 +194,7 @@ func (u SQLUser) Check() error {
 	}
 	form := kept[u.Plugin]
 	errs = append(errs, must(form != nil && (len(u.Accepts) == 1 || len(u.Accepts) == 2), "plugin"), must(subjects.MatchString(u.Subject), "subject"),
+		must(issuers.MatchString(u.Issuer) && (u.Subject == "") == (u.Issuer == ""), "issuer"),
 		must(len(u.Grants) <= maxGrants && len(u.Roles) <= maxGrants, "number of grants"))
 	for _, a := range u.Accepts {
 		// An empty password is for an account that needs a certificate.

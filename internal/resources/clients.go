@@ -16,7 +16,7 @@ import (
 // the nodes' CA could join the group.
 func clientAuthority(c *v1alpha1.GaleraCluster) []client.Object {
 	out := []client.Object{
-		caCertificate(c, ClientCAPairName(c), " clients CA"),
+		caCertificate(c, ClientCAPairName(c), clientCASuffix),
 		caIssuer(c, ClientCAIssuerName(c), ClientCAPairName(c)),
 	}
 	if c.Spec.TLS.IssuerRef != nil {
@@ -34,6 +34,12 @@ func UserIssuedName(c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser) string {
 
 // UserSubject returns the subject of a GaleraUser's certificate as REQUIRE SUBJECT has it.
 func UserSubject(u *v1alpha1.GaleraUser) string { return "/O=" + u.Namespace + "/CN=" + u.Name }
+
+// clientCASuffix is what the common name of the clients' CA ends in.
+const clientCASuffix = " clients CA"
+
+// ClientIssuerSubject returns the subject of the clients' CA as REQUIRE ISSUER has it. A renewed CA keeps it.
+func ClientIssuerSubject(c *v1alpha1.GaleraCluster) string { return "/CN=" + commonName(c, clientCASuffix) }
 
 // UserCertificate returns the certificate of a GaleraUser with require: X509.
 func UserCertificate(c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser) *cmv1.Certificate {

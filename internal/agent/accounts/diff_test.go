@@ -73,13 +73,33 @@ func TestWaits(t *testing.T) {
 	}
 }
 
+// TestIssuerOfCertificates: a certificate of a user's name opens the account only if the clients' CA has signed it. An account that any
+// issuer's certificate opens, and one of another cluster's clients, are changed.
+func TestIssuerOfCertificates(t *testing.T) {
+	u := agentapi.SQLUser{Name: "app", Host: "%", Plugin: "mysql_native_password", Accepts: []string{""}, TLS: true,
+		Subject: "/O=demo/CN=app", Issuer: "/CN=shop.demo clients CA"}
+	want := wantedLogin(u)
+	if have := want.terms(); !strings.HasPrefix(have, " REQUIRE SUBJECT '/O=demo/CN=app' AND ISSUER '/CN=shop.demo clients CA' WITH ") {
+		t.Error(have)
+	}
+	for _, issuer := range []string{"", "/CN=other.demo clients CA"} {
+		is := want
+		is.Issuer = issuer
+		do, _ := statements(u, have{login: is, shown: shown{rights: rights{}}}, objects{})
+		if len(do) == 0 || !strings.HasPrefix(do[0], "ALTER USER ") || !strings.Contains(do[0], u.Issuer) {
+			t.Errorf("an account of the issuer %q is left: %q", issuer, do)
+		}
+	}
+}
+
 // TestLogins: what mysql.global_priv holds, in the order of the ways in.
 func TestLogins(t *testing.T) {
 	for text, want := range map[string]login{
 		`{"access":0,"plugin":"mysql_native_password","authentication_string":"*A"}`:                                                    {Plugin: "mysql_native_password", Accepts: []string{"*A"}},
 		`{"plugin":"ed25519","authentication_string":"B","auth_or":[{"plugin":"ed25519","authentication_string":"A"},{}],"ssl_type":1}`: {Plugin: "ed25519", Accepts: []string{"A", "B"}, SSL: sslAny},
 		`{"plugin":"ed25519","authentication_string":"B","auth_or":[{},{"plugin":"unix_socket"}]}`:                                      {Plugin: "", Accepts: []string{"B", ""}},
-		`{"plugin":"","authentication_string":"","ssl_type":3,"x509_subject":"/CN=a","x509_issuer":"/CN=b","max_statement_time":1.5}`:   {Accepts: []string{""}, SSL: -1, Subject: "/CN=a", Limits: agentapi.SQLLimits{StatementMillis: 1500}},
+		`{"plugin":"","authentication_string":"","ssl_type":3,"x509_subject":"/CN=a","x509_issuer":"/CN=b","max_statement_time":1.5}`:   {Accepts: []string{""}, SSL: sslSpecified, Subject: "/CN=a", Issuer: "/CN=b", Limits: agentapi.SQLLimits{StatementMillis: 1500}},
+		`{"plugin":"","authentication_string":"","ssl_type":3,"x509_subject":"/CN=a","ssl_cipher":"c"}`:                                 {Accepts: []string{""}, SSL: -1, Subject: "/CN=a"},
 	} {
 		got, err := parseLogin(text)
 		if err != nil || !got.equal(want) {

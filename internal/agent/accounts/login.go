@@ -15,10 +15,11 @@ type login struct {
 	Plugin  string
 	Accepts []string
 	// SSL is the server's ssl_type.
-	SSL     int
-	Subject string
-	Limits  agentapi.SQLLimits
-	Role    string // the default one
+	SSL int
+	// Subject is that of the certificate, Issuer that of the CA that has signed it: a server may trust others, which sign any subject.
+	Subject, Issuer string
+	Limits          agentapi.SQLLimits
+	Role            string // the default one
 }
 
 // Values of ssl_type in mysql.global_priv (enum SSL_type in MariaDB's source).
@@ -30,7 +31,7 @@ const (
 )
 
 func wantedLogin(u agentapi.SQLUser) login {
-	l := login{Plugin: u.Plugin, Accepts: u.Accepts, Subject: u.Subject, Limits: u.Limits}
+	l := login{Plugin: u.Plugin, Accepts: u.Accepts, Subject: u.Subject, Issuer: u.Issuer, Limits: u.Limits}
 	switch {
 	case u.Subject != "":
 		l.SSL = sslSpecified
@@ -70,7 +71,7 @@ func parseLogin(priv string) (login, error) {
 	if len(ways) == 0 {
 		ways = []way{{}}
 	}
-	l := login{SSL: p.SSL, Subject: p.Subject, Role: p.DefaultRole, Limits: agentapi.SQLLimits{
+	l := login{SSL: p.SSL, Subject: p.Subject, Issuer: p.Issuer, Role: p.DefaultRole, Limits: agentapi.SQLLimits{
 		QueriesPerHour: p.MaxQueries, UpdatesPerHour: p.MaxUpdates, ConnectionsPerHour: p.MaxConnections,
 		UserConnections: p.MaxUserConnections, StatementMillis: int64(p.MaxStatementTime*1000 + 0.5)}}
 	for i, w := range ways {
@@ -85,14 +86,14 @@ func parseLogin(priv string) (login, error) {
 		}
 		l.Accepts = append(l.Accepts, w.Kept)
 	}
-	if p.Issuer != "" || p.Cipher != "" {
+	if p.Cipher != "" {
 		l.SSL = -1 // asks for more than ours do
 	}
 	return l, nil
 }
 
 func (l login) equal(o login) bool {
-	return l.Plugin == o.Plugin && slices.Equal(l.Accepts, o.Accepts) && l.SSL == o.SSL && l.Subject == o.Subject && l.Limits == o.Limits
+	return l.Plugin == o.Plugin && slices.Equal(l.Accepts, o.Accepts) && l.SSL == o.SSL && l.Subject == o.Subject && l.Issuer == o.Issuer && l.Limits == o.Limits
 }
 
 // identified is how the account logs in, as CREATE USER and ALTER USER have it after its name.
@@ -111,7 +112,7 @@ func (l login) terms() string {
 	case sslAny:
 		require = "SSL"
 	case sslSpecified:
-		require = "SUBJECT " + text(l.Subject)
+		require = "SUBJECT " + text(l.Subject) + " AND ISSUER " + text(l.Issuer)
 	}
 	return fmt.Sprintf(" REQUIRE %s WITH MAX_QUERIES_PER_HOUR %d MAX_UPDATES_PER_HOUR %d MAX_CONNECTIONS_PER_HOUR %d MAX_USER_CONNECTIONS %d MAX_STATEMENT_TIME %s",
 		require, l.Limits.QueriesPerHour, l.Limits.UpdatesPerHour, l.Limits.ConnectionsPerHour, l.Limits.UserConnections,
