@@ -145,7 +145,7 @@ func TestKilledServer(t *testing.T) {
 // TestStranger: what the other container sends is bounded, and stops no later request.
 func TestStranger(t *testing.T) {
 	name := serving(t, func(_ context.Context, r Request, _ *Writer) End { return End{Error: r.What} })
-	for _, sent := range []string{"", "no JSON", `{"what":"` + strings.Repeat("x", 2*requestMost)} {
+	for _, sent := range []string{"", "no JSON", `{"what":"` + strings.Repeat("x", 2*requestMost) + `"}`} {
 		conn, err := connect(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
