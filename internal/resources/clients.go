@@ -39,7 +39,9 @@ func UserSubject(u *v1alpha1.GaleraUser) string { return "/O=" + u.Namespace + "
 const clientCASuffix = " clients CA"
 
 // ClientIssuerSubject returns the subject of the clients' CA as REQUIRE ISSUER has it. A renewed CA keeps it.
-func ClientIssuerSubject(c *v1alpha1.GaleraCluster) string { return "/CN=" + commonName(c, clientCASuffix) }
+func ClientIssuerSubject(c *v1alpha1.GaleraCluster) string {
+	return "/CN=" + commonName(c, clientCASuffix)
+}
 
 // UserCertificate returns the certificate of a GaleraUser with require: X509.
 func UserCertificate(c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser) *cmv1.Certificate {

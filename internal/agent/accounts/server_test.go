@@ -245,14 +245,14 @@ func TestFromAnyWishToAnyOther(t *testing.T) {
 			"limits": func(u *agentapi.SQLUser) {
 				u.Limits = agentapi.SQLLimits{QueriesPerHour: 5000, UpdatesPerHour: 4000, ConnectionsPerHour: 300, UserConnections: 20, StatementMillis: 1500}
 			},
-			"TLS":         func(u *agentapi.SQLUser) { u.TLS = true },
+			"TLS": func(u *agentapi.SQLUser) { u.TLS = true },
 			"certificate": func(u *agentapi.SQLUser) {
 				u.TLS, u.Subject, u.Issuer, u.Accepts = true, "/O=demo/CN=app", "/CN=shop.demo clients CA", []string{""}
 			},
 			"its issuer": func(u *agentapi.SQLUser) {
 				u.TLS, u.Subject, u.Issuer, u.Accepts = true, "/O=demo/CN=app", "/CN=other.demo clients CA", []string{""}
 			},
-			"ed25519":     func(u *agentapi.SQLUser) { u.Plugin, u.Accepts = "ed25519", []string{kept(t, "ed25519", "word")} },
+			"ed25519": func(u *agentapi.SQLUser) { u.Plugin, u.Accepts = "ed25519", []string{kept(t, "ed25519", "word")} },
 			"two": func(u *agentapi.SQLUser) {
 				u.Accepts = append(u.Accepts, kept(t, u.Plugin, "old"))
 			},
