@@ -36,7 +36,8 @@ func inability(r agentapi.Report) galera.Inability {
 // cannotStart returns the reason why the agent would refuse to start its data as a component, whatever they are: what
 // it lacks does not come by itself.
 func cannotStart(r agentapi.Report) string {
-	if r.Phase != galera.PhaseFailed || r.Failure == nil || r.Server != nil {
+	down := r.Phase == galera.PhaseFailed || r.Phase == galera.PhaseStopped // one that was stopped by order, and could not start either
+	if !down || r.Failure == nil || r.Server != nil {
 		return ""
 	}
 	switch r.Failure.Reason {

@@ -45,6 +45,10 @@ func TestCannotStart(t *testing.T) {
 	if why := cannotStart(r); why != "no provider" {
 		t.Errorf("%q", why)
 	}
+	r.Phase = galera.PhaseStopped
+	if why := cannotStart(r); why != "no provider" {
+		t.Errorf("stopped by order: %q", why)
+	}
 	r.Phase = galera.PhaseWaiting
 	if why := cannotStart(r); why != "" {
 		t.Errorf("of earlier: %q", why)

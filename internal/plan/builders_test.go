@@ -165,9 +165,10 @@ func unplaced(m *galera.Member) {
 // starting does not answer, and has not had its time to.
 func starting(m *galera.Member) { silent(m); m.SilentFor = hearTime - time.Second }
 
-func safe(m *galera.Member)        { m.SafeToBootstrap = true }
-func outdatedPod(m *galera.Member) { m.Pod.Outdated = true }
-func oldConfig(m *galera.Member)   { m.RestartNeeded = true }
+func safe(m *galera.Member)         { m.SafeToBootstrap = true }
+func outdatedPod(m *galera.Member)  { m.Pod.Outdated = true }
+func cordonedHost(m *galera.Member) { m.Pod.Cordoned = true }
+func oldConfig(m *galera.Member)    { m.RestartNeeded = true }
 
 // named is a member of a line that an epoch began, of these names, the latest first.
 func named(epoch int64, ids ...string) is {

@@ -97,11 +97,29 @@ func followWriter(s galera.Snapshot) (Decision, bool) {
 		return Decision{}, false
 	}
 	for _, m := range s.Members {
+		if m.Pod.Role == rolePrimary && canWrite(m) && isLeaving(s, target) {
+			return Decision{}, false // it took over from the node that is taken down next
+		}
+	}
+	for _, m := range s.Members {
 		if m.Pod.Exists && !m.Pod.Terminating && (m.Name == target) != (m.Pod.Role == rolePrimary) {
 			return assign(target)
 		}
 	}
 	return Decision{}, false
+}
+
+// isLeaving reports whether the operation in progress takes the node down next.
+func isLeaving(s galera.Snapshot, name string) bool {
+	m, _ := s.Member(name)
+	switch op := s.Operation; {
+	case op == nil || op.Target != name:
+		return false
+	case op.Type == galera.OpScaleDown:
+		return true
+	}
+	restarts := s.Operation.Type == galera.OpRestart || s.Operation.Type == galera.OpSwitchTLS && !rebootstrapping(*s.Operation)
+	return restarts && outdated(m)
 }
 
 func assign(target string) (Decision, bool) {

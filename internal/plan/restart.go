@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -275,12 +276,8 @@ func replace(m galera.Member, why string) (Decision, bool) {
 	return Decision{Action: DeletePod{m.Name}, Reason: ReasonRestarting, Message: "replacing the pod " + m.Name + ": " + why}, true
 }
 
-// otherWriter is the next primary before the present one is restarted: the lowest other ordinal that can write.
+// otherWriter is the next primary before the present one is restarted or removed: the one that would be chosen without it.
 func otherWriter(s galera.Snapshot, present string) string {
-	for _, m := range s.Members {
-		if m.Name != present && canWrite(m) {
-			return m.Name
-		}
-	}
-	return present
+	s.Members = slices.DeleteFunc(slices.Clone(s.Members), func(m galera.Member) bool { return m.Name == present })
+	return cmp.Or(chooseWriter(s), present)
 }

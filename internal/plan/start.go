@@ -247,7 +247,7 @@ func adoptHistory(s galera.Snapshot, v verdict) (Decision, bool) {
 		uuid = m.Position.UUID
 	}
 	if len(v.candidates) == 0 && len(v.damaged) > 0 {
-		return blocked(ReasonOrderBook, "no other member has data, and these cannot read the order book on their volume: "+list(v.damaged)+
+		return blocked(ReasonOrderBook, "no other member has data to start from, and these cannot read the order book on their volume: "+list(v.damaged)+
 			"; bring back an earlier state of the volume, or delete it to start with an empty cluster. Positions: "+positions(s))
 	}
 	if stuck := stuckOf(s, v); len(v.candidates) == 0 && stuck != "" {
@@ -256,6 +256,10 @@ func adoptHistory(s galera.Snapshot, v verdict) (Decision, bool) {
 	if len(v.candidates) == 0 && len(v.laterMariaDB) > 0 {
 		return blocked(ReasonDowngrade, "the data were used by a later MariaDB than the image's: "+list(v.laterMariaDB)+
 			"; set spec.image back to the later image. Positions: "+positions(s))
+	}
+	if len(v.candidates) == 0 && len(v.votedOut) > 0 {
+		return blocked(ReasonPositionUnknown, "the only data are those that the group found to differ from the other members', and no cluster starts from them by itself: "+
+			list(names(v.votedOut))+"; bring back the volumes of the other members, or restore a backup into a new cluster. Positions: "+positions(s))
 	}
 	if len(v.candidates) == 0 {
 		return blocked(ReasonPositionUnknown, "the data directories are not empty, but none has a position: "+positions(s)+

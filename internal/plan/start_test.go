@@ -47,6 +47,8 @@ func TestAdoptHistory(t *testing.T) {
 		{name: "a member that got orders remembers the epoch, one that cannot be asked may know a higher one", s: fresh(db(0, damaged(8)), db(1, down(7), knows(3))),
 			action: RecordUUID{history, 3, true}},
 		{name: "a later MariaDB has used them all", s: fresh(all(down(8)), all(func(m *galera.Member) { m.LaterData = true })), reason: ReasonDowngrade, blocked: true, says: "set spec.image back to the later image"},
+		{name: "only data that the group voted out", s: fresh(db(0, down(8), func(m *galera.Member) { m.VotedOut = true })),
+			reason: ReasonPositionUnknown, blocked: true, says: "found to differ"},
 		{name: "no position anywhere", s: fresh(db(0, unreadable)), reason: ReasonPositionUnknown, blocked: true},
 	})
 }
