@@ -34,9 +34,12 @@ const (
 	failurePosition
 	failureBook
 	failureHung
+	failureCertificate
+	failureLater
+	failureOther
 )
 
-var failures = [...]string{"", "ForeignClusterUUID", "HistoryDiverged", "PositionUnknown", "OrderBookDamaged", "ServerHung"}
+var failures = [...]string{"", "ForeignClusterUUID", "HistoryDiverged", "PositionUnknown", "OrderBookDamaged", "ServerHung", "CertificateUnusable", "Downgrade", "OtherCluster"}
 
 // agent is PID 1 of the member's container.
 type agent struct {
@@ -159,6 +162,11 @@ func (w *agents) decide(i int, peers map[string]agentapi.PeerView) bool {
 		line.Copied = n.vol.marked && !w.unmarked
 		w.edit(i, func(c *orders.Content) { c.BeginLine(line) })
 	case lifecycle.ActJoin:
+		for _, p := range peers {
+			if p.ClusterUUID == anothersHistory {
+				w.violate(JoinsAnother)
+			}
+		}
 		if !n.records() {
 			return false // the note of the join cannot be written
 		}
@@ -194,6 +202,7 @@ func (w *agents) initialised(i int) {
 		return
 	}
 	n.vol.data, n.vol.head, n.vol.cacheFrom = dataPresent, w.past.begin(1), 1
+	n.odds.freshData()
 	n.agent.phase, n.agent.alone = phaseStarting, true
 }
 
@@ -230,7 +239,7 @@ func (w *agents) started(i int) {
 
 // awaitsCopy reports whether the server was started on marked data, and has not begun to receive a copy: it does not
 // answer before it has one.
-func (n *node) awaitsCopy() bool { return n.srv.on && n.vol.marked }
+func (n *node) awaitsCopy() bool { return n.srv.on && (n.vol.marked || n.vol.voted) }
 
 // giveUp ends a server that leads nowhere, by the shipped decision.
 func (w *agents) giveUp(i int) bool {
@@ -243,6 +252,9 @@ func (w *agents) giveUp(i int) bool {
 
 func (w *agents) bootstrapped(i int) {
 	n := &w.nodes[i]
+	if n.vol.voted {
+		w.violate(VotedOutStart)
+	}
 	n.agent.phase, n.agent.alone, n.agent.running = phaseRunning, false, n.agent.loaded
 	w.endTransfers(i)
 	n.srv = w.newServer(i)

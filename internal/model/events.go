@@ -90,6 +90,7 @@ const (
 	FindHost // it does again
 	SetClock // an operator's clock is set an hour ahead, back, or right
 	Minute   // a minute passes: who was to answer has had time for it
+	Odd      // a rare state of the member A begins, or ends: the oddity B
 	kinds
 )
 
@@ -100,7 +101,7 @@ var kindNames = [kinds]string{"Round", "Elapse", "Agent", "Kubelet", "Regroup", 
 	"SaveStatus", "RollBackStatus", "DamageBook",
 	"Hibernate", "Configure", "Upgrade", "SwitchTLS", "Scale", "Approve", "Repair", "SplitByHand", "Renew", "ReplaceCA",
 	"Hang", "HangHard", "LookHangs", "Freeze", "Protect", "Thaw", "FailStart", "CutAlter",
-	"Promote", "AskRestart", "NoHost", "FindHost", "SetClock", "Minute"}
+	"Promote", "AskRestart", "NoHost", "FindHost", "SetClock", "Minute", "Odd"}
 
 // String returns the event as Go source.
 func (e Event) String() string { return fmt.Sprintf("{%s, %d, %d}", kindNames[e.Kind], e.A, e.B) }
@@ -285,6 +286,8 @@ func (w *World) diskOrPerson(e Event) bool {
 		return w.seize(i, e.Kind)
 	case FailStart:
 		return w.failStart(i)
+	case Odd:
+		return w.odd(i, oddity(e.B)%oddities)
 	case CutAlter:
 		return w.cutAlter(set(e.A)&(1<<w.n-1), set(e.B))
 	}

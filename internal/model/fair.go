@@ -74,6 +74,7 @@ func (w *faults) calm(keep int) {
 	for i := range w.places {
 		w.nodes[i].away, w.nodes[i].agent.blurred = false, false
 		w.nodes[i].full = w.nodes[i].full && i == keep
+		w.nodes[i].odds.even(i == keep)
 		if i != keep {
 			w.release(i)
 		}
@@ -171,6 +172,9 @@ func (w *World) hopeless() bool {
 		blank = blank && v.data == dataEmpty && !v.book.damaged
 		if v.data != dataPresent {
 			continue
+		}
+		if v.voted {
+			continue // never gone on from
 		}
 		u := w.past.uuid(v.head)
 		readable = readable || !v.book.damaged

@@ -5,6 +5,7 @@ package model
 func (w *faults) disturb(i int, change func(*volume)) {
 	w.podGone(i)
 	change(&w.nodes[i].vol)
+	w.nodes[i].odds.freshData()
 	w.excuse(i)
 	for k := range w.truth.formed {
 		if w.truth.formed[k].member == int8(i) {

@@ -100,7 +100,7 @@ func (w *group) newView(members set, primary bool) {
 	for i := range w.places {
 		if members.has(i) {
 			s := &w.nodes[i].srv
-			s.view = v
+			s.view, w.nodes[i].odds.unnamed = v, false
 			if primary {
 				s.last, s.evicted = v, 0
 			}

@@ -68,6 +68,12 @@ func (w *platform) checkBootstrap(i int, r record) {
 	}
 	*slot = formedBy{r.epoch, int8(i)}
 	n := &w.nodes[i]
+	if n.cannotStart() != nil && r.kind != orderRebuild {
+		w.violate(UnfitStart)
+	}
+	if r.kind == orderInitialise && n.odds.lacks && w.size() > 1 {
+		w.violate(NoDonor)
+	}
 	head := n.vol.head
 	if n.srv.on {
 		head = n.srv.received
@@ -207,7 +213,9 @@ func (w *truth) checkDecision(s galera.Snapshot, d plan.Decision) {
 		if m, ok := s.Member(a.Primary); !ok || !m.InPrimary() || m.Draining || m.Pod.Terminating || m.Server.State != galera.NodeSynced && m.Server.State != galera.NodeDonor {
 			w.violate(PrimaryUnfit)
 		}
+		w.checkCordoned(s, a.Primary)
 	}
+	w.checkOdds(s, d)
 	target, ok := s.Member(name)
 	if !ok || !target.InPrimary() {
 		return
@@ -219,7 +227,7 @@ func (w *truth) checkDecision(s galera.Snapshot, d plan.Decision) {
 		return // no member becomes Synced, or the writer, before it is restarted
 	}
 	for _, m := range s.Members {
-		if m.Name != name && !m.Synced() && !m.StuckDonor {
+		if m.Name != name && (!m.Synced() && !m.StuckDonor || m.Upgrading && !m.Pod.Outdated) {
 			w.violate(TakenWhileWeak)
 		}
 	}
@@ -259,7 +267,11 @@ func seesTwoPrimaries(s galera.Snapshot) bool {
 	return false
 }
 
+// disjoint is false while one of the views is not known.
 func disjoint(a, b []string) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
 	for _, name := range a {
 		if contains(b, name) {
 			return false

@@ -112,6 +112,7 @@ func (w *platform) stepKubelet(i int) bool {
 func (w *platform) place(i int) {
 	n := &w.nodes[i]
 	n.pod.unplaced, n.vol.bound = false, true
+	n.odds.lacks = n.odds.noTools
 	n.pod.version++
 	n.agent.pair = w.api.certs.published // kubelet mounts what is published now
 	w.boot(i)

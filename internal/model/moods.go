@@ -7,7 +7,7 @@ type mood []Kind
 // over all faults and reach none of the deep ones.
 var moods = [...]mood{anything, fineSteps, oldLeader, oldReports, network, disks, changes, certificates, switches, sizes, stuck,
 	lateShell, alters, requests,
-	clocks, places}
+	clocks, places, rare}
 
 var (
 	anything = newMood(nil)
@@ -78,6 +78,11 @@ var places = newMood(map[Kind]int{
 	Round: 70, NoHost: 16, FindHost: 8, Scale: 16, Drain: 6, KillPod: 8, KillAll: 8, KillAgent: 4, Write: 30, Approve: 12,
 	Tick: 8, Wipe: 2, Hibernate: 3,
 	MachineAway: 4, MachineBack: 4, LookAround: 10, LoseStatus: 1})
+
+// rare: members in states that are rare, while nodes come, go, are restarted and recovered.
+var rare = newMood(map[Kind]int{
+	Round: 90, Odd: 40, Upgrade: 6, Configure: 4, AskRestart: 4, KillServer: 8, KillAgent: 6, KillAll: 8, Drain: 4, Write: 30, Minute: 12, Approve: 12,
+	Scale: 3, Hibernate: 2, LookAround: 12, Wipe: 1, Swap: 0, RollBack: 0})
 
 // arbiterMoods are additional ones, for worlds with an arbitrator.
 var arbiterMoods = [...]mood{

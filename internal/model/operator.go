@@ -71,6 +71,8 @@ type seenPod struct {
 	ready bool
 	// bound reports whether the claim had a volume.
 	bound bool
+	// cordoned and unsettled: see odds.
+	cordoned, unsettled bool
 }
 
 func (o *operator) clear() { *o = operator{mute: o.mute, skew: o.skew, waits: newWaits} }
@@ -95,7 +97,7 @@ func (w *controllers) seeStatus(k int) {
 func (w *controllers) seePod(k, i int) {
 	o := &w.ops[k]
 	before := o.pods[i].uid
-	o.pods[i] = seenPod{w.nodes[i].pod, w.ready(i), w.nodes[i].vol.bound}
+	o.pods[i] = seenPod{w.nodes[i].pod, w.ready(i), w.nodes[i].vol.bound, w.nodes[i].odds.cordoned, w.nodes[i].odds.unsettled}
 	if i == w.n {
 		o.deployment = w.api.deployment
 	}
@@ -156,7 +158,10 @@ func (w *controllers) snapshot(o *operator) galera.Snapshot {
 		m, p := &s.Members[i], &o.pods[i]
 		m.Name, m.Ordinal, m.HeldData = names[i], i, st.held.has(i)
 		m.Pod = galera.Pod{Exists: p.exists, Terminating: p.terminating, Ready: p.ready,
-			Outdated: p.exists && p.template != o.template, Waiting: p.unplaced}
+			Outdated: p.exists && p.template != o.template, Waiting: p.unplaced, Cordoned: p.exists && p.cordoned}
+		if p.exists && p.unsettled {
+			m.Pod.Unsettled = "a sidecar is not ready"
+		}
 		m.Unplaced = p.unplaced && !p.bound
 		if p.exists {
 			m.Pod.Role = roles[o.service.role(i)]

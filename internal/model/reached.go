@@ -38,6 +38,7 @@ const (
 	ReachedPromotion
 	ReachedAskedRestart
 	ReachedStatusBack
+	ReachedOdd
 	reachedAll = 1<<iota - 1
 )
 
@@ -46,7 +47,7 @@ var situations = [...]string{"first start", "recovery", "rebuilt quorum", "IST",
 	"an arbitrator counted", "an arbitrator ended by order", "an arbitrator alone Primary",
 	"a member that cannot act", "started without one", "a start that failed", "a statement cut off", "a start from marked data",
 	"a primary named by a person", "a restart asked for by a person",
-	"a status set back"}
+	"a status set back", "a rare state of a member"}
 
 // String lists the situations.
 func (r Reached) String() string {

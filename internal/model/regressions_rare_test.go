@@ -46,6 +46,10 @@ var rareRegressions = []regression{
 		Schedule{Members: 5, Stays: true, Events: []Event{
 			{Scale, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {MachineAway, 1, 0}, {NoHost, 1, 0}, {MachineBack, 1, 0}, {Round, 0, 0}, {MachineAway, 4, 0},
 		}}},
+	{"a hibernated cluster is to wake, and one that was stopped last cannot start", ordersTheUnable,
+		Schedule{Members: 2, Eager: true, Arbiter: true, Stays: true, Events: []Event{
+			{Hibernate, 0, 0}, {Round, 0, 0}, {Blur, 1, 0}, {KillAgent, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Hibernate, 0, 0}, {Odd, 0, 1},
+		}}},
 	{"two members are away, and the one that is there was not among the last", rebuildsBlind,
 		Schedule{Members: 3, Stays: true, Events: []Event{
 			{KillServer, 2, 0}, {Round, 0, 0}, {Write, 0, 0}, {MachineAway, 1, 0}, {Agent, 2, 0}, {MachineAway, 0, 0}, {Round, 0, 0}, {Round, 0, 0},

@@ -28,6 +28,8 @@ type report struct {
 	garbd           int16
 	cannot          int8
 	run             int16
+	// states of oddities.go
+	voted, lacks, copying, upgrading, unnamed bool
 }
 
 const (
@@ -56,6 +58,8 @@ func (w *platform) report(i int) report {
 		r.lines, r.last, r.failure = lines{}, record{}, failureBook
 	}
 	r.installed = n.agent.pair
+	r.voted = n.vol.voted && !n.srv.on
+	r.lacks, r.copying, r.upgrading, r.unnamed = n.odds.lacks, n.odds.copying, n.odds.upgrading, n.odds.unnamed
 	if i == w.n {
 		r.garbd = w.garbd.process
 	}
@@ -143,6 +147,7 @@ func (w *controllers) fill(m *galera.Member, r report) {
 		m.BookDamaged = r.failure == failureBook
 	}
 	m.CannotAct = inabilities[r.cannot]
+	fillOdds(m, r)
 	if r.ended != 0 {
 		m.Ended = &galera.Ended{NodeUUID: m.Name, ViewID: int64(r.ended)}
 	}
@@ -157,6 +162,9 @@ func (w *controllers) fill(m *galera.Member, r report) {
 	m.Server = &galera.Server{
 		Component: galera.ComponentNonPrimary, State: states[r.state], ClusterUUID: uuids[r.uuid],
 		ViewID: int64(r.view.id), Size: in.len(), Members: nameSets[in], ReceiveQueue: int64(r.queue),
+	}
+	if r.unnamed {
+		m.Server.Members = nil
 	}
 	if r.view.primary {
 		m.Server.Component = galera.ComponentPrimary

@@ -20,6 +20,8 @@ type Schedule struct {
 	Arbiter bool
 	// Careless: operators and members take no notice of views when a server is evicted.
 	Careless bool
+	// Gullible: a member believes what answers at the address of another one, whatever cluster it is of.
+	Gullible bool
 	// Unmarked: a member that goes on from marked data does not record it for the others.
 	Unmarked bool
 	// Miscounts is how operators count the time without a Primary component.
@@ -110,6 +112,8 @@ func (e Event) plain(members, places int) Event {
 		return Event{e.Kind, e.A % operators, e.B % 3}
 	case SeePod, Hear, Mute, NotHear:
 		return Event{e.Kind, e.A % operators, e.B % all}
+	case Odd:
+		return Event{e.Kind, e.A % n, e.B % uint8(oddities)}
 	case SwitchTLS:
 		return Event{e.Kind, 0, e.B % 2}
 	case Partition:
@@ -154,6 +158,7 @@ func settle(w World) World {
 func (s Schedule) world() World {
 	w := start(s)
 	w.publisher, w.careless, w.miscounts, w.hears, w.unmarked = s.Publisher, s.Careless, s.Miscounts, s.Hears, s.Unmarked
+	w.gullible = s.Gullible
 	return w
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
+	"github.com/galera-operator/galera-operator/internal/agent/peers"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -24,6 +25,9 @@ func (w *agents) situation(i int, peers map[string]agentapi.PeerView) lifecycle.
 	s := lifecycle.Situation{Draining: n.pod.terminating, Held: b.held && !b.damaged, Examined: true}
 	if b.damaged {
 		s.Unusable = &agentapi.Failure{Reason: agentapi.FailureOrderBook}
+	}
+	if f := n.cannotStart(); f != nil && s.Unusable == nil {
+		s.Unusable = f
 	}
 	if n.agent.blurred && n.vol.data == dataPresent {
 		s.Examined, s.ExamineIn = false, later
@@ -54,7 +58,10 @@ func (w *agents) situation(i int, peers map[string]agentapi.PeerView) lifecycle.
 // judgeJoin is the agent's shipped decision whether its member may join the peers that answered, and with which donor.
 func (w *agents) judgeJoin(i int, peers map[string]agentapi.PeerView) lifecycle.JoinVerdict {
 	v := &w.nodes[i].vol
-	self := lifecycle.Joiner{Data: dataStates[v.data], Position: w.past.position(v.head), Marked: v.marked}
+	self := lifecycle.Joiner{Data: dataStates[v.data], Position: w.past.position(v.head), Marked: v.marked || v.voted}
+	if w.api.status.uuid != 0 {
+		self.History = uuids[w.api.status.uuid]
+	}
 	if len(peers) > 0 {
 		self.Lineage = v.book.lines.lineage(self.Position.UUID)
 	}
@@ -69,11 +76,15 @@ func (w *agents) judgeJoin(i int, peers map[string]agentapi.PeerView) lifecycle.
 func (w *agents) heard(i int) map[string]agentapi.PeerView {
 	var out map[string]agentapi.PeerView
 	for j := range w.n {
-		if p := &w.nodes[j]; j != i && p.agent.up && w.reach(i, j) {
+		if j == i || !w.reach(i, j) {
+			continue
+		}
+		v, answers := w.answerOf(j)
+		if answers && (w.gullible || peers.Believe(own, names[j], v)) {
 			if out == nil {
 				out = make(map[string]agentapi.PeerView, w.n)
 			}
-			out[names[j]] = w.peerView(j)
+			out[names[j]] = v
 		}
 	}
 	return out
@@ -83,7 +94,7 @@ func (w *agents) heard(i int) map[string]agentapi.PeerView {
 func (w *agents) peerView(j int) agentapi.PeerView {
 	r := w.report(j)
 	n := &w.nodes[j]
-	v := agentapi.PeerView{Name: names[j], Data: dataStates[r.data], Draining: r.draining, Primary: w.api.service.role(j) == rolePrimary}
+	v := agentapi.PeerView{Name: names[j], Cluster: own, Data: dataStates[r.data], Draining: r.draining, Primary: w.api.service.role(j) == rolePrimary}
 	if !r.blurred {
 		v.Position = w.past.position(r.head)
 	}
@@ -115,6 +126,9 @@ func (w *agents) judgeOrder(i int, o agentapi.Order) orders.Verdict {
 		Examined: n.agent.phase != phaseExamining && n.agent.phase != phaseInitialising && !n.agent.blurred,
 		Data:     dataStates[n.vol.data], Position: w.past.position(n.vol.head),
 		Alive: n.srv.on || n.agent.phase == phaseStarting || n.agent.phase == phaseInitialising || n.agent.phase == phaseStopping,
+	}
+	if why := n.cannotStart(); why != nil {
+		f.Blocked = why.Reason
 	}
 	if n.srv.on && !n.srv.hung && !n.awaitsCopy() && n.agent.phase == phaseRunning {
 		f.Server = &agentapi.Server{Component: galera.ComponentNonPrimary}

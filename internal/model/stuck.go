@@ -146,7 +146,7 @@ func numbers(list []string) (out set) {
 // stuckMember is a member whose agent answers and which cannot act, or that has no host; -1 when there is none.
 func (w *cluster) stuckMember() int {
 	for i := range w.size() {
-		if n := &w.nodes[i]; (n.trouble != fit || n.srv.hung) && n.agent.up || n.full && n.pod.unplaced {
+		if n := &w.nodes[i]; (n.trouble != fit || n.srv.hung || n.odds.unfit != 0 && !n.srv.on) && n.agent.up || n.full && n.pod.unplaced {
 			return i
 		}
 	}
@@ -203,12 +203,12 @@ func (w *cluster) goesOn(keep int) bool {
 // so.
 func (w *World) nothingWithout(keep int) bool {
 	own := slices.ContainsFunc(w.nodes[:w.size()], func(n node) bool {
-		return n.vol.data == dataPresent && !n.vol.book.damaged && w.past.uuid(n.vol.head) == w.api.status.uuid
+		return n.vol.data == dataPresent && !n.vol.voted && !n.vol.book.damaged && w.past.uuid(n.vol.head) == w.api.status.uuid
 	})
 	others := false
 	for i := range w.size() {
 		v := &w.nodes[i].vol
-		others = others || i != keep && v.data == dataPresent && !v.book.damaged && w.past.uuid(v.head) == w.api.status.uuid
+		others = others || i != keep && v.data == dataPresent && !v.voted && !v.book.damaged && w.past.uuid(v.head) == w.api.status.uuid
 	}
 	return w.ops[0].blocked && (!others || !own || w.api.status.uuid == 0)
 }

@@ -77,7 +77,7 @@ func (w *group) receive(j, donor int, group write) {
 		// Galera: "Local state seqno is greater than group seqno": the server aborts.
 		w.drop(j)
 		return
-	case same && !n.vol.marked && h.seqno(n.vol.head)+1 >= w.nodes[donor].vol.cacheFrom:
+	case same && !n.vol.marked && !n.vol.voted && h.seqno(n.vol.head)+1 >= w.nodes[donor].vol.cacheFrom:
 		if !h.includes(group, n.vol.head) {
 			w.violate("a member with other write-sets of the same numbers joined unnoticed")
 		}
@@ -87,7 +87,8 @@ func (w *group) receive(j, donor int, group write) {
 		n.srv.received = group
 		w.truth.reached |= ReachedIST
 	default:
-		n.vol.data, n.vol.head, n.vol.safe, n.vol.marked, n.vol.half = dataIncomplete, 0, false, false, false
+		n.vol.data, n.vol.head, n.vol.safe, n.vol.marked, n.vol.half, n.vol.voted = dataIncomplete, 0, false, false, false, false
+		n.odds.freshData()
 		n.srv.received = group
 		n.srv.donor = int8(donor + 1)
 		w.truth.reached |= ReachedSST

@@ -82,6 +82,8 @@ type agents struct {
 	platform
 	// hears: see Schedule.
 	hears bool
+	// gullible: see Schedule.
+	gullible bool
 }
 
 // cluster is all that goes on without an operator: the members, the arbitrator, orders under way, and time.
@@ -119,6 +121,7 @@ type node struct {
 	away, full bool
 	// trouble is the fault of the member's storage.
 	trouble trouble
+	odds    odds
 }
 
 // truth is kept for the promises alone: no agent and no operator can see it.

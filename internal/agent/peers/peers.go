@@ -64,7 +64,7 @@ func (a *Asker) Ask(ctx context.Context, of agentapi.Identity, members []agentap
 			case err != nil:
 			case !of.Peer(view.Cluster):
 				others[m.Name] = view.Cluster
-			case view.Name == m.Name:
+			case Believe(of, m.Name, view):
 				out[m.Name] = view
 			}
 		})
@@ -72,6 +72,11 @@ func (a *Asker) Ask(ctx context.Context, of agentapi.Identity, members []agentap
 	wg.Wait()
 	a.others.Store(&others)
 	return out
+}
+
+// Believe reports whether an answer at the address of a member is that member's.
+func Believe(of agentapi.Identity, name string, view agentapi.PeerView) bool {
+	return view.Name == name && of.Peer(view.Cluster)
 }
 
 func (a *Asker) one(ctx context.Context, m agentapi.Peer) (agentapi.PeerView, error) {
