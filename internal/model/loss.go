@@ -89,6 +89,18 @@ func (o *waits) hasty(clock int16, asked set, s *galera.Snapshot) bool {
 	return false
 }
 
+// NeverRan is a broken promise: a person is asked to give up a member that has nothing to lose.
+const NeverRan = "a person is asked to give up a member that never ran"
+
+func neverRan(asked set, s *galera.Snapshot) bool {
+	for i, m := range s.Members {
+		if asked.has(i) && !m.Known && m.Unplaced && !m.HeldData && s.ClusterUUID != "" {
+			return true
+		}
+	}
+	return false
+}
+
 func (o *waits) see(l galera.Loss, skew int16) {
 	o.lost, o.record = shifted(tickOf(l.Since), -skew), tickOf(l.Recorded)
 }

@@ -18,7 +18,7 @@ var stuckMutants = []mutant{
 	{"an approval to end a server counts when its agent is silent", endsUnseen, stuckAlone, []string{TwoPrimaries}},
 	{"an agent that may just be starting is given up", asksAtOnce, disks, []string{Hasty}},
 	{"a wait for agents is not reported", waitsUnreported, places, []string{Unreported}},
-	{"a member that never had a host is waited for", waitsForUnplaced, places, []string{HeldUp}},
+	{"a member that never had a host is waited for", waitsForUnplaced, places, []string{NeverRan}},
 	{"a member without a host counts as empty, whatever it held", forgetsUnplaced, places, []string{LostWrite, Unapproved, BehindAnother}},
 }
 

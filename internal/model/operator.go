@@ -232,6 +232,9 @@ func (w *controllers) reconcile(k int, planner Planner, at crashPoint) bool {
 	if o.hasty(w.clock, o.advice.without, &s) {
 		w.violate(Hasty)
 	}
+	if neverRan(o.advice.without, &s) {
+		w.violate(NeverRan)
+	}
 	w.checkLoss(o, &s)
 	w.checkDecision(s, d)
 	if at == crashBeforeActing {
