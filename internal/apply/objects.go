@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,30 +39,37 @@ func (e ErrNameTaken) Error() string {
 	return fmt.Sprintf("the %s %q exists and does not belong to this cluster; remove it, or choose another name for the cluster", e.Kind, e.Name)
 }
 
-// Objects applies child objects by server-side apply, and remembers what it applied: an
-// unchanged wish for an unchanged object costs no request.
+// memory is how long an object is remembered at least that is not applied any more: the owner of every other one is
+// reconciled far more often. Applying a forgotten object costs one request.
+const memory = time.Hour
+
+// Objects applies child objects by server-side apply, and remembers what it applied: an unchanged desired state of an
+// unchanged object costs no request.
 type Objects struct {
 	Client client.Client
 	// Live reads past the cache, which holds only labelled objects.
 	Live client.Reader
 
-	mu      sync.Mutex
-	applied map[string]applied
+	mu sync.Mutex
+	// recent holds what was applied, or found unchanged, since turned; older holds the same of the period before.
+	recent, older map[string]applied
+	turned        time.Time
+	now           func() time.Time
 }
 
-// applied is the wish that was applied last, and the object it led to.
-type applied struct{ wish, object string }
+// applied is the desired state that was applied last, and the object it led to.
+type applied struct{ desired, object string }
 
-// Apply makes an object as wanted for a cluster. A wish with a resource version is granted only while
-// the object has it; otherwise the error is a conflict.
+// Apply makes an object as wanted for a cluster. A desired state with a resource version is applied only while the
+// object has it; otherwise the error is a conflict.
 func (o *Objects) Apply(ctx context.Context, owner types.UID, want client.Object) error {
 	u, err := toUnstructured(want)
 	if err != nil {
 		return err
 	}
-	version := u.GetResourceVersion() // a wish that was made from that version, and holds for no other
+	version := u.GetResourceVersion() // what was made from that version holds for no other
 	u.SetResourceVersion("")
-	wish, err := fingerprint(u.Object)
+	desired, err := fingerprint(u.Object)
 	if err != nil {
 		return err
 	}
@@ -73,7 +81,7 @@ func (o *Objects) Apply(ctx context.Context, owner types.UID, want client.Object
 		err = o.refuseForeign(ctx, owner, want)
 	case err != nil:
 		err = fmt.Errorf("reading %s: %w", key, err)
-	case o.unchanged(key, applied{wish, state(have)}):
+	case o.unchanged(key, applied{desired, state(have)}):
 		return nil
 	default:
 		err = mustBeOurs(owner, want, have)
@@ -85,7 +93,7 @@ func (o *Objects) Apply(ctx context.Context, owner types.UID, want client.Object
 	if err := o.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldOwner), client.ForceOwnership); err != nil {
 		return fmt.Errorf("applying %s: %w", key, err)
 	}
-	o.remember(key, applied{wish, state(u)})
+	o.remember(key, applied{desired, state(u)})
 	return nil
 }
 
@@ -123,19 +131,37 @@ func mustBeOurs(owner types.UID, want, have client.Object) error {
 	return nil
 }
 
+// unchanged reports whether this was applied last, and remembers that it is still in use.
 func (o *Objects) unchanged(key string, now applied) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.applied[key] == now
+	last, ok := o.recent[key]
+	if !ok {
+		last = o.older[key]
+	}
+	if last != now {
+		return false
+	}
+	o.keep(key, now)
+	return true
 }
 
 func (o *Objects) remember(key string, a applied) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.applied == nil {
-		o.applied = map[string]applied{}
+	o.keep(key, a)
+}
+
+// keep notes an object, and forgets those that were not in use for a whole period.
+func (o *Objects) keep(key string, a applied) {
+	now := time.Now
+	if o.now != nil {
+		now = o.now
 	}
-	o.applied[key] = a
+	if o.recent == nil || now().Sub(o.turned) > memory {
+		o.recent, o.older, o.turned = map[string]applied{}, o.recent, now()
+	}
+	o.recent[key] = a
 }
 
 // state identifies what others could have changed of an object: the generation where the
@@ -156,7 +182,7 @@ func fingerprint(v any) (string, error) {
 	return fmt.Sprintf("%x", sha256.Sum256(b)), nil
 }
 
-// toUnstructured drops what a wish must not contain: status and empty server-set fields.
+// toUnstructured drops what a desired state must not contain: status and empty server-set fields.
 func toUnstructured(o client.Object) (*unstructured.Unstructured, error) {
 	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {
