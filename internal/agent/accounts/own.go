@@ -116,7 +116,28 @@ func (o *Own) restore(ctx context.Context) (string, error) {
 		}
 		restored = append(restored, account(a.user, localhost))
 	}
+	again, err := o.restoreSysGrant(ctx, s)
+	if err != nil {
+		return "", fmt.Errorf("restoring the grant of %s: %w", account(sysUser, localhost), err)
+	}
+	if again && len(restored) == 0 {
+		restored = append(restored, "the grant of "+account(sysUser, localhost))
+	}
 	return strings.Join(restored, ", "), nil
+}
+
+// restoreSysGrant restores what the definer of the server's own views may do with a table: an import empties the table of such grants, too.
+func (o *Own) restoreSysGrant(ctx context.Context, s session) (restored bool, err error) {
+	row, err := s.first(ctx, "SELECT 1 FROM mysql.tables_priv WHERE User = ? AND Host = ? AND Db = 'mysql' AND Table_name = 'global_priv'", sysUser, localhost)
+	if err != nil || row != nil {
+		return false, err
+	}
+	if _, err = s.ExecContext(ctx, sysGrant); number(err) != errNoUser {
+		return err == nil, err
+	}
+	_, err = s.ExecContext(ctx, "INSERT INTO mysql.tables_priv (Host, Db, User, Table_name, Grantor, Table_priv, Column_priv) "+
+		"VALUES (?, 'mysql', ?, 'global_priv', 'root@localhost', 'Select,Delete', '')", localhost, sysUser)
+	return err == nil, err
 }
 
 // errNoUser is ER_PASSWORD_NO_MATCH: the account is in the server's memory, and its row is gone, as after an import that no
@@ -138,10 +159,10 @@ func grantOwn(user string) string {
 	return "GRANT ALL PRIVILEGES ON *.* TO " + account(user, localhost) + " IDENTIFIED VIA " + unixSocket + " WITH GRANT OPTION"
 }
 
-var sysStatements = []string{
-	"CREATE USER IF NOT EXISTS " + account(sysUser, localhost) + " ACCOUNT LOCK PASSWORD EXPIRE",
-	"GRANT SELECT, DELETE ON mysql.global_priv TO " + account(sysUser, localhost),
-}
+var (
+	sysStatements = []string{"CREATE USER IF NOT EXISTS " + account(sysUser, localhost) + " ACCOUNT LOCK PASSWORD EXPIRE", sysGrant}
+	sysGrant      = "GRANT SELECT, DELETE ON mysql.global_priv TO " + account(sysUser, localhost)
+)
 
 // mayAll returns whether an account of mysql.global_priv logs in by the socket, and has all privileges.
 func mayAll(priv string) bool {
