@@ -66,6 +66,12 @@ type GaleraBackupStoreSpec struct {
 	// +optional
 	Retention *BackupRetention `json:"retention,omitempty"`
 
+	// singleWriter allows a store that cannot refuse to create an object that exists: a service that does not know If-None-Match, or a volume
+	// without hard links. Set it only if nothing but this Kubernetes cluster writes there: two writers could overwrite each other's objects, and
+	// the archive of the binary log could lose transactions. Default: false; such a store is refused.
+	// +optional
+	SingleWriter bool `json:"singleWriter,omitempty"`
+
 	// serviceAccountName is the ServiceAccount of the Jobs that use the store, for the cloud's workload identity. The Jobs get no
 	// token for the Kubernetes API. Its name ends in -galera, unless the administrator allows another one. Default: one that the
 	// operator creates for the store, without any rights.

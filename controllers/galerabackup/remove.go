@@ -90,15 +90,19 @@ func (r *Reconciler) stop(ctx context.Context, b *v1alpha1.GaleraBackup) (runnin
 	return true, apply.Remove(ctx, r.Client, r.Live, b.UID, j, client.PropagationPolicy(metav1.DeletePropagationForeground))
 }
 
-// inUse names a cluster whose volumes are being filled with the backup, "" for none.
+// inUse names a cluster whose volumes are being filled with the backup, "" for none. It may be in another namespace, whose store is the same place:
+// an ID is that of one backup everywhere.
 func (r *Reconciler) inUse(ctx context.Context, b *v1alpha1.GaleraBackup) (string, error) {
 	var all v1alpha1.GaleraClusterList
-	if err := r.List(ctx, &all, client.InNamespace(b.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return "", err
 	}
 	for i := range all.Items {
 		c := &all.Items[i]
-		if s := c.Status.Restore; s != nil && s.Phase == v1alpha1.RestoreRestoring && s.ID == b.Status.ID && s.Store == b.Spec.StoreRef.Name && c.DeletionTimestamp == nil {
+		if s := c.Status.Restore; s != nil && s.Phase == v1alpha1.RestoreRestoring && s.ID == b.Status.ID && c.DeletionTimestamp == nil {
+			if c.Namespace != b.Namespace {
+				return c.Namespace + "/" + c.Name, nil
+			}
 			return c.Name, nil
 		}
 	}

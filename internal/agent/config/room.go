@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
@@ -81,6 +82,7 @@ func (r *Room) Read() {
 		CPUFlags: r.image.CPUFlags,
 		Config:   config, Name: r.member.Name, Address: r.member.Address, Provider: r.image.Provider, User: r.member.User,
 		Places: r.places, OpenSSLTool: image.Have("openssl"), OldSocat: r.image.OldSocat,
+		OpenFiles: openFiles(),
 	})
 	if r.Node != nil && r.Node.Revision == config.Revision && sameOutput(r.Output, output) {
 		r.Node.Hibernated, r.Node.History, r.problem = config.Hibernated, config.History, refused
@@ -105,6 +107,15 @@ func (r *Room) Read() {
 	r.image.Missing = servercnf.Missing(servercnf.Needed(config), image.Have)
 	r.events.Taken()
 	r.loop.Logger.Info("configuration read", "revision", config.Revision) // in the format it asks for
+}
+
+// openFiles is how many files a program may open at most that this one starts.
+func openFiles() uint64 {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return 0
+	}
+	return limit.Max
 }
 
 func sameOutput(x, y servercnf.Output) bool {

@@ -41,9 +41,32 @@ func SettingsToBlame(exit Exit) (certain, possible bool) {
 	return certain, certain || reason == agentapi.FailureStart && !galera
 }
 
+<<<<<<< HEAD
 // ToolWhy picks from the lines of a tool that failed, mariadb-backup or mbstream, the first that reports an error, and
 // else the last one.
+=======
+// remedies are what a person can do about a failure of mariadb-backup, by what it says.
+var remedies = []struct {
+	says   []string
+	remedy string
+}{
+	{[]string{"Was only able to copy log from", "Try increasing the innodb_log_file_size"},
+		"InnoDB has written over its redo log before it was copied: raise innodb_log_file_size in spec.mariadb.config, or the rate limit of the backup or transfer"},
+	{[]string{"Too many open files", "Errcode: 24", "error number 24", "OS error: 24"},
+		"the host allows too few open files: raise the container runtime's hard limit (nofile), or have fewer tables"},
+}
+
+// ToolWhy picks from the lines of a tool that failed, mariadb-backup or mbstream, the first that tells of an error, and else the last one. It adds
+// what can be done about it, where that is known.
+>>>>>>> 8bec2a97 (agent: let mariadb-backup open as many files as the host allows)
 func ToolWhy(lines []string) string {
+	for _, r := range remedies {
+		for _, line := range lines {
+			if containsAny(line, r.says) {
+				return strings.TrimSpace(line) + " (" + r.remedy + ")"
+			}
+		}
+	}
 	for _, line := range lines {
 		if l := strings.ToLower(line); strings.Contains(l, "error") || strings.Contains(l, "failed") || strings.Contains(l, "can't ") {
 			return strings.TrimSpace(line)

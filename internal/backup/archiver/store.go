@@ -49,10 +49,14 @@ type archive struct {
 	dir        string
 	recipients []age.Recipient
 	names      []string
+	create     func(ctx context.Context, b *store.Bucket, key string, from io.Reader) error
 }
 
 func newArchive(bucket *store.Bucket, t task.Archive) (*archive, error) {
-	a := &archive{bucket: bucket, cluster: t.Dir, dir: binlog.Dir(t.Dir), names: t.Recipients}
+	a := &archive{bucket: bucket, cluster: t.Dir, dir: binlog.Dir(t.Dir), names: t.Recipients, create: store.Create}
+	if t.SingleWriter {
+		a.create = store.CreateAlone
+	}
 	for _, key := range t.Recipients {
 		r, err := age.ParseX25519Recipient(key)
 		if err != nil {
@@ -154,7 +158,7 @@ func (a *archive) putOnce(ctx context.Context, number uint64, head []byte, s *sp
 		}
 		body = io.MultiReader(body, s.file)
 	}
-	return store.Create(ctx, a.bucket, a.key(number), body)
+	return a.create(ctx, a.bucket, a.key(number), body)
 }
 
 // tell stores how far the archive is while nothing is written.

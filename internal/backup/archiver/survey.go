@@ -254,14 +254,17 @@ func (b *bases) all(ctx context.Context, domain uint32) (out []policy.Base, unre
 
 func (b *bases) read(ctx context.Context, id string) (m manifestOf, ok bool, err error) {
 	key := path.Join(b.cluster, id, manifest.Name)
-	exists, err := store.Exists(ctx, b.bucket, key)
-	if err != nil {
-		return m, false, explained("a backup could not be looked for", err)
-	}
-	if known, before := b.known[id]; !exists || before {
+	if known, before := b.known[id]; before {
+		exists, err := store.Exists(ctx, b.bucket, key)
+		if err != nil {
+			return m, false, explained("a backup could not be looked for", err)
+		}
 		return known, exists, nil
 	}
 	text, err := b.bucket.ReadAll(ctx, key)
+	if store.Missing(err) {
+		return m, false, nil
+	}
 	if err != nil {
 		return m, false, explained("a manifest could not be read", err)
 	}

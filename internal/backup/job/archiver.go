@@ -70,7 +70,7 @@ type Damaged struct {
 func Archiver(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, bad Damaged, ro resources.Options, o Options) (*appsv1.Deployment, error) {
 	t := task.Archive{Dir: manifest.Dir(c.Namespace, c.Name, string(c.UID)), Recipients: s.Spec.Encryption.Recipients, User: archiverAccount(c),
 		ReadOnly: resources.ReadOnlyServiceName(c) + "." + c.Namespace + ".svc", IntervalSeconds: int(defaultInterval / time.Second),
-		Damaged: bad.IDs, KeepAll: bad.More}
+		Damaged: bad.IDs, KeepAll: bad.More, SingleWriter: s.Spec.SingleWriter}
 	for i := range int(max(c.Spec.Replicas, c.Status.Replicas)) {
 		t.Nodes = append(t.Nodes, resources.PodHost(c, i, ro))
 	}

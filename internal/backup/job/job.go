@@ -79,7 +79,7 @@ func gvk(kind string) schema.GroupVersionKind { return v1alpha1.GroupVersion.Wit
 // Check is the Job that shows whether a store can be used.
 func Check(s *v1alpha1.GaleraBackupStore, o Options) (*batchv1.Job, error) {
 	meta := owned(s, "GaleraBackupStore", CheckName(s), "", ComponentStore, v1alpha1.LabelStore, s.Name)
-	return render(meta, s, task.Task{Check: &task.Check{Recipients: s.Spec.Encryption.Recipients}}, checkSeconds, o, nil)
+	return render(meta, s, task.Task{Check: &task.Check{Recipients: s.Spec.Encryption.Recipients, SingleWriter: s.Spec.SingleWriter}}, checkSeconds, o, nil)
 }
 
 // CheckName is the name of the check that was begun last.

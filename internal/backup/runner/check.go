@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"path"
 	"slices"
@@ -39,6 +40,9 @@ func check(ctx context.Context, bucket *store.Bucket, t task.Check) (task.Result
 	if err := bucket.Delete(ctx, key); err != nil {
 		return task.Result{}, stored("an object could not be deleted, as retention needs it", err)
 	}
+	if err := exclusive(ctx, bucket, key+"-once"); err != nil && !(t.SingleWriter && errors.Is(err, store.ErrShared)) {
+		return task.Result{}, err
+	}
 	found, err := list(ctx, bucket, "")
 	if err != nil {
 		return task.Result{}, stored("the objects could not be listed", err)
@@ -49,6 +53,21 @@ func check(ctx context.Context, bucket *store.Bucket, t task.Check) (task.Result
 		out.Latest = append(out.Latest, task.Stored{ID: f.id, Dir: f.dir, CompletedAt: f.completed})
 	}
 	return task.Result{Checked: out}, nil
+}
+
+// exclusive shows that two that write one segment of the archive cannot both succeed.
+func exclusive(ctx context.Context, bucket *store.Bucket, key string) error {
+	err := store.Exclusive(ctx, bucket, key)
+	if errors.Is(err, store.ErrShared) {
+		err = fatal(task.ReasonStoreRefused, fmt.Errorf("the store could be overwritten by another writer: %w. Use one that takes "+
+			"If-None-Match, or has hard links if it is a volume; or set singleWriter: true if nothing but this Kubernetes cluster writes there", err))
+	} else if err != nil {
+		err = stored("an object could not be created", err)
+	}
+	if gone := bucket.Delete(ctx, key); gone != nil && !store.Missing(gone) && err == nil {
+		err = stored("an object could not be deleted", gone)
+	}
+	return err
 }
 
 // remove deletes a backup: its manifest first, so that half of one is none.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/store"
+	"github.com/galera-operator/galera-operator/internal/backup/store/storetest"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
@@ -41,6 +43,27 @@ func TestCheckRecipients(t *testing.T) {
 	_, err = check(t.Context(), bucket, task.Check{Recipients: []string{good, wrong}})
 	if !errors.As(err, &f) || f.reason != task.ReasonWrongKey || !f.fatal || !strings.Contains(err.Error(), wrong) {
 		t.Errorf("one with a mistake: %v", err)
+	}
+}
+
+// TestCheckSharedStore: a store in which two writers overwrite each other is refused, unless there is one only.
+func TestCheckSharedStore(t *testing.T) {
+	f := storetest.NewFake(t, nil) // it does not look at If-None-Match
+	bucket, err := store.OpenWith(t.Context(), f.Store, f.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = bucket.Close() }()
+	var why failure
+	_, err = check(t.Context(), bucket, task.Check{})
+	if !errors.As(err, &why) || !why.fatal || why.reason != task.ReasonStoreRefused || !strings.Contains(err.Error(), "singleWriter: true") {
+		t.Errorf("%v", err)
+	}
+	if told, err := check(t.Context(), bucket, task.Check{SingleWriter: true}); err != nil || told.Checked == nil {
+		t.Errorf("%+v, %v", told, err)
+	}
+	if left, err := bucket.List(nil).Next(t.Context()); !errors.Is(err, io.EOF) {
+		t.Errorf("left is %+v, %v", left, err)
 	}
 }
 

@@ -4,6 +4,7 @@ package runner
 
 import (
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -40,6 +41,12 @@ func locked(t *testing.T, s *storetest.Service) string {
 func TestObjectLock(t *testing.T) {
 	s := storetest.Start(t, task.ServiceS3)
 	s.Bucket = locked(t, s)
+	s.Refuse(func(r *http.Request) (int, string) { // as Amazon's does, and the emulator does not
+		if r.Method == http.MethodPut && r.Header.Get("Content-Md5") == "" {
+			return http.StatusBadRequest, "<Error><Code>InvalidRequest</Code><Message>Content-MD5 OR x-amz-checksum- HTTP header is required for Put Object requests with Object Lock parameters</Message></Error>"
+		}
+		return 0, ""
+	})
 	bucket, err := store.OpenWith(t.Context(), s.Store, s.Dir)
 	if err != nil {
 		t.Fatal(err)
@@ -47,6 +54,9 @@ func TestObjectLock(t *testing.T) {
 	defer func() { _ = bucket.Close() }()
 	m := of("u1", "b1")
 	shelf{bucket, s}.leave(t, m, true)
+	if err := store.Write(t.Context(), bucket, "large", make([]byte, 35<<20)); err != nil { // in parts
+		t.Error(store.Explain(err))
+	}
 	refused := func(doing string, err error) {
 		t.Helper()
 		var f failure

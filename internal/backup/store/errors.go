@@ -109,6 +109,9 @@ func Missing(err error) bool {
 
 // Taken says that an object was not created because there is one.
 func Taken(err error) bool {
+	if errors.Is(err, errTaken) {
+		return true
+	}
 	said, answered := answerOf(err)
 	if answered && (said.status == http.StatusPreconditionFailed || strings.EqualFold(said.code, "BlobAlreadyExists")) {
 		return true

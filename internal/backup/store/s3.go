@@ -11,6 +11,7 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"gocloud.dev/blob/s3blob"
 
 	"github.com/galera-operator/galera-operator/internal/backup/task"
@@ -36,11 +37,12 @@ func (p place) s3(ctx context.Context) (*Bucket, error) {
 			o.BaseEndpoint = aws.String(p.Endpoint)
 		}
 		o.HTTPSignerV4 = signer{}
-		// Services other than Amazon's know no checksum trailers; parts have checksums of their own.
+		// Services other than Amazon's know no checksum trailers. All know Content-MD5, and a bucket with a default retention asks for it.
+		o.APIOptions = append(o.APIOptions, smithyhttp.AddContentChecksumMiddleware)
 		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 	})
-	return s3blob.OpenBucket(ctx, client, p.Bucket, nil)
+	return s3blob.OpenBucket(ctx, client, p.Bucket, &s3blob.Options{RequestChecksumCalculation: aws.RequestChecksumCalculationWhenRequired})
 }
 
 // signer is Amazon's. It keeps what it has derived from a secret key under the key's ID, and would sign with a secret that was replaced.

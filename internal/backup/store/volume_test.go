@@ -28,6 +28,9 @@ func TestVolume(t *testing.T) {
 	if exists, err := Exists(t.Context(), b, "shop/manifest.json"); !exists || err != nil {
 		t.Errorf("a file that is there: %v, %v", exists, err)
 	}
+	if err := Exclusive(t.Context(), b, "once"); err != nil {
+		t.Errorf("files are created one after the other: %v", err)
+	}
 	refused := fmt.Errorf("x: %w", &fs.PathError{Op: "open", Path: "/var/lib/backups/x", Err: syscall.EACCES})
 	if gcerrors.Code(refused) == gcerrors.NotFound || isNet(refused) || isNet(&fs.PathError{Err: syscall.ENOENT}) {
 		t.Error("an error of the file system counts as one of the network")

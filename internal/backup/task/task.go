@@ -85,6 +85,8 @@ type Store struct {
 type Check struct {
 	// Recipients are the age public keys that backups are encrypted for. Each must be one: its last characters are a checksum.
 	Recipients []string `json:"recipients,omitempty"`
+	// SingleWriter allows a store that creates nothing conditionally.
+	SingleWriter bool `json:"singleWriter,omitempty"`
 }
 
 // Backup copies a node's data into the store.
@@ -174,6 +176,8 @@ type Archive struct {
 	// that no segment may be removed.
 	Damaged []string `json:"damaged,omitempty"`
 	KeepAll bool     `json:"keepAll,omitempty"`
+	// SingleWriter reports whether the store creates nothing conditionally, and nothing else writes to it.
+	SingleWriter bool `json:"singleWriter,omitempty"`
 }
 
 // Archived is what the archiver tells.

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
@@ -42,6 +43,8 @@ type Input struct {
 	OldSocat bool
 	// CPUFlags of this host, as CPUFlags returns them.
 	CPUFlags []string
+	// OpenFiles is how many files a process may open at most (the hard limit); 0 when it is not known.
+	OpenFiles uint64
 }
 
 // Output is a complete configuration.
@@ -77,7 +80,7 @@ var live = []string{"require_secure_transport", "wsrep_sst_method", "strict_pass
 func Build(in Input) Output {
 	mysqld, sst := serverSection(in), transferSection(in)
 	out := Output{
-		MyCnf:   mycnf.File{mysqld, sst, backupSection, clientSection(in)},
+		MyCnf:   mycnf.File{mysqld, sst, backupSection(in), clientSection(in)},
 		OpenSSL: openSSL(in.Config.TLS, in.CPUFlags),
 		Scripts: scriptEnv(in.Places.TransferNotes(), in.Places.Agent(), tunnel(in)),
 		Socket:  in.Config.TLS.Replication,
@@ -171,9 +174,18 @@ func clientTLS(in Input) []mycnf.Option {
 	}
 }
 
-// backupSection keeps mariadb-backup's own connection, which is over the unix socket, from asking
-// for a certificate it has no CA to check with (it does from 11.4 on).
-var backupSection = mycnf.Section{Name: "mariabackup", Options: []mycnf.Option{{Key: "skip-ssl", Bare: true}}}
+// backupSection is read by mariadb-backup, as a backup, and as the donor and the joiner of a transfer. Its own connection, which is over the unix
+// socket, does not ask for TLS. It opens every table at once, and does not raise the limit of open files by itself, as mariadbd does.
+func backupSection(in Input) mycnf.Section {
+	opts := []mycnf.Option{{Key: "skip-ssl", Bare: true}}
+	if in.OpenFiles > 0 {
+		opts = append(opts, mycnf.Set("open_files_limit", strconv.FormatUint(min(in.OpenFiles, openFilesMost), 10)))
+	}
+	return mycnf.Section{Name: "mariabackup", Options: opts}
+}
+
+// openFilesMost is what the kernel allows a process at most, unless it is configured otherwise (fs.nr_open).
+const openFilesMost = 1 << 20
 
 // clientSection is for people who run a client in the container.
 func clientSection(in Input) mycnf.Section {

@@ -1,0 +1,161 @@
+package storetest
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/pem"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+// Fake is a small part of S3, in memory: objects in one piece, and lists.
+type Fake struct {
+	task.Store
+	// Dir has the credentials.
+	Dir string
+
+	mu      sync.Mutex
+	judge   func(r *http.Request, body []byte, exists bool) (status int, code string)
+	objects map[string][]byte
+	counts  map[string]int
+}
+
+// NewFake starts one. judge refuses requests with a status and a code; status 0 lets one pass. It may be nil.
+func NewFake(t *testing.T, judge func(r *http.Request, body []byte, exists bool) (status int, code string)) *Fake {
+	t.Helper()
+	t.Setenv("AWS_CA_BUNDLE", "") // a machine's own
+	f := &Fake{Dir: t.TempDir(), judge: judge, objects: map[string][]byte{}, counts: map[string]int{}}
+	s := httptest.NewTLSServer(f)
+	t.Cleanup(s.Close)
+	f.Store = task.Store{Service: task.ServiceS3, Bucket: Bucket, Endpoint: s.URL, Region: "us-east-1", PathStyle: true, Credentials: true}
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+	for name, text := range map[string]string{task.AccessKeyID: "key", task.SecretAccessKey: "secret", task.CA: string(ca)} {
+		write(t, filepath.Join(f.Dir, name), []byte(text))
+	}
+	return f
+}
+
+// Put has an object, without a request.
+func (f *Fake) Put(key string, content []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.objects[key] = content
+}
+
+// Requests returns how many there were since the last call.
+func (f *Fake) Requests() (n int, of string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range f.counts {
+		n += c
+	}
+	of = fmt.Sprint(f.counts)
+	clear(f.counts)
+	return n, of
+}
+
+// ServeHTTP implements http.Handler.
+func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	key := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/"+Bucket), "/")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	content, exists := f.objects[key]
+	kind := r.Method
+	if key == "" {
+		kind = "LIST"
+	}
+	f.counts[kind]++
+	if f.judge != nil {
+		if status, code := f.judge(r, body, exists); status != 0 {
+			refuse(w, status, code)
+			return
+		}
+	}
+	switch {
+	case key == "":
+		f.list(w, r)
+	case r.Method == http.MethodPut:
+		f.objects[key] = bytes.Clone(body)
+	case r.Method == http.MethodDelete:
+		delete(f.objects, key)
+		w.WriteHeader(http.StatusNoContent)
+	case !exists:
+		refuse(w, http.StatusNotFound, "NoSuchKey")
+	default:
+		http.ServeContent(w, r, key, time.Unix(0, 0), bytes.NewReader(content))
+	}
+}
+
+func refuse(w http.ResponseWriter, status int, code string) {
+	w.WriteHeader(status)
+	_, _ = fmt.Fprintf(w, "<Error><Code>%s</Code><Message>m</Message></Error>", code)
+}
+
+// page is an answer to ListObjectsV2.
+type page struct {
+	XMLName               xml.Name `xml:"ListBucketResult"`
+	IsTruncated           bool
+	NextContinuationToken string
+	Contents              []object
+	CommonPrefixes        []struct{ Prefix string }
+}
+
+// object is one of a list.
+type object struct {
+	Key, LastModified, ETag string
+	Size                    int
+}
+
+// list answers with up to 1000 entries, as S3 does.
+func (f *Fake) list(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	prefix, delimiter, after := q.Get("prefix"), q.Get("delimiter"), cmp.Or(q.Get("continuation-token"), q.Get("start-after"))
+	most := 1000
+	if n, err := strconv.Atoi(q.Get("max-keys")); err == nil {
+		most = min(most, n)
+	}
+	entries := map[string]int{} // the size, -1 for a prefix
+	for key, content := range f.objects {
+		if !strings.HasPrefix(key, prefix) {
+			continue
+		}
+		if head, _, below := strings.Cut(key[len(prefix):], delimiter); below && delimiter != "" {
+			entries[prefix+head+delimiter] = -1
+			continue
+		}
+		entries[key] = len(content)
+	}
+	var names []string
+	for name := range entries {
+		if name > after {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	var p page
+	if len(names) > most {
+		names, p.IsTruncated, p.NextContinuationToken = names[:most], true, names[most-1]
+	}
+	for _, name := range names {
+		if entries[name] < 0 {
+			p.CommonPrefixes = append(p.CommonPrefixes, struct{ Prefix string }{name})
+		} else {
+			p.Contents = append(p.Contents, object{name, time.Unix(0, 0).UTC().Format(time.RFC3339), `"0"`, entries[name]})
+		}
+	}
+	w.Header().Set("Content-Type", "application/xml")
+	_ = xml.NewEncoder(w).Encode(p)
+}
