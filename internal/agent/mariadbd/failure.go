@@ -41,10 +41,6 @@ func SettingsToBlame(exit Exit) (certain, possible bool) {
 	return certain, certain || reason == agentapi.FailureStart && !galera
 }
 
-<<<<<<< HEAD
-// ToolWhy picks from the lines of a tool that failed, mariadb-backup or mbstream, the first that reports an error, and
-// else the last one.
-=======
 // remedies are what a person can do about a failure of mariadb-backup, by what it says.
 var remedies = []struct {
 	says   []string
@@ -56,9 +52,8 @@ var remedies = []struct {
 		"the host allows too few open files: raise the container runtime's hard limit (nofile), or have fewer tables"},
 }
 
-// ToolWhy picks from the lines of a tool that failed, mariadb-backup or mbstream, the first that tells of an error, and else the last one. It adds
-// what can be done about it, where that is known.
->>>>>>> 8bec2a97 (agent: let mariadb-backup open as many files as the host allows)
+// ToolWhy picks from the lines of a tool that failed, mariadb-backup or mbstream, the first that reports an error, and
+// else the last one. It adds what can be done about it, where that is known.
 func ToolWhy(lines []string) string {
 	for _, r := range remedies {
 		for _, line := range lines {

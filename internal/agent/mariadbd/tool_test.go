@@ -17,7 +17,7 @@ func TestToolWhy(t *testing.T) {
 		"open files": {[]string{"[ERROR] InnoDB: Operating system error number 24 in a file operation.", "Too many open files"}, "raise the container runtime's hard limit (nofile)"},
 		"another":    {[]string{"one", "[ERROR] it failed", "two"}, "[ERROR] it failed"},
 		"none":       {[]string{"one", "two "}, "two"},
-		"nothing":    {nil, "it has said nothing"},
+		"nothing":    {nil, "it has logged nothing"},
 	} {
 		if got := ToolWhy(c.lines); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q", name, got)
