@@ -273,7 +273,7 @@ func (a *agent) serve(ctx context.Context) error {
 		return err
 	}
 	given := a.backup.TLSConfig(func() *tls.Certificate { return a.certs.Identity().Pair })
-	// Not handed over: an agent is not replaced during a backup, and one of an earlier version would keep a socket it does not know.
+	// Not handed over: an agent is not replaced during a backup, and a successor that does not know a socket would keep it open.
 	if err := web.Serve(ctx, &sockets.Set{}, agentapi.BackupPort, a.backup.Handler(), given, a.Logger); err != nil {
 		return err
 	}

@@ -56,10 +56,7 @@ func (c *Client) KeepAccount(ctx context.Context, host string, a BenchAccount) e
 	}
 	var result AccountResult
 	status, err := c.post(ctx, host, PathAccounts, body, &result)
-	switch {
-	case status == http.StatusNotFound:
-		return errors.New("its agent is of an earlier operator and cannot create benchmark accounts: restart the nodes one at a time by deleting their pods")
-	case err == nil && status != http.StatusOK:
+	if err == nil && status != http.StatusOK {
 		return fmt.Errorf("agent at %s: HTTP %d: %s", host, status, result.Message)
 	}
 	return err

@@ -64,7 +64,7 @@ func TestAgesThatCannotBe(t *testing.T) {
 	}
 	old := Report{TLS: TLSReport{Peers: map[string]ChannelFact{"p": {CheckedAt: now.Add(-time.Hour)}}}}
 	if got := old.Received(now).TLS.Peers["p"].CheckedAt; !got.Equal(now.Add(-time.Hour)) {
-		t.Errorf("an agent of before sends no ages, and its times count: %s", got)
+		t.Errorf("a report without ages, and its times count: %s", got)
 	}
 	ahead := Report{TLS: TLSReport{Peers: map[string]ChannelFact{"p": {CheckedAt: now.Add(time.Hour)}}}}.Sent(now)
 	if got := *ahead.TLS.Peers["p"].AgeSeconds; got != 0 {

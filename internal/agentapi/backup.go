@@ -96,10 +96,7 @@ func (c *Client) AdmitBackup(ctx context.Context, host string, a BackupAdmission
 	}
 	var result BackupResult
 	status, err := c.post(ctx, host, PathBackups, body, &result)
-	switch {
-	case status == http.StatusNotFound:
-		return errors.New("its agent is of an earlier operator and gives no backups: wait until it is replaced, or delete its pod")
-	case err == nil && status != http.StatusOK:
+	if err == nil && status != http.StatusOK {
 		return fmt.Errorf("agent at %s: HTTP %d: %s", host, status, result.Message)
 	}
 	return err

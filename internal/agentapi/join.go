@@ -24,7 +24,7 @@ type Join struct {
 	Donor     string    `json:"donor,omitempty"`
 	Phase     string    `json:"phase,omitempty"`
 	StartedAt time.Time `json:"startedAt"`
-	// AgeSeconds is how long ago the join was started when the report was sent; nil from agents of earlier versions.
+	// AgeSeconds is how long ago the join was started when the report was sent; nil when StartedAt is zero.
 	AgeSeconds *float64 `json:"ageSeconds,omitempty"`
 	// EndedAt is nil during the join.
 	EndedAt *time.Time `json:"endedAt,omitempty"`

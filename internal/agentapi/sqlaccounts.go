@@ -273,9 +273,5 @@ func (c *Client) keepSQL(ctx context.Context, host, path string, what, into any)
 	if err != nil {
 		return 0, err
 	}
-	status, err := c.post(ctx, host, path, body, into)
-	if status == http.StatusNotFound {
-		err = errors.New("its agent is of an earlier operator and knows no users and databases: it is replaced soon, or with its pod")
-	}
-	return status, err
+	return c.post(ctx, host, path, body, into)
 }

@@ -321,7 +321,7 @@ type ChannelFact struct {
 	Problem string `json:"problem,omitempty"`
 	// CheckedAt is by the agent's clock. Received puts it on the receiver's.
 	CheckedAt time.Time `json:"checkedAt"`
-	// AgeSeconds is how long ago that was when the report was sent; nil from agents of earlier versions.
+	// AgeSeconds is how long ago that was when the report was sent; nil when CheckedAt is zero.
 	AgeSeconds *float64 `json:"ageSeconds,omitempty"`
 }
 

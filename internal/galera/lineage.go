@@ -30,7 +30,7 @@ func (l Line) begunBy(other Line) bool { return l.ID == other.ID && l.Epoch == o
 type Lineage struct {
 	Line
 	// Earlier are the lines before, the latest first. It is nil when they are not known (the book was
-	// lost, or an older agent kept one line only), and empty when there are none.
+	// lost), and empty when there are none.
 	Earlier []Line `json:"earlier"`
 }
 

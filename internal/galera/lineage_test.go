@@ -88,7 +88,7 @@ func TestLineageIsReadAsItWasWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	if old.Line != (Line{Epoch: 7, Start: pos(40)}) || old.Earlier != nil {
-		t.Errorf("of an older agent: %+v", old)
+		t.Errorf("without earlier lines: %+v", old)
 	}
 }
 

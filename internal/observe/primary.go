@@ -30,9 +30,8 @@ func (r Readers) primaryService(ctx context.Context, f *Facts) error {
 	return nil
 }
 
-// PrimaryPod is the pod that NAME-primary leads to. Where the Service names none (it was made by an earlier
-// operator, or is to be made), that is the pod with the label by which those did, else the recorded primary, else
-// the first node.
+// PrimaryPod is the pod that NAME-primary leads to. Where the Service names none, because it was deleted
+// or changed, that is the pod with the label of the primary, else the recorded primary, else the first node.
 func PrimaryPod(f Facts) string {
 	if s := f.PrimaryService; s != nil {
 		if name := s.Spec.Selector[appsv1.StatefulSetPodNameLabel]; name != "" {

@@ -10,8 +10,8 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// TestPrimaryPod: the Service's word is the last one, also for a pod without a label; a Service of an earlier operator
-// leads where the label is.
+// TestPrimaryPod: the Service's word is the last one, also for a pod without a label; a Service that selects by
+// label leads where the label is.
 func TestPrimaryPod(t *testing.T) {
 	named := map[string]string{appsv1.StatefulSetPodNameLabel: "shop-2"}
 	byLabel := map[string]string{v1alpha1.LabelRole: v1alpha1.RolePrimary}
@@ -25,7 +25,7 @@ func TestPrimaryPod(t *testing.T) {
 		"the Service was deleted":                         {nil, "", "shop-1", "shop-1"},
 		"the Service names it":                            {named, "shop-1", "shop-0", "shop-2"},
 		"its pod was made anew and has no label":          {named, "", "shop-2", "shop-2"},
-		"an earlier operator moved it by label":           {byLabel, "shop-1", "shop-0", "shop-1"},
+		"the Service selects by label":                    {byLabel, "shop-1", "shop-0", "shop-1"},
 		"by label, and the pod that had it was made anew": {byLabel, "", "shop-1", "shop-1"},
 	} {
 		f := Facts{Cluster: &v1alpha1.GaleraCluster{}, Pods: map[string]*corev1.Pod{}}

@@ -23,7 +23,7 @@ func TestNextAgent(t *testing.T) {
 		"the primary, when it is the only":     {func(a []Agent) { a[2].Primary, a[0].Digest, a[1].Digest = true, current, current }, "2"},
 		"the primary waits for one that waits": {func(a []Agent) { a[2].Primary, a[0].Digest, a[1].Wait = true, current, true }, ""},
 		"one that does not answer":             {func(a []Agent) { a[2].Answers = false }, "1"},
-		"one of an earlier version":            {func(a []Agent) { a[2].Digest = "" }, "1"},
+		"one that cannot be replaced in place": {func(a []Agent) { a[2].Digest = "" }, "1"},
 		"one on another processor":             {func(a []Agent) { a[2].Arch = "arm64" }, "1"},
 		"the primary, next to such ones":       {func(a []Agent) { a[2].Primary, a[0].Digest, a[1].Arch = true, "", "arm64" }, "2"},
 	} {

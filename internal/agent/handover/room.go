@@ -193,7 +193,7 @@ func (r *Room) Load(s *State) error {
 	for _, k := range r.rooms.Keepers {
 		data, ok := s.Rooms[k.Name]
 		if !ok {
-			continue // an agent of an earlier version
+			continue // the predecessor has no such component
 		}
 		if err := k.Load(data); err != nil {
 			return fmt.Errorf("%s: %w", k.Name, err)

@@ -84,24 +84,6 @@ func TestBookRemembersAcrossRestarts(t *testing.T) {
 	}
 }
 
-func TestBookOfAnOlderAgentIsRead(t *testing.T) {
-	dir := t.TempDir()
-	old := `{"highestEpoch":7,"lineage":{"epoch":7,"start":{"uuid":"` + at17.UUID + `","seqno":17}}}`
-	if err := os.WriteFile(filepath.Join(dir, bookFile), []byte(old), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	b := open(t, dir)
-	if l := b.Content().Lineage; b.Damaged() != nil || l.Line != (galera.Line{Epoch: 7, Start: at17}) {
-		t.Errorf("%+v (%v)", l, b.Damaged())
-	}
-	if err := do(b, b.BeginLine(galera.Line{Epoch: 9, Start: at17})); err != nil {
-		t.Fatal(err)
-	}
-	if l := open(t, dir).Content().Lineage; l.Epoch != 9 || len(l.Earlier) != 1 || l.Earlier[0].Epoch != 7 {
-		t.Errorf("%+v", l)
-	}
-}
-
 func TestBookHolds(t *testing.T) {
 	dir := t.TempDir()
 	stop := agentapi.Order{ID: "stop", Epoch: 1, Kind: agentapi.OrderStop}
