@@ -116,7 +116,8 @@ func (a *agent) situation() lifecycle.Situation {
 		Draining: a.queue.Draining(), Held: a.orders.Content().Held, Restart: a.commands.Restart, Condemned: a.run.Condemned,
 		Hibernated: a.config.Node != nil && a.config.Node.Hibernated, Blind: a.start.Blind(), Unusable: a.start.Unusable(), Examined: a.exam.Done,
 		Trouble: a.exam.Trouble, Checking: a.config.Node == nil && a.config.Checking,
-		Sticky: a.run.Attempts.Sticky, RetryIn: a.run.Attempts.RetryIn(time.Now()), ExamineIn: max(0, time.Until(a.exam.RetryAt)),
+		Sticky: a.run.Attempts.Sticky, RetryIn: a.run.Attempts.RetryIn(time.Now()),
+		CrashedIn: a.run.Attempts.CrashedIn(time.Now()), ExamineIn: max(0, time.Until(a.exam.RetryAt)),
 		Join: a.start.MayJoin(), Farewell: a.role.farewell(a.Name, a.run.Status, a.queue.Draining(), time.Now()),
 	}
 	if a.orders.Current != nil && orders.Forms(a.orders.Current.Kind) {

@@ -85,6 +85,14 @@ func (a *Attempts) Obey(kind agentapi.OrderKind) {
 // Retry lets the next attempt begin at once: what it is made with has changed.
 func (a *Attempts) Retry() { a.RetryAt, a.Crashed = time.Time{}, 0 }
 
+// CrashedIn is how long a bootstrap has to wait: not at all after the first crashes in a row, as nothing serves meanwhile.
+func (a *Attempts) CrashedIn(now time.Time) time.Duration {
+	if a.Crashed <= crashesFree {
+		return 0
+	}
+	return max(0, a.RetryAt.Sub(now))
+}
+
 // RetryIn is how long the next attempt has to wait.
 func (a *Attempts) RetryIn(now time.Time) time.Duration {
 	return max(0, a.RetryAt.Sub(now), a.QuietUntil.Sub(now))

@@ -60,6 +60,13 @@ func TestCrashesInARow(t *testing.T) {
 		if got := crash(time.Minute); got != want {
 			t.Errorf("after crash %d: %s, want %s", n+1, got, want)
 		}
+		bootstrap := want // of a member that no other serves for, only then
+		if n < crashesFree {
+			bootstrap = 0
+		}
+		if got := a.CrashedIn(now); got != bootstrap {
+			t.Errorf("a bootstrap after crash %d: %s, want %s", n+1, got, bootstrap)
+		}
 	}
 	want := "signal 6; that was the end number 6 in a row after less than 10m0s of service, and the next attempt waits for 20s"
 	if a.Failure.Message != want {

@@ -44,6 +44,8 @@ type Situation struct {
 	Sticky *agentapi.Failure
 	// RetryIn is how long the next attempt has to wait, after a failed one.
 	RetryIn time.Duration
+	// CrashedIn is how long the next bootstrap has to wait after servers that crashed again and again, soon after they had begun to serve.
+	CrashedIn time.Duration
 	// ExamineIn is the same for the next examination.
 	ExamineIn time.Duration
 	Join      JoinVerdict
@@ -110,6 +112,8 @@ func Next(s Situation) Step {
 		return Step{Phase: galera.PhaseWaiting, Waiting: "the next attempt to initialise a database"}
 	case s.Form == agentapi.OrderInitialise:
 		return Step{Act: ActInitialise, Phase: galera.PhaseInitialising}
+	case s.Form == agentapi.OrderBootstrap && s.CrashedIn > 0:
+		return Step{Phase: galera.PhaseWaiting, Waiting: "the next attempt to start: the last servers crashed soon after they had begun to serve"}
 	case s.Form == agentapi.OrderBootstrap:
 		return Step{Act: ActBootstrap, Phase: galera.PhaseStarting}
 	case s.Held:
