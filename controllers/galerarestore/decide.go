@@ -160,7 +160,7 @@ func restoring(s *v1alpha1.RestoreStatus, f facts) decision {
 	switch {
 	case len(s.Restored) >= len(f.members):
 		s.Phase, s.Reason, s.CompletedAt = v1alpha1.RestoreCompleted, "", new(metav1.NewTime(f.now))
-		s.Message = fmt.Sprintf("the backup %s, which was at %s, is on all %d volumes at %s", s.ID, s.Source, len(f.members), s.Position)
+		s.Message = fmt.Sprintf("the backup %s, which was at %s, is on %s at %s", s.ID, s.Source, allVolumes(len(f.members)), s.Position)
 		if r := s.Replay; r != nil {
 			s.Message += fmt.Sprintf(", with the archive up to the GTID %s (%s was asked for)", r.Reached, r.Target)
 			if r.Late > 0 {
@@ -217,4 +217,11 @@ func list(names []string) string {
 		return ""
 	}
 	return " (" + strings.Join(names, ", ") + ")"
+}
+
+func allVolumes(n int) string {
+	if n == 1 {
+		return "the volume"
+	}
+	return fmt.Sprintf("all %d volumes", n)
 }

@@ -46,32 +46,45 @@ func attempt(s galera.Snapshot, best galera.Member) int64 {
 // noneMissing reports whether the data of every member is known, and no approval is needed.
 func noneMissing(s galera.Snapshot) bool { return len(sortMembers(s).missing()) == 0 }
 
+// What several members may hold, or have.
+var (
+	laterWrites   = " write-sets that the latest line of the history does not contain"
+	laterMariaDB  = " data that a later MariaDB has used and the image must not open: set spec.image back to the later image"
+	differing     = " data that the group found to differ, further on than all others"
+	refusesWrites = " a volume that refuses writes" + remedy(galera.ReadOnly)
+)
+
 // explain names the missing members and the known positions, with the exact approval.
 func explain(s galera.Snapshot, v verdict, best galera.Member, ok bool) (Decision, bool) {
 	reason, text := ReasonWaitingForMembers, ""
 	for _, g := range []struct {
-		reason, text string
-		names        []string
+		reason, one, many string
+		names             []string
 	}{
-		{ReasonDataLost, "lost their data", v.lost},
-		{ReasonForeignData, "hold data of another cluster", v.foreign},
-		{ReasonForeignData, "hold write-sets that the latest line of the history does not contain", v.beyond},
-		{ReasonOrderBook, "cannot read their order book", v.damaged},
-		{ReasonDowngrade, "hold data that a later MariaDB has used and their image must not open: set spec.image back to the later image", v.laterMariaDB},
-		{ReasonPositionUnknown, "cannot determine their position", v.unknown},
-		{ReasonPositionUnknown, "hold data that the group found to differ, further on than all others", v.differing},
-		{ReasonMemberFailed, "run and do not answer" + remedy(galera.Hung), v.hung},
-		{ReasonMemberFailed, "were killed and have not ended" + remedy(galera.Killed), v.killed},
-		{ReasonMemberFailed, "are still being examined" + remedy(galera.SlowLook), v.slow},
-		{ReasonMemberFailed, "have a volume that is frozen" + remedy(galera.Frozen), v.frozen},
-		{ReasonMemberFailed, "have a volume that refuses writes" + remedy(galera.ReadOnly), v.readOnly},
-		{ReasonMemberFailed, "cannot start" + whyUnable(s, v), v.unable},
-		{ReasonWaitingForMembers, "do not answer", v.silent},
+		{ReasonDataLost, "lost its data", "lost their data", v.lost},
+		{ReasonForeignData, "holds data of another cluster", "hold data of another cluster", v.foreign},
+		{ReasonForeignData, "holds" + laterWrites, "hold" + laterWrites, v.beyond},
+		{ReasonOrderBook, "cannot read its order book", "cannot read their order book", v.damaged},
+		{ReasonDowngrade, "holds" + laterMariaDB, "hold" + laterMariaDB, v.laterMariaDB},
+		{ReasonPositionUnknown, "cannot determine its position", "cannot determine their position", v.unknown},
+		{ReasonPositionUnknown, "holds" + differing, "hold" + differing, v.differing},
+		{ReasonMemberFailed, "runs and does not answer" + remedy(galera.Hung), "run and do not answer" + remedy(galera.Hung), v.hung},
+		{ReasonMemberFailed, "was killed and has not ended" + remedy(galera.Killed), "were killed and have not ended" + remedy(galera.Killed), v.killed},
+		{ReasonMemberFailed, "is still being examined" + remedy(galera.SlowLook), "are still being examined" + remedy(galera.SlowLook), v.slow},
+		{ReasonMemberFailed, "has a volume that is frozen" + remedy(galera.Frozen), "have a volume that is frozen" + remedy(galera.Frozen), v.frozen},
+		{ReasonMemberFailed, "has" + refusesWrites, "have" + refusesWrites, v.readOnly},
+		{ReasonMemberFailed, "cannot start" + whyUnable(s, v), "cannot start" + whyUnable(s, v), v.unable},
+		{ReasonWaitingForMembers, "does not answer", "do not answer", v.silent},
 	} {
-		if len(g.names) > 0 {
-			reason = g.reason
-			text += list(g.names) + " " + g.text + "; "
+		switch len(g.names) {
+		case 0:
+			continue
+		case 1:
+			text += g.names[0] + " " + g.one + "; "
+		default:
+			text += list(g.names) + " " + g.many + "; "
 		}
+		reason = g.reason
 	}
 	text = "no Primary component, and a member that may hold later writes is missing: " + text + "known positions: " + positions(s)
 	if early := unheard(s, v, hearTime); len(early) > 0 {
@@ -117,10 +130,27 @@ func agents(names []string) string {
 	return "agents of " + list(names)
 }
 
+// pending says which of the members have no agent that could answer, as their pods do not run.
+func pending(s galera.Snapshot, silent []string) string {
+	var without []string
+	for _, name := range silent {
+		if m, _ := s.Member(name); !m.Pod.Exists || m.Pod.Waiting {
+			without = append(without, name)
+		}
+	}
+	switch len(without) {
+	case 0:
+		return ""
+	case 1:
+		return ": the pod " + without[0] + " does not run"
+	}
+	return ": the pods " + list(without) + " do not run"
+}
+
 // waitForAgents waits for silent members without which nothing can be decided: after their time to answer a person is needed.
 func waitForAgents(s galera.Snapshot, v verdict) (Decision, bool) {
 	if len(unheard(s, v, startTime)) > 0 {
-		return wait(ReasonWaitingForMembers, "waiting for the "+agents(v.silent))
+		return wait(ReasonWaitingForMembers, "waiting for the "+agents(v.silent)+pending(s, v.silent))
 	}
 	return blocked(ReasonWaitingForMembers,
 		"waiting for the "+agents(v.silent)+": look why the pods do not run, or why the operator cannot connect to their "+

@@ -140,7 +140,7 @@ func TestArbitratorAndLoss(t *testing.T) {
 		{name: "a node is lost", s: pair(db(1, silent)), reason: ReasonJoining, says: "db-1"},
 		{name: "both are down: it knows nothing", s: pair(db(0, down(10)), db(1, down(12)), arb(uncounted)), action: recoverBy("db-1", 12, 5)},
 		{name: "both are down, one silent: it vouches for no member", s: pair(db(0, down(10)), db(1, silent), arb(uncounted)),
-			reason: ReasonWaitingForMembers, blocked: true, says: "db-1 do not answer"},
+			reason: ReasonWaitingForMembers, blocked: true, says: "db-1 does not answer"},
 		{name: "it is ended before the start", s: crashed(), action: end(5), reason: ReasonRecovering},
 		{name: "then the cluster starts", s: crashed(arb(ended)), action: send("db-0", "recover-5", 5, OrderBootstrap, at(10), "bootstrap")},
 		{name: "a silent one is given time to end", s: crashed(arb(mute), func(s *galera.Snapshot) { s.NoPrimaryFor = 20 * time.Second }), reason: ReasonRecovering, says: "does not answer"},

@@ -49,7 +49,7 @@ func TestStuckMemberIsMissing(t *testing.T) {
 	}
 	check(t, []row{
 		{name: "hung: the approval is printed, and ends its server first", s: shop(all(down(8)), db(2, hung)), reason: ReasonMemberFailed, blocked: true, says: command("db-2", galera.StillRunning)},
-		{name: "the message names what is wrong", s: shop(all(down(8)), db(2, hung)), reason: ReasonMemberFailed, blocked: true, says: "db-2 run and do not answer"},
+		{name: "the message names what is wrong", s: shop(all(down(8)), db(2, hung)), reason: ReasonMemberFailed, blocked: true, says: "db-2 runs and does not answer"},
 		{name: "killed, and its process stays", s: shop(all(down(8)), db(2, undead)), reason: ReasonMemberFailed, blocked: true, says: command("db-2", galera.Gone)},
 		{name: "the look hangs", s: shop(all(down(8)), db(2, slowLook)), reason: ReasonMemberFailed, blocked: true, says: command("db-2", galera.Gone)},
 		{name: "a frozen volume, further on", s: shop(all(down(8)), db(2, down(9), cannot(galera.Frozen))), reason: ReasonMemberFailed, blocked: true, says: command("db-2", galera.Gone)},

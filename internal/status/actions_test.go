@@ -22,7 +22,7 @@ func asksFor(in *Input, blocked bool) {
 	in.Facts.Cluster.Name, in.Facts.Cluster.Namespace = "n", "demo"
 	away(in, 0, 1, 2)
 	in.Decision = plan.Decision{Reason: plan.ReasonWaitingForMembers, Blocked: blocked, Message: "no Primary " +
-		"component; n-2 do not answer. Bring it back",
+		"component; n-2 does not answer. Bring it back",
 		Approval: &galera.Approval{Member: "n-0", Position: galera.Position{UUID: uuid, Seqno: 8}, Epoch: 5,
 			Without: []string{"n-2"}, Running: []string{"n-1"}}}
 }

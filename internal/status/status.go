@@ -105,6 +105,9 @@ func reconciling(rdy verdict, problem *validate.Problem, in Input) verdict {
 }
 
 func primary(in Input) string {
+	if asleep(in) {
+		return ""
+	}
 	for _, m := range in.Snapshot.Members {
 		if m.Pod.Role == v1alpha1.RolePrimary {
 			return m.Name
